@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 #include "ops/integrate/integrate_call.hpp"
-#include "ops/integrate/quadrature/by_name.hpp"
+#include "ops/integrate/quadrature/auto.hpp"
 #include "ops/integrate/quadrature/tanh_sinh.hpp"
 #include "ops/integrate/quadrature/formula_integrand.hpp"
 #include "tessera/run/choose.hpp"

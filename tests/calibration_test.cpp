@@ -108,28 +108,28 @@ TEST(Calibration, PaddingFreesATransposeOfConflicts) {
 }
 
 TEST(Calibration, AWarpAlongAColumnOfTheProduct) {
-  const Counted counted = counts_of<Product<true>>({.grid = {8, 8}, .block = {32, 32}});
-  expect_global(counted.load, 1'048'576, 17'301'504);
-  expect_global(counted.store, 2048, 65536);
+  const Counted counted = counts_of<Product<true>>({.grid = {2, 2}, .block = {32, 32}}, 64);
+  expect_global(counted.load, 16384, 270'336);
+  expect_global(counted.store, 128, 4096);
 }
 
 TEST(Calibration, AWarpAlongARowOfTheProduct) {
-  const Counted counted = counts_of<Product<false>>({.grid = {8, 8}, .block = {32, 32}});
-  expect_global(counted.load, 1'048'576, 2'621'440);
-  expect_global(counted.store, 2048, 8192);
+  const Counted counted = counts_of<Product<false>>({.grid = {2, 2}, .block = {32, 32}}, 64);
+  expect_global(counted.load, 16384, 40960);
+  expect_global(counted.store, 128, 512);
 }
 
 TEST(Calibration, ProductsOfTiles) {
-  const Counted of32 = counts_of<TiledProduct<32>>({.grid = {8, 8}, .block = {32, 32}});
-  expect_global(of32.load, 32768, 131'072);
-  expect_global(of32.store, 2048, 8192);
-  expect_shared(of32.shared_load, 1'048'576, 1'048'576, 1'048'576);
-  expect_shared(of32.shared_store, 32768, 32768, 32768);
-  const Counted of16 = counts_of<TiledProduct<16>>({.grid = {16, 16}, .block = {16, 16}});
-  expect_global(of16.load, 65536, 262'144);
-  expect_global(of16.store, 2048, 8192);
-  expect_shared(of16.shared_load, 1'048'576, 1'048'576, 1'048'576);
-  expect_shared(of16.shared_store, 65536, 65536, 65536);
+  const Counted of32 = counts_of<TiledProduct<32>>({.grid = {2, 2}, .block = {32, 32}}, 64);
+  expect_global(of32.load, 512, 2048);
+  expect_global(of32.store, 128, 512);
+  expect_shared(of32.shared_load, 16384, 16384, 16384);
+  expect_shared(of32.shared_store, 512, 512, 512);
+  const Counted of16 = counts_of<TiledProduct<16>>({.grid = {4, 4}, .block = {16, 16}}, 64);
+  expect_global(of16.load, 1024, 4096);
+  expect_global(of16.store, 128, 512);
+  expect_shared(of16.shared_load, 16384, 16384, 16384);
+  expect_shared(of16.shared_store, 1024, 1024, 1024);
 }
 
 TEST(Calibration, LanesThatPartAreCountedTogetherWhereTheyMeet) {

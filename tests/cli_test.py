@@ -159,10 +159,6 @@ class Listing(Case):
         self.assertIn("f32", simd["elements"])
         for rung in ladder:
             self.assertTrue(rung["runs"] or rung["reason"], rung["variant"])
-        told = {(one["input"], one["transposed"]): (one["read"], one["unaligned"]) for one in simd["inputs"]}
-        self.assertEqual(told, {(name, turned): (how, how) for name, how in (("A", "direct"), ("B", "transposed on load"))
-                                for turned in (False, True)})
-        self.assertIsNone(next(rung for rung in ladder if rung["variant"] == "naive")["inputs"])
 
     def test_list(self):
         self.assertIn("matmul", self.passes("list").stdout)

@@ -68,7 +68,7 @@ class Failures(devices_case.Case):
         self.passes(*call, "--devices", "cpu:threads=1,cpu:threads=1", "--json", "read.json")
         before = self.bytes_of("read.json")
         self.fails(2, "-o read.json is one of the files to be read", "report", "read.json", "-o", "read.json")
-        self.fails(2, "--junit read.json is one of the files to be read", "compare", "read.json", "other.json", "--junit", "read.json")
+        self.fails(2, "--json read.json is one of the files to be read", "compare", "read.json", "other.json", "--json", "read.json")
         self.fails(2, "--json read.json is one of the files to be read", "code", "read.json", "--json", "read.json")
         self.assertEqual(self.bytes_of("read.json"), before)
 

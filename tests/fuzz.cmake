@@ -21,7 +21,7 @@ function(tessera_fuzzer name seconds seeds)
   file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/tests/${name}_found ${seeds})
 endfunction()
 
-tessera_fuzzer(npy 20 ${PROJECT_SOURCE_DIR}/tests/fuzz/npy io/npy_fuzz.cpp io/file_kind.cpp io/npy.cpp io/mapped_file.cpp io/atomic_file.cpp core/array.cpp core/element.cpp)
+tessera_fuzzer(npy 20 ${PROJECT_SOURCE_DIR}/tests/fuzz/npy io/npy_fuzz.cpp io/file_kind.cpp io/npy.cpp io/atomic_file.cpp core/array.cpp core/element.cpp)
 tessera_fuzzer(formula 6 ${PROJECT_SOURCE_DIR}/tests/fuzz/formula formula/formula_fuzz.cpp formula/parse.cpp core/suggest.cpp formula/distance.cpp formula/tree.cpp formula/operators.cpp formula/compile.cpp)
 # By hand for longer: build/tests/picture_fuzz -max_total_time=3600 build/tests/picture_found build/tests/picture_seeds
 get_directory_property(formats DIRECTORY ${PROJECT_SOURCE_DIR}/tessera DEFINITION TESSERA_PICTURE_FORMATS)

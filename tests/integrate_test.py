@@ -65,7 +65,7 @@ class Integrals(cli_case.Case):
         for formula, limits, strips, right in (("exp(cos(x))", ("0", "2*pi"), 40, 7.954926521012846), ("x<0.3", ("0", "1"), 1000, 0.3),
                                                ("x^3", ("-1", "1"), 7, 0), ("1/(1+1e8*(x-0.3)^2)", ("0", "1"), 5000, 3.1409450293e-4),
                                                ("x", ("0", "1"), 1, 0.5), ("sin(1000*x)", ("0", "pi"), 500, 0)):
-            for more in ((), ("--element", "f32"), ("--sum", "plain"), ("--abscissa", "accumulated")):
+            for more in ((), ("--element", "f32", "--sum", "plain", "--abscissa", "accumulated")):
                 values = self.on_cpu(formula, *limits, "--strips", str(strips), *more)
                 self.assertLessEqual(abs(values["integral"] - right), values["error"] + 1e-13, (formula, more))
 
@@ -80,10 +80,6 @@ class Integrals(cli_case.Case):
         reason = self.on_cpu(*CIRCLE[1:], "--rule", "trapezoid")["reason"]
         self.assertEqual(reason, "as asked: the trapezoid sum; no --strips were named, so 16777216")
         self.assertEqual(self.on_cpu(*CIRCLE[1:], "--strips", "1e4")["evaluations"], 10001)
-
-    def test_a_sum_that_takes_too_long_is_refused(self):
-        self.refused("more than 10", *CIRCLE, "--strips", "1e14", "--device", "cpu")
-        self.refused("more than --most-evaluations", *CIRCLE, "--strips", "1000", "--most-evaluations", "10", "--device", "cpu")
 
     def test_sweep_prints_the_list_and_the_table_beside_the_host(self):
         done = self.passes("sweep", *CIRCLE, "--strips", "2000", "--scale", "4", "--device", "cpu,simt", "--variant",
@@ -135,10 +131,6 @@ class Integrals(cli_case.Case):
             self.assertEqual(values["reason"], "cap reached: evaluations", rule)
             self.assertLessEqual(values["evaluations"], 1000, rule)
 
-    def test_what_is_too_large_has_not_converged(self):
-        for words in (("1e10*x", "0", "1", "--scale", "1e300"), ("1e37*x", "0", "1", "--element", "f32", "--scale", "1e3")):
-            self.assertTrue(self.on_cpu(*words, code=7)["reason"].startswith("too large"), words)
-
     def test_checks_pass(self):
         for words in (("exp(-x)", "0", "inf"), ("exp(-x^2)", "-inf", "inf"), ("1/(1+x^2)", "-inf", "0"), (*CIRCLE[1:], "--strips", "1000")):
             self.assertIn("verified", self.passes("integrate", *words, "--device", "cpu", "--check").stdout, words)
@@ -162,13 +154,12 @@ class Integrals(cli_case.Case):
         self.assertNotEqual(self.on_cpu(*words, "--relative", "1e-14", code=7)["reason"], "converged")
 
     def test_a_sample_that_is_no_number_is_reported_by_its_place(self):
-        for bad in (math.inf, -math.inf, math.nan):
-            for rule in ("auto", "trapezoid", "simpson"):
-                save("x.npy", [0, 1, 2, 3, 4, 5])
-                save("y.npy", [1, 1, bad, 1, 1, 1])
-                values = self.on_cpu("y", "--x", "x.npy", "--y", "y.npy", "--rule", rule, code=7)
-                self.assertEqual(values["reason"], "non-finite value at x = 2", (bad, rule))
-                self.assertIsNone(values["error"])
+        for bad, rule in ((math.inf, "auto"), (-math.inf, "trapezoid"), (math.nan, "simpson")):
+            save("x.npy", [0, 1, 2, 3, 4, 5])
+            save("y.npy", [1, 1, bad, 1, 1, 1])
+            values = self.on_cpu("y", "--x", "x.npy", "--y", "y.npy", "--rule", rule, code=7)
+            self.assertEqual(values["reason"], "non-finite value at x = 2", (bad, rule))
+            self.assertIsNone(values["error"])
 
     # --- many integrals ---
 
@@ -186,15 +177,9 @@ class Integrals(cli_case.Case):
     def test_options_that_make_no_sense_are_refused(self):
         tail = ("--device", "cpu", "--strips", "8")
         for message, *words in (
-                ("not a number", "integrate", "x", "0/0", "1"), ("limits are missing", "integrate", "x"), ("stands alone", "integrate", "x", "1"),
-                ("write x=[0,1]", "integrate", "x", "[0,1]"), ("0 or more", *CIRCLE, "--relative", "-1e-3"), ("0 or more", *CIRCLE, "--absolute", "-1"),
-                ("more than 0", *CIRCLE, "--relative", "0"), ("0 or more", *CIRCLE, *tail, "--relative", "-1"),
-                ("out of its range", *CIRCLE, "--strips", "-3", "--device", "cpu"), ("out of its range", *CIRCLE, "--strips", "0", "--device", "cpu"),
-                ("'y'", "integrate", "x*y", "0", "1"), ("bound twice", "integrate", "x", "0", "1", "x=[0,1]"),
-                ("holds no x", "integrate", "y", "0", "1", "y=3"), ("the FORMULA is missing", "integrate", *tail),
-                ("finite limits", "integrate", "x", "0", "inf", *tail), ("column", "integrate", "sqrt(", "0", "1", *tail),
-                ("one range, not 2", "integrate", "x*y", "x=[0,1]", "y=[0,1]", *tail), ("--scal", *CIRCLE, "--scal", "4", *tail),
-                ("--sum is for a trapezoid sum", *CIRCLE, "--sum", "kahan"), ("--points is for rules", *CIRCLE, *tail, "--points", "0.5"),
+                ("limits are missing", "integrate", "x"), ("0 or more", *CIRCLE, "--relative", "-1e-3"), ("0 or more", *CIRCLE, *tail, "--relative", "-1"),
+                ("out of its range", *CIRCLE, "--strips", "-3", "--device", "cpu"), ("the FORMULA is missing", "integrate", *tail),
+                ("--scal", *CIRCLE, "--scal", "4", *tail), ("--sum is for a trapezoid sum", *CIRCLE, "--sum", "kahan"),
                 ("--x 0: No such file", "integrate", "--x", "0", "1"),
                 ("a power is x^2) at column 2\n  x²\n   ^", "integrate", "x²", "0", "1")):
             self.refused(message, *words)

@@ -128,7 +128,6 @@ class LightField(cli_case.Case):
         self.fails(2, "means no file", "refocus", "none/{row}_{col}.png")
         self.fails(2, "--slope needs a finite number", "refocus", "views.npy", "--slope", "nan")
         self.fails(2, "are many files, none of which {name} could mean", "refocus", "views/*_{row}_{col}.png", "-o", "{name}.png")
-        self.fails(2, "{slope} is no field", "refocus", "views.npy", "-o", "{slope}.png")
         self.fails(2, "--radius 2 is only for --aperture weighted or disc", "refocus", "views.npy", "-o", "never.png", "--radius", "2")
         self.fails(2, "'1,,2' is neither a list of numbers nor a:b:n", "refocus", "views.npy", "-o", "never.png", "--slopes", "1,,2")
         np.save("flat.npy", self.views[0])

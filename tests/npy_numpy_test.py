@@ -15,7 +15,7 @@ import unittest
 import numpy as np
 
 ROUNDTRIP = ""
-SHAPES = [(), (0,), (1,), (7,), (3, 5), (0, 4), (4, 1), (2, 3, 4), (1, 2, 1, 3)]
+SHAPES = [(), (0, 4), (7,), (3, 5), (2, 3, 4)]
 
 
 def random_bits(dtype, shape, order):

@@ -49,7 +49,7 @@ class Files(Case):
     def test_every_chart_alone_is_well_formed(self):
         names = re.search(r"there is (?!no)(.*)", run("report", *self.samples, "--svg", "nothing", code=2).stderr)[1]
         names = names.split(", ")
-        for needed in ("ladder", "roofline", "sizes", "search", "tuning-swept", "split-shared-out", "sectors", "lines-tiled", "study"):
+        for needed in ("ladder", "roofline", "sizes", "tuning-swept", "split-shared-out", "sectors", "lines-tiled", "study"):
             self.assertIn(needed, names)
         for name in names:
             text = run("report", *self.samples, "--svg", name, "-o", "-").stdout
@@ -78,7 +78,7 @@ class Files(Case):
             table = re.search(rf'<figure[^>]*id="{figure}".*?<tbody>(.*?)</tbody>', text, re.S)[1]
             return [re.findall(r"<t[hd]([^>]*)>(.*?)</t[hd]>", row, re.S) for row in table.split("</tr>")[:-1]]
 
-        sweep, tune = (json.loads(files[name].read_text()) for name in ("sweep", "tune"))
+        sweep = json.loads(files["sweep"].read_text())
         table = cells("tuning-per-element")
         self.assertEqual((len(table), len(table[0])), (4, 7), "x down and y across")
         self.assertEqual(sum(attributes == ' class="none"' for row in table for attributes, _ in row), 1, "64×32 threads")
@@ -87,8 +87,6 @@ class Files(Case):
         self.assertEqual(len(told), 23)
         for a, b in zip(shown, told, strict=True):
             self.assertAlmostEqual(a / b, 1, places=9)
-        trials = cells("search")
-        self.assertEqual(len(trials), len(tune["rows"]), "each trial and what could not run")
         self.assertIn("needs 4096 threads in a block", text)
         self.assertIn("lines-shared-tiles", text)
 
@@ -230,7 +228,7 @@ class Page(Case):
         drawn = self.browser.run(f"""[...document.querySelectorAll('figure')].map(figure => [figure.id,
             [...figure.querySelectorAll('svg')].filter({VISIBLE}).length, figure.querySelectorAll('svg .mark').length])""")
         self.assertEqual(self.browser.complaints(), [])
-        self.assertIn("search", [figure for figure, _, _ in drawn])
+        self.assertIn("tuning-coarsened", [figure for figure, _, _ in drawn])
         for figure, seen, marks in drawn:
             self.assertEqual(seen, 1, figure)
             self.assertGreater(marks, 1, figure)

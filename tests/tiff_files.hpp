@@ -26,7 +26,6 @@ enum : std::uint16_t {
   tiff_rows_per_strip = 278,
   tiff_counts = 279,
   tiff_planes = 284,
-  tiff_colours = 320,
   tiff_tile_width = 322,
   tiff_tile_height = 323,
   tiff_tile_offsets = 324,

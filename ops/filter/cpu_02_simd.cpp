@@ -20,8 +20,8 @@
 #include "tessera/core/fused-inl.h"
 #include "tessera/core/interrupt.hpp"
 
-#ifndef TESSERA_FILTER_PIECE
-#define TESSERA_FILTER_PIECE
+#ifndef TESSERA_FILTER_STRIP
+#define TESSERA_FILTER_STRIP
 namespace tessera::filter {
 
 // Columns first to last, rows begin to end of the result of picture n. `past_caches`: a result that they
@@ -32,13 +32,17 @@ struct Piece {
   bool past_caches = false;
 };
 
-}  // namespace tessera::filter
-#endif
+// Where a weight meets a row of samples.
+template <class A>
+struct Tap {
+  const A* from;
+  A weight;
+};
 
-HWY_BEFORE_NAMESPACE();
-namespace tessera::filter {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+template <class A>
+struct WideTaps : std::vector<Tap<A>> {
+  void add(const A* from, A weight) { this->push_back({from, weight}); }
+};
 
 // Where a weight meets a row of bytes.
 struct ByteTap {
@@ -61,14 +65,152 @@ struct ByteTaps {
   }
 };
 
+// A strip of a picture, some of its rows: reads each row once, keeps as many as the kernel has. A: sums'
+// type. R: that of the rows kept, which is A, or a byte's, whose sums take 16 bits.
+template <class A, class R = A>
+class Strip {
+ public:
+  static constexpr bool bytes = !std::is_same_v<A, R>;
+  using Taken = std::conditional_t<bytes, ByteTaps, WideTaps<A>>;
+  template <class T>
+  using Convert = void (*)(const T* from, std::int64_t count, R* to);
+
+  template <class T>
+  Strip(const Problem<T>& p, const Piece& piece, Convert<T> convert)
+      : Strip(p.taps, p.filtered, p.channels(), p.roi_y, p.to, piece) {
+    problem_ = &p;
+    convert_ = reinterpret_cast<void (*)()>(convert);
+    extend_ = &Strip::extend<T>;
+  }
+
+  // along(taps, to): the sums along a row. store(taps, scratch, to): a row of results.
+  template <class Along, class Store>
+  void run(const Along& along, const Store& store) {
+    for (int i = 0; i + 1 < taps_.rows; ++i) take(piece_.begin + i, along);
+    for (int y = piece_.begin; y < piece_.end; ++y) {
+      leave_if_interrupted();
+      take(y + taps_.rows - 1, along);
+      taken_.clear();
+      for (int i = 0; i < taps_.rows; ++i) add_row(i, kept(y + i));
+      store(taken_, line_.data(), result_ + y * stride_);
+    }
+  }
+
+  std::int64_t samples() const { return out_; }  // of a row of results
+
+ private:
+  static constexpr std::int64_t spare = 1024;  // samples behind a row that may be read and written in vain
+
+  Strip(const Taps& taps, const View<unsigned char, 4>& result, int channels, int roi_y, Element to,
+        const Piece& piece)
+      : taps_(taps),
+        piece_(piece),
+        channels_(channels),
+        top_(roi_y - taps.above),
+        out_(std::int64_t{piece.last - piece.first} * channels),
+        stride_(result.stride[1] * static_cast<std::int64_t>(size_of(to))),
+        result_(result.data + (piece.n * result.stride[0] + piece.first * result.stride[2]) *
+                                  static_cast<std::int64_t>(size_of(to))) {
+    const std::int64_t extended = out_ + std::int64_t{taps.cols - 1} * channels;
+    const auto room = static_cast<std::size_t>((taps.separable ? out_ : extended) + spare);
+    rows_.assign(static_cast<std::size_t>(taps.rows), std::vector<R>(room));
+    line_.resize(static_cast<std::size_t>(extended + spare));
+  }
+
+  std::vector<R>& kept(int line) { return rows_[static_cast<std::size_t>(line % taps_.rows)]; }
+
+  static A weight(std::int32_t stored) {
+    if constexpr (std::is_same_v<A, float>) return weight_as<float>(stored);
+    else return static_cast<A>(stored);
+  }
+
+  void add_row(int i, const std::vector<R>& row) {
+    if (taps_.separable) {
+      if (taps_.column[i] != 0) taken_.add(row.data(), weight(taps_.column[i]));
+      return;
+    }
+    for (int j = 0; j < taps_.cols; ++j)
+      if (const std::int32_t w = taps_.weight[i * taps_.cols + j]; w != 0)
+        taken_.add(row.data() + std::int64_t{j} * channels_, weight(w));
+  }
+
+  // The line that is the first tap's of row `line` of the result, and is kept.
+  template <class Along>
+  void take(int line, const Along& along) {
+    R* const to = taps_.separable ? line_.data() : kept(line).data();
+    (this->*extend_)(line + top_, to);
+    if constexpr (!bytes) {
+      if (!taps_.separable) return;
+      taken_.clear();
+      for (int j = 0; j < taps_.cols; ++j)
+        if (taps_.row[j] != 0) taken_.add(to + std::int64_t{j} * channels_, weight(taps_.row[j]));
+      along(taken_, kept(line).data());
+    }
+  }
+
+  // Line y of the picture as it goes on beyond its edges, from the first tap's column on.
+  template <class T>
+  void extend(int y, R* to) const {
+    const auto& p = *static_cast<const Problem<T>*>(problem_);
+    const auto convert = reinterpret_cast<Convert<T>>(convert_);
+    const int row = border_index(y, p.height(), p.border), start = p.roi_x + piece_.first - taps_.left,
+              count = piece_.last - piece_.first + taps_.cols - 1;
+    const bool packed = p.image.stride[2] == channels_ && (channels_ == 1 || p.image.stride[3] == 1);
+    const int inside = std::clamp(-start, 0, count),
+              outside =
+                  packed && row != from_constant ? std::clamp(p.width() - start, inside, count) : inside;
+    if (inside < outside)
+      convert(&p.image(piece_.n, row, start + inside, 0), std::int64_t{outside - inside} * channels_,
+              to + std::int64_t{inside} * channels_);
+    for (int i = 0; i < count; ++i) {
+      if (i == inside) i = outside;
+      if (i == count) break;
+      const int col = border_index(start + i, p.width(), p.border);
+      for (int c = 0; c < channels_; ++c) {
+        const T sample =
+            row == from_constant || col == from_constant ? p.outside : p.image(piece_.n, row, col, c);
+        convert(&sample, 1, to + std::int64_t{i} * channels_ + c);
+      }
+    }
+  }
+
+  const Taps& taps_;
+  const Piece piece_;
+  const void* problem_ = nullptr;
+  void (*convert_)() = nullptr;
+  void (Strip::*extend_)(int, R*) const = nullptr;
+  int channels_, top_;
+  std::int64_t out_, stride_;  // the stride of the result's rows is in bytes
+  unsigned char* result_;
+  std::vector<std::vector<R>> rows_;
+  std::vector<R> line_;
+  Taken taken_;
+};
+
+}  // namespace tessera::filter
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace tessera::filter {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+#if HWY_TARGET == HWY_SCALAR
+
+// A processor without vectors: sample after sample.
+template <class T>
+void run_strip(const Problem<T>& p, const Piece& piece) {
+  filter_naive(p, piece.n, piece.first, piece.last, piece.begin, piece.end);
+}
+
+#else
+
 // Bytes from an address to the next one that a vector of `bytes` begins at.
 inline std::int64_t before_vector(const void* address, std::int64_t bytes) {
   const auto off = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(address) %
                                              static_cast<std::uintptr_t>(bytes));
   return off == 0 ? 0 : bytes - off;
 }
-
-#if HWY_TARGET != HWY_SCALAR
 
 // A load's bytes of even and of odd places, each a number of 16 bits: no lane moves, neither here nor on the
 // way back.
@@ -176,33 +318,17 @@ inline void filter_byte_row(const Finish& f, const ByteTaps& taps, std::int64_t 
   by_part(last, count);
 }
 
-#endif
-
 using tessera::HWY_NAMESPACE::add_products;
 
-// Where a weight meets a row of samples.
-template <class A>
-struct Tap {
-  const A* from;
-  A weight;
-};
-
-template <class A>
-struct WideTaps : std::vector<Tap<A>> {
-  void add(const A* from, A weight) { this->push_back({from, weight}); }
-};
-
-inline constexpr std::int64_t spare = 1024;  // samples behind a row that may be read and written in vain
-
 // Σ weight·from[x], tap after tap, four vectors at once, from `begin` to `end` and beyond to whole fours.
-template <class A, class Store>
-HWY_INLINE void sum_blocks(const std::vector<Tap<A>>& taps, std::int64_t begin, std::int64_t end,
-                           const Store& store) {
+template <class A>
+HWY_NOINLINE void sum_taps(const std::vector<Tap<A>>& taps, std::int64_t begin, std::int64_t end,
+                           A* HWY_RESTRICT to) {
   const hn::ScalableTag<A> d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
   const Tap<A>* const first = taps.data();
   const std::size_t count = taps.size();
-  for (std::int64_t x = begin; x < end; x += 4 * lanes) {
+  for (std::int64_t x = begin; x < end; x += 4 * lanes, to += 4 * lanes) {
     auto s0 = hn::Zero(d), s1 = s0, s2 = s0, s3 = s0;
     for (std::size_t t = 0; t < count; ++t) {
       const A* const from = first[t].from + x;
@@ -216,32 +342,18 @@ HWY_INLINE void sum_blocks(const std::vector<Tap<A>>& taps, std::int64_t begin, 
         s2 = add_products(d, w, v2, s2), s3 = add_products(d, w, v3, s3);
       }
     }
-    store(x, s0, s1, s2, s3);
+    hn::StoreU(s0, d, to);
+    hn::StoreU(s1, d, to + lanes);
+    hn::StoreU(s2, d, to + 2 * lanes);
+    hn::StoreU(s3, d, to + 3 * lanes);
   }
-}
-
-template <class A>
-void sum_taps(const std::vector<Tap<A>>& taps, std::int64_t begin, std::int64_t end, A* HWY_RESTRICT to) {
-  const hn::ScalableTag<A> d;
-  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  sum_blocks(taps, begin, end, [&](std::int64_t x, auto s0, auto s1, auto s2, auto s3) {
-    hn::StoreU(s0, d, to + x);
-    hn::StoreU(s1, d, to + x + lanes);
-    hn::StoreU(s2, d, to + x + 2 * lanes);
-    hn::StoreU(s3, d, to + x + 3 * lanes);
-  });
-}
-
-template <class D, class V>
-HWY_INLINE V finished_vector(D d, const Finish& f, V sum) {
-  const auto value = f.absolute ? hn::Abs(sum) : sum;
-  return f.scaled ? add_products(d, value, hn::Set(d, f.scale), hn::Set(d, f.offset)) : value;
 }
 
 // Floats to whole numbers of a narrower type, or as they are.
 template <class To, class D, class V>
 HWY_INLINE void store_float(D d, const Finish& f, V sum, To* to) {
-  auto value = finished_vector(d, f, sum);
+  auto value = f.absolute ? hn::Abs(sum) : sum;
+  if (f.scaled) value = add_products(d, value, hn::Set(d, f.scale), hn::Set(d, f.offset));
   if constexpr (std::is_same_v<To, float>) {
     hn::StoreU(value, d, to);
   } else {
@@ -282,68 +394,52 @@ HWY_INLINE void store_narrow(D d, const Finish& f, V sum, To* to) {
   }
 }
 
-// What no vector is stored as here.
+// Sums to samples; `to` may be where the sums are. Behind the last sum others may be read.
 template <class To, class A>
-inline constexpr bool one_by_one = std::is_same_v<To, f16> ||
-                                   (std::is_same_v<A, std::int16_t> && std::is_same_v<To, float>);
-
-template <class To, class A, class D, class V>
-HWY_INLINE void store_vector(D d, const Finish& f, V sum, To* to) {
-  if constexpr (std::is_same_v<A, float>) store_float(d, f, sum, to);
-  else if constexpr (std::is_same_v<A, std::int32_t>) store_whole(d, f, sum, to);
-  else store_narrow(d, f, sum, to);
-}
-
-// A row of floats past the caches, while others are summed: vectors to the places that begin one, the rest by
-// way of `sums`.
-inline void stream_row(const Finish& f, const std::vector<Tap<float>>& taps, std::int64_t count,
-                       float* HWY_RESTRICT sums, float* HWY_RESTRICT to) {
-  const hn::ScalableTag<float> d;
-  constexpr auto size = static_cast<std::int64_t>(sizeof(float));
-  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  const std::int64_t first = std::min(before_vector(to, lanes * size) / size, count),
-                     last = count - (count - first) % (4 * lanes);
-  const auto by_sums = [&](std::int64_t begin, std::int64_t end) {
-    sum_taps(taps, begin, end, sums);
-    for (std::int64_t x = begin; x < end; ++x) to[x] = finished<float>(f, sums[x]);
-  };
-  const auto put = [&](auto sum, float* at) { hn::Stream(finished_vector(d, f, sum), d, at); };
-  by_sums(0, first);
-  sum_blocks(taps, first, last, [&](std::int64_t at, auto s0, auto s1, auto s2, auto s3) {
-    put(s0, to + at);
-    put(s1, to + at + lanes);
-    put(s2, to + at + 2 * lanes);
-    put(s3, to + at + 3 * lanes);
-  });
-  by_sums(last, count);
-}
-
-// A row of results: fours of vectors go where they belong, the rest by way of `sums`.
-template <class To, class A>
-void filter_row(const Finish& f, const std::vector<Tap<A>>& taps, std::int64_t count, A* HWY_RESTRICT sums,
-                To* HWY_RESTRICT to) {
+HWY_NOINLINE void finish_sums(const Finish& f, const A* sums, std::int64_t count, To* to) {
   const hn::ScalableTag<A> d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  const auto store = [&](std::int64_t x, To* at) HWY_ATTR {
+    const auto sum = hn::LoadU(d, sums + x);
+    if constexpr (std::is_same_v<A, float>) store_float(d, f, sum, at);
+    else if constexpr (std::is_same_v<A, std::int32_t>) store_whole(d, f, sum, at);
+    else store_narrow(d, f, sum, at);
+  };
   std::int64_t x = 0;
-  if constexpr (!one_by_one<To, A>) {
-    x = count - count % (4 * lanes);
-    sum_blocks(taps, 0, x, [&](std::int64_t at, auto s0, auto s1, auto s2, auto s3) {
-      store_vector<To, A>(d, f, s0, to + at);
-      store_vector<To, A>(d, f, s1, to + at + lanes);
-      store_vector<To, A>(d, f, s2, to + at + 2 * lanes);
-      store_vector<To, A>(d, f, s3, to + at + 3 * lanes);
-    });
+  for (; x + lanes <= count; x += lanes) store(x, to + x);
+  if (x == count) return;
+  To last[hn::MaxLanes(hn::ScalableTag<A>())];
+  store(x, last);
+  std::memcpy(to + x, last, static_cast<std::size_t>(count - x) * sizeof(To));
+}
+
+// No vector is stored as halves here.
+template <class A>
+HWY_NOINLINE void finish_sums(const Finish& f, const A* sums, std::int64_t count, f16* to) {
+  for (std::int64_t x = 0; x < count; ++x) to[x] = finished<f16>(f, sums[x]);
+}
+
+template <class A>
+void finish_sums(const Finish& f, const A* sums, std::int64_t count, Element element, unsigned char* to) {
+  switch (element) {
+    case Element::u8:
+      return finish_sums(f, sums, count, to);
+    case Element::u16:
+      return finish_sums(f, sums, count, reinterpret_cast<std::uint16_t*>(to));
+    case Element::i16:
+      return finish_sums(f, sums, count, reinterpret_cast<std::int16_t*>(to));
+    default:
+      break;
   }
-  sum_taps(taps, x, count, sums);
-  for (; x < count; ++x) {
-    if constexpr (std::is_same_v<A, float>) to[x] = finished<To>(f, sums[x]);
-    else to[x] = finished<To>(f, std::int32_t{sums[x]});
+  if constexpr (!std::is_same_v<A, std::int16_t>) {
+    if (element == Element::f16) return finish_sums(f, sums, count, reinterpret_cast<f16*>(to));
+    finish_sums(f, sums, count, reinterpret_cast<float*>(to));
   }
 }
 
 // Bytes to memory past the caches.
-inline void stream_bytes(const std::uint8_t* HWY_RESTRICT from, std::int64_t count,
-                         std::uint8_t* HWY_RESTRICT to) {
+inline void stream_bytes(const unsigned char* HWY_RESTRICT from, std::int64_t count,
+                         unsigned char* HWY_RESTRICT to) {
   const hn::ScalableTag<std::uint8_t> d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
   std::int64_t at = std::min(before_vector(to, lanes), count);
@@ -352,171 +448,66 @@ inline void stream_bytes(const std::uint8_t* HWY_RESTRICT from, std::int64_t cou
   std::memcpy(to + at, from + at, static_cast<std::size_t>(count - at));
 }
 
-// A strip of a picture, some of its rows: reads each row once, keeps as many as the kernel has. A: sums'
-// type. R: that of the rows kept, which is A, or a byte's, whose sums take 16 bits.
-template <class A, class T, class R = A>
-class Strip {
- public:
-  Strip(const Problem<T>& p, int first, int last, bool past_caches)
-      : p_(p),
-        past_caches_(past_caches),
-        first_(first),
-        channels_(p.channels()),
-        out_(std::int64_t{last - first} * channels_),
-        extended_(out_ + std::int64_t{p.taps.cols - 1} * channels_),
-        kept_(p.taps.separable ? out_ : extended_),
-        rows_(static_cast<std::size_t>(p.taps.rows), std::vector<R>(static_cast<std::size_t>(kept_ + spare))),
-        line_(static_cast<std::size_t>(extended_ + spare)),
-        sums_(static_cast<std::size_t>(out_ + spare)) {}
-
-  void run(std::int64_t n, int begin, int end) {
-    const Taps& taps = p_.taps;
-    const int above = p_.roi_y - taps.above;
-    for (int i = 0; i + 1 < taps.rows; ++i) take(n, begin + above + i, begin + i);
-    for (int y = begin; y < end; ++y) {
-      leave_if_interrupted();
-      take(n, y + above + taps.rows - 1, y + taps.rows - 1);
-      taps_.clear();
-      for (int i = 0; i < taps.rows; ++i) add_row(taps, i, kept(y + i));
-      write(n, y);
-    }
-    if (past_caches_) hwy::FlushStream();
+// A row of results, in pieces whose sums the nearest cache holds.
+template <class A>
+void filter_row(const Finish& f, const std::vector<Tap<A>>& taps, std::int64_t count, Element element,
+                bool past_caches, unsigned char* to) {
+  constexpr std::int64_t most = 1024;
+  const auto size = static_cast<std::int64_t>(size_of(element)),
+             fours = 4 * static_cast<std::int64_t>(hn::Lanes(hn::ScalableTag<A>()));
+  alignas(64) A sums[most];
+  alignas(64) unsigned char samples[4 * most];
+  for (std::int64_t x = 0; x < count; x += most, to += most * size) {
+    const std::int64_t piece = std::min(most, count - x);
+    unsigned char* const out = past_caches ? samples : to;
+    // Floats are summed where they belong.
+    A* const at =
+        element == element_of<A> && (past_caches || piece % fours == 0) ? reinterpret_cast<A*>(out) : sums;
+    sum_taps(taps, x, x + piece, at);
+    const bool done = std::is_same_v<A, float> && at != sums && !f.absolute && !f.scaled;
+    if (!done) finish_sums(f, at, piece, element, out);
+    if (past_caches) stream_bytes(samples, piece * size, to);
   }
+}
 
- private:
-  static constexpr bool bytes = !std::is_same_v<A, R>;
-  using Taken = std::conditional_t<bytes, ByteTaps, WideTaps<A>>;
+template <class T, class R>
+void convert(const T* HWY_RESTRICT from, std::int64_t count, R* HWY_RESTRICT to) {
+  for (std::int64_t i = 0; i < count; ++i)
+    if constexpr (std::is_same_v<R, float>) to[i] = number<float>(from[i]);
+    else to[i] = static_cast<R>(from[i]);
+}
 
-  std::vector<R>& kept(int line) { return rows_[static_cast<std::size_t>(line % p_.taps.rows)]; }
+template <class A, class R>
+HWY_NOINLINE void run(Strip<A, R>&& strip, const Finish& f, Element to, bool past_caches) {
+  const std::int64_t samples = strip.samples();
+  const auto along = [&](const auto& taps, A* sums) { sum_taps(taps, 0, samples, sums); };
+  const auto store = [&](const auto& taps, R* scratch, unsigned char* at) {
+    if constexpr (Strip<A, R>::bytes) filter_byte_row(f, taps, samples, past_caches, scratch, at);
+    else filter_row(f, taps, samples, to, past_caches, at);
+  };
+  strip.run(along, store);
+  if (past_caches) hwy::FlushStream();
+}
 
-  static A weight(std::int32_t stored) {
-    if constexpr (std::is_same_v<A, float>) return weight_as<float>(stored);
-    else return static_cast<A>(stored);
-  }
-
-  void add_row(const Taps& taps, int i, const std::vector<R>& row) {
-    if (taps.separable) {
-      if (taps.column[i] != 0) taps_.add(row.data(), weight(taps.column[i]));
-      return;
-    }
-    for (int j = 0; j < taps.cols; ++j)
-      if (const std::int32_t w = taps.weight[i * taps.cols + j]; w != 0)
-        taps_.add(row.data() + std::int64_t{j} * channels_, weight(w));
-  }
-
-  // Line `y` of the picture as it goes on beyond its edges.
-  void take(std::int64_t n, int y, int line) {
-    std::vector<R>& to = p_.taps.separable ? line_ : kept(line);
-    const int row = border_index(y, p_.height(), p_.border);
-    if (row == from_constant) std::fill_n(to.begin(), extended_, convert(p_.outside));
-    else extend(n, row, to.data());
-    if constexpr (!bytes) {
-      if (!p_.taps.separable) return;
-      taps_.clear();
-      for (int j = 0; j < p_.taps.cols; ++j)
-        if (p_.taps.row[j] != 0) taps_.add(to.data() + std::int64_t{j} * channels_, weight(p_.taps.row[j]));
-      sum_taps(taps_, 0, out_, kept(line).data());
-    }
-  }
-
-  static R convert(T sample) {
-    if constexpr (std::is_same_v<R, float>) return number<float>(sample);
-    else return static_cast<R>(sample);
-  }
-
-  void extend(std::int64_t n, int row, R* to) const {
-    const int width = p_.width(), start = p_.roi_x + first_ - p_.taps.left;
-    const int count = static_cast<int>(extended_ / channels_), inside = std::clamp(-start, 0, count),
-              outside = std::clamp(width - start, inside, count);
-    const auto pixel = [&](int i) {
-      const int col = border_index(start + i, width, p_.border);
-      for (int c = 0; c < channels_; ++c)
-        to[std::int64_t{i} * channels_ + c] =
-            convert(col == from_constant ? p_.outside : p_.image(n, row, col, c));
-    };
-    for (int i = 0; i < inside; ++i) pixel(i);
-    if (inside < outside && p_.image.stride[2] == channels_ && (channels_ == 1 || p_.image.stride[3] == 1)) {
-      const T* HWY_RESTRICT from = &p_.image(n, row, start + inside, 0);
-      R* HWY_RESTRICT at = to + std::int64_t{inside} * channels_;
-      const std::int64_t samples = std::int64_t{outside - inside} * channels_;
-      for (std::int64_t i = 0; i < samples; ++i) at[i] = convert(from[i]);
-    } else {
-      for (int i = inside; i < outside; ++i) pixel(i);
-    }
-    for (int i = outside; i < count; ++i) pixel(i);
-  }
-
-  void write(std::int64_t n, int y) {
-    const std::int64_t at =
-        n * p_.filtered.stride[0] + y * p_.filtered.stride[1] + first_ * p_.filtered.stride[2];
-    const auto put = [&](auto* data) {
-      using To = std::remove_pointer_t<decltype(data)>;
-      if (!past_caches_ || goes_by_itself<To>) return filter(data + at);
-      row_.resize(static_cast<std::size_t>(out_) * sizeof(To));
-      filter(reinterpret_cast<To*>(row_.data()));
-      stream_bytes(row_.data(), static_cast<std::int64_t>(row_.size()),
-                   reinterpret_cast<std::uint8_t*>(data + at));
-    };
-    if constexpr (bytes) {
-      put(p_.filtered.data);
-    } else {
-      switch (p_.to) {
-        case Element::u8:
-          return put(p_.filtered.data);
-        case Element::u16:
-          return put(reinterpret_cast<std::uint16_t*>(p_.filtered.data));
-        case Element::i16:
-          return put(reinterpret_cast<std::int16_t*>(p_.filtered.data));
-        case Element::f16:
-          return put(reinterpret_cast<f16*>(p_.filtered.data));
-        default:
-          return put(reinterpret_cast<float*>(p_.filtered.data));
-      }
-    }
-  }
-
-  // Whether rows of such results go past the caches while they are summed; others are kept for that.
-  template <class To>
-  static constexpr bool goes_by_itself = bytes || (std::is_same_v<A, float> && std::is_same_v<To, float>);
-
-  // What the taps make of a row.
-  template <class To>
-  void filter(To* to) {
-    if constexpr (bytes) {
-      filter_byte_row(p_.finish, taps_, out_, past_caches_, line_.data(), to);
-    } else {
-      if constexpr (goes_by_itself<To>)
-        if (past_caches_) return stream_row(p_.finish, taps_, out_, sums_.data(), to);
-      filter_row(p_.finish, taps_, out_, sums_.data(), to);
-    }
-  }
-
-  const Problem<T>& p_;
-  bool past_caches_;
-  int first_, channels_;
-  std::int64_t out_, extended_, kept_;
-  std::vector<std::vector<R>> rows_;
-  std::vector<R> line_;
-  std::vector<A> sums_;
-  std::vector<std::uint8_t> row_;  // of results on their way past the caches
-  Taken taps_;
-};
+template <class A, class R = A, class T>
+void run_strip_as(const Problem<T>& p, const Piece& piece) {
+  run(Strip<A, R>(p, piece, convert<T, R>), p.finish, p.to, piece.past_caches);
+}
 
 template <class T>
 void run_strip(const Problem<T>& p, const Piece& piece) {
-  const auto [n, first, last, begin, end, past_caches] = piece;
   if constexpr (std::is_integral_v<T>) {
     if constexpr (std::is_same_v<T, std::uint8_t>) {
-#if HWY_TARGET != HWY_SCALAR
       if (p.taps.narrow && !p.taps.separable && p.to == Element::u8)
-        return Strip<std::int16_t, T, std::uint8_t>(p, first, last, past_caches).run(n, begin, end);
-#endif
-      if (p.taps.narrow) return Strip<std::int16_t, T>(p, first, last, past_caches).run(n, begin, end);
+        return run_strip_as<std::int16_t, std::uint8_t>(p, piece);
+      if (p.taps.narrow && is_integer(p.to)) return run_strip_as<std::int16_t>(p, piece);
     }
-    if (p.taps.whole) return Strip<std::int32_t, T>(p, first, last, past_caches).run(n, begin, end);
+    if (p.taps.whole) return run_strip_as<std::int32_t>(p, piece);
   }
-  Strip<float, T>(p, first, last, past_caches).run(n, begin, end);
+  run_strip_as<float>(p, piece);
 }
+
+#endif
 
 void strip_u8(const Problem<std::uint8_t>& p, const Piece& piece) { run_strip(p, piece); }
 void strip_u16(const Problem<std::uint16_t>& p, const Piece& piece) { run_strip(p, piece); }

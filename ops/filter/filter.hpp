@@ -8,7 +8,6 @@
 #include <optional>
 #include <string>
 #include <type_traits>
-#include "ops/imaging/border.hpp"
 #include "ops/imaging/samples.hpp"
 #include "tessera/core/arguments.hpp"
 #include "tessera/core/view.hpp"
@@ -134,15 +133,9 @@ SIMT void store_finished(void* data, std::int64_t at, Element to, const Finish& 
   }
 }
 
-}  // namespace TESSERA_UNIT
-}  // namespace tessera::filter
-
-namespace tessera::filter {
-inline namespace TESSERA_UNIT {
-
 template <class T>
 struct Problem {
-  using Elements = Types<std::uint8_t, std::uint16_t, std::int16_t, f16, float>;
+  using Elements = PictureElements;
 
   View<const T, 4> image;           // [images,height,width,channels]
   View<unsigned char, 4> filtered;  // [images,height,width,channels] of the element `to`; strides in elements
@@ -223,4 +216,9 @@ struct Problem {
 };
 
 }  // namespace TESSERA_UNIT
+
+// CPU rung 1 for columns first to last, rows begin to end of the result of picture n.
+template <class T>
+void filter_naive(const Problem<T>& p, std::int64_t n, int first, int last, int begin, int end);
+
 }  // namespace tessera::filter

@@ -6,7 +6,7 @@
 // so that their two bytes are the first factors of the products along columns: nothing lies between the
 // passes. What is left to other instructions is to pack, and to turn results so that a lane stores 16 bytes.
 #include "streamed.hpp"
-#include "ops/imaging/bytes.hpp"
+#include "ops/imaging/samples.hpp"
 #include "tessera/byte_matrices.hpp"
 
 namespace tessera::filter {

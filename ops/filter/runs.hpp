@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 #include "filter.hpp"
-#include "ops/imaging/bytes.hpp"
+#include "ops/imaging/samples.hpp"
 #include "tessera/kernel.hpp"
 #if defined(__CUDACC__)
 #include "tessera/cuda/ptx/scalar.cuh"

@@ -3,7 +3,7 @@
 // at once wherever they lie so inside the picture.
 #pragma once
 #include "runs.hpp"
-#include "ops/imaging/bytes.hpp"
+#include "ops/imaging/samples.hpp"
 
 namespace tessera::filter {
 inline namespace TESSERA_UNIT {
@@ -113,6 +113,13 @@ inline namespace TESSERA_UNIT {
 // A separable kernel's two passes over numbers of 32 bits: twice eight results of a thread at once, side by
 // side along rows, below one another along columns. Of eight samples that a tap takes, seven serve the next.
 
+// The executor's build has these sums once, not in each kernel anew.
+#if defined(__CUDACC__) || defined(TESSERA_TRACED)
+#define FILTER_ONCE
+#else
+#define FILTER_ONCE __attribute__((noinline))
+#endif
+
 // Samples of 16 bytes' place in shared memory: lanes that are `2^apart` of them apart meet no bank twice.
 template <int apart>
 SIMT int swizzled(int slot) {
@@ -135,8 +142,8 @@ SIMT void add_tap(A weight, int j, const A (&from)[two][8], const A (&more)[two]
 // Eight taps, or the last `taps`. Weights of 0 may be left out among whole numbers and must be among floats.
 // Where there are none, as mostly, nothing asks.
 template <class A>
-SIMT void add_taps(const Bytes16 (&weights)[2], int taps, const A (&from)[two][8], const A (&more)[two][8],
-                   A (&sum)[two][8]) {
+FILTER_ONCE SIMT void add_taps(const Bytes16 (&weights)[2], int taps, const A (&from)[two][8],
+                               const A (&more)[two][8], A (&sum)[two][8]) {
   A weight[8];
   bool all = true;
   SIMT_UNROLL

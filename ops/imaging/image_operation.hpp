@@ -6,7 +6,7 @@
 #include <initializer_list>
 #include <string>
 #include <vector>
-#include "ops/imaging/border.hpp"
+#include "ops/imaging/samples.hpp"
 #include "tessera/core/division.hpp"
 #include "tessera/core/operation.hpp"
 

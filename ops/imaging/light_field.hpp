@@ -8,7 +8,7 @@
 #include <string>
 #include <type_traits>
 #include <vector>
-#include "ops/imaging/border.hpp"
+#include "ops/imaging/samples.hpp"
 #include "tessera/core/arguments.hpp"
 #include "tessera/core/element.hpp"
 #include "tessera/core/thread.hpp"

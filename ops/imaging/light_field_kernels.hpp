@@ -3,7 +3,7 @@
 // operations is. Then lines summed four bytes an instruction: rungs 3 and 4 of refocus.
 #pragma once
 #include "ops/imaging/light_field.hpp"
-#include "ops/imaging/bytes.hpp"
+#include "ops/imaging/samples.hpp"
 #include "tessera/kernel.hpp"
 
 namespace tessera::lightfield {

@@ -6,7 +6,7 @@
 // now is waiting: the host must see the kernel end before it can fetch, add and write the result.
 #include "integrate.hpp"
 #include "tessera/kernel.hpp"
-#include "sum/warp_sums.hpp"
+#include "sum/partials.hpp"
 
 namespace tessera::integration {
 namespace {

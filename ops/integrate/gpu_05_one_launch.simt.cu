@@ -9,7 +9,7 @@
 // strip.
 #include "integrate.hpp"
 #include "tessera/kernel.hpp"
-#include "sum/warp_sums.hpp"
+#include "sum/partials.hpp"
 
 namespace tessera::integration {
 namespace {

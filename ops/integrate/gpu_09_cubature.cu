@@ -9,8 +9,7 @@
 #include <memory>
 #include <optional>
 #include "ops/integrate/kernels/region_run.hpp"
-#include "ops/integrate/kernels/regions_source.hpp"
-#include "tessera/cuda/nvrtc.hpp"
+#include "ops/integrate/kernels/compiled_source.hpp"
 #include "tessera/cuda/runtime_kernel.hpp"
 
 namespace tessera::integration {

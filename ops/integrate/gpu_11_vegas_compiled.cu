@@ -7,10 +7,9 @@
 // iteration.
 #include <memory>
 #include "tessera/cuda/gpus.hpp"
-#include "tessera/cuda/nvrtc.hpp"
 #include "tessera/cuda/runtime_kernel.hpp"
 #include "ops/integrate/kernels/vegas_run.hpp"
-#include "ops/integrate/kernels/vegas_source.hpp"
+#include "ops/integrate/kernels/compiled_source.hpp"
 
 namespace tessera::integration {
 namespace {

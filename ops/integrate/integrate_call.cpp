@@ -2,7 +2,6 @@
 #include "integrate_call.hpp"
 #include <cmath>
 #include "ops/integrate/quadrature/auto.hpp"
-#include "ops/integrate/quadrature/by_name.hpp"
 #include "ops/integrate/quadrature/several_variables.hpp"
 #include "sum/trapezoid_error.hpp"
 #include "tessera/core/device.hpp"

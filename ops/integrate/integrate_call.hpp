@@ -83,7 +83,7 @@ template <class T, class Self>
 T add_on_processors(const Trapezoid<T, Self>& p, int threads) {
   if (!has_fixed_order(p.sum)) return add_everything(p);
   constexpr std::int64_t indices = std::int64_t{1} << std::numeric_limits<T>::digits;
-  const bool side_by_side = p.sum == Sum::pairwise && p.strips <= indices;
+  const bool side_by_side = p.sum == Sum::pairwise && !p.accumulated && p.strips <= indices;
   constexpr std::int64_t subtree = std::int64_t{1} << 15;
   const Runs runs = side_by_side ? Runs{(p.strips + subtree - 1) / subtree, subtree} : p.runs(1);
   std::vector<Pair<T>> sums(p.sum == Sum::exact ? 0 : static_cast<std::size_t>(runs.count));

@@ -7,7 +7,7 @@
 #include <type_traits>
 #include "integrate_call.hpp"
 #include "tessera/kernel.hpp"
-#include "sum/warp_sums.hpp"
+#include "sum/partials.hpp"
 
 namespace tessera {
 namespace integration {

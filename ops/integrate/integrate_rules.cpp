@@ -4,9 +4,7 @@
 #include <atomic>
 #include <memory>
 #include "ops/integrate/quadrature/auto.hpp"
-#include "ops/integrate/quadrature/by_name.hpp"
 #include "ops/integrate/quadrature/equidistant.hpp"
-#include "ops/integrate/quadrature/breakpoints.hpp"
 #include "ops/integrate/quadrature/formula_integrand.hpp"
 #include "ops/integrate/quadrature/separable_product.hpp"
 #include "ops/integrate/quadrature/several_variables.hpp"

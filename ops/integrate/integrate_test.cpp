@@ -46,7 +46,7 @@ std::vector<Request> everybody() {
       continue;
     const bool gpu = variant->where == Where::cuda;
     const std::string where(name_of(variant->where));
-    for (const std::string threads : {":threads=1", ":threads=2", ":threads=5"}) {
+    for (const std::string threads : {":threads=1", ":threads=5"}) {
       const std::string device = gpu ? where : where + threads;
       if (variant->choices[0].ranges.empty()) {
         out.push_back({.device = device, .variant = variant->name});
@@ -77,7 +77,7 @@ TEST(Integrate, FixedOrdersGiveTheSameBitsEverywhere) {
   for (const char* sum : {"pairwise", "double_float", "exact"})
     for (const char* formula : {"sqrt(1-x^2)", "exp(sin(9*x))-x"})
       for (const Element element : {Element::f64, Element::f32}) {
-        const Arguments::Words words{{"FORMULA", formula}, {"strips", "7001"}, {"sum", sum}, {"scale", "4"}};
+        const Arguments::Words words{{"FORMULA", formula}, {"strips", "3001"}, {"sum", sum}, {"scale", "4"}};
         const double first = result_of(words, element, everybody().front());
         EXPECT_TRUE(std::isfinite(first));
         int others = 0;
@@ -89,7 +89,7 @@ TEST(Integrate, FixedOrdersGiveTheSameBitsEverywhere) {
               << formula << " " << sum << " " << name_of(element) << " by " << *request.variant << " on "
               << request.device << " " << (request.tuning ? to_string(*request.tuning) : "");
         }
-        EXPECT_GE(others, 54);
+        EXPECT_GE(others, 36);
       }
 }
 
@@ -219,12 +219,6 @@ TEST(Integrate, TheBoundCatchesOnePrecisionLower) {
     EXPECT_TRUE(verdict_on(words, Element::f32, result_of(words, Element::f32)).passed) << sum;
     EXPECT_FALSE(verdict_on(words, Element::f32, shorter).passed) << sum;
   }
-}
-
-TEST(Integrate, ReportsEvaluations) {
-  Arguments arguments = arguments_of({{"strips", "12"}});
-  const Outcome outcome = run(operation(), arguments, {.device = "cpu"});
-  EXPECT_EQ(std::get<std::int64_t>(outcome.values.at("evaluations")), 13);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "rule.hpp"
 #include "tessera/core/arguments.hpp"
 #include "tessera/formula/program.hpp"
+#include "tessera/formula/tree.hpp"
 
 namespace tessera::integrate_batch {
 
@@ -36,5 +37,16 @@ struct BatchOptions {
 // Kept by each thread: asking again with the same arguments costs a comparison. Throws Error for options that
 // make no sense.
 const BatchOptions& batch_options_of(const Arguments& arguments);
+
+struct Breakpoints {
+  // Where a part that is linear in the variable is 0: x-k at k. There abs(x-k), sign(x-k), comparisons, min
+  // and max are not smooth, and exp(-(x-k)^2) has its peak.
+  std::vector<formula::Tree> places;
+  // Whether every kink and jump is among them. floor(x), abs(sin(x)) and x^3<k have others.
+  bool complete = true;
+};
+
+// At most so many places.
+Breakpoints breakpoints_of(const formula::Tree& tree, const std::string& variable, std::size_t most);
 
 }  // namespace tessera::integrate_batch

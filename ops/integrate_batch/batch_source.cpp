@@ -11,11 +11,7 @@ namespace {
 constexpr std::string_view rule[] = {
 #include "ops/integrate_batch/rule-inl.h.text"
     ,
-#include "ops/integrate_batch/adaption-inl.h.text"
-    ,
 #include "ops/integrate_batch/cells-inl.h.text"
-    ,
-#include "ops/integrate_batch/work-inl.h.text"
 };
 constexpr std::string_view kernel_text =
 #include "ops/integrate_batch/kernels-inl.h.text"

@@ -12,7 +12,6 @@
 #include "batch_source.hpp"
 #include "integrate_batch.hpp"
 #include "tessera/cuda/gpus.hpp"
-#include "tessera/cuda/nvrtc.hpp"
 #include "tessera/cuda/runtime_kernel.hpp"
 #include "tessera/rung.hpp"
 

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // A batch of integrals as an operation: its arguments, what it costs, how it is checked, what to try.
 #include "integrate_batch.hpp"
-#include <fmt/format.h>
 #include <algorithm>
 #include <cmath>
+#include <fmt/format.h>
 #include <memory>
 #include "tessera/core/division.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/core/operation.hpp"
+#include "ops/integrate/quadrature/kronrod_nodes.hpp"
 
 namespace tessera::integrate_batch {
 namespace {
@@ -205,5 +206,44 @@ Operation operation() {
 [[maybe_unused]] const bool integrate_batch_registered =
     (register_operation(operation()), register_division("integrate_batch", divide), true);
 
+// The weight of the node at `mine` in the value at 1 of the polynomial through all of them.
+double weight_at_end(const Nodes& nodes, double mine) {
+  double out = 1;
+  const auto factor = [&](double other) {
+    if (other != mine) out *= (1 - other) / (mine - other);
+  };
+  for (const double x : nodes.x) {
+    factor(x);
+    if (x != 0) factor(-x);
+  }
+  return out;
+}
+
+Nodes made() {
+  const auto& known = quadrature::kronrod21;  // from the end inwards
+  Nodes out{};
+  for (std::size_t i = 0; i < slots; ++i) {
+    const std::size_t slot = slots - 1 - i;
+    const double half = slot == 0 ? 0.5 : 1;
+    out.x[slot] = known.x[i];
+    out.kronrod[slot] = half * known.kronrod[i];
+    out.apart[0][slot] = half * (known.kronrod[i] - (i % 2 == 1 ? known.gauss[i / 2] : 0));
+  }
+  const auto rules = quadrature::null_rules<slots, nulls - 1>(out.x, out.kronrod, out.apart[0]);
+  for (std::size_t k = 1; k < nulls; ++k) std::copy(rules[k - 1].begin(), rules[k - 1].end(), out.apart[k]);
+  for (std::size_t slot = 0; slot < slots; ++slot) {
+    const double half = slot == 0 ? 0.5 : 1;
+    out.near[slot] = half * weight_at_end(out, out.x[slot]);
+    out.far[slot] = half * weight_at_end(out, -out.x[slot]);
+  }
+  return out;
+}
+
 }  // namespace
+
+const Nodes& kronrod_nodes() {
+  static const Nodes nodes = made();
+  return nodes;
+}
+
 }  // namespace tessera::integrate_batch

@@ -6,7 +6,7 @@
 #include <numbers>
 #include <fmt/format.h>
 #include <functional>
-#include "ops/integrate/quadrature/known_integrals.hpp"
+#include "tests/given_integrals.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/core/operation.hpp"
 #include "tessera/run/run.hpp"
@@ -92,20 +92,19 @@ struct Family {
 
 TEST(Batch, KnownIntegralsAreRightOrSaidNotToBe) {
   int all = 0, met = 0;
-  for (const double relative : {1e-4, 1e-9, 1e-12})
-    for (const auto& known : quadrature::known_integrals()) {
-      const Batch batch = ran(arguments_of("p*(" + known.text + ")",
+  for (const double relative : {1e-4, 1e-10})
+    for (const auto& known : test::given_integrals()) {
+      const Batch batch = ran(arguments_of("p*(" + known.formula + ")",
                                            number(known.range.lower) + " " + number(known.range.upper),
                                            "p=-2:3", 3, {{"relative", number(relative)}}));
       for (std::size_t i = 0; i < 3; ++i) {
         const double p = -2 + 2.5 * static_cast<double>(i);
-        expect_honest(batch, i, p * known.exact, relative,
-                      fmt::format("{} {} by {}", known.id, known.text, relative));
+        expect_honest(batch, i, p * known.exact, relative, fmt::format("{} by {}", known.formula, relative));
         ++all;
         met += batch.why[i] == converged;
       }
     }
-  EXPECT_GE(all, 270);
+  EXPECT_GE(all, 180);
   EXPECT_GE(met * 100, all * 80) << met << " of " << all;
 }
 
@@ -158,7 +157,7 @@ TEST(Batch, SlowFallsAreNotTakenForTheirEnd) {
         Slow{"1/(x*log(x)*log(log(x))^2)+0*a", "3 inf", 1 / ll}, Slow{"1/(x*log(x)^2)+0*a", "0 1/3", 1 / l},
         Slow{"1/(x*abs(log(x))^1.5)+0*a", "0 1/3", 2 / std::sqrt(l)},
         Slow{"1/(x*abs(log(x)))+0*a", "0 1/3", 0}})
-    for (const double relative : {0.3, 0.2, 0.1, 0.05, 0.01}) {
+    for (const double relative : {0.3, 0.1, 0.01}) {
       const Batch batch = ran(
           arguments_of(slow.formula, slow.limits, "a=0:1", 2, {{"relative", fmt::format("{}", relative)}}));
       for (std::size_t i = 0; i < batch.size(); ++i) {
@@ -174,7 +173,7 @@ TEST(Batch, SlowFallsAreNotTakenForTheirEnd) {
 
 // At places that the text cannot be solved for.
 TEST(Batch, HiddenJumpsAreNeverMissed) {
-  constexpr int n = 3000;
+  constexpr int n = 800;
   const Batch batch =
       ran(arguments_of("if(x+exp(x)<k+exp(k),1,2)", "0 1", "k=0.001:0.999", n, {{"relative", "1e-7"}}));
   std::size_t met = 0;
@@ -188,7 +187,7 @@ TEST(Batch, HiddenJumpsAreNeverMissed) {
 
 // Nor are kinks, where one pair of rules alone would often see nothing.
 TEST(Batch, HiddenKinksAreNeverMissed) {
-  constexpr int n = 1000;
+  constexpr int n = 300;
   for (const double relative : {1e-3, 1e-5, 1e-8}) {
     const Batch batch = ran(
         arguments_of("abs(x+exp(x)-k-exp(k))", "0 1", "k=0.001:0.999", n, {{"relative", number(relative)}}));
@@ -211,9 +210,9 @@ TEST(Batch, SwingsThatFadeAreNotMissed) {
       {"exp(x)*cos(k*x)", "-inf 1", "k=0.5:20",
        [](double k) { return std::exp(1.0) * (k * std::sin(k) + std::cos(k)) / (1 + k * k); }, 0.5, 20, 0.98},
       {"(1+cos(k*x))*exp(-x)", "0 inf", "k=0.5:60", [](double k) { return 1 + 1 / (1 + k * k); }, 0.5, 60}};
-  constexpr int n = 200;
+  constexpr int n = 100;
   for (const Family& family : families)
-    for (const double relative : {1e-4, 1e-6, 1e-8}) {
+    for (const double relative : {1e-4, 1e-8}) {
       const Batch batch = ran(arguments_of(family.formula, family.limits, family.parameters, n,
                                            {{"relative", number(relative)}}));
       std::size_t met = 0;
@@ -416,7 +415,7 @@ TEST(Batch, TheCheckFindsAWrongIntegral) {
 // goes there.
 TEST(Batch, TheCheckOfSlowTailsIsRight) {
   for (const char* formula : {"1/(1+x^a)", "1/(1+x)^a"}) {
-    const Arguments arguments = arguments_of(formula, "0 inf", "a=1.04:1.2", 9);
+    const Arguments arguments = arguments_of(formula, "0 inf", "a=1.04:1.2", 4);
     Batch batch = ran(arguments);
     const Verdict verdict = verdict_of(arguments, batch);
     EXPECT_TRUE(verdict.passed) << formula << ": " << describe(verdict);
@@ -463,7 +462,7 @@ const Stairs stairs[] = {
      }}};
 
 TEST(Jumps, StaircasesAndSawsConvergeToTheRightValue) {
-  constexpr int n = 120;
+  constexpr int n = 40;
   int claims = 0;
   for (const Stairs& of : stairs)
     for (const char* const relative : {"1e-2", "1e-3", "1e-4"}) {
@@ -476,14 +475,14 @@ TEST(Jumps, StaircasesAndSawsConvergeToTheRightValue) {
         claims += batch.why[i] == converged;
       }
     }
-  EXPECT_GE(claims, 1200);
+  EXPECT_GE(claims, 400);
 }
 
 // Its points lie as a mirror's images, as these steps nearly do where w is nearly a whole number.
 TEST(Jumps, TheCheckIsNotWrongOfThem) {
   for (const auto& [formula, parameters] :
        {std::pair("floor(x*w)", "w=5:500"), {"ceil(x*w)", "w=5:500"}, {"round(x*w)", "w=5.01:75.01"}}) {
-    const Arguments arguments = arguments_of(formula, "0 1", parameters, 126, {{"relative", "1e-3"}});
+    const Arguments arguments = arguments_of(formula, "0 1", parameters, 34, {{"relative", "1e-3"}});
     Batch batch = ran(arguments);
     const Verdict verdict = verdict_of(arguments, batch);
     EXPECT_TRUE(verdict.passed) << formula << ": " << describe(verdict);

@@ -1,105 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
-#include <numbers>
-#include <optional>
 #include <vector>
 #include "integrate_batch.hpp"
-#include "ops/integrate/verify/bounded.hpp"
+#include "ops/integrate/verify/reference.hpp"
 
 namespace tessera::integrate_batch {
 namespace {
 
+using integration::integral_between;
+using integration::LongIntegral;
 using Real = long double;
-constexpr Real half_pi = std::numbers::pi_v<Real> / 2;
-
-struct Sum {
-  Real value = 0, sizes = 0;
-};
-
-struct Integral {
-  Real value, error;
-};
-
-// x and dx/dt of the double exponential variable between two limits, one of which may be infinite.
-struct Point {
-  Real x, weight;
-};
-
-Point point(Real a, Real b, Real t) {
-  const Real u = half_pi * std::sinh(t), slope = half_pi * std::cosh(t);
-  if (std::isinf(a) || std::isinf(b)) {
-    const Real away = std::exp(u);
-    return {std::isinf(b) ? a + away : b - away, away * slope};
-  }
-  const Real e = std::exp(-2 * std::fabs(u)), distance = (b - a) * e / (1 + e);
-  return {t < 0 ? a + distance : b - distance, (b - a) * 2 * slope * e / ((1 + e) * (1 + e))};
-}
-
-// How far t goes: far out to 1e2764, for what falls hardly faster than the inverse distance.
-int reach_of(Real a, Real b) {
-  if (std::isinf(b - a)) return 9;
-  return b - a > 1e40L ? 7 : 5;
-}
-
-// The value at t, times dx/dt; none where x is that of an end, or where it is no number.
-std::optional<Real> term_at(const formula::Program<double>& f, Real a, Real b, Real t) {
-  const Point p = point(a, b, t);
-  if (p.x == a || p.x == b || p.weight == 0) return {};
-  const Real term = p.weight * integration::bounded(f, {p.x, 0}).value;
-  if (!std::isfinite(term)) return {};
-  return term;
-}
-
-// The points of one step that a coarser step has not had.
-void add(const formula::Program<double>& f, Real a, Real b, int steps, bool odd_only, Sum& sum) {
-  const int reach = reach_of(a, b) * steps;
-  for (int j = -reach; j <= reach; ++j) {
-    if (odd_only && j % 2 == 0) continue;
-    const Real term = term_at(f, a, b, Real(j) / Real(steps)).value_or(0);
-    sum.value += term;
-    sum.sizes += std::fabs(term);
-  }
-}
-
-// What lies behind the outermost points that count. Terms fall there faster than a geometric series.
-Real behind(const formula::Program<double>& f, Real a, Real b, int steps) {
-  Real out = 0;
-  const int reach = reach_of(a, b) * steps;
-  for (const int side : {-1, 1}) {
-    const auto size = [&](int j) {
-      const auto term = term_at(f, a, b, Real(side * j) / Real(steps));
-      return term ? std::fabs(*term) : Real(-1);
-    };
-    int j = reach;
-    while (j > 0 && size(j) < 0) --j;
-    const Real last = size(j), before = size(j - 1);
-    if (last > 0) out += last < before ? last / (before / last - 1) / Real(steps) : INFINITY;
-  }
-  return out;
-}
-
-// Steps are halved until nothing moves; the last move is the error. Points lie as a mirror's images do: of
-// what jumps at many places pairs of them may miss every place where a sum of two is another, so few steps
-// prove nothing there.
-Integral between(const formula::Program<double>& f, Real a, Real b, int fewest_steps) {
-  Sum sum;
-  int steps = 8;
-  add(f, a, b, steps, false, sum);
-  Real before = sum.value / Real(steps), error = INFINITY;
-  while (steps < 2048) {
-    steps *= 2;
-    add(f, a, b, steps, true, sum);
-    const Real now = sum.value / Real(steps);
-    error = std::fabs(now - before) + 64 * 0x1p-64L * sum.sizes / Real(steps);
-    before = now;
-    if (steps >= fewest_steps && error <= 1e-15L * sum.sizes / Real(steps)) break;
-  }
-  // What has seen nothing but zeros knows nothing.
-  if (sum.sizes == 0) error = INFINITY;
-  return {before, error + behind(f, a, b, steps)};
-}
-
 // One integral's formula, its parameters now numbers.
 formula::Program<double> program_of(const BatchOptions& options, const Formula& with) {
   formula::Tree tree = options.formula;
@@ -109,7 +20,7 @@ formula::Program<double> program_of(const BatchOptions& options, const Formula& 
   return formula::compile<double>(tree, {options.variable});
 }
 
-Integral by_other_rule(const Problem<double>& p, const BatchOptions& options, std::int64_t row) {
+LongIntegral by_other_rule(const Problem<double>& p, const BatchOptions& options, std::int64_t row) {
   Formula ends = p.ends_of(row);
   const auto program = program_of(options, ends);
   const Real a = ends(0), b = ends(1);
@@ -120,10 +31,10 @@ Integral by_other_rule(const Problem<double>& p, const BatchOptions& options, st
   cuts.push_back(a);
   cuts.push_back(b);
   std::ranges::sort(cuts);
-  Integral out{0, 0};
+  LongIntegral out;
   for (std::size_t i = 1; i < cuts.size(); ++i) {
     if (cuts[i - 1] == cuts[i]) continue;
-    const Integral part = between(program, cuts[i - 1], cuts[i], options.caution > 1 ? 512 : 16);
+    const LongIntegral part = integral_between(program, cuts[i - 1], cuts[i], options.caution > 1 ? 512 : 16);
     out.value += part.value;
     out.error += part.error;
   }
@@ -159,7 +70,7 @@ void reference(const Arguments& arguments, std::span<const std::int64_t> rows, D
     }
     const Demand demand = demand_of(p.work, row);
     if (own.why == converged) {
-      const Integral other = by_other_rule(p, options, row);
+      const LongIntegral other = by_other_rule(p, options, row);
       const Real allowed = demand.of(static_cast<double>(other.value));
       if (std::isfinite(allowed) && other.error <= 0.1L * allowed) {
         expect(static_cast<double>(other.value), static_cast<double>((allowed + other.error) * 1.001L),

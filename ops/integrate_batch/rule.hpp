@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rule as the processors, the executor and nvcc compile it; NVRTC is given the same files as text.
 #pragma once
-#include "ops/integrate/quadrature/answer.hpp"
+#include "ops/integrate/quadrature/integrand.hpp"
 #include "tessera/core/thread.hpp"
 #include "tessera/formula/elementary.hpp"
 
@@ -12,9 +12,7 @@ inline namespace TESSERA_UNIT {
 constexpr bool middle_twice = false, may_be_endless = true;
 SIMT double power(double a, double b) { return formula::elementary::pow(a, b); }
 #include "rule-inl.h"
-#include "adaption-inl.h"
 #include "cells-inl.h"
-#include "work-inl.h"
 
 static_assert(converged == static_cast<int>(quadrature::Reason::converged) &&
               evaluations == static_cast<int>(quadrature::Reason::evaluations) &&

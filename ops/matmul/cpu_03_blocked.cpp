@@ -6,7 +6,7 @@
 // summed in the order of k. One sum is loaded and stored for every product: registers come next.
 #include <algorithm>
 #include "ops/matmul/kernels/cpu/serial_loops.hpp"
-#include "ops/matmul/problem/operand_layouts.hpp"
+#include "ops/matmul/problem/operands.hpp"
 #include "tessera/core/interrupt.hpp"
 #include "tessera/rung.hpp"
 

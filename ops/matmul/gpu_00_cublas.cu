@@ -2,7 +2,7 @@
 // The baseline: cuBLASLt. Its first guess is not always its best, so every algorithm that it
 // proposes for a shape is tried once, and the fastest is kept: on the product as it lies, which the L2 may
 // hold, or, as rotated=1, on copies that exceed it.
-#include "ops/matmul/baselines/cublas_plan.cuh"
+#include "ops/matmul/baselines/cublas.cuh"
 #include "tessera/rung.hpp"
 
 namespace tessera::matmul {

@@ -7,9 +7,9 @@
 // multiple of the multiprocessors are dealt out to them stage by stage. Nearly every issued instruction
 // is then a multiply-add, and what limits the rung is their rate, and power.
 #include <typeinfo>
-#include "ops/matmul/kernels/simt/warp_copies.cuh"
-#include "ops/matmul/problem/elements.hpp"
-#include "ops/matmul/problem/operand_layouts.hpp"
+#include "ops/matmul/kernels/pack_operands.cuh"
+#include "ops/matmul/kernels/simt/warp_kernel.cuh"
+#include "ops/matmul/problem/operands.hpp"
 #include "tessera/kernel.hpp"
 
 namespace tessera::matmul {
@@ -73,6 +73,59 @@ void launch_any(const WarpLaunch& wanted, Run& run) {
   if (wanted.a == Access::along_k) return launch_with_a<tile, Access::along_k>(wanted, run);
   launch_with_a<tile, Access::along_mn>(wanted, run);
 }
+
+// Operands that are copied before the product, to rows across k that its blocks read as they lie. Which: by
+// their strides alone, which memory is asked for by.
+class WarpCopies {
+ public:
+  enum class Mode { model, none, all };
+
+  WarpCopies(const Problem<float>& problem, Mode options)
+      : p_(by_columns(problem) ? transposed(problem) : problem) {
+    const bool none = options == Mode::none || p_.m() == 0 || p_.n() == 0 || p_.k() == 0;
+    a_ = !none && is_copied(p_.a.stride[0], p_.a.stride[1], p_.m(), p_.n(), 0, options);
+    b_ = !none && is_copied(p_.b.stride[1], p_.b.stride[0], p_.n(), p_.m(), lost_by_turning_b, options);
+  }
+
+  std::size_t bytes() const { return (a_ ? packed_bytes(left()) : 0) + (b_ ? packed_bytes(right()) : 0); }
+
+  // The product of the copies, which are on their way to `room`.
+  Problem<float> make(void* room, cudaStream_t stream) const {
+    Problem<float> out = p_;
+    auto* to = static_cast<char*>(room);
+    Packing all[2];
+    std::size_t count = 0;
+    if (a_) {
+      all[count++] = {left(), to};
+      out.a.data = reinterpret_cast<const float*>(to);
+      out.a.stride[0] = 1, out.a.stride[1] = packed_step(left());
+      to += packed_bytes(left());
+    }
+    if (b_) {
+      all[count++] = {right(), to};
+      out.b.data = reinterpret_cast<const float*>(to);
+      out.b.stride[0] = packed_step(right()), out.b.stride[1] = 1;
+    }
+    if (count == 1) pack<4>({all[0]}, stream);
+    if (count == 2) pack<4>({all[0], all[1]}, stream);
+    return out;
+  }
+
+ private:
+  // `turning`: what is lost where the operand lies along k.
+  bool is_copied(std::int64_t across_k, std::int64_t along_k, std::int64_t lines, std::int64_t others,
+                 double turning, Mode options) const {
+    if (across_k == 1 && along_k % 4 == 0) return false;
+    const double lost = along_k == 1 ? turning : lost_by_single_elements;
+    return options == Mode::all || is_worth_a_copy(lost, lines, others, p_.k());
+  }
+  // Lines of the copies lie along m and n.
+  Factor left() const { return {p_.a.data, 4, p_.k(), p_.m(), p_.a.stride[1], p_.a.stride[0]}; }
+  Factor right() const { return {p_.b.data, 4, p_.k(), p_.n(), p_.b.stride[0], p_.b.stride[1]}; }
+
+  Problem<float> p_;
+  bool a_ = false, b_ = false;
+};
 
 // Before the copies in spare memory.
 std::size_t bytes_of_sums(std::int64_t m, std::int64_t n) {

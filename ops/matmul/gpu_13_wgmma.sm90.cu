@@ -5,7 +5,7 @@
 // columns an instruction: no thread loads fragments, none computes addresses of elements. One warpgroup does
 // everything, though: it asks for copies, waits, multiplies, waits again. What limits it: while it waits,
 // nobody multiplies.
-#include "ops/matmul/problem/operand_layouts.hpp"
+#include "ops/matmul/problem/operands.hpp"
 #include "ops/matmul/kernels/hopper/wgmma_launch.cuh"
 
 namespace tessera::matmul {

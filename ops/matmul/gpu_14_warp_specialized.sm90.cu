@@ -5,7 +5,7 @@
 // stages back by barriers that count. Registers move from the one to the others, so that a tile is twice as
 // large. What limits it: at a tile's begin nothing has arrived, at its end nobody multiplies, and each tile
 // is a new block.
-#include "ops/matmul/problem/operand_layouts.hpp"
+#include "ops/matmul/problem/operands.hpp"
 #include "ops/matmul/kernels/hopper/wgmma_launch.cuh"
 
 namespace tessera::matmul {

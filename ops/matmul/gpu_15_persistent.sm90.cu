@@ -4,7 +4,7 @@
 // As many blocks as there are multiprocessors take tile after tile, so the next tile's copies arrive while
 // the last one's results are stored, and neighbours in time are neighbours in C, whose rows and columns the
 // L2 cache then has. What limits it: every block reads all of its A and B from there.
-#include "ops/matmul/problem/operand_layouts.hpp"
+#include "ops/matmul/problem/operands.hpp"
 #include "ops/matmul/kernels/hopper/wgmma_launch.cuh"
 
 namespace tessera::matmul {

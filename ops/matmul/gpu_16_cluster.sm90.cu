@@ -6,7 +6,7 @@
 // a cluster copy each other half of what both need. A model of what each tile takes chooses tile and splits;
 // operands that the TMA cannot read as they lie are packed first. Sums of 8-bit floats, which the tensor
 // cores cut short, are promoted every 128 products. What limits it now: power.
-#include "ops/matmul/problem/operand_layouts.hpp"
+#include "ops/matmul/problem/operands.hpp"
 #include "ops/matmul/kernels/hopper/wgmma_launch.cuh"
 #include "ops/matmul/kernels/hopper/tile_plan.hpp"
 

@@ -6,7 +6,6 @@
 #include <cstring>
 #include <limits>
 #include "multiply_batch.hpp"
-#include "multiply_group.hpp"
 #include "ops/matmul/problem/drawn_testing.hpp"
 #include "ops/matmul/problem/multiply.hpp"
 #include "tests/complaint.hpp"
@@ -161,7 +160,7 @@ void expect_agreement(std::uint64_t seed, const char* variant) {
 }
 
 TEST(Agreement, OfBatchesGroupsAndWhatIsPutInPlaceWithTheSingleProduct) {
-  for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     for (const char* variant : {"naive", "simd"}) {
       expect_agreement<float>(seed, variant);
       expect_agreement<double>(seed, variant);

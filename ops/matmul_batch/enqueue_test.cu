@@ -2,7 +2,6 @@
 // Batches and groups put into a stream: the bits of the calls on host memory, also within graphs; nothing
 // waits and nothing is allocated again.
 #include "multiply_batch.hpp"
-#include "multiply_group.hpp"
 #include "ops/matmul/problem/enqueue_testing.cuh"
 
 namespace tessera::matmul_batch {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The baseline: cuBLASLt's strided batches, the fastest of all algorithms that it proposes.
 #include "matmul_batch.hpp"
-#include "ops/matmul/baselines/cublas_plan.cuh"
+#include "ops/matmul/baselines/cublas.cuh"
 #include "tessera/rung.hpp"
 
 namespace tessera::matmul_batch {

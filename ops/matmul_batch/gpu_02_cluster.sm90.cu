@@ -5,9 +5,10 @@
 // while the last one's results are stored, and entries of one size are layers of one map, so that nothing is
 // prepared for each. Sums are never split, and those of 8-bit floats always promoted: an entry's bits do not
 // depend on the batch. What limits it: tiles that hang over the edges of small entries.
+#include <numeric>
 #include "batch_launch.cuh"
 #include "matmul_batch.hpp"
-#include "ops/matmul/problem/operand_layouts.hpp"
+#include "ops/matmul/problem/operands.hpp"
 
 namespace tessera::matmul_batch {
 namespace {
@@ -68,6 +69,51 @@ const Rung rung(variant());
        return matmul::by_tma(order, order.input == "B" && size_of(element) == 2);
      }),
      true);
+
+// The same kernels for products of any sizes, for those who call multiply_group.
+
+// As the kernel takes them; without those that have no elements.
+std::vector<MixedProblem> problems_of(std::span<const Arguments> entries) {
+  std::vector<MixedProblem> out;
+  for (const Arguments& entry : entries)
+    if (const MixedProblem p = matmul::with_rows(MixedProblem::of(entry)); p.m != 0 && p.n != 0)
+      out.push_back(p);
+  return out;
+}
+
+std::int64_t most_units_of_all(const std::vector<MixedProblem>& all) {
+  return std::accumulate(
+      all.begin(), all.end(), std::int64_t{0},
+      [](std::int64_t sum, const MixedProblem& p) { return sum + most_units_of(p.m, p.n); });
+}
+
+Reason refuses_group(std::span<const Arguments> entries, const Device& device) {
+  if (Reason reason = matmul::needs_hopper(device)) return reason;
+  const Element element = entries.front().element();
+  if (!matmul::has_mixed_problem(element))
+    return "tensor cores here have no " + std::string(name_of(element));
+  for (const Arguments& entry : entries)
+    if (Reason reason = matmul::wgmma_refuses(entry, {}, device)) return reason;
+  if (most_units_of_all(problems_of(entries)) > most_units)
+    return "it counts tiles of all entries up to 2^30";
+  return std::nullopt;
+}
+
+std::size_t group_workspace(std::span<const Arguments> entries) {
+  const auto all = problems_of(entries);
+  std::size_t bytes = GroupRoom(all.size(), most_units_of_all(all)).packed_at;
+  for (const MixedProblem& p : all)
+    bytes += matmul::packed_bytes(matmul::left_of(p)) + matmul::packed_bytes(matmul::right_of(p));
+  return bytes;
+}
+
+void compute_group(std::span<const Arguments> entries, Run& here) {
+  const auto all = problems_of(entries);
+  if (!all.empty()) launches_of(all.front().a.element).group(all, here);
+}
+
+[[maybe_unused]] const bool group_registered =
+    (register_group_kernel(GroupKernel{"cluster", refuses_group, group_workspace, compute_group}), true);
 
 }  // namespace
 }  // namespace tessera::matmul_batch

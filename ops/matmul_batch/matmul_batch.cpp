@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Many products of one size as an operation: its arguments, an entry as arguments of the single product, what
-// it costs, how it is checked, what `verify` tries. Every entry is checked as a product of its own.
+// it costs, how it is checked and cut, what `verify` tries. Every entry is checked as a product of its own.
+#include <algorithm>
+#include <memory>
 #include "matmul_batch.hpp"
-#include "ops/matmul/epilogue/epilogue_problem.hpp"
-#include "ops/matmul/problem/elements.hpp"
+#include "ops/matmul/epilogue/epilogue.hpp"
+#include "ops/matmul/problem/operands.hpp"
 #include "ops/matmul/problem/matmul_operation.hpp"
+#include "tessera/core/division.hpp"
+#include "tessera/core/operation.hpp"
 
 namespace tessera::matmul_batch {
 
@@ -242,15 +246,57 @@ Operation operation() {
   return out;
 }
 
-[[maybe_unused]] const bool matmul_batch_registered = (register_operation(operation()), true);
+// How a batch is cut: between entries, whose bits do not depend on their place. What serves all entries is
+// read by every tile.
+Slice slice_of(const Arguments& arguments, const Parameter& p, Interval entries) {
+  Slice out{p.name, {}};
+  for (const std::int64_t extent : arguments.array(p.name).extents) out.box.push_back({0, extent});
+  if (!p.is_shared(arguments.words())) out.box.front() = entries;
+  return out;
+}
+
+std::vector<Slice> reads_of(const Arguments& arguments, const Tile& tile) {
+  std::vector<Slice> out;
+  for (const Parameter* p : arguments.signature().of(Parameter::Kind::input))
+    if (arguments.has(p->name)) out.push_back(slice_of(arguments, *p, tile.rows));
+  return out;
+}
+
+Slice written(const Arguments& arguments, const Tile& tile) {
+  return slice_of(arguments, arguments.signature().at("C"), tile.rows);
+}
+
+Arguments part(const Arguments& whole, const Tile& tile) {
+  std::map<std::string, ArrayView> inputs;
+  for (const Slice& slice : reads_of(whole, tile))
+    inputs.emplace(slice.array, part_of(whole.array(slice.array), slice.box));
+  Arguments out(whole.signature(), whole.element(), std::move(inputs), whole.words());
+  out.set_array("C", part_of(whole.array("C"), written(whole, tile).box));
+  return out;
+}
+
+Division divide(const Arguments& arguments) {
+  const auto whole = std::make_shared<const Arguments>(arguments);
+  if (std::ranges::all_of(reads_of(arguments, {}), [&](const Slice& slice) {
+        return arguments.signature().at(slice.array).is_shared(arguments.words());
+      }))
+    throw Error("a batch whose operands serve all entries is one product: it runs on one device");
+  Division out;
+  out.rows = arguments.dim("batch");
+  out.same_bits = [](Where) { return true; };
+  const double each = find_operation("matmul_batch")->flops(arguments) /
+                      static_cast<double>(std::max<std::int64_t>(1, out.rows));
+  out.flops = [each](const Tile& tile) { return each * static_cast<double>(tile.rows.size()); };
+  out.reads = [whole](const Tile& tile) { return reads_of(*whole, tile); };
+  out.writes = [whole](const Tile& tile) { return std::vector<Slice>{written(*whole, tile)}; };
+  out.part = [whole](const Tile& tile) { return part(*whole, tile); };
+  return out;
+}
+
+// What a batch's rungs leave to do is the single product's epilogue, of all entries in one pass.
+[[maybe_unused]] const bool registered =
+    (register_operation(operation()), register_division("matmul_batch", divide),
+     register_epilogue_pass(matmul::epilogue_pass("matmul_batch")), true);
 
 }  // namespace
-
-// What a batch's rungs leave to do: the single product's epilogue, of all entries in one pass.
-
-namespace {
-[[maybe_unused]] const bool epilogue_registered =
-    (register_epilogue_pass(matmul::epilogue_pass("matmul_batch")), true);
-}  // namespace
-
 }  // namespace tessera::matmul_batch

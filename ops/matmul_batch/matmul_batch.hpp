@@ -2,9 +2,13 @@
 // Many products of one size: C[e] = α·op(A[e])·op(B[e]) + β·C0[e]. Each entry is the single product's
 // problem; an operand that serves all entries has a step of 0 between them.
 #pragma once
+#include <functional>
+#include <span>
+#include <string>
 #include "../matmul/matmul.hpp"
 #include "../matmul/problem/mixed_problem.hpp"
 #include "tessera/core/operation.hpp"
+#include "tessera/core/variant.hpp"
 
 namespace tessera::matmul_batch {
 
@@ -72,5 +76,23 @@ Signature signature();
 
 // Arrays without memory stay so.
 Arguments entry_of(const Arguments& batch, std::int64_t entry);
+
+// Groups: products of any sizes, as arguments of the single product. On the CPU, whoever is free takes the
+// next entry.
+void compute_on_cpu(std::span<const Arguments> entries, int threads);
+
+// What computes a whole group on a GPU at once, where a build has it. Entries are arguments of the single
+// product.
+
+struct GroupKernel {
+  std::string name;
+  std::function<Reason(std::span<const Arguments>, const Device&)> refuses;
+  std::function<std::size_t(std::span<const Arguments>)> workspace_bytes;
+  // With arrays, and a workspace, where the device has them; in the order of the stream, without waiting.
+  std::function<void(std::span<const Arguments>, Run&)> run;
+};
+
+const GroupKernel* group_kernel();  // null: this build has none
+void register_group_kernel(GroupKernel kernel);
 
 }  // namespace tessera::matmul_batch

@@ -1,9 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "multiply_batch.hpp"
+// The calls for batches of one size, then those for groups of any sizes.
 #include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <deque>
 #include "ops/matmul/problem/call_arguments.hpp"
 #include "tessera/core/zeroed_front.hpp"
 #include "tessera/run/overlap.hpp"
+#include "multiply_batch.hpp"
+#include "matmul_batch.hpp"
+#include "ops/matmul/epilogue/epilogue.hpp"
+#include "ops/matmul/kernels/cpu/serial_loops.hpp"
+#include "ops/matmul/kernels/cpu/simd.hpp"
+#include "ops/matmul/problem/operands.hpp"
+#include "tessera/core/parallel.hpp"
 
 namespace tessera::matmul_batch {
 
@@ -24,8 +34,6 @@ void check_apart(const ArrayView& c) {
   if (overlaps_itself(c))
     throw wrong("C", "the step " + std::to_string(c.strides[0]) + ", with which its entries overlap");
 }
-
-}  // namespace
 
 const Operation& the_batch() {
   const Operation* operation = find_operation("matmul_batch");
@@ -82,9 +90,22 @@ Arguments batch_arguments(const ArrayView& a, const ArrayView& b, const ArrayVie
   return out;
 }
 
-}  // namespace tessera::matmul_batch
+// Its workspace holds operands that are written before they are read.
+[[maybe_unused]] const bool front = (register_zeroed_front("matmul_batch", "cluster", 0), true);
 
-namespace tessera::matmul_batch::detail {
+Arguments arguments_in_place(const detail::AnyBatch& a, const detail::AnyBatch& b, const detail::AnyBatch& c,
+                             const Options& options) {
+  matmul::check_enqueued(options);
+  const ArrayView out = result_of(c);
+  ArrayView added = out;
+  if (options.beta != 0 && options.c0.data != nullptr) added = addend_of(options, out);
+  return batch_arguments(view_of("A", a), view_of("B", b), out, options,
+                         options.beta != 0 ? &added : nullptr);
+}
+
+}  // namespace
+
+namespace detail {
 
 Outcome multiply_batch(const AnyBatch& a, const AnyBatch& b, const AnyBatch& c, const Options& options) {
   const ArrayView out = result_of(c);
@@ -98,42 +119,348 @@ Outcome multiply_batch(const AnyBatch& a, const AnyBatch& b, const AnyBatch& c, 
   return run(the_batch(), arguments, options.request, options.check);
 }
 
-}  // namespace tessera::matmul_batch::detail
+std::size_t workspace_bytes(const AnyBatch& a, const AnyBatch& b, const AnyBatch& c, const Options& options) {
+  return matmul::workspace_bytes_in_place(the_batch(), arguments_in_place(a, b, c, options), options);
+}
 
-namespace tessera::matmul_batch {
+Plan enqueue(void* stream, const AnyBatch& a, const AnyBatch& b, const AnyBatch& c, const Options& options,
+             const Workspace& workspace) {
+  return matmul::enqueue_in_place(the_batch(), stream, arguments_in_place(a, b, c, options), options,
+                                  workspace);
+}
+
+}  // namespace detail
 
 namespace {
 
-// Its workspace holds operands that are written before they are read.
-[[maybe_unused]] const bool front = (register_zeroed_front("matmul_batch", "cluster", 0), true);
+template <class T>
+void compute_vectors(const Arguments& entry) {
+  if (matmul::is_plain(entry)) return matmul::multiply_simd(matmul::Problem<T>::of(entry), 1);
+  const std::size_t apart = matmul::epilogue_pass_bytes(entry);
+  const Array own(Element::u8, {static_cast<std::int64_t>(apart)});
+  void* const sums = apart == 0 ? nullptr : own.view().data;
+  const auto after = matmul::EpilogueProblem<T>::of(entry, sums);
+  if (!after.scaled) return matmul::multiply_simd(matmul::Problem<T>::of(entry), 1, &after);
+  matmul::multiply_simd(matmul::Problem<T>::of(matmul::without_epilogue(entry, sums)), 1);
+  matmul::run_epilogue_on_cpu(after, 1);
+}
 
-Arguments arguments_in_place(const detail::AnyBatch& a, const detail::AnyBatch& b, const detail::AnyBatch& c,
-                             const Options& options) {
-  if (options.check) throw Error("what is enqueued cannot be checked: nobody waits for it");
-  const ArrayView out = result_of(c);
-  ArrayView added = out;
-  if (options.beta != 0 && options.c0.data != nullptr) added = addend_of(options, out);
-  return batch_arguments(view_of("A", a), view_of("B", b), out, options,
-                         options.beta != 0 ? &added : nullptr);
+void compute_on_processor(const Arguments& entry) {
+  if (entry.element() == Element::f32) return compute_vectors<float>(entry);
+  if (entry.element() == Element::f64) return compute_vectors<double>(entry);
+  if (entry.element() == Element::i32) return compute_vectors<std::int32_t>(entry);
+  matmul::naive_mixed(matmul::MixedProblem::of(entry));
+}
+
+Element element_of(const matmul::Scale&) { return Element::f32; }
+Element element_of(const matmul::Bias& bias) { return bias.element; }
+const void* moved(const void* data, std::int64_t bytes) { return static_cast<const char*>(data) + bytes; }
+
+// A product's own vector, of which there is one; else what Options have for it: `step` elements behind the
+// last one's.
+template <class Vector>
+Vector own_or_shared(const char* name, const Vector& own, const Vector& shared, std::size_t product) {
+  if (own.data != nullptr && own.step != 0)
+    throw Error(std::string("its own ") + name + " has the step " + std::to_string(own.step) +
+                ": it is for one product");
+  Vector out = own.data != nullptr ? own : shared;
+  if (out.data == nullptr || out.step == 0) return out;
+  if (out.step < 0) throw Error(std::string(name) + " has the negative step " + std::to_string(out.step));
+  const auto at = static_cast<std::int64_t>(product),
+             bytes = static_cast<std::int64_t>(size_of(element_of(out)));
+  matmul::check_reach(name, at + 1, out.step, element_of(out));
+  out.data = static_cast<decltype(out.data)>(moved(out.data, at * out.step * bytes));
+  out.step = 0;
+  return out;
+}
+
+// A group's products as arguments of the single product.
+class Group {
+ public:
+  // `in_place`: C itself is what β multiplies; else it is set aside, for C may be poisoned before it is
+  // written. Throws Error with the number of the product.
+  Group(std::span<const detail::AnyProduct> products, const Options& options, bool in_place);
+
+  const std::vector<Arguments>& entries() const { return entries_; }
+
+ private:
+  void check_apart() const;
+  void add(const detail::AnyProduct& product, const Options& options, bool in_place);
+
+  std::deque<Array> kept_;
+  std::vector<Arguments> entries_;
+};
+
+Group::Group(std::span<const detail::AnyProduct> products, const Options& options, bool in_place) {
+  if (options.c0.data != nullptr) throw Error("in a group β multiplies C, not C0");
+  for (std::size_t i = 0; i < products.size(); ++i) try {
+      add(products[i], options, in_place);
+    } catch (const Error& error) {
+      throw Error(error.kind(), "product " + std::to_string(i) + ": " + error.what());
+    }
+  check_apart();
+}
+
+// They run at the same time: nobody writes what another reads or writes.
+void Group::check_apart() const {
+  std::vector<Access> accesses;
+  std::vector<const char*> names;
+  for (std::size_t i = 0; i < entries_.size(); ++i)
+    for (const char* name : {"C", "A", "B", "scale-a", "scale-b", "bias"})
+      if (entries_[i].has(name)) {
+        accesses.push_back({entries_[i].array(name), name[0] == 'C', i});
+        names.push_back(name);
+      }
+  const auto found = clash(accesses);
+  if (!found) return;
+  const auto [writer, other] = *found;
+  throw Error("product " + std::to_string(accesses[writer].call) + ": C overlaps " + names[other] +
+              " of product " + std::to_string(accesses[other].call) +
+              "; a group's products are computed at the same time");
+}
+
+void Group::add(const detail::AnyProduct& product, const Options& options, bool in_place) {
+  Options own = options;
+  own.scale_a = own_or_shared("scale-a", product.scale_a, options.scale_a, entries_.size());
+  own.scale_b = own_or_shared("scale-b", product.scale_b, options.scale_b, entries_.size());
+  own.bias = own_or_shared("bias", product.bias, options.bias, entries_.size());
+  const ArrayView a = matmul::view_of("A", product.a), b = matmul::view_of("B", product.b),
+                  c = matmul::view_of("C", product.c);
+  ArrayView added = c;
+  if (own.beta != 0 && !in_place) added = matmul::set_aside(c, kept_.emplace_back());
+  Arguments entry = matmul::arguments_of(a, b, c, own, own.beta != 0 ? &added : nullptr);
+  if (!matmul::is_plain(entry)) (void)matmul::has_epilogue(entry);  // throws where there is no such product
+  for (const char* input : {"A", "B", "scale-a", "scale-b", "bias"})
+    if (entry.has(input) && overlap(entry.array(input), c)) throw Error(std::string("C overlaps ") + input);
+  entries_.push_back(std::move(entry));
+}
+
+}  // namespace
+
+void compute_on_cpu(std::span<const Arguments> entries, int threads) {
+  std::atomic<std::size_t> next = 0;
+  const int useful =
+      static_cast<int>(std::clamp<std::size_t>(entries.size(), 1, static_cast<std::size_t>(threads)));
+  parallel(useful, [&](int) {
+    for (std::size_t e = next++; e < entries.size(); e = next++) compute_on_processor(entries[e]);
+  });
+}
+
+namespace {
+
+using matmul::the_product;
+
+constexpr const char* inputs[] = {"A", "B", "C0", "scale-a", "scale-b", "bias"};
+
+std::optional<GroupKernel>& the_kernel() {
+  static std::optional<GroupKernel> kernel;
+  return kernel;
+}
+
+// All inputs in one piece of memory, all outputs in another, there and back by one copy each.
+class PlacedGroup {
+ public:
+  PlacedGroup(std::span<const Arguments> entries, const Device& device)
+      : host_(entries),
+        there_(entries.begin(), entries.end()),
+        device_(device),
+        backend_(backend_of(device)) {
+    for (const char* name : inputs) lay_out(name, input_bytes_);
+    lay_out("C", output_bytes_);
+    inputs_ = memory(input_bytes_);
+    outputs_ = memory(output_bytes_);
+    for (Arguments& entry : there_) {
+      for (const char* name : inputs) set_base(entry, name, inputs_);
+      set_base(entry, "C", outputs_);
+    }
+  }
+
+  double run(const GroupKernel& kernel) {
+    const std::size_t workspace_bytes = kernel.workspace_bytes(there_);
+    const Array workspace = memory(workspace_bytes);
+    Run run{&device_, nullptr, workspace.view().data, workspace_bytes};
+    run.stream = backend_.make_stream(device_);
+    try {
+      const double seconds = run_on(kernel, run);
+      backend_.release_stream(device_, run.stream);
+      return seconds;
+    } catch (...) {
+      backend_.release_stream(device_, run.stream);
+      throw;
+    }
+  }
+
+ private:
+  double run_on(const GroupKernel& kernel, Run& run) {
+    std::vector<char> staged(std::max(input_bytes_, output_bytes_));
+    for (std::size_t e = 0; e < host_.size(); ++e)
+      for (const char* name : inputs)
+        if (host_[e].has(name)) {
+          const Array packed = packed_copy(host_[e].array(name));
+          if (packed.view().bytes() != 0)
+            std::memcpy(staged.data() + offset(there_[e], name, inputs_), packed.view().data,
+                        packed.view().bytes());
+        }
+    backend_.copy(run, inputs_.view().data, staged.data(), input_bytes_);
+    const double seconds = backend_.seconds(run, [&] { kernel.run(there_, run); });
+    backend_.copy(run, staged.data(), outputs_.view().data, output_bytes_);
+    backend_.synchronize(run);
+    for (std::size_t e = 0; e < host_.size(); ++e)
+      unpack(staged.data() + offset(there_[e], "C", outputs_), host_[e].array("C"));
+    return seconds;
+  }
+
+  // Row after row, from a multiple of 256 bytes on; the address is the offset, until memory is there.
+  void lay_out(const char* name, std::size_t& bytes) {
+    for (Arguments& entry : there_) {
+      if (!entry.has(name)) continue;
+      ArrayView view = entry.array(name);
+      view.strides = row_major_strides(view.extents);
+      view.data = reinterpret_cast<void*>(bytes);
+      bytes += (view.bytes() + 255) / 256 * 256;
+      entry.set_array(name, view);
+    }
+  }
+  static void set_base(Arguments& entry, const char* name, const Array& base) {
+    if (!entry.has(name)) return;
+    const auto at = reinterpret_cast<std::uintptr_t>(entry.array(name).data);
+    entry.set_array(name, static_cast<char*>(base.view().data) + at);
+  }
+  static std::size_t offset(const Arguments& entry, const char* name, const Array& base) {
+    return static_cast<std::size_t>(static_cast<const char*>(entry.array(name).data) - base.as<char>());
+  }
+  Array memory(std::size_t bytes) const {
+    return Array(Element::u8, {static_cast<std::int64_t>(std::max<std::size_t>(bytes, 1))},
+                 backend_.memory(device_));
+  }
+
+  std::span<const Arguments> host_;
+  std::vector<Arguments> there_;
+  Device device_;
+  Backend& backend_;
+  std::size_t input_bytes_ = 0, output_bytes_ = 0;
+  Array inputs_, outputs_;
+};
+
+GroupOutcome run_one_by_one(std::span<const Arguments> entries, const Device& device,
+                            const Options& options) {
+  GroupOutcome out;
+  Request request = options.request;
+  request.device = device.label();
+  for (const Arguments& entry : entries) {
+    Arguments arguments = entry;
+    const Outcome one = run(the_product(), arguments, request);
+    out.how = one.plan.variant->name + ", one after another";
+    out.seconds += one.kernel_seconds;
+  }
+  return out;
+}
+
+GroupOutcome run_group(std::span<const Arguments> entries, const Options& options) {
+  if (entries.empty()) return {};
+  const auto largest =
+      std::ranges::max_element(entries, {}, [](const Arguments& a) { return the_product().flops(a); });
+  const Device device = choose_device(the_product(), *largest, options.request);
+  if (options.request.variant || options.request.tuning) return run_one_by_one(entries, device, options);
+  if (device.where == Where::cpu) {
+    GroupOutcome out{.how = "a core for each"};
+    Run run{&device};
+    out.seconds = backend_of(device).seconds(run, [&] { compute_on_cpu(entries, device.threads); });
+    return out;
+  }
+  const GroupKernel* const kernel = group_kernel();
+  if (device.where != Where::cuda || kernel == nullptr || kernel->refuses(entries, device))
+    return run_one_by_one(entries, device, options);
+  return {.how = kernel->name + ", one launch", .seconds = PlacedGroup(entries, device).run(*kernel)};
+}
+
+void check(std::span<const Arguments> entries, GroupOutcome& out) {
+  out.passed = true;
+  for (std::size_t e = 0; e < entries.size() && *out.passed; ++e) {
+    const Verdict verdict = verify(the_product(), entries[e]);
+    out.passed = verdict.passed;
+    if (!verdict.passed) out.wrong = "product " + std::to_string(e) + ": " + describe(verdict);
+  }
+}
+
+}  // namespace
+
+const GroupKernel* group_kernel() { return the_kernel() ? &*the_kernel() : nullptr; }
+void register_group_kernel(GroupKernel kernel) { the_kernel() = std::move(kernel); }
+
+GroupOutcome detail::multiply_group(std::span<const AnyProduct> products, const Options& options) {
+  const Group group(products, options, false);
+  GroupOutcome out = run_group(group.entries(), options);
+  if (options.check) check(group.entries(), out);
+  return out;
+}
+
+namespace {
+
+// Who computes a group where it lies.
+struct GroupPlan {
+  std::vector<Arguments> entries;  // those with elements
+  Device device;
+  const GroupKernel* kernel = nullptr;  // null: …
+  std::vector<Plan> plans;              // … each by its own, but on the CPU
+};
+
+GroupPlan plan_of(std::span<const detail::AnyProduct> products, const Options& options) {
+  matmul::check_enqueued(options);
+  GroupPlan out;
+  const Group group(products, options, true);
+  for (const Arguments& entry : group.entries())
+    if (entry.array("C").count() != 0) out.entries.push_back(entry);
+  if (out.entries.empty()) return out;
+  out.device = options.request.device == "auto" ? device_holding(out.entries.front().array("C").data)
+                                                : find_device(options.request.device);
+  const bool named = options.request.variant.has_value() || options.request.tuning.has_value();
+  if (out.device.where == Where::cpu && !named) return out;
+  const GroupKernel* const kernel = group_kernel();
+  if (out.device.where == Where::cuda && !named && kernel != nullptr &&
+      !kernel->refuses(out.entries, out.device))
+    out.kernel = kernel;
+  else
+    for (const Arguments& entry : out.entries)
+      out.plans.push_back(choose_in_place(out.device, the_product(), entry, options.request));
+  return out;
+}
+
+std::size_t bytes_of(const GroupPlan& plan) {
+  if (plan.kernel != nullptr) return plan.kernel->workspace_bytes(plan.entries);
+  std::size_t bytes = 0;
+  for (std::size_t e = 0; e < plan.plans.size(); ++e)
+    bytes = std::max(bytes, workspace_bytes(plan.plans[e], plan.entries[e]));
+  return bytes;
 }
 
 }  // namespace
 
 namespace detail {
 
-std::size_t workspace_bytes(const AnyBatch& a, const AnyBatch& b, const AnyBatch& c, const Options& options) {
-  const Arguments there = arguments_in_place(a, b, c, options);
-  if (there.array("C").count() == 0) return 0;
-  return tessera::workspace_bytes(choose_in_place(the_batch(), there, options.request), there);
+std::size_t group_workspace_bytes(std::span<const AnyProduct> products, const Options& options) {
+  return bytes_of(plan_of(products, options));
 }
 
-Plan enqueue(void* stream, const AnyBatch& a, const AnyBatch& b, const AnyBatch& c, const Options& options,
-             const Workspace& workspace) {
-  const Arguments there = arguments_in_place(a, b, c, options);
-  if (there.array("C").count() == 0) return {};
-  Plan plan = choose_in_place(the_batch(), there, options.request);
-  tessera::enqueue(plan, there, stream, workspace, "C0");
-  return plan;
+std::string enqueue_group(void* stream, std::span<const AnyProduct> products, const Options& options,
+                          const Workspace& workspace) {
+  const GroupPlan plan = plan_of(products, options);
+  if (plan.entries.empty()) return {};
+  for (const Arguments& entry : plan.entries) check_in_place(plan.device, entry, stream, "C0");
+  if (plan.kernel != nullptr) {
+    Lent lent(plan.device, stream, workspace, bytes_of(plan), plan.entries);
+    plan.kernel->run(plan.entries, lent.run());
+    return plan.kernel->name + ", one launch";
+  }
+  if (plan.plans.empty()) {
+    compute_on_cpu(plan.entries, plan.device.threads);
+    return "a core for each";
+  }
+  // What one leaves in a workspace is nothing that another may find there.
+  const Workspace again{workspace.data, workspace.bytes, false};
+  for (std::size_t e = 0; e < plan.plans.size(); ++e)
+    tessera::enqueue(plan.plans[e], plan.entries[e], stream, again, "C0");
+  return plan.plans.back().variant->name + ", one after another";
 }
 
 }  // namespace detail

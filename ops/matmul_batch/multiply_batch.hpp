@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Many products in one call for programs, of matrices in host memory (multiply_batch) or in a GPU's memory,
-// in stream order (enqueue): each C[e] as matmul::multiply has it. Installed: for programs.
+// in stream order (enqueue): each C[e] as matmul::multiply has it. Then groups: products of unequal sizes, or
+// whose matrices lie anywhere. Installed: for programs.
 #pragma once
+#include <span>
+#include <type_traits>
+#include <vector>
 #include "../matmul/problem/multiply.hpp"
 #include "tessera/run/enqueue.hpp"
 
@@ -75,6 +79,113 @@ template <class T, class Out = T, class TB = T>
 std::size_t workspace_bytes(ConstBatchView<T> a, ConstBatchView<TB> b, BatchView<Out> c,
                             const Options& options = {}) {
   return detail::workspace_bytes(detail::any(a), detail::any(b), detail::any(c), options);
+}
+
+// One product of a group, as matmul::multiply has it. The list of them, and the addresses in it, are the
+// host's and need not stay.
+template <class T, class Out = T, class TB = T>
+struct Product {
+  ConstMatrixView<T> a;
+  ConstMatrixView<TB> b;
+  MatrixView<Out> c;
+  // Its own, where they are given; else those of Options, of which product i has the ones i·step elements on.
+  matmul::Scale scale_a = {}, scale_b = {};
+  matmul::Bias bias = {};
+};
+
+struct GroupOutcome {
+  std::string how;                  // "cluster, one launch"
+  double seconds = 0;               // on the device
+  std::optional<bool> passed = {};  // with Options::check: whether every product is right …
+  std::string wrong = {};           // … and what is not, of the first that is wrong
+};
+
+namespace detail {
+
+struct AnyProduct {
+  matmul::detail::AnyMatrix a, b, c;
+  matmul::Scale scale_a, scale_b;
+  matmul::Bias bias;
+};
+
+template <class T, class Out, class TB>
+std::vector<AnyProduct> any(std::span<const Product<T, Out, TB>> products) {
+  std::vector<AnyProduct> out;
+  for (const auto& p : products)
+    out.push_back({matmul::detail::any(p.a), matmul::detail::any(p.b), matmul::detail::any(p.c), p.scale_a,
+                   p.scale_b, p.bias});
+  return out;
+}
+
+GroupOutcome multiply_group(std::span<const AnyProduct> products, const Options& options);
+
+}  // namespace detail
+
+// All of them, with the same options. On the processors each core takes one after another; on a GPU whose
+// tensor cores serve the elements they are one launch, else one after another, as they are where Options asks
+// for a variant of the single product, or for a tuning. "auto" is the device that the product of the most
+// arithmetic would take. No C may share memory with another, nor with what any product reads: they run at the
+// same time. (Matrices may lie between each other's rows, as blocks of one matrix do.) A product's bits do
+// not depend on the others. T, Out, TB: those of matmul::multiply. What β multiplies is C.
+//
+// Throws as matmul::multiply does, with the number of the product.
+template <class T, class Out = T, class TB = T>
+GroupOutcome multiply_group(std::span<const std::type_identity_t<Product<T, Out, TB>>> products,
+                            const Options& options = {}) {
+  return detail::multiply_group(detail::any(products), options);
+}
+
+// Products of one size by the addresses of their matrices.
+struct PointerShape {
+  std::int64_t m = 0, n = 0, k = 0;
+  std::int64_t lda = 0, ldb = 0, ldc = 0;  // 0: rows lie one after another
+};
+
+template <class T, class Out = T, class TB = T>
+std::vector<Product<T, Out, TB>> products_at(std::span<const std::type_identity_t<T>* const> a,
+                                             std::span<const std::type_identity_t<TB>* const> b,
+                                             std::span<std::type_identity_t<Out>* const> c,
+                                             const PointerShape& shape, const Options& options = {}) {
+  if (a.size() != c.size() || b.size() != c.size())
+    throw Error("there are " + std::to_string(a.size()) + " A, " + std::to_string(b.size()) + " B and " +
+                std::to_string(c.size()) + " C");
+  const bool transposed_a = options.transpose_a, transposed_b = options.transpose_b;
+  std::vector<Product<T, Out, TB>> all;
+  for (std::size_t i = 0; i < c.size(); ++i)
+    all.push_back({{a[i], transposed_a ? shape.k : shape.m, transposed_a ? shape.m : shape.k, shape.lda},
+                   {b[i], transposed_b ? shape.n : shape.k, transposed_b ? shape.k : shape.n, shape.ldb},
+                   {c[i], shape.m, shape.n, shape.ldc}});
+  return all;
+}
+
+template <class T, class Out = T, class TB = T>
+GroupOutcome multiply_pointers(std::span<const std::type_identity_t<T>* const> a,
+                               std::span<const std::type_identity_t<TB>* const> b,
+                               std::span<std::type_identity_t<Out>* const> c, const PointerShape& shape,
+                               const Options& options = {}) {
+  return multiply_group<T, Out, TB>(products_at<T, Out, TB>(a, b, c, shape, options), options);
+}
+
+namespace detail {
+std::size_t group_workspace_bytes(std::span<const AnyProduct> products, const Options& options);
+std::string enqueue_group(void* stream, std::span<const AnyProduct> products, const Options& options,
+                          const Workspace& workspace);
+}  // namespace detail
+
+// As multiply_group() has it, on what matmul::enqueue() says of memory, bits, stream, workspace and
+// Options. A GPU whose tensor cores do not serve them takes one after another. Returns how: "cluster, one
+// launch". A graph that notes the call down keeps the list with it.
+template <class T, class Out = T, class TB = T>
+std::string enqueue_group(void* stream, std::span<const std::type_identity_t<Product<T, Out, TB>>> products,
+                          const Options& options = {}, const Workspace& workspace = {}) {
+  return detail::enqueue_group(stream, detail::any(products), options, workspace);
+}
+
+// What the same call needs of a workspace of the caller's.
+template <class T, class Out = T, class TB = T>
+std::size_t group_workspace_bytes(std::span<const std::type_identity_t<Product<T, Out, TB>>> products,
+                                  const Options& options = {}) {
+  return detail::group_workspace_bytes(detail::any(products), options);
 }
 
 }  // namespace tessera::matmul_batch

@@ -276,7 +276,7 @@ Case random_case(const std::string& name, Random& random) {
 TEST(Rungs, AllGiveTheSameBits) {
   Random random(3);
   int compared = 0;
-  for (int i = 0; i < 120; ++i) {
+  for (int i = 0; i < 45; ++i) {
     const Operation& operation = *find_operation(i % 3 == 2 ? "viewpoint" : "refocus");
     const Case chosen = random_case(operation.name, random);
     const Element element = operation.elements[i % 2 == 0 ? 0 : random.below(3)];
@@ -295,7 +295,7 @@ TEST(Rungs, AllGiveTheSameBits) {
       ++compared;
     }
   }
-  EXPECT_GT(compared, 340);
+  EXPECT_GT(compared, 120);
 }
 
 TEST(Refocus, WhatCannotBeIsReported) {

@@ -6,7 +6,7 @@
 #include "ops/imaging/npp.cuh"
 #include "resize.hpp"
 #include "tessera/rung.hpp"
-#include "resize_options.hpp"
+#include "axis.hpp"
 
 namespace tessera::resize {
 namespace {

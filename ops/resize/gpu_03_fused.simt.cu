@@ -7,7 +7,7 @@
 // memory, a column for each thread, which nobody else reads, until the rows of the result that need them are
 // made. The next rows are on their way meanwhile. Whole sums that floats hold exactly are taken as floats.
 // What limits it now is arithmetic: bytes are taken apart one by one.
-#include "ops/imaging/bytes.hpp"
+#include "ops/imaging/samples.hpp"
 #include "resize_kernel.hpp"
 
 namespace tessera::resize {

@@ -4,7 +4,7 @@
 // A thread has a run of two rows, some 16 bytes of each at a time, and sums of neighbours two to a word: few
 // instructions for a sample, no table. Runs of three channels end nowhere where wide stores begin, so a
 // block's results meet in shared memory first. What limits it now is memory.
-#include "ops/imaging/bytes.hpp"
+#include "ops/imaging/samples.hpp"
 #include "resize_kernel.hpp"
 
 namespace tessera::resize {

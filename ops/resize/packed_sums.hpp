@@ -8,7 +8,7 @@
 //   result(p, entry, r)             of rows that end with row r of those four
 // Weights of up to 24 bits are sums of digits, signed bytes: of each digit four products are one instruction.
 #pragma once
-#include "ops/imaging/bytes.hpp"
+#include "ops/imaging/samples.hpp"
 #include "resize.hpp"
 #include "tessera/byte_matrices.hpp"
 

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include "axis.hpp"
 #include "ops/imaging/image_operation.hpp"
-#include "resize_options.hpp"
 
 namespace tessera::resize {
 namespace {

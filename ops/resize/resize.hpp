@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 #include <vector>
-#include "ops/imaging/bytes.hpp"
+#include "ops/imaging/samples.hpp"
 #include "tessera/core/arguments.hpp"
 #include "tessera/core/device.hpp"
 #include "tessera/core/view.hpp"
@@ -170,7 +170,7 @@ SIMT T finished(const Plan& plan, std::int32_t sum) {
 
 template <class T>
 struct Problem {
-  using Elements = Types<std::uint8_t, std::uint16_t, std::int16_t, f16, float>;
+  using Elements = PictureElements;
 
   View<const T, 4> image;  // [images,from_height,from_width,channels]
   View<T, 4> resized;      // [images,height,width,channels]

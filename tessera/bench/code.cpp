@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/bench/code.hpp"
 #include <cxxabi.h>
-#include <nlohmann/json.hpp>
 #include <algorithm>
+#include <cctype>
 #include <cstdint>
 #include <fstream>
 #include <iterator>
 #include <memory>
 #include <optional>
-#include <regex>
 #include <string>
 #include <string_view>
 #include <vector>
-#include "tessera/io/elf.hpp"
+#include "tessera/bench/elf.hpp"
 #if defined(TESSERA_HAS_ZSTD)
 #include <zstd.h>
 #endif
@@ -220,23 +219,42 @@ void read_cubin(std::string_view bytes, std::vector<KernelCode>& out) {
   }
 }
 
+bool replace_all(std::string& text, std::string_view from, std::string_view to) {
+  bool any = false;
+  for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size(), any = true)
+    text.replace(at, from.size(), to);
+  return any;
+}
+
+// Words that begin so and are followed by that.
+void replace_words(std::string& text, std::string_view start, std::string_view behind, std::string_view to) {
+  const auto in_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
+  for (std::size_t at = 0; (at = text.find(start, at)) != std::string::npos;) {
+    std::size_t end = at + start.size();
+    while (end < text.size() && in_word(text[end])) ++end;
+    if (text.compare(end, behind.size(), behind) == 0) {
+      text.replace(at, end + behind.size() - at, to);
+      at += to.size();
+    } else {
+      at = end;
+    }
+  }
+}
+
 // A name without what compilers differ in: files' own namespaces, builds' inline namespaces, and zeros at
 // the end of a braced value, which one writes and the other leaves out.
 std::string spelled(std::string name) {
-  static const std::regex own_namespace("_GLOBAL__N__?\\w*"), unit("unit_\\w+::"),
-      cast("\\((int|bool|unsigned int)\\)"), zeros("(, (0|false))+\\}"), only_zero("\\{(0|false)\\}"),
-      space("> >");
-  name = std::regex_replace(name, own_namespace, "(anonymous namespace)");
-  name = std::regex_replace(name, unit, "");
-  name = std::regex_replace(name, cast, "");
-  name = std::regex_replace(name, zeros, "}");
-  name = std::regex_replace(name, only_zero, "{}");
-  for (std::string next; (next = std::regex_replace(name, space, ">>")) != name;) name = next;
+  replace_words(name, "_GLOBAL__N_", "", "(anonymous namespace)");
+  replace_words(name, "unit_", "::", "");
+  for (const std::string_view cast : {"(int)", "(bool)", "(unsigned int)"}) replace_all(name, cast, "");
+  for (bool again = true; again;) {
+    again = replace_all(name, ", 0}", "}");
+    again = replace_all(name, ", false}", "}") || again;
+  }
+  replace_all(name, "{0}", "{}");
+  replace_all(name, "{false}", "{}");
+  while (replace_all(name, "> >", ">>")) continue;
   return name;
-}
-
-nlohmann::ordered_json number(const std::optional<std::int64_t>& value) {
-  return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr);
 }
 
 }  // namespace
@@ -308,42 +326,58 @@ const KernelCode* find_code(const std::vector<KernelCode>& all, const std::strin
   return best;
 }
 
-nlohmann::ordered_json to_json(const KernelCode& code) {
-  const auto ratio = code.instructions_per_fma();
-  const auto text = [](const std::string& value) {
-    return value.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(value);
+namespace {
+
+std::int64_t round_up(std::int64_t value, std::int64_t unit) { return (value + unit - 1) / unit * unit; }
+
+struct Capability {
+  int number, warps, blocks;
+  std::int64_t shared_kilobytes;
+};
+
+// CUDA C++ Programming Guide 13, "Compute Capabilities", tables of technical specifications and of memory;
+// the toolkit's cuda_occupancy.h says the same.
+constexpr Capability capabilities[] = {
+    {75, 32, 16, 64},  {80, 64, 32, 164},  {86, 48, 16, 100},  {87, 48, 16, 164},  {89, 48, 24, 100},
+    {90, 64, 32, 228}, {100, 64, 32, 228}, {110, 48, 24, 228}, {120, 48, 24, 100},
+};
+
+}  // namespace
+
+Multiprocessor multiprocessor_of(int compute_capability) {
+  const Capability* nearest = &capabilities[0];
+  for (const Capability& known : capabilities)
+    if (known.number <= compute_capability) nearest = &known;
+  Multiprocessor out;
+  out.warps = nearest->warps;
+  out.blocks = nearest->blocks;
+  out.shared_bytes = nearest->shared_kilobytes * 1024;
+  if (nearest->number < 80) out.shared_reserved = 0, out.shared_unit = 256;
+  return out;
+}
+
+Occupancy occupancy(const Multiprocessor& on, std::int64_t threads_per_block, std::int64_t shared_bytes,
+                    std::optional<std::int64_t> registers) {
+  Occupancy out;
+  if (threads_per_block <= 0) return out;
+  const std::int64_t warps = (threads_per_block + 31) / 32;
+  std::int64_t most = on.blocks;
+  out.limit = "blocks";
+  const auto at_most = [&](std::int64_t blocks, const char* what) {
+    if (blocks >= most) return;
+    most = blocks;
+    out.limit = what;
   };
-  nlohmann::ordered_json out{{"kernel", code.name},
-                             {"symbol", code.symbol},
-                             {"operation", text(code.operation)},
-                             {"variant", text(code.variant)},
-                             {"tuning", text(code.tuning)},
-                             {"element", text(code.element)},
-                             {"architecture", code.architecture},
-                             {"registers", number(code.registers)},
-                             {"stack_bytes", number(code.stack_bytes)},
-                             {"shared_bytes", code.shared_bytes},
-                             {"spill_load_bytes", code.spill_load_bytes},
-                             {"spill_store_bytes", code.spill_store_bytes},
-                             {"instructions", code.instructions},
-                             {"instructions_per_fma", ratio ? nlohmann::ordered_json(*ratio) : nullptr},
-                             {"fma32", code.fma32},
-                             {"add32", code.add32},
-                             {"mul32", code.mul32},
-                             {"fma64", code.fma64},
-                             {"add64", code.add64},
-                             {"mul64", code.mul64},
-                             {"barriers", code.barriers},
-                             {"matrix_load", code.matrix_load}};
-  const auto widths = [&](const std::string& name, const Widths& w) {
-    out[name] = {{"narrow", w.narrow}, {"32", w.of32}, {"64", w.of64}, {"128", w.of128}};
-  };
-  widths("global_load", code.global_load);
-  widths("global_store", code.global_store);
-  widths("shared_load", code.shared_load);
-  widths("shared_store", code.shared_store);
-  widths("local_load", code.local_load);
-  widths("local_store", code.local_store);
+  at_most(on.warps / warps, "warps");
+  if (shared_bytes > 0)
+    at_most(on.shared_bytes / round_up(shared_bytes + on.shared_reserved, on.shared_unit), "shared memory");
+  if (registers && *registers > 0) {
+    const std::int64_t each = round_up(*registers * 32, on.registers_per_warp_unit);
+    at_most(on.registers / on.parts / each * on.parts / warps, "registers");
+  }
+  out.blocks = static_cast<int>(most);
+  out.warps = static_cast<int>(most * warps);
+  out.fraction = static_cast<double>(out.warps) / on.warps;
   return out;
 }
 

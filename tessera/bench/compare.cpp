@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include "tessera/bench/statistics.hpp"
+#include "tessera/bench/sample.hpp"
 
 namespace tessera::bench {
 namespace {
@@ -68,23 +68,8 @@ Pair missing(const Record* before, const Record* now) {
 }  // namespace
 
 std::string_view name_of(Change change) {
-  switch (change) {
-    case Change::same:
-      return "same";
-    case Change::faster:
-      return "faster";
-    case Change::slower:
-      return "slower";
-    case Change::ambiguous:
-      return "ambiguous";
-    case Change::gone:
-      return "gone";
-    case Change::added:
-      return "added";
-    case Change::wrong:
-      break;
-  }
-  return "wrong";
+  constexpr std::string_view names[] = {"same", "faster", "slower", "ambiguous", "gone", "added", "wrong"};
+  return names[static_cast<std::size_t>(change)];
 }
 
 Verdict judge(const std::vector<double>& before, const std::vector<double>& now, const Judging& judging) {

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 #include <vector>
-#include "tessera/bench/record.hpp"
+#include "tessera/bench/result.hpp"
 
 namespace tessera::bench {
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The loops that find what processors do at most: multiply-adds in registers, and copies through memory.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "tessera/bench/peak.cpp"
 #define HWY_DISABLED_TARGETS \
@@ -49,9 +50,12 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 #include <algorithm>
+#include <cstring>
+#include <numeric>
 #include <vector>
+#include "tessera/core/array.hpp"
 #include "tessera/core/parallel.hpp"
-#include "tessera/bench/statistics.hpp"
+#include "tessera/bench/sample.hpp"
 #include "tessera/bench/ceilings.hpp"
 
 namespace tessera::bench {
@@ -59,6 +63,58 @@ namespace tessera::bench {
 HWY_EXPORT(chain_f32);
 HWY_EXPORT(chain_f64);
 HWY_EXPORT(chain_i32);
+
+// What the processors can move between their memory and themselves.
+namespace {
+
+constexpr int fewest_rounds = 4, most_rounds = 12;  // of each; the best counts
+
+void triad(double* __restrict to, const double* __restrict a, const double* __restrict b, double factor,
+           std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) to[i] = a[i] + factor * b[i];
+}
+
+}  // namespace
+
+double copy_bytes_per_second(const Device& device) {
+  constexpr std::int64_t least = std::int64_t{32} << 20, most = std::int64_t{256} << 20;
+  // Three arrays must leave the machine room to breathe.
+  const std::int64_t bytes =
+      std::clamp(2 * device.cache_bytes, least, std::max(least, std::min(most, device.memory_bytes / 16)));
+  const auto count = static_cast<std::size_t>(bytes) / sizeof(double);
+  const int parts = std::max(1, device.threads);
+  Array a(Element::f64, {static_cast<std::int64_t>(count)}), b(Element::f64, a.extents()),
+      c(Element::f64, a.extents());
+  double* const arrays[] = {a.as<double>(), b.as<double>(), c.as<double>()};
+  volatile double factor = 3;
+  // Each thread touches its part first, so that its pages lie near it.
+  const auto part_of = [&](auto work) {
+    return [=](int part) {
+      const std::size_t from = count * static_cast<std::size_t>(part) / static_cast<std::size_t>(parts),
+                        to = count * static_cast<std::size_t>(part + 1) / static_cast<std::size_t>(parts);
+      work(from, to - from);
+    };
+  };
+  parallel(parts, part_of([&](std::size_t from, std::size_t n) {
+             for (double* array : arrays) std::fill_n(array + from, n, 1.0);
+           }));
+  const auto timed = [&](int moved, auto work) {
+    return best_of(fewest_rounds, most_rounds, [&] {
+      const Stopwatch watch;
+      parallel(parts, part_of(work));
+      return moved * static_cast<double>(bytes) / watch.seconds();
+    });
+  };
+  const double copied = timed(2, [&](std::size_t from, std::size_t n) {
+    std::memcpy(arrays[2] + from, arrays[0] + from, n * sizeof(double));
+  });
+  const double added = timed(3, [&](std::size_t from, std::size_t n) {
+    triad(arrays[2] + from, arrays[0] + from, arrays[1] + from, factor, n);
+  });
+  volatile double sink = arrays[2][count / 2];
+  (void)sink;
+  return std::max(copied, added);
+}
 
 namespace {
 
@@ -78,24 +134,16 @@ double chain(Element element, long steps) {
 }  // namespace
 
 // Each thread by its own watch: it need not wait for the others.
-Reached fma_reached(Element element, int threads) {
+double fma_flops_per_second(Element element, int threads) {
   constexpr long steps = 400000;
-  std::vector<Reached> all(static_cast<std::size_t>(std::max(1, threads)));
-  parallel(static_cast<int>(all.size()), [&](int part) {
-    const double busy = thread_seconds();
+  std::vector<double> rates(static_cast<std::size_t>(std::max(1, threads)));
+  parallel(static_cast<int>(rates.size()), [&](int part) {
     const Stopwatch watch;
-    const double flops = chain(element, steps), seconds = watch.seconds();
-    all[static_cast<std::size_t>(part)] = {flops / seconds, 1 - (thread_seconds() - busy) / seconds};
+    const double flops = chain(element, steps);
+    rates[static_cast<std::size_t>(part)] = flops / watch.seconds();
   });
-  Reached out;
-  for (const Reached& one : all) {
-    out.rate += one.rate;
-    out.waited = std::max(out.waited, one.waited);
-  }
-  return out;
+  return std::accumulate(rates.begin(), rates.end(), 0.0);
 }
-
-double fma_flops_per_second(Element element, int threads) { return fma_reached(element, threads).rate; }
 
 }  // namespace tessera::bench
 #endif

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/bench/result.hpp"
-#include <nlohmann/json.hpp>
+#include <fmt/format.h>
 #include <algorithm>
 #include <cmath>
 #include "tessera/bench/machine.hpp"
 
 namespace tessera::bench {
+
 namespace {
 
 const Row* fastest_baseline(const std::vector<Row>& rows, const Row& of, const std::string& versus) {
@@ -116,164 +117,202 @@ std::string label_of(const Device& device) {
   return device.label() + (part ? ":threads=" + std::to_string(device.threads) : "");
 }
 
+// Sentences.
+
 namespace {
 
-using Json = nlohmann::ordered_json;
+constexpr double noisy_spread = 0.05, wandering_clock = 0.05, above_the_roof = 1.02;
+constexpr std::size_t few_samples = 5;
 
-constexpr std::size_t most_samples = 1000;
+using Rows = std::vector<const Row*>;
 
-// JSON has no NaN and no infinity: what is not a number is missing.
-Json number(std::optional<double> value) {
-  return value && std::isfinite(*value) ? Json(*value) : Json(nullptr);
+const Row* fastest(const Rows& rows) {
+  const auto found = std::ranges::min_element(rows, {}, [](const Row* r) { return r->median(); });
+  return found == rows.end() ? nullptr : *found;
 }
-Json numbers(const std::vector<std::optional<double>>& values) {
-  std::vector<double> all;
-  for (const auto& value : values) all.push_back(value.value_or(std::nan("")));
-  Json out = Json::array();
-  for (const double value : thinned(all, most_samples)) out.push_back(number(value));
+
+Rows chosen(const Rows& rows, const auto& fits) {
+  Rows out;
+  std::ranges::copy_if(rows, std::back_inserter(out), [&](const Row* r) { return fits(*r); });
   return out;
 }
-Json text(const std::string& value) { return value.empty() ? Json(nullptr) : Json(value); }
 
-// What built the kernels for GPUs; nothing: this build has none.
-Json cuda_of(const Build& build) {
-  if (build.cuda_compiler.empty()) return nullptr;
-  return {{"compiler", build.cuda_compiler},
-          {"architectures", build.cuda_architectures},
-          {"flags", build.cuda_flags}};
+// The fastest choice of the nearest place before it on its ladder.
+const Row* rung_before(const Rows& rows, const Row& of) {
+  const Variant& mine = *of.variant;
+  const Variant* nearest = nullptr;
+  for (const Row* row : rows) {
+    const Variant& its = *row->variant;
+    if (its.baseline || &its == &mine || its.ladder != mine.ladder || its.place > mine.place) continue;
+    if (nearest == nullptr || its.place > nearest->place) nearest = &its;
+  }
+  return fastest(chosen(rows, [nearest](const Row& r) { return r.variant == nearest; }));
 }
 
-const char* word_for(Verified verified) {
-  switch (verified) {
-    case Verified::ok:
-      return "ok";
-    case Verified::wrong:
-      return "wrong";
-    case Verified::unchecked:
-      break;
+std::string than(const Row& of, const Row& to) {
+  const Ratio ratio = ratio_of(summarize(of.seconds), summarize(to.seconds));
+  return fmt::format("{:.2f} ± {:.2f} times {} {}", ratio.value, ratio.error,
+                     ratio.value >= 1 ? "faster than" : "as fast as", to.variant->name);
+}
+
+std::string sentence(const Rows& rows) {
+  const Row* best = fastest(chosen(rows, [](const Row& r) { return !r.variant->baseline; }));
+  if (best == nullptr) return {};
+  const Row* before = rung_before(rows, *best);
+  const Row* baseline = fastest(chosen(rows, [](const Row& r) { return r.variant->baseline; }));
+  if (before == nullptr && baseline == nullptr) return {};
+  std::string out = best->variant->name + " ran ";
+  if (before != nullptr) out += than(*best, *before);
+  if (baseline != nullptr) out += (before != nullptr ? ", " : "") + than(*best, *baseline);
+  return out +
+         fmt::format(" on {}{}.", label_of(best->device), best->mode == Mode::burst ? "" : ", sustained");
+}
+
+std::string who(const Row& row) {
+  return row.variant->name + (row.tuning.empty() ? "" : " " + to_string(row.tuning)) + " on " +
+         label_of(row.device) + (row.mode == Mode::burst ? "" : ", sustained");
+}
+
+// One line for all of them: they have one cause.
+void warn_of_spread(const std::vector<Row>& rows, std::vector<std::string>& out) {
+  const Row* worst = nullptr;
+  int count = 0;
+  for (const Row& row : rows) {
+    if (row.seconds.size() < few_samples || summarize(row.seconds).spread() <= noisy_spread) continue;
+    ++count;
+    if (worst == nullptr || summarize(row.seconds).spread() > summarize(worst->seconds).spread())
+      worst = &row;
   }
-  return "unchecked";
+  if (worst == nullptr) return;
+  const double spread = 100 * summarize(worst->seconds).spread();
+  const std::string others =
+      count == 1 ? "" : fmt::format(" (and {} others by more than {:.0f} %)", count - 1, 100 * noisy_spread);
+  out.push_back(
+      fmt::format("{}: its samples spread by ±{:.0f} %{}: close what else uses the machine, or measure "
+                  "longer with --time",
+                  who(*worst), spread, others));
+}
+
+// Likewise: a sweep over its tunings would say nothing else.
+void warn_of_launches(const std::vector<Row>& rows, std::vector<std::string>& out) {
+  const auto exposed = [](const Row& row) { return row.exposed && !row.seconds.empty(); };
+  const auto first = std::ranges::find_if(rows, exposed);
+  if (first == rows.end()) return;
+  const auto others = std::ranges::count_if(rows, exposed) - 1;
+  out.push_back(
+      fmt::format("{}{}: it waits for the device itself, so its time holds its launches: compare it with "
+                  "others measured with --profile",
+                  who(*first), others == 0 ? "" : fmt::format(" (and {} more)", others)));
+}
+
+void warn_of_clock(const Row& row, std::vector<std::string>& out) {
+  if (row.throttled > 0)
+    out.push_back(
+        fmt::format("{}: {} samples were dropped because the clock had fallen: let the device cool, "
+                    "or measure with --sustained what it holds",
+                    who(row), row.throttled));
+  if (row.clocks_mhz.size() < few_samples) return;
+  const Summary clock = summarize(row.clocks_mhz);
+  if (clock.spread() > wandering_clock)
+    out.push_back(
+        fmt::format("{}: its clock wandered by ±{:.0f} % around {:.0f} MHz: compare cycles, or measure with "
+                    "--sustained",
+                    who(row), 100 * clock.spread(), clock.median));
+}
+
+// One of these is enough.
+bool has_baseline(const std::vector<Row>& rows, Where where) {
+  return std::ranges::any_of(
+      rows, [where](const Row& r) { return r.variant->baseline && r.counts() && r.device.where == where; });
+}
+
+void warn_of(const Row& row, bool has_baseline, std::vector<std::string>& out) {
+  if (row.seconds.empty()) {
+    if (row.variant->baseline && row.reason && !has_baseline)
+      out.push_back(fmt::format("{}: no baseline: {}; make baselines installs libraries that are missing",
+                                who(row), *row.reason));
+    return;
+  }
+  warn_of_clock(row, out);
+  if (const auto roofline = row.roofline(); roofline && roofline->fraction > above_the_roof)
+    out.push_back(fmt::format("{}: {:.0f} % of the measured {} ceiling: {}", who(row),
+                              100 * roofline->fraction, roofline->memory ? "memory" : "arithmetic",
+                              roofline->memory
+                                  ? "its data stayed in a cache (--cold flushes it)"
+                                  : "the ceiling was measured on a busy device (tessera devices --measure)"));
+}
+
+// A processor never tells; a GPU should.
+void warn_of_silence(const std::vector<Row>& rows, std::vector<std::string>& out) {
+  const auto silent = std::ranges::find_if(rows, [](const Row& r) {
+    return r.device.where == Where::cuda && !r.seconds.empty() && r.powers_w.empty();
+  });
+  if (silent == rows.end()) return;
+  if (const std::string why = backend_of(silent->device).silence(silent->device); !why.empty())
+    out.push_back(fmt::format("{}: power and energy are n/a: {}", label_of(silent->device), why));
+}
+
+void warn_of_earlier(const std::vector<Row>& rows, std::vector<std::string>& out) {
+  const auto kept = [](const Row& r) { return !r.kept_from.empty(); };
+  const auto count = std::ranges::count_if(rows, kept);
+  if (count == 0 || count == std::ssize(rows)) return;
+  out.push_back(
+      fmt::format("{} rows are of {}: ratios to the others are not of one run; measure without --resume for "
+                  "those",
+                  count, std::ranges::find_if(rows, kept)->kept_from));
+}
+
+void warn_of_few(const std::vector<Row>& rows, std::vector<std::string>& out) {
+  const auto few = [](const Row& r) { return !r.seconds.empty() && r.seconds.size() < few_samples; };
+  const auto count = std::ranges::count_if(rows, few);
+  if (count == 0) return;
+  out.push_back(fmt::format("{} has only {} sample{}{}: give it more with --time or --reps",
+                            who(*std::ranges::find_if(rows, few)),
+                            std::ranges::find_if(rows, few)->seconds.size(),
+                            std::ranges::find_if(rows, few)->seconds.size() == 1 ? "" : "s",
+                            count == 1   ? ""
+                            : count == 2 ? ", and another has as few"
+                                         : fmt::format(", and {} others have as few", count - 1)));
 }
 
 }  // namespace
 
-Json to_json(const Row& row) {
-  Json out{{"dims", row.dims},
-           {"element", row.element_name()},
-           {"mode", std::string(name_of(row.mode))},
-           {"ladder", row.variant->ladder},
-           {"place", row.variant->place},
-           {"variant", row.variant->name},
-           {"tuning", bench::to_json(row.tuning)},
-           {"device", label_of(row.device)},
-           {"threads", row.device.threads},
-           {"baseline", row.variant->baseline},
-           {"serial", row.serial}};
-  if (!row.words.empty()) out["words"] = row.words;
-  if (!row.optional_inputs.empty()) out["optional_inputs"] = row.optional_inputs;
-  if (!row.seconds.empty()) {
-    const Summary summary = summarize(row.seconds);
-    out["seconds"] = thinned(row.seconds, most_samples);
-    out["samples"] = summary.count;
-    out["median"] = summary.median;
-    out["q1"] = summary.q1;
-    out["q3"] = summary.q3;
-    out["minimum"] = summary.minimum;
+// The spread stands for one standard error of each.
+Ratio ratio_of(const Summary& of, const Summary& to) {
+  const double value = to.median / of.median;
+  return {value, value * std::hypot(of.spread(), to.spread())};
+}
+
+std::vector<std::string> summary_of(const std::vector<Row>& rows) {
+  std::vector<std::string> out;
+  Rows left;
+  for (const Row& row : rows)
+    if (row.counts()) left.push_back(&row);
+  while (!left.empty()) {
+    const Row& first = *left.front();
+    const auto together = [&first](const Row& r) {
+      return r.mode == first.mode && label_of(r.device) == label_of(first.device);
+    };
+    if (std::string text = sentence(chosen(left, together)); !text.empty()) out.push_back(std::move(text));
+    left = chosen(left, [&](const Row& r) { return !together(r); });
   }
-  if (!row.clocks_mhz.empty()) out["clocks_mhz"] = thinned(row.clocks_mhz, most_samples);
-  if (!row.powers_w.empty()) out["powers_w"] = numbers(row.powers_w);
-  out["launches"] = row.launches;
-  if (row.sets > 0) out["sets"] = row.sets;
-  out["throttled"] = row.throttled;
-  out["clock_mhz"] = number(row.clock_mhz());
-  out["power_w"] = number(row.power_w());
-  out["joules"] = number(row.joules);
-  out["picojoules_per_flop"] = number(row.picojoules_per_flop());
-  out["round_trip"] = number(row.round_trip);
-  out["flops"] = number(row.flops);
-  out["bytes"] = number(row.bytes);
-  out["gflops"] = number(row.gflops());
-  out["gbps"] = number(row.gbps());
-  const auto roofline = row.roofline();
-  out["roofline"] = roofline ? number(roofline->fraction) : Json(nullptr);
-  out["ceiling"] = roofline ? Json(roofline->memory ? "memory" : "arithmetic") : Json(nullptr);
-  out["fma_fraction"] = number(row.fma_fraction());
-  out["fma_rate"] = row.fma_rates.empty() ? Json(nullptr) : number(summarize(row.fma_rates).median);
-  out["ratio_serial"] = number(row.ratio_serial);
-  out["ratio_previous"] = number(row.ratio_previous);
-  out["ratio_baseline"] = number(row.ratio_baseline);
-  out["verified"] = word_for(row.verified);
-  out["method"] = text(row.method);
-  out["error_over_bound"] = number(row.error_over_bound);
-  out["relative_l2"] = number(row.relative_l2);
-  if (!row.harm.empty()) out["harm"] = row.harm;
-  if (row.exposed) out["exposed"] = true;
-  if (!row.kept_from.empty()) out["kept_from"] = row.kept_from;
-  if (row.reason) out["reason"] = *row.reason;
-  if (row.estimate) out["estimated_seconds"] = number(row.estimate);
   return out;
 }
 
-Json to_json(const Tuning& tuning) {
-  Json out = Json::object();
-  for (const auto& [name, value] : tuning) out[name] = value;
+std::vector<std::string> warnings(const std::vector<Row>& rows) {
+  std::vector<std::string> out;
+  warn_of_silence(rows, out);
+  warn_of_earlier(rows, out);
+  for (const Row& row : rows) warn_of(row, has_baseline(rows, row.device.where), out);
+  warn_of_spread(rows, out);
+  warn_of_launches(rows, out);
+  warn_of_few(rows, out);
   return out;
 }
 
-Json to_json(const Device& device) {
-  return {{"label", label_of(device)},
-          {"name", device.name},
-          {"threads", device.threads},
-          {"processors", device.processors},
-          {"memory_bytes", device.memory_bytes},
-          {"cache_bytes", device.cache_bytes},
-          {"compute_capability", device.compute_capability},
-          {"driver", text(device.driver)}};
-}
-
-Json provenance(const std::vector<std::string>& argv, const std::string& date) {
-  const Machine machine = this_machine();
-  const Build build = this_build();
-  return {{"date", date},
-          {"argv", argv},
-          {"version", text(build.version)},
-          {"git", text(build.git)},
-          {"compiler", build.compiler},
-          {"flags", text(build.flags)},
-          {"cuda", cuda_of(build)},
-          {"machine",
-           {{"processor", machine.processor},
-            {"system", machine.system},
-            {"threads", machine.threads},
-            {"memory_bytes", machine.memory_bytes}}}};
-}
-
-Json to_json(const Ceilings& ceilings) {
-  Json out{{"memory_gbps", Json(nullptr)}, {"gflops", Json::object()}};
-  if (ceilings.bytes_per_second) out["memory_gbps"] = number(*ceilings.bytes_per_second * 1e-9);
-  for (const auto& [element, rate] : ceilings.flops_per_second)
-    out["gflops"][std::string(tessera::name_of(element))] = number(rate * 1e-9);
-  return out;
-}
-
-Json to_json(const Session& session) {
-  Json out{{"schema", 1}, {"kind", "bench"}, {"operation", session.operation}};
-  out.update(provenance(session.argv, session.date));
-  out["seed"] = session.seed;
-  out["distribution"] = session.distribution;
-  out["caches"] = session.caches;
-  out["launches"] = session.launches;
-  out["devices"] = Json::array();
-  std::vector<std::string> seen;
-  for (const Row& row : session.rows)
-    if (std::ranges::find(seen, label_of(row.device)) == seen.end()) {
-      seen.push_back(label_of(row.device));
-      out["devices"].push_back(to_json(row.device));
-      if (!row.ceilings.empty()) out["devices"].back()["ceilings"] = to_json(row.ceilings);
-    }
-  out["rows"] = Json::array();
-  for (const Row& row : session.rows) out["rows"].push_back(to_json(row));
-  return out;
+std::vector<std::string> build_warnings() {
+  if (this_build().optimised) return {};
+  return {"this program was built without optimisation: configure with -DCMAKE_BUILD_TYPE=Release"};
 }
 
 }  // namespace tessera::bench

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// What was measured, and its one JSON schema. Tables and files are made from this, never from
-// anything else.
+// What was measured: a row for each choice on each problem, its one JSON schema, and the sentences below a
+// table of rows. Tables and files are made from this, never from anything else.
 #pragma once
 #include <nlohmann/json_fwd.hpp>
 #include <cstdint>
+#include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
-#include "tessera/bench/statistics.hpp"
+#include "tessera/bench/sample.hpp"
 #include "tessera/core/operation.hpp"
 
 namespace tessera::bench {
@@ -96,5 +98,80 @@ nlohmann::ordered_json to_json(const Device& device);
 nlohmann::ordered_json to_json(const Ceilings& ceilings);
 std::string label_of(const Device& device);  // "cuda:0", "cpu:threads=1" where that is not all of them
 nlohmann::ordered_json to_json(const Tuning& tuning);
+
+// Sentences below a table of measured rows.
+
+// A ratio of two medians and the error that their spreads propagate to.
+struct Ratio {
+  double value = 0, error = 0;
+};
+Ratio ratio_of(const Summary& of, const Summary& to);
+
+// "shared_tiles ran 1.88 ± 0.07 times faster than per_element, …": for each device and mode its fastest
+// own rung against the rung before it and the fastest baseline. Empty where there is no such pair.
+std::vector<std::string> summary_of(const std::vector<Row>& rows);
+
+// All rows are of one problem.
+std::vector<std::string> warnings(const std::vector<Row>& rows);
+std::vector<std::string> build_warnings();  // of the program itself
+
+// Results read back from their JSON, perhaps of another machine or of another version's ladder: so a record
+// holds names where a Row holds the variant itself.
+
+struct Record {
+  std::string problem;                         // "k=64 m=64 n=64 op-a=transpose"
+  std::string element, variant, tuning, mode;  // "f32", "gpu/shared_tiles", "tile=16", "burst"
+  std::string device, device_name;             // "cuda:0" and as its maker calls it
+  int threads = 1;
+  std::vector<double> seconds, clocks_mhz;  // as many clocks as seconds, or none
+  std::string verified, reason;
+
+  // What makes it the same measurement in two documents.
+  std::string key() const;
+};
+
+struct Driver {
+  std::string device_name, cuda, version;  // "": not known; `version` is the driver's own
+};
+
+struct Document {
+  std::string operation, caches, launches, distribution, date, git, compiler, flags;
+  std::string cuda_compiler, cuda_flags;  // with its architectures; "": not known, or a build without CUDA
+  std::string processor;                  // of the machine that measured
+  std::string seed;
+  std::vector<Driver> drivers;  // of each device
+  std::vector<Record> records;
+};
+
+// One row; `names`: the devices' names by their labels.
+Record record_of(const nlohmann::ordered_json& row, const std::map<std::string, std::string>& names);
+
+// `name` is what messages call it. Throws Error where it is no results of that kind.
+Document read_document(const nlohmann::ordered_json& json, const std::string& name,
+                       const std::string& kind = "bench");
+
+// Going on with an earlier session: what its file holds need not be measured again.
+
+// What a row's JSON says that the row of a problem and a choice, `blank`, does not say yet.
+Row recalled(const nlohmann::ordered_json& json, Row blank);
+
+class Earlier {
+ public:
+  // `json`: what an earlier session wrote, `name`: what messages call it, `kind`: "bench" or "sweep". Throws
+  // Error where it was of another kind, operation, machine, build, seed or cache state than `now`: their rows
+  // must not be mixed.
+  Earlier(nlohmann::ordered_json json, const std::string& name, const Session& now,
+          const std::string& kind = "bench");
+
+  // The row of the same problem, choice, device and mode, if it was measured then and not found wrong.
+  std::optional<Row> find(const Row& blank) const;
+
+  // `now`, and behind its rows those of the earlier session that it lacks.
+  nlohmann::ordered_json merged(nlohmann::ordered_json now) const;
+
+ private:
+  std::shared_ptr<const nlohmann::ordered_json> json_;
+  std::map<std::string, const nlohmann::ordered_json*> rows_;  // by key
+};
 
 }  // namespace tessera::bench

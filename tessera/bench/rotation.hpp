@@ -11,6 +11,10 @@
 
 namespace tessera::bench {
 
+// In a sample, but for what rounds up to all sets: a device's queue holds about a thousand, some runs take
+// several.
+inline constexpr int most_launches = 100;
+
 inline constexpr double rotated_caches = 2.5;  // all sets together, in sizes of the cache: at least
 
 // So many sets of `set_bytes` are together that large: 1 where one alone is; else an even number, and where

@@ -7,7 +7,6 @@
 #include <thread>
 #include "tessera/bench/result.hpp"
 #include "tessera/bench/sample.hpp"
-#include "tessera/bench/statistics.hpp"
 #include "tessera/core/error.hpp"
 
 namespace tessera::bench {

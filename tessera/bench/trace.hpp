@@ -10,7 +10,6 @@
 #include <utility>
 #include <vector>
 #include "tessera/bench/code.hpp"
-#include "tessera/bench/occupancy.hpp"
 #include "tessera/run/choose.hpp"
 #include "tessera/simt/tracer/tracer.hpp"
 
@@ -68,6 +67,10 @@ struct Traced {
   std::vector<std::string> schedules;
 
   simt::AccessCounts total(simt::Space space, simt::Act act) const;
+  // Nothing is known of a kernel of which no block ran.
+  std::optional<double> occupancy_fraction() const {
+    return threads_per_block > 0 ? std::optional(occupancy.fraction) : std::nullopt;
+  }
 };
 
 Traced trace(const Operation& operation, Element element, const Case& problem, const Plan& plan,

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/cli/bench_options.hpp"
+#include <nlohmann/json.hpp>
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include "tessera/bench/machine.hpp"
 #include "tessera/cli/command.hpp"
 #include "tessera/cli/output.hpp"
-#include "tessera/cli/positionals.hpp"
-#include "tessera/cli/ranges.hpp"
+#include "tessera/cli/sizes.hpp"
 #include "tessera/cli/select.hpp"
 #include "tessera/run/choose.hpp"
 
@@ -93,44 +92,7 @@ std::vector<bench::Candidate> candidates(const Operation& operation, const Selec
   return out;
 }
 
-namespace {
-
 using Kind = Parameter::Kind;
-
-// "2/3" keeps every third point, from the second.
-template <class T>
-void keep_shard(std::vector<T>& points, const std::string& shard) {
-  if (shard.empty()) return;
-  const auto parts = split(shard, '/');
-  if (parts.size() != 2) throw Error("--shard needs I/N, not '" + shard + "'");
-  const std::int64_t of = count_named("--shard", parts[1], 1, 1'000'000),
-                     which = count_named("--shard", parts[0], 1, of);
-  std::vector<T> kept;
-  for (auto i = which - 1; i < std::ssize(points); i += of)
-    kept.push_back(points[static_cast<std::size_t>(i)]);
-  if (kept.empty()) throw Error("--shard " + shard + " leaves no size");
-  points = std::move(kept);
-}
-
-}  // namespace
-
-double number_named(const std::string& flag, const std::string& what, const std::string& word, double least,
-                    double most) {
-  double out = 0;
-  const auto [end, failed] = std::from_chars(word.data(), word.data() + word.size(), out);
-  if (failed != std::errc() || end != word.data() + word.size() || !(out >= least && out <= most))
-    throw Error(flag + " needs " + what + ", not '" + word + "'");
-  return out;
-}
-
-std::int64_t count_named(const std::string& flag, const std::string& word, std::int64_t least,
-                         std::int64_t most) {
-  const std::int64_t out = evaluate(word);
-  if (out < least || out > most)
-    throw Error(flag + " " + word + " is not within " + std::to_string(least) + " to " +
-                std::to_string(most));
-  return out;
-}
 
 const char* const about_bench =
     "Times variants of an operation in turn on random data, and verifies what they computed.\n\n"
@@ -171,9 +133,6 @@ void declare_measuring(OptionParser& parser, BenchOptions& options) {
   parser.value("--time", options.time, "the most that a candidate may take at one size [10]", "SECONDS");
   parser.value("--reps", options.samples,
                "samples of each [9 to 200, for 0.3 s and until their spread is settled]", "N");
-  parser.value("--spread", options.spread, "of the samples, enough to stop at [0.5]", "PERCENT");
-  parser.value("--least-clock", options.least_clock,
-               "samples below this share of the device's highest clock are dropped [60]", "PERCENT");
   parser.flag("--cold", options.cold, "flush the caches before each sample");
   parser.flag("--no-verify", options.no_verify, "leave the results unverified");
   parser.value("--seed", options.seed, "of the random data [1]", "N");
@@ -188,7 +147,6 @@ void declare(OptionParser& parser, BenchOptions& options, const Operation* opera
   parser.value("--vs", options.versus, "the variant to compare with", "NAME");
   parser.value("--tuning", options.tuning, "keep the choices with these values", "NAME=N,…");
   parser.value("--tunings", options.tunings, "all: every choice, not each variant's default", "all");
-  parser.value("--pivot", options.pivot, "GFLOP/s with this tuning (or \"variant\") across", "NAME");
   parser.value("--pause", options.pause, "rest before each sample, in which devices cool [0]", "SECONDS");
   parser.value_or("--sustained", options.sustained, "3",
                   "then each alone, run after run, for so long [3]: what heat and power allow", "[SECONDS]");
@@ -198,11 +156,7 @@ void declare(OptionParser& parser, BenchOptions& options, const Operation* opera
   parser.flag("--profile", options.profile, "launch plainly, for a profiler: launches are not hidden");
   parser.flag("--graph", options.graph, "launch the runs of a sample as one graph");
   parser.flag("--no-serial", options.no_serial, "do without the serial rung");
-  parser.value("--shard", options.shard, "the i-th of n parts of the sizes, from 1", "I/N");
   parser.flag("--resume", options.resume, "keep what --json FILE holds already, and measure the rest");
-  parser.value("--csv", options.csv, "the results as lines of comma-separated values", "FILE");
-  parser.value("--junit", options.junit,
-               "a test case for each choice: wrong fails, what cannot run is skipped", "FILE");
   declare_flags(parser, options, operation);
   parser.closing(exit_codes);
 }
@@ -211,8 +165,6 @@ bench::Measuring measuring_of(const BenchOptions& options) {
   bench::Measuring out;
   constexpr double shortest = 1e-6, longest = 1e6;
   out.effort.seconds = number_named("--time", "seconds", options.time, shortest, longest);
-  out.effort.spread = number_named("--spread", "a percentage", options.spread, 0, 100) / 100;
-  out.effort.least_clock = number_named("--least-clock", "a percentage", options.least_clock, 0, 100) / 100;
   out.effort.pause = number_named("--pause", "seconds", options.pause, 0, longest);
   if (!options.sustained.empty())
     out.sustained_seconds = number_named("--sustained", "seconds", options.sustained, shortest, longest);
@@ -231,10 +183,9 @@ bench::Measuring measuring_of(const BenchOptions& options) {
   return out;
 }
 
-bench::Session session_of(const Operation& operation, const BenchOptions& options,
-                          const std::vector<std::string>& argv) {
+bench::Session session_of(const Operation& operation, const BenchOptions& options, const Command& command) {
   bench::Session out;
-  out.argv = argv;
+  out.argv = command.argv;
   out.operation = operation.name;
   out.distribution = "standard normal, full mantissas; integers: every bit random";
   out.caches = options.cold ? "cold" : options.rotate ? "rotated" : "hot";
@@ -244,12 +195,43 @@ bench::Session session_of(const Operation& operation, const BenchOptions& option
   return out;
 }
 
-std::optional<bench::Earlier> earlier_of(const BenchOptions& options, const bench::Session& now,
-                                         const std::string& kind) {
-  if (!options.resume) return std::nullopt;
-  if (options.json.empty() || options.json == "-") throw Error("--resume needs --json FILE");
-  if (!std::filesystem::exists(options.json)) return std::nullopt;
-  return bench::Earlier(read_json(options.json), options.json, now, kind);
+Results::Results(const Operation& operation, const BenchOptions& options, const Command& command,
+                 std::string kind, bench::Measuring& measuring)
+    : json_(options.json), kind_(std::move(kind)), session_(session_of(operation, options, command)) {
+  if (!options.resume) return;
+  if (json_.empty() || json_ == "-") throw Error("--resume needs --json FILE");
+  if (!std::filesystem::exists(json_)) return;
+  earlier_.emplace(read_json(json_), json_, session_, kind_);
+  measuring.known = [this](const bench::Row& blank) { return earlier_->find(blank); };
+}
+
+void Results::add(const std::vector<bench::Row>& rows) {
+  session_.rows.insert(session_.rows.end(), rows.begin(), rows.end());
+  if (json_ != "-") write();
+}
+
+void Results::finish() const {
+  if (json_ == "-") write();
+}
+
+void Results::write() const {
+  if (json_.empty()) return;
+  nlohmann::ordered_json out = bench::to_json(session_);
+  out["kind"] = kind_;
+  write_json(json_, earlier_ ? earlier_->merged(std::move(out)) : out);
+}
+
+void write_json(const std::string& json, const bench::TraceSession& session) {
+  write_json(json, bench::to_json(session));
+}
+
+int exit_of(const std::vector<bench::Row>& rows, bool measured) {
+  if (std::ranges::any_of(rows, [](const bench::Row& r) { return !r.harm.empty(); }))
+    return exit_code::memory;
+  if (std::ranges::any_of(rows, [](const bench::Row& r) { return r.verified == bench::Verified::wrong; }))
+    return exit_code::wrong;
+  if (interrupted()) return exit_code::interrupted;
+  return measured ? exit_code::passed : exit_code::no_device;
 }
 
 Selection selection_of(const BenchOptions& options) {
@@ -259,28 +241,8 @@ Selection selection_of(const BenchOptions& options) {
   out.versus = options.versus;
   out.tuning = parse_tuning(options.tuning);
   if (!options.tunings.empty() && options.tunings != "all") unknown("--tunings", options.tunings, {"all"});
-  out.all_tunings = options.tunings == "all" || !options.pivot.empty();
+  out.all_tunings = options.tunings == "all";
   out.serial = !options.no_serial;
-  return out;
-}
-
-std::vector<std::string> size_names(const Operation& operation) {
-  auto out = operation.signature.dimensions();
-  for (const Parameter* p : operation.signature.of(Kind::integer)) out.push_back(p->name);
-  return out;
-}
-
-Request request_of(const BenchOptions& options) {
-  Request out;
-  if (!options.variants.empty()) out.variant = options.variants;
-  if (!options.tuning.empty()) out.tuning = parse_tuning(options.tuning);
-  return out;
-}
-
-nlohmann::ordered_json sweep_json(const Operation& operation, const std::vector<std::string>& argv) {
-  nlohmann::ordered_json out{{"schema", 1}, {"kind", "sweep"}, {"operation", operation.name}};
-  out.update(bench::provenance(argv, bench::now_utc()));
-  out["rows"] = nlohmann::ordered_json::array();
   return out;
 }
 
@@ -301,28 +263,8 @@ std::vector<Point> points_of(const Operation& operation, const BenchOptions& opt
   for (const std::string& element : elements)
     for (Case& problem : problems_of(operation, given.sizes, base))
       out.push_back({element_named(operation, element), std::move(problem)});
-  keep_shard(out, options.shard);
   return out;
 }
-
-namespace {
-
-void add_once(std::vector<const Variant*>& variants, const Variant* variant) {
-  if (variant != nullptr && std::ranges::find(variants, variant) == variants.end())
-    variants.push_back(variant);
-}
-
-std::string places_of(const std::vector<const Variant*>& variants) {
-  std::vector<std::string> places;
-  for (const Variant* variant : variants) places.emplace_back(name_of(variant->where));
-  std::ranges::sort(places);
-  places.erase(std::ranges::unique(places).begin(), places.end());
-  std::string out;
-  for (const std::string& place : places) out += (out.empty() ? "" : " and ") + place;
-  return out;
-}
-
-}  // namespace
 
 void declare_search(OptionParser& parser, SearchOptions& options, const Operation* operation) {
   declare_measuring(parser, options);
@@ -348,11 +290,12 @@ std::vector<Subject> subjects_of(const Operation& operation, const SearchOptions
     for (Subject& subject : out) {
       const Variant* variant = variant_on(named, subject.device.where);
       any = any || variant != nullptr;
-      add_once(subject.variants, variant);
+      if (variant != nullptr && std::ranges::find(subject.variants, variant) == subject.variants.end())
+        subject.variants.push_back(variant);
     }
     if (!any)
-      throw Error("the variant " + name + " runs on " + places_of(named) + ", not on " +
-                  out[0].device.label() + ": say so with --device");
+      throw Error("the variant " + name + " does not run on " + out[0].device.label() +
+                  ": --device says where");
   }
   if (names.empty())
     for (Subject& subject : out)

@@ -7,7 +7,9 @@
 #include <string>
 #include <vector>
 #include "tessera/bench/measure.hpp"
-#include "tessera/bench/record.hpp"
+#include "tessera/bench/result.hpp"
+#include "tessera/bench/trace.hpp"
+#include "tessera/cli/command.hpp"
 #include "tessera/cli/option_parser.hpp"
 #include "tessera/tune/space.hpp"
 
@@ -31,7 +33,7 @@ std::vector<bench::Candidate> candidates(const Operation& operation, const Selec
 struct BenchOptions {
   std::vector<std::string> positionals;
   std::string device = "auto", variants, versus, element, tuning, tunings, time = "10", samples, seed = "1",
-              json, csv, junit, pivot, shard, sustained, spread = "0.5", least_clock = "60", pause = "0";
+              json, sustained, pause = "0";
   bool cold = false, rotate = false, profile = false, graph = false, resume = false, no_verify = false,
        no_serial = false;
   std::map<std::string, std::string> flags;  // scalars of the signature
@@ -50,27 +52,37 @@ void declare(OptionParser& parser, BenchOptions& options, const Operation* opera
 void declare_flags(OptionParser& parser, BenchOptions& options, const Operation* operation);
 extern const char* const about_bench;
 
-// The value of a flag. Throws Error "FLAG needs WHAT, not 'word'" or that it is out of range.
-double number_named(const std::string& flag, const std::string& what, const std::string& word, double least,
-                    double most);
-std::int64_t count_named(const std::string& flag, const std::string& word, std::int64_t least,
-                         std::int64_t most);
-
 bench::Measuring measuring_of(const BenchOptions& options);
-// What a result says of its run, before there are rows.
-bench::Session session_of(const Operation& operation, const BenchOptions& options,
-                          const std::vector<std::string>& argv);
-// With --resume, what --json FILE holds already; nothing: no such file yet. Throws Error where it is not of
-// `kind`, or of another session than `now`.
-std::optional<bench::Earlier> earlier_of(const BenchOptions& options, const bench::Session& now,
-                                         const std::string& kind);
 Selection selection_of(const BenchOptions& options);
-// Of one call: the variant and the tuning that were named.
-Request request_of(const BenchOptions& options);
-// The head of a table that is measured here and not by a session, with no rows yet.
-nlohmann::ordered_json sweep_json(const Operation& operation, const std::vector<std::string>& argv);
 std::vector<Point> points_of(const Operation& operation, const BenchOptions& options);
-std::vector<std::string> size_names(const Operation& operation);  // in the order of their titles
+// What a result says of its run, before there are rows.
+bench::Session session_of(const Operation& operation, const BenchOptions& options, const Command& command);
+
+// What a command has measured, and the file of --json that holds it.
+class Results {
+ public:
+  // With --resume `measuring` knows what the file holds already. Throws Error where that is not of `kind`, or
+  // of another session.
+  Results(const Operation& operation, const BenchOptions& options, const Command& command, std::string kind,
+          bench::Measuring& measuring);
+
+  const bench::Session& session() const { return session_; }
+  const std::vector<bench::Row>& rows() const { return session_.rows; }
+  void add(const std::vector<bench::Row>& rows);  // rewrites the file
+  void finish() const;                            // where standard output is the file
+
+ private:
+  void write() const;
+
+  std::string json_, kind_;
+  bench::Session session_;
+  std::optional<bench::Earlier> earlier_;
+};
+
+void write_json(const std::string& json, const bench::TraceSession& session);
+
+// `measured`: whether anything was that counts.
+int exit_of(const std::vector<bench::Row>& rows, bool measured);
 
 // The flags of `sweep` and `tune`: those of bench, and those that span a space of configurations.
 

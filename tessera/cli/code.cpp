@@ -11,7 +11,7 @@
 #include "tessera/bench/machine.hpp"
 #include "tessera/bench/result.hpp"
 #include "tessera/cli/command.hpp"
-#include "tessera/cli/file_names.hpp"
+#include "tessera/cli/files.hpp"
 #include "tessera/cli/output.hpp"
 #include "tessera/cli/option_parser.hpp"
 #include "tessera/cli/select.hpp"
@@ -174,8 +174,7 @@ int code(const Command& command) {
   if (!parser.read(command.words)) return fmt::print("{}\n", parser.help()), exit_code::passed;
   const std::vector<bench::KernelCode> found = kernels_of(options);
   fmt::print(table_stream(options.json), "{}", report::code_table(found));
-  nlohmann::ordered_json out{{"schema", 1}, {"kind", "code"}};
-  out.update(bench::provenance(command.argv, bench::now_utc()));
+  nlohmann::ordered_json out = json_head(command, "code");
   out["rows"] = nlohmann::ordered_json::array();
   for (const bench::KernelCode& kernel : found) out["rows"].push_back(bench::to_json(kernel));
   write_json(options.json, out);

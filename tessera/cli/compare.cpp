@@ -8,11 +8,10 @@
 #include "tessera/bench/result.hpp"
 #include "tessera/cli/bench_options.hpp"
 #include "tessera/cli/command.hpp"
-#include "tessera/cli/file_names.hpp"
+#include "tessera/cli/files.hpp"
 #include "tessera/cli/option_parser.hpp"
 #include "tessera/cli/output.hpp"
 #include "tessera/report/bench_tables.hpp"
-#include "tessera/report/exports.hpp"
 
 namespace tessera::cli {
 namespace {
@@ -54,8 +53,7 @@ Json to_json(const bench::Pair& pair) {
 
 Json to_json(const Command& command, const bench::Document& before, const std::vector<bench::Pair>& pairs,
              const bench::Judging& judging) {
-  Json out{{"schema", 1}, {"kind", "compare"}, {"operation", before.operation}};
-  out.update(bench::provenance(command.argv, bench::now_utc()));
+  Json out = json_head(command, "compare", before.operation);
   out["threshold"] = judging.threshold;
   out["rows"] = Json::array();
   for (const bench::Pair& pair : pairs) out["rows"].push_back(to_json(pair));
@@ -90,18 +88,17 @@ void warn_of_builds(const bench::Document& before, const bench::Document& now) {
 
 int compare(const Command& command) {
   std::vector<std::string> files;
-  std::string threshold = "0.5", json, junit;
+  std::string threshold = "0.5", json;
   bool force = false;
   OptionParser parser("compare", "tessera compare OLD.json NEW.json [FLAGS]", about_compare);
   parser.positionals("OLD NEW", files, "");
   parser.value("--threshold", threshold, "a smaller difference is none [0.5]", "PERCENT");
   parser.flag("--force", force, "compare what different machines, drivers, data or cache states gave");
   parser.value("--json", json, "the pairs with their verdicts; - is standard output", "FILE");
-  parser.value("--junit", junit, "a test case for each pair", "FILE");
   parser.closing(exit_codes);
   if (!parser.read(command.words)) return fmt::print("{}\n", parser.help()), exit_code::passed;
   if (files.size() != 2) throw Error("which two? usage: tessera compare OLD.json NEW.json");
-  demand_files_of_their_own({{"--json", json}, {"--junit", junit}}, files, {});
+  demand_files_of_their_own({{"--json", json}}, files, {});
   const bench::Judging judging{.threshold =
                                    number_named("--threshold", "a percentage", threshold, 0, 999) / 100};
   const bench::Document before = bench::read_document(read_json(files[0]), files[0]),
@@ -117,7 +114,6 @@ int compare(const Command& command) {
     throw Error(files[0] + " and " + files[1] + " have no row in common");
   fmt::print(table_stream(json), "{}", report::compare_table(pairs));
   write_json(json, to_json(command, before, pairs, judging));
-  write_text(junit, junit.empty() ? "" : report::junit("tessera compare", report::test_cases(pairs)));
   return exit_of(pairs);
 }
 

@@ -21,9 +21,7 @@ constexpr const char* about_devices =
     "What this machine offers to run on.\n\n"
     "GB/s, GFLOP/s  what a copy and multiply-adds reach at most, measured on the device by --measure, or by "
     "the\n"
-    "               first bench, and remembered for its name and driver, with the date; under load: while "
-    "something\n"
-    "               else had the processors, so that they may do more\n\n"
+    "               first bench, and remembered for its name and driver, with the date\n\n"
     "A part of a GPU's multiprocessors is a device as well: cuda:0:sms=44 has the first 44, "
     "cuda:0:sms=44-131\n"
     "those; in a list, parts that are named by their size lie one after another.";
@@ -31,7 +29,7 @@ constexpr const char* about_devices =
 struct Found {
   Device device;
   std::optional<bench::MeasuredCeilings> measured;
-  std::optional<Ceilings> ceilings = measured ? std::optional(measured->rates()) : std::nullopt;
+  std::optional<Ceilings> ceilings = measured ? std::optional(measured->rates) : std::nullopt;
 };
 
 enum class Measuring { none, keeping_the_better, anew };
@@ -50,18 +48,13 @@ std::vector<Found> found(const std::string& named, Measuring how) {
   for (const Device& device : devices_named(named.empty() ? "all" : named)) {
     if (how != Measuring::none) measure(device, how);
     out.push_back({device, bench::known_ceilings(device)});
-    if (const auto& measured = out.back().measured)
-      if (const std::string doubt = bench::doubt_about(device, *measured, bench::now_utc()); !doubt.empty())
-        warn({doubt});
   }
   return out;
 }
 
-// "2030-01-31, under load"
+// "2030-01-31"
 std::string when(const std::optional<bench::MeasuredCeilings>& measured) {
-  if (!measured || measured->empty()) return {};
-  return measured->date().substr(0, measured->date().find('T')) +
-         (measured->under_load() ? ", under load" : "");
+  return !measured || measured->empty() ? "" : measured->date.substr(0, measured->date.find('T'));
 }
 
 std::string rate(const std::optional<Ceilings>& ceilings, Element element) {
@@ -107,15 +100,12 @@ std::string table_of(const std::vector<Found>& all) {
 }
 
 Json json_of(const Command& command, const std::vector<Found>& all) {
-  Json out{{"schema", 1}, {"kind", "devices"}};
-  out.update(bench::provenance(command.argv, bench::now_utc()));
+  Json out = json_head(command, "devices");
   out["rows"] = Json::array();
   for (const auto& [device, measured, ceilings] : all) {
     out["rows"].push_back(bench::to_json(device));
     Json& known = out["rows"].back()["ceilings"] = ceilings ? bench::to_json(*ceilings) : Json(nullptr);
-    if (!measured) continue;
-    known["measured"] = measured->date();
-    known["under_load"] = measured->under_load();
+    if (measured) known["measured"] = measured->date;
   }
   return out;
 }

@@ -178,19 +178,6 @@ std::string layout_table(const Operation& operation) {
          "The others read any layout directly, without a pass before; baselines as their library does.\n";
 }
 
-Json layouts_json(const Operation& operation, const Variant& variant) {
-  const auto layouts = operand_layouts(operation);
-  Json out;
-  for (const Handled& handled : handled_by(operation, variant))
-    for (std::size_t i = 0; i < layouts.size() / 2; ++i)
-      out.push_back({{"input", layouts[i].input},
-                     {"transposed", layouts[i].transposed},
-                     {"elements", names_of(handled.elements)},
-                     {"read", text_of(handled.handlings[i])},
-                     {"unaligned", text_of(handled.handlings[i + layouts.size() / 2])}});
-  return out;
-}
-
 // One line per rung. The idea comes last, where a table that is too wide is cut.
 std::string ladder_table(const std::vector<Listed>& rungs, Notes& notes) {
   report::Table table({{"ladder", Align::left},
@@ -236,7 +223,7 @@ void print_ladder(std::FILE* to, const Operation& operation, bool verbose) {
 }
 
 // A rung, and on each place where it is registered whether it runs; "reason" where it does not.
-Json json_of(const Operation& operation, const Listed& rung) {
+Json json_of(const Listed& rung) {
   Json out{{"ladder", rung.ladder},
            {"place", rung.place},
            {"variant", rung.name},
@@ -250,7 +237,6 @@ Json json_of(const Operation& operation, const Listed& rung) {
   }
   for (const Choice& choice : rung.registered[0]->choices)
     out["tunings"].push_back(bench::to_json(choice.defaults()));
-  out["inputs"] = layouts_json(operation, *rung.registered[0]);
   for (const Variant* variant : rung.registered) {
     const Reason reason = reason_of(*variant);
     out["runs"].push_back({{"device", std::string(name_of(variant->where))},
@@ -261,15 +247,14 @@ Json json_of(const Operation& operation, const Listed& rung) {
 }
 
 Json json_of(const Command& command, const std::vector<const Operation*>& shown, bool ladders) {
-  Json out{{"schema", 1}, {"kind", "list"}};
-  out.update(bench::provenance(command.argv, bench::now_utc()));
+  Json out = json_head(command, "list");
   auto& all = out["operations"] = Json::array();
   for (const Operation* operation : shown) {
     const auto rungs = rungs_of(*operation);
     Json one{{"operation", operation->name}, {"summary", operation->summary}, {"variants", rungs.size()}};
     if (ladders) {
       one["usage"] = operation->name + " " + operation->signature.usage();
-      for (const Listed& rung : rungs) one["ladder"].push_back(json_of(*operation, rung));
+      for (const Listed& rung : rungs) one["ladder"].push_back(json_of(rung));
     }
     all.push_back(std::move(one));
   }

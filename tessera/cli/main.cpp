@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The one place that turns what went wrong into a message and an exit code.
-#include <CLI/Error.hpp>
 #include <cerrno>
 #include <cstdio>
 #include <exception>
@@ -25,8 +24,6 @@ End end_of(const std::vector<std::string>& argv) {
     return {0, error, true};
   } catch (const Error& error) {
     return {0, error};
-  } catch (const CLI::ParseError& error) {
-    return {0, Error(error.what())};
   } catch (const std::bad_alloc&) {
     return {0, Error("the machine has not enough memory for this")};
   } catch (const std::system_error& error) {  // the machine's, above all a full disk behind standard output

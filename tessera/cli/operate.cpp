@@ -2,37 +2,211 @@
 // `tessera OPERATION ARRAYS… -o OUT`: from files to a file. The flags come from the signature.
 #include <fmt/format.h>
 #include <unistd.h>
-#include <nlohmann/json.hpp>
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
-#include <functional>
+#include <map>
 #include <mutex>
+#include <set>
 #include <utility>
 #include "tessera/cli/command.hpp"
-#include "tessera/cli/device_flags.hpp"
-#include "tessera/cli/ranks_run.hpp"
-#include "tessera/cli/file_names.hpp"
 #include "tessera/cli/files.hpp"
-#include "tessera/cli/operate_options.hpp"
+#include "tessera/cli/option_parser.hpp"
 #include "tessera/cli/outcome.hpp"
 #include "tessera/cli/output.hpp"
-#include "tessera/cli/positionals.hpp"
 #include "tessera/cli/ranks.hpp"
 #include "tessera/cli/select.hpp"
-#include "tessera/cli/study_tables.hpp"
-#include "tessera/cli/option_parser.hpp"
-#include "tessera/core/contraction.hpp"
+#include "tessera/core/division.hpp"
 #include "tessera/io/atomic_file.hpp"
-#include "tessera/io/picture_grid.hpp"
+#include "tessera/io/picture.hpp"
 #include "tessera/run/multi_device/dispatch.hpp"
-#include "tessera/run/run.hpp"
+#include "tessera/run/study.hpp"
 
 namespace tessera::cli {
 namespace {
 
 using Kind = Parameter::Kind;
-using Options = OperateOptions;
+
+// The flags of a call on several devices.
+struct DeviceFlags {
+  std::string split, memory, timeline, faults, limit, repeat;
+  bool protect = false;
+
+  bool shares() const {
+    return !split.empty() || !memory.empty() || !faults.empty() || !limit.empty() || !repeat.empty() ||
+           protect;
+  }
+};
+
+struct Options {
+  std::vector<std::string> positionals, outputs;
+  std::string device = "auto", variant, tuning, element, json, study;
+  bool check = false, no_cache = false, distributed = false;
+  FileOptions files;
+  DeviceFlags sharing;
+  std::map<std::string, std::string> flags;  // by the parameter's name; empty: not given
+};
+
+std::string type_of(const Parameter& p) {
+  switch (p.kind) {
+    case Kind::input:
+      return "FILE";
+    case Kind::real:
+      return "NUMBER";
+    case Kind::integer:
+      return "WHOLE_NUMBER";
+    default:
+      break;
+  }
+  std::string out;
+  for (const auto& option : p.options) out += (out.empty() ? "" : "|") + option;
+  return out.empty() ? "TEXT" : out;
+}
+
+// Another name where a parameter has this one.
+std::string protect_flag(const Operation& operation) {
+  const bool taken = std::ranges::any_of(operation.signature.parameters, [](const Parameter& p) {
+    return p.is_flag() && p.flag() == "protect";
+  });
+  return taken ? "--protect-run" : "--protect";
+}
+
+// `in_parts`: devices can share one result; else only many files, a file each. `protect`: the flag's name.
+void declare(OptionParser& words, DeviceFlags& flags, bool in_parts, const std::string& protect) {
+  const std::string part = in_parts ? "part" : "picture";
+  words.value("--timeline", flags.timeline, "who copied and computed when, as a trace for a browser", "FILE");
+  words.flag(protect, flags.protect,
+             "each device in a process of its own, and each " + part +
+                 " checked by the processors: a device that dies, hangs or errs loses nothing");
+  words.value("--limit", flags.limit, "the longest that a " + part + " may take, protected [300]", "SECONDS");
+  words.value("--fault", flags.faults, "kills the device's process amid its first, second, … " + part,
+              "kill:DEVICE@PART,…");
+  words.value("--split", flags.split,
+              in_parts ? "of the result's rows, or of files, over several devices: auto (by measured speed), "
+                         "dynamic (each takes the next part when it is done) or shares [auto]"
+                       : "of several files over several devices: dynamic (each takes the next), auto (by "
+                         "measured speed) or shares [dynamic]",
+              "auto|dynamic|A:B:…");
+  if (!in_parts) return;
+  words.value("--repeat", flags.repeat, "so often, one after another; the median counts [1]", "N");
+  words.value("--memory", flags.memory,
+              "the most that a device's part may take there: 500M, 8G [what is free]", "BYTES");
+}
+
+MultiDeviceOptions options_of(const DeviceFlags& flags, const std::vector<Device>& devices,
+                              const Request& request, Split::How usual = Split::How::automatic) {
+  MultiDeviceOptions out;
+  out.devices = devices;
+  out.request = request;
+  out.split = flags.split.empty() ? Split{.how = usual} : parse_split(flags.split);
+  if (!flags.memory.empty()) out.memory_bytes = bytes_named("--memory", flags.memory);
+  if (!flags.repeat.empty())
+    out.repeat = static_cast<std::size_t>(count_named("--repeat", flags.repeat, 1, 1'000'000));
+  out.pin = out.repeat > 1;
+  out.protect = flags.protect;
+  out.faults = parse_faults(flags.faults);
+  if (!flags.limit.empty()) out.limit_seconds = number_named("--limit", "seconds", flags.limit, 1e-9, 1e6);
+  return out;
+}
+
+// " [--study precision]" for help; "" where the operation has none.
+std::string studies_text(const Operation& operation) {
+  std::string out;
+  for (const Study* study : studies_of(operation.name))
+    out += (out.empty() ? "" : "; ") + study->name + ": " + study->summary;
+  return out;
+}
+
+bool takes_pictures(const Operation& operation) {
+  return std::ranges::any_of(operation.signature.parameters,
+                             [](const Parameter& p) { return p.picture != Picture::no; });
+}
+
+std::string about(const Operation& operation) {
+  std::string out = operation.summary + "\n", arrays, others;
+  std::size_t array_width = 6;
+  for (const Parameter& p : operation.signature.parameters)
+    if (!p.is_flag() && p.is_array() && !p.extents.empty())
+      array_width = std::max(array_width, p.name.size() + 2);
+  for (const Parameter& p : operation.signature.parameters) {
+    if (p.is_flag()) continue;
+    std::string& to = p.is_array() && !p.extents.empty() ? arrays : others;
+    to += fmt::format("  {:<{}}{}{}\n", p.name, p.is_array() && !p.extents.empty() ? array_width : 12, p.help,
+                      p.kind == Kind::output  ? " (output)"
+                      : p.kind == Kind::value ? " (reported)"
+                                              : "");
+  }
+  if (!others.empty()) out += "\n" + others;
+  if (!arrays.empty()) out += "\nArrays (.npy files, pictures: PNG, JPEG, TIFF, PGM, PPM, PFM)\n" + arrays;
+  out += "\nElements:";
+  for (const Element element : operation.elements) out += " " + std::string(name_of(element));
+  return out;
+}
+
+void declare(OptionParser& words, const Operation& operation, Options& options) {
+  words.positionals("ARRAYS", options.positionals, "");
+  if (!operation.signature.positional_texts().empty()) words.expressions();
+  words.values("-o,--output", options.outputs, "where an output goes; once for each; - is standard output",
+               "FILE");
+  for (const Parameter& p : operation.signature.parameters)
+    if (p.is_flag())
+      declare_flag(words, p, options.flags[p.name], p.help + (p.value.empty() ? "" : " [" + p.value + "]"),
+                   type_of(p));
+  const bool divisible = find_division(operation.name) != nullptr || takes_pictures(operation);
+  words.value("--device,--devices", options.device,
+              std::string("auto, cpu, simt or cuda[:N]; cpu:threads=N") +
+                  (divisible ? "; a list of these, or all" : "") + " [auto]",
+              "WHERE");
+  if (divisible)
+    declare(words, options.sharing, find_division(operation.name) != nullptr, protect_flag(operation));
+  words.value("--variant", options.variant, "the rung to use; tessera list shows them", "NAME");
+  words.value("--tuning", options.tuning, "its parameters", "NAME=N,…");
+  const bool files = !operation.signature.of(Kind::input).empty();
+  const bool needed = std::ranges::any_of(operation.signature.of(Kind::input),
+                                          [](const Parameter* p) { return !p->optional; });
+  const std::string usual(name_of(operation.elements.front()));
+  words.value("--element", options.element,
+              needed  ? "the arrays' type [that of the first file]"
+              : files ? "the type of the result, and of files [that of the first file, else " + usual + "]"
+                      : "the type of the result [" + usual + "]",
+              "TYPE");
+  if (takes_pictures(operation)) {
+    words.value("--alpha", options.files.alpha,
+                "of pictures: aside (given back to pictures of the same size), channel or drop", "WHAT");
+    if (std::ranges::any_of(operation.signature.parameters, is_grid))
+      words.value("--tiles", options.files.tiles, "of one picture that holds all of them: 17x17, rows first",
+                  "ROWSxCOLS");
+    words.value("--most-pixels", options.files.most_pixels, "a larger picture is refused [2^29]", "N");
+    words.value("--quality", options.files.quality, "of JPEG files, 1 to 100 [95]", "N");
+  }
+  words.flag("--check", options.check, "verify the result; a wrong one is not written");
+  if (const std::string known = studies_text(operation); !known.empty())
+    words.value("--study", options.study, "instead of one run, tables that explain: " + known, "NAME");
+  if (contraction_of(operation.name) != nullptr)
+    words.flag("--distributed", options.distributed,
+               "share it with the ranks that mpirun started; as found when there are several");
+  words.flag("--no-cache", options.no_cache, "leave aside what `tune` has found");
+  words.value("--json", options.json, "what was done, as JSON; - is standard output", "FILE");
+  words.closing(exit_codes);
+}
+
+// The options of one call for each input: where a flag names files, the one that goes with it.
+std::vector<Options> options_for_each(const Operation& operation, const Options& options,
+                                      const std::vector<std::string>& inputs,
+                                      const std::vector<std::vector<std::string>>& outputs) {
+  std::vector<Options> out(inputs.size(), options);
+  std::vector<std::string> written;
+  for (const auto& of_one : outputs) written.insert(written.end(), of_one.begin(), of_one.end());
+  for (const Parameter* p : operation.signature.of(Kind::input)) {
+    if (!p->is_flag() || options.flags.at(p->name).empty()) continue;
+    const auto files = paired_files(p->flag(), options.flags.at(p->name), inputs);
+    const std::string flag = "--" + p->flag();
+    for (const std::string& file : std::set<std::string>(files.begin(), files.end()))
+      demand_files_of_their_own({{flag.c_str(), file}}, {}, written);
+    for (std::size_t i = 0; i < inputs.size(); ++i) out[i].flags[p->name] = files[i];
+  }
+  return out;
+}
 
 Error missing(const Operation& operation, const std::string& what) {
   return Error(what + " is missing; usage: tessera " + operation.name + " " + operation.signature.usage());
@@ -115,7 +289,9 @@ Arguments arguments_of(const Operation& operation, const Options& options,
           std::move(views), words_of(operation, options, places)};
 }
 
-bool is_shared(const Options& options) { return names_several(options.device) || options.sharing.any(); }
+bool is_shared(const Options& options) {
+  return names_several(options.device) || (options.sharing.shares() || !options.sharing.timeline.empty());
+}
 
 // `whole`: each device computes whole results, not parts of one.
 Request request_of(const Operation& operation, const Options& options, bool whole) {
@@ -141,18 +317,6 @@ Request request_of(const Operation& operation, const Options& options, bool whol
 }
 
 constexpr const char* standard_output = "-";
-
-// Of an operation on pictures: an empty word, which would be as if it had not been typed; names with fields
-// that nobody fills; and what only JPEG files have use for.
-void demand_used(const Operation& operation, const Options& options, const std::vector<std::string>& words) {
-  for (const Parameter& p : operation.signature.parameters)
-    for (std::size_t i = 0; i < words.size() && p.is_flag() && !p.value.empty(); ++i)
-      if (i > 0 && words[i].empty() && words[i - 1] == "--" + p.flag())
-        throw Error("--" + p.flag() + " has an empty value");
-  for (const std::string& output : options.outputs) demand_known_fields(output);
-  if (!options.files.quality.empty() && std::ranges::none_of(options.outputs, picture::named_as_jpeg))
-    throw Error("--quality " + options.files.quality + " is only for JPEG files");
-}
 
 // {name} in outputs, where one file is read.
 std::vector<std::string> outputs_after(const Operation& operation, const std::vector<std::string>& outputs,
@@ -235,23 +399,16 @@ std::vector<std::string> inputs_of(const Operation& operation, const Options& op
   return out;
 }
 
-DistributedWords words_for_ranks(const Options& options, const Request& request,
-                                 const std::vector<std::string>& outputs) {
-  DistributedWords out{request, outputs, options.json, options.study, options.check};
-  out.timeline = options.sharing.timeline;
-  DeviceFlags sharing = options.sharing;
-  sharing.timeline.clear();
-  if (names_several(options.device) || sharing.any())
-    out.devices = options_of(options.sharing, computing_devices(options.device), request);
-  return out;
-}
-
 // What one call is, but for its files.
 struct Call {
   const Operation& operation;
   const Options& options;
   const Command& command;
   Request request;
+
+  Reporting reporting(std::FILE* to) const {
+    return {command, operation, to, options.json, options.sharing.timeline};
+  }
 };
 
 // One call's files, as they were read.
@@ -297,14 +454,55 @@ int run_in_parts(const Call& call, Loaded& loaded, const std::vector<std::string
   MultiDeviceOptions shared = options_of(options.sharing, computing_devices(options.device), call.request);
   shared.whole = find_division(call.operation.name) == nullptr;
   const MultiDeviceOutcome outcome = run_on_devices(call.operation, loaded.arguments, shared, options.check);
-  print(to, call.operation, loaded.arguments, outcome);
+  report_outcome(call.reporting(to), &loaded.arguments, outcome);
   warn(missed_faults(shared.faults, outcome.devices));
-  write_json(options.json, json_of(call.command, call.operation, loaded.arguments, outcome));
-  write_timeline(options.sharing.timeline, outcome);
   std::string lines;
   const int code = finish(call, loaded, outputs, outcome, lines);
   fmt::print(to, "{}", lines);
   return code;
+}
+
+// Several ranks share it: each calls this, and rank 0 tells of it.
+int run_on_ranks(const Call& call, const Loaded& loaded, const std::vector<std::string>& outputs) {
+  const Options& options = call.options;
+  DistributedRequest request{call.request, options.check, {}, outputs.empty() ? "" : outputs[0]};
+  if (names_several(options.device) || options.sharing.shares())
+    request.devices = options_of(options.sharing, computing_devices(options.device), call.request);
+  Ranks& ranks = Ranks::here();
+  const DistributedOutcome outcome =
+      run_distributed(call.operation, loaded.arguments, *ranks.communicator(), request);
+  if (ranks.speaks())
+    report_outcome(call.reporting(options.json == "-" ? stderr : stdout), loaded.arguments, outcome,
+                   request.output, request.devices.has_value());
+  return outcome.passed ? exit_code::passed : exit_code::wrong;
+}
+
+void demand_of_ranks(const Options& options) {
+  if (!options.sharing.repeat.empty()) throw Error("--repeat is for one process, not for ranks");
+  if (!options.study.empty()) throw Error("--study runs in one process, not on ranks");
+  if (options.outputs.empty()) return;
+  const std::string& output = options.outputs[0];
+  if (output == standard_output)
+    throw Error("-o -: ranks write to one file together, not to standard output");
+  if (picture::named_as_picture(output)) throw Error(output + ": ranks write .npy files, no pictures");
+}
+
+// A study's results are its tables.
+int run_study(const Call& call, const Loaded& loaded) {
+  const Options& options = call.options;
+  if (options.check) throw Error("--check would be ignored: --study makes tables, and no result to verify");
+  if (!options.outputs.empty())
+    throw Error("--output " + options.outputs.front() +
+                " would be ignored: --study makes tables; --json FILE keeps them");
+  report_study(call.reporting(table_stream(options.json)), options.study, loaded.arguments, call.request);
+  return exit_code::passed;
+}
+
+// Throws Error where what tells of a call would be written over its files.
+void demand_apart_from_reports(const Options& options, const std::vector<std::string>& inputs,
+                               const std::vector<std::string>& outputs) {
+  demand_files_of_their_own({{"--json", options.json}, {"--timeline", options.sharing.timeline}}, inputs,
+                            outputs);
 }
 
 // From the files of one run to its own. `to` null: nothing is printed.
@@ -317,22 +515,14 @@ int run_once(const Call& call, const Places& places, const std::vector<std::stri
     if (progress != nullptr) progress->clear();
     fmt::print(stderr, "{}\n", note);
   }
-  if (!options.study.empty()) demand_tables_alone(options.check, options.outputs);
-  if (!options.study.empty() && Ranks::here().communicator() == nullptr)
-    return study(call.operation, options.study, loaded.arguments, call.request, options.json, call.command);
-  if (Ranks::here().communicator() != nullptr)
-    return operate_on_ranks(call.operation, loaded.arguments, words_for_ranks(options, call.request, outputs),
-                            call.command);
+  if (!options.study.empty()) return run_study(call, loaded);
+  if (Ranks::here().communicator() != nullptr) return run_on_ranks(call, loaded, outputs);
   demand_room(call.operation, outputs, loaded.arguments, loaded.files);
   if (is_shared(options)) return run_in_parts(call, loaded, outputs, to);
   const Outcome outcome = run(call.operation, loaded.arguments, call.request, options.check);
   std::string lines;
   const int code = finish(call, loaded, outputs, outcome, lines);
-  if (to != nullptr) {
-    print(to, call.operation, loaded.arguments, outcome, loaded.times);
-    fmt::print(to, "{}", lines);
-    write_json(options.json, json_of(call.command, call.operation, loaded.arguments, outcome, loaded.times));
-  }
+  if (to != nullptr) report_outcome(call.reporting(to), loaded.arguments, outcome, loaded.times, lines);
   return code;
 }
 
@@ -396,60 +586,17 @@ std::vector<double> work_of(const std::vector<std::string>& inputs) {
   return out;
 }
 
-// The outputs of each input, by patterns. Throws Error where one would be written over another.
-std::vector<std::vector<std::string>> outputs_for(const std::vector<std::string>& inputs,
-                                                  const std::vector<std::string>& patterns) {
-  std::vector<std::vector<std::string>> out(inputs.size());
-  for (std::size_t i = 0; i < inputs.size(); ++i)
-    for (const std::string& pattern : patterns) out[i].push_back(name_for(pattern, inputs[i], i));
-  demand_apart(inputs, out);
-  return out;
-}
-
-// What fails is reported and the others go on. Returns the first failure's exit code.
-int run_files(const std::vector<std::string>& inputs,
-              const std::function<int(std::size_t file, Progress&)>& run) {
-  Tally tally(inputs);
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    tally.begin(i);
-    tally.add(
-        i, [&] { return run(i, tally.progress()); }, [](const Error&) { return true; });
-  }
-  return tally.finish(stdout);
-}
-
-// `make` is called by several threads at once: the call of a file, on the device of the options. An Error of
-// kind user is the file's; any other is the device's failure, and another one gets the file.
-using MakeFile =
-    std::function<int(std::size_t file, const MultiDeviceOptions& on, MultiDeviceOutcome& outcome)>;
-std::pair<int, MultiDeviceOutcome> dispatch_files(std::FILE* to, const std::vector<std::string>& inputs,
-                                                  const MultiDeviceOptions& options, const MakeFile& make) {
-  Tally tally(inputs);
-  DispatchedCalls calls{.work = work_of(inputs), .make = {}};
-  calls.make = [&](std::size_t file, const MultiDeviceOptions& on) {
-    tally.begin(file);
-    MultiDeviceOutcome out;
-    tally.add(
-        file, [&] { return make(file, on, out); },
-        [](const Error& error) { return error.kind() == Error::Kind::user; });
-    return out;
-  };
-  try {
-    MultiDeviceOutcome outcome = dispatch(options, calls);
-    const int code = tally.finish(to);
-    return {code, std::move(outcome)};
-  } catch (...) {
-    (void)tally.finish(stderr);
-    throw;
-  }
-}
-
+// Many files, one call each: by one device one after another, or dealt out to several devices. What fails is
+// reported and the others go on. Returns the first failure's exit code.
 int run_each(const Call& call, const Places& places, const std::string& name,
              const std::vector<std::string>& inputs) {
   const Options& options = call.options;
   if (!options.json.empty() && !is_shared(options)) throw Error("--json tells of one file, not of several");
   if (!options.study.empty()) throw Error("--study tells of one file, not of several");
-  const auto outputs = outputs_for(inputs, options.outputs);
+  std::vector<std::vector<std::string>> outputs(inputs.size());
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    for (const std::string& pattern : options.outputs) outputs[i].push_back(name_for(pattern, inputs[i], i));
+  demand_apart(inputs, outputs);
   const std::vector<Options> own = options_for_each(call.operation, options, inputs, outputs);
   const auto call_for = [&](std::size_t i) {
     return Call{call.operation, own[i], call.command, call.request};
@@ -461,26 +608,46 @@ int run_each(const Call& call, const Places& places, const std::string& name,
   };
   for (std::size_t i = 0; i < inputs.size(); ++i)
     demand_apart_from_reports(options, inputs_of(call.operation, own[i], places_for(i)), outputs[i]);
-  if (!is_shared(options))
-    return run_files(inputs, [&](std::size_t i, Progress& progress) {
-      return run_once(call_for(i), places_for(i), outputs[i], nullptr, &progress);
-    });
+  Tally tally(inputs);
+  if (!is_shared(options)) {
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      tally.begin(i);
+      tally.add(
+          i, [&] { return run_once(call_for(i), places_for(i), outputs[i], nullptr, &tally.progress()); },
+          [](const Error&) { return true; });
+    }
+    return tally.finish(stdout);
+  }
   const MultiDeviceOptions shared =
       options_of(options.sharing, computing_devices(options.device), call.request, Split::How::dynamic);
-  const auto make = [&](std::size_t i, const MultiDeviceOptions& on, MultiDeviceOutcome& outcome) {
-    Loaded loaded = load(call_for(i), places_for(i));
-    for (const std::string& note : loaded.files.notes()) fmt::print(stderr, "{}\n", note);
-    demand_room(call.operation, outputs[i], loaded.arguments, loaded.files);
-    outcome = run_on_devices(call.operation, loaded.arguments, on, options.check);
-    std::string lines;
-    return finish(call, loaded, outputs[i], outcome, lines);
+  const auto make = [&](std::size_t i, const MultiDeviceOptions& on) {
+    MultiDeviceOutcome out;
+    tally.begin(i);
+    tally.add(
+        i,
+        [&] {
+          Loaded loaded = load(call_for(i), places_for(i));
+          for (const std::string& note : loaded.files.notes()) fmt::print(stderr, "{}\n", note);
+          demand_room(call.operation, outputs[i], loaded.arguments, loaded.files);
+          out = run_on_devices(call.operation, loaded.arguments, on, options.check);
+          std::string lines;
+          return finish(call, loaded, outputs[i], out, lines);
+        },
+        // Any other error is the device's failure, and another one gets the file.
+        [](const Error& error) { return error.kind() == Error::Kind::user; });
+    return out;
   };
   std::FILE* const to = table_stream(options.json);
-  const auto [code, outcome] = dispatch_files(to, inputs, shared, make);
-  print_devices(to, call.operation, outcome);
+  MultiDeviceOutcome outcome;
+  try {
+    outcome = dispatch(shared, {.work = work_of(inputs), .make = make});
+  } catch (...) {
+    (void)tally.finish(stderr);
+    throw;
+  }
+  const int code = tally.finish(to);
+  report_outcome(call.reporting(to), nullptr, outcome);
   warn(missed_faults(shared.faults, outcome.devices));
-  write_json(options.json, json_of(call.command, call.operation, outcome));
-  write_timeline(options.sharing.timeline, outcome);
   return code;
 }
 
@@ -502,9 +669,7 @@ int operate(const Operation& operation, const Command& command) {
   if (contraction_of(operation.name) == nullptr) ranks.demand_alone("tessera " + operation.name);
   if (options.outputs.size() > operation.signature.of(Kind::output).size())
     throw Error("-o " + options.outputs.back() + " is one output too many");
-  if (ranks.communicator() != nullptr)
-    demand_of_ranks({{}, options.outputs, options.json, options.study}, options.sharing);
-  if (takes_pictures(operation)) demand_used(operation, options, command.words);
+  if (ranks.communicator() != nullptr) demand_of_ranks(options);
   std::FILE* const to = stream_of(options);
   const auto places = places_of(operation, options);
   for (const auto& [name, word] : places)

@@ -5,9 +5,12 @@
 #include <CLI/Formatter.hpp>
 #include <algorithm>
 #include <cctype>
+#include <charconv>
+#include <cmath>
 #include <map>
 #include "tessera/cli/output.hpp"
 #include "tessera/core/error.hpp"
+#include "tessera/core/expression.hpp"
 #include "tessera/core/suggest.hpp"
 #include "tessera/report/table.hpp"
 
@@ -138,7 +141,11 @@ bool OptionParser::read(const std::vector<std::string>& words) {
     else reversed.push_back(words[i] + "=" + left_out->second);
   }
   std::ranges::reverse(reversed);
-  hidden_->app.parse(reversed);
+  try {
+    hidden_->app.parse(reversed);
+  } catch (const CLI::ParseError& error) {
+    throw tessera::Error(error.what());
+  }
   report::fit_tables(hidden_->wide ? 0 : terminal_width());
   if (hidden_->help_wanted) return false;
   for (const std::string& word : hidden_->app.remaining()) {
@@ -180,6 +187,38 @@ std::vector<std::string> split(const std::string& text, char at) {
     from = to + 1;
   }
   return out;
+}
+
+double number_named(const std::string& flag, const std::string& what, const std::string& word, double least,
+                    double most) {
+  double out = 0;
+  const auto [end, failed] = std::from_chars(word.data(), word.data() + word.size(), out);
+  if (failed != std::errc() || end != word.data() + word.size() || !(out >= least && out <= most))
+    throw Error(flag + " needs " + what + ", not '" + word + "'");
+  return out;
+}
+
+std::int64_t count_named(const std::string& flag, const std::string& word, std::int64_t least,
+                         std::int64_t most) {
+  const std::int64_t out = evaluate(word);
+  if (out < least || out > most)
+    throw Error(flag + " " + word + " is not within " + std::to_string(least) + " to " +
+                std::to_string(most));
+  return out;
+}
+
+std::int64_t bytes_named(const std::string& flag, const std::string& word) {
+  double value = 0;
+  const auto [end, failed] = std::from_chars(word.data(), word.data() + word.size(), value);
+  const std::string unit(end, word.data() + word.size());
+  constexpr std::string_view units = "KMGT";
+  const std::size_t power = unit.empty() ? 0 : units.find(unit[0]) + 1;
+  const bool known = unit.empty() || (unit.size() == 1 && units.find(unit[0]) != std::string_view::npos);
+  constexpr double most = 9e18;
+  const double bytes = value * std::pow(1024.0, static_cast<double>(power));
+  if (failed != std::errc() || !known || !(bytes >= 1 && bytes <= most))
+    throw Error(flag + " needs bytes such as 500M or 8G, not '" + word + "'");
+  return static_cast<std::int64_t>(bytes);
 }
 
 }  // namespace tessera::cli

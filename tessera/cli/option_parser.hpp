@@ -2,6 +2,7 @@
 // Reads what follows a verb: flags, each with its environment variable, and positionals. Hides the library
 // that does it, and says which flag was meant when one is misspelt.
 #pragma once
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -33,8 +34,7 @@ class OptionParser {
   // `text` stands below the flags in --help.
   void closing(const std::string& text);
 
-  // False when help was asked for: then help() is all that is wanted. Throws Error,
-  // or what the library that reads throws: CLI::ParseError, the user's mistake too.
+  // False when help was asked for: then help() is all that is wanted. Throws Error.
   bool read(const std::vector<std::string>& words);
   std::string help() const;
 
@@ -49,6 +49,13 @@ void declare_flag(OptionParser& words, const Parameter& p, std::string& into, co
 
 // "op-a" → "TESSERA_OP_A"
 std::string environment_variable(const std::string& flag);
+
+// The value of a flag. Throws Error "FLAG needs WHAT, not 'word'" or that it is out of range.
+double number_named(const std::string& flag, const std::string& what, const std::string& word, double least,
+                    double most);
+std::int64_t count_named(const std::string& flag, const std::string& word, std::int64_t least,
+                         std::int64_t most);
+std::int64_t bytes_named(const std::string& flag, const std::string& word);  // "500M", "8G", "123456"
 
 // Throws Error "WHAT 'word' is not known", with the nearest candidate or, where none is near, all.
 [[noreturn]] void unknown(const std::string& what, const std::string& word,

@@ -1,19 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/cli/outcome.hpp"
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <variant>
-#include "tessera/bench/machine.hpp"
 #include "tessera/bench/result.hpp"
-#include "tessera/report/table.hpp"
+#include "tessera/cli/option_parser.hpp"
+#include "tessera/cli/output.hpp"
 #include "tessera/cli/select.hpp"
+#include "tessera/report/table.hpp"
+#include "tessera/run/study.hpp"
 #include "tessera/run/verify.hpp"
 
 namespace tessera::cli {
 namespace {
 
+using Json = nlohmann::ordered_json;
 using Kind = Parameter::Kind;
 
 // What is no array: outputs of a single value, then what is reported besides, in the order of the signature.
@@ -55,8 +59,6 @@ const T& unsigned_nan(const T& value) {
   return value;
 }
 
-}  // namespace
-
 void print_values(std::FILE* to, const Operation& operation, const Arguments& arguments,
                   const Values& values) {
   if (lacks_value(values)) {
@@ -74,24 +76,30 @@ void print_values(std::FILE* to, const Operation& operation, const Arguments& ar
   if (!named.empty()) fmt::print(to, "\n");
 }
 
-void add_values(nlohmann::ordered_json& to, const Operation& operation, const Arguments& arguments,
-                const Values& values) {
+void add_values(Json& to, const Operation& operation, const Arguments& arguments, const Values& values) {
   const Named named = named_values(operation, arguments, values);
   if (named.empty()) return;
-  auto& object = to["values"] = nlohmann::ordered_json::object();
+  auto& object = to["values"] = Json::object();
   for (const auto& [name, value] : named) std::visit([&, &n = name](const auto& v) { object[n] = v; }, value);
   if (!lacks_value(values)) return;
   for (const Parameter* p : operation.signature.of(Kind::output))
     if (p->extents.empty()) object[p->name] = nullptr;
 }
 
-nlohmann::ordered_json json_of(const Command& command, const Operation& operation, const Arguments& arguments,
-                               const Outcome& outcome, const FileTimes& files) {
-  nlohmann::ordered_json out{{"schema", 1}, {"kind", "run"}, {"operation", operation.name}};
-  out.update(bench::provenance(command.argv, bench::now_utc()));
+Json json_of(const Verdict& verdict) {
+  return {{"passed", verdict.passed},
+          {"method", verdict.method},
+          {"error_over_bound", std::isfinite(verdict.largest_ratio) ? Json(verdict.largest_ratio) : nullptr},
+          {"relative_l2", verdict.norm_error ? Json(*verdict.norm_error) : nullptr}};
+}
+
+Json json_of(const Reporting& where, const Arguments& arguments, const Outcome& outcome,
+             const FileTimes& files) {
+  const Operation& operation = where.operation;
+  Json out = json_head(where.command, "run", operation.name);
   out["dims"] = arguments.dims();
   out["element"] = operation.element_name(arguments);
-  auto& given = out["arguments"] = nlohmann::ordered_json::object();
+  auto& given = out["arguments"] = Json::object();
   for (const Parameter& p : operation.signature.parameters)
     if (const auto found = arguments.words().find(p.name); found != arguments.words().end())
       given[p.name] = found->second;
@@ -100,24 +108,20 @@ nlohmann::ordered_json json_of(const Command& command, const Operation& operatio
   out["tuning"] = bench::to_json(outcome.plan.tuning);
   out["tuned"] = outcome.plan.tuned;
   out["device"] = bench::to_json(outcome.plan.device);
-  const auto optional = [](double seconds, bool there) {
-    return there ? nlohmann::ordered_json(seconds) : nlohmann::ordered_json(nullptr);
-  };
+  const auto optional = [](double seconds, bool there) { return there ? Json(seconds) : Json(nullptr); };
   out["seconds"] = {{"read", optional(files.read, files.read > 0)},
                     {"kernel", outcome.kernel_seconds},
                     {"round_trip", optional(outcome.round_trip_seconds, is_copied_to(outcome.plan.device))},
                     {"write", optional(files.write, files.write > 0)}};
   add_values(out, operation, arguments, outcome.values);
-  out["check"] = outcome.verdict ? json_of(*outcome.verdict) : nlohmann::ordered_json(nullptr);
+  out["check"] = outcome.verdict ? json_of(*outcome.verdict) : Json(nullptr);
   return out;
 }
 
-nlohmann::ordered_json json_of(const Verdict& verdict) {
-  return {{"passed", verdict.passed},
-          {"method", verdict.method},
-          {"error_over_bound",
-           std::isfinite(verdict.largest_ratio) ? nlohmann::ordered_json(verdict.largest_ratio) : nullptr},
-          {"relative_l2", verdict.norm_error ? nlohmann::ordered_json(*verdict.norm_error) : nullptr}};
+void print_verdict(std::FILE* to, const std::optional<Verdict>& verdict) {
+  if (!verdict) return;
+  const std::string text = describe(*verdict);
+  fmt::print(to, "{}{}", text, text.ends_with('\n') ? "" : "\n");
 }
 
 // The first run of a program is cold: threads start, kernels are loaded, memory is touched first.
@@ -148,10 +152,357 @@ void print(std::FILE* to, const Operation& operation, const Arguments& arguments
     fmt::print(to,
                "chosen because an earlier `tessera tune` chose it for sizes like these; --no-cache leaves "
                "that aside\n");
-  if (outcome.verdict) {
-    const std::string text = describe(*outcome.verdict);
-    fmt::print(to, "{}{}", text, text.ends_with('\n') ? "" : "\n");
+  print_verdict(to, outcome.verdict);
+}
+
+double share_of(const DeviceReport& device, const MultiDeviceOutcome& outcome) {
+  return outcome.flops > 0 ? device.flops / outcome.flops : 0;
+}
+
+// A device that did nothing may have no variant.
+std::string rung_of(const DeviceReport& device) {
+  const Variant* const variant = device.plan.variant;
+  return variant == nullptr ? "" : variant->ladder + "/" + variant->name;
+}
+
+Json json_of(const DeviceReport& device, const MultiDeviceOutcome& outcome) {
+  const Variant* const variant = device.plan.variant;
+  return {{"device", bench::to_json(device.plan.device)},
+          {"ladder", variant != nullptr ? Json(variant->ladder) : Json(nullptr)},
+          {"variant", variant != nullptr ? Json(variant->name) : Json(nullptr)},
+          {"tuning", bench::to_json(device.plan.tuning)},
+          {"parts", device.tiles},
+          {"share", share_of(device, outcome)},
+          {"busy", device.busy_seconds},
+          {"end", device.end_seconds},
+          {"checked", device.checked},
+          {"wrong", device.wrong},
+          {"check_seconds", device.check_seconds},
+          {"lost", device.failed.empty() ? Json(nullptr) : Json(device.failed)}};
+}
+
+std::string gflops(double flops, double seconds) {
+  return flops > 0 && seconds > 0 ? report::number(flops / seconds * 1e-9) : "";
+}
+
+// How long whoever finished first waited for the last, of the whole.
+double waited(const MultiDeviceOutcome& outcome) {
+  double first = outcome.seconds;
+  for (const DeviceReport& device : outcome.devices)
+    if (device.tiles > 0 && device.failed.empty()) first = std::min(first, device.end_seconds);
+  return outcome.seconds > 0 ? 1 - first / outcome.seconds : 0;
+}
+
+std::string seconds_text(double seconds) {
+  std::string text = report::seconds(seconds);
+  text.erase(text.find_last_not_of(' ') + 1);
+  text.erase(0, text.find_first_not_of(' '));
+  return text;
+}
+
+const char* plural(std::size_t count) { return count == 1 ? "" : "s"; }
+
+void print_devices(std::FILE* to, const Operation& operation, const MultiDeviceOutcome& outcome) {
+  using Align = report::Table::Align;
+  report::Table table({{"device", Align::left},
+                       {"variant", Align::left},
+                       {"parts"},
+                       {"share"},
+                       {"busy"},
+                       {"done after"},
+                       {"GFLOP/s"}});
+  for (const DeviceReport& device : outcome.devices)
+    table.add({bench::label_of(device.plan.device), rung_of(device), std::to_string(device.tiles),
+               fmt::format("{:.1f} %", 100 * share_of(device, outcome)), report::seconds(device.busy_seconds),
+               device.tiles > 0 ? report::seconds(device.end_seconds) : "",
+               gflops(device.flops, device.busy_seconds)});
+  fmt::print(to, "{}{} together: {}", table.text(), operation.name, seconds_text(outcome.seconds));
+  if (const std::string rate = gflops(outcome.flops, outcome.seconds); !rate.empty())
+    fmt::print(to, ", {} GFLOP/s", rate);
+  fmt::print(to, "; the first to be done waited for {:.1f} % of it\n", 100 * waited(outcome));
+  if (outcome.times.size() > 1) {
+    const auto [least, most] = std::ranges::minmax(outcome.times);
+    fmt::print(to, "the median of {} runs, which took {} to {}\n", outcome.times.size(), seconds_text(least),
+               seconds_text(most));
   }
+  std::size_t checked = 0;
+  double check_seconds = 0;
+  for (std::size_t d = 0; d < outcome.devices.size(); ++d) {
+    const DeviceReport& device = outcome.devices[d];
+    const std::string name = fmt::format("{} (device {})", bench::label_of(device.plan.device), d);
+    checked += device.checked;
+    check_seconds += device.check_seconds;
+    if (device.wrong > 0)
+      fmt::print(to, "{}: {} part{} found wrong, and computed again\n", name, device.wrong,
+                 plural(device.wrong));
+    if (!device.failed.empty())
+      fmt::print(to, "{} failed, and others did its parts: {}\n", name, device.failed);
+  }
+  if (checked > 0)
+    fmt::print(to, "checked by this machine's processors: {} part{}, {}\n", checked, plural(checked),
+               seconds_text(check_seconds));
+  if (outcome.copied_bytes > 0)
+    fmt::print(to, "copied to shared memory: {}\n", report::bytes(outcome.copied_bytes));
+  if (outcome.start_seconds > 1e-3)
+    fmt::print(to, "start-up before: {}\n", seconds_text(outcome.start_seconds));
+}
+
+void print(std::FILE* to, const Operation& operation, const Arguments& arguments,
+           const MultiDeviceOutcome& outcome) {
+  print_values(to, operation, arguments, outcome.values);
+  print_devices(to, operation, outcome);
+  fmt::print(to, "{}\n",
+             outcome.same_bits ? "bits: those of one such device alone"
+                               : "bits: not promised to be those of one device alone");
+  print_verdict(to, outcome.verdict);
+}
+
+Json json_of(const Reporting& where, const Arguments* arguments, const MultiDeviceOutcome& outcome) {
+  Json out = json_head(where.command, "run", where.operation.name);
+  out["seconds"] = {{"round_trip", outcome.seconds}, {"start_up", outcome.start_seconds}};
+  if (outcome.times.size() > 1) out["seconds"]["runs"] = outcome.times;
+  out["copied_bytes"] = outcome.copied_bytes;
+  auto& parts = out["parts"] = Json::array();
+  for (const DeviceReport& device : outcome.devices) parts.push_back(json_of(device, outcome));
+  if (arguments == nullptr) return out;
+  out["dims"] = arguments->dims();
+  out["element"] = where.operation.element_name(*arguments);
+  out["arguments"] = arguments->words();
+  out["same_bits"] = outcome.same_bits;
+  add_values(out, where.operation, *arguments, outcome.values);
+  out["check"] = outcome.verdict ? json_of(*outcome.verdict) : Json(nullptr);
+  return out;
+}
+
+void print_ranks(std::FILE* to, const DistributedOutcome& outcome) {
+  using Align = report::Table::Align;
+  report::Table table({{"rank"},
+                       {"host", Align::left},
+                       {"device", Align::left},
+                       {"threads"},
+                       {"block"},
+                       {"read"},
+                       {"compute"},
+                       {"communication"},
+                       {"wait"},
+                       {"agree"},
+                       {"received"},
+                       {"check"},
+                       {"write"}});
+  const auto seconds = [](double value) { return value > 0 ? report::seconds(value) : std::string("-"); };
+  for (std::size_t rank = 0; rank < outcome.ranks.size(); ++rank) {
+    const RankReport& r = outcome.ranks[rank];
+    const bool idle = !outcome.grid.has(static_cast<int>(rank));
+    table.add({std::to_string(rank), r.host, r.device, std::to_string(r.threads),
+               idle ? "none" : fmt::format("{} × {}", r.rows.size(), r.cols.size()), seconds(r.read_seconds),
+               seconds(r.compute_seconds), seconds(r.transfer_seconds), seconds(r.wait_seconds),
+               seconds(r.agree_seconds), idle ? "-" : fmt::format("{:.6g} MB", r.received_bytes * 1e-6),
+               seconds(r.check_seconds), seconds(r.write_seconds)});
+  }
+  fmt::print(to, "{}", table.text());
+}
+
+void print(const Reporting& where, const Arguments& arguments, const DistributedOutcome& outcome,
+           const std::string& output, bool several) {
+  std::FILE* const to = where.to;
+  const Operation& operation = where.operation;
+  const double flops = operation.flops ? operation.flops(arguments) : 0;
+  const std::string by =
+      several ? "several devices each," : outcome.plan.variant->ladder + "/" + outcome.plan.variant->name;
+  fmt::print(to, "{} on {} rank{} as {} × {}, {} panel{} of {}, by {}\n", by, outcome.ranks.size(),
+             plural(outcome.ranks.size()), outcome.grid.rows, outcome.grid.cols, outcome.panels,
+             plural(static_cast<std::size_t>(outcome.panels)), outcome.depth, outcome.connected_by);
+  print_ranks(to, outcome);
+  for (std::size_t rank = 0; rank < outcome.ranks.size(); ++rank)
+    for (const std::string& note : outcome.ranks[rank].notes) fmt::print(to, "rank {}: {}\n", rank, note);
+  fmt::print(to, "product {}{}; with reading{} {}\n", report::seconds(outcome.product_seconds),
+             flops > 0 ? ", " + report::number(flops / outcome.product_seconds * 1e-9) + " GFLOP/s" : "",
+             output.empty() || !outcome.passed ? "" : " and writing", report::seconds(outcome.seconds));
+  if (outcome.verdict) fmt::print(to, "{}\n", describe(*outcome.verdict));
+  if (!outcome.passed) return;
+  const Parameter& p = *operation.signature.of(Parameter::Kind::output).front();
+  const ArrayView& result = arguments.array(p.name);
+  fmt::print(to, "{}: {} of {}{}\n", p.name, to_string(result.extents), name_of(result.element),
+             output.empty() ? "; nothing was written: -o FILE writes it" : ", written to " + output);
+}
+
+Json json_of_ranks(const DistributedOutcome& outcome) {
+  Json out = Json::array();
+  for (const RankReport& r : outcome.ranks)
+    out.push_back({{"host", r.host},
+                   {"device", r.device},
+                   {"threads", r.threads},
+                   {"rows", {r.rows.first, r.rows.last}},
+                   {"columns", {r.cols.first, r.cols.last}},
+                   {"seconds",
+                    {{"read", r.read_seconds},
+                     {"compute", r.compute_seconds},
+                     {"communication", r.transfer_seconds},
+                     {"wait", r.wait_seconds},
+                     {"agree", r.agree_seconds},
+                     {"check", r.check_seconds},
+                     {"write", r.write_seconds}}},
+                   {"received_bytes", r.received_bytes},
+                   {"notes", r.notes}});
+  return out;
+}
+
+// What the ranks did when: each is a row of the trace, or where it has several devices each of these is, and
+// its messages are another.
+void write_timeline(const std::string& path, const DistributedOutcome& outcome) {
+  std::vector<std::string> names;
+  Timeline all;
+  for (std::size_t number = 0; number < outcome.ranks.size(); ++number) {
+    const RankReport& rank = outcome.ranks[number];
+    const std::string of = fmt::format("rank {}: ", number);
+    const bool travel =
+        std::ranges::any_of(rank.spans, [](const TimelineSpan& span) { return span.device == 0; });
+    std::vector<std::size_t> at{names.size()};  // of the rank itself, then of its devices
+    if (rank.devices.empty()) names.push_back(of + rank.device);
+    else if (travel) names.push_back(of + "messages");
+    for (const RankDevice& device : rank.devices) {
+      at.push_back(names.size());
+      names.push_back(of + device.label);
+    }
+    for (TimelineSpan span : rank.spans) {
+      span.device = at.at(span.device);
+      all.spans.push_back(span);
+    }
+  }
+  write_text(path, chrome_trace(all, names));
+}
+
+// That of one process, with the ranks beside it.
+Json json_of(const Reporting& where, const Arguments& arguments, const DistributedOutcome& outcome) {
+  Outcome one;
+  one.plan = outcome.plan;
+  one.kernel_seconds = outcome.product_seconds;
+  one.round_trip_seconds = outcome.seconds;
+  one.verdict = outcome.verdict;
+  Json out = json_of(where, arguments, one, {});
+  out["distributed"] = {{"by", outcome.connected_by},
+                        {"grid", {outcome.grid.rows, outcome.grid.cols}},
+                        {"panels", outcome.panels},
+                        {"depth", outcome.depth},
+                        {"predicted_bytes", outcome.predicted_bytes},
+                        {"ranks", json_of_ranks(outcome)}};
+  return out;
+}
+
+using Show = StudyTable::Show;
+
+std::string shown(double value, Show how) {
+  if (std::isnan(value)) return "";
+  switch (how) {
+    case Show::digits:
+      return fmt::format("{}", value);
+    case Show::seconds:
+      return report::seconds(value);
+    case Show::error:
+      return fmt::format("{:.2e}", value);
+    case Show::ratio:
+      return value < 0.1 ? fmt::format("{:.2g}", value) : fmt::format("{:.2f}", value);
+  }
+  return {};
+}
+
+std::string shown(const StudyTable::Cell& cell, Show how) {
+  if (cell.numbers.empty()) return {};
+  const double value = median(cell.numbers);
+  return cell.whole ? fmt::format("{:.0f}", value) : shown(value, how);
+}
+
+void print(std::FILE* to, const StudyTable& study) {
+  std::vector<report::Table::Column> columns;
+  for (const auto& column : study.columns) columns.push_back({column.name});
+  report::Table table(columns);
+  for (const auto& row : study.rows) {
+    std::vector<std::string> cells;
+    for (std::size_t i = 0; i < row.size(); ++i) cells.push_back(shown(row[i], study.columns[i].show));
+    table.add(cells);
+  }
+  fmt::print(to, "{}\n{}", study.title, table.text());
+  for (const std::string& remark : study.remarks) fmt::print(to, "{}\n", remark);
+  fmt::print(to, "\n");
+}
+
+Json json_of(const StudyTable::Cell& cell) {
+  if (cell.several) return cell.numbers;
+  if (cell.numbers.empty()) return nullptr;
+  if (cell.whole) return static_cast<std::int64_t>(cell.numbers[0]);
+  return cell.numbers[0];
+}
+
+Json json_of(const StudyTable& study) {
+  Json out{
+      {"title", study.title}, {"columns", Json::array()}, {"shows", Json::array()}, {"rows", Json::array()}};
+  constexpr const char* kinds[] = {"digits", "seconds", "error", "ratio"};
+  for (const auto& column : study.columns) {
+    out["columns"].push_back(column.name);
+    out["shows"].push_back(kinds[static_cast<int>(column.show)]);
+  }
+  for (const auto& row : study.rows) {
+    Json cells = Json::array();
+    for (const auto& cell : row) cells.push_back(json_of(cell));
+    out["rows"].push_back(std::move(cells));
+  }
+  out["remarks"] = study.remarks;
+  return out;
+}
+
+}  // namespace
+
+void report_outcome(const Reporting& where, const Arguments& arguments, const Outcome& outcome,
+                    const FileTimes& files, const std::string& lines) {
+  print(where.to, where.operation, arguments, outcome, files);
+  fmt::print(where.to, "{}", lines);
+  if (!where.json.empty()) write_json(where.json, json_of(where, arguments, outcome, files));
+}
+
+void report_outcome(const Reporting& where, const Arguments* arguments, const MultiDeviceOutcome& outcome) {
+  if (arguments == nullptr) print_devices(where.to, where.operation, outcome);
+  else print(where.to, where.operation, *arguments, outcome);
+  if (!where.json.empty()) write_json(where.json, json_of(where, arguments, outcome));
+  if (where.timeline.empty()) return;
+  std::vector<std::string> names;
+  for (const DeviceReport& device : outcome.devices) names.push_back(bench::label_of(device.plan.device));
+  write_text(where.timeline, chrome_trace(outcome.timeline, names));
+}
+
+void report_outcome(const Reporting& where, const Arguments& arguments, const DistributedOutcome& outcome,
+                    const std::string& output, bool several) {
+  print(where, arguments, outcome, output, several);
+  if (!where.timeline.empty()) write_timeline(where.timeline, outcome);
+  if (!where.json.empty()) write_json(where.json, json_of(where, arguments, outcome));
+}
+
+void report_study(const Reporting& where, const std::string& name, const Arguments& arguments,
+                  const Request& request) {
+  const Operation& operation = where.operation;
+  const auto known = studies_of(operation.name);
+  const auto found = std::ranges::find(known, name, &Study::name);
+  if (found == known.end()) {
+    std::vector<std::string> names;
+    for (const Study* one : known) names.push_back(one->name);
+    unknown("the study", name, names);
+  }
+  Json tables = Json::array();
+  {
+    Progress progress;
+    (*found)->make(
+        operation, arguments, request, [&](const std::string& text) { progress.say(text); },
+        [&](const StudyTable& table) {
+          progress.clear();
+          print(where.to, table);
+          std::fflush(where.to);
+          tables.push_back(json_of(table));
+        });
+  }
+  Json out = json_head(where.command, "study", operation.name);
+  out["study"] = name;
+  out["words"] = arguments.words();
+  out["tables"] = std::move(tables);
+  write_json(where.json, out);
 }
 
 }  // namespace tessera::cli

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prints what one run of an operation gave: a table and values, or JSON.
+// Tells what a call of an operation gave, as tables and as JSON: on one device, on several, on ranks, or the
+// tables of a study.
 #pragma once
-#include <nlohmann/json_fwd.hpp>
 #include <cstdio>
 #include "tessera/cli/command.hpp"
+#include "tessera/run/mpi/distributed.hpp"
 #include "tessera/run/run.hpp"
 
 namespace tessera::cli {
@@ -13,16 +14,24 @@ struct FileTimes {
   double read = 0, write = 0;
 };
 
-void print(std::FILE* to, const Operation& operation, const Arguments& arguments, const Outcome& outcome,
-           const FileTimes& files);
-nlohmann::ordered_json json_of(const Command& command, const Operation& operation, const Arguments& arguments,
-                               const Outcome& outcome, const FileTimes& files);
-nlohmann::ordered_json json_of(const Verdict& verdict);
-// What is no array: outputs of a single value, then what a run reports besides. Where the error is not finite
-// there is no value: only the reason is printed.
-void print_values(std::FILE* to, const Operation& operation, const Arguments& arguments,
-                  const Values& values);
-void add_values(nlohmann::ordered_json& to, const Operation& operation, const Arguments& arguments,
-                const Values& values);
+// Of which call is told, and where.
+struct Reporting {
+  const Command& command;
+  const Operation& operation;
+  std::FILE* to;                    // tables
+  std::string json, timeline = {};  // files; "": none
+};
+
+// `lines`: what stands below the table.
+void report_outcome(const Reporting& where, const Arguments& arguments, const Outcome& outcome,
+                    const FileTimes& files, const std::string& lines);
+// `arguments` null: devices shared many files, not one result.
+void report_outcome(const Reporting& where, const Arguments* arguments, const MultiDeviceOutcome& outcome);
+// Rank 0 calls it. `output`: the file that was written, or "". `several`: each rank has several devices.
+void report_outcome(const Reporting& where, const Arguments& arguments, const DistributedOutcome& outcome,
+                    const std::string& output, bool several);
+// Makes the study of that name. Throws Error where there is none.
+void report_study(const Reporting& where, const std::string& name, const Arguments& arguments,
+                  const Request& request);
 
 }  // namespace tessera::cli

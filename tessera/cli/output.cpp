@@ -12,7 +12,8 @@
 #include <fstream>
 #include <iostream>
 #include <span>
-#include "tessera/cli/command.hpp"
+#include "tessera/bench/machine.hpp"
+#include "tessera/bench/result.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/io/atomic_file.hpp"
 
@@ -38,6 +39,13 @@ void write_text(const std::string& path, const std::string& text) {
   AtomicFile file(path);
   file.write(std::as_bytes(std::span(text)));
   file.commit();
+}
+
+nlohmann::ordered_json json_head(const Command& command, const char* kind, const std::string& operation) {
+  nlohmann::ordered_json out{{"schema", 1}, {"kind", kind}};
+  if (!operation.empty()) out["operation"] = operation;
+  out.update(bench::provenance(command.argv, bench::now_utc()));
+  return out;
 }
 
 nlohmann::ordered_json read_json(const std::string& path) {

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <string>
 #include <vector>
+#include "tessera/cli/command.hpp"
 
 namespace tessera::cli {
 
@@ -16,6 +17,8 @@ std::FILE* table_stream(const std::string& json);
 void write_json(const std::string& json, const nlohmann::ordered_json& value);
 // Likewise.
 void write_text(const std::string& path, const std::string& text);
+// What every result begins with: its kind, its operation (if any), and where it comes from.
+nlohmann::ordered_json json_head(const Command& command, const char* kind, const std::string& operation = {});
 // The JSON in a file, or from standard input for "-". Throws Error naming it.
 nlohmann::ordered_json read_json(const std::string& path);
 // Each on a line of standard error.

@@ -1,13 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 // `tessera report`: result files as one HTML page, or one of its charts as SVG or PNG.
+#include <fcntl.h>
 #include <fmt/format.h>
-#include <span>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <sstream>
 #include "tessera/cli/command.hpp"
-#include "tessera/cli/file_names.hpp"
+#include "tessera/cli/files.hpp"
 #include "tessera/cli/option_parser.hpp"
-#include "tessera/io/atomic_file.hpp"
-#include "tessera/report/browser.hpp"
+#include "tessera/cli/output.hpp"
 #include "tessera/report/page.hpp"
+
+extern char** environ;
 
 namespace tessera::cli {
 namespace {
@@ -25,14 +36,88 @@ constexpr const char* about_report =
     "roofline,\n"
     "sizes, search, study, tuning-VARIANT, lines-VARIANT, …; a second one of a kind is called ladder-2.";
 
-void write(const std::string& path, const std::string& text) {
-  if (path == "-") {
-    fmt::print("{}", text);
-    return;
+namespace fs = std::filesystem;
+
+// A folder of one's own that is gone with the object.
+class Scratch {
+ public:
+  Scratch() {
+    std::string pattern = (fs::temp_directory_path() / "tessera-XXXXXX").string();
+    if (mkdtemp(pattern.data()) == nullptr)
+      throw Error("cannot create a folder in " + fs::temp_directory_path().string());
+    path_ = pattern;
   }
-  AtomicFile file(path);
-  file.write(std::as_bytes(std::span(text)));
-  file.commit();
+  ~Scratch() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  std::string file(const char* name) const { return (path_ / name).string(); }
+
+ private:
+  fs::path path_;
+};
+
+// Runs a program with its output hidden; true when it ended with 0.
+bool runs(const std::vector<std::string>& command) {
+  std::vector<char*> argv;
+  for (const std::string& word : command) argv.push_back(const_cast<char*>(word.c_str()));
+  argv.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    posix_spawn_file_actions_addopen(&actions, stream, "/dev/null", O_RDWR, 0);
+  pid_t process = 0;
+  const int failed = posix_spawn(&process, argv[0], &actions, nullptr, argv.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  int status = 0;
+  return failed == 0 && waitpid(process, &status, 0) == process && WIFEXITED(status) &&
+         WEXITSTATUS(status) == 0;
+}
+
+// Chromium, by any of its names on PATH, or what $TESSERA_BROWSER names; nothing where there is none.
+std::optional<std::string> find_browser() {
+  if (const char* named = std::getenv("TESSERA_BROWSER"); named != nullptr && *named != 0)
+    return access(named, X_OK) == 0 ? std::optional<std::string>(named) : std::nullopt;
+  const char* path = std::getenv("PATH");
+  std::stringstream folders(path == nullptr ? "" : path);
+  for (std::string folder; std::getline(folders, folder, ':');)
+    for (const char* name : {"chromium", "chromium-headless-shell", "chromium-browser", "google-chrome",
+                             "google-chrome-stable"}) {
+      const std::string file = folder + "/" + name;
+      if (access(file.c_str(), X_OK) == 0 && !fs::is_directory(file)) return file;
+    }
+  return std::nullopt;
+}
+
+// A PNG of the drawing, two pixels a unit, by a browser of the machine: the library rasterises nothing
+// itself.
+std::string png_of(const report::Svg& drawing) {
+  const auto browser = find_browser();
+  if (!browser)
+    throw Error(
+        "a PNG needs a browser, and there is no Chromium here (Debian: apt-get install chromium); --svg "
+        "needs none");
+  const Scratch scratch;
+  const std::string svg = scratch.file("chart.svg"), picture = scratch.file("chart.png");
+  std::ofstream(svg, std::ios::binary) << drawing.standalone();
+  std::vector<std::string> command{
+      *browser,
+      "--headless",
+      "--disable-gpu",
+      "--hide-scrollbars",
+      "--force-device-scale-factor=2",
+      "--user-data-dir=" + scratch.file("profile"),
+      fmt::format("--window-size={:.0f},{:.0f}", std::ceil(drawing.width()), std::ceil(drawing.height())),
+      "--screenshot=" + picture,
+      "file://" + svg};
+  // Chromium's sandbox refuses to run as root; the drawing is this program's own.
+  if (geteuid() == 0) command.insert(command.begin() + 1, "--no-sandbox");
+  if (!runs(command) || !fs::exists(picture))
+    throw Error("'" + *browser + "' could not make a PNG; --svg needs no browser");
+  std::ifstream file(picture, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
 }
 
 // A page under a picture's name would mislead whoever opens it.
@@ -51,8 +136,7 @@ int export_chart(const std::vector<report::Document>& documents, const std::stri
   const report::Chart& chart = report::chart_named(sections, name);
   const report::Svg drawing = chart.drawn(report::wide, name);
   const std::string path = output.empty() ? name + (svg ? ".svg" : ".png") : output;
-  if (svg) write(path, drawing.standalone());
-  else report::write_png(drawing.standalone(), drawing.width(), drawing.height(), path);
+  write_text(path, svg ? drawing.standalone() : png_of(drawing));
   if (path != "-") fmt::print("{}\n", path);
   return exit_code::passed;
 }
@@ -85,7 +169,7 @@ int report(const Command& command) {
   if (!svg.empty() || !png.empty())
     return export_chart(documents, svg.empty() ? png : svg, png.empty(), output);
   const std::string path = output.empty() ? "report.html" : output;
-  write(path, report::page(documents));
+  write_text(path, report::page(documents));
   if (path != "-") fmt::print("{}\n", path);
   return exit_code::passed;
 }

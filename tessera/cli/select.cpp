@@ -97,6 +97,25 @@ std::vector<Device> devices_named(const std::string& words) {
   return out;
 }
 
+bool names_several(const std::string& device) {
+  const bool range = device.find('-') != std::string::npos && device.find('=') == std::string::npos;
+  return device == "all" || device.find(',') != std::string::npos || range;
+}
+
+// The list as one, for parts of a GPU lie one after another in it.
+std::vector<Device> computing_devices(const std::string& words) {
+  std::string named;
+  const auto name = [&named](const std::string& item) { named += (named.empty() ? "" : ",") + item; };
+  for (const std::string& item : split(words, ',')) {
+    if (item != "all") name(item);
+    else
+      for (const Device& device : devices_named(item))
+        if (device.where != Where::simt) name(device.label());
+  }
+  if (named.empty()) throw Error("no device is named in '" + words + "'");
+  return devices_named(named);
+}
+
 Reason unusable(Where where) {
   Backend* backend = find_backend(where);
   if (backend == nullptr) return "this build does not have it";

@@ -16,6 +16,11 @@ Element element_named(const Operation& operation, const std::string& word);  // 
 // if one is usable, else the processors. Throws Error of kind no_device when one named is not usable.
 std::vector<Device> devices_named(const std::string& words);
 
+bool names_several(const std::string& words);  // whether they may mean several devices
+// The devices of a list, or "all": GPUs and the processors, without the executor, which is for looking at
+// kernels.
+std::vector<Device> computing_devices(const std::string& words);
+
 // Why nothing runs there: this build lacks it, or the machine does. Nothing: it is usable.
 Reason unusable(Where where);
 

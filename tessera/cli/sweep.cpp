@@ -3,19 +3,20 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <algorithm>
+#include <optional>
 #include "tessera/bench/ceilings.hpp"
 #include "tessera/bench/machine.hpp"
-#include "tessera/bench/summary.hpp"
+#include "tessera/bench/result.hpp"
 #include "tessera/cli/bench_options.hpp"
 #include "tessera/cli/command.hpp"
 #include "tessera/cli/output.hpp"
-#include "tessera/cli/positionals.hpp"
+#include "tessera/cli/sizes.hpp"
 #include "tessera/cli/select.hpp"
-#include "tessera/cli/sweep_split.hpp"
 #include "tessera/core/division.hpp"
 #include "tessera/report/bench_tables.hpp"
 #include "tessera/report/table.hpp"
 #include "tessera/run/inputs.hpp"
+#include "tessera/run/multi_device/multi_device.hpp"
 #include "tessera/tune/tuner.hpp"
 
 namespace tessera::cli {
@@ -64,6 +65,160 @@ const bench::Row* serial_of(const std::vector<bench::Row>& rows, const bench::Ro
   return found == rows.end() ? nullptr : &*found;
 }
 
+using Json = nlohmann::ordered_json;
+
+// The median of some runs of one split, and whether its result was right.
+struct Measured {
+  std::string split;
+  MultiDeviceOutcome run;
+  std::size_t samples = 0;
+  std::optional<bool> right;
+};
+
+std::int64_t rows_of(const DeviceReport& device, const MultiDeviceOutcome& run, std::int64_t rows) {
+  return run.flops > 0 ? static_cast<std::int64_t>(device.flops / run.flops * static_cast<double>(rows) + 0.5)
+                       : 0;
+}
+
+// Of two devices, the first's time to the second's; of more, the longest to the shortest.
+std::optional<double> ratio_of(const MultiDeviceOutcome& run) {
+  std::vector<double> ends;
+  for (const DeviceReport& device : run.devices)
+    if (device.tiles > 0) ends.push_back(device.end_seconds);
+  if (ends.size() != run.devices.size() || ends.size() < 2) return std::nullopt;
+  if (ends.size() == 2) return ends[0] / ends[1];
+  return std::ranges::max(ends) / std::ranges::min(ends);
+}
+
+// `tessera sweep … --split`: a result's rows divided among several devices in one way after another.
+class SplitSweep {
+ public:
+  SplitSweep(const Operation& operation, const SearchOptions& options, const std::string& splits,
+             const std::string& memory, const Command& command)
+      : operation_(&operation),
+        options_(&options),
+        measuring_(measuring_of(options)),
+        devices_(computing_devices(options.device)),
+        splits_(split(splits, ',')),
+        to_(table_stream(options.json)) {
+    for (const std::string& one : splits_)
+      if (devices_.size() < 2 && parse_split(one).how != Split::How::automatic)
+        throw Error("--split divides among several devices: name them with --devices");
+    if (!memory.empty()) memory_ = bytes_named("--memory", memory);
+    if (!options.over.empty()) throw Error("--over and --split are two sweeps");
+    for (const std::string& one : splits_) (void)parse_split(one);
+    if (!options.variants.empty()) request_.variant = options.variants;
+    if (!options.tuning.empty()) request_.tuning = parse_tuning(options.tuning);
+    json_ = json_head(command, "sweep", operation.name);
+    json_["rows"] = Json::array();
+  }
+
+  int run() {
+    note_interrupts();
+    bool wrong = false;
+    for (const Point& point : points_of(*operation_, *options_)) {
+      Inputs inputs(*operation_, point.element, point.problem, measuring_.seed);
+      std::vector<Measured> measured;
+      {
+        Progress progress;
+        for (const std::string& split : splits_) {
+          if (interrupted()) break;
+          progress.say(title_of(*operation_, point.problem) + ": " + split);
+          measured.push_back(measure(inputs, split));
+          wrong = wrong || measured.back().right == false;
+          note(inputs.arguments(), measured.back());
+        }
+      }
+      print(point, inputs.arguments(), measured);
+    }
+    write_json(options_->json, json_);
+    return interrupted() ? exit_code::interrupted : wrong ? exit_code::wrong : exit_code::passed;
+  }
+
+ private:
+  Measured measure(Inputs& inputs, const std::string& word) const {
+    MultiDeviceOptions shared{
+        .devices = devices_, .request = request_, .split = parse_split(word), .memory_bytes = memory_};
+    shared.repeat = measuring_.effort.samples > 0 ? measuring_.effort.samples : 3;
+    shared.pin = true;
+    Measured out{.split = word, .run = {}, .right = {}};
+    out.run = run_on_devices(*operation_, inputs.arguments(), shared, measuring_.verify);
+    out.samples = out.run.times.size();
+    if (out.run.verdict) out.right = out.run.verdict->passed;
+    return out;
+  }
+
+  void print(const Point& point, const Arguments& arguments, const std::vector<Measured>& measured) const {
+    if (measured.empty()) return;
+    const std::int64_t rows = divided_rows(operation_->name, arguments);
+    using Column = report::Table::Column;
+    std::vector<Column> columns{{"split", report::Table::Align::left}};
+    for (const Device& device : devices_) columns.push_back({"rows of " + bench::label_of(device)});
+    for (const Device& device : devices_) columns.push_back({"time of " + bench::label_of(device)});
+    for (const char* title : {"ratio", "together", "GFLOP/s", "result"}) columns.push_back({title});
+    report::Table table(std::move(columns));
+    std::string fastest;
+    double least = 0;
+    for (const Measured& one : measured) {
+      if (fastest.empty() || one.run.seconds < least) fastest = one.split, least = one.run.seconds;
+      std::vector<std::string> cells{one.split};
+      for (const DeviceReport& device : one.run.devices)
+        cells.push_back(fmt::format("{}", rows_of(device, one.run, rows)));
+      for (const DeviceReport& device : one.run.devices)
+        cells.push_back(device.tiles > 0 ? report::seconds(device.end_seconds) : "");
+      cells.push_back(report::number(ratio_of(one.run)));
+      cells.push_back(report::seconds(one.run.seconds));
+      cells.push_back(report::number(one.run.flops / one.run.seconds * 1e-9));
+      cells.push_back(!one.right ? "" : *one.right ? "ok" : "wrong");
+      table.add(std::move(cells));
+    }
+    fmt::print(to_, "{}, {}; the median of {} run{}\n{}{}\n", title_of(*operation_, point.problem),
+               name_of(point.element), measured[0].samples, measured[0].samples == 1 ? "" : "s", table.text(),
+               "the fastest: " + fastest + "\n");
+    std::fflush(to_);
+  }
+
+  void note(const Arguments& arguments, const Measured& one) {
+    Json parts = Json::array();
+    std::string devices;
+    for (std::size_t d = 0; d < one.run.devices.size(); ++d) {
+      const DeviceReport& device = one.run.devices[d];
+      const std::string label = bench::label_of(device.plan.device);
+      devices += (devices.empty() ? "" : " + ") + label;
+      Json part{{"device", label}, {"share", one.run.flops > 0 ? device.flops / one.run.flops : 0}};
+      part["seconds"] = device.tiles > 0 ? Json(device.end_seconds) : Json(nullptr);
+      part["gflops"] =
+          device.busy_seconds > 0 ? Json(device.flops / device.busy_seconds * 1e-9) : Json(nullptr);
+      part["variant"] = device.plan.variant == nullptr ? Json(nullptr) : Json(device.plan.variant->name);
+      for (const Activity activity : {Activity::copy_in, Activity::compute, Activity::copy_out})
+        part[name_of(activity)] = one.run.timeline.busy(d, activity);
+      parts.push_back(std::move(part));
+    }
+    json_["rows"].push_back({{"dims", arguments.dims()},
+                             {"element", operation_->element_name(arguments)},
+                             {"variant", "split " + one.split},
+                             {"device", devices},
+                             {"median", one.run.seconds},
+                             {"samples", one.samples},
+                             {"times", one.run.times},
+                             {"gflops", one.run.flops / one.run.seconds * 1e-9},
+                             {"verified", !one.right   ? "no"
+                                          : *one.right ? "ok"
+                                                       : "wrong"},
+                             {"split", std::move(parts)}});
+  }
+
+  const Operation* operation_;
+  const SearchOptions* options_;
+  bench::Measuring measuring_;
+  std::vector<Device> devices_;
+  std::vector<std::string> splits_;
+  Request request_;
+  std::int64_t memory_ = 0;
+  std::FILE* to_;
+  Json json_;
+};
+
 class Sweep {
  public:
   Sweep(const Operation& operation, const SweepOptions& options, const Command& command)
@@ -73,22 +228,21 @@ class Sweep {
         subjects_(subjects_of(operation, options)),
         points_(points_of(operation, options)),
         table_(table_of(options.table, subjects_)),
-        to_(table_stream(options.json)) {
+        to_(table_stream(options.json)),
+        results_(operation, options, command, "sweep", measuring_) {
     std::ranges::stable_partition(subjects_,
                                   [](const Subject& subject) { return subject.device.where == Where::cpu; });
-    session_ = session_of(operation, options, command.argv);
     check_table();
   }
 
   int run() {
     note_interrupts();
-    earlier_ = earlier_of(*options_, session_, "sweep");
-    if (earlier_) measuring_.known = [this](const bench::Row& blank) { return earlier_->find(blank); };
     warn(bench::build_warnings());
     for (std::size_t i = 0; i < points_.size() && !interrupted(); ++i)
       for (std::size_t s = 0; s < subjects_.size() && !interrupted(); ++s) measure(points_[i], subjects_[s]);
-    if (options_->json == "-") write_json("-", json());
-    return exit();
+    results_.finish();
+    const auto& rows = results_.rows();
+    return exit_of(rows, std::ranges::any_of(rows, [](const bench::Row& r) { return !r.seconds.empty(); }));
   }
 
  private:
@@ -150,7 +304,7 @@ class Sweep {
       }
     }
     for (bench::Row& row : rows)
-      if (const bench::Row* serial = serial_of(session_.rows, row); serial != nullptr && row.counts())
+      if (const bench::Row* serial = serial_of(results_.rows(), row); serial != nullptr && row.counts())
         row.ratio_serial = serial->median() / row.median();
     print(title, rows, batch);
   }
@@ -166,14 +320,14 @@ class Sweep {
         },
         interrupted);
     rows.insert(rows.end(), more.begin(), more.end());
-    session_.rows.insert(session_.rows.end(), more.begin(), more.end());
-    if (options_->json != "-") write_json(options_->json, json());
+    results_.add(more);
   }
 
   void print(const std::string& title, const std::vector<bench::Row>& rows, std::size_t batch) {
     if (rows.empty()) return fmt::print(to_, "{}: no configuration is left\n", title);
-    fmt::print(to_, "{}; inputs {}, seed {}; {} configuration{}, {} in turn\n", title, session_.caches,
-               session_.seed, rows.size(), rows.size() == 1 ? "" : "s", std::min(batch, rows.size()));
+    fmt::print(to_, "{}; inputs {}, seed {}; {} configuration{}, {} in turn\n", title,
+               results_.session().caches, results_.session().seed, rows.size(), rows.size() == 1 ? "" : "s",
+               std::min(batch, rows.size()));
     const bool in_table = std::ranges::any_of(rows, [this](const bench::Row& row) {
       return std::ranges::any_of(
           table_, [&row](const std::string& name) { return row.tuning.find(name).has_value(); });
@@ -190,13 +344,12 @@ class Sweep {
     fmt::print(to_, "\n");
     std::fflush(to_);
     warn(bench::warnings(rows));
-    warn(bench::ceiling_doubts(rows));
   }
 
   // What the processors took for the same problem, for whoever reads another device's table.
   std::string beside(const std::vector<bench::Row>& rows) const {
     const bench::Row* host = nullptr;
-    for (const bench::Row& row : session_.rows)
+    for (const bench::Row& row : results_.rows())
       if (row.device.where == Where::cpu && row.counts() && row.dims == rows[0].dims &&
           row.words == rows[0].words && row.element_name() == rows[0].element_name() &&
           (host == nullptr || row.median() < host->median()))
@@ -206,23 +359,6 @@ class Sweep {
                        report::seconds(host->median()));
   }
 
-  nlohmann::ordered_json json() const {
-    auto out = bench::to_json(session_);
-    out["kind"] = "sweep";
-    return earlier_ ? earlier_->merged(std::move(out)) : out;
-  }
-
-  int exit() const {
-    const auto& rows = session_.rows;
-    if (std::ranges::any_of(rows, [](const bench::Row& r) { return !r.harm.empty(); }))
-      return exit_code::memory;
-    if (std::ranges::any_of(rows, [](const bench::Row& r) { return r.verified == bench::Verified::wrong; }))
-      return exit_code::wrong;
-    if (interrupted()) return exit_code::interrupted;
-    const bool measured = std::ranges::any_of(rows, [](const bench::Row& r) { return !r.seconds.empty(); });
-    return measured ? exit_code::passed : exit_code::no_device;
-  }
-
   const Operation* operation_;
   const SweepOptions* options_;
   bench::Measuring measuring_;
@@ -230,8 +366,7 @@ class Sweep {
   std::vector<Point> points_;
   std::vector<std::string> table_;
   std::FILE* to_;
-  bench::Session session_;
-  std::optional<bench::Earlier> earlier_;
+  Results results_;
 };
 
 }  // namespace
@@ -265,7 +400,7 @@ int sweep(const Command& command) {
   if (!parser.read(given)) return fmt::print("{}\n", parser.help()), exit_code::passed;
   if (operation == nullptr) throw Error(std::string("which operation? usage: ") + usage);
   if (!options.split.empty())
-    return sweep_splits(*operation, options, options.split, options.memory, command);
+    return SplitSweep(*operation, options, options.split, options.memory, command).run();
   if (options.variants.empty()) throw Error(std::string("which variant? usage: ") + usage);
   return Sweep(*operation, options, command).run();
 }

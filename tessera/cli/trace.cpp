@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // `tessera trace`: what kernels ask of memory, counted on the executor, and what they do wrong.
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 #include <algorithm>
 #include "tessera/bench/machine.hpp"
 #include "tessera/cli/bench_options.hpp"
 #include "tessera/cli/command.hpp"
 #include "tessera/cli/option_parser.hpp"
 #include "tessera/cli/output.hpp"
-#include "tessera/cli/positionals.hpp"
+#include "tessera/cli/sizes.hpp"
 #include "tessera/cli/select.hpp"
 #include "tessera/report/bench_tables.hpp"
 #include "tessera/report/trace_table.hpp"
@@ -186,7 +185,7 @@ int trace(const Command& command) {
     print(to, rows, options);
     std::ranges::move(rows, std::back_inserter(session.rows));
   }
-  write_json(options.json, bench::to_json(session));
+  write_json(options.json, session);
   return exit_of(session);
 }
 

@@ -7,16 +7,17 @@
 #include "tessera/bench/ceilings.hpp"
 #include "tessera/bench/compare.hpp"
 #include "tessera/bench/machine.hpp"
-#include "tessera/bench/statistics.hpp"
-#include "tessera/bench/summary.hpp"
+#include "tessera/bench/sample.hpp"
+#include "tessera/bench/result.hpp"
 #include "tessera/cli/bench_options.hpp"
 #include "tessera/cli/command.hpp"
 #include "tessera/cli/output.hpp"
 #include "tessera/cli/select.hpp"
-#include "tessera/cli/tune_text.hpp"
+#include "tessera/cli/sizes.hpp"
 #include "tessera/report/bench_tables.hpp"
 #include "tessera/run/inputs.hpp"
 #include "tessera/tune/predict.hpp"
+#include "tessera/tune/tuner.hpp"
 
 namespace tessera::cli {
 namespace {
@@ -40,6 +41,123 @@ struct TuneOptions : SearchOptions {
   std::string search = "exhaustive", budget, promising = "100", cache;
   bool retry = false;
 };
+
+using Json = nlohmann::ordered_json;
+
+std::size_t count(const std::vector<tune::Trial>& trials, bool (*is)(const bench::Row&)) {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(trials, [is](const tune::Trial& trial) { return is(trial.row); }));
+}
+
+bool is_wrong(const bench::Row& row) { return row.verified == bench::Verified::wrong; }
+bool has_no_time(const bench::Row& row) { return row.seconds.empty() && !is_wrong(row); }
+
+std::string name_of(const bench::Row& row) {
+  const std::string tuning = to_string(row.tuning);
+  return report::name_of(row) + (tuning.empty() ? "" : " " + tuning);
+}
+
+const bench::Row* fastest(const std::vector<tune::Trial>& trials) {
+  const bench::Row* out = nullptr;
+  for (const tune::Trial& trial : trials)
+    if (trial.row.counts() && (out == nullptr || trial.row.median() < out->median())) out = &trial.row;
+  return out;
+}
+
+std::string without_a_winner(const tune::Outcome& outcome) {
+  const bench::Row* first = fastest(outcome.trials);
+  if (first == nullptr) return "nothing was found: no configuration has a verified time";
+  return name_of(*first) + " is the fastest so far; the best have not been measured in turn";
+}
+
+// One sample has no spread, and so its ratio no error that could be told.
+std::string times_faster(const bench::Row& of, const bench::Row& to) {
+  const bench::Ratio ratio = bench::ratio_of(bench::summarize(of.seconds), bench::summarize(to.seconds));
+  if (of.seconds.size() < 2 || to.seconds.size() < 2) return fmt::format("{:.2f} times faster", ratio.value);
+  return fmt::format("{:.2f} ± {:.2f} times faster", ratio.value, ratio.error);
+}
+
+std::string sentence(const tune::Outcome& outcome) {
+  const bench::Row *best = outcome.best(), *untuned = outcome.untuned();
+  if (best == nullptr) return without_a_winner(outcome);
+  if (untuned == nullptr)
+    return name_of(*best) + " is the fastest; what is used without tuning could not be measured";
+  if (best != untuned)
+    return name_of(*best) + " ran " + times_faster(*best, *untuned) + " than " + name_of(*untuned) +
+           ", which is used without tuning";
+  if (!outcome.rival)
+    return name_of(*best) +
+           " is the fastest of what was tried; it is what is used without tuning, and goes on being used";
+  const bench::Row& rival = outcome.finals[*outcome.rival];
+  return name_of(*best) + ", which is used without tuning, goes on being used: " + name_of(rival) + " ran " +
+         times_faster(rival, *best) + ", which does not show that it is faster (" + outcome.why +
+         "). More samples (--reps) may tell";
+}
+
+Json number(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
+
+Json json_of(const tune::Fit& fit) {
+  return {{"spearman", number(fit.spearman)}, {"kendall", number(fit.kendall)}, {"n", fit.count}};
+}
+
+std::string text_of(const tune::Outcome& outcome, const tune::Space& space, const std::string& search,
+                    const tune::Counter::Totals& counted) {
+  std::vector<bench::Row> without;
+  for (const auto* trials : {&outcome.trials, &outcome.left})
+    for (const tune::Trial& trial : *trials)
+      if (!trial.row.counts()) without.push_back(trial.row);
+  std::string out = fmt::format(
+      "{}; {} search: {} tried{}, {} of them known from an earlier call; {} wrong, {} without a time\n",
+      tune::describe(space), search, outcome.trials.size(), outcome.complete ? "" : " before it was stopped",
+      outcome.kept(), count(outcome.trials, is_wrong), count(outcome.trials, has_no_time));
+  if (const std::string words = tune::describe(counted); !words.empty()) out += words + "\n";
+  out += report::reasons_of(without) + report::findings_of(without);
+  if (!outcome.finals.empty())
+    out += "the fastest few, measured again in turn with what is used without tuning:\n" +
+           report::ladder_table(outcome.finals);
+  out += sentence(outcome) + ".\n";
+  if (outcome.fit.count > 0) {
+    out += "predicted order against the measured one: " + tune::describe(outcome.fit);
+    if (outcome.fit_uncounted.count > 0)
+      out += "; by occupancy alone: " + tune::describe(outcome.fit_uncounted);
+    if (outcome.trials.at(0).row.device.where == Where::simt)
+      out += " (a GPU's order is predicted, and the executor's is measured)";
+    out += "\n";
+  }
+  return out;
+}
+
+Json json_of(const tune::Trial& trial) {
+  Json out = bench::to_json(trial.row);
+  out["occupancy"] = number(trial.prediction.occupancy);
+  out["predicted_cost"] = number(trial.prediction.cost);
+  return out;
+}
+
+Json json_of(const tune::Outcome& outcome, const tune::Space& space, const tune::Counter::Totals& counted) {
+  Json out{{"configurations", space.all},
+           {"kept", space.configs.size()},
+           {"dropped", Json::object()},
+           {"tried", outcome.trials.size()},
+           {"known", outcome.kept()},
+           {"complete", outcome.complete},
+           {"winner", nullptr},
+           {"untuned", nullptr},
+           {"settled", outcome.settled},
+           {"why", outcome.why.empty() ? Json(nullptr) : Json(outcome.why)},
+           {"finals", Json::array()},
+           {"prediction", json_of(outcome.fit)},
+           {"prediction_by_occupancy", nullptr},
+           {"counted", counted.counted},
+           {"counted_accesses", counted.accesses},
+           {"counting_seconds", counted.seconds}};
+  if (outcome.fit_uncounted.count > 0) out["prediction_by_occupancy"] = json_of(outcome.fit_uncounted);
+  for (const auto& [condition, dropped] : space.dropped) out["dropped"][condition] = dropped;
+  if (const bench::Row* best = outcome.best()) out["winner"] = bench::to_json(*best);
+  if (const bench::Row* untuned = outcome.untuned()) out["untuned"] = bench::to_json(*untuned);
+  for (const bench::Row& row : outcome.finals) out["finals"].push_back(bench::to_json(row));
+  return out;
+}
 
 // "200" trials, or "60s".
 void read_budget(const std::string& word, tune::Means& means) {
@@ -74,7 +192,7 @@ class Tune {
         to_(table_stream(options.json)),
         journal_(options.cache.empty() ? tuning_file() : options.cache, context()),
         counter_(operation, {}, interrupted) {
-    session_ = session_of(operation, options, command.argv);
+    session_ = session_of(operation, options, command);
     means_.search = options.search;
     means_.seed = measuring_.seed;
     means_.promising = number_named("--promising", "a percentage", options.promising, 0.01, 100) / 100;
@@ -95,7 +213,7 @@ class Tune {
       }
     if (options_->json == "-") write_json("-", json());
     if (!journal_.failure().empty()) warn({"what was found could not be kept: " + journal_.failure()});
-    return exit();
+    return exit_of(session_.rows, found_);
   }
 
  private:
@@ -130,8 +248,7 @@ class Tune {
     task.known.push_back(choose_on(subject.device, *operation_, inputs.arguments(), {.cached = false}));
     if (auto found = tuned_plan(journal_.file(), subject.device, *operation_, inputs.arguments()))
       task.known.push_back(*found);
-    const std::string title = fmt::format("{} {}, {} on {}", operation_->name,
-                                          report::to_string(point.problem.dims, size_names(*operation_)),
+    const std::string title = fmt::format("{}, {} on {}", title_of(*operation_, point.problem),
                                           name_of(point.element), bench::label_of(subject.device));
     tune::Outcome outcome;
     {
@@ -173,37 +290,26 @@ class Tune {
     fmt::print(to_, "\n");
     std::fflush(to_);
     warn(bench::warnings(outcome.finals));
-    warn(bench::ceiling_doubts(outcome.finals));
-    nlohmann::ordered_json decision{{"title", title}, {"search", options_->search}};
+    Json decision{{"title", title}, {"search", options_->search}};
     decision.update(json_of(outcome, space, counted));
     decisions_.push_back(std::move(decision));
     for (const auto* trials : {&outcome.trials, &outcome.left})
       // Also those that an earlier call kept without what the device can do.
       for (tune::Trial trial : *trials) {
-        if (const auto known = bench::known_ceilings(trial.row.device)) trial.row.ceilings = known->rates();
+        if (const auto known = bench::known_ceilings(trial.row.device)) trial.row.ceilings = known->rates;
         session_.rows.push_back(trial.row);
         rows_.push_back(json_of(trial));
       }
     found_ = found_ || best != nullptr;
   }
 
-  nlohmann::ordered_json json() const {
+  Json json() const {
     auto out = bench::to_json(session_);
     out["kind"] = "tune";
     out["cache"] = journal_.file();
     out["decisions"] = decisions_;
     out["rows"] = rows_;
     return out;
-  }
-
-  int exit() const {
-    const auto& rows = session_.rows;
-    if (std::ranges::any_of(rows, [](const bench::Row& r) { return !r.harm.empty(); }))
-      return exit_code::memory;
-    if (std::ranges::any_of(rows, [](const bench::Row& r) { return r.verified == bench::Verified::wrong; }))
-      return exit_code::wrong;
-    if (interrupted()) return exit_code::interrupted;
-    return found_ ? exit_code::passed : exit_code::no_device;
   }
 
   const Operation* operation_;
@@ -217,8 +323,7 @@ class Tune {
   bench::Stopwatch stopwatch_;
   tune::Means means_;
   bench::Session session_;
-  nlohmann::ordered_json rows_ = nlohmann::ordered_json::array(),
-                         decisions_ = nlohmann::ordered_json::array();
+  Json rows_ = Json::array(), decisions_ = Json::array();
   bool found_ = false;
 };
 

@@ -120,8 +120,7 @@ std::string table_of(const std::vector<Walked>& all) {
 
 nlohmann::ordered_json json_of(const Command& command, const std::vector<Walked>& all,
                                const Findings& findings) {
-  nlohmann::ordered_json out{{"schema", 1}, {"kind", "verify"}};
-  out.update(bench::provenance(command.argv, bench::now_utc()));
+  nlohmann::ordered_json out = json_head(command, "verify");
   out["rows"] = nlohmann::ordered_json::array();
   for (const Walked& walked : all)
     for (const WalkTotals& t : walked.totals)

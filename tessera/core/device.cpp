@@ -41,15 +41,8 @@ const Backend& cpu = register_backend(std::make_unique<CpuBackend>());
 }  // namespace
 
 std::string_view name_of(Where where) {
-  switch (where) {
-    case Where::cpu:
-      return "cpu";
-    case Where::simt:
-      return "simt";
-    case Where::cuda:
-      return "cuda";
-  }
-  return "?";
+  constexpr std::string_view names[] = {"cpu", "simt", "cuda"};
+  return names[static_cast<std::size_t>(where)];
 }
 
 std::optional<Where> parse_where(std::string_view name) {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/core/division.hpp"
+#include <algorithm>
+#include <deque>
 #include <map>
 #include <utility>
 
@@ -52,6 +54,24 @@ std::int64_t divided_rows(const std::string& operation, const Arguments& argumen
   const Divide* const divide = find_division(operation);
   if (divide == nullptr) throw Error(operation + " runs on one device: its result is not computed in parts");
   return (*divide)(arguments).rows;
+}
+
+namespace {
+
+std::deque<Contraction>& all() {  // whose entries stay where they are
+  static std::deque<Contraction> contractions;
+  return contractions;
+}
+
+}  // namespace
+
+void register_contraction(Contraction contraction) { all().push_back(std::move(contraction)); }
+
+const Contraction* contraction_of(std::string_view operation) {
+  const auto found = std::find_if(all().rbegin(), all().rend(), [&](const Contraction& contraction) {
+    return contraction.operation == operation;
+  });
+  return found == all().rend() ? nullptr : &*found;
 }
 
 }  // namespace tessera

@@ -9,6 +9,7 @@
 #include <string>
 #include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 #include "tessera/core/interrupt.hpp"
 
@@ -126,6 +127,18 @@ void parallel(int parts, const std::function<void(int)>& work) {
   if (parts <= 1 || inside)
     for (int part = 0; part < parts; ++part) work(part);
   else pool.run(parts, work);
+}
+
+namespace {
+thread_local const std::atomic<bool>* flag_here = nullptr;
+}
+
+Interruptible::Interruptible(const std::atomic<bool>* flag) : before_(std::exchange(flag_here, flag)) {}
+Interruptible::~Interruptible() { flag_here = before_; }
+const std::atomic<bool>* Interruptible::flag() { return flag_here; }
+
+void leave_if_interrupted() {
+  if (flag_here != nullptr && flag_here->load(std::memory_order_relaxed)) throw Interrupted();
 }
 
 }  // namespace tessera

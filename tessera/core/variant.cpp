@@ -2,12 +2,15 @@
 #include "tessera/core/variant.hpp"
 #include <algorithm>
 #include <cctype>
+#include <map>
 #include <string_view>
 #include <tuple>
+#include <utility>
 #include "tessera/core/epilogue_pass.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/core/expression.hpp"
 #include "tessera/core/load.hpp"
+#include "tessera/core/zeroed_front.hpp"
 
 namespace tessera {
 namespace {
@@ -206,19 +209,10 @@ std::vector<const Variant*> ladder_of(std::string_view operation) {
 }
 
 std::string_view text_of(LayoutHandling handling) {
-  switch (handling) {
-    case LayoutHandling::direct:
-      return "direct";
-    case LayoutHandling::transposed_on_load:
-      return "transposed on load";
-    case LayoutHandling::packed_first:
-      return "packed first";
-    case LayoutHandling::packed_if_large:
-      return "packed first if large";
-    case LayoutHandling::mixed:
-      break;
-  }
-  return "transposed on load; large: packed first; few rows: direct";
+  constexpr std::string_view texts[] = {"direct", "transposed on load", "packed first",
+                                        "packed first if large",
+                                        "transposed on load; large: packed first; few rows: direct"};
+  return texts[static_cast<std::size_t>(handling)];
 }
 
 void register_layouts(HandlesLayout handles, Here here) {
@@ -236,6 +230,101 @@ void register_catalogue(const char* file, const char* absent) {
   if (auto place = place_of(file))
     entries().push_back({std::move(place->operation), std::move(place->ladder), std::move(place->name),
                          std::move(place->file), place->place, absent});
+}
+
+namespace {
+
+constexpr std::size_t alignment = 256;
+
+std::map<std::string, EpiloguePass, std::less<>>& passes() {
+  static std::map<std::string, EpiloguePass, std::less<>> all;
+  return all;
+}
+
+std::size_t rounded_up(std::size_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
+
+// Looked up when it is needed: variants register before it or after it.
+const EpiloguePass* serving(const std::string& operation, const Choice& choice, const Arguments& arguments) {
+  if (!choice.cannot_hold(arguments)) return nullptr;
+  const EpiloguePass* const found = epilogue_pass_of(operation);
+  return found != nullptr && found->serves(arguments) ? found : nullptr;
+}
+
+// The spare memory is the workspace's end: a variant knows what its front holds.
+template <class Compute>
+void run_with_pass(const EpiloguePass& pass, const Compute& compute, const Arguments& arguments, Run& run) {
+  const std::size_t spare_bytes = pass.spare_bytes(arguments);
+  Run own = run;
+  void* spare = nullptr;
+  if (spare_bytes != 0) {
+    if (run.workspace_bytes < rounded_up(spare_bytes))
+      throw Error(Error::Kind::internal, "the workspace has no room for sums");
+    own.workspace_bytes = (run.workspace_bytes - rounded_up(spare_bytes)) / alignment * alignment;
+    spare = static_cast<char*>(run.workspace) + own.workspace_bytes;
+  }
+  compute(pass.before(arguments, spare), own);
+  pass.after(arguments, spare, own);
+  run.own_seconds = own.own_seconds;
+  run.values = std::move(own.values);
+}
+
+}  // namespace
+
+void register_epilogue_pass(EpiloguePass pass) {
+  std::string operation = pass.operation;
+  passes().insert_or_assign(std::move(operation), std::move(pass));
+}
+
+const EpiloguePass* epilogue_pass_of(std::string_view operation) {
+  const auto found = passes().find(operation);
+  return found == passes().end() ? nullptr : &found->second;
+}
+
+void attach_epilogue_pass(Variant& variant) {
+  if (variant.baseline) return;
+  for (Choice& choice : variant.choices) {
+    if (!choice.cannot_hold) continue;
+    const Choice alone = choice;
+    const std::string operation = variant.operation;
+    choice.cannot_hold = [alone, operation](const Arguments& arguments) -> Reason {
+      return serving(operation, alone, arguments) != nullptr ? std::nullopt : alone.cannot_hold(arguments);
+    };
+    for (auto& [element, run] : choice.run)
+      run = [alone, operation, element = element](const Arguments& arguments, const Tuning& tuning, Run& at) {
+        const auto compute = [&](const Arguments& given, Run& there) {
+          alone.run.at(element)(given, tuning, there);
+        };
+        const EpiloguePass* const pass = serving(operation, alone, arguments);
+        if (pass == nullptr) compute(arguments, at);
+        else run_with_pass(*pass, compute, arguments, at);
+      };
+    choice.workspace_bytes = [alone, operation](const Arguments& arguments, const Tuning& tuning) {
+      const std::size_t own = alone.workspace_bytes ? alone.workspace_bytes(arguments, tuning) : 0;
+      const EpiloguePass* const pass = serving(operation, alone, arguments);
+      return pass == nullptr || pass->spare_bytes(arguments) == 0
+                 ? own
+                 : rounded_up(own) + rounded_up(pass->spare_bytes(arguments));
+    };
+  }
+}
+
+namespace {
+
+std::map<std::pair<std::string, std::string>, std::size_t>& fronts() {
+  static std::map<std::pair<std::string, std::string>, std::size_t> all;
+  return all;
+}
+
+}  // namespace
+
+void register_zeroed_front(const std::string& operation, const std::string& variant, std::size_t bytes) {
+  fronts()[{operation, variant}] = bytes;
+}
+
+std::optional<std::size_t> zeroed_front_of(const Variant& variant) {
+  const auto found = fronts().find({variant.operation, variant.name});
+  if (variant.where != Where::cuda || found == fronts().end()) return std::nullopt;
+  return found->second;
 }
 
 }  // namespace tessera

@@ -7,7 +7,6 @@
 #include <random>
 #include "tessera/cuda/resources.hpp"
 #include "tessera/cuda/gpus.hpp"
-#include "tessera/cuda/nvrtc.hpp"
 #include "tessera/cuda/runtime_kernel.hpp"
 #include "tessera/formula/emit.hpp"
 #include "tessera/formula/evaluate.hpp"

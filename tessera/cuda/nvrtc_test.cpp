@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Needs NVRTC, and no GPU: what is compiled is not run here.
-#include "tessera/cuda/nvrtc.hpp"
+#include "tessera/cuda/runtime_kernel.hpp"
 #include <gtest/gtest.h>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <thread>
 #include "tessera/core/error.hpp"
-#include "tessera/cuda/runtime_kernel.hpp"
 #include "tessera/formula/emit.hpp"
 
 namespace tessera::cuda {

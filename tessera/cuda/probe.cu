@@ -5,7 +5,7 @@
 #include "tessera/core/device.hpp"
 #include "tessera/cuda/resources.hpp"
 #include "tessera/cuda/gpus.hpp"
-#include "tessera/cuda/ptx/mma_f64.cuh"
+#include "tessera/cuda/ptx/mma.cuh"
 #include "tessera/cuda/ptx/scalar.cuh"
 
 namespace tessera::cuda {

@@ -7,7 +7,6 @@
 #include <string>
 #include "tessera/cuda/resources.hpp"
 #include "tessera/cuda/gpus.hpp"
-#include "tessera/cuda/nvrtc.hpp"
 #include "tessera/cuda/runtime_kernel.hpp"
 #include "tessera/formula/emit.hpp"
 

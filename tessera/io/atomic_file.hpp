@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace tessera {
 
@@ -47,5 +48,12 @@ void demand_writable(const std::string& path);
 // Removes what AtomicFiles of this process have written under a temporary name; for a signal handler
 // that is about to end the process.
 void remove_unfinished_files() noexcept;
+
+// A file of lines to which several processes may add at once: each adds whole lines at the end. Makes the
+// folder. `line` has no line break. Returns why it could not be added, or "".
+std::string append_line(const std::string& file, const std::string& line);
+
+// Nothing where there is no such file. What was cut off is a line of its own.
+std::vector<std::string> read_lines(const std::string& file);
 
 }  // namespace tessera

@@ -18,7 +18,6 @@ struct Magic {
   std::string_view bytes, kind;
 };
 
-// The more telling ones first: "BM" and "PK" are short.
 constexpr Magic magics[] = {
     {0, "\x89PNG\r\n\x1a\n", "a PNG picture"},
     {0, "\xff\xd8\xff", "a JPEG picture"},
@@ -26,51 +25,20 @@ constexpr Magic magics[] = {
     {0, "MM\0\x2a"sv, "a TIFF picture"},
     {0, "\x93NUMPY", "a .npy array"},
     {0, "%PDF-", "a PDF document"},
-    {0, "GIF87a", "a GIF picture"},
-    {0, "GIF89a", "a GIF picture"},
+    {0, "GIF8", "a GIF picture"},
     {8, "WEBP", "a WebP picture"},
     {4, "ftypavif", "an AVIF picture"},
     {4, "ftyphei", "a HEIC picture"},
-    {4, "ftypmif1", "a HEIC picture"},
-    {4, "ftyp", "a video (MP4)"},
-    {4, "jP  \r\n", "a JPEG 2000 picture"},
-    {4, "JXL \r\n", "a JPEG XL picture"},
-    {0, "\xff\x0a", "a JPEG XL picture"},
-    {0, "8BPS", "a Photoshop picture"},
     {0, "v/1\x01", "an OpenEXR picture"},
     {0, "\x89HDF\r\n", "an HDF5 file"},
-    {0,
-     "\x7f"
-     "ELF",
-     "a program"},
     {0, "\x1f\x8b", "compressed (gzip)"},
-    {0, "BZh", "compressed (bzip2)"},
-    {0,
-     "\xfd"
-     "7zXZ",
-     "compressed (xz)"},
-    {0, "\x28\xb5\x2f\xfd", "compressed (zstd)"},
     {0, "PK\x03\x04", "a ZIP archive"},
 };
-
-// A BMP file's header names its own reserved zeros; two letters alone are the begin of many a text.
-bool is_bmp(std::string_view text) { return text.starts_with("BM") && text.substr(6, 4) == "\0\0\0\0"sv; }
 
 // Printable, spaces, and what UTF-8 says above 127.
 bool is_text(std::string_view text) {
   return std::ranges::all_of(text,
                              [](unsigned char c) { return c >= 0x20 ? c != 0x7f : std::isspace(c) != 0; });
-}
-
-std::string kind_of_text(std::string_view text) {
-  std::string low;
-  for (const char c : text) low += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  const std::size_t first = std::min(low.find_first_not_of(" \t\r\n\xef\xbb\xbf"), low.size());
-  const std::string_view begin = std::string_view(low).substr(first);
-  if (begin.starts_with("<!doctype html") || begin.starts_with("<html")) return "a web page (HTML)";
-  if (low.find("<svg") != low.npos) return "a drawing (SVG)";
-  if (begin.starts_with("<?xml")) return "text (XML)";
-  return "text";
 }
 
 }  // namespace
@@ -82,8 +50,7 @@ std::string kind_of(std::span<const std::byte> beginning) {
   for (const Magic& magic : magics)
     if (text.size() >= magic.at && text.substr(magic.at).starts_with(magic.bytes))
       return std::string(magic.kind);
-  if (text.size() > 10 && is_bmp(text)) return "a BMP picture";
-  return is_text(text) ? kind_of_text(text) : "";
+  return is_text(text) ? "text" : "";
 }
 
 std::string but_seems(std::span<const std::byte> beginning) {

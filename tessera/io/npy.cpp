@@ -4,10 +4,10 @@
 #include <bit>
 #include <cerrno>
 #include <charconv>
-#include <cmath>
 #include <cstring>
 #include <fcntl.h>
-#include <limits>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <memory>
 #include <string_view>
 #include <system_error>
@@ -15,8 +15,6 @@
 #include <vector>
 #include "tessera/io/atomic_file.hpp"
 #include "tessera/io/file_kind.hpp"
-#include "tessera/io/mapped_file.hpp"
-#include "tessera/io/npy_header.hpp"
 
 namespace tessera::npy {
 namespace {
@@ -356,12 +354,26 @@ Array copy_of(const Header& header, std::span<const std::byte> file) {
   throw Error(path + ": " + std::generic_category().message(code));
 }
 
+struct MappedFile {
+  std::shared_ptr<void> address;  // null: the file is empty
+  std::size_t bytes = 0;
+};
+
+// Private: writes go to copies of pages. Not reserved: the file may be larger than memory.
 MappedFile map(const std::string& path) {
   // Without O_NONBLOCK, opening a pipe would wait for its writer.
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (file < 0) fail(path, errno);
   const std::unique_ptr<const int, void (*)(const int*)> closer(&file, [](const int* f) { ::close(*f); });
-  return map_file(file, path);
+  struct stat about = {};
+  if (::fstat(file, &about) != 0) fail(path, errno);
+  if (S_ISDIR(about.st_mode)) fail(path, EISDIR);
+  if (!S_ISREG(about.st_mode)) throw Error(path + ": is not a regular file");
+  const auto bytes = static_cast<std::size_t>(about.st_size);
+  if (bytes == 0) return {};
+  void* const address = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, file, 0);
+  if (address == MAP_FAILED) fail(path, errno);
+  return {std::shared_ptr<void>(address, [bytes](void* p) { (void)::munmap(p, bytes); }), bytes};
 }
 
 bool column_major(const ArrayView& array) {
@@ -476,33 +488,22 @@ namespace {
 
 // Numbers of types that no kernel computes with, for whoever wants their values.
 
-// Between what is stored and its double there must be no difference: 2^63 and more would overflow on the way
-// back.
 template <class T>
-double exactly(T value, const std::string& name) {
-  const auto out = static_cast<double>(value);
-  const bool back = out < std::ldexp(1.0, std::numeric_limits<T>::digits);
-  if (!back || static_cast<T>(out) != value)
-    throw Error(name + ": holds " + std::to_string(value) + ", which no double is");
-  return out;
-}
-
-template <class T>
-void widen(std::span<const std::byte> from, bool swapped, const std::string& name, double* to) {
+void widen(std::span<const std::byte> from, bool swapped, double* to) {
   for (std::size_t at = 0; at < from.size(); at += sizeof(T)) {
     std::byte bytes[sizeof(T)];
     std::memcpy(bytes, from.data() + at, sizeof bytes);
     if (swapped) std::ranges::reverse(bytes);
     T value;
     std::memcpy(&value, bytes, sizeof value);
-    *to++ = exactly(value, name);
+    *to++ = static_cast<double>(value);
   }
 }
 
 struct Wide {
   std::string_view code;
   std::size_t size;
-  void (*widen)(std::span<const std::byte>, bool, const std::string&, double*);
+  void (*widen)(std::span<const std::byte>, bool, double*);
 };
 constexpr Wide wide[] = {{"i8", 8, widen<std::int64_t>},
                          {"u8", 8, widen<std::uint64_t>},
@@ -515,7 +516,7 @@ Array widened(const Preamble& preamble, const Wide& type, std::span<const std::b
   const std::size_t bytes = bytes_of_data(preamble.dict.shape, type.size, name);
   if (file.size() - preamble.data_offset < bytes) throw Error(name + ": is cut short");
   const Array kept(Element::f64, {static_cast<std::int64_t>(bytes / type.size)});
-  type.widen(file.subspan(preamble.data_offset, bytes), is_swapped(preamble.dict.descr), name,
+  type.widen(file.subspan(preamble.data_offset, bytes), is_swapped(preamble.dict.descr),
              static_cast<double*>(kept.view().data));
   const Extents& shape = preamble.dict.shape;
   return Array({kept.view().data, Element::f64, shape,

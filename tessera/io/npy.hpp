@@ -21,8 +21,7 @@ Array read(const std::string& path, std::optional<Element> as = {});
 Array parse(std::span<const std::byte> file, const std::string& name, std::optional<Element> as = {});
 
 // A file's numbers as doubles, row after row. Unlike arrays to compute with they may be of any type of
-// NumPy's integers, booleans and floats of up to 64 bits. Throws Error "PATH: reason", also where a double
-// cannot hold one exactly.
+// NumPy's integers, booleans and floats of up to 64 bits, to the nearest double. Throws Error "PATH: reason".
 struct Numbers {
   Extents extents;
   std::vector<double> values;
@@ -35,5 +34,28 @@ Numbers parse_numbers(std::span<const std::byte> file, const std::string& name);
 void write(const std::string& path, const ArrayView& array);
 // The same to an open file (standard output); `name` is for messages.
 void write(int descriptor, const std::string& name, const ArrayView& array);
+
+// The header of a file in our own terms: which element, how it lies, where the data begins.
+inline constexpr std::size_t most_dimensions = 64;  // as NumPy 2 has it
+
+struct Header {
+  Element element = Element::f32;
+  bool swapped = false;       // of the byte order that this machine has not
+  bool column_major = false;  // Fortran order: the first index runs fastest
+  Extents extents;
+  std::size_t data_offset = 0;
+  std::size_t data_bytes = 0;
+
+  Extents strides() const;  // in elements
+};
+
+// Of a whole file, whose data is then known to be there. Throws Error "NAME: reason".
+Header parse_header(std::span<const std::byte> file, const std::string& name, std::optional<Element> as);
+
+// Everything before the data, padded to a multiple of 64 bytes so that mapped data is aligned. At
+// most most_dimensions extents.
+std::string format_header(Element element, bool column_major, const Extents& extents);
+
+Extents column_major_strides(const Extents& extents);
 
 }  // namespace tessera::npy

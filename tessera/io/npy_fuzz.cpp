@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 #include "tessera/io/npy.hpp"
-#include "tessera/io/npy_header.hpp"
 
 namespace {
 

@@ -113,20 +113,6 @@ Raw parse_any(std::span<const std::byte> file, const std::string& name, const Li
               (file.empty() ? "empty" : "no PNG, JPEG, TIFF, PGM, PPM or PFM file" + but_seems(file)));
 }
 
-// Whether the host has what a library may want for a picture: its pixels and some buffers beside them.
-bool can_be_had(std::size_t picture_bytes) {
-  constexpr std::int64_t times = 4, beside = std::int64_t{1} << 26;
-  std::int64_t bytes = 0;
-  if (__builtin_mul_overflow(picture_bytes, times, &bytes) || __builtin_add_overflow(bytes, beside, &bytes))
-    return false;
-  try {
-    const Array room(Element::u8, {bytes});
-    return true;
-  } catch (const Error&) {
-    return false;
-  }
-}
-
 // ICC's header names the kind of colours at byte 16.
 bool serves(std::span<const std::byte> profile, std::int64_t channels) {
   constexpr std::size_t header = 128, at = 16;
@@ -159,16 +145,13 @@ Array pixels_for(const std::string& name, const Limits& limits, Element element,
   }
 }
 
-Error unreadable(const std::string& name, const std::string& format, const std::string& message,
-                 std::size_t picture_bytes) {
+Error unreadable(const std::string& name, const std::string& format, const std::string& message) {
   // What libraries call the kinds that they do not read.
   for (const char* kind :
        {"nsupported", "not supported", "not implemented", "not configured", "old-style JPEG"})
     if (message.find(kind) != std::string::npos)
       return Error(name + ": is a " + format + " file of a kind that is not read here: " + message);
-  const bool memory = message.find("emory") != std::string::npos && !can_be_had(picture_bytes);
-  return Error(name + ": " + (memory ? "there is not enough memory to read this " : "is a damaged ") +
-               format + " file: " + message);
+  return Error(name + ": is a damaged " + format + " file: " + message);
 }
 
 bool begins_as_picture(const std::string& path) {

@@ -17,9 +17,7 @@ struct Picture {
   Array pixels;  // u8, u16, i16, f16 or f32; 1 to 4 channels; an alpha channel is the last
   bool alpha = false;
   std::vector<std::byte> profile;  // ICC; empty: none
-  bool profile_lost = false;       // the file has one that its library finds fault with
   bool first_of_several = false;   // the file has more pages, or more pictures one after another
-  bool bytes_behind = false;       // the file goes on with something else
 };
 
 // What a file may ask for at most. Its header is held against them before anything is allocated.
@@ -57,5 +55,27 @@ std::optional<std::string> cannot_hold(const std::string& path, Element element,
 // [height,width,channels], in host memory. Whole or not at all.
 void write(const std::string& path, const ArrayView& pixels, const Style& style = {});
 std::vector<std::byte> encode(const std::string& path, const ArrayView& pixels, const Style& style = {});
+
+// Pictures of one scene from the places of a grid, as one array [rows,cols,height,width,channels]: from files
+// whose names say the place, or from one picture in which they lie side by side.
+struct GridFiles {
+  std::int64_t rows = 0, cols = 0;
+  std::vector<std::string> paths;  // row after row
+};
+
+// Whether a name has {row} and {col} in it.
+bool names_grid(const std::string& pattern);
+
+// "views/*_{row}_{col}.png": {row} and {col} stand for numbers of up to 18 digits, zeros in front aside; *
+// and ? as a shell has them. The least number is the first row, and each must be there up to the largest.
+// Throws Error for places that have no file or two, and for longer and negative numbers.
+GridFiles find_grid(const std::string& pattern);
+
+// Alpha is a channel, or left out; the profile is the first view's, and whether a file has several pictures
+// is told of any. Throws Error that names the file that differs from the first.
+Picture read_grid(const GridFiles& files, bool drop_alpha, const Limits& limits = {});
+
+// "17x17" of the pixels of one picture.
+Picture cut_tiles(const Picture& whole, const std::string& tiles, const std::string& name);
 
 }  // namespace tessera::picture

@@ -28,11 +28,8 @@ Bytes encode_pnm(const std::string& name, const ArrayView& pixels);
 Array pixels_for(const std::string& name, const Limits& limits, Element element, std::int64_t height,
                  std::int64_t width, std::int64_t channels);
 
-// What a library says of a file that it cannot read: it is damaged, of a kind that the library lacks, or
-// memory is short. Where the library lacks memory, but several times the picture's own (`picture_bytes`; 0:
-// nobody knows them yet) can be had, the file asks for more than its picture needs, and that is damage.
-Error unreadable(const std::string& name, const std::string& format, const std::string& message,
-                 std::size_t picture_bytes = 0);
+// What a library says of a file that it cannot read: it is damaged, or of a kind that the library lacks.
+Error unreadable(const std::string& name, const std::string& format, const std::string& message);
 
 // The orientation in an EXIF block that begins with its TIFF header; 1 where it says none.
 int exif_orientation(std::span<const std::byte> exif);

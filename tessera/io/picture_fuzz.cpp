@@ -61,12 +61,7 @@ void save_tiff(const std::string& folder) {
   const auto put = [&](const char* name, std::vector<TiffPage> pages) {
     save(folder + "/tiff_" + name, tiff_file(pages));
   };
-  put("bits1", {tiff_page(9, 2, 1, 0, 1, {row, row})});
-  put("bits4", {tiff_page(9, 2, 4, 1, 2, {row})});
   put("pages", {tiff_page(4, 1, 8, 1, 1, {row}), tiff_page(4, 2, 8, 1, 2, {row})});
-  TiffPage palette = tiff_page(4, 1, 2, 3, 1, {row});
-  palette.tags.push_back({tiff_colours, {0, 9, 700, 65535, 1, 2, 3, 4, 5, 6, 7, 8}, true});
-  put("palette", {palette});
   TiffPage tiles = tiff_page(20, 3, 8, 1, 3, {tile, tile});
   tiles.tiled = true;
   tiles.tags.back() = {tiff_tile_width, {16}};
@@ -117,7 +112,6 @@ void check(std::span<const std::byte> file) {
       const auto written =
           picture::encode(name, pixels.view(), {.alpha = read.alpha, .profile = read.profile});
       const picture::Picture again = picture::parse(written, "again");
-      demand(!again.profile_lost);
       demand(again.pixels.extents() == pixels.extents() && again.pixels.element() == pixels.element());
       if (!may_differ(ending))
         demand(std::memcmp(again.pixels.as<char>(), pixels.as<char>(), pixels.view().bytes()) == 0);

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/io/picture_grid.hpp"
+// Views of a grid from files whose names say the place, or from one picture.
 #include <glob.h>
 #include <algorithm>
 #include <atomic>
 #include <charconv>
 #include <cstring>
 #include <map>
-#include <regex>
 #include "tessera/core/device.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/core/parallel.hpp"
+#include "tessera/io/picture.hpp"
 
 namespace tessera::picture {
 namespace {
@@ -25,29 +25,33 @@ std::string with_stars(std::string pattern) {
   return pattern;
 }
 
-constexpr std::string_view number = "(-?[0-9]+)";
-
-// A shell's pattern as a regular expression that captures the numbers.
-std::regex expression_of(const std::string& pattern) {
-  std::string out;
-  for (std::size_t i = 0; i < pattern.size(); ++i) {
-    const std::string_view rest = std::string_view(pattern).substr(i);
-    if (rest.starts_with(row_word) || rest.starts_with(col_word)) {
-      out += number;
-      i += row_word.size() - 1;
-    } else if (pattern[i] == '*') {
-      // What stands before a number takes none of its digits; between two it keeps them apart.
-      const bool before = rest.substr(1).starts_with(row_word) || rest.substr(1).starts_with(col_word),
-                 behind = out.ends_with(number);
-      out += !before ? "[^/]*" : behind ? "(?:[^/]*[^/0-9])" : "(?:[^/]*[^/0-9])?";
-    } else if (pattern[i] == '?') {
-      out += "[^/]";
-    } else {
-      if (std::strchr("\\^$.|+()[]{}", pattern[i]) != nullptr) out += '\\';
-      out += pattern[i];
-    }
+// Whether a shell's pattern means this path, and the numbers that stand for {row} and {col}. What * stands
+// for takes no digit of a number behind it.
+bool matches(std::string_view pattern, std::string_view path, std::vector<std::string>& numbers) {
+  constexpr std::string_view digits = "0123456789";
+  const auto is_number = [](std::string_view text) {
+    return text.starts_with(row_word) || text.starts_with(col_word);
+  };
+  if (pattern.empty()) return path.empty();
+  if (is_number(pattern)) {
+    const std::size_t sign = path.starts_with('-') ? 1 : 0,
+                      end = std::min(path.find_first_not_of(digits, sign), path.size());
+    if (end == sign) return false;
+    numbers.emplace_back(path.substr(0, end));
+    if (matches(pattern.substr(row_word.size()), path.substr(end), numbers)) return true;
+    numbers.pop_back();
+    return false;
   }
-  return std::regex(out);
+  const std::string_view rest = pattern.substr(1);
+  if (pattern[0] == '*') {
+    for (std::size_t n = std::min(path.find('/'), path.size()) + 1; n-- > 0;)
+      if (!(is_number(rest) && n > 0 && digits.find(path[n - 1]) != digits.npos) &&
+          matches(rest, path.substr(n), numbers))
+        return true;
+    return false;
+  }
+  return !path.empty() && (pattern[0] == '?' ? path[0] != '/' : path[0] == pattern[0]) &&
+         matches(rest, path.substr(1), numbers);
 }
 
 std::vector<std::string> globbed(const std::string& pattern) {
@@ -79,13 +83,12 @@ std::int64_t number_of(const std::string& path, std::string_view digits) {
 using Places = std::map<std::pair<std::int64_t, std::int64_t>, std::string>;
 
 Places places_of(const std::string& pattern) {
-  const std::regex expression = expression_of(pattern);
   const bool row_first = pattern.find(row_word) < pattern.find(col_word);
   Places out;
   for (const std::string& path : globbed(with_stars(pattern))) {
-    std::smatch match;
-    if (!std::regex_match(path, match, expression)) continue;
-    const std::int64_t first = number_of(path, match.str(1)), second = number_of(path, match.str(2));
+    std::vector<std::string> numbers;
+    if (!matches(pattern, path, numbers)) continue;
+    const std::int64_t first = number_of(path, numbers[0]), second = number_of(path, numbers[1]);
     const auto [row, col] = row_first ? std::pair(first, second) : std::pair(second, first);
     const auto [at, fresh] = out.emplace(std::pair(row, col), path);
     if (!fresh) throw Error(at->second + " and " + path + " are both the view of " + place_text(row, col));
@@ -171,7 +174,7 @@ Picture read_grid(const GridFiles& files, bool drop_alpha, const Limits& limits)
   extents.insert(extents.end(), first.extents().begin(), first.extents().end());
   out.pixels = Array(first.element(), extents);
   const int parts = static_cast<int>(std::min<std::int64_t>(host_threads(), count));
-  std::atomic<bool> several = out.first_of_several, behind = out.bytes_behind;
+  std::atomic<bool> several = out.first_of_several;
   parallel(parts, [&](int part) {
     for (std::int64_t i = part; i < count; i += parts) {
       const std::string& path = files.paths[static_cast<std::size_t>(i)];
@@ -180,12 +183,10 @@ Picture read_grid(const GridFiles& files, bool drop_alpha, const Limits& limits)
       else view = read_view(path, drop_alpha, limits);
       demand_same(path, view.pixels, files.paths[0], first);
       if (view.first_of_several) several = true;
-      if (view.bytes_behind) behind = true;
       std::memcpy(out.pixels.as<char>() + static_cast<std::size_t>(i) * bytes, view.pixels.as<char>(), bytes);
     }
   });
   out.first_of_several = several;
-  out.bytes_behind = behind;
   return out;
 }
 

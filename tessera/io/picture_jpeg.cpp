@@ -140,9 +140,7 @@ Raw parse_jpeg(std::span<const std::byte> file, const std::string& name, const L
   prepare(r.failing);
   r.info.err = &r.failing.manager;
   Raw raw;
-  const auto damaged = [&] {
-    return unreadable(name, "JPEG", r.failing.message, raw.picture.pixels.view().bytes());
-  };
+  const auto damaged = [&] { return unreadable(name, "JPEG", r.failing.message); };
   if (!read_header(r, reinterpret_cast<const unsigned char*>(file.data()), file.size(), limits.bytes))
     throw damaged();
   const int channels = r.info.num_components;

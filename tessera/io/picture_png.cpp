@@ -37,8 +37,8 @@ void on_error(png_structp png, png_const_charp text) {
   png_longjmp(png, 1);
 }
 
-// libpng leaves out what it finds fault with and warns. Pixels and their transparency are the picture; a lost
-// profile is told; what else stands beside the picture is not missed.
+// libpng leaves out what it finds fault with and warns. Pixels and their transparency are the picture; what
+// else stands beside it is not missed.
 void on_reading_warning(png_structp png, png_const_charp text) {
   auto* const state = static_cast<Reading*>(png_get_error_ptr(png));
   const bool counts = std::strncmp(text, "IDAT", 4) == 0 || std::strncmp(text, "tRNS", 4) == 0;
@@ -80,45 +80,20 @@ bool read_header(Reading& r) {
   return true;
 }
 
-// Chunks lie within the file: libpng takes memory for what a chunk says it holds before it finds the file's
-// end. (Of the pixels it does not.)
-bool chunks_fit(std::span<const std::byte> file) {
-  constexpr std::size_t signature = 8, head = 8, checksum = 4;
-  const auto byte = [&](std::size_t at) { return std::to_integer<std::uint32_t>(file[at]); };
-  for (std::size_t at = signature; file.size() >= at + head;) {
-    const std::uint32_t length = byte(at) << 24 | byte(at + 1) << 16 | byte(at + 2) << 8 | byte(at + 3);
-    const std::string_view kind(reinterpret_cast<const char*>(file.data()) + at + 4, 4);
-    if (kind == "IEND") break;
-    if (length > file.size() - at - head) return kind == "IDAT";
-    at += head + length + checksum;
-  }
-  return true;
-}
-
-// What the header asks for, before libpng takes memory for rows: a row of it may be longer than all of ours.
+// What the header asks for, before libpng takes memory for rows.
 void demand_room(const Reading& r, const std::string& name, const Limits& limits) {
-  constexpr double most_of_a_byte = 1032;  // of Deflate
-  const int kind = png_get_color_type(r.png, r.info), depth = png_get_bit_depth(r.png, r.info);
+  const int kind = png_get_color_type(r.png, r.info);
   const bool colour = (kind & PNG_COLOR_MASK_COLOR) != 0,
              alpha = (kind & PNG_COLOR_MASK_ALPHA) != 0 || png_get_valid(r.png, r.info, PNG_INFO_tRNS) != 0;
-  const std::int64_t height = png_get_image_height(r.png, r.info), width = png_get_image_width(r.png, r.info);
-  demand_within(name, limits, depth == 16 ? Element::u16 : Element::u8,
-                {height, width, (colour ? 3 : 1) + (alpha ? 1 : 0)});
-  const double bits =
-      static_cast<double>(height) * static_cast<double>(width) * depth *
-      ((kind & PNG_COLOR_MASK_PALETTE) != 0 ? 1 : (colour ? 3 : 1) + (kind & PNG_COLOR_MASK_ALPHA ? 1 : 0));
-  if (bits / 8 > static_cast<double>(r.file.size()) * most_of_a_byte)
-    throw unreadable(name, "PNG", "it ends too early");
+  demand_within(name, limits, png_get_bit_depth(r.png, r.info) == 16 ? Element::u16 : Element::u8,
+                {png_get_image_height(r.png, r.info), png_get_image_width(r.png, r.info),
+                 (colour ? 3 : 1) + (alpha ? 1 : 0)});
 }
 
-bool has_palette(const Reading& r) { return png_get_color_type(r.png, r.info) == PNG_COLOR_TYPE_PALETTE; }
-
-// Everything becomes 8 or 16 bits of 1 to 4 channels, but palettes' numbers, a byte each: libpng would look
-// up those beyond the palette too, as black.
+// Everything becomes 8 or 16 bits of 1 to 4 channels.
 bool settle(Reading& r, int* passes) {
   if (setjmp(png_jmpbuf(r.png))) return false;
-  if (has_palette(r)) png_set_packing(r.png);
-  else png_set_expand(r.png);
+  png_set_expand(r.png);
   if (std::endian::native == std::endian::little) png_set_swap(r.png);
   *passes = png_set_interlace_handling(r.png);
   png_read_update_info(r.png, r.info);
@@ -130,39 +105,6 @@ bool read_rows(Reading& r, png_bytepp rows) {
   png_read_image(r.png, rows);
   png_read_end(r.png, r.info);
   return r.message[0] == 0;
-}
-
-struct Palette {
-  png_colorp colours = nullptr;
-  int count = 0;
-  png_bytep alpha = nullptr;  // of the first; what lies behind is opaque
-  int alphas = 0;
-
-  explicit Palette(const Reading& r) {
-    png_get_PLTE(r.png, r.info, &colours, &count);
-    png_get_tRNS(r.png, r.info, &alpha, &alphas, nullptr);
-  }
-  int channels() const { return alpha == nullptr ? 3 : 4; }
-};
-
-// A row's numbers lie at its end, so that none is written over before it is looked up.
-void look_up(const Palette& palette, const std::string& name, Array& pixels) {
-  const std::int64_t height = pixels.extents()[0], width = pixels.extents()[1],
-                     channels = pixels.extents()[2];
-  for (std::int64_t y = 0; y < height; ++y) {
-    auto* to = pixels.as<std::uint8_t>() + y * width * channels;
-    const std::uint8_t* const numbers = to + width * (channels - 1);
-    for (std::int64_t x = 0; x < width; ++x, to += channels) {
-      const int number = numbers[x];
-      if (number >= palette.count)
-        throw Error(name + ": is a damaged PNG file: it has a pixel of colour " + std::to_string(number) +
-                    ", but its palette has " + std::to_string(palette.count));
-      to[0] = palette.colours[number].red;
-      to[1] = palette.colours[number].green;
-      to[2] = palette.colours[number].blue;
-      if (channels == 4) to[3] = number < palette.alphas ? palette.alpha[number] : 255;
-    }
-  }
 }
 
 bool has_chunk(std::span<const std::byte> file, std::string_view kind) {
@@ -185,7 +127,6 @@ void take_notes(Reading& r, Raw& raw) {
     const auto* const bytes = reinterpret_cast<const std::byte*>(profile);
     raw.picture.profile.assign(bytes, bytes + length);
   }
-  raw.picture.profile_lost = raw.picture.profile.empty() && has_chunk(r.file, "iCCP");
   png_bytep exif = nullptr;
   if (png_get_eXIf_1(r.png, r.info, &length, &exif) != 0)
     raw.orientation = exif_orientation({reinterpret_cast<const std::byte*>(exif), length});
@@ -220,7 +161,6 @@ bool write_all(Writing& w, png_uint_32 width, png_uint_32 height, int depth, int
 Raw parse_png(std::span<const std::byte> file, const std::string& name, const Limits& limits) {
   Reading r;
   r.file = file;
-  if (!chunks_fit(file)) throw unreadable(name, "PNG", "it ends too early");
   r.png = png_create_read_struct(PNG_LIBPNG_VER_STRING, &r, on_error<Reading>, on_reading_warning);
   if (r.png != nullptr) r.info = png_create_info_struct(r.png);
   if (r.info == nullptr) throw Error(name + ": no memory is left for reading it");
@@ -230,18 +170,14 @@ Raw parse_png(std::span<const std::byte> file, const std::string& name, const Li
   if (!settle(r, &passes)) throw unreadable(name, "PNG", r.message);
   Raw raw;
   const std::size_t height = png_get_image_height(r.png, r.info);
-  const bool by_palette = has_palette(r);
-  const Palette palette(r);
-  const int channels = by_palette ? palette.channels() : png_get_channels(r.png, r.info);
+  const int channels = png_get_channels(r.png, r.info);
   raw.picture.pixels =
       pixels_for(name, limits, png_get_bit_depth(r.png, r.info) == 16 ? Element::u16 : Element::u8,
                  static_cast<std::int64_t>(height), png_get_image_width(r.png, r.info), channels);
   raw.picture.alpha = channels == 2 || channels == 4;
-  const std::size_t all = raw.picture.pixels.view().bytes(), row_bytes = all / height,
-                    before = row_bytes - png_get_rowbytes(r.png, r.info);  // 0 but for palettes' numbers
-  std::vector<png_bytep> rows = rows_of(raw.picture.pixels.as<std::byte>() + before, height, row_bytes);
-  if (!read_rows(r, rows.data())) throw unreadable(name, "PNG", r.message, all);
-  if (by_palette) look_up(palette, name, raw.picture.pixels);
+  std::vector<png_bytep> rows =
+      rows_of(raw.picture.pixels.as<std::byte>(), height, raw.picture.pixels.view().bytes() / height);
+  if (!read_rows(r, rows.data())) throw unreadable(name, "PNG", r.message);
   raw.picture.first_of_several = has_chunk(file, "acTL");  // an animation
   take_notes(r, raw);
   return raw;

@@ -139,9 +139,7 @@ Raw parse_pnm(std::span<const std::byte> file, const std::string& name, const Li
   else if (element == Element::u16)
     read_samples(text, name, as_text, most, pixels.as<std::uint16_t>(), count);
   else read_samples(text, name, as_text, most, pixels.as<std::uint8_t>(), count);
-  const std::string_view behind = text.behind(as_text);
-  raw.picture.first_of_several = begins_as_pnm(behind);
-  raw.picture.bytes_behind = !behind.empty() && !raw.picture.first_of_several;
+  raw.picture.first_of_several = begins_as_pnm(text.behind(as_text));
   return raw;
 }
 

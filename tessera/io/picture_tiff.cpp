@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// TIFF by libtiff, from memory and to memory: strips or tiles, planes together or apart, up to 16 bits and
-// floats. What libtiff only warns of while it reads pixels is an error: the picture would have holes.
+// TIFF by libtiff, from memory and to memory: grey or RGB of 8 and 16 bits and floats, strips or tiles,
+// planes together or apart. What libtiff only warns of while it reads pixels is an error: the picture would
+// have holes.
 #include "tessera/io/picture_codec.hpp"
 #if defined(TESSERA_HAS_TIFF)
 #include <tiffio.h>
@@ -96,12 +97,11 @@ struct Header {
   std::uint32_t width = 0, height = 0;
   std::uint16_t bits = 0, samples = 0, format = 0, photometric = 0, planes = 0, compression = 0;
   Element element = Element::u8;
-  bool alpha = false, multiplied = false;  // by alpha already
+  bool alpha = false;
 };
 
 Element element_of_samples(const Header& h, const std::string& name) {
-  const bool few = (h.bits == 1 || h.bits == 2 || h.bits == 4) && h.samples == 1;
-  if (h.format == SAMPLEFORMAT_UINT && (h.bits == 8 || few)) return Element::u8;
+  if (h.format == SAMPLEFORMAT_UINT && h.bits == 8) return Element::u8;
   if (h.format == SAMPLEFORMAT_UINT && h.bits == 16) return Element::u16;
   if (h.format == SAMPLEFORMAT_INT && h.bits == 16) return Element::i16;
   if (h.format == SAMPLEFORMAT_IEEEFP && h.bits == 16) return Element::f16;
@@ -126,11 +126,8 @@ Header read_header(TIFF* tiff, const std::string& name) {
   if (h.photometric == PHOTOMETRIC_YCBCR && h.compression == COMPRESSION_JPEG &&
       h.planes == PLANARCONFIG_CONTIG && TIFFSetField(tiff, TIFFTAG_JPEGCOLORMODE, JPEGCOLORMODE_RGB) != 0)
     h.photometric = PHOTOMETRIC_RGB;
-  const bool grey =
-      h.photometric == PHOTOMETRIC_MINISBLACK ||
-      (h.photometric == PHOTOMETRIC_MINISWHITE && is_integer(h.element) && h.element != Element::i16);
-  const bool palette = h.photometric == PHOTOMETRIC_PALETTE && h.samples == 1 && h.element == Element::u8;
-  if (!grey && !palette && h.photometric != PHOTOMETRIC_RGB)
+  const bool grey = h.photometric == PHOTOMETRIC_MINISBLACK;
+  if (!grey && h.photometric != PHOTOMETRIC_RGB)
     throw Error(name + ": is a TIFF file of colours (photometric " + std::to_string(h.photometric) +
                 ") that are not read here");
   if (h.samples < 1 || h.samples > 4 || (h.photometric == PHOTOMETRIC_RGB && h.samples < 3) ||
@@ -139,8 +136,9 @@ Header read_header(TIFF* tiff, const std::string& name) {
                 " samples for each pixel, which is not read here");
   std::uint16_t extra = 0, *kinds = nullptr;
   if (TIFFGetField(tiff, TIFFTAG_EXTRASAMPLES, &extra, &kinds) != 0 && extra == 1 && h.samples % 2 == 0) {
-    h.alpha = kinds[0] == EXTRASAMPLE_UNASSALPHA || kinds[0] == EXTRASAMPLE_ASSOCALPHA;
-    h.multiplied = kinds[0] == EXTRASAMPLE_ASSOCALPHA;
+    h.alpha = kinds[0] == EXTRASAMPLE_UNASSALPHA;
+    if (kinds[0] == EXTRASAMPLE_ASSOCALPHA)
+      throw Error(name + ": its colours have been multiplied by alpha, which is not undone here");
   }
   return h;
 }
@@ -217,87 +215,16 @@ void demand_blocks(TIFF* tiff, const Header& h, const Cut& cut, const std::strin
     throw Error(name + ": is a damaged TIFF file: it ends too early");
 }
 
-// What TIFF stores otherwise than arrays do: fewer bits than a byte, white as 0, colours that alpha has been
-// multiplied into, numbers of a palette.
-template <class T>
-void invert_as(T* values, std::int64_t count, std::int64_t samples, std::int64_t colours) {
-  for (std::int64_t i = 0; i < count; i += samples)
-    for (std::int64_t c = 0; c < colours; ++c) values[i + c] = static_cast<T>(~values[i + c]);
-}
-
-template <class T>
-void divide_as(T* values, std::int64_t count, std::int64_t samples) {
-  constexpr std::uint64_t most = std::numeric_limits<T>::max();
-  for (std::int64_t i = 0; i < count; i += samples)
-    for (std::int64_t c = 0; c + 1 < samples; ++c)
-      if (const std::uint64_t a = values[i + samples - 1]; a != 0)
-        values[i + c] = static_cast<T>(std::min(most, (values[i + c] * most + a / 2) / a));
-}
-
-// `count` samples of 1, 2 or 4 bits, the first in the upper bits, as numbers.
-void unpack_bits(const std::byte* from, std::size_t count, unsigned bits, std::byte* to) {
-  const unsigned in_byte = 8 / bits, mask = (1u << bits) - 1;
-  for (std::size_t i = 0; i < count; ++i) {
-    const auto shift = static_cast<unsigned>(in_byte - 1 - i % in_byte) * bits;
-    to[i] = static_cast<std::byte>(static_cast<unsigned>(from[i / in_byte]) >> shift & mask);
-  }
-}
-
-// Numbers of that many bits as bytes from 0 to 255.
-void stretch_bits(Array& pixels, unsigned bits) {
-  const unsigned step = 255u / ((1u << bits) - 1);
-  auto* const values = pixels.as<std::uint8_t>();
-  for (std::int64_t i = 0; i < pixels.view().count(); ++i)
-    values[i] = static_cast<std::uint8_t>(values[i] * step);
-}
-
-// u8 and u16: 0 is white. The last channel stays where it is alpha.
-void invert(Array& pixels, bool alpha) {
-  const std::int64_t count = pixels.view().count(), samples = pixels.extents()[2],
-                     colours = alpha ? samples - 1 : samples;
-  if (pixels.element() == Element::u16) invert_as(pixels.as<std::uint16_t>(), count, samples, colours);
-  else invert_as(pixels.as<std::uint8_t>(), count, samples, colours);
-}
-
-// Colours as they were before alpha took its share, to the nearest; u8 and u16.
-void divide_by_alpha(Array& pixels) {
-  const std::int64_t count = pixels.view().count(), samples = pixels.extents()[2];
-  if (pixels.element() == Element::u16) divide_as(pixels.as<std::uint16_t>(), count, samples);
-  else divide_as(pixels.as<std::uint8_t>(), count, samples);
-}
-
-struct Palette {
-  const std::uint16_t *red, *green, *blue;
-  std::size_t colours;
-};
-
-// The colours that numbers stand for: the upper 8 of the palette's 16 bits, as libtiff takes them, since some
-// programs write a byte's 257-fold and others its 256-fold. Of a palette without any value above 255 they are
-// bytes already.
-void look_up(const Palette& palette, const Array& numbers, Array& colours) {
-  const std::uint16_t* const parts[] = {palette.red, palette.green, palette.blue};
-  std::uint16_t largest = 0;
-  for (const auto* part : parts) largest = std::max(largest, *std::max_element(part, part + palette.colours));
-  const auto byte = [largest](std::uint16_t value) {
-    return static_cast<std::uint8_t>(largest < 256 ? value : value >> 8);
-  };
-  auto* to = colours.as<std::uint8_t>();
-  const auto* from = numbers.as<std::uint8_t>();
-  for (std::int64_t i = 0; i < numbers.view().count(); ++i)
-    for (const auto* part : parts) *to++ = byte(part[from[i]]);
-}
-
 void put_row(const Header& h, const Cut& cut, const std::byte* from, std::size_t cols, std::byte* to) {
   const std::size_t size = size_of(h.element);
-  if (h.bits < 8) unpack_bits(from, cols, h.bits, to);
-  else if (!cut.apart) std::memcpy(to, from, cols * cut.samples * size);
+  if (!cut.apart) std::memcpy(to, from, cols * cut.samples * size);
   else
     for (std::size_t x = 0; x < cols; ++x) std::memcpy(to + x * h.samples * size, from + x * size, size);
 }
 
 void read_blocks(TIFF* tiff, const Header& h, const Cut& cut, const std::string& name, Stream& stream,
                  std::byte* pixels) {
-  const std::size_t size = size_of(h.element), picture_bytes = size * h.samples * h.width * h.height;
+  const std::size_t size = size_of(h.element);
   Bytes block(static_cast<std::size_t>(cut.bytes));
   std::uint32_t index = 0;
   stream.reads_pixels = true;
@@ -310,31 +237,12 @@ void read_blocks(TIFF* tiff, const Header& h, const Cut& cut, const std::string&
         const tmsize_t got = cut.tiled ? TIFFReadEncodedTile(tiff, index, block.data(), cut.bytes)
                                        : TIFFReadEncodedStrip(tiff, index, block.data(), cut.bytes);
         if (got < wanted || stream.lacks_pixels)
-          throw unreadable(name, "TIFF", stream.message[0] != 0 ? stream.message : "it ends too early",
-                           picture_bytes);
+          throw unreadable(name, "TIFF", stream.message[0] != 0 ? stream.message : "it ends too early");
         for (std::size_t y = 0; y < rows; ++y)
           put_row(h, cut, block.data() + y * cut.row_bytes, cols,
                   pixels + (((y0 + y) * h.width + x0) * h.samples + plane) * size);
       }
   stream.reads_pixels = false;
-}
-
-void as_straight_colours(TIFF* tiff, const Header& h, const std::string& name, const Limits& limits,
-                         Array& pixels) {
-  if (h.photometric == PHOTOMETRIC_PALETTE) {
-    Palette palette{nullptr, nullptr, nullptr, std::size_t{1} << h.bits};
-    TIFFGetField(tiff, TIFFTAG_COLORMAP, &palette.red, &palette.green, &palette.blue);
-    Array colours = pixels_for(name, limits, Element::u8, h.height, h.width, 3);
-    look_up(palette, pixels, colours);
-    pixels = colours;
-    return;
-  }
-  if (h.bits < 8) stretch_bits(pixels, h.bits);
-  if (h.photometric == PHOTOMETRIC_MINISWHITE) invert(pixels, h.alpha);
-  if (!h.multiplied) return;
-  if (h.element != Element::u8 && h.element != Element::u16)
-    throw Error(name + ": its colours have been multiplied by alpha, which is undone for 8 and 16 bits only");
-  divide_by_alpha(pixels);
 }
 
 void describe(TIFF* tiff, const ArrayView& pixels, const Style& style, std::uint32_t rows_a_strip) {
@@ -377,7 +285,6 @@ Raw parse_tiff(std::span<const std::byte> file, const std::string& name, const L
   raw.picture.alpha = h.alpha;
   raw.picture.first_of_several = TIFFLastDirectory(tiff.get()) == 0;
   read_blocks(tiff.get(), h, cut, name, stream, raw.picture.pixels.as<std::byte>());
-  as_straight_colours(tiff.get(), h, name, limits, raw.picture.pixels);
   std::uint16_t orientation = 1;
   if (TIFFGetField(tiff.get(), TIFFTAG_ORIENTATION, &orientation) != 0) raw.orientation = orientation;
   std::uint32_t bytes = 0;

@@ -3,13 +3,10 @@
 #include <fmt/format.h>
 #include <algorithm>
 #include <vector>
-#include "tessera/report/chart.hpp"
+#include "tessera/report/charts.hpp"
 #include "tessera/report/group.hpp"
 
 namespace tessera::report {
-
-void trace_advice(const Group& group, std::vector<Advice>& out);
-
 namespace {
 
 constexpr double threads_of_a_warp = 32, bytes_of_a_sector = 32;
@@ -96,42 +93,14 @@ void reuse(const Entry& row, std::vector<Advice>& out) {
               : "Bring tiles into shared memory, so that the threads of a block share what they fetch."});
 }
 
-void divergence(const Entry& row, std::vector<Advice>& out) {
-  const Number divergent = row.counter("divergent_requests");
-  const double all =
-      row.counter("global_load.requests").value_or(0) + row.counter("global_store.requests").value_or(0) +
-      row.counter("shared_load.requests").value_or(0) + row.counter("shared_store.requests").value_or(0);
-  if (!divergent || all <= 0 || *divergent <= 0.05 * all) return;
-  out.push_back(
-      {38, fmt::format("Warps of {} split up", row.variant),
-       fmt::format("{:.0f} % of the requests come from a part of a warp; {}.", 100 * *divergent / all,
-                   name_of_row(row)),
-       "Choose blocks that divide the problem, or let the condition change between warps, not within them."});
-}
-
-void occupancy(const Entry& row, std::vector<Advice>& out) {
-  Number share = row.occupancy ? row.occupancy : row.counter("occupancy");
-  if (!share || *share >= 0.25) return;
-  out.push_back({28, fmt::format("Few warps of {} fit on a multiprocessor", row.variant),
-                 fmt::format("Theoretical occupancy {:.0f} %; {}.", 100 * *share, name_of_row(row)),
-                 "This is harmless where each thread has much independent work. Else use fewer registers, "
-                 "less shared memory or another block."});
-}
-
-}  // namespace
-
 void trace_advice(const Group& group, std::vector<Advice>& out) {
   for (const Entry* row : group.rows) {
     findings(*row, out);
     for (const char* access : {"global_load", "global_store"}) coalescing(*row, access, out);
     for (const char* access : {"shared_load", "shared_store"}) conflicts(*row, access, out);
     reuse(*row, out);
-    divergence(*row, out);
-    occupancy(*row, out);
   }
 }
-
-namespace {
 
 // Where a rule starts to speak. None is a pass or a fail: they say only what is worth a look.
 constexpr double near_ceiling = 0.85, far_from_ceiling = 0.5, noisy = 0.05, clear_margin = 0.03;
@@ -239,15 +208,6 @@ void ceilings(const Group& group, const Entry& best, std::vector<Advice>& out) {
   }
 }
 
-void copies(const Group& group, const Entry& best, std::vector<Advice>& out) {
-  if (!best.round_trip || *best.round_trip < 3 * *best.median || !group.device.starts_with("cuda")) return;
-  out.push_back({15, "Copying takes longer than computing",
-                 fmt::format("{} from host to host, {} of it in the kernel of {} at {}.",
-                             seconds_cell(best.round_trip).text, seconds_cell(best.median).text, best.variant,
-                             to_string(best.dims)),
-                 "Keep the data on the device between calls: a faster kernel no longer shows from outside."});
-}
-
 void ladder_advice(const Group& group, std::vector<Advice>& out) {
   wrong_results(group, out);
   unsteady(group, out);
@@ -264,7 +224,6 @@ void ladder_advice(const Group& group, std::vector<Advice>& out) {
   against_baseline(group, *best, out);
   at_the_edge(choices_of(rows, *best), *best, out);
   ceilings(group, *best, out);
-  copies(group, *best, out);
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <map>
-#include "tessera/bench/statistics.hpp"
+#include "tessera/bench/sample.hpp"
 #include "tessera/report/table.hpp"
 
 namespace tessera::report {
@@ -106,7 +106,6 @@ std::string executor_note_of(const std::vector<Row>& rows) {
 
 namespace {
 
-using bench::Row;
 using Align = Table::Align;
 
 std::string tuning_of(const Row& row) { return row.tuning.empty() ? "-" : to_string(row.tuning); }
@@ -213,18 +212,8 @@ std::string mean_table(const std::vector<std::vector<Row>>& sizes) {
   return any ? table.text() : std::string();
 }
 
-std::string to_string(const Dims& dims, const std::vector<std::string>& order) {
-  std::string out;
-  for (const auto& name : order)
-    if (const auto found = dims.find(name); found != dims.end())
-      out += fmt::format("{}{} = {}", out.empty() ? "" : ", ", name, found->second);
-  return out;
-}
-
 namespace {
 
-using bench::Row;
-using Align = Table::Align;
 using Key = std::vector<std::string>;
 
 // The row's value of a name; "-" where it has none.
@@ -408,8 +397,6 @@ std::string two_way_table(const std::vector<Row>& rows, const std::vector<std::s
 }
 
 namespace {
-
-using Align = Table::Align;
 
 std::string median(const bench::Record* record) {
   return record == nullptr || record->seconds.empty() ? ""

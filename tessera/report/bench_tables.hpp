@@ -15,8 +15,6 @@ std::string ladder_table(const std::vector<bench::Row>& rows);
 // rung was measured.
 std::string mean_table(const std::vector<std::vector<bench::Row>>& sizes);
 
-std::string to_string(const Dims& dims, const std::vector<std::string>& order);  // "m = 4, n = 4"
-
 // Measured rows as a table of two or more parameters: one across, the others down.
 
 // Names are parameters of the tuning, "variant" or "device". What else the rows differ in makes a table of

@@ -1,13 +1,94 @@
 // SPDX-License-Identifier: Apache-2.0
-// The charts that a report knows how to make. Each takes rows that belong together and gives a
-// drawing with its table, or the reason why there is none.
+// The charts of a report. Each takes rows that belong together and gives a drawing at any width, the same
+// data as a table, and words for whoever sees neither; or the reason why there is no drawing.
 #pragma once
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
-#include "tessera/report/chart.hpp"
+#include "tessera/core/variant.hpp"
 #include "tessera/report/group.hpp"
+#include "tessera/report/svg.hpp"
 
 namespace tessera::report {
+
+struct Tick {
+  double value = 0;
+  std::string label;  // empty: a line without a number
+};
+
+class Scale {
+ public:
+  enum class Kind { linear, log };
+
+  // Values low to high lie at coordinates from to to. Throws Error where the values allow no scale:
+  // not finite, or not positive on a logarithmic one.
+  Scale(Kind kind, double low, double high, double from, double to);
+
+  // Linear from 0, or whole decades, so that every value fits.
+  static Scale around(Kind kind, double least, double most, double from, double to);
+
+  double at(double value) const;  // values outside are drawn at the end
+  double low() const { return low_; }
+  double high() const { return high_; }
+  Kind kind() const { return kind_; }
+  std::vector<Tick> ticks(int about) const;  // ascending, within the scale
+
+ private:
+  std::vector<Tick> linear_ticks(int about) const;
+  std::vector<Tick> log_ticks(int about) const;
+
+  Kind kind_;
+  double low_, high_, from_, to_;
+};
+
+// A logarithmic scale helps where the least would vanish beside the most.
+Scale::Kind kind_for(double least, double most);
+
+// Three significant digits: "49.1", "0.0169", "8120", "1.2e+07"; "n/a" for what is not finite.
+std::string figure(double value);
+
+// "8192", "17.3 M": what was counted, in thousands where it is large.
+std::string count(double value);
+
+// A table of the page.
+struct DataTable {
+  struct Column {
+    std::string title;
+    bool left = false, optional = false;  // optional: left out where every cell is n/a
+  };
+  struct Line {
+    std::vector<Cell> cells;
+    std::string classes;  // "best", "wrong"
+  };
+  std::string caption;
+  std::vector<Column> columns;  // the first one heads its row
+  std::vector<Line> lines;
+  bool sortable = true, source = false;
+
+  std::string html() const;
+};
+
+struct Chart {
+  std::string name;  // for --svg; unique in a report
+  std::string title, description, note;
+  std::function<Svg(const Chart& chart, double width, const std::string& id)> draw;
+  DataTable table;
+  Reason missing;           // why there is no drawing
+  bool table_open = false;  // shown without being asked for
+  bool half = false;        // small enough for two beside each other
+
+  Svg drawn(double width, const std::string& id) const { return draw(*this, width, id); }
+  std::string html() const;
+};
+
+inline constexpr double wide = 860, narrow = 360;  // widths at which a page holds each drawing
+inline bool is_narrow(double width) { return width < 600; }
+
+// A number for a table: three digits with its value to sort by; n/a where it is missing.
+Cell number_cell(Number value);
+Cell percent_cell(Number fraction);
+Cell seconds_cell(Number value);
 
 // Bars: one for each value, on a logarithmic scale where the values differ too much for another.
 struct Bar {
@@ -43,21 +124,14 @@ struct HeatMap {
   bool more_is_better = true;
 };
 Svg draw_heat_map(const HeatMap& map, double width, const std::string& id, const Chart& chart);
-DataTable heat_table(const HeatMap& map, const std::string& caption);
 
 Chart sizes_chart(const Group& group);  // rungs against problems
 // For each rung with more than one choice at the problem: two of its parameters against each other.
 std::vector<Chart> tuning_charts(const Group& group, const Dims& problem);
-Chart search_chart(const Group& group, const Dims& problem);  // time over the order of trials
-std::vector<Chart> split_charts(const Group& group);          // who did what, of several devices
-std::vector<Chart> counter_charts(const Group& group);        // of a trace, by rung
-std::vector<Chart> line_charts(const Group& group);           // of a trace, by source line
-Chart study_chart(const StudiedTable& table);                 // its errors against its first column
-DataTable rows_table(const Group& group);                     // everything that was measured
-DataTable findings_table(const Group& group);                 // empty where a trace found nothing
-
-// A run on several devices: a bar for each activity of a device, and one for its waiting.
-Chart timeline_chart(const Document& document);
-std::string timeline_sentence(const Document& document);  // which device waited longest
+std::vector<Chart> split_charts(const Group& group);    // who did what, of several devices
+std::vector<Chart> counter_charts(const Group& group);  // of a trace, by rung
+std::vector<Chart> line_charts(const Group& group);     // of a trace, by source line
+Chart study_chart(const StudiedTable& table);           // its errors against its first column
+DataTable findings_table(const Group& group);           // empty where a trace found nothing
 
 }  // namespace tessera::report

@@ -11,12 +11,7 @@
 #include <fstream>
 #include <iterator>
 #include <limits>
-#include <optional>
-#include <string>
 #include "tessera/core/error.hpp"
-#include "tessera/core/expression.hpp"
-#include "tessera/core/variant.hpp"
-#include "tessera/report/chart.hpp"
 #include "tessera/report/charts.hpp"
 
 namespace tessera::report {
@@ -49,9 +44,7 @@ class Fields {
   const Json* json_;
 };
 
-[[noreturn]] void fail_file(const std::string& file, const std::string& reason);
-
-void fail_file(const std::string& file, const std::string& reason) {
+[[noreturn]] void fail_file(const std::string& file, const std::string& reason) {
   throw Error("'" + file + "' cannot be shown: " + reason);
 }
 
@@ -139,58 +132,6 @@ const Json* Fields::object(const char* name) const {
   const Json* found = find(name);
   if (found != nullptr && !found->is_object()) fail(name, "is not an object");
   return found;
-}
-
-namespace {
-
-SharedDevice shared_device(const std::string& file, const Fields& part) {
-  const Json* const about = part.object("device");
-  if (about == nullptr) part.fail("device", "is missing");
-  const Fields device(file, part.place("device"), *about);
-  return {device.needed_text("label"), part.text("lost"),     part.number("parts"),
-          part.number("share"),        part.flag("messages"), {}};
-}
-
-Activity activity_of(const Fields& fields) {
-  const Number part = fields.number("part"), first = fields.number("first"), last = fields.number("last");
-  if (!first || !(*first >= 0)) fields.fail("first", "is no time");
-  if (!last || !(*last >= *first)) fields.fail("last", "is no time after the first");
-  const auto whole = [](const Number& n) { return std::to_string(static_cast<long long>(*n)); };
-  std::string name = part ? whole(part) : "";
-  if (const Number panel = fields.number("panel")) name += " of panel " + whole(panel);
-  return {fields.needed_text("deed"), std::move(name), *first, *last};
-}
-
-}  // namespace
-
-double SharedDevice::end() const {
-  double out = 0;
-  for (const Activity& activity : activities) out = std::max(out, activity.last);
-  return out;
-}
-
-double SharedDevice::busy(const std::string& deed) const {
-  double out = 0;
-  for (const Activity& activity : activities)
-    if (deed.empty() || activity.deed == deed) out += activity.last - activity.first;
-  return out;
-}
-
-std::vector<SharedDevice> read_shared(const std::string& file, const Fields& fields) {
-  std::vector<SharedDevice> out;
-  const Json& parts = fields.array("parts");
-  for (std::size_t i = 0; i < parts.size(); ++i)
-    out.push_back(shared_device(file, Fields(file, "parts[" + std::to_string(i) + "]", parts[i])));
-  const Json& timeline = fields.array("timeline");
-  for (std::size_t i = 0; i < timeline.size(); ++i) {
-    const Fields span(file, "timeline[" + std::to_string(i) + "]", timeline[i]);
-    const int device = span.whole("device");
-    if (device < 0 || static_cast<std::size_t>(device) >= out.size())
-      span.fail("device", "is none of the " + std::to_string(out.size()) + " that shared the run");
-    out[static_cast<std::size_t>(device)].activities.push_back(activity_of(span));
-  }
-  for (SharedDevice& device : out) std::ranges::stable_sort(device.activities, {}, &Activity::first);
-  return out;
 }
 
 namespace {
@@ -467,19 +408,17 @@ Document parse_document(const std::string& path, const std::string& text) {
     fail_file(path, fmt::format("its schema is {}, and this program reads {}", fields.whole("schema"),
                                 known_schema));
   out.kind = fields.needed_text("kind");
-  const bool shared = out.kind == "run" && !fields.array("timeline").empty();
-  if (!shared && std::ranges::find(known_kinds, out.kind) == known_kinds.end())
-    fail_file(path, out.kind == "run"
-                        ? "it holds a single run of one device, of which there is nothing to draw: " +
-                              more_than_a_run(fields)
-                        : "its kind '" + out.kind + "' is not one that a report can show: those are " +
-                              fmt::format("{}", fmt::join(known_kinds, ", ")));
+  if (std::ranges::find(known_kinds, out.kind) == known_kinds.end())
+    fail_file(path,
+              out.kind == "run"
+                  ? "it holds a single run, of which there is nothing to draw: " + more_than_a_run(fields)
+                  : "its kind '" + out.kind + "' is not one that a report can show: those are " +
+                        fmt::format("{}", fmt::join(known_kinds, ", ")));
   out.operation = fields.text("operation");
   const Json& devices = fields.array("devices");
   for (std::size_t i = 0; i < devices.size(); ++i)
     out.devices.push_back(device_of(path, Fields(path, at("devices", i), devices[i])));
   read_provenance(path, fields, out);
-  if (shared) return out.shared = read_shared(path, fields), out;
   if (out.kind == "study") {
     const Json& tables = fields.array("tables");
     for (std::size_t i = 0; i < tables.size(); ++i)

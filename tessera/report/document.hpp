@@ -82,22 +82,6 @@ struct StudiedTable {
   std::vector<std::string> remarks;
 };
 
-// One of several devices that shared a run, and what it did when.
-struct Activity {
-  std::string deed;  // "copy in", "compute", …
-  std::string part;
-  double first = 0, last = 0;  // seconds since the beginning
-};
-struct SharedDevice {
-  std::string label, lost;  // lost: why it was given up
-  Number parts, share;
-  bool messages = false;  // it is no device, but what came to a rank; that nothing comes is no waiting
-  std::vector<Activity> activities;  // in the order of their beginnings
-
-  double end() const;                          // of the last
-  double busy(const std::string& deed) const;  // the sum of these; of all, with ""
-};
-
 struct Document {
   std::string path, kind, operation, caches;
   std::vector<std::pair<std::string, std::string>> provenance;  // what is known, in reading order
@@ -107,7 +91,6 @@ struct Document {
   std::vector<std::string> columns;
   std::vector<std::vector<Cell>> cells;
   std::vector<StudiedTable> studied;
-  std::vector<SharedDevice> shared;  // of a run by several devices
 
   const DeviceFacts* device(const std::string& label) const;
 };

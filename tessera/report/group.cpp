@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <algorithm>
 #include <tuple>
-#include "tessera/report/chart.hpp"
+#include "tessera/report/charts.hpp"
 
 namespace tessera::report {
 

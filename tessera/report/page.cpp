@@ -7,7 +7,6 @@
 #include "tessera/core/error.hpp"
 #include "tessera/core/suggest.hpp"
 #include "tessera/report/advice.hpp"
-#include "tessera/report/chart.hpp"
 #include "tessera/report/charts.hpp"
 #include "tessera/report/style.hpp"
 #include "tessera/report/svg.hpp"
@@ -34,74 +33,56 @@ DataTable counter_rows(const Group& group) {
   return out;
 }
 
+struct MeasuredColumn {
+  const char* title;
+  bool left, optional;
+  Cell (*cell)(const Entry&);
+};
+
+constexpr MeasuredColumn measured_columns[] = {
+    {"rung", true, false, [](const Entry& e) { return Cell(e.rung() + (e.serial ? " (serial)" : "")); }},
+    {"size", true, false, [](const Entry& e) { return Cell(to_string(e.dims)); }},
+    {"tuning", true, true, [](const Entry& e) { return Cell(tessera::to_string(e.tuning), {}, "code"); }},
+    {"median", false, false, [](const Entry& e) { return seconds_cell(e.median); }},
+    {"±", false, true, [](const Entry& e) { return percent_cell(e.spread()); }},
+    {"fastest", false, true, [](const Entry& e) { return seconds_cell(e.minimum); }},
+    {"samples", false, true, [](const Entry& e) { return count_cell(e.samples); }},
+    {"round trip", false, true, [](const Entry& e) { return seconds_cell(e.round_trip); }},
+    {"GFLOP/s", false, true, [](const Entry& e) { return number_cell(e.gflops); }},
+    {"GB/s", false, true, [](const Entry& e) { return number_cell(e.gbps); }},
+    {"of roofline", false, true, [](const Entry& e) { return percent_cell(e.roofline); }},
+    {"bound by", true, true, [](const Entry& e) { return Cell(e.ceiling); }},
+    {"of FMA", false, true, [](const Entry& e) { return percent_cell(e.fma_fraction); }},
+    {"× serial", false, true, [](const Entry& e) { return number_cell(e.ratio_serial); }},
+    {"× previous", false, true, [](const Entry& e) { return number_cell(e.ratio_previous); }},
+    {"× baseline", false, true, [](const Entry& e) { return number_cell(e.ratio_baseline); }},
+    {"occupancy", false, true, [](const Entry& e) { return percent_cell(e.occupancy); }},
+    {"clock, MHz", false, true, [](const Entry& e) { return count_cell(e.clock_mhz); }},
+    {"power, W", false, true, [](const Entry& e) { return number_cell(e.power_w); }},
+    {"energy, J", false, true, [](const Entry& e) { return number_cell(e.joules); }},
+    {"throttled", false, true, [](const Entry& e) { return count_cell(e.throttled); }},
+    {"mode", true, true, [](const Entry& e) { return Cell(e.mode); }},
+    {"error/bound", false, true, [](const Entry& e) { return number_cell(e.error_over_bound); }},
+    {"relative L2", false, true, [](const Entry& e) { return number_cell(e.relative_l2); }},
+    {"verified", true, true, [](const Entry& e) { return Cell(e.verified); }},
+    {"why not", true, true, [](const Entry& e) { return Cell(e.reason, {}, "words"); }}};
+
 DataTable measured_rows(const Group& group) {
   DataTable out;
-  out.columns = {{"rung", true},
-                 {"size", true},
-                 {"tuning", true, true},
-                 {"median"},
-                 {"±", false, true},
-                 {"fastest", false, true},
-                 {"samples", false, true},
-                 {"round trip", false, true},
-                 {"GFLOP/s", false, true},
-                 {"GB/s", false, true},
-                 {"of roofline", false, true},
-                 {"bound by", true, true},
-                 {"of FMA", false, true},
-                 {"× serial", false, true},
-                 {"× previous", false, true},
-                 {"× baseline", false, true},
-                 {"occupancy", false, true},
-                 {"clock, MHz", false, true},
-                 {"power, W", false, true},
-                 {"energy, J", false, true},
-                 {"throttled", false, true},
-                 {"mode", true, true},
-                 {"error/bound", false, true},
-                 {"relative L2", false, true},
-                 {"verified", true, true},
-                 {"why not", true, true}};
-  for (const Entry* row : group.rows)
-    out.lines.push_back({{Cell(row->rung() + (row->serial ? " (serial)" : "")),
-                          Cell(to_string(row->dims)),
-                          Cell(tessera::to_string(row->tuning), {}, "code"),
-                          seconds_cell(row->median),
-                          percent_cell(row->spread()),
-                          seconds_cell(row->minimum),
-                          count_cell(row->samples),
-                          seconds_cell(row->round_trip),
-                          number_cell(row->gflops),
-                          number_cell(row->gbps),
-                          percent_cell(row->roofline),
-                          Cell(row->ceiling),
-                          percent_cell(row->fma_fraction),
-                          number_cell(row->ratio_serial),
-                          number_cell(row->ratio_previous),
-                          number_cell(row->ratio_baseline),
-                          percent_cell(row->occupancy),
-                          count_cell(row->clock_mhz),
-                          number_cell(row->power_w),
-                          number_cell(row->joules),
-                          count_cell(row->throttled),
-                          Cell(row->mode),
-                          number_cell(row->error_over_bound),
-                          number_cell(row->relative_l2),
-                          Cell(row->verified),
-                          Cell(row->reason, {}, "words")},
-                         row->wrong() ? "wrong" : ""});
+  for (const MeasuredColumn& column : measured_columns)
+    out.columns.push_back({column.title, column.left, column.optional});
+  for (const Entry* row : group.rows) {
+    auto& line = out.lines.emplace_back(DataTable::Line{{}, row->wrong() ? "wrong" : ""});
+    for (const MeasuredColumn& column : measured_columns) line.cells.push_back(column.cell(*row));
+  }
   return out;
 }
-
-}  // namespace
 
 DataTable rows_table(const Group& group) {
   DataTable out = group.document->kind == "trace" ? counter_rows(group) : measured_rows(group);
   out.caption = "All rows, " + where(group);
   return out;
 }
-
-namespace {
 
 constexpr const char* executor_note =
     " The SIMT executor runs GPU threads on the processors: its time says nothing of a GPU's.";
@@ -180,7 +161,6 @@ void add_measured(Section& out, const Group& group) {
                                                     "Each launch took the next of sets of inputs and "
                                                     "outputs, 2.5 times the last-level cache together.");
   if (group.executor()) out.lede += executor_note;
-  if (group.document->kind == "tune") out.charts.push_back(search_chart(group, problem));
   if (is_ladder(rows)) out.charts.push_back(ladder_chart(group, problem));
   if (!group.executor() && (is_ladder(rows) || group.document->kind == "bench"))
     out.charts.push_back(roofline_chart(group, problem));
@@ -272,15 +252,6 @@ Section studied_section(const Document& document) {
   return out;
 }
 
-Section shared_section(const Document& document) {
-  Section out;
-  out.kind = kind_of(document);
-  out.title = document.operation + " on several devices";
-  out.lede = timeline_sentence(document);
-  out.charts.push_back(timeline_chart(document));
-  return out;
-}
-
 // The serial rung of another device's ladder: what its ratios refer to, no ladder of its own.
 bool only_serial(const Group& group) { return std::ranges::all_of(group.rows, &Entry::serial); }
 
@@ -303,7 +274,6 @@ std::vector<Section> sections_of(const std::vector<Document>& documents) {
   std::vector<Section> out;
   for (const Document& document : documents) {
     if (document.kind == "study") out.push_back(studied_section(document));
-    else if (!document.shared.empty()) out.push_back(shared_section(document));
     else if (document.rows.empty()) out.push_back(plain_section(document));
     const auto groups = groups_of(document);
     for (const Group& group : groups)

@@ -4,7 +4,7 @@
 #pragma once
 #include <string>
 #include <vector>
-#include "tessera/report/chart.hpp"
+#include "tessera/report/charts.hpp"
 
 namespace tessera::report {
 

@@ -181,8 +181,6 @@ std::string notes(const std::vector<bench::Traced>& rows) {
 
 namespace {
 
-using Align = Table::Align;
-
 std::string whole(std::int64_t value) { return std::to_string(value); }
 std::string whole(const std::optional<std::int64_t>& value) { return value ? whole(*value) : ""; }
 std::string if_any(std::int64_t value) { return value == 0 ? "" : whole(value); }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/run/enqueue.hpp"
 #include <algorithm>
-#include "tessera/core/in_order.hpp"
+#include "tessera/core/streams.hpp"
 #include "tessera/core/zeroed_front.hpp"
 #include "tessera/run/overlap.hpp"
 

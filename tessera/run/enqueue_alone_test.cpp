@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <cstring>
 #include <vector>
-#include "tessera/core/in_order.hpp"
+#include "tessera/core/streams.hpp"
 #include "tessera/core/zeroed_front.hpp"
 
 namespace tessera {

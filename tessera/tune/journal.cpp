@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/tune/journal.hpp"
+#include "tessera/tune/tuner.hpp"
 #include <nlohmann/json.hpp>
 #include "tessera/bench/machine.hpp"
-#include "tessera/bench/record.hpp"
-#include "tessera/io/line_file.hpp"
+#include "tessera/bench/result.hpp"
+#include "tessera/io/atomic_file.hpp"
 
 namespace tessera::tune {
 namespace {

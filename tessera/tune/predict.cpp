@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-#include "tessera/bench/occupancy.hpp"
-#include "tessera/bench/statistics.hpp"
+#include "tessera/bench/code.hpp"
+#include "tessera/bench/sample.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/run/inputs.hpp"
 

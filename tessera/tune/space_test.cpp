@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include "tessera/tune/predict.hpp"
 #include "tessera/tune/space.hpp"
+#include "tessera/tune/tuner.hpp"
 #include "tests/made_up.hpp"
 
 namespace tessera::tune {
@@ -81,4 +86,95 @@ TEST(Space, MistakesAreSaid) {
 }
 
 }  // namespace
+
+namespace {
+
+const Variant& grid() {
+  static const Variant out =
+      made_up::variant("grid", {made_up::choice({}, {{"x", 1, 1 << 9, 1}, {"y", 1, 1 << 9, 1}})});
+  return out;
+}
+
+std::vector<Config> configs() { return space_of({&grid()}, {.open_ranges = true}).configs; }
+
+// Best at x = 64, y = 16; rising in every direction. Where x·y is too large it fails.
+std::optional<double> seconds(const Config& config) {
+  const int x = config.tuning["x"], y = config.tuning["y"];
+  if (x * y > 16384) return std::nullopt;
+  return 1 + std::abs(std::log2(x / 64.0)) + std::abs(std::log2(y / 16.0));
+}
+
+// Walks until `most` places were proposed; returns them in order.
+std::vector<std::size_t> walk(Search& search, const std::vector<Config>& space, std::size_t most,
+                              std::size_t batch) {
+  std::vector<std::size_t> out;
+  while (out.size() < most) {
+    const auto places = search.next(std::min(batch, most - out.size()));
+    if (places.empty()) break;
+    EXPECT_LE(places.size(), batch);
+    for (const std::size_t place : places) search.tell(place, seconds(space[place]));
+    out.insert(out.end(), places.begin(), places.end());
+  }
+  return out;
+}
+
+TEST(Search, EachVisitsEverythingOnce) {
+  const auto space = configs();
+  ASSERT_EQ(space.size(), 100u);
+  for (const char* name : {"exhaustive", "random", "local"})
+    for (const std::size_t batch : {std::size_t{1}, std::size_t{7}}) {
+      const auto places = walk(*search_named(name, space, 3), space, 1000, batch);
+      EXPECT_EQ(places.size(), space.size()) << name;
+      EXPECT_EQ(std::set<std::size_t>(places.begin(), places.end()).size(), space.size()) << name;
+    }
+  EXPECT_THROW((void)search_named("clever", space, 1), Error);
+}
+
+TEST(Search, TheSeedDecidesTheOrder) {
+  const auto space = configs();
+  for (const char* name : {"random", "local"}) {
+    const auto one = walk(*search_named(name, space, 1), space, 1000, 4);
+    EXPECT_EQ(one, walk(*search_named(name, space, 1), space, 1000, 4)) << name;
+    EXPECT_NE(one, walk(*search_named(name, space, 2), space, 1000, 4)) << name;
+  }
+  EXPECT_EQ(walk(*exhaustive_search(5), space, 5, 2), (std::vector<std::size_t>{0, 1, 2, 3, 4}));
+}
+
+TEST(Search, ALocalOneFindsAValleyInFewTrials) {
+  const auto space = configs();
+  const auto places = walk(*local_search(space, 1), space, 45, 4);
+  EXPECT_EQ(places[0], 0u) << "it starts at the first place";
+  const auto best = std::ranges::min_element(
+      places, {}, [&](std::size_t place) { return seconds(space[place]).value_or(INFINITY); });
+  EXPECT_EQ(to_string(space[*best].tuning), "x=64,y=16");
+}
+
+TEST(Search, ALocalOneLeavesPlacesThatFail) {
+  auto space = configs();
+  std::ranges::swap(space[0], space.back());  // it starts where everything around fails
+  ASSERT_FALSE(seconds(space[0]));
+  EXPECT_EQ(walk(*local_search(space, 1), space, 1000, 3).size(), space.size());
+}
+
+TEST(Rank, KnownValues) {
+  EXPECT_DOUBLE_EQ(*spearman({1, 2, 3, 4}, {10, 20, 30, 40}), 1);
+  EXPECT_DOUBLE_EQ(*kendall({1, 2, 3, 4}, {4, 3, 2, 1}), -1);
+  // One exchange of neighbours among four: ρ = 1 - 6·2/(4·15), τ = (5 - 1)/6.
+  EXPECT_DOUBLE_EQ(*spearman({1, 2, 3, 4}, {1, 3, 2, 4}), 0.8);
+  EXPECT_DOUBLE_EQ(*kendall({1, 2, 3, 4}, {1, 3, 2, 4}), 4.0 / 6);
+  // Ties: ranks 1.5, 1.5, 3 against 1, 2, 3.
+  EXPECT_NEAR(*spearman({1, 1, 2}, {1, 2, 3}), 1.5 / std::sqrt(1.5 * 2), 1e-12);
+  EXPECT_NEAR(*kendall({1, 1, 2}, {1, 2, 3}), 2 / std::sqrt(2.0 * 3), 1e-12);
+}
+
+TEST(Rank, NothingIsSaidOfTooLittle) {
+  EXPECT_FALSE(spearman({1, 2}, {1, 2}));
+  EXPECT_FALSE(kendall({1, 1, 1}, {1, 2, 3}));
+  EXPECT_FALSE(spearman({1, 2, 3}, {5, 5, 5}));
+  EXPECT_EQ(describe(fit_of({1, 2, 3, 4}, {1, 3, 2, 4})), "Spearman 0.80, Kendall 0.67, n = 4");
+  EXPECT_EQ(describe(fit_of({}, {})), "Spearman n/a, Kendall n/a, n = 0");
+}
+
+}  // namespace
+
 }  // namespace tessera::tune

@@ -3,18 +3,80 @@
 // run are set aside, those predicted to be slow may be left out, a search proposes, and trials are measured a
 // few at a time. The best of them are then measured again, interleaved with what is used without tuning.
 #pragma once
+#include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
+#include <set>
 #include <string>
+#include <unordered_map>
 #include <vector>
 #include "tessera/bench/measure.hpp"
 #include "tessera/bench/result.hpp"
-#include "tessera/tune/journal.hpp"
+#include "tessera/run/tuned.hpp"
 #include "tessera/tune/predict.hpp"
-#include "tessera/tune/search.hpp"
 #include "tessera/tune/space.hpp"
 
 namespace tessera::tune {
+
+// Search strategies over a space of configurations. A search is told what was measured and proposes what to
+// measure next. It neither measures nor waits.
+
+class Search {
+ public:
+  virtual ~Search() = default;
+  // Places in the space that were not proposed before, at most `most`; none: the walk is over.
+  virtual std::vector<std::size_t> next(std::size_t most) = 0;
+  // Of a place that was proposed; nothing: it failed, or its result was wrong.
+  virtual void tell(std::size_t place, std::optional<double> seconds) = 0;
+};
+
+// In the order of the space, which is the one of the prediction where there is one.
+std::unique_ptr<Search> exhaustive_search(std::size_t count);
+// In an order that the seed decides: any budget is a fair sample of the space.
+std::unique_ptr<Search> random_search(std::size_t count, std::uint64_t seed);
+// From the first place to its best neighbour, and on, until none is better; then from a place that the seed
+// decides. A neighbour differs in one parameter, by as little as the space allows. `configs` must stay.
+std::unique_ptr<Search> local_search(const std::vector<Config>& configs, std::uint64_t seed);
+
+// "exhaustive", "random" or "local"; throws Error for anything else.
+std::unique_ptr<Search> search_named(const std::string& name, const std::vector<Config>& configs,
+                                     std::uint64_t seed);
+
+// Keeps the results of tuning in the file that run/tuned.hpp reads. Each trial is written as soon as it is
+// done, so an interrupted or crashed search continues where it stopped.
+
+class Journal {
+ public:
+  // `file`: "" keeps nothing. `context`: what trials must agree in to be the same measurement, besides the
+  // problem, the choice and the device's name.
+  Journal(std::string file, std::string context);
+
+  // What was measured before, failed and wrong ones too. `retry`: these not.
+  std::optional<bench::Row> find(const bench::Row& blank, bool retry = false) const;
+  // It was begun among others, and the program ended: it is to be measured alone. Alone: it is why.
+  bool is_suspect(const bench::Row& blank) const;
+
+  void begin(const std::vector<bench::Row>& blanks);
+  void add(const bench::Row& row);       // it has ended
+  void let_go(const bench::Row& blank);  // it has not been measured, and nothing is wrong with it
+  // The winner of a tuning, for calls to come. `untuned`: what they would use without it.
+  void decide(const TunedFor& key, const bench::Row& winner, const bench::Row* untuned);
+
+  const std::string& file() const { return file_; }
+  const std::string& failure() const { return failure_; }  // why something could not be written; "": it was
+
+ private:
+  std::string key_of(const bench::Row& row) const;
+  void read();
+  void write(const std::string& line);
+
+  std::string file_, context_, failure_;
+  std::unordered_map<std::string, std::string> trials_;  // the row's JSON, by key
+  std::unordered_map<std::string, std::size_t> begun_;   // among how many, by key
+};
+
+// The tuner.
 
 // One row for each candidate, in their order. What bench::measure is; tests replace it.
 using Measure = std::function<std::vector<bench::Row>(const std::vector<bench::Candidate>&)>;
@@ -32,10 +94,6 @@ std::size_t batch_size(const Operation& operation, const Arguments& arguments, c
                        std::size_t most);
 
 bool interrupted_row(const bench::Row& row);  // it was not its turn yet when the session ended
-
-// Searches a space for its fastest configuration on one problem and one device: what cannot run is told apart
-// first, what is predicted to be slow may be left out, a search proposes, trials are measured a few at a
-// time, and the best of them meet once more, in turn with what is used without tuning.
 
 struct Task {
   const Operation* operation = nullptr;

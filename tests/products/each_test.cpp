@@ -5,7 +5,7 @@
 #include <deque>
 #include "on_device.hpp"
 #include "ops/matmul/kernels/hopper/tile_plan.hpp"
-#include "ops/matmul_batch/group_kernel.hpp"
+#include "ops/matmul_batch/matmul_batch.hpp"
 
 namespace tessera::products {
 namespace {

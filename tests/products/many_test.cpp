@@ -4,7 +4,7 @@
 // it asks for.
 #include <numeric>
 #include "on_device.hpp"
-#include "ops/matmul_batch/group_kernel.hpp"
+#include "ops/matmul_batch/matmul_batch.hpp"
 
 namespace tessera::products {
 namespace {

@@ -35,7 +35,7 @@ def command(line):
     """The words of a step, with the program and with files in $OUT."""
     words = shlex.split(line)
     for at, word in enumerate(words[:-1]):
-        if word in ("--json", "--csv", "--junit", "-o", "--timeline"):
+        if word in ("--json", "-o", "--timeline"):
             words[at + 1] = out(words[at + 1])
     return [bundle.program("tessera"), *(out(word.removeprefix("OUT/")) if word.startswith("OUT/") else word for word in words)]
 
@@ -181,7 +181,7 @@ PLANS = {
                "bench matmul m=4:32:x2 n=m k=m --device cuda --variant naive,one_block --json matmul-one-block.json",
                f"bench matmul m=32,64,128,320,1024,3072,5120 n=m k=m --element i32 {GPU} --variant per_element,shared_tiles --tuning tile=32 "
                "--json matmul-integers.json",
-               "bench matmul m=512 n=512 k=512 --device cuda --variant coarsened --tunings all --pivot tile --json matmul-factorial.json"],
+               "bench matmul m=512 n=512 k=512 --device cuda --variant coarsened --tunings all --json matmul-factorial.json"],
     # Bursts against what the device holds, and whether two runs say the same.
     "timing": [f"{RUNGS} --sustained 3 --time 5 --json matmul-sustained.json", f"{RUNGS} --sustained 3 --time 5 --json matmul-apart.json",
                "3? compare OUT/matmul-sustained.json OUT/matmul-apart.json", f"{RUNGS} --cold --time 2 --json matmul-cold.json"],

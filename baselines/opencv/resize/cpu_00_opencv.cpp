@@ -6,7 +6,7 @@
 #include <opencv2/core.hpp>
 #include <opencv2/imgproc.hpp>
 #include "ops/resize/resize.hpp"
-#include "ops/resize/resize_options.hpp"
+#include "ops/resize/axis.hpp"
 #include "tessera/rung.hpp"
 
 namespace tessera::resize {

@@ -7,10 +7,9 @@
 #include "ops/integrate/kernels/compiled_source.hpp"
 #include "ops/integrate/integrate.hpp"
 #include "tessera/cuda/gpus.hpp"
-#include "tessera/cuda/nvrtc.hpp"
 #include "tessera/cuda/runtime_kernel.hpp"
 #include "tessera/rung.hpp"
-#include "ops/integrate/sum/warp_sums.hpp"
+#include "ops/integrate/sum/partials.hpp"
 
 namespace tessera::integration {
 

@@ -311,4 +311,157 @@ std::string source_of(const formula::Program<T>& program, const Compiled& how) {
 template std::string source_of(const formula::Program<float>&, const Compiled&);
 template std::string source_of(const formula::Program<double>&, const Compiled&);
 
+namespace {
+
+constexpr std::string_view region_names = R"(
+#define REGION_FN __device__ __forceinline__
+#define REGION_UNROLL _Pragma("unroll")
+#define REGION_NO_UNROLL _Pragma("unroll 1")
+)";
+
+constexpr std::string_view region_estimate =
+#include "ops/integrate/quadrature/region_estimate-inl.h.text"
+    ;
+
+constexpr std::string_view region_rule =
+#include "ops/integrate/kernels/regions-inl.h.text"
+    ;
+
+constexpr std::string_view region_kernel = R"(
+struct Integrand {
+  static constexpr int most = axes;
+  const RegionFrame& frame;
+
+  __device__ static constexpr int d() { return most; }
+  __device__ Spot spot(int axis, double u) const {
+    if (plain) return {u, 1};
+    return region_spot(frame.map[axis], u);
+  }
+  __device__ double per_length(int axis) const { return frame.map[axis].per_length; }
+  __device__ __forceinline__ double operator()(const Spot (&at)[most]) const {
+    if (plain) return of_spots(at);
+    double slope = 1;
+#pragma unroll
+    for (int k = 0; k < most; ++k) slope *= at[k].slope;
+    return of_spots(at) * slope;
+  }
+};
+
+struct Lanes {
+  __device__ double other(double mine) const { return __shfl_xor_sync(0xffffffffu, mine, 1); }
+  __device__ void add(long long* to, long long by) const {
+    atomicAdd(reinterpret_cast<unsigned long long*>(to), (unsigned long long)(by));
+  }
+};
+
+extern "C" __global__ void __launch_bounds__(threads, residents) estimate_regions(const __grid_constant__ RegionFrame frame) {
+  split_regions(Integrand{frame}, frame, (long long)(blockIdx.x) * threads + threadIdx.x,
+                (long long)(gridDim.x) * threads, Lanes{});
+}
+)";
+
+// CUDA's take half the operations of those that have the same bits everywhere.
+std::string with_native_functions(std::string text) {
+  for (const char* name :
+       {"exp",  "exp2", "expm1", "log",  "log2", "log10", "log1p", "sin",   "cos",  "tan", "asin",
+        "acos", "atan", "sinh",  "cosh", "tanh", "asinh", "acosh", "atanh", "cbrt", "pow"}) {
+    const std::string own = std::string("formula::") + name + "(", other = std::string("::") + name + "(";
+    for (std::size_t at = text.find(own); at != std::string::npos; at = text.find(own, at + 1))
+      text.replace(at, own.size(), other);
+  }
+  return text;
+}
+
+// `of_spots`: the formula of an array.
+std::string arguments_of(int axes) {
+  std::string out =
+      "static __device__ __forceinline__ double of_spots(const Spot (&at)[axes]) {\n  return integrand(";
+  for (int k = 0; k < axes; ++k) out += (k == 0 ? "at[" : ", at[") + std::to_string(k) + "].x";
+  return out + ");\n}\n";
+}
+
+}  // namespace
+
+std::string region_source_of(const formula::Program<double>& program, const CompiledRegions& how) {
+  const int axes = program.input_count;
+  std::string out(formula::elementary_source());
+  out += region_names;
+  const auto constant = [&out](const char* name, int value) {
+    out += std::string("constexpr int ") + name + " = " + std::to_string(value) + ";\n";
+  };
+  constant("axes", axes);
+  constant("threads", compiled_region_threads);
+  constant("residents", how.residents);
+  constant("region_unrolled", how.unroll);
+  out += std::string("constexpr bool plain = ") + (how.plain ? "true" : "false") + ";\n";
+  out += region_estimate;
+  out += region_rule;
+  const std::string integrand = formula::source_of(program, "integrand");
+  out += how.native ? with_native_functions(integrand) : integrand;
+  out += arguments_of(axes);
+  out += region_kernel;
+  return out;
+}
+
+namespace {
+
+constexpr std::string_view vegas_names = R"(
+#define VEGAS_FN static __device__ __forceinline__
+#define VEGAS_UNROLL _Pragma("unroll")
+#define VEGAS_FROM_BITS formula::from_bits
+)";
+
+constexpr std::string_view vegas_types =
+#include "ops/integrate/quadrature/vegas_types-inl.h.text"
+    ;
+
+constexpr std::string_view vegas_points =
+#include "ops/integrate/quadrature/vegas_point-inl.h.text"
+    ;
+
+// A block's points teach bins of its own first: neighbours would wait for each other at the grid's.
+constexpr std::string_view vegas_kernel = R"(
+extern "C" __global__ void __launch_bounds__(threads) vegas_sample(
+    const __grid_constant__ VegasPlan plan, const __grid_constant__ VegasTasks tasks, const double* __restrict__ edges,
+    const VegasAxis* __restrict__ limits, VegasSums* __restrict__ sums, u32* __restrict__ cube_of_task,
+    u64* __restrict__ weights, u64* __restrict__ holes) {
+  __shared__ u64 own[axes * vegas_bins];
+  const bool learns = plan.weight != 0.0;
+  if (learns) {
+    for (int i = threadIdx.x; i < axes * vegas_bins; i += threads) own[i] = 0;
+    __syncthreads();
+  }
+  const u32 all = tasks.super_first[tasks.supers];
+  for (u32 me = blockIdx.x * threads + threadIdx.x; me < all; me += gridDim.x * threads) {
+    const VegasTask task = vegas_find(tasks, me);
+    cube_of_task[me] = task.cube;
+    sums[me] = vegas_task<axes>(
+        plan, edges, limits, task.cube, tasks.points[task.cube], task.place * vegas_task_points, axes,
+        [](const double* x) { return of_point(x); }, [&](u32 bin, u64 share) { atomicAdd(&own[bin], share); },
+        [&] { atomicAdd(holes, 1ull); });
+  }
+  if (!learns) return;
+  __syncthreads();
+  for (int i = threadIdx.x; i < axes * vegas_bins; i += threads)
+    if (own[i] != 0) atomicAdd(&weights[i], own[i]);
+}
+)";
+
+}  // namespace
+
+std::string vegas_source_of(const formula::Program<double>& program, int threads) {
+  std::string out(formula::elementary_source());
+  out += vegas_names;
+  out += "constexpr int axes = " + std::to_string(program.input_count) +
+         ", threads = " + std::to_string(threads) + ";\n";
+  out += vegas_types;
+  out += vegas_points;
+  out += formula::source_of(program, "integrand");
+  out += "static __device__ __forceinline__ double of_point(const double* x) {\n  return integrand(";
+  for (int k = 0; k < program.input_count; ++k) out += (k == 0 ? "x[" : ", x[") + std::to_string(k) + "]";
+  out += ");\n}\n";
+  out += vegas_kernel;
+  return out;
+}
+
 }  // namespace tessera::integration

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernel of the rungs that compile a formula when it is typed, as text for NVRTC.
+// The kernels of the rungs that compile a formula when it is typed, as text for NVRTC: sums of strips,
+// regions and VEGAS's samples.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -9,7 +10,9 @@
 
 namespace tessera::integration {
 
-// What the kernel `add_strips` is given, by value; the text declares the same.
+// --- the kernel `add_strips` ---
+
+// What it is given, by value; the text declares the same.
 template <class T>
 struct Work {
   T a, b, step, width, scale;
@@ -36,5 +39,28 @@ std::string source_of(const formula::Program<T>& program, const Compiled& how);
 
 extern template std::string source_of(const formula::Program<float>&, const Compiled&);
 extern template std::string source_of(const formula::Program<double>&, const Compiled&);
+
+// --- the kernel `estimate_regions`: it takes a RegionFrame by value, and is launched in blocks of
+// `compiled_region_threads` ---
+
+inline constexpr int compiled_region_threads = 128;
+
+struct CompiledRegions {
+  bool plain = false;  // no axis has a map: slopes are 1, and nothing is computed for them
+  int residents = 4;   // blocks that a multiprocessor must have registers for
+  int unroll = 1;      // so many of the innermost loops over corners
+  bool native =
+      false;  // CUDA's elementary functions, within 2 units of the last place, in place of the formula's own
+};
+
+std::string region_source_of(const formula::Program<double>& program, const CompiledRegions& how);
+
+// --- the kernel that samples for VEGAS ---
+
+inline constexpr int compiled_vegas_threads = 128;
+
+// `vegas_sample`, of a VegasPlan, VegasTasks, and the addresses of edges, axes, sums and cubes of tasks,
+// weights and holes. The bits of the kernel that interprets.
+std::string vegas_source_of(const formula::Program<double>& program, int threads = compiled_vegas_threads);
 
 }  // namespace tessera::integration

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Genz and Malik's rule of degree 7 on one region, what the kernels of a cubature know in common, and the one
-// that estimates regions: included by region_kernels.hpp inside a namespace, and as text by what NVRTC
+// that estimates regions: included by region_run.hpp inside a namespace, and as text by what NVRTC
 // compiles, behind region_estimate-inl.h. It includes nothing. REGION_FN is what functions are,
 // region_unrolled how many of the innermost loops over corners are unrolled.
 //

@@ -3,9 +3,9 @@
 // the memory grows; and the text that NVRTC is given.
 #include <gtest/gtest.h>
 #include <cmath>
-#include "ops/integrate/kernels/regions_source.hpp"
+#include "ops/integrate/kernels/compiled_source.hpp"
 #include "tessera/core/operation.hpp"
-#include "tessera/cuda/nvrtc.hpp"
+#include "tessera/cuda/runtime_kernel.hpp"
 #include "tessera/run/run.hpp"
 
 namespace tessera::integration {

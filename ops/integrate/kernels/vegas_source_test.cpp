@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The text that NVRTC is given for VEGAS: it compiles, and compiled for the host, thread by thread, it gives
 // the bits of the processors.
-#include "ops/integrate/kernels/vegas_source.hpp"
+#include "ops/integrate/kernels/compiled_source.hpp"
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <cstdlib>
 #include <fstream>
 #include "ops/integrate/quadrature/formula_integrand.hpp"
-#include "tessera/cuda/nvrtc.hpp"
+#include "tessera/cuda/runtime_kernel.hpp"
 #include "ops/integrate/kernels/vegas_run.hpp"
 
 namespace tessera::integration {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 #include "ops/integrate/quadrature/genz_malik.hpp"
-#include "ops/integrate/quadrature/kronrod_product.hpp"
+#include "ops/integrate/quadrature/products.hpp"
 
 namespace tessera::quadrature {
 namespace {

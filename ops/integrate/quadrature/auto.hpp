@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rule `auto` of one variable. It converges only where two rules that share no points agree:
+// The rules of one variable by their names, and `auto`, which converges only where two rules that share no
+// points agree:
 //   1. The range is cut at the known breakpoints and at those of the formula.
 //   2. tanh-sinh integrates every part; its step is halved until the error estimate meets the tolerance.
 //   3. Adaptive Gauss-Kronrod starts with as many points as that took, in the same variable.
 //   4. If tanh-sinh does not converge and the tail oscillates, the tail becomes an alternating series, and
-//   what
-//      lies before it goes back to 2.
+//      what lies before it goes back to 2.
 //   5. If it does not converge otherwise, a second Gauss-Kronrod pair with other nodes and other cuts takes
-//   its
-//      place.
+//      its place.
 // Installed: for programs.
 #pragma once
 #include <optional>
 #include <span>
+#include <string>
 #include "integrand.hpp"
 
 namespace tessera::quadrature {
@@ -28,5 +28,11 @@ void check(const Range& range, const Tolerance& tolerance, const Limits& limits)
 
 // The integral where it needs no rule: of a constant, and between equal limits.
 std::optional<Answer> integrate_trivially(const Integrand& f, const Range& range);
+
+// "auto" compares two rules. Any other name stands for itself: its error is its own estimate. Where a limit
+// is greater than the other, the integral counts negatively. Throws Error for a rule that does not exist, or
+// that is for several variables, and for limits, tolerances and caps without sense.
+Answer by_name(const std::string& rule, const Integrand& f, const Range& range, const Tolerance& tolerance,
+               const Limits& limits, std::span<const double> points);
 
 }  // namespace tessera::quadrature

@@ -12,7 +12,6 @@
 #include <span>
 #include <string>
 #include <vector>
-#include "answer.hpp"
 #include "integrand.hpp"
 
 namespace tessera::quadrature {

@@ -3,6 +3,7 @@
 // allows it, and with its breakpoints.
 #pragma once
 #include <string>
+#include <vector>
 #include "ops/integrate/quadrature/box.hpp"
 #include "ops/integrate/quadrature/integrand.hpp"
 #include "tessera/formula/tree.hpp"
@@ -15,10 +16,15 @@ Integrand integrand_of(const formula::Tree& tree, const std::string& variable, c
 
 // Of several, in their order.
 ManyValues many_values_of(const formula::Tree& tree, const std::vector<std::string>& variables);
-// How far each may be off by the formula's own rounding.
-ManyValues many_errors_of(const formula::Tree& tree, const std::vector<std::string>& variables);
-// The same in f32, and how far each value may be off by that.
+// The same in f32.
 ManyValues many_single_values_of(const formula::Tree& tree, const std::vector<std::string>& variables);
-ManyValues many_single_errors_of(const formula::Tree& tree, const std::vector<std::string>& variables);
+
+// The argument of each such operator is computed at about a thousand points, or a hundred where it is only
+// that of divisions, logarithms and roots; changes between neighbours are located by bisection. Two changes
+// between neighbouring points are found only where the argument is nearly 0 there. Parts that hold other
+// variables are left out. Empty where there are more than `most_breakpoints`.
+std::vector<double> breakpoints(const formula::Tree& tree, const std::string& variable, const Range& range);
+
+inline constexpr std::size_t most_breakpoints = 1024;
 
 }  // namespace tessera::quadrature

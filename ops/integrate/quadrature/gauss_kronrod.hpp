@@ -2,7 +2,7 @@
 // Adaptive bisection: the pair of Gauss and Kronrod on every cell, and the cell with the largest error is cut
 // next. Cells lie in x itself, or in the double exponential variable, in which end singularities are smooth.
 #pragma once
-#include "ops/integrate/quadrature/double_exponential.hpp"
+#include "ops/integrate/quadrature/tanh_sinh.hpp"
 
 namespace tessera::quadrature {
 

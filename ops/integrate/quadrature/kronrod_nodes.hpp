@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Kronrod extensions of Gauss's 7 and 10 points. From the end to the middle; every second node,
-// from the second on, is Gauss's.
+// The pairs of Gauss and Kronrod: nodes, weights, and differences between the rules.
 #pragma once
 #include <array>
+#include <cmath>
 
 namespace tessera::quadrature {
 
+// The Kronrod extensions of Gauss's 7 and 10 points. From the end to the middle; every second node,
+// from the second on, is Gauss's.
 template <std::size_t half>
 struct KronrodNodes {
   std::array<double, half> x, kronrod;
@@ -39,5 +41,98 @@ inline constexpr KronrodNodes<11> kronrod21{
     {0.066671344308688137593568809893332, 0.149451349150580593145863396957696,
      0.219086362515982043995534934228163, 0.269266719309996355091226921569469,
      0.295524224714752870173815619188769}};
+
+// Further differences that a pair of rules could have had. One alone happens to be 0 for some place of a
+// kink, and for some swings that its points do not resolve, while the rule is off; several are seldom 0
+// together.
+//
+// Of even functions on the nodes, or of odd ones: the last few polynomials that are orthogonal where each
+// node weighs as much as Kronrod gives it. As weights they find nothing in any polynomial of lower degree.
+// Scaled as `difference`, Gauss's, is. The middle's weights are halved, for it counts as two points; odd
+// functions are 0 there. What even ones show, Gauss's difference shows, too: theirs are one degree lower.
+template <std::size_t all, std::size_t count>
+std::array<std::array<double, all>, count> null_rules(const double (&x)[all], const double (&kronrod)[all],
+                                                      const double (&difference)[all], bool odd = false) {
+  using Real = long double;
+  std::array<std::array<Real, all>, all> known{};  // by degree / 2, then by node
+  const auto product = [&](const std::array<Real, all>& a, const std::array<Real, all>& b) {
+    Real sum = 0;
+    for (std::size_t i = 0; i < all; ++i) sum += 2 * Real(kronrod[i]) * a[i] * b[i];
+    return sum;
+  };
+  const std::size_t degrees = odd ? all - 1 : all;
+  for (std::size_t degree = 0; degree < degrees; ++degree) {
+    auto& mine = known[degree];
+    for (std::size_t i = 0; i < all; ++i)
+      mine[i] = degree > 0 ? known[degree - 1][i] * x[i] * x[i] : odd ? Real(x[i]) : Real(1);
+    for (int twice = 0; twice < 2; ++twice)
+      for (std::size_t lower = 0; lower < degree; ++lower) {
+        const Real share = product(mine, known[lower]);
+        for (std::size_t i = 0; i < all; ++i) mine[i] -= share * known[lower][i];
+      }
+    const Real size = std::sqrt(product(mine, mine));
+    for (Real& value : mine) value /= size;
+  }
+  Real size = 0;
+  for (std::size_t i = 0; i < all; ++i)
+    size += 2 * Real(difference[i]) * Real(difference[i]) / Real(kronrod[i]);
+  std::array<std::array<double, all>, count> out{};
+  for (std::size_t k = 0; k < count; ++k)
+    for (std::size_t i = 0; i < all; ++i)
+      out[k][i] = static_cast<double>(std::sqrt(size) * Real(kronrod[i]) * known[all - 2 - k][i]);
+  return out;
+}
+
+// Differences of a pair, that of Gauss and Kronrod first; `odd`: of the right points less the left ones. Two
+// equal jumps, as far from the middle as the nodes tell, are 1 and an odd function, of which even ones show
+// nothing.
+template <std::size_t half>
+struct Differences {
+  static constexpr std::size_t count = 4, odd_count = 3;
+  double weight[count][half], odd[odd_count][half];
+
+  explicit Differences(const KronrodNodes<half>& nodes) {
+    double x[half], kronrod[half];
+    for (std::size_t i = 0; i < half; ++i) {
+      const double counted = i + 1 == half ? 0.5 : 1;
+      x[i] = nodes.x[i];
+      kronrod[i] = counted * nodes.kronrod[i];
+      weight[0][i] = counted * (nodes.kronrod[i] - (i % 2 == 1 ? nodes.gauss[i / 2] : 0));
+    }
+    const auto others = null_rules<half, count - 1>(x, kronrod, weight[0], false);
+    const auto odd_ones = null_rules<half, odd_count>(x, kronrod, weight[0], true);
+    for (std::size_t k = 0; k < odd_count; ++k)
+      for (std::size_t i = 0; i < half; ++i) odd[k][i] = odd_ones[k][i];
+    for (std::size_t k = 1; k < count; ++k)
+      for (std::size_t i = 0; i < half; ++i) weight[k][i] = others[k - 1][i];
+  }
+
+  static const Differences& of(const KronrodNodes<half>& nodes) {
+    static const Differences all(nodes);
+    return all;
+  }
+
+  // From the sums of the points of each slot: the first where they fall off as a smooth function's do, as far
+  // as rounding shows them, else the largest.
+  static double estimate(const double (&sums)[count], const double (&odd_sums)[odd_count], double noise) {
+    double most = 0;
+    const bool even_fall = falls(sums, noise, most), odd_fall = falls(odd_sums, noise, most);
+    return even_fall && odd_fall ? std::fabs(sums[0]) : most;
+  }
+
+ private:
+  template <std::size_t n>
+  static bool falls(const double (&sums)[n], double noise, double& most) {
+    bool out = true;
+    for (std::size_t k = 0; k < n; ++k) {
+      const double lower = std::fabs(sums[k]);
+      most = std::fmax(most, lower);
+      if (k == 0) continue;
+      const double higher = std::fabs(sums[k - 1]);
+      out = out && (higher <= noise || higher < 0.5 * lower);
+    }
+    return out;
+  }
+};
 
 }  // namespace tessera::quadrature

@@ -7,7 +7,7 @@
 #include "ops/integrate/quadrature/genz_malik.hpp"
 #include "ops/integrate/quadrature/several_variables.hpp"
 #include "ops/integrate/quadrature/formula_integrand.hpp"
-#include "ops/integrate/quadrature/kronrod_product.hpp"
+#include "ops/integrate/quadrature/products.hpp"
 #include "tessera/core/error.hpp"
 
 namespace tessera::quadrature {
@@ -25,7 +25,7 @@ Answer product_of(const std::string& text, int d, double relative, int threads =
 }
 
 Answer genz_malik_of(const std::string& text, int d, double relative) {
-  Cube cube(of(text, d), Box{std::vector<Range>(static_cast<std::size_t>(d))}, {.evaluations = 20'000'000});
+  Cube cube(of(text, d), Box{std::vector<Range>(static_cast<std::size_t>(d))}, {.evaluations = 4'000'000});
   return genz_malik(cube, {.relative = relative}, 1);
 }
 
@@ -100,7 +100,7 @@ TEST(KronrodProduct, ClaimsNothingWrongOfKinksAndJumps) {
   std::mt19937_64 random(7);
   std::uniform_real_distribution<double> uniform(0.02, 0.98);
   int claims = 0;
-  for (int i = 0; i < 40; ++i) {
+  for (int i = 0; i < 12; ++i) {
     const double a = uniform(random), b = uniform(random);
     const std::string at = fmt::format("{:.17g}", a), other = fmt::format("{:.17g}", b);
     const auto kink = [](double c) { return (c * c + (1 - c) * (1 - c)) / 2; };
@@ -122,14 +122,14 @@ TEST(KronrodProduct, ClaimsNothingWrongOfKinksAndJumps) {
       EXPECT_LE(off, 1e-3 * exact) << text;
     }
   }
-  EXPECT_GE(claims, 200);
+  EXPECT_GE(claims, 60);
 }
 
 TEST(KronrodProduct, SeesAJumpBehindItsOutermostPoints) {
   for (const double at : {0.4985, 0.5015, 0.7485, 0.9985, 0.002})
     for (const int d : {2, 3}) {
       const Answer answer =
-          product_of(fmt::format("x<{:.17g}", at), d, 1e-2 / (d == 3 ? 0.5 : 1), 1, 1'000'000);
+          product_of(fmt::format("x<{:.17g}", at), d, 1e-2 / (d == 3 ? 0.5 : 1), 1, 300'000);
       EXPECT_LE(std::fabs(answer.value - at), answer.error() + 1e-15) << at << " " << d;
     }
 }

@@ -3,9 +3,8 @@
 #include <fmt/format.h>
 #include <algorithm>
 #include <numeric>
-#include "ops/integrate/quadrature/breakpoints.hpp"
-#include "ops/integrate/quadrature/by_name.hpp"
 #include "ops/integrate/quadrature/formula_integrand.hpp"
+#include "ops/integrate/quadrature/auto.hpp"
 #include "ops/integrate/quadrature/several_variables.hpp"
 
 namespace tessera::quadrature {

@@ -5,10 +5,8 @@
 #include <deque>
 #include "ops/integrate/quadrature/auto.hpp"
 #include "ops/integrate/quadrature/genz_malik.hpp"
-#include "ops/integrate/quadrature/kronrod_product.hpp"
-#include "ops/integrate/quadrature/quasi_random.hpp"
+#include "ops/integrate/quadrature/products.hpp"
 #include "ops/integrate/quadrature/sobol.hpp"
-#include "ops/integrate/quadrature/tanh_sinh_product.hpp"
 #include "tessera/core/error.hpp"
 
 namespace tessera::quadrature {

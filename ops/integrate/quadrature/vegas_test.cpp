@@ -1,20 +1,71 @@
 // SPDX-License-Identifier: Apache-2.0
 // VEGAS: its random numbers, whether its sigma is one, its reasons, and the same bits for any threads.
 #include "ops/integrate/quadrature/vegas.hpp"
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <numbers>
 #include "ops/integrate/quadrature/several_variables.hpp"
 #include "ops/integrate/quadrature/formula_integrand.hpp"
-#include "ops/integrate/quadrature/known_of_several.hpp"
-#include "ops/integrate/quadrature/vegas_plan.hpp"
+#include "ops/integrate/quadrature/vegas_point.hpp"
 #include "tessera/core/error.hpp"
 
 namespace tessera::quadrature {
 namespace {
 
+// Integrals on which integrators are tried.
+struct OfSeveral {
+  std::string id, formula;
+  int dimensions;
+  Range range;  // of every axis
+  double exact;
+
+  std::vector<std::string> variables() const {
+    std::vector<std::string> out;
+    for (int i = 1; i <= dimensions; ++i) out.push_back(fmt::format("x{}", i));
+    return out;
+  }
+};
+
+// A term for each axis, its number in place of #, joined.
+std::string each(int dimensions, const std::string& term, const std::string& join) {
+  std::string out;
+  for (int i = 1; i <= dimensions; ++i) {
+    if (i > 1) out += join;
+    for (const char c : term) out += c == '#' ? std::to_string(i) : std::string(1, c);
+  }
+  return out;
+}
+
+std::vector<OfSeveral> of_several() {
+  constexpr double pi = std::numbers::pi;
+  return {
+      {"M1", "cos(" + each(8, "#*x#", "+") + ")", 8, {0, 1}, 0.00003439557952183251585157811},
+      {"M2", "1/(" + each(6, "(1/2500+(x#-0.5)^2)", "*") + ")", 6, {0, 1}, 12868879901109.87754421518},
+      {"M3", "(1+" + each(8, "#*x#", "+") + ")^-9", 8, {0, 1}, 2.275196581791775607606033e-10},
+      {"M5", "exp(-10*(" + each(8, "abs(x#-0.5)", "+") + "))", 8, {0, 1}, 0.000002425217625641885556922992},
+      {"M6",
+       each(6, "x#<(3+#)/10", " and ") + " ? exp(" + each(6, "(#+4)*x#", "+") + ") : 0",
+       6,
+       {0, 1},
+       154773678.850912074128502},
+      {"M7", "sqrt(x1^2+x2^2+x3^2)<0.50124145262344534123", 3, {0, 1}, 0.06593857571608040806990913},
+      {"M10", each(8, "abs(4*x#-2)", "*"), 8, {0, 1}, 1},
+      {"M11", "sin(" + each(6, "x#", "+") + ")", 6, {0, 10}, -49.16507381641945731050132},
+      {"M12", "exp(-(" + each(9, "x#^2", "+") + ")/2e-4)/(0.01*sqrt(2*pi))^9", 9, {-1, 1}, 1},
+      {"M15", "1/(pi^3*(1-cos(x1)*cos(x2)*cos(x3)))", 3, {0, pi}, 1.393203929685676859184246},
+      {"M16", "sqrt(x1^2+x2^2)", 2, {0, 1}, 0.765195716464212691344766},
+      {"M17", "sqrt(x1^2+x2^2+x3^2)", 3, {0, 1}, 0.960591956455052959425108},
+      {"M20", "pi^-1.5*(x1^2+x2^2+x3^2)*exp(-(x1^2+x2^2+x3^2))", 3, {-100, 100}, 1.5},
+      {"M21", "abs(cos(4*x1+5*x2+6*x3+7*x4+8*x5))", 5, {0, 1}, 0.6366184591824905597188827},
+      {"M22", each(10, "(2*x#)", "*"), 10, {0, 1}, 1},
+      {"a bell", "exp(-(" + each(4, "x#^2", "+") + ")/2)", 4, {-infinity, infinity}, 4 * pi * pi},
+      {"a fall", "exp(-(" + each(5, "x#", "+") + "))", 5, {0, infinity}, 1},
+      {"24 axes", each(24, "(0.5+x#)", "*"), 24, {0, 1}, 1}};
+}
+
 constexpr double sigmas = 3.3;  // that a truncation stands for
 
-Answer answer_of(const known::OfSeveral& one, const Tolerance& tolerance, std::int64_t most,
-                 const Vegas& how = {}) {
+Answer answer_of(const OfSeveral& one, const Tolerance& tolerance, std::int64_t most, const Vegas& how = {}) {
   const ManyValues f = many_values_of(formula::parse(one.formula), one.variables());
   Cube cube(f, Box{std::vector<Range>(static_cast<std::size_t>(one.dimensions), one.range)},
             {.evaluations = most, .seconds = 20});
@@ -69,9 +120,9 @@ TEST(Vegas, TheGridGoesWhereTheWeightsAre) {
   EXPECT_EQ(edges[vegas_bins], 1);
 }
 
-// Of 200 seeds: (answer - exact) / sigma has the mean 0 and at most the variance 1.
-void expect_honest_sigma(const known::OfSeveral& one, double tolerance, std::int64_t most) {
-  constexpr int seeds = 200;
+// Of 64 seeds: (answer - exact) / sigma has the mean 0 and at most the variance 1.
+void expect_honest_sigma(const OfSeveral& one, double tolerance, std::int64_t most) {
+  constexpr int seeds = 64;
   double sum = 0, squares = 0;
   int beyond = 0;
   for (int seed = 1; seed <= seeds; ++seed) {
@@ -85,10 +136,10 @@ void expect_honest_sigma(const known::OfSeveral& one, double tolerance, std::int
     beyond += std::fabs(pull) > 2;
   }
   const double mean = sum / seeds, variance = squares / seeds - mean * mean;
-  EXPECT_LE(std::fabs(mean), 0.28) << one.id;  // four of its own sigmas
-  EXPECT_GE(variance, 0.5) << one.id;          // larger sigmas would be no merit
-  EXPECT_LE(variance, 1.4) << one.id;
-  EXPECT_LE(beyond, 24) << one.id;  // one in twenty-two
+  EXPECT_LE(std::fabs(mean), 0.5) << one.id;  // four of its own sigmas
+  EXPECT_GE(variance, 0.4) << one.id;         // larger sigmas would be no merit
+  EXPECT_LE(variance, 1.8) << one.id;
+  EXPECT_LE(beyond, 11) << one.id;  // one in twenty-two
 }
 
 TEST(Vegas, ItsSigmaIsHonestWhereFIsSmooth) {
@@ -107,12 +158,12 @@ TEST(Vegas, ItsSigmaIsHonestAtAPeak) {
 }
 
 TEST(Vegas, ItsSigmaIsHonestAtJumps) {
-  for (const known::OfSeveral& one : known::of_several())
+  for (const OfSeveral& one : of_several())
     if (one.id == "M6") expect_honest_sigma(one, 2e-2, 100'000);
 }
 
 TEST(Vegas, MorePointsAreMoreDigits) {
-  const known::OfSeveral one{"", "cos(x1+2*x2)*exp(x3)*(1+x4*x5)", 5, {0, 1}, 0};
+  const OfSeveral one{"", "cos(x1+2*x2)*exp(x3)*(1+x4*x5)", 5, {0, 1}, 0};
   const double few = answer_of(one, {.relative = 1e-9}, 100'000).truncation,
                many = answer_of(one, {.relative = 1e-9}, 1'600'000).truncation;
   EXPECT_LT(many, few / 3.5);  // chance alone gives 4, less what learning takes; strata more
@@ -121,19 +172,19 @@ TEST(Vegas, MorePointsAreMoreDigits) {
 
 TEST(Vegas, IsRightOrSaysWhyNot) {
   int converged = 0;
-  for (const known::OfSeveral& one : known::of_several()) {
-    const Answer answer = answer_of(one, {.relative = 1e-3}, 1'500'000);
+  for (const OfSeveral& one : of_several()) {
+    const Answer answer = answer_of(one, {.relative = 2e-3}, 600'000);
     EXPECT_FALSE(answer.why.empty()) << one.id;
     if (!answer.converged()) continue;
     ++converged;
-    EXPECT_LE(answer.error(), 1e-3 * std::fabs(answer.value)) << one.id;
+    EXPECT_LE(answer.error(), 2e-3 * std::fabs(answer.value)) << one.id;
     EXPECT_LE(std::fabs(answer.value - one.exact), 4 / sigmas * answer.error()) << one.id;
   }
   EXPECT_GE(converged, 12);
 }
 
 TEST(Vegas, FindsANarrowBellInNineDimensions) {
-  for (const known::OfSeveral& one : known::of_several()) {
+  for (const OfSeveral& one : of_several()) {
     if (one.id != "M12") continue;
     const Answer answer = answer_of(one, {.relative = 1e-2}, 6'000'000);
     EXPECT_TRUE(answer.converged()) << reason_text(answer) << " " << answer.value;
@@ -142,7 +193,7 @@ TEST(Vegas, FindsANarrowBellInNineDimensions) {
 }
 
 TEST(Vegas, TheSameBitsFromAnyNumberOfThreads) {
-  for (const known::OfSeveral& one : known::of_several()) {
+  for (const OfSeveral& one : of_several()) {
     if (one.id != "M5" && one.id != "M7") continue;
     const Answer alone = answer_of(one, {.relative = 1e-3}, 300'000, {.threads = 1});
     for (const int threads : {2, 5}) {
@@ -156,10 +207,10 @@ TEST(Vegas, TheSameBitsFromAnyNumberOfThreads) {
 }
 
 TEST(Vegas, SizesDoNotMatter) {
-  const known::OfSeveral one{"", "exp(x1+x2)", 2, {0, 1}, 0};
+  const OfSeveral one{"", "exp(x1+x2)", 2, {0, 1}, 0};
   const Answer plain = answer_of(one, {.relative = 1e-3}, 100'000);
   for (const double size : {0x1p-900, 0x1p900}) {
-    known::OfSeveral other = one;
+    OfSeveral other = one;
     other.formula = fmt::format("{:.17g}*({})", size, one.formula);
     const Answer answer = answer_of(other, {.relative = 1e-3}, 100'000);
     EXPECT_TRUE(answer.converged()) << size;
@@ -177,7 +228,7 @@ TEST(Vegas, ItsReasonsAreHonest) {
   EXPECT_EQ(few.reason, Reason::evaluations);
   EXPECT_LE(few.evaluations, 20'000);
   // Its variance is infinite: sigma says nothing.
-  for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
     const Answer tail =
         answer_of({"", "(x1^2+x2^2+x3^2)^-1.4", 3, {0, 1}, 0}, {.relative = 3e-3}, 400'000, {seed});
     const double exact = 8.16445803626735;
@@ -205,7 +256,7 @@ TEST(Vegas, KeepsToItsTime) {
 }
 
 TEST(Vegas, HelpsWhereNoOtherRuleCan) {
-  for (const known::OfSeveral& one : known::of_several()) {
+  for (const OfSeveral& one : of_several()) {
     if (one.id != "24 axes") continue;
     const ManyValues f = many_values_of(formula::parse(one.formula), one.variables());
     const Box box{std::vector<Range>(static_cast<std::size_t>(one.dimensions), one.range)};

@@ -6,7 +6,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 #include <algorithm>
-#include "simd_lanes.hpp"
+#include "simd_sum.hpp"
 #include "tessera/formula/chain-inl.h"
 
 HWY_BEFORE_NAMESPACE();

@@ -2,8 +2,8 @@
 #include "simd_sum.hpp"
 #include <cmath>
 #include <limits>
-#include "simd_lanes.hpp"
 #include "partials.hpp"
+#include "ops/integrate/integrate_call.hpp"
 #include "tessera/core/parallel.hpp"
 #include "tessera/formula/evaluate.hpp"
 
@@ -155,20 +155,6 @@ bool suits_vectors(const Problem<T>& p) {
 }
 
 template <class T>
-T add_runs(const Problem<T>& given, int threads) {
-  Problem<T> p = given;
-  const Runs runs = p.runs(1);
-  std::vector<std::int64_t> partials(partial_bytes<T>(p.sum, runs.count) / sizeof(std::int64_t));
-  p.workspace = partials.data();
-  const auto parts = static_cast<int>(std::min<std::int64_t>(threads, runs.count));
-  parallel(parts, [&](int part) {
-    for (std::int64_t run = runs.count * part / parts; run < runs.count * (part + 1) / parts; ++run)
-      add_run_to_partials(p, runs, run);
-  });
-  return total_of(p, partials.data() + counter_bytes / sizeof(std::int64_t), runs.count);
-}
-
-template <class T>
 T add_pieces(const Problem<T>& p, int threads, formula::Roots roots) {
   const Cut<T> cut(p);
   std::vector<Pair<T>> sums(static_cast<std::size_t>(cut.count));
@@ -192,7 +178,7 @@ T add_pieces(const Problem<T>& p, int threads, formula::Roots roots) {
 
 template <class T>
 T add_by_simd(const Problem<T>& p, int threads, formula::Roots roots) {
-  return suits_vectors(p) ? add_pieces(p, threads, roots) : add_runs(p, threads);
+  return suits_vectors(p) ? add_pieces(p, threads, roots) : add_on_processors(p, threads);
 }
 template float add_by_simd(const Problem<float>&, int, formula::Roots);
 template double add_by_simd(const Problem<double>&, int, formula::Roots);

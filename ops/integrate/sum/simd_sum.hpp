@@ -1,11 +1,46 @@
 // SPDX-License-Identifier: Apache-2.0
 // The trapezoid sum by the processors' vectors, and what rungs of the processors share.
 #pragma once
+#include <cstdint>
 #include "ops/integrate/integrate.hpp"
 #include "tessera/formula/chain.hpp"
 #include "tessera/rung.hpp"
 
 namespace tessera::integration {
+
+// Thirty-two sums side by side, free of instruction sets: each lane adds strips of its own.
+
+inline constexpr int kLanes = 32, kRows = 32;  // of a block of strips
+
+// Lane j's next strips are first[j] + row[k]: whole numbers that T holds. Where every abscissa of the sum is
+// a number that T holds, they are the abscissae themselves.
+template <class T>
+struct Lanes {
+  alignas(64) T first[kLanes] = {};
+  alignas(64) T high[kLanes] = {};
+  alignas(64) T low[kLanes] = {};
+  alignas(64) T row[kRows] = {};
+  T a = 0, step = 1;
+};
+
+// For the best instructions of this processor; a Lanes is the operand of both.
+template <class T>
+struct OnLanes {
+  void (*abscissae)() = nullptr;    // a chain's head
+  void (*as_they_are)() = nullptr;  // likewise, of lanes that hold abscissae
+  void (*accumulate[5])() = {};     // a chain's tail, by Sum; plain and pairwise are the same, exact has none
+  // The abscissae of a block, and its samples to the sums, through memory.
+  void (*write)(const Lanes<T>& lanes, bool as_they_are, T* x) = nullptr;
+  void (*add)(Sum way, const T* y, Lanes<T>& lanes) = nullptr;
+  // Moves the first strips on. In the same vectors that read them: what narrow stores have written in pieces,
+  // a wide load would have to wait for.
+  void (*advance)(Lanes<T>& lanes, T by) = nullptr;
+  void (*clear)(Lanes<T>& lanes) = nullptr;      // the sums
+  T (*joined)(const Lanes<T>& lanes) = nullptr;  // plain and pairwise: two by two
+};
+
+OnLanes<float> on_lanes(float);
+OnLanes<double> on_lanes(double);
 
 template <class T>
 T add_by_simd(const Problem<T>& p, int threads, formula::Roots roots);

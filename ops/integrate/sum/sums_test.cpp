@@ -5,7 +5,6 @@
 #include <cmath>
 #include <limits>
 #include <vector>
-#include "exact_sum.hpp"
 #include "sums.hpp"
 #include "tessera/core/random.hpp"
 

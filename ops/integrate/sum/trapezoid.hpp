@@ -8,7 +8,6 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
-#include "exact_sum.hpp"
 #include "sums.hpp"
 
 namespace tessera::integration {

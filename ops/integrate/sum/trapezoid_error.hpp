@@ -5,7 +5,7 @@
 #include <functional>
 #include <optional>
 #include <vector>
-#include "ops/integrate/quadrature/answer.hpp"
+#include "ops/integrate/quadrature/integrand.hpp"
 #include "ops/integrate/verify/bounded.hpp"
 #include "sums.hpp"
 

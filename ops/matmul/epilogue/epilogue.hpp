@@ -4,11 +4,16 @@
 #pragma once
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <cstring>
 #include <limits>
+#include <string>
 #include <type_traits>
 #include "ops/matmul/problem/mixed_problem.hpp"
 #include "tessera/core/thread.hpp"
+#include "tessera/core/arguments.hpp"
+#include "tessera/core/epilogue_pass.hpp"
+#include "tessera/core/device.hpp"
 
 namespace tessera::matmul {
 inline namespace TESSERA_UNIT {
@@ -109,5 +114,104 @@ class Epilogue {
 
   MixedProblem p_;
 };
+
+// What follows a product of f32, f64 or i32 that is in memory already, for rungs whose own last step knows α
+// and β alone:
+//
+//   C = activation(α·s_a[i]·s_b[j]·sum + β·C0 + bias)    where there are scales, which f32 alone takes;
+//   C = activation(C + bias)                             else: α and β·C0 are in what the rung stored.
+//
+// One pass over C, after the rung's own work. f32 in the order and with the roundings of Epilogue.
+
+Activation activation_of(const std::string& word);
+
+struct Steps {
+  std::int64_t entry = 0, row = 0, col = 0;  // of a batch, of C; in elements, 0 where one number serves all
+};
+
+// A batch of results, of one entry where there is none. Plain addresses: every build of a kernel takes it.
+template <class T>
+struct EpilogueProblem {
+  std::int64_t batch = 0, m = 0, n = 0;
+  T* c = nullptr;
+  const T* sums = nullptr;  // C itself, or memory apart
+  const T* c0 = nullptr;    // null: not read here
+  const T* bias = nullptr;  // null: none
+  const float* scale_a = nullptr;
+  const float* scale_b = nullptr;
+  Steps of_c, of_sums, of_c0, of_bias, of_scale_a, of_scale_b;
+  bool scaled = false;  // then `sums` are bare, and α and β are for here
+  T alpha = 1, beta = 0;
+  Activation activation = Activation::none;
+
+  // Of the single product's arguments or of a batch's. `sums`: where these are, row after row, entry after
+  // entry; null: in C. Throws Error where T cannot hold α or β.
+  static EpilogueProblem of(const Arguments& arguments, void* sums);
+  EpilogueProblem transposed() const;  // Cᵀ
+};
+
+// Whether the epilogue pass serves what is asked besides α and β: of f32, f64 and i32. Throws Error where
+// nobody does: scales of f64 or i32, a GELU beside an i32.
+bool has_epilogue(const Arguments& arguments);
+bool is_scaled(const Arguments& arguments);
+
+// What remains for a rung that knows α and β alone: bare sums where there are scales. Into C, or where `sums`
+// is.
+Arguments without_epilogue(const Arguments& arguments, void* sums);
+// For sums of their own: with scales, β·C0 comes after them, and C0 may lie where C does.
+std::size_t epilogue_pass_bytes(const Arguments& arguments);
+
+// In vectors, with the bits of a fused epilogue (simd.hpp). On up to `threads` threads.
+template <class T>
+void run_epilogue_on_cpu(const EpilogueProblem<T>& problem, int threads);
+
+// In memory of the run's device, in its stream.
+void run_epilogue(const Arguments& arguments, void* sums, Run& run);
+
+// The kernel of a build: nvcc's, the executor's, and its traced one.
+struct EpilogueKernels {
+  void (*f32)(const EpilogueProblem<float>&, Run&);
+  void (*f64)(const EpilogueProblem<double>&, Run&);
+  void (*i32)(const EpilogueProblem<std::int32_t>&, Run&);
+};
+void register_epilogue_kernels(Where where, bool traced, const EpilogueKernels& kernels);
+
+inline namespace TESSERA_UNIT {
+
+// Whole numbers know ReLU alone, and wrap modulo 2^32.
+SIMT std::int32_t activated(Activation activation, std::int32_t x) {
+  return activation == Activation::relu && x < 0 ? 0 : x;
+}
+SIMT float plus(float a, float b) { return a + b; }
+SIMT double plus(double a, double b) { return a + b; }
+SIMT std::int32_t plus(std::int32_t a, std::int32_t b) {
+  return static_cast<std::int32_t>(static_cast<std::uint32_t>(a) + static_cast<std::uint32_t>(b));
+}
+
+SIMT std::int64_t place(const Steps& steps, std::int64_t e, std::int64_t i, std::int64_t j) {
+  return e * steps.entry + i * steps.row + j * steps.col;
+}
+
+// Of a bare sum, what the scales, α and β make of it.
+SIMT float scaled(const EpilogueProblem<float>& p, std::int64_t e, std::int64_t i, std::int64_t j,
+                  float sum) {
+  const float scale_a = p.scale_a != nullptr ? p.scale_a[place(p.of_scale_a, e, i, j)] : 1.0f;
+  const float scale_b = p.scale_b != nullptr ? p.scale_b[place(p.of_scale_b, e, i, j)] : 1.0f;
+  const float out = scaled_sum(p.alpha, scale_a, scale_b, sum);
+  return p.c0 == nullptr ? out : out + p.beta * p.c0[place(p.of_c0, e, i, j)];
+}
+
+template <class T>
+SIMT T with_epilogue(const EpilogueProblem<T>& p, std::int64_t e, std::int64_t i, std::int64_t j, T sum) {
+  if constexpr (std::is_same_v<T, float>)
+    if (p.scaled) sum = scaled(p, e, i, j, sum);
+  if (p.bias != nullptr) sum = plus(sum, p.bias[place(p.of_bias, e, i, j)]);
+  return activated(p.activation, sum);
+}
+
+}  // namespace TESSERA_UNIT
+
+// Of an operation whose arguments are the product's, or a batch's.
+EpiloguePass epilogue_pass(const char* operation);
 
 }  // namespace tessera::matmul

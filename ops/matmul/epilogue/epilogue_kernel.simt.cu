@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The epilogue pass as a kernel: C is read and written once, neighbours by neighbouring lanes. A pass of its
 // own, so that the registers of the products before it are theirs alone.
-#include "ops/matmul/epilogue/epilogue_problem.hpp"
+#include "ops/matmul/epilogue/epilogue.hpp"
 #include "tessera/kernel.hpp"
 
 namespace tessera::matmul {

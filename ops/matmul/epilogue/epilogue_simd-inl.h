@@ -10,7 +10,7 @@
 
 #include <hwy/highway.h>
 #include <hwy/contrib/math/math-inl.h>
-#include "ops/matmul/epilogue/epilogue_problem.hpp"
+#include "ops/matmul/epilogue/epilogue.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace tessera::matmul {

@@ -6,7 +6,6 @@
 #include <gtest/gtest.h>
 #include <vector>
 #include "ops/matmul/epilogue/epilogue.hpp"
-#include "ops/matmul/epilogue/epilogue_problem.hpp"
 #include "ops/matmul/verify/bounds.hpp"
 #include "tessera/core/random.hpp"
 #include "tessera/run/inputs.hpp"

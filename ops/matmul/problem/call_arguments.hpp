@@ -44,4 +44,11 @@ ArrayView addend_of(const Options& options, Element c, std::int64_t m, std::int6
 Arguments arguments_of(const ArrayView& a, const ArrayView& b, const ArrayView& c, const Options& options,
                        const ArrayView* added);
 
+// The last steps of either operation's calls in place: from arguments to a choice, to the launch.
+std::size_t workspace_bytes_in_place(const Operation& operation, const Arguments& there,
+                                     const Options& options);
+Plan enqueue_in_place(const Operation& operation, void* stream, const Arguments& there,
+                      const Options& options, const Workspace& workspace);
+void check_enqueued(const Options& options);  // throws where they ask for what needs waiting
+
 }  // namespace tessera::matmul

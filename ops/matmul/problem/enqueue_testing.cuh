@@ -11,7 +11,7 @@
 #include <string>
 #include <thread>
 #include <vector>
-#include "tessera/core/random.hpp"
+#include "ops/matmul/problem/drawn_testing.hpp"
 #include "tessera/cuda/resources.hpp"
 #include "tessera/run/enqueue.hpp"
 
@@ -41,15 +41,7 @@ inline Request on_gpu() {
   return out;
 }
 
-template <class T>
-std::vector<T> drawn(std::int64_t count, std::uint64_t seed) {
-  std::vector<T> out(static_cast<std::size_t>(count));
-  Random random(seed);
-  for (T& x : out)
-    store_from_double(element_of<T>, &x,
-                      std::is_integral_v<T> ? std::round(20 * random.normal()) : random.normal());
-  return out;
-}
+using matmul::drawn;
 
 // Memory of the GPU between two zones of known bytes.
 class GuardedMemory {

@@ -2,7 +2,7 @@
 // The matrix product as an operation: its arguments, what it costs, how it is checked, what `verify` tries.
 #include "ops/matmul/problem/matmul_operation.hpp"
 #include "ops/matmul/matmul.hpp"
-#include "ops/matmul/problem/elements.hpp"
+#include "ops/matmul/problem/operands.hpp"
 
 namespace tessera::matmul {
 
@@ -176,6 +176,11 @@ double flops(const Arguments& arguments) {
 }
 
 }  // namespace
+
+bool sampled_only(const Arguments& arguments) {
+  if (!is_mixed(arguments)) return !is_plain(arguments);
+  return arguments.text("activation") != "none" || arguments.array("C").element == Element::i8;
+}
 
 // What S0's norm can ask of floats whose errors chance cancels.
 bool norm_demanded(const Arguments& arguments) {

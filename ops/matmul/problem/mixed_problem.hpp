@@ -46,6 +46,8 @@ struct MixedProblem {
 
   // Throws Error where the words ask for what there is not: a scale or a GELU beside an i32 result.
   static MixedProblem of(const Arguments& arguments);
+
+  MixedProblem transposed() const;  // Cᵀ = Bᵀ·Aᵀ
 };
 
 // Everything but f64 and i32, whose products are plain.

@@ -219,6 +219,9 @@ TEST(Multiply, SaysWhatIsWrong) {
             "bias holds bf16, not f32");
   EXPECT_EQ(complaint<float>({in, 2, 3}, {in, 3, 2}, {out, 2, 2}, {.request = {.variant = "blockd"}}),
             "no variant of matmul is called 'blockd'; did you mean 'blocked'?");
+  EXPECT_NE(complaint<float>({in, 2, 3}, {in, 3, 2}, {out, 2, 2}, {.request = {.device = "cudo"}})
+                .find("did you mean 'cuda'"),
+            std::string::npos);
   EXPECT_EQ(complaint<float>({in, 2, 3}, {in, 3, 2}, {out, 2, 2}), "none");
   // Addresses that would begin again at 0.
   constexpr std::int64_t far = std::int64_t{1} << 61;

@@ -5,7 +5,7 @@
 #include <limits>
 #include <numbers>
 #include <utility>
-#include "ops/matmul/problem/elements.hpp"
+#include "ops/matmul/problem/operands.hpp"
 
 namespace tessera::matmul {
 namespace {

@@ -9,7 +9,7 @@
 #include <limits>
 #include <optional>
 #include <type_traits>
-#include "ops/matmul/epilogue/epilogue_problem.hpp"
+#include "ops/matmul/epilogue/epilogue.hpp"
 #include "ops/matmul/matmul.hpp"
 #include "ops/matmul/problem/mixed_problem.hpp"
 #include "tessera/core/operation.hpp"
@@ -108,8 +108,8 @@ double rounded_to(Element element, double x);
 
 double activated_exactly(Activation activation, double x);
 
-// ε such that the sum of products strays at most ε·Σ|a·b| from the exact one. docs/lower-precision.md derives
-// it.
+// ε such that the sum of products strays at most ε·Σ|a·b| from the exact one. docs/decisions/0007
+// derives it.
 double sum_growth(const MixedProblem& p, const Arguments& arguments, Data data);
 
 class MixedBound {
@@ -145,7 +145,7 @@ class MixedBound {
 
 // T: double or std::int32_t. With z = v + bias of the exact v, where rungs have some v' with |v' - v| ≤ E:
 // the sum z' is rounded once, so |z' - z| ≤ E + u·(|z| + E); a slope of at most 1.13
-// (docs/lower-precision.md) makes that 1.13·|z' - z| of the activation's value, and its functions are good to
+// (docs/low-precision.md) makes that 1.13·|z' - z| of the activation's value, and its functions are good to
 // 2⁻⁴⁹·|z|. Whole numbers of which nothing is rounded, and i32, have one right answer.
 template <class T>
 class EpilogueBound {

@@ -7,7 +7,7 @@
 #include <functional>
 #include <limits>
 #include "ops/matmul/matmul.hpp"
-#include "ops/matmul/problem/elements.hpp"
+#include "ops/matmul/problem/operands.hpp"
 #include "ops/matmul/problem/matmul_operation.hpp"
 #include "ops/matmul/problem/mixed_problem.hpp"
 #include "tessera/core/random.hpp"

@@ -6,9 +6,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include "ops/matmul/problem/elements.hpp"
+#include "ops/matmul/problem/operands.hpp"
 #include "ops/matmul/problem/matmul_operation.hpp"
-#include "ops/matmul/problem/typed_operands.hpp"
 #include "ops/matmul/verify/bounds.hpp"
 #include "ops/matmul/verify/check_vectors.hpp"
 #include "tessera/core/parallel.hpp"
@@ -29,139 +28,253 @@ void for_rows(std::int64_t rows, std::int64_t work_per_row,
   });
 }
 
-// Four rows of a matrix as adjacent elements: where they lie, or copied. Beyond the last row it repeats.
+// Four rows of a matrix as adjacent numbers: where they lie, copied, or widened to double. Beyond the last
+// row it repeats.
 template <class T>
 class Rows {
  public:
+  static constexpr bool as_it_is =
+      std::is_same_v<T, float> || std::is_same_v<T, double> || std::is_same_v<T, std::uint32_t>;
+  using Number = std::conditional_t<as_it_is, T, double>;
+
   explicit Rows(const Matrix<const T>& matrix) : matrix_(matrix) {
-    if (matrix.stride[1] != 1) copy_.resize(static_cast<std::size_t>(rows_at_once * matrix.cols()));
+    if (!as_it_is || matrix.stride[1] != 1)
+      copy_.resize(static_cast<std::size_t>(rows_at_once * matrix.cols()));
   }
 
-  FourRows<T> at(std::int64_t first) {
-    for (int r = 0; r < rows_at_once; ++r) row_[r] = &matrix_(std::min(first + r, matrix_.rows() - 1), 0);
-    if (copy_.empty()) return row_;
+  FourRows<Number> at(std::int64_t first) {
+    const T* from[rows_at_once];
+    for (int r = 0; r < rows_at_once; ++r)
+      from[r] = matrix_.data + std::min(first + r, matrix_.rows() - 1) * matrix_.stride[0];
+    if constexpr (as_it_is)
+      if (copy_.empty()) {
+        std::ranges::copy(from, row_);
+        return row_;
+      }
     for (std::int64_t l = 0; l < matrix_.cols(); ++l)
-      for (int r = 0; r < rows_at_once; ++r)
-        copy_[static_cast<std::size_t>(r * matrix_.cols() + l)] = row_[r][l * matrix_.stride[1]];
+      for (int r = 0; r < rows_at_once; ++r) {
+        const T value = from[r][l * matrix_.stride[1]];
+        Number& to = copy_[static_cast<std::size_t>(r * matrix_.cols() + l)];
+        if constexpr (as_it_is) to = value;
+        else to = widened(value);
+      }
     for (int r = 0; r < rows_at_once; ++r) row_[r] = copy_.data() + r * matrix_.cols();
     return row_;
   }
 
  private:
   Matrix<const T> matrix_;
-  std::vector<T> copy_;
-  const T* row_[rows_at_once] = {};
+  std::vector<Number> copy_;
+  const Number* row_[rows_at_once] = {};
 };
 
-// Neighbouring columns form a group, and each group has a vector of its own: fewer honest errors then add
-// up to hide a wrong element. A group costs as much as a column, so narrow matrices have few.
-std::int64_t groups_for(std::int64_t columns) { return std::clamp<std::int64_t>(columns / 64, 1, 16); }
-
+// Random signs x. Neighbouring columns form a group, and each group has a vector of its own: fewer honest
+// errors then add up to hide a wrong element. A group costs as much as a column, so narrow matrices have few.
 struct Signs {
-  Signs(std::int64_t columns, std::uint64_t seed)
-      : groups(groups_for(columns)), values(static_cast<std::size_t>(columns)) {
+  Signs(std::int64_t columns, std::int64_t most_groups, std::uint64_t seed)
+      : groups(std::clamp<std::int64_t>(columns / 64, 1, most_groups)),
+        values(static_cast<std::size_t>(columns)) {
     Random random(seed);
     for (double& sign : values) sign = (random.next() & 1) != 0 ? 1 : -1;
   }
   std::int64_t first(std::int64_t group) const { return std::ssize(values) * group / groups; }
-
-  template <class T>
-  Fold fold(const T* row, std::int64_t group) const {
-    return matmul::fold(row + first(group), values.data() + first(group), first(group + 1) - first(group));
-  }
+  std::int64_t length(std::int64_t group) const { return first(group + 1) - first(group); }
 
   std::int64_t groups;
   std::vector<double> values;
 };
 
-// Of B, for each group of columns: each row's sum with random signs, and its L2 norm.
-struct Folded {
-  Folded(std::int64_t row_count, std::int64_t groups)
-      : rows(row_count),
-        sums(static_cast<std::size_t>(row_count * groups)),
-        norms(static_cast<std::size_t>(row_count * groups)) {}
-  std::int64_t rows;
-  std::vector<double> sums, norms;  // group after group
-};
-
-template <class T>
-Folded fold_rows(const Matrix<const T>& matrix, const Signs& signs) {
-  Folded out(matrix.rows(), signs.groups);
-  for_rows(matrix.rows(), matrix.cols(), [&](std::int64_t first, std::int64_t last) {
-    Rows<T> rows(matrix);
-    for (std::int64_t l = first; l < last; l += rows_at_once) {
-      const FourRows<T> row = rows.at(l);
-      for (std::int64_t r = 0; r < std::min<std::int64_t>(rows_at_once, last - l); ++r)
-        for (std::int64_t g = 0; g < signs.groups; ++g) {
-          const Fold found = signs.fold(row[r], g);
-          out.sums[static_cast<std::size_t>(g * out.rows + l + r)] = found.sum;
-          out.norms[static_cast<std::size_t>(g * out.rows + l + r)] = std::sqrt(found.squares);
-        }
-    }
-  });
-  return out;
-}
-
-// Of each row, the largest ratio of |C·x - α·A·(B·x) - β·C0·x| to the L2 norm of the bounds of what it
-// adds up, γ·(|α|·|A|·|B| + |β|·|C0|); the triangle inequality makes that norm an O(n²) matter too.
-template <class T>
+// Of each row of C, the largest ratio of |C·x - factor·A·(B·s·x) - β·C0·x - bias·x| to what honest rounding
+// may make of it. Judge: s, and the ratio of one row and group. The bounds of what is added up enter by their
+// L2 norms; the triangle inequality makes those an O(n²) matter too.
+template <class A, class B, class C, class Judge>
 class Residuals {
  public:
-  Residuals(const Arguments& arguments, Data data, std::uint64_t seed)
-      : p_(Problem<T>::of(arguments)),
-        growth_(rounding_growth(arguments, static_cast<double>(limits::epsilon()) / 2, data)),
-        signs_(p_.n(), seed),
-        b_(fold_rows(p_.b, signs_)),
-        ratios_(static_cast<std::size_t>(p_.m())) {
-    for_rows(p_.m(), p_.k() + p_.n(), [this](std::int64_t first, std::int64_t last) { visit(first, last); });
+  // `c0`: without data where β = 0.
+  Residuals(const Matrix<const A>& a, const Matrix<const B>& b, const Matrix<const C>& c,
+            const Matrix<const C>& c0, const Judge& judge, std::uint64_t seed)
+      : a_(a),
+        b_(b),
+        c_(c),
+        c0_(c0),
+        judge_(judge),
+        signs_(c.cols(), Judge::most_groups, seed),
+        scaled_signs_(signs_.values),
+        sums_(static_cast<std::size_t>(b.rows() * signs_.groups)),
+        norms_(sums_.size()),
+        ratios_(static_cast<std::size_t>(c.rows())) {
+    for (std::int64_t j = 0; j < c.cols(); ++j) {
+      const double scale = judge.scale_of_column(j);
+      scaled_signs_[static_cast<std::size_t>(j)] *= scale;
+      largest_scale_ = std::max(largest_scale_, std::fabs(scale));
+    }
+    for_rows(b.rows(), b.cols(), [this](std::int64_t first, std::int64_t last) { fold_b(first, last); });
+    for_rows(c.rows(), a.cols() + c.cols(),
+             [this](std::int64_t first, std::int64_t last) { visit(first, last); });
   }
 
   const std::vector<double>& ratios() const { return ratios_; }
 
  private:
-  using limits = std::numeric_limits<T>;
+  // Each row's sum with signs, and its L2 norm: group after group.
+  void fold_b(std::int64_t first, std::int64_t last) {
+    Rows<B> rows(b_);
+    for (std::int64_t l = first; l < last; l += rows_at_once) {
+      const auto& row = rows.at(l);
+      for (std::int64_t r = 0; r < std::min<std::int64_t>(rows_at_once, last - l); ++r)
+        for (std::int64_t g = 0; g < signs_.groups; ++g) {
+          const Fold found =
+              fold(row[r] + signs_.first(g), scaled_signs_.data() + signs_.first(g), signs_.length(g));
+          const auto at = static_cast<std::size_t>(g * b_.rows() + l + r);
+          sums_[at] = found.sum;
+          norms_[at] = largest_scale_ * std::sqrt(found.squares);
+        }
+    }
+  }
 
   void visit(std::int64_t first, std::int64_t last) {
-    Rows<T> a(p_.a), c({p_.c.data, {p_.c.extent[0], p_.c.extent[1]}, {p_.c.stride[0], p_.c.stride[1]}}),
-        c0(p_.c0);
+    const bool adds = c0_.data != nullptr;
+    Rows<A> a(a_);
+    Rows<C> c(c_), c0(adds ? c0_ : c_);
+    const auto folded = [this](const auto* row, std::int64_t g) {
+      return fold(row + signs_.first(g), signs_.values.data() + signs_.first(g), signs_.length(g));
+    };
     for (std::int64_t i = first; i < last; i += rows_at_once) {
-      const FourRows<T> row_a = a.at(i), row_c = c.at(i);
-      const T* const* row_c0 = p_.beta == T{0} ? nullptr : c0.at(i);
+      const auto &row_a = a.at(i), &row_c = c.at(i), &row_c0 = c0.at(i);
       const auto here = std::min<std::int64_t>(rows_at_once, last - i);
       for (std::int64_t g = 0; g < signs_.groups; ++g) {
-        const Dots dot = dots(row_a, b_.sums.data() + g * b_.rows, b_.norms.data() + g * b_.rows, p_.k());
+        const Dots dot = dots(row_a, sums_.data() + g * b_.rows(), norms_.data() + g * b_.rows(), b_.rows());
         for (std::int64_t r = 0; r < here; ++r) {
-          const Fold added = row_c0 == nullptr ? Fold{} : signs_.fold(row_c0[r], g);
-          const double found = ratio(signs_.fold(row_c[r], g).sum, dot.sum[r], dot.magnitude[r], added);
           double& worst = ratios_[static_cast<std::size_t>(i + r)];
+          const double found = judge_.ratio(signs_, i + r, g, folded(row_c[r], g), dot.sum[r],
+                                            dot.magnitude[r], adds ? folded(row_c0[r], g) : Fold{});
           worst = std::max(worst, found);
         }
       }
     }
   }
 
-  double ratio(double got, double product, double magnitude, const Fold& added) const {
-    const double alpha = static_cast<double>(p_.alpha), beta = static_cast<double>(p_.beta);
-    const double residual = std::fabs(got - (alpha * product + beta * added.sum));
-    const double most =
-        std::max(magnitude, std::fabs(alpha) * magnitude + std::fabs(beta) * std::sqrt(added.squares));
+  Matrix<const A> a_;
+  Matrix<const B> b_;
+  Matrix<const C> c_, c0_;
+  const Judge& judge_;
+  Signs signs_;
+  std::vector<double> scaled_signs_, sums_, norms_, ratios_;
+  double largest_scale_ = 0;
+};
+
+// `bound`: of honest rounding. A NaN is never within it.
+double ratio_of(double residual, double bound) {
+  const double out = residual == 0 ? 0 : residual / bound;
+  return out >= 0 ? out : std::numeric_limits<double>::infinity();
+}
+
+// Rounding stays below γ·(|α|·|A|·|B| + |β|·|C0|).
+template <class T>
+class PlainJudge {
+ public:
+  static constexpr std::int64_t most_groups = 16;
+
+  PlainJudge(const Problem<T>& p, const Arguments& arguments, Data data)
+      : growth_(rounding_growth(arguments, static_cast<double>(limits::epsilon()) / 2, data)),
+        alpha_(static_cast<double>(p.alpha)),
+        beta_(static_cast<double>(p.beta)),
+        underflow_(static_cast<double>(limits::denorm_min()) * (std::fabs(alpha_) + 1) *
+                   static_cast<double>(p.k() + 3) * std::sqrt(static_cast<double>(p.n()))) {}
+
+  static double scale_of_column(std::int64_t) { return 1; }
+  double ratio(const Signs&, std::int64_t, std::int64_t, const Fold& got, double product, double magnitude,
+               const Fold& added) const {
+    const double terms = std::fabs(alpha_) * magnitude + std::fabs(beta_) * std::sqrt(added.squares);
     // Where a sum might overflow, only the full look at the row tells what it may be.
-    if (!(most < static_cast<double>(limits::max()) / 4)) return infinity_;
-    const double underflow = static_cast<double>(limits::denorm_min()) * (std::fabs(alpha) + 1) *
-                             static_cast<double>(p_.k() + 3) * std::sqrt(static_cast<double>(p_.n()));
-    const double bound =
-        growth_ * (std::fabs(alpha) * magnitude + std::fabs(beta) * std::sqrt(added.squares)) + underflow;
-    const double out = residual == 0 ? 0 : residual / bound;
-    return out >= 0 ? out : infinity_;
+    if (!(std::max(magnitude, terms) < static_cast<double>(limits::max()) / 4))
+      return std::numeric_limits<double>::infinity();
+    return ratio_of(std::fabs(got.sum - (alpha_ * product + beta_ * added.sum)),
+                    growth_ * terms + underflow_);
   }
 
-  static constexpr double infinity_ = std::numeric_limits<double>::infinity();
-  Problem<T> p_;
-  double growth_;
-  Signs signs_;
-  Folded b_;
-  std::vector<double> ratios_;
+ private:
+  using limits = std::numeric_limits<T>;
+  double growth_, alpha_, beta_, underflow_;
 };
+
+template <class T>
+std::vector<double> plain_ratios(const Arguments& arguments, Data data, std::uint64_t seed) {
+  const auto p = Problem<T>::of(arguments);
+  const Matrix<const T> c{p.c.data, {p.c.extent[0], p.c.extent[1]}, {p.c.stride[0], p.c.stride[1]}};
+  return Residuals(p.a, p.b, c, p.beta == T{0} ? Matrix<const T>{} : p.c0, PlainJudge<T>(p, arguments, data),
+                   seed)
+      .ratios();
+}
+
+// Mixed precision: C's own rounding hides more, so the columns form more groups.
+class MixedJudge {
+ public:
+  static constexpr std::int64_t most_groups = 32;
+
+  MixedJudge(const MixedProblem& p, const Arguments& arguments, Data data)
+      : p_(p), after_(p, arguments, data), growth_(sum_growth(p, arguments, data)) {
+    for (std::int64_t j = 0; p.bias_col != 0 && j < p.n; ++j) bias_.push_back(after_.after(0, j).bias);
+  }
+
+  double scale_of_column(std::int64_t j) const {
+    return p_.scale_b != nullptr && p_.k != 0 ? p_.scale_b[j * p_.scale_b_step] : 1.0;
+  }
+  double ratio(const Signs& signs, std::int64_t i, std::int64_t g, const Fold& got, double product,
+               double magnitude, const Fold& added) const {
+    double factor = p_.alpha, bias = 0, bias_size = 0;
+    if (p_.scale_a != nullptr && p_.k != 0) factor *= p_.scale_a[i * p_.scale_a_step];
+    for (std::int64_t j = signs.first(g); p_.bias != nullptr && j < signs.first(g + 1); ++j) {
+      const auto at = static_cast<std::size_t>(j);
+      const double here = signs.values[at] * (p_.bias_col != 0 ? bias_[at] : after_.after(i, j).bias);
+      bias += here;
+      bias_size += here * here;
+    }
+    const double residual = std::fabs(got.sum - (factor * product + p_.beta * added.sum + bias));
+    if (p_.c_element == Element::i32) return ratio_of(residual, 0);
+    // Rounding errors of C are as if independent: three times their norm is more than any that are honest.
+    const double rounding = 3 * half_unit() * std::sqrt(got.squares), sums = std::fabs(factor) * magnitude;
+    const double terms = sums + std::fabs(p_.beta) * std::sqrt(added.squares) + std::sqrt(bias_size);
+    const double own = static_cast<double>(p_.k + p_.n) * 0x1p-52 * terms;
+    return ratio_of(residual, growth_ * sums + 0x1p-21 * terms + own + rounding +
+                                  0x1p-24 * std::sqrt(static_cast<double>(signs.length(g))));
+  }
+
+ private:
+  double half_unit() const {
+    return p_.c_element == Element::bf16 ? 0x1p-8 : p_.c_element == Element::f16 ? 0x1p-11 : 0x1p-24;
+  }
+
+  MixedProblem p_;
+  MixedBound after_;
+  double growth_;
+  std::vector<double> bias_;  // of each column
+};
+
+template <class C>
+std::vector<double> mixed_ratios(const MixedProblem& p, const Arguments& arguments, Data data,
+                                 std::uint64_t seed) {
+  const MixedJudge judge(p, arguments, data);
+  const Matrix<const C> c{static_cast<const C*>(p.c), {p.m, p.n}, {p.c_row, p.c_col}};
+  const Matrix<const C> c0 = p.beta != 0 ? view_of<C>(p.c0, p.m, p.n) : Matrix<const C>{};
+  std::vector<double> out;
+  with_factors(p, [&](const auto& a, const auto& b) { out = Residuals(a, b, c, c0, judge, seed).ratios(); });
+  return out;
+}
+
+std::vector<double> mixed_ratios(const Arguments& arguments, Data data, std::uint64_t seed) {
+  const auto p = MixedProblem::of(arguments);
+  switch (p.c_element) {
+    case Element::bf16:
+      return mixed_ratios<bf16>(p, arguments, data, seed);
+    case Element::f16:
+      return mixed_ratios<f16>(p, arguments, data, seed);
+    case Element::f32:
+      return mixed_ratios<float>(p, arguments, data, seed);
+    default:
+      return mixed_ratios<std::int32_t>(p, arguments, data, seed);
+  }
+}
 
 // Rows beyond the bound and, since honest errors are far below theirs, those that stand out most.
 std::vector<std::int64_t> rows_that_stand_out(const std::vector<double>& ratios) {
@@ -222,165 +335,6 @@ std::vector<std::int64_t> suspects_among_integers(const Arguments& arguments, st
   return rows;
 }
 
-// Mixed-precision products: C·x must be α·s_a·A·(B·s_b·x) + β·C0·x + bias·x for random signs x. C's own
-// rounding hides more here, so the columns form more groups, each with a vector of its own.
-
-// Four rows of a matrix as adjacent doubles; beyond the last row it repeats.
-template <class T>
-class WideRows {
- public:
-  explicit WideRows(const Matrix<const T>& matrix)
-      : matrix_(matrix), values_(static_cast<std::size_t>(rows_at_once * matrix.cols())) {}
-
-  FourRows<double> at(std::int64_t first) {
-    for (int r = 0; r < rows_at_once; ++r) {
-      row_[r] = values_.data() + r * matrix_.cols();
-      const T* from = matrix_.data + std::min(first + r, matrix_.rows() - 1) * matrix_.stride[0];
-      double* to = values_.data() + r * matrix_.cols();
-      for (std::int64_t l = 0; l < matrix_.cols(); ++l) to[l] = widened(from[l * matrix_.stride[1]]);
-    }
-    return row_;
-  }
-
- private:
-  Matrix<const T> matrix_;
-  std::vector<double> values_;
-  const double* row_[rows_at_once] = {};
-};
-
-struct Groups {
-  explicit Groups(std::int64_t columns)
-      : columns_(columns), count(std::clamp<std::int64_t>(columns / 64, 1, 32)) {}
-  std::int64_t first(std::int64_t group) const { return columns_ * group / count; }
-  std::int64_t length(std::int64_t group) const { return first(group + 1) - first(group); }
-
- private:
-  std::int64_t columns_;
-
- public:
-  std::int64_t count;
-};
-
-template <class A, class B, class C>
-class MixedResiduals {
- public:
-  MixedResiduals(const MixedProblem& p, const Arguments& arguments, Data data, std::uint64_t seed,
-                 const Matrix<const A>& a, const Matrix<const B>& b)
-      : p_(p),
-        after_(p, arguments, data),
-        growth_(sum_growth(p, arguments, data)),
-        groups_(p.n),
-        signs_(static_cast<std::size_t>(p.n)),
-        scaled_signs_(signs_.size()),
-        sums_(static_cast<std::size_t>(p.k * groups_.count)),
-        norms_(sums_.size()),
-        ratios_(static_cast<std::size_t>(p.m)) {
-    Random random(seed);
-    for (std::int64_t j = 0; j < p.n; ++j) {
-      const auto at = static_cast<std::size_t>(j);
-      signs_[at] = (random.next() & 1) != 0 ? 1 : -1;
-      const double scale = p.scale_b != nullptr && p.k != 0 ? p.scale_b[j * p.scale_b_step] : 1.0;
-      scaled_signs_[at] = signs_[at] * scale;
-      bias_.push_back(p.bias_col != 0 ? signs_[at] * after_.after(0, j).bias : 0);
-      scale_most_ = std::max(scale_most_, std::fabs(scale));
-    }
-    for_rows(p.k, p.n, [&](std::int64_t first, std::int64_t last) { fold_b(b, first, last); });
-    for_rows(p.m, p.k + p.n, [&](std::int64_t first, std::int64_t last) { visit(a, first, last); });
-  }
-
-  const std::vector<double>& ratios() const { return ratios_; }
-
- private:
-  void fold_b(const Matrix<const B>& b, std::int64_t first, std::int64_t last) {
-    WideRows<B> rows(b);
-    for (std::int64_t l = first; l < last; l += rows_at_once) {
-      const FourRows<double> row = rows.at(l);
-      for (std::int64_t r = 0; r < std::min<std::int64_t>(rows_at_once, last - l); ++r)
-        for (std::int64_t g = 0; g < groups_.count; ++g) {
-          const Fold found =
-              fold(row[r] + groups_.first(g), scaled_signs_.data() + groups_.first(g), groups_.length(g));
-          const auto at = static_cast<std::size_t>(g * p_.k + l + r);
-          sums_[at] = found.sum;
-          norms_[at] = scale_most_ * std::sqrt(found.squares);
-        }
-    }
-  }
-
-  void visit(const Matrix<const A>& a, std::int64_t first, std::int64_t last) {
-    WideRows<A> a_rows(a);
-    WideRows<C> c_rows({static_cast<const C*>(p_.c), {p_.m, p_.n}, {p_.c_row, p_.c_col}});
-    const Operand& c0 = p_.beta != 0 ? p_.c0 : Operand{p_.c, p_.c_element, p_.c_row, p_.c_col};
-    WideRows<C> c0_rows(view_of<C>(c0, p_.m, p_.n));
-    for (std::int64_t i = first; i < last; i += rows_at_once) {
-      const FourRows<double> row_a = a_rows.at(i), row_c = c_rows.at(i);
-      const double* const* row_c0 = p_.beta == 0 ? nullptr : c0_rows.at(i);
-      const auto here = std::min<std::int64_t>(rows_at_once, last - i);
-      for (std::int64_t g = 0; g < groups_.count; ++g) {
-        const Dots dot = dots(row_a, sums_.data() + g * p_.k, norms_.data() + g * p_.k, p_.k);
-        for (std::int64_t r = 0; r < here; ++r) {
-          double& worst = ratios_[static_cast<std::size_t>(i + r)];
-          const double found = ratio(i + r, g, row_c[r], row_c0 == nullptr ? nullptr : row_c0[r], dot.sum[r],
-                                     dot.magnitude[r]);
-          worst = std::max(worst, found);
-        }
-      }
-    }
-  }
-
-  double ratio(std::int64_t i, std::int64_t g, const double* c, const double* c0, double product,
-               double magnitude) const {
-    constexpr double infinity = std::numeric_limits<double>::infinity(), u = 0x1p-24;
-    const std::int64_t first = groups_.first(g), length = groups_.length(g);
-    const double* signs = signs_.data() + first;
-    const Fold got = fold(c + first, signs, length),
-               added = c0 == nullptr ? Fold{} : fold(c0 + first, signs, length);
-    double factor = p_.alpha;
-    if (p_.scale_a != nullptr && p_.k != 0) factor *= p_.scale_a[i * p_.scale_a_step];
-    double bias = 0, bias_size = 0;
-    for (std::int64_t j = first; p_.bias != nullptr && j < first + length; ++j) {
-      const double here = p_.bias_col != 0 ? bias_[static_cast<std::size_t>(j)]
-                                           : signs_[static_cast<std::size_t>(j)] * after_.after(i, j).bias;
-      bias += here;
-      bias_size += here * here;
-    }
-    const double residual = std::fabs(got.sum - (factor * product + p_.beta * added.sum + bias));
-    if (residual == 0) return 0;
-    // Rounding errors of C are as if independent: three times their norm is more than any that are honest.
-    const double rounding = p_.c_element == Element::i32 ? 0 : 3 * half_unit() * std::sqrt(got.squares);
-    const double sums = std::fabs(factor) * magnitude;
-    const double terms = sums + std::fabs(p_.beta) * std::sqrt(added.squares) + std::sqrt(bias_size);
-    const double own = static_cast<double>(p_.k + p_.n) * 0x1p-52 * terms;
-    const bool whole = p_.c_element == Element::i32;
-    const double bound = whole ? 0
-                               : growth_ * sums + 8 * u * terms + own + rounding +
-                                     0x1p-24 * std::sqrt(static_cast<double>(length));
-    const double out = residual / bound;
-    return out >= 0 ? out : infinity;
-  }
-
-  double half_unit() const {
-    return p_.c_element == Element::bf16 ? 0x1p-8 : p_.c_element == Element::f16 ? 0x1p-11 : 0x1p-24;
-  }
-
-  MixedProblem p_;
-  MixedBound after_;
-  double growth_, scale_most_ = 0;
-  Groups groups_;
-  std::vector<double> signs_, scaled_signs_, sums_, norms_, bias_, ratios_;
-};
-
-template <class C>
-std::vector<double> ratios_of(const MixedProblem& p, const Arguments& arguments, Data data,
-                              std::uint64_t seed) {
-  std::vector<double> out;
-  with_factors(p, [&](const auto& a, const auto& b) {
-    using A = std::remove_cvref_t<decltype(*a.data)>;
-    using B = std::remove_cvref_t<decltype(*b.data)>;
-    out = MixedResiduals<A, B, C>(p, arguments, data, seed, a, b).ratios();
-  });
-  return out;
-}
-
 std::vector<std::int64_t> rows_at_distances(std::int64_t rows, std::uint64_t seed) {
   constexpr std::int64_t apart = 32;
   std::vector<std::int64_t> out;
@@ -391,25 +345,16 @@ std::vector<std::int64_t> rows_at_distances(std::int64_t rows, std::uint64_t see
   return out;
 }
 
-std::vector<std::int64_t> suspects_among_mixed(const Arguments& arguments, Data data, std::uint64_t seed) {
-  const auto p = MixedProblem::of(arguments);
-  return rows_that_stand_out(p.c_element == Element::bf16  ? ratios_of<bf16>(p, arguments, data, seed)
-                             : p.c_element == Element::f16 ? ratios_of<f16>(p, arguments, data, seed)
-                             : p.c_element == Element::f32
-                                 ? ratios_of<float>(p, arguments, data, seed)
-                                 : ratios_of<std::int32_t>(p, arguments, data, seed));
-}
-
 }  // namespace
 
 std::vector<std::int64_t> suspect_rows(const Arguments& arguments, Data data, std::uint64_t seed) {
   if (sampled_only(arguments)) return rows_at_distances(arguments.dim("m"), seed);
-  if (is_mixed(arguments)) return suspects_among_mixed(arguments, data, seed);
+  if (is_mixed(arguments)) return rows_that_stand_out(mixed_ratios(arguments, data, seed));
   switch (arguments.element()) {
     case Element::f32:
-      return rows_that_stand_out(Residuals<float>(arguments, data, seed).ratios());
+      return rows_that_stand_out(plain_ratios<float>(arguments, data, seed));
     case Element::f64:
-      return rows_that_stand_out(Residuals<double>(arguments, data, seed).ratios());
+      return rows_that_stand_out(plain_ratios<double>(arguments, data, seed));
     case Element::i32:
       return suspects_among_integers(arguments, seed);
     default:

@@ -1,15 +1,98 @@
 // SPDX-License-Identifier: Apache-2.0
 // The product in higher precision: floats in double, doubles in pairs of doubles.
 #include <algorithm>
+#include <span>
 #include <vector>
-#include "ops/matmul/problem/elements.hpp"
-#include "ops/matmul/problem/matmul_operation.hpp"
-#include "ops/matmul/problem/typed_operands.hpp"
+#include "ops/matmul/problem/operands.hpp"
 #include "ops/matmul/verify/bounds.hpp"
-#include "ops/matmul/verify/row_sums.hpp"
+#include "ops/matmul/verify/check_vectors.hpp"
+#include "ops/matmul/problem/matmul_operation.hpp"
 
 namespace tessera::matmul {
 namespace {
+
+// Some rows of C, while B passes by in square blocks that stay in the first cache.
+template <class A, class B = A>
+class Sums {
+ public:
+  Sums(const Matrix<const A>& a, const Matrix<const B>& b, std::span<const std::int64_t> rows)
+      : left_(a),
+        right_(b),
+        rows_(rows),
+        stride_((b.cols() + tile_side - 1) / tile_side * tile_side),
+        high_(rows.size() * static_cast<std::size_t>(stride_)),
+        error_(one_double ? 0 : high_.size()),
+        magnitude_(high_.size()),
+        a_(rows.size() * tile_side),
+        b_(tile_side * tile_side),
+        row_whole_(rows.size()),
+        col_whole_(static_cast<std::size_t>(stride_), 1) {
+    for (std::size_t r = 0; r < rows.size(); ++r) {
+      bool whole = true;
+      for (std::int64_t l = 0; whole && l < a.cols(); ++l) whole = is_whole(widened(a(rows[r], l)));
+      row_whole_[r] = static_cast<char>(whole);
+      any_whole_ = any_whole_ || whole;
+    }
+    for (std::int64_t l = 0; l < a.cols(); l += tile_side) add(l, std::min(tile_side, a.cols() - l));
+  }
+
+  Wide<A> sum(std::size_t r, std::int64_t j) const {
+    if constexpr (one_double) return high_[at(r, j)];
+    else return static_cast<long double>(high_[at(r, j)]) + static_cast<long double>(error_[at(r, j)]);
+  }
+  double magnitude(std::size_t r, std::int64_t j) const { return magnitude_[at(r, j)]; }
+  bool whole(std::size_t r, std::int64_t j) const {
+    return row_whole_[r] != 0 && col_whole_[static_cast<std::size_t>(j)] != 0;
+  }
+
+ private:
+  static constexpr bool one_double = !std::is_same_v<A, double>;
+
+  std::size_t at(std::size_t r, std::int64_t j) const {
+    return r * static_cast<std::size_t>(stride_) + static_cast<std::size_t>(j);
+  }
+
+  void add(std::int64_t l, std::int64_t depth) {
+    for (std::size_t r = 0; r < rows_.size(); ++r)
+      for (std::int64_t d = 0; d < depth; ++d)
+        a_[r * tile_side + static_cast<std::size_t>(d)] = widened(left_(rows_[r], l + d));
+    for (std::int64_t j = 0; j < right_.cols(); j += tile_side) {
+      take_block(l, depth, j, std::min(tile_side, right_.cols() - j));
+      double* const error = one_double ? nullptr : error_.data() + j;
+      add_tile(a_.data(), static_cast<std::int64_t>(rows_.size()), b_.data(), depth,
+               {high_.data() + j, error, magnitude_.data() + j, stride_});
+    }
+  }
+
+  // Along whichever of its directions B is contiguous.
+  void take_block(std::int64_t l, std::int64_t depth, std::int64_t j, std::int64_t width) {
+    if (!any_whole_ && right_.stride[1] == 1) {
+      for (std::int64_t d = 0; d < depth; ++d)
+        std::transform(&right_(l + d, j), &right_(l + d, j) + width, b_.data() + d * tile_side, widened<B>);
+      return;
+    }
+    const auto take = [&](std::int64_t d, std::int64_t w) {
+      const double value = widened(right_(l + d, j + w));
+      b_[static_cast<std::size_t>(d * tile_side + w)] = value;
+      if (any_whole_ && !is_whole(value)) col_whole_[static_cast<std::size_t>(j + w)] = 0;
+    };
+    if (right_.stride[0] < right_.stride[1])
+      for (std::int64_t w = 0; w < width; ++w)
+        for (std::int64_t d = 0; d < depth; ++d) take(d, w);
+    else
+      for (std::int64_t d = 0; d < depth; ++d)
+        for (std::int64_t w = 0; w < width; ++w) take(d, w);
+  }
+
+  const Matrix<const A> left_;
+  const Matrix<const B> right_;
+  std::span<const std::int64_t> rows_;
+  std::int64_t stride_;
+  std::vector<double> high_, error_, magnitude_, a_, b_;
+  std::vector<char> row_whole_,
+      col_whole_;           // nothing but whole numbers in this row of A, in this column of B
+  bool any_whole_ = false;  // else nobody asks about the columns
+};
 
 // Calls append(i, j, sum, magnitude, whole) for the elements of some rows of C.
 template <class A, class B, class Append>

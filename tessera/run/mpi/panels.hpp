@@ -8,7 +8,6 @@
 #include <functional>
 #include <vector>
 #include "tessera/core/array.hpp"
-#include "tessera/core/contraction.hpp"
 #include "tessera/core/division.hpp"
 #include "tessera/run/mpi/communicator.hpp"
 #include "tessera/run/multi_device/timeline.hpp"

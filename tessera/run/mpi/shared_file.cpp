@@ -6,7 +6,7 @@
 #include <optional>
 #include <span>
 #include <system_error>
-#include "tessera/io/npy_header.hpp"
+#include "tessera/io/npy.hpp"
 
 namespace tessera {
 namespace {

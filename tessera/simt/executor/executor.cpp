@@ -15,7 +15,6 @@
 #include "tessera/simt/executor/executor.hpp"
 #include "tessera/simt/executor/block.hpp"
 #include "tessera/simt/executor/signals.hpp"
-#include "tessera/simt/executor/diagnosis.hpp"
 
 namespace tessera::simt {
 

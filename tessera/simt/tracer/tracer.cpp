@@ -25,35 +25,14 @@ AccessCounts& AccessCounts::operator+=(const AccessCounts& other) {
 }
 
 const char* name_of(Finding::Kind kind) {
-  switch (kind) {
-    case Finding::Kind::race:
-      return "race";
-    case Finding::Kind::uninitialised:
-      return "uninitialised";
-    case Finding::Kind::out_of_bounds:
-      return "out of bounds";
-    case Finding::Kind::misaligned:
-      return "misaligned";
-    case Finding::Kind::writes_input:
-      return "writes an input";
-    case Finding::Kind::barrier:
-      return "barrier";
-    case Finding::Kind::stopped:
-      return "stopped";
-  }
-  return "?";
+  constexpr const char* names[] = {
+      "race", "uninitialised", "out of bounds", "misaligned", "writes an input", "barrier", "stopped"};
+  return names[static_cast<std::size_t>(kind)];
 }
 
 std::string to_string(const Schedule& schedule) {
-  switch (schedule.order) {
-    case Schedule::Order::ascending:
-      return "ascending";
-    case Schedule::Order::descending:
-      return "descending";
-    case Schedule::Order::seeded:
-      break;
-  }
-  return std::to_string(schedule.seed);
+  if (schedule.order == Schedule::Order::seeded) return std::to_string(schedule.seed);
+  return schedule.order == Schedule::Order::ascending ? "ascending" : "descending";
 }
 
 Schedule parse_schedule(const std::string& word) {

@@ -7,14 +7,12 @@
 #include <cuda_fp16.h>
 #include <type_traits>
 #include "ops/matmul/epilogue/epilogue.hpp"
-#include "ops/matmul/kernels/ampere/mma_job.hpp"
 #include "ops/matmul/kernels/ampere/mma_plan.hpp"
 #include "ops/matmul/kernels/copy_part.cuh"
 #include "ops/matmul/matmul.hpp"
 #include "ops/matmul/problem/mixed_problem.hpp"
 #include "tessera/cuda/ptx/cp_async.cuh"
-#include "tessera/cuda/ptx/mma_f64.cuh"
-#include "tessera/cuda/ptx/mma_half.cuh"
+#include "tessera/cuda/ptx/mma.cuh"
 
 namespace tessera::matmul {
 

@@ -3,7 +3,6 @@
 #pragma once
 #include <atomic>
 #include <utility>
-#include "ops/matmul/kernels/ampere/mma_job.hpp"
 #include "ops/matmul/kernels/ampere/mma_kernel.cuh"
 #include "tessera/cuda/resources.hpp"
 #include "tessera/cuda/gpus.hpp"

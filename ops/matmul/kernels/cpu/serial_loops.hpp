@@ -6,9 +6,9 @@
 #include <vector>
 #include "ops/matmul/epilogue/epilogue.hpp"
 #include "ops/matmul/matmul.hpp"
-#include "ops/matmul/problem/elements.hpp"
-#include "ops/matmul/problem/typed_operands.hpp"
+#include "ops/matmul/problem/operands.hpp"
 #include "tessera/core/interrupt.hpp"
+#include "tessera/rung.hpp"
 
 namespace tessera::matmul {
 
@@ -62,6 +62,26 @@ inline void naive_mixed(const MixedProblem& p) {
       }
     }
   });
+}
+
+// The choice of every element that the serial rungs have: plain products by `plain(problem)`, others by
+// `mixed(Mixed)`.
+template <template <class> class AnyProblem, class Mixed, class PlainRun, class MixedRun>
+Choice serial_choice(const PlainRun& plain, const MixedRun& mixed) {
+  Choice out = choice_of<AnyProblem>([plain](const auto& p, const Tuning&, Run&) { plain(p); });
+  const auto plain_f32 = out.run.at(Element::f32);
+  for (const Element element :
+       {Element::bf16, Element::f16, Element::e4m3, Element::e5m2, Element::i8, Element::f32})
+    out.run[element] = [plain_f32, mixed](const Arguments& arguments, const Tuning& tuning, Run& run) {
+      if (is_plain(arguments)) plain_f32(arguments, tuning, run);
+      else mixed(Mixed::of(arguments));
+    };
+  out.cannot_hold = [held = out.cannot_hold](const Arguments& arguments) -> Reason {
+    if (!has_mixed_problem(arguments.element())) return held(arguments);
+    (void)Mixed::of(arguments);  // throws where there is no such product
+    return std::nullopt;
+  };
+  return out;
 }
 
 }  // namespace tessera::matmul

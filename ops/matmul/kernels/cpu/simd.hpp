@@ -4,7 +4,7 @@
 #pragma once
 #include <algorithm>
 #include <cstdint>
-#include "ops/matmul/epilogue/epilogue_problem.hpp"
+#include "ops/matmul/epilogue/epilogue.hpp"
 #include "ops/matmul/matmul.hpp"
 
 namespace tessera::matmul {
@@ -88,7 +88,7 @@ inline std::int64_t near_part(std::int64_t length, std::int64_t wanted, std::int
 }
 
 // C divided into a grid of blocks, one a thread.
-struct Division {
+struct ThreadGrid {
   std::int64_t down, across, block_rows, block_cols;
 
   Block block(int part, std::int64_t m, std::int64_t n) const {
@@ -99,7 +99,8 @@ struct Division {
 
 // The grid whose largest block costs least: its products, and the copying of its columns of B, which
 // each thread does for itself.
-Division divide(std::int64_t m, std::int64_t n, int threads, std::int64_t row_unit, std::int64_t col_unit);
+ThreadGrid thread_grid(std::int64_t m, std::int64_t n, int threads, std::int64_t row_unit,
+                       std::int64_t col_unit);
 
 // α·A·B + β·C0 on up to `threads` threads, with the best instruction set of this CPU. `after`: what follows
 // in C, without scales, is done strip by strip while the caches hold them.

@@ -223,7 +223,7 @@ TEST(Division, EveryElementOfCBelongsToOneBlock) {
   for (const std::int64_t m : {0, 1, 8, 100, 4096})
     for (const std::int64_t n : {0, 1, 16, 100, 4096})
       for (const int threads : {1, 2, 3, 6, 64}) {
-        const Division division = divide(m, n, threads, 8, 16);
+        const ThreadGrid division = thread_grid(m, n, threads, 8, 16);
         ASSERT_LE(division.down * division.across, threads);
         std::int64_t elements = 0;
         for (int part = 0; part < division.down * division.across; ++part) {

@@ -8,7 +8,7 @@
 #include <optional>
 #include <utility>
 #include "ops/matmul/kernels/hopper/tile_plan.hpp"
-#include "ops/matmul/problem/elements.hpp"
+#include "ops/matmul/problem/operands.hpp"
 #include "ops/matmul/kernels/hopper/wgmma_kernel.cuh"
 #include "ops/matmul/kernels/pack_operands.cuh"
 #include "tessera/core/device.hpp"
@@ -375,20 +375,7 @@ void run_step(WgmmaJob& job, Step step, bool f16, Run& run);
 // What the rungs that feed Hopper's tensor cores from shared memory have in common: from arguments to a job.
 
 // The problem whose C has its columns next to each other: this one, or Cᵀ = Bᵀ·Aᵀ.
-inline MixedProblem with_rows(MixedProblem p) {
-  if (p.c_col == 1 || p.n == 1) return p;
-  MixedProblem t = p;
-  const auto transposed = [](const Operand& x) { return Operand{x.data, x.element, x.col, x.row}; };
-  t.a = transposed(p.b);
-  t.b = transposed(p.a);
-  t.c0 = transposed(p.c0);
-  std::swap(t.m, t.n);
-  std::swap(t.c_row, t.c_col);
-  std::swap(t.bias_row, t.bias_col);
-  std::swap(t.scale_a, t.scale_b);
-  std::swap(t.scale_a_step, t.scale_b_step);
-  return t;
-}
+inline MixedProblem with_rows(const MixedProblem& p) { return p.c_col == 1 || p.n == 1 ? p : p.transposed(); }
 
 inline EpilogueArgs epilogue_of(const MixedProblem& p) {
   EpilogueArgs e;

@@ -2,7 +2,7 @@
 // Rung 11's kernels as they are, on the executor: copies that come as late as they may or as early as they
 // can, and sums whose parts several blocks make. Sums of whole numbers, so results are exact.
 #include "cuda.hpp"
-#include "ops/matmul/kernels/simt/warp_launch.cuh"
+#include "ops/matmul/kernels/simt/warp_kernel.cuh"
 #include <gtest/gtest.h>
 #include <cmath>
 #include <limits>

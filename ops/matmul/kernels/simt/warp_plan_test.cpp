@@ -122,7 +122,7 @@ TEST(WarpPlan, CoversAnyShapeAndItsSum) {
   const auto size = [&] {
     return static_cast<std::int64_t>(std::exp2(static_cast<double>(random() % 1400) / 100));
   };
-  for (int i = 0; i < 3000; ++i) {
+  for (int i = 0; i < 600; ++i) {
     const std::int64_t m = size(), n = size(), k = random() % 20 == 0 ? 0 : size();
     const WarpMachine machine{static_cast<int>(random() % 200 + 1),
                               random() % 2 == 0 ? 227 * 1024 : 99 * 1024};
@@ -139,7 +139,7 @@ TEST(WarpPlan, CoversAnyShapeAndItsSum) {
 // Whatever a plan could ask for, and more.
 TEST(StreamK, EveryStageComesOnceInAnyShares) {
   std::mt19937 random(4);
-  for (int i = 0; i < 5000; ++i) {
+  for (int i = 0; i < 1000; ++i) {
     const auto number = [&](unsigned most) { return static_cast<std::int32_t>(random() % most); };
     StreamK s;
     s.tiles = number(40) + 1;
@@ -148,22 +148,6 @@ TEST(StreamK, EveryStageComesOnceInAnyShares) {
     s.share = number(100) + 1;
     ASSERT_NO_FATAL_FAILURE(expect_shares(s))
         << s.tiles << " " << s.whole << " " << s.stages << " " << s.share;
-  }
-}
-
-TEST(WarpPlan, EveryTileComesOnce) {
-  std::mt19937 random(5);
-  for (int i = 0; i < 300; ++i) {
-    const auto m = static_cast<std::int64_t>(random() % 5000 + 1),
-               n = static_cast<std::int64_t>(random() % 5000 + 1);
-    const WarpPlan plan = plan_warp_tiles(m, n, 64, h200, all_tiles);
-    std::set<std::tuple<int, int>> met;
-    for (std::int32_t t = 0; t < plan.shares.tiles; ++t) {
-      const TileOrder::Tile tile = plan.order.at(t);
-      ASSERT_TRUE(tile.row >= 0 && tile.row < plan.order.rows && tile.col >= 0 && tile.col < plan.order.cols);
-      ASSERT_TRUE(tile.split == 0 && met.emplace(tile.row, tile.col).second);
-    }
-    ASSERT_EQ(met.size(), std::size_t(plan.order.rows) * std::size_t(plan.order.cols));
   }
 }
 

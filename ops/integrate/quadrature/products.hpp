@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rules that are products of rules of one variable, for two or three variables: tanh-sinh on each axis, and
+// adaptive cubature with Gauss-Kronrod pairs.
+#pragma once
+#include "box.hpp"
+#include "ops/integrate/quadrature/adaptive_cubature.hpp"
+
+namespace tessera::quadrature {
+
+// The double exponential (tanh-sinh) rule on each of two or three axes: many digits where f is analytic
+// inside the box, however singular on its faces, edges and corners.
+
+inline constexpr int most_product_dimensions = 3;
+
+class TanhSinhProduct {
+ public:
+  // Throws Error for other than 2 or 3 variables.
+  TanhSinhProduct(Cube& cube, const Tolerance& tolerance, int threads);
+
+  // Halves the step as often as so many evaluations allow. Reason::evaluations: more of them would help.
+  Answer advance(std::int64_t evaluations);
+
+ private:
+  double truncation_estimate() const;
+
+  Cube& cube_;
+  Tolerance tolerance_;
+  int threads_;
+  double step_ = 0.25;
+  double pace_ = 0;  // seconds for each point so far: what takes too long is not begun
+  Answer last_;
+  std::vector<double> values_, moved_;  // at each step so far
+};
+
+Answer tanh_sinh_product(Cube& cube, const Tolerance& tolerance, int threads = 0);
+
+// Adaptive cubature with the product of Gauss-Kronrod pairs of 7 and 15 points on each of two or three axes.
+// A region takes 225 or 3375 points (Genz and Malik's rule 21 or 39), and is exact up to degree 23 of each
+// variable: where f is smooth and many digits are asked for, far fewer regions do. Regions are chosen and
+// halved as for Genz and Malik's rule.
+
+inline constexpr int most_kronrod_dimensions = 3;
+inline constexpr double kronrod_relative = 1e-8;  // from here on `auto` takes it in place of Genz and Malik's
+
+class KronrodProduct {
+ public:
+  explicit KronrodProduct(int dimensions);
+
+  static constexpr const char* name() { return "gauss-kronrod product"; }
+  int dimensions() const { return dimensions_; }
+  std::size_t points() const { return points_; }
+  // One coordinate of all points of a region.
+  void place(double centre, double half, int axis, double* u) const;
+  // From the values there; also the axis to split, the one whose pairs are furthest apart.
+  RegionResult summarize(const double* y, Region& region) const;
+  // What a half may claim whose value and the other half's are together `moved` away from the whole's.
+  double believed(const RegionResult& half, const RegionResult& other, double moved,
+                  double wholes_error) const;
+  // Regions to begin with, where axes come in parts.
+  std::size_t most_first_regions() const { return dimensions_ == 2 ? 1024 : 128; }
+
+ private:
+  struct Apart {
+    double plain = 0, sharp = 0;
+  };
+  Apart apart_along(const double* y, std::size_t axis) const;
+  double hidden_along(const double* y, std::size_t axis) const;
+  std::size_t lines() const { return weights_.size() / line_points; }
+
+  static constexpr std::size_t line_points = 15;
+  int dimensions_;
+  std::size_t points_;
+  std::vector<double> offsets_;       // axis by axis
+  std::vector<double> weights_;       // of the grid's points, of a region of volume 1
+  std::vector<double> line_weights_;  // of the lines along any axis
+  double edge_[line_points] = {};     // carry the values on a line to its upper edge
+};
+
+// For 2 or 3 variables. Throws Error for others.
+Answer gauss_kronrod_product(Cube& cube, const Tolerance& tolerance, int threads = 0);
+
+}  // namespace tessera::quadrature

@@ -1,0 +1,711 @@
+// SPDX-License-Identifier: Apache-2.0
+// cuBLASLt as a baseline: the library, loaded when first asked for (the program starts without it and says
+// why it is missing); any product, or a batch of one size, as it is described to it; the fastest of the
+// algorithms that it proposes, tried on the product itself or on copies that exceed the L2; and the variants
+// made of that.
+#pragma once
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <cublasLt.h>
+#include <dlfcn.h>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+#include "ops/matmul/matmul.hpp"
+#include "ops/matmul/problem/operands.hpp"
+#include "ops/matmul/problem/mixed_problem.hpp"
+#include "tessera/core/error.hpp"
+#include "tessera/core/variant.hpp"
+#include "tessera/core/device.hpp"
+#include "tessera/cuda/gpus.hpp"
+#include "tessera/cuda/resources.hpp"
+
+namespace tessera::matmul::lt {
+
+struct Library {
+  std::string absent;  // why there is none; empty: loaded
+
+  decltype(&cublasLtCreate) create = nullptr;
+  decltype(&cublasLtGetStatusString) status_string = nullptr;
+  decltype(&cublasLtMatmul) matmul = nullptr;
+  decltype(&cublasLtMatmulAlgoGetHeuristic) heuristics = nullptr;
+  decltype(&cublasLtMatmulDescCreate) create_desc = nullptr;
+  decltype(&cublasLtMatmulDescDestroy) destroy_desc = nullptr;
+  decltype(&cublasLtMatmulDescSetAttribute) set_desc = nullptr;
+  decltype(&cublasLtMatrixLayoutCreate) create_layout = nullptr;
+  decltype(&cublasLtMatrixLayoutDestroy) destroy_layout = nullptr;
+  decltype(&cublasLtMatrixLayoutSetAttribute) set_layout = nullptr;
+  decltype(&cublasLtMatmulPreferenceCreate) create_preference = nullptr;
+  decltype(&cublasLtMatmulPreferenceDestroy) destroy_preference = nullptr;
+  decltype(&cublasLtMatmulPreferenceSetAttribute) set_preference = nullptr;
+
+  Library() {
+    void* const file = open();
+    if (file == nullptr) {
+      absent = "cuBLASLt was not found (libcublasLt.so.13 or .12)";
+      return;
+    }
+    load(file, "cublasLtCreate", create);
+    load(file, "cublasLtGetStatusString", status_string);
+    load(file, "cublasLtMatmul", matmul);
+    load(file, "cublasLtMatmulAlgoGetHeuristic", heuristics);
+    load(file, "cublasLtMatmulDescCreate", create_desc);
+    load(file, "cublasLtMatmulDescDestroy", destroy_desc);
+    load(file, "cublasLtMatmulDescSetAttribute", set_desc);
+    load(file, "cublasLtMatrixLayoutCreate", create_layout);
+    load(file, "cublasLtMatrixLayoutDestroy", destroy_layout);
+    load(file, "cublasLtMatrixLayoutSetAttribute", set_layout);
+    load(file, "cublasLtMatmulPreferenceCreate", create_preference);
+    load(file, "cublasLtMatmulPreferenceDestroy", destroy_preference);
+    load(file, "cublasLtMatmulPreferenceSetAttribute", set_preference);
+  }
+
+ private:
+  static void* open() {
+    const std::string folders[] = {"", "/usr/local/cuda/lib64/", "/usr/local/cuda/lib/", "/opt/cuda/lib64/"};
+    for (const char* name : {"libcublasLt.so.13", "libcublasLt.so.12"})
+      for (const std::string& folder : folders)
+        if (void* const file = dlopen((folder + name).c_str(), RTLD_NOW | RTLD_LOCAL)) return file;
+    return nullptr;
+  }
+  template <class F>
+  void load(void* file, const char* name, F& function) {
+    function = reinterpret_cast<F>(dlsym(file, name));
+    if (function == nullptr) absent = std::string("this cuBLASLt has no ") + name;
+  }
+};
+
+inline const Library& library() {
+  static const Library loaded;
+  return loaded;
+}
+
+inline void check(cublasStatus_t status) {
+  if (status != CUBLAS_STATUS_SUCCESS)
+    throw Error(Error::Kind::internal, std::string("cuBLASLt: ") + library().status_string(status));
+}
+
+// Owners of the library's descriptors.
+struct Destroy {
+  void operator()(cublasLtMatmulDesc_t d) const noexcept { (void)library().destroy_desc(d); }
+  void operator()(cublasLtMatrixLayout_t d) const noexcept { (void)library().destroy_layout(d); }
+  void operator()(cublasLtMatmulPreference_t d) const noexcept { (void)library().destroy_preference(d); }
+};
+template <class Pointer>
+using Owned = std::unique_ptr<std::remove_pointer_t<Pointer>, Destroy>;
+
+inline Owned<cublasLtMatmulDesc_t> make_desc(cublasComputeType_t compute, cudaDataType_t scale,
+                                             bool transpose_a, bool transpose_b) {
+  cublasLtMatmulDesc_t d = nullptr;
+  check(library().create_desc(&d, compute, scale));
+  Owned<cublasLtMatmulDesc_t> out(d);
+  const cublasOperation_t a = transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N,
+                          b = transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N;
+  check(library().set_desc(d, CUBLASLT_MATMUL_DESC_TRANSA, &a, sizeof a));
+  check(library().set_desc(d, CUBLASLT_MATMUL_DESC_TRANSB, &b, sizeof b));
+  return out;
+}
+
+// Columns one after another, `leading` elements apart.
+inline Owned<cublasLtMatrixLayout_t> make_layout(cudaDataType_t type, std::int64_t rows, std::int64_t cols,
+                                                 std::int64_t leading) {
+  cublasLtMatrixLayout_t d = nullptr;
+  check(library().create_layout(&d, type, static_cast<std::uint64_t>(rows), static_cast<std::uint64_t>(cols),
+                                leading));
+  return Owned<cublasLtMatrixLayout_t>(d);
+}
+
+// So many of these, `step` elements apart; 0: one for all.
+inline void set_batch(cublasLtMatrixLayout_t layout, std::int64_t batch, std::int64_t step) {
+  const auto count = static_cast<std::int32_t>(batch);
+  check(library().set_layout(layout, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &count, sizeof count));
+  check(library().set_layout(layout, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &step, sizeof step));
+}
+
+inline Owned<cublasLtMatmulPreference_t> make_preference(std::size_t workspace_bytes) {
+  cublasLtMatmulPreference_t d = nullptr;
+  check(library().create_preference(&d));
+  Owned<cublasLtMatmulPreference_t> out(d);
+  check(library().set_preference(d, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &workspace_bytes,
+                                 sizeof workspace_bytes));
+  return out;
+}
+
+// The library's handle for the current device, which has this index. Kept until the process ends.
+inline cublasLtHandle_t handle_of(int device) {
+  static std::mutex mutex;
+  static std::vector<cublasLtHandle_t> handles;
+  const std::lock_guard lock(mutex);
+  const auto at = static_cast<std::size_t>(device);
+  if (handles.size() <= at) handles.resize(at + 1, nullptr);
+  if (handles[at] == nullptr) check(library().create(&handles[at]));
+  return handles[at];
+}
+
+// Any product as cuBLASLt is told of it: one description for all elements.
+
+inline cudaDataType_t type_of(Element element) {
+  switch (element) {
+    case Element::f64:
+      return CUDA_R_64F;
+    case Element::f16:
+      return CUDA_R_16F;
+    case Element::bf16:
+      return CUDA_R_16BF;
+    case Element::e4m3:
+      return CUDA_R_8F_E4M3;
+    case Element::e5m2:
+      return CUDA_R_8F_E5M2;
+    case Element::i8:
+      return CUDA_R_8I;
+    case Element::i32:
+      return CUDA_R_32I;
+    default:
+      return CUDA_R_32F;
+  }
+}
+
+struct Described : Matrix<const char> {
+  Element element = Element::f32;
+
+  static Described of(const void* data, Element element, std::int64_t rows, std::int64_t cols,
+                      std::int64_t row, std::int64_t col) {
+    Described out;
+    static_cast<Matrix<const char>&>(out) = {static_cast<const char*>(data), {rows, cols}, {row, col}};
+    out.element = element;
+    return out;
+  }
+  Described transposed() const { return of(data, element, cols(), rows(), stride[1], stride[0]); }
+};
+
+// A matrix as the library wants it: columns one after another, or the transpose of such a one.
+struct Stored {
+  bool transposed = false;
+  std::int64_t rows = 0, cols = 0, leading = 0;  // as they lie, before transposing
+};
+
+inline std::optional<Stored> stored(const Described& x) {
+  const std::int64_t r = x.rows(), c = x.cols();
+  const auto fits = [](std::int64_t length, std::int64_t step, std::int64_t count, std::int64_t apart) {
+    return (length <= 1 || step == 1) && (count <= 1 || apart >= std::max<std::int64_t>(length, 1));
+  };
+  const auto leading = [](std::int64_t length, std::int64_t count, std::int64_t apart) {
+    return count <= 1 ? std::max<std::int64_t>(length, 1) : apart;
+  };
+  if (fits(r, x.stride[0], c, x.stride[1])) return Stored{false, r, c, leading(r, c, x.stride[1])};
+  if (fits(c, x.stride[1], r, x.stride[0])) return Stored{true, c, r, leading(c, r, x.stride[0])};
+  return std::nullopt;
+}
+
+// α or β in the type of the scale.
+struct Factor {
+  alignas(8) char bytes[8] = {};
+  template <class T>
+  void set(T value) {
+    std::memcpy(bytes, &value, sizeof value);
+  }
+};
+
+struct Product {
+  Described a, b, c0, c;  // c0 = c where β = 0: it is not read, but the library wants an address
+  bool reads_c0 = false;
+  cublasComputeType_t compute = CUBLAS_COMPUTE_32F;
+  cudaDataType_t scale = CUDA_R_32F;
+  Factor alpha, beta;
+
+  MixedProblem after;  // of this what follows the sum, and `fast`
+
+  // So many of them, each so many elements from the one before.
+  bool batched = false;
+  std::int64_t batch = 1, a_step = 0, b_step = 0, c0_step = 0, c_step = 0, bias_step = 0;
+
+  std::int64_t m() const { return c.rows(); }
+  std::int64_t n() const { return c.cols(); }
+  std::int64_t k() const { return a.cols(); }
+  bool has_addresses() const {
+    return after.bias != nullptr || after.scale_a != nullptr || after.scale_b != nullptr;
+  }
+
+  Product transposed() const {
+    Product out = *this;
+    out.a = b.transposed();
+    out.b = a.transposed();
+    out.c = c.transposed();
+    out.c0 = c0.transposed();
+    std::swap(out.a_step, out.b_step);
+    out.after = after.transposed();
+    return out;
+  }
+  // The library writes columns. Where C has rows, its transpose has columns: Cᵀ = Bᵀ·Aᵀ.
+  Product with_columns() const {
+    const auto s = stored(c);
+    return s && s->transposed ? transposed() : *this;
+  }
+};
+
+template <class T>
+Product plain_product(const Problem<T>& p) {
+  Product out;
+  const auto take = [](const auto& x) {
+    return Described::of(x.data, element_of<T>, x.rows(), x.cols(), x.stride[0], x.stride[1]);
+  };
+  out.a = take(p.a);
+  out.b = take(p.b);
+  out.c = take(p.c);
+  out.reads_c0 = p.beta != T{0};
+  out.c0 = out.reads_c0 ? take(p.c0) : out.c;
+  out.alpha.set(p.alpha);
+  out.beta.set(p.beta);
+  if (std::is_same_v<T, double>) out.compute = CUBLAS_COMPUTE_64F, out.scale = CUDA_R_64F;
+  return out;
+}
+
+inline Product mixed_product(const MixedProblem& p) {
+  Product out;
+  out.a = Described::of(p.a.data, p.a.element, p.m, p.k, p.a.row, p.a.col);
+  out.b = Described::of(p.b.data, p.b.element, p.k, p.n, p.b.row, p.b.col);
+  out.c = Described::of(p.c, p.c_element, p.m, p.n, p.c_row, p.c_col);
+  out.reads_c0 = p.beta != 0;
+  out.c0 = out.reads_c0 ? Described::of(p.c0.data, p.c0.element, p.m, p.n, p.c0.row, p.c0.col) : out.c;
+  if (p.a.element == Element::i8) out.compute = CUBLAS_COMPUTE_32I;
+  else if (p.tf32) out.compute = CUBLAS_COMPUTE_32F_FAST_TF32;
+  if (p.c_element == Element::i32) {
+    out.scale = CUDA_R_32I;
+    out.alpha.set(static_cast<std::int32_t>(p.alpha));
+    out.beta.set(static_cast<std::int32_t>(p.beta));
+  } else {
+    out.alpha.set(p.alpha);
+    out.beta.set(p.beta);
+  }
+  out.after = p;
+  return out;
+}
+
+// f64 and f32 without anything that follows go as they always did.
+inline Product product_of(const Arguments& arguments) {
+  if (arguments.element() == Element::f64) return plain_product(Problem<double>::of(arguments));
+  if (is_plain(arguments) && arguments.text("compute") == "strict")
+    return plain_product(Problem<float>::of(arguments));
+  return mixed_product(MixedProblem::of(arguments));
+}
+
+// What the library's documentation rules out, in its terms: columns of D.
+inline Reason cannot_follow(const Product& p) {
+  if (p.after.activation == Activation::gelu)
+    return "cuBLASLt's GELU is the approximation by tanh (--activation gelu-tanh)";
+  if (p.after.activation == Activation::silu) return "cuBLASLt has no SiLU";
+  if (p.after.bias != nullptr &&
+      ((p.c.rows() > 1 && p.after.bias_row != 1) || (p.c.cols() > 1 && p.after.bias_col != 0)))
+    return "cuBLASLt adds a bias only along what it writes in a piece: one number for each column of a "
+           "row-major C";
+  const bool scaled = p.after.scale_a != nullptr || p.after.scale_b != nullptr;
+  if (scaled && !is_fp8(p.a.element)) return "cuBLASLt scales 8-bit floats only";
+  const auto bad_step = [](const float* scale, std::int64_t step, std::int64_t count) {
+    return scale != nullptr && step > 1 && count > 1;
+  };
+  if (bad_step(p.after.scale_a, p.after.scale_a_step, p.m()) ||
+      bad_step(p.after.scale_b, p.after.scale_b_step, p.n()))
+    return "cuBLASLt wants scales next to each other";
+  if (scaled && (p.after.scale_a == nullptr || p.after.scale_b == nullptr ||
+                 (p.after.scale_a_step == 0) != (p.after.scale_b_step == 0)))
+    return "cuBLASLt wants scales of both factors, of one kind";
+  return std::nullopt;
+}
+
+inline Reason needs_of_bytes(const Product& p, const Stored& a, const Stored& b, const Stored& c) {
+  if (size_of(p.a.element) != 1) return std::nullopt;
+  if (!a.transposed || b.transposed)
+    return "cuBLASLt multiplies 8-bit elements only where both factors lie along k (--op-b transpose)";
+  const std::int64_t unit = is_fp8(p.a.element) ? 16 : 4;
+  const auto aligned = [unit](std::int64_t count, Element element) {
+    return count * static_cast<std::int64_t>(size_of(element)) % unit == 0;
+  };
+  if (!aligned(a.leading, p.a.element) || !aligned(b.leading, p.b.element) ||
+      !aligned(c.leading, p.c.element) || !aligned(p.k(), p.a.element))
+    return "cuBLASLt wants rows of " + std::string(name_of(p.a.element)) +
+           ", and of their product, to begin at multiples of " + std::to_string(unit) + " bytes";
+  return std::nullopt;
+}
+
+inline Reason refuses(const Product& given) {
+  if (given.m() == 0 || given.n() == 0) return std::nullopt;
+  if (given.k() == 0) return "cuBLASLt takes no empty sum (k = 0 or alpha = 0)";
+  constexpr std::int64_t most = 2147483647;
+  if (std::max({given.m(), given.n(), given.k()}) > most)
+    return "cuBLASLt counts rows and columns in 32 bits";
+  if (given.batch > most) return "cuBLASLt counts entries in 32 bits";
+  if (given.batched && (given.after.scale_a != nullptr || given.after.scale_b != nullptr))
+    return "cuBLASLt has no scales for each entry of a batch";
+  const Product p = given.with_columns();
+  const auto a = stored(p.a), b = stored(p.b), c = stored(p.c);
+  if (!a || !b || !c) return "cuBLASLt wants the elements of each row, or column, next to each other";
+  if (p.reads_c0) {
+    const auto c0 = stored(p.c0);
+    if (!c0 || c0->transposed) return "cuBLASLt wants C0 in the same order as C";
+  }
+  if (Reason reason = cannot_follow(p)) return reason;
+  return needs_of_bytes(p, *a, *b, *c);
+}
+
+class RotatingCopies {
+ public:
+  // 2.5 times the L2 together, one where the product alone is as large; filled in the order of the run's
+  // stream.
+  RotatingCopies(const Product& p, const Run& run)
+      : product_(p),
+        a_(span_bytes(p.a, p.batch, p.a_step)),
+        b_(span_bytes(p.b, p.batch, p.b_step)),
+        set_(a_ + b_ + span_bytes(p.c, p.batch, p.c_step)) {
+    const std::size_t wanted =
+        static_cast<std::size_t>(std::max<std::int64_t>(run.device->cache_bytes, 0)) / 2 * 5;
+    count_ = std::max<std::size_t>(1, (wanted + set_ - 1) / set_);
+    memory_ = cuda::DeviceBuffer(count_ * set_);
+    const auto stream = static_cast<cudaStream_t>(run.stream);
+    const auto copy = [stream](void* to, const void* from, std::size_t bytes) {
+      cuda::check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream));
+    };
+    copy(at(0), p.a.data, used_bytes(p.a, p.batch, p.a_step));
+    copy(at(0) + a_, p.b.data, used_bytes(p.b, p.batch, p.b_step));
+    for (std::size_t there = 1; there < count_; there *= 2)
+      copy(at(there), at(0), std::min(there, count_ - there) * set_);
+  }
+
+  std::size_t count() const { return count_; }
+
+  // The product on the next copy. A separate C0 stays where it is.
+  Product next() {
+    Product out = product_;
+    char* const set = at(next_);
+    next_ = (next_ + 1) % count_;
+    out.a.data = set;
+    out.b.data = set + a_;
+    out.c.data = set + a_ + b_;
+    if (!out.reads_c0) out.c0.data = out.c.data;
+    return out;
+  }
+
+ private:
+  static std::size_t used_bytes(const Described& x, std::int64_t batch, std::int64_t step) {
+    const Stored s = *stored(x);
+    const std::int64_t elements = (s.cols - 1) * s.leading + s.rows + (batch - 1) * step;
+    return static_cast<std::size_t>(elements) * size_of(x.element);
+  }
+  // As aligned as memory of the device is.
+  static std::size_t span_bytes(const Described& x, std::int64_t batch, std::int64_t step) {
+    return (used_bytes(x, batch, step) + 255) / 256 * 256;
+  }
+  char* at(std::size_t set) const { return static_cast<char*>(memory_.get()) + set * set_; }
+
+  Product product_;
+  std::size_t a_, b_, set_, count_ = 1, next_ = 0;
+  cuda::DeviceBuffer memory_;
+};
+
+// A product, or many of one size, described to cuBLASLt once, with the fastest of the algorithms that it
+// proposes.
+
+inline constexpr std::size_t workspace_bytes = std::size_t{64} << 20;
+
+inline std::uint32_t alignment_of(const void* address) {
+  const auto bits = reinterpret_cast<std::uintptr_t>(address);
+  return static_cast<std::uint32_t>(std::min<std::uintptr_t>(bits & (~bits + 1), 256));
+}
+
+// What two products must share to be served by one plan.
+using Shape = std::array<std::int64_t, 34>;
+
+inline Shape shape_of(const Product& p, const Run& run) {
+  const auto a = *stored(p.a), b = *stored(p.b), c = *stored(p.c), c0 = *stored(p.c0);
+  const auto of = [](Element element) { return static_cast<std::int64_t>(element); };
+  return {run.device->index,
+          p.compute,
+          p.scale,
+          of(p.a.element),
+          of(p.b.element),
+          of(p.c.element),
+          p.m(),
+          p.n(),
+          p.k(),
+          a.transposed,
+          b.transposed,
+          a.leading,
+          b.leading,
+          c0.leading,
+          c.leading,
+          p.reads_c0,
+          alignment_of(p.a.data),
+          alignment_of(p.b.data),
+          alignment_of(p.c0.data),
+          alignment_of(p.c.data),
+          of(p.after.bias_element),
+          p.after.bias != nullptr,
+          p.after.scale_a != nullptr,
+          p.after.scale_a_step != 0,
+          p.after.scale_b != nullptr,
+          p.after.fast,
+          static_cast<std::int64_t>(p.after.activation),
+          p.batch,
+          p.a_step,
+          p.b_step,
+          p.c0_step,
+          p.c_step,
+          p.bias_step,
+          static_cast<std::int64_t>(run.workspace_bytes)};
+}
+
+inline cublasLtEpilogue_t epilogue_of(const Product& p) {
+  const bool bias = p.after.bias != nullptr;
+  switch (p.after.activation) {
+    case Activation::relu:
+      return bias ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_RELU;
+    case Activation::gelu_tanh:
+      return bias ? CUBLASLT_EPILOGUE_GELU_BIAS : CUBLASLT_EPILOGUE_GELU;
+    default:
+      return bias ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT;
+  }
+}
+
+// With the addresses of this product's bias and scales.
+inline Owned<cublasLtMatmulDesc_t> describe(const Product& p) {
+  auto out = make_desc(p.compute, p.scale, stored(p.a)->transposed, stored(p.b)->transposed);
+  const auto set = [&out](cublasLtMatmulDescAttributes_t attribute, auto value) {
+    check(library().set_desc(out.get(), attribute, &value, sizeof value));
+  };
+  set(CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue_of(p));
+  if (is_fp8(p.a.element)) set(CUBLASLT_MATMUL_DESC_FAST_ACCUM, static_cast<std::int8_t>(p.after.fast));
+  if (p.after.bias != nullptr) {
+    set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, p.after.bias);
+    set(CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, static_cast<std::int32_t>(type_of(p.after.bias_element)));
+    if (p.batch > 1) set(CUBLASLT_MATMUL_DESC_BIAS_BATCH_STRIDE, p.bias_step);
+  }
+  if (p.after.scale_a != nullptr) {
+    set(CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, p.after.scale_a);
+    set(CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, p.after.scale_b);
+  }
+  if (p.after.scale_a == nullptr || p.after.scale_a_step == 0) return out;
+#if CUBLAS_VERSION >= 120900
+  const auto each = static_cast<std::int32_t>(CUBLASLT_MATMUL_MATRIX_SCALE_OUTER_VEC_32F);
+  set(CUBLASLT_MATMUL_DESC_A_SCALE_MODE, each);
+  set(CUBLASLT_MATMUL_DESC_B_SCALE_MODE, each);
+#else
+  throw Error(Error::Kind::internal, "this cuBLASLt has no scale for each row");
+#endif
+  return out;
+}
+
+inline Owned<cublasLtMatrixLayout_t> layout(const Described& matrix, std::int64_t batch, std::int64_t step) {
+  const Stored s = *stored(matrix);
+  auto out = make_layout(type_of(matrix.element), s.rows, s.cols, s.leading);
+  if (batch > 1) set_batch(out.get(), batch, step);
+  return out;
+}
+
+// Of a name, which the library's types lack: nvcc 13.0 ends with an internal error at vectors of those.
+struct Algorithm {
+  cublasLtMatmulAlgo_t algo;
+};
+
+// How the library's algorithms are compared: not at all, which leaves its first; on the product itself, which
+// the L2 may hold; on copies that take turns, which it does not hold.
+enum class Tries { none, in_place, rotated };
+
+// A product described to the library, with the fastest of its algorithms. It holds no address that it uses
+// for another product.
+class Plan {
+ public:
+  Plan(const Product& p, const Run& run, Tries tries)
+      : handle_(handle_of(run.device->index)),
+        desc_(describe(p)),
+        a_(layout(p.a, p.batch, p.a_step)),
+        b_(layout(p.b, p.batch, p.b_step)),
+        c0_(layout(p.c0, p.batch, p.c0_step)),
+        c_(layout(p.c, p.batch, p.c_step)),
+        candidates_(proposals(p, run)),
+        algorithm_(tries == Tries::none ? candidates_.front().algo : fastest(p, run, tries)) {}
+
+  void enqueue(const Product& p, const Run& run) const {
+    const auto own = p.has_addresses() ? describe(p) : nullptr;
+    check(enqueue(p, run, algorithm_, own ? own.get() : desc_.get()));
+  }
+
+ private:
+  cublasStatus_t enqueue(const Product& p, const Run& run, const cublasLtMatmulAlgo_t& algorithm,
+                         cublasLtMatmulDesc_t desc) const {
+    return library().matmul(handle_, desc, p.alpha.bytes, p.a.data, a_.get(), p.b.data, b_.get(),
+                            p.beta.bytes, p.c0.data, c0_.get(), const_cast<char*>(p.c.data), c_.get(),
+                            &algorithm, run.workspace, run.workspace_bytes,
+                            static_cast<cudaStream_t>(run.stream));
+  }
+
+  std::vector<Algorithm> proposals(const Product& p, const Run& run) const {
+    const auto preference = make_preference(run.workspace_bytes);
+    const auto aligned = [&](cublasLtMatmulPreferenceAttributes_t attribute, const void* address) {
+      const std::uint32_t bytes = alignment_of(address);
+      check(library().set_preference(preference.get(), attribute, &bytes, sizeof bytes));
+    };
+    aligned(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, p.a.data);
+    aligned(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, p.b.data);
+    aligned(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, p.c0.data);
+    aligned(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, p.c.data);
+    cublasLtMatmulHeuristicResult_t found[200] = {};
+    int count = 0;
+    check(library().heuristics(handle_, desc_.get(), a_.get(), b_.get(), c0_.get(), c_.get(),
+                               preference.get(), static_cast<int>(std::size(found)), found, &count));
+    std::vector<Algorithm> out;
+    for (int i = 0; i < count; ++i)
+      if (found[i].state == CUBLAS_STATUS_SUCCESS) out.push_back({found[i].algo});
+    if (out.empty()) throw Error(Error::Kind::internal, "cuBLASLt has no algorithm for this product");
+    return out;
+  }
+
+  cublasLtMatmulAlgo_t fastest(const Product& p, const Run& run, Tries tries) const {
+    // Where C is its own input, trying would add again and again.
+    if (p.reads_c0 && p.c0.data == p.c.data) return candidates_.front().algo;
+    std::unique_ptr<RotatingCopies> copies;
+    if (tries == Tries::rotated) copies = std::make_unique<RotatingCopies>(p, run);
+    const auto seconds_of = [&](const cublasLtMatmulAlgo_t& algorithm) {
+      return copies ? timed(*copies, run, algorithm) : timed(p, run, algorithm);
+    };
+    const cublasLtMatmulAlgo_t* best = nullptr;
+    double best_seconds = 0;
+    for (const auto& candidate : candidates_) {
+      // This also loads its code.
+      if (enqueue(p, run, candidate.algo, desc_.get()) != CUBLAS_STATUS_SUCCESS) continue;
+      double seconds = seconds_of(candidate.algo);
+      const bool near = best == nullptr || seconds < 1.2 * best_seconds;
+      for (int again = 0; near && again < 3; ++again) seconds = std::min(seconds, seconds_of(candidate.algo));
+      if (best != nullptr && !(seconds < best_seconds)) continue;
+      best = &candidate.algo;
+      best_seconds = seconds;
+    }
+    if (best == nullptr)
+      throw Error(Error::Kind::internal, "none of cuBLASLt's algorithms for this product ran");
+    return *best;
+  }
+
+  double timed(const Product& p, const Run& run, const cublasLtMatmulAlgo_t& algorithm) const {
+    const auto stream = static_cast<cudaStream_t>(run.stream);
+    cuda::Event begin, end;
+    begin.record(stream);
+    check(enqueue(p, run, algorithm, desc_.get()));
+    end.record(stream);
+    end.synchronize();
+    return end.seconds_since(begin);
+  }
+
+  // The mean of several copies, launched as a graph, so that the host's part in it does not count.
+  double timed(RotatingCopies& copies, const Run& run, const cublasLtMatmulAlgo_t& algorithm) const {
+    constexpr std::size_t most = 32;
+    const std::size_t launches = std::min(most, copies.count());
+    const auto stream = static_cast<cudaStream_t>(run.stream);
+    const cuda::Graph graph(stream, [&] {
+      for (std::size_t i = 0; i < launches; ++i) check(enqueue(copies.next(), run, algorithm, desc_.get()));
+    });
+    cuda::Event begin, end;
+    begin.record(stream);
+    graph.launch(stream);
+    end.record(stream);
+    end.synchronize();
+    return end.seconds_since(begin) / static_cast<double>(launches);
+  }
+
+  cublasLtHandle_t handle_;
+  Owned<cublasLtMatmulDesc_t> desc_;
+  Owned<cublasLtMatrixLayout_t> a_, b_, c0_, c_;
+  std::vector<Algorithm> candidates_;
+  cublasLtMatmulAlgo_t algorithm_;  // last: finding it uses the others
+};
+
+// One value for each shape seen, made under a lock: searches would disturb each other.
+template <class Value>
+class Known {
+ public:
+  template <class Make>
+  Value of(const Shape& shape, const Make& make) {
+    constexpr std::size_t most = 512;
+    const std::lock_guard lock(mutex_);
+    if (const auto found = known_.find(shape); found != known_.end()) return found->second;
+    if (known_.size() >= most) known_.clear();
+    return known_.emplace(shape, make()).first->second;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<Shape, Value> known_;
+};
+
+inline Reason needs_library(const Device&) {
+  if (library().absent.empty()) return std::nullopt;
+  return library().absent;
+}
+
+// Which products the library computes, only the library can tell.
+inline Reason not_proposed(const Product& p, const Device& device) {
+  static Known<Reason> known;
+  const Run run{&device, nullptr, nullptr, workspace_bytes};
+  return known.of(shape_of(p, run), [&]() -> Reason {
+    const cuda::OnDevice on_device(device.index);
+    try {
+      (void)Plan(p, run, Tries::none);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return std::nullopt;
+  });
+}
+
+// The baseline of an operation. product_of(arguments): what the library is given.
+template <auto product_of>
+struct Baseline {
+  static bool is_empty(const Product& p) { return p.batch == 0 || p.m() == 0 || p.n() == 0; }
+
+  static Reason refuses(const Arguments& arguments, const Tuning&, const Device& device) {
+    const Product given = product_of(arguments);
+    if (is_empty(given)) return std::nullopt;
+    if (Reason reason = lt::refuses(given)) return reason;
+    const bool classical = (given.a.element == Element::f64 || given.a.element == Element::f32) &&
+                           !given.has_addresses() && given.after.activation == Activation::none;
+    return classical && given.batch == 1 ? std::nullopt : not_proposed(given.with_columns(), device);
+  }
+
+  template <Tries tries>
+  static void run(const Arguments& arguments, const Tuning&, Run& run) {
+    static Known<std::shared_ptr<const Plan>> known;
+    const Product given = product_of(arguments);
+    if (is_empty(given)) return;
+    const cuda::OnDevice on_device(run.device->index);
+    const Product p = given.with_columns();
+    known.of(shape_of(p, run), [&] { return std::make_shared<const Plan>(p, run, tries); })->enqueue(p, run);
+  }
+
+  template <Tries tries>
+  static Choice choice(Tuning tuning) {
+    Choice out;
+    out.tuning = std::move(tuning);
+    for (const Element element :
+         {Element::f32, Element::f64, Element::bf16, Element::f16, Element::e4m3, Element::e5m2, Element::i8})
+      out.run[element] = run<tries>;
+    out.cannot_hold = [](const Arguments& arguments) -> Reason {
+      return arguments.element() == Element::f64 ? Problem<double>::cannot_hold(arguments) : std::nullopt;
+    };
+    out.workspace_bytes = [](const Arguments&, const Tuning&) { return lt::workspace_bytes; };
+    out.refuses = refuses;
+    return out;
+  }
+
+  static Variant variant(const char* idea, std::vector<Choice> choices) {
+    Variant out;
+    out.idea = idea;
+    out.where = Where::cuda;
+    out.baseline = true;
+    out.needs = needs_library;
+    out.choices = std::move(choices);
+    return out;
+  }
+};
+
+}  // namespace tessera::matmul::lt

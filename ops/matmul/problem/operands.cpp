@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/matmul/problem/operands.hpp"
+#include <algorithm>
+
+namespace tessera::matmul {
+namespace {
+
+std::string word_of(const Arguments::Words& words, const char* name, const char* otherwise) {
+  const auto found = words.find(name);
+  return found == words.end() ? otherwise : found->second;
+}
+
+// What C may hold; the first if nothing is said.
+std::vector<Element> outputs_for(Element a) {
+  using enum Element;
+  switch (a) {
+    case bf16:
+      return {bf16, f16, f32};
+    case f16:
+      return {f16, bf16, f32};
+    case e4m3:
+    case e5m2:
+      return {bf16, f16, f32};
+    case i8:
+      return {i32, i8, f32};
+    default:
+      return {a};
+  }
+}
+
+std::string list_of(const std::vector<Element>& elements) {
+  std::string out;
+  for (std::size_t i = 0; i < elements.size(); ++i)
+    out += (i == 0 ? "" : i + 1 == elements.size() ? " or " : ", ") + std::string(name_of(elements[i]));
+  return out;
+}
+
+}  // namespace
+
+Element element_of_b(Element a, const Arguments::Words& words) {
+  const std::string word = word_of(words, "element-b", "same");
+  if (word == "same") return a;
+  const Element b = *parse_element(word);
+  if (b != a && !is_fp8(a))
+    throw Error("--element-b " + word + " goes with e4m3 or e5m2 alone: A holds " + std::string(name_of(a)));
+  return b;
+}
+
+// What other elements have no use for, and would silently do without.
+void demand_effects(Element a, const Arguments::Words& words) {
+  if (word_of(words, "accumulate", "promoted") == "fast" && !is_fp8(a))
+    throw Error("--accumulate fast is only for e4m3 and e5m2: A holds " + std::string(name_of(a)));
+  if (word_of(words, "compute", "strict") == "tf32" && a != Element::f32)
+    throw Error("--compute tf32 is only for f32: A holds " + std::string(name_of(a)));
+}
+
+Element element_of_c(Element a, const Arguments::Words& words) {
+  demand_effects(a, words);
+  const std::string word = word_of(words, "output-element", "default");
+  const auto allowed = outputs_for(a);
+  if (word == "default") return allowed[0];
+  const Element c = *parse_element(word);
+  if (std::ranges::find(allowed, c) == allowed.end())
+    throw Error("--output-element " + word + ": the product of " + std::string(name_of(a)) + " can be " +
+                list_of(allowed));
+  return c;
+}
+
+Element element_of_bias(Element a, const Arguments::Words& words) {
+  const Element c = element_of_c(a, words);
+  return c == Element::i8 ? Element::f32 : c;
+}
+
+std::string element_text(const Arguments& arguments) {
+  const Element a = arguments.element(), b = element_of_b(a, arguments.words()),
+                c = element_of_c(a, arguments.words());
+  std::string out =
+      a == Element::f32 && arguments.text("compute") == "tf32" ? "tf32" : std::string(name_of(a));
+  if (b != a) out += "*" + std::string(name_of(b));
+  if (c != outputs_for(a)[0]) out += ">" + std::string(name_of(c));
+  if (is_fp8(a) && arguments.text("accumulate") == "fast") out += " fast";
+  return out;
+}
+
+std::optional<std::string> counts_beyond(const Arguments& arguments) {
+  for (const char* name : {"m", "n", "k"})
+    if (arguments.dim(name) > std::int64_t{1} << 30) return "it counts rows, columns and k up to 2^30";
+  return std::nullopt;
+}
+
+bool is_plain(const Arguments& arguments) {
+  const Element a = arguments.element();
+  if (a != Element::f32 && a != Element::f64 && a != Element::i32) return false;
+  return arguments.text("activation") == "none" && !arguments.has("bias") && !arguments.has("scale-a") &&
+         !arguments.has("scale-b");
+}
+
+bool is_mixed(const Arguments& arguments) {
+  return has_mixed_problem(arguments.element()) &&
+         (!is_plain(arguments) || arguments.text("compute") == "tf32");
+}
+
+}  // namespace tessera::matmul

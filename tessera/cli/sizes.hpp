@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// The words behind an operation's name where several problems may be meant: text that comes by its place, and
+// sizes to try, as one types them: "m=256:1024:x2 n=m k=64,2*m".
+#pragma once
+#include <string>
+#include <vector>
+#include "tessera/core/expression.hpp"
+#include "tessera/core/operation.hpp"
+
+namespace tessera::cli {
+
+// Every combination, the first word's values slowest. A value is an expression over the other
+// names; a word holds a list of values and of inclusive ranges first:last:step, or first:last:x2,
+// which multiplies (*2 is the same). Names that go together are written (m,n)=(512,512),(1024,64).
+// `names` are those that must each be given exactly once. Throws Error.
+std::vector<Dims> combinations(const std::vector<std::string>& words, const std::vector<std::string>& names);
+
+// The names to the left of each '=', each once.
+std::vector<std::string> names_given(const std::vector<std::string>& words);
+
+struct Positionals {
+  Arguments::Words words;
+  std::vector<std::string> sizes;  // "m=256:1024:x2"
+};
+// `words`: the operation's name first. Throws Error where text that must come does not.
+Positionals positionals_of(const Operation& operation, const std::vector<std::string>& words);
+
+// Every combination of the sizes, each as `base` with them. Those left out have the signature's defaults.
+// Throws Error where one is missing or unknown.
+std::vector<Case> problems_of(const Operation& operation, std::vector<std::string> sizes, const Case& base);
+
+// What a problem is called above its table: the operation, its text, its sizes.
+std::string title_of(const Operation& operation, const Case& problem);
+
+}  // namespace tessera::cli

@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: Apache-2.0
+// Heat maps of what was swept: rungs against sizes, and the choices of one rung.
+#include <fmt/format.h>
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include "tessera/report/charts.hpp"
+#include "tessera/report/style.hpp"
+#include "tessera/report/table.hpp"
+
+namespace tessera::report {
+namespace {
+
+using Anchor = Svg::Anchor;
+
+// Steps of equal width between the least and the most, or of equal ratio where they lie far apart.
+class Shades {
+ public:
+  explicit Shades(const HeatMap& map) : more_(map.more_is_better) {
+    for (const auto& line : map.cells)
+      for (const HeatCell& cell : line) {
+        if (!cell.value) continue;
+        least_ = any_ ? std::min(least_, *cell.value) : *cell.value;
+        most_ = any_ ? std::max(most_, *cell.value) : *cell.value;
+        any_ = true;
+      }
+    log_ = least_ > 0 && kind_for(least_, most_) == Scale::Kind::log;
+  }
+  int step(double value) const {
+    if (!(most_ > least_)) return heat_steps - 1;
+    const double part =
+        log_ ? std::log(value / least_) / std::log(most_ / least_) : (value - least_) / (most_ - least_);
+    const int up = std::clamp(static_cast<int>(part * heat_steps), 0, heat_steps - 1);
+    return more_ ? up : heat_steps - 1 - up;
+  }
+  // Where step i begins, counted from the worst.
+  double border(int i) const {
+    const double part = static_cast<double>(more_ ? i : heat_steps - i) / heat_steps;
+    return log_ ? least_ * std::pow(most_ / least_, part) : least_ + part * (most_ - least_);
+  }
+  double best() const { return more_ ? most_ : least_; }
+  bool any() const { return any_; }
+  bool varied() const { return most_ > least_; }
+
+ private:
+  double least_ = 0, most_ = 0;
+  bool more_, any_ = false, log_ = false;
+};
+
+struct Place {
+  Place(const HeatMap& map, double across) : small(is_narrow(across)) {
+    std::size_t longest = display_width(map.down), widest = 0;
+    for (const auto& name : map.lines) longest = std::max(longest, display_width(name));
+    for (const auto& column : map.columns) widest = std::max(widest, display_width(column));
+    left = std::clamp(6.7 * static_cast<double>(longest) + 14, 44.0, small ? 118.0 : 250.0);
+    const auto columns = static_cast<double>(map.columns.size());
+    const double least = std::max(small ? 44.0 : 52.0, 6.6 * static_cast<double>(widest) + 6);
+    cell = std::clamp((across - left - 4) / columns, least, std::max(least, 104.0));
+    line = small ? 32 : 34;
+    width = std::max(left + columns * cell + 4, 330.0);
+    bottom = top + line * static_cast<double>(map.lines.size());
+  }
+  double x(std::size_t c) const { return left + cell * static_cast<double>(c); }
+  double y(std::size_t l) const { return top + line * static_cast<double>(l); }
+
+  bool small;
+  double left = 0, cell = 0, line = 0, width = 0, top = 46, bottom = 0;
+};
+
+void draw_cell(Svg& svg, const HeatCell& cell, const Shades& shades, const Place& p, std::size_t l,
+               std::size_t c) {
+  const double x = p.x(c) + 1, y = p.y(l) + 1, wide = p.cell - 2, high = p.line - 2;
+  const Svg::Point middle{x + wide / 2, y + high / 2 + 4};
+  if (cell.value) {
+    const int step = shades.step(*cell.value);
+    svg.rect(x, y, wide, high, fmt::format("heat{}", step), cell.tip, 3);
+    svg.text(middle, cell.text, fmt::format("small ink{}", step), Anchor::middle);
+    if (*cell.value == shades.best()) svg.rect(x, y, wide, high, "ring", {}, 3);
+    return;
+  }
+  if (cell.text.empty()) return;
+  svg.rect(x, y, wide, high, cell.wrong ? "wrong-cell" : "empty", cell.tip, 3);
+  svg.text(middle, cell.wrong ? "wrong" : "n/a", cell.wrong ? "small bad-text" : "small muted",
+           Anchor::middle);
+}
+
+void draw_legend(Svg& svg, const HeatMap& map, const Shades& shades, const Place& p) {
+  const double y = p.bottom + 18, from = 2, swatch = 38;
+  if (!shades.varied()) {
+    svg.text({from, y + 10}, map.unit, "small muted");
+    return;
+  }
+  for (int i = 0; i < heat_steps; ++i) {
+    svg.rect(from + swatch * i, y, swatch, 10, fmt::format("heat{}", i));
+    if (i % 2 == 0) svg.text({from + swatch * i, y + 25}, figure(shades.border(i)), "small muted");
+  }
+  svg.text({from + swatch * heat_steps + 8, y + 10}, map.unit, "small muted");
+}
+
+}  // namespace
+
+Svg draw_heat_map(const HeatMap& map, double width, const std::string& id, const Chart& chart) {
+  const Place p(map, width);
+  const Shades shades(map);
+  Svg svg(p.width, p.bottom + 52, id, chart.title, chart.description);
+  svg.text({p.left + 1, 14}, map.across + " →", "small muted");
+  if (!map.down.empty()) svg.text({2, p.top - 10}, map.down + " ↓", "small muted");
+  for (std::size_t c = 0; c < map.columns.size(); ++c)
+    svg.text({p.x(c) + p.cell / 2, p.top - 10}, map.columns[c], "small strong", Anchor::middle);
+  for (std::size_t l = 0; l < map.lines.size(); ++l) {
+    const auto room = static_cast<std::size_t>((p.left - 8) / 6.3);
+    svg.text({2, p.y(l) + p.line / 2 + 4}, shortened(map.lines[l], room), "small");
+    for (std::size_t c = 0; c < map.columns.size(); ++c) draw_cell(svg, map.cells[l][c], shades, p, l, c);
+  }
+  if (shades.any()) draw_legend(svg, map, shades, p);
+  return svg;
+}
+
+namespace {
+
+DataTable heat_table(const HeatMap& map, const std::string& caption) {
+  DataTable out;
+  out.caption = caption + ", in " + map.unit;
+  out.columns.push_back({map.down, true});
+  for (const auto& column : map.columns) out.columns.push_back({column});
+  for (std::size_t l = 0; l < map.lines.size(); ++l) {
+    DataTable::Line line{{Cell(map.lines[l])}, ""};
+    for (const HeatCell& cell : map.cells[l])
+      line.cells.push_back(cell.value ? Cell(cell.text, cell.value) : Cell(cell.wrong ? "wrong" : ""));
+    out.lines.push_back(std::move(line));
+  }
+  return out;
+}
+
+// What was swept: problems, and the choices of one rung.
+constexpr std::size_t most_lines = 32;
+
+HeatCell cell_of(const Entry* row, const Metric& metric) {
+  if (row == nullptr) return {};
+  const Number value = metric.of(*row);
+  return {value, value ? figure(*value) : "n/a", tip_of(*row, metric), row->wrong()};
+}
+
+// The better of two in one cell; what has no value gives way.
+void keep_better(const Entry*& kept, const Entry* row, const Metric& metric) {
+  if (kept == nullptr || !metric.of(*kept) || (metric.of(*row) && metric.better(*row, *kept))) kept = row;
+}
+
+void finish(Chart& out, HeatMap map) {
+  out.table = heat_table(map, out.title);
+  out.draw = [map = std::move(map)](const Chart& chart, double width, const std::string& id) {
+    return draw_heat_map(map, width, id, chart);
+  };
+}
+
+// What distinguishes problems: the sizes that vary, or all where they go together.
+std::string short_size(const Dims& dims) {
+  std::set<std::int64_t> values;
+  std::string out;
+  for (const auto& [name, value] : dims) {
+    values.insert(value);
+    out += (out.empty() ? "" : "×") + std::to_string(value);
+  }
+  return values.size() == 1 ? std::to_string(*values.begin()) : out;
+}
+
+struct Axis {
+  std::string name;
+  std::set<int> values;
+};
+
+std::vector<Axis> axes_of(const Entries& rows) {
+  std::vector<Axis> out;
+  for (const Entry* row : rows)
+    for (const auto& [name, value] : row->tuning) {
+      auto found = std::ranges::find(out, name, &Axis::name);
+      if (found == out.end()) found = out.insert(out.end(), Axis{name, {}});
+      found->values.insert(value);
+    }
+  std::erase_if(out, [](const Axis& axis) { return axis.values.size() < 2; });
+  return out;
+}
+
+// The other parameters of a choice, as the name of its line.
+std::string others(const Tuning& tuning, const std::vector<Axis>& axes, const std::string& across) {
+  std::string out;
+  for (const Axis& axis : axes)
+    if (const auto value = tuning.find(axis.name); value && axis.name != across)
+      out += fmt::format("{}{} {}", out.empty() ? "" : ", ", axis.name, *value);
+  return out;
+}
+
+std::string names_but(const std::vector<Axis>& axes, const std::string& across) {
+  std::string out;
+  for (const Axis& axis : axes)
+    if (axis.name != across) out += (out.empty() ? "" : ", ") + axis.name;
+  return out;
+}
+
+struct Line {
+  Tuning tuning;
+  std::string name, shown;
+};
+
+// Each combination of the other parameters once; by number where that is one parameter.
+std::vector<Line> lines_of(const Entries& rows, const std::vector<Axis>& axes, const Axis& across) {
+  std::vector<Line> out;
+  for (const Entry* row : rows) {
+    const std::string name = others(row->tuning, axes, across.name);
+    if (std::ranges::find(out, name, &Line::name) == out.end()) out.push_back({row->tuning, name, name});
+  }
+  if (axes.size() != 2) return out;
+  const std::string& down = axes[0].name == across.name ? axes[1].name : axes[0].name;
+  const auto value = [&down](const Line& line) { return line.tuning.find(down).value_or(0); };
+  std::ranges::stable_sort(out, {}, value);
+  for (Line& line : out) line.shown = std::to_string(value(line));
+  return out;
+}
+
+HeatMap tuning_map(const Entries& rows, const std::vector<Axis>& axes) {
+  const Metric metric = metric_for(rows);
+  const Axis& across = *std::ranges::max_element(axes, {}, [](const Axis& a) { return a.values.size(); });
+  HeatMap map{
+      across.name,          axes.size() == 1 ? "" : names_but(axes, across.name), metric.unit, {}, {}, {},
+      metric.more_is_better};
+  for (const int value : across.values) map.columns.push_back(std::to_string(value));
+  for (const Line& line : lines_of(rows, axes, across)) {
+    map.lines.push_back(axes.size() == 1 ? metric.unit : line.shown);
+    auto& cells = map.cells.emplace_back();
+    for (const int value : across.values) {
+      const Entry* kept = nullptr;
+      for (const Entry* row : rows)
+        if (row->tuning.find(across.name) == value && others(row->tuning, axes, across.name) == line.name)
+          keep_better(kept, row, metric);
+      cells.push_back(cell_of(kept, metric));
+    }
+  }
+  return map;
+}
+
+// Of the places of a map, the share that was tried.
+double filled(const HeatMap& map) {
+  double tried = 0;
+  for (const auto& line : map.cells)
+    tried += static_cast<double>(
+        std::ranges::count_if(line, [](const HeatCell& cell) { return !cell.text.empty(); }));
+  return tried / static_cast<double>(map.lines.size() * map.columns.size());
+}
+
+// Choices that span no grid: bars, the best first.
+void draw_as_bars(Chart& out, Entries rows, const Metric& metric) {
+  const auto valued = [&](const Entry* row) { return metric.of(*row).has_value(); };
+  std::ranges::stable_partition(rows, valued);
+  std::ranges::stable_sort(
+      rows, [&](const Entry* a, const Entry* b) { return valued(a) && valued(b) && metric.better(*a, *b); });
+  if (rows.size() > most_lines) {
+    out.note = fmt::format("The best {} of {} choices.", most_lines, rows.size());
+    rows.resize(most_lines);
+  }
+  Bars bars{metric.unit, {}, {}, {}};
+  out.table.caption = out.title;
+  out.table.columns = {
+      {"choice", true}, {metric.unit}, {"time"}, {"±", false, true}, {"why not", true, true}};
+  for (const Entry* row : rows) {
+    const std::string choice = others(row->tuning, axes_of(rows), "");
+    const Number value = metric.of(*row);
+    const std::string why = row->wrong()          ? "wrong result"
+                            : row->reason.empty() ? "not measured"
+                                                  : row->reason;
+    bars.bars.push_back({choice,
+                         "",
+                         value ? figure(*value) : "",
+                         tip_of(*row, metric),
+                         value,
+                         {},
+                         {},
+                         {},
+                         row == rows.front() && value ? "best"
+                         : row->wrong()               ? "wrong"
+                                                      : "",
+                         value ? "" : why});
+    out.table.lines.push_back({{Cell(choice), number_cell(value), seconds_cell(row->median),
+                                percent_cell(row->spread()), Cell(value ? "" : why, {}, "words")},
+                               row->wrong() ? "wrong" : ""});
+  }
+  out.draw = [bars](const Chart& chart, double width, const std::string& id) {
+    return draw_bars(bars, width, id, chart);
+  };
+}
+
+Chart one_tuning_chart(const Group& group, const Entries& rows, const std::vector<Axis>& axes,
+                       const Dims& problem) {
+  constexpr double a_grid = 0.5;
+  HeatMap map = tuning_map(rows, axes);
+  const Metric metric = metric_for(rows);
+  Chart out;
+  out.name = "tuning-" + rows[0]->variant;
+  out.title = fmt::format("Choices of {} at {}", rows[0]->variant, to_string(problem));
+  if (best_of(rows, metric) == nullptr) out.missing = "none of its choices has a time";
+  if (filled(map) < a_grid || map.lines.size() > most_lines) {
+    out.description = fmt::format("{} of each choice, {}, the best first.", map.unit, where(group));
+    draw_as_bars(out, rows, metric);
+    return out;
+  }
+  out.description = fmt::format("{} of each choice, {}; the best is outlined.", map.unit, where(group));
+  finish(out, std::move(map));
+  return out;
+}
+
+}  // namespace
+
+Chart sizes_chart(const Group& group) {
+  const Entries rows = group.rows;
+  const auto problems = problems_of(rows);
+  const Metric metric = metric_for(rows);
+  const Entries rungs = best_choices(rows, metric);
+  Chart out;
+  out.name = "sizes";
+  out.title = "Every rung at every size";
+  std::string across = "size";
+  if (!problems.empty() && short_size(problems.back()).find("×") != std::string::npos) {
+    across.clear();
+    for (const auto& [name, value] : problems.back()) across += (across.empty() ? "" : "×") + name;
+  }
+  out.description =
+      fmt::format("{} of each rung's best choice, {}; the best is outlined.", metric.unit, where(group));
+  HeatMap map{across, "rung", metric.unit, {}, {}, {}, metric.more_is_better};
+  for (const Dims& dims : problems) map.columns.push_back(short_size(dims));
+  for (const Entry* rung : rungs) {
+    map.lines.push_back(rung->rung());
+    auto& cells = map.cells.emplace_back();
+    for (const Dims& dims : problems) {
+      const Entry* kept = nullptr;
+      for (const Entry* row : choices_of(at_problem(rows, dims), *rung)) keep_better(kept, row, metric);
+      cells.push_back(cell_of(kept, metric));
+    }
+  }
+  finish(out, std::move(map));
+  return out;
+}
+
+std::vector<Chart> tuning_charts(const Group& group, const Dims& problem) {
+  const Entries rows = at_problem(group.rows, problem);
+  std::vector<Chart> out;
+  Entries seen;
+  for (const Entry* row : rows) {
+    if (std::ranges::any_of(seen, [&](const Entry* other) { return same_rung(*other, *row); })) continue;
+    seen.push_back(row);
+    const Entries choices = choices_of(rows, *row);
+    const auto axes = axes_of(choices);
+    if (!axes.empty() && choices.size() > 2) out.push_back(one_tuning_chart(group, choices, axes, problem));
+  }
+  return out;
+}
+
+}  // namespace tessera::report

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is remembered of a word must suffice to find a race at it, whoever of its readers then writes.
+#include <gtest/gtest.h>
+#include "tessera/simt/tracer/recorder.hpp"
+#include "tessera/simt/tracer/shadow.hpp"
+
+namespace tessera::simt {
+namespace {
+
+constexpr std::uint32_t here = 1;
+
+// A word that somebody wrote, and these have read since the barrier behind.
+class ReadBy {
+ public:
+  explicit ReadBy(const std::vector<int>& readers) {
+    shadow_.begin(0);
+    EXPECT_EQ(touch(Act::write, 63).kind, Conflict::Kind::none);
+    shadow_.barrier();
+    for (const int reader : readers) EXPECT_EQ(touch(Act::read, reader).kind, Conflict::Kind::none);
+  }
+  Conflict touch(Act act, int thread) { return shadow_.shared(16, 4, act, thread, here); }
+  Shadow& shadow() { return shadow_; }
+
+ private:
+  Shadow shadow_{96, 64, {}};
+};
+
+void expect_race(ReadBy word, int writer, int reader) {
+  const Conflict found = word.touch(Act::write, writer);
+  EXPECT_EQ(found.kind, Conflict::Kind::race) << writer;
+  EXPECT_EQ(int{found.other.thread}, reader) << writer;
+  EXPECT_FALSE(found.other_wrote);
+}
+
+TEST(Shadow, AReaderThatWritesRacesWithTheOtherOne) {
+  expect_race(ReadBy({3, 4}), 3, 4);
+  expect_race(ReadBy({3, 4}), 4, 3);
+  expect_race(ReadBy({3, 40}), 3, 40);
+  expect_race(ReadBy({3, 40}), 40, 3);
+  EXPECT_EQ(ReadBy({3, 3}).touch(Act::write, 3).kind, Conflict::Kind::none);
+}
+
+TEST(Shadow, AReaderOfAnotherWarpIsKept) {
+  for (const std::vector<int>& readers : {std::vector{3, 4, 40}, {3, 40, 4}, {40, 3, 4}, {3, 4, 40, 70}}) {
+    ReadBy word(readers);
+    word.shadow().met(0, ~0u);  // the lanes of the first warp know of each other now
+    const Conflict found = word.touch(Act::write, 3);
+    EXPECT_EQ(found.kind, Conflict::Kind::race);
+    EXPECT_GE(found.other.thread, 32);
+  }
+}
+
+TEST(Shadow, ABarrierEndsIt) {
+  ReadBy word({3, 4, 40});
+  word.shadow().barrier();
+  EXPECT_EQ(word.touch(Act::write, 3).kind, Conflict::Kind::none);
+}
+
+}  // namespace
+
+namespace {
+
+template <class F>
+LaneAddresses lanes(F f) {
+  LaneAddresses out{};
+  for (std::uint64_t lane = 0; lane < 32; ++lane) out[lane] = f(lane);
+  return out;
+}
+
+TEST(Request, SectorsAreThoseThatAnyByteLiesIn) {
+  const auto row = lanes([](std::uint64_t l) { return 4096 + 4 * l; });
+  EXPECT_EQ(global_cost(row, ~0u, 4).sectors, 4u);
+  EXPECT_EQ(global_cost(row, 0x1, 4).sectors, 1u);
+  EXPECT_EQ(global_cost(row, 0x00010001, 4).sectors, 2u);
+  EXPECT_EQ(global_cost(lanes([](std::uint64_t l) { return 4094 + 4 * l; }), ~0u, 4).sectors, 5u)
+      << "across a boundary";
+  EXPECT_EQ(global_cost(lanes([](std::uint64_t l) { return 4096 + 4 * (31 - l); }), ~0u, 4).sectors, 4u)
+      << "backwards";
+  EXPECT_EQ(global_cost(lanes([](std::uint64_t) { return 4096; }), ~0u, 4).distinct_bytes, 4u);
+  EXPECT_EQ(global_cost(lanes([](std::uint64_t l) { return 4096 + 2 * l; }), ~0u, 4).distinct_bytes, 66u)
+      << "overlapping";
+}
+
+TEST(Request, LinesAreThoseThatTheSectorsLieIn) {
+  const auto lines_of = [](const LaneAddresses& address) { return global_cost(address, ~0u, 4).lines; };
+  EXPECT_EQ(lines_of(lanes([](std::uint64_t l) { return 4096 + 4 * l; })), 1u);
+  EXPECT_EQ(lines_of(lanes([](std::uint64_t l) { return 4160 + 4 * l; })), 2u) << "four sectors of two lines";
+  EXPECT_EQ(lines_of(lanes([](std::uint64_t l) { return 4096 + 1024 * (31 - l); })), 32u);
+  EXPECT_EQ(lines_of(lanes([](std::uint64_t l) { return 4096 + 32 * l; })), 8u);
+}
+
+TEST(Request, WavefrontsAreTheFullestBanksWords) {
+  EXPECT_EQ(shared_cost(lanes([](std::uint64_t l) { return 128 * (l % 4); }), ~0u, 4).wavefronts, 4u);
+  EXPECT_EQ(shared_cost(lanes([](std::uint64_t l) { return 128 * (l % 4); }), 0x5, 4).wavefronts, 2u);
+  EXPECT_EQ(shared_cost(lanes([](std::uint64_t l) { return l; }), ~0u, 1).wavefronts, 1u)
+      << "bytes of a word";
+  const auto wide = shared_cost(lanes([](std::uint64_t l) { return 16 * (l / 8); }), 0xff, 16);
+  EXPECT_EQ(wide.wavefronts, 1u);
+  EXPECT_EQ(wide.ideal_wavefronts, 1u) << "three quarters have no lane";
+}
+
+}  // namespace
+
+}  // namespace tessera::simt
