@@ -54,10 +54,16 @@ class BlockTrace {
   };
   struct Site {
     SiteKey key;
-    AccessCounts counts[2];  // by Space
+    struct ArrayCounts {
+      std::size_t array;  // as in SiteCounts
+      AccessCounts counts;
+    };
+    std::vector<ArrayCounts> counts[2];  // by Space; of most there is one
     Pattern pattern[2];
-    std::size_t array = 0;  // the one that it touched last
+    std::size_t array = 0;                           // the one that it touched last
+    std::size_t shared_first = 0, shared_bytes = 0;  // the variable in shared memory
     std::uint32_t number = 0;
+    AccessCounts& counts_of(Space space);  // of these
   };
   struct WarpState {
     WarpLog log;
@@ -86,7 +92,10 @@ class BlockTrace {
   void request_by_lane(std::size_t warp, Site& site, const LaneAddresses& address, std::uint32_t active,
                        bool check);
   void count(std::size_t warp, Site& site, Space space, std::uint32_t active, const RequestCost& cost);
-  Region region_of(std::uint64_t address, std::size_t hint) const;
+  Region region_of(std::uint64_t address, const Site& site) const;
+  Region shared_region_of(std::uint64_t address, const Site& site) const;
+  std::string place_of(std::uint64_t address, const Region& region, unsigned width) const;
+  std::string array_of(const Region& region) const;
   void find(Finding::Kind kind, const Site& site, std::size_t warp, std::size_t lane, std::uint64_t address,
             const Conflict& conflict = {});
 

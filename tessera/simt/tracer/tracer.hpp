@@ -4,6 +4,7 @@
 #pragma once
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -33,11 +34,12 @@ struct AccessCounts {
 // Accessible but forbidden bytes on both sides of a traced block's shared memory.
 inline constexpr std::size_t shared_red_zone = 64 << 10;
 
-// One place in the program that touches memory of one kind.
+// One place in the program that touches one array.
 struct SiteCounts {
   SiteKey site;
   Space space = Space::global;
   AccessCounts counts;
+  std::size_t array = 0;  // of global memory: its number; of shared memory: where the variable begins
 };
 
 // An array in global memory with accessible but forbidden bytes on both sides.
@@ -45,9 +47,17 @@ struct TracedArray {
   std::string name;
   char* data = nullptr;
   std::size_t bytes = 0, red_zone_bytes = 0;
-  Extents extents;  // row-major
+  Extents extents;                // row-major
+  std::size_t element_bytes = 1;  // 0: not known
+  bool input = false;             // must not be written
+};
+
+// A variable in shared memory; what lies between two of them belongs to nobody.
+struct SharedVariable {
+  std::string name;
+  std::size_t first = 0, bytes = 0;  // in the block's shared memory
   std::size_t element_bytes = 1;
-  bool input = false;  // must not be written
+  Extents extents;
 };
 
 struct Finding {
@@ -66,6 +76,8 @@ struct Finding {
   std::string text;        // of the first: threads, blocks, what was touched
   std::int64_t block = 0;  // of the first
   std::uint64_t times = 1;
+  std::string array;         // of the first, where there is one
+  std::int64_t thread = -1;  // of the first, by rank; -1: of several
 };
 const char* name_of(Finding::Kind kind);
 
@@ -95,6 +107,8 @@ struct Tracer {
   std::int64_t sample = 0;    // blocks to run of each launch, evenly spread; 0: all
   bool check = true;          // look for races and reads of what nobody wrote
   std::vector<Here> without;  // barriers that are left out, to see whether they are needed
+  // The variable that holds a byte of shared memory. Not given: all of it is one.
+  std::function<std::optional<SharedVariable>(std::size_t offset)> shared_variable_at;
 
   // Found, over all launches
   std::vector<SiteCounts> sites;
@@ -110,6 +124,7 @@ struct Tracer {
   void add(const BarrierCounts& counts);
   void add(const Finding& finding);
   AccessCounts total(Space space, Act act) const;
+  std::string array_of(const SiteCounts& site) const;  // its name; "" when it has none
   std::mutex mutex;
 };
 
@@ -124,7 +139,10 @@ std::string deed(SiteKey site);  // " reads 4 bytes"
 std::string race_with(const Launch& launch, std::int64_t block, std::size_t thread, SiteKey site);
 
 std::string place_in_shared(std::uint64_t address, std::uint64_t first);
-// "C[3, 4]", or "element -1 of C, which has 100".
-std::string place_in(const TracedArray& array, std::uint64_t address);
+// "C[3, 4]", or "element -1 of C, which has 100". Where the size of an element is not known, it is the
+// access's.
+std::string place_in(const TracedArray& array, std::uint64_t address, unsigned width = 1);
+// Of an address and of where the block's shared memory begins.
+std::string place_in(const SharedVariable& variable, std::uint64_t address, std::uint64_t first);
 
 }  // namespace tessera::simt
