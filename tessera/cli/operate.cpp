@@ -316,7 +316,6 @@ Request request_of(const Operation& operation, const Options& options, bool whol
   return request;
 }
 
-
 // {name} in outputs, where one file is read.
 std::vector<std::string> outputs_after(const Operation& operation, const std::vector<std::string>& outputs,
                                        const std::map<std::string, std::string>& places) {
