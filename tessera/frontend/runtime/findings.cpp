@@ -58,7 +58,8 @@ void find_never_written(const Array& array, const void* from, std::size_t bytes,
   const auto* const hole = static_cast<const std::uint8_t*>(std::memchr(first, 0, bytes));
   if (hole == nullptr) return;
   const auto missing = static_cast<std::size_t>(std::count(hole, first + bytes, std::uint8_t{0}));
-  const std::uint8_t* const end = std::find(hole, first + bytes, std::uint8_t{1});
+  const std::uint8_t* const end =
+      std::find_if(hole, first + bytes, [](std::uint8_t mark) { return mark != 0; });
   FindingRecord finding;
   finding.what = "never written";
   finding.serious = false;

@@ -89,7 +89,8 @@ void copy_row(const End& to, void* to_at, const End& from, const void* from_at, 
   if (bytes == 0) return;
   for (const End* end : {&from, &to})
     if (end->array != nullptr) end->array->unread_since.reset();
-  if (from.array != nullptr && to.array == nullptr) find_never_written(*from.array, from_at, bytes, at);
+  if (from.array != nullptr && (to.array == nullptr || !to.array->on_device()))
+    find_never_written(*from.array, from_at, bytes, at);
   const bool changes = to.array != nullptr && std::memcmp(to_at, from_at, bytes) != 0;
   if (changes) ++r.version;
   if (to.array == nullptr || changes) std::memmove(to_at, from_at, bytes);

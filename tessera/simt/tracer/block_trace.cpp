@@ -497,26 +497,35 @@ void BlockTrace::check(std::size_t warp, Site& site, Space space, const LaneAddr
   }
 }
 
-// Bytes are marked by several OS threads at once, each with the same value.
+// Bytes are marked by several OS threads at once. A write's mark stays.
 void BlockTrace::check_written(Site& site, std::size_t warp, std::uint32_t lanes,
                                const LaneAddresses& address) {
   const TracedArray& array = tracer_.arrays[site.array];
+  const Act act = site.key.act();
   const unsigned width = site.key.width();
   for (; lanes != 0; lanes &= lanes - 1) {
     const std::size_t lane = first_lane(lanes);
     const std::uint64_t offset = address[lane] - number(array.data);
     std::uint8_t* const marks = array.written + offset;
     bool all = true;
-    for (unsigned i = 0; i < width; ++i) all = all && __atomic_load_n(marks + i, __ATOMIC_RELAXED) != 0;
+    for (unsigned i = 0; i < width; ++i) {
+      const std::uint8_t mark = __atomic_load_n(marks + i, __ATOMIC_RELAXED);
+      all = all && (act == Act::read ? mark != 0 : mark == 1);
+    }
     if (all) continue;
     constexpr int most_kept = 64;
-    if (site.key.act() != Act::write && site.unwritten_reads < most_kept) {
+    if (act != Act::write && site.unwritten_reads < most_kept) {
       ++site.unwritten_reads;
       unwritten_.push_back(
           {site.key, site.array, offset, block_, static_cast<std::int64_t>(warp * 32 + lane)});
     }
-    if (site.key.act() != Act::read)
-      for (unsigned i = 0; i < width; ++i) __atomic_store_n(marks + i, std::uint8_t{1}, __ATOMIC_RELAXED);
+    for (unsigned i = 0; i < width && act != Act::read; ++i) {
+      std::uint8_t none = 0;
+      if (act == Act::write) __atomic_store_n(marks + i, std::uint8_t{1}, __ATOMIC_RELAXED);
+      else
+        __atomic_compare_exchange_n(marks + i, &none, std::uint8_t{2}, false, __ATOMIC_RELAXED,
+                                    __ATOMIC_RELAXED);
+    }
   }
 }
 

@@ -50,7 +50,8 @@ struct TracedArray {
   Extents extents;                // row-major
   std::size_t element_bytes = 1;  // 0: not known
   bool input = false;             // must not be written
-  // Given: a byte for each of its bytes, 1 where somebody has written. A traced launch adds what it writes.
+  // Given: a byte for each of its bytes, 1 where somebody has written, 2 where an atomic has updated what
+  // nobody had written. A traced launch adds what it writes.
   std::uint8_t* written = nullptr;
 };
 
