@@ -559,6 +559,8 @@ void run(Kernel& kernel, const Configured& spec, const void* closure, LaunchReco
       return memory->holds(address);
     };
     tracer.early_returns = true;
+    constexpr std::size_t most_words = std::size_t{1} << 23;
+    tracer.words = most_words / static_cast<std::size_t>(r.os_threads);
     task.tracer = &tracer;
     record_of.traced = share == Share::whole || spec.shape.blocks() <= most_watched ? "whole" : "sampled";
   }
@@ -595,6 +597,9 @@ void run(Kernel& kernel, const Configured& spec, const void* closure, LaunchReco
   if (failure) keep_failure(failure, output, tracer, record_of);
   record(record_of);
   if (share != Share::none) find_all(tracer, record_of);
+  if (tracer.forgot_words)
+    record_note(kernel.name + " touches so much memory that races are looked for in a part of it; " +
+                "--set NAME=VALUE gives a constant of the program a smaller value");
 }
 
 }  // namespace

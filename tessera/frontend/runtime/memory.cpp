@@ -79,8 +79,9 @@ class Let {
 };
 
 void mark_written(Array* array, const void* at, std::size_t bytes) {
-  if (array != nullptr && array->written != nullptr && bytes != 0)
-    std::memset(array->written + (static_cast<const char*>(at) - array->data), 1, bytes);
+  if (array == nullptr || array->written == nullptr || bytes == 0) return;
+  if (bytes == array->bytes) release_marks(*array);  // nothing is left to find
+  else std::memset(array->written + (static_cast<const char*>(at) - array->data), 1, bytes);
 }
 
 // One row of a copy, both ends checked before.

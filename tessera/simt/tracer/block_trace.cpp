@@ -99,7 +99,7 @@ BlockTrace::BlockTrace(const Task& task, const char* shared, void (*make_room)(L
   if (!tracer_.check) return;
   std::vector<std::size_t> bytes;
   for (const TracedArray& array : tracer_.arrays) bytes.push_back(array.input ? 0 : array.bytes);
-  shadow_ = std::make_unique<Shadow>(threads, task.shared_bytes, bytes);
+  shadow_ = std::make_unique<Shadow>(threads, task.shared_bytes, bytes, tracer_.words);
 }
 
 BlockTrace::~BlockTrace() {
@@ -118,6 +118,10 @@ BlockTrace::~BlockTrace() {
 }
 
 WorkerShadow BlockTrace::take_shadow() {
+  if (shadow_ && shadow_->forgets()) {
+    const std::lock_guard lock(tracer_.mutex);
+    tracer_.forgot_words = true;
+  }
   WorkerShadow out{std::move(shadow_), {}};
   for (const Site* site : by_number_) out.sites.push_back(site->key);
   return out;

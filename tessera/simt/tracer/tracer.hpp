@@ -126,6 +126,7 @@ struct Tracer {
   std::function<std::optional<SharedVariable>(std::size_t offset)> shared_variable_at;
   // Whether an address outside of all arrays is memory of the host. Not given: nobody asks.
   std::function<bool(std::uint64_t address)> is_of_host;
+  std::size_t words = 0;       // of global memory that each OS thread remembers the accesses to; 0: all
   bool early_returns = false;  // find barriers of a block that some of its threads returned before
 
   // Found, over all launches
@@ -144,6 +145,7 @@ struct Tracer {
   void add(const SiteCounts& counts);
   void add(const BarrierCounts& counts);
   void add(const Finding& finding);
+  bool forgot_words = false;                   // races in global memory beyond `words` were not looked for
   std::vector<UnwrittenRead> unwritten_reads;  // during a launch; of each place and array some
   void find_unwritten_reads(const Launch& launch);
   AccessCounts total(Space space, Act act) const;
