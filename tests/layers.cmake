@@ -7,6 +7,8 @@ endforeach()
 # As the build compiles every kernel for the executor.
 target_compile_options(test_simt PRIVATE -fstack-clash-protection)
 target_link_libraries(test_cli PRIVATE $<TARGET_OBJECTS:tessera_cli>)
+target_link_libraries(test_frontend PRIVATE tessera_cuda)
+target_compile_options(test_frontend PRIVATE -fstack-clash-protection)
 add_dependencies(test_run tessera_worker)
 tessera_test(nvrtc ${PROJECT_SOURCE_DIR}/tessera/cuda/nvrtc_test.cpp)
 set_tests_properties(nvrtc PROPERTIES SKIP_REGULAR_EXPRESSION "SKIPPED .? ?8 tests")

@@ -12,8 +12,8 @@ namespace tessera_cuda {
 namespace {
 
 constexpr std::size_t page = 4096;
-constexpr std::size_t zone = 64 << 10;  // forbidden, but there
-constexpr std::size_t guard = 1 << 20;  // not there
+constexpr std::size_t zone = 64 << 10;   // forbidden, but there
+constexpr std::size_t guard = 64 << 20;  // not there
 constexpr unsigned char zone_byte = 0xa5;
 constexpr std::size_t watched_zone = 1024;  // of a zone's bytes next to the array, looked at after launches
 

@@ -385,7 +385,7 @@ void BlockTrace::request_by_lane(std::size_t warp, Site& site, const LaneAddress
     const std::size_t lane = first_lane(left);
     const Region region = region_of(address[lane], site);
     if (region.bytes == 0) {
-      if (tracer_.is_of_host && tracer_.is_of_host(address[lane]))
+      if (tracer_.is_host_memory && tracer_.is_host_memory(address[lane]))
         find(Finding::Kind::host_pointer, site, warp, lane, address[lane]);
       continue;
     }
@@ -566,7 +566,7 @@ void BlockTrace::find(Finding::Kind kind, const Site& site, std::size_t warp, st
   finding.thread = static_cast<std::int64_t>(warp * 32 + lane);
   finding.text = who(task_.launch, block_, warp * 32 + lane) + deed(site.key) + " at ";
   if (kind == Finding::Kind::host_pointer) {
-    finding.text += "an address of the host's memory: a kernel can use what cudaMalloc gives";
+    finding.text += "host memory; a kernel may use memory of cudaMalloc and its like only";
   } else {
     const Region region = region_of(address, site);
     finding.array = array_of(region);
@@ -596,8 +596,10 @@ void BlockTrace::fault(int rank, std::uint64_t address) {
   finding.site.bits = log.diverged ? (*log.own_site)[row][lane] : log.site[row];
   finding.block = block_;
   finding.thread = rank;
-  finding.text = who(task_.launch, block_, static_cast<std::size_t>(rank)) + deed(finding.site) +
-                 " at address " + std::to_string(address) + ", where nothing is";
+  const std::string beside =
+      tracer_.place_of_fault ? tracer_.place_of_fault(address, finding.site.width()) : "";
+  finding.text = who(task_.launch, block_, static_cast<std::size_t>(rank)) + deed(finding.site) + " at " +
+                 (beside.empty() ? "address " + std::to_string(address) + ", where nothing is" : beside);
   const std::lock_guard lock(tracer_.mutex);
   tracer_.explained = true;
   tracer_.add(finding);

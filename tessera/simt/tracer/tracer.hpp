@@ -124,8 +124,11 @@ struct Tracer {
   std::vector<Here> without;  // barriers that are left out, to see whether they are needed
   // The variable that holds a byte of shared memory. Not given: all of it is one.
   std::function<std::optional<SharedVariable>(std::size_t offset)> shared_variable_at;
-  // Whether an address outside of all arrays is memory of the host. Not given: nobody asks.
-  std::function<bool(std::uint64_t address)> is_of_host;
+  // Whether an address in no array is memory of the host. Not given: nobody asks.
+  std::function<bool(std::uint64_t address)> is_host_memory;
+  // What a faulting address is beside, such as "element 70000 of d_A, which has 100". Not given or "": not
+  // known.
+  std::function<std::string(std::uint64_t address, unsigned width)> place_of_fault;
   std::size_t words = 0;       // of global memory that each OS thread remembers the accesses to; 0: all
   bool early_returns = false;  // find barriers of a block that some of its threads returned before
 
