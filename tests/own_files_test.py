@@ -60,6 +60,15 @@ class OwnFiles(Case):
         self.assertIn("- global writes, sectors per request: 32.00 → 4.000 (8.000 times fewer); most at transpose.cu:9, out", why.stderr)
         self.fails(2, "no launch of 'absent' was traced; traced were: naive, tiled", "trace", own("transpose.cu"), "--why", "naive", "absent")
 
+    def test_a_window_is_a_picture_in_a_file(self):
+        done = run("run", own("window.cu"))
+        self.assertEqual((done.returncode, done.stdout), (5, "key 27\n"), done.stderr)
+        self.assertIn("painted.ppm", done.stderr)
+        picture = pathlib.Path("painted.ppm").read_bytes()
+        self.assertTrue(picture.startswith(b"P6\n8 4\n255\n"))
+        self.assertEqual(picture[-24:], bytes(b for x in range(8) for b in (255, 0, x)))
+        self.assertEqual(picture[11:14], bytes((0, 0, 0)))
+
     def test_the_programs_exit_code_passes_through(self):
         self.assertEqual(run("run", own("race.cu")).returncode, 3)
         done = run("run", own("crash.cu"))

@@ -2,8 +2,6 @@
 // From <<<grid, block>>> to a run on the executor: limits, placement of shared memory, the tracer, and what
 // is written down of it.
 #include "tessera/frontend/runtime/kernels.hpp"
-#include <dlfcn.h>
-#include <sys/mman.h>
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -11,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <fstream>
 #include <map>
 #include <optional>
 #include <thread>
@@ -167,6 +166,10 @@ std::size_t Kernel::offset_of(const SharedDeclaration& declaration) {
 
 namespace {
 
+// How much of a launch is traced: the first of its line whole, later ones in some blocks, those that repeat
+// the one before not at all.
+enum class Share { none, some, whole };
+
 // What the tracer must know of a block's shared memory.
 std::optional<tessera::simt::SharedVariable> variable_at(const Kernel& kernel, std::size_t dynamic_offset,
                                                          std::size_t dynamic_bytes,
@@ -279,6 +282,7 @@ void find_all(const Tracer& tracer, const LaunchRecord& launch) {
   for (const Finding& f : tracer.findings) {
     FindingRecord out;
     out.what = kind_of(f.kind);
+    out.serious = f.serious;
     out.text = f.text;
     out.array = f.array;
     out.kernel = launch.kernel;
@@ -343,6 +347,47 @@ std::vector<tessera::simt::TracedArray> traced_arrays(bool whole) {
   return out;
 }
 
+// Memory that this process may write. What kernels may use is not looked up here, and constants of the
+// program are where nobody writes.
+class WritableMemory {
+ public:
+  WritableMemory() {
+    std::ifstream maps("/proc/self/maps");
+    for (std::string line; std::getline(maps, line);) {
+      Range range;
+      char writes = 0;
+      if (std::sscanf(line.c_str(), "%lx-%lx %*c%c", &range.first, &range.end, &writes) == 3 && writes == 'w')
+        ranges_.push_back(range);
+    }
+  }
+  bool holds(std::uint64_t address) const {
+    const auto after = std::ranges::upper_bound(ranges_, address, {}, &Range::first);
+    return after != ranges_.begin() && address < std::prev(after)->end;
+  }
+
+ private:
+  struct Range {
+    std::uint64_t first = 0, end = 0;
+  };
+  std::vector<Range> ranges_;  // in order
+};
+
+// Which arrays a launch wrote that nobody has read since. Of launches that were not wholly seen it is not
+// known.
+void note_use(const Tracer& tracer, Share share, const LaunchRecord& launch) {
+  enum : unsigned { read = 1, written = 2 };
+  std::vector<unsigned> use(tracer.arrays.size());
+  for (const auto& site : tracer.sites)
+    if (site.space == tessera::simt::Space::global)
+      use[site.array] |= site.site.act() == tessera::simt::Act::write ? written : read;
+  std::size_t i = 0;
+  for (auto& [first, array] : Runtime::get().arrays) {
+    const unsigned used = i < use.size() ? use[i++] : 0;
+    if (share != Share::whole || (used & read) != 0) array.unread_since.reset();
+    else if (used == written) array.unread_since = Array::Writer{launch.kernel, launch.at, launch.number};
+  }
+}
+
 void run_one_thread(const void* context, void* shared) {
   running = *static_cast<const Running*>(context);
   running.shared = static_cast<char*>(shared);
@@ -365,23 +410,17 @@ std::string place_of_fault(std::uint64_t address, unsigned width) {
                                                                           : place + ", which was freed";
 }
 
-// Neither the program's own constants and code nor memory that is not there.
-bool is_host_memory(std::uint64_t address) {
-  Dl_info info;
-  if (address < 65536 || dladdr(reinterpret_cast<const void*>(address), &info) != 0) return false;
-  const std::uint64_t page = address & ~std::uint64_t{4095};
-  return msync(reinterpret_cast<void*>(page), 4096, MS_ASYNC) == 0;
-}
-
 // Untraced, a kernel that reads host memory works here, and nowhere else. Its arguments tell.
 void find_host_arguments(const Kernel& kernel, const void* closure, const LaunchRecord& launch) {
+  std::optional<WritableMemory> memory;
   for (std::size_t at = 0; at + sizeof(std::uint64_t) <= kernel.code->closure_bytes;
        at += sizeof(std::uint64_t)) {
     std::uint64_t word = 0;
     std::memcpy(&word, static_cast<const char*>(closure) + at, sizeof word);
     if (word < (std::uint64_t{1} << 32) || word >> 47 != 0) continue;
-    if (Runtime::get().array_at(reinterpret_cast<const void*>(word)) != nullptr || !is_host_memory(word))
-      continue;
+    if (Runtime::get().array_at(reinterpret_cast<const void*>(word)) != nullptr) continue;
+    if (!memory) memory.emplace();
+    if (!memory->holds(word)) continue;
     FindingRecord finding;
     finding.what = "host pointer";
     finding.file = launch.at.file;
@@ -469,9 +508,6 @@ std::uint64_t contents(bool of_hosts_only) {
   return sum;
 }
 
-// How much of a launch is traced: the first of its line whole, later ones in some blocks, those that repeat
-// the one before not at all.
-enum class Share { none, some, whole };
 Share share_of(const Kernel& kernel, Place at, bool repeats) {
   static auto& seen = *new std::map<std::tuple<std::string, int, const Kernel*>, int>;
   if (!Runtime::get().traced) return Share::none;
@@ -561,7 +597,15 @@ void run(Kernel& kernel, const Configured& spec, const void* closure, LaunchReco
     tracer.shared_variable_at = [&](std::size_t offset) {
       return variable_at(kernel, context.dynamic_offset, spec.shared_bytes, context.counters_offset, offset);
     };
-    tracer.is_host_memory = is_host_memory;
+    // Once an address is met that is in no array.
+    tracer.is_host_memory = [memory = std::optional<WritableMemory>(),
+                             once = std::make_shared<std::once_flag>()](std::uint64_t address) mutable {
+      std::call_once(*once, [&] { memory.emplace(); });
+      return memory->holds(address);
+    };
+    tracer.early_returns = true;
+    constexpr std::size_t most_words = std::size_t{1} << 23;
+    tracer.words = most_words / static_cast<std::size_t>(r.os_threads);
     tracer.place_of_fault = place_of_fault;
     task.tracer = &tracer;
     record_of.traced = share == Share::whole || spec.shape.blocks() <= most_watched ? "whole" : "sampled";
@@ -590,6 +634,7 @@ void run(Kernel& kernel, const Configured& spec, const void* closure, LaunchReco
   latest.version_after = ++r.version;
   latest.seconds = record_of.seconds;
   if (r.traced && share != Share::whole && !same) forget_marks();
+  if (r.traced && !same) note_use(tracer, share, record_of);
   print(output);
   record_of.static_shared = kernel.static_bytes();
   if (share != Share::none) {
@@ -599,6 +644,9 @@ void run(Kernel& kernel, const Configured& spec, const void* closure, LaunchReco
   if (failure) keep_failure(failure, output, tracer, record_of);
   record(record_of);
   if (share != Share::none) find_all(tracer, record_of);
+  if (tracer.forgot_words)
+    record_note(kernel.name + " touches so much memory that races are looked for in a part of it; " +
+                "--set NAME=VALUE gives a constant of the program a smaller value");
 }
 
 }  // namespace

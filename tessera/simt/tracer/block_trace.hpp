@@ -39,10 +39,13 @@ class BlockTrace {
   std::uint32_t empty_full(std::size_t warp);
   std::size_t warps() const { return warps_.size(); }
   void passed_barrier(Here here);
+  // Of a block whose other threads have returned; `text` says which.
+  void passed_without_all(Here here, const std::function<std::string()>& text);
   void met(std::size_t warp, std::uint32_t lanes);
   void fault(int rank, std::uint64_t address);  // its last access ended the block
   void communicate() { communicates_ = true; }  // with other blocks, in an order that is not looked at
-  void wait_in_vain(Here here, const std::string& text);  // this did
+  // At a collective of a warp, or at a barrier.
+  void wait_in_vain(Here here, bool collective, const std::string& text);
 
  private:
   // What the last request from a place looked like: most look alike.
@@ -65,7 +68,6 @@ class BlockTrace {
     std::size_t shared_first = 0, shared_bytes = 0;  // the variable in shared memory
     std::uint32_t number = 0;
     int unwritten_reads = 0;               // kept of it
-    bool foreign = false;                  // it was looked at what it touches outside of all arrays
     AccessCounts& counts_of(Space space);  // of these
   };
   struct WarpState {
@@ -91,7 +93,6 @@ class BlockTrace {
   void check_lane(std::size_t warp, Site& site, std::size_t lane, std::uint64_t address);
   void tell(const Conflict& conflict, const Site& site, std::size_t warp, std::size_t lane,
             std::uint64_t address);
-  void check_foreign(Site& site, std::size_t warp, std::size_t lane, std::uint64_t address);
   void check_written(Site& site, std::size_t warp, std::uint32_t lanes, const LaneAddresses& address);
   bool as_before(Site& site, Space space, const LaneAddresses& address, std::uint32_t active) const;
   void request_by_lane(std::size_t warp, Site& site, const LaneAddresses& address, std::uint32_t active,
@@ -114,11 +115,11 @@ class BlockTrace {
   std::unique_ptr<Shadow> shadow_;                                 // null: nothing is checked
   std::vector<Site*> by_row_ = std::vector<Site*>(WarpLog::rows);  // each row's last site
   std::vector<BarrierCounts> barriers_;
-  std::uint64_t stacks_low_ = ~std::uint64_t{0}, stacks_high_ = 0;  // of all threads
   std::int64_t block_ = 0;
   std::uint64_t blocks_ = 0;
   bool communicates_ = false;
   std::vector<UnwrittenRead> unwritten_;
+  std::vector<Finding> findings_;  // handed over at the end: a mistake in a loop is told a million times
 };
 
 }  // namespace tessera::simt
