@@ -93,7 +93,7 @@ TEST(Explain, TwoKernelsAreComparedInWords) {
   EXPECT_THROW(why_text(groups, "absent", "quick"), Error);
 }
 
-TEST(Explain, AMistakeIsToldWithItsPlaceAndARemedy) {
+TEST(Explain, AMistakeIsPrintedWithItsPlaceAndARemedy) {
   const std::string text = findings_text({{{"what", "leak"},
                                            {"serious", false},
                                            {"text", "d_a is not freed"},

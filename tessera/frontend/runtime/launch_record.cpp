@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/frontend/runtime/launch_record.hpp"
-#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <mutex>
 #include <nlohmann/json.hpp>
-#include <tuple>
+#include <set>
 #include "tessera/bench/code.hpp"
 #include "tessera/frontend/runtime/runtime.hpp"
 #include "tessera/simt/tracer/symbols.hpp"
@@ -110,10 +109,7 @@ void record(const LaunchRecord& launch) {
   line["occupancy"] = occupancy_of(launch);
   if (launch.tracer != nullptr) {
     line["sites"] = ordered_json::array();
-    // In the order of the program, not in the one in which threads of this machine came upon them.
-    auto sites = launch.tracer->sites;
-    std::ranges::sort(sites, {}, [](const auto& of) { return std::tuple(of.site.bits, of.space, of.array); });
-    for (const auto& site : sites) line["sites"].push_back(site_of(site, *launch.tracer));
+    for (const auto& site : launch.tracer->sites) line["sites"].push_back(site_of(site, *launch.tracer));
     line["barriers"] = ordered_json::array();
     for (const auto& barrier : launch.tracer->barriers)
       line["barriers"].push_back(
@@ -144,7 +140,10 @@ void record_repeats(std::int64_t launch, std::int64_t times) {
   write({{"record", "repeated"}, {"launch", launch}, {"times", times}});
 }
 
-void record_note(const std::string& text) { write({{"record", "note"}, {"text", text}}); }
+void record_note(const std::string& text) {
+  static auto& known = *new std::set<std::string>;
+  if (known.insert(text).second) write({{"record", "note"}, {"text", text}});
+}
 
 void record_end(std::int64_t launches, int signal) {
   ordered_json line = {{"record", "end"}, {"launches", launches}};
