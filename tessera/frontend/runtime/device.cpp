@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include "tessera/bench/occupancy.hpp"
+#include "tessera/bench/code.hpp"
 #include "tessera/frontend/runtime/kernels.hpp"
 #include "tessera/frontend/runtime/runtime.hpp"
 

@@ -24,5 +24,7 @@ std::string place_in(const Array& array, std::size_t first_byte, std::size_t las
 // Forbidden bytes beside an array, in memory.cpp
 bool zones_are_whole(const Array& array, std::ptrdiff_t& byte);
 void mend_zones(const Array& array);
+// Of an array, who wrote what: not known any more.
+void release_marks(Array& array);
 
 }  // namespace tessera_cuda

@@ -10,6 +10,7 @@
 #include <ctime>
 #include "tessera/core/error.hpp"
 #include "tessera/core/thread.hpp"
+#include "tessera/frontend/include/cooperative_groups.h"
 #include "tessera/frontend/include/device_functions.h"
 #include "tessera/frontend/include/math_functions.h"
 #include "tessera/frontend/runtime/kernels.hpp"
@@ -159,11 +160,9 @@ unsigned match_all(unsigned lanes, std::uint64_t word, Place at) {
   return static_cast<unsigned>(tessera::simt::meet(Meeting::match_all, lanes, word, 0, here(at)));
 }
 
-unsigned active_lanes(Place) {
-  const tessera::Index3& size = place->of->size;
-  const int threads = size.x * size.y * size.z, first = place->rank / 32 * 32;
-  return threads - first >= 32 ? 0xffffffffu : (1u << (threads - first)) - 1;
-}
+unsigned active_lanes(Place at) { return tessera::simt::active_lanes(here(at)); }
+void grid_barrier(Place at) { tessera::simt::sync_grid(here(at)); }
+bool grid_is_cooperative() noexcept { return running.cooperative; }
 
 void sleep(unsigned) {}
 

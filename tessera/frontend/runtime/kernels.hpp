@@ -71,6 +71,7 @@ struct Running {
   const void* closure = nullptr;
   char* shared = nullptr;
   std::size_t dynamic_offset = 0, counters_offset = 0;
+  bool cooperative = false;
   struct Output* output = nullptr;
 };
 extern thread_local Running running __attribute__((tls_model("initial-exec")));

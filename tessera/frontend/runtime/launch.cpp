@@ -3,11 +3,16 @@
 // is written down of it.
 #include "tessera/frontend/runtime/kernels.hpp"
 #include <algorithm>
+#include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <cstring>
 #include <exception>
+#include <map>
 #include <optional>
-#include <set>
+#include <thread>
+#include <tuple>
+#include "tessera/bench/code.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/frontend/runtime/findings.hpp"
 #include "tessera/simt/executor/executor.hpp"
@@ -226,6 +231,21 @@ Refusal refusal_of(const Kernel& kernel, const Configured& launch) {
     return {cudaErrorInvalidValue,
             name + bytes + "; the limit is 49152, and " + std::to_string(gpu().shared_per_block_most) +
                 " after cudaFuncSetAttribute(…, cudaFuncAttributeMaxDynamicSharedMemorySize, …)"};
+  const std::int64_t blocks = grid.x * grid.y * grid.z;
+  if (launch.cooperative) {
+    const auto fits =
+        tessera::bench::occupancy(tessera::bench::multiprocessor_of(gpu().major * 10 + gpu().minor),
+                                  bx * by * bz, static_cast<std::int64_t>(statics + launch.shared_bytes));
+    if (blocks > std::int64_t{fits.blocks} * gpu().multiprocessors)
+      return {cudaErrorCooperativeLaunchTooLarge,
+              name + "a cooperative launch of " + std::to_string(blocks) + " blocks; on a " + gpu().name +
+                  " " + std::to_string(fits.blocks * gpu().multiprocessors) + " run at once"};
+    if (blocks * bx * by * bz > tessera::simt::most_cooperative_threads)
+      return {cudaErrorCooperativeLaunchTooLarge,
+              name + "a cooperative launch of " + std::to_string(blocks * bx * by * bz) +
+                  " threads; the executor runs at most " +
+                  std::to_string(tessera::simt::most_cooperative_threads) + " at once"};
+  }
   if (kernel.largest_dynamic <= (48u << 10) && statics + launch.shared_bytes > (48u << 10))
     return {cudaErrorInvalidValue, name + bytes + "; the limit is 49152"};
   return {};
@@ -303,7 +323,7 @@ void find_spoiled_zones(const LaunchRecord& launch, bool traced) {
   }
 }
 
-std::vector<tessera::simt::TracedArray> traced_arrays() {
+std::vector<tessera::simt::TracedArray> traced_arrays(bool whole) {
   std::vector<tessera::simt::TracedArray> out;
   for (const auto& [first, array] : Runtime::get().arrays) {
     tessera::simt::TracedArray traced;
@@ -312,6 +332,7 @@ std::vector<tessera::simt::TracedArray> traced_arrays() {
     traced.bytes = array.bytes;
     traced.red_zone_bytes = array.zone_bytes;
     traced.element_bytes = array.element_bytes;
+    if (whole) traced.written = array.written;
     for (const std::size_t extent : array.extents)
       traced.extents.push_back(static_cast<std::int64_t>(extent));
     out.push_back(std::move(traced));
@@ -325,26 +346,150 @@ void run_one_thread(const void* context, void* shared) {
   running.kernel->code->body();
 }
 
+// A kernel that did not come to its end: its error stays with the program.
+void keep_failure(const std::exception_ptr& failure, const Output& output, const Tracer& tracer,
+                  LaunchRecord& record_of) {
+  Runtime& r = Runtime::get();
+  try {
+    std::rethrow_exception(failure);
+  } catch (const std::exception& e) {
+    record_of.error = error_of(e, output);
+    if (!output.assertion.empty() || !tracer.explained) {
+      FindingRecord stopped;
+      stopped.what = "stopped";
+      stopped.text = output.assertion.empty() ? e.what() : output.assertion;
+      stopped.file = record_of.at.file;
+      stopped.line = record_of.at.line;
+      stopped.kernel = record_of.kernel;
+      stopped.launch = record_of.number;
+      find(stopped);
+    }
+  }
+  r.sticky = record_of.error;
+  last_error = {record_of.error, record_of.number};
+}
+
 void print(const Output& output) {
   for (const auto& [block, text] : output.text) std::fwrite(text.data(), 1, text.size(), stdout);
 }
 
-// Launches that were traced once are not traced again: of a line of the program, with the same kernel.
-bool first_of_its_site(const Kernel& kernel, Place at) {
-  static std::set<std::tuple<std::string, int, const Kernel*>> seen;
-  return seen.emplace(at.file, at.line, &kernel).second;
+// What is known of a launch that may come again.
+struct Latest {
+  const Kernel* kernel = nullptr;
+  std::vector<std::byte> closure;
+  Launch shape;
+  std::size_t shared_bytes = 0;
+  std::uint64_t version_after = 0;   // of memory
+  std::uint64_t contents_after = 0;  // 0: not looked at
+  bool changed_nothing = false;
+  double seconds = 0;
+  std::int64_t number = 0, not_repeated = 0;
+  int times = 0, next_look = 1;  // looking costs a pass over memory: less often where it was in vain
+};
+Latest latest;
+
+bool is_same(const Latest& before, const Kernel& kernel, const Configured& spec, const void* closure) {
+  const auto &a = before.shape, &b = spec.shape;
+  return before.kernel == &kernel && before.shared_bytes == spec.shared_bytes && !spec.cooperative &&
+         a.grid.x == b.grid.x && a.grid.y == b.grid.y && a.grid.z == b.grid.z && a.block.x == b.block.x &&
+         a.block.y == b.block.y && a.block.z == b.block.z &&
+         std::memcmp(before.closure.data(), closure, before.closure.size()) == 0;
 }
+
+// Of all memory that kernels may use; of that alone which the host may write unseen.
+std::uint64_t contents(bool of_hosts_only) {
+  std::uint64_t sum = 0x9e3779b97f4a7c15;
+  const auto mix = [&sum](std::uint64_t word) {
+    sum = (sum ^ word) * 0xff51afd7ed558ccd;
+    sum ^= sum >> 32;
+  };
+  for (const auto& [first, array] : Runtime::get().arrays) {
+    if (of_hosts_only && array.is_protected()) continue;
+    mix(first);
+    std::size_t at = 0;
+    for (std::uint64_t word; at + sizeof word <= array.bytes; at += sizeof word) {
+      std::memcpy(&word, array.data + at, sizeof word);
+      mix(word);
+    }
+    for (; at < array.bytes; ++at) mix(static_cast<unsigned char>(array.data[at]));
+  }
+  return sum;
+}
+
+// How much of a launch is traced: the first of its line whole, later ones in some blocks, those that repeat
+// the one before not at all.
+enum class Share { none, some, whole };
+Share share_of(const Kernel& kernel, Place at, bool repeats) {
+  static std::map<std::tuple<std::string, int, const Kernel*>, int> seen;
+  if (!Runtime::get().traced) return Share::none;
+  const int before = seen[{at.file, at.line, &kernel}]++;
+  if (before == 0) return Share::whole;
+  constexpr int most_sampled = 20;
+  return repeats || before > most_sampled ? Share::none : Share::some;
+}
+
+// Nothing is known any more of who wrote what.
+void forget_marks() {
+  for (auto& [first, array] : Runtime::get().arrays) {
+    if (array.written != nullptr) release_marks(array);
+  }
+}
+
+// Tells the user how long a launch will take, once it has taken two seconds.
+class Waiting {
+ public:
+  Waiting(const std::string& kernel, Place at, std::int64_t blocks, const std::atomic<std::int64_t>& done)
+      : thread_([=, this, &done](const std::stop_token& stop) {
+          std::unique_lock lock(mutex_);
+          if (changed_.wait_for(lock, stop, std::chrono::seconds(2), [] { return false; }) ||
+              stop.stop_requested())
+            return;
+          const std::int64_t ready = done.load();
+          std::string text = kernel + " (" + at.file + ":" + std::to_string(at.line) +
+                             ") has run for 2 s: " + std::to_string(ready) + " of " + std::to_string(blocks) +
+                             " blocks";
+          if (ready > 0)
+            text += ", about " + std::to_string(std::max<std::int64_t>(3, 2 * blocks / ready)) + " s in all";
+          say_once(text);
+        }) {}
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable_any changed_;
+  std::jthread thread_;
+};
 
 void run(Kernel& kernel, const Configured& spec, const void* closure, LaunchRecord& record_of) {
   Runtime& r = Runtime::get();
+  const bool same = is_same(latest, kernel, spec, closure);
+  const bool unchanged = same && r.version == latest.version_after;
+  if (unchanged && latest.changed_nothing && contents(true) == latest.contents_after) {
+    --r.launches;
+    ++latest.not_repeated;
+    r.time_credit += latest.seconds;
+    return;
+  }
+  r.finish_repeats();
+  if (!same) {
+    latest = {};
+    latest.kernel = &kernel;
+    latest.shape = spec.shape;
+    latest.shared_bytes = spec.shared_bytes;
+    const auto* const bytes = static_cast<const std::byte*>(closure);
+    latest.closure.assign(bytes, bytes + kernel.code->closure_bytes);
+  }
+  latest.number = record_of.number;
+
   Output output;
   Running context;
   context.kernel = &kernel;
   context.closure = closure;
   context.output = &output;
+  context.cooperative = spec.cooperative;
   context.dynamic_offset = kernel.capacity;
   context.counters_offset = round_up(kernel.capacity + spec.shared_bytes, shared_gap) + shared_gap;
 
+  std::atomic<std::int64_t> blocks_done{0};
   tessera::simt::Task task;
   task.type = kernel.name.c_str();
   task.body = run_one_thread;
@@ -352,60 +497,60 @@ void run(Kernel& kernel, const Configured& spec, const void* closure, LaunchReco
   task.shared_bytes = context.counters_offset + sizeof(BlockCounters);
   task.may_return_early = true;
   task.launch = spec.shape;
+  task.blocks_done = &blocks_done;
+  task.cooperative = spec.cooperative;
   Tracer tracer;
-  const bool traced = r.traced && first_of_its_site(kernel, spec.at);
-  if (traced) {
-    tracer.arrays = traced_arrays();
+  const Share share = share_of(kernel, spec.at, unchanged);
+  if (share != Share::none) {
+    constexpr std::int64_t most_watched = 16;
+    tracer.arrays = traced_arrays(share == Share::whole);
+    if (share == Share::some) tracer.watched = most_watched;
     tracer.shared_variable_at = [&](std::size_t offset) {
       return variable_at(kernel, context.dynamic_offset, spec.shared_bytes, context.counters_offset, offset);
     };
     task.tracer = &tracer;
-    record_of.traced = "whole";
+    record_of.traced = share == Share::whole || spec.shape.blocks() <= most_watched ? "whole" : "sampled";
   }
   r.let_kernels(true);
+  const bool looks = unchanged && ++latest.times >= latest.next_look;
+  const std::uint64_t before = looks ? contents(false) : 0;
   const double begin = now();
   std::exception_ptr failure;
   try {
+    const Waiting waiting(kernel.name, spec.at, spec.shape.blocks(), blocks_done);
     tessera::simt::execute(task, r.os_threads);
   } catch (...) {
     failure = std::current_exception();
   }
   running = {};
   record_of.seconds = now() - begin;
-  find_spoiled_zones(record_of, traced);
+  find_spoiled_zones(record_of, share == Share::whole);
+  if (looks) {
+    latest.changed_nothing = contents(false) == before && !output.printed;
+    if (latest.changed_nothing) latest.contents_after = contents(true);
+    else latest.next_look = 2 * latest.times;
+  }
   r.let_kernels(false);
-  ++r.version;
+  latest.version_after = ++r.version;
+  latest.seconds = record_of.seconds;
+  if (r.traced && share != Share::whole && !same) forget_marks();
   print(output);
   record_of.static_shared = kernel.static_bytes();
-  if (traced) {
+  if (share != Share::none) {
     record_of.blocks_traced = static_cast<std::int64_t>(tracer.blocks_run);
     record_of.tracer = &tracer;
   }
-  if (failure) {
-    try {
-      std::rethrow_exception(failure);
-    } catch (const std::exception& e) {
-      record_of.error = error_of(e, output);
-      const std::string text = output.assertion.empty() ? e.what() : output.assertion;
-      if (!output.assertion.empty() || !tracer.explained) {
-        FindingRecord stopped;
-        stopped.what = "stopped";
-        stopped.text = text;
-        stopped.file = spec.at.file;
-        stopped.line = spec.at.line;
-        stopped.kernel = kernel.name;
-        stopped.launch = record_of.number;
-        find(stopped);
-      }
-    }
-    r.sticky = record_of.error;
-    last_error = {record_of.error, record_of.number};
-  }
+  if (failure) keep_failure(failure, output, tracer, record_of);
   record(record_of);
-  if (traced) find_all(tracer, record_of);
+  if (share != Share::none) find_all(tracer, record_of);
 }
 
 }  // namespace
+
+void Runtime::finish_repeats() {
+  if (latest.not_repeated > 0) record_repeats(latest.number, latest.not_repeated);
+  latest.not_repeated = 0;
+}
 
 void configure(dim3 grid, dim3 block, std::size_t shared_bytes, cudaStream_t, Place at) {
   Configured next;

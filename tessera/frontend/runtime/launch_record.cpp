@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <mutex>
 #include <nlohmann/json.hpp>
-#include "tessera/bench/occupancy.hpp"
+#include "tessera/bench/code.hpp"
 #include "tessera/frontend/runtime/runtime.hpp"
 #include "tessera/simt/tracer/symbols.hpp"
 

@@ -203,8 +203,7 @@ cudaError_t release(void* pointer, bool host, Place at) {
   Array array = std::move(found->second);
   r.arrays.erase(found);
   ++r.version;
-  if (array.written != nullptr) munmap(array.written, array.bytes);
-  array.written = nullptr;
+  release_marks(array);
   // Its addresses stay taken, so that a use after free is seen.
   constexpr std::size_t most_freed = 512;
   mmap(array.mapping, array.mapping_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED,
@@ -285,6 +284,11 @@ void mend_zones(const Array& array) {
   if (array.mapping == nullptr) return;
   std::memset(array.data - watched_zone, zone_byte, watched_zone);
   std::memset(array.data + array.bytes, zone_byte, watched_zone);
+}
+
+void release_marks(Array& array) {
+  if (array.written != nullptr) munmap(array.written, array.bytes);
+  array.written = nullptr;
 }
 
 cudaError_t allocate(const char* text, void** pointer, std::size_t bytes, std::size_t element_bytes,

@@ -50,6 +50,7 @@ void Runtime::at_exit(int signal) {
   static bool once = false;
   if (once) return;
   once = true;
+  finish_repeats();
   if (signal == 0) find_at_exit();
   record_end(launches, signal);
 }

@@ -109,6 +109,7 @@ BlockTrace::~BlockTrace() {
       for (const auto& [array, counts] : site->counts[static_cast<int>(space)])
         tracer_.add(SiteCounts{site->key, space, counts, array});
   for (const BarrierCounts& barrier : barriers_) tracer_.add(barrier);
+  tracer_.unwritten_reads.insert(tracer_.unwritten_reads.end(), unwritten_.begin(), unwritten_.end());
   tracer_.blocks_communicate = tracer_.blocks_communicate || communicates_;
   tracer_.blocks_run += blocks_;
   tracer_.warps += blocks_ * warps_.size();
@@ -475,6 +476,8 @@ void BlockTrace::check(std::size_t warp, Site& site, Space space, const LaneAddr
   const Act act = site.key.act();
   const unsigned width = site.key.width();
   if (space == Space::global && tracer_.arrays[site.array].input) return;
+  if (space == Space::global && tracer_.arrays[site.array].written != nullptr)
+    check_written(site, warp, active, address);
   const std::uint64_t first = space == Space::shared ? shared_ : number(tracer_.arrays[site.array].data);
   for (std::uint32_t left = active; left != 0; left &= left - 1) {
     const std::size_t lane = first_lane(left);
@@ -486,6 +489,29 @@ void BlockTrace::check(std::size_t warp, Site& site, Space space, const LaneAddr
             ? shadow_->shared(offset, width, act, thread, site.number)
             : shadow_->global(site.array, offset, width, act, thread, site.number, address[lane]);
     if (conflict.kind != Conflict::Kind::none) tell(conflict, site, warp, lane, address[lane]);
+  }
+}
+
+// Bytes are marked by several OS threads at once, each with the same value.
+void BlockTrace::check_written(Site& site, std::size_t warp, std::uint32_t lanes,
+                               const LaneAddresses& address) {
+  const TracedArray& array = tracer_.arrays[site.array];
+  const unsigned width = site.key.width();
+  for (; lanes != 0; lanes &= lanes - 1) {
+    const std::size_t lane = first_lane(lanes);
+    const std::uint64_t offset = address[lane] - number(array.data);
+    std::uint8_t* const marks = array.written + offset;
+    bool all = true;
+    for (unsigned i = 0; i < width; ++i) all = all && __atomic_load_n(marks + i, __ATOMIC_RELAXED) != 0;
+    if (all) continue;
+    constexpr int most_kept = 64;
+    if (site.key.act() != Act::write && site.unwritten_reads < most_kept) {
+      ++site.unwritten_reads;
+      unwritten_.push_back(
+          {site.key, site.array, offset, block_, static_cast<std::int64_t>(warp * 32 + lane)});
+    }
+    if (site.key.act() != Act::read)
+      for (unsigned i = 0; i < width; ++i) __atomic_store_n(marks + i, std::uint8_t{1}, __ATOMIC_RELAXED);
   }
 }
 

@@ -40,7 +40,8 @@ class BlockTrace {
   std::size_t warps() const { return warps_.size(); }
   void passed_barrier(Here here);
   void met(std::size_t warp, std::uint32_t lanes);
-  void fault(int rank, std::uint64_t address);            // its last access ended the block
+  void fault(int rank, std::uint64_t address);  // its last access ended the block
+  void communicate() { communicates_ = true; }  // with other blocks, in an order that is not looked at
   void wait_in_vain(Here here, const std::string& text);  // this did
 
  private:
@@ -63,6 +64,7 @@ class BlockTrace {
     std::size_t array = 0;                           // the one that it touched last
     std::size_t shared_first = 0, shared_bytes = 0;  // the variable in shared memory
     std::uint32_t number = 0;
+    int unwritten_reads = 0;               // kept of it
     AccessCounts& counts_of(Space space);  // of these
   };
   struct WarpState {
@@ -88,6 +90,7 @@ class BlockTrace {
   void check_lane(std::size_t warp, Site& site, std::size_t lane, std::uint64_t address);
   void tell(const Conflict& conflict, const Site& site, std::size_t warp, std::size_t lane,
             std::uint64_t address);
+  void check_written(Site& site, std::size_t warp, std::uint32_t lanes, const LaneAddresses& address);
   bool as_before(Site& site, Space space, const LaneAddresses& address, std::uint32_t active) const;
   void request_by_lane(std::size_t warp, Site& site, const LaneAddresses& address, std::uint32_t active,
                        bool check);
@@ -112,6 +115,7 @@ class BlockTrace {
   std::int64_t block_ = 0;
   std::uint64_t blocks_ = 0;
   bool communicates_ = false;
+  std::vector<UnwrittenRead> unwritten_;
 };
 
 }  // namespace tessera::simt

@@ -89,6 +89,25 @@ void Tracer::add(const Finding& more) {
   findings.push_back(more);
 }
 
+void Tracer::find_unwritten_reads(const Launch& launch) {
+  for (const UnwrittenRead& read : unwritten_reads) {
+    const TracedArray& of = arrays[read.array];
+    const std::uint8_t* const first = of.written + read.offset;
+    if (std::all_of(first, first + read.site.width(), [](std::uint8_t byte) { return byte != 0; })) continue;
+    Finding finding;
+    finding.kind = Finding::Kind::uninitialised;
+    finding.site = read.site;
+    finding.block = read.block;
+    finding.thread = read.thread;
+    finding.array = of.name;
+    finding.text = who(launch, read.block, static_cast<std::size_t>(read.thread)) + deed(read.site) + " at " +
+                   place_in(of, reinterpret_cast<std::uint64_t>(of.data) + read.offset, read.site.width()) +
+                   ", which nothing has written";
+    add(finding);
+  }
+  unwritten_reads.clear();
+}
+
 AccessCounts Tracer::total(Space space, Act act) const {
   AccessCounts out;
   for (const SiteCounts& site : sites)

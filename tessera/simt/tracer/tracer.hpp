@@ -50,6 +50,16 @@ struct TracedArray {
   Extents extents;                // row-major
   std::size_t element_bytes = 1;  // 0: not known
   bool input = false;             // must not be written
+  // Given: a byte for each of its bytes, 1 where somebody has written. A traced launch adds what it writes.
+  std::uint8_t* written = nullptr;
+};
+
+// A read of bytes of a global array that nobody had written by then. It is a finding if nobody has at the end
+// of the launch: other blocks' accesses are seen late.
+struct UnwrittenRead {
+  SiteKey site;
+  std::size_t array = 0, offset = 0;
+  std::int64_t block = 0, thread = 0;
 };
 
 // A variable in shared memory; what lies between two of them belongs to nobody.
@@ -105,6 +115,7 @@ struct Tracer {
   std::vector<TracedArray> arrays;
   Schedule schedule;
   std::int64_t sample = 0;    // blocks to run of each launch, evenly spread; 0: all
+  std::int64_t watched = 0;   // of the blocks that are run, those to watch, evenly spread; 0: all
   bool check = true;          // look for races and reads of what nobody wrote
   std::vector<Here> without;  // barriers that are left out, to see whether they are needed
   // The variable that holds a byte of shared memory. Not given: all of it is one.
@@ -120,9 +131,14 @@ struct Tracer {
   bool blocks_communicate = false;  // by atomics or fences on global memory: their order matters
 
   std::vector<std::int64_t> blocks_to_run(std::int64_t of) const;
+  bool watches(std::int64_t block, std::int64_t of) const {
+    return watched == 0 || watched >= of || block * watched % of < watched;
+  }
   void add(const SiteCounts& counts);
   void add(const BarrierCounts& counts);
   void add(const Finding& finding);
+  std::vector<UnwrittenRead> unwritten_reads;  // during a launch; of each place and array some
+  void find_unwritten_reads(const Launch& launch);
   AccessCounts total(Space space, Act act) const;
   std::string array_of(const SiteCounts& site) const;  // its name; "" when it has none
   std::mutex mutex;
