@@ -1,41 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
-// The average of each sample and the seven before it, by way of shared memory. Its results are right
-// more often than not, and it has a mistake all the same.
-#include <cmath>
+// The step from each sample to the next. The results are right, and the kernel has a mistake all the same.
 #include <cstdio>
 #include <vector>
 
-constexpr int threads = 256, span = 8;
+struct Sample {
+  float time, value, low, high;
+};
 
-__global__ void average(const float* in, float* out, int n) {
-  __shared__ float tile[threads + span - 1];
-  const int i = blockIdx.x * blockDim.x + threadIdx.x;
-  const int mine = threadIdx.x + span - 1;
-  tile[mine] = i < n ? in[i] : 0;
-  if (threadIdx.x < span - 1) tile[threadIdx.x] = i < span - 1 ? 0 : in[i - (span - 1)];
-  float sum = 0;
-  for (int k = 0; k < span; ++k) sum += tile[mine - k];
-  if (i < n) out[i] = sum / span;
+constexpr int threads = 256;
+
+__global__ void steps(const Sample* samples, float* out, int n) {
+  __shared__ float values[threads];
+  const int t = threadIdx.x;
+  const int i = blockIdx.x * blockDim.x + t;
+  if (i < n) values[t] = samples[i].value;
+  if (i > 0 && i < n) out[i - 1] = values[t] - (t > 0 ? values[t - 1] : samples[i - 1].value);
 }
 
 int main() {
   const int n = 1000;
-  std::vector<float> in(n), out(n);
-  for (int i = 0; i < n; ++i) in[i] = i % 10;
-  float *d_in, *d_out;
-  cudaMalloc(&d_in, n * sizeof(float));
-  cudaMalloc(&d_out, n * sizeof(float));
-  cudaMemcpy(d_in, in.data(), n * sizeof(float), cudaMemcpyHostToDevice);
-  average<<<(n + threads - 1) / threads, threads>>>(d_in, d_out, n);
-  cudaMemcpy(out.data(), d_out, n * sizeof(float), cudaMemcpyDeviceToHost);
+  std::vector<Sample> samples(n);
+  std::vector<float> out(n - 1);
+  for (int i = 0; i < n; ++i) samples[i].value = i * i;
+  Sample* d_samples;
+  float* d_out;
+  cudaMalloc(&d_samples, n * sizeof(Sample));
+  cudaMalloc(&d_out, (n - 1) * sizeof(float));
+  cudaMemcpy(d_samples, samples.data(), n * sizeof(Sample), cudaMemcpyHostToDevice);
+  steps<<<(n + threads - 1) / threads, threads>>>(d_samples, d_out, n);
+  cudaMemcpy(out.data(), d_out, (n - 1) * sizeof(float), cudaMemcpyDeviceToHost);
   int wrong = 0;
-  for (int i = 0; i < n; ++i) {
-    float sum = 0;
-    for (int k = 0; k < span && k <= i; ++k) sum += in[i - k];
-    wrong += std::fabs(out[i] - sum / span) > 1e-5f;
-  }
-  std::printf("%d of %d averages are wrong\n", wrong, n);
-  cudaFree(d_in);
+  for (int i = 0; i < n - 1; ++i) wrong += out[i] != 2 * i + 1;
+  std::printf("%d of %d steps are wrong\n", wrong, n - 1);
+  cudaFree(d_samples);
   cudaFree(d_out);
-  return wrong != 0;
 }

@@ -27,7 +27,7 @@ int main() {
   cudaMemset(d_c, 0, bytes);
   multiply<<<1, dim3(64, 32)>>>(d_a, d_b, d_c);
   cudaMemcpy(c.data(), d_c, bytes, cudaMemcpyDeviceToHost);
-  std::printf("c[0] = %g, c[last] = %g, expected: %d\n", c[0], c[n * n - 1], 2 * n);
+  std::printf("first %g, last %g, expected: %d\n", c[0], c[n * n - 1], 2 * n);
   cudaFree(d_a);
   cudaFree(d_b);
   cudaFree(d_c);

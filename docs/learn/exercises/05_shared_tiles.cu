@@ -31,7 +31,7 @@ int main() {
   cudaMemcpy(d_b, b.data(), bytes, cudaMemcpyHostToDevice);
   multiply<<<dim3(n / tile, n / tile), dim3(tile, tile)>>>(d_a, d_b, d_c);
   cudaMemcpy(c.data(), d_c, bytes, cudaMemcpyDeviceToHost);
-  std::printf("c[0] = %g, c[last] = %g, expected: %d\n", c[0], c[n * n - 1], n * (n - 1) / 2);
+  std::printf("first %g, last %g, expected: %d\n", c[0], c[n * n - 1], n * (n - 1) / 2);
   cudaFree(d_a);
   cudaFree(d_b);
   cudaFree(d_c);
