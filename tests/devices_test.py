@@ -46,12 +46,6 @@ class Devices(devices_case.Case):
         self.assertTrue(all(event["dur"] > 0 and event["name"].startswith("compute") for event in computed))
         self.assertEqual({event["args"]["name"] for event in events if event["name"] == "process_name"}, {"cpu:threads=1"})
 
-    def test_parts_are_whole_blocks_of_the_kernel(self):
-        self.product("--devices", "simt:threads=1,simt:threads=1", "--variant", "vectorized", "--split", "dynamic", "--json", "blocks.json", "--check")
-        with open("blocks.json", encoding="utf-8") as file:
-            parts = json.load(file)["parts"]
-        self.assertEqual(sum(part["parts"] for part in parts), 3 * 2)  # of 128 × 128
-
     def test_a_call_can_be_repeated(self):
         told, _ = self.product("--devices", "cpu:threads=1,cpu:threads=1", "--split", "auto", "--repeat", "3", "--json", "runs.json", "--check")
         self.assertIn("the median of 3 runs", told)

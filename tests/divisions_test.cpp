@@ -7,7 +7,6 @@
 #include <cmath>
 #include <cstring>
 #include "tessera/core/division.hpp"
-#include "tessera/core/interrupt.hpp"
 #include "tessera/run/inputs.hpp"
 #include "tessera/run/run.hpp"
 #include "tessera/run/multi_device/multi_device.hpp"
@@ -107,47 +106,6 @@ TEST(Divided, EveryCaseInPartsHasTheBitsOfTheWhole) {
       cut += parts_are_the_whole(*operation, element, tried, {"cpu:threads=1", "simt:threads=1"}) ? 1 : 0;
     }
     EXPECT_GT(cut, 1u) << operation->name;
-  }
-}
-
-// Whether a rung leaves what it has begun when a flag is raised, of the first case of this element that it
-// computes.
-bool leaves_when_interrupted(const Operation& operation, const Variant& variant, Element element) {
-  const std::atomic<bool> raised{true};
-  for (const Case& tried : operation.cases) {
-    if (!tried.elements.empty() && std::ranges::find(tried.elements, element) == tried.elements.end())
-      continue;
-    const Inputs inputs(operation, element, tried, 1);
-    if (bytes_of_outputs(inputs.arguments()).empty()) continue;
-    try {
-      const Plan plan = choose_on(find_device("cpu:threads=2"), operation, inputs.arguments(),
-                                  {.variant = variant.name, .cached = false});
-      Placed placed(plan, inputs.arguments());
-      placed.upload();
-      const Interruptible here(&raised);
-      placed.launch();
-    } catch (const Interrupted&) {
-      return true;
-    } catch (const Error&) {
-      continue;  // it does not compute this one
-    }
-  }
-  return false;
-}
-
-TEST(Divided, EveryRungOfTheProcessorsLeavesInTheMiddle) {
-  for (const Operation& operation : operations()) {
-    if (find_division(operation.name) == nullptr) continue;
-    for (const Variant* variant : ladder_of(operation.name)) {
-      if (variant->where != Where::cpu || variant->baseline) continue;
-      std::size_t left = 0;
-      for (const auto& [element, run] : variant->choices.at(0).run) {
-        EXPECT_TRUE(leaves_when_interrupted(operation, *variant, element))
-            << operation.name << " " << variant->name << " " << name_of(element);
-        ++left;
-      }
-      EXPECT_GT(left, 0u) << operation.name << " " << variant->name;
-    }
   }
 }
 

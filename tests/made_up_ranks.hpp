@@ -64,10 +64,10 @@ class ThreadCommunicator : public Communicator {
                  });
   }
 
-  std::unique_ptr<Pending> start_largest(std::int64_t& value) override {
-    return start(std::to_string(value), [&value](const std::vector<std::string>& brought) {
-      for (const std::string& other : brought) value = std::max<std::int64_t>(value, std::stoll(other));
-    });
+  std::int64_t largest(std::int64_t value) override {
+    for (const std::string& other : meet(std::to_string(value)))
+      value = std::max<std::int64_t>(value, std::stoll(other));
+    return value;
   }
 
   std::vector<std::string> gather(const std::string& bytes) override {

@@ -3,7 +3,6 @@
 #pragma once
 #include <cmath>
 #include <functional>
-#include <optional>
 #include <vector>
 #include "tessera/core/error.hpp"
 #include "tessera/run/multi_device/tile_queue.hpp"
@@ -15,7 +14,6 @@ struct Behaviour {
   // The moment at which a device has done this tile, begun at `now`.
   std::function<double(std::size_t device, std::size_t tile, double now)> done;
   std::vector<double> dies = {};  // by device: the moment from which it is gone; none: never
-  bool cancels = false;           // they can stop in the middle of a tile
 };
 
 // A device that works off a queue: what it is at, and until when.
@@ -30,20 +28,16 @@ class QueueClock {
   QueueClock(TileQueue& queue, std::size_t devices, const Behaviour& behaviour)
       : queue_(&queue), behaviour_(&behaviour), busy_(devices), dies_(behaviour.dies) {
     dies_.resize(devices, INFINITY);
-    for (std::size_t d = 0; d < devices; ++d)
-      if (behaviour.cancels) queue.can_cancel(d);
   }
 
   Timeline run() {
     while (!queue_->done()) {
       take();
-      if (cancel()) continue;
       std::size_t next = 0;
       for (std::size_t d = 1; d < busy_.size(); ++d)
         if (moment(d) < moment(next)) next = d;
       if (!std::isfinite(moment(next))) throw Error("no device is left that could go on");
-      if (takeover_ && takeover_->at < moment(next)) now_ = takeover_->at;
-      else pass(next);
+      pass(next);
     }
     return std::move(out_);
   }
@@ -66,24 +60,6 @@ class QueueClock {
       }
   }
 
-  // Whether a device has cancelled a tile now; else takeover_ is the next that might be.
-  bool cancel() {
-    takeover_.reset();
-    for (std::size_t d = 0; d < busy_.size(); ++d) {
-      const auto found = queue_->takeover_by(d, now_);
-      if (!found || moment(found->device) <= now_) continue;
-      if (!takeover_ || found->at < takeover_->at) takeover_ = found;
-      if (found->at > now_) continue;
-      queue_->cancel(found->device, found->tile, d, now_);
-      auto& held = busy_[found->device].held;
-      const bool front = held.front() == found->tile;
-      std::erase(held, found->tile);
-      if (front) begin(found->device);
-      return true;
-    }
-    return false;
-  }
-
   void pass(std::size_t d) {
     now_ = moment(d);
     Busy& at = busy_[d];
@@ -98,7 +74,6 @@ class QueueClock {
   const Behaviour* behaviour_;
   std::vector<Busy> busy_;
   std::vector<double> dies_;
-  std::optional<TileQueue::Takeover> takeover_;
   Timeline out_;
   double now_ = 0;
 };

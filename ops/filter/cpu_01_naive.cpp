@@ -4,7 +4,6 @@
 // For each of its samples every tap asks where its sample lies, the border included: what anyone would write
 // first. The questions cost more than the sums; the next rung asks them once for a row.
 #include "filter.hpp"
-#include "tessera/core/interrupt.hpp"
 #include "tessera/rung.hpp"
 
 namespace tessera::filter {
@@ -12,7 +11,6 @@ namespace tessera::filter {
 template <class T>
 void filter_naive(const Problem<T>& p, std::int64_t n, int first, int last, int begin, int end) {
   for (int y = begin; y < end; ++y) {
-    leave_if_interrupted();
     for (int x = first; x < last; ++x)
       for (int c = 0; c < p.channels(); ++c) p.compute(n, y, x, c);
   }

@@ -18,7 +18,6 @@
 #include <vector>
 #include "filter.hpp"
 #include "tessera/core/fused-inl.h"
-#include "tessera/core/interrupt.hpp"
 
 #ifndef TESSERA_FILTER_STRIP
 #define TESSERA_FILTER_STRIP
@@ -88,7 +87,6 @@ class Strip {
   void run(const Along& along, const Store& store) {
     for (int i = 0; i + 1 < taps_.rows; ++i) take(piece_.begin + i, along);
     for (int y = piece_.begin; y < piece_.end; ++y) {
-      leave_if_interrupted();
       take(y + taps_.rows - 1, along);
       taken_.clear();
       for (int i = 0; i < taps_.rows; ++i) add_row(i, kept(y + i));

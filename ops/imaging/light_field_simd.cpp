@@ -135,7 +135,6 @@ HWY_AFTER_NAMESPACE();
 #include <algorithm>
 #include <atomic>
 #include <vector>
-#include "tessera/core/interrupt.hpp"
 #include "tessera/core/parallel.hpp"
 
 namespace tessera::lightfield {
@@ -190,7 +189,6 @@ class Band {
     const int end = static_cast<int>(std::min<std::int64_t>(begin + rows_, p_.height()));
     std::ranges::fill(sums_, A{0});
     for (int first = 0; first < p_.plan.count;) {
-      leave_if_interrupted();
       const int behind = p_.row_end(first);
       add_grid_row(plane, begin, end, first, behind);
       first = behind;

@@ -5,7 +5,6 @@
 // point at a time, and an interpreter that looks up every operator for every point.
 #include <vector>
 #include "integrate_batch.hpp"
-#include "tessera/core/interrupt.hpp"
 #include "tessera/rung.hpp"
 
 namespace tessera::integrate_batch {
@@ -14,7 +13,6 @@ namespace {
 void integrate_one_by_one(const Problem<double>& p, const Tuning&, Run&) {
   std::vector<double> memory(static_cast<std::size_t>(list_bytes(p.cells)) / sizeof(double) + 1);
   for (std::int64_t i = 0; i < p.work.count; ++i) {
-    leave_if_interrupted();
     OwnCells cells = OwnCells::of(memory.data(), p.cells, 1, 0);
     Formula f = p.formula_of(p.integrand, i);
     Formula ends = p.ends_of(i);

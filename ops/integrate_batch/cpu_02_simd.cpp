@@ -10,7 +10,6 @@
 #include <optional>
 #include <vector>
 #include "integrate_batch.hpp"
-#include "tessera/core/interrupt.hpp"
 #include "tessera/core/parallel.hpp"
 #include "tessera/formula/evaluate.hpp"
 #include "tessera/rung.hpp"
@@ -102,7 +101,6 @@ class Group {
   bool fill(std::size_t at) {
     if (!active_[at]) active_[at] = std::make_unique<Active>(p_.cells);
     for (std::int64_t index = 0; (index = next_.fetch_add(1, std::memory_order_relaxed)) < p_.work.count;) {
-      leave_if_interrupted();
       if (!active_[at]->begin(p_, index)) {
         active_[at]->finish();
         continue;

@@ -5,7 +5,6 @@
 // the compiler can use vectors. Each element is still summed in the order of k. All of B passes
 // through the caches once for every row of C: that limits it now.
 #include "ops/matmul/kernels/cpu/serial_loops.hpp"
-#include "tessera/core/interrupt.hpp"
 #include "tessera/rung.hpp"
 
 namespace tessera::matmul {
@@ -16,7 +15,6 @@ void ordered(const Problem<T>& p) {
   if (p.m() == 0 || p.n() == 0) return;
   std::vector<T> sums(static_cast<std::size_t>(p.n()));
   for (std::int64_t i = 0; i < p.m(); ++i) {
-    leave_if_interrupted();
     sums.assign(sums.size(), T{0});
     for (std::int64_t l = 0; l < p.k(); ++l)
       add_multiple(sums.data(), p.a(i, l), p.b.data + l * p.b.stride[0], p.b.stride[1], p.n());

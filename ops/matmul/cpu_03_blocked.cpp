@@ -7,7 +7,6 @@
 #include <algorithm>
 #include "ops/matmul/kernels/cpu/serial_loops.hpp"
 #include "ops/matmul/problem/operands.hpp"
-#include "tessera/core/interrupt.hpp"
 #include "tessera/rung.hpp"
 
 namespace tessera::matmul {
@@ -31,7 +30,6 @@ template <class T>
 void compute_strip(const Problem<T>& p, std::int64_t depth_limit, Strip<T>& strip) {
   strip.sums.assign(static_cast<std::size_t>(p.m() * strip.width), T{0});
   for (std::int64_t l0 = 0; l0 < p.k(); l0 += depth_limit) {
-    leave_if_interrupted();
     const std::int64_t depth = std::min(depth_limit, p.k() - l0);
     copy_block(p, l0, depth, strip);
     for (std::int64_t i = 0; i < p.m(); ++i)

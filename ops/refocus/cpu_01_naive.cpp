@@ -4,7 +4,6 @@
 // Each sample asks every view where it lies, the border included: what anyone would write first. The
 // questions cost more than the sums; the next rung asks them once for a line.
 #include "refocus.hpp"
-#include "tessera/core/interrupt.hpp"
 #include "tessera/rung.hpp"
 
 namespace tessera::refocus {
@@ -14,7 +13,6 @@ template <class T>
 void run_naive(const Problem<T>& p) {
   for (int plane = 0; plane < p.planes(); ++plane)
     for (int y = 0; y < p.height(); ++y) {
-      leave_if_interrupted();
       for (int x = 0; x < p.width(); ++x)
         for (int c = 0; c < p.channels(); ++c) p.compute(plane, y, x, c);
     }

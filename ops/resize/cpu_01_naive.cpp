@@ -4,7 +4,6 @@
 // Every sample is summed from end to end: the sum along a row is taken anew for each row of the result that
 // it serves. The next rung takes it once.
 #include "resize.hpp"
-#include "tessera/core/interrupt.hpp"
 #include "tessera/rung.hpp"
 
 namespace tessera::resize {
@@ -14,7 +13,6 @@ template <class T>
 void run_naive(const Problem<T>& p) {
   for (std::int64_t n = 0; n < p.images(); ++n)
     for (int y = 0; y < p.rows(); ++y) {
-      leave_if_interrupted();
       for (int x = 0; x < p.cols(); ++x) p.compute(n, y, x);
     }
 }

@@ -17,7 +17,6 @@
 #include <vector>
 #include "resize.hpp"
 #include "simd_bytes-inl.h"
-#include "tessera/core/interrupt.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace tessera::resize {
@@ -29,7 +28,6 @@ namespace HWY_NAMESPACE {
 template <class T>
 void run_strip(const Problem<T>& p, const Strip& strip) {
   for (int y = strip.begin; y < strip.end && strip.channel == 0; ++y) {
-    leave_if_interrupted();
     for (int x = strip.first; x < strip.last; ++x) p.compute(strip.n, y, x);
   }
 }
@@ -66,7 +64,6 @@ class Rows {
 
   void run() {
     for (int y = s_.begin; y < s_.end; ++y) {
-      leave_if_interrupted();
       const int from = p_.start(p_.plan.across, y), to = from + p_.count(p_.plan.across, y);
       next_ = std::max(next_, from);
       while (next_ < to) {
@@ -251,7 +248,6 @@ HWY_AFTER_NAMESPACE();
 #include <bit>
 #include <cmath>
 #include "ops/imaging/image_operation.hpp"
-#include "tessera/core/interrupt.hpp"
 #include "tessera/core/parallel.hpp"
 #include "tessera/rung.hpp"
 
@@ -433,7 +429,6 @@ void run_strip(const Problem<T>& p, const Strip& strip) {
 template <class T>
 void copy_rows(const Problem<T>& p, std::int64_t n, int begin, int end) {
   for (int y = begin; y < end; ++y) {
-    leave_if_interrupted();
     for (int x = 0; x < p.cols(); ++x) p.compute(n, y, x);
   }
 }

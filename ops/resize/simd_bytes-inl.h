@@ -17,7 +17,6 @@
 #include <vector>
 #include "ops/resize/lookup.hpp"
 #include "tessera/core/fused-inl.h"
-#include "tessera/core/interrupt.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace tessera::resize {
@@ -383,7 +382,6 @@ class ByteRows {
 
   void run() {
     for (int y = s_.begin; y < s_.end; ++y) {
-      leave_if_interrupted();
       const int from = p_.start(p_.plan.across, y), taps = p_.count(p_.plan.across, y);
       next_ = std::max(next_, from);
       for (; next_ < from + taps; next_ += AlongRows::rows) sum_along();

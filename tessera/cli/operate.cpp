@@ -84,8 +84,8 @@ void declare(OptionParser& words, DeviceFlags& flags, bool in_parts, const std::
   words.value("--split", flags.split,
               in_parts ? "of the result's rows, or of files, over several devices: auto (by measured speed), "
                          "dynamic (each takes the next part when it is done) or shares [auto]"
-                       : "of several files over several devices: dynamic (each takes the next), auto (by "
-                         "measured speed) or shares [dynamic]",
+                       : "of several files over several devices: dynamic (each takes the next), auto "
+                         "(likewise) or shares [dynamic]",
               "auto|dynamic|A:B:…");
   if (!in_parts) return;
   words.value("--repeat", flags.repeat, "so often, one after another; the median counts [1]", "N");

@@ -20,6 +20,30 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Kind = Parameter::Kind;
 
+// For a browser's tracing page: a process for each device, a row for each activity.
+std::string chrome_trace(const std::vector<TimelineSpan>& spans, const std::vector<std::string>& devices) {
+  constexpr Activity all[] = {Activity::copy_in, Activity::message, Activity::compute, Activity::copy_out};
+  constexpr double microseconds = 1e6;
+  Json events = Json::array();
+  for (std::size_t d = 0; d < devices.size(); ++d) {
+    events.push_back({{"ph", "M"}, {"name", "process_name"}, {"pid", d}, {"args", {{"name", devices[d]}}}});
+    for (const Activity activity : all)
+      events.push_back({{"ph", "M"},
+                        {"name", "thread_name"},
+                        {"pid", d},
+                        {"tid", static_cast<int>(activity)},
+                        {"args", {{"name", name_of(activity)}}}});
+  }
+  for (const TimelineSpan& span : spans)
+    events.push_back({{"ph", "X"},
+                      {"name", fmt::format("{} {}", name_of(span.activity), span.tile)},
+                      {"pid", span.device},
+                      {"tid", static_cast<int>(span.activity)},
+                      {"ts", span.first * microseconds},
+                      {"dur", (span.last - span.first) * microseconds}});
+  return Json{{"traceEvents", events}, {"displayTimeUnit", "ms"}}.dump() + "\n";
+}
+
 // What is no array: outputs of a single value, then what is reported besides, in the order of the signature.
 using Named = std::vector<std::pair<std::string, std::variant<float, double, std::int64_t, std::string>>>;
 
@@ -347,26 +371,15 @@ Json json_of_ranks(const DistributedOutcome& outcome) {
   return out;
 }
 
-// What the ranks did when: each is a row of the trace, or where it has several devices each of these is, and
-// its messages are another.
+// What the ranks did when: each is a row of the trace.
 void write_timeline(const std::string& path, const DistributedOutcome& outcome) {
   std::vector<std::string> names;
-  Timeline all;
+  std::vector<TimelineSpan> all;
   for (std::size_t number = 0; number < outcome.ranks.size(); ++number) {
-    const RankReport& rank = outcome.ranks[number];
-    const std::string of = fmt::format("rank {}: ", number);
-    const bool travel =
-        std::ranges::any_of(rank.spans, [](const TimelineSpan& span) { return span.device == 0; });
-    std::vector<std::size_t> at{names.size()};  // of the rank itself, then of its devices
-    if (rank.devices.empty()) names.push_back(of + rank.device);
-    else if (travel) names.push_back(of + "messages");
-    for (const RankDevice& device : rank.devices) {
-      at.push_back(names.size());
-      names.push_back(of + device.label);
-    }
-    for (TimelineSpan span : rank.spans) {
-      span.device = at.at(span.device);
-      all.spans.push_back(span);
+    names.push_back(fmt::format("rank {}: {}", number, outcome.ranks[number].device));
+    for (TimelineSpan span : outcome.ranks[number].spans) {
+      span.device = number;
+      all.push_back(span);
     }
   }
   write_text(path, chrome_trace(all, names));
@@ -466,7 +479,7 @@ void report_outcome(const Reporting& where, const Arguments* arguments, const Mu
   if (where.timeline.empty()) return;
   std::vector<std::string> names;
   for (const DeviceReport& device : outcome.devices) names.push_back(bench::label_of(device.plan.device));
-  write_text(where.timeline, chrome_trace(outcome.timeline, names));
+  write_text(where.timeline, chrome_trace(outcome.timeline.spans, names));
 }
 
 void report_outcome(const Reporting& where, const Arguments& arguments, const DistributedOutcome& outcome,

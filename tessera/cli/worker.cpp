@@ -11,7 +11,7 @@ int main() {
   (void)std::signal(SIGINT, SIG_IGN);
   (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
   try {
-    tessera::serve_worker(tessera::channel_file);
+    tessera::serve_worker();
     return 0;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "tessera-worker: %s\n", error.what());

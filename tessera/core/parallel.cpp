@@ -11,7 +11,6 @@
 #include <thread>
 #include <utility>
 #include <vector>
-#include "tessera/core/interrupt.hpp"
 
 namespace tessera {
 namespace {
@@ -49,7 +48,6 @@ class Pool {
     const std::lock_guard turn(turn_);
     start_workers(static_cast<std::size_t>(parts - 1));
     failure_ = nullptr;
-    interrupts_ = Interruptible::flag();
     pending_.store(static_cast<std::uint32_t>(parts - 1), std::memory_order_relaxed);
     for (int part = 0; part < parts - 1; ++part) workers_[static_cast<std::size_t>(part)]->call(&work, part);
     run_part(work, parts - 1);
@@ -98,7 +96,6 @@ class Pool {
 
   void run_part(const std::function<void(int)>& work, int part) noexcept {
     inside = true;
-    const Interruptible like_the_caller(interrupts_);
     try {
       work(part);
     } catch (...) {
@@ -112,7 +109,6 @@ class Pool {
   std::vector<std::unique_ptr<Worker>> workers_;
   std::atomic<std::uint32_t> pending_{0};
   std::exception_ptr failure_;
-  const std::atomic<bool>* interrupts_ = nullptr;
   std::atomic<bool> stopping_{false};
 };
 
@@ -127,18 +123,6 @@ void parallel(int parts, const std::function<void(int)>& work) {
   if (parts <= 1 || inside)
     for (int part = 0; part < parts; ++part) work(part);
   else pool.run(parts, work);
-}
-
-namespace {
-thread_local const std::atomic<bool>* flag_here = nullptr;
-}
-
-Interruptible::Interruptible(const std::atomic<bool>* flag) : before_(std::exchange(flag_here, flag)) {}
-Interruptible::~Interruptible() { flag_here = before_; }
-const std::atomic<bool>* Interruptible::flag() { return flag_here; }
-
-void leave_if_interrupted() {
-  if (flag_here != nullptr && flag_here->load(std::memory_order_relaxed)) throw Interrupted();
 }
 
 }  // namespace tessera

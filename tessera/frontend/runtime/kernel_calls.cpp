@@ -14,6 +14,7 @@
 #include "tessera/frontend/include/device_functions.h"
 #include "tessera/frontend/include/math_functions.h"
 #include "tessera/frontend/runtime/kernels.hpp"
+#include "tessera/simt/executor/executor.hpp"
 #if defined(__x86_64__)
 #include <x86intrin.h>
 #endif

@@ -25,11 +25,6 @@ std::optional<Failure> failure_of(const std::function<void()>& work) {
 
 }  // namespace
 
-std::int64_t Communicator::largest(std::int64_t value) {
-  start_largest(value)->wait();
-  return value;
-}
-
 std::string Communicator::broadcast(std::string bytes, int root) {
   auto size = static_cast<std::int64_t>(bytes.size());
   start_broadcast(&size, sizeof size, root)->wait();

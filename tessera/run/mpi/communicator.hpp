@@ -46,13 +46,12 @@ class Communicator {
   virtual std::unique_ptr<Communicator> split(int colour) = 0;
 
   virtual std::unique_ptr<Pending> start_broadcast(void* data, std::size_t bytes, int root) = 0;
-  virtual std::unique_ptr<Pending> start_largest(std::int64_t& value) = 0;  // in place of `value`
+  virtual std::int64_t largest(std::int64_t value) = 0;
   // Everybody's, by rank, on rank 0; empty elsewhere.
   virtual std::vector<std::string> gather(const std::string& bytes) = 0;
   // Ends all ranks at once.
   [[noreturn]] virtual void abort(int exit_code) noexcept = 0;
 
-  std::int64_t largest(std::int64_t value);
   std::string broadcast(std::string bytes, int root);
 
   // Whether agree() has found that all ranks can go on: from then on they wait for each other.

@@ -69,14 +69,7 @@ void DeviceSum::add(const ArrayView& left, const ArrayView& right) {
 }
 
 void DeviceSum::note(const MultiDeviceOutcome& panel) {
-  if (++panels_ == 1) origin_ = panel.started;
-  const double late = std::chrono::duration<double>(panel.started - origin_).count();
-  for (TimelineSpan span : panel.timeline.spans) {
-    span.first += late;
-    span.last += late;
-    span.panel = panels_;
-    spans_.push_back(span);
-  }
+  ++panels_;
   for (std::size_t d = 0; d < reports_.size(); ++d) {
     DeviceReport& all = reports_[d];
     const DeviceReport& one = panel.devices[d];
@@ -89,16 +82,6 @@ void DeviceSum::note(const MultiDeviceOutcome& panel) {
     all.check_seconds += one.check_seconds;
     all.failed = one.failed;
   }
-}
-
-std::vector<TimelineSpan> DeviceSum::spans(std::chrono::steady_clock::time_point since) const {
-  const double late = std::chrono::duration<double>(origin_ - since).count();
-  std::vector<TimelineSpan> out = spans_;
-  for (TimelineSpan& span : out) {
-    span.first += late;
-    span.last += late;
-  }
-  return out;
 }
 
 void DeviceSum::finish() {

@@ -33,9 +33,7 @@ class DeviceSum final : public PanelSum {
   void add(const ArrayView& left, const ArrayView& right) override;
   void finish() override;
 
-  std::string label() const;  // "cuda:0 81 % + cpu 19 %", by work
-  const std::vector<DeviceReport>& devices() const { return reports_; }
-  std::vector<TimelineSpan> spans(std::chrono::steady_clock::time_point since) const;
+  std::string label() const;               // "cuda:0 81 % + cpu 19 %", by work
   std::vector<std::string> notes() const;  // failed devices, wrong tiles, faults that never came
   Plan plan() const { return reports_.front().plan; }
 
@@ -51,9 +49,7 @@ class DeviceSum final : public PanelSum {
   // Sums alternate between two arrays: no call reads where it writes, so that tiles can be computed again.
   Array spare_[2];
   ArrayView latest_;
-  std::vector<DeviceReport> reports_;             // sums over all panels
-  std::chrono::steady_clock::time_point origin_;  // of spans_
-  std::vector<TimelineSpan> spans_;
+  std::vector<DeviceReport> reports_;  // sums over all panels
   std::size_t panels_ = 0;
 };
 

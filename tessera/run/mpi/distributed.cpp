@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/run/mpi/distributed.hpp"
+#include <fcntl.h>
+#include <unistd.h>
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
-#include <fmt/format.h>
-#include <nlohmann/json.hpp>
+#include <span>
+#include <system_error>
+#include <type_traits>
 #include "tessera/run/mpi/device_sum.hpp"
-#include "tessera/run/mpi/shared_file.hpp"
+#include "tessera/io/atomic_file.hpp"
+#include "tessera/io/npy.hpp"
 
 namespace tessera {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-using Json = nlohmann::ordered_json;
 
 double timed(const std::function<void()>& work) {
   const auto start = Clock::now();
@@ -19,82 +23,158 @@ double timed(const std::function<void()>& work) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
+// Values as bytes: the same calls write and read them. All ranks are the same program on like machines.
+class Bytes {
+ public:
+  Bytes() = default;  // writes
+  explicit Bytes(std::string from) : bytes_(std::move(from)), reads_(true) {}
+  const std::string& written() const { return bytes_; }
+
+  template <class T>
+  requires std::is_trivially_copyable_v<T>
+  void pass(T& value) {
+    if (reads_) std::memcpy(&value, bytes_.data() + at_, sizeof value);
+    else bytes_.append(reinterpret_cast<const char*>(&value), sizeof value);
+    at_ += sizeof value;
+  }
+  template <class Many>
+  requires requires(Many& many) { many.resize(1); }
+  void pass(Many& many) {
+    std::size_t count = many.size();
+    pass(count);
+    many.resize(count);
+    for (auto& one : many) pass(one);
+  }
+  void pass(Mismatch& m) {
+    pass(m.index);
+    pass(m.got), pass(m.expected), pass(m.bound), pass(m.beyond);
+  }
+
+ private:
+  std::string bytes_;
+  std::size_t at_ = 0;
+  bool reads_ = false;
+};
+
 // What a rank sends rank 0 at the end.
-Json to_json(const RankReport& r, const std::optional<Verdict>& verdict) {
-  Json spans = Json::array(), devices = Json::array();
-  for (const TimelineSpan& s : r.spans)
-    spans.push_back({s.device, static_cast<int>(s.activity), s.tile, s.first, s.last, s.panel});
-  for (const RankDevice& d : r.devices) devices.push_back({d.label, d.failed, d.parts, d.share});
-  Json out{{"names", {r.host, r.device}},
-           {"block", {r.rows.first, r.rows.last, r.cols.first, r.cols.last}},
-           {"threads", r.threads},
-           {"seconds",
-            {r.read_seconds, r.compute_seconds, r.transfer_seconds, r.wait_seconds, r.agree_seconds,
-             r.check_seconds, r.write_seconds}},
-           {"received", r.received_bytes},
-           {"spans", spans},
-           {"devices", devices},
-           {"notes", r.notes}};
-  if (!verdict) return out;
-  // JSON has no NaN and no infinity: numbers travel as text.
-  Json wrong = Json::array();
-  for (const Mismatch& m : verdict->first)
-    wrong.push_back({m.index[0] + r.rows.first, m.index[1] + r.cols.first, fmt::format("{}", m.got),
-                     fmt::format("{}", m.expected), fmt::format("{}", m.bound), m.beyond});
-  out["verdict"] = {{"passed", verdict->passed},
-                    {"method", verdict->method},
-                    {"ratio", fmt::format("{}", verdict->largest_ratio)},
-                    {"norm", verdict->norm_error ? Json(*verdict->norm_error) : Json(nullptr)},
-                    {"wrong", verdict->wrong},
-                    {"first", wrong}};
-  return out;
+void pass(Bytes& bytes, RankReport& r, std::optional<Verdict>& verdict) {
+  bytes.pass(r.host), bytes.pass(r.device);
+  bytes.pass(r.rows), bytes.pass(r.cols), bytes.pass(r.threads);
+  for (double* const value : {&r.read_seconds, &r.compute_seconds, &r.transfer_seconds, &r.wait_seconds,
+                              &r.agree_seconds, &r.check_seconds, &r.write_seconds, &r.received_bytes})
+    bytes.pass(*value);
+  bytes.pass(r.spans), bytes.pass(r.notes);
+  bool checked = verdict.has_value();
+  bytes.pass(checked);
+  if (!checked) return;
+  if (!verdict) verdict.emplace();
+  bytes.pass(verdict->passed), bytes.pass(verdict->method), bytes.pass(verdict->largest_ratio);
+  bytes.pass(verdict->norm_error), bytes.pass(verdict->wrong), bytes.pass(verdict->first);
 }
 
-void add_verdict(const Json& from, std::optional<Verdict>& to) {
+void add_verdict(const RankReport& rank, const Verdict& one, std::optional<Verdict>& to) {
   constexpr std::size_t most_shown = 10;
   if (!to) {
     to.emplace().passed = true;
-    to->method = from.at("method").get<std::string>() + ", each rank its block";
+    to->method = one.method + ", each rank its block";
   }
   Verdict& all = *to;
-  all.passed = all.passed && from.at("passed").get<bool>();
-  all.largest_ratio = std::max(all.largest_ratio, std::stod(from.at("ratio").get<std::string>()));
-  if (!from.at("norm").is_null())
-    all.norm_error = std::max(all.norm_error.value_or(0), from.at("norm").get<double>());
-  all.wrong += from.at("wrong").get<std::int64_t>();
-  for (const Json& one : from.at("first")) {
+  all.passed = all.passed && one.passed;
+  all.largest_ratio = std::max(all.largest_ratio, one.largest_ratio);
+  if (one.norm_error) all.norm_error = std::max(all.norm_error.value_or(0), *one.norm_error);
+  all.wrong += one.wrong;
+  for (Mismatch m : one.first) {
     if (all.first.size() == most_shown) return;
-    Mismatch& m = all.first.emplace_back();
-    m.index = {one[0].get<std::int64_t>(), one[1].get<std::int64_t>()};
-    m.got = std::stod(one[2].get<std::string>());
-    m.expected = std::stod(one[3].get<std::string>());
-    m.bound = std::stod(one[4].get<std::string>());
-    m.beyond = one[5].get<std::uint8_t>();
+    m.index[0] += rank.rows.first;
+    m.index[1] += rank.cols.first;
+    all.first.push_back(std::move(m));
   }
 }
 
 void add_report(const std::string& text, DistributedOutcome& outcome) {
-  const Json from = Json::parse(text);
-  RankReport& r = outcome.ranks.emplace_back();
-  r.host = from.at("names")[0];
-  r.device = from.at("names")[1];
-  const auto block = from.at("block").get<std::vector<std::int64_t>>();
-  r.rows = {block[0], block[1]};
-  r.cols = {block[2], block[3]};
-  r.threads = from.at("threads");
-  double* const seconds[] = {&r.read_seconds,  &r.compute_seconds, &r.transfer_seconds, &r.wait_seconds,
-                             &r.agree_seconds, &r.check_seconds,   &r.write_seconds};
-  for (std::size_t i = 0; i < std::size(seconds); ++i) *seconds[i] = from.at("seconds")[i];
-  r.received_bytes = from.at("received");
-  for (const Json& s : from.at("spans"))
-    r.spans.push_back({s[0].get<std::size_t>(), static_cast<Activity>(s[1].get<int>()),
-                       s[2].get<std::size_t>(), s[3].get<double>(), s[4].get<double>(),
-                       s[5].get<std::size_t>()});
-  for (const Json& d : from.at("devices"))
-    r.devices.push_back(
-        {d[0].get<std::string>(), d[1].get<std::string>(), d[2].get<std::size_t>(), d[3].get<double>()});
-  r.notes = from.at("notes").get<std::vector<std::string>>();
-  if (from.contains("verdict")) add_verdict(from.at("verdict"), outcome.verdict);
+  Bytes bytes(text);
+  std::optional<Verdict> verdict;
+  RankReport& rank = outcome.ranks.emplace_back();
+  pass(bytes, rank, verdict);
+  if (verdict) add_verdict(rank, *verdict, outcome.verdict);
+}
+
+class OpenFile {
+ public:
+  OpenFile(const std::string& temporary, std::string path)
+      : path_(std::move(path)), file_(::open(temporary.c_str(), O_WRONLY | O_CLOEXEC)) {
+    if (file_ < 0 && errno == ENOENT)
+      throw Error(path_ + ": cannot be written: its folder is not one that rank 0's host shares");
+    if (file_ < 0) fail();
+  }
+  ~OpenFile() {
+    if (file_ >= 0) ::close(file_);
+  }
+  OpenFile(const OpenFile&) = delete;
+  OpenFile& operator=(const OpenFile&) = delete;
+
+  void write(const char* from, std::size_t bytes, std::size_t at) {
+    while (bytes != 0) {
+      const ssize_t written = ::pwrite(file_, from, bytes, static_cast<off_t>(at));
+      if (written < 0 && errno == EINTR) continue;
+      if (written < 0) fail();
+      const auto count = static_cast<std::size_t>(written);
+      from += count;
+      at += count;
+      bytes -= count;
+    }
+  }
+  void finish() {
+    if (::fsync(file_) != 0) fail();
+    const int closed = ::close(file_);
+    file_ = -1;
+    if (closed != 0 && errno != EINTR) fail();
+  }
+
+ private:
+  [[noreturn]] void fail() const {
+    throw Error(path_ + ": cannot be written: " + std::generic_category().message(errno));
+  }
+
+  std::string path_;
+  int file_;
+};
+
+void write_block(OpenFile& file, std::size_t header_bytes, const Extents& extents, const ArrayView& block,
+                 const Interval& rows, const Interval& cols) {
+  const auto size = static_cast<std::int64_t>(size_of(block.element));
+  const auto* from = static_cast<const char*>(block.data);
+  const bool whole_rows = cols.size() == extents[1];
+  const std::int64_t rows_at_once = whole_rows ? rows.size() : 1, bytes = rows_at_once * cols.size() * size;
+  for (std::int64_t row = rows.first; row < rows.last && bytes != 0; row += rows_at_once, from += bytes)
+    file.write(from, static_cast<std::size_t>(bytes),
+               header_bytes + static_cast<std::size_t>((row * extents[1] + cols.first) * size));
+}
+
+// A .npy file that ranks write together, each its block, rows × cols, of a matrix of `extents`, and that
+// appears whole or not at all. The folder must be one that all their hosts share.
+void write_shared(Communicator& ranks, const std::string& path, const Extents& extents,
+                  const ArrayView& block, const Interval& rows, const Interval& cols) {
+  std::optional<AtomicFile> whole;
+  const std::string header = npy::format_header(block.element, false, extents);
+  agree(ranks, [&] {
+    if (ranks.rank() != 0) return;
+    whole.emplace(path);
+    if (whole->temporary().empty())
+      throw Error(path + ": is no regular file: several ranks cannot write it together");
+    whole->write(std::as_bytes(std::span(header)));
+    whole->extend(header.size() + bytes_of(block.element, extents));
+  });
+  const std::string temporary = ranks.broadcast(whole ? whole->temporary() : "", 0);
+  agree(ranks, [&] {
+    if (rows.size() == 0 || cols.size() == 0) return;
+    OpenFile file(temporary, path);
+    write_block(file, header.size(), extents, block, rows, cols);
+    file.finish();
+  });
+  agree(ranks, [&] {
+    if (whole) whole->commit();
+  });
 }
 
 // One number for what was asked, by which ranks see that it was the same: sizes, words, elements, layouts,
@@ -141,8 +221,9 @@ class Rank {
     });
     if (request_.check) check();
     if (outcome_.passed && !request_.output.empty()) outcome_.seconds += timed([&] { write(); });
-    for (const std::string& text : ranks_.gather(to_json(report_, verdict_).dump()))
-      add_report(text, outcome_);
+    Bytes bytes;
+    pass(bytes, report_, verdict_);
+    for (const std::string& text : ranks_.gather(bytes.written())) add_report(text, outcome_);
     return std::move(outcome_);
   }
 
@@ -255,58 +336,17 @@ class Rank {
       report_.agree_seconds = times.agree_seconds;
       report_.received_bytes = times.received_bytes;
       report_.spans = std::move(times.spans);
-      if (device_sum_ != nullptr) report_devices(times.started);
+      if (device_sum_ != nullptr) report_devices();
     }
-    if (devices_) name_failures(failure);
     agree(ranks_, [&] {
       if (failure) std::rethrow_exception(failure);
     });
   }
 
-  // What the devices did takes the place of the panels' adding.
-  void report_devices(Clock::time_point started) {
+  void report_devices() {
     outcome_.plan = device_sum_->plan();
     report_.device = device_sum_->label();
     report_.notes = device_sum_->notes();
-    double all = 0;
-    for (const DeviceReport& one : device_sum_->devices()) all += one.flops;
-    for (const DeviceReport& one : device_sum_->devices())
-      report_.devices.push_back(
-          {one.plan.device.label(), one.failed, one.tiles, all > 0 ? one.flops / all : 0});
-    std::erase_if(report_.spans, [](const TimelineSpan& span) { return span.activity == Activity::compute; });
-    for (TimelineSpan span : device_sum_->spans(started)) {
-      ++span.device;
-      report_.spans.push_back(span);
-    }
-  }
-
-  // Every rank's devices may have failed; agree() would report one rank's reason. Rank 0 reports all, and
-  // what is the same on all of them once.
-  void name_failures(std::exception_ptr& failure) {
-    if (ranks_.largest(failure ? 1 : 0) == 0) return;
-    const std::vector<std::string> texts = ranks_.gather(kind_and_text(failure));
-    std::string all;
-    bool same = true;
-    for (std::size_t rank = 0; rank < texts.size(); ++rank) {
-      same = same && texts[rank] == texts[0];
-      if (!texts[rank].empty())
-        all += (all.empty() ? "rank " : "; rank ") + std::to_string(rank) + ": " + texts[rank].substr(1);
-    }
-    if (texts.empty()) return;
-    const std::string& first =
-        *std::ranges::find_if(texts, [](const std::string& text) { return !text.empty(); });
-    const auto kind = static_cast<Error::Kind>(first[0]);
-    failure = std::make_exception_ptr(Error(kind, same && kind == Error::Kind::user ? first.substr(1) : all));
-  }
-  static std::string kind_and_text(const std::exception_ptr& failure) {
-    try {
-      if (failure) std::rethrow_exception(failure);
-    } catch (const Error& error) {
-      return static_cast<char>(error.kind()) + std::string(error.what());
-    } catch (const std::exception& error) {
-      return static_cast<char>(Error::Kind::internal) + std::string(error.what());
-    }
-    return {};
   }
 
   // Each rank checks its block against the files, not against what travelled.

@@ -9,13 +9,6 @@
 
 namespace tessera {
 
-// One of a rank's devices.
-struct RankDevice {
-  std::string label, failed;
-  std::size_t parts = 0;  // of all panels
-  double share = 0;       // of the rank's work
-};
-
 // What a rank did, and how long each part took; what it waited for others in the end is not in it.
 struct RankReport {
   std::string host, device;
@@ -24,10 +17,7 @@ struct RankReport {
   double read_seconds = 0, compute_seconds = 0, transfer_seconds = 0, wait_seconds = 0, agree_seconds = 0,
          check_seconds = 0, write_seconds = 0;
   double received_bytes = 0;
-  // Since the rank's own first panel set out. Device 0 is the rank itself: its messages and, on processors,
-  // its sums; from 1 on those of `devices`.
-  std::vector<TimelineSpan> spans = {};
-  std::vector<RankDevice> devices = {};  // empty: processors alone
+  std::vector<TimelineSpan> spans = {};  // messages and sums, since the rank's own first panel set out
   std::vector<std::string> notes = {};
 };
 

@@ -83,10 +83,9 @@ class MpiCommunicator : public Communicator {
     return std::make_unique<Requests>(std::move(requests));
   }
 
-  std::unique_ptr<Pending> start_largest(std::int64_t& value) override {
-    std::vector<MPI_Request> requests(1);
-    MPI_Iallreduce(MPI_IN_PLACE, &value, 1, MPI_INT64_T, MPI_MAX, comm_, requests.data());
-    return std::make_unique<Requests>(std::move(requests));
+  std::int64_t largest(std::int64_t value) override {
+    MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_INT64_T, MPI_MAX, comm_);
+    return value;
   }
 
   std::vector<std::string> gather(const std::string& bytes) override {

@@ -2,6 +2,7 @@
 #include "tessera/run/mpi/panels.hpp"
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <optional>
 #include <thread>
 
@@ -180,56 +181,28 @@ class Mover {
   std::thread thread_;
 };
 
-// Whether any rank has failed, asked of all without waiting for the slowest: the answer of one panel is read
-// two panels later, by all at the same place.
-class Warnings {
- public:
-  explicit Warnings(Communicator& grid) : grid_(grid) {}
-
-  void tell(std::int64_t index, bool failed) {
-    Warning& warning = slots_[index % 2];
-    warning.value = failed ? 1 : 0;
-    warning.pending = grid_.start_largest(warning.value);
-  }
-  bool read(std::int64_t index) {
-    Warning& warning = slots_[index % 2];
-    warning.pending->wait();
-    warning.pending.reset();
-    return warning.value != 0;
-  }
-
- private:
-  struct Warning {
-    std::int64_t value = 0;
-    std::unique_ptr<Pending> pending;
-  };
-  Communicator& grid_;
-  Warning slots_[2];
-};
-
 }  // namespace
 
 PanelTimes add_panels(Communicator& grid, Communicator& row, Communicator& col, PanelOperand& left,
                       PanelOperand& right, PanelSum& sum,
                       const std::function<void(std::exception_ptr)>& failed) {
   PanelTimes times;
-  const auto beginning = times.started = Clock::now();
-  Warnings warnings(grid);
-  bool fails = false, stop = false;
+  const auto beginning = Clock::now();
+  bool stop = false;
+  // Whether `work` failed on any rank.
   const auto attempt = [&](const auto& work) {
     const auto start = Clock::now();
+    std::int64_t fails = 0;
     try {
-      if (!fails) work();
+      work();
     } catch (...) {
-      fails = true;
+      fails = 1;
       failed(std::current_exception());
     }
-    times.compute_seconds += since(start);
-  };
-  const auto timed_agree = [&](const auto& work) {
-    const auto start = Clock::now();
-    work();
-    times.agree_seconds += since(start);
+    const auto end = Clock::now();
+    times.compute_seconds += between(start, end);
+    stop = grid.largest(fails) != 0;
+    times.agree_seconds += since(end);
   };
   const std::int64_t count = left.panels().count();
   auto arrival = std::make_unique<Arrival>(row, col, left, right, 0);
@@ -237,28 +210,21 @@ PanelTimes add_panels(Communicator& grid, Communicator& row, Communicator& col, 
     const auto start = Clock::now();
     arrival->wait();
     times.wait_seconds += since(start);
-    if (index >= 2) timed_agree([&] { stop = warnings.read(index - 2); });
     times.transfer_seconds += arrival->seconds();
     times.received_bytes += arrival->received_bytes();
     const auto panel = static_cast<std::size_t>(index);
     if (const double first = between(beginning, arrival->start()); arrival->travels())
       times.spans.push_back({0, Activity::message, panel, first, first + arrival->seconds()});
     arrival.reset();
-    if (index + 1 < count && !stop) arrival = std::make_unique<Arrival>(row, col, left, right, index + 1);
-    if (!stop) {
+    if (index + 1 < count) arrival = std::make_unique<Arrival>(row, col, left, right, index + 1);
+    attempt([&] {
       const Mover mover(arrival.get(), grid.any_thread());
       const double first = since(beginning);
-      attempt([&] { sum.add(left.panel(index), right.panel(index).transposed()); });
+      sum.add(left.panel(index), right.panel(index).transposed());
       times.spans.push_back({0, Activity::compute, panel, first, since(beginning)});
-    }
-    warnings.tell(index, fails);
-    if (stop || index + 1 == count) {
-      timed_agree([&] {
-        if (index >= 1) stop = warnings.read(index - 1) || stop;
-        stop = warnings.read(index) || stop;
-      });
-    }
+    });
   }
+  if (arrival != nullptr) arrival->wait();
   if (!stop) attempt([&] { sum.finish(); });
   return times;
 }

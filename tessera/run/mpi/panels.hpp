@@ -4,7 +4,6 @@
 // result and its share of both inputs; panels of the summed dimension go along rows and columns of the grid,
 // the next one while this one is added.
 #pragma once
-#include <chrono>
 #include <functional>
 #include <vector>
 #include "tessera/core/array.hpp"
@@ -98,12 +97,11 @@ struct PanelTimes {
   double wait_seconds = 0;      // of that, when there was nothing to compute
   double agree_seconds = 0;     // for the slowest rank's word that none has failed
   double received_bytes = 0;
-  std::chrono::steady_clock::time_point started = {};  // when the first panel set out
-  std::vector<TimelineSpan> spans = {};  // each panel's way here (message) and its adding, since `started`
+  std::vector<TimelineSpan> spans = {};  // each panel's way here (message) and its adding, since the start
 };
 
 // Adds all panels in their order. `row`, `col`: the ranks of this one's row and column of the grid, which
-// share left and right; `grid`: all of it. Where adding fails on any rank, all stop within two panels, and
+// share left and right; `grid`: all of it. Where adding fails on any rank, all stop after that panel, and
 // `failed` is called with what it was on that one.
 PanelTimes add_panels(Communicator& grid, Communicator& row, Communicator& col, PanelOperand& left,
                       PanelOperand& right, PanelSum& sum,

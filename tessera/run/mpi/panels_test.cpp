@@ -120,7 +120,7 @@ TEST(Distributed, BlocksMayBeUneven) {
 TEST(Distributed, WhatFailsOnOneRankStopsAll) {
   const RankGrid grid{2, 2};
   const Problem p{8, 8, 400, 4};
-  for (const int at : {0, 1, 2, 50, 98, 99}) {
+  for (const int at : {0, 1, 50, 99}) {
     std::atomic<int> refused = 0, finished = 0, latest = 0;
     std::set<std::string> texts;
     std::mutex mutex;
@@ -147,7 +147,7 @@ TEST(Distributed, WhatFailsOnOneRankStopsAll) {
     });
     EXPECT_EQ(refused, 1);
     EXPECT_EQ(finished, 0);
-    EXPECT_LE(latest, at + 3);
+    EXPECT_LE(latest, at + 1);
     EXPECT_EQ(texts, std::set<std::string>{"rank 2 on here: on purpose"});
   }
 }

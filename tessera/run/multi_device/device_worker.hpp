@@ -20,9 +20,6 @@ class DeviceWorker {
   virtual void begin(const Tile& tile) { begun_ = tile; }
   virtual std::vector<TimelineSpan> finish() { return compute(begun_); }
   virtual std::size_t most_under_way() const { return 1; }
-  // Whether finish() throws Interrupted when the flag of its thread is raised (core/interrupt.hpp); from then
-  // on nothing is written into the result.
-  virtual bool can_cancel() const { return false; }
   virtual void stop() noexcept {}  // after a failure: waits until nothing writes into the result any more
 
  private:
@@ -37,7 +34,6 @@ class LocalWorker final : public DeviceWorker {
  public:
   LocalWorker(const Operation& operation, const Division& division, Plan plan, Request request)
       : operation_(&operation), division_(&division), plan_(std::move(plan)), request_(std::move(request)) {}
-  bool can_cancel() const override { return backend_of(plan_.device).shares_host_memory(); }
 
  private:
   std::vector<TimelineSpan> compute(const Tile& tile) override;

@@ -21,8 +21,7 @@ TileQueue queue_of(const MultiDeviceOptions& options, const std::vector<double>&
   }
   std::vector<double> speeds;
   for (const Device& device : options.devices) speeds.push_back(presumed_speed(device));
-  const bool automatic = split.how == Split::How::automatic;
-  return {work, std::move(speeds), automatic ? TileQueue::Mode::measured : TileQueue::Mode::dynamic, 1};
+  return {work, speeds, std::size_t{1}};
 }
 
 class Dispatcher {

@@ -12,8 +12,7 @@ namespace tessera {
 // Who computes what.
 struct Split {
   enum class How {
-    automatic,  // fixed by measured speed: of GPUs by a trial before, of others once all have shown their
-                // speed
+    automatic,  // of GPUs: shares by a trial before; of others as dynamic
     dynamic,    // each device takes the next tile when it has done one
     shares,     // of the result's rows, named by the caller
   };

@@ -12,7 +12,6 @@
 #include <set>
 #include <thread>
 #include <utility>
-#include "tessera/core/interrupt.hpp"
 #include "tessera/core/shared_array.hpp"
 #include "tessera/run/inputs.hpp"
 #include "tessera/run/multi_device/dispatch.hpp"
@@ -64,41 +63,6 @@ TEST(MultiDevice, AnySplitOverLikeDevicesHasTheBitsOfOneAlone) {
   }
 }
 
-// One device is held up at its first part until the other has begun nothing more for a second. That the other
-// would end it sooner is told by speeds, which a busy machine may blur: it has to be so in one of five runs,
-// the result right in each.
-TEST(MultiDevice, AnIdleDeviceTakesOverASlowOnesTile) {
-  Inputs inputs(product(), Element::f32, square(512, 256), 4);
-  const auto wanted = alone(inputs, "cpu");
-  for (const char* split : {"dynamic", "auto"}) {
-    bool left = false;
-    for (int attempt = 0; attempt < 5 && !left; ++attempt) {
-      MultiDeviceOptions options{.devices = devices_of({"cpu:threads=1", "cpu:threads=1"}),
-                                 .request = {.cached = false},
-                                 .split = parse_split(split)};
-      std::atomic<int> begun{0};  // by the other
-      options.before_tile = [&begun](std::size_t device, std::size_t) {
-        if (device == 1) {
-          ++begun;
-          return;
-        }
-        for (int seen = 0, still = 0, waited = 0; still < 20 && waited < 400; ++waited) {
-          std::this_thread::sleep_for(std::chrono::milliseconds(50));
-          still = begun == seen && seen > 0 ? still + 1 : 0;
-          seen = begun;
-        }
-      };
-      inputs.poison();
-      const MultiDeviceOutcome outcome = run_on_devices(product(), inputs.arguments(), options, true);
-      EXPECT_TRUE(bytes_of_result(inputs.arguments()) == wanted) << split;
-      EXPECT_TRUE(outcome.devices[0].failed.empty()) << outcome.devices[0].failed;
-      EXPECT_TRUE(outcome.verdict->passed);
-      left = outcome.devices[0].begun == 1 && outcome.devices[0].tiles == 0;
-    }
-    EXPECT_TRUE(left) << split;
-  }
-}
-
 TEST(MultiDevice, SharesAreThoseThatWereNamed) {
   Inputs inputs(product(), Element::f32, square(768, 64), 3);
   const MultiDeviceOptions options{.devices = devices_of({"cpu:threads=1", "cpu:threads=1"}),
@@ -145,33 +109,6 @@ TEST(MultiDevice, UnlikeDevicesStayWithinTheBound) {
   const MultiDeviceOutcome outcome = run_on_devices(product(), inputs.arguments(), options, true);
   EXPECT_FALSE(outcome.same_bits);
   EXPECT_TRUE(outcome.verdict->passed);
-}
-
-// What takes seconds, ended after a moment.
-TEST(Cancellation, EndsAVariantInTheMiddle) {
-  const auto cancelled = [](Inputs& inputs, const char* device, const char* variant) {
-    std::atomic<bool> flag = false;
-    const std::jthread later([&flag] {
-      std::this_thread::sleep_for(std::chrono::milliseconds(50));
-      flag = true;
-    });
-    const Interruptible cancellable(&flag);
-    try {
-      (void)run(product(), inputs.arguments(), {.device = device, .variant = variant, .cached = false});
-      return false;
-    } catch (const Interrupted&) {
-      return true;
-    }
-  };
-  Inputs large(product(), Element::f64, square(3072, 3072), 3);
-  for (const char* variant : {"naive", "ordered", "blocked", "simd"})
-    EXPECT_TRUE(cancelled(large, "cpu:threads=1", variant)) << variant;
-  EXPECT_TRUE(cancelled(large, "cpu:threads=2", "simd"));
-  EXPECT_TRUE(cancelled(large, "simt:threads=2", "shared_tiles"));
-  Inputs deep(product(), Element::f32, square(64, 1 << 16), 3);
-  EXPECT_TRUE(cancelled(deep, "simt:threads=1", "vectorized"));
-  Inputs low(product(), Element::bf16, square(512, 4096), 3);
-  EXPECT_TRUE(cancelled(low, "cpu:threads=1", "naive"));
 }
 
 TEST(MultiDevice, ADeviceThatFailsLosesNothing) {

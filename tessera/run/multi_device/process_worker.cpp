@@ -1,20 +1,206 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/run/multi_device/process_worker.hpp"
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
-#include <dlfcn.h>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <unistd.h>
+#include "tessera/core/load.hpp"
 #include "tessera/core/shared_array.hpp"
+#include "tessera/run/multi_device/multi_device.hpp"
+#include "tessera/run/multi_device/streamed_worker.hpp"
 #include "tessera/run/place.hpp"
+
+extern char** environ;
 
 namespace tessera {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+Error failure(const std::string& what, int reason) {
+  return Error(Error::Kind::internal, what + ": " + std::strerror(reason));
+}
+
+// What a message says of the files that come with it.
+constexpr std::size_t most_files = 64;
+struct ControlBytes {
+  alignas(cmsghdr) char bytes[CMSG_SPACE(most_files * sizeof(int))];
+};
+
+constexpr int channel_file = 3;  // of the other program
+
+// Spawning closes nothing: what another thread opens meanwhile is marked by whoever opens it.
+int spawn(const std::string& program, int channel) {
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  // One that has the number already would be closed with this program's.
+  const int moved = fcntl(channel, F_DUPFD_CLOEXEC, channel_file + 1);
+  int reason = moved < 0 ? errno : posix_spawn_file_actions_adddup2(&actions, moved, channel_file);
+  pid_t process = -1;
+  std::string name = program;
+  char* words[] = {name.data(), nullptr};
+  if (reason == 0) reason = posix_spawn(&process, program.c_str(), &actions, nullptr, words, environ);
+  posix_spawn_file_actions_destroy(&actions);
+  if (moved >= 0) (void)close(moved);
+  if (reason != 0)
+    throw Error(Error::Kind::no_device, "cannot start " + program + ": " + std::strerror(reason));
+  return process;
+}
+
+std::string how_it_ended(int status) {
+  if (WIFSIGNALED(status))
+    return std::string("its process was ended by a signal: ") + strsignal(WTERMSIG(status));
+  return "its process ended with " + std::to_string(WEXITSTATUS(status));
+}
+
+// The ends of a channel. False, or nothing: it is closed.
+bool send_message(int channel, const std::string& message, const std::vector<int>& files = {}) {
+  iovec text{const_cast<char*>(message.data()), message.size()};
+  ControlBytes control{};
+  msghdr whole{};
+  whole.msg_iov = &text;
+  whole.msg_iovlen = 1;
+  if (!files.empty()) {
+    whole.msg_control = control.bytes;
+    whole.msg_controllen = CMSG_SPACE(files.size() * sizeof(int));
+    cmsghdr* const about = CMSG_FIRSTHDR(&whole);
+    about->cmsg_level = SOL_SOCKET;
+    about->cmsg_type = SCM_RIGHTS;
+    about->cmsg_len = CMSG_LEN(files.size() * sizeof(int));
+    std::memcpy(CMSG_DATA(about), files.data(), files.size() * sizeof(int));
+  }
+  for (;;) {
+    const ssize_t sent = ::sendmsg(channel, &whole, MSG_NOSIGNAL);
+    if (sent >= 0) return true;
+    if (errno != EINTR) return false;
+  }
+}
+
+// Whether a message has come within so many seconds, or the channel is closed.
+bool message_waits(int channel, double seconds) {
+  pollfd waiting{channel, POLLIN, 0};
+  return poll(&waiting, 1, static_cast<int>(std::ceil(seconds * 1e3))) > 0;
+}
+
+// `files`: those that came with it, in their order, which the caller closes.
+bool receive_message(int channel, std::string& message, std::vector<int>& files) {
+  files.clear();
+  for (;;) {
+    const ssize_t bytes = recv(channel, nullptr, 0, MSG_PEEK | MSG_TRUNC);
+    if (bytes < 0 && errno == EINTR) continue;
+    if (bytes <= 0) return false;
+    message.resize(static_cast<std::size_t>(bytes));
+    iovec text{message.data(), message.size()};
+    ControlBytes control{};
+    msghdr whole{};
+    whole.msg_iov = &text;
+    whole.msg_iovlen = 1;
+    whole.msg_control = control.bytes;
+    whole.msg_controllen = sizeof control.bytes;
+    if (recvmsg(channel, &whole, MSG_CMSG_CLOEXEC) != bytes) continue;
+    for (cmsghdr* about = CMSG_FIRSTHDR(&whole); about != nullptr; about = CMSG_NXTHDR(&whole, about)) {
+      if (about->cmsg_level != SOL_SOCKET || about->cmsg_type != SCM_RIGHTS) continue;
+      files.resize((about->cmsg_len - CMSG_LEN(0)) / sizeof(int));
+      std::memcpy(files.data(), CMSG_DATA(about), files.size() * sizeof(int));
+    }
+    return true;
+  }
+}
+
+bool receive_message(int channel, std::string& message) {
+  std::vector<int> files;
+  const bool out = receive_message(channel, message, files);
+  for (const int file : files) (void)close(file);
+  return out;
+}
+
+}  // namespace
+
+WorkerProcess::WorkerProcess(const std::string& program) {
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
+    throw failure("cannot make a channel", errno);
+  try {
+    process_ = spawn(program, ends[1]);
+  } catch (...) {
+    (void)close(ends[0]);
+    (void)close(ends[1]);
+    throw;
+  }
+  (void)close(ends[1]);
+  channel_ = ends[0];
+}
+
+WorkerProcess::~WorkerProcess() {
+  (void)shutdown(channel_, SHUT_RDWR);  // by which it knows that nothing more is asked of it
+  if (process_ > 0) (void)end();
+  (void)close(channel_);
+}
+
+void WorkerProcess::stop() noexcept {
+  if (process_ <= 0) return;
+  (void)kill(process_, SIGKILL);
+  while (waitpid(process_, nullptr, 0) < 0 && errno == EINTR) {
+  }
+  process_ = -1;
+}
+
+std::string WorkerProcess::end() {
+  if (process_ <= 0) return "its process has ended";
+  // One that ends by itself, as its closed channel says, shall tell its own reason.
+  int status = 0;
+  pid_t ended = 0;
+  for (int i = 0; i < 50 && (ended = waitpid(process_, &status, WNOHANG)) == 0; ++i) (void)usleep(2000);
+  if (ended == 0) {
+    (void)kill(process_, SIGKILL);
+    while ((ended = waitpid(process_, &status, 0)) < 0 && errno == EINTR) {
+    }
+  }
+  process_ = -1;
+  return ended < 0 ? "its process has ended" : how_it_ended(status);
+}
+
+void WorkerProcess::send(const std::string& message, const std::vector<int>& files) {
+  if (files.size() > most_files)
+    throw Error(Error::Kind::internal, std::to_string(files.size()) + " files are too many for a message");
+  if (!send_message(channel_, message, files)) throw Error(Error::Kind::no_device, end());
+}
+
+std::string WorkerProcess::receive(double seconds) {
+  const auto until = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
+  for (;;) {
+    const double left = std::chrono::duration<double>(until - std::chrono::steady_clock::now()).count();
+    constexpr double longest = 1e6;
+    pollfd waiting{channel_, POLLIN, 0};
+    const int ready = poll(&waiting, 1, static_cast<int>(std::clamp(left, 0.0, longest) * 1e3) + 1);
+    if (ready < 0 && errno == EINTR) continue;
+    if (ready < 0) throw failure("cannot wait for a process", errno);
+    if (ready == 0 && left > 0) continue;
+    if (ready == 0) {
+      (void)kill(process_, SIGKILL);
+      (void)end();
+      throw Error(Error::Kind::no_device, fmt::format("it did not answer within {:g} s", seconds));
+    }
+    std::string message;
+    if (!receive_message(channel_, message)) throw Error(Error::Kind::no_device, end());
+    return message;
+  }
+}
+
+namespace {
 
 std::string word_of(const Device& device) {
   return device.where == Where::cuda ? device.label()
@@ -167,6 +353,162 @@ std::string worker_program() {
     if (const auto file = place / name; access(file.c_str(), X_OK) == 0) return file;
   throw Error(Error::Kind::no_device, std::string("the program ") + name +
                                           " is not beside this one; TESSERA_WORKER tells where it is");
+}
+
+// The worker's side: sets up the call that it is sent, then computes tile after tile, until it is sent
+// another call.
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+Tile tile_of(const Json& words) {
+  return {{words.at(0), words.at(1)}, {words.at(2), words.at(3)}, {words.at(4), words.at(5)}};
+}
+
+class Service {
+ public:
+  // `files`: those that the setup's arrays lie in. `streams` are kept for the next call.
+  Service(const Json& setup, const std::vector<int>& files, std::shared_ptr<Streams>& streams)
+      : kill_at_(setup.value("kill_at", std::size_t{0})) {
+    operation_ = find_operation(setup.at("operation").get<std::string>());
+    if (operation_ == nullptr) throw Error("this worker does not know " + setup.at("operation").dump());
+    map_arrays(setup, files);
+    division_ = division_of(*operation_, *arguments_);
+    device_ = find_device(setup.at("plan").at("device").get<std::string>());
+    worker_ = make_worker(setup, plan_of(setup.at("plan")), streams);
+  }
+
+  bool idle() const { return under_way_.empty(); }
+  bool can_begin() const { return under_way_.size() < worker_->most_under_way(); }
+
+  void begin(const Json& words) {
+    const Tile tile = tile_of(words);
+    under_way_.push_back(Clock::now());
+    if (++tiles_ == kill_at_) die(tile);
+    worker_->begin(tile);
+  }
+
+  Json finish() {
+    Json spans = Json::array();
+    for (const TimelineSpan& span : worker_->finish())
+      spans.push_back({static_cast<int>(span.activity), span.first, span.last});
+    const double begun = std::chrono::duration<double>(under_way_.front().time_since_epoch()).count();
+    under_way_.pop_front();
+    return {{"spans", spans}, {"begun", begun}};
+  }
+
+  void give_up() noexcept {  // tiles under way are not finished
+    worker_->stop();
+    under_way_.clear();
+  }
+
+ private:
+  void map_arrays(const Json& setup, const std::vector<int>& files) {
+    const auto element = parse_element(setup.at("element").get<std::string>());
+    std::map<std::string, ArrayView> inputs, outputs;
+    for (const Json& about : setup.at("arrays")) {
+      ArrayView view;
+      view.element = *parse_element(about.at("element").get<std::string>());
+      view.extents = about.at("extents").get<Extents>();
+      view.strides = about.at("strides").get<Extents>();
+      if (about.contains("file")) {
+        mapped_.push_back(
+            map_shared(files.at(about.at("file").get<std::size_t>()), about.at("bytes").get<std::size_t>()));
+        view.data = static_cast<char*>(mapped_.back().get()) + about.at("offset").get<std::int64_t>();
+      }
+      (about.at("output").get<bool>() ? outputs : inputs).emplace(about.at("name").get<std::string>(), view);
+    }
+    arguments_.emplace(operation_->signature, *element, std::move(inputs),
+                       setup.at("words").get<Arguments::Words>());
+    for (const auto& [name, view] : outputs) arguments_->set_array(name, view);
+  }
+
+  Plan plan_of(const Json& about) const {
+    Plan out;
+    out.device = device_;
+    for (const auto& [name, value] : about.at("tuning").items()) out.tuning.set(name, value.get<int>());
+    for (const Variant* variant : ladder_of(operation_->name))
+      if (variant->ladder == about.at("ladder").get<std::string>() &&
+          variant->name == about.at("variant").get<std::string>() && variant->where == out.device.where)
+        out.variant = variant;
+    if (out.variant != nullptr) out.choice = out.variant->find(out.tuning);
+    if (out.choice == nullptr) throw Error("this worker has no such variant: " + about.dump());
+    return out;
+  }
+
+  std::unique_ptr<DeviceWorker> make_worker(const Json& setup, Plan plan,
+                                            std::shared_ptr<Streams>& streams) const {
+    const Request request{.cached = false};
+    StreamFactory* const factory = setup.contains("streams") ? find_streams(device_.where) : nullptr;
+    if (factory == nullptr)
+      return std::make_unique<LocalWorker>(*operation_, division_, std::move(plan), request);
+    if (streams == nullptr) streams = factory->open(device_);
+    const Json& about = setup.at("streams");
+    return std::make_unique<StreamedWorker>(*operation_, *arguments_, division_, std::move(plan), request,
+                                            streams, about.at("memory").get<std::int64_t>(),
+                                            tile_of(about.at("largest")));
+  }
+
+  // In the middle of a tile: part of its result is overwritten with NaN, so that what is left of it cannot
+  // pass for a result.
+  void die(const Tile& tile) const {
+    for (const Slice& slice : division_.writes(tile)) {
+      const ArrayView view = part_of(arguments_->array(slice.array), slice.box);
+      unpack(std::vector<unsigned char>(view.bytes(), 0xff).data(), view);
+    }
+    (void)std::raise(SIGKILL);
+  }
+
+  const Operation* operation_ = nullptr;
+  std::vector<std::shared_ptr<void>> mapped_;
+  std::optional<Arguments> arguments_;
+  Division division_;
+  Device device_;
+  std::unique_ptr<DeviceWorker> worker_;
+  std::size_t kill_at_, tiles_ = 0;  // tiles begun
+  std::deque<Clock::time_point> under_way_;
+};
+
+}  // namespace
+
+void serve_worker() {
+  const auto send = [](const Json& answer) {
+    return send_message(channel_file, answer.dump(-1, ' ', false, Json::error_handler_t::replace));
+  };
+  std::string message;
+  std::vector<int> files;
+  std::shared_ptr<Streams> streams;
+  std::unique_ptr<Service> service;
+  const auto set_up = [&](const Json& setup) {
+    static const bool loaded = (load(setup.at("objects").get<std::vector<std::string>>()), true);
+    service.reset();
+    service = std::make_unique<Service>(setup, files, streams);
+    for (const int file : files) (void)close(file);
+    return loaded;
+  };
+  // The caller sends the next tile when it has the answer to one: it is waited for, so that its inputs arrive
+  // behind computing.
+  constexpr double soon = 1e-3;
+  for (;;) {
+    Json answer;
+    try {
+      if (service && !service->idle() && !(service->can_begin() && message_waits(channel_file, soon))) {
+        answer = service->finish();
+      } else {
+        if (!receive_message(channel_file, message, files)) return;
+        const Json words = Json::parse(message);
+        if (!words.is_object()) {
+          service->begin(words);
+          continue;
+        }
+        answer = {{"ready", set_up(words)}};
+      }
+    } catch (const std::exception& error) {
+      if (service) service->give_up();
+      answer = {{"error", error.what()}};
+    }
+    if (!send(answer)) return;
+  }
 }
 
 }  // namespace tessera

@@ -10,9 +10,34 @@
 #include <optional>
 #include "tessera/core/array.hpp"
 #include "tessera/run/multi_device/device_worker.hpp"
-#include "tessera/run/multi_device/worker_process.hpp"
 
 namespace tessera {
+
+// Another program, started beside this one, and a channel of whole messages to it. It shares nothing with
+// this one but the files that come with messages: whatever becomes of it, this process goes on.
+class WorkerProcess {
+ public:
+  // Runs the program with the channel's other end as file 3; nothing else is inherited but the standard
+  // streams. Throws Error where it cannot be started.
+  explicit WorkerProcess(const std::string& program);
+  ~WorkerProcess();
+  WorkerProcess(const WorkerProcess&) = delete;
+  WorkerProcess& operator=(const WorkerProcess&) = delete;
+
+  // Throw Error with how it ended, where it did. The files, open ones of this process, come with the message.
+  void send(const std::string& message, const std::vector<int>& files = {});
+  // Likewise where no answer comes within so long, after which it is killed.
+  std::string receive(double seconds);
+
+  void stop() noexcept;  // at once; on return it does nothing any more
+
+  int id() const { return process_; }
+
+ private:
+  std::string end();  // kills it, unless it has ended; tells how it ended
+
+  int channel_ = -1, process_ = -1;
+};
 
 // A call's arrays in shared memory.
 class SharedCall {
@@ -79,8 +104,7 @@ class ProcessWorker final : public DeviceWorker {
 // Throws Error where there is none.
 std::string worker_program();
 
-// All that the program does, one call after another; `channel` is its end. Returns when the other end is
-// closed.
-void serve_worker(int channel);
+// All that the program does, one call after another. Returns when the other end of its channel is closed.
+void serve_worker();
 
 }  // namespace tessera

@@ -2,7 +2,6 @@
 #include "tessera/run/multi_device/scheduler.hpp"
 #include <algorithm>
 #include <thread>
-#include "tessera/core/interrupt.hpp"
 #include "tessera/core/parallel.hpp"
 #include "tessera/run/multi_device/streamed_worker.hpp"
 #include "tessera/run/place.hpp"
@@ -18,16 +17,6 @@ std::string text_of(const Plan& plan) {
          plan.device.name;
 }
 
-// A tile that is cancelled is overwritten later: that is wrong where it was also read.
-bool reads_what_it_writes(const Arguments& arguments) {
-  std::vector<const void*> read, written;
-  for (const Parameter& p : arguments.signature().parameters)
-    if (p.is_array() && arguments.has(p.name))
-      (p.kind == Parameter::Kind::output ? written : read).push_back(arguments.array(p.name).data);
-  return std::ranges::any_of(written,
-                             [&](const void* at) { return std::ranges::find(read, at) != read.end(); });
-}
-
 // Of a device that failed before its first tile.
 class FailedWorker final : public DeviceWorker {
  public:
@@ -39,34 +28,6 @@ class FailedWorker final : public DeviceWorker {
 
   std::exception_ptr why_;
 };
-
-// Whether a tile's rows and columns are those of the one array that is written.
-bool is_a_matrix(const Division& division) {
-  if (!division.writes) return false;
-  const auto slices = division.writes(division.whole());
-  return slices.size() == 1 &&
-         slices[0].box == std::vector{Interval{0, division.rows}, Interval{0, division.cols}};
-}
-
-// How far the first element's block reaches along a dimension; 1: not to a near end, so that any size pays.
-std::int64_t block_extent(const Plan& plan, const Arguments& arguments, std::size_t dimension) {
-  constexpr std::int64_t far = 4096;
-  const auto in_first = [&](std::int64_t at) {
-    Extents index{0, 0};
-    const auto first = plan.choice->owner(arguments, plan.tuning, index);
-    index[dimension] = at;
-    const auto other = plan.choice->owner(arguments, plan.tuning, index);
-    return first && other && first->block.x == other->block.x && first->block.y == other->block.y &&
-           first->block.z == other->block.z;
-  };
-  if (!in_first(0) || in_first(far)) return 1;
-  std::int64_t in = 0, out = far;
-  while (out - in > 1) {
-    const std::int64_t middle = in + (out - in) / 2;
-    (in_first(middle) ? in : out) = middle;
-  }
-  return out;
-}
 
 // The speed of one tile, computed twice: the first time loads the code.
 double trial_speed(const Operation& operation, const Division& division, const Plan& whole,
@@ -88,15 +49,6 @@ double trial_speed(const Operation& operation, const Division& division, const P
 
 }  // namespace
 
-WaveSize wave_of(const Plan& plan, const Arguments& arguments, const Division& division) {
-  if (plan.device.where != Where::simt || !plan.choice->owner || !is_a_matrix(division)) return {};
-  WaveSize out{block_extent(plan, arguments, 0), block_extent(plan, arguments, 1)};
-  if (!out.known()) return out;
-  const std::int64_t threads = std::max(1, plan.device.threads);
-  const std::int64_t across = std::min(threads, (division.cols + out.cols - 1) / out.cols);
-  return {out.rows * ((threads + across - 1) / across), out.cols * across};
-}
-
 std::optional<std::int64_t> full_launches(const Plan& plan, const Arguments& arguments) {
   constexpr std::int64_t threads_of_a_multiprocessor = 512;
   if (!plan.choice->footprint) return std::nullopt;
@@ -108,12 +60,7 @@ std::optional<std::int64_t> full_launches(const Plan& plan, const Arguments& arg
 
 Scheduler::Scheduler(const Operation& operation, const Arguments& host, const Division& division,
                      const MultiDeviceOptions& options, DevicePool& pool)
-    : operation_(&operation),
-      host_(&host),
-      division_(&division),
-      options_(&options),
-      pool_(&pool),
-      cancellation_(options.devices.size()) {
+    : operation_(&operation), host_(&host), division_(&division), options_(&options), pool_(&pool) {
   const auto begun = Clock::now();
   for (const Device& device : options.devices)
     out_.devices.push_back({.plan = choose_on(device, operation, host, options.request)});
@@ -135,7 +82,7 @@ Scheduler::Scheduler(const Operation& operation, const Arguments& host, const Di
     } catch (...) {
       worker = std::make_unique<FailedWorker>(std::current_exception());
     }
-  make_queue(split);
+  make_queue();
   out_.start_seconds = std::chrono::duration<double>(Clock::now() - begun).count();
 }
 
@@ -175,8 +122,7 @@ Tiling Scheduler::tiling(bool fixed) const {
   const auto devices = std::ssize(out_.devices);
   Tiling out{
       .wanted = fixed ? std::max<std::int64_t>(16, 8 * devices) : std::max<std::int64_t>(64, 24 * devices),
-      .least_flops = division_->least_flops,
-      .wave = wave_};
+      .least_flops = division_->least_flops};
   for (const DeviceReport& one : out_.devices) {
     const Device& device = one.plan.device;
     if (backend_of(device).shares_host_memory()) continue;
@@ -194,9 +140,6 @@ void Scheduler::cut_into_tiles(const Split& split) {
     largest_ = tiles_.front();
     return;
   }
-  std::vector<WaveSize> waves;
-  for (const DeviceReport& one : out_.devices) waves.push_back(wave_of(one.plan, *host_, *division_));
-  wave_ = common_wave(waves);
   if (split.how == Split::How::shares) {
     check_shares(split, out_.devices.size());
     for (const Interval& rows : split_by_shares(division_->rows, division_->row_granule, split.shares)) {
@@ -213,19 +156,16 @@ void Scheduler::cut_into_tiles(const Split& split) {
   if (!tiles_.empty()) largest_ = *std::ranges::max_element(tiles_, {}, bytes);
 }
 
-void Scheduler::make_queue(const Split& split) {
+void Scheduler::make_queue() {
   std::size_t in_flight = 1;
   for (const auto& worker : workers_) in_flight = std::max(in_flight, worker->most_under_way());
   std::vector<double> work, speeds;
-  for (const Tile& tile : tiles_) work.push_back(std::max(1.0, work_of(*division_, tile, wave_)));
+  for (const Tile& tile : tiles_) work.push_back(std::max(1.0, division_->flops(tile)));
   for (const Device& device : options_->devices) speeds.push_back(presumed_speed(device));
-  const auto mode = split.how == Split::How::automatic ? TileQueue::Mode::measured : TileQueue::Mode::dynamic;
   if (!bands_.empty()) queue_.emplace(std::move(work), bands_, in_flight);
-  else queue_.emplace(std::move(work), std::move(speeds), mode, in_flight);
-  for (std::size_t d = 0; d < workers_.size(); ++d) {
-    if (workers_[d]->can_cancel() && !reads_what_it_writes(*host_)) queue_->can_cancel(d);
+  else queue_.emplace(std::move(work), speeds, in_flight);
+  for (std::size_t d = 0; d < workers_.size(); ++d)
     if (!(*pool_)[d].failed.empty()) queue_->lose(d);
-  }
   // A device that can hold all inputs takes tiles as their inputs arrive; others go back and forth.
   constexpr std::int64_t tiles_in_memory = 3;
   std::vector<bool> holds_all;
@@ -309,11 +249,7 @@ double Scheduler::now() const { return std::chrono::duration<double>(Clock::now(
 MultiDeviceOutcome Scheduler::run() {
   start_ = out_.started = Clock::now();
   serve_devices(
-      workers_.size(),
-      [this](std::size_t d) {
-        const Interruptible cancellable(cancellation_.flag(d));
-        serve(d);
-      },
+      workers_.size(), [this](std::size_t d) { serve(d); },
       [this](std::size_t d, const std::exception_ptr& why) {
         const std::lock_guard lock(mutex_);
         give_up(d, why);
@@ -333,27 +269,14 @@ void Scheduler::serve(std::size_t d) {
     const bool may_take = under_way.size() < workers_[d]->most_under_way();
     if (const auto tile = may_take ? queue_->take(d, now()) : std::nullopt) begin(d, *tile, under_way, lock);
     else if (!under_way.empty()) finish(d, under_way, lock);
-    else wait(d, lock);
+    else (void)changed_.wait_for(lock, std::chrono::milliseconds(100));  // a tile may come back
   }
   changed_.notify_all();
-}
-
-// With nothing to do, for a tile that comes back, or one that this device would finish sooner than another.
-void Scheduler::wait(std::size_t d, std::unique_lock<std::mutex>& lock) {
-  double seconds = 0.1;
-  const double at = now();
-  if (const auto takeover = queue_->takeover_by(d, at);
-      takeover && !cancellation_.is_requested(takeover->device)) {
-    seconds = std::clamp(takeover->at - at, 1e-4, seconds);
-    if (takeover->at <= at) cancellation_.ask(takeover->device, d);
-  }
-  (void)changed_.wait_for(lock, std::chrono::duration<double>(seconds));
 }
 
 void Scheduler::begin(std::size_t d, std::size_t tile, std::deque<Begun>& under_way,
                       std::unique_lock<std::mutex>& lock) {
   under_way.push_back({tile, now()});
-  cancellation_.reset(d);
   lock.unlock();
   std::exception_ptr failure;
   try {
@@ -374,22 +297,18 @@ void Scheduler::finish(std::size_t d, std::deque<Begun>& under_way, std::unique_
   lock.unlock();
   std::exception_ptr failure;
   std::vector<TimelineSpan> spans;
-  bool right = true, cancelled = false;
+  bool right = true;
   double check_seconds = 0;
   try {
     spans = workers_[d]->finish();
     const double begun = now();
     if (options_->protect) right = is_right(oldest.tile), check_seconds = now() - begun;
-  } catch (const Interrupted&) {
-    cancelled = true;
   } catch (...) {
     failure = std::current_exception();
     workers_[d]->stop();
   }
   lock.lock();
-  if (cancelled) {
-    queue_->cancel(d, oldest.tile, cancellation_.heir(d), now());
-  } else if (failure) {
+  if (failure) {
     give_up(d, failure);
   } else {
     out_.devices[d].checked += options_->protect;

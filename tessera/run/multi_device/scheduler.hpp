@@ -23,26 +23,6 @@ struct DeviceState {
 };
 using DevicePool = std::vector<DeviceState>;
 
-// Which devices shall cancel the tile that they are at, and for whom. Their threads look at a flag
-// (core/interrupt.hpp).
-class Cancellation {
- public:
-  explicit Cancellation(std::size_t devices) : flags_(devices), heirs_(devices) {}
-
-  const std::atomic<bool>* flag(std::size_t device) const { return &flags_[device]; }
-  void reset(std::size_t device) { flags_[device] = false; }
-  void ask(std::size_t device, std::size_t heir) {
-    heirs_[device] = heir;
-    flags_[device] = true;
-  }
-  bool is_requested(std::size_t device) const { return flags_[device]; }
-  std::size_t heir(std::size_t device) const { return heirs_[device]; }
-
- private:
-  std::deque<std::atomic<bool>> flags_;
-  std::vector<std::size_t> heirs_;
-};
-
 class Scheduler {
  public:
   // `pool`: a state for each device. All arguments must stay.
@@ -63,7 +43,7 @@ class Scheduler {
   void cut_into_tiles(const Split& split);
   Tiling tiling(bool fixed) const;
   bool accepts_all_tiles(const Plan& plan) const;
-  void make_queue(const Split& split);
+  void make_queue();
   bool streams(const Plan& plan) const;
   std::int64_t memory_of(const Device& device) const;
   std::unique_ptr<DeviceWorker> make_worker(std::size_t device);
@@ -79,7 +59,6 @@ class Scheduler {
   bool is_right(std::size_t tile) const;
   void deliver(std::size_t device, const Begun& tile, const std::vector<TimelineSpan>& spans);
   void take_back(std::size_t device, std::size_t tile);
-  void wait(std::size_t device, std::unique_lock<std::mutex>& lock);
   void give_up(std::size_t device, const std::exception_ptr& failure);
 
   const Operation* operation_;
@@ -88,22 +67,18 @@ class Scheduler {
   const MultiDeviceOptions* options_;
   DevicePool* pool_;
   MultiDeviceOutcome out_;
-  WaveSize wave_;
   std::vector<Tile> tiles_;
   Tile largest_;
   std::vector<std::deque<std::size_t>> bands_;  // of a fixed split, by device
   std::optional<SharedCall> shared_;
   std::vector<std::unique_ptr<DeviceWorker>> workers_;
   std::optional<TileQueue> queue_;
-  Cancellation cancellation_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::exception_ptr first_failure_;
   std::chrono::steady_clock::time_point start_;
 };
 
-// What the executor's threads compute at once: a block each. Other devices do many blocks at a time.
-WaveSize wave_of(const Plan& plan, const Arguments& arguments, const Division& division);
 // Into how many launches the whole can be cut so that each fills a GPU's multiprocessors with threads enough
 // to hide latency. Nothing: the variant does not say how it is launched.
 std::optional<std::int64_t> full_launches(const Plan& plan, const Arguments& arguments);

@@ -4,12 +4,9 @@
 //
 // Each device has a band of neighbouring tiles, which read the same inputs. A device whose band is done takes
 // from the far end of the band that would last longest. Near the end a slow device leaves the last tiles to a
-// fast one that finishes them sooner; and an idle device takes over another device's tile if it would finish
-// sooner and the other can cancel it.
+// fast one that finishes them sooner.
 //
-// Fixed bands are worked off by their devices alone; only a failed device's tiles go to others. They are
-// fixed by shares, or (Mode::measured) once each device has shown its speed and a quarter of the work is
-// done.
+// Fixed bands are worked off by their devices alone; only a failed device's tiles go to others.
 #pragma once
 #include <cmath>
 #include <cstdint>
@@ -22,20 +19,17 @@ namespace tessera {
 
 class TileQueue {
  public:
-  enum class Mode { dynamic, measured };
-
   // `work` of each tile, in any unit; `speeds` in that unit for a second, as far as known: they set the
   // bands, and their ratios count until a device has shown its own. `in_flight`: tiles that a device has at a
   // time, more than one where the next one's copies hide behind the first.
-  TileQueue(std::vector<double> work, std::vector<double> speeds, Mode mode = Mode::dynamic,
-            std::size_t in_flight = 2);
+  TileQueue(std::vector<double> work, const std::vector<double>& speeds, std::size_t in_flight = 2);
   // Fixed bands: each tile is in one of them.
   TileQueue(std::vector<double> work, std::vector<std::deque<std::size_t>> bands, std::size_t in_flight = 2);
 
-  // The order in which a device takes the tiles of its band, from now on; without, by their numbers.
+  // Sets the order in which a device takes the tiles of its band; else it is that of their numbers.
   using Arrange =
       std::function<std::vector<std::size_t>(std::size_t device, const std::vector<std::size_t>& tiles)>;
-  void arrange(Arrange order);
+  void arrange(const Arrange& order);
 
   // A tile for the device; nothing: none for now, or, where done(), none at all.
   std::optional<std::size_t> take(std::size_t device, double now);
@@ -46,54 +40,32 @@ class TileQueue {
   // A tile was wrong, and has to be computed again.
   void give_back(std::size_t device, std::size_t tile);
 
-  // The device can cancel a tile that it has begun.
-  void can_cancel(std::size_t device) { devices_[device].cancels = true; }
-  // A tile of such a device that an idle device would finish sooner, from the time `at` on.
-  struct Takeover {
-    std::size_t device, tile;
-    double at;
-  };
-  // The soonest one. It stays where it is until cancel().
-  std::optional<Takeover> takeover_by(std::size_t idle, double now) const;
-  // The device has cancelled this tile, which `heir` takes next. Its speed is at most what it has shown.
-  void cancel(std::size_t device, std::size_t tile, std::size_t heir, double now);
-
   bool done() const { return left_ == 0; }
   bool is_lost(std::size_t device) const { return devices_[device].lost; }
-  std::size_t usable() const;  // devices that are not lost
-  std::size_t holds(std::size_t device) const { return devices_[device].held.size(); }
-  double speed(std::size_t device) const { return devices_[device].speed; }
   std::optional<std::size_t> owner(std::size_t tile) const { return owners_[tile]; }  // who delivered it
 
  private:
   struct State {
-    double speed = 0, guess = 0;
-    double most = INFINITY;  // of its speed, by a tile that it cancelled
-    bool lost = false, cancels = false;
+    double speed = 1, guess = 1;
+    bool lost = false;
     std::size_t delivered = 0;
     double since = 0;  // the moment from which what it holds takes time
     std::deque<std::size_t> band, held;
   };
 
-  void make_bands(double now);
-  void arrange_bands();
-  void fix_bands(double now);
+  void make_bands();
   void correct_guesses();
   double pace(const State& worker, double now) const;
   double finish(const State& worker, double now) const;  // of all that it holds
   bool leaves_to_others(std::size_t device, double now) const;
-  bool may_try(const State& worker) const;
   bool waits_for_first(const State& worker) const;
-  std::vector<double> allot(const std::vector<std::size_t>& tiles, double now) const;
   std::optional<std::size_t> steal(double now);
 
   std::vector<double> work_;
   std::vector<State> devices_;
-  Arrange arrange_;
   std::vector<std::optional<std::size_t>> owners_;
-  double delivered_work_ = 0;
-  std::size_t untaken_ = 0, left_ = 0, in_flight_ = 2;
-  bool fixes_ = false, fixed_ = false, by_shares_ = false;
+  std::size_t untaken_, left_, in_flight_;
+  bool fixed_;
 };
 
 }  // namespace tessera

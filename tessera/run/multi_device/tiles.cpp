@@ -20,20 +20,11 @@ Tile first_tile(const Division& division, Interval rows, std::int64_t down, std:
           {0, division.depth}};
 }
 
-// Where the wave size is not known: long tiles are cut where blocks of kernels usually end.
+// Long tiles are cut where blocks of kernels usually end.
 std::int64_t rounded(std::int64_t side, std::int64_t granule) {
   constexpr std::int64_t block = 128;
   const std::int64_t unit = side > block ? std::max(block / granule * granule, granule) : granule;
   return std::max(granule, rounded_up(side, unit));
-}
-
-// The sides of a tile with about that many elements, in whole waves.
-WaveSize sides_in_waves(double elements, const WaveSize& cut, std::int64_t cols) {
-  WaveSize out;
-  out.cols = std::max<std::int64_t>(1, static_cast<std::int64_t>(std::sqrt(elements)) / cut.cols) * cut.cols;
-  const double across = static_cast<double>(std::min(out.cols, cols));
-  out.rows = std::max<std::int64_t>(1, static_cast<std::int64_t>(elements / across) / cut.rows) * cut.rows;
-  return out;
 }
 
 }  // namespace
@@ -91,25 +82,6 @@ std::vector<std::size_t> in_growing_squares(const std::vector<Tile>& tiles, std:
   return some;
 }
 
-WaveSize common_wave(const std::vector<WaveSize>& waves) {
-  constexpr std::int64_t most = 2048;
-  WaveSize out;
-  for (const WaveSize& wave : waves) {
-    if (const std::int64_t rows = std::lcm(out.rows, wave.rows); rows <= most) out.rows = rows;
-    if (const std::int64_t cols = std::lcm(out.cols, wave.cols); cols <= most) out.cols = cols;
-  }
-  return out;
-}
-
-double work_of(const Division& division, const Tile& tile, const WaveSize& wave) {
-  const double flops = division.flops(tile);
-  if (tile.empty() || !wave.known()) return flops;
-  const auto whole = [](const Interval& side, std::int64_t of) {
-    return static_cast<double>(rounded_up(side.size(), of)) / static_cast<double>(side.size());
-  };
-  return flops * whole(tile.rows, wave.rows) * whole(tile.cols, wave.cols);
-}
-
 std::int64_t bytes_of(const Division& division, const Arguments& arguments, const Tile& tile) {
   std::int64_t out = 0;
   for (const auto& slices : {division.reads(tile), division.writes(tile)})
@@ -125,18 +97,12 @@ std::vector<Tile> tiles_of(const Division& division, const Arguments& arguments,
   const double most = division.flops(division.whole()) / tiling.least_flops;
   const double count = std::clamp(most, 1.0, static_cast<double>(std::max<std::int64_t>(1, tiling.wanted)));
   const std::int64_t granule = std::max(division.row_granule, division.col_granule);
-  const WaveSize cut{std::lcm(division.row_granule, tiling.wave.rows),
-                     std::lcm(division.col_granule, tiling.wave.cols)};
-  std::int64_t side = 0, down = 0;
-  if (tiling.wave.known()) {
-    const WaveSize sides = sides_in_waves(elements / count, cut, division.cols);
-    side = sides.cols, down = sides.rows;
-  } else {
-    side = down = rounded(static_cast<std::int64_t>(std::ceil(std::sqrt(elements / count))), granule);
-    // A narrow result has longer tiles instead.
-    if (side >= division.cols)
-      down = std::max(side, static_cast<std::int64_t>(std::ceil(static_cast<double>(division.rows) / count)));
-  }
+  const std::int64_t side_of_square =
+      rounded(static_cast<std::int64_t>(std::ceil(std::sqrt(elements / count))), granule);
+  std::int64_t side = side_of_square, down = side_of_square;
+  // A narrow result has longer tiles instead.
+  if (side >= division.cols)
+    down = std::max(side, static_cast<std::int64_t>(std::ceil(static_cast<double>(division.rows) / count)));
   while (tiling.memory_bytes > 0 &&
          bytes_of(division, arguments, first_tile(division, rows, down, side)) > tiling.memory_bytes) {
     if (side <= granule && down <= granule)
@@ -147,10 +113,9 @@ std::vector<Tile> tiles_of(const Division& division, const Arguments& arguments,
     down = std::max(side, down / 2);
   }
   std::vector<Tile> out;
-  const auto across =
-      even_parts({0, division.cols}, side, side >= cut.cols ? cut.cols : division.col_granule);
+  const auto across = even_parts({0, division.cols}, side, division.col_granule);
   bool back = false;
-  for (const Interval& part : even_parts(rows, down, down >= cut.rows ? cut.rows : division.row_granule)) {
+  for (const Interval& part : even_parts(rows, down, division.row_granule)) {
     for (std::size_t j = 0; j < across.size(); ++j)
       out.push_back({part, across[back ? across.size() - 1 - j : j], {0, division.depth}});
     back = !back;

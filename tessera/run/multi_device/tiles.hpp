@@ -16,22 +16,10 @@ std::vector<Interval> split_by_shares(std::int64_t extent, std::int64_t granule,
 // Equal parts of an extent, multiples of the granule but for the last, none larger than `most`.
 std::vector<Interval> even_parts(Interval whole, std::int64_t most, std::int64_t granule);
 
-// The rows and columns that a device computes at once: a smaller tile takes as long. 1: any size pays.
-struct WaveSize {
-  std::int64_t rows = 1, cols = 1;
-
-  bool known() const { return rows > 1 || cols > 1; }
-  auto operator<=>(const WaveSize&) const = default;
-};
-
-// Whole waves of all devices, where such a tile is not out of proportion.
-WaveSize common_wave(const std::vector<WaveSize>& waves);
-
 struct Tiling {
   std::int64_t wanted = 64;       // tiles of the whole result
   double least_flops = 1e6;       // of a tile, where the result is not smaller
   std::int64_t memory_bytes = 0;  // what a tile may read and write; 0: any amount
-  WaveSize wave = {};             // tiles are whole waves, where memory holds one
 };
 
 // Tiles of some rows of the result, row by row, back and forth. Throws Error where the memory holds none.
@@ -43,8 +31,5 @@ std::vector<Tile> tiles_of(const Division& division, const Arguments& arguments,
 std::vector<std::size_t> in_growing_squares(const std::vector<Tile>& tiles, std::vector<std::size_t> some);
 
 std::int64_t bytes_of(const Division& division, const Arguments& arguments, const Tile& tile);
-
-// A tile's operations, counted in whole waves.
-double work_of(const Division& division, const Tile& tile, const WaveSize& wave);
 
 }  // namespace tessera

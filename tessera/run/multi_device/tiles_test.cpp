@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How results are cut, and, on a virtual clock, what the cuts cost beside the best of all splits by rows.
+// How results are cut, and, on a virtual clock, what a fitted split costs beside the best one.
 #include "tessera/run/multi_device/tiles.hpp"
 #include <gtest/gtest.h>
 #include <algorithm>
@@ -70,117 +70,6 @@ TEST(EvenParts, LeaveNoThinOneOver) {
 
 Case product_of(std::int64_t m, std::int64_t n, std::int64_t k) { return {{{"m", m}, {"n", n}, {"k", k}}}; }
 
-// A device of so many threads, each of which does a block of that many rows and columns in a unit of time.
-struct Blocks {
-  std::int64_t rows, cols, threads;
-  double seconds_of_block = 1;
-
-  double seconds(std::int64_t r, std::int64_t c) const {
-    const auto blocks = ((r + rows - 1) / rows) * ((c + cols - 1) / cols);
-    return static_cast<double>((blocks + threads - 1) / threads) * seconds_of_block;
-  }
-};
-
-double best_by_rows(const std::vector<Blocks>& devices, std::int64_t m, std::int64_t n) {
-  double best = INFINITY;
-  for (std::int64_t first = 0; first <= m; first += 16)
-    best = std::min(best, std::max(devices[0].seconds(first, n), devices[1].seconds(m - first, n)));
-  return best;
-}
-
-double by_queue(const Division& division, const Arguments& arguments, const std::vector<Blocks>& devices,
-                const std::vector<double>& guesses, TileQueue::Mode mode) {
-  WaveSize wave = common_wave({{devices[0].rows, devices[0].cols}, {devices[1].rows, devices[1].cols}});
-  const std::int64_t threads = std::max(devices[0].threads, devices[1].threads);
-  wave.cols *= threads;
-  const auto tiles =
-      tiles_of(division, arguments, {0, division.rows}, {.wanted = 64, .least_flops = 1, .wave = wave});
-  std::vector<double> work;
-  for (const Tile& tile : tiles) work.push_back(work_of(division, tile, wave));
-  TileQueue queue(work, guesses, mode, 1);
-  Behaviour behaviour;
-  behaviour.done = [&](std::size_t d, std::size_t tile, double now) {
-    return now + devices[d].seconds(tiles[tile].rows.size(), tiles[tile].cols.size());
-  };
-  return run_virtually(queue, devices.size(), behaviour).end();
-}
-
-TEST(TilesOfBlocks, QueuesOfThemComeNearTheBestSplitByRows) {
-  struct Pair {
-    std::vector<Blocks> devices;
-    std::vector<double> guesses;
-  };
-  // Like executors; one of two threads; one twice as fast, which nobody knows; processors that are 2000 times
-  // as fast.
-  const std::vector<Pair> pairs{{{{128, 128, 1}, {128, 128, 1}}, {1, 1}},
-                                {{{128, 128, 1}, {128, 128, 2}}, {1, 2}},
-                                {{{16, 16, 1, 2e-2}, {16, 16, 1, 1e-2}}, {1, 1}},
-                                {{{128, 128, 1, 5e-4}, {128, 128, 1}}, {1000, 1}}};
-  for (const auto& [m, n] :
-       {std::pair{640, 640}, {768, 768}, {900, 1000}, {1024, 512}, {2000, 2100}, {256, 3000}}) {
-    Inputs inputs(*find_operation("matmul"), Element::f32, product_of(m, n, 1), 3);
-    const Division division = (*find_division("matmul"))(inputs.arguments());
-    for (const Pair& pair : pairs)
-      for (const auto mode : {TileQueue::Mode::dynamic, TileQueue::Mode::measured}) {
-        const double took = by_queue(division, inputs.arguments(), pair.devices, pair.guesses, mode);
-        EXPECT_LE(took, 1.10 * best_by_rows(pair.devices, m, n))
-            << m << " " << n << " " << pair.guesses[0] << " " << pair.devices[1].threads << " "
-            << static_cast<int>(mode);
-      }
-  }
-}
-
-TEST(TilesOfBlocks, CutsLieBetweenWaves) {
-  Inputs inputs(*find_operation("matmul"), Element::f32, product_of(1000, 700, 8), 3);
-  const Division division = (*find_division("matmul"))(inputs.arguments());
-  for (const WaveSize& wave : {WaveSize{128, 128}, WaveSize{128, 256}, WaveSize{48, 1}, WaveSize{64, 32}}) {
-    std::int64_t elements = 0;
-    for (const Tile& tile :
-         tiles_of(division, inputs.arguments(), {0, 1000}, {.least_flops = 1, .wave = wave})) {
-      EXPECT_EQ(tile.rows.first % wave.rows, 0);
-      EXPECT_EQ(tile.cols.first % wave.cols, 0);
-      elements += tile.rows.size() * tile.cols.size();
-    }
-    EXPECT_EQ(elements, 700'000);
-  }
-  // What memory does not hold is cut all the same.
-  for (const Tile& tile : tiles_of(division, inputs.arguments(), {0, 1000},
-                                   {.least_flops = 1, .memory_bytes = 8000, .wave = {128, 128}}))
-    EXPECT_LE(bytes_of(division, inputs.arguments(), tile), 8000);
-}
-
-TEST(TilesOfBlocks, WhatIsLeftOverCostsAWholeWave) {
-  Inputs inputs(*find_operation("matmul"), Element::f32, product_of(300, 200, 10), 3);
-  const Division division = (*find_division("matmul"))(inputs.arguments());
-  const Tile tile{{256, 300}, {0, 200}, {0, 10}};
-  EXPECT_EQ(work_of(division, tile, {}), 44 * 200 * 20);
-  EXPECT_EQ(work_of(division, tile, {128, 128}), 128 * 256 * 20);
-}
-
-TEST(TilesOfBlocks, WavesOfSeveralDevicesAreJoined) {
-  EXPECT_EQ(common_wave({{128, 128}, {1, 1}, {16, 16}}), (WaveSize{128, 128}));
-  EXPECT_EQ(common_wave({{48, 64}, {32, 64}}), (WaveSize{96, 64}));
-  EXPECT_EQ(common_wave({{1021, 1}, {1024, 1}}), (WaveSize{1021, 1}));  // nobody wants a million rows
-}
-
-TEST(WaveOf, IsWhatABlockWrites) {
-  Inputs inputs(*find_operation("matmul"), Element::f32, product_of(300, 300, 8), 3);
-  const Division division = (*find_division("matmul"))(inputs.arguments());
-  const auto wave = [&](const char* device, const char* variant, Tuning tuning = {}) {
-    const Request request{.variant = variant, .tuning = tuning, .cached = false};
-    return wave_of(choose_on(find_device(device), *find_operation("matmul"), inputs.arguments(), request),
-                   inputs.arguments(), division);
-  };
-  EXPECT_EQ(wave("simt:threads=1", "vectorized"), (WaveSize{128, 128}));
-  EXPECT_EQ(wave("simt:threads=2", "vectorized"), (WaveSize{128, 256}));
-  EXPECT_EQ(wave("simt:threads=4", "vectorized"), (WaveSize{256, 384}));  // three blocks lie side by side
-  EXPECT_EQ(wave("simt:threads=1", "shared_tiles"), (WaveSize{16, 16}));
-  EXPECT_EQ(wave("simt:threads=1", "shared_tiles", {{"tile", 8}}), (WaveSize{8, 8}));
-  EXPECT_EQ(wave("simt:threads=1", "row_per_thread"), (WaveSize{64, 1}));
-  EXPECT_EQ(wave("simt:threads=1", "one_block"), (WaveSize{1, 1}));
-  EXPECT_EQ(wave("cpu:threads=1", "simd"), (WaveSize{1, 1}));
-}
-
 // When a device ends that reads what tiles need over one link, keeps it, and computes with what is there.
 double ends(const Division& division, const Arguments& arguments, const std::vector<Tile>& tiles,
             const std::vector<std::size_t>& order, double bytes_per_second, double flops_per_second) {
@@ -238,8 +127,8 @@ TEST(GrowingSquares, HasEachTileOnceWhateverTheBand) {
   const auto tiles =
       tiles_of(division, inputs.arguments(), {0, division.rows}, {.wanted = 30, .least_flops = 1});
   ASSERT_GT(tiles.size(), 20U);
-  for (std::size_t first = 0; first <= tiles.size(); ++first)
-    for (std::size_t last = first; last <= tiles.size(); ++last) {
+  for (std::size_t first = 0; first <= tiles.size(); first += 3)
+    for (std::size_t last = first; last <= tiles.size(); last += 2) {
       std::vector<std::size_t> band(last - first);
       std::iota(band.begin(), band.end(), first);
       auto order = in_growing_squares(tiles, band);

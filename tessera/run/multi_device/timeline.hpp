@@ -1,33 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
 // What each device did, and when.
 #pragma once
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <vector>
 
 namespace tessera {
 
 enum class Activity : std::uint8_t { copy_in, message, compute, copy_out };  // message: between ranks
-const char* name_of(Activity activity);
+inline const char* name_of(Activity activity) {
+  constexpr const char* names[] = {"copy in", "message", "compute", "copy out"};
+  return names[static_cast<std::size_t>(activity)];
+}
 
 struct TimelineSpan {
   std::size_t device = 0;
   Activity activity = Activity::compute;
   std::size_t tile = 0;
   double first = 0, last = 0;  // seconds since the beginning
-  std::size_t panel = 0;       // of a sum that ranks share in panels, from 1; 0: not shared
 };
 
 struct Timeline {
   std::vector<TimelineSpan> spans;
 
-  double end() const;                                        // of the last span
-  double end(std::size_t device) const;                      // of the device's last
-  double busy(std::size_t device, Activity activity) const;  // the sum of its spans
+  double end() const {  // of the last span
+    double out = 0;
+    for (const TimelineSpan& span : spans) out = std::max(out, span.last);
+    return out;
+  }
+  // The sum of the device's spans.
+  double busy(std::size_t device, Activity activity) const {
+    double out = 0;
+    for (const TimelineSpan& span : spans)
+      if (span.device == device && span.activity == activity) out += span.last - span.first;
+    return out;
+  }
 };
-
-// For a browser's tracing page: a process for each device, a row for each activity.
-std::string chrome_trace(const Timeline& timeline, const std::vector<std::string>& devices);
 
 }  // namespace tessera

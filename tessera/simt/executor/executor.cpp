@@ -10,7 +10,6 @@
 #include <vector>
 #include "tessera/core/device.hpp"
 #include "tessera/core/error.hpp"
-#include "tessera/core/interrupt.hpp"
 #include "tessera/core/parallel.hpp"
 #include "tessera/simt/executor/executor.hpp"
 #include "tessera/simt/executor/block.hpp"
@@ -25,7 +24,7 @@ constexpr std::int64_t most_stacks = most_cooperative_threads;
 
 // One launch as its OS threads share it.
 struct Progress {
-  Progress(double seconds, const std::atomic<bool>* interrupts) : deadline(seconds, interrupts) {}
+  explicit Progress(double seconds) : deadline(seconds) {}
 
   Deadline deadline;
   std::int64_t blocks = 0;
@@ -136,7 +135,7 @@ void begin_trace(const Task& task, Progress& progress) {
 
 void execute(const Task& task, int os_threads) {
   check(task);
-  Progress progress(TimeLimit::seconds(), Interruptible::flag());
+  Progress progress(TimeLimit::seconds());
   progress.blocks = task.launch.blocks();
   if (progress.blocks == 0) return;
   if (task.cooperative) {
@@ -161,7 +160,6 @@ void execute(const Task& task, int os_threads) {
   if (task.tracer != nullptr && !task.tracer->blocks_communicate)
     find_races_across(progress.shadows, task.launch, *task.tracer);
   if (task.tracer != nullptr) task.tracer->find_unwritten_reads(task.launch);
-  if (progress.failure && progress.deadline.interrupted()) throw Interrupted();
   if (progress.failure) std::rethrow_exception(progress.failure);
 }
 

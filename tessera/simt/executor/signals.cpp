@@ -80,9 +80,8 @@ TimeLimit::TimeLimit(double seconds) : before_(std::exchange(seconds_allowed, se
 TimeLimit::~TimeLimit() { seconds_allowed = before_; }
 double TimeLimit::seconds() { return seconds_allowed; }
 
-Deadline::Deadline(double seconds, const std::atomic<bool>* interrupts)
+Deadline::Deadline(double seconds)
     : seconds_(seconds),
-      interrupts_(interrupts),
       end_(std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
                                                   std::chrono::duration<double>(std::fmin(seconds, 1e9)))) {}
 
@@ -111,15 +110,13 @@ Watch::~Watch() {
 // It counts this OS thread's processor time, so that a slow or busy machine is not taken for a
 // spinning kernel. Without a clock a kernel that spins does so for ever.
 void Watch::start_clock() {
-  constexpr double shortest = 0.005, to_hear_of_interrupts = 0.05;
+  constexpr double shortest = 0.005;
   const double seconds = most_seconds_without_progress() / ticks;
-  if (deadline_.seconds() == 0 && !deadline_.may_be_interrupted()) {
+  if (deadline_.seconds() == 0) {
     ticks_allowed_ = seconds > 0 ? ticks : 0;
     return tick_every(seconds);
   }
-  double often =
-      deadline_.seconds() > 0 ? std::fmax(shortest, deadline_.seconds() / 16) : to_hear_of_interrupts;
-  if (deadline_.may_be_interrupted()) often = std::fmin(often, to_hear_of_interrupts);
+  double often = std::fmax(shortest, deadline_.seconds() / 16);
   if (seconds > 0) often = std::fmin(often, seconds);
   ticks_allowed_ = seconds > 0 ? static_cast<int>(std::ceil(ticks * seconds / often)) : 0;
   tick_every(often);

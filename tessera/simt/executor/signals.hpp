@@ -25,20 +25,12 @@ struct Stop {
 // When a launch must end.
 class Deadline {
  public:
-  // 0: never. Null: nothing interrupts it.
-  explicit Deadline(double seconds, const std::atomic<bool>* interrupts = nullptr);
+  explicit Deadline(double seconds);  // 0: never
   double seconds() const { return seconds_; }
-  bool may_be_interrupted() const noexcept { return interrupts_ != nullptr; }
-  bool interrupted() const noexcept {
-    return interrupts_ != nullptr && interrupts_->load(std::memory_order_relaxed);
-  }
-  bool over() const noexcept {
-    return interrupted() || (seconds_ > 0 && std::chrono::steady_clock::now() > end_);
-  }
+  bool over() const noexcept { return seconds_ > 0 && std::chrono::steady_clock::now() > end_; }
 
  private:
   double seconds_;
-  const std::atomic<bool>* interrupts_;
   std::chrono::steady_clock::time_point end_;
 };
 

@@ -7,7 +7,6 @@
 #include "ops/matmul/epilogue/epilogue.hpp"
 #include "ops/matmul/matmul.hpp"
 #include "ops/matmul/problem/operands.hpp"
-#include "tessera/core/interrupt.hpp"
 #include "tessera/rung.hpp"
 
 namespace tessera::matmul {
@@ -36,7 +35,6 @@ template <class T>
 void naive(const Problem<T>& p) {
   if (p.m() == 0 || p.n() == 0) return;
   for (std::int64_t i = 0; i < p.m(); ++i) {
-    leave_if_interrupted();
     for (std::int64_t j = 0; j < p.n(); ++j) {
       T sum = 0;
       for (std::int64_t l = 0; l < p.k(); ++l) sum = plus_product(sum, p.a(i, l), p.b(l, j));
@@ -53,7 +51,6 @@ inline void naive_mixed(const MixedProblem& p) {
     using A = std::remove_cvref_t<decltype(*a.data)>;
     using Sum = std::conditional_t<std::is_same_v<A, std::int8_t>, std::int32_t, float>;
     for (std::int64_t i = 0; i < p.m; ++i) {
-      leave_if_interrupted();
       for (std::int64_t j = 0; j < p.n; ++j) {
         Sum sum = 0;
         for (std::int64_t l = 0; l < p.k; ++l)

@@ -13,7 +13,6 @@
 #include <vector>
 #include "ops/matmul/epilogue/epilogue_simd-inl.h"
 #include "ops/matmul/kernels/cpu/simd.hpp"
-#include "tessera/core/interrupt.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace tessera::matmul {
@@ -197,7 +196,6 @@ class BlockProduct {
       const std::int64_t j = block_.first_col + part * panels / parts * panel_,
                          end = block_.first_col + (part + 1) * panels / parts * panel_;
       for (std::int64_t l = 0; l == 0 || l < p_.k; l += depth) {
-        leave_if_interrupted();
         run_depth(l, std::min(depth, p_.k - l), j, std::min(end, block_.last_col) - j);
       }
     }
