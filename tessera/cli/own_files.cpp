@@ -15,7 +15,6 @@
 #include "tessera/cli/output.hpp"
 #include "tessera/frontend/own_program.hpp"
 #include "tessera/report/table.hpp"
-#include "tessera/simt/tracer/tracer.hpp"
 
 namespace tessera::cli {
 namespace {
@@ -316,7 +315,6 @@ int trace_own_files(const Command& command) {
   parser.flag("--strict", options.strict, "exit code 4 for every finding");
   parser.closing(exit_codes);
   if (!read(parser, command, options)) return exit_code::passed;
-  if (const auto why = simt::tracing_absent()) throw Error(*why);
   return run_files(options, true);
 }
 

@@ -1,0 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+__global__ void k(int*   out, int n) {
+  if (threadIdx.x < n)   out[threadIdx.x] = blockIdx.x +   nn;
+}
+
+int main() { return 0; }
