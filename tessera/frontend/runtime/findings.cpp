@@ -74,6 +74,22 @@ void find_never_written(const Array& array, const void* from, std::size_t bytes,
   find(finding);
 }
 
+void find_never_read(const Array& array) {
+  // After an error the program ends as it can.
+  if (!array.unread_since || !array.is_protected() || Runtime::get().sticky != cudaSuccess) return;
+  FindingRecord finding;
+  finding.what = "never read";
+  finding.serious = false;
+  finding.file = array.unread_since->at.file;
+  finding.line = array.unread_since->at.line;
+  finding.kernel = array.unread_since->kernel;
+  finding.launch = array.unread_since->launch;
+  finding.array = array.name;
+  finding.text = "nothing reads " + array.name + " after " + finding.kernel +
+                 " wrote it, neither a kernel nor a copy to the host";
+  find(finding);
+}
+
 void find_at_exit() {
   Runtime& r = Runtime::get();
   for (const auto& failed : r.failed) {
@@ -90,6 +106,7 @@ void find_at_exit() {
   }
   for (const auto& [first, array] : r.arrays) {
     if (array.mapping == nullptr) continue;
+    find_never_read(array);
     FindingRecord finding;
     finding.what = "leak";
     finding.serious = false;

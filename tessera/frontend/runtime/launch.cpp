@@ -8,6 +8,7 @@
 #include <condition_variable>
 #include <cstring>
 #include <exception>
+#include <fstream>
 #include <map>
 #include <optional>
 #include <thread>
@@ -164,6 +165,10 @@ std::size_t Kernel::offset_of(const SharedDeclaration& declaration) {
 
 namespace {
 
+// How much of a launch is traced: the first of its line whole, later ones in some blocks, those that repeat
+// the one before not at all.
+enum class Share { none, some, whole };
+
 // What the tracer must know of a block's shared memory.
 std::optional<tessera::simt::SharedVariable> variable_at(const Kernel& kernel, std::size_t dynamic_offset,
                                                          std::size_t dynamic_bytes,
@@ -276,6 +281,7 @@ void find_all(const Tracer& tracer, const LaunchRecord& launch) {
   for (const Finding& f : tracer.findings) {
     FindingRecord out;
     out.what = kind_of(f.kind);
+    out.serious = f.serious;
     out.text = f.text;
     out.array = f.array;
     out.kernel = launch.kernel;
@@ -338,6 +344,47 @@ std::vector<tessera::simt::TracedArray> traced_arrays(bool whole) {
     out.push_back(std::move(traced));
   }
   return out;
+}
+
+// Memory that this process may write. What kernels may use is not looked up here, and constants of the
+// program are where nobody writes.
+class WritableMemory {
+ public:
+  WritableMemory() {
+    std::ifstream maps("/proc/self/maps");
+    for (std::string line; std::getline(maps, line);) {
+      Range range;
+      char writes = 0;
+      if (std::sscanf(line.c_str(), "%lx-%lx %*c%c", &range.first, &range.end, &writes) == 3 && writes == 'w')
+        ranges_.push_back(range);
+    }
+  }
+  bool holds(std::uint64_t address) const {
+    const auto after = std::ranges::upper_bound(ranges_, address, {}, &Range::first);
+    return after != ranges_.begin() && address < std::prev(after)->end;
+  }
+
+ private:
+  struct Range {
+    std::uint64_t first = 0, end = 0;
+  };
+  std::vector<Range> ranges_;  // in order
+};
+
+// Which arrays a launch wrote that nobody has read since. Of launches that were not wholly seen it is not
+// known.
+void note_use(const Tracer& tracer, Share share, const LaunchRecord& launch) {
+  enum : unsigned { read = 1, written = 2 };
+  std::vector<unsigned> use(tracer.arrays.size());
+  for (const auto& site : tracer.sites)
+    if (site.space == tessera::simt::Space::global)
+      use[site.array] |= site.site.act() == tessera::simt::Act::write ? written : read;
+  std::size_t i = 0;
+  for (auto& [first, array] : Runtime::get().arrays) {
+    const unsigned used = i < use.size() ? use[i++] : 0;
+    if (share != Share::whole || (used & read) != 0) array.unread_since.reset();
+    else if (used == written) array.unread_since = Array::Writer{launch.kernel, launch.at, launch.number};
+  }
 }
 
 void run_one_thread(const void* context, void* shared) {
@@ -416,9 +463,6 @@ std::uint64_t contents(bool of_hosts_only) {
   return sum;
 }
 
-// How much of a launch is traced: the first of its line whole, later ones in some blocks, those that repeat
-// the one before not at all.
-enum class Share { none, some, whole };
 Share share_of(const Kernel& kernel, Place at, bool repeats) {
   static std::map<std::tuple<std::string, int, const Kernel*>, int> seen;
   if (!Runtime::get().traced) return Share::none;
@@ -508,6 +552,13 @@ void run(Kernel& kernel, const Configured& spec, const void* closure, LaunchReco
     tracer.shared_variable_at = [&](std::size_t offset) {
       return variable_at(kernel, context.dynamic_offset, spec.shared_bytes, context.counters_offset, offset);
     };
+    // Once an address is met that is in no array.
+    tracer.is_of_host = [memory = std::optional<WritableMemory>(),
+                         once = std::make_shared<std::once_flag>()](std::uint64_t address) mutable {
+      std::call_once(*once, [&] { memory.emplace(); });
+      return memory->holds(address);
+    };
+    tracer.early_returns = true;
     task.tracer = &tracer;
     record_of.traced = share == Share::whole || spec.shape.blocks() <= most_watched ? "whole" : "sampled";
   }
@@ -534,6 +585,7 @@ void run(Kernel& kernel, const Configured& spec, const void* closure, LaunchReco
   latest.version_after = ++r.version;
   latest.seconds = record_of.seconds;
   if (r.traced && share != Share::whole && !same) forget_marks();
+  if (r.traced && !same) note_use(tracer, share, record_of);
   print(output);
   record_of.static_shared = kernel.static_bytes();
   if (share != Share::none) {

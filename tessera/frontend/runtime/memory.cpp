@@ -87,6 +87,8 @@ void mark_written(Array* array, const void* at, std::size_t bytes) {
 void copy_row(const End& to, void* to_at, const End& from, const void* from_at, std::size_t bytes, Place at) {
   Runtime& r = Runtime::get();
   if (bytes == 0) return;
+  for (const End* end : {&from, &to})
+    if (end->array != nullptr) end->array->unread_since.reset();
   if (from.array != nullptr && to.array == nullptr) find_never_written(*from.array, from_at, bytes, at);
   const bool changes = to.array != nullptr && std::memcmp(to_at, from_at, bytes) != 0;
   if (changes) ++r.version;
@@ -201,6 +203,7 @@ cudaError_t release(void* pointer, bool host, Place at) {
                   nullptr, at));
   }
   Array array = std::move(found->second);
+  find_never_read(array);
   r.arrays.erase(found);
   ++r.version;
   release_marks(array);

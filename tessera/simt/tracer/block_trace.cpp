@@ -109,6 +109,7 @@ BlockTrace::~BlockTrace() {
       for (const auto& [array, counts] : site->counts[static_cast<int>(space)])
         tracer_.add(SiteCounts{site->key, space, counts, array});
   for (const BarrierCounts& barrier : barriers_) tracer_.add(barrier);
+  for (const Finding& finding : findings_) tracer_.add(finding);
   tracer_.unwritten_reads.insert(tracer_.unwritten_reads.end(), unwritten_.begin(), unwritten_.end());
   tracer_.blocks_communicate = tracer_.blocks_communicate || communicates_;
   tracer_.blocks_run += blocks_;
@@ -379,7 +380,11 @@ void BlockTrace::request_by_lane(std::size_t warp, Site& site, const LaneAddress
   for (std::uint32_t left = active; left != 0; left &= left - 1) {
     const std::size_t lane = first_lane(left);
     const Region region = region_of(address[lane], site);
-    if (region.bytes == 0) continue;
+    if (region.bytes == 0) {
+      if (tracer_.is_of_host && tracer_.is_of_host(address[lane]))
+        find(Finding::Kind::host_pointer, site, warp, lane, address[lane]);
+      continue;
+    }
     if (address[lane] < region.first || address[lane] + width > region.first + region.bytes) {
       find(Finding::Kind::out_of_bounds, site, warp, lane, address[lane]);
       continue;
@@ -533,23 +538,39 @@ void BlockTrace::tell(const Conflict& conflict, const Site& site, std::size_t wa
 
 void BlockTrace::find(Finding::Kind kind, const Site& site, std::size_t warp, std::size_t lane,
                       std::uint64_t address, const Conflict& conflict) {
+  const SiteKey other = kind == Finding::Kind::race ? by_number_[conflict.other.site]->key : SiteKey{};
+  const auto known = std::ranges::find_if(findings_, [&](const Finding& f) {
+    return f.kind == kind && f.site.bits == site.key.bits && f.other.bits == other.bits;
+  });
+  if (known != findings_.end() && known->block <= block_) {
+    ++known->times;
+    return;
+  }
   Finding finding;
   finding.kind = kind;
   finding.site = site.key;
   finding.block = block_;
-  const Region region = region_of(address, site);
-  finding.array = array_of(region);
   finding.thread = static_cast<std::int64_t>(warp * 32 + lane);
-  finding.text = who(task_.launch, block_, warp * 32 + lane) + deed(site.key) + " at " +
-                 place_of(address, region, site.key.width());
+  finding.text = who(task_.launch, block_, warp * 32 + lane) + deed(site.key) + " at ";
+  if (kind == Finding::Kind::host_pointer) {
+    finding.text += "an address of the host's memory: a kernel can use what cudaMalloc gives";
+  } else {
+    const Region region = region_of(address, site);
+    finding.array = array_of(region);
+    finding.text += place_of(address, region, site.key.width());
+  }
   if (kind == Finding::Kind::uninitialised) finding.text += ", which no thread of the block has written";
   if (kind == Finding::Kind::race) {
-    finding.other = by_number_[conflict.other.site]->key;
+    finding.other = other;
     finding.text +=
         race_with(task_.launch, shadow_->block_of(conflict.other.when), conflict.other.thread, finding.other);
   }
-  const std::lock_guard lock(tracer_.mutex);
-  tracer_.add(finding);
+  if (known == findings_.end()) {
+    findings_.push_back(std::move(finding));
+  } else {
+    finding.times += known->times;
+    *known = std::move(finding);
+  }
 }
 
 void BlockTrace::fault(int rank, std::uint64_t address) {
@@ -569,9 +590,24 @@ void BlockTrace::fault(int rank, std::uint64_t address) {
   tracer_.add(finding);
 }
 
-void BlockTrace::wait_in_vain(Here here, const std::string& text) {
+void BlockTrace::passed_without_all(Here here, const std::function<std::string()>& text) {
+  for (Finding& known : findings_)
+    if (known.kind == Finding::Kind::barrier && same(known.here, here) && known.block <= block_) {
+      ++known.times;
+      return;
+    }
   Finding finding;
   finding.kind = Finding::Kind::barrier;
+  finding.serious = false;
+  finding.here = here;
+  finding.block = block_;
+  finding.text = text();
+  findings_.push_back(std::move(finding));
+}
+
+void BlockTrace::wait_in_vain(Here here, bool collective, const std::string& text) {
+  Finding finding;
+  finding.kind = collective ? Finding::Kind::inactive_lane : Finding::Kind::barrier;
   finding.here = here;
   finding.block = block_;
   finding.text = text;

@@ -78,9 +78,12 @@ struct Finding {
     misaligned,
     writes_input,
     barrier,
+    inactive_lane,  // a collective of a warp that a lane it names does not come to
+    host_pointer,
     stopped
   };
   Kind kind = Kind::race;
+  bool serious = true;     // false: on every GPU it goes well
   SiteKey site, other;     // where; a race has two places …
   Here here{"", 0};        // … and threads that wait in vain have this one
   std::string text;        // of the first: threads, blocks, what was touched
@@ -120,6 +123,9 @@ struct Tracer {
   std::vector<Here> without;  // barriers that are left out, to see whether they are needed
   // The variable that holds a byte of shared memory. Not given: all of it is one.
   std::function<std::optional<SharedVariable>(std::size_t offset)> shared_variable_at;
+  // Whether an address outside of all arrays is memory of the host. Not given: nobody asks.
+  std::function<bool(std::uint64_t address)> is_of_host;
+  bool early_returns = false;  // find barriers of a block that some of its threads returned before
 
   // Found, over all launches
   std::vector<SiteCounts> sites;
