@@ -4,7 +4,6 @@
 import json
 import os
 import pathlib
-import time
 import unittest
 
 from cli_case import Case, run
@@ -56,7 +55,7 @@ class OwnFiles(Case):
     def test_a_constant_and_a_macro_are_replaced(self):
         done = run("run", own("race.cu"), "--set", "N=32")
         self.assertEqual((done.returncode, done.stdout), (3, "N = 32\n"), done.stderr)
-        for again in range(2):  # compiled, and from the cache
+        for _ in range(2):  # compiled, and from the cache
             self.fails(2, "no file defines a constant, variable or macro 'absent'", "run", own("race.cu"), "--set", "absent=3")
         self.fails(2, "--set needs NAME=VALUE", "run", own("race.cu"), "--set", "N")
 
@@ -64,7 +63,7 @@ class OwnFiles(Case):
         self.fails(2, "refused.cu:4:3: inline PTX (asm) is not supported\n4 |   asm(", "run", own("refused.cu"))
 
     def test_the_compiler_tells_the_line_and_column_of_the_file(self):
-        done = self.fails(2, "misspelled.cu:3:60: error:", "run", own("misspelled.cu"))
+        done = self.fails(2, "misspelled.cu:4:60: error:", "run", own("misspelled.cu"))
         self.assertIn("nn", done.stderr)
 
     def test_a_program_is_compiled_once(self):

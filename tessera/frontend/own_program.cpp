@@ -217,8 +217,9 @@ class Build {
     common_ = {compiler_, "-std=gnu++17"};
     if (source.coloured) common_.emplace_back("-fdiagnostics-color=always");
     // Arithmetic as everywhere in Tessera; what nvcc's device code allows and g++ would not.
-    compile_ = {"-c",      "-w",       "-ffp-contract=off", "-fno-strict-aliasing",
-                "-fwrapv", "-pthread", "-fmax-errors=20",   "-g1"};
+    compile_ = {"-c",      "-w",       "-ffp-contract=off",   "-fno-strict-aliasing",
+                "-fwrapv", "-pthread", "-fno-builtin-printf", "-fmax-errors=20",
+                "-g1"};
     if (source.traced) {
       auto [to_preprocess, to_compile] = traced_flags(here_);
       preprocess_ = to_preprocess;

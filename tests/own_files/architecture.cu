@@ -14,9 +14,7 @@ __host__ __device__ int where() {
 #endif
 }
 
-__global__ void ask(int* out) {
-  out[threadIdx.x] = where() + __CUDA_ARCH__;
-}
+__global__ void ask(int* out) { out[threadIdx.x] = where() + __CUDA_ARCH__; }
 
 int main() {
   int *p, h[2];
