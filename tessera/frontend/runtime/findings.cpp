@@ -15,7 +15,8 @@ namespace tessera_cuda {
 
 void find(FindingRecord finding) {
   // A loop repeats its mistakes: each is written down once.
-  static std::set<std::tuple<std::string, std::string, int, std::string>> known;
+  // Never destroyed: the end of the program has findings, too.
+  static auto& known = *new std::set<std::tuple<std::string, std::string, int, std::string>>;
   if (known.emplace(finding.what, finding.file, finding.line, finding.text).second) record(finding);
 }
 
@@ -58,7 +59,8 @@ void find_never_written(const Array& array, const void* from, std::size_t bytes,
   const auto* const hole = static_cast<const std::uint8_t*>(std::memchr(first, 0, bytes));
   if (hole == nullptr) return;
   const auto missing = static_cast<std::size_t>(std::count(hole, first + bytes, std::uint8_t{0}));
-  const std::uint8_t* const end = std::find(hole, first + bytes, std::uint8_t{1});
+  const std::uint8_t* const end =
+      std::find_if(hole, first + bytes, [](std::uint8_t mark) { return mark != 0; });
   FindingRecord finding;
   finding.what = "never written";
   finding.serious = false;

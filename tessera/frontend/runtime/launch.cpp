@@ -6,6 +6,7 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <fstream>
@@ -393,6 +394,44 @@ void run_one_thread(const void* context, void* shared) {
   running.kernel->code->body();
 }
 
+std::string place_of_fault(std::uint64_t address, unsigned width) {
+  const void* const at = reinterpret_cast<const void*>(address);
+  if (address < 4096) return "a null pointer";
+  Runtime& r = Runtime::get();
+  const Array* const array = r.array_near(at);
+  if (array == nullptr) return "";
+  tessera::simt::TracedArray of;
+  of.name = array->name;
+  of.data = array->data;
+  of.bytes = array->bytes;
+  of.element_bytes = array->element_bytes;
+  const std::string place = tessera::simt::place_in(of, address, width);
+  return r.arrays.contains(reinterpret_cast<std::uintptr_t>(array->data)) ? place
+                                                                          : place + ", which was freed";
+}
+
+// Untraced, a kernel that reads host memory works here, and nowhere else. Its arguments tell.
+void find_host_arguments(const Kernel& kernel, const void* closure, const LaunchRecord& launch) {
+  std::optional<WritableMemory> memory;
+  for (std::size_t at = 0; at + sizeof(std::uint64_t) <= kernel.code->closure_bytes;
+       at += sizeof(std::uint64_t)) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, static_cast<const char*>(closure) + at, sizeof word);
+    if (word < (std::uint64_t{1} << 32) || word >> 47 != 0) continue;
+    if (Runtime::get().array_at(reinterpret_cast<const void*>(word)) != nullptr) continue;
+    if (!memory) memory.emplace();
+    if (!memory->holds(word)) continue;
+    FindingRecord finding;
+    finding.what = "host pointer";
+    finding.file = launch.at.file;
+    finding.line = launch.at.line;
+    finding.kernel = kernel.name;
+    finding.launch = launch.number;
+    finding.text = kernel.name + " is given a pointer to host memory, which a GPU cannot use";
+    find(finding);
+  }
+}
+
 // A kernel that did not come to its end: its error stays with the program.
 void keep_failure(const std::exception_ptr& failure, const Output& output, const Tracer& tracer,
                   LaunchRecord& record_of) {
@@ -405,6 +444,12 @@ void keep_failure(const std::exception_ptr& failure, const Output& output, const
       FindingRecord stopped;
       stopped.what = "stopped";
       stopped.text = output.assertion.empty() ? e.what() : output.assertion;
+      constexpr const char* at = "to the address 0x";
+      if (const std::size_t found = stopped.text.find(at); found != std::string::npos) {
+        const auto address = std::strtoull(stopped.text.c_str() + found + std::strlen(at), nullptr, 16);
+        if (const std::string beside = place_of_fault(address, 1); !beside.empty())
+          stopped.text += ": " + beside;
+      }
       stopped.file = record_of.at.file;
       stopped.line = record_of.at.line;
       stopped.kernel = record_of.kernel;
@@ -433,7 +478,7 @@ struct Latest {
   std::int64_t number = 0, not_repeated = 0;
   int times = 0, next_look = 1;  // looking costs a pass over memory: less often where it was in vain
 };
-Latest latest;
+Latest& latest = *new Latest;  // never destroyed, as the runtime
 
 bool is_same(const Latest& before, const Kernel& kernel, const Configured& spec, const void* closure) {
   const auto &a = before.shape, &b = spec.shape;
@@ -464,7 +509,7 @@ std::uint64_t contents(bool of_hosts_only) {
 }
 
 Share share_of(const Kernel& kernel, Place at, bool repeats) {
-  static std::map<std::tuple<std::string, int, const Kernel*>, int> seen;
+  static auto& seen = *new std::map<std::tuple<std::string, int, const Kernel*>, int>;
   if (!Runtime::get().traced) return Share::none;
   const int before = seen[{at.file, at.line, &kernel}]++;
   if (before == 0) return Share::whole;
@@ -553,15 +598,19 @@ void run(Kernel& kernel, const Configured& spec, const void* closure, LaunchReco
       return variable_at(kernel, context.dynamic_offset, spec.shared_bytes, context.counters_offset, offset);
     };
     // Once an address is met that is in no array.
-    tracer.is_of_host = [memory = std::optional<WritableMemory>(),
-                         once = std::make_shared<std::once_flag>()](std::uint64_t address) mutable {
+    tracer.is_host_memory = [memory = std::optional<WritableMemory>(),
+                             once = std::make_shared<std::once_flag>()](std::uint64_t address) mutable {
       std::call_once(*once, [&] { memory.emplace(); });
       return memory->holds(address);
     };
     tracer.early_returns = true;
+    constexpr std::size_t most_words = std::size_t{1} << 23;
+    tracer.words = most_words / static_cast<std::size_t>(r.os_threads);
+    tracer.place_of_fault = place_of_fault;
     task.tracer = &tracer;
     record_of.traced = share == Share::whole || spec.shape.blocks() <= most_watched ? "whole" : "sampled";
   }
+  if (!r.traced) find_host_arguments(kernel, closure, record_of);
   r.let_kernels(true);
   const bool looks = unchanged && ++latest.times >= latest.next_look;
   const std::uint64_t before = looks ? contents(false) : 0;
@@ -595,6 +644,9 @@ void run(Kernel& kernel, const Configured& spec, const void* closure, LaunchReco
   if (failure) keep_failure(failure, output, tracer, record_of);
   record(record_of);
   if (share != Share::none) find_all(tracer, record_of);
+  if (tracer.forgot_words)
+    record_note(kernel.name + " touches so much memory that races are looked for in a part of it; " +
+                "--set NAME=VALUE gives a constant of the program a smaller value");
 }
 
 }  // namespace

@@ -99,7 +99,7 @@ BlockTrace::BlockTrace(const Task& task, const char* shared, void (*make_room)(L
   if (!tracer_.check) return;
   std::vector<std::size_t> bytes;
   for (const TracedArray& array : tracer_.arrays) bytes.push_back(array.input ? 0 : array.bytes);
-  shadow_ = std::make_unique<Shadow>(threads, task.shared_bytes, bytes);
+  shadow_ = std::make_unique<Shadow>(threads, task.shared_bytes, bytes, tracer_.words);
 }
 
 BlockTrace::~BlockTrace() {
@@ -118,6 +118,10 @@ BlockTrace::~BlockTrace() {
 }
 
 WorkerShadow BlockTrace::take_shadow() {
+  if (shadow_ && shadow_->forgets()) {
+    const std::lock_guard lock(tracer_.mutex);
+    tracer_.forgot_words = true;
+  }
   WorkerShadow out{std::move(shadow_), {}};
   for (const Site* site : by_number_) out.sites.push_back(site->key);
   return out;
@@ -381,7 +385,7 @@ void BlockTrace::request_by_lane(std::size_t warp, Site& site, const LaneAddress
     const std::size_t lane = first_lane(left);
     const Region region = region_of(address[lane], site);
     if (region.bytes == 0) {
-      if (tracer_.is_of_host && tracer_.is_of_host(address[lane]))
+      if (tracer_.is_host_memory && tracer_.is_host_memory(address[lane]))
         find(Finding::Kind::host_pointer, site, warp, lane, address[lane]);
       continue;
     }
@@ -497,26 +501,35 @@ void BlockTrace::check(std::size_t warp, Site& site, Space space, const LaneAddr
   }
 }
 
-// Bytes are marked by several OS threads at once, each with the same value.
+// Bytes are marked by several OS threads at once. A write's mark stays.
 void BlockTrace::check_written(Site& site, std::size_t warp, std::uint32_t lanes,
                                const LaneAddresses& address) {
   const TracedArray& array = tracer_.arrays[site.array];
+  const Act act = site.key.act();
   const unsigned width = site.key.width();
   for (; lanes != 0; lanes &= lanes - 1) {
     const std::size_t lane = first_lane(lanes);
     const std::uint64_t offset = address[lane] - number(array.data);
     std::uint8_t* const marks = array.written + offset;
     bool all = true;
-    for (unsigned i = 0; i < width; ++i) all = all && __atomic_load_n(marks + i, __ATOMIC_RELAXED) != 0;
+    for (unsigned i = 0; i < width; ++i) {
+      const std::uint8_t mark = __atomic_load_n(marks + i, __ATOMIC_RELAXED);
+      all = all && (act == Act::read ? mark != 0 : mark == 1);
+    }
     if (all) continue;
     constexpr int most_kept = 64;
-    if (site.key.act() != Act::write && site.unwritten_reads < most_kept) {
+    if (act != Act::write && site.unwritten_reads < most_kept) {
       ++site.unwritten_reads;
       unwritten_.push_back(
           {site.key, site.array, offset, block_, static_cast<std::int64_t>(warp * 32 + lane)});
     }
-    if (site.key.act() != Act::read)
-      for (unsigned i = 0; i < width; ++i) __atomic_store_n(marks + i, std::uint8_t{1}, __ATOMIC_RELAXED);
+    for (unsigned i = 0; i < width && act != Act::read; ++i) {
+      std::uint8_t none = 0;
+      if (act == Act::write) __atomic_store_n(marks + i, std::uint8_t{1}, __ATOMIC_RELAXED);
+      else
+        __atomic_compare_exchange_n(marks + i, &none, std::uint8_t{2}, false, __ATOMIC_RELAXED,
+                                    __ATOMIC_RELAXED);
+    }
   }
 }
 
@@ -553,7 +566,7 @@ void BlockTrace::find(Finding::Kind kind, const Site& site, std::size_t warp, st
   finding.thread = static_cast<std::int64_t>(warp * 32 + lane);
   finding.text = who(task_.launch, block_, warp * 32 + lane) + deed(site.key) + " at ";
   if (kind == Finding::Kind::host_pointer) {
-    finding.text += "an address of the host's memory: a kernel can use what cudaMalloc gives";
+    finding.text += "host memory; a kernel may use memory of cudaMalloc and its like only";
   } else {
     const Region region = region_of(address, site);
     finding.array = array_of(region);
@@ -583,8 +596,10 @@ void BlockTrace::fault(int rank, std::uint64_t address) {
   finding.site.bits = log.diverged ? (*log.own_site)[row][lane] : log.site[row];
   finding.block = block_;
   finding.thread = rank;
-  finding.text = who(task_.launch, block_, static_cast<std::size_t>(rank)) + deed(finding.site) +
-                 " at address " + std::to_string(address) + ", where nothing is";
+  const std::string beside =
+      tracer_.place_of_fault ? tracer_.place_of_fault(address, finding.site.width()) : "";
+  finding.text = who(task_.launch, block_, static_cast<std::size_t>(rank)) + deed(finding.site) + " at " +
+                 (beside.empty() ? "address " + std::to_string(address) + ", where nothing is" : beside);
   const std::lock_guard lock(tracer_.mutex);
   tracer_.explained = true;
   tracer_.add(finding);
