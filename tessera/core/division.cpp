@@ -68,9 +68,9 @@ std::deque<Contraction>& contractions() {  // whose entries stay where they are
 void register_contraction(Contraction contraction) { contractions().push_back(std::move(contraction)); }
 
 const Contraction* contraction_of(std::string_view operation) {
-  const auto found = std::find_if(contractions().rbegin(), contractions().rend(), [&](const Contraction& contraction) {
-    return contraction.operation == operation;
-  });
+  const auto found =
+      std::find_if(contractions().rbegin(), contractions().rend(),
+                   [&](const Contraction& contraction) { return contraction.operation == operation; });
   return found == contractions().rend() ? nullptr : &*found;
 }
 

@@ -142,6 +142,8 @@ class thread_block_tile : public warp_lanes_group {
 
  public:
   thread_block_tile() : warp_lanes_group(own_lanes()) {}
+  template <class Other>
+  thread_block_tile(const thread_block_tile<Size, Other>& other) : warp_lanes_group(other.lanes()) {}
   static unsigned size() { return Size; }
   static unsigned num_threads() { return Size; }
   static unsigned thread_rank() { return tessera_cuda::thread_rank() % Size; }

@@ -343,17 +343,24 @@ std::uint64_t Block::meet(ThreadState& thread, const Wait& wait_for) {
   return thread.result;
 }
 
-// Nobody else can go on: those of a warp that wait at one place came there together.
+// Nobody else can go on: those of a warp that wait at one place came there together. Of each warp's places
+// the one that comes first in the source goes on, as its lanes may yet come to the others.
 void Block::wake_gathered() {
+  std::vector<ThreadState*> left;
+  const auto is_before = [](Here a, Here b) { return a.line < b.line; };
   for (ThreadState* const thread : gathered_) {
     std::uint32_t together = 0;
-    for (const ThreadState* const other : gathered_)
-      if (other->rank / 32 == thread->rank / 32 && same(other->wait.here, thread->wait.here))
-        together |= 1u << other->rank % 32;
+    bool first = true;
+    for (const ThreadState* const other : gathered_) {
+      if (other->rank / 32 != thread->rank / 32) continue;
+      if (same(other->wait.here, thread->wait.here)) together |= 1u << other->rank % 32;
+      first = first && !is_before(other->wait.here, thread->wait.here);
+    }
     thread->result = together;
-    ready_.push(thread);
+    if (first) ready_.push(thread);
+    else left.push_back(thread);
   }
-  gathered_.clear();
+  gathered_ = std::move(left);
 }
 
 std::uint32_t Block::active_lanes(ThreadState& thread, Here here) {

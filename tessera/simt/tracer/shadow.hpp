@@ -82,7 +82,9 @@ class Shadow {
  public:
   // `words`: of the arrays, to be remembered; 0: all.
   Shadow(std::size_t threads, std::size_t shared_bytes, const std::vector<std::size_t>& array_bytes,
-         std::size_t words);
+         std::size_t words = 0);
+  Shadow(const Shadow&) = delete;
+  Shadow& operator=(const Shadow&) = delete;
   bool forgets() const { return forgets_; }  // some words were too many
 
   void begin(std::int64_t block);
