@@ -225,13 +225,23 @@ Json counters_json(const Counters& counters) {
 // One entry for each line of source, with everything that it does.
 Json lines_json(const std::vector<TracedLine>& lines) {
   Json out = Json::array();
-  for (const TracedLine& line : lines) {
+  for (const TracedLine& line : by_place(lines)) {
     if (out.empty() || out.back()["file"] != line.file || out.back()["line"] != line.line)
       out.push_back({{"file", line.file}, {"line", line.line}, {"text", line.text}});
     const std::string kind = name_of(line.space, line.act) + ".";
     for (const auto& [name, value] : counters_of(line.counts, line.space))
       out.back()[kind + name] = counted(value);
     out.back()[kind + "width"] = line.width;
+  }
+  return out;
+}
+
+Json arrays_json(const std::vector<TracedLine>& lines) {
+  Json out = Json::array();
+  for (const TracedLine& line : by_array(lines)) {
+    out.push_back({{"array", text(line.array)}, {"access", name_of(line.space, line.act)}});
+    for (const auto& [name, value] : counters_of(line.counts, line.space)) out.back()[name] = counted(value);
+    out.back()["width"] = line.width;
   }
   return out;
 }
@@ -259,6 +269,7 @@ Json row_json(const Traced& row) {
   out["code"] = row.code ? to_json(*row.code) : Json(nullptr);
   out["counters"] = counters_json(counters_of(row));
   out["lines"] = lines_json(row.lines);
+  out["arrays"] = arrays_json(row.lines);
   out["findings"] = Json::array();
   for (const TracedFinding& f : row.findings)
     out["findings"].push_back({{"kind", simt::name_of(f.kind)},
