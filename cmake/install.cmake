@@ -7,6 +7,9 @@ install(TARGETS tessera_library tessera EXPORT tessera-targets
 if(TARGET tessera_traced)
   install(TARGETS tessera_traced LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endif()
+# For CUDA files: the runtime, and what stands for CUDA's headers.
+install(TARGETS tessera_cuda LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(DIRECTORY tessera/frontend/include/ DESTINATION ${CMAKE_INSTALL_DATADIR}/tessera/cuda)
 if(TARGET tessera_mpi)
   install(TARGETS tessera_mpi LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endif()

@@ -25,7 +25,7 @@ def needs_cuda(header):
 def is_installed(header):
     if header.is_relative_to(root / "ops"):
         return re.search(r"^// Installed:", header.read_text(), re.M) is not None
-    return not header.is_relative_to(root / "tessera/cli")
+    return not any(header.is_relative_to(root / folder) for folder in ("tessera/cli", "tessera/frontend/runtime"))
 
 
 # -inl.h files are Highway's idiom: they are compiled once for each instruction set, by their user.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-foreach(folder core formula io simt run bench tune report cli)
+foreach(folder core formula io simt run bench tune report frontend cli)
   if(EXISTS ${PROJECT_SOURCE_DIR}/tessera/${folder})
     tessera_folder_test(tessera/${folder})
   endif()

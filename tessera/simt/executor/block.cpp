@@ -131,7 +131,7 @@ Block::Block(const Task& task, Stacks& stacks)
   }
   order_.resize(count);
   std::iota(order_.begin(), order_.end(), std::size_t{0});
-  if (task.tracer != nullptr) trace_ = std::make_unique<BlockTrace>(task, shared_, make_room, this);
+  if (task.tracer != nullptr) tracer_side_ = std::make_unique<BlockTrace>(task, shared_, make_room, this);
 }
 
 // No schedule is wrong, and a kernel that needs one is. Untraced, it is always the same.
@@ -158,8 +158,11 @@ void Block::reset(std::int64_t block) {
   same_place_ = true;
   ready_.clear();
   at_barrier_.clear();
+  gathered_.clear();
+  grid_rounds_ = 0;
   fill_with_poison(shared_, task_.shared_bytes);
-  if (trace_) {
+  trace_ = tracer_side_ && task_.tracer->watches(block, task_.launch.blocks()) ? tracer_side_.get() : nullptr;
+  if (trace_ != nullptr) {
     order_threads(block);
     trace_->begin(block);
   }
@@ -197,6 +200,7 @@ void Block::run_fresh_threads(Fiber& fiber) {
     }
     thread = nullptr;
     if (ready_.empty()) wake_full();
+    if (ready_.empty()) wake_gathered();
     if (ready_.empty() && live_ != 0) fail(waits_in_vain(threads_));
   } catch (...) {
     keep_failure(thread);
@@ -206,9 +210,9 @@ void Block::run_fresh_threads(Fiber& fiber) {
 void Block::run_thread(ThreadState& thread) {
   place = &thread;
   thread.state = ThreadState::State::running;
-  if (trace_) trace_->resume(thread.rank, thread.fiber->stack);
+  if (trace_ != nullptr) trace_->resume(thread.rank, thread.fiber->stack);
   task_.body(task_.context, shared_);
-  if (trace_) stop_tracing(thread, BlockTrace::Stop::returned);
+  if (trace_ != nullptr) stop_tracing(thread, BlockTrace::Stop::returned);
   thread.state = ThreadState::State::returned;
   returned(thread);
 }
@@ -237,6 +241,7 @@ void Block::wait(ThreadState& thread) {
 void Block::give_way(ThreadState& thread) {
   thread.state = ThreadState::State::waiting;
   if (ready_.empty() && next_fresh_ == threads_.size()) wake_full();
+  if (ready_.empty() && next_fresh_ == threads_.size()) wake_gathered();
   if (!ready_.empty()) {
     if (ThreadState* const next = ready_.pop(); next != &thread) switch_to(*thread.fiber, *next->fiber);
   } else if (next_fresh_ < threads_.size()) {
@@ -246,7 +251,7 @@ void Block::give_way(ThreadState& thread) {
   }
   place = &thread;
   thread.state = ThreadState::State::running;
-  if (trace_) trace_->resume(thread.rank, thread.fiber->stack);
+  if (trace_ != nullptr) trace_->resume(thread.rank, thread.fiber->stack);
 }
 
 void Block::make_room(LaneLog& lane) {
@@ -271,13 +276,13 @@ void Block::wake(std::size_t warp, std::uint32_t lanes) {
 
 // Lanes with full tables waited for the rest of their warp, which cannot come before they go on.
 void Block::wake_full() {
-  if (trace_)
+  if (trace_ != nullptr)
     for (std::size_t warp = 0; warp < trace_->warps(); ++warp) wake(warp, trace_->empty_full(warp));
 }
 
 void Block::sync(ThreadState& thread, Here here) {
   note_progress();
-  if (trace_) {
+  if (trace_ != nullptr) {
     BlockTrace::pause();
     if (trace_->leaves_out(here)) return trace_->resume(thread.rank, thread.fiber->stack);
     stop_tracing(thread, BlockTrace::Stop::at_barrier);
@@ -290,17 +295,17 @@ void Block::sync(ThreadState& thread, Here here) {
   --at_barrier_.last;  // the last to come goes on at once
   release_barrier();
   thread.state = ThreadState::State::running;
-  if (trace_) trace_->resume(thread.rank, thread.fiber->stack);
+  if (trace_ != nullptr) trace_->resume(thread.rank, thread.fiber->stack);
 }
 
 // Nobody else can be ready: all that live wait here.
 void Block::release_barrier() {
   if (!same_place_) fail(waits_in_vain(threads_));
   if (live_ != threads_.size() && !task_.may_return_early) fail(leaves_out(threads_));
-  if (trace_) trace_->passed_barrier(at_barrier_.slots[0]->wait.here);
+  if (trace_ != nullptr) trace_->passed_barrier(at_barrier_.slots[0]->wait.here);
   std::swap(ready_, at_barrier_);
   at_barrier_.clear();
-  if (trace_ && task_.tracer->schedule.order == Schedule::Order::seeded)
+  if (trace_ != nullptr && task_.tracer->schedule.order == Schedule::Order::seeded)
     for (unsigned i = ready_.size(); i > 1; --i) std::swap(ready_.slots[i - 1], ready_.slots[random_() % i]);
 }
 
@@ -323,13 +328,75 @@ std::uint64_t Block::meet(ThreadState& thread, const Wait& wait_for) {
     return thread.result;
   }
   warp.waiting &= ~named;
-  if (trace_) trace_->met(static_cast<std::size_t>(thread.rank / 32), named);
+  if (trace_ != nullptr) trace_->met(static_cast<std::size_t>(thread.rank / 32), named);
   const auto lanes = warp_of(thread);
   give_results(lanes, named, wait_for.what);
   for (ThreadState& lane : lanes)
     if ((named >> lane.rank % 32 & 1) != 0 && &lane != &thread) ready_.push(&lane);
-  if (trace_) trace_->resume(thread.rank, thread.fiber->stack);
+  if (trace_ != nullptr) trace_->resume(thread.rank, thread.fiber->stack);
   return thread.result;
+}
+
+// Nobody else can go on: those of a warp that wait at one place came there together.
+void Block::wake_gathered() {
+  for (ThreadState* const thread : gathered_) {
+    std::uint32_t together = 0;
+    for (const ThreadState* const other : gathered_)
+      if (other->rank / 32 == thread->rank / 32 && same(other->wait.here, thread->wait.here))
+        together |= 1u << other->rank % 32;
+    thread->result = together;
+    ready_.push(thread);
+  }
+  gathered_.clear();
+}
+
+std::uint32_t Block::active_lanes(ThreadState& thread, Here here) {
+  note_progress();
+  BlockTrace::pause();
+  thread.wait = {.what = Meeting::ballot, .lanes = 1u << thread.rank % 32, .here = here};
+  gathered_.push_back(&thread);
+  wait(thread);
+  return static_cast<std::uint32_t>(thread.result);
+}
+
+// The first of the block to pass its barrier waits for the other blocks, and with it their OS thread.
+void Block::sync_grid(ThreadState& thread, Here here) {
+  if (grid_ == nullptr)
+    fail("a barrier of the whole grid at " + to_string(here) + " in a launch that is not cooperative");
+  const std::uint64_t round = grid_rounds_;
+  sync(thread, here);
+  if (grid_rounds_ != round) return;
+  ++grid_rounds_;
+  if (trace_ != nullptr) {
+    BlockTrace::pause();
+    trace_->communicate();
+  }
+  place = nullptr;  // no signal that ends a kernel may end this
+  const bool all = grid_->wait();
+  place = &thread;
+  if (!all)
+    fail("the grid's barrier at " + to_string(here) +
+         " waits in vain: a block has ended without coming to it");
+  if (trace_ != nullptr) trace_->resume(thread.rank, thread.fiber->stack);
+}
+
+bool GridBarrier::wait() {
+  std::unique_lock lock(mutex_);
+  const std::uint64_t round = round_;
+  if (++waiting_ == blocks_) {
+    waiting_ = 0;
+    ++round_;
+    changed_.notify_all();
+    return true;
+  }
+  changed_.wait(lock, [&] { return round_ != round || gone_ > 0; });
+  return round_ != round;
+}
+
+void GridBarrier::leave() {
+  const std::lock_guard lock(mutex_);
+  ++gone_;
+  changed_.notify_all();
 }
 
 void Block::check_lanes(const ThreadState& thread, const Warp& warp) {
@@ -364,7 +431,8 @@ void Block::keep_failure(const ThreadState* thread) {
   } catch (const BlockError& e) {
     keep(e.kind(), e.what());
     const auto waits = std::ranges::find(threads_, ThreadState::State::waiting, &ThreadState::state);
-    if (trace_ && waits != threads_.end()) trace_->wait_in_vain(waits->wait.here, where + e.what());
+    if (trace_ != nullptr && waits != threads_.end())
+      trace_->wait_in_vain(waits->wait.here, where + e.what());
   } catch (const Error& e) {
     keep(e.kind(), at_thread + e.what());
   } catch (const std::exception& e) {
@@ -377,7 +445,7 @@ void Block::keep_failure(const ThreadState* thread) {
 void Block::fail_by(const Stop& stop, double seconds_allowed) {
   BlockTrace::pause();
   const auto& thread = *static_cast<ThreadState*>(place);
-  if (trace_ && stop.why == Stop::Why::no_memory)
+  if (trace_ != nullptr && stop.why == Stop::Why::no_memory)
     trace_->fault(thread.rank, reinterpret_cast<std::uint64_t>(stop.address));
   if (stop.why == Stop::Why::late) {
     place = nullptr;

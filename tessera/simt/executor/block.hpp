@@ -5,9 +5,11 @@
 // A GPU thread that never waits costs no switch: the fiber that ran it takes the next one.
 #pragma once
 #include <atomic>
+#include <condition_variable>
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <mutex>
 #include <random>
 #include <span>
 #include <string>
@@ -45,6 +47,20 @@ struct Warp {
   std::uint32_t present = 0, returned = 0, waiting = 0;
 };
 
+// Where the blocks of a cooperative launch wait for each other, each on its OS thread.
+class GridBarrier {
+ public:
+  explicit GridBarrier(std::int64_t blocks) : blocks_(blocks) {}
+  bool wait();   // false: a block has ended, and never comes
+  void leave();  // a block has ended
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::int64_t blocks_, waiting_ = 0, gone_ = 0;
+  std::uint64_t round_ = 0;
+};
+
 class Block {
  public:
   static constexpr std::size_t most_threads = 1024;
@@ -61,11 +77,14 @@ class Block {
   const std::atomic<std::uint64_t>& progress() const {
     return progress_;
   }  // grows with each step of a thread
-  BlockTrace* trace() { return trace_.get(); }
+  BlockTrace* trace() { return tracer_side_.get(); }
 
   // Called by GPU threads.
   void sync(ThreadState& thread, Here here);
   std::uint64_t meet(ThreadState& thread, const Wait& wait);
+  std::uint32_t active_lanes(ThreadState& thread, Here here);
+  void sync_grid(ThreadState& thread, Here here);
+  void set_grid(GridBarrier* grid) { grid_ = grid; }
 
  private:
   // First in, first out, of threads of the block: at most each of them once.
@@ -93,6 +112,7 @@ class Block {
   void stop_tracing(const ThreadState& thread, BlockTrace::Stop why);
   void wake(std::size_t warp, std::uint32_t lanes);
   void wake_full();
+  void wake_gathered();
   std::span<ThreadState> warp_of(const ThreadState& thread);
   bool all_met(const ThreadState& thread, std::uint32_t named);
   void check_lanes(const ThreadState& thread, const Warp& warp);
@@ -115,11 +135,15 @@ class Block {
   unsigned live_ = 0;       // threads that have not returned
   bool same_place_ = true;  // all at the barrier came from one place
   Queue ready_, at_barrier_;
+  std::vector<ThreadState*> gathered_;  // that wait to learn who is with them
+  GridBarrier* grid_ = nullptr;         // null: the blocks do not run at once
+  std::uint64_t grid_rounds_ = 0;
   std::exception_ptr failure_;
-  std::atomic<std::uint64_t> progress_{0};  // read by a signal handler of the same OS thread
-  std::vector<std::size_t> order_;          // in which threads are started
-  std::mt19937_64 random_;                  // of a seeded schedule
-  std::unique_ptr<BlockTrace> trace_;       // null: nobody watches
+  std::atomic<std::uint64_t> progress_{0};   // read by a signal handler of the same OS thread
+  std::vector<std::size_t> order_;           // in which threads are started
+  std::mt19937_64 random_;                   // of a seeded schedule
+  std::unique_ptr<BlockTrace> tracer_side_;  // null: nobody watches
+  BlockTrace* trace_ = nullptr;              // of this block; null: it is not watched
 };
 
 // Sentences about threads that wait for each other in vain.

@@ -20,7 +20,7 @@ namespace tessera::simt {
 namespace {
 
 // Every stack is two mappings, and a process may have some 65,000.
-constexpr std::int64_t most_stacks = 24'576;
+constexpr std::int64_t most_stacks = most_cooperative_threads;
 
 // One launch as its OS threads share it.
 struct Progress {
@@ -47,6 +47,7 @@ struct Progress {
     return index < std::ssize(chosen) && next < blocks ? chosen[static_cast<std::size_t>(index)] : -1;
   }
 
+  std::unique_ptr<GridBarrier> grid;  // cooperative
   std::vector<WorkerShadow> shadows;  // traced: each worker's
 
   void keep(WorkerShadow shadow) {
@@ -73,10 +74,16 @@ bool run_watched(Block& block, Watch& watch, std::int64_t index) {
 void run_blocks(const Task& task, Progress& progress, std::int64_t worker) {
   const BorrowedStacks stacks(static_cast<std::size_t>(task.launch.threads()));
   Block block(task, *stacks);
+  block.set_grid(progress.grid.get());
   Watch watch(*stacks, block.progress(), progress.deadline);
   for (std::int64_t index; (index = progress.take(worker)) >= 0;) {
     if (progress.deadline.over()) return progress.fail(index, out_of_time(task, progress.deadline.seconds()));
-    if (run_watched(block, watch, index)) continue;
+    const bool came_to_end = run_watched(block, watch, index);
+    if (progress.grid) progress.grid->leave();
+    if (came_to_end) {
+      if (task.blocks_done != nullptr) task.blocks_done->fetch_add(1, std::memory_order_relaxed);
+      continue;
+    }
     if (!block.failure()) {
       unblock_signals();  // the handler never returned
       block.fail_by(watch.stop(), progress.deadline.seconds());
@@ -107,6 +114,14 @@ void check(const Task& task) {
   if (place != nullptr) throw Error("kernel " + kernel_name(task) + ": launched from inside a kernel");
 }
 
+void check_cooperative(const Task& task) {
+  if (task.launch.blocks() * task.launch.threads() > most_cooperative_threads)
+    throw Error("kernel " + kernel_name(task) + ": a cooperative launch of " +
+                std::to_string(task.launch.blocks() * task.launch.threads()) +
+                " threads; the executor runs at most " + std::to_string(most_cooperative_threads) +
+                " at once");
+}
+
 void begin_trace(const Task& task, Progress& progress) {
   Tracer& tracer = *task.tracer;
   progress.chosen = tracer.blocks_to_run(progress.blocks);
@@ -123,6 +138,11 @@ void execute(const Task& task, int os_threads) {
   Progress progress(TimeLimit::seconds());
   progress.blocks = task.launch.blocks();
   if (progress.blocks == 0) return;
+  if (task.cooperative) {
+    check_cooperative(task);
+    progress.grid = std::make_unique<GridBarrier>(progress.blocks);
+    os_threads = static_cast<int>(progress.blocks);
+  }
   if (task.tracer != nullptr) begin_trace(task, progress);
   progress.workers = std::min({std::int64_t{std::max(os_threads, 1)}, progress.blocks,
                                std::max<std::int64_t>(1, most_stacks / task.launch.threads())});
@@ -140,6 +160,7 @@ void execute(const Task& task, int os_threads) {
   if (task.tracer != nullptr) note_written(progress.shadows, *task.tracer);
   if (task.tracer != nullptr && !task.tracer->blocks_communicate)
     find_races_across(progress.shadows, task.launch, *task.tracer);
+  if (task.tracer != nullptr) task.tracer->find_unwritten_reads(task.launch);
   if (progress.failure) std::rethrow_exception(progress.failure);
 }
 
@@ -151,6 +172,16 @@ void sync(Here here) {
 std::uint64_t meet(Meeting what, std::uint32_t lanes, std::uint64_t value, int source, Here here) {
   auto& thread = *static_cast<ThreadState*>(place);
   return thread.owner->meet(thread, {what, lanes, source, here, value});
+}
+
+std::uint32_t active_lanes(Here here) {
+  auto& thread = *static_cast<ThreadState*>(place);
+  return thread.owner->active_lanes(thread, here);
+}
+
+void sync_grid(Here here) {
+  auto& thread = *static_cast<ThreadState*>(place);
+  thread.owner->sync_grid(thread, here);
 }
 
 void refuse_address(const void* address, std::size_t alignment, Here here) {

@@ -2,6 +2,7 @@
 // Runs a grid on the processors of this machine: blocks are distributed over OS threads, each of which runs
 // one block at a time.
 #pragma once
+#include <atomic>
 #include <cstddef>
 #include <string>
 #include "tessera/core/error.hpp"
@@ -19,13 +20,24 @@ struct Task {
   std::size_t shared_bytes = 0;
   bool may_return_early = false;  // the kernel means it when threads return before a barrier of the others
   Launch launch;
+  bool cooperative = false;  // all blocks at once, each on an OS thread, so that the grid can have barriers
   Tracer* tracer = nullptr;  // watches a traced kernel
+  std::atomic<std::int64_t>* blocks_done = nullptr;  // counts on, for those who wait
 };
 
 // Returns when every block has run. Throws Error with kernel, block and thread for what a kernel
 // did wrong, and OutOfTime after the seconds of TimeLimit; the other OS threads then stop after the
 // block they are in.
 void execute(const Task& task, int os_threads);
+
+// Of all blocks of a cooperative launch together.
+inline constexpr std::int64_t most_cooperative_threads = 24'576;
+
+// Called by a GPU thread, besides what Thread has.
+// The lanes of the warp that came to this place together: it waits until no other can come.
+std::uint32_t active_lanes(Here here);
+// A barrier of all threads of a cooperative launch.
+void sync_grid(Here here);
 
 class OutOfTime : public Error {
  public:

@@ -106,9 +106,10 @@ BlockTrace::~BlockTrace() {
   const std::lock_guard lock(tracer_.mutex);
   for (const auto& [key, site] : sites_)
     for (const Space space : {Space::global, Space::shared})
-      if (const AccessCounts& counts = site->counts[static_cast<int>(space)]; counts.requests != 0)
-        tracer_.add(SiteCounts{site->key, space, counts});
+      for (const auto& [array, counts] : site->counts[static_cast<int>(space)])
+        tracer_.add(SiteCounts{site->key, space, counts, array});
   for (const BarrierCounts& barrier : barriers_) tracer_.add(barrier);
+  tracer_.unwritten_reads.insert(tracer_.unwritten_reads.end(), unwritten_.begin(), unwritten_.end());
   tracer_.blocks_communicate = tracer_.blocks_communicate || communicates_;
   tracer_.blocks_run += blocks_;
   tracer_.warps += blocks_ * warps_.size();
@@ -274,14 +275,23 @@ bool BlockTrace::as_before(Site& site, Space space, const LaneAddresses& address
   if (differs != 0) return false;
   const std::uint64_t low = base + static_cast<std::uint64_t>(pattern.low);
   const std::uint64_t high = base + static_cast<std::uint64_t>(pattern.high);
-  if (space == Space::shared) return low >= shared_ && high <= shared_ + task_.shared_bytes;
+  if (space == Space::shared)
+    return low >= shared_ + site.shared_first && high <= shared_ + site.shared_first + site.shared_bytes;
   const TracedArray& array = tracer_.arrays[site.array];
   return low >= number(array.data) && high <= number(array.data) + array.bytes;
 }
 
+AccessCounts& BlockTrace::Site::counts_of(Space space) {
+  auto& all = counts[static_cast<int>(space)];
+  const std::size_t which = space == Space::global ? array : shared_first;
+  for (ArrayCounts& known : all)
+    if (known.array == which) return known.counts;
+  return all.emplace_back(ArrayCounts{which, {}}).counts;
+}
+
 void BlockTrace::count(std::size_t warp, Site& site, Space space, std::uint32_t active,
                        const RequestCost& cost) {
-  AccessCounts& counts = site.counts[static_cast<int>(space)];
+  AccessCounts& counts = site.counts_of(space);
   const auto lanes = static_cast<std::uint64_t>(std::popcount(active));
   ++counts.requests;
   counts.divergent += active != warps_[warp].present;
@@ -314,17 +324,50 @@ void BlockTrace::request(std::size_t warp, Site& site, LaneAddresses& address, s
   request_by_lane(warp, site, address, active, checked);
 }
 
-BlockTrace::Region BlockTrace::region_of(std::uint64_t address, std::size_t hint) const {
+BlockTrace::Region BlockTrace::region_of(std::uint64_t address, const Site& site) const {
   if (address - (shared_ - shared_red_zone) < task_.shared_bytes + 2 * shared_red_zone)
-    return {Space::shared, 0, shared_, task_.shared_bytes};
+    return shared_region_of(address, site);
   const auto& arrays = tracer_.arrays;
   for (std::size_t i = 0; i < arrays.size(); ++i) {
-    const std::size_t at = (hint + i) % arrays.size();
+    const std::size_t at = (site.array + i) % arrays.size();
     const std::uint64_t first = number(arrays[at].data), zone = arrays[at].red_zone_bytes;
     if (address - (first - zone) < arrays[at].bytes + 2 * zone)
       return {Space::global, at, first, arrays[at].bytes};
   }
   return {};
+}
+
+// Of a byte between two variables the region is the one that the site touched before, which it left.
+BlockTrace::Region BlockTrace::shared_region_of(std::uint64_t address, const Site& site) const {
+  if (!tracer_.shared_variable_at) return {Space::shared, 0, shared_, task_.shared_bytes};
+  const std::uint64_t first = shared_ + site.shared_first;
+  if (address - first < site.shared_bytes) return {Space::shared, 0, first, site.shared_bytes};
+  const std::uint64_t offset = address - shared_;
+  if (offset < task_.shared_bytes)
+    if (const auto variable = tracer_.shared_variable_at(offset))
+      return {Space::shared, 0, shared_ + variable->first, variable->bytes};
+  if (site.shared_bytes != 0) return {Space::shared, 0, first, site.shared_bytes};
+  // Near the variable before it.
+  for (std::uint64_t back = offset < task_.shared_bytes ? offset : task_.shared_bytes; back-- > 0;)
+    if (const auto variable = tracer_.shared_variable_at(back))
+      return {Space::shared, 0, shared_ + variable->first, variable->bytes};
+  return {Space::shared, 0, shared_, task_.shared_bytes};
+}
+
+std::string BlockTrace::array_of(const Region& region) const {
+  if (region.bytes == 0) return "";
+  if (region.space == Space::global) return tracer_.arrays[region.array].name;
+  const auto variable =
+      tracer_.shared_variable_at ? tracer_.shared_variable_at(region.first - shared_) : std::nullopt;
+  return variable ? variable->name : "";
+}
+
+std::string BlockTrace::place_of(std::uint64_t address, const Region& region, unsigned width) const {
+  if (region.space == Space::global) return place_in(tracer_.arrays[region.array], address, width);
+  if (tracer_.shared_variable_at)
+    if (const auto variable = tracer_.shared_variable_at(region.first - shared_))
+      return place_in(*variable, address, shared_);
+  return place_in_shared(address, shared_);
 }
 
 // Lane by lane: what lies outside of everything known is the thread's own business or the program's.
@@ -335,7 +378,7 @@ void BlockTrace::request_by_lane(std::size_t warp, Site& site, const LaneAddress
   bool one_array = true;
   for (std::uint32_t left = active; left != 0; left &= left - 1) {
     const std::size_t lane = first_lane(left);
-    const Region region = region_of(address[lane], site.array);
+    const Region region = region_of(address[lane], site);
     if (region.bytes == 0) continue;
     if (address[lane] < region.first || address[lane] + width > region.first + region.bytes) {
       find(Finding::Kind::out_of_bounds, site, warp, lane, address[lane]);
@@ -348,6 +391,10 @@ void BlockTrace::request_by_lane(std::size_t warp, Site& site, const LaneAddress
       one_array = one_array && (in[0] == 0 || region.array == site.array);
       site.array = region.array;
       communicates_ = communicates_ || site.key.act() == Act::atomic;
+    } else {
+      one_array = one_array && (in[1] == 0 || region.first - shared_ == site.shared_first);
+      site.shared_first = region.first - shared_;
+      site.shared_bytes = region.bytes;
     }
     if (checked) check(warp, site, region.space, address, 1u << lane);
     in[static_cast<int>(region.space)] |= 1u << lane;
@@ -429,6 +476,8 @@ void BlockTrace::check(std::size_t warp, Site& site, Space space, const LaneAddr
   const Act act = site.key.act();
   const unsigned width = site.key.width();
   if (space == Space::global && tracer_.arrays[site.array].input) return;
+  if (space == Space::global && tracer_.arrays[site.array].written != nullptr)
+    check_written(site, warp, active, address);
   const std::uint64_t first = space == Space::shared ? shared_ : number(tracer_.arrays[site.array].data);
   for (std::uint32_t left = active; left != 0; left &= left - 1) {
     const std::size_t lane = first_lane(left);
@@ -443,8 +492,31 @@ void BlockTrace::check(std::size_t warp, Site& site, Space space, const LaneAddr
   }
 }
 
+// Bytes are marked by several OS threads at once, each with the same value.
+void BlockTrace::check_written(Site& site, std::size_t warp, std::uint32_t lanes,
+                               const LaneAddresses& address) {
+  const TracedArray& array = tracer_.arrays[site.array];
+  const unsigned width = site.key.width();
+  for (; lanes != 0; lanes &= lanes - 1) {
+    const std::size_t lane = first_lane(lanes);
+    const std::uint64_t offset = address[lane] - number(array.data);
+    std::uint8_t* const marks = array.written + offset;
+    bool all = true;
+    for (unsigned i = 0; i < width; ++i) all = all && __atomic_load_n(marks + i, __ATOMIC_RELAXED) != 0;
+    if (all) continue;
+    constexpr int most_kept = 64;
+    if (site.key.act() != Act::write && site.unwritten_reads < most_kept) {
+      ++site.unwritten_reads;
+      unwritten_.push_back(
+          {site.key, site.array, offset, block_, static_cast<std::int64_t>(warp * 32 + lane)});
+    }
+    if (site.key.act() != Act::read)
+      for (unsigned i = 0; i < width; ++i) __atomic_store_n(marks + i, std::uint8_t{1}, __ATOMIC_RELAXED);
+  }
+}
+
 void BlockTrace::check_lane(std::size_t warp, Site& site, std::size_t lane, std::uint64_t address) {
-  const Region region = region_of(address, site.array);
+  const Region region = region_of(address, site);
   if (region.bytes == 0 || address < region.first || address + site.key.width() > region.first + region.bytes)
     return;
   if (region.space == Space::global) site.array = region.array;
@@ -461,11 +533,15 @@ void BlockTrace::tell(const Conflict& conflict, const Site& site, std::size_t wa
 
 void BlockTrace::find(Finding::Kind kind, const Site& site, std::size_t warp, std::size_t lane,
                       std::uint64_t address, const Conflict& conflict) {
-  Finding finding{.kind = kind, .site = site.key, .other = {}, .text = {}, .block = block_};
-  const Region region = region_of(address, site.array);
+  Finding finding;
+  finding.kind = kind;
+  finding.site = site.key;
+  finding.block = block_;
+  const Region region = region_of(address, site);
+  finding.array = array_of(region);
+  finding.thread = static_cast<std::int64_t>(warp * 32 + lane);
   finding.text = who(task_.launch, block_, warp * 32 + lane) + deed(site.key) + " at " +
-                 (region.space == Space::shared ? place_in_shared(address, region.first)
-                                                : place_in(tracer_.arrays[region.array], address));
+                 place_of(address, region, site.key.width());
   if (kind == Finding::Kind::uninitialised) finding.text += ", which no thread of the block has written";
   if (kind == Finding::Kind::race) {
     finding.other = by_number_[conflict.other.site]->key;
@@ -485,6 +561,7 @@ void BlockTrace::fault(int rank, std::uint64_t address) {
   finding.kind = Finding::Kind::out_of_bounds;
   finding.site.bits = log.diverged ? (*log.own_site)[row][lane] : log.site[row];
   finding.block = block_;
+  finding.thread = rank;
   finding.text = who(task_.launch, block_, static_cast<std::size_t>(rank)) + deed(finding.site) +
                  " at address " + std::to_string(address) + ", where nothing is";
   const std::lock_guard lock(tracer_.mutex);

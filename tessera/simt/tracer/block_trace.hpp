@@ -40,7 +40,8 @@ class BlockTrace {
   std::size_t warps() const { return warps_.size(); }
   void passed_barrier(Here here);
   void met(std::size_t warp, std::uint32_t lanes);
-  void fault(int rank, std::uint64_t address);            // its last access ended the block
+  void fault(int rank, std::uint64_t address);  // its last access ended the block
+  void communicate() { communicates_ = true; }  // with other blocks, in an order that is not looked at
   void wait_in_vain(Here here, const std::string& text);  // this did
 
  private:
@@ -54,10 +55,17 @@ class BlockTrace {
   };
   struct Site {
     SiteKey key;
-    AccessCounts counts[2];  // by Space
+    struct ArrayCounts {
+      std::size_t array;  // as in SiteCounts
+      AccessCounts counts;
+    };
+    std::vector<ArrayCounts> counts[2];  // by Space; of most there is one
     Pattern pattern[2];
-    std::size_t array = 0;  // the one that it touched last
+    std::size_t array = 0;                           // the one that it touched last
+    std::size_t shared_first = 0, shared_bytes = 0;  // the variable in shared memory
     std::uint32_t number = 0;
+    int unwritten_reads = 0;               // kept of it
+    AccessCounts& counts_of(Space space);  // of these
   };
   struct WarpState {
     WarpLog log;
@@ -82,11 +90,15 @@ class BlockTrace {
   void check_lane(std::size_t warp, Site& site, std::size_t lane, std::uint64_t address);
   void tell(const Conflict& conflict, const Site& site, std::size_t warp, std::size_t lane,
             std::uint64_t address);
+  void check_written(Site& site, std::size_t warp, std::uint32_t lanes, const LaneAddresses& address);
   bool as_before(Site& site, Space space, const LaneAddresses& address, std::uint32_t active) const;
   void request_by_lane(std::size_t warp, Site& site, const LaneAddresses& address, std::uint32_t active,
                        bool check);
   void count(std::size_t warp, Site& site, Space space, std::uint32_t active, const RequestCost& cost);
-  Region region_of(std::uint64_t address, std::size_t hint) const;
+  Region region_of(std::uint64_t address, const Site& site) const;
+  Region shared_region_of(std::uint64_t address, const Site& site) const;
+  std::string place_of(std::uint64_t address, const Region& region, unsigned width) const;
+  std::string array_of(const Region& region) const;
   void find(Finding::Kind kind, const Site& site, std::size_t warp, std::size_t lane, std::uint64_t address,
             const Conflict& conflict = {});
 
@@ -103,6 +115,7 @@ class BlockTrace {
   std::int64_t block_ = 0;
   std::uint64_t blocks_ = 0;
   bool communicates_ = false;
+  std::vector<UnwrittenRead> unwritten_;
 };
 
 }  // namespace tessera::simt

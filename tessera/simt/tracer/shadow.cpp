@@ -253,8 +253,10 @@ class Pair {
     finding.site = of.sites[trail.site];
     finding.other = other_of.sites[other.site];
     finding.block = of.shadow->block_of(trail.when);
+    finding.array = array.name;
+    finding.thread = trail.thread;
     finding.text = who(launch_, finding.block, trail.thread) + deed(finding.site) + " at " +
-                   place_in(array, address) +
+                   place_in(array, address, finding.site.width()) +
                    race_with(launch_, other_of.shadow->block_of(other.when), other.thread, finding.other);
     tracer_.add(finding);
   }

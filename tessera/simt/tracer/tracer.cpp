@@ -61,7 +61,7 @@ std::vector<std::int64_t> Tracer::blocks_to_run(std::int64_t of) const {
 
 void Tracer::add(const SiteCounts& more) {
   for (SiteCounts& known : sites)
-    if (known.site.bits == more.site.bits && known.space == more.space) {
+    if (known.site.bits == more.site.bits && known.space == more.space && known.array == more.array) {
       known.counts += more.counts;
       return;
     }
@@ -90,11 +90,36 @@ void Tracer::add(const Finding& more) {
   findings.push_back(more);
 }
 
+void Tracer::find_unwritten_reads(const Launch& launch) {
+  for (const UnwrittenRead& read : unwritten_reads) {
+    const TracedArray& of = arrays[read.array];
+    const std::uint8_t* const first = of.written + read.offset;
+    if (std::all_of(first, first + read.site.width(), [](std::uint8_t byte) { return byte != 0; })) continue;
+    Finding finding;
+    finding.kind = Finding::Kind::uninitialised;
+    finding.site = read.site;
+    finding.block = read.block;
+    finding.thread = read.thread;
+    finding.array = of.name;
+    finding.text = who(launch, read.block, static_cast<std::size_t>(read.thread)) + deed(read.site) + " at " +
+                   place_in(of, reinterpret_cast<std::uint64_t>(of.data) + read.offset, read.site.width()) +
+                   ", which nothing has written";
+    add(finding);
+  }
+  unwritten_reads.clear();
+}
+
 AccessCounts Tracer::total(Space space, Act act) const {
   AccessCounts out;
   for (const SiteCounts& site : sites)
     if (site.space == space && site.site.act() == act) out += site.counts;
   return out;
+}
+
+std::string Tracer::array_of(const SiteCounts& site) const {
+  if (site.space == Space::global) return site.array < arrays.size() ? arrays[site.array].name : "";
+  const auto variable = shared_variable_at ? shared_variable_at(site.array) : std::nullopt;
+  return variable ? variable->name : "";
 }
 
 #if !defined(TESSERA_TRACING_ABSENT)
@@ -153,17 +178,36 @@ std::string place_in_shared(std::uint64_t address, std::uint64_t first) {
   return "byte " + std::to_string(static_cast<std::int64_t>(address - first)) + " of shared memory";
 }
 
-std::string place_in(const TracedArray& array, std::uint64_t address) {
-  const auto offset = static_cast<std::int64_t>(address - reinterpret_cast<std::uint64_t>(array.data));
-  const auto size = static_cast<std::int64_t>(array.element_bytes);
+namespace {
+
+std::string element_of(const std::string& name, std::int64_t offset, std::int64_t bytes, std::int64_t size,
+                       const Extents& extents) {
   std::int64_t index = offset >= 0 ? offset / size : (offset - size + 1) / size;
-  if (offset < 0 || offset >= static_cast<std::int64_t>(array.bytes))
-    return "element " + std::to_string(index) + " of " + array.name + ", which has " +
-           std::to_string(array.bytes / array.element_bytes);
+  if (offset < 0 || offset >= bytes)
+    return "element " + std::to_string(index) + " of " + name + ", which has " + std::to_string(bytes / size);
+  if (extents.empty()) return name + "[" + std::to_string(index) + "]";
   std::string text;
-  for (std::size_t d = array.extents.size(); d-- > 0; index /= array.extents[d])
-    text = std::to_string(index % array.extents[d]) + (text.empty() ? "" : ", ") + text;
-  return array.name + "[" + text + "]";
+  for (std::size_t d = extents.size(); d-- > 0; index /= extents[d])
+    text = std::to_string(index % extents[d]) + (text.empty() ? "" : ", ") + text;
+  return name + "[" + text + "]";
+}
+
+}  // namespace
+
+std::string place_in(const TracedArray& array, std::uint64_t address, unsigned width) {
+  const auto offset = static_cast<std::int64_t>(address - reinterpret_cast<std::uint64_t>(array.data));
+  const std::size_t size = array.element_bytes == 0 ? width : array.element_bytes;
+  return element_of(array.name, offset, static_cast<std::int64_t>(array.bytes),
+                    static_cast<std::int64_t>(size), array.extents);
+}
+
+std::string place_in(const SharedVariable& variable, std::uint64_t address, std::uint64_t first) {
+  const auto offset = static_cast<std::int64_t>(address - first - variable.first);
+  const auto bytes = static_cast<std::int64_t>(variable.bytes);
+  const auto size = static_cast<std::int64_t>(variable.element_bytes);
+  // A single value has no elements.
+  if (variable.extents.empty() && bytes == size && offset >= 0 && offset < bytes) return variable.name;
+  return element_of(variable.name, offset, bytes, size, variable.extents);
 }
 
 }  // namespace tessera::simt

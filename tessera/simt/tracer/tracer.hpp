@@ -4,6 +4,7 @@
 #pragma once
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -33,11 +34,12 @@ struct AccessCounts {
 // Accessible but forbidden bytes on both sides of a traced block's shared memory.
 inline constexpr std::size_t shared_red_zone = 64 << 10;
 
-// One place in the program that touches memory of one kind.
+// One place in the program that touches one array.
 struct SiteCounts {
   SiteKey site;
   Space space = Space::global;
   AccessCounts counts;
+  std::size_t array = 0;  // of global memory: its number; of shared memory: where the variable begins
 };
 
 // An array in global memory with accessible but forbidden bytes on both sides.
@@ -45,9 +47,27 @@ struct TracedArray {
   std::string name;
   char* data = nullptr;
   std::size_t bytes = 0, red_zone_bytes = 0;
-  Extents extents;  // row-major
+  Extents extents;                // row-major
+  std::size_t element_bytes = 1;  // 0: not known
+  bool input = false;             // must not be written
+  // Given: a byte for each of its bytes, 1 where somebody has written. A traced launch adds what it writes.
+  std::uint8_t* written = nullptr;
+};
+
+// A read of bytes of a global array that nobody had written by then. It is a finding if nobody has at the end
+// of the launch: other blocks' accesses are seen late.
+struct UnwrittenRead {
+  SiteKey site;
+  std::size_t array = 0, offset = 0;
+  std::int64_t block = 0, thread = 0;
+};
+
+// A variable in shared memory; what lies between two of them belongs to nobody.
+struct SharedVariable {
+  std::string name;
+  std::size_t first = 0, bytes = 0;  // in the block's shared memory
   std::size_t element_bytes = 1;
-  bool input = false;  // must not be written
+  Extents extents;
 };
 
 struct Finding {
@@ -67,6 +87,8 @@ struct Finding {
   std::string text;        // of the first: threads, blocks, what was touched
   std::int64_t block = 0;  // of the first
   std::uint64_t times = 1;
+  std::string array;         // of the first, where there is one
+  std::int64_t thread = -1;  // of the first, by rank; -1: of several
 };
 const char* name_of(Finding::Kind kind);
 
@@ -94,8 +116,11 @@ struct Tracer {
   std::vector<TracedArray> arrays;
   Schedule schedule;
   std::int64_t sample = 0;    // blocks to run of each launch, evenly spread; 0: all
+  std::int64_t watched = 0;   // of the blocks that are run, those to watch, evenly spread; 0: all
   bool check = true;          // look for races and reads of what nobody wrote
   std::vector<Here> without;  // barriers that are left out, to see whether they are needed
+  // The variable that holds a byte of shared memory. Not given: all of it is one.
+  std::function<std::optional<SharedVariable>(std::size_t offset)> shared_variable_at;
 
   // Found, over all launches
   std::vector<SiteCounts> sites;
@@ -109,10 +134,16 @@ struct Tracer {
   bool blocks_communicate = false;  // by atomics or fences on global memory: their order matters
 
   std::vector<std::int64_t> blocks_to_run(std::int64_t of) const;
+  bool watches(std::int64_t block, std::int64_t of) const {
+    return watched == 0 || watched >= of || block * watched % of < watched;
+  }
   void add(const SiteCounts& counts);
   void add(const BarrierCounts& counts);
   void add(const Finding& finding);
+  std::vector<UnwrittenRead> unwritten_reads;  // during a launch; of each place and array some
+  void find_unwritten_reads(const Launch& launch);
   AccessCounts total(Space space, Act act) const;
+  std::string array_of(const SiteCounts& site) const;  // its name; "" when it has none
   std::mutex mutex;
 };
 
@@ -127,7 +158,10 @@ std::string deed(SiteKey site);  // " reads 4 bytes"
 std::string race_with(const Launch& launch, std::int64_t block, std::size_t thread, SiteKey site);
 
 std::string place_in_shared(std::uint64_t address, std::uint64_t first);
-// "C[3, 4]", or "element -1 of C, which has 100".
-std::string place_in(const TracedArray& array, std::uint64_t address);
+// "C[3, 4]", or "element -1 of C, which has 100". Where the size of an element is not known, it is the
+// access's.
+std::string place_in(const TracedArray& array, std::uint64_t address, unsigned width = 1);
+// Of an address and of where the block's shared memory begins.
+std::string place_in(const SharedVariable& variable, std::uint64_t address, std::uint64_t first);
 
 }  // namespace tessera::simt

@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: Apache-2.0
+// The host's side of the runtime API, answered by libtessera_cuda.so for one device. Calls that a finding may
+// have to name know the line they stand on.
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+#include <type_traits>
+#include "driver_types.h"
+#include "vector_types.h"
+
+#define CUDART_VERSION 12040
+#define CUDA_VERSION 12040
+#define __CUDART_API_VERSION CUDART_VERSION
+
+namespace tessera_cuda {
+
+struct Place {
+  const char* file;
+  int line;
+  static constexpr Place current(const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return {file, line};
+  }
+};
+
+enum class Memory { device, pinned, managed };
+// `text`: the pointer as the caller spells it, from which the array gets its name.
+cudaError_t allocate(const char* text, void** pointer, size_t bytes, size_t element_bytes, Memory memory,
+                     Place at);
+cudaError_t allocate_pitched(const char* text, void** pointer, size_t* pitch, size_t width, size_t height,
+                             size_t element_bytes, Place at);
+// 0: the pointer does not say.
+template <class T>
+constexpr size_t element_bytes_of() {
+  if constexpr (std::is_void_v<T>) return 0;
+  else return sizeof(T);
+}
+
+// A kernel, whatever its parameters are.
+using Code = void (*)();
+
+}  // namespace tessera_cuda
+
+// Errors
+cudaError_t cudaGetLastError();
+cudaError_t cudaPeekAtLastError();
+const char* cudaGetErrorString(cudaError_t error);
+const char* cudaGetErrorName(cudaError_t error);
+
+// Devices
+cudaError_t cudaGetDeviceCount(int* count);
+cudaError_t cudaGetDevice(int* device);
+cudaError_t cudaSetDevice(int device);
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device);
+#define cudaGetDeviceProperties_v2 cudaGetDeviceProperties
+cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device);
+cudaError_t cudaChooseDevice(int* device, const cudaDeviceProp* properties);
+cudaError_t cudaSetDeviceFlags(unsigned int flags);
+cudaError_t cudaGetDeviceFlags(unsigned int* flags);
+cudaError_t cudaSetValidDevices(int* devices, int count);
+cudaError_t cudaDeviceSynchronize();
+cudaError_t cudaDeviceReset();
+cudaError_t cudaDeviceSetLimit(cudaLimit limit, size_t value);
+cudaError_t cudaDeviceGetLimit(size_t* value, cudaLimit limit);
+cudaError_t cudaDeviceSetCacheConfig(cudaFuncCache config);
+cudaError_t cudaDeviceGetCacheConfig(cudaFuncCache* config);
+cudaError_t cudaDeviceSetSharedMemConfig(cudaSharedMemConfig config);
+cudaError_t cudaDeviceGetSharedMemConfig(cudaSharedMemConfig* config);
+cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest);
+cudaError_t cudaDeviceGetPCIBusId(char* text, int length, int device);
+cudaError_t cudaDeviceGetByPCIBusId(int* device, const char* text);
+cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer);
+cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned int flags);
+cudaError_t cudaDeviceDisablePeerAccess(int peer);
+cudaError_t cudaDeviceGetP2PAttribute(int* value, cudaDeviceP2PAttr attribute, int from, int to);
+cudaError_t cudaCtxResetPersistingL2Cache();
+cudaError_t cudaDriverGetVersion(int* version);
+cudaError_t cudaRuntimeGetVersion(int* version);
+inline cudaError_t cudaThreadSynchronize() { return cudaDeviceSynchronize(); }
+inline cudaError_t cudaThreadExit() { return cudaDeviceReset(); }
+inline cudaError_t cudaProfilerStart() { return cudaSuccess; }
+inline cudaError_t cudaProfilerStop() { return cudaSuccess; }
+
+// Memory
+cudaError_t cudaFree(void* pointer, tessera_cuda::Place at = tessera_cuda::Place::current());
+cudaError_t cudaFreeHost(void* pointer, tessera_cuda::Place at = tessera_cuda::Place::current());
+cudaError_t cudaMemGetInfo(size_t* free, size_t* total);
+cudaError_t cudaHostRegister(void* pointer, size_t bytes, unsigned int flags,
+                             tessera_cuda::Place at = tessera_cuda::Place::current());
+cudaError_t cudaHostUnregister(void* pointer);
+cudaError_t cudaHostGetDevicePointer(void** device, void* host, unsigned int flags);
+cudaError_t cudaHostGetFlags(unsigned int* flags, void* host);
+cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* pointer);
+cudaError_t cudaMemPrefetchAsync(const void* pointer, size_t bytes, int device,
+                                 cudaStream_t stream = nullptr);
+cudaError_t cudaMemAdvise(const void* pointer, size_t bytes, cudaMemoryAdvise advice, int device);
+cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind,
+                       tessera_cuda::Place at = tessera_cuda::Place::current());
+cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind,
+                            cudaStream_t stream = nullptr,
+                            tessera_cuda::Place at = tessera_cuda::Place::current());
+cudaError_t cudaMemcpyPeer(void* to, int to_device, const void* from, int from_device, size_t bytes,
+                           tessera_cuda::Place at = tessera_cuda::Place::current());
+cudaError_t cudaMemcpyPeerAsync(void* to, int to_device, const void* from, int from_device, size_t bytes,
+                                cudaStream_t stream = nullptr,
+                                tessera_cuda::Place at = tessera_cuda::Place::current());
+cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
+                         size_t height, cudaMemcpyKind kind,
+                         tessera_cuda::Place at = tessera_cuda::Place::current());
+cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
+                              size_t height, cudaMemcpyKind kind, cudaStream_t stream = nullptr,
+                              tessera_cuda::Place at = tessera_cuda::Place::current());
+cudaError_t cudaMemset(void* to, int byte, size_t bytes,
+                       tessera_cuda::Place at = tessera_cuda::Place::current());
+cudaError_t cudaMemsetAsync(void* to, int byte, size_t bytes, cudaStream_t stream = nullptr,
+                            tessera_cuda::Place at = tessera_cuda::Place::current());
+cudaError_t cudaMemset2D(void* to, size_t pitch, int byte, size_t width, size_t height,
+                         tessera_cuda::Place at = tessera_cuda::Place::current());
+cudaError_t cudaMemset2DAsync(void* to, size_t pitch, int byte, size_t width, size_t height,
+                              cudaStream_t stream = nullptr,
+                              tessera_cuda::Place at = tessera_cuda::Place::current());
+
+// An array's name is read off the argument, &d_a or (void**)&d_a: hence macros. The functions are for calls
+// that spell a template argument.
+template <class T>
+inline cudaError_t cudaMalloc(T** pointer, size_t bytes,
+                              tessera_cuda::Place at = tessera_cuda::Place::current()) {
+  return tessera_cuda::allocate("", (void**)(void*)pointer, bytes, tessera_cuda::element_bytes_of<T>(),
+                                tessera_cuda::Memory::device, at);
+}
+template <class T>
+inline cudaError_t cudaMallocHost(T** pointer, size_t bytes, unsigned int = 0,
+                                  tessera_cuda::Place at = tessera_cuda::Place::current()) {
+  return tessera_cuda::allocate("", (void**)(void*)pointer, bytes, tessera_cuda::element_bytes_of<T>(),
+                                tessera_cuda::Memory::pinned, at);
+}
+template <class T>
+inline cudaError_t cudaHostAlloc(T** pointer, size_t bytes, unsigned int = 0,
+                                 tessera_cuda::Place at = tessera_cuda::Place::current()) {
+  return tessera_cuda::allocate("", (void**)(void*)pointer, bytes, tessera_cuda::element_bytes_of<T>(),
+                                tessera_cuda::Memory::pinned, at);
+}
+template <class T>
+inline cudaError_t cudaMallocManaged(T** pointer, size_t bytes, unsigned int = cudaMemAttachGlobal,
+                                     tessera_cuda::Place at = tessera_cuda::Place::current()) {
+  return tessera_cuda::allocate("", (void**)(void*)pointer, bytes, tessera_cuda::element_bytes_of<T>(),
+                                tessera_cuda::Memory::managed, at);
+}
+namespace tessera_cuda {
+struct Named {
+  const char* text;
+  Place at;
+  template <class T>
+  cudaError_t device(T** pointer, size_t bytes, cudaStream_t = nullptr) const {
+    return allocate(text, (void**)(void*)pointer, bytes, tessera_cuda::element_bytes_of<T>(), Memory::device,
+                    at);
+  }
+  template <class T>
+  cudaError_t pinned(T** pointer, size_t bytes, unsigned int = 0) const {
+    return allocate(text, (void**)(void*)pointer, bytes, tessera_cuda::element_bytes_of<T>(), Memory::pinned,
+                    at);
+  }
+  template <class T>
+  cudaError_t managed(T** pointer, size_t bytes, unsigned int = cudaMemAttachGlobal) const {
+    return allocate(text, (void**)(void*)pointer, bytes, tessera_cuda::element_bytes_of<T>(), Memory::managed,
+                    at);
+  }
+  template <class T>
+  cudaError_t pitched(T** pointer, size_t* pitch, size_t width, size_t height) const {
+    return allocate_pitched(text, (void**)(void*)pointer, pitch, width, height, element_bytes_of<T>(), at);
+  }
+};
+inline Named named(const char* text, Place at = Place::current()) { return {text, at}; }
+}  // namespace tessera_cuda
+#define cudaMalloc(pointer, ...) tessera_cuda::named(#pointer).device(pointer, __VA_ARGS__)
+#define cudaMallocAsync(pointer, ...) tessera_cuda::named(#pointer).device(pointer, __VA_ARGS__)
+#define cudaMallocHost(pointer, ...) tessera_cuda::named(#pointer).pinned(pointer, __VA_ARGS__)
+#define cudaHostAlloc(pointer, ...) tessera_cuda::named(#pointer).pinned(pointer, __VA_ARGS__)
+#define cudaMallocManaged(pointer, ...) tessera_cuda::named(#pointer).managed(pointer, __VA_ARGS__)
+#define cudaMallocPitch(pointer, ...) tessera_cuda::named(#pointer).pitched(pointer, __VA_ARGS__)
+inline cudaError_t cudaFreeAsync(void* pointer, cudaStream_t,
+                                 tessera_cuda::Place at = tessera_cuda::Place::current()) {
+  return cudaFree(pointer, at);
+}
+template <class T>
+inline cudaError_t cudaHostGetDevicePointer(T** device, void* host, unsigned int flags) {
+  return cudaHostGetDevicePointer((void**)(void*)device, host, flags);
+}
+inline cudaExtent make_cudaExtent(size_t width, size_t height, size_t depth) {
+  return {width, height, depth};
+}
+inline cudaPos make_cudaPos(size_t x, size_t y, size_t z) { return {x, y, z}; }
+inline cudaPitchedPtr make_cudaPitchedPtr(void* pointer, size_t pitch, size_t xsize, size_t ysize) {
+  return {pointer, pitch, xsize, ysize};
+}
+
+// Variables of the device, by name.
+namespace tessera_cuda {
+cudaError_t copy_to_symbol(void* symbol, const void* from, size_t bytes, size_t offset, cudaMemcpyKind kind,
+                           Place at);
+cudaError_t copy_from_symbol(void* to, const void* symbol, size_t bytes, size_t offset, cudaMemcpyKind kind,
+                             Place at);
+cudaError_t symbol_address(void** pointer, const void* symbol);
+cudaError_t symbol_size(size_t* bytes, const void* symbol);
+template <class T>
+void* symbol_of(const T& symbol) {
+  return const_cast<void*>(static_cast<const volatile void*>(&symbol));
+}
+}  // namespace tessera_cuda
+template <class T>
+inline cudaError_t cudaMemcpyToSymbol(const T& symbol, const void* from, size_t bytes, size_t offset = 0,
+                                      cudaMemcpyKind kind = cudaMemcpyHostToDevice,
+                                      tessera_cuda::Place at = tessera_cuda::Place::current()) {
+  return tessera_cuda::copy_to_symbol(tessera_cuda::symbol_of(symbol), from, bytes, offset, kind, at);
+}
+template <class T>
+inline cudaError_t cudaMemcpyToSymbolAsync(const T& symbol, const void* from, size_t bytes, size_t offset = 0,
+                                           cudaMemcpyKind kind = cudaMemcpyHostToDevice,
+                                           cudaStream_t = nullptr,
+                                           tessera_cuda::Place at = tessera_cuda::Place::current()) {
+  return tessera_cuda::copy_to_symbol(tessera_cuda::symbol_of(symbol), from, bytes, offset, kind, at);
+}
+template <class T>
+inline cudaError_t cudaMemcpyFromSymbol(void* to, const T& symbol, size_t bytes, size_t offset = 0,
+                                        cudaMemcpyKind kind = cudaMemcpyDeviceToHost,
+                                        tessera_cuda::Place at = tessera_cuda::Place::current()) {
+  return tessera_cuda::copy_from_symbol(to, tessera_cuda::symbol_of(symbol), bytes, offset, kind, at);
+}
+template <class T>
+inline cudaError_t cudaMemcpyFromSymbolAsync(void* to, const T& symbol, size_t bytes, size_t offset = 0,
+                                             cudaMemcpyKind kind = cudaMemcpyDeviceToHost,
+                                             cudaStream_t = nullptr,
+                                             tessera_cuda::Place at = tessera_cuda::Place::current()) {
+  return tessera_cuda::copy_from_symbol(to, tessera_cuda::symbol_of(symbol), bytes, offset, kind, at);
+}
+template <class P, class T>
+inline cudaError_t cudaGetSymbolAddress(P** pointer, const T& symbol) {
+  return tessera_cuda::symbol_address((void**)(void*)pointer, tessera_cuda::symbol_of(symbol));
+}
+template <class T>
+inline cudaError_t cudaGetSymbolSize(size_t* bytes, const T& symbol) {
+  return tessera_cuda::symbol_size(bytes, tessera_cuda::symbol_of(symbol));
+}
+
+// Streams: everything happens in the order of the calls.
+cudaError_t cudaStreamCreate(cudaStream_t* stream);
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned int flags);
+cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned int flags, int priority);
+cudaError_t cudaStreamDestroy(cudaStream_t stream);
+cudaError_t cudaStreamSynchronize(cudaStream_t stream);
+cudaError_t cudaStreamQuery(cudaStream_t stream);
+cudaError_t cudaStreamGetPriority(cudaStream_t stream, int* priority);
+cudaError_t cudaStreamGetFlags(cudaStream_t stream, unsigned int* flags);
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned int flags = 0);
+cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t callback, void* data,
+                                  unsigned int flags);
+cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void* data);
+cudaError_t tessera_cudaStreamAttach(cudaStream_t stream, void* pointer);
+template <class T>
+inline cudaError_t cudaStreamAttachMemAsync(cudaStream_t stream, T* pointer, size_t = 0,
+                                            unsigned int = cudaMemAttachSingle) {
+  return tessera_cudaStreamAttach(stream, pointer);
+}
+
+// Events: real time of this machine, not of a GPU.
+cudaError_t cudaEventCreate(cudaEvent_t* event);
+cudaError_t cudaEventCreate(cudaEvent_t* event, unsigned int flags);
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned int flags);
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream = nullptr);
+cudaError_t cudaEventSynchronize(cudaEvent_t event);
+cudaError_t cudaEventQuery(cudaEvent_t event);
+cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEvent_t end);
+cudaError_t cudaEventDestroy(cudaEvent_t event);
+
+// Kernels by their address
+namespace tessera_cuda {
+cudaError_t launch_by_address(const void* kernel, dim3 grid, dim3 block, void** arguments,
+                              size_t shared_bytes, cudaStream_t stream, bool cooperative, Place at);
+cudaError_t attributes_of(cudaFuncAttributes* attributes, const void* kernel);
+cudaError_t set_attribute(const void* kernel, cudaFuncAttribute attribute, int value);
+cudaError_t blocks_per_multiprocessor(int* blocks, const void* kernel, int block_size, size_t shared_bytes);
+cudaError_t best_block_size(int* grid, int* block, const void* kernel, size_t shared_bytes,
+                            size_t (*shared_bytes_of)(const void* context, int block_size),
+                            const void* context, int limit);
+// How to call the kernel at an address with arguments that lie elsewhere.
+void make_known(const char* name, const void* kernel, Code code, void (*call)(Code, void** arguments));
+template <class... P>
+void call_with(Code kernel, [[maybe_unused]] void** arguments) {
+  // Braces keep the order of the arguments.
+  struct Call {
+    Call(Code code, P... p) { reinterpret_cast<void (*)(P...)>(code)(p...); }
+  };
+  [[maybe_unused]] int next = 0;
+  Call{kernel, *static_cast<std::remove_const_t<P>*>(arguments[next++])...};
+}
+template <class... P>
+const void* address_of(void (*kernel)(P...)) {
+  make_known("", reinterpret_cast<const void*>(kernel), reinterpret_cast<Code>(kernel), &call_with<P...>);
+  return reinterpret_cast<const void*>(kernel);
+}
+inline const void* address_of(const void* kernel) { return kernel; }
+}  // namespace tessera_cuda
+
+template <class K>
+inline cudaError_t cudaLaunchKernel(K* kernel, dim3 grid, dim3 block, void** arguments,
+                                    size_t shared_bytes = 0, cudaStream_t stream = nullptr,
+                                    tessera_cuda::Place at = tessera_cuda::Place::current()) {
+  return tessera_cuda::launch_by_address(tessera_cuda::address_of(kernel), grid, block, arguments,
+                                         shared_bytes, stream, false, at);
+}
+template <class K>
+inline cudaError_t cudaLaunchCooperativeKernel(K* kernel, dim3 grid, dim3 block, void** arguments,
+                                               size_t shared_bytes = 0, cudaStream_t stream = nullptr,
+                                               tessera_cuda::Place at = tessera_cuda::Place::current()) {
+  return tessera_cuda::launch_by_address(tessera_cuda::address_of(kernel), grid, block, arguments,
+                                         shared_bytes, stream, true, at);
+}
+template <class K>
+inline cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, K* kernel) {
+  return tessera_cuda::attributes_of(attributes, tessera_cuda::address_of(kernel));
+}
+template <class K>
+inline cudaError_t cudaFuncSetAttribute(K* kernel, cudaFuncAttribute attribute, int value) {
+  return tessera_cuda::set_attribute(tessera_cuda::address_of(kernel), attribute, value);
+}
+template <class K>
+inline cudaError_t cudaFuncSetCacheConfig(K*, cudaFuncCache) {
+  return cudaSuccess;
+}
+template <class K>
+inline cudaError_t cudaFuncSetSharedMemConfig(K*, cudaSharedMemConfig) {
+  return cudaSuccess;
+}
+template <class K>
+inline cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, K* kernel, int block_size,
+                                                                 size_t shared_bytes) {
+  return tessera_cuda::blocks_per_multiprocessor(blocks, tessera_cuda::address_of(kernel), block_size,
+                                                 shared_bytes);
+}
+template <class K>
+inline cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, K* kernel,
+                                                                          int block_size, size_t shared_bytes,
+                                                                          unsigned int) {
+  return cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, kernel, block_size, shared_bytes);
+}
+template <class K>
+inline cudaError_t cudaOccupancyMaxPotentialBlockSize(int* grid, int* block, K* kernel,
+                                                      size_t shared_bytes = 0, int limit = 0) {
+  return tessera_cuda::best_block_size(grid, block, tessera_cuda::address_of(kernel), shared_bytes, nullptr,
+                                       nullptr, limit);
+}
+template <class F, class K>
+inline cudaError_t cudaOccupancyMaxPotentialBlockSizeVariableSMem(int* grid, int* block, K* kernel,
+                                                                  F shared_bytes_of, int limit = 0) {
+  return tessera_cuda::best_block_size(
+      grid, block, tessera_cuda::address_of(kernel), 0,
+      [](const void* context, int size) -> size_t { return (*static_cast<const F*>(context))(size); },
+      &shared_bytes_of, limit);
+}

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// Words of CUDA that mean something to g++. Those that the front end itself reads (__global__, __device__,
+// __shared__ and so on) are not macros.
+#pragma once
+#define __forceinline__ inline __attribute__((always_inline))
+#define __inline_hint__
+#define __align__(n) __attribute__((aligned(n)))
+#define __builtin_align__(n) __attribute__((aligned(n)))
+#define __grid_constant__
+#define __cluster_dims__(...)
+#define __maxnreg__(...)
+#define __nv_pure__ __attribute__((pure))
+#define CUDARTAPI
+#define CUDARTAPI_CDECL
+#define CUDART_CB
+#define __cudart_builtin__
+#define __device_builtin__

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+// CUDA's mathematical functions that C has not. The fast ones (__sinf, __expf) are computed as the accurate
+// ones: on a GPU their last digits differ.
+#pragma once
+#include <cmath>
+#include "device_functions.h"
+
+// Least and greatest, for each pair of types that CUDA has them for.
+#define TESSERA_LEAST(type, a_type, b_type)                                                           \
+  TESSERA_DEVICE constexpr type min(a_type a, b_type b) {                                             \
+    return static_cast<type>(a) < static_cast<type>(b) ? static_cast<type>(a) : static_cast<type>(b); \
+  }                                                                                                   \
+  TESSERA_DEVICE constexpr type max(a_type a, b_type b) {                                             \
+    return static_cast<type>(a) < static_cast<type>(b) ? static_cast<type>(b) : static_cast<type>(a); \
+  }
+TESSERA_LEAST(int, int, int)
+TESSERA_LEAST(unsigned, unsigned, unsigned)
+TESSERA_LEAST(unsigned, int, unsigned)
+TESSERA_LEAST(unsigned, unsigned, int)
+TESSERA_LEAST(long, long, long)
+TESSERA_LEAST(unsigned long, unsigned long, unsigned long)
+TESSERA_LEAST(unsigned long, long, unsigned long)
+TESSERA_LEAST(unsigned long, unsigned long, long)
+TESSERA_LEAST(long long, long long, long long)
+TESSERA_LEAST(unsigned long long, unsigned long long, unsigned long long)
+TESSERA_LEAST(unsigned long long, long long, unsigned long long)
+TESSERA_LEAST(unsigned long long, unsigned long long, long long)
+#undef TESSERA_LEAST
+#define TESSERA_LEAST(type, a_type, b_type)                                           \
+  TESSERA_DEVICE type min(a_type a, b_type b) { return std::fmin(type(a), type(b)); } \
+  TESSERA_DEVICE type max(a_type a, b_type b) { return std::fmax(type(a), type(b)); }
+TESSERA_LEAST(float, float, float)
+TESSERA_LEAST(double, double, double)
+TESSERA_LEAST(double, float, double)
+TESSERA_LEAST(double, double, float)
+#undef TESSERA_LEAST
+TESSERA_DEVICE unsigned umin(unsigned a, unsigned b) { return a < b ? a : b; }
+TESSERA_DEVICE unsigned umax(unsigned a, unsigned b) { return a < b ? b : a; }
+TESSERA_DEVICE long long llmin(long long a, long long b) { return a < b ? a : b; }
+TESSERA_DEVICE long long llmax(long long a, long long b) { return a < b ? b : a; }
+TESSERA_DEVICE unsigned long long ullmin(unsigned long long a, unsigned long long b) { return a < b ? a : b; }
+TESSERA_DEVICE unsigned long long ullmax(unsigned long long a, unsigned long long b) { return a < b ? b : a; }
+
+// Roots, angles in half turns, norms
+TESSERA_DEVICE float rsqrtf(float x) { return 1.0f / std::sqrt(x); }
+TESSERA_DEVICE double rsqrt(double x) { return 1.0 / std::sqrt(x); }
+TESSERA_DEVICE float rsqrt(float x) { return 1.0f / std::sqrt(x); }
+TESSERA_DEVICE float rcbrtf(float x) { return 1.0f / std::cbrt(x); }
+TESSERA_DEVICE double rcbrt(double x) { return 1.0 / std::cbrt(x); }
+TESSERA_DEVICE float fdividef(float a, float b) { return a / b; }
+// Reduced first, for then whole and half turns are exact.
+TESSERA_DEVICE double sinpi(double x) {
+  const double r = std::remainder(x, 2.0);
+  if (r == 0 || r == 1 || r == -1) return 0 * x;
+  if (std::fabs(r) > 0.5) return std::sin(3.141592653589793 * (std::copysign(1.0, r) - r));
+  return std::sin(3.141592653589793 * r);
+}
+TESSERA_DEVICE double cospi(double x) {
+  const double r = std::fabs(std::remainder(x, 2.0));
+  if (r == 0.5) return 0;
+  return r > 0.5 ? -std::cos(3.141592653589793 * (1.0 - r)) : std::cos(3.141592653589793 * r);
+}
+TESSERA_DEVICE float sinpif(float x) { return static_cast<float>(sinpi(static_cast<double>(x))); }
+TESSERA_DEVICE float cospif(float x) { return static_cast<float>(cospi(static_cast<double>(x))); }
+TESSERA_DEVICE void sincospi(double x, double* sine, double* cosine) { *sine = sinpi(x), *cosine = cospi(x); }
+TESSERA_DEVICE void sincospif(float x, float* sine, float* cosine) { *sine = sinpif(x), *cosine = cospif(x); }
+TESSERA_DEVICE double rhypot(double a, double b) { return 1.0 / std::hypot(a, b); }
+TESSERA_DEVICE float rhypotf(float a, float b) { return 1.0f / std::hypot(a, b); }
+TESSERA_DEVICE double norm3d(double a, double b, double c) { return std::hypot(a, b, c); }
+TESSERA_DEVICE float norm3df(float a, float b, float c) { return std::hypot(a, b, c); }
+TESSERA_DEVICE double norm4d(double a, double b, double c, double d) {
+  return std::hypot(std::hypot(a, b, c), d);
+}
+TESSERA_DEVICE float norm4df(float a, float b, float c, float d) {
+  return std::hypot(std::hypot(a, b, c), d);
+}
+TESSERA_DEVICE double rnorm3d(double a, double b, double c) { return 1.0 / std::hypot(a, b, c); }
+TESSERA_DEVICE float rnorm3df(float a, float b, float c) { return 1.0f / std::hypot(a, b, c); }
+TESSERA_DEVICE double normcdf(double x) { return 0.5 * std::erfc(-x * 0.7071067811865476); }
+TESSERA_DEVICE float normcdff(float x) { return static_cast<float>(normcdf(static_cast<double>(x))); }
+TESSERA_DEVICE double erfcx(double x) { return std::exp(x * x) * std::erfc(x); }
+
+// The fast ones
+TESSERA_DEVICE float __sinf(float x) { return std::sin(x); }
+TESSERA_DEVICE float __cosf(float x) { return std::cos(x); }
+TESSERA_DEVICE float __tanf(float x) { return std::tan(x); }
+TESSERA_DEVICE void __sincosf(float x, float* sine, float* cosine) {
+  *sine = std::sin(x), *cosine = std::cos(x);
+}
+TESSERA_DEVICE float __expf(float x) { return std::exp(x); }
+TESSERA_DEVICE float __exp10f(float x) { return std::pow(10.0f, x); }
+TESSERA_DEVICE float __logf(float x) { return std::log(x); }
+TESSERA_DEVICE float __log2f(float x) { return std::log2(x); }
+TESSERA_DEVICE float __log10f(float x) { return std::log10(x); }
+TESSERA_DEVICE float __powf(float x, float y) { return std::pow(x, y); }
+TESSERA_DEVICE float __fdividef(float a, float b) { return a / b; }
+TESSERA_DEVICE float __saturatef(float x) { return x > 1 ? 1.0f : x > 0 ? x : 0.0f; }
+TESSERA_DEVICE float __frsqrt_rn(float x) {
+  return static_cast<float>(1.0 / std::sqrt(static_cast<double>(x)));
+}
+
+// Arithmetic with a rounding that is named: rn to nearest, rz towards zero, ru up, rd down.
+namespace tessera_cuda {
+enum class Rounding { nearest, zero, up, down };
+float rounded_add(float a, float b, Rounding how) noexcept;
+float rounded_multiply(float a, float b, Rounding how) noexcept;
+float rounded_divide(float a, float b, Rounding how) noexcept;
+float rounded_fma(float a, float b, float c, Rounding how) noexcept;
+float rounded_root(float a, Rounding how) noexcept;
+double rounded_add(double a, double b, Rounding how) noexcept;
+double rounded_multiply(double a, double b, Rounding how) noexcept;
+double rounded_divide(double a, double b, Rounding how) noexcept;
+double rounded_fma(double a, double b, double c, Rounding how) noexcept;
+double rounded_root(double a, Rounding how) noexcept;
+}  // namespace tessera_cuda
+TESSERA_DEVICE float __fadd_rn(float a, float b) { return a + b; }
+TESSERA_DEVICE float __fsub_rn(float a, float b) { return a - b; }
+TESSERA_DEVICE float __fmul_rn(float a, float b) { return a * b; }
+TESSERA_DEVICE float __fdiv_rn(float a, float b) { return a / b; }
+TESSERA_DEVICE float __frcp_rn(float a) { return 1.0f / a; }
+TESSERA_DEVICE float __fsqrt_rn(float a) { return std::sqrt(a); }
+TESSERA_DEVICE float __fmaf_rn(float a, float b, float c) { return std::fma(a, b, c); }
+TESSERA_DEVICE double __dadd_rn(double a, double b) { return a + b; }
+TESSERA_DEVICE double __dsub_rn(double a, double b) { return a - b; }
+TESSERA_DEVICE double __dmul_rn(double a, double b) { return a * b; }
+TESSERA_DEVICE double __ddiv_rn(double a, double b) { return a / b; }
+TESSERA_DEVICE double __drcp_rn(double a) { return 1.0 / a; }
+TESSERA_DEVICE double __dsqrt_rn(double a) { return std::sqrt(a); }
+TESSERA_DEVICE double __fma_rn(double a, double b, double c) { return std::fma(a, b, c); }
+#define TESSERA_ROUNDED(suffix, how)                                                                         \
+  TESSERA_DEVICE float __fadd_##suffix(float a, float b) { return tessera_cuda::rounded_add(a, b, how); }    \
+  TESSERA_DEVICE float __fsub_##suffix(float a, float b) { return tessera_cuda::rounded_add(a, -b, how); }   \
+  TESSERA_DEVICE float __fmul_##suffix(float a, float b) {                                                   \
+    return tessera_cuda::rounded_multiply(a, b, how);                                                        \
+  }                                                                                                          \
+  TESSERA_DEVICE float __fdiv_##suffix(float a, float b) { return tessera_cuda::rounded_divide(a, b, how); } \
+  TESSERA_DEVICE float __frcp_##suffix(float a) { return tessera_cuda::rounded_divide(1.0f, a, how); }       \
+  TESSERA_DEVICE float __fsqrt_##suffix(float a) { return tessera_cuda::rounded_root(a, how); }              \
+  TESSERA_DEVICE float __fmaf_##suffix(float a, float b, float c) {                                          \
+    return tessera_cuda::rounded_fma(a, b, c, how);                                                          \
+  }                                                                                                          \
+  TESSERA_DEVICE double __dadd_##suffix(double a, double b) { return tessera_cuda::rounded_add(a, b, how); } \
+  TESSERA_DEVICE double __dsub_##suffix(double a, double b) {                                                \
+    return tessera_cuda::rounded_add(a, -b, how);                                                            \
+  }                                                                                                          \
+  TESSERA_DEVICE double __dmul_##suffix(double a, double b) {                                                \
+    return tessera_cuda::rounded_multiply(a, b, how);                                                        \
+  }                                                                                                          \
+  TESSERA_DEVICE double __ddiv_##suffix(double a, double b) {                                                \
+    return tessera_cuda::rounded_divide(a, b, how);                                                          \
+  }                                                                                                          \
+  TESSERA_DEVICE double __drcp_##suffix(double a) { return tessera_cuda::rounded_divide(1.0, a, how); }      \
+  TESSERA_DEVICE double __dsqrt_##suffix(double a) { return tessera_cuda::rounded_root(a, how); }            \
+  TESSERA_DEVICE double __fma_##suffix(double a, double b, double c) {                                       \
+    return tessera_cuda::rounded_fma(a, b, c, how);                                                          \
+  }
+TESSERA_ROUNDED(rz, tessera_cuda::Rounding::zero)
+TESSERA_ROUNDED(ru, tessera_cuda::Rounding::up)
+TESSERA_ROUNDED(rd, tessera_cuda::Rounding::down)
+#undef TESSERA_ROUNDED
+
+// Conversions. As on a GPU, what is out of range becomes the nearest number in it, and NaN 0.
+namespace tessera_cuda {
+template <class To, class From>
+TESSERA_DEVICE To to_whole(From rounded) {
+  if (!(rounded == rounded)) return 0;
+  constexpr To lowest = std::is_signed_v<To> ? static_cast<To>(To{1} << (sizeof(To) * 8 - 1)) : To{0};
+  constexpr To highest = static_cast<To>(~lowest);
+  const double value = static_cast<double>(rounded);
+  constexpr double end = static_cast<double>(To{1} << (sizeof(To) * 8 - 2)) * (std::is_signed_v<To> ? 2 : 4);
+  if (value >= end) return highest;
+  if (value < static_cast<double>(lowest)) return lowest;
+  return static_cast<To>(rounded);
+}
+}  // namespace tessera_cuda
+#define TESSERA_TO_WHOLE(name, from, to)                                                        \
+  TESSERA_DEVICE to name##_rn(from x) { return tessera_cuda::to_whole<to>(std::nearbyint(x)); } \
+  TESSERA_DEVICE to name##_rz(from x) { return tessera_cuda::to_whole<to>(std::trunc(x)); }     \
+  TESSERA_DEVICE to name##_ru(from x) { return tessera_cuda::to_whole<to>(std::ceil(x)); }      \
+  TESSERA_DEVICE to name##_rd(from x) { return tessera_cuda::to_whole<to>(std::floor(x)); }
+TESSERA_TO_WHOLE(__float2int, float, int)
+TESSERA_TO_WHOLE(__float2uint, float, unsigned)
+TESSERA_TO_WHOLE(__float2ll, float, long long)
+TESSERA_TO_WHOLE(__float2ull, float, unsigned long long)
+TESSERA_TO_WHOLE(__double2int, double, int)
+TESSERA_TO_WHOLE(__double2uint, double, unsigned)
+TESSERA_TO_WHOLE(__double2ll, double, long long)
+TESSERA_TO_WHOLE(__double2ull, double, unsigned long long)
+#undef TESSERA_TO_WHOLE
+#define TESSERA_FROM_WHOLE(name, from, to) \
+  TESSERA_DEVICE to name(from x) { return static_cast<to>(x); }
+TESSERA_FROM_WHOLE(__int2float_rn, int, float)
+TESSERA_FROM_WHOLE(__uint2float_rn, unsigned, float)
+TESSERA_FROM_WHOLE(__ll2float_rn, long long, float)
+TESSERA_FROM_WHOLE(__ull2float_rn, unsigned long long, float)
+TESSERA_FROM_WHOLE(__int2double_rn, int, double)
+TESSERA_FROM_WHOLE(__uint2double_rn, unsigned, double)
+TESSERA_FROM_WHOLE(__ll2double_rn, long long, double)
+TESSERA_FROM_WHOLE(__ull2double_rn, unsigned long long, double)
+TESSERA_FROM_WHOLE(__double2float_rn, double, float)
+#undef TESSERA_FROM_WHOLE

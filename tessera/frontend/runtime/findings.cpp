@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/frontend/runtime/findings.hpp"
+#include <execinfo.h>
+#include <ucontext.h>
+#include <unistd.h>
+#include <algorithm>
+#include <csignal>
+#include <cstring>
+#include <set>
+#include <tuple>
+#include "tessera/core/thread.hpp"
+#include "tessera/simt/tracer/symbols.hpp"
+
+namespace tessera_cuda {
+
+void find(FindingRecord finding) {
+  // A loop repeats its mistakes: each is written down once.
+  static std::set<std::tuple<std::string, std::string, int, std::string>> known;
+  if (known.emplace(finding.what, finding.file, finding.line, finding.text).second) record(finding);
+}
+
+std::string place_in(const Array& array, std::size_t first_byte, std::size_t last_byte) {
+  const std::size_t size = array.element_bytes == 0 ? 1 : array.element_bytes;
+  const auto element = [&](std::size_t byte) {
+    std::size_t index = byte / size;
+    if (array.extents.size() < 2) return array.name + "[" + std::to_string(index) + "]";
+    std::string text;
+    for (std::size_t d = array.extents.size(); d-- > 0; index /= array.extents[d])
+      text.insert(0, "[" + std::to_string(d == 0 ? index : index % array.extents[d]) + "]");
+    return array.name + text;
+  };
+  if (array.element_bytes == 0) {
+    const std::string first = "byte " + std::to_string(first_byte);
+    return (first_byte == last_byte
+                ? first
+                : "bytes " + std::to_string(first_byte) + " to " + std::to_string(last_byte)) +
+           " of " + array.name;
+  }
+  const std::string first = element(first_byte), last = element(last_byte);
+  return first == last ? first : first + " to " + last;
+}
+
+cudaError_t find_copy(cudaError_t error, const std::string& text, const Array* array, Place at) {
+  FindingRecord finding;
+  finding.what = "copy";
+  finding.text = text;
+  finding.file = at.file;
+  finding.line = at.line;
+  if (array != nullptr) finding.array = array->name;
+  find(finding);
+  return error;
+}
+
+void find_never_written(const Array& array, const void* from, std::size_t bytes, Place at) {
+  if (array.written == nullptr) return;
+  const std::size_t offset = static_cast<std::size_t>(static_cast<const char*>(from) - array.data);
+  const std::uint8_t* const first = array.written + offset;
+  const auto* const hole = static_cast<const std::uint8_t*>(std::memchr(first, 0, bytes));
+  if (hole == nullptr) return;
+  const auto missing = static_cast<std::size_t>(std::count(hole, first + bytes, std::uint8_t{0}));
+  const std::uint8_t* const end = std::find(hole, first + bytes, std::uint8_t{1});
+  FindingRecord finding;
+  finding.what = "never written";
+  finding.serious = false;
+  finding.file = at.file;
+  finding.line = at.line;
+  finding.array = array.name;
+  finding.text = missing == bytes && bytes == array.bytes
+                     ? array.name + " is copied to the host, but nothing wrote it"
+                     : place_in(array, static_cast<std::size_t>(hole - array.written),
+                                static_cast<std::size_t>(end - array.written) - 1) +
+                           " is copied to the host, but nothing wrote it (" + std::to_string(missing) +
+                           " of " + std::to_string(bytes) + " bytes)";
+  find(finding);
+}
+
+void find_at_exit() {
+  Runtime& r = Runtime::get();
+  for (const auto& failed : r.failed) {
+    FindingRecord finding;
+    finding.what = "launch error";
+    finding.serious = false;
+    finding.file = failed.at.file;
+    finding.line = failed.at.line;
+    finding.kernel = failed.kernel;
+    finding.launch = failed.number;
+    finding.queried = false;
+    finding.text = failed.text + "; the program never calls cudaGetLastError";
+    find(finding);
+  }
+  for (const auto& [first, array] : r.arrays) {
+    if (array.mapping == nullptr) continue;
+    FindingRecord finding;
+    finding.what = "leak";
+    finding.serious = false;
+    finding.file = array.at.file;
+    finding.line = array.at.line;
+    finding.array = array.name;
+    finding.text = array.name + " (" + std::to_string(array.bytes) + " bytes) is never freed";
+    find(finding);
+  }
+}
+
+namespace {
+
+struct sigaction handled_before[NSIG];
+constexpr int faults[] = {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL};
+volatile std::sig_atomic_t ending = 0;
+
+// The innermost line of the program on this stack.
+SourceLine line_of_stack(std::uint64_t fault) {
+  void* frames[64];
+  const int count = backtrace(frames, 64);
+  std::vector<std::uint64_t> addresses = {fault + 1};
+  for (int i = 0; i < count; ++i) addresses.push_back(reinterpret_cast<std::uint64_t>(frames[i]));
+  for (const std::uint64_t address : addresses)
+    if (const SourceLine line = line_of(address); line.line != 0 && is_users(line.file)) return line;
+  return {};
+}
+
+void on_fault(int signal, siginfo_t* info, void* context) {
+  if (ending == 0) {
+    ending = 1;
+    if (signal == SIGSEGV || signal == SIGBUS) {
+      Runtime& r = Runtime::get();
+      if (const Array* const array = r.array_near(info->si_addr)) {
+        const auto* const machine = static_cast<const ucontext_t*>(context);
+#if defined(__x86_64__)
+        const auto at = static_cast<std::uint64_t>(machine->uc_mcontext.gregs[REG_RIP]);
+#else
+        const std::uint64_t at = machine->uc_mcontext.pc;
+#endif
+        const SourceLine line = line_of_stack(at);
+        FindingRecord finding;
+        finding.what = "device pointer";
+        finding.file = line.file;
+        finding.line = line.line;
+        finding.array = array->name;
+        const auto offset = static_cast<const char*>(info->si_addr) - array->data;
+        const bool inside = offset >= 0 && static_cast<std::size_t>(offset) < array->bytes;
+        finding.text =
+            "the host touches " +
+            (inside ? place_in(*array, static_cast<std::size_t>(offset), static_cast<std::size_t>(offset))
+                    : "memory beside " + array->name) +
+            (r.array_at(array->data) == array ? ", which is device memory: copy it with cudaMemcpy"
+                                              : ", which was freed");
+        find(finding);
+        say_once(finding.text +
+                 (line.line == 0 ? "" : " (" + line.file + ":" + std::to_string(line.line) + ")"));
+      }
+    }
+    Runtime::get().at_exit(signal);
+  }
+  const struct sigaction& before = handled_before[signal];
+  if ((before.sa_flags & SA_SIGINFO) != 0) return before.sa_sigaction(signal, info, context);
+  if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN) return before.sa_handler(signal);
+  std::signal(signal, SIG_DFL);
+  if (info->si_code <= 0) raise(signal);  // sent, and not by an instruction that will run again
+}
+
+}  // namespace
+
+void handle_faults() {
+  // Its first call loads a library, which a handler must not.
+  void* frame = nullptr;
+  backtrace(&frame, 1);
+  static char stack[256 << 10];
+  stack_t own = {};
+  own.ss_sp = stack;
+  own.ss_size = sizeof stack;
+  sigaltstack(&own, nullptr);
+  for (const int signal : faults) {
+    struct sigaction action = {};
+    action.sa_sigaction = on_fault;
+    action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+    sigemptyset(&action.sa_mask);
+    sigaction(signal, &action, &handled_before[signal]);
+  }
+}
+
+}  // namespace tessera_cuda

@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the threads of a kernel call.
+#include <bit>
+#include <cfenv>
+#include <cmath>
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include "tessera/core/error.hpp"
+#include "tessera/core/thread.hpp"
+#include "tessera/frontend/include/cooperative_groups.h"
+#include "tessera/frontend/include/device_functions.h"
+#include "tessera/frontend/include/math_functions.h"
+#include "tessera/frontend/runtime/kernels.hpp"
+#include "tessera/simt/executor/executor.hpp"
+#if defined(__x86_64__)
+#include <x86intrin.h>
+#endif
+
+namespace tessera_cuda {
+namespace {
+
+using tessera::Here;
+using tessera::simt::Meeting;
+using tessera::simt::place;
+
+bool in_kernel() { return place != nullptr; }
+uint3 of(const tessera::Index3& index) {
+  return {static_cast<unsigned>(index.x), static_cast<unsigned>(index.y), static_cast<unsigned>(index.z)};
+}
+Here here(Place at) { return {at.file, at.line}; }
+int lane() { return place->rank % 32; }
+
+std::int64_t block_number() {
+  const tessera::Index3 &block = place->of->block, &grid = place->of->grid;
+  return block.x + std::int64_t{grid.x} * (block.y + std::int64_t{grid.y} * block.z);
+}
+
+}  // namespace
+
+uint3 thread_index() noexcept { return of(place->index); }
+uint3 block_index() noexcept { return of(place->of->block); }
+uint3 block_extent() noexcept { return of(place->of->size); }
+uint3 grid_extent() noexcept { return of(place->of->grid); }
+unsigned thread_rank() noexcept { return static_cast<unsigned>(place->rank); }
+
+// Shared memory
+
+void* shared_member(SharedStruct* of_struct, const char* name, std::size_t offset,
+                    const ElementsOf* type) noexcept {
+  auto& declaration = *static_cast<SharedDeclaration*>(of_struct->known_to_runtime);
+  bool is_known = false;
+  for (int i = 0; i < declaration.names_known.load(std::memory_order_acquire); ++i)
+    is_known = is_known || declaration.names[static_cast<std::size_t>(i)].offset == offset;
+  if (!is_known) {
+    static std::mutex mutex;
+    const std::lock_guard lock(mutex);
+    for (const SharedName& other : declaration.names) is_known = is_known || other.offset == offset;
+    // Findings name as many as there is room for.
+    if (!is_known && declaration.names.size() < declaration.names.capacity()) {
+      declaration.names.push_back({name, offset, type});
+      declaration.names_known.store(static_cast<int>(declaration.names.size()), std::memory_order_release);
+    }
+  }
+  return running.shared + running.kernel->offset_of(declaration) + offset;
+}
+
+void* dynamic_shared_place(const char* name, std::size_t element_bytes) noexcept {
+  Kernel& kernel = *running.kernel;
+  if (kernel.dynamic_element.load(std::memory_order_relaxed) == 0) {
+    static std::mutex mutex;
+    const std::lock_guard lock(mutex);
+    if (kernel.dynamic_element.load() == 0) {
+      kernel.dynamic_name = name;
+      kernel.dynamic_element = element_bytes;
+    }
+  }
+  return running.shared + running.dynamic_offset;
+}
+
+// Waiting
+
+void barrier(Place at) { tessera::simt::sync(here(at)); }
+
+// Two sets of counters take turns: a thread may come to the next call before others have left this one.
+int barrier_count(Count what, bool holds, Place at) {
+  auto& counters = *reinterpret_cast<BlockCounters*>(running.shared + running.counters_offset);
+  if (counters.mark != BlockCounters::fresh)
+    counters = {.mark = BlockCounters::fresh, .calls = 0, .held = {}, .arrived = {}};
+  const unsigned call = counters.calls, set = call % 2;
+  if (counters.arrived[set] == 0) counters.held[set] = 0;
+  ++counters.arrived[set];
+  counters.held[set] += holds;
+  barrier(at);
+  if (counters.calls == call) {
+    counters.calls = call + 1;
+    counters.arrived[1 - set] = 0;
+  }
+  switch (what) {
+    case Count::count:
+      return static_cast<int>(counters.held[set]);
+    case Count::all:
+      return counters.held[set] == counters.arrived[set];
+    case Count::any:
+      break;
+  }
+  return counters.held[set] != 0;
+}
+
+void sync_warp(unsigned lanes, Place at) { tessera::simt::meet(Meeting::sync_warp, lanes, 0, 0, here(at)); }
+
+// As the instruction counts: within the `width` lanes that this one belongs to; a lane whose source lies
+// outside keeps its own value.
+std::uint64_t shuffle(Shuffle how, unsigned lanes, std::uint64_t word, int operand, int width, Place at) {
+  const int own = lane(), first = own & ~(width - 1), last = first + width - 1;
+  int source = own;
+  Meeting meeting = Meeting::shuffle;
+  switch (how) {
+    case Shuffle::index:
+      source = first | (operand & (width - 1));
+      break;
+    case Shuffle::up:
+      meeting = Meeting::shuffle_up;
+      source = own - (operand & 31) < first ? own : own - (operand & 31);
+      break;
+    case Shuffle::down:
+      meeting = Meeting::shuffle_down;
+      source = own + (operand & 31) > last ? own : own + (operand & 31);
+      break;
+    case Shuffle::exclusive_or:
+      meeting = Meeting::shuffle_xor;
+      source = (own ^ operand) > last ? own : own ^ (operand & 31);
+      break;
+  }
+  return tessera::simt::meet(meeting, lanes, word, source, here(at));
+}
+
+unsigned vote(Vote what, unsigned lanes, bool holds, Place at) {
+  const auto meet = [&](Meeting meeting) {
+    return static_cast<unsigned>(tessera::simt::meet(meeting, lanes, holds, 0, here(at)));
+  };
+  switch (what) {
+    case Vote::any:
+      return meet(Meeting::any);
+    case Vote::all:
+      return meet(Meeting::all);
+    case Vote::ballot:
+      return meet(Meeting::ballot);
+    case Vote::unanimous:
+      break;
+  }
+  return meet(Meeting::match_all) != 0;
+}
+
+unsigned match_any(unsigned lanes, std::uint64_t word, Place at) {
+  return static_cast<unsigned>(tessera::simt::meet(Meeting::match_any, lanes, word, 0, here(at)));
+}
+unsigned match_all(unsigned lanes, std::uint64_t word, Place at) {
+  return static_cast<unsigned>(tessera::simt::meet(Meeting::match_all, lanes, word, 0, here(at)));
+}
+
+unsigned active_lanes(Place at) { return tessera::simt::active_lanes(here(at)); }
+void grid_barrier(Place at) { tessera::simt::sync_grid(here(at)); }
+bool grid_is_cooperative() noexcept { return running.cooperative; }
+
+void sleep(unsigned) {}
+
+long long ticks() {
+#if defined(__x86_64__)
+  return static_cast<long long>(__rdtsc());
+#else
+  timespec t = {};
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return t.tv_sec * 1'000'000'000LL + t.tv_nsec;
+#endif
+}
+
+namespace {
+
+// Ends this block, and with it the launch. The frames between were compiled as if nothing were thrown.
+[[noreturn]] void stop_kernel(const std::string& text) {
+  throw tessera::Error(tessera::Error::Kind::memory, text);
+}
+
+}  // namespace
+
+void trap(Place at) {
+  if (!in_kernel()) std::abort();
+  running.output->trapped = true;
+  stop_kernel("__trap() at " + std::string(at.file) + ":" + std::to_string(at.line));
+}
+
+// Rounding
+
+namespace {
+
+class Rounded {
+ public:
+  explicit Rounded(Rounding how) : before_(std::fegetround()) {
+    constexpr int modes[] = {FE_TONEAREST, FE_TOWARDZERO, FE_UPWARD, FE_DOWNWARD};
+    std::fesetround(modes[static_cast<int>(how)]);
+  }
+  ~Rounded() { std::fesetround(before_); }
+  Rounded(const Rounded&) = delete;
+  Rounded& operator=(const Rounded&) = delete;
+
+ private:
+  int before_;
+};
+
+// Kept from being computed before the mode changes, or after it changes back.
+template <class T>
+T hidden(T value) {
+  volatile T out = value;
+  return out;
+}
+
+}  // namespace
+
+#define TESSERA_ROUNDED(T)                                    \
+  T rounded_add(T a, T b, Rounding how) noexcept {            \
+    const Rounded mode(how);                                  \
+    return hidden(hidden(a) + hidden(b));                     \
+  }                                                           \
+  T rounded_multiply(T a, T b, Rounding how) noexcept {       \
+    const Rounded mode(how);                                  \
+    return hidden(hidden(a) * hidden(b));                     \
+  }                                                           \
+  T rounded_divide(T a, T b, Rounding how) noexcept {         \
+    const Rounded mode(how);                                  \
+    return hidden(hidden(a) / hidden(b));                     \
+  }                                                           \
+  T rounded_fma(T a, T b, T c, Rounding how) noexcept {       \
+    const Rounded mode(how);                                  \
+    return hidden(std::fma(hidden(a), hidden(b), hidden(c))); \
+  }                                                           \
+  T rounded_root(T a, Rounding how) noexcept {                \
+    const Rounded mode(how);                                  \
+    return hidden(std::sqrt(hidden(a)));                      \
+  }
+TESSERA_ROUNDED(float)
+TESSERA_ROUNDED(double)
+#undef TESSERA_ROUNDED
+
+}  // namespace tessera_cuda
+
+// printf and assert of a CUDA file, wherever they are called
+
+extern "C" {
+
+int tessera_cuda_printf(const char* format, ...) __attribute__((format(printf, 1, 2)));
+void tessera_cuda_assert_fail(const char* text, const char* file, unsigned line, const char* function)
+    __attribute__((noreturn));
+
+// A kernel's output is shown in the order of its blocks when it is done, so that it is the same each time.
+int tessera_cuda_printf(const char* format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  int length = 0;
+  if (!tessera_cuda::in_kernel()) {
+    length = std::vprintf(format, arguments);
+  } else {
+    va_list again;
+    va_copy(again, arguments);
+    length = std::vsnprintf(nullptr, 0, format, again);
+    va_end(again);
+    if (length > 0) {
+      std::string text(static_cast<std::size_t>(length) + 1, '\0');
+      std::vsnprintf(text.data(), text.size(), format, arguments);
+      text.pop_back();
+      tessera_cuda::Output& output = *tessera_cuda::running.output;
+      const std::lock_guard lock(output.mutex);
+      output.printed = true;
+      output.text[tessera_cuda::block_number()] += text;
+    }
+  }
+  va_end(arguments);
+  return length;
+}
+
+void tessera_cuda_assert_fail(const char* text, const char* file, unsigned line, const char* function) {
+  if (!tessera_cuda::in_kernel()) {
+    std::fflush(stdout);
+    std::fprintf(stderr, "%s:%u: %s: Assertion `%s' failed.\n", file, line, function, text);
+    std::abort();
+  }
+  const auto block = tessera_cuda::block_index(), thread = tessera_cuda::thread_index();
+  const auto list = [](uint3 i) {
+    return "[" + std::to_string(i.x) + "," + std::to_string(i.y) + "," + std::to_string(i.z) + "]";
+  };
+  const std::string said = std::string(file) + ":" + std::to_string(line) + ": " + function +
+                           ": block: " + list(block) + ", thread: " + list(thread) + " Assertion `" + text +
+                           "` failed.";
+  {
+    const std::lock_guard lock(tessera_cuda::running.output->mutex);
+    if (tessera_cuda::running.output->assertion.empty()) tessera_cuda::running.output->assertion = said;
+  }
+  std::fprintf(stderr, "%s\n", said.c_str());
+  tessera_cuda::stop_kernel(said);
+}
+}

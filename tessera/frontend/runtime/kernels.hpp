@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kernels as the runtime knows them, and what the OS thread that runs one of their threads must know.
+#pragma once
+#include <atomic>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+#include "tessera/frontend/runtime/launch_record.hpp"
+#include "tessera/frontend/runtime/runtime.hpp"
+
+namespace tessera_cuda {
+
+struct Kernel;
+
+// A variable in shared memory, as findings name it.
+struct SharedName {
+  std::string name;
+  std::size_t offset;  // in its struct
+  const ElementsOf* type;
+};
+
+// The shared variables of one declaration. Those of a kernel's own body have their place in each of its
+// blocks from the start; those of device functions get one in a kernel when it first uses them.
+struct SharedDeclaration {
+  SharedStruct* of = nullptr;
+  std::string type;
+  const Kernel* owner = nullptr;
+  std::size_t owner_offset = 0;
+  std::atomic<int> names_known{0};
+  std::vector<SharedName> names;
+};
+
+struct SharedPlacement {
+  const SharedDeclaration* declaration;
+  std::size_t offset;
+};
+
+struct Kernel {
+  KernelCode* code = nullptr;
+  std::string name;                       // with template arguments: "scale<32>"
+  std::string type;                       // the closure's
+  std::size_t own_end = 0, capacity = 0;  // of static shared memory, with what device functions may add
+  std::atomic<int> placed{0};
+  std::vector<SharedPlacement> placements;  // never reallocated
+  std::size_t largest_dynamic = 48 << 10;   // cudaFuncAttributeMaxDynamicSharedMemorySize
+  std::string dynamic_name;
+  std::atomic<std::size_t> dynamic_element{0};
+
+  std::size_t static_bytes() const;
+  std::size_t offset_of(const SharedDeclaration& declaration);  // places it, if it has no place yet
+};
+
+Kernel& kernel_of(KernelCode& code);
+Kernel* kernel_at(const void* address);  // null: not known
+
+// Bytes between and behind shared variables that belong to nobody.
+inline constexpr std::size_t shared_gap = 256;
+// For __syncthreads_count and its like, behind all else.
+struct BlockCounters {
+  static constexpr std::uint64_t fresh = 0x7e55e7ac0117e75a;
+  std::uint64_t mark;
+  unsigned calls;
+  unsigned held[2], arrived[2];
+};
+
+// The launch that this OS thread runs a block of.
+struct Running {
+  Kernel* kernel = nullptr;
+  const void* closure = nullptr;
+  char* shared = nullptr;
+  std::size_t dynamic_offset = 0, counters_offset = 0;
+  bool cooperative = false;
+  struct Output* output = nullptr;
+};
+extern thread_local Running running __attribute__((tls_model("initial-exec")));
+
+// What a launch prints, block by block.
+struct Output {
+  std::mutex mutex;
+  std::map<std::int64_t, std::string> text;
+  std::atomic<bool> printed{false};
+  std::string assertion;  // the first that failed
+  bool trapped = false;
+};
+
+}  // namespace tessera_cuda

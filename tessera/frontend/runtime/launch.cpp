@@ -1,0 +1,655 @@
+// SPDX-License-Identifier: Apache-2.0
+// From <<<grid, block>>> to a run on the executor: limits, placement of shared memory, the tracer, and what
+// is written down of it.
+#include "tessera/frontend/runtime/kernels.hpp"
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstring>
+#include <exception>
+#include <map>
+#include <optional>
+#include <thread>
+#include <tuple>
+#include "tessera/bench/code.hpp"
+#include "tessera/core/error.hpp"
+#include "tessera/frontend/runtime/findings.hpp"
+#include "tessera/simt/executor/executor.hpp"
+
+namespace tessera_cuda {
+
+thread_local Running running __attribute__((tls_model("initial-exec")));
+
+namespace {
+
+using tessera::Error;
+using tessera::Launch;
+using tessera::simt::Finding;
+using tessera::simt::Tracer;
+
+struct Known {
+  std::map<const KernelCode*, std::unique_ptr<Kernel>> kernels;
+  std::vector<std::unique_ptr<SharedDeclaration>> declarations;
+  struct Address {
+    std::string name;
+    Code code;
+    void (*call)(Code, void**);
+    Kernel* kernel = nullptr;
+  };
+  std::map<const void*, Address> addresses;
+};
+Known& known() {
+  static auto* const all = new Known;
+  return *all;
+}
+
+// The next launch of a host thread.
+struct Configured {
+  Launch shape;
+  std::size_t shared_bytes = 0;
+  bool cooperative = false;
+  Place at{"", 0};
+};
+thread_local std::optional<Configured> configured;
+// Set: the kernel is only to be identified.
+thread_local Kernel** identify = nullptr;
+
+std::size_t round_up(std::size_t bytes, std::size_t unit) { return (bytes + unit - 1) / unit * unit; }
+
+// "[with T = X]": X
+std::string spelled(const char* text) {
+  std::string type = text;
+  const std::size_t first = type.find("T = ");
+  if (first != std::string::npos) type = type.substr(first + 4);
+  if (!type.empty() && type.back() == ']') type.pop_back();
+  return type;
+}
+
+// "scale<32>" of "ns::scale<32>(float*)::<lambda()>", the name of what scale<32> launches.
+std::string name_with_arguments(const std::string& name, const std::string& type) {
+  std::size_t end = type.rfind("::<lambda");
+  if (end == std::string::npos || end == 0) return name;
+  // Back over the parameters.
+  int depth = 0;
+  do {
+    --end;
+    if (type[end] == ')') ++depth;
+    if (type[end] == '(') --depth;
+  } while (end > 0 && depth > 0);
+  if (end == 0 || type[end - 1] != '>') return name;
+  std::size_t first = end;
+  do {
+    --first;
+    if (type[first] == '>') ++depth;
+    if (type[first] == '<') --depth;
+  } while (first > 0 && depth > 0);
+  return name + type.substr(first, end - first);
+}
+
+// Whether a type is local to a kernel's body, which is a lambda.
+bool is_in(const std::string& type, const std::string& kernel) {
+  return type.starts_with(kernel + "::") || type.starts_with(kernel + " mutable::");
+}
+
+}  // namespace
+
+SharedStruct::SharedStruct(const char* text, std::size_t size, std::size_t align)
+    : type(text), bytes(size), alignment(align) {
+  const Lock lock(Runtime::get().mutex);
+  auto declaration = std::make_unique<SharedDeclaration>();
+  declaration->of = this;
+  declaration->type = spelled(text);
+  declaration->names.reserve(64);
+  known().declarations.push_back(std::move(declaration));
+  known_to_runtime = known().declarations.back().get();
+}
+
+Kernel& kernel_of(KernelCode& code) {
+  auto& kernel = known().kernels[&code];
+  if (kernel) return *kernel;
+  kernel = std::make_unique<Kernel>();
+  kernel->code = &code;
+  kernel->type = spelled(code.type);
+  kernel->name = name_with_arguments(code.name, kernel->type);
+  kernel->placements.reserve(256);
+  std::size_t others = 0;
+  for (const auto& declaration : known().declarations) {
+    const std::size_t bytes = round_up(declaration->of->bytes, shared_gap) + shared_gap;
+    if (is_in(declaration->type, kernel->type)) {
+      declaration->owner = kernel.get();
+      declaration->owner_offset = kernel->own_end;
+      kernel->placements.push_back({declaration.get(), kernel->own_end});
+      kernel->own_end += bytes;
+    } else if (declaration->type.find("::<lambda") == std::string::npos) {
+      others += bytes;  // of device functions
+    }
+  }
+  kernel->placed = static_cast<int>(kernel->placements.size());
+  kernel->capacity = kernel->own_end + others;
+  return *kernel;
+}
+
+std::size_t Kernel::static_bytes() const {
+  std::size_t sum = 0;
+  for (int i = 0; i < placed.load(); ++i) {
+    const SharedStruct& of = *placements[static_cast<std::size_t>(i)].declaration->of;
+    sum = round_up(sum, of.alignment) + of.bytes;
+  }
+  return sum;
+}
+
+std::size_t Kernel::offset_of(const SharedDeclaration& declaration) {
+  if (declaration.owner == this) return declaration.owner_offset;
+  const auto find_placed = [&]() -> std::optional<std::size_t> {
+    for (int i = 0; i < placed.load(std::memory_order_acquire); ++i)
+      if (placements[static_cast<std::size_t>(i)].declaration == &declaration)
+        return placements[static_cast<std::size_t>(i)].offset;
+    return std::nullopt;
+  };
+  if (const auto offset = find_placed()) return *offset;
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
+  if (const auto offset = find_placed()) return *offset;
+  const std::size_t offset = own_end;
+  own_end += round_up(declaration.of->bytes, shared_gap) + shared_gap;
+  if (own_end > capacity || placements.size() == placements.capacity()) {
+    say_once("internal error: no place for the shared variables of " + declaration.type + " in " + name);
+    std::abort();
+  }
+  placements.push_back({&declaration, offset});
+  placed.store(static_cast<int>(placements.size()), std::memory_order_release);
+  return offset;
+}
+
+namespace {
+
+// What the tracer must know of a block's shared memory.
+std::optional<tessera::simt::SharedVariable> variable_at(const Kernel& kernel, std::size_t dynamic_offset,
+                                                         std::size_t dynamic_bytes,
+                                                         std::size_t counters_offset, std::size_t offset) {
+  tessera::simt::SharedVariable out;
+  if (offset >= counters_offset) return std::nullopt;
+  if (offset >= dynamic_offset) {
+    if (offset - dynamic_offset >= dynamic_bytes) return std::nullopt;
+    out.name = kernel.dynamic_name.empty() ? "dynamic shared memory" : kernel.dynamic_name;
+    out.first = dynamic_offset;
+    out.bytes = dynamic_bytes;
+    out.element_bytes = std::max<std::size_t>(1, kernel.dynamic_element.load());
+    return out;
+  }
+  for (int i = 0; i < kernel.placed.load(std::memory_order_acquire); ++i) {
+    const SharedPlacement& placement = kernel.placements[static_cast<std::size_t>(i)];
+    const SharedDeclaration& declaration = *placement.declaration;
+    if (offset - placement.offset >= declaration.of->bytes) continue;
+    for (int n = 0; n < declaration.names_known.load(std::memory_order_acquire); ++n) {
+      const SharedName& name = declaration.names[static_cast<std::size_t>(n)];
+      if (offset - placement.offset - name.offset >= name.type->bytes) continue;
+      out.name = name.name;
+      out.first = placement.offset + name.offset;
+      out.bytes = name.type->bytes;
+      out.element_bytes = name.type->element_bytes;
+      for (int d = 0; d < name.type->rank; ++d)
+        out.extents.push_back(static_cast<std::int64_t>(name.type->extents[d]));
+      return out;
+    }
+  }
+  return std::nullopt;
+}
+
+// Why a launch is refused; "": it is not.
+struct Refusal {
+  cudaError_t error = cudaSuccess;
+  std::string text;
+};
+Refusal refusal_of(const Kernel& kernel, const Configured& launch) {
+  const auto& grid = launch.shape.grid;
+  const tessera::Index3& block = launch.shape.block;
+  const std::string name = kernel.name + ": ";
+  const auto list = [](std::int64_t x, std::int64_t y, std::int64_t z) {
+    return "(" + std::to_string(x) + ", " + std::to_string(y) + ", " + std::to_string(z) + ")";
+  };
+  if (grid.x == 0 || grid.y == 0 || grid.z == 0 || grid.x > 2147483647 || grid.y > 65535 || grid.z > 65535)
+    return {cudaErrorInvalidConfiguration, name + "a grid of " + list(grid.x, grid.y, grid.z) +
+                                               " blocks; each extent must be at least 1, and at most "
+                                               "2147483647, 65535 and 65535"};
+  const auto unsigned_of = [](int v) { return static_cast<std::int64_t>(static_cast<unsigned>(v)); };
+  const std::int64_t bx = unsigned_of(block.x), by = unsigned_of(block.y), bz = unsigned_of(block.z);
+  if (bx == 0 || by == 0 || bz == 0 || bx > 1024 || by > 1024 || bz > 64 || bx * by * bz > 1024)
+    return {cudaErrorInvalidConfiguration, name + "a block of " + list(bx, by, bz) + " threads" +
+                                               (bx * by * bz > 1024 && bx <= 1024 && by <= 1024
+                                                    ? ", " + std::to_string(bx * by * bz) + " in all"
+                                                    : "") +
+                                               "; a block has 1 to 1024, at most 64 of them along z"};
+  const std::size_t statics = kernel.static_bytes();
+  const std::string bytes = std::to_string(statics) + " bytes of static and " +
+                            std::to_string(launch.shared_bytes) + " bytes of dynamic shared memory";
+  if (statics > (48u << 10))
+    return {cudaErrorInvalidValue, name + bytes + "; nvcc refuses more than 49152 static ones"};
+  if (launch.shared_bytes > kernel.largest_dynamic ||
+      statics + launch.shared_bytes > gpu().shared_per_block_most)
+    return {cudaErrorInvalidValue,
+            name + bytes + "; the limit is 49152, and " + std::to_string(gpu().shared_per_block_most) +
+                " after cudaFuncSetAttribute(…, cudaFuncAttributeMaxDynamicSharedMemorySize, …)"};
+  const std::int64_t blocks = grid.x * grid.y * grid.z;
+  if (launch.cooperative) {
+    const auto fits =
+        tessera::bench::occupancy(tessera::bench::multiprocessor_of(gpu().major * 10 + gpu().minor),
+                                  bx * by * bz, static_cast<std::int64_t>(statics + launch.shared_bytes));
+    if (blocks > std::int64_t{fits.blocks} * gpu().multiprocessors)
+      return {cudaErrorCooperativeLaunchTooLarge,
+              name + "a cooperative launch of " + std::to_string(blocks) + " blocks; on a " + gpu().name +
+                  " " + std::to_string(fits.blocks * gpu().multiprocessors) + " run at once"};
+    if (blocks * bx * by * bz > tessera::simt::most_cooperative_threads)
+      return {cudaErrorCooperativeLaunchTooLarge,
+              name + "a cooperative launch of " + std::to_string(blocks * bx * by * bz) +
+                  " threads; the executor runs at most " +
+                  std::to_string(tessera::simt::most_cooperative_threads) + " at once"};
+  }
+  if (kernel.largest_dynamic <= (48u << 10) && statics + launch.shared_bytes > (48u << 10))
+    return {cudaErrorInvalidValue, name + bytes + "; the limit is 49152"};
+  return {};
+}
+
+// An error of a kernel, which stays.
+cudaError_t error_of(const std::exception& e, const Output& output) {
+  if (!output.assertion.empty()) return cudaErrorAssert;
+  if (output.trapped) return cudaErrorLaunchFailure;
+  const std::string text = e.what();
+  const auto says = [&](const char* part) { return text.find(part) != std::string::npos; };
+  if (says("past a multiple of")) return cudaErrorMisalignedAddress;
+  if (says("no memory") || says("impossible address")) return cudaErrorIllegalAddress;
+  if (says("no progress")) return cudaErrorLaunchTimeout;
+  if (says("stack overflow")) return cudaErrorLaunchOutOfResources;
+  return cudaErrorLaunchFailure;
+}
+
+const char* kind_of(Finding::Kind kind) {
+  return kind == Finding::Kind::writes_input ? "out of bounds" : tessera::simt::name_of(kind);
+}
+
+tessera::Index3 index_of(std::int64_t rank, std::int64_t x, std::int64_t y) {
+  return {static_cast<int>(rank % x), static_cast<int>(rank / x % y), static_cast<int>(rank / x / y)};
+}
+
+void find_all(const Tracer& tracer, const LaunchRecord& launch) {
+  for (const Finding& f : tracer.findings) {
+    FindingRecord out;
+    out.what = kind_of(f.kind);
+    out.text = f.text;
+    out.array = f.array;
+    out.kernel = launch.kernel;
+    out.launch = launch.number;
+    out.times = f.times;
+    out.block = index_of(f.block, launch.shape.grid.x, launch.shape.grid.y);
+    if (f.thread >= 0) out.thread = index_of(f.thread, launch.shape.block.x, launch.shape.block.y);
+    if (f.site.bits != 0) {
+      const SourceLine at = line_of(f.site.address());
+      out.file = at.file;
+      out.line = at.line;
+    } else {
+      out.file = f.here.file;
+      out.line = f.here.line;
+    }
+    if (f.other.bits != 0) {
+      const SourceLine other = line_of(f.other.address());
+      out.other_file = other.file;
+      out.other_line = other.line;
+    }
+    find(out);
+  }
+}
+
+// What a kernel wrote beside arrays, where no tracer told.
+void find_spoiled_zones(const LaunchRecord& launch, bool traced) {
+  for (const auto& [first, array] : Runtime::get().arrays) {
+    std::ptrdiff_t byte = 0;
+    if (zones_are_whole(array, byte)) continue;
+    mend_zones(array);
+    if (traced) continue;
+    FindingRecord out;
+    out.what = "out of bounds";
+    out.file = launch.at.file;
+    out.line = launch.at.line;
+    out.array = array.name;
+    out.kernel = launch.kernel;
+    out.launch = launch.number;
+    const auto size = static_cast<std::ptrdiff_t>(std::max<std::size_t>(1, array.element_bytes));
+    out.text = launch.kernel + " writes beside " + array.name + ": at element " +
+               std::to_string(byte < 0 ? (byte - size + 1) / size : byte / size) + ", and it has " +
+               std::to_string(array.bytes / static_cast<std::size_t>(size)) +
+               "; `tessera trace` names the line";
+    find(out);
+  }
+}
+
+std::vector<tessera::simt::TracedArray> traced_arrays(bool whole) {
+  std::vector<tessera::simt::TracedArray> out;
+  for (const auto& [first, array] : Runtime::get().arrays) {
+    tessera::simt::TracedArray traced;
+    traced.name = array.name;
+    traced.data = array.data;
+    traced.bytes = array.bytes;
+    traced.red_zone_bytes = array.zone_bytes;
+    traced.element_bytes = array.element_bytes;
+    if (whole) traced.written = array.written;
+    for (const std::size_t extent : array.extents)
+      traced.extents.push_back(static_cast<std::int64_t>(extent));
+    out.push_back(std::move(traced));
+  }
+  return out;
+}
+
+void run_one_thread(const void* context, void* shared) {
+  running = *static_cast<const Running*>(context);
+  running.shared = static_cast<char*>(shared);
+  running.kernel->code->body();
+}
+
+// A kernel that did not come to its end: its error stays with the program.
+void keep_failure(const std::exception_ptr& failure, const Output& output, const Tracer& tracer,
+                  LaunchRecord& record_of) {
+  Runtime& r = Runtime::get();
+  try {
+    std::rethrow_exception(failure);
+  } catch (const std::exception& e) {
+    record_of.error = error_of(e, output);
+    if (!output.assertion.empty() || !tracer.explained) {
+      FindingRecord stopped;
+      stopped.what = "stopped";
+      stopped.text = output.assertion.empty() ? e.what() : output.assertion;
+      stopped.file = record_of.at.file;
+      stopped.line = record_of.at.line;
+      stopped.kernel = record_of.kernel;
+      stopped.launch = record_of.number;
+      find(stopped);
+    }
+  }
+  r.sticky = record_of.error;
+  last_error = {record_of.error, record_of.number};
+}
+
+void print(const Output& output) {
+  for (const auto& [block, text] : output.text) std::fwrite(text.data(), 1, text.size(), stdout);
+}
+
+// What is known of a launch that may come again.
+struct Latest {
+  const Kernel* kernel = nullptr;
+  std::vector<std::byte> closure;
+  Launch shape;
+  std::size_t shared_bytes = 0;
+  std::uint64_t version_after = 0;   // of memory
+  std::uint64_t contents_after = 0;  // 0: not looked at
+  bool changed_nothing = false;
+  double seconds = 0;
+  std::int64_t number = 0, not_repeated = 0;
+  int times = 0, next_look = 1;  // looking costs a pass over memory: less often where it was in vain
+};
+Latest latest;
+
+bool is_same(const Latest& before, const Kernel& kernel, const Configured& spec, const void* closure) {
+  const auto &a = before.shape, &b = spec.shape;
+  return before.kernel == &kernel && before.shared_bytes == spec.shared_bytes && !spec.cooperative &&
+         a.grid.x == b.grid.x && a.grid.y == b.grid.y && a.grid.z == b.grid.z && a.block.x == b.block.x &&
+         a.block.y == b.block.y && a.block.z == b.block.z &&
+         std::memcmp(before.closure.data(), closure, before.closure.size()) == 0;
+}
+
+// Of all memory that kernels may use; of that alone which the host may write unseen.
+std::uint64_t contents(bool of_hosts_only) {
+  std::uint64_t sum = 0x9e3779b97f4a7c15;
+  const auto mix = [&sum](std::uint64_t word) {
+    sum = (sum ^ word) * 0xff51afd7ed558ccd;
+    sum ^= sum >> 32;
+  };
+  for (const auto& [first, array] : Runtime::get().arrays) {
+    if (of_hosts_only && array.is_protected()) continue;
+    mix(first);
+    std::size_t at = 0;
+    for (std::uint64_t word; at + sizeof word <= array.bytes; at += sizeof word) {
+      std::memcpy(&word, array.data + at, sizeof word);
+      mix(word);
+    }
+    for (; at < array.bytes; ++at) mix(static_cast<unsigned char>(array.data[at]));
+  }
+  return sum;
+}
+
+// How much of a launch is traced: the first of its line whole, later ones in some blocks, those that repeat
+// the one before not at all.
+enum class Share { none, some, whole };
+Share share_of(const Kernel& kernel, Place at, bool repeats) {
+  static std::map<std::tuple<std::string, int, const Kernel*>, int> seen;
+  if (!Runtime::get().traced) return Share::none;
+  const int before = seen[{at.file, at.line, &kernel}]++;
+  if (before == 0) return Share::whole;
+  constexpr int most_sampled = 20;
+  return repeats || before > most_sampled ? Share::none : Share::some;
+}
+
+// Nothing is known any more of who wrote what.
+void forget_marks() {
+  for (auto& [first, array] : Runtime::get().arrays) {
+    if (array.written != nullptr) release_marks(array);
+  }
+}
+
+// Tells the user how long a launch will take, once it has taken two seconds.
+class Waiting {
+ public:
+  Waiting(const std::string& kernel, Place at, std::int64_t blocks, const std::atomic<std::int64_t>& done)
+      : thread_([=, this, &done](const std::stop_token& stop) {
+          std::unique_lock lock(mutex_);
+          if (changed_.wait_for(lock, stop, std::chrono::seconds(2), [] { return false; }) ||
+              stop.stop_requested())
+            return;
+          const std::int64_t ready = done.load();
+          std::string text = kernel + " (" + at.file + ":" + std::to_string(at.line) +
+                             ") has run for 2 s: " + std::to_string(ready) + " of " + std::to_string(blocks) +
+                             " blocks";
+          if (ready > 0)
+            text += ", about " + std::to_string(std::max<std::int64_t>(3, 2 * blocks / ready)) + " s in all";
+          say_once(text);
+        }) {}
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable_any changed_;
+  std::jthread thread_;
+};
+
+void run(Kernel& kernel, const Configured& spec, const void* closure, LaunchRecord& record_of) {
+  Runtime& r = Runtime::get();
+  const bool same = is_same(latest, kernel, spec, closure);
+  const bool unchanged = same && r.version == latest.version_after;
+  if (unchanged && latest.changed_nothing && contents(true) == latest.contents_after) {
+    --r.launches;
+    ++latest.not_repeated;
+    r.time_credit += latest.seconds;
+    return;
+  }
+  r.finish_repeats();
+  if (!same) {
+    latest = {};
+    latest.kernel = &kernel;
+    latest.shape = spec.shape;
+    latest.shared_bytes = spec.shared_bytes;
+    const auto* const bytes = static_cast<const std::byte*>(closure);
+    latest.closure.assign(bytes, bytes + kernel.code->closure_bytes);
+  }
+  latest.number = record_of.number;
+
+  Output output;
+  Running context;
+  context.kernel = &kernel;
+  context.closure = closure;
+  context.output = &output;
+  context.cooperative = spec.cooperative;
+  context.dynamic_offset = kernel.capacity;
+  context.counters_offset = round_up(kernel.capacity + spec.shared_bytes, shared_gap) + shared_gap;
+
+  std::atomic<std::int64_t> blocks_done{0};
+  tessera::simt::Task task;
+  task.type = kernel.name.c_str();
+  task.body = run_one_thread;
+  task.context = &context;
+  task.shared_bytes = context.counters_offset + sizeof(BlockCounters);
+  task.may_return_early = true;
+  task.launch = spec.shape;
+  task.blocks_done = &blocks_done;
+  task.cooperative = spec.cooperative;
+  Tracer tracer;
+  const Share share = share_of(kernel, spec.at, unchanged);
+  if (share != Share::none) {
+    constexpr std::int64_t most_watched = 16;
+    tracer.arrays = traced_arrays(share == Share::whole);
+    if (share == Share::some) tracer.watched = most_watched;
+    tracer.shared_variable_at = [&](std::size_t offset) {
+      return variable_at(kernel, context.dynamic_offset, spec.shared_bytes, context.counters_offset, offset);
+    };
+    task.tracer = &tracer;
+    record_of.traced = share == Share::whole || spec.shape.blocks() <= most_watched ? "whole" : "sampled";
+  }
+  r.let_kernels(true);
+  const bool looks = unchanged && ++latest.times >= latest.next_look;
+  const std::uint64_t before = looks ? contents(false) : 0;
+  const double begin = now();
+  std::exception_ptr failure;
+  try {
+    const Waiting waiting(kernel.name, spec.at, spec.shape.blocks(), blocks_done);
+    tessera::simt::execute(task, r.os_threads);
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  running = {};
+  record_of.seconds = now() - begin;
+  find_spoiled_zones(record_of, share == Share::whole);
+  if (looks) {
+    latest.changed_nothing = contents(false) == before && !output.printed;
+    if (latest.changed_nothing) latest.contents_after = contents(true);
+    else latest.next_look = 2 * latest.times;
+  }
+  r.let_kernels(false);
+  latest.version_after = ++r.version;
+  latest.seconds = record_of.seconds;
+  if (r.traced && share != Share::whole && !same) forget_marks();
+  print(output);
+  record_of.static_shared = kernel.static_bytes();
+  if (share != Share::none) {
+    record_of.blocks_traced = static_cast<std::int64_t>(tracer.blocks_run);
+    record_of.tracer = &tracer;
+  }
+  if (failure) keep_failure(failure, output, tracer, record_of);
+  record(record_of);
+  if (share != Share::none) find_all(tracer, record_of);
+}
+
+}  // namespace
+
+void Runtime::finish_repeats() {
+  if (latest.not_repeated > 0) record_repeats(latest.number, latest.not_repeated);
+  latest.not_repeated = 0;
+}
+
+void configure(dim3 grid, dim3 block, std::size_t shared_bytes, cudaStream_t, Place at) {
+  Configured next;
+  next.shape.grid = {grid.x, grid.y, grid.z};
+  next.shape.block = {static_cast<int>(block.x), static_cast<int>(block.y), static_cast<int>(block.z)};
+  next.shared_bytes = shared_bytes;
+  next.at = at;
+  configured = next;
+}
+
+void launch(KernelCode& code, const void* closure) {
+  Runtime& r = Runtime::get();
+  const Lock lock(r.mutex);
+  Kernel& kernel = kernel_of(code);
+  if (identify != nullptr) {
+    *identify = &kernel;
+    return;
+  }
+  LaunchRecord out;
+  if (!configured) {
+    r.fail(find_copy(cudaErrorMissingConfiguration, std::string(code.name) + " is called without <<< >>>",
+                     nullptr, code.at));
+    return;
+  }
+  const Configured spec = *configured;
+  configured.reset();
+  if (r.sticky != cudaSuccess) {
+    r.fail(r.sticky);
+    return;
+  }
+  out.number = ++r.launches;
+  out.kernel = kernel.name;
+  out.at = spec.at;
+  out.kernel_at = code.at;
+  out.shape = spec.shape;
+  out.static_shared = kernel.static_bytes();
+  out.dynamic_shared = spec.shared_bytes;
+  out.cooperative = spec.cooperative;
+  if (const Refusal refusal = refusal_of(kernel, spec); refusal.error != cudaSuccess) {
+    out.error = refusal.error;
+    record(out);
+    FindingRecord finding;
+    finding.what = "launch error";
+    finding.text = refusal.text + " (" + cudaGetErrorName(refusal.error) + ")";
+    finding.serious = false;
+    finding.file = spec.at.file;
+    finding.line = spec.at.line;
+    finding.kernel = kernel.name;
+    finding.launch = out.number;
+    find(finding);
+    last_error = {refusal.error, out.number};
+    r.failed.push_back({out.number, refusal.error, kernel.name, refusal.text, spec.at});
+    return;
+  }
+  run(kernel, spec, closure, out);
+}
+
+void get_closure(void* to) noexcept { std::memcpy(to, running.closure, running.kernel->code->closure_bytes); }
+
+void make_known(const char* name, const void* address, Code code, void (*call)(Code, void**)) {
+  const Lock lock(Runtime::get().mutex);
+  auto& at = known().addresses[address];
+  if (*name != '\0' || at.call == nullptr) at.name = name;
+  at.code = code;
+  at.call = call;
+}
+
+// It is called with arguments that are all zeros, and comes as far as launch().
+Kernel* kernel_at(const void* address) {
+  const auto found = known().addresses.find(address);
+  if (found == known().addresses.end()) return nullptr;
+  auto& at = found->second;
+  if (at.kernel == nullptr) {
+    alignas(64) static std::byte zeros[8192] = {};
+    void* arguments[128];
+    std::ranges::fill(arguments, static_cast<void*>(zeros));
+    identify = &at.kernel;
+    at.call(at.code, arguments);
+    identify = nullptr;
+  }
+  return at.kernel;
+}
+
+cudaError_t launch_by_address(const void* address, dim3 grid, dim3 block, void** arguments,
+                              std::size_t shared_bytes, cudaStream_t stream, bool cooperative, Place at) {
+  Runtime& r = Runtime::get();
+  const Lock lock(r.mutex);
+  const auto found = known().addresses.find(address);
+  if (found == known().addresses.end())
+    return r.fail(
+        find_copy(cudaErrorInvalidDeviceFunction,
+                  "cudaLaunchKernel: the kernel is not known by this pointer; pass the kernel itself, "
+                  "without a cast to void*",
+                  nullptr, at));
+  const std::int64_t before = r.launches;
+  configure(grid, block, shared_bytes, stream, at);
+  configured->cooperative = cooperative;
+  found->second.call(found->second.code, arguments);
+  return last_error.launch > before ? last_error.error : r.state();
+}
+
+}  // namespace tessera_cuda

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/frontend/runtime/launch_record.hpp"
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include "tessera/bench/code.hpp"
+#include "tessera/frontend/runtime/runtime.hpp"
+#include "tessera/simt/tracer/symbols.hpp"
+
+namespace tessera_cuda {
+
+using nlohmann::ordered_json;
+using tessera::simt::AccessCounts;
+using tessera::simt::Act;
+using tessera::simt::Space;
+
+namespace {
+
+std::FILE* record_file() {
+  static std::FILE* const file = [] {
+    const char* const name = std::getenv("TESSERA_CUDA_RECORD");
+    return name == nullptr || *name == '\0' ? nullptr : std::fopen(name, "we");
+  }();
+  return file;
+}
+
+void write(const ordered_json& line) {
+  if (record_file() == nullptr) return;
+  const std::string text = line.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+  std::fwrite(text.data(), 1, text.size(), record_file());
+  std::fflush(record_file());
+}
+
+ordered_json list(const tessera::Index3& index) { return {index.x, index.y, index.z}; }
+
+const char* name_of(Act act) { return act == Act::read ? "read" : act == Act::write ? "write" : "atomic"; }
+
+ordered_json occupancy_of(const LaunchRecord& launch) {
+  using namespace tessera::bench;
+  const Occupancy fits = occupancy(multiprocessor_of(gpu().major * 10 + gpu().minor), launch.shape.threads(),
+                                   static_cast<std::int64_t>(launch.static_shared + launch.dynamic_shared));
+  return {{"blocks", fits.blocks}, {"warps", fits.warps}, {"fraction", fits.fraction}, {"limit", fits.limit}};
+}
+
+ordered_json site_of(const tessera::simt::SiteCounts& site, const tessera::simt::Tracer& tracer) {
+  const SourceLine at = line_of(site.site.address());
+  const AccessCounts& c = site.counts;
+  ordered_json out = {{"file", at.file},
+                      {"line", at.line},
+                      {"space", site.space == Space::global ? "global" : "shared"},
+                      {"act", name_of(site.site.act())},
+                      {"width", site.site.width()}};
+  if (const std::string array = tracer.array_of(site); !array.empty()) out["array"] = array;
+  out.update(ordered_json{{"requests", c.requests},
+                          {"divergent", c.divergent},
+                          {"accesses", c.accesses},
+                          {"bytes", c.bytes},
+                          {"distinct_bytes", c.distinct_bytes},
+                          {"sectors", c.sectors},
+                          {"ideal_sectors", c.ideal_sectors},
+                          {"lines", c.lines},
+                          {"wavefronts", c.wavefronts},
+                          {"ideal_wavefronts", c.ideal_wavefronts}});
+  return out;
+}
+
+}  // namespace
+
+SourceLine line_of(std::uint64_t return_address) {
+  const tessera::simt::SourceLine line = tessera::simt::Symbols().line_of_kernel(return_address);
+  return {line.file, line.line};
+}
+
+bool is_users(const std::string& file) {
+  return !file.empty() && file.front() != '<' && !file.starts_with("/usr/") &&
+         file.find("tessera/frontend/") == std::string::npos &&
+         file.find("share/tessera/cuda/") == std::string::npos;
+}
+
+void record_start(const char* gpu_name, bool traced) {
+  write({{"record", "start"}, {"version", 1}, {"gpu", gpu_name}, {"traced", traced}});
+}
+
+void record(const LaunchRecord& launch) {
+  if (record_file() == nullptr) return;
+  const auto& grid = launch.shape.grid;
+  ordered_json line = {{"record", "launch"},
+                       {"number", launch.number},
+                       {"kernel", launch.kernel},
+                       {"file", launch.at.file},
+                       {"line", launch.at.line},
+                       {"kernel_file", launch.kernel_at.file},
+                       {"kernel_line", launch.kernel_at.line},
+                       {"grid", {grid.x, grid.y, grid.z}},
+                       {"block", list(launch.shape.block)},
+                       {"static_shared", launch.static_shared},
+                       {"dynamic_shared", launch.dynamic_shared},
+                       {"cooperative", launch.cooperative},
+                       {"seconds", launch.seconds},
+                       {"error", nullptr},
+                       {"traced", launch.traced},
+                       {"blocks", launch.shape.blocks()},
+                       {"blocks_traced", launch.blocks_traced}};
+  if (launch.error != cudaSuccess) line["error"] = cudaGetErrorName(launch.error);
+  line["occupancy"] = occupancy_of(launch);
+  if (launch.tracer != nullptr) {
+    line["sites"] = ordered_json::array();
+    for (const auto& site : launch.tracer->sites) line["sites"].push_back(site_of(site, *launch.tracer));
+    line["barriers"] = ordered_json::array();
+    for (const auto& barrier : launch.tracer->barriers)
+      line["barriers"].push_back(
+          {{"file", barrier.here.file}, {"line", barrier.here.line}, {"times", barrier.times}});
+  }
+  write(line);
+}
+
+void record(const FindingRecord& finding) {
+  ordered_json line = {
+      {"record", "finding"}, {"what", finding.what}, {"serious", finding.serious}, {"text", finding.text}};
+  const auto add_place = [&line](const char* file, const char* number, const std::string& name, int at) {
+    if (at != 0) line[file] = name, line[number] = at;
+  };
+  add_place("file", "line", finding.file, finding.line);
+  add_place("other_file", "other_line", finding.other_file, finding.other_line);
+  if (!finding.array.empty()) line["array"] = finding.array;
+  if (!finding.kernel.empty()) line["kernel"] = finding.kernel;
+  if (finding.launch != 0) line["launch"] = finding.launch;
+  if (finding.block) line["block"] = list(*finding.block);
+  if (finding.thread) line["thread"] = list(*finding.thread);
+  if (finding.queried) line["queried"] = *finding.queried;
+  line["times"] = finding.times;
+  write(line);
+}
+
+void record_repeats(std::int64_t launch, std::int64_t times) {
+  write({{"record", "repeated"}, {"launch", launch}, {"times", times}});
+}
+
+void record_note(const std::string& text) { write({{"record", "note"}, {"text", text}}); }
+
+void record_end(std::int64_t launches, int signal) {
+  ordered_json line = {{"record", "end"}, {"launches", launches}};
+  if (signal != 0) line["signal"] = signal;
+  write(line);
+}
+
+}  // namespace tessera_cuda

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a program did, as lines of JSON in the file that TESSERA_CUDA_RECORD names. A line is written when it
+// is known and flushed, so that a crash loses nothing. Each is an object; "record" says which:
+//
+//   {"record": "start", "version": 1, "gpu": "NVIDIA H200", "traced": true}
+//   {"record": "launch", "number": 1, "kernel": "scale<32>", "file", "line",       where it is launched
+//    "kernel_file", "kernel_line", "grid": [x, y, z], "block": [x, y, z], "static_shared", "dynamic_shared",
+//    "cooperative": false, "seconds": 0.1, "error": "cudaErrorInvalidValue" or null,
+//    "traced": "whole" | "sampled" | "no", "blocks", "blocks_traced",
+//    "occupancy": {"blocks", "warps", "fraction", "limit"},
+//    "sites": [{"file", "line", "space": "global" | "shared", "act": "read" | "write" | "atomic", "width",
+//               "array": "d_A", "requests", "divergent", "accesses", "bytes", "distinct_bytes", "sectors",
+//               "ideal_sectors", "lines", "wavefronts", "ideal_wavefronts"}],
+//    "barriers": [{"file", "line", "times"}]}
+//   {"record": "repeated", "launch": 2, "times": 299}    not run again: nothing that it reads had changed
+//   {"record": "finding", "what": "race", "serious": true, "text", "file", "line", "other_file",
+//   "other_line",
+//    "array", "kernel", "launch", "block": [x, y, z], "thread": [x, y, z], "times"}
+//    Fields that do not apply are absent. "what" is one of
+//      race, uninitialised, out of bounds, misaligned, barrier, stopped        in a kernel
+//      host pointer, inactive lane                                            in a kernel
+//      never written             a kernel reads global memory, or the host copies it, that nothing wrote
+//      device pointer            the host reads or writes device memory
+//      launch error, call error  an error that a call returned; "queried": whether the program looked
+//      copy, leak
+//    "serious": races and memory errors, for which trace exits with 4.
+//   {"record": "note", "text"}        what the user should know once, such as whose time events measure
+//   {"record": "end", "launches", "signal": 11 or absent}
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+#include "tessera/frontend/include/cuda_runtime_api.h"
+#include "tessera/simt/tracer/tracer.hpp"
+
+namespace tessera_cuda {
+
+struct LaunchRecord {
+  std::int64_t number = 0;
+  std::string kernel;
+  Place at{"", 0}, kernel_at{"", 0};
+  tessera::Launch shape;
+  std::size_t static_shared = 0, dynamic_shared = 0;
+  bool cooperative = false;
+  double seconds = 0;
+  cudaError_t error = cudaSuccess;
+  int threads_per_block = 0;
+  const char* traced = "no";
+  std::int64_t blocks_traced = 0;
+  const tessera::simt::Tracer* tracer = nullptr;
+};
+
+struct FindingRecord {
+  std::string what, text, file, other_file, array, kernel;
+  int line = 0, other_line = 0;
+  bool serious = true;
+  std::int64_t launch = 0;
+  std::optional<tessera::Index3> block, thread;
+  std::uint64_t times = 1;
+  std::optional<bool> queried;
+};
+
+void record_start(const char* gpu, bool traced);
+void record(const LaunchRecord& launch);
+void record(const FindingRecord& finding);
+void record_repeats(std::int64_t launch, std::int64_t times);
+void record_note(const std::string& text);
+void record_end(std::int64_t launches, int signal);
+
+// The student's line of an access, as the debug information tells it.
+struct SourceLine {
+  std::string file;
+  int line = 0;
+};
+SourceLine line_of(std::uint64_t return_address);
+// Neither a header of ours nor the system's.
+bool is_users(const std::string& file);
+
+}  // namespace tessera_cuda

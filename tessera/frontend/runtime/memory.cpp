@@ -1,0 +1,476 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory of the device: each array in a mapping of its own, between forbidden bytes that a kernel can touch
+// without a fault and pages that it cannot. While host code runs, device memory cannot be touched at all.
+#include <sys/mman.h>
+#include <algorithm>
+#include <cstring>
+#include <string_view>
+#include "tessera/frontend/runtime/findings.hpp"
+#include "tessera/frontend/runtime/runtime.hpp"
+
+namespace tessera_cuda {
+namespace {
+
+constexpr std::size_t page = 4096;
+constexpr std::size_t zone = 64 << 10;  // forbidden, but there
+constexpr std::size_t guard = 1 << 20;  // not there
+constexpr unsigned char zone_byte = 0xa5;
+constexpr std::size_t watched_zone = 1024;  // of a zone's bytes next to the array, looked at after launches
+
+std::size_t round_up(std::size_t bytes, std::size_t unit) { return (bytes + unit - 1) / unit * unit; }
+std::uintptr_t number(const void* pointer) { return reinterpret_cast<std::uintptr_t>(pointer); }
+
+// Of a protected array: to be there or not to be there.
+void let(const Array& array, bool in) {
+  char* const low = array.data - array.zone_bytes;
+  mprotect(low, round_up(array.bytes + 2 * array.zone_bytes, page), in ? PROT_READ | PROT_WRITE : PROT_NONE);
+}
+
+bool map(Array& array) {
+  const std::size_t inner = round_up(array.bytes + 2 * zone, page);
+  array.zone_bytes = zone;
+  array.mapping_bytes = inner + 2 * guard;
+  void* const low =
+      mmap(nullptr, array.mapping_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (low == MAP_FAILED) return false;
+  array.mapping = static_cast<char*>(low);
+  array.data = array.mapping + guard + zone;
+  if (mprotect(array.mapping + guard, inner, PROT_READ | PROT_WRITE) != 0) {
+    munmap(array.mapping, array.mapping_bytes);
+    return false;
+  }
+  std::memset(array.data - watched_zone, zone_byte, watched_zone);
+  std::memset(array.data + array.bytes, zone_byte, watched_zone);
+  return true;
+}
+
+void map_written(Array& array) {
+  void* const low =
+      mmap(nullptr, array.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (low != MAP_FAILED) array.written = static_cast<std::uint8_t*>(low);
+}
+
+// Where a copy reads or writes: how much of it lies in which array.
+struct End {
+  Array* array = nullptr;  // null: the host's
+  bool fits = true;
+};
+End end_of(const void* pointer, std::size_t bytes) {
+  Array* const array = Runtime::get().array_at(pointer);
+  if (array == nullptr) return {};
+  const std::size_t offset = number(pointer) - number(array->data);
+  return {array, offset <= array->bytes && bytes <= array->bytes - offset};
+}
+
+// The array is there as long as this lives.
+class Let {
+ public:
+  explicit Let(const Array* array) : array_(array != nullptr && array->is_protected() ? array : nullptr) {
+    if (array_ != nullptr) let(*array_, true);
+  }
+  ~Let() {
+    if (array_ != nullptr) let(*array_, false);
+  }
+  Let(const Let&) = delete;
+  Let& operator=(const Let&) = delete;
+
+ private:
+  const Array* array_;
+};
+
+void mark_written(Array* array, const void* at, std::size_t bytes) {
+  if (array != nullptr && array->written != nullptr && bytes != 0)
+    std::memset(array->written + (static_cast<const char*>(at) - array->data), 1, bytes);
+}
+
+// One row of a copy, both ends checked before.
+void copy_row(const End& to, void* to_at, const End& from, const void* from_at, std::size_t bytes, Place at) {
+  Runtime& r = Runtime::get();
+  if (bytes == 0) return;
+  if (from.array != nullptr && to.array == nullptr) find_never_written(*from.array, from_at, bytes, at);
+  const bool changes = to.array != nullptr && std::memcmp(to_at, from_at, bytes) != 0;
+  if (changes) ++r.version;
+  if (to.array == nullptr || changes) std::memmove(to_at, from_at, bytes);
+  if (to.array == nullptr || to.array->written == nullptr) return;
+  if (from.array != nullptr && from.array->written != nullptr)
+    std::memmove(to.array->written + (static_cast<char*>(to_at) - to.array->data),
+                 from.array->written + (static_cast<const char*>(from_at) - from.array->data), bytes);
+  else mark_written(to.array, to_at, bytes);
+}
+
+const char* kind_name(cudaMemcpyKind kind) {
+  constexpr const char* names[] = {"cudaMemcpyHostToHost", "cudaMemcpyHostToDevice", "cudaMemcpyDeviceToHost",
+                                   "cudaMemcpyDeviceToDevice", "cudaMemcpyDefault"};
+  return names[kind];
+}
+
+// Whether the kind of a copy tells the truth about an end. Pinned and managed memory is both.
+bool agrees(const End& end, bool device) {
+  if (end.array == nullptr) return !device;
+  return device || !end.array->on_device();
+}
+
+cudaError_t check_copy(const End& to, const End& from, cudaMemcpyKind kind, const char* call, Place at) {
+  const std::string name = call;
+  if (kind < cudaMemcpyHostToHost || kind > cudaMemcpyDefault)
+    return find_copy(cudaErrorInvalidMemcpyDirection, name + ": there is no such kind of copy", nullptr, at);
+  if (kind != cudaMemcpyDefault) {
+    const bool to_device = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
+    const bool from_device = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
+    if (!agrees(to, to_device))
+      return find_copy(
+          cudaErrorInvalidValue,
+          name + " with " + kind_name(kind) + " writes to " +
+              (to.array == nullptr ? "host memory" : to.array->name + ", which is on the device"),
+          to.array, at);
+    if (!agrees(from, from_device))
+      return find_copy(
+          cudaErrorInvalidValue,
+          name + " with " + kind_name(kind) + " reads " +
+              (from.array == nullptr ? "host memory" : from.array->name + ", which is on the device"),
+          from.array, at);
+  }
+  for (const End* end : {&to, &from})
+    if (!end->fits)
+      return find_copy(cudaErrorInvalidValue,
+                       name + (end == &to ? " writes" : " reads") + " beyond the end of " + end->array->name +
+                           ", which has " + std::to_string(end->array->bytes) + " bytes",
+                       end->array, at);
+  return cudaSuccess;
+}
+
+cudaError_t copy(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch, std::size_t width,
+                 std::size_t rows, cudaMemcpyKind kind, const char* call, Place at) {
+  Runtime& r = Runtime::get();
+  const Lock lock(r.mutex);
+  if (r.state() != cudaSuccess) return r.fail(r.state());
+  if (width == 0 || rows == 0) return cudaSuccess;
+  if (width > to_pitch || width > from_pitch) return r.fail(cudaErrorInvalidPitchValue);
+  const End end_to = end_of(to, to_pitch * (rows - 1) + width);
+  const End end_from = end_of(from, from_pitch * (rows - 1) + width);
+  if (const cudaError_t error = check_copy(end_to, end_from, kind, call, at); error != cudaSuccess)
+    return r.fail(error);
+  if (to == nullptr || from == nullptr) return r.fail(cudaErrorInvalidValue);
+  const Let let_to(end_to.array), let_from(end_from.array == end_to.array ? nullptr : end_from.array);
+  for (std::size_t row = 0; row < rows; ++row)
+    copy_row(end_to, static_cast<char*>(to) + row * to_pitch, end_from,
+             static_cast<const char*>(from) + row * from_pitch, width, at);
+  return cudaSuccess;
+}
+
+cudaError_t set(void* to, std::size_t pitch, int byte, std::size_t width, std::size_t rows, const char* call,
+                Place at) {
+  Runtime& r = Runtime::get();
+  const Lock lock(r.mutex);
+  if (r.state() != cudaSuccess) return r.fail(r.state());
+  if (width == 0 || rows == 0) return cudaSuccess;
+  const End end = end_of(to, pitch * (rows - 1) + width);
+  if (end.array == nullptr)
+    return r.fail(
+        find_copy(cudaErrorInvalidValue, std::string(call) + " writes to host memory", nullptr, at));
+  if (!end.fits)
+    return r.fail(find_copy(cudaErrorInvalidValue,
+                            std::string(call) + " writes beyond the end of " + end.array->name +
+                                ", which has " + std::to_string(end.array->bytes) + " bytes",
+                            end.array, at));
+  const Let let_to(end.array);
+  ++r.version;
+  for (std::size_t row = 0; row < rows; ++row) {
+    char* const first = static_cast<char*>(to) + row * pitch;
+    std::memset(first, byte, width);
+    mark_written(end.array, first, width);
+  }
+  return cudaSuccess;
+}
+
+cudaError_t release(void* pointer, bool host, Place at) {
+  Runtime& r = Runtime::get();
+  const Lock lock(r.mutex);
+  if (pointer == nullptr) return cudaSuccess;
+  const auto found = r.arrays.find(number(pointer));
+  const Array::Kind kind = found == r.arrays.end() ? Array::Kind::variable : found->second.kind;
+  const bool right =
+      host ? kind == Array::Kind::pinned : kind == Array::Kind::device || kind == Array::Kind::managed;
+  if (!right) {
+    const char* const call = host ? "cudaFreeHost" : "cudaFree";
+    const auto gone = r.freed.find(number(pointer));
+    return r.fail(
+        find_copy(cudaErrorInvalidValue,
+                  std::string(call) + (gone != r.freed.end() ? ": " + gone->second.name + " is free already"
+                                                             : " of what it did not allocate"),
+                  nullptr, at));
+  }
+  Array array = std::move(found->second);
+  r.arrays.erase(found);
+  ++r.version;
+  release_marks(array);
+  // Its addresses stay taken, so that a use after free is seen.
+  constexpr std::size_t most_freed = 512;
+  mmap(array.mapping, array.mapping_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED,
+       -1, 0);
+  if (r.freed.size() >= most_freed) {
+    munmap(r.freed.begin()->second.mapping, r.freed.begin()->second.mapping_bytes);
+    r.freed.erase(r.freed.begin());
+  }
+  r.freed.emplace(number(array.data), std::move(array));
+  return r.state() == cudaSuccess ? cudaSuccess : r.fail(r.state());
+}
+
+}  // namespace
+
+std::string name_in(const char* text) {
+  std::string_view name = text;
+  const auto is_part = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
+  // Behind the casts: the last name, with what it is a member or an element of.
+  std::size_t end = name.size();
+  while (end > 0 && !is_part(name[end - 1]) && name[end - 1] != ']') --end;
+  std::size_t begin = end;
+  int depth = 0;
+  while (begin > 0) {
+    const char c = name[begin - 1];
+    if (c == ']') ++depth;
+    const bool in = depth > 0 || is_part(c) || c == '.' ||
+                    (c == '>' && begin > 1 && name[begin - 2] == '-') ||
+                    (c == '-' && begin < name.size() && name[begin] == '>');
+    if (!in) break;
+    if (c == '[') --depth;
+    --begin;
+  }
+  return begin == end ? "memory" : std::string(name.substr(begin, end - begin));
+}
+
+Array* Runtime::array_at(const void* address) {
+  auto after = arrays.upper_bound(number(address));
+  if (after == arrays.begin()) return nullptr;
+  Array& array = std::prev(after)->second;
+  const std::size_t offset = number(address) - number(array.data);
+  // What lies behind a mapping's array is still its own.
+  return offset < array.bytes || (offset == array.bytes && array.mapping != nullptr) ? &array : nullptr;
+}
+
+Array* Runtime::array_near(const void* address) {
+  for (auto* all : {&arrays, &freed})
+    for (auto& [first, array] : *all)
+      if (array.mapping != nullptr && number(address) - number(array.mapping) < array.mapping_bytes)
+        return &array;
+  return nullptr;
+}
+
+void Runtime::let_kernels(bool in) {
+  for (const auto& [first, array] : arrays)
+    if (array.is_protected()) let(array, in);
+}
+
+std::size_t Runtime::device_bytes() const {
+  std::size_t sum = 0;
+  for (const auto& [first, array] : arrays)
+    if (array.kind == Array::Kind::device || array.kind == Array::Kind::managed) sum += array.bytes;
+  return sum;
+}
+
+// What a kernel wrote beside an array, when no tracer watched it.
+bool zones_are_whole(const Array& array, std::ptrdiff_t& byte) {
+  if (array.mapping == nullptr) return true;
+  const auto* const data = reinterpret_cast<const unsigned char*>(array.data);
+  for (std::ptrdiff_t i = 1; i <= static_cast<std::ptrdiff_t>(watched_zone); ++i) {
+    if (data[-i] != zone_byte) return byte = -i, false;
+    if (data[array.bytes + static_cast<std::size_t>(i) - 1] != zone_byte)
+      return byte = static_cast<std::ptrdiff_t>(array.bytes) + i - 1, false;
+  }
+  return true;
+}
+
+void mend_zones(const Array& array) {
+  if (array.mapping == nullptr) return;
+  std::memset(array.data - watched_zone, zone_byte, watched_zone);
+  std::memset(array.data + array.bytes, zone_byte, watched_zone);
+}
+
+void release_marks(Array& array) {
+  if (array.written != nullptr) munmap(array.written, array.bytes);
+  array.written = nullptr;
+}
+
+cudaError_t allocate(const char* text, void** pointer, std::size_t bytes, std::size_t element_bytes,
+                     Memory memory, Place at) {
+  Runtime& r = Runtime::get();
+  const Lock lock(r.mutex);
+  if (r.state() != cudaSuccess) return r.fail(r.state());
+  if (pointer == nullptr) return r.fail(cudaErrorInvalidValue);
+  if (bytes == 0) return *pointer = nullptr, cudaSuccess;
+  if (memory != Memory::pinned && bytes > gpu().memory_bytes - std::min(gpu().memory_bytes, r.device_bytes()))
+    return *pointer = nullptr, r.fail(cudaErrorMemoryAllocation);
+  Array array;
+  array.name = name_in(text);
+  array.bytes = bytes;
+  array.element_bytes = element_bytes;
+  array.at = at;
+  array.kind = memory == Memory::device    ? Array::Kind::device
+               : memory == Memory::managed ? Array::Kind::managed
+                                           : Array::Kind::pinned;
+  if (!map(array)) return r.fail(cudaErrorMemoryAllocation);
+  // The host writes the other kinds unseen.
+  if (r.traced && array.kind == Array::Kind::device) map_written(array);
+  if (array.is_protected()) let(array, false);
+  *pointer = array.data;
+  ++r.version;
+  r.arrays.emplace(number(array.data), std::move(array));
+  return cudaSuccess;
+}
+
+cudaError_t allocate_pitched(const char* text, void** pointer, std::size_t* pitch, std::size_t width,
+                             std::size_t height, std::size_t element_bytes, Place at) {
+  constexpr std::size_t unit = 512;  // as GPUs round it
+  *pitch = round_up(width, unit);
+  return allocate(text, pointer, *pitch * height, element_bytes, Memory::device, at);
+}
+
+void Variable::add(const char* name, void* at, Kind kind, const ElementsOf* type, Place declared) {
+  Runtime& r = Runtime::get();
+  const Lock lock(r.mutex);
+  Array array;
+  array.name = name;
+  array.data = static_cast<char*>(at);
+  array.bytes = type->bytes;
+  array.kind = kind == constant  ? Array::Kind::constant
+               : kind == managed ? Array::Kind::managed
+                                 : Array::Kind::variable;
+  array.at = declared;
+  array.element_bytes = type->element_bytes;
+  for (int d = 0; d < type->rank; ++d) array.extents.push_back(type->extents[d]);
+  r.arrays.emplace(number(at), std::move(array));
+}
+
+cudaError_t copy_to_symbol(void* symbol, const void* from, std::size_t bytes, std::size_t offset,
+                           cudaMemcpyKind kind, Place at) {
+  char* const to = static_cast<char*>(symbol) + offset;
+  return copy(to, bytes, from, bytes, bytes, 1, kind, "cudaMemcpyToSymbol", at);
+}
+cudaError_t copy_from_symbol(void* to, const void* symbol, std::size_t bytes, std::size_t offset,
+                             cudaMemcpyKind kind, Place at) {
+  const char* const from = static_cast<const char*>(symbol) + offset;
+  return copy(to, bytes, from, bytes, bytes, 1, kind, "cudaMemcpyFromSymbol", at);
+}
+cudaError_t symbol_address(void** pointer, const void* symbol) {
+  Runtime& r = Runtime::get();
+  const Lock lock(r.mutex);
+  if (!r.arrays.contains(number(symbol))) return r.fail(cudaErrorInvalidSymbol);
+  *pointer = const_cast<void*>(symbol);
+  return cudaSuccess;
+}
+cudaError_t symbol_size(std::size_t* bytes, const void* symbol) {
+  Runtime& r = Runtime::get();
+  const Lock lock(r.mutex);
+  const auto found = r.arrays.find(number(symbol));
+  if (found == r.arrays.end()) return r.fail(cudaErrorInvalidSymbol);
+  *bytes = found->second.bytes;
+  return cudaSuccess;
+}
+
+}  // namespace tessera_cuda
+
+using tessera_cuda::Array;
+using tessera_cuda::Lock;
+using tessera_cuda::Place;
+using tessera_cuda::Runtime;
+
+cudaError_t cudaFree(void* pointer, Place at) { return tessera_cuda::release(pointer, false, at); }
+cudaError_t cudaFreeHost(void* pointer, Place at) { return tessera_cuda::release(pointer, true, at); }
+
+cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
+  Runtime& r = Runtime::get();
+  const Lock lock(r.mutex);
+  *total = tessera_cuda::gpu().memory_bytes;
+  *free = *total - std::min(*total, r.device_bytes());
+  return cudaSuccess;
+}
+
+cudaError_t cudaHostRegister(void* pointer, size_t bytes, unsigned int, Place at) {
+  Runtime& r = Runtime::get();
+  const Lock lock(r.mutex);
+  if (pointer == nullptr || bytes == 0) return r.fail(cudaErrorInvalidValue);
+  if (r.array_at(pointer) != nullptr) return r.fail(cudaErrorHostMemoryAlreadyRegistered);
+  Array array;
+  array.name = "registered memory";
+  array.data = static_cast<char*>(pointer);
+  array.bytes = bytes;
+  array.kind = Array::Kind::registered;
+  array.at = at;
+  r.arrays.emplace(reinterpret_cast<std::uintptr_t>(pointer), std::move(array));
+  return cudaSuccess;
+}
+
+cudaError_t cudaHostUnregister(void* pointer) {
+  Runtime& r = Runtime::get();
+  const Lock lock(r.mutex);
+  const auto found = r.arrays.find(reinterpret_cast<std::uintptr_t>(pointer));
+  if (found == r.arrays.end() || found->second.kind != Array::Kind::registered)
+    return r.fail(cudaErrorHostMemoryNotRegistered);
+  r.arrays.erase(found);
+  return cudaSuccess;
+}
+
+cudaError_t cudaHostGetDevicePointer(void** device, void* host, unsigned int) {
+  Runtime& r = Runtime::get();
+  const Lock lock(r.mutex);
+  if (r.array_at(host) == nullptr) return r.fail(cudaErrorInvalidValue);
+  *device = host;
+  return cudaSuccess;
+}
+
+cudaError_t cudaHostGetFlags(unsigned int* flags, void*) {
+  *flags = cudaHostAllocMapped;
+  return cudaSuccess;
+}
+
+cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* pointer) {
+  Runtime& r = Runtime::get();
+  const Lock lock(r.mutex);
+  const Array* const array = r.array_at(pointer);
+  void* const at = const_cast<void*>(pointer);
+  if (array == nullptr) *attributes = {cudaMemoryTypeUnregistered, -2, nullptr, at};
+  else if (array->on_device()) *attributes = {cudaMemoryTypeDevice, 0, at, nullptr};
+  else
+    *attributes = {array->kind == Array::Kind::managed ? cudaMemoryTypeManaged : cudaMemoryTypeHost, 0, at,
+                   at};
+  return cudaSuccess;
+}
+
+cudaError_t cudaMemPrefetchAsync(const void*, size_t, int, cudaStream_t) { return cudaSuccess; }
+cudaError_t cudaMemAdvise(const void*, size_t, cudaMemoryAdvise, int) { return cudaSuccess; }
+
+cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, Place at) {
+  return tessera_cuda::copy(to, bytes, from, bytes, bytes, 1, kind, "cudaMemcpy", at);
+}
+cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, cudaStream_t,
+                            Place at) {
+  return tessera_cuda::copy(to, bytes, from, bytes, bytes, 1, kind, "cudaMemcpyAsync", at);
+}
+cudaError_t cudaMemcpyPeer(void* to, int, const void* from, int, size_t bytes, Place at) {
+  return tessera_cuda::copy(to, bytes, from, bytes, bytes, 1, cudaMemcpyDeviceToDevice, "cudaMemcpyPeer", at);
+}
+cudaError_t cudaMemcpyPeerAsync(void* to, int, const void* from, int, size_t bytes, cudaStream_t, Place at) {
+  return tessera_cuda::copy(to, bytes, from, bytes, bytes, 1, cudaMemcpyDeviceToDevice, "cudaMemcpyPeerAsync",
+                            at);
+}
+cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
+                         size_t height, cudaMemcpyKind kind, Place at) {
+  return tessera_cuda::copy(to, to_pitch, from, from_pitch, width, height, kind, "cudaMemcpy2D", at);
+}
+cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
+                              size_t height, cudaMemcpyKind kind, cudaStream_t, Place at) {
+  return tessera_cuda::copy(to, to_pitch, from, from_pitch, width, height, kind, "cudaMemcpy2DAsync", at);
+}
+cudaError_t cudaMemset(void* to, int byte, size_t bytes, Place at) {
+  return tessera_cuda::set(to, bytes, byte, bytes, 1, "cudaMemset", at);
+}
+cudaError_t cudaMemsetAsync(void* to, int byte, size_t bytes, cudaStream_t, Place at) {
+  return tessera_cuda::set(to, bytes, byte, bytes, 1, "cudaMemsetAsync", at);
+}
+cudaError_t cudaMemset2D(void* to, size_t pitch, int byte, size_t width, size_t height, Place at) {
+  return tessera_cuda::set(to, pitch, byte, width, height, "cudaMemset2D", at);
+}
+cudaError_t cudaMemset2DAsync(void* to, size_t pitch, int byte, size_t width, size_t height, cudaStream_t,
+                              Place at) {
+  return tessera_cuda::set(to, pitch, byte, width, height, "cudaMemset2DAsync", at);
+}

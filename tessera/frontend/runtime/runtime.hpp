@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// The state behind the runtime API: one device, its memory, its errors. Every call holds the lock.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+#include "tessera/frontend/include/tessera_calls.h"
+#include "tessera/core/thread.hpp"
+
+namespace tessera_cuda {
+
+// Memory that kernels may use.
+struct Array {
+  enum class Kind : std::uint8_t { device, pinned, managed, registered, variable, constant };
+  std::string name;
+  char* data = nullptr;
+  std::size_t bytes = 0;
+  Kind kind = Kind::device;
+  Place at{"", 0};                   // where it was made
+  std::size_t element_bytes = 0;     // 0: not known
+  std::vector<std::size_t> extents;  // row-major; empty: one of all elements
+  char* mapping = nullptr;           // null: not ours
+  std::size_t mapping_bytes = 0, zone_bytes = 0;
+  std::uint8_t* written = nullptr;  // traced: a byte for each byte, 1: somebody wrote it
+
+  bool on_device() const { return kind == Kind::device || kind == Kind::variable || kind == Kind::constant; }
+  bool is_protected() const { return kind == Kind::device; }
+};
+
+// A GPU that the device says it is.
+struct Gpu {
+  const char *word, *name;
+  int major, minor, multiprocessors, clock_khz, memory_clock_khz, bus_bits;
+  std::size_t memory_bytes, l2_bytes;
+  int threads_per_multiprocessor, blocks_per_multiprocessor;
+  std::size_t shared_per_multiprocessor, shared_per_block_most;
+};
+const Gpu& gpu();  // that of TESSERA_CUDA_GPU
+
+struct Kernel;
+
+class Runtime {
+ public:
+  static Runtime& get();
+
+  std::recursive_mutex mutex;
+  bool traced = false;
+  int os_threads = 1;
+
+  // Memory
+  std::map<std::uintptr_t, Array> arrays;  // by address
+  std::map<std::uintptr_t, Array> freed;   // device memory that is gone, while nothing else lies there
+  Array* array_at(const void* address);    // that holds this byte, or ends there
+  Array* array_near(const void* address);  // that it misses by little
+  void let_kernels(bool in);               // device memory is there for kernels only
+  std::size_t device_bytes() const;
+  std::uint64_t version = 1;  // grows when memory changes
+
+  // Errors
+  cudaError_t fail(cudaError_t error);  // of a call: returns it, and remembers it
+  cudaError_t sticky = cudaSuccess;     // a kernel died
+  // Calls begin with this: after a kernel's death every call returns its error.
+  cudaError_t state() { return sticky; }
+
+  std::int64_t launches = 0;
+  double time_credit = 0;  // seconds of launches that were not repeated
+  void finish_repeats();
+  void at_exit(int signal);
+
+  // Launches whose error nobody asked for yet
+  struct FailedLaunch {
+    std::int64_t number;
+    cudaError_t error;
+    std::string kernel, text;
+    Place at;
+  };
+  std::vector<FailedLaunch> failed;
+
+ private:
+  Runtime();
+};
+
+using Lock = std::lock_guard<std::recursive_mutex>;
+
+// The last launch's error of this host thread, for cudaGetLastError.
+struct LastError {
+  cudaError_t error = cudaSuccess;
+  std::int64_t launch = 0;  // that it comes from; 0: from a call
+};
+extern thread_local LastError last_error;
+void note_queried(cudaError_t error);
+
+// "d_A" of "(void**)&d_A".
+std::string name_in(const char* text);
+double now();  // seconds
+// Says to the user, on stderr, once each text.
+void say_once(const std::string& text);
+
+}  // namespace tessera_cuda

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// Streams and events. Everything is done when its call returns, so a stream has nothing to wait for; an event
+// is a moment of this machine's clock.
+#include "tessera/frontend/runtime/launch_record.hpp"
+#include "tessera/frontend/runtime/runtime.hpp"
+
+struct CUstream_st {
+  unsigned flags = 0;
+  int priority = 0;
+};
+struct CUevent_st {
+  bool timed = true, recorded = false;
+  double when = 0;
+};
+
+using tessera_cuda::Lock;
+using tessera_cuda::Runtime;
+
+namespace {
+
+cudaError_t state() {
+  Runtime& r = Runtime::get();
+  const Lock lock(r.mutex);
+  return r.state() == cudaSuccess ? cudaSuccess : r.fail(r.state());
+}
+
+bool is_special(cudaStream_t stream) {
+  return stream == nullptr || stream == cudaStreamLegacy || stream == cudaStreamPerThread;
+}
+
+}  // namespace
+
+cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned int flags, int priority) {
+  if (const cudaError_t error = state(); error != cudaSuccess) return error;
+  *stream = new CUstream_st{flags, priority};
+  return cudaSuccess;
+}
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned int flags) {
+  return cudaStreamCreateWithPriority(stream, flags, 0);
+}
+cudaError_t cudaStreamCreate(cudaStream_t* stream) { return cudaStreamCreateWithPriority(stream, 0, 0); }
+cudaError_t cudaStreamDestroy(cudaStream_t stream) {
+  if (is_special(stream)) return Runtime::get().fail(cudaErrorInvalidResourceHandle);
+  delete stream;
+  return state();
+}
+cudaError_t cudaStreamSynchronize(cudaStream_t) { return state(); }
+cudaError_t cudaStreamQuery(cudaStream_t) { return state(); }
+cudaError_t cudaStreamGetPriority(cudaStream_t stream, int* priority) {
+  *priority = is_special(stream) ? 0 : stream->priority;
+  return cudaSuccess;
+}
+cudaError_t cudaStreamGetFlags(cudaStream_t stream, unsigned int* flags) {
+  *flags = is_special(stream) ? 0 : stream->flags;
+  return cudaSuccess;
+}
+cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned int) { return state(); }
+cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t callback, void* data,
+                                  unsigned int) {
+  callback(stream, state(), data);
+  return cudaSuccess;
+}
+cudaError_t cudaLaunchHostFunc(cudaStream_t, cudaHostFn_t function, void* data) {
+  function(data);
+  return state();
+}
+cudaError_t tessera_cudaStreamAttach(cudaStream_t, void*) { return state(); }
+
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned int flags) {
+  if (const cudaError_t error = state(); error != cudaSuccess) return error;
+  *event = new CUevent_st{(flags & cudaEventDisableTiming) == 0};
+  return cudaSuccess;
+}
+cudaError_t cudaEventCreate(cudaEvent_t* event) { return cudaEventCreateWithFlags(event, 0); }
+cudaError_t cudaEventCreate(cudaEvent_t* event, unsigned int flags) {
+  return cudaEventCreateWithFlags(event, flags);
+}
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t) {
+  Runtime& r = Runtime::get();
+  const Lock lock(r.mutex);
+  if (event == nullptr) return r.fail(cudaErrorInvalidResourceHandle);
+  event->recorded = true;
+  event->when = tessera_cuda::now() + r.time_credit;
+  return r.state() == cudaSuccess ? cudaSuccess : r.fail(r.state());
+}
+cudaError_t cudaEventSynchronize(cudaEvent_t event) {
+  return event == nullptr ? Runtime::get().fail(cudaErrorInvalidResourceHandle) : state();
+}
+cudaError_t cudaEventQuery(cudaEvent_t event) { return cudaEventSynchronize(event); }
+cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEvent_t end) {
+  Runtime& r = Runtime::get();
+  const Lock lock(r.mutex);
+  if (r.state() != cudaSuccess) return r.fail(r.state());
+  if (start == nullptr || end == nullptr || !start->timed || !end->timed || !start->recorded ||
+      !end->recorded)
+    return r.fail(cudaErrorInvalidResourceHandle);
+  *milliseconds = static_cast<float>((end->when - start->when) * 1e3);
+  static bool once = false;
+  if (!once) tessera_cuda::record_note("events measure this machine's time, not a GPU's");
+  once = true;
+  return cudaSuccess;
+}
+cudaError_t cudaEventDestroy(cudaEvent_t event) {
+  if (event == nullptr) return Runtime::get().fail(cudaErrorInvalidResourceHandle);
+  delete event;
+  return state();
+}
