@@ -350,8 +350,7 @@ HWY_INLINE void sum_taps(const std::vector<Tap<A>>& taps, std::int64_t begin, st
 
 template <class A>
 HWY_NOINLINE void sum_taps(const std::vector<Tap<A>>& taps, std::int64_t begin, std::int64_t end, A* to) {
-  sum_taps(taps, begin, end, to,
-           [](auto sum, A* at) HWY_ATTR { hn::StoreU(sum, hn::ScalableTag<A>(), at); });
+  sum_taps(taps, begin, end, to, [](auto sum, A* at) HWY_ATTR { hn::StoreU(sum, hn::ScalableTag<A>(), at); });
 }
 
 // Floats to whole numbers of a narrower type, or as they are.
@@ -372,10 +371,9 @@ HWY_INLINE void store_float(D d, const Finish& f, V sum, To* to) {
 
 // Sums that become samples where they are taken, as a cache in between would cost a tenth.
 inline HWY_NOINLINE void sum_taps(const Finish& f, const std::vector<Tap<float>>& taps, std::int64_t begin,
-                           std::int64_t end, std::uint16_t* to) {
-  sum_taps(taps, begin, end, to, [&f](auto sum, std::uint16_t* at) HWY_ATTR {
-    store_float(hn::ScalableTag<float>(), f, sum, at);
-  });
+                                  std::int64_t end, std::uint16_t* to) {
+  sum_taps(taps, begin, end, to,
+           [&f](auto sum, std::uint16_t* at) HWY_ATTR { store_float(hn::ScalableTag<float>(), f, sum, at); });
 }
 
 template <class To, class D, class V>

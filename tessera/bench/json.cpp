@@ -74,6 +74,7 @@ Json to_json(const Row& row) {
   out["launches"] = row.launches;
   if (row.sets > 0) out["sets"] = row.sets;
   out["throttled"] = row.throttled;
+  out["other_load"] = number(row.other_load);
   out["clock_mhz"] = number(row.clock_mhz());
   out["power_w"] = number(row.power_w());
   out["joules"] = number(row.joules);
@@ -90,6 +91,7 @@ Json to_json(const Row& row) {
   out["fma_rate"] = row.fma_rates.empty() ? Json(nullptr) : number(summarize(row.fma_rates).median);
   out["ratio_serial"] = number(row.ratio_serial);
   out["ratio_previous"] = number(row.ratio_previous);
+  if (!row.previous.empty()) out["previous"] = row.previous;
   out["ratio_baseline"] = number(row.ratio_baseline);
   out["verified"] = word_for(row.verified);
   out["method"] = text(row.method);
@@ -367,6 +369,7 @@ Record record_of(const Json& row, const std::map<std::string, std::string>& name
   out.seconds = numbers(row, "seconds");
   out.clocks_mhz = numbers(row, "clocks_mhz");
   if (out.clocks_mhz.size() != out.seconds.size()) out.clocks_mhz.clear();
+  out.other_load = number(row, "other_load");
   out.verified = text(row, "verified");
   out.reason = text(row, "reason");
   return out;
@@ -422,6 +425,7 @@ Row recalled(const Json& json, Row row) {
   row.throttled = json.value("throttled", std::size_t{0});
   row.launches = json.value("launches", 1);
   row.sets = json.value("sets", std::int64_t{0});
+  row.other_load = number(json, "other_load");
   row.joules = number(json, "joules");
   if (const auto rate = number(json, "fma_rate")) row.fma_rates = {*rate};
   row.round_trip = number(json, "round_trip");

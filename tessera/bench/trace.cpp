@@ -18,8 +18,9 @@ namespace {
 // index lands there and is reported, instead of in another array or in a fault.
 class TraceArrays {
  public:
-  // Inputs are copied, outputs poisoned with bytes 0xFF: NaN, or -1.
-  explicit TraceArrays(const Arguments& host);
+  // Inputs are copied, outputs poisoned with bytes 0xFF, which is NaN or -1, and marked where they are
+  // written if `mark` says so.
+  TraceArrays(const Arguments& host, bool mark);
   ~TraceArrays();
   TraceArrays(const TraceArrays&) = delete;
   TraceArrays& operator=(const TraceArrays&) = delete;
@@ -32,17 +33,20 @@ class TraceArrays {
 
   Arguments arguments_;
   std::vector<simt::TracedArray> arrays_;
+  std::vector<std::vector<std::uint8_t>> marks_;
+  bool mark_;
 };
 
 // Address space, not memory: pages that nobody touches cost nothing.
 constexpr std::size_t red_zone_bytes = std::size_t{256} << 20;
 constexpr std::size_t page_bytes = 4096;
+constexpr int poison = 0xff;
 
 std::size_t mapped_bytes(std::size_t bytes) {
   return 2 * red_zone_bytes + (bytes + page_bytes - 1) / page_bytes * page_bytes;
 }
 
-TraceArrays::TraceArrays(const Arguments& host) : arguments_(host) {
+TraceArrays::TraceArrays(const Arguments& host, bool mark) : arguments_(host), mark_(mark) {
   for (const Parameter& p : host.signature().parameters)
     if (p.is_array() && host.has(p.name)) add(p, host.array(p.name));
 }
@@ -70,7 +74,8 @@ void TraceArrays::add(const Parameter& parameter, const ArrayView& host) {
   if (input) {
     if (bytes != 0) std::memcpy(data, packed_copy(host).view().data, bytes);
   } else {
-    std::memset(data, 0xff, bytes);
+    std::memset(data, poison, bytes);
+    if (mark_) arrays_.back().written = marks_.emplace_back(bytes).data();
   }
   ArrayView view = host;
   view.data = data;
@@ -85,7 +90,7 @@ class OneRun {
  public:
   OneRun(const Plan& plan, const Choice& twin, const Arguments& inputs, const Tracing& tracing,
          const simt::Schedule& schedule)
-      : plan_(plan), twin_(twin), arrays_(inputs) {
+      : plan_(plan), twin_(twin), arrays_(inputs, tracing.check) {
     tracer.arrays = arrays_.arrays();
     tracer.schedule = schedule;
     tracer.check = tracing.check;
@@ -114,7 +119,7 @@ class OneRun {
                                .extents = {static_cast<std::int64_t>(workspace)}});
     try {
       twin_.run.at(arrays_.arguments().element())(arrays_.arguments(), plan_.tuning, run);
-      if (tracer.check && tracer.blocks_run == tracer.blocks) look_for_unwritten();
+      if (tracer.blocks_run == tracer.blocks) look_for_unwritten();
     } catch (const Error& e) {
       if (e.kind() != Error::Kind::memory) throw;
       if (tracer.explained) return;
@@ -132,16 +137,13 @@ class OneRun {
   // Elements that still hold a byte of the poison which no thread wrote. What the host wrote does not.
   void look_for_unwritten() {
     std::size_t missing = 0, all = 0;
-    for (std::size_t i = 0; i < arrays_.arrays().size(); ++i) {
-      const simt::TracedArray& array = arrays_.arrays()[i];
-      if (array.input) continue;
+    for (const simt::TracedArray& array : arrays_.arrays()) {
+      if (array.written == nullptr) continue;
       std::size_t count = 0, first = 0;
-      const auto untouched = [&](std::size_t byte) {
-        return array.data[byte] == '\xff' && (i >= tracer.written.size() || !tracer.written[i][byte]);
-      };
       for (std::size_t at = 0; at < array.bytes; at += array.element_bytes) {
         bool whole = true;
-        for (std::size_t byte = at; byte < at + array.element_bytes; ++byte) whole = whole && !untouched(byte);
+        for (std::size_t i = at; i < at + array.element_bytes; ++i)
+          whole = whole && (array.written[i] != 0 || static_cast<unsigned char>(array.data[i]) != poison);
         if (!whole && count++ == 0) first = at;
       }
       all += array.bytes / array.element_bytes;
@@ -152,8 +154,7 @@ class OneRun {
       finding.array = array.name;
       finding.text = "no thread writes " + std::to_string(count) + " of the " +
                      std::to_string(array.bytes / array.element_bytes) + " elements of " + array.name +
-                     ", the first is " +
-                     place_in(array, reinterpret_cast<std::uint64_t>(array.data + first));
+                     ", the first is " + place_in(array, reinterpret_cast<std::uint64_t>(array.data + first));
       tracer.findings.push_back(finding);
     }
     if (all != 0) written = 1 - static_cast<double>(missing) / static_cast<double>(all);

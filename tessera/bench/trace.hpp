@@ -58,8 +58,8 @@ struct Traced {
   Plan plan;
   Dims dims;
   Element element = Element::f32;
-  std::string elements;         // as Operation::element_name tells
-  Reason absent;                // why it was not traced; its code may be known nevertheless
+  std::string elements;  // as Operation::element_name tells
+  Reason absent;         // why it was not traced; its code may be known nevertheless
   // What the problem needs, of the part that was traced: of some blocks their share, of all blocks the share
   // of the outputs' elements that were written.
   double flops = 0, bytes = 0;

@@ -31,7 +31,8 @@ constexpr const char* about_trace =
     "divergent           instructions that only a part of a warp's lanes took part in\n"
     "CGMA                flops for each access to global memory\n\n"
     "Races, reads of shared memory that nobody wrote, outputs that nobody writes, accesses out of bounds or\n"
-    "out of line, and barriers that not all threads reach are told with their place. Threads that no barrier and no collective orders\n"
+    "out of line, and barriers that not all threads reach are told with their place. Threads that no barrier "
+    "and no collective orders\n"
     "race, whatever the schedule; schedules only change what depends on data. The exit code is then 4.";
 
 void declare(OptionParser& parser, Options& options) {

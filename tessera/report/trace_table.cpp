@@ -190,7 +190,8 @@ std::string notes(const std::vector<bench::Traced>& rows) {
   }
   if (any)
     out +=
-        "CGMA and flop/byte take the flops that the problem needs for the outputs that were written; flop/byte "
+        "CGMA and flop/byte take the flops that the problem needs for the outputs that were written; "
+        "flop/byte "
         "is over the sectors' bytes.\n";
   if (!registers_known)
     out +=

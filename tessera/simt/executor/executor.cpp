@@ -157,7 +157,6 @@ void execute(const Task& task, int os_threads) {
       progress.fail(-1, std::make_exception_ptr(no_more_threads(progress.workers)));
     }
   }
-  if (task.tracer != nullptr) note_written(progress.shadows, *task.tracer);
   if (task.tracer != nullptr && !task.tracer->blocks_communicate)
     find_races_across(progress.shadows, task.launch, *task.tracer);
   if (task.tracer != nullptr) task.tracer->find_unwritten_reads(task.launch);

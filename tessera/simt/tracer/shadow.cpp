@@ -276,25 +276,4 @@ void find_races_across(std::vector<WorkerShadow>& workers, const Launch& launch,
       Pair(workers[i], workers[j], launch, tracer).compare();
 }
 
-void note_written(std::vector<WorkerShadow>& workers, Tracer& tracer) {
-  tracer.written.resize(tracer.arrays.size());
-  for (std::size_t i = 0; i < tracer.arrays.size(); ++i) {
-    if (tracer.arrays[i].input) continue;
-    auto& written = tracer.written[i];
-    written.resize(tracer.arrays[i].bytes);
-    for (WorkerShadow& worker : workers) {
-      const Cells& cells = worker.shadow->array(i);
-      for (std::size_t c = 0; c < cells.chunks(); ++c) {
-        if (cells.chunk_at(c) == nullptr) continue;
-        for (std::size_t k = 0; k < Cells::chunk; ++k) {
-          if ((*cells.chunk_at(c))[k].write.when.epoch == 0) continue;
-          const std::size_t first = (c * Cells::chunk + k) * cells.granule();
-          for (std::size_t at = first; at < std::min(first + cells.granule(), written.size()); ++at)
-            written[at] = true;
-        }
-      }
-    }
-  }
-}
-
 }  // namespace tessera::simt

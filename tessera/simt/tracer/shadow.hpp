@@ -163,7 +163,5 @@ struct WorkerShadow {
 
 // Blocks of different shadows that touch the same word, one of them writing.
 void find_races_across(std::vector<WorkerShadow>& workers, const Launch& launch, Tracer& tracer);
-// Adds what their blocks wrote to Tracer::written.
-void note_written(std::vector<WorkerShadow>& workers, Tracer& tracer);
 
 }  // namespace tessera::simt

@@ -126,8 +126,6 @@ struct Tracer {
   std::vector<SiteCounts> sites;
   std::vector<BarrierCounts> barriers;
   std::vector<Finding> findings;
-  // Of each array that is no input, by byte, what threads wrote; where `check` is set.
-  std::vector<std::vector<bool>> written;
   std::uint64_t threads = 0, warps = 0, blocks_run = 0, blocks = 0, launches = 0;
   std::int64_t shared_bytes = 0, threads_per_block = 0;  // the most of any launch
   bool explained = false;                                // why a kernel ended: it is among the findings
