@@ -35,12 +35,13 @@ struct Verb {
 constexpr Verb verbs[] = {
     {"list", "operations; or the ladder of one, and whether each rung runs here", list},
     {"devices", "what this machine offers, and how fast it is at most", devices},
+    {"run", "CUDA files of one's own, without a GPU: compiles them and runs their program", run_own_files},
     {"verify", "every variant, choice, case and element against the reference", verify},
     {"bench", "times variants in turn, and checks their results", bench},
     {"sweep", "times every configuration of variants: launch shapes, tunings", sweep},
     {"tune", "searches for the fastest configuration, which later calls then use", tune},
     {"code", "what the compiler made of each kernel: registers, spills, widths of its accesses", code},
-    {"trace", "what kernels ask of memory, line by line, and their races", trace},
+    {"trace", "what kernels, or CUDA files of one's own, ask of memory, line by line; their races", trace},
     {"compare", "two results of bench: what became faster or slower", compare},
     {"report", "results as one HTML page, or a chart of it as SVG or PNG", report},
 };

@@ -31,6 +31,9 @@ int report(const Command& command);
 int code(const Command& command);
 int compare(const Command& command);
 int trace(const Command& command);
+int run_own_files(const Command& command);
+int trace_own_files(const Command& command);
+bool names_own_files(const Command& command);  // CUDA files, not an operation
 int operate(const Operation& operation, const Command& command);
 
 extern const char* const exit_codes;  // the table that --help prints

@@ -158,8 +158,10 @@ void print(std::FILE* to, const std::vector<bench::Traced>& rows, const Options&
 }  // namespace
 
 int trace(const Command& command) {
+  if (names_own_files(command)) return trace_own_files(command);
   Options options;
-  OptionParser parser("trace", "tessera trace OPERATION SIZES… [FLAGS]", about_trace);
+  OptionParser parser("trace", "tessera trace OPERATION SIZES… [FLAGS], or tessera trace FILE.cu… [FLAGS]",
+                      about_trace);
   declare(parser, options);
   declare_texts(parser, options, command.words);
   if (!parser.read(command.words)) return fmt::print("{}\n", parser.help()), exit_code::passed;

@@ -2,6 +2,15 @@
 // Words of CUDA that mean something to g++. Those that the front end itself reads (__global__, __device__,
 // __shared__ and so on) are not macros.
 #pragma once
+#if !defined(__CUDACC__)
+// A C++ file is not rewritten.
+#define __host__
+#define __device__
+#define __global__
+#define __shared__
+#define __constant__
+#define __managed__
+#endif
 #define __forceinline__ inline __attribute__((always_inline))
 #define __inline_hint__
 #define __align__(n) __attribute__((aligned(n)))

@@ -14,6 +14,8 @@ namespace tessera_cuda {
 [[gnu::const]] uint3 block_extent() noexcept;
 [[gnu::const]] uint3 grid_extent() noexcept;
 [[gnu::const]] unsigned thread_rank() noexcept;  // in its block, x fastest
+// Whether a kernel runs: for functions of both sides whose text depends on __CUDA_ARCH__.
+bool on_device() noexcept;
 inline dim3 block_dim() noexcept { return block_extent(); }
 inline dim3 grid_dim() noexcept { return grid_extent(); }
 constexpr int warp_size() noexcept { return 32; }

@@ -44,6 +44,7 @@ uint3 thread_index() noexcept { return of(place->index); }
 uint3 block_index() noexcept { return of(place->of->block); }
 uint3 block_extent() noexcept { return of(place->of->size); }
 uint3 grid_extent() noexcept { return of(place->of->grid); }
+bool on_device() noexcept { return in_kernel(); }
 unsigned thread_rank() noexcept { return static_cast<unsigned>(place->rank); }
 
 // Shared memory

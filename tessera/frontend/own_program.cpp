@@ -1,0 +1,459 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/frontend/own_program.hpp"
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <future>
+#include <mutex>
+#include <set>
+#include <span>
+#include <sstream>
+#include <utility>
+#include "tessera/core/version.hpp"
+#include "tessera/io/atomic_file.hpp"
+#include "tessera/io/cache.hpp"
+
+extern char** environ;
+
+namespace tessera::frontend {
+namespace {
+
+namespace fs = std::filesystem;
+using Words = std::vector<std::string>;
+
+struct Spawn {
+  Words words, variables;
+  std::string errors;  // a file for standard error; "": this process' own
+};
+
+int spawn(const Spawn& what) {
+  std::vector<char*> argv, environment;
+  for (const std::string& word : what.words) argv.push_back(const_cast<char*>(word.c_str()));
+  argv.push_back(nullptr);
+  for (const std::string& set : what.variables) environment.push_back(const_cast<char*>(set.c_str()));
+  for (char** set = environ; *set != nullptr; ++set) environment.push_back(*set);
+  environment.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  if (!what.errors.empty())
+    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, what.errors.c_str(),
+                                     O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  // An interrupt that this process leaves to its child must reach it.
+  sigset_t interrupt;
+  sigemptyset(&interrupt);
+  sigaddset(&interrupt, SIGINT);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setsigdefault(&attributes, &interrupt);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
+  pid_t process = 0;
+  const int failed = posix_spawnp(&process, argv[0], &actions, &attributes, argv.data(), environment.data());
+  posix_spawnattr_destroy(&attributes);
+  posix_spawn_file_actions_destroy(&actions);
+  if (failed != 0) throw Error("cannot start '" + what.words[0] + "': " + std::strerror(failed));
+  int status = 0;
+  while (waitpid(process, &status, 0) < 0)
+    if (errno != EINTR) throw Error("cannot wait for '" + what.words[0] + "': " + std::strerror(errno));
+  return status;
+}
+
+// Two of FNV-1a with different starts: 128 bits of a name.
+class Hash {
+ public:
+  Hash& add(std::string_view text) {
+    for (const char c : text) step(static_cast<unsigned char>(c));
+    return step(0xff);
+  }
+  std::string text() const {
+    char out[33];
+    std::snprintf(out, sizeof out, "%016llx%016llx", static_cast<unsigned long long>(a_),
+                  static_cast<unsigned long long>(b_));
+    return out;
+  }
+
+ private:
+  Hash& step(unsigned char c) {
+    a_ = (a_ ^ c) * 0x100000001b3u;
+    b_ = (b_ ^ c) * 0x9e3779b97f4a7c15u;
+    b_ ^= b_ >> 29;
+    return *this;
+  }
+  std::uint64_t a_ = 0xcbf29ce484222325u, b_ = 0x84222325cbf29ce4u;
+};
+
+// Which file this is, without reading it: another one of that name has another time.
+std::string identity(const std::string& file) {
+  struct stat about {};
+  if (stat(file.c_str(), &about) != 0) return file;
+  return file + " " + std::to_string(about.st_size) + " " + std::to_string(about.st_mtim.tv_sec) + "." +
+         std::to_string(about.st_mtim.tv_nsec);
+}
+
+std::string library_file() {
+  Dl_info about;
+  if (dladdr(reinterpret_cast<const void*>(&library_file), &about) == 0 || about.dli_fname == nullptr)
+    return {};
+  std::error_code ignored;
+  return fs::canonical(about.dli_fname, ignored).string();
+}
+
+// Where headers and libraries of this build or this installation are.
+struct Installation {
+  std::string library = library_file(), libraries, headers, tracer_headers;
+
+  Installation() {
+    const fs::path folder = fs::path(library).parent_path();
+    libraries = folder.string();
+    const fs::path installed = (folder / TESSERA_CUDA_HEADERS).lexically_normal();
+    if (fs::exists(installed / "tessera_cuda.h")) {
+      headers = installed.string();
+      tracer_headers = (folder / TESSERA_INSTALLED_HEADERS).lexically_normal().string();
+    } else {
+      headers = TESSERA_SOURCE_DIR "/tessera/frontend/include";
+      tracer_headers = TESSERA_SOURCE_DIR;
+    }
+    if (!fs::exists(headers + "/tessera_cuda.h"))
+      throw Error("the headers for CUDA files are not installed: there is no " +
+                  (installed / "tessera_cuda.h").string());
+  }
+};
+
+std::string find_compiler() {
+  if (const char* named = std::getenv("TESSERA_CXX"); named != nullptr && *named != 0) return named;
+  std::stringstream folders(std::getenv("PATH") == nullptr ? "" : std::getenv("PATH"));
+  for (std::string folder; std::getline(folders, folder, ':');)
+    if (const std::string file = folder + "/g++"; access(file.c_str(), X_OK) == 0) return file;
+  throw Error("CUDA files are compiled by g++, which is not here (Debian: apt-get install g++)");
+}
+
+// Of the flags for traced code those for the preprocessor, and the others.
+std::pair<Words, Words> traced_flags(const Installation& here) {
+  std::pair<Words, Words> out;
+  std::istringstream words(TESSERA_TRACED_FLAGS);
+  for (std::string word; words >> word;) {
+    if (word == "-include") {
+      std::string header;
+      words >> header;
+      out.first.insert(out.first.end(), {word, here.tracer_headers + "/" + header});
+    } else {
+      (word.starts_with("-D") || word.starts_with("-U") ? out.first : out.second).push_back(word);
+    }
+  }
+  return out;
+}
+
+// The names that markers tell as files which are not system headers'.
+std::set<std::string> user_files(std::string_view preprocessed) {
+  std::set<std::string> out;
+  for (std::size_t at = 0; at < preprocessed.size();) {
+    const std::size_t end = std::min(preprocessed.find('\n', at), preprocessed.size());
+    const std::string_view line = preprocessed.substr(at, end - at);
+    const std::size_t open = line.find('"'), close = line.rfind('"');
+    if (line.starts_with("# ") && open < close && line.substr(close).find(" 3") == line.npos)
+      out.insert(std::string(line.substr(open + 1, close - open - 1)));
+    const std::size_t next = preprocessed.find("\n# ", end);
+    at = next == preprocessed.npos ? preprocessed.size() : next + 1;
+  }
+  return out;
+}
+
+bool mentions_architecture(std::string_view preprocessed) {
+  for (const std::string& file : user_files(preprocessed))
+    if (const auto text = read_file(file); text && text->find("__CUDA_ARCH__") != text->npos) return true;
+  return false;
+}
+
+bool is_cuda(const std::string& file) {
+  return fs::path(file).extension() == ".cu" || fs::path(file).extension() == ".cuh";
+}
+
+void write_file(const std::string& path, const std::string& text) {
+  AtomicFile file(path);
+  file.write(std::as_bytes(std::span(text)));
+  file.commit(false);
+}
+
+// What is known of a header that is not there.
+std::string explain(const std::string& messages) {
+  constexpr std::pair<const char*, const char*> headers[] = {{"mma.h", "matrix instructions (wmma)"},
+                                                             {"cuda/", "libcu++"},
+                                                             {"cub/", "CUB"},
+                                                             {"thrust/", "Thrust"},
+                                                             {"cublas", "cuBLAS"},
+                                                             {"cufft", "cuFFT"},
+                                                             {"curand", "cuRAND"},
+                                                             {"cusparse", "cuSPARSE"},
+                                                             {"cusolver", "cuSOLVER"},
+                                                             {"nvrtc", "NVRTC"},
+                                                             {"cudnn", "cuDNN"},
+                                                             {"npp", "NPP"},
+                                                             {"GL/", "OpenGL"},
+                                                             {"cudaGL.h", "OpenGL"},
+                                                             {"cuda_gl_interop.h", "OpenGL"}};
+  const std::size_t missing = messages.find("fatal error: ");
+  if (missing == messages.npos || messages.find("No such file") == messages.npos) return {};
+  const std::string_view header = std::string_view(messages).substr(missing + std::strlen("fatal error: "));
+  for (const auto& [name, library] : headers)
+    if (header.starts_with(name)) return std::string(library) + " is not supported\n";
+  return {};
+}
+
+// One build of a program.
+class Build {
+ public:
+  Build(const Source& source, std::string folder)
+      : source_(source), folder_(std::move(folder)), compiler_(find_compiler()) {
+    common_ = {compiler_, "-std=gnu++17"};
+    if (source.coloured) common_.emplace_back("-fdiagnostics-color=always");
+    // Arithmetic as everywhere in Tessera; what nvcc's device code allows and g++ would not.
+    compile_ = {"-c",      "-w",       "-ffp-contract=off",   "-fno-strict-aliasing",
+                "-fwrapv", "-pthread", "-fno-builtin-printf", "-fmax-errors=20",
+                "-g1"};
+    if (source.traced) {
+      auto [to_preprocess, to_compile] = traced_flags(here_);
+      preprocess_ = to_preprocess;
+      append(compile_, to_compile);
+      compile_.emplace_back("-fno-tree-sra");  // a float4 stays one access
+    } else {
+      compile_.emplace_back("-O1");
+    }
+    // A large frame must touch the gap below the executor's stacks.
+    compile_.emplace_back("-fstack-clash-protection");
+    for (const std::string& folder_given : source.include_folders) preprocess_.push_back("-I" + folder_given);
+    for (const std::string& definition : source.definitions) preprocess_.push_back("-D" + definition);
+    preprocess_.insert(preprocess_.end(), {"-isystem", here_.headers});
+  }
+
+  std::string program() {
+    std::vector<std::future<std::string>> objects;
+    for (const std::string& file : source_.files)
+      objects.push_back(std::async(std::launch::async, [this, &file] { return object(file); }));
+    Words files;
+    std::exception_ptr failed;
+    for (auto& object : objects) try {
+        files.push_back(object.get());
+      } catch (...) {
+        if (!failed) failed = std::current_exception();
+      }
+    if (failed) std::rethrow_exception(failed);
+    demand_all_replaced();
+    return linked(files);
+  }
+
+ private:
+  static void append(Words& words, const Words& more) { words.insert(words.end(), more.begin(), more.end()); }
+
+  // A file in the folder, made by `make` under another name unless it is there.
+  template <class Make>
+  std::string kept(const std::string& name, const Make& make) const {
+    const std::string path = folder_ + "/" + name;
+    std::error_code failed;
+    if (fs::exists(path)) {
+      fs::last_write_time(path, fs::file_time_type::clock::now(), failed);  // the oldest are deleted
+      return path;
+    }
+    const std::string making = temporary(name);
+    make(making);
+    fs::rename(making, path, failed);
+    if (failed) throw Error(path + ": " + failed.message());
+    return path;
+  }
+
+  std::string temporary(const std::string& name) const {
+    return folder_ + "/." + std::to_string(getpid()) + "-" + name;
+  }
+
+  // Throws what the compiler says.
+  void compile(const Words& words, const std::string& name) const {
+    const std::string errors = temporary(name) + ".errors";
+    const int status = spawn({.words = words, .variables = {}, .errors = errors});
+    const std::string text = read_file(errors).value_or("");
+    unlink(errors.c_str());
+    if (status != 0) throw CompilerError(explain(text) + (text.empty() ? compiler_ + " failed\n" : text));
+  }
+
+  std::string preprocess(const std::string& file, const std::string& from, const Words& more) const {
+    const std::string out = temporary(Hash().add(file).text()) + ".ii";
+    Words words = common_;
+    append(words, {"-E", "-x", "c++"});
+    append(words, more);
+    append(words, preprocess_);
+    append(words, {from, "-o", out});
+    compile(words, Hash().add(file).text());
+    const std::string text = read_file(out).value_or("");
+    unlink(out.c_str());
+    return text;
+  }
+
+  std::string object(const std::string& file) {
+    if (!fs::exists(file)) throw Error(file + ": there is no such file");
+    std::vector<Replacement> replacements = source_.replacements;
+    std::string from = file;
+    Words more;
+    if (!replacements.empty()) {
+      from = temporary(Hash().add(file).text()) + ".cpp";
+      write_file(from, "# 1 \"" + file + "\"\n" + replace_macros(read_file(file).value_or(""), replacements));
+      const std::string folder = fs::path(file).parent_path().string();
+      more = {"-iquote", folder.empty() ? "." : folder};
+    }
+    const bool cuda = is_cuda(file);
+    if (cuda) append(more, {"-include", here_.headers + "/tessera_cuda.h"});
+    const std::string host = preprocess(file, from, more);
+    std::string device;
+    if (cuda && mentions_architecture(host)) {
+      more.emplace_back("-D__CUDA_ARCH__=900");
+      device = preprocess(file, from, more);
+    }
+    if (from != file) unlink(from.c_str());
+
+    Hash hash;
+    hash.add(identity(compiler_)).add(identity(here_.library)).add(host).add(device);
+    for (const std::string& flag : compile_) hash.add(flag);
+    for (const Replacement& r : source_.replacements) hash.add(r.name).add(r.value);
+    std::string text;
+    const auto rewritten = [&] {
+      if (cuda) text = rewrite(device.empty() ? host : merge_passes(host, device), &replacements);
+      else text = host;
+    };
+    if (!replacements.empty()) {
+      rewritten();
+      count(file, replacements);
+    }
+    const std::string name = hash.text();
+    return kept(name + ".o", [&](const std::string& making) {
+      if (text.empty()) rewritten();
+      const std::string input = temporary(name) + ".ii";
+      write_file(input, text);
+      Words words = common_;
+      append(words, {"-fpreprocessed"});
+      append(words, compile_);
+      append(words, {input, "-o", making});
+      try {
+        compile(words, name);
+      } catch (...) {
+        unlink(input.c_str());
+        throw;
+      }
+      unlink(input.c_str());
+    });
+  }
+
+  // Files are compiled side by side.
+  void count(const std::string& file, const std::vector<Replacement>& replacements) {
+    const std::lock_guard lock(mutex_);
+    times_.resize(replacements.size());
+    for (std::size_t i = 0; i < replacements.size(); ++i) {
+      if (replacements[i].times > 1)
+        throw Error("--set: " + file + " gives '" + replacements[i].name + "' a first value at " +
+                    std::to_string(replacements[i].times) + " places");
+      times_[i] += replacements[i].times;
+    }
+  }
+
+  void demand_all_replaced() const {
+    for (std::size_t i = 0; i < times_.size(); ++i)
+      if (times_[i] == 0)
+        throw Error("--set: no file defines a constant, variable or macro '" + source_.replacements[i].name +
+                    "'");
+  }
+
+  std::string linked(const Words& objects) const {
+    Hash hash;
+    hash.add(here_.libraries);
+    for (const std::string& object : objects) hash.add(object);
+    return kept(hash.text(), [&](const std::string& making) {
+      Words words{compiler_, "-pthread", "-o", making};
+      append(words, objects);
+      append(words, {"-L" + here_.libraries, "-Wl,-rpath," + here_.libraries, "-ltessera_cuda", "-ltessera"});
+      compile(words, hash.text());
+    });
+  }
+
+  const Source& source_;
+  std::string folder_, compiler_;
+  Installation here_;
+  Words common_, preprocess_, compile_;
+  std::vector<int> times_;  // of each replacement
+  std::mutex mutex_;
+};
+
+// The program and its objects; half of them go when there are too many.
+void drop_oldest(const std::string& folder) {
+  constexpr std::size_t most = 256;
+  std::error_code failed;
+  std::vector<std::pair<fs::file_time_type, fs::path>> files;
+  for (fs::directory_iterator at(folder, failed), end; !failed && at != end; at.increment(failed))
+    files.emplace_back(at->last_write_time(failed), at->path());
+  if (files.size() <= most) return;
+  std::ranges::sort(files);
+  for (std::size_t i = 0; i < files.size() - most / 2; ++i) fs::remove(files[i].second, failed);
+}
+
+}  // namespace
+
+OwnProgram::OwnProgram(const Source& source) {
+  std::string folder;
+  std::error_code failed;
+  if (const auto cache = cache_folder()) {
+    folder = *cache + "/programs";
+    fs::create_directories(folder, failed);
+    if (access(folder.c_str(), W_OK) != 0) folder.clear();
+  }
+  if (folder.empty()) {
+    std::string pattern = (fs::temp_directory_path() / "tessera-XXXXXX").string();
+    if (mkdtemp(pattern.data()) == nullptr)
+      throw Error("cannot create a folder in " + fs::temp_directory_path().string());
+    folder = folder_ = pattern;
+  }
+  try {
+    path_ = Build(source, folder).program();
+  } catch (...) {
+    if (!folder_.empty()) fs::remove_all(folder_, failed);
+    throw;
+  }
+  if (folder_.empty()) drop_oldest(folder);
+}
+
+OwnProgram::~OwnProgram() {
+  std::error_code ignored;
+  if (!folder_.empty()) fs::remove_all(folder_, ignored);
+}
+
+Ending run_program(const std::string& path, const Words& arguments, const Words& variables) {
+  Words words{path};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  // An interrupt from the terminal is the program's; this process tells how it ended.
+  const auto before = std::signal(SIGINT, SIG_IGN);
+  const int status = spawn({.words = words, .variables = variables, .errors = {}});
+  std::signal(SIGINT, before);
+  if (WIFSIGNALED(status)) return {.code = 0, .signal = WTERMSIG(status)};
+  return {.code = WEXITSTATUS(status), .signal = 0};
+}
+
+std::string excerpt(const Place& place) {
+  const auto text = read_file(place.file);
+  if (!text) return {};
+  std::istringstream lines(*text);
+  std::string line;
+  for (int i = 0; i < place.line; ++i)
+    if (!std::getline(lines, line)) return {};
+  const std::string margin = std::to_string(place.line);
+  std::string mark = line.substr(0, static_cast<std::size_t>(std::max(place.column - 1, 0)));
+  for (char& c : mark)
+    if (c != '\t') c = ' ';
+  const std::string at = place.column > 0 ? std::string(margin.size(), ' ') + " | " + mark + "^\n" : "";
+  return margin + " | " + line + "\n" + at;
+}
+
+}  // namespace tessera::frontend

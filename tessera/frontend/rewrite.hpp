@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a CUDA file, preprocessed by g++ -E, to C++ that g++ compiles against tessera_cuda.h.
+//
+//   k<T><<<g, b>>>(x)               (tessera_cuda::configure(g, b), k<T>(x))
+//   __global__ void k(P) { … }      void k(P) { tessera_cuda::kernel("k", [=]() mutable { … }); }
+//   __shared__ float a[N];          struct S { float a[N]; }; auto& a = tessera_cuda::shared("a", &S::a);
+//   extern __shared__ float s[];    float* s = tessera_cuda::dynamic_shared("s");
+//   threadIdx.x in a device body    tessera_cuda::thread_index().x
+//   __constant__ float c[N];        float c[N]; static const tessera_cuda::Variable …("c", c, …);
+//
+// Every token of the file keeps its line and column: where text is inserted, a line marker and blanks follow.
+// What is not understood is refused. Nothing is guessed.
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+#include "tessera/frontend/tokens.hpp"
+
+namespace tessera::frontend {
+
+// A constant, variable or macro whose first value is replaced.
+struct Replacement {
+  std::string name, value;
+  int times = 0;  // counted by those who replace it
+};
+
+// Throws Refusal.
+std::string rewrite(std::string_view preprocessed, std::vector<Replacement>* replacements = nullptr,
+                    const ReadFile& read = read_file);
+
+// Of the source text of a file: the values of macros "#define NAME value".
+std::string replace_macros(std::string source, std::vector<Replacement>& replacements);
+
+// A file that asks for __CUDA_ARCH__ is preprocessed twice: without it for the host, with it for the device.
+// Bodies of device functions are taken from the second text, other functions from the first; a function for
+// both has both bodies. Throws Refusal where a declaration outside of functions differs, but for device
+// functions.
+std::string merge_passes(std::string_view host, std::string_view device, const ReadFile& read = read_file);
+
+}  // namespace tessera::frontend

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tokens of preprocessed C++ text (g++ -E), each with its file and line as the line markers tell them,
+// and with the column that it has in that file.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+#include "tessera/core/error.hpp"
+
+namespace tessera::frontend {
+
+enum class TokenKind : std::uint8_t { identifier, number, text, punctuator, end };
+
+struct Token {
+  std::string_view text;  // a part of what was read
+  TokenKind kind = TokenKind::end;
+  bool exact = false;  // the file has this token at this place: it is not the result of a macro
+  int file = 0;        // index into TokenList::files
+  int line = 0, column = 0;
+  std::size_t partner = 0;  // of a bracket: the one that belongs to it
+
+  bool is(std::string_view other) const { return text == other; }
+};
+
+struct Place {
+  std::string file;
+  int line = 0, column = 0;
+};
+
+// What the front end does not take, and where it stands: "mm.cu:12:5: inline PTX is not supported".
+class Refusal : public Error {
+ public:
+  Refusal(Place where, const std::string& what);
+  Place place;
+};
+
+// Between tokens stand blanks, comments, directives and the text of system headers. '<' and '>' are tokens of
+// their own, except in "->", "<=" and ">=": templates close by ">>", launches open by "<<<".
+struct TokenList {
+  std::string_view source;
+  std::vector<std::string> files;
+  std::vector<Token> tokens;  // the last four are of kind end, so that one may look ahead
+
+  std::size_t offset(std::size_t token) const { return tokens[token].text.data() - source.data(); }
+  Place place(std::size_t token) const;
+};
+
+// The text of a file; nothing where it cannot be read.
+using ReadFile = std::function<std::optional<std::string>(const std::string&)>;
+std::optional<std::string> read_file(const std::string& path);
+
+// Of preprocessed text, which must outlive the list. Throws Refusal for a bracket without its partner.
+// Columns come from the files that the markers name, because g++ -E joins blanks and expands macros.
+TokenList tokenize(std::string_view preprocessed, const ReadFile& read = read_file);
+
+// Of source text as it was written: directives are left out, brackets have no partners.
+std::vector<Token> tokenize_source(std::string_view source);
+
+}  // namespace tessera::frontend

@@ -1,0 +1,88 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""CUDA files as they are: `tessera run` and `tessera trace` of small programs of our own."""
+import json
+import os
+import pathlib
+import unittest
+
+from cli_case import Case, run
+
+FILES = pathlib.Path(__file__).resolve().parent / "own_files"
+
+
+def own(name):
+    return str(FILES / name)
+
+
+class OwnFiles(Case):
+    def test_cudas_syntax_where_it_is_hard_to_find(self):
+        for verb in "run", "trace":
+            done = run(verb, own("syntax.cu"))
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            self.assertIn("all right 2\n", done.stdout)
+            self.assertIn('0 text\nraw "threadIdx" <<<\n', done.stdout)
+
+    def test_host_and_device_code_that_depend_on_the_architecture(self):
+        done = run("run", own("architecture.cu"))
+        self.assertEqual((done.returncode, done.stdout), (0, "1 1001\n"), done.stderr)
+
+    def test_several_files_are_one_program(self):
+        files = [own("several/main.cu"), own("several/fill.cu"), own("several/half.cpp")]
+        done = run("run", *files, "-I", own("several/include"), "-DSCALE=5", "--", "7", "-I", "two words")
+        self.assertEqual((done.returncode, done.stdout), (7, "20 7 -I two words\n"), done.stderr)
+        done = run("run", *files, "-I", own("several/include"))
+        self.assertEqual((done.returncode, done.stdout), (0, "4\n"), done.stderr)
+
+    def test_a_race_is_found_on_its_line(self):
+        done = run("trace", own("race.cu"), "--json", "race.json")
+        self.assertEqual(done.returncode, 4, done.stderr)
+        self.assertEqual(done.stdout, "N = 64\n")
+        found = json.loads(pathlib.Path("race.json").read_text())
+        races = [finding for finding in found["findings"] if finding["what"] == "race"]
+        self.assertTrue(races)
+        self.assertEqual({10, 11}, {races[0]["line"], races[0]["other_line"]})
+        self.assertEqual(found["exit_code"], 3)
+        self.assertIn("race.cu:11", done.stderr)
+        self.assertIn("part", done.stderr)
+
+    def test_the_programs_exit_code_passes_through(self):
+        self.assertEqual(run("run", own("race.cu")).returncode, 3)
+        done = run("run", own("crash.cu"))
+        self.assertEqual(done.returncode, 128 + 6)
+        self.assertIn("ended by signal 6", done.stderr)
+
+    def test_a_constant_and_a_macro_are_replaced(self):
+        done = run("run", own("race.cu"), "--set", "N=32")
+        self.assertEqual((done.returncode, done.stdout), (3, "N = 32\n"), done.stderr)
+        for _ in range(2):  # compiled, and from the cache
+            self.fails(2, "no file defines a constant, variable or macro 'absent'", "run", own("race.cu"), "--set", "absent=3")
+        self.fails(2, "--set needs NAME=VALUE", "run", own("race.cu"), "--set", "N")
+
+    def test_what_is_not_taken_is_named_with_its_place(self):
+        self.fails(2, "refused.cu:4:3: inline PTX (asm) is not supported\n4 |   asm(", "run", own("refused.cu"))
+
+    def test_the_compiler_tells_the_line_and_column_of_the_file(self):
+        done = self.fails(2, "misspelled.cu:4:60: error:", "run", own("misspelled.cu"))
+        self.assertIn("nn", done.stderr)
+
+    def test_a_program_is_compiled_once(self):
+        run("run", own("crash.cu"))
+        folder = pathlib.Path(os.environ["XDG_CACHE_HOME"]) / "tessera/programs"
+        before = sorted(folder.iterdir())
+        run("run", own("crash.cu"))
+        self.assertEqual(before, sorted(folder.iterdir()))
+        self.assertFalse([file for file in before if file.name.startswith(".")], "something temporary is left")
+
+    def test_it_needs_no_cache(self):
+        done = run("run", own("race.cu"), XDG_CACHE_HOME="", HOME="")
+        self.assertEqual((done.returncode, done.stdout), (3, "N = 64\n"), done.stderr)
+
+    def test_mistakes_on_the_command_line(self):
+        self.fails(2, "which file?", "run")
+        self.fails(2, "absent.cu: there is no such file", "run", "absent.cu")
+        self.fails(2, "there is no such file", "trace", "absent.cu")
+
+
+if __name__ == "__main__":
+    unittest.main()
