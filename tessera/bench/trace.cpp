@@ -134,17 +134,18 @@ class OneRun {
   double written = 1;  // the share of the outputs' elements, where all blocks were checked
 
  private:
-  // Elements that still hold a byte of the poison which no thread wrote. What the host wrote does not.
+  // Elements that no thread wrote and that still hold the poison: the host did not write them either.
   void look_for_unwritten() {
     std::size_t missing = 0, all = 0;
     for (const simt::TracedArray& array : arrays_.arrays()) {
       if (array.written == nullptr) continue;
       std::size_t count = 0, first = 0;
       for (std::size_t at = 0; at < array.bytes; at += array.element_bytes) {
-        bool whole = true;
+        bool untouched = true;
         for (std::size_t i = at; i < at + array.element_bytes; ++i)
-          whole = whole && (array.written[i] != 0 || static_cast<unsigned char>(array.data[i]) != poison);
-        if (!whole && count++ == 0) first = at;
+          untouched =
+              untouched && array.written[i] == 0 && static_cast<unsigned char>(array.data[i]) == poison;
+        if (untouched && count++ == 0) first = at;
       }
       all += array.bytes / array.element_bytes;
       missing += count;
