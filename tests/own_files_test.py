@@ -46,6 +46,15 @@ class OwnFiles(Case):
         self.assertIn("race.cu:11", done.stderr)
         self.assertIn("part", done.stderr)
 
+    def test_a_window_is_a_picture_in_a_file(self):
+        done = run("run", own("window.cu"))
+        self.assertEqual((done.returncode, done.stdout), (5, "key 27\n"), done.stderr)
+        self.assertIn("painted.ppm", done.stderr)
+        picture = pathlib.Path("painted.ppm").read_bytes()
+        self.assertTrue(picture.startswith(b"P6\n8 4\n255\n"))
+        self.assertEqual(picture[-24:], bytes(b for x in range(8) for b in (255, 0, x)))
+        self.assertEqual(picture[11:14], bytes((0, 0, 0)))
+
     def test_the_programs_exit_code_passes_through(self):
         self.assertEqual(run("run", own("race.cu")).returncode, 3)
         done = run("run", own("crash.cu"))

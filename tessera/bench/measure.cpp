@@ -40,7 +40,7 @@ void blame(Row& row, const std::string& harm) {
   row.finding += "  " + harm + "\n";
 }
 
-void note(Row& row, const Verdict& verdict) {
+void note(Row& row, const tessera::Verdict& verdict) {
   const bool wrong_before = row.verified == Verified::wrong;
   row.verified = verdict.passed && !wrong_before ? Verified::ok : Verified::wrong;
   row.method = verdict.method;
@@ -60,7 +60,7 @@ void verify_afresh(Row& row, const Plan& plan, Inputs& fresh, Verifier& verifier
   placed.launch();
   placed.fetch();
   const std::string before = row.method;
-  const Verdict verdict = verifier(fresh.arguments(), &placed.plan());
+  const tessera::Verdict verdict = verifier(fresh.arguments(), &placed.plan());
   if (!verdict.passed) row.finding += "  with inputs that no timed run had seen:\n";
   note(row, verdict);
   Reason harm = placed.harm();

@@ -13,7 +13,7 @@
 namespace tessera::cli {
 namespace {
 
-int bench(const Operation& operation, const BenchOptions& options, const Command& command) {
+int bench_operation(const Operation& operation, const BenchOptions& options, const Command& command) {
   bench::Measuring measuring = measuring_of(options);
   const std::vector<Point> points = points_of(operation, options);
   const std::vector<bench::Candidate> chosen = candidates(operation, selection_of(options));
@@ -61,7 +61,7 @@ int bench(const Command& command) {
   declare(parser, options, operation);
   if (!parser.read(command.words)) return fmt::print("{}\n", parser.help()), exit_code::passed;
   if (operation == nullptr) throw Error("which operation? usage: tessera bench OPERATION SIZES… [FLAGS]");
-  return bench(*operation, options, command);
+  return bench_operation(*operation, options, command);
 }
 
 }  // namespace tessera::cli

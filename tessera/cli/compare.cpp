@@ -31,7 +31,7 @@ constexpr const char* about_compare =
 
 Json number(std::optional<double> value) { return value ? Json(*value) : Json(nullptr); }
 
-Json median(const bench::Record* record) {
+Json median_of(const bench::Record* record) {
   return record == nullptr || record->seconds.empty() ? Json(nullptr)
                                                       : Json(bench::summarize(record->seconds).median);
 }
@@ -45,8 +45,8 @@ Json to_json(const bench::Pair& pair) {
           {"mode", record.mode},
           {"device", record.device},
           {"device_name", record.device_name},
-          {"median_before", median(pair.before)},
-          {"median", median(pair.now)},
+          {"median_before", median_of(pair.before)},
+          {"median", median_of(pair.now)},
           {"times_faster", number(pair.times_faster)},
           {"times_fewer_cycles", number(pair.times_fewer_cycles)},
           {"verdict", std::string(name_of(pair.change))},
@@ -62,7 +62,7 @@ Json to_json(const Command& command, const bench::Document& before, const std::v
   return out;
 }
 
-int exit_of(const std::vector<bench::Pair>& pairs) {
+int exit_of_pairs(const std::vector<bench::Pair>& pairs) {
   const auto any = [&](bench::Change change) {
     return std::ranges::find(pairs, change, &bench::Pair::change) != pairs.end();
   };
@@ -116,7 +116,7 @@ int compare(const Command& command) {
     throw Error(files[0] + " and " + files[1] + " have no row in common");
   fmt::print(table_stream(json), "{}", report::compare_table(pairs));
   write_json(json, to_json(command, before, pairs, judging));
-  return exit_of(pairs);
+  return exit_of_pairs(pairs);
 }
 
 }  // namespace tessera::cli

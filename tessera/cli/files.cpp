@@ -134,7 +134,6 @@ std::vector<std::string> paired_files(const std::string& flag, const std::string
 
 namespace {
 
-constexpr const char* standard_output = "-";
 constexpr std::size_t picture_dimensions = 3;  // height, width, channels
 constexpr std::size_t grey_dimensions = 2;     // of what came from a picture file, where it has one channel
 

@@ -21,6 +21,8 @@ std::string named_after(const std::string& pattern, const std::string& input);
 // The same with {index} for one of several. Throws Error where the pattern would not tell files apart.
 std::string name_for(const std::string& pattern, const std::string& input, std::size_t index);
 
+inline constexpr const char* standard_output = "-";
+
 bool has_index(const std::string& pattern);
 // {index} as a number of `count`, all of one length so that they sort.
 std::string numbered(const std::string& pattern, std::int64_t index, std::int64_t count);

@@ -38,7 +38,7 @@ struct DeviceFlags {
   }
 };
 
-struct Options {
+struct CallOptions {
   std::vector<std::string> positionals, outputs;
   std::string device = "auto", variant, tuning, element, json, study;
   bool check = false, no_cache = false, distributed = false;
@@ -143,7 +143,7 @@ std::string about(const Operation& operation) {
   return out;
 }
 
-void declare(OptionParser& words, const Operation& operation, Options& options) {
+void declare(OptionParser& words, const Operation& operation, CallOptions& options) {
   words.positionals("ARRAYS", options.positionals, "");
   if (!operation.signature.positional_texts().empty()) words.expressions();
   words.values("-o,--output", options.outputs, "where an output goes; once for each; - is standard output",
@@ -191,10 +191,10 @@ void declare(OptionParser& words, const Operation& operation, Options& options) 
 }
 
 // The options of one call for each input: where a flag names files, the one that goes with it.
-std::vector<Options> options_for_each(const Operation& operation, const Options& options,
-                                      const std::vector<std::string>& inputs,
-                                      const std::vector<std::vector<std::string>>& outputs) {
-  std::vector<Options> out(inputs.size(), options);
+std::vector<CallOptions> options_for_each(const Operation& operation, const CallOptions& options,
+                                          const std::vector<std::string>& inputs,
+                                          const std::vector<std::vector<std::string>>& outputs) {
+  std::vector<CallOptions> out(inputs.size(), options);
   std::vector<std::string> written;
   for (const auto& of_one : outputs) written.insert(written.end(), of_one.begin(), of_one.end());
   for (const Parameter* p : operation.signature.of(Kind::input)) {
@@ -213,7 +213,7 @@ Error missing(const Operation& operation, const std::string& what) {
 }
 
 // The words without a flag, by the parameters that they are for, in the order of the signature.
-std::map<std::string, std::string> places_of(const Operation& operation, const Options& options) {
+std::map<std::string, std::string> places_of(const Operation& operation, const CallOptions& options) {
   std::map<std::string, std::string> out;
   std::size_t next = 0;
   for (const Parameter& p : operation.signature.parameters) {
@@ -232,7 +232,7 @@ std::map<std::string, std::string> places_of(const Operation& operation, const O
   return out;
 }
 
-Arguments::Words words_of(const Operation& operation, const Options& options,
+Arguments::Words words_of(const Operation& operation, const CallOptions& options,
                           const std::map<std::string, std::string>& places) {
   Arguments::Words words;
   for (const Parameter& p : operation.signature.parameters)
@@ -253,7 +253,7 @@ Array read_input(Files& files, const Parameter& p, const std::string& file, std:
   }
 }
 
-std::map<std::string, Array> read_inputs(const Operation& operation, const Options& options, Files& files,
+std::map<std::string, Array> read_inputs(const Operation& operation, const CallOptions& options, Files& files,
                                          const std::map<std::string, std::string>& places) {
   std::optional<Element> element;
   if (!options.element.empty()) element = element_named(operation, options.element);
@@ -274,7 +274,7 @@ std::map<std::string, Array> read_inputs(const Operation& operation, const Optio
   return out;
 }
 
-Arguments arguments_of(const Operation& operation, const Options& options,
+Arguments arguments_of(const Operation& operation, const CallOptions& options,
                        const std::map<std::string, std::string>& places,
                        const std::map<std::string, Array>& arrays) {
   std::map<std::string, ArrayView> views;
@@ -289,12 +289,12 @@ Arguments arguments_of(const Operation& operation, const Options& options,
           std::move(views), words_of(operation, options, places)};
 }
 
-bool is_shared(const Options& options) {
+bool is_shared(const CallOptions& options) {
   return names_several(options.device) || (options.sharing.shares() || !options.sharing.timeline.empty());
 }
 
 // `whole`: each device computes whole results, not parts of one.
-Request request_of(const Operation& operation, const Options& options, bool whole) {
+Request request_of(const Operation& operation, const CallOptions& options, bool whole) {
   Request request;
   request.device = options.device;
   request.cached = !options.no_cache;
@@ -316,8 +316,6 @@ Request request_of(const Operation& operation, const Options& options, bool whol
   return request;
 }
 
-constexpr const char* standard_output = "-";
-
 // {name} in outputs, where one file is read.
 std::vector<std::string> outputs_after(const Operation& operation, const std::vector<std::string>& outputs,
                                        const std::map<std::string, std::string>& places) {
@@ -336,7 +334,7 @@ std::vector<std::string> outputs_after(const Operation& operation, const std::ve
 }
 
 // Where tables go; what stands in the way of writing the outputs is told before they are computed.
-std::FILE* stream_of(const Options& options) {
+std::FILE* stream_of(const CallOptions& options) {
   std::FILE* to = table_stream(options.json);
   for (const std::string& output : options.outputs) {
     if (output != standard_output) {
@@ -388,7 +386,8 @@ bool falls_short(const Values& values) {
 
 using Places = std::map<std::string, std::string>;
 
-std::vector<std::string> inputs_of(const Operation& operation, const Options& options, const Places& places) {
+std::vector<std::string> inputs_of(const Operation& operation, const CallOptions& options,
+                                   const Places& places) {
   std::vector<std::string> out;
   for (const Parameter* p : operation.signature.of(Kind::input)) {
     const std::string& file = p->is_flag() ? options.flags.at(p->name) : places.at(p->name);
@@ -402,7 +401,7 @@ std::vector<std::string> inputs_of(const Operation& operation, const Options& op
 // What one call is, but for its files.
 struct Call {
   const Operation& operation;
-  const Options& options;
+  const CallOptions& options;
   const Command& command;
   Request request;
 
@@ -450,7 +449,7 @@ int finish(const Call& call, Loaded& loaded, const std::vector<std::string>& out
 
 // By several devices, a part of the result each; what cannot be cut by one.
 int run_in_parts(const Call& call, Loaded& loaded, const std::vector<std::string>& outputs, std::FILE* to) {
-  const Options& options = call.options;
+  const CallOptions& options = call.options;
   MultiDeviceOptions shared = options_of(options.sharing, computing_devices(options.device), call.request);
   shared.whole = find_division(call.operation.name) == nullptr;
   const MultiDeviceOutcome outcome = run_on_devices(call.operation, loaded.arguments, shared, options.check);
@@ -464,7 +463,7 @@ int run_in_parts(const Call& call, Loaded& loaded, const std::vector<std::string
 
 // Several ranks share it: each calls this, and rank 0 tells of it.
 int run_on_ranks(const Call& call, const Loaded& loaded, const std::vector<std::string>& outputs) {
-  const Options& options = call.options;
+  const CallOptions& options = call.options;
   DistributedRequest request{call.request, options.check, {}, outputs.empty() ? "" : outputs[0]};
   if (names_several(options.device) || options.sharing.shares())
     request.devices = options_of(options.sharing, computing_devices(options.device), call.request);
@@ -477,7 +476,7 @@ int run_on_ranks(const Call& call, const Loaded& loaded, const std::vector<std::
   return outcome.passed ? exit_code::passed : exit_code::wrong;
 }
 
-void demand_of_ranks(const Options& options) {
+void demand_of_ranks(const CallOptions& options) {
   if (!options.sharing.repeat.empty()) throw Error("--repeat is for one process, not for ranks");
   if (!options.study.empty()) throw Error("--study runs in one process, not on ranks");
   if (options.outputs.empty()) return;
@@ -489,7 +488,7 @@ void demand_of_ranks(const Options& options) {
 
 // A study's results are its tables.
 int run_study(const Call& call, const Loaded& loaded) {
-  const Options& options = call.options;
+  const CallOptions& options = call.options;
   if (options.check) throw Error("--check would be ignored: --study makes tables, and no result to verify");
   if (!options.outputs.empty())
     throw Error("--output " + options.outputs.front() +
@@ -499,7 +498,7 @@ int run_study(const Call& call, const Loaded& loaded) {
 }
 
 // Throws Error where what tells of a call would be written over its files.
-void demand_apart_from_reports(const Options& options, const std::vector<std::string>& inputs,
+void demand_apart_from_reports(const CallOptions& options, const std::vector<std::string>& inputs,
                                const std::vector<std::string>& outputs) {
   demand_files_of_their_own({{"--json", options.json}, {"--timeline", options.sharing.timeline}}, inputs,
                             outputs);
@@ -508,7 +507,7 @@ void demand_apart_from_reports(const Options& options, const std::vector<std::st
 // From the files of one run to its own. `to` null: nothing is printed.
 int run_once(const Call& call, const Places& places, const std::vector<std::string>& outputs, std::FILE* to,
              Progress* progress = nullptr) {
-  const Options& options = call.options;
+  const CallOptions& options = call.options;
   demand_apart_from_reports(options, inputs_of(call.operation, options, places), outputs);
   Loaded loaded = load(call, places);
   for (const std::string& note : loaded.files.notes()) {
@@ -590,14 +589,14 @@ std::vector<double> work_of(const std::vector<std::string>& inputs) {
 // reported and the others go on. Returns the first failure's exit code.
 int run_each(const Call& call, const Places& places, const std::string& name,
              const std::vector<std::string>& inputs) {
-  const Options& options = call.options;
+  const CallOptions& options = call.options;
   if (!options.json.empty() && !is_shared(options)) throw Error("--json tells of one file, not of several");
   if (!options.study.empty()) throw Error("--study tells of one file, not of several");
   std::vector<std::vector<std::string>> outputs(inputs.size());
   for (std::size_t i = 0; i < inputs.size(); ++i)
     for (const std::string& pattern : options.outputs) outputs[i].push_back(name_for(pattern, inputs[i], i));
   demand_apart(inputs, outputs);
-  const std::vector<Options> own = options_for_each(call.operation, options, inputs, outputs);
+  const std::vector<CallOptions> own = options_for_each(call.operation, options, inputs, outputs);
   const auto call_for = [&](std::size_t i) {
     return Call{call.operation, own[i], call.command, call.request};
   };
@@ -654,7 +653,7 @@ int run_each(const Call& call, const Places& places, const std::string& name,
 }  // namespace
 
 int operate(const Operation& operation, const Command& command) {
-  Options options;
+  CallOptions options;
   OptionParser words(operation.name,
                      "tessera " + operation.name + " " + operation.signature.usage() + " [-o FILE] [FLAGS]",
                      about(operation));

@@ -15,7 +15,7 @@
 namespace tessera::cli {
 namespace {
 
-struct Options {
+struct TraceOptions {
   std::vector<std::string> positionals, why;
   std::string variants, element, tuning, tunings, schedule, blocks, seed = "1", registers, capability = "90",
                                                                     cubin, json;
@@ -35,7 +35,7 @@ constexpr const char* about_trace =
     "and no collective orders\n"
     "race, whatever the schedule; schedules only change what depends on data. The exit code is then 4.";
 
-void declare(OptionParser& parser, Options& options) {
+void declare(OptionParser& parser, TraceOptions& options) {
   parser.positionals("OPERATION SIZES", options.positionals, "");
   parser.value("--variant", options.variants, "these only; a list [the executor's whole ladder]", "NAME,…");
   parser.pair("--why", options.why, "what of two rungs' counters differs, in words", "RUNG RUNG");
@@ -62,7 +62,7 @@ void declare(OptionParser& parser, Options& options) {
 }
 
 // Of an operation whose arguments are text, such as a formula: what else it takes.
-void declare_texts(OptionParser& parser, Options& options, const std::vector<std::string>& given) {
+void declare_texts(OptionParser& parser, TraceOptions& options, const std::vector<std::string>& given) {
   const bool named = !given.empty() && !given[0].starts_with('-');
   const Operation* operation = named ? find_operation(given[0]) : nullptr;
   if (operation == nullptr) return;
@@ -97,7 +97,7 @@ std::map<std::string, std::vector<bench::KernelCode>> code_in(const std::string&
   return out;
 }
 
-bench::Tracing tracing_of(const Options& options, const std::vector<bench::Candidate>& rungs) {
+bench::Tracing tracing_of(const TraceOptions& options, const std::vector<bench::Candidate>& rungs) {
   bench::Tracing out;
   out.schedules.clear();
   const std::string words = options.schedule.empty() ? "ascending,descending,1" : options.schedule;
@@ -113,7 +113,7 @@ bench::Tracing tracing_of(const Options& options, const std::vector<bench::Candi
   return out;
 }
 
-std::vector<bench::Candidate> rungs(const Operation& operation, const Options& options) {
+std::vector<bench::Candidate> rungs(const Operation& operation, const TraceOptions& options) {
   Selection selection;
   selection.devices = {find_device("simt")};
   selection.variants = options.why.empty() ? split(options.variants, ',') : options.why;
@@ -124,7 +124,7 @@ std::vector<bench::Candidate> rungs(const Operation& operation, const Options& o
   return candidates(operation, selection);
 }
 
-std::vector<Case> problems(const Operation& operation, const Options& options) {
+std::vector<Case> problems(const Operation& operation, const TraceOptions& options) {
   const Positionals given = positionals_of(operation, options.positionals);
   Case base;
   base.words = given.words;
@@ -133,7 +133,7 @@ std::vector<Case> problems(const Operation& operation, const Options& options) {
   return problems_of(operation, given.sizes, base);
 }
 
-int exit_of(const bench::TraceSession& session) {
+int exit_of_trace(const bench::TraceSession& session) {
   const auto& rows = session.rows;
   if (std::ranges::any_of(rows, [](const bench::Traced& r) { return !r.findings.empty(); }))
     return exit_code::memory;
@@ -141,7 +141,7 @@ int exit_of(const bench::TraceSession& session) {
   return useful ? exit_code::passed : exit_code::no_device;
 }
 
-void print(std::FILE* to, const std::vector<bench::Traced>& rows, const Options& options) {
+void print(std::FILE* to, const std::vector<bench::Traced>& rows, const TraceOptions& options) {
   fmt::print(to, "{}", report::trace_table(rows));
   if (options.lines)
     for (const bench::Traced& row : rows)
@@ -159,7 +159,7 @@ void print(std::FILE* to, const std::vector<bench::Traced>& rows, const Options&
 
 int trace(const Command& command) {
   if (names_own_files(command)) return trace_own_files(command);
-  Options options;
+  TraceOptions options;
   OptionParser parser("trace", "tessera trace OPERATION SIZES… [FLAGS], or tessera trace FILE.cu… [FLAGS]",
                       about_trace);
   declare(parser, options);
@@ -192,7 +192,7 @@ int trace(const Command& command) {
     std::ranges::move(rows, std::back_inserter(session.rows));
   }
   write_json(options.json, session);
-  return exit_of(session);
+  return exit_of_trace(session);
 }
 
 }  // namespace tessera::cli

@@ -94,10 +94,10 @@ std::string sentence(const tune::Outcome& outcome) {
          "). More samples (--reps) may tell";
 }
 
-Json number(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
+Json or_null(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
 
 Json json_of(const tune::Fit& fit) {
-  return {{"spearman", number(fit.spearman)}, {"kendall", number(fit.kendall)}, {"n", fit.count}};
+  return {{"spearman", or_null(fit.spearman)}, {"kendall", or_null(fit.kendall)}, {"n", fit.count}};
 }
 
 std::string text_of(const tune::Outcome& outcome, const tune::Space& space, const std::string& search,
@@ -129,8 +129,8 @@ std::string text_of(const tune::Outcome& outcome, const tune::Space& space, cons
 
 Json json_of(const tune::Trial& trial) {
   Json out = bench::to_json(trial.row);
-  out["occupancy"] = number(trial.prediction.occupancy);
-  out["predicted_cost"] = number(trial.prediction.cost);
+  out["occupancy"] = or_null(trial.prediction.occupancy);
+  out["predicted_cost"] = or_null(trial.prediction.cost);
   return out;
 }
 

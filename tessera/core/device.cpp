@@ -131,7 +131,7 @@ Driver driver_of(const std::string& text) {
 
 namespace {
 
-constexpr std::string_view before = ", multiprocessors ", between = " of ";
+constexpr std::string_view part_begin = ", multiprocessors ", part_total = " of ";
 
 std::map<Where, RefusesPart>& registered() {
   static std::map<Where, RefusesPart> all;
@@ -151,12 +151,13 @@ bool take(std::string_view& text, int& number, std::string_view sign) {
 }  // namespace
 
 std::optional<Part> part_of(const Device& device) {
-  const auto at = device.name.rfind(before);
+  const auto at = device.name.rfind(part_begin);
   if (device.where != Where::cuda || at == std::string::npos) return std::nullopt;
-  std::string_view text = std::string_view(device.name).substr(at + before.size());
+  std::string_view text = std::string_view(device.name).substr(at + part_begin.size());
   Part out;
   int last = 0;
-  if (!take(text, out.first, "-") || !take(text, last, between) || !take(text, out.all, "") || !text.empty())
+  if (!take(text, out.first, "-") || !take(text, last, part_total) || !take(text, out.all, "") ||
+      !text.empty())
     return std::nullopt;
   out.count = last - out.first + 1;
   return out;
@@ -167,8 +168,8 @@ Device as_part(Device gpu, int first, int count) {
   if (first < 0 || count < 1 || last >= all)
     throw Error("the multiprocessors " + std::to_string(first) + "-" + std::to_string(last) + " of " +
                 gpu.label() + ": it has " + std::to_string(all));
-  gpu.name += std::string(before) + std::to_string(first) + "-" + std::to_string(last) +
-              std::string(between) + std::to_string(all);
+  gpu.name += std::string(part_begin) + std::to_string(first) + "-" + std::to_string(last) +
+              std::string(part_total) + std::to_string(all);
   gpu.processors = count;
   return gpu;
 }

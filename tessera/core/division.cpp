@@ -58,20 +58,20 @@ std::int64_t divided_rows(const std::string& operation, const Arguments& argumen
 
 namespace {
 
-std::deque<Contraction>& all() {  // whose entries stay where they are
+std::deque<Contraction>& contractions() {  // whose entries stay where they are
   static std::deque<Contraction> contractions;
   return contractions;
 }
 
 }  // namespace
 
-void register_contraction(Contraction contraction) { all().push_back(std::move(contraction)); }
+void register_contraction(Contraction contraction) { contractions().push_back(std::move(contraction)); }
 
 const Contraction* contraction_of(std::string_view operation) {
-  const auto found = std::find_if(all().rbegin(), all().rend(), [&](const Contraction& contraction) {
-    return contraction.operation == operation;
-  });
-  return found == all().rend() ? nullptr : &*found;
+  const auto found =
+      std::find_if(contractions().rbegin(), contractions().rend(),
+                   [&](const Contraction& contraction) { return contraction.operation == operation; });
+  return found == contractions().rend() ? nullptr : &*found;
 }
 
 }  // namespace tessera

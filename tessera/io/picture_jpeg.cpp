@@ -180,12 +180,12 @@ Bytes encode_jpeg(const std::string& name, const ArrayView& pixels, const Style&
 #else
 namespace tessera::picture {
 
-constexpr const char* absent =
+constexpr const char* no_jpeg =
     ": this build knows no JPEG; with libjpeg-turbo's development files (libjpeg62-turbo-dev) it would";
 Raw parse_jpeg(std::span<const std::byte>, const std::string& name, const Limits&) {
-  throw Error(name + absent);
+  throw Error(name + no_jpeg);
 }
-Bytes encode_jpeg(const std::string& name, const ArrayView&, const Style&) { throw Error(name + absent); }
+Bytes encode_jpeg(const std::string& name, const ArrayView&, const Style&) { throw Error(name + no_jpeg); }
 
 }  // namespace tessera::picture
 #endif

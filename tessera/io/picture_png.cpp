@@ -210,12 +210,12 @@ Bytes encode_png(const std::string& name, const ArrayView& pixels, const Style& 
 #else
 namespace tessera::picture {
 
-constexpr const char* absent =
+constexpr const char* no_png =
     ": this build knows no PNG; with libpng's development files (libpng-dev) it would";
 Raw parse_png(std::span<const std::byte>, const std::string& name, const Limits&) {
-  throw Error(name + absent);
+  throw Error(name + no_png);
 }
-Bytes encode_png(const std::string& name, const ArrayView&, const Style&) { throw Error(name + absent); }
+Bytes encode_png(const std::string& name, const ArrayView&, const Style&) { throw Error(name + no_png); }
 
 }  // namespace tessera::picture
 #endif

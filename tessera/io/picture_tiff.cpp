@@ -321,12 +321,12 @@ Bytes encode_tiff(const std::string& name, const ArrayView& pixels, const Style&
 #else
 namespace tessera::picture {
 
-constexpr const char* absent =
+constexpr const char* no_tiff =
     ": this build knows no TIFF; with libtiff's development files (libtiff-dev) it would";
 Raw parse_tiff(std::span<const std::byte>, const std::string& name, const Limits&) {
-  throw Error(name + absent);
+  throw Error(name + no_tiff);
 }
-Bytes encode_tiff(const std::string& name, const ArrayView&, const Style&) { throw Error(name + absent); }
+Bytes encode_tiff(const std::string& name, const ArrayView&, const Style&) { throw Error(name + no_tiff); }
 
 }  // namespace tessera::picture
 #endif

@@ -47,8 +47,8 @@ class Shades {
   bool more_, any_ = false, log_ = false;
 };
 
-struct Place {
-  Place(const HeatMap& map, double across) : small(is_narrow(across)) {
+struct Grid {
+  Grid(const HeatMap& map, double across) : small(is_narrow(across)) {
     std::size_t longest = display_width(map.down), widest = 0;
     for (const auto& name : map.lines) longest = std::max(longest, display_width(name));
     for (const auto& column : map.columns) widest = std::max(widest, display_width(column));
@@ -67,7 +67,7 @@ struct Place {
   double left = 0, cell = 0, line = 0, width = 0, top = 46, bottom = 0;
 };
 
-void draw_cell(Svg& svg, const HeatCell& cell, const Shades& shades, const Place& p, std::size_t l,
+void draw_cell(Svg& svg, const HeatCell& cell, const Shades& shades, const Grid& p, std::size_t l,
                std::size_t c) {
   const double x = p.x(c) + 1, y = p.y(l) + 1, wide = p.cell - 2, high = p.line - 2;
   const Svg::Point middle{x + wide / 2, y + high / 2 + 4};
@@ -84,7 +84,7 @@ void draw_cell(Svg& svg, const HeatCell& cell, const Shades& shades, const Place
            Anchor::middle);
 }
 
-void draw_legend(Svg& svg, const HeatMap& map, const Shades& shades, const Place& p) {
+void draw_legend(Svg& svg, const HeatMap& map, const Shades& shades, const Grid& p) {
   const double y = p.bottom + 18, from = 2, swatch = 38;
   if (!shades.varied()) {
     svg.text({from, y + 10}, map.unit, "small muted");
@@ -100,7 +100,7 @@ void draw_legend(Svg& svg, const HeatMap& map, const Shades& shades, const Place
 }  // namespace
 
 Svg draw_heat_map(const HeatMap& map, double width, const std::string& id, const Chart& chart) {
-  const Place p(map, width);
+  const Grid p(map, width);
   const Shades shades(map);
   Svg svg(p.width, p.bottom + 52, id, chart.title, chart.description);
   svg.text({p.left + 1, 14}, map.across + " →", "small muted");

@@ -238,8 +238,8 @@ std::vector<Curve> curves_of(const StudiedTable& table) {
 }
 
 // Five colours, and once more in dashes; the prediction has its own.
-constexpr std::size_t colours = 5, most_letters = 25;
-std::string colour_of(std::size_t series) { return "s" + std::to_string(series % colours); }
+constexpr std::size_t series_colours = 5, most_letters = 25;
+std::string colour_of(std::size_t series) { return "s" + std::to_string(series % series_colours); }
 
 // Names that would touch are moved apart, from the top down, and up again where the last would leave the
 // chart.
@@ -288,7 +288,7 @@ Svg draw_study(const std::vector<Curve>& curves, const std::string& across, doub
     for (const auto& [at, value] : curves[i].points) points.emplace_back(x.at(at), y.at(value));
     const std::string colour = curves[i].predicted ? "mark-text" : colour_of(series);
     svg.path(points,
-             curves[i].predicted ? "steps" : "series " + colour + (series < colours ? "" : " dashed"));
+             curves[i].predicted ? "steps" : "series " + colour + (series < series_colours ? "" : " dashed"));
     if (!curves[i].predicted)
       for (std::size_t k = 0; k < points.size(); ++k)
         svg.circle(points[k], 4, "point " + colour,

@@ -81,14 +81,14 @@ Table Table::without_empty_columns() const {
 std::string Table::text() const {
   if (std::ranges::any_of(columns_, &Column::optional)) return without_empty_columns().text();
   if (fitted_width > 0 && width() > fitted_width) {
-    Table narrow = *this;
+    Table smaller = *this;
     std::size_t dropped = 0;
-    while (narrow.width() > fitted_width && narrow.drop_detail()) ++dropped;
-    if (narrow.width() > fitted_width) narrow.shorten_text(narrow.width() - fitted_width);
-    return narrow.lines() + (dropped == 0 ? ""
-                             : dropped == 1
-                                 ? "(one column left out; --wide shows it)\n"
-                                 : fmt::format("({} columns left out; --wide shows them)\n", dropped));
+    while (smaller.width() > fitted_width && smaller.drop_detail()) ++dropped;
+    if (smaller.width() > fitted_width) smaller.shorten_text(smaller.width() - fitted_width);
+    return smaller.lines() + (dropped == 0 ? ""
+                              : dropped == 1
+                                  ? "(one column left out; --wide shows it)\n"
+                                  : fmt::format("({} columns left out; --wide shows them)\n", dropped));
   }
   return lines();
 }
@@ -111,27 +111,27 @@ bool Table::drop_detail() {
 
 void Table::shorten_text(std::size_t too_wide) {
   while (too_wide > 0) {
-    const auto wide = widths();
+    const auto space = widths();
     std::size_t widest = columns_.size();
     for (std::size_t c = 0; c < columns_.size(); ++c)
       if (columns_[c].align == Align::left &&
-          wide[c] > std::max(shortest_text, display_width(columns_[c].title)) &&
-          (widest == columns_.size() || wide[c] > wide[widest]))
+          space[c] > std::max(shortest_text, display_width(columns_[c].title)) &&
+          (widest == columns_.size() || space[c] > space[widest]))
         widest = c;
     if (widest == columns_.size()) return;
     --too_wide;
     for (auto& row : rows_)
-      if (!row.empty()) row[widest] = shortened(row[widest], wide[widest] - 1);
+      if (!row.empty()) row[widest] = shortened(row[widest], space[widest] - 1);
   }
 }
 
 std::string Table::lines() const {
-  const auto wide = widths();
+  const auto space = widths();
   std::vector<std::string> titles;
   for (const Column& column : columns_) titles.push_back(column.title);
   const std::string rule = std::string(width(), '-') + "\n";
-  std::string out = line(titles, wide) + rule;
-  for (const auto& row : rows_) out += row.empty() ? rule : line(row, wide);
+  std::string out = line(titles, space) + rule;
+  for (const auto& row : rows_) out += row.empty() ? rule : line(row, space);
   return out;
 }
 

@@ -369,17 +369,17 @@ std::string with_tuning(const bench::Traced& row) {
 
 // Of rungs that cannot be traced the compiler's code tells what it can, and why there is no more.
 std::string why_by_code(const bench::Traced& before, const bench::Traced& after) {
-  std::string missing;
+  std::string absent;
   for (const bench::Traced* row : {&before, &after}) {
     if (row->absent)
-      missing += "- accesses were not counted: " + with_tuning(*row) + " " + *row->absent + "\n";
-    if (!row->code) missing += "- no GPU code of " + with_tuning(*row) + " was found (--cubin)\n";
+      absent += "- accesses were not counted: " + with_tuning(*row) + " " + *row->absent + "\n";
+    if (!row->code) absent += "- no GPU code of " + with_tuning(*row) + " was found (--cubin)\n";
   }
-  if (!before.code || !after.code) return missing;
+  if (!before.code || !after.code) return absent;
   Comparison compared({}, {});
   compared.code(*before.code, *after.code);
   return with_tuning(after) + " against " + with_tuning(before) + ", by the compiler's code alone:\n" +
-         (compared.lines().empty() ? "- no count of the code differs\n" : compared.lines()) + missing;
+         (compared.lines().empty() ? "- no count of the code differs\n" : compared.lines()) + absent;
 }
 
 }  // namespace

@@ -99,7 +99,7 @@ bool overlaps_itself(const ArrayView& view) {
 
 namespace {
 
-struct Interval {
+struct ByteInterval {
   Bytes bytes;
   std::size_t access;
 };
@@ -108,7 +108,7 @@ struct Interval {
 // furthest.)
 class Furthest {
  public:
-  void add(const Interval& interval, std::size_t call) {
+  void add(const ByteInterval& interval, std::size_t call) {
     if (!first_ || call == first_call_) {
       if (!first_ || interval.bytes.last > first_->bytes.last) first_ = interval;
       first_call_ = call;
@@ -120,26 +120,26 @@ class Furthest {
       second_ = interval;
     }
   }
-  const Interval* of_another(std::size_t call) const {
+  const ByteInterval* of_another(std::size_t call) const {
     const auto& found = first_ && first_call_ != call ? first_ : second_;
     return found ? &*found : nullptr;
   }
 
  private:
-  std::optional<Interval> first_, second_;
+  std::optional<ByteInterval> first_, second_;
   std::size_t first_call_ = 0;
 };
 
-std::optional<std::pair<std::size_t, std::size_t>> clash_of(std::vector<Interval>& intervals,
+std::optional<std::pair<std::size_t, std::size_t>> clash_of(std::vector<ByteInterval>& intervals,
                                                             std::span<const Access> accesses) {
-  std::ranges::stable_sort(intervals, {}, [](const Interval& i) { return i.bytes.first; });
+  std::ranges::stable_sort(intervals, {}, [](const ByteInterval& i) { return i.bytes.first; });
   Furthest written, read;
-  for (const Interval& interval : intervals) {
+  for (const ByteInterval& interval : intervals) {
     const Access& access = accesses[interval.access];
-    const Interval* const before = written.of_another(access.call);
+    const ByteInterval* const before = written.of_another(access.call);
     if (before != nullptr && before->bytes.last > interval.bytes.first)
       return std::pair(before->access, interval.access);
-    const Interval* const reading = read.of_another(access.call);
+    const ByteInterval* const reading = read.of_another(access.call);
     if (access.written && reading != nullptr && reading->bytes.last > interval.bytes.first)
       return std::pair(interval.access, reading->access);
     (access.written ? written : read).add(interval, access.call);
@@ -150,16 +150,16 @@ std::optional<std::pair<std::size_t, std::size_t>> clash_of(std::vector<Interval
 }  // namespace
 
 std::optional<std::pair<std::size_t, std::size_t>> clash(std::span<const Access> accesses) {
-  std::vector<Interval> intervals;
+  std::vector<ByteInterval> intervals;
   for (std::size_t i = 0; i < accesses.size(); ++i)
     if (accesses[i].view.data != nullptr && accesses[i].view.count() != 0)
       intervals.push_back({whole_of(accesses[i].view), i});
   if (!clash_of(intervals, accesses)) return std::nullopt;
   // Perhaps they lie between each other's rows. What many calls read is looked at for two of them: whoever
   // writes there is not both.
-  std::vector<Interval> rows;
+  std::vector<ByteInterval> rows;
   std::map<std::tuple<const void*, Extents, Extents, std::size_t, bool>, std::set<std::size_t>> calls;
-  for (const Interval& interval : intervals) {
+  for (const ByteInterval& interval : intervals) {
     const Access& access = accesses[interval.access];
     const ArrayView& view = access.view;
     auto& alike = calls[{view.data, view.extents, view.strides, size_of(view.element), access.written}];

@@ -15,7 +15,7 @@
 namespace tessera {
 namespace {
 
-using Json = nlohmann::json;
+using Json = nlohmann::ordered_json;
 using Kind = Parameter::Kind;
 
 struct Record {

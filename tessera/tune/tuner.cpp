@@ -494,11 +494,11 @@ std::string sentence(const Rows& rows) {
   if (best == plain) return fmt::format("{}: its default {} is the fastest.", who, to_string(best->tuning));
   std::string out = fmt::format("{}: {} ", who, to_string(best->tuning));
   if (plain == nullptr) return out + "is the fastest.";
-  const std::size_t fewest = std::min(best->seconds.size(), plain->seconds.size());
+  const std::size_t fewest_samples = std::min(best->seconds.size(), plain->seconds.size());
   const bench::Ratio ratio =
       bench::ratio_of(bench::summarize(best->seconds), bench::summarize(plain->seconds));
   const std::string than = " times faster than its default " + to_string(defaults);
-  if (fewest < 2)  // no spread is known
+  if (fewest_samples < 2)  // no spread is known
     return fmt::format("{}ran {:.2f}{}; one sample does not settle it.", out, ratio.value, than);
   const bool settled = ratio.value - ratio.error > 1;
   return fmt::format("{}{} {:.2f} ± {:.2f}{}{}.", out, settled ? "is the fastest," : "ran", ratio.value,

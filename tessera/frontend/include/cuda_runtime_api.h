@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <type_traits>
+#include <utility>
 #include "driver_types.h"
 #include "vector_types.h"
 
@@ -283,14 +284,13 @@ cudaError_t best_block_size(int* grid, int* block, const void* kernel, size_t sh
                             const void* context, int limit);
 // How to call the kernel at an address with arguments that lie elsewhere.
 void make_known(const char* name, const void* kernel, Code code, void (*call)(Code, void** arguments));
+template <class... P, size_t... i>
+void call_with(Code kernel, [[maybe_unused]] void** arguments, std::index_sequence<i...>) {
+  reinterpret_cast<void (*)(P...)>(kernel)(*static_cast<std::remove_const_t<P>*>(arguments[i])...);
+}
 template <class... P>
-void call_with(Code kernel, [[maybe_unused]] void** arguments) {
-  // Braces keep the order of the arguments.
-  struct Call {
-    Call(Code code, P... p) { reinterpret_cast<void (*)(P...)>(code)(p...); }
-  };
-  [[maybe_unused]] int next = 0;
-  Call{kernel, *static_cast<std::remove_const_t<P>*>(arguments[next++])...};
+void call_with(Code kernel, void** arguments) {
+  call_with<P...>(kernel, arguments, std::index_sequence_for<P...>());
 }
 template <class... P>
 const void* address_of(void (*kernel)(P...)) {

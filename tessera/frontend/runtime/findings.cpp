@@ -15,7 +15,8 @@ namespace tessera_cuda {
 
 void find(FindingRecord finding) {
   // A loop repeats its mistakes: each is written down once.
-  static std::set<std::tuple<std::string, std::string, int, std::string>> known;
+  // Never destroyed: the end of the program has findings, too.
+  static auto& known = *new std::set<std::tuple<std::string, std::string, int, std::string>>;
   if (known.emplace(finding.what, finding.file, finding.line, finding.text).second) record(finding);
 }
 
@@ -58,7 +59,8 @@ void find_never_written(const Array& array, const void* from, std::size_t bytes,
   const auto* const hole = static_cast<const std::uint8_t*>(std::memchr(first, 0, bytes));
   if (hole == nullptr) return;
   const auto missing = static_cast<std::size_t>(std::count(hole, first + bytes, std::uint8_t{0}));
-  const std::uint8_t* const end = std::find(hole, first + bytes, std::uint8_t{1});
+  const std::uint8_t* const end =
+      std::find_if(hole, first + bytes, [](std::uint8_t mark) { return mark != 0; });
   FindingRecord finding;
   finding.what = "never written";
   finding.serious = false;
@@ -71,6 +73,22 @@ void find_never_written(const Array& array, const void* from, std::size_t bytes,
                                 static_cast<std::size_t>(end - array.written) - 1) +
                            " is copied to the host, but nothing wrote it (" + std::to_string(missing) +
                            " of " + std::to_string(bytes) + " bytes)";
+  find(finding);
+}
+
+void find_never_read(const Array& array) {
+  // After an error the program ends as it can.
+  if (!array.unread_since || !array.is_protected() || Runtime::get().sticky != cudaSuccess) return;
+  FindingRecord finding;
+  finding.what = "never read";
+  finding.serious = false;
+  finding.file = array.unread_since->at.file;
+  finding.line = array.unread_since->at.line;
+  finding.kernel = array.unread_since->kernel;
+  finding.launch = array.unread_since->launch;
+  finding.array = array.name;
+  finding.text = "nothing reads " + array.name + " after " + finding.kernel +
+                 " wrote it, neither a kernel nor a copy to the host";
   find(finding);
 }
 
@@ -90,6 +108,7 @@ void find_at_exit() {
   }
   for (const auto& [first, array] : r.arrays) {
     if (array.mapping == nullptr) continue;
+    find_never_read(array);
     FindingRecord finding;
     finding.what = "leak";
     finding.serious = false;

@@ -13,6 +13,8 @@ void find(FindingRecord finding);
 cudaError_t find_copy(cudaError_t error, const std::string& text, const Array* array, Place at);
 // The host copies [from, from + bytes) of an array: does it copy what nobody wrote?
 void find_never_written(const Array& array, const void* from, std::size_t bytes, Place at);
+// The array goes: did a kernel write it for nobody?
+void find_never_read(const Array& array);
 // What is still allocated, what was never queried.
 void find_at_exit();
 // A signal outside of kernels: was it device memory that the host touched?

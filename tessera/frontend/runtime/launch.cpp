@@ -6,8 +6,10 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <fstream>
 #include <map>
 #include <optional>
 #include <thread>
@@ -164,6 +166,10 @@ std::size_t Kernel::offset_of(const SharedDeclaration& declaration) {
 
 namespace {
 
+// How much of a launch is traced: the first of its line whole, later ones in some blocks, those that repeat
+// the one before not at all.
+enum class Share { none, some, whole };
+
 // What the tracer must know of a block's shared memory.
 std::optional<tessera::simt::SharedVariable> variable_at(const Kernel& kernel, std::size_t dynamic_offset,
                                                          std::size_t dynamic_bytes,
@@ -276,6 +282,7 @@ void find_all(const Tracer& tracer, const LaunchRecord& launch) {
   for (const Finding& f : tracer.findings) {
     FindingRecord out;
     out.what = kind_of(f.kind);
+    out.serious = f.serious;
     out.text = f.text;
     out.array = f.array;
     out.kernel = launch.kernel;
@@ -340,10 +347,89 @@ std::vector<tessera::simt::TracedArray> traced_arrays(bool whole) {
   return out;
 }
 
+// Memory that this process may write. What kernels may use is not looked up here, and constants of the
+// program are where nobody writes.
+class WritableMemory {
+ public:
+  WritableMemory() {
+    std::ifstream maps("/proc/self/maps");
+    for (std::string line; std::getline(maps, line);) {
+      Range range;
+      char writes = 0;
+      if (std::sscanf(line.c_str(), "%lx-%lx %*c%c", &range.first, &range.end, &writes) == 3 && writes == 'w')
+        ranges_.push_back(range);
+    }
+  }
+  bool holds(std::uint64_t address) const {
+    const auto after = std::ranges::upper_bound(ranges_, address, {}, &Range::first);
+    return after != ranges_.begin() && address < std::prev(after)->end;
+  }
+
+ private:
+  struct Range {
+    std::uint64_t first = 0, end = 0;
+  };
+  std::vector<Range> ranges_;  // in order
+};
+
+// Which arrays a launch wrote that nobody has read since. Of launches that were not wholly seen it is not
+// known.
+void note_use(const Tracer& tracer, Share share, const LaunchRecord& launch) {
+  enum : unsigned { read = 1, written = 2 };
+  std::vector<unsigned> use(tracer.arrays.size());
+  for (const auto& site : tracer.sites)
+    if (site.space == tessera::simt::Space::global)
+      use[site.array] |= site.site.act() == tessera::simt::Act::write ? written : read;
+  std::size_t i = 0;
+  for (auto& [first, array] : Runtime::get().arrays) {
+    const unsigned used = i < use.size() ? use[i++] : 0;
+    if (share != Share::whole || (used & read) != 0) array.unread_since.reset();
+    else if (used == written) array.unread_since = Array::Writer{launch.kernel, launch.at, launch.number};
+  }
+}
+
 void run_one_thread(const void* context, void* shared) {
   running = *static_cast<const Running*>(context);
   running.shared = static_cast<char*>(shared);
   running.kernel->code->body();
+}
+
+std::string place_of_fault(std::uint64_t address, unsigned width) {
+  const void* const at = reinterpret_cast<const void*>(address);
+  if (address < 4096) return "a null pointer";
+  Runtime& r = Runtime::get();
+  const Array* const array = r.array_near(at);
+  if (array == nullptr) return "";
+  tessera::simt::TracedArray of;
+  of.name = array->name;
+  of.data = array->data;
+  of.bytes = array->bytes;
+  of.element_bytes = array->element_bytes;
+  const std::string place = tessera::simt::place_in(of, address, width);
+  return r.arrays.contains(reinterpret_cast<std::uintptr_t>(array->data)) ? place
+                                                                          : place + ", which was freed";
+}
+
+// Untraced, a kernel that reads host memory works here, and nowhere else. Its arguments tell.
+void find_host_arguments(const Kernel& kernel, const void* closure, const LaunchRecord& launch) {
+  std::optional<WritableMemory> memory;
+  for (std::size_t at = 0; at + sizeof(std::uint64_t) <= kernel.code->closure_bytes;
+       at += sizeof(std::uint64_t)) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, static_cast<const char*>(closure) + at, sizeof word);
+    if (word < (std::uint64_t{1} << 32) || word >> 47 != 0) continue;
+    if (Runtime::get().array_at(reinterpret_cast<const void*>(word)) != nullptr) continue;
+    if (!memory) memory.emplace();
+    if (!memory->holds(word)) continue;
+    FindingRecord finding;
+    finding.what = "host pointer";
+    finding.file = launch.at.file;
+    finding.line = launch.at.line;
+    finding.kernel = kernel.name;
+    finding.launch = launch.number;
+    finding.text = kernel.name + " is given a pointer to host memory, which a GPU cannot use";
+    find(finding);
+  }
 }
 
 // A kernel that did not come to its end: its error stays with the program.
@@ -358,6 +444,12 @@ void keep_failure(const std::exception_ptr& failure, const Output& output, const
       FindingRecord stopped;
       stopped.what = "stopped";
       stopped.text = output.assertion.empty() ? e.what() : output.assertion;
+      constexpr const char* at = "to the address 0x";
+      if (const std::size_t found = stopped.text.find(at); found != std::string::npos) {
+        const auto address = std::strtoull(stopped.text.c_str() + found + std::strlen(at), nullptr, 16);
+        if (const std::string beside = place_of_fault(address, 1); !beside.empty())
+          stopped.text += ": " + beside;
+      }
       stopped.file = record_of.at.file;
       stopped.line = record_of.at.line;
       stopped.kernel = record_of.kernel;
@@ -386,7 +478,7 @@ struct Latest {
   std::int64_t number = 0, not_repeated = 0;
   int times = 0, next_look = 1;  // looking costs a pass over memory: less often where it was in vain
 };
-Latest latest;
+Latest& latest = *new Latest;  // never destroyed, as the runtime
 
 bool is_same(const Latest& before, const Kernel& kernel, const Configured& spec, const void* closure) {
   const auto &a = before.shape, &b = spec.shape;
@@ -416,11 +508,8 @@ std::uint64_t contents(bool of_hosts_only) {
   return sum;
 }
 
-// How much of a launch is traced: the first of its line whole, later ones in some blocks, those that repeat
-// the one before not at all.
-enum class Share { none, some, whole };
 Share share_of(const Kernel& kernel, Place at, bool repeats) {
-  static std::map<std::tuple<std::string, int, const Kernel*>, int> seen;
+  static auto& seen = *new std::map<std::tuple<std::string, int, const Kernel*>, int>;
   if (!Runtime::get().traced) return Share::none;
   const int before = seen[{at.file, at.line, &kernel}]++;
   if (before == 0) return Share::whole;
@@ -508,9 +597,20 @@ void run(Kernel& kernel, const Configured& spec, const void* closure, LaunchReco
     tracer.shared_variable_at = [&](std::size_t offset) {
       return variable_at(kernel, context.dynamic_offset, spec.shared_bytes, context.counters_offset, offset);
     };
+    // Once an address is met that is in no array.
+    tracer.is_host_memory = [memory = std::optional<WritableMemory>(),
+                             once = std::make_shared<std::once_flag>()](std::uint64_t address) mutable {
+      std::call_once(*once, [&] { memory.emplace(); });
+      return memory->holds(address);
+    };
+    tracer.early_returns = true;
+    constexpr std::size_t most_words = std::size_t{1} << 23;
+    tracer.words = most_words / static_cast<std::size_t>(r.os_threads);
+    tracer.place_of_fault = place_of_fault;
     task.tracer = &tracer;
     record_of.traced = share == Share::whole || spec.shape.blocks() <= most_watched ? "whole" : "sampled";
   }
+  if (!r.traced) find_host_arguments(kernel, closure, record_of);
   r.let_kernels(true);
   const bool looks = unchanged && ++latest.times >= latest.next_look;
   const std::uint64_t before = looks ? contents(false) : 0;
@@ -534,6 +634,7 @@ void run(Kernel& kernel, const Configured& spec, const void* closure, LaunchReco
   latest.version_after = ++r.version;
   latest.seconds = record_of.seconds;
   if (r.traced && share != Share::whole && !same) forget_marks();
+  if (r.traced && !same) note_use(tracer, share, record_of);
   print(output);
   record_of.static_shared = kernel.static_bytes();
   if (share != Share::none) {
@@ -543,6 +644,9 @@ void run(Kernel& kernel, const Configured& spec, const void* closure, LaunchReco
   if (failure) keep_failure(failure, output, tracer, record_of);
   record(record_of);
   if (share != Share::none) find_all(tracer, record_of);
+  if (tracer.forgot_words)
+    record_note(kernel.name + " touches so much memory that races are looked for in a part of it; " +
+                "--set NAME=VALUE gives a constant of the program a smaller value");
 }
 
 }  // namespace

@@ -20,6 +20,7 @@
 //      race, uninitialised, out of bounds, misaligned, barrier, stopped        in a kernel
 //      host pointer, inactive lane                                            in a kernel
 //      never written             a kernel reads global memory, or the host copies it, that nothing wrote
+//      never read                a kernel writes an array that nothing reads afterwards
 //      device pointer            the host reads or writes device memory
 //      launch error, call error  an error that a call returned; "queried": whether the program looked
 //      copy, leak

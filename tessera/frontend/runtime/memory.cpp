@@ -12,8 +12,8 @@ namespace tessera_cuda {
 namespace {
 
 constexpr std::size_t page = 4096;
-constexpr std::size_t zone = 64 << 10;  // forbidden, but there
-constexpr std::size_t guard = 1 << 20;  // not there
+constexpr std::size_t zone = 64 << 10;   // forbidden, but there
+constexpr std::size_t guard = 64 << 20;  // not there
 constexpr unsigned char zone_byte = 0xa5;
 constexpr std::size_t watched_zone = 1024;  // of a zone's bytes next to the array, looked at after launches
 
@@ -79,15 +79,19 @@ class Let {
 };
 
 void mark_written(Array* array, const void* at, std::size_t bytes) {
-  if (array != nullptr && array->written != nullptr && bytes != 0)
-    std::memset(array->written + (static_cast<const char*>(at) - array->data), 1, bytes);
+  if (array == nullptr || array->written == nullptr || bytes == 0) return;
+  if (bytes == array->bytes) release_marks(*array);  // nothing is left to find
+  else std::memset(array->written + (static_cast<const char*>(at) - array->data), 1, bytes);
 }
 
 // One row of a copy, both ends checked before.
 void copy_row(const End& to, void* to_at, const End& from, const void* from_at, std::size_t bytes, Place at) {
   Runtime& r = Runtime::get();
   if (bytes == 0) return;
-  if (from.array != nullptr && to.array == nullptr) find_never_written(*from.array, from_at, bytes, at);
+  for (const End* end : {&from, &to})
+    if (end->array != nullptr) end->array->unread_since.reset();
+  if (from.array != nullptr && (to.array == nullptr || !to.array->on_device()))
+    find_never_written(*from.array, from_at, bytes, at);
   const bool changes = to.array != nullptr && std::memcmp(to_at, from_at, bytes) != 0;
   if (changes) ++r.version;
   if (to.array == nullptr || changes) std::memmove(to_at, from_at, bytes);
@@ -201,6 +205,7 @@ cudaError_t release(void* pointer, bool host, Place at) {
                   nullptr, at));
   }
   Array array = std::move(found->second);
+  find_never_read(array);
   r.arrays.erase(found);
   ++r.version;
   release_marks(array);

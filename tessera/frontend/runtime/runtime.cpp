@@ -71,7 +71,7 @@ double now() {
 
 void say_once(const std::string& text) {
   static std::mutex mutex;
-  static std::set<std::string> said;
+  static auto& said = *new std::set<std::string>;
   const std::lock_guard lock(mutex);
   if (!said.insert(text).second) return;
   const std::string line = "tessera: " + text + "\n";

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 #include "tessera/frontend/include/tessera_calls.h"
@@ -25,6 +26,12 @@ struct Array {
   char* mapping = nullptr;           // null: not ours
   std::size_t mapping_bytes = 0, zone_bytes = 0;
   std::uint8_t* written = nullptr;  // traced: a byte for each byte, 1: somebody wrote it
+  struct Writer {
+    std::string kernel;
+    Place at;
+    std::int64_t launch;
+  };
+  std::optional<Writer> unread_since;  // traced: a launch that wrote it, and nobody has read it since
 
   bool on_device() const { return kind == Kind::device || kind == Kind::variable || kind == Kind::constant; }
   bool is_protected() const { return kind == Kind::device; }

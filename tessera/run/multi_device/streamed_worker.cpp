@@ -102,7 +102,7 @@ namespace {
 // Kernels read 16 bytes of a row at a time; arrays begin at multiples of 256.
 constexpr std::int64_t row_alignment = 16, alignment = 256;
 
-std::int64_t rounded(std::int64_t bytes, std::int64_t unit) { return (bytes + unit - 1) / unit * unit; }
+std::int64_t padded(std::int64_t bytes, std::int64_t unit) { return (bytes + unit - 1) / unit * unit; }
 
 bool is_transposed(const ArrayView& array) {
   return array.extents.size() == 2 && array.strides[1] != 1 && array.strides[0] == 1;
@@ -144,7 +144,7 @@ PackedRows PackedRows::of(const Slice& slice, const ArrayView& array) {
   out.transposed = is_transposed(array);
   out.rows = slice.box.size() == 1 ? 1 : slice.box[out.transposed ? 1 : 0].size();
   out.row_bytes = size * slice.box[out.transposed ? 0 : slice.box.size() - 1].size();
-  out.pitch = rounded(out.row_bytes, row_alignment);
+  out.pitch = padded(out.row_bytes, row_alignment);
   return out;
 }
 
@@ -200,7 +200,7 @@ ArrayView InputCache::get(const Slice& slice, const ArrayView& array, bool pinne
 }
 
 void InputCache::allocate(Entry& entry, std::size_t oldest) {
-  entry.bytes = rounded(entry.rows.bytes(), alignment);
+  entry.bytes = padded(entry.rows.bytes(), alignment);
   do {
     if (const auto offset = free_.take(entry.bytes)) {
       entry.offset = *offset;
@@ -284,7 +284,7 @@ void StreamedWorker::lay_out_writes(Buffer& buffer, const Tile& tile) {
   for (const Slice& slice : buffer.writes) {
     buffer.rows.push_back(PackedRows::of(slice, host_->array(slice.array)));
     buffer.offsets.push_back(bytes);
-    bytes += rounded(buffer.rows.back().bytes(), alignment);
+    bytes += padded(buffer.rows.back().bytes(), alignment);
   }
   if (!buffer.memory || buffer.memory->bytes() < bytes)
     buffer.memory = std::make_unique<StreamMemory>(*streams_, bytes);

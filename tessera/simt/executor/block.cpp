@@ -101,7 +101,8 @@ constexpr std::uint32_t most_full_tables = (std::uint32_t{1} << 26) / WarpLog::r
 
 // What concerns the block rather than the thread that noticed it.
 struct BlockError : Error {
-  using Error::Error;
+  BlockError(const std::string& text, const Wait* of) : Error(Kind::memory, text), wait(of) {}
+  const Wait* wait;  // whose; null: of any thread that waits
 };
 
 }  // namespace
@@ -302,7 +303,12 @@ void Block::sync(ThreadState& thread, Here here) {
 void Block::release_barrier() {
   if (!same_place_) fail(waits_in_vain(threads_));
   if (live_ != threads_.size() && !task_.may_return_early) fail(leaves_out(threads_));
-  if (trace_ != nullptr) trace_->passed_barrier(at_barrier_.slots[0]->wait.here);
+  if (trace_ != nullptr) {
+    const Here here = at_barrier_.slots[0]->wait.here;
+    if (live_ != threads_.size() && task_.tracer->early_returns)
+      trace_->passed_without_all(here, [this] { return misses_threads(threads_); });
+    trace_->passed_barrier(here);
+  }
   std::swap(ready_, at_barrier_);
   at_barrier_.clear();
   if (trace_ != nullptr && task_.tracer->schedule.order == Schedule::Order::seeded)
@@ -337,17 +343,24 @@ std::uint64_t Block::meet(ThreadState& thread, const Wait& wait_for) {
   return thread.result;
 }
 
-// Nobody else can go on: those of a warp that wait at one place came there together.
+// Nobody else can go on: those of a warp that wait at one place came there together. Of each warp's places
+// the one that comes first in the source goes on, as its lanes may yet come to the others.
 void Block::wake_gathered() {
+  std::vector<ThreadState*> left;
+  const auto is_before = [](Here a, Here b) { return a.line < b.line; };
   for (ThreadState* const thread : gathered_) {
     std::uint32_t together = 0;
-    for (const ThreadState* const other : gathered_)
-      if (other->rank / 32 == thread->rank / 32 && same(other->wait.here, thread->wait.here))
-        together |= 1u << other->rank % 32;
+    bool first = true;
+    for (const ThreadState* const other : gathered_) {
+      if (other->rank / 32 != thread->rank / 32) continue;
+      if (same(other->wait.here, thread->wait.here)) together |= 1u << other->rank % 32;
+      first = first && !is_before(other->wait.here, thread->wait.here);
+    }
     thread->result = together;
-    ready_.push(thread);
+    if (first) ready_.push(thread);
+    else left.push_back(thread);
   }
-  gathered_.clear();
+  gathered_ = std::move(left);
 }
 
 std::uint32_t Block::active_lanes(ThreadState& thread, Here here) {
@@ -401,9 +414,10 @@ void GridBarrier::leave() {
 
 void Block::check_lanes(const ThreadState& thread, const Warp& warp) {
   const int lane = thread.rank % 32;
-  if ((thread.wait.lanes >> lane & 1) == 0) fail(misses_itself(thread));
+  if ((thread.wait.lanes >> lane & 1) == 0) fail(misses_itself(thread), &thread.wait);
   const std::uint32_t gone = thread.wait.lanes & warp.returned;
-  if (gone != 0) fail(misses_lane(thread, warp_of(thread)[static_cast<std::size_t>(__builtin_ctz(gone))]));
+  if (gone != 0)
+    fail(misses_lane(thread, warp_of(thread)[static_cast<std::size_t>(__builtin_ctz(gone))]), &thread.wait);
 }
 
 // CUDA lets the branches of a divergent warp meet in sync_warp, but not in what exchanges values.
@@ -417,7 +431,7 @@ bool Block::all_met(const ThreadState& thread, std::uint32_t named) {
   return true;
 }
 
-void Block::fail(const std::string& text) { throw BlockError(Error::Kind::memory, text); }
+void Block::fail(const std::string& text, const Wait* wait) { throw BlockError(text, wait); }
 
 void Block::keep_failure(const ThreadState* thread) {
   BlockTrace::pause();
@@ -431,8 +445,10 @@ void Block::keep_failure(const ThreadState* thread) {
   } catch (const BlockError& e) {
     keep(e.kind(), e.what());
     const auto waits = std::ranges::find(threads_, ThreadState::State::waiting, &ThreadState::state);
-    if (trace_ != nullptr && waits != threads_.end())
-      trace_->wait_in_vain(waits->wait.here, where + e.what());
+    const Wait* const wait = e.wait == nullptr && waits != threads_.end() ? &waits->wait : e.wait;
+    if (trace_ != nullptr && wait != nullptr)
+      trace_->wait_in_vain(wait->here, wait->what != Meeting::sync && wait->what != Meeting::sync_warp,
+                           where + e.what());
   } catch (const Error& e) {
     keep(e.kind(), at_thread + e.what());
   } catch (const std::exception& e) {
@@ -538,6 +554,11 @@ std::string waits_in_vain(std::span<const ThreadState> threads) {
 std::string leaves_out(std::span<const ThreadState> threads) {
   return "threads returned before a barrier of the others: " + standing(threads) +
          " (a GPU lets the others pass; a kernel that means it declares may_return_early)";
+}
+
+std::string misses_threads(std::span<const ThreadState> threads) {
+  return "a barrier that not every thread of the block comes to: " + standing(threads) +
+         "; CUDA promises nothing then";
 }
 
 std::string misses_lane(const ThreadState& waiting, const ThreadState& gone) {

@@ -120,7 +120,7 @@ class Block {
   void note_progress() {
     progress_.store(progress_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   }
-  [[noreturn]] void fail(const std::string& text);
+  [[noreturn]] void fail(const std::string& text, const Wait* wait = nullptr);
 
   const Task& task_;
   Stacks& stacks_;
@@ -152,6 +152,7 @@ class Block {
 std::string waits_in_vain(std::span<const ThreadState> threads);
 // The same of a barrier that some threads pass after others returned.
 std::string leaves_out(std::span<const ThreadState> threads);
+std::string misses_threads(std::span<const ThreadState> threads);
 std::string misses_lane(const ThreadState& waiting, const ThreadState& gone);
 std::string misses_itself(const ThreadState& thread);
 // Why a thread was stopped, and what comes after saying which.

@@ -99,7 +99,7 @@ BlockTrace::BlockTrace(const Task& task, const char* shared, void (*make_room)(L
   if (!tracer_.check) return;
   std::vector<std::size_t> bytes;
   for (const TracedArray& array : tracer_.arrays) bytes.push_back(array.input ? 0 : array.bytes);
-  shadow_ = std::make_unique<Shadow>(threads, task.shared_bytes, bytes);
+  shadow_ = std::make_unique<Shadow>(threads, task.shared_bytes, bytes, tracer_.words);
 }
 
 BlockTrace::~BlockTrace() {
@@ -109,6 +109,7 @@ BlockTrace::~BlockTrace() {
       for (const auto& [array, counts] : site->counts[static_cast<int>(space)])
         tracer_.add(SiteCounts{site->key, space, counts, array});
   for (const BarrierCounts& barrier : barriers_) tracer_.add(barrier);
+  for (const Finding& finding : findings_) tracer_.add(finding);
   tracer_.unwritten_reads.insert(tracer_.unwritten_reads.end(), unwritten_.begin(), unwritten_.end());
   tracer_.blocks_communicate = tracer_.blocks_communicate || communicates_;
   tracer_.blocks_run += blocks_;
@@ -117,6 +118,10 @@ BlockTrace::~BlockTrace() {
 }
 
 WorkerShadow BlockTrace::take_shadow() {
+  if (shadow_ && shadow_->forgets()) {
+    const std::lock_guard lock(tracer_.mutex);
+    tracer_.forgot_words = true;
+  }
   WorkerShadow out{std::move(shadow_), {}};
   for (const Site* site : by_number_) out.sites.push_back(site->key);
   return out;
@@ -379,7 +384,11 @@ void BlockTrace::request_by_lane(std::size_t warp, Site& site, const LaneAddress
   for (std::uint32_t left = active; left != 0; left &= left - 1) {
     const std::size_t lane = first_lane(left);
     const Region region = region_of(address[lane], site);
-    if (region.bytes == 0) continue;
+    if (region.bytes == 0) {
+      if (tracer_.is_host_memory && tracer_.is_host_memory(address[lane]))
+        find(Finding::Kind::host_pointer, site, warp, lane, address[lane]);
+      continue;
+    }
     if (address[lane] < region.first || address[lane] + width > region.first + region.bytes) {
       find(Finding::Kind::out_of_bounds, site, warp, lane, address[lane]);
       continue;
@@ -492,26 +501,35 @@ void BlockTrace::check(std::size_t warp, Site& site, Space space, const LaneAddr
   }
 }
 
-// Bytes are marked by several OS threads at once, each with the same value.
+// Bytes are marked by several OS threads at once. A write's mark stays.
 void BlockTrace::check_written(Site& site, std::size_t warp, std::uint32_t lanes,
                                const LaneAddresses& address) {
   const TracedArray& array = tracer_.arrays[site.array];
+  const Act act = site.key.act();
   const unsigned width = site.key.width();
   for (; lanes != 0; lanes &= lanes - 1) {
     const std::size_t lane = first_lane(lanes);
     const std::uint64_t offset = address[lane] - number(array.data);
     std::uint8_t* const marks = array.written + offset;
     bool all = true;
-    for (unsigned i = 0; i < width; ++i) all = all && __atomic_load_n(marks + i, __ATOMIC_RELAXED) != 0;
+    for (unsigned i = 0; i < width; ++i) {
+      const std::uint8_t mark = __atomic_load_n(marks + i, __ATOMIC_RELAXED);
+      all = all && (act == Act::read ? mark != 0 : mark == 1);
+    }
     if (all) continue;
     constexpr int most_kept = 64;
-    if (site.key.act() != Act::write && site.unwritten_reads < most_kept) {
+    if (act != Act::write && site.unwritten_reads < most_kept) {
       ++site.unwritten_reads;
       unwritten_.push_back(
           {site.key, site.array, offset, block_, static_cast<std::int64_t>(warp * 32 + lane)});
     }
-    if (site.key.act() != Act::read)
-      for (unsigned i = 0; i < width; ++i) __atomic_store_n(marks + i, std::uint8_t{1}, __ATOMIC_RELAXED);
+    for (unsigned i = 0; i < width && act != Act::read; ++i) {
+      std::uint8_t none = 0;
+      if (act == Act::write) __atomic_store_n(marks + i, std::uint8_t{1}, __ATOMIC_RELAXED);
+      else
+        __atomic_compare_exchange_n(marks + i, &none, std::uint8_t{2}, false, __ATOMIC_RELAXED,
+                                    __ATOMIC_RELAXED);
+    }
   }
 }
 
@@ -533,23 +551,39 @@ void BlockTrace::tell(const Conflict& conflict, const Site& site, std::size_t wa
 
 void BlockTrace::find(Finding::Kind kind, const Site& site, std::size_t warp, std::size_t lane,
                       std::uint64_t address, const Conflict& conflict) {
+  const SiteKey other = kind == Finding::Kind::race ? by_number_[conflict.other.site]->key : SiteKey{};
+  const auto known = std::ranges::find_if(findings_, [&](const Finding& f) {
+    return f.kind == kind && f.site.bits == site.key.bits && f.other.bits == other.bits;
+  });
+  if (known != findings_.end() && known->block <= block_) {
+    ++known->times;
+    return;
+  }
   Finding finding;
   finding.kind = kind;
   finding.site = site.key;
   finding.block = block_;
-  const Region region = region_of(address, site);
-  finding.array = array_of(region);
   finding.thread = static_cast<std::int64_t>(warp * 32 + lane);
-  finding.text = who(task_.launch, block_, warp * 32 + lane) + deed(site.key) + " at " +
-                 place_of(address, region, site.key.width());
+  finding.text = who(task_.launch, block_, warp * 32 + lane) + deed(site.key) + " at ";
+  if (kind == Finding::Kind::host_pointer) {
+    finding.text += "host memory; a kernel may use memory of cudaMalloc and its like only";
+  } else {
+    const Region region = region_of(address, site);
+    finding.array = array_of(region);
+    finding.text += place_of(address, region, site.key.width());
+  }
   if (kind == Finding::Kind::uninitialised) finding.text += ", which no thread of the block has written";
   if (kind == Finding::Kind::race) {
-    finding.other = by_number_[conflict.other.site]->key;
+    finding.other = other;
     finding.text +=
         race_with(task_.launch, shadow_->block_of(conflict.other.when), conflict.other.thread, finding.other);
   }
-  const std::lock_guard lock(tracer_.mutex);
-  tracer_.add(finding);
+  if (known == findings_.end()) {
+    findings_.push_back(std::move(finding));
+  } else {
+    finding.times += known->times;
+    *known = std::move(finding);
+  }
 }
 
 void BlockTrace::fault(int rank, std::uint64_t address) {
@@ -562,16 +596,33 @@ void BlockTrace::fault(int rank, std::uint64_t address) {
   finding.site.bits = log.diverged ? (*log.own_site)[row][lane] : log.site[row];
   finding.block = block_;
   finding.thread = rank;
-  finding.text = who(task_.launch, block_, static_cast<std::size_t>(rank)) + deed(finding.site) +
-                 " at address " + std::to_string(address) + ", where nothing is";
+  const std::string beside =
+      tracer_.place_of_fault ? tracer_.place_of_fault(address, finding.site.width()) : "";
+  finding.text = who(task_.launch, block_, static_cast<std::size_t>(rank)) + deed(finding.site) + " at " +
+                 (beside.empty() ? "address " + std::to_string(address) + ", where nothing is" : beside);
   const std::lock_guard lock(tracer_.mutex);
   tracer_.explained = true;
   tracer_.add(finding);
 }
 
-void BlockTrace::wait_in_vain(Here here, const std::string& text) {
+void BlockTrace::passed_without_all(Here here, const std::function<std::string()>& text) {
+  for (Finding& known : findings_)
+    if (known.kind == Finding::Kind::barrier && same(known.here, here) && known.block <= block_) {
+      ++known.times;
+      return;
+    }
   Finding finding;
   finding.kind = Finding::Kind::barrier;
+  finding.serious = false;
+  finding.here = here;
+  finding.block = block_;
+  finding.text = text();
+  findings_.push_back(std::move(finding));
+}
+
+void BlockTrace::wait_in_vain(Here here, bool collective, const std::string& text) {
+  Finding finding;
+  finding.kind = collective ? Finding::Kind::inactive_lane : Finding::Kind::barrier;
   finding.here = here;
   finding.block = block_;
   finding.text = text;

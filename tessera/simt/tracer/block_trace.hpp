@@ -39,10 +39,13 @@ class BlockTrace {
   std::uint32_t empty_full(std::size_t warp);
   std::size_t warps() const { return warps_.size(); }
   void passed_barrier(Here here);
+  // Of a block whose other threads have returned; `text` says which.
+  void passed_without_all(Here here, const std::function<std::string()>& text);
   void met(std::size_t warp, std::uint32_t lanes);
   void fault(int rank, std::uint64_t address);  // its last access ended the block
   void communicate() { communicates_ = true; }  // with other blocks, in an order that is not looked at
-  void wait_in_vain(Here here, const std::string& text);  // this did
+  // At a collective of a warp, or at a barrier.
+  void wait_in_vain(Here here, bool collective, const std::string& text);
 
  private:
   // What the last request from a place looked like: most look alike.
@@ -116,6 +119,7 @@ class BlockTrace {
   std::uint64_t blocks_ = 0;
   bool communicates_ = false;
   std::vector<UnwrittenRead> unwritten_;
+  std::vector<Finding> findings_;  // handed over at the end: a mistake in a loop is told a million times
 };
 
 }  // namespace tessera::simt

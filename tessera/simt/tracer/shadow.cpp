@@ -10,15 +10,20 @@ void Cells::refine() {
   std::vector<std::unique_ptr<Chunk>> coarse(chunks_.size());
   std::swap(coarse, chunks_);
   granule_ = 1;
+  for (const auto& part : coarse) *room_ += part != nullptr;
   for (std::size_t i = 0; i < coarse.size() * chunk / 4; ++i)
     if (coarse[i / chunk])
       for (std::size_t byte = 0; byte < 4 && (4 * i + byte) / chunk < chunks_.size(); ++byte)
-        (*this)[4 * i + byte] = (*coarse[i / chunk])[i % chunk];
+        if (Cell* const cell = make(4 * i + byte)) *cell = (*coarse[i / chunk])[i % chunk];
 }
 
-Shadow::Shadow(std::size_t threads, std::size_t shared_bytes, const std::vector<std::size_t>& array_bytes)
-    : shared_(shared_bytes), warps_((threads + 31) / 32), last_fence_(threads) {
-  for (const std::size_t bytes : array_bytes) arrays_.emplace_back(bytes);
+Shadow::Shadow(std::size_t threads, std::size_t shared_bytes, const std::vector<std::size_t>& array_bytes,
+               std::size_t words)
+    : room_(words == 0 ? ~std::size_t{0} : words / Cells::chunk),
+      shared_(shared_bytes, shared_room_),
+      warps_((threads + 31) / 32),
+      last_fence_(threads) {
+  for (const std::size_t bytes : array_bytes) arrays_.emplace_back(bytes, room_);
 }
 
 void Shadow::begin(std::int64_t block) {
@@ -176,8 +181,9 @@ Conflict Shadow::touch_all(Cells& cells, std::size_t offset, unsigned width, Act
   if (width % cells.granule() != 0 || offset % cells.granule() != 0) cells.refine();
   Conflict out;
   for (std::size_t at = offset / cells.granule(); at < (offset + width) / cells.granule(); ++at)
-    if (const Conflict c = touch(cells[at], act, thread, site, address, is_shared);
-        c.kind != Conflict::Kind::none)
+    if (Cell* const cell = cells.make(at); cell == nullptr) forgets_ = true;
+    else if (const Conflict c = touch(*cell, act, thread, site, address, is_shared);
+             c.kind != Conflict::Kind::none)
       out = c;
   return out;
 }

@@ -46,18 +46,24 @@ struct Conflict {
 };
 
 // The words of one array: made when first touched, of four bytes, or of one where smaller pieces are touched.
+// `room` is how many chunks may be made, for several arrays together; of other words nothing is remembered.
 class Cells {
  public:
   static constexpr std::size_t chunk = 1024;
   using Chunk = std::array<Cell, chunk>;
 
-  explicit Cells(std::size_t bytes) : chunks_((bytes + chunk - 1) / chunk) {}
+  Cells(std::size_t bytes, std::size_t& room) : room_(&room), chunks_((bytes + chunk - 1) / chunk) {}
   unsigned granule() const { return granule_; }
   void refine();  // to single bytes
-  Cell& operator[](std::size_t index) {
+  // Null: there is no room for it.
+  Cell* make(std::size_t index) {
     auto& part = chunks_[index / chunk];
-    if (!part) part = std::make_unique<Chunk>();
-    return (*part)[index % chunk];
+    if (!part) {
+      if (*room_ == 0) return nullptr;
+      --*room_;
+      part = std::make_unique<Chunk>();
+    }
+    return &(*part)[index % chunk];
   }
   Cell* find(std::size_t index) {
     auto& part = chunks_[index / chunk];
@@ -68,12 +74,18 @@ class Cells {
 
  private:
   unsigned granule_ = 4;
+  std::size_t* room_;
   std::vector<std::unique_ptr<Chunk>> chunks_;
 };
 
 class Shadow {
  public:
-  Shadow(std::size_t threads, std::size_t shared_bytes, const std::vector<std::size_t>& array_bytes);
+  // `words`: of the arrays, to be remembered; 0: all.
+  Shadow(std::size_t threads, std::size_t shared_bytes, const std::vector<std::size_t>& array_bytes,
+         std::size_t words = 0);
+  Shadow(const Shadow&) = delete;
+  Shadow& operator=(const Shadow&) = delete;
+  bool forgets() const { return forgets_; }  // some words were too many
 
   void begin(std::int64_t block);
   void barrier();
@@ -122,6 +134,8 @@ class Shadow {
   Conflict touch_all(Cells& cells, std::size_t offset, unsigned width, Act act, int thread,
                      std::uint32_t site, std::uint64_t address, bool is_shared);
 
+  std::size_t room_, shared_room_ = ~std::size_t{0};
+  bool forgets_ = false;
   Cells shared_;
   std::vector<Cells> arrays_;
   std::vector<WarpClock> warps_;

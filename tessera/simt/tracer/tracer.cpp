@@ -25,9 +25,9 @@ AccessCounts& AccessCounts::operator+=(const AccessCounts& other) {
 }
 
 const char* name_of(Finding::Kind kind) {
-  constexpr const char* names[] = {"race",       "uninitialised",   "out of bounds",
-                                   "misaligned", "writes an input", "barrier",
-                                   "stopped",    "never written"};
+  constexpr const char* names[] = {
+      "race",    "uninitialised", "out of bounds", "misaligned", "writes an input",
+      "barrier", "inactive lane", "host pointer",  "stopped",    "never written"};
   return names[static_cast<std::size_t>(kind)];
 }
 
@@ -94,7 +94,10 @@ void Tracer::find_unwritten_reads(const Launch& launch) {
   for (const UnwrittenRead& read : unwritten_reads) {
     const TracedArray& of = arrays[read.array];
     const std::uint8_t* const first = of.written + read.offset;
-    if (std::all_of(first, first + read.site.width(), [](std::uint8_t byte) { return byte != 0; })) continue;
+    const bool updates = read.site.act() == Act::atomic;  // which marks the bytes itself
+    if (std::all_of(first, first + read.site.width(),
+                    [updates](std::uint8_t byte) { return updates ? byte == 1 : byte != 0; }))
+      continue;
     Finding finding;
     finding.kind = Finding::Kind::uninitialised;
     finding.site = read.site;

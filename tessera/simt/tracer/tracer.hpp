@@ -50,7 +50,8 @@ struct TracedArray {
   Extents extents;                // row-major
   std::size_t element_bytes = 1;  // 0: not known
   bool input = false;             // must not be written
-  // Given: a byte for each of its bytes, 1 where somebody has written. A traced launch adds what it writes.
+  // Given: a byte for each of its bytes, 1 where somebody has written, 2 where an atomic has updated what
+  // nobody had written. A traced launch adds what it writes.
   std::uint8_t* written = nullptr;
 };
 
@@ -78,10 +79,13 @@ struct Finding {
     misaligned,
     writes_input,
     barrier,
+    inactive_lane,  // a collective of a warp that a lane it names does not come to
+    host_pointer,
     stopped,
     never_written
   };
   Kind kind = Kind::race;
+  bool serious = true;     // false: on every GPU it goes well
   SiteKey site, other;     // where; a race has two places …
   Here here{"", 0};        // … and threads that wait in vain have this one
   std::string text;        // of the first: threads, blocks, what was touched
@@ -121,6 +125,13 @@ struct Tracer {
   std::vector<Here> without;  // barriers that are left out, to see whether they are needed
   // The variable that holds a byte of shared memory. Not given: all of it is one.
   std::function<std::optional<SharedVariable>(std::size_t offset)> shared_variable_at;
+  // Whether an address in no array is memory of the host. Not given: nobody asks.
+  std::function<bool(std::uint64_t address)> is_host_memory;
+  // What a faulting address is beside, such as "element 70000 of d_A, which has 100". Not given or "": not
+  // known.
+  std::function<std::string(std::uint64_t address, unsigned width)> place_of_fault;
+  std::size_t words = 0;       // of global memory that each OS thread remembers the accesses to; 0: all
+  bool early_returns = false;  // find barriers of a block that some of its threads returned before
 
   // Found, over all launches
   std::vector<SiteCounts> sites;
@@ -138,6 +149,7 @@ struct Tracer {
   void add(const SiteCounts& counts);
   void add(const BarrierCounts& counts);
   void add(const Finding& finding);
+  bool forgot_words = false;                   // races in global memory beyond `words` were not looked for
   std::vector<UnwrittenRead> unwritten_reads;  // during a launch; of each place and array some
   void find_unwritten_reads(const Launch& launch);
   AccessCounts total(Space space, Act act) const;

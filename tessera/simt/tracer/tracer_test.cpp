@@ -50,6 +50,20 @@ TEST(Shadow, AReaderOfAnotherWarpIsKept) {
   }
 }
 
+TEST(Shadow, OfGlobalMemoryAsManyWordsAreRememberedAsItMay) {
+  Shadow shadow(64, 64, {1 << 20, 1 << 20}, Cells::chunk);
+  shadow.begin(0);
+  const auto races = [&shadow](std::size_t array, std::size_t offset) {
+    shadow.global(array, offset, 4, Act::write, 3, here, 0);
+    return shadow.global(array, offset, 4, Act::read, 40, here, 0).kind == Conflict::Kind::race;
+  };
+  EXPECT_TRUE(races(0, 4 * (Cells::chunk - 1)));
+  EXPECT_FALSE(shadow.forgets());
+  EXPECT_FALSE(races(1, 0));
+  EXPECT_TRUE(shadow.forgets());
+  EXPECT_TRUE(races(0, 8)) << "what is remembered stays";
+}
+
 TEST(Shadow, ABarrierEndsIt) {
   ReadBy word({3, 4, 40});
   word.shadow().barrier();

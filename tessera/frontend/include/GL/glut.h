@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// As much of OpenGL and GLUT as a program needs to show one picture. There is no window: when the program
+// enters glutMainLoop, its idle function runs a few times (TESSERA_CUDA_FRAMES, else 3), the picture that it
+// then draws is written to TITLE.ppm, and the Escape key is pressed.
+#pragma once
+
+typedef unsigned int GLenum, GLuint, GLbitfield;
+typedef int GLint, GLsizei;
+typedef float GLfloat, GLclampf;
+typedef double GLdouble;
+typedef unsigned char GLubyte, GLboolean;
+typedef void GLvoid;
+
+#define GL_FALSE 0
+#define GL_TRUE 1
+#define GL_UNSIGNED_BYTE 0x1401
+#define GL_FLOAT 0x1406
+#define GL_RGB 0x1907
+#define GL_RGBA 0x1908
+#define GL_COLOR_BUFFER_BIT 0x4000
+#define GL_DEPTH_BUFFER_BIT 0x0100
+#define GLUT_RGB 0
+#define GLUT_RGBA 0
+#define GLUT_SINGLE 0
+#define GLUT_DOUBLE 2
+#define GLUT_DEPTH 16
+#define GLUT_LEFT_BUTTON 0
+#define GLUT_MIDDLE_BUTTON 1
+#define GLUT_RIGHT_BUTTON 2
+#define GLUT_DOWN 0
+#define GLUT_UP 1
+
+void glutInit(int* argc, char** argv);
+void glutInitDisplayMode(unsigned int mode);
+void glutInitWindowSize(int width, int height);
+void glutInitWindowPosition(int x, int y);
+int glutCreateWindow(const char* title);
+void glutKeyboardFunc(void (*function)(unsigned char key, int x, int y));
+void glutDisplayFunc(void (*function)());
+void glutIdleFunc(void (*function)());
+void glutMouseFunc(void (*function)(int button, int state, int x, int y));
+void glutMotionFunc(void (*function)(int x, int y));
+void glutReshapeFunc(void (*function)(int width, int height));
+void glutPostRedisplay();
+void glutSwapBuffers();
+void glutMainLoop();
+
+void glClearColor(GLclampf red, GLclampf green, GLclampf blue, GLclampf alpha);
+void glClear(GLbitfield mask);
+void glFlush();
+void glDrawPixels(GLsizei width, GLsizei height, GLenum format, GLenum type, const GLvoid* pixels);

@@ -1,0 +1,388 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kernels as the front end would write them, on the runtime.
+#include <gtest/gtest.h>
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+#include <string>
+#include <vector>
+#include "tessera/frontend/include/cooperative_groups.h"
+#include "tessera/frontend/include/cuda_fp16.h"
+#include "tessera/frontend/include/math_functions.h"
+#include "tessera/frontend/include/tessera_calls.h"
+
+namespace {
+
+using tessera_cuda::block_index;
+using tessera_cuda::configure;
+using tessera_cuda::kernel;
+using tessera_cuda::thread_index;
+
+// Device memory that a test reads back.
+template <class T>
+class Device {
+ public:
+  explicit Device(const std::vector<T>& values) : count_(values.size()) {
+    EXPECT_EQ(cudaMalloc(&data_, count_ * sizeof(T)), cudaSuccess);
+    EXPECT_EQ(cudaMemcpy(data_, values.data(), count_ * sizeof(T), cudaMemcpyHostToDevice), cudaSuccess);
+  }
+  ~Device() { cudaFree(data_); }
+  Device(const Device&) = delete;
+  Device& operator=(const Device&) = delete;
+  T* data() const { return data_; }
+  std::vector<T> read() const {
+    std::vector<T> out(count_);
+    EXPECT_EQ(cudaMemcpy(out.data(), data_, count_ * sizeof(T), cudaMemcpyDeviceToHost), cudaSuccess);
+    return out;
+  }
+
+ private:
+  T* data_ = nullptr;
+  std::size_t count_;
+};
+
+void fill(int* out, int n) {
+  kernel("fill", [=]() mutable {
+    const int i = static_cast<int>(block_index().x * tessera_cuda::block_dim().x + thread_index().x);
+    if (i < n) out[i] = 3 * i;
+  });
+}
+
+TEST(Runtime, AKernelWritesWhatTheHostCopiesBack) {
+  const Device<int> out(std::vector<int>(100, -1));
+  configure(2, 64);
+  fill(out.data(), 99);
+  EXPECT_EQ(cudaGetLastError(), cudaSuccess);
+  const auto values = out.read();
+  for (int i = 0; i < 99; ++i) EXPECT_EQ(values[static_cast<std::size_t>(i)], 3 * i);
+  EXPECT_EQ(values[99], -1);
+}
+
+// Static shared memory of a kernel, of a device function, and dynamic.
+int from_function(int value) {
+  struct S {
+    int kept[32];
+  };
+  auto& kept = tessera_cuda::shared("kept", &S::kept);
+  kept[thread_index().x] = value;
+  __syncthreads();
+  return kept[31 - thread_index().x];
+}
+template <int n>
+void all_kinds(int* out) {
+  kernel("all_kinds", [=]() mutable {
+    struct S {
+      int a[n];
+      int b[2][n / 2];
+    };
+    auto& a = tessera_cuda::shared("a", &S::a);
+    auto& b = tessera_cuda::shared("b", &S::b);
+    int* const c = (int*)tessera_cuda::dynamic_shared("c");
+    const unsigned i = thread_index().x;
+    a[i] = static_cast<int>(i);
+    b[i % 2][i / 2] = 100;
+    c[i] = 1000;
+    __syncthreads();
+    out[i] = a[n - 1 - i] + b[1 - i % 2][i / 2] + c[n - 1 - i] + from_function(static_cast<int>(10000 * i));
+  });
+}
+
+TEST(Runtime, SharedMemoryOfEachKindHasAPlaceOfItsOwn) {
+  const Device<int> out(std::vector<int>(32));
+  configure(1, 32, 32 * sizeof(int));
+  all_kinds<32>(out.data());
+  EXPECT_EQ(cudaGetLastError(), cudaSuccess);
+  const auto values = out.read();
+  for (int i = 0; i < 32; ++i)
+    EXPECT_EQ(values[static_cast<std::size_t>(i)], 31 - i + 1100 + 10000 * (31 - i));
+  cudaFuncAttributes attributes;
+  EXPECT_EQ(cudaFuncGetAttributes(&attributes, &all_kinds<32>), cudaSuccess);
+  EXPECT_EQ(attributes.sharedSizeBytes, 32u * 4 + 32 * 4 + 32 * 4);
+  EXPECT_EQ(cudaFuncGetAttributes(&attributes, &all_kinds<64>), cudaSuccess);
+  EXPECT_EQ(attributes.sharedSizeBytes, 64u * 4 + 64 * 4) << "what it calls is known once it has run";
+}
+
+TEST(Runtime, ALaunchThatDoesNotFitIsRefusedAndForgottenOnceQueried) {
+  const Device<int> out(std::vector<int>(8, 7));
+  const auto refuses = [&](dim3 grid, dim3 block, std::size_t bytes, cudaError_t error) {
+    configure(grid, block, bytes);
+    fill(out.data(), 8);
+    EXPECT_EQ(cudaPeekAtLastError(), error);
+    EXPECT_EQ(cudaGetLastError(), error);
+    EXPECT_EQ(cudaGetLastError(), cudaSuccess);
+  };
+  refuses(1, 1025, 0, cudaErrorInvalidConfiguration);
+  refuses(1, dim3(32, 33), 0, cudaErrorInvalidConfiguration);
+  refuses(1, dim3(1, 1, 65), 0, cudaErrorInvalidConfiguration);
+  refuses(0, 32, 0, cudaErrorInvalidConfiguration);
+  refuses(dim3(1, 65536), 32, 0, cudaErrorInvalidConfiguration);
+  refuses(1, 32, 49153, cudaErrorInvalidValue);
+  EXPECT_EQ(out.read(), std::vector<int>(8, 7)) << "nothing ran";
+  EXPECT_EQ(cudaFuncSetAttribute(&fill, cudaFuncAttributeMaxDynamicSharedMemorySize, 65536), cudaSuccess);
+  configure(1, 32, 65536);
+  fill(out.data(), 8);
+  EXPECT_EQ(cudaGetLastError(), cudaSuccess);
+  EXPECT_EQ(cudaFuncSetAttribute(&fill, cudaFuncAttributeMaxDynamicSharedMemorySize, 1 << 20),
+            cudaErrorInvalidValue);
+  EXPECT_EQ(cudaGetLastError(), cudaErrorInvalidValue);
+}
+
+TEST(Runtime, ACopyThatDoesNotFitIsRefused) {
+  const Device<int> device(std::vector<int>(8, 7));
+  std::vector<int> host(16);
+  EXPECT_EQ(cudaMemcpy(host.data(), device.data(), 33, cudaMemcpyDeviceToHost), cudaErrorInvalidValue);
+  EXPECT_EQ(cudaMemcpy(device.data(), host.data(), 32, cudaMemcpyDeviceToHost), cudaErrorInvalidValue);
+  EXPECT_EQ(cudaMemcpy(host.data(), device.data(), 32, cudaMemcpyHostToDevice), cudaErrorInvalidValue);
+  EXPECT_EQ(cudaMemset(host.data(), 0, 32), cudaErrorInvalidValue);
+  EXPECT_EQ(cudaMemcpy(host.data(), device.data() + 4, 16, cudaMemcpyDefault), cudaSuccess);
+  EXPECT_EQ(host[3], 7);
+  EXPECT_EQ(cudaFree(host.data()), cudaErrorInvalidValue);
+  cudaGetLastError();
+  // Rows of 2 out of rows of 4.
+  EXPECT_EQ(cudaMemset2D(device.data(), 16, 1, 8, 2), cudaSuccess);
+  EXPECT_EQ(device.read(), (std::vector<int>{0x01010101, 0x01010101, 7, 7, 0x01010101, 0x01010101, 7, 7}));
+}
+
+void meet_lanes(unsigned* out) {
+  kernel("meet_lanes", [=]() mutable {
+    const unsigned i = thread_index().x;
+    unsigned* const mine = out + 16 * i;
+    mine[0] = __shfl_sync(~0u, i, 5);
+    mine[1] = __shfl_sync(~0u, i, 5, 8);
+    mine[2] = __shfl_up_sync(~0u, i, 3, 16);
+    mine[3] = __shfl_down_sync(~0u, i, 3, 16);
+    mine[4] = __shfl_xor_sync(~0u, i, 1);
+    mine[5] = __ballot_sync(~0u, i % 3 == 0);
+    mine[6] =
+        static_cast<unsigned>(__any_sync(~0u, i == 7)) + 2 * static_cast<unsigned>(__all_sync(~0u, i < 32));
+    mine[7] = __match_any_sync(~0u, i / 8);
+    mine[8] = __reduce_add_sync(~0u, i);
+    mine[9] = i % 2 == 0 ? cooperative_groups::coalesced_threads().size() : 0;
+    mine[10] = i < 4 ? __activemask() : 0;
+    const auto tile = cooperative_groups::tiled_partition<8>(cooperative_groups::this_thread_block());
+    mine[11] = cooperative_groups::reduce(tile, i, cooperative_groups::plus<unsigned>());
+    mine[12] = static_cast<unsigned>(__syncthreads_count(i < 5)) +
+               100 * static_cast<unsigned>(__syncthreads_or(0)) +
+               1000 * static_cast<unsigned>(__syncthreads_and(1));
+    mine[13] = static_cast<unsigned>(__syncthreads_count(i >= 30));
+  });
+}
+
+TEST(Runtime, LanesExchangeValues) {
+  const Device<unsigned> out(std::vector<unsigned>(32 * 16));
+  configure(1, 32);
+  meet_lanes(out.data());
+  ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+  const auto values = out.read();
+  for (unsigned i = 0; i < 32; ++i) {
+    const unsigned* const mine = &values[16 * i];
+    EXPECT_EQ(mine[0], 5u);
+    EXPECT_EQ(mine[1], i / 8 * 8 + 5);
+    EXPECT_EQ(mine[2], i % 16 < 3 ? i : i - 3);
+    EXPECT_EQ(mine[3], i % 16 > 12 ? i : i + 3);
+    EXPECT_EQ(mine[4], i ^ 1);
+    EXPECT_EQ(mine[5], 0x49249249u);
+    EXPECT_EQ(mine[6], 3u);
+    EXPECT_EQ(mine[7], 0xffu << i / 8 * 8);
+    EXPECT_EQ(mine[8], 496u);
+    EXPECT_EQ(mine[9], i % 2 == 0 ? 16u : 0u);
+    EXPECT_EQ(mine[10], i < 4 ? 0xfu : 0u);
+    EXPECT_EQ(mine[11], 28 + i / 8 * 64);
+    EXPECT_EQ(mine[12], 1005u);
+    EXPECT_EQ(mine[13], 2u);
+  }
+}
+
+void add_all(int* sum, float* total, unsigned* wrapped, int* least) {
+  kernel("add_all", [=]() mutable {
+    atomicAdd(sum, 2);
+    atomicAdd(total, 0.5f);
+    atomicInc(wrapped, 9);
+    atomicMin(least, -static_cast<int>(block_index().x));
+  });
+}
+
+TEST(Runtime, AtomicsLoseNothing) {
+  const Device<int> sum(std::vector<int>{1}), least(std::vector<int>{0});
+  const Device<float> total(std::vector<float>{0});
+  const Device<unsigned> wrapped(std::vector<unsigned>{0});
+  configure(16, 256);
+  add_all(sum.data(), total.data(), wrapped.data(), least.data());
+  EXPECT_EQ(sum.read()[0], 1 + 2 * 4096);
+  EXPECT_EQ(total.read()[0], 2048.f);
+  EXPECT_EQ(wrapped.read()[0], 4096u % 10);
+  EXPECT_EQ(least.read()[0], -15);
+}
+
+// Each block doubles what its neighbour wrote, twice.
+void around(int* a, int* b) {
+  kernel("around", [=]() mutable {
+    const auto grid = cooperative_groups::this_grid();
+    const unsigned i = block_index().x, next = (i + 1) % tessera_cuda::grid_dim().x;
+    a[i] = static_cast<int>(i);
+    grid.sync();
+    b[i] = 2 * a[next];
+    grid.sync();
+    a[i] = 2 * b[next];
+  });
+}
+
+TEST(Runtime, AGridHasBarriers) {
+  const Device<int> a(std::vector<int>(40)), b(std::vector<int>(40));
+  int *pa = a.data(), *pb = b.data();
+  void* arguments[] = {&pa, &pb};
+  EXPECT_EQ(cudaLaunchCooperativeKernel(&around, 40, 64, arguments), cudaSuccess);
+  const auto values = a.read();
+  for (int i = 0; i < 40; ++i) EXPECT_EQ(values[static_cast<std::size_t>(i)], 4 * ((i + 2) % 40));
+  EXPECT_EQ(cudaLaunchCooperativeKernel(&around, 5000, 1024, arguments), cudaErrorCooperativeLaunchTooLarge);
+  EXPECT_EQ(cudaGetLastError(), cudaErrorCooperativeLaunchTooLarge);
+}
+
+void count_runs(int* data, int* runs) {
+  kernel("count_runs", [=]() mutable {
+    data[thread_index().x] = 5;
+    if (runs != nullptr) atomicAdd(runs, 1);
+  });
+}
+
+TEST(Runtime, ALaunchThatChangesSomethingIsAlwaysRepeated) {
+  const Device<int> data(std::vector<int>(32)), runs(std::vector<int>{0});
+  for (int i = 0; i < 10; ++i) {
+    configure(1, 32);
+    count_runs(data.data(), runs.data());
+  }
+  EXPECT_EQ(runs.read()[0], 320);
+}
+
+TEST(Runtime, ALaunchIsRepeatedWhenMemoryHasChanged) {
+  const Device<int> data(std::vector<int>(32));
+  for (int i = 0; i < 5; ++i) {
+    configure(1, 32);
+    count_runs(data.data(), nullptr);
+  }
+  EXPECT_EQ(cudaMemset(data.data(), 0, 128), cudaSuccess);
+  configure(1, 32);
+  count_runs(data.data(), nullptr);
+  EXPECT_EQ(data.read(), std::vector<int>(32, 5));
+  int* managed = nullptr;
+  ASSERT_EQ(cudaMallocManaged(&managed, 128), cudaSuccess);
+  for (int i = 0; i < 5; ++i) {
+    managed[3] = 0;  // which no call of the runtime tells
+    configure(1, 32);
+    count_runs(managed, nullptr);
+    EXPECT_EQ(managed[3], 5);
+  }
+  cudaFree(managed);
+}
+
+TEST(Runtime, HalvesAreRoundedAsHardwareRoundsThem) {
+  for (unsigned bits = 0; bits < 65536; ++bits) {
+    const float value = tessera_cuda::half_to_float(static_cast<unsigned short>(bits));
+    if (std::isnan(value)) continue;
+    ASSERT_EQ(tessera_cuda::float_to_half(value), bits);
+    if ((bits & 0x7fff) >= 0x7bff) continue;
+    const float next = tessera_cuda::half_to_float(static_cast<unsigned short>(bits + 1));
+    const float middle = (value + next) / 2;
+    ASSERT_EQ(tessera_cuda::float_to_half(middle), bits % 2 == 0 ? bits : bits + 1) << "ties go to even";
+    ASSERT_EQ(tessera_cuda::float_to_half(std::nextafter(middle, next)), bits + 1);
+  }
+  EXPECT_EQ(tessera_cuda::float_to_half(65520.f), 0x7c00);
+  EXPECT_EQ(tessera_cuda::float_to_half(65519.f), 0x7bff);
+}
+
+TEST(Runtime, NumbersAreConvertedAndRounded) {
+  EXPECT_EQ(__float2int_rn(2.5f), 2);
+  EXPECT_EQ(__float2int_ru(2.1f), 3);
+  EXPECT_EQ(__float2int_rd(-2.1f), -3);
+  EXPECT_EQ(__float2int_rz(3e9f), 2147483647);
+  EXPECT_EQ(__float2uint_rz(-1.f), 0u);
+  EXPECT_EQ(__double2ull_rz(1.8446744073709552e19), ~0ull);
+  EXPECT_LT(__fadd_rd(1.f, 1e-9f), __fadd_ru(1.f, 1e-9f));
+  EXPECT_EQ(__fadd_rz(1.f, 1e-9f), 1.f);
+  EXPECT_LT(__ddiv_rd(1, 3), __ddiv_ru(1, 3));
+  EXPECT_EQ(__byte_perm(0x33221100, 0x77665544, 0x7531), 0x77553311u);
+  EXPECT_EQ(__brev(1), 0x80000000u);
+  EXPECT_EQ(__funnelshift_l(0x80000000, 1, 1), 3u);
+  EXPECT_EQ(__mul24(-3, 5), -15);
+  EXPECT_EQ(__umulhi(1u << 31, 4), 2u);
+  EXPECT_EQ(sinpi(1.5), -1.0);
+  EXPECT_EQ(cospi(0.5), 0.0);
+  EXPECT_EQ(min(-1, 1u), 1u) << "as CUDA converts them";
+}
+
+TEST(Runtime, TheDeviceIsWhatFitsOnIt) {
+  cudaDeviceProp properties;
+  ASSERT_EQ(cudaGetDeviceProperties(&properties, 0), cudaSuccess);
+  int value = 0;
+  EXPECT_EQ(cudaDeviceGetAttribute(&value, cudaDevAttrMultiProcessorCount, 0), cudaSuccess);
+  EXPECT_EQ(value, properties.multiProcessorCount);
+  EXPECT_EQ(cudaGetDeviceProperties(&properties, 1), cudaErrorInvalidDevice);
+  EXPECT_EQ(cudaSetDevice(1), cudaErrorInvalidDevice);
+  cudaGetLastError();
+  int blocks = 0;
+  EXPECT_EQ(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, &fill, 256, 0), cudaSuccess);
+  EXPECT_EQ(blocks, properties.maxThreadsPerMultiProcessor / 256);
+}
+
+TEST(Runtime, EventsFollowEachOther) {
+  cudaEvent_t start, stop;
+  ASSERT_EQ(cudaEventCreate(&start), cudaSuccess);
+  ASSERT_EQ(cudaEventCreateWithFlags(&stop, cudaEventDefault), cudaSuccess);
+  float milliseconds = -1;
+  EXPECT_EQ(cudaEventElapsedTime(&milliseconds, start, stop), cudaErrorInvalidResourceHandle);
+  EXPECT_EQ(cudaEventRecord(start), cudaSuccess);
+  EXPECT_EQ(cudaEventRecord(stop, nullptr), cudaSuccess);
+  EXPECT_EQ(cudaEventElapsedTime(&milliseconds, start, stop), cudaSuccess);
+  EXPECT_GE(milliseconds, 0);
+  cudaEventDestroy(start);
+  cudaEventDestroy(stop);
+  cudaGetLastError();
+}
+
+int table[16];
+const tessera_cuda::Variable table_variable("table", table, tessera_cuda::Variable::constant);
+
+void read_table(int* out) {
+  kernel("read_table", [=]() mutable { out[thread_index().x] = table[thread_index().x]; });
+}
+
+TEST(Runtime, VariablesOfTheDeviceAreCopiedByName) {
+  std::vector<int> values(16);
+  std::iota(values.begin(), values.end(), 40);
+  EXPECT_EQ(cudaMemcpyToSymbol(table, values.data(), 64), cudaSuccess);
+  const Device<int> out(std::vector<int>(16));
+  configure(1, 16);
+  read_table(out.data());
+  EXPECT_EQ(out.read(), values);
+  int one = 0;
+  EXPECT_EQ(cudaMemcpyFromSymbol(&one, table, 4, 12), cudaSuccess);
+  EXPECT_EQ(one, 43);
+  EXPECT_EQ(cudaMemcpyToSymbol(table, values.data(), 64, 4), cudaErrorInvalidValue);
+  cudaGetLastError();
+}
+
+void touch_nothing(int* p) {
+  kernel("touch_nothing", [=]() mutable { *p = 1; });
+}
+
+TEST(RuntimeDeathTest, WhatAKernelDidToTheDeviceStays) {
+  configure(1, 1);
+  touch_nothing(nullptr);
+  EXPECT_EQ(cudaDeviceSynchronize(), cudaErrorIllegalAddress);
+  int* more = nullptr;
+  EXPECT_EQ(cudaMalloc(&more, 4), cudaErrorIllegalAddress);
+  EXPECT_EQ(cudaGetLastError(), cudaErrorIllegalAddress);
+  EXPECT_EQ(cudaGetLastError(), cudaErrorIllegalAddress);
+  EXPECT_EQ(cudaDeviceReset(), cudaSuccess);
+  EXPECT_EQ(cudaGetLastError(), cudaSuccess);
+}
+
+TEST(RuntimeDeathTest, TheHostCannotTouchDeviceMemory) {
+  int* device = nullptr;
+  ASSERT_EQ(cudaMalloc(&device, 40), cudaSuccess);
+  EXPECT_DEATH(device[3] = 1, "the host touches device\\[3\\], which is device memory");
+  cudaFree(device);
+}
+
+}  // namespace
