@@ -42,9 +42,7 @@ void write_picture() {
   for (int y = w.height; y-- > 0;)
     std::fwrite(w.pixels.data() + static_cast<std::size_t>(y) * row, 1, row, file);
   std::fclose(file);
-  const std::string text = "there is no window: its picture is " + name;
-  tessera_cuda::say_once(text);
-  tessera_cuda::record_note(text);
+  tessera_cuda::record_note("there is no window: its picture is " + name);
 }
 
 }  // namespace
