@@ -45,7 +45,9 @@ struct TokenList {
   std::vector<std::string> files;
   std::vector<Token> tokens;  // the last four are of kind end, so that one may look ahead
 
-  std::size_t offset(std::size_t token) const { return tokens[token].text.data() - source.data(); }
+  std::size_t offset(std::size_t token) const {
+    return static_cast<std::size_t>(tokens[token].text.data() - source.data());
+  }
   Place place(std::size_t token) const;
 };
 

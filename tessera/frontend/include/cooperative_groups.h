@@ -57,8 +57,16 @@ class grid_group {
 };
 inline grid_group this_grid() { return {}; }
 
+// Where the warps of a block exchange values.
+template <unsigned Threads = 1024>
+struct block_tile_memory {
+  unsigned long long of_warp[(Threads + 31) / 32];
+};
+
 class thread_block {
  public:
+  thread_block() = default;
+  explicit thread_block(unsigned long long* memory) : tile_memory(memory) {}
   static void sync(Place at = Place::current()) { tessera_cuda::barrier(at); }
   static unsigned thread_rank() { return tessera_cuda::thread_rank(); }
   static unsigned size() { return details::block_threads(); }
@@ -67,8 +75,13 @@ class thread_block {
   static dim3 thread_index() { return tessera_cuda::thread_index(); }
   static dim3 group_dim() { return tessera_cuda::block_dim(); }
   static dim3 dim_threads() { return tessera_cuda::block_dim(); }
+  unsigned long long* tile_memory = nullptr;
 };
 inline thread_block this_thread_block() { return {}; }
+template <unsigned Threads>
+thread_block this_thread_block(block_tile_memory<Threads>& memory) {
+  return thread_block(memory.of_warp);
+}
 
 // Lanes of one warp. The groups below say which.
 class warp_lanes_group {
@@ -135,15 +148,14 @@ TESSERA_DEVICE coalesced_group coalesced_threads(Place at = Place::current()) {
 }
 
 // `Parent` is what it is a part of.
-template <unsigned Size, class Parent = void>
+template <unsigned Size, class Parent = void, bool InWarp = (Size <= 32)>
 class thread_block_tile : public warp_lanes_group {
-  static_assert(Size >= 1 && Size <= 32 && (Size & (Size - 1)) == 0,
-                "tiles have 1, 2, 4, 8, 16 or 32 threads here; larger ones are not supported");
+  static_assert(Size >= 1 && (Size & (Size - 1)) == 0, "a tile has a power of two threads");
 
  public:
   thread_block_tile() : warp_lanes_group(own_lanes()) {}
   template <class Other>
-  thread_block_tile(const thread_block_tile<Size, Other>& other) : warp_lanes_group(other.lanes()) {}
+  thread_block_tile(const thread_block_tile<Size, Other, true>& other) : warp_lanes_group(other.lanes()) {}
   static unsigned size() { return Size; }
   static unsigned num_threads() { return Size; }
   static unsigned thread_rank() { return tessera_cuda::thread_rank() % Size; }
@@ -172,9 +184,28 @@ class thread_block_tile : public warp_lanes_group {
     return all & details::warp_lanes();
   }
 };
+// Of several warps. It waits for the whole block, so all tiles must make the same calls.
 template <unsigned Size, class Parent>
-thread_block_tile<Size, Parent> tiled_partition(const Parent&) {
-  return {};
+class thread_block_tile<Size, Parent, false> {
+  static_assert(Size <= 1024 && (Size & (Size - 1)) == 0, "a tile has a power of two threads");
+
+ public:
+  explicit thread_block_tile(const thread_block& parent) : memory(parent.tile_memory) {}
+  template <class Other>
+  thread_block_tile(const thread_block_tile<Size, Other, false>& other) : memory(other.memory) {}
+  static unsigned size() { return Size; }
+  static unsigned num_threads() { return Size; }
+  static unsigned thread_rank() { return tessera_cuda::thread_rank() % Size; }
+  static unsigned meta_group_rank() { return tessera_cuda::thread_rank() / Size; }
+  static unsigned meta_group_size() { return (details::block_threads() + Size - 1) / Size; }
+  static void sync(Place at = Place::current()) { tessera_cuda::barrier(at); }
+  unsigned long long* memory;
+};
+
+template <unsigned Size, class Parent>
+TESSERA_DEVICE thread_block_tile<Size, Parent> tiled_partition(const Parent& parent) {
+  if constexpr (Size <= 32) return {};
+  else return thread_block_tile<Size, Parent>(parent);
 }
 
 // A group whose kind is not known before it runs.
@@ -183,7 +214,7 @@ class thread_group {
   thread_group(const thread_block&) : size_(thread_block::size()) {}
   thread_group(const coalesced_group& group) : size_(group.size()), lanes_(group.lanes()) {}
   template <unsigned Size, class Parent>
-  thread_group(const thread_block_tile<Size, Parent>& tile) : size_(Size), lanes_(tile.lanes()) {}
+  thread_group(const thread_block_tile<Size, Parent, true>& tile) : size_(Size), lanes_(tile.lanes()) {}
   thread_group(unsigned size, unsigned lanes) : size_(size), lanes_(lanes) {}
 
   unsigned size() const { return size_; }

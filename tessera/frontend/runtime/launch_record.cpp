@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <set>
 #include "tessera/bench/code.hpp"
 #include "tessera/frontend/runtime/runtime.hpp"
 #include "tessera/simt/tracer/symbols.hpp"
@@ -137,7 +138,10 @@ void record_repeats(std::int64_t launch, std::int64_t times) {
   write({{"record", "repeated"}, {"launch", launch}, {"times", times}});
 }
 
-void record_note(const std::string& text) { write({{"record", "note"}, {"text", text}}); }
+void record_note(const std::string& text) {
+  static auto& known = *new std::set<std::string>;
+  if (known.insert(text).second) write({{"record", "note"}, {"text", text}});
+}
 
 void record_end(std::int64_t launches, int signal) {
   ordered_json line = {{"record", "end"}, {"launches", launches}};

@@ -3,6 +3,7 @@
 // enters glutMainLoop, its idle function runs a few times (TESSERA_CUDA_FRAMES, else 3), the picture that it
 // then draws is written to TITLE.ppm, and the Escape key is pressed.
 #pragma once
+#include <stdlib.h>
 
 typedef unsigned int GLenum, GLuint, GLbitfield;
 typedef int GLint, GLsizei;
@@ -43,7 +44,14 @@ void glutMotionFunc(void (*function)(int x, int y));
 void glutReshapeFunc(void (*function)(int width, int height));
 void glutPostRedisplay();
 void glutSwapBuffers();
-void glutMainLoop();
+namespace tessera_cuda {
+void run_window();
+}
+// It never returns.
+inline void glutMainLoop() {
+  tessera_cuda::run_window();
+  exit(0);
+}
 
 void glClearColor(GLclampf red, GLclampf green, GLclampf blue, GLclampf alpha);
 void glClear(GLbitfield mask);

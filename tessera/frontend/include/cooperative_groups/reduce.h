@@ -27,4 +27,20 @@ TESSERA_DEVICE T reduce(const Group& group, T value, Operation join, Place at = 
   }
 }
 
+// Warp by warp, and then over what the tile's warps left in memory.
+template <unsigned Size, class Parent, class T, class Operation>
+TESSERA_DEVICE T reduce(const thread_block_tile<Size, Parent, false>& tile, T value, Operation join,
+                        Place at = Place::current()) {
+  static_assert(sizeof(T) <= 8, "warps exchange values of at most 8 bytes");
+  const T of_warp = tessera_cuda::reduce_lanes(details::warp_lanes(), value, join, at);
+  T* const first = reinterpret_cast<T*>(tile.memory + tile.meta_group_rank() * (Size / 32));
+  constexpr unsigned stride = 8 / sizeof(T);
+  if (details::lane() == 0) first[tile.thread_rank() / 32 * stride] = of_warp;
+  tile.sync(at);
+  T out = first[0];
+  for (unsigned warp = 1; warp < Size / 32; ++warp) out = join(out, first[warp * stride]);
+  tile.sync(at);
+  return out;
+}
+
 }  // namespace cooperative_groups
