@@ -234,6 +234,13 @@ class Tracing(Case):
         for part in ("gpu_05_shared_tiles.simt.cu:", "shared_store", "shared.a[y][x] = "):
             self.assertIn(part, done.stdout)
 
+    def test_arrays(self):
+        done = self.passes("trace", "matmul", "m=256", "n=m", "k=m", "--variant", "uncoalesced", "--tuning", "x=32,y=32",
+                           "--element", "f32", "--arrays", "--json", "-")
+        counts = {(at["array"], at["access"]): at["sectors_per_request"] for at in json.loads(done.stdout)["rows"][0]["arrays"]}
+        self.assertEqual(counts, {("A", "global_load"): 32, ("B", "global_load"): 1, ("C", "global_store"): 32})
+        self.assertRegex(done.stderr, r"(?m)^A +global_load .* 32")
+
     def test_samples_say_so(self):
         done = self.passes("trace", "matmul", "m=128", "n=m", "k=m", "--variant", "shared_tiles", "--blocks", "5", "--json", "-")
         row = json.loads(done.stdout)["rows"][0]

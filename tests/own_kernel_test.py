@@ -119,6 +119,23 @@ class OwnKernels(unittest.TestCase):
             self.assertEqual((loads[0]["shared_load.requests"], loads[0]["shared_load.width"]), (4 * 8 * 4 * 4, 16))
             self.assertTrue(any(f["kind"] == "race" and str(line) in f"{f['line']} {f['text']}" for f in rows[builtin]["findings"]), line)
 
+    def test_outputs_that_no_thread_writes_are_named(self):
+        def traced(m, n, code):
+            ran = done(self.program, "--load", self.built("copying"), "trace", "matmul", f"m={m}", f"n={n}", "k=32",
+                       "--variant", "swapped_grid", "--element", "f32", "--json", "-")
+            if ran.returncode == 5:
+                self.skipTest(ran.stderr)
+            self.assertEqual(ran.returncode, code, ran.stderr)
+            return json.loads(ran.stdout)["rows"][0]
+        square, tall = traced(32, 32, 0), traced(64, 32, 4)
+        self.assertEqual([(f["kind"], f["text"]) for f in tall["findings"]],
+                         [("never written", "no thread writes 1024 of the 2048 elements of C, the first is C[32, 0]")])
+        # The flops are those of the half that was written.
+        self.assertEqual(tall["counters"]["flops"], square["counters"]["flops"])
+        self.assertLessEqual(tall["counters"]["cgma"], square["counters"]["cgma"])
+        loads = {at["array"]: at["sectors_per_request"] for at in square["arrays"] if at["access"] == "global_load"}
+        self.assertEqual(loads, {"A": 2, "B": 2})
+
     def test_an_operation_comes_along(self):
         self.run_with(2, "verify", "twice")
         ran = self.run_with(0, "--load", self.built("twice"), "verify", "twice", "--variant", "right")

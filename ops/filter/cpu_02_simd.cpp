@@ -319,9 +319,10 @@ inline void filter_byte_row(const Finish& f, const ByteTaps& taps, std::int64_t 
 using tessera::HWY_NAMESPACE::add_products;
 
 // Σ weight·from[x], tap after tap, four vectors at once, from `begin` to `end` and beyond to whole fours.
-template <class A>
-HWY_NOINLINE void sum_taps(const std::vector<Tap<A>>& taps, std::int64_t begin, std::int64_t end,
-                           A* HWY_RESTRICT to) {
+// `store(vector, to)` takes the sums.
+template <class A, class To, class Store>
+HWY_INLINE void sum_taps(const std::vector<Tap<A>>& taps, std::int64_t begin, std::int64_t end,
+                         To* HWY_RESTRICT to, const Store& store) {
   const hn::ScalableTag<A> d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
   const Tap<A>* const first = taps.data();
@@ -340,11 +341,16 @@ HWY_NOINLINE void sum_taps(const std::vector<Tap<A>>& taps, std::int64_t begin, 
         s2 = add_products(d, w, v2, s2), s3 = add_products(d, w, v3, s3);
       }
     }
-    hn::StoreU(s0, d, to);
-    hn::StoreU(s1, d, to + lanes);
-    hn::StoreU(s2, d, to + 2 * lanes);
-    hn::StoreU(s3, d, to + 3 * lanes);
+    store(s0, to);
+    store(s1, to + lanes);
+    store(s2, to + 2 * lanes);
+    store(s3, to + 3 * lanes);
   }
+}
+
+template <class A>
+HWY_NOINLINE void sum_taps(const std::vector<Tap<A>>& taps, std::int64_t begin, std::int64_t end, A* to) {
+  sum_taps(taps, begin, end, to, [](auto sum, A* at) HWY_ATTR { hn::StoreU(sum, hn::ScalableTag<A>(), at); });
 }
 
 // Floats to whole numbers of a narrower type, or as they are.
@@ -361,6 +367,13 @@ HWY_INLINE void store_float(D d, const Finish& f, V sum, To* to) {
     value = hn::IfThenElse(hn::Lt(value, most), value, most);
     hn::StoreU(hn::DemoteTo(hn::Rebind<To, D>(), hn::NearestInt(value)), hn::Rebind<To, D>(), to);
   }
+}
+
+// Sums that become samples where they are taken, as a cache in between would cost a tenth.
+inline HWY_NOINLINE void sum_taps(const Finish& f, const std::vector<Tap<float>>& taps, std::int64_t begin,
+                                  std::int64_t end, std::uint16_t* to) {
+  sum_taps(taps, begin, end, to,
+           [&f](auto sum, std::uint16_t* at) HWY_ATTR { store_float(hn::ScalableTag<float>(), f, sum, at); });
 }
 
 template <class To, class D, class V>
@@ -458,12 +471,20 @@ void filter_row(const Finish& f, const std::vector<Tap<A>>& taps, std::int64_t c
   for (std::int64_t x = 0; x < count; x += most, to += most * size) {
     const std::int64_t piece = std::min(most, count - x);
     unsigned char* const out = past_caches ? samples : to;
-    // Floats are summed where they belong.
-    A* const at =
-        element == element_of<A> && (past_caches || piece % fours == 0) ? reinterpret_cast<A*>(out) : sums;
-    sum_taps(taps, x, x + piece, at);
-    const bool done = std::is_same_v<A, float> && at != sums && !f.absolute && !f.scaled;
-    if (!done) finish_sums(f, at, piece, element, out);
+    // Floats are summed where they belong, and where they become 16 bits.
+    const bool fits = past_caches || piece % fours == 0;
+    bool done = false;
+    if constexpr (std::is_same_v<A, float>)
+      if (fits && element == Element::u16) {
+        sum_taps(f, taps, x, x + piece, reinterpret_cast<std::uint16_t*>(out));
+        done = true;
+      }
+    if (!done) {
+      A* const at = fits && element == element_of<A> ? reinterpret_cast<A*>(out) : sums;
+      sum_taps(taps, x, x + piece, at);
+      done = std::is_same_v<A, float> && at != sums && !f.absolute && !f.scaled;
+      if (!done) finish_sums(f, at, piece, element, out);
+    }
     if (past_caches) stream_bytes(samples, piece * size, to);
   }
 }

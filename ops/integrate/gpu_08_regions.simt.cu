@@ -6,6 +6,7 @@
 // device: the host looks on from time to time. What limits it is the interpreter's work for each point.
 #include "ops/integrate/kernels/program_evaluation.hpp"
 #include "ops/integrate/kernels/region_run.hpp"
+#include "tessera/core/parent.hpp"
 
 namespace tessera::integration {
 namespace {
@@ -82,6 +83,7 @@ const struct Enlisted {
 #endif
   }
 } rung;
+const Parent parent{""};
 
 }  // namespace
 }  // namespace tessera::integration

@@ -5,6 +5,7 @@
 // sixteen points of one cube. What is random is counted, not drawn from a state, and every sum has its place:
 // the bits are those of the processors. What limits it is the interpreter's work for each point.
 #include "ops/integrate/kernels/vegas_run.hpp"
+#include "tessera/core/parent.hpp"
 
 namespace tessera::integration {
 namespace {
@@ -38,6 +39,7 @@ const struct Enlisted {
 #endif
   }
 } rung;
+const Parent parent{""};
 
 }  // namespace
 }  // namespace tessera::integration

@@ -50,6 +50,22 @@ void confirm_in_cycles(Pair& pair, const Judging& judging) {
   pair.why = "the clock changed: its cycles do not confirm it";
 }
 
+// What others did to the times.
+void confirm_quiet(Pair& pair) {
+  for (const Record* record : {pair.before, pair.now})
+    if (!record->device.starts_with("cuda") && record->other_load.value_or(0) > quiet_load) {
+      pair.change = Change::ambiguous;
+      pair.why = fmt::format("the machine was not quiet {}: other programs took {:.0f} % of its processors",
+                             record == pair.before ? "then" : "now", 100 * *record->other_load);
+      return;
+    }
+  if (pair.change != Change::faster && pair.change != Change::slower) return;
+  const double repeats = between_repeats(pair.before->seconds) + between_repeats(pair.now->seconds);
+  if (std::abs(1 / *pair.times_faster - 1) > repeats) return;
+  pair.change = Change::ambiguous;
+  pair.why = fmt::format("repeats of the same differ by {:.1f} %", 100 * repeats);
+}
+
 bool measured(const Record& record) { return !record.seconds.empty(); }
 
 Pair missing(const Record* before, const Record* now) {
@@ -72,6 +88,20 @@ std::string_view name_of(Change change) {
   return names[static_cast<std::size_t>(change)];
 }
 
+double between_repeats(const std::vector<double>& samples) {
+  constexpr std::size_t repeats = 5, least = 4;  // samples of each
+  if (samples.size() < repeats * least) return 0;
+  std::vector<double> medians;
+  for (std::size_t i = 0; i < repeats; ++i) {
+    const auto at = [&](std::size_t part) {
+      return samples.begin() + static_cast<std::ptrdiff_t>(samples.size() * part / repeats);
+    };
+    medians.push_back(summarize({at(i), at(i + 1)}).median);
+  }
+  const auto [low, high] = std::ranges::minmax(medians);
+  return (high - low) / summarize(samples).median;
+}
+
 Verdict judge(const std::vector<double>& before, const std::vector<double>& now, const Judging& judging) {
   const std::size_t fewest = std::min(before.size(), now.size());
   if (fewest < std::max<std::size_t>(judging.fewest, 1))
@@ -88,6 +118,7 @@ Pair judge(const Record& before, const Record& now, const Judging& judging) {
   out.change = verdict.change;
   out.why = verdict.why;
   confirm_in_cycles(out, judging);
+  confirm_quiet(out);
   return out;
 }
 

@@ -33,6 +33,12 @@ struct Judging {
   std::size_t fewest = 5;    // samples that a verdict needs
 };
 
+// More of the processors than this, for other programs, and times on them are not judged.
+inline constexpr double quiet_load = 0.05;
+// How far apart the medians of repeats lie, relative: samples that follow each other, a fifth of all each.
+// 0: too few to tell.
+double between_repeats(const std::vector<double>& samples);
+
 struct Verdict {
   Change change = Change::ambiguous;
   std::string why = {};
@@ -40,6 +46,7 @@ struct Verdict {
 // By the times alone, as it is right for what was measured in turn: there a clock that differs is the
 // candidate's own doing.
 Verdict judge(const std::vector<double>& before, const std::vector<double>& now, const Judging& judging = {});
+// Beyond that no verdict where a machine was not quiet, and none on a difference that repeats show, too.
 Pair judge(const Record& before, const Record& now, const Judging& judging = {});
 
 // Every record of either document once, in the order of `now`, then what is gone. Records meet by

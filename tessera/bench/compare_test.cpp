@@ -81,6 +81,42 @@ TEST(Judge, CyclesMustConfirm) {
   EXPECT_EQ(judge(record(1, 0.002, 1000), record(0.9, 0.002, 1500)).change, Change::ambiguous);
 }
 
+TEST(Judge, WhereTheMachineWasBusyThereIsNoVerdict) {
+  const auto with = [](double centre, double load, const char* device = "cpu") {
+    Record out = record(centre);
+    out.device = device;
+    out.other_load = load;
+    return out;
+  };
+  EXPECT_EQ(judge(with(1, 0.01), with(1.1, 0.02)).change, Change::slower);
+  for (const double centre : {0.5, 1.0, 1.2}) {
+    EXPECT_EQ(judge(with(1, 0.01), with(centre, 0.4)).change, Change::ambiguous);
+    const Pair pair = judge(with(1, 0.4), with(centre, 0.01));
+    EXPECT_EQ(pair.change, Change::ambiguous);
+    EXPECT_EQ(pair.why, "the machine was not quiet then: other programs took 40 % of its processors");
+  }
+  EXPECT_EQ(judge(with(1, 0.4, "cuda:0"), with(1.1, 0.4, "cuda:0")).change, Change::slower)
+      << "a GPU's time is its own";
+}
+
+TEST(Judge, ADifferenceThatRepeatsShowIsNone) {
+  // Quiet from one repeat to the next, until the last of them is 4 % above the others.
+  const auto drifting = [](double centre) {
+    Record out = record(centre);
+    out.seconds.clear();
+    for (int i = 0; i < 40; ++i) out.seconds.push_back(centre * (i < 20 ? 1 + 1e-4 * (i % 3) : 1.001));
+    return out;
+  };
+  Record before = drifting(1), now = drifting(1.03);
+  EXPECT_LT(between_repeats(before.seconds), 0.002);
+  EXPECT_EQ(judge(before, now).change, Change::slower);
+  now.seconds.insert(now.seconds.end(), 10, 1.07);
+  EXPECT_NEAR(between_repeats(now.seconds), 0.04, 0.002);
+  const Pair pair = judge(before, now);
+  EXPECT_EQ(pair.change, Change::ambiguous);
+  EXPECT_EQ(pair.why.find("repeats of the same differ by "), 0u) << pair.why;
+}
+
 TEST(Judge, NoTimeIsNoVerdict) {
   EXPECT_EQ(judge(record(0), record(0)).change, Change::ambiguous);
   Record wrong = record(0.5);

@@ -74,6 +74,7 @@ Json to_json(const Row& row) {
   out["launches"] = row.launches;
   if (row.sets > 0) out["sets"] = row.sets;
   out["throttled"] = row.throttled;
+  out["other_load"] = number(row.other_load);
   out["clock_mhz"] = number(row.clock_mhz());
   out["power_w"] = number(row.power_w());
   out["joules"] = number(row.joules);
@@ -90,6 +91,7 @@ Json to_json(const Row& row) {
   out["fma_rate"] = row.fma_rates.empty() ? Json(nullptr) : number(summarize(row.fma_rates).median);
   out["ratio_serial"] = number(row.ratio_serial);
   out["ratio_previous"] = number(row.ratio_previous);
+  if (!row.previous.empty()) out["previous"] = row.previous;
   out["ratio_baseline"] = number(row.ratio_baseline);
   out["verified"] = word_for(row.verified);
   out["method"] = text(row.method);
@@ -225,13 +227,23 @@ Json counters_json(const Counters& counters) {
 // One entry for each line of source, with everything that it does.
 Json lines_json(const std::vector<TracedLine>& lines) {
   Json out = Json::array();
-  for (const TracedLine& line : lines) {
+  for (const TracedLine& line : by_place(lines)) {
     if (out.empty() || out.back()["file"] != line.file || out.back()["line"] != line.line)
       out.push_back({{"file", line.file}, {"line", line.line}, {"text", line.text}});
     const std::string kind = name_of(line.space, line.act) + ".";
     for (const auto& [name, value] : counters_of(line.counts, line.space))
       out.back()[kind + name] = counted(value);
     out.back()[kind + "width"] = line.width;
+  }
+  return out;
+}
+
+Json arrays_json(const std::vector<TracedLine>& lines) {
+  Json out = Json::array();
+  for (const TracedLine& line : by_array(lines)) {
+    out.push_back({{"array", text(line.array)}, {"access", name_of(line.space, line.act)}});
+    for (const auto& [name, value] : counters_of(line.counts, line.space)) out.back()[name] = counted(value);
+    out.back()["width"] = line.width;
   }
   return out;
 }
@@ -259,6 +271,7 @@ Json row_json(const Traced& row) {
   out["code"] = row.code ? to_json(*row.code) : Json(nullptr);
   out["counters"] = counters_json(counters_of(row));
   out["lines"] = lines_json(row.lines);
+  out["arrays"] = arrays_json(row.lines);
   out["findings"] = Json::array();
   for (const TracedFinding& f : row.findings)
     out["findings"].push_back({{"kind", simt::name_of(f.kind)},
@@ -356,6 +369,7 @@ Record record_of(const Json& row, const std::map<std::string, std::string>& name
   out.seconds = numbers(row, "seconds");
   out.clocks_mhz = numbers(row, "clocks_mhz");
   if (out.clocks_mhz.size() != out.seconds.size()) out.clocks_mhz.clear();
+  out.other_load = number(row, "other_load");
   out.verified = text(row, "verified");
   out.reason = text(row, "reason");
   return out;
@@ -411,6 +425,7 @@ Row recalled(const Json& json, Row row) {
   row.throttled = json.value("throttled", std::size_t{0});
   row.launches = json.value("launches", 1);
   row.sets = json.value("sets", std::int64_t{0});
+  row.other_load = number(json, "other_load");
   row.joules = number(json, "joules");
   if (const auto rate = number(json, "fma_rate")) row.fma_rates = {*rate};
   row.round_trip = number(json, "round_trip");

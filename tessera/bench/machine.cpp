@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/bench/machine.hpp"
 #include <dlfcn.h>
+#include <sys/times.h>
 #include <sys/utsname.h>
+#include <unistd.h>
+#include <algorithm>
 #include <ctime>
+#include <fstream>
 #include "tessera/core/device.hpp"
 #include "tessera_build.h"   // written by the build
 #include "tessera_commit.h"  // written by the build
@@ -14,6 +18,34 @@
 #endif
 
 namespace tessera::bench {
+
+std::optional<OtherLoad::Ticks> OtherLoad::now() {
+  // cpu user nice system idle iowait irq softirq steal: guests are among `user`.
+  std::ifstream file("/proc/stat");
+  std::string word;
+  double ticks[8];
+  if (!(file >> word) || word != "cpu") return std::nullopt;
+  for (double& one : ticks)
+    if (!(file >> one)) return std::nullopt;
+  const double second = static_cast<double>(sysconf(_SC_CLK_TCK));
+  Ticks out;
+  for (const double one : ticks) out.all += one / second;
+  out.idle = (ticks[3] + ticks[4]) / second;
+  tms own{};
+  times(&own);
+  out.own = static_cast<double>(own.tms_utime + own.tms_stime + own.tms_cutime + own.tms_cstime) / second;
+  return out;
+}
+
+OtherLoad::OtherLoad() : start_(now()) {}
+
+std::optional<double> OtherLoad::share() const {
+  constexpr double least_seconds = 0.1;
+  const auto end = watch_.seconds() < least_seconds ? std::nullopt : now();
+  if (!start_ || !end || !(end->all > start_->all)) return std::nullopt;
+  const double all = end->all - start_->all, busy = all - (end->idle - start_->idle);
+  return std::clamp((busy - (end->own - start_->own)) / all, 0.0, 1.0);
+}
 
 Machine this_machine() {
   const Device host = host_device(Where::cpu);

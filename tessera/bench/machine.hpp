@@ -2,7 +2,9 @@
 // Where a result comes from: the machine, and the build of the program.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
+#include "tessera/bench/sample.hpp"
 
 namespace tessera::bench {
 
@@ -16,6 +18,24 @@ struct Build {
   std::string version, git, compiler, flags;                  // empty: not known
   std::string cuda_compiler, cuda_architectures, cuda_flags;  // empty: a build without CUDA
   bool optimised = false;
+};
+
+// How busy others kept this machine since the object was made.
+class OtherLoad {
+ public:
+  OtherLoad();
+  // The share of all processors' time that went to other programs, or that a host of this virtual machine
+  // gave to others. Nothing: the system does not tell, or it was too short for its ticks of a hundredth of a
+  // second.
+  std::optional<double> share() const;
+
+ private:
+  struct Ticks {
+    double all = 0, idle = 0, own = 0;  // seconds of processor time
+  };
+  static std::optional<Ticks> now();
+  std::optional<Ticks> start_;
+  Stopwatch watch_;
 };
 
 Machine this_machine();

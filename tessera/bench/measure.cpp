@@ -7,6 +7,7 @@
 #include <memory>
 #include <utility>
 #include "tessera/bench/ceilings.hpp"
+#include "tessera/bench/machine.hpp"
 #include "tessera/bench/rotation.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/run/inputs.hpp"
@@ -338,12 +339,14 @@ Row Trial::sustain(double seconds) {
   else placed_.poison();
   const auto joules_before = backend_->joules(row_->device);
   PowerMeter power;
+  const OtherLoad others;
   const Stopwatch watch;
   do {
     samples.push_back(timed(launches));
     samples.back().power_w = power.read(samples.back().power_w, watch.seconds());
   } while (watch.seconds() < seconds && !(measuring_->interrupted && measuring_->interrupted()));
   const double lasted = watch.seconds();
+  row.other_load = others.share();
   const auto joules_behind = backend_->joules(row_->device);
   if (joules_before && joules_behind && lasted >= energy_seconds)
     row.joules = (*joules_behind - *joules_before) / (static_cast<double>(samples.size()) * launches);
@@ -554,8 +557,13 @@ class Meeting {
       contestants.push_back({[trial] { return trial->sample(); }, [trial] { trial->finish(); },
                              static_cast<int>(device.where) * 1024 + device.index});
     }
+    const OtherLoad others;
     const auto taken = interleave(contestants, measuring_->effort, measuring_->interrupted);
-    for (std::size_t i = 0; i < guests_.size(); ++i) note(rows_[guests_[i].row], taken[i]);
+    const auto other_load = others.share();
+    for (std::size_t i = 0; i < guests_.size(); ++i) {
+      note(rows_[guests_[i].row], taken[i]);
+      rows_[guests_[i].row].other_load = other_load;
+    }
   }
 
   void note(Row& row, const Taken& taken) const {

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 #include <algorithm>
 #include <cmath>
+#include "tessera/bench/compare.hpp"
 #include "tessera/bench/machine.hpp"
+#include "tessera/core/parent.hpp"
 
 namespace tessera::bench {
 
@@ -77,15 +79,37 @@ std::optional<double> Row::fma_fraction() const {
 
 namespace {
 
+using Rows = std::vector<const Row*>;
+
+const Row* fastest(const Rows& rows) {
+  const auto found = std::ranges::min_element(rows, {}, [](const Row* r) { return r->median(); });
+  return found == rows.end() ? nullptr : *found;
+}
+
+Rows chosen(const Rows& rows, const auto& fits) {
+  Rows out;
+  std::ranges::copy_if(rows, std::back_inserter(out), [&](const Row* r) { return fits(*r); });
+  return out;
+}
+
+// The fastest choice of the rung that it changes: of those given the nearest place before it on its ladder,
+// if it names no other.
+const Row* rung_before(const Rows& rows, const Row& of) {
+  const Variant& mine = *of.variant;
+  const auto parent = parent_of(mine);
+  const Variant* nearest = nullptr;
+  for (const Row* row : rows) {
+    const Variant& its = *row->variant;
+    if (its.baseline || its.ladder != mine.ladder) continue;
+    if (parent ? its.name != *parent : its.place >= mine.place) continue;
+    if (nearest == nullptr || its.place >= nearest->place) nearest = &its;
+  }
+  return fastest(chosen(rows, [nearest](const Row& r) { return r.variant == nearest; }));
+}
+
 void fill_ratios(std::vector<Row>& rows, const std::string& versus, Mode mode) {
   const auto serial =
       std::ranges::find_if(rows, [mode](const Row& r) { return r.serial && r.mode == mode && r.counts(); });
-  struct Rung {
-    const Variant* variant = nullptr;
-    std::string device;
-    double fastest = 0;
-  };
-  Rung current, previous;
   for (Row& row : rows) {
     if (!row.counts() || row.mode != mode) continue;
     const double median = row.median();
@@ -93,14 +117,14 @@ void fill_ratios(std::vector<Row>& rows, const std::string& versus, Mode mode) {
     if (const Row* baseline = fastest_baseline(rows, row, versus))
       row.ratio_baseline = baseline->median() / median;
     if (row.variant->baseline) continue;
-    if (current.variant != row.variant || current.device != label_of(row.device)) {
-      previous = current;
-      current = {row.variant, label_of(row.device), median};
+    Rows others;
+    for (const Row& other : rows)
+      if (other.counts() && other.mode == mode && label_of(other.device) == label_of(row.device))
+        others.push_back(&other);
+    if (const Row* before = rung_before(others, row)) {
+      row.previous = before->variant->name;
+      row.ratio_previous = before->median() / median;
     }
-    current.fastest = std::min(current.fastest, median);
-    if (previous.variant != nullptr && previous.variant->ladder == row.variant->ladder &&
-        previous.device == current.device)
-      row.ratio_previous = previous.fastest / median;
   }
 }
 
@@ -123,31 +147,6 @@ namespace {
 
 constexpr double noisy_spread = 0.05, wandering_clock = 0.05, above_the_roof = 1.02;
 constexpr std::size_t few_samples = 5;
-
-using Rows = std::vector<const Row*>;
-
-const Row* fastest(const Rows& rows) {
-  const auto found = std::ranges::min_element(rows, {}, [](const Row* r) { return r->median(); });
-  return found == rows.end() ? nullptr : *found;
-}
-
-Rows chosen(const Rows& rows, const auto& fits) {
-  Rows out;
-  std::ranges::copy_if(rows, std::back_inserter(out), [&](const Row* r) { return fits(*r); });
-  return out;
-}
-
-// The fastest choice of the nearest place before it on its ladder.
-const Row* rung_before(const Rows& rows, const Row& of) {
-  const Variant& mine = *of.variant;
-  const Variant* nearest = nullptr;
-  for (const Row* row : rows) {
-    const Variant& its = *row->variant;
-    if (its.baseline || &its == &mine || its.ladder != mine.ladder || its.place > mine.place) continue;
-    if (nearest == nullptr || its.place > nearest->place) nearest = &its;
-  }
-  return fastest(chosen(rows, [nearest](const Row& r) { return r.variant == nearest; }));
-}
 
 std::string than(const Row& of, const Row& to) {
   const Ratio ratio = ratio_of(summarize(of.seconds), summarize(to.seconds));
@@ -191,6 +190,19 @@ void warn_of_spread(const std::vector<Row>& rows, std::vector<std::string>& out)
       fmt::format("{}: its samples spread by ±{:.0f} %{}: close what else uses the machine, or measure "
                   "longer with --time",
                   who(*worst), spread, others));
+}
+
+void warn_of_others(const std::vector<Row>& rows, std::vector<std::string>& out) {
+  const Row* worst = nullptr;
+  for (const Row& row : rows)
+    if (row.device.where != Where::cuda && row.other_load.value_or(0) > quiet_load &&
+        (worst == nullptr || *row.other_load > *worst->other_load))
+      worst = &row;
+  if (worst != nullptr)
+    out.push_back(
+        fmt::format("other programs took {:.0f} % of the processors meanwhile: times are too long, and "
+                    "compare gives no verdict on them",
+                    100 * *worst->other_load));
 }
 
 // Likewise: a sweep over its tunings would say nothing else.
@@ -305,6 +317,7 @@ std::vector<std::string> warnings(const std::vector<Row>& rows) {
   warn_of_earlier(rows, out);
   for (const Row& row : rows) warn_of(row, has_baseline(rows, row.device.where), out);
   warn_of_spread(rows, out);
+  warn_of_others(rows, out);
   warn_of_launches(rows, out);
   warn_of_few(rows, out);
   return out;

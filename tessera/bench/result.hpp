@@ -50,6 +50,7 @@ struct Row {
   std::int64_t sets = 0;             // of inputs and outputs, which launches take in turn; 0: always the same
   bool exposed = false;              // its launches could not be hidden
   std::size_t throttled = 0;         // samples dropped because the clock had fallen
+  std::optional<double> other_load;  // of the processors, while it was measured: see OtherLoad
   std::optional<double> joules;      // of one run
   Ceilings ceilings;                 // of the device
   std::optional<double> round_trip;  // of a GPU: from host arrays to a host result, copies included
@@ -64,6 +65,7 @@ struct Row {
   std::string kept_from;  // the date of the earlier session that measured it; "": this one
 
   std::optional<double> ratio_serial, ratio_previous, ratio_baseline;
+  std::string previous;  // the rung that ratio_previous is to: see core/parent.hpp
 
   std::string element_name() const {
     return elements.empty() ? std::string(tessera::name_of(element)) : elements;
@@ -77,9 +79,9 @@ struct Row {
   std::optional<double> fma_fraction() const;  // of what that loop reached
 };
 
-// Times over: the serial rung, the rung before it on its ladder (its fastest choice; of those that
-// were measured), and the baseline called `versus` ("": the fastest baseline on that device). All
-// rows are of one problem, in the order of their ladders; each is compared within its mode.
+// Times over: the serial rung, the rung that it changes (its fastest choice; by default the nearest before it
+// on its ladder, of those that were measured), and the baseline called `versus` ("": the fastest baseline on
+// that device). All rows are of one problem, in the order of their ladders; each is compared within its mode.
 void fill_ratios(std::vector<Row>& rows, const std::string& versus);
 
 struct Session {
@@ -124,6 +126,7 @@ struct Record {
   std::string device, device_name;             // "cuda:0" and as its maker calls it
   int threads = 1;
   std::vector<double> seconds, clocks_mhz;  // as many clocks as seconds, or none
+  std::optional<double> other_load;         // not told by older files
   std::string verified, reason;
 
   // What makes it the same measurement in two documents.

@@ -8,6 +8,7 @@
 #include "tessera/bench/result.hpp"
 #include "tessera/bench/sample.hpp"
 #include "tessera/core/error.hpp"
+#include "tessera/core/parent.hpp"
 
 namespace tessera::bench {
 namespace {
@@ -170,6 +171,19 @@ TEST_F(Ratios, AreToTheSerialRungTheOneBeforeAndTheBaseline) {
   EXPECT_FALSE(rows[0].ratio_previous);
   fill_ratios(rows, "second");
   EXPECT_EQ(rows[4].ratio_baseline, 2);
+}
+
+TEST_F(Ratios, WhereALadderBranchesTheRungNamesTheOneThatItChanges) {
+  Variant branch = variant("branch", 3), fresh = variant("fresh", 4);
+  branch.file = "made_up/ladder_03_branch.cpp";
+  fresh.file = "made_up/ladder_04_fresh.cpp";
+  const Parent of_branch("first", {branch.file.c_str(), 1}), of_fresh("", {fresh.file.c_str(), 1});
+  std::vector<Row> rows{row(first, 16), row(second, 8), row(branch, 4), row(fresh, 2)};
+  fill_ratios(rows, "");
+  EXPECT_EQ(rows[1].previous, "first");
+  EXPECT_EQ(rows[2].previous, "first");
+  EXPECT_EQ(rows[2].ratio_previous, 4);
+  EXPECT_FALSE(rows[3].ratio_previous);
 }
 
 TEST_F(Ratios, AWrongResultIsNoTime) {

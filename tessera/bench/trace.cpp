@@ -18,8 +18,9 @@ namespace {
 // index lands there and is reported, instead of in another array or in a fault.
 class TraceArrays {
  public:
-  // Inputs are copied, outputs poisoned with bytes 0xFF: NaN, or -1.
-  explicit TraceArrays(const Arguments& host);
+  // Inputs are copied, outputs poisoned with bytes 0xFF, which is NaN or -1, and marked where they are
+  // written if `mark` says so.
+  TraceArrays(const Arguments& host, bool mark);
   ~TraceArrays();
   TraceArrays(const TraceArrays&) = delete;
   TraceArrays& operator=(const TraceArrays&) = delete;
@@ -32,17 +33,20 @@ class TraceArrays {
 
   Arguments arguments_;
   std::vector<simt::TracedArray> arrays_;
+  std::vector<std::vector<std::uint8_t>> marks_;
+  bool mark_;
 };
 
 // Address space, not memory: pages that nobody touches cost nothing.
 constexpr std::size_t red_zone_bytes = std::size_t{256} << 20;
 constexpr std::size_t page_bytes = 4096;
+constexpr int poison = 0xff;
 
 std::size_t mapped_bytes(std::size_t bytes) {
   return 2 * red_zone_bytes + (bytes + page_bytes - 1) / page_bytes * page_bytes;
 }
 
-TraceArrays::TraceArrays(const Arguments& host) : arguments_(host) {
+TraceArrays::TraceArrays(const Arguments& host, bool mark) : arguments_(host), mark_(mark) {
   for (const Parameter& p : host.signature().parameters)
     if (p.is_array() && host.has(p.name)) add(p, host.array(p.name));
 }
@@ -70,7 +74,8 @@ void TraceArrays::add(const Parameter& parameter, const ArrayView& host) {
   if (input) {
     if (bytes != 0) std::memcpy(data, packed_copy(host).view().data, bytes);
   } else {
-    std::memset(data, 0xff, bytes);
+    std::memset(data, poison, bytes);
+    if (mark_) arrays_.back().written = marks_.emplace_back(bytes).data();
   }
   ArrayView view = host;
   view.data = data;
@@ -85,7 +90,7 @@ class OneRun {
  public:
   OneRun(const Plan& plan, const Choice& twin, const Arguments& inputs, const Tracing& tracing,
          const simt::Schedule& schedule)
-      : plan_(plan), twin_(twin), arrays_(inputs) {
+      : plan_(plan), twin_(twin), arrays_(inputs, tracing.check) {
     tracer.arrays = arrays_.arrays();
     tracer.schedule = schedule;
     tracer.check = tracing.check;
@@ -114,6 +119,7 @@ class OneRun {
                                .extents = {static_cast<std::int64_t>(workspace)}});
     try {
       twin_.run.at(arrays_.arguments().element())(arrays_.arguments(), plan_.tuning, run);
+      if (tracer.blocks_run == tracer.blocks) look_for_unwritten();
     } catch (const Error& e) {
       if (e.kind() != Error::Kind::memory) throw;
       if (tracer.explained) return;
@@ -125,8 +131,36 @@ class OneRun {
   }
 
   Tracer tracer;
+  double written = 1;  // the share of the outputs' elements, where all blocks were checked
 
  private:
+  // Elements that no thread wrote and that still hold the poison: the host did not write them either.
+  void look_for_unwritten() {
+    std::size_t missing = 0, all = 0;
+    for (const simt::TracedArray& array : arrays_.arrays()) {
+      if (array.written == nullptr) continue;
+      std::size_t count = 0, first = 0;
+      for (std::size_t at = 0; at < array.bytes; at += array.element_bytes) {
+        bool untouched = true;
+        for (std::size_t i = at; i < at + array.element_bytes; ++i)
+          untouched =
+              untouched && array.written[i] == 0 && static_cast<unsigned char>(array.data[i]) == poison;
+        if (untouched && count++ == 0) first = at;
+      }
+      all += array.bytes / array.element_bytes;
+      missing += count;
+      if (count == 0) continue;
+      simt::Finding finding;
+      finding.kind = simt::Finding::Kind::never_written;
+      finding.array = array.name;
+      finding.text = "no thread writes " + std::to_string(count) + " of the " +
+                     std::to_string(array.bytes / array.element_bytes) + " elements of " + array.name +
+                     ", the first is " + place_in(array, reinterpret_cast<std::uint64_t>(array.data + first));
+      tracer.findings.push_back(finding);
+    }
+    if (all != 0) written = 1 - static_cast<double>(missing) / static_cast<double>(all);
+  }
+
   const Plan& plan_;
   const Choice& twin_;
   TraceArrays arrays_;
@@ -146,11 +180,12 @@ class Resolver {
       const simt::SourceLine at = places ? line_of(site.site) : simt::SourceLine{};
       const auto known = std::ranges::find_if(out.lines, [&](const TracedLine& line) {
         return line.file == shown(at.file) && line.line == at.line && line.space == site.space &&
-               line.act == site.site.act();
+               line.act == site.site.act() && line.array == tracer.array_of(site);
       });
       TracedLine& line = known != out.lines.end() ? *known : out.lines.emplace_back();
       line.file = shown(at.file);
       line.line = at.line;
+      line.array = tracer.array_of(site);
       if (places) line.text = text_[at];
       line.space = site.space;
       line.act = site.site.act();
@@ -158,7 +193,7 @@ class Resolver {
       line.counts += site.counts;
     }
     std::ranges::sort(out.lines, {},
-                      [](const TracedLine& l) { return std::tie(l.file, l.line, l.space, l.act); });
+                      [](const TracedLine& l) { return std::tie(l.file, l.line, l.space, l.act, l.array); });
   }
 
   void findings(const Tracer& tracer, Traced& out) {
@@ -245,7 +280,34 @@ std::optional<KernelCode> code_of(const Plan& plan, Element element, const Traci
   return code != nullptr ? std::optional(*code) : std::nullopt;
 }
 
+// Lines that `key` makes alike, added up, in the order of the first of each.
+template <class Key>
+std::vector<TracedLine> added_up(const std::vector<TracedLine>& lines, const Key& key) {
+  std::vector<TracedLine> out;
+  for (const TracedLine& line : lines) {
+    const auto known = std::ranges::find_if(out, [&](const TracedLine& l) { return key(l) == key(line); });
+    if (known == out.end()) {
+      out.push_back(line);
+      continue;
+    }
+    known->counts += line.counts;
+    known->width = std::max(known->width, line.width);
+  }
+  return out;
+}
+
 }  // namespace
+
+std::vector<TracedLine> by_place(const std::vector<TracedLine>& lines) {
+  return added_up(lines, [](const TracedLine& l) { return std::tie(l.file, l.line, l.space, l.act); });
+}
+
+std::vector<TracedLine> by_array(const std::vector<TracedLine>& lines) {
+  std::vector<TracedLine> out =
+      added_up(lines, [](const TracedLine& l) { return std::tie(l.array, l.space, l.act); });
+  std::ranges::sort(out, {}, [](const TracedLine& l) { return std::tie(l.space, l.array, l.act); });
+  return out;
+}
 
 simt::AccessCounts Traced::total(simt::Space space, simt::Act act) const {
   simt::AccessCounts out;
@@ -276,6 +338,7 @@ Traced trace(const Operation& operation, Element element, const Case& problem, c
   limit_blocks(plan, *twin, inputs.arguments(), tracing, flops);
   Resolver resolver;
   int threads = plan.device.threads;
+  double written = 1;
   for (const simt::Schedule& schedule : tracing.schedules) {
     auto run = std::make_unique<OneRun>(plan, *twin, inputs.arguments(), tracing, schedule);
     (*run)(threads);
@@ -286,13 +349,14 @@ Traced trace(const Operation& operation, Element element, const Case& problem, c
     }
     if (out.schedules.empty()) {
       keep_counts(run->tracer, out);
+      written = run->written;
       resolver.lines(run->tracer, tracing.places, out);
     }
     out.schedules.push_back(to_string(schedule));
     resolver.findings(run->tracer, out);
   }
   const double share =
-      out.blocks == 0 ? 0 : static_cast<double>(out.blocks_run) / static_cast<double>(out.blocks);
+      out.blocks == 0 ? 0 : written * static_cast<double>(out.blocks_run) / static_cast<double>(out.blocks);
   out.flops = flops * share;
   out.bytes = operation.bytes(inputs.arguments()) * share;
   std::optional<std::int64_t> registers = options.registers;

@@ -31,15 +31,20 @@ struct Tracing {
   std::map<std::string, std::vector<KernelCode>> code;
 };
 
-// A line of source: what it asks of memory.
+// A line of source: what it asks of one array.
 struct TracedLine {
   std::string file, text;  // text: "" where the file is not there
+  std::string array;       // "": it has no name, as shared memory
   int line = 0;
   simt::Space space = simt::Space::global;
   simt::Act act = simt::Act::read;
   unsigned width = 0;  // the widest access
   simt::AccessCounts counts;
 };
+
+// Each place's lines added up, of whatever arrays; or each array's, of whatever places.
+std::vector<TracedLine> by_place(const std::vector<TracedLine>& lines);
+std::vector<TracedLine> by_array(const std::vector<TracedLine>& lines);
 
 struct TracedFinding {
   simt::Finding::Kind kind = simt::Finding::Kind::race;
@@ -53,9 +58,11 @@ struct Traced {
   Plan plan;
   Dims dims;
   Element element = Element::f32;
-  std::string elements;         // as Operation::element_name tells
-  Reason absent;                // why it was not traced; its code may be known nevertheless
-  double flops = 0, bytes = 0;  // what the problem needs, of the part that was traced
+  std::string elements;  // as Operation::element_name tells
+  Reason absent;         // why it was not traced; its code may be known nevertheless
+  // What the problem needs, of the part that was traced: of some blocks their share, of all blocks the share
+  // of the outputs' elements that were written.
+  double flops = 0, bytes = 0;
   std::uint64_t threads = 0, warps = 0, blocks = 0, blocks_run = 0, launches = 0, barriers = 0;
   std::int64_t threads_per_block = 0, shared_bytes = 0;
   Occupancy occupancy;

@@ -106,7 +106,8 @@ const char* const about_bench =
     "are\n"
     "              measured on it (tessera devices)\n"
     "× serial      times as fast as the first rung of the processors' ladder\n"
-    "× previous    times as fast as the rung before it (its fastest tuning here)\n"
+    "× previous    times as fast as the rung that it changes, by default the one before it (its fastest "
+    "tuning here)\n"
     "× baseline   times as fast as --vs NAME, else as the fastest baseline on the same device";
 
 void declare_flags(OptionParser& parser, BenchOptions& options, const Operation* operation) {

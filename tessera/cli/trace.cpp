@@ -20,7 +20,7 @@ struct TraceOptions {
   std::string variants, element, tuning, tunings, schedule, blocks, seed = "1", registers, capability = "90",
                                                                     cubin, json;
   std::map<std::string, std::string> flags;  // the operation's own
-  bool lines = false, no_check = false;
+  bool lines = false, arrays = false, no_check = false;
 };
 
 constexpr const char* about_trace =
@@ -30,8 +30,9 @@ constexpr const char* about_trace =
     "wavefronts/request  turns that shared memory takes; more than 1, 2, 4 for 4, 8, 16 bytes are conflicts\n"
     "divergent           instructions that only a part of a warp's lanes took part in\n"
     "CGMA                flops for each access to global memory\n\n"
-    "Races, reads of shared memory that nobody wrote, accesses out of bounds or out of line, and barriers\n"
-    "that not all threads reach are told with their place. Threads that no barrier and no collective orders\n"
+    "Races, reads of shared memory that nobody wrote, outputs that nobody writes, accesses out of bounds or\n"
+    "out of line, and barriers that not all threads reach are told with their place. Threads that no barrier "
+    "and no collective orders\n"
     "race, whatever the schedule; schedules only change what depends on data. The exit code is then 4.";
 
 void declare(OptionParser& parser, TraceOptions& options) {
@@ -42,6 +43,7 @@ void declare(OptionParser& parser, TraceOptions& options) {
   parser.value("--tuning", options.tuning, "keep the choices with these values", "NAME=N,…");
   parser.value("--tunings", options.tunings, "all: every choice, not each variant's default", "all");
   parser.flag("--lines", options.lines, "the counters of each line of source");
+  parser.flag("--arrays", options.arrays, "the counters of each array");
   parser.value("--schedule", options.schedule,
                "orders of threads and blocks: ascending, descending, or seeds [ascending,descending,1]",
                "ORDER,…");
@@ -144,6 +146,9 @@ void print(std::FILE* to, const std::vector<bench::Traced>& rows, const TraceOpt
   if (options.lines)
     for (const bench::Traced& row : rows)
       if (!row.absent) fmt::print(to, "\n{}", report::line_table(row));
+  if (options.arrays)
+    for (const bench::Traced& row : rows)
+      if (!row.absent) fmt::print(to, "\n{}", report::array_table(row));
   std::string findings;
   for (const bench::Traced& row : rows) findings += report::findings_text(row);
   if (!options.why.empty() && rows.size() == 2) fmt::print(to, "\n{}\n", report::why(rows[0], rows[1]));

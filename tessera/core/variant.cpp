@@ -10,6 +10,7 @@
 #include "tessera/core/error.hpp"
 #include "tessera/core/expression.hpp"
 #include "tessera/core/load.hpp"
+#include "tessera/core/parent.hpp"
 #include "tessera/core/zeroed_front.hpp"
 
 namespace tessera {
@@ -27,6 +28,11 @@ std::vector<Variant>& traced_variants() {
 
 std::map<std::string, HandlesLayout, std::less<>>& layouts() {
   static std::map<std::string, HandlesLayout, std::less<>> all;
+  return all;
+}
+
+std::map<std::string, std::string, std::less<>>& parents() {
+  static std::map<std::string, std::string, std::less<>> all;
   return all;
 }
 
@@ -222,6 +228,15 @@ void register_layouts(HandlesLayout handles, Here here) {
 const HandlesLayout* layouts_of(std::string_view file) {
   const auto found = layouts().find(file);
   return found == layouts().end() ? nullptr : &found->second;
+}
+
+Parent::Parent(std::string name, Here here) {
+  parents().insert_or_assign(std::string(with_folder(here.file)), std::move(name));
+}
+
+std::optional<std::string> parent_of(const Variant& variant) {
+  const auto found = parents().find(variant.file);
+  return found == parents().end() ? std::nullopt : std::optional(found->second);
 }
 
 const std::vector<CatalogueEntry>& catalogue() { return entries(); }

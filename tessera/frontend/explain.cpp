@@ -184,6 +184,7 @@ std::string lines_table(const Json& launch) {
                {"access", Table::Align::left},
                {"requests"},
                {"sectors/request", Table::Align::right, true},
+               {"efficiency", Table::Align::right, true},
                {"ideal", Table::Align::right, true, 1},
                {"wavefronts/request", Table::Align::right, true},
                {"conflicts", Table::Align::right, true, 2},
@@ -196,6 +197,7 @@ std::string lines_table(const Json& launch) {
     table.add(
         {at == last ? " " : at, cost.array, cost.act + " " + cost.space, std::to_string(cost.requests),
          cost.global() ? per(cost.sectors, cost.requests) : "",
+         cost.global() && cost.sectors > 0 ? percent(ratio(cost.ideal_sectors, cost.sectors)) : "",
          cost.global() ? per(cost.ideal_sectors, cost.requests) : per(cost.ideal_wavefronts, cost.requests),
          cost.global() ? "" : per(cost.wavefronts, cost.requests),
          cost.global() ? "" : std::to_string(cost.conflicts()), std::to_string(cost.divergent),
@@ -300,7 +302,9 @@ void advise_on_line(std::vector<Advice>& out, const std::string& kernel, const L
         fmt::format("a {} of {} moves {} sectors for each request where {} would do: neighbouring threads "
                     "do not touch neighbouring elements",
                     cost.act, array, report::number(sectors), report::number(ideal)),
-        "let threadIdx.x run along the index that varies fastest, or go through a shared tile");
+        "let threadIdx.x run along the index that varies fastest, make an array of each member of a struct, "
+        "or "
+        "go through a shared tile");
   const double turns = ratio(cost.wavefronts, cost.requests);
   if (!cost.global() && cost.act != "atomic" && ratio(cost.wavefronts, cost.ideal_wavefronts) >= far_above)
     add("bank_conflicts",

@@ -2,7 +2,7 @@
 #include "tessera/frontend/own_program.hpp"
 #include <dlfcn.h>
 #include <fcntl.h>
-#include <spawn.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -32,39 +32,28 @@ namespace {
 namespace fs = std::filesystem;
 using Words = std::vector<std::string>;
 
-struct Spawn {
-  Words words, variables;
-  std::string errors;  // a file for standard error; "": this process' own
-};
-
-int spawn(const Spawn& what) {
+// Runs a command and returns its status. It ends with this process. Standard error goes to the file `errors`,
+// if one is named.
+int spawn(const Words& words, const Words& variables, const std::string& errors) {
   std::vector<char*> argv, environment;
-  for (const std::string& word : what.words) argv.push_back(const_cast<char*>(word.c_str()));
+  for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
   argv.push_back(nullptr);
-  for (const std::string& set : what.variables) environment.push_back(const_cast<char*>(set.c_str()));
+  for (const std::string& set : variables) environment.push_back(const_cast<char*>(set.c_str()));
   for (char** set = environ; *set != nullptr; ++set) environment.push_back(*set);
   environment.push_back(nullptr);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  if (!what.errors.empty())
-    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, what.errors.c_str(),
-                                     O_WRONLY | O_CREAT | O_TRUNC, 0600);
-  // An interrupt that this process leaves to its child must reach it.
-  sigset_t interrupt;
-  sigemptyset(&interrupt);
-  sigaddset(&interrupt, SIGINT);
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  posix_spawnattr_setsigdefault(&attributes, &interrupt);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
-  pid_t process = 0;
-  const int failed = posix_spawnp(&process, argv[0], &actions, &attributes, argv.data(), environment.data());
-  posix_spawnattr_destroy(&attributes);
-  posix_spawn_file_actions_destroy(&actions);
-  if (failed != 0) throw Error("cannot start '" + what.words[0] + "': " + std::strerror(failed));
+  const pid_t process = fork();
+  if (process < 0) throw Error("cannot start '" + words[0] + "': " + std::strerror(errno));
+  if (process == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    std::signal(SIGINT, SIG_DFL);  // which this process may leave to its child
+    const int file = errors.empty() ? -1 : open(errors.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    if (file >= 0) dup2(file, STDERR_FILENO);
+    execve(argv[0], argv.data(), environment.data());
+    _exit(127);
+  }
   int status = 0;
   while (waitpid(process, &status, 0) < 0)
-    if (errno != EINTR) throw Error("cannot wait for '" + what.words[0] + "': " + std::strerror(errno));
+    if (errno != EINTR) throw Error("cannot wait for '" + words[0] + "': " + std::strerror(errno));
   return status;
 }
 
@@ -130,7 +119,10 @@ struct Installation {
 };
 
 std::string find_compiler() {
-  if (const char* named = std::getenv("TESSERA_CXX"); named != nullptr && *named != 0) return named;
+  if (const char* named = std::getenv("TESSERA_CXX"); named != nullptr && *named != 0) {
+    if (access(named, X_OK) != 0) throw Error("TESSERA_CXX: cannot run '" + std::string(named) + "'");
+    return named;
+  }
   std::stringstream folders(std::getenv("PATH") == nullptr ? "" : std::getenv("PATH"));
   for (std::string folder; std::getline(folders, folder, ':');)
     if (const std::string file = folder + "/g++"; access(file.c_str(), X_OK) == 0) return file;
@@ -277,7 +269,7 @@ class Build {
   // Throws what the compiler says.
   void compile(const Words& words, const std::string& name) const {
     const std::string errors = temporary(name) + ".errors";
-    const int status = spawn({.words = words, .variables = {}, .errors = errors});
+    const int status = spawn(words, {}, errors);
     const std::string text = read_file(errors).value_or("");
     unlink(errors.c_str());
     if (status != 0) throw CompilerError(explain(text) + (text.empty() ? compiler_ + " failed\n" : text));
@@ -435,7 +427,7 @@ Ending run_program(const std::string& path, const Words& arguments, const Words&
   words.insert(words.end(), arguments.begin(), arguments.end());
   // An interrupt from the terminal is the program's; this process tells how it ended.
   const auto before = std::signal(SIGINT, SIG_IGN);
-  const int status = spawn({.words = words, .variables = variables, .errors = {}});
+  const int status = spawn(words, variables, {});
   std::signal(SIGINT, before);
   if (WIFSIGNALED(status)) return {.code = 0, .signal = WTERMSIG(status)};
   return {.code = WEXITSTATUS(status), .signal = 0};

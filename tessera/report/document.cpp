@@ -217,6 +217,7 @@ Entry entry_of(const std::string& file, const Fields& fields) {
   out.ceiling = fields.text("ceiling");
   out.mode = fields.text("mode");
   out.reason = fields.text("reason");
+  out.previous = fields.text("previous");
   out.baseline = fields.flag("baseline");
   out.serial = fields.flag("serial");
   const std::pair<const char*, Number Entry::*> numbers[] = {{"median", &Entry::median},

@@ -47,6 +47,7 @@ struct Part {
 struct Entry {
   Dims dims;
   std::string element, ladder, variant, device, verified, method, ceiling, mode, reason;
+  std::string previous;  // the rung that ratio_previous is to; older files do not tell
   int place = 0;
   Tuning tuning;
   bool baseline = false, serial = false;

@@ -340,6 +340,8 @@ TEST(Advice, RestsOnTheNumbers) {
   const auto slower =
       advice_for({document(row("a", 0.1) + "," + row("b", 0.2, R"(, "ratio_previous": 0.5)"))});
   EXPECT_TRUE(advises(slower, "b is slower than the rung before it"));
+  EXPECT_TRUE(advises(advice_for({document(row("c", 0.2, R"(, "ratio_previous": 0.5, "previous": "a")"))}),
+                      "c is slower than a"));
   EXPECT_TRUE(advises(advice_for({document(row("a", 0.1, R"(, "ratio_baseline": 0.4)"))}),
                       "reaches 40 % of the baseline"));
   EXPECT_FALSE(advises(advice_for({document(row("a", 0.1, R"(, "ratio_baseline": 0.99)"))}), "baseline"));

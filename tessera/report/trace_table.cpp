@@ -113,28 +113,52 @@ std::string trace_table(const std::vector<bench::Traced>& rows) {
   return table.text();
 }
 
-std::string line_table(const bench::Traced& row) {
-  Table table({{"line", Align::left},
-               {"access", Align::left},
-               {"bytes"},
-               {"requests"},
-               {"sectors/request", Align::right, true},
-               {"efficiency", Align::right, true},
-               {"wavefronts/request", Align::right, true},
-               {"conflicts", Align::right, true},
-               {"divergent"},
-               {"source", Align::left}});
-  for (const bench::TracedLine& line : row.lines) {
+namespace {
+
+std::string counts_table(const bench::Traced& row, const std::vector<bench::TracedLine>& lines, bool places) {
+  std::vector<Table::Column> columns{{"array", Align::left},
+                                     {"access", Align::left},
+                                     {"bytes"},
+                                     {"requests"},
+                                     {"sectors/request", Align::right, true},
+                                     {"efficiency", Align::right, true},
+                                     {"wavefronts/request", Align::right, true},
+                                     {"conflicts", Align::right, true},
+                                     {"divergent"}};
+  if (places) {
+    columns.insert(columns.begin(), {"line", Align::left});
+    columns.push_back({"source", Align::left});
+  }
+  Table table(columns);
+  for (const bench::TracedLine& line : lines) {
     std::map<std::string, std::optional<double>> c;
     for (auto& [name, value] : bench::counters_of(line.counts, line.space)) c[name] = value;
-    const std::string place =
-        line.file.empty() ? "(unknown)"
-                          : line.file.substr(line.file.rfind('/') + 1) + ":" + std::to_string(line.line);
-    table.add({place, bench::name_of(line.space, line.act), std::to_string(line.width), whole(c["requests"]),
-               cell(c["sectors_per_request"]), share(c["efficiency"]), cell(c["wavefronts_per_request"]),
-               whole(c["conflicts"]), whole(c["divergent_requests"]), line.text});
+    std::vector<std::string> cells{line.array.empty() ? "(shared)" : line.array,
+                                   bench::name_of(line.space, line.act),
+                                   std::to_string(line.width),
+                                   whole(c["requests"]),
+                                   cell(c["sectors_per_request"]),
+                                   share(c["efficiency"]),
+                                   cell(c["wavefronts_per_request"]),
+                                   whole(c["conflicts"]),
+                                   whole(c["divergent_requests"])};
+    if (places) {
+      cells.insert(cells.begin(), line.file.empty() ? "(unknown)"
+                                                    : line.file.substr(line.file.rfind('/') + 1) + ":" +
+                                                          std::to_string(line.line));
+      cells.push_back(line.text);
+    }
+    table.add(std::move(cells));
   }
   return name_of(row) + "\n" + table.text();
+}
+
+}  // namespace
+
+std::string line_table(const bench::Traced& row) { return counts_table(row, row.lines, true); }
+
+std::string array_table(const bench::Traced& row) {
+  return counts_table(row, bench::by_array(row.lines), false);
 }
 
 std::string findings_text(const bench::Traced& row) {
@@ -166,7 +190,9 @@ std::string notes(const std::vector<bench::Traced>& rows) {
   }
   if (any)
     out +=
-        "CGMA and flop/byte take the flops that the problem needs; flop/byte is over the sectors' bytes.\n";
+        "CGMA and flop/byte take the flops that the problem needs for the outputs that were written; "
+        "flop/byte "
+        "is over the sectors' bytes.\n";
   if (!registers_known)
     out +=
         "Occupancy as if registers were no limit: the kernels' GPU code, which tells, was not found "

@@ -10,6 +10,7 @@ namespace tessera::report {
 
 std::string trace_table(const std::vector<bench::Traced>& rows);
 std::string line_table(const bench::Traced& row);
+std::string array_table(const bench::Traced& row);
 std::string findings_text(const bench::Traced& row);        // "" when there are none
 std::string notes(const std::vector<bench::Traced>& rows);  // what the numbers rest on
 

@@ -298,13 +298,13 @@ TEST(SeveralVariables, NoRandomIntegralConvergesToAWrongValue) {
     int count;
     double share;  // that converges
   };
-  Random random(2026);
-  for (const Family& family : {Family{"rotated Gaussians", rotated_gaussian, 2, 4, 3, 0.6},
-                               {"products", of_factors, 2, 6, 10, 0.8},
-                               {"waves", wave, 2, 5, 8, 0.6},
-                               {"corner peaks", corner_peak, 2, 6, 5, 0.8},
-                               {"balls", ball, 2, 4, 3, 0.6},
-                               {"oblique kinks", oblique_kink, 2, 4, 6, 0.5}}) {
+  for (const Family& family : {Family{"rotated Gaussians", rotated_gaussian, 2, 4, 12, 0.6},
+                               {"products", of_factors, 2, 6, 30, 0.85},
+                               {"waves", wave, 2, 5, 16, 0.7},
+                               {"corner peaks", corner_peak, 2, 6, 15, 0.9},
+                               {"balls", ball, 2, 4, 15, 0.8},
+                               {"oblique kinks", oblique_kink, 2, 4, 15, 0.5}}) {
+    Random random(2026);
     int converged = 0;
     for (int i = 0; i < family.count; ++i) {
       const int d = family.fewest + i % (family.most - family.fewest + 1);

@@ -120,9 +120,9 @@ TEST(Vegas, TheGridGoesWhereTheWeightsAre) {
   EXPECT_EQ(edges[vegas_bins], 1);
 }
 
-// Of 64 seeds: (answer - exact) / sigma has the mean 0 and at most the variance 1.
+// Of 200 seeds: (answer - exact) / sigma has the mean 0 and at most the variance 1.
 void expect_honest_sigma(const OfSeveral& one, double tolerance, std::int64_t most) {
-  constexpr int seeds = 64;
+  constexpr int seeds = 200;
   double sum = 0, squares = 0;
   int beyond = 0;
   for (int seed = 1; seed <= seeds; ++seed) {
@@ -136,10 +136,10 @@ void expect_honest_sigma(const OfSeveral& one, double tolerance, std::int64_t mo
     beyond += std::fabs(pull) > 2;
   }
   const double mean = sum / seeds, variance = squares / seeds - mean * mean;
-  EXPECT_LE(std::fabs(mean), 0.5) << one.id;  // four of its own sigmas
-  EXPECT_GE(variance, 0.4) << one.id;         // larger sigmas would be no merit
-  EXPECT_LE(variance, 1.8) << one.id;
-  EXPECT_LE(beyond, 11) << one.id;  // one in twenty-two
+  EXPECT_LE(std::fabs(mean), 0.28) << one.id;  // four of its own sigmas
+  EXPECT_GE(variance, 0.5) << one.id;          // larger sigmas would be no merit
+  EXPECT_LE(variance, 1.4) << one.id;
+  EXPECT_LE(beyond, 24) << one.id;  // one in twenty-two
 }
 
 TEST(Vegas, ItsSigmaIsHonestWhereFIsSmooth) {
@@ -173,11 +173,11 @@ TEST(Vegas, MorePointsAreMoreDigits) {
 TEST(Vegas, IsRightOrSaysWhyNot) {
   int converged = 0;
   for (const OfSeveral& one : of_several()) {
-    const Answer answer = answer_of(one, {.relative = 2e-3}, 600'000);
+    const Answer answer = answer_of(one, {.relative = 1e-3}, 1'500'000);
     EXPECT_FALSE(answer.why.empty()) << one.id;
     if (!answer.converged()) continue;
     ++converged;
-    EXPECT_LE(answer.error(), 2e-3 * std::fabs(answer.value)) << one.id;
+    EXPECT_LE(answer.error(), 1e-3 * std::fabs(answer.value)) << one.id;
     EXPECT_LE(std::fabs(answer.value - one.exact), 4 / sigmas * answer.error()) << one.id;
   }
   EXPECT_GE(converged, 12);
@@ -228,7 +228,7 @@ TEST(Vegas, ItsReasonsAreHonest) {
   EXPECT_EQ(few.reason, Reason::evaluations);
   EXPECT_LE(few.evaluations, 20'000);
   // Its variance is infinite: sigma says nothing.
-  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 8; ++seed) {
     const Answer tail =
         answer_of({"", "(x1^2+x2^2+x3^2)^-1.4", 3, {0, 1}, 0}, {.relative = 3e-3}, 400'000, {seed});
     const double exact = 8.16445803626735;

@@ -641,6 +641,15 @@ void run(Kernel& kernel, const Configured& spec, const void* closure, LaunchReco
     record_of.blocks_traced = static_cast<std::int64_t>(tracer.blocks_run);
     record_of.tracer = &tracer;
   }
+  // OS threads hand over what they saw as they end.
+  std::ranges::sort(tracer.sites, {}, [](const auto& s) {
+    return std::tuple(s.site.address(), s.site.bits, s.space, s.array);
+  });
+  std::ranges::sort(tracer.barriers, {},
+                    [](const auto& b) { return std::tuple(b.here.line, b.here.column); });
+  std::ranges::sort(tracer.findings, {}, [](const Finding& f) {
+    return std::tuple(f.block, f.site.address(), f.kind, f.other.address(), f.here.line);
+  });
   if (failure) keep_failure(failure, output, tracer, record_of);
   record(record_of);
   if (share != Share::none) find_all(tracer, record_of);

@@ -25,9 +25,9 @@ AccessCounts& AccessCounts::operator+=(const AccessCounts& other) {
 }
 
 const char* name_of(Finding::Kind kind) {
-  constexpr const char* names[] = {"race",          "uninitialised",   "out of bounds",
-                                   "misaligned",    "writes an input", "barrier",
-                                   "inactive lane", "host pointer",    "stopped"};
+  constexpr const char* names[] = {
+      "race",    "uninitialised", "out of bounds", "misaligned", "writes an input",
+      "barrier", "inactive lane", "host pointer",  "stopped",    "never written"};
   return names[static_cast<std::size_t>(kind)];
 }
 

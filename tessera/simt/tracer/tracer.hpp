@@ -81,7 +81,8 @@ struct Finding {
     barrier,
     inactive_lane,  // a collective of a warp that a lane it names does not come to
     host_pointer,
-    stopped
+    stopped,
+    never_written
   };
   Kind kind = Kind::race;
   bool serious = true;     // false: on every GPU it goes well
