@@ -46,6 +46,20 @@ class OwnFiles(Case):
         self.assertIn("race.cu:11", done.stderr)
         self.assertIn("part", done.stderr)
 
+    def test_costs_are_named_with_line_and_remedy(self):
+        done = run("trace", own("transpose.cu"), "--json", "costs.json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        advice = json.loads(pathlib.Path("costs.json").read_text())["advice"]
+        self.assertEqual([("uncoalesced", 9, "out", "naive"), ("bank_conflicts", 17, "tile", "tiled")],
+                         [(a["what"], a["line"], a["array"], a["kernel"]) for a in advice])
+        self.assertIn("transpose.cu:17: cost: bank conflicts in tiled", done.stderr)
+        self.assertIn("pad the rows of tile", done.stderr)
+        self.assertEqual(done.stderr, run("trace", own("transpose.cu")).stderr)
+        why = run("trace", own("transpose.cu"), "--why", "naive", "tiled")
+        self.assertIn("tiled against naive:\n", why.stderr)
+        self.assertIn("- global writes, sectors per request: 32.00 → 4.000 (8.000 times fewer); most at transpose.cu:9, out", why.stderr)
+        self.fails(2, "no launch of 'absent' was traced; traced were: naive, tiled", "trace", own("transpose.cu"), "--why", "naive", "absent")
+
     def test_a_window_is_a_picture_in_a_file(self):
         done = run("run", own("window.cu"))
         self.assertEqual((done.returncode, done.stdout), (5, "key 27\n"), done.stderr)

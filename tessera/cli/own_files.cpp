@@ -3,27 +3,23 @@
 // child process, and shows what its launches did.
 #include <fmt/format.h>
 #include <unistd.h>
-#include <nlohmann/json.hpp>
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <map>
 #include "tessera/cli/command.hpp"
 #include "tessera/cli/option_parser.hpp"
 #include "tessera/cli/output.hpp"
+#include "tessera/frontend/explain.hpp"
 #include "tessera/frontend/own_program.hpp"
-#include "tessera/report/table.hpp"
 
 namespace tessera::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
-using report::Table;
+using frontend::Json;
 
 struct Options {
-  std::vector<std::string> files, include_folders, definitions, replacements, arguments;
+  std::vector<std::string> files, include_folders, definitions, replacements, arguments, why;
   std::string json, gpu;
   bool strict = false;
 };
@@ -62,146 +58,7 @@ std::vector<frontend::Replacement> replacements_of(const std::vector<std::string
   return out;
 }
 
-// What the program's runtime has written: a JSON object on each line.
-struct Record {
-  std::vector<Json> launches, findings;
-  std::map<std::int64_t, std::int64_t> repeated;  // how often a launch was not run again
-  std::vector<std::string> notes;
-};
-
-Record read_record(const std::string& path) {
-  Record out;
-  std::ifstream file(path);
-  for (std::string line; std::getline(file, line);) {
-    const Json json = Json::parse(line, nullptr, false);
-    if (!json.is_object()) continue;  // the program ended while it was written
-    const std::string kind = json.value("record", "");
-    if (kind == "launch") out.launches.push_back(json);
-    if (kind == "finding") out.findings.push_back(json);
-    if (kind == "note") out.notes.push_back(json.value("text", ""));
-    if (kind == "repeated")
-      out.repeated[json.value("launch", std::int64_t{0})] += json.value("times", std::int64_t{0});
-  }
-  return out;
-}
-
-std::string file_name(const std::string& path) { return std::filesystem::path(path).filename().string(); }
-
-std::string place(const Json& of, const char* file = "file", const char* line = "line") {
-  if (!of.contains(line)) return {};
-  return file_name(of.value(file, "")) + ":" + std::to_string(of.value(line, 0));
-}
-
-std::string extents(const Json& of) {
-  std::vector<std::int64_t> values = of;
-  while (values.size() > 1 && values.back() == 1) values.pop_back();
-  std::string out;
-  for (const std::int64_t value : values) out += (out.empty() ? "" : "×") + std::to_string(value);
-  return out;
-}
-
-// Launches that differ in nothing but their number are one row.
-struct Group {
-  const Json* first = nullptr;
-  std::int64_t times = 0;
-  double seconds = 0;
-};
-
-std::vector<Group> groups(const Record& record) {
-  std::vector<Group> out;
-  std::map<std::string, std::size_t> known;
-  for (const Json& launch : record.launches) {
-    Json key = Json::array();
-    for (const char* field :
-         {"kernel", "file", "line", "grid", "block", "static_shared", "dynamic_shared", "error"})
-      key.push_back(launch.value(field, Json()));
-    const auto [found, added] = known.try_emplace(key.dump(), out.size());
-    if (added) out.push_back({.first = &launch});
-    Group& group = out[found->second];
-    const auto repeats = record.repeated.find(launch.value("number", std::int64_t{0}));
-    group.times += 1 + (repeats == record.repeated.end() ? 0 : repeats->second);
-    group.seconds += launch.value("seconds", 0.0);
-  }
-  return out;
-}
-
-std::string launches_table(const std::vector<Group>& launches) {
-  Table table({{"launch", Table::Align::left},
-               {"at", Table::Align::left},
-               {"grid", Table::Align::left},
-               {"block", Table::Align::left},
-               {"times"},
-               {"shared"},
-               {"occupancy", Table::Align::right, true},
-               {"limited by", Table::Align::left, true, 2},
-               {"time", Table::Align::right, false, 1},
-               {"error", Table::Align::left, true}});
-  for (const Group& group : launches) {
-    const Json& launch = *group.first;
-    const Json occupancy = launch.value("occupancy", Json::object());
-    const std::int64_t shared =
-        launch.value("static_shared", std::int64_t{0}) + launch.value("dynamic_shared", std::int64_t{0});
-    table.add(
-        {launch.value("kernel", ""), place(launch), extents(launch.at("grid")), extents(launch.at("block")),
-         std::to_string(group.times), shared == 0 ? "0" : report::bytes(shared),
-         occupancy.contains("fraction") ? fmt::format("{:.0f} %", 100 * occupancy.value("fraction", 0.0))
-                                        : "",
-         occupancy.value("limit", ""), report::seconds(group.seconds),
-         launch.value("error", Json()).is_string() ? launch.at("error").get<std::string>() : ""});
-  }
-  return table.text();
-}
-
-std::string ratio(const Json& of, const char* above, const char* below) {
-  const double divisor = of.value(below, 0.0);
-  return divisor == 0 ? "" : report::number(of.value(above, 0.0) / divisor);
-}
-
-// What each line asks of memory, in the launch of each group that was traced.
-std::string lines_table(const std::vector<Group>& launches) {
-  Table table({{"launch", Table::Align::left},
-               {"line", Table::Align::left},
-               {"array", Table::Align::left},
-               {"", Table::Align::left},
-               {"requests"},
-               {"sectors/request", Table::Align::right, true},
-               {"efficiency", Table::Align::right, true},
-               {"wavefronts/request", Table::Align::right, true},
-               {"bytes", Table::Align::right, false, 1}});
-  for (const Group& group : launches) {
-    const Json sites = group.first->value("sites", Json::array());
-    bool first = true;
-    for (const Json& site : sites) {
-      const bool global = site.value("space", "") == "global";
-      const double sectors = site.value("sectors", 0.0);
-      table.add({first ? group.first->value("kernel", "") : " ", place(site), site.value("array", ""),
-                 site.value("act", "") + " " + site.value("space", ""),
-                 std::to_string(site.value("requests", std::int64_t{0})),
-                 global ? ratio(site, "sectors", "requests") : "",
-                 global && sectors > 0
-                     ? fmt::format("{:.0f} %", 100 * site.value("ideal_sectors", 0.0) / sectors)
-                     : "",
-                 global ? "" : ratio(site, "wavefronts", "requests"),
-                 report::bytes(site.value("bytes", std::int64_t{0}))});
-      first = false;
-    }
-  }
-  return table.empty() ? "" : table.text();
-}
-
-std::string findings_text(const std::vector<Json>& findings) {
-  std::string out;
-  for (const Json& finding : findings) {
-    const std::string at = place(finding), kernel = finding.value("kernel", "");
-    out += fmt::format("{}{}{}{}: {}\n", at.empty() ? "" : at + ": ",
-                       finding.value("serious", true) ? "error" : "warning",
-                       ": " + finding.value("what", std::string()), kernel.empty() ? "" : " in " + kernel,
-                       finding.value("text", ""));
-    if (const std::uint64_t times = finding.value("times", std::uint64_t{1}); times > 1)
-      out += fmt::format("  {} times\n", times);
-  }
-  return out;
-}
+using frontend::Record;
 
 Json to_json(const Record& record, const frontend::Ending& ending) {
   Json repeated = Json::array();
@@ -214,6 +71,7 @@ Json to_json(const Record& record, const frontend::Ending& ending) {
           {"launches", record.launches},
           {"repeated", repeated},
           {"findings", record.findings},
+          {"advice", frontend::to_json(frontend::advice_of(frontend::groups_of(record)))},
           {"notes", record.notes}};
 }
 
@@ -233,6 +91,24 @@ class TemporaryFile {
  private:
   std::string path_;
 };
+
+void explain(const Record& record, const Options& options) {
+  const auto launches = frontend::groups_of(record);
+  if (launches.empty()) return;
+  if (!options.why.empty()) {
+    fmt::print(stderr, "\n{}", frontend::why_text(launches, options.why[0], options.why[1]));
+    return;
+  }
+  if (const std::string text = frontend::advice_text(frontend::advice_of(launches)); !text.empty())
+    fmt::print(stderr, "\n{}", text);
+  fmt::print(stderr, "\n{}", frontend::launches_table(launches));
+  for (const frontend::LaunchGroup& group : launches) {
+    const std::string lines = frontend::lines_table(*group.launch);
+    if (lines.empty()) continue;
+    fmt::print(stderr, "\n{}, launch {}\n{}\n{}", group.launch->value("kernel", ""),
+               group.launch->value("number", 0), lines, frontend::arrays_table(*group.launch));
+  }
+}
 
 bool has_errors(const Record& record, bool strict) {
   return std::ranges::any_of(record.findings,
@@ -263,14 +139,11 @@ int run_files(const Options& options, bool traced) {
   if (!options.gpu.empty()) variables.push_back("TESSERA_CUDA_GPU=" + options.gpu);
   std::fflush(stdout);
   const frontend::Ending ending = frontend::run_program(program->path(), options.arguments, variables);
-  const Record record = read_record(record_file.path());
-  if (traced) {
-    const auto launches = groups(record);
-    if (!launches.empty()) fmt::print(stderr, "\n{}\n{}", launches_table(launches), lines_table(launches));
-  }
-  for (const std::string& note : record.notes) fmt::print(stderr, "note: {}\n", note);
-  if (const std::string text = findings_text(record.findings); !text.empty())
+  const Record record = frontend::read_record(record_file.path());
+  if (const std::string text = frontend::findings_text(record.findings); !text.empty())
     fmt::print(stderr, "\n{}", text);
+  if (traced) explain(record, options);
+  for (const std::string& note : record.notes) fmt::print(stderr, "note: {}\n", note);
   if (json != nullptr) write_json(options.json, to_json(record, ending));
   if (ending.signal != 0)
     fmt::print(stderr, "the program was ended by signal {} ({})\n", ending.signal, strsignal(ending.signal));
@@ -312,6 +185,7 @@ int trace_own_files(const Command& command) {
   Options options;
   OptionParser parser("trace", "tessera trace FILE.cu… [FLAGS] [-- ARGUMENTS]", about_own_trace);
   declare(parser, options);
+  parser.pair("--why", options.why, "what of two kernels' accesses differs, in words", "KERNEL KERNEL");
   parser.flag("--strict", options.strict, "exit code 4 for every finding");
   parser.closing(exit_codes);
   if (!read(parser, command, options)) return exit_code::passed;

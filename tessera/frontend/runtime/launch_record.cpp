@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/frontend/runtime/launch_record.hpp"
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <mutex>
 #include <nlohmann/json.hpp>
+<<<<<<< HEAD
 #include <set>
+=======
+#include <tuple>
+>>>>>>> expl
 #include "tessera/bench/code.hpp"
 #include "tessera/frontend/runtime/runtime.hpp"
 #include "tessera/simt/tracer/symbols.hpp"
@@ -53,6 +58,8 @@ ordered_json site_of(const tessera::simt::SiteCounts& site, const tessera::simt:
                       {"act", name_of(site.site.act())},
                       {"width", site.site.width()}};
   if (const std::string array = tracer.array_of(site); !array.empty()) out["array"] = array;
+  if (site.space == Space::global && site.array < tracer.arrays.size())
+    out["array_bytes"] = tracer.arrays[site.array].bytes;
   out.update(ordered_json{{"requests", c.requests},
                           {"divergent", c.divergent},
                           {"accesses", c.accesses},
@@ -107,7 +114,10 @@ void record(const LaunchRecord& launch) {
   line["occupancy"] = occupancy_of(launch);
   if (launch.tracer != nullptr) {
     line["sites"] = ordered_json::array();
-    for (const auto& site : launch.tracer->sites) line["sites"].push_back(site_of(site, *launch.tracer));
+    // In the order of the program, not in the one in which threads of this machine came upon them.
+    auto sites = launch.tracer->sites;
+    std::ranges::sort(sites, {}, [](const auto& of) { return std::tuple(of.site.bits, of.space, of.array); });
+    for (const auto& site : sites) line["sites"].push_back(site_of(site, *launch.tracer));
     line["barriers"] = ordered_json::array();
     for (const auto& barrier : launch.tracer->barriers)
       line["barriers"].push_back(

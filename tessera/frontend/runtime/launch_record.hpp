@@ -9,7 +9,8 @@
 //    "traced": "whole" | "sampled" | "no", "blocks", "blocks_traced",
 //    "occupancy": {"blocks", "warps", "fraction", "limit"},
 //    "sites": [{"file", "line", "space": "global" | "shared", "act": "read" | "write" | "atomic", "width",
-//               "array": "d_A", "requests", "divergent", "accesses", "bytes", "distinct_bytes", "sectors",
+//               "array": "d_A", "array_bytes" (global), "requests", "divergent", "accesses",
+//               "bytes", "distinct_bytes", "sectors",
 //               "ideal_sectors", "lines", "wavefronts", "ideal_wavefronts"}],
 //    "barriers": [{"file", "line", "times"}]}
 //   {"record": "repeated", "launch": 2, "times": 299}    not run again: nothing that it reads had changed

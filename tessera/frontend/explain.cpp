@@ -1,0 +1,503 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/frontend/explain.hpp"
+#include <fmt/format.h>
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <tuple>
+#include "tessera/core/error.hpp"
+#include "tessera/report/table.hpp"
+
+namespace tessera::frontend {
+
+using report::Table;
+
+Record read_record(const std::string& path) {
+  Record out;
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    const Json json = Json::parse(line, nullptr, false);
+    if (!json.is_object()) continue;  // the program ended while it was written
+    const std::string kind = json.value("record", "");
+    if (kind == "launch") out.launches.push_back(json);
+    if (kind == "finding") out.findings.push_back(json);
+    if (kind == "note") out.notes.push_back(json.value("text", ""));
+    if (kind == "repeated")
+      out.repeated[json.value("launch", std::int64_t{0})] += json.value("times", std::int64_t{0});
+  }
+  return out;
+}
+
+namespace {
+
+std::int64_t count(const Json& of, const char* field) { return of.value(field, std::int64_t{0}); }
+
+std::string text(const Json& of, const char* field) {
+  const auto found = of.find(field);
+  return found != of.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+std::string place(const std::string& file, int line) {
+  return line == 0 ? std::string()
+                   : std::filesystem::path(file).filename().string() + ":" + std::to_string(line);
+}
+
+std::string extents(const Json& of) {
+  std::vector<std::int64_t> values = of;
+  while (values.size() > 1 && values.back() == 1) values.pop_back();
+  std::string out;
+  for (const std::int64_t value : values) out += (out.empty() ? "" : "×") + std::to_string(value);
+  return out;
+}
+
+std::int64_t product(const Json& of) {
+  std::int64_t out = 1;
+  for (const std::int64_t value : of) out *= value;
+  return out;
+}
+
+bool was_traced(const Json& launch) { return !launch.value("sites", Json::array()).empty(); }
+
+double ratio(std::int64_t above, std::int64_t below) {
+  return below == 0 ? 0 : static_cast<double>(above) / static_cast<double>(below);
+}
+
+std::string per(std::int64_t above, std::int64_t below) {
+  return below == 0 ? std::string() : report::number(ratio(above, below));
+}
+
+std::string percent(double fraction) { return fmt::format("{:.0f} %", 100 * fraction); }
+
+void add(LineCost& to, const LineCost& more) {
+  to.width = std::max(to.width, more.width);
+  to.array_bytes = std::max(to.array_bytes, more.array_bytes);
+  to.requests += more.requests;
+  to.divergent += more.divergent;
+  to.accesses += more.accesses;
+  to.bytes += more.bytes;
+  to.distinct_bytes += more.distinct_bytes;
+  to.sectors += more.sectors;
+  to.ideal_sectors += more.ideal_sectors;
+  to.wavefronts += more.wavefronts;
+  to.ideal_wavefronts += more.ideal_wavefronts;
+}
+
+// Costs whose keys are equal become one, in the order of the keys.
+template <class Key>
+std::vector<LineCost> merged(const std::vector<LineCost>& costs, Key key) {
+  std::map<decltype(key(costs.front())), LineCost> by_key;
+  for (const LineCost& cost : costs) {
+    const auto [known, added] = by_key.try_emplace(key(cost), cost);
+    if (!added) add(known->second, cost);
+  }
+  std::vector<LineCost> out;
+  for (auto& [unused, cost] : by_key) out.push_back(std::move(cost));
+  return out;
+}
+
+}  // namespace
+
+std::string source_line(const std::string& file, int line) {
+  std::ifstream in(file);
+  std::string out;
+  for (int i = 0; i < line; ++i)
+    if (!std::getline(in, out)) return {};
+  const std::size_t first = out.find_first_not_of(" \t\r");
+  if (line == 0 || first == out.npos) return {};
+  return out.substr(first, out.find_last_not_of(" \t\r") + 1 - first);
+}
+
+std::vector<LaunchGroup> groups_of(const Record& record) {
+  std::vector<LaunchGroup> out;
+  std::map<std::string, std::size_t> known;
+  for (const Json& launch : record.launches) {
+    Json key = Json::array();
+    for (const char* field :
+         {"kernel", "file", "line", "grid", "block", "static_shared", "dynamic_shared", "error"})
+      key.push_back(launch.value(field, Json()));
+    const auto [found, added] = known.try_emplace(key.dump(), out.size());
+    if (added) out.push_back({.launch = &launch});
+    LaunchGroup& group = out[found->second];
+    if (!was_traced(*group.launch) && was_traced(launch)) group.launch = &launch;
+    const auto repeats = record.repeated.find(count(launch, "number"));
+    group.times += 1 + (repeats == record.repeated.end() ? 0 : repeats->second);
+  }
+  return out;
+}
+
+std::vector<LineCost> costs_of(const Json& launch) {
+  std::vector<LineCost> all;
+  for (const Json& site : launch.value("sites", Json::array())) {
+    LineCost& cost = all.emplace_back();
+    cost.file = text(site, "file");
+    cost.line = site.value("line", 0);
+    cost.space = text(site, "space");
+    cost.act = text(site, "act");
+    cost.array = text(site, "array");
+    cost.width = count(site, "width");
+    cost.array_bytes = count(site, "array_bytes");
+    cost.requests = count(site, "requests");
+    cost.divergent = count(site, "divergent");
+    cost.accesses = count(site, "accesses");
+    cost.bytes = count(site, "bytes");
+    cost.distinct_bytes = count(site, "distinct_bytes");
+    cost.sectors = count(site, "sectors");
+    cost.ideal_sectors = count(site, "ideal_sectors");
+    cost.wavefronts = count(site, "wavefronts");
+    cost.ideal_wavefronts = count(site, "ideal_wavefronts");
+  }
+  return merged(all, [](const LineCost& c) { return std::tuple(c.file, c.line, c.space, c.act, c.array); });
+}
+
+// Tables.
+
+std::string launches_table(const std::vector<LaunchGroup>& launches) {
+  Table table({{"launch", Table::Align::left},
+               {"at", Table::Align::left},
+               {"grid", Table::Align::left},
+               {"block", Table::Align::left},
+               {"times"},
+               {"shared"},
+               {"occupancy", Table::Align::right, true},
+               {"limited by", Table::Align::left, true, 2},
+               {"blocks traced", Table::Align::left, true, 1},
+               {"error", Table::Align::left, true}});
+  for (const LaunchGroup& group : launches) {
+    const Json& launch = *group.launch;
+    const Json occupancy = launch.value("occupancy", Json::object());
+    const std::int64_t shared = count(launch, "static_shared") + count(launch, "dynamic_shared");
+    const std::int64_t blocks = count(launch, "blocks"), seen = count(launch, "blocks_traced");
+    table.add({text(launch, "kernel"), place(text(launch, "file"), launch.value("line", 0)),
+               extents(launch.at("grid")), extents(launch.at("block")), std::to_string(group.times),
+               shared == 0 ? "0" : report::bytes(shared),
+               occupancy.contains("fraction") ? percent(occupancy.value("fraction", 0.0)) : "",
+               text(occupancy, "limit"), seen == blocks ? "all" : fmt::format("{} of {}", seen, blocks),
+               text(launch, "error")});
+  }
+  return table.text();
+}
+
+std::string lines_table(const Json& launch) {
+  Table table({{"line", Table::Align::left},
+               {"array", Table::Align::left},
+               {"access", Table::Align::left},
+               {"requests"},
+               {"sectors/request", Table::Align::right, true},
+               {"ideal", Table::Align::right, true, 1},
+               {"wavefronts/request", Table::Align::right, true},
+               {"conflicts", Table::Align::right, true, 2},
+               {"divergent", Table::Align::right, false, 3},
+               {"bytes", Table::Align::right, false, 4},
+               {"source", Table::Align::left, true, 5}});
+  std::string last;
+  for (const LineCost& cost : costs_of(launch)) {
+    const std::string at = cost.line == 0 ? "(unknown)" : place(cost.file, cost.line);
+    table.add(
+        {at == last ? " " : at, cost.array, cost.act + " " + cost.space, std::to_string(cost.requests),
+         cost.global() ? per(cost.sectors, cost.requests) : "",
+         cost.global() ? per(cost.ideal_sectors, cost.requests) : per(cost.ideal_wavefronts, cost.requests),
+         cost.global() ? "" : per(cost.wavefronts, cost.requests),
+         cost.global() ? "" : std::to_string(cost.conflicts()), std::to_string(cost.divergent),
+         report::bytes(cost.bytes), at == last ? " " : source_line(cost.file, cost.line)});
+    last = at;
+  }
+  return table.empty() ? "" : table.text();
+}
+
+std::string arrays_table(const Json& launch) {
+  Table table({{"array", Table::Align::left},
+               {"access", Table::Align::left},
+               {"requests"},
+               {"sectors/request", Table::Align::right, true},
+               {"efficiency", Table::Align::right, true},
+               {"conflicts", Table::Align::right, true},
+               {"bytes asked for"},
+               {"bytes moved", Table::Align::right, true},
+               {"size", Table::Align::right, true, 1}});
+  constexpr std::int64_t sector = 32;
+  for (const LineCost& cost :
+       merged(costs_of(launch), [](const LineCost& c) { return std::tuple(c.space, c.array, c.act); })) {
+    const bool global = cost.global();
+    table.add({cost.array.empty() ? "(unnamed)" : cost.array, cost.act + " " + cost.space,
+               std::to_string(cost.requests), global ? per(cost.sectors, cost.requests) : "",
+               global && cost.sectors > 0 ? percent(ratio(cost.ideal_sectors, cost.sectors)) : "",
+               global ? "" : std::to_string(cost.conflicts()), report::bytes(cost.bytes),
+               global ? report::bytes(cost.sectors * sector) : "",
+               cost.array_bytes == 0 ? "" : report::bytes(cost.array_bytes)});
+  }
+  return table.empty() ? "" : table.text();
+}
+
+// Findings and advice.
+
+namespace {
+
+std::string remedy_of(const Json& finding) {
+  const std::string what = text(finding, "what");
+  if (what == "race")
+    return "put __syncthreads() between the two accesses if the threads are of one block; otherwise use an "
+           "atomic, or a launch of its own";
+  if (what == "uninitialised")
+    return "write it first, and put __syncthreads() between if another thread writes it";
+  if (what == "out of bounds") return "guard the access with the array's extent, or make the array larger";
+  if (what == "misaligned") return "use an address that is a multiple of the access's width";
+  if (what == "barrier") return "move the barrier out of the condition, so that all threads reach it";
+  if (what == "host pointer") return "pass memory of cudaMalloc, and copy the data to it with cudaMemcpy";
+  if (what == "device pointer") return "copy it to the host with cudaMemcpy, and read the copy";
+  if (what == "never written") return "copy or set it before it is read, or look why no thread writes it";
+  if (what == "never read") return "copy the result back, or leave the work out";
+  if (what == "inactive lane") return "let all lanes that the mask names reach the call";
+  if (what == "leak") return "free it";
+  if (what == "launch error") return "change the launch, and look at cudaGetLastError() after it";
+  return {};
+}
+
+// "file.cu:12 | source", indented; "" without one.
+std::string quoted(const std::string& file, int line) {
+  const std::string source = source_line(file, line);
+  return source.empty() ? std::string() : fmt::format("    {} | {}\n", line, source);
+}
+
+}  // namespace
+
+std::string findings_text(const std::vector<Json>& findings) {
+  std::string out;
+  for (const Json& finding : findings) {
+    const std::string file = text(finding, "file"), kernel = text(finding, "kernel");
+    const std::string other = text(finding, "other_file");
+    const int line = finding.value("line", 0), other_line = finding.value("other_line", 0);
+    const std::string at = place(file, line);
+    const std::int64_t times = finding.value("times", std::int64_t{1});
+    out += fmt::format("{}{}: {}{}: {}{}\n", at.empty() ? "" : at + ": ",
+                       finding.value("serious", true) ? "error" : "warning", text(finding, "what"),
+                       kernel.empty() ? "" : " in " + kernel, text(finding, "text"),
+                       times > 1 ? fmt::format(" ({} times)", times) : "");
+    out += quoted(file, line);
+    if (other_line != 0 && (other_line != line || other != file)) out += quoted(other, other_line);
+    if (const std::string remedy = remedy_of(finding); !remedy.empty()) out += "    remedy: " + remedy + "\n";
+  }
+  return out;
+}
+
+namespace {
+
+// What is worth a word: a cost of at least twice the ideal, or half of all requests.
+constexpr double far_above = 2;
+constexpr std::int64_t constant_memory = 64 << 10;
+
+void advise_on_line(std::vector<Advice>& out, const std::string& kernel, const LineCost& cost, bool whole,
+                    bool shared_is_used) {
+  if (cost.requests == 0 || cost.line == 0) return;
+  const auto add = [&](const char* what, std::string words, std::string remedy) {
+    out.push_back({what, cost.file, cost.array, kernel, std::move(words), std::move(remedy), cost.line});
+  };
+  const std::string array = cost.array.empty() ? "memory" : cost.array;
+  const double sectors = ratio(cost.sectors, cost.requests), ideal = ratio(cost.ideal_sectors, cost.requests);
+  // Half of a cache line more is what an offset costs; only more than that is a wrong order.
+  if (cost.global() && sectors >= far_above * ideal && sectors - ideal >= 2)
+    add("uncoalesced",
+        fmt::format("a {} of {} moves {} sectors for each request where {} would do: neighbouring threads "
+                    "do not touch neighbouring elements",
+                    cost.act, array, report::number(sectors), report::number(ideal)),
+        "let threadIdx.x run along the index that varies fastest, or go through a shared tile");
+  const double turns = ratio(cost.wavefronts, cost.requests);
+  if (!cost.global() && cost.act != "atomic" && ratio(cost.wavefronts, cost.ideal_wavefronts) >= far_above)
+    add("bank_conflicts",
+        fmt::format("a {} of {} takes {} wavefronts for each request where {} would do: lanes want "
+                    "different words of one bank",
+                    cost.act, array, report::number(turns),
+                    report::number(ratio(cost.ideal_wavefronts, cost.requests))),
+        fmt::format("pad the rows of {} by one element, or let threadIdx.x run along its last index", array));
+  if (cost.requests >= 64 && 2 * cost.divergent > cost.requests)
+    add("divergent",
+        fmt::format("{} of {} requests for {} are made by a part of a warp's lanes", cost.divergent,
+                    cost.requests, array),
+        "let whole warps take the branch: choose the threads by a contiguous range");
+  if (!cost.global() || cost.act != "read" || !whole || cost.array_bytes == 0) return;
+  const double reuse = ratio(cost.bytes, cost.array_bytes);
+  const bool uniform = cost.distinct_bytes == cost.requests * cost.width;
+  if (reuse < 8) return;
+  if (uniform && cost.array_bytes <= constant_memory)
+    add("repeated_loads",
+        fmt::format("each byte of {} is read {} times, by all lanes of a warp at once", array,
+                    report::number(reuse)),
+        fmt::format("declare {} as __constant__", array));
+  else if (!shared_is_used)
+    add("repeated_loads",
+        fmt::format("each byte of {} is read {} times from global memory", array, report::number(reuse)),
+        "let a block load its part once into __shared__ memory, and read it there");
+}
+
+}  // namespace
+
+std::vector<Advice> advice_of(const std::vector<LaunchGroup>& launches) {
+  std::vector<Advice> out;
+  for (const LaunchGroup& group : launches) {
+    const Json& launch = *group.launch;
+    const std::string kernel = text(launch, "kernel");
+    const auto costs = costs_of(launch);
+    const bool whole = count(launch, "blocks_traced") == count(launch, "blocks");
+    const bool shared = std::ranges::any_of(costs, [](const LineCost& cost) { return !cost.global(); });
+    for (const LineCost& cost : costs) advise_on_line(out, kernel, cost, whole, shared);
+    const Json occupancy = launch.value("occupancy", Json::object());
+    const double fraction = occupancy.value("fraction", 1.0);
+    const std::string limit = text(occupancy, "limit");
+    if (fraction < 0.5 && !text(launch, "kernel").empty() && text(launch, "error").empty())
+      out.push_back({"occupancy", text(launch, "file"), "", kernel,
+                     fmt::format("the launch fills {} of a multiprocessor's warps; {} is the limit",
+                                 percent(fraction), limit),
+                     limit == "shared memory" ? "use less shared memory in a block"
+                                              : "launch blocks of 128 to 512 threads, a multiple of 32",
+                     launch.value("line", 0)});
+  }
+  // A kernel that is launched in several shapes says the same once: the first time.
+  std::vector<Advice> once;
+  for (Advice& advice : out)
+    if (std::ranges::none_of(once, [&](const Advice& known) {
+          return std::tie(known.what, known.file, known.line, known.array, known.kernel) ==
+                 std::tie(advice.what, advice.file, advice.line, advice.array, advice.kernel);
+        }))
+      once.push_back(std::move(advice));
+  return once;
+}
+
+Json to_json(const std::vector<Advice>& advice) {
+  Json out = Json::array();
+  for (const Advice& a : advice)
+    out.push_back({{"what", a.what},
+                   {"file", a.file},
+                   {"line", a.line},
+                   {"array", a.array},
+                   {"kernel", a.kernel},
+                   {"text", a.text},
+                   {"remedy", a.remedy}});
+  return out;
+}
+
+std::string advice_text(const std::vector<Advice>& advice) {
+  std::string out;
+  for (const Advice& a : advice) {
+    std::string what = a.what;
+    std::ranges::replace(what, '_', ' ');
+    out += fmt::format("{}: cost: {} in {}: {}\n{}    remedy: {}\n", place(a.file, a.line), what, a.kernel,
+                       a.text, quoted(a.file, a.line), a.remedy);
+  }
+  return out;
+}
+
+// Two kernels compared.
+
+namespace {
+
+const Json& launch_of(const std::vector<LaunchGroup>& launches, const std::string& kernel) {
+  std::string names;
+  for (const LaunchGroup& group : launches) {
+    const std::string name = text(*group.launch, "kernel");
+    if ((name == kernel || name.substr(0, name.find('<')) == kernel) && was_traced(*group.launch))
+      return *group.launch;
+    if (was_traced(*group.launch) && names.find(name) == names.npos)
+      names += (names.empty() ? "" : ", ") + name;
+  }
+  throw Error("no launch of '" + kernel + "' was traced; traced were: " + (names.empty() ? "none" : names));
+}
+
+// Of all lines of one kind; of a launch that was traced in part, as much as all its blocks would come to.
+struct Total {
+  double requests = 0, divergent = 0, sectors = 0, conflicts = 0, wavefronts = 0;
+  const LineCost* dearest = nullptr;
+};
+
+double cost_of(const LineCost& cost) {
+  return static_cast<double>(cost.global() ? cost.sectors : cost.wavefronts);
+}
+
+Total total_of(const std::vector<LineCost>& costs, const std::string& space, const std::string& act,
+               double scale) {
+  Total out;
+  for (const LineCost& cost : costs) {
+    if (cost.space != space || cost.act != act) continue;
+    out.requests += scale * static_cast<double>(cost.requests);
+    out.divergent += scale * static_cast<double>(cost.divergent);
+    out.sectors += scale * static_cast<double>(cost.sectors);
+    out.wavefronts += scale * static_cast<double>(cost.wavefronts);
+    out.conflicts += scale * static_cast<double>(cost.conflicts());
+    if (out.dearest == nullptr || cost_of(cost) > cost_of(*out.dearest)) out.dearest = &cost;
+  }
+  return out;
+}
+
+std::string change(double before, double after) {
+  if (before == 0) return "new";
+  if (after == 0) return "all gone";
+  const double factor = after / before;
+  return factor > 1 ? report::number(factor) + " times as many" : report::number(1 / factor) + " times fewer";
+}
+
+bool differs(double before, double after) {
+  constexpr double notable = 1.02;  // a ratio nearer to 1 is no reason
+  return std::max(before, after) > notable * std::min(before, after);
+}
+
+void compare(std::string& out, const std::string& what, double before, double after, const LineCost* line) {
+  if (!differs(before, after)) return;
+  out += fmt::format("- {}: {} → {} ({})", what, report::number(before), report::number(after),
+                     change(before, after));
+  if (line != nullptr)
+    out += fmt::format("; most at {}, {}", place(line->file, line->line),
+                       line->array.empty() ? line->space : line->array);
+  out += "\n";
+}
+
+double scale_of(const Json& launch) {
+  const std::int64_t seen = count(launch, "blocks_traced");
+  return seen == 0 ? 1 : ratio(count(launch, "blocks"), seen);
+}
+
+}  // namespace
+
+std::string why_text(const std::vector<LaunchGroup>& launches, const std::string& before_name,
+                     const std::string& after_name) {
+  const Json& before = launch_of(launches, before_name);
+  const Json& after = launch_of(launches, after_name);
+  const auto costs_before = costs_of(before), costs_after = costs_of(after);
+  const double scale_before = scale_of(before), scale_after = scale_of(after);
+  std::string out;
+  for (const char* space : {"global", "shared"})
+    for (const char* act : {"read", "write", "atomic"}) {
+      const Total a = total_of(costs_before, space, act, scale_before);
+      const Total b = total_of(costs_after, space, act, scale_after);
+      const std::string kind = std::string(space) + " " + act + "s";
+      const auto dearer = [&](double x, double y) { return x > y ? a.dearest : b.dearest; };
+      compare(out, kind + ", requests", a.requests, b.requests, dearer(a.requests, b.requests));
+      const bool global = std::string(space) == "global";
+      if (global && a.requests > 0 && b.requests > 0)
+        compare(out, kind + ", sectors per request", a.sectors / a.requests, b.sectors / b.requests,
+                dearer(a.sectors / a.requests, b.sectors / b.requests));
+      if (global) compare(out, kind + ", sectors moved", a.sectors, b.sectors, dearer(a.sectors, b.sectors));
+      else
+        compare(out, kind + ", bank conflicts", a.conflicts, b.conflicts, dearer(a.conflicts, b.conflicts));
+      compare(out, kind + ", divergent requests", a.divergent, b.divergent, dearer(a.divergent, b.divergent));
+    }
+  const auto barriers = [](const Json& launch, double scale) {
+    std::int64_t sum = 0;
+    for (const Json& barrier : launch.value("barriers", Json::array())) sum += count(barrier, "times");
+    return scale * static_cast<double>(sum);
+  };
+  compare(out, "barriers passed", barriers(before, scale_before), barriers(after, scale_after), nullptr);
+  const auto threads = [](const Json& launch) {
+    return static_cast<double>(product(launch.at("grid")) * product(launch.at("block")));
+  };
+  compare(out, "threads", threads(before), threads(after), nullptr);
+  const auto fraction = [](const Json& launch) {
+    return launch.value("occupancy", Json::object()).value("fraction", 0.0);
+  };
+  if (differs(fraction(before), fraction(after)))
+    out += fmt::format("- occupancy: {} → {}\n", percent(fraction(before)), percent(fraction(after)));
+  if (out.empty()) out = "- no counter differs: the reason is in the instructions, not in the accesses\n";
+  if (scale_before > 1 || scale_after > 1)
+    out += "Of a launch that was traced in part the counts are estimated for all its blocks.\n";
+  return text(after, "kernel") + " against " + text(before, "kernel") + ":\n" + out;
+}
+
+}  // namespace tessera::frontend

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/frontend/explain.hpp"
+#include <gtest/gtest.h>
+#include "tessera/core/error.hpp"
+
+namespace tessera::frontend {
+namespace {
+
+Json site(int line, const char* space, const char* act, const char* array, int requests, int sectors,
+          int wavefronts) {
+  const bool global = std::string(space) == "global";
+  return {{"file", "made_up.cu"},
+          {"line", line},
+          {"space", space},
+          {"act", act},
+          {"width", 4},
+          {"array", array},
+          {"requests", requests},
+          {"divergent", 0},
+          {"accesses", 32 * requests},
+          {"bytes", 128 * requests},
+          {"distinct_bytes", 128 * requests},
+          {"sectors", sectors},
+          {"ideal_sectors", global ? 4 * requests : 0},
+          {"wavefronts", wavefronts},
+          {"ideal_wavefronts", global ? 0 : requests}};
+}
+
+Json launch(int number, const char* kernel, Json sites) {
+  return {{"record", "launch"},
+          {"number", number},
+          {"kernel", kernel},
+          {"file", "made_up.cu"},
+          {"line", 40},
+          {"grid", {4, 1, 1}},
+          {"block", {256, 1, 1}},
+          {"error", nullptr},
+          {"blocks", 4},
+          {"blocks_traced", 4},
+          {"occupancy", {{"fraction", 1.0}, {"limit", "threads"}}},
+          {"sites", std::move(sites)}};
+}
+
+TEST(Explain, LaunchesThatDifferInTheirNumberAloneAreOneGroup) {
+  Record record;
+  record.launches = {launch(1, "f", Json::array()), launch(2, "f", {site(3, "global", "read", "a", 2, 8, 0)}),
+                     launch(3, "g", Json::array())};
+  record.repeated[2] = 10;
+  const auto groups = groups_of(record);
+  ASSERT_EQ(groups.size(), 2u);
+  EXPECT_EQ(groups[0].times, 12);
+  EXPECT_EQ(groups[0].launch->at("number"), 2) << "the one that was traced stands for all";
+}
+
+TEST(Explain, AccessesOfALineToAnArrayAreAddedInTheOrderOfTheSource) {
+  const Json of = launch(1, "f",
+                         {site(9, "global", "read", "a", 1, 4, 0), site(3, "global", "read", "a", 2, 8, 0),
+                          site(9, "global", "read", "a", 1, 32, 0), site(9, "global", "read", "b", 1, 4, 0)});
+  const auto costs = costs_of(of);
+  ASSERT_EQ(costs.size(), 3u);
+  EXPECT_EQ(costs[0].line, 3);
+  EXPECT_EQ(costs[1].array, "a");
+  EXPECT_EQ(costs[1].sectors, 36);
+  EXPECT_EQ(costs[2].array, "b");
+}
+
+TEST(Explain, CostsThatCanBeAvoidedAreNamedWithLineAndRemedy) {
+  Record record;
+  record.launches = {
+      launch(1, "f",
+             {site(3, "global", "read", "a", 8, 256, 0), site(4, "global", "read", "b", 8, 40, 0),
+              site(5, "shared", "read", "tile", 8, 0, 256), site(6, "shared", "read", "padded", 8, 0, 8)})};
+  const auto advice = advice_of(groups_of(record));
+  ASSERT_EQ(advice.size(), 2u);
+  EXPECT_EQ(advice[0].what, "uncoalesced");
+  EXPECT_EQ(advice[0].line, 3);
+  EXPECT_EQ(advice[1].what, "bank_conflicts");
+  EXPECT_EQ(advice[1].line, 5);
+  EXPECT_NE(advice[1].remedy.find("pad the rows of tile"), std::string::npos);
+}
+
+TEST(Explain, TwoKernelsAreComparedInWords) {
+  Record record;
+  record.launches = {launch(1, "slow<float>", {site(3, "global", "read", "a", 8, 256, 0)}),
+                     launch(2, "quick", {site(7, "global", "read", "a", 8, 32, 0)})};
+  const auto groups = groups_of(record);
+  const std::string text = why_text(groups, "slow", "quick");
+  EXPECT_NE(text.find("quick against slow<float>:\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("sectors per request: 32.00 → 4.000 (8.000 times fewer); most at made_up.cu:3, a"),
+            std::string::npos)
+      << text;
+  EXPECT_EQ(why_text(groups, "quick", "quick").find("sectors"), std::string::npos);
+  EXPECT_THROW(why_text(groups, "absent", "quick"), Error);
+}
+
+TEST(Explain, AMistakeIsToldWithItsPlaceAndARemedy) {
+  const std::string text = findings_text({{{"what", "leak"},
+                                           {"serious", false},
+                                           {"text", "d_a is not freed"},
+                                           {"file", "made_up.cu"},
+                                           {"line", 12},
+                                           {"times", 3}}});
+  EXPECT_EQ(text, "made_up.cu:12: warning: leak: d_a is not freed (3 times)\n    remedy: free it\n");
+}
+
+}  // namespace
+}  // namespace tessera::frontend
