@@ -55,6 +55,10 @@ class Commands(unittest.TestCase):
         # Rungs that only a GPU has say so elsewhere.
         if not HAS_CUDA and " --device cuda" in command and re.search(r"--variant \S*(cublas|wgmma)", command):
             return self.run_it(command, 5, "cannot run here")
+        if " trace examples/homework.cu" in command:
+            return self.run_it(command, 4, "race in steps")
+        if "helper.cpp" in command:  # files of the reader
+            return self.run_it(command, 2, "main.cu")
         if " trace " in command and not CAN_TRACE:
             return self.run_it(command, 5)
         # Two runs of some milliseconds: one may well be slower.
@@ -78,6 +82,16 @@ class Commands(unittest.TestCase):
                     self.given(command)
                 count += 1
         self.assertGreater(count, 15)
+
+    def test_what_pages_show_of_a_trace_is_printed(self):
+        done = subprocess.run([PROGRAM, "trace", "examples/homework.cu", "--wide"], capture_output=True, text=True, timeout=120, check=False,
+                              cwd=self.folder.name)
+        printed = " ".join(done.stderr.split())
+        for page in (ROOT / "README.md", ROOT / "docs/own-kernels.md"):
+            shown = re.findall(r"^ *(homework\.cu:\d+\s[^\n]*%|homework\.cu:\d+: error[^`…]*)", page.read_text(), re.M)
+            self.assertEqual(len(shown), 2, page)
+            for text in shown:
+                self.assertIn(" ".join(text.split()), printed)  # up to "…"
 
     def test_what_the_page_on_devices_shares_is_shared(self):
         shared = [command for command in commands(ROOT / "docs/devices.md")

@@ -39,4 +39,12 @@ for program in stranger readme integrals calls; do
   bytes=$(stat -L -c %s "$work/stranger/$program")
   [ "$bytes" -le 1048576 ] || { echo "$program has $bytes bytes, more than 1 MB" >&2; exit 1; }
 done
+# A CUDA file, by the headers and libraries that are installed.
+[ -f "$work/prefix/share/tessera/cuda/tessera_cuda.h" ] || { echo "the headers for CUDA files are not installed" >&2; exit 1; }
+XDG_CACHE_HOME="$work/cache"
+export XDG_CACHE_HOME
+cp "$here/../examples/homework.cu" "$work"
+"$work/prefix/bin/tessera" run "$work/homework.cu" | grep -q '^0 of 999 steps are wrong$'
+"$work/prefix/bin/tessera" trace "$work/homework.cu" 2> "$work/log" && status=0 || status=$?
+[ "$status" -eq 4 ] && grep -q '^homework.cu:17: error: race in steps' "$work/log" || { cat "$work/log"; exit 1; }
 "$work/prefix/bin/tessera" list

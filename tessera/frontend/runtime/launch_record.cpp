@@ -5,11 +5,8 @@
 #include <cstdlib>
 #include <mutex>
 #include <nlohmann/json.hpp>
-<<<<<<< HEAD
 #include <set>
-=======
 #include <tuple>
->>>>>>> expl
 #include "tessera/bench/code.hpp"
 #include "tessera/frontend/runtime/runtime.hpp"
 #include "tessera/simt/tracer/symbols.hpp"

@@ -444,8 +444,12 @@ void Block::keep_failure(const ThreadState* thread) {
     throw;
   } catch (const BlockError& e) {
     keep(e.kind(), e.what());
-    const auto waits = std::ranges::find(threads_, ThreadState::State::waiting, &ThreadState::state);
-    const Wait* const wait = e.wait == nullptr && waits != threads_.end() ? &waits->wait : e.wait;
+    // A collective of a warp is nearer to the mistake than a barrier at which others wait for its lanes.
+    const Wait* wait = e.wait;
+    for (const ThreadState& t : threads_)
+      if (e.wait == nullptr && t.state == ThreadState::State::waiting &&
+          (wait == nullptr || (wait->what == Meeting::sync && t.wait.what != Meeting::sync)))
+        wait = &t.wait;
     if (trace_ != nullptr && wait != nullptr)
       trace_->wait_in_vain(wait->here, wait->what != Meeting::sync && wait->what != Meeting::sync_warp,
                            where + e.what());
