@@ -80,6 +80,21 @@ bool read_header(Reading& r) {
   return true;
 }
 
+// Chunks lie within the file: libpng takes memory for what a chunk says it holds before it finds the file's
+// end. (Of the pixels it does not.)
+bool chunks_fit(std::span<const std::byte> file) {
+  constexpr std::size_t signature = 8, head = 8, checksum = 4;
+  const auto byte = [&](std::size_t at) { return std::to_integer<std::uint32_t>(file[at]); };
+  for (std::size_t at = signature; file.size() >= at + head;) {
+    const std::uint32_t length = byte(at) << 24 | byte(at + 1) << 16 | byte(at + 2) << 8 | byte(at + 3);
+    const std::string_view kind(reinterpret_cast<const char*>(file.data()) + at + 4, 4);
+    if (kind == "IEND") break;
+    if (length > file.size() - at - head) return kind == "IDAT";
+    at += head + length + checksum;
+  }
+  return true;
+}
+
 // What the header asks for, before libpng takes memory for rows.
 void demand_room(const Reading& r, const std::string& name, const Limits& limits) {
   const int kind = png_get_color_type(r.png, r.info);
@@ -159,6 +174,7 @@ bool write_all(Writing& w, png_uint_32 width, png_uint_32 height, int depth, int
 }  // namespace
 
 Raw parse_png(std::span<const std::byte> file, const std::string& name, const Limits& limits) {
+  if (!chunks_fit(file)) throw unreadable(name, "PNG", "it ends too early");
   Reading r;
   r.file = file;
   r.png = png_create_read_struct(PNG_LIBPNG_VER_STRING, &r, on_error<Reading>, on_reading_warning);
