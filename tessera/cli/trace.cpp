@@ -24,7 +24,8 @@ struct TraceOptions {
 };
 
 constexpr const char* about_trace =
-    "Runs kernels on the executor and watches every access. Sizes are words such as m=256 n=256 k=256.\n\n"
+    "Runs kernels on the executor and watches every access. Sizes are words such as m=256 n=256 k=256.\n"
+    "Of CUDA files, tessera trace FILE.cu --help names the flags.\n\n"
     "sectors/request     32-byte sectors that a warp's instruction moves; 4 is ideal for 4 bytes a lane\n"
     "efficiency          share of the sectors' bytes that lanes asked for\n"
     "wavefronts/request  turns that shared memory takes; more than 1, 2, 4 for 4, 8, 16 bytes are conflicts\n"
