@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // For the main() that `tessera run --call` makes.
 #pragma once
-#include <cuda_runtime.h>
+#include "cuda_runtime.h"
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
