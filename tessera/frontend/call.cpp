@@ -529,8 +529,8 @@ struct Call::Hidden {
       }
       if (array.count() == 0) throw Error("'" + array.name + "' has no elements");
       if (array.expected && count_of(array.expected->extents) != count_of(array.elements.extents))
-        throw Error(array.expected_file + ": holds " + to_string(array.expected->extents) +
-                    " elements, but '" + array.name + "' has " + to_string(array.elements.extents));
+        throw Error(array.expected_file + ": holds " + tessera::to_string(array.expected->extents) +
+                    " elements, but '" + array.name + "' has " + tessera::to_string(array.elements.extents));
       write_raw(array);
     }
     for (const auto& [name, value] : values)
@@ -694,7 +694,7 @@ std::string CallResult::text() const {
                       {elements.bytes.begin(),
                        elements.bytes.begin() + static_cast<std::ptrdiff_t>(std::min(count, most) *
                                                                             elements.bytes.size() / count)}});
-  std::string out = name + " (" + to_string(elements.extents) + "):";
+  std::string out = name + " (" + tessera::to_string(elements.extents) + "):";
   for (const double value : first) {
     char number[40];
     std::snprintf(number, sizeof number, " %g", value);
