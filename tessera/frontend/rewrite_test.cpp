@@ -90,6 +90,8 @@ TEST(Rewrite, OverloadedKernelsHaveNoEntry) {
 TEST(Rewrite, BuiltInsInDeviceBodiesOnly) {
   EXPECT_EQ(rewritten("__device__ int f() { return threadIdx.x + gridDim.y + a.blockIdx + S::blockDim; }"),
             "int f() { return thread_index() .x + grid_dim() .y + a.blockIdx + S::blockDim; }");
+  EXPECT_EQ(rewritten("__device__ int f() { return clock() - a.clock(); } int g() { return clock(); }"),
+            "int f() { return clock () - a.clock(); } int g() { return clock(); }");
   EXPECT_EQ(rewritten("int main() { dim3 blockDim(3); return blockDim.x; }"),
             "int main() { dim3 blockDim(3); return blockDim.x; }");
   EXPECT_EQ(rewritten("struct S { __device__ S() : a(threadIdx.x), b{1} { blockIdx; } int a, b; };"),

@@ -27,11 +27,7 @@ typedef unsigned long long cudaSurfaceObject_t;
 #define cudaTextureType2D 0x02
 #define cudaTextureType3D 0x03
 
-enum cudaResourceType {
-  cudaResourceTypeArray = 0,
-  cudaResourceTypeLinear = 2,
-  cudaResourceTypePitch2D = 3
-};
+enum cudaResourceType { cudaResourceTypeArray = 0, cudaResourceTypeLinear = 2, cudaResourceTypePitch2D = 3 };
 struct cudaResourceDesc {
   enum cudaResourceType resType;
   union {
