@@ -170,7 +170,7 @@ class OwnFiles(Case):
         return [found["what"] for found in json.loads(pathlib.Path("clean.json").read_text())["findings"]]
 
     def test_textures_and_surfaces(self):
-        found = self.runs_and_is_clean("textures.cu", "36 9 -1 1 9 16.5 4.5 -0.5 \n100 149\n0 1 12\ncudaErrorInvalidFilterSetting\n0\n0 16\n")
+        found = self.runs_and_is_clean("textures.cu", "36 9 -1 1 9 16.5 4.5 -0.5 \n100 149\n0 1 12\ncudaErrorInvalidValue\n0\n0 16\n")
         self.assertEqual(found, [])
 
     def test_graphs_are_done_when_they_are_launched(self):

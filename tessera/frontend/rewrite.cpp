@@ -561,8 +561,7 @@ class Rewriter {
     for (const auto& [name, call] : built_ins)
       if (t[i].is(name)) writer_.replace(i, call);
     // The C library's counts the host's time.
-    if (t[i].is("clock") && t[i + 1].is("(") && t[i + 2].is(")"))
-      writer_.replace(i, "::tessera_cuda::clock");
+    if (t[i].is("clock") && t[i + 1].is("(") && t[i + 2].is(")")) writer_.replace(i, "::tessera_cuda::clock");
   }
 
   bool is_member(size_t i) const {

@@ -116,5 +116,5 @@ int main() {
   printf("%g %g\n", back[0], back[1]);
   cudaFreeArray(layers);
   cudaFree(d);
-  return cudaGetLastError() == cudaErrorInvalidFilterSetting ? 0 : 1;
+  return cudaGetLastError() == cudaErrorInvalidValue ? 0 : 1;
 }

@@ -23,8 +23,6 @@
   X(cudaErrorInvalidTexture, 18, "invalid texture reference")                                           \
   X(cudaErrorInvalidChannelDescriptor, 20, "invalid channel descriptor")                                \
   X(cudaErrorInvalidMemcpyDirection, 21, "invalid copy direction for memcpy")                           \
-  X(cudaErrorInvalidFilterSetting, 26, "invalid filter mode for texture")                               \
-  X(cudaErrorInvalidNormSetting, 27, "invalid norm mode for texture")                                   \
   X(cudaErrorInsufficientDriver, 35, "CUDA driver version is insufficient for CUDA runtime version")    \
   X(cudaErrorMissingConfiguration, 52, "__global__ function call is not configured")                    \
   X(cudaErrorInvalidDeviceFunction, 98, "invalid device function")                                      \

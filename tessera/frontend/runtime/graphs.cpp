@@ -3,7 +3,7 @@
 #include <cstring>
 #include "tessera/frontend/include/texture_calls.h"
 #include "tessera/frontend/runtime/kernels.hpp"
-#include "tessera/frontend/runtime/streams.hpp"
+#include "tessera/frontend/runtime/graphs.hpp"
 
 using tessera_cuda::Capture;
 using tessera_cuda::Lock;

@@ -17,7 +17,7 @@
 #include "tessera/bench/code.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/frontend/runtime/findings.hpp"
-#include "tessera/frontend/runtime/streams.hpp"
+#include "tessera/frontend/runtime/graphs.hpp"
 #include "tessera/simt/executor/executor.hpp"
 
 namespace tessera_cuda {

@@ -8,7 +8,7 @@
 #include "tessera/frontend/include/host_use.h"
 #include "tessera/frontend/runtime/findings.hpp"
 #include "tessera/frontend/runtime/runtime.hpp"
-#include "tessera/frontend/runtime/streams.hpp"
+#include "tessera/frontend/runtime/graphs.hpp"
 
 namespace tessera_cuda {
 namespace {

@@ -3,7 +3,7 @@
 // is a moment of this machine's clock.
 #include "tessera/frontend/runtime/launch_record.hpp"
 #include "tessera/frontend/runtime/runtime.hpp"
-#include "tessera/frontend/runtime/streams.hpp"
+#include "tessera/frontend/runtime/graphs.hpp"
 
 using tessera_cuda::Lock;
 using tessera_cuda::Runtime;

@@ -16,7 +16,7 @@
 struct cudaArray {
   cudaChannelFormatDesc format;
   cudaExtent extent;  // height and depth: at least 1
-  cudaExtent asked;
+  cudaExtent requested;
   unsigned flags;
   std::size_t texel_bytes;
   char* data;
@@ -58,14 +58,28 @@ struct Object {
               slice = 0;  // in bytes from `row` on
   bool is_layered = false;
   cudaTextureDesc how = {};
+  bool plain = false;            // texels are what a fetch returns
+  std::uint64_t fetched_as = 0;  // what a kernel must ask for
 };
+std::uint64_t key_of(const cudaChannelFormatDesc& f) {
+  return static_cast<std::uint64_t>(f.x | f.y << 8 | f.z << 16 | f.w << 24) | std::uint64_t{f.f} << 32;
+}
 // A handle is a place in this list: 0 is none. They are read by kernels while nobody writes them.
 std::deque<Object>& objects() {
   static auto* const all = new std::deque<Object>;
   return *all;
 }
-cudaTextureObject_t keep(const Object& object) {
+cudaTextureObject_t keep(Object object) {
   ++Runtime::get().version;
+  cudaChannelFormatDesc fetched = object.format;
+  const bool floats =
+      object.format.f == cudaChannelFormatKindFloat || object.how.readMode == cudaReadModeNormalizedFloat;
+  if (floats) {
+    for (int* const bits : {&fetched.x, &fetched.y, &fetched.z, &fetched.w}) *bits = *bits == 0 ? 0 : 32;
+    fetched.f = cudaChannelFormatKindFloat;
+  }
+  object.plain = object.format.x == 32 && object.how.readMode == cudaReadModeElementType;
+  object.fetched_as = key_of(fetched);
   objects().push_back(object);
   return objects().size();
 }
@@ -137,9 +151,8 @@ cudaError_t object_of(const cudaResourceDesc& resource, Object& out) {
 cudaError_t check(const Object& object) {
   const bool floats = object.format.f == cudaChannelFormatKindFloat;
   const bool to_floats = object.how.readMode == cudaReadModeNormalizedFloat;
-  if (object.how.filterMode == cudaFilterModeLinear && !floats && !to_floats)
-    return cudaErrorInvalidFilterSetting;
-  if (to_floats && (floats || object.format.x == 32)) return cudaErrorInvalidNormSetting;
+  if (object.how.filterMode == cudaFilterModeLinear && !floats && !to_floats) return cudaErrorInvalidValue;
+  if (to_floats && (floats || object.format.x == 32)) return cudaErrorInvalidValue;
   return cudaSuccess;
 }
 
@@ -186,6 +199,10 @@ Along along(float x, std::size_t count, cudaTextureAddressMode mode, const cudaT
 // Whole numbers as such, floats as floats, or all as floats from -1 or 0 to 1.
 Texel read(const Object& object, const char* from) {
   Texel out{};
+  if (object.plain) {
+    std::memcpy(&out, from, object.texel_bytes);
+    return out;
+  }
   const auto channel_bytes = static_cast<std::size_t>(object.format.x / 8);
   const bool to_floats = object.how.readMode == cudaReadModeNormalizedFloat;
   for (int c = 0; c < channels_of(object.format); ++c, from += channel_bytes) {
@@ -229,13 +246,9 @@ Texel texel(const Object& object, std::int64_t x, std::int64_t y, std::int64_t z
 const Object& texture_at(cudaTextureObject_t handle, const cudaChannelFormatDesc& wanted, Place at) {
   const Object* const object = object_at(handle);
   if (object == nullptr || object->is_surface) stop("a fetch from what is no texture", at);
-  const bool to_floats = object->how.readMode == cudaReadModeNormalizedFloat;
-  const bool floats = to_floats || object->format.f == cudaChannelFormatKindFloat;
-  const bool agrees = floats ? wanted.f == cudaChannelFormatKindFloat && wanted.x == 32
-                             : wanted.f == object->format.f && wanted.x == object->format.x;
-  if (!agrees || channels_of(wanted) != channels_of(object->format))
+  if (key_of(wanted) != object->fetched_as)
     stop("a fetch of " + name_of(wanted) + " from a texture of " + name_of(object->format) +
-             (to_floats ? ", read as float" : ""),
+             (object->how.readMode == cudaReadModeNormalizedFloat ? ", read as float" : ""),
          at);
   return *object;
 }
@@ -367,7 +380,7 @@ cudaError_t cudaArrayGetInfo(cudaChannelFormatDesc* format, cudaExtent* extent, 
                              cudaArray_t array) {
   if (array == nullptr) return Runtime::get().fail(cudaErrorInvalidValue);
   if (format != nullptr) *format = array->format;
-  if (extent != nullptr) *extent = array->asked;
+  if (extent != nullptr) *extent = array->requested;
   if (flags != nullptr) *flags = array->flags;
   return cudaSuccess;
 }
