@@ -118,7 +118,7 @@ class OwnFiles(Case):
         done = run("trace", own("transpose.cu"), "--page", "transpose.html")
         self.assertEqual(done.returncode, 0, done.stderr)
         page = pathlib.Path("transpose.html").read_text()
-        again = run("trace", own("transpose.cu"), "--page", "-")
+        again = run("trace", own("transpose.cu"), "--page", "-", TESSERA_CUDA_THREADS="1")
         self.assertEqual(page, again.stdout)
         for url in re.findall(r"https?:[^\s\"'<]*", page):
             self.assertEqual(url, "http://www.w3.org/2000/svg", "the page asks the network for nothing")
