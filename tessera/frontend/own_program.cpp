@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <cstdint>
@@ -176,12 +177,15 @@ void write_file(const std::string& path, const std::string& text) {
   file.commit(false);
 }
 
-// What is known of a header that is not there.
+// Where nvcc would be given -Xcompiler -fopenmp.
+bool uses_openmp(std::string_view preprocessed) { return preprocessed.find("/omp.h\"") != preprocessed.npos; }
+
+// What is known of a header or a type that is not there.
 std::string explain(const std::string& messages) {
   constexpr std::pair<const char*, const char*> headers[] = {{"mma.h", "matrix instructions (wmma)"},
                                                              {"cuda/", "libcu++"},
                                                              {"cub/", "CUB"},
-                                                             {"thrust/", "Thrust"},
+                                                             {"thrust/", "this part of Thrust"},
                                                              {"cublas", "cuBLAS"},
                                                              {"cufft", "cuFFT"},
                                                              {"curand", "cuRAND"},
@@ -195,6 +199,9 @@ std::string explain(const std::string& messages) {
                                                              {"cuda_gl_interop.h", "OpenGL"}};
   if (messages.find("undefined reference to `main'") != messages.npos)
     return "there is no main(): --call 'NAME(ARGUMENTS)' calls a function, see 'tessera run --help'\n";
+  for (const char* type : {"CUdevice", "CUcontext", "CUresult", "CUfunction", "CUmodule", "CUdeviceptr"})
+    if (messages.find("‘" + std::string(type) + "’") != messages.npos)
+      return "the driver API (" + std::string(type) + ") is not supported\n";
   const std::size_t missing = messages.find("fatal error: ");
   if (missing == messages.npos || messages.find("No such file") == messages.npos) return {};
   const std::string_view header = std::string_view(messages).substr(missing + std::strlen("fatal error: "));
@@ -344,6 +351,8 @@ class Build {
     const auto [host, device] = passes(file, replacements);
     const bool cuda = is_cuda(file);
 
+    const bool openmp = uses_openmp(host);
+    if (openmp) openmp_ = true;
     Hash hash;
     hash.add(identity(compiler_)).add(identity(here_.library)).add(host).add(device);
     for (const std::string& flag : compile_) hash.add(flag);
@@ -365,6 +374,7 @@ class Build {
       Words words = common_;
       append(words, {"-fpreprocessed"});
       append(words, compile_);
+      if (openmp) words.emplace_back("-fopenmp");
       append(words, {input, "-o", making});
       try {
         compile(words, name);
@@ -402,6 +412,7 @@ class Build {
     return kept(hash.text(), [&](const std::string& making) {
       Words words{compiler_, "-pthread", "-o", making};
       append(words, objects);
+      if (openmp_) words.emplace_back("-fopenmp");
       append(words, {"-L" + here_.libraries, "-Wl,-rpath," + here_.libraries, "-ltessera_cuda", "-ltessera"});
       compile(words, hash.text());
     });
@@ -412,6 +423,7 @@ class Build {
   Installation here_;
   Words common_, preprocess_, compile_;
   std::vector<int> times_;  // of each replacement
+  std::atomic<bool> openmp_ = false;
   std::mutex mutex_;
 };
 

@@ -37,6 +37,7 @@ class Elements {
     variable_.element_bytes = std::max<std::size_t>(1, element);
   }
   std::string at(std::int64_t offset) const {
+    if (array_.bytes == 0) return fmt::format("byte {}", offset);
     const auto address = static_cast<std::uint64_t>(offset);
     return global_ ? simt::place_in(array_, address, width_) : simt::place_in(variable_, address, 0);
   }
@@ -106,6 +107,8 @@ struct Columns {
       : small(report::is_narrow(across)), left(small ? 2 : margin), cell((across - left - 2) / 32) {}
   double x(std::int64_t column) const { return left + cell * static_cast<double>(column); }
   double middle(std::int64_t column) const { return x(column) + cell / 2; }
+  // What hovering shows. Narrow screens have no pointer that hovers, and the table says the same.
+  std::string tip(const std::string& text) const { return small ? std::string() : text; }
   // Every one, or as many as have space.
   bool is_numbered(std::int64_t column) const { return !small || column % 8 == 0; }
 
@@ -154,18 +157,20 @@ Svg draw_sectors(const Chart& chart, double width, const std::string& id, const 
     return place_of_sector.at(sector) + 1 + per_byte * static_cast<double>(byte - sector * sector_bytes);
   };
 
+  std::vector<std::pair<Svg::Point, Svg::Point>> leaders;
   for (const std::int64_t lane : active_lanes(request)) {
     const std::int64_t first = begin_of(request, lane);
     const double to = (x_of_byte(first) + x_of_byte(first + request.width - 1) + per_byte) / 2;
-    svg.line({columns.middle(lane), lane_top + lane_high}, {to, sector_top}, "leader");
+    leaders.push_back({{columns.middle(lane), lane_top + lane_high}, {to, sector_top}});
   }
+  svg.lines(leaders, "leader");
   for (std::int64_t lane = 0; lane < lanes; ++lane) {
     const std::int64_t offset = request.offsets[static_cast<std::size_t>(lane)];
     const std::string tip = offset < 0 ? fmt::format("lane {} takes no part", lane)
                                        : fmt::format("lane {}: {}, {}", lane, elements.at(offset),
                                                      name_of_bytes(offset, request.width));
     svg.rect(columns.x(lane) + 1, lane_top, columns.cell - 2, lane_high, offset < 0 ? "bar missing" : "bar",
-             tip, 2);
+             columns.tip(tip), 2);
   }
   double free_from = 0;
   for (const auto& [sector, touched] : sectors) {
@@ -173,8 +178,8 @@ Svg draw_sectors(const Chart& chart, double width, const std::string& id, const 
     const std::int64_t from = std::max<std::int64_t>(0, sector * sector_bytes - request.start);
     const std::string name = elements.at(from);
     svg.rect(left, sector_top, across - 2, sector_high, "untouched",
-             fmt::format("a sector of {} bytes, from {}: {} of them are wanted, by {}", sector_bytes, name,
-                         touched.bytes.size(), name_of_lanes(touched.by)));
+             columns.tip(fmt::format("a sector of {} bytes, from {}: {} of them are wanted, by {}",
+                                     sector_bytes, name, touched.bytes.size(), name_of_lanes(touched.by))));
     for (auto byte = touched.bytes.begin(); byte != touched.bytes.end();) {
       const std::int64_t first = *byte;
       std::int64_t end = first;
@@ -255,8 +260,9 @@ Svg draw_banks(const Chart& chart, double width, const std::string& id, const Li
         const bool waits = at > y;
         const std::int64_t from = std::max<std::int64_t>(0, word * word_bytes - request.start);
         svg.rect(columns.x(bank) + 1, at + 1, columns.cell - 2, row - 2, waits ? "waits" : "bar",
-                 fmt::format("bank {}: {}, wanted by {}{}", bank, elements.at(from), name_of_lanes(wanted.by),
-                             waits ? "; it waits for a wavefront of its own" : ""),
+                 columns.tip(fmt::format("bank {}: {}, wanted by {}{}", bank, elements.at(from),
+                                         name_of_lanes(wanted.by),
+                                         waits ? "; it waits for a wavefront of its own" : "")),
                  2);
         if (!columns.small)
           svg.text({columns.middle(bank), at + 12.5},
