@@ -145,7 +145,7 @@ class MixedBound {
 
 // T: double or std::int32_t. With z = v + bias of the exact v, where rungs have some v' with |v' - v| ≤ E:
 // the sum z' is rounded once, so |z' - z| ≤ E + u·(|z| + E); a slope of at most 1.13
-// (docs/low-precision.md) makes that 1.13·|z' - z| of the activation's value, and its functions are good to
+// (docs/products.md) makes that 1.13·|z' - z| of the activation's value, and its functions are good to
 // 2⁻⁴⁹·|z|. Whole numbers of which nothing is rounded, and i32, have one right answer.
 template <class T>
 class EpilogueBound {
