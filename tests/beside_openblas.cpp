@@ -53,7 +53,7 @@ struct Product {
   bool transpose_b;
   const T *a, *b;
   T *ours, *theirs;
-  Options options{.request = {.device = "cpu:threads=1"}};
+  Options options = {.transpose_b = transpose_b, .request = {.device = "cpu:threads=1"}};
 
   void multiply() const {
     const std::int64_t rows = transpose_b ? n : k, cols = transpose_b ? k : n;
@@ -163,6 +163,7 @@ bool few_rows(const OpenBlas& blas, double seconds) {
 int main(int count, char** words) {
   const double seconds = count == 3 && std::string(words[1]) == "--seconds" ? std::atof(words[2]) : 0.2;
   const OpenBlas blas;
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);
   std::printf("OpenBLAS: %s\n", blas.core.c_str());
   bool right = small_products<float>(blas, seconds);
   right = small_products<double>(blas, seconds) && right;

@@ -75,7 +75,7 @@ HWY_NOINLINE void SmallTile(const SmallInput<T>& in, const Destination<T>& out, 
     SIMT_UNROLL
     for (int i = 0; i < kRows; i += 4) a[i / 4] = strip + i * a_row;
     const T* HWY_RESTRICT b = in.b;
-    _Pragma("GCC unroll 4") for (std::int64_t l = in.depth; l > 0; --l, b += b_row) {
+    for (std::int64_t l = in.depth; l > 0; --l, b += b_row) {
       hn::Vec<decltype(d)> row[kVectors];
       SIMT_UNROLL
       for (int v = 0; v < kVectors - 1; ++v) row[v] = hn::LoadU(d, b + v * lanes);
@@ -318,6 +318,15 @@ class SmallProduct {
   const Product<T>& p_;
 };
 
+// The first `count` lanes, zeros behind them.
+template <class D, class T = hn::TFromD<D>>
+HWY_INLINE hn::Vec<D> LoadPart(D d, const T* from, std::int64_t count) {
+  if constexpr (kMasks) return hn::MaskedLoad(hn::FirstN(d, static_cast<std::size_t>(count)), d, from);
+  HWY_ALIGN T part[HWY_MAX_BYTES / sizeof(T)] = {};
+  std::copy_n(from, count, part);
+  return hn::Load(d, part);
+}
+
 // Few rows of A times a large B.
 
 inline constexpr int kStreamRows = 16;
@@ -348,11 +357,12 @@ class RowStream {
   static constexpr int kGroup = 8, kChains = 4;
 
   void run_block(std::int64_t j, std::int64_t cols, std::int64_t l, std::int64_t depth) {
-    std::fill_n(sums_, p_.m * cols, T{0});
+    const std::int64_t width = (cols + lanes_ - 1) / lanes_ * lanes_;
+    std::fill_n(sums_, p_.m * width, T{0});
     std::int64_t r = 0;
-    for (; r + kGroup <= depth; r += kGroup) add_rows<kGroup>(j, cols, l + r);
-    for (; r < depth; ++r) add_rows<1>(j, cols, l + r);
-    StoreRows(sums_, cols, p_.m, cols, DestinationOf(p_, 0, j, l == 0));
+    for (; r + kGroup <= depth; r += kGroup) add_rows<kGroup>(j, cols, width, l + r);
+    for (; r < depth; ++r) add_rows<1>(j, cols, width, l + r);
+    StoreRows(sums_, width, p_.m, cols, DestinationOf(p_, 0, j, l == 0));
   }
 
   // Rows of B to some rows' sums, side by side: one sum alone waits for itself.
@@ -370,7 +380,7 @@ class RowStream {
   }
 
   template <int kRows>
-  HWY_NOINLINE void add_rows(std::int64_t j, std::int64_t cols, std::int64_t l) {
+  HWY_NOINLINE void add_rows(std::int64_t j, std::int64_t cols, std::int64_t width, std::int64_t l) {
     const hn::ScalableTag<T> d;
     HWY_ALIGN T a[kStreamRows][kRows];
     for (std::int64_t i = 0; i < p_.m; ++i)
@@ -379,29 +389,31 @@ class RowStream {
     // The group that comes next, or this one again at the end.
     const T* next = p_.b.at(l + (l + 2 * kRows <= p_.k ? kRows : 0), j);
     const std::int64_t row = p_.b.row;
-    T* HWY_RESTRICT sums = sums_;
+    hn::Vec<decltype(d)> rows[kRows];
     std::int64_t c = 0;
     for (; c + lanes_ <= cols; c += lanes_) {
-      hn::Vec<decltype(d)> rows[kRows];
       SIMT_UNROLL
       for (int r = 0; r < kRows; ++r) {
         rows[r] = hn::LoadU(d, b + r * row + c);
         __builtin_prefetch(next + r * row + c, 0, 2);
       }
-      std::int64_t i = 0;
-      for (; i + kChains <= p_.m; i += kChains)
-        add_chains<kChains>(d, a + i, rows, sums + i * cols + c, cols);
-      if (i + 2 <= p_.m) add_chains<2>(d, a + i, rows, sums + i * cols + c, cols), i += 2;
-      if (i < p_.m) add_chains<1>(d, a + i, rows, sums + i * cols + c, cols);
+      add_vectors(d, a, rows, sums_ + c, width);
     }
-    const hn::CappedTag<T, 1> one;
-    for (; c < cols; ++c)
-      for (std::int64_t i = 0; i < p_.m; ++i) {
-        auto sum = hn::Set(one, sums[i * cols + c]);
-        for (int r = 0; r < kRows; ++r)
-          sum = hn::MulAdd(hn::Set(one, a[i][r]), hn::Set(one, b[r * row + c]), sum);
-        sums[i * cols + c] = hn::GetLane(sum);
-      }
+    if (c == cols) return;
+    for (int r = 0; r < kRows; ++r) rows[r] = LoadPart(d, b + r * row + c, cols - c);
+    add_vectors(d, a, rows, sums_ + c, width);
+  }
+
+  template <int kRows, class D>
+  HWY_INLINE void add_vectors(D d, const T (*a)[kRows], const hn::Vec<D> (&rows)[kRows], T* sums,
+                              std::int64_t width) const {
+    std::int64_t i = 0;
+    for (; i + kChains <= p_.m; i += kChains) add_chains<kChains>(d, a + i, rows, sums + i * width, width);
+    if (i + 2 <= p_.m) {
+      add_chains<2>(d, a + i, rows, sums + i * width, width);
+      i += 2;
+    }
+    if (i < p_.m) add_chains<1>(d, a + i, rows, sums + i * width, width);
   }
 
   const Product<T>& p_;
