@@ -140,11 +140,11 @@ bool multiply_here(const AnyMatrix& a, const AnyMatrix& b, const AnyMatrix& c, c
   }
   outcome.plan.variant = here->variant;
   outcome.plan.choice = &here->variant->choices.front();
-  Device& told = outcome.plan.device;  // without its maker's name, which would take memory
-  told.threads = threads;
-  told.processors = here->cpu.processors;
-  told.memory_bytes = here->cpu.memory_bytes;
-  told.cache_bytes = here->cpu.cache_bytes;
+  Device& device_used = outcome.plan.device;  // without its maker's name, which would take memory
+  device_used.threads = threads;
+  device_used.processors = here->cpu.processors;
+  device_used.memory_bytes = here->cpu.memory_bytes;
+  device_used.cache_bytes = here->cpu.cache_bytes;
   return true;
 }
 

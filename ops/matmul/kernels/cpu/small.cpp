@@ -166,14 +166,14 @@ template <class D>
 HWY_INLINE void TransposeBlocks(D d, hn::Vec<D> a, hn::Vec<D> b, hn::Vec<D> c, hn::Vec<D> e,
                                 hn::Vec<D> (&out)[4]) {
   const hn::Repartition<std::uint64_t, D> pairs;
-  const auto low = hn::BitCast(pairs, hn::InterleaveLower(d, a, b)),
-             low2 = hn::BitCast(pairs, hn::InterleaveLower(d, c, e)),
-             high = hn::BitCast(pairs, hn::InterleaveUpper(d, a, b)),
-             high2 = hn::BitCast(pairs, hn::InterleaveUpper(d, c, e));
-  out[0] = hn::BitCast(d, hn::InterleaveLower(pairs, low, low2));
-  out[1] = hn::BitCast(d, hn::InterleaveUpper(pairs, low, low2));
-  out[2] = hn::BitCast(d, hn::InterleaveLower(pairs, high, high2));
-  out[3] = hn::BitCast(d, hn::InterleaveUpper(pairs, high, high2));
+  const auto lower = hn::BitCast(pairs, hn::InterleaveLower(d, a, b)),
+             lower2 = hn::BitCast(pairs, hn::InterleaveLower(d, c, e)),
+             upper = hn::BitCast(pairs, hn::InterleaveUpper(d, a, b)),
+             upper2 = hn::BitCast(pairs, hn::InterleaveUpper(d, c, e));
+  out[0] = hn::BitCast(d, hn::InterleaveLower(pairs, lower, lower2));
+  out[1] = hn::BitCast(d, hn::InterleaveUpper(pairs, lower, lower2));
+  out[2] = hn::BitCast(d, hn::InterleaveLower(pairs, upper, upper2));
+  out[3] = hn::BitCast(d, hn::InterleaveUpper(pairs, upper, upper2));
 }
 #endif
 
@@ -206,14 +206,14 @@ HWY_INLINE void LoadTransposedLine(D d, const float* from, std::int64_t step, hn
                     hn::LoadU(d, from + 3 * step), blocks[g]);
   SIMT_UNROLL
   for (int s = 0; s < 4; ++s) {
-    const auto low = hn::ConcatLowerLower(d, blocks[2][s], blocks[0][s]),
-               low2 = hn::ConcatLowerLower(d, blocks[3][s], blocks[1][s]),
-               high = hn::ConcatUpperUpper(d, blocks[2][s], blocks[0][s]),
-               high2 = hn::ConcatUpperUpper(d, blocks[3][s], blocks[1][s]);
-    out[s] = hn::OddEvenBlocks(hn::SwapAdjacentBlocks(low2), low);
-    out[4 + s] = hn::OddEvenBlocks(low2, hn::SwapAdjacentBlocks(low));
-    out[8 + s] = hn::OddEvenBlocks(hn::SwapAdjacentBlocks(high2), high);
-    out[12 + s] = hn::OddEvenBlocks(high2, hn::SwapAdjacentBlocks(high));
+    const auto lower = hn::ConcatLowerLower(d, blocks[2][s], blocks[0][s]),
+               lower2 = hn::ConcatLowerLower(d, blocks[3][s], blocks[1][s]),
+               upper = hn::ConcatUpperUpper(d, blocks[2][s], blocks[0][s]),
+               upper2 = hn::ConcatUpperUpper(d, blocks[3][s], blocks[1][s]);
+    out[s] = hn::OddEvenBlocks(hn::SwapAdjacentBlocks(lower2), lower);
+    out[4 + s] = hn::OddEvenBlocks(lower2, hn::SwapAdjacentBlocks(lower));
+    out[8 + s] = hn::OddEvenBlocks(hn::SwapAdjacentBlocks(upper2), upper);
+    out[12 + s] = hn::OddEvenBlocks(upper2, hn::SwapAdjacentBlocks(upper));
   }
 }
 #endif
@@ -278,9 +278,10 @@ class SmallProduct {
     const std::int64_t most = vectors == 1 ? kSmallRows<1> : vectors == 2 ? kSmallRows<2> : kSmallRows<3>;
     const Destination<T> out = DestinationOf(p_, block.first_row, j, l == 0);
     if (rows <= most) return SmallTiles<T>::of(rows, vectors)(in, out, cols, 0, 1);
-    const std::int64_t strips = (rows + most - 1) / most, low = rows / strips, higher = rows - low * strips;
-    if (higher > 0) SmallTiles<T>::of(low + 1, vectors)(in, out, cols, 0, higher);
-    SmallTiles<T>::of(low, vectors)(in, out, cols, higher * (low + 1), strips - higher);
+    const std::int64_t strips = (rows + most - 1) / most, shorter = rows / strips,
+                       taller = rows - shorter * strips;
+    if (taller > 0) SmallTiles<T>::of(shorter + 1, vectors)(in, out, cols, 0, taller);
+    SmallTiles<T>::of(shorter, vectors)(in, out, cols, taller * (shorter + 1), strips - taller);
   }
 
   bool worth_copy(std::int64_t rows, std::int64_t depth, std::int64_t vectors) const {
