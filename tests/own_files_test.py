@@ -118,7 +118,7 @@ class OwnFiles(Case):
         done = run("trace", own("transpose.cu"), "--page", "transpose.html")
         self.assertEqual(done.returncode, 0, done.stderr)
         page = pathlib.Path("transpose.html").read_text()
-        again = run("trace", own("transpose.cu"), "--page", "-")
+        again = run("trace", own("transpose.cu"), "--page", "-", TESSERA_CUDA_THREADS="1")
         self.assertEqual(page, again.stdout)
         for url in re.findall(r"https?:[^\s\"'<]*", page):
             self.assertEqual(url, "http://www.w3.org/2000/svg", "the page asks the network for nothing")
@@ -168,6 +168,30 @@ class OwnFiles(Case):
         self.assertTrue(picture.startswith(b"P6\n8 4\n255\n"))
         self.assertEqual(picture[-24:], bytes(b for x in range(8) for b in (255, 0, x)))
         self.assertEqual(picture[11:14], bytes((0, 0, 0)))
+
+    def runs_and_is_clean(self, name, output):
+        done = run("run", own(name))
+        self.assertEqual((done.returncode, done.stdout), (0, output), done.stderr)
+        traced = run("trace", own(name), "--json", "clean.json")
+        self.assertEqual((traced.returncode, traced.stdout), (0, output), traced.stderr)
+        return [found["what"] for found in json.loads(pathlib.Path("clean.json").read_text())["findings"]]
+
+    def test_textures_and_surfaces(self):
+        found = self.runs_and_is_clean("textures.cu", "36 9 -1 1 9 16.5 4.5 -0.5 \n100 149\n0 1 12\ncudaErrorInvalidValue\n0\n0 16\n")
+        self.assertEqual(found, [])
+
+    def test_graphs_are_done_when_they_are_launched(self):
+        self.assertEqual(self.runs_and_is_clean("graph.cu", "cudaErrorStreamCaptureImplicit\n-1 3\n42\n"
+                                                "cudaErrorStreamCaptureUnsupported cudaErrorStreamCaptureInvalidated\n12\n"), [])
+
+    def test_vectors_of_thrust(self):
+        self.assertEqual(self.runs_and_is_clean("vectors.cu", "15 20 6 3\n2 5 5\n"), [])
+
+    def test_a_parameter_with_a_destructor_and_shared_memory_of_the_file(self):
+        self.assertEqual(self.runs_and_is_clean("lock.cu", "1\n2176\n"), [])
+
+    def test_openmp(self):
+        self.assertEqual(self.runs_and_is_clean("openmp.cu", "4 10\n"), [])
 
     def test_the_programs_exit_code_passes_through(self):
         self.assertEqual(run("run", own("race.cu")).returncode, 3)

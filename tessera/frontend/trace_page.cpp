@@ -37,6 +37,7 @@ class Elements {
     variable_.element_bytes = std::max<std::size_t>(1, element);
   }
   std::string at(std::int64_t offset) const {
+    if (array_.bytes == 0) return fmt::format("byte {}", offset);
     const auto address = static_cast<std::uint64_t>(offset);
     return global_ ? simt::place_in(array_, address, width_) : simt::place_in(variable_, address, 0);
   }

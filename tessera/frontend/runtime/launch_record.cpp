@@ -111,9 +111,12 @@ ordered_json site_of(const tessera::simt::SiteCounts& site, const tessera::simt:
 
 }  // namespace
 
+// The innermost of the program's own lines.
 SourceLine line_of(std::uint64_t return_address) {
-  const tessera::simt::SourceLine line = tessera::simt::Symbols().line_of_kernel(return_address);
-  return {line.file, line.line};
+  const auto lines = tessera::simt::Symbols().lines(return_address);
+  for (const auto& line : lines)
+    if (is_users(line.file)) return {line.file, line.line};
+  return lines.empty() ? SourceLine{} : SourceLine{lines.front().file, lines.front().line};
 }
 
 bool is_users(const std::string& file) {

@@ -14,21 +14,6 @@
 
 namespace tessera::simt {
 
-namespace {
-
-// What every kernel is written with tells nothing about this one.
-bool is_plumbing(std::string_view file) {
-  // The last two: headers for CUDA files, in the source tree and installed.
-  constexpr std::array<std::string_view, 5> plumbing = {"tessera/core/", "tessera/simt/executor/launch.hpp",
-                                                        "tessera/kernel.hpp", "tessera/frontend/include/",
-                                                        "share/tessera/cuda/"};
-  for (const std::string_view part : plumbing)
-    if (file.find(part) != std::string_view::npos) return true;
-  return file.starts_with("/usr/include/");
-}
-
-}  // namespace
-
 #if defined(TESSERA_HAS_LIBDW)
 
 namespace {
@@ -47,24 +32,22 @@ Dwarf_Word attribute(Dwarf_Die* die, unsigned name) {
   return found != nullptr && dwarf_formudata(found, &value) == 0 ? value : 0;
 }
 
-// Where the function that lies inlined at an address was called; if that is plumbing, its callers, too.
+// Where the functions that lie inlined at an address were called.
 void add_calls(Dwarf_Die* unit, Dwarf_Addr address, std::vector<SourceLine>& out) {
   Dwarf_Files* files = nullptr;
   std::size_t count = 0;
   if (dwarf_getsrcfiles(unit, &files, &count) != 0) return;
-  Dwarf_Die* innermost = nullptr;
-  if (dwarf_getscopes(unit, address, &innermost) <= 0) return;
-  // Around an inlined function dwarf_getscopes tells where it was written, not what it lies in.
-  Dwarf_Die* scopes = nullptr;
-  const int depth = dwarf_getscopes_die(innermost, &scopes);
+  Dwarf_Die *innermost = nullptr, *scopes = nullptr;
+  if (dwarf_getscopes(unit, address, &innermost) < 1) return;
+  // Those around it in the code. What dwarf_getscopes itself goes on with is where the function was declared.
+  const int depth = dwarf_getscopes_die(&innermost[0], &scopes);
+  std::free(innermost);
   for (int i = 0; i < depth; ++i) {
     if (dwarf_tag(&scopes[i]) != DW_TAG_inlined_subroutine) continue;
     const char* const file = dwarf_filesrc(files, attribute(&scopes[i], DW_AT_call_file), nullptr, nullptr);
     out.push_back({file == nullptr ? "" : file, static_cast<int>(attribute(&scopes[i], DW_AT_call_line))});
-    if (!is_plumbing(out.front().file) || !is_plumbing(out.back().file)) break;
   }
   std::free(scopes);
-  std::free(innermost);
 }
 
 }  // namespace
@@ -121,6 +104,21 @@ std::vector<SourceLine> Symbols::lines(std::uint64_t address) const {
 std::vector<SourceLine> Symbols::lines(std::uint64_t) const { return {}; }
 
 #endif
+
+namespace {
+
+// What every kernel is written with tells nothing about this one.
+bool is_plumbing(std::string_view file) {
+  // The last two: headers for CUDA files, in the source tree and installed.
+  constexpr std::array<std::string_view, 5> plumbing = {"tessera/core/", "tessera/simt/executor/launch.hpp",
+                                                        "tessera/kernel.hpp", "tessera/frontend/include/",
+                                                        "share/tessera/cuda/"};
+  for (const std::string_view part : plumbing)
+    if (file.find(part) != std::string_view::npos) return true;
+  return file.starts_with("/usr/include/");
+}
+
+}  // namespace
 
 SourceLine Symbols::line_of_kernel(std::uint64_t address) const {
   const auto all = lines(address);

@@ -15,9 +15,8 @@ struct SourceLine {
 
 class Symbols {
  public:
-  // The line of the access that returns to `address`, and where the function around it was inlined; of one of
-  // the headers that every kernel is written with, where its caller was in turn, up to the kernel. Innermost
-  // first; empty when nothing is known.
+  // The line of the access that returns to `address`, and the lines that the functions around it were
+  // inlined into, innermost first. Empty when nothing is known.
   std::vector<SourceLine> lines(std::uint64_t address) const;
 
   // Of these the one that explains most: the innermost in the file where the kernel begins.
