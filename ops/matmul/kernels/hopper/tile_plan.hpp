@@ -45,9 +45,8 @@ inline constexpr TileShape promoted_shapes[] = {{256, 128, 1, 2, 0.68, 1.8, 0, 0
 template <int boxes>
 inline constexpr std::int64_t least_overlapped_depth = 4 / boxes + 2;
 
-// Sums of splits wait in spare memory of this size, beside a counter for each tile.
-inline constexpr std::int64_t most_split_bytes = std::int64_t{64} << 20,
-                              most_split_tiles = std::int64_t{1} << 16;
+// Sums of splits wait in spare memory, of this size at most.
+inline constexpr std::int64_t most_split_bytes = std::int64_t{64} << 20;
 
 struct TilePlan {
   int tile = 0;  // of the shapes
@@ -59,6 +58,9 @@ struct TilePlan {
   double microseconds = 0;                  // what the model tells
   std::int64_t blocks = 0;                  // as many as there are parts of tiles
 };
+
+// What the sums of a plan that has splits take of spare memory.
+std::size_t partial_bytes(const TileShape& shape, const TilePlan& plan);
 
 // Blocks of a cluster of a tile that cluster_split_k: as many as every device can place.
 inline constexpr int most_cluster_splits = 8;
