@@ -299,7 +299,8 @@ CallKey key_of(const AnyMatrix& a, const AnyMatrix& b, const AnyMatrix& c, const
   add(o.bias.element, 8), add(o.c0.order, 8), add(o.activation, 8), add(o.compute, 8), add(o.accumulate, 8);
   for (const bool flag :
        {o.transpose_a, o.transpose_b, o.scale_a.of_each, o.scale_b.of_each, o.bias.along_rows,
-        o.scale_a.data != nullptr, o.scale_b.data != nullptr, o.bias.data != nullptr, o.c0.data != nullptr})
+        o.scale_a.data != nullptr, o.scale_b.data != nullptr, o.bias.data != nullptr, o.c0.data != nullptr,
+        o.request.cached, o.request.device == "cuda"})
     add(flag, 1);
   key[1] = word();
   for (const void* data :
@@ -323,7 +324,7 @@ std::size_t hash_of(const CallKey& key) {
   return out;
 }
 
-// A thread's last calls with the default Request: nobody waits for anybody.
+// A thread's last calls: nobody waits for anybody.
 struct Remembered {
   CallKey key{};
   std::shared_ptr<PreparedProduct::State> state;
@@ -335,8 +336,9 @@ Remembered& place_of(const CallKey& key) {
   return all[hash_of(key) % places];
 }
 
-bool is_default(const Request& request) {
-  return request.device == "auto" && !request.variant && !request.tuning && request.cached;
+// Whether a plan follows from a CallKey.
+bool is_remembered(const Request& request) {
+  return !request.variant && !request.tuning && (request.device == "auto" || request.device == "cuda");
 }
 
 // From an array's first byte to its last.
@@ -404,7 +406,7 @@ std::size_t workspace_bytes(const AnyMatrix& a, const AnyMatrix& b, const AnyMat
 
 const Plan& enqueue(void* stream, const AnyMatrix& a, const AnyMatrix& b, const AnyMatrix& c,
                     const Options& options, const Workspace& workspace) {
-  if (!is_default(options.request)) {
+  if (!is_remembered(options.request)) {
     const Arguments there = arguments_in_place(a, b, c, options);
     thread_local Plan plan;
     plan = enqueue_in_place(the_product(), stream, there, options, workspace);

@@ -144,7 +144,7 @@ const Plan& enqueue(void* stream, const AnyMatrix& a, const AnyMatrix& b, const 
 // allocated once calls repeat themselves, so a CUDA graph may note the call down. β·C is added in place.
 // Returns what was chosen, as multiply() would: by `tune`'s findings or the sizes; a C without elements
 // leaves it empty. It is valid until the thread's next call. A thread remembers the plans of its last calls
-// with the default Request.
+// that name neither variant nor tuning.
 //
 // Without a workspace of the caller's, a stream keeps what its products need, up to 64 MiB, and a captured
 // graph has its own: two executable copies of one graph must not run at the same time.
