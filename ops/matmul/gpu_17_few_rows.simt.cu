@@ -1,0 +1,377 @@
+// SPDX-License-Identifier: Apache-2.0
+// GPU rung 17: C has at most sixteen rows, or columns. Then each element of the large operand is used so few
+// times that memory is the limit, and no tile of shared memory helps.
+//
+// The large operand goes from memory to registers once, 16 bytes a lane, and meets the few rows, which all
+// warps of a block read from shared memory. Where its lines lie along k, a warp has four of them, and its
+// lanes share the sum; where they lie across k, lanes have columns of their own, and warps share the sum.
+// Sums are cut so that all multiprocessors have work; who comes last adds the parts, in their order.
+#include <algorithm>
+#include <typeinfo>
+#include "ops/matmul/kernels/tile_order.hpp"
+#include "ops/matmul/problem/operands.hpp"
+#include "ops/matmul/kernels/simt/vectorized.hpp"
+
+namespace tessera::matmul {
+namespace {
+
+inline namespace TESSERA_UNIT {
+
+constexpr int most_rows = 16;
+
+struct FewRowsConfig {
+  int rows = 4;         // at most, of C
+  bool along_k = true;  // how the lines of B lie
+  bool wide = true;     // and whether 16-byte loads reach them
+};
+
+template <class T>
+struct FewRowsArgs {
+  Problem<T> p;
+  std::int32_t splits;     // of each sum
+  std::int64_t chunk;      // k of each split
+  T* partial;              // of splits: tile after tile, split after split
+  std::uint32_t* arrived;  // of each tile; 0 before and after
+};
+
+template <class T, FewRowsConfig config>
+struct FewRows {
+  static constexpr int threads = 256, warps = threads / 32, rows = config.rows, lot = Lot<T>::count;
+  static constexpr int step = 32 * lot;  // elements that a warp loads at once
+  static constexpr int lines = 4;        // of B along k, a warp's; of rows of B across k, loaded ahead
+  static constexpr int columns = config.along_k ? warps * lines : step;            // of C, a block's
+  static constexpr int depth = config.along_k ? (rows <= 4 ? 4 : 2) * step : 256;  // k that A is brought for
+  static constexpr int count = rows * (config.along_k ? lines : lot);              // sums of a lane
+
+  struct Shared {
+    alignas(16) T a[rows * depth];  // along k row after row, else k after k
+    alignas(16) T sums[config.along_k ? 1 : warps / 2 * count * 32];
+    bool last;
+  };
+
+  static std::int64_t tiles(const Problem<T>& p) { return (p.n() + columns - 1) / columns; }
+  static Launch launch(const FewRowsArgs<T>& args) {
+    return {.grid = {tiles(args.p) * args.splits}, .block = {threads}};
+  }
+
+  SIMT void operator()(Thread thread, Shared& shared, const FewRowsArgs<T>& args) const {
+    const Problem<T>& p = args.p;
+    const int tile = thread.block().x / args.splits, split = thread.block().x % args.splits;
+    const std::int64_t first = split * args.chunk;
+    const std::int64_t end = first + args.chunk < p.k() ? first + args.chunk : p.k();
+    T sum[unsigned{count}];
+    SIMT_UNROLL
+    for (int q = 0; q < count; ++q) sum[q] = T{0};
+    for (std::int64_t l = first; l < end; l += depth) {
+      thread.sync();
+      bring_rows(thread, shared, p, l, end);
+      thread.sync();
+      if constexpr (config.along_k) add_lines(thread, shared, p, tile, l, end, sum);
+      else add_rows(thread, shared, p, tile, l, end, sum);
+    }
+    // Sum number q of those that this thread has in the end is of this row and column of the tile.
+    int base = 0, there = 0;
+    if constexpr (config.along_k) there = add_up_lanes(thread, sum, base);
+    else there = add_up_warps(thread, shared, sum);
+    const auto for_each = [&](const auto& put) {
+      SIMT_UNROLL
+      for (int q = 0; q < count; ++q)
+        if (q < there) {
+          const int at = base + q;
+          if constexpr (config.along_k) put(at / lines, thread.warp() * lines + at % lines, sum[q]);
+          else put(at / lot, thread.lane() * lot + at % lot, sum[q]);
+        }
+    };
+    const std::int64_t column = std::int64_t{tile} * columns;
+    if (args.splits == 1) {
+      for_each([&](int i, int j, T value) { p.store(i, column + j, value); });
+      return;
+    }
+    T* const parts = args.partial + std::int64_t{tile} * args.splits * rows * columns;
+    T* const mine = parts + std::int64_t{split} * rows * columns;
+    for_each([&](int i, int j, T value) { mine[i * columns + j] = value; });
+    thread.fence();
+    thread.sync();
+    if (thread.rank() == 0) {
+      shared.last = thread.atomic_add(args.arrived + tile, 1u) + 1 == static_cast<std::uint32_t>(args.splits);
+      if (shared.last) (void)thread.atomic_exchange(args.arrived + tile, 0u);
+      thread.fence();
+    }
+    thread.sync();
+    if (!shared.last) return;
+    for (int e = thread.rank(); e < rows * columns; e += threads) {
+      T all = parts[e];
+      for (int other = 1; other < args.splits; ++other)
+        all += parts[std::int64_t{other} * rows * columns + e];
+      p.store(e / columns, column + e % columns, all);
+    }
+  }
+
+ private:
+  // What of A the block needs for k from l on; beyond its rows and `end` lie zeros.
+  SIMT void bring_rows(Thread thread, Shared& shared, const Problem<T>& p, std::int64_t l,
+                       std::int64_t end) const {
+    for (int e = thread.rank(); e < rows * depth; e += threads) {
+      const int i = config.along_k ? e / depth : e % rows, deep = config.along_k ? e % depth : e / rows;
+      shared.a[e] = i < p.m() && l + deep < end ? p.a(i, l + deep) : T{0};
+    }
+  }
+
+  // Elements of B next to each other, of which `there` are there.
+  SIMT Lot<T> load(Thread thread, const T* from, std::int64_t there, int apart) const {
+    if (config.wide && there >= lot) return __builtin_bit_cast(Lot<T>, thread.load16(from));
+    Lot<T> out;
+    SIMT_UNROLL
+    for (int e = 0; e < lot; ++e) out.element[e] = e * apart < there ? from[e * apart] : T{0};
+    return out;
+  }
+
+  // A warp's four lines: lane after lane 16 bytes, or element after element.
+  SIMT void add_lines(Thread thread, const Shared& shared, const Problem<T>& p, int tile, std::int64_t l,
+                      std::int64_t end, T (&sum)[unsigned{count}]) const {
+    constexpr int apart = config.wide ? 1 : 32;
+    const int lane = thread.lane();
+    const std::int64_t column = std::int64_t{tile} * columns + thread.warp() * lines;
+    SIMT_UNROLL
+    for (int deep = 0; deep < depth; deep += step) {
+      const int at = deep + (config.wide ? lane * lot : lane);
+      Lot<T> b[lines];
+      SIMT_UNROLL
+      for (int j = 0; j < lines; ++j)
+        b[j] = load(thread, p.b.data + (l + at) + (column + j) * p.b.stride[1],
+                    column + j < p.n() ? end - l - at : 0, apart);
+      SIMT_UNROLL
+      for (int i = 0; i < rows; ++i) {
+        Lot<T> a;
+        if constexpr (config.wide) {
+          a = __builtin_bit_cast(Lot<T>, thread.load16(&shared.a[i * depth + at]));
+        } else {
+          SIMT_UNROLL
+          for (int e = 0; e < lot; ++e) a.element[e] = shared.a[i * depth + at + e * apart];
+        }
+        SIMT_UNROLL
+        for (int j = 0; j < lines; ++j) {
+          SIMT_UNROLL
+          for (int e = 0; e < lot; ++e)
+            sum[i * lines + j] = multiply_add(a.element[e], b[j].element[e], sum[i * lines + j]);
+        }
+      }
+    }
+  }
+
+  // Rows of B, four at a time; the warps take them in turn.
+  SIMT void add_rows(Thread thread, const Shared& shared, const Problem<T>& p, int tile, std::int64_t l,
+                     std::int64_t end, T (&sum)[unsigned{count}]) const {
+    const std::int64_t column = std::int64_t{tile} * columns + thread.lane() * lot;
+    const int deep_end = end - l < depth ? static_cast<int>(end - l) : depth;
+    for (int deep = thread.warp() * lines; deep < deep_end; deep += warps * lines) {
+      Lot<T> b[lines];
+      SIMT_UNROLL
+      for (int u = 0; u < lines; ++u)
+        b[u] = load(thread, p.b.data + (l + deep + u) * p.b.stride[0] + column * p.b.stride[1],
+                    deep + u < deep_end ? p.n() - column : 0, 1);
+      SIMT_UNROLL
+      for (int u = 0; u < lines; ++u) {
+        SIMT_UNROLL
+        for (int i = 0; i < rows; ++i) {
+          const T a = shared.a[(deep + u) * rows + i];
+          SIMT_UNROLL
+          for (int e = 0; e < lot; ++e) sum[i * lot + e] = multiply_add(a, b[u].element[e], sum[i * lot + e]);
+        }
+      }
+    }
+  }
+
+  // Over the lanes of a warp: each hands half of its sums to another, until it has few of all lanes. How
+  // many: `base` is the first. Of fewer sums than lanes, lanes next to each other have the same, and one
+  // counts.
+  SIMT int add_up_lanes(Thread thread, T (&sum)[unsigned{count}], int& base) const {
+    int n = count;
+    SIMT_UNROLL
+    for (int mask = 16; mask >= 1; mask /= 2) {
+      const bool upper = (thread.lane() & mask) != 0;
+      if (n > 1) {
+        n /= 2;
+        SIMT_UNROLL
+        for (int q = 0; q < count / 2; ++q)
+          if (q < n) {
+            const T keep = upper ? sum[q + n] : sum[q], give = upper ? sum[q] : sum[q + n];
+            sum[q] = keep + thread.shuffle_xor(give, mask);
+          }
+        base += upper ? n : 0;
+      } else {
+        sum[0] += thread.shuffle_xor(sum[0], mask);
+      }
+    }
+    constexpr int same = count < 32 ? 32 / count : 1;
+    return thread.lane() % same == 0 ? n : 0;
+  }
+
+  // Over the warps: the upper half hands its sums to the lower one, until the first has them all.
+  SIMT int add_up_warps(Thread thread, Shared& shared, T (&sum)[unsigned{count}]) const {
+    const int warp = thread.warp(), lane = thread.lane();
+    SIMT_UNROLL
+    for (int half = warps / 2; half >= 1; half /= 2) {
+      thread.sync();
+      if (warp >= half && warp < 2 * half) {
+        SIMT_UNROLL
+        for (int q = 0; q < count; ++q) shared.sums[((warp - half) * count + q) * 32 + lane] = sum[q];
+      }
+      thread.sync();
+      if (warp < half) {
+        SIMT_UNROLL
+        for (int q = 0; q < count; ++q) sum[q] += shared.sums[(warp * count + q) * 32 + lane];
+      }
+    }
+    return warp == 0 ? count : 0;
+  }
+};
+
+template <class T>
+Problem<T> few_rows_first(const Problem<T>& p) {
+  if (p.m() <= p.n()) return p;
+  Problem<T> out = p;
+  const auto exchange = [](auto& matrix) {
+    std::swap(matrix.extent[0], matrix.extent[1]);
+    std::swap(matrix.stride[0], matrix.stride[1]);
+  };
+  std::swap(out.a, out.b);
+  exchange(out.a), exchange(out.b), exchange(out.c), exchange(out.c0);
+  return out;
+}
+
+template <class T>
+FewRowsConfig config_of(const Problem<T>& p) {
+  const bool along_k = p.b.stride[0] == 1 && p.b.stride[1] != 1;
+  const auto is_wide = [&](std::int64_t along, std::int64_t across) {
+    return lies_in_lots(p.b.data, along, across);
+  };
+  return {.rows = p.m() <= 4 ? 4 : most_rows,
+          .along_k = along_k,
+          .wide = along_k ? is_wide(p.b.stride[0], p.b.stride[1]) : is_wide(p.b.stride[1], p.b.stride[0])};
+}
+
+// Calls use.template operator()<Kernel>() with the kernel of a configuration.
+template <class T, class Use>
+auto with_kernel(const FewRowsConfig& config, const Use& use) {
+  const auto wide = [&]<int rows, bool along_k>() {
+    return config.wide ? use.template operator()<FewRows<T, FewRowsConfig{rows, along_k, true}>>()
+                       : use.template operator()<FewRows<T, FewRowsConfig{rows, along_k, false}>>();
+  };
+  const auto along = [&]<int rows>() {
+    return config.along_k ? wide.template operator()<rows, true>() : wide.template operator()<rows, false>();
+  };
+  return config.rows == 4 ? along.template operator()<4>() : along.template operator()<most_rows>();
+}
+
+// Of a problem with few rows: splits, the k of each, and bytes of spare memory.
+struct FewRowsPlan {
+  std::int32_t splits = 1;
+  std::int64_t chunk = 0;
+  std::size_t bytes = 0;
+};
+
+template <class T>
+FewRowsPlan plan_of(const Problem<T>& p, int asked, const Device& device) {
+  return with_kernel<T>(config_of(p), [&]<class Kernel>() {
+    constexpr std::int64_t most_splits = 64;
+    const std::int64_t tiles = Kernel::tiles(p),
+                       steps = std::max<std::int64_t>((p.k() + Kernel::depth - 1) / Kernel::depth, 1);
+    // Blocks beside each other on a multiprocessor, as their registers allow.
+    const std::int64_t blocks = std::int64_t{device.processors} * (Kernel::rows <= 4 ? 4 : 2);
+    std::int64_t splits = asked != 0 ? asked : std::clamp<std::int64_t>(blocks / tiles, 1, most_splits);
+    if (tiles > most_split_tiles) splits = 1;
+    const std::int64_t each = (steps + std::min(splits, steps) - 1) / std::min(splits, steps);
+    FewRowsPlan out{.splits = static_cast<std::int32_t>((steps + each - 1) / each),
+                    .chunk = each * Kernel::depth};
+    if (out.splits > 1)
+      out.bytes = counter_bytes +
+                  static_cast<std::size_t>(tiles * out.splits * Kernel::rows * Kernel::columns) * sizeof(T);
+    return out;
+  });
+}
+
+template <class T>
+void launch_few_rows(const Problem<T>& p, const FewRowsPlan& plan, Run& run) {
+  char* const room = static_cast<char*>(run.workspace);
+  const FewRowsArgs<T> args{p, plan.splits, plan.chunk, reinterpret_cast<T*>(room + counter_bytes),
+                            reinterpret_cast<std::uint32_t*>(room)};
+  with_kernel<T>(config_of(p),
+                 [&]<class Kernel>() { launch_kernel<Kernel>(Kernel::launch(args), args, run); });
+}
+
+template <class T>
+void run_few_rows(const Arguments& arguments, const Tuning& tuning, Run& run) {
+  const Problem<T> p = few_rows_first(Problem<T>::of(arguments));
+  if (p.m() != 0 && p.n() != 0) launch_few_rows(p, plan_of(p, tuning["splits"], *run.device), run);
+}
+
+template <class T>
+PreparedRun prepare_few_rows(const Arguments& arguments, const Tuning& tuning, const Device& device) {
+  const auto given = Problem<T>::of(arguments);
+  if (given.m() == 0 || given.n() == 0) return {};
+  const FewRowsPlan plan = plan_of(few_rows_first(given), tuning["splits"], device);
+  return {.launch = [given, plan, places = ProductArrays(arguments.signature())](
+                        std::span<void* const> arrays,
+                        Run& run) { launch_few_rows(few_rows_first(places.put(given, arrays)), plan, run); },
+          .workspace_bytes = plan.bytes,
+          .zeros = std::min(plan.bytes, counter_bytes)};
+}
+
+// At most, on any device: of as many parts as there may be.
+template <class T>
+std::size_t bytes_at_most(const Arguments& arguments, const Tuning& tuning) {
+  const Problem<T> p = few_rows_first(Problem<T>::of(arguments));
+  if (p.m() == 0 || p.n() == 0) return 0;
+  Device largest;
+  largest.processors = 1 << 10;
+  return plan_of(p, tuning["splits"], largest).bytes;
+}
+
+Reason refuses(const Arguments& arguments, const Tuning&, const Device& device) {
+  const std::int64_t m = arguments.dim("m"), n = arguments.dim("n"), k = arguments.dim("k");
+  if (std::min(m, n) > most_rows) return "C has more than " + std::to_string(most_rows) + " rows and columns";
+  // Lanes share a sum: of a short one few would have a part.
+  constexpr std::int64_t least_k = 128;
+  if (k < least_k) return "the sums have fewer than " + std::to_string(least_k) + " products";
+  if (const Reason reason = counts_beyond(arguments)) return reason;
+  constexpr std::int64_t bytes = sizeof(FewRows<double, FewRowsConfig{most_rows, false, true}>::Shared);
+  if (bytes > device.max_shared_bytes)
+    return "needs " + std::to_string(bytes) + " bytes of shared memory in a block";
+  return std::nullopt;
+}
+
+Variant few_rows() {
+  Choice choice;
+  choice.ranges = {{.name = "splits", .first = 0, .last = 64, .value = 0}};
+  const auto add = [&]<class T>() {
+    choice.run[element_of<T>] = run_few_rows<T>;
+    choice.prepare[element_of<T>] = prepare_few_rows<T>;
+#if !defined(__CUDACC__)
+    choice.kernels[element_of<T>] = typeid(FewRows<T, FewRowsConfig{}>).name();
+#endif
+  };
+  add.template operator()<float>();
+  add.template operator()<double>();
+  bind_limits<Problem>(choice, Types<float, double>{});
+  choice.refuses = refuses;
+  choice.workspace_bytes = [](const Arguments& arguments, const Tuning& tuning) {
+    return arguments.element() == Element::f64 ? bytes_at_most<double>(arguments, tuning)
+                                               : bytes_at_most<float>(arguments, tuning);
+  };
+  Variant out;
+  out.idea = "few rows or columns: the large operand goes to registers once, and memory is the limit";
+  out.where = kernels_run_on;
+  out.choices.push_back(std::move(choice));
+  return out;
+}
+
+#if defined(TESSERA_TRACED)
+[[maybe_unused]] const bool registered = (register_traced(few_rows()), true);
+#else
+const Rung rung(few_rows());
+#endif
+
+}  // namespace TESSERA_UNIT
+}  // namespace
+}  // namespace tessera::matmul
