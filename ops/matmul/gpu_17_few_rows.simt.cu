@@ -102,9 +102,15 @@ struct FewRows {
     thread.sync();
     if (!shared.last) return;
     for (int e = thread.rank(); e < rows * columns; e += threads) {
-      T all = parts[e];
-      for (int other = 1; other < args.splits; ++other)
-        all += parts[std::int64_t{other} * rows * columns + e];
+      const T* const from = parts + e;
+      const auto part = [&](int of) { return from[std::int64_t{of} * rows * columns]; };
+      T all = part(0);
+      int other = 1;
+      for (; other + 4 <= args.splits; other += 4) {  // four loads under way
+        const T one = part(other), two = part(other + 1), three = part(other + 2), four = part(other + 3);
+        all = all + one + two + three + four;
+      }
+      for (; other < args.splits; ++other) all += part(other);
       p.store(e / columns, column + e % columns, all);
     }
   }
@@ -329,14 +335,16 @@ struct FewRowsPlan {
 template <class T>
 FewRowsPlan plan_of(const Problem<T>& p, int asked, const Device& device) {
   return with_kernel<T>(config_of(p), [&]<class Kernel>() {
-    constexpr std::int64_t most_splits = 64;
+    // A split is so long that its sums are worth their way through memory.
+    constexpr std::int64_t most_splits = 64, least_steps = 4;
     const std::int64_t tiles = Kernel::tiles(p),
                        steps = std::max<std::int64_t>((p.k() + Kernel::depth - 1) / Kernel::depth, 1);
     // Blocks beside each other on a multiprocessor, as their registers allow.
     const std::int64_t blocks = std::int64_t{device.processors} * Kernel::blocks_per_processor;
     std::int64_t splits = asked != 0 ? asked : std::clamp<std::int64_t>(blocks / tiles, 1, most_splits);
     if (tiles > most_split_tiles) splits = 1;
-    const std::int64_t each = (steps + std::min(splits, steps) - 1) / std::min(splits, steps);
+    const std::int64_t each =
+        std::max((steps + splits - 1) / splits, asked != 0 ? 1 : std::min(steps, least_steps));
     FewRowsPlan out{.splits = static_cast<std::int32_t>((steps + each - 1) / each),
                     .chunk = each * Kernel::depth};
     if (out.splits > 1)
@@ -383,6 +391,11 @@ std::size_t bytes_at_most(const Arguments& arguments, const Tuning& tuning) {
   return plan_of(p, tuning["splits"], largest).bytes;
 }
 
+template <class T>
+bool reads_along_k(const Arguments& arguments) {
+  return config_of(few_rows_first(Problem<T>::of(arguments))).along_k;
+}
+
 Reason refuses(const Arguments& arguments, const Tuning&, const Device& device) {
   const std::int64_t m = arguments.dim("m"), n = arguments.dim("n"), k = arguments.dim("k");
   const int most = arguments.element() == Element::f64 ? most_rows<double> : most_rows<float>;
@@ -392,6 +405,13 @@ Reason refuses(const Arguments& arguments, const Tuning&, const Device& device) 
   if (k < least_k) return "the sums have fewer than " + std::to_string(least_k) + " products";
   if (arguments.element() == Element::f32 && arguments.text("compute") == "tf32")
     return "tensor cores take TF32 as fast";
+  // Of several rows, each warp brings all that lies along k for its few lines: too much for a large product.
+  constexpr std::int64_t most_lines = 1024;
+  const bool along_k = arguments.element() == Element::f64 ? reads_along_k<double>(arguments)
+                                                           : reads_along_k<float>(arguments);
+  if (along_k && std::min(m, n) > 1 && std::max(m, n) > most_lines)
+    return "the large operand lies along k, and has more than " + std::to_string(most_lines) +
+           " lines for several rows";
   if (const Reason reason = counts_beyond(arguments)) return reason;
   constexpr std::int64_t bytes = sizeof(FewRows<float, FewRowsConfig{most_rows<float>, false, true}>::Shared);
   if (bytes > device.max_shared_bytes)
