@@ -391,6 +391,18 @@ std::size_t bytes_at_most(const Arguments& arguments, const Tuning& tuning) {
   return plan_of(p, tuning["splits"], largest).bytes;
 }
 
+// Told where the number of splits is not left to the model, which asks the device.
+template <class T>
+std::optional<Footprint> footprint_of_few_rows(const Arguments& arguments, const Tuning& tuning) {
+  const Problem<T> p = few_rows_first(Problem<T>::of(arguments));
+  if (tuning["splits"] == 0 || p.m() == 0 || p.n() == 0) return std::nullopt;
+  const FewRowsPlan plan = plan_of(p, tuning["splits"], {});
+  return with_kernel<T>(config_of(p), [&]<class Kernel>() {
+    return Footprint{Kernel::tiles(p) * plan.splits, Kernel::threads, sizeof(typename Kernel::Shared),
+                     registers_of<Kernel, FewRowsArgs<T>>()};
+  });
+}
+
 template <class T>
 bool reads_along_k(const Arguments& arguments) {
   return config_of(few_rows_first(Problem<T>::of(arguments))).along_k;
@@ -433,6 +445,10 @@ Variant few_rows() {
   add.template operator()<double>();
   bind_limits<Problem>(choice, Types<float, double>{});
   choice.refuses = refuses;
+  choice.footprint = [](const Arguments& arguments, const Tuning& tuning) {
+    return arguments.element() == Element::f64 ? footprint_of_few_rows<double>(arguments, tuning)
+                                               : footprint_of_few_rows<float>(arguments, tuning);
+  };
   choice.workspace_bytes = [](const Arguments& arguments, const Tuning& tuning) {
     return arguments.element() == Element::f64 ? bytes_at_most<double>(arguments, tuning)
                                                : bytes_at_most<float>(arguments, tuning);
