@@ -252,9 +252,9 @@ struct FewRows {
       for (int q = 0; q < half; ++q) {
         // Both are loaded, then one is chosen: to choose a place, the compiler would keep the array in
         // memory.
-        const T low = sum[q], high = sum[q + half];
-        T keep = low, give = high;
-        if (upper) keep = high, give = low;
+        const T one = sum[q], other = sum[q + half];
+        T keep = one, give = other;
+        if (upper) keep = other, give = one;
         sum[q] = keep + thread.shuffle_xor(give, mask);
       }
       base += upper ? half : 0;
@@ -333,7 +333,7 @@ struct FewRowsPlan {
 };
 
 template <class T>
-FewRowsPlan plan_of(const Problem<T>& p, int asked, const Device& device) {
+FewRowsPlan plan_of(const Problem<T>& p, int wanted, const Device& device) {
   return with_kernel<T>(config_of(p), [&]<class Kernel>() {
     // A split is so long that its sums are worth their way through memory.
     constexpr std::int64_t most_splits = 64, least_steps = 4;
@@ -341,10 +341,10 @@ FewRowsPlan plan_of(const Problem<T>& p, int asked, const Device& device) {
                        steps = std::max<std::int64_t>((p.k() + Kernel::depth - 1) / Kernel::depth, 1);
     // Blocks beside each other on a multiprocessor, as their registers allow.
     const std::int64_t blocks = std::int64_t{device.processors} * Kernel::blocks_per_processor;
-    std::int64_t splits = asked != 0 ? asked : std::clamp<std::int64_t>(blocks / tiles, 1, most_splits);
+    std::int64_t splits = wanted != 0 ? wanted : std::clamp<std::int64_t>(blocks / tiles, 1, most_splits);
     if (tiles > most_split_tiles) splits = 1;
     const std::int64_t each =
-        std::max((steps + splits - 1) / splits, asked != 0 ? 1 : std::min(steps, least_steps));
+        std::max((steps + splits - 1) / splits, wanted != 0 ? 1 : std::min(steps, least_steps));
     FewRowsPlan out{.splits = static_cast<std::int32_t>((steps + each - 1) / each),
                     .chunk = each * Kernel::depth};
     if (out.splits > 1)

@@ -27,7 +27,7 @@ int main() {
   cudaMemcpy(d_x, x.data(), x.size() * sizeof(float), cudaMemcpyHostToDevice);
   multiply<<<1, columns>>>(d_a, d_x, d_y);
   cudaMemcpy(y.data(), d_y, y.size() * sizeof(float), cudaMemcpyDeviceToHost);
-  std::printf("y[5] = %g, expected: %g\n", y[5], 2.0 * rows);
+  std::printf("y %g, expected: %g\n", y[5], 2.0 * rows);
   cudaFree(d_a);
   cudaFree(d_x);
   cudaFree(d_y);
