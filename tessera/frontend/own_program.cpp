@@ -195,8 +195,7 @@ std::string explain(const std::string& messages) {
                                                              {"cudnn", "cuDNN"},
                                                              {"npp", "NPP"},
                                                              {"GL/", "OpenGL"},
-                                                             {"cudaGL.h", "OpenGL"},
-                                                             {"cuda_gl_interop.h", "OpenGL"}};
+                                                             {"cudaGL.h", "OpenGL"}};
   if (messages.find("undefined reference to `main'") != messages.npos)
     return "there is no main(): --call 'NAME(ARGUMENTS)' calls a function, see 'tessera run --help'\n";
   for (const char* type : {"CUdevice", "CUcontext", "CUresult", "CUfunction", "CUmodule", "CUdeviceptr"})
