@@ -84,10 +84,10 @@ class Bound {
 
  private:
   using limits = std::numeric_limits<T>;
-  struct Terms;
+  struct WideTerms;
 
-  Terms terms_of(std::int64_t i, std::int64_t j) const;
-  void append_overflowing(const Terms& terms, Expected& expected) const;
+  WideTerms terms_of(std::int64_t i, std::int64_t j) const;
+  void append_overflowing(const WideTerms& terms, Expected& expected) const;
 
   static constexpr double unit_ = static_cast<double>(limits::epsilon()) / 2;
   Problem<T> p_;

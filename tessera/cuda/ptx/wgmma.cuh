@@ -12,8 +12,8 @@ namespace tessera::cuda::ptx {
 //   rows contiguous: 8 steps of k are a pattern; `patterns` leads to the next 8, `chunks` to the next 128
 //   bytes of
 //                    rows.
-__device__ __forceinline__ std::uint64_t operand(const void* address, std::uint32_t patterns,
-                                                 std::uint32_t chunks) {
+__device__ __forceinline__ std::uint64_t descriptor(const void* address, std::uint32_t patterns,
+                                                    std::uint32_t chunks) {
   constexpr std::uint64_t swizzle_128 = 1;
   const auto field = [](std::uint32_t bytes) { return static_cast<std::uint64_t>((bytes & 0x3ffff) >> 4); };
   return field(shared_address(address)) | field(chunks) << 16 | field(patterns) << 32 | swizzle_128 << 62;
