@@ -23,6 +23,7 @@ file(GLOB_RECURSE tests CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/ops/*_emulated_t
 tessera_test(emulated ${tests})
 target_include_directories(test_emulated BEFORE PRIVATE emulated)
 target_compile_options(test_emulated PRIVATE -Wno-unknown-pragmas)
+set_target_properties(test_emulated PROPERTIES DISABLE_PRECOMPILE_HEADERS ON)
 tessera_test(conformance overlap_test.cpp conformance_test.cpp divisions_test.cpp)
 add_dependencies(test_conformance tessera_worker)
 if(TARGET gsl)
