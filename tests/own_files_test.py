@@ -153,6 +153,13 @@ class OwnFiles(Case):
         # Two launches of one line: sums, as of the terminal's tables.
         self.assertEqual("4", parts.margin("file-1-line-7")[0])
 
+    def test_atomic_updates_are_counted_on_their_lines(self):
+        done = run("trace", own("atomics.cu"), "--json", "atomics.json")
+        self.assertEqual((done.returncode, done.stdout), (0, "64 32 16 32\n"), done.stderr)
+        sites = json.loads(pathlib.Path("atomics.json").read_text())["launches"][0]["sites"]
+        self.assertEqual([("atomics.cu", line, "atomic", 2) for line in (6, 9, 10, 11, 12)],
+                         sorted((os.path.basename(s["file"]), s["line"], s["act"], s["requests"]) for s in sites))
+
     def test_a_window_is_a_picture_in_a_file(self):
         done = run("run", own("window.cu"))
         self.assertEqual((done.returncode, done.stdout), (5, "key 27\n"), done.stderr)
