@@ -44,15 +44,29 @@ void launch(const WarpArgs<T>& args, Run& run) {
 
 // f64 and i32, of any layout: `along_mn` takes whatever along_k does not.
 template <class T>
-void run_plain(const Arguments& arguments, const Tuning&, Run& here) {
-  const auto p = Problem<T>::of(arguments);
-  if (p.m() == 0 || p.n() == 0) return;
+void launch_plain(const Problem<T>& p, Run& here) {
   const WarpArgs<T> args = plain_args(p);
   const bool a = access_to_a(p) == Access::along_k, b = access_to_b(p) == Access::along_k;
   if (a && b) return launch<PlainKernel<T, Access::along_k, Access::along_k>>(args, here);
   if (a) return launch<PlainKernel<T, Access::along_k, Access::along_mn>>(args, here);
   if (b) return launch<PlainKernel<T, Access::along_mn, Access::along_k>>(args, here);
   launch<PlainKernel<T, Access::along_mn, Access::along_mn>>(args, here);
+}
+
+template <class T>
+void run_plain(const Arguments& arguments, const Tuning&, Run& here) {
+  const auto p = Problem<T>::of(arguments);
+  if (p.m() != 0 && p.n() != 0) launch_plain(p, here);
+}
+
+template <class T>
+PreparedRun prepare_plain(const Arguments& arguments, const Tuning&, const Device&) {
+  const auto p = Problem<T>::of(arguments);
+  if (p.m() == 0 || p.n() == 0) return {};
+  return {
+      .launch = [p, places = ProductArrays(arguments.signature())](std::span<void* const> arrays, Run& here) {
+        launch_plain(places.put(p, arrays), here);
+      }};
 }
 
 template <int tile, Access a, Access b>
@@ -81,33 +95,36 @@ class WarpCopies {
   enum class Mode { model, none, all };
 
   WarpCopies(const Problem<float>& problem, Mode options)
-      : p_(by_columns(problem) ? transposed(problem) : problem) {
+      : p_(by_columns(problem) ? transposed(problem) : problem), mode_(options) {
     const bool none = options == Mode::none || p_.m() == 0 || p_.n() == 0 || p_.k() == 0;
     a_ = !none && is_copied(p_.a.stride[0], p_.a.stride[1], p_.m(), p_.n(), 0, options);
     b_ = !none && is_copied(p_.b.stride[1], p_.b.stride[0], p_.n(), p_.m(), lost_by_turning_b, options);
   }
 
+  Mode mode() const { return mode_; }
   std::size_t bytes() const { return (a_ ? packed_bytes(left()) : 0) + (b_ ? packed_bytes(right()) : 0); }
 
-  // The product of the copies, which are on their way to `room`.
-  Problem<float> make(void* room, cudaStream_t stream) const {
+  void pack_to(void* room, cudaStream_t stream) const {
+    auto* const to_a = static_cast<char*>(room);
+    char* const to_b = to_a + (a_ ? packed_bytes(left()) : 0);
+    if (a_ && b_) pack<4>({{left(), to_a}, {right(), to_b}}, stream);
+    else if (a_) pack<4>({{left(), to_a}}, stream);
+    else if (b_) pack<4>({{right(), to_b}}, stream);
+  }
+
+  // The product of what lies in `room` then.
+  Problem<float> copied(void* room) const {
     Problem<float> out = p_;
     auto* to = static_cast<char*>(room);
-    Packing all[2];
-    std::size_t count = 0;
     if (a_) {
-      all[count++] = {left(), to};
       out.a.data = reinterpret_cast<const float*>(to);
       out.a.stride[0] = 1, out.a.stride[1] = packed_step(left());
       to += packed_bytes(left());
     }
     if (b_) {
-      all[count++] = {right(), to};
       out.b.data = reinterpret_cast<const float*>(to);
       out.b.stride[0] = packed_step(right()), out.b.stride[1] = 1;
     }
-    if (count == 1) pack<4>({all[0]}, stream);
-    if (count == 2) pack<4>({all[0], all[1]}, stream);
     return out;
   }
 
@@ -124,43 +141,72 @@ class WarpCopies {
   Factor right() const { return {p_.b.data, 4, p_.k(), p_.n(), p_.b.stride[0], p_.b.stride[1]}; }
 
   Problem<float> p_;
+  Mode mode_;
   bool a_ = false, b_ = false;
 };
-
-// Before the copies in spare memory.
-std::size_t bytes_of_sums(std::int64_t m, std::int64_t n) {
-  const std::size_t bytes =
-      static_cast<std::size_t>(most_warp_counters) * sizeof(std::uint32_t) +
-      static_cast<std::size_t>(std::max(warp_partial_bytes(m, n), warp_partial_bytes(n, m)));
-  return (bytes + 255) / 256 * 256;
-}
 
 WarpCopies copies_of(const Problem<float>& p, const Tuning& tuning) {
   return {p, static_cast<WarpCopies::Mode>(tuning["copies"])};
 }
 
-// `tile`: counted from 1; 0: as the model chooses.
-template <int tile>
-void run_f32(const Arguments& arguments, const Tuning& tuning, Run& here) {
-  auto p = Problem<float>::of(arguments);
-  if (p.m() == 0 || p.n() == 0) return;
-  const WarpCopies copies = copies_of(p, tuning);
-  const std::size_t before = bytes_of_sums(p.m(), p.n());
-  // Arrays may have been brought closer together since memory was asked for.
-  if (copies.bytes() != 0 && before + copies.bytes() <= here.workspace_bytes)
-    p = copies.make(static_cast<char*>(here.workspace) + before, static_cast<cudaStream_t>(here.stream));
-  const WarpMachine machine{here.device->processors, here.device->max_shared_bytes};
-  const WarpLaunch wanted = warp_launch(p, machine, {tile, tuning["splits"]}, here.workspace);
+// What is settled before a product of floats is launched, by sizes, strides and alignment alone.
+struct PlannedFloats {
+  WarpCopies::Mode copies;
+  WarpPlan plan;
+  std::size_t split_bytes;  // of spare memory; then come the copies
+};
+
+PlannedFloats plan_floats(const Problem<float>& p, WarpCopies::Mode mode, const WarpOptions& options,
+                          const Device& device) {
+  const WarpPlan plan =
+      warp_plan(WarpCopies(p, mode).copied(nullptr), {device.processors, device.max_shared_bytes}, options);
+  return {mode, plan, warp_split_bytes(plan)};
+}
+
+void launch_floats(const Problem<float>& given, const PlannedFloats& planned, Run& here) {
+  const WarpCopies copies(given, planned.copies);
+  char* const room = static_cast<char*>(here.workspace) + planned.split_bytes;
+  copies.pack_to(room, static_cast<cudaStream_t>(here.stream));
+  const WarpLaunch wanted = warp_launch(copies.copied(room), planned.plan, here.workspace);
   [&]<std::size_t... i>(std::index_sequence<i...>) {
     ((wanted.tile == static_cast<int>(i) ? launch_any<static_cast<int>(i)>(wanted, here) : void()), ...);
   }
   (std::make_index_sequence<warp_tile_count>{});
 }
 
+// `tile`: counted from 1; 0: as the model chooses.
+template <int tile>
+void run_f32(const Arguments& arguments, const Tuning& tuning, Run& here) {
+  const auto p = Problem<float>::of(arguments);
+  if (p.m() == 0 || p.n() == 0) return;
+  const WarpOptions options{tile, tuning["splits"]};
+  const WarpCopies copies = copies_of(p, tuning);
+  PlannedFloats planned = plan_floats(p, copies.mode(), options, *here.device);
+  // Arrays may have been brought closer together since memory was asked for.
+  if (planned.split_bytes + copies.bytes() > here.workspace_bytes)
+    planned = plan_floats(p, WarpCopies::Mode::none, options, *here.device);
+  launch_floats(p, planned, here);
+}
+
+template <int tile>
+PreparedRun prepare_f32(const Arguments& arguments, const Tuning& tuning, const Device& device) {
+  const auto p = Problem<float>::of(arguments);
+  if (p.m() == 0 || p.n() == 0) return {};
+  const WarpCopies copies = copies_of(p, tuning);
+  const PlannedFloats planned = plan_floats(p, copies.mode(), {tile, tuning["splits"]}, device);
+  return {.launch = [p, planned, places = ProductArrays(arguments.signature())](
+                        std::span<void* const> arrays,
+                        Run& here) { launch_floats(places.put(p, arrays), planned, here); },
+          .workspace_bytes = planned.split_bytes + copies.bytes(),
+          .zeros = std::min(planned.split_bytes, counter_bytes)};
+}
+
 std::size_t workspace_bytes(const Arguments& arguments, const Tuning& tuning) {
   if (arguments.element() != Element::f32 || arguments.dim("m") == 0 || arguments.dim("n") == 0) return 0;
   const auto p = Problem<float>::of(arguments);
-  return bytes_of_sums(p.m(), p.n()) + copies_of(p, tuning).bytes();
+  const auto parts =
+      static_cast<std::size_t>(std::max(warp_partial_bytes(p.m(), p.n()), warp_partial_bytes(p.n(), p.m())));
+  return counter_bytes + (parts + 255) / 256 * 256 + copies_of(p, tuning).bytes();
 }
 
 std::int64_t shared_bytes(Element element, int tile) {
@@ -219,9 +265,9 @@ std::optional<Footprint> footprint(const Arguments& arguments, const Tuning& tun
     if (tuning["splits"] == 0) return std::nullopt;
     const auto p = Problem<float>::of(arguments);
     if (p.m() == 0 || p.n() == 0) return std::nullopt;
-    const WarpLaunch wanted = warp_launch(p, {1, 1 << 20}, {tile, tuning["splits"]}, nullptr);
-    if (wanted.tile != tile - 1) return std::nullopt;
-    return footprint_of<RowsKernel<tile - 1>, float>(wanted.args.shares.blocks());
+    const WarpPlan plan = warp_plan(p, {1, 1 << 20}, {tile, tuning["splits"]});
+    if (plan.tile != tile - 1) return std::nullopt;
+    return footprint_of<RowsKernel<tile - 1>, float>(plan.shares.blocks());
   }
   return std::nullopt;
 }
@@ -242,9 +288,12 @@ Choice choice() {
   out.ranges = {{.name = "splits", .first = 0, .last = 32, .value = 0},
                 {.name = "copies", .first = 0, .last = 2, .value = 0}};
   out.run[Element::f32] = run_f32<tile>;
+  out.prepare[Element::f32] = prepare_f32<tile>;
   if (tile == 0) {
     out.run[Element::f64] = run_plain<double>;
     out.run[Element::i32] = run_plain<std::int32_t>;
+    out.prepare[Element::f64] = prepare_plain<double>;
+    out.prepare[Element::i32] = prepare_plain<std::int32_t>;
     bind_limits<Problem>(out, Types<float, double, std::int32_t>{});
   } else {
     bind_limits<Problem>(out, Types<float>{});

@@ -27,39 +27,69 @@ bool by_columns(std::int64_t m, std::int64_t n, std::int64_t c_row, std::int64_t
   return c_col != 1 && c_row == 1;
 }
 
-void run_f64(const Arguments& arguments, const Tuning& tuning, Run& run) {
-  const auto p = Problem<double>::of(arguments);
-  if (p.m() == 0 || p.n() == 0) return;
-  const MmaJob job{.a = {p.a.data, p.m(), p.a.stride[0], p.a.stride[1]},
-                   .b = {p.b.data, p.n(), p.b.stride[1], p.b.stride[0]},
-                   .k = p.k(),
-                   .transposed = by_columns(p.m(), p.n(), p.c.stride[0], p.c.stride[1]),
-                   .options = options_of(tuning)};
-  run_mma(p, job, run);
-}
-
-void run_half(const Arguments& arguments, const Tuning& tuning, Run& run) {
-  const MixedProblem p = MixedProblem::of(arguments);
-  if (p.m == 0 || p.n == 0) return;
-  const MmaJob job{.a = {p.a.data, p.m, p.a.row, p.a.col},
-                   .b = {p.b.data, p.n, p.b.col, p.b.row},
-                   .k = p.k,
-                   .transposed = by_columns(p.m, p.n, p.c_row, p.c_col),
-                   .options = options_of(tuning)};
-  if (p.a.element == Element::bf16) run_mma_bf16(p, job, run);
-  else run_mma_f16(p, job, run);
-}
-
 const MmaElement& element_of(const Arguments& arguments) {
   return arguments.element() == Element::f64 ? mma_f64 : mma_half;
+}
+
+MmaJob job_of(const Problem<double>& p) {
+  return {.a = {p.a.data, p.m(), p.a.stride[0], p.a.stride[1]},
+          .b = {p.b.data, p.n(), p.b.stride[1], p.b.stride[0]},
+          .k = p.k(),
+          .transposed = by_columns(p.m(), p.n(), p.c.stride[0], p.c.stride[1]),
+          .plan = {}};
+}
+
+MmaJob job_of(const MixedProblem& p) {
+  return {.a = {p.a.data, p.m, p.a.row, p.a.col},
+          .b = {p.b.data, p.n, p.b.col, p.b.row},
+          .k = p.k,
+          .transposed = by_columns(p.m, p.n, p.c_row, p.c_col),
+          .plan = {}};
+}
+
+MmaPlan plan_of(const MmaJob& job, const MmaElement& element, const Tuning& tuning, const Device& device) {
+  return plan_mma(element, job.left().lines, job.right().lines, job.k,
+                  {device.processors, device.max_shared_bytes}, options_of(tuning));
+}
+
+void launch(const Problem<double>& p, const MmaPlan& plan, Run& here) {
+  MmaJob job = job_of(p);
+  job.plan = plan;
+  run_mma(p, job, here);
+}
+
+void launch(const MixedProblem& p, const MmaPlan& plan, Run& here) {
+  MmaJob job = job_of(p);
+  job.plan = plan;
+  if (p.a.element == Element::bf16) run_mma_bf16(p, job, here);
+  else run_mma_f16(p, job, here);
+}
+
+template <class P>
+void run(const Arguments& arguments, const Tuning& tuning, Run& here) {
+  if (arguments.array("C").count() == 0) return;
+  const P p = P::of(arguments);
+  launch(p, plan_of(job_of(p), element_of(arguments), tuning, *here.device), here);
+}
+
+template <class P>
+PreparedRun prepare(const Arguments& arguments, const Tuning& tuning, const Device& device) {
+  if (arguments.array("C").count() == 0) return {};
+  const P p = P::of(arguments);
+  const MmaPlan plan = plan_of(job_of(p), element_of(arguments), tuning, device);
+  const std::size_t bytes = mma_split_bytes(element_of(arguments), plan);
+  return {
+      .launch = [p, plan, places = ProductArrays(arguments.signature())](
+                    std::span<void* const> arrays, Run& here) { launch(places.put(p, arrays), plan, here); },
+      .workspace_bytes = bytes,
+      .zeros = std::min(bytes, counter_bytes)};
 }
 
 // Counters, and parts of sums of tiles.
 std::size_t workspace_bytes(const Arguments& arguments, const Tuning&) {
   const std::int64_t m = arguments.dim("m"), n = arguments.dim("n");
   if (m == 0 || n == 0) return 0;
-  return static_cast<std::size_t>(most_mma_counters) * sizeof(std::uint32_t) +
-         static_cast<std::size_t>(mma_partial_bytes(element_of(arguments), m, n));
+  return counter_bytes + static_cast<std::size_t>(mma_partial_bytes(element_of(arguments), m, n));
 }
 
 Reason refuses_half(const Arguments& arguments) {
@@ -88,8 +118,15 @@ Choice with_tile(std::size_t tile) {
   if (tile != 0) out.tuning = Tuning{{"tile", static_cast<std::int64_t>(tile)}};
   out.ranges = {{.name = "splits", .first = 0, .last = 16, .value = 0},
                 {.name = "group", .first = 0, .last = 64, .value = 0}};
-  if (tile <= mma_f64.tiles.size()) out.run[Element::f64] = run_f64;
-  if (tile <= mma_half.tiles.size()) out.run[Element::bf16] = out.run[Element::f16] = run_half;
+  if (tile <= mma_f64.tiles.size()) {
+    out.run[Element::f64] = run<Problem<double>>;
+    out.prepare[Element::f64] = prepare<Problem<double>>;
+  }
+  if (tile <= mma_half.tiles.size())
+    for (const Element half : {Element::bf16, Element::f16}) {
+      out.run[half] = run<MixedProblem>;
+      out.prepare[half] = prepare<MixedProblem>;
+    }
   out.refuses = refuses;
   out.workspace_bytes = workspace_bytes;
   out.cannot_hold = [](const Arguments& arguments) {

@@ -55,14 +55,38 @@ TileShapes shapes_of(const MixedProblem& p) {
   return is_promoted(p) ? TileShapes(promoted_shapes) : TileShapes(tile_shapes);
 }
 
-void run(const Arguments& arguments, const Tuning& tuning, Run& here) {
-  const MixedProblem p = with_rows(MixedProblem::of(arguments));
-  if (p.m == 0 || p.n == 0) return;
+WgmmaJob job_with(const MixedProblem& p, const Tuning& tuning) {
   WgmmaJob job =
       job_of(p, {tuning.find("tile").value_or(0), tuning["splits"], tuning["group"], tuning["strips"]});
   job.cuts = static_cast<Cuts>(tuning.find("cuts").value_or(0));
-  run_parts(job, shapes_of(p), turns(p.a.element), here,
-            [&](WgmmaPart& part) { launch_part(p, part, here); });
+  return job;
+}
+
+void launch(const MixedProblem& p, const WgmmaJob& job, const PlannedJob& planned, Run& here) {
+  run_parts(job, planned, turns(p.a.element), here, [&](WgmmaPart& part) { launch_part(p, part, here); });
+}
+
+void run(const Arguments& arguments, const Tuning& tuning, Run& here) {
+  const MixedProblem p = with_rows(MixedProblem::of(arguments));
+  if (p.m == 0 || p.n == 0) return;
+  const WgmmaJob job = job_with(p, tuning);
+  launch(p, job, plan_job(job, shapes_of(p), turns(p.a.element), *here.device), here);
+}
+
+PreparedRun prepare(const Arguments& arguments, const Tuning& tuning, const Device& device) {
+  const MixedProblem given = MixedProblem::of(arguments);
+  const MixedProblem p = with_rows(given);
+  if (p.m == 0 || p.n == 0) return {};
+  const WgmmaJob job = job_with(p, tuning);
+  const PlannedJob planned = plan_job(job, shapes_of(p), turns(p.a.element), device);
+  const ProductArrays places(arguments.signature());
+  return {.launch =
+              [given, planned, places, options = job.options](std::span<void* const> arrays, Run& here) {
+                const MixedProblem there = with_rows(places.put(given, arrays));
+                launch(there, job_of(there, options), planned, here);
+              },
+          .workspace_bytes = planned.room.bytes(),
+          .zeros = planned.room.zeros()};
 }
 
 // The rows of C next to each other, as the launch has them.
@@ -90,8 +114,10 @@ Choice with(const Tuning& fixed) {
                 {.name = "strips", .first = 0, .last = 2, .value = 0}};
   if (!fixed.find("cuts")) out.ranges.push_back({.name = "cuts", .first = 0, .last = 2, .value = 0});
   for (const Element element :
-       {Element::bf16, Element::f16, Element::e4m3, Element::e5m2, Element::i8, Element::f32})
+       {Element::bf16, Element::f16, Element::e4m3, Element::e5m2, Element::i8, Element::f32}) {
     out.run[element] = run;
+    out.prepare[element] = prepare;
+  }
   out.refuses = refuses;
   out.workspace_bytes = wgmma_workspace;
   return out;

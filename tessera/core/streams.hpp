@@ -89,6 +89,11 @@ class InOrder {
   // Whether what is enqueued is noted down for later, not done.
   virtual bool is_noting(const Run& run) = 0;
 
+  // Memory whose front of `zeros` bytes holds zeros, for work that leaves zeros there again. It is the
+  // stream's from now on: whoever is enqueued to it next is given the same. Where the stream is noting, it
+  // belongs to what is noted. Null: that much is not kept.
+  virtual void* keep(const Run& run, std::size_t zeros, std::size_t bytes) = 0;
+
   // Memory between two points of the run's stream: for what is enqueued after the one and before the other.
   // Neither waits, and what is borrowed again and again is not allocated again. Where the stream is noting,
   // the memory belongs to what is noted.

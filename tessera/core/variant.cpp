@@ -313,6 +313,12 @@ void attach_epilogue_pass(Variant& variant) {
         if (pass == nullptr) compute(arguments, at);
         else run_with_pass(*pass, compute, arguments, at);
       };
+    for (auto& [element, prepare] : choice.prepare)
+      prepare = [alone, operation, element = element](const Arguments& arguments, const Tuning& tuning,
+                                                      const Device& device) {
+        if (serving(operation, alone, arguments) != nullptr) return PreparedRun{};
+        return alone.prepare.at(element)(arguments, tuning, device);
+      };
     choice.workspace_bytes = [alone, operation](const Arguments& arguments, const Tuning& tuning) {
       const std::size_t own = alone.workspace_bytes ? alone.workspace_bytes(arguments, tuning) : 0;
       const EpiloguePass* const pass = serving(operation, alone, arguments);

@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -59,6 +60,17 @@ struct Footprint {
   std::optional<int> registers = {};  // of a thread, where a compiler's answer is at hand
 };
 
+// A run that is planned: what is left to do is to take the arrays' addresses and to launch.
+struct PreparedRun {
+  // The arrays of the signature, in its order, aligned as those that were planned for; null where none was
+  // given.
+  using Launcher = std::function<void(std::span<void* const> arrays, Run&)>;
+
+  Launcher launch;
+  std::size_t workspace_bytes = 0;  // that these sizes need: no more than Choice::workspace_bytes says
+  std::size_t zeros = 0;            // at its front; a run leaves zeros there
+};
+
 // Ready to run once its parameters have values.
 struct Choice {
   Tuning tuning;              // fixed when it was compiled
@@ -68,6 +80,9 @@ struct Choice {
       kernels;  // the types that kernels are made from, as the compiler spells them
   // Optional: why the type that hands it the arguments has no room for what they ask.
   std::function<Reason(const Arguments&)> cannot_hold = {};
+  // Optional: the plan of `run`, made once for many runs. Only the arrays' addresses may change then. Without
+  // a launcher: these arguments are not planned ahead.
+  std::map<Element, std::function<PreparedRun(const Arguments&, const Tuning&, const Device&)>> prepare = {};
   // Optional. The Tuning handed to these holds both the fixed values and the parameters.
   std::function<Reason(const Arguments&, const Tuning&, const Device&)> refuses;
   std::function<std::size_t(const Arguments&, const Tuning&)> workspace_bytes;

@@ -3,8 +3,12 @@
 // the kernels.
 #include "tessera/core/streams.hpp"
 #include <algorithm>
+#include <bit>
+#include <compare>
+#include <map>
 #include <memory>
 #include <mutex>
+#include <utility>
 #include <vector>
 #include "tessera/cuda/gpus.hpp"
 #include "tessera/cuda/resources.hpp"
@@ -203,6 +207,110 @@ struct Pool {
   }
 };
 
+// Memory that a stream keeps: a front of zeros, then as many bytes as its class says.
+constexpr std::size_t kept_zeros = 64 * 1024, most_kept = std::size_t{64} << 20;
+
+cudaError_t capture_info(cudaStream_t stream, cudaStreamCaptureStatus* status, unsigned long long* id,
+                         cudaGraph_t* graph) {
+#if CUDART_VERSION >= 13000
+  return cudaStreamGetCaptureInfo(stream, status, id, graph);
+#else
+  return cudaStreamGetCaptureInfo_v2(stream, status, id, graph);
+#endif
+}
+
+// Whose a block is. Streams and captures are numbered once and for all: a number never comes again.
+struct Owner {
+  int device = 0;
+  int size_class = 0;                          // 2^class times kept_zeros
+  unsigned long long stream = 0, capture = 0;  // capture 0: what is enqueued runs at once
+
+  auto operator<=>(const Owner&) const = default;
+};
+
+class KeptBlocks {
+ public:
+  // `graph`: what the capture notes; the block is the graph's until it and all that was made of it is gone.
+  // Null: the blocks have taken what they may of the device's memory.
+  void* of(const Owner& owner, cudaGraph_t graph, const Device& device) {
+    // The same call again finds its block without a lock.
+    constexpr std::size_t remembered = 16;
+    thread_local std::pair<Owner, void*> last[remembered];
+    auto& [known, block] =
+        last[(owner.stream * 7 + owner.capture * 5 + static_cast<unsigned>(owner.size_class)) % remembered];
+    if (block == nullptr || known != owner) {
+      block = found(owner, graph, device);
+      known = owner;
+    }
+    return block;
+  }
+
+ private:
+  struct Held {
+    KeptBlocks* blocks;
+    Owner owner;
+    void* block;
+  };
+
+  void* found(const Owner& owner, cudaGraph_t graph, const Device& device) {
+    const std::lock_guard lock(mutex_);
+    void*& block = blocks_[owner];
+    if (block != nullptr) return block;
+    auto& spare = spare_[{owner.device, owner.size_class}];
+    if (owner.capture != 0 && !spare.empty()) {
+      block = spare.back();
+      spare.pop_back();
+    } else {
+      std::size_t& taken = taken_[owner.device];
+      const std::size_t bytes = bytes_of(owner);
+      if (taken + bytes > static_cast<std::size_t>(device.memory_bytes) / kept_part) return nullptr;
+      block = made(bytes);
+      taken += bytes;
+    }
+    if (owner.capture == 0) return block;
+    // The graph gives its block back when it goes.
+    cudaUserObject_t object = nullptr;
+    check(cudaUserObjectCreate(&object, new Held{this, owner, block}, &KeptBlocks::give_back, 1,
+                               cudaUserObjectNoDestructorSync));
+    check(cudaGraphRetainUserObject(graph, object, 1, cudaGraphUserObjectMove));
+    return block;
+  }
+
+  static void CUDART_CB give_back(void* held) {
+    const std::unique_ptr<Held> at(static_cast<Held*>(held));
+    const std::lock_guard lock(at->blocks->mutex_);
+    at->blocks->blocks_.erase(at->owner);
+    at->blocks->spare_[{at->owner.device, at->owner.size_class}].push_back(at->block);
+  }
+
+  // While somebody's stream is captured, this thread may still allocate.
+  static void* made(std::size_t bytes) {
+    cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
+    check(cudaThreadExchangeStreamCaptureMode(&mode));
+    void* out = nullptr;
+    cudaError_t status = cudaMalloc(&out, bytes);
+    if (status == cudaSuccess) {
+      const Stream own;
+      status = cudaMemsetAsync(out, 0, kept_zeros, own.get());
+      if (status == cudaSuccess) status = cudaStreamSynchronize(own.get());
+    }
+    check(cudaThreadExchangeStreamCaptureMode(&mode));
+    if (status == cudaErrorMemoryAllocation) {
+      (void)cudaGetLastError();
+      throw Error("the GPU is out of memory: a workspace of " + std::to_string(bytes) + " bytes is wanted");
+    }
+    check(status);
+    return out;
+  }
+
+  static std::size_t bytes_of(const Owner& owner) { return kept_zeros + (kept_zeros << owner.size_class); }
+
+  std::mutex mutex_;
+  std::map<Owner, void*> blocks_;
+  std::map<int, std::size_t> taken_;                         // of each device's memory
+  std::map<std::pair<int, int>, std::vector<void*>> spare_;  // by device and class; their fronts are zeros
+};
+
 class CudaInOrder : public InOrder {
  public:
   std::optional<int> holder_of(const void* address) override {
@@ -237,6 +345,24 @@ class CudaInOrder : public InOrder {
     cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
     check(cudaStreamIsCapturing(stream_of(run), &status));
     return status != cudaStreamCaptureStatusNone;
+  }
+
+  void* keep(const Run& run, std::size_t zeros, std::size_t bytes) override {
+    if (zeros > kept_zeros || bytes > most_kept) return nullptr;
+    const OnDevice on_device(run.device->index);
+    Owner owner{.device = run.device->index,
+                .size_class = static_cast<int>(std::bit_width((bytes - 1) / kept_zeros))};
+    cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+    cudaGraph_t graph = nullptr;
+    check(capture_info(stream_of(run), &status, &owner.capture, &graph));
+    if (status == cudaStreamCaptureStatusNone) {
+      owner.capture = 0;
+      check(cudaStreamGetId(stream_of(run), &owner.stream));
+    } else {  // which may not be asked for its number; during one capture its handle is as good
+      owner.stream = reinterpret_cast<std::uintptr_t>(run.stream);
+    }
+    auto* const front = static_cast<char*>(kept_.of(owner, graph, *run.device));
+    return front == nullptr || zeros != 0 ? front : front + kept_zeros;
   }
 
   void* borrow(const Run& run, std::size_t bytes) override {
@@ -275,6 +401,7 @@ class CudaInOrder : public InOrder {
 
   std::mutex mutex_;
   std::vector<std::unique_ptr<Pool>> pools_;  // by a device's index
+  KeptBlocks& kept_ = *new KeptBlocks;        // until the process ends, for work may still use them
 };
 
 [[maybe_unused]] const bool in_order_registered =

@@ -59,13 +59,18 @@ void check_stream(const Run& run) {
   if (const Reason reason = order->refuses_stream(*run.device, run.stream)) throw Error(*reason);
 }
 
-void check_workspace(const Workspace& given, std::size_t wanted, std::span<const Arguments> there,
-                     const Run& run) {
+void check_size(const Workspace& given, std::size_t wanted) {
   if (given.bytes < wanted)
     throw Error("the workspace has " + std::to_string(given.bytes) + " bytes, " + std::to_string(wanted) +
                 " are needed");
   if (reinterpret_cast<std::uintptr_t>(given.data) % 256 != 0)
     throw Error("the workspace is not aligned to 256 bytes");
+}
+
+void check_workspace(const Workspace& given, std::size_t wanted, std::span<const Arguments> there,
+                     const Run& run) {
+  if (wanted == 0) return;
+  check_size(given, wanted);
   check_place("the workspace", given.data, run);
   const ArrayView whole{given.data, Element::u8, {static_cast<std::int64_t>(wanted)}, {1}};
   for (const Arguments& arguments : there)
@@ -87,10 +92,6 @@ Plan choose_in_place(const Operation& operation, const Arguments& there, const R
   const Device device = request.device == "auto" ? device_holding(there.array(operation.output).data)
                                                  : find_device(request.device);
   return choose_in_place(device, operation, there, request);
-}
-
-std::size_t workspace_bytes(const Plan& plan, const Arguments& there) {
-  return plan.choice->workspace_bytes ? plan.choice->workspace_bytes(there, plan.tuning) : 0;
 }
 
 void check_in_place(const Device& device, const Arguments& there, void* stream, const std::string& in_place) {
@@ -123,17 +124,89 @@ Lent::~Lent() {
   else backend_of(*run_.device).memory(*run_.device).release(run_.workspace);
 }
 
+namespace {
+
+// What the variant plans ahead; else its whole run, once for each call.
+PreparedRun planned_of(const Plan& plan, const Arguments& there) {
+  const Choice& choice = *plan.choice;
+  const Element element = there.element();
+  if (const auto prepare = choice.prepare.find(element); prepare != choice.prepare.end())
+    if (PreparedRun ahead = prepare->second(there, plan.tuning, plan.device); ahead.launch) return ahead;
+  PreparedRun out;
+  out.workspace_bytes = choice.workspace_bytes ? choice.workspace_bytes(there, plan.tuning) : 0;
+  out.zeros = std::min(zeroed_front_of(*plan.variant).value_or(out.workspace_bytes), out.workspace_bytes);
+  out.launch = [run = choice.run.at(element), there, tuning = plan.tuning](std::span<void* const> arrays,
+                                                                           Run& here) {
+    Arguments with = there;
+    std::size_t place = 0;
+    for (const Parameter& p : there.signature().parameters) {
+      if (!p.is_array()) continue;
+      if (there.has(p.name)) {
+        ArrayView view = there.array(p.name);
+        view.data = arrays[place];
+        with.set_array(p.name, view);
+      }
+      ++place;
+    }
+    run(with, tuning, here);
+  };
+  return out;
+}
+
+}  // namespace
+
+std::size_t workspace_bytes(const Plan& plan, const Arguments& there) {
+  return planned_of(plan, there).workspace_bytes;
+}
+
+std::vector<void*> addresses_of(const Arguments& there) {
+  std::vector<void*> out;
+  for (const Parameter& p : there.signature().parameters)
+    if (p.is_array()) out.push_back(there.has(p.name) ? there.array(p.name).data : nullptr);
+  return out;
+}
+
+PreparedCall::PreparedCall(Plan plan, const Arguments& there) : plan_(std::move(plan)) {
+  check_plan(plan_, there);
+  planned_ = planned_of(plan_, there);
+  leaves_zeros_ = plan_.choice->prepare.contains(there.element());
+  in_order_ = find_in_order(plan_.device.where);
+}
+
+void PreparedCall::enqueue(void* stream, std::span<void* const> arrays, const Workspace& workspace) const {
+  Run run{&plan_.device, stream};
+  const std::size_t bytes = run.workspace_bytes = planned_.workspace_bytes;
+  if (bytes == 0) return planned_.launch(arrays, run);
+  const bool given = workspace.data != nullptr || workspace.bytes != 0;
+  if (given) {
+    check_size(workspace, bytes);
+    run.workspace = workspace.data;
+    if (planned_.zeros != 0 && !workspace.zeroed)
+      backend_of(plan_.device).fill(run, run.workspace, 0, planned_.zeros);
+    return planned_.launch(arrays, run);
+  }
+  if (in_order_ != nullptr && leaves_zeros_)
+    if (void* const kept = in_order_->keep(run, planned_.zeros, bytes)) {
+      run.workspace = kept;
+      return planned_.launch(arrays, run);
+    }
+  Lent lent(plan_.device, stream, workspace, bytes, {});
+  if (planned_.zeros != 0) backend_of(plan_.device).fill(lent.run(), lent.run().workspace, 0, planned_.zeros);
+  planned_.launch(arrays, lent.run());
+}
+
 void enqueue(const Plan& plan, const Arguments& there, void* stream, const Workspace& workspace,
              const std::string& in_place) {
-  check_in_place(plan.device, there, stream, in_place);
-  check_plan(plan, there);
-  Lent lent(plan.device, stream, workspace, workspace_bytes(plan, there), {&there, 1});
-  Run& run = lent.run();
-  const std::size_t front =
-      std::min(zeroed_front_of(*plan.variant).value_or(run.workspace_bytes), run.workspace_bytes);
-  const bool clean = workspace.zeroed && run.workspace == workspace.data;
-  if (front != 0 && !clean) backend_of(plan.device).fill(run, run.workspace, 0, front);
-  plan.choice->run.at(there.element())(there, plan.tuning, run);
+  enqueue(PreparedCall(plan, there), there, stream, workspace, in_place);
+}
+
+void enqueue(const PreparedCall& call, const Arguments& there, void* stream, const Workspace& workspace,
+             const std::string& in_place) {
+  const Device& device = call.plan().device;
+  check_in_place(device, there, stream, in_place);
+  if (workspace.data != nullptr || workspace.bytes != 0)
+    check_workspace(workspace, call.workspace_bytes(), {&there, 1}, Run{&device, stream});
+  call.enqueue(stream, addresses_of(there), workspace);
 }
 
 }  // namespace tessera

@@ -6,7 +6,12 @@
 #include <cstddef>
 #include <span>
 #include <string>
+#include <vector>
 #include "tessera/run/choose.hpp"
+
+namespace tessera {
+class InOrder;
+}
 
 namespace tessera {
 
@@ -30,7 +35,31 @@ Plan choose_in_place(const Device& device, const Operation& operation, const Arg
 // On the device that holds the operation's output, which must be the one asked for, if one is.
 Plan choose_in_place(const Operation& operation, const Arguments& there, const Request& request = {});
 
+// That enqueue() needs for these arguments.
 std::size_t workspace_bytes(const Plan& plan, const Arguments& there);
+
+// A call that is made many times: planned once, for sizes, strides and alignment. Each call brings addresses.
+class PreparedCall {
+ public:
+  // What `there` holds of addresses is looked at for alignment, and not kept. Throws where the plan refuses,
+  // or cannot be enqueued.
+  PreparedCall(Plan plan, const Arguments& there);
+  PreparedCall(const PreparedCall&) = delete;
+  PreparedCall& operator=(const PreparedCall&) = delete;
+
+  const Plan& plan() const { return plan_; }
+  std::size_t workspace_bytes() const { return planned_.workspace_bytes; }
+
+  // `arrays`: those of the signature, in its order; null where none was given. They are not checked, nor is
+  // the stream, nor what memory the workspace is.
+  void enqueue(void* stream, std::span<void* const> arrays, const Workspace& workspace = {}) const;
+
+ private:
+  Plan plan_;
+  PreparedRun planned_;
+  bool leaves_zeros_ = false;
+  InOrder* in_order_ = nullptr;
+};
 
 // `in_place` names an input that may lie exactly where the output does, element on element. Throws Error
 // where an array is not in the device's memory or not aligned to its elements, an output overlaps something,
@@ -38,6 +67,12 @@ std::size_t workspace_bytes(const Plan& plan, const Arguments& there);
 // without the host: it gives numbers back, or the variant is a GPU's baseline, which measures first.
 void enqueue(const Plan& plan, const Arguments& there, void* stream, const Workspace& workspace = {},
              const std::string& in_place = {});
+// The same by a plan that is prepared for such arguments.
+void enqueue(const PreparedCall& call, const Arguments& there, void* stream, const Workspace& workspace = {},
+             const std::string& in_place = {});
+
+// The arrays of `there`, as PreparedCall::enqueue takes them.
+std::vector<void*> addresses_of(const Arguments& there);
 
 // The parts of enqueue(), for those who put several problems into one launch.
 

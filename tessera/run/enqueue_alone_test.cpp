@@ -10,7 +10,7 @@
 namespace tessera {
 namespace {
 
-constexpr std::size_t capacity = 1024, front = 64;
+constexpr std::size_t capacity = 1024, front = 64, kept_bytes = 512;
 
 // Two devices, whose memories are pieces of the host's.
 alignas(256) char memories[2][1 << 16];
@@ -28,7 +28,8 @@ class MadeUpGpu final : public HostBackend {
 };
 
 struct Lending {
-  int lent = 0, back = 0;
+  int lent = 0, back = 0, kept = 0;
+  std::size_t kept_zeros = 0;
   std::size_t bytes = 0;
   bool noting = false;
 };
@@ -46,6 +47,12 @@ class MadeUpOrder final : public InOrder {
     return "the stream is of another device than " + device.label();
   }
   bool is_noting(const Run&) override { return lending.noting; }
+  void* keep(const Run& run, std::size_t zeros, std::size_t bytes) override {
+    if (bytes > kept_bytes) return nullptr;
+    ++lending.kept;
+    lending.kept_zeros = zeros;
+    return memories[run.device->index] + sizeof memories[0] / 4;
+  }
   void* borrow(const Run& run, std::size_t bytes) override {
     ++lending.lent;
     lending.bytes = bytes;
@@ -95,6 +102,25 @@ Variant variant(const char* idea, bool baseline) {
   return out;
 }
 
+// Planned ahead: it needs less than it may, and leaves zeros at the front.
+int plans = 0;
+std::size_t planned_bytes = 256;
+
+PreparedRun planned(const Arguments& arguments, const Tuning&, const Device&) {
+  ++plans;
+  return {.launch =
+              [n = arguments.dim("n")](std::span<void* const> arrays, Run& run) {
+                const auto* const a = static_cast<const float*>(arrays[0]);
+                const auto* const d = static_cast<const float*>(arrays[1]);
+                auto* const c = static_cast<float*>(arrays[2]);
+                auto* const workspace = static_cast<char*>(run.workspace);
+                seen = {seen.runs + 1, run.stream, workspace, run.workspace_bytes, {}};
+                for (std::int64_t i = 0; i < n; ++i) c[i] = 2 * a[i] + (d != nullptr ? d[i] : 0);
+              },
+          .workspace_bytes = planned_bytes,
+          .zeros = front};
+}
+
 Operation operation(const char* name, bool tells) {
   using namespace parameter;
   Operation out;
@@ -119,6 +145,9 @@ class Enqueue : public testing::Test {
                      Here{"ops/doubling/gpu_01_all.cu", 1});
     register_variant(variant("the front is", false), Here{"ops/doubling/gpu_02_front.cu", 1});
     register_variant(variant("somebody else's", true), Here{"ops/doubling/gpu_00_other.cu", 1});
+    Variant ahead = variant("it is planned ahead", false);
+    ahead.choices[0].prepare[Element::f32] = planned;
+    register_variant(std::move(ahead), Here{"ops/doubling/gpu_01_ahead.cu", 1});
     register_variant(variant("one that tells", false), Here{"ops/telling/gpu_01_all.cu", 1});
     register_zeroed_front("doubling", "front", front);
   }
@@ -255,6 +284,46 @@ TEST_F(Enqueue, WhatMustBeWaitedForIsRefused) {
   const Arguments arguments = there();
   EXPECT_THROW(enqueue(plan(arguments, "other"), arguments, nullptr), Error);
   EXPECT_EQ(seen.runs, 0);
+}
+
+TEST_F(Enqueue, PreparedCallsTakeOtherAddresses) {
+  const Arguments arguments = there({{"A", vector(in_)}, {"D", vector(added_)}}, out_);
+  for (const char* name : {"front", "all"}) {  // not planned ahead: the whole run, with other addresses
+    const PreparedCall call(plan(arguments, name), arguments);
+    void* const arrays[] = {added_, in_, in_ + 100};
+    call.enqueue(&streams[0], arrays);
+    EXPECT_EQ(in_[100 + 3], 203) << name;
+    EXPECT_EQ(lending.kept, 0) << name;
+    EXPECT_EQ(lending.lent, lending.back) << name;
+    for (std::size_t i = 0; i < front; ++i) ASSERT_EQ(seen.held[i], 0) << name;
+  }
+  plans = 0;
+  const PreparedCall call(plan(arguments, "ahead"), arguments);
+  for (int i = 0; i < 3; ++i) {
+    void* const arrays[] = {in_ + i, nullptr, in_ + 100};
+    call.enqueue(&streams[0], arrays);
+    EXPECT_EQ(in_[100 + 3], 2 * (i + 3));
+    EXPECT_EQ(seen.stream, &streams[0]);
+  }
+  EXPECT_EQ(plans, 1);
+}
+
+TEST_F(Enqueue, PlannedCallsKeepTheirWorkspace) {
+  const Arguments arguments = there();
+  const Plan ahead = plan(arguments, "ahead");
+  std::memset(memories[0] + sizeof memories[0] / 4, 0x11, kept_bytes);
+  enqueue(ahead, arguments, nullptr);
+  EXPECT_EQ(lending.kept, 1);
+  EXPECT_EQ(lending.lent, 0);
+  EXPECT_EQ(lending.kept_zeros, front);
+  EXPECT_EQ(*seen.workspace, 0x11) << "nothing is cleared";
+  EXPECT_EQ(workspace_bytes(ahead, arguments), planned_bytes);
+  // What is too much to be kept is borrowed, and its front cleared.
+  planned_bytes = kept_bytes + 1;
+  enqueue(ahead, arguments, nullptr);
+  EXPECT_EQ(lending.lent, 1);
+  EXPECT_EQ(lending.back, 1);
+  planned_bytes = 256;
 }
 
 // What a graph allocates for itself is not known before it runs.

@@ -2,6 +2,7 @@
 // Which tile of C comes when: blocks that run at the same time share rows of A and columns of B in the L2
 // cache. Plain arithmetic for host and device, so that tests count every tile.
 #pragma once
+#include <cstddef>
 #include <cstdint>
 
 #if defined(__CUDACC__)
@@ -11,6 +12,11 @@
 #endif
 
 namespace tessera::matmul {
+
+// Kernels that make a sum in parts count the parts of each tile that have come, at the front of their
+// workspace. A run finds zeros there and leaves zeros.
+inline constexpr std::int64_t most_split_tiles = std::int64_t{1} << 14;
+inline constexpr std::size_t counter_bytes = most_split_tiles * sizeof(std::uint32_t);
 
 struct TileOrder {
   std::int32_t rows = 1, cols = 1;  // in tiles (of a cluster)

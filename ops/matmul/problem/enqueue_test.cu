@@ -203,6 +203,87 @@ TEST_F(EnqueueOnGpu, IsNotedDownAndDoneAgainWithOtherInputs) {
     }
 }
 
+// Three sets of arrays, none of which the product was prepared with.
+template <class T, class Out>
+void expect_prepared(cudaStream_t stream, const Options& given, bool own) {
+  for (const Sizes& s : sizes) {
+    std::optional<Prepared<T, Out>> product;
+    Options host;
+    {
+      const Trial<T, Out, T> gone(s);
+      host = gone.host_options(given, false, false);
+      product.emplace(gone.a_at(gone.a_there.read(), host), gone.b_at(gone.b_there.read(), host),
+                      gone.c_at(gone.c_there.get()), host);
+    }
+    const std::size_t bytes = product->workspace_bytes();
+    const on_gpu::GuardedMemory room(bytes, 0);
+    const Workspace workspace = own && bytes != 0 ? Workspace{room.get(), bytes, true} : Workspace{};
+    const auto put = [&](const Trial<T, Out, T>& t) {
+      product->enqueue(stream, t.a_there.read(), t.b_there.read(), t.c_there.get(), workspace);
+    };
+    std::vector<Trial<T, Out, T>> sets;
+    for (std::uint64_t seed = 0; seed < 3; ++seed) {
+      sets.emplace_back(s);
+      sets.back().a = on_gpu::drawn<T>(s.m * s.k, 100 + seed);
+      sets.back().a_there.set(sets.back().a);
+    }
+    for (const auto& t : sets) put(t);
+    cuda::check(cudaStreamSynchronize(stream));
+    const std::string what = product->plan().variant->name + (own ? ", own" : ", kept");
+    for (const auto& t : sets) on_gpu::expect_same_bits(t.c_there.fetched(), t.wanted(host), what);
+    // Within a graph, which is launched again: the same bits, for β is 0 then.
+    if (given.beta != 0) continue;
+    const cuda::Graph graph(stream, [&] {
+      for (const auto& t : sets) put(t);
+    });
+    for (const auto& t : sets) cuda::check(cudaMemset(t.c_there.get(), 0xff, t.c.size() * sizeof(Out)));
+    for (int again = 0; again < 3; ++again) graph.launch(stream);
+    cuda::check(cudaStreamSynchronize(stream));
+    for (const auto& t : sets)
+      on_gpu::expect_same_bits(t.c_there.fetched(), t.wanted(host), what + ", graph");
+    room.expect_guards_intact();
+  }
+}
+
+TEST_F(EnqueueOnGpu, PreparedProductsTakeOtherAddresses) {
+  for (const bool own : {true, false})
+    for (const Options& o : {Options{}, Options{.alpha = 1.5, .beta = -0.5}}) {
+      expect_prepared<float, float>(stream(), o, own);
+      expect_prepared<double, double>(stream(), o, own);
+      expect_prepared<bf16, bf16>(stream(), o, own);
+      expect_prepared<f16, float>(stream(), o, own);
+    }
+  expect_prepared<float, float>(stream(), {.activation = Activation::gelu}, false);  // a pass follows
+  const Trial<bf16, bf16, bf16> t(sizes[0]);
+  const Options there = t.there_options(t.host_options({}, false, false));
+  const Prepared<bf16> product(t.a_at(t.a_there.read(), there), t.b_at(t.b_there.read(), there),
+                               t.c_at(t.c_there.get()), there);
+  EXPECT_NE(on_gpu::complaint_of(
+                [&] { product.enqueue(stream(), t.a_there.read() + 1, t.b_there.read(), t.c_there.get()); }),
+            "none");
+}
+
+// What one stream noted twice has a workspace for each graph: side by side they do not meet.
+TEST_F(EnqueueOnGpu, GraphsBesideEachOtherDoNotMeet) {
+  const Trial<bf16, bf16, bf16> one(sizes[2]), other(sizes[2]);
+  const Options host = one.host_options({}, false, false);
+  const std::vector<bf16> wanted = one.wanted(host);
+  const auto noted = [&](const Trial<bf16, bf16, bf16>& t) {
+    return cuda::Graph(stream(), [&] {
+      for (int i = 0; i < 20; ++i) t.put(stream(), host);
+    });
+  };
+  one.put(stream(), host);
+  const cuda::Graph first = noted(one), second = noted(other);
+  const cuda::Stream beside;
+  wait();
+  for (int again = 0; again < 20; ++again) first.launch(stream()), second.launch(beside.get());
+  wait();
+  beside.synchronize();
+  on_gpu::expect_same_bits(one.c_there.fetched(), wanted, "the first");
+  on_gpu::expect_same_bits(other.c_there.fetched(), wanted, "the second");
+}
+
 TEST_F(EnqueueOnGpu, SeveralThreadsWithStreamsOfTheirOwn) {
   constexpr int threads = 4, rounds = 40;
   const Trial<bf16, bf16, bf16> one(sizes[1]);

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The calls for programs: from views and Options to arguments, to a choice, to a run.
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cstdio>
+#include <utility>
 #include "ops/matmul/problem/call_arguments.hpp"
 #include "ops/matmul/problem/operands.hpp"
 #include "ops/matmul/problem/multiply.hpp"
@@ -9,6 +12,7 @@
 #include "ops/matmul/kernels/ampere/mma_plan.hpp"
 #include "ops/matmul/kernels/hopper/tile_plan.hpp"
 #include "ops/matmul/kernels/simt/warp_plan.hpp"
+#include "tessera/core/streams.hpp"
 #include "tessera/core/zeroed_front.hpp"
 
 namespace tessera::matmul {
@@ -177,10 +181,8 @@ namespace {
 
 // Counters come first in these variants' workspaces; each run leaves zeros in them.
 [[maybe_unused]] const bool fronts = [] {
-  constexpr std::size_t counter = sizeof(std::uint32_t);
-  register_zeroed_front("matmul", "warp_tiles", std::size_t{most_warp_counters} * counter);
-  register_zeroed_front("matmul", "tensor_cores", std::size_t{most_mma_counters} * counter);
-  register_zeroed_front("matmul", "cluster", std::size_t{most_split_tiles} * counter);
+  for (const char* variant : {"warp_tiles", "tensor_cores", "cluster"})
+    register_zeroed_front("matmul", variant, counter_bytes);
   return true;
 }();
 
@@ -215,14 +217,221 @@ Plan enqueue_in_place(const Operation& operation, void* stream, const Arguments&
 
 namespace detail {
 
-std::size_t workspace_bytes(const AnyMatrix& a, const AnyMatrix& b, const AnyMatrix& c,
-                            const Options& options) {
-  return workspace_bytes_in_place(the_product(), arguments_in_place(a, b, c, options), options);
+namespace {
+
+const Plan no_plan;  // of products without elements
+
+// The largest power of two, up to the 128 bytes of a line of the caches, that the address is a multiple of.
+std::uintptr_t alignment_of(const void* data) {
+  const auto address = reinterpret_cast<std::uintptr_t>(data) | 128;
+  return address & ~(address - 1);
 }
 
-Plan enqueue(void* stream, const AnyMatrix& a, const AnyMatrix& b, const AnyMatrix& c, const Options& options,
-             const Workspace& workspace) {
-  return enqueue_in_place(the_product(), stream, arguments_in_place(a, b, c, options), options, workspace);
+}  // namespace
+
+struct PreparedProduct::State {
+  std::optional<PreparedCall> call;  // nothing: C has no elements
+  ProductArrays places{the_product().signature};
+  std::size_t count = 0;  // of the signature's arrays
+  const void *c0 = nullptr, *bias = nullptr, *scale_a = nullptr, *scale_b = nullptr;
+  std::uintptr_t of_a = 1, of_b = 1, of_c = 1;  // alignments
+  bool adds_in_place = false;
+
+  State(const Arguments& there, const AnyMatrix& a, const AnyMatrix& b, const AnyMatrix& c,
+        const Options& options) {
+    if (there.array("C").count() == 0) return;
+    call.emplace(choose_in_place(the_product(), there, options.request), there);
+    count = addresses_of(there).size();
+    of_a = alignment_of(a.data), of_b = alignment_of(b.data), of_c = alignment_of(c.data);
+    adds_in_place = options.beta != 0 && options.c0.data == nullptr;
+    take_vectors(options);
+  }
+
+  // The addresses that Options hold.
+  void take_vectors(const Options& options) {
+    c0 = options.beta != 0 ? options.c0.data : nullptr;
+    bias = options.bias.data;
+    scale_a = options.scale_a.data, scale_b = options.scale_b.data;
+  }
+
+  void launch(void* stream, const void* a, const void* b, void* c, const Workspace& workspace) const {
+    constexpr std::size_t most_arrays = 8;
+    std::array<void*, most_arrays> arrays{};
+    const auto put = [&](std::size_t place, const void* data) { arrays[place] = const_cast<void*>(data); };
+    put(places.a, a), put(places.b, b), put(places.c, c);
+    put(places.c0, adds_in_place ? c : c0);
+    put(places.bias, bias), put(places.scale_a, scale_a), put(places.scale_b, scale_b);
+    call->enqueue(stream, {arrays.data(), count}, workspace);
+  }
+};
+
+PreparedProduct::PreparedProduct(const AnyMatrix& a, const AnyMatrix& b, const AnyMatrix& c,
+                                 const Options& options)
+    : state_(std::make_shared<const State>(arguments_in_place(a, b, c, options), a, b, c, options)) {}
+
+const Plan& PreparedProduct::plan() const { return state_->call ? state_->call->plan() : no_plan; }
+
+std::size_t PreparedProduct::workspace_bytes() const {
+  return state_->call ? state_->call->workspace_bytes() : 0;
+}
+
+void PreparedProduct::enqueue(void* stream, const void* a, const void* b, void* c,
+                              const Workspace& workspace) const {
+  const State& s = *state_;
+  if (!s.call) return;
+  const auto is_aligned = [](const void* data, std::uintptr_t to) {
+    return (reinterpret_cast<std::uintptr_t>(data) & (to - 1)) == 0;
+  };
+  if (!is_aligned(a, s.of_a) || !is_aligned(b, s.of_b) || !is_aligned(c, s.of_c))
+    throw Error("an address is less aligned than the one that the product was prepared with");
+  s.launch(stream, a, b, c, workspace);
+}
+
+namespace {
+
+// All that a plan depends on but for the machine: sizes, layouts, alignments, options. No address.
+using CallKey = std::array<std::uint64_t, 15>;
+
+CallKey key_of(const AnyMatrix& a, const AnyMatrix& b, const AnyMatrix& c, const Options& o, int device) {
+  std::uint64_t bits = 0;
+  const auto add = [&](auto value, int width) { bits = bits << width | static_cast<std::uint64_t>(value); };
+  const auto word = [&] { return std::exchange(bits, 0); };
+  const auto wide = [](std::int64_t value) { return static_cast<std::uint64_t>(value); };
+  CallKey key{};
+  for (const AnyMatrix* x : {&a, &b, &c}) add(x->element, 8), add(x->order, 8);
+  key[0] = word();
+  add(o.bias.element, 8), add(o.c0.order, 8), add(o.activation, 8), add(o.compute, 8), add(o.accumulate, 8);
+  for (const bool flag :
+       {o.transpose_a, o.transpose_b, o.scale_a.of_each, o.scale_b.of_each, o.bias.along_rows,
+        o.scale_a.data != nullptr, o.scale_b.data != nullptr, o.bias.data != nullptr, o.c0.data != nullptr,
+        o.request.cached, o.request.device == "cuda"})
+    add(flag, 1);
+  key[1] = word();
+  for (const void* data :
+       {a.data, b.data, c.data, o.c0.data, o.bias.data, static_cast<const void*>(o.scale_a.data),
+        static_cast<const void*>(o.scale_b.data)})
+    add(std::countr_zero(alignment_of(data)), 3);
+  add(device + 1, 16);
+  key[2] = word();
+  std::size_t at = 3;
+  for (const AnyMatrix* x : {&a, &b, &c})
+    for (const std::int64_t size : {x->rows, x->cols, x->leading_dimension}) key[at++] = wide(size);
+  key[at++] = wide(o.c0.leading_dimension);
+  key[at++] = std::bit_cast<std::uint64_t>(o.alpha);
+  key[at++] = std::bit_cast<std::uint64_t>(o.beta);
+  return key;
+}
+
+std::size_t hash_of(const CallKey& key) {
+  std::uint64_t out = 0;
+  for (const std::uint64_t word : key) out = (out ^ word) * 0x9e3779b97f4a7c15ull, out ^= out >> 32;
+  return out;
+}
+
+// A thread's last calls: nobody waits for anybody.
+struct Remembered {
+  CallKey key{};
+  std::shared_ptr<PreparedProduct::State> state;
+};
+
+Remembered& place_of(const CallKey& key) {
+  constexpr std::size_t places = 64;
+  thread_local std::array<Remembered, places> all;
+  return all[hash_of(key) % places];
+}
+
+// Whether a plan follows from a CallKey.
+bool is_remembered(const Request& request) {
+  return !request.variant && !request.tuning && (request.device == "auto" || request.device == "cuda");
+}
+
+// From an array's first byte to its last.
+struct Reach {
+  const void* data;
+  std::uintptr_t first, end;
+
+  Reach(const void* at, std::int64_t elements, Element element)
+      : data(at),
+        first(reinterpret_cast<std::uintptr_t>(at)),
+        end(first + static_cast<std::uintptr_t>(elements) * size_of(element)) {}
+  explicit Reach(const AnyMatrix& x) : Reach(x.data, elements_of(x), x.element) {}
+
+  bool is_apart(const Reach& other) const { return end <= other.first || other.end <= first; }
+
+ private:
+  static std::int64_t elements_of(const AnyMatrix& x) {
+    const bool by_rows = x.order == Order::rows;
+    const std::int64_t lines = by_rows ? x.rows : x.cols, line = by_rows ? x.cols : x.rows;
+    if (lines == 0 || line == 0) return 0;
+    return (lines - 1) * (x.leading_dimension == 0 ? line : x.leading_dimension) + line;
+  }
+};
+
+// Whether what enqueue() demands of addresses and stream holds for certain; else the long way finds out, and
+// says why not. The sizes are those of a call that was made.
+bool is_certain(const PreparedCall& call, void* stream, const AnyMatrix& a, const AnyMatrix& b,
+                const AnyMatrix& c, const Options& o, const Workspace& workspace, InOrder* gpus) {
+  const Device& device = call.plan().device;
+  const bool on_gpu = device.where == Where::cuda;
+  const Reach out(c);
+  const Reach spare(workspace.data,
+                    call.workspace_bytes() == 0 || workspace.data == nullptr
+                        ? 0
+                        : static_cast<std::int64_t>(workspace.bytes),
+                    Element::u8);
+  const auto lies_there = [&](const void* data) {
+    if (gpus == nullptr) return !on_gpu;
+    const std::optional<int> holder = gpus->holder_of(data);
+    return on_gpu ? holder == device.index : !holder;
+  };
+  const auto serves = [&](const Reach& x) {
+    return x.data != nullptr && x.is_apart(out) && x.is_apart(spare) && lies_there(x.data);
+  };
+  if (!serves(Reach(a)) || !serves(Reach(b)) || !out.is_apart(spare)) return false;
+  if (spare.first != spare.end && !lies_there(workspace.data)) return false;
+  if (o.beta != 0 && o.c0.data != nullptr &&
+      !serves(Reach({o.c0.data, c.element, c.rows, c.cols, o.c0.leading_dimension, o.c0.order})))
+    return false;
+  if (o.bias.data != nullptr &&
+      !serves(Reach(o.bias.data, o.bias.along_rows ? c.rows : c.cols, o.bias.element)))
+    return false;
+  for (const auto& [scale, count] : {std::pair(o.scale_a, c.rows), std::pair(o.scale_b, c.cols)})
+    if (scale.data != nullptr && !serves(Reach(scale.data, scale.of_each ? count : 1, Element::f32)))
+      return false;
+  return on_gpu ? !gpus->refuses_stream(device, stream) : stream == nullptr;
+}
+
+}  // namespace
+
+std::size_t workspace_bytes(const AnyMatrix& a, const AnyMatrix& b, const AnyMatrix& c,
+                            const Options& options) {
+  return PreparedProduct(a, b, c, options).workspace_bytes();
+}
+
+const Plan& enqueue(void* stream, const AnyMatrix& a, const AnyMatrix& b, const AnyMatrix& c,
+                    const Options& options, const Workspace& workspace) {
+  if (!is_remembered(options.request)) {
+    const Arguments there = arguments_in_place(a, b, c, options);
+    thread_local Plan plan;
+    plan = enqueue_in_place(the_product(), stream, there, options, workspace);
+    return plan;
+  }
+  InOrder* const gpus = find_in_order(Where::cuda);
+  const int device = gpus == nullptr || c.data == nullptr ? -1 : gpus->holder_of(c.data).value_or(-1);
+  const CallKey key = key_of(a, b, c, options, device);
+  Remembered& last = place_of(key);
+  if (last.state && last.key == key && !options.check &&
+      is_certain(*last.state->call, stream, a, b, c, options, workspace, gpus)) {
+    last.state->take_vectors(options);
+    last.state->launch(stream, a.data, b.data, const_cast<void*>(c.data), workspace);
+    return last.state->call->plan();
+  }
+  const Arguments there = arguments_in_place(a, b, c, options);
+  if (there.array("C").count() == 0) return no_plan;
+  if (!last.state || last.key != key)
+    last = {key, std::make_shared<PreparedProduct::State>(there, a, b, c, options)};
+  tessera::enqueue(*last.state->call, there, stream, workspace, "C0");
+  return last.state->call->plan();
 }
 
 }  // namespace detail

@@ -4,6 +4,7 @@
 // Installed: for programs.
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <type_traits>
 #include "mixed_problem.hpp"
 #include "tessera/run/enqueue.hpp"
@@ -118,10 +119,27 @@ Outcome multiply(ConstMatrixView<T> a, ConstMatrixView<TB> b, MatrixView<Out> c,
 }
 
 namespace detail {
+
+// A Prepared without its types.
+class PreparedProduct {
+ public:
+  PreparedProduct(const AnyMatrix& a, const AnyMatrix& b, const AnyMatrix& c, const Options& options);
+
+  void enqueue(void* stream, const void* a, const void* b, void* c, const Workspace& workspace) const;
+  std::size_t workspace_bytes() const;
+  const Plan& plan() const;
+
+  struct State;
+
+ private:
+  std::shared_ptr<const State> state_;
+};
+
 std::size_t workspace_bytes(const AnyMatrix& a, const AnyMatrix& b, const AnyMatrix& c,
                             const Options& options);
-Plan enqueue(void* stream, const AnyMatrix& a, const AnyMatrix& b, const AnyMatrix& c, const Options& options,
-             const Workspace& workspace);
+const Plan& enqueue(void* stream, const AnyMatrix& a, const AnyMatrix& b, const AnyMatrix& c,
+                    const Options& options, const Workspace& workspace);
+
 }  // namespace detail
 
 // As multiply() has it, but all that is pointed to lies in the memory of one GPU, where the
@@ -129,7 +147,11 @@ Plan enqueue(void* stream, const AnyMatrix& a, const AnyMatrix& b, const AnyMatr
 // once the stream has come so far. Nothing waits, nothing is copied from or to the host, and no memory is
 // allocated once calls repeat themselves, so a CUDA graph may note the call down. β·C is added in place.
 // Returns what was chosen, as multiply() would: by `tune`'s findings or the sizes; a C without elements
-// leaves it empty.
+// leaves it empty. It is valid until the thread's next call. A thread remembers the plans of its last calls
+// that name neither variant nor tuning.
+//
+// Without a workspace of the caller's, a stream keeps what its products need, up to 64 MiB, and a captured
+// graph has its own: two executable copies of one graph must not run at the same time.
 //
 // The bits are multiply()'s where the arrays lie as it would place them: addresses multiples of 128 bytes, no
 // gaps between lines (or gaps with which, as without, lines begin at multiples of 128 bytes), C's rows one
@@ -140,8 +162,8 @@ Plan enqueue(void* stream, const AnyMatrix& a, const AnyMatrix& b, const AnyMatr
 // Throws as multiply() does, and where something lies elsewhere, the stream is another GPU's, the workspace
 // is smaller than workspace_bytes() says, or Options ask for a check.
 template <class T, class Out = T, class TB = T>
-Plan enqueue(void* stream, ConstMatrixView<T> a, ConstMatrixView<TB> b, MatrixView<Out> c,
-             const Options& options = {}, const Workspace& workspace = {}) {
+const Plan& enqueue(void* stream, ConstMatrixView<T> a, ConstMatrixView<TB> b, MatrixView<Out> c,
+                    const Options& options = {}, const Workspace& workspace = {}) {
   return detail::enqueue(stream, detail::any(a), detail::any(b), detail::any(c), options, workspace);
 }
 
@@ -151,5 +173,33 @@ std::size_t workspace_bytes(ConstMatrixView<T> a, ConstMatrixView<TB> b, MatrixV
                             const Options& options = {}) {
   return detail::workspace_bytes(detail::any(a), detail::any(b), detail::any(c), options);
 }
+
+// A product that is made many times: planned once, from sizes, layouts, alignment and Options. enqueue() then
+// takes addresses and launches.
+//
+//   const matmul::Prepared<bf16> product(a, b, c);
+//   for (…) product.enqueue(stream, a_data, b_data, c_data);
+//
+// The views' addresses say on which device the product runs, and how later ones are aligned: each must be a
+// multiple of the same power of two, of 128 at most. They are not kept; those of C0, bias and scales are.
+// With β ≠ 0 and no C0, C is added in place. May be copied, and called by several threads at once.
+template <class T, class Out = T, class TB = T>
+class Prepared {
+ public:
+  // Throws as matmul::enqueue() does.
+  Prepared(ConstMatrixView<T> a, ConstMatrixView<TB> b, MatrixView<Out> c, const Options& options = {})
+      : product_(detail::any(a), detail::any(b), detail::any(c), options) {}
+
+  // As matmul::enqueue() has it, for data in the same device's memory; C overlaps neither A nor B. That is
+  // not checked; alignment is, and the size of a workspace.
+  void enqueue(void* stream, const T* a, const TB* b, Out* c, const Workspace& workspace = {}) const {
+    product_.enqueue(stream, a, b, c, workspace);
+  }
+  std::size_t workspace_bytes() const { return product_.workspace_bytes(); }
+  const Plan& plan() const { return product_.plan(); }
+
+ private:
+  detail::PreparedProduct product_;
+};
 
 }  // namespace tessera::matmul

@@ -100,4 +100,29 @@ bool is_mixed(const Arguments& arguments) {
          (!is_plain(arguments) || arguments.text("compute") == "tf32");
 }
 
+ProductArrays::ProductArrays(const Signature& signature) {
+  const auto place_of = [&](const char* name) {
+    std::size_t place = 0;
+    for (const Parameter& p : signature.parameters) {
+      if (!p.is_array()) continue;
+      if (p.name == name) return place;
+      ++place;
+    }
+    throw Error(Error::Kind::internal, std::string("a product without ") + name);
+  };
+  a = place_of("A"), b = place_of("B"), c = place_of("C"), c0 = place_of("C0");
+  bias = place_of("bias"), scale_a = place_of("scale-a"), scale_b = place_of("scale-b");
+}
+
+MixedProblem ProductArrays::put(MixedProblem p, std::span<void* const> arrays) const {
+  p.a.data = arrays[a];
+  p.b.data = arrays[b];
+  p.c = arrays[c];
+  if (p.beta != 0) p.c0.data = arrays[c0];
+  p.bias = arrays[bias];
+  p.scale_a = static_cast<const float*>(arrays[scale_a]);
+  p.scale_b = static_cast<const float*>(arrays[scale_b]);
+  return p;
+}
+
 }  // namespace tessera::matmul

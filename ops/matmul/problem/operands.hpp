@@ -7,9 +7,11 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <type_traits>
 #include "tessera/core/arguments.hpp"
+#include "ops/matmul/matmul.hpp"
 #include "ops/matmul/problem/mixed_problem.hpp"
 #include "tessera/core/element.hpp"
 #include "tessera/core/view.hpp"
@@ -84,6 +86,23 @@ void with_factors(const MixedProblem& p, const F& f) {
       throw Error(Error::Kind::internal, "no factors of " + std::string(name_of(p.a.element)));
   }
 }
+
+// Where the product's arrays are among a signature's: so a planned product takes other addresses.
+struct ProductArrays {
+  explicit ProductArrays(const Signature& signature);
+
+  MixedProblem put(MixedProblem p, std::span<void* const> arrays) const;
+  template <class T>
+  Problem<T> put(Problem<T> p, std::span<void* const> arrays) const {
+    p.a.data = static_cast<const T*>(arrays[a]);
+    p.b.data = static_cast<const T*>(arrays[b]);
+    p.c.data = static_cast<T*>(arrays[c]);
+    if (p.c0.data != nullptr) p.c0.data = static_cast<const T*>(arrays[c0]);
+    return p;
+  }
+
+  std::size_t a = 0, b = 0, c0 = 0, bias = 0, scale_a = 0, scale_b = 0, c = 0;
+};
 
 // Neighbours in memory are neighbours along k.
 inline bool lies_along_k(const OperandLayout& order) { return (order.input == "A") != order.transposed; }

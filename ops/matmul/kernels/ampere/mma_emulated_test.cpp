@@ -95,17 +95,18 @@ void expect_product(const MmaElement& element, const Shape& s, std::mt19937& ran
   std::vector<Sum> c(static_cast<std::size_t>(s.m * s.n) + beyond, std::numeric_limits<Sum>::quiet_NaN()),
       c0(c.size());
   for (Sum& x : c0) x = static_cast<Sum>(random() % 5);
-  const MmaJob job{.a = {a.data, s.m, s.a_along_k ? a_step : 1, s.a_along_k ? 1 : a_step},
-                   .b = {b.data, s.n, s.b_along_k ? b_step : 1, s.b_along_k ? 1 : b_step},
-                   .k = s.k,
-                   .transposed = s.transposed,
-                   .options = {.tile = tile + 1, .splits = s.splits}};
+  MmaJob job{.a = {a.data, s.m, s.a_along_k ? a_step : 1, s.a_along_k ? 1 : a_step},
+             .b = {b.data, s.n, s.b_along_k ? b_step : 1, s.b_along_k ? 1 : b_step},
+             .k = s.k,
+             .transposed = s.transposed,
+             .plan = {}};
+  job.plan = plan_mma(element, job.left().lines, job.right().lines, s.k, {132, 227 * 1024},
+                      {.tile = tile + 1, .splits = s.splits});
   typename Kind::Problem p;
   set(p, c, c0, s);
-  const auto counters = static_cast<std::size_t>(most_mma_counters) * sizeof(std::uint32_t);
-  std::vector<double> workspace((counters + static_cast<std::size_t>(mma_partial_bytes(element, s.m, s.n))) /
-                                sizeof(double));
-  const auto launch = launch_of<Kind>(p, job, element, {132, 227 * 1024}, workspace.data());
+  std::vector<double> workspace(
+      (counter_bytes + static_cast<std::size_t>(mma_partial_bytes(element, s.m, s.n))) / sizeof(double));
+  const auto launch = launch_of<Kind>(p, job, workspace.data());
   // To the last element of each, and no further.
   const auto range = [](const Numbers<Number>& x, std::int64_t lines, std::int64_t step, std::int64_t line) {
     return emulated::Range{x.data, x.data + (lines == 0 || line == 0 ? 1 : (lines - 1) * step + line)};
@@ -127,7 +128,7 @@ void expect_product(const MmaElement& element, const Shape& s, std::mt19937& ran
     }
   for (std::size_t i = c.size() - beyond; i < c.size(); ++i) wrong += !std::isnan(c[i]);
   EXPECT_EQ(wrong, 0);
-  for (std::int64_t i = 0; i < most_mma_counters; ++i) ASSERT_EQ(launch.args.arrived[i], 0u);
+  for (std::int64_t i = 0; i < most_split_tiles; ++i) ASSERT_EQ(launch.args.arrived[i], 0u);
 }
 
 template <class Kind, int tile>
@@ -218,9 +219,9 @@ TEST(MmaKernel, WhatFollowsTheSumIsAsDefined) {
                      .b = {b.data, n, k, 1},
                      .k = k,
                      .transposed = false,
-                     .options = {.tile = 2, .splits = 1}};
-    std::vector<std::uint32_t> counters(most_mma_counters);
-    execute<Kind, 1>(launch_of<Kind>(p, job, mma_half, {132, 227 * 1024}, counters.data()));
+                     .plan = plan_mma(mma_half, m, n, k, {132, 227 * 1024}, {.tile = 2, .splits = 1})};
+    std::vector<std::uint32_t> counters(most_split_tiles);
+    execute<Kind, 1>(launch_of<Kind>(p, job, counters.data()));
     p.c = wanted.data();
     int wrong = 0;
     for (std::int64_t i = 0; i < m; ++i)

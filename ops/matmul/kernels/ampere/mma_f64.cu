@@ -14,8 +14,6 @@ int mma_code(const Device& device) {
   });
 }
 
-void run_mma(const Problem<double>& p, const MmaJob& job, Run& run) {
-  run_tiles<MmaF64>(p, job, mma_f64, run);
-}
+void run_mma(const Problem<double>& p, const MmaJob& job, Run& run) { run_tiles<MmaF64>(p, job, run); }
 
 }  // namespace tessera::matmul

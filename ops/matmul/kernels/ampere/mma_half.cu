@@ -5,11 +5,11 @@
 namespace tessera::matmul {
 
 void run_mma_bf16(const MixedProblem& p, const MmaJob& job, Run& run) {
-  run_tiles<MmaHalf<__nv_bfloat16>>(p, job, mma_half, run);
+  run_tiles<MmaHalf<__nv_bfloat16>>(p, job, run);
 }
 
 void run_mma_f16(const MixedProblem& p, const MmaJob& job, Run& run) {
-  run_tiles<MmaHalf<__half>>(p, job, mma_half, run);
+  run_tiles<MmaHalf<__half>>(p, job, run);
 }
 
 }  // namespace tessera::matmul

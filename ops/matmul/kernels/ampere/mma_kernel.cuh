@@ -248,10 +248,9 @@ struct MmaLaunch {
 };
 
 template <class Kind>
-MmaLaunch<Kind> launch_of(const typename Kind::Problem& p, const MmaJob& job, const MmaElement& element,
-                          const MmaMachine& machine, void* workspace) {
-  const MmaFactor &a = job.transposed ? job.b : job.a, &b = job.transposed ? job.a : job.b;
-  const MmaPlan plan = plan_mma(element, a.lines, b.lines, job.k, machine, job.options);
+MmaLaunch<Kind> launch_of(const typename Kind::Problem& p, const MmaJob& job, void* workspace) {
+  const MmaFactor &a = job.left(), &b = job.right();
+  const MmaPlan& plan = job.plan;
   auto* const counters = static_cast<std::uint32_t*>(workspace);
   const MmaArgs<Kind> args{.p = p,
                            .a = operand_of<Kind>(a, job.k),
@@ -261,7 +260,7 @@ MmaLaunch<Kind> launch_of(const typename Kind::Problem& p, const MmaJob& job, co
                            .order = plan.order,
                            .depth = plan.depth,
                            .split_depth = plan.split_depth,
-                           .partial = reinterpret_cast<typename Kind::Sum*>(counters + most_mma_counters),
+                           .partial = reinterpret_cast<typename Kind::Sum*>(counters + most_split_tiles),
                            .arrived = counters,
                            .walk = plan.order};
   return {args, plan.tile, along_of(a), along_of(b)};

@@ -52,10 +52,9 @@ void launch_tile(Along a, Along b, const MmaArgs<Kind>& args, const Run& run) {
 }
 
 template <class Kind>
-void run_tiles(const typename Kind::Problem& p, const MmaJob& job, const MmaElement& element, Run& run) {
+void run_tiles(const typename Kind::Problem& p, const MmaJob& job, Run& run) {
   const cuda::OnDevice on_device(run.device->index);
-  const MmaMachine machine{run.device->processors, run.device->max_shared_bytes};
-  const auto [args, chosen, a, b] = launch_of<Kind>(p, job, element, machine, run.workspace);
+  const auto [args, chosen, a, b] = launch_of<Kind>(p, job, run.workspace);
   [&]<std::size_t... tile>(std::index_sequence<tile...>) {
     ((chosen == static_cast<int>(tile) ? launch_tile<Kind, Kind::tiles[tile]>(a, b, args, run) : void()),
      ...);

@@ -57,7 +57,7 @@ bool has_room(const MmaElement& element, const MmaPlan& plan, std::int64_t parti
   if (plan.order.splits == 1) return true;
   const MmaConfig& tile = element.tiles[static_cast<std::size_t>(plan.tile)];
   const std::int64_t tiles = std::int64_t{plan.order.rows} * plan.order.cols;
-  return tiles <= most_mma_counters &&
+  return tiles <= most_split_tiles &&
          plan.order.count() * tile.rows * tile.cols * element.sum_bytes <= partial_bytes;
 }
 
@@ -68,6 +68,13 @@ std::int64_t mma_partial_bytes(const MmaElement& element, std::int64_t m, std::i
   const std::int64_t height = parts(m, widest) * widest, width = parts(n, widest) * widest;
   if (height > most / width) return most;
   return std::min(most, most_splits * height * width * element.sum_bytes);
+}
+
+std::size_t mma_split_bytes(const MmaElement& element, const MmaPlan& plan) {
+  if (plan.order.splits == 1) return 0;
+  const MmaConfig& tile = element.tiles[static_cast<std::size_t>(plan.tile)];
+  return counter_bytes +
+         static_cast<std::size_t>(plan.order.count() * tile.rows * tile.cols * element.sum_bytes);
 }
 
 MmaPlan plan_mma(const MmaElement& element, std::int64_t m, std::int64_t n, std::int64_t k,

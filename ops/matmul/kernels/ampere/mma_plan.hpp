@@ -183,9 +183,10 @@ struct MmaMachine {
   std::int64_t shared_bytes;
 };
 
-// Spare memory: a counter for each tile, and the sums of splits.
-inline constexpr std::int64_t most_mma_counters = std::int64_t{1} << 16;
+// Spare memory for the sums of splits, at most.
 std::int64_t mma_partial_bytes(const MmaElement& element, std::int64_t m, std::int64_t n);
+// Of one plan: counters and sums of splits; 0 where it has none.
+std::size_t mma_split_bytes(const MmaElement& element, const MmaPlan& plan);
 
 // m, n ≥ 1, k ≥ 0. A options for a tile that the machine has no room for is not heard.
 MmaPlan plan_mma(const MmaElement& element, std::int64_t m, std::int64_t n, std::int64_t k,
@@ -204,7 +205,10 @@ struct MmaJob {
   std::int64_t k;
   // Cᵀ = Bᵀ·Aᵀ is computed, and written where C lies: for results whose columns are contiguous.
   bool transposed;
-  MmaOptions options;
+  MmaPlan plan;
+
+  const MmaFactor& left() const { return transposed ? b : a; }
+  const MmaFactor& right() const { return transposed ? a : b; }
 };
 
 // The compute capability for which the code was compiled that a device runs: 75, or 90; 0: there is none.

@@ -145,7 +145,7 @@ void expect_covered(const MmaElement& element, const MmaPlan& plan, std::int64_t
   ASSERT_GE(std::int64_t{plan.split_depth} * plan.order.splits, plan.depth);
   if (plan.order.splits == 1) return;
   ASSERT_LT(std::int64_t{plan.split_depth} * (plan.order.splits - 1), plan.depth);
-  ASSERT_LE(std::int64_t{plan.order.rows} * plan.order.cols, most_mma_counters);
+  ASSERT_LE(std::int64_t{plan.order.rows} * plan.order.cols, most_split_tiles);
   ASSERT_LE(plan.order.count() * tile.rows * tile.cols * element.sum_bytes, mma_partial_bytes(element, m, n));
 }
 

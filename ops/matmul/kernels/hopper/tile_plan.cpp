@@ -107,10 +107,14 @@ TilePlan planned(const TileShape& shape, std::int64_t m, std::int64_t n, std::in
 
 bool has_room(const TileShape& shape, const TilePlan& plan) {
   if (plan.order.splits == 1) return true;
-  return plan.blocks * shape.rows * shape.cols * 4 <= most_split_bytes && plan.blocks <= most_split_tiles;
+  return partial_bytes(shape, plan) <= std::size_t{most_split_bytes} && plan.blocks <= most_split_tiles;
 }
 
 }  // namespace
+
+std::size_t partial_bytes(const TileShape& shape, const TilePlan& plan) {
+  return static_cast<std::size_t>(plan.blocks * shape.rows * shape.cols) * 4;
+}
 
 TilePlan plan_tiles(TileShapes shapes, std::int64_t m, std::int64_t n, std::int64_t k, int stage,
                     int processors, unsigned tiles, const TileOptions& options, double results,

@@ -32,7 +32,8 @@ inline constexpr TileShape tile_shapes[] = {{128, 256, 2, 1, 0.66, 2.3, 0, 0.2, 
                                             {64, 64, 1, 1, 0.165, 0.6, 0},
                                             {128, 128, 2, 1, 0.335, 0.65, 0.7},
                                             {128, 256, 1, 1, 0.667, 1.9, 0, 0.2, false, 1.2, false},
-                                            {64, 128, 1, 1, 0.21, 0.7, 0, 0, false, 0, false}};
+                                            {64, 128, 1, 1, 0.21, 0.7, 0, 0, false, 0, false},
+                                            {128, 192, 1, 1, 0.5, 1.6, 0, 0.2, false, 0, false}};
 inline constexpr int tile_count = static_cast<int>(sizeof tile_shapes / sizeof *tile_shapes);
 // Of sums that are promoted.
 inline constexpr TileShape promoted_shapes[] = {{256, 128, 1, 2, 0.68, 1.8, 0, 0.35},
@@ -45,9 +46,8 @@ inline constexpr TileShape promoted_shapes[] = {{256, 128, 1, 2, 0.68, 1.8, 0, 0
 template <int boxes>
 inline constexpr std::int64_t least_overlapped_depth = 4 / boxes + 2;
 
-// Sums of splits wait in spare memory of this size, beside a counter for each tile.
-inline constexpr std::int64_t most_split_bytes = std::int64_t{64} << 20,
-                              most_split_tiles = std::int64_t{1} << 16;
+// Sums of splits wait in spare memory, of this size at most.
+inline constexpr std::int64_t most_split_bytes = std::int64_t{64} << 20;
 
 struct TilePlan {
   int tile = 0;  // of the shapes
@@ -59,6 +59,9 @@ struct TilePlan {
   double microseconds = 0;                  // what the model tells
   std::int64_t blocks = 0;                  // as many as there are parts of tiles
 };
+
+// What the sums of a plan that has splits take of spare memory.
+std::size_t partial_bytes(const TileShape& shape, const TilePlan& plan);
 
 // Blocks of a cluster of a tile that cluster_split_k: as many as every device can place.
 inline constexpr int most_cluster_splits = 8;

@@ -19,12 +19,9 @@
 
 namespace tessera::matmul {
 
-// Spare memory: counters, then sums of splits, then packed operands.
-inline constexpr std::size_t counter_bytes = most_split_tiles * sizeof(std::uint32_t);
-inline constexpr std::size_t partial_bytes = most_split_bytes;
 inline constexpr int most_devices = 64;
 
-// An operand as lines along k or, where `transposed`, lines along rows (of A; columns of B).
+// An operand as lines along k or, where it is MN-major, lines along rows (of A; columns of B).
 struct Readable {
   cuda::Lines lines;
   bool mn_major = false;
@@ -181,6 +178,14 @@ inline void follow(const TilePlan& plan, WgmmaArgs& args, const Run& run) {
   args.partial = static_cast<char*>(run.workspace) + counter_bytes;
 }
 
+// Spare memory: counters and sums of splits, if there are any, then packed operands.
+struct Room {
+  std::size_t splits = 0, packed_a = 0, packed_b = 0;
+
+  std::size_t bytes() const { return splits + packed_a + packed_b; }
+  std::size_t zeros() const { return splits == 0 ? 0 : counter_bytes; }
+};
+
 // The kernels of tile_shapes and promoted_shapes, in their order.
 template <bool promoted>
 inline constexpr TileConfig tile_configs[] = {
@@ -190,7 +195,8 @@ inline constexpr TileConfig tile_configs[] = {
     {.rows = 64, .cols = 64, .consumers = 1, .stages = 12, .promoted = promoted},
     {.rows = 128, .cols = 128, .consumers = 2, .stages = 6, .cluster_rows = 2, .ping_pong = true},
     {.rows = 128, .cols = 256, .consumers = 2, .stages = 4},
-    {.rows = 64, .cols = 128, .consumers = 1, .stages = 8}};
+    {.rows = 64, .cols = 128, .consumers = 1, .stages = 8},
+    {.rows = 128, .cols = 192, .consumers = 2, .stages = 4}};
 // The sums of a stage need registers of their own: half the columns, twice the rows.
 inline constexpr TileConfig promoted_large{
     .rows = 256, .cols = 128, .consumers = 2, .stages = 4, .cluster_cols = 2, .promoted = true};
@@ -240,12 +246,12 @@ void run_tiles(WgmmaPart& part, CUtensorMapDataType type, bool fast, Run& run) {
   static constexpr Launch launches[] = {launch_tile<Kind, promotes, 0>, launch_tile<Kind, promotes, 1>,
                                         launch_tile<Kind, promotes, 2>, launch_tile<Kind, promotes, 3>,
                                         launch_tile<Kind, promotes, 4>, launch_tile<Kind, promotes, 5>,
-                                        launch_tile<Kind, promotes, 6>};
+                                        launch_tile<Kind, promotes, 6>, launch_tile<Kind, promotes, 7>};
   static_assert(std::size(launches) == tile_count);
   launches[part.plan.tile](part.args, part.a, part.b, type, fast, run);
 }
 
-// By what A and B hold. `tensor_<name>.sm90.cu` has each.
+// By what A and B hold. `wgmma_*.sm90.cu` have them.
 void run_bf16(WgmmaPart& part, Run& run);
 void run_f16(WgmmaPart& part, Run& run);
 void run_tf32(WgmmaPart& part, Run& run);
@@ -269,9 +275,10 @@ inline void pack_of(int bytes, std::initializer_list<Packing> all, cudaStream_t 
 }
 
 // Both factors as they lie where that can be, else packed into spare memory.
-inline std::pair<Readable, Readable> read_factors(const WgmmaJob& job, bool turns, Run& run) {
-  char* const to_a = static_cast<char*>(run.workspace) + counter_bytes + partial_bytes;
-  char* const to_b = to_a + packed_bytes(job.a);
+inline std::pair<Readable, Readable> read_factors(const WgmmaJob& job, bool turns, const Room& room,
+                                                  Run& run) {
+  char* const to_a = static_cast<char*>(run.workspace) + room.splits;
+  char* const to_b = to_a + room.packed_a;
   const auto stream = static_cast<cudaStream_t>(run.stream);
   const auto packed = [](const Factor& f, const void* there) -> Readable {
     return {{there, f.lines, f.k, packed_step(f)}, false};
@@ -298,7 +305,7 @@ inline double results_of(const WgmmaArgs& args) {
 // longer at 5000×4111×4500.
 inline unsigned slow_tiles(const WgmmaArgs& args, int bytes) {
   if (!goes_by_elements(args)) return 0;
-  return bytes == 4 ? 0b0110000 : 0b0100000;
+  return bytes == 4 ? 0b10110000 : 0b10100000;
 }
 
 // Whether the TMA finds 128 bytes of a line within one of the cache's.
@@ -340,22 +347,44 @@ inline WgmmaArgs args_of(const WgmmaArgs& whole, std::int64_t row, std::int64_t 
   return out;
 }
 
-// Calls launch(part) for each part of the product, in one stream. Parts write apart from each other, so each
-// begins beside the one before, unless both need the spare memory where sums of splits meet.
-template <class Launch>
-void run_parts(const WgmmaJob& job, TileShapes shapes, bool turns, Run& run, const Launch& launch) {
-  const cuda::OnDevice on_device(run.device->index);
-  const auto [a, b] = read_factors(job, turns, run);
+// What is settled before a product is launched, by sizes, strides and alignment alone.
+struct PlannedJob {
+  PlannedParts parts;
+  Room room;
+};
+
+inline PlannedJob plan_job(const WgmmaJob& job, TileShapes shapes, bool turns, const Device& device) {
+  PlannedJob out;
+  const auto taken_as = [&](const Factor& f, std::size_t& packed) {
+    if (const auto as_it_lies = readable(f, turns)) return *as_it_lies;
+    packed = packed_bytes(f);
+    return Readable{{nullptr, f.lines, f.k, packed_step(f)}, false};
+  };
+  const Readable a = taken_as(job.a, out.room.packed_a), b = taken_as(job.b, out.room.packed_b);
   const unsigned tiles = a.mn_major || b.mn_major ? mn_major_tiles : all_tiles;
   const CacheLines lines{cache_lines(a, job.a.bytes), cache_lines(b, job.b.bytes)};
   const auto plan = [&](std::int64_t rows, std::int64_t cols, bool is_large) {
     const WgmmaArgs args = args_of(job.args, 0, 0, rows, cols);
     const TileOptions options = is_large ? job.options : TileOptions{};
     const unsigned taken = options.tile == 0 ? tiles & ~slow_tiles(args, job.a.bytes) : tiles;
-    return plan_tiles(shapes, rows, cols, job.a.k, 128 / job.a.bytes, run.device->processors, taken, options,
+    return plan_tiles(shapes, rows, cols, job.a.k, 128 / job.a.bytes, device.processors, taken, options,
                       results_of(args), lines);
   };
-  const PlannedParts parts = plan_parts(job.args.m, job.args.n, job.cuts, plan);
+  out.parts = plan_parts(job.args.m, job.args.n, job.cuts, plan);
+  for (int i = 0; i < out.parts.count; ++i)
+    if (const TilePlan& p = out.parts.part[i].plan; p.order.splits > 1)
+      out.room.splits = std::max(out.room.splits,
+                                 counter_bytes + partial_bytes(shapes[static_cast<std::size_t>(p.tile)], p));
+  return out;
+}
+
+// Calls launch(part) for each part of the product, in one stream. Parts write apart from each other, so each
+// begins beside the one before, unless both need the spare memory where sums of splits meet.
+template <class Launch>
+void run_parts(const WgmmaJob& job, const PlannedJob& planned, bool turns, Run& run, const Launch& launch) {
+  const cuda::OnDevice on_device(run.device->index);
+  const auto [a, b] = read_factors(job, turns, planned.room, run);
+  const PlannedParts& parts = planned.parts;
   bool has_split = false;
   for (int i = 0; i < parts.count; ++i) {
     const PlannedPart& p = parts.part[i];
@@ -415,9 +444,10 @@ inline WgmmaJob job_of(const MixedProblem& p, const TileOptions& options) {
   return job;
 }
 
+// At most.
 inline std::size_t wgmma_workspace(const Arguments& arguments, const Tuning&) {
   const MixedProblem p = with_rows(MixedProblem::of(arguments));
-  return counter_bytes + partial_bytes + packed_bytes(left_of(p)) + packed_bytes(right_of(p));
+  return counter_bytes + most_split_bytes + packed_bytes(left_of(p)) + packed_bytes(right_of(p));
 }
 
 inline Reason wgmma_refuses(const Arguments& arguments, const Tuning&, const Device&) {

@@ -25,7 +25,8 @@ TilePlan plan_of(const TileConfig& config, const WgmmaJob& job, int group) {
 template <class Kind>
 void run_kind(WgmmaJob& job, CUtensorMapDataType type, Step step, Run& run) {
   const cuda::OnDevice on_device(run.device->index);
-  const auto [a, b] = read_factors(job, false, run);
+  const Room room{.packed_a = packed_bytes(job.a), .packed_b = packed_bytes(job.b)};
+  const auto [a, b] = read_factors(job, false, room, run);
   constexpr int row_group = 16;
   follow(plan_of(step == Step::one_warpgroup ? alone : with_roles, job,
                  step == Step::blocks_that_stay ? row_group : 0),

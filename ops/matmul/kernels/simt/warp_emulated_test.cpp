@@ -72,9 +72,9 @@ void expect_product(int tile, const Shape& s, std::mt19937& random) {
   p.alpha = 2;
   p.beta = s.c0 ? 3.0f : 0.0f;
   if (s.c0) p.c0 = {c0.data(), {s.m, s.n}, {s.n, 1}};
-  std::vector<float> workspace(static_cast<std::size_t>(most_warp_counters) + (std::size_t{16} << 20));
-  WarpLaunch launch =
-      warp_launch(p, {132, 227 * 1024}, {.tile = tile + 1, .splits = s.splits}, workspace.data());
+  std::vector<float> workspace(static_cast<std::size_t>(most_split_tiles) + (std::size_t{16} << 20));
+  const WarpPlan plan = warp_plan(p, {132, 227 * 1024}, {.tile = tile + 1, .splits = s.splits});
+  WarpLaunch launch = warp_launch(p, plan, workspace.data());
   ASSERT_EQ(launch.tile, tile);
   StreamK& shares = launch.args.shares;
   if (s.share != 0) {
@@ -102,7 +102,7 @@ void expect_product(int tile, const Shape& s, std::mt19937& random) {
     }
   for (std::size_t i = c.size() - beyond; i < c.size(); ++i) wrong += !std::isnan(c[i]);
   EXPECT_EQ(wrong, 0);
-  for (std::int64_t i = 0; i < most_warp_counters; ++i) ASSERT_EQ(launch.args.arrived[i], 0u);
+  for (std::int64_t i = 0; i < most_split_tiles; ++i) ASSERT_EQ(launch.args.arrived[i], 0u);
 }
 
 void expect_products(int tile, const std::vector<Shape>& shapes) {

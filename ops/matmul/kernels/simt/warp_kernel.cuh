@@ -540,19 +540,24 @@ struct WarpLaunch {
   Access a, b;
 };
 
-inline WarpLaunch warp_launch(const Problem<float>& problem, const WarpMachine& machine,
-                              const WarpOptions& options, void* workspace) {
+inline WarpPlan warp_plan(const Problem<float>& problem, const WarpMachine& machine,
+                          const WarpOptions& options) {
   const Problem<float> p = by_columns(problem) ? transposed(problem) : problem;
   const Access a = access_to_a(p), b = access_to_b(p);
   unsigned tiles = 0;
   for (int tile = 0; tile < warp_tile_count; ++tile)
     if (has_kernel(tile, access_of_a(tile, a), b)) tiles |= 1u << tile;
-  const WarpPlan plan = plan_warp_tiles(p.m(), p.n(), p.k(), machine, tiles, options);
+  return plan_warp_tiles(p.m(), p.n(), p.k(), machine, tiles, options);
+}
+
+inline WarpLaunch warp_launch(const Problem<float>& problem, const WarpPlan& plan, void* workspace) {
+  const Problem<float> p = by_columns(problem) ? transposed(problem) : problem;
+  const Access a = access_to_a(p), b = access_to_b(p);
   auto* const counters = static_cast<std::uint32_t*>(workspace);
   return {{.p = p,
            .order = plan.order,
            .shares = plan.shares,
-           .partial = counters == nullptr ? nullptr : counters + most_warp_counters,
+           .partial = counters == nullptr ? nullptr : counters + most_split_tiles,
            .arrived = counters},
           plan.tile,
           access_of_a(plan.tile, a),

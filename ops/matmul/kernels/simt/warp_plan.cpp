@@ -88,11 +88,15 @@ WarpPlan dealt(WarpPlan plan, std::int64_t blocks) {
   return plan;
 }
 
+std::int64_t bytes_of_parts(const WarpPlan& plan) {
+  const WarpTilesConfig& c = warp_tiles[plan.tile].config;
+  return plan.shares.rooms() * c.m * c.n * 4;
+}
+
 bool has_room(const WarpPlan& plan, std::int64_t partial_bytes) {
   const StreamK& s = plan.shares;
-  const WarpTilesConfig& c = warp_tiles[plan.tile].config;
   return s.whole == s.tiles ||
-         (s.tiles - s.whole <= most_warp_counters && s.rooms() * c.m * c.n * 4 <= partial_bytes);
+         (s.tiles - s.whole <= most_split_tiles && bytes_of_parts(plan) <= partial_bytes);
 }
 
 // The candidates of a tile, the simplest first. `requested`: this tile was asked for.
@@ -123,6 +127,11 @@ bool is_worth_a_copy(double lost, std::int64_t lines, std::int64_t others, std::
   constexpr double operations = 50e6, bytes = 3e6, launch = 3;
   const double product = 2 * double(lines) * double(others) * double(k) / operations;
   return lost * product > launch + 2 * 4 * double(lines) * double(k) / bytes;
+}
+
+std::size_t warp_split_bytes(const WarpPlan& plan) {
+  if (plan.shares.whole == plan.shares.tiles) return 0;
+  return counter_bytes + (static_cast<std::size_t>(bytes_of_parts(plan)) + 255) / 256 * 256;
 }
 
 std::int64_t warp_partial_bytes(std::int64_t m, std::int64_t n) {

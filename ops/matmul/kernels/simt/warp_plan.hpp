@@ -196,9 +196,10 @@ bool is_worth_a_copy(double lost, std::int64_t lines, std::int64_t others, std::
 // Of one NVIDIA H200: turning B costs that much, turning A nothing; taking elements one by one more.
 inline constexpr double lost_by_turning_b = 0.06, lost_by_single_elements = 0.1;
 
-// Spare memory: a counter for each tile, and the parts of sums.
-inline constexpr std::int64_t most_warp_counters = std::int64_t{1} << 14;
+// Spare memory for the parts of sums, at most.
 std::int64_t warp_partial_bytes(std::int64_t m, std::int64_t n);
+// Of one plan: counters and parts of sums, a multiple of 256; 0 where there are none.
+std::size_t warp_split_bytes(const WarpPlan& plan);
 
 // m, n ≥ 1, k ≥ 0; tiles: bits of those that have a kernel for how the operands lie. Tiles without room in
 // shared memory, and wishes for them, are left out.

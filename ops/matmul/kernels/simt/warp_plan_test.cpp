@@ -112,7 +112,7 @@ void expect_covered(const WarpPlan& plan, std::int64_t m, std::int64_t n, std::i
   ASSERT_TRUE(s.padded >= s.stages && s.share >= 1);
   ASSERT_LE(s.rooms() * tile.m * tile.n * 4, warp_partial_bytes(m, n));
   if (s.whole != s.tiles) {
-    ASSERT_LE(s.tiles - s.whole, most_warp_counters);
+    ASSERT_LE(s.tiles - s.whole, most_split_tiles);
   }
   if (s.blocks() < 20000) expect_shares(s);
 }
