@@ -196,6 +196,9 @@ class OwnFiles(Case):
     def test_a_parameter_with_a_destructor_and_shared_memory_of_the_file(self):
         self.assertEqual(self.runs_and_is_clean("lock.cu", "1\n2176\n"), [])
 
+    def test_lanes_exchange_wide_values(self):
+        self.assertEqual(self.runs_and_is_clean("wide_exchange.cu", "1 130 204 305 1\n"), [])
+
     def test_openmp(self):
         self.assertEqual(self.runs_and_is_clean("openmp.cu", "4 10\n"), [])
 
