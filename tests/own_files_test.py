@@ -98,9 +98,14 @@ class OwnFiles(Case):
         races = [finding for finding in found["findings"] if finding["what"] == "race"]
         self.assertTrue(races)
         self.assertEqual({10, 11}, {races[0]["line"], races[0]["other_line"]})
-        self.assertEqual(found["exit_code"], 3)
+        self.assertEqual((found["exit_code"], found["program_exit_code"]), (4, 3))
         self.assertIn("race.cu:11", done.stderr)
         self.assertIn("part", done.stderr)
+
+    def test_standard_output_holds_json_alone(self):
+        done = run("trace", own("race.cu"), "--json", "-")
+        self.assertEqual(json.loads(done.stdout)["program_exit_code"], 3)
+        self.assertIn("N = 64\n", done.stderr)
 
     def test_costs_are_named_with_line_and_remedy(self):
         done = run("trace", own("transpose.cu"), "--json", "costs.json")

@@ -62,7 +62,10 @@ void declare(OptionParser& parser, Options& options) {
                 "NAME=FILE");
   parser.values("--save", options.call.save, "a .npy file to write a result to", "NAME=FILE");
   parser.flag("-v,--verbose", options.verbose, "shows the main() that --call makes");
-  parser.value("--json", options.json, "launches and findings; - is standard output", "FILE");
+  parser.value(
+      "--json", options.json,
+      "launches and findings; - is standard output, and the program's own output goes to standard error",
+      "FILE");
 }
 
 std::vector<frontend::Replacement> replacements_of(const std::vector<std::string>& words) {
@@ -78,7 +81,7 @@ std::vector<frontend::Replacement> replacements_of(const std::vector<std::string
 
 using frontend::Record;
 
-Json to_json(const Record& record, const frontend::Ending& ending,
+Json to_json(const Record& record, int exit_code, const frontend::Ending& ending,
              const std::vector<frontend::CallResult>& results) {
   Json repeated = Json::array();
   for (const auto& [launch, times] : record.repeated)
@@ -87,7 +90,8 @@ Json to_json(const Record& record, const frontend::Ending& ending,
   for (const frontend::CallResult& result : results) arrays.push_back(result.json());
   return {{"schema", 1},
           {"kind", "own_files"},
-          {"exit_code", ending.signal == 0 ? Json(ending.code) : Json(nullptr)},
+          {"exit_code", exit_code},
+          {"program_exit_code", ending.signal == 0 ? Json(ending.code) : Json(nullptr)},
           {"signal", ending.signal == 0 ? Json(nullptr) : Json(ending.signal)},
           {"launches", record.launches},
           {"repeated", repeated},
@@ -145,6 +149,15 @@ bool is_right(const Record& record, const std::vector<frontend::CallResult>& res
          });
 }
 
+// results: of --call.
+int exit_code_of(const Record& record, const frontend::Ending& ending,
+                 const std::vector<frontend::CallResult>* results, const Options& options, bool traced) {
+  if (has_errors(record, options.strict) && (traced || options.strict)) return exit_code::memory;
+  if (results != nullptr && ending.code == 0 && !is_right(record, *results)) return exit_code::wrong;
+  constexpr int of_signals = 128;  // as shells tell it
+  return ending.signal != 0 ? of_signals + ending.signal : ending.code;
+}
+
 int run_files(const Options& options, bool traced) {
   std::FILE* const json = options.json.empty() ? nullptr : table_stream(options.json);
   demand_files_of_their_own({{"--json", options.json}, {"--page", options.page}}, options.files, {});
@@ -174,7 +187,8 @@ int run_files(const Options& options, bool traced) {
   if (!options.gpu.empty()) variables.push_back("TESSERA_CUDA_GPU=" + options.gpu);
   std::fflush(stdout);
   const frontend::Ending ending =
-      frontend::run_program(program->path(), call ? call->arguments() : options.arguments, variables);
+      frontend::run_program(program->path(), call ? call->arguments() : options.arguments, variables,
+                            options.json == "-" || options.page == "-");
   const Record record = frontend::read_record(record_file.path());
   std::vector<frontend::CallResult> results;
   if (call && ending.signal == 0 && ending.code == 0) results = call->results();
@@ -185,14 +199,12 @@ int run_files(const Options& options, bool traced) {
     fmt::print(stderr, "\n{}", text);
   if (traced) explain(record, options);
   for (const std::string& note : record.notes) fmt::print(stderr, "note: {}\n", note);
-  if (json != nullptr) write_json(options.json, to_json(record, ending, results));
+  const int code = exit_code_of(record, ending, call ? &results : nullptr, options, traced);
+  if (json != nullptr) write_json(options.json, to_json(record, code, ending, results));
   write_text(options.page, options.page.empty() ? "" : frontend::trace_page(record, options.files));
   if (ending.signal != 0)
     fmt::print(stderr, "the program was ended by signal {} ({})\n", ending.signal, strsignal(ending.signal));
-  if (has_errors(record, options.strict) && (traced || options.strict)) return exit_code::memory;
-  if (call && ending.code == 0 && !is_right(record, results)) return exit_code::wrong;
-  constexpr int of_signals = 128;  // as shells tell it
-  return ending.signal != 0 ? of_signals + ending.signal : ending.code;
+  return code;
 }
 
 // What belongs to --call needs it.

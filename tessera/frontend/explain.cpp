@@ -272,9 +272,17 @@ namespace {
 
 std::string remedy_of(const Json& finding) {
   const std::string what = text(finding, "what");
-  if (what == "race")
-    return "put __syncthreads() between the two accesses if the threads are of one block; otherwise use an "
-           "atomic, or a launch of its own";
+  if (what == "race") {
+    if (finding.value("of_blocks", false)) return "use an atomic, or a launch of its own";
+    const int line = finding.value("line", 0), other = finding.value("other_line", 0);
+    // The access of the other line came first.
+    if (other > line && text(finding, "file") == text(finding, "other_file"))
+      return "the accesses are of different passes of a loop: put __syncthreads() at the end of its body";
+    if (other == line)
+      return "if the accesses are of different passes of a loop, put __syncthreads() at the end of its body; "
+             "otherwise use an atomic";
+    return "put __syncthreads() between the two accesses";
+  }
   if (what == "uninitialised")
     return "write it first, and put __syncthreads() between if another thread writes it";
   if (what == "out of bounds") return "guard the access with the array's extent, or make the array larger";
@@ -508,6 +516,8 @@ double scale_of(const Json& launch) {
 
 std::string why_text(const std::vector<LaunchGroup>& launches, const std::string& before_name,
                      const std::string& after_name) {
+  if (before_name == after_name)
+    throw Error("--why compares two kernels, not '" + after_name + "' with itself");
   const Json& before = launch_of(launches, before_name);
   const Json& after = launch_of(launches, after_name);
   const auto costs_before = costs_of(before), costs_after = costs_of(after);

@@ -34,8 +34,9 @@ namespace fs = std::filesystem;
 using Words = std::vector<std::string>;
 
 // Runs a command and returns its status. It ends with this process. Standard error goes to the file `errors`,
-// if one is named.
-int spawn(const Words& words, const Words& variables, const std::string& errors) {
+// if one is named; standard output to standard error, if that is asked for.
+int spawn(const Words& words, const Words& variables, const std::string& errors,
+          bool output_to_errors = false) {
   std::vector<char*> argv, environment;
   for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
   argv.push_back(nullptr);
@@ -49,6 +50,7 @@ int spawn(const Words& words, const Words& variables, const std::string& errors)
     std::signal(SIGINT, SIG_DFL);  // which this process may leave to its child
     const int file = errors.empty() ? -1 : open(errors.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
     if (file >= 0) dup2(file, STDERR_FILENO);
+    if (output_to_errors) dup2(STDERR_FILENO, STDOUT_FILENO);
     execve(argv[0], argv.data(), environment.data());
     _exit(127);
   }
@@ -320,7 +322,9 @@ class Build {
   };
 
   Passes passes(const std::string& file, std::vector<Replacement>& replacements) const {
-    if (!fs::exists(file)) throw Error(file + ": there is no such file");
+    if (!fs::exists(file))
+      throw Error(file + ": there is no such file; the program's arguments stand behind --, as in -- " +
+                  file);
     std::string from = file;
     Words more;
     if (!replacements.empty() || source_.addition.file == file) {
@@ -488,12 +492,13 @@ OwnProgram::~OwnProgram() {
   if (!folder_.empty()) fs::remove_all(folder_, ignored);
 }
 
-Ending run_program(const std::string& path, const Words& arguments, const Words& variables) {
+Ending run_program(const std::string& path, const Words& arguments, const Words& variables,
+                   bool output_to_errors) {
   Words words{path};
   words.insert(words.end(), arguments.begin(), arguments.end());
   // An interrupt from the terminal is the program's; this process tells how it ended.
   const auto before = std::signal(SIGINT, SIG_IGN);
-  const int status = spawn(words, variables, {});
+  const int status = spawn(words, variables, {}, output_to_errors);
   std::signal(SIGINT, before);
   if (WIFSIGNALED(status)) return {.code = 0, .signal = WTERMSIG(status)};
   return {.code = WEXITSTATUS(status), .signal = 0};

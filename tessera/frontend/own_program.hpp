@@ -52,9 +52,10 @@ struct Ending {
   int signal = 0;  // or what ended it
 };
 
-// Runs the program with this process' files and environment, to which `variables` ("NAME=VALUE") are added.
+// Runs the program with this process' files and environment, to which `variables` ("NAME=VALUE") are added;
+// its standard output may be this process' standard error.
 Ending run_program(const std::string& path, const std::vector<std::string>& arguments,
-                   const std::vector<std::string>& variables);
+                   const std::vector<std::string>& variables, bool output_to_errors = false);
 
 // The line of a refusal with a mark below its column, as compilers show it; "" where it cannot be read.
 std::string excerpt(const Place& place);

@@ -48,7 +48,7 @@ const Gpu& gpu() {
       if (std::strcmp(known.word, word) == 0) return known;
     std::string all;
     for (const Gpu& known : gpus) all += std::string(all.empty() ? "" : ", ") + known.word;
-    say_once(std::string("TESSERA_CUDA_GPU=") + word + " is not known: " + all);
+    say_once(std::string("--gpu ") + word + " is not known: " + all);
     std::_Exit(2);
   }();
   return chosen;

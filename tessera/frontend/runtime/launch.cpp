@@ -291,6 +291,7 @@ void find_all(const Tracer& tracer, const LaunchRecord& launch) {
     out.kernel = launch.kernel;
     out.launch = launch.number;
     out.times = f.times;
+    out.of_blocks = f.of_blocks;
     out.block = index_of(f.block, launch.shape.grid.x, launch.shape.grid.y);
     if (f.thread >= 0) out.thread = index_of(f.thread, launch.shape.block.x, launch.shape.block.y);
     if (f.site.bits != 0) {
@@ -541,7 +542,8 @@ class Waiting {
                              ") has run for 2 s: " + std::to_string(ready) + " of " + std::to_string(blocks) +
                              " blocks";
           if (ready > 0)
-            text += ", about " + std::to_string(std::max<std::int64_t>(3, 2 * blocks / ready)) + " s in all";
+            text += ", about " + std::to_string(std::max<std::int64_t>(3, 2 * blocks / ready)) +
+                    " s in all; a smaller size tells as much";
           say_once(text);
         }) {}
 

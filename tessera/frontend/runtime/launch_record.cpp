@@ -171,6 +171,7 @@ void record(const FindingRecord& finding) {
   };
   add_place("file", "line", finding.file, finding.line);
   add_place("other_file", "other_line", finding.other_file, finding.other_line);
+  if (finding.of_blocks) line["of_blocks"] = true;
   if (!finding.array.empty()) line["array"] = finding.array;
   if (!finding.kernel.empty()) line["kernel"] = finding.kernel;
   if (finding.launch != 0) line["launch"] = finding.launch;

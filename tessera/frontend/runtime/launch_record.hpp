@@ -20,7 +20,7 @@
 //    "barriers": [{"file", "line", "times"}]}
 //   {"record": "repeated", "launch": 2, "times": 299}    not run again: nothing that it reads had changed
 //   {"record": "finding", "what": "race", "serious": true, "text", "file", "line", "other_file",
-//   "other_line",
+//   "other_line", "of_blocks": true (a race of threads of different blocks)
 //    "array", "kernel", "launch", "block": [x, y, z], "thread": [x, y, z], "times"}
 //    Fields that do not apply are absent. "what" is one of
 //      race, uninitialised, out of bounds, misaligned, barrier, stopped        in a kernel
@@ -62,6 +62,7 @@ struct FindingRecord {
   std::string what, text, file, other_file, array, kernel;
   int line = 0, other_line = 0;
   bool serious = true;
+  bool of_blocks = false;  // a race of threads of different blocks
   std::int64_t launch = 0;
   std::optional<tessera::Index3> block, thread;
   std::uint64_t times = 1;

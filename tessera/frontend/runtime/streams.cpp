@@ -122,7 +122,10 @@ cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEve
     return r.fail(cudaErrorInvalidResourceHandle);
   *milliseconds = static_cast<float>((end->when - start->when) * 1e3);
   static bool once = false;
-  if (!once) tessera_cuda::record_note("events measure this machine's time, not a GPU's");
+  if (!once)
+    tessera_cuda::record_note(
+        "events measure this machine's time, which says nothing about what is faster on a GPU: "
+        "`tessera trace --why KERNEL KERNEL` does");
   once = true;
   return cudaSuccess;
 }

@@ -99,6 +99,23 @@ void fill_with_poison(void* memory, std::size_t bytes) {
 // A thread that makes more accesses than fill these, and never waits, seems to spin.
 constexpr std::uint32_t most_full_tables = (std::uint32_t{1} << 26) / WarpLog::rows;
 
+// A full table of a lane that reads or updates few addresses, and writes none: what a loop that waits leaves.
+bool polls(const LaneLog& lane) {
+  constexpr std::size_t most_polled = 4;
+  const WarpLog& log = *lane.warp;
+  std::array<std::uint64_t, most_polled> known{};
+  std::size_t count = 0;
+  for (std::uint32_t row = 0; row < log.count[lane.lane]; ++row) {
+    const SiteKey site{log.diverged ? (*log.own_site)[row][lane.lane] : log.site[row]};
+    if (site.act() == Act::write) return false;
+    const std::uint64_t address = (*log.address)[row][lane.lane];
+    if (std::find(known.begin(), known.begin() + count, address) != known.begin() + count) continue;
+    if (count == most_polled) return false;
+    known[count++] = address;
+  }
+  return true;
+}
+
 // What concerns the block rather than the thread that noticed it.
 struct BlockError : Error {
   BlockError(const std::string& text, const Wait* of) : Error(Kind::memory, text), wait(of) {}
@@ -258,7 +275,7 @@ void Block::give_way(ThreadState& thread) {
 void Block::make_room(LaneLog& lane) {
   auto& block = *static_cast<Block*>(lane.owner);
   auto& thread = *static_cast<ThreadState*>(place);
-  if (++thread.full_tables < most_full_tables) block.note_progress();
+  if (++thread.full_tables < most_full_tables && !polls(lane)) block.note_progress();
   const std::uint32_t again = block.trace_->stop(thread.rank, BlockTrace::Stop::full);
   const std::uint32_t own = 1u << thread.rank % 32;
   block.wake(static_cast<std::size_t>(thread.rank / 32), again & ~own);

@@ -587,6 +587,7 @@ void BlockTrace::find(Finding::Kind kind, const Site& site, std::size_t warp, st
   if (kind == Finding::Kind::uninitialised) finding.text += ", which no thread of the block has written";
   if (kind == Finding::Kind::race) {
     finding.other = other;
+    finding.of_blocks = shadow_->block_of(conflict.other.when) != block_;
     finding.text +=
         race_with(task_.launch, shadow_->block_of(conflict.other.when), conflict.other.thread, finding.other);
   }

@@ -259,6 +259,7 @@ class Pair {
     finding.site = of.sites[trail.site];
     finding.other = other_of.sites[other.site];
     finding.block = of.shadow->block_of(trail.when);
+    finding.of_blocks = other_of.shadow->block_of(other.when) != finding.block;
     finding.array = array.name;
     finding.thread = trail.thread;
     finding.text = who(launch_, finding.block, trail.thread) + deed(finding.site) + " at " +

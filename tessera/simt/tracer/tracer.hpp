@@ -104,6 +104,7 @@ struct Finding {
   Here here{"", 0};        // … and threads that wait in vain have this one
   std::string text;        // of the first: threads, blocks, what was touched
   std::int64_t block = 0;  // of the first
+  bool of_blocks = false;  // a race of threads of different blocks
   std::uint64_t times = 1;
   std::string array;         // of the first, where there is one
   std::int64_t thread = -1;  // of the first, by rank; -1: of several
