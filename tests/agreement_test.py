@@ -13,6 +13,7 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(ROOT / "tools"))
+import agreement_lines as lines  # noqa: E402
 import agreement_table as table  # noqa: E402
 
 FIXED = ["ID", "Process ID", "Process Name", "Host Name", "Kernel Name", "Context", "Stream", "Block Size", "Grid Size",
@@ -159,9 +160,58 @@ class Joining(unittest.TestCase):
 
     def test_the_page(self):
         text = table.markdown(self.joined([REQUESTS, SHARED], ["1000", "655360"]))
-        self.assertIn("| tiles | global_load.requests |\n", text)  # exact ones are named
+        self.assertIn("- exact for every kernel: global_load.requests\n- for others: shared_load.requests 0 of 1\n", text)
         self.assertIn("| tiles | shared_load.requests | 1,048,576 | 655,360 | differs | (1) the compiler joined", text)
         self.assertIn("NVIDIA H200", text)
+
+
+def site(line, act, requests, sectors, lines_, space="global"):
+    return {"file": "/a/b/own.cu", "line": line, "act": act, "space": space, "requests": requests, "sectors": sectors, "lines": lines_}
+
+
+def instruction(line, sass, requests, sectors, lines_, file="/elsewhere/own.cu", lanes=(32, 32)):
+    return {"file": file, "line": line, "sass": sass, lines.COUNTS["requests"]: requests, lines.COUNTS["sectors"]: sectors,
+            lines.COUNTS["lines"]: lines_, "thread_inst_executed": lanes[0], "thread_inst_executed_true": lanes[1]}
+
+
+class Lines(unittest.TestCase):
+    def compared(self, sites, instructions):
+        return list(lines.compare({"sites": sites}, {"accesses": instructions}))
+
+    def test_instructions_of_a_line_are_summed_by_access(self):
+        rows = self.compared([site(5, "read", 4, 16, 4), site(5, "read", 4, 8, 4), site(5, "write", 4, 16, 4), site(5, "read", 9, 0, 0, "shared")],
+                             [instruction(5, "LDG.E R1, [R2]", 4, 16, 4), instruction(5, "@P0 LD.E R1, [R4]", 4, 8, 4), instruction(5, "STG.E [R2], R1", 4, 16, 4)])
+        self.assertEqual([("read", True), ("write", True)], [(row["access"], row["equal"]) for row in rows])
+        self.assertEqual({"requests": 8, "sectors": 24, "lines": 8}, rows[0]["gpu"])
+
+    def test_a_predicate_explains_requests_alone(self):
+        mine, idle = [site(5, "read", 4, 16, 4)], (256, 100)
+        self.assertIn("predicate", self.compared(mine, [instruction(5, "@!P1 LDG.E R1, [R2]", 8, 16, 4, lanes=idle)])[0]["why"])
+        for other in (instruction(5, "@!P1 LDG.E R1, [R2]", 8, 17, 4, lanes=idle), instruction(5, "LDG.E R1, [R2]", 8, 16, 4, lanes=idle),
+                      instruction(5, "@!P1 LDG.E R1, [R2]", 2, 16, 4, lanes=idle)):
+            self.assertEqual("unexplained", self.compared(mine, [other])[0]["why"])
+
+    def test_a_line_of_the_toolkits_header_is_the_callers(self):
+        header = "/cuda/targets/x86_64-linux/include/sm_atomics.hpp"
+        rows = self.compared([site(5, "atomic", 4, 4, 4)], [instruction(84, "REDG.E.ADD [R2], R1", 4, 4, 4, header)])
+        self.assertEqual([(5, False)], [(row["line"], row["equal"]) for row in rows])
+        self.assertIn("sm_atomics.hpp:84", rows[0]["why"])
+        rows = self.compared([site(5, "atomic", 4, 4, 4)], [instruction(84, "REDG.E.ADD [R2], R1", 8, 4, 4, header)])
+        self.assertEqual([(5, None), (84, None)], [(row["line"], row["gpu"] and row["executor"]) for row in rows])
+
+    def test_kernels_have_the_same_name_on_both_sides(self):
+        self.assertEqual(lines.kernel_name("void sum<int, (unsigned int)256, (bool)1>(const T1 *, unsigned int)"), lines.kernel_name("sum<int, 256, true>"))
+        self.assertNotEqual(lines.kernel_name("sum<int, 256, true>"), lines.kernel_name("sum<int, 256, false>"))
+
+    def test_output_is_equal_apart_from_what_varies(self):
+        told = "/bin/a Starting\nDevice 0: NVIDIA H{}\n{} GB/s, Time = {} ms, Size = 64\nresult {}\n"
+        self.assertEqual("equal", lines.output(told.format("200", 0.5, 12.25, 3), told.format("100 80GB HBM3", 300.1, 0.01, 3)))
+        self.assertEqual("differs", lines.output(told.format("200", 0.5, 12.25, 3), told.format("200", 0.5, 12.25, 4)))
+
+    def test_a_product_is_checked_from_what_is_printed(self):
+        told = "A:\n{} 2.0 \n\nB:\n3.0 \n4.0 \n\nC:\n{} \n\n"
+        self.assertEqual("C = A·B in both", lines.output(told.format("1.0", "11.0"), told.format("2.0", "14.0")))
+        self.assertEqual("differs", lines.output(told.format("1.0", "11.0"), told.format("2.0", "14.1")))
 
 
 # Answers as ncu would: it knows all metrics but one, refuses one that it listed, and counts 512 of everything.
@@ -221,7 +271,7 @@ class Measuring(unittest.TestCase):
         self.assertTrue({"copy", "triangle", "per_element", "shared_tiles", "vectorized"} <= kernels, kernels)
         copies = {r["counter"]: r["class"] for r in document["rows"] if r["kernel"] == "copy"}
         self.assertEqual((copies["global_load.requests"], copies["global_load.sectors"]), ("exact", "differs"))
-        self.assertRegex(page, r"\| copy[^|]*\| [^|]*global_load\.requests[^|]*\|")  # exact ones are named
+        self.assertRegex(page, r"(every kernel|others):.*global_load\.requests")  # exact ones are tallied
 
     def test_without_permission(self):
         raw, _ = self.measured("no")

@@ -42,7 +42,7 @@ class Commands(unittest.TestCase):
         cls.folder = tempfile.TemporaryDirectory()
         os.environ["XDG_CACHE_HOME"] = os.path.join(cls.folder.name, "cache")
         os.environ["TESSERA_CACHE"] = os.path.join(cls.folder.name, "tuning.jsonl")
-        for name in ("examples", "results"):
+        for name in ("examples", "results", "tests"):
             os.symlink(ROOT / name, os.path.join(cls.folder.name, name))
 
     @classmethod

@@ -16,13 +16,17 @@ fi
 program_of() { awk '/^```cpp/ {inside = 1; next} /^```/ {inside = 0} inside' "$1"; }
 program_of "$here/../README.md" > "$work/readme.cpp"
 program_of "$here/../docs/integrate.md" > "$work/integrals.cpp"
-cmake -S "$here/install" -B "$work/stranger" -DCMAKE_PREFIX_PATH="$work/prefix" -DREADME_PROGRAM="$work/readme.cpp" -DINTEGRALS_PROGRAM="$work/integrals.cpp" -DCALLS_PROGRAM="$here/../examples/calls/host.cpp" > "$work/log" || { cat "$work/log"; exit 1; }
+cmake -S "$here/install" -B "$work/stranger" -DCMAKE_PREFIX_PATH="$work/prefix" -DREADME_PROGRAM="$work/readme.cpp" -DINTEGRALS_PROGRAM="$work/integrals.cpp" > "$work/log" || { cat "$work/log"; exit 1; }
 cmake --build "$work/stranger" > "$work/log" || { cat "$work/log"; exit 1; }
+# The project of docs/calls.md, under a stranger's warnings.
+warnings="-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Werror"
+cmake -S "$here/../examples/calls" -B "$work/calls" -DCMAKE_PREFIX_PATH="$work/prefix" -DCMAKE_CXX_FLAGS="$warnings" -DCMAKE_NO_SYSTEM_FROM_IMPORTED=ON > "$work/log" || { cat "$work/log"; exit 1; }
+cmake --build "$work/calls" > "$work/log" || { cat "$work/log"; exit 1; }
 "$work/stranger/stranger"
 "$work/stranger/readme" | grep -q '^right$'
-"$work/stranger/calls" > "$work/calls"
+"$work/calls/host" > "$work/products"
 for told in '0.839844 by .*: right' '240 120 60: right'; do
-  grep -q "$told" "$work/calls" || { cat "$work/calls"; exit 1; }
+  grep -q "$told" "$work/products" || { cat "$work/products"; exit 1; }
 done
 "$work/stranger/integrals" > "$work/integrals"
 for told in '0.785398163397448.. ± .*, converged' 3.1415927 0.290000000 0.3333333 0.7853; do
@@ -35,8 +39,8 @@ else
   echo "no nvcc: a stranger's .cu file was not compiled"
 fi
 # A program that calls the library does not carry it.
-for program in stranger readme integrals calls; do
-  bytes=$(stat -L -c %s "$work/stranger/$program")
+for program in stranger/stranger stranger/readme stranger/integrals calls/host; do
+  bytes=$(stat -L -c %s "$work/$program")
   [ "$bytes" -le 1048576 ] || { echo "$program has $bytes bytes, more than 1 MB" >&2; exit 1; }
 done
 # A CUDA file, by the headers and libraries that are installed.

@@ -201,6 +201,17 @@ def shown(value):
     return f"{value:,.0f}" if float(value).is_integer() else f"{value:.4g}"
 
 
+def tally_of(rows):
+    """For how many of the kernels that have it each counter is exact."""
+    exact = {}
+    for r in rows:
+        if r["class"] != "n/a":
+            exact.setdefault(r["counter"], []).append(r["class"] == "exact")
+    whole = [name for name, found in exact.items() if all(found)]
+    part = [f"{name} {sum(found)} of {len(found)}" for name, found in exact.items() if not all(found)]
+    return [f"- {title}: {', '.join(names)}" for title, names in (("exact for every kernel", whole), ("for others", part)) if names]
+
+
 def markdown(table):
     classes = [r["class"] for r in table["rows"]]
     tally = ", ".join(f"{classes.count(c)} {c}" for c in ("exact", "close", "informative", "differs", "n/a") if c in classes)
@@ -208,29 +219,26 @@ def markdown(table):
            f"What `tessera trace` counts beside what Nsight Compute counts of the same kernels on {table['device'] or 'a GPU'}: {tally}.",
            "`tools/agreement` measures and writes this page. *exact*: equal; *close*: within 1%; *informative*: the GPU's counter is a",
            "related one, and equality is not expected; *differs*: more than 1% apart. Rows that are not exact say why, from the GPU's code",
-           "itself; a number in brackets stands for a reason given above. Exact counts are named only; `results/` holds all numbers.", ""]
+           "itself; a number in brackets stands for a reason given above. Exact counts are tallied by counter; `results/` holds all numbers.", ""]
     out += [f"- {note}" for note in table["notes"]] + ([""] if table["notes"] else [])
     for group, title in (("calibration", "Calibration kernels"), ("ladder", f"The ladder at {table['size']}³, {table['element']}")):
         rows = [r for r in table["rows"] if r["group"] == group]
         if not rows:
             continue
-        alike = {}  # the names of the exact counters, and the kernels that have just these
-        for kernel in dict.fromkeys(r["kernel"] for r in rows):
-            exact = tuple(r["counter"] for r in rows if r["kernel"] == kernel and r["class"] == "exact")
-            alike.setdefault(exact, []).append(kernel)
-        out += [f"## {title}", "", "| kernels | exact |", "|---|---|"]
-        out += [f"| {'; '.join(kernels)} | {', '.join(exact) or 'none'} |" for exact, kernels in alike.items()] + [""]
-        other = [r for r in rows if r["class"] != "exact"]
+        out += [f"## {title}", "", *tally_of(rows), ""]
+        other = {}  # what differs alike is one row
+        for r in rows:
+            if r["class"] != "exact":
+                other.setdefault((r["counter"], r["executor"], r["gpu"], r["class"], r.get("why", "")), []).append(r["kernel"])
         if other:
             out += ["| kernel | counter | executor | GPU | class | why |", "|---|---|--:|--:|---|---|"]
             seen = []  # a reason is written once, then by its number
-            for r in other:
-                why = r.get("why", "")
+            for (counter, executor, gpu, kind, why), kernels in other.items():
                 if why and why not in seen:
                     seen.append(why)
                     why = f"({len(seen)}) {why}"
                 elif why:
                     why = f"({seen.index(why) + 1})"
-                out.append(f"| {r['kernel']} | {r['counter']} | {shown(r['executor'])} | {shown(r['gpu'])} | {r['class']} | {why} |")
+                out.append(f"| {'; '.join(kernels)} | {counter} | {shown(executor)} | {shown(gpu)} | {kind} | {why} |")
             out.append("")
     return "\n".join(out)

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <set>
 #include "ops/integrate/integrate_options.hpp"
+#include "ops/integrate/quadrature/formula_integrand.hpp"
 #include "tessera/core/error.hpp"
 
 namespace tessera::integrate_batch {
@@ -28,22 +29,6 @@ std::string product(const std::string& a, const char* sign, const std::string& b
   return a.empty() || b.empty() ? "" : "(" + a + sign + b + ")";
 }
 Linear negative(const Linear& a) { return {sum("", "-", a.slope), sum("", "-", a.rest)}; }
-
-bool compares(Op op) {
-  switch (op) {
-    case Op::less:
-    case Op::less_equal:
-    case Op::equal:
-    case Op::not_equal:
-    case Op::min:
-    case Op::max:
-    case Op::fmin:
-    case Op::fmax:
-      return true;
-    default:
-      return false;
-  }
-}
 
 class Finder {
  public:
@@ -162,7 +147,9 @@ class Finder {
   // A comparison's value changes where its sides meet.
   void add_condition(std::int32_t index) {
     const Op op = node_at(index).op;
-    if (!compares(op) && op != Op::logic_not && op != Op::logic_and && op != Op::logic_or) add_zeros(index);
+    if (!quadrature::breaks_where_arguments_meet(op) && op != Op::logic_not && op != Op::logic_and &&
+        op != Op::logic_or)
+      add_zeros(index);
   }
 
   void look_at(const Node& node) {
@@ -186,7 +173,7 @@ class Finder {
         if (varies(a) || varies(b)) out_.complete = false;
         return;
       default:
-        if (compares(node.op)) add_meetings(a, b);
+        if (quadrature::breaks_where_arguments_meet(node.op)) add_meetings(a, b);
     }
   }
 

@@ -6,6 +6,7 @@
 // panels that a tile reads from end to end; A is read where it lies. Each thread has a block of C to
 // itself and waits for no other. Highway compiles the tile for each instruction set and picks at run
 // time. Products are fused and blocks along k summed apart: bits differ from the rungs below.
+// Small products and such of few rows or columns have loops of their own, with the same bits (small.hpp).
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ops/matmul/cpu_04_simd.cpp"
 #include "tessera/core/vector_targets.hpp"
@@ -36,6 +37,7 @@ HWY_AFTER_NAMESPACE();
 #include <new>
 #include <sys/mman.h>
 #include <unistd.h>
+#include "ops/matmul/kernels/cpu/small.hpp"
 #include "ops/matmul/problem/operands.hpp"
 #include "tessera/core/parallel.hpp"
 #include "tessera/rung.hpp"
@@ -106,11 +108,6 @@ Strided<U> strided(const Matrix<T>& matrix) {
   return {reinterpret_cast<U*>(matrix.data), matrix.stride[0], matrix.stride[1]};
 }
 
-template <class T>
-Strided<T> exchanged(const Strided<T>& matrix) {
-  return {matrix.data, matrix.col, matrix.row};
-}
-
 // Where it is the rows of C that are adjacent, its transpose is computed: Cᵀ = Bᵀ·Aᵀ.
 template <class T>
 bool by_columns(const Problem<T>& p) {
@@ -130,22 +127,17 @@ auto product_of(const Problem<T>& p) {
                      strided<U>(p.c),
                      static_cast<U>(p.alpha),
                      static_cast<U>(p.beta)};
-  if (by_columns(p))
-    product = {p.n(),
-               p.m(),
-               p.k(),
-               exchanged(product.b),
-               exchanged(product.a),
-               exchanged(product.c0),
-               exchanged(product.c),
-               product.alpha,
-               product.beta};
+  if (by_columns(p)) product = exchanged(product);
   return product;
 }
 
 template <class T>
 void run_product(const Product<T>& product, int threads) {
   if (product.m == 0 || product.n == 0) return;
+  if constexpr (!std::is_same_v<T, std::uint32_t>) {
+    Product<T> small = product;
+    if (multiply_small(small, threads)) return;
+  }
   constexpr std::int64_t least_work = 32 * 32 * 32;  // products worth another thread
   const double work =
       static_cast<double>(product.m) * static_cast<double>(product.n) * static_cast<double>(product.k + 1);

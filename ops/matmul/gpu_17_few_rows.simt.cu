@@ -2,10 +2,11 @@
 // GPU rung 17: C has at most sixteen rows, or columns. Then each element of the large operand is used so few
 // times that memory is the limit, and no tile of shared memory helps.
 //
-// The large operand goes from memory to registers once, 16 bytes a lane, and meets the few rows, which all
-// warps of a block read from shared memory. Where its lines lie along k, a warp has four of them, and its
-// lanes share the sum; where they lie across k, lanes have columns of their own, and warps share the sum.
-// Sums are cut so that all multiprocessors have work; who comes last adds the parts, in their order.
+// The large operand goes from memory to registers once, 16 bytes a lane, and meets the few rows, which stay
+// in the cache of the multiprocessor. Where its lines lie along k, a warp has some of them, and its lanes
+// share the sums; where they lie across k, lanes have columns of their own, and warps share the sums. Loads
+// are a step ahead, and nobody waits for others before the end. Sums are cut so that all multiprocessors have
+// work; who comes last adds the parts, in their order.
 #include <algorithm>
 #include <typeinfo>
 #include "ops/matmul/kernels/tile_order.hpp"
@@ -17,7 +18,9 @@ namespace {
 
 inline namespace TESSERA_UNIT {
 
-constexpr int most_rows = 16;
+// Tensor cores take more rows of f64 as fast as memory brings them.
+template <class T>
+inline constexpr int most_rows = sizeof(T) == 4 ? 16 : 4;
 
 struct FewRowsConfig {
   int rows = 4;         // at most, of C
@@ -36,15 +39,19 @@ struct FewRowsArgs {
 
 template <class T, FewRowsConfig config>
 struct FewRows {
-  static constexpr int threads = 256, warps = threads / 32, rows = config.rows, lot = Lot<T>::count;
+  static constexpr int rows = config.rows, lot = Lot<T>::count;
+  // As many blocks as registers allow, without any that would have to wait in memory.
+  static constexpr int threads = rows > 4 ? 128 : 256, warps = threads / 32;
+  static constexpr int blocks_per_processor = rows == 4 || !config.wide ? 2 : 3;
   static constexpr int step = 32 * lot;  // elements that a warp loads at once
-  static constexpr int lines = 4;        // of B along k, a warp's; of rows of B across k, loaded ahead
-  static constexpr int columns = config.along_k ? warps * lines : step;            // of C, a block's
-  static constexpr int depth = config.along_k ? (rows <= 4 ? 4 : 2) * step : 256;  // k that A is brought for
-  static constexpr int count = rows * (config.along_k ? lines : lot);              // sums of a lane
+  // Of B along k, a warp's; of rows of B across k, loaded together.
+  static constexpr int lines = 4;
+  static constexpr int columns = config.along_k ? warps * lines : step;  // of C, a block's
+  static constexpr int depth = config.along_k ? step : warps * lines;    // of k, which a block takes at once
+  static constexpr int count = rows * (config.along_k ? lines : lot);    // sums of a lane
 
   struct Shared {
-    alignas(16) T a[rows * depth];  // along k row after row, else k after k
+    alignas(16) T a[config.along_k ? 1 : warps * rows * lines];
     alignas(16) T sums[config.along_k ? 1 : warps / 2 * count * 32];
     bool last;
   };
@@ -62,14 +69,9 @@ struct FewRows {
     T sum[unsigned{count}];
     SIMT_UNROLL
     for (int q = 0; q < count; ++q) sum[q] = T{0};
-    for (std::int64_t l = first; l < end; l += depth) {
-      thread.sync();
-      bring_rows(thread, shared, p, l, end);
-      thread.sync();
-      if constexpr (config.along_k) add_lines(thread, shared, p, tile, l, end, sum);
-      else add_rows(thread, shared, p, tile, l, end, sum);
-    }
-    // Sum number q of those that this thread has in the end is of this row and column of the tile.
+    if constexpr (config.along_k) add_lines(thread, p, tile, first, end, sum);
+    else add_rows(thread, shared, p, tile, first, end, sum);
+    // Sum number `base` + q, of those that this thread has in the end, is of this row and column of the tile.
     int base = 0, there = 0;
     if constexpr (config.along_k) there = add_up_lanes(thread, sum, base);
     else there = add_up_warps(thread, shared, sum);
@@ -100,55 +102,61 @@ struct FewRows {
     thread.sync();
     if (!shared.last) return;
     for (int e = thread.rank(); e < rows * columns; e += threads) {
-      T all = parts[e];
-      for (int other = 1; other < args.splits; ++other)
-        all += parts[std::int64_t{other} * rows * columns + e];
+      const T* const from = parts + e;
+      const auto part = [&](int of) { return from[std::int64_t{of} * rows * columns]; };
+      T all = part(0);
+      int other = 1;
+      for (; other + 4 <= args.splits; other += 4) {  // four loads under way
+        const T one = part(other), two = part(other + 1), three = part(other + 2), four = part(other + 3);
+        all = all + one + two + three + four;
+      }
+      for (; other < args.splits; ++other) all += part(other);
       p.store(e / columns, column + e % columns, all);
     }
   }
 
  private:
-  // What of A the block needs for k from l on; beyond its rows and `end` lie zeros.
-  SIMT void bring_rows(Thread thread, Shared& shared, const Problem<T>& p, std::int64_t l,
-                       std::int64_t end) const {
-    for (int e = thread.rank(); e < rows * depth; e += threads) {
-      const int i = config.along_k ? e / depth : e % rows, deep = config.along_k ? e % depth : e / rows;
-      shared.a[e] = i < p.m() && l + deep < end ? p.a(i, l + deep) : T{0};
-    }
+  // Elements next to each other: all of them, or `there` and zeros.
+  SIMT static Lot<T> load(Thread thread, const T* from) {
+    return __builtin_bit_cast(Lot<T>, thread.load16(from));
   }
-
-  // Elements of B next to each other, of which `there` are there.
-  SIMT Lot<T> load(Thread thread, const T* from, std::int64_t there, int apart) const {
-    if (config.wide && there >= lot) return __builtin_bit_cast(Lot<T>, thread.load16(from));
+  SIMT static Lot<T> load_some(const T* from, std::int64_t stride, std::int64_t there) {
     Lot<T> out;
     SIMT_UNROLL
-    for (int e = 0; e < lot; ++e) out.element[e] = e * apart < there ? from[e * apart] : T{0};
+    for (int e = 0; e < lot; ++e) out.element[e] = e < there ? from[e * stride] : T{0};
     return out;
   }
 
-  // A warp's four lines: lane after lane 16 bytes, or element after element.
-  SIMT void add_lines(Thread thread, const Shared& shared, const Problem<T>& p, int tile, std::int64_t l,
-                      std::int64_t end, T (&sum)[unsigned{count}]) const {
+  // A warp's lines of B: lane after lane 16 bytes, or element after element. Beyond A's rows and B's lines,
+  // the last ones are read again, and what comes of them is not stored.
+  SIMT void add_lines(Thread thread, const Problem<T>& p, int tile, std::int64_t first, std::int64_t end,
+                      T (&sum)[unsigned{count}]) const {
     constexpr int apart = config.wide ? 1 : 32;
-    const int lane = thread.lane();
-    const std::int64_t column = std::int64_t{tile} * columns + thread.warp() * lines;
+    const int at = config.wide ? thread.lane() * lot : thread.lane();
+    const T* b_line[lines];
     SIMT_UNROLL
-    for (int deep = 0; deep < depth; deep += step) {
-      const int at = deep + (config.wide ? lane * lot : lane);
-      Lot<T> b[lines];
+    for (int j = 0; j < lines; ++j) {
+      const std::int64_t column = std::int64_t{tile} * columns + thread.warp() * lines + j;
+      b_line[j] = p.b.data + (column < p.n() ? column : p.n() - 1) * p.b.stride[1] + at;
+    }
+    const auto load_b = [&](std::int64_t l, Lot<T>(&b)[lines]) {
       SIMT_UNROLL
-      for (int j = 0; j < lines; ++j)
-        b[j] = load(thread, p.b.data + (l + at) + (column + j) * p.b.stride[1],
-                    column + j < p.n() ? end - l - at : 0, apart);
+      for (int j = 0; j < lines; ++j) {
+        if (config.wide && l + step <= end) b[j] = load(thread, b_line[j] + l);
+        else if (!config.wide && l + step <= end) b[j] = load_some(b_line[j] + l, apart, lot);
+        else b[j] = load_some(b_line[j] + l, apart, (end - l - at + apart - 1) / apart);
+      }
+    };
+    const bool a_wide = config.wide && lies_in_lots(p.a.data, p.a.stride[1], p.m() == 1 ? 0 : p.a.stride[0]);
+    const auto add = [&](std::int64_t l, const Lot<T>(&b)[lines]) {
       SIMT_UNROLL
       for (int i = 0; i < rows; ++i) {
+        const T* const row =
+            p.a.data + (i < p.m() ? i : p.m() - 1) * p.a.stride[0] + (l + at) * p.a.stride[1];
         Lot<T> a;
-        if constexpr (config.wide) {
-          a = __builtin_bit_cast(Lot<T>, thread.load16(&shared.a[i * depth + at]));
-        } else {
-          SIMT_UNROLL
-          for (int e = 0; e < lot; ++e) a.element[e] = shared.a[i * depth + at + e * apart];
-        }
+        if (l + step > end) a = load_some(row, apart * p.a.stride[1], (end - l - at + apart - 1) / apart);
+        else if (a_wide) a = load(thread, row);
+        else a = load_some(row, apart * p.a.stride[1], lot);
         SIMT_UNROLL
         for (int j = 0; j < lines; ++j) {
           SIMT_UNROLL
@@ -156,55 +164,102 @@ struct FewRows {
             sum[i * lines + j] = multiply_add(a.element[e], b[j].element[e], sum[i * lines + j]);
         }
       }
+    };
+    if (first >= end) return;
+    Lot<T> b[lines], next[lines];
+    load_b(first, b);
+    for (std::int64_t l = first; l < end; l += step) {
+      if (l + step < end) load_b(l + step, next);
+      add(l, b);
+      SIMT_UNROLL
+      for (int j = 0; j < lines; ++j) b[j] = next[j];
     }
   }
 
-  // Rows of B, four at a time; the warps take them in turn.
-  SIMT void add_rows(Thread thread, const Shared& shared, const Problem<T>& p, int tile, std::int64_t l,
+  // Rows of B, some at a time; the warps take them in turn. What they meet of A, the lanes of a warp bring
+  // together to shared memory of its own, where all of them read it.
+  SIMT void add_rows(Thread thread, Shared& shared, const Problem<T>& p, int tile, std::int64_t first,
                      std::int64_t end, T (&sum)[unsigned{count}]) const {
-    const std::int64_t column = std::int64_t{tile} * columns + thread.lane() * lot;
-    const int deep_end = end - l < depth ? static_cast<int>(end - l) : depth;
-    for (int deep = thread.warp() * lines; deep < deep_end; deep += warps * lines) {
-      Lot<T> b[lines];
-      SIMT_UNROLL
-      for (int u = 0; u < lines; ++u)
-        b[u] = load(thread, p.b.data + (l + deep + u) * p.b.stride[0] + column * p.b.stride[1],
-                    deep + u < deep_end ? p.n() - column : 0, 1);
+    const std::int64_t column = std::int64_t{tile} * columns + thread.lane() * lot, left = p.n() - column;
+    const T* const from = p.b.data + column * p.b.stride[1];
+    const auto load_b = [&](std::int64_t l, Lot<T>(&b)[lines]) {
       SIMT_UNROLL
       for (int u = 0; u < lines; ++u) {
+        const T* const row = from + (l + u) * p.b.stride[0];
+        if (config.wide && left >= lot && l + u < end) b[u] = load(thread, row);
+        else b[u] = load_some(row, p.b.stride[1], l + u < end ? left : 0);
+      }
+    };
+    constexpr int brought = (rows * lines + 31) / 32;  // by a lane
+    const auto load_a = [&](std::int64_t l, T(&a)[brought]) {
+      SIMT_UNROLL
+      for (int q = 0; q < brought; ++q) {
+        const int e = q * 32 + thread.lane(), i = e / lines;
+        const std::int64_t deep = l + e % lines;
+        a[q] = i < p.m() && i < rows && deep < end ? p.a(i, deep) : T{0};
+      }
+    };
+    T* const own = shared.a + thread.warp() * rows * lines;
+    std::int64_t l = first + thread.warp() * lines;
+    if (l >= end) return;
+    Lot<T> b[lines], next[lines];
+    T a[brought];
+    load_a(l, a);
+    load_b(l, b);
+    for (; l < end; l += depth) {
+      thread.sync_warp();
+      SIMT_UNROLL
+      for (int q = 0; q < brought; ++q)
+        if (q * 32 + thread.lane() < rows * lines) own[q * 32 + thread.lane()] = a[q];
+      thread.sync_warp();
+      if (l + depth < end) {
+        load_b(l + depth, next);
+        load_a(l + depth, a);
+      }
+      SIMT_UNROLL
+      for (int i = 0; i < rows; ++i) {
+        T of_row[lines];
         SIMT_UNROLL
-        for (int i = 0; i < rows; ++i) {
-          const T a = shared.a[(deep + u) * rows + i];
+        for (int u = 0; u < lines; u += lot)
+          __builtin_bit_cast(Lot<T>, thread.load16(own + i * lines + u)).copy_to(of_row + u);
+        SIMT_UNROLL
+        for (int u = 0; u < lines; ++u) {
           SIMT_UNROLL
-          for (int e = 0; e < lot; ++e) sum[i * lot + e] = multiply_add(a, b[u].element[e], sum[i * lot + e]);
+          for (int e = 0; e < lot; ++e)
+            sum[i * lot + e] = multiply_add(of_row[u], b[u].element[e], sum[i * lot + e]);
         }
       }
+      SIMT_UNROLL
+      for (int u = 0; u < lines; ++u) b[u] = next[u];
     }
   }
 
   // Over the lanes of a warp: each hands half of its sums to another, until it has few of all lanes. How
   // many: `base` is the first. Of fewer sums than lanes, lanes next to each other have the same, and one
   // counts.
-  SIMT int add_up_lanes(Thread thread, T (&sum)[unsigned{count}], int& base) const {
-    int n = count;
-    SIMT_UNROLL
-    for (int mask = 16; mask >= 1; mask /= 2) {
+  template <int n = count, int mask = 16>
+  SIMT static int add_up_lanes(Thread thread, T (&sum)[unsigned{count}], int& base) {
+    if constexpr (mask == 0) {
+      constexpr int same = count < 32 ? 32 / count : 1;
+      return thread.lane() % same == 0 ? n : 0;
+    } else if constexpr (n == 1) {
+      sum[0] += thread.shuffle_xor(sum[0], mask);
+      return add_up_lanes<1, mask / 2>(thread, sum, base);
+    } else {
+      constexpr int half = n / 2;
       const bool upper = (thread.lane() & mask) != 0;
-      if (n > 1) {
-        n /= 2;
-        SIMT_UNROLL
-        for (int q = 0; q < count / 2; ++q)
-          if (q < n) {
-            const T keep = upper ? sum[q + n] : sum[q], give = upper ? sum[q] : sum[q + n];
-            sum[q] = keep + thread.shuffle_xor(give, mask);
-          }
-        base += upper ? n : 0;
-      } else {
-        sum[0] += thread.shuffle_xor(sum[0], mask);
+      SIMT_UNROLL
+      for (int q = 0; q < half; ++q) {
+        // Both are loaded, then one is chosen: to choose a place, the compiler would keep the array in
+        // memory.
+        const T low = sum[q], high = sum[q + half];
+        T keep = low, give = high;
+        if (upper) keep = high, give = low;
+        sum[q] = keep + thread.shuffle_xor(give, mask);
       }
+      base += upper ? half : 0;
+      return add_up_lanes<half, mask / 2>(thread, sum, base);
     }
-    constexpr int same = count < 32 ? 32 / count : 1;
-    return thread.lane() % same == 0 ? n : 0;
   }
 
   // Over the warps: the upper half hands its sums to the lower one, until the first has them all.
@@ -242,13 +297,16 @@ Problem<T> few_rows_first(const Problem<T>& p) {
 
 template <class T>
 FewRowsConfig config_of(const Problem<T>& p) {
-  const bool along_k = p.b.stride[0] == 1 && p.b.stride[1] != 1;
-  const auto is_wide = [&](std::int64_t along, std::int64_t across) {
-    return lies_in_lots(p.b.data, along, across);
+  const bool along_k = p.b.stride[0] == 1 && (p.b.stride[1] != 1 || p.n() == 1);
+  const auto is_wide = [&](std::int64_t along, std::int64_t across, std::int64_t lines) {
+    return lies_in_lots(p.b.data, along, lines == 1 ? 0 : across);
   };
-  return {.rows = p.m() <= 4 ? 4 : most_rows,
+  return {.rows = p.m() == 1   ? 1
+                  : p.m() <= 4 ? 4
+                               : most_rows<T>,
           .along_k = along_k,
-          .wide = along_k ? is_wide(p.b.stride[0], p.b.stride[1]) : is_wide(p.b.stride[1], p.b.stride[0])};
+          .wide = along_k ? is_wide(p.b.stride[0], p.b.stride[1], p.n())
+                          : is_wide(p.b.stride[1], p.b.stride[0], p.k())};
 }
 
 // Calls use.template operator()<Kernel>() with the kernel of a configuration.
@@ -261,7 +319,10 @@ auto with_kernel(const FewRowsConfig& config, const Use& use) {
   const auto along = [&]<int rows>() {
     return config.along_k ? wide.template operator()<rows, true>() : wide.template operator()<rows, false>();
   };
-  return config.rows == 4 ? along.template operator()<4>() : along.template operator()<most_rows>();
+  if (config.rows == 1) return along.template operator()<1>();
+  if constexpr (most_rows < T >> 4)
+    if (config.rows > 4) return along.template operator()<most_rows<T>>();
+  return along.template operator()<4>();
 }
 
 // Of a problem with few rows: splits, the k of each, and bytes of spare memory.
@@ -274,14 +335,16 @@ struct FewRowsPlan {
 template <class T>
 FewRowsPlan plan_of(const Problem<T>& p, int asked, const Device& device) {
   return with_kernel<T>(config_of(p), [&]<class Kernel>() {
-    constexpr std::int64_t most_splits = 64;
+    // A split is so long that its sums are worth their way through memory.
+    constexpr std::int64_t most_splits = 64, least_steps = 4;
     const std::int64_t tiles = Kernel::tiles(p),
                        steps = std::max<std::int64_t>((p.k() + Kernel::depth - 1) / Kernel::depth, 1);
     // Blocks beside each other on a multiprocessor, as their registers allow.
-    const std::int64_t blocks = std::int64_t{device.processors} * (Kernel::rows <= 4 ? 4 : 2);
+    const std::int64_t blocks = std::int64_t{device.processors} * Kernel::blocks_per_processor;
     std::int64_t splits = asked != 0 ? asked : std::clamp<std::int64_t>(blocks / tiles, 1, most_splits);
     if (tiles > most_split_tiles) splits = 1;
-    const std::int64_t each = (steps + std::min(splits, steps) - 1) / std::min(splits, steps);
+    const std::int64_t each =
+        std::max((steps + splits - 1) / splits, asked != 0 ? 1 : std::min(steps, least_steps));
     FewRowsPlan out{.splits = static_cast<std::int32_t>((steps + each - 1) / each),
                     .chunk = each * Kernel::depth};
     if (out.splits > 1)
@@ -328,14 +391,29 @@ std::size_t bytes_at_most(const Arguments& arguments, const Tuning& tuning) {
   return plan_of(p, tuning["splits"], largest).bytes;
 }
 
+template <class T>
+bool reads_along_k(const Arguments& arguments) {
+  return config_of(few_rows_first(Problem<T>::of(arguments))).along_k;
+}
+
 Reason refuses(const Arguments& arguments, const Tuning&, const Device& device) {
   const std::int64_t m = arguments.dim("m"), n = arguments.dim("n"), k = arguments.dim("k");
-  if (std::min(m, n) > most_rows) return "C has more than " + std::to_string(most_rows) + " rows and columns";
+  const int most = arguments.element() == Element::f64 ? most_rows<double> : most_rows<float>;
+  if (std::min(m, n) > most) return "C has more than " + std::to_string(most) + " rows and columns";
   // Lanes share a sum: of a short one few would have a part.
   constexpr std::int64_t least_k = 128;
   if (k < least_k) return "the sums have fewer than " + std::to_string(least_k) + " products";
+  if (arguments.element() == Element::f32 && arguments.text("compute") == "tf32")
+    return "tensor cores take TF32 as fast";
+  // Of several rows, each warp brings all that lies along k for its few lines: too much for a large product.
+  constexpr std::int64_t most_lines = 1024;
+  const bool along_k = arguments.element() == Element::f64 ? reads_along_k<double>(arguments)
+                                                           : reads_along_k<float>(arguments);
+  if (along_k && std::min(m, n) > 1 && std::max(m, n) > most_lines)
+    return "the large operand lies along k, and has more than " + std::to_string(most_lines) +
+           " lines for several rows";
   if (const Reason reason = counts_beyond(arguments)) return reason;
-  constexpr std::int64_t bytes = sizeof(FewRows<double, FewRowsConfig{most_rows, false, true}>::Shared);
+  constexpr std::int64_t bytes = sizeof(FewRows<float, FewRowsConfig{most_rows<float>, false, true}>::Shared);
   if (bytes > device.max_shared_bytes)
     return "needs " + std::to_string(bytes) + " bytes of shared memory in a block";
   return std::nullopt;

@@ -154,7 +154,7 @@ void Trial::tell(const char* doing) const {
 
 double Trial::run_once(const Arguments& there) {
   const double seconds = placed_.launch_and_measure(there);
-  own_clock_ = placed_.run().own_seconds >= 0;
+  own_clock_ = placed_.state().own_seconds >= 0;
   return last_ = seconds;
 }
 
@@ -177,7 +177,7 @@ Sample Trial::timed(int launches, std::int64_t first_set) {
     return turns_.sets != nullptr ? turns_.sets->set(first_set + i) : placed_.arguments();
   };
   if (own_clock_) return {.seconds = run_once(there(0))};
-  placed_.run().own_seconds = -1;
+  placed_.state().own_seconds = -1;
   const auto work = [this, launches, there] {
     for (int i = 0; i < launches; ++i) placed_.launch(there(i));
   };
@@ -187,11 +187,11 @@ Sample Trial::timed(int launches, std::int64_t first_set) {
   if (hide_launches_ && !measuring_->profile && (*measuring_->waiting)[row_->variant] >= certain) expose();
   // A first run may load code, for which a device that waits would wait for ever.
   const bool hide = hide_launches_ && last_ > 0;
-  if (measuring_->profile) reading.seconds = backend_->seconds(placed_.run(), work);
+  if (measuring_->profile) reading.seconds = backend_->seconds(placed_.state(), work);
   else if (measuring_->graph && hide) {
     const std::function<void()>& graph = as_graph(work, launches, first_set);
-    reading = backend_->read(placed_.run(), graph, hide_launches_);
-  } else reading = backend_->read(placed_.run(), work, hide);
+    reading = backend_->read(placed_.state(), graph, hide_launches_);
+  } else reading = backend_->read(placed_.state(), work, hide);
   if (reading.gave_up) {
     expose();
     const double lost = tried.seconds();
@@ -200,8 +200,8 @@ Sample Trial::timed(int launches, std::int64_t first_set) {
     return out;
   }
   // A variant may know only by running that it works in another process.
-  own_clock_ = placed_.run().own_seconds >= 0;
-  last_ = own_clock_ ? placed_.run().own_seconds : reading.seconds / launches;
+  own_clock_ = placed_.state().own_seconds >= 0;
+  last_ = own_clock_ ? placed_.state().own_seconds : reading.seconds / launches;
   return {.seconds = last_, .clock_mhz = reading.clock_mhz, .power_w = reading.power_w};
 }
 
@@ -211,7 +211,7 @@ const std::function<void()>& Trial::as_graph(const std::function<void()>& work, 
   std::function<void()>& graph = graphs_[{launches, first_set}];
   if (graph) return graph;
   try {
-    graph = backend_->noted(placed_.run(), work);
+    graph = backend_->noted(placed_.state(), work);
   } catch (const Error&) {
     expose();
     graph = work;
@@ -254,8 +254,8 @@ Sample Trial::sample() {
   // set.
   if (warm && turns_.sets != nullptr) (void)run_once();
   if (measuring_->cold) {
-    backend_->flush_caches(placed_.run());
-    backend_->synchronize(placed_.run());
+    backend_->flush_caches(placed_.state());
+    backend_->synchronize(placed_.state());
   }
   const Sample out = timed(row_->launches);
   if (first && shares_arrays())

@@ -426,7 +426,7 @@ void cut_alpha(const Operation& operation, const Arguments& arguments, Files& fi
   files.cut_alpha(arguments.integer("roi_y"), arguments.integer("roi_x"), e[1], e[2]);
 }
 
-Loaded load(const Call& call, const Places& places) {
+Loaded read_call(const Call& call, const Places& places) {
   const auto start = std::chrono::steady_clock::now();
   Files files(call.options.files);
   auto arrays = read_inputs(call.operation, call.options, files, places);
@@ -509,7 +509,7 @@ int run_once(const Call& call, const Places& places, const std::vector<std::stri
              Progress* progress = nullptr) {
   const CallOptions& options = call.options;
   demand_apart_from_reports(options, inputs_of(call.operation, options, places), outputs);
-  Loaded loaded = load(call, places);
+  Loaded loaded = read_call(call, places);
   for (const std::string& note : loaded.files.notes()) {
     if (progress != nullptr) progress->clear();
     fmt::print(stderr, "{}\n", note);
@@ -625,7 +625,7 @@ int run_each(const Call& call, const Places& places, const std::string& name,
     tally.add(
         i,
         [&] {
-          Loaded loaded = load(call_for(i), places_for(i));
+          Loaded loaded = read_call(call_for(i), places_for(i));
           for (const std::string& note : loaded.files.notes()) fmt::print(stderr, "{}\n", note);
           demand_room(call.operation, outputs[i], loaded.arguments, loaded.files);
           out = run_on_devices(call.operation, loaded.arguments, on, options.check);

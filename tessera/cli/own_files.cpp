@@ -8,10 +8,13 @@
 #include <cstring>
 #include <filesystem>
 #include "tessera/cli/command.hpp"
+#include "tessera/cli/files.hpp"
 #include "tessera/cli/option_parser.hpp"
 #include "tessera/cli/output.hpp"
 #include "tessera/frontend/explain.hpp"
 #include "tessera/frontend/own_program.hpp"
+#include "tessera/frontend/trace_page.hpp"
+#include "tessera/io/atomic_file.hpp"
 
 namespace tessera::cli {
 namespace {
@@ -20,7 +23,7 @@ using frontend::Json;
 
 struct Options {
   std::vector<std::string> files, include_folders, definitions, replacements, arguments, why;
-  std::string json, gpu;
+  std::string json, gpu, page;
   bool strict = false;
 };
 
@@ -99,14 +102,14 @@ void explain(const Record& record, const Options& options) {
     fmt::print(stderr, "\n{}", frontend::why_text(launches, options.why[0], options.why[1]));
     return;
   }
-  if (const std::string text = frontend::advice_text(frontend::advice_of(launches)); !text.empty())
+  if (const std::string text = to_string(frontend::remarks_of(frontend::advice_of(launches))); !text.empty())
     fmt::print(stderr, "\n{}", text);
-  fmt::print(stderr, "\n{}", frontend::launches_table(launches));
+  fmt::print(stderr, "\n{}", frontend::launches_table(launches).text());
   for (const frontend::LaunchGroup& group : launches) {
-    const std::string lines = frontend::lines_table(*group.launch);
+    const report::Table lines = frontend::lines_table(frontend::costs_of(*group.launch));
     if (lines.empty()) continue;
     fmt::print(stderr, "\n{}, launch {}\n{}\n{}", group.launch->value("kernel", ""),
-               group.launch->value("number", 0), lines, frontend::arrays_table(*group.launch));
+               group.launch->value("number", 0), lines.text(), frontend::arrays_table(*group.launch).text());
   }
 }
 
@@ -117,6 +120,8 @@ bool has_errors(const Record& record, bool strict) {
 
 int run_files(const Options& options, bool traced) {
   std::FILE* const json = options.json.empty() ? nullptr : table_stream(options.json);
+  demand_files_of_their_own({{"--json", options.json}, {"--page", options.page}}, options.files, {});
+  if (!options.page.empty() && options.page != "-") demand_writable(options.page);
   frontend::Source source{.files = options.files,
                           .include_folders = options.include_folders,
                           .definitions = options.definitions,
@@ -140,11 +145,12 @@ int run_files(const Options& options, bool traced) {
   std::fflush(stdout);
   const frontend::Ending ending = frontend::run_program(program->path(), options.arguments, variables);
   const Record record = frontend::read_record(record_file.path());
-  if (const std::string text = frontend::findings_text(record.findings); !text.empty())
+  if (const std::string text = to_string(frontend::remarks_of(record.findings)); !text.empty())
     fmt::print(stderr, "\n{}", text);
   if (traced) explain(record, options);
   for (const std::string& note : record.notes) fmt::print(stderr, "note: {}\n", note);
   if (json != nullptr) write_json(options.json, to_json(record, ending));
+  write_text(options.page, options.page.empty() ? "" : frontend::trace_page(record, options.files));
   if (ending.signal != 0)
     fmt::print(stderr, "the program was ended by signal {} ({})\n", ending.signal, strsignal(ending.signal));
   if (has_errors(record, options.strict) && (traced || options.strict)) return exit_code::memory;
@@ -186,6 +192,9 @@ int trace_own_files(const Command& command) {
   OptionParser parser("trace", "tessera trace FILE.cu… [FLAGS] [-- ARGUMENTS]", about_own_trace);
   declare(parser, options);
   parser.pair("--why", options.why, "what of two kernels' accesses differs, in words", "KERNEL KERNEL");
+  parser.value("--page", options.page,
+               "the source with what its lines cost, and drawings of their requests, as one HTML page",
+               "FILE");
   parser.flag("--strict", options.strict, "exit code 4 for every finding");
   parser.closing(exit_codes);
   if (!read(parser, command, options)) return exit_code::passed;

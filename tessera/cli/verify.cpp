@@ -18,7 +18,7 @@ namespace {
 
 using Align = report::Table::Align;
 
-struct VerifyOptions {
+struct VerifyFlags {
   std::vector<std::string> operations;
   std::string device = "all", variant, element, json;
   bool quick = false;
@@ -53,7 +53,7 @@ class Findings {
   std::size_t failures_ = 0;
 };
 
-Walk walk_of(const VerifyOptions& options, const Operation& operation, const Device& device) {
+Walk walk_of(const VerifyFlags& options, const Operation& operation, const Device& device) {
   Walk out;
   out.device = device;
   for (const std::string& element : split(options.element, ','))
@@ -73,7 +73,7 @@ Operation quick(Operation operation) {
   return operation;
 }
 
-Walked verify_on(const Operation& operation, const Device& device, const VerifyOptions& options,
+Walked verify_on(const Operation& operation, const Device& device, const VerifyFlags& options,
                  Findings& findings) {
   Progress progress;
   std::int64_t done = 0;
@@ -143,7 +143,7 @@ nlohmann::ordered_json json_of(const Command& command, const std::vector<Walked>
 }  // namespace
 
 int verify(const Command& command) {
-  VerifyOptions options;
+  VerifyFlags options;
   OptionParser words(
       "verify", "tessera verify [OPERATION…] [FLAGS]",
       "Tries every variant, choice, case and element against the reference. Zones of known bytes lie round\n"

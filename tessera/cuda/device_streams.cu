@@ -355,8 +355,12 @@ class CudaInOrder : public InOrder {
     cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
     cudaGraph_t graph = nullptr;
     check(capture_info(stream_of(run), &status, &owner.capture, &graph));
-    if (status == cudaStreamCaptureStatusNone) owner.capture = 0;
-    check(cudaStreamGetId(stream_of(run), &owner.stream));
+    if (status == cudaStreamCaptureStatusNone) {
+      owner.capture = 0;
+      check(cudaStreamGetId(stream_of(run), &owner.stream));
+    } else {  // which may not be asked for its number; during one capture its handle is as good
+      owner.stream = reinterpret_cast<std::uintptr_t>(run.stream);
+    }
     auto* const front = static_cast<char*>(kept_.of(owner, graph, *run.device));
     return front == nullptr || zeros != 0 ? front : front + kept_zeros;
   }

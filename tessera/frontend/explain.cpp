@@ -38,11 +38,6 @@ std::string text(const Json& of, const char* field) {
   return found != of.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
-std::string place(const std::string& file, int line) {
-  return line == 0 ? std::string()
-                   : std::filesystem::path(file).filename().string() + ":" + std::to_string(line);
-}
-
 std::string extents(const Json& of) {
   std::vector<std::int64_t> values = of;
   while (values.size() > 1 && values.back() == 1) values.pop_back();
@@ -81,6 +76,7 @@ void add(LineCost& to, const LineCost& more) {
   to.ideal_sectors += more.ideal_sectors;
   to.wavefronts += more.wavefronts;
   to.ideal_wavefronts += more.ideal_wavefronts;
+  if (more.dearest.cost > to.dearest.cost) to.dearest = more.dearest;
 }
 
 // Costs whose keys are equal become one, in the order of the keys.
@@ -97,6 +93,11 @@ std::vector<LineCost> merged(const std::vector<LineCost>& costs, Key key) {
 }
 
 }  // namespace
+
+std::string place_of(const std::string& file, int line) {
+  return line == 0 ? std::string()
+                   : std::filesystem::path(file).filename().string() + ":" + std::to_string(line);
+}
 
 std::string source_line(const std::string& file, int line) {
   std::ifstream in(file);
@@ -126,6 +127,32 @@ std::vector<LaunchGroup> groups_of(const Record& record) {
   return out;
 }
 
+namespace {
+
+Request dearest_of(const Json& site, std::int64_t launch) {
+  Request out;
+  const auto found = site.find("dearest");
+  if (found == site.end()) return out;
+  out.cost = count(*found, "cost");
+  out.launch = launch;
+  out.warp = count(*found, "warp");
+  out.width = count(site, "width");
+  out.block = found->at("block").get<std::vector<std::int64_t>>();
+  for (const Json& offset : found->at("offsets"))
+    out.offsets.push_back(offset.is_null() ? -1 : offset.get<std::int64_t>());
+  out.start = count(*found, "start");
+  out.element_bytes = count(*found, "element_bytes");
+  out.array_bytes = count(*found, "array_bytes");
+  out.extents = found->at("extents").get<std::vector<std::int64_t>>();
+  return out;
+}
+
+std::vector<LineCost> by_line(const std::vector<LineCost>& costs) {
+  return merged(costs, [](const LineCost& c) { return std::tuple(c.file, c.line, c.space, c.act, c.array); });
+}
+
+}  // namespace
+
 std::vector<LineCost> costs_of(const Json& launch) {
   std::vector<LineCost> all;
   for (const Json& site : launch.value("sites", Json::array())) {
@@ -146,13 +173,21 @@ std::vector<LineCost> costs_of(const Json& launch) {
     cost.ideal_sectors = count(site, "ideal_sectors");
     cost.wavefronts = count(site, "wavefronts");
     cost.ideal_wavefronts = count(site, "ideal_wavefronts");
+    cost.dearest = dearest_of(site, count(launch, "number"));
   }
-  return merged(all, [](const LineCost& c) { return std::tuple(c.file, c.line, c.space, c.act, c.array); });
+  return by_line(all);
+}
+
+std::vector<LineCost> costs_of(const std::vector<LaunchGroup>& launches) {
+  std::vector<LineCost> all;
+  for (const LaunchGroup& group : launches)
+    std::ranges::copy(costs_of(*group.launch), std::back_inserter(all));
+  return by_line(all);
 }
 
 // Tables.
 
-std::string launches_table(const std::vector<LaunchGroup>& launches) {
+Table launches_table(const std::vector<LaunchGroup>& launches) {
   Table table({{"launch", Table::Align::left},
                {"at", Table::Align::left},
                {"grid", Table::Align::left},
@@ -168,17 +203,17 @@ std::string launches_table(const std::vector<LaunchGroup>& launches) {
     const Json occupancy = launch.value("occupancy", Json::object());
     const std::int64_t shared = count(launch, "static_shared") + count(launch, "dynamic_shared");
     const std::int64_t blocks = count(launch, "blocks"), seen = count(launch, "blocks_traced");
-    table.add({text(launch, "kernel"), place(text(launch, "file"), launch.value("line", 0)),
+    table.add({text(launch, "kernel"), place_of(text(launch, "file"), launch.value("line", 0)),
                extents(launch.at("grid")), extents(launch.at("block")), std::to_string(group.times),
                shared == 0 ? "0" : report::bytes(shared),
                occupancy.contains("fraction") ? percent(occupancy.value("fraction", 0.0)) : "",
                text(occupancy, "limit"), seen == blocks ? "all" : fmt::format("{} of {}", seen, blocks),
                text(launch, "error")});
   }
-  return table.text();
+  return table;
 }
 
-std::string lines_table(const Json& launch) {
+Table lines_table(const std::vector<LineCost>& costs) {
   Table table({{"line", Table::Align::left},
                {"array", Table::Align::left},
                {"access", Table::Align::left},
@@ -192,8 +227,8 @@ std::string lines_table(const Json& launch) {
                {"bytes", Table::Align::right, false, 4},
                {"source", Table::Align::left, true, 5}});
   std::string last;
-  for (const LineCost& cost : costs_of(launch)) {
-    const std::string at = cost.line == 0 ? "(unknown)" : place(cost.file, cost.line);
+  for (const LineCost& cost : costs) {
+    const std::string at = cost.line == 0 ? "(unknown)" : place_of(cost.file, cost.line);
     table.add(
         {at == last ? " " : at, cost.array, cost.act + " " + cost.space, std::to_string(cost.requests),
          cost.global() ? per(cost.sectors, cost.requests) : "",
@@ -204,10 +239,10 @@ std::string lines_table(const Json& launch) {
          report::bytes(cost.bytes), at == last ? " " : source_line(cost.file, cost.line)});
     last = at;
   }
-  return table.empty() ? "" : table.text();
+  return table;
 }
 
-std::string arrays_table(const Json& launch) {
+Table arrays_table(const Json& launch) {
   Table table({{"array", Table::Align::left},
                {"access", Table::Align::left},
                {"requests"},
@@ -228,7 +263,7 @@ std::string arrays_table(const Json& launch) {
                global ? report::bytes(cost.sectors * sector) : "",
                cost.array_bytes == 0 ? "" : report::bytes(cost.array_bytes)});
   }
-  return table.empty() ? "" : table.text();
+  return table;
 }
 
 // Findings and advice.
@@ -255,7 +290,7 @@ std::string remedy_of(const Json& finding) {
   return {};
 }
 
-// "file.cu:12 | source", indented; "" without one.
+// "12 | source", indented; "" without one.
 std::string quoted(const std::string& file, int line) {
   const std::string source = source_line(file, line);
   return source.empty() ? std::string() : fmt::format("    {} | {}\n", line, source);
@@ -263,21 +298,43 @@ std::string quoted(const std::string& file, int line) {
 
 }  // namespace
 
-std::string findings_text(const std::vector<Json>& findings) {
-  std::string out;
+std::vector<Remark> remarks_of(const std::vector<Json>& findings) {
+  std::vector<Remark> out;
   for (const Json& finding : findings) {
-    const std::string file = text(finding, "file"), kernel = text(finding, "kernel");
-    const std::string other = text(finding, "other_file");
-    const int line = finding.value("line", 0), other_line = finding.value("other_line", 0);
-    const std::string at = place(file, line);
+    Remark& remark = out.emplace_back();
     const std::int64_t times = finding.value("times", std::int64_t{1});
-    out += fmt::format("{}{}: {}{}: {}{}\n", at.empty() ? "" : at + ": ",
-                       finding.value("serious", true) ? "error" : "warning", text(finding, "what"),
-                       kernel.empty() ? "" : " in " + kernel, text(finding, "text"),
-                       times > 1 ? fmt::format(" ({} times)", times) : "");
-    out += quoted(file, line);
-    if (other_line != 0 && (other_line != line || other != file)) out += quoted(other, other_line);
-    if (const std::string remedy = remedy_of(finding); !remedy.empty()) out += "    remedy: " + remedy + "\n";
+    remark.kind = finding.value("serious", true) ? "error" : "warning";
+    remark.what = text(finding, "what");
+    remark.kernel = text(finding, "kernel");
+    remark.text = text(finding, "text") + (times > 1 ? fmt::format(" ({} times)", times) : "");
+    remark.remedy = remedy_of(finding);
+    remark.file = text(finding, "file");
+    remark.line = finding.value("line", 0);
+    remark.other_file = text(finding, "other_file");
+    remark.other_line = finding.value("other_line", 0);
+  }
+  return out;
+}
+
+std::vector<Remark> remarks_of(const std::vector<Advice>& advice) {
+  std::vector<Remark> out;
+  for (const Advice& a : advice) {
+    out.push_back({"cost", a.what, a.kernel, a.text, a.remedy, a.file, "", a.line, 0});
+    std::ranges::replace(out.back().what, '_', ' ');
+  }
+  return out;
+}
+
+std::string Remark::head() const { return kind + ": " + what + (kernel.empty() ? "" : " in " + kernel); }
+
+std::string to_string(const std::vector<Remark>& remarks) {
+  std::string out;
+  for (const Remark& r : remarks) {
+    const std::string at = place_of(r.file, r.line);
+    out += fmt::format("{}{}: {}\n", at.empty() ? "" : at + ": ", r.head(), r.text) + quoted(r.file, r.line);
+    if (r.other_line != 0 && (r.other_line != r.line || r.other_file != r.file))
+      out += quoted(r.other_file, r.other_line);
+    if (!r.remedy.empty()) out += "    remedy: " + r.remedy + "\n";
   }
   return out;
 }
@@ -379,17 +436,6 @@ Json to_json(const std::vector<Advice>& advice) {
   return out;
 }
 
-std::string advice_text(const std::vector<Advice>& advice) {
-  std::string out;
-  for (const Advice& a : advice) {
-    std::string what = a.what;
-    std::ranges::replace(what, '_', ' ');
-    out += fmt::format("{}: cost: {} in {}: {}\n{}    remedy: {}\n", place(a.file, a.line), what, a.kernel,
-                       a.text, quoted(a.file, a.line), a.remedy);
-  }
-  return out;
-}
-
 // Two kernels compared.
 
 namespace {
@@ -448,7 +494,7 @@ void compare(std::string& out, const std::string& what, double before, double af
   out += fmt::format("- {}: {} → {} ({})", what, report::number(before), report::number(after),
                      change(before, after));
   if (line != nullptr)
-    out += fmt::format("; most at {}, {}", place(line->file, line->line),
+    out += fmt::format("; most at {}, {}", place_of(line->file, line->line),
                        line->array.empty() ? line->space : line->array);
   out += "\n";
 }

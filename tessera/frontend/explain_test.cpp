@@ -94,12 +94,12 @@ TEST(Explain, TwoKernelsAreComparedInWords) {
 }
 
 TEST(Explain, AMistakeIsPrintedWithItsPlaceAndARemedy) {
-  const std::string text = findings_text({{{"what", "leak"},
-                                           {"serious", false},
-                                           {"text", "d_a is not freed"},
-                                           {"file", "made_up.cu"},
-                                           {"line", 12},
-                                           {"times", 3}}});
+  const std::string text = to_string(remarks_of(std::vector<Json>{{{"what", "leak"},
+                                                                   {"serious", false},
+                                                                   {"text", "d_a is not freed"},
+                                                                   {"file", "made_up.cu"},
+                                                                   {"line", 12},
+                                                                   {"times", 3}}}));
   EXPECT_EQ(text, "made_up.cu:12: warning: leak: d_a is not freed (3 times)\n    remedy: free it\n");
 }
 

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <cstdint>
@@ -176,12 +177,15 @@ void write_file(const std::string& path, const std::string& text) {
   file.commit(false);
 }
 
-// What is known of a header that is not there.
+// Where nvcc would be given -Xcompiler -fopenmp.
+bool uses_openmp(std::string_view preprocessed) { return preprocessed.find("/omp.h\"") != preprocessed.npos; }
+
+// What is known of a header or a type that is not there.
 std::string explain(const std::string& messages) {
   constexpr std::pair<const char*, const char*> headers[] = {{"mma.h", "matrix instructions (wmma)"},
                                                              {"cuda/", "libcu++"},
                                                              {"cub/", "CUB"},
-                                                             {"thrust/", "Thrust"},
+                                                             {"thrust/", "this part of Thrust"},
                                                              {"cublas", "cuBLAS"},
                                                              {"cufft", "cuFFT"},
                                                              {"curand", "cuRAND"},
@@ -193,6 +197,9 @@ std::string explain(const std::string& messages) {
                                                              {"GL/", "OpenGL"},
                                                              {"cudaGL.h", "OpenGL"},
                                                              {"cuda_gl_interop.h", "OpenGL"}};
+  for (const char* type : {"CUdevice", "CUcontext", "CUresult", "CUfunction", "CUmodule", "CUdeviceptr"})
+    if (messages.find("‘" + std::string(type) + "’") != messages.npos)
+      return "the driver API (" + std::string(type) + ") is not supported\n";
   const std::size_t missing = messages.find("fatal error: ");
   if (missing == messages.npos || messages.find("No such file") == messages.npos) return {};
   const std::string_view header = std::string_view(messages).substr(missing + std::strlen("fatal error: "));
@@ -309,6 +316,8 @@ class Build {
     }
     if (from != file) unlink(from.c_str());
 
+    const bool openmp = uses_openmp(host);
+    if (openmp) openmp_ = true;
     Hash hash;
     hash.add(identity(compiler_)).add(identity(here_.library)).add(host).add(device);
     for (const std::string& flag : compile_) hash.add(flag);
@@ -330,6 +339,7 @@ class Build {
       Words words = common_;
       append(words, {"-fpreprocessed"});
       append(words, compile_);
+      if (openmp) words.emplace_back("-fopenmp");
       append(words, {input, "-o", making});
       try {
         compile(words, name);
@@ -367,6 +377,7 @@ class Build {
     return kept(hash.text(), [&](const std::string& making) {
       Words words{compiler_, "-pthread", "-o", making};
       append(words, objects);
+      if (openmp_) words.emplace_back("-fopenmp");
       append(words, {"-L" + here_.libraries, "-Wl,-rpath," + here_.libraries, "-ltessera_cuda", "-ltessera"});
       compile(words, hash.text());
     });
@@ -377,6 +388,7 @@ class Build {
   Installation here_;
   Words common_, preprocess_, compile_;
   std::vector<int> times_;  // of each replacement
+  std::atomic<bool> openmp_ = false;
   std::mutex mutex_;
 };
 

@@ -409,6 +409,8 @@ class Rewriter {
       if (!is_name(t[i])) continue;
       refuse_what_is_not_supported(i);
       rewrite_built_in(i);
+      if (t[i].is("texture") && t[i + 1].is("<") && !is_member(i))
+        writer_.replace(i, "::tessera_cuda::texture");
       // No macro: the C++ library writes __attribute__((__noinline__)).
       if (t[i].is("__noinline__") && (i == 0 || !t[i - 1].is("(")))
         writer_.replace(i, "__attribute__((noinline))");
@@ -480,35 +482,31 @@ class Rewriter {
     const bool dynamic = mentions(begin, end, "extern");
     const auto declared = is_.declarators(begin);
     std::string text;
-    if (dynamic) {
-      for (const auto& d : declared) text += dynamic_shared(begin, declared[0].begin, d) + " ";
-    } else {
-      text = static_shared(begin, declared);
-    }
     const Scope scope = is_.scope(begin);
+    const std::string type = shared_type(declared);
+    if (!dynamic) text = "struct " + type + " { " + words(begin, declared.back().end) + "; };";
+    for (const auto& d : declared) {
+      const std::string variable =
+          dynamic ? dynamic_shared(begin, declared[0].begin, d) : static_shared(type, d);
+      if (scope == Scope::body) text += " " + variable;
+      else file_shared_.push_back({t[d.name].text, variable});
+      if (!dynamic && scope == Scope::body) shared_names_[device_body_[begin]].insert(t[d.name].text);
+    }
     if (scope == Scope::body && !in_device_body(begin))
       is_.refuse(declaration.begin, "__shared__ in a function that is neither __global__ nor __device__");
-    if (scope != Scope::body && !(dynamic && scope == Scope::space))
-      is_.refuse(declaration.begin, "__shared__ outside of a function is not supported");
-    for (const auto& d : declared) {
-      if (scope == Scope::space)
-        file_shared_.push_back({t[d.name].text, dynamic_shared(begin, declared[0].begin, d)});
-      else if (!dynamic) shared_names_[device_body_[begin]].insert(t[d.name].text);
-    }
+    if (scope != Scope::body && scope != Scope::space)
+      is_.refuse(declaration.begin, "__shared__ within a class is not supported");
     drop(begin, end + 1);
-    if (scope == Scope::body) writer_.replace(begin, text);
+    writer_.replace(begin, text);
   }
 
   // The variables of a declaration are members of a struct: the runtime knows each by its offset in a type.
-  std::string static_shared(size_t begin, const std::vector<Structure::Declarator>& declared) const {
-    const std::string type = "tessera_shared_" + std::string(t[declared[0].name].text);
-    std::string out = "struct " + type + " { " + words(begin, declared.back().end) + "; };";
-    for (const auto& d : declared) {
-      const std::string name(t[d.name].text);
-      out +=
-          " auto& " + name + " = ::tessera_cuda::shared(" + quoted(name) + ", &" + type + "::" + name + ");";
-    }
-    return out;
+  std::string shared_type(const std::vector<Structure::Declarator>& declared) const {
+    return "tessera_shared_" + std::string(t[declared[0].name].text);
+  }
+  std::string static_shared(const std::string& type, const Structure::Declarator& d) const {
+    const std::string name(t[d.name].text);
+    return "auto& " + name + " = ::tessera_cuda::shared(" + quoted(name) + ", &" + type + "::" + name + ");";
   }
 
   // A pointer, not an array of one element: the compiler would believe its bound.
@@ -562,6 +560,8 @@ class Rewriter {
     if (!in_device_body(i) || is_member(i)) return;
     for (const auto& [name, call] : built_ins)
       if (t[i].is(name)) writer_.replace(i, call);
+    // The C library's counts the host's time.
+    if (t[i].is("clock") && t[i + 1].is("(") && t[i + 2].is(")")) writer_.replace(i, "::tessera_cuda::clock");
   }
 
   bool is_member(size_t i) const {
@@ -670,8 +670,20 @@ class Rewriter {
 
   void refuse_what_is_not_supported(size_t i) {
     constexpr std::string_view assembly[] = {"asm", "__asm__", "__asm"};
-    constexpr std::string_view textures[] = {"cudaTextureObject_t", "cudaSurfaceObject_t",
-                                             "cudaCreateTextureObject"};
+    constexpr std::string_view textures[] = {"texCubemap",
+                                             "texCubemapLayered",
+                                             "tex1DLod",
+                                             "tex2DLod",
+                                             "tex3DLod",
+                                             "tex1DGrad",
+                                             "tex2DGrad",
+                                             "tex3DGrad",
+                                             "tex2Dgather",
+                                             "tex2DLayeredLod",
+                                             "surfCubemapread",
+                                             "surfCubemapwrite",
+                                             "cudaMallocMipmappedArray",
+                                             "cudaResourceTypeMipmappedArray"};
     constexpr std::string_view library[] = {"barrier",    "pipeline", "memcpy_async", "atomic",
                                             "atomic_ref", "std",      "ptx"};
     if (any_of(t[i].text, assembly) && in_device_body(i)) is_.refuse(i, "inline PTX (asm) is not supported");
@@ -681,9 +693,10 @@ class Rewriter {
       is_.refuse(i, "matrix instructions (wmma) are not supported");
     if (names_space && t[i].is("cuda") && any_of(t[i + 2].text, library))
       is_.refuse(i, "cuda::" + std::string(t[i + 2].text) + " is not supported");
-    if ((t[i].is("texture") || t[i].is("surface")) && t[i + 1].is("<"))
-      is_.refuse(i, "textures and surfaces are not supported");
-    if (any_of(t[i].text, textures)) is_.refuse(i, "textures and surfaces are not supported");
+    if (t[i].is("surface") && t[i + 1].is("<"))
+      is_.refuse(i, "surface references are not supported: surface objects are");
+    if (any_of(t[i].text, textures))
+      is_.refuse(i, std::string(t[i].text) + " is not supported: no cubemaps, mipmaps, gradients or gathers");
     if (t[i].is("__cluster_dims__")) is_.refuse(i, "clusters of blocks are not supported");
   }
 
@@ -708,8 +721,9 @@ class Rewriter {
       if (kernel && f.name == none) is_.refuse(f.begin, "this kernel's name is not understood");
       std::string begin, finish;
       if (kernel) {
-        begin = " ::tessera_cuda::kernel(" + quoted(t[f.name].text) + ", [=]() mutable {";
-        finish = "}); ";
+        begin =
+            " ::tessera_cuda::kernel(" + quoted(t[f.name].text) + ", ::tessera_cuda::Closure{[=]() mutable {";
+        finish = "}}); ";
       }
       std::string shared;
       if (device_body_[f.body] == f.body)  // not within another one

@@ -65,12 +65,12 @@ TEST(Rewrite, IsNotConfusedByShifts) {
 
 TEST(Rewrite, Kernels) {
   EXPECT_EQ(rewritten("__global__ void k(int n) { if (n) return; }"),
-            "void k(int n) { kernel(\"k\", [=]() mutable { if (n) return; }); } static const Entry "
+            "void k(int n) { kernel(\"k\", Closure{[=]() mutable { if (n) return; }}); } static const Entry "
             "tessera_entry_k(\"k\", k);");
   EXPECT_EQ(rewritten("template <class T> static __global__ void __launch_bounds__(256, 2) k(T a = T()) { }"),
-            "template <class T> static void k(T a = T()) { kernel(\"k\", [=]() mutable { }); }");
+            "template <class T> static void k(T a = T()) { kernel(\"k\", Closure{[=]() mutable { }}); }");
   EXPECT_EQ(rewritten("template <> __global__ void k<int>(int) { }"),
-            "template <> void k<int>(int) { kernel(\"k\", [=]() mutable { }); }");
+            "template <> void k<int>(int) { kernel(\"k\", Closure{[=]() mutable { }}); }");
   EXPECT_EQ(rewritten("extern \"C\" __global__ void k(); template __global__ void t<int>(int);"),
             "extern \"C\" void k(); template void t<int>(int);");
 }
@@ -90,6 +90,8 @@ TEST(Rewrite, OverloadedKernelsHaveNoEntry) {
 TEST(Rewrite, BuiltInsInDeviceBodiesOnly) {
   EXPECT_EQ(rewritten("__device__ int f() { return threadIdx.x + gridDim.y + a.blockIdx + S::blockDim; }"),
             "int f() { return thread_index() .x + grid_dim() .y + a.blockIdx + S::blockDim; }");
+  EXPECT_EQ(rewritten("__device__ int f() { return clock() - a.clock(); } int g() { return clock(); }"),
+            "int f() { return clock () - a.clock(); } int g() { return clock(); }");
   EXPECT_EQ(rewritten("int main() { dim3 blockDim(3); return blockDim.x; }"),
             "int main() { dim3 blockDim(3); return blockDim.x; }");
   EXPECT_EQ(rewritten("struct S { __device__ S() : a(threadIdx.x), b{1} { blockIdx; } int a, b; };"),
@@ -132,8 +134,22 @@ TEST(Rewrite, DynamicSharedMemoryOfAFile) {
                       "g(int* s) { return s[1]; }"),
             "int f() { int *s = dynamic_shared(\"s\"); { return s[1]; } } int g(int* s) { return s[1]; }");
   EXPECT_EQ(rewritten("extern __shared__ int s[];\ntemplate <int> __global__ void k() { s[1] = 0; }"),
-            "template <int> void k() { kernel(\"k\", [=]() mutable { int *s = dynamic_shared(\"s\"); { s[1] "
-            "= 0; } }); }");
+            "template <int> void k() { kernel(\"k\", Closure{[=]() mutable { int *s = dynamic_shared(\"s\"); "
+            "{ s[1] "
+            "= 0; } }}); }");
+}
+
+TEST(Rewrite, StaticSharedMemoryOfAFile) {
+  EXPECT_EQ(
+      rewritten("static __shared__ int a[3], b;\n__device__ int f() { return b; }\n__device__ int g() { "
+                "return 1; }"),
+      "struct tessera_shared_a { int a [ 3 ] , b; }; int f() { auto& b = shared(\"b\", "
+      "&tessera_shared_a::b); { return b; } } int g() { return 1; }");
+}
+
+TEST(Rewrite, TextureReferences) {
+  EXPECT_EQ(rewritten("texture<float, 2> t; int texture = 1 < 2;"),
+            "texture <float, 2> t; int texture = 1 < 2;");
 }
 
 TEST(Rewrite, Variables) {
@@ -214,7 +230,12 @@ TEST(Rewrite, Refuses) {
   EXPECT_EQ(refusal("__device__ void f() {\n  asm(\"nop;\"); }"),
             "a.cu:2:3: inline PTX (asm) is not supported");
   EXPECT_EQ(refusal("void f() { asm(\"nop\"); }"), "taken");
-  EXPECT_EQ(refusal("texture<float, 2> t;"), "a.cu:1:1: textures and surfaces are not supported");
+  EXPECT_EQ(refusal("surface<void, 2> s;"),
+            "a.cu:1:1: surface references are not supported: surface objects are");
+  EXPECT_EQ(refusal("__device__ float f() { return tex2DLod<float>(t, 0, 0, 1); }"),
+            "a.cu:1:31: tex2DLod is not supported: no cubemaps, mipmaps, gradients or gathers");
+  EXPECT_EQ(refusal("struct S { static __shared__ int a; };"),
+            "a.cu:1:19: __shared__ within a class is not supported");
   EXPECT_EQ(refusal("__device__ void f() { __shared__ cuda::barrier<1> b; }"),
             "a.cu:1:34: cuda::barrier is not supported");
   EXPECT_EQ(refusal("void f() { nvcuda::wmma::load(a); }"),

@@ -158,6 +158,17 @@ std::string DataTable::html() const {
   return out + "</tbody></table></div>\n";
 }
 
+DataTable data_table(const Table& table, const std::string& caption) {
+  DataTable out{.caption = caption, .columns = {}, .lines = {}, .sortable = false};
+  for (const Table::Column& column : table.columns())
+    out.columns.push_back({column.title, column.align == Table::Align::left, column.optional});
+  for (const auto& row : table.rows()) {
+    auto& line = out.lines.emplace_back();
+    for (const std::string& cell : row) line.cells.emplace_back(cell == "n/a" ? "" : cell);
+  }
+  return out;
+}
+
 std::string Chart::html() const {
   if (missing)
     return fmt::format("<p class=\"absent\"><strong>{}</strong> is left out: {}.</p>\n", escaped(title),

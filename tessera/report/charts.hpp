@@ -9,6 +9,7 @@
 #include "tessera/core/variant.hpp"
 #include "tessera/report/group.hpp"
 #include "tessera/report/svg.hpp"
+#include "tessera/report/table.hpp"
 
 namespace tessera::report {
 
@@ -68,6 +69,9 @@ struct DataTable {
 
   std::string html() const;
 };
+
+// The same as on a terminal, but for what does not fit there.
+DataTable data_table(const Table& table, const std::string& caption);
 
 struct Chart {
   std::string name;  // for --svg; unique in a report

@@ -420,22 +420,25 @@ std::string page(const std::vector<Document>& documents) {
   // The section with the longest ladder heads the page.
   const auto lead = std::ranges::max_element(sections, {}, &Section::rungs);
   const std::string title = title_of(documents);
-  std::string out =
-      "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
-      "script-src 'unsafe-inline'; base-uri 'none'; form-action 'none'\">\n<title>" +
-      escaped(title) + " – Tessera report</title>\n<style>\n" + page_style() +
-      "</style>\n</head>\n<body>\n<a class=\"skip\" href=\"#main\">To the results</a>\n<div "
-      "class=\"wrap\">\n" +
-      header_html(title, sections, *lead, documents) + "<main id=\"main\">\n";
+  PageParts parts{title + " – Tessera report", header_html(title, sections, *lead, documents), "",
+                  "Written by tessera report. This file needs no network; n/a marks what was not measured."};
   if (!lead->facts.empty()) lead->lede.clear();  // it stands at the top already
-  for (const Section& section : sections) out += section_html(section);
-  return out + advice_html(documents) + provenance_html(documents) +
-         "</main>\n<footer>Written by tessera report. This file needs no network; n/a marks what was not "
-         "measured.</footer>\n"
-         "</div>\n<script>\n" +
-         page_script() + "</script>\n</body>\n</html>\n";
+  for (const Section& section : sections) parts.main += section_html(section);
+  parts.main += advice_html(documents) + provenance_html(documents);
+  return whole_page(parts);
+}
+
+std::string whole_page(const PageParts& parts) {
+  return "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+         "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
+         "'unsafe-inline'; "
+         "script-src 'unsafe-inline'; base-uri 'none'; form-action 'none'\">\n<title>" +
+         escaped(parts.title) + "</title>\n<style>\n" + page_style() +
+         "</style>\n</head>\n<body>\n<a class=\"skip\" href=\"#main\">To the results</a>\n<div "
+         "class=\"wrap\">\n" +
+         parts.header + "<main id=\"main\">\n" + parts.main + "</main>\n<footer>" + parts.footer +
+         "</footer>\n</div>\n<script>\n" + page_script() + "</script>\n</body>\n</html>\n";
 }
 
 }  // namespace tessera::report

@@ -23,6 +23,12 @@ std::vector<Section> sections_of(const std::vector<Document>& documents);
 
 std::string page(const std::vector<Document>& documents);
 
+// A page with the reports' style and script around parts that are HTML already; the title is text.
+struct PageParts {
+  std::string title, header, main, footer;
+};
+std::string whole_page(const PageParts& parts);
+
 // That chart as a file of its own. Throws Error naming those that there are.
 const Chart& chart_named(const std::vector<Section>& sections, const std::string& name);
 

@@ -65,6 +65,10 @@ svg.chart .series.s4{stroke:$muted} svg.chart .point.s4,svg.chart text.s4{fill:$
 svg.chart .series.dashed{stroke-dasharray:5 3}
 svg.chart .empty{fill:none;stroke:$rule;stroke-width:1;stroke-dasharray:3 3}
 svg.chart .ring{pointer-events:none;fill:none;stroke:$mark;stroke-width:2.5}
+svg.chart .untouched{fill:$wash}
+svg.chart .wanted{pointer-events:none;fill:$best}
+svg.chart .sector{pointer-events:none;fill:none;stroke:$muted;stroke-width:1}
+svg.chart .waits{fill:$mark}
 svg.chart .wrong-cell{fill:none;stroke:$bad;stroke-width:1.5}
 )";
 
@@ -173,6 +177,29 @@ td.zero{color:$muted}
 .advice li::before{content:counter(advice);position:absolute;left:.2rem;top:1.02rem;font-size:1.05rem;font-weight:650;color:$mark;font-variant-numeric:tabular-nums}
 .advice p{margin:.15rem 0 0}
 .advice .evidence{color:$muted;font-size:.9rem}
+.listing{margin:1.2rem 0 0;padding:.4rem 0;background:$paper;border:1px solid $rule;border-radius:10px}
+.listing .row{display:grid;grid-template-columns:3.2rem 4.6rem 4.2rem 4.2rem 4.6rem minmax(0,1fr);gap:0 .6rem;width:auto;padding:0 .9rem 0 0;
+ color:$ink;font-size:.8125rem;line-height:1.5;font-variant-numeric:tabular-nums;border-left:3px solid transparent}
+.listing .row>span{text-align:right}
+.listing .row>b{text-align:right;color:$muted;font-weight:400}
+.listing .row>code{grid-column:6;white-space:pre-wrap;overflow-wrap:anywhere;tab-size:4;font-size:.8125rem}
+.listing .row>small{grid-column:6;color:$mark;font-size:.8125rem}
+.listing .row>small.error{color:$bad}
+.listing .heads{position:sticky;top:0;z-index:2;align-items:end;padding-bottom:.3rem;background:$paper;color:$muted;font-size:.75rem;line-height:1.25;border-bottom:1px solid $rule}
+.listing .heads .text{text-align:left}
+.listing .cost,.listing .warning{border-left-color:$mark}
+.listing .error{border-left-color:$bad}
+.listing .scroll{--under:$paper}
+.listing .scroll th:first-child{background:$paper}
+.listing details{margin:0}
+.listing>details>summary{list-style:none;background:$wash}
+.listing>details>summary::-webkit-details-marker{display:none}
+.listing>details>summary b::before{content:"▸ ";color:$accent}
+.listing details[open]>summary b::before{content:"▾ "}
+.listing .row:target,.listing details:target>summary{background:$heat1}
+.listing .row,.listing details{scroll-margin-top:3rem}
+.listing .requests{padding:.2rem .9rem 1.4rem 1.2rem;border-bottom:1px solid $rule}
+.unseen{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%);white-space:nowrap}
 .provenance th{text-align:left;width:9rem;padding-right:1.5rem;vertical-align:baseline}
 .provenance td{text-align:left;white-space:normal;overflow-wrap:anywhere}
 footer{margin:4rem 0 0;padding:1.3rem 0 3rem;border-top:1px solid $rule;color:$muted;font-size:.85rem}
@@ -189,6 +216,10 @@ svg.chart .mark:hover{filter:brightness(1.08)}
  svg.narrow.fits{width:100%;max-width:27rem}
  .facts{display:grid;grid-template-columns:1fr 1fr;gap:1rem 1.2rem}
  .facts dd{font-size:1.15rem}
+ .listing .row{grid-template-columns:2.6rem 0 3.2rem 3rem 0 minmax(0,1fr);gap:0 .3rem}
+ .listing .less{display:none}
+ .listing .row>small{grid-column:1/-1;padding-left:1.2rem}
+ .listing .row>span:nth-of-type(2){grid-column:3}
 }
 @media print{
  body{font-size:10.5pt;background:#fff}
@@ -196,6 +227,9 @@ svg.chart .mark:hover{filter:brightness(1.08)}
  header{padding-top:0}
  nav,.skip,summary,#tip{display:none}
  details::details-content{content-visibility:visible;block-size:auto}
+ .listing>details>summary{display:grid}
+ .listing>details:not([open])::details-content{content-visibility:hidden;block-size:0}
+ .listing .heads{position:static}
  svg.wide{display:block}
  svg.narrow{display:none}
  .half svg.narrow{display:block}

@@ -109,6 +109,14 @@ void Svg::line(Point from, Point to, const std::string& classes) {
         classes, {});
 }
 
+void Svg::lines(const std::vector<std::pair<Point, Point>>& lines, const std::string& classes) {
+  std::string data;
+  for (const auto& [from, to] : lines)
+    data += "M" + coordinate(from.first) + " " + coordinate(from.second) + "L" + coordinate(to.first) + " " +
+            coordinate(to.second);
+  shape("<path d=\"" + data + "\"", classes, {});
+}
+
 void Svg::path(const std::vector<Point>& points, const std::string& classes, bool closed) {
   std::string data;
   for (const auto& [x, y] : points) data += (data.empty() ? "M" : " L") + coordinate(x) + " " + coordinate(y);

@@ -23,6 +23,7 @@ class Svg {
   void rect(double x, double y, double width, double height, const std::string& classes,
             const std::string& tip = {}, double radius = 0);
   void line(Point from, Point to, const std::string& classes);
+  void lines(const std::vector<std::pair<Point, Point>>& lines, const std::string& classes);  // one shape
   void path(const std::vector<Point>& points, const std::string& classes, bool closed = false);
   void circle(Point centre, double radius, const std::string& classes, const std::string& tip = {});
   void text(Point at, const std::string& text, const std::string& classes, Anchor anchor = Anchor::start);

@@ -24,6 +24,8 @@ class Table {
   void add_rule();                         // a line across
   bool empty() const { return rows_.empty(); }
   std::string text() const;  // every line ends with '\n', none with a blank
+  const std::vector<Column>& columns() const { return columns_; }
+  const std::vector<std::vector<std::string>>& rows() const { return rows_; }  // "n/a" where a cell is empty
 
  private:
   Table without_empty_columns() const;

@@ -22,7 +22,7 @@ class Placed {
 
   const Plan& plan() const { return plan_; }
   const Arguments& arguments() const { return here_; }
-  Run& run() { return run_; }
+  Run& state() { return run_; }
 
   // A round trip's three parts, each complete on return, apart from launch, which may only enqueue.
   void upload();

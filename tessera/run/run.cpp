@@ -27,15 +27,15 @@ constexpr double no_end = std::numeric_limits<double>::infinity();
 
 void run_plan(const Arguments& host, bool check, double work_budget, double spent_seconds, Outcome& outcome) {
   Placed placed(outcome.plan, host);
-  placed.run().work_budget = work_budget;
-  placed.run().spent_seconds = spent_seconds;
+  placed.state().work_budget = work_budget;
+  placed.state().spent_seconds = spent_seconds;
   if (check) placed.poison();
   const auto start = Clock::now();
   placed.upload();
   outcome.kernel_seconds = placed.launch_and_measure();
   placed.fetch();
   outcome.round_trip_seconds = seconds_since(start);
-  outcome.values = placed.run().values;
+  outcome.values = placed.state().values;
 }
 
 }  // namespace

@@ -36,7 +36,7 @@ Arguments::Words words_of(const Asked& asked) {
   return out;
 }
 
-// How far z may be off where an activation is not exact; docs/low-precision.md.
+// How far z may be off where an activation is not exact; docs/products.md.
 double stray_of(matmul::Activation activation, double z) {
   using enum matmul::Activation;
   if (activation == none || activation == relu) return 0;

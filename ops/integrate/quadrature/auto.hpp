@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rules of one variable by their names, and `auto`, which converges only where two rules that share no
-// points agree:
+// The rules of one variable by their names, and `auto`, which converges only where two rules agree. Their
+// points differ, but for the middles of cells:
 //   1. The range is cut at the known breakpoints and at those of the formula.
 //   2. tanh-sinh integrates every part; its step is halved until the error estimate meets the tolerance.
 //   3. Adaptive Gauss-Kronrod starts with as many points as that took, in the same variable.

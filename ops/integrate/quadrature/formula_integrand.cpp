@@ -11,6 +11,23 @@
 #include "tessera/formula/running_error.hpp"
 
 namespace tessera::quadrature {
+
+bool breaks_where_arguments_meet(formula::Op op) {
+  switch (op) {
+    case formula::Op::less:
+    case formula::Op::less_equal:
+    case formula::Op::equal:
+    case formula::Op::not_equal:
+    case formula::Op::min:
+    case formula::Op::max:
+    case formula::Op::fmin:
+    case formula::Op::fmax:
+      return true;
+    default:
+      return false;
+  }
+}
+
 namespace {
 
 using formula::Node;
@@ -90,16 +107,6 @@ Finder::Finder(const formula::Tree& tree, const std::string& variable)
             nodes_[static_cast<std::size_t>(node.child[1])].value < 0)
           w = {node.child[0], -1, false, false};
         break;
-      case Op::less:
-      case Op::less_equal:
-      case Op::equal:
-      case Op::not_equal:
-      case Op::min:
-      case Op::max:
-      case Op::fmin:
-      case Op::fmax:
-        w = {node.child[0], node.child[1]};
-        break;
       case Op::floor:
       case Op::ceil:
       case Op::trunc:
@@ -110,6 +117,7 @@ Finder::Finder(const formula::Tree& tree, const std::string& variable)
         w = {static_cast<std::int32_t>(i), node.child[0], true};
         break;
       default:
+        if (breaks_where_arguments_meet(node.op)) w = {node.child[0], node.child[1]};
         break;
     }
     if (w.first < 0) continue;

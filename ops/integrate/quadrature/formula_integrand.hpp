@@ -27,4 +27,7 @@ std::vector<double> breakpoints(const formula::Tree& tree, const std::string& va
 
 inline constexpr std::size_t most_breakpoints = 1024;
 
+// A comparison, a minimum or a maximum, which may break where its two arguments meet.
+bool breaks_where_arguments_meet(formula::Op op);
+
 }  // namespace tessera::quadrature

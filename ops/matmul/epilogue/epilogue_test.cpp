@@ -107,7 +107,7 @@ struct Tried {
   }
 };
 
-// How far vectors' functions may be from those of one number at a time: docs/low-precision.md.
+// How far vectors' functions may be from those of one number at a time: docs/products.md.
 template <class T>
 double allowed(Activation activation, double z) {
   if (activation == Activation::none || activation == Activation::relu) return 0;

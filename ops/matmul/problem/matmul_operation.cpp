@@ -186,7 +186,7 @@ bool sampled_only(const Arguments& arguments) {
   return arguments.text("activation") != "none" || arguments.array("C").element == Element::i8;
 }
 
-// What S0's norm can ask of floats whose errors chance cancels.
+// What the norm can ask of floats whose errors chance cancels.
 bool norm_demanded(const Arguments& arguments) {
   constexpr std::int64_t largest_k = 1024;
   return arguments.element() == Element::f32 && is_plain(arguments) &&

@@ -20,7 +20,7 @@ void reference(const Arguments& arguments, std::span<const std::int64_t> rows, D
 // No randomised check sees through what bends or clips the sum: rows at equal distances are looked at.
 bool sampled_only(const Arguments& arguments);
 
-// Whether S0's relative L2 norm can be asked for.
+// Whether a relative L2 norm can be asked for, besides the bound of each element.
 bool norm_demanded(const Arguments& arguments);
 
 // Rows of C that may be wrong, by R. Freivalds' check: C·x against α·A·(B·x) + β·C0·x, for random x, in

@@ -8,6 +8,7 @@
 #include "ops/matmul/problem/call_arguments.hpp"
 #include "ops/matmul/problem/operands.hpp"
 #include "ops/matmul/problem/multiply.hpp"
+#include "ops/matmul/problem/small_call.hpp"
 #include "ops/matmul/kernels/ampere/mma_plan.hpp"
 #include "ops/matmul/kernels/hopper/tile_plan.hpp"
 #include "ops/matmul/kernels/simt/warp_plan.hpp"
@@ -160,6 +161,8 @@ Arguments arguments_of(const ArrayView& a, const ArrayView& b, const ArrayView& 
 namespace detail {
 
 Outcome multiply(const AnyMatrix& a, const AnyMatrix& b, const AnyMatrix& c, const Options& options) {
+  Outcome outcome;
+  if (multiply_at_once(a, b, c, options, outcome)) return outcome;
   const ArrayView out = view_of("C", c);
   // What is added is set aside: C is written, and poisoned before a check, while C0 is still needed.
   Array kept;
@@ -168,7 +171,8 @@ Outcome multiply(const AnyMatrix& a, const AnyMatrix& b, const AnyMatrix& c, con
     added = options.c0.data == nullptr ? set_aside(out, kept) : addend_of(options, c.element, c.rows, c.cols);
   Arguments arguments =
       arguments_of(view_of("A", a), view_of("B", b), out, options, options.beta != 0 ? &added : nullptr);
-  return run(the_product(), arguments, options.request, options.check);
+  outcome = run(the_product(), arguments, options.request, options.check);
+  return outcome;
 }
 
 }  // namespace detail

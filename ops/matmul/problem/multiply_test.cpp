@@ -3,6 +3,7 @@
 // against the reference; the same bits where the work is put in place; and what is told of wrong words.
 #include <gtest/gtest.h>
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <vector>
@@ -127,6 +128,54 @@ TEST(Multiply, WhatIsAddedMayLieElsewhere) {
   multiply(a.read(), b.read(), MatrixView<float>{in_place.data(), m, n},
            {.beta = 2, .request = {.device = "cpu"}});
   EXPECT_EQ(c, in_place);
+}
+
+// The short way of small products: what a checked call computes by the long one, and what lies between lines.
+template <class T>
+void expect_small(std::int64_t rows, std::int64_t cols, std::int64_t depth) {
+  for (int layout = 0; layout < 32; ++layout) {
+    const auto order = [layout](int bit) { return (layout & bit) != 0 ? Order::columns : Order::rows; };
+    Options options{.transpose_a = (layout & 8) != 0, .transpose_b = (layout & 16) != 0};
+    if (layout % 3 == 1) options.alpha = -2, options.beta = 3;
+    const auto across = [](bool transposed, std::int64_t x, std::int64_t y) { return transposed ? y : x; };
+    const Padded<T> a(across(options.transpose_a, rows, depth), across(options.transpose_a, depth, rows),
+                      order(1), 1),
+        b(across(options.transpose_b, depth, cols), across(options.transpose_b, cols, depth), order(2), 2);
+    Padded<T> c(rows, cols, order(4), 3), same = c;
+    same.view.data = same.memory.data();
+    options.request.device = layout % 2 == 0 ? "auto" : "cpu:threads=1";
+    const Outcome outcome = multiply(a.read(), b.read(), c.view, options);
+    options.check = true;
+    const Outcome checked = multiply(a.read(), b.read(), same.view, options);
+    ASSERT_TRUE(checked.verdict && checked.verdict->passed) << describe(*checked.verdict);
+    EXPECT_EQ(std::memcmp(c.memory.data(), same.memory.data(), c.memory.size() * sizeof(T)), 0)
+        << rows << " × " << cols << " × " << depth << ", layout " << layout;
+    ASSERT_NE(outcome.plan.variant, nullptr);
+    if (checked.plan.device.where == Where::cpu) {
+      EXPECT_EQ(outcome.plan.variant, checked.plan.variant);
+    }
+    EXPECT_EQ(outcome.plan.choice->run.count(element_of<T>), 1u);
+  }
+}
+
+TEST(Multiply, SmallProducts) {
+  for (const auto& [rows, cols, depth] : {std::array<std::int64_t, 3>{1, 1, 1},
+                                          {8, 8, 8},
+                                          {3, 17, 5},
+                                          {16, 16, 16},
+                                          {31, 2, 70},
+                                          {1, 130, 40},
+                                          {47, 65, 33}}) {
+    expect_small<float>(rows, cols, depth);
+    expect_small<double>(rows, cols, depth);
+  }
+}
+
+// C's lines between A's: the intervals meet, the elements do not.
+TEST(Multiply, ASmallCMayLieBetweenTheLinesOfA) {
+  std::vector<float> both(4 * 8, 1), b(16, 2);
+  multiply<float>({both.data(), 4, 4, 8}, {b.data(), 4, 4}, {both.data() + 4, 4, 4, 8});
+  for (std::size_t i = 0; i < both.size(); ++i) EXPECT_EQ(both[i], i % 8 < 4 ? 1 : 8);
 }
 
 // On which enqueue() relies: whoever writes an element of C has read C0's before, and nobody else does.

@@ -111,7 +111,7 @@ double rounding_growth(const Arguments& arguments, double unit_roundoff, Data da
 
 // The terms of one element, before α, in a range that none of them leaves.
 template <class T>
-struct Bound<T>::Terms {
+struct Bound<T>::WideTerms {
   long double sum = 0, up = 0, down = 0,
               largest = 0;  // up, down: the magnitudes of the finite ones of either sign
   long double added = 0;    // β·c0
@@ -149,8 +149,8 @@ void Bound<T>::append(std::int64_t i, std::int64_t j, Wide<T> sum, double produc
 }
 
 template <class T>
-typename Bound<T>::Terms Bound<T>::terms_of(std::int64_t i, std::int64_t j) const {
-  Terms out;
+typename Bound<T>::WideTerms Bound<T>::terms_of(std::int64_t i, std::int64_t j) const {
+  WideTerms out;
   for (std::int64_t l = 0; l < p_.k(); ++l) {
     const long double term = static_cast<long double>(p_.a(i, l)) * static_cast<long double>(p_.b(l, j));
     out.sum += term;
@@ -166,7 +166,7 @@ typename Bound<T>::Terms Bound<T>::terms_of(std::int64_t i, std::int64_t j) cons
 // rung that adds these first gets an infinity, and keeps it unless it meets one of the other sign. A rung
 // that gets a number had no partial sum beyond the largest one, so each of its roundings is small.
 template <class T>
-void Bound<T>::append_overflowing(const Terms& terms, Expected& expected) const {
+void Bound<T>::append_overflowing(const WideTerms& terms, Expected& expected) const {
   constexpr auto most = static_cast<long double>(limits::max());
   const bool transposed = p_.alpha < T{0};
   const long double up = transposed ? terms.down : terms.up, down = transposed ? terms.up : terms.down;

@@ -84,10 +84,10 @@ class Bound {
 
  private:
   using limits = std::numeric_limits<T>;
-  struct Terms;
+  struct WideTerms;
 
-  Terms terms_of(std::int64_t i, std::int64_t j) const;
-  void append_overflowing(const Terms& terms, Expected& expected) const;
+  WideTerms terms_of(std::int64_t i, std::int64_t j) const;
+  void append_overflowing(const WideTerms& terms, Expected& expected) const;
 
   static constexpr double unit_ = static_cast<double>(limits::epsilon()) / 2;
   Problem<T> p_;
@@ -145,7 +145,7 @@ class MixedBound {
 
 // T: double or std::int32_t. With z = v + bias of the exact v, where rungs have some v' with |v' - v| ≤ E:
 // the sum z' is rounded once, so |z' - z| ≤ E + u·(|z| + E); a slope of at most 1.13
-// (docs/low-precision.md) makes that 1.13·|z' - z| of the activation's value, and its functions are good to
+// (docs/products.md) makes that 1.13·|z' - z| of the activation's value, and its functions are good to
 // 2⁻⁴⁹·|z|. Whole numbers of which nothing is rounded, and i32, have one right answer.
 template <class T>
 class EpilogueBound {

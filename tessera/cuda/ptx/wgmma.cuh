@@ -12,8 +12,8 @@ namespace tessera::cuda::ptx {
 //   rows contiguous: 8 steps of k are a pattern; `patterns` leads to the next 8, `chunks` to the next 128
 //   bytes of
 //                    rows.
-__device__ __forceinline__ std::uint64_t operand(const void* address, std::uint32_t patterns,
-                                                 std::uint32_t chunks) {
+__device__ __forceinline__ std::uint64_t descriptor(const void* address, std::uint32_t patterns,
+                                                    std::uint32_t chunks) {
   constexpr std::uint64_t swizzle_128 = 1;
   const auto field = [](std::uint32_t bytes) { return static_cast<std::uint64_t>((bytes & 0x3ffff) >> 4); };
   return field(shared_address(address)) | field(chunks) << 16 | field(patterns) << 32 | swizzle_128 << 62;
@@ -78,6 +78,13 @@ struct Product;
   "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, " \
   "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, " \
   "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
+#define TESSERA_SLOTS_96                                                             \
+  "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "           \
+  "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, " \
+  "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, " \
+  "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63, " \
+  "%64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, " \
+  "%80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95"
 #define TESSERA_SLOTS_128                                                                        \
   "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "                       \
   "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "             \
@@ -93,6 +100,7 @@ struct Product;
 #define TESSERA_SUMS_32(c, i) \
   TESSERA_SUMS_8(c, i), TESSERA_SUMS_8(c, i + 8), TESSERA_SUMS_8(c, i + 16), TESSERA_SUMS_8(c, i + 24)
 #define TESSERA_SUMS_64(c, i) TESSERA_SUMS_32(c, i), TESSERA_SUMS_32(c, i + 32)
+#define TESSERA_SUMS_96(c, i) TESSERA_SUMS_64(c, i), TESSERA_SUMS_32(c, i + 64)
 #define TESSERA_SUMS_128(c, i) TESSERA_SUMS_64(c, i), TESSERA_SUMS_64(c, i + 64)
 
 // What an instruction wants to know after `keep`: signs and how operands are turned; signs; nothing.
@@ -116,9 +124,10 @@ struct Product;
                    : "l"(a), "l"(b), "r"(keep), "n"(turn_a), "n"(turn_b));                            \
     }                                                                                                 \
   };
-#define TESSERA_PRODUCTS(NAME, C, TAIL, KIND)                                      \
-  TESSERA_PRODUCT(KIND, NAME, C, TAIL, 64, 32, "%32", "%33", "%34", "%35", "%36")  \
-  TESSERA_PRODUCT(KIND, NAME, C, TAIL, 128, 64, "%64", "%65", "%66", "%67", "%68") \
+#define TESSERA_PRODUCTS(NAME, C, TAIL, KIND)                                       \
+  TESSERA_PRODUCT(KIND, NAME, C, TAIL, 64, 32, "%32", "%33", "%34", "%35", "%36")   \
+  TESSERA_PRODUCT(KIND, NAME, C, TAIL, 128, 64, "%64", "%65", "%66", "%67", "%68")  \
+  TESSERA_PRODUCT(KIND, NAME, C, TAIL, 192, 96, "%96", "%97", "%98", "%99", "%100") \
   TESSERA_PRODUCT(KIND, NAME, C, TAIL, 256, 128, "%128", "%129", "%130", "%131", "%132")
 
 using E4m3E4m3 = Fp8Pair<Fp8::e4m3, Fp8::e4m3>;
@@ -141,10 +150,12 @@ TESSERA_PRODUCTS("k32.s32.s8.s8", "+r", TESSERA_WHOLE, S8)
 #undef TESSERA_SIGNED
 #undef TESSERA_TURNED
 #undef TESSERA_SUMS_128
+#undef TESSERA_SUMS_96
 #undef TESSERA_SUMS_64
 #undef TESSERA_SUMS_32
 #undef TESSERA_SUMS_8
 #undef TESSERA_SLOTS_128
+#undef TESSERA_SLOTS_96
 #undef TESSERA_SLOTS_64
 #undef TESSERA_SLOTS_32
 

@@ -3,8 +3,10 @@
 #pragma once
 #define __CUDA_RUNTIME_H__
 #include "cuda_runtime_api.h"
+#include "texture_calls.h"
 #include "vector_functions.h"
 #if defined(__CUDACC__)
 #include "device_functions.h"
 #include "math_functions.h"
+#include "texture_functions.h"
 #endif

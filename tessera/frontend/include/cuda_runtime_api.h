@@ -36,6 +36,9 @@ constexpr size_t element_bytes_of() {
   else return sizeof(T);
 }
 
+// What cannot become part of a graph fails in a stream that is captured.
+cudaError_t refuse_in_capture(cudaStream_t stream);
+
 // A kernel, whatever its parameters are.
 using Code = void (*)();
 
@@ -93,7 +96,11 @@ cudaError_t cudaHostGetFlags(unsigned int* flags, void* host);
 cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* pointer);
 cudaError_t cudaMemPrefetchAsync(const void* pointer, size_t bytes, int device,
                                  cudaStream_t stream = nullptr);
+cudaError_t cudaMemPrefetchAsync(const void* pointer, size_t bytes, cudaMemLocation location,
+                                 unsigned int flags, cudaStream_t stream = nullptr);
 cudaError_t cudaMemAdvise(const void* pointer, size_t bytes, cudaMemoryAdvise advice, int device);
+cudaError_t cudaMemAdvise(const void* pointer, size_t bytes, cudaMemoryAdvise advice,
+                          cudaMemLocation location);
 cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind,
                        tessera_cuda::Place at = tessera_cuda::Place::current());
 cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind,
@@ -151,9 +158,14 @@ struct Named {
   const char* text;
   Place at;
   template <class T>
-  cudaError_t device(T** pointer, size_t bytes, cudaStream_t = nullptr) const {
+  cudaError_t device(T** pointer, size_t bytes) const {
     return allocate(text, (void**)(void*)pointer, bytes, tessera_cuda::element_bytes_of<T>(), Memory::device,
                     at);
+  }
+  template <class T>
+  cudaError_t in_order(T** pointer, size_t bytes, cudaStream_t stream) const {
+    const cudaError_t error = refuse_in_capture(stream);
+    return error == cudaSuccess ? device(pointer, bytes) : error;
   }
   template <class T>
   cudaError_t pinned(T** pointer, size_t bytes, unsigned int = 0) const {
@@ -173,15 +185,29 @@ struct Named {
 inline Named named(const char* text, Place at = Place::current()) { return {text, at}; }
 }  // namespace tessera_cuda
 #define cudaMalloc(pointer, ...) tessera_cuda::named(#pointer).device(pointer, __VA_ARGS__)
-#define cudaMallocAsync(pointer, ...) tessera_cuda::named(#pointer).device(pointer, __VA_ARGS__)
+#define cudaMallocAsync(pointer, ...) tessera_cuda::named(#pointer).in_order(pointer, __VA_ARGS__)
 #define cudaMallocHost(pointer, ...) tessera_cuda::named(#pointer).pinned(pointer, __VA_ARGS__)
 #define cudaHostAlloc(pointer, ...) tessera_cuda::named(#pointer).pinned(pointer, __VA_ARGS__)
 #define cudaMallocManaged(pointer, ...) tessera_cuda::named(#pointer).managed(pointer, __VA_ARGS__)
 #define cudaMallocPitch(pointer, ...) tessera_cuda::named(#pointer).pitched(pointer, __VA_ARGS__)
-inline cudaError_t cudaFreeAsync(void* pointer, cudaStream_t,
+inline cudaError_t cudaFreeAsync(void* pointer, cudaStream_t stream,
                                  tessera_cuda::Place at = tessera_cuda::Place::current()) {
-  return cudaFree(pointer, at);
+  const cudaError_t error = tessera_cuda::refuse_in_capture(stream);
+  return error == cudaSuccess ? cudaFree(pointer, at) : error;
 }
+// Pools: one, from which everything comes. Its attributes are kept, and change nothing.
+cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int device);
+inline cudaError_t cudaDeviceGetMemPool(cudaMemPool_t* pool, int device) {
+  return cudaDeviceGetDefaultMemPool(pool, device);
+}
+cudaError_t cudaDeviceSetMemPool(int device, cudaMemPool_t pool);
+cudaError_t cudaMemPoolCreate(cudaMemPool_t* pool, const cudaMemPoolProps* properties);
+cudaError_t cudaMemPoolDestroy(cudaMemPool_t pool);
+cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, size_t bytes);
+cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribute, void* value);
+cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribute, void* value);
+#define cudaMallocFromPoolAsync(pointer, bytes, pool, stream) \
+  tessera_cuda::named(#pointer).in_order(pointer, bytes, stream)
 template <class T>
 inline cudaError_t cudaHostGetDevicePointer(T** device, void* host, unsigned int flags) {
   return cudaHostGetDevicePointer((void**)(void*)device, host, flags);
@@ -216,8 +242,9 @@ inline cudaError_t cudaMemcpyToSymbol(const T& symbol, const void* from, size_t 
 template <class T>
 inline cudaError_t cudaMemcpyToSymbolAsync(const T& symbol, const void* from, size_t bytes, size_t offset = 0,
                                            cudaMemcpyKind kind = cudaMemcpyHostToDevice,
-                                           cudaStream_t = nullptr,
+                                           cudaStream_t stream = nullptr,
                                            tessera_cuda::Place at = tessera_cuda::Place::current()) {
+  if (const cudaError_t error = tessera_cuda::refuse_in_capture(stream)) return error;
   return tessera_cuda::copy_to_symbol(tessera_cuda::symbol_of(symbol), from, bytes, offset, kind, at);
 }
 template <class T>
@@ -229,8 +256,9 @@ inline cudaError_t cudaMemcpyFromSymbol(void* to, const T& symbol, size_t bytes,
 template <class T>
 inline cudaError_t cudaMemcpyFromSymbolAsync(void* to, const T& symbol, size_t bytes, size_t offset = 0,
                                              cudaMemcpyKind kind = cudaMemcpyDeviceToHost,
-                                             cudaStream_t = nullptr,
+                                             cudaStream_t stream = nullptr,
                                              tessera_cuda::Place at = tessera_cuda::Place::current()) {
+  if (const cudaError_t error = tessera_cuda::refuse_in_capture(stream)) return error;
   return tessera_cuda::copy_from_symbol(to, tessera_cuda::symbol_of(symbol), bytes, offset, kind, at);
 }
 template <class P, class T>
@@ -254,6 +282,11 @@ cudaError_t cudaStreamGetFlags(cudaStream_t stream, unsigned int* flags);
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned int flags = 0);
 cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t callback, void* data,
                                   unsigned int flags);
+// Hints to the cache: kept, without effect.
+cudaError_t cudaStreamSetAttribute(cudaStream_t stream, cudaStreamAttrID attribute,
+                                   const cudaStreamAttrValue* value);
+cudaError_t cudaStreamGetAttribute(cudaStream_t stream, cudaStreamAttrID attribute,
+                                   cudaStreamAttrValue* value);
 cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void* data);
 cudaError_t tessera_cudaStreamAttach(cudaStream_t stream, void* pointer);
 template <class T>
@@ -356,3 +389,5 @@ inline cudaError_t cudaOccupancyMaxPotentialBlockSizeVariableSMem(int* grid, int
       [](const void* context, int size) -> size_t { return (*static_cast<const F*>(context))(size); },
       &shared_bytes_of, limit);
 }
+#include "graph_calls.h"
+#include "texture_calls.h"

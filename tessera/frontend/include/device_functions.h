@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a kernel calls to wait, to exchange values within a warp, and to update memory that others update too.
 #pragma once
+#include <time.h>
 #include "cuda_runtime_api.h"
 
 #define TESSERA_DEVICE [[gnu::always_inline]] inline
@@ -43,6 +44,7 @@ unsigned active_lanes(Place at);
 [[noreturn]] void trap(Place at);
 void sleep(unsigned nanoseconds);
 long long ticks();
+bool on_device() noexcept;
 
 #if defined(TESSERA_TRACED)
 using Atomically = tessera::simt::AtomicAccess;
@@ -112,6 +114,10 @@ TESSERA_DEVICE void __trap(TESSERA_AT) { tessera_cuda::trap(at); }
 TESSERA_DEVICE void __brkpt(TESSERA_AT) { tessera_cuda::trap(at); }
 // Of this machine's processor.
 TESSERA_DEVICE long long clock64() { return tessera_cuda::ticks(); }
+namespace tessera_cuda {
+// What clock() in device code becomes.
+inline clock_t clock() { return on_device() ? static_cast<clock_t>(ticks()) : ::clock(); }
+}  // namespace tessera_cuda
 
 // Within a warp
 template <class T>

@@ -21,6 +21,7 @@
   X(cudaErrorInvalidHostPointer, 16, "invalid host pointer")                                            \
   X(cudaErrorInvalidDevicePointer, 17, "invalid device pointer")                                        \
   X(cudaErrorInvalidTexture, 18, "invalid texture reference")                                           \
+  X(cudaErrorInvalidChannelDescriptor, 20, "invalid channel descriptor")                                \
   X(cudaErrorInvalidMemcpyDirection, 21, "invalid copy direction for memcpy")                           \
   X(cudaErrorInsufficientDriver, 35, "CUDA driver version is insufficient for CUDA runtime version")    \
   X(cudaErrorMissingConfiguration, 52, "__global__ function call is not configured")                    \
@@ -51,6 +52,11 @@
   X(cudaErrorCooperativeLaunchTooLarge, 720, "too many blocks in cooperative launch")                   \
   X(cudaErrorNotPermitted, 800, "operation not permitted")                                              \
   X(cudaErrorNotSupported, 801, "operation not supported")                                              \
+  X(cudaErrorStreamCaptureUnsupported, 900, "operation not permitted when stream is capturing")         \
+  X(cudaErrorStreamCaptureInvalidated, 901, "operation failed due to a previous error during capture")  \
+  X(cudaErrorStreamCaptureUnjoined, 904, "capturing stream has unjoined work")                          \
+  X(cudaErrorStreamCaptureImplicit, 906,                                                                \
+    "operation would make the legacy stream depend on a capturing blocking stream")                     \
   X(cudaErrorUnknown, 999, "unknown error")
 
 enum cudaError {
@@ -283,6 +289,45 @@ struct cudaLaunchParams {
   void** args;
   size_t sharedMem;
   cudaStream_t stream;
+};
+enum cudaAccessProperty {
+  cudaAccessPropertyNormal = 0,
+  cudaAccessPropertyStreaming = 1,
+  cudaAccessPropertyPersisting = 2
+};
+struct cudaAccessPolicyWindow {
+  void* base_ptr;
+  size_t num_bytes;
+  float hitRatio;
+  enum cudaAccessProperty hitProp, missProp;
+};
+enum cudaStreamAttrID { cudaStreamAttributeAccessPolicyWindow = 1 };
+union cudaStreamAttrValue {
+  struct cudaAccessPolicyWindow accessPolicyWindow;
+};
+enum cudaMemLocationType { cudaMemLocationTypeInvalid = 0, cudaMemLocationTypeDevice = 1 };
+struct cudaMemLocation {
+  enum cudaMemLocationType type;
+  int id;
+};
+enum cudaMemAllocationType { cudaMemAllocationTypeInvalid = 0, cudaMemAllocationTypePinned = 1 };
+enum cudaMemAllocationHandleType { cudaMemHandleTypeNone = 0 };
+struct cudaMemPoolProps {
+  enum cudaMemAllocationType allocType;
+  enum cudaMemAllocationHandleType handleTypes;
+  struct cudaMemLocation location;
+  void* win32SecurityAttributes;
+  size_t maxSize;
+};
+enum cudaMemPoolAttr {
+  cudaMemPoolReuseFollowEventDependencies = 1,
+  cudaMemPoolReuseAllowOpportunistic = 2,
+  cudaMemPoolReuseAllowInternalDependencies = 3,
+  cudaMemPoolAttrReleaseThreshold = 4,
+  cudaMemPoolAttrReservedMemCurrent = 5,
+  cudaMemPoolAttrReservedMemHigh = 6,
+  cudaMemPoolAttrUsedMemCurrent = 7,
+  cudaMemPoolAttrUsedMemHigh = 8
 };
 enum cudaLaunchAttributeID { cudaLaunchAttributeIgnore = 0, cudaLaunchAttributeCooperative = 2 };
 union cudaLaunchAttributeValue {

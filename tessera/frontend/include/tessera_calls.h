@@ -42,17 +42,37 @@ void get_closure(void* to) noexcept;
 
 template <class F>
 void run_thread() {
-  // A copy by a function that is not traced, then one that the compiler keeps in registers: on a GPU,
-  // parameters are no memory traffic.
   alignas(F) unsigned char bytes[sizeof(F)];
   get_closure(bytes);
-  F own = *reinterpret_cast<F*>(bytes);
-  own();
+  if constexpr (std::is_trivially_copyable_v<F>) {
+    // A copy by a function that is not traced, then one that the compiler keeps in registers: on a GPU,
+    // parameters are no memory traffic.
+    F own = *reinterpret_cast<F*>(bytes);
+    own();
+  } else {
+    (*reinterpret_cast<F*>(bytes))();  // constructors and destructors are the host's
+  }
 }
 
+// A closure whose parameters are not destroyed with it: as on a GPU, the launch takes their bytes, and the
+// host destroys its own.
 template <class F>
-void kernel(const char* name, F closure, Place at = Place::current()) {
-  static_assert(std::is_trivially_destructible_v<F>, "a kernel's parameters are copied byte by byte");
+union Closure {
+  F code;
+  ~Closure() {}
+};
+template <class F>
+Closure(F) -> Closure<F>;
+
+template <class F>
+void kernel(const char* name, const Closure<F>& closure, Place at = Place::current()) {
+  static KernelCode code{name, type_text<F>(), at, &run_thread<F>, sizeof(F)};
+  launch(code, &closure.code);
+}
+// As tests spell it.
+template <class F>
+void kernel(const char* name, const F& closure, Place at = Place::current()) {
+  static_assert(std::is_trivially_destructible_v<F>);
   static KernelCode code{name, type_text<F>(), at, &run_thread<F>, sizeof(F)};
   launch(code, &closure);
 }

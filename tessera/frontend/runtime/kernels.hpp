@@ -2,6 +2,7 @@
 // Kernels as the runtime knows them, and what the OS thread that runs one of their threads must know.
 #pragma once
 #include <atomic>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -54,6 +55,9 @@ struct Kernel {
 
 Kernel& kernel_of(KernelCode& code);
 Kernel* kernel_at(const void* address);  // null: not known
+// A launch with the values that its arguments have now, to be done later.
+cudaError_t keep_launch(std::function<cudaError_t()>& work, const void* kernel, dim3 grid, dim3 block,
+                        void** arguments, std::size_t shared_bytes, Place at);
 
 // Bytes between and behind shared variables that belong to nobody.
 inline constexpr std::size_t shared_gap = 256;

@@ -17,6 +17,7 @@
 #include "tessera/bench/code.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/frontend/runtime/findings.hpp"
+#include "tessera/frontend/runtime/graphs.hpp"
 #include "tessera/simt/executor/executor.hpp"
 
 namespace tessera_cuda {
@@ -51,6 +52,8 @@ struct Configured {
   Launch shape;
   std::size_t shared_bytes = 0;
   bool cooperative = false;
+  cudaStream_t stream = nullptr;
+  tessera_work* keep = nullptr;  // set: it is not done but kept there
   Place at{"", 0};
 };
 thread_local std::optional<Configured> configured;
@@ -635,6 +638,7 @@ void run(Kernel& kernel, const Configured& spec, const void* closure, LaunchReco
   latest.seconds = record_of.seconds;
   if (r.traced && share != Share::whole && !same) forget_marks();
   if (r.traced && !same) note_use(tracer, share, record_of);
+  forget_unread_textures();
   print(output);
   record_of.static_shared = kernel.static_bytes();
   if (share != Share::none) {
@@ -665,39 +669,26 @@ void Runtime::finish_repeats() {
   latest.not_repeated = 0;
 }
 
-void configure(dim3 grid, dim3 block, std::size_t shared_bytes, cudaStream_t, Place at) {
+void configure(dim3 grid, dim3 block, std::size_t shared_bytes, cudaStream_t stream, Place at) {
   Configured next;
   next.shape.grid = {grid.x, grid.y, grid.z};
   next.shape.block = {static_cast<int>(block.x), static_cast<int>(block.y), static_cast<int>(block.z)};
   next.shared_bytes = shared_bytes;
+  next.stream = stream;
   next.at = at;
   configured = next;
 }
 
-void launch(KernelCode& code, const void* closure) {
+namespace {
+
+cudaError_t launch_now(Kernel& kernel, const Configured& spec, const void* closure) {
   Runtime& r = Runtime::get();
-  const Lock lock(r.mutex);
-  Kernel& kernel = kernel_of(code);
-  if (identify != nullptr) {
-    *identify = &kernel;
-    return;
-  }
+  if (r.sticky != cudaSuccess) return r.fail(r.sticky);
   LaunchRecord out;
-  if (!configured) {
-    r.fail(find_copy(cudaErrorMissingConfiguration, std::string(code.name) + " is called without <<< >>>",
-                     nullptr, code.at));
-    return;
-  }
-  const Configured spec = *configured;
-  configured.reset();
-  if (r.sticky != cudaSuccess) {
-    r.fail(r.sticky);
-    return;
-  }
   out.number = ++r.launches;
   out.kernel = kernel.name;
   out.at = spec.at;
-  out.kernel_at = code.at;
+  out.kernel_at = kernel.code->at;
   out.shape = spec.shape;
   out.static_shared = kernel.static_bytes();
   out.dynamic_shared = spec.shared_bytes;
@@ -716,9 +707,36 @@ void launch(KernelCode& code, const void* closure) {
     find(finding);
     last_error = {refusal.error, out.number};
     r.failed.push_back({out.number, refusal.error, kernel.name, refusal.text, spec.at});
-    return;
+    return refusal.error;
   }
   run(kernel, spec, closure, out);
+  return r.sticky;
+}
+
+}  // namespace
+
+void launch(KernelCode& code, const void* closure) {
+  Runtime& r = Runtime::get();
+  const Lock lock(r.mutex);
+  Kernel& kernel = kernel_of(code);
+  if (identify != nullptr) {
+    *identify = &kernel;
+    return;
+  }
+  if (!configured) {
+    r.fail(find_copy(cudaErrorMissingConfiguration, std::string(code.name) + " is called without <<< >>>",
+                     nullptr, code.at));
+    return;
+  }
+  const Configured spec = *configured;
+  configured.reset();
+  const auto* const bytes = static_cast<const std::byte*>(closure);
+  const auto later = [&kernel, spec, copy = std::vector<std::byte>(bytes, bytes + code.closure_bytes)] {
+    return launch_now(kernel, spec, copy.data());
+  };
+  if (spec.keep != nullptr) *spec.keep = later;
+  else if (!captured(spec.stream, later) && refuse_legacy_in_capture(spec.stream) == cudaSuccess)
+    launch_now(kernel, spec, closure);
 }
 
 void get_closure(void* to) noexcept { std::memcpy(to, running.closure, running.kernel->code->closure_bytes); }
@@ -763,6 +781,17 @@ cudaError_t launch_by_address(const void* address, dim3 grid, dim3 block, void**
   configured->cooperative = cooperative;
   found->second.call(found->second.code, arguments);
   return last_error.launch > before ? last_error.error : r.state();
+}
+
+cudaError_t keep_launch(tessera_work& work, const void* address, dim3 grid, dim3 block, void** arguments,
+                        std::size_t shared_bytes, Place at) {
+  Runtime& r = Runtime::get();
+  const auto found = known().addresses.find(address);
+  if (found == known().addresses.end()) return r.fail(cudaErrorInvalidDeviceFunction);
+  configure(grid, block, shared_bytes, nullptr, at);
+  configured->keep = &work;
+  found->second.call(found->second.code, arguments);
+  return cudaSuccess;
 }
 
 }  // namespace tessera_cuda

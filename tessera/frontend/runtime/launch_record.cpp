@@ -44,7 +44,47 @@ ordered_json occupancy_of(const LaunchRecord& launch) {
   return {{"blocks", fits.blocks}, {"warps", fits.warps}, {"fraction", fits.fraction}, {"limit", fits.limit}};
 }
 
-ordered_json site_of(const tessera::simt::SiteCounts& site, const tessera::simt::Tracer& tracer) {
+// The array of a site, in either space.
+struct Extent {
+  std::size_t bytes = 0, element_bytes = 0, start = 0;
+  tessera::Extents extents;
+};
+
+Extent extent_of(const tessera::simt::SiteCounts& site, const tessera::simt::Tracer& tracer) {
+  constexpr std::size_t line_bytes = 128;
+  if (site.space == Space::shared) {
+    const auto variable = tracer.shared_variable_at ? tracer.shared_variable_at(site.array) : std::nullopt;
+    if (!variable) return {};
+    return {variable->bytes, variable->element_bytes, site.array % line_bytes, variable->extents};
+  }
+  if (site.array >= tracer.arrays.size()) return {};
+  const tessera::simt::TracedArray& array = tracer.arrays[site.array];
+  return {array.bytes, array.element_bytes, reinterpret_cast<std::size_t>(array.data) % line_bytes,
+          array.extents};
+}
+
+ordered_json dearest_of(const tessera::simt::SiteCounts& site, const tessera::simt::Tracer& tracer,
+                        const tessera::Launch& shape) {
+  const tessera::simt::DearestRequest& request = site.dearest;
+  ordered_json offsets = ordered_json::array();
+  for (std::size_t lane = 0; lane < request.offset.size(); ++lane) {
+    if ((request.active >> lane & 1) != 0) offsets.push_back(request.offset[lane]);
+    else offsets.push_back(nullptr);
+  }
+  const std::int64_t x = shape.grid.x, y = shape.grid.y;
+  const Extent extent = extent_of(site, tracer);
+  return {{"cost", request.cost},
+          {"block", {request.block % x, request.block / x % y, request.block / x / y}},
+          {"warp", request.warp},
+          {"offsets", offsets},
+          {"start", extent.start},
+          {"element_bytes", extent.element_bytes},
+          {"extents", extent.extents},
+          {"array_bytes", extent.bytes}};
+}
+
+ordered_json site_of(const tessera::simt::SiteCounts& site, const tessera::simt::Tracer& tracer,
+                     const tessera::Launch& shape) {
   const SourceLine at = line_of(site.site.address());
   const AccessCounts& c = site.counts;
   ordered_json out = {{"file", at.file},
@@ -65,14 +105,18 @@ ordered_json site_of(const tessera::simt::SiteCounts& site, const tessera::simt:
                           {"lines", c.lines},
                           {"wavefronts", c.wavefronts},
                           {"ideal_wavefronts", c.ideal_wavefronts}});
+  if (site.dearest.cost != 0) out["dearest"] = dearest_of(site, tracer, shape);
   return out;
 }
 
 }  // namespace
 
+// The innermost of the program's own lines.
 SourceLine line_of(std::uint64_t return_address) {
-  const tessera::simt::SourceLine line = tessera::simt::Symbols().line_of_kernel(return_address);
-  return {line.file, line.line};
+  const auto lines = tessera::simt::Symbols().lines(return_address);
+  for (const auto& line : lines)
+    if (is_users(line.file)) return {line.file, line.line};
+  return lines.empty() ? SourceLine{} : SourceLine{lines.front().file, lines.front().line};
 }
 
 bool is_users(const std::string& file) {
@@ -109,7 +153,8 @@ void record(const LaunchRecord& launch) {
   line["occupancy"] = occupancy_of(launch);
   if (launch.tracer != nullptr) {
     line["sites"] = ordered_json::array();
-    for (const auto& site : launch.tracer->sites) line["sites"].push_back(site_of(site, *launch.tracer));
+    for (const auto& site : launch.tracer->sites)
+      line["sites"].push_back(site_of(site, *launch.tracer, launch.shape));
     line["barriers"] = ordered_json::array();
     for (const auto& barrier : launch.tracer->barriers)
       line["barriers"].push_back(

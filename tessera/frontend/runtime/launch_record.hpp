@@ -11,7 +11,12 @@
 //    "sites": [{"file", "line", "space": "global" | "shared", "act": "read" | "write" | "atomic", "width",
 //               "array": "d_A", "array_bytes" (global), "requests", "divergent", "accesses",
 //               "bytes", "distinct_bytes", "sectors",
-//               "ideal_sectors", "lines", "wavefronts", "ideal_wavefronts"}],
+//               "ideal_sectors", "lines", "wavefronts", "ideal_wavefronts",
+//               "dearest": {"cost": 8, "block": [x, y, z], "warp", "offsets": [0, 8, …, null],
+//                           "start", "element_bytes", "extents", "array_bytes"}}],
+//               the request that cost most: its sectors or wavefronts; of each lane where in the array,
+//               in bytes; where the array begins in 128 bytes of memory. Absent where every request
+//               touched several arrays
 //    "barriers": [{"file", "line", "times"}]}
 //   {"record": "repeated", "launch": 2, "times": 299}    not run again: nothing that it reads had changed
 //   {"record": "finding", "what": "race", "serious": true, "text", "file", "line", "other_file",

@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <cstring>
 #include <string_view>
+#include "tessera/frontend/include/host_use.h"
 #include "tessera/frontend/runtime/findings.hpp"
 #include "tessera/frontend/runtime/runtime.hpp"
+#include "tessera/frontend/runtime/graphs.hpp"
 
 namespace tessera_cuda {
 namespace {
@@ -143,6 +145,8 @@ cudaError_t check_copy(const End& to, const End& from, cudaMemcpyKind kind, cons
   return cudaSuccess;
 }
 
+}  // namespace
+
 cudaError_t copy(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch, std::size_t width,
                  std::size_t rows, cudaMemcpyKind kind, const char* call, Place at) {
   Runtime& r = Runtime::get();
@@ -161,6 +165,8 @@ cudaError_t copy(void* to, std::size_t to_pitch, const void* from, std::size_t f
              static_cast<const char*>(from) + row * from_pitch, width, at);
   return cudaSuccess;
 }
+
+namespace {
 
 cudaError_t set(void* to, std::size_t pitch, int byte, std::size_t width, std::size_t rows, const char* call,
                 Place at) {
@@ -221,7 +227,45 @@ cudaError_t release(void* pointer, bool host, Place at) {
   return r.state() == cudaSuccess ? cudaSuccess : r.fail(r.state());
 }
 
+// At once, or when the graph is launched that the stream is captured into.
+template <class Work>
+cudaError_t do_in(cudaStream_t stream, const Work& work) {
+  return captured(stream, work) ? cudaSuccess : work();
+}
+
 }  // namespace
+
+namespace {
+
+int host_uses = 0;
+
+}  // namespace
+
+HostUse::HostUse() {
+  Runtime& r = Runtime::get();
+  const Lock lock(r.mutex);
+  if (host_uses++ == 0) r.let_kernels(true);
+}
+HostUse::~HostUse() {
+  Runtime& r = Runtime::get();
+  const Lock lock(r.mutex);
+  if (--host_uses == 0) r.let_kernels(false);
+}
+void note_host_use(const void* first, std::size_t bytes, bool writes) {
+  Runtime& r = Runtime::get();
+  const Lock lock(r.mutex);
+  const End end = end_of(first, bytes);
+  if (end.array == nullptr) return;
+  if (!end.fits)
+    find_copy(cudaErrorInvalidValue,
+              std::string("an algorithm ") + (writes ? "writes" : "reads") + " beyond the end of " +
+                  end.array->name + ", which has " + std::to_string(end.array->bytes) + " bytes",
+              end.array, {"", 0});
+  end.array->unread_since.reset();
+  if (!writes) return;
+  ++r.version;
+  if (end.fits) mark_written(end.array, first, bytes);
+}
 
 std::string name_in(const char* text) {
   std::string_view name = text;
@@ -442,40 +486,102 @@ cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const vo
 }
 
 cudaError_t cudaMemPrefetchAsync(const void*, size_t, int, cudaStream_t) { return cudaSuccess; }
+cudaError_t cudaMemPrefetchAsync(const void*, size_t, cudaMemLocation, unsigned int, cudaStream_t) {
+  return cudaSuccess;
+}
 cudaError_t cudaMemAdvise(const void*, size_t, cudaMemoryAdvise, int) { return cudaSuccess; }
+cudaError_t cudaMemAdvise(const void*, size_t, cudaMemoryAdvise, cudaMemLocation) { return cudaSuccess; }
+
+struct CUmemPoolHandle_st {
+  std::map<cudaMemPoolAttr, std::uint64_t> attributes;
+};
+
+namespace {
+
+CUmemPoolHandle_st& default_pool() {
+  static auto* const only = new CUmemPoolHandle_st;
+  return *only;
+}
+// The first three are int, the others counts of bytes.
+std::size_t bytes_of(cudaMemPoolAttr attribute) {
+  return attribute <= cudaMemPoolReuseAllowInternalDependencies ? sizeof(int) : sizeof(std::uint64_t);
+}
+
+}  // namespace
+
+cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int device) {
+  if (pool == nullptr || device != 0) return Runtime::get().fail(cudaErrorInvalidValue);
+  *pool = &default_pool();
+  return cudaSuccess;
+}
+cudaError_t cudaDeviceSetMemPool(int device, cudaMemPool_t pool) {
+  return device == 0 && pool != nullptr ? cudaSuccess : Runtime::get().fail(cudaErrorInvalidValue);
+}
+cudaError_t cudaMemPoolCreate(cudaMemPool_t* pool, const cudaMemPoolProps* properties) {
+  if (pool == nullptr || properties == nullptr) return Runtime::get().fail(cudaErrorInvalidValue);
+  *pool = new CUmemPoolHandle_st;
+  return cudaSuccess;
+}
+cudaError_t cudaMemPoolDestroy(cudaMemPool_t pool) {
+  if (pool == nullptr || pool == &default_pool()) return Runtime::get().fail(cudaErrorInvalidValue);
+  delete pool;
+  return cudaSuccess;
+}
+cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, size_t) {
+  return pool != nullptr ? cudaSuccess : Runtime::get().fail(cudaErrorInvalidValue);
+}
+cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribute, void* value) {
+  if (pool == nullptr || value == nullptr) return Runtime::get().fail(cudaErrorInvalidValue);
+  std::memcpy(&pool->attributes[attribute], value, bytes_of(attribute));
+  return cudaSuccess;
+}
+cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribute, void* value) {
+  if (pool == nullptr || value == nullptr) return Runtime::get().fail(cudaErrorInvalidValue);
+  std::memcpy(value, &pool->attributes[attribute], bytes_of(attribute));
+  return cudaSuccess;
+}
 
 cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, Place at) {
   return tessera_cuda::copy(to, bytes, from, bytes, bytes, 1, kind, "cudaMemcpy", at);
 }
-cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, cudaStream_t,
-                            Place at) {
-  return tessera_cuda::copy(to, bytes, from, bytes, bytes, 1, kind, "cudaMemcpyAsync", at);
+cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind,
+                            cudaStream_t stream, Place at) {
+  return tessera_cuda::do_in(stream, [=] {
+    return tessera_cuda::copy(to, bytes, from, bytes, bytes, 1, kind, "cudaMemcpyAsync", at);
+  });
 }
 cudaError_t cudaMemcpyPeer(void* to, int, const void* from, int, size_t bytes, Place at) {
   return tessera_cuda::copy(to, bytes, from, bytes, bytes, 1, cudaMemcpyDeviceToDevice, "cudaMemcpyPeer", at);
 }
-cudaError_t cudaMemcpyPeerAsync(void* to, int, const void* from, int, size_t bytes, cudaStream_t, Place at) {
-  return tessera_cuda::copy(to, bytes, from, bytes, bytes, 1, cudaMemcpyDeviceToDevice, "cudaMemcpyPeerAsync",
-                            at);
+cudaError_t cudaMemcpyPeerAsync(void* to, int, const void* from, int, size_t bytes, cudaStream_t stream,
+                                Place at) {
+  return tessera_cuda::do_in(stream, [=] {
+    return tessera_cuda::copy(to, bytes, from, bytes, bytes, 1, cudaMemcpyDeviceToDevice,
+                              "cudaMemcpyPeerAsync", at);
+  });
 }
 cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
                          size_t height, cudaMemcpyKind kind, Place at) {
   return tessera_cuda::copy(to, to_pitch, from, from_pitch, width, height, kind, "cudaMemcpy2D", at);
 }
 cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
-                              size_t height, cudaMemcpyKind kind, cudaStream_t, Place at) {
-  return tessera_cuda::copy(to, to_pitch, from, from_pitch, width, height, kind, "cudaMemcpy2DAsync", at);
+                              size_t height, cudaMemcpyKind kind, cudaStream_t stream, Place at) {
+  return tessera_cuda::do_in(stream, [=] {
+    return tessera_cuda::copy(to, to_pitch, from, from_pitch, width, height, kind, "cudaMemcpy2DAsync", at);
+  });
 }
 cudaError_t cudaMemset(void* to, int byte, size_t bytes, Place at) {
   return tessera_cuda::set(to, bytes, byte, bytes, 1, "cudaMemset", at);
 }
-cudaError_t cudaMemsetAsync(void* to, int byte, size_t bytes, cudaStream_t, Place at) {
-  return tessera_cuda::set(to, bytes, byte, bytes, 1, "cudaMemsetAsync", at);
+cudaError_t cudaMemsetAsync(void* to, int byte, size_t bytes, cudaStream_t stream, Place at) {
+  return tessera_cuda::do_in(
+      stream, [=] { return tessera_cuda::set(to, bytes, byte, bytes, 1, "cudaMemsetAsync", at); });
 }
 cudaError_t cudaMemset2D(void* to, size_t pitch, int byte, size_t width, size_t height, Place at) {
   return tessera_cuda::set(to, pitch, byte, width, height, "cudaMemset2D", at);
 }
-cudaError_t cudaMemset2DAsync(void* to, size_t pitch, int byte, size_t width, size_t height, cudaStream_t,
-                              Place at) {
-  return tessera_cuda::set(to, pitch, byte, width, height, "cudaMemset2DAsync", at);
+cudaError_t cudaMemset2DAsync(void* to, size_t pitch, int byte, size_t width, size_t height,
+                              cudaStream_t stream, Place at) {
+  return tessera_cuda::do_in(
+      stream, [=] { return tessera_cuda::set(to, pitch, byte, width, height, "cudaMemset2DAsync", at); });
 }

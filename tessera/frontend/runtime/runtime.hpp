@@ -100,6 +100,12 @@ struct LastError {
 extern thread_local LastError last_error;
 void note_queried(cudaError_t error);
 
+// Rows of `width` bytes, checked, as `call` names it.
+cudaError_t copy(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch, std::size_t width,
+                 std::size_t rows, cudaMemcpyKind kind, const char* call, Place at);
+// What textures hold may have been read by the launch that ends.
+void forget_unread_textures();
+
 // "d_A" of "(void**)&d_A".
 std::string name_in(const char* text);
 double now();  // seconds

@@ -3,15 +3,7 @@
 // is a moment of this machine's clock.
 #include "tessera/frontend/runtime/launch_record.hpp"
 #include "tessera/frontend/runtime/runtime.hpp"
-
-struct CUstream_st {
-  unsigned flags = 0;
-  int priority = 0;
-};
-struct CUevent_st {
-  bool timed = true, recorded = false;
-  double when = 0;
-};
+#include "tessera/frontend/runtime/graphs.hpp"
 
 using tessera_cuda::Lock;
 using tessera_cuda::Runtime;
@@ -32,7 +24,7 @@ bool is_special(cudaStream_t stream) {
 
 cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned int flags, int priority) {
   if (const cudaError_t error = state(); error != cudaSuccess) return error;
-  *stream = new CUstream_st{flags, priority};
+  *stream = new CUstream_st{flags, priority, {}, {}};
   return cudaSuccess;
 }
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned int flags) {
@@ -44,8 +36,11 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
   delete stream;
   return state();
 }
-cudaError_t cudaStreamSynchronize(cudaStream_t) { return state(); }
-cudaError_t cudaStreamQuery(cudaStream_t) { return state(); }
+cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+  const cudaError_t error = tessera_cuda::refuse_in_capture(stream);
+  return error == cudaSuccess ? state() : error;
+}
+cudaError_t cudaStreamQuery(cudaStream_t stream) { return cudaStreamSynchronize(stream); }
 cudaError_t cudaStreamGetPriority(cudaStream_t stream, int* priority) {
   *priority = is_special(stream) ? 0 : stream->priority;
   return cudaSuccess;
@@ -54,31 +49,62 @@ cudaError_t cudaStreamGetFlags(cudaStream_t stream, unsigned int* flags) {
   *flags = is_special(stream) ? 0 : stream->flags;
   return cudaSuccess;
 }
-cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned int) { return state(); }
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned int) {
+  Runtime& r = Runtime::get();
+  const Lock lock(r.mutex);
+  if (event == nullptr) return r.fail(cudaErrorInvalidResourceHandle);
+  // It takes part in the capture that the event belongs to.
+  const bool joins = event->capture && event->capture->graph != nullptr;
+  if (joins && is_special(stream)) return r.fail(cudaErrorStreamCaptureImplicit);
+  if (joins) stream->capture = event->capture;
+  return state();
+}
 cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t callback, void* data,
                                   unsigned int) {
+  if (const cudaError_t error = tessera_cuda::refuse_in_capture(stream); error != cudaSuccess) return error;
   callback(stream, state(), data);
   return cudaSuccess;
 }
-cudaError_t cudaLaunchHostFunc(cudaStream_t, cudaHostFn_t function, void* data) {
-  function(data);
+cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void* data) {
+  const auto call = [=] {
+    function(data);
+    return cudaSuccess;
+  };
+  if (!tessera_cuda::captured(stream, call)) call();
+  return state();
+}
+cudaError_t cudaStreamSetAttribute(cudaStream_t stream, cudaStreamAttrID, const cudaStreamAttrValue* value) {
+  if (value == nullptr) return Runtime::get().fail(cudaErrorInvalidValue);
+  if (!is_special(stream)) stream->window = *value;
+  return state();
+}
+cudaError_t cudaStreamGetAttribute(cudaStream_t stream, cudaStreamAttrID, cudaStreamAttrValue* value) {
+  if (value == nullptr) return Runtime::get().fail(cudaErrorInvalidValue);
+  *value = is_special(stream) ? cudaStreamAttrValue{} : stream->window;
   return state();
 }
 cudaError_t tessera_cudaStreamAttach(cudaStream_t, void*) { return state(); }
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned int flags) {
   if (const cudaError_t error = state(); error != cudaSuccess) return error;
-  *event = new CUevent_st{(flags & cudaEventDisableTiming) == 0};
+  *event = new CUevent_st{(flags & cudaEventDisableTiming) == 0, false, 0, {}};
   return cudaSuccess;
 }
 cudaError_t cudaEventCreate(cudaEvent_t* event) { return cudaEventCreateWithFlags(event, 0); }
 cudaError_t cudaEventCreate(cudaEvent_t* event, unsigned int flags) {
   return cudaEventCreateWithFlags(event, flags);
 }
-cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t) {
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
   Runtime& r = Runtime::get();
   const Lock lock(r.mutex);
   if (event == nullptr) return r.fail(cudaErrorInvalidResourceHandle);
+  event->capture.reset();
+  cudaStreamCaptureStatus captured = cudaStreamCaptureStatusNone;
+  cudaStreamIsCapturing(stream, &captured);
+  if (captured != cudaStreamCaptureStatusNone) {
+    event->capture = stream->capture;
+    return cudaSuccess;
+  }
   event->recorded = true;
   event->when = tessera_cuda::now() + r.time_credit;
   return r.state() == cudaSuccess ? cudaSuccess : r.fail(r.state());

@@ -106,8 +106,8 @@ BlockTrace::~BlockTrace() {
   const std::lock_guard lock(tracer_.mutex);
   for (const auto& [key, site] : sites_)
     for (const Space space : {Space::global, Space::shared})
-      for (const auto& [array, counts] : site->counts[static_cast<int>(space)])
-        tracer_.add(SiteCounts{site->key, space, counts, array});
+      for (const auto& [array, counts, dearest] : site->counts[static_cast<int>(space)])
+        tracer_.add(SiteCounts{site->key, space, counts, array, dearest});
   for (const BarrierCounts& barrier : barriers_) tracer_.add(barrier);
   for (const Finding& finding : findings_) tracer_.add(finding);
   tracer_.unwritten_reads.insert(tracer_.unwritten_reads.end(), unwritten_.begin(), unwritten_.end());
@@ -286,17 +286,17 @@ bool BlockTrace::as_before(Site& site, Space space, const LaneAddresses& address
   return low >= number(array.data) && high <= number(array.data) + array.bytes;
 }
 
-AccessCounts& BlockTrace::Site::counts_of(Space space) {
+BlockTrace::Site::ArrayCounts& BlockTrace::Site::counts_of(Space space) {
   auto& all = counts[static_cast<int>(space)];
   const std::size_t which = space == Space::global ? array : shared_first;
   for (ArrayCounts& known : all)
-    if (known.array == which) return known.counts;
-  return all.emplace_back(ArrayCounts{which, {}}).counts;
+    if (known.array == which) return known;
+  return all.emplace_back(ArrayCounts{which, {}, {}});
 }
 
-void BlockTrace::count(std::size_t warp, Site& site, Space space, std::uint32_t active,
-                       const RequestCost& cost) {
-  AccessCounts& counts = site.counts_of(space);
+void BlockTrace::count(std::size_t warp, Site& site, Space space, const LaneAddresses& address,
+                       std::uint32_t active, const RequestCost& cost, bool dearest) {
+  auto& [array, counts, kept] = site.counts_of(space);
   const auto lanes = static_cast<std::uint64_t>(std::popcount(active));
   ++counts.requests;
   counts.divergent += active != warps_[warp].present;
@@ -308,6 +308,18 @@ void BlockTrace::count(std::size_t warp, Site& site, Space space, std::uint32_t 
   counts.lines += cost.lines;
   counts.wavefronts += cost.wavefronts;
   counts.ideal_wavefronts += cost.ideal_wavefronts;
+  const std::uint32_t price = space == Space::global ? cost.sectors : cost.wavefronts;
+  if (dearest && !kept.is_before(price, block_, static_cast<std::int64_t>(warp)))
+    keep_dearest(kept, warp, site, space, address, active, price);
+}
+
+void BlockTrace::keep_dearest(DearestRequest& dearest, std::size_t warp, const Site& site, Space space,
+                              const LaneAddresses& address, std::uint32_t active, std::uint32_t cost) const {
+  const std::uint64_t first =
+      space == Space::global ? number(tracer_.arrays[site.array].data) : shared_ + site.shared_first;
+  dearest = {.cost = cost, .active = active, .block = block_, .warp = static_cast<std::int64_t>(warp)};
+  for (std::uint32_t left = active; left != 0; left &= left - 1)
+    dearest.offset[first_lane(left)] = address[first_lane(left)] - first;
 }
 
 void BlockTrace::request(std::size_t warp, Site& site, LaneAddresses& address, std::uint32_t active,
@@ -322,7 +334,7 @@ void BlockTrace::request(std::size_t warp, Site& site, LaneAddresses& address, s
   for (std::uint32_t idle = ~active; idle != 0; idle &= idle - 1) address[first_lane(idle)] = base;
   const Space space = base - shared_ < task_.shared_bytes ? Space::shared : Space::global;
   if (as_before(site, space, address, active)) {
-    count(warp, site, space, active, site.pattern[static_cast<int>(space)].cost);
+    count(warp, site, space, address, active, site.pattern[static_cast<int>(space)].cost, true);
     if (checked) check(warp, site, space, address, active);
     return;
   }
@@ -413,7 +425,7 @@ void BlockTrace::request_by_lane(std::size_t warp, Site& site, const LaneAddress
     if (lanes == 0) continue;
     const RequestCost cost =
         space == Space::global ? global_cost(address, lanes, width) : shared_cost(address, lanes, width);
-    count(warp, site, space, lanes, cost);
+    count(warp, site, space, address, lanes, cost, one_array);
     if (lanes != active || !one_array) continue;
     Pattern& pattern = site.pattern[static_cast<int>(space)];
     const std::uint64_t base = address[first_lane(active)];

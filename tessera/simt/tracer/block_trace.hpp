@@ -61,14 +61,15 @@ class BlockTrace {
     struct ArrayCounts {
       std::size_t array;  // as in SiteCounts
       AccessCounts counts;
+      DearestRequest dearest;
     };
     std::vector<ArrayCounts> counts[2];  // by Space; of most there is one
     Pattern pattern[2];
     std::size_t array = 0;                           // the one that it touched last
     std::size_t shared_first = 0, shared_bytes = 0;  // the variable in shared memory
     std::uint32_t number = 0;
-    int unwritten_reads = 0;               // kept of it
-    AccessCounts& counts_of(Space space);  // of these
+    int unwritten_reads = 0;              // kept of it
+    ArrayCounts& counts_of(Space space);  // of these
   };
   struct WarpState {
     WarpLog log;
@@ -97,7 +98,11 @@ class BlockTrace {
   bool as_before(Site& site, Space space, const LaneAddresses& address, std::uint32_t active) const;
   void request_by_lane(std::size_t warp, Site& site, const LaneAddresses& address, std::uint32_t active,
                        bool check);
-  void count(std::size_t warp, Site& site, Space space, std::uint32_t active, const RequestCost& cost);
+  // `dearest`: whether the request may be kept as that, as all its lanes touch one array.
+  void count(std::size_t warp, Site& site, Space space, const LaneAddresses& address, std::uint32_t active,
+             const RequestCost& cost, bool dearest);
+  void keep_dearest(DearestRequest& dearest, std::size_t warp, const Site& site, Space space,
+                    const LaneAddresses& address, std::uint32_t active, std::uint32_t cost) const;
   Region region_of(std::uint64_t address, const Site& site) const;
   Region shared_region_of(std::uint64_t address, const Site& site) const;
   std::string place_of(std::uint64_t address, const Region& region, unsigned width) const;

@@ -37,8 +37,11 @@ void add_calls(Dwarf_Die* unit, Dwarf_Addr address, std::vector<SourceLine>& out
   Dwarf_Files* files = nullptr;
   std::size_t count = 0;
   if (dwarf_getsrcfiles(unit, &files, &count) != 0) return;
-  Dwarf_Die* scopes = nullptr;
-  const int depth = dwarf_getscopes(unit, address, &scopes);
+  Dwarf_Die *innermost = nullptr, *scopes = nullptr;
+  if (dwarf_getscopes(unit, address, &innermost) < 1) return;
+  // Those around it in the code. What dwarf_getscopes itself goes on with is where the function was declared.
+  const int depth = dwarf_getscopes_die(&innermost[0], &scopes);
+  std::free(innermost);
   for (int i = 0; i < depth; ++i) {
     if (dwarf_tag(&scopes[i]) != DW_TAG_inlined_subroutine) continue;
     const char* const file = dwarf_filesrc(files, attribute(&scopes[i], DW_AT_call_file), nullptr, nullptr);

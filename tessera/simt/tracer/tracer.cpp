@@ -63,6 +63,8 @@ void Tracer::add(const SiteCounts& more) {
   for (SiteCounts& known : sites)
     if (known.site.bits == more.site.bits && known.space == more.space && known.array == more.array) {
       known.counts += more.counts;
+      const DearestRequest& dearest = more.dearest;
+      if (!known.dearest.is_before(dearest.cost, dearest.block, dearest.warp)) known.dearest = dearest;
       return;
     }
   sites.push_back(more);

@@ -31,6 +31,19 @@ struct AccessCounts {
   bool operator==(const AccessCounts&) const = default;
 };
 
+// The request of a place that cost most; of several the one of the lowest block, then warp, then the first.
+struct DearestRequest {
+  std::uint32_t cost = 0;    // sectors in global memory, wavefronts in shared memory; 0: none is kept
+  std::uint32_t active = 0;  // its lanes
+  std::int64_t block = 0, warp = 0;
+  LaneAddresses offset{};  // of the active lanes, from where the array begins
+
+  bool is_before(std::uint32_t other_cost, std::int64_t other_block, std::int64_t other_warp) const {
+    if (cost != other_cost) return cost > other_cost;
+    return block != other_block ? block < other_block : warp <= other_warp;
+  }
+};
+
 // Accessible but forbidden bytes on both sides of a traced block's shared memory.
 inline constexpr std::size_t shared_red_zone = 64 << 10;
 
@@ -40,6 +53,7 @@ struct SiteCounts {
   Space space = Space::global;
   AccessCounts counts;
   std::size_t array = 0;  // of global memory: its number; of shared memory: where the variable begins
+  DearestRequest dearest;
 };
 
 // An array in global memory with accessible but forbidden bytes on both sides.

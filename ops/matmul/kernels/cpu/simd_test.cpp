@@ -200,6 +200,43 @@ TEST_F(EveryTarget, PanelsOfAPartHaveTheBitsOfTheWhole) {
   });
 }
 
+// Small parts of a large product, and parts of few rows or columns, which have loops of their own.
+template <class T>
+void check_parts(std::int64_t k, int layout) {
+  constexpr std::int64_t m = 530, n = 540;
+  std::mt19937 random(6);
+  Owned<T> a(m, k, layout & 1, 1), b(k, n, layout & 2, 1), c0(m, n, false, 1), whole(m, n, false, 1);
+  for (Owned<T>* owned : {&a, &b, &c0}) fill_any(*owned, random);
+  Problem<T> p{a.read_only(), b.read_only(), c0.read_only(), whole.view, T(1.7), T(-0.3)};
+  multiply_simd(p, 2);
+  for (const Shape& part :
+       {Shape{1, 1, 0}, Shape{1, n, 0}, Shape{m, 1, 0}, Shape{3, n - 7, 0}, Shape{m, 5, 0}, Shape{16, 300, 0},
+        Shape{8, 8, 0}, Shape{33, 47, 0}, Shape{130, 200, 0}})
+    for (const bool by_columns : {false, true}) {
+      Owned<T> c(part.m, part.n, by_columns, 1);
+      const std::int64_t i = m - part.m, j = n - part.n;
+      Problem<T> q = p;
+      q.a = rows(a.read_only(), i, m);
+      q.b = columns(b.read_only(), j, n);
+      q.c0 = columns(rows(c0.read_only(), i, m), j, n);
+      q.c = c.view;
+      multiply_simd(q, 2);
+      for (std::int64_t r = 0; r < part.m; ++r)
+        for (std::int64_t s = 0; s < part.n; ++s)
+          ASSERT_EQ(c.view(r, s), whole.view(i + r, j + s))
+              << r << ", " << s << " of " << part.m << " × " << part.n << " × " << k << ", layout " << layout;
+    }
+}
+
+TEST_F(EveryTarget, SmallPartsHaveTheBitsOfTheWhole) {
+  each([] {
+    for (int layout = 0; layout < 4; ++layout) {
+      check_parts<float>(layout == 0 ? 1300 : 75, layout);
+      check_parts<double>(layout == 3 ? 650 : 130, layout);
+    }
+  });
+}
+
 TEST(Division, APanelIsOneBlockAlone) {
   for (const std::int64_t wanted : {64, 418, 1024})
     for (std::int64_t k = 1; k < 5000; k += 7) {

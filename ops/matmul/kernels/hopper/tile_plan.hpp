@@ -32,7 +32,8 @@ inline constexpr TileShape tile_shapes[] = {{128, 256, 2, 1, 0.66, 2.3, 0, 0.2, 
                                             {64, 64, 1, 1, 0.165, 0.6, 0},
                                             {128, 128, 2, 1, 0.335, 0.65, 0.7},
                                             {128, 256, 1, 1, 0.667, 1.9, 0, 0.2, false, 1.2, false},
-                                            {64, 128, 1, 1, 0.21, 0.7, 0, 0, false, 0, false}};
+                                            {64, 128, 1, 1, 0.21, 0.7, 0, 0, false, 0, false},
+                                            {128, 192, 1, 1, 0.5, 1.6, 0, 0.2, false, 0, false}};
 inline constexpr int tile_count = static_cast<int>(sizeof tile_shapes / sizeof *tile_shapes);
 // Of sums that are promoted.
 inline constexpr TileShape promoted_shapes[] = {{256, 128, 1, 2, 0.68, 1.8, 0, 0.35},

@@ -142,11 +142,11 @@ __device__ __forceinline__ void multiply_rows(const TileShared<C>& shared, int s
   using Product = ptx::Product<typename C::Kind, cols, C::mn_major_a, C::mn_major_b>;
   constexpr int per_128 = 128 / C::element_bytes, k_of_step = per_128 / steps_of_stage;
   const unsigned char *const a = shared.a(stage), *const b = shared.b(stage);
-  const std::uint64_t right = C::mn_major_b ? ptx::operand(b + step * k_of_step * 128, 1024, per_128 * 128)
-                                            : ptx::operand(b + step * 32, 1024, 0);
-  const std::uint64_t left = C::mn_major_a
-                                 ? ptx::operand(a + row * 128 + step * k_of_step * 128, 1024, per_128 * 128)
-                                 : ptx::operand(a + row * 128 + step * 32, 1024, 0);
+  const std::uint64_t right = C::mn_major_b ? ptx::descriptor(b + step * k_of_step * 128, 1024, per_128 * 128)
+                                            : ptx::descriptor(b + step * 32, 1024, 0);
+  const std::uint64_t left =
+      C::mn_major_a ? ptx::descriptor(a + row * 128 + step * k_of_step * 128, 1024, per_128 * 128)
+                    : ptx::descriptor(a + row * 128 + step * 32, 1024, 0);
   Product::add(sum, left, right, keep ? 1 : 0);
 }
 

@@ -21,7 +21,7 @@ namespace tessera::matmul {
 
 inline constexpr int most_devices = 64;
 
-// An operand as lines along k or, where `transposed`, lines along rows (of A; columns of B).
+// An operand as lines along k or, where it is MN-major, lines along rows (of A; columns of B).
 struct Readable {
   cuda::Lines lines;
   bool mn_major = false;
@@ -195,7 +195,8 @@ inline constexpr TileConfig tile_configs[] = {
     {.rows = 64, .cols = 64, .consumers = 1, .stages = 12, .promoted = promoted},
     {.rows = 128, .cols = 128, .consumers = 2, .stages = 6, .cluster_rows = 2, .ping_pong = true},
     {.rows = 128, .cols = 256, .consumers = 2, .stages = 4},
-    {.rows = 64, .cols = 128, .consumers = 1, .stages = 8}};
+    {.rows = 64, .cols = 128, .consumers = 1, .stages = 8},
+    {.rows = 128, .cols = 192, .consumers = 2, .stages = 4}};
 // The sums of a stage need registers of their own: half the columns, twice the rows.
 inline constexpr TileConfig promoted_large{
     .rows = 256, .cols = 128, .consumers = 2, .stages = 4, .cluster_cols = 2, .promoted = true};
@@ -245,12 +246,12 @@ void run_tiles(WgmmaPart& part, CUtensorMapDataType type, bool fast, Run& run) {
   static constexpr Launch launches[] = {launch_tile<Kind, promotes, 0>, launch_tile<Kind, promotes, 1>,
                                         launch_tile<Kind, promotes, 2>, launch_tile<Kind, promotes, 3>,
                                         launch_tile<Kind, promotes, 4>, launch_tile<Kind, promotes, 5>,
-                                        launch_tile<Kind, promotes, 6>};
+                                        launch_tile<Kind, promotes, 6>, launch_tile<Kind, promotes, 7>};
   static_assert(std::size(launches) == tile_count);
   launches[part.plan.tile](part.args, part.a, part.b, type, fast, run);
 }
 
-// By what A and B hold. `tensor_<name>.sm90.cu` has each.
+// By what A and B hold. `wgmma_*.sm90.cu` have them.
 void run_bf16(WgmmaPart& part, Run& run);
 void run_f16(WgmmaPart& part, Run& run);
 void run_tf32(WgmmaPart& part, Run& run);
@@ -304,7 +305,7 @@ inline double results_of(const WgmmaArgs& args) {
 // longer at 5000×4111×4500.
 inline unsigned slow_tiles(const WgmmaArgs& args, int bytes) {
   if (!goes_by_elements(args)) return 0;
-  return bytes == 4 ? 0b0110000 : 0b0100000;
+  return bytes == 4 ? 0b10110000 : 0b10100000;
 }
 
 // Whether the TMA finds 128 bytes of a line within one of the cache's.

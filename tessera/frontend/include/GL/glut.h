@@ -31,6 +31,7 @@ typedef void GLvoid;
 #define GLUT_DOWN 0
 #define GLUT_UP 1
 
+extern "C" {
 void glutInit(int* argc, char** argv);
 void glutInitDisplayMode(unsigned int mode);
 void glutInitWindowSize(int width, int height);
@@ -44,16 +45,10 @@ void glutMotionFunc(void (*function)(int x, int y));
 void glutReshapeFunc(void (*function)(int width, int height));
 void glutPostRedisplay();
 void glutSwapBuffers();
-namespace tessera_cuda {
-void run_window();
-}
-// It never returns.
-inline void glutMainLoop() {
-  tessera_cuda::run_window();
-  exit(0);
-}
+void glutMainLoop();  // never returns
 
 void glClearColor(GLclampf red, GLclampf green, GLclampf blue, GLclampf alpha);
 void glClear(GLbitfield mask);
 void glFlush();
 void glDrawPixels(GLsizei width, GLsizei height, GLenum format, GLenum type, const GLvoid* pixels);
+}
