@@ -37,6 +37,7 @@ EXERCISES = {
     "14_warp_specialized": ("race", "product *= buffer", "stages) buffer[stage % 2]", "stages) buffer[(stage + 1) % 2]"),
     "15_persistent": ("never written", "cudaMemcpy(fourths", "  square<<<4, threads>>>(d_squares",
                       "  const int first = 0;\n  cudaMemcpyToSymbol(next_tile, &first, sizeof first);\n  square<<<4, threads>>>(d_squares"),
+    "17_few_rows": ("race", "piece[warp][lane] =", "piece[warp][i];\n", "piece[warp][i];\n    __syncwarp();\n"),
 }
 
 

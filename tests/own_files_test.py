@@ -180,6 +180,10 @@ class OwnFiles(Case):
         found = self.runs_and_is_clean("textures.cu", "36 9 -1 1 9 16.5 4.5 -0.5 \n100 149\n0 1 12\ncudaErrorInvalidValue\n0\n0 16\n")
         self.assertEqual(found, [])
 
+    def test_a_buffer_that_opengl_draws(self):
+        self.assertEqual(self.runs_and_is_clean("buffer.cu", "16\n"), [])
+        self.assertEqual(pathlib.Path("buffered.ppm").read_bytes(), b"P6\n2 2\n255\n" + bytes((20, 1, 2, 30, 1, 2, 0, 1, 2, 10, 1, 2)))
+
     def test_graphs_are_done_when_they_are_launched(self):
         self.assertEqual(self.runs_and_is_clean("graph.cu", "cudaErrorStreamCaptureImplicit\n-1 3\n42\n"
                                                 "cudaErrorStreamCaptureUnsupported cudaErrorStreamCaptureInvalidated\n12\n"), [])

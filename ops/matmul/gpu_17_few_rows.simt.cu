@@ -252,9 +252,9 @@ struct FewRows {
       for (int q = 0; q < half; ++q) {
         // Both are loaded, then one is chosen: to choose a place, the compiler would keep the array in
         // memory.
-        const T low = sum[q], high = sum[q + half];
-        T keep = low, give = high;
-        if (upper) keep = high, give = low;
+        const T one = sum[q], other = sum[q + half];
+        T keep = one, give = other;
+        if (upper) keep = other, give = one;
         sum[q] = keep + thread.shuffle_xor(give, mask);
       }
       base += upper ? half : 0;
@@ -333,7 +333,7 @@ struct FewRowsPlan {
 };
 
 template <class T>
-FewRowsPlan plan_of(const Problem<T>& p, int asked, const Device& device) {
+FewRowsPlan plan_of(const Problem<T>& p, int wanted, const Device& device) {
   return with_kernel<T>(config_of(p), [&]<class Kernel>() {
     // A split is so long that its sums are worth their way through memory.
     constexpr std::int64_t most_splits = 64, least_steps = 4;
@@ -341,10 +341,10 @@ FewRowsPlan plan_of(const Problem<T>& p, int asked, const Device& device) {
                        steps = std::max<std::int64_t>((p.k() + Kernel::depth - 1) / Kernel::depth, 1);
     // Blocks beside each other on a multiprocessor, as their registers allow.
     const std::int64_t blocks = std::int64_t{device.processors} * Kernel::blocks_per_processor;
-    std::int64_t splits = asked != 0 ? asked : std::clamp<std::int64_t>(blocks / tiles, 1, most_splits);
+    std::int64_t splits = wanted != 0 ? wanted : std::clamp<std::int64_t>(blocks / tiles, 1, most_splits);
     if (tiles > most_split_tiles) splits = 1;
     const std::int64_t each =
-        std::max((steps + splits - 1) / splits, asked != 0 ? 1 : std::min(steps, least_steps));
+        std::max((steps + splits - 1) / splits, wanted != 0 ? 1 : std::min(steps, least_steps));
     FewRowsPlan out{.splits = static_cast<std::int32_t>((steps + each - 1) / each),
                     .chunk = each * Kernel::depth};
     if (out.splits > 1)
@@ -391,6 +391,18 @@ std::size_t bytes_at_most(const Arguments& arguments, const Tuning& tuning) {
   return plan_of(p, tuning["splits"], largest).bytes;
 }
 
+// Told where the number of splits is not left to the model, which asks the device.
+template <class T>
+std::optional<Footprint> footprint_of_few_rows(const Arguments& arguments, const Tuning& tuning) {
+  const Problem<T> p = few_rows_first(Problem<T>::of(arguments));
+  if (tuning["splits"] == 0 || p.m() == 0 || p.n() == 0) return std::nullopt;
+  const FewRowsPlan plan = plan_of(p, tuning["splits"], {});
+  return with_kernel<T>(config_of(p), [&]<class Kernel>() {
+    return Footprint{Kernel::tiles(p) * plan.splits, Kernel::threads, sizeof(typename Kernel::Shared),
+                     registers_of<Kernel, FewRowsArgs<T>>()};
+  });
+}
+
 template <class T>
 bool reads_along_k(const Arguments& arguments) {
   return config_of(few_rows_first(Problem<T>::of(arguments))).along_k;
@@ -433,6 +445,10 @@ Variant few_rows() {
   add.template operator()<double>();
   bind_limits<Problem>(choice, Types<float, double>{});
   choice.refuses = refuses;
+  choice.footprint = [](const Arguments& arguments, const Tuning& tuning) {
+    return arguments.element() == Element::f64 ? footprint_of_few_rows<double>(arguments, tuning)
+                                               : footprint_of_few_rows<float>(arguments, tuning);
+  };
   choice.workspace_bytes = [](const Arguments& arguments, const Tuning& tuning) {
     return arguments.element() == Element::f64 ? bytes_at_most<double>(arguments, tuning)
                                                : bytes_at_most<float>(arguments, tuning);

@@ -195,8 +195,7 @@ std::string explain(const std::string& messages) {
                                                              {"cudnn", "cuDNN"},
                                                              {"npp", "NPP"},
                                                              {"GL/", "OpenGL"},
-                                                             {"cudaGL.h", "OpenGL"},
-                                                             {"cuda_gl_interop.h", "OpenGL"}};
+                                                             {"cudaGL.h", "OpenGL"}};
   for (const char* type : {"CUdevice", "CUcontext", "CUresult", "CUfunction", "CUmodule", "CUdeviceptr"})
     if (messages.find("‘" + std::string(type) + "’") != messages.npos)
       return "the driver API (" + std::string(type) + ") is not supported\n";

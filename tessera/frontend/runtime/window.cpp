@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
+#include <map>
 #include <string>
 #include <vector>
-#include "tessera/frontend/include/GL/glut.h"
+#include "tessera/frontend/include/cuda_gl_interop.h"
 #include "tessera/frontend/runtime/launch_record.hpp"
 #include "tessera/frontend/runtime/runtime.hpp"
 
@@ -22,6 +24,50 @@ struct Window {
 Window& window() {
   static auto* const only = new Window;
   return *only;
+}
+
+struct PixelBuffer {
+  void* data = nullptr;  // of the device
+  std::size_t bytes = 0;
+};
+struct PixelBuffers {
+  std::map<GLuint, PixelBuffer> all;
+  GLuint made = 0, bound = 0;
+};
+PixelBuffers& pixel_buffers() {
+  static auto* const only = new PixelBuffers;
+  return *only;
+}
+
+void make_buffers(GLsizei count, GLuint* out) {
+  for (GLsizei i = 0; i < count; ++i) {
+    out[i] = ++pixel_buffers().made;
+    pixel_buffers().all[out[i]] = {};
+  }
+}
+void delete_buffers(GLsizei count, const GLuint* which) {
+  for (GLsizei i = 0; i < count; ++i) {
+    const auto found = pixel_buffers().all.find(which[i]);
+    if (found == pixel_buffers().all.end()) continue;
+    cudaFree(found->second.data, {"", 0});
+    if (pixel_buffers().bound == which[i]) pixel_buffers().bound = 0;
+    pixel_buffers().all.erase(found);
+  }
+}
+void bind_buffer(GLenum target, GLuint buffer) {
+  if (target != GL_PIXEL_UNPACK_BUFFER)
+    return tessera_cuda::say_once("of OpenGL's buffers there are those of GL_PIXEL_UNPACK_BUFFER only");
+  pixel_buffers().bound = buffer;
+}
+void fill_buffer(GLenum, GLsizeiptr bytes, const void* data, GLenum) {
+  const auto found = pixel_buffers().all.find(pixel_buffers().bound);
+  if (found == pixel_buffers().all.end()) return;
+  PixelBuffer& buffer = found->second;
+  cudaFree(buffer.data, {"", 0});
+  buffer.bytes = static_cast<std::size_t>(bytes);
+  tessera_cuda::allocate("pixel_buffer", &buffer.data, buffer.bytes, 1, tessera_cuda::Memory::device,
+                         {"", 0});
+  if (data != nullptr) cudaMemcpy(buffer.data, data, buffer.bytes, cudaMemcpyHostToDevice, {"", 0});
 }
 
 int frames() {
@@ -80,6 +126,16 @@ void glFlush() {}
 
 void glDrawPixels(GLsizei width, GLsizei height, GLenum format, GLenum type, const GLvoid* pixels) {
   const std::size_t channels = format == GL_RGBA ? 4 : format == GL_RGB ? 3 : 0;
+  const std::size_t texels = static_cast<std::size_t>(width) * static_cast<std::size_t>(height);
+  std::vector<unsigned char> of_buffer;
+  if (const auto bound = pixel_buffers().all.find(pixel_buffers().bound);
+      bound != pixel_buffers().all.end()) {
+    of_buffer.resize(texels * channels);  // `pixels`: the first byte in the buffer
+    const char* const from =
+        static_cast<const char*>(bound->second.data) + reinterpret_cast<std::size_t>(pixels);
+    cudaMemcpy(of_buffer.data(), from, of_buffer.size(), cudaMemcpyDeviceToHost, {"", 0});
+    pixels = of_buffer.data();
+  }
   if (channels == 0 || type != GL_UNSIGNED_BYTE || pixels == nullptr || width < 1 || height < 1)
     return tessera_cuda::say_once("glDrawPixels draws bytes of GL_RGB or GL_RGBA only");
   Window& w = window();
@@ -89,4 +145,43 @@ void glDrawPixels(GLsizei width, GLsizei height, GLenum format, GLenum type, con
   w.pixels.resize(3 * count);
   const auto* const from = static_cast<const unsigned char*>(pixels);
   for (std::size_t i = 0; i < count; ++i) std::copy_n(from + channels * i, 3, &w.pixels[3 * i]);
+}
+
+void (*glXGetProcAddress(const GLubyte* name))() {
+  const std::pair<const char*, void (*)()> functions[] = {
+      {"glGenBuffers", reinterpret_cast<void (*)()>(make_buffers)},
+      {"glDeleteBuffers", reinterpret_cast<void (*)()>(delete_buffers)},
+      {"glBindBuffer", reinterpret_cast<void (*)()>(bind_buffer)},
+      {"glBufferData", reinterpret_cast<void (*)()>(fill_buffer)}};
+  for (const auto& [known, function] : functions)
+    if (std::strcmp(known, reinterpret_cast<const char*>(name)) == 0) return function;
+  tessera_cuda::say_once(std::string(reinterpret_cast<const char*>(name)) + " of OpenGL is not supported");
+  return nullptr;
+}
+
+struct cudaGraphicsResource {
+  GLuint buffer;
+};
+
+cudaError_t cudaGraphicsGLRegisterBuffer(cudaGraphicsResource** resource, GLuint buffer, unsigned int) {
+  if (resource == nullptr || !pixel_buffers().all.contains(buffer))
+    return tessera_cuda::Runtime::get().fail(cudaErrorInvalidValue);
+  *resource = new cudaGraphicsResource{buffer};
+  return cudaSuccess;
+}
+cudaError_t cudaGraphicsUnregisterResource(cudaGraphicsResource_t resource) {
+  delete resource;
+  return cudaSuccess;
+}
+cudaError_t cudaGraphicsMapResources(int, cudaGraphicsResource_t*, cudaStream_t) { return cudaSuccess; }
+cudaError_t cudaGraphicsUnmapResources(int, cudaGraphicsResource_t*, cudaStream_t) { return cudaSuccess; }
+cudaError_t cudaGraphicsResourceGetMappedPointer(void** pointer, size_t* bytes,
+                                                 cudaGraphicsResource_t resource) {
+  const auto found =
+      resource == nullptr ? pixel_buffers().all.end() : pixel_buffers().all.find(resource->buffer);
+  if (pointer == nullptr || found == pixel_buffers().all.end())
+    return tessera_cuda::Runtime::get().fail(cudaErrorInvalidValue);
+  *pointer = found->second.data;
+  if (bytes != nullptr) *bytes = found->second.bytes;
+  return cudaSuccess;
 }

@@ -194,30 +194,6 @@ HWY_INLINE void LoadTransposed(D d, const T* from, std::int64_t step, hn::Vec<D>
 #endif
 }
 
-#if HWY_MAX_BYTES == 64
-// Likewise of 16 floats, a whole line of the cache: where columns are a power of two apart, the lines of 16
-// do not stay in the first cache until they are needed again.
-template <class D>
-HWY_INLINE void LoadTransposedLine(D d, const float* from, std::int64_t step, hn::Vec<D> (&out)[16]) {
-  hn::Vec<D> blocks[4][4];  // of rows 4g to 4g + 3: the elements s, 4 + s, 8 + s and 12 + s
-  SIMT_UNROLL
-  for (int g = 0; g < 4; ++g, from += 4 * step)
-    TransposeBlocks(d, hn::LoadU(d, from), hn::LoadU(d, from + step), hn::LoadU(d, from + 2 * step),
-                    hn::LoadU(d, from + 3 * step), blocks[g]);
-  SIMT_UNROLL
-  for (int s = 0; s < 4; ++s) {
-    const auto lower = hn::ConcatLowerLower(d, blocks[2][s], blocks[0][s]),
-               lower2 = hn::ConcatLowerLower(d, blocks[3][s], blocks[1][s]),
-               upper = hn::ConcatUpperUpper(d, blocks[2][s], blocks[0][s]),
-               upper2 = hn::ConcatUpperUpper(d, blocks[3][s], blocks[1][s]);
-    out[s] = hn::OddEvenBlocks(hn::SwapAdjacentBlocks(lower2), lower);
-    out[4 + s] = hn::OddEvenBlocks(lower2, hn::SwapAdjacentBlocks(lower));
-    out[8 + s] = hn::OddEvenBlocks(hn::SwapAdjacentBlocks(upper2), upper);
-    out[12 + s] = hn::OddEvenBlocks(upper2, hn::SwapAdjacentBlocks(upper));
-  }
-}
-#endif
-
 // Where a block along k ends that begins at l.
 struct Depth {
   std::int64_t k, block;
@@ -421,16 +397,19 @@ class RowStream {
   HWY_ALIGN T sums_[kSumBytes / sizeof(T)];
 };
 
-// B's rows are adjacent: as many of its columns as a vector has lanes are read side by side and transposed in
-// registers, so that each column's sum goes along k like any other.
+// B's rows are adjacent: up to eight of its columns are read side by side and transposed in registers, so
+// that each column's sum goes along k like any other. (Of more columns that are a power of two apart, the
+// first cache would lose a line before it has been read.)
 template <class T>
 class ColumnStream {
  public:
   explicit ColumnStream(const Product<T>& p) : p_(p) {}
-  static constexpr std::int64_t lanes_ = static_cast<std::int64_t>(hn::MaxLanes(hn::ScalableTag<T>()));
+  using Tag = hn::CappedTag<T, 8>;
+  static constexpr std::int64_t lanes_ = static_cast<std::int64_t>(hn::MaxLanes(Tag()));
 
   // At least as many columns as a vector has lanes. The last ones begin within those before them.
   void run(std::int64_t first, std::int64_t last) {
+    place_a(last - first);
     for (std::int64_t j = first; j < last; j += lanes_) {
       const std::int64_t from = std::min(j, p_.n - lanes_);
       run_group(from, j - from, std::min(lanes_, last - from));
@@ -438,8 +417,21 @@ class ColumnStream {
   }
 
  private:
-  static constexpr int kMost = 8;                           // rows of A at a time
+  // Rows of A at a time, as registers hold their sums.
+  static constexpr int kMost = kTileRows == 8 ? 16 : 8;
   static constexpr std::int64_t kAhead = 1024 / sizeof(T);  // what is fetched before it is needed
+  static constexpr std::int64_t kMostCopied = (512 << 10) / sizeof(T);
+
+  // Several rows of A are copied, the elements of a column side by side: lines of both operands that are a
+  // power of two apart would push each other out of the first cache.
+  void place_a(std::int64_t columns) {
+    a_ = p_.a;
+    if (p_.m == 1 || columns < 16 * lanes_ || p_.m * p_.k > kMostCopied) return;
+    T* const to = small_scratch().get<T>(static_cast<std::size_t>(p_.m * p_.k));
+    for (std::int64_t l = 0; l < p_.k; ++l)
+      for (std::int64_t i = 0; i < p_.m; ++i) to[l * p_.m + i] = *p_.a.at(i, l);
+    a_ = {to, 1, p_.m};
+  }
 
   // Columns [j, j + lanes), of which [begin, end) are stored.
   void run_group(std::int64_t j, std::int64_t begin, std::int64_t end) {
@@ -465,30 +457,19 @@ class ColumnStream {
   template <int kRows>
   HWY_NOINLINE void sum(std::int64_t i, std::int64_t j, std::int64_t l, std::int64_t depth,
                         std::int64_t begin, std::int64_t end) {
-    const hn::ScalableTag<T> d;
+    const Tag d;
     constexpr std::int64_t line = 64 / sizeof(T);
     using V = hn::Vec<decltype(d)>;
     V sums[kRows];
     SIMT_UNROLL
     for (int r = 0; r < kRows; ++r) sums[r] = hn::Zero(d);
-    const T* HWY_RESTRICT a = p_.a.at(i, l);
+    const T* HWY_RESTRICT a = a_.at(i, l);
     const T* HWY_RESTRICT b = p_.b.at(l, j);
-    const std::int64_t step = p_.b.col, a_row = p_.a.row, a_col = p_.a.col;
+    const std::int64_t step = p_.b.col, a_row = a_.row, a_col = a_.col;
     std::int64_t s = 0;
     for (; s + line <= depth; s += line) {
       if (i == 0)
         for (std::int64_t c = 0; c < lanes_; ++c) __builtin_prefetch(b + c * step + kAhead, 0, 2);
-#if HWY_MAX_BYTES == 64
-      if constexpr (sizeof(T) == 4) {
-        V block[16];
-        LoadTransposedLine(d, b, step, block);
-        SIMT_UNROLL
-        for (int y = 0; y < 16; ++y, a += a_col) SIMT_UNROLL
-        for (int r = 0; r < kRows; ++r) sums[r] = hn::MulAdd(hn::Set(d, a[r * a_row]), block[y], sums[r]);
-        b += line;
-        continue;
-      }
-#endif
       SIMT_UNROLL
       for (int x = 0; x < line; x += kBlock<T>) {
         V block[kBlock<T>];
@@ -516,6 +497,7 @@ class ColumnStream {
   }
 
   const Product<T>& p_;
+  Strided<const T> a_ = {};
 };
 
 void small_f32(const Product<float>& p, const Block& block) { SmallProduct<float>(p).run(block); }

@@ -3,6 +3,7 @@
 // enters glutMainLoop, its idle function runs a few times (TESSERA_CUDA_FRAMES, else 3), the picture that it
 // then draws is written to TITLE.ppm, and the Escape key is pressed.
 #pragma once
+#include <stddef.h>
 #include <stdlib.h>
 
 typedef unsigned int GLenum, GLuint, GLbitfield;
@@ -12,12 +13,18 @@ typedef double GLdouble;
 typedef unsigned char GLubyte, GLboolean;
 typedef void GLvoid;
 
+typedef ptrdiff_t GLsizeiptr, GLsizeiptrARB;
+
 #define GL_FALSE 0
 #define GL_TRUE 1
 #define GL_UNSIGNED_BYTE 0x1401
 #define GL_FLOAT 0x1406
 #define GL_RGB 0x1907
 #define GL_RGBA 0x1908
+#define GL_PIXEL_UNPACK_BUFFER 0x88EC
+#define GL_PIXEL_UNPACK_BUFFER_ARB 0x88EC
+#define GL_DYNAMIC_DRAW 0x88E8
+#define GL_DYNAMIC_DRAW_ARB 0x88E8
 #define GL_COLOR_BUFFER_BIT 0x4000
 #define GL_DEPTH_BUFFER_BIT 0x0100
 #define GLUT_RGB 0
@@ -46,6 +53,17 @@ void glutReshapeFunc(void (*function)(int width, int height));
 void glutPostRedisplay();
 void glutSwapBuffers();
 void glutMainLoop();  // never returns
+
+// Buffers of pixels, which kernels write by cuda_gl_interop.h: by the addresses of their functions alone.
+typedef void (*PFNGLGENBUFFERSPROC)(GLsizei count, GLuint* buffers);
+typedef void (*PFNGLDELETEBUFFERSPROC)(GLsizei count, const GLuint* buffers);
+typedef void (*PFNGLBINDBUFFERPROC)(GLenum target, GLuint buffer);
+typedef void (*PFNGLBUFFERDATAPROC)(GLenum target, GLsizeiptr bytes, const void* data, GLenum usage);
+typedef PFNGLGENBUFFERSPROC PFNGLGENBUFFERSARBPROC;
+typedef PFNGLDELETEBUFFERSPROC PFNGLDELETEBUFFERSARBPROC;
+typedef PFNGLBINDBUFFERPROC PFNGLBINDBUFFERARBPROC;
+typedef PFNGLBUFFERDATAPROC PFNGLBUFFERDATAARBPROC;
+void (*glXGetProcAddress(const GLubyte* name))();
 
 void glClearColor(GLclampf red, GLclampf green, GLclampf blue, GLclampf alpha);
 void glClear(GLbitfield mask);
