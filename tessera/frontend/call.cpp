@@ -590,7 +590,8 @@ struct Call::Hidden {
       const std::string &name = array.name, file = "file_" + name;
       main += "  tessera_main::File " + file + "(argv[1], \"" + name + "\");\n";
       main += "  " + std::string(array.parameter.type->name) + "* " + name + ";\n";
-      main += "  cudaMalloc(&" + name + ", " + file + ".bytes());\n";
+      main += "  if (const cudaError_t error = cudaMalloc(&" + name + ", " + file + ".bytes()))\n" +
+              "    return tessera_main::ended(error);\n";
       if (array.read)
         main += "  cudaMemcpy(" + name + ", " + file + ".data(), " + file +
                 ".bytes(), cudaMemcpyHostToDevice);\n";
