@@ -103,6 +103,21 @@ class Benching(Case):
             self.assertEqual((row["launches"] % row["sets"], row["verified"]), (0, "ok"))
         self.fails(2, "one of the two", "bench", "matmul", "m=4", "n=4", "k=4", "--cold", "--rotate")
 
+    def test_calls(self):
+        done = self.bench("--call", "(m,n,k)=(8,9,10),(16,16,16)", "--op-b", "transpose", "--device", "cpu:threads=1", "--reps", "3")
+        told = json.loads(done.stdout)
+        self.assertEqual((told["kind"], told["launches"]), ("call", "plain"))
+        ours = [row for row in told["rows"] if not row["baseline"]]
+        self.assertEqual([row["dims"]["n"] for row in ours], [9, 16])
+        for row in ours:
+            self.assertEqual((sorted(row["calls"]), row["verified"], row["sets"]), (["host", "host_prepared"], "ok", 2))
+            self.assertEqual(row["calls"]["host"]["median"], row["median"])
+        for title in ("host, prepared", "verified"):
+            self.assertIn(title, done.stderr)
+        self.fails(2, "chooses by itself", "bench", "matmul", "m=4", "--call", "--variant", "simd")
+        self.fails(2, "without --beta", "bench", "matmul", "m=4", "--call", "--device", "cpu", "--activation", "relu")
+        self.fails(2, "no public call", "bench", "seamcarve", "images=1", "rows=4", "columns=8", "channels=1", "width=7", "--call", "--device", "cpu")
+
     def test_resume_measures_only_what_is_missing(self):
         words = ["bench", "matmul", "n=m", "k=m", "--device", "cpu", "--no-serial", "--reps", "5", "--json", "kept.json", "--resume"]
         self.passes(*words, "m=8", "--variant", "naive")

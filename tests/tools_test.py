@@ -13,6 +13,7 @@ PROGRAM = os.path.abspath(sys.argv.pop(1))
 TOOLS = pathlib.Path(__file__).resolve().parent.parent / "tools"
 sys.path[:0] = [str(TOOLS), str(TOOLS / "gpu")]
 sys.dont_write_bytecode = True
+import calls  # noqa: E402
 import counters  # noqa: E402
 import plans  # noqa: E402
 import product_tables  # noqa: E402
@@ -149,6 +150,26 @@ class Tables(unittest.TestCase):
                 flags = {word.split("=")[0] for word in words if word.startswith("--")}
                 self.assertEqual(done.returncode, 0, f"{name}: {step}: {done.stderr}")
                 self.assertEqual([flag for flag in sorted(flags) if flag not in done.stdout], [], f"{name}: {step}")
+
+    def test_shapes_that_nobody_listed(self):
+        drawn = calls.shapes.random(7, 200)
+        self.assertEqual(drawn[:10], calls.shapes.random(7, 10))
+        self.assertNotEqual(drawn, calls.shapes.random(8, 200))
+        for at, shape in enumerate(drawn):
+            self.assertTrue(10**6 <= shape[0] * shape[1] * shape[2] <= 10**12 and all(1 <= side <= 16384 for side in shape), shape)
+            self.assertTrue(at % 3 == 2 or all(side == 1 or side % (64, 8)[at % 3] == 0 for side in shape), shape)
+        self.assertIn((64, 28672, 4096), calls.shapes.language_models())
+        printed = subprocess.run([TOOLS / "shapes", "random", "7", "3"], capture_output=True, text=True, check=True).stdout
+        self.assertEqual(printed, calls.shapes.word(drawn[:3]) + "\n")
+
+    def test_the_program_takes_two_hundred_shapes(self):
+        small = [shape for shape in calls.shapes.random(7, 8000) if max(shape) < 512][:200]
+        self.assertEqual(len(small), 200)
+        line = calls.words("random", "f32", self.folder / "call.json")
+        line = [calls.shapes.word(small) if word.startswith("(") else "cpu:threads=1" if word == "cuda" else "1" if word == "11" else word for word in line]
+        done = subprocess.run([PROGRAM, *line, "--no-verify"], capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual({product_tables.shape_of(row) for row in json.loads((self.folder / "call.json").read_text())["rows"]}, set(small))
 
     def test_counters_of_the_quickest_launch(self):
         names = ["ID", "Kernel Name", "Metric Name", "Metric Value"]

@@ -69,6 +69,13 @@ Json to_json(const Row& row) {
     out["q3"] = summary.q3;
     out["minimum"] = summary.minimum;
   }
+  for (const auto& [name, samples] : row.calls) {
+    const Summary summary = summarize(samples);
+    out["calls"][name] = {{"median", summary.median},
+                          {"q1", summary.q1},
+                          {"q3", summary.q3},
+                          {"seconds", thinned(samples, most_samples)}};
+  }
   if (!row.clocks_mhz.empty()) out["clocks_mhz"] = thinned(row.clocks_mhz, most_samples);
   if (!row.powers_w.empty()) out["powers_w"] = numbers(row.powers_w);
   out["launches"] = row.launches;

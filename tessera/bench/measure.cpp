@@ -40,6 +40,8 @@ void blame(Row& row, const std::string& harm) {
   row.finding += "  " + harm + "\n";
 }
 
+}  // namespace
+
 void note(Row& row, const tessera::Verdict& verdict) {
   const bool wrong_before = row.verified == Verified::wrong;
   row.verified = verdict.passed && !wrong_before ? Verified::ok : Verified::wrong;
@@ -50,6 +52,8 @@ void note(Row& row, const tessera::Verdict& verdict) {
     row.relative_l2 = verdict.norm_error;
   if (!verdict.passed) row.finding += describe(verdict);
 }
+
+namespace {
 
 // Runs the row's choice on inputs that no timed run has seen, and verifies that, too: what kept an old
 // result, or knew its inputs, shows here.
@@ -561,12 +565,12 @@ class Meeting {
     const auto taken = interleave(contestants, measuring_->effort, measuring_->interrupted);
     const auto other_load = others.share();
     for (std::size_t i = 0; i < guests_.size(); ++i) {
-      note(rows_[guests_[i].row], taken[i]);
+      note_samples(rows_[guests_[i].row], taken[i]);
       rows_[guests_[i].row].other_load = other_load;
     }
   }
 
-  void note(Row& row, const Taken& taken) const {
+  void note_samples(Row& row, const Taken& taken) const {
     row.seconds = seconds_of(taken.samples);
     row.clocks_mhz = clocks_of(taken.samples);
     row.powers_w = powers_of(taken.samples);

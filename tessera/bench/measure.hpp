@@ -11,6 +11,7 @@
 #include "tessera/bench/sample.hpp"
 #include "tessera/run/choose.hpp"
 #include "tessera/run/guard.hpp"
+#include "tessera/run/verify.hpp"
 
 namespace tessera::bench {
 
@@ -43,6 +44,9 @@ struct Candidate {
 // A candidate's row before anything is measured.
 Row blank_row(const Candidate& candidate, const Operation& operation, const Case& problem,
               const Arguments& arguments);
+
+// What a check found; a row that was wrong once stays wrong.
+void note(Row& row, const tessera::Verdict& verdict);
 
 // One row for each candidate, in their order, then one for each that was sustained; without ratios. Inputs
 // are random normal; outputs are poisoned before every sample; each candidate's last result is verified,

@@ -42,7 +42,8 @@ struct Row {
   double flops = 0, bytes = 0;  // what the problem needs
   Mode mode = Mode::burst;
 
-  std::vector<double> seconds;     // of the variant's run; empty: not measured, see reason
+  std::vector<double> seconds;                       // of the variant's run; empty: not measured, see reason
+  std::map<std::string, std::vector<double>> calls;  // of public calls, see measure_calls()
   std::vector<double> fma_rates;   // flop/s that a loop of multiply-adds reached beside each sample
   std::vector<double> clocks_mhz;  // beside each sample; empty: the device does not tell
   std::vector<std::optional<double>> powers_w;  // likewise; missing where the meter told of others, too

@@ -10,7 +10,7 @@ namespace {
 
 // Between arrays, and what they are aligned to; its bytes are known.
 constexpr std::size_t gap = 256;
-constexpr unsigned char known = 0xff;
+constexpr unsigned char known_byte = 0xff;
 
 std::size_t room_of(std::size_t bytes) { return (bytes + gap - 1) / gap * gap + gap; }
 
@@ -109,14 +109,14 @@ const Arguments& Rotation::set(std::int64_t number) {
 
 void Rotation::poison(std::int64_t number) {
   for (const Piece& piece : pieces_)
-    if (piece.output) backend_->fill(run_, set_at(number) + piece.offset, known, piece.bytes);
+    if (piece.output) backend_->fill(run_, set_at(number) + piece.offset, known_byte, piece.bytes);
   backend_->synchronize(run_);
 }
 
 void Rotation::poison() {
   for (std::int64_t number = 0; number < sets_; ++number)
     for (const Piece& piece : pieces_)
-      if (piece.output) backend_->fill(run_, set_at(number) + piece.offset, known, piece.bytes);
+      if (piece.output) backend_->fill(run_, set_at(number) + piece.offset, known_byte, piece.bytes);
   backend_->synchronize(run_);
 }
 
@@ -129,7 +129,7 @@ void Rotation::fetch(std::int64_t number) {
 
 // Two sets from the host, and the others from these, twice as many at a time.
 void Rotation::restore() {
-  backend_->fill(run_, memory_.view().data, known, memory_.view().bytes());
+  backend_->fill(run_, memory_.view().data, known_byte, memory_.view().bytes());
   for (std::int64_t number = 0; number < std::min<std::int64_t>(sets_, 2); ++number)
     for (const Piece& piece : pieces_)
       if (!piece.output)
@@ -150,7 +150,7 @@ Reason Rotation::harm() {
   std::vector<unsigned char> first(gap);
   backend_->copy(run_, first.data(), memory_.view().data, gap);
   backend_->synchronize(run_);
-  if (std::ranges::any_of(first, [](unsigned char byte) { return byte != known; }))
+  if (std::ranges::any_of(first, [](unsigned char byte) { return byte != known_byte; }))
     return "a write before the first of the sets of inputs and outputs";
   Array back(Element::u8, {step * static_cast<std::int64_t>(set_room_)});
   for (std::int64_t number = 0; number < sets_; number += step) {
@@ -169,7 +169,7 @@ Reason Rotation::harm() {
 Reason Rotation::harm_of(const unsigned char* set, std::int64_t number) const {
   for (const Piece& piece : pieces_) {
     const unsigned char* const at = set + piece.offset;
-    if (std::any_of(at + piece.bytes, at + piece.room, [](unsigned char byte) { return byte != known; }))
+    if (std::any_of(at + piece.bytes, at + piece.room, [](unsigned char byte) { return byte != known_byte; }))
       return "a write outside " + piece.name +
              ", behind its end, in one of the sets that launches take in turn";
     if (!piece.output && piece.bytes != 0 &&

@@ -2,16 +2,55 @@
 // `tessera bench`: candidates measured in turn on each size; tables, and one JSON file.
 #include <fmt/format.h>
 #include <algorithm>
+#include "tessera/bench/calls.hpp"
 #include "tessera/bench/ceilings.hpp"
 #include "tessera/bench/machine.hpp"
 #include "tessera/bench/result.hpp"
 #include "tessera/cli/bench_options.hpp"
 #include "tessera/cli/output.hpp"
+#include "tessera/cli/select.hpp"
 #include "tessera/cli/sizes.hpp"
 #include "tessera/report/bench_tables.hpp"
 
 namespace tessera::cli {
 namespace {
+
+// The public call with its defaults, and baselines that are called like it.
+int bench_calls(const Operation& operation, const BenchOptions& options, const Command& command) {
+  if (!options.variants.empty() || !options.tuning.empty() || !options.tunings.empty() ||
+      !options.versus.empty())
+    throw Error("--call measures what a call chooses by itself: no --variant, --tuning, --tunings, --vs");
+  if (options.cold || options.profile || options.graph || !options.sustained.empty() || options.resume)
+    throw Error("--call does not go with --cold, --profile, --graph, --sustained, --resume");
+  bench::Measuring measuring = measuring_of(options);
+  const std::vector<Point> points = points_of(operation, options);
+  const std::vector<Device> devices = devices_named(options.device);
+  std::FILE* const to = table_stream(options.json);
+  note_interrupts();
+  Results results(operation, options, command, "call", measuring);
+  warn(bench::build_warnings());
+  for (std::size_t i = 0; i < points.size() && !interrupted(); ++i)
+    for (const Device& device : devices) {
+      const auto& [element, problem] = points[i];
+      const std::string title = fmt::format("{}, {}", title_of(operation, problem), name_of(element));
+      std::vector<bench::Row> rows;
+      {
+        Progress progress;
+        measuring.progress = [&](const std::string& text) {
+          progress.say(fmt::format("[{}/{}] {}: {}", i + 1, points.size(), title, text));
+        };
+        rows = bench::measure_calls(operation, element, problem, device, measuring);
+      }
+      bench::fill_ratios(rows, "");
+      fmt::print(to, "{} on {}\n{}\n", title, bench::label_of(device), report::call_table(rows));
+      std::fflush(to);
+      results.add(rows);
+    }
+  fmt::print(to, "{}", report::call_means(results.rows()));
+  results.finish();
+  const auto& rows = results.rows();
+  return exit_of(rows, std::ranges::any_of(rows, [](const bench::Row& r) { return !r.seconds.empty(); }));
+}
 
 int bench_operation(const Operation& operation, const BenchOptions& options, const Command& command) {
   bench::Measuring measuring = measuring_of(options);
@@ -61,7 +100,7 @@ int bench(const Command& command) {
   declare(parser, options, operation);
   if (!parser.read(command.words)) return fmt::print("{}\n", parser.help()), exit_code::passed;
   if (operation == nullptr) throw Error("which operation? usage: tessera bench OPERATION SIZES… [FLAGS]");
-  return bench_operation(*operation, options, command);
+  return (options.call ? bench_calls : bench_operation)(*operation, options, command);
 }
 
 }  // namespace tessera::cli

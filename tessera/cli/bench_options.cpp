@@ -156,6 +156,8 @@ void declare(OptionParser& parser, BenchOptions& options, const Operation* opera
       "each launch takes the next of sets of inputs and outputs, 2.5 times the last-level cache together");
   parser.flag("--profile", options.profile, "launch plainly, for a profiler: launches are not hidden");
   parser.flag("--graph", options.graph, "launch the runs of a sample as one graph");
+  parser.flag("--call", options.call,
+              "measure what a program gets of the public call: the host's time, in a stream, in a graph");
   parser.flag("--no-serial", options.no_serial, "do without the serial rung");
   parser.flag("--resume", options.resume, "keep what --json FILE holds already, and measure the rest");
   declare_flags(parser, options, operation);
@@ -184,13 +186,23 @@ bench::Measuring measuring_of(const BenchOptions& options) {
   return out;
 }
 
+namespace {
+
+// Those of --call take other inputs each time, which processors may still hold in their caches.
+bool calls_on_gpu(const BenchOptions& options) {
+  return options.call && std::ranges::any_of(devices_named(options.device),
+                                             [](const Device& d) { return d.where == Where::cuda; });
+}
+
+}  // namespace
+
 bench::Session session_of(const Operation& operation, const BenchOptions& options, const Command& command) {
   bench::Session out;
   out.argv = command.argv;
   out.operation = operation.name;
   out.distribution = "standard normal, full mantissas; integers: every bit random";
-  out.caches = options.cold ? "cold" : options.rotate ? "rotated" : "hot";
-  out.launches = options.profile ? "plain" : options.graph ? "graph" : "queued";
+  out.caches = options.cold ? "cold" : options.rotate || calls_on_gpu(options) ? "rotated" : "hot";
+  out.launches = options.profile || options.call ? "plain" : options.graph ? "graph" : "queued";
   out.date = bench::now_utc();
   out.seed = measuring_of(options).seed;
   return out;

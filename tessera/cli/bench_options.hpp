@@ -35,7 +35,7 @@ struct BenchOptions {
   std::string device = "auto", variants, versus, element, tuning, tunings, time = "10", samples, seed = "1",
               json, sustained, pause = "0";
   bool cold = false, rotate = false, profile = false, graph = false, resume = false, no_verify = false,
-       no_serial = false;
+       no_serial = false, call = false;
   std::map<std::string, std::string> flags;  // scalars of the signature
   std::map<std::string, bool> optional;      // inputs that are given when asked for
 };

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <algorithm>
+#include <array>
 #include <charconv>
+#include <cmath>
 #include <map>
 #include "tessera/bench/sample.hpp"
 #include "tessera/report/table.hpp"
@@ -188,6 +190,86 @@ std::string ladder_table(const std::vector<Row>& rows) {
     table.add(cells_of(row, modes));
   }
   return table.text() + reasons_of(rows) + findings_of(rows) + executor_note_of(rows);
+}
+
+namespace {
+
+std::optional<double> call_seconds(const Row& row, const char* kind) {
+  const auto found = row.calls.find(kind);
+  if (found == row.calls.end()) return std::nullopt;
+  return bench::summarize(found->second).median;
+}
+
+// How many times as fast `call` is.
+std::optional<double> call_ratio(const Row& call, const Row& baseline, const char* kind) {
+  const auto ours = call_seconds(call, kind), its = call_seconds(baseline, kind);
+  return ours && its ? std::optional(*its / *ours) : std::nullopt;
+}
+
+constexpr std::array compared_calls{"host", "stream", "graph"};
+
+}  // namespace
+
+std::string call_table(const std::vector<Row>& rows) {
+  Table table({{"call", Align::left},
+               {"tuning", Align::left},
+               {"host"},
+               {"host, prepared", Align::right, true},
+               {"stream", Align::right, true},
+               {"stream, prepared", Align::right, true, 1},
+               {"graph", Align::right, true},
+               {"× host", Align::right, true},
+               {"× stream", Align::right, true},
+               {"× graph", Align::right, true},
+               {"verified", Align::left, false, 2}});
+  for (const Row& row : rows) {
+    std::vector<std::string> cells{name_of(row), tuning_of(row)};
+    for (const char* kind : {"host", "host_prepared", "stream", "stream_prepared", "graph"})
+      cells.push_back(seconds(call_seconds(row, kind)));
+    for (const char* kind : compared_calls)
+      cells.push_back(&row == &rows[0] ? "" : number(call_ratio(rows[0], row, kind)));
+    cells.push_back(verdict(row));
+    table.add(std::move(cells));
+  }
+  return table.text() + reasons_of(rows) + findings_of(rows);
+}
+
+std::string call_means(const std::vector<Row>& rows) {
+  struct Mean {
+    double logarithms = 0, lowest = 0;
+    int count = 0, near = 0;
+    std::string where;
+  };
+  std::map<std::array<std::string, 4>, Mean> means;  // of device, element, baseline, kind
+  const Row* call = nullptr;                         // it comes before the baselines of its problem
+  for (const Row& row : rows) {
+    if (!row.variant->baseline) call = &row;
+    if (call == nullptr || call == &row) continue;
+    for (const char* kind : compared_calls) {
+      const auto ratio = call_ratio(*call, row, kind);
+      if (!ratio) continue;
+      Mean& mean = means[{bench::label_of(row.device), row.element_name(),
+                          name_of(row) + (row.tuning.empty() ? "" : " " + to_string(row.tuning)), kind}];
+      mean.logarithms += std::log(*ratio);
+      constexpr double near = 0.9;
+      mean.near += *ratio >= near;
+      if (mean.count++ > 0 && mean.lowest <= *ratio) continue;
+      mean.lowest = *ratio;
+      mean.where.clear();
+      for (const auto& [name, size] : row.dims)
+        mean.where += fmt::format("{}{}={}", mean.where.empty() ? "" : " ", name, size);
+    }
+  }
+  std::string out;
+  for (const auto& [of, mean] : means)
+    if (mean.count > 1)
+      out += fmt::format(
+          "{}, {}, {} of the call against {}: {:.3f} times as fast in the mean of {}, at least 0.9 in {:.1f} "
+          "%, "
+          "lowest {:.3f} ({})\n",
+          of[0], of[1], of[3], of[2], std::exp(mean.logarithms / mean.count), mean.count,
+          100.0 * mean.near / mean.count, mean.lowest, mean.where);
+  return out;
 }
 
 std::string mean_table(const std::vector<std::vector<Row>>& sizes) {

@@ -15,6 +15,13 @@ std::string ladder_table(const std::vector<bench::Row>& rows);
 // rung was measured.
 std::string mean_table(const std::vector<std::vector<bench::Row>>& sizes);
 
+// Rows of bench::measure_calls(), of one problem: a call's times, and how many times as fast the first row's
+// call is as each baseline.
+std::string call_table(const std::vector<bench::Row>& rows);
+// Of all problems: for each baseline the geometric mean of that, the share of problems at 0.9 and more, and
+// the lowest. Empty where there is one problem, or no baseline.
+std::string call_means(const std::vector<bench::Row>& rows);
+
 // Measured rows as a table of two or more parameters: one across, the others down.
 
 // Names are parameters of the tuning, "variant" or "device". What else the rows differ in makes a table of

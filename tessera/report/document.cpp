@@ -137,8 +137,8 @@ const Json* Fields::object(const char* name) const {
 namespace {
 
 constexpr int known_schema = 1;
-constexpr std::array known_kinds{"bench",   "sweep", "tune",      "trace", "verify",
-                                 "compare", "code",  "agreement", "study"};
+constexpr std::array known_kinds{"bench",  "call",    "sweep", "tune",      "trace",
+                                 "verify", "compare", "code",  "agreement", "study"};
 constexpr std::array shown_as_tables{"verify", "compare", "code", "agreement"};
 
 // What to do instead of showing one run.

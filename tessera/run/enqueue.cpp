@@ -4,6 +4,7 @@
 #include "tessera/core/streams.hpp"
 #include "tessera/core/zeroed_front.hpp"
 #include "tessera/run/overlap.hpp"
+#include "tessera/run/public_call.hpp"
 
 namespace tessera {
 namespace {
@@ -137,18 +138,7 @@ PreparedRun planned_of(const Plan& plan, const Arguments& there) {
   out.zeros = std::min(zeroed_front_of(*plan.variant).value_or(out.workspace_bytes), out.workspace_bytes);
   out.launch = [run = choice.run.at(element), there, tuning = plan.tuning](std::span<void* const> arrays,
                                                                            Run& here) {
-    Arguments with = there;
-    std::size_t place = 0;
-    for (const Parameter& p : there.signature().parameters) {
-      if (!p.is_array()) continue;
-      if (there.has(p.name)) {
-        ArrayView view = there.array(p.name);
-        view.data = arrays[place];
-        with.set_array(p.name, view);
-      }
-      ++place;
-    }
-    run(with, tuning, here);
+    run(with_addresses(there, arrays), tuning, here);
   };
   return out;
 }

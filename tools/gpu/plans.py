@@ -10,6 +10,7 @@ import subprocess
 import sys
 
 import bundle
+import calls
 import counters
 import integrals
 import products
@@ -201,6 +202,9 @@ PLANS = {
                  "verify matmul_batch --device cuda --json matmul-batch-verify.json",
                  lambda: test("test_products", "--gtest_brief=1", "--gtest_filter=*Gpu"), each_kernel],
     "product_tables": [lambda: products.measure(bundle.program("tessera"), out(""))],
+    # The public call beside cuBLASLt's first heuristic and its best.
+    **{f"call-{group}-{name}": [lambda group=group, name=name: calls.measure(bundle.program("tessera"), out(""), group, name)]
+       for group in calls.GROUPS for name in calls.TYPES},
     "counters": [lambda: counters.measure(bundle.program("tessera"), out("matmul-counters.csv"))],
     "strict": [f"bench matmul {SHAPES} {GPU} --variant cublas,warp_tiles --element f32 --pause 0.02 --time 0.4 --json matmul-strict-none.json"],
     "f64": [f"bench matmul {SHAPES} --op-b transpose {GPU} --variant cublas,tensor_cores --element f64 --tunings all --time 1 --json matmul-f64.json"],

@@ -682,6 +682,38 @@ struct Baseline {
     known.of(shape_of(p, run), [&] { return std::make_shared<const Plan>(p, run, tries); })->enqueue(p, run);
   }
 
+  // As a program calls the library: described once, so that a call is cublasLtMatmul and no more. The first
+  // finds the algorithm, which is tried where the arrays lie.
+  template <Tries tries>
+  static PreparedRun prepare(const Arguments& arguments, const Tuning&, const Device&) {
+    const Product given = product_of(arguments);
+    if (is_empty(given) || given.reads_c0 || given.has_addresses()) return {};
+    struct State {
+      Product product;
+      ProductArrays places;
+      bool exchanged;  // Bᵀ·Aᵀ is computed
+      std::once_flag is_found;
+      std::unique_ptr<const Plan> plan;
+
+      State(const Product& given, const Signature& signature)
+          : product(given.with_columns()), places(signature), exchanged(stored(given.c)->transposed) {}
+    };
+    PreparedRun out;
+    out.workspace_bytes = lt::workspace_bytes;
+    out.launch = [state = std::make_shared<State>(given, arguments.signature())](
+                     std::span<void* const> arrays, Run& run) {
+      const cuda::OnDevice on_device(run.device->index);
+      const auto at = [arrays](std::size_t place) { return static_cast<const char*>(arrays[place]); };
+      Product p = state->product;
+      p.a.data = at(state->exchanged ? state->places.b : state->places.a);
+      p.b.data = at(state->exchanged ? state->places.a : state->places.b);
+      p.c.data = p.c0.data = at(state->places.c);
+      std::call_once(state->is_found, [&] { state->plan = std::make_unique<const Plan>(p, run, tries); });
+      state->plan->enqueue(p, run);
+    };
+    return out;
+  }
+
   template <Tries tries>
   static Choice choice(Tuning tuning) {
     Choice out;
@@ -689,6 +721,9 @@ struct Baseline {
     for (const Element element :
          {Element::f32, Element::f64, Element::bf16, Element::f16, Element::e4m3, Element::e5m2, Element::i8})
       out.run[element] = run<tries>;
+    // `bench --call`, whose inputs no cache holds, compares with these.
+    if constexpr (tries != Tries::in_place)
+      for (const auto& [element, ignored] : out.run) out.prepare[element] = prepare<tries>;
     out.cannot_hold = [](const Arguments& arguments) -> Reason {
       return arguments.element() == Element::f64 ? Problem<double>::cannot_hold(arguments) : std::nullopt;
     };

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/run/public_call.hpp"
+#include <map>
+
+namespace tessera {
+namespace {
+
+// Made when first needed: operations register themselves before main.
+std::map<std::string, MakeCall, std::less<>>& public_calls() {
+  static std::map<std::string, MakeCall, std::less<>> all;
+  return all;
+}
+
+}  // namespace
+
+void register_public_call(const std::string& operation, MakeCall make) {
+  public_calls()[operation] = std::move(make);
+}
+
+const MakeCall* public_call_of(std::string_view operation) {
+  const auto found = public_calls().find(operation);
+  return found == public_calls().end() ? nullptr : &found->second;
+}
+
+Arguments with_addresses(const Arguments& there, std::span<void* const> arrays) {
+  Arguments out = there;
+  std::size_t place = 0;
+  for (const Parameter& p : there.signature().parameters) {
+    if (!p.is_array()) continue;
+    if (there.has(p.name)) {
+      ArrayView view = there.array(p.name);
+      view.data = arrays[place];
+      out.set_array(p.name, view);
+    }
+    ++place;
+  }
+  return out;
+}
+
+}  // namespace tessera

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// The call by which programs ask for an operation on arrays where they lie, with its defaults. An operation
+// that has one registers it; `bench --call` measures it.
+#pragma once
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include "tessera/run/choose.hpp"
+
+namespace tessera {
+
+struct PublicCall {
+  // The arrays of the signature, in its order; null where none was given. On a GPU it may only enqueue.
+  using Function = std::function<void(void* stream, std::span<void* const> arrays)>;
+
+  Plan plan;          // what it chose
+  Function plain;     // from the arguments to the launch
+  Function prepared;  // planned once; null: the operation has no such call
+};
+
+// `there`: in the device's memory, without gaps. Throws Error where the call does not take such arguments.
+using MakeCall = std::function<PublicCall(const Device& device, const Arguments& there)>;
+
+void register_public_call(const std::string& operation, MakeCall make);
+const MakeCall* public_call_of(std::string_view operation);  // null: it has none
+
+// The arguments with other arrays, in the order of the signature.
+Arguments with_addresses(const Arguments& there, std::span<void* const> arrays);
+
+}  // namespace tessera

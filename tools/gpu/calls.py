@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a program gets of a product's call, beside cuBLASLt's first heuristic and its best: matmul-call-GROUP-TYPE.json."""
+import importlib.machinery
+import importlib.util
+import pathlib
+import subprocess
+import sys
+
+TOOLS = pathlib.Path(__file__).resolve().parent.parent
+sys.path.append(str(TOOLS))
+from product_tables import CUBES, LARGEST, OTHERS  # noqa: E402
+
+loader = importlib.machinery.SourceFileLoader("shapes", str(TOOLS / "shapes"))
+shapes = importlib.util.module_from_spec(importlib.util.spec_from_loader("shapes", loader))
+loader.exec_module(shapes)
+
+TYPES = {name: ["--element", name] for name in ("bf16", "f16", "e4m3", "i8", "f32", "f64")} | {"tf32": ["--element", "f32", "--compute", "tf32"]}
+SEED = 2024  # no plan was fitted on it
+GROUPS = {
+    "listed": CUBES + OTHERS,
+    "squares": [(side, side, side) for side in (64, 96, 128, 192, 256, 384, 512, 768, 1024)],
+    # Few rows or columns; B, or A, exceeds the L2 in every type.
+    "rows": [(1, 16384, 8192), (1, 8192, 28672), (2, 14336, 8192), (3, 16384, 8192), (4, 28672, 8192), (8, 16384, 8192), (12, 8192, 28672),
+             (16, 16384, 8192), (16384, 1, 8192), (16384, 8, 8192), (28672, 16, 8192)],
+    "random": shapes.random(SEED, 200),
+    "models": shapes.language_models(),
+}
+
+
+def words(group, name, path):
+    sizes = [shape for shape in GROUPS[group] if shape != LARGEST or name not in ("f32", "f64")]  # those take the device too long
+    return ["bench", "matmul", "--call", shapes.word(sizes), "--op-b", "transpose", *TYPES[name], "--device", "cuda", "--reps", "11",
+            "--time", "0.3", "--json", str(path)]
+
+
+def measure(tessera, folder, group, name, limit=560):
+    """What is measured within so many seconds is kept. False where that is not all."""
+    line = [tessera, *words(group, name, pathlib.Path(folder) / f"matmul-call-{group}-{name}.json")]
+    return subprocess.run(["timeout", "--signal=INT", str(limit), *line], check=False).returncode == 0
