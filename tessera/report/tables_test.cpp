@@ -65,7 +65,7 @@ TEST(Table, AShortenedPlaceKeepsItsLine) {
   fit_tables(24);
   const std::string text = table.text();
   fit_tables(0);
-  EXPECT_NE(text.find("…ed_tiles.cu:14         1\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("…d_tiles.cu:14         1\n"), std::string::npos) << text;
   EXPECT_EQ(end_of("µµ:7", 3), "…:7");
   EXPECT_EQ(end_of("µµ:7", 4), "µµ:7");
 }
