@@ -10,10 +10,19 @@ add_custom_target(fuzzers ALL)
 # A fuzzer made of files of the library, run for some seconds from the inputs that are kept, or that it makes.
 function(tessera_fuzzer name seconds seeds)
   list(TRANSFORM ARGN PREPEND ${PROJECT_SOURCE_DIR}/tessera/ OUTPUT_VARIABLE fuzzed)
+  # Headers are read once for all files but those whose unnamed namespaces share names with others'.
+  set(alone ${fuzzed})
+  list(FILTER alone INCLUDE REGEX "/parse\\.cpp$|/picture_(jpeg|png|tiff)\\.cpp$")
+  set(together ${fuzzed})
+  list(REMOVE_ITEM together ${alone})
+  list(TRANSFORM together REPLACE "(.+)" "#include \"\\1\"\n")
+  list(JOIN together "" together)
+  set(unit ${PROJECT_BINARY_DIR}/tests/${name}_fuzz.cpp)
+  file(CONFIGURE OUTPUT ${unit} CONTENT "${together}" @ONLY)
   add_custom_command(OUTPUT ${PROJECT_BINARY_DIR}/tests/${name}_fuzz
     COMMAND ${TESSERA_CLANG} -std=c++20 -O1 -g1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all
-            -DFMT_HEADER_ONLY -I${PROJECT_SOURCE_DIR} ${fuzzed} ${TESSERA_FUZZED_WITH} -o ${PROJECT_BINARY_DIR}/tests/${name}_fuzz
-    DEPENDS ${fuzzed} VERBATIM)
+            -DFMT_HEADER_ONLY -I${PROJECT_SOURCE_DIR} ${unit} ${alone} ${TESSERA_FUZZED_WITH} -o ${PROJECT_BINARY_DIR}/tests/${name}_fuzz
+    DEPENDS ${unit} ${fuzzed} VERBATIM)
   add_custom_target(fuzzer_${name} DEPENDS ${PROJECT_BINARY_DIR}/tests/${name}_fuzz)
   add_dependencies(fuzzers fuzzer_${name})
   tessera_script(${name}_fuzz ${PROJECT_BINARY_DIR}/tests/${name}_fuzz -runs=100000 -max_total_time=${seconds} -seed=1

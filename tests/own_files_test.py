@@ -6,12 +6,14 @@ import json
 import os
 import pathlib
 import re
+import struct
 import unittest
 import xml.etree.ElementTree as xml
 
-from cli_case import Case, run
+from cli_case import Case, load, run, save
 
 FILES = pathlib.Path(__file__).resolve().parent / "own_files"
+SOLVE = str(FILES.parent.parent / "examples/solve.cu")
 
 
 def own(name):
@@ -194,6 +196,9 @@ class OwnFiles(Case):
     def test_a_parameter_with_a_destructor_and_shared_memory_of_the_file(self):
         self.assertEqual(self.runs_and_is_clean("lock.cu", "1\n2176\n"), [])
 
+    def test_lanes_exchange_wide_values(self):
+        self.assertEqual(self.runs_and_is_clean("wide_exchange.cu", "1 130 204 305 1\n"), [])
+
     def test_openmp(self):
         self.assertEqual(self.runs_and_is_clean("openmp.cu", "4 10\n"), [])
 
@@ -233,6 +238,139 @@ class OwnFiles(Case):
         self.fails(2, "which file?", "run")
         self.fails(2, "absent.cu: there is no such file", "run", "absent.cu")
         self.fails(2, "there is no such file", "trace", "absent.cu")
+
+
+def save_as(path, descr, code, values):
+    save(path, None, 0, None)
+    text = pathlib.Path(path).read_bytes().replace(b"<f4", descr.encode()).replace(b"(0,)", b"(%d,)" % len(values))
+    text = text[:8] + struct.pack("<H", len(text) - 10) + text[10:]
+    pathlib.Path(path).write_bytes(text + struct.pack("<%d%s" % (len(values), code), *values))
+
+
+class Calls(Case):
+    """`--call`: functions and kernels of files without main()."""
+    solve = ("--call", "solve(A, B, C, N)")
+
+    def setUp(self):
+        save("a.npy", None, 100, lambda i, j: j)
+        save("b.npy", None, 100, lambda i, j: j / 2)
+        save("sum.npy", 10, 10, lambda i, j: 1.5 * (10 * i + j))
+        save("wrong.npy", 10, 10, lambda i, j: {(3, 7): 0, (5, 0): float("nan")}.get((i, j), 1.5 * (10 * i + j)))
+        save("not.npy", None, 100, lambda i, j: float("nan"))
+
+    def test_a_right_result(self):
+        done = self.passes("run", SOLVE, *self.solve, "N=100", "--in", "A=a.npy", "--in", "B=b.npy", "--expect", "C=sum.npy",
+                           "--save", "C=saved.npy")
+        self.assertEqual(done.stdout, "C: equals sum.npy\n")
+        self.assertEqual(load("saved.npy"), [1.5 * i for i in range(100)])
+
+    def test_a_wrong_result(self):
+        arguments = (SOLVE, *self.solve, "N=100", "--in", "A=a.npy", "--in", "B=b.npy", "--expect")
+        for verb in "run", "trace":
+            done = run(verb, *arguments, "C=wrong.npy", "--json", "wrong.json")
+            self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+            self.assertEqual(done.stdout, "C: wrong: C[3][7] is 55.5, but wrong.npy has 0 (2 of 100 elements differ)\n")
+            arrays = json.loads(pathlib.Path("wrong.json").read_text())["arrays"]
+            self.assertEqual([("C", [10, 10], 2)], [(a["name"], a["shape"], a["wrong"]) for a in arrays])
+        # What is no number equals nothing.
+        done = run("run", SOLVE, *self.solve, "N=100", "--in", "A=not.npy", "--in", "B=b.npy", "--expect", "C=not.npy")
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        self.assertIn("100 of 100 elements differ", done.stdout)
+
+    def test_small_differences_are_taken(self):
+        for factor, code in (1 + 5e-5, 0), (1 + 2e-4, 1):
+            save("near.npy", None, 100, lambda i, j, by=factor: 1.5 * j * by)
+            done = run("run", SOLVE, *self.solve, "N=100", "--in", "A=a.npy", "--in", "B=b.npy", "--expect", "C=near.npy")
+            self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+            self.assertIn("C: equals near.npy within the tolerance" if code == 0 else "C: wrong", done.stdout)
+
+    def test_made_up_arrays_are_the_same_each_time(self):
+        words = ("run", SOLVE, *self.solve, "N=12", "--in", "A=Nx5", "--in", "B=12x5", "--out", "C=Nx5")
+        done = self.passes(*words, "--verbose")
+        self.assertRegex(done.stdout, r"^C \(12 × 5\):( -?[0-9.e-]+){8} …\n$")
+        self.assertIn("solve(A, B, C, N);", done.stderr)
+        self.assertEqual(done.stdout, self.passes(*words).stdout)
+        numbers = [float(word) for word in done.stdout.split()[4:-1]]
+        self.assertGreater(len(set(numbers)), 6)
+        self.assertTrue(all(-2 <= number < 2 for number in numbers))
+
+    def test_a_kernel_is_launched(self):
+        words = ("--in", "A=a.npy", "--in", "B=b.npy", "--expect", "C=sum.npy")
+        done = self.passes("trace", SOLVE, "N=100", "--call", "add<<<(N + 31) / 32, 32>>>(A, B, C, N)", *words, "--json", "add.json")
+        launch = json.loads(pathlib.Path("add.json").read_text())["launches"][0]
+        self.assertEqual((launch["kernel"], launch["grid"], launch["block"]), ("add", [4, 1, 1], [32, 1, 1]))
+        self.assertIn("equals", done.stdout)
+        done = run("run", SOLVE, "N=100", "--call", "add<<<1, 2048>>>(A, B, C, N)", *words)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn("a block of (2048, 1, 1) threads", done.stderr)
+        # The array is too small for all threads.
+        done = run("trace", SOLVE, "N=128", "--call", "add<<<4, 32>>>(A, B, C, N)", *words)
+        self.assertEqual(done.returncode, 4, done.stderr)
+        self.assertIn("out of bounds", done.stderr)
+
+    def test_a_race_is_found(self):
+        done = run("trace", own("call/race.cu"), "n=64", "--call", "solve(a, n)", "--in", "a=n")
+        self.assertEqual(done.returncode, 4, done.stdout + done.stderr)
+        self.assertIn("race.cu:4: error: race in reverse", done.stderr)
+
+    def test_types_macros_and_constants(self):
+        save_as("u.npy", "<u4", "I", [4294967290, 7])
+        save_as("more.npy", "<u4", "I", [4294967291, 8])
+        save_as("l.npy", "<i8", "q", [1 << 20, -1])
+        save_as("h.npy", "<f2", "e", [0.5, -2])
+        save_as("bytes.npy", "|u1", "B", [200, 3])
+        save_as("sums.npy", "<f8", "d", [(1 << 20) + 0.5 + 100, -1.5])
+        words = ("--in", "u=u.npy", "--in", "l=l.npy", "--in", "h=h.npy", "--in", "b=bytes.npy")
+        done = self.passes("run", own("call/kinds.cu"), "weight=0.5", "--call", "solve(u, l, h, b, sums, factor, weight, OFFSET);", *words,
+                           "--expect", "u=more.npy", "--expect", "sums=sums.npy")
+        self.assertEqual(done.stdout, "u: equals more.npy\nsums: equals sums.npy\n")
+        done = self.passes("run", own("call/kinds.cu"), "n=4", "--call", "solve(u, l, h, b, sums, n, 0.5f, 2 * OFFSET)", "--in", "u=n",
+                           "--in", "l=n", "--in", "h=n", "--in", "b=n", "--out", "sums=n")
+        self.assertRegex(done.stdout, r"^u \(4\):( \d+){4}\nsums \(4\):( -?[0-9.]+){4}\n$")
+
+    def test_a_file_without_main_says_how(self):
+        self.fails(2, "there is no main(): --call 'NAME(ARGUMENTS)' calls a function", "run", SOLVE)
+
+    def test_mistakes(self):
+        given = ("--in", "A=N", "--in", "B=N", "--out", "C=N")
+        for message, call, *words in (
+                ("'solve' takes 4 arguments (", "solve(A, B, C)", *given),
+                ("argument 4 of 'solve' is int N: 'M' has no value; give M=VALUE", "solve(A, B, C, M)", *given),
+                ("argument 4 of 'solve' is int N: 'A' is an array", "solve(A, B, C, A)", *given),
+                ("argument 3 of 'solve' is float* C: 'N' is a number", "solve(A, B, N, N)", *given),
+                ("argument 3 of 'solve' is float* C: 'C + 1' is no array", "solve(A, B, C + 1, N)", *given),
+                ("nothing is known of the array 'D': give --in D=FILE.npy", "solve(A, B, D, N)", *given),
+                ("--out: 'D' is no array of --call", "solve(A, B, C, N)", *given, "--out", "D=N"),
+                ("'M=3' is given, but neither", "solve(A, B, C, N)", *given, "M=3"),
+                ("--in A=Nxy: 'y' is no size: give y=VALUE", "solve(A, B, C, N)", "--in", "A=Nxy", *given[2:]),
+                ("cannot write 'A', which is const float*", "solve(A, B, C, N)", "--out", "A=N", *given[2:]),
+                ("'C' is given by --in and by --out", "solve(A, B, C, N)", *given, "--in", "C=N"),
+                ("--in is given twice for 'A'", "solve(A, B, C, N)", *given, "--in", "A=N"),
+                ("long.npy: holds int64, but 'A' of 'solve' is const float*; convert with a.astype('float32')", "solve(A, B, C, N)",
+                 "--in", "A=long.npy", *given[2:]),
+                ("sum.npy: holds 10 × 10 elements, but 'C' has 8", "solve(A, B, C, N)", *given, "--expect", "C=sum.npy"),
+                ("'add' is a kernel (", "add(A, B, C, N)", *given),
+                ("'solve' is no kernel (", "solve<<<1, 1>>>(A, B, C, N)", *given),
+                ("no file defines a function 'sole'", "sole(A, B, C, N)", *given),
+                ("--call needs 'NAME(ARGUMENTS)'", "solve(A, B, C, N", *given),
+                ("--call needs 'NAME(ARGUMENTS)'", "solve", *given)):
+            save_as("long.npy", "<i8", "q", [1])
+            with self.subTest(message):
+                self.fails(2, message, "run", SOLVE, "N=8", "--call", call, *words)
+        self.fails(2, "N=0.5: '0.5' is no int", "run", SOLVE, *self.solve, "N=0.5", "--in", "A=8", "--in", "B=8", "--out", "C=8")
+        self.fails(2, "only --call takes numbers", "run", SOLVE, "N=8")
+        self.fails(2, "--expect needs --call", "run", SOLVE, "--expect", "C=sum.npy")
+        self.fails(2, "takes no arguments behind --", "run", SOLVE, *self.solve, "N=8", *given, "--", "7")
+        self.fails(2, "there is a main(): --call makes another one", "run", own("race.cu"), "--call", "part(a)", "--in", "a=8")
+
+    def test_functions_that_are_not_taken(self):
+        for name, message in {"twice": "kinds.cu:28:6: there are several functions 'twice'",
+                              "rows": "kinds.cu:29:11: a pointer to pointers is not supported by --call",
+                              "vectors": "kinds.cu:30:14: a parameter of type 'float4' is not supported by --call",
+                              "of_types": "kinds.cu:31:1: a template is not supported by --call",
+                              "inner": "'inner' is __device__"}.items():
+            with self.subTest(name):
+                self.fails(2, message, "run", own("call/kinds.cu"), "--call", name + "(a)", "--in", "a=8")
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 // `tessera bench`: candidates measured in turn on each size; tables, and one JSON file.
 #include <fmt/format.h>
 #include <algorithm>
-#include "tessera/bench/call.hpp"
+#include "tessera/bench/calls.hpp"
 #include "tessera/bench/ceilings.hpp"
 #include "tessera/bench/machine.hpp"
 #include "tessera/bench/result.hpp"

@@ -11,6 +11,7 @@
 #include "tessera/cli/files.hpp"
 #include "tessera/cli/option_parser.hpp"
 #include "tessera/cli/output.hpp"
+#include "tessera/frontend/call.hpp"
 #include "tessera/frontend/explain.hpp"
 #include "tessera/frontend/own_program.hpp"
 #include "tessera/frontend/trace_page.hpp"
@@ -24,7 +25,8 @@ using frontend::Json;
 struct Options {
   std::vector<std::string> files, include_folders, definitions, replacements, arguments, why;
   std::string json, gpu, page;
-  bool strict = false;
+  frontend::CallOptions call;
+  bool strict = false, verbose = false;
 };
 
 constexpr const char* about_run =
@@ -47,6 +49,19 @@ void declare(OptionParser& parser, Options& options) {
                 "another first value of a constant, a variable or a macro that the files define",
                 "NAME=VALUE");
   parser.value("--gpu", options.gpu, "the device that the program sees [h200]", "NAME");
+  parser.value(
+      "--call", options.call.call,
+      "of files without main(): the function to call, or 'KERNEL<<<GRID, BLOCK>>>(…)'. Arguments are "
+      "numbers, arrays, and names that NAME=NUMBER gives beside the files",
+      "'NAME(ARGUMENTS)'");
+  parser.values("--in", options.call.in,
+                "an array of --call: a .npy file, or the shape of made-up numbers such as 64x64 or nxk",
+                "NAME=FILE|SHAPE");
+  parser.values("--out", options.call.out, "an array that --call writes", "NAME=SHAPE");
+  parser.values("--expect", options.call.expect, "a .npy file that a result must equal; else exit code 1",
+                "NAME=FILE");
+  parser.values("--save", options.call.save, "a .npy file to write a result to", "NAME=FILE");
+  parser.flag("-v,--verbose", options.verbose, "shows the main() that --call makes");
   parser.value("--json", options.json, "launches and findings; - is standard output", "FILE");
 }
 
@@ -63,10 +78,13 @@ std::vector<frontend::Replacement> replacements_of(const std::vector<std::string
 
 using frontend::Record;
 
-Json to_json(const Record& record, const frontend::Ending& ending) {
+Json to_json(const Record& record, const frontend::Ending& ending,
+             const std::vector<frontend::CallResult>& results) {
   Json repeated = Json::array();
   for (const auto& [launch, times] : record.repeated)
     repeated.push_back({{"launch", launch}, {"times", times}});
+  Json arrays = Json::array();
+  for (const frontend::CallResult& result : results) arrays.push_back(result.json());
   return {{"schema", 1},
           {"kind", "own_files"},
           {"exit_code", ending.signal == 0 ? Json(ending.code) : Json(nullptr)},
@@ -75,6 +93,7 @@ Json to_json(const Record& record, const frontend::Ending& ending) {
           {"repeated", repeated},
           {"findings", record.findings},
           {"advice", frontend::to_json(frontend::advice_of(frontend::groups_of(record)))},
+          {"arrays", arrays},
           {"notes", record.notes}};
 }
 
@@ -118,6 +137,14 @@ bool has_errors(const Record& record, bool strict) {
                              [&](const Json& finding) { return strict || finding.value("serious", true); });
 }
 
+// Of --call: a launch that failed without a question wrote nothing.
+bool is_right(const Record& record, const std::vector<frontend::CallResult>& results) {
+  return std::ranges::all_of(results, [](const frontend::CallResult& result) { return result.wrong == 0; }) &&
+         std::ranges::none_of(record.findings, [](const Json& finding) {
+           return finding.value("what", "") == "launch error";
+         });
+}
+
 int run_files(const Options& options, bool traced) {
   std::FILE* const json = options.json.empty() ? nullptr : table_stream(options.json);
   demand_files_of_their_own({{"--json", options.json}, {"--page", options.page}}, options.files, {});
@@ -129,7 +156,10 @@ int run_files(const Options& options, bool traced) {
                           .traced = traced,
                           .coloured = isatty(STDERR_FILENO) != 0};
   std::optional<frontend::OwnProgram> program;
+  std::optional<frontend::Call> call;
   try {
+    if (!options.call.call.empty()) call.emplace(options.call, source);
+    if (call && options.verbose) fmt::print(stderr, "{}\n", call->main_text());
     program.emplace(source);
   } catch (const frontend::Refusal& refusal) {
     fmt::print(stderr, "{}\n{}", refusal.what(), frontend::excerpt(refusal.place));
@@ -143,19 +173,41 @@ int run_files(const Options& options, bool traced) {
   if (traced) variables.emplace_back("TESSERA_CUDA_TRACE=1");
   if (!options.gpu.empty()) variables.push_back("TESSERA_CUDA_GPU=" + options.gpu);
   std::fflush(stdout);
-  const frontend::Ending ending = frontend::run_program(program->path(), options.arguments, variables);
+  const frontend::Ending ending =
+      frontend::run_program(program->path(), call ? call->arguments() : options.arguments, variables);
   const Record record = frontend::read_record(record_file.path());
+  std::vector<frontend::CallResult> results;
+  if (call && ending.signal == 0 && ending.code == 0) results = call->results();
+  for (const frontend::CallResult& result : results)
+    fmt::print(json == nullptr ? stdout : json, "{}", result.text());
+  std::fflush(stdout);
   if (const std::string text = to_string(frontend::remarks_of(record.findings)); !text.empty())
     fmt::print(stderr, "\n{}", text);
   if (traced) explain(record, options);
   for (const std::string& note : record.notes) fmt::print(stderr, "note: {}\n", note);
-  if (json != nullptr) write_json(options.json, to_json(record, ending));
+  if (json != nullptr) write_json(options.json, to_json(record, ending, results));
   write_text(options.page, options.page.empty() ? "" : frontend::trace_page(record, options.files));
   if (ending.signal != 0)
     fmt::print(stderr, "the program was ended by signal {} ({})\n", ending.signal, strsignal(ending.signal));
   if (has_errors(record, options.strict) && (traced || options.strict)) return exit_code::memory;
+  if (call && ending.code == 0 && !is_right(record, results)) return exit_code::wrong;
   constexpr int of_signals = 128;  // as shells tell it
   return ending.signal != 0 ? of_signals + ending.signal : ending.code;
+}
+
+// What belongs to --call needs it.
+void demand_call(const Options& options) {
+  const frontend::CallOptions& call = options.call;
+  if (!call.call.empty()) {
+    if (!options.arguments.empty()) throw Error("a program that --call makes takes no arguments behind --");
+    return;
+  }
+  if (!call.values.empty())
+    throw Error(call.values[0] + ": only --call takes numbers; the program's arguments stand behind --");
+  const std::pair<const char*, const std::vector<std::string>&> flags[] = {
+      {"--in", call.in}, {"--out", call.out}, {"--expect", call.expect}, {"--save", call.save}};
+  for (const auto& [flag, given] : flags)
+    if (!given.empty()) throw Error(std::string(flag) + " needs --call 'NAME(ARGUMENTS)'");
 }
 
 // The program's arguments stand behind "--".
@@ -163,6 +215,12 @@ bool read(OptionParser& parser, const Command& command, Options& options) {
   const auto end = std::ranges::find(command.words, "--");
   if (end != command.words.end()) options.arguments.assign(end + 1, command.words.end());
   if (!parser.read({command.words.begin(), end})) return fmt::print("{}\n", parser.help()), false;
+  std::erase_if(options.files, [&](const std::string& word) {
+    const bool value = word.find('=') != word.npos && !std::filesystem::exists(word);
+    if (value) options.call.values.push_back(word);
+    return value;
+  });
+  demand_call(options);
   if (options.files.empty()) throw Error("which file? usage: tessera run FILE.cu… [FLAGS] [-- ARGUMENTS]");
   return true;
 }
@@ -181,7 +239,7 @@ bool names_own_files(const Command& command) {
 
 int run_own_files(const Command& command) {
   Options options;
-  OptionParser parser("run", "tessera run FILE.cu… [FLAGS] [-- ARGUMENTS]", about_run);
+  OptionParser parser("run", "tessera run FILE.cu… [NAME=NUMBER…] [FLAGS] [-- ARGUMENTS]", about_run);
   declare(parser, options);
   parser.closing(exit_codes);
   return read(parser, command, options) ? run_files(options, false) : exit_code::passed;
@@ -189,7 +247,8 @@ int run_own_files(const Command& command) {
 
 int trace_own_files(const Command& command) {
   Options options;
-  OptionParser parser("trace", "tessera trace FILE.cu… [FLAGS] [-- ARGUMENTS]", about_own_trace);
+  OptionParser parser("trace", "tessera trace FILE.cu… [NAME=NUMBER…] [FLAGS] [-- ARGUMENTS]",
+                      about_own_trace);
   declare(parser, options);
   parser.pair("--why", options.why, "what of two kernels' accesses differs, in words", "KERNEL KERNEL");
   parser.value("--page", options.page,

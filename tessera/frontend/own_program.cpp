@@ -196,6 +196,8 @@ std::string explain(const std::string& messages) {
                                                              {"npp", "NPP"},
                                                              {"GL/", "OpenGL"},
                                                              {"cudaGL.h", "OpenGL"}};
+  if (messages.find("undefined reference to `main'") != messages.npos)
+    return "there is no main(): --call 'NAME(ARGUMENTS)' calls a function, see 'tessera run --help'\n";
   for (const char* type : {"CUdevice", "CUcontext", "CUresult", "CUfunction", "CUmodule", "CUdeviceptr"})
     if (messages.find("‘" + std::string(type) + "’") != messages.npos)
       return "the driver API (" + std::string(type) + ") is not supported\n";
@@ -234,22 +236,36 @@ class Build {
   }
 
   std::string program() {
-    std::vector<std::future<std::string>> objects;
-    for (const std::string& file : source_.files)
-      objects.push_back(std::async(std::launch::async, [this, &file] { return object(file); }));
-    Words files;
-    std::exception_ptr failed;
-    for (auto& object : objects) try {
-        files.push_back(object.get());
-      } catch (...) {
-        if (!failed) failed = std::current_exception();
-      }
-    if (failed) std::rethrow_exception(failed);
+    const Words files = of_each_file([this](const std::string& file) { return object(file); });
     demand_all_replaced();
     return linked(files);
   }
 
+  Words preprocessed() const {
+    return of_each_file([this](const std::string& file) {
+      std::vector<Replacement> replacements = source_.replacements;
+      return passes(file, replacements).host;
+    });
+  }
+
  private:
+  // Side by side.
+  template <class Make>
+  Words of_each_file(const Make& make) const {
+    std::vector<std::future<std::string>> texts;
+    for (const std::string& file : source_.files)
+      texts.push_back(std::async(std::launch::async, [&make, &file] { return make(file); }));
+    Words out;
+    std::exception_ptr failed;
+    for (auto& text : texts) try {
+        out.push_back(text.get());
+      } catch (...) {
+        if (!failed) failed = std::current_exception();
+      }
+    if (failed) std::rethrow_exception(failed);
+    return out;
+  }
+
   static void append(Words& words, const Words& more) { words.insert(words.end(), more.begin(), more.end()); }
 
   // A file in the folder, made by `make` under another name unless it is there.
@@ -289,31 +305,50 @@ class Build {
     append(words, preprocess_);
     append(words, {from, "-o", out});
     compile(words, Hash().add(file).text());
-    const std::string text = read_file(out).value_or("");
+    std::string text = read_file(out).value_or("");
     unlink(out.c_str());
+    if (from == file) return text;
+    // Another run has another name for it, and would compile again.
+    for (std::size_t at = 0; (at = text.find(from, at)) != text.npos; at += file.size())
+      text.replace(at, from.size(), file);
     return text;
   }
 
-  std::string object(const std::string& file) {
+  // Preprocessed; for the device only where that differs.
+  struct Passes {
+    std::string host, device;
+  };
+
+  Passes passes(const std::string& file, std::vector<Replacement>& replacements) const {
     if (!fs::exists(file)) throw Error(file + ": there is no such file");
-    std::vector<Replacement> replacements = source_.replacements;
     std::string from = file;
     Words more;
-    if (!replacements.empty()) {
+    if (!replacements.empty() || source_.addition.file == file) {
       from = temporary(Hash().add(file).text()) + ".cpp";
-      write_file(from, "# 1 \"" + file + "\"\n" + replace_macros(read_file(file).value_or(""), replacements));
+      std::string text =
+          "# 1 \"" + file + "\"\n" + replace_macros(read_file(file).value_or(""), replacements);
+      if (const Addition& addition = source_.addition; addition.file == file)
+        text += "\n# 1 \"" + addition.name + "\"\n" + addition.text;
+      write_file(from, text);
       const std::string folder = fs::path(file).parent_path().string();
       more = {"-iquote", folder.empty() ? "." : folder};
     }
     const bool cuda = is_cuda(file);
     if (cuda) append(more, {"-include", here_.headers + "/tessera_cuda.h"});
-    const std::string host = preprocess(file, from, more);
-    std::string device;
-    if (cuda && mentions_architecture(host)) {
+    Passes out;
+    out.host = preprocess(file, from, more);
+    if (cuda && mentions_architecture(out.host)) {
       more.emplace_back("-D__CUDA_ARCH__=900");
-      device = preprocess(file, from, more);
+      out.device = preprocess(file, from, more);
     }
     if (from != file) unlink(from.c_str());
+    return out;
+  }
+
+  std::string object(const std::string& file) {
+    std::vector<Replacement> replacements = source_.replacements;
+    const auto [host, device] = passes(file, replacements);
+    const bool cuda = is_cuda(file);
 
     const bool openmp = uses_openmp(host);
     if (openmp) openmp_ = true;
@@ -322,9 +357,9 @@ class Build {
     for (const std::string& flag : compile_) hash.add(flag);
     for (const Replacement& r : source_.replacements) hash.add(r.name).add(r.value);
     std::string text;
-    const auto rewritten = [&] {
-      if (cuda) text = rewrite(device.empty() ? host : merge_passes(host, device), &replacements);
-      else text = host;
+    const auto rewritten = [&, &to_host = host, &to_device = device] {
+      if (cuda) text = rewrite(to_device.empty() ? to_host : merge_passes(to_host, to_device), &replacements);
+      else text = to_host;
     };
     if (!replacements.empty()) {
       rewritten();
@@ -403,29 +438,49 @@ void drop_oldest(const std::string& folder) {
   for (std::size_t i = 0; i < files.size() - most / 2; ++i) fs::remove(files[i].second, failed);
 }
 
-}  // namespace
-
-OwnProgram::OwnProgram(const Source& source) {
-  std::string folder;
-  std::error_code failed;
-  if (const auto cache = cache_folder()) {
-    folder = *cache + "/programs";
-    fs::create_directories(folder, failed);
-    if (access(folder.c_str(), W_OK) != 0) folder.clear();
-  }
-  if (folder.empty()) {
+// The cache's, or one that is deleted with the object.
+class BuildFolder {
+ public:
+  BuildFolder() {
+    std::error_code ignored;
+    if (const auto cache = cache_folder()) {
+      path_ = *cache + "/programs";
+      fs::create_directories(path_, ignored);
+      if (access(path_.c_str(), W_OK) == 0) return;
+    }
     std::string pattern = (fs::temp_directory_path() / "tessera-XXXXXX").string();
     if (mkdtemp(pattern.data()) == nullptr)
       throw Error("cannot create a folder in " + fs::temp_directory_path().string());
-    folder = folder_ = pattern;
+    path_ = to_delete_ = pattern;
   }
-  try {
-    path_ = Build(source, folder).program();
-  } catch (...) {
-    if (!folder_.empty()) fs::remove_all(folder_, failed);
-    throw;
+  ~BuildFolder() {
+    std::error_code ignored;
+    if (!to_delete_.empty()) fs::remove_all(to_delete_, ignored);
   }
-  if (folder_.empty()) drop_oldest(folder);
+  BuildFolder(const BuildFolder&) = delete;
+  BuildFolder& operator=(const BuildFolder&) = delete;
+
+  const std::string& path() const { return path_; }
+  bool is_cache() const { return to_delete_.empty(); }
+  // From now on somebody else deletes it; "" for the cache's.
+  std::string release() { return std::exchange(to_delete_, {}); }
+
+ private:
+  std::string path_, to_delete_;
+};
+
+}  // namespace
+
+std::vector<std::string> preprocessed(const Source& source) {
+  const BuildFolder folder;
+  return Build(source, folder.path()).preprocessed();
+}
+
+OwnProgram::OwnProgram(const Source& source) {
+  BuildFolder folder;
+  path_ = Build(source, folder.path()).program();
+  if (folder.is_cache()) drop_oldest(folder.path());
+  folder_ = folder.release();
 }
 
 OwnProgram::~OwnProgram() {

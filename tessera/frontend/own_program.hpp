@@ -8,13 +8,23 @@
 
 namespace tessera::frontend {
 
+// Behind the text of one of the files.
+struct Addition {
+  std::string file, text;
+  std::string name;  // of the text, in messages
+};
+
 struct Source {
   std::vector<std::string> files;  // .cu is rewritten, .cpp and its like compiled as they are
   std::vector<std::string> include_folders, definitions;  // as of -I and -D
   std::vector<Replacement> replacements;
+  Addition addition = {};
   bool traced = false;    // compiled with a call before each access
   bool coloured = false;  // the compiler's messages
 };
+
+// The files as the rewriter gets them. Throws CompilerError or Error.
+std::vector<std::string> preprocessed(const Source& source);
 
 // What the compiler says.
 class CompilerError : public Error {

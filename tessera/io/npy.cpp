@@ -306,15 +306,13 @@ Header parse_header(std::span<const std::byte> file, const std::string& name, st
   return header;
 }
 
-std::string format_header(Element element, bool column_major, const Extents& extents) {
+namespace {
+
+// "f4" is NumPy's name of the type.
+std::string header_of_type(std::string_view code, bool column_major, const Extents& extents) {
   constexpr std::size_t alignment = 64;
-  std::string_view code;
-  for (const Untyped& u : untyped)
-    if (u.element == element) code = u.code;
-  for (const Code& c : codes)
-    if (c.element == element) code = c.code;
   std::string text = "{'descr': '";
-  text += size_of(element) == 1 ? '|' : native_order;
+  text += code.ends_with('1') ? '|' : native_order;
   text += std::string(code) + "', 'fortran_order': " + (column_major ? "True" : "False") + ", 'shape': (";
   for (const std::int64_t extent : extents)
     text += std::to_string(extent) + (extents.size() == 1 ? "," : ", ");
@@ -327,6 +325,17 @@ std::string format_header(Element element, bool column_major, const Extents& ext
   const std::string start{'\1', '\0', static_cast<char>(text.size() & 255),
                           static_cast<char>(text.size() >> 8)};
   return std::string(magic) + start + text;
+}
+
+}  // namespace
+
+std::string format_header(Element element, bool column_major, const Extents& extents) {
+  std::string_view code;
+  for (const Untyped& u : untyped)
+    if (u.element == element) code = u.code;
+  for (const Code& c : codes)
+    if (c.element == element) code = c.code;
+  return header_of_type(code, column_major, extents);
 }
 
 namespace {
@@ -469,11 +478,6 @@ Array parse(std::span<const std::byte> file, const std::string& name, std::optio
   return copy_of(parse_header(file, name, as), file);
 }
 
-Numbers read_numbers(const std::string& path) {
-  const MappedFile mapped = map(path);
-  return parse_numbers({static_cast<const std::byte*>(mapped.address.get()), mapped.bytes}, path);
-}
-
 void write(const std::string& path, const ArrayView& array) {
   AtomicFile file(path);
   write(file, path, array);
@@ -486,58 +490,82 @@ void write(int descriptor, const std::string& name, const ArrayView& array) {
 
 namespace {
 
-// Numbers of types that no kernel computes with, for whoever wants their values.
-
 template <class T>
-void widen(std::span<const std::byte> from, bool swapped, double* to) {
-  for (std::size_t at = 0; at < from.size(); at += sizeof(T)) {
-    std::byte bytes[sizeof(T)];
-    std::memcpy(bytes, from.data() + at, sizeof bytes);
-    if (swapped) std::ranges::reverse(bytes);
-    T value;
-    std::memcpy(&value, bytes, sizeof value);
-    *to++ = static_cast<double>(value);
-  }
+double number(const std::byte* at) {
+  T value;
+  std::memcpy(&value, at, sizeof value);
+  if constexpr (std::is_same_v<T, f16>) return static_cast<double>(static_cast<float>(value));
+  else return static_cast<double>(value);
 }
 
-struct Wide {
+struct NumberType {
   std::string_view code;
-  std::size_t size;
-  void (*widen)(std::span<const std::byte>, bool, double*);
+  Element bits;  // an element of ours that has so many bytes
+  double (*number)(const std::byte*);
 };
-constexpr Wide wide[] = {{"i8", 8, widen<std::int64_t>},
-                         {"u8", 8, widen<std::uint64_t>},
-                         {"u4", 4, widen<std::uint32_t>},
-                         {"b1", 1, widen<std::uint8_t>}};
+constexpr NumberType number_types[] = {
+    {"f8", Element::f64, number<double>},        {"f4", Element::i32, number<float>},
+    {"f2", Element::u16, number<f16>},           {"i8", Element::f64, number<std::int64_t>},
+    {"i4", Element::i32, number<std::int32_t>},  {"i2", Element::u16, number<std::int16_t>},
+    {"i1", Element::u8, number<std::int8_t>},    {"u8", Element::f64, number<std::uint64_t>},
+    {"u4", Element::i32, number<std::uint32_t>}, {"u2", Element::u16, number<std::uint16_t>},
+    {"u1", Element::u8, number<std::uint8_t>},   {"b1", Element::u8, number<std::uint8_t>}};
 
-// As the file has it, in f64.
-Array widened(const Preamble& preamble, const Wide& type, std::span<const std::byte> file,
-              const std::string& name) {
-  const std::size_t bytes = bytes_of_data(preamble.dict.shape, type.size, name);
-  if (file.size() - preamble.data_offset < bytes) throw Error(name + ": is cut short");
-  const Array kept(Element::f64, {static_cast<std::int64_t>(bytes / type.size)});
-  type.widen(file.subspan(preamble.data_offset, bytes), is_swapped(preamble.dict.descr),
-             static_cast<double*>(kept.view().data));
-  const Extents& shape = preamble.dict.shape;
-  return Array({kept.view().data, Element::f64, shape,
-                preamble.dict.fortran_order ? column_major_strides(shape) : row_major_strides(shape)},
-               std::make_shared<Array>(kept));
+const NumberType* find_number_type(std::string_view code) {
+  const auto* const found = std::ranges::find(number_types, code, &NumberType::code);
+  return found == std::end(number_types) ? nullptr : found;
 }
 
 }  // namespace
 
-Numbers parse_numbers(std::span<const std::byte> file, const std::string& name) {
+Elements parse_elements(std::span<const std::byte> file, const std::string& name) {
   const Preamble preamble = parse_preamble(file, name);
   const std::string_view code = type_code(preamble.dict.descr);
-  const auto type = std::ranges::find(wide, code, &Wide::code);
-  const Array array =
-      packed_copy((type == std::end(wide) ? parse(file, name) : widened(preamble, *type, file, name)).view());
-  Numbers out{array.extents(), {}};
-  const std::size_t size = size_of(array.element());
-  for (std::int64_t i = 0; i < array.view().count(); ++i)
-    out.values.push_back(
-        load_as_double(array.element(), array.as<char>() + static_cast<std::size_t>(i) * size));
+  const NumberType* const type = find_number_type(code);
+  if (type == nullptr) throw Error(name + ": " + why_foreign(preamble.dict.descr, code));
+  Header header{.element = type->bits,
+                .swapped = is_swapped(preamble.dict.descr),
+                .column_major = preamble.dict.fortran_order,
+                .extents = preamble.dict.shape,
+                .data_offset = preamble.data_offset};
+  header.data_bytes = bytes_of_data(header.extents, size_of(type->bits), name);
+  if (file.size() - header.data_offset < header.data_bytes) throw Error(name + ": is cut short");
+  const Array array = packed_copy(copy_of(header, file).view());
+  const auto* const first = array.as<std::byte>();
+  return {std::string(code), header.extents, {first, first + header.data_bytes}};
+}
+
+Elements read_elements(const std::string& path) {
+  const MappedFile mapped = map(path);
+  return parse_elements({static_cast<const std::byte*>(mapped.address.get()), mapped.bytes}, path);
+}
+
+void write_elements(const std::string& path, const Elements& elements) {
+  AtomicFile file(path);
+  const std::string header = header_of_type(elements.type, false, elements.extents);
+  file.write(std::as_bytes(std::span(header)));
+  file.write(elements.bytes);
+  file.commit();
+}
+
+std::vector<double> values_of(const Elements& elements) {
+  const NumberType* const type = find_number_type(elements.type);
+  if (type == nullptr) throw Error(Error::Kind::internal, "no type of numbers: " + elements.type);
+  std::vector<double> out;
+  const std::size_t size = size_of(type->bits);
+  for (std::size_t at = 0; at < elements.bytes.size(); at += size)
+    out.push_back(type->number(elements.bytes.data() + at));
   return out;
+}
+
+Numbers parse_numbers(std::span<const std::byte> file, const std::string& name) {
+  Elements elements = parse_elements(file, name);
+  return {std::move(elements.extents), values_of(elements)};
+}
+
+Numbers read_numbers(const std::string& path) {
+  Elements elements = read_elements(path);
+  return {std::move(elements.extents), values_of(elements)};
 }
 
 }  // namespace tessera::npy

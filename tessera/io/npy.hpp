@@ -29,6 +29,18 @@ struct Numbers {
 Numbers read_numbers(const std::string& path);
 Numbers parse_numbers(std::span<const std::byte> file, const std::string& name);
 
+// A file's elements of any of NumPy's integers, booleans and floats of up to 64 bits as they are, row after
+// row. Unlike arrays to compute with they may be of types that no kernel of ours has.
+struct Elements {
+  std::string type;  // NumPy's, without byte order: "f4", "u8", "b1"
+  Extents extents;
+  std::vector<std::byte> bytes;  // in this machine's byte order
+};
+Elements read_elements(const std::string& path);
+Elements parse_elements(std::span<const std::byte> file, const std::string& name);
+void write_elements(const std::string& path, const Elements& elements);
+std::vector<double> values_of(const Elements& elements);  // to the nearest double
+
 // Of host memory with any strides; Fortran order where that saves a pass over the data. Until the
 // file is whole, an old one stays as it was.
 void write(const std::string& path, const ArrayView& array);

@@ -35,6 +35,33 @@ TEST_F(NpyTest, writesWhatNumPyWrites) {
   EXPECT_EQ(content("x.npy"), file_of(text + '\n', bytes_of<float>({0, 1})));
 }
 
+TEST_F(NpyTest, ElementsOfOtherTypesStayAsTheyAre) {
+  const std::string bits = bytes_of<std::int64_t>({INT64_MIN, -1, (std::int64_t{1} << 53) + 1, 4});
+  const auto parsed = [&](const std::string& descr, const std::string& data, bool fortran = false) {
+    const std::string file = file_of(dict_of(descr, "(2, 2)", fortran), data);
+    return npy::parse_elements(std::as_bytes(std::span(file)), "k.npy");
+  };
+  const auto bytes = [](const npy::Elements& elements) {
+    return std::string(reinterpret_cast<const char*>(elements.bytes.data()), elements.bytes.size());
+  };
+  const npy::Elements wide = parsed("<i8", bits);
+  EXPECT_EQ(wide.type, "i8");
+  EXPECT_EQ(wide.extents, (Extents{2, 2}));
+  EXPECT_EQ(bytes(wide), bits);
+  EXPECT_EQ(bytes(parsed(">u2", std::string("\0\1\0\2\0\3\0\4", 8), true)),
+            bytes_of<std::uint16_t>({1, 3, 2, 4}));
+  for (const std::string type : {"i8", "u4", "b1", "f2"}) {
+    npy::Elements written = wide;
+    written.type = type;
+    written.bytes.resize(4 * static_cast<std::size_t>(type[1] - '0'));
+    npy::write_elements(path("k.npy"), written);
+    const npy::Elements again = npy::read_elements(path("k.npy"));
+    EXPECT_EQ(again.type, type);
+    EXPECT_EQ(again.extents, written.extents);
+    EXPECT_EQ(again.bytes, written.bytes);
+  }
+}
+
 TEST_F(NpyTest, NumbersOfEveryWidthAreRead) {
   using List = std::vector<double>;
   const auto numbers = [&](const std::string& descr, const std::string& shape, const std::string& data,

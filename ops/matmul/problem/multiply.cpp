@@ -236,6 +236,7 @@ struct PreparedProduct::State {
   const void *c0 = nullptr, *bias = nullptr, *scale_a = nullptr, *scale_b = nullptr;
   std::uintptr_t of_a = 1, of_b = 1, of_c = 1;  // alignments
   bool adds_in_place = false;
+  std::optional<SmallCall> small;  // of processors, where the product may be one for them
 
   State(const Arguments& there, const AnyMatrix& a, const AnyMatrix& b, const AnyMatrix& c,
         const Options& options) {
@@ -245,6 +246,7 @@ struct PreparedProduct::State {
     of_a = alignment_of(a.data), of_b = alignment_of(b.data), of_c = alignment_of(c.data);
     adds_in_place = options.beta != 0 && options.c0.data == nullptr;
     take_vectors(options);
+    small = SmallCall::of(a, b, c, options, call->plan());
   }
 
   // The addresses that Options hold.
@@ -284,6 +286,7 @@ void PreparedProduct::enqueue(void* stream, const void* a, const void* b, void* 
   };
   if (!is_aligned(a, s.of_a) || !is_aligned(b, s.of_b) || !is_aligned(c, s.of_c))
     throw Error("an address is less aligned than the one that the product was prepared with");
+  if (s.small && stream == nullptr && s.small->multiply(a, b, c)) return;
   s.launch(stream, a, b, c, workspace);
 }
 
@@ -422,6 +425,8 @@ const Plan& enqueue(void* stream, const AnyMatrix& a, const AnyMatrix& b, const 
   Remembered& last = place_of(key);
   if (last.state && last.key == key && !options.check &&
       is_certain(*last.state->call, stream, a, b, c, options, workspace, gpus)) {
+    const auto& small = last.state->small;
+    if (small && small->multiply(a.data, b.data, const_cast<void*>(c.data))) return last.state->call->plan();
     last.state->take_vectors(options);
     last.state->launch(stream, a.data, b.data, const_cast<void*>(c.data), workspace);
     return last.state->call->plan();

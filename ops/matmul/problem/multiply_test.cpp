@@ -141,10 +141,14 @@ void expect_small(std::int64_t rows, std::int64_t cols, std::int64_t depth) {
     const Padded<T> a(across(options.transpose_a, rows, depth), across(options.transpose_a, depth, rows),
                       order(1), 1),
         b(across(options.transpose_b, depth, cols), across(options.transpose_b, cols, depth), order(2), 2);
-    Padded<T> c(rows, cols, order(4), 3), same = c;
+    Padded<T> c(rows, cols, order(4), 3), same = c, planned = c;
     same.view.data = same.memory.data();
+    planned.view.data = planned.memory.data();
     options.request.device = layout % 2 == 0 ? "auto" : "cpu:threads=1";
     const Outcome outcome = multiply(a.read(), b.read(), c.view, options);
+    const Prepared<T> product(a.read(), b.read(), planned.view, options);
+    product.enqueue(nullptr, a.view.data, b.view.data, planned.view.data);
+    EXPECT_EQ(std::memcmp(c.memory.data(), planned.memory.data(), c.memory.size() * sizeof(T)), 0);
     options.check = true;
     const Outcome checked = multiply(a.read(), b.read(), same.view, options);
     ASSERT_TRUE(checked.verdict && checked.verdict->passed) << describe(*checked.verdict);

@@ -14,6 +14,21 @@ namespace cooperative_groups {
 using tessera_cuda::Place;
 
 namespace details {
+// A value that is wider than what an instruction exchanges: one word after the other.
+template <class T, class Exchange>
+T by_words(const T& value, Exchange exchange) {
+  if constexpr (sizeof(T) == 1 || sizeof(T) == 2 || sizeof(T) == 4 || sizeof(T) == 8) {
+    return exchange(value);
+  } else {
+    static_assert(std::is_trivially_copyable_v<T> && sizeof(T) % 4 == 0 && sizeof(T) <= 32);
+    struct Words {
+      unsigned word[sizeof(T) / 4];
+    };
+    Words words = __builtin_bit_cast(Words, value);
+    for (unsigned& word : words.word) word = exchange(word);
+    return __builtin_bit_cast(T, words);
+  }
+}
 TESSERA_DEVICE unsigned lane() { return tessera_cuda::thread_rank() % 32; }
 TESSERA_DEVICE unsigned block_threads() {
   const uint3 size = tessera_cuda::block_extent();
@@ -163,19 +178,20 @@ class thread_block_tile : public warp_lanes_group {
   static unsigned meta_group_size() { return (details::block_threads() + Size - 1) / Size; }
   template <class T>
   T shfl(T value, int rank, Place at = Place::current()) const {
-    return __shfl_sync(lanes(), value, rank, Size, at);
+    return details::by_words(value, [&](auto word) { return __shfl_sync(lanes(), word, rank, Size, at); });
   }
   template <class T>
   T shfl_up(T value, unsigned by, Place at = Place::current()) const {
-    return __shfl_up_sync(lanes(), value, by, Size, at);
+    return details::by_words(value, [&](auto word) { return __shfl_up_sync(lanes(), word, by, Size, at); });
   }
   template <class T>
   T shfl_down(T value, unsigned by, Place at = Place::current()) const {
-    return __shfl_down_sync(lanes(), value, by, Size, at);
+    return details::by_words(value, [&](auto word) { return __shfl_down_sync(lanes(), word, by, Size, at); });
   }
   template <class T>
   T shfl_xor(T value, unsigned mask, Place at = Place::current()) const {
-    return __shfl_xor_sync(lanes(), value, static_cast<int>(mask), Size, at);
+    return details::by_words(
+        value, [&](auto word) { return __shfl_xor_sync(lanes(), word, static_cast<int>(mask), Size, at); });
   }
 
  private:

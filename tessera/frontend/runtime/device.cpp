@@ -206,6 +206,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int device) {
   p->maxBlocksPerMultiProcessor = gpu().blocks_per_multiprocessor;
   p->reservedSharedMemPerBlock = gpu().major >= 8 ? 1024 : 0;
   p->hostRegisterSupported = 1;
+  p->memoryPoolsSupported = 1;
   return cudaSuccess;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Calls of a made-up operation, measured on a made-up GPU and in host memory.
-#include "tessera/bench/call.hpp"
+#include "tessera/bench/calls.hpp"
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/bench/call.hpp"
+#include "tessera/bench/calls.hpp"
 #include <algorithm>
 #include <map>
 #include <memory>
