@@ -74,7 +74,7 @@ class Bench {
   }
 
  private:
-  // By one accumulator, whose order is that of one thread. No time is told.
+  // By one accumulator, whose order is that of one thread. It has no time.
   Measured by_processors(Element element, const Arguments::Words& more) const {
     Request request = request_;
     request.device = "cpu";
@@ -208,7 +208,7 @@ std::string theory_text(const Convergence& order, double scale, const TrapezoidO
 std::vector<std::string> drift_text(const TrapezoidOptions& options, const Drifts& drift) {
   for (const Drift& one : drift.rows)
     if (!std::isfinite(one.plain + one.pairwise + one.kahan))
-      return {"Some of the sums are no finite numbers: nothing is told of their drift."};
+      return {"Some of the sums are no finite numbers: their drift is not computed."};
   const bool accumulated = options.accumulated, drifts = largest(drift, &Drift::plain) >= notable;
   std::vector<std::string> out;
   if (drift.cancels())
@@ -293,7 +293,8 @@ std::int64_t most_strips(const Arguments& given) {
 std::string elsewhere_text(std::int64_t strips) {
   return fmt::format(
       "From {} strips on, sums for which one thread of the device would need more than {:g} s were added by "
-      "the processors' one accumulator, in the same order: no time is told. What is longer than {:g} s for "
+      "the processors' one accumulator, in the same order: these have no time. What is longer than {:g} s "
+      "for "
       "five repetitions is repeated less often.",
       strips, of_a_device.once, of_a_device.together);
 }

@@ -189,7 +189,7 @@ std::vector<LineCost> costs_of(const std::vector<LaunchGroup>& launches) {
 
 Table launches_table(const std::vector<LaunchGroup>& launches) {
   Table table({{"launch", Table::Align::left},
-               {"at", Table::Align::left},
+               {"at", Table::Align::place},
                {"grid", Table::Align::left},
                {"block", Table::Align::left},
                {"times"},
@@ -214,7 +214,7 @@ Table launches_table(const std::vector<LaunchGroup>& launches) {
 }
 
 Table lines_table(const std::vector<LineCost>& costs) {
-  Table table({{"line", Table::Align::left},
+  Table table({{"line", Table::Align::place},
                {"array", Table::Align::left},
                {"access", Table::Align::left},
                {"requests"},

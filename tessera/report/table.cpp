@@ -29,6 +29,14 @@ std::string shortened(const std::string& text, std::size_t most) {
   return out + "…";
 }
 
+std::string end_of(const std::string& text, std::size_t most) {
+  if (display_width(text) <= most) return text;
+  std::size_t from = text.size();
+  for (std::size_t characters = 1; characters < most && from > 0;)
+    if ((static_cast<unsigned char>(text[--from]) & 0xC0u) != 0x80u) ++characters;
+  return "…" + text.substr(from);
+}
+
 std::size_t display_width(const std::string& text) {
   return static_cast<std::size_t>(
       std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0u) != 0x80u; }));
@@ -114,14 +122,16 @@ void Table::shorten_text(std::size_t too_wide) {
     const auto space = widths();
     std::size_t widest = columns_.size();
     for (std::size_t c = 0; c < columns_.size(); ++c)
-      if (columns_[c].align == Align::left &&
+      if (columns_[c].align != Align::right &&
           space[c] > std::max(shortest_text, display_width(columns_[c].title)) &&
           (widest == columns_.size() || space[c] > space[widest]))
         widest = c;
     if (widest == columns_.size()) return;
     --too_wide;
     for (auto& row : rows_)
-      if (!row.empty()) row[widest] = shortened(row[widest], space[widest] - 1);
+      if (!row.empty())
+        row[widest] =
+            (columns_[widest].align == Align::place ? end_of : shortened)(row[widest], space[widest] - 1);
   }
 }
 

@@ -10,7 +10,7 @@ namespace tessera::report {
 
 class Table {
  public:
-  enum class Align { left, right };
+  enum class Align { left, right, place };  // place, such as FILE:LINE: left, and shortened from the left
   struct Column {
     std::string title;
     Align align = Align::right;
@@ -44,8 +44,9 @@ class Table {
 void fit_tables(std::size_t width);
 
 std::size_t display_width(const std::string& text);  // characters of UTF-8, one column each
-// At most `most` characters, the last one "…" where text was cut.
+// At most `most` characters, the last one "…" where text was cut; the first, if its end is kept.
 std::string shortened(const std::string& text, std::size_t most);
+std::string end_of(const std::string& text, std::size_t most);
 
 // Three to four significant digits in a unit that suits; "n/a" for nothing or what is not finite.
 std::string seconds(std::optional<double> value);  // "1.234 ms"

@@ -58,6 +58,18 @@ TEST(Table, FitsTheWidthByDroppingDetailsThenByShorteningText) {
   EXPECT_NE(least.find("a name of thi…     1\n"), std::string::npos) << least;
 }
 
+TEST(Table, AShortenedPlaceKeepsItsLine) {
+  Table table({{"line", Table::Align::place}, {"requests"}});
+  table.add({"05_shared_tiles.cu:14", "1"});
+  table.add({" ", "2"});
+  fit_tables(24);
+  const std::string text = table.text();
+  fit_tables(0);
+  EXPECT_NE(text.find("…d_tiles.cu:14         1\n"), std::string::npos) << text;
+  EXPECT_EQ(end_of("µµ:7", 3), "…:7");
+  EXPECT_EQ(end_of("µµ:7", 4), "µµ:7");
+}
+
 TEST(Table, WhatIsMissingIsNeverZero) {
   EXPECT_EQ(number(std::nullopt), "n/a");
   EXPECT_EQ(number(std::numeric_limits<double>::quiet_NaN()), "n/a");

@@ -126,7 +126,7 @@ std::string counts_table(const bench::Traced& row, const std::vector<bench::Trac
                                      {"conflicts", Align::right, true},
                                      {"divergent"}};
   if (places) {
-    columns.insert(columns.begin(), {"line", Align::left});
+    columns.insert(columns.begin(), {"line", Align::place});
     columns.push_back({"source", Align::left});
   }
   Table table(columns);
@@ -195,7 +195,8 @@ std::string notes(const std::vector<bench::Traced>& rows) {
         "is over the sectors' bytes.\n";
   if (!registers_known)
     out +=
-        "Occupancy as if registers were no limit: the kernels' GPU code, which tells, was not found "
+        "Occupancy as if registers were no limit: the kernels' GPU code, which has their number, was not "
+        "found "
         "(--cubin, "
         "--registers).\n";
   if (std::ranges::any_of(rows, [](const bench::Traced& row) { return row.code.has_value(); }))

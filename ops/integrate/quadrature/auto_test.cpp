@@ -342,6 +342,28 @@ TEST(Rules, ByNameTellTheirError) {
   EXPECT_NEAR(by_formula({"sqrt(1-x^2)", {0, 1}, pi / 4}, "richardson").exponent, 1.5, 1e-3);
 }
 
+TEST(Rules, SquaresOfValuesMayOverflowOrVanish) {
+  for (const char* rule : {"auto", "tanh_sinh", "gauss_kronrod", "richardson", "simpson"})
+    for (const Case& one : std::vector<Case>{{"1e200*x", {0, 1}, 5e199},
+                                             {"1e-200*x", {0, 1}, 5e-201},
+                                             {"exp(x)", {0, 400}, std::exp(400.0)},
+                                             {"exp(x)", {0, 600}, std::exp(600.0)},
+                                             {"x^150", {0, 100}, 1e302 / 151}}) {
+      const Answer answer = by_formula(one, rule);
+      EXPECT_TRUE(answer.converged() && honest(one, answer, 1e-10)) << rule << ": " << report_of(one, answer);
+    }
+  // The size of an integrand changes no relative error.
+  const auto relative_error = [](const char* formula, const char* rule) {
+    const Answer answer = by_formula({formula, {1e6, 1e6 + 1}, nothing}, rule, {.relative = 1e-6});
+    return answer.error() / std::fabs(answer.value);
+  };
+  for (const char* rule : {"tanh_sinh", "gauss_kronrod", "simpson"}) {
+    const double error = relative_error("sin(x)+2", rule);
+    EXPECT_NEAR(relative_error("1e-200*(sin(x)+2)", rule) / error, 1, 1) << rule;
+    EXPECT_NEAR(relative_error("1e200*(sin(x)+2)", rule) / error, 1, 1) << rule;
+  }
+}
+
 TEST(Breakpoints, OfFormulas) {
   const auto of = [](const char* formula, Range range = {0, 1}) {
     return breakpoints(formula::parse(formula), "x", range);

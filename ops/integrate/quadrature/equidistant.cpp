@@ -2,6 +2,7 @@
 #include "ops/integrate/quadrature/equidistant.hpp"
 #include <fmt/format.h>
 #include <algorithm>
+#include "ops/integrate/quadrature/norm.hpp"
 #include "tessera/core/error.hpp"
 
 namespace tessera::quadrature {
@@ -16,14 +17,14 @@ class Trapezoids {
   bool refine();                                             // false: a cap, or a value that is not finite
   const std::vector<double>& sums() const { return sums_; }  // with 1, 2, 4 … strips
   double magnitude() const { return step_ * magnitude_; }
-  double abscissa_error() const { return 8 * step_ * std::sqrt(squares_); }  // in units of the last place
+  double abscissa_error() const { return 8 * step_ * moved_; }  // in units of the last place
   double where() const { return where_; }
 
  private:
   Sampler& sampler_;
   const Part& part_;
   std::vector<double> sums_;
-  double sum_ = 0, carry_ = 0, magnitude_ = 0, squares_ = 0, step_ = 0, where_ = nothing;
+  double sum_ = 0, carry_ = 0, magnitude_ = 0, moved_ = 0, step_ = 0, where_ = nothing;
   std::int64_t strips_ = 0;
 };
 
@@ -31,7 +32,7 @@ bool Trapezoids::refine() {
   constexpr std::int64_t chunk = 256;
   const Range& range = part_.range();
   const double length = range.upper - range.lower;
-  double x[chunk] = {range.lower, range.upper}, y[chunk];
+  double x[chunk] = {range.lower, range.upper}, y[chunk], slope[chunk];
   if (strips_ == 0) {
     strips_ = 1;
     if (!sampler_.values(part_, {x, 2}, {y, 2})) return false;
@@ -58,10 +59,9 @@ bool Trapezoids::refine() {
         carry_ = (next - sum_) - term;
         sum_ = next;
         magnitude_ += std::fabs(y[i]);
-        if (i == 0) continue;
-        const double slope = (y[i] - y[i - 1]) / (x[i] - x[i - 1]) * x[i];
-        squares_ += slope * slope;
+        slope[i] = i == 0 ? 0 : (y[i] - y[i - 1]) / (x[i] - x[i - 1]) * x[i];
       }
+      moved_ = std::hypot(moved_, norm(std::span(slope, n)));
     }
   }
   step_ = length / static_cast<double>(strips_);

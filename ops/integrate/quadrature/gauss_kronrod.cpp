@@ -2,6 +2,7 @@
 #include "ops/integrate/quadrature/gauss_kronrod.hpp"
 #include <algorithm>
 #include "ops/integrate/quadrature/kronrod_nodes.hpp"
+#include "ops/integrate/quadrature/norm.hpp"
 #include "ops/integrate/quadrature/tanh_sinh.hpp"
 
 namespace tessera::quadrature {
@@ -11,7 +12,7 @@ struct Cell {
   std::size_t track = 0;
   double from = 0, to = 0;
   double value = 0, error = 0, magnitude = 0;
-  double squares = 0;  // of what f·x moves from point to point
+  double moved = 0;  // the norm of what f·x moves from point to point
 
   // Below it a sum's differences are rounding.
   double noise(double rounding) const { return 50 * rounding * magnitude; }
@@ -60,7 +61,7 @@ class Adaption {
   Adaptive how_;
   const Answer& known_;
   std::vector<Cell> cells_;  // a heap by what is open
-  double unit_ = unit, value_ = 0, open_ = 0, settled_ = 0, magnitude_ = 0, squares_ = 0;
+  double unit_ = unit, value_ = 0, open_ = 0, settled_ = 0, magnitude_ = 0;
   Reason reason_ = Reason::converged;
   double where_ = nothing;
 };
@@ -131,11 +132,12 @@ bool Adaption::sum(const KronrodNodes<half>& nodes, Cell& cell, const double* x,
   const bool exact = variable != nullptr && variable->shape() != Shape::everywhere &&
                      variable->blind(cell.from + cell.to < 0 ? 0 : 1) == 0;
   const double* const known = exact ? distance : x;
-  cell.squares = 0;
-  for (std::size_t i = 1; i < points; ++i) {
-    const double moved = (y[i] - y[i - 1]) * std::fmin(std::fabs(known[i]), std::fabs(known[i - 1]));
-    if (weight[i] != 0 && weight[i - 1] != 0) cell.squares += moved * moved;
-  }
+  double moved[points - 1];
+  for (std::size_t i = 1; i < points; ++i)
+    moved[i - 1] = weight[i] != 0 && weight[i - 1] != 0
+                       ? (y[i] - y[i - 1]) * std::fmin(std::fabs(known[i]), std::fabs(known[i - 1]))
+                       : 0;
+  cell.moved = norm(moved);
   for (std::size_t i = 0; i < points; ++i) {
     y[i] = weight[i] == 0 ? 0 : y[i] * weight[i];
     if (std::isfinite(y[i])) continue;
@@ -211,18 +213,13 @@ bool Adaption::start() {
 void Adaption::count(const Cell& cell, double sign) {
   value_ += sign * cell.value;
   magnitude_ += sign * cell.magnitude;
-  squares_ += sign * cell.squares;
   open_ += sign * open(cell);
 }
 
 void Adaption::add_up() {
-  value_ = open_ = settled_ = magnitude_ = squares_ = 0;
-  for (const Cell& cell : cells_) {
-    count(cell, 1);
-    const double settled = cell.error - open(cell);
-    settled_ += settled * settled;
-  }
-  settled_ = std::sqrt(settled_);
+  value_ = open_ = magnitude_ = 0;
+  for (const Cell& cell : cells_) count(cell, 1);
+  settled_ = norm(cells_, [this](const Cell& cell) { return cell.error - open(cell); });
 }
 
 double Adaption::middle_x(const Cell& cell) const {
@@ -284,7 +281,7 @@ Answer Adaption::run() {
   out.truncation = whole ? error() + known_.truncation : infinity;
   out.magnitude = magnitude_ + known_.magnitude;
   out.rounding = known_.rounding + 4 * unit * magnitude_ + (unit_ > unit ? unit_ * magnitude_ : 0) +
-                 4 * unit_ * std::sqrt(std::fmax(0, squares_));
+                 4 * unit_ * norm(cells_, &Cell::moved);
   out.evaluations = sampler_.evaluations();
   out.reason = reason_;
   out.where = where_;

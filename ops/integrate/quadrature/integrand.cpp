@@ -50,7 +50,7 @@ std::string reason_text(const Answer& answer) {
     case Reason::unresolved:
       return "the rule's own limit was reached";
     case Reason::doubtful:
-      return "doubtful: what was seen does not support a claim";
+      return "doubtful: the rules disagree, or all samples were 0";
     case Reason::too_large:
       return "too large: the integral, or a sum on the way there, is beyond the largest number of its type";
     case Reason::as_requested:

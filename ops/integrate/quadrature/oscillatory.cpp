@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numbers>
 #include "ops/integrate/quadrature/gauss_kronrod.hpp"
+#include "ops/integrate/quadrature/norm.hpp"
 #include "ops/integrate/quadrature/tanh_sinh.hpp"
 #include "tessera/core/error.hpp"
 
@@ -301,17 +302,16 @@ Answer ooura_mori(Sampler& sampler, const Part& part, const Tail& tail, double a
       out.reason = sampler.cap();
       return out;
     }
-    double sum = 0, magnitude = 0, squares = 0;
+    double sum = 0, magnitude = 0;
+    std::vector<double> moved(x.size(), 0);
     for (std::size_t i = 0; i < x.size(); ++i) {
       sum += weight[i] * y[i];
       magnitude += std::fabs(weight[i] * y[i]);
-      if (i == 0) continue;
-      const double moved = (y[i] - y[i - 1]) * std::fmin(std::fabs(x[i]), std::fabs(x[i - 1]));
-      squares += moved * moved;
+      if (i > 0) moved[i] = (y[i] - y[i - 1]) * std::fmin(std::fabs(x[i]), std::fabs(x[i - 1]));
     }
     out.value = sum;
     out.magnitude = magnitude;
-    out.rounding = 2 * unit * magnitude + part.range().rounding * 8 * std::sqrt(squares);
+    out.rounding = 2 * unit * magnitude + part.range().rounding * 8 * norm(moved);
     out.truncation = std::isnan(before) ? infinity : std::fabs(sum - before);
     before = sum;
   }

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <numbers>
 #include "ops/integrate/quadrature/kronrod_nodes.hpp"
+#include "ops/integrate/quadrature/norm.hpp"
 
 namespace tessera::quadrature {
 namespace {
@@ -195,7 +196,9 @@ struct TanhSinh::First {
   std::size_t from[2], size[2], middle, all;
 };
 
-double abscissa_error(double steps, double squares) { return std::fmin(2 * steps, 6 * std::sqrt(squares)); }
+double abscissa_error(double steps, double squares) {
+  return squares_hold(squares) ? std::fmin(2 * steps, 6 * std::sqrt(squares)) : 2 * steps;
+}
 
 TanhSinh::TanhSinh(Sampler& sampler, const Part& part) : sampler_(sampler), part_(&part), variable_(part) {
   first_level();
@@ -365,9 +368,20 @@ void TanhSinh::vary(int side, std::span<const double> x, std::span<const double>
     const double here = std::fabs(place[i + 1]), there = std::fabs(place[i]);
     moved[i] = std::fabs(y[i + 1] - y[i]) * (here < there ? here : there);
   }
-  const Sums sums = weigh({moved, x.size() - 1}, {moved, x.size() - 1});
-  variation_ += sums.magnitude;
-  squares_ += sums.value;
+  const std::size_t n = x.size() - 1;
+  double steps[4] = {0, 0, 0, 0}, squares[4] = {0, 0, 0, 0};
+  std::size_t i = 0;
+  for (; i + 4 <= n; i += 4)
+    for (std::size_t lane = 0; lane < 4; ++lane) {
+      steps[lane] += moved[i + lane];
+      squares[lane] += moved[i + lane] * moved[i + lane];
+    }
+  for (; i < n; ++i) {
+    steps[0] += moved[i];
+    squares[0] += moved[i] * moved[i];
+  }
+  variation_ += (steps[0] + steps[1]) + (steps[2] + steps[3]);
+  squares_ += (squares[0] + squares[1]) + (squares[2] + squares[3]);
 }
 
 double TanhSinh::rounding() const {

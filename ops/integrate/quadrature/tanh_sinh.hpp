@@ -115,7 +115,8 @@ class TanhSinh {
 };
 
 // The error of a sum that is due to rounded abscissae, in units of the last place: `steps` is the sum of
-// |f(x[i]) - f(x[i-1])|·|x[i]|, `squares` that of its squares. Many small ones partly cancel.
+// |f(x[i]) - f(x[i-1])|·|x[i]|, `squares` that of its squares, unless they overflow or vanish. Many small
+// ones partly cancel.
 double abscissa_error(double steps, double squares);
 
 // By this rule alone.
