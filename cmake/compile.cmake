@@ -17,19 +17,11 @@ target_compile_options(tessera_compile INTERFACE
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND "${CMAKE_CXX_FLAGS} ${CMAKE_CXX_FLAGS_RELEASE}" MATCHES "-march=|-mfma")
   target_compile_options(tessera_compile INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-fno-tree-slp-vectorize>)
 endif()
-# Headers that nearly every file reads are read once for each set of flags, and the compiler collects its garbage seldom. Not so
-# with a compiler cache, which cannot see into precompiled headers.
-if(CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_DISABLE_PRECOMPILE_HEADERS ON)
-elseif(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  # From a precompiled header, g++ 12 also takes "literal" + std::string for a copy of half the memory: its bug 105329.
+# The compiler collects its garbage seldom. Not so with a compiler cache, for which all builds have the same commands.
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   target_compile_options(tessera_compile INTERFACE
-    "$<$<COMPILE_LANGUAGE:CXX>:--param=ggc-min-expand=200;--param=ggc-min-heapsize=400000;-Wno-stringop-overflow>")
+    "$<$<COMPILE_LANGUAGE:CXX>:--param=ggc-min-expand=200;--param=ggc-min-heapsize=400000>")
 endif()
-set(CMAKE_PCH_PROLOGUE "")  # ours are no system headers: their warnings count
-set(TESSERA_COMMON_HEADERS <algorithm> <cmath> <functional> <map> <memory> <string> <vector> ${PROJECT_SOURCE_DIR}/tessera/core/operation.hpp
-    ${PROJECT_SOURCE_DIR}/tessera/core/variant.hpp)
-set(TESSERA_KERNEL_HEADERS <cmath> ${PROJECT_SOURCE_DIR}/tessera/kernel.hpp)
 # For code that gains little from more, or whose time nobody waits for: most of the executor's kernels run as fast, some a fifth
 # slower, and compile in 40 to 60 % of the time that -O3 takes.
 set(TESSERA_QUICK_FLAGS -O1)

@@ -24,10 +24,6 @@ function(tessera_add_simt target kind)
     target_sources(${target} PRIVATE ${PROJECT_BINARY_DIR}/simt/${unit})
     set_source_files_properties(${PROJECT_BINARY_DIR}/simt/${unit} TARGET_DIRECTORY ${target} PROPERTIES COMPILE_OPTIONS "${flags}")
   endforeach()
-  # Headers must be precompiled with the flags of the units that read them.
-  if(NOT CMAKE_DISABLE_PRECOMPILE_HEADERS)
-    target_compile_options(${target} PRIVATE ${flags})
-  endif()
   target_link_libraries(${target} PRIVATE tessera_compile)
 endfunction()
 
@@ -35,7 +31,6 @@ function(tessera_add_plain target)
   add_library(tessera_plain OBJECT)
   target_compile_options(tessera_plain PRIVATE -fno-semantic-interposition)
   tessera_add_simt(tessera_plain plain ${ARGN})
-  target_precompile_headers(tessera_plain PRIVATE ${TESSERA_KERNEL_HEADERS})
   target_sources(${target} PRIVATE $<TARGET_OBJECTS:tessera_plain>)
 endfunction()
 
@@ -48,13 +43,7 @@ function(tessera_add_traced)
   add_library(tessera_traced MODULE)
   tessera_add_simt(tessera_traced traced ${ARGN})
   target_link_libraries(tessera_traced PRIVATE tessera_library)
-  # A precompiled header must be the first that is read.
-  set(flags ${TESSERA_TRACED_FLAGS})
-  if(NOT CMAKE_DISABLE_PRECOMPILE_HEADERS)
-    list(REMOVE_ITEM flags -include ${TESSERA_TRACED_COPIES})
-    target_precompile_headers(tessera_traced PRIVATE ${PROJECT_SOURCE_DIR}/${TESSERA_TRACED_COPIES} ${TESSERA_KERNEL_HEADERS})
-  endif()
-  target_compile_options(tessera_traced PRIVATE ${flags})
+  target_compile_options(tessera_traced PRIVATE ${TESSERA_TRACED_FLAGS})
 endfunction()
 
 # For code made for one architecture: a spilled register, or an array in local memory, ends the build.

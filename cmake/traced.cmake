@@ -8,12 +8,11 @@ if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
 elseif(TESSERA_SANITIZE)
   set(TESSERA_TRACING_ABSENT "the program was built with sanitizers, which need those calls themselves")
 endif()
-set(TESSERA_TRACED_COPIES tessera/simt/tracer/traced_copies.hpp)
 set(TESSERA_TRACED_FLAGS -DTESSERA_TRACED -O2 -g1 -fsanitize=thread -Wno-tsan --param=tsan-instrument-func-entry-exit=0
     -fno-tree-vectorize -fno-tree-loop-distribute-patterns)
 # Copies are calls of ours too, and return to where they stand in the source.
 list(APPEND TESSERA_TRACED_FLAGS -U_FORTIFY_SOURCE -fno-builtin-memcpy -fno-builtin-memmove -fno-builtin-memset
-     -fno-optimize-sibling-calls -include ${TESSERA_TRACED_COPIES})
+     -fno-optimize-sibling-calls -include tessera/simt/tracer/traced_copies.hpp)
 if(TESSERA_TRACING_ABSENT)
   message(STATUS "tessera: no tracing: ${TESSERA_TRACING_ABSENT}")
 endif()

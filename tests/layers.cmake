@@ -7,7 +7,6 @@ endforeach()
 # As the build compiles every kernel for the executor.
 foreach(name simt frontend)
   target_compile_options(test_${name} PRIVATE -fstack-clash-protection)
-  set_target_properties(test_${name} PROPERTIES DISABLE_PRECOMPILE_HEADERS ON)
 endforeach()
 target_link_libraries(test_cli PRIVATE $<TARGET_OBJECTS:tessera_cli>)
 target_link_libraries(test_frontend PRIVATE tessera_cuda)
@@ -23,7 +22,6 @@ file(GLOB_RECURSE tests CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/ops/*_emulated_t
 tessera_test(emulated ${tests})
 target_include_directories(test_emulated BEFORE PRIVATE emulated)
 target_compile_options(test_emulated PRIVATE -Wno-unknown-pragmas)
-set_target_properties(test_emulated PROPERTIES DISABLE_PRECOMPILE_HEADERS ON)
 tessera_test(conformance overlap_test.cpp conformance_test.cpp divisions_test.cpp)
 add_dependencies(test_conformance tessera_worker)
 if(TARGET gsl)
@@ -53,7 +51,6 @@ foreach(twin gpu_01_left gpu_02_right)
 endforeach()
 # Nothing is inlined away: what the linker merges shows.
 target_compile_options(test_twins PRIVATE -O0)
-set_target_properties(test_twins PROPERTIES DISABLE_PRECOMPILE_HEADERS ON)
 
 tessera_script(program ${TESSERA_PYTHON} tests/cli_test.py $<TARGET_FILE:tessera_program>)
 tessera_script(program_bench ${TESSERA_PYTHON} tests/cli_bench_test.py $<TARGET_FILE:tessera_program>)

@@ -4,7 +4,7 @@ if(NOT TESSERA_TRACING_ABSENT)
   tessera_test(trace calibration_test.cpp trace_test.cpp copies_test.cpp)
   set_source_files_properties(calibration_test.cpp trace_test.cpp
     copies_test.cpp
-    PROPERTIES COMPILE_OPTIONS "${TESSERA_TRACED_FLAGS}" SKIP_PRECOMPILE_HEADERS ON)
+    PROPERTIES COMPILE_OPTIONS "${TESSERA_TRACED_FLAGS}")
   tessera_test(mutation mutation_test.cpp)
   tessera_test(counter counter_test.cpp)
   target_link_libraries(test_counter PRIVATE nlohmann_json::nlohmann_json)
