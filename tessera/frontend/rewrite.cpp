@@ -749,8 +749,10 @@ class Rewriter {
     const bool unique = std::ranges::count_if(functions_, same_name) == 1;
     if (t[begin].is("template") || is_.scope(begin) != Scope::space || !unique) return {};
     const std::string name(t[f.name].text);
-    return " static const ::tessera_cuda::Entry tessera_entry_" + name + "(" + quoted(name) + ", " + name +
-           ");";
+    // In the file's own scope "using namespace std;" may have brought another copy(), swap() or fill().
+    const std::string scope = is_.brace(begin) == none ? "::" : "";
+    return " static const ::tessera_cuda::Entry tessera_entry_" + name + "(" + quoted(name) + ", " + scope +
+           name + ");";
   }
 
   // Whether a variable of this name may be meant.

@@ -66,7 +66,7 @@ TEST(Rewrite, IsNotConfusedByShifts) {
 TEST(Rewrite, Kernels) {
   EXPECT_EQ(rewritten("__global__ void k(int n) { if (n) return; }"),
             "void k(int n) { kernel(\"k\", Closure{[=]() mutable { if (n) return; }}); } static const Entry "
-            "tessera_entry_k(\"k\", k);");
+            "tessera_entry_k(\"k\", ::k);");
   EXPECT_EQ(rewritten("template <class T> static __global__ void __launch_bounds__(256, 2) k(T a = T()) { }"),
             "template <class T> static void k(T a = T()) { kernel(\"k\", Closure{[=]() mutable { }}); }");
   EXPECT_EQ(rewritten("template <> __global__ void k<int>(int) { }"),
