@@ -581,7 +581,9 @@ void run(Kernel& kernel, const Configured& spec, const void* closure, LaunchReco
   context.output = &output;
   context.cooperative = spec.cooperative;
   context.dynamic_offset = kernel.capacity;
-  context.counters_offset = round_up(kernel.capacity + spec.shared_bytes, shared_gap) + shared_gap;
+  // A launch may give fewer bytes than its kernel uses, most often none: what is written there meets nothing.
+  constexpr std::size_t beyond_dynamic = std::size_t{16} << 10;
+  context.counters_offset = round_up(kernel.capacity + spec.shared_bytes, shared_gap) + beyond_dynamic;
 
   std::atomic<std::int64_t> blocks_done{0};
   tessera::simt::Task task;

@@ -368,7 +368,7 @@ BlockTrace::Region BlockTrace::shared_region_of(std::uint64_t address, const Sit
   for (std::uint64_t back = offset < task_.shared_bytes ? offset : task_.shared_bytes; back-- > 0;)
     if (const auto variable = tracer_.shared_variable_at(back))
       return {Space::shared, 0, shared_ + variable->first, variable->bytes};
-  return {Space::shared, 0, shared_, task_.shared_bytes};
+  return {Space::shared, 0, shared_, 1};  // there is none before it: wherever that is, it is outside
 }
 
 std::string BlockTrace::array_of(const Region& region) const {
