@@ -159,7 +159,7 @@ TilePlan plan_tiles(TileShapes shapes, std::int64_t m, std::int64_t n, std::int6
       found = true;
     }
   }
-  // A options for a tile that these operands do not allow is not heard.
+  // A requested tile that these operands do not allow is ignored.
   if (!found)
     return plan_tiles(shapes, m, n, k, stage, processors, tiles,
                       {.tile = 0, .splits = options.splits, .group = options.group, .tail = options.tail},
