@@ -211,31 +211,49 @@ struct JudgeArgs {
   std::uint32_t* verdict;  // else: 1, or 0 where strict f32 is to be computed
 };
 
-inline constexpr int judge_threads = 256;
+struct JudgeShape {
+  static constexpr int lines = 32, warps = 8, threads = 32 * warps;
+};
 
-// One thread for each line; the last block to come decides.
-__global__ void __launch_bounds__(judge_threads) judge_operands(const __grid_constant__ JudgeArgs args) {
+// What a warp saw of a line that its lane has.
+struct SeenLines {
+  LineRange of[JudgeShape::warps][JudgeShape::lines];
+};
+
+// Lanes have lines, warps take pieces of them in turn; the last block to come decides.
+__global__ void __launch_bounds__(JudgeShape::threads)
+    judge_operands(const __grid_constant__ JudgeArgs args) {
+  using S = JudgeShape;
+  __shared__ __align__(16) unsigned char room[sizeof(SeenLines)];
+  SeenLines& seen = *reinterpret_cast<SeenLines*>(room);
   cuda::ptx::wait_for_kernel_before();
   cuda::ptx::let_next_kernel_start();
-  const int which = blockIdx.x < args.blocks_of_a ? 0 : 1;
-  const std::int64_t line =
-      std::int64_t{blockIdx.x - (which == 0 ? 0 : args.blocks_of_a)} * judge_threads + threadIdx.x;
+  const int which = blockIdx.x < args.blocks_of_a ? 0 : 1, lane = static_cast<int>(threadIdx.x) % 32,
+            warp = static_cast<int>(threadIdx.x) / 32;
+  const std::int64_t line = std::int64_t{blockIdx.x - (which == 0 ? 0 : args.blocks_of_a)} * S::lines + lane,
+                     step = args.lines_step[which], pieces = (args.k + SplitShape::k - 1) / SplitShape::k;
   OperandRange range;
+  LineRange mine;
   if (line < args.lines[which]) {
-    LineRange all;
-    const uint4* from = args.ranges[which] + line;
-    for (std::int64_t k = 0; k < args.k; k += SplitShape::k, from += args.lines_step[which]) {
-      const uint4 some = __ldg(from);
+    const uint4* const from = args.ranges[which] + line;
+#pragma unroll 4
+    for (std::int64_t piece = warp; piece < pieces; piece += S::warps) {
+      const uint4 some = __ldg(from + piece * step);
       ChunkRange chunk;
       chunk.largest = __uint_as_float(some.x);
       chunk.sum = __uint_as_float(some.y);
       chunk.logarithms = some.z;
       chunk.zeros = static_cast<std::uint16_t>(some.w & 0xffff);
       chunk.unfit = static_cast<std::uint16_t>(some.w >> 16 & 1);
-      all.add(chunk);
+      mine.add(chunk);
       range.add_scale(__uint_as_float(some.w >> 24 << 23));
     }
-    range.add(all, args.k);
+  }
+  seen.of[warp][lane] = mine;
+  __syncthreads();
+  if (warp == 0 && line < args.lines[which]) {
+    for (int other = 1; other < S::warps; ++other) mine.add(seen.of[other][lane]);
+    range.add(mine, args.k);
   }
   const auto* const words = reinterpret_cast<const std::uint32_t*>(&range);
 #pragma unroll

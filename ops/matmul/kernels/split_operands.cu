@@ -75,7 +75,7 @@ std::int64_t put(JudgeArgs& args, int i, Compute compute, const Splitting& x) {
   args.ranges[i] = reinterpret_cast<const uint4*>(layout.ranges_in(x.room));
   args.lines[i] = x.from.lines;
   args.lines_step[i] = layout.lines_step;
-  return parts_of(x.from.lines, judge_threads);
+  return parts_of(x.from.lines, JudgeShape::lines);
 }
 
 // Rung 11's kernel, with whatever follows the sums, element by element.
@@ -138,7 +138,7 @@ void split_both(Compute compute, const Splitting& a, const Splitting& b, void* j
   args.blocks_of_a = static_cast<std::uint32_t>(of_a);
   args.room = static_cast<JudgeRoom*>(judge);
   args.verdict = verdict;
-  launch_after(judge_operands, blocks > 0 ? blocks : 1, judge_threads, args, stream, blocks == 0);
+  launch_after(judge_operands, blocks > 0 ? blocks : 1, JudgeShape::threads, args, stream, blocks == 0);
 }
 
 void split_one(Compute compute, const Splitting& x, void* judge, cudaStream_t stream) {
@@ -149,7 +149,7 @@ void split_one(Compute compute, const Splitting& x, void* judge, cudaStream_t st
   args.room = static_cast<JudgeRoom*>(judge);
   args.result =
       reinterpret_cast<OperandRange*>(SplitLayout(compute, x.from.lines, x.from.k).range_in(x.room));
-  launch_after(judge_operands, blocks, judge_threads, args, stream, false);
+  launch_after(judge_operands, blocks, JudgeShape::threads, args, stream, false);
 }
 
 void multiply_strictly(const MixedProblem& p, const std::uint32_t* verdict, Run& run) {

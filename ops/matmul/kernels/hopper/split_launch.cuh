@@ -3,7 +3,10 @@
 // product by tiles of promoted sums, and strict f32 behind it, which begins where the verdict says so.
 #pragma once
 #include "ops/matmul/kernels/hopper/wgmma_launch.cuh"
+#include "ops/matmul/kernels/simt/warp_plan.hpp"
 #include "ops/matmul/kernels/split_operands.cuh"
+#include "tessera/core/outrun.hpp"
+#include "tessera/core/zeroed_front.hpp"
 
 namespace tessera::matmul {
 
@@ -39,25 +42,32 @@ void run_split_tile(WgmmaPart& part, Run& run) {
   launch<Tile<Kind, split_configs[2]>>(part.args, part.a, part.b, type, run);
 }
 
-// What is settled before a product is launched. Of spare memory: the judgement's, sums of splits, the
-// verdict, both operands' parts.
+// What is settled before a product is launched. Of spare memory: the judgement's, the verdict, both operands'
+// parts.
 struct SplitPlan {
   Compute compute;
   PlannedParts parts;
-  std::size_t splits = 0, of_a = 0, of_b = 0;
+  std::size_t of_a = 0, of_b = 0;
 
   static constexpr std::size_t verdict_bytes = 256;
-  std::size_t bytes() const { return judge_bytes + splits + verdict_bytes + of_a + of_b; }
-  std::size_t zeros() const { return judge_bytes + (splits == 0 ? 0 : counter_bytes); }
+  std::size_t bytes() const { return judge_bytes + verdict_bytes + of_a + of_b; }
 };
 
-inline SplitPlan plan_split(const WgmmaJob& job, Compute compute, const Device& device) {
+// Operands whose parts are there already; null: they are not.
+struct ReadyParts {
+  void *a = nullptr, *b = nullptr;
+};
+
+inline SplitPlan plan_split(const WgmmaJob& job, Compute compute, const Device& device,
+                            const ReadyParts& ready = {}) {
   SplitPlan out{.compute = compute, .parts = {}};
   const std::int64_t k = job.a.k;
   if (k > 0) {
-    out.of_a = SplitLayout(compute, job.a.lines, k).bytes();
-    out.of_b = SplitLayout(compute, job.b.lines, k).bytes();
+    if (ready.a == nullptr) out.of_a = SplitLayout(compute, job.a.lines, k).bytes();
+    if (ready.b == nullptr) out.of_b = SplitLayout(compute, job.b.lines, k).bytes();
   }
+  // Parts of a sum meet within a cluster alone.
+  const unsigned tiles = job.options.splits > 1 ? 0b010 : 0b111;
   const auto plan = [&](std::int64_t rows, std::int64_t cols, bool is_large) {
     const WgmmaArgs args = args_of(job.args, 0, 0, rows, cols);
     // As stages, those that are summed together.
@@ -69,11 +79,6 @@ inline SplitPlan plan_split(const WgmmaJob& job, Compute compute, const Device& 
     return two;
   };
   out.parts = plan_parts(job.args.m, job.args.n, job.cuts, plan);
-  for (int i = 0; i < out.parts.count; ++i)
-    if (const TilePlan& p = out.parts.part[i].plan; p.order.splits > 1)
-      out.splits = std::max(out.splits,
-                            counter_bytes + partial_bytes(split_shapes[static_cast<std::size_t>(p.tile)], p));
-  out.splits = (out.splits + 255) / 256 * 256;
   return out;
 }
 
@@ -88,14 +93,16 @@ inline void run_split_part(Compute compute, WgmmaPart& part, Run& run) {
   else run_bf16x6(part, run);
 }
 
-inline void run_split(const MixedProblem& p, const WgmmaJob& job, const SplitPlan& planned, Run& run) {
+inline void run_split(const MixedProblem& p, const WgmmaJob& job, const SplitPlan& planned, Run& run,
+                      const ReadyParts& ready = {}) {
   const cuda::OnDevice on_device(run.device->index);
   char* const judge = static_cast<char*>(run.workspace);
-  Run there = run;
-  there.workspace = judge + judge_bytes;
-  char* const verdict = judge + judge_bytes + planned.splits;
-  const Splitting a{job.a, verdict + SplitPlan::verdict_bytes},
-      b{job.b, verdict + SplitPlan::verdict_bytes + planned.of_a};
+  char* const verdict = judge + judge_bytes;
+  char* const to_a = verdict + SplitPlan::verdict_bytes;
+  const auto splitting = [](const Factor& f, void* there, char* to) {
+    return Splitting{f, there != nullptr ? there : to, there != nullptr};
+  };
+  const Splitting a = splitting(job.a, ready.a, to_a), b = splitting(job.b, ready.b, to_a + planned.of_a);
   Readable left{}, right{};
   SplitArgs split{};
   if (p.k > 0) {
@@ -109,7 +116,6 @@ inline void run_split(const MixedProblem& p, const WgmmaJob& job, const SplitPla
     left = lines(of_a, a), right = lines(of_b, b);
     split = {of_a.scales_in(a.room), of_b.scales_in(b.room), of_a.lines_step, of_b.lines_step, said};
   }
-  bool has_split = false;
   for (int i = 0; i < planned.parts.count; ++i) {
     const PlannedPart& one = planned.parts.part[i];
     WgmmaPart part{lines_of(left, 4, one.row, one.rows), lines_of(right, 4, one.col, one.cols),
@@ -117,10 +123,8 @@ inline void run_split(const MixedProblem& p, const WgmmaJob& job, const SplitPla
     part.args.split = split;
     part.args.split.scales_a += one.row;
     part.args.split.scales_b += one.col;
-    const bool splits = one.plan.order.splits > 1;
-    part.args.beside = i > 0 && !(has_split && splits);
-    has_split = has_split || splits;
-    run_split_part(planned.compute, part, there);
+    part.args.beside = i > 0;
+    run_split_part(planned.compute, part, run);
   }
   if (p.k > 0) multiply_strictly(p, split.verdict, run);
 }
@@ -130,6 +134,21 @@ inline WgmmaJob split_job(const MixedProblem& p, const Tuning& tuning) {
       job_of(p, {tuning.find("tile").value_or(0), tuning["splits"], tuning["group"], tuning["strips"]});
   job.cuts = static_cast<Cuts>(tuning["cuts"]);
   return job;
+}
+
+// What it takes beside strict f32 of rung 11, in microseconds: the passes read and write each operand once;
+// launches follow each other. Of one NVIDIA H100.
+inline double split_us(const WgmmaJob& job, const SplitPlan& planned) {
+  constexpr double passes = 8.5, bytes = 2.75e6, launches = 8;
+  return passes + 8.0 * static_cast<double>(job.args.m + job.args.n) * static_cast<double>(job.a.k) / bytes +
+         planned.parts.microseconds + launches;
+}
+inline double strict_us(const WgmmaJob& job, const Device& device) {
+  constexpr double cycles = 1900, launch = 2;
+  // Of operands in rows of whole 16 bytes, which it takes best.
+  const WarpPlan plan =
+      plan_warp_tiles(job.args.m, job.args.n, job.a.k, {device.processors, device.max_shared_bytes}, ~0u);
+  return plan.cycles / cycles + launch;
 }
 
 // The rungs: what they differ in is the arithmetic.
@@ -154,14 +173,14 @@ struct SplitRung {
                   run_split(there, split_job(there, tuning), planned, here);
                 },
             .workspace_bytes = planned.bytes(),
-            .zeros = planned.zeros()};
+            .zeros = judge_bytes};
   }
 
   // At most.
   static std::size_t workspace_bytes(const Arguments& arguments, const Tuning&) {
     const MixedProblem p = with_rows(MixedProblem::of(arguments));
-    return judge_bytes + counter_bytes + most_split_bytes + SplitPlan::verdict_bytes +
-           SplitLayout(compute, p.m, p.k).bytes() + SplitLayout(compute, p.n, p.k).bytes();
+    return judge_bytes + SplitPlan::verdict_bytes + SplitLayout(compute, p.m, p.k).bytes() +
+           SplitLayout(compute, p.n, p.k).bytes();
   }
 
   static Reason refuses(const Arguments& arguments, const Tuning&, const Device&) {
@@ -173,11 +192,21 @@ struct SplitRung {
     return counts_beyond(arguments);
   }
 
+  // Heard where nobody asks for the rung.
+  static Reason is_outrun(const Arguments& arguments, const Device& device) {
+    const MixedProblem p = with_rows(MixedProblem::of(arguments));
+    if (p.m == 0 || p.n == 0 || p.k == 0) return "an empty product needs no parts";
+    const WgmmaJob job = split_job(p, plain());
+    if (split_us(job, plan_split(job, compute, device)) <= strict_us(job, device)) return std::nullopt;
+    return "strict f32 takes less time at this size";
+  }
+  static Tuning plain() { return {{"tile", 0}, {"splits", 0}, {"group", 0}, {"strips", 0}, {"cuts", 0}}; }
+
   static Variant variant(const char* idea) {
     Choice choice;
     choice.ranges = {
         {.name = "tile", .first = 0, .last = static_cast<int>(std::size(split_shapes)), .value = 0},
-        {.name = "splits", .first = 0, .last = 16, .value = 0},
+        {.name = "splits", .first = 0, .last = most_cluster_splits, .value = 0},
         {.name = "group", .first = 0, .last = 64, .value = 0},
         {.name = "strips", .first = 0, .last = 2, .value = 0},
         {.name = "cuts", .first = 0, .last = 2, .value = 0}};
@@ -190,6 +219,9 @@ struct SplitRung {
     out.where = Where::cuda;
     out.needs = needs_hopper;
     out.choices.push_back(std::move(choice));
+    const std::string name(text_of(compute));
+    register_zeroed_front("matmul", name, judge_bytes);
+    register_outrun("matmul", name, is_outrun);
     return out;
   }
 };

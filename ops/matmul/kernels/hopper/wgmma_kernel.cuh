@@ -653,8 +653,12 @@ __device__ void consume(const WgmmaArgs& args, const TileShared<C>& shared, int 
       else reduce_cluster_splits<C>(args, shared, rank, consumer, sum, row - first_row, col);
       continue;
     }
-    if (args.order.splits > 1) reduce_splits<C>(args, shared, tile, rank, consumer, sum, row, col);
-    else store_tile<C, C::sums>(args, shared, consumer, sum, row, col);
+    if constexpr (!IsSplit<typename C::Kind>)
+      if (args.order.splits > 1) {
+        reduce_splits<C>(args, shared, tile, rank, consumer, sum, row, col);
+        continue;
+      }
+    store_tile<C, C::sums>(args, shared, consumer, sum, row, col);
   }
   ProductTurns<C>::end(consumer);
   if (args.tma_store && threadIdx.x % 32 == 0) ptx::wait_until_read<0>();
