@@ -72,8 +72,8 @@ inline SplitPlan plan_split(const WgmmaJob& job, Compute compute, const Device& 
     const WgmmaArgs args = args_of(job.args, 0, 0, rows, cols);
     // As stages, those that are summed together.
     TilePlan two =
-        plan_tiles(split_shapes, rows, cols, k, stages_of_sum * k_of_line(compute), device.processors, 0b111,
-                   is_large ? job.options : TileOptions{}, results_of(args));
+        plan_tiles(split_shapes, rows, cols, k, stages_of_sum * k_of_line(compute), device.processors,
+                   is_large ? tiles : 0b111, is_large ? job.options : TileOptions{}, results_of(args));
     two.depth *= stages_of_sum;
     two.split_depth *= stages_of_sum;
     return two;
