@@ -74,8 +74,8 @@ Variant variant() {
   return out;
 }
 
-const struct Enlisted {
-  Enlisted() {
+const struct Registered {
+  Registered() {
 #if defined(TESSERA_TRACED)
     register_traced(variant());
 #else

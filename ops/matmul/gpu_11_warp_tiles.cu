@@ -94,11 +94,11 @@ class WarpCopies {
  public:
   enum class Mode { model, none, all };
 
-  WarpCopies(const Problem<float>& problem, Mode options)
-      : p_(by_columns(problem) ? transposed(problem) : problem), mode_(options) {
-    const bool none = options == Mode::none || p_.m() == 0 || p_.n() == 0 || p_.k() == 0;
-    a_ = !none && is_copied(p_.a.stride[0], p_.a.stride[1], p_.m(), p_.n(), 0, options);
-    b_ = !none && is_copied(p_.b.stride[1], p_.b.stride[0], p_.n(), p_.m(), lost_by_turning_b, options);
+  WarpCopies(const Problem<float>& problem, Mode mode)
+      : p_(by_columns(problem) ? transposed(problem) : problem), mode_(mode) {
+    const bool none = mode == Mode::none || p_.m() == 0 || p_.n() == 0 || p_.k() == 0;
+    a_ = !none && is_copied(p_.a.stride[0], p_.a.stride[1], p_.m(), p_.n(), 0);
+    b_ = !none && is_copied(p_.b.stride[1], p_.b.stride[0], p_.n(), p_.m(), lost_by_turning_b);
   }
 
   Mode mode() const { return mode_; }
@@ -131,10 +131,10 @@ class WarpCopies {
  private:
   // `turning`: what is lost where the operand lies along k.
   bool is_copied(std::int64_t across_k, std::int64_t along_k, std::int64_t lines, std::int64_t others,
-                 double turning, Mode options) const {
+                 double turning) const {
     if (across_k == 1 && along_k % 4 == 0) return false;
     const double lost = along_k == 1 ? turning : lost_by_single_elements;
-    return options == Mode::all || is_worth_a_copy(lost, lines, others, p_.k());
+    return mode_ == Mode::all || is_worth_a_copy(lost, lines, others, p_.k());
   }
   // Lines of the copies lie along m and n.
   Factor left() const { return {p_.a.data, 4, p_.k(), p_.m(), p_.a.stride[1], p_.a.stride[0]}; }

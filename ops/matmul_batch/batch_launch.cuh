@@ -57,7 +57,7 @@ class Packing {
 // Entries of one size, as the kernel is told of them.
 struct BatchJob {
   MixedBatch batch;  // C's columns lie next to each other
-  int tile;          // requested for, counted from 1; 0: the model's choice
+  int tile;          // requested, counted from 1; 0: the model's choice
 };
 
 inline MixedBatch with_rows(MixedBatch batch) {

@@ -90,7 +90,7 @@ TEST(BatchPlan, SmallEntriesTakeSmallTilesAndLargeOnesLarge) {
   EXPECT_EQ(choose_tile(shapes, {&large, 1}, 4, processors, all), 0);
   EXPECT_EQ(choose_tile(shapes, {&small, 1}, 1000, processors, 0b0100), 2);
   EXPECT_EQ(choose_tile(shapes, {&small, 1}, 1000, processors, all, 1), 0);
-  // A options for a tile that is not there is not heard.
+  // A requested tile that is not there is ignored.
   EXPECT_EQ(choose_tile(shapes, {&small, 1}, 1000, processors, all, 2), 3);
   // One long entry among many short ones: its tiles decide, for all must wait for them.
   std::vector<EntrySize> mixed(8, small);

@@ -51,9 +51,9 @@ void print_help() {
   for (const Verb& verb : verbs) table.add({verb.name, verb.summary});
   for (const Operation& operation : operations()) table.add({operation.name, operation.summary});
   fmt::print(
-      "Usage: tessera [--load FILE.so]… VERB [WORDS…]\n\n{}\ntessera VERB --help says more; tessera "
-      "--version "
-      "tells the version. --load brings rungs and operations of your own (docs/own-kernels.md).\n\n{}\n",
+      "Usage: tessera [--load FILE.so]… VERB [WORDS…]\n\n{}\n"
+      "tessera VERB --help says more; tessera --version tells the version.\n"
+      "--load brings rungs and operations of your own (docs/own-kernels.md).\n\n{}\n",
       table.text(), exit_codes);
 }
 
@@ -105,6 +105,7 @@ int command(const std::vector<std::string>& argv) {
   ranks.join(false);
   const std::vector<std::string> words = without_loads({argv.begin() + 1, argv.end()});
   if (words.empty()) throw Error("what is to be done? See tessera --help");
+  if (words[0] == "help" && words.size() > 1) return command({argv[0], words[1], "--help"});
   const std::string& word = words[0];
   const bool help = word == "--help" || word == "-h" || word == "help";
   if ((help || word == "--version") && !ranks.speaks()) return exit_code::passed;

@@ -655,7 +655,7 @@ int run_each(const Call& call, const Places& places, const std::string& name,
 int operate(const Operation& operation, const Command& command) {
   CallOptions options;
   OptionParser words(operation.name,
-                     "tessera " + operation.name + " " + operation.signature.usage() + " [-o FILE] [FLAGS]",
+                     "tessera " + operation.name + " " + operation.signature.usage() + " [-o FILE]",
                      about(operation));
   declare(words, operation, options);
   Ranks& ranks = Ranks::here();

@@ -48,6 +48,12 @@ std::string long_name(const std::string& names) {
   return names.substr(from, names.find(',', from) - from);
 }
 
+// Not bytes, of which "…" has three.
+std::size_t letters(const std::string& text) {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
+}
+
 class Layout : public CLI::Formatter {
  public:
   explicit Layout(std::string usage) : usage_(std::move(usage)) { column_width(34); }
@@ -56,18 +62,35 @@ class Layout : public CLI::Formatter {
   std::string make_option_opts(const CLI::Option* option) const override {
     return option->get_type_size() == 0 ? "" : " " + option->get_type_name();
   }
-  // CLI11 counts bytes, of which "…" has three.
   std::string make_option(const CLI::Option* option, bool is_positional) const override {
     std::string out = "  " + make_option_name(option, is_positional) + make_option_opts(option);
-    const auto width = static_cast<std::size_t>(
-        std::ranges::count_if(out, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
+    const std::size_t width = letters(out);
     const std::size_t column = get_column_width();
     if (width >= column) out += "\n" + std::string(column, ' ');
     else out += std::string(column - width, ' ');
-    return out + make_option_desc(option) + "\n";
+    return out + folded(make_option_desc(option), column) + "\n";
   }
 
  private:
+  // At blanks, so that lines that begin at `column` fit the terminal.
+  static std::string folded(const std::string& text, std::size_t column) {
+    constexpr std::size_t usual = 100, least = 24;
+    const std::size_t all = terminal_width() == 0 ? usual : terminal_width(),
+                      most = std::max(all, column + least) - column;
+    std::string out;
+    std::size_t used = 0;
+    for (const std::string& word : split(text, ' ')) {
+      const auto width = letters(word);
+      if (used != 0 && used + 1 + width > most) {
+        out += "\n" + std::string(column, ' ');
+        used = 0;
+      }
+      out += (used == 0 ? "" : " ") + word;
+      used += (used == 0 ? 0 : 1) + width;
+    }
+    return out;
+  }
+
   std::string usage_;
 };
 
@@ -150,6 +173,9 @@ bool OptionParser::read(const std::vector<std::string>& words) {
   if (hidden_->help_wanted) return false;
   for (const std::string& word : hidden_->app.remaining()) {
     const std::string name = word.substr(0, word.find('='));
+    if (name.starts_with('-') && nearest(name, hidden_->flags).empty())
+      throw tessera::Error("the flag '" + name + "' is not known; tessera " + hidden_->app.get_name() +
+                           " --help lists them");
     if (name.starts_with('-')) unknown("the flag", name, hidden_->flags);
     throw tessera::Error("'" + unmarked(word) + "' is one word too many");
   }

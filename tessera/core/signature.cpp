@@ -16,19 +16,6 @@ std::string with_extents(const Parameter& p) {
   return out + "]";
 }
 
-std::string flag_usage(const Parameter& p) {
-  if (p.options == std::vector<std::string>{"no", "yes"}) return "[--" + p.flag() + "[=no|yes]]";
-  std::string value = "TEXT";
-  if (p.kind == Kind::input) value = with_extents(p);
-  if (p.kind == Kind::real) value = "NUMBER";
-  if (p.kind == Kind::integer) value = "WHOLE_NUMBER";
-  if (!p.options.empty()) {
-    value.clear();
-    for (const auto& option : p.options) value += (value.empty() ? "" : "|") + option;
-  }
-  return "[--" + p.flag() + " " + value + "]";
-}
-
 }  // namespace
 
 bool Parameter::is_flag() const {
@@ -210,8 +197,7 @@ std::string Signature::usage() const {
     if (p.rest) add("[" + p.name + "…]");
     else if (p.positional) add(p.name);
     else if (p.kind == Kind::input && !p.optional) add(with_extents(p));
-  for (const Parameter& p : parameters)
-    if (p.is_flag()) add(flag_usage(p));
+  if (std::ranges::any_of(parameters, &Parameter::is_flag)) add("[OPTIONS]");
   add("->");
   for (const Parameter& p : parameters)
     if (p.kind == Kind::output || p.kind == Kind::value)

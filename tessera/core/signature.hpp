@@ -93,7 +93,7 @@ struct Signature {
   std::vector<const Parameter*> of(Parameter::Kind kind) const;
   std::vector<const Parameter*> positional_texts() const;
   std::vector<std::string> dimensions() const;  // names that an input's extents introduce, in order
-  std::string usage() const;                    // "A[m,k] B[k,n] [--c C0[m,n]] -> C[m,n]"
+  std::string usage() const;                    // "A[m,k] B[k,n] [OPTIONS] -> C[m,n]"
 };
 
 }  // namespace tessera

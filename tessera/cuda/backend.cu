@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// CUDA GPUs as a Backend. Enlisting it touches no driver: the first question for devices does.
+// CUDA GPUs as a Backend. Registering it touches no driver: the first question for devices does.
 #include <algorithm>
 #include <memory>
 #include <mutex>

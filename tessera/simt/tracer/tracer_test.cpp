@@ -65,7 +65,7 @@ TEST(Shadow, OfGlobalMemoryAsManyWordsAreRememberedAsItMay) {
   EXPECT_TRUE(races(0, 8)) << "what is remembered stays";
 }
 
-TEST(Shadow, WritesOfOneValueAreToldApart) {
+TEST(Shadow, WritesOfOneValue) {
   Shadow shadow(64, 64, {});
   shadow.begin(0);
   const auto write = [&](int thread, std::uint32_t value) {
@@ -86,7 +86,7 @@ TEST(Shadow, WritesOfOneValueAreToldApart) {
 
 // What a thread did before a fence and an atomic is known to whoever comes later to the atomic, and behind
 // the next barrier to that thread's block.
-TEST(Shadow, AnAtomicBehindAFenceOrders) {
+TEST(Shadow, AtomicsOrder) {
   for (const bool fenced : {true, false}) {
     Shadow shadow(64, 64, {64});
     const auto touch = [&](std::size_t offset, Act act, int thread) {

@@ -188,7 +188,7 @@ std::int64_t mma_partial_bytes(const MmaElement& element, std::int64_t m, std::i
 // Of one plan: counters and sums of splits; 0 where it has none.
 std::size_t mma_split_bytes(const MmaElement& element, const MmaPlan& plan);
 
-// m, n ≥ 1, k ≥ 0. A options for a tile that the machine has no room for is not heard.
+// m, n ≥ 1, k ≥ 0. A requested tile that the machine has no room for is ignored.
 MmaPlan plan_mma(const MmaElement& element, std::int64_t m, std::int64_t n, std::int64_t k,
                  const MmaMachine& machine, const MmaOptions& options = {});
 

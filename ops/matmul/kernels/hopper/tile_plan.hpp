@@ -19,7 +19,7 @@ struct TileShape {
   bool cluster_split_k = false;  // parts of a sum are made by the blocks of one cluster
   double overlapped_us =
       0;  // of tile_us, what is hidden as well where results of 16 bits wait for the next tile's products
-  bool cuts_sums = true;  // else in parts only where that is requested for
+  bool cuts_sums = true;  // else in parts only where that is requested
 };
 using TileShapes = std::span<const TileShape>;
 
