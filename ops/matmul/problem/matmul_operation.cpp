@@ -98,6 +98,10 @@ std::vector<Case> cases() {
       sized(8, 9, 0),
       sized(1, 300, 3),
       sized(300, 1, 5),
+      // Short sums.
+      with(sized(67, 45, 12, exact), scaled, true),
+      with(sized(33, 130, 5), {{"op-b", "transpose"}}),
+      with(sized(70, 257, 16, special), {{"op-a", "transpose"}}),
       sized(2, 3, 1000, exact),
       sized(64, 64, 64),
       sized(64, 64, 64, exact),
