@@ -29,9 +29,9 @@ struct Shape {
   std::int64_t m, n, k;
   bool a_along_k = true, b_along_k = true;
   int more = 0, ahead = 0, splits = 1;
-  // `turned`: C lies so that neighbours are the rows of what is computed.
-  bool c0 = false, transposed = false, turned = false;
-  bool by_columns() const { return transposed != turned; }
+  // `exchanged`: C lies so that neighbours are the rows of what is computed.
+  bool c0 = false, transposed = false, exchanged = false;
+  bool by_columns() const { return transposed != exchanged; }
 };
 
 template <class Element>
@@ -162,8 +162,8 @@ void expect_products(const MmaElement& element) {
        .c0 = true},
       {.m = config.rows - 3, .n = 5, .k = depth + 1, .a_along_k = false, .b_along_k = false, .more = 1},
       {.m = 7, .n = config.cols + 9, .k = 5, .b_along_k = false, .ahead = 1, .c0 = true, .transposed = true},
-      {.m = config.rows + 5, .n = config.cols - 3, .k = ring + 1, .splits = 2, .c0 = true, .turned = true},
-      {.m = config.rows - 1, .n = config.cols + 9, .k = depth, .transposed = true, .turned = true},
+      {.m = config.rows + 5, .n = config.cols - 3, .k = ring + 1, .splits = 2, .c0 = true, .exchanged = true},
+      {.m = config.rows - 1, .n = config.cols + 9, .k = depth, .transposed = true, .exchanged = true},
       {.m = 9, .n = 10, .k = 0, .c0 = true},
       {.m = 1, .n = 1, .k = 1},
       {.m = 1, .n = config.cols, .k = depth + 1},  // the leading dimension of a single row says nothing of k

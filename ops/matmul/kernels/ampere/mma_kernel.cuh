@@ -234,7 +234,7 @@ struct MmaArgs {
   MmaOperand<typename Kind::Element> a, b;
   std::int64_t k;
   bool transposed;  // C(j, i) is what the operands' row i and column j give
-  bool turned;      // of the operands' product, rows' neighbours lie beside each other in C
+  bool by_columns;  // of the operands' product, rows' neighbours lie beside each other in C
   TileOrder order;
   std::int32_t depth, split_depth;  // stages, in all and of each split
   typename Kind::Sum* partial;      // of splits: tile after tile, a thread's sums `threads` apart
@@ -260,7 +260,7 @@ MmaLaunch<Kind> launch_of(const typename Kind::Problem& p, const MmaJob& job, vo
                            .b = operand_of<Kind>(b, job.k),
                            .k = job.k,
                            .transposed = job.transposed,
-                           .turned = Kind::has_rows(p) == job.transposed,
+                           .by_columns = Kind::has_rows(p) == job.transposed,
                            .order = plan.order,
                            .depth = plan.depth,
                            .split_depth = plan.split_depth,
@@ -328,7 +328,7 @@ __device__ __forceinline__ bool join_splits(const MmaArgs<Kind>& args, TileOrder
 
 // A warp's sums to shared memory, in rows of its tile, or in columns.
 template <MmaConfig config, class Sums>
-__device__ __forceinline__ void put_down(unsigned char* own, Sums& sums, int lane, bool turned) {
+__device__ __forceinline__ void put_down(unsigned char* own, Sums& sums, int lane, bool by_columns) {
   using Sum = typename Sums::Sum;
   struct alignas(2 * sizeof(Sum)) Pair {
     Sum first, second;
@@ -347,27 +347,27 @@ __device__ __forceinline__ void put_down(unsigned char* own, Sums& sums, int lan
                 Pair{sums.of(i, j, half)[2 * below], sums.of(i, j, half)[2 * below + 1]});
           }
   };
-  if (!turned) {
+  if (!by_columns) {
     each([&](int row, int col, const Pair& both) {
       *reinterpret_cast<Pair*>(own + mma_result_place<sizeof(Sum), config.warp_cols>(row, col)) = both;
     });
   } else {
     each([&](int row, int col, const Pair& both) {
       constexpr int rows = config.warp_rows;
-      *reinterpret_cast<Sum*>(own + mma_turned_place<sizeof(Sum), rows>(row, col)) = both.first;
-      *reinterpret_cast<Sum*>(own + mma_turned_place<sizeof(Sum), rows>(row, col + 1)) = both.second;
+      *reinterpret_cast<Sum*>(own + mma_column_place<sizeof(Sum), rows>(row, col)) = both.first;
+      *reinterpret_cast<Sum*>(own + mma_column_place<sizeof(Sum), rows>(row, col + 1)) = both.second;
     });
   }
 }
 
 // Elements of C: of column c of what begins at (row, col) of the operands' product the rows from `first` on,
-// or `turned`, of row c the columns; below `end`. sum(r, c): the sum there, with `turned` of row c and column
-// r.
-template <int unrolled, bool turned, class Kind, class SumAt>
+// or `by_columns`, of row c the columns; below `end`. sum(r, c): the sum there, with `by_columns` of row c
+// and column r.
+template <int unrolled, bool by_columns, class Kind, class SumAt>
 __device__ __forceinline__ void put_rows(const MmaArgs<Kind>& args, std::int64_t row, std::int64_t col,
                                          int first, int end, int c, const SumAt& sum) {
   const auto with_place = [&](int r, const auto& use) {
-    const std::int64_t i = row + (turned ? c : r), j = col + (turned ? r : c);
+    const std::int64_t i = row + (by_columns ? c : r), j = col + (by_columns ? r : c);
     use(args.transposed ? j : i, args.transposed ? i : j);
   };
   // All are read before the first is written, which the compiler could not know to be elsewhere.
@@ -404,10 +404,10 @@ __device__ __forceinline__ void store_sums(const MmaArgs<Kind>& args, unsigned c
   using Sum = typename Kind::Sum;
   constexpr int rows = config.warp_rows, cols = config.warp_cols, bytes = sizeof(Sum), unrolled = 32 / bytes;
   unsigned char* const own = memory + warp * mma_result_bytes<bytes, rows, cols>();
-  put_down<config>(own, sums, lane, args.turned);
+  put_down<config>(own, sums, lane, args.by_columns);
   __syncwarp();
   const auto [high, wide] = extent_of<rows, cols>(args, row, col);
-  if (!args.turned) {
+  if (!args.by_columns) {
     const auto sum = [own](int r, int c) {
       return *reinterpret_cast<const Sum*>(own + mma_result_place<bytes, cols>(r, c));
     };
@@ -416,7 +416,7 @@ __device__ __forceinline__ void store_sums(const MmaArgs<Kind>& args, unsigned c
     return;
   }
   const auto sum = [own](int c, int r) {
-    return *reinterpret_cast<const Sum*>(own + mma_turned_place<bytes, rows>(r, c));
+    return *reinterpret_cast<const Sum*>(own + mma_column_place<bytes, rows>(r, c));
   };
   constexpr int lanes = rows < 32 ? rows : 32, beside = 32 / lanes;  // columns at once
   for (int r = lane % lanes; r < high; r += lanes)
@@ -433,7 +433,7 @@ __device__ __forceinline__ void store_slices(const MmaArgs<Kind>& args, unsigned
   constexpr int rows = config.rows, cols = config.cols, bytes = sizeof(Sum), unrolled = 32 / bytes;
   constexpr int apart = config.slice_bytes();
   static_assert(rows == config.warp_rows && cols == config.warp_cols);
-  put_down<config>(memory, sums, lane, args.turned);
+  put_down<config>(memory, sums, lane, args.by_columns);
   const unsigned char* const all = memory - slice * apart;
   __syncthreads();
   const auto [high, wide] = extent_of<rows, cols>(args, row, col);
@@ -445,22 +445,22 @@ __device__ __forceinline__ void store_slices(const MmaArgs<Kind>& args, unsigned
     return out;
   };
   // Lines that lie beside each other in C, of which the threads have one each.
-  const auto put_lines = [&]<bool turned>(int lines, int there, const auto& sum) {
-    constexpr int across = turned ? rows : cols, along = turned ? cols : rows,
+  const auto put_lines = [&]<bool by_columns>(int lines, int there, const auto& sum) {
+    constexpr int across = by_columns ? rows : cols, along = by_columns ? cols : rows,
                   beside = config.threads() / across;
     static_assert(config.threads() % across == 0 && along % unrolled == 0);
     const int line = me % across;
     if (line >= lines) return;
 #pragma unroll 2
     for (int at = me / across * unrolled; at < there; at += beside * unrolled)
-      put_rows<unrolled, turned>(args, row, col, at, there, line, sum);
+      put_rows<unrolled, by_columns>(args, row, col, at, there, line, sum);
   };
-  if (!args.turned)
+  if (!args.by_columns)
     put_lines.template operator()<false>(
         wide, high, [&](int r, int c) { return added(mma_result_place<bytes, cols>(r, c)); });
   else
     put_lines.template operator()<true>(
-        high, wide, [&](int c, int r) { return added(mma_turned_place<bytes, rows>(r, c)); });
+        high, wide, [&](int c, int r) { return added(mma_column_place<bytes, rows>(r, c)); });
 }
 
 // The kernel of rung 12. A ring of stages in shared memory, filled by asynchronous copies; warps that each

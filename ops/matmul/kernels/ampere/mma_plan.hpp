@@ -133,7 +133,7 @@ TESSERA_BOTH constexpr int mma_result_place(int row, int col) {
 
 // The same where the rows' neighbours lie beside each other in C: columns of `rows`, 16 bytes apart.
 template <int sum_bytes, int rows>
-TESSERA_BOTH constexpr int mma_turned_place(int row, int col) {
+TESSERA_BOTH constexpr int mma_column_place(int row, int col) {
   return col * (rows * sum_bytes + 16) + row * sum_bytes;
 }
 // Of one warp, in either order.

@@ -132,12 +132,12 @@ TEST(MmaLayout, ResultsLeaveWithoutConflicts) {
 
 // In columns: none lie over each other, and what a warp reads or writes at once meets other banks.
 template <int sum_bytes, int rows>
-void expect_turned_results(int cols) {
+void expect_column_results(int cols) {
   std::set<int> places;
   for (int col = 0; col < cols; ++col)
     for (int row = 0; row < rows; ++row) {
-      const int place = mma_turned_place<sum_bytes, rows>(row, col);
-      EXPECT_EQ(place, (mma_turned_place<sum_bytes, rows>(0, col) + row * sum_bytes));
+      const int place = mma_column_place<sum_bytes, rows>(row, col);
+      EXPECT_EQ(place, (mma_column_place<sum_bytes, rows>(0, col) + row * sum_bytes));
       EXPECT_TRUE(place >= 0 && place % sum_bytes == 0);
       places.insert(place);
     }
@@ -146,15 +146,15 @@ void expect_turned_results(int cols) {
   std::vector<int> written;
   for (int lane = 0; lane < 128 / sum_bytes; ++lane) {
     const RowAndCol at = mma_result(lane, 0, 0);
-    written.push_back(mma_turned_place<sum_bytes, rows>(at.row, at.col));
+    written.push_back(mma_column_place<sum_bytes, rows>(at.row, at.col));
   }
   EXPECT_TRUE(apart(written, sum_bytes));
 }
 
-TEST(MmaLayout, TurnedResultsLeaveWithoutConflicts) {
-  expect_turned_results<8, 64>(32);
-  expect_turned_results<8, 16>(32);
-  expect_turned_results<4, 64>(32);
+TEST(MmaLayout, ResultsInColumnsLeaveWithoutConflicts) {
+  expect_column_results<8, 64>(32);
+  expect_column_results<8, 16>(32);
+  expect_column_results<4, 64>(32);
 }
 
 constexpr MmaMachine h200{132, 227 * 1024};

@@ -175,7 +175,7 @@ TEST(WarpKernel, SlicesOfASumAreAdded) {
 }
 
 // Few rows with long sums, rows of any alignment, and columns of C.
-TEST(WarpKernel, LowTilesAreDealtOut) {
+TEST(WarpKernel, FlatTilesAreDealtOut) {
   expect_products(
       6, {{.m = 32, .n = 64, .k = 96, .b_rows = false},
           {.m = 40, .n = 130, .k = 131, .b_rows = false, .more = 1, .c0 = true, .whole = 1, .share = 3},

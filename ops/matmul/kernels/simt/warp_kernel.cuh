@@ -97,7 +97,7 @@ class Panel {
 // The same panel of an operand along k where copies come a few at a time between a stage's products: of large
 // tiles they are so many that loads of fragments would wait for them.
 template <class T, WarpTilesConfig config, int width>
-class TurnedPanel {
+class GradualPanel {
   static constexpr int vector = 16 / sizeof(T);
   // Eight threads along k fill a sector.
   static constexpr int deep = 8, wide = config.slice_threads() / deep, lines = width / wide;
@@ -111,8 +111,8 @@ class TurnedPanel {
   };
 
   // Lines beyond the operand are the last one again: what comes of them is not stored.
-  __device__ TurnedPanel(int thread, const T* data, std::int64_t first, std::int64_t extent,
-                         std::int64_t stride, std::int64_t first_k, std::int64_t /*stride_k: 1*/)
+  __device__ GradualPanel(int thread, const T* data, std::int64_t first, std::int64_t extent,
+                          std::int64_t stride, std::int64_t first_k, std::int64_t /*stride_k: 1*/)
       : k_(thread % deep), line_(thread / deep), step_(wide * stride), data_(data) {
     const std::int64_t line = first + line_, last = extent - 1, more = (last - line) / wide + 1;
     lines_ = line > last ? 1 : more < lines ? static_cast<int>(more) : lines;
@@ -131,9 +131,7 @@ class TurnedPanel {
       }
       cuda::ptx::copy_async<sizeof(T)>(&stage[k_ + j * deep][line_ + i * wide], from_, bytes_);
       if (i + 1 < lines_) from_ += step_;
-#if defined(__CUDA_ARCH__)
-      asm volatile("" : "+l"(from_));  // one address at a time: there are no registers for all of them
-#endif
+      cuda::ptx::settle(from_);  // one address at a time: there are no registers for all of them
     }
     if constexpr (part + 1 == of_parts) next_ += config.depth;
   }
@@ -363,8 +361,8 @@ struct WarpTiles {
   template <bool in_lines, int width, int lanes, Access access>
   using PanelOf =
       std::conditional_t<in_lines, LinesPanel<T, config, width, lanes>,
-                         std::conditional_t<access == Access::along_k && config.spread,
-                                            TurnedPanel<T, config, width>, Panel<T, config, width, access>>>;
+                         std::conditional_t<access == Access::along_k && config.gradual,
+                                            GradualPanel<T, config, width>, Panel<T, config, width, access>>>;
   using PanelA = PanelOf<config.lines, config.m, lanes_m, access_a>;
   using PanelB = PanelOf<b_in_lines, config.n, lanes_n, access_b>;
   static_assert(!config.lines || (access_a == Access::along_k && access_b == Access::along_k));

@@ -53,7 +53,7 @@ TEST(WarpLayout, EveryElementHasOneOwner) {
   expect_one_owner_each<warp_middle, 4>();
   expect_one_owner_each<warp_small, 4>();
   expect_one_owner_each<warp_narrow, 4>();
-  expect_one_owner_each<warp_low, 4>();
+  expect_one_owner_each<warp_flat, 4>();
   expect_one_owner_each<warp_lines, 4>();
   expect_one_owner_each<WarpTilesConfig{.warp_n = 32}, 2>();
 }
