@@ -11,6 +11,7 @@
 #include "tessera/core/expression.hpp"
 #include "tessera/core/load.hpp"
 #include "tessera/core/parent.hpp"
+#include "tessera/core/outrun.hpp"
 #include "tessera/core/zeroed_front.hpp"
 
 namespace tessera {
@@ -254,6 +255,11 @@ std::map<std::pair<std::string, std::string>, std::size_t>& fronts() {
   return all;
 }
 
+std::map<std::pair<std::string, std::string>, Outrun>& outruns() {
+  static std::map<std::pair<std::string, std::string>, Outrun> all;
+  return all;
+}
+
 }  // namespace
 
 void register_zeroed_front(const std::string& operation, const std::string& variant, std::size_t bytes) {
@@ -264,6 +270,16 @@ std::optional<std::size_t> zeroed_front_of(const Variant& variant) {
   const auto found = fronts().find({variant.operation, variant.name});
   if (variant.where != Where::cuda || found == fronts().end()) return std::nullopt;
   return found->second;
+}
+
+void register_outrun(const std::string& operation, const std::string& variant, Outrun outrun) {
+  outruns()[{operation, variant}] = std::move(outrun);
+}
+
+Reason is_outrun(const Variant& variant, const Arguments& arguments, const Device& device) {
+  const auto found = outruns().find({variant.operation, variant.name});
+  if (variant.where != Where::cuda || found == outruns().end()) return std::nullopt;
+  return found->second(arguments, device);
 }
 
 }  // namespace tessera

@@ -135,6 +135,13 @@ struct LineRange {
     zeros += chunk.zeros;
     unfit = unfit || chunk.unfit != 0;
   }
+  SIMT void add(const LineRange& more) {
+    largest = largest < more.largest ? more.largest : largest;
+    sum += more.sum;
+    logarithms += more.logarithms;
+    zeros += more.zeros;
+    unfit = unfit || more.unfit;
+  }
 };
 
 // The bits of a positive float, read as a whole number, are its logarithm to base 2 but for a factor, an
