@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// GPU rung 18: sums of at most sixteen products. Then C is nearly all that is moved, and the rung is as fast
+// GPU rung 17, too: sums of at most sixteen products. Then C is nearly all that is moved, and the rung is as fast
 // as memory takes it.
 //
 // A lane keeps its columns of B in registers, a few elements each, and goes down the rows; of a row of A all
