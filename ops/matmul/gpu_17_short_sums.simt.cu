@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// GPU rung 17, too: sums of at most sixteen products. Then C is nearly all that is moved, and the rung is as fast
-// as memory takes it.
+// GPU rung 17, too: sums of at most sixteen products. Then C is nearly all that is moved, and the rung is as
+// fast as memory takes it.
 //
 // A lane keeps its columns of B in registers, a few elements each, and goes down the rows; of a row of A all
 // lanes of a warp read the same elements, which lie in shared memory. So an element of C costs its few
