@@ -14,7 +14,8 @@ loader = importlib.machinery.SourceFileLoader("shapes", str(TOOLS / "shapes"))
 shapes = importlib.util.module_from_spec(importlib.util.spec_from_loader("shapes", loader))
 loader.exec_module(shapes)
 
-TYPES = {name: ["--element", name] for name in ("bf16", "f16", "e4m3", "i8", "f32", "f64")} | {"tf32": ["--element", "f32", "--compute", "tf32"]}
+TYPES = {name: ["--element", name] for name in ("bf16", "f16", "e4m3", "i8", "f32", "f64")} | {
+    name: ["--element", "f32", "--compute", name] for name in ("tf32", "tf32x3", "bf16x6", "f16x3")}
 SEED = 2024  # no plan was fitted on it
 GROUPS = {
     "listed": CUBES + OTHERS,
