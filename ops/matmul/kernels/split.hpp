@@ -100,8 +100,8 @@ SIMT Bf16Parts split_bf16(float x) {
   return {upper(b0), upper(b1), upper(b2)};
 }
 
-// What a pass over an operand sees of a chunk of one line, of 64 elements at most. Four words, which a GPU's
-// pass may leave in memory for another that adds up each line.
+// What a pass over an operand sees of a piece of one line: one or several chunks, of 256 elements at most.
+// Four words, which a GPU's pass may leave in memory for another that adds up each line.
 struct ChunkRange {
   float largest = 0, sum = 0;    // of magnitudes
   std::uint32_t logarithms = 0;  // the sum of magnitudes' bits >> 8: see log_of_bits
@@ -137,7 +137,8 @@ struct LineRange {
   }
   SIMT void add(const LineRange& more) {
     largest = largest < more.largest ? more.largest : largest;
-    sum += more.sum;
+    peaks += more.peaks;
+    sums += more.sums;
     logarithms += more.logarithms;
     zeros += more.zeros;
     unfit = unfit || more.unfit;
@@ -153,15 +154,15 @@ SIMT double log_of_bits(float x) { return static_cast<double>(bits_of(x)) * 0x1p
 // the words by atomicMax.
 //
 // Of a line with largest magnitude M: its depth is log2(M/|x|), added up over the elements that are not zero;
-// its peak and its spread are the depth and k times log2(‖p‖/M), with the Euclidean norm of its chunks'
-// largest magnitudes (peak) or of its chunks' sums of magnitudes (spread).
+// its peak and its breadth are the depth and k times log2(‖p‖/M), with the Euclidean norm of its chunks'
+// largest magnitudes (peak) or of its chunks' sums of magnitudes (breadth).
 struct OperandRange {
   std::uint32_t unfit = 0;  // see ChunkRange
   std::uint32_t zeros = 0;  // of the line that has most
   float largest = 0;        // element
   float smallest = 0;       // the reciprocal of the smallest of the lines' largest elements; 0: only zeros
   float scale = 0;          // the largest of a chunk's, of f16x3 alone
-  float peak = 0, spread = 0;
+  float peak = 0, breadth = 0;
 
   SIMT void add_scale(float of_chunk) { raise(scale, of_chunk); }
 
@@ -181,13 +182,13 @@ struct OperandRange {
     raise(largest, line.largest);
     raise(smallest, 1 / line.largest);
     raise(peak, above(line.peaks));
-    raise(spread, above(line.sums));
+    raise(breadth, above(line.sums));
   }
   SIMT void add(const OperandRange& other) {
     unfit |= other.unfit;
     zeros = zeros < other.zeros ? other.zeros : zeros;
     raise(largest, other.largest), raise(smallest, other.smallest), raise(scale, other.scale);
-    raise(peak, other.peak), raise(spread, other.spread);
+    raise(peak, other.peak), raise(breadth, other.breadth);
   }
 
  private:
@@ -225,8 +226,8 @@ SIMT bool may_split(Compute compute, const OperandRange& a, const OperandRange& 
         exponent(a.smallest) < exponent(b.smallest) ? exponent(b.smallest) : exponent(a.smallest);
     lost = -134 + (least + 1) + std::log2(count / split_chunk + 1) / 2;
   }
-  const double first = static_cast<double>(a.peak) + static_cast<double>(b.spread),
-               second = static_cast<double>(a.spread) + static_cast<double>(b.peak);
+  const double first = static_cast<double>(a.peak) + static_cast<double>(b.breadth),
+               second = static_cast<double>(a.breadth) + static_cast<double>(b.peak);
   const double wide = (first < second ? second : first) / others;
   return lost + wide + 1 - std::log2(others) <= std::log2(range_allowance(count));
 }
