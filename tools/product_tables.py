@@ -181,16 +181,12 @@ def parts_table(folder):
         lines.append(f"| {text_of(shape)} | {' | '.join(cells)} |")
     lines.append("")
     for name in PARTS:
-        listed, random = of[name], called(folder / f"matmul-call-random-{name}.json")
-        large = [one["theirs"] / one["ours"] for shape, one in listed.items() if min(shape) >= 1024]
-        if large:
-            lines.append(f"- {name}, listed shapes of 1024 and more each way: geometric mean {mean_text(large)}.")
-        drawn = [one["theirs"] / one["ours"] for shape, one in random.items() if min(shape) >= 1024]
-        if drawn:
-            lines.append(f"- {name}, {len(drawn)} random ones of 1024 and more each way: geometric mean {mean_text(drawn)}.")
-        if random:
-            lines.append(f"- {name}, {len(random)} random shapes of all sizes: geometric mean "
-                         f"{mean_text([one['theirs'] / one['ours'] for one in random.values()])}.")
+        listed = {shape: one for shape, one in of[name].items() if min(shape) >= 1024}
+        drawn = {group: called(folder / f"matmul-call-{group}-{name}.json") for group in ("large", "random")}
+        for what, some in (("listed shapes of 1024 and more each way", listed), ("random ones of 1024 and more each way", drawn["large"]),
+                           ("random ones of all sizes", drawn["random"])):
+            if some:
+                lines.append(f"- {name}, {len(some)} {what}: geometric mean {mean_text([one['theirs'] / one['ours'] for one in some.values()])}.")
     return lines
 
 

@@ -24,6 +24,7 @@ GROUPS = {
     "rows": [(1, 16384, 8192), (1, 8192, 28672), (2, 14336, 8192), (3, 16384, 8192), (4, 28672, 8192), (8, 16384, 8192), (12, 8192, 28672),
              (16, 16384, 8192), (16384, 1, 8192), (16384, 8, 8192), (28672, 16, 8192)],
     "random": shapes.random(SEED, 200),
+    "large": [shape for shape in shapes.random(SEED, 2000) if min(shape) >= 1024][:50],
     "models": shapes.language_models(),
 }
 
