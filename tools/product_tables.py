@@ -182,9 +182,10 @@ def parts_table(folder):
     lines.append("")
     for name in PARTS:
         listed = {shape: one for shape, one in of[name].items() if min(shape) >= 1024}
-        drawn = {group: called(folder / f"matmul-call-{group}-{name}.json") for group in ("large", "random")}
-        for what, some in (("listed shapes of 1024 and more each way", listed), ("random ones of 1024 and more each way", drawn["large"]),
-                           ("random ones of all sizes", drawn["random"])):
+        large, random = (called(folder / f"matmul-call-{group}-{name}.json") for group in ("large", "random"))
+        taken = {shape: one for shape, one in random.items() if one["rung"] == name}
+        for what, some in (("listed shapes of 1024 and more each way", listed), ("random ones of 1024 and more each way", large),
+                           (f"of {len(random)} random ones of all sizes, the others go to strict f32", taken)):
             if some:
                 lines.append(f"- {name}, {len(some)} {what}: geometric mean {mean_text([one['theirs'] / one['ours'] for one in some.values()])}.")
     return lines
