@@ -18,6 +18,9 @@ namespace {
 #else
 const Rung rung(
     split_variant<Compute::tf32x3>("f32 by three products of TF32 parts, as tensor cores sum them"));
+// Its workspace is not for operands.
+[[maybe_unused]] const bool lays =
+    (register_layouts([](Element, const OperandLayout&) { return LayoutHandling::direct; }), true);
 #endif
 
 }  // namespace

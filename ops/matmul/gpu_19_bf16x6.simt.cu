@@ -16,6 +16,9 @@ namespace {
 #else
 const Rung rung(
     split_variant<Compute::bf16x6>("f32 by six products of bf16 parts, as tensor cores sum them"));
+// Its workspace is not for operands.
+[[maybe_unused]] const bool lays =
+    (register_layouts([](Element, const OperandLayout&) { return LayoutHandling::direct; }), true);
 #endif
 
 }  // namespace

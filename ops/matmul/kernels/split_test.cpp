@@ -62,8 +62,8 @@ struct Factors {
   bool is_split(Compute compute) const {
     std::vector<float> c(index(m * n));
     const auto p = problem(c);
-    return may_split(compute, SplitOperand(compute, p.a).range(),
-                     SplitOperand(compute, transposed(p.b)).range(), k);
+    return may_split(compute, SplitLines(compute, p.a).range(), SplitLines(compute, transposed(p.b)).range(),
+                     k);
   }
   // The largest error relative to |A||B|.
   double error(const std::vector<float>& c) const {

@@ -14,9 +14,9 @@ namespace tessera::matmul {
 
 // An operand's lines, rows of A or columns of B, one after another along k: their parts, their scales, and
 // what decides whether the parts may be used.
-class SplitOperand {
+class SplitLines {
  public:
-  SplitOperand(Compute compute, const Matrix<const float>& lines)
+  SplitLines(Compute compute, const Matrix<const float>& lines)
       : lines_(lines.rows()),
         k_(lines.cols()),
         parts_(static_cast<std::size_t>(parts_of(compute) * lines_ * k_)) {
@@ -63,7 +63,7 @@ Matrix<T> transposed(const Matrix<T>& x) {
 // Strict f32 where the parts would not do.
 inline void multiply_split(Compute compute, const Problem<float>& p, int threads) {
   if (p.m() == 0 || p.n() == 0) return;
-  const SplitOperand a(compute, p.a), b(compute, transposed(p.b));
+  const SplitLines a(compute, p.a), b(compute, transposed(p.b));
   const bool split = may_split(compute, a.range(), b.range(), p.k());
   const auto element = [&](std::int64_t i, std::int64_t j) {
     float sum = 0;

@@ -11,7 +11,7 @@
 namespace tessera::matmul {
 inline namespace TESSERA_UNIT {
 
-struct SplitArgs {
+struct SplitProblem {
   Problem<float> p;
   OperandRange* ranges;  // A's, B's
 
@@ -34,7 +34,7 @@ struct SplitRanges {
 
   static Launch launch() { return {.grid = {2}, .block = {threads}}; }
 
-  SIMT void operator()(Thread thread, Shared& shared, const SplitArgs& args) const {
+  SIMT void operator()(Thread thread, Shared& shared, const SplitProblem& args) const {
     const bool of_b = thread.block().x == 1;
     OperandRange range;
     for (std::int64_t i = thread.rank(); i < args.lines(of_b); i += threads) {
@@ -67,11 +67,11 @@ struct SplitProduct {
     bool split;
   };
 
-  static Launch launch(const SplitArgs& args) {
+  static Launch launch(const SplitProblem& args) {
     return {.grid = {(args.p.n() + tile - 1) / tile, (args.p.m() + tile - 1) / tile}, .block = {tile, tile}};
   }
 
-  SIMT void operator()(Thread thread, Shared& shared, const SplitArgs& args) const {
+  SIMT void operator()(Thread thread, Shared& shared, const SplitProblem& args) const {
     const auto [x, y, z] = thread.index();
     const Problem<float>& p = args.p;
     const std::int64_t row = std::int64_t{thread.block().y} * tile + y,
@@ -114,7 +114,7 @@ struct SplitProduct {
 
  private:
   // Of the block's own rows and columns; 0 beyond the edge.
-  SIMT static float element(const SplitArgs& args, bool of_b, int line, std::int64_t l, Thread thread) {
+  SIMT static float element(const SplitProblem& args, bool of_b, int line, std::int64_t l, Thread thread) {
     if (of_b) return args.p.b_or_zero(l, std::int64_t{thread.block().x} * tile + line);
     return args.p.a_or_zero(std::int64_t{thread.block().y} * tile + line, l);
   }
@@ -122,7 +122,7 @@ struct SplitProduct {
 
 template <Compute compute>
 void run_split(const Arguments& arguments, const Tuning&, Run& run) {
-  const SplitArgs args{Problem<float>::of(arguments), static_cast<OperandRange*>(run.workspace)};
+  const SplitProblem args{Problem<float>::of(arguments), static_cast<OperandRange*>(run.workspace)};
   if (args.p.m() == 0 || args.p.n() == 0) return;
   launch_kernel<SplitRanges<compute>>(SplitRanges<compute>::launch(), args, run);
   launch_kernel<SplitProduct<compute>>(SplitProduct<compute>::launch(args), args, run);
@@ -138,7 +138,7 @@ Variant split_variant(std::string idea) {
   bind_limits<Problem>(choice, Types<float>{});
   choice.refuses = [](const Arguments& arguments, const Tuning&, const Device& device) -> Reason {
     if (const Reason reason = refuses_other(compute, arguments)) return reason;
-    const SplitArgs args{Problem<float>::of(arguments), nullptr};
+    const SplitProblem args{Problem<float>::of(arguments), nullptr};
     return tessera::detail::device_refuses(SplitProduct<compute>::launch(args),
                                            sizeof(typename SplitProduct<compute>::Shared), device);
   };
