@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <cmath>
 #include <limits>
+#include "ops/matmul/problem/drawn_testing.hpp"
 #include "ops/matmul/problem/matmul_operation.hpp"
 #include "ops/matmul/matmul.hpp"
 #include "ops/matmul/problem/multiply.hpp"
@@ -181,7 +182,8 @@ TEST(Checking, EveryRungOverflowsAsItMay) {
     if (v->where == Where::cuda || backend == nullptr || v->baseline) continue;
     int computed = 0;
     for (const std::int64_t k : {1, 3, 40, 200}) {
-      Inputs inputs(product(), Element::f32, sized(6, 7, k, {{"alpha", "-0.5"}}), 5);
+      Inputs inputs(product(), Element::f32,
+                    sized(6, 7, k, {{"alpha", "-0.5"}, {"compute", compute_for(v->name)}}), 5);
       const Choice& choice = v->choices[0];
       if (v->refuses(choice, inputs.arguments(), choice.defaults(), backend->devices().front())) continue;
       ++computed;
