@@ -89,17 +89,17 @@ TEST(Rewrite, OverloadedKernelsHaveNoEntry) {
 
 TEST(Rewrite, BuiltInsInDeviceBodiesOnly) {
   EXPECT_EQ(rewritten("__device__ int f() { return threadIdx.x + gridDim.y + a.blockIdx + S::blockDim; }"),
-            "int f() { return thread_index() .x + grid_dim() .y + a.blockIdx + S::blockDim; }");
+            "int f() { return built_in(threadIdx) .x + built_in(gridDim) .y + a.blockIdx + S::blockDim; }");
   EXPECT_EQ(rewritten("__device__ int f() { return clock() - a.clock(); } int g() { return clock(); }"),
             "int f() { return clock () - a.clock(); } int g() { return clock(); }");
   EXPECT_EQ(rewritten("int main() { dim3 blockDim(3); return blockDim.x; }"),
             "int main() { dim3 blockDim(3); return blockDim.x; }");
   EXPECT_EQ(rewritten("struct S { __device__ S() : a(threadIdx.x), b{1} { blockIdx; } int a, b; };"),
-            "struct S { S() : a(thread_index() .x), b{1} { block_index() ; } int a, b; };");
+            "struct S { S() : a(built_in(threadIdx) .x), b{1} { built_in(blockIdx) ; } int a, b; };");
   EXPECT_EQ(rewritten("auto f = [=] __device__ (int i) { return threadIdx.x; };"),
-            "auto f = [=] (int i) { return thread_index() .x; };");
+            "auto f = [=] (int i) { return built_in(threadIdx) .x; };");
   EXPECT_EQ(rewritten("auto f = [=] __device__ { return threadIdx.x; };"),
-            "auto f = [=] { return thread_index() .x; };");
+            "auto f = [=] { return built_in(threadIdx) .x; };");
 }
 
 TEST(Rewrite, StaticSharedMemory) {
@@ -230,9 +230,9 @@ TEST(Rewrite, LeavesHiddenBuiltIns) {
       "__global__ void k(const dim3& blockDim) { { int threadIdx = blockDim.x; use(threadIdx); }"
       " use(threadIdx.x, gridDim); }";
   EXPECT_EQ(plain(rewrite(marker + text, nullptr, as(text))),
-            "int f(int a, int gridDim) { return gridDim * block_dim() .x; } "
+            "int f(int a, int gridDim) { return gridDim * built_in(blockDim) .x; } "
             "void k(const dim3& blockDim) { kernel(\"k\", Closure{[=]() mutable { { int threadIdx = "
-            "blockDim.x; use(threadIdx); } use(thread_index() .x, grid_dim() ); }}); } "
+            "blockDim.x; use(threadIdx); } use(built_in(threadIdx) .x, built_in(gridDim) ); }}); } "
             "static const Entry tessera_entry_k(\"k\", ::k);");
 }
 

@@ -20,6 +20,21 @@ inline dim3 block_dim() noexcept { return block_extent(); }
 inline dim3 grid_dim() noexcept { return grid_extent(); }
 constexpr int warp_size() noexcept { return 32; }
 
+// What the names of CUDA's built-in variables mean where nothing of the program hides them.
+struct ThreadIdx {};
+struct BlockIdx {};
+struct BlockDim {};
+struct GridDim {};
+[[gnu::always_inline]] inline uint3 built_in(const ThreadIdx&) noexcept { return thread_index(); }
+[[gnu::always_inline]] inline uint3 built_in(const BlockIdx&) noexcept { return block_index(); }
+[[gnu::always_inline]] inline dim3 built_in(const BlockDim&) noexcept { return block_dim(); }
+[[gnu::always_inline]] inline dim3 built_in(const GridDim&) noexcept { return grid_dim(); }
+// Something of the program has the name.
+template <class T>
+[[gnu::always_inline]] constexpr T&& built_in(T&& own) noexcept {
+  return static_cast<T&&>(own);
+}
+
 // The next launch of this host thread.
 void configure(dim3 grid, dim3 block, std::size_t shared_bytes = 0, cudaStream_t stream = nullptr,
                Place at = Place::current());
