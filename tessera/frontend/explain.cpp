@@ -290,9 +290,12 @@ std::string remedy_of(const Json& finding) {
     if (!finding.value("serious", true))
       return "nothing, if all that write it always write one value; otherwise use an atomic";
     if (finding.value("of_blocks", false)) return "use an atomic, or a launch of its own";
-    if (finding.value("line", 0) == finding.value("other_line", 0))
-      return "in a loop: put __syncthreads() at the end of its body; otherwise let each thread write an "
-             "element of its own, or use an atomic";
+    const bool one_line = finding.value("line", 0) == finding.value("other_line", 0);
+    if (one_line && text(finding, "text").find(" reads ") == std::string::npos)
+      return "let one thread write it, or use an atomic";
+    if (one_line)
+      return "read it into a variable, call __syncthreads(), then write; in a loop also at the end of its "
+             "body. Sums of many threads need an atomic";
     return "if one access must come first, put __syncthreads() between the two where all threads reach it "
            "(in a loop also at the end of its body); otherwise let them use different elements";
   }
