@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A sum is cleared by one thread, and no barrier stands before the others add to it. That this thread adds to it as
-// well, by an atomic, orders nothing. A table that is constant already is not to be declared so.
+// A sum is cleared by one thread, and no barrier stands before the others add to it. That this thread adds to
+// it as well, by an atomic, orders nothing. A table that is constant already is not to be declared so.
 #include <cstdio>
 
 __constant__ int weights[4] = {1, 2, 3, 4};
