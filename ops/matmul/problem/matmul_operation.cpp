@@ -185,7 +185,6 @@ Signature signature() {
   };
   for (Parameter& p : what_follows()) out.parameters.push_back(std::move(p));
   out.parameters.push_back(c);
-  out.parameters.push_back(value("arithmetic", "with --accuracy: what it led to, and how far C may be off"));
   out.default_sizes = {{"n", "m"}, {"k", "m"}};
   return out;
 }

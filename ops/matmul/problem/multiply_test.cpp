@@ -360,7 +360,7 @@ TEST(Accuracy, TakesTheCheapestArithmeticThatIsAsAccurate) {
 
 TEST(Accuracy, ThatIsNotOfferedIsRefusedWithTheSmallestThatIs) {
   EXPECT_EQ(
-      complaint([] { asked({.accuracy = Element::f64}, 1024); }),
+      tessera::complaint([] { asked({.accuracy = Element::f64}, 1024); }),
       "--accuracy f64 is more than the product of f32 offers: the smallest at k = 1024 is 1.4e-05 of |A||B|");
   // Asked again where a call without is remembered.
   (void)asked({}, 1024);
