@@ -62,9 +62,9 @@ Named named_values(const Operation& operation, const Arguments& arguments, const
       std::visit([&](const auto& v) { out.emplace_back(p.name, v); }, found->second);
   }
   // What is told only where something was asked for is no part of the signature: nobody waits for it.
-  for (const auto& [name, told] : values)
+  for (const auto& [name, value] : values)
     if (operation.signature.find(name) == nullptr)
-      std::visit([&, &n = name](const auto& v) { out.emplace_back(n, v); }, told);
+      std::visit([&, &n = name](const auto& v) { out.emplace_back(n, v); }, value);
   return out;
 }
 

@@ -212,7 +212,7 @@ Operation operation() {
   out.fill = fill;
   out.reference = reference;
   out.tell = [](const Arguments& arguments, Values& values) {
-    if (const std::string told = accuracy_text(arguments); !told.empty()) values["arithmetic"] = told;
+    if (const std::string text = accuracy_text(arguments); !text.empty()) values["arithmetic"] = text;
   };
   out.suspect_rows = suspect_rows;
   out.sampled_only = sampled_only;
