@@ -293,9 +293,11 @@ std::string remedy_of(const Json& finding) {
     // The access of the other line came first.
     if (other > line && text(finding, "file") == text(finding, "other_file"))
       return "the accesses are of different passes of a loop: put __syncthreads() at the end of its body";
+    if (other == line && text(finding, "text").find(" reads ") == std::string::npos)
+      return "let one thread write it, or use an atomic";
     if (other == line)
-      return "if the accesses are of different passes of a loop, put __syncthreads() at the end of its body; "
-             "otherwise use an atomic";
+      return "read it into a variable, call __syncthreads(), then write; in a loop also at the end of its "
+             "body. Sums of many threads need an atomic";
     return "put __syncthreads() between the two accesses";
   }
   if (what == "uninitialised")
