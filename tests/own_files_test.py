@@ -213,6 +213,10 @@ class OwnFiles(Case):
         rest = "200 54 99 %d 7 17 3 2"
         self.assertEqual(self.runs_and_is_clean("names.cu", f"200: {rest % 7} {rest % 8}\n"), [])
 
+    def test_launch_bounds_hold(self):
+        done = run("run", own("bounds.cu"))
+        self.assertEqual((done.returncode, done.stdout), (0, "cudaErrorInvalidConfiguration 128 64 0 64\n"), done.stderr)
+
     def test_lanes_exchange_wide_values(self):
         self.assertEqual(self.runs_and_is_clean("wide_exchange.cu", "1 130 204 305 1\n"), [])
 

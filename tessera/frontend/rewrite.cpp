@@ -819,7 +819,7 @@ class Rewriter {
       if (kernel) {
         begin =
             " ::tessera_cuda::kernel(" + quoted(t[f.name].text) + ", ::tessera_cuda::Closure{[=]() mutable {";
-        finish = "}}); ";
+        finish = "}}" + most_threads(f) + "); ";
       }
       std::string shared;
       if (device_body_[f.body] == f.body)  // not within another one
@@ -833,6 +833,20 @@ class Rewriter {
       writer_.before(end, finish);
       if (kernel) writer_.behind(end, entry(f));
     }
+  }
+
+  // ", int(N)" of __launch_bounds__(N, …) in a kernel's head.
+  std::string most_threads(const Declaration& f) const {
+    for (size_t i = is_.start(f.begin); i < f.parameters; ++i) {
+      if (!t[i].is("__launch_bounds__") || !t[i + 1].is("(")) continue;
+      size_t end = i + 2;
+      while (end < t[i + 1].partner && !t[end].is(",")) {
+        const size_t angles = t[end].is("<") && is_name(t[end - 1]) ? is_.past_angles(end) : none;
+        end = angles == none ? is_.past(end) : angles;
+      }
+      return ", int(" + words(i + 2, end) + ")";
+    }
+    return {};
   }
 
   // By its address the runtime knows a kernel whose type is lost: "(void*)k". A template's type is not lost.

@@ -68,7 +68,8 @@ TEST(Rewrite, Kernels) {
             "void k(int n) { kernel(\"k\", Closure{[=]() mutable { if (n) return; }}); } static const Entry "
             "tessera_entry_k(\"k\", ::k);");
   EXPECT_EQ(rewritten("template <class T> static __global__ void __launch_bounds__(256, 2) k(T a = T()) { }"),
-            "template <class T> static void k(T a = T()) { kernel(\"k\", Closure{[=]() mutable { }}); }");
+            "template <class T> static void k(T a = T()) { kernel(\"k\", Closure{[=]() mutable { }}, "
+            "int(256)); }");
   EXPECT_EQ(rewritten("template <> __global__ void k<int>(int) { }"),
             "template <> void k<int>(int) { kernel(\"k\", Closure{[=]() mutable { }}); }");
   EXPECT_EQ(rewritten("extern \"C\" __global__ void k(); template __global__ void t<int>(int);"),

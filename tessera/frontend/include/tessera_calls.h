@@ -51,6 +51,7 @@ struct KernelCode {
   Place at;
   void (*body)();  // one GPU thread; asks for its closure
   std::size_t closure_bytes;
+  int most_threads;  // of a block, by __launch_bounds__; 0: any
 };
 void launch(KernelCode& code, const void* closure);
 void get_closure(void* to) noexcept;
@@ -80,15 +81,15 @@ template <class F>
 Closure(F) -> Closure<F>;
 
 template <class F>
-void kernel(const char* name, const Closure<F>& closure, Place at = Place::current()) {
-  static KernelCode code{name, type_text<F>(), at, &run_thread<F>, sizeof(F)};
+void kernel(const char* name, const Closure<F>& closure, int most_threads = 0, Place at = Place::current()) {
+  static KernelCode code{name, type_text<F>(), at, &run_thread<F>, sizeof(F), most_threads};
   launch(code, &closure.code);
 }
 // As tests spell it.
 template <class F>
 void kernel(const char* name, const F& closure, Place at = Place::current()) {
   static_assert(std::is_trivially_destructible_v<F>);
-  static KernelCode code{name, type_text<F>(), at, &run_thread<F>, sizeof(F)};
+  static KernelCode code{name, type_text<F>(), at, &run_thread<F>, sizeof(F), 0};
   launch(code, &closure);
 }
 
