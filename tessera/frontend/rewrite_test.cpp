@@ -225,16 +225,23 @@ TEST(Rewrite, KernelsOfOneName) {
       << out;
 }
 
-TEST(Rewrite, LeavesHiddenBuiltIns) {
+TEST(Rewrite, LeavesToCppWhatANameOfABuiltInMeans) {
   const std::string text =
       "__device__ int f(int a, int gridDim) { return gridDim * blockDim.x; }\n"
       "__global__ void k(const dim3& blockDim) { { int threadIdx = blockDim.x; use(threadIdx); }"
       " use(threadIdx.x, gridDim); }";
-  EXPECT_EQ(plain(rewrite(marker + text, nullptr, as(text))),
-            "int f(int a, int gridDim) { return gridDim * built_in(blockDim) .x; } "
-            "void k(const dim3& blockDim) { kernel(\"k\", Closure{[=]() mutable { { int threadIdx = "
-            "blockDim.x; use(threadIdx); } use(built_in(threadIdx) .x, built_in(gridDim) ); }}); } "
-            "static const Entry tessera_entry_k(\"k\", ::k);");
+  EXPECT_EQ(
+      plain(rewrite(marker + text, nullptr, as(text))),
+      "int f(int a, int gridDim) { return built_in(gridDim) * built_in(blockDim) .x; } "
+      "void k(const dim3& blockDim) { kernel(\"k\", Closure{[=]() mutable { { int threadIdx = "
+      "built_in(blockDim) .x; use(built_in(threadIdx) ); } use(built_in(threadIdx) .x, built_in(gridDim) "
+      "); }}); } "
+      "static const Entry tessera_entry_k(\"k\", ::k);");
+  const std::string declarations =
+      "struct S { S(dim3 g) : gridDim(g), blockDim{1} { auto [a, gridDim] = b; f([&blockDim] {}); int c, "
+      "threadIdx = 1; } dim3 gridDim, blockDim; };";
+  EXPECT_EQ(rewritten("struct S { __device__ S(dim3 g)" + declarations.substr(declarations.find(" : "))),
+            declarations);
 }
 
 TEST(Rewrite, ReplacesFirstValues) {

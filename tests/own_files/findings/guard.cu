@@ -4,8 +4,8 @@ __global__ void meet(int* a, int n) {
   const int i = threadIdx.x;
   if (i >= n) return;
   a[i] = i;
-  __syncwarp();                                    // finds: barrier
-  a[i] += __popc(__ballot_sync(0xffffffffu, 1));   // finds: barrier
+  __syncwarp();                                   // finds: barrier
+  a[i] += __popc(__ballot_sync(0xffffffffu, 1));  // finds: barrier
 }
 
 __global__ void backwards(int* a, int n) {
