@@ -251,6 +251,13 @@ class OwnFiles(Case):
         self.assertEqual(done.stderr.count("launch error"), 1, done.stderr)
         self.assertIn("never calls cudaGetLastError", done.stderr)
 
+    def test_a_launch_that_fails_and_is_asked_for_is_told_of_a_program_that_fails(self):
+        for code, times in (0, 0), (3, 1):
+            pathlib.Path("asks.cu").write_text("__global__ void k() {}\nint main() {\n  k<<<1, 2048>>>();\n"
+                                               f"  return cudaGetLastError() == cudaSuccess ? 1 : {code};\n}}\n")
+            done = run("run", "asks.cu")
+            self.assertEqual((done.returncode, done.stderr.count("launch error")), (code, times), done.stderr)
+
     def test_the_compiler_tells_the_line_and_column_of_the_file(self):
         done = self.fails(2, "misspelled.cu:4:60: error:", "run", own("misspelled.cu"))
         self.assertIn("nn", done.stderr)

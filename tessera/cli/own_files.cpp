@@ -189,7 +189,12 @@ int run_files(const Options& options, bool traced) {
   const frontend::Ending ending =
       frontend::run_program(program->path(), call ? call->arguments() : options.arguments, variables,
                             options.json == "-" || options.page == "-");
-  const Record record = frontend::read_record(record_file.path());
+  Record record = frontend::read_record(record_file.path());
+  // A program that asks for the error of a launch, and goes well, knows of it.
+  if (!call && ending.signal == 0 && ending.code == 0)
+    std::erase_if(record.findings, [](const Json& finding) {
+      return finding.value("what", "") == "launch error" && !finding.contains("queried");
+    });
   std::vector<frontend::CallResult> results;
   if (call && ending.signal == 0 && ending.code == 0) results = call->results();
   for (const frontend::CallResult& result : results)

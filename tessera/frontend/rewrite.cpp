@@ -558,11 +558,16 @@ class Rewriter {
     const bool aligned =
         mentions(begin, declaration.end, "alignas") || mentions(begin, declaration.end, "__attribute__");
     if (text.empty()) return writer_.behind(declared.back().end, text);
-    // Bytes on either side that belong to nobody, among those that begin as zeros and among the others.
+    // Bytes on either side that belong to nobody, among those that begin as zeros and among the others. What
+    // is constant lies elsewhere, beside string literals.
+    const size_t head_end = declared[0].begin;
+    const bool is_const = head_end == declared[0].name &&
+                          (mentions(begin, head_end, "const") || mentions(begin, head_end, "constexpr"));
     const auto zone = [&](const std::string& side) {
       const std::string name = side + "_" + std::string(t[declared[0].name].text);
-      return " [[gnu::used, gnu::no_reorder]] static char tessera_zone" + name + "[256], tessera_data" +
-             name + "[256] = {1};";
+      return std::string(" [[gnu::used, gnu::no_reorder]] static ") + (is_const ? "const " : "") +
+             "char tessera_zone" + name + "[256]" + (is_const ? " = {1}" : "") + ", tessera_data" + name +
+             "[256] = {1};";
     };
     writer_.before(begin,
                    zone("_before") + " __attribute__((no_reorder)) " + (aligned ? "" : "alignas(256) "));

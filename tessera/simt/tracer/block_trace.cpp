@@ -109,7 +109,10 @@ BlockTrace::~BlockTrace() {
       for (const auto& [array, counts, dearest] : site->counts[static_cast<int>(space)])
         tracer_.add(SiteCounts{site->key, space, counts, array, dearest});
   for (const BarrierCounts& barrier : barriers_) tracer_.add(barrier);
-  for (const Finding& finding : findings_) tracer_.add(finding);
+  for (std::size_t i = 0; i < findings_.size(); ++i) {
+    if (i < harmless_.size() && harmless_[i] >= findings_[i].times) findings_[i].serious = false;
+    tracer_.add(findings_[i]);
+  }
   tracer_.unwritten_reads.insert(tracer_.unwritten_reads.end(), unwritten_.begin(), unwritten_.end());
   tracer_.blocks_communicate = tracer_.blocks_communicate || communicates_;
   tracer_.blocks_run += blocks_;
@@ -131,6 +134,7 @@ void BlockTrace::begin(std::int64_t block) {
   block_ = block;
   ++blocks_;
   if (shadow_) shadow_->begin(block);
+  may_update_.clear();
   for (WarpState& warp : warps_) {
     warp.running = warp.present;
     warp.returned = warp.full = 0;
@@ -218,6 +222,11 @@ BlockTrace::Site& BlockTrace::site_of(std::uint64_t key, std::uint32_t row) {
 void BlockTrace::read_rows(std::size_t warp) {
   WarpLog& log = warps_[warp].log;
   const auto [fewest, most] = std::ranges::minmax(log.count);
+  // Of a lock that lanes of the warp hand on, the order is that of the lanes.
+  const auto is_fence = [](std::uint64_t key) { return SiteKey{key}.act() == Act::fence; };
+  const bool by_lane = shadow_ && std::any_of(log.site.begin(),
+                                              log.site.begin() + static_cast<std::ptrdiff_t>(most), is_fence);
+  if (by_lane) check_parted(warp);
   for (std::uint32_t row = 0; row < most; ++row) {
     std::uint32_t active = ~0u;
     if (row >= fewest) {
@@ -226,7 +235,7 @@ void BlockTrace::read_rows(std::size_t warp) {
         active |= static_cast<std::uint32_t>(log.count[lane] > row) << lane;
     }
     request(warp, site_of(log.site[row], row), (*log.address)[row], active,
-            shadow_ ? &(*log.value)[row] : nullptr);
+            shadow_ && !by_lane ? &(*log.value)[row] : nullptr);
   }
 }
 
@@ -454,7 +463,8 @@ void BlockTrace::check_parted(std::size_t warp) {
     LaneAddresses meeting{};
     for (std::size_t lane = 0; lane < lanes_per_warp; ++lane)
       for (; at[lane] < log.count[lane]; ++at[lane]) {
-        Site& site = site_of((*log.own_site)[at[lane]][lane], at[lane]);
+        const std::uint32_t row = at[lane];
+        Site& site = site_of(log.diverged ? (*log.own_site)[row][lane] : log.site[row], row);
         const std::uint64_t address = (*log.address)[at[lane]][lane];
         if (site.key.act() == Act::collective) {
           meeting[lane] = address;
@@ -513,6 +523,7 @@ void BlockTrace::check(std::size_t warp, Site& site, Space space, const LaneAddr
                                   ? shadow_->shared(offset, width, act, thread, site.number, values[lane])
                                   : shadow_->global(site.array, offset, width, act, thread, site.number,
                                                     values[lane], address[lane]);
+    if (act == Act::atomic && !may_update_.empty()) note_update(thread, address[lane]);
     if (conflict.kind != Conflict::Kind::none) tell(conflict, site, warp, lane, address[lane]);
   }
 }
@@ -575,6 +586,9 @@ void BlockTrace::find(Finding::Kind kind, const Site& site, std::size_t warp, st
     return f.kind == kind && f.site.bits == site.key.bits && f.other.bits == other.bits &&
            f.serious != conflict.same_value;
   });
+  if (kind == Finding::Kind::race)
+    note_race_with_atomic(static_cast<std::size_t>(known - findings_.begin()), site,
+                          static_cast<int>(warp * 32 + lane), address, conflict);
   if (known != findings_.end() && known->block <= block_) {
     ++known->times;
     return;
@@ -607,6 +621,24 @@ void BlockTrace::find(Finding::Kind kind, const Site& site, std::size_t warp, st
     finding.times += known->times;
     *known = std::move(finding);
   }
+}
+
+void BlockTrace::note_race_with_atomic(std::size_t finding, const Site& site, int thread,
+                                       std::uint64_t address, const Conflict& conflict) {
+  const bool reads = site.key.act() == Act::read;
+  const Trail& other = conflict.other;
+  if (reads ? !other.atomic : site.key.act() != Act::atomic || conflict.other_wrote) return;
+  if (harmless_.size() <= finding) harmless_.resize(finding + 1);
+  if (!reads && other.updates) ++harmless_[finding];
+  else if (reads || shadow_->block_of(other.when) == block_)
+    may_update_[{reads ? thread : other.thread, address}].push_back(finding);
+}
+
+void BlockTrace::note_update(int thread, std::uint64_t address) {
+  const auto known = may_update_.find({thread, address});
+  if (known == may_update_.end()) return;
+  for (const std::size_t finding : known->second) ++harmless_[finding];
+  may_update_.erase(known);
 }
 
 void BlockTrace::fault(int rank, std::uint64_t address) {

@@ -7,6 +7,7 @@
 // joined by the place in the program and how often they were there, as if they met again as soon as
 // they can.
 #pragma once
+#include <map>
 #include <memory>
 #include <unordered_map>
 #include <vector>
@@ -101,6 +102,9 @@ class BlockTrace {
                   const WarpLog::Values& values);
   void tell(const Conflict& conflict, const Site& site, std::size_t warp, std::size_t lane,
             std::uint64_t address);
+  void note_race_with_atomic(std::size_t finding, const Site& site, int thread, std::uint64_t address,
+                             const Conflict& conflict);
+  void note_update(int thread, std::uint64_t address);
   void check_written(Site& site, std::size_t warp, std::uint32_t lanes, const LaneAddresses& address);
   bool as_before(Site& site, Space space, const LaneAddresses& address, std::uint32_t active) const;
   void request_by_lane(std::size_t warp, Site& site, const LaneAddresses& address, std::uint32_t active,
@@ -132,6 +136,10 @@ class BlockTrace {
   std::uint64_t blocks_ = 0;
   bool communicates_ = false;
   std::vector<UnwrittenRead> unwritten_;
+  // A plain read that races with an atomic is no mistake where its thread then updates the word by an atomic,
+  // which compares it, as in a loop of atomicCAS. Of each finding: how many of its races are such.
+  std::vector<std::uint64_t> harmless_;
+  std::map<std::pair<int, std::uint64_t>, std::vector<std::size_t>> may_update_;  // by reader and address
   std::vector<Finding> findings_;  // handed over at the end: a mistake in a loop is told a million times
 };
 

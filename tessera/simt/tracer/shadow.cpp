@@ -177,6 +177,8 @@ Conflict Shadow::touch(Cell& cell, Act act, int thread, std::uint32_t site, std:
   if (const Conflict c = conflict_of_write(cell, act, thread, value, address); c.kind != Conflict::Kind::none)
     out = c;
   if (act == Act::atomic) {
+    for (Trail& reader : cell.read)
+      if (reader.thread == trail.thread && reader.when.epoch >= first_epoch_) reader.updates = true;
     cell.atomic = trail;
   } else {
     cell.write = trail;

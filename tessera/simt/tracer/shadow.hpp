@@ -34,6 +34,7 @@ struct Trail {  // of one access
   std::uint32_t site = 0;  // its number
   std::uint16_t thread = 0;
   bool atomic = false;
+  bool updates = false;  // a read: its thread then updated the word by an atomic
 };
 
 struct Cell {
