@@ -132,13 +132,13 @@ TEST(SeveralVariables, EverydayIntegralsConverge) {
 
 // --- random members of families whose values are known ---
 
-using Random = std::mt19937_64;
-double between(Random& random, double lower, double upper) {
+using Generator = std::mt19937_64;
+double between(Generator& random, double lower, double upper) {
   return std::uniform_real_distribution<double>(lower, upper)(random);
 }
 
 // exp(-|A(x - m)|^2/2) over everything, A = widths times rotations.
-Known rotated_gaussian(Random& random, int d) {
+Known rotated_gaussian(Generator& random, int d) {
   const auto n = static_cast<std::size_t>(d);
   std::vector<double> a(n * n), m(n);
   double determinant = 1;
@@ -190,7 +190,7 @@ const Factor factors[] = {
      [](double u, double) { return 1 / (u + 0.5); }},
 };
 
-Known of_factors(Random& random, int d) {
+Known of_factors(Generator& random, int d) {
   std::vector<const Factor*> chosen;
   std::vector<double> u, c;
   double exact = 1;
@@ -213,7 +213,7 @@ Known of_factors(Random& random, int d) {
           1e-3};
 }
 
-Known wave(Random& random, int d) {
+Known wave(Generator& random, int d) {
   std::vector<double> c;
   const double a = between(random, 0, 2 * pi);
   double phase = a, size = 1;
@@ -233,7 +233,7 @@ Known wave(Random& random, int d) {
 double parity(int corner) { return __builtin_popcount(static_cast<unsigned>(corner)) % 2 != 0 ? -1 : 1; }
 
 // (1 + c·x)^-(d+1), by a sum over the corners.
-Known corner_peak(Random& random, int d) {
+Known corner_peak(Generator& random, int d) {
   std::vector<double> c;
   double all = 1, exact = 0;
   for (int i = 0; i < d; ++i) {
@@ -253,7 +253,7 @@ Known corner_peak(Random& random, int d) {
 }
 
 // Inside the cube, some on a ground.
-Known ball(Random& random, int d) {
+Known ball(Generator& random, int d) {
   std::vector<double> m;
   const double r = between(random, 0.05, 0.4), ground = random() % 2 == 0 ? 0 : between(random, 0, 0.1);
   for (int i = 0; i < d; ++i) m.push_back(between(random, r, 1 - r));
@@ -269,7 +269,7 @@ Known ball(Random& random, int d) {
 }
 
 // |a·x - b|, by the integral of max(b - a·x, 0), a sum over the corners: |t| = 2·max(t, 0) - t.
-Known oblique_kink(Random& random, int d) {
+Known oblique_kink(Generator& random, int d) {
   std::vector<double> a;
   double b = 0, all = 1, middle = 0, inside = 0;
   for (int i = 0; i < d; ++i) {
@@ -293,7 +293,7 @@ Known oblique_kink(Random& random, int d) {
 TEST(SeveralVariables, NoRandomIntegralConvergesToAWrongValue) {
   struct Family {
     const char* id;
-    Known (*of)(Random& random, int d);
+    Known (*of)(Generator& random, int d);
     int fewest, most;  // variables
     int count;
     double share;  // that converges
@@ -304,7 +304,7 @@ TEST(SeveralVariables, NoRandomIntegralConvergesToAWrongValue) {
                                {"corner peaks", corner_peak, 2, 6, 15, 0.9},
                                {"balls", ball, 2, 4, 15, 0.8},
                                {"oblique kinks", oblique_kink, 2, 4, 15, 0.5}}) {
-    Random random(2026);
+    Generator random(2026);
     int converged = 0;
     for (int i = 0; i < family.count; ++i) {
       const int d = family.fewest + i % (family.most - family.fewest + 1);

@@ -130,7 +130,7 @@ TEST(MmaLayout, ResultsLeaveWithoutConflicts) {
   expect_results<4, 32>(64);
 }
 
-constexpr MmaMachine h200{132, 227 * 1024};
+constexpr MmaMachine h200_tensor_cores{132, 227 * 1024};
 
 void expect_covered(const MmaElement& element, const MmaPlan& plan, std::int64_t m, std::int64_t n,
                     std::int64_t k) {
@@ -170,7 +170,7 @@ TEST(MmaPlan, CoversAnyShapeAndItsSum) {
 
 TEST(MmaPlan, KnownShapes) {
   const auto f64 = [](std::int64_t m, std::int64_t n, std::int64_t k) {
-    return plan_mma(mma_f64, m, n, k, h200);
+    return plan_mma(mma_f64, m, n, k, h200_tensor_cores);
   };
   EXPECT_EQ(f64(8192, 8192, 8192).tile, 1);  // 128 × 64, two blocks on a multiprocessor
   EXPECT_EQ(f64(8192, 8192, 8192).order.splits, 1);
@@ -185,15 +185,15 @@ TEST(MmaPlan, KnownShapes) {
   EXPECT_EQ(f64(16, 8192, 8192).tile, 4);  // as many rows as A
   EXPECT_GT(f64(128, 4096, 7168).order.splits, 1);
   EXPECT_EQ(f64(1, 1, 0).depth, 0);
-  EXPECT_EQ(plan_mma(mma_half, 8192, 8192, 8192, h200).tile, 0);
-  EXPECT_EQ(plan_mma(mma_half, 512, 512, 512, h200).tile, 1);
+  EXPECT_EQ(plan_mma(mma_half, 8192, 8192, 8192, h200_tensor_cores).tile, 0);
+  EXPECT_EQ(plan_mma(mma_half, 512, 512, 512, h200_tensor_cores).tile, 1);
   // 64 × 64 tiles, one for each of 100 multiprocessors.
   EXPECT_EQ(plan_mma(mma_f64, 640, 640, 4096, {100, 227 * 1024}).tile, 2);
 }
 
 TEST(MmaPlan, TheModelCountsWhatTakesLonger) {
   const auto cycles = [](std::int64_t k, MmaOptions options) {
-    return plan_mma(mma_f64, 2048, 2048, k, h200, options).cycles;
+    return plan_mma(mma_f64, 2048, 2048, k, h200_tensor_cores, options).cycles;
   };
   EXPECT_GT(cycles(2048, {.tile = 1}), cycles(1024, {.tile = 1}));
   EXPECT_GT(cycles(512, {.tile = 1, .splits = 2}), cycles(512, {.tile = 1, .splits = 1}));
@@ -203,14 +203,15 @@ TEST(MmaPlan, TheModelCountsWhatTakesLonger) {
 }
 
 TEST(MmaPlan, WhatIsWishedForIsDoneWhereItCanBe) {
-  EXPECT_EQ(plan_mma(mma_f64, 4096, 4096, 4096, h200, {.tile = 3}).tile, 2);
+  EXPECT_EQ(plan_mma(mma_f64, 4096, 4096, 4096, h200_tensor_cores, {.tile = 3}).tile, 2);
   EXPECT_NE(plan_mma(mma_f64, 4096, 4096, 4096, {84, 99 * 1024}, {.tile = 1}).tile,
             0);  // there is no room for it
-  EXPECT_EQ(plan_mma(mma_f64, 256, 256, 4096, h200, {.splits = 4}).order.splits, 4);
-  EXPECT_EQ(plan_mma(mma_f64, 256, 256, 4096, h200, {.tile = 6, .splits = 4}).order.splits,
+  EXPECT_EQ(plan_mma(mma_f64, 256, 256, 4096, h200_tensor_cores, {.splits = 4}).order.splits, 4);
+  EXPECT_EQ(plan_mma(mma_f64, 256, 256, 4096, h200_tensor_cores, {.tile = 6, .splits = 4}).order.splits,
             1);  // its sums are sliced
-  EXPECT_EQ(plan_mma(mma_f64, 16384, 16384, 4096, h200, {.splits = 8}).order.splits, 1);  // no room
-  EXPECT_EQ(plan_mma(mma_f64, 4096, 4096, 4096, h200, {.group = 5}).order.group, 5);
+  EXPECT_EQ(plan_mma(mma_f64, 16384, 16384, 4096, h200_tensor_cores, {.splits = 8}).order.splits,
+            1);  // no room
+  EXPECT_EQ(plan_mma(mma_f64, 4096, 4096, 4096, h200_tensor_cores, {.group = 5}).order.group, 5);
 }
 
 }  // namespace
