@@ -28,6 +28,7 @@ cmake --build "$work/calls" > "$work/log" || { cat "$work/log"; exit 1; }
 for told in '0.839844 by .*: right' '240 120 60: right'; do
   grep -q "$told" "$work/products" || { cat "$work/products"; exit 1; }
 done
+"$work/calls/picture" | grep -q '^1.* instead of 200 by .*: right$'
 "$work/stranger/integrals" > "$work/integrals"
 for told in '0.785398163397448.. ± .*, converged' 3.1415927 0.290000000 0.3333333 0.7853; do
   grep -q "$told" "$work/integrals" || { cat "$work/integrals"; exit 1; }
@@ -39,7 +40,7 @@ else
   echo "no nvcc: a stranger's .cu file was not compiled"
 fi
 # A program that calls the library does not carry it.
-for program in stranger/stranger stranger/readme stranger/integrals calls/host; do
+for program in stranger/stranger stranger/readme stranger/integrals calls/host calls/picture; do
   bytes=$(stat -L -c %s "$work/$program")
   [ "$bytes" -le 1048576 ] || { echo "$program has $bytes bytes, more than 1 MB" >&2; exit 1; }
 done

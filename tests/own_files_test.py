@@ -102,6 +102,14 @@ class OwnFiles(Case):
         self.assertIn("race.cu:11", done.stderr)
         self.assertIn("part", done.stderr)
 
+    def test_all_blocks_of_later_launches(self):
+        done = self.passes("trace", own("later.cu"))
+        self.assertIn("all in 1 of 4", done.stderr)
+        done = run("trace", own("later.cu"), "--blocks", "all")
+        self.assertEqual(done.returncode, 4, done.stderr)
+        self.assertIn("later.cu:5: error: race in add", done.stderr)
+        self.fails(2, "--blocks can only be all, not '3'", "trace", own("later.cu"), "--blocks", "3")
+
     def test_standard_output_holds_json_alone(self):
         done = run("trace", own("race.cu"), "--json", "-")
         self.assertEqual(json.loads(done.stdout)["program_exit_code"], 3)

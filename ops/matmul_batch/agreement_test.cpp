@@ -226,7 +226,7 @@ TEST(Agreement, NumbersThatNoEnumerationHasAreRefused) {
   };
   const std::string ends = " of its enumeration, which ends at ";
   all_say({.activation = static_cast<Activation>(99)}, Order::rows, "activation is number 99" + ends + "4");
-  all_say({.compute = static_cast<Compute>(9)}, Order::rows, "compute is number 9" + ends + "1");
+  all_say({.compute = static_cast<Compute>(9)}, Order::rows, "compute is number 9" + ends + "4");
   all_say({.accumulate = static_cast<Accumulate>(7)}, Order::rows, "accumulate is number 7" + ends + "1");
   all_say({}, static_cast<Order>(9), "A's order is number 9" + ends + "1");
   all_say({.bias = {x.data(), static_cast<Element>(77)}}, Order::rows,

@@ -24,7 +24,7 @@ using frontend::Json;
 
 struct Options {
   std::vector<std::string> files, include_folders, definitions, replacements, arguments, why;
-  std::string json, gpu, page;
+  std::string json, gpu, page, blocks;
   frontend::CallOptions call;
   bool strict = false, verbose = false;
 };
@@ -183,7 +183,7 @@ int run_files(const Options& options, bool traced) {
   }
   const TemporaryFile record_file;
   std::vector<std::string> variables{"TESSERA_CUDA_RECORD=" + record_file.path()};
-  if (traced) variables.emplace_back("TESSERA_CUDA_TRACE=1");
+  if (traced) variables.push_back("TESSERA_CUDA_TRACE=" + (options.blocks.empty() ? "1" : options.blocks));
   if (!options.gpu.empty()) variables.push_back("TESSERA_CUDA_GPU=" + options.gpu);
   std::fflush(stdout);
   const frontend::Ending ending =
@@ -266,9 +266,15 @@ int trace_own_files(const Command& command) {
   parser.value("--page", options.page,
                "the source with what its lines cost, and drawings of their requests, as one HTML page",
                "FILE");
+  parser.value(
+      "--blocks", options.blocks,
+      "all: traces every block of every launch; else, of launches after the first of their line, some",
+      "all");
   parser.flag("--strict", options.strict, "exit code 4 for every finding");
   parser.closing(exit_codes);
   if (!read(parser, command, options)) return exit_code::passed;
+  if (!options.blocks.empty() && options.blocks != "all")
+    throw Error("--blocks can only be all, not '" + options.blocks + "'");
   return run_files(options, true);
 }
 

@@ -122,7 +122,9 @@ std::vector<LaunchGroup> groups_of(const Record& record) {
     LaunchGroup& group = out[found->second];
     if (!was_traced(*group.launch) && was_traced(launch)) group.launch = &launch;
     const auto repeats = record.repeated.find(count(launch, "number"));
-    group.times += 1 + (repeats == record.repeated.end() ? 0 : repeats->second);
+    const std::int64_t times = 1 + (repeats == record.repeated.end() ? 0 : repeats->second);
+    group.times += times;
+    if (count(launch, "blocks_traced") == count(launch, "blocks")) group.whole += times;
   }
   return out;
 }
@@ -207,7 +209,10 @@ Table launches_table(const std::vector<LaunchGroup>& launches) {
                extents(launch.at("grid")), extents(launch.at("block")), std::to_string(group.times),
                shared == 0 ? "0" : report::bytes(shared),
                occupancy.contains("fraction") ? percent(occupancy.value("fraction", 0.0)) : "",
-               text(occupancy, "limit"), seen == blocks ? "all" : fmt::format("{} of {}", seen, blocks),
+               text(occupancy, "limit"),
+               seen != blocks              ? fmt::format("{} of {}", seen, blocks)
+               : group.whole < group.times ? fmt::format("all in {} of {}", group.whole, group.times)
+                                           : "all",
                text(launch, "error")});
   }
   return table;

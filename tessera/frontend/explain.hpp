@@ -26,6 +26,7 @@ Record read_record(const std::string& path);
 struct LaunchGroup {
   const Json* launch = nullptr;
   std::int64_t times = 0;
+  std::int64_t whole = 0;  // of them, those of which every block was traced, or that repeat such a one
 };
 std::vector<LaunchGroup> groups_of(const Record& record);
 

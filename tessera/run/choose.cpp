@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include "tessera/core/suggest.hpp"
+#include "tessera/core/outrun.hpp"
 #include "tessera/run/enqueue.hpp"
 #include "tessera/run/place.hpp"
 #include "tessera/run/tuned.hpp"
@@ -250,7 +251,8 @@ Plan chosen_on(const Device& device, const Operation& operation, const Arguments
   std::ranges::stable_sort(ladder, std::ranges::greater{}, &Variant::place);
   Reason highest;
   for (const Variant* variant : ladder) {
-    const Reason reason = settle(plan, *variant, arguments, request, refusing);
+    Reason reason = settle(plan, *variant, arguments, request, refusing);
+    if (!reason && !request.variant) reason = is_outrun(*variant, arguments, device);
     if (!reason) return plan;
     if (!highest) highest = variant->name + ": " + *reason;
   }

@@ -272,7 +272,7 @@ inline Product mixed_product(const MixedProblem& p) {
   out.reads_c0 = p.beta != 0;
   out.c0 = out.reads_c0 ? Described::of(p.c0.data, p.c0.element, p.m, p.n, p.c0.row, p.c0.col) : out.c;
   if (p.a.element == Element::i8) out.compute = CUBLAS_COMPUTE_32I;
-  else if (p.tf32) out.compute = CUBLAS_COMPUTE_32F_FAST_TF32;
+  else if (p.compute == Compute::tf32) out.compute = CUBLAS_COMPUTE_32F_FAST_TF32;
   if (p.c_element == Element::i32) {
     out.scale = CUDA_R_32I;
     out.alpha.set(static_cast<std::int32_t>(p.alpha));

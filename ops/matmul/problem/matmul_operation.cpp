@@ -126,7 +126,9 @@ std::vector<Parameter> what_follows() {
   return {choice("element-b", {"same", "e4m3", "e5m2"}, "B's type where it is not A's"),
           choice("output-element", {"default", "f32", "f16", "bf16", "i32", "i8"},
                  "C's type [A's; bf16 of 8-bit floats, i32 of i8]"),
-          choice("compute", {"strict", "tf32"}, "tf32: f32 factors may lose 13 of their bits"),
+          choice("compute", {"strict", "tf32", "tf32x3", "bf16x6", "f16x3"},
+                 "tf32: f32 factors may lose 13 of their bits; the others: tensor cores multiply what f32 "
+                 "factors are split into"),
           choice("accumulate", {"promoted", "fast"},
                  "of 8-bit floats: promoted to f32 every 128 products, or as the tensor cores sum"),
           scale("scale-a", "m", "row of A"),

@@ -47,6 +47,17 @@ void take_bias(MixedProblem& p, const Arguments& arguments) {
 
 }  // namespace
 
+std::string_view text_of(Compute compute) {
+  constexpr std::string_view texts[] = {"strict", "tf32", "tf32x3", "bf16x6", "f16x3"};
+  return texts[static_cast<std::size_t>(compute)];
+}
+
+Compute compute_of(std::string_view text) {
+  for (const Compute one : {Compute::strict, Compute::tf32, Compute::tf32x3, Compute::bf16x6, Compute::f16x3})
+    if (text_of(one) == text) return one;
+  throw Error(Error::Kind::internal, "no arithmetic is called " + std::string(text));
+}
+
 bool has_mixed_problem(Element element) {
   return element != Element::f64 && element != Element::i32 && element != Element::u8;
 }
@@ -70,7 +81,7 @@ MixedProblem MixedProblem::of(const Arguments& arguments) {
   take_scales(p, arguments);
   take_bias(p, arguments);
   p.activation = activation_of(arguments.text("activation"));
-  p.tf32 = arguments.element() == Element::f32 && arguments.text("compute") == "tf32";
+  if (arguments.element() == Element::f32) p.compute = compute_of(arguments.text("compute"));
   p.fast = arguments.text("accumulate") == "fast";
   if (whole && (p.scale_a != nullptr || p.scale_b != nullptr))
     throw Error("a scaled product is no i32: --output-element f32 or i8");

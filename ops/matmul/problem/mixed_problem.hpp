@@ -10,12 +10,21 @@
 #pragma once
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include "tessera/core/arguments.hpp"
 
 namespace tessera::matmul {
 
 // gelu is the exact one, x/2·(1 + erf(x/√2)); gelu_tanh its usual approximation.
 enum class Activation : std::uint8_t { none, relu, gelu, gelu_tanh, silu };
+
+// How f32 factors are multiplied. tf32: they may lose 13 bits. The others split each factor into parts that
+// tensor cores take, multiply the parts, and promote the sums to f32: tf32x3 and f16x3 into two parts, three
+// products; bf16x6 into three parts, six products. They permit it: a rung with strict sums serves as well.
+enum class Compute : std::uint8_t { strict, tf32, tf32x3, bf16x6, f16x3 };
+std::string_view text_of(Compute compute);
+Compute compute_of(std::string_view text);
+inline bool is_split(Compute compute) { return compute > Compute::tf32; }
 
 // A matrix as the operation sees it, op applied: m × k, k × n, m × n.
 struct Operand {
@@ -41,7 +50,7 @@ struct MixedProblem {
   std::int64_t scale_a_step = 0, scale_b_step = 0;
 
   Activation activation = Activation::none;
-  bool tf32 = false;  // f32 factors may be rounded to TF32
+  Compute compute = Compute::strict;  // of f32
   bool fast = false;  // 8-bit floats may be summed in the tensor cores' own registers from end to end
 
   // Throws Error where the words ask for what there is not: a scale or a GELU beside an i32 result.

@@ -105,13 +105,13 @@ void check_elements(Element a, Element b, Element c) {
 
 Arguments::Words words_of(Element a, Element b, Element c, const Options& options) {
   check_named("activation", options.activation, Activation::silu);
-  check_named("compute", options.compute, Compute::tf32);
+  check_named("compute", options.compute, Compute::f16x3);
   check_named("accumulate", options.accumulate, Accumulate::fast);
   Arguments::Words words{{"alpha", exactly(options.alpha)},
                          {"beta", exactly(options.beta)},
                          {"op-a", options.transpose_a ? "transpose" : "none"},
                          {"op-b", options.transpose_b ? "transpose" : "none"},
-                         {"compute", options.compute == Compute::tf32 ? "tf32" : "strict"},
+                         {"compute", std::string(text_of(options.compute))},
                          {"accumulate", options.accumulate == Accumulate::fast ? "fast" : "promoted"},
                          {"scale-a-per", options.scale_a.of_each ? "row" : "tensor"},
                          {"scale-b-per", options.scale_b.of_each ? "column" : "tensor"},

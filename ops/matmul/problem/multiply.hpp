@@ -56,7 +56,6 @@ struct Addend {
   std::int64_t step = 0;  // batches: from one entry to the next; 0: as far as one reaches
 };
 
-enum class Compute : std::uint8_t { strict, tf32 };       // tf32: of f32 alone, factors may lose 13 bits
 enum class Accumulate : std::uint8_t { promoted, fast };  // fast: of 8-bit floats alone
 
 struct Options {
@@ -67,7 +66,7 @@ struct Options {
   Scale scale_a = {}, scale_b = {};
   Bias bias = {};
   Activation activation = Activation::none;
-  Compute compute = Compute::strict;
+  Compute compute = Compute::strict;  // of f32 alone: see mixed_problem.hpp
   Accumulate accumulate = Accumulate::promoted;
   Addend c0 = {};  // by default C itself
 };

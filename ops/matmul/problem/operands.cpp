@@ -50,8 +50,9 @@ Element element_of_b(Element a, const Arguments::Words& words) {
 void demand_effects(Element a, const Arguments::Words& words) {
   if (word_of(words, "accumulate", "promoted") == "fast" && !is_fp8(a))
     throw Error("--accumulate fast is only for e4m3 and e5m2: A holds " + std::string(name_of(a)));
-  if (word_of(words, "compute", "strict") == "tf32" && a != Element::f32)
-    throw Error("--compute tf32 is only for f32: A holds " + std::string(name_of(a)));
+  const std::string compute = word_of(words, "compute", "strict");
+  if (compute != "strict" && a != Element::f32)
+    throw Error("--compute " + compute + " is only for f32: A holds " + std::string(name_of(a)));
 }
 
 Element element_of_c(Element a, const Arguments::Words& words) {
@@ -74,8 +75,8 @@ Element element_of_bias(Element a, const Arguments::Words& words) {
 std::string element_text(const Arguments& arguments) {
   const Element a = arguments.element(), b = element_of_b(a, arguments.words()),
                 c = element_of_c(a, arguments.words());
-  std::string out =
-      a == Element::f32 && arguments.text("compute") == "tf32" ? "tf32" : std::string(name_of(a));
+  std::string out = a == Element::f32 && arguments.text("compute") != "strict" ? arguments.text("compute")
+                                                                               : std::string(name_of(a));
   if (b != a) out += "*" + std::string(name_of(b));
   if (c != outputs_for(a)[0]) out += ">" + std::string(name_of(c));
   if (is_fp8(a) && arguments.text("accumulate") == "fast") out += " fast";
@@ -97,7 +98,7 @@ bool is_plain(const Arguments& arguments) {
 
 bool is_mixed(const Arguments& arguments) {
   return has_mixed_problem(arguments.element()) &&
-         (!is_plain(arguments) || arguments.text("compute") == "tf32");
+         (!is_plain(arguments) || arguments.text("compute") != "strict");
 }
 
 ProductArrays::ProductArrays(const Signature& signature) {

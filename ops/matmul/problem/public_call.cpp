@@ -17,7 +17,7 @@ Options options_of(const Device& device, const Arguments& there) {
   out.alpha = there.real("alpha");
   out.transpose_a = there.text("op-a") == "transpose";
   out.transpose_b = there.text("op-b") == "transpose";
-  if (there.text("compute") == "tf32") out.compute = Compute::tf32;
+  out.compute = compute_of(there.text("compute"));
   if (there.text("accumulate") == "fast") out.accumulate = Accumulate::fast;
   // Arrays in a GPU's memory say for themselves where the work is done.
   if (device.where == Where::cpu)

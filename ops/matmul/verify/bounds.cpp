@@ -5,6 +5,7 @@
 #include <limits>
 #include <numbers>
 #include <utility>
+#include "ops/matmul/kernels/split.hpp"
 #include "ops/matmul/problem/operands.hpp"
 
 namespace tessera::matmul {
@@ -235,10 +236,23 @@ double error_of(Activation activation) {
   return activation == Activation::gelu_tanh ? 0x1p-11 : 0x1p-20;
 }
 
+// What products of parts that are left out, and bits beyond the last part, come to, as a share of |a·b|.
+// Into two parts of 11 bits: lo·lo and what lo rounds off, 2⁻²² each. Into three of 8 bits, nothing is
+// rounded off: 2⁻²⁴ each of the two largest products that are left out.
+double lost_in_split(Compute compute) {
+  if (compute == Compute::bf16x6) return 0x1.03p-23;
+  return is_split(compute) ? 0x1.81p-21 : 0;
+}
+
+// What the parts' range may take of small elements before strict sums are taken instead (split.hpp). Of draws
+// of a normal distribution less than 2⁻³⁰.
+double lost_in_range(Compute compute, double k) { return is_split(compute) ? range_allowance(k) : 0; }
+
 double always(const MixedProblem& p, double k) {
   const double count = k + 16;
   double out = count * u < 1 ? count * u / (1 - count * u) : infinity;
-  if (p.tf32) out += 0x1.02p-9;
+  if (p.compute == Compute::tf32) out += 0x1.02p-9;
+  out += lost_in_split(p.compute) + lost_in_range(p.compute, k);
   if (!is_fp8(p.a.element)) return out;
   const double blocks = std::ceil(k / 32), of_one = 34 * 0x1p-13;
   return out + of_one * (p.fast ? blocks : std::min(4.0, blocks));
@@ -246,10 +260,11 @@ double always(const MixedProblem& p, double k) {
 
 double for_random(const MixedProblem& p, double k, double lambda) {
   const double rms = std::numbers::pi / 2 / std::sqrt(k), partial = std::min(1.0, lambda * rms);
-  const double blocks = std::ceil(k / (p.tf32 ? 8 : 16));
+  const double blocks = std::ceil(k / (p.compute == Compute::tf32 || p.compute == Compute::tf32x3 ? 8 : 16));
   double out = u * partial * (2 * blocks + lambda * std::sqrt(k + 17));
   // Of what two cut factors lose, about its mean, which is for `stray`.
-  if (p.tf32) out += 0x1p-10 * std::min(1.0, lambda * rms / 2);
+  if (p.compute == Compute::tf32) out += 0x1p-10 * std::min(1.0, lambda * rms / 2);
+  out += lost_in_split(p.compute) * partial;
   if (!is_fp8(p.a.element)) return out;
   if (!p.fast) return out + 5 * 0x1p-13 * partial;
   const double cuts = std::ceil(k / 32);
@@ -340,7 +355,7 @@ constexpr double brought_back = 2 * largest * (1 + 4 * u);
 // `strays`: of the sum.
 Reach MixedBound::reach_of(const Terms& terms, const After& after, double sum, double strays) const {
   const double margin = 1 + always_ + 8 * u, factor = after.factor;
-  const bool strict = p_.a.element == Element::f32 && !p_.tf32;
+  const bool strict = p_.a.element == Element::f32 && p_.compute == Compute::strict;
   const auto finite = [](double x) { return std::isfinite(x) ? x : 0; };
   Reach out;
   if (terms.plus || terms.minus) out = {false, terms.plus, terms.minus};
@@ -361,7 +376,7 @@ Reach MixedBound::reach_of(const Terms& terms, const After& after, double sum, d
 // The sum of whole numbers, or of nothing but noughts.
 bool MixedBound::is_exact(double magnitude, bool whole) const {
   if (p_.a.element == Element::i8 || magnitude == 0) return true;
-  return whole && magnitude <= exact_within_ && !(p_.tf32 && magnitude > 0x1p22);
+  return whole && magnitude <= exact_within_ && !(p_.compute != Compute::strict && magnitude > 0x1p22);
 }
 
 double MixedBound::stray_of_sum(double sum, double magnitude, const Terms* found) const {
@@ -369,7 +384,7 @@ double MixedBound::stray_of_sum(double sum, double magnitude, const Terms* found
   // A rung that has a number had no partial sum beyond f32, so each of its roundings is small.
   if (found != nullptr && found->largest <= brought_back)
     strays = std::min(strays, always_ * 2 * brought_back);
-  if (p_.tf32) strays += 0x1.02p-10 * std::fabs(sum);
+  if (p_.compute == Compute::tf32) strays += 0x1.02p-10 * std::fabs(sum);
   return strays;
 }
 

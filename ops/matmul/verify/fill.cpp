@@ -65,7 +65,8 @@ int bits_of(const MixedProblem& p) {
     case Element::i8:
       return 7;
     default:
-      return p.tf32 ? 11 : 13;
+      // Of split factors, one bit more than all parts but the last hold.
+      return p.compute == Compute::tf32 ? 11 : p.compute == Compute::bf16x6 ? 17 : 13;
   }
 }
 

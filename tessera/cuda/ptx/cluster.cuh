@@ -82,5 +82,9 @@ __device__ __forceinline__ int opaque(int number) {
 __device__ __forceinline__ void synchronize(int barrier, int threads) {
   asm volatile("bar.sync %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
 }
+// As one of those that the others wait for, without waiting.
+__device__ __forceinline__ void arrive(int barrier, int threads) {
+  asm volatile("bar.arrive %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
+}
 
 }  // namespace tessera::cuda::ptx

@@ -17,7 +17,7 @@ constexpr double cluster_us = 1.2,
 constexpr double arriving = 10.7e6, arriving_for_all = 12.7e6;
 // Bytes of the cache's lines that all multiprocessors can ask for in a microsecond, where some are asked for
 // twice.
-constexpr double request_rate = 11.6e6;
+constexpr double request_rate = 13.2e6;
 constexpr double request_rate_of_one = 136e3;  // and one of them
 constexpr std::int64_t least_stages = 8, least_cluster_stages = 4;
 constexpr std::int32_t usual_group = 8;

@@ -179,7 +179,7 @@ TEST(TilePlan, LinesThatTheCacheHasInTwoAreRequestedTwice) {
   EXPECT_EQ(plan(1512, two).tile, 0);
   // 1024 tiles of 128 × 128 on 132 multiprocessors, 65 stages of 512 lines each: what all can ask for in a
   // microsecond.
-  const double stage = 132.0 * 2 * 256 * 128 / 11.6e6;
+  const double stage = 132.0 * 2 * 256 * 128 / 13.2e6;
   EXPECT_NEAR(plan_tiles(tile_shapes, 4096, 4096, 4104, 64, 132, 0b00010, {}, 1, two).microseconds,
               8 * (65 * stage + tile_shapes[1].tile_us) + tile_shapes[1].last_us, 1e-6);
   std::mt19937 random(6);

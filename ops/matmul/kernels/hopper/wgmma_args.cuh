@@ -3,6 +3,7 @@
 #pragma once
 #include <cstdint>
 #include <cuda.h>
+#include "ops/matmul/kernels/hopper/split_kinds.cuh"
 #include "ops/matmul/kernels/hopper/tile_plan.hpp"
 #include "ops/matmul/problem/mixed_problem.hpp"
 #include "tessera/cuda/ptx/cluster.cuh"
@@ -54,6 +55,7 @@ struct WgmmaArgs {
       arrived;          // of each tile, and from the end on of those who have seen that; 0 before and after
   bool all_at_work;     // each unit has a block of its own, all at the same time
   bool beside = false;  // the kernel before makes another part of the same product: nothing it writes is read
+  SplitArgs split = {};  // of factors that come in parts
 };
 
 // How a block makes tiles of C.
@@ -67,8 +69,9 @@ struct TileConfig {
   // share the rows of a tile.
   bool ping_pong = false;
   bool cluster_split_k =
-      false;              // as many blocks as the launch says are a cluster, and share the sums of a tile
-  bool promoted = false;  // each stage is summed by itself, then added
+      false;                 // as many blocks as the launch says are a cluster, and share the sums of a tile
+  bool promoted = false;     // each stage is summed by itself, then added
+  bool takes_turns = false;  // of factors in parts: the two consumers ask for products in turn
   bool mn_major_a = false, mn_major_b = false;
 };
 
@@ -81,8 +84,8 @@ struct Tile {
   static constexpr int cluster_rows = config.cluster_rows, cluster_cols = config.cluster_cols,
                        cluster = cluster_rows * cluster_cols;
   static constexpr bool ping_pong = config.ping_pong, cluster_split_k = config.cluster_split_k,
-                        promoted = config.promoted, mn_major_a = config.mn_major_a,
-                        mn_major_b = config.mn_major_b;
+                        promoted = config.promoted, takes_turns = config.takes_turns,
+                        mn_major_a = config.mn_major_a, mn_major_b = config.mn_major_b;
   static constexpr int element_bytes = Kind::bytes;
   static constexpr int sharers = ping_pong ? 1 : consumers;  // consumers of one tile
   static constexpr int row_blocks = rows / sharers / 64;     // of 64 rows, of one consumer
@@ -93,8 +96,15 @@ struct Tile {
   static constexpr int threads = (consumers + 1) * 128, workers = sharers * 128;
   // C on its way out, for each consumer: two boxes of 64 rows of 128 bytes, or 64 × 64 sums.
   static constexpr int box_bytes = 64 * 128, out_bytes = 2 * box_bytes;
+  // Of factors in parts: the scales of a tile's columns, for each two stages, behind the barriers.
+  static constexpr int scale_bytes = has_scales<Kind> ? cols * 4 : 0,
+                       scales_at = (stages * stage_bytes + consumers * out_bytes +
+                                    (2 * stages + consumers) * 8 + 15) /
+                                   16 * 16;
   static constexpr int shared_bytes =
-      stages * stage_bytes + consumers * out_bytes + (2 * stages + consumers) * 8 + 1024;
+      has_scales<Kind> ? scales_at + stages / 2 * scale_bytes + 1024
+                       : stages * stage_bytes + consumers * out_bytes + (2 * stages + consumers) * 8 + 1024;
+  static_assert(!IsSplit<Kind> || (promoted && !ping_pong && stages % stages_of_sum == 0));
   static_assert(!cluster_split_k || (cluster == 1 && !ping_pong && row_blocks == 1));
   static_assert(shared_bytes <= 227 * 1024 && row_blocks * sums + (promoted ? sums : 0) <= 192);
 };
@@ -120,6 +130,10 @@ struct TileShared {
   }
   __device__ ptx::Barrier& empty(int stage) const { return (&full(0))[C::stages + stage]; }
   __device__ ptx::Barrier& turn(int consumer) const { return (&full(0))[2 * C::stages + consumer]; }
+  // Of the two stages that this one is the first of.
+  __device__ float* scales(int stage) const {
+    return reinterpret_cast<float*>(base + C::scales_at + stage / stages_of_sum * C::scale_bytes);
+  }
 };
 
 // This thread's number, from which the compiler computes again what it could have kept: while products are

@@ -53,10 +53,23 @@ __device__ __forceinline__ void copy_operand(unsigned char* to, const CUtensorMa
   }
 }
 
+// The scales of `cols` columns from `col` on, with the first of the stages that they belong to.
+template <class C, int cols>
+__device__ __forceinline__ void copy_scales(const WgmmaArgs& args, const TileShared<C>& shared, int stage,
+                                            int col, int k) {
+  if constexpr (has_scales<typename C::Kind>) {
+    const int line = k / (128 / C::element_bytes);
+    if (line % stages_of_sum != 0) return;
+    ptx::copy_bulk(shared.scales(stage), args.split.scales_b + line / stages_of_sum * args.split.step_b + col,
+                   cols * 4, shared.full(stage));
+  }
+}
+
 template <class C>
 __device__ __forceinline__ void copy_stage(const WgmmaArgs& args, const TileShared<C>& shared, int stage,
                                            int row, int col, int k, const Sharing<C>& sharing) {
   ptx::Barrier& full = shared.full(stage);
+  copy_scales<C, C::cols>(args, shared, stage, col, k);
   ptx::arrive_expecting(full, static_cast<std::uint32_t>(args.a_bytes + C::b_bytes));
   copy_operand<C, C::mn_major_a, C::rows, C::cluster_cols>(
       shared.a(stage), args.a, row, k, static_cast<int>(sharing.col), sharing.of_a(), full);
@@ -72,6 +85,7 @@ __device__ __forceinline__ void copy_tail_stage(const WgmmaArgs& args, const Til
                 b_lines = C::mn_major_b ? TailOrder::width : C::cols / C::cluster_rows;
   static_assert(b_lines >= TailOrder::width);
   ptx::Barrier& full = shared.full(stage);
+  copy_scales<C, TailOrder::width>(args, shared, stage, col, k);
   ptx::arrive_expecting(full, static_cast<std::uint32_t>(args.a_bytes + b_lines * 128));
 #pragma unroll
   for (int i = 0; i < C::cluster_cols; ++i)
@@ -246,6 +260,123 @@ __device__ __forceinline__ void promote_stages(const TileShared<C>& shared, Ring
     ring.advance();
   }
   turns.pass();
+}
+
+// A factor's parts: products `from` to `to` of the list, of 64 rows of a stage, from row `row` of the tile
+// on.
+template <class C, int cols, int from, int to>
+__device__ __forceinline__ void multiply_parts(const TileShared<C>& shared, int stage, int row,
+                                               float (&sum)[cols / 2], bool keep) {
+  using Kind = typename C::Kind;
+  using Product = ptx::Product<typename Kind::Part, cols, 0, 0>;
+  const unsigned char *const a = shared.a(stage) + row * 128, *const b = shared.b(stage);
+#pragma unroll
+  for (int i = from; i < to; ++i)
+    Product::add(sum, ptx::descriptor(a + Kind::product(i).a * 32, 1024, 0),
+                 ptx::descriptor(b + Kind::product(i).b * 32, 1024, 0), keep || i > from ? 1 : 0);
+}
+
+// Consumers ask for their products in turn: else they would do so at the same time, and then add at the same
+// time, while the tensor cores have nothing to do.
+template <class C>
+struct ProductTurns {
+  static constexpr bool there = IsSplit<typename C::Kind> && C::consumers == 2 && C::takes_turns;
+  static constexpr int first_barrier = 8, threads = 256;
+
+  // The warps of a consumer: all have read what the other roles may now write over.
+  __device__ __forceinline__ static void meet(int consumer) {
+    ptx::synchronize(first_barrier + 2 + consumer, 128);
+  }
+
+  // Once, before the first turn.
+  __device__ __forceinline__ static void begin(int consumer) {
+    if constexpr (there)
+      if (consumer == 1) ptx::arrive(first_barrier, threads);
+  }
+  __device__ __forceinline__ static void wait(int consumer) {
+    if constexpr (there) ptx::synchronize(first_barrier + consumer, threads);
+  }
+  __device__ __forceinline__ static void pass(int consumer) {
+    if constexpr (there) ptx::arrive(first_barrier + 1 - consumer, threads);
+  }
+  // Once, after the last.
+  __device__ __forceinline__ static void end(int consumer) {
+    if constexpr (there)
+      if (consumer == 0) ptx::synchronize(first_barrier, threads);
+  }
+};
+
+// As promote_stages, of factors in parts: each two stages by themselves, then added with the product of their
+// scales. The small products of both come first. `from`: the first stage's number in its lines; `tile_row`:
+// of C, of this consumer's first row.
+template <class C, int cols>
+__device__ __forceinline__ void promote_parts(const WgmmaArgs& args, const TileShared<C>& shared,
+                                              Ring<C::stages>& ring, int from, int count, int row,
+                                              int tile_row, int consumer, std::uint32_t peers,
+                                              float (&sum)[C::row_blocks][cols / 2]) {
+  constexpr bool scaled = has_scales<typename C::Kind>, alone = cols != C::cols;
+  constexpr int small = C::Kind::small_products;
+#pragma unroll
+  for (int i = 0; i < C::row_blocks * (cols / 2); ++i) sum[i / (cols / 2)][i % (cols / 2)] = 0;
+  float part[cols / 2] = {};
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const float* scales_a = nullptr;
+  if constexpr (scaled)
+    scales_a = args.split.scales_a + from / stages_of_sum * args.split.step_a + tile_row +
+               static_cast<int>(threadIdx.x) % 128 / 32 * 16 + lane / 4;
+  for (int i = 0; i < count; i += stages_of_sum) {
+    float left[C::row_blocks][2];
+    if constexpr (scaled) {
+#pragma unroll
+      for (int block = 0; block < C::row_blocks; ++block)
+#pragma unroll
+        for (int half = 0; half < 2; ++half) left[block][half] = __ldg(scales_a + block * 64 + half * 8);
+      scales_a += args.split.step_a;
+    }
+    const int stage = ring.stage;
+#pragma unroll
+    for (int block = 0; block < C::row_blocks; ++block) {
+      if (block == 0) {
+        ptx::wait(shared.full(stage), ring.parity);
+        ptx::wait(shared.full(stage + 1), ring.parity);
+      }
+      ProductTurns<C>::wait(consumer);
+      ptx::begin_products();
+      const int first_row = row + block * 64;
+      multiply_parts<C, cols, 0, small>(shared, stage, first_row, part, false);
+      multiply_parts<C, cols, 0, small>(shared, stage + 1, first_row, part, true);
+      multiply_parts<C, cols, small, products_of_stage>(shared, stage, first_row, part, true);
+      multiply_parts<C, cols, small, products_of_stage>(shared, stage + 1, first_row, part, true);
+      ptx::commit_products();
+      ProductTurns<C>::pass(consumer);
+      ptx::wait_for_products<0>();
+      ptx::touch(part);
+      if (block + 1 == C::row_blocks) {
+        release<C, alone>(shared, stage + 1, peers);
+        if (!scaled) release<C, alone>(shared, stage, peers);
+      }
+      if constexpr (scaled) {
+        const float* const scales_b = shared.scales(stage) + lane % 4 * 2;
+#pragma unroll
+        for (int j = 0; j < cols / 2; j += 4) {
+          const float2 right = *reinterpret_cast<const float2*>(scales_b + 2 * j);
+          sum[block][j] = __fmaf_rn(part[j], left[block][0] * right.x, sum[block][j]);
+          sum[block][j + 1] = __fmaf_rn(part[j + 1], left[block][0] * right.y, sum[block][j + 1]);
+          sum[block][j + 2] = __fmaf_rn(part[j + 2], left[block][1] * right.x, sum[block][j + 2]);
+          sum[block][j + 3] = __fmaf_rn(part[j + 3], left[block][1] * right.y, sum[block][j + 3]);
+        }
+        if (block + 1 == C::row_blocks) {
+          ProductTurns<C>::meet(consumer);
+          release<C, alone>(shared, stage, peers);
+        }
+      } else {
+#pragma unroll
+        for (int j = 0; j < cols / 2; ++j) sum[block][j] += part[j];
+      }
+    }
+    ring.advance();
+    ring.advance();
+  }
 }
 
 // Sums of `count` stages; all of them 0 first, lest their registers count as in use before: there are none to
@@ -478,6 +609,7 @@ __device__ void consume(const WgmmaArgs& args, const TileShared<C>& shared, int 
   const int first_row = C::ping_pong ? 0 : consumer * C::row_blocks * 64;
   Ring<C::stages> ring;
   PingPong<C> turns{shared, consumer};
+  ProductTurns<C>::begin(consumer);
   int turn = 0;
   const int blocks = cluster_blocks<C>(args);
   for (std::int32_t unit = first_unit(blocks); unit < args.units; unit += unit_step(blocks)) {
@@ -485,7 +617,10 @@ __device__ void consume(const WgmmaArgs& args, const TileShared<C>& shared, int 
       if (unit >= args.tiles) {
         each_tail_tile<C>(args, unit, rank, [&](int row, int col) {
           typename C::Sum sum[C::row_blocks][TailOrder::width / 2];
-          sum_up<C, TailOrder::width>(shared, ring, args.depth, first_row, peers, turns, sum);
+          if constexpr (IsSplit<typename C::Kind>)
+            promote_parts<C, TailOrder::width>(args, shared, ring, 0, args.depth, first_row, row + first_row,
+                                               consumer, peers, sum);
+          else sum_up<C, TailOrder::width>(shared, ring, args.depth, first_row, peers, turns, sum);
           store_tile<C, TailOrder::width / 2>(args, shared, consumer, sum, row + first_row, col);
         });
         continue;
@@ -500,7 +635,15 @@ __device__ void consume(const WgmmaArgs& args, const TileShared<C>& shared, int 
     }
     turns.wait();
     typename C::Sum sum[C::row_blocks][C::sums];
-    sum_up<C, C::cols>(shared, ring, count, first_row, peers, turns, sum);
+    if constexpr (IsSplit<typename C::Kind>) {
+      const TileOrder::Tile here = args.order.at(unit);
+      promote_parts<C, C::cols>(
+          args, shared, ring, first_stage(args, part_of<C>(here, rank)), count, first_row,
+          (here.row * C::cluster_rows + static_cast<int>(sharing.row)) * C::rows + first_row, consumer, peers,
+          sum);
+    } else {
+      sum_up<C, C::cols>(shared, ring, count, first_row, peers, turns, sum);
+    }
     // Computed afresh: the products leave no register for what is needed only now.
     const TileOrder::Tile tile = args.order.at(ptx::opaque(unit));
     const int row = (tile.row * C::cluster_rows + static_cast<int>(sharing.row)) * C::rows + first_row,
@@ -510,9 +653,14 @@ __device__ void consume(const WgmmaArgs& args, const TileShared<C>& shared, int 
       else reduce_cluster_splits<C>(args, shared, rank, consumer, sum, row - first_row, col);
       continue;
     }
-    if (args.order.splits > 1) reduce_splits<C>(args, shared, tile, rank, consumer, sum, row, col);
-    else store_tile<C, C::sums>(args, shared, consumer, sum, row, col);
+    if constexpr (!IsSplit<typename C::Kind>)
+      if (args.order.splits > 1) {
+        reduce_splits<C>(args, shared, tile, rank, consumer, sum, row, col);
+        continue;
+      }
+    store_tile<C, C::sums>(args, shared, consumer, sum, row, col);
   }
+  ProductTurns<C>::end(consumer);
   if (args.tma_store && threadIdx.x % 32 == 0) ptx::wait_until_read<0>();
 }
 
@@ -565,10 +713,19 @@ __device__ __forceinline__ void work_in_roles(unsigned char* raw, const Begin& b
   if (beside) ptx::wait_for_kernel_before();
 }
 
+// Whether the product is left to another kernel: what the operands hold does not go into their parts.
+template <class C>
+__device__ __forceinline__ bool is_left_to_others(const WgmmaArgs& args) {
+  if constexpr (IsSplit<typename C::Kind>)
+    return args.split.verdict != nullptr && __ldcg(args.split.verdict) == 0;
+  else return false;
+}
+
 template <class C>
 __global__ void __launch_bounds__(C::threads, 1) multiply_tiles(const __grid_constant__ WgmmaArgs args) {
   extern __shared__ unsigned char raw[];
   const auto ahead = [&](const TileShared<C>& shared, std::uint32_t rank) {
+    if (is_left_to_others<C>(args)) return;
     if constexpr (C::cluster == 1) begin_copies<C>(args, shared, rank);
   };
   work_in_roles<C>(
@@ -579,8 +736,15 @@ __global__ void __launch_bounds__(C::threads, 1) multiply_tiles(const __grid_con
         ptx::prefetch(args.b);
         if (args.tma_store) ptx::prefetch(args.c);
       },
-      [&](const TileShared<C>& shared, std::uint32_t rank) { produce<C>(args, shared, rank); },
+      [&](const TileShared<C>& shared, std::uint32_t rank) {
+        if (is_left_to_others<C>(args)) return;
+        produce<C>(args, shared, rank);
+      },
       [&](const TileShared<C>& shared, int consumer, std::uint32_t rank) {
+        if (is_left_to_others<C>(args)) {
+          if (C::cluster_split_k && args.cluster_splits > 1) ptx::synchronize_cluster();  // as who adds parts
+          return;
+        }
         consume<C>(args, shared, consumer, rank);
       },
       args.cluster_splits > 1, args.beside, ahead);

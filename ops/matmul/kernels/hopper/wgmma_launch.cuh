@@ -452,7 +452,7 @@ inline std::size_t wgmma_workspace(const Arguments& arguments, const Tuning&) {
 
 inline Reason wgmma_refuses(const Arguments& arguments, const Tuning&, const Device&) {
   const MixedProblem p = MixedProblem::of(arguments);
-  if (p.a.element == Element::f32 && !p.tf32)
+  if (p.a.element == Element::f32 && p.compute != Compute::tf32)
     return "its f32 factors lose 13 bits: --compute tf32 allows that";
   if (p.c_col != 1 && p.c_row != 1 && p.n != 1 && p.m != 1)
     return "C's rows, or its columns, are not contiguous";

@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tensor core kernels of f32 factors in parts of bf16, six products.
+#include "ops/matmul/kernels/hopper/split_launch.cuh"
+
+namespace tessera::matmul {
+
+void run_bf16x6(WgmmaPart& part, Run& run) { run_split_tile<Bf16x6>(part, run); }
+
+}  // namespace tessera::matmul

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// f32 factors as parts of fewer bits: a high part and what it leaves, each of which the tensor cores multiply
+// exactly. A line of 128 bytes holds all parts of 16 or 32 steps of k, in four steps of 32 bytes; which of
+// them meet is a list. The kinds are TF32's in bytes and boxes.
+#pragma once
+#include <cstdint>
+#include "tessera/cuda/ptx/wgmma.cuh"
+
+namespace tessera::matmul {
+
+namespace ptx = cuda::ptx;
+
+// Of a line's four steps: one of A's, one of B's.
+struct StepPair {
+  int a, b;
+};
+
+inline constexpr int products_of_stage = 6;
+
+// Two stages are summed by themselves, then added in f32.
+inline constexpr int stages_of_sum = 2;
+
+// The first products of each list are small: they come before the others of all stages that are summed
+// together, so that what the sum's end cuts off is theirs.
+struct ThreeProducts {
+  static constexpr int small_products = 4;
+  static constexpr StepPair product(int i) {
+    constexpr StepPair all[products_of_stage] = {{2, 0}, {3, 1}, {0, 2}, {1, 3}, {0, 0}, {1, 1}};
+    return all[i];
+  }
+};
+struct F16x3 : ptx::Tf32, ThreeProducts {  // [hi 0…15 | hi 16…31 | lo 0…15 | lo 16…31]
+  using Part = ptx::F16;
+  static constexpr int k = 32;          // of a line
+  static constexpr bool scaled = true;  // the k of a sum have a power of two for each line
+};
+struct Tf32x3 : ptx::Tf32, ThreeProducts {  // [hi 0…7 | hi 8…15 | lo 0…7 | lo 8…15]
+  using Part = ptx::Tf32;
+  static constexpr int k = 16;
+  static constexpr bool scaled = false;
+};
+struct Bf16x6 : ptx::Tf32 {  // [first | second | third | nothing]
+  using Part = ptx::Bf16;
+  static constexpr int k = 16;
+  static constexpr bool scaled = false;
+  static constexpr int small_products = 5;
+  static constexpr StepPair product(int i) {
+    constexpr StepPair all[products_of_stage] = {{2, 0}, {1, 1}, {0, 2}, {1, 0}, {0, 1}, {0, 0}};
+    return all[i];
+  }
+};
+
+template <class Kind>
+concept IsSplit = requires {
+  typename Kind::Part;
+};
+template <class Kind>
+inline constexpr bool has_scales = false;
+template <IsSplit Kind>
+inline constexpr bool has_scales<Kind> = Kind::scaled;
+
+struct SplitArgs {
+  // What the k of a sum are multiplied by, of one line after the other; from one sum's to the next.
+  const float *scales_a = nullptr, *scales_b = nullptr;
+  std::int64_t step_a = 0, step_b = 0;
+  const std::uint32_t* verdict = nullptr;  // where it is 0, another kernel makes the product
+};
+
+}  // namespace tessera::matmul

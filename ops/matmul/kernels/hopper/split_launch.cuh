@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+// From arguments to launches of products whose f32 factors come in parts: the passes that split them, the
+// product by tiles of promoted sums, and strict f32 behind it, which begins where the verdict says so.
+#pragma once
+#include "ops/matmul/kernels/hopper/wgmma_launch.cuh"
+#include "ops/matmul/kernels/simt/warp_plan.hpp"
+#include "ops/matmul/kernels/split_operands.cuh"
+#include "tessera/core/outrun.hpp"
+#include "tessera/core/zeroed_front.hpp"
+
+namespace tessera::matmul {
+
+inline constexpr TileConfig split_configs[] = {
+    {.rows = 256,
+     .cols = 128,
+     .consumers = 2,
+     .stages = 4,
+     .cluster_cols = 2,
+     .promoted = true,
+     .takes_turns = true},
+    {.rows = 128,
+     .cols = 128,
+     .consumers = 2,
+     .stages = 6,
+     .cluster_split_k = true,
+     .promoted = true,
+     .takes_turns = true},
+    {.rows = 64, .cols = 64, .consumers = 1, .stages = 12, .promoted = true}};
+// Their times for two stages, fitted to products on one NVIDIA H100.
+inline constexpr TileShape split_shapes[] = {{256, 128, 1, 2, 2.25, 2.5, 0, 1.2, false, 0, false},
+                                             {128, 128, 1, 1, 1.15, 1.5, 0, 0.7, true},
+                                             {64, 64, 1, 1, 0.42, 0.8, 0, 0, false, 0, false}};
+
+template <class Kind>
+void run_split_tile(WgmmaPart& part, Run& run) {
+  const cuda::OnDevice on_device(run.device->index);
+  follow(part.plan, part.args, run);
+  // The parts' bits are nobody's numbers.
+  constexpr CUtensorMapDataType type = CU_TENSOR_MAP_DATA_TYPE_INT32;
+  if (part.plan.tile == 0) return launch<Tile<Kind, split_configs[0]>>(part.args, part.a, part.b, type, run);
+  if (part.plan.tile == 1) return launch<Tile<Kind, split_configs[1]>>(part.args, part.a, part.b, type, run);
+  launch<Tile<Kind, split_configs[2]>>(part.args, part.a, part.b, type, run);
+}
+
+// What is settled before a product is launched. Of spare memory: the judgement's, the verdict, both operands'
+// parts.
+struct SplitPlan {
+  Compute compute;
+  PlannedParts parts;
+  std::size_t of_a = 0, of_b = 0;
+
+  static constexpr std::size_t verdict_bytes = 256;
+  std::size_t bytes() const { return judge_bytes + verdict_bytes + of_a + of_b; }
+};
+
+// Operands whose parts are there already; null: they are not.
+struct ReadyParts {
+  void *a = nullptr, *b = nullptr;
+};
+
+inline SplitPlan plan_split(const WgmmaJob& job, Compute compute, const Device& device,
+                            const ReadyParts& ready = {}) {
+  SplitPlan out{.compute = compute, .parts = {}};
+  const std::int64_t k = job.a.k;
+  if (k > 0) {
+    if (ready.a == nullptr) out.of_a = SplitLayout(compute, job.a.lines, k).bytes();
+    if (ready.b == nullptr) out.of_b = SplitLayout(compute, job.b.lines, k).bytes();
+  }
+  // Parts of a sum meet within a cluster alone.
+  const unsigned tiles = job.options.splits > 1 ? 0b010 : 0b111;
+  const auto plan = [&](std::int64_t rows, std::int64_t cols, bool is_large) {
+    const WgmmaArgs args = args_of(job.args, 0, 0, rows, cols);
+    // As stages, those that are summed together.
+    TilePlan two =
+        plan_tiles(split_shapes, rows, cols, k, stages_of_sum * k_of_line(compute), device.processors,
+                   is_large ? tiles : 0b111, is_large ? job.options : TileOptions{}, results_of(args));
+    two.depth *= stages_of_sum;
+    two.split_depth *= stages_of_sum;
+    return two;
+  };
+  out.parts = plan_parts(job.args.m, job.args.n, job.cuts, plan);
+  return out;
+}
+
+// By what the factors' parts are. `split_*.sm90.cu` have them.
+void run_f16x3(WgmmaPart& part, Run& run);
+void run_tf32x3(WgmmaPart& part, Run& run);
+void run_bf16x6(WgmmaPart& part, Run& run);
+
+inline void run_split_part(Compute compute, WgmmaPart& part, Run& run) {
+  if (compute == Compute::f16x3) run_f16x3(part, run);
+  else if (compute == Compute::tf32x3) run_tf32x3(part, run);
+  else run_bf16x6(part, run);
+}
+
+inline void run_split(const MixedProblem& p, const WgmmaJob& job, const SplitPlan& planned, Run& run,
+                      const ReadyParts& ready = {}) {
+  const cuda::OnDevice on_device(run.device->index);
+  char* const judge = static_cast<char*>(run.workspace);
+  char* const verdict = judge + judge_bytes;
+  char* const to_a = verdict + SplitPlan::verdict_bytes;
+  const auto splitting = [](const Factor& f, void* there, char* to) {
+    return Splitting{f, there != nullptr ? there : to, there != nullptr};
+  };
+  const Splitting a = splitting(job.a, ready.a, to_a), b = splitting(job.b, ready.b, to_a + planned.of_a);
+  Readable left{}, right{};
+  SplitArgs split{};
+  if (p.k > 0) {
+    auto* const said = reinterpret_cast<std::uint32_t*>(verdict);
+    split_both(planned.compute, a, b, judge, said, static_cast<cudaStream_t>(run.stream));
+    const SplitLayout of_a(planned.compute, job.a.lines, p.k), of_b(planned.compute, job.b.lines, p.k);
+    const auto lines = [](const SplitLayout& layout, const Splitting& x) {
+      return Readable{{layout.parts_in(x.room), x.from.lines, layout.line_bytes / 4, layout.line_bytes / 4},
+                      false};
+    };
+    left = lines(of_a, a), right = lines(of_b, b);
+    split = {of_a.scales_in(a.room), of_b.scales_in(b.room), of_a.lines_step, of_b.lines_step, said};
+  }
+  for (int i = 0; i < planned.parts.count; ++i) {
+    const PlannedPart& one = planned.parts.part[i];
+    WgmmaPart part{lines_of(left, 4, one.row, one.rows), lines_of(right, 4, one.col, one.cols),
+                   args_of(job.args, one.row, one.col, one.rows, one.cols), one.plan};
+    part.args.split = split;
+    part.args.split.scales_a += one.row;
+    part.args.split.scales_b += one.col;
+    part.args.beside = i > 0;
+    run_split_part(planned.compute, part, run);
+  }
+  if (p.k > 0) multiply_strictly(p, split.verdict, run);
+}
+
+inline WgmmaJob split_job(const MixedProblem& p, const Tuning& tuning) {
+  WgmmaJob job =
+      job_of(p, {tuning.find("tile").value_or(0), tuning["splits"], tuning["group"], tuning["strips"]});
+  job.cuts = static_cast<Cuts>(tuning["cuts"]);
+  return job;
+}
+
+// What it takes beside strict f32 of rung 11, in microseconds: the passes read and write each operand once;
+// launches follow each other. Of one NVIDIA H100.
+inline double split_us(const WgmmaJob& job, const SplitPlan& planned) {
+  constexpr double passes = 8.5, bytes = 2.75e6, launches = 8;
+  return passes + 8.0 * static_cast<double>(job.args.m + job.args.n) * static_cast<double>(job.a.k) / bytes +
+         planned.parts.microseconds + launches;
+}
+inline double strict_us(const WgmmaJob& job, const Device& device) {
+  constexpr double cycles = 1900, launch = 2;
+  // Of operands in rows of whole 16 bytes, which it takes best.
+  const WarpPlan plan =
+      plan_warp_tiles(job.args.m, job.args.n, job.a.k, {device.processors, device.max_shared_bytes}, ~0u);
+  return plan.cycles / cycles + launch;
+}
+
+// The rungs: what they differ in is the arithmetic.
+template <Compute compute>
+struct SplitRung {
+  static void run(const Arguments& arguments, const Tuning& tuning, Run& here) {
+    const MixedProblem p = with_rows(MixedProblem::of(arguments));
+    if (p.m == 0 || p.n == 0) return;
+    const WgmmaJob job = split_job(p, tuning);
+    run_split(p, job, plan_split(job, compute, *here.device), here);
+  }
+
+  static PreparedRun prepare(const Arguments& arguments, const Tuning& tuning, const Device& device) {
+    const MixedProblem given = MixedProblem::of(arguments);
+    const MixedProblem p = with_rows(given);
+    if (p.m == 0 || p.n == 0) return {};
+    const SplitPlan planned = plan_split(split_job(p, tuning), compute, device);
+    return {.launch =
+                [given, planned, places = ProductArrays(arguments.signature()), tuning](
+                    std::span<void* const> arrays, Run& here) {
+                  const MixedProblem there = with_rows(places.put(given, arrays));
+                  run_split(there, split_job(there, tuning), planned, here);
+                },
+            .workspace_bytes = planned.bytes(),
+            .zeros = judge_bytes};
+  }
+
+  // At most.
+  static std::size_t workspace_bytes(const Arguments& arguments, const Tuning&) {
+    const MixedProblem p = with_rows(MixedProblem::of(arguments));
+    return judge_bytes + SplitPlan::verdict_bytes + SplitLayout(compute, p.m, p.k).bytes() +
+           SplitLayout(compute, p.n, p.k).bytes();
+  }
+
+  static Reason refuses(const Arguments& arguments, const Tuning&, const Device&) {
+    const MixedProblem p = MixedProblem::of(arguments);
+    if (p.compute != compute)
+      return "its factors are split: --compute " + std::string(text_of(compute)) + " asks for that";
+    if (p.c_col != 1 && p.c_row != 1 && p.n != 1 && p.m != 1)
+      return "C's rows, or its columns, are not contiguous";
+    return counts_beyond(arguments);
+  }
+
+  // Heard where nobody asks for the rung.
+  static Reason is_outrun(const Arguments& arguments, const Device& device) {
+    const MixedProblem p = with_rows(MixedProblem::of(arguments));
+    if (p.m == 0 || p.n == 0 || p.k == 0) return "an empty product needs no parts";
+    const WgmmaJob job = split_job(p, plain());
+    if (split_us(job, plan_split(job, compute, device)) <= strict_us(job, device)) return std::nullopt;
+    return "strict f32 takes less time at this size";
+  }
+  static Tuning plain() { return {{"tile", 0}, {"splits", 0}, {"group", 0}, {"strips", 0}, {"cuts", 0}}; }
+
+  static Variant variant(const char* idea) {
+    Choice choice;
+    choice.ranges = {
+        {.name = "tile", .first = 0, .last = static_cast<int>(std::size(split_shapes)), .value = 0},
+        {.name = "splits", .first = 0, .last = most_cluster_splits, .value = 0},
+        {.name = "group", .first = 0, .last = 64, .value = 0},
+        {.name = "strips", .first = 0, .last = 2, .value = 0},
+        {.name = "cuts", .first = 0, .last = 2, .value = 0}};
+    choice.run[Element::f32] = run;
+    choice.prepare[Element::f32] = prepare;
+    choice.refuses = refuses;
+    choice.workspace_bytes = workspace_bytes;
+    Variant out;
+    out.idea = idea;
+    out.where = Where::cuda;
+    out.needs = needs_hopper;
+    out.choices.push_back(std::move(choice));
+    const std::string name(text_of(compute));
+    register_zeroed_front("matmul", name, judge_bytes);
+    register_outrun("matmul", name, is_outrun);
+    return out;
+  }
+};
+
+inline LayoutHandling split_first(Element, const OperandLayout&) { return LayoutHandling::packed_first; }
+
+}  // namespace tessera::matmul

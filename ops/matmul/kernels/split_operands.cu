@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/matmul/kernels/split_operands.cuh"
+#include "ops/matmul/epilogue/epilogue.hpp"
+#include "ops/matmul/kernels/simt/warp_kernel.cuh"
+#include "ops/matmul/kernels/split_kernels.cuh"
+#include "tessera/cuda/resources.hpp"
+#include "tessera/kernel.hpp"
+
+namespace tessera::matmul {
+namespace {
+
+std::int64_t parts_of(std::int64_t whole, std::int64_t part) { return (whole + part - 1) / part; }
+
+std::size_t rounded_up(std::int64_t bytes) { return static_cast<std::size_t>(parts_of(bytes, 256)) * 256; }
+
+// Each but the first may be placed while the one before is at its end.
+template <class Kernel, class Args>
+void launch_after(Kernel kernel, std::int64_t blocks, int threads, const Args& args, cudaStream_t stream,
+                  bool first) {
+  cudaLaunchAttribute overlaps{};
+  overlaps.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  overlaps.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t config{};
+  config.gridDim = static_cast<unsigned>(blocks);
+  config.blockDim = static_cast<unsigned>(threads);
+  config.stream = stream;
+  config.attrs = &overlaps;
+  config.numAttrs = first ? 0 : 1;
+  cuda::check(cudaLaunchKernelEx(&config, kernel, args));
+}
+
+SplitOperand operand_of(Compute compute, const Splitting& x) {
+  const SplitLayout layout(compute, x.from.lines, x.from.k);
+  return {static_cast<const float*>(x.from.data),
+          x.from.lines,
+          x.from.k,
+          x.from.line_step,
+          x.from.k == 1 ? 1 : x.from.k_step,
+          layout.parts_in(x.room),
+          layout.line_bytes,
+          layout.scales_in(x.room),
+          reinterpret_cast<uint4*>(layout.ranges_in(x.room)),
+          layout.lines_step};
+}
+
+template <Compute compute>
+void split(std::initializer_list<Splitting> all, cudaStream_t stream) {
+  using S = SplitShape;
+  SplitPair pair{};
+  int count = 0;
+  for (const Splitting& x : all) {
+    if (x.ready) continue;
+    pair.of[count] = operand_of(compute, x);
+    pair.blocks[count++] = parts_of(x.from.lines, S::lines) * parts_of(x.from.k, S::k);
+  }
+  if (count == 0) return;
+  launch_after(split_operands<compute>, pair.blocks[0] + pair.blocks[1], S::threads, pair, stream, true);
+}
+
+void split_any(Compute compute, std::initializer_list<Splitting> all, cudaStream_t stream) {
+  if (compute == Compute::f16x3) split<Compute::f16x3>(all, stream);
+  else if (compute == Compute::tf32x3) split<Compute::tf32x3>(all, stream);
+  else split<Compute::bf16x6>(all, stream);
+}
+
+// Of blocks of the judgement, for one operand; none if its range is known.
+std::int64_t put(JudgeArgs& args, int i, Compute compute, const Splitting& x) {
+  const SplitLayout layout(compute, x.from.lines, x.from.k);
+  args.k = x.from.k;
+  args.compute = compute;
+  if (x.ready) {
+    args.known[i] = reinterpret_cast<const OperandRange*>(layout.range_in(x.room));
+    return 0;
+  }
+  args.ranges[i] = reinterpret_cast<const uint4*>(layout.ranges_in(x.room));
+  args.lines[i] = x.from.lines;
+  args.lines_step[i] = layout.lines_step;
+  return parts_of(x.from.lines, JudgeShape::lines);
+}
+
+// Rung 11's kernel, with whatever follows the sums, element by element.
+struct StrictArgs {
+  WarpArgs<float> warp;
+  MixedProblem p;
+  const std::uint32_t* verdict;
+};
+
+template <Access access_a, Access access_b>
+struct StrictTiles : WarpTiles<float, warp_middle, access_a, access_b> {
+  using Base = WarpTiles<float, warp_middle, access_a, access_b>;
+  __device__ void operator()(Thread thread, typename Base::Shared& shared, const StrictArgs& args) const {
+    if (*args.verdict != 0) return;
+    const Problem<float>& p = args.warp.p;
+    const TileOrder::Tile tile = args.warp.order.at(thread.block().x);
+    const std::int64_t row = std::int64_t{tile.row} * warp_middle.m,
+                       col = std::int64_t{tile.col} * warp_middle.n;
+    const int rank = thread.index().x;
+    const typename Base::Place place(rank);
+    typename Base::Sums sums = {};
+    typename Base::PanelA a(rank, p.a.data, row, p.m(), p.a.stride[0], 0, p.a.stride[1]);
+    typename Base::PanelB b(rank, p.b.data, col, p.n(), p.b.stride[1], 0, p.b.stride[0]);
+    const bool inside = row + warp_middle.m <= p.m() && col + warp_middle.n <= p.n();
+    Base::sum_over_k(thread, shared.slice[0], a, b, place, inside, p.k(), sums);
+#pragma unroll
+    for (int i = 0; i < Base::thread_m; ++i)
+#pragma unroll
+      for (int j = 0; j < Base::thread_n; ++j)
+        store(args.p, row + place.m + Base::Layout::row_of(i), col + place.n + Base::Layout::col_of(j),
+              sums[i][j]);
+  }
+
+  static __device__ __forceinline__ void store(const MixedProblem& p, std::int64_t i, std::int64_t j,
+                                               float sum) {
+    if (i >= p.m || j >= p.n) return;
+    const float scale_a = p.scale_a != nullptr ? p.scale_a[i * p.scale_a_step] : 1.0f,
+                scale_b = p.scale_b != nullptr ? p.scale_b[j * p.scale_b_step] : 1.0f;
+    float value = scaled_sum(p.alpha, scale_a, scale_b, sum);
+    if (p.beta != 0) value += p.beta * static_cast<const float*>(p.c0.data)[i * p.c0.row + j * p.c0.col];
+    if (p.bias != nullptr) value += static_cast<const float*>(p.bias)[i * p.bias_row + j * p.bias_col];
+    static_cast<float*>(p.c)[i * p.c_row + j * p.c_col] = activated(p.activation, value);
+  }
+};
+
+}  // namespace
+
+SplitLayout::SplitLayout(Compute compute, std::int64_t lines, std::int64_t k)
+    : line_bytes(parts_of(k, 2 * k_of_line(compute)) * 256),
+      lines_step(parts_of(lines, 256) * 256),
+      parts(rounded_up(lines * line_bytes)),
+      scales(compute == Compute::f16x3 ? rounded_up(lines_step * parts_of(k, SplitShape::chunk) * 4) : 0),
+      ranges(rounded_up(lines_step * parts_of(k, SplitShape::k) * 16)) {}
+
+void split_both(Compute compute, const Splitting& a, const Splitting& b, void* judge, std::uint32_t* verdict,
+                cudaStream_t stream) {
+  split_any(compute, {a, b}, stream);
+  JudgeArgs args{};
+  const std::int64_t of_a = put(args, 0, compute, a), blocks = of_a + put(args, 1, compute, b);
+  args.blocks_of_a = static_cast<std::uint32_t>(of_a);
+  args.room = static_cast<JudgeRoom*>(judge);
+  args.verdict = verdict;
+  launch_after(judge_operands, blocks > 0 ? blocks : 1, JudgeShape::threads, args, stream, blocks == 0);
+}
+
+void split_one(Compute compute, const Splitting& x, void* judge, cudaStream_t stream) {
+  split_any(compute, {x}, stream);
+  JudgeArgs args{};
+  const std::int64_t blocks = put(args, 0, compute, x);
+  args.blocks_of_a = static_cast<std::uint32_t>(blocks);
+  args.room = static_cast<JudgeRoom*>(judge);
+  args.result =
+      reinterpret_cast<OperandRange*>(SplitLayout(compute, x.from.lines, x.from.k).range_in(x.room));
+  launch_after(judge_operands, blocks, JudgeShape::threads, args, stream, false);
+}
+
+void multiply_strictly(const MixedProblem& p, const std::uint32_t* verdict, Run& run) {
+  StrictArgs args{.warp = {}, .p = p, .verdict = verdict};
+  Problem<float>& q = args.warp.p;
+  q.a = {static_cast<const float*>(p.a.data), {p.m, p.k}, {p.a.row, p.a.col}};
+  q.b = {static_cast<const float*>(p.b.data), {p.k, p.n}, {p.b.row, p.b.col}};
+  q.c = {static_cast<float*>(p.c), {p.m, p.n}, {p.c_row, p.c_col}};
+  args.warp.order = warp_middle.order(p.m, p.n);
+  const Launch launch{.grid = {args.warp.order.count()},
+                      .block = {StrictTiles<Access::along_mn, Access::along_mn>::threads}};
+  // Two ways to read operands suffice: this is seldom.
+  if (access_to_a(q) == Access::along_k && access_to_b(q) == Access::vector)
+    launch_kernel<StrictTiles<Access::along_k, Access::vector>>(launch, args, run);
+  else launch_kernel<StrictTiles<Access::along_mn, Access::along_mn>>(launch, args, run);
+}
+
+}  // namespace tessera::matmul
