@@ -22,6 +22,10 @@ file(GLOB_RECURSE tests CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/ops/*_emulated_t
 tessera_test(emulated ${tests})
 target_include_directories(test_emulated BEFORE PRIVATE emulated)
 target_compile_options(test_emulated PRIVATE -Wno-unknown-pragmas)
+# Each file has kernels and helpers of the same names.
+foreach(name simt emulated)
+  set_target_properties(test_${name} PROPERTIES UNITY_BUILD OFF)
+endforeach()
 tessera_test(conformance overlap_test.cpp conformance_test.cpp divisions_test.cpp)
 add_dependencies(test_conformance tessera_worker)
 if(TARGET gsl)

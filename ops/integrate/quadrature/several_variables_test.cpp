@@ -13,8 +13,6 @@
 namespace tessera::quadrature {
 namespace {
 
-constexpr double pi = std::numbers::pi;
-
 bool near(double value, double exact, double relative) {
   return std::fabs(value - exact) <= relative * std::fabs(exact);
 }
@@ -70,13 +68,13 @@ void expect_right(const Known& known, const Answer& answer) {
 }
 
 Known gaussian(int d, Range range, double c) {
-  const double r = std::sqrt(c),
-               one = std::sqrt(pi) / 2 / r * (std::erf(r * range.upper) - std::erf(r * range.lower));
+  const double r = std::sqrt(c), one = std::sqrt(std::numbers::pi) / 2 / r *
+                                       (std::erf(r * range.upper) - std::erf(r * range.lower));
   return {fmt::format("a Gaussian in {} variables over ({}, {})", d, range.lower, range.upper), d, range,
           std::pow(one, d), [d, c](const double* x) { return std::exp(-c * squares(d, x)); }};
 }
 
-double ball_of(int d) { return std::pow(pi, d / 2.0) / std::tgamma(d / 2.0 + 1); }
+double ball_of(int d) { return std::pow(std::numbers::pi, d / 2.0) / std::tgamma(d / 2.0 + 1); }
 
 std::vector<Known> everyday() {
   std::vector<Known> out;
@@ -110,7 +108,7 @@ std::vector<Known> everyday() {
       [](const double* x) { return std::sqrt(squares(3, x)); });
   add("a shell in a large box", 3, {-100, 100}, 1.5, [](const double* x) {
     const double s = squares(3, x);
-    return std::pow(pi, -1.5) * s * std::exp(-s);
+    return std::pow(std::numbers::pi, -1.5) * s * std::exp(-s);
   });
   add("logistic densities", 2, {-infinity, infinity}, 1, [](const double* x) {
     return product(2, [x](std::size_t i) {
@@ -150,7 +148,7 @@ Known rotated_gaussian(Generator& random, int d) {
   }
   for (std::size_t i = 0; i < n; ++i)
     for (std::size_t j = 0; j < i; ++j) {
-      const double angle = between(random, 0, pi), c = std::cos(angle), s = std::sin(angle);
+      const double angle = between(random, 0, std::numbers::pi), c = std::cos(angle), s = std::sin(angle);
       for (std::size_t row = 0; row < n; ++row) {
         const double x = a[row * n + i], y = a[row * n + j];
         a[row * n + i] = c * x - s * y;
@@ -160,7 +158,7 @@ Known rotated_gaussian(Generator& random, int d) {
   return {"a rotated Gaussian",
           d,
           {-infinity, infinity},
-          std::pow(2 * pi, d / 2.0) * determinant,
+          std::pow(2 * std::numbers::pi, d / 2.0) * determinant,
           [=](const double* x) {
             const double exponent = sum(d, [&](std::size_t row) {
               const double z = sum(d, [&](std::size_t k) { return a[row * n + k] * (x[k] - m[k]); });
@@ -181,7 +179,9 @@ const Factor factors[] = {
     {"product peak", [](double x, double u, double c) { return 1 / (1 / (c * c) + (x - u) * (x - u)); },
      [](double u, double c) { return c * (std::atan(c * (1 - u)) + std::atan(c * u)); }},
     {"Gaussian", [](double x, double u, double c) { return std::exp(-c * c * (x - u) * (x - u)); },
-     [](double u, double c) { return std::sqrt(pi) / (2 * c) * (std::erf(c * (1 - u)) + std::erf(c * u)); }},
+     [](double u, double c) {
+       return std::sqrt(std::numbers::pi) / (2 * c) * (std::erf(c * (1 - u)) + std::erf(c * u));
+     }},
     {"kink", [](double x, double u, double c) { return std::exp(-c * std::fabs(x - u)); },
      [](double u, double c) { return (2 - std::exp(-c * u) - std::exp(-c * (1 - u))) / c; }},
     {"jump", [](double x, double u, double c) { return x < u ? std::exp(c * x) : 0.0; },
@@ -215,7 +215,7 @@ Known of_factors(Generator& random, int d) {
 
 Known wave(Generator& random, int d) {
   std::vector<double> c;
-  const double a = between(random, 0, 2 * pi);
+  const double a = between(random, 0, 2 * std::numbers::pi);
   double phase = a, size = 1;
   for (int i = 0; i < d; ++i) {
     c.push_back(between(random, 0.5, 6));
