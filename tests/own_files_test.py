@@ -231,6 +231,17 @@ class OwnFiles(Case):
     def test_what_is_not_taken_is_named_with_its_place(self):
         self.fails(2, "refused.cu:4:3: inline PTX (asm) is not supported\n4 |   asm(", "run", own("refused.cu"))
 
+    def test_a_library_that_is_missing_is_named_with_its_line(self):
+        pathlib.Path("sgemm.cu").write_text("#include <cstdio>\n#include <cublas_v2.h>\nint main() {}\n")
+        done = self.fails(2, "sgemm.cu:2:10: error: cuBLAS is not supported: there is no cublas_v2.h\n", "run", "sgemm.cu")
+        self.assertNotIn("No such file", done.stderr)
+
+    def test_a_launch_that_fails_is_told_once(self):
+        pathlib.Path("failing.cu").write_text("__global__ void k() {}\nint main() {\n  for (int i = 0; i < 3; ++i) k<<<1, 2048>>>();\n}\n")
+        done = run("run", "failing.cu")
+        self.assertEqual(done.stderr.count("launch error"), 1, done.stderr)
+        self.assertIn("never calls cudaGetLastError", done.stderr)
+
     def test_the_compiler_tells_the_line_and_column_of_the_file(self):
         done = self.fails(2, "misspelled.cu:4:60: error:", "run", own("misspelled.cu"))
         self.assertIn("nn", done.stderr)
@@ -342,7 +353,7 @@ class Calls(Case):
         self.assertRegex(done.stdout, r"^u \(4\):( \d+){4}\nsums \(4\):( -?[0-9.]+){4}\n$")
 
     def test_a_file_without_main_says_how(self):
-        self.fails(2, "there is no main(): --call 'NAME(ARGUMENTS)' calls a function", "run", SOLVE)
+        self.fails(2, "no file defines main(): --call 'NAME(ARGUMENTS)' calls a function", "run", SOLVE)
 
     def test_mistakes(self):
         given = ("--in", "A=N", "--in", "B=N", "--out", "C=N")

@@ -62,14 +62,11 @@ void declare(OptionParser& parser, TraceOptions& options) {
   parser.closing(exit_codes);
 }
 
-// Of an operation whose arguments are text, such as a formula: what else it takes.
-void declare_texts(OptionParser& parser, TraceOptions& options, const std::vector<std::string>& given) {
+// The operation's own flags that are no arrays.
+void declare_own(OptionParser& parser, TraceOptions& options, const std::vector<std::string>& given) {
   const bool named = !given.empty() && !given[0].starts_with('-');
   const Operation* operation = named ? find_operation(given[0]) : nullptr;
   if (operation == nullptr) return;
-  const bool pictures = std::ranges::any_of(operation->signature.parameters,
-                                            [](const Parameter& p) { return p.picture != Picture::no; });
-  if (operation->signature.positional_texts().empty() && !pictures) return;
   if (!operation->signature.positional_texts().empty()) parser.expressions();
   for (const Parameter& p : operation->signature.parameters)
     if (p.is_flag() && !p.is_array()) declare_flag(parser, p, options.flags[p.name], p.help, "VALUE");
@@ -164,7 +161,7 @@ int trace(const Command& command) {
   OptionParser parser("trace", "tessera trace OPERATION SIZES… [FLAGS], or tessera trace FILE.cu… [FLAGS]",
                       about_trace);
   declare(parser, options);
-  declare_texts(parser, options, command.words);
+  declare_own(parser, options, command.words);
   if (!parser.read(command.words)) return fmt::print("{}\n", parser.help()), exit_code::passed;
   if (options.positionals.empty())
     throw Error("which operation? usage: tessera trace OPERATION SIZES… [FLAGS]");

@@ -21,7 +21,15 @@ Record read_record(const std::string& path) {
     if (!json.is_object()) continue;  // the program ended while it was written
     const std::string kind = json.value("record", "");
     if (kind == "launch") out.launches.push_back(json);
-    if (kind == "finding") out.findings.push_back(json);
+    if (kind == "finding") {
+      // Told when it failed, and at the end with what is known by then.
+      if (!json.value("queried", true))
+        std::erase_if(out.findings, [&](const Json& before) {
+          return before.value("what", "") == json.value("what", "") &&
+                 before.value("launch", 0) == json.value("launch", 0);
+        });
+      out.findings.push_back(json);
+    }
     if (kind == "note") out.notes.push_back(json.value("text", ""));
     if (kind == "repeated")
       out.repeated[json.value("launch", std::int64_t{0})] += json.value("times", std::int64_t{0});
@@ -278,6 +286,8 @@ namespace {
 std::string remedy_of(const Json& finding) {
   const std::string what = text(finding, "what");
   if (what == "race") {
+    if (!finding.value("serious", true))
+      return "nothing, if all that write it always write one value; otherwise use an atomic";
     if (finding.value("of_blocks", false)) return "use an atomic, or a launch of its own";
     const int line = finding.value("line", 0), other = finding.value("other_line", 0);
     // The access of the other line came first.

@@ -182,33 +182,41 @@ void write_file(const std::string& path, const std::string& text) {
 // Where nvcc would be given -Xcompiler -fopenmp.
 bool uses_openmp(std::string_view preprocessed) { return preprocessed.find("/omp.h\"") != preprocessed.npos; }
 
-// What is known of a header or a type that is not there.
-std::string explain(const std::string& messages) {
-  constexpr std::pair<const char*, const char*> headers[] = {{"mma.h", "matrix instructions (wmma)"},
-                                                             {"cuda/", "libcu++"},
-                                                             {"cub/", "CUB"},
-                                                             {"thrust/", "this part of Thrust"},
-                                                             {"cublas", "cuBLAS"},
-                                                             {"cufft", "cuFFT"},
-                                                             {"curand", "cuRAND"},
-                                                             {"cusparse", "cuSPARSE"},
-                                                             {"cusolver", "cuSOLVER"},
-                                                             {"nvrtc", "NVRTC"},
-                                                             {"cudnn", "cuDNN"},
-                                                             {"npp", "NPP"},
-                                                             {"GL/", "OpenGL"},
-                                                             {"cudaGL.h", "OpenGL"}};
-  if (messages.find("undefined reference to `main'") != messages.npos)
-    return "there is no main(): --call 'NAME(ARGUMENTS)' calls a function, see 'tessera run --help'\n";
+// The compiler's colours.
+std::string without_colours(std::string text) {
+  for (std::size_t at = 0; (at = text.find("\33[", at)) != text.npos;)
+    text.erase(at, std::min(text.find_first_of("mK", at), text.size() - 1) + 1 - at);
+  return text;
+}
+
+// What the compiler says, in words of ours where something is missing that has a name.
+std::string explained(const std::string& messages) {
+  constexpr std::pair<const char*, const char*> headers[] = {
+      {"mma.h", "wmma"},        {"cuda/", "libcu++"},
+      {"cub/", "CUB"},          {"thrust/", "this part of Thrust"},
+      {"cublas", "cuBLAS"},     {"cufft", "cuFFT"},
+      {"curand", "cuRAND"},     {"cusparse", "cuSPARSE"},
+      {"cusolver", "cuSOLVER"}, {"nvrtc", "NVRTC"},
+      {"cudnn", "cuDNN"},       {"npp", "NPP"},
+      {"GL/", "OpenGL"},        {"cudaGL.h", "OpenGL"}};
+  std::string plain = without_colours(messages);
+  if (plain.find("undefined reference to `main'") != plain.npos)
+    return "no file defines main(): --call 'NAME(ARGUMENTS)' calls a function of a file without one, see "
+           "'tessera run --help'\n";
   for (const char* type : {"CUdevice", "CUcontext", "CUresult", "CUfunction", "CUmodule", "CUdeviceptr"})
-    if (messages.find("‘" + std::string(type) + "’") != messages.npos)
-      return "the driver API (" + std::string(type) + ") is not supported\n";
-  const std::size_t missing = messages.find("fatal error: ");
-  if (missing == messages.npos || messages.find("No such file") == messages.npos) return {};
-  const std::string_view header = std::string_view(messages).substr(missing + std::strlen("fatal error: "));
+    if (plain.find("‘" + std::string(type) + "’") != plain.npos)
+      return "the driver API (" + std::string(type) + ") is not supported\n" + messages;
+  constexpr std::string_view fatal = "fatal error: ", missing = ": No such file or directory";
+  const std::size_t at = plain.find(fatal), end = plain.find(missing, at);
+  if (at == plain.npos || end == plain.npos) return messages;
+  const std::string header = plain.substr(at + fatal.size(), end - at - fatal.size());
   for (const auto& [name, library] : headers)
-    if (header.starts_with(name)) return std::string(library) + " is not supported\n";
-  return {};
+    if (header.starts_with(name)) {
+      plain.replace(at, end + missing.size() - at,
+                    "error: " + std::string(library) + " is not supported: there is no " + header);
+      return plain.substr(0, plain.find("compilation terminated."));
+    }
+  return messages;
 }
 
 // One build of a program.
@@ -227,6 +235,8 @@ class Build {
       preprocess_ = to_preprocess;
       append(compile_, to_compile);
       compile_.emplace_back("-fno-tree-sra");  // a float4 stays one access
+      // No call is made before a function that is not inlined returns a struct straight into memory.
+      compile_.emplace_back("-finline-limit=4000");
     } else {
       compile_.emplace_back("-O1");
     }
@@ -296,7 +306,7 @@ class Build {
     const int status = spawn(words, {}, errors);
     const std::string text = read_file(errors).value_or("");
     unlink(errors.c_str());
-    if (status != 0) throw CompilerError(explain(text) + (text.empty() ? compiler_ + " failed\n" : text));
+    if (status != 0) throw CompilerError(text.empty() ? compiler_ + " failed\n" : explained(text));
   }
 
   std::string preprocess(const std::string& file, const std::string& from, const Words& more) const {

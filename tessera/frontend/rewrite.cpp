@@ -408,6 +408,7 @@ class Rewriter {
       refuse_copies_of_shared(i);
       if (!is_name(t[i])) continue;
       refuse_what_is_not_supported(i);
+      refuse_assignment_by_host(i);
       rewrite_built_in(i);
       if (t[i].is("texture") && t[i + 1].is("<") && !is_member(i))
         writer_.replace(i, "::tessera_cuda::texture");
@@ -441,6 +442,9 @@ class Rewriter {
       if (q.has(Qualifier::global) && found.name != none) kernels_.insert(t[found.name].text);
       const bool function = found.parameters != none || found.body != none;
       if (q.has(Qualifier::shared) || !function) variables_.push_back(found);
+      if (!function && is_registered(found) && !q.has(Qualifier::managed))
+        for (const auto& d : is_.declarators(is_.start(found.begin)))
+          device_variables_.insert(t[d.name].text);
       while (i + 1 < found.end) ++i;
     }
   }
@@ -526,11 +530,17 @@ class Rewriter {
   }
 
   // The runtime must know where they are. In a template, a class or a function there is no place to say it.
-  void register_variables(const Declaration& declaration) {
+  bool is_registered(const Declaration& declaration) const {
     const Qualifiers q = declaration.qualifiers;
-    if (!q.has(Qualifier::device) && !q.has(Qualifier::constant) && !q.has(Qualifier::managed)) return;
+    if (!q.has(Qualifier::device) && !q.has(Qualifier::constant) && !q.has(Qualifier::managed)) return false;
     const size_t begin = is_.start(declaration.begin);
-    if (is_.scope(begin) != Scope::space || t[begin].is("template")) return;
+    return is_.scope(begin) == Scope::space && !t[begin].is("template");
+  }
+
+  void register_variables(const Declaration& declaration) {
+    if (!is_registered(declaration)) return;
+    const Qualifiers q = declaration.qualifiers;
+    const size_t begin = is_.start(declaration.begin);
     const std::string kind = q.has(Qualifier::constant)  ? "constant"
                              : q.has(Qualifier::managed) ? "managed"
                                                          : "device";
@@ -547,8 +557,16 @@ class Rewriter {
     }
     const bool aligned =
         mentions(begin, declaration.end, "alignas") || mentions(begin, declaration.end, "__attribute__");
-    if (!text.empty() && !aligned) writer_.before(begin, "alignas(256) ");
-    writer_.behind(declared.back().end, text);
+    if (text.empty()) return writer_.behind(declared.back().end, text);
+    // Bytes on either side that belong to nobody, among those that begin as zeros and among the others.
+    const auto zone = [&](const std::string& side) {
+      const std::string name = side + "_" + std::string(t[declared[0].name].text);
+      return " [[gnu::used, gnu::no_reorder]] static char tessera_zone" + name + "[256], tessera_data" +
+             name + "[256] = {1};";
+    };
+    writer_.before(begin,
+                   zone("_before") + " __attribute__((no_reorder)) " + (aligned ? "" : "alignas(256) "));
+    writer_.behind(declared.back().end, zone("_behind") + text);
   }
 
   void rewrite_built_in(size_t i) {
@@ -558,10 +576,53 @@ class Rewriter {
         {"blockDim", "::tessera_cuda::block_dim()"},
         {"gridDim", "::tessera_cuda::grid_dim()"}};
     if (!in_device_body(i) || is_member(i)) return;
-    for (const auto& [name, call] : built_ins)
-      if (t[i].is(name)) writer_.replace(i, call);
+    for (const auto& [name, call] : built_ins) {
+      if (!t[i].is(name)) continue;
+      if (declares(i)) hidden_[t[i].text].push_back({i, end_of_scope(i)});
+      if (!is_hidden(i)) writer_.replace(i, call);
+    }
     // The C library's counts the host's time.
     if (t[i].is("clock") && t[i + 1].is("(") && t[i + 2].is(")")) writer_.replace(i, "::tessera_cuda::clock");
+  }
+
+  // Whether a name is declared here: "int gridDim", "const dim3& gridDim", "int a, gridDim" of a declaration.
+  bool declares(size_t i) const {
+    constexpr std::string_view keywords[] = {"return", "case", "else",   "throw", "sizeof",
+                                             "do",     "goto", "delete", "not",   "and",
+                                             "or",     "xor",  "bitand", "bitor", "typeof"};
+    const Token &before = t[i - 1], &after = t[i + 1];
+    const bool ends = after.is(",") || after.is(")") || after.is(";") || after.is("=") || after.is("[") ||
+                      after.is("(") || after.is("{");
+    if (!ends) return false;
+    const bool refers = before.is("*") || before.is("&") || before.is("&&");
+    const Token& type = refers ? t[i - 2] : before;
+    return (is_name(type) && !any_of(type.text, keywords)) && (!refers || begins_declaration(i - 2));
+  }
+
+  // Whether a type that ends here is the first of a statement or of a parameter, "const" and the like aside.
+  bool begins_declaration(size_t type) const {
+    while (type > 0 && (is_name(t[type - 1]) || t[type - 1].is("::"))) --type;
+    const Token& before = t[type - 1];
+    const bool parameter = (before.is(",") || before.is("(")) && is_parameter(type);
+    return before.is(";") || before.is("{") || before.is("}") || parameter;
+  }
+  bool is_parameter(size_t i) const {
+    return std::ranges::any_of(functions_, [&](const Declaration& f) {
+      return f.parameters != none && f.parameters < i && i < t[f.parameters].partner;
+    });
+  }
+
+  // Of a name that is declared here: a parameter's is the function's body.
+  size_t end_of_scope(size_t i) const {
+    for (const Declaration& f : functions_)
+      if (f.parameters != none && f.parameters < i && i < t[f.parameters].partner) return t[f.body].partner;
+    return t[is_.brace(i)].partner;
+  }
+  bool is_hidden(size_t i) const {
+    const auto found = hidden_.find(t[i].text);
+    return found != hidden_.end() && std::ranges::any_of(found->second, [i](const auto& scope) {
+             return scope.first <= i && i < scope.second;
+           });
   }
 
   bool is_member(size_t i) const {
@@ -700,6 +761,25 @@ class Rewriter {
     if (t[i].is("__cluster_dims__")) is_.refuse(i, "clusters of blocks are not supported");
   }
 
+  // On a GPU the kernels do not see it.
+  void refuse_assignment_by_host(size_t i) {
+    if (in_device_body(i) || !device_variables_.contains(t[i].text) || is_.scope(i) != Scope::body) return;
+    const bool begins = t[i - 1].is(";") || t[i - 1].is("{") || t[i - 1].is("}");
+    size_t next = i + 1;
+    while (t[next].is("[")) next = is_.past(next);
+    constexpr std::string_view assignments[] = {"=", "+=", "-=", "*=", "/=", "++", "--"};
+    if (!begins || !any_of(t[next].text, assignments)) return;
+    size_t function = is_.brace(i);  // the outermost
+    while (is_.brace(function) != none && is_.scope(function) != Scope::space) function = is_.brace(function);
+    while (function > 0 && !t[function - 1].is(";") && !t[function - 1].is("}")) --function;
+    for (size_t k = function + 1; k < i; ++k)  // perhaps another one of this name
+      if (t[k].is(t[i].text) &&
+          (is_name(t[k - 1]) || t[k - 1].is("*") || t[k - 1].is("&") || t[k - 1].is(">") || t[k - 1].is(",")))
+        return;
+    is_.refuse(i, "the host assigns to '" + std::string(t[i].text) +
+                      "', which is device memory: use cudaMemcpyToSymbol");
+  }
+
   // A lambda that captures all by value would copy a shared array.
   void refuse_copies_of_shared(size_t i) {
     if (!t[i].is("[") || !in_device_body(i) || !t[i + 1].is("=")) return;
@@ -769,8 +849,9 @@ class Rewriter {
   std::vector<Replacement>* replacements_;
   std::vector<size_t> device_body_;  // of each token: the "{" of the outermost device function around it
   std::vector<Declaration> functions_, variables_;
-  std::set<std::string_view> kernels_;
-  std::map<size_t, std::set<std::string_view>> shared_names_;  // of each device body
+  std::set<std::string_view> kernels_, device_variables_;
+  std::map<std::string_view, std::vector<std::pair<size_t, size_t>>> hidden_;  // where a name is another's
+  std::map<size_t, std::set<std::string_view>> shared_names_;                  // of each device body
   std::vector<std::pair<std::string_view, std::string>> file_shared_;
 };
 

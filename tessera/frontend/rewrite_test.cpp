@@ -152,17 +152,27 @@ TEST(Rewrite, TextureReferences) {
             "texture <float, 2> t; int texture = 1 < 2;");
 }
 
+// What stands on either side of a variable that the runtime knows.
+std::string zone(const std::string& name) {
+  return "[[gnu::used, gnu::no_reorder]] static char tessera_zone_" + name + "[256], tessera_data_" + name +
+         "[256] = {1};";
+}
+
 TEST(Rewrite, Variables) {
   EXPECT_EQ(rewritten("__constant__ float c[2] = {1, 2};"),
-            "alignas(256) float c[2] = {1, 2}; static const Variable tessera_variable_c(\"c\", c, "
-            "Variable::constant, {\"a.cu\", 1});");
+            zone("before_c") + " __attribute__((no_reorder)) alignas(256) float c[2] = {1, 2}; " +
+                zone("behind_c") +
+                " static const Variable tessera_variable_c(\"c\", c, Variable::constant, {\"a.cu\", 1});");
   EXPECT_EQ(rewritten("static __device__ alignas(8) int n, m{3};"),
-            "static alignas(8) int n, m{3}; static const Variable tessera_variable_n(\"n\", n, "
-            "Variable::device, {\"a.cu\", 1}); "
-            "static const Variable tessera_variable_m(\"m\", m, Variable::device, {\"a.cu\", 1});");
+            zone("before_n") + " __attribute__((no_reorder)) static alignas(8) int n, m{3}; " +
+                zone("behind_n") +
+                " static const Variable tessera_variable_n(\"n\", n, "
+                "Variable::device, {\"a.cu\", 1}); "
+                "static const Variable tessera_variable_m(\"m\", m, Variable::device, {\"a.cu\", 1});");
   EXPECT_EQ(rewritten("__device__ float (*f)(float) = g;"),
-            "alignas(256) float (*f)(float) = g; static const Variable tessera_variable_f(\"f\", f, "
-            "Variable::device, {\"a.cu\", 1});");
+            zone("before_f") + " __attribute__((no_reorder)) alignas(256) float (*f)(float) = g; " +
+                zone("behind_f") +
+                " static const Variable tessera_variable_f(\"f\", f, Variable::device, {\"a.cu\", 1});");
   EXPECT_NE(rewritten("__managed__ int a;").find("Variable::managed"), std::string::npos);
   EXPECT_EQ(rewritten("extern __constant__ int c; struct S { static __device__ const int d = 1; };"),
             "extern int c; struct S { static const int d = 1; };");
@@ -206,6 +216,18 @@ TEST(Rewrite, KeepsLinesAndColumns) {
   EXPECT_GT(found, 30u);
 }
 
+TEST(Rewrite, LeavesNamesThatHideBuiltIns) {
+  const std::string text =
+      "__device__ int f(int a, int gridDim) { return gridDim * blockDim.x; }\n"
+      "__global__ void k(const dim3& blockDim) { { int threadIdx = blockDim.x; use(threadIdx); }"
+      " use(threadIdx.x, gridDim); }";
+  EXPECT_EQ(plain(rewrite(marker + text, nullptr, as(text))),
+            "int f(int a, int gridDim) { return gridDim * block_dim() .x; } "
+            "void k(const dim3& blockDim) { kernel(\"k\", Closure{[=]() mutable { { int threadIdx = "
+            "blockDim.x; use(threadIdx); } use(thread_index() .x, grid_dim() ); }}); } "
+            "static const Entry tessera_entry_k(\"k\", ::k);");
+}
+
 TEST(Rewrite, ReplacesFirstValues) {
   const std::string text =
       "const int N = 1 << 20, M = 3; void f(int N) { N = 4; int X = {5}; } enum { E = 1, F };";
@@ -245,6 +267,12 @@ TEST(Rewrite, Refuses) {
   EXPECT_EQ(refusal("__device__ void f() { __shared__ int a[2]; auto g = [=] { return a[0]; }; }"),
             "a.cu:1:53: a lambda that captures the __shared__ variable 'a' by value is not supported: "
             "capture by reference");
+  EXPECT_EQ(refusal("__device__ int a, b[2]; void f() { g(a);\n  b[1] += 2; }"),
+            "a.cu:2:3: the host assigns to 'b', which is device memory: use cudaMemcpyToSymbol");
+  EXPECT_EQ(
+      refusal("__device__ int a; void f(int* a) { a = 0; } struct S { int a; void f() { int a; a = 2; } };"
+              " __device__ void g() { a = 1; }"),
+      "taken");
   EXPECT_EQ(refusal("void f() { __shared__ int a; }"),
             "a.cu:1:12: __shared__ in a function that is neither __global__ nor __device__");
   EXPECT_EQ(refusal("void f() { k<<<1, 2>>>; }"),

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <gtest/gtest.h>
 #include <vector>
+#include "ops/matmul/problem/drawn_testing.hpp"
 #include "ops/matmul/epilogue/epilogue.hpp"
 #include "ops/matmul/verify/bounds.hpp"
 #include "tessera/core/random.hpp"
@@ -211,7 +212,10 @@ TEST(EpilogueProblem, ScalesBesideAMatrixToAddThatLiesWhereTheResultDoes) {
     if (variant->where == Where::cuda || variant->baseline || !variant->choices[0].run.contains(Element::f32))
       continue;
     Case tried{.dims = {{"m", 13}, {"n", 21}, {"k", 140}},
-               .words = {{"alpha", "-2"}, {"beta", "0.5"}, {"activation", "relu"}}};
+               .words = {{"alpha", "-2"},
+                         {"beta", "0.5"},
+                         {"activation", "relu"},
+                         {"compute", compute_for(variant->name)}}};
     tried.optional_inputs = {"C0", "bias", "scale-a", "scale-b"};
     Inputs apart(product(), Element::f32, tried, 3), in_place(product(), Element::f32, tried, 3);
     const Device device = find_backend(variant->where)->devices().at(0);

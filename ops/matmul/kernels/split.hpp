@@ -5,8 +5,8 @@
 //   f16x3    x·s ≈ hi + lo, halves of 11 bits. s: a power of two for each line (row of A, column of B) and
 //            chunk of 64 along k, which puts the chunk's largest element just below f16's largest number.
 //            lo·hi + hi·lo + hi·hi, times 1/(s_a·s_b), is added to an f32 after each chunk.
-//   tf32x3   x ≈ hi + lo in TF32: 11 bits, and f32's range: no scales. Chunks of 16.
-//   bf16x6   x = b0 + b1 + b2 in bf16: 8 bits each, and f32's range: no scales. Chunks of 16.
+//   tf32x3   x ≈ hi + lo in TF32: 11 bits, and f32's range: no scales.
+//   bf16x6   x = b0 + b1 + b2 in bf16: 8 bits each, and f32's range: no scales.
 //            b2·b0 + b1·b1 + b0·b2 + b1·b0 + b0·b1 + b0·b0.
 //
 // Products that are left out, and what the last part rounds off, come to at most 3·2⁻²² of |a·b| (bf16x6:
@@ -17,6 +17,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <optional>
+#include <string>
 #include "ops/matmul/problem/mixed_problem.hpp"
 #include "tessera/core/thread.hpp"
 
@@ -27,8 +29,8 @@
 namespace tessera::matmul {
 inline namespace TESSERA_UNIT {
 
-// Along k, what has a scale of its own, and is promoted together.
-SIMT constexpr int chunk_of(Compute compute) { return compute == Compute::f16x3 ? 64 : 16; }
+// Along k, what is promoted together, and has a scale of its own.
+constexpr int split_chunk = 64;
 
 SIMT std::uint32_t bits_of(float x) { return __builtin_bit_cast(std::uint32_t, x); }
 SIMT float float_of(std::uint32_t bits) { return __builtin_bit_cast(float, bits); }
@@ -98,8 +100,8 @@ SIMT Bf16Parts split_bf16(float x) {
   return {upper(b0), upper(b1), upper(b2)};
 }
 
-// What a pass over an operand sees of a chunk of one line, of 64 elements at most. Four words, which a GPU's
-// pass may leave in memory for another that adds up each line.
+// What a pass over an operand sees of a piece of one line: one or several chunks, of 256 elements at most.
+// Four words, which a GPU's pass may leave in memory for another that adds up each line.
 struct ChunkRange {
   float largest = 0, sum = 0;    // of magnitudes
   std::uint32_t logarithms = 0;  // the sum of magnitudes' bits >> 8: see log_of_bits
@@ -119,42 +121,48 @@ struct ChunkRange {
 
 struct LineRange {
   float largest = 0;
-  double sum = 0;
+  double peaks = 0, sums = 0;  // squares of the chunks' largest elements, and of their sums, added up
   std::uint64_t logarithms = 0;
   std::int64_t zeros = 0;
   bool unfit = false;
 
   SIMT void add(const ChunkRange& chunk) {
+    const double top = static_cast<double>(chunk.largest), sum = static_cast<double>(chunk.sum);
     largest = largest < chunk.largest ? chunk.largest : largest;
-    sum += static_cast<double>(chunk.sum);
+    peaks += top * top;
+    sums += sum * sum;
     logarithms += chunk.logarithms;
     zeros += chunk.zeros;
     unfit = unfit || chunk.unfit != 0;
   }
   SIMT void add(const LineRange& more) {
     largest = largest < more.largest ? more.largest : largest;
-    sum += more.sum;
+    peaks += more.peaks;
+    sums += more.sums;
     logarithms += more.logarithms;
     zeros += more.zeros;
     unfit = unfit || more.unfit;
   }
 };
 
-// The bits of a positive float, read as a whole number, are its logarithm to base 2, but for a factor of 2²³,
-// 127, and an error of 0 to 0.0861.
+// The bits of a positive float, read as a whole number, are its logarithm to base 2 but for a factor, an
+// offset, and an error of 0 to 0.0861.
 constexpr double most_log_error = 0.0861;
 SIMT double log_of_bits(float x) { return static_cast<double>(bits_of(x)) * 0x1p-23 - 127; }
 
 // What is to be known of all lines of an operand. Maxima of numbers that are not negative, so a GPU may raise
 // the words by atomicMax.
+//
+// Of a line with largest magnitude M: its depth is log2(M/|x|), added up over the elements that are not zero;
+// its peak and its breadth are the depth and k times log2(‖p‖/M), with the Euclidean norm of its chunks'
+// largest magnitudes (peak) or of its chunks' sums of magnitudes (breadth).
 struct OperandRange {
   std::uint32_t unfit = 0;  // see ChunkRange
   std::uint32_t zeros = 0;  // of the line that has most
   float largest = 0;        // element
   float smallest = 0;       // the reciprocal of the smallest of the lines' largest elements; 0: only zeros
   float scale = 0;          // the largest of a chunk's, of f16x3 alone
-  float depth = 0;          // of log2(largest / |x|), added up over a line's elements that are not zero
-  float spread = 0;         // depth + k·log2(mean / largest), which is k·log2(mean / geometric mean)
+  float peak = 0, breadth = 0;
 
   SIMT void add_scale(float of_chunk) { raise(scale, of_chunk); }
 
@@ -166,19 +174,21 @@ struct OperandRange {
     constexpr double upward = 1 + 0x1p-16;
     const auto count = static_cast<double>(k), others = static_cast<double>(k - line.zeros);
     const double top = log_of_bits(line.largest);  // at most the logarithm, which most_log_error exceeds
-    const double deep =
+    const double depth =
         others * (top + most_log_error + 127) - static_cast<double>(line.logarithms) * 0x1p-15;
-    const auto mean = static_cast<float>(line.sum / count * upward);
+    const auto above = [&](double squares) {
+      return static_cast<float>((depth + count * (std::log2(squares * upward) / 2 - top)) * upward);
+    };
     raise(largest, line.largest);
     raise(smallest, 1 / line.largest);
-    raise(depth, static_cast<float>(deep * upward));
-    raise(spread, static_cast<float>((deep + count * (log_of_bits(mean) + most_log_error - top)) * upward));
+    raise(peak, above(line.peaks));
+    raise(breadth, above(line.sums));
   }
   SIMT void add(const OperandRange& other) {
     unfit |= other.unfit;
     zeros = zeros < other.zeros ? other.zeros : zeros;
     raise(largest, other.largest), raise(smallest, other.smallest), raise(scale, other.scale);
-    raise(depth, other.depth), raise(spread, other.spread);
+    raise(peak, other.peak), raise(breadth, other.breadth);
   }
 
  private:
@@ -187,14 +197,15 @@ struct OperandRange {
 
 // As a share of Σ|a·b|, what may be lost to the range of the parts before strict f32 is taken instead: small
 // beside the λ√k·u that verify grants strict f32 (λ > 8).
-SIMT double range_allowance(double k) { return 2 * std::sqrt(k) * 0x1p-24; }
+SIMT double range_allowance(double k) { return std::sqrt(k) * 0x1p-24; }
 
-// Whether the parts are as good as strict f32 for these operands. Sound for any data:
+// Whether the parts are as good as strict f32 for these operands. Sound for any data.
 //
-// With M a line's largest magnitude, an element errs by at most ρ·M besides what is proportional to itself:
-// f16x3: half a unit of the smallest f16 under the chunk's scale, ρ = 2⁻⁴⁰; others: half a unit of the
-// smallest part, 2⁻¹³⁴. So an element of C strays at most ρ·(M_a·Σ|b| + M_b·Σ|a|). On the other hand, by the
-// inequality of arithmetic and geometric means over the n ≥ k - zeros_a - zeros_b products that are not zero,
+// Besides what is proportional to itself, an element loses at most ρ times its chunk's largest magnitude p:
+// f16x3 half a unit of the smallest f16 under the chunk's scale, ρ = 2⁻⁴⁰; the others half a unit of the
+// smallest part, 2⁻¹³⁴. With s for the sum of a chunk's magnitudes, an element of C strays at most
+// ρ·Σ(p_a·s_b + s_a·p_b) ≤ ρ·(‖p_a‖·‖s_b‖ + ‖s_a‖·‖p_b‖). On the other hand, by the inequality of arithmetic
+// and geometric means over the n ≥ k - zeros_a - zeros_b products that are not zero,
 // Σ|a·b| ≥ n·M_a·M_b·2^(-(depth_a + depth_b)/n). The quotient of both must be within range_allowance(k).
 // Strict f32 is also taken where a partial sum might overflow, or a chunk's scales leave f32.
 SIMT bool may_split(Compute compute, const OperandRange& a, const OperandRange& b, std::int64_t k) {
@@ -203,17 +214,22 @@ SIMT bool may_split(Compute compute, const OperandRange& a, const OperandRange& 
   const auto exponent = [](float x) { return static_cast<int>(bits_of(x) >> 23) - 127; };
   const auto count = static_cast<double>(k);
   if (exponent(a.largest) + exponent(b.largest) + std::log2(count) + 4 > 127) return false;
-  if (compute == Compute::f16x3 &&
-      (exponent(a.scale) >= 126 || exponent(b.scale) >= 126 || exponent(a.scale) + exponent(b.scale) > 149))
-    return false;
   const double others = count - a.zeros - b.zeros;
   if (others < 1) return false;
-  const double lost =
-      compute == Compute::f16x3 ? -39.99 : -134.0 + std::max(exponent(a.smallest), exponent(b.smallest)) + 1;
-  double wide = (static_cast<double>(a.depth) + b.depth) / others + std::log2(count / others);
-  if (a.zeros + b.zeros == 0)
-    wide = std::max(static_cast<double>(a.depth) + b.spread, static_cast<double>(a.spread) + b.depth) / count;
-  return lost + wide + 1 <= std::log2(range_allowance(count));
+  double lost = -39.99;
+  if (compute == Compute::f16x3) {
+    const int of_a = exponent(a.scale), of_b = exponent(b.scale);
+    if (of_a >= 126 || of_b >= 126 || of_a + of_b > 149) return false;
+  } else {
+    // Relative to the line's largest element, not the chunk's.
+    const int least =
+        exponent(a.smallest) < exponent(b.smallest) ? exponent(b.smallest) : exponent(a.smallest);
+    lost = -134 + (least + 1) + std::log2(count / split_chunk + 1) / 2;
+  }
+  const double first = static_cast<double>(a.peak) + static_cast<double>(b.breadth),
+               second = static_cast<double>(a.breadth) + static_cast<double>(b.peak);
+  const double wide = (first < second ? second : first) / others;
+  return lost + wide + 1 - std::log2(others) <= std::log2(range_allowance(count));
 }
 
 // Part 0, 1 or 2 of x, as a float.
@@ -279,6 +295,18 @@ SIMT float chunk_sum(Compute compute, const A& a, const B& b, int count) {
           count - first < step ? count - first : step);
   }
   return sum;
+}
+
+// A chunk's sum, freed of its scales, which is exact, added to f32.
+SIMT float promoted(float sum, float chunk, float scale_a, float scale_b) {
+  return std::fma(chunk, reciprocal_of_power(scale_a) * reciprocal_of_power(scale_b), sum);
+}
+
+// For rungs of one of these arithmetics: why they are not for what is asked.
+inline std::optional<std::string> refuses_other(Compute compute, const Arguments& arguments) {
+  const std::string word(text_of(compute));
+  if (arguments.text("compute") == word) return std::nullopt;
+  return "f32 factors are split: --compute " + word + " allows that";
 }
 
 }  // namespace TESSERA_UNIT

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers of any element to multiply, for tests of calls.
+// Numbers of any element to multiply, and words, for tests.
 #pragma once
 #include <cmath>
 #include <cstdint>
+#include <string>
 #include <type_traits>
 #include <vector>
 #include "tessera/core/element.hpp"
@@ -19,6 +20,12 @@ std::vector<T> drawn(std::int64_t count, std::uint64_t seed) {
   for (T& x : out)
     store_from_double(element_of<T>, &x, whole ? std::round(20 * random.normal()) : random.normal());
   return out;
+}
+
+// The word of --compute that a rung of f32 waits for.
+inline std::string compute_for(const std::string& variant) {
+  const bool waits = variant == "tf32x3" || variant == "bf16x6" || variant == "f16x3";
+  return waits ? variant : "strict";
 }
 
 }  // namespace tessera::matmul

@@ -153,6 +153,19 @@ Arguments::Words words_for(Element element) {
   return {{"output-element", "f32"}};
 }
 
+// What is split is bound by what strict f32 may err and a little more: f32 passes, one TF32 product does not.
+TEST(MixedProblem, OfSplitFactorsIsHeldToF32) {
+  for (const char* compute : {"tf32x3", "bf16x6", "f16x3"})
+    for (const std::int64_t k : {16, 200, 1000}) {
+      const Case tried = sized(30, 30, k, {{"compute", compute}});
+      expect_passes(Element::f32, tried, in_f32);
+      expect_passes(Element::f32, exact(tried), in_f32);
+      expect_fails(Element::f32, tried, tf32);
+      expect_fails(Element::f32, exact(tried), tf32);
+      expect_fails(Element::f32, tried, without_the_last(1 + static_cast<std::size_t>(k) / 64));
+    }
+}
+
 TEST(MixedProblem, SumsInF32AndOfTensorCoresPass) {
   for (const Element element : floats)
     for (const std::int64_t k : {1, 16, 33, 1000, 4096})
@@ -382,6 +395,7 @@ TEST(MixedProblem, TellsKindsOfProductsApart) {
   EXPECT_EQ(text(Element::e4m3, {{"output-element", "f16"}, {"element-b", "e5m2"}}), "e4m3*e5m2>f16");
   EXPECT_EQ(text(Element::e4m3, {{"accumulate", "fast"}}), "e4m3 fast");
   EXPECT_EQ(text(Element::f32, {{"compute", "tf32"}}), "tf32");
+  EXPECT_EQ(text(Element::f32, {{"compute", "f16x3"}}), "f16x3");
   EXPECT_EQ(text(Element::i8, {{"output-element", "f32"}}), "i8>f32");
 }
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <cmath>
 #include <limits>
+#include "ops/matmul/problem/drawn_testing.hpp"
 #include "ops/matmul/problem/matmul_operation.hpp"
 #include "ops/matmul/matmul.hpp"
 #include "ops/matmul/problem/multiply.hpp"
@@ -13,9 +14,9 @@
 namespace tessera::matmul {
 namespace {
 
-const Operation& checked_operation() { return *find_operation("matmul"); }
+const Operation& product() { return *find_operation("matmul"); }
 
-Case checked_case(std::int64_t m, std::int64_t n, std::int64_t k, Arguments::Words words = {}) {
+Case sized(std::int64_t m, std::int64_t n, std::int64_t k, Arguments::Words words = {}) {
   return {.dims = {{"m", m}, {"n", n}, {"k", k}}, .words = std::move(words)};
 }
 
@@ -41,38 +42,38 @@ void multiply_in_order(const Arguments& arguments) {
 
 TEST(Checking, EqualElementsAreRoundedAlikeAndPassAllTheSame) {
   for (const std::int64_t k : {1024, 5000, 100000}) {
-    Inputs inputs(checked_operation(), Element::f32, checked_case(3, 2, k), 1);
+    Inputs inputs(product(), Element::f32, sized(3, 2, k), 1);
     set_all(inputs.arguments().view<float, 2>("A"), 0.1F);
     set_all(inputs.arguments().view<float, 2>("B"), 0.1F);
     multiply_in_order<float>(inputs.arguments());
     for (const VerifyOptions& options : {in_full, randomised}) {
-      const Verdict found = verify(checked_operation(), inputs.arguments(), nullptr, options);
+      const Verdict found = verify(product(), inputs.arguments(), nullptr, options);
       EXPECT_TRUE(found.passed) << "k = " << k << "\n" << describe(found);
       ASSERT_TRUE(found.norm_error);
       EXPECT_GT(*found.norm_error, 1e-6) << "else this is no test of the norm";
       EXPECT_EQ(found.norm_demanded, 0);
     }
     // Of random data more is asked, for there it holds.
-    EXPECT_FALSE(verify(checked_operation(), inputs.arguments(), nullptr, {.data = Data::random}).passed);
+    EXPECT_FALSE(verify(product(), inputs.arguments(), nullptr, {.data = Data::random}).passed);
   }
 }
 
 TEST(Checking, TheNormIsRequiredOfRandomDataWhateverCHolds) {
-  Inputs inputs(checked_operation(), Element::f32, checked_case(9, 8, 7), 1);
+  Inputs inputs(product(), Element::f32, sized(9, 8, 7), 1);
   set_all(inputs.arguments().view<float, 2>("C"), 0.0F);
-  const Verdict zeros = verify(checked_operation(), inputs.arguments(), nullptr, {.data = Data::random});
+  const Verdict zeros = verify(product(), inputs.arguments(), nullptr, {.data = Data::random});
   EXPECT_FALSE(zeros.passed);
   EXPECT_TRUE(zeros.norm_failed);
   EXPECT_EQ(zeros.norm_demanded, 1e-6);
 }
 
 TEST(Checking, TheNormIsReportedOverWhatIsFinite) {
-  Inputs inputs(checked_operation(), Element::f64, checked_case(6, 5, 4), 2);
+  Inputs inputs(product(), Element::f64, sized(6, 5, 4), 2);
   inputs.arguments().view<double, 2>("A")(1, 2) = std::numeric_limits<double>::infinity();
   inputs.arguments().view<double, 2>("A")(3, 0) = std::numeric_limits<double>::quiet_NaN();
   inputs.arguments().view<double, 2>("A")(4, 0) = 1e200;  // its square is beyond a double
   multiply_in_order<double>(inputs.arguments());
-  const Verdict found = verify(checked_operation(), inputs.arguments());
+  const Verdict found = verify(product(), inputs.arguments());
   EXPECT_TRUE(found.passed) << describe(found);
   ASSERT_TRUE(found.norm_error);
   EXPECT_LT(*found.norm_error, 1e-14);
@@ -85,67 +86,27 @@ struct Sum {
   double alpha = 1, beta = 0, c0 = 0;
 };
 
-constexpr double infinite = std::numeric_limits<double>::infinity(),
-                 not_a_number = std::numeric_limits<double>::quiet_NaN();
+constexpr double inf = std::numeric_limits<double>::infinity(),
+                 nan = std::numeric_limits<double>::quiet_NaN();
 constexpr double most = std::numeric_limits<float>::max();
 
 const std::vector<Sum> sums = {
-    {"a product beyond", {1e30}, {1e30}, {infinite}, {0, 7, 1e38, -1e38, most, -infinite, not_a_number}},
-    {"a negative one", {1e30}, {-1e30}, {-infinite}, {0, 7, -most, infinite, not_a_number}},
-    {"a partial sum beyond",
-     {3e38, 3e38, -3e38},
-     {1, 1, 1},
-     {infinite, 3e38},
-     {0, 7, 1e38, -3e38, -infinite, not_a_number}},
-    {"none beyond", {2e38, 2e38}, {1, -1}, {0}, {1e38, -1e38, infinite, -infinite, not_a_number}},
-    {"beyond both ways",
-     {3e38, 3e38, -3e38, -3e38},
-     {1, 1, 1, 1},
-     {0, infinite, -infinite, not_a_number},
-     {1e38, -1e38}},
-    {"products beyond both ways",
-     {1e30, 1e30},
-     {1e30, -1e30},
-     {infinite, -infinite, not_a_number},
-     {0, 7, 1e38, most}},
-    {"hardly beyond", {most, 1e31}, {1, 1}, {infinite, most}, {0, 3.3e38, -most, -infinite, not_a_number}},
-    {"beyond before a factor",
-     {3e38, 3e38},
-     {1, 1},
-     {3e38, infinite},
-     {0, 1e38, -infinite, not_a_number},
-     0.5},
-    {"transposed by a factor",
-     {3e38, 3e38, -3e38},
-     {1, 1, 1},
-     {-3e38, -infinite},
-     {0, 3e38, infinite, not_a_number},
-     -1},
-    {"beyond by a factor", {3e38}, {1}, {infinite}, {0, 3e38, most, -infinite, not_a_number}, 4},
-    {"beyond with what is added",
-     {3e38},
-     {1},
-     {infinite},
-     {0, 3e38, most, -infinite, not_a_number},
-     1,
-     1,
-     3e38},
-    {"back by what is added",
-     {3e38, 3e38},
-     {1, 1},
-     {3e38, infinite},
-     {0, -infinite, not_a_number},
-     1,
-     -1,
-     3e38},
-    {"an infinite input", {infinite, 1}, {1, 1}, {infinite}, {0, 3e38, -infinite, not_a_number}},
-    {"an overflow against it",
-     {infinite, -3e38, -3e38},
-     {1, 1, 1},
-     {infinite, not_a_number},
-     {0, -infinite, -3e38}},
-    {"no number at all", {infinite, -infinite}, {1, 1}, {not_a_number}, {0, infinite, -infinite}},
-    {"zero times infinity", {infinite, 3e38, 3e38}, {0, 1, 1}, {not_a_number}, {0, infinite, 3e38}},
+    {"a product beyond", {1e30}, {1e30}, {inf}, {0, 7, 1e38, -1e38, most, -inf, nan}},
+    {"a negative one", {1e30}, {-1e30}, {-inf}, {0, 7, -most, inf, nan}},
+    {"a partial sum beyond", {3e38, 3e38, -3e38}, {1, 1, 1}, {inf, 3e38}, {0, 7, 1e38, -3e38, -inf, nan}},
+    {"none beyond", {2e38, 2e38}, {1, -1}, {0}, {1e38, -1e38, inf, -inf, nan}},
+    {"beyond both ways", {3e38, 3e38, -3e38, -3e38}, {1, 1, 1, 1}, {0, inf, -inf, nan}, {1e38, -1e38}},
+    {"products beyond both ways", {1e30, 1e30}, {1e30, -1e30}, {inf, -inf, nan}, {0, 7, 1e38, most}},
+    {"hardly beyond", {most, 1e31}, {1, 1}, {inf, most}, {0, 3.3e38, -most, -inf, nan}},
+    {"beyond before a factor", {3e38, 3e38}, {1, 1}, {3e38, inf}, {0, 1e38, -inf, nan}, 0.5},
+    {"transposed by a factor", {3e38, 3e38, -3e38}, {1, 1, 1}, {-3e38, -inf}, {0, 3e38, inf, nan}, -1},
+    {"beyond by a factor", {3e38}, {1}, {inf}, {0, 3e38, most, -inf, nan}, 4},
+    {"beyond with what is added", {3e38}, {1}, {inf}, {0, 3e38, most, -inf, nan}, 1, 1, 3e38},
+    {"back by what is added", {3e38, 3e38}, {1, 1}, {3e38, inf}, {0, -inf, nan}, 1, -1, 3e38},
+    {"an infinite input", {inf, 1}, {1, 1}, {inf}, {0, 3e38, -inf, nan}},
+    {"an overflow against it", {inf, -3e38, -3e38}, {1, 1, 1}, {inf, nan}, {0, -inf, -3e38}},
+    {"no number at all", {inf, -inf}, {1, 1}, {nan}, {0, inf, -inf}},
+    {"zero times infinity", {inf, 3e38, 3e38}, {0, 1, 1}, {nan}, {0, inf, 3e38}},
 };
 
 // Doubles overflow in the same sums, scaled; the least that may make a difference is smaller.
@@ -162,10 +123,10 @@ void expect_only_what_is_right(const Sum& sum) {
     return static_cast<T>(std::is_same_v<T, float> ? value : widened(value));
   };
   constexpr std::int64_t m = 7, n = 5;
-  Case tried = checked_case(m, n, std::ssize(sum.a),
-                            {{"alpha", std::to_string(sum.alpha)}, {"beta", std::to_string(sum.beta)}});
+  Case tried = sized(m, n, std::ssize(sum.a),
+                     {{"alpha", std::to_string(sum.alpha)}, {"beta", std::to_string(sum.beta)}});
   if (sum.beta != 0) tried.optional_inputs = {"C0"};
-  Inputs inputs(checked_operation(), element_of<T>, tried, 3);
+  Inputs inputs(product(), element_of<T>, tried, 3);
   const Arguments& arguments = inputs.arguments();
   const auto a = arguments.view<T, 2>("A"), b = arguments.view<T, 2>("B"), c = arguments.view<T, 2>("C");
   multiply_in_order<T>(arguments);
@@ -179,7 +140,7 @@ void expect_only_what_is_right(const Sum& sum) {
   const auto verdict_of = [&](double claim, const VerifyOptions& options) {
     multiply_in_order<T>(arguments);
     c(2, 3) = as(claim);
-    return verify(checked_operation(), arguments, nullptr, options);
+    return verify(product(), arguments, nullptr, options);
   };
   for (const VerifyOptions& options : {in_full, randomised}) {
     for (const double claim : sum.right) {
@@ -203,13 +164,13 @@ TEST(Checking, WhereSumsOverflowOnlyWhatAnOrderOfSummationGivesPasses) {
 }
 
 TEST(Checking, AnOverflowNamesWhatElseWouldBeRight) {
-  Inputs inputs(checked_operation(), Element::f32, checked_case(1, 1, 3), 4);
+  Inputs inputs(product(), Element::f32, sized(1, 1, 3), 4);
   const auto a = inputs.arguments().view<float, 2>("A");
   set_all(a, 3e38F);
   a(0, 2) = -3e38F;
   set_all(inputs.arguments().view<float, 2>("B"), 1.0F);
   inputs.arguments().view<float, 2>("C")(0, 0) = 7;
-  const std::string text = describe(verify(checked_operation(), inputs.arguments()));
+  const std::string text = describe(verify(product(), inputs.arguments()));
   EXPECT_NE(text.find("[0,0] is 7, should be 3.0"), std::string::npos) << text;
   EXPECT_NE(text.find(" or inf"), std::string::npos) << text;
   EXPECT_EQ(text.find("-inf"), std::string::npos) << text;
@@ -221,14 +182,15 @@ TEST(Checking, EveryRungOverflowsAsItMay) {
     if (v->where == Where::cuda || backend == nullptr || v->baseline) continue;
     int computed = 0;
     for (const std::int64_t k : {1, 3, 40, 200}) {
-      Inputs inputs(checked_operation(), Element::f32, checked_case(6, 7, k, {{"alpha", "-0.5"}}), 5);
+      Inputs inputs(product(), Element::f32,
+                    sized(6, 7, k, {{"alpha", "-0.5"}, {"compute", compute_for(v->name)}}), 5);
       const Choice& choice = v->choices[0];
       if (v->refuses(choice, inputs.arguments(), choice.defaults(), backend->devices().front())) continue;
       ++computed;
       const auto a = inputs.arguments().view<float, 2>("A");
       for (std::int64_t i = 0; i < a.rows(); ++i)
         for (std::int64_t l = 0; l < k; ++l) a(i, l) *= std::ldexp(1.0F, 120 + static_cast<int>(i));
-      const Outcome outcome = run(checked_operation(), inputs.arguments(),
+      const Outcome outcome = run(product(), inputs.arguments(),
                                   {.device = std::string(name_of(v->where)), .variant = v->name}, true);
       EXPECT_TRUE(outcome.verdict->passed) << v->name << "\n" << describe(*outcome.verdict);
     }
@@ -237,7 +199,7 @@ TEST(Checking, EveryRungOverflowsAsItMay) {
 }
 
 TEST(Checking, DoublesAreSummedInMoreThanDouble) {
-  Inputs inputs(checked_operation(), Element::f64, checked_case(1, 1, 1000), 6);
+  Inputs inputs(product(), Element::f64, sized(1, 1, 1000), 6);
   const auto a = inputs.arguments().view<double, 2>("A"), b = inputs.arguments().view<double, 2>("B");
   for (std::int64_t l = 0; l < 499; ++l) {
     a(0, 999 - l) = -a(0, l);
@@ -248,7 +210,7 @@ TEST(Checking, DoublesAreSummedInMoreThanDouble) {
   b(500, 0) = 0;
   Expected expected;
   const std::vector<std::int64_t> row{0};
-  checked_operation().reference(inputs.arguments(), row, Data::any, expected);
+  product().reference(inputs.arguments(), row, Data::any, expected);
   EXPECT_NEAR(expected.value.at(0), 3 * 0x1p-60, 0x1p-80);
 }
 
@@ -274,9 +236,9 @@ TEST(Multiply, RefusesACThatOverlapsAFactor) {
 
 template <class T>
 std::string refusal_of(const char* name, const std::string& word) {
-  Case tried = checked_case(2, 2, 2, {{name, word}});
+  Case tried = sized(2, 2, 2, {{name, word}});
   tried.optional_inputs = {"C0"};
-  const Inputs inputs(checked_operation(), Element::u8, tried, 1);
+  const Inputs inputs(product(), Element::u8, tried, 1);
   Arguments arguments = inputs.arguments();
   try {
     return std::to_string(Problem<T>::factor(arguments, name));
@@ -298,9 +260,7 @@ TEST(Factors, AreHeldOrRefused) {
   EXPECT_EQ(refusal_of<float>("alpha", "-0"), "-0.000000");
   EXPECT_EQ(refusal_of<double>("alpha", "1e-60"), std::to_string(1e-60));
   for (const char* word : {"nan", "inf", "-inf", "two"})
-    EXPECT_THROW(Inputs(checked_operation(), Element::f32, checked_case(2, 2, 2, {{"alpha", word}}), 1),
-                 Error)
-        << word;
+    EXPECT_THROW(Inputs(product(), Element::f32, sized(2, 2, 2, {{"alpha", word}}), 1), Error) << word;
 }
 
 struct Shape {
@@ -313,17 +273,17 @@ template <class T>
 void expect_one_wrong_element_is_found(const Shape& shape) {
   SCOPED_TRACE(std::to_string(shape.m) + " " + std::to_string(shape.n) + " " + std::to_string(shape.k) + " " +
                shape.op_a + " " + shape.op_b + " " + std::string(name_of(element_of<T>)));
-  Case tried = checked_case(
-      shape.m, shape.n, shape.k,
-      {{"op-a", shape.op_a}, {"op-b", shape.op_b}, {"alpha", "-2"}, {"beta", shape.c0 ? "3" : "0"}});
+  Case tried =
+      sized(shape.m, shape.n, shape.k,
+            {{"op-a", shape.op_a}, {"op-b", shape.op_b}, {"alpha", "-2"}, {"beta", shape.c0 ? "3" : "0"}});
   if (shape.c0) tried.optional_inputs = {"C0"};
-  Inputs inputs(checked_operation(), element_of<T>, tried, 7, {.padding = 5});
-  ASSERT_NO_THROW(run(checked_operation(), inputs.arguments(), {.device = "cpu", .variant = "simd"}));
+  Inputs inputs(product(), element_of<T>, tried, 7, {.padding = 5});
+  ASSERT_NO_THROW(run(product(), inputs.arguments(), {.device = "cpu", .variant = "simd"}));
   const auto c = inputs.arguments().view<T, 2>("C");
   Random random(8);
   for (const Data data : {Data::any, Data::random}) {
     const VerifyOptions options{.data = data, .reference_flops = 0};
-    const Verdict right = verify(checked_operation(), inputs.arguments(), nullptr, options);
+    const Verdict right = verify(product(), inputs.arguments(), nullptr, options);
     EXPECT_TRUE(right.passed) << describe(right);
     // Few rows are looked at in full: honest errors raise no suspicion.
     const std::string many = std::to_string(shape.m) + " of " + std::to_string(shape.m);
@@ -333,7 +293,7 @@ void expect_one_wrong_element_is_found(const Shape& shape) {
                  j = static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(shape.n)));
       const T old = c(i, j);
       c(i, j) = static_cast<T>(old + 1);
-      const Verdict found = verify(checked_operation(), inputs.arguments(), nullptr, options);
+      const Verdict found = verify(product(), inputs.arguments(), nullptr, options);
       ASSERT_EQ(found.wrong, 1) << describe(found);
       EXPECT_EQ(found.first[0].index, (Extents{i, j}));
       c(i, j) = old;
@@ -355,7 +315,7 @@ TEST(Checking, OneWrongElementIsFoundInEveryShape) {
 
 TEST(Checking, NumbersFarFromOnePassAndFailAsOthers) {
   for (const double scale : {1e-200, 1e-160, 1e150}) {
-    Inputs inputs(checked_operation(), Element::f64, checked_case(40, 41, 42), 9);
+    Inputs inputs(product(), Element::f64, sized(40, 41, 42), 9);
     const auto a = inputs.arguments().view<double, 2>("A"), b = inputs.arguments().view<double, 2>("B"),
                c = inputs.arguments().view<double, 2>("C");
     for (std::int64_t i = 0; i < 40; ++i)
@@ -364,10 +324,10 @@ TEST(Checking, NumbersFarFromOnePassAndFailAsOthers) {
       for (std::int64_t j = 0; j < 41; ++j) b(l, j) *= scale;
     multiply_in_order<double>(inputs.arguments());
     for (const VerifyOptions& options : {in_full, randomised})
-      EXPECT_TRUE(verify(checked_operation(), inputs.arguments(), nullptr, options).passed) << scale;
+      EXPECT_TRUE(verify(product(), inputs.arguments(), nullptr, options).passed) << scale;
     c(5, 6) = scale < 1 ? scale : -c(5, 6);
     for (const VerifyOptions& options : {in_full, randomised})
-      EXPECT_EQ(verify(checked_operation(), inputs.arguments(), nullptr, options).wrong, 1) << scale;
+      EXPECT_EQ(verify(product(), inputs.arguments(), nullptr, options).wrong, 1) << scale;
   }
 }
 

@@ -291,7 +291,9 @@ void tessera_cuda_assert_fail(const char* text, const char* file, unsigned line,
   const auto list = [](uint3 i) {
     return "[" + std::to_string(i.x) + "," + std::to_string(i.y) + "," + std::to_string(i.z) + "]";
   };
-  const std::string said = std::string(file) + ":" + std::to_string(line) + ": " + function +
+  const std::string_view of_kernel(function);  // whose body is a lambda
+  const std::string said = std::string(file) + ":" + std::to_string(line) + ": " +
+                           std::string(of_kernel.substr(0, of_kernel.find("::<lambda"))) +
                            ": block: " + list(block) + ", thread: " + list(thread) + " Assertion `" + text +
                            "` failed.";
   {

@@ -342,7 +342,10 @@ std::vector<tessera::simt::TracedArray> traced_arrays(bool whole) {
     traced.name = array.name;
     traced.data = array.data;
     traced.bytes = array.bytes;
-    traced.red_zone_bytes = array.zone_bytes;
+    constexpr std::size_t beside_variables = 256;  // where the front end leaves bytes that belong to nobody
+    traced.red_zone_bytes = array.mapping == nullptr && array.kind != Array::Kind::registered
+                                ? beside_variables
+                                : array.zone_bytes;
     traced.element_bytes = array.element_bytes;
     if (whole) traced.written = array.written;
     for (const std::size_t extent : array.extents)

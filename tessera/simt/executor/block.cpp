@@ -451,7 +451,7 @@ bool Block::all_met(const ThreadState& thread, std::uint32_t named) {
 void Block::fail(const std::string& text, const Wait* wait) { throw BlockError(text, wait); }
 
 void Block::keep_failure(const ThreadState* thread) {
-  BlockTrace::pause();
+  BlockTrace::abandon();
   std::string where = "kernel " + kernel_name(task_) + ", block " + to_string(place_.block) + ": ";
   const std::string at_thread = thread == nullptr ? "" : "thread " + to_string(thread->index) + ": ";
   const auto keep = [&](Error::Kind kind, const std::string& what) {
@@ -480,7 +480,7 @@ void Block::keep_failure(const ThreadState* thread) {
 }
 
 void Block::fail_by(const Stop& stop, double seconds_allowed) {
-  BlockTrace::pause();
+  BlockTrace::abandon();
   const auto& thread = *static_cast<ThreadState*>(place);
   if (trace_ != nullptr && stop.why == Stop::Why::no_memory)
     trace_->fault(thread.rank, reinterpret_cast<std::uint64_t>(stop.address));

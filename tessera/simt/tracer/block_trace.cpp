@@ -138,6 +138,7 @@ void BlockTrace::begin(std::int64_t block) {
     warp.log.site.fill(0);
     warp.log.diverged = false;
   }
+  for (LaneLog& lane : lanes_) lane.owed = nullptr;
 }
 
 void BlockTrace::resume(int rank, const Stack& stack) {
@@ -224,7 +225,8 @@ void BlockTrace::read_rows(std::size_t warp) {
       for (std::uint32_t lane = 0; lane < lanes_per_warp; ++lane)
         active |= static_cast<std::uint32_t>(log.count[lane] > row) << lane;
     }
-    request(warp, site_of(log.site[row], row), (*log.address)[row], active, shadow_ != nullptr);
+    request(warp, site_of(log.site[row], row), (*log.address)[row], active,
+            shadow_ ? &(*log.value)[row] : nullptr);
   }
 }
 
@@ -253,7 +255,7 @@ void BlockTrace::read_parted(std::size_t warp) {
       group.address[lane] = (*log.address)[row][lane];
     }
   }
-  for (Group& group : groups) request(warp, *group.site, group.address, group.active, false);
+  for (Group& group : groups) request(warp, *group.site, group.address, group.active, nullptr);
 }
 
 // Counting: what the rows of a warp's table cost.
@@ -323,11 +325,11 @@ void BlockTrace::keep_dearest(DearestRequest& dearest, std::size_t warp, const S
 }
 
 void BlockTrace::request(std::size_t warp, Site& site, LaneAddresses& address, std::uint32_t active,
-                         bool checked) {
+                         const WarpLog::Values* values) {
   const Act act = site.key.act();
   if (act == Act::collective || act == Act::fence) {
     if (act == Act::fence) communicates_ = true;
-    if (checked) order(warp, act, address, active);
+    if (values != nullptr) order(warp, act, address, active);
     return;
   }
   const std::uint64_t base = address[first_lane(active)];
@@ -335,23 +337,25 @@ void BlockTrace::request(std::size_t warp, Site& site, LaneAddresses& address, s
   const Space space = base - shared_ < task_.shared_bytes ? Space::shared : Space::global;
   if (as_before(site, space, address, active)) {
     count(warp, site, space, address, active, site.pattern[static_cast<int>(space)].cost, true);
-    if (checked) check(warp, site, space, address, active);
+    if (values != nullptr) check(warp, site, space, address, active, *values);
     return;
   }
-  request_by_lane(warp, site, address, active, checked);
+  request_by_lane(warp, site, address, active, values);
 }
 
 BlockTrace::Region BlockTrace::region_of(std::uint64_t address, const Site& site) const {
   if (address - (shared_ - shared_red_zone) < task_.shared_bytes + 2 * shared_red_zone)
     return shared_region_of(address, site);
   const auto& arrays = tracer_.arrays;
+  Region beside;
   for (std::size_t i = 0; i < arrays.size(); ++i) {
     const std::size_t at = (site.array + i) % arrays.size();
     const std::uint64_t first = number(arrays[at].data), zone = arrays[at].red_zone_bytes;
-    if (address - (first - zone) < arrays[at].bytes + 2 * zone)
-      return {Space::global, at, first, arrays[at].bytes};
+    if (address - first < arrays[at].bytes) return {Space::global, at, first, arrays[at].bytes};
+    if (beside.bytes == 0 && address - (first - zone) < arrays[at].bytes + 2 * zone)
+      beside = {Space::global, at, first, arrays[at].bytes};
   }
-  return {};
+  return beside;
 }
 
 // Of a byte between two variables the region is the one that the site touched before, which it left.
@@ -389,7 +393,7 @@ std::string BlockTrace::place_of(std::uint64_t address, const Region& region, un
 
 // Lane by lane: what lies outside of everything known is the thread's own business or the program's.
 void BlockTrace::request_by_lane(std::size_t warp, Site& site, const LaneAddresses& address,
-                                 std::uint32_t active, bool checked) {
+                                 std::uint32_t active, const WarpLog::Values* values) {
   const unsigned width = site.key.width();
   std::uint32_t in[2] = {0, 0};
   bool one_array = true;
@@ -417,7 +421,7 @@ void BlockTrace::request_by_lane(std::size_t warp, Site& site, const LaneAddress
       site.shared_first = region.first - shared_;
       site.shared_bytes = region.bytes;
     }
-    if (checked) check(warp, site, region.space, address, 1u << lane);
+    if (values != nullptr) check(warp, site, region.space, address, 1u << lane, *values);
     in[static_cast<int>(region.space)] |= 1u << lane;
   }
   for (const Space space : {Space::global, Space::shared}) {
@@ -457,7 +461,7 @@ void BlockTrace::check_parted(std::size_t warp) {
           break;
         }
         if (site.key.act() == Act::fence) shadow_->fence(static_cast<int>(warp * 32 + lane));
-        else check_lane(warp, site, lane, address);
+        else check_lane(warp, site, lane, address, (*log.value)[at[lane]]);
       }
     for (std::uint32_t passed = pass_meetings(warp, meeting); passed != 0; passed &= passed - 1) {
       ++at[first_lane(passed)];
@@ -493,7 +497,7 @@ void BlockTrace::order(std::size_t warp, Act act, const LaneAddresses& lanes, st
 }
 
 void BlockTrace::check(std::size_t warp, Site& site, Space space, const LaneAddresses& address,
-                       std::uint32_t active) {
+                       std::uint32_t active, const WarpLog::Values& values) {
   const Act act = site.key.act();
   const unsigned width = site.key.width();
   if (space == Space::global && tracer_.arrays[site.array].input) return;
@@ -505,10 +509,10 @@ void BlockTrace::check(std::size_t warp, Site& site, Space space, const LaneAddr
     const int thread = static_cast<int>(warp * 32 + lane);
     const std::uint64_t offset = address[lane] - first;
     if (space == Space::shared && act == Act::read && shadow_->is_usual_read(offset, width, thread)) continue;
-    const Conflict conflict =
-        space == Space::shared
-            ? shadow_->shared(offset, width, act, thread, site.number)
-            : shadow_->global(site.array, offset, width, act, thread, site.number, address[lane]);
+    const Conflict conflict = space == Space::shared
+                                  ? shadow_->shared(offset, width, act, thread, site.number, values[lane])
+                                  : shadow_->global(site.array, offset, width, act, thread, site.number,
+                                                    values[lane], address[lane]);
     if (conflict.kind != Conflict::Kind::none) tell(conflict, site, warp, lane, address[lane]);
   }
 }
@@ -545,14 +549,15 @@ void BlockTrace::check_written(Site& site, std::size_t warp, std::uint32_t lanes
   }
 }
 
-void BlockTrace::check_lane(std::size_t warp, Site& site, std::size_t lane, std::uint64_t address) {
+void BlockTrace::check_lane(std::size_t warp, Site& site, std::size_t lane, std::uint64_t address,
+                            const WarpLog::Values& values) {
   const Region region = region_of(address, site);
   if (region.bytes == 0 || address < region.first || address + site.key.width() > region.first + region.bytes)
     return;
   if (region.space == Space::global) site.array = region.array;
   LaneAddresses row;
   row[lane] = address;
-  check(warp, site, region.space, row, 1u << lane);
+  check(warp, site, region.space, row, 1u << lane, values);
 }
 
 void BlockTrace::tell(const Conflict& conflict, const Site& site, std::size_t warp, std::size_t lane,
@@ -565,7 +570,8 @@ void BlockTrace::find(Finding::Kind kind, const Site& site, std::size_t warp, st
                       std::uint64_t address, const Conflict& conflict) {
   const SiteKey other = kind == Finding::Kind::race ? by_number_[conflict.other.site]->key : SiteKey{};
   const auto known = std::ranges::find_if(findings_, [&](const Finding& f) {
-    return f.kind == kind && f.site.bits == site.key.bits && f.other.bits == other.bits;
+    return f.kind == kind && f.site.bits == site.key.bits && f.other.bits == other.bits &&
+           f.serious != conflict.same_value;
   });
   if (known != findings_.end() && known->block <= block_) {
     ++known->times;
@@ -573,6 +579,7 @@ void BlockTrace::find(Finding::Kind kind, const Site& site, std::size_t warp, st
   }
   Finding finding;
   finding.kind = kind;
+  finding.serious = !conflict.same_value;
   finding.site = site.key;
   finding.block = block_;
   finding.thread = static_cast<std::int64_t>(warp * 32 + lane);
@@ -590,6 +597,7 @@ void BlockTrace::find(Finding::Kind kind, const Site& site, std::size_t warp, st
     finding.of_blocks = shadow_->block_of(conflict.other.when) != block_;
     finding.text +=
         race_with(task_.launch, shadow_->block_of(conflict.other.when), conflict.other.thread, finding.other);
+    if (conflict.same_value) finding.text += wrote_the_same;
   }
   if (known == findings_.end()) {
     findings_.push_back(std::move(finding));

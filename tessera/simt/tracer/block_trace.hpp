@@ -30,7 +30,11 @@ class BlockTrace {
 
   void begin(std::int64_t block);
   void resume(int rank, const Stack& stack);  // this GPU thread goes on
-  static void pause() { recording = nullptr; }
+  static void pause() {
+    if (recording != nullptr && recording->owed != nullptr) settle(*recording);
+    abandon();
+  }
+  static void abandon() { recording = nullptr; }  // its last access may have failed
 
   bool leaves_out(Here here) const;
   // This lane adds nothing for now. Gives the lanes of its warp that have room again.
@@ -86,18 +90,22 @@ class BlockTrace {
   void read_table(std::size_t warp);
   void read_rows(std::size_t warp);
   void read_parted(std::size_t warp);
-  void request(std::size_t warp, Site& site, LaneAddresses& address, std::uint32_t active, bool check);
+  void request(std::size_t warp, Site& site, LaneAddresses& address, std::uint32_t active,
+               const WarpLog::Values* values);
   void order(std::size_t warp, Act act, const LaneAddresses& lanes, std::uint32_t active);
   void check_parted(std::size_t warp);
   std::uint32_t pass_meetings(std::size_t warp, LaneAddresses& row);
-  void check(std::size_t warp, Site& site, Space space, const LaneAddresses& address, std::uint32_t active);
-  void check_lane(std::size_t warp, Site& site, std::size_t lane, std::uint64_t address);
+  void check(std::size_t warp, Site& site, Space space, const LaneAddresses& address, std::uint32_t active,
+             const WarpLog::Values& values);
+  void check_lane(std::size_t warp, Site& site, std::size_t lane, std::uint64_t address,
+                  const WarpLog::Values& values);
   void tell(const Conflict& conflict, const Site& site, std::size_t warp, std::size_t lane,
             std::uint64_t address);
   void check_written(Site& site, std::size_t warp, std::uint32_t lanes, const LaneAddresses& address);
   bool as_before(Site& site, Space space, const LaneAddresses& address, std::uint32_t active) const;
   void request_by_lane(std::size_t warp, Site& site, const LaneAddresses& address, std::uint32_t active,
-                       bool check);
+                       const WarpLog::Values* values);
+  // `values`: null where nothing is to be checked.
   // `dearest`: whether the request may be kept as that, as all its lanes touch one array.
   void count(std::size_t warp, Site& site, Space space, const LaneAddresses& address, std::uint32_t active,
              const RequestCost& cost, bool dearest);

@@ -30,14 +30,34 @@ void note_site(LaneLog& lane, std::uint32_t row, std::uint64_t site) {
   (*log.own_site)[row][lane.lane] = site;
 }
 
+void settle(LaneLog& lane) {
+  std::uint64_t words[2] = {};
+  std::memcpy(words, const_cast<const void*>(lane.owed), lane.owed_width);
+  const std::uint64_t mixed = (words[0] * 0x9e3779b97f4a7c15u) ^ (words[1] * 0xc2b2ae3d27d4eb4fu);
+  const auto folded = static_cast<std::uint32_t>(mixed >> 32) ^ static_cast<std::uint32_t>(mixed);
+  (*lane.warp->value)[lane.owed_row][lane.lane] = folded == WarpLog::unknown ? 1 : folded;
+  lane.owed = nullptr;
+}
+
 namespace {
 
-[[gnu::always_inline]] inline void note(const volatile void* at, Act act, unsigned width, void* site) {
+// `several`: of the accesses that a copy makes, which happens when all are noted.
+[[gnu::always_inline]] inline void note(const volatile void* at, Act act, unsigned width, void* site,
+                                        bool several = false) {
   LaneLog* const lane = recording;
   if (lane == nullptr) return;
   const auto address = reinterpret_cast<std::uint64_t>(at);
   if (address - lane->stack_low < lane->stack_bytes) return;
   record(*lane, address, SiteKey::of(site, act, width));
+  if (act != Act::write) return;
+  const std::uint32_t row = lane->warp->count[lane->lane] - 1;
+  if (several) {
+    (*lane->warp->value)[row][lane->lane] = WarpLog::unknown;
+  } else {
+    lane->owed = at;
+    lane->owed_row = row;
+    lane->owed_width = width;
+  }
 }
 
 // As a GPU would: in the widest accesses that the address allows.
@@ -46,7 +66,7 @@ void note_range(const void* at, std::size_t bytes, Act act, void* site) {
   while (bytes != 0) {
     unsigned width = 16;
     while (width > bytes || reinterpret_cast<std::uint64_t>(p) % width != 0) width /= 2;
-    note(p, act, width, site);
+    note(p, act, width, site, true);
     p += width;
     bytes -= width;
   }

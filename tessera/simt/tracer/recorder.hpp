@@ -53,7 +53,11 @@ struct WarpLog {
   std::unique_ptr<std::array<LaneAddresses, rows>> address =
       std::make_unique<std::array<LaneAddresses, rows>>();
   std::unique_ptr<std::array<LaneAddresses, rows>> own_site;  // once lanes diverged
-  std::array<std::uint32_t, lanes_per_warp> count{};          // rows of each lane
+  // What a write left, folded.
+  static constexpr std::uint32_t unknown = 0;
+  using Values = std::array<std::uint32_t, lanes_per_warp>;
+  std::unique_ptr<std::array<Values, rows>> value = std::make_unique<std::array<Values, rows>>();
+  std::array<std::uint32_t, lanes_per_warp> count{};  // rows of each lane
 };
 
 struct LaneLog {
@@ -62,6 +66,9 @@ struct LaneLog {
   std::uint32_t lane = 0;
   void (*make_room)(LaneLog&) = nullptr;  // called when the table is full
   void* owner = nullptr;
+  // A write that has been recorded and is about to happen: its value is looked at before anything else does.
+  const volatile void* owed = nullptr;
+  std::uint32_t owed_row = 0, owed_width = 0;
 };
 
 // The lane that this OS thread runs, if it is being traced.
@@ -69,9 +76,11 @@ extern constinit thread_local LaneLog* recording __attribute__((tls_model("initi
 
 void diverge(WarpLog& log);
 void note_site(LaneLog& lane, std::uint32_t row, std::uint64_t site);
+void settle(LaneLog& lane);  // the write that is owed
 
 inline void record(LaneLog& lane, std::uint64_t address, SiteKey site) {
   WarpLog& log = *lane.warp;
+  if (lane.owed != nullptr) settle(lane);
   if (log.count[lane.lane] == WarpLog::rows) lane.make_room(lane);
   const std::uint32_t row = log.count[lane.lane];
   (*log.address)[row][lane.lane] = address;

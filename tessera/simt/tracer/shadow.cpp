@@ -33,7 +33,6 @@ void Shadow::begin(std::int64_t block) {
   std::ranges::fill(last_fence_, Moment{});
   fences_.reset();
   fenced_ = false;
-  pending_.clear();
   acquired_.clear();
   block_acquired_.clear();
 }
@@ -84,10 +83,6 @@ void Shadow::fence(int thread) {
   ++clock_of(at / 32).tick[at % 32];
   last_fence_[at] = now(thread);
   fenced_ = true;
-  if (const auto pending = pending_.find(thread); pending != pending_.end()) {
-    for (const auto& [address, count] : pending->second) acquired_[thread][address] = count;
-    pending_.erase(pending);
-  }
 }
 
 // Whether something this block did earlier, in this epoch, is known to the thread.
@@ -115,7 +110,8 @@ bool Shadow::knows_from(const Trail& before, const Seen& seen) const {
   return false;
 }
 
-// Whether something another block did is known to the thread. An atomic is to whoever came later to it.
+// Whether something that was done is known to the thread by an atomic. An atomic is to whoever came later to
+// it.
 bool Shadow::knows(const Trail& before, int thread, std::uint64_t address) {
   const auto own = acquired_.find(thread);
   if (before.atomic &&
@@ -127,8 +123,8 @@ bool Shadow::knows(const Trail& before, int thread, std::uint64_t address) {
 Conflict Shadow::against(const Trail& other, int thread, bool other_wrote, std::uint64_t address) {
   if (other.when.epoch == 0) return {};
   const bool this_block = other.when.epoch >= first_epoch_;
-  if (this_block ? other.when.epoch < epoch_ || ordered(other, thread) : knows(other, thread, address))
-    return {};
+  if (this_block && (other.when.epoch < epoch_ || ordered(other, thread))) return {};
+  if (knows(other, thread, address)) return {};
   return {Conflict::Kind::race, other, other_wrote};
 }
 
@@ -148,17 +144,22 @@ void Shadow::note_read(Cell& cell, const Trail& trail) {
   }
 }
 
-Conflict Shadow::conflict_of_write(Cell& cell, Act act, int thread, std::uint64_t address) {
-  if (!(act == Act::atomic && cell.write.atomic))
-    if (const Conflict c = against(cell.write, thread, true, address); c.kind != Conflict::Kind::none)
-      return c;
+Conflict Shadow::conflict_of_write(Cell& cell, Act act, int thread, std::uint32_t value,
+                                   std::uint64_t address) {
+  Conflict out;
+  if (!(act == Act::atomic && cell.write.atomic)) out = against(cell.write, thread, true, address);
+  if (out.kind != Conflict::Kind::none) {
+    out.same_value =
+        act == Act::write && !cell.write.atomic && value != WarpLog::unknown && value == cell.value;
+    if (!out.same_value) return out;
+  }
   for (const Trail* reader : {&cell.read[0], &cell.read[1], &cell.elsewhere})
     if (const Conflict c = against(*reader, thread, false, address); c.kind != Conflict::Kind::none) return c;
-  return {};
+  return out;
 }
 
-Conflict Shadow::touch(Cell& cell, Act act, int thread, std::uint32_t site, std::uint64_t address,
-                       bool is_shared) {
+Conflict Shadow::touch(Cell& cell, Act act, int thread, std::uint32_t site, std::uint32_t value,
+                       std::uint64_t address, bool is_shared) {
   // What an earlier block left in shared memory is not there any more.
   if (is_shared && cell.write.when.epoch < first_epoch_ && cell.write.when.epoch != 0) cell.write = {};
   if (is_shared && cell.read[0].when.epoch < first_epoch_) cell.read[0] = cell.read[1] = {};
@@ -170,38 +171,40 @@ Conflict Shadow::touch(Cell& cell, Act act, int thread, std::uint32_t site, std:
     note_read(cell, trail);
     return out;
   }
-  if (const Conflict c = conflict_of_write(cell, act, thread, address); c.kind != Conflict::Kind::none)
+  if (const Conflict c = conflict_of_write(cell, act, thread, value, address); c.kind != Conflict::Kind::none)
     out = c;
   cell.write = trail;
+  cell.value = act == Act::write ? value : WarpLog::unknown;
   return out;
 }
 
 Conflict Shadow::touch_all(Cells& cells, std::size_t offset, unsigned width, Act act, int thread,
-                           std::uint32_t site, std::uint64_t address, bool is_shared) {
+                           std::uint32_t site, std::uint32_t value, std::uint64_t address, bool is_shared) {
   if (width % cells.granule() != 0 || offset % cells.granule() != 0) cells.refine();
   Conflict out;
   for (std::size_t at = offset / cells.granule(); at < (offset + width) / cells.granule(); ++at)
     if (Cell* const cell = cells.make(at); cell == nullptr) forgets_ = true;
-    else if (const Conflict c = touch(*cell, act, thread, site, address, is_shared);
-             c.kind != Conflict::Kind::none)
+    else if (const Conflict c = touch(*cell, act, thread, site, value, address, is_shared);
+             c.kind != Conflict::Kind::none && (out.kind == Conflict::Kind::none || !c.same_value))
       out = c;
   return out;
 }
 
-Conflict Shadow::shared(std::size_t offset, unsigned width, Act act, int thread, std::uint32_t site) {
-  return touch_all(shared_, offset, width, act, thread, site, 0, true);
+Conflict Shadow::shared(std::size_t offset, unsigned width, Act act, int thread, std::uint32_t site,
+                        std::uint32_t value) {
+  return touch_all(shared_, offset, width, act, thread, site, value, 0, true);
 }
 
 Conflict Shadow::global(std::size_t array, std::size_t offset, unsigned width, Act act, int thread,
-                        std::uint32_t site, std::uint64_t address) {
-  const Conflict out = touch_all(arrays_[array], offset, width, act, thread, site, address, false);
+                        std::uint32_t site, std::uint32_t value, std::uint64_t address) {
+  const Conflict out = touch_all(arrays_[array], offset, width, act, thread, site, value, address, false);
   if (act == Act::atomic) communicate(thread, address);
   return out;
 }
 
 void Shadow::communicate(int thread, std::uint64_t address) {
   auto& releases = releases_[address];
-  pending_[thread][address] = releases.size();
+  acquired_[thread][address] = releases.size();
   const Moment fence = last_fence_[static_cast<std::size_t>(thread)];
   std::uint32_t epoch = fence.epoch;
   if (fences_)
@@ -243,7 +246,8 @@ class Pair {
 
   void compare(const Cell& a, const Cell& b, std::size_t word) {
     if (happened(a.write) && happened(b.write)) {
-      if (!(a.write.atomic && b.write.atomic)) tell(one_, a.write, two_, b.write, word);
+      const bool same_value = !a.write.atomic && a.value == b.value && a.value != WarpLog::unknown;
+      if (!(a.write.atomic && b.write.atomic)) tell(one_, a.write, two_, b.write, word, same_value);
     } else if (happened(a.write) && happened(reader_of(b))) {
       tell(one_, a.write, two_, reader_of(b), word);
     } else if (happened(b.write) && happened(reader_of(a))) {
@@ -252,10 +256,11 @@ class Pair {
   }
 
   void tell(const WorkerShadow& of, const Trail& trail, const WorkerShadow& other_of, const Trail& other,
-            std::size_t word) {
+            std::size_t word, bool same_value = false) {
     const TracedArray& array = tracer_.arrays[array_];
     const auto address = reinterpret_cast<std::uint64_t>(array.data) + word * granule_;
     Finding finding;
+    finding.serious = !same_value;
     finding.site = of.sites[trail.site];
     finding.other = other_of.sites[other.site];
     finding.block = of.shadow->block_of(trail.when);
@@ -264,7 +269,8 @@ class Pair {
     finding.thread = trail.thread;
     finding.text = who(launch_, finding.block, trail.thread) + deed(finding.site) + " at " +
                    place_in(array, address, finding.site.width()) +
-                   race_with(launch_, other_of.shadow->block_of(other.when), other.thread, finding.other);
+                   race_with(launch_, other_of.shadow->block_of(other.when), other.thread, finding.other) +
+                   (same_value ? wrote_the_same : "");
     tracer_.add(finding);
   }
 

@@ -3,8 +3,10 @@
 //
 // A barrier orders a block: between two of them lies an epoch, and two threads that touch a word in one
 // epoch, one of them writing, race, whatever the schedule was. A collective orders the lanes it names.
-// Nothing orders blocks, but an atomic with a fence before it by the one and a fence after it by the
-// other. Atomics do not race with atomics. Of the readers of an epoch two are remembered, of different
+// Between blocks, and within an epoch, an atomic on global memory orders what its thread did before its last
+// fence with what comes after a later atomic on that address: a lock, a ticket of the last block. That the
+// later one has a fence too is not asked for, as CUDA's own examples have none there. Atomics do not race
+// with atomics. Of the readers of an epoch two are remembered, of different
 // warps where there are such: enough that a write finds one that is not its own.
 #pragma once
 #include <array>
@@ -36,13 +38,15 @@ struct Trail {  // of one access
 
 struct Cell {
   Trail write, read[2];
-  Trail elsewhere;  // a read by an earlier block
+  Trail elsewhere;      // a read by an earlier block
+  std::uint32_t value;  // that was written, folded; or it is not known
 };
 
 struct Conflict {
   enum class Kind : std::uint8_t { none, race, uninitialised } kind = Kind::none;
   Trail other = {};
   bool other_wrote = false;
+  bool same_value = false;  // that both wrote
 };
 
 // The words of one array: made when first touched, of four bytes, or of one where smaller pieces are touched.
@@ -97,9 +101,10 @@ class Shadow {
   bool is_usual_read(std::size_t offset, unsigned width, int thread);
 
   // An access to [offset, offset + width) of shared memory or of an array, at `address`.
-  Conflict shared(std::size_t offset, unsigned width, Act act, int thread, std::uint32_t site);
+  Conflict shared(std::size_t offset, unsigned width, Act act, int thread, std::uint32_t site,
+                  std::uint32_t value = WarpLog::unknown);
   Conflict global(std::size_t array, std::size_t offset, unsigned width, Act act, int thread,
-                  std::uint32_t site, std::uint64_t address);
+                  std::uint32_t site, std::uint32_t value, std::uint64_t address);
 
   std::int64_t block_of(Moment when) const;
   Cells& array(std::size_t i) { return arrays_[i]; }
@@ -127,12 +132,13 @@ class Shadow {
   bool knows(const Trail& before, int thread, std::uint64_t address);
   bool knows_from(const Trail& before, const Seen& seen) const;
   Conflict against(const Trail& other, int thread, bool other_wrote, std::uint64_t address);
-  Conflict touch(Cell& cell, Act act, int thread, std::uint32_t site, std::uint64_t address, bool is_shared);
-  Conflict conflict_of_write(Cell& cell, Act act, int thread, std::uint64_t address);
+  Conflict touch(Cell& cell, Act act, int thread, std::uint32_t site, std::uint32_t value,
+                 std::uint64_t address, bool is_shared);
+  Conflict conflict_of_write(Cell& cell, Act act, int thread, std::uint32_t value, std::uint64_t address);
   void note_read(Cell& cell, const Trail& trail);
   void communicate(int thread, std::uint64_t address);
   Conflict touch_all(Cells& cells, std::size_t offset, unsigned width, Act act, int thread,
-                     std::uint32_t site, std::uint64_t address, bool is_shared);
+                     std::uint32_t site, std::uint32_t value, std::uint64_t address, bool is_shared);
 
   std::size_t room_, shared_room_ = ~std::size_t{0};
   bool forgets_ = false;
@@ -147,7 +153,7 @@ class Shadow {
   std::shared_ptr<const std::vector<Moment>> fences_;
   bool fenced_ = false;  // in this epoch
   std::unordered_map<std::uint64_t, std::vector<Release>> releases_;
-  std::unordered_map<int, Seen> pending_, acquired_;  // by thread, since the last barrier
+  std::unordered_map<int, Seen> acquired_;  // by thread, since the last barrier
   Seen block_acquired_;
 };
 

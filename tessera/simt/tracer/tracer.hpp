@@ -99,7 +99,7 @@ struct Finding {
     never_written
   };
   Kind kind = Kind::race;
-  bool serious = true;     // false: on every GPU it goes well
+  bool serious = true;     // false: on every GPU it goes well, as far as this run shows
   SiteKey site, other;     // where; a race has two places …
   Here here{"", 0};        // … and threads that wait in vain have this one
   std::string text;        // of the first: threads, blocks, what was touched
@@ -180,6 +180,7 @@ std::optional<std::string> tracing_absent();
 std::string who(const Launch& launch, std::int64_t block, std::size_t thread);
 std::string deed(SiteKey site);  // " reads 4 bytes"
 // ", and nothing orders it with thread … of block …, which writes 4 bytes"
+inline constexpr const char* wrote_the_same = "; both write the same value";
 std::string race_with(const Launch& launch, std::int64_t block, std::size_t thread, SiteKey site);
 
 std::string place_in_shared(std::uint64_t address, std::uint64_t first);

@@ -54,14 +54,58 @@ TEST(Shadow, OfGlobalMemoryAsManyWordsAreRememberedAsItMay) {
   Shadow shadow(64, 64, {1 << 20, 1 << 20}, Cells::chunk);
   shadow.begin(0);
   const auto races = [&shadow](std::size_t array, std::size_t offset) {
-    shadow.global(array, offset, 4, Act::write, 3, here, 0);
-    return shadow.global(array, offset, 4, Act::read, 40, here, 0).kind == Conflict::Kind::race;
+    shadow.global(array, offset, 4, Act::write, 3, here, WarpLog::unknown, 0);
+    return shadow.global(array, offset, 4, Act::read, 40, here, WarpLog::unknown, 0).kind ==
+           Conflict::Kind::race;
   };
   EXPECT_TRUE(races(0, 4 * (Cells::chunk - 1)));
   EXPECT_FALSE(shadow.forgets());
   EXPECT_FALSE(races(1, 0));
   EXPECT_TRUE(shadow.forgets());
   EXPECT_TRUE(races(0, 8)) << "what is remembered stays";
+}
+
+TEST(Shadow, WritesOfOneValue) {
+  Shadow shadow(64, 64, {});
+  shadow.begin(0);
+  const auto write = [&](int thread, std::uint32_t value) {
+    return shadow.shared(0, 4, Act::write, thread, here, value);
+  };
+  write(0, 7);
+  EXPECT_TRUE(write(1, 7).same_value);
+  EXPECT_FALSE(write(40, 8).same_value);
+  EXPECT_FALSE(write(41, WarpLog::unknown).same_value);
+  EXPECT_FALSE(write(42, WarpLog::unknown).same_value);
+  shadow.barrier();
+  write(3, 5);
+  EXPECT_EQ(shadow.shared(0, 4, Act::read, 4, here).kind, Conflict::Kind::race);
+  const Conflict found = write(5, 5);
+  EXPECT_FALSE(found.same_value) << "somebody reads it";
+  EXPECT_FALSE(found.other_wrote);
+}
+
+// What a thread did before a fence and an atomic is known to whoever comes later to the atomic, and behind
+// the next barrier to that thread's block.
+TEST(Shadow, AtomicsOrder) {
+  for (const bool fenced : {true, false}) {
+    Shadow shadow(64, 64, {64});
+    const auto touch = [&](std::size_t offset, Act act, int thread) {
+      return shadow.global(0, offset, 4, act, thread, here, WarpLog::unknown, offset).kind;
+    };
+    const Conflict::Kind without = fenced ? Conflict::Kind::none : Conflict::Kind::race;
+    shadow.begin(0);
+    EXPECT_EQ(touch(0, Act::write, 3), Conflict::Kind::none);
+    if (fenced) shadow.fence(3);
+    EXPECT_EQ(touch(8, Act::atomic, 3), Conflict::Kind::none);
+    EXPECT_EQ(touch(0, Act::read, 4), Conflict::Kind::race);
+    EXPECT_EQ(touch(8, Act::atomic, 5), Conflict::Kind::none);
+    EXPECT_EQ(touch(0, Act::read, 5), without);
+    shadow.begin(1);
+    EXPECT_EQ(touch(8, Act::atomic, 3), Conflict::Kind::none);
+    EXPECT_EQ(touch(0, Act::read, 4), Conflict::Kind::race);
+    shadow.barrier();
+    EXPECT_EQ(touch(0, Act::read, 4), without);
+  }
 }
 
 TEST(Shadow, ABarrierEndsIt) {

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// CPU rung 1, beside the three loops: GPU rung 19's arithmetic, step by step.
+//
+// Each factor is the sum of three bf16; the six largest of the nine products of parts are added as tensor
+// cores add them, and every 64 products the sum is promoted to f32.
+#include "ops/matmul/kernels/cpu/split_loops.hpp"
+
+namespace tessera::matmul {
+namespace {
+
+const Rung rung{"f32 by six products of bf16 parts, as tensor cores sum them",
+                Where::cpu,
+                {split_choice<Compute::bf16x6>()}};
+
+}  // namespace
+}  // namespace tessera::matmul

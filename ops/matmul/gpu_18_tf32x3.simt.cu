@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// GPU rung 18 on the executor: f32 by three products of TF32 parts. docs/learn/18_tf32x3.md explains it.
+//
+// One TF32 product loses 13 bits of each factor. The bits that it loses are a TF32 number of their own, so
+// hi·hi + hi·lo + lo·hi is f32's product but for 2^-22. Tensor cores cut sums short, so each chunk's sum is
+// promoted to an f32 that rounds.
+#include "ops/matmul/kernels/simt/split_kernel.hpp"
+
+#if !defined(__CUDACC__)
+namespace tessera::matmul {
+namespace {
+
+#if defined(TESSERA_TRACED)
+[[maybe_unused]] const bool registered =
+    (register_traced(
+         split_variant<Compute::tf32x3>("f32 by three products of TF32 parts, as tensor cores sum them")),
+     true);
+#else
+const Rung rung(
+    split_variant<Compute::tf32x3>("f32 by three products of TF32 parts, as tensor cores sum them"));
+// Its workspace is not for operands.
+[[maybe_unused]] const bool lays =
+    (register_layouts([](Element, const OperandLayout&) { return LayoutHandling::direct; }), true);
+#endif
+
+}  // namespace
+}  // namespace tessera::matmul
+#endif

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// GPU rung 20 on the executor: f32 by three products of f16 parts. docs/learn/20_f16x3.md explains it.
+//
+// f16 has TF32's 11 bits at twice the speed, but a short range: each chunk of 64 along k of each line has a
+// power of two of its own as scale. Where that is not enough, strict f32 is computed.
+#include "ops/matmul/kernels/simt/split_kernel.hpp"
+
+#if !defined(__CUDACC__)
+namespace tessera::matmul {
+namespace {
+
+#if defined(TESSERA_TRACED)
+[[maybe_unused]] const bool registered =
+    (register_traced(split_variant<Compute::f16x3>(
+         "f32 by three products of scaled f16 parts, as tensor cores sum them")),
+     true);
+#else
+const Rung rung(
+    split_variant<Compute::f16x3>("f32 by three products of scaled f16 parts, as tensor cores sum them"));
+// Its workspace is not for operands.
+[[maybe_unused]] const bool lays =
+    (register_layouts([](Element, const OperandLayout&) { return LayoutHandling::direct; }), true);
+#endif
+
+}  // namespace
+}  // namespace tessera::matmul
+#endif

@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: Apache-2.0
+// Products of f32 by parts: what the parts hold, the same bits on processors and on the executor, errors
+// beside strict f32's own for data of many kinds, and strict f32 itself where parts would not do.
+#include <gtest/gtest.h>
+#include <bit>
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+#include <functional>
+#include <limits>
+#include <sstream>
+#include <vector>
+#include "ops/matmul/kernels/cpu/split_loops.hpp"
+#include "ops/matmul/problem/multiply.hpp"
+#include "tessera/core/random.hpp"
+
+namespace tessera::matmul {
+namespace {
+
+constexpr Compute split_arithmetics[] = {Compute::tf32x3, Compute::bf16x6, Compute::f16x3};
+constexpr double rounding = 0x1p-24;
+
+// Lines along k: rows of A and columns of B.
+struct Factors {
+  std::int64_t m, n, k;
+  std::vector<float> a, b;
+
+  Factors(std::int64_t rows, std::int64_t cols, std::int64_t depth)
+      : m(rows), n(cols), k(depth), a(index(m * k)), b(index(n * k)) {}
+  static std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
+  float& at_a(std::int64_t i, std::int64_t l) { return a[index(i * k + l)]; }
+  float& at_b(std::int64_t j, std::int64_t l) { return b[index(j * k + l)]; }
+
+  Problem<float> problem(std::vector<float>& c) const {
+    Problem<float> out;
+    out.a = {a.data(), {m, k}, {k, 1}};
+    out.b = {b.data(), {k, n}, {1, k}};
+    out.c = {c.data(), {m, n}, {n, 1}};
+    return out;
+  }
+  std::vector<float> product(Compute compute) const {
+    std::vector<float> c(index(m * n));
+    const auto p = problem(c);
+    if (compute != Compute::strict) return multiply_split(compute, p, 1), c;
+    for (std::int64_t i = 0; i < m; ++i)
+      for (std::int64_t j = 0; j < n; ++j) {
+        float sum = 0;
+        for (std::int64_t l = 0; l < k; ++l) sum = std::fma(p.a(i, l), p.b(l, j), sum);
+        c[index(i * n + j)] = sum;
+      }
+    return c;
+  }
+  // Of the public call, B stored along k.
+  std::vector<float> called(Compute compute, const char* device, const char* variant) const {
+    std::vector<float> c(index(m * n));
+    Options options{.transpose_b = true, .compute = compute};
+    options.request.device = device;
+    options.request.variant = variant;
+    multiply<float>({a.data(), m, k}, {b.data(), n, k}, {c.data(), m, n}, options);
+    return c;
+  }
+  bool is_split(Compute compute) const {
+    std::vector<float> c(index(m * n));
+    const auto p = problem(c);
+    return may_split(compute, SplitLines(compute, p.a).range(), SplitLines(compute, transposed(p.b)).range(),
+                     k);
+  }
+  // The largest error relative to |A||B|.
+  double error(const std::vector<float>& c) const {
+    double out = 0;
+    for (std::int64_t i = 0; i < m; ++i)
+      for (std::int64_t j = 0; j < n; ++j) {
+        long double sum = 0;
+        double size = 0;
+        for (std::int64_t l = 0; l < k; ++l) {
+          const double term =
+              static_cast<double>(a[index(i * k + l)]) * static_cast<double>(b[index(j * k + l)]);
+          sum += static_cast<long double>(term);
+          size += std::fabs(term);
+        }
+        const auto off = static_cast<double>(static_cast<long double>(c[index(i * n + j)]) - sum);
+        if (size > 0) out = std::max(out, std::fabs(off) / size);
+      }
+    return out;
+  }
+};
+
+struct Kind {
+  const char* name;
+  std::function<void(Factors&, Random&)> fill;
+  bool always_split;  // f16x3
+};
+
+void fill_each(Factors& f, const std::function<double()>& draw) {
+  for (float& x : f.a) x = static_cast<float>(draw());
+  for (float& x : f.b) x = static_cast<float>(draw());
+}
+
+Kind wide(const char* name, double phi, bool always_split) {
+  return {name,
+          [phi](Factors& f, Random& r) {
+            fill_each(f, [&] { return (r.uniform() - 0.5) * std::exp(phi * r.normal()); });
+          },
+          always_split};
+}
+
+std::vector<Kind> kinds() {
+  return {
+      {"normal", [](Factors& f, Random& r) { fill_each(f, [&] { return r.normal(); }); }, true},
+      {"uniform in (0, 1)", [](Factors& f, Random& r) { fill_each(f, [&] { return r.uniform(); }); }, true},
+      wide("φ = 0.5", 0.5, true),
+      wide("φ = 1", 1, true),
+      wide("φ = 2", 2, true),
+      wide("φ = 4", 4, false),
+      {"positive", [](Factors& f, Random& r) { fill_each(f, [&] { return std::fabs(r.normal()); }); }, true},
+      {"cancelling",
+       [](Factors& f, Random& r) {
+         fill_each(f, [&] { return r.normal(); });
+         for (std::int64_t l = 0; l < f.k / 2; ++l) {
+           for (std::int64_t i = 0; i < f.m; ++i)
+             f.at_a(i, f.k / 2 + l) = static_cast<float>(-f.at_a(i, l) * (1 + 1e-5 * r.normal()));
+           for (std::int64_t j = 0; j < f.n; ++j) f.at_b(j, f.k / 2 + l) = f.at_b(j, l);
+         }
+       },
+       true},
+      {"rows scaled by 2^±100",
+       [](Factors& f, Random& r) {
+         fill_each(f, [&] { return r.normal(); });
+         for (std::int64_t i = 0; i < f.m; ++i) {
+           const int power = static_cast<int>(r.below(201)) - 100;
+           for (std::int64_t l = 0; l < f.k; ++l) f.at_a(i, l) = std::ldexp(f.at_a(i, l), power);
+         }
+       },
+       true},
+      {"one huge element a row",
+       [](Factors& f, Random& r) {
+         fill_each(f, [&] { return r.normal(); });
+         for (std::int64_t i = 0; i < f.m; ++i)
+           f.at_a(i, static_cast<std::int64_t>(r.below(static_cast<std::uint64_t>(f.k)))) *= 1e6f;
+         for (std::int64_t j = 0; j < f.n; ++j)
+           f.at_b(j, static_cast<std::int64_t>(r.below(static_cast<std::uint64_t>(f.k)))) *= 1e6f;
+       },
+       false}};
+}
+
+TEST(Split, PartsAddUpToTheirNumber) {
+  Random random(1);
+  for (int t = 0; t < 10000; ++t) {
+    const auto x = static_cast<float>(std::ldexp(random.normal(), static_cast<int>(random.below(161)) - 80));
+    const auto sum = [&](Compute compute, float scale) {
+      double out = 0;
+      for (int part = 0; part < parts_of(compute); ++part)
+        out += static_cast<double>(part_of(compute, x, scale, part));
+      return out / static_cast<double>(scale);
+    };
+    const auto exact = static_cast<double>(x);
+    EXPECT_EQ(sum(Compute::bf16x6, 1), exact);
+    EXPECT_LE(std::fabs(sum(Compute::tf32x3, 1) - exact), 0x1p-22 * std::fabs(exact));
+    EXPECT_LE(std::fabs(sum(Compute::f16x3, chunk_scale(std::fabs(x))) - exact), 0x1p-22 * std::fabs(exact));
+  }
+}
+
+TEST(Split, ScalesPutTheLargestElementJustBelowTheLargestHalf) {
+  for (const float x : {1.0f, 1.9995f, 1.99951f, 1.999999f, 0x1p-126f, 0x1.ffep-3f, 3.4e38f, 0x1p-111f}) {
+    const float scaled = x * chunk_scale(x);
+    EXPECT_LT(scaled, 65520) << x;
+    EXPECT_GE(scaled, x >= 0x1p-110f ? 32760.0f : 0) << x;
+    EXPECT_TRUE(std::isfinite(half_value(half_bits(scaled))) && half_value(half_bits(scaled)) <= 65504) << x;
+    EXPECT_EQ(chunk_scale(x) * reciprocal_of_power(chunk_scale(x)), 1) << x;
+  }
+}
+
+// Nothing is taken from the range of halves that was not allowed, whatever they are.
+TEST(Split, HalvesAreThoseOfTheElement) {
+  for (std::uint32_t bits = 0; bits < 0x10000; ++bits) {
+    const auto half = static_cast<std::uint16_t>(bits);
+    if ((half & 0x7c00) == 0x7c00) continue;
+    const auto value = static_cast<float>(f16{half});
+    ASSERT_EQ(std::bit_cast<std::uint32_t>(half_value(half)), std::bit_cast<std::uint32_t>(value));
+    ASSERT_EQ(half_bits(value), half);
+    const float between = value * (1 + 0x1.3p-12f);
+    if (std::fabs(between) >= 65520) continue;
+    ASSERT_EQ(half_bits(between), f16::from(between).bits);
+  }
+}
+
+TEST(Split, ProcessorsAndExecutorAgreeInEveryBit) {
+  Random random(2);
+  for (const Kind& kind : kinds())
+    for (const std::int64_t k : {1, 64, 200}) {
+      Factors f(k == 200 ? 19 : 3, 18, k);
+      kind.fill(f, random);
+      for (const Compute compute : split_arithmetics) {
+        const std::string variant(text_of(compute));
+        const auto here = f.called(compute, "cpu", variant.c_str()),
+                   there = f.called(compute, "simt", variant.c_str());
+        EXPECT_EQ(here, f.product(compute)) << kind.name << " " << variant << " k = " << k;
+        EXPECT_EQ(here, there) << kind.name << " " << variant << " k = " << k;
+      }
+    }
+}
+
+// The table of docs/learn/20_f16x3.md, which is that of k = 4096.
+TEST(Split, ErrsNoMoreThanStrictF32) {
+  std::ifstream file(TESSERA_SOURCE_DIR "/docs/learn/20_f16x3.md");
+  std::stringstream page;
+  page << file.rdbuf();
+  for (const Kind& kind : kinds())
+    for (const std::int64_t k : {256, 1024, 4096, 16384, 65536}) {
+      const std::int64_t side = k <= 1024 ? 16 : k == 4096 ? 12 : 4;
+      Factors f(side, side, k);
+      Random random(static_cast<std::uint64_t>(k));
+      kind.fill(f, random);
+      const double strict = f.error(f.product(Compute::strict));
+      char cell[40];
+      std::snprintf(cell, sizeof cell, " | %.1e", strict);
+      std::string row = "| " + std::string(kind.name) + cell;
+      for (const Compute compute : split_arithmetics) {
+        const double error = f.error(f.product(compute));
+        EXPECT_LE(error, strict) << kind.name << " " << text_of(compute) << " k = " << k;
+        EXPECT_TRUE(f.is_split(compute) || (!kind.always_split && compute == Compute::f16x3))
+            << kind.name << " " << text_of(compute) << " k = " << k;
+        std::snprintf(cell, sizeof cell, " | %.1e", error);
+        row += f.is_split(compute) ? cell : " | strict f32";
+      }
+      EXPECT_TRUE(k != 4096 || page.str().find(row + " |\n") != std::string::npos)
+          << "the page lacks the row\n"
+          << row << " |";
+    }
+}
+
+// Rectified data: half of A, or of a weight matrix, is zero.
+TEST(Split, ZerosInOneOperandAreFine) {
+  Random random(3);
+  for (const std::int64_t k : {256, 4096}) {
+    Factors f(16, 16, k);
+    fill_each(f, [&] { return random.normal(); });
+    for (float& x : f.a) x = std::max(x, 0.0f);
+    for (const Compute compute : split_arithmetics) {
+      EXPECT_TRUE(f.is_split(compute));
+      EXPECT_LE(f.error(f.product(compute)), f.error(f.product(Compute::strict)));
+    }
+  }
+}
+
+// Wide ranges that cancel between A's columns and B's rows, so that every product counts as much although its
+// factors do not. 2^±E: until parts would not do, they err no more than strict f32, or within half of what
+// √k roundings come to; then strict f32 is taken.
+TEST(Split, OfHostileDataErrsNoMoreThanStrictF32OrTakesIt) {
+  Random random(4);
+  const auto power = [](double e) { return std::exp2(std::round(e)); };
+  // Element l of line i of A, and of B, for the exponent E.
+  using Element =
+      std::function<std::pair<double, double>(std::int64_t i, std::int64_t l, std::int64_t k, double e)>;
+  std::vector<double> shared(1 << 14);
+  for (double& x : shared) x = random.uniform();
+  const auto at = [&](std::int64_t l) { return shared[static_cast<std::size_t>(l)]; };
+  const Element tests[] = {
+      [&](std::int64_t i, std::int64_t l, std::int64_t k, double e) {  // falling scales, each line shifted
+        const std::int64_t from = (l + i) % k;
+        const double scale = power(e - 2 * e * static_cast<double>(from) / static_cast<double>(k - 1));
+        return std::pair{(1 + at(from)) * scale, (1 + at(from)) / scale};
+      },
+      [&](std::int64_t, std::int64_t l, std::int64_t, double e) {  // scales at random
+        const double scale = power((2 * at(l) - 1) * e);
+        return std::pair{random.normal() * scale, random.normal() / scale};
+      },
+      [&](std::int64_t, std::int64_t l, std::int64_t, double e) {  // large ones meet small ones
+        const double scale = l % 64 == 0 ? power(e) : 1;
+        return std::pair{random.normal() * scale, random.normal() / scale};
+      },
+      [&](std::int64_t, std::int64_t l, std::int64_t, double e) {  // and in the same chunk the reverse
+        const double scale = l % 64 == 0 ? power(e) : l % 64 == 1 ? power(-e / 2) : 1;
+        return std::pair{(1 + random.uniform()) * scale, random.normal() / scale};
+      },
+      [&](std::int64_t, std::int64_t l, std::int64_t, double e) {  // in one chunk alone, beside little else
+        const double scale = l == 0 ? power(e) : l == 1 ? power(-e / 2) : 1;
+        return std::pair{(1 + random.uniform()) * scale, random.normal() / (l < 2 ? scale : power(e / 4))};
+      }};
+  int taken = 0, all = 0;
+  for (const Element& test : tests)
+    for (const std::int64_t k : {256, 1024})
+      for (int e = 0; e <= 40; e += k == 256 ? 1 : 5) {
+        Factors f(6, 6, k);
+        for (std::int64_t i = 0; i < f.m; ++i)
+          for (std::int64_t l = 0; l < k; ++l) {
+            const auto [x, y] = test(i, l, k, e);
+            f.at_a(i, l) = static_cast<float>(x), f.at_b(i, l) = static_cast<float>(y);
+          }
+        const double strict = f.error(f.product(Compute::strict)),
+                     floor = std::sqrt(static_cast<double>(k)) / 2 * rounding;
+        for (const Compute compute : split_arithmetics)
+          EXPECT_LE(f.error(f.product(compute)), std::max(strict, floor))
+              << text_of(compute) << " test " << &test - tests << " k = " << k << " E = " << e;
+        taken += f.is_split(Compute::f16x3) ? 0 : 1, ++all;
+      }
+  EXPECT_GT(taken, all / 4);
+  EXPECT_LT(taken, all * 3 / 4);
+}
+
+// NaN, infinities, zeros of either sign, subnormal numbers, and products beyond the largest number or below
+// the smallest: the bits of strict f32, for strict f32 is computed.
+TEST(Split, OfSpecialNumbersHasStrictBits) {
+  constexpr float infinity = std::numeric_limits<float>::infinity(),
+                  nan = std::numeric_limits<float>::quiet_NaN();
+  const std::vector<std::pair<float, float>> strewn{
+      {infinity, 1},         {-infinity, 2},        {nan, 1},
+      {infinity, -infinity}, {0x1p-130f, 1},        {1, 0x1p-149f},
+      {0x1p127f, 0x1p120f},  {-0x1p100f, 0x1p100f}, {3e38f, 1},
+      {infinity, 0}};
+  for (const auto& [x, y] : strewn) {
+    Random random(5);
+    Factors f(4, 5, 130);
+    fill_each(f, [&] { return random.normal(); });
+    f.at_a(1, 70) = x, f.at_b(2, 70) = y;
+    const auto strict = f.product(Compute::strict);
+    for (const Compute compute : split_arithmetics) {
+      EXPECT_FALSE(f.is_split(compute)) << x << " " << y;
+      const auto c = f.product(compute);
+      for (std::size_t at = 0; at < c.size(); ++at)
+        EXPECT_TRUE(std::bit_cast<std::uint32_t>(c[at]) == std::bit_cast<std::uint32_t>(strict[at]) ||
+                    (std::isnan(c[at]) && std::isnan(strict[at])))
+            << x << " " << y << ": " << c[at] << " " << strict[at];
+    }
+  }
+}
+
+TEST(Split, ZerosOfEitherSignGiveStrictBits) {
+  Factors f(2, 2, 70);
+  for (float& x : f.a) x = -0.0f;
+  for (float& x : f.b) x = 3;
+  for (const Compute compute : split_arithmetics)
+    for (const float x : f.product(compute))
+      EXPECT_EQ(std::bit_cast<std::uint32_t>(x), std::bit_cast<std::uint32_t>(f.product(Compute::strict)[0]));
+}
+
+}  // namespace
+}  // namespace tessera::matmul
