@@ -142,11 +142,62 @@ def source_text(types):
     return lines
 
 
+PARTS = ("f16x3", "tf32x3", "bf16x6")  # arithmetics of f32 by parts
+
+
+def called(file):
+    """Of each shape what the public call takes, which rung it goes to, and what cuBLASLt's strict f32 takes at best; medians in seconds."""
+    out = {}
+    for row in json.loads(file.read_text())["rows"] if file.exists() else []:
+        if row.get("verified") == "wrong":
+            sys.exit(f"{file.name}: wrong results of {row['variant']} at {text_of(shape_of(row))}")
+        if not row.get("median"):
+            continue
+        one = out.setdefault(shape_of(row), {"theirs": math.inf})
+        if row["baseline"]:
+            one["theirs"] = min(one["theirs"], row["median"])
+        else:
+            one["ours"], one["rung"] = row["median"], row["variant"]
+    return {shape: one for shape, one in out.items() if "ours" in one and one["theirs"] < math.inf}
+
+
+def mean_text(ratios):
+    return f"{math.prod(ratios) ** (1 / len(ratios)):.2f}, the least {min(ratios):.2f}"
+
+
+def parts_table(folder):
+    """The public call of f32 by parts, its passes over both operands included, beside strict f32."""
+    of = {name: called(folder / f"matmul-call-listed-{name}.json") for name in PARTS}
+    lines = ["| | " + " | ".join(f"{name}, TFLOP/s | × strict" for name in PARTS) + " |", "|---|" + "--:|--:|" * len(PARTS)]
+    for shape in CUBES + OTHERS:
+        cells = []
+        for name in PARTS:
+            one = of[name].get(shape)
+            if one is None:
+                cells.append("n/a | n/a")
+                continue
+            taken = "" if one["rung"] == name else f" ({one['rung']})"
+            cells.append(f"{2e-12 * math.prod(shape) / one['ours']:.1f}{taken} | {one['theirs'] / one['ours']:.2f}")
+        lines.append(f"| {text_of(shape)} | {' | '.join(cells)} |")
+    lines.append("")
+    for name in PARTS:
+        listed = {shape: one for shape, one in of[name].items() if min(shape) >= 1024}
+        large, random = (called(folder / f"matmul-call-{group}-{name}.json") for group in ("large", "random"))
+        taken = {shape: one for shape, one in random.items() if one["rung"] == name}
+        for what, some in (("listed shapes of 1024 and more each way", listed), ("random ones of 1024 and more each way", large),
+                           (f"of {len(random)} random ones of all sizes, the others go to strict f32", taken)):
+            if some:
+                lines.append(f"- {name}, {len(some)} {what}: geometric mean {mean_text([one['theirs'] / one['ours'] for one in some.values()])}.")
+    return lines
+
+
 TABLES = {"source": source_text, "shapes": shapes_table, "odd": odd_table}
 
 
 def tables(kind, folder):
     folder = pathlib.Path(folder)
+    if kind == "parts":
+        return "\n".join(parts_table(folder)) + "\n"
     types = [Type(name, *(folder / f"matmul-products-{name}{end}.json" for end in ("", "-odd"))) for name in TYPES]
     types = [one for one in types if one.ours or one.wrong]
     for one in types:

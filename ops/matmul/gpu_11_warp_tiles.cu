@@ -10,7 +10,8 @@
 #include "ops/matmul/kernels/pack_operands.cuh"
 #include "ops/matmul/kernels/simt/warp_kernel.cuh"
 #include "ops/matmul/problem/operands.hpp"
-#include "tessera/kernel.hpp"
+#include "tessera/cuda/overlapped_launch.cuh"
+#include "tessera/rung.hpp"
 
 namespace tessera::matmul {
 namespace {
@@ -26,7 +27,8 @@ using PlainKernel = WarpTiles<T, plain_config<T>, a, b>;
 // The one for operands in rows.
 template <int tile>
 using RowsKernel =
-    WarpTiles<float, warp_tiles[tile].config, access_of_a(tile, Access::along_k), Access::vector>;
+    WarpTiles<float, warp_tiles[tile].config, access_of_a(tile, Access::along_k),
+              has_kernel(tile, Access::along_k, Access::vector) ? Access::vector : Access::along_k>;
 
 template <class T>
 WarpArgs<T> plain_args(const Problem<T>& p) {
@@ -39,7 +41,7 @@ WarpArgs<T> plain_args(const Problem<T>& p) {
 
 template <class Kernel, class T>
 void launch(const WarpArgs<T>& args, Run& run) {
-  launch_kernel<Kernel>(Launch{.grid = {args.shares.blocks()}, .block = {Kernel::threads}}, args, run);
+  launch_overlapped<Kernel>(Launch{.grid = {args.shares.blocks()}, .block = {Kernel::threads}}, args, run);
 }
 
 // f64 and i32, of any layout: `along_mn` takes whatever along_k does not.
@@ -222,32 +224,51 @@ Reason refuses(const Arguments& arguments, const Tuning&, const Device& device) 
   if (bytes > device.max_shared_bytes)
     return "needs " + std::to_string(bytes) + " bytes of shared memory in a block, the most is " +
            std::to_string(device.max_shared_bytes);
-  if constexpr (tile == 1) {
+  if constexpr (tile != 0) {
     const auto p = Problem<float>::of(arguments);
     const Problem<float> q = by_columns(p) ? transposed(p) : p;
-    if (!has_kernel(0, access_to_a(q), access_to_b(q)))
-      return "this tuning wants rows that are aligned to 16 bytes, or contiguous along k";
+    if (arguments.element() == Element::f32 &&
+        !has_kernel(tile - 1, access_of_a(tile - 1, access_to_a(q)), access_to_b(q)))
+      return "this tuning has no kernel for operands that lie so";
   }
   return std::nullopt;
 }
 
-// Which block writes an element is settled where each has a tile, and the tile is known.
+// Rows of C that are not aligned leave by other lanes than have their sums.
+template <class T>
+bool is_stored_by_lanes(const Problem<T>& p) {
+  constexpr std::int64_t vector = 16 / sizeof(T);
+  const auto is_aligned = [](const auto& c) {
+    return c.stride[1] == 1 && c.stride[0] % vector == 0 &&
+           reinterpret_cast<std::uintptr_t>(c.data) % 16 == 0;
+  };
+  return is_aligned(p.c) && (p.beta == T{0} || is_aligned(p.c0));
+}
+
+// Which block and thread write an element is settled where each has a tile, and the tile is known.
 template <int tile>
 std::optional<Owner> owner(const Arguments& arguments, const Tuning& tuning, const Extents& index) {
   const std::int64_t m = arguments.dim("m"), n = arguments.dim("n"), i = index[0], j = index[1];
-  if (arguments.element() == Element::f64) return WarpLayout<plain_config<double>, 2>::owner(m, n, i, j);
-  if (arguments.element() == Element::i32) return WarpLayout<warp_middle, 4>::owner(m, n, i, j);
+  const auto plain = [&]<class T, WarpTilesConfig config>() -> std::optional<Owner> {
+    if (!is_stored_by_lanes(Problem<T>::of(arguments))) return std::nullopt;
+    return WarpLayout<config, 16 / int{sizeof(T)}>::owner(m, n, i, j);
+  };
+  if (arguments.element() == Element::f64) return plain.template operator()<double, plain_config<double>>();
+  if (arguments.element() == Element::i32) return plain.template operator()<std::int32_t, warp_middle>();
   if constexpr (tile != 0) {
     if (tuning["splits"] != 1) return std::nullopt;
     using Layout = WarpLayout<warp_tiles[tile - 1].config, 4>;
-    return by_columns(Problem<float>::of(arguments)) ? Layout::owner(n, m, j, i) : Layout::owner(m, n, i, j);
+    const auto p = Problem<float>::of(arguments);
+    if (!is_stored_by_lanes(by_columns(p) ? transposed(p) : p)) return std::nullopt;
+    return by_columns(p) ? Layout::owner(n, m, j, i) : Layout::owner(m, n, i, j);
   }
   return std::nullopt;
 }
 
 template <class Kernel, class T>
 Footprint footprint_of(std::int64_t blocks) {
-  return {blocks, Kernel::threads, sizeof(typename Kernel::Shared), registers_of<Kernel, WarpArgs<T>>()};
+  return {blocks, Kernel::threads, sizeof(typename Kernel::Shared),
+          overlapped_registers_of<Kernel, WarpArgs<T>>()};
 }
 template <class T>
 Footprint plain_footprint(const Arguments& arguments) {

@@ -19,12 +19,9 @@ MmaOptions options_of(const Tuning& tuning) {
           static_cast<int>(tuning["group"])};
 }
 
-// Tiles are wider than high, so what is narrow shall be their rows. Else lanes write neighbours in what is
-// contiguous.
+// Tiles are wider than high, so what is narrow shall be their rows. C may lie either way.
 bool by_columns(std::int64_t m, std::int64_t n, std::int64_t c_row, std::int64_t c_col) {
-  constexpr std::int64_t narrow = 32;
-  if (std::min(m, n) <= narrow) return n < m;
-  return c_col != 1 && c_row == 1;
+  return n < m || (n == m && c_col != 1 && c_row == 1);
 }
 
 const MmaElement& element_of(const Arguments& arguments) {
@@ -116,7 +113,7 @@ Reason refuses(const Arguments& arguments, const Tuning& tuning, const Device& d
 Choice with_tile(std::size_t tile) {
   Choice out;
   if (tile != 0) out.tuning = Tuning{{"tile", static_cast<std::int64_t>(tile)}};
-  out.ranges = {{.name = "splits", .first = 0, .last = 16, .value = 0},
+  out.ranges = {{.name = "splits", .first = 0, .last = 32, .value = 0},
                 {.name = "group", .first = 0, .last = 64, .value = 0}};
   if (tile <= mma_f64.tiles.size()) {
     out.run[Element::f64] = run<Problem<double>>;

@@ -12,6 +12,9 @@
 #include "ops/matmul/kernels/tile_order.hpp"
 #include "ops/matmul/problem/operands.hpp"
 #include "ops/matmul/kernels/simt/vectorized.hpp"
+#if defined(__CUDACC__)
+#include "tessera/cuda/overlapped_launch.cuh"
+#endif
 
 namespace tessera::matmul {
 namespace {
@@ -354,13 +357,32 @@ FewRowsPlan plan_of(const Problem<T>& p, int wanted, const Device& device) {
   });
 }
 
+#if defined(__CUDACC__)
+template <class Kernel, class T>
+void start(const FewRowsArgs<T>& args, Run& run) {
+  launch_overlapped<Kernel>(Kernel::launch(args), args, run);
+}
+template <class Kernel, class T>
+std::optional<int> registers() {
+  return overlapped_registers_of<Kernel, FewRowsArgs<T>>();
+}
+#else
+template <class Kernel, class T>
+void start(const FewRowsArgs<T>& args, Run& run) {
+  launch_kernel<Kernel>(Kernel::launch(args), args, run);
+}
+template <class Kernel, class T>
+std::optional<int> registers() {
+  return registers_of<Kernel, FewRowsArgs<T>>();
+}
+#endif
+
 template <class T>
 void launch_few_rows(const Problem<T>& p, const FewRowsPlan& plan, Run& run) {
   char* const room = static_cast<char*>(run.workspace);
   const FewRowsArgs<T> args{p, plan.splits, plan.chunk, reinterpret_cast<T*>(room + counter_bytes),
                             reinterpret_cast<std::uint32_t*>(room)};
-  with_kernel<T>(config_of(p),
-                 [&]<class Kernel>() { launch_kernel<Kernel>(Kernel::launch(args), args, run); });
+  with_kernel<T>(config_of(p), [&]<class Kernel>() { start<Kernel>(args, run); });
 }
 
 template <class T>
@@ -399,7 +421,7 @@ std::optional<Footprint> footprint_of_few_rows(const Arguments& arguments, const
   const FewRowsPlan plan = plan_of(p, tuning["splits"], {});
   return with_kernel<T>(config_of(p), [&]<class Kernel>() {
     return Footprint{Kernel::tiles(p) * plan.splits, Kernel::threads, sizeof(typename Kernel::Shared),
-                     registers_of<Kernel, FewRowsArgs<T>>()};
+                     registers<Kernel, T>()};
   });
 }
 

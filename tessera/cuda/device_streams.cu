@@ -362,7 +362,8 @@ class CudaInOrder : public InOrder {
       owner.stream = reinterpret_cast<std::uintptr_t>(run.stream);
     }
     auto* const front = static_cast<char*>(kept_.of(owner, graph, *run.device));
-    return front == nullptr || zeros != 0 ? front : front + kept_zeros;
+    // What follows a short front may be written: its zeros are the last ones.
+    return front == nullptr ? nullptr : front + (kept_zeros - zeros) / 256 * 256;
   }
 
   void* borrow(const Run& run, std::size_t bytes) override {

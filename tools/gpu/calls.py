@@ -14,7 +14,8 @@ loader = importlib.machinery.SourceFileLoader("shapes", str(TOOLS / "shapes"))
 shapes = importlib.util.module_from_spec(importlib.util.spec_from_loader("shapes", loader))
 loader.exec_module(shapes)
 
-TYPES = {name: ["--element", name] for name in ("bf16", "f16", "e4m3", "i8", "f32", "f64")} | {"tf32": ["--element", "f32", "--compute", "tf32"]}
+TYPES = {name: ["--element", name] for name in ("bf16", "f16", "e4m3", "i8", "f32", "f64")} | {
+    name: ["--element", "f32", "--compute", name] for name in ("tf32", "tf32x3", "bf16x6", "f16x3")}
 SEED = 2024  # no plan was fitted on it
 GROUPS = {
     "listed": CUBES + OTHERS,
@@ -23,6 +24,7 @@ GROUPS = {
     "rows": [(1, 16384, 8192), (1, 8192, 28672), (2, 14336, 8192), (3, 16384, 8192), (4, 28672, 8192), (8, 16384, 8192), (12, 8192, 28672),
              (16, 16384, 8192), (16384, 1, 8192), (16384, 8, 8192), (28672, 16, 8192)],
     "random": shapes.random(SEED, 200),
+    "large": [shape for shape in shapes.random(SEED, 2000) if min(shape) >= 1024][:50],
     "models": shapes.language_models(),
 }
 

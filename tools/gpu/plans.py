@@ -76,6 +76,12 @@ def each_kernel():
     return all([test("test_products", "--gtest_filter=EachKernel*:LongProducts.Without*", tool=tool, keep="products-sanitizer.txt") for tool in tools])
 
 
+def small_shapes():
+    """A hundred random small products a type, in all layouts, that end where their memory ends."""
+    filters = "--gtest_filter=SmallShapesOnGpu*"
+    return all([test("test_cuda", filters, tool=tool, keep="matmul-small-shapes.txt") for tool in (None, "memcheck", "racecheck")])
+
+
 def own_kernel():
     """A kernel that an installed package was compiled with."""
     own = bundle.program("libown.so")
@@ -173,6 +179,7 @@ PLANS = {
     "devices": ["devices --measure --json devices.json"],
     "conformance": ["verify matmul --device cuda --json matmul-verify.json", lambda: test("test_cuda", "--gtest_brief=1")],
     "sanitizer": [sanitizer],
+    "small-shapes": [small_shapes],
     "ladder": [f"bench matmul m=1024:4096:x2 n=m k=m {GPU} --time 5 --json matmul.json",
                f"bench matmul m=4096,8192 n=m k=m --op-b transpose {GPU} --cold --element bf16 --pause 0.02 --time 1 --json matmul-tensor-steps.json "
                "--variant cublas,tensor_cores,wgmma,warp_specialized,persistent,cluster"],

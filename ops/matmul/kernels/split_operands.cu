@@ -86,20 +86,20 @@ struct StrictArgs {
 };
 
 template <Access access_a, Access access_b>
-struct StrictTiles : WarpTiles<float, warp_middle, access_a, access_b> {
-  using Base = WarpTiles<float, warp_middle, access_a, access_b>;
+struct StrictTiles : WarpTiles<float, warp_small, access_a, access_b> {
+  using Base = WarpTiles<float, warp_small, access_a, access_b>;
   __device__ void operator()(Thread thread, typename Base::Shared& shared, const StrictArgs& args) const {
     if (*args.verdict != 0) return;
     const Problem<float>& p = args.warp.p;
     const TileOrder::Tile tile = args.warp.order.at(thread.block().x);
-    const std::int64_t row = std::int64_t{tile.row} * warp_middle.m,
-                       col = std::int64_t{tile.col} * warp_middle.n;
+    const std::int64_t row = std::int64_t{tile.row} * warp_small.m,
+                       col = std::int64_t{tile.col} * warp_small.n;
     const int rank = thread.index().x;
     const typename Base::Place place(rank);
     typename Base::Sums sums = {};
     typename Base::PanelA a(rank, p.a.data, row, p.m(), p.a.stride[0], 0, p.a.stride[1]);
     typename Base::PanelB b(rank, p.b.data, col, p.n(), p.b.stride[1], 0, p.b.stride[0]);
-    const bool inside = row + warp_middle.m <= p.m() && col + warp_middle.n <= p.n();
+    const bool inside = row + warp_small.m <= p.m() && col + warp_small.n <= p.n();
     Base::sum_over_k(thread, shared.slice[0], a, b, place, inside, p.k(), sums);
 #pragma unroll
     for (int i = 0; i < Base::thread_m; ++i)
@@ -158,7 +158,7 @@ void multiply_strictly(const MixedProblem& p, const std::uint32_t* verdict, Run&
   q.a = {static_cast<const float*>(p.a.data), {p.m, p.k}, {p.a.row, p.a.col}};
   q.b = {static_cast<const float*>(p.b.data), {p.k, p.n}, {p.b.row, p.b.col}};
   q.c = {static_cast<float*>(p.c), {p.m, p.n}, {p.c_row, p.c_col}};
-  args.warp.order = warp_middle.order(p.m, p.n);
+  args.warp.order = warp_small.order(p.m, p.n);
   const Launch launch{.grid = {args.warp.order.count()},
                       .block = {StrictTiles<Access::along_mn, Access::along_mn>::threads}};
   // Two ways to read operands suffice: this is seldom.

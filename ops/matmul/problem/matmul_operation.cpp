@@ -88,31 +88,19 @@ std::vector<Case> cases() {
   using enum Distribution;
   const Arguments::Words scaled{{"alpha", "2"}, {"beta", "-3"}};
   std::vector<Case> out = {
-      sized(1, 1, 1, exact),
-      sized(1, 1, 2, exact),
-      sized(5, 3, 17, exact),
-      sized(33, 65, 17),
-      sized(33, 65, 17, exact),
-      sized(17, 33, 40, special),
-      with(sized(31, 33, 35, exact), scaled, true),
-      with(sized(20, 36, 44), {{"op-a", "transpose"}}),
-      with(sized(36, 20, 44), {{"op-b", "transpose"}}),
+      sized(1, 1, 1, exact), sized(1, 1, 2, exact), sized(5, 3, 17, exact), sized(33, 65, 17),
+      sized(33, 65, 17, exact), sized(17, 33, 40, special), with(sized(31, 33, 35, exact), scaled, true),
+      with(sized(20, 36, 44), {{"op-a", "transpose"}}), with(sized(36, 20, 44), {{"op-b", "transpose"}}),
       with(sized(19, 37, 23, exact),
            {{"op-a", "transpose"}, {"op-b", "transpose"}, {"alpha", "-1"}, {"beta", "2"}}, true),
       with(sized(16, 16, 16), {{"alpha", "0"}}),
       with(sized(16, 24, 16), {{"alpha", "0"}, {"beta", "3"}}, true),
-      with(sized(9, 10, 11), {{"beta", "0"}}, true),
-      sized(0, 8, 8),
-      sized(8, 0, 8),
-      with(sized(8, 9, 0), {{"beta", "2"}}, true),
-      sized(8, 9, 0),
-      sized(1, 300, 3),
-      sized(300, 1, 5),
-      sized(2, 3, 1000, exact),
-      sized(64, 64, 64),
-      sized(64, 64, 64, exact),
-      sized(130, 70, 200),
-      with(sized(129, 127, 65), scaled, true)};
+      with(sized(9, 10, 11), {{"beta", "0"}}, true), sized(0, 8, 8), sized(8, 0, 8),
+      with(sized(8, 9, 0), {{"beta", "2"}}, true), sized(8, 9, 0), sized(1, 300, 3), sized(300, 1, 5),
+      // Short sums.
+      with(sized(67, 45, 12, exact), scaled, true), with(sized(33, 130, 5), {{"op-b", "transpose"}}),
+      with(sized(70, 257, 16, special), {{"op-a", "transpose"}}), sized(2, 3, 1000, exact), sized(64, 64, 64),
+      sized(64, 64, 64, exact), sized(130, 70, 200), with(sized(129, 127, 65), scaled, true)};
   for (Case& more : mixed_cases()) out.push_back(std::move(more));
   return out;
 }

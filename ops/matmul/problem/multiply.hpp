@@ -201,4 +201,25 @@ class Prepared {
   detail::PreparedProduct product_;
 };
 
+// An f32 matrix in a Hopper GPU's memory that is multiplied many times, such as weights: the parts that
+// tf32x3, bf16x6 or f16x3 multiply are made once, in the order of the stream. While it lives, products of
+// that arithmetic whose B is this matrix (its address, sizes and layout) take them, whoever calls; so the
+// matrix stays where it is and keeps its values, which strict f32 may still be computed from. Products in
+// other streams must come after it.
+//
+//   const matmul::PackedOperand weights(stream, b, matmul::Compute::f16x3);
+//   for (…) matmul::enqueue(stream, a, b, c, {.compute = matmul::Compute::f16x3});
+class PackedOperand {
+ public:
+  // `transposed`: as Options::transpose_b. An A serves as the B of the transposed product: then `transposed`
+  // is what Options::transpose_a is not. Throws Error of kind no_device where there is no such GPU.
+  PackedOperand(void* stream, ConstMatrixView<float> b, Compute compute, bool transposed = false);
+
+  std::size_t bytes() const;  // of the GPU's memory
+
+ private:
+  struct State;
+  std::shared_ptr<const State> state_;
+};
+
 }  // namespace tessera::matmul

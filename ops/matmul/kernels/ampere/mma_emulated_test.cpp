@@ -29,7 +29,9 @@ struct Shape {
   std::int64_t m, n, k;
   bool a_along_k = true, b_along_k = true;
   int more = 0, ahead = 0, splits = 1;
-  bool c0 = false, transposed = false;
+  // `exchanged`: C lies so that neighbours are the rows of what is computed.
+  bool c0 = false, transposed = false, exchanged = false;
+  bool by_columns() const { return transposed != exchanged; }
 };
 
 template <class Element>
@@ -47,7 +49,7 @@ struct Numbers {
 };
 
 void set(Problem<double>& p, std::vector<double>& c, std::vector<double>& c0, const Shape& s) {
-  const Extents strides = s.transposed ? Extents{1, s.m} : Extents{s.n, 1};
+  const Extents strides = s.by_columns() ? Extents{1, s.m} : Extents{s.n, 1};
   p.c = {c.data(), {s.m, s.n}, {strides[0], strides[1]}};
   p.alpha = 2;
   if (!s.c0) return;
@@ -58,8 +60,8 @@ void set(Problem<double>& p, std::vector<double>& c, std::vector<double>& c0, co
 void set(MixedProblem& p, std::vector<float>& c, std::vector<float>& c0, const Shape& s) {
   p.m = s.m, p.n = s.n, p.k = s.k;
   p.c = c.data();
-  p.c_row = s.transposed ? 1 : s.n;
-  p.c_col = s.transposed ? s.m : 1;
+  p.c_row = s.by_columns() ? 1 : s.n;
+  p.c_col = s.by_columns() ? s.m : 1;
   p.alpha = 2;
   p.beta = s.c0 ? 3.0f : 0.0f;
   p.c0 = {s.c0 ? c0.data() : nullptr, Element::f32, p.c_row, p.c_col};
@@ -123,7 +125,7 @@ void expect_product(const MmaElement& element, const Shape& s, std::mt19937& ran
         sum +=
             static_cast<double>(static_cast<float>(a.data[s.a_along_k ? i * a_step + l : l * a_step + i])) *
             static_cast<double>(static_cast<float>(b.data[s.b_along_k ? j * b_step + l : l * b_step + j]));
-      const auto at = static_cast<std::size_t>(s.transposed ? j * s.m + i : i * s.n + j);
+      const auto at = static_cast<std::size_t>(s.by_columns() ? j * s.m + i : i * s.n + j);
       wrong += !(static_cast<double>(c[at]) == 2 * sum + (s.c0 ? 3 * static_cast<double>(c0[at]) : 0));
     }
   for (std::size_t i = c.size() - beyond; i < c.size(); ++i) wrong += !std::isnan(c[i]);
@@ -160,6 +162,8 @@ void expect_products(const MmaElement& element) {
        .c0 = true},
       {.m = config.rows - 3, .n = 5, .k = depth + 1, .a_along_k = false, .b_along_k = false, .more = 1},
       {.m = 7, .n = config.cols + 9, .k = 5, .b_along_k = false, .ahead = 1, .c0 = true, .transposed = true},
+      {.m = config.rows + 5, .n = config.cols - 3, .k = ring + 1, .splits = 2, .c0 = true, .exchanged = true},
+      {.m = config.rows - 1, .n = config.cols + 9, .k = depth, .transposed = true, .exchanged = true},
       {.m = 9, .n = 10, .k = 0, .c0 = true},
       {.m = 1, .n = 1, .k = 1},
       {.m = 1, .n = config.cols, .k = depth + 1},  // the leading dimension of a single row says nothing of k

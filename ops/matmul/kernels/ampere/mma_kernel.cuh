@@ -55,6 +55,7 @@ struct MmaF64 {
   static __device__ __forceinline__ void put(const Problem& p, std::int64_t i, std::int64_t j, double value) {
     p.c(i, j) = value;
   }
+  static bool has_rows(const Problem& p) { return p.c.stride[1] <= p.c.stride[0]; }
 };
 
 template <class Element_>
@@ -98,6 +99,7 @@ struct MmaHalf {
     else if (p.c_element == tessera::Element::f16) static_cast<__half*>(p.c)[at] = __half(value);
     else static_cast<__nv_bfloat16*>(p.c)[at] = __nv_bfloat16(value);
   }
+  static bool has_rows(const Problem& p) { return p.c_col <= p.c_row; }
 
  private:
   static __device__ __forceinline__ float read(const Problem& p, const void* data, std::int64_t at) {
@@ -232,6 +234,7 @@ struct MmaArgs {
   MmaOperand<typename Kind::Element> a, b;
   std::int64_t k;
   bool transposed;  // C(j, i) is what the operands' row i and column j give
+  bool by_columns;  // of the operands' product, rows' neighbours lie beside each other in C
   TileOrder order;
   std::int32_t depth, split_depth;  // stages, in all and of each split
   typename Kind::Sum* partial;      // of splits: tile after tile, a thread's sums `threads` apart
@@ -257,6 +260,7 @@ MmaLaunch<Kind> launch_of(const typename Kind::Problem& p, const MmaJob& job, vo
                            .b = operand_of<Kind>(b, job.k),
                            .k = job.k,
                            .transposed = job.transposed,
+                           .by_columns = Kind::has_rows(p) == job.transposed,
                            .order = plan.order,
                            .depth = plan.depth,
                            .split_depth = plan.split_depth,
@@ -304,55 +308,93 @@ __device__ __forceinline__ bool join_splits(const MmaArgs<Kind>& args, TileOrder
   __syncthreads();
   if (!last) return false;
   sums.clear();
-  for (int split = 0; split < splits; ++split)
+  // Several are under way at once: one after the other would take as many ways to the cache.
+  constexpr int at_once = Sums::count >= 64 ? 1 : 64 / Sums::count;
+  for (int first = 0; first < splits; first += at_once) {
+    typename Kind::Sum part[at_once][Sums::count];
 #pragma unroll
-    for (int i = 0; i < Sums::count; ++i)
-      sums.at(i) += __ldcg(all + (std::int64_t{split} * Sums::count + i) * threads);
+    for (int s = 0; s < at_once; ++s)
+#pragma unroll
+      for (int i = 0; i < Sums::count; ++i)
+        part[s][i] = first + s < splits ? __ldcg(all + (std::int64_t{first + s} * Sums::count + i) * threads)
+                                        : typename Kind::Sum{0};
+#pragma unroll
+    for (int s = 0; s < at_once; ++s)
+#pragma unroll
+      for (int i = 0; i < Sums::count; ++i) sums.at(i) += part[s][i];
+  }
   return true;
 }
 
-// A warp's sums to shared memory, in rows of its tile.
+// A warp's sums to shared memory, in rows of its tile, or in columns.
 template <MmaConfig config, class Sums>
-__device__ __forceinline__ void put_down(unsigned char* own, Sums& sums, int lane) {
+__device__ __forceinline__ void put_down(unsigned char* own, Sums& sums, int lane, bool by_columns) {
   using Sum = typename Sums::Sum;
   struct alignas(2 * sizeof(Sum)) Pair {
     Sum first, second;
   };
+  const auto each = [&](const auto& put) {
 #pragma unroll
-  for (int i = 0; i < Sums::row_blocks; ++i)
+    for (int i = 0; i < Sums::row_blocks; ++i)
 #pragma unroll
-    for (int j = 0; j < Sums::col_blocks; ++j)
+      for (int j = 0; j < Sums::col_blocks; ++j)
 #pragma unroll
-      for (int below = 0; below < 2; ++below)
+        for (int below = 0; below < 2; ++below)
 #pragma unroll
-        for (int half = 0; half < 2; ++half) {
-          const RowAndCol at = mma_result(lane, half, below);
-          const Pair both{sums.of(i, j, half)[2 * below], sums.of(i, j, half)[2 * below + 1]};
-          *reinterpret_cast<Pair*>(
-              own + mma_result_place<sizeof(Sum), config.warp_cols>(i * 16 + at.row, j * 16 + at.col)) = both;
-        }
+          for (int half = 0; half < 2; ++half) {
+            const RowAndCol at = mma_result(lane, half, below);
+            put(i * 16 + at.row, j * 16 + at.col,
+                Pair{sums.of(i, j, half)[2 * below], sums.of(i, j, half)[2 * below + 1]});
+          }
+  };
+  if (!by_columns) {
+    each([&](int row, int col, const Pair& both) {
+      *reinterpret_cast<Pair*>(own + mma_result_place<sizeof(Sum), config.warp_cols>(row, col)) = both;
+    });
+  } else {
+    each([&](int row, int col, const Pair& both) {
+      constexpr int rows = config.warp_rows;
+      *reinterpret_cast<Sum*>(own + mma_column_place<sizeof(Sum), rows>(row, col)) = both.first;
+      *reinterpret_cast<Sum*>(own + mma_column_place<sizeof(Sum), rows>(row, col + 1)) = both.second;
+    });
+  }
 }
 
-// Rows `first` … below `height` of column `c` of what begins at (row, col) of the operands' product. sum(r,
-// c): the sum there.
-template <int unrolled, class Kind, class SumAt>
+// Elements of C: of column c of what begins at (row, col) of the operands' product the rows from `first` on,
+// or `by_columns`, of row c the columns; below `end`. sum(r, c): the sum there, with `by_columns` of row c
+// and column r.
+template <int unrolled, bool by_columns, class Kind, class SumAt>
 __device__ __forceinline__ void put_rows(const MmaArgs<Kind>& args, std::int64_t row, std::int64_t col,
-                                         int first, int height, int c, const SumAt& sum) {
+                                         int first, int end, int c, const SumAt& sum) {
+  const auto with_place = [&](int r, const auto& use) {
+    const std::int64_t i = row + (by_columns ? c : r), j = col + (by_columns ? r : c);
+    use(args.transposed ? j : i, args.transposed ? i : j);
+  };
   // All are read before the first is written, which the compiler could not know to be elsewhere.
   typename Kind::Sum value[unrolled] = {};
 #pragma unroll
   for (int e = 0; e < unrolled; ++e) {
     const int r = first + e;
-    if (r < height)
-      value[e] = Kind::epilogue(args.p, args.transposed ? col + c : row + r,
-                                args.transposed ? row + r : col + c, sum(r, c));
+    if (r < end)
+      with_place(r,
+                 [&](std::int64_t i, std::int64_t j) { value[e] = Kind::epilogue(args.p, i, j, sum(r, c)); });
   }
 #pragma unroll
   for (int e = 0; e < unrolled; ++e) {
     const int r = first + e;
-    if (r < height)
-      Kind::put(args.p, args.transposed ? col + c : row + r, args.transposed ? row + r : col + c, value[e]);
+    if (r < end) with_place(r, [&](std::int64_t i, std::int64_t j) { Kind::put(args.p, i, j, value[e]); });
   }
+}
+
+// How much of a tile there is.
+struct MmaExtent {
+  int high, wide;
+};
+template <int rows, int cols, class Kind>
+__device__ __forceinline__ MmaExtent extent_of(const MmaArgs<Kind>& args, std::int64_t row,
+                                               std::int64_t col) {
+  const std::int64_t below = args.a.lines - row, right = args.b.lines - col;
+  return {below < rows ? static_cast<int>(below) : rows, right < cols ? static_cast<int>(right) : cols};
 }
 
 // The warp's tile, whose first element of C is (row, col).
@@ -361,16 +403,25 @@ __device__ __forceinline__ void store_sums(const MmaArgs<Kind>& args, unsigned c
                                            std::int64_t row, std::int64_t col, int warp, int lane) {
   using Sum = typename Kind::Sum;
   constexpr int rows = config.warp_rows, cols = config.warp_cols, bytes = sizeof(Sum), unrolled = 32 / bytes;
-  unsigned char* const own = memory + warp * (rows * cols * bytes);
-  put_down<config>(own, sums, lane);
+  unsigned char* const own = memory + warp * mma_result_bytes<bytes, rows, cols>();
+  put_down<config>(own, sums, lane, args.by_columns);
   __syncwarp();
-  const std::int64_t rows_left = args.a.lines - row;
-  const int height = rows_left < rows ? static_cast<int>(rows_left) : rows;
-  const auto sum = [own](int r, int c) {
-    return *reinterpret_cast<const Sum*>(own + mma_result_place<bytes, cols>(r, c));
+  const auto [high, wide] = extent_of<rows, cols>(args, row, col);
+  if (!args.by_columns) {
+    const auto sum = [own](int r, int c) {
+      return *reinterpret_cast<const Sum*>(own + mma_result_place<bytes, cols>(r, c));
+    };
+    for (int c = lane; c < wide; c += 32)
+      for (int r = 0; r < high; r += unrolled) put_rows<unrolled, false>(args, row, col, r, high, c, sum);
+    return;
+  }
+  const auto sum = [own](int c, int r) {
+    return *reinterpret_cast<const Sum*>(own + mma_column_place<bytes, rows>(r, c));
   };
-  for (int c = lane; c < cols && col + c < args.b.lines; c += 32)
-    for (int r = 0; r < height; r += unrolled) put_rows<unrolled>(args, row, col, r, height, c, sum);
+  constexpr int lanes = rows < 32 ? rows : 32, beside = 32 / lanes;  // columns at once
+  for (int r = lane % lanes; r < high; r += lanes)
+    for (int c = lane / lanes * unrolled; c < wide; c += beside * unrolled)
+      put_rows<unrolled, true>(args, row, col, c, wide, r, sum);
 }
 
 // The block's tile, of which each warp has the sums of one slice: added in the slices' order. `memory`: of
@@ -380,25 +431,36 @@ __device__ __forceinline__ void store_slices(const MmaArgs<Kind>& args, unsigned
                                              Sums& sums, std::int64_t row, std::int64_t col, int lane) {
   using Sum = typename Kind::Sum;
   constexpr int rows = config.rows, cols = config.cols, bytes = sizeof(Sum), unrolled = 32 / bytes;
-  constexpr int apart = config.slice_bytes(), beside = config.threads() / cols;
-  static_assert(rows == config.warp_rows && cols == config.warp_cols && config.threads() % cols == 0);
-  put_down<config>(memory, sums, lane);
+  constexpr int apart = config.slice_bytes();
+  static_assert(rows == config.warp_rows && cols == config.warp_cols);
+  put_down<config>(memory, sums, lane, args.by_columns);
   const unsigned char* const all = memory - slice * apart;
   __syncthreads();
-  const std::int64_t rows_left = args.a.lines - row;
-  const int height = rows_left < rows ? static_cast<int>(rows_left) : rows;
-  const int me = static_cast<int>(threadIdx.x), c = me % cols;
-  if (col + c >= args.b.lines) return;
-  const auto sum = [all](int r, int at) {
-    const unsigned char* const from = all + mma_result_place<bytes, cols>(r, at);
-    Sum out = *reinterpret_cast<const Sum*>(from);
+  const auto [high, wide] = extent_of<rows, cols>(args, row, col);
+  const int me = static_cast<int>(threadIdx.x);
+  const auto added = [all](int place) {
+    Sum out = *reinterpret_cast<const Sum*>(all + place);
 #pragma unroll
-    for (int i = 1; i < config.slices; ++i) out += *reinterpret_cast<const Sum*>(from + i * apart);
+    for (int i = 1; i < config.slices; ++i) out += *reinterpret_cast<const Sum*>(all + place + i * apart);
     return out;
   };
+  // Lines that lie beside each other in C, of which the threads have one each.
+  const auto put_lines = [&]<bool by_columns>(int lines, int there, const auto& sum) {
+    constexpr int across = by_columns ? rows : cols, along = by_columns ? cols : rows,
+                  beside = config.threads() / across;
+    static_assert(config.threads() % across == 0 && along % unrolled == 0);
+    const int line = me % across;
+    if (line >= lines) return;
 #pragma unroll 2
-  for (int r = me / cols * unrolled; r < height; r += beside * unrolled)
-    put_rows<unrolled>(args, row, col, r, height, c, sum);
+    for (int at = me / across * unrolled; at < there; at += beside * unrolled)
+      put_rows<unrolled, by_columns>(args, row, col, at, there, line, sum);
+  };
+  if (!args.by_columns)
+    put_lines.template operator()<false>(
+        wide, high, [&](int r, int c) { return added(mma_result_place<bytes, cols>(r, c)); });
+  else
+    put_lines.template operator()<true>(
+        high, wide, [&](int c, int r) { return added(mma_column_place<bytes, rows>(r, c)); });
 }
 
 // The kernel of rung 12. A ring of stages in shared memory, filled by asynchronous copies; warps that each
@@ -419,7 +481,8 @@ struct MmaTile {
   static constexpr int stage_bytes = PanelA::size + PanelB::size, ahead = stages - 1;
   using Sums = MmaSums<Kind, row_blocks, col_blocks>;
   static_assert(stages >= 3 && stages * stage_bytes == config.slice_bytes());
-  static_assert(config.rows * config.cols * static_cast<int>(sizeof(typename Kind::Sum)) <=
+  static_assert(config.slice_threads() / 32 *
+                    mma_result_bytes<sizeof(typename Kind::Sum), config.warp_rows, config.warp_cols>() <=
                 config.slice_bytes());
   static_assert(config.slices == 1 || slice_threads == 32, "a slice is a warp's: it meets nobody on its way");
 

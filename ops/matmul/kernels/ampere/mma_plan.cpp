@@ -7,11 +7,26 @@ namespace tessera::matmul {
 namespace {
 
 // Fitted as the costs of tiles are. Only their proportions matter.
-constexpr double memory_rate = 17;  // bytes a cycle, of a multiprocessor
-constexpr double seen = 0.08;       // of ends, where other blocks multiply meanwhile
-constexpr double meeting = 2300,
-                 part_rate = 21;  // cycles, and bytes a cycle, of sums that parts leave and add
-constexpr std::int64_t least_stages = 8, most_splits = 16, widest = 128;
+constexpr double memory_rate = 12.7;  // bytes a cycle, of a multiprocessor
+constexpr double seen = 0.22;         // of ends, where other blocks multiply meanwhile
+constexpr double meeting = 3600,
+                 part_rate = 39;  // cycles, and bytes a cycle, of sums that parts leave and add
+constexpr std::int64_t least_stages = 2, most_splits = 32, widest = 128;
+
+// What a tile takes a multiprocessor, in cycles: a stage (of sliced sums one of each slice) where other
+// blocks are there or wait, and where none is; its beginning and end.
+struct MmaCost {
+  double stage, alone, ends;
+};
+// Of doubles: fitted to 81 products with both operands along k on one NVIDIA H100 (of tools/shapes random 7,
+// and of tools/product_tables.py), each in every tile and in several numbers of parts: the choice takes 2 %
+// longer than the best of them. Of 16 bits: what the tensor cores, shared memory and the cache allow.
+constexpr MmaCost f64_costs[] = {{2200, 2240, 10250}, {1220, 1490, 13240}, {590, 690, 9320},
+                                 {361, 497, 6710},    {528, 640, 7100},    {852, 1270, 5630},
+                                 {691, 1290, 3970},   {1670, 1720, 3550}};
+constexpr MmaCost half_costs[] = {{1280, 1280, 3500}, {480, 520, 2000}};
+static_assert(std::size(f64_costs) == std::size(mma_f64_tiles) &&
+              std::size(half_costs) == std::size(mma_half_tiles));
 
 std::int64_t parts(std::int64_t whole, std::int64_t part) { return (whole + part - 1) / part; }
 
@@ -21,10 +36,10 @@ double combined(T... cycles) {
   return std::sqrt(std::sqrt((... + (cycles * cycles * cycles * cycles))));
 }
 
-double cycles_of(const MmaElement& element, const MmaPlan& plan, double operand_bytes, int processors) {
+double cycles_of(const MmaElement& element, const MmaPlan& plan, double moved_bytes, int processors) {
   const auto at = static_cast<std::size_t>(plan.tile);
   const MmaConfig& tile = element.tiles[at];
-  const MmaCost& cost = element.costs[at];
+  const MmaCost& cost = element.bytes == 8 ? f64_costs[at] : half_costs[at];
   const auto each = static_cast<double>(parts(plan.order.count(), processors));  // units of a multiprocessor
   const double sums = each * static_cast<double>(parts(plan.split_depth, tile.slices)) *
                       (each == 1 ? cost.alone : cost.stage);
@@ -32,7 +47,7 @@ double cycles_of(const MmaElement& element, const MmaPlan& plan, double operand_
   const double tile_bytes = double(tile.rows) * tile.cols * element.sum_bytes;
   const double split_cost =
       plan.order.splits > 1 ? meeting + tile_bytes / part_rate * (each + plan.order.splits) : 0;
-  return combined(sums, operand_bytes / (memory_rate * processors)) + ends + split_cost;
+  return combined(sums, moved_bytes / (memory_rate * processors)) + ends + split_cost;
 }
 
 MmaPlan planned(const MmaElement& element, int tile, std::int64_t m, std::int64_t n, std::int64_t stages,
@@ -48,8 +63,9 @@ MmaPlan planned(const MmaElement& element, int tile, std::int64_t m, std::int64_
   // Blocks that run together cover a square of C, near enough.
   out.order.group =
       std::max(1, int(std::sqrt(double(processors) * config.blocks * config.cols / config.rows)));
-  const double operand_bytes = (double(m) + double(n)) * double(stages) * 128;
-  out.cycles = cycles_of(element, out, operand_bytes, processors);
+  const double moved_bytes =
+      (double(m) + double(n)) * double(stages) * 128 + double(m) * double(n) * element.bytes;
+  out.cycles = cycles_of(element, out, moved_bytes, processors);
   return out;
 }
 

@@ -3,6 +3,7 @@
 // product by tiles of promoted sums, and strict f32 behind it, which begins where the verdict says so.
 #pragma once
 #include "ops/matmul/kernels/hopper/wgmma_launch.cuh"
+#include "ops/matmul/kernels/packed_operands.hpp"
 #include "ops/matmul/kernels/simt/warp_plan.hpp"
 #include "ops/matmul/kernels/split_operands.cuh"
 #include "tessera/core/outrun.hpp"
@@ -56,15 +57,22 @@ struct SplitPlan {
 // Operands whose parts are there already; null: they are not.
 struct ReadyParts {
   void *a = nullptr, *b = nullptr;
+
+  // As they are kept.
+  static ReadyParts of(const WgmmaJob& job, Compute compute, const Device& device) {
+    const auto found = [&](const Factor& f) {
+      return find_packed({f.data, f.lines, f.k, f.line_step, f.k_step, compute, device.index});
+    };
+    return {found(job.a), found(job.b)};
+  }
 };
 
-inline SplitPlan plan_split(const WgmmaJob& job, Compute compute, const Device& device,
-                            const ReadyParts& ready = {}) {
+inline SplitPlan plan_split(const WgmmaJob& job, Compute compute, const Device& device) {
   SplitPlan out{.compute = compute, .parts = {}};
   const std::int64_t k = job.a.k;
   if (k > 0) {
-    if (ready.a == nullptr) out.of_a = SplitLayout(compute, job.a.lines, k).bytes();
-    if (ready.b == nullptr) out.of_b = SplitLayout(compute, job.b.lines, k).bytes();
+    out.of_a = SplitLayout(compute, job.a.lines, k).bytes();
+    out.of_b = SplitLayout(compute, job.b.lines, k).bytes();
   }
   // Parts of a sum meet within a cluster alone.
   const unsigned tiles = job.options.splits > 1 ? 0b010 : 0b111;
@@ -138,9 +146,10 @@ inline WgmmaJob split_job(const MixedProblem& p, const Tuning& tuning) {
 
 // What it takes beside strict f32 of rung 11, in microseconds: the passes read and write each operand once;
 // launches follow each other. Of one NVIDIA H100.
-inline double split_us(const WgmmaJob& job, const SplitPlan& planned) {
+inline double split_us(const WgmmaJob& job, const SplitPlan& planned, const ReadyParts& ready) {
   constexpr double passes = 8.5, bytes = 2.75e6, launches = 8;
-  return passes + 8.0 * static_cast<double>(job.args.m + job.args.n) * static_cast<double>(job.a.k) / bytes +
+  const std::int64_t lines = (ready.a == nullptr ? job.args.m : 0) + (ready.b == nullptr ? job.args.n : 0);
+  return passes + 8.0 * static_cast<double>(lines) * static_cast<double>(job.a.k) / bytes +
          planned.parts.microseconds + launches;
 }
 inline double strict_us(const WgmmaJob& job, const Device& device) {
@@ -158,7 +167,8 @@ struct SplitRung {
     const MixedProblem p = with_rows(MixedProblem::of(arguments));
     if (p.m == 0 || p.n == 0) return;
     const WgmmaJob job = split_job(p, tuning);
-    run_split(p, job, plan_split(job, compute, *here.device), here);
+    run_split(p, job, plan_split(job, compute, *here.device), here,
+              ReadyParts::of(job, compute, *here.device));
   }
 
   static PreparedRun prepare(const Arguments& arguments, const Tuning& tuning, const Device& device) {
@@ -170,7 +180,8 @@ struct SplitRung {
                 [given, planned, places = ProductArrays(arguments.signature()), tuning](
                     std::span<void* const> arrays, Run& here) {
                   const MixedProblem there = with_rows(places.put(given, arrays));
-                  run_split(there, split_job(there, tuning), planned, here);
+                  const WgmmaJob job = split_job(there, tuning);
+                  run_split(there, job, planned, here, ReadyParts::of(job, compute, *here.device));
                 },
             .workspace_bytes = planned.bytes(),
             .zeros = judge_bytes};
@@ -197,10 +208,25 @@ struct SplitRung {
     const MixedProblem p = with_rows(MixedProblem::of(arguments));
     if (p.m == 0 || p.n == 0 || p.k == 0) return "an empty product needs no parts";
     const WgmmaJob job = split_job(p, plain());
-    if (split_us(job, plan_split(job, compute, device)) <= strict_us(job, device)) return std::nullopt;
+    const double us = split_us(job, plan_split(job, compute, device), ReadyParts::of(job, compute, device));
+    constexpr double margin = 1.1;  // of what both estimates err by
+    if (margin * us <= strict_us(job, device)) return std::nullopt;
     return "strict f32 takes less time at this size";
   }
   static Tuning plain() { return {{"tile", 0}, {"splits", 0}, {"group", 0}, {"strips", 0}, {"cuts", 0}}; }
+
+  // Of a PackedOperand: the parts, then spare memory of the judgement.
+  static Reason refuses_packing(const Device& device) { return needs_hopper(device); }
+  static std::size_t packing_bytes(const PackedKey& key) {
+    return SplitLayout(key.compute, key.lines, key.k).bytes() + judge_bytes;
+  }
+  static void pack_operand(const PackedKey& key, void* room, Run& run) {
+    const cuda::OnDevice on_device(run.device->index);
+    const auto stream = static_cast<cudaStream_t>(run.stream);
+    char* const judge = static_cast<char*>(room) + SplitLayout(key.compute, key.lines, key.k).bytes();
+    cuda::check(cudaMemsetAsync(judge, 0, judge_bytes, stream));
+    split_one(key.compute, {{key.data, 4, key.lines, key.k, key.line_step, key.k_step}, room}, judge, stream);
+  }
 
   static Variant variant(const char* idea) {
     Choice choice;
@@ -222,6 +248,8 @@ struct SplitRung {
     const std::string name(text_of(compute));
     register_zeroed_front("matmul", name, judge_bytes);
     register_outrun("matmul", name, is_outrun);
+    static const Packer packer{refuses_packing, packing_bytes, pack_operand};
+    register_packer(packer);  // the same whichever comes last
     return out;
   }
 };

@@ -18,7 +18,7 @@ struct Shape {
   std::int64_t m, n, k;
   bool a_rows = true, b_rows = true;
   int more = 0, ahead = 0;
-  bool c0 = false;
+  bool c0 = false, c_cols = false;  // of C: columns are contiguous
   // Tiles that have a block of their own, and stages of a share; 0: as the plan says for `splits`.
   int whole = 0, share = 0, splits = 1;
 };
@@ -53,10 +53,12 @@ bool execute(const WarpLaunch& launch) {
   constexpr Access along_k = Access::along_k, along_mn = Access::along_mn, vector = Access::vector;
   return execute_if<0, along_k, vector>(launch) || execute_if<1, vector, along_mn>(launch) ||
          execute_if<2, along_k, vector>(launch) || execute_if<2, along_mn, along_k>(launch) ||
-         execute_if<3, along_mn, vector>(launch) || execute_if<3, along_mn, along_k>(launch) ||
-         execute_if<4, along_k, vector>(launch) || execute_if<4, along_k, along_k>(launch) ||
-         execute_if<4, along_mn, along_mn>(launch) || execute_if<5, along_k, along_k>(launch) ||
-         execute_if<5, along_k, vector>(launch) || execute_if<5, along_mn, along_mn>(launch);
+         execute_if<2, along_k, along_k>(launch) || execute_if<3, along_mn, vector>(launch) ||
+         execute_if<3, along_mn, along_k>(launch) || execute_if<4, along_k, vector>(launch) ||
+         execute_if<4, along_k, along_k>(launch) || execute_if<4, along_mn, vector>(launch) ||
+         execute_if<5, along_k, along_k>(launch) || execute_if<5, along_k, vector>(launch) ||
+         execute_if<5, along_mn, along_mn>(launch) || execute_if<6, along_k, along_k>(launch) ||
+         execute_if<6, along_mn, vector>(launch) || execute_if<7, along_k, along_k>(launch);
 }
 
 void expect_product(int tile, const Shape& s, std::mt19937& random) {
@@ -68,10 +70,10 @@ void expect_product(int tile, const Shape& s, std::mt19937& random) {
   Problem<float> p;
   p.a = a.view;
   p.b = b.view;
-  p.c = {c.data(), {s.m, s.n}, {s.n, 1}};
+  p.c = {c.data(), {s.m, s.n}, {s.c_cols ? 1 : s.n, s.c_cols ? s.m : 1}};
   p.alpha = 2;
   p.beta = s.c0 ? 3.0f : 0.0f;
-  if (s.c0) p.c0 = {c0.data(), {s.m, s.n}, {s.n, 1}};
+  if (s.c0) p.c0 = {c0.data(), {s.m, s.n}, {p.c.stride[0], p.c.stride[1]}};
   std::vector<float> workspace(static_cast<std::size_t>(most_split_tiles) + (std::size_t{16} << 20));
   const WarpPlan plan = warp_plan(p, {132, 227 * 1024}, {.tile = tile + 1, .splits = s.splits});
   WarpLaunch launch = warp_launch(p, plan, workspace.data());
@@ -97,7 +99,7 @@ void expect_product(int tile, const Shape& s, std::mt19937& random) {
     for (std::int64_t j = 0; j < s.n; ++j) {
       double sum = 0;
       for (std::int64_t l = 0; l < s.k; ++l) sum += double(p.a(i, l)) * double(p.b(l, j));
-      const auto at = static_cast<std::size_t>(i * s.n + j);
+      const auto at = static_cast<std::size_t>(i * p.c.stride[0] + j * p.c.stride[1]);
       wrong += !(double(c[at]) == 2 * sum + (s.c0 ? 3 * double(c0[at]) : 0));
     }
   for (std::size_t i = c.size() - beyond; i < c.size(); ++i) wrong += !std::isnan(c[i]);
@@ -135,6 +137,8 @@ TEST(WarpKernel, SmallTilesAreDealtOut) {
                    {.m = 64, .n = 64, .k = 100, .splits = 4},
                    {.m = 64, .n = 64, .k = 0, .c0 = true},
                    {.m = 61, .n = 67, .k = 65, .a_rows = false, .b_rows = false, .ahead = 1, .share = 2},
+                   {.m = 131, .n = 97, .k = 67, .b_rows = false, .c0 = true, .whole = 1, .share = 3},
+                   {.m = 70, .n = 99, .k = 40, .b_rows = false, .c_cols = true},
                    {.m = 132, .n = 40, .k = 33, .a_rows = false, .b_rows = false, .whole = 1, .share = 2}});
 }
 
@@ -153,17 +157,39 @@ TEST(WarpKernel, NarrowTilesStreamTheOtherFactor) {
 // Sums of fewer stages than slices, of as many, of more; results that end within a tile, by elements and by
 // 16 bytes.
 TEST(WarpKernel, SlicesOfASumAreAdded) {
-  for (const int tile : {4, 5}) {
-    const int side = warp_tiles[tile].config.m;
-    expect_products(tile,
-                    {{.m = side, .n = side, .k = 512},
-                     {.m = side + 1, .n = side - 4, .k = 200, .b_rows = false, .c0 = true},
-                     {.m = 2 * side, .n = side + 5, .k = 131, .b_rows = false, .more = 3, .ahead = 1},
-                     {.m = side - 3, .n = 2 * side + 3, .k = 61, .a_rows = false, .ahead = 1, .c0 = true},
-                     {.m = side, .n = side, .k = 1},
-                     {.m = 33, .n = 34, .k = 9, .b_rows = false},
-                     {.m = side, .n = side, .k = 0, .c0 = true}});
-  }
+  expect_products(4, {{.m = 16, .n = 64, .k = 512},
+                      {.m = 17, .n = 60, .k = 200, .b_rows = false, .c0 = true},
+                      {.m = 32, .n = 69, .k = 131, .b_rows = false, .more = 3, .ahead = 1},
+                      {.m = 13, .n = 132, .k = 61, .a_rows = false, .c0 = true, .c_cols = true},
+                      {.m = 16, .n = 64, .k = 1},
+                      {.m = 150, .n = 21, .k = 70, .b_rows = false, .more = 1},
+                      {.m = 16, .n = 64, .k = 0, .c0 = true}});
+  const int side = 32;
+  expect_products(5, {{.m = side, .n = side, .k = 512},
+                      {.m = side + 1, .n = side - 4, .k = 200, .b_rows = false, .c0 = true},
+                      {.m = 2 * side, .n = side + 5, .k = 131, .b_rows = false, .more = 3, .ahead = 1},
+                      {.m = side - 3, .n = 2 * side + 3, .k = 61, .a_rows = false, .ahead = 1, .c0 = true},
+                      {.m = side, .n = side, .k = 1},
+                      {.m = 33, .n = 34, .k = 9, .b_rows = false},
+                      {.m = side, .n = side, .k = 0, .c0 = true}});
+}
+
+// Few rows with long sums, rows of any alignment, and columns of C.
+TEST(WarpKernel, FlatTilesAreDealtOut) {
+  expect_products(
+      6, {{.m = 32, .n = 64, .k = 96, .b_rows = false},
+          {.m = 40, .n = 130, .k = 131, .b_rows = false, .more = 1, .c0 = true, .whole = 1, .share = 3},
+          {.m = 33, .n = 65, .k = 70, .b_rows = false, .ahead = 3, .splits = 2},
+          {.m = 30, .n = 100, .k = 45, .a_rows = false, .c_cols = true, .share = 2},
+          {.m = 200, .n = 31, .k = 33, .b_rows = false, .c0 = true}});
+}
+
+TEST(WarpKernel, OperandsAlongKStayAsTheyLie) {
+  expect_products(7, {{.m = 96, .n = 128, .k = 64, .b_rows = false},
+                      {.m = 97, .n = 130, .k = 83, .b_rows = false, .c0 = true, .whole = 1, .share = 4},
+                      {.m = 90, .n = 257, .k = 132, .b_rows = false, .more = 3, .ahead = 1, .share = 5},
+                      {.m = 130, .n = 100, .k = 17, .b_rows = false, .c_cols = true},
+                      {.m = 96, .n = 128, .k = 80, .b_rows = false, .splits = 3}});
 }
 
 }  // namespace

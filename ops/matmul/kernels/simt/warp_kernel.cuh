@@ -28,7 +28,7 @@ enum class Access {
   vector,    // 16 bytes at a time along m or n, whose stride is 1, all rows aligned
 };
 
-// One operand's panel, `width` by config.depth, and this thread's share in copying it.
+// One operand's panel, `width` by config.depth, and this thread's share in copying it: a stage at once.
 template <class T, WarpTilesConfig config, int width, Access access>
 class Panel {
   static constexpr int vector = 16 / sizeof(T);
@@ -42,6 +42,7 @@ class Panel {
   static_assert(wide * deep == threads && width % (wide * unit) == 0 && config.depth % deep == 0);
 
  public:
+  static constexpr int parts = 1;  // that the copies of a stage come in
   // A row 16 bytes longer than the panel is wide spreads a column of eight over all the banks.
   using Stage = T[config.depth][width + vector];
   struct Place {
@@ -59,9 +60,18 @@ class Panel {
         data_(data),
         next_(data + (first + mn_) * stride_ + (first_k + k_) * stride_k_) {}
 
-  // Copies the next stage, of which the first `depth_left` steps exist. An `inner` one is all there.
-  template <bool inner>
+  // Copies the next stage, of which the first `depth_left` steps exist.
+  template <int /*part*/ = 0, int /*parts*/ = 1>
   __device__ void copy(Stage& stage, std::int64_t depth_left) {
+    if (left_ >= width - mn_ && depth_left >= config.depth) copy_units<true>(stage, depth_left);
+    else if (depth_left > 0) copy_units<false>(stage, depth_left);
+    next_ += config.depth * stride_k_;
+  }
+
+ private:
+  // `inner`: all units exist.
+  template <bool inner>
+  __device__ void copy_units(Stage& stage, std::int64_t depth_left) const {
     SIMT_UNROLL
     for (int i = 0; i < width / (wide * unit); ++i) {
       SIMT_UNROLL
@@ -72,10 +82,7 @@ class Panel {
         else copy_at_edge(to, from, left_ - i * wide * unit, depth_left - k_ - j * deep);
       }
     }
-    next_ += config.depth * stride_k_;
   }
-
- private:
   __device__ void copy_at_edge(T* to, const T* from, std::int64_t left, std::int64_t depth_left) const {
     const int there = depth_left <= 0 || left <= 0 ? 0 : left < unit ? static_cast<int>(left) : unit;
     copy_part<unit>(to, from, data_, there);
@@ -87,58 +94,115 @@ class Panel {
   const T *data_, *next_;
 };
 
-// A panel of columns of B that lie along k, as they lie: each in a row of its own, in pieces of 16 bytes. So
-// it is copied 16 bytes at a time, and a thread loads several steps of each of its columns at once.
-template <class T, WarpTilesConfig config>
+// The same panel of an operand along k where copies come a few at a time between a stage's products: of large
+// tiles they are so many that loads of fragments would wait for them.
+template <class T, WarpTilesConfig config, int width>
+class GradualPanel {
+  static constexpr int vector = 16 / sizeof(T);
+  // Eight threads along k fill a sector.
+  static constexpr int deep = 8, wide = config.slice_threads() / deep, lines = width / wide;
+  static_assert(width % wide == 0 && config.depth % deep == 0);
+
+ public:
+  static constexpr int parts = config.depth - 1;
+  using Stage = T[config.depth][width + vector];
+  struct Place {
+    int first;
+  };
+
+  // Lines beyond the operand are the last one again: what comes of them is not stored.
+  __device__ GradualPanel(int thread, const T* data, std::int64_t first, std::int64_t extent,
+                          std::int64_t stride, std::int64_t first_k, std::int64_t /*stride_k: 1*/)
+      : k_(thread % deep), line_(thread / deep), step_(wide * stride), data_(data) {
+    const std::int64_t line = first + line_, last = extent - 1, more = (last - line) / wide + 1;
+    lines_ = line > last ? 1 : more < lines ? static_cast<int>(more) : lines;
+    next_ = from_ = data + (line < last ? line : last) * stride + first_k + k_;
+  }
+
+  template <int part, int of_parts>
+  __device__ void copy(Stage& stage, std::int64_t depth_left) {
+    constexpr int passes = lines * (config.depth / deep);
+    SIMT_UNROLL
+    for (int pass = passes * part / of_parts; pass < passes * (part + 1) / of_parts; ++pass) {
+      const int i = pass % lines, j = pass / lines;
+      if (i == 0) {
+        bytes_ = k_ + j * deep < depth_left ? static_cast<int>(sizeof(T)) : 0;
+        from_ = bytes_ != 0 ? next_ + j * deep : data_;
+      }
+      cuda::ptx::copy_async<sizeof(T)>(&stage[k_ + j * deep][line_ + i * wide], from_, bytes_);
+      if (i + 1 < lines_) from_ += step_;
+      cuda::ptx::settle(from_);  // one address at a time: there are no registers for all of them
+    }
+    if constexpr (part + 1 == of_parts) next_ += config.depth;
+  }
+
+ private:
+  int k_, line_;       // of this thread's first element in the panel
+  int lines_;          // that are this thread's
+  int bytes_ = 0;      // of a copy; 0: beyond the operand's end
+  std::int64_t step_;  // from one of them to the next
+  const T *data_, *next_, *from_;
+};
+
+// A panel of an operand whose lines lie along k, as they lie: each in a row of its own, in pieces of 16
+// bytes. So it is copied 16 bytes at a time, and a thread loads several steps of each of its lines at once.
+// `lanes`: of a warp, beside each other in the panel.
+template <class T, WarpTilesConfig config, int width, int lanes>
 class LinesPanel {
   static constexpr int vector = 16 / sizeof(T), pieces = config.depth / vector, row_bytes = pieces * 16;
-  static constexpr int threads = config.slice_threads(), lanes = 32 / config.lanes_m;
+  static constexpr int threads = config.slice_threads();
   // Rows that all threads copy at once, in units of so many elements.
   static constexpr int beside(int unit) { return threads * unit / config.depth; }
-  // Lanes that load together, whose columns are `vector` apart, find theirs in neighbouring rows. From as
+  // Lanes that load together, whose lines are `vector` apart, find theirs in neighbouring rows. From as
   // many rows as have 128 bytes to the next as many, pieces are exchanged, so that eight lanes meet all
   // banks.
-  static constexpr int row_of(int col) {
-    return col / (vector * lanes) * (vector * lanes) + col % vector * lanes + col / vector % lanes;
+  static constexpr int row_of(int line) {
+    return line / (vector * lanes) * (vector * lanes) + line % vector * lanes + line / vector % lanes;
   }
-  static constexpr int col_of(int row) {
+  static constexpr int line_of(int row) {
     return row / (vector * lanes) * (vector * lanes) + row % lanes * vector + row / lanes % vector;
   }
   static constexpr int exchanged(int row) { return row / (128 / row_bytes) % pieces; }
-  static_assert(row_bytes <= 128 && config.n % beside(vector) == 0);
+  static_assert(row_bytes <= 128 && width % beside(vector) == 0);
 
  public:
-  using Stage = T[config.n][config.depth];
+  static constexpr int parts = 1;
+  using Stage = T[width][config.depth];
 
-  // From column `first` of `extent` on, and from step first_k on.
+  // From line `first` of `extent` on, and from step first_k on.
   __device__ LinesPanel(int thread, const T* data, std::int64_t first, std::int64_t extent,
                         std::int64_t stride, std::int64_t first_k, std::int64_t /*stride_k: 1*/)
       : whole_(stride % vector == 0 && reinterpret_cast<std::uintptr_t>(data) % 16 == 0),
+        inside_(first + width <= extent),
         stride_(stride),
         data_(data) {
     const int units = whole_ ? pieces : config.depth, row = thread / units,
               k = thread % units * (whole_ ? vector : 1);
     k_ = k;
     place_ = row * row_bytes + (k / vector ^ exchanged(row)) * 16 + k % vector * static_cast<int>(sizeof(T));
-    left_ = extent - first - col_of(row);
-    next_ = data + (first + col_of(row)) * stride + first_k + k;
+    const std::int64_t left = extent - first - line_of(row);
+    left_ = left < width ? static_cast<int>(left) : width;
+    next_ = data + (first + line_of(row)) * stride + first_k + k;
   }
 
-  template <bool inner>
+  template <int /*part*/ = 0, int /*parts*/ = 1>
   __device__ void copy(Stage& stage, std::int64_t depth_left) {
-    if (whole_) copy_units<vector, inner>(stage, depth_left);
-    else copy_units<1, inner>(stage, depth_left);
+    if (depth_left <= 0) return;
+    const int steps = depth_left < config.depth ? static_cast<int>(depth_left) : config.depth;
+    if (!whole_) copy_units<1, false>(stage, steps);
+    else if (inside_ && steps == config.depth) copy_units<vector, true>(stage, steps);
+    else copy_units<vector, false>(stage, steps);
     next_ += config.depth;
   }
 
-  // Where a thread finds its columns, of which `col` is the first.
+  // Where a thread finds its lines, of which `line` is the first.
   struct Place {
     int of[pieces];
-    __device__ explicit Place(int col) {
+    __device__ explicit Place(int line) {
       SIMT_UNROLL
-      for (int i = 0; i < pieces; ++i) of[i] = row_of(col) * row_bytes + (i ^ exchanged(row_of(col))) * 16;
+      for (int i = 0; i < pieces; ++i) of[i] = row_of(line) * row_bytes + (i ^ exchanged(row_of(line))) * 16;
     }
-    // Of the column `more` further on, the piece that begins with step k.
+    // Of the line `more` further on, the piece that begins with step k.
     __device__ const void* at(const Stage& stage, int more, int k) const {
       return reinterpret_cast<const char*>(&stage) + of[k / vector ^ exchanged(row_of(more))] +
              row_of(more) * row_bytes;
@@ -147,42 +211,43 @@ class LinesPanel {
 
  private:
   template <int unit, bool inner>
-  __device__ void copy_units(Stage& stage, std::int64_t depth_left) const {
-    constexpr int passes = config.n / beside(unit);
+  __device__ void copy_units(Stage& stage, int steps) const {
+    constexpr int passes = width / beside(unit);
     if constexpr (unit > 1) {
       SIMT_UNROLL
-      for (int i = 0; i < passes; ++i) copy_unit<unit, inner>(stage, depth_left, i * beside(unit));
-    } else {  // seldom, and many: there are no registers for all their addresses
-      SIMT_NO_UNROLL
-      for (int i = 0; i < passes; ++i) copy_unit<unit, inner>(stage, depth_left, i * beside(unit));
+      for (int i = 0; i < passes; ++i) copy_unit<unit, inner>(stage, steps, i * beside(unit));
+    } else {  // many: there are no registers for all their addresses
+#pragma unroll 4
+      for (int i = 0; i < passes; ++i) copy_unit<unit, inner>(stage, steps, i * beside(unit));
     }
   }
 
   // `more`: a number of rows, of whose bits those that this thread begins with have none.
   template <int unit, bool inner>
-  __device__ void copy_unit(Stage& stage, std::int64_t depth_left, int more) const {
+  __device__ void copy_unit(Stage& stage, int steps, int more) const {
     char* const to = reinterpret_cast<char*>(&stage) + (place_ ^ exchanged(more) * 16) + more * row_bytes;
-    const T* const from = next_ + col_of(more) * stride_;
+    const T* const from = next_ + line_of(more) * stride_;
     if constexpr (inner) {
       cuda::ptx::copy_async<unit * sizeof(T)>(to, from);
     } else {
-      const std::int64_t steps = left_ > col_of(more) ? depth_left - k_ : 0;
-      const int there = steps <= 0 ? 0 : steps < unit ? static_cast<int>(steps) : unit;
+      const int left = left_ > line_of(more) ? steps - k_ : 0, there = left < 0      ? 0
+                                                                       : left < unit ? left
+                                                                                     : unit;
       copy_part<unit>(reinterpret_cast<T*>(to), from, data_, there);
     }
   }
 
-  bool whole_;         // aligned to 16 bytes; else element by element
-  int k_, place_;      // of this thread's first unit in the panel
-  std::int64_t left_;  // columns of the operand from there on
+  bool whole_;     // aligned to 16 bytes; else element by element
+  bool inside_;    // all lines exist
+  int k_, place_;  // of this thread's first unit
+  int left_;       // lines of the operand from there on, as far as the panel goes
   std::int64_t stride_;
   const T *data_, *next_;
 };
 
-// Whether B is taken as it lies along k: where a tile is little more than a stream of B. In others, sums of
-// several steps from registers beside each other wait for each other.
+// Whether B is taken as it lies along k: where A is, and where a tile is little more than a stream of B.
 constexpr bool takes_lines(const WarpTilesConfig& config, Access b) {
-  return b == Access::along_k && config.m <= 16;
+  return b == Access::along_k && (config.lines || config.m <= 16);
 }
 
 }  // namespace TESSERA_UNIT
@@ -225,10 +290,28 @@ __device__ bool join_parts(Thread thread, const WarpArgs<T>& args, const StreamK
   if (!last) return false;
   SIMT_UNROLL
   for (int i = 0; i < each; ++i) sums[i / n][i % n] = 0;
-  for (int share = part.from; share <= part.to; ++share) {
-    const T* const other = rooms + shares.room(share, part.tile) * (each * threads);
-    SIMT_UNROLL
-    for (int i = 0; i < each; ++i) sums[i / n][i % n] += __ldcg(other + i * threads);
+  // Several are under way at once: one after the other would take as many ways to the cache.
+  constexpr int at_once = each >= 64 ? 1 : 64 / each;
+  for (int first = part.from; first <= part.to; first += at_once) {
+    if constexpr (at_once == 1) {
+      const T* const other = rooms + shares.room(first, part.tile) * (each * threads);
+      SIMT_UNROLL
+      for (int i = 0; i < each; ++i) sums[i / n][i % n] += __ldcg(other + i * threads);
+    } else {
+      T some[at_once][each];
+      SIMT_UNROLL
+      for (int s = 0; s < at_once; ++s) {
+        const bool is_one = first + s <= part.to;
+        const T* const other = rooms + shares.room(is_one ? first + s : first, part.tile) * (each * threads);
+        SIMT_UNROLL
+        for (int i = 0; i < each; ++i) some[s][i] = is_one ? __ldcg(other + i * threads) : T{0};
+      }
+      SIMT_UNROLL
+      for (int s = 0; s < at_once; ++s) {
+        SIMT_UNROLL
+        for (int i = 0; i < each; ++i) sums[i / n][i % n] += some[s][i];
+      }
+    }
   }
   return true;
 }
@@ -274,9 +357,15 @@ struct WarpTiles {
   static constexpr int thread_m = Layout::thread_m, thread_n = Layout::thread_n;
   static_assert(config.depth % 2 == 0);
 
-  using PanelA = Panel<T, config, config.m, access_a>;
   static constexpr bool b_in_lines = takes_lines(config, access_b);
-  using PanelB = std::conditional_t<b_in_lines, LinesPanel<T, config>, Panel<T, config, config.n, access_b>>;
+  template <bool in_lines, int width, int lanes, Access access>
+  using PanelOf =
+      std::conditional_t<in_lines, LinesPanel<T, config, width, lanes>,
+                         std::conditional_t<access == Access::along_k && config.gradual,
+                                            GradualPanel<T, config, width>, Panel<T, config, width, access>>>;
+  using PanelA = PanelOf<config.lines, config.m, lanes_m, access_a>;
+  using PanelB = PanelOf<b_in_lines, config.n, lanes_n, access_b>;
+  static_assert(!config.lines || (access_a == Access::along_k && access_b == Access::along_k));
   struct alignas(16) Slice {
     typename PanelA::Stage a[config.stages];
     typename PanelB::Stage b[config.stages];
@@ -295,6 +384,7 @@ struct WarpTiles {
     T of[thread_n][steps_of_b];
   };
   using Sums = T[thread_m][thread_n];
+  static constexpr int ahead = config.stages - 1;
   static constexpr bool can_split = std::is_same_v<T, float>;
 
   __device__ void operator()(Thread thread, Shared& shared, const WarpArgs<T>& args) const {
@@ -325,15 +415,14 @@ struct WarpTiles {
     if (k > 0) {
       PanelA a(rank, p.a.data, row, p.m(), p.a.stride[0], first, p.a.stride[1]);
       PanelB b(rank, p.b.data, col, p.n(), p.b.stride[1], first, p.b.stride[0]);
-      const bool inside = row + config.m <= p.m() && col + config.n <= p.n();
-      sum_over_k(thread, shared.slice[slice], a, b, place, inside, k, sums);
+      sum_over_k(thread, shared.slice[slice], a, b, place, k, sums);
     }
     if constexpr (config.slices > 1) {
       store_slices(thread, shared, slice, place, p, row, col, sums);
     } else {
       if constexpr (can_split)
         if (!part.alone() && !join_parts<threads>(thread, args, part, sums)) return;
-      store(p, row + place.m, col + place.n, sums);
+      store(thread, shared.slice[0], place, p, row, col, sums);
     }
   }
 
@@ -343,16 +432,18 @@ struct WarpTiles {
     else thread.sync();
   }
 
-  static __device__ void copy(Slice& shared, int stage, PanelA& a, PanelB& b, bool inside,
-                              std::int64_t depth_left) {
-    if (inside && depth_left >= config.depth) {
-      a.template copy<true>(shared.a[stage], depth_left);
-      b.template copy<true>(shared.b[stage], depth_left);
-    } else if (depth_left > 0) {
-      a.template copy<false>(shared.a[stage], depth_left);
-      b.template copy<false>(shared.b[stage], depth_left);
+  // All of a stage.
+  static __device__ void copy(Slice& shared, int stage, PanelA& a, PanelB& b, std::int64_t depth_left) {
+    if (depth_left > 0) {
+      a.template copy<0, 1>(shared.a[stage], depth_left);
+      b.template copy<0, 1>(shared.b[stage], depth_left);
     }
     cuda::ptx::commit_copies();
+  }
+  // What is copied of it beside step l of another.
+  template <int l, class Panel>
+  static __device__ void copy_beside(typename Panel::Stage& stage, Panel& from, std::int64_t depth_left) {
+    if constexpr (l < Panel::parts) from.template copy<l, Panel::parts>(stage, depth_left);
   }
 
   static __device__ void load_a(FragmentA& f, const Slice& shared, int stage, int l, Place place) {
@@ -391,11 +482,16 @@ struct WarpTiles {
   // While one fragment is multiplied the next comes from shared memory, and while one stage is
   // multiplied config.stages - 1 others are on their way there.
   static __device__ void sum_over_k(Thread thread, Slice& shared, PanelA& a, PanelB& b, Place place,
-                                    bool inside, std::int64_t k, Sums& sums) {
-    constexpr int ahead = config.stages - 1;
-    for (int s = 0; s < ahead; ++s) copy(shared, s, a, b, inside, k - s * config.depth);
+                                    std::int64_t k, Sums& sums) {
+    for (int s = 0; s < ahead; ++s) copy(shared, s, a, b, k - s * config.depth);
     cuda::ptx::wait_for_copies<ahead - 1>();
     meet(thread);
+    if constexpr (config.lines) sum_lines(thread, shared, a, b, place, k, sums);
+    else sum_steps(thread, shared, a, b, place, k, sums);
+  }
+
+  static __device__ void sum_steps(Thread thread, Slice& shared, PanelA& a, PanelB& b, Place place,
+                                   std::int64_t k, Sums& sums) {
     static_assert(config.depth / steps_of_b % 2 == 0);
     FragmentA of_a[2];
     FragmentB of_b[2];
@@ -404,43 +500,171 @@ struct WarpTiles {
     load_b(of_b[0], shared, 0, 0, place_of_b);
     int reading = 0, writing = ahead;
     for (std::int64_t left = k; left > 0; left -= config.depth) {
-      SIMT_UNROLL
-      for (int l = 0; l < config.depth; ++l) {
-        if (l == config.depth - 1) {  // the stage is read to its end: go to the next
+      const auto step = [&]<int l>() {
+        if constexpr (l == config.depth - 1) {  // the stage is read to its end: go to the next
           cuda::ptx::wait_for_copies<ahead - 1>();
           meet(thread);
           reading = reading + 1 == config.stages ? 0 : reading + 1;
         }
-        const int next = (l + 1) % config.depth;
+        constexpr int next = (l + 1) % config.depth;
         load_a(of_a[next % 2], shared, reading, next, place);
-        if (next % steps_of_b == 0) load_b(of_b[next / steps_of_b % 2], shared, reading, next, place_of_b);
-        if (l == 0) {
-          copy(shared, writing, a, b, inside, left - ahead * config.depth);
-          writing = writing + 1 == config.stages ? 0 : writing + 1;
-        }
+        if constexpr (next % steps_of_b == 0)
+          load_b(of_b[next / steps_of_b % 2], shared, reading, next, place_of_b);
+        const std::int64_t depth_left = left - ahead * config.depth;
+        copy_beside<l, PanelA>(shared.a[writing], a, depth_left);
+        copy_beside<l, PanelB>(shared.b[writing], b, depth_left);
+        if constexpr (l == config.depth - 2) cuda::ptx::commit_copies();
         add_outer_product(sums, of_a[l % 2], of_b[l / steps_of_b % 2], l % steps_of_b);
+      };
+      [&]<int... l>(std::integer_sequence<int, l...>) { (step.template operator()<l>(), ...); }
+      (std::make_integer_sequence<int, config.depth>{});
+      writing = writing + 1 == config.stages ? 0 : writing + 1;
+    }
+    if constexpr (PanelA::parts > 1 || PanelB::parts > 1) {  // zeros may be on their way to the ring
+      cuda::ptx::wait_for_copies<0>();
+      meet(thread);
+    }
+  }
+
+  // The same of panels along k: several steps come at once, too many for registers to hold the next as well.
+  // Other warps multiply meanwhile.
+  static __device__ void sum_lines(Thread thread, Slice& shared, PanelA& a, PanelB& b, Place place,
+                                   std::int64_t k, Sums& sums) {
+    const typename PanelA::Place place_of_a{place.m};
+    const typename PanelB::Place place_of_b{place.n};
+    int reading = 0, writing = ahead;
+    for (std::int64_t left = k; left > 0; left -= config.depth) {
+      copy(shared, writing, a, b, left - ahead * config.depth);
+      writing = writing + 1 == config.stages ? 0 : writing + 1;
+      SIMT_UNROLL
+      for (int l = 0; l < config.depth; l += vector) {
+        T of_a[thread_m][vector], of_b[thread_n][vector];
+        SIMT_UNROLL
+        for (int i = 0; i < thread_m; ++i)
+          load_piece(of_a[i], place_of_a.at(shared.a[reading], Layout::row_of(i), l));
+        SIMT_UNROLL
+        for (int j = 0; j < thread_n; ++j)
+          load_piece(of_b[j], place_of_b.at(shared.b[reading], Layout::col_of(j), l));
+        SIMT_UNROLL
+        for (int e = 0; e < vector; ++e) {
+          SIMT_UNROLL
+          for (int i = 0; i < thread_m; ++i) {
+            SIMT_UNROLL
+            for (int j = 0; j < thread_n; ++j) sums[i][j] = multiply_add(of_a[i][e], of_b[j][e], sums[i][j]);
+          }
+        }
       }
+      cuda::ptx::wait_for_copies<ahead - 1>();
+      meet(thread);
+      reading = reading + 1 == config.stages ? 0 : reading + 1;
     }
   }
 
   static __device__ bool stores_vectors(const Problem<T>& p) {
     return takes_vectors(p.c) && (p.beta == T{0} || takes_vectors(p.c0));
   }
-  static __device__ void store_some(const Problem<T>& p, bool vectors, std::int64_t row, std::int64_t col,
-                                    const T* sums) {
-    if (vectors && row < p.m() && col + vector <= p.n()) return store_vector(p, row, col, sums);
+  static __device__ void store_some(const Problem<T>& p, std::int64_t row, std::int64_t col, const T* sums) {
+    if (row < p.m() && col + vector <= p.n()) return store_vector(p, row, col, sums);
     SIMT_UNROLL
     for (int e = 0; e < vector; ++e) p.store(row, col + e, sums[e]);
   }
 
-  static __device__ void store(const Problem<T>& p, std::int64_t row, std::int64_t col, const Sums& sums) {
-    const bool vectors = stores_vectors(p);
+  // The block's tile, whose first element of C is (row, col).
+  static __device__ void store(Thread thread, Slice& shared, Place place, const Problem<T>& p,
+                               std::int64_t row, std::int64_t col, const Sums& sums) {
+    if (!stores_vectors(p)) return store_neighbours(thread, shared, place, p, row, col, sums);
     SIMT_UNROLL
     for (int i = 0; i < thread_m; ++i) {
       SIMT_UNROLL
       for (int j = 0; j < thread_n; j += vector)
-        store_some(p, vectors, row + Layout::row_of(i), col + Layout::col_of(j), &sums[i][j]);
+        store_some(p, row + place.m + Layout::row_of(i), col + place.n + Layout::col_of(j), &sums[i][j]);
     }
+  }
+
+  // Rows of C that are not aligned, or lie across: by way of the ring, which is read to its end, so that
+  // lanes write neighbours. Each warp has a part of the ring for a piece of its tile.
+  static __device__ void store_neighbours(Thread thread, Slice& shared, Place place, const Problem<T>& p,
+                                          std::int64_t row, std::int64_t col, const Sums& sums) {
+    constexpr int high = lanes_m * vector, group = lanes_n * vector;  // of lanes' vectors beside each other
+    constexpr int own_bytes = static_cast<int>(sizeof(Slice)) / (config.slice_threads() / 32) / 16 * 16;
+    constexpr int taken = [] {
+      int groups = thread_n / vector;
+      while (groups > 1 && (thread_n / vector % groups != 0 ||
+                            high * (groups * group + vector) * static_cast<int>(sizeof(T)) > own_bytes))
+        --groups;
+      return groups;
+    }();
+    constexpr int wide = taken * group, pitch = wide + vector;
+    static_assert(high * pitch * static_cast<int>(sizeof(T)) <= own_bytes);
+    const int lane = static_cast<int>(thread.index().x) % 32,
+              warp = static_cast<int>(thread.index().x) % config.slice_threads() / 32;
+    const int warp_m = warp / Layout::warps_n * config.warp_m,
+              warp_n = warp % Layout::warps_n * config.warp_n;
+    T* const own = reinterpret_cast<T*>(reinterpret_cast<char*>(&shared) + warp * own_bytes);
+    T* const mine = own + (place.m - warp_m) * pitch + (place.n - warp_n);
+    thread.sync();
+    SIMT_UNROLL
+    for (int i = 0; i < thread_m; i += vector) {
+      SIMT_UNROLL
+      for (int j = 0; j < thread_n; j += taken * vector) {
+        const std::int64_t first_row = row + warp_m + Layout::row_of(i),
+                           first_col = col + warp_n + Layout::col_of(j);
+        if (first_row >= p.m() || first_col >= p.n()) continue;
+        SIMT_UNROLL
+        for (int e = 0; e < vector; ++e) {
+          SIMT_UNROLL
+          for (int g = 0; g < taken; ++g)
+            put_piece(mine + e * pitch + g * group, &sums[i + e][j + g * vector]);
+        }
+        __syncwarp();
+        store_piece<high, wide, pitch>(p, first_row, first_col, own, lane);
+        __syncwarp();
+      }
+    }
+    thread.sync();
+  }
+
+  // `high` rows of `wide` sums, those of C's matrix that exist; each `pitch` after the one before.
+  template <int high, int wide, int pitch>
+  static __device__ void store_piece(const Problem<T>& p, std::int64_t row, std::int64_t col, const T* sums,
+                                     int lane) {
+    const std::int64_t below = p.m() - row, right = p.n() - col;
+    const int rows = below < high ? static_cast<int>(below) : high,
+              cols = right < wide ? static_cast<int>(right) : wide;
+    // Neighbours are along what is contiguous, or nearer to it.
+    const bool across = p.c.stride[1] > p.c.stride[0];
+    constexpr int some = 8;  // read before the first is written
+    const auto put = [&](int count, const auto& row_of, const auto& col_of) {
+      for (int at = 0; at < count; at += some) {
+        T value[some];
+        SIMT_UNROLL
+        for (int e = 0; e < some; ++e)
+          value[e] = multiply(p.alpha, sums[row_of(at + e) * pitch + col_of(at + e)]);
+        SIMT_UNROLL
+        for (int e = 0; e < some; ++e) {
+          const int r = row_of(at + e), c = col_of(at + e);
+          if (r >= rows || c >= cols) continue;
+          if (p.beta != T{0}) value[e] = multiply_add(p.beta, p.c0(row + r, col + c), value[e]);
+          p.c(row + r, col + c) = value[e];
+        }
+      }
+    };
+    constexpr int lanes_wide = wide < 32 ? wide : 32, lanes_high = high < 32 ? high : 32;
+    static_assert(high * wide % (32 * some) == 0);
+    constexpr int each = high * wide / 32;
+    if (across)
+      put(
+          each, [&](int at) { return lane % lanes_high + at % (high / lanes_high) * lanes_high; },
+          [&](int at) { return lane / lanes_high + at / (high / lanes_high) * (32 / lanes_high); });
+    else
+      put(
+          each, [&](int at) { return lane / lanes_wide + at / (wide / lanes_wide) * (32 / lanes_wide); },
+          [&](int at) { return lane % lanes_wide + at % (wide / lanes_wide) * lanes_wide; });
+  }
+  static __device__ void put_piece(T* to, const T* from) {
+    uint4 words;
+    __builtin_memcpy(&words, from, sizeof words);
+    *reinterpret_cast<uint4*>(to) = words;
   }
 
   // Each warp leaves its slice's sums of the tile in its ring, which is read to its end; all threads add
@@ -456,15 +680,24 @@ struct WarpTiles {
     SIMT_UNROLL
     for (int i = 0; i < thread_m; ++i) {
       SIMT_UNROLL
-      for (int j = 0; j < thread_n; j += vector) {
-        uint4 words;
-        __builtin_memcpy(&words, &sums[i][j], sizeof words);
-        *reinterpret_cast<uint4*>(own + (place.m + Layout::row_of(i)) * wide + place.n + Layout::col_of(j)) =
-            words;
-      }
+      for (int j = 0; j < thread_n; j += vector)
+        put_piece(own + (place.m + Layout::row_of(i)) * wide + place.n + Layout::col_of(j), &sums[i][j]);
     }
     thread.sync();
-    const bool vectors = stores_vectors(p);
+    const T* const first = &shared.slice[0].a[0][0][0];
+    constexpr int apart = static_cast<int>(sizeof(Slice) / sizeof(T));
+    if (!stores_vectors(p)) {
+      const bool across = p.c.stride[1] > p.c.stride[0];
+      SIMT_NO_UNROLL
+      for (int at = static_cast<int>(thread.index().x); at < config.m * config.n; at += threads) {
+        const int r = across ? at % config.m : at / config.n, c = across ? at / config.m : at % config.n;
+        T all = first[r * wide + c];
+        SIMT_UNROLL
+        for (int s = 1; s < config.slices; ++s) all += first[s * apart + r * wide + c];
+        p.store(row + r, col + c, all);
+      }
+      return;
+    }
     constexpr int across = config.n / vector;
     SIMT_UNROLL
     for (int i = 0; i < config.m * across; i += threads) {
@@ -473,12 +706,11 @@ struct WarpTiles {
       SIMT_UNROLL
       for (int s = 0; s < config.slices; ++s) {
         T some[vector];
-        const uint4 words = *reinterpret_cast<const uint4*>(&shared.slice[s].a[0][0][0] + r * wide + c);
-        __builtin_memcpy(some, &words, sizeof words);
+        load_piece(some, first + s * apart + r * wide + c);
         SIMT_UNROLL
         for (int e = 0; e < vector; ++e) all[e] = s == 0 ? some[e] : all[e] + some[e];
       }
-      store_some(p, vectors, row + r, col + c, all);
+      store_some(p, row + r, col + c, all);
     }
   }
 };
@@ -519,18 +751,20 @@ Problem<T> transposed(const Problem<T>& p) {
 // what is contiguous.
 template <class T>
 bool by_columns(const Problem<T>& p) {
-  constexpr std::int64_t narrow = 32;
+  constexpr std::int64_t narrow = 96;
   if (p.n() <= narrow || p.m() <= narrow) return p.n() < p.m();
   return p.c.stride[1] != 1 && p.c.stride[0] == 1;
 }
 
 // Kernels for every way to read both operands would be many: each tile has those that are worth it.
 constexpr Access access_of_a(int tile, Access a) {
-  if (tile == 3 || (tile != 0 && tile != 1 && a == Access::vector)) return Access::along_mn;
+  if (tile == 3 || (tile > 1 && tile != 7 && a == Access::vector)) return Access::along_mn;
   return a;
 }
 constexpr bool has_kernel(int tile, Access a, Access b) {
   if (tile == 0) return a != Access::along_mn && b != Access::along_mn;
+  if (tile == 7) return a == Access::along_k && b == Access::along_k;
+  if ((tile == 4 || tile == 6) && b == Access::along_mn) return false;
   return access_of_a(tile, a) == a;
 }
 

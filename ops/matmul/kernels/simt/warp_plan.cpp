@@ -6,10 +6,22 @@
 namespace tessera::matmul {
 namespace {
 
-// In cycles, and bytes a cycle, of a multiprocessor. Only their proportions matter.
-constexpr double multiply_adds = 128, memory_rate = 16, store_rate = 32, load_rate = 40;
-constexpr double start = 1500;    // a block's first copies
-constexpr double meeting = 3000;  // of those who have parts of one tile
+// In cycles, and bytes a cycle, of a multiprocessor. Only their proportions matter. Fitted, as the rates of
+// tiles are, to 84 products with both operands along k on one NVIDIA H100 (of tools/shapes random 7, and of
+// tools/product_tables.py), each in every tile, in several numbers of parts and dealt out: the choice takes 5
+// % longer than the best of them.
+constexpr double multiply_adds = 128, memory_rate = 10.8, store_rate = 34, load_rate = 38;
+constexpr double start = 6800;     // a block's first copies, and its end
+constexpr double meeting = 10700;  // of those who have parts of one tile
+
+// What the model knows of a tile: of the rate of multiply-adds, what blocks come near to that fill a
+// multiprocessor, and a block that is alone there.
+struct Rates {
+  double full, alone;
+};
+constexpr Rates rates[warp_tile_count] = {{0.84, 0.37}, {0.72, 0.40}, {0.73, 0.56}, {0.43, 0.28},
+                                          {0.42, 0.40}, {0.40, 0.40}, {0.53, 0.32}, {0.71, 0.49}};
+
 constexpr std::int64_t least_depth = 32, most_splits = 32;
 
 std::int64_t parts(std::int64_t whole, std::int64_t part) { return (whole + part - 1) / part; }
@@ -17,22 +29,23 @@ std::int64_t parts(std::int64_t whole, std::int64_t part) { return (whole + part
 double combined(double a, double b) { return std::sqrt(std::sqrt(a * a * a * a + b * b * b * b)); }
 
 // Stages that `count` blocks beside each other take, each.
-double stage_cycles(const WarpTile& tile, std::int64_t count) {
-  const WarpTilesConfig& c = tile.config;
+double stage_cycles(int tile, std::int64_t count) {
+  const WarpTilesConfig& c = warp_tiles[tile].config;
   const double filled = c.blocks == 1 ? 1 : double(count - 1) / (c.blocks - 1);
-  const double rate = tile.alone + (tile.full - tile.alone) * std::sqrt(filled);
+  const double rate = rates[tile].alone + (rates[tile].full - rates[tile].alone) * std::sqrt(filled);
   return double(count) * c.m * c.n * c.depth / multiply_adds / rate;
 }
 
 // Of `count` equal pieces of work, on multiprocessors that are filled one block after the other.
-double busy(const WarpTile& tile, std::int64_t count, std::int64_t stages, int processors) {
-  const std::int64_t slots = std::int64_t{processors} * tile.config.blocks, rounds = count / slots;
-  double cycles = double(rounds * stages) * stage_cycles(tile, tile.config.blocks);
+double busy(int tile, std::int64_t count, std::int64_t stages, int processors) {
+  const int blocks = warp_tiles[tile].config.blocks;
+  const std::int64_t slots = std::int64_t{processors} * blocks, rounds = count / slots;
+  double cycles = double(rounds * stages) * stage_cycles(tile, blocks);
   if (count % slots != 0) cycles += double(stages) * stage_cycles(tile, parts(count % slots, processors));
   return cycles;
 }
 
-double cycles_of(const WarpPlan& plan, double operand_bytes, int processors) {
+double cycles_of(const WarpPlan& plan, double moved_bytes, int processors) {
   const WarpTile& tile = warp_tiles[plan.tile];
   const StreamK& s = plan.shares;
   const double bytes = 4.0 * tile.config.m * tile.config.n;
@@ -40,8 +53,8 @@ double cycles_of(const WarpPlan& plan, double operand_bytes, int processors) {
   const std::int64_t others = s.blocks() - s.whole;
   // The slices of a sum go on beside each other, all as long as the longest.
   const std::int64_t stages = parts(s.stages, tile.config.slices) * tile.config.slices;
-  double cycles = busy(tile, s.whole, stages, processors) + busy(tile, others, s.share, processors);
-  cycles = combined(cycles, operand_bytes / (memory_rate * processors));
+  double cycles = busy(plan.tile, s.whole, stages, processors) + busy(plan.tile, others, s.share, processors);
+  cycles = combined(cycles, moved_bytes / (memory_rate * processors));
   // Blocks beside each other hide each other's beginnings and ends, but for the first and the last.
   const auto rounds = static_cast<double>(parts(s.blocks(), tile.config.blocks == 1 ? slots : s.blocks()));
   cycles += rounds * (start + bytes / store_rate);
@@ -144,7 +157,7 @@ std::int64_t warp_partial_bytes(std::int64_t m, std::int64_t n) {
 WarpPlan plan_warp_tiles(std::int64_t m, std::int64_t n, std::int64_t k, const WarpMachine& machine,
                          unsigned tiles, const WarpOptions& options) {
   const std::int64_t room = warp_partial_bytes(m, n);
-  const double operand_bytes = 4 * (double(m) + double(n)) * double(k);
+  const double moved_bytes = 4 * ((double(m) + double(n)) * double(k) + double(m) * double(n));
   WarpPlan best;
   bool found = false;
   for (int tile = 0; tile < warp_tile_count; ++tile) {
@@ -153,7 +166,7 @@ WarpPlan plan_warp_tiles(std::int64_t m, std::int64_t n, std::int64_t k, const W
     const WarpPlan plain = planned(tile, m, n, k);
     try_tile(plain, machine, options.splits, options.tile != 0, [&](WarpPlan plan) {
       if (!has_room(plan, room)) plan = plain;
-      plan.cycles = cycles_of(plan, operand_bytes, machine.processors);
+      plan.cycles = cycles_of(plan, moved_bytes, machine.processors);
       if (found && plan.cycles >= best.cycles) return;
       best = plan;
       found = true;

@@ -19,6 +19,8 @@ struct WarpTilesConfig {
   int blocks = 1;                // per multiprocessor
   int lanes_m = 8;               // of a warp's 32, along m; the others lie along n
   int slices = 1;                // of the sum in a block, each with warps and a ring of stages of its own
+  bool lines = false;            // for operands along k, whose panels keep them so
+  bool gradual = false;          // copies of operands along k come a few at a time
 
   constexpr int slice_threads() const { return 32 * (m / warp_m) * (n / warp_n); }
   constexpr int threads() const { return slices * slice_threads(); }
@@ -143,26 +145,25 @@ struct StreamK {
 // Which tile rung 11 cuts a product of floats into, and how its blocks share the work: by a model of what
 // binds a multiprocessor. Plain arithmetic.
 
-// What the model knows of a tile: of the rate of multiply-adds, what blocks come near to that fill a
-// multiprocessor, and a block that is alone there.
 struct WarpTile {
   WarpTilesConfig config;
-  double full, alone;
 };
 
 // The tiles that kernels are made for: for large results; for any; for small ones; for little more than a
-// stream of B; and for small products two whose warps have the whole tile each, for a slice of the sum, and
-// wait for each other only once.
-inline constexpr WarpTilesConfig warp_large{.n = 256, .depth = 8, .stages = 5}, warp_middle{.blocks = 2},
-    warp_small{.m = 64, .n = 64, .warp_m = 64, .warp_n = 32, .blocks = 6},
+// stream of B; for small products two whose warps have the whole tile each, for a slice of the sum, and wait
+// for each other only once; for few rows; and for operands along k, as they lie.
+inline constexpr WarpTilesConfig warp_large{.n = 256, .depth = 8, .stages = 5, .gradual = true},
+    warp_middle{.depth = 8, .stages = 5, .blocks = 2},
+    warp_small{.m = 64, .n = 64, .warp_m = 32, .warp_n = 32, .blocks = 4, .lanes_m = 4},
     warp_narrow{
         .m = 16, .n = 256, .depth = 8, .stages = 6, .warp_m = 16, .warp_n = 128, .blocks = 4, .lanes_m = 2},
-    warp_sliced{.m = 64, .n = 64, .depth = 8, .stages = 5, .blocks = 2, .slices = 4},
+    warp_sliced{.m = 16, .n = 64, .depth = 8, .warp_m = 16, .blocks = 2, .lanes_m = 2, .slices = 8},
     warp_sliced_small{
-        .m = 32, .n = 32, .depth = 8, .stages = 4, .warp_m = 32, .warp_n = 32, .blocks = 2, .slices = 8};
-inline constexpr WarpTile warp_tiles[] = {{warp_large, 0.76, 0.76},  {warp_middle, 0.715, 0.5},
-                                          {warp_small, 0.70, 0.25},  {warp_narrow, 0.65, 0.4},
-                                          {warp_sliced, 0.68, 0.50}, {warp_sliced_small, 0.52, 0.38}};
+        .m = 32, .n = 32, .depth = 8, .stages = 4, .warp_m = 32, .warp_n = 32, .blocks = 2, .slices = 8},
+    warp_flat{.m = 32, .n = 64, .warp_m = 32, .warp_n = 32, .blocks = 6, .lanes_m = 4},
+    warp_lines{.m = 96, .warp_m = 48, .blocks = 2, .lanes_m = 4, .lines = true};
+inline constexpr WarpTile warp_tiles[] = {{warp_large},  {warp_middle},       {warp_small}, {warp_narrow},
+                                          {warp_sliced}, {warp_sliced_small}, {warp_flat},  {warp_lines}};
 inline constexpr int warp_tile_count = static_cast<int>(sizeof warp_tiles / sizeof *warp_tiles);
 
 struct WarpPlan {

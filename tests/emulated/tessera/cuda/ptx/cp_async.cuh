@@ -49,6 +49,9 @@ void copy_async(void* to, const void* from) {
   copy_async<bytes>(to, from, bytes);
 }
 
+template <class T>
+void settle(const T*&) {}
+
 inline void commit_copies() {
   copies().groups.push_back(std::move(copies().open));
   copies().open.clear();

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/matmul/kernels/packed_operands.hpp"
+#include <atomic>
+#include <map>
+#include <mutex>
+
+namespace tessera::matmul {
+namespace {
+
+struct KeptOperands {
+  std::atomic<std::size_t> count = 0;  // most programs have none, and ask for each product
+  std::mutex mutex;
+  std::multimap<PackedKey, void*> all;
+};
+
+KeptOperands& kept_operands() {
+  static KeptOperands all;
+  return all;
+}
+
+const Packer*& the_packer() {
+  static const Packer* packer = nullptr;
+  return packer;
+}
+
+}  // namespace
+
+void* find_packed(const PackedKey& key) {
+  KeptOperands& kept = kept_operands();
+  if (kept.count == 0) return nullptr;
+  const std::lock_guard lock(kept.mutex);
+  const auto found = kept.all.find(key);
+  return found == kept.all.end() ? nullptr : found->second;
+}
+
+void keep_packed(const PackedKey& key, void* room) {
+  KeptOperands& kept = kept_operands();
+  const std::lock_guard lock(kept.mutex);
+  kept.all.emplace(key, room);
+  kept.count = kept.all.size();
+}
+
+void forget_packed(const PackedKey& key, const void* room) {
+  KeptOperands& kept = kept_operands();
+  const std::lock_guard lock(kept.mutex);
+  const auto [first, last] = kept.all.equal_range(key);
+  for (auto at = first; at != last; ++at) {
+    if (at->second != room) continue;
+    kept.all.erase(at);
+    break;
+  }
+  kept.count = kept.all.size();
+}
+
+void register_packer(const Packer& packer) { the_packer() = &packer; }
+const Packer* find_packer() { return the_packer(); }
+
+}  // namespace tessera::matmul

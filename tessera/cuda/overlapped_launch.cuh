@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// Launches a kernel, as tessera/kernel.hpp describes one, whose blocks take their places while the kernel
+// before is ending, and wait there for its results.
+#pragma once
+#include "tessera/cuda/launch.cuh"
+#include "tessera/cuda/ptx/cluster.cuh"
+
+namespace tessera {
+inline namespace TESSERA_UNIT {
+
+namespace detail {
+
+template <class Kernel, class Problem>
+__global__ void __launch_bounds__(most_threads<Kernel>(), blocks_per_processor<Kernel>())
+    overlapped_entry(const __grid_constant__ Problem problem) {
+  extern __shared__ __align__(1024) unsigned char overlapped_memory[];
+  cuda::ptx::wait_for_kernel_before();
+  cuda::ptx::let_next_kernel_start();
+  Kernel{}(Thread{}, *reinterpret_cast<typename Kernel::Shared*>(overlapped_memory), problem);
+}
+
+}  // namespace detail
+
+// As registers_of() tells of other launches.
+template <class Kernel, class Problem>
+std::optional<int> overlapped_registers_of() {
+  cudaFuncAttributes attributes{};
+  if (cudaFuncGetAttributes(&attributes, detail::overlapped_entry<Kernel, Problem>) == cudaSuccess)
+    return attributes.numRegs;
+  (void)cudaGetLastError();  // asked and answered: it must not reach the next check
+  return std::nullopt;
+}
+
+template <class Kernel, class Problem>
+void launch_overlapped(const Launch& launch, const Problem& problem, Run& run) {
+  static std::atomic<std::uint64_t> allowed{0};
+  constexpr std::size_t bytes = detail::dynamic_bytes<Kernel>();
+  const cuda::OnDevice on_device(run.device->index);
+  const auto kernel = detail::overlapped_entry<Kernel, Problem>;
+  detail::allow_shared_bytes(kernel, bytes, run.device->index, allowed);
+  cudaLaunchAttribute overlap{};
+  overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  overlap.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(static_cast<unsigned>(launch.grid.x), static_cast<unsigned>(launch.grid.y),
+                        static_cast<unsigned>(launch.grid.z));
+  config.blockDim = dim3(static_cast<unsigned>(launch.block.x), static_cast<unsigned>(launch.block.y),
+                         static_cast<unsigned>(launch.block.z));
+  config.dynamicSmemBytes = bytes;
+  config.stream = static_cast<cudaStream_t>(run.stream);
+  config.attrs = &overlap;
+  config.numAttrs = run.device->compute_capability >= 90 ? 1 : 0;
+  cuda::check(cudaLaunchKernelEx(&config, kernel, problem));
+}
+
+}  // namespace TESSERA_UNIT
+}  // namespace tessera
