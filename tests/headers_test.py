@@ -38,8 +38,8 @@ assert sum(is_installed(h) for h in plain if h.is_relative_to(root / "ops")) > 0
 
 
 def first_of(file):
-    """What a file includes first, with nothing before it: a file of ours, or None."""
-    found = re.search(r'^#include\s+["<]([^">]+)[">]', file.read_text(), re.M) if file.exists() else None
+    """What a file includes first, with no condition before it: a file of ours, or None."""
+    found = re.match(r'(?:(?!#if).*\n)*?#include\s+["<]([^">]+)[">]', file.read_text()) if file.exists() else None
     places = (file.parent / found[1], root / found[1]) if found else ()
     return next((place.resolve() for place in places if place.exists()), None)
 
