@@ -16,13 +16,14 @@ std::size_t rounded_up(std::int64_t bytes) { return static_cast<std::size_t>(par
 // Each but the first may be placed while the one before is at its end.
 template <class Kernel, class Args>
 void launch_after(Kernel kernel, std::int64_t blocks, int threads, const Args& args, cudaStream_t stream,
-                  bool first) {
+                  bool first, std::size_t shared_bytes = 0) {
   cudaLaunchAttribute overlaps{};
   overlaps.id = cudaLaunchAttributeProgrammaticStreamSerialization;
   overlaps.val.programmaticStreamSerializationAllowed = 1;
   cudaLaunchConfig_t config{};
   config.gridDim = static_cast<unsigned>(blocks);
   config.blockDim = static_cast<unsigned>(threads);
+  config.dynamicSmemBytes = shared_bytes;
   config.stream = stream;
   config.attrs = &overlaps;
   config.numAttrs = first ? 0 : 1;
@@ -89,7 +90,8 @@ template <Access access_a, Access access_b>
 struct StrictTiles : WarpTiles<float, warp_small, access_a, access_b> {
   using Base = WarpTiles<float, warp_small, access_a, access_b>;
   __device__ void operator()(Thread thread, typename Base::Shared& shared, const StrictArgs& args) const {
-    if (*args.verdict != 0) return;
+    cuda::ptx::wait_for_kernel_before();
+    if (__ldcg(args.verdict) != 0) return;
     const Problem<float>& p = args.warp.p;
     const TileOrder::Tile tile = args.warp.order.at(thread.block().x);
     const std::int64_t row = std::int64_t{tile.row} * warp_small.m,
@@ -99,8 +101,7 @@ struct StrictTiles : WarpTiles<float, warp_small, access_a, access_b> {
     typename Base::Sums sums = {};
     typename Base::PanelA a(rank, p.a.data, row, p.m(), p.a.stride[0], 0, p.a.stride[1]);
     typename Base::PanelB b(rank, p.b.data, col, p.n(), p.b.stride[1], 0, p.b.stride[0]);
-    const bool inside = row + warp_small.m <= p.m() && col + warp_small.n <= p.n();
-    Base::sum_over_k(thread, shared.slice[0], a, b, place, inside, p.k(), sums);
+    Base::sum_over_k(thread, shared.slice[0], a, b, place, p.k(), sums);
 #pragma unroll
     for (int i = 0; i < Base::thread_m; ++i)
 #pragma unroll
@@ -120,6 +121,22 @@ struct StrictTiles : WarpTiles<float, warp_small, access_a, access_b> {
     static_cast<float*>(p.c)[i * p.c_row + j * p.c_col] = activated(p.activation, value);
   }
 };
+
+template <class Kernel>
+__global__ void __launch_bounds__(Kernel::threads, Kernel::blocks_per_processor)
+    multiply_tiles_strictly(const __grid_constant__ StrictArgs args) {
+  extern __shared__ __align__(1024) unsigned char memory[];
+  Kernel{}(Thread{}, *reinterpret_cast<typename Kernel::Shared*>(memory), args);
+}
+
+// Its blocks are placed while the product's last ones are at work: mostly they have nothing to do.
+template <class Kernel>
+void launch_strictly(const StrictArgs& args, const Run& run) {
+  constexpr std::size_t bytes = sizeof(typename Kernel::Shared);
+  static_assert(bytes <= 48 * 1024);
+  launch_after(multiply_tiles_strictly<Kernel>, args.warp.order.count(), Kernel::threads, args,
+               static_cast<cudaStream_t>(run.stream), false, bytes);
+}
 
 }  // namespace
 
@@ -159,12 +176,10 @@ void multiply_strictly(const MixedProblem& p, const std::uint32_t* verdict, Run&
   q.b = {static_cast<const float*>(p.b.data), {p.k, p.n}, {p.b.row, p.b.col}};
   q.c = {static_cast<float*>(p.c), {p.m, p.n}, {p.c_row, p.c_col}};
   args.warp.order = warp_small.order(p.m, p.n);
-  const Launch launch{.grid = {args.warp.order.count()},
-                      .block = {StrictTiles<Access::along_mn, Access::along_mn>::threads}};
   // Two ways to read operands suffice: this is seldom.
   if (access_to_a(q) == Access::along_k && access_to_b(q) == Access::vector)
-    launch_kernel<StrictTiles<Access::along_k, Access::vector>>(launch, args, run);
-  else launch_kernel<StrictTiles<Access::along_mn, Access::along_mn>>(launch, args, run);
+    launch_strictly<StrictTiles<Access::along_k, Access::vector>>(args, run);
+  else launch_strictly<StrictTiles<Access::along_mn, Access::along_mn>>(args, run);
 }
 
 }  // namespace tessera::matmul

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cuda_runtime_api.h>
 #include "ops/matmul/kernels/pack_operands.cuh"
+#include "ops/matmul/kernels/tile_order.hpp"
 #include "ops/matmul/problem/mixed_problem.hpp"
 #include "tessera/core/device.hpp"
 
@@ -26,8 +27,9 @@ struct SplitLayout {
   unsigned char* range_in(void* room) const { return ranges_in(room) + ranges; }
 };
 
-// Spare memory of the judgement: zeros before and after.
-inline constexpr std::size_t judge_bytes = 256;
+// Spare memory of the judgement: zeros before and after. As much as other rungs' counters take, for all of
+// which one workspace serves.
+inline constexpr std::size_t judge_bytes = counter_bytes;
 
 struct Splitting {
   Factor from;

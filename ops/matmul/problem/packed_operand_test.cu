@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products by operands that were packed before: the bits of those that were not, also where strict f32 is
-// computed instead, as B, as A, transposed, and within graphs.
+// computed instead, as B, as A, transposed.
+#include <algorithm>
+#include <cstdio>
 #include "ops/matmul/problem/multiply.hpp"
 #include "ops/matmul/problem/enqueue_testing.cuh"
 #include "tessera/cuda/gpus.hpp"
@@ -108,6 +110,59 @@ TEST_F(PackedOnGpu, SaysWhatItCannotPack) {
             "an operand is packed for --compute tf32x3, bf16x6 or f16x3, not for strict");
   EXPECT_EQ(complaint(Compute::f16x3, host.data()),
             "an operand is packed on Hopper GPUs: B lies in host memory");
+}
+
+// Numbers of full mantissas about 0, all different.
+__global__ void draw(float* to, std::int64_t count, std::uint64_t seed) {
+  for (std::int64_t i = blockIdx.x * std::int64_t{blockDim.x} + threadIdx.x; i < count;
+       i += std::int64_t{gridDim.x} * blockDim.x) {
+    float sum = 0;
+    for (std::uint64_t j = 0; j < 4; ++j) {
+      std::uint64_t bits = (static_cast<std::uint64_t>(i) * 4 + j + seed) * 0x9e3779b97f4a7c15ull;
+      bits = (bits ^ bits >> 32) * 0xd6e8feb86659fd93ull;
+      sum += static_cast<float>(bits >> 40) * 0x1p-23f - 1;
+    }
+    to[i] = sum;
+  }
+}
+
+// Of products in a stream, whose operands exceed the L2; the medians of several, in turn.
+TEST_F(PackedOnGpu, DISABLED_Speed) {
+  for (const std::int64_t size : {4096, 8192, 16384}) {
+    const std::int64_t count = size * size;
+    const auto bytes = static_cast<std::size_t>(count) * sizeof(float);
+    const cuda::DeviceBuffer memory(3 * bytes);
+    auto* const a = static_cast<float*>(memory.get());
+    float *const b = a + count, *const c = b + count;
+    draw<<<1024, 256, 0, stream()>>>(a, 2 * count, 1);
+    cuda::check(cudaGetLastError());
+    const ConstMatrixView<float> left{a, size, size}, right{b, size, size};
+    const Options options = options_for(Compute::f16x3);
+    const auto seconds = [&] {
+      cuda::Event first, last;
+      const auto multiply_once = [&] {
+        enqueue(stream(), left, right, MatrixView<float>{c, size, size}, options);
+      };
+      multiply_once();
+      first.record(stream());
+      multiply_once();
+      last.record(stream());
+      last.synchronize();
+      return last.seconds_since(first);
+    };
+    std::vector<double> each, packed;
+    for (int i = 0; i < 9; ++i) {
+      each.push_back(seconds());
+      const PackedOperand kept(stream(), right, Compute::f16x3);
+      packed.push_back(seconds());
+    }
+    const auto rate = [&](std::vector<double>& all) {
+      std::ranges::sort(all);
+      return 2e-12 * static_cast<double>(size) * static_cast<double>(count) / all[all.size() / 2];
+    };
+    std::printf("%5ld³: %.1f TFLOP/s, %.1f with B packed\n", static_cast<long>(size), rate(each),
+                rate(packed));
+  }
 }
 
 }  // namespace
