@@ -80,6 +80,16 @@ class Products(Case):
             self.assertEqual(load("D.npy"), [max(0, sums[i][j] + 2 * i * j + 3 - 7 * i) for i in range(5) for j in range(4)])
         self.assertIn("a pass over C after the rung", self.passes("list", "matmul", "-v").stdout)
 
+    def test_accuracy_leads_to_an_arithmetic(self):
+        out = self.passes("matmul", "A.npy", "B.npy", "--accuracy", "f32").stdout
+        self.assertRegex(out, r"arithmetic  strict f32, within \S+ of \|A\|\|B\| if roundings are independent, \S+ at worst")
+        save("wide.npy", 2, 300, lambda i, j: i + j)
+        save("high.npy", 300, 2, lambda i, j: i - j)
+        out = self.passes("matmul", "wide.npy", "high.npy", "--accuracy", "f32", "--device", "simt", "--variant", "f16x3", "--check").stdout
+        self.assertRegex(out, r"arithmetic  f16x3, within [^;]+; or, [^;]*strict f32, within")
+        self.fails(2, "the smallest at k = 300 is ", "matmul", "wide.npy", "high.npy", "--accuracy", "1e-8")
+        self.fails(2, "--accuracy takes f32, f64 or a number above 0, not 'good'", "matmul", "wide.npy", "high.npy", "--accuracy", "good")
+
     def test_executor_is_no_gpu(self):
         self.assertIn("executor wall time", self.passes("matmul", "A.npy", "B.npy", "--device", "simt").stdout)
 

@@ -76,7 +76,7 @@ class Commands(unittest.TestCase):
 
     def test_each_runs(self):
         count = 0
-        for page in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
+        for page in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "docs/learn").glob("*x[36].md"))]:
             for command in commands(page):
                 with self.subTest(command):
                     self.given(command)

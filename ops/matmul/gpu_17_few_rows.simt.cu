@@ -21,9 +21,9 @@ namespace {
 
 inline namespace TESSERA_UNIT {
 
-// Tensor cores take more rows of f64 as fast as memory brings them.
+// Tensor cores take more rows of f64 as fast as memory brings them, and more than four of large products.
 template <class T>
-inline constexpr int most_rows = sizeof(T) == 4 ? 16 : 4;
+inline constexpr int most_rows = sizeof(T) == 4 ? 16 : 8;
 
 struct FewRowsConfig {
   int rows = 4;         // at most, of C
@@ -109,7 +109,15 @@ struct FewRows {
       const auto part = [&](int of) { return from[std::int64_t{of} * rows * columns]; };
       T all = part(0);
       int other = 1;
-      for (; other + 4 <= args.splits; other += 4) {  // four loads under way
+      constexpr int at_once = 16;  // loads under way: each takes as long as all of them
+      for (; other + at_once <= args.splits; other += at_once) {
+        T some[unsigned{at_once}];
+        SIMT_UNROLL
+        for (int q = 0; q < at_once; ++q) some[q] = part(other + q);
+        SIMT_UNROLL
+        for (int q = 0; q < at_once; ++q) all += some[q];
+      }
+      for (; other + 4 <= args.splits; other += 4) {
         const T one = part(other), two = part(other + 1), three = part(other + 2), four = part(other + 3);
         all = all + one + two + three + four;
       }
@@ -338,16 +346,14 @@ struct FewRowsPlan {
 template <class T>
 FewRowsPlan plan_of(const Problem<T>& p, int wanted, const Device& device) {
   return with_kernel<T>(config_of(p), [&]<class Kernel>() {
-    // A split is so long that its sums are worth their way through memory.
-    constexpr std::int64_t most_splits = 64, least_steps = 4;
+    constexpr std::int64_t most_splits = 64;
     const std::int64_t tiles = Kernel::tiles(p),
                        steps = std::max<std::int64_t>((p.k() + Kernel::depth - 1) / Kernel::depth, 1);
     // Blocks beside each other on a multiprocessor, as their registers allow.
     const std::int64_t blocks = std::int64_t{device.processors} * Kernel::blocks_per_processor;
     std::int64_t splits = wanted != 0 ? wanted : std::clamp<std::int64_t>(blocks / tiles, 1, most_splits);
     if (tiles > most_split_tiles) splits = 1;
-    const std::int64_t each =
-        std::max((steps + splits - 1) / splits, wanted != 0 ? 1 : std::min(steps, least_steps));
+    const std::int64_t each = (steps + splits - 1) / splits;
     FewRowsPlan out{.splits = static_cast<std::int32_t>((steps + each - 1) / each),
                     .chunk = each * Kernel::depth};
     if (out.splits > 1)
@@ -407,7 +413,7 @@ PreparedRun prepare_few_rows(const Arguments& arguments, const Tuning& tuning, c
 template <class T>
 std::size_t bytes_at_most(const Arguments& arguments, const Tuning& tuning) {
   const Problem<T> p = few_rows_first(Problem<T>::of(arguments));
-  if (p.m() == 0 || p.n() == 0) return 0;
+  if (p.m() == 0 || p.n() == 0 || p.m() > most_rows<T>) return 0;
   Device largest;
   largest.processors = 1 << 10;
   return plan_of(p, tuning["splits"], largest).bytes;
@@ -434,10 +440,13 @@ Reason refuses(const Arguments& arguments, const Tuning&, const Device& device) 
   const std::int64_t m = arguments.dim("m"), n = arguments.dim("n"), k = arguments.dim("k");
   const int most = arguments.element() == Element::f64 ? most_rows<double> : most_rows<float>;
   if (std::min(m, n) > most) return "C has more than " + std::to_string(most) + " rows and columns";
+  constexpr std::int64_t most_products = 4'000'000;  // of more than four rows
+  if (arguments.element() == Element::f64 && std::min(m, n) > 4 && k > most_products / (m * n))
+    return "tensor cores take more than 4 rows of a product of this size as fast";
   // Lanes share a sum: of a short one few would have a part.
   constexpr std::int64_t least_k = 128;
   if (k < least_k) return "the sums have fewer than " + std::to_string(least_k) + " products";
-  if (arguments.element() == Element::f32 && arguments.text("compute") == "tf32")
+  if (arguments.element() == Element::f32 && MixedProblem::of(arguments).compute == Compute::tf32)
     return "tensor cores take TF32 as fast";
   // Of several rows, each warp brings all that lies along k for its few lines: too much for a large product.
   constexpr std::int64_t most_lines = 1024;

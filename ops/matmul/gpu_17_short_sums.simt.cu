@@ -103,11 +103,11 @@ auto with_short_sums(std::int64_t k, const Use& use) {
   return use.template operator()<ShortSums<T, 16>>();
 }
 
-// Blocks are as high as leaves several to each multiprocessor.
+// Blocks are as high as leaves two to each multiprocessor: what a block brings of B is a part of its time.
 template <class Kernel, class T>
 ShortSumsArgs<T> args_of(const Problem<T>& p, int processors) {
   const std::int64_t across = (p.n() + Kernel::columns - 1) / Kernel::columns,
-                     wanted = std::int64_t{processors} * Kernel::blocks_per_processor * 2;
+                     wanted = std::int64_t{processors} * 2;
   std::int64_t rows = Kernel::most_rows;
   while (rows > Kernel::warps && across * ((p.m() + rows - 1) / rows) < wanted) rows /= 2;
   return {p, static_cast<std::int32_t>(rows), static_cast<std::int32_t>(across)};

@@ -63,8 +63,7 @@ class CallMeeting {
         backend_(&backend_of(device)),
         even_(operation, element, problem, measuring.seed),
         odd_(operation, element, problem, measuring.seed + seed_of_odd_sets) {
-    const MakeCall* const make = public_call_of(operation.name);
-    if (make == nullptr) throw Error("--call: " + operation.name + " has no public call that is measured");
+    const MakeCall* const own = public_call_of(operation.name);
     if (device.where == Where::simt) throw Error("--call measures processors and GPUs");
     const Arguments& host = even_.inputs.arguments();
     const std::int64_t bytes = set_bytes(host);
@@ -77,7 +76,7 @@ class CallMeeting {
     for (std::int64_t i = 0; i < sets_->sets(); ++i) addresses_.push_back(addresses_of(sets_->set(i)));
     is_small_ = calls_of_a_graph * bytes < 2 * device.cache_bytes;
     run_ = {&device_, calling_stream(device_)};
-    add_call(*make);
+    add_call(own != nullptr ? (*own)(device_, sets_->set(0)) : call_by_name(sets_->set(0)));
     for (const Variant* variant : ladder_of(operation.name))
       if (variant->baseline && variant->where == device.where)
         for (const Choice& choice : variant->choices)
@@ -110,8 +109,24 @@ class CallMeeting {
     return *callers_.back();
   }
 
-  void add_call(const MakeCall& make) {
-    PublicCall call = make(device_, sets_->set(0));
+  // Of an operation without a call of its own: enqueue() of any operation.
+  PublicCall call_by_name(const Arguments& there) const {
+    if (on_host())
+      throw Error("--call: " + operation_->name + " has no public call but for arrays in a GPU's memory");
+    PublicCall out;
+    out.plan = choose_in_place(device_, *operation_, there);
+    out.plain = [=, this](void* stream, std::span<void* const> arrays) {
+      const Arguments moved = with_addresses(there, arrays);
+      enqueue(choose_in_place(device_, *operation_, moved), moved, stream);
+    };
+    const auto prepared = std::make_shared<const PreparedCall>(out.plan, there);
+    out.prepared = [prepared](void* stream, std::span<void* const> arrays) {
+      prepared->enqueue(stream, arrays);
+    };
+    return out;
+  }
+
+  void add_call(PublicCall call) {
     Caller& out = add(call.plan);
     out.plain = std::move(call.plain);
     out.prepared = std::move(call.prepared);

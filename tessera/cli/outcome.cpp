@@ -44,7 +44,8 @@ std::string chrome_trace(const std::vector<TimelineSpan>& spans, const std::vect
   return Json{{"traceEvents", events}, {"displayTimeUnit", "ms"}}.dump() + "\n";
 }
 
-// What is no array: outputs of a single value, then what is reported besides, in the order of the signature.
+// What is no array: outputs of a single value, then what is reported besides, in the order of the signature;
+// then what it does not name.
 using Named = std::vector<std::pair<std::string, std::variant<float, double, std::int64_t, std::string>>>;
 
 Named named_values(const Operation& operation, const Arguments& arguments, const Values& values) {
@@ -60,6 +61,10 @@ Named named_values(const Operation& operation, const Arguments& arguments, const
     if (p.kind == Kind::value && found != values.end())
       std::visit([&](const auto& v) { out.emplace_back(p.name, v); }, found->second);
   }
+  // What is told only where something was asked for is no part of the signature: nobody waits for it.
+  for (const auto& [name, value] : values)
+    if (operation.signature.find(name) == nullptr)
+      std::visit([&, &n = name](const auto& v) { out.emplace_back(n, v); }, value);
   return out;
 }
 

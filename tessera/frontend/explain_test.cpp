@@ -103,5 +103,22 @@ TEST(Explain, AMistakeIsPrintedWithItsPlaceAndARemedy) {
   EXPECT_EQ(text, "made_up.cu:12: warning: leak: d_a is not freed (3 times)\n    remedy: free it\n");
 }
 
+TEST(Explain, TheRemedyOfARaceSuitsIt) {
+  const auto remedy = [](const std::string& text, int line, int other, bool serious) {
+    return to_string(remarks_of(std::vector<Json>{{{"what", "race"},
+                                                   {"serious", serious},
+                                                   {"text", text},
+                                                   {"file", "made_up.cu"},
+                                                   {"line", line},
+                                                   {"other_file", "made_up.cu"},
+                                                   {"other_line", other}}}));
+  };
+  const auto has = [](const std::string& text, const char* part) { return text.find(part) != text.npos; };
+  EXPECT_TRUE(has(remedy("t writes a, u writes a", 3, 3, true), "let one thread write it"));
+  EXPECT_TRUE(has(remedy("t writes a, u reads a", 3, 3, true), "read it into a variable"));
+  EXPECT_TRUE(has(remedy("t writes a, u reads a", 3, 7, true), "at the end of its body"));
+  EXPECT_TRUE(has(remedy("t writes a, u writes a", 3, 3, false), "one value"));
+}
+
 }  // namespace
 }  // namespace tessera::frontend

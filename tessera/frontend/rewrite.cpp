@@ -439,7 +439,7 @@ class Rewriter {
           if (device_body_[k] == none) device_body_[k] = found.body;
         functions_.push_back(found);
       }
-      if (q.has(Qualifier::global) && found.name != none) kernels_.insert(t[found.name].text);
+      if (q.has(Qualifier::global) && found.name != none) ++kernels_[t[found.name].text];
       const bool function = found.parameters != none || found.body != none;
       if (q.has(Qualifier::shared) || !function) variables_.push_back(found);
       if (!function && is_registered(found) && !q.has(Qualifier::managed))
@@ -830,9 +830,29 @@ class Rewriter {
     if (t[begin].is("template") || is_.scope(begin) != Scope::space || !unique) return {};
     const std::string name(t[f.name].text);
     // In the file's own scope "using namespace std;" may have brought another copy(), swap() or fill().
-    const std::string scope = is_.brace(begin) == none ? "::" : "";
-    return " static const ::tessera_cuda::Entry tessera_entry_" + name + "(" + quoted(name) + ", " + scope +
-           name + ");";
+    std::string kernel = (is_.brace(begin) == none ? "::" : "") + name;
+    // Another declaration may have other parameters.
+    if (kernels_.at(name) > 1) kernel = "static_cast<void (*)(" + parameters(f) + ")>(" + kernel + ")";
+    return " static const ::tessera_cuda::Entry tessera_entry_" + name + "(" + quoted(name) + ", " + kernel +
+           ");";
+  }
+
+  // Without their default values.
+  std::string parameters(const Declaration& f) const {
+    std::string out;
+    const size_t end = t[f.parameters].partner;
+    size_t from = f.parameters + 1;
+    for (size_t i = from; i < end;) {
+      if (t[i].is("=")) {
+        out += words(from, i);
+        while (i < end && !t[i].is(",")) i = is_.past(i);
+        from = i;
+        continue;
+      }
+      const size_t angles = t[i].is("<") && is_name(t[i - 1]) ? is_.past_angles(i) : none;
+      i = angles == none ? is_.past(i) : angles;
+    }
+    return out + (out.empty() || from == end ? "" : " ") + words(from, end);
   }
 
   // Whether a variable of this name may be meant.
@@ -849,7 +869,8 @@ class Rewriter {
   std::vector<Replacement>* replacements_;
   std::vector<size_t> device_body_;  // of each token: the "{" of the outermost device function around it
   std::vector<Declaration> functions_, variables_;
-  std::set<std::string_view> kernels_, device_variables_;
+  std::map<std::string_view, int> kernels_;  // how often each is declared
+  std::set<std::string_view> device_variables_;
   std::map<std::string_view, std::vector<std::pair<size_t, size_t>>> hidden_;  // where a name is another's
   std::map<size_t, std::set<std::string_view>> shared_names_;                  // of each device body
   std::vector<std::pair<std::string_view, std::string>> file_shared_;

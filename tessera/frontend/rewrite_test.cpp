@@ -216,7 +216,15 @@ TEST(Rewrite, KeepsLinesAndColumns) {
   EXPECT_GT(found, 30u);
 }
 
-TEST(Rewrite, LeavesNamesThatHideBuiltIns) {
+TEST(Rewrite, KernelsOfOneName) {
+  const std::string out = rewritten(
+      "__global__ void k(float, int); __global__ void k(const float* a, int n = f(1, 2), char c) {}");
+  EXPECT_NE(out.find("(\"k\", static_cast<void (*)(const float * a , int n , char c)>(::k));"),
+            std::string::npos)
+      << out;
+}
+
+TEST(Rewrite, LeavesHiddenBuiltIns) {
   const std::string text =
       "__device__ int f(int a, int gridDim) { return gridDim * blockDim.x; }\n"
       "__global__ void k(const dim3& blockDim) { { int threadIdx = blockDim.x; use(threadIdx); }"

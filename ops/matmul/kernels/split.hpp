@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include "ops/matmul/problem/accuracy.hpp"
 #include "ops/matmul/problem/mixed_problem.hpp"
 #include "tessera/core/thread.hpp"
 
@@ -304,9 +305,8 @@ SIMT float promoted(float sum, float chunk, float scale_a, float scale_b) {
 
 // For rungs of one of these arithmetics: why they are not for what is asked.
 inline std::optional<std::string> refuses_other(Compute compute, const Arguments& arguments) {
-  const std::string word(text_of(compute));
-  if (arguments.text("compute") == word) return std::nullopt;
-  return "f32 factors are split: --compute " + word + " allows that";
+  if (compute_of(arguments) == compute) return std::nullopt;
+  return "f32 factors are split: --compute " + std::string(text_of(compute)) + " allows that";
 }
 
 }  // namespace TESSERA_UNIT

@@ -2,6 +2,7 @@
 // The matrix product as an operation: its arguments, what it costs, how it is checked, what `verify` tries.
 #include "ops/matmul/problem/matmul_operation.hpp"
 #include "ops/matmul/matmul.hpp"
+#include "ops/matmul/problem/accuracy.hpp"
 #include "ops/matmul/problem/operands.hpp"
 
 namespace tessera::matmul {
@@ -121,23 +122,27 @@ std::vector<Parameter> what_follows() {
     p.shapes = {{"tensor", {"1"}}};
     return p;
   };
-  return {choice("element-b", {"same", "e4m3", "e5m2"}, "B's type where it is not A's"),
-          choice("output-element", {"default", "f32", "f16", "bf16", "i32", "i8"},
-                 "C's type [A's; bf16 of 8-bit floats, i32 of i8]"),
-          choice("compute", {"strict", "tf32", "tf32x3", "bf16x6", "f16x3"},
-                 "tf32: f32 factors may lose 13 of their bits; the others: tensor cores multiply what f32 "
-                 "factors are split into"),
-          choice("accumulate", {"promoted", "fast"},
-                 "of 8-bit floats: promoted to f32 every 128 products, or as the tensor cores sum"),
-          scale("scale-a", "m", "row of A"),
-          choice("scale-a-per", {"row", "tensor"}, "tensor: one factor for all"),
-          scale("scale-b", "n", "column of B"),
-          choice("scale-b-per", {"column", "tensor"}, "tensor: one factor for all"),
-          bias,
-          choice("bias-along", {"columns", "rows"},
-                 "columns: one number for each column of C; rows: for each row"),
-          choice("activation", {"none", "relu", "gelu", "gelu-tanh", "silu"},
-                 "what C is put through; gelu is exact, by erf")};
+  return {
+      choice("element-b", {"same", "e4m3", "e5m2"}, "B's type where it is not A's"),
+      choice("output-element", {"default", "f32", "f16", "bf16", "i32", "i8"},
+             "C's type [A's; bf16 of 8-bit floats, i32 of i8]"),
+      choice("compute", {"strict", "tf32", "tf32x3", "bf16x6", "f16x3"},
+             "tf32: f32 factors may lose 13 of their bits; the others: tensor cores multiply what f32 "
+             "factors are split into"),
+      text("accuracy", "",
+           "of f32 and f64, how far C may be from the exact result, relative to |A||B|: f32 or f64, as far "
+           "as that type's own product; or a number. The cheapest arithmetic that is as accurate is taken"),
+      choice("accumulate", {"promoted", "fast"},
+             "of 8-bit floats: promoted to f32 every 128 products, or as the tensor cores sum"),
+      scale("scale-a", "m", "row of A"),
+      choice("scale-a-per", {"row", "tensor"}, "tensor: one factor for all"),
+      scale("scale-b", "n", "column of B"),
+      choice("scale-b-per", {"column", "tensor"}, "tensor: one factor for all"),
+      bias,
+      choice("bias-along", {"columns", "rows"},
+             "columns: one number for each column of C; rows: for each row"),
+      choice("activation", {"none", "relu", "gelu", "gelu-tanh", "silu"},
+             "what C is put through; gelu is exact, by erf")};
 }
 
 }  // namespace
@@ -190,7 +195,7 @@ bool sampled_only(const Arguments& arguments) {
 bool norm_demanded(const Arguments& arguments) {
   constexpr std::int64_t largest_k = 1024;
   return arguments.element() == Element::f32 && is_plain(arguments) &&
-         arguments.text("compute") == "strict" && arguments.dim("k") <= largest_k;
+         compute_of(arguments) == Compute::strict && arguments.dim("k") <= largest_k;
 }
 
 namespace {
@@ -206,6 +211,9 @@ Operation operation() {
   out.flops = flops;
   out.fill = fill;
   out.reference = reference;
+  out.tell = [](const Arguments& arguments, Values& values) {
+    if (const std::string text = accuracy_text(arguments); !text.empty()) values["arithmetic"] = text;
+  };
   out.suspect_rows = suspect_rows;
   out.sampled_only = sampled_only;
   out.element_text = element_text;

@@ -4,6 +4,7 @@
 #include <limits>
 #include <utility>
 #include "ops/matmul/epilogue/epilogue.hpp"
+#include "ops/matmul/problem/accuracy.hpp"
 
 namespace tessera::matmul {
 namespace {
@@ -81,7 +82,7 @@ MixedProblem MixedProblem::of(const Arguments& arguments) {
   take_scales(p, arguments);
   take_bias(p, arguments);
   p.activation = activation_of(arguments.text("activation"));
-  if (arguments.element() == Element::f32) p.compute = compute_of(arguments.text("compute"));
+  if (arguments.element() == Element::f32) p.compute = compute_of(arguments);
   p.fast = arguments.text("accumulate") == "fast";
   if (whole && (p.scale_a != nullptr || p.scale_b != nullptr))
     throw Error("a scaled product is no i32: --output-element f32 or i8");

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <utility>
 #include "ops/matmul/problem/call_arguments.hpp"
+#include "ops/matmul/problem/accuracy.hpp"
 #include "ops/matmul/problem/operands.hpp"
 #include "ops/matmul/problem/multiply.hpp"
 #include "ops/matmul/problem/small_call.hpp"
@@ -117,6 +118,9 @@ Arguments::Words words_of(Element a, Element b, Element c, const Options& option
                          {"scale-b-per", options.scale_b.of_each ? "column" : "tensor"},
                          {"bias-along", options.bias.along_rows ? "rows" : "columns"},
                          {"activation", word_of(options.activation)}};
+  if (const auto* const type = std::get_if<Element>(&options.accuracy))
+    words["accuracy"] = std::string(name_of(*type));
+  if (const auto* const number = std::get_if<double>(&options.accuracy)) words["accuracy"] = exactly(*number);
   if (b != a) words["element-b"] = std::string(name_of(b));
   if (c != element_of_c(a, {})) words["output-element"] = std::string(name_of(c));
   return words;
@@ -155,6 +159,7 @@ Arguments arguments_of(const ArrayView& a, const ArrayView& b, const ArrayView& 
   Arguments out(the_product().signature, a.element, std::move(inputs),
                 words_of(a.element, b.element, c.element, options));
   out.set_array("C", c);
+  if (!std::holds_alternative<std::monostate>(options.accuracy)) (void)compute_of(out);  // throws
   return out;
 }
 
@@ -293,7 +298,7 @@ void PreparedProduct::enqueue(void* stream, const void* a, const void* b, void* 
 namespace {
 
 // All that a plan depends on but for the machine: sizes, layouts, alignments, options. No address.
-using CallKey = std::array<std::uint64_t, 15>;
+using CallKey = std::array<std::uint64_t, 16>;
 
 CallKey key_of(const AnyMatrix& a, const AnyMatrix& b, const AnyMatrix& c, const Options& o, int device) {
   std::uint64_t bits = 0;
@@ -322,6 +327,11 @@ CallKey key_of(const AnyMatrix& a, const AnyMatrix& b, const AnyMatrix& c, const
   key[at++] = wide(o.c0.leading_dimension);
   key[at++] = std::bit_cast<std::uint64_t>(o.alpha);
   key[at++] = std::bit_cast<std::uint64_t>(o.beta);
+  // A number's bits have a sign of 0, so nothing else and no type is taken for one.
+  if (const auto* const number = std::get_if<double>(&o.accuracy))
+    key[at] = std::bit_cast<std::uint64_t>(*number);
+  if (const auto* const type = std::get_if<Element>(&o.accuracy))
+    key[at] = ~std::uint64_t{0} - static_cast<std::uint64_t>(*type);
   return key;
 }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <type_traits>
+#include <variant>
 #include "mixed_problem.hpp"
 #include "tessera/run/enqueue.hpp"
 #include "tessera/run/run.hpp"
@@ -58,6 +59,10 @@ struct Addend {
 
 enum class Accumulate : std::uint8_t { promoted, fast };  // fast: of 8-bit floats alone
 
+// How far C may be from the exact result, relative to |A||B|, element by element: as far as the type's own
+// product, or a number. The cheapest arithmetic of f32 that is as accurate is taken; see docs/products.md.
+using Accuracy = std::variant<std::monostate, Element, double>;
+
 struct Options {
   double alpha = 1, beta = 0;                     // what β multiplies is read only where β is not 0
   bool transpose_a = false, transpose_b = false;  // the memory holds the transpose
@@ -68,7 +73,8 @@ struct Options {
   Activation activation = Activation::none;
   Compute compute = Compute::strict;  // of f32 alone: see mixed_problem.hpp
   Accumulate accumulate = Accumulate::promoted;
-  Addend c0 = {};  // by default C itself
+  Addend c0 = {};          // by default C itself
+  Accuracy accuracy = {};  // of f32 and f64: Element::f32, Element::f64 or a number; without `compute`
 };
 
 namespace detail {

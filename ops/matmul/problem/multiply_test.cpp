@@ -11,6 +11,7 @@
 #include "ops/matmul/problem/drawn_testing.hpp"
 #include "ops/matmul/problem/multiply.hpp"
 #include "tessera/run/inputs.hpp"
+#include "tests/complaint.hpp"
 
 namespace tessera::matmul {
 namespace {
@@ -328,6 +329,51 @@ TEST(Enqueue, SaysWhatIsWrong) {
             "C overlaps C0 in memory; an output must lie apart");
   // Nothing to do, nowhere.
   EXPECT_EQ(enqueue<float>(nullptr, {in, 0, 3}, {in, 3, 2}, {nullptr, 0, 2}).variant, nullptr);
+}
+
+// Options that ask for an accuracy of f32 sums of k products, in bits of the result.
+std::vector<float> product_with(const Options& options, std::int64_t depth) {
+  const auto a = drawn<float>(9 * depth, 1), b = drawn<float>(depth * 7, 2);
+  std::vector<float> c(63);
+  enqueue<float>(nullptr, {a.data(), 9, depth}, {b.data(), depth, 7}, {c.data(), 9, 7}, options);
+  return c;
+}
+
+TEST(Accuracy, TakesTheCheapestArithmeticThatIsAsAccurate) {
+  const auto by = [](const char* variant, Compute compute, Accuracy accuracy) {
+    Options out{.compute = compute, .accuracy = accuracy};
+    out.request.device = "cpu";
+    out.request.variant = variant;
+    return out;
+  };
+  const auto split = product_with(by("f16x3", Compute::f16x3, {}), 500);
+  EXPECT_EQ(product_with(by("f16x3", Compute::strict, Element::f32), 500), split);
+  EXPECT_EQ(product_with(by("f16x3", Compute::strict, 1e-4), 500), split);
+  // Strict sums serve as well, and nobody asks for parts without a name on processors.
+  EXPECT_EQ(product_with({.accuracy = Element::f32}, 500), product_with({}, 500));
+  // Of few products strict f32 is the most accurate; of 1e-2 one TF32 product is enough.
+  EXPECT_EQ(tessera::complaint([&] { product_with(by("f16x3", Compute::strict, Element::f32), 60); }),
+            "no variant of matmul can compute this on cpu; f16x3: f32 factors are split: --compute f16x3 "
+            "allows that");
+  EXPECT_NE(tessera::complaint([&] { product_with(by("f16x3", Compute::strict, 1e-2), 500); }), "none");
+}
+
+TEST(Accuracy, ThatIsNotOfferedIsRefusedWithTheSmallestThatIs) {
+  EXPECT_EQ(
+      tessera::complaint([] { product_with({.accuracy = Element::f64}, 1024); }),
+      "--accuracy f64 is more than the product of f32 offers: the smallest at k = 1024 is 1.4e-05 of |A||B|");
+  // Asked again where a call without is remembered.
+  (void)product_with({}, 1024);
+  EXPECT_NE(tessera::complaint([] { product_with({.accuracy = 1e-7}, 1024); }).find("1.4e-05 of |A||B|"),
+            std::string::npos);
+  (void)product_with({.accuracy = 1.4e-5}, 1024);
+  EXPECT_EQ(
+      tessera::complaint([] { product_with({.compute = Compute::tf32, .accuracy = Element::f32}, 1024); }),
+      "--accuracy chooses the arithmetic, and --compute tf32 names one: leave one out");
+  EXPECT_EQ(tessera::complaint([] { product_with({.accuracy = Element::bf16}, 1024); }),
+            "--accuracy takes f32, f64 or a number above 0, not 'bf16'");
+  EXPECT_EQ(tessera::complaint([] { product_with({.accuracy = -1.0}, 1024); }),
+            "--accuracy takes f32, f64 or a number above 0, not '-1'");
 }
 
 }  // namespace

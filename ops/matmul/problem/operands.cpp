@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/matmul/problem/operands.hpp"
 #include <algorithm>
+#include "ops/matmul/problem/accuracy.hpp"
 
 namespace tessera::matmul {
 namespace {
@@ -53,6 +54,7 @@ void demand_effects(Element a, const Arguments::Words& words) {
   const std::string compute = word_of(words, "compute", "strict");
   if (compute != "strict" && a != Element::f32)
     throw Error("--compute " + compute + " is only for f32: A holds " + std::string(name_of(a)));
+  check_accuracy(word_of(words, "accuracy", ""), a, compute);
 }
 
 Element element_of_c(Element a, const Arguments::Words& words) {
@@ -75,8 +77,8 @@ Element element_of_bias(Element a, const Arguments::Words& words) {
 std::string element_text(const Arguments& arguments) {
   const Element a = arguments.element(), b = element_of_b(a, arguments.words()),
                 c = element_of_c(a, arguments.words());
-  std::string out = a == Element::f32 && arguments.text("compute") != "strict" ? arguments.text("compute")
-                                                                               : std::string(name_of(a));
+  const Compute compute = a == Element::f32 ? compute_of(arguments) : Compute::strict;
+  std::string out(compute == Compute::strict ? name_of(a) : text_of(compute));
   if (b != a) out += "*" + std::string(name_of(b));
   if (c != outputs_for(a)[0]) out += ">" + std::string(name_of(c));
   if (is_fp8(a) && arguments.text("accumulate") == "fast") out += " fast";
@@ -98,7 +100,8 @@ bool is_plain(const Arguments& arguments) {
 
 bool is_mixed(const Arguments& arguments) {
   return has_mixed_problem(arguments.element()) &&
-         (!is_plain(arguments) || arguments.text("compute") != "strict");
+         (!is_plain(arguments) ||
+          (arguments.element() == Element::f32 && compute_of(arguments) != Compute::strict));
 }
 
 ProductArrays::ProductArrays(const Signature& signature) {

@@ -2,6 +2,7 @@
 // The calls for programs as `bench --call` measures them: matrices without gaps, a device, and otherwise the
 // defaults of Options.
 #include "tessera/run/public_call.hpp"
+#include "ops/matmul/problem/accuracy.hpp"
 #include "ops/matmul/problem/multiply.hpp"
 #include "ops/matmul/problem/operands.hpp"
 
@@ -17,7 +18,7 @@ Options options_of(const Device& device, const Arguments& there) {
   out.alpha = there.real("alpha");
   out.transpose_a = there.text("op-a") == "transpose";
   out.transpose_b = there.text("op-b") == "transpose";
-  out.compute = compute_of(there.text("compute"));
+  out.compute = compute_of(there);
   if (there.text("accumulate") == "fast") out.accumulate = Accumulate::fast;
   // Arrays in a GPU's memory say for themselves where the work is done.
   if (device.where == Where::cpu)

@@ -14,8 +14,8 @@ using detail::AnyMatrix;
 bool is_plain_call(const Options& o) {
   return !o.check && o.scale_a.data == nullptr && o.scale_b.data == nullptr && o.bias.data == nullptr &&
          o.activation == Activation::none && o.compute == Compute::strict &&
-         o.accumulate == Accumulate::promoted && (o.beta == 0 || o.c0.data == nullptr) &&
-         !o.request.variant && !o.request.tuning;
+         std::holds_alternative<std::monostate>(o.accuracy) && o.accumulate == Accumulate::promoted &&
+         (o.beta == 0 || o.c0.data == nullptr) && !o.request.variant && !o.request.tuning;
 }
 
 // From an array's first byte to its last.

@@ -38,7 +38,7 @@ Lines<T> drawn_lines(std::int64_t rows, std::int64_t cols, std::int64_t gap, std
   Lines<T> out(rows, cols, gap);
   for (std::int64_t i = 0; i < rows; ++i)
     for (std::int64_t j = 0; j < cols; ++j)
-      out.at(i, j) = static_cast<T>(static_cast<float>(static_cast<int>(random() % 7) - 3));
+      store_from_double(element_of<T>, &out.at(i, j), static_cast<double>(random() % 7) - 3);
   out.send();
   return out;
 }

@@ -99,14 +99,18 @@ double growth_always(const Arguments& arguments, double u) {
 
 }  // namespace
 
-double rounding_growth(const Arguments& arguments, double unit_roundoff, Data data) {
+double lambda_of(double elements, double roundings) {
   constexpr double chance = 1e-6;
+  return std::sqrt(2 * std::log(2 * elements * roundings / chance));
+}
+
+double rounding_growth(const Arguments& arguments, double unit_roundoff, Data data) {
   const double always = growth_always(arguments, unit_roundoff);
   if (data == Data::any) return always;
   const double count = static_cast<double>(arguments.dim("k")) + 3, u = unit_roundoff;
   const double elements =
       std::max(1.0, static_cast<double>(arguments.dim("m")) * static_cast<double>(arguments.dim("n")));
-  const double lambda = std::sqrt(2 * std::log(2 * elements * count / chance)) / (1 - u);
+  const double lambda = lambda_of(elements, count) / (1 - u);
   return std::min(always, std::expm1(lambda * std::sqrt(count) * u + count * u * u / (1 - u)));
 }
 
@@ -236,14 +240,6 @@ double error_of(Activation activation) {
   return activation == Activation::gelu_tanh ? 0x1p-11 : 0x1p-20;
 }
 
-// What products of parts that are left out, and bits beyond the last part, come to, as a share of |a·b|.
-// Into two parts of 11 bits: lo·lo and what lo rounds off, 2⁻²² each. Into three of 8 bits, nothing is
-// rounded off: 2⁻²⁴ each of the two largest products that are left out.
-double lost_in_split(Compute compute) {
-  if (compute == Compute::bf16x6) return 0x1.03p-23;
-  return is_split(compute) ? 0x1.81p-21 : 0;
-}
-
 // What the parts' range may take of small elements before strict sums are taken instead (split.hpp). Of draws
 // of a normal distribution less than 2⁻³⁰.
 double lost_in_range(Compute compute, double k) { return is_split(compute) ? range_allowance(k) : 0; }
@@ -273,6 +269,11 @@ double for_random(const MixedProblem& p, double k, double lambda) {
 
 }  // namespace
 
+double lost_in_split(Compute compute) {
+  if (compute == Compute::bf16x6) return 0x1.03p-23;
+  return is_split(compute) ? 0x1.81p-21 : 0;
+}
+
 double rounded_to(Element element, double x) {
   if (std::isnan(x)) return element == Element::i8 ? 0 : x;
   if (element == Element::i8) return std::clamp(std::nearbyint(x), -128.0, 127.0);
@@ -300,13 +301,12 @@ double activated_exactly(Activation activation, double x) {
 }
 
 double sum_growth(const MixedProblem& p, const Arguments& arguments, Data data) {
-  constexpr double chance = 1e-6;
   if (p.a.element == Element::i8 || p.k == 0) return 0;
   const auto k = static_cast<double>(p.k);
   if (data == Data::any) return always(p, k);
   const double elements =
       std::max(1.0, static_cast<double>(arguments.dim("m")) * static_cast<double>(arguments.dim("n")));
-  const double lambda = std::sqrt(2 * std::log(2 * elements * (k + 3) / chance));
+  const double lambda = lambda_of(elements, k + 3);
   return std::min(always(p, k), for_random(p, k, lambda));
 }
 

@@ -71,6 +71,10 @@ bool is_whole(T value) {
 // 10⁻⁶. Of other data this cannot be asked: equal terms, for one, are all rounded the same way.
 double rounding_growth(const Arguments& arguments, double unit_roundoff, Data data);
 
+// The λ with which so many roundings in each of so many elements exceed their bound with a probability of
+// 10⁻⁶.
+double lambda_of(double elements, double roundings);
+
 // What one element of C may be. T: float or double.
 template <class T>
 class Bound {
@@ -111,6 +115,11 @@ double activated_exactly(Activation activation, double x);
 // ε such that the sum of products strays at most ε·Σ|a·b| from the exact one. docs/decisions/0007
 // derives it.
 double sum_growth(const MixedProblem& p, const Arguments& arguments, Data data);
+
+// What products of parts that are left out, and bits beyond the last part, come to, as a share of |a·b|.
+// Into two parts of 11 bits: lo·lo and what lo rounds off, 2⁻²² each. Into three of 8 bits, nothing is
+// rounded off: 2⁻²⁴ each of the two largest products that are left out.
+double lost_in_split(Compute compute);
 
 class MixedBound {
  public:

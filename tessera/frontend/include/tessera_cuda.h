@@ -13,6 +13,7 @@
 //
 // C++17, and light: it is compiled with every student's file.
 #pragma once
+#pragma GCC system_header  // nor is what it includes rewritten, or changed by --set
 #define __CUDACC__ 1
 #define __NVCC__ 1
 #define __CUDACC_VER_MAJOR__ 12

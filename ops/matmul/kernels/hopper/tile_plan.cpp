@@ -6,20 +6,23 @@ namespace tessera::matmul {
 
 namespace {
 
-constexpr double meeting_us = 5,
-                 split_us =
-                     0.7;  // parts that wait for each other; each part's sums on their way through memory
-constexpr double cluster_us = 1.2,
-                 again_us =
-                     4;  // the same of a cluster's blocks, for 128 × 128 sums each; blocks that come later
-// Bytes of operands that reach all multiprocessors in a microsecond: for one block each, or for all who need
-// them.
-constexpr double arriving = 10.7e6, arriving_for_all = 12.7e6;
+// Parts that wait for each other, each of them, and each part's sums on their way through memory, for 128 ×
+// 128 of them.
+constexpr double meeting_us = 1.5, part_us = 0.17, split_us = 0.7;
+// The same of a cluster's blocks; blocks that come later.
+constexpr double joining_us = 2.2, cluster_us = 0.54, again_us = 1.4;
+constexpr double pair_us = 0.7;  // that the two blocks of a cluster begin and end together
+// Bytes of operands that reach all multiprocessors in a microsecond, for one block each or for all who need
+// them: of operands that the L2 holds twice, once for each of its halves, and of larger ones.
+constexpr double arriving = 13.5e6, arriving_for_all = 16.1e6, far = 9.6e6, far_for_all = 9.7e6;
+constexpr double held_twice = 50e6;
 // Bytes of the cache's lines that all multiprocessors can ask for in a microsecond, where some are asked for
 // twice.
-constexpr double request_rate = 13.2e6;
-constexpr double request_rate_of_one = 136e3;  // and one of them
-constexpr std::int64_t least_stages = 8, least_cluster_stages = 4;
+constexpr double request_rate = 14e6;
+constexpr double request_rate_of_one = 326e3;  // and one of them
+// Bytes a microsecond, of operands and of results in memory; most of a product's time goes on beside that.
+constexpr double read_rate = 4.4e6, written_rate = 9.5e6, beside_memory = 0.778;
+constexpr std::int64_t least_stages = 4, least_cluster_stages = 2;
 constexpr std::int32_t usual_group = 8;
 constexpr std::int64_t most_splits = 16;
 
@@ -38,22 +41,37 @@ double longest(std::int64_t tiles, double tile_us, std::int64_t units, double un
   return out;
 }
 
-// What a stage takes where so many blocks are at work: they share the ways from the L2.
-double stage_us(const TileShape& shape, std::int64_t blocks, int processors, CacheLines lines) {
-  const int cluster = shape.cluster_rows * shape.cluster_cols;
-  const double each = 128.0 * static_cast<double>(std::min<std::int64_t>(blocks, processors));
-  const double us = std::max(shape.stage_us,
-                             each * (shape.rows + shape.cols) / (cluster > 1 ? arriving_for_all : arriving));
-  if (lines.of_a == 1 && lines.of_b == 1) return us;
-  const int requested_bytes =
-      shape.rows / shape.cluster_cols * lines.of_a + shape.cols / shape.cluster_rows * lines.of_b;
-  return std::max({us, each * requested_bytes / request_rate, 128.0 * requested_bytes / request_rate_of_one});
+// Bytes of both operands.
+double operand_bytes(std::int64_t m, std::int64_t n, std::int64_t stages) {
+  return 128.0 * static_cast<double>(m + n) * static_cast<double>(stages);
 }
+
+// What a stage takes where so many blocks are at work: they share the ways from the L2.
+double stage_us(const TileShape& shape, std::int64_t blocks, int processors, double bytes, CacheLines lines) {
+  const bool shares = shape.cluster_rows * shape.cluster_cols > 1, is_far = bytes > held_twice;
+  const double each = 128.0 * static_cast<double>(std::min<std::int64_t>(blocks, processors)),
+               rate = is_far   ? (shares ? far_for_all : far)
+                      : shares ? arriving_for_all
+                               : arriving;
+  const double us = std::max(shape.stage_us, each * (shape.rows + shape.cols) / rate);
+  if (lines.of_a == 1 && lines.of_b == 1) return us;
+  const double requested_lines = static_cast<double>(shape.rows) / shape.cluster_cols * lines.of_a +
+                                 static_cast<double>(shape.cols) / shape.cluster_rows * lines.of_b;
+  return std::max({us, each * requested_lines / request_rate, 128 * requested_lines / request_rate_of_one});
+}
+
+// How many clusters of so many blocks find room: multiprocessors come in groups of some 16.
+std::int64_t placed_clusters(int processors, int blocks) {
+  const double share = blocks > 4 ? 0.86 : blocks > 2 ? 0.92 : 1;
+  return std::max<std::int64_t>(1, static_cast<std::int64_t>(processors * share) / blocks);
+}
+
+double cluster_begin_us(int blocks) { return blocks > 1 ? pair_us : 0; }
 
 // The same plan with tail tiles for the columns beyond the last whole tile; unchanged where there are none,
 // or too many.
 TilePlan with_tail_tiles(const TilePlan& whole, const TileShape& shape, std::int64_t m, std::int64_t n,
-                         std::int64_t clusters, CacheLines lines) {
+                         std::int64_t clusters, double bytes, CacheLines lines) {
   constexpr std::int64_t most_tail_cols = 2;
   const std::int64_t wide = std::int64_t{shape.cols} * shape.cluster_cols,
                      tail_cols = parts(n % wide, TailOrder::width);
@@ -61,9 +79,9 @@ TilePlan with_tail_tiles(const TilePlan& whole, const TileShape& shape, std::int
       whole.order.splits > 1 || whole.cluster_splits > 1)
     return whole;
   const int cluster = shape.cluster_rows * shape.cluster_cols;
-  const double tile_us =
-                   whole.depth * stage_us(shape, whole.blocks, static_cast<int>(clusters) * cluster, lines) +
-                   shape.tile_us,
+  const double tile_us = whole.depth * stage_us(shape, whole.blocks, static_cast<int>(clusters) * cluster,
+                                                bytes, lines) +
+                         shape.tile_us,
                piece_us = whole.depth * shape.tail_us + shape.tile_us;
   TilePlan best = whole;
   for (std::int32_t tall = 1; tall <= 8; ++tall) {
@@ -72,15 +90,15 @@ TilePlan with_tail_tiles(const TilePlan& whole, const TileShape& shape, std::int
     out.tail = {static_cast<std::int32_t>(parts(m, shape.rows)), static_cast<std::int32_t>(tail_cols), tall};
     out.units = out.order.count() + out.tail.units(cluster);
     out.blocks = out.units * cluster;
-    out.microseconds =
-        shape.last_us + longest(out.order.count(), tile_us, out.units, tall * piece_us, clusters);
+    out.microseconds = shape.begin_us + cluster_begin_us(cluster) + shape.last_us +
+                       longest(out.order.count(), tile_us, out.units, tall * piece_us, clusters);
     if (best.tail.cols == 0 || out.microseconds < best.microseconds) best = out;
   }
   return best;
 }
 
 TilePlan planned(const TileShape& shape, std::int64_t m, std::int64_t n, std::int64_t stages,
-                 std::int64_t splits, int processors, CacheLines lines) {
+                 std::int64_t splits, int processors, double results, CacheLines lines) {
   TilePlan out;
   out.depth = static_cast<std::int32_t>(stages);
   out.split_depth = static_cast<std::int32_t>(std::max<std::int64_t>(parts(stages, splits), 1));
@@ -90,18 +108,20 @@ TilePlan planned(const TileShape& shape, std::int64_t m, std::int64_t n, std::in
   out.cluster_splits = shape.cluster_split_k ? sums : 1;
   out.order.splits = shape.cluster_split_k ? 1 : sums;
   out.order.group = std::max(1, usual_group / shape.cluster_rows * 2);
-  const int cluster = shape.cluster_rows * shape.cluster_cols * out.cluster_splits;
+  const int shared = shape.cluster_rows * shape.cluster_cols, cluster = shared * out.cluster_splits;
   out.units = out.order.count();
   out.blocks = out.units * cluster;
-  // Large clusters do not fill a device: its multiprocessors come in groups of some 16.
-  const int placed = cluster > 2 ? processors * 9 / 10 : processors;
-  const std::int64_t rounds = parts(out.units, std::max(1, placed / cluster));
-  const double joining = cluster_us * out.cluster_splits * (shape.rows * shape.cols / 16384.0) +
-                         again_us * static_cast<double>(rounds - 1);
-  out.microseconds = static_cast<double>(rounds) *
-                         (out.split_depth * stage_us(shape, out.blocks, processors, lines) + shape.tile_us) +
-                     shape.last_us + (out.order.splits > 1 ? meeting_us + split_us * out.order.splits : 0) +
-                     (out.cluster_splits > 1 ? joining : 0);
+  const std::int64_t rounds = parts(out.units, placed_clusters(processors, cluster));
+  const double size = shape.rows * shape.cols / 16384.0, bytes = operand_bytes(m, n, stages);
+  double us = static_cast<double>(rounds) *
+                  (out.split_depth * stage_us(shape, out.blocks, processors, bytes, lines) + shape.tile_us) +
+              shape.last_us + shape.begin_us + cluster_begin_us(shared);
+  if (out.order.splits > 1) us += meeting_us + (part_us + split_us * size) * out.order.splits;
+  if (out.cluster_splits > 1)
+    us += joining_us + cluster_us * out.cluster_splits * size + again_us * static_cast<double>(rounds - 1);
+  const double memory =
+      bytes / read_rate + 2 * results * static_cast<double>(m) * static_cast<double>(n) / written_rate;
+  out.microseconds = std::max(us, memory + beside_memory * us);
   return out;
 }
 
@@ -127,11 +147,8 @@ TilePlan plan_tiles(TileShapes shapes, std::int64_t m, std::int64_t n, std::int6
     TileShape shape = shapes[static_cast<std::size_t>(tile)];
     shape.tile_us *= results;
     shape.last_us *= results;
-    // More than two blocks in a cluster have not been worth it: fewer clusters find room.
     const std::int64_t unjoined = shape.cuts_sums || options.splits != 0 ? most_splits : 1;
-    const std::int64_t most = !shape.cluster_split_k ? unjoined
-                              : options.splits == 0  ? 2
-                                                     : most_cluster_splits,
+    const std::int64_t most = shape.cluster_split_k ? most_cluster_splits : unjoined,
                        requested = std::min<std::int64_t>(options.splits, most);
     for (std::int64_t splits = 1; splits <= most; ++splits) {
       if (requested != 0
@@ -143,14 +160,15 @@ TilePlan plan_tiles(TileShapes shapes, std::int64_t m, std::int64_t n, std::int6
         here.tile_us -= shape.overlapped_us;
         here.last_us += shape.overlapped_us;
       }
-      TilePlan plan = planned(here, m, n, stages, splits, processors, lines);
+      TilePlan plan = planned(here, m, n, stages, splits, processors, results, lines);
       if (!has_room(shape, plan)) {
         if (options.splits == 0) continue;
-        plan = planned(shape, m, n, stages, 1, processors, lines);
+        plan = planned(shape, m, n, stages, 1, processors, results, lines);
       }
       if (options.tail != 1) {
         const TilePlan narrow = with_tail_tiles(
-            plan, shape, m, n, std::max(1, processors / (shape.cluster_rows * shape.cluster_cols)), lines);
+            plan, shape, m, n, placed_clusters(processors, shape.cluster_rows * shape.cluster_cols),
+            operand_bytes(m, n, stages), lines);
         if (options.tail == 2 || narrow.microseconds < plan.microseconds) plan = narrow;
       }
       if (found && plan.microseconds >= best.microseconds) continue;
@@ -170,9 +188,9 @@ TilePlan plan_tiles(TileShapes shapes, std::int64_t m, std::int64_t n, std::int6
 
 namespace {
 
-// What a further launch costs; and of which length on a product is worth the time of looking for cuts, for
-// planning a part takes the host some microseconds.
-constexpr double launch_us = 2, least_us = 40;
+// What a further launch costs beyond its own plan; and of which length on a product is worth the time of
+// looking for cuts, for planning a part takes the host some microseconds.
+constexpr double launch_us = 0.3, least_us = 40;
 constexpr std::int64_t large = 256,
                        small =
                            64;  // rows, and columns, of the largest tile of a cluster, and of the smallest

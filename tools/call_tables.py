@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The tables of what a program gets of a product's call, beside cuBLASLt's first heuristic and its best: of
+results/MACHINE/matmul-call-GROUP-TYPE.json, which tools/gpu measures."""
+import json
+import math
+import pathlib
+
+from product_tables import TYPES, shape_of, text_of
+
+GROUPS = {"listed": "listed shapes", "squares": "squares, 64³ to 1024³", "random": "random shapes", "rows": "1 to 16 rows or columns", "models": "products of language models"}
+GOOD = 0.9  # of cuBLASLt's best
+
+
+class Shape:
+    """One product: medians in seconds, of ours and of the two kinds of cuBLASLt's; by where they were measured."""
+
+    def __init__(self):
+        self.ours, self.first, self.best, self.variant = {}, {}, {}, ""
+
+    def ratio(self, other, kind):
+        return getattr(self, other)[kind] / self.ours[kind]
+
+
+def shapes_of(file):
+    """Those that both have. A product that is wrong has no place in a table."""
+    shapes = {}
+    for row in json.loads(file.read_text())["rows"]:
+        shape = shapes.setdefault(shape_of(row), Shape())
+        if row.get("verified") == "wrong" and not row["baseline"]:
+            raise SystemExit(f"{file.name}: {text_of(shape_of(row))} is wrong")
+        medians = {kind: call["median"] for kind, call in row.get("calls", {}).items()}
+        if not row["baseline"]:
+            shape.ours, shape.variant = medians, row["variant"]
+        elif row.get("tuning", {}).get("first"):
+            shape.first = medians
+        else:
+            shape.best = medians
+    return {shape: one for shape, one in shapes.items() if all("graph" in kind for kind in (one.ours, one.first, one.best))}
+
+
+def mean(ratios):
+    return math.exp(sum(map(math.log, ratios)) / len(ratios))
+
+
+def measured(folder):
+    """The files that there are: group, type's name, shapes."""
+    for group in GROUPS:
+        for name in TYPES:
+            file = pathlib.Path(folder) / f"matmul-call-{group}-{name}.json"
+            shapes = shapes_of(file) if file.exists() else {}
+            if shapes:
+                yield group, name, shapes
+
+
+def speed(folder):
+    lines = ["| | | shapes | × first, stream | graph | × best, stream | graph | least | ≥ 0.9 of the best |", "|---|---|--:|--:|--:|--:|--:|---|--:|"]
+    for group, name, shapes in measured(folder):
+        least = min(shapes, key=lambda shape: shapes[shape].ratio("best", "graph"))
+        cells = [f"{mean([one.ratio(other, kind) for one in shapes.values()]):.3f}" for other in ("first", "best") for kind in ("stream", "graph")]
+        good = sum(one.ratio("best", "graph") >= GOOD for one in shapes.values()) / len(shapes)
+        lines.append(f"| {GROUPS[group]} | {TYPES[name][0]} | {len(shapes)} | {' | '.join(cells)} | "
+                     f"{shapes[least].ratio('best', 'graph'):.2f} ({text_of(least)}) | {good:.0%} |")
+    return lines
+
+
+def host(folder):
+    """Of the squares, whose launches the device is done with before the next comes."""
+    lines = ["| | plain, µs | prepared, µs | cuBLASLt, µs |", "|---|--:|--:|--:|"]
+    for group, name, shapes in measured(folder):
+        if group != "squares":
+            continue
+        ranges = [[getattr(one, who)[kind] * 1e6 for one in shapes.values() if kind in getattr(one, who)]
+                  for who, kind in (("ours", "host"), ("ours", "host_prepared"), ("first", "host"))]
+        lines.append(f"| {TYPES[name][0]} | " + " | ".join(f"{min(of):.1f} to {max(of):.1f}" for of in ranges) + " |")
+    return lines
+
+
+def worst(folder, count=10):
+    """Of the random shapes, in graphs."""
+    lines = ["| | × best |", "|---|---|"]
+    for group, name, shapes in measured(folder):
+        if group != "random":
+            continue
+        last = sorted(shapes, key=lambda shape: shapes[shape].ratio("best", "graph"))[:count]
+        lines.append(f"| {TYPES[name][0]} | " + ", ".join(f"{text_of(shape)} {shapes[shape].ratio('best', 'graph'):.2f}" for shape in last) + " |")
+    return lines
+
+
+TABLES = {"speed": speed, "host": host, "worst": worst}
+
+
+def tables(kind, folder):
+    return "\n".join(TABLES[kind](folder)) + "\n"
