@@ -242,14 +242,15 @@ Table lines_table(const std::vector<LineCost>& costs) {
   std::string last;
   for (const LineCost& cost : costs) {
     const std::string at = cost.line == 0 ? "(unknown)" : place_of(cost.file, cost.line);
-    table.add(
-        {at == last ? " " : at, cost.array, cost.act + " " + cost.space, std::to_string(cost.requests),
-         cost.global() ? per(cost.sectors, cost.requests) : "",
-         cost.global() && cost.sectors > 0 ? percent(ratio(cost.ideal_sectors, cost.sectors)) : "",
-         cost.global() ? per(cost.ideal_sectors, cost.requests) : per(cost.ideal_wavefronts, cost.requests),
-         cost.global() ? "" : per(cost.wavefronts, cost.requests),
-         cost.global() ? "" : std::to_string(cost.conflicts()), std::to_string(cost.divergent),
-         report::bytes(cost.bytes), at == last ? " " : source_line(cost.file, cost.line)});
+    table.add({at == last ? " " : at, cost.array, cost.act + " " + cost.space, std::to_string(cost.requests),
+               cost.global() ? per(cost.sectors, cost.requests) : "",
+               cost.global() && cost.sectors > 0 ? percent(ratio(cost.ideal_sectors, cost.sectors)) : "",
+               cost.global()   ? per(cost.ideal_sectors, cost.requests)
+               : cost.shared() ? per(cost.ideal_wavefronts, cost.requests)
+                               : "",
+               cost.shared() ? per(cost.wavefronts, cost.requests) : "",
+               cost.shared() ? std::to_string(cost.conflicts()) : "", std::to_string(cost.divergent),
+               report::bytes(cost.bytes), at == last ? " " : source_line(cost.file, cost.line)});
     last = at;
   }
   return table;
@@ -272,7 +273,7 @@ Table arrays_table(const Json& launch) {
     table.add({cost.array.empty() ? "(unnamed)" : cost.array, cost.act + " " + cost.space,
                std::to_string(cost.requests), global ? per(cost.sectors, cost.requests) : "",
                global && cost.sectors > 0 ? percent(ratio(cost.ideal_sectors, cost.sectors)) : "",
-               global ? "" : std::to_string(cost.conflicts()), report::bytes(cost.bytes),
+               cost.shared() ? std::to_string(cost.conflicts()) : "", report::bytes(cost.bytes),
                global ? report::bytes(cost.sectors * sector) : "",
                cost.array_bytes == 0 ? "" : report::bytes(cost.array_bytes)});
   }
@@ -289,25 +290,26 @@ std::string remedy_of(const Json& finding) {
     if (!finding.value("serious", true))
       return "nothing, if all that write it always write one value; otherwise use an atomic";
     if (finding.value("of_blocks", false)) return "use an atomic, or a launch of its own";
-    const int line = finding.value("line", 0), other = finding.value("other_line", 0);
-    // The access of the other line came first.
-    if (other > line && text(finding, "file") == text(finding, "other_file"))
-      return "the accesses are of different passes of a loop: put __syncthreads() at the end of its body";
-    if (other == line && text(finding, "text").find(" reads ") == std::string::npos)
+    const bool one_line = finding.value("line", 0) == finding.value("other_line", 0);
+    if (one_line && text(finding, "text").find(" reads ") == std::string::npos)
       return "let one thread write it, or use an atomic";
-    if (other == line)
+    if (one_line)
       return "read it into a variable, call __syncthreads(), then write; in a loop also at the end of its "
              "body. Sums of many threads need an atomic";
-    return "put __syncthreads() between the two accesses";
+    return "if one access must come first, put __syncthreads() between the two where all threads reach it "
+           "(in a loop also at the end of its body); otherwise let them use different elements";
   }
   if (what == "uninitialised")
     return "write it first, and put __syncthreads() between if another thread writes it";
+  if (what == "out of bounds" && text(finding, "array").empty())
+    return "give the launch enough bytes of dynamic shared memory, its third argument, or guard the access";
   if (what == "out of bounds") return "guard the access with the array's extent, or make the array larger";
   if (what == "misaligned") return "use an address that is a multiple of the access's width";
   if (what == "barrier") return "move the barrier out of the condition, so that all threads reach it";
   if (what == "host pointer") return "pass memory of cudaMalloc, and copy the data to it with cudaMemcpy";
   if (what == "device pointer") return "copy it to the host with cudaMemcpy, and read the copy";
-  if (what == "never written") return "copy or set it before it is read, or look why no thread writes it";
+  if (what == "never written")
+    return "copy or set it (cudaMemcpy, cudaMemset) before it is read, or look why no thread writes it";
   if (what == "never read") return "copy the result back, or leave the work out";
   if (what == "inactive lane") return "let all lanes that the mask names reach the call";
   if (what == "leak") return "free it";
@@ -388,7 +390,7 @@ void advise_on_line(std::vector<Advice>& out, const std::string& kernel, const L
         "or "
         "go through a shared tile");
   const double turns = ratio(cost.wavefronts, cost.requests);
-  if (!cost.global() && cost.act != "atomic" && ratio(cost.wavefronts, cost.ideal_wavefronts) >= far_above)
+  if (cost.shared() && cost.act != "atomic" && ratio(cost.wavefronts, cost.ideal_wavefronts) >= far_above)
     add("bank_conflicts",
         fmt::format("a {} of {} takes {} wavefronts for each request where {} would do: lanes want "
                     "different words of one bank",
@@ -424,7 +426,7 @@ std::vector<Advice> advice_of(const std::vector<LaunchGroup>& launches) {
     const std::string kernel = text(launch, "kernel");
     const auto costs = costs_of(launch);
     const bool whole = count(launch, "blocks_traced") == count(launch, "blocks");
-    const bool shared = std::ranges::any_of(costs, [](const LineCost& cost) { return !cost.global(); });
+    const bool shared = std::ranges::any_of(costs, &LineCost::shared);
     for (const LineCost& cost : costs) advise_on_line(out, kernel, cost, whole, shared);
     const Json occupancy = launch.value("occupancy", Json::object());
     const double fraction = occupancy.value("fraction", 1.0);

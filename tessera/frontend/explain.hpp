@@ -53,6 +53,7 @@ struct LineCost {
   Request dearest;
 
   bool global() const { return space == "global"; }
+  bool shared() const { return space == "shared"; }
   std::int64_t conflicts() const { return wavefronts - ideal_wavefronts; }
 };
 std::vector<LineCost> costs_of(const Json& launch);  // by file, line, space, act and array

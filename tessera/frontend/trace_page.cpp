@@ -26,7 +26,7 @@ constexpr std::int64_t lanes = 32, banks = 32, word_bytes = 4, sector_bytes = 32
 class Elements {
  public:
   explicit Elements(const LineCost& cost)
-      : global_(cost.global()), width_(static_cast<unsigned>(cost.dearest.width)) {
+      : global_(!cost.shared()), width_(static_cast<unsigned>(cost.dearest.width)) {
     const Request& request = cost.dearest;
     const auto bytes = static_cast<std::size_t>(request.array_bytes);
     const auto element = static_cast<std::size_t>(std::max<std::int64_t>(0, request.element_bytes));
@@ -285,11 +285,11 @@ DataTable lanes_table(const LineCost& cost, const std::string& caption) {
   const Elements elements(cost);
   DataTable out{.caption = caption, .columns = {}, .lines = {}, .sortable = false};
   out.columns = {
-      {"lane", true}, {"element", true}, {"byte of the array"}, {cost.global() ? "sector" : "bank"}};
+      {"lane", true}, {"element", true}, {"byte of the array"}, {cost.shared() ? "bank" : "sector"}};
   for (const std::int64_t lane : active_lanes(request)) {
     const std::int64_t offset = request.offsets[static_cast<std::size_t>(lane)];
     const std::int64_t begin = begin_of(request, lane);
-    const std::int64_t unit = cost.global() ? begin / sector_bytes : begin / word_bytes % banks;
+    const std::int64_t unit = cost.shared() ? begin / word_bytes % banks : begin / sector_bytes;
     out.lines.push_back({{report::Cell(std::to_string(lane)), report::Cell(elements.at(offset), {}, "code"),
                           report::Cell(std::to_string(offset)), report::Cell(std::to_string(unit))},
                          ""});
@@ -306,7 +306,7 @@ Chart request_chart(const LineCost& cost, const std::string& name) {
   const auto who = active_lanes(request);
   Chart out;
   out.name = name;
-  const std::string units = times_of(request.cost, cost.global() ? "sector" : "wavefront");
+  const std::string units = times_of(request.cost, cost.shared() ? "wavefront" : "sector");
   out.title = fmt::format("{} of {}: {} in one request", cost.act, array, units);
   const auto element = [&](std::int64_t lane) {
     return elements.at(request.offsets[static_cast<std::size_t>(lane)]);
@@ -319,7 +319,7 @@ Chart request_chart(const LineCost& cost, const std::string& name) {
                                 request.warp, subject, cost.act == "atomic" ? "update" : cost.act,
                                 who.size() == 1 ? "s" : "", times_of(request.width, "byte"),
                                 first == last ? "at " + first : "from " + first + " to " + last);
-  if (cost.global()) {
+  if (!cost.shared()) {
     std::size_t wanted = 0;
     for (const auto& [sector, touched] : sectors_of(request)) wanted += touched.bytes.size();
     out.note = fmt::format(
@@ -336,7 +336,7 @@ Chart request_chart(const LineCost& cost, const std::string& name) {
       out.note += " Accesses of more than 4 bytes take the lanes by halves or quarters.";
   }
   out.draw = [cost](const Chart& chart, double width, const std::string& id) {
-    return cost.global() ? draw_sectors(chart, width, id, cost) : draw_banks(chart, width, id, cost);
+    return cost.shared() ? draw_banks(chart, width, id, cost) : draw_sectors(chart, width, id, cost);
   };
   out.table = lanes_table(cost, out.title);
   return out;
@@ -424,7 +424,7 @@ struct Margin {
       if (cost.global()) {
         global_requests += cost.requests;
         sectors += cost.sectors;
-      } else {
+      } else if (cost.shared()) {
         shared_requests += cost.requests;
         conflicts += cost.conflicts();
       }

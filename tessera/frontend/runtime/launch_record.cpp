@@ -83,13 +83,20 @@ ordered_json dearest_of(const tessera::simt::SiteCounts& site, const tessera::si
           {"array_bytes", extent.bytes}};
 }
 
+const char* space_of(const tessera::simt::SiteCounts& site, const tessera::simt::Tracer& tracer) {
+  if (site.space != Space::global) return "shared";
+  if (site.array >= tracer.arrays.size()) return "global";
+  const Array* const array = Runtime::get().array_at(tracer.arrays[site.array].data);
+  return array != nullptr && array->kind == Array::Kind::constant ? "constant" : "global";
+}
+
 ordered_json site_of(const tessera::simt::SiteCounts& site, const tessera::simt::Tracer& tracer,
                      const tessera::Launch& shape) {
   const SourceLine at = line_of(site.site.address());
   const AccessCounts& c = site.counts;
   ordered_json out = {{"file", at.file},
                       {"line", at.line},
-                      {"space", site.space == Space::global ? "global" : "shared"},
+                      {"space", space_of(site, tracer)},
                       {"act", name_of(site.site.act())},
                       {"width", site.site.width()}};
   if (const std::string array = tracer.array_of(site); !array.empty()) out["array"] = array;

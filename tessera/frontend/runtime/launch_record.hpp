@@ -8,7 +8,8 @@
 //    "cooperative": false, "seconds": 0.1, "error": "cudaErrorInvalidValue" or null,
 //    "traced": "whole" | "sampled" | "no", "blocks", "blocks_traced",
 //    "occupancy": {"blocks", "warps", "fraction", "limit"},
-//    "sites": [{"file", "line", "space": "global" | "shared", "act": "read" | "write" | "atomic", "width",
+//    "sites": [{"file", "line", "space": "global" | "shared" | "constant", "act": "read" | "write" |
+//    "atomic", "width",
 //               "array": "d_A", "array_bytes" (global), "requests", "divergent", "accesses",
 //               "bytes", "distinct_bytes", "sectors",
 //               "ideal_sectors", "lines", "wavefronts", "ideal_wavefronts",

@@ -147,10 +147,11 @@ void Shadow::note_read(Cell& cell, const Trail& trail) {
 Conflict Shadow::conflict_of_write(Cell& cell, Act act, int thread, std::uint32_t value,
                                    std::uint64_t address) {
   Conflict out;
-  if (!(act == Act::atomic && cell.write.atomic)) out = against(cell.write, thread, true, address);
+  if (act == Act::write) out = against(cell.atomic, thread, true, address);
+  if (out.kind != Conflict::Kind::none) return out;
+  out = against(cell.write, thread, true, address);
   if (out.kind != Conflict::Kind::none) {
-    out.same_value =
-        act == Act::write && !cell.write.atomic && value != WarpLog::unknown && value == cell.value;
+    out.same_value = act == Act::write && value != WarpLog::unknown && value == cell.value;
     if (!out.same_value) return out;
   }
   for (const Trail* reader : {&cell.read[0], &cell.read[1], &cell.elsewhere})
@@ -161,20 +162,27 @@ Conflict Shadow::conflict_of_write(Cell& cell, Act act, int thread, std::uint32_
 Conflict Shadow::touch(Cell& cell, Act act, int thread, std::uint32_t site, std::uint32_t value,
                        std::uint64_t address, bool is_shared) {
   // What an earlier block left in shared memory is not there any more.
-  if (is_shared && cell.write.when.epoch < first_epoch_ && cell.write.when.epoch != 0) cell.write = {};
+  if (is_shared && cell.change().when.epoch < first_epoch_) cell.write = cell.atomic = {};
   if (is_shared && cell.read[0].when.epoch < first_epoch_) cell.read[0] = cell.read[1] = {};
   const Trail trail{now(thread), site, static_cast<std::uint16_t>(thread), act == Act::atomic};
   Conflict out;
-  if (act != Act::write && is_shared && cell.write.when.epoch == 0) out.kind = Conflict::Kind::uninitialised;
+  if (act != Act::write && is_shared && cell.change().when.epoch == 0)
+    out.kind = Conflict::Kind::uninitialised;
   if (act == Act::read) {
-    if (out.kind == Conflict::Kind::none) out = against(cell.write, thread, true, address);
+    for (const Trail* change : {&cell.atomic, &cell.write})
+      if (out.kind == Conflict::Kind::none) out = against(*change, thread, true, address);
     note_read(cell, trail);
     return out;
   }
   if (const Conflict c = conflict_of_write(cell, act, thread, value, address); c.kind != Conflict::Kind::none)
     out = c;
-  cell.write = trail;
-  cell.value = act == Act::write ? value : WarpLog::unknown;
+  if (act == Act::atomic) {
+    cell.atomic = trail;
+  } else {
+    cell.write = trail;
+    cell.atomic = {};
+    cell.value = value;
+  }
   return out;
 }
 
@@ -245,13 +253,15 @@ class Pair {
   static bool happened(const Trail& trail) { return trail.when.epoch != 0; }
 
   void compare(const Cell& a, const Cell& b, std::size_t word) {
-    if (happened(a.write) && happened(b.write)) {
-      const bool same_value = !a.write.atomic && a.value == b.value && a.value != WarpLog::unknown;
-      if (!(a.write.atomic && b.write.atomic)) tell(one_, a.write, two_, b.write, word, same_value);
-    } else if (happened(a.write) && happened(reader_of(b))) {
-      tell(one_, a.write, two_, reader_of(b), word);
-    } else if (happened(b.write) && happened(reader_of(a))) {
-      tell(two_, b.write, one_, reader_of(a), word);
+    if (happened(a.change()) && happened(b.change())) {
+      if (happened(a.write) && happened(b.write))
+        tell(one_, a.write, two_, b.write, word, a.value == b.value && a.value != WarpLog::unknown);
+      else if (happened(a.write)) tell(one_, a.write, two_, b.atomic, word);
+      else if (happened(b.write)) tell(two_, b.write, one_, a.atomic, word);
+    } else if (happened(a.change()) && happened(reader_of(b))) {
+      tell(one_, a.change(), two_, reader_of(b), word);
+    } else if (happened(b.change()) && happened(reader_of(a))) {
+      tell(two_, b.change(), one_, reader_of(a), word);
     }
   }
 

@@ -6,7 +6,7 @@
 // Between blocks, and within an epoch, an atomic on global memory orders what its thread did before its last
 // fence with what comes after a later atomic on that address: a lock, a ticket of the last block. That the
 // later one has a fence too is not asked for, as CUDA's own examples have none there. Atomics do not race
-// with atomics. Of the readers of an epoch two are remembered, of different
+// with atomics, nor hide the write before them. Of the readers of an epoch two are remembered, of different
 // warps where there are such: enough that a write finds one that is not its own.
 #pragma once
 #include <array>
@@ -37,9 +37,13 @@ struct Trail {  // of one access
 };
 
 struct Cell {
-  Trail write, read[2];
+  Trail write;   // that is no atomic
+  Trail atomic;  // since that write
+  Trail read[2];
   Trail elsewhere;      // a read by an earlier block
   std::uint32_t value;  // that was written, folded; or it is not known
+
+  const Trail& change() const { return atomic.when.epoch != 0 ? atomic : write; }
 };
 
 struct Conflict {
@@ -163,7 +167,8 @@ inline bool Shadow::is_usual_read(std::size_t offset, unsigned width, int thread
   if (warps_[static_cast<std::size_t>(warp)].epoch == epoch_) return false;
   for (std::size_t word = offset / 4; word < (offset + width) / 4; ++word) {
     const Cell* const cell = shared_.find(word);
-    if (cell == nullptr || cell->write.when.epoch < first_epoch_ || cell->write.when.epoch == epoch_)
+    if (cell == nullptr || cell->write.when.epoch < first_epoch_ || cell->write.when.epoch == epoch_ ||
+        cell->atomic.when.epoch == epoch_)
       return false;
     const Trail &first = cell->read[0], &second = cell->read[1];
     if (first.when.epoch != epoch_) return false;
