@@ -209,6 +209,14 @@ class OwnFiles(Case):
     def test_a_parameter_with_a_destructor_and_shared_memory_of_the_file(self):
         self.assertEqual(self.runs_and_is_clean("lock.cu", "1\n2176\n"), [])
 
+    def test_names_of_what_is_built_in(self):
+        rest = "200 54 99 %d 7 17 3 2"
+        self.assertEqual(self.runs_and_is_clean("names.cu", f"200: {rest % 7} {rest % 8}\n"), [])
+
+    def test_launch_bounds_hold(self):
+        done = run("run", own("bounds.cu"))
+        self.assertEqual((done.returncode, done.stdout), (0, "cudaErrorInvalidConfiguration 128 64 0 64\n"), done.stderr)
+
     def test_lanes_exchange_wide_values(self):
         self.assertEqual(self.runs_and_is_clean("wide_exchange.cu", "1 130 204 305 1\n"), [])
 

@@ -569,41 +569,47 @@ class Rewriter {
     writer_.behind(declared.back().end, zone("_behind") + text);
   }
 
+  // The name itself stays, so that C++ finds what it means here: a member, a parameter, a variable or, where
+  // nothing hides it, CUDA's own. A declaration that is not seen as such does not compile.
   void rewrite_built_in(size_t i) {
-    constexpr std::pair<std::string_view, const char*> built_ins[] = {
-        {"threadIdx", "::tessera_cuda::thread_index()"},
-        {"blockIdx", "::tessera_cuda::block_index()"},
-        {"blockDim", "::tessera_cuda::block_dim()"},
-        {"gridDim", "::tessera_cuda::grid_dim()"}};
+    constexpr std::string_view built_ins[] = {"threadIdx", "blockIdx", "blockDim", "gridDim"};
     if (!in_device_body(i) || is_member(i)) return;
-    for (const auto& [name, call] : built_ins) {
-      if (!t[i].is(name)) continue;
-      if (declares(i)) hidden_[t[i].text].push_back({i, end_of_scope(i)});
-      if (!is_hidden(i)) writer_.replace(i, call);
-    }
+    if (any_of(t[i].text, built_ins) && !declares(i))
+      writer_.replace(i, "::tessera_cuda::built_in(" + std::string(t[i].text) + ")");
     // The C library's counts the host's time.
     if (t[i].is("clock") && t[i + 1].is("(") && t[i + 2].is(")")) writer_.replace(i, "::tessera_cuda::clock");
   }
 
-  // Whether a name is declared here: "int gridDim", "const dim3& gridDim", "int a, gridDim" of a declaration.
+  // Whether a name is declared, initialized or captured here rather than used.
   bool declares(size_t i) const {
-    constexpr std::string_view keywords[] = {"return", "case", "else",   "throw", "sizeof",
-                                             "do",     "goto", "delete", "not",   "and",
-                                             "or",     "xor",  "bitand", "bitor", "typeof"};
     const Token &before = t[i - 1], &after = t[i + 1];
+    if (after.is("(") || after.is("{")) return true;  // what is built in has neither
+    if (is_type(i - 1)) return true;
     const bool ends = after.is(",") || after.is(")") || after.is(";") || after.is("=") || after.is("[") ||
-                      after.is("(") || after.is("{");
+                      after.is("]") || after.is("}") || after.is(":");
     if (!ends) return false;
-    const bool refers = before.is("*") || before.is("&") || before.is("&&");
-    const Token& type = refers ? t[i - 2] : before;
-    return (is_name(type) && !any_of(type.text, keywords)) && (!refers || begins_declaration(i - 2));
+    if (before.is("*") || before.is("&") || before.is("&&"))
+      return in_introducer(i) || (is_type(i - 2) && begins_declaration(i - 2));
+    if (before.is("[") || before.is(",")) return in_introducer(i) || is_further_declarator(i);
+    return before.is("{") && is_.scope(i) == Scope::type;  // of an enumeration
+  }
+
+  // Whether a name follows only a type here.
+  bool is_type(size_t at) const {
+    constexpr std::string_view keywords[] = {"return", "case",  "else",   "throw",    "sizeof",   "do",
+                                             "goto",   "new",   "delete", "alignof",  "typeof",   "not",
+                                             "and",    "or",    "xor",    "bitand",   "bitor",    "compl",
+                                             "not_eq", "or_eq", "and_eq", "co_yield", "co_return"};
+    return is_name(t[at]) && !any_of(t[at].text, keywords);
   }
 
   // Whether a type that ends here is the first of a statement or of a parameter, "const" and the like aside.
   bool begins_declaration(size_t type) const {
+    const size_t last = type;
     while (type > 0 && (is_name(t[type - 1]) || t[type - 1].is("::"))) --type;
     const Token& before = t[type - 1];
-    const bool parameter = (before.is(",") || before.is("(")) && is_parameter(type);
+    const bool parameter =
+        (before.is(",") || before.is("(")) && (is_parameter(type) || (type < last && t[type].is("const")));
     return before.is(";") || before.is("{") || before.is("}") || parameter;
   }
   bool is_parameter(size_t i) const {
@@ -612,17 +618,27 @@ class Rewriter {
     });
   }
 
-  // Of a name that is declared here: a parameter's is the function's body.
-  size_t end_of_scope(size_t i) const {
-    for (const Declaration& f : functions_)
-      if (f.parameters != none && f.parameters < i && i < t[f.parameters].partner) return t[f.body].partner;
-    return t[is_.brace(i)].partner;
+  // "[a, gridDim]" of a lambda or of a structured binding.
+  bool in_introducer(size_t i) const {
+    size_t open = i - 1;
+    while (open > 0 && (is_name(t[open]) || t[open].is(",") || t[open].is("&") || t[open].is("="))) --open;
+    if (!t[open].is("[") || open == 0) return false;
+    const bool indexes =
+        (is_type(open - 1) && !t[open - 1].is("auto")) || t[open - 1].is(")") || t[open - 1].is("]");
+    return !indexes;
   }
-  bool is_hidden(size_t i) const {
-    const auto found = hidden_.find(t[i].text);
-    return found != hidden_.end() && std::ranges::any_of(found->second, [i](const auto& scope) {
-             return scope.first <= i && i < scope.second;
-           });
+
+  // "dim3 a, gridDim;"
+  bool is_further_declarator(size_t i) const {
+    size_t first = i - 1;
+    while (first > 0 && !t[first - 1].is(";") && !t[first - 1].is("{") && !t[first - 1].is("}") &&
+           !t[first - 1].is("(")) {
+      --first;
+      if (closes(t[first])) first = t[first].partner;
+    }
+    if (is_.scope(i) == Scope::type && first > 0 && t[first - 1].is("{") && !is_type(first + 1)) return true;
+    const bool call = first > 0 && t[first - 1].is("(") && (first < 2 || !t[first - 2].is("for"));
+    return !call && is_type(first) && is_type(first + 1);
   }
 
   bool is_member(size_t i) const {
@@ -803,7 +819,7 @@ class Rewriter {
       if (kernel) {
         begin =
             " ::tessera_cuda::kernel(" + quoted(t[f.name].text) + ", ::tessera_cuda::Closure{[=]() mutable {";
-        finish = "}}); ";
+        finish = "}}" + most_threads(f) + "); ";
       }
       std::string shared;
       if (device_body_[f.body] == f.body)  // not within another one
@@ -817,6 +833,20 @@ class Rewriter {
       writer_.before(end, finish);
       if (kernel) writer_.behind(end, entry(f));
     }
+  }
+
+  // ", int(N)" of __launch_bounds__(N, …) in a kernel's head.
+  std::string most_threads(const Declaration& f) const {
+    for (size_t i = is_.start(f.begin); i < f.parameters; ++i) {
+      if (!t[i].is("__launch_bounds__") || !t[i + 1].is("(")) continue;
+      size_t end = i + 2;
+      while (end < t[i + 1].partner && !t[end].is(",")) {
+        const size_t angles = t[end].is("<") && is_name(t[end - 1]) ? is_.past_angles(end) : none;
+        end = angles == none ? is_.past(end) : angles;
+      }
+      return ", int(" + words(i + 2, end) + ")";
+    }
+    return {};
   }
 
   // By its address the runtime knows a kernel whose type is lost: "(void*)k". A template's type is not lost.
@@ -871,8 +901,7 @@ class Rewriter {
   std::vector<Declaration> functions_, variables_;
   std::map<std::string_view, int> kernels_;  // how often each is declared
   std::set<std::string_view> device_variables_;
-  std::map<std::string_view, std::vector<std::pair<size_t, size_t>>> hidden_;  // where a name is another's
-  std::map<size_t, std::set<std::string_view>> shared_names_;                  // of each device body
+  std::map<size_t, std::set<std::string_view>> shared_names_;  // of each device body
   std::vector<std::pair<std::string_view, std::string>> file_shared_;
 };
 

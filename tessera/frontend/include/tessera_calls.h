@@ -20,6 +20,21 @@ inline dim3 block_dim() noexcept { return block_extent(); }
 inline dim3 grid_dim() noexcept { return grid_extent(); }
 constexpr int warp_size() noexcept { return 32; }
 
+// What the names of CUDA's built-in variables mean where nothing of the program hides them.
+struct ThreadIdx {};
+struct BlockIdx {};
+struct BlockDim {};
+struct GridDim {};
+[[gnu::always_inline]] inline uint3 built_in(const ThreadIdx&) noexcept { return thread_index(); }
+[[gnu::always_inline]] inline uint3 built_in(const BlockIdx&) noexcept { return block_index(); }
+[[gnu::always_inline]] inline dim3 built_in(const BlockDim&) noexcept { return block_dim(); }
+[[gnu::always_inline]] inline dim3 built_in(const GridDim&) noexcept { return grid_dim(); }
+// Something of the program has the name.
+template <class T>
+[[gnu::always_inline]] constexpr T&& built_in(T&& own) noexcept {
+  return static_cast<T&&>(own);
+}
+
 // The next launch of this host thread.
 void configure(dim3 grid, dim3 block, std::size_t shared_bytes = 0, cudaStream_t stream = nullptr,
                Place at = Place::current());
@@ -36,6 +51,7 @@ struct KernelCode {
   Place at;
   void (*body)();  // one GPU thread; asks for its closure
   std::size_t closure_bytes;
+  int most_threads;  // of a block, by __launch_bounds__; 0: any
 };
 void launch(KernelCode& code, const void* closure);
 void get_closure(void* to) noexcept;
@@ -65,15 +81,15 @@ template <class F>
 Closure(F) -> Closure<F>;
 
 template <class F>
-void kernel(const char* name, const Closure<F>& closure, Place at = Place::current()) {
-  static KernelCode code{name, type_text<F>(), at, &run_thread<F>, sizeof(F)};
+void kernel(const char* name, const Closure<F>& closure, int most_threads = 0, Place at = Place::current()) {
+  static KernelCode code{name, type_text<F>(), at, &run_thread<F>, sizeof(F), most_threads};
   launch(code, &closure.code);
 }
 // As tests spell it.
 template <class F>
 void kernel(const char* name, const F& closure, Place at = Place::current()) {
   static_assert(std::is_trivially_destructible_v<F>);
-  static KernelCode code{name, type_text<F>(), at, &run_thread<F>, sizeof(F)};
+  static KernelCode code{name, type_text<F>(), at, &run_thread<F>, sizeof(F), 0};
   launch(code, &closure);
 }
 

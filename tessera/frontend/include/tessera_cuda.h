@@ -7,7 +7,7 @@
 //   __shared__ float a[8], b;              struct S { float a[8], b; };
 //                                          auto& a = tessera_cuda::shared("a", &S::a); …
 //   extern __shared__ float s[];           float* s = (float*)tessera_cuda::dynamic_shared("s");
-//   threadIdx                              tessera_cuda::thread_index()
+//   threadIdx                              tessera_cuda::built_in(threadIdx)
 //   __constant__ float c[9];               float c[9]; static const tessera_cuda::Variable …("c", c,
 //   constant);
 //
@@ -45,3 +45,8 @@ void __assert_fail(const char* text, const char* file, unsigned int line, const 
 #include <utility>
 #include "tessera_calls.h"
 #include "cuda_runtime.h"
+
+inline constexpr tessera_cuda::ThreadIdx threadIdx{};
+inline constexpr tessera_cuda::BlockIdx blockIdx{};
+inline constexpr tessera_cuda::BlockDim blockDim{};
+inline constexpr tessera_cuda::GridDim gridDim{};

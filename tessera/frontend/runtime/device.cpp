@@ -33,7 +33,7 @@ tessera::bench::Multiprocessor multiprocessor() {
 }
 
 int blocks_that_fit(const Kernel* kernel, int threads, std::size_t dynamic_bytes) {
-  if (threads < 1 || threads > 1024) return 0;
+  if (threads < 1 || threads > (kernel == nullptr ? 1024 : kernel->most_threads())) return 0;
   const std::size_t bytes = (kernel == nullptr ? 0 : kernel->static_bytes()) + dynamic_bytes;
   return tessera::bench::occupancy(multiprocessor(), threads, static_cast<std::int64_t>(bytes)).blocks;
 }
@@ -61,7 +61,7 @@ cudaError_t attributes_of(cudaFuncAttributes* attributes, const void* address) {
   if (kernel == nullptr) return r.fail(cudaErrorInvalidDeviceFunction);
   *attributes = {};
   attributes->sharedSizeBytes = kernel->static_bytes();
-  attributes->maxThreadsPerBlock = 1024;
+  attributes->maxThreadsPerBlock = kernel->most_threads();
   attributes->numRegs = 32;  // not known before nvcc compiles it
   attributes->ptxVersion = attributes->binaryVersion = gpu().major * 10 + gpu().minor;
   attributes->maxDynamicSharedSizeBytes = static_cast<int>(kernel->largest_dynamic);
@@ -98,7 +98,7 @@ cudaError_t best_block_size(int* grid, int* block, const void* address, std::siz
   const Lock lock(r.mutex);
   const Kernel* const kernel = kernel_at(address);
   if (kernel == nullptr) return r.fail(cudaErrorInvalidDeviceFunction);
-  const int most = limit > 0 ? std::min(limit, 1024) : 1024;
+  const int most = limit > 0 ? std::min(limit, kernel->most_threads()) : kernel->most_threads();
   int best_threads = 0, best_size = 0, best_blocks = 0;
   for (int size = most / 32 * 32; size >= 32; size -= 32) {
     const std::size_t bytes = shared_bytes_of == nullptr ? shared_bytes : shared_bytes_of(context, size);

@@ -50,6 +50,7 @@ struct Kernel {
   std::atomic<std::size_t> dynamic_element{0};
 
   std::size_t static_bytes() const;
+  int most_threads() const { return code->most_threads > 0 ? code->most_threads : 1024; }
   std::size_t offset_of(const SharedDeclaration& declaration);  // places it, if it has no place yet
 };
 

@@ -231,6 +231,10 @@ Refusal refusal_of(const Kernel& kernel, const Configured& launch) {
                                                     ? ", " + std::to_string(bx * by * bz) + " in all"
                                                     : "") +
                                                "; a block has 1 to 1024, at most 64 of them along z"};
+  if (bx * by * bz > kernel.most_threads())
+    return {cudaErrorInvalidConfiguration, name + "a block of " + std::to_string(bx * by * bz) +
+                                               " threads; its __launch_bounds__ allows " +
+                                               std::to_string(kernel.most_threads())};
   const std::size_t statics = kernel.static_bytes();
   const std::string bytes = std::to_string(statics) + " bytes of static and " +
                             std::to_string(launch.shared_bytes) + " bytes of dynamic shared memory";

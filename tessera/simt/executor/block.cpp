@@ -235,19 +235,52 @@ void Block::run_thread(ThreadState& thread) {
   returned(thread);
 }
 
-// As on the GPU, a barrier waits only for threads that have not returned; a warp's collective names
-// its lanes, and one that is gone will never come.
+// As on the GPU, a barrier waits only for threads that have not returned. A warp's collective names its
+// lanes: what a shuffle takes from one that is gone will never come.
 void Block::returned(ThreadState& thread) {
   note_progress();
   --live_;
   Warp& warp = warps_[static_cast<std::size_t>(thread.rank / 32)];
   const std::uint32_t bit = 1u << thread.rank % 32;
   warp.returned |= bit;
-  if (warp.waiting != 0)
-    for (const ThreadState& other : warp_of(thread))
-      if ((warp.waiting >> other.rank % 32 & 1) != 0 && (other.wait.lanes & bit) != 0)
-        fail(misses_lane(other, thread));
+  for (ThreadState& other : warp_of(thread)) {
+    if ((warp.waiting >> other.rank % 32 & 1) == 0 || (other.wait.lanes & bit) == 0) continue;
+    if (!spares_returned(other.wait)) fail(misses_lane(other, thread));
+    const std::uint32_t named = named_by(other.wait, warp);
+    if ((warp.waiting & named) != named || !all_met(other, named)) continue;
+    complete(other, warp, named);
+    ready_.push(&other);
+  }
   if (live_ != 0 && at_barrier_.size() == live_) release_barrier();
+}
+
+// CUDA promises nothing where a lane that is named has returned; GPUs do not wait for it.
+bool Block::spares_returned(const Wait& wait) const {
+  const bool exchanges = wait.what == Meeting::shuffle || wait.what == Meeting::shuffle_up ||
+                         wait.what == Meeting::shuffle_down || wait.what == Meeting::shuffle_xor;
+  return task_.may_return_early && !exchanges;
+}
+
+std::uint32_t Block::named_by(const Wait& wait, const Warp& warp) const {
+  return wait.lanes & warp.present & (spares_returned(wait) ? ~warp.returned : ~0u);
+}
+
+// All lanes that are named have come; the others than `thread` may go on.
+void Block::complete(const ThreadState& thread, Warp& warp, std::uint32_t named) {
+  const auto lanes = warp_of(thread);
+  warp.waiting &= ~named;
+  if (trace_ != nullptr) {
+    const std::uint32_t gone = thread.wait.lanes & warp.returned;
+    if (gone != 0 && task_.tracer->early_returns)
+      trace_->passed_without_all(thread.wait.here, [&] {
+        return misses_lane(thread, lanes[static_cast<std::size_t>(std::countr_zero(gone))]) +
+               "; CUDA promises nothing then";
+      });
+    trace_->met(static_cast<std::size_t>(thread.rank / 32), named);
+  }
+  give_results(lanes, named, thread.wait.what);
+  for (ThreadState& lane : lanes)
+    if ((named >> lane.rank % 32 & 1) != 0 && &lane != &thread) ready_.push(&lane);
 }
 
 void Block::wait(ThreadState& thread) {
@@ -344,18 +377,13 @@ std::uint64_t Block::meet(ThreadState& thread, const Wait& wait_for) {
   Warp& warp = warps_[static_cast<std::size_t>(thread.rank / 32)];
   thread.wait = wait_for;
   check_lanes(thread, warp);
-  const std::uint32_t named = wait_for.lanes & warp.present;
+  const std::uint32_t named = named_by(wait_for, warp);
   warp.waiting |= 1u << thread.rank % 32;
   if ((warp.waiting & named) != named || !all_met(thread, named)) {
     wait(thread);
     return thread.result;
   }
-  warp.waiting &= ~named;
-  if (trace_ != nullptr) trace_->met(static_cast<std::size_t>(thread.rank / 32), named);
-  const auto lanes = warp_of(thread);
-  give_results(lanes, named, wait_for.what);
-  for (ThreadState& lane : lanes)
-    if ((named >> lane.rank % 32 & 1) != 0 && &lane != &thread) ready_.push(&lane);
+  complete(thread, warp, named);
   if (trace_ != nullptr) trace_->resume(thread.rank, thread.fiber->stack);
   return thread.result;
 }
@@ -433,7 +461,7 @@ void Block::check_lanes(const ThreadState& thread, const Warp& warp) {
   const int lane = thread.rank % 32;
   if ((thread.wait.lanes >> lane & 1) == 0) fail(misses_itself(thread), &thread.wait);
   const std::uint32_t gone = thread.wait.lanes & warp.returned;
-  if (gone != 0)
+  if (gone != 0 && !spares_returned(thread.wait))
     fail(misses_lane(thread, warp_of(thread)[static_cast<std::size_t>(__builtin_ctz(gone))]), &thread.wait);
 }
 

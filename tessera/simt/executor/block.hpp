@@ -116,6 +116,9 @@ class Block {
   std::span<ThreadState> warp_of(const ThreadState& thread);
   bool all_met(const ThreadState& thread, std::uint32_t named);
   void check_lanes(const ThreadState& thread, const Warp& warp);
+  bool spares_returned(const Wait& wait) const;
+  std::uint32_t named_by(const Wait& wait, const Warp& warp) const;
+  void complete(const ThreadState& thread, Warp& warp, std::uint32_t named);
   void keep_failure(const ThreadState* thread);  // the exception being handled
   void note_progress() {
     progress_.store(progress_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);

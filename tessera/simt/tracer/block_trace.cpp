@@ -527,12 +527,14 @@ void BlockTrace::check_written(Site& site, std::size_t warp, std::uint32_t lanes
     const std::size_t lane = first_lane(lanes);
     const std::uint64_t offset = address[lane] - number(array.data);
     std::uint8_t* const marks = array.written + offset;
-    bool all = true;
+    bool all = true, any = false;
     for (unsigned i = 0; i < width; ++i) {
       const std::uint8_t mark = __atomic_load_n(marks + i, __ATOMIC_RELAXED);
-      all = all && (act == Act::read ? mark != 0 : mark == 1);
+      all = all && mark == 1;
+      any = any || mark != 0;
     }
-    if (all) continue;
+    // Of a struct that is copied whole some bytes may be padding.
+    if (act == Act::read ? any : all) continue;
     constexpr int most_kept = 64;
     if (act != Act::write && site.unwritten_reads < most_kept) {
       ++site.unwritten_reads;
@@ -617,8 +619,14 @@ void BlockTrace::fault(int rank, std::uint64_t address) {
   finding.site.bits = log.diverged ? (*log.own_site)[row][lane] : log.site[row];
   finding.block = block_;
   finding.thread = rank;
-  const std::string beside =
-      tracer_.place_of_fault ? tracer_.place_of_fault(address, finding.site.width()) : "";
+  // An access that the processor wants aligned faults without an address: the table has it.
+  const std::uint64_t asked = (*log.address)[row][lane];
+  const unsigned width = finding.site.width();
+  if (address == 0 && asked != 0 && asked % width != 0) {
+    finding.kind = Finding::Kind::misaligned;
+    address = asked;
+  }
+  const std::string beside = tracer_.place_of_fault ? tracer_.place_of_fault(address, width) : "";
   finding.text = who(task_.launch, block_, static_cast<std::size_t>(rank)) + deed(finding.site) + " at " +
                  (beside.empty() ? "address " + std::to_string(address) + ", where nothing is" : beside);
   const std::lock_guard lock(tracer_.mutex);

@@ -190,11 +190,21 @@ Conflict Shadow::touch_all(Cells& cells, std::size_t offset, unsigned width, Act
                            std::uint32_t site, std::uint32_t value, std::uint64_t address, bool is_shared) {
   if (width % cells.granule() != 0 || offset % cells.granule() != 0) cells.refine();
   Conflict out;
-  for (std::size_t at = offset / cells.granule(); at < (offset + width) / cells.granule(); ++at)
-    if (Cell* const cell = cells.make(at); cell == nullptr) forgets_ = true;
-    else if (const Conflict c = touch(*cell, act, thread, site, value, address, is_shared);
-             c.kind != Conflict::Kind::none && (out.kind == Conflict::Kind::none || !c.same_value))
+  bool written = false;  // any of it: a struct that is copied whole may have padding
+  for (std::size_t at = offset / cells.granule(); at < (offset + width) / cells.granule(); ++at) {
+    Cell* const cell = cells.make(at);
+    if (cell == nullptr) {
+      forgets_ = true;
+      continue;
+    }
+    const Conflict c = touch(*cell, act, thread, site, value, address, is_shared);
+    written = written || c.kind != Conflict::Kind::uninitialised;
+    const bool is_worse = out.kind != Conflict::Kind::race || !c.same_value;
+    if (c.kind == Conflict::Kind::race ? is_worse
+                                       : c.kind != Conflict::Kind::none && out.kind == Conflict::Kind::none)
       out = c;
+  }
+  if (out.kind == Conflict::Kind::uninitialised && written) return {};
   return out;
 }
 

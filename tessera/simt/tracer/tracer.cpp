@@ -97,9 +97,10 @@ void Tracer::find_unwritten_reads(const Launch& launch) {
     const TracedArray& of = arrays[read.array];
     const std::uint8_t* const first = of.written + read.offset;
     const bool updates = read.site.act() == Act::atomic;  // which marks the bytes itself
-    if (std::all_of(first, first + read.site.width(),
-                    [updates](std::uint8_t byte) { return updates ? byte == 1 : byte != 0; }))
-      continue;
+    const auto end = first + read.site.width();
+    const bool written = updates ? std::all_of(first, end, [](std::uint8_t byte) { return byte == 1; })
+                                 : std::any_of(first, end, [](std::uint8_t byte) { return byte != 0; });
+    if (written) continue;
     Finding finding;
     finding.kind = Finding::Kind::uninitialised;
     finding.site = read.site;
