@@ -8,7 +8,7 @@ target_include_directories(tessera_compile INTERFACE ${PROJECT_SOURCE_DIR})
 # CMake 3.25 knows no CUDA_STANDARD 20 for nvcc. Results name these flags, hence their name.
 set(TESSERA_NVCC_OPTIONS -std=c++20 -fmad=false --Werror=all-warnings --expt-relaxed-constexpr)
 target_compile_options(tessera_compile INTERFACE
-  $<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wshadow;-Wconversion;-Wno-sign-conversion;-Wno-restrict;-Werror>
+  $<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;$<IF:$<BOOL:$<TARGET_PROPERTY:TESSERA_NAMES_MAY_HIDE>>,-Wno-shadow,-Wshadow>;-Wconversion;-Wno-sign-conversion;-Wno-restrict;-Werror>
   $<$<COMPILE_LANGUAGE:CXX>:-ffp-contract=off;-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=>
   "$<$<COMPILE_LANGUAGE:CUDA>:${TESSERA_NVCC_OPTIONS}>"
   "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra,-Werror,-ffp-contract=off,-Wno-missing-field-initializers>")

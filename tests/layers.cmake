@@ -22,6 +22,12 @@ file(GLOB_RECURSE tests CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/ops/*_emulated_t
 tessera_test(emulated ${tests})
 target_include_directories(test_emulated BEFORE PRIVATE emulated)
 target_compile_options(test_emulated PRIVATE -Wno-unknown-pragmas)
+# These files have kernels and helpers of others' names.
+set_source_files_properties(${PROJECT_SOURCE_DIR}/ops/matmul/verify/freivalds_test.cpp ${PROJECT_SOURCE_DIR}/ops/matmul/kernels/ampere/mma_plan_test.cpp
+                            PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+foreach(name simt emulated)
+  set_target_properties(test_${name} PROPERTIES UNITY_BUILD OFF)
+endforeach()
 tessera_test(conformance overlap_test.cpp conformance_test.cpp divisions_test.cpp)
 add_dependencies(test_conformance tessera_worker)
 if(TARGET gsl)
@@ -51,6 +57,7 @@ foreach(twin gpu_01_left gpu_02_right)
 endforeach()
 # Nothing is inlined away: what the linker merges shows.
 target_compile_options(test_twins PRIVATE -O0)
+set_target_properties(test_twins PROPERTIES UNITY_BUILD OFF)
 
 tessera_script(program ${TESSERA_PYTHON} tests/cli_test.py $<TARGET_FILE:tessera_program>)
 tessera_script(program_bench ${TESSERA_PYTHON} tests/cli_bench_test.py $<TARGET_FILE:tessera_program>)

@@ -46,7 +46,7 @@ class OwnKernels(unittest.TestCase):
         edit(made / "grown/tessera/core/variant.hpp", "int place = 0;\n\n", "int place = 0;\n  double more = 0;\n\n")
         must("cmake", "-S", str(TREE / "tests/own_kernel"), "-B", str(made), f"-DTREE={TREE}",
              f"-DCMAKE_PREFIX_PATH={work / 'prefix'}")
-        must("cmake", "--build", str(made))
+        must("cmake", "--build", str(made), "--parallel", "2")
         cls.program = str(work / "prefix/bin/tessera")
         cls.own, cls.racing = str(made / "own_kernel/libown.so"), str(made / "own_kernel/libracing.so")
         cls.made = made

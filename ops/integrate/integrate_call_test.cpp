@@ -30,7 +30,6 @@ inline constexpr Sum every_sum[] = {Sum::pairwise, Sum::plain, Sum::kahan, Sum::
 constexpr double pi = std::numbers::pi, infinity = quadrature::infinity;
 using integration::Options;
 using quadrature::Answer;
-using quadrature::Reason;
 
 double circle(double x) { return std::sqrt(1 - x * x); }
 
@@ -61,7 +60,7 @@ TEST(Call, InfiniteRangesRulesTolerancesAndBreaks) {
   const Answer step = integrate([](double x) { return x < 0.3 ? 1.0 : 2.0; }, 0, 1, {.points = {0.3}});
   EXPECT_NEAR(step.value, 1.7, 1e-14);
   const Answer few = integrate([](double x) { return std::sin(1e6 * x); }, 0, 1, {.most_evaluations = 5000});
-  EXPECT_EQ(few.reason, Reason::evaluations);
+  EXPECT_EQ(few.reason, quadrature::Reason::evaluations);
   EXPECT_LE(few.evaluations, 5000);
 }
 
@@ -116,10 +115,12 @@ TEST(Call, StripsTellTheirError) {
   const double off = std::fabs(sum.value - pi / 4);
   EXPECT_LE(off, sum.error());
   EXPECT_LT(sum.error(), 1.2 * off);
-  EXPECT_EQ(sum.reason, Reason::as_requested);
+  EXPECT_EQ(sum.reason, quadrature::Reason::as_requested);
   EXPECT_EQ(sum.exponent, 1.5);
-  EXPECT_EQ(integrate(circle, 0, 1, {.relative = 1e-6, .strips = 65536}).reason, Reason::converged);
-  EXPECT_EQ(integrate(circle, 0, 1, {.relative = 1e-9, .strips = 65536}).reason, Reason::unresolved);
+  EXPECT_EQ(integrate(circle, 0, 1, {.relative = 1e-6, .strips = 65536}).reason,
+            quadrature::Reason::converged);
+  EXPECT_EQ(integrate(circle, 0, 1, {.relative = 1e-9, .strips = 65536}).reason,
+            quadrature::Reason::unresolved);
   const auto in_step = [](double x) { return 1 + std::cos(2 * pi * 65536 * x); };
   const Answer aliased = integrate(in_step, 0, 1, {.relative = 1e-3, .strips = 65536});
   EXPECT_FALSE(aliased.converged());
@@ -128,12 +129,12 @@ TEST(Call, StripsTellTheirError) {
   EXPECT_EQ(single.value, static_cast<double>(static_cast<float>(single.value)));
   EXPECT_LE(std::fabs(single.value - pi), single.error());
   const Answer infinite = integrate([](double x) { return 1 / x; }, 0, 1, {.strips = 8});
-  EXPECT_EQ(infinite.reason, Reason::non_finite);
+  EXPECT_EQ(infinite.reason, quadrature::Reason::non_finite);
   EXPECT_EQ(infinite.where, 0);
   // Finite samples whose sum is no number any more.
   const auto high = [](float x) { return 3e38f * (1 - x / 1000); };
   const Answer overflown = integrate<float>(high, 0, 0.5, {.strips = 65536});
-  EXPECT_EQ(overflown.reason, Reason::too_large) << overflown.why;
+  EXPECT_EQ(overflown.reason, quadrature::Reason::too_large) << overflown.why;
   EXPECT_EQ(overflown.truncation, quadrature::infinity);
 }
 

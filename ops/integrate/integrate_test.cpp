@@ -9,18 +9,18 @@
 namespace tessera::integration {
 namespace {
 
-const Operation& operation() { return *find_operation("integrate"); }
+const Operation& integrate_operation() { return *find_operation("integrate"); }
 
 Arguments arguments_of(Arguments::Words words, Element element = Element::f64) {
   words.try_emplace("FORMULA", "sqrt(1-x^2)");
   words.try_emplace("LIMITS", "0 1");
-  return {operation().signature, element, {}, words};
+  return {integrate_operation().signature, element, {}, words};
 }
 
 double result_of(const Arguments::Words& words, Element element = Element::f64,
                  const Request& request = {.device = "cpu"}) {
   Arguments arguments = arguments_of(words, element);
-  const Outcome outcome = run(operation(), arguments, request);
+  const Outcome outcome = run(integrate_operation(), arguments, request);
   const ArrayView& view = arguments.array("integral");
   return load_as_double(view.element, view.data);
 }
@@ -199,7 +199,7 @@ Verdict verdict_on(const Arguments::Words& words, Element element, double value)
   Array memory(element, {});
   store_from_double(element, memory.view().data, value);
   arguments.set_array("integral", memory.view());
-  return verify(operation(), arguments);
+  return verify(integrate_operation(), arguments);
 }
 
 // The bound lets nothing pass that was computed in the next shorter type, nor a strip too few.

@@ -177,7 +177,7 @@ struct FewRows {
       }
     };
     if (first >= end) return;
-    Lot<T> b[lines], next[lines];
+    Lot<T> b[lines], next[lines] = {};
     load_b(first, b);
     for (std::int64_t l = first; l < end; l += step) {
       if (l + step < end) load_b(l + step, next);
@@ -213,7 +213,7 @@ struct FewRows {
     T* const own = shared.a + thread.warp() * rows * lines;
     std::int64_t l = first + thread.warp() * lines;
     if (l >= end) return;
-    Lot<T> b[lines], next[lines];
+    Lot<T> b[lines], next[lines] = {};
     T a[brought];
     load_a(l, a);
     load_b(l, b);

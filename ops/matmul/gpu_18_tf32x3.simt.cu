@@ -4,9 +4,9 @@
 // One TF32 product loses 13 bits of each factor. The bits that it loses are a TF32 number of their own, so
 // hi·hi + hi·lo + lo·hi is f32's product but for 2^-22. Tensor cores cut sums short, so each chunk's sum is
 // promoted to an f32 that rounds.
+#if !defined(__CUDACC__)
 #include "ops/matmul/kernels/simt/split_kernel.hpp"
 
-#if !defined(__CUDACC__)
 namespace tessera::matmul {
 namespace {
 

@@ -3,9 +3,9 @@
 //
 // bf16 has f32's range and 8 of its 24 bits: three parts hold a factor exactly. Of the nine products of
 // parts, the six that count are computed.
+#if !defined(__CUDACC__)
 #include "ops/matmul/kernels/simt/split_kernel.hpp"
 
-#if !defined(__CUDACC__)
 namespace tessera::matmul {
 namespace {
 

@@ -15,7 +15,7 @@ MeasuredCeilings some(double rate, const std::string& date = then) {
   return {.rates = {.bytes_per_second = rate, .flops_per_second = {{Element::f64, 2 * rate}}}, .date = date};
 }
 
-class Ceilings : public testing::Test {
+class KnownCeilings : public testing::Test {
  protected:
   void SetUp() override {
     folder_ = std::filesystem::temp_directory_path() / ("tessera-ceilings-" + std::to_string(getpid()));
@@ -29,7 +29,7 @@ class Ceilings : public testing::Test {
   Device device_ = host_device(Where::cpu);
 };
 
-TEST_F(Ceilings, AreRememberedForOneDeviceAndDriver) {
+TEST_F(KnownCeilings, AreRememberedForOneDeviceAndDriver) {
   device_.name = "one that nobody else asks for";
   EXPECT_FALSE(known_ceilings(device_));
   EXPECT_EQ(remember(device_, some(1.25e10)), "");
@@ -47,14 +47,14 @@ TEST_F(Ceilings, AreRememberedForOneDeviceAndDriver) {
   EXPECT_FALSE(known_ceilings(other));
 }
 
-TEST_F(Ceilings, ADamagedFileIsAsGoodAsNone) {
+TEST_F(KnownCeilings, ADamagedFileIsAsGoodAsNone) {
   EXPECT_EQ(remember(device_, some(1)), "");
   for (const auto& entry : std::filesystem::recursive_directory_iterator(folder_))
     if (entry.is_regular_file()) std::ofstream(entry.path()) << "tessera ceilings 3\ncpu|";
   EXPECT_FALSE(known_ceilings(device_));
 }
 
-TEST_F(Ceilings, ReportsAFolderThatCannotBeMade) {
+TEST_F(KnownCeilings, ReportsAFolderThatCannotBeMade) {
   std::ofstream(folder_ / "file") << "x";
   setenv("XDG_CACHE_HOME", (folder_ / "file").c_str(), 1);
   EXPECT_NE(remember(device_, some(1)), "");
@@ -63,7 +63,7 @@ TEST_F(Ceilings, ReportsAFolderThatCannotBeMade) {
   EXPECT_EQ(*cache_folder(), "/somewhere/.cache/tessera");
 }
 
-TEST_F(Ceilings, OfTheProcessorsAreMeasured) {
+TEST_F(KnownCeilings, OfTheProcessorsAreMeasured) {
   const MeasuredCeilings found = measure_ceilings(device_);
   EXPECT_FALSE(found.date.empty());
   EXPECT_GT(found.rates.bytes_per_second.value(), 1e8);
@@ -74,7 +74,7 @@ TEST_F(Ceilings, OfTheProcessorsAreMeasured) {
   EXPECT_TRUE(measure_ceilings(host_device(Where::simt)).empty());
 }
 
-TEST_F(Ceilings, TheBetterOfTwoStands) {
+TEST_F(KnownCeilings, TheBetterOfTwoStands) {
   EXPECT_EQ(better_of(some(2), some(1, later)).rates.bytes_per_second, 2);
   EXPECT_EQ(better_of(some(1), some(2, later)).rates.bytes_per_second, 2);
   EXPECT_EQ(better_of(some(2), some(1, later)).date, later);
@@ -83,7 +83,7 @@ TEST_F(Ceilings, TheBetterOfTwoStands) {
   EXPECT_EQ(better_of(some(2), none).rates.flops_per_second.at(Element::f64), 4);
 }
 
-TEST_F(Ceilings, TheBestStandsUntilItHasStoodForAsMany) {
+TEST_F(KnownCeilings, TheBestStandsUntilItHasStoodForAsMany) {
   int made = 0;
   EXPECT_EQ(best_of(4, 100, [&made] { return ++made == 3 ? 9.0 : 5.0; }), 9);
   EXPECT_EQ(made, 7);

@@ -30,7 +30,7 @@ const Signature& product() {
 }
 
 template <class F>
-std::string complaint(F&& f) {
+std::string complaint_of(F&& f) {
   try {
     f();
   } catch (const Error& e) {
@@ -53,7 +53,7 @@ TEST(Arguments, SizesOutputsByExpressions) {
 
 TEST(Arguments, ChecksAnOptionalArrayAgainstTheOtherArguments) {
   const Array mask(Element::f32, {9});
-  EXPECT_EQ(complaint([&] {
+  EXPECT_EQ(complaint_of([&] {
               Arguments(toy(), Element::f32, {{"mask", mask.view()}}, {});
             }),
             "mask has width = 9, but --width has 4");
@@ -61,21 +61,21 @@ TEST(Arguments, ChecksAnOptionalArrayAgainstTheOtherArguments) {
 
 TEST(Arguments, NamesTheArraysThatDisagree) {
   const Array a(Element::f32, {10, 65}), b(Element::f32, {33, 7});
-  EXPECT_EQ(complaint([&] {
+  EXPECT_EQ(complaint_of([&] {
               Arguments(product(), Element::f32, {{"A", a.view()}, {"B", b.view()}}, {});
             }),
             "B has k = 33, but A has 65");
-  EXPECT_EQ(complaint([&] {
+  EXPECT_EQ(complaint_of([&] {
               Arguments(product(), Element::f32, {{"A", a.view()}}, {});
             }),
             "the array B is missing");
   const Array wrong(Element::f64, {65, 7});
-  EXPECT_EQ(complaint([&] {
+  EXPECT_EQ(complaint_of([&] {
               Arguments(product(), Element::f32, {{"A", a.view()}, {"B", wrong.view()}}, {});
             }),
             "B holds f64, not f32");
   const Array flat(Element::f32, {65});
-  EXPECT_EQ(complaint([&] {
+  EXPECT_EQ(complaint_of([&] {
               Arguments(product(), Element::f32, {{"A", a.view()}, {"B", flat.view()}}, {});
             }),
             "B has 1 dimension, not 2");
@@ -84,7 +84,7 @@ TEST(Arguments, NamesTheArraysThatDisagree) {
 TEST(Arguments, RefusesAnOutputThatNoMemoryHolds) {
   const std::int64_t wide = std::int64_t{1} << 31;
   const Array a(Element::f32, {wide, 0}), b(Element::f32, {0, wide});
-  EXPECT_EQ(complaint([&] {
+  EXPECT_EQ(complaint_of([&] {
               Arguments(product(), Element::f32, {{"A", a.view()}, {"B", b.view()}}, {});
             }),
             "an array of 2147483648 × 2147483648 elements of f32 is larger than any memory");
@@ -101,15 +101,15 @@ TEST(Arguments, TransposesByStrides) {
 }
 
 TEST(Arguments, SuggestsTheChoiceThatWasMeant) {
-  EXPECT_EQ(complaint([] {
+  EXPECT_EQ(complaint_of([] {
               Arguments(toy(), Element::f32, {}, {{"mode", "fancyy"}});
             }),
             "--mode cannot be 'fancyy'; did you mean 'fancy'?");
-  EXPECT_NE(complaint([] {
+  EXPECT_NE(complaint_of([] {
               Arguments(toy(), Element::f32, {}, {{"width", "101"}});
             }).find("1 to 100"),
             std::string::npos);
-  EXPECT_NE(complaint([] {
+  EXPECT_NE(complaint_of([] {
               Arguments(toy(), Element::f32, {}, {{"scale", "nan"}});
             }).find("needs a finite number"),
             std::string::npos);
@@ -135,8 +135,9 @@ TEST(Arguments, TextMayComeByItsPlaceAndNumbersMayBeLeftOut) {
                       {{"WHAT", "sing"}, {"MORE", "and dance"}, {"often", "2*3"}});
   EXPECT_EQ(all.integer("often"), 6);
   EXPECT_EQ(all.dim("often"), 6);
-  EXPECT_EQ(complaint([] { Arguments(spoken(), Element::f64, {}, {}); }), "the WHAT is missing: what to do");
-  EXPECT_NE(complaint([] {
+  EXPECT_EQ(complaint_of([] { Arguments(spoken(), Element::f64, {}, {}); }),
+            "the WHAT is missing: what to do");
+  EXPECT_NE(complaint_of([] {
               Arguments(spoken(), Element::f64, {}, {{"WHAT", "sing"}, {"often", "0"}});
             }).find("1 to 9"),
             std::string::npos);
@@ -145,7 +146,7 @@ TEST(Arguments, TextMayComeByItsPlaceAndNumbersMayBeLeftOut) {
 
 TEST(Arguments, RefusesWordsWithoutEffect) {
   const auto says = [](const char* name, const Arguments::Words& words, bool serves = false) {
-    return complaint(
+    return complaint_of(
         [&] { demand_effect(Arguments(toy(), Element::f32, {}, words), name, serves, "wide ones"); });
   };
   EXPECT_EQ(says("width", {{"width", "5"}}), "--width 5 is only for wide ones");
@@ -161,7 +162,7 @@ TEST(Arguments, TellsTheRangeOfANumber) {
   Signature s = toy();
   Parameter& scale = s.parameters[1];
   const auto says = [&](const char* word) {
-    return complaint([&] { Arguments(s, Element::f32, {}, {{"scale", word}}); });
+    return complaint_of([&] { Arguments(s, Element::f32, {}, {{"scale", word}}); });
   };
   scale.minimum = 0.5;
   EXPECT_EQ(says("0.25"), "--scale 0.25 is out of its range, 0.5 and more");

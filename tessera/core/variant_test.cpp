@@ -7,7 +7,7 @@
 namespace tessera {
 namespace {
 
-Variant toy() {
+Variant toy_variant() {
   Variant v;
   v.idea = "an idea";
   v.choices.resize(2);
@@ -19,9 +19,9 @@ Variant toy() {
 }
 
 TEST(Variant, TakesItsPlaceFromItsFile) {
-  register_variant(toy(), {"/anywhere/ops/toy_operation/gpu_07_two_words.simt.cu", 1});
-  register_variant(toy(), {"ops/toy_operation/gpu_03_early.simt.cu", 1});
-  register_variant(toy(), {"ops/toy_operation/cpu_09_first.cpp", 1});
+  register_variant(toy_variant(), {"/anywhere/ops/toy_operation/gpu_07_two_words.simt.cu", 1});
+  register_variant(toy_variant(), {"ops/toy_operation/gpu_03_early.simt.cu", 1});
+  register_variant(toy_variant(), {"ops/toy_operation/cpu_09_first.cpp", 1});
   const auto ladder = ladder_of("toy_operation");
   ASSERT_EQ(ladder.size(), 3u);
   EXPECT_EQ(ladder[0]->name, "first");
@@ -30,12 +30,12 @@ TEST(Variant, TakesItsPlaceFromItsFile) {
   EXPECT_EQ(ladder[2]->ladder, "gpu");
   EXPECT_EQ(ladder[2]->place, 7);
   EXPECT_EQ(ladder[2]->file, "toy_operation/gpu_07_two_words.simt.cu");
-  EXPECT_THROW(register_variant(toy(), {"ops/toy_operation/nonsense.cpp", 1}), Error);
-  EXPECT_THROW(register_variant(toy(), {"ops/toy_operation/gpu_x7_a.cpp", 1}), Error);
+  EXPECT_THROW(register_variant(toy_variant(), {"ops/toy_operation/nonsense.cpp", 1}), Error);
+  EXPECT_THROW(register_variant(toy_variant(), {"ops/toy_operation/gpu_x7_a.cpp", 1}), Error);
 }
 
 TEST(Variant, FindsAChoiceByItsTuning) {
-  const Variant v = toy();
+  const Variant v = toy_variant();
   EXPECT_EQ(v.find({}), &v.choices[0]);
   EXPECT_EQ(v.find({{"tile", 8}}), &v.choices[1]);
   EXPECT_EQ(v.find({{"x", 7}}), &v.choices[1]);

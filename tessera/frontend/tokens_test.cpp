@@ -90,7 +90,7 @@ TEST(Tokens, KnowPartnersOfBrackets) {
   EXPECT_EQ(list.tokens[7].partner, 3u);
 }
 
-std::string refusal(const std::string& text) {
+std::string refused(const std::string& text) {
   try {
     tokenize("# 1 \"a.cu\"\n" + text, Read{text});
   } catch (const Refusal& found) {
@@ -100,9 +100,9 @@ std::string refusal(const std::string& text) {
 }
 
 TEST(Tokens, RefuseBracketsWithoutPartners) {
-  EXPECT_EQ(refusal("int f() {\n  g(;\n}"), "a.cu:3:1: '}' does not close the '(' of line 2");
-  EXPECT_EQ(refusal("int a;\n }"), "a.cu:2:2: '}' closes nothing");
-  EXPECT_EQ(refusal("int f() {\n  if (1) {\n}"), "a.cu:1:9: '{' is never closed");
+  EXPECT_EQ(refused("int f() {\n  g(;\n}"), "a.cu:3:1: '}' does not close the '(' of line 2");
+  EXPECT_EQ(refused("int a;\n }"), "a.cu:2:2: '}' closes nothing");
+  EXPECT_EQ(refused("int f() {\n  if (1) {\n}"), "a.cu:1:9: '{' is never closed");
 }
 
 }  // namespace

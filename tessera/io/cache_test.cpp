@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class Cache : public testing::Test {
+class Cache : public ::testing::Test {
  protected:
   Cache() {
     if (const char* before = std::getenv("XDG_CACHE_HOME")) before_ = before;
@@ -32,7 +32,7 @@ class Cache : public testing::Test {
   }
 
   const CacheFolder things_{"things", 8};
-  std::string home_ = testing::TempDir() + "kept-" + std::to_string(::getpid()), before_;
+  std::string home_ = ::testing::TempDir() + "kept-" + std::to_string(::getpid()), before_;
 };
 
 TEST_F(Cache, IsFoundByItsKeyAlone) {

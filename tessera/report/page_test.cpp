@@ -393,7 +393,7 @@ TEST(Advice, CountersOfATrace) {
 
 // That charts show the numbers: shapes are measured against their own axes, as a reader would.
 const std::map<std::string, double> rates{{"alpha", 100}, {"beta", 40}, {"gamma", 10}, {"delta", 2.5}};
-constexpr double flops = 1e9, bytes = 4e8, memory_gbps = 100, arithmetic_gflops = 1000;
+constexpr double flops = 1e9, row_bytes = 4e8, memory_gbps = 100, arithmetic_gflops = 1000;
 
 Document measured(double factor) {
   std::string rows;
@@ -402,7 +402,7 @@ Document measured(double factor) {
     rows += fmt::format(R"({}{{"dims": {{"m": 64}}, "element": "f32", "ladder": "gpu", "place": 1,
       "variant": "{}", "device": "cuda:0", "median": {}, "q1": {}, "q3": {}, "samples": 9, "gflops": {},
       "bytes": {}, "verified": "ok"}})",
-                        rows.empty() ? "" : ",", name, median, median, median, rate, bytes);
+                        rows.empty() ? "" : ",", name, median, median, median, rate, row_bytes);
   }
   return parse_document("some.json", fmt::format(R"({{"schema": 1, "kind": "bench", "operation": "product",
       "devices": [{{"label": "cuda:0", "name": "G", "ceilings": {{"memory_gbps": {}, "gflops": {{"f32": {}}}}}}}],
@@ -485,7 +485,7 @@ TEST(Drawing, EveryRungHasItsPointUnderTheRoof) {
     const double start =
         ridge * std::pow(up.second / up.first, (at(2) - at(4)) / (up.at_second - up.at_first));
     const Axis across{start, ridge, at(1), at(3), true};
-    for (const auto& found : points) EXPECT_NEAR(std::stod(found[1]), across.at(flops / bytes), 0.5);
+    for (const auto& found : points) EXPECT_NEAR(std::stod(found[1]), across.at(flops / row_bytes), 0.5);
   }
 }
 

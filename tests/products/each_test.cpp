@@ -140,8 +140,11 @@ class EachKernel : public OnDevice {
     asked.lies_c = {};
     asked.c = outputs_of(kind.a).front();
     asked.most = most_of(asked);
-    asked.k = matmul::least_overlapped_depth<1> * 128 / static_cast<std::int64_t>(size_of(kind.a));
-    expect_right(variant, choice, tuning_of(choice, Way::boxes), asked);
+    // And so few that a tile's results are still read from shared memory when the next one's are there.
+    for (const std::int64_t stages : {matmul::least_overlapped_depth<1>, std::int64_t{1}}) {
+      asked.k = stages * 128 / static_cast<std::int64_t>(size_of(kind.a));
+      expect_right(variant, choice, tuning_of(choice, Way::boxes), asked);
+    }
   }
 
   // A group of one kind, whose entries differ in size and in what follows their sums.

@@ -11,15 +11,15 @@ namespace tessera::products {
 namespace {
 
 // A way to compute, an element, and whether the factors lie across k.
-struct Way {
+struct KernelCall {
   const Variant* variant;
   const Choice* choice;
   Element element;
   bool a_across, b_across;
 };
 
-std::vector<Way> ways_of(const std::vector<const Variant*>& variants) {
-  std::vector<Way> out;
+std::vector<KernelCall> ways_of(const std::vector<const Variant*>& variants) {
+  std::vector<KernelCall> out;
   for (const Variant* variant : variants)
     for (const Choice& choice : variant->choices)
       for (const auto& [element, run] : choice.run)
@@ -29,7 +29,7 @@ std::vector<Way> ways_of(const std::vector<const Variant*>& variants) {
 }
 
 // Tiles of rungs whose blocks stay; others get as large a result.
-Tiled tiled_of(const Way& way, const Asked& asked, int processors) {
+Tiled tiled_of(const KernelCall& way, const Asked& asked, int processors) {
   const bool cluster = way.variant->name == "cluster",
              promotes = !asked.fast && (asked.a == Element::e4m3 || asked.a == Element::e5m2);
   const auto tile =
@@ -44,7 +44,7 @@ class Products : public OnDevice {
  protected:
   // Each way once, in any order; then, on a GPU, again while there is time.
   void try_all(const std::vector<const Variant*>& variants, double seconds) {
-    std::vector<Way> ways = ways_of(variants);
+    std::vector<KernelCall> ways = ways_of(variants);
     Rounds rounds(seconds, device_.where == Where::cuda ? std::nullopt : std::optional(ways.size() + 1));
     std::cout << rounds.text() << " and more, of " << ways.size() << " ways\n";
     Random order = rounds.next();
@@ -58,7 +58,7 @@ class Products : public OnDevice {
   }
 
  private:
-  Asked draw(const Way& way, Tuning& tuning, Random& random) const {
+  Asked draw(const KernelCall& way, Tuning& tuning, Random& random) const {
     Asked asked = draw_kind(*way.variant, way.element, random);
     const bool gpu = device_.where == Where::cuda;
     if (!gpu) draw_small_sizes(asked, random);
@@ -75,7 +75,7 @@ class Products : public OnDevice {
     return asked;
   }
 
-  bool try_one(const Way& way, Random& random, const Rounds& rounds) {
+  bool try_one(const KernelCall& way, Random& random, const Rounds& rounds) {
     Tuning tuning = draw_tuning(*way.choice, random);
     const Asked asked = draw(way, tuning, random);
     Product product(run_, operation_called("matmul"), asked, random);

@@ -13,8 +13,6 @@
 namespace tessera::quadrature {
 namespace {
 
-constexpr double pi = std::numbers::pi;
-
 bool near(double value, double exact, double relative) {
   return std::fabs(value - exact) <= relative * std::fabs(exact);
 }
@@ -70,13 +68,13 @@ void expect_right(const Known& known, const Answer& answer) {
 }
 
 Known gaussian(int d, Range range, double c) {
-  const double r = std::sqrt(c),
-               one = std::sqrt(pi) / 2 / r * (std::erf(r * range.upper) - std::erf(r * range.lower));
+  const double r = std::sqrt(c), one = std::sqrt(std::numbers::pi) / 2 / r *
+                                       (std::erf(r * range.upper) - std::erf(r * range.lower));
   return {fmt::format("a Gaussian in {} variables over ({}, {})", d, range.lower, range.upper), d, range,
           std::pow(one, d), [d, c](const double* x) { return std::exp(-c * squares(d, x)); }};
 }
 
-double ball_of(int d) { return std::pow(pi, d / 2.0) / std::tgamma(d / 2.0 + 1); }
+double ball_of(int d) { return std::pow(std::numbers::pi, d / 2.0) / std::tgamma(d / 2.0 + 1); }
 
 std::vector<Known> everyday() {
   std::vector<Known> out;
@@ -110,7 +108,7 @@ std::vector<Known> everyday() {
       [](const double* x) { return std::sqrt(squares(3, x)); });
   add("a shell in a large box", 3, {-100, 100}, 1.5, [](const double* x) {
     const double s = squares(3, x);
-    return std::pow(pi, -1.5) * s * std::exp(-s);
+    return std::pow(std::numbers::pi, -1.5) * s * std::exp(-s);
   });
   add("logistic densities", 2, {-infinity, infinity}, 1, [](const double* x) {
     return product(2, [x](std::size_t i) {
@@ -132,13 +130,13 @@ TEST(SeveralVariables, EverydayIntegralsConverge) {
 
 // --- random members of families whose values are known ---
 
-using Random = std::mt19937_64;
-double between(Random& random, double lower, double upper) {
+using Generator = std::mt19937_64;
+double between(Generator& random, double lower, double upper) {
   return std::uniform_real_distribution<double>(lower, upper)(random);
 }
 
 // exp(-|A(x - m)|^2/2) over everything, A = widths times rotations.
-Known rotated_gaussian(Random& random, int d) {
+Known rotated_gaussian(Generator& random, int d) {
   const auto n = static_cast<std::size_t>(d);
   std::vector<double> a(n * n), m(n);
   double determinant = 1;
@@ -150,7 +148,7 @@ Known rotated_gaussian(Random& random, int d) {
   }
   for (std::size_t i = 0; i < n; ++i)
     for (std::size_t j = 0; j < i; ++j) {
-      const double angle = between(random, 0, pi), c = std::cos(angle), s = std::sin(angle);
+      const double angle = between(random, 0, std::numbers::pi), c = std::cos(angle), s = std::sin(angle);
       for (std::size_t row = 0; row < n; ++row) {
         const double x = a[row * n + i], y = a[row * n + j];
         a[row * n + i] = c * x - s * y;
@@ -160,7 +158,7 @@ Known rotated_gaussian(Random& random, int d) {
   return {"a rotated Gaussian",
           d,
           {-infinity, infinity},
-          std::pow(2 * pi, d / 2.0) * determinant,
+          std::pow(2 * std::numbers::pi, d / 2.0) * determinant,
           [=](const double* x) {
             const double exponent = sum(d, [&](std::size_t row) {
               const double z = sum(d, [&](std::size_t k) { return a[row * n + k] * (x[k] - m[k]); });
@@ -181,7 +179,9 @@ const Factor factors[] = {
     {"product peak", [](double x, double u, double c) { return 1 / (1 / (c * c) + (x - u) * (x - u)); },
      [](double u, double c) { return c * (std::atan(c * (1 - u)) + std::atan(c * u)); }},
     {"Gaussian", [](double x, double u, double c) { return std::exp(-c * c * (x - u) * (x - u)); },
-     [](double u, double c) { return std::sqrt(pi) / (2 * c) * (std::erf(c * (1 - u)) + std::erf(c * u)); }},
+     [](double u, double c) {
+       return std::sqrt(std::numbers::pi) / (2 * c) * (std::erf(c * (1 - u)) + std::erf(c * u));
+     }},
     {"kink", [](double x, double u, double c) { return std::exp(-c * std::fabs(x - u)); },
      [](double u, double c) { return (2 - std::exp(-c * u) - std::exp(-c * (1 - u))) / c; }},
     {"jump", [](double x, double u, double c) { return x < u ? std::exp(c * x) : 0.0; },
@@ -190,7 +190,7 @@ const Factor factors[] = {
      [](double u, double) { return 1 / (u + 0.5); }},
 };
 
-Known of_factors(Random& random, int d) {
+Known of_factors(Generator& random, int d) {
   std::vector<const Factor*> chosen;
   std::vector<double> u, c;
   double exact = 1;
@@ -213,9 +213,9 @@ Known of_factors(Random& random, int d) {
           1e-3};
 }
 
-Known wave(Random& random, int d) {
+Known wave(Generator& random, int d) {
   std::vector<double> c;
-  const double a = between(random, 0, 2 * pi);
+  const double a = between(random, 0, 2 * std::numbers::pi);
   double phase = a, size = 1;
   for (int i = 0; i < d; ++i) {
     c.push_back(between(random, 0.5, 6));
@@ -233,7 +233,7 @@ Known wave(Random& random, int d) {
 double parity(int corner) { return __builtin_popcount(static_cast<unsigned>(corner)) % 2 != 0 ? -1 : 1; }
 
 // (1 + c·x)^-(d+1), by a sum over the corners.
-Known corner_peak(Random& random, int d) {
+Known corner_peak(Generator& random, int d) {
   std::vector<double> c;
   double all = 1, exact = 0;
   for (int i = 0; i < d; ++i) {
@@ -253,7 +253,7 @@ Known corner_peak(Random& random, int d) {
 }
 
 // Inside the cube, some on a ground.
-Known ball(Random& random, int d) {
+Known ball(Generator& random, int d) {
   std::vector<double> m;
   const double r = between(random, 0.05, 0.4), ground = random() % 2 == 0 ? 0 : between(random, 0, 0.1);
   for (int i = 0; i < d; ++i) m.push_back(between(random, r, 1 - r));
@@ -269,7 +269,7 @@ Known ball(Random& random, int d) {
 }
 
 // |a·x - b|, by the integral of max(b - a·x, 0), a sum over the corners: |t| = 2·max(t, 0) - t.
-Known oblique_kink(Random& random, int d) {
+Known oblique_kink(Generator& random, int d) {
   std::vector<double> a;
   double b = 0, all = 1, middle = 0, inside = 0;
   for (int i = 0; i < d; ++i) {
@@ -293,7 +293,7 @@ Known oblique_kink(Random& random, int d) {
 TEST(SeveralVariables, NoRandomIntegralConvergesToAWrongValue) {
   struct Family {
     const char* id;
-    Known (*of)(Random& random, int d);
+    Known (*of)(Generator& random, int d);
     int fewest, most;  // variables
     int count;
     double share;  // that converges
@@ -304,7 +304,7 @@ TEST(SeveralVariables, NoRandomIntegralConvergesToAWrongValue) {
                                {"corner peaks", corner_peak, 2, 6, 15, 0.9},
                                {"balls", ball, 2, 4, 15, 0.8},
                                {"oblique kinks", oblique_kink, 2, 4, 15, 0.5}}) {
-    Random random(2026);
+    Generator random(2026);
     int converged = 0;
     for (int i = 0; i < family.count; ++i) {
       const int d = family.fewest + i % (family.most - family.fewest + 1);

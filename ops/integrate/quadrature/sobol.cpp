@@ -129,10 +129,6 @@ constexpr std::uint32_t chunk = 512;  // points that one thread does at a time
 constexpr double student = 4.1;       // of 16 repetitions: one in a thousand is further off
 constexpr std::size_t bins = vegas_bins;
 
-struct Sums {
-  double value = 0, magnitude = 0, largest = 0;  // the largest size of one term
-};
-
 // The terms so large that one of a chunk at most is, largest first; they tell how sizes thin out.
 constexpr std::size_t most_kept = 64;
 
@@ -167,6 +163,10 @@ class QuasiRandom::Sampling {
   Answer advance(std::int64_t evaluations);
 
  private:
+  struct Sums {
+    double value = 0, magnitude = 0, largest = 0;  // the largest size of one term
+  };
+
   // Points first … first + count of one repetition; squares along the axes, in units of the largest, go to
   // `weights`, if given.
   Sums sample(std::uint64_t seed, std::uint32_t first, std::uint32_t count, double* weights) const;
@@ -189,8 +189,8 @@ class QuasiRandom::Sampling {
   Reason reason_ = Reason::converged;
 };
 
-Sums QuasiRandom::Sampling::sample(std::uint64_t seed, std::uint32_t first, std::uint32_t count,
-                                   double* weights) const {
+QuasiRandom::Sampling::Sums QuasiRandom::Sampling::sample(std::uint64_t seed, std::uint32_t first,
+                                                          std::uint32_t count, double* weights) const {
   const auto d = static_cast<std::size_t>(cube_.dimensions());
   thread_local std::vector<double> u, y, slope;
   thread_local std::vector<int> bin;

@@ -13,9 +13,10 @@
 namespace tessera::matmul {
 namespace {
 
-const Operation& product() { return *find_operation("matmul"); }
+const Operation& matmul_operation() { return *find_operation("matmul"); }
 
-Case sized(std::int64_t m, std::int64_t n, std::int64_t k, Distribution distribution = Distribution::normal) {
+Case case_of(std::int64_t m, std::int64_t n, std::int64_t k,
+             Distribution distribution = Distribution::normal) {
   return {.dims = {{"m", m}, {"n", n}, {"k", k}}, .distribution = distribution};
 }
 
@@ -68,12 +69,12 @@ void execute(const Plan& plan, const Arguments& arguments) {
 
 class Exact : public testing::TestWithParam<std::int64_t> {
  protected:
-  Verdict verdict(Inputs& inputs) const { return verify(product(), inputs.arguments()); }
-  Case exact() const { return sized(4, 3, GetParam(), Distribution::exact); }
+  Verdict verdict(Inputs& inputs) const { return verify(matmul_operation(), inputs.arguments()); }
+  Case exact() const { return case_of(4, 3, GetParam(), Distribution::exact); }
 };
 
 TEST_P(Exact, FloatsRoundedToAShorterTypeFail) {
-  Inputs inputs(product(), Element::f32, exact(), 11);
+  Inputs inputs(matmul_operation(), Element::f32, exact(), 11);
   multiply_with<float>(inputs.arguments(), same<float>, plus<float>);
   EXPECT_TRUE(verdict(inputs).passed) << describe(verdict(inputs));
   for (const auto shorter : {as_bf16, as_f16, as_tf32}) {
@@ -86,7 +87,7 @@ TEST_P(Exact, FloatsRoundedToAShorterTypeFail) {
 }
 
 TEST_P(Exact, DoublesComputedInFloatFail) {
-  Inputs inputs(product(), Element::f64, exact(), 12);
+  Inputs inputs(matmul_operation(), Element::f64, exact(), 12);
   multiply_with<double>(inputs.arguments(), same<double>, plus<double>);
   EXPECT_TRUE(verdict(inputs).passed) << describe(verdict(inputs));
   multiply_with<double>(inputs.arguments(), as_f32, plus<double>);
@@ -97,7 +98,7 @@ TEST_P(Exact, DoublesComputedInFloatFail) {
 }
 
 TEST_P(Exact, IntegersThatSaturateFail) {
-  Inputs inputs(product(), Element::i32, exact(), 13);
+  Inputs inputs(matmul_operation(), Element::i32, exact(), 13);
   multiply_with<std::int32_t>(
       inputs.arguments(), same<std::int32_t>,
       [](std::int32_t s, std::int32_t a, std::int32_t b) { return multiply_add(a, b, s); });
@@ -113,46 +114,47 @@ TEST_P(Exact, IntegersThatSaturateFail) {
 INSTANTIATE_TEST_SUITE_P(Depths, Exact, testing::Values(1, 2, 17, 1000));
 
 TEST(Matmul, ExactInputsHoldWithFactorsAndC0) {
-  Case scaled = sized(5, 6, 3000, Distribution::exact);
+  Case scaled = case_of(5, 6, 3000, Distribution::exact);
   scaled.words = {{"alpha", "-3"}, {"beta", "5"}};
   scaled.optional_inputs = {"C0"};
   for (const Element element : {Element::f32, Element::f64}) {
-    Inputs inputs(product(), element, scaled, 14);
+    Inputs inputs(matmul_operation(), element, scaled, 14);
     if (element == Element::f32) multiply_with<float>(inputs.arguments(), same<float>, plus<float>);
     else multiply_with<double>(inputs.arguments(), same<double>, plus<double>);
-    EXPECT_TRUE(verify(product(), inputs.arguments()).passed);
+    EXPECT_TRUE(verify(matmul_operation(), inputs.arguments()).passed);
     Expected expected;
     const std::vector<std::int64_t> rows{0, 1, 2, 3, 4};
-    product().reference(inputs.arguments(), rows, Data::any, expected);
+    matmul_operation().reference(inputs.arguments(), rows, Data::any, expected);
     for (const double bound : expected.bound) EXPECT_EQ(bound, 0);
   }
 }
 
 TEST(Matmul, TheBoundPassesFloatsAndFailsBf16) {
   for (const std::int64_t k : {1, 17, 1000, 2000}) {
-    Inputs inputs(product(), Element::f32, sized(24, 25, k), 21);
+    Inputs inputs(matmul_operation(), Element::f32, case_of(24, 25, k), 21);
     multiply_with<float>(inputs.arguments(), same<float>, plus<float>);
-    const Verdict honest = verify(product(), inputs.arguments(), nullptr, {.data = Data::random});
+    const Verdict honest = verify(matmul_operation(), inputs.arguments(), nullptr, {.data = Data::random});
     EXPECT_TRUE(honest.passed) << describe(honest);
     EXPECT_GT(honest.largest_ratio, 0);
     EXPECT_LE(honest.largest_ratio, 1);
     EXPECT_EQ(honest.norm_demanded, k <= 1024 ? 1e-6 : 0);
     multiply_with<float>(inputs.arguments(), as_bf16, plus<float>);
-    const Verdict rounded = verify(product(), inputs.arguments(), nullptr, {.data = Data::random});
+    const Verdict rounded = verify(matmul_operation(), inputs.arguments(), nullptr, {.data = Data::random});
     EXPECT_FALSE(rounded.passed);
     EXPECT_GT(rounded.wrong, 0) << "the bound itself must find it, k = " << k;
   }
 }
 
 TEST(Matmul, NanNeverPasses) {
-  Inputs inputs(product(), Element::f32, sized(20, 21, 22), 31);
+  Inputs inputs(matmul_operation(), Element::f32, case_of(20, 21, 22), 31);
   multiply_with<float>(inputs.arguments(), same<float>, plus<float>);
   for (const float bad : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
     float& victim = inputs.arguments().view<float, 2>("C")(7, 9);
     const float right = victim;
     victim = bad;
     for (const double flops : {1e9, 0.0}) {  // every element; randomised
-      const Verdict found = verify(product(), inputs.arguments(), nullptr, {.reference_flops = flops});
+      const Verdict found =
+          verify(matmul_operation(), inputs.arguments(), nullptr, {.reference_flops = flops});
       EXPECT_FALSE(found.passed);
       ASSERT_FALSE(found.first.empty()) << describe(found);
       EXPECT_EQ(found.first[0].index, (Extents{7, 9}));
@@ -163,12 +165,12 @@ TEST(Matmul, NanNeverPasses) {
 
 TEST(Matmul, BetaZeroDoesNotReadC0AndAlphaZeroNeitherFactor) {
   constexpr float nan = std::numeric_limits<float>::quiet_NaN();
-  Case with_c0 = sized(18, 19, 20);
+  Case with_c0 = case_of(18, 19, 20);
   with_c0.optional_inputs = {"C0"};
   Case no_product = with_c0;
   no_product.words = {{"alpha", "0"}, {"beta", "2"}};
   for (const Case& tried : {with_c0, no_product}) {
-    Inputs inputs(product(), Element::f32, tried, 41);
+    Inputs inputs(matmul_operation(), Element::f32, tried, 41);
     for (const std::string& name :
          tried.words.empty() ? std::vector<std::string>{"C0"} : std::vector<std::string>{"A", "B"}) {
       const auto unread = inputs.arguments().view<float, 2>(name);
@@ -178,7 +180,7 @@ TEST(Matmul, BetaZeroDoesNotReadC0AndAlphaZeroNeitherFactor) {
     for_each_rung(Element::f32, [&](const Plan& plan) {
       if (plan.variant->refuses(*plan.choice, inputs.arguments(), plan.tuning, plan.device)) return;
       execute(plan, inputs.arguments());
-      const Verdict found = verify(product(), inputs.arguments(), &plan);
+      const Verdict found = verify(matmul_operation(), inputs.arguments(), &plan);
       EXPECT_TRUE(found.passed) << plan.variant->name << "\n" << describe(found);
       EXPECT_EQ(std::isnan(inputs.arguments().view<float, 2>("C")(3, 3)), false);
     });
@@ -187,11 +189,12 @@ TEST(Matmul, BetaZeroDoesNotReadC0AndAlphaZeroNeitherFactor) {
 
 TEST(Matmul, AWrongElementNamesItsOwner) {
   if (find_backend(Where::simt) == nullptr) GTEST_SKIP() << "this build has no executor";
-  Inputs inputs(product(), Element::f32, sized(40, 40, 8), 52);
-  const Plan plan = choose(product(), inputs.arguments(), {.device = "simt", .variant = "shared_tiles"});
+  Inputs inputs(matmul_operation(), Element::f32, case_of(40, 40, 8), 52);
+  const Plan plan =
+      choose(matmul_operation(), inputs.arguments(), {.device = "simt", .variant = "shared_tiles"});
   execute(plan, inputs.arguments());
   inputs.arguments().view<float, 2>("C")(17, 35) += 1;
-  const Verdict found = verify(product(), inputs.arguments(), &plan);
+  const Verdict found = verify(matmul_operation(), inputs.arguments(), &plan);
   ASSERT_EQ(found.wrong, 1);
   ASSERT_TRUE(found.first[0].owner.has_value());
   EXPECT_NE(describe(found).find("by thread (3,1,0) of block (2,1,0)"), std::string::npos) << describe(found);
@@ -205,7 +208,7 @@ TEST(Matmul, RungsThatDeclareNoLayoutsPackNothing) {
       if (variant->baseline || layouts_of(variant->file) != nullptr) continue;
       for (const char* op : {"op-a", "op-b"})
         for (const Choice& choice : variant->choices) {
-          Case transposed = sized(70, 90, 110);
+          Case transposed = case_of(70, 90, 110);
           if (name != std::string("matmul")) transposed.dims["batch"] = 3;
           transposed.words = {{op, "transpose"}};
           const Inputs inputs(*find_operation(name), choice.run.begin()->first, transposed, 1);

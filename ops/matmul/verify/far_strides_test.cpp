@@ -31,7 +31,7 @@ class Sparse {
   void* data_;
 };
 
-constexpr std::int64_t m = 3, n = 4, k = 5, far = (std::int64_t{1} << 31) + 8;
+constexpr std::int64_t far_m = 3, far_n = 4, far_k = 5, far = (std::int64_t{1} << 31) + 8;
 
 class FarLines : public testing::Test {
  protected:
@@ -50,10 +50,10 @@ class FarLines : public testing::Test {
         store_from_double(x.element, at(x, i, j), static_cast<double>((from + 3 * i + 5 * j) % 7) - 3);
   }
   static std::string wrong(const ArrayView& a, const ArrayView& b, const ArrayView& c) {
-    for (std::int64_t i = 0; i < m; ++i)
-      for (std::int64_t j = 0; j < n; ++j) {
+    for (std::int64_t i = 0; i < far_m; ++i)
+      for (std::int64_t j = 0; j < far_n; ++j) {
         double sum = 0;
-        for (std::int64_t l = 0; l < k; ++l)
+        for (std::int64_t l = 0; l < far_k; ++l)
           sum += load_as_double(a.element, at(a, i, l)) * load_as_double(b.element, at(b, l, j));
         const double got = load_as_double(c.element, at(c, i, j));
         if (!(got == sum))
@@ -64,12 +64,13 @@ class FarLines : public testing::Test {
 
   // By every rung of `where` that takes it; how many did.
   int try_all(Where where, Element element, bool by_columns) {
-    const Sparse in_a(bytes(by_columns ? k : m)), in_b(bytes(by_columns ? n : k)),
-        in_c(bytes(by_columns ? n : m));
+    const Sparse in_a(bytes(by_columns ? far_k : far_m)), in_b(bytes(by_columns ? far_n : far_k)),
+        in_c(bytes(by_columns ? far_n : far_m));
     if (in_a.get() == nullptr || in_b.get() == nullptr || in_c.get() == nullptr) return -1;
-    const ArrayView a = view(in_a, element, m, k, by_columns), b = view(in_b, element, k, n, by_columns);
+    const ArrayView a = view(in_a, element, far_m, far_k, by_columns),
+                    b = view(in_b, element, far_k, far_n, by_columns);
     const Element result = element == Element::i8 ? Element::i32 : element;
-    const ArrayView c = view(in_c, result, m, n, by_columns);
+    const ArrayView c = view(in_c, result, far_m, far_n, by_columns);
     fill(a, 1), fill(b, 2);
     int tried = 0;
     Backend* const backend = find_backend(where);

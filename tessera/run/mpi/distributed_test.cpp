@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const Operation& product() { return *find_operation("matmul"); }
+const Operation& shared_operation() { return *find_operation("matmul"); }
 
 class SharedProduct : public testing::Test {
  protected:
@@ -32,7 +32,7 @@ class SharedProduct : public testing::Test {
   std::string file() const { return (folder_ / "D.npy").string(); }
 
   Arguments arguments(const Arguments::Words& words = {}) {
-    return {product().signature, Element::f32, {{"A", a_.view()}, {"B", b_.view()}}, words};
+    return {shared_operation().signature, Element::f32, {{"A", a_.view()}, {"B", b_.view()}}, words};
   }
   static Array filled(std::int64_t rows, std::int64_t cols) {
     Array out(Element::f32, {rows, cols});
@@ -50,7 +50,7 @@ class SharedProduct : public testing::Test {
       const int rank = communicator.rank();
       try {
         const Arguments given = requested ? requested(rank) : arguments();
-        DistributedOutcome outcome = run_distributed(product(), given, communicator, request);
+        DistributedOutcome outcome = run_distributed(shared_operation(), given, communicator, request);
         if (see) see(rank, outcome);
       } catch (const SharedError& error) {
         errors[static_cast<std::size_t>(rank)] = error.what();
@@ -99,7 +99,7 @@ const auto nothing = [](const Arguments&) {};
 TEST_F(SharedProduct, TheFileHoldsTheBitsOfOneProcess) {
   register_changed(nothing, nothing);
   Arguments alone = arguments();
-  const Outcome one = run(product(), alone, {.device = "cpu", .cached = false});
+  const Outcome one = run(shared_operation(), alone, {.device = "cpu", .cached = false});
   for (const int ranks : {1, 2, 3, 4, 6}) {
     std::atomic<int> thrown = 0;
     const auto errors =
@@ -242,7 +242,7 @@ TEST_F(SharedProduct, DevicesAreStartedOnceForAllPanels) {
             EXPECT_TRUE(outcome.passed);
           },
           [&](int) {
-            return Arguments(product().signature, Element::f32,
+            return Arguments(shared_operation().signature, Element::f32,
                              {{"A", a.view()}, {"B", b.view()}, {"C0", c0.view()}},
                              {{"alpha", "-2"}, {"beta", "0.5"}});
           });
@@ -266,7 +266,8 @@ TEST_F(SharedProduct, ADeviceThatFailsAmidAPanelIsLeftOutOfLaterPanels) {
           EXPECT_TRUE(outcome.ranks.at(0).notes[0].starts_with("cpu (device 0) failed")) << step;
         },
         [&](int) {
-          return Arguments(product().signature, Element::f32, {{"A", a.view()}, {"B", b.view()}}, {});
+          return Arguments(shared_operation().signature, Element::f32, {{"A", a.view()}, {"B", b.view()}},
+                           {});
         });
     EXPECT_EQ(errors[0], "");
   }
@@ -291,7 +292,7 @@ TEST_F(SharedProduct, ADeviceThatFailsIsLeftOutOfLaterPanels) {
         EXPECT_TRUE(outcome.ranks.at(0).notes[0].ends_with("it broke"));
       },
       [&](int) {
-        return Arguments(product().signature, Element::f32, {{"A", a.view()}, {"B", b.view()}}, {});
+        return Arguments(shared_operation().signature, Element::f32, {{"A", a.view()}, {"B", b.view()}}, {});
       });
   EXPECT_EQ(errors[0], "");
   EXPECT_EQ(calls, 1);

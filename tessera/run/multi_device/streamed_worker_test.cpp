@@ -20,11 +20,11 @@ using made_up::MadeUpStreams;
 using made_up::OnStreams;
 using made_up::Traits;
 
-const Operation& product() { return *find_operation("matmul"); }
+const Operation& matmul() { return *find_operation("matmul"); }
 
 Case sizes(std::int64_t m, std::int64_t n, std::int64_t k) { return {{{"m", m}, {"n", n}, {"k", k}}}; }
 
-std::vector<char> bytes_of_result(const Arguments& arguments) {
+std::vector<char> result_bytes(const Arguments& arguments) {
   const Array packed = packed_copy(arguments.array("C"));
   const char* const first = packed.as<char>();
   return {first, first + packed.view().bytes()};
@@ -32,8 +32,8 @@ std::vector<char> bytes_of_result(const Arguments& arguments) {
 
 std::vector<char> alone(Inputs& inputs) {
   inputs.poison();
-  (void)run(product(), inputs.arguments(), {.device = "cpu", .cached = false});
-  return bytes_of_result(inputs.arguments());
+  (void)run(matmul(), inputs.arguments(), {.device = "cpu", .cached = false});
+  return result_bytes(inputs.arguments());
 }
 
 // One worker, and tiles of a product.
@@ -44,14 +44,14 @@ struct OneWorker {
   std::unique_ptr<StreamedWorker> worker;
 
   OneWorker(const Case& problem, std::int64_t memory, std::int64_t wanted, Traits traits = {})
-      : inputs(product(), Element::f32, problem, 3, {.padding = 2}),
+      : inputs(matmul(), Element::f32, problem, 3, {.padding = 2}),
         division((*find_division("matmul"))(inputs.arguments())) {
     const Device device = find_device("cpu:threads=1");
     auto made = std::make_unique<MadeUpStreams>(device, 1, traits);
     streams = made.get();
     const Request request{.cached = false};
-    worker = std::make_unique<StreamedWorker>(product(), inputs.arguments(), division,
-                                              choose_on(device, product(), inputs.arguments(), request),
+    worker = std::make_unique<StreamedWorker>(matmul(), inputs.arguments(), division,
+                                              choose_on(device, matmul(), inputs.arguments(), request),
                                               request, std::move(made), memory, tiles(wanted).front());
     inputs.poison();
   }
@@ -78,7 +78,7 @@ TEST(StreamedWorker, EachPieceOfTheInputsIsCopiedOnceWhereAllFit) {
   const auto tiles = one.tiles(20);
   ASSERT_GT(tiles.size(), 10u);
   const auto spans = one.compute(tiles);
-  EXPECT_TRUE(verify(product(), one.inputs.arguments()).passed);
+  EXPECT_TRUE(verify(matmul(), one.inputs.arguments()).passed);
   EXPECT_TRUE(one.inputs.padding_intact());
   EXPECT_EQ(one.streams->bytes_in(), 4u * (200 * 130 + 130 * 170));
   EXPECT_EQ(one.streams->bytes_out(), 4u * 200 * 170);
@@ -116,7 +116,7 @@ TEST(StreamedWorker, WhereMemoryIsShortWhatWasUsedLongestAgoIsFreed) {
   OneWorker one(sizes(300, 280, 260), memory, 36);
   const auto tiles = one.tiles(36);
   (void)one.compute(tiles);
-  EXPECT_TRUE(verify(product(), one.inputs.arguments()).passed);
+  EXPECT_TRUE(verify(matmul(), one.inputs.arguments()).passed);
   EXPECT_LE(one.streams->most_held(), static_cast<std::size_t>(memory));
   EXPECT_GT(one.streams->bytes_in(), 4u * (300 * 260 + 260 * 280));
   // Tile after tile with its inputs of its own would be far more.
@@ -130,13 +130,13 @@ TEST(StreamedWorker, WhereMemoryIsShortWhatWasUsedLongestAgoIsFreed) {
 TEST(StreamedWorker, PageableMemoryPassesThroughBuffers) {
   OneWorker one(sizes(200, 170, 130), std::int64_t{1} << 30, 20, {.pinned = false});
   (void)one.compute(one.tiles(20));
-  EXPECT_TRUE(verify(product(), one.inputs.arguments()).passed);
+  EXPECT_TRUE(verify(matmul(), one.inputs.arguments()).passed);
   EXPECT_GT(one.streams->stagings(), 0u);
 }
 
 TEST(StreamedWorker, EverySplitGivesTheBitsOfOneDeviceAlone) {
   for (const Element element : {Element::f32, Element::bf16}) {
-    Inputs inputs(product(), element,
+    Inputs inputs(matmul(), element,
                   {{{"m", 333}, {"n", 250}, {"k", 120}},
                    {{"op-a", "transpose"}, {"beta", "2"}},
                    Distribution::normal,
@@ -149,10 +149,10 @@ TEST(StreamedWorker, EverySplitGivesTheBitsOfOneDeviceAlone) {
                                  .request = {.cached = false},
                                  .split = parse_split(split)};
       inputs.poison();
-      const MultiDeviceOutcome outcome = run_on_devices(product(), inputs.arguments(), options, true);
+      const MultiDeviceOutcome outcome = run_on_devices(matmul(), inputs.arguments(), options, true);
       EXPECT_EQ(streams.opened(), 2u);
       EXPECT_TRUE(outcome.same_bits);
-      EXPECT_TRUE(bytes_of_result(inputs.arguments()) == wanted) << split;
+      EXPECT_TRUE(result_bytes(inputs.arguments()) == wanted) << split;
       EXPECT_TRUE(inputs.padding_intact());
       for (const DeviceReport& share : outcome.devices) EXPECT_LE(share.busy_seconds, outcome.seconds);
     }
@@ -161,12 +161,12 @@ TEST(StreamedWorker, EverySplitGivesTheBitsOfOneDeviceAlone) {
 
 // What a GPU and the processors share by default.
 TEST(StreamedWorker, BesideADeviceWithoutStreams) {
-  Inputs inputs(product(), Element::f64, sizes(256, 200, 64), 3);
+  Inputs inputs(matmul(), Element::f64, sizes(256, 200, 64), 3);
   const OnStreams streams;
   const MultiDeviceOptions options{.devices = {find_device("cpu:threads=1"), find_device("simt:threads=1")},
                                    .request = {.cached = false}};
   inputs.poison();
-  const MultiDeviceOutcome outcome = run_on_devices(product(), inputs.arguments(), options, true);
+  const MultiDeviceOutcome outcome = run_on_devices(matmul(), inputs.arguments(), options, true);
   EXPECT_EQ(streams.opened(), 1u);
   EXPECT_TRUE(outcome.verdict->passed);
   bool in = false, out = false;
@@ -179,7 +179,7 @@ TEST(StreamedWorker, BesideADeviceWithoutStreams) {
 }
 
 TEST(StreamedWorker, ADeviceThatFailsAmongItsTilesLosesNothing) {
-  Inputs inputs(product(), Element::f32, sizes(400, 300, 100), 3);
+  Inputs inputs(matmul(), Element::f32, sizes(400, 300, 100), 3);
   const auto wanted = alone(inputs);
   for (const std::size_t step : {1u, 2u, 5u}) {
     const OnStreams streams(std::vector<Traits>{{.fails_at_step = step}, {}});
@@ -187,21 +187,21 @@ TEST(StreamedWorker, ADeviceThatFailsAmongItsTilesLosesNothing) {
                                      .request = {.cached = false},
                                      .split = parse_split("dynamic")};
     inputs.poison();
-    const MultiDeviceOutcome outcome = run_on_devices(product(), inputs.arguments(), options, true);
+    const MultiDeviceOutcome outcome = run_on_devices(matmul(), inputs.arguments(), options, true);
     EXPECT_EQ(outcome.devices[0].failed, "this device is broken");
     EXPECT_LT(outcome.devices[0].tiles, step);
-    EXPECT_TRUE(bytes_of_result(inputs.arguments()) == wanted);
+    EXPECT_TRUE(result_bytes(inputs.arguments()) == wanted);
   }
 }
 
 TEST(StreamedWorker, WithoutAnyDeviceLeftItSaysWhy) {
-  Inputs inputs(product(), Element::f32, sizes(900, 700, 500), 3);
+  Inputs inputs(matmul(), Element::f32, sizes(900, 700, 500), 3);
   const OnStreams streams(std::vector<Traits>{{.fails_at_step = 3}});
   const MultiDeviceOptions options{.devices = std::vector<Device>(2, find_device("cpu:threads=1")),
                                    .request = {.cached = false},
                                    .split = parse_split("dynamic")};
   try {
-    (void)run_on_devices(product(), inputs.arguments(), options);
+    (void)run_on_devices(matmul(), inputs.arguments(), options);
     FAIL();
   } catch (const Error& error) {
     const std::string said = error.what();
@@ -212,7 +212,7 @@ TEST(StreamedWorker, WithoutAnyDeviceLeftItSaysWhy) {
 
 // Each device in a process of its own, which has such streams, too; one of them is killed.
 TEST(StreamedWorker, InProcessesADeviceThatIsKilledLosesNothing) {
-  Inputs inputs(product(), Element::f32, sizes(400, 300, 100), 3);
+  Inputs inputs(matmul(), Element::f32, sizes(400, 300, 100), 3);
   const auto wanted = alone(inputs);
   const OnStreams streams;
   const auto program =
@@ -224,19 +224,19 @@ TEST(StreamedWorker, InProcessesADeviceThatIsKilledLosesNothing) {
                                    .protect = true,
                                    .faults = parse_faults("kill:1@2")};
   inputs.poison();
-  const MultiDeviceOutcome outcome = run_on_devices(product(), inputs.arguments(), options, true);
+  const MultiDeviceOutcome outcome = run_on_devices(matmul(), inputs.arguments(), options, true);
   (void)unsetenv("TESSERA_WORKER");
   EXPECT_EQ(streams.opened(), 0u);
   EXPECT_NE(outcome.devices[1].failed.find("Killed"), std::string::npos) << outcome.devices[1].failed;
   EXPECT_GE(outcome.devices[0].checked, outcome.devices[0].tiles);
   EXPECT_TRUE(std::ranges::any_of(
       outcome.timeline.spans, [](const TimelineSpan& span) { return span.activity == Activity::copy_in; }));
-  EXPECT_TRUE(bytes_of_result(inputs.arguments()) == wanted);
+  EXPECT_TRUE(result_bytes(inputs.arguments()) == wanted);
 }
 
 // Each tile is checked by the host; a device is given up after three wrong ones.
 TEST(StreamedWorker, ProtectedAWrongTileIsComputedAgain) {
-  Inputs inputs(product(), Element::f32, sizes(400, 300, 100), 3);
+  Inputs inputs(matmul(), Element::f32, sizes(400, 300, 100), 3);
   const OnStreams streams;
   const auto program =
       std::filesystem::read_symlink("/proc/self/exe").parent_path() / "tessera_worker_with_streams";
@@ -248,7 +248,7 @@ TEST(StreamedWorker, ProtectedAWrongTileIsComputedAgain) {
                                      .split = parse_split("1:1"),
                                      .protect = true};
     inputs.poison();
-    const MultiDeviceOutcome outcome = run_on_devices(product(), inputs.arguments(), options, true);
+    const MultiDeviceOutcome outcome = run_on_devices(matmul(), inputs.arguments(), options, true);
     for (const DeviceReport& device : outcome.devices) {
       EXPECT_EQ(device.wrong, static_cast<std::size_t>(wrong[0] - '0'));
       EXPECT_EQ(device.checked, device.tiles + device.wrong);
@@ -257,7 +257,7 @@ TEST(StreamedWorker, ProtectedAWrongTileIsComputedAgain) {
     EXPECT_TRUE(outcome.verdict->passed);
   }
   (void)setenv("TESSERA_WRONG_COPIES", "99", 1);
-  EXPECT_THROW((void)run_on_devices(product(), inputs.arguments(),
+  EXPECT_THROW((void)run_on_devices(matmul(), inputs.arguments(),
                                     {.devices = {find_device("cpu:threads=1")}, .protect = true}),
                Error);
   (void)unsetenv("TESSERA_WRONG_COPIES");

@@ -255,7 +255,11 @@ __device__ __forceinline__ void store_by_tma(const WgmmaArgs& args, const TileSh
     for (int part = 0; part < parts; ++part) {
       unsigned char* const box = shared.out(consumer) + (block * parts + part) % 2 * C::box_bytes;
       const int first_row = row + block * 64 + warp * 16, first_col = col + part * cols;
-      if (tma_store && lane == 0) ptx::wait_until_read<all == 1 ? 0 : 1>();
+      // Of an odd number, the last of the tile before went by way of the first one's box.
+      if (tma_store && lane == 0) {
+        if (all % 2 == 1 && block + part == 0) ptx::wait_until_read<0>();
+        else ptx::wait_until_read<1>();
+      }
       __syncwarp();
       fill_box<Out>(box, factor, sum[block], part);
       if (tma_store) {
