@@ -272,7 +272,7 @@ void Block::complete(const ThreadState& thread, Warp& warp, std::uint32_t named)
   if (trace_ != nullptr) {
     const std::uint32_t gone = thread.wait.lanes & warp.returned;
     if (gone != 0 && task_.tracer->early_returns)
-      trace_->passed_without_all(thread.wait.here, [&] {
+      trace_->passed_without_all(thread.wait.here, thread.wait.what != Meeting::sync_warp, [&] {
         return misses_lane(thread, lanes[static_cast<std::size_t>(std::countr_zero(gone))]) +
                "; CUDA promises nothing then";
       });
@@ -356,7 +356,7 @@ void Block::release_barrier() {
   if (trace_ != nullptr) {
     const Here here = at_barrier_.slots[0]->wait.here;
     if (live_ != threads_.size() && task_.tracer->early_returns)
-      trace_->passed_without_all(here, [this] { return misses_threads(threads_); });
+      trace_->passed_without_all(here, false, [this] { return misses_threads(threads_); });
     trace_->passed_barrier(here);
   }
   std::swap(ready_, at_barrier_);

@@ -666,14 +666,15 @@ void BlockTrace::fault(int rank, std::uint64_t address) {
   tracer_.add(finding);
 }
 
-void BlockTrace::passed_without_all(Here here, const std::function<std::string()>& text) {
+void BlockTrace::passed_without_all(Here here, bool collective, const std::function<std::string()>& text) {
+  const auto kind = collective ? Finding::Kind::inactive_lane : Finding::Kind::barrier;
   for (Finding& known : findings_)
-    if (known.kind == Finding::Kind::barrier && same(known.here, here) && known.block <= block_) {
+    if (known.kind == kind && same(known.here, here) && known.block <= block_) {
       ++known.times;
       return;
     }
   Finding finding;
-  finding.kind = Finding::Kind::barrier;
+  finding.kind = kind;
   finding.serious = false;
   finding.here = here;
   finding.block = block_;

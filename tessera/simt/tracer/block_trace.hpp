@@ -44,8 +44,8 @@ class BlockTrace {
   std::uint32_t empty_full(std::size_t warp);
   std::size_t warps() const { return warps_.size(); }
   void passed_barrier(Here here);
-  // Of a block whose other threads have returned; `text` says which.
-  void passed_without_all(Here here, const std::function<std::string()>& text);
+  // At a collective of a warp, or at a barrier, while others have returned; `text` says which.
+  void passed_without_all(Here here, bool collective, const std::function<std::string()>& text);
   void met(std::size_t warp, std::uint32_t lanes);
   void fault(int rank, std::uint64_t address);  // its last access ended the block
   void communicate() { communicates_ = true; }  // with other blocks, in an order that is not looked at

@@ -5,12 +5,12 @@ __global__ void meet(int* a, int n) {
   if (i >= n) return;
   a[i] = i;
   __syncwarp();                                   // finds: barrier
-  a[i] += __popc(__ballot_sync(0xffffffffu, 1));  // finds: barrier
+  a[i] += __popc(__ballot_sync(0xffffffffu, 1));  // finds: inactive lane
 }
 
 __global__ void backwards(int* a, int n) {
   const int i = threadIdx.x;
-  if (i < n) a[i] += __any_sync(0xffffffffu, 1);  // finds: barrier
+  if (i < n) a[i] += __any_sync(0xffffffffu, 1);  // finds: inactive lane
 }
 
 int main() {
