@@ -7,6 +7,7 @@
 #include <algorithm>
 #include "ops/matmul/kernels/cpu/serial_loops.hpp"
 #include "ops/matmul/problem/operands.hpp"
+#include "tessera/core/parent.hpp"
 #include "tessera/rung.hpp"
 
 namespace tessera::matmul {
@@ -53,6 +54,8 @@ void blocked(const Problem<T>& p, const Tuning& tuning) {
     compute_strip(p, depth, strip);
   }
 }
+
+const Parent parent{"ordered"};
 
 const Rung rung{"blocks of B that stay in the cache while every row of C uses them",
                 Where::cpu,

@@ -652,11 +652,11 @@ void BlockTrace::fault(int rank, std::uint64_t address) {
   finding.block = block_;
   finding.thread = rank;
   // An access that the processor wants aligned faults without an address: the table has it.
-  const std::uint64_t wanted = (*log.address)[row][lane];
+  const std::uint64_t logged = (*log.address)[row][lane];
   const unsigned width = finding.site.width();
-  if (address == 0 && wanted != 0 && wanted % width != 0) {
+  if (address == 0 && logged != 0 && logged % width != 0) {
     finding.kind = Finding::Kind::misaligned;
-    address = wanted;
+    address = logged;
   }
   const std::string beside = tracer_.place_of_fault ? tracer_.place_of_fault(address, width) : "";
   finding.text = who(task_.launch, block_, static_cast<std::size_t>(rank)) + deed(finding.site) + " at " +

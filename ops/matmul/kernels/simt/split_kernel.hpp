@@ -61,6 +61,7 @@ template <Compute compute>
 struct SplitProduct {
   static constexpr int tile = 16, parts = parts_of(compute);
   static constexpr int threads = tile * tile;
+  static constexpr bool scaled = compute == Compute::f16x3;
   struct Shared {
     float part[2][parts][tile][split_chunk];  // of rows of A, of columns of B
     float scale[2][tile];
@@ -86,27 +87,30 @@ struct SplitProduct {
     }
     for (std::int64_t first = 0; first < p.k(); first += split_chunk) {
       const int count = static_cast<int>(p.k() - first < split_chunk ? p.k() - first : split_chunk);
-      // 32 threads find a line's scale each.
-      if (thread.rank() < 2 * tile) {
-        const bool of_b = thread.rank() >= tile;
-        const int line = thread.rank() % tile;
-        float largest = 0;
-        for (int l = 0; compute == Compute::f16x3 && l < count; ++l)
-          largest = std::fmax(largest, std::fabs(element(args, of_b, line, first + l, thread)));
-        shared.scale[of_b ? 1 : 0][line] = compute == Compute::f16x3 ? chunk_scale(largest) : 1;
+      if constexpr (scaled) {
+        // 32 threads find a line's scale each.
+        if (thread.rank() < 2 * tile) {
+          const bool of_b = thread.rank() >= tile;
+          const int line = thread.rank() % tile;
+          float largest = 0;
+          for (int l = 0; l < count; ++l)
+            largest = std::fmax(largest, std::fabs(element(args, of_b, line, first + l, thread)));
+          shared.scale[of_b ? 1 : 0][line] = chunk_scale(largest);
+        }
+        thread.sync();
       }
-      thread.sync();
+      const auto scale = [&](int of, int line) { return scaled ? shared.scale[of][line] : 1.0f; };
       for (int e = thread.rank(); e < 2 * tile * count; e += threads) {
         const int of = e / (tile * count), line = e / count % tile, l = e % count;
         const float value = element(args, of == 1, line, first + l, thread);
         for (int part = 0; part < parts; ++part)
-          shared.part[of][part][line][l] = part_of(compute, value, shared.scale[of][line], part);
+          shared.part[of][part][line][l] = part_of(compute, value, scale(of, line), part);
       }
       thread.sync();
       const float part_sum = chunk_sum(
           compute, [&](int part, int l) { return shared.part[0][part][y][l]; },
           [&](int part, int l) { return shared.part[1][part][x][l]; }, count);
-      sum = promoted(sum, part_sum, shared.scale[0][y], shared.scale[1][x]);
+      sum = promoted(sum, part_sum, scale(0, y), scale(1, x));
       thread.sync();
     }
     p.store(row, col, sum);
@@ -141,6 +145,10 @@ Variant split_variant(std::string idea) {
     const SplitProblem args{Problem<float>::of(arguments), nullptr};
     return tessera::detail::device_refuses(SplitProduct<compute>::launch(args),
                                            sizeof(typename SplitProduct<compute>::Shared), device);
+  };
+  choice.footprint = [](const Arguments& arguments, const Tuning&) -> std::optional<Footprint> {
+    const Launch launch = SplitProduct<compute>::launch({Problem<float>::of(arguments), nullptr});
+    return Footprint{launch.blocks(), launch.threads(), sizeof(typename SplitProduct<compute>::Shared)};
   };
   choice.workspace_bytes = [](const Arguments&, const Tuning&) { return 2 * sizeof(OperandRange); };
   Variant out;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// CPU rung 1, beside the three loops: GPU rung 20's arithmetic, step by step.
+// CPU rung 2, beside the ordered loops: GPU rung 20's arithmetic, step by step.
 //
 // Each factor is split into two halves under a scale of its line and chunk of 64 along k; three of the four
 // products of parts are added as tensor cores add them, and after each chunk the sum is promoted to f32.

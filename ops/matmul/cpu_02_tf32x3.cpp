@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// CPU rung 1, beside the three loops: GPU rung 18's arithmetic, step by step.
+// CPU rung 2, beside the ordered loops: GPU rung 18's arithmetic, step by step.
 //
 // Each factor is split into two TF32 numbers, three of the four products of parts are added as tensor cores
 // add them, and every 64 products the sum is promoted to f32.

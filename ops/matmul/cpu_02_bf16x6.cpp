@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// CPU rung 1, beside the three loops: GPU rung 19's arithmetic, step by step.
+// CPU rung 2, beside the ordered loops: GPU rung 19's arithmetic, step by step.
 //
 // Each factor is the sum of three bf16; the six largest of the nine products of parts are added as tensor
 // cores add them, and every 64 products the sum is promoted to f32.
