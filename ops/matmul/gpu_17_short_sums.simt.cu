@@ -146,6 +146,16 @@ PreparedRun prepare_short_sums(const Arguments& arguments, const Tuning&, const 
   }};
 }
 
+// Of the highest blocks: how high they are depends on the device.
+template <class T>
+std::optional<Footprint> footprint_of_short_sums(const Arguments& arguments) {
+  const Problem<T> p = by_rows_of_c(Problem<T>::of(arguments));
+  return with_short_sums<T>(p.k(), [&]<class Kernel>() {
+    const Launch launch = launch_of<Kernel>(args_of<Kernel>(p, 1));
+    return Footprint{launch.blocks(), launch.threads(), sizeof(typename Kernel::Shared)};
+  });
+}
+
 template <class T>
 std::int64_t line_of_c(const Arguments& arguments) {
   return by_rows_of_c(Problem<T>::of(arguments)).n();
@@ -178,6 +188,10 @@ Variant short_sums() {
   add.template operator()<double>();
   bind_limits<Problem>(choice, Types<float, double>{});
   choice.refuses = refuses_long_sums;
+  choice.footprint = [](const Arguments& arguments, const Tuning&) {
+    return arguments.element() == Element::f64 ? footprint_of_short_sums<double>(arguments)
+                                               : footprint_of_short_sums<float>(arguments);
+  };
   Variant out;
   out.idea = "short sums: columns of B stay in registers, and writing C is the limit";
   out.where = kernels_run_on;
