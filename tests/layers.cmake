@@ -40,7 +40,7 @@ if(TESSERA_HAS_CUDA)
   tessera_test(cuda ${tests})
   set_tests_properties(cuda PROPERTIES SKIP_REGULAR_EXPRESSION "PASSED[^0-9]*[0-9] tests[^0-9]*[0-9][0-9] tests")
   add_executable(calls_on_device ${PROJECT_SOURCE_DIR}/examples/calls/device.cpp)
-  target_link_libraries(calls_on_device PRIVATE tessera_compile tessera::tessera)
+  target_link_libraries(calls_on_device PRIVATE tessera_compile tessera::tessera CUDA::cudart)
   # Under the name that it has once it is installed.
   file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/installed/tessera/ops/matmul.hpp CONTENT "#include \"ops/matmul/problem/multiply.hpp\"\n")
   target_include_directories(calls_on_device PRIVATE ${CMAKE_CURRENT_BINARY_DIR}/installed)
