@@ -162,15 +162,15 @@ struct With {
 template <class Local, template <class> class Problem, class Config, template <class, Config> class Kernel,
           Config... configs>
 struct KernelRung {
-  explicit KernelRung(std::string idea, Here here = Here::current()) {
+  explicit KernelRung(std::string idea, SourceLocation location = SourceLocation::current()) {
     Variant variant;
     variant.idea = std::move(idea);
     variant.where = kernels_run_on;
     (variant.choices.push_back(choice<configs>()), ...);
 #if defined(TESSERA_TRACED)
-    register_traced(std::move(variant), here);
+    register_traced(std::move(variant), location);
 #else
-    register_variant(std::move(variant), here);
+    register_variant(std::move(variant), location);
 #endif
   }
 

@@ -40,15 +40,18 @@ Choice choice_of(F f, Tuning tuning = {}, std::vector<Range> ranges = {}) {
 }
 
 struct Rung {
-  Rung(std::string idea, Where where, std::vector<Choice> choices, Here here = Here::current()) {
+  Rung(std::string idea, Where where, std::vector<Choice> choices,
+       SourceLocation location = SourceLocation::current()) {
     Variant variant;
     variant.idea = std::move(idea);
     variant.where = where;
     variant.choices = std::move(choices);
-    register_variant(std::move(variant), here);
+    register_variant(std::move(variant), location);
   }
   // For what the short form leaves out: baseline, needs.
-  explicit Rung(Variant variant, Here here = Here::current()) { register_variant(std::move(variant), here); }
+  explicit Rung(Variant variant, SourceLocation location = SourceLocation::current()) {
+    register_variant(std::move(variant), location);
+  }
 };
 
 }  // namespace tessera

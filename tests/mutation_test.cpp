@@ -35,7 +35,7 @@ std::vector<Rung> rungs() {
 }
 
 bench::Traced traced(const Rung& rung, const Choice& choice, Element element, const Case& tried,
-                     std::vector<Here> without = {}, bool check = true) {
+                     std::vector<SourceLocation> without = {}, bool check = true) {
   const Device device = find_backend(Where::simt)->devices().at(0);
   bench::Tracing tracing;
   tracing.without = std::move(without);
@@ -97,7 +97,8 @@ TEST(Mutation, EveryKernelHasATracedBuildAndBreaksNoRule) {
 }
 
 // Whether leaving out the barrier is noticed in one of the cases, of which the last has the least work.
-bool is_caught(const Rung& rung, const Choice& choice, const std::vector<Case>& cases, Here barrier) {
+bool is_caught(const Rung& rung, const Choice& choice, const std::vector<Case>& cases,
+               SourceLocation barrier) {
   return std::ranges::any_of(cases | std::views::reverse, [&](const Case& tried) {
     const auto result = traced(rung, choice, rung.element, tried, {barrier});
     return std::ranges::any_of(result.findings, [](const bench::TracedFinding& f) {
@@ -115,9 +116,9 @@ std::size_t removed_and_caught(const Rung& rung, const Choice& choice, const std
   for (const simt::BarrierCounts& barrier : whole.barrier_sites) {
     // A barrier of a kernel whose threads share nothing only keeps them in step: no rule needs it.
     const bool shares = whole.total(simt::Space::shared, simt::Act::read).requests != 0;
-    EXPECT_EQ(is_caught(rung, choice, cases, barrier.here), shares)
-        << rung.variant->name << " " << to_string(choice.tuning) << " without " << barrier.here.file << ":"
-        << barrier.here.line;
+    EXPECT_EQ(is_caught(rung, choice, cases, barrier.location), shares)
+        << rung.variant->name << " " << to_string(choice.tuning) << " without " << barrier.location.file
+        << ":" << barrier.location.line;
     out += shares;
   }
   return out;

@@ -222,7 +222,7 @@ TEST(Trace, BarriersThatNotAllReach) {
                Error);
   ASSERT_EQ(tracer.findings.size(), 1u);
   EXPECT_EQ(tracer.findings[0].kind, Kind::barrier);
-  EXPECT_EQ(tracer.findings[0].here.line, parted_line);
+  EXPECT_EQ(tracer.findings[0].location.line, parted_line);
   EXPECT_NE(tracer.findings[0].text.find("threads 0-15 wait at"), std::string::npos)
       << tracer.findings[0].text;
 }
@@ -379,10 +379,10 @@ TEST(Trace, BarriersThatAreLeftOut) {
   const Cells cells{in.data(), out.data(), count.data(), 1};
   tracing::launch<HandOn>(tracer, {.grid = {1}, .block = {64}}, cells);
   ASSERT_EQ(tracer.barriers.size(), 1u);
-  EXPECT_EQ(tracer.barriers[0].here.line, hand_write + 1);
+  EXPECT_EQ(tracer.barriers[0].location.line, hand_write + 1);
   EXPECT_EQ(tracer.barriers[0].times, 1u);
   EXPECT_TRUE(tracer.findings.empty());
-  tracer.without = {tracer.barriers[0].here};
+  tracer.without = {tracer.barriers[0].location};
   tracing::launch<HandOn>(tracer, {.grid = {1}, .block = {64}}, cells);
   EXPECT_FALSE(tracer.findings.empty());
   EXPECT_EQ(tracer.barriers[0].times, 1u);

@@ -333,21 +333,21 @@ class WarpLines {
 
   // Runs begin at sample `first` of the result's rows, of which the last lanes may have nothing.
   SIMT WarpLines(Thread thread, const Problem<T>& p, std::int64_t n, int first)
-      : lines_(p, n, first), first_(first), there_(p.row_samples() - first) {
+      : lines_(p, n, first), first_(first), valid_(p.row_samples() - first) {
     is_first_ = thread.lane() == 0;
-    is_last_ = thread.lane() == 31 || there_ <= count;
+    is_last_ = thread.lane() == 31 || valid_ <= count;
   }
 
-  SIMT int there() const { return there_; }  // samples of the row from here on
+  SIMT int valid() const { return valid_; }  // samples of the row from here on
 
   // Beside the run only what no other lane has.
   SIMT Run load(Thread thread, int y) const {
     Run out{};
-    if (there_ <= 0) return out;
+    if (valid_ <= 0) return out;
     const T* const line = lines_.line(y);
     if (line == nullptr) out.bytes = lines_.outside();
-    else if (there_ >= count) out.bytes = lines_.run(thread, line);
-    else out.bytes = lines_.edge_of_row(line, first_, there_ + channels);
+    else if (valid_ >= count) out.bytes = lines_.run(thread, line);
+    else out.bytes = lines_.edge_of_row(line, first_, valid_ + channels);
     SIMT_UNROLL
     for (int c = 0; c < channels; ++c) {
       const int at = words * in_word - channels + c;
@@ -374,7 +374,7 @@ class WarpLines {
   }
 
   Lines<T, channels> lines_;
-  int first_, there_;
+  int first_, valid_;
   bool is_first_, is_last_;
 };
 
@@ -396,11 +396,11 @@ SIMT void numbers_of(const WideRun<T, channels>& raw, A (&to)[run_samples<T> + 2
 
 // A run of results, of which so many are `there`.
 template <class T>
-SIMT void store_some(Thread thread, T* to, const Bytes16& bytes, int there) {
-  if (there >= run_samples<T>) return store_bytes(thread, to, bytes);
+SIMT void store_some(Thread thread, T* to, const Bytes16& bytes, int valid) {
+  if (valid >= run_samples<T>) return store_bytes(thread, to, bytes);
   SIMT_UNROLL
   for (int v = 0; v < run_samples<T>; ++v)
-    if (v < there) to[v] = sample_in<T>(bytes, v);
+    if (v < valid) to[v] = sample_in<T>(bytes, v);
 }
 
 // Sums of numbers of type A, one for each sample of a run.
@@ -474,7 +474,7 @@ SIMT void slide_warp(Thread thread, const Problem<T>& p, std::int64_t n, int fir
       sums.clear(below);
       sums.add(0, here, below);
       if (line + i > begin)
-        store_some(thread, to + (line + i - 1) * p.filtered.stride[1], sums.finish(above), lines.there());
+        store_some(thread, to + (line + i - 1) * p.filtered.stride[1], sums.finish(above), lines.valid());
     }
   }
 }

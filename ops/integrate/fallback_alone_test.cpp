@@ -34,7 +34,7 @@ class Fallback : public testing::Test {
     Choice choice;
     choice.run[Element::f64] = integrate_there;
     variant.choices.push_back(std::move(choice));
-    register_variant(std::move(variant), Here{"ops/integrate/gpu_99_made_up.cu", 1});
+    register_variant(std::move(variant), SourceLocation{"ops/integrate/gpu_99_made_up.cu", 1});
   }
   void SetUp() override { gpu = {}; }
 

@@ -180,11 +180,11 @@ template void add_simd(const Problem<std::int32_t>&, int);
 namespace {
 
 template <class T>
-void run(const Arguments& arguments, const Tuning&, Run& here) {
+void run(const Arguments& arguments, const Tuning&, Run& run) {
   const auto problem = Problem<T>::of(arguments);
-  if (is_plain(arguments)) return multiply_simd(problem, here.device->threads);
+  if (is_plain(arguments)) return multiply_simd(problem, run.device->threads);
   const auto after = EpilogueProblem<T>::of(arguments, nullptr);
-  multiply_simd(problem, here.device->threads, &after);
+  multiply_simd(problem, run.device->threads, &after);
 }
 
 Choice choice() {

@@ -46,19 +46,19 @@ void launch(const WarpArgs<T>& args, Run& run) {
 
 // f64 and i32, of any layout: `along_mn` takes whatever along_k does not.
 template <class T>
-void launch_plain(const Problem<T>& p, Run& here) {
+void launch_plain(const Problem<T>& p, Run& run) {
   const WarpArgs<T> args = plain_args(p);
   const bool a = access_to_a(p) == Access::along_k, b = access_to_b(p) == Access::along_k;
-  if (a && b) return launch<PlainKernel<T, Access::along_k, Access::along_k>>(args, here);
-  if (a) return launch<PlainKernel<T, Access::along_k, Access::along_mn>>(args, here);
-  if (b) return launch<PlainKernel<T, Access::along_mn, Access::along_k>>(args, here);
-  launch<PlainKernel<T, Access::along_mn, Access::along_mn>>(args, here);
+  if (a && b) return launch<PlainKernel<T, Access::along_k, Access::along_k>>(args, run);
+  if (a) return launch<PlainKernel<T, Access::along_k, Access::along_mn>>(args, run);
+  if (b) return launch<PlainKernel<T, Access::along_mn, Access::along_k>>(args, run);
+  launch<PlainKernel<T, Access::along_mn, Access::along_mn>>(args, run);
 }
 
 template <class T>
-void run_plain(const Arguments& arguments, const Tuning&, Run& here) {
+void run_plain(const Arguments& arguments, const Tuning&, Run& run) {
   const auto p = Problem<T>::of(arguments);
-  if (p.m() != 0 && p.n() != 0) launch_plain(p, here);
+  if (p.m() != 0 && p.n() != 0) launch_plain(p, run);
 }
 
 template <class T>
@@ -66,8 +66,8 @@ PreparedRun prepare_plain(const Arguments& arguments, const Tuning&, const Devic
   const auto p = Problem<T>::of(arguments);
   if (p.m() == 0 || p.n() == 0) return {};
   return {
-      .launch = [p, places = ProductArrays(arguments.signature())](std::span<void* const> arrays, Run& here) {
-        launch_plain(places.put(p, arrays), here);
+      .launch = [p, places = ProductArrays(arguments.signature())](std::span<void* const> arrays, Run& run) {
+        launch_plain(places.put(p, arrays), run);
       }};
 }
 
@@ -165,29 +165,29 @@ PlannedFloats plan_floats(const Problem<float>& p, WarpCopies::Mode mode, const 
   return {mode, plan, warp_split_bytes(plan)};
 }
 
-void launch_floats(const Problem<float>& given, const PlannedFloats& planned, Run& here) {
+void launch_floats(const Problem<float>& given, const PlannedFloats& planned, Run& run) {
   const WarpCopies copies(given, planned.copies);
-  char* const room = static_cast<char*>(here.workspace) + planned.split_bytes;
-  copies.pack_to(room, static_cast<cudaStream_t>(here.stream));
-  const WarpLaunch wanted = warp_launch(copies.copied(room), planned.plan, here.workspace);
+  char* const room = static_cast<char*>(run.workspace) + planned.split_bytes;
+  copies.pack_to(room, static_cast<cudaStream_t>(run.stream));
+  const WarpLaunch wanted = warp_launch(copies.copied(room), planned.plan, run.workspace);
   [&]<std::size_t... i>(std::index_sequence<i...>) {
-    ((wanted.tile == static_cast<int>(i) ? launch_any<static_cast<int>(i)>(wanted, here) : void()), ...);
+    ((wanted.tile == static_cast<int>(i) ? launch_any<static_cast<int>(i)>(wanted, run) : void()), ...);
   }
   (std::make_index_sequence<warp_tile_count>{});
 }
 
 // `tile`: counted from 1; 0: as the model chooses.
 template <int tile>
-void run_f32(const Arguments& arguments, const Tuning& tuning, Run& here) {
+void run_f32(const Arguments& arguments, const Tuning& tuning, Run& run) {
   const auto p = Problem<float>::of(arguments);
   if (p.m() == 0 || p.n() == 0) return;
   const WarpOptions options{tile, tuning["splits"]};
   const WarpCopies copies = copies_of(p, tuning);
-  PlannedFloats planned = plan_floats(p, copies.mode(), options, *here.device);
+  PlannedFloats planned = plan_floats(p, copies.mode(), options, *run.device);
   // Arrays may have been brought closer together since memory was asked for.
-  if (planned.split_bytes + copies.bytes() > here.workspace_bytes)
-    planned = plan_floats(p, WarpCopies::Mode::none, options, *here.device);
-  launch_floats(p, planned, here);
+  if (planned.split_bytes + copies.bytes() > run.workspace_bytes)
+    planned = plan_floats(p, WarpCopies::Mode::none, options, *run.device);
+  launch_floats(p, planned, run);
 }
 
 template <int tile>
@@ -198,7 +198,7 @@ PreparedRun prepare_f32(const Arguments& arguments, const Tuning& tuning, const 
   const PlannedFloats planned = plan_floats(p, copies.mode(), {tile, tuning["splits"]}, device);
   return {.launch = [p, planned, places = ProductArrays(arguments.signature())](
                         std::span<void* const> arrays,
-                        Run& here) { launch_floats(places.put(p, arrays), planned, here); },
+                        Run& run) { launch_floats(places.put(p, arrays), planned, run); },
           .workspace_bytes = planned.split_bytes + copies.bytes(),
           .zeros = std::min(planned.split_bytes, counter_bytes)};
 }

@@ -49,24 +49,24 @@ MmaPlan plan_of(const MmaJob& job, const MmaElement& element, const Tuning& tuni
                   {device.processors, device.max_shared_bytes}, options_of(tuning));
 }
 
-void launch(const Problem<double>& p, const MmaPlan& plan, Run& here) {
+void launch(const Problem<double>& p, const MmaPlan& plan, Run& run) {
   MmaJob job = job_of(p);
   job.plan = plan;
-  run_mma(p, job, here);
+  run_mma(p, job, run);
 }
 
-void launch(const MixedProblem& p, const MmaPlan& plan, Run& here) {
+void launch(const MixedProblem& p, const MmaPlan& plan, Run& run) {
   MmaJob job = job_of(p);
   job.plan = plan;
-  if (p.a.element == Element::bf16) run_mma_bf16(p, job, here);
-  else run_mma_f16(p, job, here);
+  if (p.a.element == Element::bf16) run_mma_bf16(p, job, run);
+  else run_mma_f16(p, job, run);
 }
 
 template <class P>
-void run(const Arguments& arguments, const Tuning& tuning, Run& here) {
+void run(const Arguments& arguments, const Tuning& tuning, Run& run) {
   if (arguments.array("C").count() == 0) return;
   const P p = P::of(arguments);
-  launch(p, plan_of(job_of(p), element_of(arguments), tuning, *here.device), here);
+  launch(p, plan_of(job_of(p), element_of(arguments), tuning, *run.device), run);
 }
 
 template <class P>
@@ -77,7 +77,7 @@ PreparedRun prepare(const Arguments& arguments, const Tuning& tuning, const Devi
   const std::size_t bytes = mma_split_bytes(element_of(arguments), plan);
   return {
       .launch = [p, plan, places = ProductArrays(arguments.signature())](
-                    std::span<void* const> arrays, Run& here) { launch(places.put(p, arrays), plan, here); },
+                    std::span<void* const> arrays, Run& run) { launch(places.put(p, arrays), plan, run); },
       .workspace_bytes = bytes,
       .zeros = std::min(bytes, counter_bytes)};
 }

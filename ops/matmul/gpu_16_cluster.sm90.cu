@@ -14,36 +14,36 @@ namespace tessera::matmul {
 namespace {
 
 // Which factors the tensor cores take across k.
-bool turns(Element element) {
+bool takes_mn_major(Element element) {
   switch (element) {
     case Element::bf16:
-      return ptx::Bf16::turns;
+      return ptx::Bf16::takes_mn_major;
     case Element::f16:
-      return ptx::F16::turns;
+      return ptx::F16::takes_mn_major;
     case Element::f32:
-      return ptx::Tf32::turns;
+      return ptx::Tf32::takes_mn_major;
     case Element::i8:
-      return ptx::S8::turns;
+      return ptx::S8::takes_mn_major;
     default:
-      return ptx::E4m3E4m3::turns;
+      return ptx::E4m3E4m3::takes_mn_major;
   }
 }
 
-void launch_part(const MixedProblem& p, WgmmaPart& part, Run& here) {
+void launch_part(const MixedProblem& p, WgmmaPart& part, Run& run) {
   const bool b_is_e5m2 = p.b.element == Element::e5m2;
   switch (p.a.element) {
     case Element::bf16:
-      return run_bf16(part, here);
+      return run_bf16(part, run);
     case Element::f16:
-      return run_f16(part, here);
+      return run_f16(part, run);
     case Element::f32:
-      return run_tf32(part, here);
+      return run_tf32(part, run);
     case Element::i8:
-      return run_i8(part, here);
+      return run_i8(part, run);
     case Element::e4m3:
-      return run_e4m3(part, b_is_e5m2, p.fast, here);
+      return run_e4m3(part, b_is_e5m2, p.fast, run);
     default:
-      return run_e5m2(part, b_is_e5m2, p.fast, here);
+      return run_e5m2(part, b_is_e5m2, p.fast, run);
   }
 }
 
@@ -62,15 +62,16 @@ WgmmaJob job_with(const MixedProblem& p, const Tuning& tuning) {
   return job;
 }
 
-void launch(const MixedProblem& p, const WgmmaJob& job, const PlannedJob& planned, Run& here) {
-  run_parts(job, planned, turns(p.a.element), here, [&](WgmmaPart& part) { launch_part(p, part, here); });
+void launch(const MixedProblem& p, const WgmmaJob& job, const PlannedJob& planned, Run& run) {
+  run_parts(job, planned, takes_mn_major(p.a.element), run,
+            [&](WgmmaPart& part) { launch_part(p, part, run); });
 }
 
-void run(const Arguments& arguments, const Tuning& tuning, Run& here) {
+void run(const Arguments& arguments, const Tuning& tuning, Run& run) {
   const MixedProblem p = with_rows(MixedProblem::of(arguments));
   if (p.m == 0 || p.n == 0) return;
   const WgmmaJob job = job_with(p, tuning);
-  launch(p, job, plan_job(job, shapes_of(p), turns(p.a.element), *here.device), here);
+  launch(p, job, plan_job(job, shapes_of(p), takes_mn_major(p.a.element), *run.device), run);
 }
 
 PreparedRun prepare(const Arguments& arguments, const Tuning& tuning, const Device& device) {
@@ -78,12 +79,12 @@ PreparedRun prepare(const Arguments& arguments, const Tuning& tuning, const Devi
   const MixedProblem p = with_rows(given);
   if (p.m == 0 || p.n == 0) return {};
   const WgmmaJob job = job_with(p, tuning);
-  const PlannedJob planned = plan_job(job, shapes_of(p), turns(p.a.element), device);
+  const PlannedJob planned = plan_job(job, shapes_of(p), takes_mn_major(p.a.element), device);
   const ProductArrays places(arguments.signature());
   return {.launch =
-              [given, planned, places, options = job.options](std::span<void* const> arrays, Run& here) {
+              [given, planned, places, options = job.options](std::span<void* const> arrays, Run& run) {
                 const MixedProblem there = with_rows(places.put(given, arrays));
-                launch(there, job_of(there, options), planned, here);
+                launch(there, job_of(there, options), planned, run);
               },
           .workspace_bytes = planned.room.bytes(),
           .zeros = planned.room.zeros()};
@@ -93,7 +94,7 @@ PreparedRun prepare(const Arguments& arguments, const Tuning& tuning, const Devi
 Reason refuses_options(const MixedProblem& p, int tile) {
   if (tile == 0 || p.m == 0 || p.n == 0) return std::nullopt;
   const auto is_mn_major = [&](const Factor& factor) {
-    const auto there = readable(factor, turns(p.a.element));
+    const auto there = readable(factor, takes_mn_major(p.a.element));
     return there && there->mn_major;
   };
   return refuses_tile(tile, shapes_of(p),
@@ -140,7 +141,7 @@ Variant variant() {
 
 const Rung rung(variant());
 [[maybe_unused]] const bool registered = (register_layouts([](Element element, const OperandLayout& order) {
-                                            return by_tma(order, turns(element));
+                                            return by_tma(order, takes_mn_major(element));
                                           }),
                                           true);
 

@@ -75,13 +75,13 @@ struct FewRows {
     if constexpr (config.along_k) add_lines(thread, p, tile, first, end, sum);
     else add_rows(thread, shared, p, tile, first, end, sum);
     // Sum number `base` + q, of those that this thread has in the end, is of this row and column of the tile.
-    int base = 0, there = 0;
-    if constexpr (config.along_k) there = add_up_lanes(thread, sum, base);
-    else there = add_up_warps(thread, shared, sum);
+    int base = 0, valid = 0;
+    if constexpr (config.along_k) valid = add_up_lanes(thread, sum, base);
+    else valid = add_up_warps(thread, shared, sum);
     const auto for_each = [&](const auto& put) {
       SIMT_UNROLL
       for (int q = 0; q < count; ++q)
-        if (q < there) {
+        if (q < valid) {
           const int at = base + q;
           if constexpr (config.along_k) put(at / lines, thread.warp() * lines + at % lines, sum[q]);
           else put(at / lot, thread.lane() * lot + at % lot, sum[q]);
@@ -131,10 +131,10 @@ struct FewRows {
   SIMT static Lot<T> load(Thread thread, const T* from) {
     return __builtin_bit_cast(Lot<T>, thread.load16(from));
   }
-  SIMT static Lot<T> load_some(const T* from, std::int64_t stride, std::int64_t there) {
+  SIMT static Lot<T> load_some(const T* from, std::int64_t stride, std::int64_t valid) {
     Lot<T> out;
     SIMT_UNROLL
-    for (int e = 0; e < lot; ++e) out.element[e] = e < there ? from[e * stride] : T{0};
+    for (int e = 0; e < lot; ++e) out.element[e] = e < valid ? from[e * stride] : T{0};
     return out;
   }
 

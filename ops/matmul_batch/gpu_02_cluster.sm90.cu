@@ -31,11 +31,11 @@ Reason refuses(const Arguments& arguments, const Tuning& tuning, const Device& d
   return std::nullopt;
 }
 
-void run(const Arguments& arguments, const Tuning& tuning, Run& here) {
+void run(const Arguments& arguments, const Tuning& tuning, Run& run) {
   const BatchJob job{with_rows(MixedBatch::of(arguments)), tuning["tile"]};
   const MixedProblem& first = job.batch.first;
   if (job.batch.batch == 0 || first.m == 0 || first.n == 0) return;
-  launches_of(first.a.element).batch(job, here);
+  launches_of(first.a.element).batch(job, run);
 }
 
 Choice with_tile(int tile) {
@@ -107,9 +107,9 @@ std::size_t group_workspace(std::span<const Arguments> entries) {
   return bytes;
 }
 
-void compute_group(std::span<const Arguments> entries, Run& here) {
+void compute_group(std::span<const Arguments> entries, Run& run) {
   const auto all = problems_of(entries);
-  if (!all.empty()) launches_of(all.front().a.element).group(all, here);
+  if (!all.empty()) launches_of(all.front().a.element).group(all, run);
 }
 
 [[maybe_unused]] const bool group_registered =

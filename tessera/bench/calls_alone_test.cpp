@@ -73,8 +73,8 @@ class Calls : public testing::Test {
       };
       return out;
     });
-    register_variant(library(Where::cuda), Here{"ops/toy/gpu_00_library.cu", 1});
-    register_variant(with_a_clock(), Here{"ops/toy/cpu_00_clock.cpp", 1});
+    register_variant(library(Where::cuda), SourceLocation{"ops/toy/gpu_00_library.cu", 1});
+    register_variant(with_a_clock(), SourceLocation{"ops/toy/cpu_00_clock.cpp", 1});
   }
   void SetUp() override {
     seen.clear();

@@ -209,9 +209,9 @@ class Resolver {
         reported.line = at.line;
         reported.source = text_[at];
       }
-      if (finding.here.line != 0) {
-        reported.file = finding.here.file;
-        reported.line = finding.here.line;
+      if (finding.location.line != 0) {
+        reported.file = finding.location.file;
+        reported.line = finding.location.line;
         reported.source =
             text_[{reported.file.starts_with('/') ? reported.file : TESSERA_SOURCE_DIR "/" + reported.file,
                    reported.line}];

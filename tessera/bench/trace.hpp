@@ -23,7 +23,7 @@ struct Tracing {
   std::uint64_t seed = 1;                 // of the data
   bool check = true;                      // look for races
   bool places = true;                     // tell the lines of source; else all accesses of a kind are one
-  std::vector<Here> without;              // barriers to leave out
+  std::vector<SourceLocation> without;    // barriers to leave out
   int compute_capability = 90;            // whose occupancy is told
   std::optional<std::int64_t> registers;  // of a thread, if not what the code says
   // Where the kernels' GPU code is looked for, by the shared object that brought the variant: two objects

@@ -29,7 +29,7 @@ std::string Operation::element_name(const Arguments& arguments) const {
 }
 
 template <>
-const OperationInterface OperationInterface::here{};
+const OperationInterface OperationInterface::current{};
 
 void register_operation(Operation operation, const OperationInterface&) {
   auto& list = all();

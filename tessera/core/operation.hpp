@@ -74,9 +74,9 @@ struct Operation {
 
 using OperationInterface = InterfaceOf<Operation, Signature, Case, Expected, Arguments>;
 template <>
-const OperationInterface OperationInterface::here;
+const OperationInterface OperationInterface::current;
 
-void register_operation(Operation operation, const OperationInterface& = OperationInterface::here);
+void register_operation(Operation operation, const OperationInterface& = OperationInterface::current);
 const std::vector<Operation>& operations();              // sorted by name
 const Operation* find_operation(std::string_view name);  // null: none
 

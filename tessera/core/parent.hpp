@@ -5,14 +5,14 @@
 #pragma once
 #include <optional>
 #include <string>
-#include "tessera/core/here.hpp"
+#include "tessera/core/source_location.hpp"
 
 namespace tessera {
 
 struct Variant;
 
 struct Parent {
-  explicit Parent(std::string name, Here here = Here::current());
+  explicit Parent(std::string name, SourceLocation location = SourceLocation::current());
 };
 
 std::optional<std::string> parent_of(const Variant& variant);  // as its file names it

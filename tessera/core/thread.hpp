@@ -6,7 +6,7 @@
 // the bodies are in thread_cuda.hpp (device) and thread_simt.hpp (executor), chosen below.
 #pragma once
 #include <cstdint>
-#include "tessera/core/here.hpp"
+#include "tessera/core/source_location.hpp"
 
 #if defined(__CUDACC__)
 #define SIMT __host__ __device__ __forceinline__
@@ -74,29 +74,38 @@ struct Thread {
   SIMT int warp() const;      // of this thread's warp in its block
 
   // `here` is the caller's place: the executor names it where threads wait for each other in vain.
-  SIMT void sync(Here here = Here::current()) const;  // every thread of the block
+  SIMT void sync(SourceLocation location = SourceLocation::current()) const;  // every thread of the block
   // The named lanes of the warp.
-  SIMT void sync_warp(std::uint32_t lanes = all_lanes, Here here = Here::current()) const;
+  SIMT void sync_warp(std::uint32_t lanes = all_lanes,
+                      SourceLocation location = SourceLocation::current()) const;
 
   // Collectives of a warp: every lane named in `lanes` must call. T is 4 or 8 bytes wide.
   template <class T>
-  SIMT T shuffle(T value, int lane, std::uint32_t lanes = all_lanes, Here here = Here::current()) const;
+  SIMT T shuffle(T value, int lane, std::uint32_t lanes = all_lanes,
+                 SourceLocation location = SourceLocation::current()) const;
   template <class T>
-  SIMT T shuffle_up(T value, int by, std::uint32_t lanes = all_lanes, Here here = Here::current()) const;
+  SIMT T shuffle_up(T value, int by, std::uint32_t lanes = all_lanes,
+                    SourceLocation location = SourceLocation::current()) const;
   template <class T>
-  SIMT T shuffle_down(T value, int by, std::uint32_t lanes = all_lanes, Here here = Here::current()) const;
+  SIMT T shuffle_down(T value, int by, std::uint32_t lanes = all_lanes,
+                      SourceLocation location = SourceLocation::current()) const;
   template <class T>
-  SIMT T shuffle_xor(T value, int mask, std::uint32_t lanes = all_lanes, Here here = Here::current()) const;
-  SIMT bool any(bool predicate, std::uint32_t lanes = all_lanes, Here here = Here::current()) const;
-  SIMT bool all(bool predicate, std::uint32_t lanes = all_lanes, Here here = Here::current()) const;
+  SIMT T shuffle_xor(T value, int mask, std::uint32_t lanes = all_lanes,
+                     SourceLocation location = SourceLocation::current()) const;
+  SIMT bool any(bool predicate, std::uint32_t lanes = all_lanes,
+                SourceLocation location = SourceLocation::current()) const;
+  SIMT bool all(bool predicate, std::uint32_t lanes = all_lanes,
+                SourceLocation location = SourceLocation::current()) const;
   SIMT std::uint32_t ballot(bool predicate, std::uint32_t lanes = all_lanes,
-                            Here here = Here::current()) const;
+                            SourceLocation location = SourceLocation::current()) const;
   // The lanes that hold the same value as this one.
   template <class T>
-  SIMT std::uint32_t match_any(T value, std::uint32_t lanes = all_lanes, Here here = Here::current()) const;
+  SIMT std::uint32_t match_any(T value, std::uint32_t lanes = all_lanes,
+                               SourceLocation location = SourceLocation::current()) const;
   // All named lanes if every one holds the same value, else none.
   template <class T>
-  SIMT std::uint32_t match_all(T value, std::uint32_t lanes = all_lanes, Here here = Here::current()) const;
+  SIMT std::uint32_t match_all(T value, std::uint32_t lanes = all_lanes,
+                               SourceLocation location = SourceLocation::current()) const;
 
   // Atomics on global or shared memory; each returns the value before. T: int32, uint32, uint64,
   // float, double (minimum, maximum: integers only).
@@ -113,8 +122,9 @@ struct Thread {
   SIMT void fence() const;  // orders this thread's accesses as seen by the whole grid
 
   // One 128-bit access, on the GPU and in the traced executor. The address is a multiple of 16.
-  SIMT Bytes16 load16(const void* address, Here here = Here::current()) const;
-  SIMT void store16(void* address, const Bytes16& value, Here here = Here::current()) const;
+  SIMT Bytes16 load16(const void* address, SourceLocation location = SourceLocation::current()) const;
+  SIMT void store16(void* address, const Bytes16& value,
+                    SourceLocation location = SourceLocation::current()) const;
 };
 
 }  // namespace TESSERA_UNIT

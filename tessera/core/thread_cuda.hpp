@@ -48,44 +48,44 @@ SIMT int Thread::rank() const {
 SIMT int Thread::lane() const { return rank() % warp_size; }
 SIMT int Thread::warp() const { return rank() / warp_size; }
 
-SIMT void Thread::sync(Here) const { __syncthreads(); }
-SIMT void Thread::sync_warp(std::uint32_t lanes, Here) const { __syncwarp(lanes); }
+SIMT void Thread::sync(SourceLocation) const { __syncthreads(); }
+SIMT void Thread::sync_warp(std::uint32_t lanes, SourceLocation) const { __syncwarp(lanes); }
 
 template <class T>
-SIMT T Thread::shuffle(T value, int lane, std::uint32_t lanes, Here) const {
+SIMT T Thread::shuffle(T value, int lane, std::uint32_t lanes, SourceLocation) const {
   using Word = detail::Word<T>;
   return detail::bits_as<T>(__shfl_sync(lanes, detail::bits_as<Word>(value), lane));
 }
 template <class T>
-SIMT T Thread::shuffle_up(T value, int by, std::uint32_t lanes, Here) const {
+SIMT T Thread::shuffle_up(T value, int by, std::uint32_t lanes, SourceLocation) const {
   using Word = detail::Word<T>;
   return detail::bits_as<T>(__shfl_up_sync(lanes, detail::bits_as<Word>(value), unsigned(by)));
 }
 template <class T>
-SIMT T Thread::shuffle_down(T value, int by, std::uint32_t lanes, Here) const {
+SIMT T Thread::shuffle_down(T value, int by, std::uint32_t lanes, SourceLocation) const {
   using Word = detail::Word<T>;
   return detail::bits_as<T>(__shfl_down_sync(lanes, detail::bits_as<Word>(value), unsigned(by)));
 }
 template <class T>
-SIMT T Thread::shuffle_xor(T value, int mask, std::uint32_t lanes, Here) const {
+SIMT T Thread::shuffle_xor(T value, int mask, std::uint32_t lanes, SourceLocation) const {
   using Word = detail::Word<T>;
   return detail::bits_as<T>(__shfl_xor_sync(lanes, detail::bits_as<Word>(value), mask));
 }
-SIMT bool Thread::any(bool predicate, std::uint32_t lanes, Here) const {
+SIMT bool Thread::any(bool predicate, std::uint32_t lanes, SourceLocation) const {
   return __any_sync(lanes, predicate) != 0;
 }
-SIMT bool Thread::all(bool predicate, std::uint32_t lanes, Here) const {
+SIMT bool Thread::all(bool predicate, std::uint32_t lanes, SourceLocation) const {
   return __all_sync(lanes, predicate) != 0;
 }
-SIMT std::uint32_t Thread::ballot(bool predicate, std::uint32_t lanes, Here) const {
+SIMT std::uint32_t Thread::ballot(bool predicate, std::uint32_t lanes, SourceLocation) const {
   return __ballot_sync(lanes, predicate);
 }
 template <class T>
-SIMT std::uint32_t Thread::match_any(T value, std::uint32_t lanes, Here) const {
+SIMT std::uint32_t Thread::match_any(T value, std::uint32_t lanes, SourceLocation) const {
   return __match_any_sync(lanes, detail::bits_as<detail::Word<T>>(value));
 }
 template <class T>
-SIMT std::uint32_t Thread::match_all(T value, std::uint32_t lanes, Here) const {
+SIMT std::uint32_t Thread::match_all(T value, std::uint32_t lanes, SourceLocation) const {
   int same = 0;
   return __match_all_sync(lanes, detail::bits_as<detail::Word<T>>(value), &same);
 }
@@ -123,11 +123,11 @@ SIMT T Thread::atomic_cas(T* address, T expected, T value) const {
 }
 SIMT void Thread::fence() const { __threadfence(); }
 
-SIMT Bytes16 Thread::load16(const void* address, Here) const {
+SIMT Bytes16 Thread::load16(const void* address, SourceLocation) const {
   const uint4 v = *static_cast<const uint4*>(address);
   return {{v.x, v.y, v.z, v.w}};
 }
-SIMT void Thread::store16(void* address, const Bytes16& value, Here) const {
+SIMT void Thread::store16(void* address, const Bytes16& value, SourceLocation) const {
   *static_cast<uint4*>(address) = make_uint4(value.word[0], value.word[1], value.word[2], value.word[3]);
 }
 
@@ -140,33 +140,33 @@ SIMT Index3 Thread::grid() const { std::abort(); }
 SIMT int Thread::rank() const { std::abort(); }
 SIMT int Thread::lane() const { std::abort(); }
 SIMT int Thread::warp() const { std::abort(); }
-SIMT void Thread::sync(Here) const { std::abort(); }
-SIMT void Thread::sync_warp(std::uint32_t, Here) const { std::abort(); }
+SIMT void Thread::sync(SourceLocation) const { std::abort(); }
+SIMT void Thread::sync_warp(std::uint32_t, SourceLocation) const { std::abort(); }
 template <class T>
-SIMT T Thread::shuffle(T, int, std::uint32_t, Here) const {
+SIMT T Thread::shuffle(T, int, std::uint32_t, SourceLocation) const {
   std::abort();
 }
 template <class T>
-SIMT T Thread::shuffle_up(T, int, std::uint32_t, Here) const {
+SIMT T Thread::shuffle_up(T, int, std::uint32_t, SourceLocation) const {
   std::abort();
 }
 template <class T>
-SIMT T Thread::shuffle_down(T, int, std::uint32_t, Here) const {
+SIMT T Thread::shuffle_down(T, int, std::uint32_t, SourceLocation) const {
   std::abort();
 }
 template <class T>
-SIMT T Thread::shuffle_xor(T, int, std::uint32_t, Here) const {
+SIMT T Thread::shuffle_xor(T, int, std::uint32_t, SourceLocation) const {
   std::abort();
 }
-SIMT bool Thread::any(bool, std::uint32_t, Here) const { std::abort(); }
-SIMT bool Thread::all(bool, std::uint32_t, Here) const { std::abort(); }
-SIMT std::uint32_t Thread::ballot(bool, std::uint32_t, Here) const { std::abort(); }
+SIMT bool Thread::any(bool, std::uint32_t, SourceLocation) const { std::abort(); }
+SIMT bool Thread::all(bool, std::uint32_t, SourceLocation) const { std::abort(); }
+SIMT std::uint32_t Thread::ballot(bool, std::uint32_t, SourceLocation) const { std::abort(); }
 template <class T>
-SIMT std::uint32_t Thread::match_any(T, std::uint32_t, Here) const {
+SIMT std::uint32_t Thread::match_any(T, std::uint32_t, SourceLocation) const {
   std::abort();
 }
 template <class T>
-SIMT std::uint32_t Thread::match_all(T, std::uint32_t, Here) const {
+SIMT std::uint32_t Thread::match_all(T, std::uint32_t, SourceLocation) const {
   std::abort();
 }
 template <class T>
@@ -190,8 +190,8 @@ SIMT T Thread::atomic_cas(T*, T, T) const {
   std::abort();
 }
 SIMT void Thread::fence() const { std::abort(); }
-SIMT Bytes16 Thread::load16(const void*, Here) const { std::abort(); }
-SIMT void Thread::store16(void*, const Bytes16&, Here) const { std::abort(); }
+SIMT Bytes16 Thread::load16(const void*, SourceLocation) const { std::abort(); }
+SIMT void Thread::store16(void*, const Bytes16&, SourceLocation) const { std::abort(); }
 
 #endif
 

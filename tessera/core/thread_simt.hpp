@@ -38,11 +38,12 @@ enum class Meeting : std::uint8_t {
   match_all
 };
 
-void sync(Here here);
+void sync(SourceLocation location);
 // Waits for the named lanes, gives each what it brought and what `what` makes of it. `source` is
 // the lane that a shuffle reads.
-std::uint64_t meet(Meeting what, std::uint32_t lanes, std::uint64_t value, int source, Here here);
-[[noreturn]] void refuse_address(const void* address, std::size_t alignment, Here here);
+std::uint64_t meet(Meeting what, std::uint32_t lanes, std::uint64_t value, int source,
+                   SourceLocation location);
+[[noreturn]] void refuse_address(const void* address, std::size_t alignment, SourceLocation location);
 
 // In a traced kernel these replace what the compiler's own hooks would see in pieces: 16 bytes as
 // four words, an atomic sum as a load and an exchange.
@@ -92,13 +93,13 @@ T from_word(std::uint64_t word) {
 }
 
 template <class T>
-T meet_for(simt::Meeting what, std::uint32_t lanes, T value, int source, Here here) {
-  return from_word<T>(simt::meet(what, lanes, to_word(value), source, here));
+T meet_for(simt::Meeting what, std::uint32_t lanes, T value, int source, SourceLocation location) {
+  return from_word<T>(simt::meet(what, lanes, to_word(value), source, location));
 }
 
-inline void demand_aligned(const void* address, std::size_t alignment, Here here) {
+inline void demand_aligned(const void* address, std::size_t alignment, SourceLocation location) {
   if (reinterpret_cast<std::uintptr_t>(address) % alignment != 0)
-    simt::refuse_address(address, alignment, here);
+    simt::refuse_address(address, alignment, location);
 }
 
 // For what no instruction does at once: next(old) replaces old unless another thread was faster.
@@ -123,47 +124,47 @@ inline int Thread::rank() const { return simt::place->rank; }
 inline int Thread::lane() const { return simt::place->rank % warp_size; }
 inline int Thread::warp() const { return simt::place->rank / warp_size; }
 
-inline void Thread::sync(Here here) const { simt::sync(here); }
-inline void Thread::sync_warp(std::uint32_t lanes, Here here) const {
-  simt::meet(simt::Meeting::sync_warp, lanes, 0, 0, here);
+inline void Thread::sync(SourceLocation location) const { simt::sync(location); }
+inline void Thread::sync_warp(std::uint32_t lanes, SourceLocation location) const {
+  simt::meet(simt::Meeting::sync_warp, lanes, 0, 0, location);
 }
 
 // As the hardware does, lanes and distances count modulo the warp's size, and a lane whose source
 // lies outside the warp keeps its own value.
 template <class T>
-T Thread::shuffle(T value, int lane, std::uint32_t lanes, Here here) const {
-  return detail::meet_for(simt::Meeting::shuffle, lanes, value, lane & 31, here);
+T Thread::shuffle(T value, int lane, std::uint32_t lanes, SourceLocation location) const {
+  return detail::meet_for(simt::Meeting::shuffle, lanes, value, lane & 31, location);
 }
 template <class T>
-T Thread::shuffle_up(T value, int by, std::uint32_t lanes, Here here) const {
-  return detail::meet_for(simt::Meeting::shuffle_up, lanes, value, lane() - (by & 31), here);
+T Thread::shuffle_up(T value, int by, std::uint32_t lanes, SourceLocation location) const {
+  return detail::meet_for(simt::Meeting::shuffle_up, lanes, value, lane() - (by & 31), location);
 }
 template <class T>
-T Thread::shuffle_down(T value, int by, std::uint32_t lanes, Here here) const {
-  return detail::meet_for(simt::Meeting::shuffle_down, lanes, value, lane() + (by & 31), here);
+T Thread::shuffle_down(T value, int by, std::uint32_t lanes, SourceLocation location) const {
+  return detail::meet_for(simt::Meeting::shuffle_down, lanes, value, lane() + (by & 31), location);
 }
 template <class T>
-T Thread::shuffle_xor(T value, int mask, std::uint32_t lanes, Here here) const {
-  return detail::meet_for(simt::Meeting::shuffle_xor, lanes, value, lane() ^ (mask & 31), here);
+T Thread::shuffle_xor(T value, int mask, std::uint32_t lanes, SourceLocation location) const {
+  return detail::meet_for(simt::Meeting::shuffle_xor, lanes, value, lane() ^ (mask & 31), location);
 }
-inline bool Thread::any(bool predicate, std::uint32_t lanes, Here here) const {
-  return simt::meet(simt::Meeting::any, lanes, predicate, 0, here) != 0;
+inline bool Thread::any(bool predicate, std::uint32_t lanes, SourceLocation location) const {
+  return simt::meet(simt::Meeting::any, lanes, predicate, 0, location) != 0;
 }
-inline bool Thread::all(bool predicate, std::uint32_t lanes, Here here) const {
-  return simt::meet(simt::Meeting::all, lanes, predicate, 0, here) != 0;
+inline bool Thread::all(bool predicate, std::uint32_t lanes, SourceLocation location) const {
+  return simt::meet(simt::Meeting::all, lanes, predicate, 0, location) != 0;
 }
-inline std::uint32_t Thread::ballot(bool predicate, std::uint32_t lanes, Here here) const {
-  return static_cast<std::uint32_t>(simt::meet(simt::Meeting::ballot, lanes, predicate, 0, here));
+inline std::uint32_t Thread::ballot(bool predicate, std::uint32_t lanes, SourceLocation location) const {
+  return static_cast<std::uint32_t>(simt::meet(simt::Meeting::ballot, lanes, predicate, 0, location));
 }
 template <class T>
-std::uint32_t Thread::match_any(T value, std::uint32_t lanes, Here here) const {
+std::uint32_t Thread::match_any(T value, std::uint32_t lanes, SourceLocation location) const {
   return static_cast<std::uint32_t>(
-      simt::meet(simt::Meeting::match_any, lanes, detail::to_word(value), 0, here));
+      simt::meet(simt::Meeting::match_any, lanes, detail::to_word(value), 0, location));
 }
 template <class T>
-std::uint32_t Thread::match_all(T value, std::uint32_t lanes, Here here) const {
+std::uint32_t Thread::match_all(T value, std::uint32_t lanes, SourceLocation location) const {
   return static_cast<std::uint32_t>(
-      simt::meet(simt::Meeting::match_all, lanes, detail::to_word(value), 0, here));
+      simt::meet(simt::Meeting::match_all, lanes, detail::to_word(value), 0, location));
 }
 
 // Relaxed, as CUDA's are: fence() is what orders them.
@@ -200,23 +201,23 @@ T Thread::atomic_cas(T* address, T expected, T value) const {
 }
 inline void Thread::fence() const { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 
-inline Bytes16 Thread::load16(const void* address, Here here) const {
+inline Bytes16 Thread::load16(const void* address, SourceLocation location) const {
 #if defined(TESSERA_TRACED)
-  (void)here;
+  (void)location;
   return simt::traced_load16(address);
 #else
-  detail::demand_aligned(address, sizeof(Bytes16), here);
+  detail::demand_aligned(address, sizeof(Bytes16), location);
   Bytes16 value;
   __builtin_memcpy(&value, address, sizeof value);
   return value;
 #endif
 }
-inline void Thread::store16(void* address, const Bytes16& value, Here here) const {
+inline void Thread::store16(void* address, const Bytes16& value, SourceLocation location) const {
 #if defined(TESSERA_TRACED)
-  (void)here;
+  (void)location;
   simt::traced_store16(address, value);
 #else
-  detail::demand_aligned(address, sizeof(Bytes16), here);
+  detail::demand_aligned(address, sizeof(Bytes16), location);
   __builtin_memcpy(address, &value, sizeof value);
 #endif
 }

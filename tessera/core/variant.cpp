@@ -160,13 +160,13 @@ const Choice* Variant::find(const Tuning& wanted) const {
 }
 
 template <>
-const VariantInterface VariantInterface::here{};
+const VariantInterface VariantInterface::current{};
 
 namespace {
 
 // False: the file's name is no rung's, and the refusal has been noted.
-bool name_by_file(Variant& variant, Here here) {
-  auto place = place_of(here.file);
+bool name_by_file(Variant& variant, SourceLocation location) {
+  auto place = place_of(location.file);
   if (!place) return false;
   variant.operation = std::move(place->operation);
   variant.ladder = std::move(place->ladder);
@@ -179,8 +179,8 @@ bool name_by_file(Variant& variant, Here here) {
 
 }  // namespace
 
-void register_variant(Variant variant, Here here, const VariantInterface&) {
-  if (!name_by_file(variant, here)) return;
+void register_variant(Variant variant, SourceLocation location, const VariantInterface&) {
+  if (!name_by_file(variant, location)) return;
   auto& all = variants();
   const auto name = [](const Variant& v) { return std::tie(v.operation, v.ladder, v.name, v.where); };
   if (const auto same = std::ranges::find(all, name(variant), name); same != all.end())
@@ -191,8 +191,8 @@ void register_variant(Variant variant, Here here, const VariantInterface&) {
   all.insert(std::ranges::upper_bound(all, key(variant), {}, key), std::move(variant));
 }
 
-void register_traced(Variant variant, Here here) {
-  if (!name_by_file(variant, here)) return;
+void register_traced(Variant variant, SourceLocation location) {
+  if (!name_by_file(variant, location)) return;
   attach_epilogue_pass(variant);
   traced_variants().push_back(std::move(variant));
 }
@@ -222,8 +222,8 @@ std::string_view text_of(LayoutHandling handling) {
   return texts[static_cast<std::size_t>(handling)];
 }
 
-void register_layouts(HandlesLayout handles, Here here) {
-  layouts().insert_or_assign(std::string(with_folder(here.file)), std::move(handles));
+void register_layouts(HandlesLayout handles, SourceLocation location) {
+  layouts().insert_or_assign(std::string(with_folder(location.file)), std::move(handles));
 }
 
 const HandlesLayout* layouts_of(std::string_view file) {
@@ -231,8 +231,8 @@ const HandlesLayout* layouts_of(std::string_view file) {
   return found == layouts().end() ? nullptr : &found->second;
 }
 
-Parent::Parent(std::string name, Here here) {
-  parents().insert_or_assign(std::string(with_folder(here.file)), std::move(name));
+Parent::Parent(std::string name, SourceLocation location) {
+  parents().insert_or_assign(std::string(with_folder(location.file)), std::move(name));
 }
 
 std::optional<std::string> parent_of(const Variant& variant) {

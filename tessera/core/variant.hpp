@@ -13,7 +13,7 @@
 #include <vector>
 #include "tessera/core/arguments.hpp"
 #include "tessera/core/device.hpp"
-#include "tessera/core/here.hpp"
+#include "tessera/core/source_location.hpp"
 #include "tessera/core/thread.hpp"
 #include "tessera/core/version.hpp"
 
@@ -117,15 +117,15 @@ struct Variant {
 
 using VariantInterface = InterfaceOf<Variant, Choice, Arguments, Tuning, Run, Device>;
 template <>
-const VariantInterface VariantInterface::here;
+const VariantInterface VariantInterface::current;
 
 // ops/NAME/LADDER_PLACE_NAME.SUFFIX → the variant's place. Throws Error for any other file name, and for
 // a name that the ladder has already.
-void register_variant(Variant variant, Here here = Here::current(),
-                      const VariantInterface& = VariantInterface::here);
+void register_variant(Variant variant, SourceLocation location = SourceLocation::current(),
+                      const VariantInterface& = VariantInterface::current);
 
 // A kernel's second build, in which every access is seen. It is no rung of the ladder.
-void register_traced(Variant variant, Here here = Here::current());
+void register_traced(Variant variant, SourceLocation location = SourceLocation::current());
 // The traced build of a choice of a variant; null: there is none.
 const Choice* traced_twin(const Variant& variant, const Choice& choice);
 
@@ -160,7 +160,7 @@ struct OperandLayout {
 using HandlesLayout = std::function<LayoutHandling(Element, const OperandLayout&)>;
 
 // For the rung of the caller's file.
-void register_layouts(HandlesLayout handles, Here here = Here::current());
+void register_layouts(HandlesLayout handles, SourceLocation location = SourceLocation::current());
 const HandlesLayout* layouts_of(std::string_view file);  // Variant::file; null: it declares nothing
 
 }  // namespace tessera

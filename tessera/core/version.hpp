@@ -13,7 +13,7 @@ inline constexpr int version_major = 0, version_minor = 2, version_patch = 0;
 // refuses it before any of its code runs.
 template <int major_version, int minor_version, int patch_version, std::size_t... sizes>
 struct Interface {
-  static const Interface here;
+  static const Interface current;
 };
 
 template <class... Shared>

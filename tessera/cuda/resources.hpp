@@ -7,12 +7,12 @@
 #include <memory>
 #include <string>
 #include "tessera/core/error.hpp"
-#include "tessera/core/here.hpp"
+#include "tessera/core/source_location.hpp"
 
 namespace tessera::cuda {
 
 // CUDA calls that fail throw. A function, not a macro: the caller's place comes along by itself.
-inline void check(cudaError_t status, Here where = Here::current()) {
+inline void check(cudaError_t status, SourceLocation where = SourceLocation::current()) {
   if (status == cudaSuccess) return;
   (void)cudaGetLastError();  // an error that the context survives must not surface again in the next call
   const bool bad_access = status == cudaErrorIllegalAddress || status == cudaErrorMisalignedAddress;

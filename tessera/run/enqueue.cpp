@@ -136,9 +136,9 @@ PreparedRun planned_of(const Plan& plan, const Arguments& there) {
   PreparedRun out;
   out.workspace_bytes = choice.workspace_bytes ? choice.workspace_bytes(there, plan.tuning) : 0;
   out.zeros = std::min(zeroed_front_of(*plan.variant).value_or(out.workspace_bytes), out.workspace_bytes);
-  out.launch = [run = choice.run.at(element), there, tuning = plan.tuning](std::span<void* const> arrays,
-                                                                           Run& here) {
-    run(with_addresses(there, arrays), tuning, here);
+  out.launch = [compute = choice.run.at(element), there, tuning = plan.tuning](std::span<void* const> arrays,
+                                                                               Run& run) {
+    compute(with_addresses(there, arrays), tuning, run);
   };
   return out;
 }

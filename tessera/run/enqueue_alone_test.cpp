@@ -142,13 +142,13 @@ class Enqueue : public testing::Test {
     register_operation(operation("doubling", false));
     register_operation(operation("telling", true));
     register_variant(variant("all of its workspace is to be zeros", false),
-                     Here{"ops/doubling/gpu_01_all.cu", 1});
-    register_variant(variant("the front is", false), Here{"ops/doubling/gpu_02_front.cu", 1});
-    register_variant(variant("somebody else's", true), Here{"ops/doubling/gpu_00_other.cu", 1});
+                     SourceLocation{"ops/doubling/gpu_01_all.cu", 1});
+    register_variant(variant("the front is", false), SourceLocation{"ops/doubling/gpu_02_front.cu", 1});
+    register_variant(variant("somebody else's", true), SourceLocation{"ops/doubling/gpu_00_other.cu", 1});
     Variant ahead = variant("it is planned ahead", false);
     ahead.choices[0].prepare[Element::f32] = planned;
-    register_variant(std::move(ahead), Here{"ops/doubling/gpu_01_ahead.cu", 1});
-    register_variant(variant("one that tells", false), Here{"ops/telling/gpu_01_all.cu", 1});
+    register_variant(std::move(ahead), SourceLocation{"ops/doubling/gpu_01_ahead.cu", 1});
+    register_variant(variant("one that tells", false), SourceLocation{"ops/telling/gpu_01_all.cu", 1});
     register_zeroed_front("doubling", "front", front);
   }
   void SetUp() override {

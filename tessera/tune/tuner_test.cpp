@@ -36,7 +36,7 @@ const Operation& copying() {
         return tuning.find("tile") == 128 ? Reason("128 is too much") : std::nullopt;
       };
       variant.choices = {choice};
-      register_variant(std::move(variant), Here{file, 1});
+      register_variant(std::move(variant), SourceLocation{file, 1});
     }
     return *find_operation("copying");
   }();

@@ -42,12 +42,12 @@ struct Bits<4> {
 
 // A word of elements that lie next to each other; `there` of them exist, the others are 0.
 template <int bytes>
-__device__ __forceinline__ std::uint32_t gather(const unsigned char* from, std::int64_t there) {
+__device__ __forceinline__ std::uint32_t gather(const unsigned char* from, std::int64_t valid) {
   using Element = typename Bits<bytes>::Type;
   std::uint32_t out = 0;
 #pragma unroll
   for (int i = 0; i < 4 / bytes; ++i)
-    if (i < there)
+    if (i < valid)
       out |= std::uint32_t{*reinterpret_cast<const Element*>(from + i * bytes)} << (8 * bytes * i);
   return out;
 }
@@ -84,12 +84,12 @@ __device__ __forceinline__ uint4 cut(const uint4& lo, const uint4& hi, std::uint
 }
 
 // The first `there` bytes of a piece, then zeros.
-__device__ __forceinline__ uint4 first_bytes(const uint4& piece, std::int64_t there) {
+__device__ __forceinline__ uint4 first_bytes(const uint4& piece, std::int64_t valid) {
   const auto kept = [&](std::uint32_t word, std::int64_t left) {
     return left >= 4 ? word : left <= 0 ? 0 : word & ((1u << (8 * left)) - 1);
   };
-  return {kept(piece.x, there), kept(piece.y, there - 4), kept(piece.z, there - 8),
-          kept(piece.w, there - 12)};
+  return {kept(piece.x, valid), kept(piece.y, valid - 4), kept(piece.z, valid - 8),
+          kept(piece.w, valid - 12)};
 }
 
 // A line as aligned pieces of 16 bytes. Those that hold bytes before the operand's first or behind its last
@@ -147,9 +147,9 @@ __device__ __forceinline__ void shift_line(const PackPair& pair) {
     const int piece = begin + lane + 32 * i;
     if (piece >= pieces) return;
     uint4 out = cut(lo[i], hi[i], line.off / 4, line.off % 4 * 8);
-    const std::int64_t there = line.length - std::int64_t{piece} * 16;
-    if (there < 16) out = first_bytes(out, there);
-    if (there > 0 && !line.has(piece)) out = line.element_by_element(piece);
+    const std::int64_t valid = line.length - std::int64_t{piece} * 16;
+    if (valid < 16) out = first_bytes(out, valid);
+    if (valid > 0 && !line.has(piece)) out = line.element_by_element(piece);
     to[piece] = out;
   }
 }
@@ -310,13 +310,13 @@ __device__ __forceinline__ void turn_part(const PackPair& pair) {
   }
   __syncthreads();
   std::uint32_t* const to = args.to + pair.layer() * args.to_layer + first_line * args.to_step + first_word;
-  const int there = static_cast<int>(min(args.to_step - first_word, std::int64_t{line_words}));
+  const int valid = static_cast<int>(min(args.to_step - first_word, std::int64_t{line_words}));
 #pragma unroll
   for (int i = 0; i < Shape::lines / Shape::warps; ++i) {
     const int line = warp + i * Shape::warps;
 #pragma unroll
     for (int j = lane; j < line_words; j += 32)
-      if (line < part.lines && j < there)
+      if (line < part.lines && j < valid)
         to[line * args.to_step + j] = tile[line * line_words + (j ^ (line / each))];
   }
 }

@@ -43,25 +43,25 @@ __device__ __forceinline__ void touch(std::int32_t (&sum)[count]) {
 // What multiplies. `turns`: an operand may have its rows contiguous.
 struct Bf16 {
   static constexpr int bytes = 2;
-  static constexpr bool turns = true;
+  static constexpr bool takes_mn_major = true;
   using Sum = float;
 };
 struct F16 : Bf16 {};
 struct Tf32 {
   static constexpr int bytes = 4;
-  static constexpr bool turns = false;
+  static constexpr bool takes_mn_major = false;
   using Sum = float;
 };
 enum class Fp8 { e4m3, e5m2 };
 template <Fp8 a, Fp8 b>
 struct Fp8Pair {
   static constexpr int bytes = 1;
-  static constexpr bool turns = false;
+  static constexpr bool takes_mn_major = false;
   using Sum = float;
 };
 struct S8 {
   static constexpr int bytes = 1;
-  static constexpr bool turns = false;
+  static constexpr bool takes_mn_major = false;
   using Sum = std::int32_t;
 };
 
@@ -113,7 +113,7 @@ struct Product;
 #define TESSERA_PRODUCT(KIND, NAME, C, TAIL, N, R, A, B, KEEP, TURN_A, TURN_B)                        \
   template <int turn_a, int turn_b>                                                                   \
   struct Product<KIND, N, turn_a, turn_b> {                                                           \
-    static_assert(KIND::turns || (turn_a == 0 && turn_b == 0));                                       \
+    static_assert(KIND::takes_mn_major || (turn_a == 0 && turn_b == 0));                              \
     static __device__ __forceinline__ void add(KIND::Sum (&sum)[R], std::uint64_t a, std::uint64_t b, \
                                                int keep) {                                            \
       asm volatile("{\n .reg .pred keep;\n setp.ne.b32 keep, " KEEP                                   \

@@ -22,7 +22,7 @@
 namespace tessera_cuda {
 namespace {
 
-using tessera::Here;
+using tessera::SourceLocation;
 using tessera::simt::Meeting;
 using tessera::simt::place;
 
@@ -30,7 +30,7 @@ bool in_kernel() { return place != nullptr; }
 uint3 of(const tessera::Index3& index) {
   return {static_cast<unsigned>(index.x), static_cast<unsigned>(index.y), static_cast<unsigned>(index.z)};
 }
-Here here(Place at) { return {at.file, at.line}; }
+SourceLocation location(Place at) { return {at.file, at.line}; }
 int lane() { return place->rank % 32; }
 
 std::int64_t block_number() {
@@ -83,7 +83,7 @@ void* dynamic_shared_place(const char* name, std::size_t element_bytes) noexcept
 
 // Waiting
 
-void barrier(Place at) { tessera::simt::sync(here(at)); }
+void barrier(Place at) { tessera::simt::sync(location(at)); }
 
 // Two sets of counters take turns: a thread may come to the next call before others have left this one.
 int barrier_count(Count what, bool holds, Place at) {
@@ -110,7 +110,9 @@ int barrier_count(Count what, bool holds, Place at) {
   return counters.held[set] != 0;
 }
 
-void sync_warp(unsigned lanes, Place at) { tessera::simt::meet(Meeting::sync_warp, lanes, 0, 0, here(at)); }
+void sync_warp(unsigned lanes, Place at) {
+  tessera::simt::meet(Meeting::sync_warp, lanes, 0, 0, location(at));
+}
 
 // As the instruction counts: within the `width` lanes that this one belongs to; a lane whose source lies
 // outside keeps its own value.
@@ -135,12 +137,12 @@ std::uint64_t shuffle(Shuffle how, unsigned lanes, std::uint64_t word, int opera
       source = (own ^ operand) > last ? own : own ^ (operand & 31);
       break;
   }
-  return tessera::simt::meet(meeting, lanes, word, source, here(at));
+  return tessera::simt::meet(meeting, lanes, word, source, location(at));
 }
 
 unsigned vote(Vote what, unsigned lanes, bool holds, Place at) {
   const auto meet = [&](Meeting meeting) {
-    return static_cast<unsigned>(tessera::simt::meet(meeting, lanes, holds, 0, here(at)));
+    return static_cast<unsigned>(tessera::simt::meet(meeting, lanes, holds, 0, location(at)));
   };
   switch (what) {
     case Vote::any:
@@ -156,14 +158,14 @@ unsigned vote(Vote what, unsigned lanes, bool holds, Place at) {
 }
 
 unsigned match_any(unsigned lanes, std::uint64_t word, Place at) {
-  return static_cast<unsigned>(tessera::simt::meet(Meeting::match_any, lanes, word, 0, here(at)));
+  return static_cast<unsigned>(tessera::simt::meet(Meeting::match_any, lanes, word, 0, location(at)));
 }
 unsigned match_all(unsigned lanes, std::uint64_t word, Place at) {
-  return static_cast<unsigned>(tessera::simt::meet(Meeting::match_all, lanes, word, 0, here(at)));
+  return static_cast<unsigned>(tessera::simt::meet(Meeting::match_all, lanes, word, 0, location(at)));
 }
 
-unsigned active_lanes(Place at) { return tessera::simt::active_lanes(here(at)); }
-void grid_barrier(Place at) { tessera::simt::sync_grid(here(at)); }
+unsigned active_lanes(Place at) { return tessera::simt::active_lanes(location(at)); }
+void grid_barrier(Place at) { tessera::simt::sync_grid(location(at)); }
 bool grid_is_cooperative() noexcept { return running.cooperative; }
 
 void sleep(unsigned) {}

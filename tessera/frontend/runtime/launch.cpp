@@ -304,8 +304,8 @@ void find_all(const Tracer& tracer, const LaunchRecord& launch) {
       out.file = at.file;
       out.line = at.line;
     } else {
-      out.file = f.here.file;
-      out.line = f.here.line;
+      out.file = f.location.file;
+      out.line = f.location.line;
     }
     if (f.other.bits != 0) {
       const SourceLine other = line_of(f.other.address());
@@ -663,9 +663,9 @@ void run(Kernel& kernel, const Configured& spec, const void* closure, LaunchReco
     return std::tuple(s.site.address(), s.site.bits, s.space, s.array);
   });
   std::ranges::sort(tracer.barriers, {},
-                    [](const auto& b) { return std::tuple(b.here.line, b.here.column); });
+                    [](const auto& b) { return std::tuple(b.location.line, b.location.column); });
   std::ranges::sort(tracer.findings, {}, [](const Finding& f) {
-    return std::tuple(f.block, f.site.address(), f.kind, f.other.address(), f.here.line);
+    return std::tuple(f.block, f.site.address(), f.kind, f.other.address(), f.location.line);
   });
   if (failure) keep_failure(failure, output, tracer, record_of);
   record(record_of);

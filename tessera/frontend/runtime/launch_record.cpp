@@ -165,7 +165,7 @@ void record(const LaunchRecord& launch) {
     line["barriers"] = ordered_json::array();
     for (const auto& barrier : launch.tracer->barriers)
       line["barriers"].push_back(
-          {{"file", barrier.here.file}, {"line", barrier.here.line}, {"times", barrier.times}});
+          {{"file", barrier.location.file}, {"line", barrier.location.line}, {"times", barrier.times}});
   }
   write(line);
 }

@@ -272,7 +272,7 @@ void Block::complete(const ThreadState& thread, Warp& warp, std::uint32_t named)
   if (trace_ != nullptr) {
     const std::uint32_t gone = thread.wait.lanes & warp.returned;
     if (gone != 0 && task_.tracer->early_returns)
-      trace_->passed_without_all(thread.wait.here, thread.wait.what != Meeting::sync_warp, [&] {
+      trace_->passed_without_all(thread.wait.location, thread.wait.what != Meeting::sync_warp, [&] {
         return misses_lane(thread, lanes[static_cast<std::size_t>(std::countr_zero(gone))]) +
                "; CUDA promises nothing then";
       });
@@ -331,15 +331,15 @@ void Block::wake_full() {
     for (std::size_t warp = 0; warp < trace_->warps(); ++warp) wake(warp, trace_->empty_full(warp));
 }
 
-void Block::sync(ThreadState& thread, Here here) {
+void Block::sync(ThreadState& thread, SourceLocation location) {
   note_progress();
   if (trace_ != nullptr) {
     BlockTrace::pause();
-    if (trace_->leaves_out(here)) return trace_->resume(thread.rank, thread.fiber->stack);
+    if (trace_->leaves_out(location)) return trace_->resume(thread.rank, thread.fiber->stack);
     stop_tracing(thread, BlockTrace::Stop::at_barrier);
   }
-  if (!at_barrier_.empty()) same_place_ = same_place_ && same(here, at_barrier_.slots[0]->wait.here);
-  thread.wait = {.what = Meeting::sync, .here = here};
+  if (!at_barrier_.empty()) same_place_ = same_place_ && same(location, at_barrier_.slots[0]->wait.location);
+  thread.wait = {.what = Meeting::sync, .location = location};
   at_barrier_.push(&thread);
   if (at_barrier_.size() < live_) return wait(thread);
   thread.state = ThreadState::State::waiting;
@@ -354,10 +354,10 @@ void Block::release_barrier() {
   if (!same_place_) fail(waits_in_vain(threads_));
   if (live_ != threads_.size() && !task_.may_return_early) fail(leaves_out(threads_));
   if (trace_ != nullptr) {
-    const Here here = at_barrier_.slots[0]->wait.here;
+    const SourceLocation location = at_barrier_.slots[0]->wait.location;
     if (live_ != threads_.size() && task_.tracer->early_returns)
-      trace_->passed_without_all(here, false, [this] { return misses_threads(threads_); });
-    trace_->passed_barrier(here);
+      trace_->passed_without_all(location, false, [this] { return misses_threads(threads_); });
+    trace_->passed_barrier(location);
   }
   std::swap(ready_, at_barrier_);
   at_barrier_.clear();
@@ -392,14 +392,14 @@ std::uint64_t Block::meet(ThreadState& thread, const Wait& wait_for) {
 // the one that comes first in the source goes on, as its lanes may yet come to the others.
 void Block::wake_gathered() {
   std::vector<ThreadState*> left;
-  const auto is_before = [](Here a, Here b) { return a.line < b.line; };
+  const auto is_before = [](SourceLocation a, SourceLocation b) { return a.line < b.line; };
   for (ThreadState* const thread : gathered_) {
     std::uint32_t together = 0;
     bool first = true;
     for (const ThreadState* const other : gathered_) {
       if (other->rank / 32 != thread->rank / 32) continue;
-      if (same(other->wait.here, thread->wait.here)) together |= 1u << other->rank % 32;
-      first = first && !is_before(other->wait.here, thread->wait.here);
+      if (same(other->wait.location, thread->wait.location)) together |= 1u << other->rank % 32;
+      first = first && !is_before(other->wait.location, thread->wait.location);
     }
     thread->result = together;
     if (first) ready_.push(thread);
@@ -408,21 +408,21 @@ void Block::wake_gathered() {
   gathered_ = std::move(left);
 }
 
-std::uint32_t Block::active_lanes(ThreadState& thread, Here here) {
+std::uint32_t Block::active_lanes(ThreadState& thread, SourceLocation location) {
   note_progress();
   BlockTrace::pause();
-  thread.wait = {.what = Meeting::ballot, .lanes = 1u << thread.rank % 32, .here = here};
+  thread.wait = {.what = Meeting::ballot, .lanes = 1u << thread.rank % 32, .location = location};
   gathered_.push_back(&thread);
   wait(thread);
   return static_cast<std::uint32_t>(thread.result);
 }
 
 // The first of the block to pass its barrier waits for the other blocks, and with it their OS thread.
-void Block::sync_grid(ThreadState& thread, Here here) {
+void Block::sync_grid(ThreadState& thread, SourceLocation location) {
   if (grid_ == nullptr)
-    fail("a barrier of the whole grid at " + to_string(here) + " in a launch that is not cooperative");
+    fail("a barrier of the whole grid at " + to_string(location) + " in a launch that is not cooperative");
   const std::uint64_t round = grid_rounds_;
-  sync(thread, here);
+  sync(thread, location);
   if (grid_rounds_ != round) return;
   ++grid_rounds_;
   if (trace_ != nullptr) {
@@ -433,7 +433,7 @@ void Block::sync_grid(ThreadState& thread, Here here) {
   const bool all = grid_->wait();
   place = &thread;
   if (!all)
-    fail("the grid's barrier at " + to_string(here) +
+    fail("the grid's barrier at " + to_string(location) +
          " waits in vain: a block has ended without coming to it");
   if (trace_ != nullptr) trace_->resume(thread.rank, thread.fiber->stack);
 }
@@ -471,7 +471,7 @@ bool Block::all_met(const ThreadState& thread, std::uint32_t named) {
     if ((named >> lane.rank % 32 & 1) == 0) continue;
     const Wait &a = lane.wait, &b = thread.wait;
     if (a.what != b.what || a.lanes != b.lanes) return false;
-    if (a.what != Meeting::sync_warp && !same(a.here, b.here)) return false;
+    if (a.what != Meeting::sync_warp && !same(a.location, b.location)) return false;
   }
   return true;
 }
@@ -496,7 +496,7 @@ void Block::keep_failure(const ThreadState* thread) {
           (wait == nullptr || (wait->what == Meeting::sync && t.wait.what != Meeting::sync)))
         wait = &t.wait;
     if (trace_ != nullptr && wait != nullptr)
-      trace_->wait_in_vain(wait->here, wait->what != Meeting::sync && wait->what != Meeting::sync_warp,
+      trace_->wait_in_vain(wait->location, wait->what != Meeting::sync && wait->what != Meeting::sync_warp,
                            where + e.what());
   } catch (const Error& e) {
     keep(e.kind(), at_thread + e.what());
@@ -544,8 +544,8 @@ std::string hexadecimal(std::uint32_t lanes) {
 std::string place_of(const Wait& wait, bool with_column = false) {
   std::string what = name_of(wait.what), column;
   if (wait.what != Meeting::sync) what += " of lanes " + hexadecimal(wait.lanes);
-  if (with_column) column = ":" + std::to_string(wait.here.column);
-  return "at " + to_string(wait.here) + column + " (" + what + ")";
+  if (with_column) column = ":" + std::to_string(wait.location.column);
+  return "at " + to_string(wait.location) + column + " (" + what + ")";
 }
 
 // "thread 3" or "threads 0-15, 20": of as many ranges as one can read.
@@ -568,8 +568,8 @@ bool share_a_line(std::span<const ThreadState> threads) {
   std::set<std::pair<std::string_view, int>> lines;
   for (const ThreadState& t : threads) {
     if (t.state == ThreadState::State::returned) continue;
-    places.emplace(t.wait.here.file, t.wait.here.line, t.wait.here.column);
-    lines.emplace(t.wait.here.file, t.wait.here.line);
+    places.emplace(t.wait.location.file, t.wait.location.line, t.wait.location.column);
+    lines.emplace(t.wait.location.file, t.wait.location.line);
   }
   return places.size() > lines.size();
 }

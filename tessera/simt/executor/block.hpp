@@ -26,7 +26,7 @@ struct Wait {
   Meeting what = Meeting::sync;
   std::uint32_t lanes = 0;
   int source = 0;
-  Here here{"", 0};
+  SourceLocation location{"", 0};
   std::uint64_t value = 0;
 };
 
@@ -80,10 +80,10 @@ class Block {
   BlockTrace* trace() { return tracer_side_.get(); }
 
   // Called by GPU threads.
-  void sync(ThreadState& thread, Here here);
+  void sync(ThreadState& thread, SourceLocation location);
   std::uint64_t meet(ThreadState& thread, const Wait& wait);
-  std::uint32_t active_lanes(ThreadState& thread, Here here);
-  void sync_grid(ThreadState& thread, Here here);
+  std::uint32_t active_lanes(ThreadState& thread, SourceLocation location);
+  void sync_grid(ThreadState& thread, SourceLocation location);
   void set_grid(GridBarrier* grid) { grid_ = grid; }
 
  private:

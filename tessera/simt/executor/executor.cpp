@@ -163,29 +163,30 @@ void execute(const Task& task, int os_threads) {
   if (progress.failure) std::rethrow_exception(progress.failure);
 }
 
-void sync(Here here) {
+void sync(SourceLocation location) {
   auto& thread = *static_cast<ThreadState*>(place);
-  thread.owner->sync(thread, here);
+  thread.owner->sync(thread, location);
 }
 
-std::uint64_t meet(Meeting what, std::uint32_t lanes, std::uint64_t value, int source, Here here) {
+std::uint64_t meet(Meeting what, std::uint32_t lanes, std::uint64_t value, int source,
+                   SourceLocation location) {
   auto& thread = *static_cast<ThreadState*>(place);
-  return thread.owner->meet(thread, {what, lanes, source, here, value});
+  return thread.owner->meet(thread, {what, lanes, source, location, value});
 }
 
-std::uint32_t active_lanes(Here here) {
+std::uint32_t active_lanes(SourceLocation location) {
   auto& thread = *static_cast<ThreadState*>(place);
-  return thread.owner->active_lanes(thread, here);
+  return thread.owner->active_lanes(thread, location);
 }
 
-void sync_grid(Here here) {
+void sync_grid(SourceLocation location) {
   auto& thread = *static_cast<ThreadState*>(place);
-  thread.owner->sync_grid(thread, here);
+  thread.owner->sync_grid(thread, location);
 }
 
-void refuse_address(const void* address, std::size_t alignment, Here here) {
+void refuse_address(const void* address, std::size_t alignment, SourceLocation location) {
   throw Error(Error::Kind::memory, "an access of " + std::to_string(alignment) + " bytes at " +
-                                       to_string(here) + " to an address that is " +
+                                       to_string(location) + " to an address that is " +
                                        std::to_string(reinterpret_cast<std::uintptr_t>(address) % alignment) +
                                        " bytes past a multiple of " + std::to_string(alignment));
 }
@@ -210,7 +211,9 @@ std::string to_string(const Index3& index) {
          ")";
 }
 
-std::string to_string(Here here) { return std::string(here.file) + ":" + std::to_string(here.line); }
+std::string to_string(SourceLocation location) {
+  return std::string(location.file) + ":" + std::to_string(location.line);
+}
 
 // Enlists the executor: a device whose memory is the host's.
 

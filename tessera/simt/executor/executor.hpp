@@ -35,9 +35,9 @@ inline constexpr std::int64_t most_cooperative_threads = 24'576;
 
 // Called by a GPU thread, besides what Thread has.
 // The lanes of the warp that came to this place together: it waits until no other can come.
-std::uint32_t active_lanes(Here here);
+std::uint32_t active_lanes(SourceLocation location);
 // A barrier of all threads of a cooperative launch.
-void sync_grid(Here here);
+void sync_grid(SourceLocation location);
 
 class OutOfTime : public Error {
  public:
@@ -60,7 +60,7 @@ class TimeLimit {
 
 // How messages name parts of a task.
 std::string kernel_name(const Task& task);
-std::string to_string(const Index3& index);  // "(1, 0, 0)"
-std::string to_string(Here here);            // "file.cu:40"
+std::string to_string(const Index3& index);      // "(1, 0, 0)"
+std::string to_string(SourceLocation location);  // "file.cu:40"
 
 }  // namespace tessera::simt

@@ -68,9 +68,9 @@ RequestCost shared_cost(const LaneAddresses& address, std::uint32_t active, unsi
   const int phases = width <= 4 ? 1 : width <= 8 ? 2 : 4, lanes = lanes_per_warp / phases;
   for (int phase = 0; phase < phases; ++phase) {
     const std::uint32_t all = lanes == lanes_per_warp ? ~0u : (1u << lanes) - 1;
-    const std::uint32_t here = active & all << (phase * lanes);
-    if (here == 0) continue;
-    cost.wavefronts += wavefronts_of_phase(address, here, width);
+    const std::uint32_t present = active & all << (phase * lanes);
+    if (present == 0) continue;
+    cost.wavefronts += wavefronts_of_phase(address, present, width);
     ++cost.ideal_wavefronts;
   }
   return cost;
@@ -152,8 +152,9 @@ void BlockTrace::resume(int rank, const Stack& stack) {
   recording = &lane;
 }
 
-bool BlockTrace::leaves_out(Here here) const {
-  return std::ranges::any_of(tracer_.without, [here](Here other) { return same(other, here); });
+bool BlockTrace::leaves_out(SourceLocation location) const {
+  return std::ranges::any_of(tracer_.without,
+                             [location](SourceLocation other) { return same(other, location); });
 }
 
 std::uint32_t BlockTrace::stop(int rank, Stop why) {
@@ -176,12 +177,12 @@ std::uint32_t BlockTrace::empty_full(std::size_t warp) {
   return again;
 }
 
-void BlockTrace::passed_barrier(Here here) {
+void BlockTrace::passed_barrier(SourceLocation location) {
   if (shadow_) shadow_->barrier();
   for (WarpState& warp : warps_) warp.running = warp.present & ~warp.returned;
-  const auto known =
-      std::ranges::find_if(barriers_, [here](const BarrierCounts& b) { return same(b.here, here); });
-  if (known == barriers_.end()) barriers_.push_back({here, 1});
+  const auto known = std::ranges::find_if(
+      barriers_, [location](const BarrierCounts& b) { return same(b.location, location); });
+  if (known == barriers_.end()) barriers_.push_back({location, 1});
   else ++known->times;
 }
 
@@ -666,26 +667,27 @@ void BlockTrace::fault(int rank, std::uint64_t address) {
   tracer_.add(finding);
 }
 
-void BlockTrace::passed_without_all(Here here, bool collective, const std::function<std::string()>& text) {
+void BlockTrace::passed_without_all(SourceLocation location, bool collective,
+                                    const std::function<std::string()>& text) {
   const auto kind = collective ? Finding::Kind::inactive_lane : Finding::Kind::barrier;
   for (Finding& known : findings_)
-    if (known.kind == kind && same(known.here, here) && known.block <= block_) {
+    if (known.kind == kind && same(known.location, location) && known.block <= block_) {
       ++known.times;
       return;
     }
   Finding finding;
   finding.kind = kind;
   finding.serious = false;
-  finding.here = here;
+  finding.location = location;
   finding.block = block_;
   finding.text = text();
   findings_.push_back(std::move(finding));
 }
 
-void BlockTrace::wait_in_vain(Here here, bool collective, const std::string& text) {
+void BlockTrace::wait_in_vain(SourceLocation location, bool collective, const std::string& text) {
   Finding finding;
   finding.kind = collective ? Finding::Kind::inactive_lane : Finding::Kind::barrier;
-  finding.here = here;
+  finding.location = location;
   finding.block = block_;
   finding.text = text;
   const std::lock_guard lock(tracer_.mutex);

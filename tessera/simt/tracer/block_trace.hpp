@@ -37,20 +37,20 @@ class BlockTrace {
   }
   static void abandon() { recording = nullptr; }  // its last access may have failed
 
-  bool leaves_out(Here here) const;
+  bool leaves_out(SourceLocation location) const;
   // This lane adds nothing for now. Gives the lanes of its warp that have room again.
   std::uint32_t stop(int rank, Stop why);
   // The lanes with a full column, made empty although others of the warp may still come.
   std::uint32_t empty_full(std::size_t warp);
   std::size_t warps() const { return warps_.size(); }
-  void passed_barrier(Here here);
+  void passed_barrier(SourceLocation location);
   // At a collective of a warp, or at a barrier, while others have returned; `text` says which.
-  void passed_without_all(Here here, bool collective, const std::function<std::string()>& text);
+  void passed_without_all(SourceLocation location, bool collective, const std::function<std::string()>& text);
   void met(std::size_t warp, std::uint32_t lanes);
   void fault(int rank, std::uint64_t address);  // its last access ended the block
   void communicate() { communicates_ = true; }  // with other blocks, in an order that is not looked at
   // At a collective of a warp, or at a barrier.
-  void wait_in_vain(Here here, bool collective, const std::string& text);
+  void wait_in_vain(SourceLocation location, bool collective, const std::string& text);
 
  private:
   // What the last request from a place looked like: most look alike.

@@ -72,7 +72,7 @@ void Tracer::add(const SiteCounts& more) {
 
 void Tracer::add(const BarrierCounts& more) {
   for (BarrierCounts& known : barriers)
-    if (same(known.here, more.here)) {
+    if (same(known.location, more.location)) {
       known.times += more.times;
       return;
     }
@@ -83,7 +83,7 @@ void Tracer::add(const BarrierCounts& more) {
 void Tracer::add(const Finding& more) {
   for (Finding& known : findings)
     if (known.kind == more.kind && known.site.bits == more.site.bits && known.other.bits == more.other.bits &&
-        known.here.line == more.here.line && known.serious == more.serious) {
+        known.location.line == more.location.line && known.serious == more.serious) {
       const std::uint64_t times = known.times + more.times;
       if (more.block < known.block) known = more;
       known.times = times;

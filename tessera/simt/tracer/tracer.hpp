@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 #include "tessera/core/array.hpp"
-#include "tessera/core/here.hpp"
+#include "tessera/core/source_location.hpp"
 #include "tessera/core/thread.hpp"
 #include "tessera/simt/tracer/recorder.hpp"
 
@@ -99,19 +99,19 @@ struct Finding {
     never_written
   };
   Kind kind = Kind::race;
-  bool serious = true;     // false: on every GPU it goes well, as far as this run shows
-  SiteKey site, other;     // where; a race has two places …
-  Here here{"", 0};        // … and threads that wait in vain have this one
-  std::string text;        // of the first: threads, blocks, what was touched
-  std::int64_t block = 0;  // of the first
-  bool of_blocks = false;  // a race of threads of different blocks
+  bool serious = true;             // false: on every GPU it goes well, as far as this run shows
+  SiteKey site, other;             // where; a race has two places …
+  SourceLocation location{"", 0};  // … and threads that wait in vain have this one
+  std::string text;                // of the first: threads, blocks, what was touched
+  std::int64_t block = 0;          // of the first
+  bool of_blocks = false;          // a race of threads of different blocks
   std::uint64_t times = 1;
   std::string array;         // of the first, where there is one
   std::int64_t thread = -1;  // of the first, by rank; -1: of several
 };
 const char* name_of(Finding::Kind kind);
 
-inline bool same(Here a, Here b) {
+inline bool same(SourceLocation a, SourceLocation b) {
   return a.line == b.line && a.column == b.column &&
          (a.file == b.file || __builtin_strcmp(a.file, b.file) == 0);
 }
@@ -126,7 +126,7 @@ std::string to_string(const Schedule& schedule);   // "ascending", "descending",
 Schedule parse_schedule(const std::string& word);  // throws Error
 
 struct BarrierCounts {
-  Here here;
+  SourceLocation location;
   std::uint64_t times = 0;  // that a block passed it
 };
 
@@ -134,10 +134,10 @@ struct Tracer {
   // Asked
   std::vector<TracedArray> arrays;
   Schedule schedule;
-  std::int64_t sample = 0;    // blocks to run of each launch, evenly spread; 0: all
-  std::int64_t watched = 0;   // of the blocks that are run, those to watch, evenly spread; 0: all
-  bool check = true;          // look for races and reads of what nobody wrote
-  std::vector<Here> without;  // barriers that are left out, to see whether they are needed
+  std::int64_t sample = 0;              // blocks to run of each launch, evenly spread; 0: all
+  std::int64_t watched = 0;             // of the blocks that are run, those to watch, evenly spread; 0: all
+  bool check = true;                    // look for races and reads of what nobody wrote
+  std::vector<SourceLocation> without;  // barriers that are left out, to see whether they are needed
   // The variable that holds a byte of shared memory. Not given: all of it is one.
   std::function<std::optional<SharedVariable>(std::size_t offset)> shared_variable_at;
   // Whether an address in no array is memory of the host. Not given: nobody asks.

@@ -169,7 +169,7 @@ class MmaCopier {
 
  private:
   // How many of a piece's elements exist.
-  __device__ __forceinline__ int there(int pass, int step, int k_left, int unit) const {
+  __device__ __forceinline__ int valid(int pass, int step, int k_left, int unit) const {
     const int rows = (along_k ? lines_left_ : k_left - row_) - pass * step;
     const int width = along_k ? k_left - at_ : lines_left_;
     return rows <= 0 || width <= 0 ? 0 : width < unit ? width : unit;
@@ -188,7 +188,7 @@ class MmaCopier {
       if constexpr (inside) {
         ptx::copy_async<16>(to, from);
       } else {
-        const int count = there(i, step, k_left, Panel::piece);
+        const int count = valid(i, step, k_left, Panel::piece);
         if constexpr (bytes > 2)
           copy_part<Panel::piece>(reinterpret_cast<Element*>(to), from, x_.data, count);
         else if (count % Panel::piece == 0)
@@ -204,7 +204,7 @@ class MmaCopier {
 #pragma unroll
     for (int i = 0; i < Share::passes(unit); ++i, from += row_step(step)) {
       unsigned char* const to = panel + Panel::below(place_, i * step);
-      const int count = there(i, step, k_left, unit);
+      const int count = valid(i, step, k_left, unit);
       if constexpr (unit == 1) ptx::copy_async<bytes>(to, count > 0 ? from : x_.data, count * bytes);
       else gather(to, from, count);
     }
@@ -445,15 +445,15 @@ __device__ __forceinline__ void store_slices(const MmaArgs<Kind>& args, unsigned
     return out;
   };
   // Lines that lie beside each other in C, of which the threads have one each.
-  const auto put_lines = [&]<bool by_columns>(int lines, int there, const auto& sum) {
+  const auto put_lines = [&]<bool by_columns>(int lines, int valid, const auto& sum) {
     constexpr int across = by_columns ? rows : cols, along = by_columns ? cols : rows,
                   beside = config.threads() / across;
     static_assert(config.threads() % across == 0 && along % unrolled == 0);
     const int line = me % across;
     if (line >= lines) return;
 #pragma unroll 2
-    for (int at = me / across * unrolled; at < there; at += beside * unrolled)
-      put_rows<unrolled, by_columns>(args, row, col, at, there, line, sum);
+    for (int at = me / across * unrolled; at < valid; at += beside * unrolled)
+      put_rows<unrolled, by_columns>(args, row, col, at, valid, line, sum);
   };
   if (!args.by_columns)
     put_lines.template operator()<false>(

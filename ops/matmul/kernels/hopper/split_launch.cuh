@@ -163,12 +163,11 @@ inline double strict_us(const WgmmaJob& job, const Device& device) {
 // The rungs: what they differ in is the arithmetic.
 template <Compute compute>
 struct SplitRung {
-  static void run(const Arguments& arguments, const Tuning& tuning, Run& here) {
+  static void run(const Arguments& arguments, const Tuning& tuning, Run& run) {
     const MixedProblem p = with_rows(MixedProblem::of(arguments));
     if (p.m == 0 || p.n == 0) return;
     const WgmmaJob job = split_job(p, tuning);
-    run_split(p, job, plan_split(job, compute, *here.device), here,
-              ReadyParts::of(job, compute, *here.device));
+    run_split(p, job, plan_split(job, compute, *run.device), run, ReadyParts::of(job, compute, *run.device));
   }
 
   static PreparedRun prepare(const Arguments& arguments, const Tuning& tuning, const Device& device) {
@@ -178,10 +177,10 @@ struct SplitRung {
     const SplitPlan planned = plan_split(split_job(p, tuning), compute, device);
     return {.launch =
                 [given, planned, places = ProductArrays(arguments.signature()), tuning](
-                    std::span<void* const> arrays, Run& here) {
+                    std::span<void* const> arrays, Run& run) {
                   const MixedProblem there = with_rows(places.put(given, arrays));
                   const WgmmaJob job = split_job(there, tuning);
-                  run_split(there, job, planned, here, ReadyParts::of(job, compute, *here.device));
+                  run_split(there, job, planned, run, ReadyParts::of(job, compute, *run.device));
                 },
             .workspace_bytes = planned.bytes(),
             .zeros = judge_bytes};

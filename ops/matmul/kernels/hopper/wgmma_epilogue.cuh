@@ -81,9 +81,9 @@ __device__ __forceinline__ void walk_rows(const WgmmaArgs& args, const Sum* stag
 #pragma unroll
   for (int i = 0; i < pieces; ++i) {
     const std::int64_t x = col + lane + 32 * i;
-    const bool there = x < args.n;
-    scale_b[i] = there && e.scale_b != nullptr ? e.scale_b[x * e.scale_b_step] : 1.0f;
-    bias[i] = there && bias_of_column && !whole ? real_at(e.bias_element, e.bias, x * e.bias_col) : 0.0f;
+    const bool valid = x < args.n;
+    scale_b[i] = valid && e.scale_b != nullptr ? e.scale_b[x * e.scale_b_step] : 1.0f;
+    bias[i] = valid && bias_of_column && !whole ? real_at(e.bias_element, e.bias, x * e.bias_col) : 0.0f;
   }
 #pragma unroll 1
   for (int r = 0; r < StagedSums::rows; r += unrolled) {
@@ -226,14 +226,14 @@ __device__ __forceinline__ void copy_elements(const WgmmaArgs& args, const unsig
                                               int lane, int row, int col) {
   constexpr int bytes = sizeof(Out), cols = 128 / bytes;
   Out* const to = static_cast<Out*>(args.out) + row * args.out_row + col + lane;
-  const int rows = min(16, static_cast<int>(args.m) - row), there = static_cast<int>(args.n) - col - lane;
+  const int rows = min(16, static_cast<int>(args.m) - row), valid = static_cast<int>(args.n) - col - lane;
 #pragma unroll 4
   for (int r = 0; r < rows; ++r)
 #pragma unroll
     for (int i = 0; i < cols; i += 32) {
       const int at = (lane + i) * bytes;
       const unsigned char* const from = box + (warp * 16 + r) * 128 + ((at / 16) ^ (r % 8)) * 16 + at % 16;
-      if (i < there) to[r * args.out_row + i] = *reinterpret_cast<const Out*>(from);
+      if (i < valid) to[r * args.out_row + i] = *reinterpret_cast<const Out*>(from);
     }
 }
 

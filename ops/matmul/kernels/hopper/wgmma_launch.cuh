@@ -31,9 +31,10 @@ inline Readable along_k(const Factor& f) { return {{f.data, f.lines, f.k, f.line
 inline Readable along_lines(const Factor& f) { return {{f.data, f.k, f.lines, f.k_step}, true}; }
 
 // As it lies, if the TMA can read that; `turns`: whether a kernel for transposed operands will be there.
-inline std::optional<Readable> readable(const Factor& f, bool turns) {
+inline std::optional<Readable> readable(const Factor& f, bool takes_mn_major) {
   if ((f.k_step == 1 || f.k == 1) && cuda::has_tensor_map(along_k(f).lines, f.bytes)) return along_k(f);
-  if (turns && (f.line_step == 1 || f.lines == 1) && cuda::has_tensor_map(along_lines(f).lines, f.bytes))
+  if (takes_mn_major && (f.line_step == 1 || f.lines == 1) &&
+      cuda::has_tensor_map(along_lines(f).lines, f.bytes))
     return along_lines(f);
   return std::nullopt;
 }
@@ -81,12 +82,12 @@ int clusters_at_work(const Device& device, int cluster_splits, const cudaLaunchC
     return clusters;
   };
   static Known known[most_devices][most_cluster_splits];
-  Known& here = known[device.index % most_devices][cluster_splits - 1];
-  std::call_once(here.once, [&] {
-    here.processors = device.processors;
-    here.clusters = ask();
+  Known& entry = known[device.index % most_devices][cluster_splits - 1];
+  std::call_once(entry.once, [&] {
+    entry.processors = device.processors;
+    entry.clusters = ask();
   });
-  return here.processors == device.processors ? here.clusters : ask();
+  return entry.processors == device.processors ? entry.clusters : ask();
 }
 
 // `type`: how the TMA takes A's and B's elements.
@@ -230,7 +231,7 @@ template <class Kind, bool promotes, int tile>
 void launch_tile(WgmmaArgs& args, const Readable& a, const Readable& b, CUtensorMapDataType type, bool fast,
                  const Run& run) {
   constexpr TileConfig config = tile_configs<promotes>[tile];
-  if constexpr (Kind::turns && (mn_major_tiles >> tile & 1) != 0)
+  if constexpr (Kind::takes_mn_major && (mn_major_tiles >> tile & 1) != 0)
     if (a.mn_major || b.mn_major) return launch_mn_major<Kind, config>(args, a, b, type, run);
   if constexpr (promotes && tile == 0)
     if (!fast) return launch<Tile<Kind, promoted_large>>(args, a, b, type, run);
@@ -275,7 +276,7 @@ inline void pack_of(int bytes, std::initializer_list<Packing> all, cudaStream_t 
 }
 
 // Both factors as they lie where that can be, else packed into spare memory.
-inline std::pair<Readable, Readable> read_factors(const WgmmaJob& job, bool turns, const Room& room,
+inline std::pair<Readable, Readable> read_factors(const WgmmaJob& job, bool takes_mn_major, const Room& room,
                                                   Run& run) {
   char* const to_a = static_cast<char*>(run.workspace) + room.splits;
   char* const to_b = to_a + room.packed_a;
@@ -283,7 +284,7 @@ inline std::pair<Readable, Readable> read_factors(const WgmmaJob& job, bool turn
   const auto packed = [](const Factor& f, const void* there) -> Readable {
     return {{there, f.lines, f.k, packed_step(f)}, false};
   };
-  const std::optional<Readable> a = readable(job.a, turns), b = readable(job.b, turns);
+  const std::optional<Readable> a = readable(job.a, takes_mn_major), b = readable(job.b, takes_mn_major);
   if (!a && !b) pack_of(job.a.bytes, {{job.a, to_a}, {job.b, to_b}}, stream);
   else if (!a) pack_of(job.a.bytes, {{job.a, to_a}}, stream);
   else if (!b) pack_of(job.b.bytes, {{job.b, to_b}}, stream);
@@ -353,10 +354,11 @@ struct PlannedJob {
   Room room;
 };
 
-inline PlannedJob plan_job(const WgmmaJob& job, TileShapes shapes, bool turns, const Device& device) {
+inline PlannedJob plan_job(const WgmmaJob& job, TileShapes shapes, bool takes_mn_major,
+                           const Device& device) {
   PlannedJob out;
   const auto taken_as = [&](const Factor& f, std::size_t& packed) {
-    if (const auto as_it_lies = readable(f, turns)) return *as_it_lies;
+    if (const auto as_it_lies = readable(f, takes_mn_major)) return *as_it_lies;
     packed = packed_bytes(f);
     return Readable{{nullptr, f.lines, f.k, packed_step(f)}, false};
   };
@@ -381,9 +383,10 @@ inline PlannedJob plan_job(const WgmmaJob& job, TileShapes shapes, bool turns, c
 // Calls launch(part) for each part of the product, in one stream. Parts write apart from each other, so each
 // begins beside the one before, unless both need the spare memory where sums of splits meet.
 template <class Launch>
-void run_parts(const WgmmaJob& job, const PlannedJob& planned, bool turns, Run& run, const Launch& launch) {
+void run_parts(const WgmmaJob& job, const PlannedJob& planned, bool takes_mn_major, Run& run,
+               const Launch& launch) {
   const cuda::OnDevice on_device(run.device->index);
-  const auto [a, b] = read_factors(job, turns, planned.room, run);
+  const auto [a, b] = read_factors(job, takes_mn_major, planned.room, run);
   const PlannedParts& parts = planned.parts;
   bool has_split = false;
   for (int i = 0; i < parts.count; ++i) {
@@ -469,11 +472,11 @@ template <Step step>
 Variant step_variant(const char* idea) {
   Choice choice;
   choice.run[Element::bf16] =
-      choice.run[Element::f16] = [](const Arguments& arguments, const Tuning&, Run& here) {
+      choice.run[Element::f16] = [](const Arguments& arguments, const Tuning&, Run& run) {
         const MixedProblem p = with_rows(MixedProblem::of(arguments));
         if (p.m == 0 || p.n == 0) return;
         WgmmaJob job = job_of(p, {});
-        run_step(job, step, p.a.element == Element::f16, here);
+        run_step(job, step, p.a.element == Element::f16, run);
       };
   choice.refuses = wgmma_refuses;
   choice.workspace_bytes = wgmma_workspace;

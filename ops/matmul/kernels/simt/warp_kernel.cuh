@@ -84,8 +84,8 @@ class Panel {
     }
   }
   __device__ void copy_at_edge(T* to, const T* from, std::int64_t left, std::int64_t depth_left) const {
-    const int there = depth_left <= 0 || left <= 0 ? 0 : left < unit ? static_cast<int>(left) : unit;
-    copy_part<unit>(to, from, data_, there);
+    const int valid = depth_left <= 0 || left <= 0 ? 0 : left < unit ? static_cast<int>(left) : unit;
+    copy_part<unit>(to, from, data_, valid);
   }
 
   int k_, mn_;         // of this thread's first unit in the panel
@@ -230,10 +230,10 @@ class LinesPanel {
     if constexpr (inner) {
       cuda::ptx::copy_async<unit * sizeof(T)>(to, from);
     } else {
-      const int left = left_ > line_of(more) ? steps - k_ : 0, there = left < 0      ? 0
+      const int left = left_ > line_of(more) ? steps - k_ : 0, valid = left < 0      ? 0
                                                                        : left < unit ? left
                                                                                      : unit;
-      copy_part<unit>(reinterpret_cast<T*>(to), from, data_, there);
+      copy_part<unit>(reinterpret_cast<T*>(to), from, data_, valid);
     }
   }
 

@@ -14,24 +14,24 @@
 
 namespace tessera {
 
-struct Here {
+struct SourceLocation {
   const char* file;
   int line;
   int column = 0;  // 0: not known
 
 #if defined(__CUDACC__)
-  TESSERA_ANYWHERE static constexpr Here current(const char* file = __builtin_FILE(),
-                                                 int line = __builtin_LINE()) {
+  TESSERA_ANYWHERE static constexpr SourceLocation current(const char* file = __builtin_FILE(),
+                                                           int line = __builtin_LINE()) {
     return {file, line};
   }
 #elif __has_builtin(__builtin_COLUMN)
-  static constexpr Here current(const char* file = __builtin_FILE(), int line = __builtin_LINE(),
-                                int column = __builtin_COLUMN()) {
+  static constexpr SourceLocation current(const char* file = __builtin_FILE(), int line = __builtin_LINE(),
+                                          int column = __builtin_COLUMN()) {
     return {file, line, column};
   }
 #else
-  static constexpr Here current(const char* file = __builtin_FILE(), int line = __builtin_LINE(),
-                                std::source_location place = std::source_location::current()) {
+  static constexpr SourceLocation current(const char* file = __builtin_FILE(), int line = __builtin_LINE(),
+                                          std::source_location place = std::source_location::current()) {
     return {file, line, static_cast<int>(place.column())};
   }
 #endif
