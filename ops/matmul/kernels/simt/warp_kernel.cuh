@@ -42,7 +42,6 @@ class Panel {
   static_assert(wide * deep == threads && width % (wide * unit) == 0 && config.depth % deep == 0);
 
  public:
-  static constexpr int parts = 1;  // that the copies of a stage come in
   // A row 16 bytes longer than the panel is wide spreads a column of eight over all the banks.
   using Stage = T[config.depth][width + vector];
   struct Place {
@@ -60,18 +59,9 @@ class Panel {
         data_(data),
         next_(data + (first + mn_) * stride_ + (first_k + k_) * stride_k_) {}
 
-  // Copies the next stage, of which the first `depth_left` steps exist.
-  template <int /*part*/ = 0, int /*parts*/ = 1>
-  __device__ void copy(Stage& stage, std::int64_t depth_left) {
-    if (left_ >= width - mn_ && depth_left >= config.depth) copy_units<true>(stage, depth_left);
-    else if (depth_left > 0) copy_units<false>(stage, depth_left);
-    next_ += config.depth * stride_k_;
-  }
-
- private:
-  // `inner`: all units exist.
+  // Copies the next stage, of which the first `depth_left` steps exist. Of an `inner` one all units do.
   template <bool inner>
-  __device__ void copy_units(Stage& stage, std::int64_t depth_left) const {
+  __device__ void copy(Stage& stage, std::int64_t depth_left) {
     SIMT_UNROLL
     for (int i = 0; i < width / (wide * unit); ++i) {
       SIMT_UNROLL
@@ -82,7 +72,10 @@ class Panel {
         else copy_at_edge(to, from, left_ - i * wide * unit, depth_left - k_ - j * deep);
       }
     }
+    next_ += config.depth * stride_k_;
   }
+
+ private:
   __device__ void copy_at_edge(T* to, const T* from, std::int64_t left, std::int64_t depth_left) const {
     const int valid = depth_left <= 0 || left <= 0 ? 0 : left < unit ? static_cast<int>(left) : unit;
     copy_part<unit>(to, from, data_, valid);
@@ -104,7 +97,6 @@ class GradualPanel {
   static_assert(width % wide == 0 && config.depth % deep == 0);
 
  public:
-  static constexpr int parts = config.depth - 1;
   using Stage = T[config.depth][width + vector];
   struct Place {
     int first;
@@ -119,8 +111,12 @@ class GradualPanel {
     next_ = from_ = data + (line < last ? line : last) * stride + first_k + k_;
   }
 
-  template <int part, int of_parts>
+  template <bool /*inner*/>
   __device__ void copy(Stage& stage, std::int64_t depth_left) {
+    copy_some<0, 1>(stage, depth_left);
+  }
+  template <int part, int of_parts>
+  __device__ void copy_some(Stage& stage, std::int64_t depth_left) {
     constexpr int passes = lines * (config.depth / deep);
     SIMT_UNROLL
     for (int pass = passes * part / of_parts; pass < passes * (part + 1) / of_parts; ++pass) {
@@ -166,14 +162,12 @@ class LinesPanel {
   static_assert(row_bytes <= 128 && width % beside(vector) == 0);
 
  public:
-  static constexpr int parts = 1;
   using Stage = T[width][config.depth];
 
   // From line `first` of `extent` on, and from step first_k on.
   __device__ LinesPanel(int thread, const T* data, std::int64_t first, std::int64_t extent,
                         std::int64_t stride, std::int64_t first_k, std::int64_t /*stride_k: 1*/)
       : whole_(stride % vector == 0 && reinterpret_cast<std::uintptr_t>(data) % 16 == 0),
-        inside_(first + width <= extent),
         stride_(stride),
         data_(data) {
     const int units = whole_ ? pieces : config.depth, row = thread / units,
@@ -185,13 +179,11 @@ class LinesPanel {
     next_ = data + (first + line_of(row)) * stride + first_k + k;
   }
 
-  template <int /*part*/ = 0, int /*parts*/ = 1>
+  template <bool inner>
   __device__ void copy(Stage& stage, std::int64_t depth_left) {
-    if (depth_left <= 0) return;
     const int steps = depth_left < config.depth ? static_cast<int>(depth_left) : config.depth;
-    if (!whole_) copy_units<1, false>(stage, steps);
-    else if (inside_ && steps == config.depth) copy_units<vector, true>(stage, steps);
-    else copy_units<vector, false>(stage, steps);
+    if (whole_) copy_units<vector, inner>(stage, steps);
+    else copy_units<1, false>(stage, steps);
     next_ += config.depth;
   }
 
@@ -238,7 +230,6 @@ class LinesPanel {
   }
 
   bool whole_;     // aligned to 16 bytes; else element by element
-  bool inside_;    // all lines exist
   int k_, place_;  // of this thread's first unit
   int left_;       // lines of the operand from there on, as far as the panel goes
   std::int64_t stride_;
@@ -358,11 +349,12 @@ struct WarpTiles {
   static_assert(config.depth % 2 == 0);
 
   static constexpr bool b_in_lines = takes_lines(config, access_b);
+  static constexpr bool gradual =
+      config.gradual && access_a == Access::along_k && access_b == Access::along_k;
   template <bool in_lines, int width, int lanes, Access access>
-  using PanelOf =
-      std::conditional_t<in_lines, LinesPanel<T, config, width, lanes>,
-                         std::conditional_t<access == Access::along_k && config.gradual,
-                                            GradualPanel<T, config, width>, Panel<T, config, width, access>>>;
+  using PanelOf = std::conditional_t<
+      in_lines, LinesPanel<T, config, width, lanes>,
+      std::conditional_t<gradual, GradualPanel<T, config, width>, Panel<T, config, width, access>>>;
   using PanelA = PanelOf<config.lines, config.m, lanes_m, access_a>;
   using PanelB = PanelOf<b_in_lines, config.n, lanes_n, access_b>;
   static_assert(!config.lines || (access_a == Access::along_k && access_b == Access::along_k));
@@ -415,7 +407,8 @@ struct WarpTiles {
     if (k > 0) {
       PanelA a(rank, p.a.data, row, p.m(), p.a.stride[0], first, p.a.stride[1]);
       PanelB b(rank, p.b.data, col, p.n(), p.b.stride[1], first, p.b.stride[0]);
-      sum_over_k(thread, shared.slice[slice], a, b, place, k, sums);
+      const bool inside = row + config.m <= p.m() && col + config.n <= p.n();
+      sum_over_k(thread, shared.slice[slice], a, b, place, inside, k, sums);
     }
     if constexpr (config.slices > 1) {
       store_slices(thread, shared, slice, place, p, row, col, sums);
@@ -432,18 +425,29 @@ struct WarpTiles {
     else thread.sync();
   }
 
-  // All of a stage.
-  static __device__ void copy(Slice& shared, int stage, PanelA& a, PanelB& b, std::int64_t depth_left) {
-    if (depth_left > 0) {
-      a.template copy<0, 1>(shared.a[stage], depth_left);
-      b.template copy<0, 1>(shared.b[stage], depth_left);
+  // All of a stage. One branch for both operands: it parts the multiply-adds around it.
+  static __device__ void copy(Slice& shared, int stage, PanelA& a, PanelB& b, bool inside,
+                              std::int64_t depth_left) {
+    if (inside && depth_left >= config.depth) {
+      a.template copy<true>(shared.a[stage], depth_left);
+      b.template copy<true>(shared.b[stage], depth_left);
+    } else if (depth_left > 0) {
+      a.template copy<false>(shared.a[stage], depth_left);
+      b.template copy<false>(shared.b[stage], depth_left);
     }
     cuda::ptx::commit_copies();
   }
-  // What is copied of it beside step l of another.
-  template <int l, class Panel>
-  static __device__ void copy_beside(typename Panel::Stage& stage, Panel& from, std::int64_t depth_left) {
-    if constexpr (l < Panel::parts) from.template copy<l, Panel::parts>(stage, depth_left);
+  // What is copied of it beside step l of another: all at once, or a part at each step but the last.
+  template <int l>
+  static __device__ void copy_beside(Slice& shared, int stage, PanelA& a, PanelB& b, bool inside,
+                                     std::int64_t depth_left) {
+    if constexpr (!gradual) {
+      if constexpr (l == 0) copy(shared, stage, a, b, inside, depth_left);
+    } else if constexpr (l < config.depth - 1) {
+      a.template copy_some<l, config.depth - 1>(shared.a[stage], depth_left);
+      b.template copy_some<l, config.depth - 1>(shared.b[stage], depth_left);
+      if constexpr (l == config.depth - 2) cuda::ptx::commit_copies();
+    }
   }
 
   static __device__ void load_a(FragmentA& f, const Slice& shared, int stage, int l, Place place) {
@@ -482,16 +486,16 @@ struct WarpTiles {
   // While one fragment is multiplied the next comes from shared memory, and while one stage is
   // multiplied config.stages - 1 others are on their way there.
   static __device__ void sum_over_k(Thread thread, Slice& shared, PanelA& a, PanelB& b, Place place,
-                                    std::int64_t k, Sums& sums) {
-    for (int s = 0; s < ahead; ++s) copy(shared, s, a, b, k - s * config.depth);
+                                    bool inside, std::int64_t k, Sums& sums) {
+    for (int s = 0; s < ahead; ++s) copy(shared, s, a, b, inside, k - s * config.depth);
     cuda::ptx::wait_for_copies<ahead - 1>();
     meet(thread);
-    if constexpr (config.lines) sum_lines(thread, shared, a, b, place, k, sums);
-    else sum_steps(thread, shared, a, b, place, k, sums);
+    if constexpr (config.lines) sum_lines(thread, shared, a, b, place, inside, k, sums);
+    else sum_steps(thread, shared, a, b, place, inside, k, sums);
   }
 
   static __device__ void sum_steps(Thread thread, Slice& shared, PanelA& a, PanelB& b, Place place,
-                                   std::int64_t k, Sums& sums) {
+                                   bool inside, std::int64_t k, Sums& sums) {
     static_assert(config.depth / steps_of_b % 2 == 0);
     FragmentA of_a[2];
     FragmentB of_b[2];
@@ -511,16 +515,14 @@ struct WarpTiles {
         if constexpr (next % steps_of_b == 0)
           load_b(of_b[next / steps_of_b % 2], shared, reading, next, place_of_b);
         const std::int64_t depth_left = left - ahead * config.depth;
-        copy_beside<l, PanelA>(shared.a[writing], a, depth_left);
-        copy_beside<l, PanelB>(shared.b[writing], b, depth_left);
-        if constexpr (l == config.depth - 2) cuda::ptx::commit_copies();
+        copy_beside<l>(shared, writing, a, b, inside, depth_left);
         add_outer_product(sums, of_a[l % 2], of_b[l / steps_of_b % 2], l % steps_of_b);
       };
       [&]<int... l>(std::integer_sequence<int, l...>) { (step.template operator()<l>(), ...); }
       (std::make_integer_sequence<int, config.depth>{});
       writing = writing + 1 == config.stages ? 0 : writing + 1;
     }
-    if constexpr (PanelA::parts > 1 || PanelB::parts > 1) {  // zeros may be on their way to the ring
+    if constexpr (gradual) {  // zeros may be on their way to the ring
       cuda::ptx::wait_for_copies<0>();
       meet(thread);
     }
@@ -529,12 +531,12 @@ struct WarpTiles {
   // The same of panels along k: several steps come at once, too many for registers to hold the next as well.
   // Other warps multiply meanwhile.
   static __device__ void sum_lines(Thread thread, Slice& shared, PanelA& a, PanelB& b, Place place,
-                                   std::int64_t k, Sums& sums) {
+                                   bool inside, std::int64_t k, Sums& sums) {
     const typename PanelA::Place place_of_a{place.m};
     const typename PanelB::Place place_of_b{place.n};
     int reading = 0, writing = ahead;
     for (std::int64_t left = k; left > 0; left -= config.depth) {
-      copy(shared, writing, a, b, left - ahead * config.depth);
+      copy(shared, writing, a, b, inside, left - ahead * config.depth);
       writing = writing + 1 == config.stages ? 0 : writing + 1;
       SIMT_UNROLL
       for (int l = 0; l < config.depth; l += vector) {

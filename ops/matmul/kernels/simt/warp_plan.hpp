@@ -20,7 +20,7 @@ struct WarpTilesConfig {
   int lanes_m = 8;               // of a warp's 32, along m; the others lie along n
   int slices = 1;                // of the sum in a block, each with warps and a ring of stages of its own
   bool lines = false;            // for operands along k, whose panels keep them so
-  bool gradual = false;          // copies of operands along k come a few at a time
+  bool gradual = false;          // copies come a few at a time where both operands lie along k
 
   constexpr int slice_threads() const { return 32 * (m / warp_m) * (n / warp_n); }
   constexpr int threads() const { return slices * slice_threads(); }
