@@ -71,10 +71,7 @@ Json to_json(const Row& row) {
   }
   for (const auto& [name, samples] : row.calls) {
     const Summary summary = summarize(samples);
-    out["calls"][name] = {{"median", summary.median},
-                          {"q1", summary.q1},
-                          {"q3", summary.q3},
-                          {"seconds", thinned(samples, most_samples)}};
+    out["calls"][name] = {{"median", summary.median}, {"q1", summary.q1}, {"q3", summary.q3}};
   }
   if (!row.clocks_mhz.empty()) out["clocks_mhz"] = thinned(row.clocks_mhz, most_samples);
   if (!row.powers_w.empty()) out["powers_w"] = numbers(row.powers_w);
