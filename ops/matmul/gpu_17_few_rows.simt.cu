@@ -446,8 +446,9 @@ Reason refuses(const Arguments& arguments, const Tuning&, const Device& device) 
   // Lanes share a sum: of a short one few would have a part.
   constexpr std::int64_t least_k = 128;
   if (k < least_k) return "the sums have fewer than " + std::to_string(least_k) + " products";
-  if (arguments.element() == Element::f32 && MixedProblem::of(arguments).compute == Compute::tf32)
-    return "tensor cores take TF32 as fast";
+  if (arguments.element() == Element::f32 && std::min(m, n) > 4 &&
+      MixedProblem::of(arguments).compute == Compute::tf32)
+    return "tensor cores take more than 4 rows of TF32 as fast";
   // Of several rows, each warp brings all that lies along k for its few lines: too much for a large product.
   constexpr std::int64_t most_lines = 1024;
   const bool along_k = arguments.element() == Element::f64 ? reads_along_k<double>(arguments)
