@@ -112,6 +112,7 @@ include(fuzz.cmake)
 include(products.cmake)
 tessera_script(readme_tables ${TESSERA_PYTHON} tools/readme_tables --check)
 
-# It compares a page's table with what it finds.
-set_source_files_properties(${PROJECT_SOURCE_DIR}/ops/matmul/kernels/split_test.cpp PROPERTIES COMPILE_DEFINITIONS
-                            TESSERA_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+# They compare a page's tables with what they find.
+set_source_files_properties(${PROJECT_SOURCE_DIR}/ops/matmul/kernels/split_test.cpp
+                            ${PROJECT_SOURCE_DIR}/ops/matmul/kernels/split_grade_test.cpp
+                            PROPERTIES COMPILE_DEFINITIONS TESSERA_SOURCE_DIR="${PROJECT_SOURCE_DIR}")

@@ -35,6 +35,10 @@ constexpr int split_chunk = 64;
 
 SIMT std::uint32_t bits_of(float x) { return __builtin_bit_cast(std::uint32_t, x); }
 SIMT float float_of(std::uint32_t bits) { return __builtin_bit_cast(float, bits); }
+SIMT int exponent_of(float x) { return static_cast<int>(bits_of(x) >> 23) - 127; }
+SIMT double power_of_two(int exponent) {
+  return __builtin_bit_cast(double, static_cast<std::uint64_t>(exponent + 1023) << 52);
+}
 
 // Without the last `dropped` bits, to nearest, ties to even. Finite numbers only.
 SIMT float shortened(float x, int dropped) {
@@ -69,11 +73,13 @@ SIMT float half_value(std::uint16_t half) {
 // where rounding would leave f16. 1 for a chunk of zeros. The reciprocal is exact.
 SIMT float chunk_scale(float largest) {
   if (largest == 0) return 1;
-  const int exponent = static_cast<int>(bits_of(largest) >> 23) - 127;
-  const int power = 15 - exponent - ((bits_of(largest) & 0x7fffff) >= 0x7ff000 ? 1 : 0);
+  const int power = 15 - exponent_of(largest) - ((bits_of(largest) & 0x7fffff) >= 0x7ff000 ? 1 : 0);
   return float_of(static_cast<std::uint32_t>((power > 126 ? 126 : power) + 127) << 23);
 }
 SIMT float reciprocal_of_power(float power) { return float_of((254u << 23) - bits_of(power)); }
+
+// The exponent of a power of two above a chunk's largest magnitude: of the one that the scale makes 2¹⁶.
+SIMT int exponent_above(float largest) { return 16 - exponent_of(chunk_scale(largest)); }
 
 struct F16Parts {
   std::uint16_t hi, lo;
@@ -122,15 +128,15 @@ struct ChunkRange {
 
 struct LineRange {
   float largest = 0;
-  double peaks = 0, sums = 0;  // squares of the chunks' largest elements, and of their sums, added up
+  double peaks = 0, sums = 0;  // squares of the powers above chunks, and of the chunks' sums, added up
   std::uint64_t logarithms = 0;
   std::int64_t zeros = 0;
   bool unfit = false;
 
   SIMT void add(const ChunkRange& chunk) {
-    const double top = static_cast<double>(chunk.largest), sum = static_cast<double>(chunk.sum);
+    const auto sum = static_cast<double>(chunk.sum);
     largest = largest < chunk.largest ? chunk.largest : largest;
-    peaks += top * top;
+    if (chunk.largest != 0) peaks += power_of_two(2 * exponent_above(chunk.largest));
     sums += sum * sum;
     logarithms += chunk.logarithms;
     zeros += chunk.zeros;
@@ -146,17 +152,13 @@ struct LineRange {
   }
 };
 
-// The bits of a positive float, read as a whole number, are its logarithm to base 2 but for a factor, an
-// offset, and an error of 0 to 0.0861.
-constexpr double most_log_error = 0.0861;
-SIMT double log_of_bits(float x) { return static_cast<double>(bits_of(x)) * 0x1p-23 - 127; }
-
 // What is to be known of all lines of an operand. Maxima of numbers that are not negative, so a GPU may raise
 // the words by atomicMax.
 //
-// Of a line with largest magnitude M: its depth is log2(M/|x|), added up over the elements that are not zero;
-// its peak and its breadth are the depth and k times log2(‖p‖/M), with the Euclidean norm of its chunks'
-// largest magnitudes (peak) or of its chunks' sums of magnitudes (breadth).
+// Of a line with the power T above all: its depth is log2(T/|x|), added up over the elements that are not
+// zero, with the bits of |x|, read as a whole number, for its logarithm, which they exceed nowhere. Its peak
+// and its breadth are the depth and k times log2(‖p‖/T), with the Euclidean norm of the powers above its
+// chunks (peak) or of its chunks' sums of magnitudes (breadth).
 struct OperandRange {
   std::uint32_t unfit = 0;  // see ChunkRange
   std::uint32_t zeros = 0;  // of the line that has most
@@ -174,9 +176,8 @@ struct OperandRange {
     if (line.largest == 0 || line.unfit) return;
     constexpr double upward = 1 + 0x1p-16;
     const auto count = static_cast<double>(k), others = static_cast<double>(k - line.zeros);
-    const double top = log_of_bits(line.largest);  // at most the logarithm, which most_log_error exceeds
-    const double depth =
-        others * (top + most_log_error + 127) - static_cast<double>(line.logarithms) * 0x1p-15;
+    const auto top = static_cast<double>(exponent_above(line.largest));
+    const double depth = others * (top + 127) - static_cast<double>(line.logarithms) * 0x1p-15;
     const auto above = [&](double squares) {
       return static_cast<float>((depth + count * (std::log2(squares * upward) / 2 - top)) * upward);
     };
@@ -202,35 +203,37 @@ SIMT double range_allowance(double k) { return std::sqrt(k) * 0x1p-24; }
 
 // Whether the parts are as good as strict f32 for these operands. Sound for any data.
 //
-// Besides what is proportional to itself, an element loses at most ρ times its chunk's largest magnitude p:
-// f16x3 half a unit of the smallest f16 under the chunk's scale, ρ = 2⁻⁴⁰; the others half a unit of the
-// smallest part, 2⁻¹³⁴. With s for the sum of a chunk's magnitudes, an element of C strays at most
-// ρ·Σ(p_a·s_b + s_a·p_b) ≤ ρ·(‖p_a‖·‖s_b‖ + ‖s_a‖·‖p_b‖). On the other hand, by the inequality of arithmetic
-// and geometric means over the n ≥ k - zeros_a - zeros_b products that are not zero,
-// Σ|a·b| ≥ n·M_a·M_b·2^(-(depth_a + depth_b)/n). The quotient of both must be within range_allowance(k).
+// Besides what is proportional to itself, an element loses at most half a unit of the smallest f16 under its
+// chunk's scale, 2⁻⁴¹ of the power p above the chunk (f16x3), or half a unit of the smallest part, 2⁻¹³⁴ (the
+// others). With s for the sum of a chunk's magnitudes, an element of C strays at most
+// 2⁻⁴¹·Σ(p_a·s_b + s_a·p_b) ≤ 2⁻⁴¹·(‖p_a‖·‖s_b‖ + ‖s_a‖·‖p_b‖). On the other hand, by the inequality of
+// arithmetic and geometric means over the n ≥ k - zeros_a - zeros_b products that are not zero,
+// Σ|a·b| ≥ n·T_a·T_b·2^(-(depth_a + depth_b)/n). The quotient of both must be within range_allowance(k).
+// k·log2(‖p‖/T) stands for n times that, and is not less as p ≥ T somewhere; ‖s‖ may be half of T, so that
+// breadths get one more for each zero.
 // Strict f32 is also taken where a partial sum might overflow, or a chunk's scales leave f32.
 SIMT bool may_split(Compute compute, const OperandRange& a, const OperandRange& b, std::int64_t k) {
   if (a.unfit != 0 || b.unfit != 0) return false;
   if (a.largest == 0 || b.largest == 0) return true;  // all products are zero
-  const auto exponent = [](float x) { return static_cast<int>(bits_of(x) >> 23) - 127; };
   const auto count = static_cast<double>(k);
-  if (exponent(a.largest) + exponent(b.largest) + std::log2(count) + 4 > 127) return false;
-  const double others = count - a.zeros - b.zeros;
+  if (exponent_of(a.largest) + exponent_of(b.largest) + std::log2(count) + 4 > 127) return false;
+  const double zeros = static_cast<double>(a.zeros) + b.zeros, others = count - zeros;
   if (others < 1) return false;
-  double lost = -39.99;
+  double lost = -40.99;
   if (compute == Compute::f16x3) {
-    const int of_a = exponent(a.scale), of_b = exponent(b.scale);
+    const int of_a = exponent_of(a.scale), of_b = exponent_of(b.scale);
     if (of_a >= 126 || of_b >= 126 || of_a + of_b > 149) return false;
   } else {
     // Relative to the line's largest element, not the chunk's.
-    const int least =
-        exponent(a.smallest) < exponent(b.smallest) ? exponent(b.smallest) : exponent(a.smallest);
+    const int of_a = exponent_of(a.smallest), of_b = exponent_of(b.smallest),
+              least = of_a < of_b ? of_b : of_a;
     lost = -134 + (least + 1) + std::log2(count / split_chunk + 1) / 2;
   }
-  const double first = static_cast<double>(a.peak) + static_cast<double>(b.breadth),
-               second = static_cast<double>(a.breadth) + static_cast<double>(b.peak);
-  const double wide = (first < second ? second : first) / others;
-  return lost + wide + 1 - std::log2(others) <= std::log2(range_allowance(count));
+  const auto wide = [&](float peak, float breadth) {
+    return std::exp2((static_cast<double>(peak) + static_cast<double>(breadth) + zeros) / others);
+  };
+  return lost + std::log2(wide(a.peak, b.breadth) + wide(b.peak, a.breadth)) - std::log2(others) <=
+         std::log2(range_allowance(count));
 }
 
 // Part 0, 1 or 2 of x, as a float.
@@ -260,21 +263,15 @@ SIMT float plus_block(float sum, const Left& left, const Right& right, int count
     largest = std::max(largest, std::fabs(term[l]));
   }
   if (largest == 0) return 0;
-  const auto power = [](int exponent) {
-    return __builtin_bit_cast(double, static_cast<std::uint64_t>(exponent + 1023) << 52);
-  };
-  const auto exponent_of = [](double x) {
-    return static_cast<int>(__builtin_bit_cast(std::uint64_t, x) >> 52 & 0x7ff) - 1023;
-  };
-  const int unit = exponent_of(largest) - 25;
-  const double down = power(-unit);
+  const int unit = static_cast<int>(__builtin_bit_cast(std::uint64_t, largest) >> 52 & 0x7ff) - 1023 - 25;
+  const double down = power_of_two(-unit);
   std::int64_t all = 0;
   for (int l = 0; l <= count; ++l) all += static_cast<std::int64_t>(term[l] * down);
   if (all == 0) return 0;
   const auto magnitude = static_cast<std::uint64_t>(all < 0 ? -all : all);
   int surplus = 0;
   while (magnitude >> surplus >= 1u << 24) ++surplus;
-  const double cut = static_cast<double>(magnitude >> surplus << surplus) * power(unit);
+  const double cut = static_cast<double>(magnitude >> surplus << surplus) * power_of_two(unit);
   return static_cast<float>(all < 0 ? -cut : cut);
 }
 

@@ -38,6 +38,7 @@ class SplitLines {
     }
   }
 
+  std::int64_t k() const { return k_; }
   const OperandRange& range() const { return range_; }
   float part(std::int64_t i, std::int64_t l, int part) const { return parts_[at(i, l, part)]; }
   float scale(std::int64_t i, std::int64_t l) const {
@@ -60,24 +61,29 @@ Matrix<T> transposed(const Matrix<T>& x) {
   return {x.data, {x.extent[1], x.extent[0]}, {x.stride[1], x.stride[0]}};
 }
 
+// Of row i of A and column j of B.
+inline float sum_of_parts(Compute compute, const SplitLines& a, std::int64_t i, const SplitLines& b,
+                          std::int64_t j) {
+  float sum = 0;
+  for (std::int64_t first = 0; first < a.k(); first += split_chunk) {
+    const int count = static_cast<int>(std::min<std::int64_t>(split_chunk, a.k() - first));
+    const float chunk = chunk_sum(
+        compute, [&](int part, int l) { return a.part(i, first + l, part); },
+        [&](int part, int l) { return b.part(j, first + l, part); }, count);
+    sum = promoted(sum, chunk, a.scale(i, first), b.scale(j, first));
+  }
+  return sum;
+}
+
 // Strict f32 where the parts would not do.
 inline void multiply_split(Compute compute, const Problem<float>& p, int threads) {
   if (p.m() == 0 || p.n() == 0) return;
   const SplitLines a(compute, p.a), b(compute, transposed(p.b));
   const bool split = may_split(compute, a.range(), b.range(), p.k());
   const auto element = [&](std::int64_t i, std::int64_t j) {
+    if (split) return sum_of_parts(compute, a, i, b, j);
     float sum = 0;
-    if (!split) {
-      for (std::int64_t l = 0; l < p.k(); ++l) sum = multiply_add(p.a(i, l), p.b(l, j), sum);
-      return sum;
-    }
-    for (std::int64_t first = 0; first < p.k(); first += split_chunk) {
-      const int count = static_cast<int>(std::min<std::int64_t>(split_chunk, p.k() - first));
-      const float chunk = chunk_sum(
-          compute, [&](int part, int l) { return a.part(i, first + l, part); },
-          [&](int part, int l) { return b.part(j, first + l, part); }, count);
-      sum = promoted(sum, chunk, a.scale(i, first), b.scale(j, first));
-    }
+    for (std::int64_t l = 0; l < p.k(); ++l) sum = multiply_add(p.a(i, l), p.b(l, j), sum);
     return sum;
   };
   parallel(threads, [&](int thread) {
