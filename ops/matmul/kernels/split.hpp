@@ -302,7 +302,10 @@ SIMT float promoted(float sum, float chunk, float scale_a, float scale_b) {
 
 // For rungs of one of these arithmetics: why they are not for what is asked.
 inline std::optional<std::string> refuses_other(Compute compute, const Arguments& arguments) {
-  if (compute_of(arguments) == compute) return std::nullopt;
+  const Compute chosen = compute_of(arguments);
+  if (chosen == compute) return std::nullopt;
+  if (const std::string& accuracy = arguments.text("accuracy"); !accuracy.empty())
+    return "--accuracy " + accuracy + " leads to the arithmetic " + std::string(text_of(chosen));
   return "f32 factors are split: --compute " + std::string(text_of(compute)) + " allows that";
 }
 

@@ -28,6 +28,10 @@ std::string short_text(double value) {
   return text;
 }
 
+double of_f64(const Arguments& arguments) {
+  return rounding_growth(arguments, unit_of(Element::f64), Data::random);
+}
+
 // The sums of a chunk in the tensor cores, each cut as docs/decisions/0007 has it: 10.5u for a block of 16
 // products, 6.5u for one of 8, in all that are added to a sum of the chunk's size.
 double cuts_of_chunk(Compute compute, double k) {
@@ -44,7 +48,7 @@ ErrorBounds error_bounds(Compute compute, const Arguments& arguments) {
   const double unit = unit_of(element), k = static_cast<double>(arguments.dim("k"));
   const ErrorBounds strict{rounding_growth(arguments, unit, Data::random),
                            rounding_growth(arguments, unit, Data::any)};
-  if (compute == Compute::strict || k == 0) return strict;
+  if (compute == Compute::strict) return strict;
   if (compute == Compute::tf32)
     return {strict.likely + 0x1.02p-9 + cuts_of_chunk(Compute::tf32x3, 8) * std::ceil(k / 8),
             strict.always + 0x1.02p-9 + cuts_of_chunk(Compute::tf32x3, 8) * std::ceil(k / 8)};
@@ -75,9 +79,11 @@ Compute compute_of(const Arguments& arguments) {
   if (const auto number = number_in(word)) most = *number;
   else if (word == "f64" && element == Element::f32) most = 0;
   if (most < offered)
-    throw Error("--accuracy " + word + " is more than the product of " + std::string(name_of(element)) +
-                " offers: the smallest at k = " + std::to_string(arguments.dim("k")) + " is " +
-                short_text(offered * 1.05) + " of |A||B|");
+    throw Error(
+        "--accuracy " + word + " is more than the product of " + std::string(name_of(element)) +
+        " offers: the smallest at k = " + std::to_string(arguments.dim("k")) + " is " +
+        short_text(offered * 1.05) + " of |A||B|" +
+        (element == Element::f32 ? ", of operands in f64 " + short_text(of_f64(arguments) * 1.05) : ""));
   if (element != Element::f32) return Compute::strict;
   for (const Compute compute : {Compute::tf32, Compute::f16x3, Compute::tf32x3, Compute::bf16x6})
     if (error_bounds(compute, arguments).likely <= most) return compute;
@@ -96,7 +102,8 @@ std::string accuracy_text(const Arguments& arguments) {
   };
   const Compute compute = compute_of(arguments);
   if (compute == Compute::strict) return text(compute);
-  return text(compute) + "; or, where that is faster or the data ask for it, " + text(Compute::strict);
+  return text(compute) + "; by rungs without it" +
+         (is_split(compute) ? ", and where the data ask for that" : "") + ", " + text(Compute::strict);
 }
 
 }  // namespace tessera::matmul

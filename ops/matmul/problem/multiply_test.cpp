@@ -352,16 +352,17 @@ TEST(Accuracy, TakesTheCheapestArithmeticThatIsAsAccurate) {
   // Strict sums serve as well, and nobody asks for parts without a name on processors.
   EXPECT_EQ(product_with({.accuracy = Element::f32}, 500), product_with({}, 500));
   // Of few products strict f32 is the most accurate; of 1e-2 one TF32 product is enough.
-  EXPECT_EQ(tessera::complaint([&] { product_with(by("f16x3", Compute::strict, Element::f32), 60); }),
-            "no variant of matmul can compute this on cpu; f16x3: f32 factors are split: --compute f16x3 "
-            "allows that");
+  EXPECT_EQ(
+      tessera::complaint([&] { product_with(by("f16x3", Compute::strict, Element::f32), 60); }),
+      "no variant of matmul can compute this on cpu; f16x3: --accuracy f32 leads to the arithmetic strict");
   EXPECT_NE(tessera::complaint([&] { product_with(by("f16x3", Compute::strict, 1e-2), 500); }), "none");
 }
 
 TEST(Accuracy, ThatIsNotOfferedIsRefusedWithTheSmallestThatIs) {
-  EXPECT_EQ(
-      tessera::complaint([] { product_with({.accuracy = Element::f64}, 1024); }),
-      "--accuracy f64 is more than the product of f32 offers: the smallest at k = 1024 is 1.4e-05 of |A||B|");
+  EXPECT_EQ(tessera::complaint([] { product_with({.accuracy = Element::f64}, 1024); }),
+            "--accuracy f64 is more than the product of f32 offers: the smallest at k = 1024 is 1.4e-05 of "
+            "|A||B|, of "
+            "operands in f64 2.7e-14");
   // Asked again where a call without is remembered.
   (void)product_with({}, 1024);
   EXPECT_NE(tessera::complaint([] { product_with({.accuracy = 1e-7}, 1024); }).find("1.4e-05 of |A||B|"),
