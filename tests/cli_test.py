@@ -87,9 +87,9 @@ class Products(Case):
         save("high.npy", 300, 2, lambda i, j: i - j)
         out = self.passes("matmul", "wide.npy", "high.npy", "--accuracy", "f32", "--device", "simt", "--variant", "f16x3", "--check").stdout
         self.assertRegex(out, r"arithmetic  f16x3, within [^;]+; by rungs without it, [^;]*strict f32, within")
-        save("none.npy", 2, 0, lambda i, j: 0)
+        save("thin.npy", 2, 0, lambda i, j: 0)
         save("flat.npy", 0, 2, lambda i, j: 0)
-        self.assertIn("arithmetic  strict f32", self.passes("matmul", "none.npy", "flat.npy", "--accuracy", "f32").stdout)
+        self.assertIn("arithmetic  strict f32", self.passes("matmul", "thin.npy", "flat.npy", "--accuracy", "f32").stdout)
         self.fails(2, "the smallest at k = 300 is ", "matmul", "wide.npy", "high.npy", "--accuracy", "1e-8")
         self.fails(2, "--accuracy takes f32, f64 or a number above 0, not 'good'", "matmul", "wide.npy", "high.npy", "--accuracy", "good")
 
