@@ -174,6 +174,10 @@ void launch_floats(const Problem<float>& given, const PlannedFloats& planned, Ru
     ((wanted.tile == static_cast<int>(i) ? launch_any<static_cast<int>(i)>(wanted, run) : void()), ...);
   }
   (std::make_index_sequence<warp_tile_count>{});
+  if (planned.plan.shares.rooms() == 0) return;
+  using Add = AddParts<WarpParts<float>>;
+  const WarpParts<float> parts = parts_of(wanted);
+  launch_overlapped<Add>(Add::launch(parts), parts, run);
 }
 
 // `tile`: counted from 1; 0: as the model chooses.
@@ -199,16 +203,13 @@ PreparedRun prepare_f32(const Arguments& arguments, const Tuning& tuning, const 
   return {.launch = [p, planned, places = ProductArrays(arguments.signature())](
                         std::span<void* const> arrays,
                         Run& run) { launch_floats(places.put(p, arrays), planned, run); },
-          .workspace_bytes = planned.split_bytes + copies.bytes(),
-          .zeros = std::min(planned.split_bytes, counter_bytes)};
+          .workspace_bytes = planned.split_bytes + copies.bytes()};
 }
 
 std::size_t workspace_bytes(const Arguments& arguments, const Tuning& tuning) {
   if (arguments.element() != Element::f32 || arguments.dim("m") == 0 || arguments.dim("n") == 0) return 0;
   const auto p = Problem<float>::of(arguments);
-  const auto parts =
-      static_cast<std::size_t>(std::max(warp_partial_bytes(p.m(), p.n()), warp_partial_bytes(p.n(), p.m())));
-  return counter_bytes + (parts + 255) / 256 * 256 + copies_of(p, tuning).bytes();
+  return warp_partial_bytes + copies_of(p, tuning).bytes();
 }
 
 std::int64_t shared_bytes(Element element, int tile) {
@@ -306,7 +307,7 @@ template <int tile>
 Choice choice() {
   Choice out;
   if constexpr (tile != 0) out.tuning = warp_tiles[tile - 1].config.tuning();
-  out.ranges = {{.name = "splits", .first = 0, .last = 32, .value = 0},
+  out.ranges = {{.name = "splits", .first = 0, .last = 1024, .value = 0},
                 {.name = "copies", .first = 0, .last = 2, .value = 0}};
   out.run[Element::f32] = run_f32<tile>;
   out.prepare[Element::f32] = prepare_f32<tile>;

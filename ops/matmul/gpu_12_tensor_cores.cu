@@ -78,15 +78,11 @@ PreparedRun prepare(const Arguments& arguments, const Tuning& tuning, const Devi
   return {
       .launch = [p, plan, places = ProductArrays(arguments.signature())](
                     std::span<void* const> arrays, Run& run) { launch(places.put(p, arrays), plan, run); },
-      .workspace_bytes = bytes,
-      .zeros = std::min(bytes, counter_bytes)};
+      .workspace_bytes = bytes};
 }
 
-// Counters, and parts of sums of tiles.
 std::size_t workspace_bytes(const Arguments& arguments, const Tuning&) {
-  const std::int64_t m = arguments.dim("m"), n = arguments.dim("n");
-  if (m == 0 || n == 0) return 0;
-  return counter_bytes + static_cast<std::size_t>(mma_partial_bytes(element_of(arguments), m, n));
+  return arguments.array("C").count() == 0 ? 0 : mma_partial_bytes;
 }
 
 Reason refuses_half(const Arguments& arguments) {
@@ -113,7 +109,7 @@ Reason refuses(const Arguments& arguments, const Tuning& tuning, const Device& d
 Choice with_tile(std::size_t tile) {
   Choice out;
   if (tile != 0) out.tuning = Tuning{{"tile", static_cast<std::int64_t>(tile)}};
-  out.ranges = {{.name = "splits", .first = 0, .last = 32, .value = 0},
+  out.ranges = {{.name = "splits", .first = 0, .last = 1024, .value = 0},
                 {.name = "group", .first = 0, .last = 64, .value = 0}};
   if (tile <= mma_f64.tiles.size()) {
     out.run[Element::f64] = run<Problem<double>>;

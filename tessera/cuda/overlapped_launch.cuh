@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Launches a kernel, as tessera/kernel.hpp describes one, whose blocks take their places while the kernel
-// before is ending, and wait there for its results.
+// before is ending, and wait there for its results. They let the next one do so, too, unless the kernel has a
+// member `holds_next_back`.
 #pragma once
 #include "tessera/cuda/launch.cuh"
 #include "tessera/cuda/ptx/cluster.cuh"
@@ -15,7 +16,7 @@ __global__ void __launch_bounds__(most_threads<Kernel>(), blocks_per_processor<K
     overlapped_entry(const __grid_constant__ Problem problem) {
   extern __shared__ __align__(1024) unsigned char overlapped_memory[];
   cuda::ptx::wait_for_kernel_before();
-  cuda::ptx::let_next_kernel_start();
+  if constexpr (!requires { Kernel::holds_next_back; }) cuda::ptx::let_next_kernel_start();
   Kernel{}(Thread{}, *reinterpret_cast<typename Kernel::Shared*>(overlapped_memory), problem);
 }
 

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kernel of rung 12, in four parts: what is multiplied (MmaF64, MmaHalf), asynchronous copies into shared
-// memory (MmaCopier), the way of the sums to C with split-K (store_sums), and the mainloop (MmaTile).
+// memory (MmaCopier), the way of the sums to C or of parts of them to memory (store_sums, leave_part), and
+// the mainloop (MmaTile).
 #pragma once
 #include <cstring>
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <type_traits>
 #include "ops/matmul/epilogue/epilogue.hpp"
+#include "ops/matmul/kernels/add_parts.cuh"
 #include "ops/matmul/kernels/ampere/mma_plan.hpp"
 #include "ops/matmul/kernels/copy_part.cuh"
 #include "ops/matmul/matmul.hpp"
@@ -226,7 +228,8 @@ class MmaCopier {
   int lines_left_;        // from there on
 };
 
-// From a warp's sums to C, by way of shared memory, so that lanes write neighbours; and split-K.
+// From a warp's sums to C, by way of shared memory, so that lanes write neighbours; or to where parts are
+// added.
 
 template <class Kind>
 struct MmaArgs {
@@ -237,8 +240,7 @@ struct MmaArgs {
   bool by_columns;  // of the operands' product, rows' neighbours lie beside each other in C
   TileOrder order;
   std::int32_t depth, split_depth;  // stages, in all and of each split
-  typename Kind::Sum* partial;      // of splits: tile after tile, a thread's sums `threads` apart
-  std::uint32_t* arrived;           // of each tile; 0 before and after
+  typename Kind::Sum* parts;        // of splits: a room for each unit of the order (add_parts.cuh)
   TileWalk walk;                    // the order, for blocks that have little else to do
 };
 
@@ -254,7 +256,6 @@ template <class Kind>
 MmaLaunch<Kind> launch_of(const typename Kind::Problem& p, const MmaJob& job, void* workspace) {
   const MmaFactor &a = job.left(), &b = job.right();
   const MmaPlan& plan = job.plan;
-  auto* const counters = static_cast<std::uint32_t*>(workspace);
   const MmaArgs<Kind> args{.p = p,
                            .a = operand_of<Kind>(a, job.k),
                            .b = operand_of<Kind>(b, job.k),
@@ -264,8 +265,7 @@ MmaLaunch<Kind> launch_of(const typename Kind::Problem& p, const MmaJob& job, vo
                            .order = plan.order,
                            .depth = plan.depth,
                            .split_depth = plan.split_depth,
-                           .partial = reinterpret_cast<typename Kind::Sum*>(counters + most_split_tiles),
-                           .arrived = counters,
+                           .parts = static_cast<typename Kind::Sum*>(workspace),
                            .walk = plan.order};
   return {args, plan.tile, along_of(a), along_of(b)};
 }
@@ -288,71 +288,74 @@ struct MmaSums {
   }
 };
 
-// Adds the sums of all splits of a tile, in their order, if this block is the last to come; whether it is.
-template <int threads, class Kind, class Sums>
-__device__ __forceinline__ bool join_splits(const MmaArgs<Kind>& args, TileOrder::Tile tile, Sums& sums) {
-  const int splits = args.order.splits, me = static_cast<int>(threadIdx.x);
-  const std::int64_t place = std::int64_t{tile.row} * args.order.cols + tile.col;
-  typename Kind::Sum* const all = args.partial + place * splits * Sums::count * threads + me;
-  typename Kind::Sum* const mine = all + std::int64_t{tile.split} * Sums::count * threads;
-#pragma unroll
-  for (int i = 0; i < Sums::count; ++i) __stcg(mine + i * threads, sums.at(i));
-  __threadfence();
-  __syncthreads();
-  __shared__ bool last;
-  if (me == 0) {
-    last = atomicInc(args.arrived + place, static_cast<unsigned>(splits) - 1) ==
-           static_cast<unsigned>(splits) - 1;
-    __threadfence();
+// The tiles of a product whose sums are split.
+template <class Kind>
+struct MmaParts {
+  using Sum = typename Kind::Sum;
+  MmaArgs<Kind> args;
+  const Sum* parts;
+  std::int32_t rows, cols;
+
+  std::int64_t tiles() const { return std::int64_t{args.order.rows} * args.order.cols; }
+  SIMT TileOrder::Tile tile(int i) const { return args.order.at(i * args.order.splits); }
+  SIMT PartRooms rooms(int i) const { return {std::int64_t{i} * args.order.splits, args.order.splits}; }
+  SIMT bool holds(std::int64_t row, std::int64_t col) const {
+    return row < args.a.lines && col < args.b.lines;
   }
-  __syncthreads();
-  if (!last) return false;
-  sums.clear();
-  // Several are under way at once: one after the other would take as many ways to the cache.
-  constexpr int at_once = Sums::count >= 64 ? 1 : 64 / Sums::count;
-  for (int first = 0; first < splits; first += at_once) {
-    typename Kind::Sum part[at_once][Sums::count];
-#pragma unroll
-    for (int s = 0; s < at_once; ++s)
-#pragma unroll
-      for (int i = 0; i < Sums::count; ++i)
-        part[s][i] = first + s < splits ? __ldcg(all + (std::int64_t{first + s} * Sums::count + i) * threads)
-                                        : typename Kind::Sum{0};
-#pragma unroll
-    for (int s = 0; s < at_once; ++s)
-#pragma unroll
-      for (int i = 0; i < Sums::count; ++i) sums.at(i) += part[s][i];
+  __device__ __forceinline__ void store(std::int64_t row, std::int64_t col, Sum sum) const {
+    const std::int64_t i = args.transposed ? col : row, j = args.transposed ? row : col;
+    Kind::put(args.p, i, j, Kind::epilogue(args.p, i, j, sum));
   }
-  return true;
+};
+
+template <class Kind>
+MmaParts<Kind> parts_of(const MmaLaunch<Kind>& launch) {
+  const MmaConfig& tile = Kind::tiles[launch.tile];
+  return {launch.args, launch.args.parts, tile.rows, tile.cols};
+}
+
+template <class Sum>
+struct alignas(2 * sizeof(Sum)) MmaPair {
+  Sum first, second;
+};
+// Those of a lane that lie beside each other: put(row, col, both), in the warp's tile.
+template <class Sums, class Put>
+__device__ __forceinline__ void each_pair(Sums& sums, int lane, const Put& put) {
+#pragma unroll
+  for (int i = 0; i < Sums::row_blocks; ++i)
+#pragma unroll
+    for (int j = 0; j < Sums::col_blocks; ++j)
+#pragma unroll
+      for (int below = 0; below < 2; ++below)
+#pragma unroll
+        for (int half = 0; half < 2; ++half) {
+          const RowAndCol at = mma_result(lane, half, below);
+          put(i * 16 + at.row, j * 16 + at.col,
+              MmaPair<typename Sums::Sum>{sums.of(i, j, half)[2 * below],
+                                          sums.of(i, j, half)[2 * below + 1]});
+        }
+}
+
+// Leaves a warp's part of the sums in its room, from `to` on.
+template <MmaConfig config, class Sums>
+__device__ __forceinline__ void leave_part(typename Sums::Sum* to, Sums& sums, int lane) {
+  using Pair = MmaPair<typename Sums::Sum>;
+  each_pair(sums, lane, [&](int row, int col, const Pair& both) {
+    *reinterpret_cast<Pair*>(to + row * config.cols + col) = both;
+  });
 }
 
 // A warp's sums to shared memory, in rows of its tile, or in columns.
 template <MmaConfig config, class Sums>
 __device__ __forceinline__ void put_down(unsigned char* own, Sums& sums, int lane, bool by_columns) {
   using Sum = typename Sums::Sum;
-  struct alignas(2 * sizeof(Sum)) Pair {
-    Sum first, second;
-  };
-  const auto each = [&](const auto& put) {
-#pragma unroll
-    for (int i = 0; i < Sums::row_blocks; ++i)
-#pragma unroll
-      for (int j = 0; j < Sums::col_blocks; ++j)
-#pragma unroll
-        for (int below = 0; below < 2; ++below)
-#pragma unroll
-          for (int half = 0; half < 2; ++half) {
-            const RowAndCol at = mma_result(lane, half, below);
-            put(i * 16 + at.row, j * 16 + at.col,
-                Pair{sums.of(i, j, half)[2 * below], sums.of(i, j, half)[2 * below + 1]});
-          }
-  };
+  using Pair = MmaPair<Sum>;
   if (!by_columns) {
-    each([&](int row, int col, const Pair& both) {
+    each_pair(sums, lane, [&](int row, int col, const Pair& both) {
       *reinterpret_cast<Pair*>(own + mma_result_place<sizeof(Sum), config.warp_cols>(row, col)) = both;
     });
   } else {
-    each([&](int row, int col, const Pair& both) {
+    each_pair(sums, lane, [&](int row, int col, const Pair& both) {
       constexpr int rows = config.warp_rows;
       *reinterpret_cast<Sum*>(own + mma_column_place<sizeof(Sum), rows>(row, col)) = both.first;
       *reinterpret_cast<Sum*>(own + mma_column_place<sizeof(Sum), rows>(row, col + 1)) = both.second;
@@ -425,15 +428,17 @@ __device__ __forceinline__ void store_sums(const MmaArgs<Kind>& args, unsigned c
 }
 
 // The block's tile, of which each warp has the sums of one slice: added in the slices' order. `memory`: of
-// this slice.
+// this slice. `room`: for a part of the sum; else they go to C.
 template <MmaConfig config, class Kind, class Sums>
 __device__ __forceinline__ void store_slices(const MmaArgs<Kind>& args, unsigned char* memory, int slice,
-                                             Sums& sums, std::int64_t row, std::int64_t col, int lane) {
+                                             Sums& sums, std::int64_t row, std::int64_t col, int lane,
+                                             typename Kind::Sum* room) {
   using Sum = typename Kind::Sum;
   constexpr int rows = config.rows, cols = config.cols, bytes = sizeof(Sum), unrolled = 32 / bytes;
   constexpr int apart = config.slice_bytes();
   static_assert(rows == config.warp_rows && cols == config.warp_cols);
-  put_down<config>(memory, sums, lane, args.by_columns);
+  const bool by_columns = args.by_columns && room == nullptr;
+  put_down<config>(memory, sums, lane, by_columns);
   const unsigned char* const all = memory - slice * apart;
   __syncthreads();
   const auto [high, wide] = extent_of<rows, cols>(args, row, col);
@@ -444,6 +449,12 @@ __device__ __forceinline__ void store_slices(const MmaArgs<Kind>& args, unsigned
     for (int i = 1; i < config.slices; ++i) out += *reinterpret_cast<const Sum*>(all + place + i * apart);
     return out;
   };
+  if (room != nullptr) {
+#pragma unroll
+    for (int at = me; at < rows * cols; at += config.threads())
+      room[at] = added(mma_result_place<bytes, cols>(at / cols, at % cols));
+    return;
+  }
   // Lines that lie beside each other in C, of which the threads have one each.
   const auto put_lines = [&]<bool by_columns>(int lines, int valid, const auto& sum) {
     constexpr int across = by_columns ? rows : cols, along = by_columns ? cols : rows,
@@ -455,7 +466,7 @@ __device__ __forceinline__ void store_slices(const MmaArgs<Kind>& args, unsigned
     for (int at = me / across * unrolled; at < valid; at += beside * unrolled)
       put_rows<unrolled, by_columns>(args, row, col, at, valid, line, sum);
   };
-  if (!args.by_columns)
+  if (!by_columns)
     put_lines.template operator()<false>(
         wide, high, [&](int r, int c) { return added(mma_result_place<bytes, cols>(r, c)); });
   else
@@ -599,9 +610,11 @@ struct MmaTile {
     const TileOrder::Tile tile = config.slices > 1 ? args.walk.at(unit) : args.order.at(unit);
     const std::int64_t first_row = std::int64_t{tile.row} * config.rows,
                        first_col = std::int64_t{tile.col} * config.cols;
+    // Of the split's stages, this slice's.
     const std::int32_t share = (args.split_depth + config.slices - 1) / config.slices;
-    const std::int64_t first_stage = std::int64_t{tile.split} * args.split_depth + slice * share;
-    const std::int64_t left = args.depth - first_stage;
+    const std::int32_t first = tile.split * args.split_depth, end = min(first + args.split_depth, args.depth);
+    const std::int64_t first_stage = std::int64_t{first} + slice * share;
+    const std::int64_t left = end - first_stage;
     const int count = left < share ? static_cast<int>(left) : share;
     Sums sums;
     sums.clear();
@@ -612,12 +625,12 @@ struct MmaTile {
       // To the end of k, or of this split, whose stages are whole.
       sum_up(sums, from_a, from_b, inside, static_cast<int>(args.k - first_stage * depth), count);
     }
-    if constexpr (config.slices > 1) {
-      store_slices<config>(args, memory, slice, sums, first_row, first_col, lane);
-    } else {
-      if (args.order.splits > 1 && !join_splits<threads>(args, tile, sums)) return;
-      store_sums<config>(args, memory, sums, first_row + row, first_col + col, warp, lane);
-    }
+    typename Kind::Sum* const room =
+        args.order.splits > 1 ? args.parts + std::int64_t{unit} * (config.rows * config.cols) : nullptr;
+    if constexpr (config.slices > 1)
+      store_slices<config>(args, memory, slice, sums, first_row, first_col, lane, room);
+    else if (room != nullptr) leave_part<config>(room + row * config.cols + col, sums, lane);
+    else store_sums<config>(args, memory, sums, first_row + row, first_col + col, warp, lane);
   }
 };
 

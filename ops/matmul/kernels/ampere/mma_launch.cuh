@@ -7,6 +7,7 @@
 #include "tessera/cuda/resources.hpp"
 #include "tessera/cuda/gpus.hpp"
 #include "tessera/cuda/launch.cuh"
+#include "tessera/cuda/overlapped_launch.cuh"
 #include "tessera/cuda/ptx/cluster.cuh"
 
 namespace tessera::matmul {
@@ -54,12 +55,17 @@ void launch_tile(Along a, Along b, const MmaArgs<Kind>& args, const Run& run) {
 template <class Kind>
 void run_tiles(const typename Kind::Problem& p, const MmaJob& job, Run& run) {
   const cuda::OnDevice on_device(run.device->index);
-  const auto [args, chosen, a, b] = launch_of<Kind>(p, job, run.workspace);
+  const MmaLaunch<Kind> launch = launch_of<Kind>(p, job, run.workspace);
+  const auto& [args, chosen, a, b] = launch;
   [&]<std::size_t... tile>(std::index_sequence<tile...>) {
     ((chosen == static_cast<int>(tile) ? launch_tile<Kind, Kind::tiles[tile]>(a, b, args, run) : void()),
      ...);
   }
   (std::make_index_sequence<std::size(Kind::tiles)>{});
+  if (args.order.splits == 1) return;
+  using Add = AddParts<MmaParts<Kind>>;
+  const MmaParts<Kind> parts = parts_of(launch);
+  launch_overlapped<Add>(Add::launch(parts), parts, run);
 }
 
 }  // namespace tessera::matmul

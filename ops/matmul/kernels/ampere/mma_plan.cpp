@@ -6,24 +6,26 @@
 namespace tessera::matmul {
 namespace {
 
-// Fitted as the costs of tiles are. Only their proportions matter.
-constexpr double memory_rate = 12.7;  // bytes a cycle, of a multiprocessor
-constexpr double seen = 0.22;         // of ends, where other blocks multiply meanwhile
-constexpr double meeting = 3600,
-                 part_rate = 39;  // cycles, and bytes a cycle, of sums that parts leave and add
-constexpr std::int64_t least_stages = 2, most_splits = 32, widest = 128;
+// In cycles, and bytes a cycle, of a multiprocessor. Fitted as the costs of tiles are; only their proportions
+// matter.
+constexpr double memory_rate = 10.9;
+constexpr double seen = 0.2;       // of ends, where other blocks multiply meanwhile
+constexpr double leave_rate = 48;  // of parts of sums on their way to memory
+constexpr double adding = 3600;    // the second launch, of those who add them
+constexpr double add_rate = 10.5;  // of parts
+constexpr std::int64_t least_stages = 2;
 
 // What a tile takes a multiprocessor, in cycles: a stage (of sliced sums one of each slice) where other
 // blocks are there or wait, and where none is; its beginning and end.
 struct MmaCost {
   double stage, alone, ends;
 };
-// Of doubles: fitted to 81 products with both operands along k on one NVIDIA H100 (of tools/shapes random 7,
-// and of tools/product_tables.py), each in every tile and in several numbers of parts: the choice takes 2 %
-// longer than the best of them. Of 16 bits: what the tensor cores, shared memory and the cache allow.
-constexpr MmaCost f64_costs[] = {{2200, 2240, 10250}, {1220, 1490, 13240}, {590, 690, 9320},
-                                 {361, 497, 6710},    {528, 640, 7100},    {852, 1270, 5630},
-                                 {691, 1290, 3970},   {1670, 1720, 3550}};
+// Of doubles: fitted to 92 products with both operands along k on one NVIDIA H100 (of tools/shapes random 7),
+// each in every tile and in up to 132 parts. Of 16 bits: what the tensor cores, shared memory and the cache
+// allow.
+constexpr MmaCost f64_costs[] = {{2220, 2320, 10300}, {1230, 1530, 13300}, {595, 690, 9770},
+                                 {351, 536, 6830},    {508, 642, 6740},    {859, 1210, 5520},
+                                 {685, 1400, 4020},   {1670, 1700, 3530}};
 constexpr MmaCost half_costs[] = {{1280, 1280, 3500}, {480, 520, 2000}};
 static_assert(std::size(f64_costs) == std::size(mma_f64_tiles) &&
               std::size(half_costs) == std::size(mma_half_tiles));
@@ -45,8 +47,10 @@ double cycles_of(const MmaElement& element, const MmaPlan& plan, double moved_by
                       (each == 1 ? cost.alone : cost.stage);
   const double ends = cost.ends * (tile.blocks == 1 ? each : 1 + seen * (each - 1));
   const double tile_bytes = double(tile.rows) * tile.cols * element.sum_bytes;
-  const double split_cost =
-      plan.order.splits > 1 ? meeting + tile_bytes / part_rate * (each + plan.order.splits) : 0;
+  const double split_cost = plan.order.splits > 1
+                                ? adding + tile_bytes * each / leave_rate +
+                                      tile_bytes * double(plan.order.count()) / (add_rate * processors)
+                                : 0;
   return combined(sums, moved_bytes / (memory_rate * processors)) + ends + split_cost;
 }
 
@@ -69,53 +73,43 @@ MmaPlan planned(const MmaElement& element, int tile, std::int64_t m, std::int64_
   return out;
 }
 
-bool has_room(const MmaElement& element, const MmaPlan& plan, std::int64_t partial_bytes) {
-  if (plan.order.splits == 1) return true;
+std::int64_t bytes_of_parts(const MmaElement& element, const MmaPlan& plan) {
+  if (plan.order.splits == 1) return 0;
   const MmaConfig& tile = element.tiles[static_cast<std::size_t>(plan.tile)];
-  const std::int64_t tiles = std::int64_t{plan.order.rows} * plan.order.cols;
-  return tiles <= most_split_tiles &&
-         plan.order.count() * tile.rows * tile.cols * element.sum_bytes <= partial_bytes;
+  return plan.order.count() * tile.rows * tile.cols * element.sum_bytes;
 }
 
 }  // namespace
 
-std::int64_t mma_partial_bytes(const MmaElement& element, std::int64_t m, std::int64_t n) {
-  constexpr std::int64_t most = std::int64_t{64} << 20;
-  const std::int64_t height = parts(m, widest) * widest, width = parts(n, widest) * widest;
-  if (height > most / width) return most;
-  return std::min(most, most_splits * height * width * element.sum_bytes);
-}
-
 std::size_t mma_split_bytes(const MmaElement& element, const MmaPlan& plan) {
-  if (plan.order.splits == 1) return 0;
-  const MmaConfig& tile = element.tiles[static_cast<std::size_t>(plan.tile)];
-  return counter_bytes +
-         static_cast<std::size_t>(plan.order.count() * tile.rows * tile.cols * element.sum_bytes);
+  return static_cast<std::size_t>(bytes_of_parts(element, plan));
 }
 
 MmaPlan plan_mma(const MmaElement& element, std::int64_t m, std::int64_t n, std::int64_t k,
                  const MmaMachine& machine, const MmaOptions& options) {
-  const std::int64_t stages = parts(k, 128 / element.bytes), room = mma_partial_bytes(element, m, n);
+  const std::int64_t stages = parts(k, 128 / element.bytes);
   MmaPlan best;
   bool found = false;
   for (int tile = 0; tile < static_cast<int>(element.tiles.size()); ++tile) {
-    if (element.tiles[static_cast<std::size_t>(tile)].shared_bytes() > machine.shared_bytes) continue;
+    const MmaConfig& config = element.tiles[static_cast<std::size_t>(tile)];
+    if (config.shared_bytes() > machine.shared_bytes) continue;
     if (options.tile != 0 && options.tile != tile + 1) continue;
-    const bool sliced =
-        element.tiles[static_cast<std::size_t>(tile)].slices > 1;  // their sums are not cut twice
-    if (sliced && options.splits > 1 && options.tile == 0) continue;
-    for (std::int64_t splits = 1; splits <= most_splits; ++splits) {
-      if (options.splits != 0 ? splits != options.splits : splits > 1 && stages / splits < least_stages)
-        continue;
-      MmaPlan plan = planned(element, tile, m, n, stages, sliced ? 1 : splits, machine.processors);
-      if (!has_room(element, plan, room)) {
-        if (options.splits == 0) continue;
+    // As many parts as blocks that run together can make, if need be; a stage of each slice, at least.
+    const std::int64_t least = std::max<std::int64_t>(least_stages, config.slices),
+                       most = std::min<std::int64_t>(stages / least, machine.processors * config.blocks);
+    const auto consider = [&](std::int64_t splits) {
+      MmaPlan plan = planned(element, tile, m, n, stages, splits, machine.processors);
+      if (bytes_of_parts(element, plan) > mma_partial_bytes)
         plan = planned(element, tile, m, n, stages, 1, machine.processors);
-      }
-      if (found && plan.cycles >= best.cycles) continue;
+      if (found && plan.cycles >= best.cycles) return;
       best = plan;
       found = true;
-    }
+    };
+    if (options.splits != 0) consider(options.splits);
+    else
+      for (std::int64_t splits = 1; splits <= std::max<std::int64_t>(most, 1);
+           splits += std::max<std::int64_t>(splits / 4, 1))
+        consider(splits);
   }
   if (!found && options.tile != 0)
     return plan_mma(element, m, n, k, machine, {.tile = 0, .splits = options.splits, .group = options.group});

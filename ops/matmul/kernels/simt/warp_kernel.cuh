@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kernel of rung 11. Panels of A and B travel to shared memory by asynchronous copies while earlier ones
-// are multiplied; each step along k is an outer product of register fragments; Stream-K shares are added
-// last.
+// are multiplied; each step along k is an outer product of register fragments; parts of Stream-K shares are
+// left for a second kernel to add.
 //
 // Last, from a product to the launch of a kernel: which way round, which tile, how each operand is read.
 //
@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <type_traits>
 #include <utility>
+#include "ops/matmul/kernels/add_parts.cuh"
 #include "ops/matmul/kernels/copy_part.cuh"
 #include "ops/matmul/kernels/simt/warp_plan.hpp"
 #include "ops/matmul/matmul.hpp"
@@ -140,6 +141,12 @@ class GradualPanel {
   const T *data_, *next_, *from_;
 };
 
+// Whether lines along k can be copied 16 bytes at a time, `stride` from one to the next.
+template <class T>
+TESSERA_BOTH bool takes_pieces(const T* data, std::int64_t stride) {
+  return stride % (16 / sizeof(T)) == 0 && reinterpret_cast<std::uintptr_t>(data) % 16 == 0;
+}
+
 // A panel of an operand whose lines lie along k, as they lie: each in a row of its own, in pieces of 16
 // bytes. So it is copied 16 bytes at a time, and a thread loads several steps of each of its lines at once.
 // `lanes`: of a warp, beside each other in the panel.
@@ -167,9 +174,7 @@ class LinesPanel {
   // From line `first` of `extent` on, and from step first_k on.
   __device__ LinesPanel(int thread, const T* data, std::int64_t first, std::int64_t extent,
                         std::int64_t stride, std::int64_t first_k, std::int64_t /*stride_k: 1*/)
-      : whole_(stride % vector == 0 && reinterpret_cast<std::uintptr_t>(data) % 16 == 0),
-        stride_(stride),
-        data_(data) {
+      : whole_(takes_pieces(data, stride)), stride_(stride), data_(data) {
     const int units = whole_ ? pieces : config.depth, row = thread / units,
               k = thread % units * (whole_ ? vector : 1);
     k_ = k;
@@ -243,7 +248,7 @@ constexpr bool takes_lines(const WarpTilesConfig& config, Access b) {
 
 }  // namespace TESSERA_UNIT
 
-// From a thread's sums to C, and the partial sums of several blocks added.
+// From a thread's sums to C, or to where the parts of several blocks are added.
 
 inline namespace TESSERA_UNIT {
 
@@ -252,60 +257,28 @@ struct WarpArgs {
   Problem<T> p;
   TileOrder order;
   StreamK shares;
-  void* partial = nullptr;           // a room is a block's sums, those of neighbouring threads side by side
-  std::uint32_t* arrived = nullptr;  // of each tile that is dealt out; 0 before and after
+  T* parts = nullptr;  // the rooms of those that are dealt out (add_parts.cuh)
 };
 
-// Leaves a part of a tile's sums in spare memory; if it is the last to come, adds all parts, in their order.
-// Whether it is. Sums go one by one: 16 bytes at a time would tie them to registers whose order makes the
-// multiply-adds wait for each other.
-template <int threads, class T, int m, int n>
-__device__ bool join_parts(Thread thread, const WarpArgs<T>& args, const StreamK::Part& part,
-                           T (&sums)[m][n]) {
-  constexpr int each = m * n;
-  const StreamK& shares = args.shares;
-  const int me = thread.index().x;
-  T* const rooms = static_cast<T*>(args.partial) + me;
-  T* const mine = rooms + shares.room(thread.block().x - shares.whole, part.tile) * (each * threads);
-  SIMT_UNROLL
-  for (int i = 0; i < each; ++i) __stcg(mine + i * threads, sums[i / n][i % n]);
-  __threadfence();
-  thread.sync();
-  __shared__ bool last;
-  if (me == 0) {
-    const auto others = static_cast<unsigned>(part.to - part.from);
-    last = atomicInc(args.arrived + (part.tile - shares.whole), others) == others;
-    __threadfence();
+// The tiles that are dealt out, whose parts lie in memory.
+template <class T>
+struct WarpParts {
+  using Sum = T;
+  Problem<T> p;
+  TileOrder order;
+  StreamK shares;
+  const T* parts;
+  std::int32_t rows, cols;
+
+  std::int64_t tiles() const { return shares.tiles - shares.whole; }
+  SIMT TileOrder::Tile tile(int i) const { return order.at(shares.whole + i); }
+  SIMT PartRooms rooms(int i) const {
+    const StreamK::Shares of = shares.shares_of(shares.whole + i);
+    return {shares.room(of.from, shares.whole + i), of.to - of.from + 1};
   }
-  thread.sync();
-  if (!last) return false;
-  SIMT_UNROLL
-  for (int i = 0; i < each; ++i) sums[i / n][i % n] = 0;
-  // Several are under way at once: one after the other would take as many ways to the cache.
-  constexpr int at_once = each >= 64 ? 1 : 64 / each;
-  for (int first = part.from; first <= part.to; first += at_once) {
-    if constexpr (at_once == 1) {
-      const T* const other = rooms + shares.room(first, part.tile) * (each * threads);
-      SIMT_UNROLL
-      for (int i = 0; i < each; ++i) sums[i / n][i % n] += __ldcg(other + i * threads);
-    } else {
-      T some[at_once][each];
-      SIMT_UNROLL
-      for (int s = 0; s < at_once; ++s) {
-        const bool is_one = first + s <= part.to;
-        const T* const other = rooms + shares.room(is_one ? first + s : first, part.tile) * (each * threads);
-        SIMT_UNROLL
-        for (int i = 0; i < each; ++i) some[s][i] = is_one ? __ldcg(other + i * threads) : T{0};
-      }
-      SIMT_UNROLL
-      for (int s = 0; s < at_once; ++s) {
-        SIMT_UNROLL
-        for (int i = 0; i < each; ++i) sums[i / n][i % n] += some[s][i];
-      }
-    }
-  }
-  return true;
-}
+  SIMT bool holds(std::int64_t row, std::int64_t col) const { return row < p.m() && col < p.n(); }
+  SIMT void store(std::int64_t row, std::int64_t col, T sum) const { p.store(row, col, sum); }
+};
 
 // Whether rows may be read and written 16 bytes at a time.
 template <class T>
@@ -382,11 +355,13 @@ struct WarpTiles {
   __device__ void operator()(Thread thread, Shared& shared, const WarpArgs<T>& args) const {
     const int block = thread.block().x;
     std::int64_t at = args.shares.begin(block);
-    do {
+    for (;;) {
       const StreamK::Part part = args.shares.part(block, at);
       at = part.next;
       add_part(thread, shared, args, part);
-    } while (can_split && at < args.shares.end(block));
+      if (!can_split || at >= args.shares.end(block)) return;
+      thread.sync();  // the ring is read to its end
+    }
   }
 
   static __device__ void add_part(Thread thread, Shared& shared, const WarpArgs<T>& args,
@@ -410,12 +385,29 @@ struct WarpTiles {
       const bool inside = row + config.m <= p.m() && col + config.n <= p.n();
       sum_over_k(thread, shared.slice[slice], a, b, place, inside, k, sums);
     }
-    if constexpr (config.slices > 1) {
-      store_slices(thread, shared, slice, place, p, row, col, sums);
-    } else {
-      if constexpr (can_split)
-        if (!part.alone() && !join_parts<threads>(thread, args, part, sums)) return;
-      store(thread, shared.slice[0], place, p, row, col, sums);
+    // Of a part: where it is left.
+    T* room = nullptr;
+    if constexpr (can_split)
+      if (!part.alone())
+        room = args.parts +
+               args.shares.room(thread.block().x - args.shares.whole, part.tile) * (config.m * config.n);
+    if constexpr (config.slices > 1) store_slices(thread, shared, slice, place, p, row, col, sums, room);
+    else if (room != nullptr) leave(room, place, sums);
+    else store(thread, shared.slice[0], place, p, row, col, sums);
+  }
+
+  // The sum of 0 and each is in a register of its own: those that are stored 16 bytes at a time have an
+  // order, in which the multiply-adds would wait for each other.
+  static __device__ void leave(T* room, Place place, const Sums& sums) {
+    SIMT_UNROLL
+    for (int i = 0; i < thread_m; ++i) {
+      SIMT_UNROLL
+      for (int j = 0; j < thread_n; j += vector) {
+        T some[vector];
+        SIMT_UNROLL
+        for (int e = 0; e < vector; ++e) some[e] = sums[i][j + e] + T{0};
+        put_piece(room + (place.m + Layout::row_of(i)) * config.n + place.n + Layout::col_of(j), some);
+      }
     }
   }
 
@@ -670,10 +662,10 @@ struct WarpTiles {
   }
 
   // Each warp leaves its slice's sums of the tile in its ring, which is read to its end; all threads add
-  // them, in the slices' order.
+  // them, in the slices' order. `room`: for a part of the sum; else they go to C.
   static __device__ void store_slices(Thread thread, Shared& shared, int slice, Place place,
                                       const Problem<T>& p, std::int64_t row, std::int64_t col,
-                                      const Sums& sums) {
+                                      const Sums& sums, T* room) {
     constexpr int wide = config.n + vector;  // 16 bytes more spread a column of eight lanes over the banks
     static_assert(sizeof(Slice) % sizeof(T) == 0 && config.m * wide * sizeof(T) <= sizeof(Slice));
     T* const own = &shared.slice[slice].a[0][0][0];
@@ -688,7 +680,7 @@ struct WarpTiles {
     thread.sync();
     const T* const first = &shared.slice[0].a[0][0][0];
     constexpr int apart = static_cast<int>(sizeof(Slice) / sizeof(T));
-    if (!stores_vectors(p)) {
+    if (room == nullptr && !stores_vectors(p)) {
       const bool across = p.c.stride[1] > p.c.stride[0];
       SIMT_NO_UNROLL
       for (int at = static_cast<int>(thread.index().x); at < config.m * config.n; at += threads) {
@@ -712,7 +704,8 @@ struct WarpTiles {
         SIMT_UNROLL
         for (int e = 0; e < vector; ++e) all[e] = s == 0 ? some[e] : all[e] + some[e];
       }
-      store_some(p, row + r, col + c, all);
+      if (room != nullptr) put_piece(room + r * config.n + c, all);
+      else store_some(p, row + r, col + c, all);
     }
   }
 };
@@ -780,24 +773,27 @@ inline WarpPlan warp_plan(const Problem<float>& problem, const WarpMachine& mach
                           const WarpOptions& options) {
   const Problem<float> p = by_columns(problem) ? transposed(problem) : problem;
   const Access a = access_to_a(p), b = access_to_b(p);
-  unsigned tiles = 0;
-  for (int tile = 0; tile < warp_tile_count; ++tile)
+  const bool in_pieces = takes_pieces(p.b.data, p.b.stride[1]);
+  unsigned tiles = 0, single = 0;
+  for (int tile = 0; tile < warp_tile_count; ++tile) {
     if (has_kernel(tile, access_of_a(tile, a), b)) tiles |= 1u << tile;
-  return plan_warp_tiles(p.m(), p.n(), p.k(), machine, tiles, options);
+    if (takes_lines(warp_tiles[tile].config, b) && !in_pieces) single |= 1u << tile;
+  }
+  return plan_warp_tiles(p.m(), p.n(), p.k(), machine, tiles, options, single);
 }
 
 inline WarpLaunch warp_launch(const Problem<float>& problem, const WarpPlan& plan, void* workspace) {
   const Problem<float> p = by_columns(problem) ? transposed(problem) : problem;
   const Access a = access_to_a(p), b = access_to_b(p);
-  auto* const counters = static_cast<std::uint32_t*>(workspace);
-  return {{.p = p,
-           .order = plan.order,
-           .shares = plan.shares,
-           .partial = counters == nullptr ? nullptr : counters + most_split_tiles,
-           .arrived = counters},
+  return {{.p = p, .order = plan.order, .shares = plan.shares, .parts = static_cast<float*>(workspace)},
           plan.tile,
           access_of_a(plan.tile, a),
           b};
+}
+
+inline WarpParts<float> parts_of(const WarpLaunch& launch) {
+  const WarpTilesConfig& tile = warp_tiles[launch.tile].config;
+  return {launch.args.p, launch.args.order, launch.args.shares, launch.args.parts, tile.m, tile.n};
 }
 
 }  // namespace TESSERA_UNIT

@@ -7,22 +7,25 @@ namespace tessera::matmul {
 namespace {
 
 // In cycles, and bytes a cycle, of a multiprocessor. Only their proportions matter. Fitted, as the rates of
-// tiles are, to 84 products with both operands along k on one NVIDIA H100 (of tools/shapes random 7, and of
-// tools/product_tables.py), each in every tile, in several numbers of parts and dealt out: the choice takes 5
-// % longer than the best of them.
-constexpr double multiply_adds = 128, memory_rate = 10.8, store_rate = 34, load_rate = 38;
-constexpr double start = 6800;     // a block's first copies, and its end
-constexpr double meeting = 10700;  // of those who have parts of one tile
+// tiles are, to 92 products with both operands along k on one NVIDIA H100 (of tools/shapes random 7), each in
+// every tile, in up to 132 parts and dealt out.
+constexpr double multiply_adds = 128, memory_rate = 10.8, store_rate = 22;
+constexpr double start = 5630;    // a block's first copies, and its end
+constexpr double beside = 1400;   // of each further block on a multiprocessor, what is not hidden of these
+constexpr double restart = 1370;  // a block's first copies for its next tile
+constexpr double adding = 2830;   // the second launch, of those who add parts
+constexpr double add_rate = 5.2;  // of parts
 
 // What the model knows of a tile: of the rate of multiply-adds, what blocks come near to that fill a
 // multiprocessor, and a block that is alone there.
 struct Rates {
   double full, alone;
 };
-constexpr Rates rates[warp_tile_count] = {{0.84, 0.37}, {0.72, 0.40}, {0.73, 0.56}, {0.43, 0.28},
-                                          {0.42, 0.40}, {0.40, 0.40}, {0.53, 0.32}, {0.71, 0.49}};
+constexpr Rates rates[warp_tile_count] = {{0.84, 0.37},   {0.72, 0.40},   {0.723, 0.573}, {0.43, 0.28},
+                                          {0.457, 0.402}, {0.444, 0.363}, {0.553, 0.283}, {0.71, 0.49}};
+constexpr double by_elements = 0.736;  // of these rates, where lines are copied so
 
-constexpr std::int64_t least_depth = 32, most_splits = 32;
+constexpr std::int64_t least_depth = 32;
 
 std::int64_t parts(std::int64_t whole, std::int64_t part) { return (whole + part - 1) / part; }
 
@@ -45,25 +48,32 @@ double busy(int tile, std::int64_t count, std::int64_t stages, int processors) {
   return cycles;
 }
 
-double cycles_of(const WarpPlan& plan, double moved_bytes, int processors) {
+// `single`: lines are copied element by element.
+double cycles_of(const WarpPlan& plan, double moved_bytes, bool single, int processors) {
   const WarpTile& tile = warp_tiles[plan.tile];
   const StreamK& s = plan.shares;
   const double bytes = 4.0 * tile.config.m * tile.config.n;
   const std::int64_t slots = std::int64_t{processors} * tile.config.blocks;
   const std::int64_t others = s.blocks() - s.whole;
+  const auto resident = [&](std::int64_t blocks) {  // on a multiprocessor
+    return static_cast<double>(std::min<std::int64_t>(parts(blocks, processors), tile.config.blocks));
+  };
   // The slices of a sum go on beside each other, all as long as the longest.
-  const std::int64_t stages = parts(s.stages, tile.config.slices) * tile.config.slices;
-  double cycles = busy(plan.tile, s.whole, stages, processors) + busy(plan.tile, others, s.share, processors);
+  const auto sliced = [&](std::int64_t stages) {
+    return parts(stages, tile.config.slices) * tile.config.slices;
+  };
+  double cycles = busy(plan.tile, s.whole, sliced(s.stages), processors) +
+                  busy(plan.tile, others, sliced(s.share), processors);
+  if (single) cycles /= by_elements;
   cycles = combined(cycles, moved_bytes / (memory_rate * processors));
   // Blocks beside each other hide each other's beginnings and ends, but for the first and the last.
   const auto rounds = static_cast<double>(parts(s.blocks(), tile.config.blocks == 1 ? slots : s.blocks()));
-  cycles += rounds * (start + bytes / store_rate);
+  cycles += rounds * (start + bytes / store_rate) + beside * (resident(s.blocks()) - 1);
   if (s.share == s.stages || others == 0) return cycles;
-  // All leave their parts at the same time; then the last of each tile reads them.
-  const auto beside =
-      static_cast<double>(std::min<std::int64_t>(parts(others, processors), tile.config.blocks));
-  const double pieces = double(parts(s.padded, s.share)) + (s.padded % s.share != 0 ? 1 : 0);
-  return cycles + meeting + beside * bytes / store_rate + pieces * bytes / load_rate;
+  // All leave their parts at the same time; then all multiprocessors add them.
+  if (s.padded % s.share != 0) cycles += restart * static_cast<double>(parts(s.share, s.stages));
+  return cycles + adding + resident(others) * bytes / store_rate +
+         double(s.rooms()) * bytes / (add_rate * processors);
 }
 
 WarpPlan planned(int tile, std::int64_t m, std::int64_t n, std::int64_t k) {
@@ -75,6 +85,12 @@ WarpPlan planned(int tile, std::int64_t m, std::int64_t n, std::int64_t k) {
   out.shares.stages = static_cast<std::int32_t>(std::max<std::int64_t>(parts(k, config.depth), 1));
   out.shares.padded = out.shares.share = out.shares.stages;
   return out;
+}
+
+// Stages of a part, at least: one of each slice, too.
+std::int64_t least_share(int tile) {
+  const WarpTilesConfig& config = warp_tiles[tile].config;
+  return std::max<std::int64_t>(parts(least_depth, config.depth), config.slices);
 }
 
 // Each tile's sum in equal parts.
@@ -90,10 +106,10 @@ WarpPlan split(WarpPlan plan, std::int64_t splits) {
 // run together.
 WarpPlan dealt(WarpPlan plan, std::int64_t blocks) {
   StreamK& s = plan.shares;
-  const std::int64_t least = parts(least_depth, warp_tiles[plan.tile].config.depth);
+  const std::int64_t least = least_share(plan.tile);
   s.whole = static_cast<std::int32_t>(std::max<std::int64_t>(s.tiles / blocks - 1, 0) * blocks);
   const std::int64_t share = std::max(parts(s.dealt(), blocks), least);
-  if (share >= std::int64_t{s.stages} * 2) {
+  if (share == s.stages || share >= std::int64_t{s.stages} * 2) {
     s.whole = s.tiles;
     return plan;
   }
@@ -106,31 +122,21 @@ std::int64_t bytes_of_parts(const WarpPlan& plan) {
   return plan.shares.rooms() * c.m * c.n * 4;
 }
 
-bool has_room(const WarpPlan& plan, std::int64_t partial_bytes) {
-  const StreamK& s = plan.shares;
-  return s.whole == s.tiles ||
-         (s.tiles - s.whole <= most_split_tiles && bytes_of_parts(plan) <= partial_bytes);
-}
-
-// The candidates of a tile, the simplest first. `requested`: this tile was asked for.
+// The candidates of a tile, the simplest first: whole sums; equal parts, as many as blocks that run together
+// can make, if need be; shares, but of slices, which would start again with each tile.
 template <class Try>
-void try_tile(const WarpPlan& plain, const WarpMachine& machine, int splits, bool requested,
-              const Try& consider) {
-  const WarpTilesConfig& config = warp_tiles[plain.tile].config;
-  if (config.slices > 1) {  // such sums are not cut twice
-    if (splits <= 1 || requested) consider(plain);
-    return;
-  }
+void try_tile(const WarpPlan& plain, const WarpMachine& machine, int splits, const Try& consider) {
   if (splits != 0) {
     consider(split(plain, splits));
     return;
   }
   consider(plain);
-  const std::int64_t least = parts(least_depth, config.depth);
-  for (std::int64_t count = 2; count <= most_splits && plain.shares.stages / count >= least; ++count)
+  const std::int64_t blocks = warp_tiles[plain.tile].config.blocks, concurrent = machine.processors * blocks,
+                     most = std::min(plain.shares.stages / least_share(plain.tile), concurrent);
+  for (std::int64_t count = 2; count <= most; count += std::max<std::int64_t>(count / 4, 1))
     consider(split(plain, count));
-  for (int beside = 1; beside <= config.blocks; ++beside)
-    consider(dealt(plain, std::int64_t{machine.processors} * beside));
+  if (warp_tiles[plain.tile].config.slices > 1) return;
+  for (std::int64_t count = 1; count <= blocks; ++count) consider(dealt(plain, machine.processors * count));
 }
 
 }  // namespace
@@ -143,20 +149,11 @@ bool is_worth_a_copy(double lost, std::int64_t lines, std::int64_t others, std::
 }
 
 std::size_t warp_split_bytes(const WarpPlan& plan) {
-  if (plan.shares.whole == plan.shares.tiles) return 0;
-  return counter_bytes + (static_cast<std::size_t>(bytes_of_parts(plan)) + 255) / 256 * 256;
-}
-
-std::int64_t warp_partial_bytes(std::int64_t m, std::int64_t n) {
-  constexpr std::int64_t most = std::int64_t{64} << 20, widest = 512, high = 128;
-  const std::int64_t height = parts(m, high) * high, width = parts(n, widest) * widest;
-  if (height > most / width) return most;
-  return std::min(most, most_splits * 2 * height * width * 4);
+  return (static_cast<std::size_t>(bytes_of_parts(plan)) + 255) / 256 * 256;
 }
 
 WarpPlan plan_warp_tiles(std::int64_t m, std::int64_t n, std::int64_t k, const WarpMachine& machine,
-                         unsigned tiles, const WarpOptions& options) {
-  const std::int64_t room = warp_partial_bytes(m, n);
+                         unsigned tiles, const WarpOptions& options, unsigned single) {
   const double moved_bytes = 4 * ((double(m) + double(n)) * double(k) + double(m) * double(n));
   WarpPlan best;
   bool found = false;
@@ -164,16 +161,16 @@ WarpPlan plan_warp_tiles(std::int64_t m, std::int64_t n, std::int64_t k, const W
     if ((tiles >> tile & 1) == 0 || (options.tile != 0 && options.tile != tile + 1)) continue;
     if (warp_shared_bytes(warp_tiles[tile].config, 4) > machine.shared_bytes) continue;
     const WarpPlan plain = planned(tile, m, n, k);
-    try_tile(plain, machine, options.splits, options.tile != 0, [&](WarpPlan plan) {
-      if (!has_room(plan, room)) plan = plain;
-      plan.cycles = cycles_of(plan, moved_bytes, machine.processors);
+    try_tile(plain, machine, options.splits, [&](WarpPlan plan) {
+      if (bytes_of_parts(plan) > warp_partial_bytes) plan = plain;
+      plan.cycles = cycles_of(plan, moved_bytes, (single >> tile & 1) != 0, machine.processors);
       if (found && plan.cycles >= best.cycles) return;
       best = plan;
       found = true;
     });
   }
   if (found || options.tile == 0) return best;
-  return plan_warp_tiles(m, n, k, machine, tiles, {.tile = 0, .splits = options.splits});
+  return plan_warp_tiles(m, n, k, machine, tiles, {.tile = 0, .splits = options.splits}, single);
 }
 
 }  // namespace tessera::matmul

@@ -119,6 +119,15 @@ struct StreamK {
     const std::int64_t end = (std::int64_t{block - whole} + 1) * share, most = dealt();
     return end < most ? end : most;
   }
+  // The parts of a tile that is dealt out: those of which shares.
+  struct Shares {
+    std::int32_t from, to;
+  };
+  TESSERA_BOTH Shares shares_of(std::int32_t tile) const {
+    const std::int64_t before = std::int64_t{tile - whole} * padded;
+    return {static_cast<std::int32_t>(before / share),
+            static_cast<std::int32_t>((before + padded - 1) / share)};
+  }
   // From there on; begin(block) ≤ at < end(block).
   TESSERA_BOTH Part part(std::int32_t block, std::int64_t at) const {
     if (block < whole) return {block, 0, stages, 0, 0, 1};
@@ -126,20 +135,19 @@ struct StreamK {
     const std::int64_t before = std::int64_t{tile} * padded, after = before + padded, stop = end(block);
     const std::int64_t next = stop < after ? stop : after;
     const auto last = static_cast<std::int32_t>(next - before);
-    return {whole + tile,
-            static_cast<std::int32_t>(at - before),
-            last < stages ? last : stages,
-            static_cast<std::int32_t>(before / share),
-            static_cast<std::int32_t>((after - 1) / share),
-            next};
+    const Shares all = shares_of(whole + tile);
+    return {
+        whole + tile, static_cast<std::int32_t>(at - before), last < stages ? last : stages, all.from, all.to,
+        next};
   }
-  // Room for two parts a share: of the tile that it begins in, and of the one that it ends in. The number of
-  // the room of a share's part of a tile.
+  // The number of the room where a share leaves its part of a tile. From one part to the next it is another
+  // share, or another tile, or both: so no two have one room, and a tile's parts lie beside each other.
   TESSERA_BOTH std::int64_t room(std::int32_t of_share, std::int32_t tile) const {
-    const bool began_before = std::int64_t{of_share} * share < std::int64_t{tile - whole} * padded;
-    return std::int64_t{of_share} * 2 + (began_before ? 1 : 0);
+    return std::int64_t{of_share} + tile - whole;
   }
-  TESSERA_BOTH std::int64_t rooms() const { return whole == tiles ? 0 : 2 * (blocks() - whole); }
+  TESSERA_BOTH std::int64_t rooms() const {
+    return whole == tiles ? 0 : blocks() - whole + tiles - whole - 1;
+  }
 };
 
 // Which tile rung 11 cuts a product of floats into, and how its blocks share the work: by a model of what
@@ -198,13 +206,14 @@ bool is_worth_a_copy(double lost, std::int64_t lines, std::int64_t others, std::
 inline constexpr double lost_by_turning_b = 0.06, lost_by_single_elements = 0.1;
 
 // Spare memory for the parts of sums, at most.
-std::int64_t warp_partial_bytes(std::int64_t m, std::int64_t n);
-// Of one plan: counters and parts of sums, a multiple of 256; 0 where there are none.
+inline constexpr std::int64_t warp_partial_bytes = std::int64_t{64} << 20;
+// Of one plan, a multiple of 256; 0 where there are none.
 std::size_t warp_split_bytes(const WarpPlan& plan);
 
 // m, n ≥ 1, k ≥ 0; tiles: bits of those that have a kernel for how the operands lie. Tiles without room in
-// shared memory, and wishes for them, are left out.
+// shared memory, and wishes for them, are left out. single: bits of those that would copy lines along k
+// element by element.
 WarpPlan plan_warp_tiles(std::int64_t m, std::int64_t n, std::int64_t k, const WarpMachine& machine,
-                         unsigned tiles, const WarpOptions& options = {});
+                         unsigned tiles, const WarpOptions& options = {}, unsigned single = 0);
 
 }  // namespace tessera::matmul
