@@ -214,7 +214,7 @@ def tally_of(rows):
 
 def markdown(table):
     classes = [r["class"] for r in table["rows"]]
-    tally = ", ".join(f"{classes.count(c)} {c}" for c in ("exact", "close", "informative", "differs", "n/a") if c in classes)
+    tally = ", ".join(f"{classes.count(c)} {c.replace('differs', 'different')}" for c in ("exact", "close", "informative", "differs", "n/a") if c in classes)
     out = ["# The executor against a GPU", "",
            f"What `tessera trace` counts beside what Nsight Compute counts of the same kernels on {table['device'] or 'a GPU'}: {tally}.",
            "`tools/agreement` measures and writes this page. *exact*: equal; *close*: within 1%; *informative*: the GPU's counter is a",
