@@ -11,7 +11,7 @@ namespace {
 constexpr double memory_rate = 10.9;
 constexpr double seen = 0.2;       // of ends, where other blocks multiply meanwhile
 constexpr double leave_rate = 48;  // of parts of sums on their way to memory
-constexpr double adding = 3600;    // the second launch, of those who add them
+constexpr double adding = 4000;    // the second launch, of those who add them
 constexpr double add_rate = 10.5;  // of parts
 constexpr std::int64_t least_stages = 2;
 

@@ -13,7 +13,7 @@ constexpr double multiply_adds = 128, memory_rate = 10.8, store_rate = 22;
 constexpr double start = 5630;    // a block's first copies, and its end
 constexpr double beside = 1400;   // of each further block on a multiprocessor, what is not hidden of these
 constexpr double restart = 1370;  // a block's first copies for its next tile
-constexpr double adding = 2830;   // the second launch, of those who add parts
+constexpr double adding = 3700;   // the second launch, of those who add parts
 constexpr double add_rate = 5.2;  // of parts
 
 // What the model knows of a tile: of the rate of multiply-adds, what blocks come near to that fill a
