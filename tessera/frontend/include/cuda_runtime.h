@@ -8,5 +8,6 @@
 #if defined(__CUDACC__)
 #include "device_functions.h"
 #include "math_functions.h"
+#include "simd_functions.h"
 #include "texture_functions.h"
 #endif

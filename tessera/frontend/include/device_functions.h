@@ -13,6 +13,7 @@ inline constexpr int warpSize = 32;
 // The tracer's: notes one atomic access; as long as it lives, nothing else is noted.
 namespace tessera {
 namespace simt {
+void result_is_unused();  // of the atomic access that this lane noted last
 class AtomicAccess {
  public:
   AtomicAccess(const void* address, unsigned width);
@@ -53,6 +54,13 @@ struct Atomically {
   constexpr Atomically(const void*, unsigned) {}
 };
 #endif
+
+// Behind a call of an atomic whose result the program leaves: it updates memory, and reads it for nobody.
+TESSERA_DEVICE void result_is_unused() {
+#if defined(TESSERA_TRACED)
+  tessera::simt::result_is_unused();
+#endif
+}
 
 // For what no instruction does at once: next(old) replaces old unless another thread was faster.
 template <class T, class Next>
@@ -379,4 +387,24 @@ TESSERA_DEVICE int __dp4a(int a, int b, int c) {
 TESSERA_DEVICE unsigned __dp4a(unsigned a, unsigned b, unsigned c) {
   for (int i = 0; i < 4; ++i) c += (a >> 8 * i & 0xffu) * (b >> 8 * i & 0xffu);
   return c;
+}
+// Of two numbers of 16 bits with two of the bytes, the lower or the upper.
+#define TESSERA_DP2A(name, type, half, byte, shift)                            \
+  TESSERA_DEVICE type name(type a, type b, type c) {                           \
+    return c + static_cast<half>(a) * static_cast<byte>(b >> (shift)) +        \
+           static_cast<half>(a >> 16) * static_cast<byte>(b >> ((shift) + 8)); \
+  }
+TESSERA_DP2A(__dp2a_lo, int, short, signed char, 0)
+TESSERA_DP2A(__dp2a_hi, int, short, signed char, 16)
+TESSERA_DP2A(__dp2a_lo, unsigned, unsigned short, unsigned char, 0)
+TESSERA_DP2A(__dp2a_hi, unsigned, unsigned short, unsigned char, 16)
+#undef TESSERA_DP2A
+// Where the offset-th bit that is set lies, counted from `base` up or, where it is negative, down.
+TESSERA_DEVICE unsigned __fns(unsigned mask, unsigned base, int offset) {
+  const int step = offset < 0 ? -1 : 1;
+  int left = offset < 0 ? -offset : offset;
+  if (left == 0) return (mask >> base & 1u) != 0 ? base : 0xffffffffu;
+  for (int at = static_cast<int>(base); at >= 0 && at < 32; at += step)
+    if ((mask >> at & 1u) != 0 && --left == 0) return static_cast<unsigned>(at);
+  return 0xffffffffu;
 }

@@ -45,45 +45,107 @@ TESSERA_DEVICE unsigned long long ullmax(unsigned long long a, unsigned long lon
 TESSERA_DEVICE float rsqrtf(float x) { return 1.0f / std::sqrt(x); }
 TESSERA_DEVICE double rsqrt(double x) { return 1.0 / std::sqrt(x); }
 TESSERA_DEVICE float rsqrt(float x) { return 1.0f / std::sqrt(x); }
-TESSERA_DEVICE float rcbrtf(float x) { return 1.0f / std::cbrt(x); }
-TESSERA_DEVICE double rcbrt(double x) { return 1.0 / std::cbrt(x); }
 TESSERA_DEVICE float fdividef(float a, float b) { return a / b; }
+TESSERA_DEVICE double fdivide(double a, double b) { return a / b; }
+TESSERA_DEVICE float fdivide(float a, float b) { return a / b; }
+namespace tessera_cuda {
 // Reduced first, for then whole and half turns are exact.
-TESSERA_DEVICE double sinpi(double x) {
+TESSERA_DEVICE double sine_of_half_turns(double x) {
   const double r = std::remainder(x, 2.0);
   if (r == 0 || r == 1 || r == -1) return 0 * x;
   if (std::fabs(r) > 0.5) return std::sin(3.141592653589793 * (std::copysign(1.0, r) - r));
   return std::sin(3.141592653589793 * r);
 }
-TESSERA_DEVICE double cospi(double x) {
+TESSERA_DEVICE double cosine_of_half_turns(double x) {
   const double r = std::fabs(std::remainder(x, 2.0));
   if (r == 0.5) return 0;
   return r > 0.5 ? -std::cos(3.141592653589793 * (1.0 - r)) : std::cos(3.141592653589793 * r);
 }
-TESSERA_DEVICE float sinpif(float x) { return static_cast<float>(sinpi(static_cast<double>(x))); }
-TESSERA_DEVICE float cospif(float x) { return static_cast<float>(cospi(static_cast<double>(x))); }
+// Where erfc() is x, by Halley's steps from a guess that is right to some digits.
+TESSERA_DEVICE double inverse_erfc(double x) {
+  if (!(x > 0 && x < 2)) return x == 0 ? HUGE_VAL : x == 2 ? -HUGE_VAL : NAN;
+  const double tail = x > 1 ? 2 - x : x, w = -std::log(tail);
+  double y =
+      tail > 0.1 ? (1 - tail) * 0.8862269254527580 : std::sqrt(w - 0.5 * std::log(3.141592653589793 * w));
+  for (int i = 0; i < 6; ++i) {
+    const double error = (std::erfc(y) - tail) / (1.1283791670955126 * std::exp(-y * y));
+    y += error / (1 + y * error);
+  }
+  return x > 1 ? -y : y;
+}
+TESSERA_DEVICE double inverse_erf(double x) {
+  if (!(std::fabs(x) < 0.5)) return std::copysign(inverse_erfc(1 - std::fabs(x)), x);
+  double y = x * 0.8862269254527580;
+  for (int i = 0; i < 4; ++i) {
+    const double error = (std::erf(y) - x) / (1.1283791670955126 * std::exp(-y * y));
+    y -= error / (1 + y * error);
+  }
+  return y;
+}
+// Beyond that erfc() has few digits left, and exp() too many.
+TESSERA_DEVICE double scaled_erfc(double x) {
+  if (x < 25) return std::exp(x * x) * std::erfc(x);
+  double sum = 1;
+  for (double n = 6.5; n > 0; --n) sum = 1 - n / (x * x) * sum;
+  return 0.5641895835477563 / x * sum;
+}
+}  // namespace tessera_cuda
+// In double precision, and in single precision under both of its names.
+#define TESSERA_FUNCTION(name, result)                    \
+  TESSERA_DEVICE double name(double x) { return result; } \
+  TESSERA_DEVICE float name##f(float single) {            \
+    const double x = single;                              \
+    return static_cast<float>(result);                    \
+  }                                                       \
+  TESSERA_DEVICE float name(float x) { return name##f(x); }
+TESSERA_FUNCTION(rcbrt, 1.0 / std::cbrt(x))
+TESSERA_FUNCTION(sinpi, tessera_cuda::sine_of_half_turns(x))
+TESSERA_FUNCTION(cospi, tessera_cuda::cosine_of_half_turns(x))
+TESSERA_FUNCTION(normcdf, 0.5 * std::erfc(-x * 0.7071067811865476))
+TESSERA_FUNCTION(normcdfinv, -1.4142135623730951 * tessera_cuda::inverse_erfc(2 * x))
+TESSERA_FUNCTION(erfinv, tessera_cuda::inverse_erf(x))
+TESSERA_FUNCTION(erfcinv, tessera_cuda::inverse_erfc(x))
+TESSERA_FUNCTION(erfcx, tessera_cuda::scaled_erfc(x))
+TESSERA_FUNCTION(cyl_bessel_i0, std::cyl_bessel_i(0.0, std::fabs(x)))
+TESSERA_FUNCTION(cyl_bessel_i1, std::copysign(std::cyl_bessel_i(1.0, std::fabs(x)), x))
+#undef TESSERA_FUNCTION
+// Those of the C library have no overload of single precision.
+TESSERA_DEVICE float exp10(float x) { return ::exp10f(x); }
+TESSERA_DEVICE float j0(float x) { return ::j0f(x); }
+TESSERA_DEVICE float j1(float x) { return ::j1f(x); }
+TESSERA_DEVICE float jn(int n, float x) { return ::jnf(n, x); }
+TESSERA_DEVICE float y0(float x) { return ::y0f(x); }
+TESSERA_DEVICE float y1(float x) { return ::y1f(x); }
+TESSERA_DEVICE float yn(int n, float x) { return ::ynf(n, x); }
+TESSERA_DEVICE void sincos(float x, float* sine, float* cosine) { ::sincosf(x, sine, cosine); }
 TESSERA_DEVICE void sincospi(double x, double* sine, double* cosine) { *sine = sinpi(x), *cosine = cospi(x); }
 TESSERA_DEVICE void sincospif(float x, float* sine, float* cosine) { *sine = sinpif(x), *cosine = cospif(x); }
-TESSERA_DEVICE double rhypot(double a, double b) { return 1.0 / std::hypot(a, b); }
-TESSERA_DEVICE float rhypotf(float a, float b) { return 1.0f / std::hypot(a, b); }
-TESSERA_DEVICE double norm3d(double a, double b, double c) { return std::hypot(a, b, c); }
-TESSERA_DEVICE float norm3df(float a, float b, float c) { return std::hypot(a, b, c); }
-TESSERA_DEVICE double norm4d(double a, double b, double c, double d) {
-  return std::hypot(std::hypot(a, b, c), d);
-}
-TESSERA_DEVICE float norm4df(float a, float b, float c, float d) {
-  return std::hypot(std::hypot(a, b, c), d);
-}
-TESSERA_DEVICE double rnorm3d(double a, double b, double c) { return 1.0 / std::hypot(a, b, c); }
-TESSERA_DEVICE float rnorm3df(float a, float b, float c) { return 1.0f / std::hypot(a, b, c); }
-TESSERA_DEVICE double normcdf(double x) { return 0.5 * std::erfc(-x * 0.7071067811865476); }
-TESSERA_DEVICE float normcdff(float x) { return static_cast<float>(normcdf(static_cast<double>(x))); }
-TESSERA_DEVICE double erfcx(double x) { return std::exp(x * x) * std::erfc(x); }
+TESSERA_DEVICE void sincospi(float x, float* sine, float* cosine) { sincospif(x, sine, cosine); }
+#define TESSERA_NORMS(type, suffix)                                                               \
+  TESSERA_DEVICE type rhypot##suffix(type a, type b) { return 1 / std::hypot(a, b); }             \
+  TESSERA_DEVICE type norm3d##suffix(type a, type b, type c) { return std::hypot(a, b, c); }      \
+  TESSERA_DEVICE type norm4d##suffix(type a, type b, type c, type d) {                            \
+    return std::hypot(std::hypot(a, b, c), d);                                                    \
+  }                                                                                               \
+  TESSERA_DEVICE type rnorm3d##suffix(type a, type b, type c) { return 1 / std::hypot(a, b, c); } \
+  TESSERA_DEVICE type rnorm4d##suffix(type a, type b, type c, type d) {                           \
+    return 1 / norm4d##suffix(a, b, c, d);                                                        \
+  }                                                                                               \
+  TESSERA_DEVICE type norm##suffix(int count, const type* values) {                               \
+    type sum = 0;                                                                                 \
+    for (int i = 0; i < count; ++i) sum = std::hypot(sum, values[i]);                             \
+    return sum;                                                                                   \
+  }                                                                                               \
+  TESSERA_DEVICE type rnorm##suffix(int count, const type* values) { return 1 / norm##suffix(count, values); }
+TESSERA_NORMS(double, )
+TESSERA_NORMS(float, f)
+#undef TESSERA_NORMS
 
 // The fast ones
 TESSERA_DEVICE float __sinf(float x) { return std::sin(x); }
 TESSERA_DEVICE float __cosf(float x) { return std::cos(x); }
 TESSERA_DEVICE float __tanf(float x) { return std::tan(x); }
+TESSERA_DEVICE float __tanhf(float x) { return std::tanh(x); }
 TESSERA_DEVICE void __sincosf(float x, float* sine, float* cosine) {
   *sine = std::sin(x), *cosine = std::cos(x);
 }
@@ -112,6 +174,11 @@ double rounded_multiply(double a, double b, Rounding how) noexcept;
 double rounded_divide(double a, double b, Rounding how) noexcept;
 double rounded_fma(double a, double b, double c, Rounding how) noexcept;
 double rounded_root(double a, Rounding how) noexcept;
+float to_float(double a, Rounding how) noexcept;
+float to_float(long long a, Rounding how) noexcept;
+float to_float(unsigned long long a, Rounding how) noexcept;
+double to_double(long long a, Rounding how) noexcept;
+double to_double(unsigned long long a, Rounding how) noexcept;
 }  // namespace tessera_cuda
 TESSERA_DEVICE float __fadd_rn(float a, float b) { return a + b; }
 TESSERA_DEVICE float __fsub_rn(float a, float b) { return a - b; }
@@ -120,6 +187,7 @@ TESSERA_DEVICE float __fdiv_rn(float a, float b) { return a / b; }
 TESSERA_DEVICE float __frcp_rn(float a) { return 1.0f / a; }
 TESSERA_DEVICE float __fsqrt_rn(float a) { return std::sqrt(a); }
 TESSERA_DEVICE float __fmaf_rn(float a, float b, float c) { return std::fma(a, b, c); }
+TESSERA_DEVICE float __fmaf_ieee_rn(float a, float b, float c) { return std::fma(a, b, c); }
 TESSERA_DEVICE double __dadd_rn(double a, double b) { return a + b; }
 TESSERA_DEVICE double __dsub_rn(double a, double b) { return a - b; }
 TESSERA_DEVICE double __dmul_rn(double a, double b) { return a * b; }
@@ -139,6 +207,9 @@ TESSERA_DEVICE double __fma_rn(double a, double b, double c) { return std::fma(a
   TESSERA_DEVICE float __fmaf_##suffix(float a, float b, float c) {                                          \
     return tessera_cuda::rounded_fma(a, b, c, how);                                                          \
   }                                                                                                          \
+  TESSERA_DEVICE float __fmaf_ieee_##suffix(float a, float b, float c) {                                     \
+    return tessera_cuda::rounded_fma(a, b, c, how);                                                          \
+  }                                                                                                          \
   TESSERA_DEVICE double __dadd_##suffix(double a, double b) { return tessera_cuda::rounded_add(a, b, how); } \
   TESSERA_DEVICE double __dsub_##suffix(double a, double b) {                                                \
     return tessera_cuda::rounded_add(a, -b, how);                                                            \
@@ -153,6 +224,15 @@ TESSERA_DEVICE double __fma_rn(double a, double b, double c) { return std::fma(a
   TESSERA_DEVICE double __dsqrt_##suffix(double a) { return tessera_cuda::rounded_root(a, how); }            \
   TESSERA_DEVICE double __fma_##suffix(double a, double b, double c) {                                       \
     return tessera_cuda::rounded_fma(a, b, c, how);                                                          \
+  }                                                                                                          \
+  TESSERA_DEVICE float __double2float_##suffix(double a) { return tessera_cuda::to_float(a, how); }          \
+  TESSERA_DEVICE float __int2float_##suffix(int a) { return tessera_cuda::to_float(1ll * a, how); }          \
+  TESSERA_DEVICE float __uint2float_##suffix(unsigned a) { return tessera_cuda::to_float(1ll * a, how); }    \
+  TESSERA_DEVICE float __ll2float_##suffix(long long a) { return tessera_cuda::to_float(a, how); }           \
+  TESSERA_DEVICE float __ull2float_##suffix(unsigned long long a) { return tessera_cuda::to_float(a, how); } \
+  TESSERA_DEVICE double __ll2double_##suffix(long long a) { return tessera_cuda::to_double(a, how); }        \
+  TESSERA_DEVICE double __ull2double_##suffix(unsigned long long a) {                                        \
+    return tessera_cuda::to_double(a, how);                                                                  \
   }
 TESSERA_ROUNDED(rz, tessera_cuda::Rounding::zero)
 TESSERA_ROUNDED(ru, tessera_cuda::Rounding::up)

@@ -246,6 +246,17 @@ T hidden(T value) {
 TESSERA_ROUNDED(float)
 TESSERA_ROUNDED(double)
 #undef TESSERA_ROUNDED
+#define TESSERA_ROUNDED(name, from, to)        \
+  to name(from a, Rounding how) noexcept {     \
+    const Rounded mode(how);                   \
+    return hidden(static_cast<to>(hidden(a))); \
+  }
+TESSERA_ROUNDED(to_float, double, float)
+TESSERA_ROUNDED(to_float, long long, float)
+TESSERA_ROUNDED(to_float, unsigned long long, float)
+TESSERA_ROUNDED(to_double, long long, double)
+TESSERA_ROUNDED(to_double, unsigned long long, double)
+#undef TESSERA_ROUNDED
 
 }  // namespace tessera_cuda
 

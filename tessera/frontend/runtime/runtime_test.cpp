@@ -8,8 +8,10 @@
 #include <string>
 #include <vector>
 #include "tessera/frontend/include/cooperative_groups.h"
+#include "tessera/frontend/include/cuda_bf16.h"
 #include "tessera/frontend/include/cuda_fp16.h"
 #include "tessera/frontend/include/math_functions.h"
+#include "tessera/frontend/include/simd_functions.h"
 #include "tessera/frontend/include/tessera_calls.h"
 
 namespace {
@@ -309,6 +311,114 @@ TEST(Runtime, NumbersAreConvertedAndRounded) {
   EXPECT_EQ(sinpi(1.5), -1.0);
   EXPECT_EQ(cospi(0.5), 0.0);
   EXPECT_EQ(min(-1, 1u), 1u) << "as CUDA converts them";
+}
+
+TEST(Runtime, PartsOfAWordAreComputedEachByItself) {
+  EXPECT_EQ(__vadd4(0x01ff7f80u, 0x01010180u), 0x02008000u);
+  EXPECT_EQ(__vaddss4(0x01ff7f80u, 0x01010180u), 0x02007f80u);
+  EXPECT_EQ(__vaddus4(0x01ff7f80u, 0x01010180u), 0x02ff80ffu);
+  EXPECT_EQ(__vsub2(0x00000005u, 0x00010006u), 0xffffffffu);
+  EXPECT_EQ(__vsubus2(0x00020005u, 0x00010006u), 0x00010000u);
+  EXPECT_EQ(__vabsdiffs2(0x7fff0003u, 0x80000005u), 0xffff0002u);
+  EXPECT_EQ(__vmaxs4(0x80010203u, 0x7f000504u), 0x7f010504u);
+  EXPECT_EQ(__vmaxu4(0x80010203u, 0x7f000504u), 0x80010504u);
+  EXPECT_EQ(__vavgs4(0xff03fd00u, 0x00000001u), 0xff02fe01u) << "halves are rounded away from zero";
+  EXPECT_EQ(__vavgu4(0xff030001u, 0x00000001u), 0x80020001u);
+  EXPECT_EQ(__vhaddu2(0xffff0003u, 0xffff0000u), 0xffff0001u);
+  EXPECT_EQ(__vcmpgts4(0x80017f00u, 0x00007f01u), 0x00ff0000u);
+  EXPECT_EQ(__vcmpgtu4(0x80017f00u, 0x00007f01u), 0xffff0000u);
+  EXPECT_EQ(__vsetne2(0x00010002u, 0x00010003u), 1u);
+  EXPECT_EQ(__vabsss2(0x8000ffffu), 0x7fff0001u);
+  EXPECT_EQ(__vneg4(0x80010000u), 0x80ff0000u);
+  EXPECT_EQ(__vsads4(0x80000000u, 0x7f000001u), 256u);
+  EXPECT_EQ(__vsadu2(0x00030000u, 0x00010005u), 7u);
+  EXPECT_EQ(__viaddmax_s32_relu(-5, 2, -1), 0);
+  EXPECT_EQ(__vimin3_u16x2(0x00050001u, 0x00040002u, 0x00060003u), 0x00040001u);
+  bool high = true, low = false;
+  EXPECT_EQ(__vibmax_s16x2(0x0001ffffu, 0x0002fffeu, &high, &low), 0x0002ffffu);
+  EXPECT_TRUE(!high && low);
+  EXPECT_EQ(__dp2a_lo(0x0002ffff, 0x00000503, 100), 100 - 3 + 10);
+  EXPECT_EQ(__dp2a_hi(0x00020001u, 0xff030000u, 0u), 3u + 510u);
+  EXPECT_EQ(__fns(0b1011000, 3, 2), 4u);
+  EXPECT_EQ(__fns(0b1011000, 6, -2), 4u);
+  EXPECT_EQ(__fns(0b1011000, 2, 0), 0xffffffffu);
+}
+
+TEST(Runtime, InverseFunctionsInvert) {
+  for (const double x : {1e-300, 1e-20, 1e-3, 0.09, 0.11, 0.4, 0.9, 1.0, 1.3, 1.95, 2 - 1e-12})
+    EXPECT_NEAR(std::erfc(erfcinv(x)) / x, 1, 1e-12) << x;
+  for (const double x : {-0.999999, -0.3, 1e-30, 0.2, 0.49, 0.51, 0.99})
+    EXPECT_NEAR(std::erf(erfinv(x)) / x, 1, 1e-14) << x;
+  EXPECT_NEAR(normcdfinv(0.975), 1.959963984540054, 1e-14);
+  EXPECT_FLOAT_EQ(normcdfinvf(1e-30f), -11.464025f);
+  EXPECT_EQ(erfcinv(0.0), HUGE_VAL);
+  EXPECT_TRUE(std::isnan(erfinv(1.5)));
+  EXPECT_EQ(erfinvf(1.0f), HUGE_VALF);
+  EXPECT_NEAR(erfcx(24.999) / erfcx(25.001), 25.001 / 24.999, 1e-6);
+  EXPECT_NEAR(erfcx(30.0), 0.018795888861416751, 1e-15);
+  EXPECT_NEAR(cyl_bessel_i1(-2.0), -1.5906368546373291, 1e-14);
+  const double sides[] = {2, 3, 6};
+  EXPECT_EQ(norm(3, sides), 7.0);
+  EXPECT_LT(__ll2float_rd((1ll << 40) + 1), __ll2float_ru((1ll << 40) + 1));
+  EXPECT_EQ(__double2float_rz(1 + 1e-10), 1.0f);
+}
+
+// The narrow types by the same tests.
+template <class H>
+std::vector<float> values_of_all_bits() {
+  std::vector<float> out;
+  for (unsigned bits = 0; bits < 0x8000; ++bits) {
+    const H h = __builtin_bit_cast(H, static_cast<unsigned short>(bits));
+    if (!__hisnan(h)) out.push_back(static_cast<float>(h));
+  }
+  return out;
+}
+template <class H>
+void conversions_take_the_nearest() {
+  const auto values = values_of_all_bits<H>();
+  for (std::size_t i = 0; i + 2 < values.size(); ++i) {
+    const double a = values[i], b = values[i + 1], middle = a / 2 + b / 2;
+    const auto even = i % 2 == 0 ? values[i] : values[i + 1];
+    ASSERT_EQ(static_cast<float>(H(values[i])), values[i]);
+    ASSERT_EQ(static_cast<float>(H(middle)), even) << i;
+    ASSERT_EQ(static_cast<float>(H(std::nextafter(middle, HUGE_VAL))), values[i + 1]) << i;
+    ASSERT_EQ(static_cast<float>(H(-std::nextafter(middle, 0.0))), -values[i]) << i;
+  }
+}
+
+TEST(Runtime, NarrowNumbersAreRoundedOnce) {
+  conversions_take_the_nearest<__half>();
+  conversions_take_the_nearest<__nv_bfloat16>();
+  EXPECT_EQ(static_cast<float>(__float2bfloat16_rz(1.999f)), 1.9921875f);
+  EXPECT_EQ(static_cast<float>(__float2bfloat16_ru(1.0001f)), 1.0078125f);
+  EXPECT_EQ(static_cast<float>(__float2half_rd(-1e-9f)), -5.9604644775390625e-8f);
+  EXPECT_EQ(__half_as_ushort(__float2half_rz(1e6f)), 0x7bffu);
+  EXPECT_EQ(static_cast<float>(__int2bfloat16_rn(257)), 256.0f) << "a tie goes to the even one";
+  EXPECT_EQ(static_cast<float>(__ull2half_rn(2049)), 2048.0f);
+  EXPECT_EQ(__bfloat162int_rn(__nv_bfloat16(2.5f)), 2);
+  EXPECT_EQ(__half2uchar_rz(__half(300)), 255);
+  const __half near_one =
+      __ushort_as_half(0x3c01);  // 1 + 2^-10: its square has a digit more than half precision
+  EXPECT_EQ(static_cast<float>(__hfma(near_one, near_one, -near_one)), 0.0009765625f + 9.5367431640625e-7f);
+}
+
+TEST(Runtime, BfloatsCompareAndCompute) {
+  const __nv_bfloat16 one(1.0f), three(3.0f), nan(NAN);
+  EXPECT_EQ(static_cast<float>(one / three), 0.333984375f);
+  EXPECT_EQ(static_cast<float>(one + __nv_bfloat16(0.001f)), 1.0f);
+  EXPECT_TRUE(one < three && one != nan && !(one == nan) && !__hne(one, nan) && __hneu(one, nan));
+  EXPECT_EQ(static_cast<float>(__hmax(nan, three)), 3.0f);
+  EXPECT_TRUE(__hisnan(__hmax_nan(nan, three)));
+  EXPECT_EQ(__bfloat16_as_ushort(__hmin(__nv_bfloat16(0.0f), __nv_bfloat16(-0.0f))), 0x8000u);
+  EXPECT_EQ(static_cast<float>(__hadd_sat(one, three)), 1.0f);
+  EXPECT_EQ(static_cast<float>(__hfma_relu(one, -three, one)), 0.0f);
+  const __nv_bfloat162 pair = __floats2bfloat162_rn(1.5f, -2.0f);
+  EXPECT_EQ(__bfloat1622float2(__hmul2(pair, pair)).y, 4.0f);
+  EXPECT_EQ(__hgt2_mask(pair, __float2bfloat162_rn(0.0f)), 0xffffu);
+  EXPECT_EQ(static_cast<float>(hexp(three)), 20.125f);
+  __nv_bfloat16 sum(0.0f);
+  sum += three;
+  EXPECT_EQ(static_cast<float>(++sum), 4.0f);
 }
 
 TEST(Runtime, TheDeviceIsWhatFitsOnIt) {
