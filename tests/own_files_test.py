@@ -245,6 +245,14 @@ class OwnFiles(Case):
         done = self.fails(2, "sgemm.cu:2:10: error: cuBLAS is not supported: there is no cublas_v2.h\n", "run", "sgemm.cu")
         self.assertNotIn("No such file", done.stderr)
 
+    def test_an_intrinsic_that_is_missing_is_named_with_its_line(self):
+        pathlib.Path("old.cu").write_text("__global__ void k(int* p) {\n  *p = __shfl_down(*p, 1);\n}\nint main() {}\n")
+        self.fails(2, "old.cu:2:8: error: ‘__shfl_down’ is no function of CUDA that is supported", "run", "old.cu")
+
+    def test_the_heap_of_kernels_ends_where_it_is_told_to(self):
+        done = self.passes("run", own("heap_full.cu"))
+        self.assertEqual(done.stdout, f"8 MiB\ncudaSuccess\n{20000 * 19999 // 2} {20 * (32 + 1600)}\ncudaErrorInvalidValue\n", done.stderr)
+
     def test_a_launch_that_fails_is_told_once(self):
         pathlib.Path("failing.cu").write_text("__global__ void k() {}\nint main() {\n  for (int i = 0; i < 3; ++i) k<<<1, 2048>>>();\n}\n")
         done = run("run", "failing.cu")

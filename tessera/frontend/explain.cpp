@@ -5,8 +5,10 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <tuple>
 #include "tessera/core/error.hpp"
+#include "tessera/frontend/runtime/launch_record.hpp"
 #include "tessera/report/table.hpp"
 
 namespace tessera::frontend {
@@ -372,8 +374,9 @@ namespace {
 constexpr double far_above = 2;
 constexpr std::int64_t constant_memory = 64 << 10;
 
+// `is_result`: some kernel writes the array.
 void advise_on_line(std::vector<Advice>& out, const std::string& kernel, const LineCost& cost, bool whole,
-                    bool shared_is_used) {
+                    bool shared_is_used, bool is_result) {
   if (cost.requests == 0 || cost.line == 0) return;
   const auto add = [&](const char* what, std::string words, std::string remedy) {
     out.push_back({what, cost.file, cost.array, kernel, std::move(words), std::move(remedy), cost.line});
@@ -381,14 +384,24 @@ void advise_on_line(std::vector<Advice>& out, const std::string& kernel, const L
   const std::string array = cost.array.empty() ? "memory" : cost.array;
   const double sectors = ratio(cost.sectors, cost.requests), ideal = ratio(cost.ideal_sectors, cost.requests);
   // Half of a cache line more is what an offset costs; only more than that is a wrong order.
-  if (cost.global() && sectors >= far_above * ideal && sectors - ideal >= 2)
+  const bool scattered = cost.global() && sectors >= far_above * ideal && sectors - ideal >= 2;
+  if (scattered && cost.act == "atomic")
+    add("uncoalesced",
+        fmt::format(
+            "an atomic update of {} moves {} sectors for each request where {} would do: lanes update "
+            "elements that lie apart",
+            array, report::number(sectors), report::number(ideal)),
+        fmt::format("let each block update a copy of {} in __shared__ memory, and add that to it at the end",
+                    array));
+  else if (scattered)
     add("uncoalesced",
         fmt::format("a {} of {} moves {} sectors for each request where {} would do: neighbouring threads "
                     "do not touch neighbouring elements",
                     cost.act, array, report::number(sectors), report::number(ideal)),
-        "let threadIdx.x run along the index that varies fastest, make an array of each member of a struct, "
-        "or "
-        "go through a shared tile");
+        cost.array == tessera_cuda::heap_name
+            ? "take one array of cudaMalloc for all threads: each block of the heap lies by itself"
+            : "let threadIdx.x run along the index that varies fastest, make an array of each member of a "
+              "struct, or go through a shared tile");
   const double turns = ratio(cost.wavefronts, cost.requests);
   if (cost.shared() && cost.act != "atomic" && ratio(cost.wavefronts, cost.ideal_wavefronts) >= far_above)
     add("bank_conflicts",
@@ -396,8 +409,14 @@ void advise_on_line(std::vector<Advice>& out, const std::string& kernel, const L
                     "different words of one bank",
                     cost.act, array, report::number(turns),
                     report::number(ratio(cost.ideal_wavefronts, cost.requests))),
-        fmt::format("pad the rows of {} by one element, or let threadIdx.x run along its last index", array));
-  if (cost.requests >= 64 && 2 * cost.divergent > cost.requests)
+        cost.dearest.extents.size() == 1
+            ? fmt::format(
+                  "let neighbouring lanes take neighbouring elements of {}, or put element i at i + i / 32",
+                  array)
+            : fmt::format("pad the rows of {} by one element, or let threadIdx.x run along its last index",
+                          array));
+  // What one lane of each warp does is done once for it.
+  if (cost.requests >= 64 && 2 * cost.divergent > cost.requests && cost.accesses > cost.requests)
     add("divergent",
         fmt::format("{} of {} requests for {} are made by a part of a warp's lanes", cost.divergent,
                     cost.requests, array),
@@ -405,29 +424,36 @@ void advise_on_line(std::vector<Advice>& out, const std::string& kernel, const L
   if (!cost.global() || cost.act != "read" || !whole || cost.array_bytes == 0) return;
   const double reuse = ratio(cost.bytes, cost.array_bytes);
   const bool uniform = cost.distinct_bytes == cost.requests * cost.width;
-  if (reuse < 8) return;
-  if (uniform && cost.array_bytes <= constant_memory)
-    add("repeated_loads",
-        fmt::format("each byte of {} is read {} times, by all lanes of a warp at once", array,
-                    report::number(reuse)),
-        fmt::format("declare {} as __constant__", array));
-  else if (!shared_is_used)
+  constexpr double often = 8;
+  if (uniform && cost.array_bytes <= constant_memory) {
+    const double by_warps = ratio(cost.distinct_bytes, cost.array_bytes);
+    if (by_warps >= often && !is_result)
+      add("repeated_loads",
+          fmt::format("each byte of {} is read {} times, by all lanes of a warp at once", array,
+                      report::number(by_warps)),
+          fmt::format("declare {} as __constant__", array));
+  } else if (reuse >= often && !shared_is_used) {
     add("repeated_loads",
         fmt::format("each byte of {} is read {} times from global memory", array, report::number(reuse)),
         "let a block load its part once into __shared__ memory, and read it there");
+  }
 }
 
 }  // namespace
 
 std::vector<Advice> advice_of(const std::vector<LaunchGroup>& launches) {
   std::vector<Advice> out;
+  std::set<std::string> results;
+  for (const LineCost& cost : costs_of(launches))
+    if (cost.global() && cost.act != "read") results.insert(cost.array);
   for (const LaunchGroup& group : launches) {
     const Json& launch = *group.launch;
     const std::string kernel = text(launch, "kernel");
     const auto costs = costs_of(launch);
     const bool whole = count(launch, "blocks_traced") == count(launch, "blocks");
     const bool shared = std::ranges::any_of(costs, &LineCost::shared);
-    for (const LineCost& cost : costs) advise_on_line(out, kernel, cost, whole, shared);
+    for (const LineCost& cost : costs)
+      advise_on_line(out, kernel, cost, whole, shared, results.contains(cost.array));
     const Json occupancy = launch.value("occupancy", Json::object());
     const double fraction = occupancy.value("fraction", 1.0);
     const std::string limit = text(occupancy, "limit");
@@ -481,7 +507,7 @@ const Json& launch_of(const std::vector<LaunchGroup>& launches, const std::strin
 
 // Of all lines of one kind; of a launch that was traced in part, as much as all its blocks would come to.
 struct Total {
-  double requests = 0, divergent = 0, sectors = 0, conflicts = 0, wavefronts = 0;
+  double requests = 0, divergent = 0, sectors = 0, conflicts = 0, wavefronts = 0, accesses = 0;
   const LineCost* dearest = nullptr;
 };
 
@@ -496,6 +522,7 @@ Total total_of(const std::vector<LineCost>& costs, const std::string& space, con
     if (cost.space != space || cost.act != act) continue;
     out.requests += scale * static_cast<double>(cost.requests);
     out.divergent += scale * static_cast<double>(cost.divergent);
+    out.accesses += scale * static_cast<double>(cost.accesses);
     out.sectors += scale * static_cast<double>(cost.sectors);
     out.wavefronts += scale * static_cast<double>(cost.wavefronts);
     out.conflicts += scale * static_cast<double>(cost.conflicts());
@@ -529,6 +556,127 @@ void compare(std::string& out, const std::string& what, double before, double af
 double scale_of(const Json& launch) {
   const std::int64_t seen = count(launch, "blocks_traced");
   return seen == 0 ? 1 : ratio(count(launch, "blocks"), seen);
+}
+
+// Why one of two kernels should be faster than the other.
+
+struct Kernel {
+  std::string name;
+  Total read, write, atomic, shared;
+
+  Kernel(const Json& launch, const std::vector<LineCost>& costs, double scale)
+      : name(text(launch, "kernel")),
+        read(total_of(costs, "global", "read", scale)),
+        write(total_of(costs, "global", "write", scale)),
+        atomic(total_of(costs, "global", "atomic", scale)) {
+    for (const char* act : {"read", "write", "atomic"}) {
+      const Total part = total_of(costs, "shared", act, scale);
+      shared.wavefronts += part.wavefronts;
+      shared.conflicts += part.conflicts;
+      if (part.dearest != nullptr &&
+          (shared.dearest == nullptr || cost_of(*part.dearest) > cost_of(*shared.dearest)))
+        shared.dearest = part.dearest;
+    }
+  }
+  double sectors() const { return read.sectors + write.sectors; }
+};
+
+// In a sentence: "4.57", "120", "65536".
+std::string plain(double value) {
+  return value < 100 ? fmt::format("{:.3g}", value) : fmt::format("{:.0f}", value);
+}
+
+std::string at(const LineCost* line) {
+  if (line == nullptr) return {};
+  return ", most at " + place_of(line->file, line->line) + " (" +
+         (line->array.empty() ? line->space : line->array) + ")";
+}
+
+std::string times(double more, double less) { return plain(more / less) + " times"; }
+
+// "3 times fewer bank conflicts (100, b: 300)"; the line is that of who has more.
+std::string fewer(const std::string& things, double less, double more, const std::string& other) {
+  if (less == 0) return "no " + things + " where " + other + " has " + plain(more);
+  return times(more, less) + " fewer " + things + " (" + plain(less) + " instead of " + plain(more) + ")";
+}
+
+// The part of the traffic that differs most, and whether its requests are more or only dearer.
+std::string why_traffic(const Kernel& less, const Kernel& more) {
+  const bool reads = more.read.sectors - less.read.sectors >= more.write.sectors - less.write.sectors;
+  const Total &a = reads ? less.read : less.write, &b = reads ? more.read : more.write;
+  const std::string act = reads ? "read" : "write";
+  if (a.requests == 0 || b.requests == 0) return at(b.dearest);
+  const double own = a.sectors / a.requests, others = b.sectors / b.requests;
+  if (others / own >= b.requests / a.requests)
+    return fmt::format(": a {} takes {} sectors a request, in {} {}{}", act, plain(own), more.name,
+                       plain(others), at(b.dearest));
+  return fmt::format(": {} makes {} as many {} requests{}", more.name, times(b.requests, a.requests), act,
+                     at(b.dearest));
+}
+
+// What speaks for one of two kernels: how much, and in words that follow its name.
+struct Reason {
+  double gain = 0;
+  std::string words;
+};
+
+// The cycles are those of a multiprocessor, roughly: two for a sector, which is its share of what memory
+// gives, one for a wavefront and for a lane's atomic. They only rank what differs.
+Reason best_reason(const Kernel& less, const Kernel& more) {
+  std::vector<Reason> reasons;
+  const auto compare = [&](double a, double b, double cycles, auto&& words) {
+    if (b > a && differs(a, b)) reasons.push_back({(b - a) * cycles, words()});
+  };
+  compare(less.sectors(), more.sectors(), 2, [&] {
+    const auto moved = [](const Kernel& k) {
+      return report::bytes(static_cast<std::int64_t>(32 * k.sectors()));
+    };
+    const std::string head =
+        less.sectors() == 0 ? "moves nothing in global memory where " + more.name + " moves " + moved(more)
+                            : fmt::format("moves {} less in global memory ({} instead of {})",
+                                          times(more.sectors(), less.sectors()), moved(less), moved(more));
+    return head + why_traffic(less, more);
+  });
+  compare(less.atomic.accesses, more.atomic.accesses, 1, [&] {
+    return "makes " +
+           fewer("atomic updates of global memory", less.atomic.accesses, more.atomic.accesses, more.name) +
+           at(more.atomic.dearest);
+  });
+  const bool by_conflicts =
+      more.shared.conflicts - less.shared.conflicts > 0.5 * (more.shared.wavefronts - less.shared.wavefronts);
+  compare(less.shared.wavefronts, more.shared.wavefronts, 1, [&] {
+    return (by_conflicts
+                ? "has " + fewer("bank conflicts", less.shared.conflicts, more.shared.conflicts, more.name)
+                : "takes " + fewer("wavefronts in shared memory", less.shared.wavefronts,
+                                   more.shared.wavefronts, more.name)) +
+           at(more.shared.dearest);
+  });
+  compare(less.read.requests + less.write.requests, more.read.requests + more.write.requests, 1, [&] {
+    const double own = less.read.requests + less.write.requests,
+                 others = more.read.requests + more.write.requests;
+    return "makes " + fewer("requests to global memory", own, others, more.name) +
+           at(more.read.requests - less.read.requests >= more.write.requests - less.write.requests
+                  ? more.read.dearest
+                  : more.write.dearest);
+  });
+  const auto best = std::ranges::max_element(reasons, {}, &Reason::gain);
+  return best == reasons.end() ? Reason{} : *best;
+}
+
+std::string summary_of(const Kernel& a, const Kernel& b) {
+  const Reason of_a = best_reason(a, b), of_b = best_reason(b, a);
+  if (of_a.gain == 0 && of_b.gain == 0)
+    return "Conclusion: both ask the same of memory. If their times differ, the reason is in the "
+           "instructions or "
+           "in how many threads run at once.\n";
+  const bool first = of_a.gain > of_b.gain;
+  const Reason &main = first ? of_a : of_b, &against = first ? of_b : of_a;
+  const Kernel &better = first ? a : b, &worse = first ? b : a;
+  std::string out = "Conclusion: " + better.name + " " + main.words + ".\n";
+  constexpr double worth_a_word = 0.1;
+  if (against.gain >= worth_a_word * main.gain)
+    out += "Against that, " + worse.name + " " + against.words + ".\n";
+  return out;
 }
 
 }  // namespace
@@ -576,7 +724,8 @@ std::string why_text(const std::vector<LaunchGroup>& launches, const std::string
   if (out.empty()) out = "- no counter differs: the reason is in the instructions, not in the accesses\n";
   if (scale_before > 1 || scale_after > 1)
     out += "Of a launch that was traced in part the counts are estimated for all its blocks.\n";
-  return text(after, "kernel") + " against " + text(before, "kernel") + ":\n" + out;
+  return text(after, "kernel") + " against " + text(before, "kernel") + ":\n" + out +
+         summary_of(Kernel(before, costs_before, scale_before), Kernel(after, costs_after, scale_after));
 }
 
 }  // namespace tessera::frontend

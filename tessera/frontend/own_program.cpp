@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include <algorithm>
 #include <atomic>
+#include <cctype>
 #include <cerrno>
 #include <csignal>
 #include <cstdint>
@@ -189,8 +190,27 @@ std::string without_colours(std::string text) {
   return text;
 }
 
+// Where the program calls what is not declared and has a name as CUDA's intrinsics have.
+std::string with_unsupported_functions(std::string messages) {
+  constexpr std::string_view said = "was not declared in this scope";
+  for (std::size_t at = 0; (at = messages.find(said, at)) != messages.npos;) {
+    const std::size_t line = messages.rfind('\n', at) + 1;
+    std::string before = without_colours(messages.substr(line, at - line));
+    const auto is_part = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
+    while (!before.empty() && !is_part(before.back())) before.pop_back();
+    std::size_t begin = before.size();
+    while (begin > 0 && is_part(before[begin - 1])) --begin;
+    const std::string_view name = std::string_view(before).substr(begin);
+    if (name.starts_with("__") || name.starts_with("atomic"))
+      messages.replace(at, said.size(), "is no function of CUDA that is supported");
+    else at += said.size();
+  }
+  return messages;
+}
+
 // What the compiler says, in words of ours where something is missing that has a name.
-std::string explained(const std::string& messages) {
+std::string explained(std::string messages) {
+  messages = with_unsupported_functions(std::move(messages));
   constexpr std::pair<const char*, const char*> headers[] = {
       {"mma.h", "wmma"},        {"cuda/", "libcu++"},
       {"cub/", "CUB"},          {"thrust/", "this part of Thrust"},
@@ -227,9 +247,9 @@ class Build {
     common_ = {compiler_, "-std=gnu++17"};
     if (source.coloured) common_.emplace_back("-fdiagnostics-color=always");
     // Arithmetic as everywhere in Tessera; what nvcc's device code allows and g++ would not.
-    compile_ = {"-c",      "-w",       "-ffp-contract=off",   "-fno-strict-aliasing",
-                "-fwrapv", "-pthread", "-fno-builtin-printf", "-fmax-errors=20",
-                "-g1"};
+    compile_ = {"-c",      "-w",         "-ffp-contract=off",   "-fno-strict-aliasing",
+                "-fwrapv", "-pthread",   "-fno-builtin-printf", "-fmax-errors=20",
+                "-g1",     "-fcheck-new"};
     if (source.traced) {
       auto [to_preprocess, to_compile] = traced_flags(here_);
       preprocess_ = to_preprocess;
@@ -426,6 +446,12 @@ class Build {
       Words words{compiler_, "-pthread", "-o", making};
       append(words, objects);
       if (openmp_) words.emplace_back("-fopenmp");
+      // In a kernel these are the device's.
+      for (const char* function :
+           {"malloc", "free", "_Znwm", "_Znam", "_ZnwmSt11align_val_t", "_ZnamSt11align_val_t", "_ZdlPv",
+            "_ZdaPv", "_ZdlPvm", "_ZdaPvm", "_ZdlPvSt11align_val_t", "_ZdaPvSt11align_val_t",
+            "_ZdlPvmSt11align_val_t", "_ZdaPvmSt11align_val_t"})
+        words.push_back(std::string("-Wl,--wrap=") + function);
       append(words, {"-L" + here_.libraries, "-Wl,-rpath," + here_.libraries, "-ltessera_cuda", "-ltessera"});
       compile(words, hash.text());
     });

@@ -410,6 +410,7 @@ class Rewriter {
       refuse_what_is_not_supported(i);
       refuse_assignment_by_host(i);
       rewrite_built_in(i);
+      mark_unused_result(i);
       if (t[i].is("texture") && t[i + 1].is("<") && !is_member(i))
         writer_.replace(i, "::tessera_cuda::texture");
       // No macro: the C++ library writes __attribute__((__noinline__)).
@@ -583,6 +584,19 @@ class Rewriter {
       writer_.replace(i, "::tessera_cuda::built_in(" + std::string(t[i].text) + ")");
     // The C library's counts the host's time.
     if (t[i].is("clock") && t[i + 1].is("(") && t[i + 2].is(")")) writer_.replace(i, "::tessera_cuda::clock");
+  }
+
+  // "atomicAdd(…);" as a statement: nobody uses what it returns.
+  void mark_unused_result(size_t i) {
+    constexpr std::string_view atomics[] = {"atomicAdd", "atomicSub",  "atomicMin", "atomicMax",
+                                            "atomicInc", "atomicDec",  "atomicAnd", "atomicOr",
+                                            "atomicXor", "atomicExch", "atomicCAS"};
+    const std::string_view name = t[i].text.substr(0, t[i].text.find('_'));
+    if (!any_of(name, atomics) || !in_device_body(i) || !t[i + 1].is("(")) return;
+    const Token &before = t[i - 1], &behind = t[t[i + 1].partner + 1];
+    const bool begins = before.is(";") || before.is("{") || before.is("}") || before.is(")") ||
+                        before.is("else") || before.is("do");
+    if (begins && behind.is(";")) writer_.behind(t[i + 1].partner, ", ::tessera_cuda::result_is_unused()");
   }
 
   // Whether a name is declared, initialized or captured here rather than used.

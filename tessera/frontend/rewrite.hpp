@@ -6,6 +6,7 @@
 //   __shared__ float a[N];          struct S { float a[N]; }; auto& a = tessera_cuda::shared("a", &S::a);
 //   extern __shared__ float s[];    float* s = tessera_cuda::dynamic_shared("s");
 //   threadIdx.x in a device body    tessera_cuda::thread_index().x
+//   atomicAdd(p, 1);                atomicAdd(p, 1), tessera_cuda::result_is_unused();
 //   __constant__ float c[N];        float c[N]; static const tessera_cuda::Variable …("c", c, …);
 //
 // Every token of the file keeps its line and column: where text is inserted, a line marker and blanks follow.

@@ -57,6 +57,14 @@ TEST(Rewrite, Launches) {
             "void f() { (configure( 1, 2), o.template k<A<B<int>>> ()) ; }");
 }
 
+TEST(Rewrite, AnAtomicWhoseResultNobodyUsesSaysSo) {
+  EXPECT_EQ(rewritten("__device__ void f(int* p) { if (*p) atomicAdd(p, g(1)); }"),
+            "void f(int* p) { if (*p) atomicAdd(p, g(1)), result_is_unused() ; }");
+  const std::string used = "{ int a = atomicAdd(p, 1); return b ? a : atomicSub(p, 1); }";
+  EXPECT_EQ(rewritten("__device__ int f(int* p) " + used), "int f(int* p) " + used);
+  EXPECT_EQ(rewritten("void f(int* p) { atomicAdd(p, 1); }"), "void f(int* p) { atomicAdd(p, 1); }");
+}
+
 TEST(Rewrite, IsNotConfusedByShifts) {
   const std::string operators =
       "std::ostream& operator<< <>(std::ostream&, const M<T>&); int a = b << (c << 3) >> 1;";

@@ -8,6 +8,7 @@
 //                                          auto& a = tessera_cuda::shared("a", &S::a); …
 //   extern __shared__ float s[];           float* s = (float*)tessera_cuda::dynamic_shared("s");
 //   threadIdx                              tessera_cuda::built_in(threadIdx)
+//   atomicAdd(p, 1);                       atomicAdd(p, 1), tessera_cuda::result_is_unused();
 //   __constant__ float c[9];               float c[9]; static const tessera_cuda::Variable …("c", c,
 //   constant);
 //

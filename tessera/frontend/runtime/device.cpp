@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 #include "tessera/bench/code.hpp"
+#include "tessera/frontend/runtime/heap.hpp"
 #include "tessera/frontend/runtime/kernels.hpp"
 #include "tessera/frontend/runtime/runtime.hpp"
 
@@ -275,11 +276,15 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int dev
   return Runtime::get().fail(cudaErrorInvalidValue);
 }
 
-cudaError_t cudaDeviceSetLimit(cudaLimit, size_t) { return cudaSuccess; }
+cudaError_t cudaDeviceSetLimit(cudaLimit limit, size_t value) {
+  const Lock lock(Runtime::get().mutex);
+  if (limit != cudaLimitMallocHeapSize || tessera_cuda::set_heap_limit(value)) return cudaSuccess;
+  return Runtime::get().fail(cudaErrorInvalidValue);
+}
 cudaError_t cudaDeviceGetLimit(size_t* value, cudaLimit limit) {
   *value = limit == cudaLimitStackSize        ? 1024
            : limit == cudaLimitPrintfFifoSize ? 1 << 20
-           : limit == cudaLimitMallocHeapSize ? 8 << 20
+           : limit == cudaLimitMallocHeapSize ? tessera_cuda::heap_limit()
                                               : 0;
   return cudaSuccess;
 }

@@ -9,6 +9,7 @@
 #include <set>
 #include <tuple>
 #include "tessera/core/thread.hpp"
+#include "tessera/frontend/runtime/heap.hpp"
 #include "tessera/simt/tracer/symbols.hpp"
 
 namespace tessera_cuda {
@@ -107,7 +108,7 @@ void find_at_exit() {
     find(finding);
   }
   for (const auto& [first, array] : r.arrays) {
-    if (array.mapping == nullptr) continue;
+    if (array.mapping == nullptr || array.kind == Array::Kind::heap) continue;
     find_never_read(array);
     FindingRecord finding;
     finding.what = "leak";
@@ -118,6 +119,7 @@ void find_at_exit() {
     finding.text = array.name + " (" + std::to_string(array.bytes) + " bytes) is never freed";
     find(finding);
   }
+  find_heap_leaks();
 }
 
 namespace {

@@ -12,6 +12,7 @@
 #include <fstream>
 #include <map>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <thread>
 #include <tuple>
@@ -19,6 +20,7 @@
 #include "tessera/core/error.hpp"
 #include "tessera/frontend/runtime/findings.hpp"
 #include "tessera/frontend/runtime/graphs.hpp"
+#include "tessera/frontend/runtime/heap.hpp"
 #include "tessera/simt/executor/executor.hpp"
 
 namespace tessera_cuda {
@@ -170,8 +172,8 @@ std::size_t Kernel::offset_of(const SharedDeclaration& declaration) {
 
 namespace {
 
-// How much of a launch is traced: the first of its line whole, later ones in some blocks, those that repeat
-// the one before not at all.
+// How much of a launch is traced: the first of its line whole, and the second if its arguments are others;
+// later ones in some blocks, those that repeat the one before not at all.
 enum class Share { none, some, whole };
 
 // What the tracer must know of a block's shared memory.
@@ -286,7 +288,12 @@ tessera::Index3 index_of(std::int64_t rank, std::int64_t x, std::int64_t y) {
   return {static_cast<int>(rank % x), static_cast<int>(rank / x % y), static_cast<int>(rank / x / y)};
 }
 
+// A mistake is told once for each line, or pair of lines, and array, however often the compiler copied the
+// line and whichever launch repeats it.
 void find_all(const Tracer& tracer, const LaunchRecord& launch) {
+  using Line = std::pair<std::string, int>;
+  static auto& reported = *new std::set<std::tuple<std::string, std::string, std::string, bool, Line, Line>>;
+  std::vector<FindingRecord> found;
   for (const Finding& f : tracer.findings) {
     FindingRecord out;
     out.what = kind_of(f.kind);
@@ -312,8 +319,16 @@ void find_all(const Tracer& tracer, const LaunchRecord& launch) {
       out.other_file = other.file;
       out.other_line = other.line;
     }
-    find(out);
+    const auto key_of = [](const FindingRecord& r) {
+      return std::tuple(r.what, r.kernel, r.array, r.serious, Line(r.file, r.line),
+                        Line(r.other_file, r.other_line));
+    };
+    const auto key = key_of(out);
+    const auto same = std::ranges::find(found, key, key_of);
+    if (same != found.end()) same->times += out.times;
+    else if (reported.insert(key).second) found.push_back(std::move(out));
   }
+  for (FindingRecord& out : found) find(std::move(out));
 }
 
 // What a kernel wrote beside arrays, where no tracer told.
@@ -341,7 +356,8 @@ void find_spoiled_zones(const LaunchRecord& launch, bool traced) {
 
 std::vector<tessera::simt::TracedArray> traced_arrays(bool whole) {
   std::vector<tessera::simt::TracedArray> out;
-  for (const auto& [first, array] : Runtime::get().arrays) {
+  for (auto& [first, array] : Runtime::get().arrays) {
+    if (whole) mark_host_writes(array);
     tessera::simt::TracedArray traced;
     traced.name = array.name;
     traced.data = array.data;
@@ -352,6 +368,7 @@ std::vector<tessera::simt::TracedArray> traced_arrays(bool whole) {
                                 : array.zone_bytes;
     traced.element_bytes = array.element_bytes;
     if (whole) traced.written = array.written;
+    if (array.kind == Array::Kind::heap) describe_heap(traced);
     for (const std::size_t extent : array.extents)
       traced.extents.push_back(static_cast<std::int64_t>(extent));
     out.push_back(std::move(traced));
@@ -390,8 +407,12 @@ void note_use(const Tracer& tracer, Share share, const LaunchRecord& launch) {
   enum : unsigned { read = 1, written = 2 };
   std::vector<unsigned> use(tracer.arrays.size());
   for (const auto& site : tracer.sites)
-    if (site.space == tessera::simt::Space::global)
-      use[site.array] |= site.site.act() == tessera::simt::Act::write ? written : read;
+    if (site.space == tessera::simt::Space::global) {
+      using tessera::simt::Act;
+      const Act act = site.site.act();
+      if (act != Act::read) use[site.array] |= written;
+      if (act == Act::read || (act == Act::atomic && !is_result_unused(site.site))) use[site.array] |= read;
+    }
   std::size_t i = 0;
   for (auto& [first, array] : Runtime::get().arrays) {
     const unsigned used = i < use.size() ? use[i++] : 0;
@@ -510,20 +531,30 @@ std::uint64_t contents(bool of_hosts_only) {
   for (const auto& [first, array] : Runtime::get().arrays) {
     if (of_hosts_only && array.is_protected()) continue;
     mix(first);
+    const std::size_t bytes = array.kind == Array::Kind::heap ? heap_extent() : array.bytes;
     std::size_t at = 0;
-    for (std::uint64_t word; at + sizeof word <= array.bytes; at += sizeof word) {
+    for (std::uint64_t word; at + sizeof word <= bytes; at += sizeof word) {
       std::memcpy(&word, array.data + at, sizeof word);
       mix(word);
     }
-    for (; at < array.bytes; ++at) mix(static_cast<unsigned char>(array.data[at]));
+    for (; at < bytes; ++at) mix(static_cast<unsigned char>(array.data[at]));
   }
   return sum;
 }
 
-Share share_of(const Kernel& kernel, Place at, bool repeats) {
-  static auto& seen = *new std::map<std::tuple<std::string, int, const Kernel*>, int>;
+Share share_of(const Kernel& kernel, const void* closure, Place at, bool repeats) {
+  struct Line {
+    int launches = 0;
+    std::vector<std::byte> first;  // its arguments
+  };
+  static auto& seen = *new std::map<std::tuple<std::string, int, const Kernel*>, Line>;
   if (!Runtime::get().traced) return Share::none;
-  const int before = seen[{at.file, at.line, &kernel}]++;
+  auto& [launches, first] = seen[{at.file, at.line, &kernel}];
+  const int before = launches++;
+  const auto* const bytes = static_cast<const std::byte*>(closure);
+  if (before == 0) first.assign(bytes, bytes + kernel.code->closure_bytes);
+  // Of two arrays that change places the second launch shows what the first one left.
+  if (before == 1 && !repeats && std::memcmp(first.data(), bytes, first.size()) != 0) return Share::whole;
   static const bool all = std::string_view(std::getenv("TESSERA_CUDA_TRACE")) == "all";
   if (before == 0 || all) return Share::whole;
   constexpr int most_sampled = 20;
@@ -605,7 +636,8 @@ void run(Kernel& kernel, const Configured& spec, const void* closure, LaunchReco
   task.blocks_done = &blocks_done;
   task.cooperative = spec.cooperative;
   Tracer tracer;
-  const Share share = share_of(kernel, spec.at, unchanged);
+  open_heap();
+  const Share share = share_of(kernel, closure, spec.at, unchanged);
   if (share != Share::none) {
     constexpr std::int64_t most_watched = 16;
     tracer.arrays = traced_arrays(share == Share::whole);
@@ -668,6 +700,7 @@ void run(Kernel& kernel, const Configured& spec, const void* closure, LaunchReco
     return std::tuple(f.block, f.site.address(), f.kind, f.other.address(), f.location.line);
   });
   if (failure) keep_failure(failure, output, tracer, record_of);
+  close_heap(record_of);
   record(record_of);
   if (share != Share::none) find_all(tracer, record_of);
   if (tracer.forgot_words)

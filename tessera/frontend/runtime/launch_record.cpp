@@ -59,6 +59,7 @@ Extent extent_of(const tessera::simt::SiteCounts& site, const tessera::simt::Tra
   }
   if (site.array >= tracer.arrays.size()) return {};
   const tessera::simt::TracedArray& array = tracer.arrays[site.array];
+  if (array.part_at) return {};  // of which nobody knows the size
   return {array.bytes, array.element_bytes, reinterpret_cast<std::size_t>(array.data) % line_bytes,
           array.extents};
 }
@@ -100,7 +101,7 @@ ordered_json site_of(const tessera::simt::SiteCounts& site, const tessera::simt:
                       {"act", name_of(site.site.act())},
                       {"width", site.site.width()}};
   if (const std::string array = tracer.array_of(site); !array.empty()) out["array"] = array;
-  if (site.space == Space::global && site.array < tracer.arrays.size())
+  if (site.space == Space::global && site.array < tracer.arrays.size() && !tracer.arrays[site.array].part_at)
     out["array_bytes"] = tracer.arrays[site.array].bytes;
   out.update(ordered_json{{"requests", c.requests},
                           {"divergent", c.divergent},

@@ -44,6 +44,9 @@
 
 namespace tessera_cuda {
 
+// The array that malloc() and new in kernels give blocks of, in sites and findings.
+inline constexpr const char* heap_name = "the device's heap";
+
 struct LaunchRecord {
   std::int64_t number = 0;
   std::string kernel;

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Memory of the device: each array in a mapping of its own, between forbidden bytes that a kernel can touch
 // without a fault and pages that it cannot. While host code runs, device memory cannot be touched at all.
+#include <fcntl.h>
 #include <sys/mman.h>
+#include <unistd.h>
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <string_view>
+#include <vector>
 #include "tessera/frontend/include/host_use.h"
 #include "tessera/frontend/runtime/findings.hpp"
 #include "tessera/frontend/runtime/runtime.hpp"
@@ -41,8 +45,9 @@ bool map(Array& array) {
     munmap(array.mapping, array.mapping_bytes);
     return false;
   }
-  std::memset(array.data - watched_zone, zone_byte, watched_zone);
-  std::memset(array.data + array.bytes, zone_byte, watched_zone);
+  if (Runtime::get().traced && array.host_writes_unseen())
+    array.untouched_bytes = round_up(array.bytes, page) - array.bytes;
+  mend_zones(array);
   return true;
 }
 
@@ -137,6 +142,10 @@ cudaError_t check_copy(const End& to, const End& from, cudaMemcpyKind kind, cons
           from.array, at);
   }
   for (const End* end : {&to, &from})
+    if (end->array != nullptr && end->array->kind == Array::Kind::heap)
+      return find_copy(cudaErrorInvalidValue,
+                       name + " of memory that a kernel allocated: it is for kernels only", end->array, at);
+  for (const End* end : {&to, &from})
     if (!end->fits)
       return find_copy(cudaErrorInvalidValue,
                        name + (end == &to ? " writes" : " reads") + " beyond the end of " + end->array->name +
@@ -159,6 +168,7 @@ cudaError_t copy(void* to, std::size_t to_pitch, const void* from, std::size_t f
   if (const cudaError_t error = check_copy(end_to, end_from, kind, call, at); error != cudaSuccess)
     return r.fail(error);
   if (to == nullptr || from == nullptr) return r.fail(cudaErrorInvalidValue);
+  if (end_from.array != nullptr) mark_host_writes(*end_from.array);
   const Let let_to(end_to.array), let_from(end_from.array == end_to.array ? nullptr : end_from.array);
   for (std::size_t row = 0; row < rows; ++row)
     copy_row(end_to, static_cast<char*>(to) + row * to_pitch, end_from,
@@ -323,8 +333,8 @@ bool zones_are_whole(const Array& array, std::ptrdiff_t& byte) {
   const auto* const data = reinterpret_cast<const unsigned char*>(array.data);
   for (std::ptrdiff_t i = 1; i <= static_cast<std::ptrdiff_t>(watched_zone); ++i) {
     if (data[-i] != zone_byte) return byte = -i, false;
-    if (data[array.bytes + static_cast<std::size_t>(i) - 1] != zone_byte)
-      return byte = static_cast<std::ptrdiff_t>(array.bytes) + i - 1, false;
+    const auto behind = static_cast<std::ptrdiff_t>(array.bytes + array.untouched_bytes) + i - 1;
+    if (data[behind] != zone_byte) return byte = behind, false;
   }
   return true;
 }
@@ -332,7 +342,41 @@ bool zones_are_whole(const Array& array, std::ptrdiff_t& byte) {
 void mend_zones(const Array& array) {
   if (array.mapping == nullptr) return;
   std::memset(array.data - watched_zone, zone_byte, watched_zone);
-  std::memset(array.data + array.bytes, zone_byte, watched_zone);
+  std::memset(array.data + array.bytes + array.untouched_bytes, zone_byte, watched_zone);
+}
+
+namespace {
+
+// Whether pages are in memory or swapped out; nothing: the system does not say.
+std::optional<std::vector<bool>> pages_touched(const char* first, std::size_t bytes) {
+  static const int pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+  std::vector<std::uint64_t> entries(round_up(bytes, page) / page);
+  const std::size_t size = entries.size() * sizeof entries[0];
+  const auto at = static_cast<off_t>(number(first) / page * sizeof entries[0]);
+  if (pagemap < 0 || pread(pagemap, entries.data(), size, at) != static_cast<ssize_t>(size))
+    return std::nullopt;
+  std::vector<bool> out;
+  for (const std::uint64_t entry : entries) out.push_back(entry >> 62 != 0);
+  return out;
+}
+// A system may hide it: of a page that is there it must say so.
+bool tells_pages() {
+  static const bool tells = [] {
+    const volatile char own = 1;
+    const auto touched = pages_touched(const_cast<const char*>(&own), 1);
+    return touched && (*touched)[0];
+  }();
+  return tells;
+}
+
+}  // namespace
+
+void mark_host_writes(Array& array) {
+  if (array.written == nullptr || !array.host_writes_unseen()) return;
+  const auto touched = tells_pages() ? pages_touched(array.data, array.bytes) : std::nullopt;
+  if (!touched || std::ranges::find(*touched, false) == touched->end()) return release_marks(array);
+  for (std::size_t i = 0; i < touched->size(); ++i)
+    if ((*touched)[i]) std::memset(array.written + i * page, 1, std::min(page, array.bytes - i * page));
 }
 
 void release_marks(Array& array) {
@@ -358,13 +402,30 @@ cudaError_t allocate(const char* text, void** pointer, std::size_t bytes, std::s
                : memory == Memory::managed ? Array::Kind::managed
                                            : Array::Kind::pinned;
   if (!map(array)) return r.fail(cudaErrorMemoryAllocation);
-  // The host writes the other kinds unseen.
-  if (r.traced && array.kind == Array::Kind::device) map_written(array);
+  if (r.traced) map_written(array);
   if (array.is_protected()) let(array, false);
   *pointer = array.data;
   ++r.version;
   r.arrays.emplace(number(array.data), std::move(array));
   return cudaSuccess;
+}
+
+Array* make_heap(std::size_t bytes) {
+  Runtime& r = Runtime::get();
+  Array array;
+  array.name = heap_name;
+  array.bytes = bytes;
+  array.kind = Array::Kind::heap;
+  if (!map(array)) return nullptr;
+  if (r.traced) map_written(array);
+  let(array, false);
+  char* const data = array.data;
+  return &r.arrays.emplace(number(data), std::move(array)).first->second;
+}
+void drop_heap(Array* heap) {
+  release_marks(*heap);
+  munmap(heap->mapping, heap->mapping_bytes);
+  Runtime::get().arrays.erase(number(heap->data));
 }
 
 cudaError_t allocate_pitched(const char* text, void** pointer, std::size_t* pitch, std::size_t width,

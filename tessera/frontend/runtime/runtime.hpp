@@ -15,7 +15,7 @@ namespace tessera_cuda {
 
 // Memory that kernels may use.
 struct Array {
-  enum class Kind : std::uint8_t { device, pinned, managed, registered, variable, constant };
+  enum class Kind : std::uint8_t { device, heap, pinned, managed, registered, variable, constant };
   std::string name;
   char* data = nullptr;
   std::size_t bytes = 0;
@@ -25,6 +25,7 @@ struct Array {
   std::vector<std::size_t> extents;  // row-major; empty: one of all elements
   char* mapping = nullptr;           // null: not ours
   std::size_t mapping_bytes = 0, zone_bytes = 0;
+  std::size_t untouched_bytes = 0;  // behind it: the rest of its last page, where that must stay untouched
   std::uint8_t* written = nullptr;  // traced: a byte for each byte, 1: somebody wrote it
   struct Writer {
     std::string kernel;
@@ -33,8 +34,9 @@ struct Array {
   };
   std::optional<Writer> unread_since;  // traced: a launch that wrote it, and nobody has read it since
 
-  bool on_device() const { return kind == Kind::device || kind == Kind::variable || kind == Kind::constant; }
-  bool is_protected() const { return kind == Kind::device; }
+  bool on_device() const { return is_protected() || kind == Kind::variable || kind == Kind::constant; }
+  bool host_writes_unseen() const { return kind == Kind::managed || kind == Kind::pinned; }
+  bool is_protected() const { return kind == Kind::device || kind == Kind::heap; }
 };
 
 // A GPU that the device says it is.
@@ -103,6 +105,11 @@ void note_queried(cudaError_t error);
 // Rows of `width` bytes, checked, as `call` names it.
 cudaError_t copy(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch, std::size_t width,
                  std::size_t rows, cudaMemcpyKind kind, const char* call, Place at);
+// Pages of managed or pinned memory that the host has touched count as written.
+void mark_host_writes(Array& array);
+// The array that malloc() and new in kernels give blocks of.
+Array* make_heap(std::size_t bytes);  // null: there is no room for it
+void drop_heap(Array* heap);
 // What textures hold may have been read by the launch that ends.
 void forget_unread_textures();
 

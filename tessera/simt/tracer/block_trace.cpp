@@ -361,11 +361,20 @@ BlockTrace::Region BlockTrace::region_of(std::uint64_t address, const Site& site
   for (std::size_t i = 0; i < arrays.size(); ++i) {
     const std::size_t at = (site.array + i) % arrays.size();
     const std::uint64_t first = number(arrays[at].data), zone = arrays[at].red_zone_bytes;
-    if (address - first < arrays[at].bytes) return {Space::global, at, first, arrays[at].bytes};
+    if (address - first < arrays[at].bytes)
+      return part_of({Space::global, at, first, arrays[at].bytes}, address);
     if (beside.bytes == 0 && address - (first - zone) < arrays[at].bytes + 2 * zone)
       beside = {Space::global, at, first, arrays[at].bytes};
   }
   return beside;
+}
+
+// What belongs to no part is a region of one byte, which everything else lies outside of.
+BlockTrace::Region BlockTrace::part_of(const Region& array, std::uint64_t address) const {
+  if (!tracer_.arrays[array.array].part_at) return array;
+  const auto part = tracer_.arrays[array.array].part_at(address);
+  if (!part) return {Space::global, array.array, array.first, 1};
+  return {Space::global, array.array, number(part->data), part->bytes, part->freed};
 }
 
 // Of a byte between two variables the region is the one that the site touched before, which it left.
@@ -415,7 +424,7 @@ void BlockTrace::request_by_lane(std::size_t warp, Site& site, const LaneAddress
         find(Finding::Kind::host_pointer, site, warp, lane, address[lane]);
       continue;
     }
-    if (address[lane] < region.first || address[lane] + width > region.first + region.bytes) {
+    if (region.freed || address[lane] < region.first || address[lane] + width > region.first + region.bytes) {
       find(Finding::Kind::out_of_bounds, site, warp, lane, address[lane]);
       continue;
     }
@@ -439,8 +448,9 @@ void BlockTrace::request_by_lane(std::size_t warp, Site& site, const LaneAddress
     if (lanes == 0) continue;
     const RequestCost cost =
         space == Space::global ? global_cost(address, lanes, width) : shared_cost(address, lanes, width);
-    count(warp, site, space, address, lanes, cost, one_array);
-    if (lanes != active || !one_array) continue;
+    const bool in_parts = space == Space::global && tracer_.arrays[site.array].part_at;
+    count(warp, site, space, address, lanes, cost, one_array && !in_parts);
+    if (lanes != active || !one_array || in_parts) continue;
     Pattern& pattern = site.pattern[static_cast<int>(space)];
     const std::uint64_t base = address[first_lane(active)];
     pattern = {.active = active, .alignment = alignment_of(space, base), .cost = cost};
@@ -566,7 +576,8 @@ void BlockTrace::check_written(Site& site, std::size_t warp, std::uint32_t lanes
 void BlockTrace::check_lane(std::size_t warp, Site& site, std::size_t lane, std::uint64_t address,
                             const WarpLog::Values& values) {
   const Region region = region_of(address, site);
-  if (region.bytes == 0 || address < region.first || address + site.key.width() > region.first + region.bytes)
+  if (region.bytes == 0 || region.freed || address < region.first ||
+      address + site.key.width() > region.first + region.bytes)
     return;
   if (region.space == Space::global) site.array = region.array;
   LaneAddresses row;

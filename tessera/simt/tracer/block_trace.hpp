@@ -85,6 +85,7 @@ class BlockTrace {
     Space space = Space::global;
     std::size_t array = 0;
     std::uint64_t first = 0, bytes = 0;
+    bool freed = false;
   };
 
   Site& site_of(std::uint64_t key, std::uint32_t row);
@@ -116,6 +117,7 @@ class BlockTrace {
   void keep_dearest(DearestRequest& dearest, std::size_t warp, const Site& site, Space space,
                     const LaneAddresses& address, std::uint32_t active, std::uint32_t cost) const;
   Region region_of(std::uint64_t address, const Site& site) const;
+  Region part_of(const Region& array, std::uint64_t address) const;
   Region shared_region_of(std::uint64_t address, const Site& site) const;
   std::string place_of(std::uint64_t address, const Region& region, unsigned width) const;
   std::string array_of(const Region& region) const;

@@ -3,8 +3,12 @@
 // are those of that compiler's interface. Outside of a traced GPU thread they do nothing.
 #include "tessera/core/thread.hpp"
 #include <cstring>
+#include <mutex>
+#include <set>
+#include <unordered_set>
 #include "tessera/simt/tracer/recorder.hpp"
 #include "tessera/simt/tracer/traced_copies.hpp"
+#include "tessera/simt/tracer/tracer.hpp"
 
 namespace tessera::simt {
 
@@ -97,6 +101,30 @@ AtomicAccess::AtomicAccess(const void* address, unsigned width) {
   recording = nullptr;
 }
 
+namespace {
+
+std::mutex unused_mutex;
+std::set<std::uint64_t> unused_results;  // places in the program, whose meaning no launch changes
+
+}  // namespace
+
+void result_is_unused() {
+  const LaneLog* const lane = recording;
+  if (lane == nullptr || lane->warp->count[lane->lane] == 0) return;
+  const WarpLog& log = *lane->warp;
+  const std::uint32_t row = log.count[lane->lane] - 1;
+  const SiteKey site{log.diverged ? (*log.own_site)[row][lane->lane] : log.site[row]};
+  thread_local std::unordered_set<std::uint64_t> reported;
+  if (site.act() != Act::atomic || !reported.insert(site.bits).second) return;
+  const std::lock_guard lock(unused_mutex);
+  unused_results.insert(site.bits);
+}
+
+bool is_result_unused(SiteKey site) {
+  const std::lock_guard lock(unused_mutex);
+  return unused_results.contains(site.bits);
+}
+
 AtomicAccess::~AtomicAccess() { recording = static_cast<LaneLog*>(paused_); }
 
 }  // namespace tessera::simt
@@ -167,8 +195,8 @@ extern "C" {
 void __tsan_init() {}
 void __tsan_func_entry(void*) {}
 void __tsan_func_exit() {}
-void __tsan_vptr_update(void**, void*) {}
-void __tsan_vptr_read(void**) {}
+void __tsan_vptr_update(void** p, void*) { note(p, Act::write, sizeof *p, HERE); }
+void __tsan_vptr_read(void** p) { note(p, Act::read, sizeof *p, HERE); }
 void __tsan_read_range(void* p, unsigned long bytes) { note_range(p, bytes, Act::read, HERE); }
 void __tsan_write_range(void* p, unsigned long bytes) { note_range(p, bytes, Act::write, HERE); }
 ACCESSES(1)

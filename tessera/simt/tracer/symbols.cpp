@@ -57,9 +57,6 @@ struct Symbols::Modules {
   std::mutex mutex;
   Dwfl* dwfl = nullptr;
 
-  ~Modules() {
-    if (dwfl != nullptr) dwfl_end(dwfl);
-  }
   void read() {
     if (dwfl != nullptr) dwfl_end(dwfl);
     dwfl = dwfl_begin(&callbacks);
@@ -77,8 +74,8 @@ struct Symbols::Modules {
 };
 
 Symbols::Modules& Symbols::modules() {
-  static Modules all;
-  return all;
+  static auto* const all = new Modules;  // never destroyed: the end of a program asks, too
+  return *all;
 }
 
 std::vector<SourceLine> Symbols::lines(std::uint64_t address) const {

@@ -201,6 +201,15 @@ std::string element_of(const std::string& name, std::int64_t offset, std::int64_
 }  // namespace
 
 std::string place_in(const TracedArray& array, std::uint64_t address, unsigned width) {
+  if (array.part_at)
+    if (const auto part = array.part_at(address)) {
+      TracedArray own;
+      own.name = array.name_of_part(address);
+      own.data = part->data;
+      own.bytes = part->bytes;
+      own.element_bytes = 0;
+      return place_in(own, address, width) + (part->freed ? ", which was freed" : "");
+    }
   const auto offset = static_cast<std::int64_t>(address - reinterpret_cast<std::uint64_t>(array.data));
   const std::size_t size = array.element_bytes == 0 ? width : array.element_bytes;
   return element_of(array.name, offset, static_cast<std::int64_t>(array.bytes),

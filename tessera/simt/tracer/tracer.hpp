@@ -56,6 +56,13 @@ struct SiteCounts {
   DearestRequest dearest;
 };
 
+// A part of an array, given out by itself: beside it lies nothing.
+struct ArrayPart {
+  char* data = nullptr;
+  std::size_t bytes = 0;
+  bool freed = false;
+};
+
 // An array in global memory with accessible but forbidden bytes on both sides.
 struct TracedArray {
   std::string name;
@@ -67,6 +74,9 @@ struct TracedArray {
   // Given: a byte for each of its bytes, 1 where somebody has written, 2 where an atomic has updated what
   // nobody had written. A traced launch adds what it writes.
   std::uint8_t* written = nullptr;
+  // Given: the part that holds an address or is nearest to it, and its name.
+  std::function<std::optional<ArrayPart>(std::uint64_t address)> part_at = {};
+  std::function<std::string(std::uint64_t address)> name_of_part = {};
 };
 
 // A read of bytes of a global array that nobody had written by then. It is a finding if nobody has at the end
@@ -171,6 +181,9 @@ struct Tracer {
   std::string array_of(const SiteCounts& site) const;  // its name; "" when it has none
   std::mutex mutex;
 };
+
+// Whether the program leaves what an atomic of this place returns.
+bool is_result_unused(SiteKey site);
 
 // Why this build cannot trace; nothing: it can.
 std::optional<std::string> tracing_absent();
