@@ -106,12 +106,11 @@ endfunction()
 set(TESSERA_NO_SPILLS -Xptxas=-warn-spills,-warn-lmem-usage,-Werror)
 
 # The same for plain CUDA files with kernels of our own (a place 00 is others') where code is made for Hopper alone, as by
-# itself: what registers suffice for was found there. But for warp_tiles: three kernels of its sliced 64 × 64 tile, those that
-# read an operand along k, spill (44 to 100 bytes stored, 44 to 164 loaded), and are the fastest for small products all the same.
+# itself: what registers suffice for was found there.
 function(tessera_forbid_spills target file)
   set(others ${CMAKE_CUDA_ARCHITECTURES})
   list(FILTER others EXCLUDE REGEX "^90a|-virtual$")
-  if(NOT others AND file MATCHES "\\.cu$" AND NOT file MATCHES "_00_|gpu_11_warp_tiles")
+  if(NOT others AND file MATCHES "\\.cu$" AND NOT file MATCHES "_00_")
     set_source_files_properties(${PROJECT_SOURCE_DIR}/${file} TARGET_DIRECTORY ${target}
                                 PROPERTIES COMPILE_OPTIONS ${TESSERA_NO_SPILLS})
   endif()
