@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "batch_plan.hpp"
+#include "tessera/core/rounding.hpp"
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 
 namespace tessera::matmul_batch {
 namespace {
-
-std::int64_t parts(std::int64_t whole, std::int64_t part) { return (whole + part - 1) / part; }
 
 // What a unit of this entry takes.
 double unit_us(const matmul::TileShape& shape, const EntrySize& entry) {
@@ -35,8 +34,8 @@ double batch_us(const matmul::TileShape& shape, std::span<const EntrySize> sizes
 TileOrder order_of(const matmul::TileShape& shape, std::int64_t m, std::int64_t n) {
   constexpr std::int32_t usual_group = 8;
   TileOrder out;
-  out.rows = static_cast<std::int32_t>(parts(m, std::int64_t{shape.rows} * shape.cluster_rows));
-  out.cols = static_cast<std::int32_t>(parts(n, std::int64_t{shape.cols} * shape.cluster_cols));
+  out.rows = static_cast<std::int32_t>(ceil_div(m, std::int64_t{shape.rows} * shape.cluster_rows));
+  out.cols = static_cast<std::int32_t>(ceil_div(n, std::int64_t{shape.cols} * shape.cluster_cols));
   out.group = usual_group;
   return out;
 }

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 #include "tessera/bench/elf.hpp"
+#include "tessera/core/rounding.hpp"
 #if defined(TESSERA_HAS_ZSTD)
 #include <zstd.h>
 #endif
@@ -327,8 +328,6 @@ const KernelCode* find_code(const std::vector<KernelCode>& all, const std::strin
 }
 
 namespace {
-
-std::int64_t round_up(std::int64_t value, std::int64_t unit) { return (value + unit - 1) / unit * unit; }
 
 struct Capability {
   int number, warps, blocks;

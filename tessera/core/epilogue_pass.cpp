@@ -4,6 +4,7 @@
 #include <string_view>
 #include <utility>
 #include "tessera/core/error.hpp"
+#include "tessera/core/rounding.hpp"
 
 namespace tessera {
 namespace {
@@ -14,8 +15,6 @@ std::map<std::string, EpiloguePass, std::less<>>& passes() {
   static std::map<std::string, EpiloguePass, std::less<>> all;
   return all;
 }
-
-std::size_t rounded_up(std::size_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
 
 // Looked up when it is needed: variants register before it or after it.
 const EpiloguePass* serving(const std::string& operation, const Choice& choice, const Arguments& arguments) {
@@ -31,9 +30,9 @@ void run_with_pass(const EpiloguePass& pass, const Compute& compute, const Argum
   Run own = run;
   void* spare = nullptr;
   if (spare_bytes != 0) {
-    if (run.workspace_bytes < rounded_up(spare_bytes))
+    if (run.workspace_bytes < round_up(spare_bytes, alignment))
       throw Error(Error::Kind::internal, "the workspace has no room for sums");
-    own.workspace_bytes = (run.workspace_bytes - rounded_up(spare_bytes)) / alignment * alignment;
+    own.workspace_bytes = (run.workspace_bytes - round_up(spare_bytes, alignment)) / alignment * alignment;
     spare = static_cast<char*>(run.workspace) + own.workspace_bytes;
   }
   compute(pass.before(arguments, spare), own);
@@ -83,7 +82,7 @@ void attach_epilogue_pass(Variant& variant) {
       const EpiloguePass* const pass = serving(operation, alone, arguments);
       return pass == nullptr || pass->spare_bytes(arguments) == 0
                  ? own
-                 : rounded_up(own) + rounded_up(pass->spare_bytes(arguments));
+                 : round_up(own, alignment) + round_up(pass->spare_bytes(arguments), alignment);
     };
   }
 }

@@ -3,11 +3,10 @@
 #include <algorithm>
 #include "ops/matmul/kernels/pack_kernels.cuh"
 #include "tessera/cuda/resources.hpp"
+#include "tessera/core/rounding.hpp"
 
 namespace tessera::matmul {
 namespace {
-
-std::int64_t parts(std::int64_t whole, std::int64_t part) { return (whole + part - 1) / part; }
 
 // Kernels begin beside the one before from compute capability 9.0 on.
 bool kernels_overlap() {
@@ -63,8 +62,8 @@ struct Launches {
         }
         const std::int64_t deep = std::min(most_layers, layers - layer) * pair.count;
         launch(kernel,
-               dim3(static_cast<unsigned>(parts(words, wide)), static_cast<unsigned>(parts(lines, high)),
-                    static_cast<unsigned>(deep)),
+               dim3(static_cast<unsigned>(ceil_div(words, wide)),
+                    static_cast<unsigned>(ceil_div(lines, high)), static_cast<unsigned>(deep)),
                threads, some);
       }
     }
@@ -76,11 +75,11 @@ struct Launches {
 std::int64_t packed_step(const Factor& f) {
   constexpr std::int64_t long_line = 1024;
   const std::int64_t piece = (f.k * f.bytes >= long_line ? 128 : 16) / f.bytes;
-  return parts(f.k, piece) * piece;
+  return round_up(f.k, piece);
 }
 
 std::size_t packed_bytes(const Factor& f) {
-  return static_cast<std::size_t>(parts(f.lines * packed_step(f) * f.bytes, 256) * 256);
+  return static_cast<std::size_t>(round_up(f.lines * packed_step(f) * f.bytes, 256));
 }
 
 template <int bytes>

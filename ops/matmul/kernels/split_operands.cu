@@ -5,13 +5,12 @@
 #include "ops/matmul/kernels/split_kernels.cuh"
 #include "tessera/cuda/resources.hpp"
 #include "tessera/kernel.hpp"
+#include "tessera/core/rounding.hpp"
 
 namespace tessera::matmul {
 namespace {
 
-std::int64_t parts_of(std::int64_t whole, std::int64_t part) { return (whole + part - 1) / part; }
-
-std::size_t rounded_up(std::int64_t bytes) { return static_cast<std::size_t>(parts_of(bytes, 256)) * 256; }
+std::size_t rounded_up(std::int64_t bytes) { return static_cast<std::size_t>(round_up(bytes, 256)); }
 
 // Each but the first may be placed while the one before is at its end.
 template <class Kernel, class Args>
@@ -52,7 +51,7 @@ void split(std::initializer_list<Splitting> all, cudaStream_t stream) {
   for (const Splitting& x : all) {
     if (x.ready) continue;
     pair.of[count] = operand_of(compute, x);
-    pair.blocks[count++] = parts_of(x.from.lines, S::lines) * parts_of(x.from.k, S::k);
+    pair.blocks[count++] = ceil_div(x.from.lines, S::lines) * ceil_div(x.from.k, S::k);
   }
   if (count == 0) return;
   launch_after(split_operands<compute>, pair.blocks[0] + pair.blocks[1], S::threads, pair, stream, true);
@@ -76,7 +75,7 @@ std::int64_t put(JudgeArgs& args, int i, Compute compute, const Splitting& x) {
   args.ranges[i] = reinterpret_cast<const uint4*>(layout.ranges_in(x.room));
   args.lines[i] = x.from.lines;
   args.lines_step[i] = layout.lines_step;
-  return parts_of(x.from.lines, JudgeShape::lines);
+  return ceil_div(x.from.lines, JudgeShape::lines);
 }
 
 // Rung 11's kernel, with whatever follows the sums, element by element.
@@ -142,11 +141,11 @@ void launch_strictly(const StrictArgs& args, const Run& run) {
 }  // namespace
 
 SplitLayout::SplitLayout(Compute compute, std::int64_t lines, std::int64_t k)
-    : line_bytes(parts_of(k, 2 * k_of_line(compute)) * 256),
-      lines_step(parts_of(lines, 256) * 256),
+    : line_bytes(ceil_div(k, 2 * k_of_line(compute)) * 256),
+      lines_step(round_up(lines, 256)),
       parts(rounded_up(lines * line_bytes)),
-      scales(compute == Compute::f16x3 ? rounded_up(lines_step * parts_of(k, SplitShape::chunk) * 4) : 0),
-      ranges(rounded_up(lines_step * parts_of(k, SplitShape::k) * 16)) {}
+      scales(compute == Compute::f16x3 ? rounded_up(lines_step * ceil_div(k, SplitShape::chunk) * 4) : 0),
+      ranges(rounded_up(lines_step * ceil_div(k, SplitShape::k) * 16)) {}
 
 void split_both(Compute compute, const Splitting& a, const Splitting& b, void* judge, std::uint32_t* verdict,
                 cudaStream_t stream) {

@@ -22,6 +22,7 @@
 #include "tessera/frontend/runtime/graphs.hpp"
 #include "tessera/frontend/runtime/heap.hpp"
 #include "tessera/simt/executor/executor.hpp"
+#include "tessera/core/rounding.hpp"
 
 namespace tessera_cuda {
 
@@ -62,8 +63,6 @@ struct Configured {
 thread_local std::optional<Configured> configured;
 // Set: the kernel is only to be identified.
 thread_local Kernel** identify = nullptr;
-
-std::size_t round_up(std::size_t bytes, std::size_t unit) { return (bytes + unit - 1) / unit * unit; }
 
 // "[with T = X]": X
 std::string spelled(const char* text) {
@@ -123,7 +122,7 @@ Kernel& kernel_of(KernelCode& code) {
   kernel->placements.reserve(256);
   std::size_t others = 0;
   for (const auto& declaration : known().declarations) {
-    const std::size_t bytes = round_up(declaration->of->bytes, shared_gap) + shared_gap;
+    const std::size_t bytes = tessera::round_up(declaration->of->bytes, shared_gap) + shared_gap;
     if (is_in(declaration->type, kernel->type)) {
       declaration->owner = kernel.get();
       declaration->owner_offset = kernel->own_end;
@@ -142,7 +141,7 @@ std::size_t Kernel::static_bytes() const {
   std::size_t sum = 0;
   for (int i = 0; i < placed.load(); ++i) {
     const SharedStruct& of = *placements[static_cast<std::size_t>(i)].declaration->of;
-    sum = round_up(sum, of.alignment) + of.bytes;
+    sum = tessera::round_up(sum, of.alignment) + of.bytes;
   }
   return sum;
 }
@@ -160,7 +159,7 @@ std::size_t Kernel::offset_of(const SharedDeclaration& declaration) {
   const std::lock_guard lock(mutex);
   if (const auto offset = find_placed()) return *offset;
   const std::size_t offset = own_end;
-  own_end += round_up(declaration.of->bytes, shared_gap) + shared_gap;
+  own_end += tessera::round_up(declaration.of->bytes, shared_gap) + shared_gap;
   if (own_end > capacity || placements.size() == placements.capacity()) {
     say_once("internal error: no place for the shared variables of " + declaration.type + " in " + name);
     std::abort();
@@ -438,9 +437,9 @@ std::string place_of_fault(std::uint64_t address, unsigned width) {
   of.data = array->data;
   of.bytes = array->bytes;
   of.element_bytes = array->element_bytes;
-  const std::string place = tessera::simt::place_in(of, address, width);
-  return r.arrays.contains(reinterpret_cast<std::uintptr_t>(array->data)) ? place
-                                                                          : place + ", which was freed";
+  const std::string fault = tessera::simt::place_in(of, address, width);
+  return r.arrays.contains(reinterpret_cast<std::uintptr_t>(array->data)) ? fault
+                                                                          : fault + ", which was freed";
 }
 
 // Untraced, a kernel that reads host memory works here, and nowhere else. Its arguments tell.
@@ -623,7 +622,8 @@ void run(Kernel& kernel, const Configured& spec, const void* closure, LaunchReco
   context.dynamic_offset = kernel.capacity;
   // A launch may give fewer bytes than its kernel uses, most often none: what is written there meets nothing.
   constexpr std::size_t beyond_dynamic = std::size_t{16} << 10;
-  context.counters_offset = round_up(kernel.capacity + spec.shared_bytes, shared_gap) + beyond_dynamic;
+  context.counters_offset =
+      tessera::round_up(kernel.capacity + spec.shared_bytes, shared_gap) + beyond_dynamic;
 
   std::atomic<std::int64_t> blocks_done{0};
   tessera::simt::Task task;

@@ -13,6 +13,7 @@
 #include "tessera/frontend/runtime/findings.hpp"
 #include "tessera/frontend/runtime/runtime.hpp"
 #include "tessera/frontend/runtime/graphs.hpp"
+#include "tessera/core/rounding.hpp"
 
 namespace tessera_cuda {
 namespace {
@@ -23,17 +24,17 @@ constexpr std::size_t guard = 64 << 20;  // not there
 constexpr unsigned char zone_byte = 0xa5;
 constexpr std::size_t watched_zone = 1024;  // of a zone's bytes next to the array, looked at after launches
 
-std::size_t round_up(std::size_t bytes, std::size_t unit) { return (bytes + unit - 1) / unit * unit; }
 std::uintptr_t number(const void* pointer) { return reinterpret_cast<std::uintptr_t>(pointer); }
 
 // Of a protected array: to be there or not to be there.
 void let(const Array& array, bool in) {
   char* const low = array.data - array.zone_bytes;
-  mprotect(low, round_up(array.bytes + 2 * array.zone_bytes, page), in ? PROT_READ | PROT_WRITE : PROT_NONE);
+  mprotect(low, tessera::round_up(array.bytes + 2 * array.zone_bytes, page),
+           in ? PROT_READ | PROT_WRITE : PROT_NONE);
 }
 
 bool map(Array& array) {
-  const std::size_t inner = round_up(array.bytes + 2 * zone, page);
+  const std::size_t inner = tessera::round_up(array.bytes + 2 * zone, page);
   array.zone_bytes = zone;
   array.mapping_bytes = inner + 2 * guard;
   void* const low =
@@ -431,7 +432,7 @@ void drop_heap(Array* heap) {
 cudaError_t allocate_pitched(const char* text, void** pointer, std::size_t* pitch, std::size_t width,
                              std::size_t height, std::size_t element_bytes, Place at) {
   constexpr std::size_t unit = 512;  // as GPUs round it
-  *pitch = round_up(width, unit);
+  *pitch = tessera::round_up(width, unit);
   return allocate(text, pointer, *pitch * height, element_bytes, Memory::device, at);
 }
 

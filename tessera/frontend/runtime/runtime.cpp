@@ -75,7 +75,7 @@ void say_once(const std::string& text) {
   const std::lock_guard lock(mutex);
   if (!said.insert(text).second) return;
   const std::string line = "tessera: " + text + "\n";
-  if (write(STDERR_FILENO, line.data(), line.size()) < 0) return;
+  if (::write(STDERR_FILENO, line.data(), line.size()) < 0) return;
 }
 
 }  // namespace tessera_cuda

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/matmul/kernels/hopper/tile_plan.hpp"
+#include "tessera/core/rounding.hpp"
 #include <algorithm>
 
 namespace tessera::matmul {
@@ -25,8 +26,6 @@ constexpr double read_rate = 4.4e6, written_rate = 9.5e6, beside_memory = 0.778;
 constexpr std::int64_t least_stages = 4, least_cluster_stages = 2;
 constexpr std::int32_t usual_group = 8;
 constexpr std::int64_t most_splits = 16;
-
-std::int64_t parts(std::int64_t whole, std::int64_t part) { return (whole + part - 1) / part; }
 
 // What a model tells of `units` that blocks take in turn, the first `tiles` of them as long as `tile_us`, the
 // others tail tiles.
@@ -74,7 +73,7 @@ TilePlan with_tail_tiles(const TilePlan& whole, const TileShape& shape, std::int
                          std::int64_t clusters, double bytes, CacheLines lines) {
   constexpr std::int64_t most_tail_cols = 2;
   const std::int64_t wide = std::int64_t{shape.cols} * shape.cluster_cols,
-                     tail_cols = parts(n % wide, TailOrder::width);
+                     tail_cols = ceil_div(n % wide, TailOrder::width);
   if (shape.tail_us == 0 || n < wide || tail_cols == 0 || tail_cols > most_tail_cols ||
       whole.order.splits > 1 || whole.cluster_splits > 1)
     return whole;
@@ -87,7 +86,8 @@ TilePlan with_tail_tiles(const TilePlan& whole, const TileShape& shape, std::int
   for (std::int32_t tall = 1; tall <= 8; ++tall) {
     TilePlan out = whole;
     out.order.cols = static_cast<std::int32_t>(n / wide);
-    out.tail = {static_cast<std::int32_t>(parts(m, shape.rows)), static_cast<std::int32_t>(tail_cols), tall};
+    out.tail = {static_cast<std::int32_t>(ceil_div(m, shape.rows)), static_cast<std::int32_t>(tail_cols),
+                tall};
     out.units = out.order.count() + out.tail.units(cluster);
     out.blocks = out.units * cluster;
     out.microseconds = shape.begin_us + cluster_begin_us(cluster) + shape.last_us +
@@ -101,17 +101,17 @@ TilePlan planned(const TileShape& shape, std::int64_t m, std::int64_t n, std::in
                  std::int64_t splits, int processors, double results, CacheLines lines) {
   TilePlan out;
   out.depth = static_cast<std::int32_t>(stages);
-  out.split_depth = static_cast<std::int32_t>(std::max<std::int64_t>(parts(stages, splits), 1));
-  out.order.rows = static_cast<std::int32_t>(parts(m, std::int64_t{shape.rows} * shape.cluster_rows));
-  out.order.cols = static_cast<std::int32_t>(parts(n, std::int64_t{shape.cols} * shape.cluster_cols));
-  const auto sums = static_cast<std::int32_t>(std::max<std::int64_t>(parts(stages, out.split_depth), 1));
+  out.split_depth = static_cast<std::int32_t>(std::max<std::int64_t>(ceil_div(stages, splits), 1));
+  out.order.rows = static_cast<std::int32_t>(ceil_div(m, std::int64_t{shape.rows} * shape.cluster_rows));
+  out.order.cols = static_cast<std::int32_t>(ceil_div(n, std::int64_t{shape.cols} * shape.cluster_cols));
+  const auto sums = static_cast<std::int32_t>(std::max<std::int64_t>(ceil_div(stages, out.split_depth), 1));
   out.cluster_splits = shape.cluster_split_k ? sums : 1;
   out.order.splits = shape.cluster_split_k ? 1 : sums;
   out.order.group = std::max(1, usual_group / shape.cluster_rows * 2);
   const int shared = shape.cluster_rows * shape.cluster_cols, cluster = shared * out.cluster_splits;
   out.units = out.order.count();
   out.blocks = out.units * cluster;
-  const std::int64_t rounds = parts(out.units, placed_clusters(processors, cluster));
+  const std::int64_t rounds = ceil_div(out.units, placed_clusters(processors, cluster));
   const double size = shape.rows * shape.cols / 16384.0, bytes = operand_bytes(m, n, stages);
   double us = static_cast<double>(rounds) *
                   (out.split_depth * stage_us(shape, out.blocks, processors, bytes, lines) + shape.tile_us) +
@@ -139,7 +139,7 @@ std::size_t partial_bytes(const TileShape& shape, const TilePlan& plan) {
 TilePlan plan_tiles(TileShapes shapes, std::int64_t m, std::int64_t n, std::int64_t k, int stage,
                     int processors, unsigned tiles, const TileOptions& options, double results,
                     CacheLines lines) {
-  const std::int64_t stages = parts(k, stage);
+  const std::int64_t stages = ceil_div(k, stage);
   TilePlan best;
   bool found = false;
   for (int tile = 0; tile < static_cast<int>(shapes.size()); ++tile) {
