@@ -17,6 +17,7 @@
 namespace tessera::cli {
 namespace {
 
+using Align = report::Table::Align;
 using Json = nlohmann::ordered_json;
 using Kind = Parameter::Kind;
 
@@ -158,7 +159,6 @@ void print(std::FILE* to, const Operation& operation, const Arguments& arguments
            const FileTimes& files) {
   print_values(to, operation, arguments, outcome.values);
   if (lacks_value(outcome.values)) return;
-  using Align = report::Table::Align;
   report::Table table({{"variant", Align::left},
                        {"tuning", Align::left, true},
                        {"device", Align::left},
@@ -232,7 +232,6 @@ std::string seconds_text(double seconds) {
 const char* plural(std::size_t count) { return count == 1 ? "" : "s"; }
 
 void print_devices(std::FILE* to, const Operation& operation, const MultiDeviceOutcome& outcome) {
-  using Align = report::Table::Align;
   report::Table table({{"device", Align::left},
                        {"variant", Align::left},
                        {"parts"},
@@ -304,7 +303,6 @@ Json json_of(const Reporting& where, const Arguments* arguments, const MultiDevi
 }
 
 void print_ranks(std::FILE* to, const DistributedOutcome& outcome) {
-  using Align = report::Table::Align;
   report::Table table({{"rank"},
                        {"host", Align::left},
                        {"device", Align::left},

@@ -41,7 +41,7 @@ bool takes_arguments(const Token& token) {
 }
 
 // As a string of C++.
-std::string quoted(std::string_view text) {
+std::string literal_of(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') out += '\\';
@@ -378,8 +378,8 @@ class Writer {
   }
 
   void start_line(const Token& token) {
-    out_ += "\n# " + std::to_string(token.line) + " " + quoted(list_.files[static_cast<size_t>(token.file)]) +
-            "\n";
+    out_ += "\n# " + std::to_string(token.line) + " " +
+            literal_of(list_.files[static_cast<size_t>(token.file)]) + "\n";
     file_ = token.file;
     line_ = token.line;
     column_ = 1;
@@ -511,14 +511,15 @@ class Rewriter {
   }
   std::string static_shared(const std::string& type, const Structure::Declarator& d) const {
     const std::string name(t[d.name].text);
-    return "auto& " + name + " = ::tessera_cuda::shared(" + quoted(name) + ", &" + type + "::" + name + ");";
+    return "auto& " + name + " = ::tessera_cuda::shared(" + literal_of(name) + ", &" + type + "::" + name +
+           ");";
   }
 
   // A pointer, not an array of one element: the compiler would believe its bound.
   std::string dynamic_shared(size_t begin, size_t head_end, const Structure::Declarator& d) const {
     const std::string name(t[d.name].text);
     std::string out = words(begin, head_end, false) + " " + words(d.begin, d.name);
-    std::string value = "::tessera_cuda::dynamic_shared(" + quoted(name) + ")";
+    std::string value = "::tessera_cuda::dynamic_shared(" + literal_of(name) + ")";
     if (d.bracket == none) {
       out += " &" + name;
       value = "(decltype(" + name + "))*(char*)" + value;
@@ -552,8 +553,8 @@ class Rewriter {
       if (is_extern && !d.initialized) continue;
       const std::string name(t[d.name].text);
       const Place place = list_.place(d.name);
-      text += " static const ::tessera_cuda::Variable tessera_variable_" + name + "(" + quoted(name) + ", " +
-              name + ", ::tessera_cuda::Variable::" + kind + ", {" + quoted(place.file) + ", " +
+      text += " static const ::tessera_cuda::Variable tessera_variable_" + name + "(" + literal_of(name) +
+              ", " + name + ", ::tessera_cuda::Variable::" + kind + ", {" + literal_of(place.file) + ", " +
               std::to_string(place.line) + "});";
     }
     const bool aligned =
@@ -836,8 +837,8 @@ class Rewriter {
       if (kernel && f.name == none) is_.refuse(f.begin, "this kernel's name is not understood");
       std::string begin, finish;
       if (kernel) {
-        begin =
-            " ::tessera_cuda::kernel(" + quoted(t[f.name].text) + ", ::tessera_cuda::Closure{[=]() mutable {";
+        begin = " ::tessera_cuda::kernel(" + literal_of(t[f.name].text) +
+                ", ::tessera_cuda::Closure{[=]() mutable {";
         finish = "}}" + most_threads(f) + "); ";
       }
       std::string shared;
@@ -882,8 +883,8 @@ class Rewriter {
     std::string kernel = (is_.brace(begin) == none ? "::" : "") + name;
     // Another declaration may have other parameters.
     if (kernels_.at(name) > 1) kernel = "static_cast<void (*)(" + parameters(f) + ")>(" + kernel + ")";
-    return " static const ::tessera_cuda::Entry tessera_entry_" + name + "(" + quoted(name) + ", " + kernel +
-           ");";
+    return " static const ::tessera_cuda::Entry tessera_entry_" + name + "(" + literal_of(name) + ", " +
+           kernel + ");";
   }
 
   // Without their default values.
@@ -1024,7 +1025,7 @@ class Merge {
 
   void mark(const Structure& of, size_t token) {
     const Place place = of.list.place(token);
-    out_ += "\n# " + std::to_string(place.line) + " " + quoted(place.file) + "\n";
+    out_ += "\n# " + std::to_string(place.line) + " " + literal_of(place.file) + "\n";
   }
 
   Structure host_, device_;

@@ -374,8 +374,8 @@ class Listings {
   }
   // A file has several names: as it was given, and as the compiler noted it.
   Listing& of(const std::string& file) {
-    std::error_code none;
-    std::string path = std::filesystem::weakly_canonical(file, none).string();
+    std::error_code ignored;
+    std::string path = std::filesystem::weakly_canonical(file, ignored).string();
     if (path.empty()) path = file;
     const auto [known, added] = by_path_.try_emplace(path, all_.size());
     if (added) all_.push_back({file, fmt::format("file-{}", all_.size() + 1), {}});

@@ -10,13 +10,13 @@
 namespace tessera {
 namespace {
 
-struct Bytes {
+struct ByteRange {
   std::uintptr_t first, last;
-  bool operator<(const Bytes& other) const { return first < other.first; }
-  bool meets(const Bytes& other) const { return first < other.last && other.first < last; }
+  bool operator<(const ByteRange& other) const { return first < other.first; }
+  bool meets(const ByteRange& other) const { return first < other.last && other.first < last; }
 };
 
-Bytes whole_of(const ArrayView& view) {
+ByteRange whole_of(const ArrayView& view) {
   const auto [first, last] = view.span();
   const auto size = static_cast<std::int64_t>(size_of(view.element));
   const auto at = reinterpret_cast<std::intptr_t>(view.data);
@@ -24,12 +24,12 @@ Bytes whole_of(const ArrayView& view) {
 }
 
 // The rows along a dimension, in the order of their addresses.
-std::vector<Bytes> rows_along(const ArrayView& view, std::size_t inner) {
+std::vector<ByteRange> rows_along(const ArrayView& view, std::size_t inner) {
   ArrayView row = view;
   row.extents = {view.extents[inner]};
   row.strides = {view.strides[inner]};
   const auto size = static_cast<std::int64_t>(size_of(view.element));
-  std::vector<Bytes> out;
+  std::vector<ByteRange> out;
   const std::int64_t rows = view.count() / view.extents[inner];
   for (std::int64_t number = 0; number < rows; ++number) {
     std::int64_t rest = number, offset = 0;
@@ -46,7 +46,7 @@ std::vector<Bytes> rows_along(const ArrayView& view, std::size_t inner) {
 }
 
 // The innermost rows.
-std::vector<Bytes> rows_of(const ArrayView& view) {
+std::vector<ByteRange> rows_of(const ArrayView& view) {
   const auto [first, last] = view.span();
   if (last - first == view.count() || view.extents.empty()) return {whole_of(view)};
   std::size_t inner = 0;
@@ -58,7 +58,7 @@ std::vector<Bytes> rows_of(const ArrayView& view) {
 }
 
 // Each element, in the order of their addresses.
-std::vector<Bytes> elements_of(const ArrayView& view) {
+std::vector<ByteRange> elements_of(const ArrayView& view) {
   ArrayView each = view;
   each.extents.push_back(1);
   each.strides.push_back(0);
@@ -93,14 +93,14 @@ bool overlaps_itself(const ArrayView& view) {
     reach += (view.extents[d] - 1) * std::abs(view.strides[d]);
   }
   if (apart) return false;
-  const std::vector<Bytes> elements = elements_of(view);
-  return std::ranges::adjacent_find(elements, {}, &Bytes::first) != elements.end();
+  const std::vector<ByteRange> elements = elements_of(view);
+  return std::ranges::adjacent_find(elements, {}, &ByteRange::first) != elements.end();
 }
 
 namespace {
 
 struct ByteInterval {
-  Bytes bytes;
+  ByteRange bytes;
   std::size_t access;
 };
 
@@ -164,7 +164,7 @@ std::optional<std::pair<std::size_t, std::size_t>> clash(std::span<const Access>
     const ArrayView& view = access.view;
     auto& alike = calls[{view.data, view.extents, view.strides, size_of(view.element), access.written}];
     if (alike.size() == 2 || !alike.insert(access.call).second) continue;
-    for (const Bytes& row : rows_of(view)) rows.push_back({row, interval.access});
+    for (const ByteRange& row : rows_of(view)) rows.push_back({row, interval.access});
   }
   return clash_of(rows, accesses);
 }
