@@ -6,7 +6,7 @@
 // everything, though: it asks for copies, waits, multiplies, waits again. What limits it: while it waits,
 // nobody multiplies.
 #include "ops/matmul/problem/operands.hpp"
-#include "ops/matmul/kernels/hopper/wgmma_launch.cuh"
+#include "ops/matmul/kernels/hopper/wgmma_rung.cuh"
 
 namespace tessera::matmul {
 namespace {

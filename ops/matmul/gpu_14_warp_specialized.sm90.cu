@@ -6,7 +6,7 @@
 // large. What limits it: at a tile's begin nothing has arrived, at its end nobody multiplies, and each tile
 // is a new block.
 #include "ops/matmul/problem/operands.hpp"
-#include "ops/matmul/kernels/hopper/wgmma_launch.cuh"
+#include "ops/matmul/kernels/hopper/wgmma_rung.cuh"
 
 namespace tessera::matmul {
 namespace {

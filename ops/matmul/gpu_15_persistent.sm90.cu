@@ -5,7 +5,7 @@
 // the last one's results are stored, and neighbours in time are neighbours in C, whose rows and columns the
 // L2 cache then has. What limits it: every block reads all of its A and B from there.
 #include "ops/matmul/problem/operands.hpp"
-#include "ops/matmul/kernels/hopper/wgmma_launch.cuh"
+#include "ops/matmul/kernels/hopper/wgmma_rung.cuh"
 
 namespace tessera::matmul {
 namespace {

@@ -7,8 +7,7 @@
 // operands that the TMA cannot read as they lie are packed first. Sums of 8-bit floats, which the tensor
 // cores cut short, are promoted every 128 products. What limits it now: power.
 #include "ops/matmul/problem/operands.hpp"
-#include "ops/matmul/kernels/hopper/wgmma_launch.cuh"
-#include "ops/matmul/kernels/hopper/tile_plan.hpp"
+#include "ops/matmul/kernels/hopper/wgmma_rung.cuh"
 
 namespace tessera::matmul {
 namespace {

@@ -6,6 +6,7 @@
 #include "batch_kernel.cuh"
 #include "matmul_batch.hpp"
 #include "ops/matmul/kernels/hopper/wgmma_launch.cuh"
+#include "ops/matmul/kernels/hopper/wgmma_rung.cuh"
 
 namespace tessera::matmul_batch {
 

@@ -3,6 +3,7 @@
 // product by tiles of promoted sums, and strict f32 behind it, which begins where the verdict says so.
 #pragma once
 #include "ops/matmul/kernels/hopper/wgmma_launch.cuh"
+#include "ops/matmul/kernels/hopper/wgmma_rung.cuh"
 #include "ops/matmul/kernels/packed_operands.hpp"
 #include "ops/matmul/kernels/simt/warp_plan.hpp"
 #include "ops/matmul/kernels/split_operands.cuh"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The steps that lead to rung 16, on the same tiles of C: rungs 13 to 15.
-#include "ops/matmul/kernels/hopper/wgmma_kernel.cuh"
 #include "ops/matmul/kernels/hopper/wgmma_launch.cuh"
+#include "ops/matmul/kernels/hopper/wgmma_rung.cuh"
+#include "tessera/core/rounding.hpp"
 
 namespace tessera::matmul {
 namespace {
@@ -12,7 +13,7 @@ constexpr TileConfig alone{.rows = 128, .cols = 128, .consumers = 1, .stages = 6
 // Tiles of one shape, no splits. `group`: how many rows of tiles go row_group; all: column after column.
 TilePlan plan_of(const TileConfig& config, const WgmmaJob& job, int group) {
   const auto parts = [](std::int64_t whole, std::int64_t part) {
-    return static_cast<std::int32_t>((whole + part - 1) / part);
+    return static_cast<std::int32_t>(ceil_div(whole, part));
   };
   TilePlan out;
   out.order = {.rows = parts(job.args.m, config.rows), .cols = parts(job.args.n, config.cols)};
@@ -26,7 +27,7 @@ template <class Kind>
 void run_kind(WgmmaJob& job, CUtensorMapDataType type, Step step, Run& run) {
   const cuda::OnDevice on_device(run.device->index);
   const Room room{.packed_a = packed_bytes(job.a), .packed_b = packed_bytes(job.b)};
-  const auto [a, b] = read_factors(job, false, room, run);
+  const auto [a, b] = read_factors(job.a, job.b, false, room, run);
   constexpr int row_group = 16;
   follow(plan_of(step == Step::one_warpgroup ? alone : with_roles, job,
                  step == Step::blocks_that_stay ? row_group : 0),

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is settled of a product before it is launched: which parts of C are launched, and with which plan.
+// Then one launch after another.
+#pragma once
+#include <algorithm>
+#include "ops/matmul/kernels/hopper/tile_plan.hpp"
+#include "ops/matmul/kernels/hopper/wgmma_operands.cuh"
+#include "tessera/cuda/gpus.hpp"
+
+namespace tessera::matmul {
+
+struct WgmmaJob {
+  Factor a, b;
+  WgmmaArgs args;  // but for what the tile decides
+  TileOptions options;
+  Cuts cuts = Cuts::model;
+};
+
+// Results with nothing but a factor whose rows are no whole 16 bytes: the TMA cannot store them.
+inline bool goes_by_elements(const WgmmaArgs& args) { return is_plain(args) && !can_tma_store(args); }
+
+// How much longer results take than those of 16 bits in boxes: by their bytes, and element by element.
+inline double results_of(const WgmmaArgs& args) {
+  const auto bytes = static_cast<double>(size_of(args.out_element));
+  if (goes_by_elements(args) && bytes == 2) return 4;
+  return std::max(1.0, bytes / 2) * (can_tma_store(args) ? 1 : 2);
+}
+
+// Tiles that took longer than another in most of eight products whose results go by elements, by up to a
+// half: of blocks that are no cluster; of TF32 also the one whose consumers take turns, which took a
+// third longer at 5000×4111×4500.
+inline unsigned slow_tiles(const WgmmaArgs& args, int bytes) {
+  if (!goes_by_elements(args)) return 0;
+  return bytes == 4 ? 0b10110000 : 0b10100000;
+}
+
+// What follows the sums of some rows and columns of C.
+inline WgmmaArgs args_of(const WgmmaArgs& whole, std::int64_t row, std::int64_t col, std::int64_t rows,
+                         std::int64_t cols) {
+  WgmmaArgs out = whole;
+  const auto moved = [](const void* from, std::int64_t elements, Element element) -> const void* {
+    return from == nullptr
+               ? nullptr
+               : static_cast<const char*>(from) + elements * static_cast<std::int64_t>(size_of(element));
+  };
+  const auto scale = [](const float* from, std::int64_t elements) {
+    return from == nullptr ? nullptr : from + elements;
+  };
+  EpilogueArgs& e = out.epilogue;
+  out.m = rows;
+  out.n = cols;
+  out.out = const_cast<void*>(moved(whole.out, row * whole.out_row + col, whole.out_element));
+  e.c0 = moved(e.c0, row * e.c0_row + col * e.c0_col, whole.out_element);
+  e.bias = moved(e.bias, row * e.bias_row + col * e.bias_col, e.bias_element);
+  e.scale_a = scale(e.scale_a, row * e.scale_a_step);
+  e.scale_b = scale(e.scale_b, col * e.scale_b_step);
+  return out;
+}
+
+// Kernels for transposed operands exist for these tiles, where they can. The others take what was packed.
+inline constexpr unsigned mn_major_tiles = 0b00101, all_tiles = (1u << tile_count) - 1;
+
+// What is settled before a product is launched, by sizes, strides and alignment alone.
+struct PlannedJob {
+  PlannedParts parts;
+  Room room;
+};
+
+inline PlannedJob plan_job(const WgmmaJob& job, TileShapes shapes, bool takes_mn_major,
+                           const Device& device) {
+  PlannedJob out;
+  const auto taken_as = [&](const Factor& f, std::size_t& packed) {
+    if (const auto as_it_lies = readable(f, takes_mn_major)) return *as_it_lies;
+    packed = packed_bytes(f);
+    return Readable{{nullptr, f.lines, f.k, packed_step(f)}, false};
+  };
+  const Readable a = taken_as(job.a, out.room.packed_a), b = taken_as(job.b, out.room.packed_b);
+  const unsigned tiles = a.mn_major || b.mn_major ? mn_major_tiles : all_tiles;
+  const CacheLines lines{cache_lines(a, job.a.bytes), cache_lines(b, job.b.bytes)};
+  const auto plan = [&](std::int64_t rows, std::int64_t cols, bool is_large) {
+    const WgmmaArgs args = args_of(job.args, 0, 0, rows, cols);
+    const TileOptions options = is_large ? job.options : TileOptions{};
+    const unsigned taken = options.tile == 0 ? tiles & ~slow_tiles(args, job.a.bytes) : tiles;
+    return plan_tiles(shapes, rows, cols, job.a.k, 128 / job.a.bytes, device.processors, taken, options,
+                      results_of(args), lines);
+  };
+  out.parts = plan_parts(job.args.m, job.args.n, job.cuts, plan);
+  for (int i = 0; i < out.parts.count; ++i)
+    if (const TilePlan& p = out.parts.part[i].plan; p.order.splits > 1)
+      out.room.splits = std::max(out.room.splits,
+                                 counter_bytes + partial_bytes(shapes[static_cast<std::size_t>(p.tile)], p));
+  return out;
+}
+
+// One launch: C's rows and columns that it makes, and the lines of A and B that they need.
+struct WgmmaPart {
+  Readable a, b;
+  WgmmaArgs args;  // but for what the tile decides
+  TilePlan plan;
+};
+
+// By what A and B hold. `wgmma_*.sm90.cu` have them.
+void run_bf16(WgmmaPart& part, Run& run);
+void run_f16(WgmmaPart& part, Run& run);
+void run_tf32(WgmmaPart& part, Run& run);
+void run_i8(WgmmaPart& part, Run& run);
+void run_e4m3(WgmmaPart& part, bool b_is_e5m2, bool fast, Run& run);
+void run_e5m2(WgmmaPart& part, bool b_is_e5m2, bool fast, Run& run);
+
+// Calls launch(part) for each part of the product, in one stream. Parts write apart from each other, so each
+// begins beside the one before, unless both need the spare memory where sums of splits meet.
+template <class Launch>
+void run_parts(const WgmmaJob& job, const PlannedJob& planned, bool takes_mn_major, Run& run,
+               const Launch& launch) {
+  const cuda::OnDevice on_device(run.device->index);
+  const auto [a, b] = read_factors(job.a, job.b, takes_mn_major, planned.room, run);
+  const PlannedParts& parts = planned.parts;
+  bool has_split = false;
+  for (int i = 0; i < parts.count; ++i) {
+    const PlannedPart& p = parts.part[i];
+    WgmmaPart part{lines_of(a, job.a.bytes, p.row, p.rows), lines_of(b, job.b.bytes, p.col, p.cols),
+                   args_of(job.args, p.row, p.col, p.rows, p.cols), p.plan};
+    const bool splits = p.plan.order.splits > 1;
+    part.args.beside = i > 0 && !(has_split && splits);
+    has_split = has_split || splits;
+    launch(part);
+  }
+}
+
+}  // namespace tessera::matmul

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// How the wgmma kernels reach A, B and C in memory: by the TMA as they lie or, where it cannot read an
+// operand, from a packed copy.
+#pragma once
+#include <optional>
+#include <utility>
+#include "ops/matmul/kernels/hopper/wgmma_args.cuh"
+#include "ops/matmul/kernels/pack_operands.cuh"
+#include "tessera/core/device.hpp"
+#include "tessera/cuda/tensor_map.hpp"
+
+namespace tessera::matmul {
+
+// An operand as lines along k or, where it is MN-major, lines along rows (of A; columns of B).
+struct Readable {
+  cuda::Lines lines;
+  bool mn_major = false;
+};
+
+inline Readable along_k(const Factor& f) { return {{f.data, f.lines, f.k, f.line_step}, false}; }
+inline Readable along_lines(const Factor& f) { return {{f.data, f.k, f.lines, f.k_step}, true}; }
+
+// As it lies, if the TMA can read that; `takes_mn_major`: whether a kernel for transposed operands will be
+// there.
+inline std::optional<Readable> readable(const Factor& f, bool takes_mn_major) {
+  if ((f.k_step == 1 || f.k == 1) && cuda::has_tensor_map(along_k(f).lines, f.bytes)) return along_k(f);
+  if (takes_mn_major && (f.line_step == 1 || f.lines == 1) &&
+      cuda::has_tensor_map(along_lines(f).lines, f.bytes))
+    return along_lines(f);
+  return std::nullopt;
+}
+
+// Whether the TMA finds 128 bytes of a line within one of the cache's.
+inline int cache_lines(const Readable& x, int bytes) {
+  return reinterpret_cast<std::uintptr_t>(x.lines.data) % 128 == 0 && x.lines.stride * bytes % 128 == 0 ? 1
+                                                                                                        : 2;
+}
+
+// Some of an operand's lines along k. Cuts are multiples of 16 bytes, so what the TMA could read it still
+// can.
+inline Readable lines_of(const Readable& whole, int bytes, std::int64_t first, std::int64_t count) {
+  Readable out = whole;
+  const std::int64_t offset = whole.mn_major ? first : first * whole.lines.stride;
+  out.lines.data = static_cast<const char*>(whole.lines.data) + offset * bytes;
+  (whole.mn_major ? out.lines.length : out.lines.count) = count;
+  return out;
+}
+
+// Spare memory: counters and sums of splits, if there are any, then packed operands.
+struct Room {
+  std::size_t splits = 0, packed_a = 0, packed_b = 0;
+
+  std::size_t bytes() const { return splits + packed_a + packed_b; }
+  std::size_t zeros() const { return splits == 0 ? 0 : counter_bytes; }
+};
+
+inline void pack_of(int bytes, std::initializer_list<Packing> all, cudaStream_t stream) {
+  if (bytes == 1) pack<1>(all, stream);
+  else if (bytes == 2) pack<2>(all, stream);
+  else pack<4>(all, stream);
+}
+
+// Both factors as they lie where that can be, else packed into spare memory.
+inline std::pair<Readable, Readable> read_factors(const Factor& of_a, const Factor& of_b, bool takes_mn_major,
+                                                  const Room& room, Run& run) {
+  char* const to_a = static_cast<char*>(run.workspace) + room.splits;
+  char* const to_b = to_a + room.packed_a;
+  const auto stream = static_cast<cudaStream_t>(run.stream);
+  const auto packed = [](const Factor& f, const void* there) -> Readable {
+    return {{there, f.lines, f.k, packed_step(f)}, false};
+  };
+  const std::optional<Readable> a = readable(of_a, takes_mn_major), b = readable(of_b, takes_mn_major);
+  if (!a && !b) pack_of(of_a.bytes, {{of_a, to_a}, {of_b, to_b}}, stream);
+  else if (!a) pack_of(of_a.bytes, {{of_a, to_a}}, stream);
+  else if (!b) pack_of(of_b.bytes, {{of_b, to_b}}, stream);
+  return {a ? *a : packed(of_a, to_a), b ? *b : packed(of_b, to_b)};
+}
+
+inline cuda::Lines result_lines(const WgmmaArgs& args) { return {args.out, args.m, args.n, args.out_row}; }
+
+inline bool is_plain(const WgmmaArgs& args) { return args.epilogue.plain() && size_of(args.out_element) > 1; }
+
+// Whether the TMA may store C: it writes lines to their last 16 bytes, whatever the map says.
+inline bool can_tma_store(const WgmmaArgs& args) {
+  const auto bytes = static_cast<int>(size_of(args.out_element));
+  return is_plain(args) && cuda::has_tensor_map(result_lines(args), bytes) && args.n * bytes % 16 == 0;
+}
+
+}  // namespace tessera::matmul

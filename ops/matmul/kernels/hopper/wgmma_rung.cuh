@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the rungs that feed Hopper's tensor cores from shared memory have in common: from arguments to a job.
+#pragma once
+#include "ops/matmul/kernels/hopper/wgmma_job.cuh"
+#include "ops/matmul/problem/operands.hpp"
+#include "tessera/rung.hpp"
+
+namespace tessera::matmul {
+
+// The problem whose C has its columns next to each other: this one, or Cᵀ = Bᵀ·Aᵀ.
+inline MixedProblem with_rows(const MixedProblem& p) { return p.c_col == 1 || p.n == 1 ? p : p.transposed(); }
+
+inline EpilogueArgs epilogue_of(const MixedProblem& p) {
+  EpilogueArgs e;
+  e.alpha = p.alpha;
+  e.beta = p.beta;
+  e.c0 = p.c0.data;
+  e.c0_row = p.c0.row;
+  e.c0_col = p.c0.col;
+  e.bias = p.bias;
+  e.bias_element = p.bias_element;
+  e.bias_row = p.bias_row;
+  e.bias_col = p.bias_col;
+  e.scale_a = p.k == 0 ? nullptr : p.scale_a;
+  e.scale_b = p.k == 0 ? nullptr : p.scale_b;
+  e.scale_a_step = p.scale_a_step;
+  e.scale_b_step = p.scale_b_step;
+  e.activation = p.activation;
+  return e;
+}
+
+inline Factor left_of(const MixedProblem& p) {
+  return {p.a.data, static_cast<int>(size_of(p.a.element)), p.m, p.k, p.a.row, p.a.col};
+}
+inline Factor right_of(const MixedProblem& p) {
+  return {p.b.data, static_cast<int>(size_of(p.b.element)), p.n, p.k, p.b.col, p.b.row};
+}
+
+// p.m, p.n ≥ 1; C's columns lie next to each other.
+inline WgmmaJob job_of(const MixedProblem& p, const TileOptions& options) {
+  WgmmaJob job{.a = left_of(p), .b = right_of(p), .args = {}, .options = options};
+  job.args.m = p.m;
+  job.args.n = p.n;
+  job.args.epilogue = epilogue_of(p);
+  job.args.out = p.c;
+  job.args.out_element = p.c_element;
+  job.args.out_row = p.c_row;
+  return job;
+}
+
+// At most.
+inline std::size_t wgmma_workspace(const Arguments& arguments, const Tuning&) {
+  const MixedProblem p = with_rows(MixedProblem::of(arguments));
+  return counter_bytes + most_split_bytes + packed_bytes(left_of(p)) + packed_bytes(right_of(p));
+}
+
+inline Reason wgmma_refuses(const Arguments& arguments, const Tuning&, const Device&) {
+  const MixedProblem p = MixedProblem::of(arguments);
+  if (p.a.element == Element::f32 && p.compute != Compute::tf32)
+    return "its f32 factors lose 13 bits: --compute tf32 allows that";
+  if (p.c_col != 1 && p.c_row != 1 && p.n != 1 && p.m != 1)
+    return "C's rows, or its columns, are not contiguous";
+  return counts_beyond(arguments);
+}
+
+inline Reason needs_hopper(const Device& device) {
+  if (device.compute_capability != 90) return "it needs a Hopper GPU (compute capability 9.0)";
+  return cuda::no_tensor_maps();
+}
+
+// The steps that lead there, of bf16 and f16.
+enum class Step { one_warpgroup, warps_with_roles, blocks_that_stay };
+void run_step(WgmmaJob& job, Step step, bool f16, Run& run);
+
+// A rung on the way there: one tile for all, of bf16 and f16.
+template <Step step>
+Variant step_variant(const char* idea) {
+  Choice choice;
+  choice.run[Element::bf16] =
+      choice.run[Element::f16] = [](const Arguments& arguments, const Tuning&, Run& run) {
+        const MixedProblem p = with_rows(MixedProblem::of(arguments));
+        if (p.m == 0 || p.n == 0) return;
+        WgmmaJob job = job_of(p, {});
+        run_step(job, step, p.a.element == Element::f16, run);
+      };
+  choice.refuses = wgmma_refuses;
+  choice.workspace_bytes = wgmma_workspace;
+  Variant out;
+  out.idea = idea;
+  out.where = Where::cuda;
+  out.needs = needs_hopper;
+  out.choices.push_back(std::move(choice));
+  return out;
+}
+
+}  // namespace tessera::matmul
