@@ -44,7 +44,7 @@ function(tessera_public_headers out)
   set(${out} ${found} PARENT_SCOPE)
 endfunction()
 
-set(public tessera/tessera.hpp tessera/core/parent.hpp tessera/simt/tracer/traced_copies.hpp tessera/run/conformance.hpp tessera/kernel.hpp tessera/rung.hpp tessera/ring.hpp tessera/byte_matrices.hpp)
+set(public tessera/tessera.hpp tessera/simt/tracer/traced_copies.hpp tessera/run/conformance.hpp tessera/kernel.hpp tessera/rung.hpp tessera/ring.hpp tessera/byte_matrices.hpp)
 file(GLOB folders RELATIVE ${PROJECT_SOURCE_DIR}/ops CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/ops/*)
 foreach(folder ${folders})
   file(GLOB_RECURSE typed RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/ops/${folder}/*.hpp)

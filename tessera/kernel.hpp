@@ -41,6 +41,15 @@ inline constexpr Where kernels_run_on = Where::cuda;
 inline constexpr Where kernels_run_on = Where::simt;
 #endif
 
+// For the ladder or, in the traced build, as the twin of a variant there.
+inline void register_kernels(Variant variant, SourceLocation location = SourceLocation::current()) {
+#if defined(TESSERA_TRACED)
+  register_traced(std::move(variant), location);
+#else
+  register_variant(std::move(variant), location);
+#endif
+}
+
 namespace detail {
 
 template <class Kernel>
@@ -162,16 +171,14 @@ struct With {
 template <class Local, template <class> class Problem, class Config, template <class, Config> class Kernel,
           Config... configs>
 struct KernelRung {
-  explicit KernelRung(std::string idea, SourceLocation location = SourceLocation::current()) {
+  explicit KernelRung(std::string idea, std::optional<std::string> parent = {},
+                      SourceLocation location = SourceLocation::current()) {
     Variant variant;
     variant.idea = std::move(idea);
     variant.where = kernels_run_on;
     (variant.choices.push_back(choice<configs>()), ...);
-#if defined(TESSERA_TRACED)
-    register_traced(std::move(variant), location);
-#else
-    register_variant(std::move(variant), location);
-#endif
+    variant.parent = std::move(parent);
+    register_kernels(std::move(variant), location);
   }
 
  private:

@@ -40,12 +40,13 @@ Choice choice_of(F f, Tuning tuning = {}, std::vector<Range> ranges = {}) {
 }
 
 struct Rung {
-  Rung(std::string idea, Where where, std::vector<Choice> choices,
+  Rung(std::string idea, Where where, std::vector<Choice> choices, std::optional<std::string> parent = {},
        SourceLocation location = SourceLocation::current()) {
     Variant variant;
     variant.idea = std::move(idea);
     variant.where = where;
     variant.choices = std::move(choices);
+    variant.parent = std::move(parent);
     register_variant(std::move(variant), location);
   }
   // For what the short form leaves out: baseline, needs.

@@ -7,7 +7,6 @@
 // there, neighbours included, and sum as one rung below. What limits it now is memory itself.
 #include "runs.hpp"
 #include "streamed.hpp"
-#include "tessera/core/parent.hpp"
 
 namespace tessera::filter {
 namespace {
@@ -109,8 +108,7 @@ struct Streamed {
 };
 
 const KernelRung<Problem, Config, Streamed, Config{}, Config{128, 8}> rung{
-    "rows arrive in a ring in shared memory, asked for well ahead by one warp"};
-const Parent parent{"packed"};
+    "rows arrive in a ring in shared memory, asked for well ahead by one warp", "packed"};
 
 }  // namespace
 }  // namespace tessera::filter

@@ -6,7 +6,6 @@
 // strips do not. What limits it: one integral is too little work for more than one core. Of several variables
 // it may be much more, which nobody knows before: beyond what a GPU's start costs, the GPU takes over.
 #include "integrate_rules.hpp"
-#include "tessera/core/parent.hpp"
 #include "tessera/rung.hpp"
 
 namespace tessera::integration {
@@ -39,8 +38,8 @@ Choice choice() {
 
 const Rung rung{"the rule that the integrand needs, with its error and the reason why it stopped",
                 Where::cpu,
-                {choice()}};
-const Parent parent{""};
+                {choice()},
+                ""};
 
 }  // namespace
 }  // namespace tessera::integration

@@ -6,7 +6,6 @@
 // device: the host looks on from time to time. What limits it is the interpreter's work for each point.
 #include "ops/integrate/kernels/program_evaluation.hpp"
 #include "ops/integrate/kernels/region_run.hpp"
-#include "tessera/core/parent.hpp"
 
 namespace tessera::integration {
 namespace {
@@ -71,19 +70,11 @@ Variant variant() {
   out.idea = "several variables: regions cut where it matters, all of a round at once (Genz-Malik)";
   out.where = kernels_run_on;
   out.choices.push_back(choice_by_regions(Make{}, 1 << 17));
+  out.parent = "";
   return out;
 }
 
-const struct Registered {
-  Registered() {
-#if defined(TESSERA_TRACED)
-    register_traced(variant());
-#else
-    register_variant(variant());
-#endif
-  }
-} rung;
-const Parent parent{""};
+[[maybe_unused]] const bool registered = (register_kernels(variant()), true);
 
 }  // namespace
 }  // namespace tessera::integration

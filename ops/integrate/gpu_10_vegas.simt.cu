@@ -5,7 +5,6 @@
 // sixteen points of one cube. What is random is counted, not drawn from a state, and every sum has its place:
 // the bits are those of the processors. What limits it is the interpreter's work for each point.
 #include "ops/integrate/kernels/vegas_run.hpp"
-#include "tessera/core/parent.hpp"
 
 namespace tessera::integration {
 namespace {
@@ -27,19 +26,11 @@ Variant variant() {
       "many variables: random points where the integrand scatters (VEGAS+), the bits of the processors";
   out.where = kernels_run_on;
   out.choices.push_back(choice_by_vegas(Make{}));
+  out.parent = "";
   return out;
 }
 
-const struct Registered {
-  Registered() {
-#if defined(TESSERA_TRACED)
-    register_traced(variant());
-#else
-    register_variant(variant());
-#endif
-  }
-} rung;
-const Parent parent{""};
+[[maybe_unused]] const bool registered = (register_kernels(variant()), true);
 
 }  // namespace
 }  // namespace tessera::integration

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include "ops/matmul/kernels/cpu/serial_loops.hpp"
 #include "ops/matmul/problem/operands.hpp"
-#include "tessera/core/parent.hpp"
 #include "tessera/rung.hpp"
 
 namespace tessera::matmul {
@@ -55,12 +54,11 @@ void blocked(const Problem<T>& p, const Tuning& tuning) {
   }
 }
 
-const Parent parent{"ordered"};
-
 const Rung rung{"blocks of B that stay in the cache while every row of C uses them",
                 Where::cpu,
                 {choice_of<Problem>([](const auto& p, const Tuning& tuning, Run&) { blocked(p, tuning); }, {},
-                                    {{"depth", 8, 4096, 64}, {"width", 8, 4096, 256}})}};
+                                    {{"depth", 8, 4096, 64}, {"width", 8, 4096, 256}})},
+                "ordered"};
 [[maybe_unused]] const bool registered = (register_layouts(b_in_panels), true);
 
 }  // namespace

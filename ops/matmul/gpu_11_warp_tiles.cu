@@ -323,6 +323,7 @@ Choice choice() {
   name_kernels<tile>(out);
   out.refuses = refuses<tile>;
   out.workspace_bytes = workspace_bytes;
+  out.zeroed_front = 0;  // it writes what it reads
   out.owner = owner<tile>;
   out.footprint = footprint<tile>;
   return out;

@@ -120,6 +120,7 @@ Choice with(const Tuning& fixed) {
   }
   out.refuses = refuses;
   out.workspace_bytes = wgmma_workspace;
+  out.zeroed_front = counter_bytes;  // counters, in which each run leaves zeros
   return out;
 }
 

@@ -9,17 +9,7 @@
 namespace tessera::matmul {
 namespace {
 
-#if defined(TESSERA_TRACED)
-[[maybe_unused]] const bool registered = (register_traced(split_variant<Compute::bf16x6>(
-                                              "f32 by six products of bf16 parts, as tensor cores sum them")),
-                                          true);
-#else
-const Rung rung(
-    split_variant<Compute::bf16x6>("f32 by six products of bf16 parts, as tensor cores sum them"));
-// Its workspace is not for operands.
-[[maybe_unused]] const bool lays =
-    (register_layouts([](Element, const OperandLayout&) { return LayoutHandling::direct; }), true);
-#endif
+const SplitRung<Compute::bf16x6> rung{"f32 by six products of bf16 parts, as tensor cores sum them"};
 
 }  // namespace
 }  // namespace tessera::matmul

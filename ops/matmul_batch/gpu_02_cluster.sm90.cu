@@ -46,6 +46,7 @@ Choice with_tile(int tile) {
     out.run[element] = run;
   out.refuses = refuses;
   out.workspace_bytes = workspace;
+  out.zeroed_front = 0;  // packed operands are written before they are read
   return out;
 }
 

@@ -5,7 +5,6 @@
 #include <cstring>
 #include <deque>
 #include "ops/matmul/problem/call_arguments.hpp"
-#include "tessera/core/zeroed_front.hpp"
 #include "tessera/run/overlap.hpp"
 #include "multiply_batch.hpp"
 #include "matmul_batch.hpp"
@@ -89,9 +88,6 @@ Arguments batch_arguments(const ArrayView& a, const ArrayView& b, const ArrayVie
   out.set_array("C", c);
   return out;
 }
-
-// Its workspace holds operands that are written before they are read.
-[[maybe_unused]] const bool front = (register_zeroed_front("matmul_batch", "cluster", 0), true);
 
 Arguments arguments_in_place(const detail::AnyBatch& a, const detail::AnyBatch& b, const detail::AnyBatch& c,
                              const Options& options) {

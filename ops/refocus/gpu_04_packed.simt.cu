@@ -7,7 +7,6 @@
 // limits it now is how few threads its registers leave to wait for memory.
 #include "ops/imaging/light_field_kernels.hpp"
 #include "refocus.hpp"
-#include "tessera/core/parent.hpp"
 
 namespace tessera::refocus {
 namespace {
@@ -35,8 +34,8 @@ struct Packed {
 };
 
 const KernelRung<Problem, Config, Packed, Config{}, Config{1}> rung{
-    "four bytes an instruction, lines summed along a row of the grid, fetched while those before are summed"};
-const Parent parent{"rows"};
+    "four bytes an instruction, lines summed along a row of the grid, fetched while those before are summed",
+    "rows"};
 
 }  // namespace
 }  // namespace tessera::refocus

@@ -6,7 +6,6 @@
 // each. Every sum is taken anew, as in `global`, which is why it serves no more than one wave of threads.
 // What limits it is the launch and the chain of one sample's sums.
 #include "resize_kernel.hpp"
-#include "tessera/core/parent.hpp"
 
 namespace tessera::resize {
 namespace {
@@ -68,8 +67,7 @@ struct Samples {
 };
 
 const KernelRung<Problem, Config, Samples, Config{256}, Config{128}> rung{
-    "small pictures: a thread for each sample of the result, all at once"};
-const Parent parent{"global"};
+    "small pictures: a thread for each sample of the result, all at once", "global"};
 
 }  // namespace
 }  // namespace tessera::resize

@@ -5,7 +5,6 @@
 #include <cmath>
 #include "tessera/bench/compare.hpp"
 #include "tessera/bench/machine.hpp"
-#include "tessera/core/parent.hpp"
 
 namespace tessera::bench {
 
@@ -96,12 +95,11 @@ Rows chosen(const Rows& rows, const auto& fits) {
 // if it names no other.
 const Row* rung_before(const Rows& rows, const Row& of) {
   const Variant& mine = *of.variant;
-  const auto parent = parent_of(mine);
   const Variant* nearest = nullptr;
   for (const Row* row : rows) {
     const Variant& its = *row->variant;
     if (its.baseline || its.ladder != mine.ladder) continue;
-    if (parent ? its.name != *parent : its.place >= mine.place) continue;
+    if (mine.parent ? its.name != *mine.parent : its.place >= mine.place) continue;
     if (nearest == nullptr || its.place >= nearest->place) nearest = &its;
   }
   return fastest(chosen(rows, [nearest](const Row& r) { return r.variant == nearest; }));

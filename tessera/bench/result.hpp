@@ -66,7 +66,7 @@ struct Row {
   std::string kept_from;  // the date of the earlier session that measured it; "": this one
 
   std::optional<double> ratio_serial, ratio_previous, ratio_baseline;
-  std::string previous;  // the rung that ratio_previous is to: see core/parent.hpp
+  std::string previous;  // the rung that ratio_previous is to: see Variant::parent
 
   std::string element_name() const {
     return elements.empty() ? std::string(tessera::name_of(element)) : elements;

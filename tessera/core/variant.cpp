@@ -10,9 +10,6 @@
 #include "tessera/core/error.hpp"
 #include "tessera/core/expression.hpp"
 #include "tessera/core/load.hpp"
-#include "tessera/core/parent.hpp"
-#include "tessera/core/outrun.hpp"
-#include "tessera/core/zeroed_front.hpp"
 
 namespace tessera {
 namespace {
@@ -29,11 +26,6 @@ std::vector<Variant>& traced_variants() {
 
 std::map<std::string, HandlesLayout, std::less<>>& layouts() {
   static std::map<std::string, HandlesLayout, std::less<>> all;
-  return all;
-}
-
-std::map<std::string, std::string, std::less<>>& parents() {
-  static std::map<std::string, std::string, std::less<>> all;
   return all;
 }
 
@@ -231,55 +223,12 @@ const HandlesLayout* layouts_of(std::string_view file) {
   return found == layouts().end() ? nullptr : &found->second;
 }
 
-Parent::Parent(std::string name, SourceLocation location) {
-  parents().insert_or_assign(std::string(with_folder(location.file)), std::move(name));
-}
-
-std::optional<std::string> parent_of(const Variant& variant) {
-  const auto found = parents().find(variant.file);
-  return found == parents().end() ? std::nullopt : std::optional(found->second);
-}
-
 const std::vector<CatalogueEntry>& catalogue() { return entries(); }
 
 void register_catalogue(const char* file, const char* absent) {
   if (auto place = place_of(file))
     entries().push_back({std::move(place->operation), std::move(place->ladder), std::move(place->name),
                          std::move(place->file), place->place, absent});
-}
-
-namespace {
-
-std::map<std::pair<std::string, std::string>, std::size_t>& fronts() {
-  static std::map<std::pair<std::string, std::string>, std::size_t> all;
-  return all;
-}
-
-std::map<std::pair<std::string, std::string>, Outrun>& outruns() {
-  static std::map<std::pair<std::string, std::string>, Outrun> all;
-  return all;
-}
-
-}  // namespace
-
-void register_zeroed_front(const std::string& operation, const std::string& variant, std::size_t bytes) {
-  fronts()[{operation, variant}] = bytes;
-}
-
-std::optional<std::size_t> zeroed_front_of(const Variant& variant) {
-  const auto found = fronts().find({variant.operation, variant.name});
-  if (variant.where != Where::cuda || found == fronts().end()) return std::nullopt;
-  return found->second;
-}
-
-void register_outrun(const std::string& operation, const std::string& variant, Outrun outrun) {
-  outruns()[{operation, variant}] = std::move(outrun);
-}
-
-Reason is_outrun(const Variant& variant, const Arguments& arguments, const Device& device) {
-  const auto found = outruns().find({variant.operation, variant.name});
-  if (variant.where != Where::cuda || found == outruns().end()) return std::nullopt;
-  return found->second(arguments, device);
 }
 
 }  // namespace tessera

@@ -88,6 +88,9 @@ struct Choice {
   std::function<std::size_t(const Arguments&, const Tuning&)> workspace_bytes;
   std::function<std::optional<Owner>(const Arguments&, const Tuning&, const Extents& index)> owner;
   std::function<std::optional<Footprint>(const Arguments&, const Tuning&)> footprint = {};  // kernels only
+  // How much of the workspace, from its beginning, must be zeros before a run; nothing: all of it. Clearing
+  // what is large, and mostly written before it is read, would take longer than a short run.
+  std::optional<std::size_t> zeroed_front = {};
 
   Tuning defaults() const;  // the fixed values and each parameter's default
   bool allows(
@@ -102,6 +105,12 @@ struct Variant {
   bool compares_time_only = false;  // a baseline that computes something slightly different
   // Whether the machine can run it at all (an instruction set, a library).
   std::function<Reason(const Device&)> needs;
+  // Optional: it can compute these arguments, but a rung below it is faster. Who does not name it is not
+  // given it there.
+  std::function<Reason(const Arguments&, const Device&)> outrun = {};
+  // The rung that this one changes, with which its results are compared. Nothing: the nearest place before it
+  // on its ladder. "": it begins something new.
+  std::optional<std::string> parent = {};
 
   // Read off the file's name by register_variant().
   std::string operation, ladder, name, file;

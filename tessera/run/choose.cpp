@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include "tessera/core/suggest.hpp"
-#include "tessera/core/outrun.hpp"
 #include "tessera/run/enqueue.hpp"
 #include "tessera/run/place.hpp"
 #include "tessera/run/tuned.hpp"
@@ -252,7 +251,7 @@ Plan chosen_on(const Device& device, const Operation& operation, const Arguments
   Reason highest;
   for (const Variant* variant : ladder) {
     Reason reason = settle(plan, *variant, arguments, request, refusing);
-    if (!reason && !request.variant) reason = is_outrun(*variant, arguments, device);
+    if (!reason && !request.variant && variant->outrun) reason = variant->outrun(arguments, device);
     if (!reason) return plan;
     if (!highest) highest = variant->name + ": " + *reason;
   }

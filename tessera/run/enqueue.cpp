@@ -2,7 +2,6 @@
 #include "tessera/run/enqueue.hpp"
 #include <algorithm>
 #include "tessera/core/streams.hpp"
-#include "tessera/core/zeroed_front.hpp"
 #include "tessera/run/overlap.hpp"
 #include "tessera/run/public_call.hpp"
 
@@ -135,7 +134,7 @@ PreparedRun planned_of(const Plan& plan, const Arguments& there) {
     if (PreparedRun ahead = prepare->second(there, plan.tuning, plan.device); ahead.launch) return ahead;
   PreparedRun out;
   out.workspace_bytes = choice.workspace_bytes ? choice.workspace_bytes(there, plan.tuning) : 0;
-  out.zeros = std::min(zeroed_front_of(*plan.variant).value_or(out.workspace_bytes), out.workspace_bytes);
+  out.zeros = std::min(choice.zeroed_front.value_or(out.workspace_bytes), out.workspace_bytes);
   out.launch = [compute = choice.run.at(element), there, tuning = plan.tuning](std::span<void* const> arrays,
                                                                                Run& run) {
     compute(with_addresses(there, arrays), tuning, run);

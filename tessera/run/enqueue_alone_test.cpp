@@ -5,7 +5,6 @@
 #include <cstring>
 #include <vector>
 #include "tessera/core/streams.hpp"
-#include "tessera/core/zeroed_front.hpp"
 
 namespace tessera {
 namespace {
@@ -143,13 +142,14 @@ class Enqueue : public testing::Test {
     register_operation(operation("telling", true));
     register_variant(variant("all of its workspace is to be zeros", false),
                      SourceLocation{"ops/doubling/gpu_01_all.cu", 1});
-    register_variant(variant("the front is", false), SourceLocation{"ops/doubling/gpu_02_front.cu", 1});
+    Variant zeroed = variant("the front is", false);
+    zeroed.choices[0].zeroed_front = front;
+    register_variant(std::move(zeroed), SourceLocation{"ops/doubling/gpu_02_front.cu", 1});
     register_variant(variant("somebody else's", true), SourceLocation{"ops/doubling/gpu_00_other.cu", 1});
     Variant ahead = variant("it is planned ahead", false);
     ahead.choices[0].prepare[Element::f32] = planned;
     register_variant(std::move(ahead), SourceLocation{"ops/doubling/gpu_01_ahead.cu", 1});
     register_variant(variant("one that tells", false), SourceLocation{"ops/telling/gpu_01_all.cu", 1});
-    register_zeroed_front("doubling", "front", front);
   }
   void SetUp() override {
     lending = {};

@@ -14,7 +14,6 @@
 #include "ops/matmul/kernels/hopper/tile_plan.hpp"
 #include "ops/matmul/kernels/simt/warp_plan.hpp"
 #include "tessera/core/streams.hpp"
-#include "tessera/core/zeroed_front.hpp"
 
 namespace tessera::matmul {
 namespace {
@@ -183,14 +182,6 @@ Outcome multiply(const AnyMatrix& a, const AnyMatrix& b, const AnyMatrix& c, con
 }  // namespace detail
 
 namespace {
-
-// Counters come first in the workspace of `cluster`, and each run leaves zeros in them. The others write what
-// they read.
-[[maybe_unused]] const bool fronts = [] {
-  for (const char* variant : {"warp_tiles", "tensor_cores"}) register_zeroed_front("matmul", variant, 0);
-  register_zeroed_front("matmul", "cluster", counter_bytes);
-  return true;
-}();
 
 Arguments arguments_in_place(const detail::AnyMatrix& a, const detail::AnyMatrix& b,
                              const detail::AnyMatrix& c, const Options& options) {

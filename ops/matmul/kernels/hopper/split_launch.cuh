@@ -7,8 +7,6 @@
 #include "ops/matmul/kernels/packed_operands.hpp"
 #include "ops/matmul/kernels/simt/warp_plan.hpp"
 #include "ops/matmul/kernels/split_operands.cuh"
-#include "tessera/core/outrun.hpp"
-#include "tessera/core/zeroed_front.hpp"
 
 namespace tessera::matmul {
 
@@ -204,7 +202,7 @@ struct SplitRung {
   }
 
   // Heard where nobody asks for the rung.
-  static Reason is_outrun(const Arguments& arguments, const Device& device) {
+  static Reason outrun(const Arguments& arguments, const Device& device) {
     const MixedProblem p = with_rows(MixedProblem::of(arguments));
     if (p.m == 0 || p.n == 0 || p.k == 0) return "an empty product needs no parts";
     const WgmmaJob job = split_job(p, plain());
@@ -240,14 +238,13 @@ struct SplitRung {
     choice.prepare[Element::f32] = prepare;
     choice.refuses = refuses;
     choice.workspace_bytes = workspace_bytes;
+    choice.zeroed_front = judge_bytes;
     Variant out;
     out.idea = idea;
     out.where = Where::cuda;
     out.needs = needs_hopper;
     out.choices.push_back(std::move(choice));
-    const std::string name(text_of(compute));
-    register_zeroed_front("matmul", name, judge_bytes);
-    register_outrun("matmul", name, is_outrun);
+    out.outrun = outrun;
     static const Packer packer{refuses_packing, packing_bytes, pack_operand};
     register_packer(packer);  // the same whichever comes last
     return out;

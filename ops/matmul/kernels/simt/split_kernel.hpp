@@ -158,5 +158,14 @@ Variant split_variant(std::string idea) {
   return out;
 }
 
+template <Compute compute>
+struct SplitRung {
+  explicit SplitRung(std::string idea, SourceLocation location = SourceLocation::current()) {
+    register_kernels(split_variant<compute>(std::move(idea)), location);
+    // Its workspace is not for operands.
+    register_layouts([](Element, const OperandLayout&) { return LayoutHandling::direct; }, location);
+  }
+};
+
 }  // namespace TESSERA_UNIT
 }  // namespace tessera::matmul
