@@ -1,28 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/matmul/kernels/hopper/tile_plan.hpp"
-#include "tessera/core/rounding.hpp"
 #include <algorithm>
+#include "tessera/core/rounding.hpp"
 
 namespace tessera::matmul {
 
 namespace {
 
-// Parts that wait for each other, each of them, and each part's sums on their way through memory, for 128 ×
-// 128 of them.
-constexpr double meeting_us = 1.5, part_us = 0.17, split_us = 0.7;
-// The same of a cluster's blocks; blocks that come later.
-constexpr double joining_us = 2.2, cluster_us = 0.54, again_us = 1.4;
-constexpr double pair_us = 0.7;  // that the two blocks of a cluster begin and end together
-// Bytes of operands that reach all multiprocessors in a microsecond, for one block each or for all who need
-// them: of operands that the L2 holds twice, once for each of its halves, and of larger ones.
-constexpr double arriving = 13.5e6, arriving_for_all = 16.1e6, far = 9.6e6, far_for_all = 9.7e6;
-constexpr double held_twice = 50e6;
-// Bytes of the cache's lines that all multiprocessors can ask for in a microsecond, where some are asked for
-// twice.
-constexpr double request_rate = 14e6;
-constexpr double request_rate_of_one = 326e3;  // and one of them
-// Bytes a microsecond, of operands and of results in memory; most of a product's time goes on beside that.
-constexpr double read_rate = 4.4e6, written_rate = 9.5e6, beside_memory = 0.778;
+// Where splits of a sum meet in memory:
+constexpr double meeting_us = 1.5;  // parts that wait for each other
+constexpr double part_us = 0.17;    // each part
+constexpr double split_us = 0.7;    // each part's sums on their way, for 128 × 128 of them
+// Where they meet within a cluster:
+constexpr double joining_us = 2.2;   // its blocks wait for each other
+constexpr double cluster_us = 0.54;  // each of them, for 128 × 128 sums
+constexpr double again_us = 1.4;     // each further round of blocks
+constexpr double pair_us = 0.7;      // the two blocks of a cluster begin and end together
+// Bytes of operands that reach all multiprocessors in a microsecond:
+constexpr double arriving = 13.5e6;          // for one block each
+constexpr double arriving_for_all = 16.1e6;  // for all who need them
+constexpr double far = 9.6e6;                // the same of operands that are too large for the L2 to hold
+constexpr double far_for_all = 9.7e6;        // twice, once for each of its halves
+constexpr double held_twice = 50e6;          // the largest that it does hold twice, in bytes
+// Bytes of the cache's lines that can be asked for in a microsecond, where some are asked for twice:
+constexpr double request_rate = 14e6;          // by all multiprocessors
+constexpr double request_rate_of_one = 326e3;  // by one of them
+// Bytes of memory a microsecond:
+constexpr double read_rate = 4.4e6;      // of operands
+constexpr double written_rate = 9.5e6;   // of results
+constexpr double beside_memory = 0.778;  // the share of the time without memory that adds to memory's
 constexpr std::int64_t least_stages = 4, least_cluster_stages = 2;
 constexpr std::int32_t usual_group = 8;
 constexpr std::int64_t most_splits = 16;

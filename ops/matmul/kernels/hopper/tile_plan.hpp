@@ -17,8 +17,8 @@ struct TileShape {
   double last_us;      // what is hidden so but for a block's last tile
   double tail_us = 0;  // as stage_us, of a tail tile; 0: the kernel has none
   bool cluster_split_k = false;  // parts of a sum are made by the blocks of one cluster
-  double overlapped_us =
-      0;  // of tile_us, what is hidden as well where results of 16 bits wait for the next tile's products
+  // Of tile_us, what is hidden as well where results of 16 bits wait for the next tile's products.
+  double overlapped_us = 0;
   bool cuts_sums = true;  // else in parts only where that is requested
   double begin_us = 0;    // before a block's first stage and after its last results
 };
