@@ -33,6 +33,20 @@ struct Destination {
   bool whole_vectors;  // of adjacent elements of C and C0, so that they may be stored as such
 };
 
+// From row i and column j on; `first`: of the blocks along k.
+template <class T>
+Destination<T> DestinationOf(const Product<T>& p, std::int64_t i, std::int64_t j, bool first) {
+  const bool reads_c0 = first && p.beta != T{0};
+  Destination<T> out;
+  out.c = {p.c.at(i, j), p.c.row, p.c.col};
+  out.c0 = {reads_c0 ? p.c0.at(i, j) : nullptr, p.c0.row, p.c0.col};
+  out.alpha = p.alpha;
+  out.beta = p.beta;
+  out.add = !first;
+  out.whole_vectors = p.c.col == 1 && (!reads_c0 || p.c0.col == 1);
+  return out;
+}
+
 template <class T>
 struct TileInput {
   const T* a;
@@ -289,8 +303,8 @@ class BlockProduct {
           in.next_a = strip + (kTileRows + from) * a_row;
           in.next_rows = to - from;
         }
-        TileOf<T>(rows, (panel.cols + lanes_ - 1) / lanes_)(in, destination(i, panel.col, l == 0 && !p_.adds),
-                                                            panel.cols);
+        TileOf<T>(rows, (panel.cols + lanes_ - 1) / lanes_)(
+            in, DestinationOf(p_, i, panel.col, l == 0 && !p_.adds), panel.cols);
       }
       if (p_.after != nullptr && l + depth >= p_.k) run_epilogue(i, rows);
     }
@@ -300,18 +314,6 @@ class BlockProduct {
   void run_epilogue(std::int64_t first, std::int64_t rows) const {
     const std::int64_t col = panels_.front().col, end = panels_.back().col + panels_.back().cols;
     for (std::int64_t i = first; i < first + rows; ++i) EpilogueRow(*p_.after, 0, i, col, end);
-  }
-
-  Destination<T> destination(std::int64_t i, std::int64_t j, bool first) const {
-    const bool reads_c0 = first && p_.beta != T{0};
-    Destination<T> out;
-    out.c = {p_.c.at(i, j), p_.c.row, p_.c.col};
-    out.c0 = {reads_c0 ? p_.c0.at(i, j) : nullptr, p_.c0.row, p_.c0.col};
-    out.alpha = p_.alpha;
-    out.beta = p_.beta;
-    out.add = !first;
-    out.whole_vectors = p_.c.col == 1 && (!reads_c0 || p_.c0.col == 1);
-    return out;
   }
 
   const hn::ScalableTag<T> d_;

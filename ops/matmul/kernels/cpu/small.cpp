@@ -207,19 +207,6 @@ Depth DepthOf(std::int64_t k) {
   return {k, near_part(k, wanted, 16)};
 }
 
-template <class T>
-Destination<T> DestinationOf(const Product<T>& p, std::int64_t i, std::int64_t j, bool first) {
-  const bool reads_c0 = first && p.beta != T{0};
-  Destination<T> out;
-  out.c = {p.c.at(i, j), p.c.row, p.c.col};
-  out.c0 = {reads_c0 ? p.c0.at(i, j) : nullptr, p.c0.row, p.c0.col};
-  out.alpha = p.alpha;
-  out.beta = p.beta;
-  out.add = !first;
-  out.whole_vectors = p.c.col == 1 && (!reads_c0 || p.c0.col == 1);
-  return out;
-}
-
 // A block of C, panel by panel of B, tile by tile.
 template <class T>
 class SmallProduct {
