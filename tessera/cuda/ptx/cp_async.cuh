@@ -34,10 +34,11 @@ __device__ __forceinline__ void copy_async(void* to, const void* from, int valid
 #endif
 }
 
-template <int bytes>
+// `near`: by way of the L1 cache, for what other blocks read, too. Fewer than 16 bytes always go that way.
+template <int bytes, bool near = bytes != 16>
 __device__ __forceinline__ void copy_async(void* to, const void* from) {
 #if __CUDA_ARCH__ >= 800
-  if constexpr (bytes == 16)
+  if constexpr (!near)
     asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16;" ::"r"(detail::shared_address(to)),
                  "l"(from));
   else

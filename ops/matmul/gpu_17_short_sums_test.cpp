@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rung 17's short sums on the executor, in every tile: blocks that walk over several tiles down and along C,
+// edges, odd sums, lines that lie anywhere. Of whole numbers, so results are exact.
+#include <gtest/gtest.h>
+#include <random>
+#include <string>
+#include <vector>
+#include "ops/matmul/problem/multiply.hpp"
+
+namespace tessera::matmul {
+namespace {
+
+struct Shape {
+  std::int64_t m, n, k;
+  int more = 0;  // elements from the end of a line to the next one
+};
+
+// The memory that a matrix takes, with what lies between its lines.
+template <class T>
+struct Numbers {
+  std::int64_t rows, cols, step;
+  Order order;
+  std::vector<T> data;
+
+  Numbers(std::int64_t rows_, std::int64_t cols_, int more, Order order_)
+      : rows(rows_),
+        cols(cols_),
+        step((order_ == Order::rows ? cols : rows) + more),
+        order(order_),
+        data(static_cast<std::size_t>(step * (order_ == Order::rows ? rows : cols)), T{77}) {}
+
+  T& at(std::int64_t i, std::int64_t j) {
+    return data[static_cast<std::size_t>(order == Order::rows ? i * step + j : j * step + i)];
+  }
+  void draw(std::mt19937& random) {
+    for (std::int64_t i = 0; i < rows; ++i)
+      for (std::int64_t j = 0; j < cols; ++j) at(i, j) = static_cast<T>(random() % 9) - 4;
+  }
+  MatrixView<T> view() { return {data.data(), rows, cols, step, order}; }
+  MatrixView<const T> input() const { return {data.data(), rows, cols, step, order}; }
+};
+
+template <class T>
+void expect_exact(const Shape& s, std::int64_t tile, Order of_a, Order of_b, Order of_c, double beta) {
+  std::mt19937 random(17);
+  Numbers<T> a(s.m, s.k, s.more, of_a), b(s.k, s.n, s.more, of_b), c(s.m, s.n, s.more, of_c);
+  a.draw(random), b.draw(random), c.draw(random);
+  Numbers<T> wanted = c;
+  for (std::int64_t i = 0; i < s.m; ++i)
+    for (std::int64_t j = 0; j < s.n; ++j) {
+      T sum = 0;
+      for (std::int64_t l = 0; l < s.k; ++l) sum += a.at(i, l) * b.at(l, j);
+      wanted.at(i, j) = T{2} * sum + static_cast<T>(beta) * c.at(i, j);
+    }
+  Options options{.alpha = 2, .beta = beta};
+  options.request = {.device = "simt", .variant = "short_sums", .tuning = Tuning{{"tile", tile}}};
+  multiply<T>(a.input(), b.input(), c.view(), options);
+  EXPECT_EQ(c.data, wanted.data) << s.m << "x" << s.n << "x" << s.k << ", tile " << tile;
+}
+
+template <class T>
+void expect_every_tile(const Shape& s, Order of_a, Order of_b, Order of_c, double beta) {
+  for (const std::int64_t tile : {1, 2, 3}) expect_exact<T>(s, tile, of_a, of_b, of_c, beta);
+}
+
+template <class T>
+void expect_every_layout(const Shape& s) {
+  for (unsigned layout = 0; layout < 8; ++layout) {
+    const auto order = [&](unsigned bit) { return (layout >> bit & 1) != 0 ? Order::columns : Order::rows; };
+    expect_every_tile<T>(s, order(0), order(1), order(2), layout % 3 == 0 ? 0 : 3);
+  }
+}
+
+TEST(ShortSums, EveryLayout) {
+  expect_every_layout<float>({70, 133, 20});
+  expect_every_layout<float>({70, 133, 33, 3});
+  expect_every_layout<double>({70, 133, 20});
+  expect_every_layout<double>({70, 133, 33, 3});
+}
+
+// One executor's processor has a few blocks, each of which walks over a part of several lines of tiles.
+TEST(ShortSums, WalksOverSeveralLinesOfTiles) {
+  for (const Shape& s : {Shape{200, 500, 5}, {500, 200, 5}, {300, 300, 36}}) {
+    expect_every_tile<float>(s, Order::rows, Order::columns, Order::rows, 0);
+    expect_every_tile<double>(s, Order::rows, Order::columns, Order::rows, 0);
+  }
+}
+
+TEST(ShortSums, SingleLinesAndProducts) {
+  for (const Shape& s : {Shape{1, 40, 64}, {40, 32, 1}, {33, 33, 4}, {33, 65, 63, 1}, {65, 64, 0}}) {
+    expect_every_tile<float>(s, Order::rows, Order::columns, Order::rows, 0.5);
+    expect_every_tile<double>(s, Order::columns, Order::rows, Order::rows, 0.5);
+  }
+}
+
+}  // namespace
+}  // namespace tessera::matmul
