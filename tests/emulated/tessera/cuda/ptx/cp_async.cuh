@@ -44,7 +44,7 @@ void copy_async(void* to, const void* from, int valid) {
   if (copies_are_late) copies().open.push_back(copy);
   else copy.happen();
 }
-template <int bytes>
+template <int bytes, bool near = false>
 void copy_async(void* to, const void* from) {
   copy_async<bytes>(to, from, bytes);
 }

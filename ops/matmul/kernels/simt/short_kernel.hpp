@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kernel of rung 17's short sums, and how a product is cut into its tiles.
+#pragma once
+#include <algorithm>
+#include <bit>
+#include "ops/matmul/kernels/simt/vectorized.hpp"
+#if defined(__CUDACC__)
+#include "tessera/cuda/ptx/cp_async.cuh"
+#include "tessera/cuda/ptx/mma.cuh"
+#endif
+
+namespace tessera::matmul {
+
+inline namespace TESSERA_UNIT {
+
+// An operand by its lines: rows of A, columns of B.
+template <class T>
+struct ShortLines {
+  const T* data;
+  std::int64_t lines, step, k_step;
+  std::int32_t
+      shift;  // log2 of the threads that bring a line, along k; -1: neighbours are of different lines
+  bool wide;  // 16 bytes a thread
+};
+
+template <class T>
+struct ShortSumsArgs {
+  Problem<T> p;
+  ShortLines<T> a, b;
+  std::int32_t depth;  // k, and zeros up to what is multiplied at once
+  std::int32_t wide;   // tiles of a row of them
+  std::int32_t blocks;
+  std::int32_t each, more;  // tiles of a block; of so many blocks, one more
+  bool near;                // neighbours in rows of C, and of C0, are neighbours in memory
+  bool lots;                // 16-byte stores reach those of C
+};
+
+// Tiles of `lines` rows and as many columns of C. A lane sums element (i, j), of row `row` + below(i) and of
+// column `column` + beside(j), whose place in the panel of B is `place` + j · pitch. Strip after strip: so
+// stores are spread over the time.
+template <class T, int lines>
+struct ShortSumsLane {
+  static constexpr int rows = lines == 32 ? 8 : 16, columns = lines / 32, warps = lines / rows;
+  static constexpr int strips = 1, strip = lines, pitch = 32, at_once = 4;
+  static constexpr int blocks = lines == 128 ? 2 : lines == 64 ? 5 : 6;  // as registers allow
+  int row, column, place;
+
+  SIMT explicit ShortSumsLane(Thread thread)
+      : row(thread.warp() * rows), column(thread.lane()), place(thread.lane()) {}
+  SIMT static constexpr int below(int i) { return i; }
+  SIMT static constexpr int beside(int j) { return 32 * j; }
+  SIMT static constexpr int place_of(int column) { return column; }
+};
+// As tensor cores have them: lane 4·g + t has columns g and g + 8 of sixteen, where columns 2·g and 2·g + 1
+// of C are put, and rows 2·t and 2·t + 1 of eight.
+template <int lines>
+struct ShortSumsLane<double, lines> {
+  static constexpr int side = lines / 2, rows = side / 4, columns = 2, warps = 4;
+  static constexpr int strips = side / 16, strip = 16, pitch = 8, at_once = 16;
+  static constexpr int blocks = lines == 64 ? 4 : 6;
+  int row, column, place;
+
+  SIMT explicit ShortSumsLane(Thread thread)
+      : row(thread.warp() / 2 * side + thread.lane() % 4 * 2),
+        column(thread.warp() % 2 * side + thread.lane() / 4 * 2),
+        place(thread.warp() % 2 * side + thread.lane() / 4) {}
+  SIMT static constexpr int below(int i) { return i / 2 * 8 + i % 2; }
+  SIMT static constexpr int beside(int j) { return j; }
+  SIMT static constexpr int place_of(int column) {
+    return column / 16 * 16 + column % 2 * 8 + column % 16 / 2;
+  }
+};
+
+template <class T, int lines_, int most_depth>
+struct ShortSums {
+  static constexpr int lines = lines_;
+  using Lane = ShortSumsLane<T, lines>;
+  static constexpr int threads = 32 * Lane::warps, lot = Lot<T>::count;
+  static constexpr int rows = Lane::rows, columns = Lane::columns;
+  // Lots of lines that are read together lie in different banks.
+  static constexpr int stride = most_depth + 4;
+
+  struct Shared {
+    alignas(16) T a[lines * stride];
+    alignas(16) T b[2][lines * stride];
+  };
+  static constexpr int blocks_per_processor =
+      std::min<int>(Lane::blocks, 227 * 1024 / (sizeof(Shared) + 1024));
+
+  // As many blocks as fit beside each other share the tiles, in their order.
+  static ShortSumsArgs<T> args(const Problem<T>& p, int processors) {
+    const std::int64_t depth = whole(p.k(), Lane::at_once) * Lane::at_once;
+    const std::int64_t wide = whole(p.n(), lines), tiles = whole(p.m(), lines) * wide,
+                       blocks = std::clamp<std::int64_t>(tiles, 1,
+                                                         std::int64_t{processors} * blocks_per_processor);
+    return {.p = p,
+            .a = lines_of(p.a, 0, depth),
+            .b = lines_of(p.b, 1, depth),
+            .depth = static_cast<std::int32_t>(depth),
+            .wide = static_cast<std::int32_t>(wide),
+            .blocks = static_cast<std::int32_t>(blocks),
+            .each = static_cast<std::int32_t>(tiles / blocks),
+            .more = static_cast<std::int32_t>(tiles % blocks),
+            .near = p.c.stride[1] == 1 && (p.beta == T{0} || p.c0.stride[1] == 1),
+            .lots = lies_in_lots(p.c.data, p.c.stride[1], p.m() == 1 ? 0 : p.c.stride[0])};
+  }
+  static Launch launch(const ShortSumsArgs<T>& args) { return {.grid = {args.blocks}, .block = {threads}}; }
+
+  SIMT void operator()(Thread thread, Shared& shared, const ShortSumsArgs<T>& args) const {
+    const int block = thread.block().x;
+    const int first = block * args.each + (block < args.more ? block : args.more);
+    int left = args.each + (block < args.more ? 1 : 0);
+    int row = first / args.wide, column = first % args.wide;
+    bring_a(thread, shared.a, args, row);
+    bring_b(thread, shared.b[0], args, column);
+    for (int turn = 0; left > 0; --left, turn ^= 1) {
+      wait_for_copies();
+      thread.sync();
+      const bool last = column + 1 == args.wide;
+      if (left > 1 && !last) bring_b(thread, shared.b[turn ^ 1], args, column + 1);
+      SIMT_NO_UNROLL
+      for (int strip = 0; strip < Lane::strips; ++strip) {
+        Lane lane(thread);
+        lane.column += strip * Lane::strip;
+        lane.place += strip * Lane::strip;
+        T sum[unsigned{rows}][unsigned{columns}];
+        multiply_panels(thread, lane, shared.a, shared.b[turn], args.depth, sum);
+        store(thread, args, std::int64_t{row} * lines + lane.row, std::int64_t{column} * lines + lane.column,
+              sum);
+      }
+      ++column;
+      if (left > 1 && last) {
+        thread.sync();
+        column = 0;
+        bring_a(thread, shared.a, args, ++row);
+        bring_b(thread, shared.b[turn ^ 1], args, column);
+      }
+    }
+  }
+
+ private:
+  static std::int64_t whole(std::int64_t extent, std::int64_t part) { return (extent + part - 1) / part; }
+
+  static ShortLines<T> lines_of(const Matrix<const T>& x, int line, std::int64_t depth) {
+    const int deep = 1 - line;
+    ShortLines<T> out{x.data, x.extent[line], x.stride[line], x.stride[deep], -1, false};
+    if (x.extent[line] != 1 && out.k_step >= out.step) return out;
+    out.wide = x.extent[deep] % lot == 0 && lies_in_lots(out.data, out.k_step, out.lines == 1 ? 0 : out.step);
+    const auto of_line = static_cast<unsigned>(std::max<std::int64_t>(depth / (out.wide ? lot : 1), 1));
+    out.shift = std::bit_width(of_line - 1);
+    return out;
+  }
+
+  // Other blocks read it, too.
+  template <int bytes>
+  SIMT static void copy(Thread thread, T* to, const T* from) {
+#if defined(__CUDA_ARCH__)
+    (void)thread;
+    cuda::ptx::copy_async<bytes, true>(to, from);
+#else
+    if constexpr (bytes == 16) thread.store16(to, thread.load16(from));
+    else *to = *from;
+#endif
+  }
+  SIMT static void wait_for_copies() {
+#if defined(__CUDA_ARCH__)
+    cuda::ptx::commit_copies();
+    cuda::ptx::wait_for_copies<0>();
+#endif
+  }
+
+  SIMT static void bring_a(Thread thread, T* panel, const ShortSumsArgs<T>& args, int tile_row) {
+    bring(thread, panel, args.a, args, tile_row, [](int line) { return line; });
+  }
+  SIMT static void bring_b(Thread thread, T* panel, const ShortSumsArgs<T>& args, int tile_column) {
+    bring(thread, panel, args.b, args, tile_column, [](int line) { return Lane::place_of(line); });
+  }
+
+  // Beyond the operand there are zeros.
+  template <class PlaceOf>
+  SIMT static void bring(Thread thread, T* panel, const ShortLines<T>& x, const ShortSumsArgs<T>& args,
+                         int number, const PlaceOf& place_of) {
+    const std::int64_t first = std::int64_t{number} * lines;
+    const T* from = x.data + first * x.step;
+    const int valid = x.lines - first < lines ? static_cast<int>(x.lines - first) : lines;
+    const int k = static_cast<int>(args.p.k());
+    if (x.shift < 0) {
+      const int line = thread.rank() % lines;
+      T* const to = panel + place_of(line) * stride;
+      from += line * x.step;
+      for (int l = thread.rank() / lines; l < args.depth; l += threads / lines) {
+        if (line < valid && l < k) copy<sizeof(T)>(thread, to + l, from + l * x.k_step);
+        else to[l] = T{0};
+      }
+      return;
+    }
+    const int l = (thread.rank() & ((1 << x.shift) - 1)) * (x.wide ? lot : 1);
+    if (l >= args.depth) return;
+    int line = thread.rank() >> x.shift;
+    const int by = threads >> x.shift, there = l < k ? valid : 0;
+    from += line * x.step + l * x.k_step;
+    panel += l;
+    const std::int64_t further = by * x.step;
+    if (x.wide) {
+      for (; line < lines; line += by, from += further) {
+        T* const to = panel + place_of(line) * stride;
+        if (line < there) copy<16>(thread, to, from);
+        else thread.store16(to, Bytes16{});
+      }
+    } else {
+      for (; line < lines; line += by, from += further) {
+        T* const to = panel + place_of(line) * stride;
+        if (line < there) copy<sizeof(T)>(thread, to, from);
+        else *to = T{0};
+      }
+    }
+  }
+
+  SIMT static void multiply_panels(Thread thread, const Lane& lane, const T* a, const T* b, int depth,
+                                   T (&sum)[unsigned{rows}][unsigned{columns}]) {
+    SIMT_UNROLL
+    for (int i = 0; i < rows; ++i) {
+      SIMT_UNROLL
+      for (int j = 0; j < columns; ++j) sum[i][j] = T{0};
+    }
+    b += lane.place * stride;
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    if constexpr (sizeof(T) == 8) {
+      multiply_by_tensor_cores(thread, lane, a, b, depth, sum);
+      return;
+    }
+#endif
+    a += lane.row * stride;
+    SIMT_NO_UNROLL
+    for (int l = 0; l < depth; l += lot) {
+      Lot<T> of_b[columns];
+      SIMT_UNROLL
+      for (int j = 0; j < columns; ++j)
+        of_b[j] = __builtin_bit_cast(Lot<T>, thread.load16(b + j * Lane::pitch * stride + l));
+      SIMT_UNROLL
+      for (int i = 0; i < rows; ++i) {
+        const auto of_a = __builtin_bit_cast(Lot<T>, thread.load16(a + Lane::below(i) * stride + l));
+        SIMT_UNROLL
+        for (int e = 0; e < lot; ++e) {
+          SIMT_UNROLL
+          for (int j = 0; j < columns; ++j)
+            sum[i][j] = multiply_add(of_a.element[e], of_b[j].element[e], sum[i][j]);
+        }
+      }
+    }
+  }
+
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  // The left factor is the columns of C.
+  SIMT static void multiply_by_tensor_cores(Thread thread, const Lane& lane, const T* a, const T* b,
+                                            int depth, T (&sum)[unsigned{rows}][unsigned{columns}]) {
+    const int group = thread.lane() / 4, of_k = thread.lane() % 4;
+    a += (lane.row - 2 * of_k + group) * stride + of_k;
+    b += of_k;
+#pragma unroll 1
+    for (int l = 0; l < depth; l += 16) {
+      T left[8];
+#pragma unroll
+      for (int q = 0; q < 8; ++q) left[q] = b[q % 2 * Lane::pitch * stride + q / 2 * 4 + l];
+#pragma unroll
+      for (int i = 0; i < rows; i += 2) {
+        T right[4], sums[4] = {sum[i][0], sum[i + 1][0], sum[i][1], sum[i + 1][1]};
+#pragma unroll
+        for (int q = 0; q < 4; ++q) right[q] = a[Lane::below(i) * stride + 4 * q + l];
+        cuda::ptx::mma_f64(sums, left, right);
+        sum[i][0] = sums[0], sum[i + 1][0] = sums[1], sum[i][1] = sums[2], sum[i + 1][1] = sums[3];
+      }
+    }
+  }
+#endif
+
+  // The row and column of C are those of the element that a lane has first.
+  SIMT static void store(Thread thread, const ShortSumsArgs<T>& args, std::int64_t row, std::int64_t column,
+                         T (&sum)[unsigned{rows}][unsigned{columns}]) {
+    if (!args.near) store_apart(args.p, row, column, sum);
+    else if (args.p.beta == T{0}) store_near<false>(thread, args, row, column, sum);
+    else store_near<true>(thread, args, row, column, sum);
+  }
+
+  template <bool with_c0>
+  SIMT static void store_near(Thread thread, const ShortSumsArgs<T>& args, std::int64_t row,
+                              std::int64_t column, const T (&sum)[unsigned{rows}][unsigned{columns}]) {
+    const Problem<T>& p = args.p;
+    const int high = static_cast<int>(p.m() - row < lines ? p.m() - row : lines),
+              wide = static_cast<int>(p.n() - column < lines ? p.n() - column : lines);
+    T* const to = p.c.data + row * p.c.stride[0] + column;
+    const T* const add = with_c0 ? p.c0.data + row * p.c0.stride[0] + column : nullptr;
+    SIMT_UNROLL
+    for (int i = 0; i < rows; ++i) {
+      if (Lane::below(i) >= high) continue;
+      T* const line = to + Lane::below(i) * p.c.stride[0];
+      const auto value = [&](int j) {
+        const T product = multiply(p.alpha, sum[i][j]);
+        if constexpr (!with_c0) return product;
+        else return multiply_add(p.beta, add[Lane::below(i) * p.c0.stride[0] + Lane::beside(j)], product);
+      };
+      if constexpr (sizeof(T) == 8)
+        if (args.lots && wide > 1) {
+          thread.store16(line, __builtin_bit_cast(Bytes16, Lot<T>{value(0), value(1)}));
+          continue;
+        }
+      SIMT_UNROLL
+      for (int j = 0; j < columns; ++j)
+        if (Lane::beside(j) < wide) line[Lane::beside(j)] = value(j);
+    }
+  }
+
+  // Elements of a row that are no neighbours in memory: nobody minds the time.
+  SIMT static void store_apart(const Problem<T>& p, std::int64_t row, std::int64_t column,
+                               T (&sum)[unsigned{rows}][unsigned{columns}]) {
+    SIMT_NO_UNROLL
+    for (int i = 0; i < rows; ++i) {
+      SIMT_UNROLL
+      for (int j = 0; j < columns; ++j) {
+        p.store(row + Lane::below(i), column + Lane::beside(j), sum[0][j]);
+        SIMT_UNROLL
+        for (int next = 1; next < rows; ++next) sum[next - 1][j] = sum[next][j];
+      }
+    }
+  }
+};
+
+// Lanes lie along what is contiguous in C: its rows.
+template <class T>
+Problem<T> by_rows_of_c(const Problem<T>& p) {
+  if (p.c.stride[1] <= p.c.stride[0]) return p;
+  Problem<T> out = p;
+  const auto exchange = [](auto& matrix) {
+    std::swap(matrix.extent[0], matrix.extent[1]);
+    std::swap(matrix.stride[0], matrix.stride[1]);
+  };
+  std::swap(out.a, out.b);
+  exchange(out.a), exchange(out.b), exchange(out.c), exchange(out.c0);
+  return out;
+}
+
+inline constexpr std::int64_t longest_short_sum = 64;
+inline constexpr int short_sums_tiles[] = {128, 64, 32};  // their lines
+template <class T>
+inline constexpr int largest_short_sums_tile = sizeof(T) == 4 ? 128 : 64;
+
+// Calls use.template operator()<Kernel>() with the kernel of tiles of so many lines.
+template <class T, int largest = largest_short_sums_tile<T>, class Use>
+auto with_short_sums(std::int64_t k, int lines, const Use& use) {
+  if constexpr (largest > 32)
+    if (lines < largest) return with_short_sums<T, largest / 2>(k, lines, use);
+  constexpr int most = longest_short_sum;
+  return k <= most / 2 ? use.template operator()<ShortSums<T, largest, most / 2>>()
+                       : use.template operator()<ShortSums<T, largest, most>>();
+}
+
+// The largest tile of which there are enough for all multiprocessors; or as the tuning says.
+template <class T>
+int short_sums_tile(const Problem<T>& p, std::int64_t wanted, int processors) {
+  constexpr int largest = largest_short_sums_tile<T>;
+  if (wanted != 0) return std::min(short_sums_tiles[wanted - 1], largest);
+  const auto enough = [&](std::int64_t lines, std::int64_t each) {
+    return (p.m() + lines - 1) / lines * ((p.n() + lines - 1) / lines) >= each * processors;
+  };
+  if (enough(largest, 4)) return largest;
+  return sizeof(T) == 4 && enough(64, 1) ? 64 : 32;
+}
+
+}  // namespace TESSERA_UNIT
+}  // namespace tessera::matmul
