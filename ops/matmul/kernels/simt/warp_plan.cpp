@@ -9,21 +9,21 @@ namespace {
 // In cycles, and bytes a cycle, of a multiprocessor. Only their proportions matter. Fitted, as the rates of
 // tiles are, to 92 products with both operands along k on one NVIDIA H100 (of tools/shapes random 7), each in
 // every tile, in up to 132 parts and dealt out.
-constexpr double multiply_adds = 128, memory_rate = 10.8, store_rate = 22;
-constexpr double start = 5630;    // a block's first copies, and its end
-constexpr double beside = 1400;   // of each further block on a multiprocessor, what is not hidden of these
-constexpr double restart = 1370;  // a block's first copies for its next tile
-constexpr double adding = 3700;   // the second launch, of those who add parts
-constexpr double add_rate = 5.2;  // of parts
+constexpr double multiply_adds = 128, memory_rate = 7.25, store_rate = 21;
+constexpr double start = 5200;    // a block's first copies, and its end
+constexpr double beside = 330;    // of each further block on a multiprocessor, what is not hidden of these
+constexpr double restart = 935;   // a block's first copies for its next tile
+constexpr double adding = 2670;   // the second launch, of those who add parts
+constexpr double add_rate = 4.8;  // of parts
 
 // What the model knows of a tile: of the rate of multiply-adds, what blocks come near to that fill a
 // multiprocessor, and a block that is alone there.
 struct Rates {
   double full, alone;
 };
-constexpr Rates rates[warp_tile_count] = {{0.84, 0.37},   {0.72, 0.40},   {0.723, 0.573}, {0.43, 0.28},
-                                          {0.457, 0.402}, {0.444, 0.363}, {0.553, 0.283}, {0.71, 0.49}};
-constexpr double by_elements = 0.736;  // of these rates, where lines are copied so
+constexpr Rates rates[warp_tile_count] = {{0.820, 0.368}, {0.701, 0.459}, {0.718, 0.484}, {0.424, 0.272},
+                                          {0.450, 0.450}, {0.382, 0.368}, {0.520, 0.279}, {0.683, 0.480}};
+constexpr double by_elements = 0.716;  // of these rates, where lines are copied so
 
 constexpr std::int64_t least_depth = 32;
 
