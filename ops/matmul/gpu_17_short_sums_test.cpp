@@ -10,7 +10,7 @@
 namespace tessera::matmul {
 namespace {
 
-struct Shape {
+struct ShortShape {
   std::int64_t m, n, k;
   int more = 0;  // elements from the end of a line to the next one
 };
@@ -41,7 +41,7 @@ struct Numbers {
 };
 
 template <class T>
-void expect_exact(const Shape& s, std::int64_t tile, Order of_a, Order of_b, Order of_c, double beta) {
+void expect_exact(const ShortShape& s, std::int64_t tile, Order of_a, Order of_b, Order of_c, double beta) {
   std::mt19937 random(17);
   Numbers<T> a(s.m, s.k, s.more, of_a), b(s.k, s.n, s.more, of_b), c(s.m, s.n, s.more, of_c);
   a.draw(random), b.draw(random), c.draw(random);
@@ -59,12 +59,12 @@ void expect_exact(const Shape& s, std::int64_t tile, Order of_a, Order of_b, Ord
 }
 
 template <class T>
-void expect_every_tile(const Shape& s, Order of_a, Order of_b, Order of_c, double beta) {
+void expect_every_tile(const ShortShape& s, Order of_a, Order of_b, Order of_c, double beta) {
   for (const std::int64_t tile : {1, 2, 3}) expect_exact<T>(s, tile, of_a, of_b, of_c, beta);
 }
 
 template <class T>
-void expect_every_layout(const Shape& s) {
+void expect_every_layout(const ShortShape& s) {
   for (unsigned layout = 0; layout < 8; ++layout) {
     const auto order = [&](unsigned bit) { return (layout >> bit & 1) != 0 ? Order::columns : Order::rows; };
     expect_every_tile<T>(s, order(0), order(1), order(2), layout % 3 == 0 ? 0 : 3);
@@ -80,14 +80,15 @@ TEST(ShortSums, EveryLayout) {
 
 // One executor's processor has a few blocks, each of which walks over a part of several lines of tiles.
 TEST(ShortSums, WalksOverSeveralLinesOfTiles) {
-  for (const Shape& s : {Shape{200, 500, 5}, {500, 200, 5}, {300, 300, 36}}) {
+  for (const ShortShape& s : {ShortShape{200, 500, 5}, {500, 200, 5}, {300, 300, 36}}) {
     expect_every_tile<float>(s, Order::rows, Order::columns, Order::rows, 0);
     expect_every_tile<double>(s, Order::rows, Order::columns, Order::rows, 0);
   }
 }
 
 TEST(ShortSums, SingleLinesAndProducts) {
-  for (const Shape& s : {Shape{1, 40, 64}, {40, 32, 1}, {33, 33, 4}, {33, 65, 63, 1}, {65, 64, 0}}) {
+  for (const ShortShape& s :
+       {ShortShape{1, 40, 64}, {40, 32, 1}, {33, 33, 4}, {33, 65, 63, 1}, {65, 64, 0}}) {
     expect_every_tile<float>(s, Order::rows, Order::columns, Order::rows, 0.5);
     expect_every_tile<double>(s, Order::columns, Order::rows, Order::rows, 0.5);
   }
