@@ -17,12 +17,12 @@ struct ShortShape {
 
 // The memory that a matrix takes, with what lies between its lines.
 template <class T>
-struct Numbers {
+struct StoredMatrix {
   std::int64_t rows, cols, step;
   Order order;
   std::vector<T> data;
 
-  Numbers(std::int64_t rows_, std::int64_t cols_, int more, Order order_)
+  StoredMatrix(std::int64_t rows_, std::int64_t cols_, int more, Order order_)
       : rows(rows_),
         cols(cols_),
         step((order_ == Order::rows ? cols : rows) + more),
@@ -43,9 +43,9 @@ struct Numbers {
 template <class T>
 void expect_exact(const ShortShape& s, std::int64_t tile, Order of_a, Order of_b, Order of_c, double beta) {
   std::mt19937 random(17);
-  Numbers<T> a(s.m, s.k, s.more, of_a), b(s.k, s.n, s.more, of_b), c(s.m, s.n, s.more, of_c);
+  StoredMatrix<T> a(s.m, s.k, s.more, of_a), b(s.k, s.n, s.more, of_b), c(s.m, s.n, s.more, of_c);
   a.draw(random), b.draw(random), c.draw(random);
-  Numbers<T> wanted = c;
+  StoredMatrix<T> wanted = c;
   for (std::int64_t i = 0; i < s.m; ++i)
     for (std::int64_t j = 0; j < s.n; ++j) {
       T sum = 0;
