@@ -26,7 +26,6 @@ KERNELS = {  # name: how many, the largest one's bytes a thread, what for
     "integration::SampleTasks": (1, 1232, FORMULAS),
     "integration::StripsPerThread": (2, 1696, STRIPS),
     "integration::WarpSums": (2, 2576, STRIPS),
-    "matmul::FewRows": (1, 8, "spills: sixteen rows and lines along k that 16-byte loads do not reach"),
     "matmul::WarpTiles": (3, 104, "spills: 64 x 64 sliced tiles that read an operand along k (docs/learn/11_warp_tiles.md)"),
     "refocus::Global": (6, 48, TAPS),
     "resize::Matrices": (1, 32, "spills: two blocks of 256 threads to a multiprocessor leave 128 registers"),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // GPU rung 17: C has at most sixteen rows, or columns. Then each element of the large operand is used so few
-// times that memory is the limit, and no tile of shared memory helps.
+// times that memory is the limit, and no tile of shared memory helps. Elements of 16 and 8 bits are widened
+// in registers: sums are of f32, or i32.
 //
 // The large operand goes from memory to registers once, 16 bytes a lane, and meets the few rows, which stay
 // in the cache of the multiprocessor. Where its lines lie along k, a warp has some of them, and its lanes
@@ -9,9 +10,11 @@
 // work; who comes last adds the parts, in their order.
 #include <algorithm>
 #include <typeinfo>
+#include "ops/matmul/epilogue/mixed_store.hpp"
 #include "ops/matmul/kernels/tile_order.hpp"
 #include "ops/matmul/problem/operands.hpp"
 #include "ops/matmul/kernels/simt/vectorized.hpp"
+#include "ops/matmul/kernels/simt/widened.hpp"
 #if defined(__CUDACC__)
 #include "tessera/cuda/overlapped_launch.cuh"
 #endif
@@ -21,57 +24,95 @@ namespace {
 
 inline namespace TESSERA_UNIT {
 
-// Tensor cores take more rows of f64 as fast as memory brings them, and more than four of large products.
+// Of factors that are shorter than their sums.
 template <class T>
-inline constexpr int most_rows = sizeof(T) == 4 ? 16 : 8;
+inline constexpr bool is_short = sizeof(T) < sizeof(SumOf<T>);
+
+// Tensor cores take more rows of f64 as fast as memory brings them, and more than four of large products. Of
+// shorter elements they take several rows as fast, unless they have to be packed first: up to four rows of
+// 16-bit elements take less time here.
+template <class T>
+inline constexpr int most_rows = sizeof(T) == 1   ? 1
+                                 : sizeof(T) == 2 ? 4
+                                 : sizeof(T) == 4 ? 16
+                                                  : 8;
+
+template <class T>
+struct ShortFactors {
+  MixedProblem given;
+  Matrix<const T> a, b;
+
+  SIMT std::int64_t m() const { return given.m; }
+  SIMT std::int64_t n() const { return given.n; }
+  SIMT std::int64_t k() const { return given.k; }
+  SIMT void store(std::int64_t i, std::int64_t j, SumOf<T> sum) const {
+    if (i < m() && j < n()) store_sum(given, i, j, sum);
+  }
+};
+
+// What the arguments say, and what a kernel takes.
+template <class T>
+using GivenProblem = std::conditional_t<is_short<T>, MixedProblem, Problem<T>>;
+template <class T>
+using FewRowsProblem = std::conditional_t<is_short<T>, ShortFactors<T>, Problem<T>>;
 
 struct FewRowsConfig {
   int rows = 4;         // at most, of C
   bool along_k = true;  // how the lines of B lie
-  bool wide = true;     // and whether 16-byte loads reach them
+  bool wide = true;     // and whether 16-byte loads reach them; along k, where elements are short, and A's
 };
+
+// Whether 16-byte loads do, along k.
+template <class P>
+SIMT bool reaches_a(const P& p) {
+  return lies_in_lots(p.a.data, p.a.stride[1], p.m() == 1 ? 0 : p.a.stride[0]);
+}
 
 template <class T>
 struct FewRowsArgs {
-  Problem<T> p;
+  FewRowsProblem<T> p;
   std::int32_t splits;     // of each sum
   std::int64_t chunk;      // k of each split
-  T* partial;              // of splits: tile after tile, split after split
+  SumOf<T>* partial;       // of splits: tile after tile, split after split
   std::uint32_t* arrived;  // of each tile; 0 before and after
 };
 
 template <class T, FewRowsConfig config>
 struct FewRows {
+  using Sum = SumOf<T>;
+  using Piece = std::conditional_t<is_short<T>, Bytes16, Lot<T>>;  // 16 bytes of elements
+  using Problem = FewRowsProblem<T>;
   static constexpr int rows = config.rows, lot = Lot<T>::count;
   // As many blocks as registers allow, without any that would have to wait in memory.
   static constexpr int threads = rows > 4 ? 128 : 256, warps = threads / 32;
-  static constexpr int blocks_per_processor = rows == 4 || !config.wide ? 2 : 3;
+  static constexpr int blocks_per_processor = rows == 4 || !config.wide || sizeof(T) == 1 ? 2 : 3;
   static constexpr int step = 32 * lot;  // elements that a warp loads at once
   // Of B along k, a warp's; of rows of B across k, loaded together.
-  static constexpr int lines = 4;
+  static constexpr int lines = config.along_k || sizeof(T) > 1 ? 4 : 2;
   static constexpr int columns = config.along_k ? warps * lines : step;  // of C, a block's
   static constexpr int depth = config.along_k ? step : warps * lines;    // of k, which a block takes at once
   static constexpr int count = rows * (config.along_k ? lines : lot);    // sums of a lane
 
   struct Shared {
-    alignas(16) T a[config.along_k ? 1 : warps * rows * lines];
-    alignas(16) T sums[config.along_k ? 1 : warps / 2 * count * 32];
+    alignas(16) Sum a[config.along_k ? 1 : warps * rows * lines];
+    alignas(16) Sum sums[config.along_k ? 1 : warps / 2 * count * 32];
+    Sum tile[is_short<T> ? rows * columns : 1];
     bool last;
   };
 
-  static std::int64_t tiles(const Problem<T>& p) { return (p.n() + columns - 1) / columns; }
+  static std::int64_t tiles(const Problem& p) { return (p.n() + columns - 1) / columns; }
   static Launch launch(const FewRowsArgs<T>& args) {
     return {.grid = {tiles(args.p) * args.splits}, .block = {threads}};
   }
 
   SIMT void operator()(Thread thread, Shared& shared, const FewRowsArgs<T>& args) const {
-    const Problem<T>& p = args.p;
+    const Problem& p = args.p;
     const int tile = thread.block().x / args.splits, split = thread.block().x % args.splits;
     const std::int64_t first = split * args.chunk;
     const std::int64_t end = first + args.chunk < p.k() ? first + args.chunk : p.k();
-    T sum[unsigned{count}];
+    Sum sum[unsigned{count}];
     SIMT_UNROLL
-    for (int q = 0; q < count; ++q) sum[q] = T{0};
+    for (int q = 0; q < count; ++q) sum[q] = Sum{0};
     if constexpr (config.along_k) add_lines(thread, p, tile, first, end, sum);
     else add_rows(thread, shared, p, tile, first, end, sum);
     // Sum number `base` + q, of those that this thread has in the end, is of this row and column of the tile.
@@ -84,17 +125,26 @@ struct FewRows {
         if (q < valid) {
           const int at = base + q;
           if constexpr (config.along_k) put(at / lines, thread.warp() * lines + at % lines, sum[q]);
-          else put(at / lot, thread.lane() * lot + at % lot, sum[q]);
+          else put(at / lot, column_of(thread, at % lot), sum[q]);
         }
     };
     const std::int64_t column = std::int64_t{tile} * columns;
     if (args.splits == 1) {
-      for_each([&](int i, int j, T value) { p.store(i, column + j, value); });
+      if constexpr (is_short<T>) {
+        // What follows the sums may be long: it is there once, in a loop.
+        for_each([&](int i, int j, Sum value) { shared.tile[i * columns + j] = value; });
+        thread.sync();
+        SIMT_NO_UNROLL
+        for (int e = thread.rank(); e < rows * columns; e += threads)
+          p.store(e / columns, column + e % columns, shared.tile[e]);
+      } else {
+        for_each([&](int i, int j, Sum value) { p.store(i, column + j, value); });
+      }
       return;
     }
-    T* const parts = args.partial + std::int64_t{tile} * args.splits * rows * columns;
-    T* const mine = parts + std::int64_t{split} * rows * columns;
-    for_each([&](int i, int j, T value) { mine[i * columns + j] = value; });
+    Sum* const parts = args.partial + std::int64_t{tile} * args.splits * rows * columns;
+    Sum* const mine = parts + std::int64_t{split} * rows * columns;
+    for_each([&](int i, int j, Sum value) { mine[i * columns + j] = value; });
     thread.fence();
     thread.sync();
     if (thread.rank() == 0) {
@@ -105,20 +155,20 @@ struct FewRows {
     thread.sync();
     if (!shared.last) return;
     for (int e = thread.rank(); e < rows * columns; e += threads) {
-      const T* const from = parts + e;
+      const Sum* const from = parts + e;
       const auto part = [&](int of) { return from[std::int64_t{of} * rows * columns]; };
-      T all = part(0);
+      Sum all = part(0);
       int other = 1;
       constexpr int at_once = 16;  // loads under way: each takes as long as all of them
       for (; other + at_once <= args.splits; other += at_once) {
-        T some[unsigned{at_once}];
+        Sum some[unsigned{at_once}];
         SIMT_UNROLL
         for (int q = 0; q < at_once; ++q) some[q] = part(other + q);
         SIMT_UNROLL
         for (int q = 0; q < at_once; ++q) all += some[q];
       }
       for (; other + 4 <= args.splits; other += 4) {
-        const T one = part(other), two = part(other + 1), three = part(other + 2), four = part(other + 3);
+        const Sum one = part(other), two = part(other + 1), three = part(other + 2), four = part(other + 3);
         all = all + one + two + three + four;
       }
       for (; other < args.splits; ++other) all += part(other);
@@ -128,20 +178,27 @@ struct FewRows {
 
  private:
   // Elements next to each other: all of them, or `there` and zeros.
-  SIMT static Lot<T> load(Thread thread, const T* from) {
-    return __builtin_bit_cast(Lot<T>, thread.load16(from));
+  SIMT static Piece load(Thread thread, const T* from) {
+    return __builtin_bit_cast(Piece, thread.load16(from));
   }
-  SIMT static Lot<T> load_some(const T* from, std::int64_t stride, std::int64_t valid) {
-    Lot<T> out;
+  SIMT static Piece load_some(const T* from, std::int64_t stride, std::int64_t valid) {
+    Piece out = {};
     SIMT_UNROLL
-    for (int e = 0; e < lot; ++e) out.element[e] = e < valid ? from[e * stride] : T{0};
+    for (int e = 0; e < lot; ++e)
+      if constexpr (is_short<T>) put_element(out, e, e < valid ? from[e * stride] : T{});
+      else out.element[e] = e < valid ? from[e * stride] : T{0};
     return out;
+  }
+
+  // Across k: of a lane's lot. Neighbouring lanes load what lies next to each other.
+  SIMT static int column_of(Thread thread, int e) {
+    return config.wide ? thread.lane() * lot + e : thread.lane() + 32 * e;
   }
 
   // A warp's lines of B: lane after lane 16 bytes, or element after element. Beyond A's rows and B's lines,
   // the last ones are read again, and what comes of them is not stored.
-  SIMT void add_lines(Thread thread, const Problem<T>& p, int tile, std::int64_t first, std::int64_t end,
-                      T (&sum)[unsigned{count}]) const {
+  SIMT void add_lines(Thread thread, const Problem& p, int tile, std::int64_t first, std::int64_t end,
+                      Sum (&sum)[unsigned{count}]) const {
     constexpr int apart = config.wide ? 1 : 32;
     const int at = config.wide ? thread.lane() * lot : thread.lane();
     const T* b_line[lines];
@@ -150,34 +207,68 @@ struct FewRows {
       const std::int64_t column = std::int64_t{tile} * columns + thread.warp() * lines + j;
       b_line[j] = p.b.data + (column < p.n() ? column : p.n() - 1) * p.b.stride[1] + at;
     }
-    const auto load_b = [&](std::int64_t l, Lot<T>(&b)[lines]) {
-      SIMT_UNROLL
-      for (int j = 0; j < lines; ++j) {
-        if (config.wide && l + step <= end) b[j] = load(thread, b_line[j] + l);
-        else if (!config.wide && l + step <= end) b[j] = load_some(b_line[j] + l, apart, lot);
-        else b[j] = load_some(b_line[j] + l, apart, (end - l - at + apart - 1) / apart);
+    // Whether all of this lane's elements are there, and else how many.
+    const auto is_whole = [&](std::int64_t l) {
+      return l + (config.wide && is_short<T> ? at + lot : step) <= end;
+    };
+    const auto valid_of = [&](std::int64_t l) { return (end - l - at + apart - 1) / apart; };
+    const auto load_line = [&](std::int64_t l, int j) {
+      if (config.wide && is_whole(l)) return load(thread, b_line[j] + l);
+      if (!config.wide && is_whole(l)) return load_some(b_line[j] + l, apart, lot);
+      return load_some(b_line[j] + l, apart, valid_of(l));
+    };
+    const auto load_b = [&](std::int64_t l, Piece(&b)[lines]) {
+      // One branch for all lines: in each of its own, what is packed would be waited for.
+      if (is_short<T> && is_whole(l)) {
+        SIMT_UNROLL
+        for (int j = 0; j < lines; ++j)
+          b[j] = config.wide ? load(thread, b_line[j] + l) : load_some(b_line[j] + l, apart, lot);
+      } else if (is_short<T> && valid_of(l) <= 0) {
+        SIMT_UNROLL
+        for (int j = 0; j < lines; ++j) b[j] = {};
+      } else {
+        SIMT_UNROLL
+        for (int j = 0; j < lines; ++j) b[j] = load_line(l, j);
       }
     };
-    const bool a_wide = config.wide && lies_in_lots(p.a.data, p.a.stride[1], p.m() == 1 ? 0 : p.a.stride[0]);
-    const auto add = [&](std::int64_t l, const Lot<T>(&b)[lines]) {
-      SIMT_UNROLL
-      for (int i = 0; i < rows; ++i) {
-        const T* const row =
-            p.a.data + (i < p.m() ? i : p.m() - 1) * p.a.stride[0] + (l + at) * p.a.stride[1];
-        Lot<T> a;
-        if (l + step > end) a = load_some(row, apart * p.a.stride[1], (end - l - at + apart - 1) / apart);
-        else if (a_wide) a = load(thread, row);
-        else a = load_some(row, apart * p.a.stride[1], lot);
+    const bool a_wide = config.wide && (is_short<T> || reaches_a(p));
+    const auto load_a = [&](std::int64_t l, int i) {
+      const T* const row = p.a.data + (i < p.m() ? i : p.m() - 1) * p.a.stride[0] + (l + at) * p.a.stride[1];
+      if (is_short<T> && valid_of(l) <= 0) return Piece{};
+      if (!is_whole(l)) return load_some(row, apart * p.a.stride[1], valid_of(l));
+      if (a_wide) return load(thread, row);
+      return load_some(row, apart * p.a.stride[1], lot);
+    };
+    const auto add = [&](std::int64_t l, const Piece(&b)[lines]) {
+      if constexpr (is_short<T>) {
+        Piece a[rows];
         SIMT_UNROLL
-        for (int j = 0; j < lines; ++j) {
+        for (int i = 0; i < rows; ++i) a[i] = i < p.m() ? load_a(l, i) : Piece{};
+        SIMT_UNROLL
+        for (int e = 0; e < lot; e += 4) {
           SIMT_UNROLL
-          for (int e = 0; e < lot; ++e)
-            sum[i * lines + j] = multiply_add(a.element[e], b[j].element[e], sum[i * lines + j]);
+          for (int j = 0; j < lines; ++j) {
+            SIMT_UNROLL
+            for (int i = 0; i < rows; ++i)
+              sum[i * lines + j] =
+                  add_products(T{}, p.given.a.element, p.given.b.element, a[i], b[j], e, sum[i * lines + j]);
+          }
+        }
+      } else {
+        SIMT_UNROLL
+        for (int i = 0; i < rows; ++i) {
+          const Piece a = load_a(l, i);
+          SIMT_UNROLL
+          for (int j = 0; j < lines; ++j) {
+            SIMT_UNROLL
+            for (int e = 0; e < lot; ++e)
+              sum[i * lines + j] = multiply_add(a.element[e], b[j].element[e], sum[i * lines + j]);
+          }
         }
       }
     };
     if (first >= end) return;
-    Lot<T> b[lines], next[lines] = {};
+    Piece b[lines], next[lines] = {};
     load_b(first, b);
     for (std::int64_t l = first; l < end; l += step) {
       if (l + step < end) load_b(l + step, next);
@@ -189,16 +280,18 @@ struct FewRows {
 
   // Rows of B, some at a time; the warps take them in turn. What they meet of A, the lanes of a warp bring
   // together to shared memory of its own, where all of them read it.
-  SIMT void add_rows(Thread thread, Shared& shared, const Problem<T>& p, int tile, std::int64_t first,
-                     std::int64_t end, T (&sum)[unsigned{count}]) const {
-    const std::int64_t column = std::int64_t{tile} * columns + thread.lane() * lot, left = p.n() - column;
+  SIMT void add_rows(Thread thread, Shared& shared, const Problem& p, int tile, std::int64_t first,
+                     std::int64_t end, Sum (&sum)[unsigned{count}]) const {
+    constexpr int apart = config.wide ? 1 : 32;
+    const std::int64_t column = std::int64_t{tile} * columns + column_of(thread, 0),
+                       left = (p.n() - column + apart - 1) / apart;
     const T* const from = p.b.data + column * p.b.stride[1];
-    const auto load_b = [&](std::int64_t l, Lot<T>(&b)[lines]) {
+    const auto load_b = [&](std::int64_t l, Piece(&b)[lines]) {
       SIMT_UNROLL
       for (int u = 0; u < lines; ++u) {
         const T* const row = from + (l + u) * p.b.stride[0];
         if (config.wide && left >= lot && l + u < end) b[u] = load(thread, row);
-        else b[u] = load_some(row, p.b.stride[1], l + u < end ? left : 0);
+        else b[u] = load_some(row, apart * p.b.stride[1], l + u < end ? left : 0);
       }
     };
     constexpr int brought = (rows * lines + 31) / 32;  // by a lane
@@ -207,13 +300,13 @@ struct FewRows {
       for (int q = 0; q < brought; ++q) {
         const int e = q * 32 + thread.lane(), i = e / lines;
         const std::int64_t deep = l + e % lines;
-        a[q] = i < p.m() && i < rows && deep < end ? p.a(i, deep) : T{0};
+        a[q] = i < p.m() && i < rows && deep < end ? p.a(i, deep) : T{};
       }
     };
-    T* const own = shared.a + thread.warp() * rows * lines;
+    Sum* const own = shared.a + thread.warp() * rows * lines;
     std::int64_t l = first + thread.warp() * lines;
     if (l >= end) return;
-    Lot<T> b[lines], next[lines] = {};
+    Piece b[lines], next[lines] = {};
     T a[brought];
     load_a(l, a);
     load_b(l, b);
@@ -221,23 +314,40 @@ struct FewRows {
       thread.sync_warp();
       SIMT_UNROLL
       for (int q = 0; q < brought; ++q)
-        if (q * 32 + thread.lane() < rows * lines) own[q * 32 + thread.lane()] = a[q];
+        if (q * 32 + thread.lane() < rows * lines) own[q * 32 + thread.lane()] = widened_a(p, a[q]);
       thread.sync_warp();
       if (l + depth < end) {
         load_b(l + depth, next);
         load_a(l + depth, a);
       }
-      SIMT_UNROLL
-      for (int i = 0; i < rows; ++i) {
-        T of_row[lines];
-        SIMT_UNROLL
-        for (int u = 0; u < lines; u += lot)
-          __builtin_bit_cast(Lot<T>, thread.load16(own + i * lines + u)).copy_to(of_row + u);
+      if constexpr (is_short<T>) {
         SIMT_UNROLL
         for (int u = 0; u < lines; ++u) {
           SIMT_UNROLL
-          for (int e = 0; e < lot; ++e)
-            sum[i * lot + e] = multiply_add(of_row[u], b[u].element[e], sum[i * lot + e]);
+          for (int e = 0; e < lot; e += 4) {
+            Sum of_b[4];
+            widen(T{}, p.given.b.element, b[u], e, of_b);
+            SIMT_UNROLL
+            for (int i = 0; i < rows; ++i) {
+              SIMT_UNROLL
+              for (int q = 0; q < 4; ++q)
+                sum[i * lot + e + q] = multiply_add(own[i * lines + u], of_b[q], sum[i * lot + e + q]);
+            }
+          }
+        }
+      } else {
+        SIMT_UNROLL
+        for (int i = 0; i < rows; ++i) {
+          T of_row[lines];
+          SIMT_UNROLL
+          for (int u = 0; u < lines; u += lot)
+            __builtin_bit_cast(Lot<T>, thread.load16(own + i * lines + u)).copy_to(of_row + u);
+          SIMT_UNROLL
+          for (int u = 0; u < lines; ++u) {
+            SIMT_UNROLL
+            for (int e = 0; e < lot; ++e)
+              sum[i * lot + e] = multiply_add(of_row[u], b[u].element[e], sum[i * lot + e]);
+          }
         }
       }
       SIMT_UNROLL
@@ -245,11 +355,16 @@ struct FewRows {
     }
   }
 
+  SIMT static Sum widened_a(const Problem& p, T x) {
+    if constexpr (is_short<T>) return widened(p.given.a.element, x);
+    else return x;
+  }
+
   // Over the lanes of a warp: each hands half of its sums to another, until it has few of all lanes. How
   // many: `base` is the first. Of fewer sums than lanes, lanes next to each other have the same, and one
   // counts.
   template <int n = count, int mask = 16>
-  SIMT static int add_up_lanes(Thread thread, T (&sum)[unsigned{count}], int& base) {
+  SIMT static int add_up_lanes(Thread thread, Sum (&sum)[unsigned{count}], int& base) {
     if constexpr (mask == 0) {
       constexpr int same = count < 32 ? 32 / count : 1;
       return thread.lane() % same == 0 ? n : 0;
@@ -263,8 +378,8 @@ struct FewRows {
       for (int q = 0; q < half; ++q) {
         // Both are loaded, then one is chosen: to choose a place, the compiler would keep the array in
         // memory.
-        const T one = sum[q], other = sum[q + half];
-        T keep = one, give = other;
+        const Sum one = sum[q], other = sum[q + half];
+        Sum keep = one, give = other;
         if (upper) keep = other, give = one;
         sum[q] = keep + thread.shuffle_xor(give, mask);
       }
@@ -274,7 +389,7 @@ struct FewRows {
   }
 
   // Over the warps: the upper half hands its sums to the lower one, until the first has them all.
-  SIMT int add_up_warps(Thread thread, Shared& shared, T (&sum)[unsigned{count}]) const {
+  SIMT int add_up_warps(Thread thread, Shared& shared, Sum (&sum)[unsigned{count}]) const {
     const int warp = thread.warp(), lane = thread.lane();
     SIMT_UNROLL
     for (int half = warps / 2; half >= 1; half /= 2) {
@@ -305,27 +420,38 @@ Problem<T> few_rows_first(const Problem<T>& p) {
   exchange(out.a), exchange(out.b), exchange(out.c), exchange(out.c0);
   return out;
 }
+template <class T>
+ShortFactors<T> few_rows_first(const MixedProblem& p) {
+  const MixedProblem given = p.m <= p.n ? p : p.transposed();
+  return {given, view_of<T>(given.a, given.m, given.k), view_of<T>(given.b, given.k, given.n)};
+}
 
 template <class T>
-FewRowsConfig config_of(const Problem<T>& p) {
+FewRowsConfig config_of(const FewRowsProblem<T>& p) {
   const bool along_k = p.b.stride[0] == 1 && (p.b.stride[1] != 1 || p.n() == 1);
-  const auto is_wide = [&](std::int64_t along, std::int64_t across, std::int64_t lines) {
+  const auto reaches_b = [&](std::int64_t along, std::int64_t across, std::int64_t lines) {
     return lies_in_lots(p.b.data, along, lines == 1 ? 0 : across);
   };
   return {.rows = p.m() == 1   ? 1
                   : p.m() <= 4 ? 4
                                : most_rows<T>,
           .along_k = along_k,
-          .wide = along_k ? is_wide(p.b.stride[0], p.b.stride[1], p.n())
-                          : is_wide(p.b.stride[1], p.b.stride[0], p.k())};
+          .wide = along_k ? reaches_b(p.b.stride[0], p.b.stride[1], p.n()) && (!is_short<T> || reaches_a(p))
+                          : reaches_b(p.b.stride[1], p.b.stride[0], p.k())};
+}
+// None where tensor cores read the large operand as it lies, and are as fast.
+template <class T>
+constexpr bool has_kernel(const FewRowsConfig& config) {
+  return config.rows <= most_rows<T> && !(is_short<T> && config.rows > 1 && config.wide);
 }
 
 // Calls use.template operator()<Kernel>() with the kernel of a configuration.
 template <class T, class Use>
 auto with_kernel(const FewRowsConfig& config, const Use& use) {
   const auto wide = [&]<int rows, bool along_k>() {
-    return config.wide ? use.template operator()<FewRows<T, FewRowsConfig{rows, along_k, true}>>()
-                       : use.template operator()<FewRows<T, FewRowsConfig{rows, along_k, false}>>();
+    if constexpr (has_kernel<T>({rows, along_k, true}))
+      if (config.wide) return use.template operator()<FewRows<T, FewRowsConfig{rows, along_k, true}>>();
+    return use.template operator()<FewRows<T, FewRowsConfig{rows, along_k, false}>>();
   };
   const auto along = [&]<int rows>() {
     return config.along_k ? wide.template operator()<rows, true>() : wide.template operator()<rows, false>();
@@ -333,7 +459,7 @@ auto with_kernel(const FewRowsConfig& config, const Use& use) {
   if (config.rows == 1) return along.template operator()<1>();
   if constexpr (most_rows < T >> 4)
     if (config.rows > 4) return along.template operator()<most_rows<T>>();
-  return along.template operator()<4>();
+  return along.template operator()<std::min(4, most_rows<T>)>();
 }
 
 // Of a problem with few rows: splits, the k of each, and bytes of spare memory.
@@ -343,22 +469,52 @@ struct FewRowsPlan {
   std::size_t bytes = 0;
 };
 
+template <class Kernel>
+std::int64_t steps_of(std::int64_t k) {
+  return std::max<std::int64_t>((k + Kernel::depth - 1) / Kernel::depth, 1);
+}
+// Beside each other on the device, as their registers allow.
+template <class Kernel>
+std::int64_t blocks_of(const Device& device) {
+  return std::int64_t{device.processors} * Kernel::blocks_per_processor;
+}
+template <class Kernel>
+std::size_t partial_bytes(std::int64_t tiles, std::int64_t splits) {
+  if (splits == 1) return 0;
+  return counter_bytes + static_cast<std::size_t>(tiles * splits * Kernel::rows * Kernel::columns) *
+                             sizeof(typename Kernel::Sum);
+}
+
+// Spare memory is for three rounds of blocks at most.
+inline std::int64_t most_splits(std::int64_t tiles, std::int64_t steps, std::int64_t blocks) {
+  return std::max<std::int64_t>(std::min({std::int64_t{64}, steps, 3 * blocks / tiles}), 1);
+}
+// So many that the rounds of blocks take the least time. Each takes its steps and one more, to begin; parts
+// take two more, to be left and added. Beyond one round, splits are not short.
+inline std::int64_t splits_of(std::int64_t tiles, std::int64_t steps, std::int64_t blocks) {
+  constexpr std::int64_t least_steps = 8;
+  const auto rounds = [&](std::int64_t splits) { return (tiles * splits + blocks - 1) / blocks; };
+  const auto each = [&](std::int64_t splits) { return (steps + splits - 1) / splits; };
+  const auto time_of = [&](std::int64_t splits) {
+    return rounds(splits) * (each(splits) + 1) + (splits > 1 ? 2 : 0);
+  };
+  std::int64_t best = 1;
+  for (std::int64_t splits = 2; splits <= most_splits(tiles, steps, blocks); ++splits)
+    if ((rounds(splits) == 1 || each(splits) >= least_steps) && time_of(splits) < time_of(best))
+      best = splits;
+  return best;
+}
+
 template <class T>
-FewRowsPlan plan_of(const Problem<T>& p, int wanted, const Device& device) {
-  return with_kernel<T>(config_of(p), [&]<class Kernel>() {
-    constexpr std::int64_t most_splits = 64;
-    const std::int64_t tiles = Kernel::tiles(p),
-                       steps = std::max<std::int64_t>((p.k() + Kernel::depth - 1) / Kernel::depth, 1);
-    // Blocks beside each other on a multiprocessor, as their registers allow.
-    const std::int64_t blocks = std::int64_t{device.processors} * Kernel::blocks_per_processor;
-    std::int64_t splits = wanted != 0 ? wanted : std::clamp<std::int64_t>(blocks / tiles, 1, most_splits);
+FewRowsPlan plan_of(const FewRowsProblem<T>& p, int wanted, const Device& device) {
+  return with_kernel<T>(config_of<T>(p), [&]<class Kernel>() {
+    const std::int64_t tiles = Kernel::tiles(p), steps = steps_of<Kernel>(p.k());
+    std::int64_t splits = wanted != 0 ? wanted : splits_of(tiles, steps, blocks_of<Kernel>(device));
     if (tiles > most_split_tiles) splits = 1;
     const std::int64_t each = (steps + splits - 1) / splits;
     FewRowsPlan out{.splits = static_cast<std::int32_t>((steps + each - 1) / each),
                     .chunk = each * Kernel::depth};
-    if (out.splits > 1)
-      out.bytes = counter_bytes +
-                  static_cast<std::size_t>(tiles * out.splits * Kernel::rows * Kernel::columns) * sizeof(T);
+    out.bytes = partial_bytes<Kernel>(tiles, out.splits);
     return out;
   });
 }
@@ -384,27 +540,30 @@ std::optional<int> registers() {
 #endif
 
 template <class T>
-void launch_few_rows(const Problem<T>& p, const FewRowsPlan& plan, Run& run) {
+void launch_few_rows(const FewRowsProblem<T>& p, const FewRowsPlan& plan, Run& run) {
   char* const room = static_cast<char*>(run.workspace);
-  const FewRowsArgs<T> args{p, plan.splits, plan.chunk, reinterpret_cast<T*>(room + counter_bytes),
+  const FewRowsArgs<T> args{p, plan.splits, plan.chunk, reinterpret_cast<SumOf<T>*>(room + counter_bytes),
                             reinterpret_cast<std::uint32_t*>(room)};
-  with_kernel<T>(config_of(p), [&]<class Kernel>() { start<Kernel>(args, run); });
+  with_kernel<T>(config_of<T>(p), [&]<class Kernel>() { start<Kernel>(args, run); });
 }
 
 template <class T>
 void run_few_rows(const Arguments& arguments, const Tuning& tuning, Run& run) {
-  const Problem<T> p = few_rows_first(Problem<T>::of(arguments));
-  if (p.m() != 0 && p.n() != 0) launch_few_rows(p, plan_of(p, tuning["splits"], *run.device), run);
+  const auto p = few_rows_first<T>(GivenProblem<T>::of(arguments));
+  if (p.m() != 0 && p.n() != 0) launch_few_rows<T>(p, plan_of<T>(p, tuning["splits"], *run.device), run);
 }
 
 template <class T>
 PreparedRun prepare_few_rows(const Arguments& arguments, const Tuning& tuning, const Device& device) {
-  const auto given = Problem<T>::of(arguments);
-  if (given.m() == 0 || given.n() == 0) return {};
-  const FewRowsPlan plan = plan_of(few_rows_first(given), tuning["splits"], device);
-  return {.launch = [given, plan, places = ProductArrays(arguments.signature())](
-                        std::span<void* const> arrays,
-                        Run& run) { launch_few_rows(few_rows_first(places.put(given, arrays)), plan, run); },
+  const auto given = GivenProblem<T>::of(arguments);
+  const auto p = few_rows_first<T>(given);
+  if (p.m() == 0 || p.n() == 0) return {};
+  const FewRowsPlan plan = plan_of<T>(p, tuning["splits"], device);
+  return {.launch =
+              [given, plan, places = ProductArrays(arguments.signature())](std::span<void* const> arrays,
+                                                                           Run& run) {
+                launch_few_rows<T>(few_rows_first<T>(places.put(given, arrays)), plan, run);
+              },
           .workspace_bytes = plan.bytes,
           .zeros = std::min(plan.bytes, counter_bytes)};
 }
@@ -412,52 +571,82 @@ PreparedRun prepare_few_rows(const Arguments& arguments, const Tuning& tuning, c
 // At most, on any device: of as many parts as there may be.
 template <class T>
 std::size_t bytes_at_most(const Arguments& arguments, const Tuning& tuning) {
-  const Problem<T> p = few_rows_first(Problem<T>::of(arguments));
+  const auto p = few_rows_first<T>(GivenProblem<T>::of(arguments));
   if (p.m() == 0 || p.n() == 0 || p.m() > most_rows<T>) return 0;
   Device largest;
   largest.processors = 1 << 10;
-  return plan_of(p, tuning["splits"], largest).bytes;
+  return with_kernel<T>(config_of<T>(p), [&]<class Kernel>() {
+    const std::int64_t tiles = Kernel::tiles(p), wanted = tuning["splits"],
+                       most = most_splits(tiles, steps_of<Kernel>(p.k()), blocks_of<Kernel>(largest));
+    return tiles > most_split_tiles ? 0 : partial_bytes<Kernel>(tiles, wanted != 0 ? wanted : most);
+  });
 }
 
 // Told where the number of splits is not left to the model, which asks the device.
 template <class T>
 std::optional<Footprint> footprint_of_few_rows(const Arguments& arguments, const Tuning& tuning) {
-  const Problem<T> p = few_rows_first(Problem<T>::of(arguments));
+  const auto p = few_rows_first<T>(GivenProblem<T>::of(arguments));
   if (tuning["splits"] == 0 || p.m() == 0 || p.n() == 0) return std::nullopt;
-  const FewRowsPlan plan = plan_of(p, tuning["splits"], {});
-  return with_kernel<T>(config_of(p), [&]<class Kernel>() {
+  const FewRowsPlan plan = plan_of<T>(p, tuning["splits"], {});
+  return with_kernel<T>(config_of<T>(p), [&]<class Kernel>() {
     return Footprint{Kernel::tiles(p) * plan.splits, Kernel::threads, sizeof(typename Kernel::Shared),
                      registers<Kernel, T>()};
   });
 }
 
 template <class T>
-bool reads_along_k(const Arguments& arguments) {
-  return config_of(few_rows_first(Problem<T>::of(arguments))).along_k;
+FewRowsConfig config_of_arguments(const Arguments& arguments) {
+  return config_of<T>(few_rows_first<T>(GivenProblem<T>::of(arguments)));
+}
+
+// Calls use.template operator()<T>() with the type by which kernels know the element.
+template <class Use>
+auto with_factor(Element element, const Use& use) {
+  switch (element) {
+    case Element::f64:
+      return use.template operator()<double>();
+    case Element::f32:
+      return use.template operator()<float>();
+    case Element::bf16:
+    case Element::f16:
+      return use.template operator()<Bits16>();
+    case Element::i8:
+      return use.template operator()<std::int8_t>();
+    default:
+      return use.template operator()<Bits8>();
+  }
 }
 
 Reason refuses(const Arguments& arguments, const Tuning&, const Device& device) {
   const std::int64_t m = arguments.dim("m"), n = arguments.dim("n"), k = arguments.dim("k");
-  const int most = arguments.element() == Element::f64 ? most_rows<double> : most_rows<float>;
-  if (std::min(m, n) > most) return "C has more than " + std::to_string(most) + " rows and columns";
+  const Element element = arguments.element();
+  const int most = with_factor(element, [&]<class T>() { return most_rows<T>; });
+  if (std::min(m, n) > most)
+    return "C has more than " + std::to_string(most) + (most == 1 ? " row and column" : " rows and columns");
   constexpr std::int64_t most_products = 4'000'000;  // of more than four rows
-  if (arguments.element() == Element::f64 && std::min(m, n) > 4 && k > most_products / (m * n))
+  if (element == Element::f64 && std::min(m, n) > 4 && k > most_products / (m * n))
     return "tensor cores take more than 4 rows of a product of this size as fast";
   // Lanes share a sum: of a short one few would have a part.
-  constexpr std::int64_t least_k = 128;
+  const std::int64_t least_k = size_of(element) < 4 ? 256 : 128;
   if (k < least_k) return "the sums have fewer than " + std::to_string(least_k) + " products";
-  if (arguments.element() == Element::f32 && std::min(m, n) > 4 &&
-      MixedProblem::of(arguments).compute == Compute::tf32)
+  if (element == Element::f32 && std::min(m, n) > 4 && MixedProblem::of(arguments).compute == Compute::tf32)
     return "tensor cores take more than 4 rows of TF32 as fast";
+  const FewRowsConfig config =
+      with_factor(element, [&]<class T>() { return config_of_arguments<T>(arguments); });
+  if (size_of(element) < 4 && config.rows > 1 && config.wide)
+    return "tensor cores take several rows as fast where they read the large operand as it lies";
+  constexpr std::int64_t most_bytes = 1 << 23;  // of 8-bit floats, whose widening takes its time
+  if (is_fp8(element) && config.wide && std::max(m, n) > most_bytes / k)
+    return "tensor cores take a large matrix of 8-bit floats as fast where they read it as it lies";
   // Of several rows, each warp brings all that lies along k for its few lines: too much for a large product.
   constexpr std::int64_t most_lines = 1024;
-  const bool along_k = arguments.element() == Element::f64 ? reads_along_k<double>(arguments)
-                                                           : reads_along_k<float>(arguments);
-  if (along_k && std::min(m, n) > 1 && std::max(m, n) > most_lines)
+  if (size_of(element) >= 4 && config.along_k && std::min(m, n) > 1 && std::max(m, n) > most_lines)
     return "the large operand lies along k, and has more than " + std::to_string(most_lines) +
            " lines for several rows";
   if (const Reason reason = counts_beyond(arguments)) return reason;
-  constexpr std::int64_t bytes = sizeof(FewRows<float, FewRowsConfig{most_rows<float>, false, true}>::Shared);
+  constexpr std::int64_t bytes =
+      std::max(sizeof(FewRows<float, FewRowsConfig{most_rows<float>, false, true}>::Shared),
+               sizeof(FewRows<Bits16, FewRowsConfig{most_rows<Bits16>, false, false}>::Shared));
   if (bytes > device.max_shared_bytes)
     return "needs " + std::to_string(bytes) + " bytes of shared memory in a block";
   return std::nullopt;
@@ -466,24 +655,23 @@ Reason refuses(const Arguments& arguments, const Tuning&, const Device& device) 
 Variant few_rows() {
   Choice choice;
   choice.ranges = {{.name = "splits", .first = 0, .last = 64, .value = 0}};
-  const auto add = [&]<class T>() {
-    choice.run[element_of<T>] = run_few_rows<T>;
-    choice.prepare[element_of<T>] = prepare_few_rows<T>;
+  for (const Element element :
+       {Element::f32, Element::f64, Element::bf16, Element::f16, Element::e4m3, Element::e5m2, Element::i8})
+    with_factor(element, [&]<class T>() {
+      choice.run[element] = run_few_rows<T>;
+      choice.prepare[element] = prepare_few_rows<T>;
 #if !defined(__CUDACC__)
-    choice.kernels[element_of<T>] = typeid(FewRows<T, FewRowsConfig{}>).name();
+      choice.kernels[element] = typeid(FewRows<T, FewRowsConfig{.rows = is_short<T> ? 1 : 4}>).name();
 #endif
-  };
-  add.template operator()<float>();
-  add.template operator()<double>();
+    });
   bind_limits<Problem>(choice, Types<float, double>{});
   choice.refuses = refuses;
   choice.footprint = [](const Arguments& arguments, const Tuning& tuning) {
-    return arguments.element() == Element::f64 ? footprint_of_few_rows<double>(arguments, tuning)
-                                               : footprint_of_few_rows<float>(arguments, tuning);
+    return with_factor(arguments.element(),
+                       [&]<class T>() { return footprint_of_few_rows<T>(arguments, tuning); });
   };
   choice.workspace_bytes = [](const Arguments& arguments, const Tuning& tuning) {
-    return arguments.element() == Element::f64 ? bytes_at_most<double>(arguments, tuning)
-                                               : bytes_at_most<float>(arguments, tuning);
+    return with_factor(arguments.element(), [&]<class T>() { return bytes_at_most<T>(arguments, tuning); });
   };
   Variant out;
   out.idea = "few rows or columns: the large operand goes to registers once, and memory is the limit";

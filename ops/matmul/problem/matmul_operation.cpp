@@ -25,7 +25,8 @@ std::vector<Case> mixed_cases() {
   const std::vector<Element> halves{Element::bf16, Element::f16}, bytes{Element::e4m3, Element::e5m2},
       floats{Element::f32, Element::bf16, Element::f16, Element::e4m3, Element::e5m2}, i8{Element::i8},
       shorter{Element::bf16, Element::f16, Element::e4m3, Element::e5m2}, own{Element::f64, Element::i32},
-      reals{Element::f32, Element::f64};  // sums of their own
+      reals{Element::f32, Element::f64},  // sums of their own
+      narrow{Element::bf16, Element::f16, Element::e4m3, Element::e5m2, Element::i8};
   const auto of = [](const std::vector<Element>& elements, Case base, Arguments::Words words,
                      std::vector<std::string> given = {}) {
     base.elements = elements;
@@ -49,6 +50,17 @@ std::vector<Case> mixed_cases() {
       of(reals, sized(3, 83, 2812, exact), {{"op-b", "transpose"}}),
       of(reals, sized(150, 16, 257), {{"op-a", "transpose"}, {"beta", "2"}}, {"C0"}),
       of(reals, sized(97, 9, 1300), {{"op-b", "transpose"}, {"alpha", "-2"}}),
+      of(narrow, sized(1, 530, 261), {}),
+      of(halves, sized(3, 83, 1311, exact), {{"op-b", "transpose"}}),
+      of(narrow, sized(1, 528, 260), {{"alpha", "-2"}, {"beta", "3"}}, {"C0"}),
+      of(narrow, sized(90, 1, 1040, exact), {{"op-b", "transpose"}}),
+      of(halves, sized(4, 75, 700), {{"op-a", "transpose"}}),
+      of(floats, sized(130, 1, 320), {{"alpha", "-2"}, {"beta", "0.5"}, {"activation", "gelu"}},
+         {"C0", "bias", "scale-a", "scale-b"}),
+      of(bytes, sized(1, 47, 260), {{"element-b", "e5m2"}, {"output-element", "f32"}}),
+      of(bytes, sized(47, 1, 384, exact), {{"element-b", "e4m3"}, {"output-element", "f16"}}),
+      of(i8, sized(1, 51, 163), {{"output-element", "i8"}, {"activation", "relu"}}, {"scale-b", "bias"}),
+      of(i8, sized(90, 1, 256), {{"beta", "-2"}, {"alpha", "3"}, {"activation", "relu"}}, {"C0", "bias"}),
       of({Element::f32}, sized(40, 50, 60), {{"compute", "tf32"}}),
       of({Element::f32}, sized(21, 34, 55, exact), {{"compute", "tf32"}, {"op-a", "transpose"}}),
       of({Element::f32}, sized(33, 21, 150), {{"compute", "tf32x3"}, {"op-b", "transpose"}}),
