@@ -635,9 +635,8 @@ Reason refuses(const Arguments& arguments, const Tuning&, const Device& device) 
       with_factor(element, [&]<class T>() { return config_of_arguments<T>(arguments); });
   if (size_of(element) < 4 && config.rows > 1 && config.wide)
     return "tensor cores take several rows as fast where they read the large operand as it lies";
-  constexpr std::int64_t most_bytes = 1 << 23;  // of 8-bit floats, whose widening takes its time
-  if (is_fp8(element) && config.wide && std::max(m, n) > most_bytes / k)
-    return "tensor cores take a large matrix of 8-bit floats as fast where they read it as it lies";
+  if (is_fp8(element) && config.wide)
+    return "tensor cores take 8-bit floats as fast where they read the large operand as it lies";
   // Of several rows, each warp brings all that lies along k for its few lines: too much for a large product.
   constexpr std::int64_t most_lines = 1024;
   if (size_of(element) >= 4 && config.along_k && std::min(m, n) > 1 && std::max(m, n) > most_lines)
