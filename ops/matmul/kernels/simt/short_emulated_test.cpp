@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kernel of short sums as GPUs have it, on the executor: copies that come as late as they may or as early
-// as they can, and the tensor cores as PTX's manual describes them (tests/emulated). Sums of whole numbers,
-// so results are exact.
+// as they can (tests/emulated). Sums of whole numbers, so results are exact.
 #include "cuda.hpp"
 #include <gtest/gtest.h>
 #include <cmath>
@@ -9,7 +8,6 @@
 #include <random>
 #include <vector>
 #include "tessera/cuda/ptx/cp_async.cuh"
-#include "tessera/cuda/ptx/mma.cuh"
 #include "ops/matmul/kernels/simt/vectorized.hpp"
 // A build of its own: the executor's has other code by the same names.
 #undef TESSERA_UNIT
@@ -90,6 +88,7 @@ void expect_products(const std::vector<Shape>& shapes) {
   std::mt19937 random(17);
   for (const int lines : short_sums_tiles)
     for (std::size_t i = 0; i < 2 * shapes.size(); ++i) {
+      if (shapes[i / 2].k > longest_short_sum<T>) continue;
       cuda::ptx::copies_are_late = i % 2 == 0;
       SCOPED_TRACE("tile " + std::to_string(lines) + ", shape " + std::to_string(i / 2) +
                    (i % 2 == 0 ? ", late" : ", early"));
@@ -108,7 +107,7 @@ const std::vector<Shape> shapes = {{.m = 128, .n = 256, .k = 64},
                                    {.m = 40, .n = 64, .k = 0, .c0 = true}};
 
 TEST(ShortSumsKernel, OfFloats) { expect_products<float>(shapes); }
-TEST(ShortSumsKernel, OfDoublesOnTensorCores) { expect_products<double>(shapes); }
+TEST(ShortSumsKernel, OfDoubles) { expect_products<double>(shapes); }
 
 }  // namespace
 }  // namespace tessera::matmul

@@ -6,7 +6,6 @@
 #include "ops/matmul/kernels/simt/vectorized.hpp"
 #if defined(__CUDACC__)
 #include "tessera/cuda/ptx/cp_async.cuh"
-#include "tessera/cuda/ptx/mma.cuh"
 #endif
 
 namespace tessera::matmul {
@@ -32,45 +31,19 @@ struct ShortSumsArgs {
   std::int32_t blocks;
   std::int32_t each, more;  // tiles of a block; of so many blocks, one more
   bool near;                // neighbours in rows of C, and of C0, are neighbours in memory
-  bool lots;                // 16-byte stores reach those of C
 };
 
-// Tiles of `lines` rows and as many columns of C. A lane sums element (i, j), of row `row` + below(i) and of
-// column `column` + beside(j), whose place in the panel of B is `place` + j · pitch. Strip after strip: so
-// stores are spread over the time.
+// Tiles of `lines` rows and as many columns of C. A lane sums element (i, j), of row `row` + i and of column
+// `column` + 32·j.
 template <class T, int lines>
 struct ShortSumsLane {
   static constexpr int rows = lines == 32 ? 8 : 16, columns = lines / 32, warps = lines / rows;
-  static constexpr int strips = 1, strip = lines, pitch = 32, at_once = 4;
-  static constexpr int blocks = lines == 128 ? 2 : lines == 64 ? 5 : 6;  // as registers allow
-  int row, column, place;
+  // As registers allow.
+  static constexpr int blocks = lines == 128 ? 2 : lines == 32 ? 6 : sizeof(T) == 8 ? 4 : 5;
+  int row, column;
 
-  SIMT explicit ShortSumsLane(Thread thread)
-      : row(thread.warp() * rows), column(thread.lane()), place(thread.lane()) {}
-  SIMT static constexpr int below(int i) { return i; }
-  SIMT static constexpr int beside(int j) { return 32 * j; }
-  SIMT static constexpr int place_of(int column) { return column; }
+  SIMT explicit ShortSumsLane(Thread thread) : row(thread.warp() * rows), column(thread.lane()) {}
 };
-// As tensor cores have them: lane 4·g + t has columns g and g + 8 of sixteen, where columns 2·g and 2·g + 1
-// of C are put, and rows 2·t and 2·t + 1 of eight.
-template <int lines>
-struct ShortSumsLane<double, lines> {
-  static constexpr int side = lines / 2, rows = side / 4, columns = 2, warps = 4;
-  static constexpr int strips = side / 16, strip = 16, pitch = 8, at_once = 16;
-  static constexpr int blocks = lines == 64 ? 4 : 6;
-  int row, column, place;
-
-  SIMT explicit ShortSumsLane(Thread thread)
-      : row(thread.warp() / 2 * side + thread.lane() % 4 * 2),
-        column(thread.warp() % 2 * side + thread.lane() / 4 * 2),
-        place(thread.warp() % 2 * side + thread.lane() / 4) {}
-  SIMT static constexpr int below(int i) { return i / 2 * 8 + i % 2; }
-  SIMT static constexpr int beside(int j) { return j; }
-  SIMT static constexpr int place_of(int column) {
-    return column / 16 * 16 + column % 2 * 8 + column % 16 / 2;
-  }
-};
-
 template <class T, int lines_, int most_depth>
 struct ShortSums {
   static constexpr int lines = lines_;
@@ -78,7 +51,7 @@ struct ShortSums {
   static constexpr int threads = 32 * Lane::warps, lot = Lot<T>::count;
   static constexpr int rows = Lane::rows, columns = Lane::columns;
   // Lots of lines that are read together lie in different banks.
-  static constexpr int stride = most_depth + 4;
+  static constexpr int stride = most_depth + lot;
 
   struct Shared {
     alignas(16) T a[lines * stride];
@@ -89,7 +62,7 @@ struct ShortSums {
 
   // As many blocks as fit beside each other share the tiles, in their order.
   static ShortSumsArgs<T> args(const Problem<T>& p, int processors) {
-    const std::int64_t depth = whole(p.k(), Lane::at_once) * Lane::at_once;
+    const std::int64_t depth = whole(p.k(), lot) * lot;
     const std::int64_t wide = whole(p.n(), lines), tiles = whole(p.m(), lines) * wide,
                        blocks = std::clamp<std::int64_t>(tiles, 1,
                                                          std::int64_t{processors} * blocks_per_processor);
@@ -101,8 +74,7 @@ struct ShortSums {
             .blocks = static_cast<std::int32_t>(blocks),
             .each = static_cast<std::int32_t>(tiles / blocks),
             .more = static_cast<std::int32_t>(tiles % blocks),
-            .near = p.c.stride[1] == 1 && (p.beta == T{0} || p.c0.stride[1] == 1),
-            .lots = lies_in_lots(p.c.data, p.c.stride[1], p.m() == 1 ? 0 : p.c.stride[0])};
+            .near = p.c.stride[1] == 1 && (p.beta == T{0} || p.c0.stride[1] == 1)};
   }
   static Launch launch(const ShortSumsArgs<T>& args) { return {.grid = {args.blocks}, .block = {threads}}; }
 
@@ -118,16 +90,10 @@ struct ShortSums {
       thread.sync();
       const bool last = column + 1 == args.wide;
       if (left > 1 && !last) bring_b(thread, shared.b[turn ^ 1], args, column + 1);
-      SIMT_NO_UNROLL
-      for (int strip = 0; strip < Lane::strips; ++strip) {
-        Lane lane(thread);
-        lane.column += strip * Lane::strip;
-        lane.place += strip * Lane::strip;
-        T sum[unsigned{rows}][unsigned{columns}];
-        multiply_panels(thread, lane, shared.a, shared.b[turn], args.depth, sum);
-        store(thread, args, std::int64_t{row} * lines + lane.row, std::int64_t{column} * lines + lane.column,
-              sum);
-      }
+      const Lane lane(thread);
+      T sum[unsigned{rows}][unsigned{columns}];
+      multiply_panels(thread, lane, shared.a, shared.b[turn], args.depth, sum);
+      store(args, std::int64_t{row} * lines + lane.row, std::int64_t{column} * lines + lane.column, sum);
       ++column;
       if (left > 1 && last) {
         thread.sync();
@@ -170,23 +136,22 @@ struct ShortSums {
   }
 
   SIMT static void bring_a(Thread thread, T* panel, const ShortSumsArgs<T>& args, int tile_row) {
-    bring(thread, panel, args.a, args, tile_row, [](int line) { return line; });
+    bring(thread, panel, args.a, args, tile_row);
   }
   SIMT static void bring_b(Thread thread, T* panel, const ShortSumsArgs<T>& args, int tile_column) {
-    bring(thread, panel, args.b, args, tile_column, [](int line) { return Lane::place_of(line); });
+    bring(thread, panel, args.b, args, tile_column);
   }
 
   // Beyond the operand there are zeros.
-  template <class PlaceOf>
   SIMT static void bring(Thread thread, T* panel, const ShortLines<T>& x, const ShortSumsArgs<T>& args,
-                         int number, const PlaceOf& place_of) {
+                         int number) {
     const std::int64_t first = std::int64_t{number} * lines;
     const T* from = x.data + first * x.step;
     const int valid = x.lines - first < lines ? static_cast<int>(x.lines - first) : lines;
     const int k = static_cast<int>(args.p.k());
     if (x.shift < 0) {
       const int line = thread.rank() % lines;
-      T* const to = panel + place_of(line) * stride;
+      T* const to = panel + line * stride;
       from += line * x.step;
       for (int l = thread.rank() / lines; l < args.depth; l += threads / lines) {
         if (line < valid && l < k) copy<sizeof(T)>(thread, to + l, from + l * x.k_step);
@@ -203,13 +168,13 @@ struct ShortSums {
     const std::int64_t further = by * x.step;
     if (x.wide) {
       for (; line < lines; line += by, from += further) {
-        T* const to = panel + place_of(line) * stride;
+        T* const to = panel + line * stride;
         if (line < there) copy<16>(thread, to, from);
         else thread.store16(to, Bytes16{});
       }
     } else {
       for (; line < lines; line += by, from += further) {
-        T* const to = panel + place_of(line) * stride;
+        T* const to = panel + line * stride;
         if (line < there) copy<sizeof(T)>(thread, to, from);
         else *to = T{0};
       }
@@ -223,23 +188,17 @@ struct ShortSums {
       SIMT_UNROLL
       for (int j = 0; j < columns; ++j) sum[i][j] = T{0};
     }
-    b += lane.place * stride;
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-    if constexpr (sizeof(T) == 8) {
-      multiply_by_tensor_cores(thread, lane, a, b, depth, sum);
-      return;
-    }
-#endif
+    b += lane.column * stride;
     a += lane.row * stride;
     SIMT_NO_UNROLL
     for (int l = 0; l < depth; l += lot) {
       Lot<T> of_b[columns];
       SIMT_UNROLL
       for (int j = 0; j < columns; ++j)
-        of_b[j] = __builtin_bit_cast(Lot<T>, thread.load16(b + j * Lane::pitch * stride + l));
+        of_b[j] = __builtin_bit_cast(Lot<T>, thread.load16(b + 32 * j * stride + l));
       SIMT_UNROLL
       for (int i = 0; i < rows; ++i) {
-        const auto of_a = __builtin_bit_cast(Lot<T>, thread.load16(a + Lane::below(i) * stride + l));
+        const auto of_a = __builtin_bit_cast(Lot<T>, thread.load16(a + i * stride + l));
         SIMT_UNROLL
         for (int e = 0; e < lot; ++e) {
           SIMT_UNROLL
@@ -250,41 +209,17 @@ struct ShortSums {
     }
   }
 
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-  // The left factor is the columns of C.
-  SIMT static void multiply_by_tensor_cores(Thread thread, const Lane& lane, const T* a, const T* b,
-                                            int depth, T (&sum)[unsigned{rows}][unsigned{columns}]) {
-    const int group = thread.lane() / 4, of_k = thread.lane() % 4;
-    a += (lane.row - 2 * of_k + group) * stride + of_k;
-    b += of_k;
-#pragma unroll 1
-    for (int l = 0; l < depth; l += 16) {
-      T left[8];
-#pragma unroll
-      for (int q = 0; q < 8; ++q) left[q] = b[q % 2 * Lane::pitch * stride + q / 2 * 4 + l];
-#pragma unroll
-      for (int i = 0; i < rows; i += 2) {
-        T right[4], sums[4] = {sum[i][0], sum[i + 1][0], sum[i][1], sum[i + 1][1]};
-#pragma unroll
-        for (int q = 0; q < 4; ++q) right[q] = a[Lane::below(i) * stride + 4 * q + l];
-        cuda::ptx::mma_f64(sums, left, right);
-        sum[i][0] = sums[0], sum[i + 1][0] = sums[1], sum[i][1] = sums[2], sum[i + 1][1] = sums[3];
-      }
-    }
-  }
-#endif
-
   // The row and column of C are those of the element that a lane has first.
-  SIMT static void store(Thread thread, const ShortSumsArgs<T>& args, std::int64_t row, std::int64_t column,
+  SIMT static void store(const ShortSumsArgs<T>& args, std::int64_t row, std::int64_t column,
                          T (&sum)[unsigned{rows}][unsigned{columns}]) {
     if (!args.near) store_apart(args.p, row, column, sum);
-    else if (args.p.beta == T{0}) store_near<false>(thread, args, row, column, sum);
-    else store_near<true>(thread, args, row, column, sum);
+    else if (args.p.beta == T{0}) store_near<false>(args, row, column, sum);
+    else store_near<true>(args, row, column, sum);
   }
 
   template <bool with_c0>
-  SIMT static void store_near(Thread thread, const ShortSumsArgs<T>& args, std::int64_t row,
-                              std::int64_t column, const T (&sum)[unsigned{rows}][unsigned{columns}]) {
+  SIMT static void store_near(const ShortSumsArgs<T>& args, std::int64_t row, std::int64_t column,
+                              const T (&sum)[unsigned{rows}][unsigned{columns}]) {
     const Problem<T>& p = args.p;
     const int high = static_cast<int>(p.m() - row < lines ? p.m() - row : lines),
               wide = static_cast<int>(p.n() - column < lines ? p.n() - column : lines);
@@ -292,21 +227,16 @@ struct ShortSums {
     const T* const add = with_c0 ? p.c0.data + row * p.c0.stride[0] + column : nullptr;
     SIMT_UNROLL
     for (int i = 0; i < rows; ++i) {
-      if (Lane::below(i) >= high) continue;
-      T* const line = to + Lane::below(i) * p.c.stride[0];
+      if (i >= high) continue;
+      T* const line = to + i * p.c.stride[0];
       const auto value = [&](int j) {
         const T product = multiply(p.alpha, sum[i][j]);
         if constexpr (!with_c0) return product;
-        else return multiply_add(p.beta, add[Lane::below(i) * p.c0.stride[0] + Lane::beside(j)], product);
+        else return multiply_add(p.beta, add[i * p.c0.stride[0] + 32 * j], product);
       };
-      if constexpr (sizeof(T) == 8)
-        if (args.lots && wide > 1) {
-          thread.store16(line, __builtin_bit_cast(Bytes16, Lot<T>{value(0), value(1)}));
-          continue;
-        }
       SIMT_UNROLL
       for (int j = 0; j < columns; ++j)
-        if (Lane::beside(j) < wide) line[Lane::beside(j)] = value(j);
+        if (32 * j < wide) line[32 * j] = value(j);
     }
   }
 
@@ -317,7 +247,7 @@ struct ShortSums {
     for (int i = 0; i < rows; ++i) {
       SIMT_UNROLL
       for (int j = 0; j < columns; ++j) {
-        p.store(row + Lane::below(i), column + Lane::beside(j), sum[0][j]);
+        p.store(row + i, column + 32 * j, sum[0][j]);
         SIMT_UNROLL
         for (int next = 1; next < rows; ++next) sum[next - 1][j] = sum[next][j];
       }
@@ -339,7 +269,9 @@ Problem<T> by_rows_of_c(const Problem<T>& p) {
   return out;
 }
 
-inline constexpr std::int64_t longest_short_sum = 64;
+// Of doubles tensor cores take longer ones as fast.
+template <class T>
+inline constexpr int longest_short_sum = sizeof(T) == 4 ? 64 : 32;
 inline constexpr int short_sums_tiles[] = {128, 64, 32};  // their lines
 template <class T>
 inline constexpr int largest_short_sums_tile = sizeof(T) == 4 ? 128 : 64;
@@ -349,9 +281,10 @@ template <class T, int largest = largest_short_sums_tile<T>, class Use>
 auto with_short_sums(std::int64_t k, int lines, const Use& use) {
   if constexpr (largest > 32)
     if (lines < largest) return with_short_sums<T, largest / 2>(k, lines, use);
-  constexpr int most = longest_short_sum;
-  return k <= most / 2 ? use.template operator()<ShortSums<T, largest, most / 2>>()
-                       : use.template operator()<ShortSums<T, largest, most>>();
+  constexpr int most = longest_short_sum<T>;
+  if constexpr (most > 32)
+    if (k > 32) return use.template operator()<ShortSums<T, largest, most>>();
+  return use.template operator()<ShortSums<T, largest, 32>>();
 }
 
 // The largest tile of which there are enough for all multiprocessors; or as the tuning says.
