@@ -12,6 +12,6 @@ const char* place() {
   return named == nullptr ? "anywhere" : named;
 }
 
-const tessera::Rung rung{"no idea", tessera::Where::cpu, {tessera::Choice{}}, {place(), 1}};
+const tessera::Rung rung{"no idea", tessera::Where::cpu, {tessera::Choice{}}, {}, {place(), 1}};
 
 }  // namespace
