@@ -249,11 +249,18 @@ Plan chosen_on(const Device& device, const Operation& operation, const Arguments
   if (ladder.empty() && request.variant) throw unknown_variant(*request.variant, operation, device);
   std::ranges::stable_sort(ladder, std::ranges::greater{}, &Variant::place);
   Reason highest;
+  bool highest_computes = false;
   for (const Variant* variant : ladder) {
     Reason reason = settle(plan, *variant, arguments, request, refusing);
     if (!reason && !request.variant && variant->outrun) reason = variant->outrun(arguments, device);
     if (!reason) return plan;
-    if (!highest) highest = variant->name + ": " + *reason;
+    // That a rung lacks the element type tells less than why one that has it refuses.
+    const bool computes = std::ranges::any_of(
+        variant->choices, [&](const Choice& choice) { return choice.run.contains(arguments.element()); });
+    if (!highest || (computes && !highest_computes)) {
+      highest = variant->name + ": " + *reason;
+      highest_computes = computes;
+    }
   }
   throw Error("no variant of " + operation.name + " can compute this on " + device.label() +
               (highest ? "; " + *highest : std::string(": this build has none")));

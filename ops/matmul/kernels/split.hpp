@@ -224,6 +224,10 @@ SIMT bool may_split(Compute compute, const OperandRange& a, const OperandRange& 
     const int of_a = exponent_of(a.scale), of_b = exponent_of(b.scale);
     if (of_a >= 126 || of_b >= 126 || of_a + of_b > 149) return false;
   } else {
+    constexpr std::uint32_t infinity = 0x7f800000;  // of which the first part is, at the end of f32's range
+    const int dropped = compute == Compute::tf32x3 ? 13 : 16;
+    for (const float largest : {a.largest, b.largest})
+      if (bits_of(shortened(largest, dropped)) == infinity) return false;
     // Relative to the line's largest element, not the chunk's.
     const int of_a = exponent_of(a.smallest), of_b = exponent_of(b.smallest),
               least = of_a < of_b ? of_b : of_a;

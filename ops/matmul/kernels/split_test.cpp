@@ -308,6 +308,19 @@ TEST(Split, OfSpecialNumbersHasStrictBits) {
   }
 }
 
+// Rounded to the first part's digits, the largest number is infinite.
+TEST(Split, TheLargestNumberTimesSmallOnesHasStrictBits) {
+  Random random(5);
+  Factors f(4, 5, 130);
+  fill_each(f, [&] { return 1e-4 * random.normal(); });
+  f.at_a(1, 70) = std::numeric_limits<float>::max();
+  const auto strict = f.product(Compute::strict);
+  for (const Compute compute : {Compute::tf32x3, Compute::bf16x6}) {
+    EXPECT_FALSE(f.is_split(compute));
+    EXPECT_EQ(f.product(compute), strict);
+  }
+}
+
 TEST(Split, ZerosOfEitherSignGiveStrictBits) {
   Factors f(2, 2, 70);
   for (float& x : f.a) x = -0.0f;
