@@ -2,6 +2,7 @@
 """What a program gets of a product's call, beside cuBLASLt's first heuristic and its best: matmul-call-GROUP-TYPE.json."""
 import importlib.machinery
 import importlib.util
+import json
 import pathlib
 import subprocess
 import sys
@@ -37,5 +38,14 @@ def words(group, name, path):
 
 def measure(tessera, folder, group, name, limit=560):
     """What is measured within so many seconds is kept. False where that is not all."""
-    line = [tessera, *words(group, name, pathlib.Path(folder) / f"matmul-call-{group}-{name}.json")]
-    return subprocess.run(["timeout", "--signal=INT", str(limit), *line], check=False).returncode == 0
+    path = pathlib.Path(folder) / f"matmul-call-{group}-{name}.json"
+    done = subprocess.run(["timeout", "--signal=INT", str(limit), tessera, *words(group, name, path)], check=False)
+    if path.exists():
+        path.write_text(a_line_a_row(json.loads(path.read_text())))
+    return done.returncode == 0
+
+
+def a_line_a_row(document):
+    """The same document; there are too many rows for a line a number."""
+    rows = ",\n".join("  " + json.dumps(row, ensure_ascii=False) for row in document.pop("rows"))
+    return json.dumps(document, indent=1, ensure_ascii=False)[:-2] + ',\n "rows": [\n' + rows + "\n ]\n}\n"
