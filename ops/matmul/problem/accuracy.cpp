@@ -22,9 +22,11 @@ std::optional<double> number_in(const std::string& word) {
   return value;
 }
 
-std::string short_text(double value) {
-  char text[40];
-  std::snprintf(text, sizeof text, "%.1e", value);
+// To two digits, not below the value: what is printed as the smallest is accepted.
+std::string rounded_up(double value) {
+  const double unit = value > 0 ? std::pow(10, std::floor(std::log10(value)) - 1) : 1;
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1e", std::ceil(value / unit) * unit);
   return text;
 }
 
@@ -79,11 +81,10 @@ Compute compute_of(const Arguments& arguments) {
   if (const auto number = number_in(word)) most = *number;
   else if (word == "f64" && element == Element::f32) most = 0;
   if (most < offered)
-    throw Error(
-        "--accuracy " + word + " is more than the product of " + std::string(name_of(element)) +
-        " offers: the smallest at k = " + std::to_string(arguments.dim("k")) + " is " +
-        short_text(offered * 1.05) + " of |A||B|" +
-        (element == Element::f32 ? ", of operands in f64 " + short_text(of_f64(arguments) * 1.05) : ""));
+    throw Error("--accuracy " + word + " is more than the product of " + std::string(name_of(element)) +
+                " offers: the smallest at k = " + std::to_string(arguments.dim("k")) + " is " +
+                rounded_up(offered) + " of |A||B|" +
+                (element == Element::f32 ? ", of operands in f64 " + rounded_up(of_f64(arguments)) : ""));
   if (element != Element::f32) return Compute::strict;
   for (const Compute compute : {Compute::tf32, Compute::f16x3, Compute::tf32x3, Compute::bf16x6})
     if (error_bounds(compute, arguments).likely <= most) return compute;
@@ -97,8 +98,8 @@ std::string accuracy_text(const Arguments& arguments) {
     const std::string name = compute == Compute::strict
                                  ? "strict " + std::string(name_of(arguments.element()))
                                  : std::string(text_of(compute));
-    return name + ", within " + short_text(bounds.likely * 1.05) +
-           " of |A||B| if roundings are independent, " + short_text(bounds.always * 1.05) + " at worst";
+    return name + ", within " + rounded_up(bounds.likely) + " of |A||B| if roundings are independent, " +
+           rounded_up(bounds.always) + " at worst";
   };
   const Compute compute = compute_of(arguments);
   if (compute == Compute::strict) return text(compute);
