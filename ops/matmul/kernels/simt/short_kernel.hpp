@@ -33,23 +33,12 @@ struct ShortSumsArgs {
   bool near;                // neighbours in rows of C, and of C0, are neighbours in memory
 };
 
-// Tiles of `lines` rows and as many columns of C. A lane sums element (i, j), of row `row` + i and of column
-// `column` + 32·j.
-template <class T, int lines>
-struct ShortSumsLane {
-  static constexpr int rows = lines == 32 ? 8 : 16, columns = lines / 32, warps = lines / rows;
-  // As registers allow.
-  static constexpr int blocks = lines == 128 ? 2 : lines == 32 ? 6 : sizeof(T) == 8 ? 4 : 5;
-  int row, column;
-
-  SIMT explicit ShortSumsLane(Thread thread) : row(thread.warp() * rows), column(thread.lane()) {}
-};
+// Tiles of `lines_` rows and as many columns of C. A warp has some of the rows; a lane has columns 32 apart.
 template <class T, int lines_, int most_depth>
 struct ShortSums {
-  static constexpr int lines = lines_;
-  using Lane = ShortSumsLane<T, lines>;
-  static constexpr int threads = 32 * Lane::warps, lot = Lot<T>::count;
-  static constexpr int rows = Lane::rows, columns = Lane::columns;
+  static constexpr int lines = lines_, lot = Lot<T>::count;
+  static constexpr int rows = lines == 32 ? 8 : 16, columns = lines / 32;  // of a lane
+  static constexpr int threads = 32 * (lines / rows);
   // Lots of lines that are read together lie in different banks.
   static constexpr int stride = most_depth + lot;
 
@@ -57,8 +46,9 @@ struct ShortSums {
     alignas(16) T a[lines * stride];
     alignas(16) T b[2][lines * stride];
   };
+  static constexpr int by_registers = lines == 128 ? 2 : lines == 32 ? 6 : sizeof(T) == 8 ? 4 : 5;
   static constexpr int blocks_per_processor =
-      std::min<int>(Lane::blocks, 227 * 1024 / (sizeof(Shared) + 1024));
+      std::min<int>(by_registers, 227 * 1024 / (sizeof(Shared) + 1024));
 
   // As many blocks as fit beside each other share the tiles, in their order.
   static ShortSumsArgs<T> args(const Problem<T>& p, int processors) {
@@ -90,10 +80,11 @@ struct ShortSums {
       thread.sync();
       const bool last = column + 1 == args.wide;
       if (left > 1 && !last) bring_b(thread, shared.b[turn ^ 1], args, column + 1);
-      const Lane lane(thread);
+      const int first_row = thread.warp() * rows, first_column = thread.lane();
       T sum[unsigned{rows}][unsigned{columns}];
-      multiply_panels(thread, lane, shared.a, shared.b[turn], args.depth, sum);
-      store(args, std::int64_t{row} * lines + lane.row, std::int64_t{column} * lines + lane.column, sum);
+      multiply_panels(thread, shared.a + first_row * stride, shared.b[turn] + first_column * stride,
+                      args.depth, sum);
+      store(args, std::int64_t{row} * lines + first_row, std::int64_t{column} * lines + first_column, sum);
       ++column;
       if (left > 1 && last) {
         thread.sync();
@@ -162,34 +153,33 @@ struct ShortSums {
     const int l = (thread.rank() & ((1 << x.shift) - 1)) * (x.wide ? lot : 1);
     if (l >= args.depth) return;
     int line = thread.rank() >> x.shift;
-    const int by = threads >> x.shift, there = l < k ? valid : 0;
+    const int by = threads >> x.shift, present = l < k ? valid : 0;
     from += line * x.step + l * x.k_step;
     panel += l;
     const std::int64_t further = by * x.step;
     if (x.wide) {
       for (; line < lines; line += by, from += further) {
         T* const to = panel + line * stride;
-        if (line < there) copy<16>(thread, to, from);
+        if (line < present) copy<16>(thread, to, from);
         else thread.store16(to, Bytes16{});
       }
     } else {
       for (; line < lines; line += by, from += further) {
         T* const to = panel + line * stride;
-        if (line < there) copy<sizeof(T)>(thread, to, from);
+        if (line < present) copy<sizeof(T)>(thread, to, from);
         else *to = T{0};
       }
     }
   }
 
-  SIMT static void multiply_panels(Thread thread, const Lane& lane, const T* a, const T* b, int depth,
+  // From a lane's first row and column on.
+  SIMT static void multiply_panels(Thread thread, const T* a, const T* b, int depth,
                                    T (&sum)[unsigned{rows}][unsigned{columns}]) {
     SIMT_UNROLL
     for (int i = 0; i < rows; ++i) {
       SIMT_UNROLL
       for (int j = 0; j < columns; ++j) sum[i][j] = T{0};
     }
-    b += lane.column * stride;
-    a += lane.row * stride;
     SIMT_NO_UNROLL
     for (int l = 0; l < depth; l += lot) {
       Lot<T> of_b[columns];
