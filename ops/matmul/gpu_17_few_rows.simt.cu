@@ -13,6 +13,7 @@
 #include "ops/matmul/epilogue/mixed_store.hpp"
 #include "ops/matmul/kernels/tile_order.hpp"
 #include "ops/matmul/problem/operands.hpp"
+#include "ops/matmul/problem/transposed.hpp"
 #include "ops/matmul/kernels/simt/vectorized.hpp"
 #include "ops/matmul/kernels/simt/widened.hpp"
 #if defined(__CUDACC__)
@@ -410,15 +411,7 @@ struct FewRows {
 
 template <class T>
 Problem<T> few_rows_first(const Problem<T>& p) {
-  if (p.m() <= p.n()) return p;
-  Problem<T> out = p;
-  const auto exchange = [](auto& matrix) {
-    std::swap(matrix.extent[0], matrix.extent[1]);
-    std::swap(matrix.stride[0], matrix.stride[1]);
-  };
-  std::swap(out.a, out.b);
-  exchange(out.a), exchange(out.b), exchange(out.c), exchange(out.c0);
-  return out;
+  return p.m() <= p.n() ? p : transposed(p);
 }
 template <class T>
 ShortFactors<T> few_rows_first(const MixedProblem& p) {

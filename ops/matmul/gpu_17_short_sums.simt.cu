@@ -8,6 +8,7 @@
 #include <typeinfo>
 #include "ops/matmul/kernels/simt/short_kernel.hpp"
 #include "ops/matmul/problem/operands.hpp"
+#include "ops/matmul/problem/transposed.hpp"
 #if defined(__CUDACC__)
 #include "tessera/cuda/overlapped_launch.cuh"
 #endif
@@ -36,6 +37,12 @@ std::optional<int> registers() {
   return registers_of<Kernel, ShortSumsArgs<T>>();
 }
 #endif
+
+// Lanes lie along what is contiguous in C: its rows.
+template <class T>
+Problem<T> by_rows_of_c(const Problem<T>& p) {
+  return p.c.stride[1] <= p.c.stride[0] ? p : transposed(p);
+}
 
 template <class T>
 void launch_short_sums(const Problem<T>& given, std::int64_t tile, Run& run) {

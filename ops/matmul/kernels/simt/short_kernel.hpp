@@ -245,20 +245,6 @@ struct ShortSums {
   }
 };
 
-// Lanes lie along what is contiguous in C: its rows.
-template <class T>
-Problem<T> by_rows_of_c(const Problem<T>& p) {
-  if (p.c.stride[1] <= p.c.stride[0]) return p;
-  Problem<T> out = p;
-  const auto exchange = [](auto& matrix) {
-    std::swap(matrix.extent[0], matrix.extent[1]);
-    std::swap(matrix.stride[0], matrix.stride[1]);
-  };
-  std::swap(out.a, out.b);
-  exchange(out.a), exchange(out.b), exchange(out.c), exchange(out.c0);
-  return out;
-}
-
 // Of doubles tensor cores take longer ones as fast.
 template <class T>
 inline constexpr int longest_short_sum = sizeof(T) == 4 ? 64 : 32;

@@ -14,6 +14,7 @@
 #include "ops/matmul/kernels/copy_part.cuh"
 #include "ops/matmul/kernels/simt/warp_plan.hpp"
 #include "ops/matmul/matmul.hpp"
+#include "ops/matmul/problem/transposed.hpp"
 #include "tessera/core/thread.hpp"
 #include "tessera/core/variant.hpp"
 #include "tessera/cuda/ptx/cp_async.cuh"
@@ -724,22 +725,6 @@ Access access_to_a(const Problem<T>& p) {
 template <class T>
 Access access_to_b(const Problem<T>& p) {
   return access_to(p.b, p.b.stride[1], p.b.stride[0]);
-}
-
-// Cᵀ = Bᵀ·Aᵀ
-template <class T>
-Problem<T> transposed(const Problem<T>& p) {
-  const auto exchanged = [](auto matrix) {
-    std::swap(matrix.extent[0], matrix.extent[1]);
-    std::swap(matrix.stride[0], matrix.stride[1]);
-    return matrix;
-  };
-  Problem<T> out = p;
-  out.a = exchanged(p.b);
-  out.b = exchanged(p.a);
-  out.c = exchanged(p.c);
-  out.c0 = exchanged(p.c0);
-  return out;
 }
 
 // Tiles are at least as wide as high, so what is narrow shall be their rows. Else lanes write neighbours in
