@@ -10,24 +10,14 @@
 // work; who comes last adds the parts, in their order.
 #include <algorithm>
 #include <typeinfo>
-#include "ops/matmul/epilogue/mixed_store.hpp"
 #include "ops/matmul/kernels/tile_order.hpp"
-#include "ops/matmul/problem/operands.hpp"
-#include "ops/matmul/problem/transposed.hpp"
+#include "ops/matmul/kernels/simt/narrow.hpp"
 #include "ops/matmul/kernels/simt/vectorized.hpp"
-#include "ops/matmul/kernels/simt/widened.hpp"
-#if defined(__CUDACC__)
-#include "tessera/cuda/overlapped_launch.cuh"
-#endif
 
 namespace tessera::matmul {
 namespace {
 
 inline namespace TESSERA_UNIT {
-
-// Of factors that are shorter than their sums.
-template <class T>
-inline constexpr bool is_short = sizeof(T) < sizeof(SumOf<T>);
 
 // Tensor cores take more rows of f64 as fast as memory brings them, and more than four of large products. Of
 // shorter elements they take several rows as fast, unless they have to be packed first: up to four rows of
@@ -37,25 +27,6 @@ inline constexpr int most_rows = sizeof(T) == 1   ? 1
                                  : sizeof(T) == 2 ? 4
                                  : sizeof(T) == 4 ? 16
                                                   : 8;
-
-template <class T>
-struct ShortFactors {
-  MixedProblem given;
-  Matrix<const T> a, b;
-
-  SIMT std::int64_t m() const { return given.m; }
-  SIMT std::int64_t n() const { return given.n; }
-  SIMT std::int64_t k() const { return given.k; }
-  SIMT void store(std::int64_t i, std::int64_t j, SumOf<T> sum) const {
-    if (i < m() && j < n()) store_sum(given, i, j, sum);
-  }
-};
-
-// What the arguments say, and what a kernel takes.
-template <class T>
-using GivenProblem = std::conditional_t<is_short<T>, MixedProblem, Problem<T>>;
-template <class T>
-using FewRowsProblem = std::conditional_t<is_short<T>, ShortFactors<T>, Problem<T>>;
 
 struct FewRowsConfig {
   int rows = 4;         // at most, of C
@@ -71,7 +42,7 @@ SIMT bool reaches_a(const P& p) {
 
 template <class T>
 struct FewRowsArgs {
-  FewRowsProblem<T> p;
+  KernelProblem<T> p;
   std::int32_t splits;     // of each sum
   std::int64_t chunk;      // k of each split
   SumOf<T>* partial;       // of splits: tile after tile, split after split
@@ -81,8 +52,8 @@ struct FewRowsArgs {
 template <class T, FewRowsConfig config>
 struct FewRows {
   using Sum = SumOf<T>;
-  using Piece = std::conditional_t<is_short<T>, Bytes16, Lot<T>>;  // 16 bytes of elements
-  using Problem = FewRowsProblem<T>;
+  using Piece = std::conditional_t<is_narrow<T>, Bytes16, Lot<T>>;  // 16 bytes of elements
+  using Problem = KernelProblem<T>;
   static constexpr int rows = config.rows, lot = Lot<T>::count;
   // As many blocks as registers allow, without any that would have to wait in memory.
   static constexpr int threads = rows > 4 ? 128 : 256, warps = threads / 32;
@@ -97,7 +68,7 @@ struct FewRows {
   struct Shared {
     alignas(16) Sum a[config.along_k ? 1 : warps * rows * lines];
     alignas(16) Sum sums[config.along_k ? 1 : warps / 2 * count * 32];
-    Sum tile[is_short<T> ? rows * columns : 1];
+    Sum tile[is_narrow<T> ? rows * columns : 1];
     bool last;
   };
 
@@ -131,7 +102,7 @@ struct FewRows {
     };
     const std::int64_t column = std::int64_t{tile} * columns;
     if (args.splits == 1) {
-      if constexpr (is_short<T>) {
+      if constexpr (is_narrow<T>) {
         // What follows the sums may be long: it is there once, in a loop.
         for_each([&](int i, int j, Sum value) { shared.tile[i * columns + j] = value; });
         thread.sync();
@@ -186,7 +157,7 @@ struct FewRows {
     Piece out = {};
     SIMT_UNROLL
     for (int e = 0; e < lot; ++e)
-      if constexpr (is_short<T>) put_element(out, e, e < valid ? from[e * stride] : T{});
+      if constexpr (is_narrow<T>) put_element(out, e, e < valid ? from[e * stride] : T{});
       else out.element[e] = e < valid ? from[e * stride] : T{0};
     return out;
   }
@@ -210,7 +181,7 @@ struct FewRows {
     }
     // Whether all of this lane's elements are there, and else how many.
     const auto is_whole = [&](std::int64_t l) {
-      return l + (config.wide && is_short<T> ? at + lot : step) <= end;
+      return l + (config.wide && is_narrow<T> ? at + lot : step) <= end;
     };
     const auto valid_of = [&](std::int64_t l) { return (end - l - at + apart - 1) / apart; };
     const auto load_line = [&](std::int64_t l, int j) {
@@ -220,11 +191,11 @@ struct FewRows {
     };
     const auto load_b = [&](std::int64_t l, Piece(&b)[lines]) {
       // One branch for all lines: in each of its own, what is packed would be waited for.
-      if (is_short<T> && is_whole(l)) {
+      if (is_narrow<T> && is_whole(l)) {
         SIMT_UNROLL
         for (int j = 0; j < lines; ++j)
           b[j] = config.wide ? load(thread, b_line[j] + l) : load_some(b_line[j] + l, apart, lot);
-      } else if (is_short<T> && valid_of(l) <= 0) {
+      } else if (is_narrow<T> && valid_of(l) <= 0) {
         SIMT_UNROLL
         for (int j = 0; j < lines; ++j) b[j] = {};
       } else {
@@ -232,16 +203,16 @@ struct FewRows {
         for (int j = 0; j < lines; ++j) b[j] = load_line(l, j);
       }
     };
-    const bool a_wide = config.wide && (is_short<T> || reaches_a(p));
+    const bool a_wide = config.wide && (is_narrow<T> || reaches_a(p));
     const auto load_a = [&](std::int64_t l, int i) {
       const T* const row = p.a.data + (i < p.m() ? i : p.m() - 1) * p.a.stride[0] + (l + at) * p.a.stride[1];
-      if (is_short<T> && valid_of(l) <= 0) return Piece{};
+      if (is_narrow<T> && valid_of(l) <= 0) return Piece{};
       if (!is_whole(l)) return load_some(row, apart * p.a.stride[1], valid_of(l));
       if (a_wide) return load(thread, row);
       return load_some(row, apart * p.a.stride[1], lot);
     };
     const auto add = [&](std::int64_t l, const Piece(&b)[lines]) {
-      if constexpr (is_short<T>) {
+      if constexpr (is_narrow<T>) {
         Piece a[rows];
         SIMT_UNROLL
         for (int i = 0; i < rows; ++i) a[i] = i < p.m() ? load_a(l, i) : Piece{};
@@ -321,7 +292,7 @@ struct FewRows {
         load_b(l + depth, next);
         load_a(l + depth, a);
       }
-      if constexpr (is_short<T>) {
+      if constexpr (is_narrow<T>) {
         SIMT_UNROLL
         for (int u = 0; u < lines; ++u) {
           SIMT_UNROLL
@@ -357,7 +328,7 @@ struct FewRows {
   }
 
   SIMT static Sum widened_a(const Problem& p, T x) {
-    if constexpr (is_short<T>) return widened(p.given.a.element, x);
+    if constexpr (is_narrow<T>) return widened(p.given.a.element, x);
     else return x;
   }
 
@@ -410,17 +381,13 @@ struct FewRows {
 };
 
 template <class T>
-Problem<T> few_rows_first(const Problem<T>& p) {
+KernelProblem<T> few_rows_first(const GivenProblem<T>& given) {
+  const auto p = kernel_problem<T>(given);
   return p.m() <= p.n() ? p : transposed(p);
-}
-template <class T>
-ShortFactors<T> few_rows_first(const MixedProblem& p) {
-  const MixedProblem given = p.m <= p.n ? p : p.transposed();
-  return {given, view_of<T>(given.a, given.m, given.k), view_of<T>(given.b, given.k, given.n)};
 }
 
 template <class T>
-FewRowsConfig config_of(const FewRowsProblem<T>& p) {
+FewRowsConfig config_of(const KernelProblem<T>& p) {
   const bool along_k = p.b.stride[0] == 1 && (p.b.stride[1] != 1 || p.n() == 1);
   const auto reaches_b = [&](std::int64_t along, std::int64_t across, std::int64_t lines) {
     return lies_in_lots(p.b.data, along, lines == 1 ? 0 : across);
@@ -429,13 +396,13 @@ FewRowsConfig config_of(const FewRowsProblem<T>& p) {
                   : p.m() <= 4 ? 4
                                : most_rows<T>,
           .along_k = along_k,
-          .wide = along_k ? reaches_b(p.b.stride[0], p.b.stride[1], p.n()) && (!is_short<T> || reaches_a(p))
+          .wide = along_k ? reaches_b(p.b.stride[0], p.b.stride[1], p.n()) && (!is_narrow<T> || reaches_a(p))
                           : reaches_b(p.b.stride[1], p.b.stride[0], p.k())};
 }
 // None where tensor cores read the large operand as it lies, and are as fast.
 template <class T>
 constexpr bool has_kernel(const FewRowsConfig& config) {
-  return config.rows <= most_rows<T> && !(is_short<T> && config.rows > 1 && config.wide);
+  return config.rows <= most_rows<T> && !(is_narrow<T> && config.rows > 1 && config.wide);
 }
 
 // Calls use.template operator()<Kernel>() with the kernel of a configuration.
@@ -499,7 +466,7 @@ inline std::int64_t splits_of(std::int64_t tiles, std::int64_t steps, std::int64
 }
 
 template <class T>
-FewRowsPlan plan_of(const FewRowsProblem<T>& p, int wanted, const Device& device) {
+FewRowsPlan plan_of(const KernelProblem<T>& p, int wanted, const Device& device) {
   return with_kernel<T>(config_of<T>(p), [&]<class Kernel>() {
     const std::int64_t tiles = Kernel::tiles(p), steps = steps_of<Kernel>(p.k());
     std::int64_t splits = wanted != 0 ? wanted : splits_of(tiles, steps, blocks_of<Kernel>(device));
@@ -512,28 +479,8 @@ FewRowsPlan plan_of(const FewRowsProblem<T>& p, int wanted, const Device& device
   });
 }
 
-#if defined(__CUDACC__)
-template <class Kernel, class T>
-void start(const FewRowsArgs<T>& args, Run& run) {
-  launch_overlapped<Kernel>(Kernel::launch(args), args, run);
-}
-template <class Kernel, class T>
-std::optional<int> registers() {
-  return overlapped_registers_of<Kernel, FewRowsArgs<T>>();
-}
-#else
-template <class Kernel, class T>
-void start(const FewRowsArgs<T>& args, Run& run) {
-  launch_kernel<Kernel>(Kernel::launch(args), args, run);
-}
-template <class Kernel, class T>
-std::optional<int> registers() {
-  return registers_of<Kernel, FewRowsArgs<T>>();
-}
-#endif
-
 template <class T>
-void launch_few_rows(const FewRowsProblem<T>& p, const FewRowsPlan& plan, Run& run) {
+void launch_few_rows(const KernelProblem<T>& p, const FewRowsPlan& plan, Run& run) {
   char* const room = static_cast<char*>(run.workspace);
   const FewRowsArgs<T> args{p, plan.splits, plan.chunk, reinterpret_cast<SumOf<T>*>(room + counter_bytes),
                             reinterpret_cast<std::uint32_t*>(room)};
@@ -583,31 +530,13 @@ std::optional<Footprint> footprint_of_few_rows(const Arguments& arguments, const
   const FewRowsPlan plan = plan_of<T>(p, tuning["splits"], {});
   return with_kernel<T>(config_of<T>(p), [&]<class Kernel>() {
     return Footprint{Kernel::tiles(p) * plan.splits, Kernel::threads, sizeof(typename Kernel::Shared),
-                     registers<Kernel, T>()};
+                     registers<Kernel, FewRowsArgs<T>>()};
   });
 }
 
 template <class T>
 FewRowsConfig config_of_arguments(const Arguments& arguments) {
   return config_of<T>(few_rows_first<T>(GivenProblem<T>::of(arguments)));
-}
-
-// Calls use.template operator()<T>() with the type by which kernels know the element.
-template <class Use>
-auto with_factor(Element element, const Use& use) {
-  switch (element) {
-    case Element::f64:
-      return use.template operator()<double>();
-    case Element::f32:
-      return use.template operator()<float>();
-    case Element::bf16:
-    case Element::f16:
-      return use.template operator()<Bits16>();
-    case Element::i8:
-      return use.template operator()<std::int8_t>();
-    default:
-      return use.template operator()<Bits8>();
-  }
 }
 
 Reason refuses(const Arguments& arguments, const Tuning&, const Device& device) {
@@ -653,7 +582,7 @@ Variant few_rows() {
       choice.run[element] = run_few_rows<T>;
       choice.prepare[element] = prepare_few_rows<T>;
 #if !defined(__CUDACC__)
-      choice.kernels[element] = typeid(FewRows<T, FewRowsConfig{.rows = is_short<T> ? 1 : 4}>).name();
+      choice.kernels[element] = typeid(FewRows<T, FewRowsConfig{.rows = is_narrow<T> ? 1 : 4}>).name();
 #endif
     });
   bind_limits<Problem>(choice, Types<float, double>{});

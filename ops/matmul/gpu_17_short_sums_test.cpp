@@ -3,6 +3,7 @@
 // edges, odd sums, lines that lie anywhere. Of whole numbers, so results are exact.
 #include <gtest/gtest.h>
 #include <algorithm>
+#include <cstring>
 #include <random>
 #include <string>
 #include <vector>
@@ -16,6 +17,13 @@ struct ShortShape {
   int more = 0;  // elements from the end of a line to the next one
 };
 
+// Small whole numbers are exact, others rounded.
+template <class T>
+T whole(double x) {
+  if constexpr (std::is_arithmetic_v<T>) return static_cast<T>(x);
+  else return T::from(static_cast<float>(x));
+}
+
 // The memory that a matrix takes, with what lies between its lines.
 template <class T>
 struct StoredMatrix {
@@ -28,48 +36,52 @@ struct StoredMatrix {
         cols(cols_),
         step((order_ == Order::rows ? cols : rows) + more),
         order(order_),
-        data(static_cast<std::size_t>(step * (order_ == Order::rows ? rows : cols)), T{77}) {}
+        data(static_cast<std::size_t>(step * (order_ == Order::rows ? rows : cols)), whole<T>(77)) {}
 
   T& at(std::int64_t i, std::int64_t j) {
     return data[static_cast<std::size_t>(order == Order::rows ? i * step + j : j * step + i)];
   }
   void draw(std::mt19937& random) {
     for (std::int64_t i = 0; i < rows; ++i)
-      for (std::int64_t j = 0; j < cols; ++j) at(i, j) = static_cast<T>(random() % 9) - 4;
+      for (std::int64_t j = 0; j < cols; ++j) at(i, j) = whole<T>(double(random() % 9) - 4);
   }
   MatrixView<T> view() { return {data.data(), rows, cols, step, order}; }
   MatrixView<const T> input() const { return {data.data(), rows, cols, step, order}; }
 };
 
-template <class T>
+// C of the element Out.
+template <class T, class Out = T>
 void expect_exact(const ShortShape& s, std::int64_t tile, Order of_a, Order of_b, Order of_c, double beta) {
   std::mt19937 random(17);
-  StoredMatrix<T> a(s.m, s.k, s.more, of_a), b(s.k, s.n, s.more, of_b), c(s.m, s.n, s.more, of_c);
+  StoredMatrix<T> a(s.m, s.k, s.more, of_a), b(s.k, s.n, s.more, of_b);
+  StoredMatrix<Out> c(s.m, s.n, s.more, of_c);
   a.draw(random), b.draw(random), c.draw(random);
-  StoredMatrix<T> wanted = c;
+  StoredMatrix<Out> wanted = c;
   for (std::int64_t i = 0; i < s.m; ++i)
     for (std::int64_t j = 0; j < s.n; ++j) {
-      T sum = 0;
-      for (std::int64_t l = 0; l < s.k; ++l) sum += a.at(i, l) * b.at(l, j);
-      wanted.at(i, j) = T{2} * sum + static_cast<T>(beta) * c.at(i, j);
+      double sum = 0;
+      for (std::int64_t l = 0; l < s.k; ++l)
+        sum += static_cast<float>(a.at(i, l)) * static_cast<float>(b.at(l, j));
+      wanted.at(i, j) = whole<Out>(2 * sum + beta * static_cast<float>(c.at(i, j)));
     }
   Options options{.alpha = 2, .beta = beta};
   options.request = {.device = "simt", .variant = "short_sums", .tuning = Tuning{{"tile", tile}}};
-  multiply<T>(a.input(), b.input(), c.view(), options);
-  EXPECT_EQ(c.data, wanted.data) << s.m << "x" << s.n << "x" << s.k << ", tile " << tile;
+  multiply<T, Out>(a.input(), b.input(), c.view(), options);
+  EXPECT_EQ(std::memcmp(c.data.data(), wanted.data.data(), c.data.size() * sizeof(Out)), 0)
+      << s.m << "x" << s.n << "x" << s.k << ", tile " << tile;
 }
 
-template <class T>
+template <class T, class Out = T>
 void expect_every_tile(ShortShape s, Order of_a, Order of_b, Order of_c, double beta) {
   if (sizeof(T) == 8) s.k = std::min<std::int64_t>(s.k, 32);  // longer ones of doubles are refused
-  for (const std::int64_t tile : {1, 2, 3}) expect_exact<T>(s, tile, of_a, of_b, of_c, beta);
+  for (const std::int64_t tile : {1, 2, 3}) expect_exact<T, Out>(s, tile, of_a, of_b, of_c, beta);
 }
 
-template <class T>
+template <class T, class Out = T>
 void expect_every_layout(const ShortShape& s) {
   for (unsigned layout = 0; layout < 8; ++layout) {
     const auto order = [&](unsigned bit) { return (layout >> bit & 1) != 0 ? Order::columns : Order::rows; };
-    expect_every_tile<T>(s, order(0), order(1), order(2), layout % 3 == 0 ? 0 : 3);
+    expect_every_tile<T, Out>(s, order(0), order(1), order(2), layout % 3 == 0 ? 0 : 3);
   }
 }
 
@@ -80,11 +92,24 @@ TEST(ShortSums, EveryLayout) {
   expect_every_layout<double>({70, 133, 33, 3});
 }
 
+// Widened on their way to the panels, element by element or 16 bytes at once, and rounded to C's element,
+// one by one or in pairs.
+TEST(ShortSums, EveryLayoutOfNarrowElements) {
+  for (const ShortShape& s : {ShortShape{70, 133, 20}, {70, 134, 33, 3}, {70, 136, 32, 16}}) {
+    expect_every_layout<bf16>(s);
+    expect_every_layout<f16, float>(s);
+    expect_every_layout<std::int8_t, std::int32_t>(s);
+    expect_every_layout<std::int8_t, float>(s);
+    expect_every_layout<e4m3, bf16>(s);
+  }
+}
+
 // One executor's processor has a few blocks, each of which walks over a part of several lines of tiles.
 TEST(ShortSums, WalksOverSeveralLinesOfTiles) {
   for (const ShortShape& s : {ShortShape{200, 500, 5}, {500, 200, 5}, {300, 300, 36}}) {
     expect_every_tile<float>(s, Order::rows, Order::columns, Order::rows, 0);
     expect_every_tile<double>(s, Order::rows, Order::columns, Order::rows, 0);
+    expect_every_tile<bf16>(s, Order::rows, Order::columns, Order::rows, 0);
   }
 }
 

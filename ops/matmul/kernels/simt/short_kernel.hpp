@@ -3,6 +3,7 @@
 #pragma once
 #include <algorithm>
 #include <bit>
+#include "ops/matmul/kernels/simt/narrow.hpp"
 #include "ops/matmul/kernels/simt/vectorized.hpp"
 #if defined(__CUDACC__)
 #include "tessera/cuda/ptx/cp_async.cuh"
@@ -11,6 +12,11 @@
 namespace tessera::matmul {
 
 inline namespace TESSERA_UNIT {
+
+// What panels hold, and sums: narrow elements are widened on their way. Floats hold sums of few products of
+// 8-bit integers exactly.
+template <class T>
+using ShortPanel = std::conditional_t<is_narrow<T>, float, T>;
 
 // An operand by its lines: rows of A, columns of B.
 template <class T>
@@ -22,36 +28,42 @@ struct ShortLines {
   bool wide;  // 16 bytes a thread
 };
 
+// How results leave, which are the rows of C of a warp: `near` where their neighbours, and C0's, are
+// neighbours in memory; `pairs` of elements of 16 bits, where two share an aligned word.
+enum class ShortStore : std::uint8_t { apart, near, pairs };
+
 template <class T>
 struct ShortSumsArgs {
-  Problem<T> p;
+  KernelProblem<T> p;
   ShortLines<T> a, b;
   std::int32_t depth;  // k, and zeros up to what is multiplied at once
   std::int32_t wide;   // tiles of a row of them
   std::int32_t blocks;
   std::int32_t each, more;  // tiles of a block; of so many blocks, one more
-  bool near;                // neighbours in rows of C, and of C0, are neighbours in memory
+  ShortStore store;
 };
 
-// Tiles of `lines_` rows and as many columns of C. A warp has some of the rows; a lane has columns 32 apart.
+// Tiles of `lines_` rows and as many columns of C. A warp has some of the rows; a lane has columns 32 apart,
+// or pairs of columns 64 apart.
 template <class T, int lines_, int most_depth>
 struct ShortSums {
-  static constexpr int lines = lines_, lot = Lot<T>::count;
+  using Sum = ShortPanel<T>;
+  static constexpr int lines = lines_, lot = Lot<Sum>::count;
   static constexpr int rows = lines == 32 ? 8 : 16, columns = lines / 32;  // of a lane
   static constexpr int threads = 32 * (lines / rows);
   // Lots of lines that are read together lie in different banks.
   static constexpr int stride = most_depth + lot;
 
   struct Shared {
-    alignas(16) T a[lines * stride];
-    alignas(16) T b[2][lines * stride];
+    alignas(16) Sum a[lines * stride];
+    alignas(16) Sum b[2][lines * stride];
   };
-  static constexpr int by_registers = lines == 128 ? 2 : lines == 32 ? 6 : sizeof(T) == 8 ? 4 : 5;
+  static constexpr int by_registers = lines == 128 ? 2 : lines == 32 ? 6 : sizeof(Sum) == 8 ? 4 : 5;
   static constexpr int blocks_per_processor =
       std::min<int>(by_registers, 227 * 1024 / (sizeof(Shared) + 1024));
 
   // As many blocks as fit beside each other share the tiles, in their order.
-  static ShortSumsArgs<T> args(const Problem<T>& p, int processors) {
+  static ShortSumsArgs<T> args(const KernelProblem<T>& p, int processors) {
     const std::int64_t depth = whole(p.k(), lot) * lot;
     const std::int64_t wide = whole(p.n(), lines), tiles = whole(p.m(), lines) * wide,
                        blocks = std::clamp<std::int64_t>(tiles, 1,
@@ -64,7 +76,7 @@ struct ShortSums {
             .blocks = static_cast<std::int32_t>(blocks),
             .each = static_cast<std::int32_t>(tiles / blocks),
             .more = static_cast<std::int32_t>(tiles % blocks),
-            .near = p.c.stride[1] == 1 && (p.beta == T{0} || p.c0.stride[1] == 1)};
+            .store = store_of(p)};
   }
   static Launch launch(const ShortSumsArgs<T>& args) { return {.grid = {args.blocks}, .block = {threads}}; }
 
@@ -81,10 +93,11 @@ struct ShortSums {
       const bool last = column + 1 == args.wide;
       if (left > 1 && !last) bring_b(thread, shared.b[turn ^ 1], args, column + 1);
       const int first_row = thread.warp() * rows, first_column = thread.lane();
-      T sum[unsigned{rows}][unsigned{columns}];
+      Sum sum[unsigned{rows}][unsigned{columns}];
       multiply_panels(thread, shared.a + first_row * stride, shared.b[turn] + first_column * stride,
                       args.depth, sum);
-      store(args, std::int64_t{row} * lines + first_row, std::int64_t{column} * lines + first_column, sum);
+      const int stored = args.store == ShortStore::pairs ? 2 * first_column : first_column;
+      store(args, std::int64_t{row} * lines + first_row, std::int64_t{column} * lines + stored, sum);
       ++column;
       if (left > 1 && last) {
         thread.sync();
@@ -102,10 +115,30 @@ struct ShortSums {
     const int deep = 1 - line;
     ShortLines<T> out{x.data, x.extent[line], x.stride[line], x.stride[deep], -1, false};
     if (x.extent[line] != 1 && out.k_step >= out.step) return out;
-    out.wide = x.extent[deep] % lot == 0 && lies_in_lots(out.data, out.k_step, out.lines == 1 ? 0 : out.step);
-    const auto of_line = static_cast<unsigned>(std::max<std::int64_t>(depth / (out.wide ? lot : 1), 1));
+    constexpr int at_once = Lot<T>::count;
+    out.wide = x.extent[deep] % at_once == 0 && lies_in_lots(out.data, out.k_step, out.lines == 1 ? 0 : out.step);
+    const auto of_line = static_cast<unsigned>(std::max<std::int64_t>(depth / (out.wide ? at_once : 1), 1));
     out.shift = std::bit_width(of_line - 1);
     return out;
+  }
+
+  static ShortStore store_of(const KernelProblem<T>& p) {
+    if constexpr (is_narrow<T>) {
+      const MixedProblem& given = p.given;
+      // Else what follows the sums is there once, in a loop.
+      const bool is_simple = given.beta == 0 && given.bias == nullptr && given.scale_a == nullptr &&
+                             given.scale_b == nullptr && given.activation == Activation::none &&
+                             is_ordinary(given.alpha);
+      const Element c = given.c_element;
+      const bool has_kind = std::is_same_v<T, std::int8_t> ? c == Element::i32 : size_of(c) > 1;
+      if (!is_simple || !has_kind || given.c_col != 1) return ShortStore::apart;
+      const bool in_pairs = size_of(c) == 2 && columns % 2 == 0 && (given.c_row % 2 == 0 || given.m == 1) &&
+                            reinterpret_cast<std::uintptr_t>(given.c) % 4 == 0;
+      return in_pairs ? ShortStore::pairs : ShortStore::near;
+    } else {
+      return p.c.stride[1] == 1 && (p.beta == T{0} || p.c0.stride[1] == 1) ? ShortStore::near
+                                                                           : ShortStore::apart;
+    }
   }
 
   // Other blocks read it, too.
@@ -126,11 +159,78 @@ struct ShortSums {
 #endif
   }
 
-  SIMT static void bring_a(Thread thread, T* panel, const ShortSumsArgs<T>& args, int tile_row) {
-    bring(thread, panel, args.a, args, tile_row);
+  SIMT static void bring_a(Thread thread, Sum* panel, const ShortSumsArgs<T>& args, int tile_row) {
+    if constexpr (is_narrow<T>)
+      bring_widened(thread, panel, args.a, args.p.given.a.element, args, tile_row, false);
+    else bring(thread, panel, args.a, args, tile_row);
   }
-  SIMT static void bring_b(Thread thread, T* panel, const ShortSumsArgs<T>& args, int tile_column) {
-    bring(thread, panel, args.b, args, tile_column);
+  SIMT static void bring_b(Thread thread, Sum* panel, const ShortSumsArgs<T>& args, int tile_column) {
+    if constexpr (is_narrow<T>)
+      bring_widened(thread, panel, args.b, args.p.given.b.element, args, tile_column,
+                    args.store == ShortStore::pairs);
+    else bring(thread, panel, args.b, args, tile_column);
+  }
+
+  // Where a line is in its panel. Two neighbours whose results leave together are in places 32 apart.
+  SIMT static int place_of(int line, bool paired) {
+    return paired ? (line & ~63) | (line & 1) << 5 | (line & 63) >> 1 : line;
+  }
+
+  // Elements that are widened pass through registers, several loads under way.
+  SIMT static void bring_widened(Thread thread, Sum* panel, const ShortLines<T>& x, Element element,
+                                 const ShortSumsArgs<T>& args, int number, bool paired) {
+    constexpr int at_once = 8, piece = Lot<T>::count;
+    const std::int64_t first = std::int64_t{number} * lines;
+    const T* const from = x.data + first * x.step;
+    const int valid = x.lines - first < lines ? static_cast<int>(x.lines - first) : lines;
+    const int k = static_cast<int>(args.p.k()), rank = thread.rank();
+    if (x.shift < 0) {
+      const int line = rank % lines, there = line < valid ? k : 0;
+      const T* const of_line = from + line * x.step;
+      Sum* const to = panel + place_of(line, paired) * stride;
+      constexpr int by = threads / lines;
+      SIMT_NO_UNROLL
+      for (int l = rank / lines; l < args.depth; l += at_once * by) {
+        T some[unsigned{at_once}];
+        SIMT_UNROLL
+        for (int q = 0; q < at_once; ++q) some[q] = l + q * by < there ? of_line[(l + q * by) * x.k_step] : T{};
+        SIMT_UNROLL
+        for (int q = 0; q < at_once; ++q)
+          if (l + q * by < args.depth) to[l + q * by] = static_cast<Sum>(widened(element, some[q]));
+      }
+      return;
+    }
+    const int by = threads >> x.shift, of_line = rank & ((1 << x.shift) - 1);
+    const int l = of_line * (x.wide ? piece : 1), there = l < k ? valid : 0;
+    if (l >= args.depth) return;
+    const T* const deep = from + l * x.k_step;
+    const auto place = [&](int line) { return panel + place_of(line, paired) * stride + l; };
+    if (x.wide) {
+      SIMT_NO_UNROLL
+      for (int line = rank >> x.shift; line < lines; line += by) {
+        const Bytes16 bytes = line < there ? thread.load16(deep + line * x.step) : Bytes16{};
+        Sum* const to = place(line);
+        SIMT_UNROLL
+        for (int e = 0; e < piece; e += lot) {
+          SumOf<T> some[4];
+          widen(T{}, element, bytes, e, some);
+          Lot<Sum> out;
+          SIMT_UNROLL
+          for (int q = 0; q < lot; ++q) out.element[q] = static_cast<Sum>(some[q]);
+          thread.store16(to + e, __builtin_bit_cast(Bytes16, out));
+        }
+      }
+      return;
+    }
+    SIMT_NO_UNROLL
+    for (int line = rank >> x.shift; line < lines; line += at_once * by) {
+      T some[unsigned{at_once}];
+      SIMT_UNROLL
+      for (int q = 0; q < at_once; ++q) some[q] = line + q * by < there ? deep[(line + q * by) * x.step] : T{};
+      SIMT_UNROLL
+      for (int q = 0; q < at_once; ++q)
+        if (line + q * by < lines) *place(line + q * by) = static_cast<Sum>(widened(element, some[q]));
+    }
   }
 
   // Beyond the operand there are zeros.
@@ -173,22 +273,22 @@ struct ShortSums {
   }
 
   // From a lane's first row and column on.
-  SIMT static void multiply_panels(Thread thread, const T* a, const T* b, int depth,
-                                   T (&sum)[unsigned{rows}][unsigned{columns}]) {
+  SIMT static void multiply_panels(Thread thread, const Sum* a, const Sum* b, int depth,
+                                   Sum (&sum)[unsigned{rows}][unsigned{columns}]) {
     SIMT_UNROLL
     for (int i = 0; i < rows; ++i) {
       SIMT_UNROLL
-      for (int j = 0; j < columns; ++j) sum[i][j] = T{0};
+      for (int j = 0; j < columns; ++j) sum[i][j] = Sum{0};
     }
     SIMT_NO_UNROLL
     for (int l = 0; l < depth; l += lot) {
-      Lot<T> of_b[columns];
+      Lot<Sum> of_b[columns];
       SIMT_UNROLL
       for (int j = 0; j < columns; ++j)
-        of_b[j] = __builtin_bit_cast(Lot<T>, thread.load16(b + 32 * j * stride + l));
+        of_b[j] = __builtin_bit_cast(Lot<Sum>, thread.load16(b + 32 * j * stride + l));
       SIMT_UNROLL
       for (int i = 0; i < rows; ++i) {
-        const auto of_a = __builtin_bit_cast(Lot<T>, thread.load16(a + i * stride + l));
+        const auto of_a = __builtin_bit_cast(Lot<Sum>, thread.load16(a + i * stride + l));
         SIMT_UNROLL
         for (int e = 0; e < lot; ++e) {
           SIMT_UNROLL
@@ -201,15 +301,58 @@ struct ShortSums {
 
   // The row and column of C are those of the element that a lane has first.
   SIMT static void store(const ShortSumsArgs<T>& args, std::int64_t row, std::int64_t column,
-                         T (&sum)[unsigned{rows}][unsigned{columns}]) {
-    if (!args.near) store_apart(args.p, row, column, sum);
+                         Sum (&sum)[unsigned{rows}][unsigned{columns}]) {
+    if (args.store == ShortStore::apart) store_apart(args.p, row, column, sum);
+    else if constexpr (is_narrow<T>) store_narrow(args, row, column, sum);
     else if (args.p.beta == T{0}) store_near<false>(args, row, column, sum);
     else store_near<true>(args, row, column, sum);
   }
 
+  // Calls put(i, j) for each of a lane's sums whose row there is; columns are j·32 from its first.
+  SIMT static void store_narrow(const ShortSumsArgs<T>& args, std::int64_t row, std::int64_t column,
+                                const Sum (&sum)[unsigned{rows}][unsigned{columns}]) {
+    const MixedProblem& p = args.p.given;
+    const int high = static_cast<int>(p.m - row < lines ? p.m - row : lines),
+              wide = static_cast<int>(p.n - column < lines ? p.n - column : lines);
+    const std::int64_t first = row * p.c_row + column;
+    const auto each_row = [&]<class Word>(Word*, const auto& put) {
+      Word* const to = static_cast<Word*>(p.c) + first;
+      SIMT_UNROLL
+      for (int i = 0; i < rows; ++i)
+        if (i < high) put(to + i * p.c_row, sum[i]);
+    };
+    const auto each = [&]<class Word>(Word* word, const auto& value) {
+      each_row(word, [&](Word* line, const Sum(&of_row)[unsigned{columns}]) {
+        SIMT_UNROLL
+        for (int j = 0; j < columns; ++j)
+          if (32 * j < wide) line[32 * j] = value(of_row[j]);
+      });
+    };
+    const auto rounded16 = [&](Sum x) { return rounded(p.c_element, p.alpha * x).bits; };
+    if constexpr (std::is_same_v<T, std::int8_t>) {
+      const auto alpha = static_cast<std::int32_t>(p.alpha);
+      each(static_cast<std::int32_t*>(nullptr), [&](Sum x) { return alpha * static_cast<std::int32_t>(x); });
+    } else if (p.c_element == Element::f32) {
+      each(static_cast<float*>(nullptr), [&](Sum x) { return p.alpha * x; });
+    } else if (args.store == ShortStore::near) {
+      each(static_cast<std::uint16_t*>(nullptr), rounded16);
+    } else if constexpr (columns % 2 == 0) {
+      each_row(static_cast<std::uint16_t*>(nullptr),
+               [&](std::uint16_t* line, const Sum(&of_row)[unsigned{columns}]) {
+                 SIMT_UNROLL
+                 for (int j = 0; j < columns; j += 2) {
+                   const std::uint16_t one = rounded16(of_row[j]), other = rounded16(of_row[j + 1]);
+                   if (32 * j + 1 < wide)
+                     *reinterpret_cast<std::uint32_t*>(line + 32 * j) = one | std::uint32_t{other} << 16;
+                   else if (32 * j < wide) line[32 * j] = one;
+                 }
+               });
+    }
+  }
+
   template <bool with_c0>
   SIMT static void store_near(const ShortSumsArgs<T>& args, std::int64_t row, std::int64_t column,
-                              const T (&sum)[unsigned{rows}][unsigned{columns}]) {
+                              const Sum (&sum)[unsigned{rows}][unsigned{columns}]) {
     const Problem<T>& p = args.p;
     const int high = static_cast<int>(p.m() - row < lines ? p.m() - row : lines),
               wide = static_cast<int>(p.n() - column < lines ? p.n() - column : lines);
@@ -231,13 +374,13 @@ struct ShortSums {
   }
 
   // Elements of a row that are no neighbours in memory: nobody minds the time.
-  SIMT static void store_apart(const Problem<T>& p, std::int64_t row, std::int64_t column,
-                               T (&sum)[unsigned{rows}][unsigned{columns}]) {
+  SIMT static void store_apart(const KernelProblem<T>& p, std::int64_t row, std::int64_t column,
+                               Sum (&sum)[unsigned{rows}][unsigned{columns}]) {
     SIMT_NO_UNROLL
     for (int i = 0; i < rows; ++i) {
       SIMT_UNROLL
       for (int j = 0; j < columns; ++j) {
-        p.store(row + i, column + 32 * j, sum[0][j]);
+        p.store(row + i, column + 32 * j, static_cast<SumOf<T>>(sum[0][j]));
         SIMT_UNROLL
         for (int next = 1; next < rows; ++next) sum[next - 1][j] = sum[next][j];
       }
@@ -247,10 +390,10 @@ struct ShortSums {
 
 // Of doubles tensor cores take longer ones as fast.
 template <class T>
-inline constexpr int longest_short_sum = sizeof(T) == 4 ? 64 : 32;
+inline constexpr int longest_short_sum = sizeof(T) == 8 ? 32 : 64;
 inline constexpr int short_sums_tiles[] = {128, 64, 32};  // their lines
 template <class T>
-inline constexpr int largest_short_sums_tile = sizeof(T) == 4 ? 128 : 64;
+inline constexpr int largest_short_sums_tile = sizeof(T) == 8 ? 64 : 128;
 
 // Calls use.template operator()<Kernel>() with the kernel of tiles of so many lines.
 template <class T, int largest = largest_short_sums_tile<T>, class Use>
@@ -258,21 +401,25 @@ auto with_short_sums(std::int64_t k, int lines, const Use& use) {
   if constexpr (largest > 32)
     if (lines < largest) return with_short_sums<T, largest / 2>(k, lines, use);
   constexpr int most = longest_short_sum<T>;
-  if constexpr (most > 32)
-    if (k > 32) return use.template operator()<ShortSums<T, largest, most>>();
-  return use.template operator()<ShortSums<T, largest, 32>>();
+  if constexpr (is_narrow<T>) {
+    return use.template operator()<ShortSums<T, largest, most>>();
+  } else {
+    if constexpr (most > 32)
+      if (k > 32) return use.template operator()<ShortSums<T, largest, most>>();
+    return use.template operator()<ShortSums<T, largest, 32>>();
+  }
 }
 
 // The largest tile of which there are enough for all multiprocessors; or as the tuning says.
 template <class T>
-int short_sums_tile(const Problem<T>& p, std::int64_t wanted, int processors) {
+int short_sums_tile(const KernelProblem<T>& p, std::int64_t wanted, int processors) {
   constexpr int largest = largest_short_sums_tile<T>;
   if (wanted != 0) return std::min(short_sums_tiles[wanted - 1], largest);
   const auto enough = [&](std::int64_t lines, std::int64_t each) {
     return (p.m() + lines - 1) / lines * ((p.n() + lines - 1) / lines) >= each * processors;
   };
   if (enough(largest, 4)) return largest;
-  return sizeof(T) == 4 && enough(64, 1) ? 64 : 32;
+  return sizeof(T) < 8 && enough(64, 1) ? 64 : 32;
 }
 
 }  // namespace TESSERA_UNIT

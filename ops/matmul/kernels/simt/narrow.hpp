@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rungs for all elements, whatever multiplies them: the problem of factors that are narrower than their sums
+// beside that of others, and the launch on GPUs beside the executor's.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <type_traits>
+#include "ops/matmul/epilogue/mixed_store.hpp"
+#include "ops/matmul/kernels/simt/widened.hpp"
+#include "ops/matmul/matmul.hpp"
+#include "ops/matmul/problem/operands.hpp"
+#include "ops/matmul/problem/transposed.hpp"
+#include "tessera/kernel.hpp"
+#if defined(__CUDACC__)
+#include "tessera/cuda/overlapped_launch.cuh"
+#endif
+
+namespace tessera::matmul {
+inline namespace TESSERA_UNIT {
+
+template <class T>
+inline constexpr bool is_narrow = sizeof(T) < sizeof(SumOf<T>);
+
+template <class T>
+struct NarrowProblem {
+  MixedProblem given;
+  Matrix<const T> a, b;
+
+  SIMT std::int64_t m() const { return given.m; }
+  SIMT std::int64_t n() const { return given.n; }
+  SIMT std::int64_t k() const { return given.k; }
+  SIMT void store(std::int64_t i, std::int64_t j, SumOf<T> sum) const {
+    if (i < m() && j < n()) store_sum(given, i, j, sum);
+  }
+};
+
+// What the arguments say, and what a kernel takes.
+template <class T>
+using GivenProblem = std::conditional_t<is_narrow<T>, MixedProblem, Problem<T>>;
+template <class T>
+using KernelProblem = std::conditional_t<is_narrow<T>, NarrowProblem<T>, Problem<T>>;
+
+template <class T>
+NarrowProblem<T> narrow_problem(const MixedProblem& p) {
+  return {p, view_of<T>(p.a, p.m, p.k), view_of<T>(p.b, p.k, p.n)};
+}
+template <class T>
+NarrowProblem<T> transposed(const NarrowProblem<T>& p) {
+  return narrow_problem<T>(p.given.transposed());
+}
+template <class T>
+KernelProblem<T> kernel_problem(const GivenProblem<T>& p) {
+  if constexpr (is_narrow<T>) return narrow_problem<T>(p);
+  else return p;
+}
+
+// Calls use.template operator()<T>() with the type by which kernels know the element.
+template <class Use>
+auto with_factor(Element element, const Use& use) {
+  switch (element) {
+    case Element::f64:
+      return use.template operator()<double>();
+    case Element::f32:
+      return use.template operator()<float>();
+    case Element::bf16:
+    case Element::f16:
+      return use.template operator()<Bits16>();
+    case Element::i8:
+      return use.template operator()<std::int8_t>();
+    default:
+      return use.template operator()<Bits8>();
+  }
+}
+
+#if defined(__CUDACC__)
+template <class Kernel, class Args>
+void start(const Args& args, Run& run) {
+  launch_overlapped<Kernel>(Kernel::launch(args), args, run);
+}
+template <class Kernel, class Args>
+std::optional<int> registers() {
+  return overlapped_registers_of<Kernel, Args>();
+}
+#else
+template <class Kernel, class Args>
+void start(const Args& args, Run& run) {
+  launch_kernel<Kernel>(Kernel::launch(args), args, run);
+}
+template <class Kernel, class Args>
+std::optional<int> registers() {
+  return registers_of<Kernel, Args>();
+}
+#endif
+
+}  // namespace TESSERA_UNIT
+}  // namespace tessera::matmul
