@@ -82,7 +82,8 @@ Reason refuses_short_sums(const Arguments& arguments, const Tuning& tuning, cons
 Variant short_sums() {
   Choice choice;
   choice.ranges = {{.name = "tile", .first = 0, .last = std::size(short_sums_tiles), .value = 0}};
-  for (const Element element : {Element::f32, Element::f64, Element::bf16, Element::f16, Element::i8})
+  for (const Element element :
+       {Element::f32, Element::f64, Element::bf16, Element::f16, Element::e4m3, Element::e5m2, Element::i8})
     with_factor(element, [&]<class T>() {
       choice.run[element] = run_short_sums<T>;
       choice.prepare[element] = prepare_short_sums<T>;
