@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// GPU rung 17, too: sums of at most 64 products, and a C so large that writing it is the limit.
+// GPU rung 17, too: sums of at most 64 products, and a C so large that writing it is the limit. Elements of 16
+// and 8 bits are widened on their way to shared memory: multiply-adds of floats are fast enough for few
+// products, whatever the alignment.
 //
 // A block walks along a row of tiles of C. The panel of A stays in shared memory all the way; the next tile's
 // panel of B arrives while this tile is multiplied, and results leave while the next one is. Panels hold the
@@ -59,6 +61,17 @@ Footprint footprint_of_short_sums(const Arguments& arguments, const Tuning& tuni
   });
 }
 
+// Tensor cores multiply narrow elements so fast that only short sums take less time here: twice as long ones
+// where operands would have to be packed for them, and twice as long ones of a C that is written soon.
+template <class T>
+std::int64_t most_products_of_narrow(const KernelProblem<T>& p) {
+  constexpr std::int64_t least = 8, small_c = 4'000'000;
+  const auto in_lots = [](const Matrix<const T>& x) {
+    return lies_in_lots(x.data, x.stride[0], x.stride[1]) || lies_in_lots(x.data, x.stride[1], x.stride[0]);
+  };
+  return least * (in_lots(p.a) && in_lots(p.b) ? 1 : 2) * (p.m() * p.n() <= small_c ? 2 : 1);
+}
+
 template <class T>
 Reason refuses_short_sums(const Arguments& arguments, const Tuning& tuning, const Device& device) {
   const auto p = by_rows_of_c<T>(GivenProblem<T>::of(arguments));
@@ -70,6 +83,9 @@ Reason refuses_short_sums(const Arguments& arguments, const Tuning& tuning, cons
     return "tensor cores take TF32's sums of more than " + std::to_string(most_tf32) + " products faster";
   if (p.n() < least_line)
     return "lines of C have fewer than " + std::to_string(least_line) + " elements, a warp's";
+  if (is_narrow<T>)
+    if (const std::int64_t most = most_products_of_narrow<T>(p); p.k() > most)
+      return "tensor cores take sums of more than " + std::to_string(most) + " products faster here";
   if (Reason reason = counts_beyond(arguments)) return reason;
   const std::int64_t bytes = with_short_sums<T>(
       p.k(), short_sums_tile<T>(p, tuning["tile"], device.processors),

@@ -73,7 +73,7 @@ void expect_exact(const ShortShape& s, std::int64_t tile, Order of_a, Order of_b
 
 template <class T, class Out = T>
 void expect_every_tile(ShortShape s, Order of_a, Order of_b, Order of_c, double beta) {
-  if (sizeof(T) == 8) s.k = std::min<std::int64_t>(s.k, 32);  // longer ones of doubles are refused
+  if (sizeof(T) != 4) s.k = std::min<std::int64_t>(s.k, 32);  // longer ones are refused
   for (const std::int64_t tile : {1, 2, 3}) expect_exact<T, Out>(s, tile, of_a, of_b, of_c, beta);
 }
 
@@ -95,7 +95,7 @@ TEST(ShortSums, EveryLayout) {
 // Widened on their way to the panels, element by element or 16 bytes at once, and rounded to C's element,
 // one by one or in pairs.
 TEST(ShortSums, EveryLayoutOfNarrowElements) {
-  for (const ShortShape& s : {ShortShape{70, 133, 20}, {70, 134, 33, 3}, {70, 136, 32, 16}}) {
+  for (const ShortShape& s : {ShortShape{70, 133, 20}, {70, 134, 33, 3}, {70, 136, 16, 16}}) {
     expect_every_layout<bf16>(s);
     expect_every_layout<f16, float>(s);
     expect_every_layout<std::int8_t, std::int32_t>(s);
@@ -109,7 +109,8 @@ TEST(ShortSums, WalksOverSeveralLinesOfTiles) {
   for (const ShortShape& s : {ShortShape{200, 500, 5}, {500, 200, 5}, {300, 300, 36}}) {
     expect_every_tile<float>(s, Order::rows, Order::columns, Order::rows, 0);
     expect_every_tile<double>(s, Order::rows, Order::columns, Order::rows, 0);
-    expect_every_tile<bf16>(s, Order::rows, Order::columns, Order::rows, 0);
+    // Of lines that are not aligned; longer sums of others are refused.
+    expect_every_tile<bf16>({s.m, s.n, s.k, 1}, Order::rows, Order::columns, Order::rows, 0);
   }
 }
 

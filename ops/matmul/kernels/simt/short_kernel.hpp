@@ -29,7 +29,7 @@ struct ShortLines {
 };
 
 // How results leave, which are the rows of C of a warp: `near` where their neighbours, and C0's, are
-// neighbours in memory; `pairs` of elements of 16 bits, where two share an aligned word.
+// neighbours in memory; `pairs` where these have 16 bits, two of them an aligned word.
 enum class ShortStore : std::uint8_t { apart, near, pairs };
 
 template <class T>
@@ -97,7 +97,7 @@ struct ShortSums {
       multiply_panels(thread, shared.a + first_row * stride, shared.b[turn] + first_column * stride,
                       args.depth, sum);
       const int stored = args.store == ShortStore::pairs ? 2 * first_column : first_column;
-      store(args, std::int64_t{row} * lines + first_row, std::int64_t{column} * lines + stored, sum);
+      store(thread, args, std::int64_t{row} * lines + first_row, std::int64_t{column} * lines + stored, sum);
       ++column;
       if (left > 1 && last) {
         thread.sync();
@@ -132,9 +132,7 @@ struct ShortSums {
       const Element c = given.c_element;
       const bool has_kind = std::is_same_v<T, std::int8_t> ? c == Element::i32 : size_of(c) > 1;
       if (!is_simple || !has_kind || given.c_col != 1) return ShortStore::apart;
-      const bool in_pairs = size_of(c) == 2 && columns % 2 == 0 && (given.c_row % 2 == 0 || given.m == 1) &&
-                            reinterpret_cast<std::uintptr_t>(given.c) % 4 == 0;
-      return in_pairs ? ShortStore::pairs : ShortStore::near;
+      return size_of(c) == 2 && columns % 2 == 0 ? ShortStore::pairs : ShortStore::near;
     } else {
       return p.c.stride[1] == 1 && (p.beta == T{0} || p.c0.stride[1] == 1) ? ShortStore::near
                                                                            : ShortStore::apart;
@@ -179,7 +177,7 @@ struct ShortSums {
   // Elements that are widened pass through registers, several loads under way.
   SIMT static void bring_widened(Thread thread, Sum* panel, const ShortLines<T>& x, Element element,
                                  const ShortSumsArgs<T>& args, int number, bool paired) {
-    constexpr int at_once = 8, piece = Lot<T>::count;
+    constexpr int at_once = 16, piece = Lot<T>::count;
     const std::int64_t first = std::int64_t{number} * lines;
     const T* const from = x.data + first * x.step;
     const int valid = x.lines - first < lines ? static_cast<int>(x.lines - first) : lines;
@@ -300,23 +298,22 @@ struct ShortSums {
   }
 
   // The row and column of C are those of the element that a lane has first.
-  SIMT static void store(const ShortSumsArgs<T>& args, std::int64_t row, std::int64_t column,
+  SIMT static void store(Thread thread, const ShortSumsArgs<T>& args, std::int64_t row, std::int64_t column,
                          Sum (&sum)[unsigned{rows}][unsigned{columns}]) {
     if (args.store == ShortStore::apart) store_apart(args.p, row, column, sum);
-    else if constexpr (is_narrow<T>) store_narrow(args, row, column, sum);
+    else if constexpr (is_narrow<T>) store_narrow(thread, args, row, column, sum);
     else if (args.p.beta == T{0}) store_near<false>(args, row, column, sum);
     else store_near<true>(args, row, column, sum);
   }
 
-  // Calls put(i, j) for each of a lane's sums whose row there is; columns are j·32 from its first.
-  SIMT static void store_narrow(const ShortSumsArgs<T>& args, std::int64_t row, std::int64_t column,
-                                const Sum (&sum)[unsigned{rows}][unsigned{columns}]) {
+  SIMT static void store_narrow(Thread thread, const ShortSumsArgs<T>& args, std::int64_t row,
+                                std::int64_t column, const Sum (&sum)[unsigned{rows}][unsigned{columns}]) {
     const MixedProblem& p = args.p.given;
     const int high = static_cast<int>(p.m - row < lines ? p.m - row : lines),
               wide = static_cast<int>(p.n - column < lines ? p.n - column : lines);
-    const std::int64_t first = row * p.c_row + column;
+    // Calls put(where the lane's first element is, its sums) for each row.
     const auto each_row = [&]<class Word>(Word*, const auto& put) {
-      Word* const to = static_cast<Word*>(p.c) + first;
+      Word* const to = static_cast<Word*>(p.c) + row * p.c_row + column;
       SIMT_UNROLL
       for (int i = 0; i < rows; ++i)
         if (i < high) put(to + i * p.c_row, sum[i]);
@@ -331,23 +328,40 @@ struct ShortSums {
     const auto rounded16 = [&](Sum x) { return rounded(p.c_element, p.alpha * x).bits; };
     if constexpr (std::is_same_v<T, std::int8_t>) {
       const auto alpha = static_cast<std::int32_t>(p.alpha);
-      each(static_cast<std::int32_t*>(nullptr), [&](Sum x) { return alpha * static_cast<std::int32_t>(x); });
+      each(static_cast<std::int32_t*>(nullptr),
+           [&](Sum x) { return multiply(alpha, static_cast<std::int32_t>(x)); });
     } else if (p.c_element == Element::f32) {
       each(static_cast<float*>(nullptr), [&](Sum x) { return p.alpha * x; });
-    } else if (args.store == ShortStore::near) {
+    } else if constexpr (columns % 2 == 1) {
       each(static_cast<std::uint16_t*>(nullptr), rounded16);
-    } else if constexpr (columns % 2 == 0) {
+    } else {
       each_row(static_cast<std::uint16_t*>(nullptr),
                [&](std::uint16_t* line, const Sum(&of_row)[unsigned{columns}]) {
                  SIMT_UNROLL
-                 for (int j = 0; j < columns; j += 2) {
-                   const std::uint16_t one = rounded16(of_row[j]), other = rounded16(of_row[j + 1]);
-                   if (32 * j + 1 < wide)
-                     *reinterpret_cast<std::uint32_t*>(line + 32 * j) = one | std::uint32_t{other} << 16;
-                   else if (32 * j < wide) line[32 * j] = one;
-                 }
+                 for (int j = 0; j < columns; j += 2)
+                   store_pair(thread, line + 32 * j, wide - 32 * j, rounded16(of_row[j]),
+                              rounded16(of_row[j + 1]));
                });
     }
+  }
+
+  // Two elements of each lane, 64 neighbours in all, of which `left` are there from the lane's first on. In
+  // rows that begin in the middle of a word, a lane's second one leaves with the next lane's first.
+  SIMT static void store_pair(Thread thread, std::uint16_t* to, int left, std::uint16_t one,
+                              std::uint16_t other) {
+    const auto put_word = [](std::uint16_t* at, std::uint32_t low, std::uint32_t high) {
+      *reinterpret_cast<std::uint32_t*>(at) = low | high << 16;
+    };
+    if (reinterpret_cast<std::uintptr_t>(to) % 4 == 0) {
+      if (left > 1) put_word(to, one, other);
+      else if (left > 0) *to = one;
+      return;
+    }
+    const auto next = thread.shuffle_down(std::uint32_t{one}, 1);
+    const bool is_last = thread.lane() == 31;
+    if (left > 0 && thread.lane() == 0) to[0] = one;
+    if (left > 2 && !is_last) put_word(to + 1, other, next);
+    else if (left > 1) to[1] = other;
   }
 
   template <bool with_c0>
@@ -388,9 +402,9 @@ struct ShortSums {
   }
 };
 
-// Of doubles tensor cores take longer ones as fast.
+// Of others than floats tensor cores take longer ones as fast.
 template <class T>
-inline constexpr int longest_short_sum = sizeof(T) == 8 ? 32 : 64;
+inline constexpr int longest_short_sum = std::is_same_v<T, float> ? 64 : 32;
 inline constexpr int short_sums_tiles[] = {128, 64, 32};  // their lines
 template <class T>
 inline constexpr int largest_short_sums_tile = sizeof(T) == 8 ? 64 : 128;
@@ -401,13 +415,9 @@ auto with_short_sums(std::int64_t k, int lines, const Use& use) {
   if constexpr (largest > 32)
     if (lines < largest) return with_short_sums<T, largest / 2>(k, lines, use);
   constexpr int most = longest_short_sum<T>;
-  if constexpr (is_narrow<T>) {
-    return use.template operator()<ShortSums<T, largest, most>>();
-  } else {
-    if constexpr (most > 32)
-      if (k > 32) return use.template operator()<ShortSums<T, largest, most>>();
-    return use.template operator()<ShortSums<T, largest, 32>>();
-  }
+  if constexpr (most > 32)
+    if (k > 32) return use.template operator()<ShortSums<T, largest, most>>();
+  return use.template operator()<ShortSums<T, largest, 32>>();
 }
 
 // The largest tile of which there are enough for all multiprocessors; or as the tuning says.
