@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/run/enqueue.hpp"
 #include <algorithm>
+#include <memory>
+#include <mutex>
+#include <utility>
 #include "tessera/core/streams.hpp"
 #include "tessera/run/overlap.hpp"
 #include "tessera/run/public_call.hpp"
@@ -126,6 +129,39 @@ Lent::~Lent() {
 
 namespace {
 
+// Arguments that differ by their addresses alone, for calls one after another, or several at once: a call that
+// would copy them would spend more time on that than on its launch.
+class AddressedArguments {
+ public:
+  explicit AddressedArguments(const Arguments& there) : there_(there) {}
+
+  template <class Use>
+  void with(std::span<void* const> arrays, const Use& use) {
+    std::unique_ptr<Arguments> mine = take();
+    set_addresses(*mine, arrays);
+    use(std::as_const(*mine));
+    const std::scoped_lock lock(mutex_);
+    spare_.push_back(std::move(mine));
+  }
+
+ private:
+  std::unique_ptr<Arguments> take() {
+    {
+      const std::scoped_lock lock(mutex_);
+      if (!spare_.empty()) {
+        std::unique_ptr<Arguments> out = std::move(spare_.back());
+        spare_.pop_back();
+        return out;
+      }
+    }
+    return std::make_unique<Arguments>(there_);
+  }
+
+  const Arguments there_;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<Arguments>> spare_;
+};
+
 // What the variant plans ahead; else its whole run, once for each call.
 PreparedRun planned_of(const Plan& plan, const Arguments& there) {
   const Choice& choice = *plan.choice;
@@ -135,9 +171,9 @@ PreparedRun planned_of(const Plan& plan, const Arguments& there) {
   PreparedRun out;
   out.workspace_bytes = choice.workspace_bytes ? choice.workspace_bytes(there, plan.tuning) : 0;
   out.zeros = std::min(choice.zeroed_front.value_or(out.workspace_bytes), out.workspace_bytes);
-  out.launch = [compute = choice.run.at(element), there, tuning = plan.tuning](std::span<void* const> arrays,
-                                                                               Run& run) {
-    compute(with_addresses(there, arrays), tuning, run);
+  out.launch = [compute = choice.run.at(element), arguments = std::make_shared<AddressedArguments>(there),
+                tuning = plan.tuning](std::span<void* const> arrays, Run& run) {
+    arguments->with(arrays, [&](const Arguments& here) { compute(here, tuning, run); });
   };
   return out;
 }

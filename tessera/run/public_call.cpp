@@ -22,18 +22,18 @@ const MakeCall* public_call_of(std::string_view operation) {
   return found == public_calls().end() ? nullptr : &found->second;
 }
 
-Arguments with_addresses(const Arguments& there, std::span<void* const> arrays) {
-  Arguments out = there;
+void set_addresses(Arguments& arguments, std::span<void* const> arrays) {
   std::size_t place = 0;
-  for (const Parameter& p : there.signature().parameters) {
+  for (const Parameter& p : arguments.signature().parameters) {
     if (!p.is_array()) continue;
-    if (there.has(p.name)) {
-      ArrayView view = there.array(p.name);
-      view.data = arrays[place];
-      out.set_array(p.name, view);
-    }
+    if (arguments.has(p.name)) arguments.set_array(p.name, arrays[place]);
     ++place;
   }
+}
+
+Arguments with_addresses(const Arguments& there, std::span<void* const> arrays) {
+  Arguments out = there;
+  set_addresses(out, arrays);
   return out;
 }
 

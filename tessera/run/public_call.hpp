@@ -26,6 +26,7 @@ void register_public_call(const std::string& operation, MakeCall make);
 const MakeCall* public_call_of(std::string_view operation);  // null: it has none
 
 // The arguments with other arrays, in the order of the signature.
+void set_addresses(Arguments& arguments, std::span<void* const> arrays);
 Arguments with_addresses(const Arguments& there, std::span<void* const> arrays);
 
 }  // namespace tessera
