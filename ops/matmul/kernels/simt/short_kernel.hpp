@@ -177,25 +177,32 @@ struct ShortSums {
   // Elements that are widened pass through registers, several loads under way.
   SIMT static void bring_widened(Thread thread, Sum* panel, const ShortLines<T>& x, Element element,
                                  const ShortSumsArgs<T>& args, int number, bool paired) {
-    constexpr int at_once = 16, piece = Lot<T>::count;
+    constexpr int piece = Lot<T>::count;
     const std::int64_t first = std::int64_t{number} * lines;
     const T* const from = x.data + first * x.step;
     const int valid = x.lines - first < lines ? static_cast<int>(x.lines - first) : lines;
     const int k = static_cast<int>(args.p.k()), rank = thread.rank();
-    if (x.shift < 0) {
-      const int line = rank % lines, there = line < valid ? k : 0;
-      const T* const of_line = from + line * x.step;
-      Sum* const to = panel + place_of(line, paired) * stride;
-      constexpr int by = threads / lines;
+    // Numbers at, at + by, … below `end`, those below `present` from memory.
+    const auto bring_each = [&](int at, int by, int end, int present, const T* data, std::int64_t step,
+                                const auto& place) {
+      const auto bring_some = [&]<int count>() {
+        T some[unsigned{count}];
+        SIMT_UNROLL
+        for (int q = 0; q < count; ++q) some[q] = at + q * by < present ? data[(at + q * by) * step] : T{};
+        SIMT_UNROLL
+        for (int q = 0; q < count; ++q)
+          if (at + q * by < end) *place(at + q * by) = static_cast<Sum>(widened(element, some[q]));
+        at += count * by;
+      };
       SIMT_NO_UNROLL
-      for (int l = rank / lines; l < args.depth; l += at_once * by) {
-        T some[unsigned{at_once}];
-        SIMT_UNROLL
-        for (int q = 0; q < at_once; ++q) some[q] = l + q * by < there ? of_line[(l + q * by) * x.k_step] : T{};
-        SIMT_UNROLL
-        for (int q = 0; q < at_once; ++q)
-          if (l + q * by < args.depth) to[l + q * by] = static_cast<Sum>(widened(element, some[q]));
-      }
+      while (at + 2 * by < end) bring_some.template operator()<8>();
+      if (at < end) bring_some.template operator()<2>();
+    };
+    if (x.shift < 0) {
+      const int line = rank % lines;
+      Sum* const to = panel + place_of(line, paired) * stride;
+      bring_each(rank / lines, threads / lines, args.depth, line < valid ? k : 0, from + line * x.step,
+                 x.k_step, [&](int l) { return to + l; });
       return;
     }
     const int by = threads >> x.shift, of_line = rank & ((1 << x.shift) - 1);
@@ -203,31 +210,20 @@ struct ShortSums {
     if (l >= args.depth) return;
     const T* const deep = from + l * x.k_step;
     const auto place = [&](int line) { return panel + place_of(line, paired) * stride + l; };
-    if (x.wide) {
-      SIMT_NO_UNROLL
-      for (int line = rank >> x.shift; line < lines; line += by) {
-        const Bytes16 bytes = line < there ? thread.load16(deep + line * x.step) : Bytes16{};
-        Sum* const to = place(line);
-        SIMT_UNROLL
-        for (int e = 0; e < piece; e += lot) {
-          SumOf<T> some[4];
-          widen(T{}, element, bytes, e, some);
-          Lot<Sum> out;
-          SIMT_UNROLL
-          for (int q = 0; q < lot; ++q) out.element[q] = static_cast<Sum>(some[q]);
-          thread.store16(to + e, __builtin_bit_cast(Bytes16, out));
-        }
-      }
-      return;
-    }
+    if (!x.wide) return bring_each(rank >> x.shift, by, lines, there, deep, x.step, place);
     SIMT_NO_UNROLL
-    for (int line = rank >> x.shift; line < lines; line += at_once * by) {
-      T some[unsigned{at_once}];
+    for (int line = rank >> x.shift; line < lines; line += by) {
+      const Bytes16 bytes = line < there ? thread.load16(deep + line * x.step) : Bytes16{};
+      Sum* const to = place(line);
       SIMT_UNROLL
-      for (int q = 0; q < at_once; ++q) some[q] = line + q * by < there ? deep[(line + q * by) * x.step] : T{};
-      SIMT_UNROLL
-      for (int q = 0; q < at_once; ++q)
-        if (line + q * by < lines) *place(line + q * by) = static_cast<Sum>(widened(element, some[q]));
+      for (int e = 0; e < piece; e += lot) {
+        SumOf<T> some[4];
+        widen(T{}, element, bytes, e, some);
+        Lot<Sum> out;
+        SIMT_UNROLL
+        for (int q = 0; q < lot; ++q) out.element[q] = static_cast<Sum>(some[q]);
+        thread.store16(to + e, __builtin_bit_cast(Bytes16, out));
+      }
     }
   }
 
