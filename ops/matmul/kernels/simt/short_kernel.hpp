@@ -29,7 +29,7 @@ struct ShortLines {
 };
 
 // How results leave, which are the rows of C of a warp: `near` where their neighbours, and C0's, are
-// neighbours in memory; `pairs` where these have 16 bits, two of them an aligned word.
+// neighbours in memory; `pairs` of elements of 16 bits, where two share an aligned word.
 enum class ShortStore : std::uint8_t { apart, near, pairs };
 
 template <class T>
@@ -56,7 +56,7 @@ struct ShortSums {
 
   struct Shared {
     alignas(16) Sum a[lines * stride];
-    alignas(16) Sum b[2][lines * stride];
+    alignas(16) Sum b[is_narrow<T> ? 1 : 2][lines * stride];
   };
   static constexpr int by_registers = lines == 128 ? 2 : lines == 32 ? 6 : sizeof(Sum) == 8 ? 4 : 5;
   static constexpr int blocks_per_processor =
@@ -82,33 +82,64 @@ struct ShortSums {
 
   SIMT void operator()(Thread thread, Shared& shared, const ShortSumsArgs<T>& args) const {
     const int block = thread.block().x;
-    const int first = block * args.each + (block < args.more ? block : args.more);
-    int left = args.each + (block < args.more ? 1 : 0);
-    int row = first / args.wide, column = first % args.wide;
-    bring_a(thread, shared.a, args, row);
-    bring_b(thread, shared.b[0], args, column);
+    const int first = block * args.each + (block < args.more ? block : args.more),
+              count = args.each + (block < args.more ? 1 : 0);
+    const int row = first / args.wide, column = first % args.wide;
+    if constexpr (is_narrow<T>) walk_narrow(thread, shared, args, row, column, count);
+    else walk(thread, shared, args, row, column, count);
+  }
+
+ private:
+  // Over so many tiles. The next one's panel of B arrives while this one is multiplied.
+  SIMT void walk(Thread thread, Shared& shared, const ShortSumsArgs<T>& args, int row, int column,
+                 int left) const {
+    bring(thread, shared.a, args.a, args, row);
+    bring(thread, shared.b[0], args.b, args, column);
     for (int turn = 0; left > 0; --left, turn ^= 1) {
       wait_for_copies();
       thread.sync();
       const bool last = column + 1 == args.wide;
-      if (left > 1 && !last) bring_b(thread, shared.b[turn ^ 1], args, column + 1);
-      const int first_row = thread.warp() * rows, first_column = thread.lane();
-      Sum sum[unsigned{rows}][unsigned{columns}];
-      multiply_panels(thread, shared.a + first_row * stride, shared.b[turn] + first_column * stride,
-                      args.depth, sum);
-      const int stored = args.store == ShortStore::pairs ? 2 * first_column : first_column;
-      store(thread, args, std::int64_t{row} * lines + first_row, std::int64_t{column} * lines + stored, sum);
+      if (left > 1 && !last) bring(thread, shared.b[turn ^ 1], args.b, args, column + 1);
+      multiply_and_store(thread, shared.a, shared.b[turn], args, row, column);
       ++column;
       if (left > 1 && last) {
         thread.sync();
         column = 0;
-        bring_a(thread, shared.a, args, ++row);
-        bring_b(thread, shared.b[turn ^ 1], args, column);
+        bring(thread, shared.a, args.a, args, ++row);
+        bring(thread, shared.b[turn ^ 1], args.b, args, column);
       }
     }
   }
 
- private:
+  // Elements that are widened wait in no panel: other blocks multiply meanwhile. Both operands are brought by
+  // the same code, for there is little time to fetch it.
+  SIMT void walk_narrow(Thread thread, Shared& shared, const ShortSumsArgs<T>& args, int row, int column,
+                        int left) const {
+    for (bool is_first = true; left > 0; --left, is_first = false) {
+      if (!is_first) thread.sync();
+      SIMT_NO_UNROLL
+      for (int of_b = is_first || column == 0 ? 0 : 1; of_b < 2; ++of_b) {
+        ShortLines<T> x = args.a;
+        if (of_b != 0) x = args.b;
+        bring_widened(thread, of_b != 0 ? shared.b[0] : shared.a, x,
+                      of_b != 0 ? args.p.given.b.element : args.p.given.a.element, args,
+                      of_b != 0 ? column : row, of_b != 0 && args.store == ShortStore::pairs);
+      }
+      thread.sync();
+      multiply_and_store(thread, shared.a, shared.b[0], args, row, column);
+      if (++column == args.wide) column = 0, ++row;
+    }
+  }
+
+  SIMT static void multiply_and_store(Thread thread, const Sum* a, const Sum* b, const ShortSumsArgs<T>& args,
+                                      int row, int column) {
+    const int first_row = thread.warp() * rows, first_column = thread.lane();
+    Sum sum[unsigned{rows}][unsigned{columns}];
+    multiply_panels(thread, a + first_row * stride, b + first_column * stride, args.depth, sum);
+    const int stored = args.store == ShortStore::pairs ? 2 * first_column : first_column;
+    store(args, std::int64_t{row} * lines + first_row, std::int64_t{column} * lines + stored, sum);
+  }
+
   static std::int64_t whole(std::int64_t extent, std::int64_t part) { return (extent + part - 1) / part; }
 
   static ShortLines<T> lines_of(const Matrix<const T>& x, int line, std::int64_t depth) {
@@ -132,7 +163,9 @@ struct ShortSums {
       const Element c = given.c_element;
       const bool has_kind = std::is_same_v<T, std::int8_t> ? c == Element::i32 : size_of(c) > 1;
       if (!is_simple || !has_kind || given.c_col != 1) return ShortStore::apart;
-      return size_of(c) == 2 && columns % 2 == 0 ? ShortStore::pairs : ShortStore::near;
+      const bool in_pairs = size_of(c) == 2 && columns % 2 == 0 && (given.c_row % 2 == 0 || given.m == 1) &&
+                            reinterpret_cast<std::uintptr_t>(given.c) % 4 == 0;
+      return in_pairs ? ShortStore::pairs : ShortStore::near;
     } else {
       return p.c.stride[1] == 1 && (p.beta == T{0} || p.c0.stride[1] == 1) ? ShortStore::near
                                                                            : ShortStore::apart;
@@ -155,18 +188,6 @@ struct ShortSums {
     cuda::ptx::commit_copies();
     cuda::ptx::wait_for_copies<0>();
 #endif
-  }
-
-  SIMT static void bring_a(Thread thread, Sum* panel, const ShortSumsArgs<T>& args, int tile_row) {
-    if constexpr (is_narrow<T>)
-      bring_widened(thread, panel, args.a, args.p.given.a.element, args, tile_row, false);
-    else bring(thread, panel, args.a, args, tile_row);
-  }
-  SIMT static void bring_b(Thread thread, Sum* panel, const ShortSumsArgs<T>& args, int tile_column) {
-    if constexpr (is_narrow<T>)
-      bring_widened(thread, panel, args.b, args.p.given.b.element, args, tile_column,
-                    args.store == ShortStore::pairs);
-    else bring(thread, panel, args.b, args, tile_column);
   }
 
   // Where a line is in its panel. Two neighbours whose results leave together are in places 32 apart.
@@ -294,16 +315,16 @@ struct ShortSums {
   }
 
   // The row and column of C are those of the element that a lane has first.
-  SIMT static void store(Thread thread, const ShortSumsArgs<T>& args, std::int64_t row, std::int64_t column,
+  SIMT static void store(const ShortSumsArgs<T>& args, std::int64_t row, std::int64_t column,
                          Sum (&sum)[unsigned{rows}][unsigned{columns}]) {
     if (args.store == ShortStore::apart) store_apart(args.p, row, column, sum);
-    else if constexpr (is_narrow<T>) store_narrow(thread, args, row, column, sum);
+    else if constexpr (is_narrow<T>) store_narrow(args, row, column, sum);
     else if (args.p.beta == T{0}) store_near<false>(args, row, column, sum);
     else store_near<true>(args, row, column, sum);
   }
 
-  SIMT static void store_narrow(Thread thread, const ShortSumsArgs<T>& args, std::int64_t row,
-                                std::int64_t column, const Sum (&sum)[unsigned{rows}][unsigned{columns}]) {
+  SIMT static void store_narrow(const ShortSumsArgs<T>& args, std::int64_t row, std::int64_t column,
+                                const Sum (&sum)[unsigned{rows}][unsigned{columns}]) {
     const MixedProblem& p = args.p.given;
     const int high = static_cast<int>(p.m - row < lines ? p.m - row : lines),
               wide = static_cast<int>(p.n - column < lines ? p.n - column : lines);
@@ -328,36 +349,20 @@ struct ShortSums {
            [&](Sum x) { return multiply(alpha, static_cast<std::int32_t>(x)); });
     } else if (p.c_element == Element::f32) {
       each(static_cast<float*>(nullptr), [&](Sum x) { return p.alpha * x; });
-    } else if constexpr (columns % 2 == 1) {
+    } else if (args.store == ShortStore::near) {
       each(static_cast<std::uint16_t*>(nullptr), rounded16);
-    } else {
+    } else if constexpr (columns % 2 == 0) {
       each_row(static_cast<std::uint16_t*>(nullptr),
                [&](std::uint16_t* line, const Sum(&of_row)[unsigned{columns}]) {
                  SIMT_UNROLL
-                 for (int j = 0; j < columns; j += 2)
-                   store_pair(thread, line + 32 * j, wide - 32 * j, rounded16(of_row[j]),
-                              rounded16(of_row[j + 1]));
+                 for (int j = 0; j < columns; j += 2) {
+                   const std::uint16_t one = rounded16(of_row[j]), other = rounded16(of_row[j + 1]);
+                   if (32 * j + 1 < wide)
+                     *reinterpret_cast<std::uint32_t*>(line + 32 * j) = one | std::uint32_t{other} << 16;
+                   else if (32 * j < wide) line[32 * j] = one;
+                 }
                });
     }
-  }
-
-  // Two elements of each lane, 64 neighbours in all, of which `left` are there from the lane's first on. In
-  // rows that begin in the middle of a word, a lane's second one leaves with the next lane's first.
-  SIMT static void store_pair(Thread thread, std::uint16_t* to, int left, std::uint16_t one,
-                              std::uint16_t other) {
-    const auto put_word = [](std::uint16_t* at, std::uint32_t low, std::uint32_t high) {
-      *reinterpret_cast<std::uint32_t*>(at) = low | high << 16;
-    };
-    if (reinterpret_cast<std::uintptr_t>(to) % 4 == 0) {
-      if (left > 1) put_word(to, one, other);
-      else if (left > 0) *to = one;
-      return;
-    }
-    const auto next = thread.shuffle_down(std::uint32_t{one}, 1);
-    const bool is_last = thread.lane() == 31;
-    if (left > 0 && thread.lane() == 0) to[0] = one;
-    if (left > 2 && !is_last) put_word(to + 1, other, next);
-    else if (left > 1) to[1] = other;
   }
 
   template <bool with_c0>
