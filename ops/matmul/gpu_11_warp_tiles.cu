@@ -7,7 +7,6 @@
 // multiple of the multiprocessors are dealt out to them stage by stage. Nearly every issued instruction
 // is then a multiply-add, and what limits the rung is their rate, and power.
 #include <typeinfo>
-#include "ops/matmul/kernels/pack_operands.cuh"
 #include "ops/matmul/kernels/simt/warp_kernel.cuh"
 #include "ops/matmul/problem/operands.hpp"
 #include "tessera/cuda/overlapped_launch.cuh"
@@ -90,91 +89,18 @@ void launch_any(const WarpLaunch& wanted, Run& run) {
   launch_with_a<tile, Access::along_mn>(wanted, run);
 }
 
-// Operands that are copied before the product, to rows across k that its blocks read as they lie. Which: by
-// their strides alone, which memory is asked for by.
-class WarpCopies {
- public:
-  enum class Mode { model, none, all };
-
-  WarpCopies(const Problem<float>& problem, Mode mode)
-      : p_(by_columns(problem) ? transposed(problem) : problem), mode_(mode) {
-    const bool none = mode == Mode::none || p_.m() == 0 || p_.n() == 0 || p_.k() == 0;
-    a_ = !none && is_copied(p_.a.stride[0], p_.a.stride[1], p_.m(), p_.n(), 0);
-    b_ = !none && is_copied(p_.b.stride[1], p_.b.stride[0], p_.n(), p_.m(), lost_by_turning_b);
-  }
-
-  Mode mode() const { return mode_; }
-  std::size_t bytes() const { return (a_ ? packed_bytes(left()) : 0) + (b_ ? packed_bytes(right()) : 0); }
-
-  void pack_to(void* room, cudaStream_t stream) const {
-    auto* const to_a = static_cast<char*>(room);
-    char* const to_b = to_a + (a_ ? packed_bytes(left()) : 0);
-    if (a_ && b_) pack<4>({{left(), to_a}, {right(), to_b}}, stream);
-    else if (a_) pack<4>({{left(), to_a}}, stream);
-    else if (b_) pack<4>({{right(), to_b}}, stream);
-  }
-
-  // The product of what lies in `room` then.
-  Problem<float> copied(void* room) const {
-    Problem<float> out = p_;
-    auto* to = static_cast<char*>(room);
-    if (a_) {
-      out.a.data = reinterpret_cast<const float*>(to);
-      out.a.stride[0] = 1, out.a.stride[1] = packed_step(left());
-      to += packed_bytes(left());
-    }
-    if (b_) {
-      out.b.data = reinterpret_cast<const float*>(to);
-      out.b.stride[0] = packed_step(right()), out.b.stride[1] = 1;
-    }
-    return out;
-  }
-
- private:
-  // `turning`: what is lost where the operand lies along k.
-  bool is_copied(std::int64_t across_k, std::int64_t along_k, std::int64_t lines, std::int64_t others,
-                 double turning) const {
-    if (across_k == 1 && along_k % 4 == 0) return false;
-    const double lost = along_k == 1 ? turning : lost_by_single_elements;
-    return mode_ == Mode::all || is_worth_a_copy(lost, lines, others, p_.k());
-  }
-  // Lines of the copies lie along m and n.
-  Factor left() const { return {p_.a.data, 4, p_.k(), p_.m(), p_.a.stride[1], p_.a.stride[0]}; }
-  Factor right() const { return {p_.b.data, 4, p_.k(), p_.n(), p_.b.stride[0], p_.b.stride[1]}; }
-
-  Problem<float> p_;
-  Mode mode_;
-  bool a_ = false, b_ = false;
-};
-
-WarpCopies copies_of(const Problem<float>& p, const Tuning& tuning) {
-  return {p, static_cast<WarpCopies::Mode>(tuning["copies"])};
-}
-
 // What is settled before a product of floats is launched, by sizes, strides and alignment alone.
-struct PlannedFloats {
-  WarpCopies::Mode copies;
-  WarpPlan plan;
-  std::size_t split_bytes;  // of spare memory; then come the copies
-};
-
-PlannedFloats plan_floats(const Problem<float>& p, WarpCopies::Mode mode, const WarpOptions& options,
-                          const Device& device) {
-  const WarpPlan plan =
-      warp_plan(WarpCopies(p, mode).copied(nullptr), {device.processors, device.max_shared_bytes}, options);
-  return {mode, plan, warp_split_bytes(plan)};
+WarpPlan plan_floats(const Problem<float>& p, const WarpOptions& options, const Device& device) {
+  return warp_plan(p, {device.processors, device.max_shared_bytes}, options);
 }
 
-void launch_floats(const Problem<float>& given, const PlannedFloats& planned, Run& run) {
-  const WarpCopies copies(given, planned.copies);
-  char* const room = static_cast<char*>(run.workspace) + planned.split_bytes;
-  copies.pack_to(room, static_cast<cudaStream_t>(run.stream));
-  const WarpLaunch wanted = warp_launch(copies.copied(room), planned.plan, run.workspace);
+void launch_floats(const Problem<float>& p, const WarpPlan& plan, Run& run) {
+  const WarpLaunch wanted = warp_launch(p, plan, run.workspace);
   [&]<std::size_t... i>(std::index_sequence<i...>) {
     ((wanted.tile == static_cast<int>(i) ? launch_any<static_cast<int>(i)>(wanted, run) : void()), ...);
   }
   (std::make_index_sequence<warp_tile_count>{});
-  if (planned.plan.shares.rooms() == 0) return;
+  if (plan.shares.rooms() == 0) return;
   using Add = AddParts<WarpParts<float>>;
   const WarpParts<float> parts = parts_of(wanted);
   launch_overlapped<Add>(Add::launch(parts), parts, run);
@@ -185,31 +111,24 @@ template <int tile>
 void run_f32(const Arguments& arguments, const Tuning& tuning, Run& run) {
   const auto p = Problem<float>::of(arguments);
   if (p.m() == 0 || p.n() == 0) return;
-  const WarpOptions options{tile, tuning["splits"]};
-  const WarpCopies copies = copies_of(p, tuning);
-  PlannedFloats planned = plan_floats(p, copies.mode(), options, *run.device);
-  // Arrays may have been brought closer together since memory was asked for.
-  if (planned.split_bytes + copies.bytes() > run.workspace_bytes)
-    planned = plan_floats(p, WarpCopies::Mode::none, options, *run.device);
-  launch_floats(p, planned, run);
+  launch_floats(p, plan_floats(p, {tile, tuning["splits"]}, *run.device), run);
 }
 
 template <int tile>
 PreparedRun prepare_f32(const Arguments& arguments, const Tuning& tuning, const Device& device) {
   const auto p = Problem<float>::of(arguments);
   if (p.m() == 0 || p.n() == 0) return {};
-  const WarpCopies copies = copies_of(p, tuning);
-  const PlannedFloats planned = plan_floats(p, copies.mode(), {tile, tuning["splits"]}, device);
-  return {.launch = [p, planned, places = ProductArrays(arguments.signature())](
+  const WarpPlan plan = plan_floats(p, {tile, tuning["splits"]}, device);
+  return {.launch = [p, plan, places = ProductArrays(arguments.signature())](
                         std::span<void* const> arrays,
-                        Run& run) { launch_floats(places.put(p, arrays), planned, run); },
-          .workspace_bytes = planned.split_bytes + copies.bytes()};
+                        Run& run) { launch_floats(places.put(p, arrays), plan, run); },
+          .workspace_bytes = warp_split_bytes(plan)};
 }
 
-std::size_t workspace_bytes(const Arguments& arguments, const Tuning& tuning) {
-  if (arguments.element() != Element::f32 || arguments.dim("m") == 0 || arguments.dim("n") == 0) return 0;
-  const auto p = Problem<float>::of(arguments);
-  return warp_partial_bytes + copies_of(p, tuning).bytes();
+std::size_t workspace_bytes(const Arguments& arguments, const Tuning&) {
+  const bool has_parts =
+      arguments.element() == Element::f32 && arguments.dim("m") != 0 && arguments.dim("n") != 0;
+  return has_parts ? warp_partial_bytes : 0;
 }
 
 std::int64_t shared_bytes(Element element, int tile) {
@@ -307,8 +226,7 @@ template <int tile>
 Choice choice() {
   Choice out;
   if constexpr (tile != 0) out.tuning = warp_tiles[tile - 1].config.tuning();
-  out.ranges = {{.name = "splits", .first = 0, .last = 1024, .value = 0},
-                {.name = "copies", .first = 0, .last = 2, .value = 0}};
+  out.ranges = {{.name = "splits", .first = 0, .last = 1024, .value = 0}};
   out.run[Element::f32] = run_f32<tile>;
   out.prepare[Element::f32] = prepare_f32<tile>;
   if (tile == 0) {

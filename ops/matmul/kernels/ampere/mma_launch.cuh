@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // From a job to the launch of rung 12's kernel: which layouts, which tile.
 #pragma once
+#include <algorithm>
 #include <atomic>
 #include <utility>
 #include "ops/matmul/kernels/ampere/mma_kernel.cuh"
@@ -18,12 +19,13 @@ __global__ void __launch_bounds__(Tile::threads, Tile::config.blocks)
   extern __shared__ __align__(128) unsigned char mma_memory[];
   ptx::wait_for_kernel_before();
   ptx::let_next_kernel_start();
-  Tile{args, mma_memory}.run();
+  Tile::run(args, mma_memory);
 }
 
 template <class Kind, MmaConfig config, Along along_a, Along along_b>
 void launch_blocks(const MmaArgs<Kind>& args, const Run& run) {
-  const auto kernel = multiply_blocks<MmaTile<Kind, config, along_a, along_b>>;
+  using Tile = MmaTile<Kind, config, along_a, along_b>;
+  const auto kernel = multiply_blocks<Tile>;
   static std::atomic<std::uint64_t> allowed{0};
   const std::uint64_t before = allowed.load();
   detail::allow_shared_bytes(kernel, config.shared_bytes(), run.device->index, allowed);
@@ -35,7 +37,9 @@ void launch_blocks(const MmaArgs<Kind>& args, const Run& run) {
   overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
   overlap.val.programmaticStreamSerializationAllowed = 1;
   cudaLaunchConfig_t launch{};
-  launch.gridDim = static_cast<unsigned>(args.order.count());
+  const std::int64_t beside = std::int64_t{run.device->processors} * config.blocks;
+  launch.gridDim =
+      static_cast<unsigned>(Tile::persistent ? std::min(args.order.count(), beside) : args.order.count());
   launch.blockDim = config.threads();
   launch.dynamicSmemBytes = config.shared_bytes();
   launch.stream = static_cast<cudaStream_t>(run.stream);

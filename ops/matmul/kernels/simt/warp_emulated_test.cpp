@@ -57,12 +57,13 @@ bool execute(const WarpLaunch& launch) {
   constexpr Access along_k = Access::along_k, along_mn = Access::along_mn, vector = Access::vector;
   return execute_if<0, along_k, vector>(launch) || execute_if<1, vector, along_mn>(launch) ||
          execute_if<2, along_k, vector>(launch) || execute_if<2, along_mn, along_k>(launch) ||
-         execute_if<2, along_k, along_k>(launch) || execute_if<3, along_mn, vector>(launch) ||
-         execute_if<3, along_mn, along_k>(launch) || execute_if<4, along_k, vector>(launch) ||
-         execute_if<4, along_k, along_k>(launch) || execute_if<4, along_mn, vector>(launch) ||
-         execute_if<5, along_k, along_k>(launch) || execute_if<5, along_k, vector>(launch) ||
-         execute_if<5, along_mn, along_mn>(launch) || execute_if<6, along_k, along_k>(launch) ||
-         execute_if<6, along_mn, vector>(launch) || execute_if<7, along_k, along_k>(launch);
+         execute_if<2, along_k, along_k>(launch) || execute_if<3, along_k, vector>(launch) ||
+         execute_if<3, along_k, along_k>(launch) || execute_if<3, along_mn, vector>(launch) ||
+         execute_if<4, along_k, along_k>(launch) || execute_if<4, along_k, vector>(launch) ||
+         execute_if<4, along_mn, along_mn>(launch) || execute_if<5, along_k, along_k>(launch) ||
+         execute_if<5, along_mn, vector>(launch) || execute_if<6, along_k, along_k>(launch) ||
+         execute_if<6, along_k, vector>(launch) || execute_if<7, along_k, along_k>(launch) ||
+         execute_if<7, along_k, vector>(launch);
 }
 
 void expect_product(int tile, const Shape& s, std::mt19937& random) {
@@ -147,22 +148,10 @@ TEST(WarpKernel, SmallTilesAreDealtOut) {
                    {.m = 132, .n = 40, .k = 33, .a_rows = false, .b_rows = false, .whole = 1, .share = 2}});
 }
 
-// Few rows, and few columns: then the product is transposed.
-TEST(WarpKernel, NarrowTilesStreamTheOtherFactor) {
-  expect_products(3, {{.m = 16, .n = 512, .k = 72},
-                      {.m = 16, .n = 1024, .k = 80, .share = 3},
-                      {.m = 5, .n = 516, .k = 33, .c0 = true, .share = 2},
-                      {.m = 9, .n = 518, .k = 33, .more = 2},
-                      {.m = 3, .n = 40, .k = 33, .b_rows = false, .more = 3},
-                      {.m = 16, .n = 512, .k = 64, .b_rows = false, .splits = 4},
-                      {.m = 520, .n = 16, .k = 70, .more = 3, .c0 = true, .share = 3},
-                      {.m = 20, .n = 40, .k = 9, .b_rows = false, .more = 1, .ahead = 1}});
-}
-
 // Sums of fewer stages than slices, of as many, of more; results that end within a tile, by elements and by
 // 16 bytes.
 TEST(WarpKernel, SlicesOfASumAreAdded) {
-  expect_products(4, {{.m = 16, .n = 64, .k = 512},
+  expect_products(3, {{.m = 16, .n = 64, .k = 512},
                       {.m = 17, .n = 60, .k = 200, .b_rows = false, .c0 = true},
                       {.m = 32, .n = 69, .k = 131, .b_rows = false, .more = 3, .ahead = 1},
                       {.m = 13, .n = 132, .k = 61, .a_rows = false, .c0 = true, .c_cols = true},
@@ -174,7 +163,7 @@ TEST(WarpKernel, SlicesOfASumAreAdded) {
                       {.m = 150, .n = 21, .k = 70, .b_rows = false, .more = 1},
                       {.m = 16, .n = 64, .k = 0, .c0 = true}});
   const int side = 32;
-  expect_products(5, {{.m = side, .n = side, .k = 512},
+  expect_products(4, {{.m = side, .n = side, .k = 512},
                       {.m = side + 1, .n = side - 4, .k = 200, .b_rows = false, .c0 = true},
                       {.m = 2 * side, .n = side + 5, .k = 131, .b_rows = false, .more = 3, .ahead = 1},
                       {.m = side - 3, .n = 2 * side + 3, .k = 61, .a_rows = false, .ahead = 1, .c0 = true},
@@ -188,19 +177,21 @@ TEST(WarpKernel, SlicesOfASumAreAdded) {
 // Few rows with long sums, rows of any alignment, and columns of C.
 TEST(WarpKernel, FlatTilesAreDealtOut) {
   expect_products(
-      6, {{.m = 32, .n = 64, .k = 96, .b_rows = false},
+      5, {{.m = 32, .n = 64, .k = 96, .b_rows = false},
           {.m = 40, .n = 130, .k = 131, .b_rows = false, .more = 1, .c0 = true, .whole = 1, .share = 3},
           {.m = 33, .n = 65, .k = 70, .b_rows = false, .ahead = 3, .splits = 2},
           {.m = 30, .n = 100, .k = 45, .a_rows = false, .c_cols = true, .share = 2},
           {.m = 200, .n = 31, .k = 33, .b_rows = false, .c0 = true}});
 }
 
-TEST(WarpKernel, OperandsAlongKStayAsTheyLie) {
-  expect_products(7, {{.m = 96, .n = 128, .k = 64, .b_rows = false},
-                      {.m = 97, .n = 130, .k = 83, .b_rows = false, .c0 = true, .whole = 1, .share = 4},
-                      {.m = 90, .n = 257, .k = 132, .b_rows = false, .more = 3, .ahead = 1, .share = 5},
-                      {.m = 130, .n = 100, .k = 17, .b_rows = false, .c_cols = true},
-                      {.m = 96, .n = 128, .k = 80, .b_rows = false, .splits = 3}});
+TEST(WarpKernel, EightWarpsShareATile) {
+  for (const int tile : {6, 7})
+    expect_products(tile, {{.m = 96, .n = 128, .k = 64, .b_rows = false},
+                           {.m = 97, .n = 130, .k = 83, .b_rows = false, .c0 = true, .whole = 1, .share = 4},
+                           {.m = 90, .n = 257, .k = 132, .b_rows = false, .more = 3, .ahead = 1, .share = 5},
+                           {.m = 130, .n = 100, .k = 17, .b_rows = false, .c_cols = true},
+                           {.m = 130, .n = 100, .k = 68, .c0 = true},
+                           {.m = 96, .n = 128, .k = 80, .b_rows = false, .splits = 3}});
 }
 
 }  // namespace

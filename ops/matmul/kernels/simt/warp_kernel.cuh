@@ -242,9 +242,9 @@ class LinesPanel {
   const T *data_, *next_;
 };
 
-// Whether B is taken as it lies along k: where A is, and where a tile is little more than a stream of B.
+// Whether B is taken as it lies along k: where a tile is little more than a stream of B.
 constexpr bool takes_lines(const WarpTilesConfig& config, Access b) {
-  return b == Access::along_k && (config.lines || config.m <= 16);
+  return b == Access::along_k && config.m <= 16;
 }
 
 }  // namespace TESSERA_UNIT
@@ -325,13 +325,12 @@ struct WarpTiles {
   static constexpr bool b_in_lines = takes_lines(config, access_b);
   static constexpr bool gradual =
       config.gradual && access_a == Access::along_k && access_b == Access::along_k;
-  template <bool in_lines, int width, int lanes, Access access>
-  using PanelOf = std::conditional_t<
-      in_lines, LinesPanel<T, config, width, lanes>,
-      std::conditional_t<gradual, GradualPanel<T, config, width>, Panel<T, config, width, access>>>;
-  using PanelA = PanelOf<config.lines, config.m, lanes_m, access_a>;
-  using PanelB = PanelOf<b_in_lines, config.n, lanes_n, access_b>;
-  static_assert(!config.lines || (access_a == Access::along_k && access_b == Access::along_k));
+  template <int width, Access access>
+  using PanelOf =
+      std::conditional_t<gradual, GradualPanel<T, config, width>, Panel<T, config, width, access>>;
+  using PanelA = PanelOf<config.m, access_a>;
+  using PanelB = std::conditional_t<b_in_lines, LinesPanel<T, config, config.n, lanes_n>,
+                                    PanelOf<config.n, access_b>>;
   struct alignas(16) Slice {
     typename PanelA::Stage a[config.stages];
     typename PanelB::Stage b[config.stages];
@@ -483,8 +482,7 @@ struct WarpTiles {
     for (int s = 0; s < ahead; ++s) copy(shared, s, a, b, inside, k - s * config.depth);
     cuda::ptx::wait_for_copies<ahead - 1>();
     meet(thread);
-    if constexpr (config.lines) sum_lines(thread, shared, a, b, place, inside, k, sums);
-    else sum_steps(thread, shared, a, b, place, inside, k, sums);
+    sum_steps(thread, shared, a, b, place, inside, k, sums);
   }
 
   static __device__ void sum_steps(Thread thread, Slice& shared, PanelA& a, PanelB& b, Place place,
@@ -518,40 +516,6 @@ struct WarpTiles {
     if constexpr (gradual) {  // zeros may be on their way to the ring
       cuda::ptx::wait_for_copies<0>();
       meet(thread);
-    }
-  }
-
-  // The same of panels along k: several steps come at once, too many for registers to hold the next as well.
-  // Other warps multiply meanwhile.
-  static __device__ void sum_lines(Thread thread, Slice& shared, PanelA& a, PanelB& b, Place place,
-                                   bool inside, std::int64_t k, Sums& sums) {
-    const typename PanelA::Place place_of_a{place.m};
-    const typename PanelB::Place place_of_b{place.n};
-    int reading = 0, writing = ahead;
-    for (std::int64_t left = k; left > 0; left -= config.depth) {
-      copy(shared, writing, a, b, inside, left - ahead * config.depth);
-      writing = writing + 1 == config.stages ? 0 : writing + 1;
-      SIMT_UNROLL
-      for (int l = 0; l < config.depth; l += vector) {
-        T of_a[thread_m][vector], of_b[thread_n][vector];
-        SIMT_UNROLL
-        for (int i = 0; i < thread_m; ++i)
-          load_piece(of_a[i], place_of_a.at(shared.a[reading], Layout::row_of(i), l));
-        SIMT_UNROLL
-        for (int j = 0; j < thread_n; ++j)
-          load_piece(of_b[j], place_of_b.at(shared.b[reading], Layout::col_of(j), l));
-        SIMT_UNROLL
-        for (int e = 0; e < vector; ++e) {
-          SIMT_UNROLL
-          for (int i = 0; i < thread_m; ++i) {
-            SIMT_UNROLL
-            for (int j = 0; j < thread_n; ++j) sums[i][j] = multiply_add(of_a[i][e], of_b[j][e], sums[i][j]);
-          }
-        }
-      }
-      cuda::ptx::wait_for_copies<ahead - 1>();
-      meet(thread);
-      reading = reading + 1 == config.stages ? 0 : reading + 1;
     }
   }
 
@@ -738,13 +702,12 @@ bool by_columns(const Problem<T>& p) {
 
 // Kernels for every way to read both operands would be many: each tile has those that are worth it.
 constexpr Access access_of_a(int tile, Access a) {
-  if (tile == 3 || (tile > 1 && tile != 7 && a == Access::vector)) return Access::along_mn;
-  return a;
+  return tile > 1 && a == Access::vector ? Access::along_mn : a;
 }
 constexpr bool has_kernel(int tile, Access a, Access b) {
   if (tile == 0) return a != Access::along_mn && b != Access::along_mn;
-  if (tile == 7) return a == Access::along_k && b == Access::along_k;
-  if ((tile == 4 || tile == 6) && b == Access::along_mn) return false;
+  if (tile > 5) return a == Access::along_k && b != Access::along_mn;
+  if ((tile == 3 || tile == 5) && b == Access::along_mn) return false;
   return access_of_a(tile, a) == a;
 }
 

@@ -7,23 +7,23 @@ namespace tessera::matmul {
 namespace {
 
 // In cycles, and bytes a cycle, of a multiprocessor. Only their proportions matter. Fitted, as the rates of
-// tiles are, to 92 products with both operands along k on one NVIDIA H100 (of tools/shapes random 7), each in
-// every tile, in up to 132 parts and dealt out.
-constexpr double multiply_adds = 128, memory_rate = 7.25, store_rate = 21;
-constexpr double start = 5200;    // a block's first copies, and its end
-constexpr double beside = 330;    // of each further block on a multiprocessor, what is not hidden of these
-constexpr double restart = 935;   // a block's first copies for its next tile
-constexpr double adding = 2670;   // the second launch, of those who add parts
-constexpr double add_rate = 4.8;  // of parts
+// tiles are, to 71 products with both operands along k on one NVIDIA H100 (62 of tools/shapes random 7), each
+// in every tile, in up to 132 parts and dealt out: that the model's choices are fast counts most.
+constexpr double multiply_adds = 128, memory_rate = 10, store_rate = 45;
+constexpr double start = 5340;    // a block's first copies, and its end
+constexpr double beside = 636;    // of each further block on a multiprocessor, what is not hidden of these
+constexpr double restart = 5800;  // a block's first copies for its next tile
+constexpr double adding = 2760;   // the second launch, of those who add parts
+constexpr double add_rate = 5.3;  // of parts
 
 // What the model knows of a tile: of the rate of multiply-adds, what blocks come near to that fill a
 // multiprocessor, and a block that is alone there.
 struct Rates {
   double full, alone;
 };
-constexpr Rates rates[warp_tile_count] = {{0.820, 0.368}, {0.701, 0.459}, {0.718, 0.484}, {0.424, 0.272},
-                                          {0.450, 0.450}, {0.382, 0.368}, {0.520, 0.279}, {0.683, 0.480}};
-constexpr double by_elements = 0.716;  // of these rates, where lines are copied so
+constexpr Rates rates[warp_tile_count] = {{0.834, 0.386}, {0.696, 0.625}, {0.684, 0.493}, {0.408, 0.350},
+                                          {0.474, 0.418}, {0.568, 0.266}, {0.748, 0.452}, {0.620, 0.660}};
+constexpr double by_elements = 0.68;  // of these rates, where lines are copied so
 
 constexpr std::int64_t least_depth = 32;
 
@@ -140,13 +140,6 @@ void try_tile(const WarpPlan& plain, const WarpMachine& machine, int splits, con
 }
 
 }  // namespace
-
-bool is_worth_a_copy(double lost, std::int64_t lines, std::int64_t others, std::int64_t k) {
-  // In microseconds, of one NVIDIA H200: the launch and the pass.
-  constexpr double operations = 50e6, bytes = 3e6, launch = 3;
-  const double product = 2 * double(lines) * double(others) * double(k) / operations;
-  return lost * product > launch + 2 * 4 * double(lines) * double(k) / bytes;
-}
 
 std::size_t warp_split_bytes(const WarpPlan& plan) {
   return (static_cast<std::size_t>(bytes_of_parts(plan)) + 255) / 256 * 256;

@@ -19,7 +19,6 @@ struct WarpTilesConfig {
   int blocks = 1;                // per multiprocessor
   int lanes_m = 8;               // of a warp's 32, along m; the others lie along n
   int slices = 1;                // of the sum in a block, each with warps and a ring of stages of its own
-  bool lines = false;            // for operands along k, whose panels keep them so
   bool gradual = false;          // copies come a few at a time where both operands lie along k
 
   constexpr int slice_threads() const { return 32 * (m / warp_m) * (n / warp_n); }
@@ -157,21 +156,28 @@ struct WarpTile {
   WarpTilesConfig config;
 };
 
-// The tiles that kernels are made for: for large results; for any; for small ones; for little more than a
-// stream of B; for small products two whose warps have the whole tile each, for a slice of the sum, and wait
-// for each other only once; for few rows; and for operands along k, as they lie.
-inline constexpr WarpTilesConfig warp_large{.n = 256, .depth = 8, .stages = 5, .gradual = true},
+// The tiles that kernels are made for: for large results; for any; for small ones; for small products two
+// whose warps have the whole tile each, for a slice of the sum, and wait for each other only once; for few
+// rows; and two with more warps, for multiprocessors that have one block each, or two, and operands along k.
+inline constexpr WarpTilesConfig
+    warp_large{.n = 256, .depth = 8, .stages = 5, .gradual = true},
     warp_middle{.depth = 8, .stages = 5, .blocks = 2},
     warp_small{.m = 64, .n = 64, .warp_m = 32, .warp_n = 32, .blocks = 4, .lanes_m = 4},
-    warp_narrow{
-        .m = 16, .n = 256, .depth = 8, .stages = 6, .warp_m = 16, .warp_n = 128, .blocks = 4, .lanes_m = 2},
     warp_sliced{.m = 16, .n = 64, .depth = 8, .warp_m = 16, .blocks = 2, .lanes_m = 2, .slices = 8},
     warp_sliced_small{
         .m = 32, .n = 32, .depth = 8, .stages = 4, .warp_m = 32, .warp_n = 32, .blocks = 2, .slices = 8},
     warp_flat{.m = 32, .n = 64, .warp_m = 32, .warp_n = 32, .blocks = 6, .lanes_m = 4},
-    warp_lines{.m = 96, .warp_m = 48, .blocks = 2, .lanes_m = 4, .lines = true};
-inline constexpr WarpTile warp_tiles[] = {{warp_large},  {warp_middle},       {warp_small}, {warp_narrow},
-                                          {warp_sliced}, {warp_sliced_small}, {warp_flat},  {warp_lines}};
+    warp_eight{.depth = 8, .stages = 6, .warp_m = 32, .lanes_m = 4, .gradual = true},
+    warp_half{.m = 64,
+              .depth = 8,
+              .stages = 5,
+              .warp_m = 32,
+              .warp_n = 32,
+              .blocks = 2,
+              .lanes_m = 4,
+              .gradual = true};
+inline constexpr WarpTile warp_tiles[] = {{warp_large},        {warp_middle}, {warp_small}, {warp_sliced},
+                                          {warp_sliced_small}, {warp_flat},   {warp_eight}, {warp_half}};
 inline constexpr int warp_tile_count = static_cast<int>(sizeof warp_tiles / sizeof *warp_tiles);
 
 struct WarpPlan {
@@ -196,14 +202,6 @@ struct WarpMachine {
 constexpr std::int64_t warp_shared_bytes(const WarpTilesConfig& config, std::int64_t element) {
   return std::int64_t{config.slices} * config.stages * config.depth * ((config.m + config.n) * element + 32);
 }
-
-// Whether it pays to copy an operand first, to rows across k of whole 16-byte pieces: a pass over it, against
-// the share `lost` of the product's time that the kernel loses by reading it as it lies. `lines`: its extent
-// across k; `others`: that of the other operand.
-bool is_worth_a_copy(double lost, std::int64_t lines, std::int64_t others, std::int64_t k);
-
-// Of one NVIDIA H200: turning B costs that much, turning A nothing; taking elements one by one more.
-inline constexpr double lost_by_turning_b = 0.06, lost_by_single_elements = 0.1;
 
 // Spare memory for the parts of sums, at most.
 inline constexpr std::int64_t warp_partial_bytes = std::int64_t{64} << 20;
