@@ -11,6 +11,11 @@ GROUPS = {"listed": "listed shapes", "squares": "squares, 64³ to 1024³", "rand
 GOOD = 0.9  # of cuBLASLt's best
 
 
+def label(name):
+    """B is transposed in all of them."""
+    return TYPES.get(name + "-columns", TYPES[name])[0]
+
+
 class Shape:
     """One product: medians in seconds, of ours and of the two kinds of cuBLASLt's; by where they were measured."""
 
@@ -58,7 +63,7 @@ def speed(folder):
         least = min(shapes, key=lambda shape: shapes[shape].ratio("best", "graph"))
         cells = [f"{mean([one.ratio(other, kind) for one in shapes.values()]):.3f}" for other in ("first", "best") for kind in ("stream", "graph")]
         good = sum(one.ratio("best", "graph") >= GOOD for one in shapes.values()) / len(shapes)
-        lines.append(f"| {GROUPS[group]} | {TYPES[name][0]} | {len(shapes)} | {' | '.join(cells)} | "
+        lines.append(f"| {GROUPS[group]} | {label(name)} | {len(shapes)} | {' | '.join(cells)} | "
                      f"{shapes[least].ratio('best', 'graph'):.2f} ({text_of(least)}) | {good:.0%} |")
     return lines
 
@@ -71,7 +76,7 @@ def host(folder):
             continue
         ranges = [[getattr(one, who)[kind] * 1e6 for one in shapes.values() if kind in getattr(one, who)]
                   for who, kind in (("ours", "host"), ("ours", "host_prepared"), ("first", "host"))]
-        lines.append(f"| {TYPES[name][0]} | " + " | ".join(f"{min(of):.1f} to {max(of):.1f}" for of in ranges) + " |")
+        lines.append(f"| {label(name)} | " + " | ".join(f"{min(of):.1f} to {max(of):.1f}" for of in ranges) + " |")
     return lines
 
 
@@ -82,7 +87,7 @@ def worst(folder, count=10):
         if group != "random":
             continue
         last = sorted(shapes, key=lambda shape: shapes[shape].ratio("best", "graph"))[:count]
-        lines.append(f"| {TYPES[name][0]} | " + ", ".join(f"{text_of(shape)} {shapes[shape].ratio('best', 'graph'):.2f}" for shape in last) + " |")
+        lines.append(f"| {label(name)} | " + ", ".join(f"{text_of(shape)} {shapes[shape].ratio('best', 'graph'):.2f}" for shape in last) + " |")
     return lines
 
 

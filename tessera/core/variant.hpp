@@ -156,8 +156,7 @@ enum class LayoutHandling {
   direct,
   transposed_on_load,
   packed_first,     // a pass of its own writes a copy first
-  packed_if_large,  // where that pass takes less than it saves; else direct, an element at a time
-  mixed,            // as packed_if_large, but else transposed on load, and direct where C has few rows
+  mixed,            // transposed on load, but direct where C has few rows
 };
 std::string_view text_of(LayoutHandling handling);
 

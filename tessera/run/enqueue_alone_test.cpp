@@ -3,6 +3,7 @@
 #include "tessera/run/enqueue.hpp"
 #include <gtest/gtest.h>
 #include <cstring>
+#include <thread>
 #include <vector>
 #include "tessera/core/streams.hpp"
 
@@ -85,6 +86,12 @@ void add(const Arguments& there, const Tuning&, Run& run) {
   for (std::int64_t i = 0; i < c.extent[0]; ++i) c(i) = 2 * a(i) + (d.data != nullptr ? d(i) : 0);
 }
 
+void double_it(const Arguments& there, const Tuning&, Run&) {
+  const auto a = there.view<const float, 1>("A");
+  const auto c = there.view<float, 1>("C");
+  for (std::int64_t i = 0; i < c.extent[0]; ++i) c(i) = 2 * a(i);
+}
+
 Variant variant(const char* idea, bool baseline) {
   Choice choice;
   choice.run[Element::f32] = add;
@@ -149,6 +156,10 @@ class Enqueue : public testing::Test {
     Variant ahead = variant("it is planned ahead", false);
     ahead.choices[0].prepare[Element::f32] = planned;
     register_variant(std::move(ahead), SourceLocation{"ops/doubling/gpu_01_ahead.cu", 1});
+    Variant plain = variant("it needs no workspace", false);
+    plain.choices[0].run[Element::f32] = double_it;
+    plain.choices[0].workspace_bytes = {};
+    register_variant(std::move(plain), SourceLocation{"ops/doubling/gpu_01_plain.cu", 1});
     register_variant(variant("one that tells", false), SourceLocation{"ops/telling/gpu_01_all.cu", 1});
   }
   void SetUp() override {
@@ -296,6 +307,9 @@ TEST_F(Enqueue, PreparedCallsTakeOtherAddresses) {
     EXPECT_EQ(lending.kept, 0) << name;
     EXPECT_EQ(lending.lent, lending.back) << name;
     for (std::size_t i = 0; i < front; ++i) ASSERT_EQ(seen.held[i], 0) << name;
+    void* const others[] = {in_, in_, in_ + 120};
+    call.enqueue(&streams[0], others);
+    EXPECT_EQ(in_[120 + 3], 9) << name;
   }
   plans = 0;
   const PreparedCall call(plan(arguments, "ahead"), arguments);
@@ -306,6 +320,24 @@ TEST_F(Enqueue, PreparedCallsTakeOtherAddresses) {
     EXPECT_EQ(seen.stream, &streams[0]);
   }
   EXPECT_EQ(plans, 1);
+}
+
+// Each call has arguments of its own while it runs.
+TEST_F(Enqueue, OnePreparedCallServesSeveralThreads) {
+  const Arguments arguments = there();
+  const PreparedCall call(plan(arguments, "plain"), arguments);
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&, t] {
+      float* const own = in_ + 256 + 64 * t;
+      for (int i = 0; i < 2000; ++i) {
+        own[0] = static_cast<float>(i);
+        void* const arrays[] = {own, nullptr, own + 16};
+        call.enqueue(&streams[0], arrays);
+        EXPECT_EQ(own[16], 2 * i);
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
 }
 
 TEST_F(Enqueue, PlannedCallsKeepTheirWorkspace) {

@@ -35,11 +35,6 @@ struct BlockNumber {
     operator unsigned() const { return static_cast<unsigned>(Thread{}.block().z); }
   } z;
 };
-struct GridSize {
-  struct {
-    operator unsigned() const { return static_cast<unsigned>(Thread{}.grid().x); }
-  } x;
-};
 
 // What loads and copies may touch; empty: anything.
 struct Range {
@@ -68,12 +63,6 @@ T (&shown())
 
 inline constexpr tessera::emulated::ThreadNumber threadIdx{};
 inline constexpr tessera::emulated::BlockNumber blockIdx{};
-inline constexpr tessera::emulated::GridSize gridDim{};
-
-struct alignas(16) double2 {
-  double x, y;
-};
-inline double2 make_double2(double x, double y) { return {x, y}; }
 
 struct alignas(16) uint4 {
   unsigned x, y, z, w;

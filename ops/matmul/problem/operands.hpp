@@ -120,15 +120,12 @@ inline LayoutHandling by_tma(const OperandLayout& order, bool takes_mn_major) {
   return takes_mn_major ? LayoutHandling::transposed_on_load : LayoutHandling::packed_first;
 }
 
-// Whoever multiplies lines across k: what lies along k is transposed on its way to shared memory. Of f32,
-// where products are large enough, a B along k and lines across k that lie no multiple of 16 bytes apart are
-// copied before (`WarpCopies`); a B along k is taken as it lies where A has few rows (`takes_lines`).
+// Whoever multiplies lines across k: what lies along k is transposed on its way to shared memory. Of f32, a B
+// along k is taken as it lies where A has few rows (`takes_lines`).
 inline LayoutHandling across_k(Element element, const OperandLayout& order) {
-  if (lies_along_k(order))
-    return element == Element::f32 && order.input == "B" ? LayoutHandling::mixed
-                                                         : LayoutHandling::transposed_on_load;
-  return element == Element::f32 && order.unaligned ? LayoutHandling::packed_if_large
-                                                    : LayoutHandling::direct;
+  if (!lies_along_k(order)) return LayoutHandling::direct;
+  return element == Element::f32 && order.input == "B" ? LayoutHandling::mixed
+                                                       : LayoutHandling::transposed_on_load;
 }
 
 }  // namespace tessera::matmul

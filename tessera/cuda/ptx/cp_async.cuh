@@ -54,7 +54,6 @@ template <class T>
 __device__ __forceinline__ void settle(const T*& address) {
   asm volatile("" : "+l"(address));
 }
-__device__ __forceinline__ void settle(std::int32_t& number) { asm volatile("" : "+r"(number)); }
 
 // Closes a group: the copies since the last one.
 __device__ __forceinline__ void commit_copies() {

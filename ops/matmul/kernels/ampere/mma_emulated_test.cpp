@@ -20,7 +20,7 @@ struct Emulated {
     alignas(128) unsigned char memory[Tile::config.shared_bytes()];
   };
   void operator()(Thread, Shared& shared, const MmaArgs<typename Tile::Kind>& args) const {
-    Tile::run(args, shared.memory);
+    Tile{args, shared.memory}.run();
   }
 };
 
@@ -71,10 +71,9 @@ template <class Kind, int tile, Along a, Along b>
 void execute(const MmaArgs<Kind>& args) {
   Device device;  // one thread: what a block shares is static
   Run run{.device = &device};
-  using Tile = MmaTile<Kind, Kind::tiles[tile], a, b>;
-  // Blocks that take several units in turn, where they can.
-  const std::int64_t units = args.order.count(), blocks = Tile::persistent ? (units + 1) / 2 : units;
-  launch_kernel<Emulated<Tile>>({.grid = {blocks}, .block = {Tile::threads}}, args, run);
+  constexpr MmaConfig config = Kind::tiles[tile];
+  launch_kernel<Emulated<MmaTile<Kind, config, a, b>>>(
+      {.grid = {args.order.count()}, .block = {config.threads()}}, args, run);
 }
 
 template <class Kind>

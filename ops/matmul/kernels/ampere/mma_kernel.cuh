@@ -149,7 +149,7 @@ class MmaCopier {
   // `thread` of those that copy this panel.
   __device__ MmaCopier(const MmaOperand<Element>& x, int thread, std::int64_t first_line,
                        std::int64_t first_k)
-      : x_(&x) {
+      : x_(x) {
     // Of 16-bit elements, too, a piece is one thread's, whole or not.
     const auto own = Share::first(thread, x.whole || bytes == 2 ? Panel::piece : 1);
     row_ = own.row;
@@ -163,10 +163,10 @@ class MmaCopier {
 
   // `k_left` steps of k exist from this stage on. `inside`: all lines, and all of the stage's k.
   __device__ __forceinline__ void copy(unsigned char* panel, bool inside, int k_left) {
-    if (!x_->whole) copy_single(panel, k_left);
+    if (!x_.whole) copy_single(panel, k_left);
     else if (inside) copy_whole<true>(panel, k_left);
     else copy_whole<false>(panel, k_left);
-    next_ += Panel::depth * x_->k_step;
+    next_ += Panel::depth * x_.k_step;
   }
 
  private:
@@ -177,7 +177,7 @@ class MmaCopier {
     return rows <= 0 || width <= 0 ? 0 : width < unit ? width : unit;
   }
   __device__ __forceinline__ std::int64_t row_step(int step) const {
-    return step * (along_k ? x_->line_step : x_->k_step);
+    return step * (along_k ? x_.line_step : x_.k_step);
   }
 
   template <bool inside>
@@ -192,9 +192,9 @@ class MmaCopier {
       } else {
         const int count = valid(i, step, k_left, Panel::piece);
         if constexpr (bytes > 2)
-          copy_part<Panel::piece>(reinterpret_cast<Element*>(to), from, x_->data, count);
+          copy_part<Panel::piece>(reinterpret_cast<Element*>(to), from, x_.data, count);
         else if (count % Panel::piece == 0)
-          ptx::copy_async<16>(to, count > 0 ? from : x_->data, count * bytes);
+          ptx::copy_async<16>(to, count > 0 ? from : x_.data, count * bytes);
         else gather(to, from, count);
       }
     }
@@ -207,13 +207,13 @@ class MmaCopier {
     for (int i = 0; i < Share::passes(unit); ++i, from += row_step(step)) {
       unsigned char* const to = panel + Panel::below(place_, i * step);
       const int count = valid(i, step, k_left, unit);
-      if constexpr (unit == 1) ptx::copy_async<bytes>(to, count > 0 ? from : x_->data, count * bytes);
+      if constexpr (unit == 1) ptx::copy_async<bytes>(to, count > 0 ? from : x_.data, count * bytes);
       else gather(to, from, count);
     }
   }
 
   __device__ __forceinline__ void gather(unsigned char* to, const Element* from, int count) const {
-    const std::int64_t step = along_k ? x_->k_step : x_->line_step;
+    const std::int64_t step = along_k ? x_.k_step : x_.line_step;
     Element piece[Panel::piece];
 #pragma unroll
     for (int e = 0; e < Panel::piece; ++e) piece[e] = e < count ? from[e * step] : Element(0.0f);
@@ -222,7 +222,7 @@ class MmaCopier {
     *reinterpret_cast<uint4*>(to) = words;
   }
 
-  const MmaOperand<Element>* x_;  // of the kernel's arguments
+  const MmaOperand<Element>& x_;  // of the kernel's arguments
   const Element* next_;
   int row_, at_, place_;  // of the thread's first unit
   int lines_left_;        // from there on
@@ -427,47 +427,6 @@ __device__ __forceinline__ void store_sums(const MmaArgs<Kind>& args, unsigned c
       put_rows<unrolled, true>(args, row, col, c, wide, r, sum);
 }
 
-// The same from registers: of doubles, of which lanes that are neighbours write whole sectors. Shared memory
-// is free for the next tile meanwhile.
-template <MmaConfig config, class Sums>
-__device__ __forceinline__ void store_registers(const MmaArgs<MmaF64>& args, Sums& sums, std::int64_t row,
-                                                std::int64_t col, int lane) {
-  const Problem<double>& p = args.p;
-  const auto [high, wide] = extent_of<config.warp_rows, config.warp_cols>(args, row, col);
-  const std::int64_t down = p.c.stride[args.transposed ? 1 : 0], across = p.c.stride[args.transposed ? 0 : 1];
-  const RowAndCol first = mma_result(lane, 0, 0);
-  const int left = wide - first.col;  // columns from the lane's first one on
-  const double* at = p.c.data + (row + first.row) * down + (col + first.col) * across;
-  const bool in_pairs = across == 1 && down % 2 == 0 && reinterpret_cast<std::uintptr_t>(at) % 16 == 0;
-#pragma unroll
-  for (int r = 0; r < config.warp_rows; r += 8) {
-    if (first.row + r < high) {
-      auto* const line = const_cast<double*>(at);
-#pragma unroll
-      for (int c = 0; c < config.warp_cols; c += 8) {
-        double(&sum)[4] = sums.of(r / 16, c / 16, c / 8 % 2);
-        double both[2];
-#pragma unroll
-        for (int e = 0; e < 2; ++e) {
-          both[e] = multiply(p.alpha, sum[r / 8 % 2 * 2 + e]);
-          if (p.beta != 0 && c + e < left) {
-            const std::int64_t i = row + first.row + r, j = col + first.col + c + e;
-            both[e] = multiply_add(p.beta, args.transposed ? p.c0(j, i) : p.c0(i, j), both[e]);
-          }
-        }
-        if (in_pairs && c + 1 < left) {
-          *reinterpret_cast<double2*>(line + c) = make_double2(both[0], both[1]);
-        } else {
-          if (c < left) line[c * across] = both[0];
-          if (c + 1 < left) line[(c + 1) * across] = both[1];
-        }
-      }
-    }
-    at += 8 * down;
-    ptx::settle(at);
-  }
-}
-
 // The block's tile, of which each warp has the sums of one slice: added in the slices' order. `memory`: of
 // this slice. `room`: for a part of the sum; else they go to C.
 template <MmaConfig config, class Kind, class Sums>
@@ -540,10 +499,9 @@ struct MmaTile {
 
   const MmaArgs<Kind>& args;
   unsigned char* const block_memory;
-  const int me;  // of the block's threads
-  const int lane = me % 32;
-  const int thread = me % slice_threads;
-  const int slice = __shfl_sync(0xffffffffu, me / slice_threads, 0);
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const int thread = static_cast<int>(threadIdx.x) % slice_threads;
+  const int slice = __shfl_sync(0xffffffffu, static_cast<int>(threadIdx.x) / slice_threads, 0);
   unsigned char* const memory = block_memory + slice * config.slice_bytes();
   const int warp = __shfl_sync(0xffffffffu, thread / 32, 0);        // known to be the warp's alone
   const int row = warp / config.warps_across() * config.warp_rows;  // of the warp's tile in the block's
@@ -579,66 +537,27 @@ struct MmaTile {
     from.copy(stage + PanelA::size, inside && k_left >= depth, k_left);
   }
 
-  // A unit of the order: some stages of a tile's sum.
-  struct Work {
-    std::int64_t row, col;  // where the tile begins
-    std::int64_t first;     // stage
-    int count, k_left;      // stages; steps of k, from the first on
-    bool inside;
-  };
-  __device__ __forceinline__ Work work_of(std::int32_t unit) const {
-    // Others, whose registers are full, took 7 % longer so.
-    const TileOrder::Tile tile = config.slices > 1 ? args.walk.at(unit) : args.order.at(unit);
-    Work out;
-    out.row = std::int64_t{tile.row} * config.rows, out.col = std::int64_t{tile.col} * config.cols;
-    // Of the split's stages, this slice's.
-    const std::int32_t share = (args.split_depth + config.slices - 1) / config.slices;
-    const std::int32_t first = tile.split * args.split_depth, end = min(first + args.split_depth, args.depth);
-    out.first = std::int64_t{first} + slice * share;
-    const std::int64_t left = end - out.first;
-    out.count = left < share ? static_cast<int>(left) : share;
-    // To the end of k, or of this split, whose stages are whole.
-    out.k_left = static_cast<int>(args.k - out.first * depth);
-    out.inside = out.row + config.rows <= args.a.lines && out.col + config.cols <= args.b.lines;
-    return out;
-  }
-  // Where copies go on from a stage on.
-  __device__ __forceinline__ CopierA copier_a(const Work& work, std::int64_t stage) const {
-    return CopierA(args.a, thread, work.row, stage * depth);
-  }
-  __device__ __forceinline__ CopierB copier_b(const Work& work, std::int64_t stage) const {
-    return CopierB(args.b, thread, work.col, stage * depth);
-  }
-
-  // The first stages are on their way then. (Who copied them is forgotten: results need the registers.)
-  __device__ __forceinline__ void begin(std::int32_t unit) const {
-    const Work work = work_of(unit);
-    CopierA from_a = copier_a(work, work.first);
-    CopierB from_b = copier_b(work, work.first);
+  // `count` stages of the sum. While one is multiplied, stages - 1 others are on their way.
+  __device__ __forceinline__ void sum_up(Sums& sums, CopierA& from_a, CopierB& from_b, bool inside,
+                                         int k_left, int count) const {
     for (int s = 0; s < ahead; ++s) {
-      if (s < work.count) {
-        copy_a(from_a, memory + s * stage_bytes, work.inside, work.k_left - s * depth);
-        copy_b(from_b, memory + s * stage_bytes, work.inside, work.k_left - s * depth);
+      if (s < count) {
+        copy_a(from_a, memory + s * stage_bytes, inside, k_left);
+        copy_b(from_b, memory + s * stage_bytes, inside, k_left);
       }
       ptx::commit_copies();
+      k_left -= depth;
     }
-  }
-
-  // While a stage is multiplied, stages - 1 others are on their way.
-  __device__ __forceinline__ void sum_up(Sums& sums, const Work& work) const {
-    CopierA from_a = copier_a(work, work.first + ahead);
-    CopierB from_b = copier_b(work, work.first + ahead);
     ptx::wait_for_copies<ahead - 1>();
     sync();
     typename Kind::Block a, b[col_blocks];
-    Progress at{memory, memory + ahead * stage_bytes, memory + stages * stage_bytes, work.count,
-                work.k_left - ahead * depth};
+    Progress at{memory, memory + ahead * stage_bytes, memory + stages * stage_bytes, count, k_left};
     load_a(a, at.reading, 0, 0);
 #pragma unroll
     for (int j = 0; j < col_blocks; ++j) load_b(b[j], at.reading, 0, j);
-    for (; at.left > 0; --at.left) multiply_stage(sums, a, b, from_a, from_b, work.inside, at);
+    for (; at.left > 0; --at.left) multiply_stage(sums, a, b, from_a, from_b, inside, at);
     ptx::wait_for_copies<0>();
-    sync();  // the ring is free
+    sync();  // the ring is free for the results
   }
 
   // Block row by block row; meanwhile the next one's part of A comes from shared memory, at the end what the
@@ -685,43 +604,33 @@ struct MmaTile {
     }
   }
 
-  // Whether as many blocks as fit beside each other take the units in turn: copies for the next one are on
-  // their way while results leave. Where it has company, other blocks multiply meanwhile.
-  static constexpr bool persistent = Kind::bytes == 8 && config.slices == 1 && config.blocks == 1;
-
-  // A block's work. Each unit has a tile of its own, or what all have in common would wait in registers while
-  // stages are multiplied, which leave none.
-  static __device__ __forceinline__ void run(const MmaArgs<Kind>& args, unsigned char* memory) {
-    const auto tile = [&] {
-      auto me = static_cast<std::int32_t>(threadIdx.x);
-      ptx::settle(me);
-      return MmaTile{args, memory, me};
-    };
-    auto unit = static_cast<std::int32_t>(blockIdx.x);
-    tile().begin(unit);
-    for (bool more = true; more;) {
-      const std::int64_t next = std::int64_t{unit} + gridDim.x;
-      more = persistent && next < args.order.count();
-      tile().go_on(unit, more ? static_cast<std::int32_t>(next) : -1);
-      unit = static_cast<std::int32_t>(next);
-    }
-  }
-
-  // `next`: the unit whose first copies begin before this one's results leave; -1: none.
-  __device__ __forceinline__ void go_on(std::int32_t unit, std::int32_t next) const {
+  __device__ __forceinline__ void run() const {
+    // Others, whose registers are full, took 7 % longer so.
+    const auto unit = static_cast<std::int32_t>(blockIdx.x);
+    const TileOrder::Tile tile = config.slices > 1 ? args.walk.at(unit) : args.order.at(unit);
+    const std::int64_t first_row = std::int64_t{tile.row} * config.rows,
+                       first_col = std::int64_t{tile.col} * config.cols;
+    // Of the split's stages, this slice's.
+    const std::int32_t share = (args.split_depth + config.slices - 1) / config.slices;
+    const std::int32_t first = tile.split * args.split_depth, end = min(first + args.split_depth, args.depth);
+    const std::int64_t first_stage = std::int64_t{first} + slice * share;
+    const std::int64_t left = end - first_stage;
+    const int count = left < share ? static_cast<int>(left) : share;
     Sums sums;
     sums.clear();
-    if (const Work work = work_of(unit); work.count > 0) sum_up(sums, work);
-    if (next >= 0) begin(next);
-    ptx::settle(unit);  // so that where the tile is is computed again
-    const Work done = work_of(unit);
+    if (count > 0) {
+      CopierA from_a(args.a, thread, first_row, first_stage * depth);
+      CopierB from_b(args.b, thread, first_col, first_stage * depth);
+      const bool inside = first_row + config.rows <= args.a.lines && first_col + config.cols <= args.b.lines;
+      // To the end of k, or of this split, whose stages are whole.
+      sum_up(sums, from_a, from_b, inside, static_cast<int>(args.k - first_stage * depth), count);
+    }
     typename Kind::Sum* const room =
         args.order.splits > 1 ? args.parts + std::int64_t{unit} * (config.rows * config.cols) : nullptr;
     if constexpr (config.slices > 1)
-      store_slices<config>(args, memory, slice, sums, done.row, done.col, lane, room);
+      store_slices<config>(args, memory, slice, sums, first_row, first_col, lane, room);
     else if (room != nullptr) leave_part<config>(room + row * config.cols + col, sums, lane);
-    else if constexpr (persistent) store_registers<config>(args, sums, done.row + row, done.col + col, lane);
-    else store_sums<config>(args, memory, sums, done.row + row, done.col + col, warp, lane);
+    else store_sums<config>(args, memory, sums, first_row + row, first_col + col, warp, lane);
   }
 };
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // From a job to the launch of rung 12's kernel: which layouts, which tile.
 #pragma once
-#include <algorithm>
 #include <atomic>
 #include <utility>
 #include "ops/matmul/kernels/ampere/mma_kernel.cuh"
@@ -19,13 +18,12 @@ __global__ void __launch_bounds__(Tile::threads, Tile::config.blocks)
   extern __shared__ __align__(128) unsigned char mma_memory[];
   ptx::wait_for_kernel_before();
   ptx::let_next_kernel_start();
-  Tile::run(args, mma_memory);
+  Tile{args, mma_memory}.run();
 }
 
 template <class Kind, MmaConfig config, Along along_a, Along along_b>
 void launch_blocks(const MmaArgs<Kind>& args, const Run& run) {
-  using Tile = MmaTile<Kind, config, along_a, along_b>;
-  const auto kernel = multiply_blocks<Tile>;
+  const auto kernel = multiply_blocks<MmaTile<Kind, config, along_a, along_b>>;
   static std::atomic<std::uint64_t> allowed{0};
   const std::uint64_t before = allowed.load();
   detail::allow_shared_bytes(kernel, config.shared_bytes(), run.device->index, allowed);
@@ -37,9 +35,7 @@ void launch_blocks(const MmaArgs<Kind>& args, const Run& run) {
   overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
   overlap.val.programmaticStreamSerializationAllowed = 1;
   cudaLaunchConfig_t launch{};
-  const std::int64_t beside = std::int64_t{run.device->processors} * config.blocks;
-  launch.gridDim =
-      static_cast<unsigned>(Tile::persistent ? std::min(args.order.count(), beside) : args.order.count());
+  launch.gridDim = static_cast<unsigned>(args.order.count());
   launch.blockDim = config.threads();
   launch.dynamicSmemBytes = config.shared_bytes();
   launch.stream = static_cast<cudaStream_t>(run.stream);

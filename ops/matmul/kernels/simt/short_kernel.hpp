@@ -429,7 +429,7 @@ int short_sums_tile(const KernelProblem<T>& p, std::int64_t wanted, int processo
   const auto enough = [&](std::int64_t lines, std::int64_t each) {
     return (p.m() + lines - 1) / lines * ((p.n() + lines - 1) / lines) >= each * processors;
   };
-  if (enough(largest, 4)) return largest;
+  if (enough(largest, is_narrow<T> ? 2 : 4)) return largest;
   return sizeof(T) < 8 && enough(64, 1) ? 64 : 32;
 }
 

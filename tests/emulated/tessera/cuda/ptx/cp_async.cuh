@@ -51,7 +51,6 @@ void copy_async(void* to, const void* from) {
 
 template <class T>
 void settle(const T*&) {}
-inline void settle(std::int32_t&) {}
 
 inline void commit_copies() {
   copies().groups.push_back(std::move(copies().open));
