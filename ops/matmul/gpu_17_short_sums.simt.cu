@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// GPU rung 17, too: sums of at most 64 products, and a C so large that writing it is the limit. Elements of 16
-// and 8 bits are widened on their way to shared memory: multiply-adds of floats are fast enough for few
+// GPU rung 17, too: sums of at most 64 products, and a C so large that writing it is the limit. Elements of
+// 16 and 8 bits are widened on their way to shared memory: multiply-adds of floats are fast enough for few
 // products, whatever the alignment.
 //
 // A block walks along a row of tiles of C. The panel of A stays in shared memory all the way; the next tile's
@@ -78,8 +78,7 @@ Reason refuses_short_sums(const Arguments& arguments, const Tuning& tuning, cons
   constexpr std::int64_t least_line = 32, most_tf32 = 16;
   if (p.k() > longest_short_sum<T>)
     return "the sums have more than " + std::to_string(longest_short_sum<T>) + " products";
-  if (std::is_same_v<T, float> && p.k() > most_tf32 &&
-      MixedProblem::of(arguments).compute == Compute::tf32)
+  if (std::is_same_v<T, float> && p.k() > most_tf32 && MixedProblem::of(arguments).compute == Compute::tf32)
     return "tensor cores take TF32's sums of more than " + std::to_string(most_tf32) + " products faster";
   if (p.n() < least_line)
     return "lines of C have fewer than " + std::to_string(least_line) + " elements, a warp's";

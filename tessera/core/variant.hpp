@@ -155,8 +155,8 @@ void register_catalogue(const char* file, const char* absent);
 enum class LayoutHandling {
   direct,
   transposed_on_load,
-  packed_first,     // a pass of its own writes a copy first
-  mixed,            // transposed on load, but direct where C has few rows
+  packed_first,  // a pass of its own writes a copy first
+  mixed,         // transposed on load, but direct where C has few rows
 };
 std::string_view text_of(LayoutHandling handling);
 

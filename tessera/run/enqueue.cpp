@@ -129,8 +129,8 @@ Lent::~Lent() {
 
 namespace {
 
-// Arguments that differ by their addresses alone, for calls one after another, or several at once: a call that
-// would copy them would spend more time on that than on its launch.
+// Arguments that differ by their addresses alone, for calls one after another, or several at once: a call
+// that would copy them would spend more time on that than on its launch.
 class AddressedArguments {
  public:
   explicit AddressedArguments(const Arguments& there) : there_(there) {}

@@ -147,7 +147,8 @@ struct ShortSums {
     ShortLines<T> out{x.data, x.extent[line], x.stride[line], x.stride[deep], -1, false};
     if (x.extent[line] != 1 && out.k_step >= out.step) return out;
     constexpr int at_once = Lot<T>::count;
-    out.wide = x.extent[deep] % at_once == 0 && lies_in_lots(out.data, out.k_step, out.lines == 1 ? 0 : out.step);
+    out.wide =
+        x.extent[deep] % at_once == 0 && lies_in_lots(out.data, out.k_step, out.lines == 1 ? 0 : out.step);
     const auto of_line = static_cast<unsigned>(std::max<std::int64_t>(depth / (out.wide ? at_once : 1), 1));
     out.shift = std::bit_width(of_line - 1);
     return out;

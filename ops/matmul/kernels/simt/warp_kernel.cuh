@@ -329,8 +329,8 @@ struct WarpTiles {
   using PanelOf =
       std::conditional_t<gradual, GradualPanel<T, config, width>, Panel<T, config, width, access>>;
   using PanelA = PanelOf<config.m, access_a>;
-  using PanelB = std::conditional_t<b_in_lines, LinesPanel<T, config, config.n, lanes_n>,
-                                    PanelOf<config.n, access_b>>;
+  using PanelB =
+      std::conditional_t<b_in_lines, LinesPanel<T, config, config.n, lanes_n>, PanelOf<config.n, access_b>>;
   struct alignas(16) Slice {
     typename PanelA::Stage a[config.stages];
     typename PanelB::Stage b[config.stages];

@@ -9,22 +9,21 @@ namespace {
 // In cycles, and bytes a cycle, of a multiprocessor. Only their proportions matter. Fitted, as the rates of
 // tiles are, to 71 products with both operands along k on one NVIDIA H100 (62 of tools/shapes random 7), each
 // in every tile, in up to 132 parts and dealt out: that the model's choices are fast counts most.
-constexpr double multiply_adds = 128, memory_rate = 10, store_rate = 20;
-constexpr double start = 5380;    // a block's first copies, and its end
-constexpr double seen = 0.51;     // of these and its results, where other blocks multiply meanwhile
-constexpr double beside = 1020;   // of each further block on a multiprocessor, at first
-constexpr double restart = 9410;  // a block's first copies for its next tile
-constexpr double adding = 2270;   // the second launch, of those who add parts
-constexpr double add_rate = 6.5;  // of parts
+constexpr double multiply_adds = 128, memory_rate = 10, store_rate = 45;
+constexpr double start = 5340;    // a block's first copies, and its end
+constexpr double beside = 636;    // of each further block on a multiprocessor, what is not hidden of these
+constexpr double restart = 5800;  // a block's first copies for its next tile
+constexpr double adding = 2760;   // the second launch, of those who add parts
+constexpr double add_rate = 5.3;  // of parts
 
 // What the model knows of a tile: of the rate of multiply-adds, what blocks come near to that fill a
 // multiprocessor, and a block that is alone there.
 struct Rates {
   double full, alone;
 };
-constexpr Rates rates[warp_tile_count] = {{0.852, 0.307}, {0.820, 0.600}, {0.685, 0.494}, {0.460, 0.358},
-                                          {0.526, 0.434}, {0.591, 0.275}, {0.746, 0.474}, {0.652, 0.652}};
-constexpr double by_elements = 0.65;  // of these rates, where lines are copied so
+constexpr Rates rates[warp_tile_count] = {{0.834, 0.386}, {0.696, 0.625}, {0.684, 0.493}, {0.408, 0.350},
+                                          {0.474, 0.418}, {0.568, 0.266}, {0.748, 0.452}, {0.620, 0.660}};
+constexpr double by_elements = 0.68;  // of these rates, where lines are copied so
 
 constexpr std::int64_t least_depth = 32;
 
@@ -67,10 +66,9 @@ double cycles_of(const WarpPlan& plan, double moved_bytes, bool single, int proc
                   busy(plan.tile, others, sliced(s.share), processors);
   if (single) cycles /= by_elements;
   cycles = combined(cycles, moved_bytes / (memory_rate * processors));
-  // Blocks beside each other hide some of each other's beginnings and ends.
-  const auto rounds = static_cast<double>(parts(s.blocks(), slots));
-  const double ends = tile.config.blocks == 1 ? rounds : 1 + seen * (rounds - 1);
-  cycles += ends * (start + bytes / store_rate) + beside * (resident(s.blocks()) - 1);
+  // Blocks beside each other hide each other's beginnings and ends, but for the first and the last.
+  const auto rounds = static_cast<double>(parts(s.blocks(), tile.config.blocks == 1 ? slots : s.blocks()));
+  cycles += rounds * (start + bytes / store_rate) + beside * (resident(s.blocks()) - 1);
   if (s.share == s.stages || others == 0) return cycles;
   // All leave their parts at the same time; then all multiprocessors add them.
   if (s.padded % s.share != 0) cycles += restart * static_cast<double>(parts(s.share, s.stages));

@@ -159,8 +159,7 @@ struct WarpTile {
 // The tiles that kernels are made for: for large results; for any; for small ones; for small products two
 // whose warps have the whole tile each, for a slice of the sum, and wait for each other only once; for few
 // rows; and two with more warps, for multiprocessors that have one block each, or two, and operands along k.
-inline constexpr WarpTilesConfig
-    warp_large{.n = 256, .depth = 8, .stages = 5, .gradual = true},
+inline constexpr WarpTilesConfig warp_large{.n = 256, .depth = 8, .stages = 5, .gradual = true},
     warp_middle{.depth = 8, .stages = 5, .blocks = 2},
     warp_small{.m = 64, .n = 64, .warp_m = 32, .warp_n = 32, .blocks = 4, .lanes_m = 4},
     warp_sliced{.m = 16, .n = 64, .depth = 8, .warp_m = 16, .blocks = 2, .lanes_m = 2, .slices = 8},
