@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <typeinfo>
 #include "ops/matmul/kernels/tile_order.hpp"
-#include "ops/matmul/kernels/simt/narrow.hpp"
+#include "ops/matmul/kernels/simt/narrow_problem.hpp"
 #include "ops/matmul/kernels/simt/vectorized.hpp"
 
 namespace tessera::matmul {

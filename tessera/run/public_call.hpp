@@ -25,7 +25,7 @@ using MakeCall = std::function<PublicCall(const Device& device, const Arguments&
 void register_public_call(const std::string& operation, MakeCall make);
 const MakeCall* public_call_of(std::string_view operation);  // null: it has none
 
-// The arguments with other arrays, in the order of the signature.
+// Other arrays, in the order of the signature: put into the arguments, or into a copy of them.
 void set_addresses(Arguments& arguments, std::span<void* const> arrays);
 Arguments with_addresses(const Arguments& there, std::span<void* const> arrays);
 

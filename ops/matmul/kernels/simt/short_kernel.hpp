@@ -3,7 +3,7 @@
 #pragma once
 #include <algorithm>
 #include <bit>
-#include "ops/matmul/kernels/simt/narrow.hpp"
+#include "ops/matmul/kernels/simt/narrow_problem.hpp"
 #include "ops/matmul/kernels/simt/vectorized.hpp"
 #if defined(__CUDACC__)
 #include "tessera/cuda/ptx/cp_async.cuh"
@@ -28,8 +28,9 @@ struct ShortLines {
   bool wide;  // 16 bytes a thread
 };
 
-// How results leave, which are the rows of C of a warp: `near` where their neighbours, and C0's, are
-// neighbours in memory; `pairs` of elements of 16 bits, where two share an aligned word.
+// How a warp's rows of results leave. near: neighbours in a row of C, and of C0, are neighbours in memory.
+// pairs: these have 16 bits, and two are an aligned word. apart: else, or where more than a scale follows the
+// sums of narrow elements.
 enum class ShortStore : std::uint8_t { apart, near, pairs };
 
 template <class T>
@@ -111,8 +112,8 @@ struct ShortSums {
     }
   }
 
-  // Elements that are widened wait in no panel: other blocks multiply meanwhile. Both operands are brought by
-  // the same code, for there is little time to fetch it.
+  // Elements that pass through registers are not brought ahead: other blocks multiply meanwhile. One piece of
+  // code brings both operands: at small sizes the fetch of a kernel's code is what takes the time.
   SIMT void walk_narrow(Thread thread, Shared& shared, const ShortSumsArgs<T>& args, int row, int column,
                         int left) const {
     for (bool is_first = true; left > 0; --left, is_first = false) {
@@ -157,7 +158,6 @@ struct ShortSums {
   static ShortStore store_of(const KernelProblem<T>& p) {
     if constexpr (is_narrow<T>) {
       const MixedProblem& given = p.given;
-      // Else what follows the sums is there once, in a loop.
       const bool is_simple = given.beta == 0 && given.bias == nullptr && given.scale_a == nullptr &&
                              given.scale_b == nullptr && given.activation == Activation::none &&
                              is_ordinary(given.alpha);
@@ -330,14 +330,14 @@ struct ShortSums {
     const int high = static_cast<int>(p.m - row < lines ? p.m - row : lines),
               wide = static_cast<int>(p.n - column < lines ? p.n - column : lines);
     // Calls put(where the lane's first element is, its sums) for each row.
-    const auto each_row = [&]<class Word>(Word*, const auto& put) {
+    const auto each_row = [&]<class Word>(const auto& put) {
       Word* const to = static_cast<Word*>(p.c) + row * p.c_row + column;
       SIMT_UNROLL
       for (int i = 0; i < rows; ++i)
         if (i < high) put(to + i * p.c_row, sum[i]);
     };
-    const auto each = [&]<class Word>(Word* word, const auto& value) {
-      each_row(word, [&](Word* line, const Sum(&of_row)[unsigned{columns}]) {
+    const auto each = [&]<class Word>(const auto& value) {
+      each_row.template operator()<Word>([&](Word* line, const Sum(&of_row)[unsigned{columns}]) {
         SIMT_UNROLL
         for (int j = 0; j < columns; ++j)
           if (32 * j < wide) line[32 * j] = value(of_row[j]);
@@ -346,23 +346,23 @@ struct ShortSums {
     const auto rounded16 = [&](Sum x) { return rounded(p.c_element, p.alpha * x).bits; };
     if constexpr (std::is_same_v<T, std::int8_t>) {
       const auto alpha = static_cast<std::int32_t>(p.alpha);
-      each(static_cast<std::int32_t*>(nullptr),
-           [&](Sum x) { return multiply(alpha, static_cast<std::int32_t>(x)); });
+      each.template operator()<std::int32_t>(
+          [&](Sum x) { return multiply(alpha, static_cast<std::int32_t>(x)); });
     } else if (p.c_element == Element::f32) {
-      each(static_cast<float*>(nullptr), [&](Sum x) { return p.alpha * x; });
+      each.template operator()<float>([&](Sum x) { return p.alpha * x; });
     } else if (args.store == ShortStore::near) {
-      each(static_cast<std::uint16_t*>(nullptr), rounded16);
+      each.template operator()<std::uint16_t>(rounded16);
     } else if constexpr (columns % 2 == 0) {
-      each_row(static_cast<std::uint16_t*>(nullptr),
-               [&](std::uint16_t* line, const Sum(&of_row)[unsigned{columns}]) {
-                 SIMT_UNROLL
-                 for (int j = 0; j < columns; j += 2) {
-                   const std::uint16_t one = rounded16(of_row[j]), other = rounded16(of_row[j + 1]);
-                   if (32 * j + 1 < wide)
-                     *reinterpret_cast<std::uint32_t*>(line + 32 * j) = one | std::uint32_t{other} << 16;
-                   else if (32 * j < wide) line[32 * j] = one;
-                 }
-               });
+      each_row.template operator()<std::uint16_t>(
+          [&](std::uint16_t* line, const Sum(&of_row)[unsigned{columns}]) {
+            SIMT_UNROLL
+            for (int j = 0; j < columns; j += 2) {
+              const std::uint16_t one = rounded16(of_row[j]), other = rounded16(of_row[j + 1]);
+              if (32 * j + 1 < wide)
+                *reinterpret_cast<std::uint32_t*>(line + 32 * j) = one | std::uint32_t{other} << 16;
+              else if (32 * j < wide) line[32 * j] = one;
+            }
+          });
     }
   }
 
@@ -389,7 +389,7 @@ struct ShortSums {
     }
   }
 
-  // Elements of a row that are no neighbours in memory: nobody minds the time.
+  // By a loop, not by code for each result: slow, but short.
   SIMT static void store_apart(const KernelProblem<T>& p, std::int64_t row, std::int64_t column,
                                Sum (&sum)[unsigned{rows}][unsigned{columns}]) {
     SIMT_NO_UNROLL

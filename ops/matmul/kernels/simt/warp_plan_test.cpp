@@ -154,8 +154,10 @@ TEST(WarpPlan, KnownShapes) {
   const auto plan = [](std::int64_t m, std::int64_t n, std::int64_t k) {
     return plan_warp_tiles(m, n, k, h200, all_tiles);
   };
-  // Large squares: the large tile, or two of half its size beside each other.
-  for (const std::int64_t size : {2048, 4096, 8192}) EXPECT_LE(plan(size, size, size).tile, 1);
+  // Large squares: the large tile. 512 tiles are not a multiple of 132: the last ones are dealt out.
+  for (const std::int64_t size : {2048, 4096, 8192}) EXPECT_EQ(plan(size, size, size).tile, 0);
+  EXPECT_EQ(plan(4096, 4096, 4096).shares.whole, 2 * 132);
+  EXPECT_EQ(plan(4096, 4096, 4096).shares.blocks(), 3 * 132);
   EXPECT_EQ(plan(16, 8192, 8192).tile, 3);
   EXPECT_EQ(plan(32, 8192, 8192).tile, 5);
   EXPECT_GT(plan(32, 8192, 8192).shares.blocks(), 3 * 132);
@@ -166,8 +168,10 @@ TEST(WarpPlan, KnownShapes) {
   // Small ones in slices, whole.
   for (const std::int64_t size : {64, 256, 512}) EXPECT_EQ(plan(size, size, size).tile, 4);
   EXPECT_EQ(plan(512, 512, 512).shares.whole, plan(512, 512, 512).shares.tiles);
-  // A block of eight warps on nearly all multiprocessors.
+  // Eight warps each on nearly all multiprocessors.
   EXPECT_EQ(plan(1024, 1024, 1024).tile, 7);
+  EXPECT_EQ(plan(768, 768, 768).tile, 7);
+  EXPECT_EQ(plan(64, 7168, 2112).tile, 7);
   EXPECT_LT(plan(128, 4096, 7168).shares.whole, plan(128, 4096, 7168).shares.tiles);
   EXPECT_EQ(plan(1, 1, 0).shares.stages, 1);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rungs for all elements, whatever multiplies them: the problem of factors that are narrower than their sums
-// beside that of others, and the launch on GPUs beside the executor's.
+// What the kernels of rung 17 are given and how they are launched, of every element: factors of 16 and 8 bits
+// are narrower than their sums, and come with all that a MixedProblem has.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -72,25 +72,23 @@ auto with_factor(Element element, const Use& use) {
   }
 }
 
+// GPUs begin such a kernel before the one ahead of it in the stream has ended.
+template <class Kernel, class Args>
+void start(const Args& args, Run& run) {
 #if defined(__CUDACC__)
-template <class Kernel, class Args>
-void start(const Args& args, Run& run) {
   launch_overlapped<Kernel>(Kernel::launch(args), args, run);
-}
-template <class Kernel, class Args>
-std::optional<int> registers() {
-  return overlapped_registers_of<Kernel, Args>();
-}
 #else
-template <class Kernel, class Args>
-void start(const Args& args, Run& run) {
   launch_kernel<Kernel>(Kernel::launch(args), args, run);
+#endif
 }
 template <class Kernel, class Args>
 std::optional<int> registers() {
+#if defined(__CUDACC__)
+  return overlapped_registers_of<Kernel, Args>();
+#else
   return registers_of<Kernel, Args>();
-}
 #endif
+}
 
 }  // namespace TESSERA_UNIT
 }  // namespace tessera::matmul
