@@ -20,7 +20,7 @@ class Shape:
     """One product: medians in seconds, of ours and of the two kinds of cuBLASLt's; by where they were measured."""
 
     def __init__(self):
-        self.ours, self.first, self.best, self.variant = {}, {}, {}, ""
+        self.ours, self.first, self.best, self.variant, self.bytes = {}, {}, {}, "", 0
 
     def ratio(self, other, kind):
         return getattr(self, other)[kind] / self.ours[kind]
@@ -35,7 +35,7 @@ def shapes_of(file):
             raise SystemExit(f"{file.name}: {text_of(shape_of(row))} is wrong")
         medians = {kind: call["median"] for kind, call in row.get("calls", {}).items()}
         if not row["baseline"]:
-            shape.ours, shape.variant = medians, row["variant"]
+            shape.ours, shape.variant, shape.bytes = medians, row["variant"], row["bytes"]
         elif row.get("tuning", {}).get("first"):
             shape.first = medians
         else:
@@ -91,7 +91,20 @@ def worst(folder, count=10):
     return lines
 
 
-TABLES = {"speed": speed, "host": host, "worst": worst}
+def bandwidth(folder):
+    """Of few rows: what is read and written in a second of a graph, as a share of what a copy in the device's memory reads and writes."""
+    copy = json.loads((pathlib.Path(folder) / "devices.json").read_text())["rows"][-1]["ceilings"]["bytes_per_second"]
+    lines = ["| | Tessera | least | cuBLASLt's best |", "|---|--:|---|--:|"]
+    for group, name, shapes in measured(folder):
+        if group != "rows":
+            continue
+        ours, best = ({shape: one.bytes / getattr(one, who)["graph"] / copy for shape, one in shapes.items()} for who in ("ours", "best"))
+        least = min(ours, key=ours.get)
+        lines.append(f"| {label(name)} | {mean(ours.values()):.2f} | {ours[least]:.2f} ({text_of(least)}) | {mean(best.values()):.2f} |")
+    return lines
+
+
+TABLES = {"speed": speed, "host": host, "worst": worst, "bandwidth": bandwidth}
 
 
 def tables(kind, folder):

@@ -92,6 +92,11 @@ PreparedRun prepare(const Arguments& arguments, const Tuning& tuning, const Devi
 // The rows of C next to each other, as the launch has them.
 Reason refuses_options(const MixedProblem& p, int tile) {
   if (tile == 0 || p.m == 0 || p.n == 0) return std::nullopt;
+  if (tile == shifting_tile + 1)
+    return shiftable(left_of(p)) && shiftable(right_of(p))
+               ? std::nullopt
+               : Reason("has no tile=" + std::to_string(tile) +
+                        " but for elements of 16 bits and TF32 that lie along k");
   const auto is_mn_major = [&](const Factor& factor) {
     const auto there = readable(factor, takes_mn_major(p.a.element));
     return there && there->mn_major;
@@ -134,16 +139,18 @@ Variant variant() {
   // The model's choice first; then each tile, for those who look for themselves; then cuts that the model
   // would not make.
   out.choices.push_back(with({}));
-  for (int tile = 1; tile <= tile_count; ++tile) out.choices.push_back(with({{"tile", tile}}));
+  for (int tile = 1; tile <= shifting_tile + 1; ++tile) out.choices.push_back(with({{"tile", tile}}));
   out.choices.push_back(with({{"cuts", static_cast<int>(Cuts::wherever)}}));
   return out;
 }
 
 const Rung rung(variant());
-[[maybe_unused]] const bool registered = (register_layouts([](Element element, const OperandLayout& order) {
-                                            return by_tma(order, takes_mn_major(element));
-                                          }),
-                                          true);
+[[maybe_unused]] const bool registered =
+    (register_layouts([](Element element, const OperandLayout& order) {
+       if (order.unaligned && lies_along_k(order) && size_of(element) > 1) return LayoutHandling::shifted;
+       return by_tma(order, takes_mn_major(element));
+     }),
+     true);
 
 }  // namespace
 }  // namespace tessera::matmul

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// GPU rung 17: C has at most sixteen rows, or columns. Then each element of the large operand is used so few
+// GPU rung 17: C has at most four rows, or columns. Then each element of the large operand is used so few
 // times that memory is the limit, and no tile of shared memory helps. Elements of 16 and 8 bits are widened
 // in registers: sums are of f32, or i32.
 //
@@ -19,14 +19,9 @@ namespace {
 
 inline namespace TESSERA_UNIT {
 
-// Tensor cores take more rows of f64 as fast as memory brings them, and more than four of large products. Of
-// shorter elements they take several rows as fast, unless they have to be packed first: up to four rows of
-// 16-bit elements take less time here.
+// Of more rows, tiles in shared memory or tensor cores take no longer, whatever the element.
 template <class T>
-inline constexpr int most_rows = sizeof(T) == 1   ? 1
-                                 : sizeof(T) == 2 ? 4
-                                 : sizeof(T) == 4 ? 16
-                                                  : 8;
+inline constexpr int most_rows = sizeof(T) == 1 ? 1 : 4;
 
 struct FewRowsConfig {
   int rows = 4;         // at most, of C
@@ -56,7 +51,7 @@ struct FewRows {
   using Problem = KernelProblem<T>;
   static constexpr int rows = config.rows, lot = Lot<T>::count;
   // As many blocks as registers allow, without any that would have to wait in memory.
-  static constexpr int threads = rows > 4 ? 128 : 256, warps = threads / 32;
+  static constexpr int threads = 256, warps = threads / 32;
   static constexpr int blocks_per_processor = rows == 4 || !config.wide || sizeof(T) == 1 ? 2 : 3;
   static constexpr int step = 32 * lot;  // elements that a warp loads at once
   // Of B along k, a warp's; of rows of B across k, loaded together.
@@ -392,9 +387,7 @@ FewRowsConfig config_of(const KernelProblem<T>& p) {
   const auto reaches_b = [&](std::int64_t along, std::int64_t across, std::int64_t lines) {
     return lies_in_lots(p.b.data, along, lines == 1 ? 0 : across);
   };
-  return {.rows = p.m() == 1   ? 1
-                  : p.m() <= 4 ? 4
-                               : most_rows<T>,
+  return {.rows = p.m() == 1 ? 1 : most_rows<T>,
           .along_k = along_k,
           .wide = along_k ? reaches_b(p.b.stride[0], p.b.stride[1], p.n()) && (!is_narrow<T> || reaches_a(p))
                           : reaches_b(p.b.stride[1], p.b.stride[0], p.k())};
@@ -417,9 +410,7 @@ auto with_kernel(const FewRowsConfig& config, const Use& use) {
     return config.along_k ? wide.template operator()<rows, true>() : wide.template operator()<rows, false>();
   };
   if (config.rows == 1) return along.template operator()<1>();
-  if constexpr (most_rows < T >> 4)
-    if (config.rows > 4) return along.template operator()<most_rows<T>>();
-  return along.template operator()<std::min(4, most_rows<T>)>();
+  return along.template operator()<most_rows<T>>();
 }
 
 // Of a problem with few rows: splits, the k of each, and bytes of spare memory.
@@ -545,31 +536,34 @@ Reason refuses(const Arguments& arguments, const Tuning&, const Device& device) 
   const int most = with_factor(element, [&]<class T>() { return most_rows<T>; });
   if (std::min(m, n) > most)
     return "C has more than " + std::to_string(most) + (most == 1 ? " row and column" : " rows and columns");
-  constexpr std::int64_t most_products = 4'000'000;  // of more than four rows
-  if (element == Element::f64 && std::min(m, n) > 4 && k > most_products / (m * n))
-    return "tensor cores take more than 4 rows of a product of this size as fast";
   // Lanes share a sum: of a short one few would have a part.
   const std::int64_t least_k = size_of(element) < 4 ? 256 : 128;
   if (k < least_k) return "the sums have fewer than " + std::to_string(least_k) + " products";
-  if (element == Element::f32 && std::min(m, n) > 4 && MixedProblem::of(arguments).compute == Compute::tf32)
-    return "tensor cores take more than 4 rows of TF32 as fast";
-  const FewRowsConfig config =
-      with_factor(element, [&]<class T>() { return config_of_arguments<T>(arguments); });
-  if (size_of(element) < 4 && config.rows > 1 && config.wide)
-    return "tensor cores take several rows as fast where they read the large operand as it lies";
-  if (is_fp8(element) && config.wide)
-    return "tensor cores take 8-bit floats as fast where they read the large operand as it lies";
-  // Of several rows, each warp brings all that lies along k for its few lines: too much for a large product.
-  constexpr std::int64_t most_lines = 1024;
-  if (size_of(element) >= 4 && config.along_k && std::min(m, n) > 1 && std::max(m, n) > most_lines)
-    return "the large operand lies along k, and has more than " + std::to_string(most_lines) +
-           " lines for several rows";
   if (const Reason reason = counts_beyond(arguments)) return reason;
   constexpr std::int64_t bytes =
       std::max(sizeof(FewRows<float, FewRowsConfig{most_rows<float>, false, true}>::Shared),
                sizeof(FewRows<Bits16, FewRowsConfig{most_rows<Bits16>, false, false}>::Shared));
   if (bytes > device.max_shared_bytes)
     return "needs " + std::to_string(bytes) + " bytes of shared memory in a block";
+  return std::nullopt;
+}
+
+Reason outrun(const Arguments& arguments, const Device&) {
+  const std::int64_t m = arguments.dim("m"), n = arguments.dim("n"), k = arguments.dim("k");
+  const Element element = arguments.element();
+  const FewRowsConfig config =
+      with_factor(element, [&]<class T>() { return config_of_arguments<T>(arguments); });
+  if (size_of(element) < 4 && config.rows > 1 && config.wide)
+    return "tensor cores take several rows as fast where they read the large operand as it lies";
+  constexpr double most_of_fp8 = 16e6, most_along_k = 14e6;  // products
+  const double products = double(m) * double(n) * double(k);
+  if (is_fp8(element) && config.wide && products > most_of_fp8)
+    return "tensor cores take large products of 8-bit floats as fast where they read the large operand as it "
+           "lies";
+  // Of several rows, each warp brings all that lies along k for its few lines: too much for a large product.
+  if (size_of(element) >= 4 && config.along_k && config.rows > 1 &&
+      (element == Element::f64 || products > most_along_k))
+    return "the large operand lies along k: tiles in shared memory take several rows as fast";
   return std::nullopt;
 }
 
@@ -597,6 +591,7 @@ Variant few_rows() {
   Variant out;
   out.idea = "few rows or columns: the large operand goes to registers once, and memory is the limit";
   out.where = kernels_run_on;
+  out.outrun = outrun;
   out.choices.push_back(std::move(choice));
   return out;
 }

@@ -157,6 +157,7 @@ enum class LayoutHandling {
   transposed_on_load,
   packed_first,  // a pass of its own writes a copy first
   mixed,         // transposed on load, but direct where C has few rows
+  shifted,       // its lines begin anywhere: shifted on load, but packed first where the product is large
 };
 std::string_view text_of(LayoutHandling handling);
 

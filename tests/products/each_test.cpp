@@ -86,13 +86,14 @@ class EachKernel : public OnDevice {
   }
 
   // Whether `cluster` has no kernel of the tile that a choice names: none of the last for sums that are
-  // promoted, and of others than the first and the third none for factors of 16 bits that are turned in
-  // loading.
+  // promoted, of others than the first and the third none for factors of 16 bits that are turned in loading,
+  // and of the one whose operands are shifted none for 8 bits, or for factors across k.
   static bool lacks_tile(const Kind& kind, const Choice& choice, Way way, int layout) {
     const auto tile = choice.tuning.find("tile").value_or(0);
     const bool aligned =
         way == Way::boxes || way == Way::everything;  // others are packed before, whatever their order
     const bool turned = size_of(kind.a) == 2 && layout != 0 && aligned;
+    if (tile == matmul::shifting_tile + 1) return size_of(kind.a) == 1 || layout != 0;
     return (promotes(kind) && tile > static_cast<int>(std::size(matmul::promoted_shapes))) ||
            (turned && tile != 0 && tile != 1 && tile != 3);
   }
@@ -179,7 +180,8 @@ class EachKernel : public OnDevice {
   static const matmul::TileShape& tile_of(const Kind& kind, std::int64_t tile) {
     const auto at = static_cast<std::size_t>(std::max<std::int64_t>(tile, 1) - 1);
     return promotes(kind) ? matmul::promoted_shapes[std::min(at, std::size(matmul::promoted_shapes) - 1)]
-                          : matmul::tile_shapes[at];
+           : at == matmul::shifting_tile ? matmul::shifting_shape
+                                         : matmul::tile_shapes[at];
   }
 
   static void follow(Asked& out, Way way) {

@@ -35,7 +35,9 @@ Tiled tiled_of(const KernelCall& way, const Asked& asked, int processors) {
   const auto tile =
       static_cast<std::size_t>(std::max<std::int64_t>(way.choice->tuning.find("tile").value_or(0), 1) - 1);
   matmul::TileShape shape = cluster && promotes ? matmul::promoted_shapes[std::min<std::size_t>(tile, 3)]
-                                                : matmul::tile_shapes[cluster ? tile : 0];
+                            : cluster && tile == matmul::shifting_tile
+                                ? matmul::shifting_shape
+                                : matmul::tile_shapes[cluster ? tile : 0];
   if (!cluster) shape.cluster_rows = shape.cluster_cols = 1;
   return {shape, processors / (shape.cluster_rows * shape.cluster_cols)};
 }

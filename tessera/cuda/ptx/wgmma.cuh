@@ -40,6 +40,13 @@ __device__ __forceinline__ void touch(std::int32_t (&sum)[count]) {
   for (int i = 0; i < count; ++i) asm volatile("" : "+r"(sum[i])::"memory");
 }
 
+// An f32 to the nearest that the tensor cores hold.
+__device__ __forceinline__ std::uint32_t rounded_to_tf32(std::uint32_t bits) {
+  std::uint32_t out;
+  asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(out) : "f"(__uint_as_float(bits)));
+  return out;
+}
+
 // What multiplies. `turns`: an operand may have its rows contiguous.
 struct Bf16 {
   static constexpr int bytes = 2;

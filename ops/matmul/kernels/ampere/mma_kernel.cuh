@@ -58,6 +58,12 @@ struct MmaF64 {
     p.c(i, j) = value;
   }
   static bool has_rows(const Problem& p) { return p.c.stride[1] <= p.c.stride[0]; }
+  // By two neighbours, or by eight.
+  static bool from_registers(const Problem& p, bool by_columns) {
+    const bool pairs =
+        p.c.stride[0] * p.c.stride[1] % 2 == 0 && reinterpret_cast<std::uintptr_t>(p.c.data) % 16 == 0;
+    return p.beta == 0 && (p.c.stride[0] == 1 || p.c.stride[1] == 1) && (by_columns || pairs);
+  }
 };
 
 template <class Element_>
@@ -102,6 +108,7 @@ struct MmaHalf {
     else static_cast<__nv_bfloat16*>(p.c)[at] = __nv_bfloat16(value);
   }
   static bool has_rows(const Problem& p) { return p.c_col <= p.c_row; }
+  static bool from_registers(const Problem&, bool) { return false; }
 
  private:
   static __device__ __forceinline__ float read(const Problem& p, const void* data, std::int64_t at) {
@@ -236,8 +243,9 @@ struct MmaArgs {
   typename Kind::Problem p;  // what follows the sum
   MmaOperand<typename Kind::Element> a, b;
   std::int64_t k;
-  bool transposed;  // C(j, i) is what the operands' row i and column j give
-  bool by_columns;  // of the operands' product, rows' neighbours lie beside each other in C
+  bool transposed;      // C(j, i) is what the operands' row i and column j give
+  bool by_columns;      // of the operands' product, rows' neighbours lie beside each other in C
+  bool from_registers;  // results need not pass through shared memory
   TileOrder order;
   std::int32_t depth, split_depth;  // stages, in all and of each split
   typename Kind::Sum* parts;        // of splits: a room for each unit of the order (add_parts.cuh)
@@ -262,6 +270,7 @@ MmaLaunch<Kind> launch_of(const typename Kind::Problem& p, const MmaJob& job, vo
                            .k = job.k,
                            .transposed = job.transposed,
                            .by_columns = Kind::has_rows(p) == job.transposed,
+                           .from_registers = Kind::from_registers(p, Kind::has_rows(p) == job.transposed),
                            .order = plan.order,
                            .depth = plan.depth,
                            .split_depth = plan.split_depth,
@@ -425,6 +434,37 @@ __device__ __forceinline__ void store_sums(const MmaArgs<Kind>& args, unsigned c
   for (int r = lane % lanes; r < high; r += lanes)
     for (int c = lane / lanes * unrolled; c < wide; c += beside * unrolled)
       put_rows<unrolled, true>(args, row, col, c, wide, r, sum);
+}
+
+// Doubles that α alone follows, from registers: each store writes whole sectors. `two`: of neighbours in a
+// row of the operands' product at once, which are neighbours in C; else its columns' are.
+template <bool two, MmaConfig config, class Sums>
+__device__ __forceinline__ void store_from_registers(const MmaArgs<MmaF64>& args, Sums& sums,
+                                                     std::int64_t row, std::int64_t col, int lane) {
+  const auto [high, wide] = extent_of<config.warp_rows, config.warp_cols>(args, row, col);
+  const auto& c = args.p.c;
+  const std::int64_t down = c.stride[args.transposed ? 1 : 0], across = c.stride[args.transposed ? 0 : 1];
+  const RowAndCol own = mma_result(lane, 0, 0);
+  double* at = c.data + (row + own.row) * down + (col + own.col) * across;
+  const double alpha = args.p.alpha;
+#pragma unroll
+  for (int r = 0; r < config.warp_rows; r += 8, at += 8 * down) {
+    if (own.row + r >= high) return;
+    double* here = at;
+#pragma unroll
+    for (int c8 = 0; c8 < config.warp_cols; c8 += 8, here += 8 * across) {
+      double(&sum)[4] = sums.of(r / 16, c8 / 16, c8 / 8 % 2);
+      const double first = multiply(alpha, sum[r / 8 % 2 * 2]),
+                   second = multiply(alpha, sum[r / 8 % 2 * 2 + 1]);
+      const int left = wide - own.col - c8;
+      if (two && left > 1) {
+        *reinterpret_cast<MmaPair<double>*>(here) = {first, second};
+      } else {
+        if (left > 0) *here = first;
+        if (left > 1) here[across] = second;
+      }
+    }
+  }
 }
 
 // The block's tile, of which each warp has the sums of one slice: added in the slices' order. `memory`: of
@@ -604,6 +644,16 @@ struct MmaTile {
     }
   }
 
+  __device__ __forceinline__ void store(Sums& sums, std::int64_t first_row, std::int64_t first_col) const {
+    if constexpr (std::is_same_v<Kind, MmaF64>)
+      if (args.from_registers) {
+        if (args.by_columns) store_from_registers<false, config>(args, sums, first_row, first_col, lane);
+        else store_from_registers<true, config>(args, sums, first_row, first_col, lane);
+        return;
+      }
+    store_sums<config>(args, memory, sums, first_row, first_col, warp, lane);
+  }
+
   __device__ __forceinline__ void run() const {
     // Others, whose registers are full, took 7 % longer so.
     const auto unit = static_cast<std::int32_t>(blockIdx.x);
@@ -630,7 +680,7 @@ struct MmaTile {
     if constexpr (config.slices > 1)
       store_slices<config>(args, memory, slice, sums, first_row, first_col, lane, room);
     else if (room != nullptr) leave_part<config>(room + row * config.cols + col, sums, lane);
-    else store_sums<config>(args, memory, sums, first_row + row, first_col + col, warp, lane);
+    else store(sums, first_row + row, first_col + col);
   }
 };
 

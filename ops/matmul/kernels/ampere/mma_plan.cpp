@@ -23,7 +23,7 @@ struct MmaCost {
 // Of doubles: fitted to 92 products with both operands along k on one NVIDIA H100 (of tools/shapes random 7),
 // each in every tile and in up to 132 parts. Of 16 bits: what the tensor cores, shared memory and the cache
 // allow.
-constexpr MmaCost f64_costs[] = {{2220, 2320, 10300}, {1230, 1530, 13300}, {595, 690, 9770},
+constexpr MmaCost f64_costs[] = {{2220, 2320, 10300}, {1230, 1530, 13300}, {530, 690, 9770},
                                  {351, 536, 6830},    {508, 642, 6740},    {859, 1210, 5520},
                                  {685, 1400, 4020},   {1670, 1700, 3530}};
 constexpr MmaCost half_costs[] = {{1280, 1280, 3500}, {480, 520, 2000}};

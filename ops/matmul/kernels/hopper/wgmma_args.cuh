@@ -33,6 +33,16 @@ struct EpilogueArgs {
   }
 };
 
+// Lines along k that begin at any address.
+struct LooseLines {
+  const unsigned char* data;
+  std::int64_t lines, step;  // from a line to the next, in bytes
+};
+struct ShiftArgs {
+  LooseLines a, b;
+  std::int64_t bytes;  // of a line
+};
+
 struct WgmmaArgs {
   CUtensorMap a, b, c;  // boxes of 128 bytes along the contiguous dimension; c: of 16 rows
   TileWalk order;
@@ -56,6 +66,7 @@ struct WgmmaArgs {
   bool all_at_work;     // each unit has a block of its own, all at the same time
   bool beside = false;  // the kernel before makes another part of the same product: nothing it writes is read
   SplitArgs split = {};  // of factors that come in parts
+  ShiftArgs shift = {};  // where threads bring the operands
 };
 
 // How a block makes tiles of C.
@@ -73,7 +84,11 @@ struct TileConfig {
   bool promoted = false;     // each stage is summed by itself, then added
   bool takes_turns = false;  // of factors in parts: the two consumers ask for products in turn
   bool mn_major_a = false, mn_major_b = false;
+  int shifted = 0;  // stages on their way, of operands that threads bring and shift; 0: the TMA brings them
 };
+
+// Of a line that waits to be shifted: 128 bytes, and up to 15 on either side.
+inline constexpr int raw_line_bytes = 144;
 
 template <class Kind_, TileConfig config>
 struct Tile {
@@ -87,6 +102,7 @@ struct Tile {
                         promoted = config.promoted, takes_turns = config.takes_turns,
                         mn_major_a = config.mn_major_a, mn_major_b = config.mn_major_b;
   static constexpr int element_bytes = Kind::bytes;
+  static constexpr bool shifts = config.shifted > 0;
   static constexpr int sharers = ping_pong ? 1 : consumers;  // consumers of one tile
   static constexpr int row_blocks = rows / sharers / 64;     // of 64 rows, of one consumer
   static constexpr int sums = cols / 2;                      // of a thread, in each of them
@@ -101,10 +117,14 @@ struct Tile {
                        scales_at = (stages * stage_bytes + consumers * out_bytes +
                                     (2 * stages + consumers) * 8 + 15) /
                                    16 * 16;
+  // Of lines that are shifted: at the same place.
+  static constexpr int raw_stages = config.shifted, raw_bytes = (rows + cols) * raw_line_bytes;
   static constexpr int shared_bytes =
       has_scales<Kind> ? scales_at + stages / 2 * scale_bytes + 1024
+      : shifts         ? scales_at + raw_stages * raw_bytes + 1024
                        : stages * stage_bytes + consumers * out_bytes + (2 * stages + consumers) * 8 + 1024;
   static_assert(!IsSplit<Kind> || (promoted && !ping_pong && stages % stages_of_sum == 0));
+  static_assert(!shifts || (cluster == 1 && !mn_major_a && !mn_major_b && !promoted && !IsSplit<Kind>));
   static_assert(!cluster_split_k || (cluster == 1 && !ping_pong && row_blocks == 1));
   static_assert(shared_bytes <= 227 * 1024 && row_blocks * sums + (promoted ? sums : 0) <= 192);
 };
@@ -134,6 +154,8 @@ struct TileShared {
   __device__ float* scales(int stage) const {
     return reinterpret_cast<float*>(base + C::scales_at + stage / stages_of_sum * C::scale_bytes);
   }
+  __device__ unsigned char* raw_a(int stage) const { return base + C::scales_at + stage * C::raw_bytes; }
+  __device__ unsigned char* raw_b(int stage) const { return raw_a(stage) + C::rows * raw_line_bytes; }
 };
 
 // This thread's number, from which the compiler computes again what it could have kept: while products are

@@ -60,14 +60,35 @@ inline WgmmaArgs args_of(const WgmmaArgs& whole, std::int64_t row, std::int64_t 
 // Kernels for transposed operands exist for these tiles, where they can. The others take what was packed.
 inline constexpr unsigned mn_major_tiles = 0b00101, all_tiles = (1u << tile_count) - 1;
 
+// Whether threads can bring an operand: along k, wherever its lines begin.
+inline bool shiftable(const Factor& f) { return f.bytes > 1 && (f.k_step == 1 || f.k == 1); }
+inline bool shiftable(const WgmmaJob& job) { return shiftable(job.a) && shiftable(job.b); }
+
 // What is settled before a product is launched, by sizes, strides and alignment alone.
 struct PlannedJob {
   PlannedParts parts;
   Room room;
+
+  bool shifts() const { return parts.part[0].plan.tile == shifting_tile; }
 };
+
+// The whole product in the tile whose operands threads bring.
+inline PlannedJob plan_shifted(const WgmmaJob& job, const Device& device) {
+  TileOptions options = job.options;
+  options.tile = 0;
+  PlannedJob out;
+  out.parts.part[0] = {0, 0, job.args.m, job.args.n,
+                       plan_tiles({&shifting_shape, 1}, job.args.m, job.args.n, job.a.k, 128 / job.a.bytes,
+                                  device.processors, 1, options, results_of(job.args))};
+  out.parts.part[0].plan.tile = shifting_tile;
+  out.parts.count = 1;
+  out.parts.microseconds = out.parts.part[0].plan.microseconds;
+  return out;
+}
 
 inline PlannedJob plan_job(const WgmmaJob& job, TileShapes shapes, bool takes_mn_major,
                            const Device& device) {
+  if (job.options.tile == shifting_tile + 1) return plan_shifted(job, device);
   PlannedJob out;
   const auto taken_as = [&](const Factor& f, std::size_t& packed) {
     if (const auto as_it_lies = readable(f, takes_mn_major)) return *as_it_lies;
@@ -85,6 +106,11 @@ inline PlannedJob plan_job(const WgmmaJob& job, TileShapes shapes, bool takes_mn
                       results_of(args), lines);
   };
   out.parts = plan_parts(job.args.m, job.args.n, job.cuts, plan);
+  const std::size_t packed = out.room.packed_a + out.room.packed_b;
+  if (packed != 0 && job.options.tile == 0 && shiftable(job))
+    if (const PlannedJob shifted = plan_shifted(job, device);
+        shifted.parts.microseconds < out.parts.microseconds + packing_us + 2 * double(packed) / packing_rate)
+      return shifted;
   for (int i = 0; i < out.parts.count; ++i)
     if (const TilePlan& p = out.parts.part[i].plan; p.order.splits > 1)
       out.room.splits = std::max(out.room.splits,
@@ -113,7 +139,8 @@ template <class Launch>
 void run_parts(const WgmmaJob& job, const PlannedJob& planned, bool takes_mn_major, Run& run,
                const Launch& launch) {
   const cuda::OnDevice on_device(run.device->index);
-  const auto [a, b] = read_factors(job.a, job.b, takes_mn_major, planned.room, run);
+  const auto [a, b] = planned.shifts() ? std::pair(along_k(job.a), along_k(job.b))
+                                       : read_factors(job.a, job.b, takes_mn_major, planned.room, run);
   const PlannedParts& parts = planned.parts;
   bool has_split = false;
   for (int i = 0; i < parts.count; ++i) {

@@ -13,6 +13,7 @@
 #include "tessera/cuda/ptx/tma.cuh"
 #include "tessera/cuda/ptx/wgmma.cuh"
 #include "ops/matmul/kernels/hopper/wgmma_epilogue.cuh"
+#include "ops/matmul/kernels/hopper/wgmma_shift.cuh"
 
 namespace tessera::matmul {
 
@@ -551,7 +552,7 @@ struct Share {
   // waiting.
   __device__ __forceinline__ int ahead() const { return count < most_ahead ? count : most_ahead; }
   static constexpr int most_ahead = 4;
-  static_assert(most_ahead <= C::stages);
+  static_assert(C::shifts || most_ahead <= C::stages);
 };
 
 // By who made the barriers: no other block writes to this one's memory, and who reads it will have seen them.
@@ -592,6 +593,40 @@ __device__ void produce(const WgmmaArgs& args, const TileShared<C>& shared, std:
       share.copy(args, shared, sharing, i, ring.stage);
       ring.advance();
     }
+  }
+}
+
+// As produce, of operands that the TMA cannot read, by all threads of a warpgroup.
+template <class C>
+__device__ void produce_shifted(const WgmmaArgs& args, const TileShared<C>& shared, std::uint32_t rank) {
+  constexpr int ahead = C::raw_stages - 1;
+  Ring<C::stages> ring;
+  const int blocks = cluster_blocks<C>(args);
+  for (std::int32_t unit = first_unit(blocks); unit < args.units; unit += unit_step(blocks)) {
+    const Share<C> share(args, unit, rank, Sharing<C>(0));
+    LineShifter<typename C::Kind, C::rows> a(args.shift.a, args.shift.bytes, share.row, share.first);
+    LineShifter<typename C::Kind, C::cols> b(args.shift.b, args.shift.bytes, share.col, share.first);
+    const auto copy = [&](int i) {
+      if (i < share.count) {
+        a.copy(shared.raw_a(i % C::raw_stages));
+        b.copy(shared.raw_b(i % C::raw_stages));
+      }
+      ptx::commit_copies();
+    };
+    for (int i = 0; i < ahead; ++i) copy(i);
+    for (int i = 0; i < share.count; ++i) {
+      ptx::wait_for_copies<ahead - 1>();
+      __syncwarp();  // all lanes' pieces have come, and have been read of the stage that is asked for now
+      copy(i + ahead);
+      ptx::wait(shared.empty(ring.stage), ring.parity ^ 1);
+      a.shift(shared.raw_a(i % C::raw_stages), shared.a(ring.stage));
+      b.shift(shared.raw_b(i % C::raw_stages), shared.b(ring.stage));
+      ptx::fence_shared();
+      __syncwarp();
+      if (threadIdx.x % 32 == 0) ptx::arrive(shared.full(ring.stage));
+      ring.advance();
+    }
+    __syncwarp();
   }
 }
 
@@ -668,9 +703,9 @@ struct NothingAhead {};
 
 // A block's life. `meets`: whether the blocks of a cluster share the sums of their one tile. `begin` is
 // called by one thread, before anything that the kernel before wrote may be read; `copies(shared, rank)` by
-// one, `multiplies(shared, consumer, rank)` by warpgroups. `beside`: the kernel before, which began when all
-// that is read had been written, may still be at work. `ahead(shared, rank)`: copies that who made the
-// barriers begins before the block has met.
+// one, or by a warpgroup that shifts, `multiplies(shared, consumer, rank)` by warpgroups. `beside`: the
+// kernel before, which began when all that is read had been written, may still be at work. `ahead(shared,
+// rank)`: copies that who made the barriers begins before the block has met.
 template <class C, class Begin, class Copies, class Multiplies, class First = NothingAhead>
 __device__ __forceinline__ void work_in_roles(unsigned char* raw, const Begin& begin, const Copies& copies,
                                               const Multiplies& multiplies, bool meets = false,
@@ -681,7 +716,7 @@ __device__ __forceinline__ void work_in_roles(unsigned char* raw, const Begin& b
   if (threadIdx.x == 0) {
     begin();
     for (int stage = 0; stage < C::stages; ++stage) {
-      ptx::init(shared.full(stage), 1);
+      ptx::init(shared.full(stage), C::shifts ? 4 : 1);
       ptx::init(shared.empty(stage), C::sharers * (C::cluster_rows + C::cluster_cols - 1));
     }
     if constexpr (C::ping_pong)
@@ -699,12 +734,12 @@ __device__ __forceinline__ void work_in_roles(unsigned char* raw, const Begin& b
   if (!beside) ptx::wait_for_kernel_before();
   ptx::let_next_kernel_start();
   if (group == 0) {
-    ptx::keep_registers<C::consumers == 1 ? 56 : C::consumers == 2 ? 40 : 32>();
-    if (threadIdx.x < 32 && ptx::elected()) copies(shared, rank);
+    ptx::keep_registers<C::shifts ? 104 : C::consumers == 1 ? 56 : C::consumers == 2 ? 40 : 32>();
+    if (C::shifts || (threadIdx.x < 32 && ptx::elected())) copies(shared, rank);
     __syncwarp();
     if (C::cluster_split_k && meets) ptx::synchronize_cluster();  // as those who multiply do it once
   } else {
-    ptx::take_registers<C::consumers == 1 ? 248 : C::consumers == 2 ? 232 : 160>();
+    ptx::take_registers<C::shifts ? 200 : C::consumers == 1 ? 248 : C::consumers == 2 ? 232 : 160>();
     multiplies(shared, group - 1, rank);
   }
   // A block stays while the other one of its cluster may still tell it something.
@@ -726,19 +761,22 @@ __global__ void __launch_bounds__(C::threads, 1) multiply_tiles(const __grid_con
   extern __shared__ unsigned char raw[];
   const auto ahead = [&](const TileShared<C>& shared, std::uint32_t rank) {
     if (is_left_to_others<C>(args)) return;
-    if constexpr (C::cluster == 1) begin_copies<C>(args, shared, rank);
+    if constexpr (C::cluster == 1 && !C::shifts) begin_copies<C>(args, shared, rank);
   };
   work_in_roles<C>(
       raw,
       [&] {
         if (args.depth <= 0) return;
-        ptx::prefetch(args.a);
-        ptx::prefetch(args.b);
+        if constexpr (!C::shifts) {
+          ptx::prefetch(args.a);
+          ptx::prefetch(args.b);
+        }
         if (args.tma_store) ptx::prefetch(args.c);
       },
       [&](const TileShared<C>& shared, std::uint32_t rank) {
         if (is_left_to_others<C>(args)) return;
-        produce<C>(args, shared, rank);
+        if constexpr (C::shifts) produce_shifted<C>(args, shared, rank);
+        else produce<C>(args, shared, rank);
       },
       [&](const TileShared<C>& shared, int consumer, std::uint32_t rank) {
         if (is_left_to_others<C>(args)) {

@@ -55,7 +55,7 @@ int clusters_at_work(const Device& device, int cluster_splits, const cudaLaunchC
 
 // `type`: how the TMA takes A's and B's elements.
 template <class C>
-void make_maps(WgmmaArgs& args, const Readable& a, const Readable& b, CUtensorMapDataType type) {
+void make_operand_maps(WgmmaArgs& args, const Readable& a, const Readable& b, CUtensorMapDataType type) {
   constexpr int box = 128 / C::element_bytes;
   // Rows that C has not need not be copied, where nobody shares them.
   const std::int64_t rows = std::min<std::int64_t>((args.m + 7) / 8 * 8, C::rows);
@@ -66,6 +66,19 @@ void make_maps(WgmmaArgs& args, const Readable& a, const Readable& b, CUtensorMa
     args.a = cuda::tensor_map(a.lines, type, C::element_bytes, C::mn_major_a ? box : a_rows);
     args.b =
         cuda::tensor_map(b.lines, type, C::element_bytes, C::mn_major_b ? box : C::cols / C::cluster_rows);
+  }
+}
+
+// Operands that threads bring have none.
+template <class C>
+void make_maps(WgmmaArgs& args, const Readable& a, const Readable& b, CUtensorMapDataType type) {
+  if constexpr (C::shifts) {
+    const auto loose = [](const cuda::Lines& lines) -> LooseLines {
+      return {static_cast<const unsigned char*>(lines.data), lines.count, lines.stride * C::element_bytes};
+    };
+    args.shift = {loose(a.lines), loose(b.lines), a.lines.length * C::element_bytes};
+  } else {
+    make_operand_maps<C>(args, a, b, type);
   }
   args.plain = is_plain(args);
   args.tma_store = can_tma_store(args);
@@ -148,6 +161,9 @@ inline constexpr TileConfig tile_configs[] = {
 inline constexpr TileConfig promoted_large{
     .rows = 256, .cols = 128, .consumers = 2, .stages = 4, .cluster_cols = 2, .promoted = true};
 
+inline constexpr TileConfig shifting{
+    .rows = 128, .cols = 64, .consumers = 2, .stages = 3, .cluster_split_k = true, .shifted = 4};
+
 template <class C>
 void launch(WgmmaArgs& args, const Readable& a, const Readable& b, CUtensorMapDataType type, const Run& run) {
   launch_tiles<C, multiply_tiles<C>>(C::threads, args, a, b, type, Blocks::stay, run);
@@ -187,6 +203,9 @@ template <class Kind, bool promotes = false>
 void run_tiles(WgmmaPart& part, CUtensorMapDataType type, bool fast, Run& run) {
   const cuda::OnDevice on_device(run.device->index);
   follow(part.plan, part.args, run);
+  if constexpr (Kind::bytes > 1)
+    if (part.plan.tile == shifting_tile)
+      return launch<Tile<Kind, shifting>>(part.args, part.a, part.b, type, run);
   using Launch = decltype(&launch_tile<Kind, promotes, 0>);
   static constexpr Launch launches[] = {launch_tile<Kind, promotes, 0>, launch_tile<Kind, promotes, 1>,
                                         launch_tile<Kind, promotes, 2>, launch_tile<Kind, promotes, 3>,

@@ -7,23 +7,23 @@ namespace tessera::matmul {
 namespace {
 
 // In cycles, and bytes a cycle, of a multiprocessor. Only their proportions matter. Fitted, as the rates of
-// tiles are, to 71 products with both operands along k on one NVIDIA H100 (62 of tools/shapes random 7), each
-// in every tile, in up to 132 parts and dealt out: that the model's choices are fast counts most.
-constexpr double multiply_adds = 128, memory_rate = 10, store_rate = 45;
-constexpr double start = 5340;    // a block's first copies, and its end
-constexpr double beside = 636;    // of each further block on a multiprocessor, what is not hidden of these
-constexpr double restart = 5800;  // a block's first copies for its next tile
-constexpr double adding = 2760;   // the second launch, of those who add parts
-constexpr double add_rate = 5.3;  // of parts
+// tiles are, to 110 products of tools/shapes random 7 on one NVIDIA H100, each in every tile, with B along k
+// and across it: that the model's choices are fast counts most.
+constexpr double multiply_adds = 128, memory_rate = 8.87, store_rate = 80;
+constexpr double start = 6030;     // a block's first copies, and its end
+constexpr double beside = 626;     // of each further block on a multiprocessor, what is not hidden of these
+constexpr double restart = 12700;  // a block's first copies for its next tile
+constexpr double adding = 2180;    // the second launch, of those who add parts
+constexpr double add_rate = 5.33;  // of parts
 
 // What the model knows of a tile: of the rate of multiply-adds, what blocks come near to that fill a
 // multiprocessor, and a block that is alone there.
 struct Rates {
   double full, alone;
 };
-constexpr Rates rates[warp_tile_count] = {{0.834, 0.386}, {0.696, 0.625}, {0.684, 0.493}, {0.408, 0.350},
-                                          {0.474, 0.418}, {0.568, 0.266}, {0.748, 0.452}, {0.620, 0.660}};
-constexpr double by_elements = 0.68;  // of these rates, where lines are copied so
+constexpr Rates rates[warp_tile_count] = {{0.741, 0.423}, {0.668, 0.592}, {0.710, 0.533}, {0.440, 0.409},
+                                          {0.476, 0.455}, {0.621, 0.247}, {0.719, 0.544}, {0.645, 0.629}};
+constexpr double by_elements = 0.63;  // of these rates, where lines are copied so
 
 constexpr std::int64_t least_depth = 32;
 
