@@ -41,7 +41,7 @@ int main() {
   cudaStream_t stream = nullptr;
   check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
 
-  // Spare memory of the program's own; without it each call borrows some.
+  // Spare memory of the program's own; without it the stream keeps some.
   Workspace workspace;
   workspace.bytes = matmul::workspace_bytes(a, b, c);
   if (workspace.bytes != 0) check(cudaMalloc(&workspace.data, workspace.bytes));

@@ -96,7 +96,7 @@ Reason refuses_options(const MixedProblem& p, int tile) {
     return shiftable(left_of(p)) && shiftable(right_of(p))
                ? std::nullopt
                : Reason("has no tile=" + std::to_string(tile) +
-                        " but for elements of 16 bits and TF32 that lie along k");
+                        " but for elements of 16 bits and TF32 in lines along k of 16 bytes or more");
   const auto is_mn_major = [&](const Factor& factor) {
     const auto there = readable(factor, takes_mn_major(p.a.element));
     return there && there->mn_major;

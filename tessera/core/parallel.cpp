@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <exception>
+#include <pthread.h>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -112,6 +113,18 @@ class Pool {
   std::atomic<bool> stopping_{false};
 };
 
+// A process that forked off has none of its parent's threads but one: it begins with a pool of its own.
+std::unique_ptr<Pool>& pool() {
+  static std::unique_ptr<Pool> all = [] {
+    pthread_atfork(nullptr, nullptr, [] {
+      (void)pool().release();
+      pool() = std::make_unique<Pool>();
+    });
+    return std::make_unique<Pool>();
+  }();
+  return all;
+}
+
 }  // namespace
 
 Error no_more_threads(std::int64_t wanted) {
@@ -119,10 +132,9 @@ Error no_more_threads(std::int64_t wanted) {
 }
 
 void parallel(int parts, const std::function<void(int)>& work) {
-  static Pool pool;
   if (parts <= 1 || inside)
     for (int part = 0; part < parts; ++part) work(part);
-  else pool.run(parts, work);
+  else pool()->run(parts, work);
 }
 
 }  // namespace tessera

@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <string>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
 #include "tessera/core/child.hpp"
@@ -24,6 +25,21 @@ TEST(Parallel, RunsEveryPartOnce) {
       for (int part = 0; part < 5; ++part)
         ASSERT_EQ(runs[static_cast<std::size_t>(part)], part < parts ? 1 : 0);
     }
+}
+
+TEST(Parallel, RunsInAProcessThatForkedOff) {
+  parallel(3, [](int) {});
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(20);
+    std::atomic<int> runs{0};
+    parallel(3, [&](int) { ++runs; });
+    _exit(runs == 3 ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  parallel(3, [](int) {});
 }
 
 TEST(Parallel, PartsRunAtTheSameTime) {

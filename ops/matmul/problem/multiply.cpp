@@ -240,7 +240,12 @@ struct PreparedProduct::State {
     if (there.array("C").count() == 0) return;
     call.emplace(choose_in_place(the_product(), there, options.request), there);
     count = addresses_of(there).size();
-    of_a = alignment_of(a.data), of_b = alignment_of(b.data), of_c = alignment_of(c.data);
+    // Processors take any address of an element.
+    const bool on_gpu = call->plan().device.where == Where::cuda;
+    const auto needed = [&](const AnyMatrix& x) {
+      return on_gpu ? alignment_of(x.data) : size_of(x.element);
+    };
+    of_a = needed(a), of_b = needed(b), of_c = needed(c);
     adds_in_place = options.beta != 0 && options.c0.data == nullptr;
     take_vectors(options);
     small = SmallCall::of(a, b, c, options, call->plan());
@@ -278,11 +283,12 @@ void PreparedProduct::enqueue(void* stream, const void* a, const void* b, void* 
                               const Workspace& workspace) const {
   const State& s = *state_;
   if (!s.call) return;
-  const auto is_aligned = [](const void* data, std::uintptr_t to) {
-    return (reinterpret_cast<std::uintptr_t>(data) & (to - 1)) == 0;
+  const auto check = [](const char* name, const void* data, std::uintptr_t to) {
+    if ((reinterpret_cast<std::uintptr_t>(data) & (to - 1)) != 0)
+      throw Error(std::string(name) + "'s address is no multiple of " + std::to_string(to) +
+                  ", as that was with which the product was prepared");
   };
-  if (!is_aligned(a, s.of_a) || !is_aligned(b, s.of_b) || !is_aligned(c, s.of_c))
-    throw Error("an address is less aligned than the one that the product was prepared with");
+  check("A", a, s.of_a), check("B", b, s.of_b), check("C", c, s.of_c);
   if (s.small && stream == nullptr && s.small->multiply(a, b, c)) return;
   s.launch(stream, a, b, c, workspace);
 }
@@ -304,7 +310,7 @@ CallKey key_of(const AnyMatrix& a, const AnyMatrix& b, const AnyMatrix& c, const
   for (const bool flag :
        {o.transpose_a, o.transpose_b, o.scale_a.of_each, o.scale_b.of_each, o.bias.along_rows,
         o.scale_a.data != nullptr, o.scale_b.data != nullptr, o.bias.data != nullptr, o.c0.data != nullptr,
-        o.request.cached, o.request.device == "cuda"})
+        o.request.cached, o.request.device == "cuda", std::holds_alternative<double>(o.accuracy)})
     add(flag, 1);
   key[1] = word();
   for (const void* data :

@@ -185,9 +185,10 @@ std::size_t workspace_bytes(ConstMatrixView<T> a, ConstMatrixView<TB> b, MatrixV
 //   const matmul::Prepared<bf16> product(a, b, c);
 //   for (…) product.enqueue(stream, a_data, b_data, c_data);
 //
-// The views' addresses say on which device the product runs, and how later ones are aligned: each must be a
-// multiple of the same power of two, of 128 at most. They are not kept; those of C0, bias and scales are.
-// With β ≠ 0 and no C0, C is added in place. May be copied, and called by several threads at once.
+// The views' addresses say on which device the product runs and, of a GPU, how later ones are aligned: each
+// must be a multiple of the same power of two, of 128 at most. They are not kept; those of C0, bias and
+// scales are. With β ≠ 0 and no C0, C is added in place. May be copied, and called by several threads at
+// once.
 template <class T, class Out = T, class TB = T>
 class Prepared {
  public:

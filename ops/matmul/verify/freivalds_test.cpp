@@ -183,7 +183,7 @@ TEST(Checking, EveryRungOverflowsAsItMay) {
     int computed = 0;
     for (const std::int64_t k : {1, 3, 40, 200}) {
       Inputs inputs(product(), Element::f32,
-                    sized(6, 37, k, {{"alpha", "-0.5"}, {"compute", compute_for(v->name)}}), 5);
+                    sized(4, 37, k, {{"alpha", "-0.5"}, {"compute", compute_for(v->name)}}), 5);
       const Choice& choice = v->choices[0];
       if (v->refuses(choice, inputs.arguments(), choice.defaults(), backend->devices().front())) continue;
       ++computed;

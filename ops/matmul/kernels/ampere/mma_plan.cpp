@@ -8,11 +8,10 @@ namespace {
 
 // In cycles, and bytes a cycle, of a multiprocessor. Fitted as the costs of tiles are; only their proportions
 // matter.
-constexpr double memory_rate = 10.9;
-constexpr double seen = 0.2;       // of ends, where other blocks multiply meanwhile
-constexpr double leave_rate = 48;  // of parts of sums on their way to memory
-constexpr double adding = 4000;    // the second launch, of those who add them
-constexpr double add_rate = 10.5;  // of parts
+constexpr double memory_rate = 10.4;
+constexpr double seen = 0.2;      // of ends, where other blocks multiply meanwhile
+constexpr double adding = 3830;   // the second launch, of those who add them
+constexpr double add_rate = 8.2;  // of parts
 constexpr std::int64_t least_stages = 2;
 
 // What a tile takes a multiprocessor, in cycles: a stage (of sliced sums one of each slice) where other
@@ -20,12 +19,12 @@ constexpr std::int64_t least_stages = 2;
 struct MmaCost {
   double stage, alone, ends;
 };
-// Of doubles: fitted to 92 products with both operands along k on one NVIDIA H100 (of tools/shapes random 7),
-// each in every tile and in up to 132 parts. Of 16 bits: what the tensor cores, shared memory and the cache
-// allow.
-constexpr MmaCost f64_costs[] = {{2220, 2320, 10300}, {1230, 1530, 13300}, {530, 690, 9770},
-                                 {351, 536, 6830},    {508, 642, 6740},    {859, 1210, 5520},
-                                 {685, 1400, 4020},   {1670, 1700, 3530}};
+// Of doubles: fitted to 143 products with both operands along k on one NVIDIA H100 (of tools/shapes random
+// 7), each in every tile and in up to 132 parts. Of 16 bits: what the tensor cores, shared memory and the
+// cache allow.
+constexpr MmaCost f64_costs[] = {{2010, 2170, 10100}, {1420, 2110, 6090}, {540, 717, 7690},
+                                 {353, 444, 6750},    {530, 828, 6370},   {862, 1300, 5560},
+                                 {742, 1410, 4130},   {1430, 1740, 3810}};
 constexpr MmaCost half_costs[] = {{1280, 1280, 3500}, {480, 520, 2000}};
 static_assert(std::size(f64_costs) == std::size(mma_f64_tiles) &&
               std::size(half_costs) == std::size(mma_half_tiles));
@@ -47,10 +46,8 @@ double cycles_of(const MmaElement& element, const MmaPlan& plan, double moved_by
                       (each == 1 ? cost.alone : cost.stage);
   const double ends = cost.ends * (tile.blocks == 1 ? each : 1 + seen * (each - 1));
   const double tile_bytes = double(tile.rows) * tile.cols * element.sum_bytes;
-  const double split_cost = plan.order.splits > 1
-                                ? adding + tile_bytes * each / leave_rate +
-                                      tile_bytes * double(plan.order.count()) / (add_rate * processors)
-                                : 0;
+  const double split_cost =
+      plan.order.splits > 1 ? adding + tile_bytes * double(plan.order.count()) / (add_rate * processors) : 0;
   return combined(sums, moved_bytes / (memory_rate * processors)) + ends + split_cost;
 }
 

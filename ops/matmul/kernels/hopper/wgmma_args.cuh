@@ -109,7 +109,8 @@ struct Tile {
   static constexpr bool has_tail =
       cols > TailOrder::width && !ping_pong;  // whether it can do with fewer columns
   static constexpr int a_bytes = rows * 128, b_bytes = cols * 128, stage_bytes = a_bytes + b_bytes;
-  static constexpr int threads = (consumers + 1) * 128, workers = sharers * 128;
+  static constexpr int copiers = shifts ? 2 : 1, warps_of_group = 4;  // warpgroups that copy
+  static constexpr int threads = (consumers + copiers) * 128, workers = sharers * 128;
   // C on its way out, for each consumer: two boxes of 64 rows of 128 bytes, or 64 × 64 sums.
   static constexpr int box_bytes = 64 * 128, out_bytes = 2 * box_bytes;
   // Of factors in parts: the scales of a tile's columns, for each two stages, behind the barriers.
@@ -121,7 +122,7 @@ struct Tile {
   static constexpr int raw_stages = config.shifted, raw_bytes = (rows + cols) * raw_line_bytes;
   static constexpr int shared_bytes =
       has_scales<Kind> ? scales_at + stages / 2 * scale_bytes + 1024
-      : shifts         ? scales_at + raw_stages * raw_bytes + 1024
+      : shifts         ? scales_at + raw_stages * (raw_bytes + 16) + 1024
                        : stages * stage_bytes + consumers * out_bytes + (2 * stages + consumers) * 8 + 1024;
   static_assert(!IsSplit<Kind> || (promoted && !ping_pong && stages % stages_of_sum == 0));
   static_assert(!shifts || (cluster == 1 && !mn_major_a && !mn_major_b && !promoted && !IsSplit<Kind>));
@@ -155,6 +156,10 @@ struct TileShared {
     return reinterpret_cast<float*>(base + C::scales_at + stage / stages_of_sum * C::scale_bytes);
   }
   __device__ unsigned char* raw_a(int stage) const { return base + C::scales_at + stage * C::raw_bytes; }
+  __device__ ptx::Barrier& raw_full(int stage) const {
+    return reinterpret_cast<ptx::Barrier*>(raw_a(C::raw_stages))[stage];
+  }
+  __device__ ptx::Barrier& raw_empty(int stage) const { return (&raw_full(0))[C::raw_stages + stage]; }
   __device__ unsigned char* raw_b(int stage) const { return raw_a(stage) + C::rows * raw_line_bytes; }
 };
 

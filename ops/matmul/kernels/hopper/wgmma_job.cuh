@@ -60,8 +60,9 @@ inline WgmmaArgs args_of(const WgmmaArgs& whole, std::int64_t row, std::int64_t 
 // Kernels for transposed operands exist for these tiles, where they can. The others take what was packed.
 inline constexpr unsigned mn_major_tiles = 0b00101, all_tiles = (1u << tile_count) - 1;
 
-// Whether threads can bring an operand: along k, wherever its lines begin.
-inline bool shiftable(const Factor& f) { return f.bytes > 1 && (f.k_step == 1 || f.k == 1); }
+// Whether threads can bring an operand: along k, wherever its lines begin; 16 bytes before or behind a line,
+// its neighbour must still be there.
+inline bool shiftable(const Factor& f) { return f.bytes > 1 && f.k_step == 1 && f.k * f.bytes >= 16; }
 inline bool shiftable(const WgmmaJob& job) { return shiftable(job.a) && shiftable(job.b); }
 
 // What is settled before a product is launched, by sizes, strides and alignment alone.
@@ -76,9 +77,14 @@ struct PlannedJob {
 inline PlannedJob plan_shifted(const WgmmaJob& job, const Device& device) {
   TileOptions options = job.options;
   options.tile = 0;
+  TileShape shape = shifting_shape;
+  shape.stage_us += shift_us *
+                    static_cast<double>(std::min<std::int64_t>(job.args.m, shape.rows) +
+                                        std::min<std::int64_t>(job.args.n, shape.cols)) /
+                    (shape.rows + shape.cols);
   PlannedJob out;
   out.parts.part[0] = {0, 0, job.args.m, job.args.n,
-                       plan_tiles({&shifting_shape, 1}, job.args.m, job.args.n, job.a.k, 128 / job.a.bytes,
+                       plan_tiles({&shape, 1}, job.args.m, job.args.n, job.a.k, 128 / job.a.bytes,
                                   device.processors, 1, options, results_of(job.args))};
   out.parts.part[0].plan.tile = shifting_tile;
   out.parts.count = 1;

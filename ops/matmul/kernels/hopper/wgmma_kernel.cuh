@@ -596,37 +596,48 @@ __device__ void produce(const WgmmaArgs& args, const TileShared<C>& shared, std:
   }
 }
 
-// As produce, of operands that the TMA cannot read, by all threads of a warpgroup.
+// As produce, of operands that the TMA cannot read: what one warpgroup does, and what the other.
 template <class C>
-__device__ void produce_shifted(const WgmmaArgs& args, const TileShared<C>& shared, std::uint32_t rank) {
-  constexpr int ahead = C::raw_stages - 1;
+__device__ void bring_lines(const WgmmaArgs& args, const TileShared<C>& shared, std::uint32_t rank) {
+  Ring<C::raw_stages> raw;
+  const int blocks = cluster_blocks<C>(args);
+  for (std::int32_t unit = first_unit(blocks); unit < args.units; unit += unit_step(blocks)) {
+    const Share<C> share(args, unit, rank, Sharing<C>(0));
+    LineCopier<typename C::Kind, C::rows> a(args.shift.a, args.shift.bytes, share.row, share.first);
+    LineCopier<typename C::Kind, C::cols> b(args.shift.b, args.shift.bytes, share.col, share.first);
+    for (int i = 0; i < share.count; ++i) {
+      ptx::wait(shared.raw_empty(raw.stage), raw.parity ^ 1);
+      a.copy(shared.raw_a(raw.stage));
+      b.copy(shared.raw_b(raw.stage));
+      ptx::arrive_when_copied(shared.raw_full(raw.stage));
+      raw.advance();
+    }
+  }
+}
+
+template <class C>
+__device__ void shift_lines(const WgmmaArgs& args, const TileShared<C>& shared, std::uint32_t rank) {
+  Ring<C::raw_stages> raw;
   Ring<C::stages> ring;
   const int blocks = cluster_blocks<C>(args);
   for (std::int32_t unit = first_unit(blocks); unit < args.units; unit += unit_step(blocks)) {
     const Share<C> share(args, unit, rank, Sharing<C>(0));
-    LineShifter<typename C::Kind, C::rows> a(args.shift.a, args.shift.bytes, share.row, share.first);
-    LineShifter<typename C::Kind, C::cols> b(args.shift.b, args.shift.bytes, share.col, share.first);
-    const auto copy = [&](int i) {
-      if (i < share.count) {
-        a.copy(shared.raw_a(i % C::raw_stages));
-        b.copy(shared.raw_b(i % C::raw_stages));
-      }
-      ptx::commit_copies();
-    };
-    for (int i = 0; i < ahead; ++i) copy(i);
+    const LineShifter<typename C::Kind, C::rows> a(args.shift.a, share.row, share.first);
+    const LineShifter<typename C::Kind, C::cols> b(args.shift.b, share.col, share.first);
     for (int i = 0; i < share.count; ++i) {
-      ptx::wait_for_copies<ahead - 1>();
-      __syncwarp();  // all lanes' pieces have come, and have been read of the stage that is asked for now
-      copy(i + ahead);
+      ptx::wait(shared.raw_full(raw.stage), raw.parity);
       ptx::wait(shared.empty(ring.stage), ring.parity ^ 1);
-      a.shift(shared.raw_a(i % C::raw_stages), shared.a(ring.stage));
-      b.shift(shared.raw_b(i % C::raw_stages), shared.b(ring.stage));
+      a.shift(shared.raw_a(raw.stage), shared.a(ring.stage));
+      b.shift(shared.raw_b(raw.stage), shared.b(ring.stage));
       ptx::fence_shared();
       __syncwarp();
-      if (threadIdx.x % 32 == 0) ptx::arrive(shared.full(ring.stage));
+      if (threadIdx.x % 32 == 0) {
+        ptx::arrive(shared.full(ring.stage));
+        ptx::arrive(shared.raw_empty(raw.stage));
+      }
+      raw.advance();
       ring.advance();
     }
-    __syncwarp();
   }
 }
 
@@ -703,9 +714,9 @@ struct NothingAhead {};
 
 // A block's life. `meets`: whether the blocks of a cluster share the sums of their one tile. `begin` is
 // called by one thread, before anything that the kernel before wrote may be read; `copies(shared, rank)` by
-// one, or by a warpgroup that shifts, `multiplies(shared, consumer, rank)` by warpgroups. `beside`: the
-// kernel before, which began when all that is read had been written, may still be at work. `ahead(shared,
-// rank)`: copies that who made the barriers begins before the block has met.
+// one, or by the two warpgroups that bring lines, `multiplies(shared, consumer, rank)` by warpgroups.
+// `beside`: the kernel before, which began when all that is read had been written, may still be at work.
+// `ahead(shared, rank)`: copies that who made the barriers begins before the block has met.
 template <class C, class Begin, class Copies, class Multiplies, class First = NothingAhead>
 __device__ __forceinline__ void work_in_roles(unsigned char* raw, const Begin& begin, const Copies& copies,
                                               const Multiplies& multiplies, bool meets = false,
@@ -716,11 +727,15 @@ __device__ __forceinline__ void work_in_roles(unsigned char* raw, const Begin& b
   if (threadIdx.x == 0) {
     begin();
     for (int stage = 0; stage < C::stages; ++stage) {
-      ptx::init(shared.full(stage), C::shifts ? 4 : 1);
+      ptx::init(shared.full(stage), C::shifts ? C::warps_of_group : 1);
       ptx::init(shared.empty(stage), C::sharers * (C::cluster_rows + C::cluster_cols - 1));
     }
     if constexpr (C::ping_pong)
       for (int consumer = 0; consumer < C::consumers; ++consumer) ptx::init(shared.turn(consumer), 1);
+    for (int stage = 0; stage < C::raw_stages; ++stage) {
+      ptx::init(shared.raw_full(stage), 128);
+      ptx::init(shared.raw_empty(stage), C::warps_of_group);
+    }
     ptx::fence_init();
     if constexpr (C::cluster == 1 && !std::is_same_v<First, NothingAhead>) {
       ptx::fence_shared();
@@ -733,14 +748,14 @@ __device__ __forceinline__ void work_in_roles(unsigned char* raw, const Begin& b
   // What follows touches the arrays; all before it may happen while the kernel before is still at work.
   if (!beside) ptx::wait_for_kernel_before();
   ptx::let_next_kernel_start();
-  if (group == 0) {
-    ptx::keep_registers<C::shifts ? 104 : C::consumers == 1 ? 56 : C::consumers == 2 ? 40 : 32>();
+  if (group < C::copiers) {
+    ptx::keep_registers<C::shifts ? 80 : C::consumers == 1 ? 56 : C::consumers == 2 ? 40 : 32>();
     if (C::shifts || (threadIdx.x < 32 && ptx::elected())) copies(shared, rank);
     __syncwarp();
     if (C::cluster_split_k && meets) ptx::synchronize_cluster();  // as those who multiply do it once
   } else {
-    ptx::take_registers<C::shifts ? 200 : C::consumers == 1 ? 248 : C::consumers == 2 ? 232 : 160>();
-    multiplies(shared, group - 1, rank);
+    ptx::take_registers<C::shifts ? 176 : C::consumers == 1 ? 248 : C::consumers == 2 ? 232 : 160>();
+    multiplies(shared, group - C::copiers, rank);
   }
   // A block stays while the other one of its cluster may still tell it something.
   if (C::cluster > 1 || (C::cluster_split_k && meets)) ptx::synchronize_cluster();
@@ -775,8 +790,9 @@ __global__ void __launch_bounds__(C::threads, 1) multiply_tiles(const __grid_con
       },
       [&](const TileShared<C>& shared, std::uint32_t rank) {
         if (is_left_to_others<C>(args)) return;
-        if constexpr (C::shifts) produce_shifted<C>(args, shared, rank);
-        else produce<C>(args, shared, rank);
+        if constexpr (!C::shifts) produce<C>(args, shared, rank);
+        else if (threadIdx.x < 128) bring_lines<C>(args, shared, rank);
+        else shift_lines<C>(args, shared, rank);
       },
       [&](const TileShared<C>& shared, int consumer, std::uint32_t rank) {
         if (is_left_to_others<C>(args)) {

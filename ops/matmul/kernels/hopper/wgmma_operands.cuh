@@ -60,7 +60,8 @@ inline void pack_of(int bytes, std::initializer_list<Packing> all, cudaStream_t 
   else pack<4>(all, stream);
 }
 
-// Both factors as they lie where that can be, else packed into spare memory.
+// Both factors as they lie where that can be, else packed into spare memory. What was planned to be packed
+// is, though another address might do without: the tile was chosen for that.
 inline std::pair<Readable, Readable> read_factors(const Factor& of_a, const Factor& of_b, bool takes_mn_major,
                                                   const Room& room, Run& run) {
   char* const to_a = static_cast<char*>(run.workspace) + room.splits;
@@ -69,7 +70,10 @@ inline std::pair<Readable, Readable> read_factors(const Factor& of_a, const Fact
   const auto packed = [](const Factor& f, const void* there) -> Readable {
     return {{there, f.lines, f.k, packed_step(f)}, false};
   };
-  const std::optional<Readable> a = readable(of_a, takes_mn_major), b = readable(of_b, takes_mn_major);
+  const auto as_it_lies = [&](const Factor& f, std::size_t room_for_it) {
+    return room_for_it != 0 ? std::nullopt : readable(f, takes_mn_major);
+  };
+  const std::optional<Readable> a = as_it_lies(of_a, room.packed_a), b = as_it_lies(of_b, room.packed_b);
   if (!a && !b) pack_of(of_a.bytes, {{of_a, to_a}, {of_b, to_b}}, stream);
   else if (!a) pack_of(of_a.bytes, {{of_a, to_a}}, stream);
   else if (!b) pack_of(of_b.bytes, {{of_b, to_b}}, stream);

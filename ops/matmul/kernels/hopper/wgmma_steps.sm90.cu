@@ -26,7 +26,8 @@ TilePlan plan_of(const TileConfig& config, const WgmmaJob& job, int group) {
 template <class Kind>
 void run_kind(WgmmaJob& job, CUtensorMapDataType type, Step step, Run& run) {
   const cuda::OnDevice on_device(run.device->index);
-  const Room room{.packed_a = packed_bytes(job.a), .packed_b = packed_bytes(job.b)};
+  const auto room_for = [](const Factor& f) { return readable(f, false) ? 0 : packed_bytes(f); };
+  const Room room{.packed_a = room_for(job.a), .packed_b = room_for(job.b)};
   const auto [a, b] = read_factors(job.a, job.b, false, room, run);
   constexpr int row_group = 16;
   follow(plan_of(step == Step::one_warpgroup ? alone : with_roles, job,

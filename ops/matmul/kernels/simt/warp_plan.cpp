@@ -7,22 +7,22 @@ namespace tessera::matmul {
 namespace {
 
 // In cycles, and bytes a cycle, of a multiprocessor. Only their proportions matter. Fitted, as the rates of
-// tiles are, to 110 products of tools/shapes random 7 on one NVIDIA H100, each in every tile, with B along k
-// and across it: that the model's choices are fast counts most.
-constexpr double multiply_adds = 128, memory_rate = 8.87, store_rate = 80;
-constexpr double start = 6030;     // a block's first copies, and its end
-constexpr double beside = 626;     // of each further block on a multiprocessor, what is not hidden of these
-constexpr double restart = 12700;  // a block's first copies for its next tile
-constexpr double adding = 2180;    // the second launch, of those who add parts
-constexpr double add_rate = 5.33;  // of parts
+// tiles are, to 134 products (110 of tools/shapes random 7) on one NVIDIA H100, each in every tile, with B
+// along k and across it: that the model's choices are fast counts most.
+constexpr double multiply_adds = 128, memory_rate = 8.62, store_rate = 92;
+constexpr double start = 5080;     // a block's first copies, and its end
+constexpr double beside = 652;     // of each further block on a multiprocessor, what is not hidden of these
+constexpr double restart = 8370;   // a block's first copies for its next tile
+constexpr double adding = 3150;    // the second launch, of those who add parts
+constexpr double add_rate = 6.74;  // of parts
 
 // What the model knows of a tile: of the rate of multiply-adds, what blocks come near to that fill a
 // multiprocessor, and a block that is alone there.
 struct Rates {
   double full, alone;
 };
-constexpr Rates rates[warp_tile_count] = {{0.741, 0.423}, {0.668, 0.592}, {0.710, 0.533}, {0.440, 0.409},
-                                          {0.476, 0.455}, {0.621, 0.247}, {0.719, 0.544}, {0.645, 0.629}};
+constexpr Rates rates[warp_tile_count] = {{0.715, 0.258}, {0.689, 0.558}, {0.686, 0.538}, {0.439, 0.385},
+                                          {0.495, 0.448}, {0.649, 0.250}, {0.700, 0.487}, {0.629, 0.628}};
 constexpr double by_elements = 0.63;  // of these rates, where lines are copied so
 
 constexpr std::int64_t least_depth = 32;
