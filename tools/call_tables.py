@@ -93,7 +93,7 @@ def worst(folder, count=10):
 
 def bandwidth(folder):
     """Of few rows: what is read and written in a second of a graph, as a share of what a copy in the device's memory reads and writes."""
-    copy = json.loads((pathlib.Path(folder) / "devices.json").read_text())["rows"][-1]["ceilings"]["bytes_per_second"]
+    copy = json.loads((pathlib.Path(folder) / "devices.json").read_text())["rows"][-1]["ceilings"]["memory_gbps"] * 1e9
     lines = ["| | Tessera | least | cuBLASLt's best |", "|---|--:|---|--:|"]
     for group, name, shapes in measured(folder):
         if group != "rows":

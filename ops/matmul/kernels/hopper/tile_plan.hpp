@@ -47,11 +47,10 @@ inline constexpr TileShape promoted_shapes[] = {{256, 128, 1, 2, 0.87, 3.88, 0, 
 // The tile whose operands are brought by threads, so that their lines may begin at any address, and its
 // number behind those of tile_shapes. Fitted to 103 unaligned products of tools/shapes random 7 on one NVIDIA
 // H100.
-inline constexpr TileShape shifting_shape{128, 64, 1, 1, 0.3, 0.6, 0, 0, true, 0, true, 3.0};
+inline constexpr TileShape shifting_shape{128, 64, 1, 1, 0.8, 0.6, 0, 0, true, 0, true, 2.0};
 inline constexpr int shifting_tile = tile_count;
-inline constexpr double shift_us = 0.3;  // what a stage takes longer, if it has all of a tile's lines
 // What a pass takes that packs operands first: a launch, and bytes read and written in a microsecond.
-inline constexpr double packing_us = 2.5, packing_rate = 4.0e6;
+inline constexpr double packing_us = 2.0, packing_rate = 3.3e6;
 
 // Results wait where a sum has as many stages, so that there is time to store them in: `boxes` of their four
 // beside each stage but the first and the last.

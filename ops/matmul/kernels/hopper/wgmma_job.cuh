@@ -77,14 +77,9 @@ struct PlannedJob {
 inline PlannedJob plan_shifted(const WgmmaJob& job, const Device& device) {
   TileOptions options = job.options;
   options.tile = 0;
-  TileShape shape = shifting_shape;
-  shape.stage_us += shift_us *
-                    static_cast<double>(std::min<std::int64_t>(job.args.m, shape.rows) +
-                                        std::min<std::int64_t>(job.args.n, shape.cols)) /
-                    (shape.rows + shape.cols);
   PlannedJob out;
   out.parts.part[0] = {0, 0, job.args.m, job.args.n,
-                       plan_tiles({&shape, 1}, job.args.m, job.args.n, job.a.k, 128 / job.a.bytes,
+                       plan_tiles({&shifting_shape, 1}, job.args.m, job.args.n, job.a.k, 128 / job.a.bytes,
                                   device.processors, 1, options, results_of(job.args))};
   out.parts.part[0].plan.tile = shifting_tile;
   out.parts.count = 1;
