@@ -557,8 +557,8 @@ double work_of(const Product<T>& p) {
 template <class T>
 bool is_streamed(const Product<T>& p) {
   constexpr std::int64_t large = (256 << 10) / sizeof(T);
-  return p.m <= few && p.n >= 4 * vector_elements && p.k > 0 && (p.b.col == 1 || p.b.row == 1) &&
-         (p.m == 1 || p.n >= large / p.k);
+  return p.m <= few && (p.n >= 4 * vector_elements || (p.m == 1 && p.k > small_side)) && p.k > 0 &&
+         (p.b.col == 1 || p.b.row == 1) && (p.m == 1 || p.n >= large / p.k);
 }
 
 template <class T>
