@@ -4,6 +4,8 @@
 // own; another shifts each line from there to where the tensor cores read it. Each warp has four of sixteen
 // lines.
 #pragma once
+#include <cstdint>
+#include <type_traits>
 #include "ops/matmul/kernels/hopper/wgmma_args.cuh"
 #include "tessera/cuda/ptx/cp_async.cuh"
 #include "tessera/cuda/ptx/tma.cuh"
@@ -12,8 +14,8 @@
 namespace tessera::matmul {
 
 struct ShiftedLines {
-  static constexpr int together = 16, own = 4;  // lines that the warps have at once, and one of them
-  static constexpr int pieces = 8;              // of 128 bytes: a line that is shifted needs part of a ninth
+  static constexpr int round = 16, own = 4;  // lines that the warps have at once, and one of them
+  static constexpr int pieces = 8;           // of 128 bytes: a line that is shifted needs part of a ninth
   static_assert(raw_line_bytes == (pieces + 1) * 16);
 
   __device__ static __forceinline__ int first_line() {
@@ -40,7 +42,7 @@ class LineCopier : ShiftedLines {
  public:
   // `stage`: the first that is brought; `bytes`: of a line.
   __device__ __forceinline__ LineCopier(const LooseLines& x, std::int64_t bytes, int line, int stage)
-      : step_(x.step * together),
+      : step_(x.step * round),
         left_(bytes - std::int64_t{stage} * 128),
         valid_(valid(x, line, lines)),
         last_(x.lines - line <= lines ? valid_ - 1 : -1) {
@@ -76,16 +78,16 @@ class LineCopier : ShiftedLines {
     const int count = max(0, min(16, there));
     from += min(0, (there - 1) & ~15);
     // Which pieces are read by elements: the first line's, and the operand's last line's.
-    const bool first = before > 0, last = count < 16 && last_ >= line && (last_ - line) % together == 0;
+    const bool first = before > 0, last = count < 16 && last_ >= line && (last_ - line) % round == 0;
     const int at = last ? last_ - line : -1;
     const unsigned char* below = from;
 #pragma unroll
-    for (int i = 0; i < high; i += together, below += step_)
+    for (int i = 0; i < high; i += round, below += step_)
       if (line + i < valid_ && i != at && !(i == 0 && first))
         ptx::copy_async<16>(to + i * raw_line_bytes, below, count);
     if (first) copy_elements(to, from, before, count);
     if (last && at < high && !(at == 0 && first))
-      copy_elements(to + at * raw_line_bytes, from + at / together * step_, 0, count);
+      copy_elements(to + at * raw_line_bytes, from + at / round * step_, 0, count);
   }
   __device__ static __forceinline__ void copy_elements(unsigned char* to, const unsigned char* from,
                                                        int first, int end) {
@@ -100,7 +102,7 @@ class LineCopier : ShiftedLines {
   // The first line of which this lane brings a piece, and the one of which it brings the ninth.
   __device__ static __forceinline__ int own_line() { return first_line() + lane() / pieces; }
   __device__ static __forceinline__ int ninth_line() {
-    return lane() / own * together + first_line() + lane() % own;
+    return lane() / own * round + first_line() + lane() % own;
   }
 
   const unsigned char *from_, *ninth_from_;
@@ -113,7 +115,7 @@ class LineCopier : ShiftedLines {
 template <class Kind, int lines>
 class LineShifter : ShiftedLines {
   static constexpr int batch = 4;  // of each of a warp's four lines: as much at once as registers hold
-  static_assert(lines % (together * batch) == 0);
+  static_assert(lines % (round * batch) == 0);
 
  public:
   __device__ __forceinline__ LineShifter(const LooseLines& x, int line, int stage)
@@ -128,21 +130,21 @@ class LineShifter : ShiftedLines {
 
   __device__ __forceinline__ void shift(const unsigned char* raw, unsigned char* panel) const {
 #pragma unroll
-    for (int i = 0; i < lines; i += together * batch)
+    for (int i = 0; i < lines; i += round * batch)
       if (i < valid_) shift_some(raw + i * raw_line_bytes, panel + i * 128);
   }
 
  private:
   __device__ __forceinline__ void shift_some(const unsigned char* raw, unsigned char* panel) const {
-    std::uint32_t low[own][batch], high[own][batch] = {};
+    std::uint32_t word[own][batch], next[own][batch] = {};
 #pragma unroll
     for (int j = 0; j < own; ++j)
 #pragma unroll
       for (int q = 0; q < batch; ++q) {
         const auto* const from =
-            reinterpret_cast<const std::uint32_t*>(raw + word_[j] + q * together * raw_line_bytes);
-        low[j][q] = from[0];
-        if (Kind::bytes < 4) high[j][q] = from[1];
+            reinterpret_cast<const std::uint32_t*>(raw + word_[j] + q * round * raw_line_bytes);
+        word[j][q] = from[0];
+        if (Kind::bytes < 4) next[j][q] = from[1];
       }
 #pragma unroll
     for (int j = 0; j < own; ++j) {
@@ -150,9 +152,9 @@ class LineShifter : ShiftedLines {
       unsigned char* const to = panel + line * 128 + (lane() / 4 ^ line % 8) * 16 + lane() % 4 * 4;
 #pragma unroll
       for (int q = 0; q < batch; ++q)
-        *reinterpret_cast<std::uint32_t*>(to + q * together * 128) =
-            Kind::bytes == 4 ? ptx::rounded_to_tf32(low[j][q])
-                             : __funnelshift_r(low[j][q], high[j][q], bits_[j]);
+        *reinterpret_cast<std::uint32_t*>(to + q * round * 128) =
+            Kind::bytes == 4 ? ptx::rounded_to_tf32(word[j][q])
+                             : __funnelshift_r(word[j][q], next[j][q], bits_[j]);
     }
   }
 
