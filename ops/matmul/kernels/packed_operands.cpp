@@ -9,6 +9,7 @@ namespace {
 
 struct KeptOperands {
   std::atomic<std::size_t> count = 0;  // most programs have none, and ask for each product
+  std::atomic<std::uint32_t> changes = 0;
   std::mutex mutex;
   std::multimap<PackedKey, void*> all;
 };
@@ -38,6 +39,7 @@ void keep_packed(const PackedKey& key, void* room) {
   const std::lock_guard lock(kept.mutex);
   kept.all.emplace(key, room);
   kept.count = kept.all.size();
+  ++kept.changes;
 }
 
 void forget_packed(const PackedKey& key, const void* room) {
@@ -50,7 +52,10 @@ void forget_packed(const PackedKey& key, const void* room) {
     break;
   }
   kept.count = kept.all.size();
+  ++kept.changes;
 }
+
+std::uint32_t packed_changes() { return kept_operands().changes; }
 
 void register_packer(const Packer& packer) { the_packer() = &packer; }
 const Packer* find_packer() { return the_packer(); }

@@ -23,6 +23,8 @@ struct PackedKey {
 void* find_packed(const PackedKey& key);
 void keep_packed(const PackedKey& key, void* room);
 void forget_packed(const PackedKey& key, const void* room);
+// How often either was called: who remembers what to do with the operands that are kept asks again then.
+std::uint32_t packed_changes();
 
 // How a build for GPUs makes them.
 struct Packer {

@@ -12,6 +12,7 @@
 #include "ops/matmul/problem/small_call.hpp"
 #include "ops/matmul/kernels/ampere/mma_plan.hpp"
 #include "ops/matmul/kernels/hopper/tile_plan.hpp"
+#include "ops/matmul/kernels/packed_operands.hpp"
 #include "ops/matmul/kernels/simt/warp_plan.hpp"
 #include "tessera/core/streams.hpp"
 
@@ -318,6 +319,9 @@ CallKey key_of(const AnyMatrix& a, const AnyMatrix& b, const AnyMatrix& c, const
         static_cast<const void*>(o.scale_b.data)})
     add(std::countr_zero(alignment_of(data)), 3);
   add(device + 1, 16);
+  // Parts that are kept decide whether parts are multiplied.
+  const bool has_parts = is_split(o.compute) || !std::holds_alternative<std::monostate>(o.accuracy);
+  add(has_parts ? packed_changes() & 0xffffff : 0, 24);
   key[2] = word();
   std::size_t at = 3;
   for (const AnyMatrix* x : {&a, &b, &c})
