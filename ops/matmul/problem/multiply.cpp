@@ -242,9 +242,9 @@ struct PreparedProduct::State {
     call.emplace(choose_in_place(the_product(), there, options.request), there);
     count = addresses_of(there).size();
     // Processors take any address of an element.
-    const bool on_gpu = call->plan().device.where == Where::cuda;
+    const bool on_processors = call->plan().device.where == Where::cpu;
     const auto needed = [&](const AnyMatrix& x) {
-      return on_gpu ? alignment_of(x.data) : size_of(x.element);
+      return on_processors ? size_of(x.element) : alignment_of(x.data);
     };
     of_a = needed(a), of_b = needed(b), of_c = needed(c);
     adds_in_place = options.beta != 0 && options.c0.data == nullptr;
