@@ -213,16 +213,19 @@ TEST(EpilogueProblem, ScalesBesideAMatrixToAddThatLiesWhereTheResultDoes) {
       continue;
     const Device device = find_backend(variant->where)->devices().at(0);
     const Choice& choice = variant->choices[0];
-    Case tried{.dims = {{"m", 4}, {"n", 21}, {"k", 140}},
+    Case tried{.dims = {{"m", 13}, {"n", 21}, {"k", 140}},
                .words = {{"alpha", "-2"},
                          {"beta", "0.5"},
                          {"activation", "relu"},
                          {"compute", compute_for(variant->name)}}};
     tried.optional_inputs = {"C0", "bias", "scale-a", "scale-b"};
-    // For the one that takes short sums alone.
-    if (variant->refuses(choice, Inputs(product(), Element::f32, tried, 3).arguments(), choice.defaults(),
-                         device))
-      tried.dims = {{"m", 13}, {"n", 41}, {"k", 9}};
+    // Some take few rows alone, or short sums.
+    const decltype(tried.dims) few_rows{{"m", 4}, {"n", 21}, {"k", 140}},
+        short_sums{{"m", 13}, {"n", 41}, {"k", 9}};
+    for (const auto& dims : {few_rows, short_sums})
+      if (variant->refuses(choice, Inputs(product(), Element::f32, tried, 3).arguments(), choice.defaults(),
+                           device))
+        tried.dims = dims;
     Inputs apart(product(), Element::f32, tried, 3), in_place(product(), Element::f32, tried, 3);
     Arguments& arguments = in_place.arguments();
     arguments.set_array("C", arguments.array("C0"));

@@ -170,6 +170,8 @@ TEST(Multiply, SmallProducts) {
                                           {16, 16, 16},
                                           {31, 2, 70},
                                           {1, 130, 40},
+                                          {1, 7, 600},
+                                          {23, 1, 1100},
                                           {47, 65, 33}}) {
     expect_small<float>(rows, cols, depth);
     expect_small<double>(rows, cols, depth);

@@ -58,7 +58,7 @@ struct MmaF64 {
     p.c(i, j) = value;
   }
   static bool has_rows(const Problem& p) { return p.c.stride[1] <= p.c.stride[0]; }
-  // By two neighbours, or by eight.
+  // Whether a warp's stores fill sectors of C: by pairs of doubles, or where it is by columns, eight lanes.
   static bool from_registers(const Problem& p, bool by_columns) {
     const bool pairs =
         p.c.stride[0] * p.c.stride[1] % 2 == 0 && reinterpret_cast<std::uintptr_t>(p.c.data) % 16 == 0;

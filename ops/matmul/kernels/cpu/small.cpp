@@ -553,7 +553,8 @@ double work_of(const Product<T>& p) {
   return static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k + 1);
 }
 
-// Whether B is large, is read once, and can be streamed.
+// Whether B is large, is read once, and can be streamed. (Of one row and a long k, few columns are too many
+// for the loops of small products.)
 template <class T>
 bool is_streamed(const Product<T>& p) {
   constexpr std::int64_t large = (256 << 10) / sizeof(T);

@@ -109,7 +109,8 @@ struct Tile {
   static constexpr bool has_tail =
       cols > TailOrder::width && !ping_pong;  // whether it can do with fewer columns
   static constexpr int a_bytes = rows * 128, b_bytes = cols * 128, stage_bytes = a_bytes + b_bytes;
-  static constexpr int copiers = shifts ? 2 : 1, warps_of_group = 4;  // warpgroups that copy
+  static constexpr int copiers = shifts ? 2 : 1;  // warpgroups that copy
+  static constexpr int warps_of_group = 4;
   static constexpr int threads = (consumers + copiers) * 128, workers = sharers * 128;
   // C on its way out, for each consumer: two boxes of 64 rows of 128 bytes, or 64 × 64 sums.
   static constexpr int box_bytes = 64 * 128, out_bytes = 2 * box_bytes;

@@ -60,8 +60,8 @@ inline WgmmaArgs args_of(const WgmmaArgs& whole, std::int64_t row, std::int64_t 
 // Kernels for transposed operands exist for these tiles, where they can. The others take what was packed.
 inline constexpr unsigned mn_major_tiles = 0b00101, all_tiles = (1u << tile_count) - 1;
 
-// Whether threads can bring an operand: along k, wherever its lines begin; 16 bytes before or behind a line,
-// its neighbour must still be there.
+// Whether threads can bring an operand: along k, wherever its lines begin. Of lines shorter than 16 bytes, an
+// aligned piece could reach beyond the neighbour.
 inline bool shiftable(const Factor& f) { return f.bytes > 1 && f.k_step == 1 && f.k * f.bytes >= 16; }
 inline bool shiftable(const WgmmaJob& job) { return shiftable(job.a) && shiftable(job.b); }
 
