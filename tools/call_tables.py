@@ -70,13 +70,13 @@ def speed(folder):
 
 def host(folder):
     """Of the squares, whose launches the device is done with before the next comes."""
-    lines = ["| | plain, µs | prepared, µs | cuBLASLt, µs |", "|---|--:|--:|--:|"]
+    lines = ["| | plain, µs | prepared, µs | empty launch, µs | cuBLASLt, µs |", "|---|--:|--:|--:|--:|"]
     for group, name, shapes in measured(folder):
         if group != "squares":
             continue
         ranges = [[getattr(one, who)[kind] * 1e6 for one in shapes.values() if kind in getattr(one, who)]
-                  for who, kind in (("ours", "host"), ("ours", "host_prepared"), ("first", "host"))]
-        lines.append(f"| {label(name)} | " + " | ".join(f"{min(of):.1f} to {max(of):.1f}" for of in ranges) + " |")
+                  for who, kind in (("ours", "host"), ("ours", "host_prepared"), ("ours", "host_empty"), ("first", "host"))]
+        lines.append(f"| {label(name)} | " + " | ".join(f"{min(of):.1f} to {max(of):.1f}" if of else "" for of in ranges) + " |")
     return lines
 
 

@@ -4,8 +4,8 @@
 // The tensor cores read both factors from shared memory, where one thread's copies put them, swizzled, stage
 // after stage; no other thread spends an instruction on that. Blocks stay for tile after tile, and the two of
 // a cluster copy each other half of what both need. A model of what each tile takes chooses tile and splits;
-// operands that the TMA cannot read as they lie are packed first. Sums of 8-bit floats, which the tensor
-// cores cut short, are promoted every 128 products. What limits it now: power.
+// operands that the TMA cannot read as they lie, or the smaller one, are copied first. Sums of 8-bit floats,
+// which the tensor cores cut short, are promoted every 128 products. What limits it now: power.
 #include "ops/matmul/problem/operands.hpp"
 #include "ops/matmul/kernels/hopper/wgmma_rung.cuh"
 
@@ -55,8 +55,8 @@ TileShapes shapes_of(const MixedProblem& p) {
 }
 
 WgmmaJob job_with(const MixedProblem& p, const Tuning& tuning) {
-  WgmmaJob job =
-      job_of(p, {tuning.find("tile").value_or(0), tuning["splits"], tuning["group"], tuning["strips"]});
+  WgmmaJob job = job_of(p, {tuning.find("tile").value_or(0), tuning["splits"], tuning["group"],
+                            tuning["strips"], tuning["cols"]});
   job.cuts = static_cast<Cuts>(tuning.find("cuts").value_or(0));
   return job;
 }
@@ -92,11 +92,10 @@ PreparedRun prepare(const Arguments& arguments, const Tuning& tuning, const Devi
 // The rows of C next to each other, as the launch has them.
 Reason refuses_options(const MixedProblem& p, int tile) {
   if (tile == 0 || p.m == 0 || p.n == 0) return std::nullopt;
-  if (tile == shifting_tile + 1)
-    return shiftable(left_of(p)) && shiftable(right_of(p))
+  if (tile == remainder_tile + 1)
+    return reads_by_remainders(job_of(p, {}))
                ? std::nullopt
-               : Reason("has no tile=" + std::to_string(tile) +
-                        " but for elements of 16 bits and TF32 in lines along k of 16 bytes or more");
+               : Reason("has no tile=" + std::to_string(tile) + " but for lines along k that are apart");
   const auto is_mn_major = [&](const Factor& factor) {
     const auto there = readable(factor, takes_mn_major(p.a.element));
     return there && there->mn_major;
@@ -116,7 +115,8 @@ Choice with(const Tuning& fixed) {
   out.tuning = fixed;
   out.ranges = {{.name = "splits", .first = 0, .last = 16, .value = 0},
                 {.name = "group", .first = 0, .last = 64, .value = 0},
-                {.name = "strips", .first = 0, .last = 2, .value = 0}};
+                {.name = "strips", .first = 0, .last = 2, .value = 0},
+                {.name = "cols", .first = 0, .last = 192, .value = 0}};
   if (!fixed.find("cuts")) out.ranges.push_back({.name = "cuts", .first = 0, .last = 2, .value = 0});
   for (const Element element :
        {Element::bf16, Element::f16, Element::e4m3, Element::e5m2, Element::i8, Element::f32}) {
@@ -139,18 +139,16 @@ Variant variant() {
   // The model's choice first; then each tile, for those who look for themselves; then cuts that the model
   // would not make.
   out.choices.push_back(with({}));
-  for (int tile = 1; tile <= shifting_tile + 1; ++tile) out.choices.push_back(with({{"tile", tile}}));
+  for (int tile = 1; tile <= remainder_tile + 1; ++tile) out.choices.push_back(with({{"tile", tile}}));
   out.choices.push_back(with({{"cuts", static_cast<int>(Cuts::wherever)}}));
   return out;
 }
 
 const Rung rung(variant());
-[[maybe_unused]] const bool registered =
-    (register_layouts([](Element element, const OperandLayout& order) {
-       if (order.unaligned && lies_along_k(order) && size_of(element) > 1) return LayoutHandling::shifted;
-       return by_tma(order, takes_mn_major(element));
-     }),
-     true);
+[[maybe_unused]] const bool registered = (register_layouts([](Element element, const OperandLayout& order) {
+                                            return by_tma(order, takes_mn_major(element));
+                                          }),
+                                          true);
 
 }  // namespace
 }  // namespace tessera::matmul

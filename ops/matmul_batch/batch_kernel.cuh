@@ -56,7 +56,7 @@ template <class C>
 __device__ __forceinline__ void produce(const BatchArgs& batch, const TileShared<C>& shared,
                                         std::uint32_t rank) {
   const Sharing<C> sharing(C::cluster_split_k ? 0 : rank);
-  Ring<C::stages> ring;
+  Ring<C> ring(shared);
   constexpr int k_of_stage = 128 / C::element_bytes;
   const bool group = batch.table != nullptr;
   for (std::int32_t unit = matmul::first_unit(C::cluster); unit < batch.units;
@@ -120,7 +120,7 @@ __device__ __forceinline__ void consume(const BatchArgs& batch, const TileShared
   static_assert(C::shared_bytes + C::consumers * sizeof(WgmmaArgs) <= 227 * 1024);
   alignas(WgmmaArgs) __shared__ unsigned char room[C::consumers][sizeof(WgmmaArgs)];
   WgmmaArgs& own = *reinterpret_cast<WgmmaArgs*>(room[consumer]);
-  Ring<C::stages> ring;
+  Ring<C> ring(shared);
   const matmul::PingPong<C> turns{shared, consumer};
   for (std::int32_t unit = matmul::first_unit(C::cluster); unit < batch.units;
        unit += matmul::unit_step(C::cluster)) {

@@ -233,6 +233,10 @@ class CallMeeting {
       enter("host", [this, &c] { return host(c, c.plain); });
       if (c.prepared) enter("host_prepared", [this, &c] { return host(c, c.prepared); });
       if (on_host()) continue;
+      if (const EmptyLaunch* const empty = empty_launch_on(device_.where); empty != nullptr && c.prepared)
+        enter("host_empty", [this, &c, empty] {
+          return host(c, [empty](void* stream, std::span<void* const>) { (*empty)(stream); });
+        });
       enter("stream", [this, &c] { return stream(c, c.plain); });
       if (c.prepared) enter("stream_prepared", [this, &c] { return stream(c, c.prepared); });
       enter("graph", [this, &c] { return graph(c); });

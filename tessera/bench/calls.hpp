@@ -9,7 +9,8 @@ namespace tessera::bench {
 
 // A row for the call, then one for each choice of a baseline that can be called like it. Row::calls holds
 // samples of "host" (enqueued, or done where there are no streams), "stream" and "graph", and of the call
-// also "host_prepared" and "stream_prepared"; Row::seconds those of "stream", else of "host". All take turns.
+// also "host_prepared", "stream_prepared" and, on a GPU, "host_empty", of a launch that does nothing;
+// Row::seconds those of "stream", else of "host". All take turns.
 // Each call takes other arrays: on a GPU of sets that exceed its last-level cache, on processors of two.
 // Throws Error where the operation has no public call, or not for these arguments.
 std::vector<Row> measure_calls(const Operation& operation, Element element, const Case& problem,

@@ -73,6 +73,7 @@ class Calls : public testing::Test {
       };
       return out;
     });
+    register_empty_launch(Where::cuda, [](void*) { ++empty_launches; });
     register_variant(library(Where::cuda), SourceLocation{"ops/toy/gpu_00_library.cu", 1});
     register_variant(with_a_clock(), SourceLocation{"ops/toy/cpu_00_clock.cpp", 1});
   }
@@ -101,6 +102,7 @@ class Calls : public testing::Test {
   }
 
   static inline FakeGpu* gpu_ = nullptr;
+  static inline int empty_launches = 0;
 };
 
 TEST_F(Calls, OnAGpu) {
@@ -109,8 +111,9 @@ TEST_F(Calls, OnAGpu) {
   const int before = gpu_->graph_launches;
   auto rows = measure(gpu_->devices()[0]);
   ASSERT_EQ(rows.size(), 3u);  // the choice that is not planned is left out
-  EXPECT_EQ(kinds_of(rows[0]),
-            (std::vector<std::string>{"graph", "host", "host_prepared", "stream", "stream_prepared"}));
+  EXPECT_EQ(kinds_of(rows[0]), (std::vector<std::string>{"graph", "host", "host_empty", "host_prepared",
+                                                         "stream", "stream_prepared"}));
+  EXPECT_GE(empty_launches, 4 * 3);
   EXPECT_EQ(kinds_of(rows[1]), (std::vector<std::string>{"graph", "host", "stream"}));
   EXPECT_EQ(rows[2].reason, "too odd");
   EXPECT_EQ(rows[0].verified, Verified::ok);
@@ -122,7 +125,8 @@ TEST_F(Calls, OnAGpu) {
 
   fill_ratios(rows, "");
   const std::string table = report::call_table(rows);
-  for (const char* text : {"host, prepared", "stream, prepared", "× graph", "first=1", "too odd"})
+  for (const char* text :
+       {"host, prepared", "empty launch", "stream, prepared", "× graph", "first=1", "too odd"})
     EXPECT_NE(table.find(text), table.npos) << table;
   const auto twice = [&] {
     auto out = rows;

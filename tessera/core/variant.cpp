@@ -209,8 +209,7 @@ std::vector<const Variant*> ladder_of(std::string_view operation) {
 
 std::string_view text_of(LayoutHandling handling) {
   constexpr std::string_view texts[] = {"direct", "transposed on load", "packed first",
-                                        "transposed on load; few rows: direct",
-                                        "shifted on load; large: packed first"};
+                                        "transposed on load; few rows: direct"};
   return texts[static_cast<std::size_t>(handling)];
 }
 

@@ -155,9 +155,8 @@ void register_catalogue(const char* file, const char* absent);
 enum class LayoutHandling {
   direct,
   transposed_on_load,
-  packed_first,  // a pass of its own writes a copy first
+  packed_first,  // a pass of its own writes a copy first, of this operand or of the smaller one
   mixed,         // transposed on load, but direct where C has few rows
-  shifted,       // its lines begin anywhere: shifted on load, but packed first where the product is large
 };
 std::string_view text_of(LayoutHandling handling);
 

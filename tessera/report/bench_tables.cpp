@@ -215,6 +215,7 @@ std::string call_table(const std::vector<Row>& rows) {
                {"tuning", Align::left},
                {"host"},
                {"host, prepared", Align::right, true},
+               {"empty launch", Align::right, true, 1},
                {"stream", Align::right, true},
                {"stream, prepared", Align::right, true, 1},
                {"graph", Align::right, true},
@@ -224,7 +225,7 @@ std::string call_table(const std::vector<Row>& rows) {
                {"verified", Align::left, false, 2}});
   for (const Row& row : rows) {
     std::vector<std::string> cells{name_of(row), tuning_of(row)};
-    for (const char* kind : {"host", "host_prepared", "stream", "stream_prepared", "graph"})
+    for (const char* kind : {"host", "host_prepared", "host_empty", "stream", "stream_prepared", "graph"})
       cells.push_back(seconds(call_seconds(row, kind)));
     for (const char* kind : compared_calls)
       cells.push_back(&row == &rows[0] ? "" : number(call_ratio(rows[0], row, kind)));

@@ -11,6 +11,11 @@ std::map<std::string, MakeCall, std::less<>>& public_calls() {
   return all;
 }
 
+std::map<Where, EmptyLaunch>& empty_launches() {
+  static std::map<Where, EmptyLaunch> all;
+  return all;
+}
+
 }  // namespace
 
 void register_public_call(const std::string& operation, MakeCall make) {
@@ -20,6 +25,13 @@ void register_public_call(const std::string& operation, MakeCall make) {
 const MakeCall* public_call_of(std::string_view operation) {
   const auto found = public_calls().find(operation);
   return found == public_calls().end() ? nullptr : &found->second;
+}
+
+void register_empty_launch(Where where, EmptyLaunch launch) { empty_launches()[where] = std::move(launch); }
+
+const EmptyLaunch* empty_launch_on(Where where) {
+  const auto found = empty_launches().find(where);
+  return found == empty_launches().end() ? nullptr : &found->second;
 }
 
 void set_addresses(Arguments& arguments, std::span<void* const> arrays) {

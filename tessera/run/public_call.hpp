@@ -25,6 +25,11 @@ using MakeCall = std::function<PublicCall(const Device& device, const Arguments&
 void register_public_call(const std::string& operation, MakeCall make);
 const MakeCall* public_call_of(std::string_view operation);  // null: it has none
 
+// A launch of a kernel that does nothing: what a call on such a device costs the host at least.
+using EmptyLaunch = std::function<void(void* stream)>;
+void register_empty_launch(Where where, EmptyLaunch launch);
+const EmptyLaunch* empty_launch_on(Where where);  // null: nobody registered one
+
 // Other arrays, in the order of the signature: put into the arguments, or into a copy of them.
 void set_addresses(Arguments& arguments, std::span<void* const> arrays);
 Arguments with_addresses(const Arguments& there, std::span<void* const> arrays);

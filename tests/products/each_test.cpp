@@ -34,13 +34,15 @@ class EachKernel : public OnDevice {
   Asked asked_for(const Kind& kind, const matmul::TileShape& tile, Way way, int layout) {
     Asked out{.a = kind.a, .b = kind.b, .fast = kind.fast};
     const bool odd = way == Way::elements || way == Way::rows;
+    const std::int64_t less =
+        size_of(kind.a) == 1 ? 2 : 3;  // of k: odd lines of bytes have too many remainders
     const auto outputs = outputs_of(kind.a);
     out.c = outputs[static_cast<std::size_t>(count_++) % outputs.size()];
     out.most = most_of(out);
     out.m = std::int64_t{tile.rows} * tile.cluster_rows + (odd ? 9 : 16);
     out.n = std::int64_t{tile.cols} * tile.cluster_cols + (odd ? 21 : 16);
-    out.k =
-        (way == Way::everything ? 5 : 3) * 128 / static_cast<std::int64_t>(size_of(kind.a)) - (odd ? 3 : 0);
+    out.k = (way == Way::everything ? 5 : 3) * 128 / static_cast<std::int64_t>(size_of(kind.a)) -
+            (odd ? less : 0);
     out.lies_a.by_columns = (layout & 1) != 0;
     out.lies_b.by_columns = (layout & 2) == 0;
     out.lies_a.ahead = out.lies_b.ahead = odd ? 1 : 0;
@@ -51,7 +53,7 @@ class EachKernel : public OnDevice {
     return out;
   }
 
-  static Tuning tuning_of(const Choice& choice, Way way) {
+  Tuning tuning_of(const Choice& choice, Way way) const {
     Tuning out = choice.defaults();
     const auto set = [&](const char* name, int value) {
       for (const Range& range : choice.ranges)
@@ -60,6 +62,7 @@ class EachKernel : public OnDevice {
     set("splits", way == Way::everything ? 2 : way == Way::rows ? 3 : 1);
     set("strips", way == Way::elements ? 2 : 1);
     set("cuts", 1);
+    set("cols", 16 * (matmul::least_any_cols / 16 + tried_ % 8));
     return out;
   }
 
@@ -87,13 +90,13 @@ class EachKernel : public OnDevice {
 
   // Whether `cluster` has no kernel of the tile that a choice names: none of the last for sums that are
   // promoted, of others than the first and the third none for factors of 16 bits that are turned in loading,
-  // and of the one whose operands are shifted none for 8 bits, or for factors across k.
+  // and of the one that reads by remainders none for factors across k, or whose lines are not apart.
   static bool lacks_tile(const Kind& kind, const Choice& choice, Way way, int layout) {
     const auto tile = choice.tuning.find("tile").value_or(0);
     const bool aligned =
         way == Way::boxes || way == Way::everything;  // others are packed before, whatever their order
     const bool turned = size_of(kind.a) == 2 && layout != 0 && aligned;
-    if (tile == matmul::shifting_tile + 1) return size_of(kind.a) == 1 || layout != 0;
+    if (tile == matmul::remainder_tile + 1) return layout != 0 || aligned;
     return (promotes(kind) && tile > static_cast<int>(std::size(matmul::promoted_shapes))) ||
            (turned && tile != 0 && tile != 1 && tile != 3);
   }
@@ -180,8 +183,8 @@ class EachKernel : public OnDevice {
   static const matmul::TileShape& tile_of(const Kind& kind, std::int64_t tile) {
     const auto at = static_cast<std::size_t>(std::max<std::int64_t>(tile, 1) - 1);
     return promotes(kind) ? matmul::promoted_shapes[std::min(at, std::size(matmul::promoted_shapes) - 1)]
-           : at == matmul::shifting_tile ? matmul::shifting_shape
-                                         : matmul::tile_shapes[at];
+           : at == matmul::remainder_tile ? matmul::tile_shapes[matmul::tile_of_remainders]
+                                          : matmul::tile_shapes[at];
   }
 
   static void follow(Asked& out, Way way) {

@@ -34,10 +34,10 @@ Tiled tiled_of(const KernelCall& way, const Asked& asked, int processors) {
              promotes = !asked.fast && (asked.a == Element::e4m3 || asked.a == Element::e5m2);
   const auto tile =
       static_cast<std::size_t>(std::max<std::int64_t>(way.choice->tuning.find("tile").value_or(0), 1) - 1);
-  matmul::TileShape shape = cluster && promotes ? matmul::promoted_shapes[std::min<std::size_t>(tile, 3)]
-                            : cluster && tile == matmul::shifting_tile
-                                ? matmul::shifting_shape
-                                : matmul::tile_shapes[cluster ? tile : 0];
+  matmul::TileShape shape =
+      cluster && promotes ? matmul::promoted_shapes[std::min(tile, std::size(matmul::promoted_shapes) - 1)]
+      : cluster && tile == matmul::remainder_tile ? matmul::tile_shapes[matmul::tile_of_remainders]
+                                                  : matmul::tile_shapes[cluster ? tile : 0];
   if (!cluster) shape.cluster_rows = shape.cluster_cols = 1;
   return {shape, processors / (shape.cluster_rows * shape.cluster_cols)};
 }

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <random>
 #include <vector>
+#include "tessera/core/rounding.hpp"
 #include "tessera/kernel.hpp"
 
 namespace tessera::matmul {
@@ -25,6 +26,14 @@ struct Turn {
   static constexpr int threads = TransposeShape<bytes>::threads;
   static constexpr bool may_return_early = true;
   void operator()(Thread, Shared&, const PackPair& pair) const { turn_lines<bytes>(pair); }
+};
+
+template <int bytes>
+struct Copies {
+  struct Shared {};
+  static constexpr int threads = ShiftShape::threads;
+  static constexpr bool may_return_early = true;
+  void operator()(Thread, Shared&, const CopyArgs& args) const { make_copies<bytes>(args); }
 };
 
 // An operand of `layers`, its first byte `ahead` elements behind an aligned address, and room for what it is
@@ -119,6 +128,71 @@ TEST(Packing, TurnsAndShiftsWhateverLiesAnyhow) {
       expect_packed<4>(transposed, random);
     }
   }
+}
+
+// Each copy has its own zeros in front, as the remainders of a large operand's lines ask for.
+template <int bytes>
+void expect_copies(std::int64_t lines, std::int64_t k, std::int64_t gap, const LeadingZeros& zeros,
+                   std::mt19937& random) {
+  SCOPED_TRACE(testing::Message() << bytes << " bytes, lines " << lines << " k " << k << " gap " << gap
+                                  << " zeros " << zeros.first << " + i·" << zeros.step);
+  const std::int64_t line_step = k + gap, pieces = ceil_div((k + 16 / bytes - 1) * bytes, 16),
+                     length = ((lines - 1) * line_step + k) * bytes;
+  std::vector<unsigned char> memory(static_cast<std::size_t>(length));
+  for (unsigned char& x : memory) x = static_cast<unsigned char>(random() % 255 + 1);
+  constexpr std::size_t beyond = 64;
+  const std::size_t all = static_cast<std::size_t>(zeros.count() * lines * pieces) * 16;
+  std::vector<uint4> copies((all + beyond) / 16, uint4{7, 7, 7, 7});
+  const CopyArgs args{
+      memory.data(), k,    line_step, static_cast<std::int32_t>(lines), static_cast<std::int32_t>(pieces),
+      copies.data(), zeros};
+  emulated::readable = {{memory.data(), memory.data() + length}};
+  Device device;
+  Run run{.device = &device};
+  launch_kernel<Copies<bytes>>({.grid = {ceil_div(lines * pieces, ShiftShape::threads), zeros.count()},
+                                .block = {ShiftShape::threads}},
+                               args, run);
+  emulated::readable.clear();
+  std::vector<unsigned char> right;
+  for (int copy = 0; copy < zeros.count(); ++copy)
+    for (std::int64_t line = 0; line < lines; ++line) {
+      const unsigned char* const from = memory.data() + line * line_step * bytes;
+      right.resize(right.size() + static_cast<std::size_t>(zeros.of(copy)), 0);
+      right.insert(right.end(), from, from + k * bytes);
+      right.resize(static_cast<std::size_t>((copy * lines + line + 1) * pieces) * 16, 0);
+    }
+  ASSERT_EQ(right.size(), all);
+  EXPECT_EQ(std::memcmp(copies.data(), right.data(), all), 0);
+  for (std::size_t i = all / 16; i < copies.size(); ++i) EXPECT_EQ(copies[i].x, 7u);
+}
+
+TEST(Packing, MakesACopyForEachRemainder) {
+  std::mt19937 random(7);
+  for (int i = 0; i < 40; ++i) {
+    const auto lines = static_cast<std::int64_t>(random() % 40 + 1),
+               k = static_cast<std::int64_t>(random() % 300 + 1),
+               gap = static_cast<std::int64_t>(random() % 3);
+    const auto zeros = [&](int bytes, std::int64_t ahead, std::int64_t step) {
+      return leading_zeros({reinterpret_cast<const void*>(ahead * bytes), bytes, 16, k, step, 1});
+    };
+    expect_copies<2>(lines, k, gap, zeros(2, static_cast<std::int64_t>(random() % 8), k + gap), random);
+    expect_copies<4>(lines, k, gap, zeros(4, static_cast<std::int64_t>(random() % 4), k + gap), random);
+  }
+}
+
+TEST(Packing, LinesOfOneRemainderAreAsFarApartAsTheirStepSays) {
+  const auto bits = [](std::int64_t lines, std::int64_t step, int bytes) {
+    return leading_zeros({nullptr, bytes, lines, 1, step, 1}).bits;
+  };
+  EXPECT_EQ(bits(9, 8, 2), 0);
+  EXPECT_EQ(bits(9, 12, 2), 1);
+  EXPECT_EQ(bits(9, 6, 2), 2);
+  EXPECT_EQ(bits(9, 7, 2), 3);
+  EXPECT_EQ(bits(9, 7, 4), 2);
+  EXPECT_EQ(bits(1, 7, 2), 0);  // no next line
+  const LeadingZeros zeros = leading_zeros({reinterpret_cast<const void*>(std::intptr_t{22}), 2, 9, 1, 7, 1});
+  EXPECT_EQ(zeros.of(0), 6);
+  EXPECT_EQ(zeros.of(1), 4);  // 22 + 14 = 36
 }
 
 }  // namespace

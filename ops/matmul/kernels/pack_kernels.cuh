@@ -3,6 +3,7 @@
 // and turn_lines, where k is not contiguous.
 #pragma once
 #include <cstdint>
+#include "ops/matmul/kernels/factor.hpp"
 #include "tessera/cuda/ptx/cluster.cuh"
 
 namespace tessera::matmul {
@@ -19,6 +20,7 @@ struct PackArgs {
 struct PackPair {
   PackArgs of[2];
   int count = 0;
+  bool is_first = true;  // of a call's launches
 
   // Layers of the grid are operands of a batch, those of a pair beside each other.
   __device__ const PackArgs& here() const { return of[count == 2 ? blockIdx.z & 1 : 0]; }
@@ -52,13 +54,14 @@ __device__ __forceinline__ std::uint32_t gather(const unsigned char* from, std::
   return out;
 }
 
-// The two kernels of a product's operands have nothing to do with each other: the second begins beside the
-// first, and is over when both are.
+// The first kernel of a call is placed while the one before is at work. The two of a product's operands have
+// nothing to do with each other: the second begins beside the first, and is over when both are.
 template <class Work>
-__device__ __forceinline__ void beside_kernel_before(const Work& work) {
+__device__ __forceinline__ void overlapping(bool is_first, const Work& work) {
+  if (is_first) cuda::ptx::wait_for_kernel_before();
   cuda::ptx::let_next_kernel_start();
   work();
-  cuda::ptx::wait_for_kernel_before();
+  if (!is_first) cuda::ptx::wait_for_kernel_before();
 }
 
 // Packing where k is contiguous: lines that only begin at wrong addresses. 16 bytes are cut from the 32 that
@@ -156,7 +159,41 @@ __device__ __forceinline__ void shift_line(const PackPair& pair) {
 
 template <int bytes>
 __global__ void __launch_bounds__(ShiftShape::threads) shift_lines(const __grid_constant__ PackPair pair) {
-  beside_kernel_before([&] { shift_line<bytes>(pair); });
+  overlapping(pair.is_first, [&] { shift_line<bytes>(pair); });
+}
+
+// Copies with zeros in front: small, so their speed hardly counts. A thread makes 16 bytes.
+struct CopyArgs {
+  const unsigned char* from;
+  std::int64_t k, line_step;   // in elements
+  std::int32_t lines, pieces;  // pieces of 16 bytes: of a line of a copy
+  uint4* to;
+  LeadingZeros zeros;
+  bool is_first = true;
+};
+
+template <int bytes>
+__global__ void __launch_bounds__(ShiftShape::threads) make_copies(const __grid_constant__ CopyArgs args) {
+  overlapping(args.is_first, [&] {
+    const std::int64_t at = std::int64_t{blockIdx.x} * ShiftShape::threads + threadIdx.x;
+    const auto line = static_cast<std::int32_t>(at / args.pieces);
+    if (line >= args.lines) return;
+    const auto piece = static_cast<std::int32_t>(at % args.pieces);
+    const int copy = static_cast<int>(blockIdx.y);
+    const unsigned char* const from = args.from + line * args.line_step * bytes;
+    const std::int64_t first = (std::int64_t{piece} * 16 - args.zeros.of(copy)) / bytes;
+    using Element = typename Bits<bytes>::Type;
+    constexpr int each = 16 / bytes;
+    Element of[each];
+#pragma unroll
+    for (int i = 0; i < each; ++i)
+      of[i] = first + i >= 0 && first + i < args.k ? __ldg(reinterpret_cast<const Element*>(from) + first + i)
+                                                   : Element{0};
+    std::uint32_t word[4] = {};
+#pragma unroll
+    for (int i = 0; i < each; ++i) word[i * bytes / 4] |= std::uint32_t{of[i]} << (i * bytes % 4 * 8);
+    args.to[copy * std::int64_t{args.lines} * args.pieces + at] = {word[0], word[1], word[2], word[3]};
+  });
 }
 
 // Packing where lines are contiguous, or nothing is: 128 bytes of lines by 128 elements of k a block,
@@ -326,7 +363,7 @@ __device__ __forceinline__ void turn_part(const PackPair& pair) {
 template <int bytes>
 __global__ void __launch_bounds__(TransposeShape<bytes>::threads, 4)
     turn_lines(const __grid_constant__ PackPair pair) {
-  beside_kernel_before([&] { turn_part<bytes>(pair); });
+  overlapping(pair.is_first, [&] { turn_part<bytes>(pair); });
 }
 
 }  // namespace tessera::matmul

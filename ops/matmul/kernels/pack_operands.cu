@@ -16,14 +16,15 @@ bool kernels_overlap() {
   return major >= 9;
 }
 
-// The launches of one call: all but the first need not wait for those before.
+// The launches of one call.
 struct Launches {
   cudaStream_t stream;
   std::int64_t layers;  // operands of each kind
   int done = 0;
 
-  template <class Kernel>
-  void launch(Kernel kernel, const dim3& grid, int threads, const PackPair& pair) {
+  template <class Kernel, class Args>
+  void launch(Kernel kernel, const dim3& grid, int threads, Args args) {
+    args.is_first = done++ == 0;
     cudaLaunchAttribute beside{};
     beside.id = cudaLaunchAttributeProgrammaticStreamSerialization;
     beside.val.programmaticStreamSerializationAllowed = 1;
@@ -32,8 +33,8 @@ struct Launches {
     config.blockDim = static_cast<unsigned>(threads);
     config.stream = stream;
     config.attrs = &beside;
-    config.numAttrs = done++ > 0 && kernels_overlap() ? 1 : 0;
-    cuda::check(cudaLaunchKernelEx(&config, kernel, pair));
+    config.numAttrs = kernels_overlap() ? 1 : 0;
+    cuda::check(cudaLaunchKernelEx(&config, kernel, args));
   }
 
   // A block makes `wide` words of `high` lines. Grids are short along y and z: as many launches as it takes.
@@ -103,6 +104,29 @@ void pack(std::initializer_list<Packing> all, cudaStream_t stream, std::int64_t 
                       ShiftShape::threads);
   using Turn = TransposeShape<bytes>;
   launches.launch_all(turn_lines<bytes>, transposed, bytes, Turn::line_words, Turn::lines, Turn::threads);
+}
+
+Factor copies_of(const Factor& f, const LeadingZeros& zeros) {
+  Factor out = f;
+  out.lines = f.lines * zeros.count();
+  out.k = f.k + 16 / f.bytes - 1;
+  return out;
+}
+
+void pack_copies(const Factor& f, const LeadingZeros& zeros, void* to, cudaStream_t stream) {
+  const CopyArgs args{static_cast<const unsigned char*>(f.data),
+                      f.k,
+                      f.line_step,
+                      static_cast<std::int32_t>(f.lines),
+                      static_cast<std::int32_t>(packed_step(copies_of(f, zeros)) * f.bytes / 16),
+                      static_cast<uint4*>(to),
+                      zeros};
+  Launches{stream, 1}.launch(f.bytes == 1   ? make_copies<1>
+                             : f.bytes == 2 ? make_copies<2>
+                                            : make_copies<4>,
+                             dim3(static_cast<unsigned>(ceil_div(f.lines * args.pieces, ShiftShape::threads)),
+                                  static_cast<unsigned>(zeros.count())),
+                             ShiftShape::threads, args);
 }
 
 template void pack<1>(std::initializer_list<Packing>, cudaStream_t, std::int64_t);

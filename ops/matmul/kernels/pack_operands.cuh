@@ -5,15 +5,9 @@
 #include <cstdint>
 #include <cuda_runtime_api.h>
 #include <initializer_list>
+#include "ops/matmul/kernels/factor.hpp"
 
 namespace tessera::matmul {
-
-// An operand by its lines along k: rows of A, columns of B.
-struct Factor {
-  const void* data;
-  int bytes;  // of an element
-  std::int64_t lines, k, line_step, k_step;
-};
 
 // To where: from a line to the next, in elements, and all lines' bytes. Lines begin at multiples of 16 bytes,
 // which the TMA asks for; long ones at multiples of 128, so that the 128 bytes that it copies of each
@@ -31,5 +25,10 @@ struct Packing {
 // Elements of 1, 2 or 4 bytes; what is beyond k in a packed line is 0.
 template <int bytes>
 void pack(std::initializer_list<Packing> all, cudaStream_t stream, std::int64_t layers = 1);
+
+// All copies of a small operand, one after another, as one: k is the longest that any large operand asks for.
+Factor copies_of(const Factor& f, const LeadingZeros& zeros);
+// f.k_step is 1. `to`: packed_bytes(copies_of(f, zeros)).
+void pack_copies(const Factor& f, const LeadingZeros& zeros, void* to, cudaStream_t stream);
 
 }  // namespace tessera::matmul

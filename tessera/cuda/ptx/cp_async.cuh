@@ -62,13 +62,6 @@ __device__ __forceinline__ void commit_copies() {
 #endif
 }
 
-// An arrival at a barrier of Hopper's, made when this thread's copies so far have come.
-template <class Barrier>
-__device__ __forceinline__ void arrive_when_copied(Barrier& barrier) {
-  asm volatile("cp.async.mbarrier.arrive.noinc.shared.b64 [%0];" ::"r"(detail::shared_address(&barrier))
-               : "memory");
-}
-
 // Waits until at most `groups` of this thread's groups are still under way.
 template <int groups>
 __device__ __forceinline__ void wait_for_copies() {

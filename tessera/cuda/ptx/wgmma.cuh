@@ -76,39 +76,50 @@ struct S8 {
 template <class Kind, int columns, int turn_a, int turn_b>
 struct Product;
 
-// Inline assembly wants its operands numbered and spelt out.
-#define TESSERA_SLOTS_32                                                   \
-  "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, " \
-  "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
-#define TESSERA_SLOTS_64                                                             \
-  "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "           \
-  "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, " \
-  "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, " \
-  "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
-#define TESSERA_SLOTS_96                                                             \
-  "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "           \
-  "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, " \
-  "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, " \
-  "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63, " \
-  "%64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, " \
-  "%80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95"
-#define TESSERA_SLOTS_128                                                                        \
-  "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "                       \
-  "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "             \
-  "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "             \
-  "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63, "             \
-  "%64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, "             \
-  "%80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95, "             \
-  "%96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111, " \
-  "%112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, %127"
+// Inline assembly wants its operands numbered and spelt out, eight at a time.
+#define TESSERA_SLOTS_AT_0 "%0, %1, %2, %3, %4, %5, %6, %7"
+#define TESSERA_SLOTS_AT_1 ", %8, %9, %10, %11, %12, %13, %14, %15"
+#define TESSERA_SLOTS_AT_2 ", %16, %17, %18, %19, %20, %21, %22, %23"
+#define TESSERA_SLOTS_AT_3 ", %24, %25, %26, %27, %28, %29, %30, %31"
+#define TESSERA_SLOTS_AT_4 ", %32, %33, %34, %35, %36, %37, %38, %39"
+#define TESSERA_SLOTS_AT_5 ", %40, %41, %42, %43, %44, %45, %46, %47"
+#define TESSERA_SLOTS_AT_6 ", %48, %49, %50, %51, %52, %53, %54, %55"
+#define TESSERA_SLOTS_AT_7 ", %56, %57, %58, %59, %60, %61, %62, %63"
+#define TESSERA_SLOTS_AT_8 ", %64, %65, %66, %67, %68, %69, %70, %71"
+#define TESSERA_SLOTS_AT_9 ", %72, %73, %74, %75, %76, %77, %78, %79"
+#define TESSERA_SLOTS_AT_10 ", %80, %81, %82, %83, %84, %85, %86, %87"
+#define TESSERA_SLOTS_AT_11 ", %88, %89, %90, %91, %92, %93, %94, %95"
+#define TESSERA_SLOTS_AT_12 ", %96, %97, %98, %99, %100, %101, %102, %103"
+#define TESSERA_SLOTS_AT_13 ", %104, %105, %106, %107, %108, %109, %110, %111"
+#define TESSERA_SLOTS_AT_14 ", %112, %113, %114, %115, %116, %117, %118, %119"
+#define TESSERA_SLOTS_AT_15 ", %120, %121, %122, %123, %124, %125, %126, %127"
+#define TESSERA_SLOTS_32 TESSERA_SLOTS_AT_0 TESSERA_SLOTS_AT_1 TESSERA_SLOTS_AT_2 TESSERA_SLOTS_AT_3
+#define TESSERA_SLOTS_40 TESSERA_SLOTS_32 TESSERA_SLOTS_AT_4
+#define TESSERA_SLOTS_48 TESSERA_SLOTS_40 TESSERA_SLOTS_AT_5
+#define TESSERA_SLOTS_56 TESSERA_SLOTS_48 TESSERA_SLOTS_AT_6
+#define TESSERA_SLOTS_64 TESSERA_SLOTS_56 TESSERA_SLOTS_AT_7
+#define TESSERA_SLOTS_72 TESSERA_SLOTS_64 TESSERA_SLOTS_AT_8
+#define TESSERA_SLOTS_80 TESSERA_SLOTS_72 TESSERA_SLOTS_AT_9
+#define TESSERA_SLOTS_88 TESSERA_SLOTS_80 TESSERA_SLOTS_AT_10
+#define TESSERA_SLOTS_96 TESSERA_SLOTS_88 TESSERA_SLOTS_AT_11
+#define TESSERA_SLOTS_128 \
+  TESSERA_SLOTS_96 TESSERA_SLOTS_AT_12 TESSERA_SLOTS_AT_13 TESSERA_SLOTS_AT_14 TESSERA_SLOTS_AT_15
 #define TESSERA_SUMS_8(c, i)                                                                           \
   c(sum[i]), c(sum[i + 1]), c(sum[i + 2]), c(sum[i + 3]), c(sum[i + 4]), c(sum[i + 5]), c(sum[i + 6]), \
       c(sum[i + 7])
-#define TESSERA_SUMS_32(c, i) \
-  TESSERA_SUMS_8(c, i), TESSERA_SUMS_8(c, i + 8), TESSERA_SUMS_8(c, i + 16), TESSERA_SUMS_8(c, i + 24)
-#define TESSERA_SUMS_64(c, i) TESSERA_SUMS_32(c, i), TESSERA_SUMS_32(c, i + 32)
-#define TESSERA_SUMS_96(c, i) TESSERA_SUMS_64(c, i), TESSERA_SUMS_32(c, i + 64)
-#define TESSERA_SUMS_128(c, i) TESSERA_SUMS_64(c, i), TESSERA_SUMS_64(c, i + 64)
+#define TESSERA_SUMS_32(c) \
+  TESSERA_SUMS_8(c, 0), TESSERA_SUMS_8(c, 8), TESSERA_SUMS_8(c, 16), TESSERA_SUMS_8(c, 24)
+#define TESSERA_SUMS_40(c) TESSERA_SUMS_32(c), TESSERA_SUMS_8(c, 32)
+#define TESSERA_SUMS_48(c) TESSERA_SUMS_40(c), TESSERA_SUMS_8(c, 40)
+#define TESSERA_SUMS_56(c) TESSERA_SUMS_48(c), TESSERA_SUMS_8(c, 48)
+#define TESSERA_SUMS_64(c) TESSERA_SUMS_56(c), TESSERA_SUMS_8(c, 56)
+#define TESSERA_SUMS_72(c) TESSERA_SUMS_64(c), TESSERA_SUMS_8(c, 64)
+#define TESSERA_SUMS_80(c) TESSERA_SUMS_72(c), TESSERA_SUMS_8(c, 72)
+#define TESSERA_SUMS_88(c) TESSERA_SUMS_80(c), TESSERA_SUMS_8(c, 80)
+#define TESSERA_SUMS_96(c) TESSERA_SUMS_88(c), TESSERA_SUMS_8(c, 88)
+#define TESSERA_SUMS_128(c)                                                                  \
+  TESSERA_SUMS_96(c), TESSERA_SUMS_8(c, 96), TESSERA_SUMS_8(c, 104), TESSERA_SUMS_8(c, 112), \
+      TESSERA_SUMS_8(c, 120)
 
 // What an instruction wants to know after `keep`: signs and how operands are turned; signs; nothing.
 #define TESSERA_TURNED(turn_a, turn_b) ", 1, 1, " turn_a ", " turn_b
@@ -127,13 +138,19 @@ struct Product;
                    ", 0;\n"                                                                           \
                    " wgmma.mma_async.sync.aligned.m64n" #N NAME " {" TESSERA_SLOTS_##R                \
                    "}, " A ", " B ", keep" TAIL(TURN_A, TURN_B) ";\n}"                                \
-                   : TESSERA_SUMS_##R(C, 0)                                                           \
+                   : TESSERA_SUMS_##R(C)                                                              \
                    : "l"(a), "l"(b), "r"(keep), "n"(turn_a), "n"(turn_b));                            \
     }                                                                                                 \
   };
 #define TESSERA_PRODUCTS(NAME, C, TAIL, KIND)                                       \
   TESSERA_PRODUCT(KIND, NAME, C, TAIL, 64, 32, "%32", "%33", "%34", "%35", "%36")   \
+  TESSERA_PRODUCT(KIND, NAME, C, TAIL, 80, 40, "%40", "%41", "%42", "%43", "%44")   \
+  TESSERA_PRODUCT(KIND, NAME, C, TAIL, 96, 48, "%48", "%49", "%50", "%51", "%52")   \
+  TESSERA_PRODUCT(KIND, NAME, C, TAIL, 112, 56, "%56", "%57", "%58", "%59", "%60")  \
   TESSERA_PRODUCT(KIND, NAME, C, TAIL, 128, 64, "%64", "%65", "%66", "%67", "%68")  \
+  TESSERA_PRODUCT(KIND, NAME, C, TAIL, 144, 72, "%72", "%73", "%74", "%75", "%76")  \
+  TESSERA_PRODUCT(KIND, NAME, C, TAIL, 160, 80, "%80", "%81", "%82", "%83", "%84")  \
+  TESSERA_PRODUCT(KIND, NAME, C, TAIL, 176, 88, "%88", "%89", "%90", "%91", "%92")  \
   TESSERA_PRODUCT(KIND, NAME, C, TAIL, 192, 96, "%96", "%97", "%98", "%99", "%100") \
   TESSERA_PRODUCT(KIND, NAME, C, TAIL, 256, 128, "%128", "%129", "%130", "%131", "%132")
 
@@ -156,15 +173,43 @@ TESSERA_PRODUCTS("k32.s32.s8.s8", "+r", TESSERA_WHOLE, S8)
 #undef TESSERA_WHOLE
 #undef TESSERA_SIGNED
 #undef TESSERA_TURNED
-#undef TESSERA_SUMS_128
-#undef TESSERA_SUMS_96
-#undef TESSERA_SUMS_64
-#undef TESSERA_SUMS_32
 #undef TESSERA_SUMS_8
-#undef TESSERA_SLOTS_128
-#undef TESSERA_SLOTS_96
-#undef TESSERA_SLOTS_64
+#undef TESSERA_SUMS_32
+#undef TESSERA_SUMS_40
+#undef TESSERA_SUMS_48
+#undef TESSERA_SUMS_56
+#undef TESSERA_SUMS_64
+#undef TESSERA_SUMS_72
+#undef TESSERA_SUMS_80
+#undef TESSERA_SUMS_88
+#undef TESSERA_SUMS_96
+#undef TESSERA_SUMS_128
 #undef TESSERA_SLOTS_32
+#undef TESSERA_SLOTS_40
+#undef TESSERA_SLOTS_48
+#undef TESSERA_SLOTS_56
+#undef TESSERA_SLOTS_64
+#undef TESSERA_SLOTS_72
+#undef TESSERA_SLOTS_80
+#undef TESSERA_SLOTS_88
+#undef TESSERA_SLOTS_96
+#undef TESSERA_SLOTS_128
+#undef TESSERA_SLOTS_AT_0
+#undef TESSERA_SLOTS_AT_1
+#undef TESSERA_SLOTS_AT_2
+#undef TESSERA_SLOTS_AT_3
+#undef TESSERA_SLOTS_AT_4
+#undef TESSERA_SLOTS_AT_5
+#undef TESSERA_SLOTS_AT_6
+#undef TESSERA_SLOTS_AT_7
+#undef TESSERA_SLOTS_AT_8
+#undef TESSERA_SLOTS_AT_9
+#undef TESSERA_SLOTS_AT_10
+#undef TESSERA_SLOTS_AT_11
+#undef TESSERA_SLOTS_AT_12
+#undef TESSERA_SLOTS_AT_13
+#undef TESSERA_SLOTS_AT_14
+#undef TESSERA_SLOTS_AT_15
 
 // Pieces of 8 × 8 numbers of 16 bits, from a warp's registers to rows in shared memory.
 

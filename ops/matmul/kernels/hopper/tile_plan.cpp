@@ -142,6 +142,30 @@ std::size_t partial_bytes(const TileShape& shape, const TilePlan& plan) {
   return static_cast<std::size_t>(plan.blocks * shape.rows * shape.cols) * 4;
 }
 
+namespace {
+
+// The widths that a tile may have, or is to have.
+struct Widths {
+  int least, most;
+
+  Widths(const TileShape& shape, int wanted) : least(shape.cols), most(shape.cols) {
+    if (shape.least_cols == 0) return;
+    least = wanted == 0 ? shape.least_cols : std::clamp(round_up(wanted, 16), shape.least_cols, shape.cols);
+    if (wanted != 0) most = least;
+  }
+};
+
+TileShape of_width(const TileShape& shape, int cols) {
+  TileShape out = shape;
+  const double share = static_cast<double>(cols) / shape.cols;
+  out.cols = cols;
+  out.stage_us = shape.least_stage_us + (shape.stage_us - shape.least_stage_us) * share;
+  out.tile_us = shape.least_tile_us + (shape.tile_us - shape.least_tile_us) * share;
+  return out;
+}
+
+}  // namespace
+
 TilePlan plan_tiles(TileShapes shapes, std::int64_t m, std::int64_t n, std::int64_t k, int stage,
                     int processors, unsigned tiles, const TileOptions& options, double results,
                     CacheLines lines) {
@@ -150,43 +174,54 @@ TilePlan plan_tiles(TileShapes shapes, std::int64_t m, std::int64_t n, std::int6
   bool found = false;
   for (int tile = 0; tile < static_cast<int>(shapes.size()); ++tile) {
     if ((tiles >> tile & 1) == 0 || (options.tile != 0 && options.tile != tile + 1)) continue;
-    TileShape shape = shapes[static_cast<std::size_t>(tile)];
-    shape.tile_us *= results;
-    shape.last_us *= results;
-    const std::int64_t unjoined = shape.cuts_sums || options.splits != 0 ? most_splits : 1;
-    const std::int64_t most = shape.cluster_split_k ? most_cluster_splits : unjoined,
-                       requested = std::min<std::int64_t>(options.splits, most);
-    for (std::int64_t splits = 1; splits <= most; ++splits) {
-      if (requested != 0
-              ? splits != requested
-              : splits > 1 && stages / splits < (shape.cluster_split_k ? least_cluster_stages : least_stages))
-        continue;
-      TileShape here = shape;
-      if (results == 1 && splits == 1 && stages >= least_overlapped_depth<2>) {
-        here.tile_us -= shape.overlapped_us;
-        here.last_us += shape.overlapped_us;
+    const TileShape& widest = shapes[static_cast<std::size_t>(tile)];
+    const Widths widths(widest, options.cols);
+    for (int cols = widths.least; cols <= widths.most; cols += 16) {
+      TileShape shape = widest.least_cols == 0 ? widest : of_width(widest, cols);
+      shape.tile_us *= results;
+      shape.last_us *= results;
+      const bool cuts = shape.least_cols == 0 && (shape.cuts_sums || options.splits != 0);
+      const std::int64_t most = shape.cluster_split_k ? most_cluster_splits
+                                : cuts                ? most_splits
+                                                      : 1,
+                         requested = std::min<std::int64_t>(options.splits, most);
+      for (std::int64_t splits = 1; splits <= most; ++splits) {
+        if (requested != 0 ? splits != requested
+                           : splits > 1 && stages / splits <
+                                               (shape.cluster_split_k ? least_cluster_stages : least_stages))
+          continue;
+        TileShape here = shape;
+        if (results == 1 && splits == 1 && stages >= least_overlapped_depth<2>) {
+          here.tile_us -= shape.overlapped_us;
+          here.last_us += shape.overlapped_us;
+        }
+        TilePlan plan = planned(here, m, n, stages, splits, processors, results, lines);
+        if (!has_room(shape, plan)) {
+          if (options.splits == 0) continue;
+          plan = planned(shape, m, n, stages, 1, processors, results, lines);
+        }
+        if (options.tail != 1) {
+          const TilePlan narrow = with_tail_tiles(
+              plan, shape, m, n, placed_clusters(processors, shape.cluster_rows * shape.cluster_cols),
+              operand_bytes(m, n, stages), lines);
+          if (options.tail == 2 || narrow.microseconds < plan.microseconds) plan = narrow;
+        }
+        if (found && plan.microseconds >= best.microseconds) continue;
+        best = plan;
+        best.tile = tile;
+        best.cols = shape.cols;
+        found = true;
       }
-      TilePlan plan = planned(here, m, n, stages, splits, processors, results, lines);
-      if (!has_room(shape, plan)) {
-        if (options.splits == 0) continue;
-        plan = planned(shape, m, n, stages, 1, processors, results, lines);
-      }
-      if (options.tail != 1) {
-        const TilePlan narrow = with_tail_tiles(
-            plan, shape, m, n, placed_clusters(processors, shape.cluster_rows * shape.cluster_cols),
-            operand_bytes(m, n, stages), lines);
-        if (options.tail == 2 || narrow.microseconds < plan.microseconds) plan = narrow;
-      }
-      if (found && plan.microseconds >= best.microseconds) continue;
-      best = plan;
-      best.tile = tile;
-      found = true;
     }
   }
   // A requested tile that these operands do not allow is ignored.
   if (!found)
     return plan_tiles(shapes, m, n, k, stage, processors, tiles,
-                      {.tile = 0, .splits = options.splits, .group = options.group, .tail = options.tail},
+                      {.tile = 0,
+                       .splits = options.splits,
+                       .group = options.group,
+                       .tail = options.tail,
+                       .cols = options.cols},
                       results, lines);
   if (options.group != 0) best.order.group = options.group;
   return best;

@@ -21,6 +21,10 @@ struct TileShape {
   double overlapped_us = 0;
   bool cuts_sums = true;  // else in parts only where that is requested
   double begin_us = 0;    // before a block's first stage and after its last results
+  // Of a tile that may have any multiple of 16 columns from here on, but no splits: what of its times the
+  // columns have no part in. 0: it always has all.
+  int least_cols = 0;
+  double least_stage_us = 0, least_tile_us = 0;
 };
 using TileShapes = std::span<const TileShape>;
 
@@ -29,28 +33,38 @@ using TileShapes = std::span<const TileShape>;
 // to 344 products on one NVIDIA H100, of random sizes (tools/shapes, seed 7) and of listed ones, each
 // measured with every tile and number of splits: that the model's choices are fast counts most, then its
 // times. Only their proportions matter.
-inline constexpr TileShape tile_shapes[] = {{128, 256, 2, 1, 0.581, 2.26, 0, 0.2, false, 0.65, true, 2.78},
-                                            {128, 128, 1, 1, 0.345, 1.4, 0, 0.2, true, 0, true, 2.09},
-                                            {128, 64, 1, 1, 0.151, 0.84, 0, 0, true, 0, true, 2.26},
-                                            {64, 64, 1, 1, 0.134, 0.67, 0, 0, false, 0, true, 1.88},
-                                            {128, 128, 2, 1, 0.361, 1.18, 0, 0, false, 0, true, 2.76},
-                                            {128, 256, 1, 1, 0.581, 2.26, 0, 0.2, false, 0.65, true, 2.78},
-                                            {64, 128, 1, 1, 0.155, 0.8, 0, 0, false, 0, true, 2.31},
-                                            {128, 192, 1, 1, 0.47, 1.68, 0, 0.2, false, 0, true, 2.78}};
+inline constexpr int least_any_cols = 80;
+inline constexpr TileShape tile_shapes[] = {
+    {128, 256, 2, 1, 0.581, 2.26, 0, 0.2, false, 0.65, true, 2.78},
+    {128, 128, 1, 1, 0.345, 1.4, 0, 0.2, true, 0, true, 2.09},
+    {128, 64, 1, 1, 0.151, 0.84, 0, 0, true, 0, true, 2.26},
+    {64, 64, 1, 1, 0.134, 0.67, 0, 0, false, 0, true, 1.88},
+    {128, 128, 2, 1, 0.361, 1.18, 0, 0, false, 0, true, 2.76},
+    {128, 256, 1, 1, 0.581, 2.26, 0, 0.2, false, 0.65, true, 2.78},
+    {64, 128, 1, 1, 0.155, 0.8, 0, 0, false, 0, true, 2.31},
+    {128, 192, 2, 1, 0.488, 1.85, 0, 0, false, 0, false, 2.4, least_any_cols, 0.19, 0.59}};
 inline constexpr int tile_count = static_cast<int>(sizeof tile_shapes / sizeof *tile_shapes);
 // Of sums that are promoted, to 75 of those products.
-inline constexpr TileShape promoted_shapes[] = {{256, 128, 1, 2, 0.87, 3.88, 0, 0.35, false, 0, true, 0.51},
-                                                {128, 128, 1, 1, 0.425, 0.87, 0, 0.2, true, 0, true, 1.91},
-                                                {128, 64, 1, 1, 0.182, 1.29, 0, 0, true, 0, true, 1.51},
-                                                {64, 64, 1, 1, 0.153, 0.62, 0, 0, false, 0, true, 2.05}};
+inline constexpr TileShape promoted_shapes[] = {
+    {256, 128, 1, 2, 0.87, 3.88, 0, 0.35, false, 0, true, 0.51},
+    {128, 128, 1, 1, 0.425, 0.87, 0, 0.2, true, 0, true, 1.91},
+    {128, 64, 1, 1, 0.182, 1.29, 0, 0, true, 0, true, 1.51},
+    {64, 64, 1, 1, 0.153, 0.62, 0, 0, false, 0, true, 2.05},
+    {128, 192, 2, 1, 0.503, 1.8, 0, 0, false, 0, false, 2.78, least_any_cols, 0.174, 0.76}};
 
-// The tile whose operands are brought by threads, so that their lines may begin at any address, and its
-// number behind those of tile_shapes. Fitted to 103 unaligned products of tools/shapes random 7 on one NVIDIA
-// H100.
-inline constexpr TileShape shifting_shape{128, 64, 1, 1, 0.8, 0.6, 0, 0, true, 0, true, 2.0};
-inline constexpr int shifting_tile = tile_count;
+// The third tile is also there for an operand whose lines begin at any address; then its number is this one,
+// behind those of tile_shapes.
+inline constexpr int tile_of_remainders = 2, remainder_tile = tile_count;
+// Fitted to 122 unaligned products of tools/shapes random 7 on one NVIDIA H100.
+constexpr TileShape remainder_shape(TileShapes shapes) {
+  TileShape out = shapes[tile_of_remainders];
+  out.stage_us *= 1.3;
+  out.tile_us = 0.6;
+  out.begin_us = 2.8;
+  return out;
+}
 // What a pass takes that packs operands first: a launch, and bytes read and written in a microsecond.
-inline constexpr double packing_us = 2.0, packing_rate = 3.3e6;
+inline constexpr double packing_us = 1.5, packing_rate = 3.3e6;
 
 // Results wait where a sum has as many stages, so that there is time to store them in: `boxes` of their four
 // beside each stage but the first and the last.
@@ -67,6 +81,7 @@ struct TilePlan {
   std::int64_t units = 0;           // of work, of a cluster each
   std::int32_t cluster_splits = 1;  // blocks of a cluster, each of which makes a part of a tile's sums
   std::int32_t depth = 0, split_depth = 0;  // stages, in all and of each part
+  std::int32_t cols = 0;                    // of a tile
   double microseconds = 0;                  // what the model tells
   std::int64_t blocks = 0;                  // as many as there are parts of tiles
 };
@@ -83,6 +98,7 @@ struct TileOptions {
   int tile = 0;  // counted from 1
   int splits = 0, group = 0;
   int tail = 0;  // 1: none; 2: where they can be
+  int cols = 0;  // of a tile that may have any; of others nothing
 };
 
 // How many lines of the cache, of 128 bytes, the TMA asks for where a stage takes 128 bytes of a line

@@ -106,13 +106,16 @@ TEST(TilePlan, CoversAnyShapeAndItsSum) {
     const TileOptions options{.tile = static_cast<int>(random() % 6),
                               .splits = static_cast<int>(random() % 17),
                               .group = 0,
-                              .tail = static_cast<int>(random() % 3)};
+                              .tail = static_cast<int>(random() % 3),
+                              .cols = static_cast<int>(random() % 3 * 100)};
     const TilePlan plan =
         plan_tiles(shapes, m, n, k, 64, 132, tiles, random() % 2 == 0 ? options : TileOptions{});
     ASSERT_TRUE(tiles >> plan.tile & 1) << m << " " << n << " " << k;
     const TileShape& shape = shapes[static_cast<std::size_t>(plan.tile)];
+    if (shape.least_cols == 0) ASSERT_EQ(plan.cols, shape.cols);
+    else ASSERT_TRUE(plan.cols >= shape.least_cols && plan.cols <= shape.cols && plan.cols % 16 == 0);
     const std::int64_t height = std::int64_t{shape.rows} * shape.cluster_rows,
-                       width = std::int64_t{shape.cols} * shape.cluster_cols;
+                       width = std::int64_t{plan.cols} * shape.cluster_cols;
     ASSERT_TRUE(plan.order.rows * height >= m && (plan.order.rows - 1) * height < m);
     const std::int64_t whole = plan.order.cols * width, left = n - whole;
     if (plan.tail.cols > 0) {
@@ -214,8 +217,8 @@ TEST(TilePlan, WhatIsWishedForIsDoneWhereItCanBe) {
 
 TEST(TilePlan, AWishThatWouldNotBeHeardIsRefused) {
   EXPECT_EQ(refuses_tile(2, tile_shapes, 0b00101), "has no tile=2 for MN-major operands; it has tile=1, 3");
-  EXPECT_EQ(refuses_tile(9, promoted_shapes, 0b1111),
-            "has no tile=9 for sums that are promoted; it has tile=1, 2, 3, 4");
+  EXPECT_EQ(refuses_tile(9, promoted_shapes, 0b11111),
+            "has no tile=9 for sums that are promoted; it has tile=1, 2, 3, 4, 5");
   for (const TileShapes shapes : {TileShapes(tile_shapes), TileShapes(promoted_shapes)})
     for (unsigned tiles = 1; tiles < 32; ++tiles)
       for (int tile = 0; tile <= tile_count; ++tile) {

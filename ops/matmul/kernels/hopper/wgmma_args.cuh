@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cuda.h>
 #include "ops/matmul/kernels/hopper/split_kinds.cuh"
+#include "ops/matmul/kernels/factor.hpp"
 #include "ops/matmul/kernels/hopper/tile_plan.hpp"
 #include "ops/matmul/problem/mixed_problem.hpp"
 #include "tessera/cuda/ptx/cluster.cuh"
@@ -33,25 +34,16 @@ struct EpilogueArgs {
   }
 };
 
-// Lines along k that begin at any address.
-struct LooseLines {
-  const unsigned char* data;
-  std::int64_t lines, step;  // from a line to the next, in bytes
-};
-struct ShiftArgs {
-  LooseLines a, b;
-  std::int64_t bytes;  // of a line
-};
-
 struct WgmmaArgs {
   CUtensorMap a, b, c;  // boxes of 128 bytes along the contiguous dimension; c: of 16 rows
   TileWalk order;
   TailOrder tail;             // beyond the order's tiles
   std::int32_t tiles, units;  // of work: the order's, and all
+  std::int32_t cols;          // of a tile that may have any
   std::int64_t m, n;
   std::int32_t depth, split_depth;  // stages, in all and of each split
   std::int32_t cluster_splits;      // blocks that share the sums of a tile, if the tile is for that
-  std::int32_t a_bytes;             // of a stage: fewer than a tile's where C has fewer rows than a tile
+  std::int32_t a_bytes, b_bytes;    // of a stage: fewer than a tile's where C has fewer rows, or columns
   EpilogueArgs epilogue;
   void* out;
   Element out_element;
@@ -66,7 +58,15 @@ struct WgmmaArgs {
   bool all_at_work;     // each unit has a block of its own, all at the same time
   bool beside = false;  // the kernel before makes another part of the same product: nothing it writes is read
   SplitArgs split = {};  // of factors that come in parts
-  ShiftArgs shift = {};  // where threads bring the operands
+};
+
+// Where one operand's lines begin at any address: LeadingZeros tells what becomes of the other one.
+struct RemainderArgs : WgmmaArgs {
+  CUtensorMap lines[LeadingZeros::most];  // of that operand, which a or b in WgmmaArgs is not: see
+                                          // lines_of_remainder()
+  LeadingZeros zeros;
+  bool of_b;                  // it is B; else A
+  std::int32_t copied_lines;  // of the other operand, in each of its copies
 };
 
 // How a block makes tiles of C.
@@ -84,11 +84,10 @@ struct TileConfig {
   bool promoted = false;     // each stage is summed by itself, then added
   bool takes_turns = false;  // of factors in parts: the two consumers ask for products in turn
   bool mn_major_a = false, mn_major_b = false;
-  int shifted = 0;  // stages on their way, of operands that threads bring and shift; 0: the TMA brings them
+  bool by_remainders = false;  // one operand's lines begin at any address
+  // It may have fewer columns, as the launch says; then the ring has more stages: `stages` at most.
+  bool any_width = false;
 };
-
-// Of a line that waits to be shifted: 128 bytes, and up to 15 on either side.
-inline constexpr int raw_line_bytes = 144;
 
 template <class Kind_, TileConfig config>
 struct Tile {
@@ -102,31 +101,31 @@ struct Tile {
                         promoted = config.promoted, takes_turns = config.takes_turns,
                         mn_major_a = config.mn_major_a, mn_major_b = config.mn_major_b;
   static constexpr int element_bytes = Kind::bytes;
-  static constexpr bool shifts = config.shifted > 0;
+  static constexpr bool by_remainders = config.by_remainders, any_width = config.any_width;
+  using Args = std::conditional_t<by_remainders, RemainderArgs, WgmmaArgs>;
   static constexpr int sharers = ping_pong ? 1 : consumers;  // consumers of one tile
   static constexpr int row_blocks = rows / sharers / 64;     // of 64 rows, of one consumer
   static constexpr int sums = cols / 2;                      // of a thread, in each of them
   static constexpr bool has_tail =
-      cols > TailOrder::width && !ping_pong;  // whether it can do with fewer columns
+      cols > TailOrder::width && !ping_pong && !by_remainders && !any_width;  // whether it can do with fewer
   static constexpr int a_bytes = rows * 128, b_bytes = cols * 128, stage_bytes = a_bytes + b_bytes;
-  static constexpr int copiers = shifts ? 2 : 1;  // warpgroups that copy
-  static constexpr int warps_of_group = 4;
-  static constexpr int threads = (consumers + copiers) * 128, workers = sharers * 128;
+  // Of tiles of any width, as many stages as fit.
+  static constexpr int ring_bytes = any_width ? 192 * 1024 : stages * stage_bytes;
+  static constexpr int threads = (consumers + 1) * 128, workers = sharers * 128;
   // C on its way out, for each consumer: two boxes of 64 rows of 128 bytes, or 64 × 64 sums.
   static constexpr int box_bytes = 64 * 128, out_bytes = 2 * box_bytes;
   // Of factors in parts: the scales of a tile's columns, for each two stages, behind the barriers.
   static constexpr int scale_bytes = has_scales<Kind> ? cols * 4 : 0,
-                       scales_at = (stages * stage_bytes + consumers * out_bytes +
-                                    (2 * stages + consumers) * 8 + 15) /
-                                   16 * 16;
-  // Of lines that are shifted: at the same place.
-  static constexpr int raw_stages = config.shifted, raw_bytes = (rows + cols) * raw_line_bytes;
+                       scales_at =
+                           (ring_bytes + consumers * out_bytes + (2 * stages + consumers) * 8 + 15) / 16 * 16;
   static constexpr int shared_bytes =
       has_scales<Kind> ? scales_at + stages / 2 * scale_bytes + 1024
-      : shifts         ? scales_at + raw_stages * (raw_bytes + 16) + 1024
-                       : stages * stage_bytes + consumers * out_bytes + (2 * stages + consumers) * 8 + 1024;
+                       : ring_bytes + consumers * out_bytes + (2 * stages + consumers) * 8 + 1024;
   static_assert(!IsSplit<Kind> || (promoted && !ping_pong && stages % stages_of_sum == 0));
-  static_assert(!shifts || (cluster == 1 && !mn_major_a && !mn_major_b && !promoted && !IsSplit<Kind>));
+  static_assert(!by_remainders ||
+                (cluster == 1 && !mn_major_a && !mn_major_b && !ping_pong && !IsSplit<Kind>));
+  static_assert(!any_width ||
+                (!mn_major_a && !mn_major_b && !ping_pong && !cluster_split_k && !IsSplit<Kind>));
   static_assert(!cluster_split_k || (cluster == 1 && !ping_pong && row_blocks == 1));
   static_assert(shared_bytes <= 227 * 1024 && row_blocks * sums + (promoted ? sums : 0) <= 192);
 };
@@ -139,14 +138,14 @@ inline constexpr int split_slices = C::cols / slice_cols;
 template <class C>
 struct TileShared {
   unsigned char* base;
+  int cols;
 
-  __device__ explicit TileShared(unsigned char* raw)
-      : base(raw + (1024 - ptx::shared_address(raw) % 1024) % 1024) {}
-  __device__ unsigned char* a(int stage) const { return base + stage * C::stage_bytes; }
+  __device__ explicit TileShared(unsigned char* raw, int cols = C::cols)
+      : base(raw + (1024 - ptx::shared_address(raw) % 1024) % 1024), cols(cols) {}
+  __device__ int stage_bytes() const { return C::any_width ? C::a_bytes + cols * 128 : C::stage_bytes; }
+  __device__ unsigned char* a(int stage) const { return base + stage * stage_bytes(); }
   __device__ unsigned char* b(int stage) const { return a(stage) + C::a_bytes; }
-  __device__ unsigned char* out(int consumer) const {
-    return base + C::stages * C::stage_bytes + consumer * C::out_bytes;
-  }
+  __device__ unsigned char* out(int consumer) const { return base + C::ring_bytes + consumer * C::out_bytes; }
   __device__ ptx::Barrier& full(int stage) const {
     return reinterpret_cast<ptx::Barrier*>(out(C::consumers))[stage];
   }
@@ -156,12 +155,6 @@ struct TileShared {
   __device__ float* scales(int stage) const {
     return reinterpret_cast<float*>(base + C::scales_at + stage / stages_of_sum * C::scale_bytes);
   }
-  __device__ unsigned char* raw_a(int stage) const { return base + C::scales_at + stage * C::raw_bytes; }
-  __device__ ptx::Barrier& raw_full(int stage) const {
-    return reinterpret_cast<ptx::Barrier*>(raw_a(C::raw_stages))[stage];
-  }
-  __device__ ptx::Barrier& raw_empty(int stage) const { return (&raw_full(0))[C::raw_stages + stage]; }
-  __device__ unsigned char* raw_b(int stage) const { return raw_a(stage) + C::rows * raw_line_bytes; }
 };
 
 // This thread's number, from which the compiler computes again what it could have kept: while products are
@@ -169,10 +162,12 @@ struct TileShared {
 __device__ __forceinline__ int fresh_thread() { return ptx::opaque(static_cast<int>(threadIdx.x)); }
 
 // Where a ring of stages is.
-template <int stages>
+template <class C>
 struct Ring {
-  int stage = 0;
+  int stages, stage = 0;
   std::uint32_t parity = 0;
+  __device__ __forceinline__ explicit Ring(const TileShared<C>& shared)
+      : stages(C::any_width ? min(C::stages, C::ring_bytes / shared.stage_bytes()) : C::stages) {}
   __device__ __forceinline__ void advance() {
     if (++stage == stages) stage = 0, parity ^= 1;
   }

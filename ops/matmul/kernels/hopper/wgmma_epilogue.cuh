@@ -71,8 +71,35 @@ struct StagedSums {
   }
 };
 
-template <class Sum>
-__device__ __forceinline__ void walk_rows(const WgmmaArgs& args, const Sum* staged, int row, int col) {
+// From a row or column of a tile to the next, in C.
+struct Next {
+  static constexpr int row = 1, col = 1;
+};
+struct NextOfRemainder {
+  int row, col;
+};
+template <class C>
+__device__ __forceinline__ auto next_of(const typename C::Args& args) {
+  if constexpr (C::by_remainders) {
+    const int count = args.zeros.count();
+    return args.of_b ? NextOfRemainder{1, count} : NextOfRemainder{count, 1};
+  } else {
+    return Next();
+  }
+}
+
+// The first column that is not a tile's any more, or not C's. `col`: the tile's first.
+template <class C>
+__device__ __forceinline__ int end_of_tile(const typename C::Args& args, int col) {
+  const int n = static_cast<int>(args.n);
+  if constexpr (C::any_width) return min(n, col + args.cols);
+  else return n;
+}
+
+// `end`: the first column that is not stored.
+template <class Sum, class Next>
+__device__ __forceinline__ void walk_rows(const WgmmaArgs& args, const Sum* staged, int row, int col, int end,
+                                          Next next) {
   constexpr int pieces = 2, unrolled = 2;  // of 32 columns; rows whose reads are under way at once
   const EpilogueArgs& e = args.epilogue;
   const int lane = fresh_thread() % 32;
@@ -80,8 +107,8 @@ __device__ __forceinline__ void walk_rows(const WgmmaArgs& args, const Sum* stag
   float scale_b[pieces], bias[pieces];
 #pragma unroll
   for (int i = 0; i < pieces; ++i) {
-    const std::int64_t x = col + lane + 32 * i;
-    const bool valid = x < args.n;
+    const std::int64_t x = col + (lane + 32 * i) * next.col;
+    const bool valid = x < end;
     scale_b[i] = valid && e.scale_b != nullptr ? e.scale_b[x * e.scale_b_step] : 1.0f;
     bias[i] = valid && bias_of_column && !whole ? real_at(e.bias_element, e.bias, x * e.bias_col) : 0.0f;
   }
@@ -92,20 +119,20 @@ __device__ __forceinline__ void walk_rows(const WgmmaArgs& args, const Sum* stag
     for (int j = 0; j < unrolled; ++j)
 #pragma unroll
       for (int i = 0; i < pieces; ++i) {
-        const std::int64_t y = row + r + j, x = col + lane + 32 * i;
-        old[j][i] = e.beta != 0 && !whole && y < args.m && x < args.n
+        const std::int64_t y = row + (r + j) * next.row, x = col + (lane + 32 * i) * next.col;
+        old[j][i] = e.beta != 0 && !whole && y < args.m && x < end
                         ? real_at(args.out_element, e.c0, y * e.c0_row + x * e.c0_col)
                         : 0.0f;
       }
 #pragma unroll
     for (int j = 0; j < unrolled; ++j) {
-      const std::int64_t y = row + r + j;
+      const std::int64_t y = row + (r + j) * next.row;
       if (y >= args.m) return;
       const float scale_a = e.scale_a != nullptr ? e.scale_a[y * e.scale_a_step] : 1.0f;
 #pragma unroll
       for (int i = 0; i < pieces; ++i) {
-        const std::int64_t x = col + lane + 32 * i;
-        if (x >= args.n) continue;
+        const std::int64_t x = col + (lane + 32 * i) * next.col;
+        if (x >= end) continue;
         const Sum sum = staged[StagedSums::at(r + j, lane + 32 * i)];
         if (whole) {
           store_whole(args, static_cast<std::int32_t>(sum), y, x);
@@ -123,9 +150,9 @@ __device__ __forceinline__ void walk_rows(const WgmmaArgs& args, const Sum* stag
 
 // A consumer's sums, 16 rows and 64 columns of each warp at a time. The loop stays one: its body is long.
 template <class C, int sums>
-__device__ __forceinline__ void store_rows(const WgmmaArgs& args, const TileShared<C>& shared, int consumer,
-                                           const typename C::Sum (&sum)[C::row_blocks][sums], int row,
-                                           int col) {
+__device__ __forceinline__ void store_rows(const typename C::Args& args, const TileShared<C>& shared,
+                                           int consumer, const typename C::Sum (&sum)[C::row_blocks][sums],
+                                           int row, int col) {
   using Sum = typename C::Sum;
   struct alignas(8) Pair {
     Sum left, right;
@@ -149,7 +176,9 @@ __device__ __forceinline__ void store_rows(const WgmmaArgs& args, const TileShar
         }
       }
     __syncwarp();
-    walk_rows(args, staged, row + step / parts * 64 + warp * 16, col + step % parts * StagedSums::cols);
+    const auto next = next_of<C>(args);
+    walk_rows(args, staged, row + (step / parts * 64 + warp * 16) * next.row,
+              col + step % parts * StagedSums::cols * next.col, end_of_tile<C>(args, col), next);
     __syncwarp();
   }
 }
@@ -221,30 +250,47 @@ __device__ __forceinline__ void fill_box(unsigned char* box, const PlainFactor& 
 
 // What a warp has put into its 16 rows of a box, to rows of C that begin anywhere: neighbouring lanes,
 // neighbouring elements. `row`: of C's, of the warp's first.
-template <class Out>
+template <class Out, class Next>
 __device__ __forceinline__ void copy_elements(const WgmmaArgs& args, const unsigned char* box, int warp,
-                                              int lane, int row, int col) {
+                                              int lane, int row, int col, int end, Next next) {
   constexpr int bytes = sizeof(Out), cols = 128 / bytes;
-  Out* const to = static_cast<Out*>(args.out) + row * args.out_row + col + lane;
-  const int rows = min(16, static_cast<int>(args.m) - row), valid = static_cast<int>(args.n) - col - lane;
+  Out* const to = static_cast<Out*>(args.out) + row * args.out_row + col + lane * next.col;
+  const int rows = min(16, (static_cast<int>(args.m) - row + next.row - 1) / next.row),
+            valid = end - col - lane * next.col;
 #pragma unroll 4
   for (int r = 0; r < rows; ++r)
 #pragma unroll
     for (int i = 0; i < cols; i += 32) {
       const int at = (lane + i) * bytes;
       const unsigned char* const from = box + (warp * 16 + r) * 128 + ((at / 16) ^ (r % 8)) * 16 + at % 16;
-      if (i < valid) to[r * args.out_row + i] = *reinterpret_cast<const Out*>(from);
+      if (i * next.col < valid)
+        to[r * next.row * args.out_row + i * next.col] = *reinterpret_cast<const Out*>(from);
     }
+}
+
+// The same to rows that begin at multiples of 16 bytes, of as many columns.
+template <class Out>
+__device__ __forceinline__ void copy_pieces(const WgmmaArgs& args, const unsigned char* box, int warp,
+                                            int lane, int row, int col, int end) {
+  constexpr int each = 16 / static_cast<int>(sizeof(Out));
+  const int pieces = (end - col) / each, rows = min(16, static_cast<int>(args.m) - row);
+  for (int i = lane; i < rows * pieces; i += 32) {
+    const int r = i / pieces, piece = i % pieces;
+    Out* const to = static_cast<Out*>(args.out) + (row + r) * args.out_row + col + piece * each;
+    *reinterpret_cast<uint4*>(to) =
+        *reinterpret_cast<const uint4*>(box + (warp * 16 + r) * 128 + (piece ^ (r % 8)) * 16);
+  }
 }
 
 // Each warp by way of its own rows of two boxes in turn: one is filled while the other is still being read by
 // the TMA, and nobody waits for another warp. `layer`: of a map of layers, of C that the TMA
 // stores.
 template <class C, class Out, int sums, class... Layer>
-__device__ __forceinline__ void store_by_tma(const WgmmaArgs& args, const TileShared<C>& shared, int consumer,
-                                             const typename C::Sum (&sum)[C::row_blocks][sums], int row,
-                                             int col, Layer... layer) {
-  const bool tma_store = sizeof...(Layer) > 0 || args.tma_store;
+__device__ __forceinline__ void store_by_tma(const typename C::Args& args, const TileShared<C>& shared,
+                                             int consumer, const typename C::Sum (&sum)[C::row_blocks][sums],
+                                             int row, int col, Layer... layer) {
+  const bool tma_store = !C::by_remainders && (sizeof...(Layer) > 0 || args.tma_store);
+  const auto next = next_of<C>(args);
   constexpr int cols = 128 / static_cast<int>(sizeof(Out)), parts = 2 * sums / cols,
                 all = C::row_blocks * parts;
   const PlainFactor factor(args.epilogue);
@@ -254,15 +300,23 @@ __device__ __forceinline__ void store_by_tma(const WgmmaArgs& args, const TileSh
 #pragma unroll
     for (int part = 0; part < parts; ++part) {
       unsigned char* const box = shared.out(consumer) + (block * parts + part) % 2 * C::box_bytes;
-      const int first_row = row + block * 64 + warp * 16, first_col = col + part * cols;
+      const int first_row = row + (block * 64 + warp * 16) * next.row,
+                first_col = col + part * cols * next.col, end = end_of_tile<C>(args, col);
+      if (C::any_width && first_col >= end) continue;
       // Of an odd number, the last of the tile before went by way of the first one's box.
       if (tma_store && lane == 0) {
-        if (all % 2 == 1 && block + part == 0) ptx::wait_until_read<0>();
+        if ((C::any_width || all % 2 == 1) && block + part == 0) ptx::wait_until_read<0>();
         else ptx::wait_until_read<1>();
       }
       __syncwarp();
       fill_box<Out>(box, factor, sum[block], part);
-      if (tma_store) {
+      // A box that the tile has not all columns of may not be stored as a whole.
+      const bool is_part = C::any_width && end < args.n && first_col + cols > end;
+      if (tma_store && is_part) {
+        __syncwarp();
+        copy_pieces<Out>(args, box, warp, lane, first_row, first_col, end);
+        if (lane == 0) ptx::commit_stores();  // none, but one of the boxes that are waited for
+      } else if (tma_store) {
         ptx::fence_shared();
         __syncwarp();
         if (lane != 0) continue;
@@ -270,7 +324,7 @@ __device__ __forceinline__ void store_by_tma(const WgmmaArgs& args, const TileSh
         ptx::commit_stores();
       } else {
         __syncwarp();
-        copy_elements<Out>(args, box, warp, lane, first_row, first_col);
+        copy_elements<Out>(args, box, warp, lane, first_row, first_col, end, next);
       }
     }
   }
@@ -278,9 +332,9 @@ __device__ __forceinline__ void store_by_tma(const WgmmaArgs& args, const TileSh
 
 // Where no more than a factor follows the sums.
 template <class C, int sums, class... Layer>
-__device__ __forceinline__ void store_plain(const WgmmaArgs& args, const TileShared<C>& shared, int consumer,
-                                            const typename C::Sum (&sum)[C::row_blocks][sums], int row,
-                                            int col, Layer... layer) {
+__device__ __forceinline__ void store_plain(const typename C::Args& args, const TileShared<C>& shared,
+                                            int consumer, const typename C::Sum (&sum)[C::row_blocks][sums],
+                                            int row, int col, Layer... layer) {
   if constexpr (!std::is_same_v<typename C::Sum, float>) {
     if (args.out_element == Element::i32)
       return store_by_tma<C, std::int32_t, sums>(args, shared, consumer, sum, row, col, layer...);
@@ -295,9 +349,9 @@ __device__ __forceinline__ void store_plain(const WgmmaArgs& args, const TileSha
 
 // row, col: of this consumer's first sum.
 template <class C, int sums>
-__device__ __forceinline__ void store_tile(const WgmmaArgs& args, const TileShared<C>& shared, int consumer,
-                                           const typename C::Sum (&sum)[C::row_blocks][sums], int row,
-                                           int col) {
+__device__ __forceinline__ void store_tile(const typename C::Args& args, const TileShared<C>& shared,
+                                           int consumer, const typename C::Sum (&sum)[C::row_blocks][sums],
+                                           int row, int col) {
   if (args.plain && PlainFactor(args.epilogue).serves)
     store_plain<C, sums>(args, shared, consumer, sum, row, col);
   else store_rows<C, sums>(args, shared, consumer, sum, row, col);
@@ -399,7 +453,7 @@ class SplitKReduction {
 // Leaves a part of a tile's sums; then adds and stores what of C falls to this part, 64 columns at a time:
 // where all parts are at work at once, every so manieth slice; else all slices, if this is the last to come.
 template <class C>
-__device__ __forceinline__ void reduce_splits(const WgmmaArgs& args, const TileShared<C>& shared,
+__device__ __forceinline__ void reduce_splits(const typename C::Args& args, const TileShared<C>& shared,
                                               TileOrder::Tile tile, std::uint32_t rank, int consumer,
                                               const typename C::Sum (&sum)[C::row_blocks][C::sums], int row,
                                               int col) {
@@ -427,8 +481,9 @@ __device__ __forceinline__ void reduce_splits(const WgmmaArgs& args, const TileS
 // The parts of a tile's sums that the blocks of a cluster made: each leaves its own where its stages were;
 // then each adds and stores 64 × 64 pieces, in the order of the parts. `row`, `col`: of the tile.
 template <class C>
-__device__ __forceinline__ void reduce_cluster_splits(const WgmmaArgs& args, const TileShared<C>& shared,
-                                                      std::uint32_t rank, int consumer,
+__device__ __forceinline__ void reduce_cluster_splits(const typename C::Args& args,
+                                                      const TileShared<C>& shared, std::uint32_t rank,
+                                                      int consumer,
                                                       const typename C::Sum (&sum)[C::row_blocks][C::sums],
                                                       int row, int col) {
   using Sum = typename C::Sum;
@@ -470,8 +525,9 @@ __device__ __forceinline__ void reduce_cluster_splits(const WgmmaArgs& args, con
         all[0][i] = part == 0 ? more : all[0][i] + more;
       }
     }
-    store_tile<C, sums>(args, shared, consumer, all, row + piece % C::consumers * 64,
-                        col + piece / C::consumers * 64);
+    const auto next = next_of<C>(args);
+    store_tile<C, sums>(args, shared, consumer, all, row + piece % C::consumers * 64 * next.row,
+                        col + piece / C::consumers * 64 * next.col);
   }
 }
 

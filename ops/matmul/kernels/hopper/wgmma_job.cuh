@@ -60,36 +60,77 @@ inline WgmmaArgs args_of(const WgmmaArgs& whole, std::int64_t row, std::int64_t 
 // Kernels for transposed operands exist for these tiles, where they can. The others take what was packed.
 inline constexpr unsigned mn_major_tiles = 0b00101, all_tiles = (1u << tile_count) - 1;
 
-// Whether threads can bring an operand: along k, wherever its lines begin. Of lines shorter than 16 bytes, an
-// aligned piece could reach beyond the neighbour.
-inline bool shiftable(const Factor& f) { return f.bytes > 1 && f.k_step == 1 && f.k * f.bytes >= 16; }
-inline bool shiftable(const WgmmaJob& job) { return shiftable(job.a) && shiftable(job.b); }
+// How much longer results take than in boxes where one operand is read by remainders: element by element.
+inline constexpr double results_by_elements = 4;
+
+// Which operand is read by remainders.
+enum class ByRemainders : int { neither, a, b };
 
 // What is settled before a product is launched, by sizes, strides and alignment alone.
 struct PlannedJob {
   PlannedParts parts;
   Room room;
+  ByRemainders by_remainders = ByRemainders::neither;
 
-  bool shifts() const { return parts.part[0].plan.tile == shifting_tile; }
+  double microseconds() const {
+    const double packed = static_cast<double>(room.packed_a + room.packed_b);
+    return parts.microseconds + (packed == 0 ? 0 : packing_us + 2 * packed / packing_rate);
+  }
 };
 
-// The whole product in the tile whose operands threads bring.
-inline PlannedJob plan_shifted(const WgmmaJob& job, const Device& device) {
+// Whether A, or B, can be read by remainders and the other one be copied: into the spare memory that splits
+// of sums would have.
+inline bool reads_by_remainders(const WgmmaJob& job, ByRemainders which) {
+  const Factor &read = which == ByRemainders::b ? job.b : job.a,
+               &other = which == ByRemainders::b ? job.a : job.b;
+  return has_remainders(read) && other.k_step == 1 &&
+         packed_bytes(copies_of(other, leading_zeros(read))) <= std::size_t{most_split_bytes};
+}
+inline bool reads_by_remainders(const WgmmaJob& job) {
+  return reads_by_remainders(job, ByRemainders::a) || reads_by_remainders(job, ByRemainders::b);
+}
+
+inline PlannedJob plan_by_remainders(const WgmmaJob& job, TileShapes shapes, ByRemainders which,
+                                     const Device& device) {
+  const bool of_b = which == ByRemainders::b;
+  const LeadingZeros zeros = leading_zeros(of_b ? job.b : job.a);
+  const Factor copies = copies_of(of_b ? job.a : job.b, zeros);
+  const TileShape shape = remainder_shape(shapes);
+  // Each remainder has tiles of its own.
+  const auto tiled = [&](std::int64_t lines, std::int64_t high) {
+    return round_up(ceil_div(lines, std::int64_t{zeros.count()}), high) * zeros.count();
+  };
   TileOptions options = job.options;
   options.tile = 0;
   PlannedJob out;
-  out.parts.part[0] = {0, 0, job.args.m, job.args.n,
-                       plan_tiles({&shifting_shape, 1}, job.args.m, job.args.n, job.a.k, 128 / job.a.bytes,
-                                  device.processors, 1, options, results_of(job.args))};
-  out.parts.part[0].plan.tile = shifting_tile;
+  out.by_remainders = which;
+  (of_b ? out.room.packed_a : out.room.packed_b) = packed_bytes(copies);
+  out.parts.part[0] = {
+      0, 0, job.args.m, job.args.n,
+      plan_tiles({&shape, 1}, of_b ? job.args.m : tiled(job.args.m, shape.rows),
+                 of_b ? tiled(job.args.n, shape.cols) : job.args.n, copies.k, 128 / job.a.bytes,
+                 device.processors, 1, options, results_by_elements, {of_b ? 1 : 2, of_b ? 2 : 1})};
+  out.parts.part[0].plan.tile = remainder_tile;
   out.parts.count = 1;
   out.parts.microseconds = out.parts.part[0].plan.microseconds;
   return out;
 }
 
+// The faster of both, by the model; nothing: there is none.
+inline std::optional<PlannedJob> plan_by_remainders(const WgmmaJob& job, TileShapes shapes,
+                                                    const Device& device) {
+  std::optional<PlannedJob> out;
+  for (const ByRemainders which : {ByRemainders::a, ByRemainders::b})
+    if (reads_by_remainders(job, which))
+      if (PlannedJob one = plan_by_remainders(job, shapes, which, device);
+          !out || one.microseconds() < out->microseconds())
+        out = one;
+  return out;
+}
+
 inline PlannedJob plan_job(const WgmmaJob& job, TileShapes shapes, bool takes_mn_major,
                            const Device& device) {
-  if (job.options.tile == shifting_tile + 1) return plan_shifted(job, device);
+  if (job.options.tile == remainder_tile + 1) return plan_by_remainders(job, shapes, device).value();
   PlannedJob out;
   const auto taken_as = [&](const Factor& f, std::size_t& packed) {
     if (const auto as_it_lies = readable(f, takes_mn_major)) return *as_it_lies;
@@ -107,11 +148,10 @@ inline PlannedJob plan_job(const WgmmaJob& job, TileShapes shapes, bool takes_mn
                       results_of(args), lines);
   };
   out.parts = plan_parts(job.args.m, job.args.n, job.cuts, plan);
-  const std::size_t packed = out.room.packed_a + out.room.packed_b;
-  if (packed != 0 && job.options.tile == 0 && shiftable(job))
-    if (const PlannedJob shifted = plan_shifted(job, device);
-        shifted.parts.microseconds < out.parts.microseconds + packing_us + 2 * double(packed) / packing_rate)
-      return shifted;
+  if (out.room.packed_a + out.room.packed_b != 0 && job.options.tile == 0)
+    if (const auto other = plan_by_remainders(job, shapes, device);
+        other && other->microseconds() < out.microseconds())
+      return *other;
   for (int i = 0; i < out.parts.count; ++i)
     if (const TilePlan& p = out.parts.part[i].plan; p.order.splits > 1)
       out.room.splits = std::max(out.room.splits,
@@ -124,6 +164,10 @@ struct WgmmaPart {
   Readable a, b;
   WgmmaArgs args;  // but for what the tile decides
   TilePlan plan;
+  // Of an operand that is read by remainders, its lines as they lie; of the other one, its copies.
+  ByRemainders by_remainders = ByRemainders::neither;
+  std::int64_t copied_lines = 0;  // in each copy
+  LeadingZeros zeros = {};
 };
 
 // By what A and B hold. `wgmma_*.sm90.cu` have them.
@@ -134,15 +178,35 @@ void run_i8(WgmmaPart& part, Run& run);
 void run_e4m3(WgmmaPart& part, bool b_is_e5m2, bool fast, Run& run);
 void run_e5m2(WgmmaPart& part, bool b_is_e5m2, bool fast, Run& run);
 
+// The product of an operand that is read by remainders; makes the copies of the other one.
+inline WgmmaPart remainder_part(const WgmmaJob& job, const PlannedJob& planned, Run& run) {
+  const bool of_b = planned.by_remainders == ByRemainders::b;
+  const Factor &read = of_b ? job.b : job.a, &other = of_b ? job.a : job.b;
+  const LeadingZeros zeros = leading_zeros(read);
+  pack_copies(other, zeros, run.workspace, static_cast<cudaStream_t>(run.stream));
+  const Factor copies = copies_of(other, zeros);
+  const Readable packed{{run.workspace, copies.lines, copies.k, packed_step(copies)}, false};
+  return {.a = of_b ? packed : along_k(read),
+          .b = of_b ? along_k(read) : packed,
+          .args = job.args,
+          .plan = planned.parts.part[0].plan,
+          .by_remainders = planned.by_remainders,
+          .copied_lines = other.lines,
+          .zeros = zeros};
+}
+
 // Calls launch(part) for each part of the product, in one stream. Parts write apart from each other, so each
 // begins beside the one before, unless both need the spare memory where sums of splits meet.
 template <class Launch>
 void run_parts(const WgmmaJob& job, const PlannedJob& planned, bool takes_mn_major, Run& run,
                const Launch& launch) {
   const cuda::OnDevice on_device(run.device->index);
-  const auto [a, b] = planned.shifts() ? std::pair(along_k(job.a), along_k(job.b))
-                                       : read_factors(job.a, job.b, takes_mn_major, planned.room, run);
   const PlannedParts& parts = planned.parts;
+  if (planned.by_remainders != ByRemainders::neither) {
+    WgmmaPart part = remainder_part(job, planned, run);
+    return launch(part);
+  }
+  const auto [a, b] = read_factors(job.a, job.b, takes_mn_major, planned.room, run);
   bool has_split = false;
   for (int i = 0; i < parts.count; ++i) {
     const PlannedPart& p = parts.part[i];

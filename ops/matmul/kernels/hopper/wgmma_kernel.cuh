@@ -13,7 +13,6 @@
 #include "tessera/cuda/ptx/tma.cuh"
 #include "tessera/cuda/ptx/wgmma.cuh"
 #include "ops/matmul/kernels/hopper/wgmma_epilogue.cuh"
-#include "ops/matmul/kernels/hopper/wgmma_shift.cuh"
 
 namespace tessera::matmul {
 
@@ -66,16 +65,39 @@ __device__ __forceinline__ void copy_scales(const WgmmaArgs& args, const TileSha
   }
 }
 
+// The maps of a tile's operands.
 template <class C>
-__device__ __forceinline__ void copy_stage(const WgmmaArgs& args, const TileShared<C>& shared, int stage,
-                                           int row, int col, int k, const Sharing<C>& sharing) {
+__device__ __forceinline__ const CUtensorMap& map_of_a(const typename C::Args& args, int remainder) {
+  if constexpr (C::by_remainders)
+    if (!args.of_b) return args.lines[remainder];
+  return args.a;
+}
+template <class C>
+__device__ __forceinline__ const CUtensorMap& map_of_b(const typename C::Args& args, int remainder) {
+  if constexpr (C::by_remainders)
+    if (args.of_b) return args.lines[remainder];
+  return args.b;
+}
+
+// `row`, `col`, `k`: in the maps. `remainder`: of the operand's lines that is read by remainders.
+template <class C>
+__device__ __forceinline__ void copy_stage(const typename C::Args& args, const TileShared<C>& shared,
+                                           int stage, int row, int col, int k, const Sharing<C>& sharing,
+                                           int remainder = 0) {
   ptx::Barrier& full = shared.full(stage);
   copy_scales<C, C::cols>(args, shared, stage, col, k);
-  ptx::arrive_expecting(full, static_cast<std::uint32_t>(args.a_bytes + C::b_bytes));
-  copy_operand<C, C::mn_major_a, C::rows, C::cluster_cols>(
-      shared.a(stage), args.a, row, k, static_cast<int>(sharing.col), sharing.of_a(), full);
-  copy_operand<C, C::mn_major_b, C::cols, C::cluster_rows>(
-      shared.b(stage), args.b, col, k, static_cast<int>(sharing.row), sharing.of_b(), full);
+  ptx::arrive_expecting(full, static_cast<std::uint32_t>(args.a_bytes + args.b_bytes));
+  copy_operand<C, C::mn_major_a, C::rows, C::cluster_cols>(shared.a(stage), map_of_a<C>(args, remainder), row,
+                                                           k, static_cast<int>(sharing.col), sharing.of_a(),
+                                                           full);
+  if constexpr (C::any_width) {
+    const int mine = shared.cols / C::cluster_rows, at = static_cast<int>(sharing.row) * mine;
+    ptx::load_box_to(sharing.of_b(), shared.b(stage) + at * 128, args.b, k, col + at, full);
+  } else {
+    copy_operand<C, C::mn_major_b, C::cols, C::cluster_rows>(shared.b(stage), map_of_b<C>(args, remainder),
+                                                             col, k, static_cast<int>(sharing.row),
+                                                             sharing.of_b(), full);
+  }
 }
 
 // The same for a tail tile, which no other block shares. A box of B may hold more columns than the tile.
@@ -150,6 +172,10 @@ __device__ __forceinline__ void release(const TileShared<C>& shared, int stage, 
   }
 }
 
+// Whether products of so many columns are those of a tail tile, which no other block shares.
+template <class C, int cols>
+inline constexpr bool is_tail = C::has_tail&& cols != C::cols;
+
 // What a consumer multiplies of a stage: 64 rows, from row `row` of the tile on.
 template <class C, int cols>
 __device__ __forceinline__ void multiply_rows(const TileShared<C>& shared, int stage, int row,
@@ -203,14 +229,14 @@ struct PingPong {
 // Adds the products of stages `from` to `count` of a tile to each other in the tensor cores' own registers.
 // `before`: the stage whose products may still be under way, or -1.
 template <class C, int cols>
-__device__ __forceinline__ void add_stages(const TileShared<C>& shared, Ring<C::stages>& ring, int from,
-                                           int count, int row, std::uint32_t peers, int& before,
+__device__ __forceinline__ void add_stages(const TileShared<C>& shared, Ring<C>& ring, int from, int count,
+                                           int row, std::uint32_t peers, int& before,
                                            typename C::Sum (&sum)[C::row_blocks][cols / 2]) {
   for (int i = from; i < count; ++i) {
     ptx::wait(shared.full(ring.stage), ring.parity);
     multiply_stage<C, cols>(shared, ring.stage, row, sum, i > 0);
     ptx::wait_for_products<1>();
-    if (before >= 0) release<C, cols != C::cols>(shared, before, peers);
+    if (before >= 0) release<C, is_tail<C, cols>>(shared, before, peers);
     before = ring.stage;
     ring.advance();
   }
@@ -222,13 +248,13 @@ __device__ __forceinline__ void end_sums(const TileShared<C>& shared, int before
   ptx::wait_for_products<0>();
 #pragma unroll
   for (int block = 0; block < C::row_blocks; ++block) ptx::touch(sum[block]);
-  if (before >= 0) release<C, cols != C::cols>(shared, before, peers);
+  if (before >= 0) release<C, is_tail<C, cols>>(shared, before, peers);
 }
 
 // Of a whole tile.
 template <class C, int cols>
-__device__ __forceinline__ void sum_stages(const TileShared<C>& shared, Ring<C::stages>& ring, int count,
-                                           int row, std::uint32_t peers, const PingPong<C>& turns,
+__device__ __forceinline__ void sum_stages(const TileShared<C>& shared, Ring<C>& ring, int count, int row,
+                                           std::uint32_t peers, const PingPong<C>& turns,
                                            typename C::Sum (&sum)[C::row_blocks][cols / 2]) {
   int before = -1;
   add_stages<C, cols>(shared, ring, 0, count, row, peers, before, sum);
@@ -239,8 +265,8 @@ __device__ __forceinline__ void sum_stages(const TileShared<C>& shared, Ring<C::
 // Sums each stage by itself, as the tensor cores do it, and adds that in f32. While one consumer adds, the
 // others multiply.
 template <class C, int cols>
-__device__ __forceinline__ void promote_stages(const TileShared<C>& shared, Ring<C::stages>& ring, int count,
-                                               int row, std::uint32_t peers, const PingPong<C>& turns,
+__device__ __forceinline__ void promote_stages(const TileShared<C>& shared, Ring<C>& ring, int count, int row,
+                                               std::uint32_t peers, const PingPong<C>& turns,
                                                typename C::Sum (&sum)[C::row_blocks][cols / 2]) {
   typename C::Sum part[cols / 2] = {};  // else its registers would count as in use before
   for (int i = 0; i < count; ++i) {
@@ -254,7 +280,7 @@ __device__ __forceinline__ void promote_stages(const TileShared<C>& shared, Ring
       ptx::commit_products();
       ptx::wait_for_products<0>();
       ptx::touch(part);
-      if (block + 1 == C::row_blocks) release<C, cols != C::cols>(shared, ring.stage, peers);
+      if (block + 1 == C::row_blocks) release<C, is_tail<C, cols>>(shared, ring.stage, peers);
 #pragma unroll
       for (int j = 0; j < cols / 2; ++j) sum[block][j] += part[j];
     }
@@ -312,8 +338,8 @@ struct ProductTurns {
 // of C, of this consumer's first row.
 template <class C, int cols>
 __device__ __forceinline__ void promote_parts(const WgmmaArgs& args, const TileShared<C>& shared,
-                                              Ring<C::stages>& ring, int from, int count, int row,
-                                              int tile_row, int consumer, std::uint32_t peers,
+                                              Ring<C>& ring, int from, int count, int row, int tile_row,
+                                              int consumer, std::uint32_t peers,
                                               float (&sum)[C::row_blocks][cols / 2]) {
   constexpr bool scaled = has_scales<typename C::Kind>, alone = cols != C::cols;
   constexpr int small = C::Kind::small_products;
@@ -383,7 +409,7 @@ __device__ __forceinline__ void promote_parts(const WgmmaArgs& args, const TileS
 // Sums of `count` stages; all of them 0 first, lest their registers count as in use before: there are none to
 // spare.
 template <class C, int cols>
-__device__ __forceinline__ void sum_up(const TileShared<C>& shared, Ring<C::stages>& ring, int count, int row,
+__device__ __forceinline__ void sum_up(const TileShared<C>& shared, Ring<C>& ring, int count, int row,
                                        std::uint32_t peers, const PingPong<C>& turns,
                                        typename C::Sum (&sum)[C::row_blocks][cols / 2]) {
   constexpr int sums = cols / 2;
@@ -392,6 +418,18 @@ __device__ __forceinline__ void sum_up(const TileShared<C>& shared, Ring<C::stag
     for (int i = 0; i < C::row_blocks * sums; ++i) sum[i / sums][i % sums] = 0;
   if constexpr (C::promoted) promote_stages<C, cols>(shared, ring, count, row, peers, turns, sum);
   else sum_stages<C, cols>(shared, ring, count, row, peers, turns, sum);
+}
+
+// The same of a tile of as many columns as the launch says: a multiple of 16, `cols` or more.
+template <class C, int cols = least_any_cols>
+__device__ __forceinline__ void sum_up_any(const TileShared<C>& shared, Ring<C>& ring, int count, int row,
+                                           std::uint32_t peers, const PingPong<C>& turns,
+                                           typename C::Sum (&sum)[C::row_blocks][C::sums]) {
+  using First = typename C::Sum[C::row_blocks][cols / 2];
+  static_assert(C::row_blocks == 1);
+  if (shared.cols == cols || cols == C::cols)
+    sum_up<C, cols>(shared, ring, count, row, peers, turns, reinterpret_cast<First&>(sum));
+  else if constexpr (cols < C::cols) sum_up_any<C, cols + 16>(shared, ring, count, row, peers, turns, sum);
 }
 
 // Whether a tile leaves registers for results of the one before.
@@ -479,7 +517,7 @@ __device__ void consume_overlapped(const WgmmaArgs& args, const TileShared<C>& s
   std::int32_t unit = first_unit(C::cluster);
   if (unit >= args.units) return;
 
-  Ring<C::stages> ring;
+  Ring<C> ring(shared);
   OverlappedEpilogue<C> waiting;
   typename C::Sum sum[1][C::sums];
   ptx::wait(shared.full(ring.stage), ring.parity);
@@ -529,35 +567,57 @@ __device__ void consume_overlapped(const WgmmaArgs& args, const TileShared<C>& s
   if (threadIdx.x % 32 == 0) ptx::wait_until_read<0>();
 }
 
-// What this block copies for a unit of work that is a tile: from which row of A and column of B on, which
-// stages.
+// Where a block's tile begins: in the maps of its operands, and in C.
+template <class C>
+struct Place {
+  int of_a, of_b, row, col, remainder = 0;
+
+  __device__ __forceinline__ Place(const typename C::Args& args, const TileOrder::Tile& tile,
+                                   const Sharing<C>& sharing) {
+    row = of_a = (tile.row * C::cluster_rows + static_cast<int>(sharing.row)) * C::rows;
+    col = of_b =
+        (tile.col * C::cluster_cols + static_cast<int>(sharing.col)) * (C::any_width ? args.cols : C::cols);
+    if constexpr (C::by_remainders) {
+      // Tiles next to each other have all remainders in turn.
+      const int at = args.of_b ? tile.col : tile.row, bits = args.zeros.bits;
+      remainder = at & ((1 << bits) - 1);
+      const int first = (at >> bits) * (args.of_b ? C::cols : C::rows), in_c = (first << bits) + remainder,
+                copy = remainder * args.copied_lines;
+      if (args.of_b) of_b = first, col = in_c, of_a += copy;
+      else of_a = first, row = in_c, of_b += copy;
+    }
+  }
+};
+
+// What this block copies for a unit of work that is a tile: from where in the maps on, which stages.
 template <class C>
 struct Share {
-  int row, col, first, count;
+  Place<C> place;
+  int first, count;
 
-  __device__ __forceinline__ Share(const WgmmaArgs& args, std::int32_t unit, std::uint32_t rank,
-                                   const Sharing<C>& sharing) {
-    const TileOrder::Tile tile = args.order.at(unit);
-    const int part = part_of<C>(tile, rank);
-    row = (tile.row * C::cluster_rows + static_cast<int>(sharing.row)) * C::rows;
-    col = (tile.col * C::cluster_cols + static_cast<int>(sharing.col)) * C::cols;
-    first = first_stage(args, part);
-    count = stages_of(args, part);
-  }
-  __device__ __forceinline__ void copy(const WgmmaArgs& args, const TileShared<C>& shared,
+  __device__ __forceinline__ Share(const typename C::Args& args, const TileOrder::Tile& tile,
+                                   std::uint32_t rank, const Sharing<C>& sharing)
+      : place(args, tile, sharing),
+        first(first_stage(args, part_of<C>(tile, rank))),
+        count(stages_of(args, part_of<C>(tile, rank))) {}
+  __device__ __forceinline__ Share(const typename C::Args& args, std::int32_t unit, std::uint32_t rank,
+                                   const Sharing<C>& sharing)
+      : Share(args, args.order.at(unit), rank, sharing) {}
+  __device__ __forceinline__ void copy(const typename C::Args& args, const TileShared<C>& shared,
                                        const Sharing<C>& sharing, int i, int stage) const {
-    copy_stage<C>(args, shared, stage, row, col, (first + i) * (128 / C::element_bytes), sharing);
+    copy_stage<C>(args, shared, stage, place.of_a, place.of_b, (first + i) * (128 / C::element_bytes),
+                  sharing, place.remainder);
   }
   // Stages of a block's first tile that are asked for before the block has met: more of them keep the others
   // waiting.
   __device__ __forceinline__ int ahead() const { return count < most_ahead ? count : most_ahead; }
   static constexpr int most_ahead = 4;
-  static_assert(C::shifts || most_ahead <= C::stages);
+  static_assert(most_ahead <= C::stages);
 };
 
 // By who made the barriers: no other block writes to this one's memory, and who reads it will have seen them.
 template <class C>
-__device__ __forceinline__ void begin_copies(const WgmmaArgs& args, const TileShared<C>& shared,
+__device__ __forceinline__ void begin_copies(const typename C::Args& args, const TileShared<C>& shared,
                                              std::uint32_t rank) {
   static_assert(C::cluster == 1);
   const Sharing<C> sharing(C::cluster_split_k ? 0 : rank);
@@ -568,9 +628,9 @@ __device__ __forceinline__ void begin_copies(const WgmmaArgs& args, const TileSh
 }
 
 template <class C>
-__device__ void produce(const WgmmaArgs& args, const TileShared<C>& shared, std::uint32_t rank) {
+__device__ void produce(const typename C::Args& args, const TileShared<C>& shared, std::uint32_t rank) {
   const Sharing<C> sharing(C::cluster_split_k ? 0 : rank);
-  Ring<C::stages> ring;
+  Ring<C> ring(shared);
   const int blocks = cluster_blocks<C>(args);
   for (std::int32_t unit = first_unit(blocks); unit < args.units; unit += unit_step(blocks)) {
     if constexpr (C::has_tail) {
@@ -596,53 +656,26 @@ __device__ void produce(const WgmmaArgs& args, const TileShared<C>& shared, std:
   }
 }
 
-// As produce, of operands that the TMA cannot read: what one warpgroup does, and what the other.
+// Of a sum's first stage: elements that lie before the lines of one remainder may hold anything, and not even
+// a product of it and 0 may count. A consumer clears what it reads of them.
 template <class C>
-__device__ void bring_lines(const WgmmaArgs& args, const TileShared<C>& shared, std::uint32_t rank) {
-  Ring<C::raw_stages> raw;
-  const int blocks = cluster_blocks<C>(args);
-  for (std::int32_t unit = first_unit(blocks); unit < args.units; unit += unit_step(blocks)) {
-    const Share<C> share(args, unit, rank, Sharing<C>(0));
-    LineCopier<typename C::Kind, C::rows> a(args.shift.a, args.shift.bytes, share.row, share.first);
-    LineCopier<typename C::Kind, C::cols> b(args.shift.b, args.shift.bytes, share.col, share.first);
-    for (int i = 0; i < share.count; ++i) {
-      ptx::wait(shared.raw_empty(raw.stage), raw.parity ^ 1);
-      a.copy(shared.raw_a(raw.stage));
-      b.copy(shared.raw_b(raw.stage));
-      ptx::arrive_when_copied(shared.raw_full(raw.stage));
-      raw.advance();
-    }
+__device__ __forceinline__ void clear_leads(const typename C::Args& args, const TileShared<C>& shared,
+                                            const Ring<C>& ring, int remainder, int first_row, int consumer) {
+  if constexpr (C::by_remainders) {
+    const int lead = args.zeros.of(remainder);
+    if (lead == 0) return;
+    ptx::wait(shared.full(ring.stage), ring.parity);
+    unsigned char* const panel = args.of_b ? shared.b(ring.stage) : shared.a(ring.stage) + first_row * 128;
+    const int lines = args.of_b ? C::cols : C::row_blocks * 64;
+    for (int line = fresh_thread() % 128; line < lines; line += 128)
+      for (int i = 0; i < lead; ++i) panel[line * 128 + line % 8 * 16 + i] = 0;  // where the TMA puts them
+    ptx::fence_shared();
+    ProductTurns<C>::meet(consumer);
   }
 }
 
 template <class C>
-__device__ void shift_lines(const WgmmaArgs& args, const TileShared<C>& shared, std::uint32_t rank) {
-  Ring<C::raw_stages> raw;
-  Ring<C::stages> ring;
-  const int blocks = cluster_blocks<C>(args);
-  for (std::int32_t unit = first_unit(blocks); unit < args.units; unit += unit_step(blocks)) {
-    const Share<C> share(args, unit, rank, Sharing<C>(0));
-    const LineShifter<typename C::Kind, C::rows> a(args.shift.a, share.row, share.first);
-    const LineShifter<typename C::Kind, C::cols> b(args.shift.b, share.col, share.first);
-    for (int i = 0; i < share.count; ++i) {
-      ptx::wait(shared.raw_full(raw.stage), raw.parity);
-      ptx::wait(shared.empty(ring.stage), ring.parity ^ 1);
-      a.shift(shared.raw_a(raw.stage), shared.a(ring.stage));
-      b.shift(shared.raw_b(raw.stage), shared.b(ring.stage));
-      ptx::fence_shared();
-      __syncwarp();
-      if (threadIdx.x % 32 == 0) {
-        ptx::arrive(shared.full(ring.stage));
-        ptx::arrive(shared.raw_empty(raw.stage));
-      }
-      raw.advance();
-      ring.advance();
-    }
-  }
-}
-
-template <class C>
-__device__ void consume(const WgmmaArgs& args, const TileShared<C>& shared, int consumer,
+__device__ void consume(const typename C::Args& args, const TileShared<C>& shared, int consumer,
                         std::uint32_t rank) {
   if constexpr (can_overlap_epilogue<C>)
     if (args.overlaps_epilogue && PlainFactor(args.epilogue).serves) {
@@ -653,7 +686,7 @@ __device__ void consume(const WgmmaArgs& args, const TileShared<C>& shared, int 
   const Sharing<C> sharing(C::cluster_split_k ? 0 : rank);
   const std::uint32_t peers = sharing.of_a() | sharing.of_b();  // who copies to this block
   const int first_row = C::ping_pong ? 0 : consumer * C::row_blocks * 64;
-  Ring<C::stages> ring;
+  Ring<C> ring(shared);
   PingPong<C> turns{shared, consumer};
   ProductTurns<C>::begin(consumer);
   int turn = 0;
@@ -688,18 +721,24 @@ __device__ void consume(const WgmmaArgs& args, const TileShared<C>& shared, int 
           (here.row * C::cluster_rows + static_cast<int>(sharing.row)) * C::rows + first_row, consumer, peers,
           sum);
     } else {
-      sum_up<C, C::cols>(shared, ring, count, first_row, peers, turns, sum);
+      if constexpr (C::by_remainders) {
+        const Share<C> share(args, unit, rank, sharing);
+        if (share.first == 0 && count > 0)
+          clear_leads<C>(args, shared, ring, share.place.remainder, first_row, consumer);
+      }
+      if constexpr (C::any_width) sum_up_any<C>(shared, ring, count, first_row, peers, turns, sum);
+      else sum_up<C, C::cols>(shared, ring, count, first_row, peers, turns, sum);
     }
     // Computed afresh: the products leave no register for what is needed only now.
     const TileOrder::Tile tile = args.order.at(ptx::opaque(unit));
-    const int row = (tile.row * C::cluster_rows + static_cast<int>(sharing.row)) * C::rows + first_row,
-              col = (tile.col * C::cluster_cols + static_cast<int>(sharing.col)) * C::cols;
+    const Place<C> place(args, tile, sharing);
+    const int row = place.row + first_row * next_of<C>(args).row, col = place.col;
     if constexpr (C::cluster_split_k) {
       if (args.cluster_splits == 1) store_tile<C, C::sums>(args, shared, consumer, sum, row, col);
-      else reduce_cluster_splits<C>(args, shared, rank, consumer, sum, row - first_row, col);
+      else reduce_cluster_splits<C>(args, shared, rank, consumer, sum, place.row, col);
       continue;
     }
-    if constexpr (!IsSplit<typename C::Kind>)
+    if constexpr (!IsSplit<typename C::Kind> && !C::any_width)
       if (args.order.splits > 1) {
         reduce_splits<C>(args, shared, tile, rank, consumer, sum, row, col);
         continue;
@@ -714,28 +753,25 @@ struct NothingAhead {};
 
 // A block's life. `meets`: whether the blocks of a cluster share the sums of their one tile. `begin` is
 // called by one thread, before anything that the kernel before wrote may be read; `copies(shared, rank)` by
-// one, or by the two warpgroups that bring lines, `multiplies(shared, consumer, rank)` by warpgroups.
-// `beside`: the kernel before, which began when all that is read had been written, may still be at work.
-// `ahead(shared, rank)`: copies that who made the barriers begins before the block has met.
+// one, `multiplies(shared, consumer, rank)` by warpgroups. `beside`: the kernel before, which began when all
+// that is read had been written, may still be at work. `ahead(shared, rank)`: copies that who made the
+// barriers begins before the block has met.
 template <class C, class Begin, class Copies, class Multiplies, class First = NothingAhead>
 __device__ __forceinline__ void work_in_roles(unsigned char* raw, const Begin& begin, const Copies& copies,
                                               const Multiplies& multiplies, bool meets = false,
-                                              bool beside = false, const First& ahead = {}) {
-  const TileShared<C> shared(raw);
+                                              bool beside = false, const First& ahead = {},
+                                              int cols = C::cols) {
+  const TileShared<C> shared(raw, cols);
   const int group = __shfl_sync(0xffffffffu, static_cast<int>(threadIdx.x) / 128, 0);
   const std::uint32_t rank = C::cluster == 1 && !C::cluster_split_k ? 0 : ptx::rank_in_cluster();
   if (threadIdx.x == 0) {
     begin();
     for (int stage = 0; stage < C::stages; ++stage) {
-      ptx::init(shared.full(stage), C::shifts ? C::warps_of_group : 1);
+      ptx::init(shared.full(stage), 1);
       ptx::init(shared.empty(stage), C::sharers * (C::cluster_rows + C::cluster_cols - 1));
     }
     if constexpr (C::ping_pong)
       for (int consumer = 0; consumer < C::consumers; ++consumer) ptx::init(shared.turn(consumer), 1);
-    for (int stage = 0; stage < C::raw_stages; ++stage) {
-      ptx::init(shared.raw_full(stage), 128);
-      ptx::init(shared.raw_empty(stage), C::warps_of_group);
-    }
     ptx::fence_init();
     if constexpr (C::cluster == 1 && !std::is_same_v<First, NothingAhead>) {
       ptx::fence_shared();
@@ -748,14 +784,14 @@ __device__ __forceinline__ void work_in_roles(unsigned char* raw, const Begin& b
   // What follows touches the arrays; all before it may happen while the kernel before is still at work.
   if (!beside) ptx::wait_for_kernel_before();
   ptx::let_next_kernel_start();
-  if (group < C::copiers) {
-    ptx::keep_registers<C::shifts ? 80 : C::consumers == 1 ? 56 : C::consumers == 2 ? 40 : 32>();
-    if (C::shifts || (threadIdx.x < 32 && ptx::elected())) copies(shared, rank);
+  if (group == 0) {
+    ptx::keep_registers<C::consumers == 1 ? 56 : C::consumers == 2 ? 40 : 32>();
+    if (threadIdx.x < 32 && ptx::elected()) copies(shared, rank);
     __syncwarp();
     if (C::cluster_split_k && meets) ptx::synchronize_cluster();  // as those who multiply do it once
   } else {
-    ptx::take_registers<C::shifts ? 176 : C::consumers == 1 ? 248 : C::consumers == 2 ? 232 : 160>();
-    multiplies(shared, group - C::copiers, rank);
+    ptx::take_registers<C::consumers == 1 ? 248 : C::consumers == 2 ? 232 : 160>();
+    multiplies(shared, group - 1, rank);
   }
   // A block stays while the other one of its cluster may still tell it something.
   if (C::cluster > 1 || (C::cluster_split_k && meets)) ptx::synchronize_cluster();
@@ -772,17 +808,18 @@ __device__ __forceinline__ bool is_left_to_others(const WgmmaArgs& args) {
 }
 
 template <class C>
-__global__ void __launch_bounds__(C::threads, 1) multiply_tiles(const __grid_constant__ WgmmaArgs args) {
+__global__ void __launch_bounds__(C::threads, 1)
+    multiply_tiles(const __grid_constant__ typename C::Args args) {
   extern __shared__ unsigned char raw[];
   const auto ahead = [&](const TileShared<C>& shared, std::uint32_t rank) {
     if (is_left_to_others<C>(args)) return;
-    if constexpr (C::cluster == 1 && !C::shifts) begin_copies<C>(args, shared, rank);
+    if constexpr (C::cluster == 1) begin_copies<C>(args, shared, rank);
   };
   work_in_roles<C>(
       raw,
       [&] {
         if (args.depth <= 0) return;
-        if constexpr (!C::shifts) {
+        if constexpr (!C::by_remainders) {
           ptx::prefetch(args.a);
           ptx::prefetch(args.b);
         }
@@ -790,9 +827,7 @@ __global__ void __launch_bounds__(C::threads, 1) multiply_tiles(const __grid_con
       },
       [&](const TileShared<C>& shared, std::uint32_t rank) {
         if (is_left_to_others<C>(args)) return;
-        if constexpr (!C::shifts) produce<C>(args, shared, rank);
-        else if (threadIdx.x < 128) bring_lines<C>(args, shared, rank);
-        else shift_lines<C>(args, shared, rank);
+        produce<C>(args, shared, rank);
       },
       [&](const TileShared<C>& shared, int consumer, std::uint32_t rank) {
         if (is_left_to_others<C>(args)) {
@@ -801,7 +836,7 @@ __global__ void __launch_bounds__(C::threads, 1) multiply_tiles(const __grid_con
         }
         consume<C>(args, shared, consumer, rank);
       },
-      args.cluster_splits > 1, args.beside, ahead);
+      args.cluster_splits > 1, args.beside, ahead, C::any_width ? args.cols : C::cols);
 }
 
 // As many threads as multiply: nobody else is here.
@@ -830,7 +865,7 @@ __global__ void __launch_bounds__(alone_threads, 1) multiply_alone(const __grid_
   typename C::Sum sum[C::row_blocks][C::sums];
 #pragma unroll
   for (int i = 0; i < C::row_blocks * C::sums; ++i) sum[i / C::sums][i % C::sums] = 0;
-  Ring<C::stages> ring;
+  Ring<C> ring(shared);
   for (int i = 0; i < count; ++i) {
     copy(i + C::stages - 1);  // over what the last pass has read
     ptx::wait(shared.full(ring.stage), ring.parity);

@@ -53,35 +53,53 @@ int clusters_at_work(const Device& device, int cluster_splits, const cudaLaunchC
   return entry.processors == device.processors ? entry.clusters : ask();
 }
 
+// As many lines as there are, of those that a tile has.
+inline int lines_of_box(std::int64_t lines, int tile) {
+  return static_cast<int>(std::min<std::int64_t>(round_up(lines, 8), tile));
+}
+
 // `type`: how the TMA takes A's and B's elements.
 template <class C>
 void make_operand_maps(WgmmaArgs& args, const Readable& a, const Readable& b, CUtensorMapDataType type) {
   constexpr int box = 128 / C::element_bytes;
-  // Rows that C has not need not be copied, where nobody shares them.
-  const std::int64_t rows = std::min<std::int64_t>((args.m + 7) / 8 * 8, C::rows);
-  const int a_rows =
-      C::cluster_cols == 1 && !C::mn_major_a ? static_cast<int>(rows) : C::rows / C::cluster_cols;
+  // Rows and columns that C has not need not be copied, where nobody shares them.
+  const int a_rows = C::cluster_cols == 1 && !C::mn_major_a ? lines_of_box(args.m, C::rows)
+                                                            : C::rows / C::cluster_cols,
+            b_cols = C::cluster_rows == 1 && !C::mn_major_b
+                         ? lines_of_box(args.n, C::cols)
+                         : (C::any_width ? args.cols : C::cols) / C::cluster_rows;
   args.a_bytes = a_rows * C::cluster_cols * 128;
+  args.b_bytes = b_cols * C::cluster_rows * 128;
   if (args.depth > 0) {  // of an empty sum nothing is read
     args.a = cuda::tensor_map(a.lines, type, C::element_bytes, C::mn_major_a ? box : a_rows);
-    args.b =
-        cuda::tensor_map(b.lines, type, C::element_bytes, C::mn_major_b ? box : C::cols / C::cluster_rows);
+    args.b = cuda::tensor_map(b.lines, type, C::element_bytes, C::mn_major_b ? box : b_cols);
   }
 }
 
-// Operands that threads bring have none.
+// The same where one operand is read by remainders.
 template <class C>
-void make_maps(WgmmaArgs& args, const Readable& a, const Readable& b, CUtensorMapDataType type) {
-  if constexpr (C::shifts) {
-    const auto loose = [](const cuda::Lines& lines) -> LooseLines {
-      return {static_cast<const unsigned char*>(lines.data), lines.count, lines.stride * C::element_bytes};
-    };
-    args.shift = {loose(a.lines), loose(b.lines), a.lines.length * C::element_bytes};
-  } else {
-    make_operand_maps<C>(args, a, b, type);
-  }
+void make_remainder_maps(RemainderArgs& args, const Readable& a, const Readable& b,
+                         CUtensorMapDataType type) {
+  const cuda::Lines& lines = (args.of_b ? b : a).lines;
+  const Factor read{lines.data, C::element_bytes, lines.count, lines.length, lines.stride, 1};
+  const std::int64_t count = args.zeros.count();
+  const int a_rows = lines_of_box(args.of_b ? args.m : ceil_div(args.m, count), C::rows),
+            b_cols = lines_of_box(args.of_b ? ceil_div(args.n, count) : args.n, C::cols);
+  args.a_bytes = a_rows * 128;
+  args.b_bytes = b_cols * 128;
+  for (int i = 0; i < count; ++i)
+    args.lines[i] = cuda::tensor_map(lines_of_remainder(read, args.zeros, i), type, C::element_bytes,
+                                     args.of_b ? b_cols : a_rows);
+  if (args.of_b) args.a = cuda::tensor_map(a.lines, type, C::element_bytes, a_rows);
+  else args.b = cuda::tensor_map(b.lines, type, C::element_bytes, b_cols);
+}
+
+template <class C>
+void make_maps(typename C::Args& args, const Readable& a, const Readable& b, CUtensorMapDataType type) {
+  if constexpr (C::by_remainders) make_remainder_maps<C>(args, a, b, type);
+  else make_operand_maps<C>(args, a, b, type);
   args.plain = is_plain(args);
-  args.tma_store = can_tma_store(args);
+  args.tma_store = can_tma_store(args) && !C::by_remainders;
   if constexpr (can_overlap_epilogue<C>)
     args.overlaps_epilogue = args.tma_store && size_of(args.out_element) == 2 && args.order.splits == 1 &&
                              args.units == args.tiles && args.depth >= least_overlapped_depth<2>;
@@ -123,7 +141,7 @@ void launch_clusters(int threads, const Args& args, std::int32_t units, Blocks b
 }
 
 template <class C, auto kernel>
-void launch_tiles(int threads, WgmmaArgs& args, const Readable& a, const Readable& b,
+void launch_tiles(int threads, typename C::Args& args, const Readable& a, const Readable& b,
                   CUtensorMapDataType type, Blocks blocks, const Run& run) {
   make_maps<C>(args, a, b, type);
   // Where blocks leave their parts, stages of another tile cannot come.
@@ -137,6 +155,7 @@ void launch_tiles(int threads, WgmmaArgs& args, const Readable& a, const Readabl
 inline void follow(const TilePlan& plan, WgmmaArgs& args, const Run& run) {
   args.order = plan.order;
   args.tail = plan.tail;
+  args.cols = plan.cols;
   args.tiles = static_cast<std::int32_t>(plan.order.count());
   args.units = static_cast<std::int32_t>(plan.units);
   args.depth = plan.depth;
@@ -156,16 +175,26 @@ inline constexpr TileConfig tile_configs[] = {
     {.rows = 128, .cols = 128, .consumers = 2, .stages = 6, .cluster_rows = 2, .ping_pong = true},
     {.rows = 128, .cols = 256, .consumers = 2, .stages = 4},
     {.rows = 64, .cols = 128, .consumers = 1, .stages = 8},
-    {.rows = 128, .cols = 192, .consumers = 2, .stages = 4}};
-// The sums of a stage need registers of their own: half the columns, twice the rows.
+    {.rows = 128, .cols = 192, .consumers = 2, .stages = 7, .cluster_rows = 2, .any_width = true}};
+// The sums of a stage need registers of their own: the first has half the columns and twice the rows.
 inline constexpr TileConfig promoted_large{
     .rows = 256, .cols = 128, .consumers = 2, .stages = 4, .cluster_cols = 2, .promoted = true};
+inline constexpr TileConfig promoted_fifth = [] {
+  TileConfig out = tile_configs<false>[7];
+  out.promoted = true;
+  return out;
+}();
 
-inline constexpr TileConfig shifting{
-    .rows = 128, .cols = 64, .consumers = 2, .stages = 3, .cluster_split_k = true, .shifted = 4};
+template <bool promoted>
+inline constexpr TileConfig by_remainders = [] {
+  TileConfig out = tile_configs<promoted>[tile_of_remainders];
+  out.by_remainders = true;
+  return out;
+}();
 
 template <class C>
-void launch(WgmmaArgs& args, const Readable& a, const Readable& b, CUtensorMapDataType type, const Run& run) {
+void launch(typename C::Args& args, const Readable& a, const Readable& b, CUtensorMapDataType type,
+            const Run& run) {
   launch_tiles<C, multiply_tiles<C>>(C::threads, args, a, b, type, Blocks::stay, run);
 }
 
@@ -195,6 +224,8 @@ void launch_tile(WgmmaArgs& args, const Readable& a, const Readable& b, CUtensor
     if (a.mn_major || b.mn_major) return launch_mn_major<Kind, config>(args, a, b, type, run);
   if constexpr (promotes && tile == 0)
     if (!fast) return launch<Tile<Kind, promoted_large>>(args, a, b, type, run);
+  if constexpr (promotes && tile == 4)
+    if (!fast) return launch<Tile<Kind, promoted_fifth>>(args, a, b, type, run);
   launch<Tile<Kind, config>>(args, a, b, type, run);
 }
 
@@ -203,9 +234,14 @@ template <class Kind, bool promotes = false>
 void run_tiles(WgmmaPart& part, CUtensorMapDataType type, bool fast, Run& run) {
   const cuda::OnDevice on_device(run.device->index);
   follow(part.plan, part.args, run);
-  if constexpr (Kind::bytes > 1)
-    if (part.plan.tile == shifting_tile)
-      return launch<Tile<Kind, shifting>>(part.args, part.a, part.b, type, run);
+  if (part.by_remainders != ByRemainders::neither) {
+    RemainderArgs args{part.args,
+                       {},
+                       part.zeros,
+                       part.by_remainders == ByRemainders::b,
+                       static_cast<std::int32_t>(part.copied_lines)};
+    return launch<Tile<Kind, by_remainders<promotes>>>(args, part.a, part.b, type, run);
+  }
   using Launch = decltype(&launch_tile<Kind, promotes, 0>);
   static constexpr Launch launches[] = {launch_tile<Kind, promotes, 0>, launch_tile<Kind, promotes, 1>,
                                         launch_tile<Kind, promotes, 2>, launch_tile<Kind, promotes, 3>,

@@ -7,6 +7,7 @@
 #include "ops/matmul/kernels/hopper/wgmma_args.cuh"
 #include "ops/matmul/kernels/pack_operands.cuh"
 #include "tessera/core/device.hpp"
+#include "tessera/core/rounding.hpp"
 #include "tessera/cuda/tensor_map.hpp"
 
 namespace tessera::matmul {
@@ -44,6 +45,25 @@ inline Readable lines_of(const Readable& whole, int bytes, std::int64_t first, s
   out.lines.data = static_cast<const char*>(whole.lines.data) + offset * bytes;
   (whole.mn_major ? out.lines.length : out.lines.count) = count;
   return out;
+}
+
+// Lines of one remainder, `zeros` before each of which the map counts in.
+inline cuda::Lines lines_of_remainder(const Factor& f, const LeadingZeros& zeros, int remainder) {
+  const char* const from = static_cast<const char*>(f.data) + remainder * f.line_step * f.bytes;
+  const int lead = zeros.of(remainder);
+  return {from - lead, ceil_div(f.lines - remainder, std::int64_t{zeros.count()}), f.k + lead / f.bytes,
+          f.line_step << zeros.bits};
+}
+
+// Whether that is how the TMA can read an operand, at any address: along k, each remainder with lines of its
+// own.
+inline bool has_remainders(const Factor& f) {
+  if (f.k_step != 1 || f.k == 0) return false;
+  const LeadingZeros zeros = leading_zeros(f);
+  if (zeros.count() > LeadingZeros::most) return false;
+  const cuda::Lines longest{nullptr, f.lines / zeros.count(), f.k + 16 / f.bytes - 1,
+                            f.line_step << zeros.bits};
+  return cuda::has_tensor_map(longest, f.bytes);
 }
 
 // Spare memory: counters and sums of splits, if there are any, then packed operands.

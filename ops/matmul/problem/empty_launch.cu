@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// A launch of a kernel that does nothing, as rung 16 launches its own: in clusters, overlapping the one
+// before, with as many arguments. What `bench --call` compares the host's time of a call with.
+#include <cuda_runtime_api.h>
+#include "tessera/cuda/ptx/cluster.cuh"
+#include "tessera/cuda/resources.hpp"
+#include "tessera/run/public_call.hpp"
+
+namespace tessera::matmul {
+namespace {
+
+struct SomeArguments {
+  char bytes[768];
+};
+
+__global__ void do_nothing(const __grid_constant__ SomeArguments) { cuda::ptx::wait_for_kernel_before(); }
+
+void launch(void* stream) {
+  int device = 0, major = 0;
+  cuda::check(cudaGetDevice(&device));
+  cuda::check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
+  cudaLaunchAttribute attributes[2]{};
+  attributes[0].id = cudaLaunchAttributeClusterDimension;
+  attributes[0].val.clusterDim = {1, 1, 1};
+  attributes[1].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  attributes[1].val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t config{};
+  config.gridDim = 132;
+  config.blockDim = 384;
+  config.stream = static_cast<cudaStream_t>(stream);
+  config.attrs = attributes;
+  config.numAttrs = major >= 9 ? 2 : 0;
+  cuda::check(cudaLaunchKernelEx(&config, do_nothing, SomeArguments{}));
+}
+
+[[maybe_unused]] const bool registered = (register_empty_launch(Where::cuda, launch), true);
+
+}  // namespace
+}  // namespace tessera::matmul
