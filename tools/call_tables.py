@@ -70,13 +70,15 @@ def speed(folder):
 
 def host(folder):
     """Of the squares, whose launches the device is done with before the next comes."""
-    lines = ["| | plain, µs | prepared, µs | empty launch, µs | cuBLASLt, µs |", "|---|--:|--:|--:|--:|"]
+    lines = ["| | plain, µs | prepared, µs | empty launch, µs | prepared above it, mean | most | cuBLASLt, µs |", "|---|--:|--:|--:|--:|--:|--:|"]
     for group, name, shapes in measured(folder):
         if group != "squares":
             continue
-        ranges = [[getattr(one, who)[kind] * 1e6 for one in shapes.values() if kind in getattr(one, who)]
-                  for who, kind in (("ours", "host"), ("ours", "host_prepared"), ("ours", "host_empty"), ("first", "host"))]
-        lines.append(f"| {label(name)} | " + " | ".join(f"{min(of):.1f} to {max(of):.1f}" if of else "" for of in ranges) + " |")
+        plain, prepared, empty, library = ([getattr(one, who)[kind] * 1e6 for one in shapes.values()]
+                                           for who, kind in (("ours", "host"), ("ours", "host_prepared"), ("ours", "host_empty"), ("first", "host")))
+        above = [one - least for one, least in zip(prepared, empty)]
+        between = [f"{min(of):.1f} to {max(of):.1f}" for of in (plain, prepared, empty, library)]
+        lines.append(f"| {label(name)} | {' | '.join(between[:3])} | {sum(above) / len(above):.1f} | {max(above):.1f} | {between[3]} |")
     return lines
 
 

@@ -235,7 +235,7 @@ class CallMeeting {
       if (on_host()) continue;
       if (const EmptyLaunch* const empty = empty_launch_on(device_.where); empty != nullptr && c.prepared)
         enter("host_empty", [this, &c, empty] {
-          return host(c, [empty](void* stream, std::span<void* const>) { (*empty)(stream); });
+          return host(c, [this, empty](void* stream, std::span<void* const>) { (*empty)(device_, stream); });
         });
       enter("stream", [this, &c] { return stream(c, c.plain); });
       if (c.prepared) enter("stream_prepared", [this, &c] { return stream(c, c.prepared); });

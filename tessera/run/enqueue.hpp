@@ -22,7 +22,7 @@ struct Workspace {
       nullptr;  // a multiple of 256; null: the call borrows what it needs, in the order of the stream
   std::size_t bytes = 0;
   // Else its front is cleared by each call. Say so where it was zeros before the first of calls with the same
-  // Plan and sizes, one after another, and nothing else has written to it.
+  // Plan, sizes and alignment, one after another, and nothing else has written to it.
   bool zeroed = false;
 };
 

@@ -26,7 +26,7 @@ void register_public_call(const std::string& operation, MakeCall make);
 const MakeCall* public_call_of(std::string_view operation);  // null: it has none
 
 // A launch of a kernel that does nothing: what a call on such a device costs the host at least.
-using EmptyLaunch = std::function<void(void* stream)>;
+using EmptyLaunch = std::function<void(const Device& device, void* stream)>;
 void register_empty_launch(Where where, EmptyLaunch launch);
 const EmptyLaunch* empty_launch_on(Where where);  // null: nobody registered one
 

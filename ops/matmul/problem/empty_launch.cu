@@ -2,6 +2,7 @@
 // A launch of a kernel that does nothing, as rung 16 launches its own: in clusters, overlapping the one
 // before, with as many arguments. What `bench --call` compares the host's time of a call with.
 #include <cuda_runtime_api.h>
+#include "tessera/cuda/gpus.hpp"
 #include "tessera/cuda/ptx/cluster.cuh"
 #include "tessera/cuda/resources.hpp"
 #include "tessera/run/public_call.hpp"
@@ -15,10 +16,8 @@ struct SomeArguments {
 
 __global__ void do_nothing(const __grid_constant__ SomeArguments) { cuda::ptx::wait_for_kernel_before(); }
 
-void launch(void* stream) {
-  int device = 0, major = 0;
-  cuda::check(cudaGetDevice(&device));
-  cuda::check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
+void launch(const Device& device, void* stream) {
+  const cuda::OnDevice on_device(device.index);
   cudaLaunchAttribute attributes[2]{};
   attributes[0].id = cudaLaunchAttributeClusterDimension;
   attributes[0].val.clusterDim = {1, 1, 1};
@@ -29,7 +28,7 @@ void launch(void* stream) {
   config.blockDim = 384;
   config.stream = static_cast<cudaStream_t>(stream);
   config.attrs = attributes;
-  config.numAttrs = major >= 9 ? 2 : 0;
+  config.numAttrs = device.compute_capability >= 90 ? 2 : 0;
   cuda::check(cudaLaunchKernelEx(&config, do_nothing, SomeArguments{}));
 }
 

@@ -27,8 +27,8 @@ inline double results_of(const WgmmaArgs& args) {
 }
 
 // Tiles that took longer than another in most of eight products whose results go by elements, by up to a
-// half: of blocks that are no cluster; of TF32 also the one whose consumers take turns, which took a
-// third longer at 5000×4111×4500.
+// half: the sixth, whose blocks are no cluster; of TF32 also the one whose consumers take turns, which took a
+// third longer at 5000×4111×4500. The one of any width was not measured so.
 inline unsigned slow_tiles(const WgmmaArgs& args, int bytes) {
   if (!goes_by_elements(args)) return 0;
   return bytes == 4 ? 0b10110000 : 0b10100000;
@@ -148,7 +148,7 @@ inline PlannedJob plan_job(const WgmmaJob& job, TileShapes shapes, bool takes_mn
                       results_of(args), lines);
   };
   out.parts = plan_parts(job.args.m, job.args.n, job.cuts, plan);
-  if (out.room.packed_a + out.room.packed_b != 0 && job.options.tile == 0)
+  if (out.room.packed_a + out.room.packed_b != 0 && job.options.tile == 0 && job.cuts != Cuts::wherever)
     if (const auto other = plan_by_remainders(job, shapes, device);
         other && other->microseconds() < out.microseconds())
       return *other;

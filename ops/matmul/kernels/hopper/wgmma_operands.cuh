@@ -55,13 +55,14 @@ inline cuda::Lines lines_of_remainder(const Factor& f, const LeadingZeros& zeros
           f.line_step << zeros.bits};
 }
 
-// Whether that is how the TMA can read an operand, at any address: along k, each remainder with lines of its
-// own.
+// Whether that is how the TMA can read an operand, at any address: lines along k that are apart, some for
+// each remainder.
 inline bool has_remainders(const Factor& f) {
   if (f.k_step != 1 || f.k == 0) return false;
   const LeadingZeros zeros = leading_zeros(f);
-  if (zeros.count() > LeadingZeros::most) return false;
-  const cuda::Lines longest{nullptr, f.lines / zeros.count(), f.k + 16 / f.bytes - 1,
+  const std::int64_t count = zeros.count();
+  if (count > LeadingZeros::most || f.lines < count) return false;
+  const cuda::Lines longest{nullptr, ceil_div(f.lines, count), f.k + 16 / f.bytes - 1,
                             f.line_step << zeros.bits};
   return cuda::has_tensor_map(longest, f.bytes);
 }
