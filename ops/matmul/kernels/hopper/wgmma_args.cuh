@@ -3,8 +3,8 @@
 #pragma once
 #include <cstdint>
 #include <cuda.h>
-#include "ops/matmul/kernels/hopper/split_kinds.cuh"
 #include "ops/matmul/kernels/factor.hpp"
+#include "ops/matmul/kernels/hopper/split_kinds.cuh"
 #include "ops/matmul/kernels/hopper/tile_plan.hpp"
 #include "ops/matmul/problem/mixed_problem.hpp"
 #include "tessera/cuda/ptx/cluster.cuh"
