@@ -43,6 +43,14 @@ def shapes_of(file):
     return {shape: one for shape, one in shapes.items() if all("graph" in kind for kind in (one.ours, one.first, one.best))}
 
 
+def file_of(folder, group, name):
+    return pathlib.Path(folder) / f"matmul-call-{group}-{name}.json"
+
+
+def build(folder, group, name):
+    return json.loads(file_of(folder, group, name).read_text())["git"]
+
+
 def mean(ratios):
     return math.exp(sum(map(math.log, ratios)) / len(ratios))
 
@@ -51,20 +59,20 @@ def measured(folder):
     """The files that there are: group, type's name, shapes."""
     for group in GROUPS:
         for name in TYPES:
-            file = pathlib.Path(folder) / f"matmul-call-{group}-{name}.json"
+            file = file_of(folder, group, name)
             shapes = shapes_of(file) if file.exists() else {}
             if shapes:
                 yield group, name, shapes
 
 
 def speed(folder):
-    lines = ["| | | shapes | × first, stream | graph | × best, stream | graph | least | ≥ 0.9 of the best |", "|---|---|--:|--:|--:|--:|--:|---|--:|"]
+    lines = ["| | | shapes | × first, stream | graph | × best, stream | graph | least | ≥ 0.9 of the best | build |", "|---|---|--:|--:|--:|--:|--:|---|--:|---|"]
     for group, name, shapes in measured(folder):
         least = min(shapes, key=lambda shape: shapes[shape].ratio("best", "graph"))
         cells = [f"{mean([one.ratio(other, kind) for one in shapes.values()]):.3f}" for other in ("first", "best") for kind in ("stream", "graph")]
         good = sum(one.ratio("best", "graph") >= GOOD for one in shapes.values()) / len(shapes)
         lines.append(f"| {GROUPS[group]} | {label(name)} | {len(shapes)} | {' | '.join(cells)} | "
-                     f"{shapes[least].ratio('best', 'graph'):.2f} ({text_of(least)}) | {good:.0%} |")
+                     f"{shapes[least].ratio('best', 'graph'):.2f} ({text_of(least)}) | {good:.0%} | {build(folder, group, name)} |")
     return lines
 
 
