@@ -134,7 +134,7 @@ def source_text(types):
         lines.append(f"- Results of {', '.join(unchecked)} were not checked; all others of ours were right.")
     outside = [f"{one.title} at {', '.join(sorted({text_of(shape) for _, shape in one.theirs_wrong}))}" for one in types if one.theirs_wrong]
     if outside:
-        lines.append(f"- cuBLASLt's results of {', of '.join(outside)} were beyond [what rounding may take](#how-far-a-result-may-be-from-the-exact-one): no ratio there.")
+        lines.append(f"- cuBLASLt's results of {', of '.join(outside)} were beyond [what rounding may take](products.md#how-far-a-result-may-be-from-the-exact-one): no ratio there.")
     there = {one.name for one in types}
     missing = [title for name, (title, *_) in TYPES.items() if name not in there]
     if missing:

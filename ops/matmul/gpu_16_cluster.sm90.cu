@@ -56,7 +56,7 @@ TileShapes shapes_of(const MixedProblem& p) {
 
 WgmmaJob job_with(const MixedProblem& p, const Tuning& tuning) {
   WgmmaJob job = job_of(p, {tuning.find("tile").value_or(0), tuning["splits"], tuning["group"],
-                            tuning["strips"], tuning["cols"]});
+                            tuning["strips"], tuning.find("cols").value_or(0)});
   job.cuts = static_cast<Cuts>(tuning.find("cuts").value_or(0));
   return job;
 }
@@ -110,13 +110,23 @@ Reason refuses(const Arguments& arguments, const Tuning& tuning, const Device& d
   return wgmma_refuses(arguments, tuning, device);
 }
 
+// Counted from 1; by sums that are promoted, or by others.
+bool has_any_width(std::int64_t tile) {
+  const auto is_one = [tile](TileShapes shapes) {
+    return tile > 0 && tile <= std::ssize(shapes) &&
+           shapes[static_cast<std::size_t>(tile - 1)].least_cols > 0;
+  };
+  return is_one(tile_shapes) || is_one(promoted_shapes);
+}
+
 Choice with(const Tuning& fixed) {
   Choice out;
   out.tuning = fixed;
   out.ranges = {{.name = "splits", .first = 0, .last = 16, .value = 0},
                 {.name = "group", .first = 0, .last = 64, .value = 0},
-                {.name = "strips", .first = 0, .last = 2, .value = 0},
-                {.name = "cols", .first = 0, .last = 192, .value = 0}};
+                {.name = "strips", .first = 0, .last = 2, .value = 0}};
+  if (has_any_width(fixed.find("tile").value_or(0)))
+    out.ranges.push_back({.name = "cols", .first = 0, .last = 192, .value = 0});
   if (!fixed.find("cuts")) out.ranges.push_back({.name = "cuts", .first = 0, .last = 2, .value = 0});
   for (const Element element :
        {Element::bf16, Element::f16, Element::e4m3, Element::e5m2, Element::i8, Element::f32}) {

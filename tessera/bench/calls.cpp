@@ -233,9 +233,9 @@ class CallMeeting {
       enter("host", [this, &c] { return host(c, c.plain); });
       if (c.prepared) enter("host_prepared", [this, &c] { return host(c, c.prepared); });
       if (on_host()) continue;
-      if (const EmptyLaunch* const empty = empty_launch_on(device_.where); empty != nullptr && c.prepared)
-        enter("host_empty", [this, &c, empty] {
-          return host(c, [this, empty](void* stream, std::span<void* const>) { (*empty)(device_, stream); });
+      if (c.prepared && empty_launch())
+        enter("host_empty", [this, &c] {
+          return host(c, [this](void* stream, std::span<void* const>) { empty_launch()(device_, stream); });
         });
       enter("stream", [this, &c] { return stream(c, c.plain); });
       if (c.prepared) enter("stream_prepared", [this, &c] { return stream(c, c.prepared); });

@@ -73,7 +73,7 @@ class Calls : public testing::Test {
       };
       return out;
     });
-    register_empty_launch(Where::cuda, [](const Device&, void*) { ++empty_launches; });
+    register_empty_launch([](const Device&, void*) { ++empty_launches; });
     register_variant(library(Where::cuda), SourceLocation{"ops/toy/gpu_00_library.cu", 1});
     register_variant(with_a_clock(), SourceLocation{"ops/toy/cpu_00_clock.cpp", 1});
   }

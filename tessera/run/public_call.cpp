@@ -11,9 +11,9 @@ std::map<std::string, MakeCall, std::less<>>& public_calls() {
   return all;
 }
 
-std::map<Where, EmptyLaunch>& empty_launches() {
-  static std::map<Where, EmptyLaunch> all;
-  return all;
+EmptyLaunch& registered_launch() {
+  static EmptyLaunch one;
+  return one;
 }
 
 }  // namespace
@@ -27,12 +27,8 @@ const MakeCall* public_call_of(std::string_view operation) {
   return found == public_calls().end() ? nullptr : &found->second;
 }
 
-void register_empty_launch(Where where, EmptyLaunch launch) { empty_launches()[where] = std::move(launch); }
-
-const EmptyLaunch* empty_launch_on(Where where) {
-  const auto found = empty_launches().find(where);
-  return found == empty_launches().end() ? nullptr : &found->second;
-}
+void register_empty_launch(EmptyLaunch launch) { registered_launch() = std::move(launch); }
+const EmptyLaunch& empty_launch() { return registered_launch(); }
 
 void set_addresses(Arguments& arguments, std::span<void* const> arrays) {
   std::size_t place = 0;

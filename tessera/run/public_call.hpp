@@ -25,10 +25,11 @@ using MakeCall = std::function<PublicCall(const Device& device, const Arguments&
 void register_public_call(const std::string& operation, MakeCall make);
 const MakeCall* public_call_of(std::string_view operation);  // null: it has none
 
-// A launch of a kernel that does nothing: what a call on such a device costs the host at least.
+// A launch of a kernel that does nothing: what a call on a GPU costs the host at least. A build for GPUs
+// registers it; else it is empty.
 using EmptyLaunch = std::function<void(const Device& device, void* stream)>;
-void register_empty_launch(Where where, EmptyLaunch launch);
-const EmptyLaunch* empty_launch_on(Where where);  // null: nobody registered one
+void register_empty_launch(EmptyLaunch launch);
+const EmptyLaunch& empty_launch();
 
 // Other arrays, in the order of the signature: put into the arguments, or into a copy of them.
 void set_addresses(Arguments& arguments, std::span<void* const> arrays);

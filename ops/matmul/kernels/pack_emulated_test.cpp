@@ -13,28 +13,19 @@
 namespace tessera::matmul {
 namespace {
 
-template <int bytes>
-struct Shift {
+template <auto kernel, int threads_, class Args>
+struct Emulated {
   struct Shared {};
-  static constexpr int threads = ShiftShape::threads;
+  static constexpr int threads = threads_;
   static constexpr bool may_return_early = true;
-  void operator()(Thread, Shared&, const PackPair& pair) const { shift_lines<bytes>(pair); }
+  void operator()(Thread, Shared&, const Args& args) const { kernel(args); }
 };
 template <int bytes>
-struct Turn {
-  struct Shared {};
-  static constexpr int threads = TransposeShape<bytes>::threads;
-  static constexpr bool may_return_early = true;
-  void operator()(Thread, Shared&, const PackPair& pair) const { turn_lines<bytes>(pair); }
-};
-
+using Shift = Emulated<shift_lines<bytes>, ShiftShape::threads, PackPair>;
 template <int bytes>
-struct Copies {
-  struct Shared {};
-  static constexpr int threads = ShiftShape::threads;
-  static constexpr bool may_return_early = true;
-  void operator()(Thread, Shared&, const CopyArgs& args) const { make_copies<bytes>(args); }
-};
+using Turn = Emulated<turn_lines<bytes>, TransposeShape<bytes>::threads, PackPair>;
+template <int bytes>
+using Copies = Emulated<make_copies<bytes>, ShiftShape::threads, CopyArgs>;
 
 // An operand of `layers`, its first byte `ahead` elements behind an aligned address, and room for what it is
 // packed to.

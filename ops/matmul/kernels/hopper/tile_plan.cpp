@@ -131,19 +131,6 @@ TilePlan planned(const TileShape& shape, std::int64_t m, std::int64_t n, std::in
   return out;
 }
 
-bool has_room(const TileShape& shape, const TilePlan& plan) {
-  if (plan.order.splits == 1) return true;
-  return partial_bytes(shape, plan) <= std::size_t{most_split_bytes} && plan.blocks <= most_split_tiles;
-}
-
-}  // namespace
-
-std::size_t partial_bytes(const TileShape& shape, const TilePlan& plan) {
-  return static_cast<std::size_t>(plan.blocks * shape.rows * shape.cols) * 4;
-}
-
-namespace {
-
 // The widths that a tile may have, or is to have.
 struct Widths {
   int least, most;
@@ -164,7 +151,16 @@ TileShape of_width(const TileShape& shape, int cols) {
   return out;
 }
 
+bool has_room(const TileShape& shape, const TilePlan& plan) {
+  if (plan.order.splits == 1) return true;
+  return partial_bytes(shape, plan) <= std::size_t{most_split_bytes} && plan.blocks <= most_split_tiles;
+}
+
 }  // namespace
+
+std::size_t partial_bytes(const TileShape& shape, const TilePlan& plan) {
+  return static_cast<std::size_t>(plan.blocks * shape.rows * shape.cols) * 4;
+}
 
 TilePlan plan_tiles(TileShapes shapes, std::int64_t m, std::int64_t n, std::int64_t k, int stage,
                     int processors, unsigned tiles, const TileOptions& options, double results,

@@ -28,13 +28,15 @@ struct TileShape {
 };
 using TileShapes = std::span<const TileShape>;
 
+// The narrowest that a tile of any width may be.
+inline constexpr int least_any_cols = 80;
+
 // The tiles that kernels were made for; the fifth's results are stored beside the next tile's products, and
 // the sixth is the first without a cluster, whose copies begin sooner but are shared by nobody. Times: fitted
 // to 344 products on one NVIDIA H100, of random sizes (tools/shapes, seed 7) and of listed ones, each
 // measured with every tile and number of splits: that the model's choices are fast counts most, then its
 // times. Those of the tiles of any width: to 38 of these products, measured in eight widths. Only their
 // proportions matter.
-inline constexpr int least_any_cols = 80;
 inline constexpr TileShape tile_shapes[] = {
     {128, 256, 2, 1, 0.581, 2.26, 0, 0.2, false, 0.65, true, 2.78},
     {128, 128, 1, 1, 0.345, 1.4, 0, 0.2, true, 0, true, 2.09},

@@ -20,9 +20,10 @@ struct WgmmaJob {
 inline bool goes_by_elements(const WgmmaArgs& args) { return is_plain(args) && !can_tma_store(args); }
 
 // How much longer results take than those of 16 bits in boxes: by their bytes, and element by element.
+inline constexpr double results_by_elements = 4;
 inline double results_of(const WgmmaArgs& args) {
   const auto bytes = static_cast<double>(size_of(args.out_element));
-  if (goes_by_elements(args) && bytes == 2) return 4;
+  if (goes_by_elements(args) && bytes == 2) return results_by_elements;
   return std::max(1.0, bytes / 2) * (can_tma_store(args) ? 1 : 2);
 }
 
@@ -59,9 +60,6 @@ inline WgmmaArgs args_of(const WgmmaArgs& whole, std::int64_t row, std::int64_t 
 
 // Kernels for transposed operands exist for these tiles, where they can. The others take what was packed.
 inline constexpr unsigned mn_major_tiles = 0b00101, all_tiles = (1u << tile_count) - 1;
-
-// How much longer results take than in boxes where one operand is read by remainders: element by element.
-inline constexpr double results_by_elements = 4;
 
 // Which operand is read by remainders.
 enum class ByRemainders : int { neither, a, b };

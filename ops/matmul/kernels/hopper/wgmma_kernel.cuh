@@ -174,7 +174,7 @@ __device__ __forceinline__ void release(const TileShared<C>& shared, int stage, 
 
 // Whether products of so many columns are those of a tail tile, which no other block shares.
 template <class C, int cols>
-inline constexpr bool is_tail = C::has_tail&& cols != C::cols;
+inline constexpr bool is_tail = cols != C::cols&& C::has_tail;
 
 // What a consumer multiplies of a stage: 64 rows, from row `row` of the tile on.
 template <class C, int cols>
