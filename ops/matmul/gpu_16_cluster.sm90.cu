@@ -55,8 +55,14 @@ TileShapes shapes_of(const MixedProblem& p) {
 }
 
 WgmmaJob job_with(const MixedProblem& p, const Tuning& tuning) {
-  WgmmaJob job = job_of(p, {tuning.find("tile").value_or(0), tuning["splits"], tuning["group"],
-                            tuning["strips"], tuning.find("cols").value_or(0)});
+  const auto value = [&](const char* name) {
+    return static_cast<std::int32_t>(tuning.find(name).value_or(0));
+  };
+  WgmmaJob job = job_of(p, {tuning.find("tile").value_or(0),
+                            tuning["splits"],
+                            tuning["group"],
+                            tuning["strips"],
+                            {value("rows"), value("cols"), value("below"), value("beside")}});
   job.cuts = static_cast<Cuts>(tuning.find("cuts").value_or(0));
   return job;
 }
@@ -111,10 +117,9 @@ Reason refuses(const Arguments& arguments, const Tuning& tuning, const Device& d
 }
 
 // Counted from 1; by sums that are promoted, or by others.
-bool has_any_width(std::int64_t tile) {
+bool has_any_size(std::int64_t tile) {
   const auto is_one = [tile](TileShapes shapes) {
-    return tile > 0 && tile <= std::ssize(shapes) &&
-           shapes[static_cast<std::size_t>(tile - 1)].least_cols > 0;
+    return tile > 0 && tile <= std::ssize(shapes) && shapes[static_cast<std::size_t>(tile - 1)].any_size;
   };
   return is_one(tile_shapes) || is_one(promoted_shapes);
 }
@@ -125,8 +130,9 @@ Choice with(const Tuning& fixed) {
   out.ranges = {{.name = "splits", .first = 0, .last = 16, .value = 0},
                 {.name = "group", .first = 0, .last = 64, .value = 0},
                 {.name = "strips", .first = 0, .last = 2, .value = 0}};
-  if (has_any_width(fixed.find("tile").value_or(0)))
-    out.ranges.push_back({.name = "cols", .first = 0, .last = 192, .value = 0});
+  if (has_any_size(fixed.find("tile").value_or(0)))
+    for (const auto& [name, most] : {std::pair{"rows", 192}, {"cols", 192}, {"below", 4}, {"beside", 4}})
+      out.ranges.push_back({.name = name, .first = 0, .last = most, .value = 0});
   if (!fixed.find("cuts")) out.ranges.push_back({.name = "cuts", .first = 0, .last = 2, .value = 0});
   for (const Element element :
        {Element::bf16, Element::f16, Element::e4m3, Element::e5m2, Element::i8, Element::f32}) {

@@ -121,12 +121,11 @@ __device__ __forceinline__ void consume(const BatchArgs& batch, const TileShared
   alignas(WgmmaArgs) __shared__ unsigned char room[C::consumers][sizeof(WgmmaArgs)];
   WgmmaArgs& own = *reinterpret_cast<WgmmaArgs*>(room[consumer]);
   Ring<C> ring(shared);
-  const matmul::PingPong<C> turns{shared, consumer};
   for (std::int32_t unit = matmul::first_unit(C::cluster); unit < batch.units;
        unit += matmul::unit_step(C::cluster)) {
     const int count = work_at(batch, unit).args.depth;
     typename C::Sum sum[C::row_blocks][C::sums];
-    matmul::sum_up<C, C::cols>(shared, ring, count, first_row, peers, turns, sum);
+    matmul::sum_up<C, C::cols>(shared, ring, count, first_row, peers, sum);
     // Computed afresh: the products leave no register for what is needed only now.
     const Work work = work_at(batch, ptx::opaque(unit));
     const int row = (work.tile.row * C::cluster_rows + static_cast<int>(sharing.row)) * C::rows + first_row,

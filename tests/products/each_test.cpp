@@ -62,7 +62,12 @@ class EachKernel : public OnDevice {
     set("splits", way == Way::everything ? 2 : way == Way::rows ? 3 : 1);
     set("strips", way == Way::elements ? 2 : 1);
     set("cuts", 1);
-    set("cols", 16 * (matmul::least_any_cols / 16 + tried_ % 8));
+    // Of a tile of any size; a cluster of four blocks below each other shares as many eights of columns.
+    const int below = 1 << tried_ % 3, beside = 1 << tried_ / 3 % (below == 4 ? 2 : 3);
+    set("rows", 64 * (1 + tried_ / 2 % 3));
+    set("cols", 32 * (1 + tried_ / 5 % 6) - (below == 4 ? 0 : 16 * (tried_ % 2)));
+    set("below", below);
+    set("beside", beside);
     return out;
   }
 

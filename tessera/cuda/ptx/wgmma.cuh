@@ -93,7 +93,10 @@ struct Product;
 #define TESSERA_SLOTS_AT_13 ", %104, %105, %106, %107, %108, %109, %110, %111"
 #define TESSERA_SLOTS_AT_14 ", %112, %113, %114, %115, %116, %117, %118, %119"
 #define TESSERA_SLOTS_AT_15 ", %120, %121, %122, %123, %124, %125, %126, %127"
-#define TESSERA_SLOTS_32 TESSERA_SLOTS_AT_0 TESSERA_SLOTS_AT_1 TESSERA_SLOTS_AT_2 TESSERA_SLOTS_AT_3
+#define TESSERA_SLOTS_8 TESSERA_SLOTS_AT_0
+#define TESSERA_SLOTS_16 TESSERA_SLOTS_8 TESSERA_SLOTS_AT_1
+#define TESSERA_SLOTS_24 TESSERA_SLOTS_16 TESSERA_SLOTS_AT_2
+#define TESSERA_SLOTS_32 TESSERA_SLOTS_24 TESSERA_SLOTS_AT_3
 #define TESSERA_SLOTS_40 TESSERA_SLOTS_32 TESSERA_SLOTS_AT_4
 #define TESSERA_SLOTS_48 TESSERA_SLOTS_40 TESSERA_SLOTS_AT_5
 #define TESSERA_SLOTS_56 TESSERA_SLOTS_48 TESSERA_SLOTS_AT_6
@@ -104,22 +107,24 @@ struct Product;
 #define TESSERA_SLOTS_96 TESSERA_SLOTS_88 TESSERA_SLOTS_AT_11
 #define TESSERA_SLOTS_128 \
   TESSERA_SLOTS_96 TESSERA_SLOTS_AT_12 TESSERA_SLOTS_AT_13 TESSERA_SLOTS_AT_14 TESSERA_SLOTS_AT_15
-#define TESSERA_SUMS_8(c, i)                                                                           \
+#define TESSERA_SUMS_AT(c, i)                                                                          \
   c(sum[i]), c(sum[i + 1]), c(sum[i + 2]), c(sum[i + 3]), c(sum[i + 4]), c(sum[i + 5]), c(sum[i + 6]), \
       c(sum[i + 7])
-#define TESSERA_SUMS_32(c) \
-  TESSERA_SUMS_8(c, 0), TESSERA_SUMS_8(c, 8), TESSERA_SUMS_8(c, 16), TESSERA_SUMS_8(c, 24)
-#define TESSERA_SUMS_40(c) TESSERA_SUMS_32(c), TESSERA_SUMS_8(c, 32)
-#define TESSERA_SUMS_48(c) TESSERA_SUMS_40(c), TESSERA_SUMS_8(c, 40)
-#define TESSERA_SUMS_56(c) TESSERA_SUMS_48(c), TESSERA_SUMS_8(c, 48)
-#define TESSERA_SUMS_64(c) TESSERA_SUMS_56(c), TESSERA_SUMS_8(c, 56)
-#define TESSERA_SUMS_72(c) TESSERA_SUMS_64(c), TESSERA_SUMS_8(c, 64)
-#define TESSERA_SUMS_80(c) TESSERA_SUMS_72(c), TESSERA_SUMS_8(c, 72)
-#define TESSERA_SUMS_88(c) TESSERA_SUMS_80(c), TESSERA_SUMS_8(c, 80)
-#define TESSERA_SUMS_96(c) TESSERA_SUMS_88(c), TESSERA_SUMS_8(c, 88)
-#define TESSERA_SUMS_128(c)                                                                  \
-  TESSERA_SUMS_96(c), TESSERA_SUMS_8(c, 96), TESSERA_SUMS_8(c, 104), TESSERA_SUMS_8(c, 112), \
-      TESSERA_SUMS_8(c, 120)
+#define TESSERA_SUMS_8(c) TESSERA_SUMS_AT(c, 0)
+#define TESSERA_SUMS_16(c) TESSERA_SUMS_AT(c, 0), TESSERA_SUMS_AT(c, 8)
+#define TESSERA_SUMS_24(c) TESSERA_SUMS_16(c), TESSERA_SUMS_AT(c, 16)
+#define TESSERA_SUMS_32(c) TESSERA_SUMS_24(c), TESSERA_SUMS_AT(c, 24)
+#define TESSERA_SUMS_40(c) TESSERA_SUMS_32(c), TESSERA_SUMS_AT(c, 32)
+#define TESSERA_SUMS_48(c) TESSERA_SUMS_40(c), TESSERA_SUMS_AT(c, 40)
+#define TESSERA_SUMS_56(c) TESSERA_SUMS_48(c), TESSERA_SUMS_AT(c, 48)
+#define TESSERA_SUMS_64(c) TESSERA_SUMS_56(c), TESSERA_SUMS_AT(c, 56)
+#define TESSERA_SUMS_72(c) TESSERA_SUMS_64(c), TESSERA_SUMS_AT(c, 64)
+#define TESSERA_SUMS_80(c) TESSERA_SUMS_72(c), TESSERA_SUMS_AT(c, 72)
+#define TESSERA_SUMS_88(c) TESSERA_SUMS_80(c), TESSERA_SUMS_AT(c, 80)
+#define TESSERA_SUMS_96(c) TESSERA_SUMS_88(c), TESSERA_SUMS_AT(c, 88)
+#define TESSERA_SUMS_128(c)                                                                     \
+  TESSERA_SUMS_96(c), TESSERA_SUMS_AT(c, 96), TESSERA_SUMS_AT(c, 104), TESSERA_SUMS_AT(c, 112), \
+      TESSERA_SUMS_AT(c, 120)
 
 // What an instruction wants to know after `keep`: signs and how operands are turned; signs; nothing.
 #define TESSERA_TURNED(turn_a, turn_b) ", 1, 1, " turn_a ", " turn_b
@@ -143,6 +148,9 @@ struct Product;
     }                                                                                                 \
   };
 #define TESSERA_PRODUCTS(NAME, C, TAIL, KIND)                                       \
+  TESSERA_PRODUCT(KIND, NAME, C, TAIL, 16, 8, "%8", "%9", "%10", "%11", "%12")      \
+  TESSERA_PRODUCT(KIND, NAME, C, TAIL, 32, 16, "%16", "%17", "%18", "%19", "%20")   \
+  TESSERA_PRODUCT(KIND, NAME, C, TAIL, 48, 24, "%24", "%25", "%26", "%27", "%28")   \
   TESSERA_PRODUCT(KIND, NAME, C, TAIL, 64, 32, "%32", "%33", "%34", "%35", "%36")   \
   TESSERA_PRODUCT(KIND, NAME, C, TAIL, 80, 40, "%40", "%41", "%42", "%43", "%44")   \
   TESSERA_PRODUCT(KIND, NAME, C, TAIL, 96, 48, "%48", "%49", "%50", "%51", "%52")   \

@@ -8,10 +8,10 @@ namespace {
 
 // In cycles, and bytes a cycle, of a multiprocessor. Fitted as the costs of tiles are; only their proportions
 // matter.
-constexpr double memory_rate = 10.4;
-constexpr double seen = 0.2;      // of ends, where other blocks multiply meanwhile
-constexpr double adding = 3830;   // the second launch, of those who add them
-constexpr double add_rate = 8.2;  // of parts
+constexpr double memory_rate = 9.55;
+constexpr double seen = 0.18;      // of ends, where other blocks multiply meanwhile
+constexpr double adding = 2510;    // the second launch, of those who add them
+constexpr double add_rate = 8.88;  // of parts
 constexpr std::int64_t least_stages = 2;
 
 // What a tile takes a multiprocessor, in cycles: a stage (of sliced sums one of each slice) where other
@@ -19,12 +19,12 @@ constexpr std::int64_t least_stages = 2;
 struct MmaCost {
   double stage, alone, ends;
 };
-// Of doubles: fitted to 143 products with both operands along k on one NVIDIA H100 (of tools/shapes random
-// 7), each in every tile and in up to 132 parts. Of 16 bits: what the tensor cores, shared memory and the
-// cache allow.
-constexpr MmaCost f64_costs[] = {{2010, 2170, 10100}, {1420, 2110, 6090}, {540, 717, 7690},
-                                 {353, 444, 6750},    {530, 828, 6370},   {862, 1300, 5560},
-                                 {742, 1410, 4130},   {1430, 1740, 3810}};
+// Of doubles: fitted to 149 products with both operands along k on one NVIDIA H100 (of tools/shapes random
+// 7 and of listed ones), each in every tile and in up to five numbers of parts. Of 16 bits: what the tensor
+// cores, shared memory and the cache allow.
+constexpr MmaCost f64_costs[] = {{2322, 2101, 12790}, {1426, 1447, 8790}, {558, 739, 7430},
+                                 {353, 505, 6692},    {532, 818, 6333},   {944, 1581, 5727},
+                                 {859, 1667, 4023},   {1547, 1774, 4939}};
 constexpr MmaCost half_costs[] = {{1280, 1280, 3500}, {480, 520, 2000}};
 static_assert(std::size(f64_costs) == std::size(mma_f64_tiles) &&
               std::size(half_costs) == std::size(mma_half_tiles));

@@ -8,27 +8,23 @@ namespace tessera::matmul {
 namespace {
 
 // Where splits of a sum meet in memory:
-constexpr double meeting_us = 1.5;  // parts that wait for each other
-constexpr double part_us = 0.17;    // each part
-constexpr double split_us = 0.7;    // each part's sums on their way, for 128 × 128 of them
+constexpr double meeting_us = 1.08;  // parts that wait for each other
+constexpr double part_us = 0.03;     // each part
+constexpr double split_us = 1.47;    // each part's sums on their way, for 128 × 128 of them
 // Where they meet within a cluster:
-constexpr double joining_us = 2.2;   // its blocks wait for each other
-constexpr double cluster_us = 0.54;  // each of them, for 128 × 128 sums
-constexpr double again_us = 1.4;     // each further round of blocks
-constexpr double pair_us = 0.7;      // the two blocks of a cluster begin and end together
+constexpr double joining_us = 2.62;  // its blocks wait for each other
+constexpr double cluster_us = 0.25;  // each of them, for 128 × 128 sums
+constexpr double pair_us = 0.76;     // the blocks of a cluster begin and end together
 // Bytes of operands that reach all multiprocessors in a microsecond:
-constexpr double arriving = 13.5e6;          // for one block each
-constexpr double arriving_for_all = 16.1e6;  // for all who need them
-constexpr double far = 9.6e6;                // the same of operands that are too large for the L2 to hold
-constexpr double far_for_all = 9.7e6;        // twice, once for each of its halves
-constexpr double held_twice = 50e6;          // the largest that it does hold twice, in bytes
+constexpr double arriving = 10.9e6;          // for one block each
+constexpr double arriving_for_all = 12.2e6;  // for all who need them
 // Bytes of the cache's lines that can be asked for in a microsecond, where some are asked for twice:
-constexpr double request_rate = 14e6;          // by all multiprocessors
-constexpr double request_rate_of_one = 326e3;  // by one of them
+constexpr double request_rate = 13.6e6;        // by all multiprocessors
+constexpr double request_rate_of_one = 395e3;  // by one of them
 // Bytes of memory a microsecond:
-constexpr double read_rate = 4.4e6;      // of operands
-constexpr double written_rate = 9.5e6;   // of results
-constexpr double beside_memory = 0.778;  // the share of the time without memory that adds to memory's
+constexpr double read_rate = 4.26e6;    // of operands
+constexpr double written_rate = 6e6;    // of results
+constexpr double beside_memory = 0.62;  // the share of the time without memory that adds to memory's
 constexpr std::int64_t least_stages = 4, least_cluster_stages = 2;
 constexpr std::int32_t usual_group = 8;
 constexpr std::int64_t most_splits = 16;
@@ -46,18 +42,10 @@ double longest(std::int64_t tiles, double tile_us, std::int64_t units, double un
   return out;
 }
 
-// Bytes of both operands.
-double operand_bytes(std::int64_t m, std::int64_t n, std::int64_t stages) {
-  return 128.0 * static_cast<double>(m + n) * static_cast<double>(stages);
-}
-
 // What a stage takes where so many blocks are at work: they share the ways from the L2.
-double stage_us(const TileShape& shape, std::int64_t blocks, int processors, double bytes, CacheLines lines) {
-  const bool shares = shape.cluster_rows * shape.cluster_cols > 1, is_far = bytes > held_twice;
+double stage_us(const TileShape& shape, std::int64_t blocks, int processors, CacheLines lines) {
   const double each = 128.0 * static_cast<double>(std::min<std::int64_t>(blocks, processors)),
-               rate = is_far   ? (shares ? far_for_all : far)
-                      : shares ? arriving_for_all
-                               : arriving;
+               rate = shape.cluster() > 1 ? arriving_for_all : arriving;
   const double us = std::max(shape.stage_us, each * (shape.rows + shape.cols) / rate);
   if (lines.of_a == 1 && lines.of_b == 1) return us;
   const double requested_lines = static_cast<double>(shape.rows) / shape.cluster_cols * lines.of_a +
@@ -76,17 +64,17 @@ double cluster_begin_us(int blocks) { return blocks > 1 ? pair_us : 0; }
 // The same plan with tail tiles for the columns beyond the last whole tile; unchanged where there are none,
 // or too many.
 TilePlan with_tail_tiles(const TilePlan& whole, const TileShape& shape, std::int64_t m, std::int64_t n,
-                         std::int64_t clusters, double bytes, CacheLines lines) {
+                         std::int64_t clusters, CacheLines lines) {
   constexpr std::int64_t most_tail_cols = 2;
   const std::int64_t wide = std::int64_t{shape.cols} * shape.cluster_cols,
                      tail_cols = ceil_div(n % wide, TailOrder::width);
   if (shape.tail_us == 0 || n < wide || tail_cols == 0 || tail_cols > most_tail_cols ||
       whole.order.splits > 1 || whole.cluster_splits > 1)
     return whole;
-  const int cluster = shape.cluster_rows * shape.cluster_cols;
-  const double tile_us = whole.depth * stage_us(shape, whole.blocks, static_cast<int>(clusters) * cluster,
-                                                bytes, lines) +
-                         shape.tile_us,
+  const int cluster = shape.cluster();
+  const double tile_us =
+                   whole.depth * stage_us(shape, whole.blocks, static_cast<int>(clusters) * cluster, lines) +
+                   shape.tile_us,
                piece_us = whole.depth * shape.tail_us + shape.tile_us;
   TilePlan best = whole;
   for (std::int32_t tall = 1; tall <= 8; ++tall) {
@@ -114,40 +102,52 @@ TilePlan planned(const TileShape& shape, std::int64_t m, std::int64_t n, std::in
   out.cluster_splits = shape.cluster_split_k ? sums : 1;
   out.order.splits = shape.cluster_split_k ? 1 : sums;
   out.order.group = std::max(1, usual_group / shape.cluster_rows * 2);
-  const int shared = shape.cluster_rows * shape.cluster_cols, cluster = shared * out.cluster_splits;
+  const int shared = shape.cluster(), cluster = shared * out.cluster_splits;
   out.units = out.order.count();
   out.blocks = out.units * cluster;
   const std::int64_t rounds = ceil_div(out.units, placed_clusters(processors, cluster));
-  const double size = shape.rows * shape.cols / 16384.0, bytes = operand_bytes(m, n, stages);
+  const double size = shape.rows * shape.cols / 16384.0,
+               bytes = 128.0 * static_cast<double>(m + n) * static_cast<double>(stages);
   double us = static_cast<double>(rounds) *
-                  (out.split_depth * stage_us(shape, out.blocks, processors, bytes, lines) + shape.tile_us) +
+                  (out.split_depth * stage_us(shape, out.blocks, processors, lines) + shape.tile_us) +
               shape.last_us + shape.begin_us + cluster_begin_us(shared);
   if (out.order.splits > 1) us += meeting_us + (part_us + split_us * size) * out.order.splits;
-  if (out.cluster_splits > 1)
-    us += joining_us + cluster_us * out.cluster_splits * size + again_us * static_cast<double>(rounds - 1);
+  if (out.cluster_splits > 1) us += joining_us + cluster_us * out.cluster_splits * size;
   const double memory =
       bytes / read_rate + 2 * results * static_cast<double>(m) * static_cast<double>(n) / written_rate;
   out.microseconds = std::max(us, memory + beside_memory * us);
   return out;
 }
 
-// The widths that a tile may have, or is to have.
-struct Widths {
-  int least, most;
+// Calls act(size) for the sizes that a tile may have, or is to have: `wanted`, where that is not 0. In a
+// cluster, lines are shared out in eights.
+template <class Act>
+void each_size(const TileShape& shape, const TileSize& wanted, const Act& act) {
+  if (!shape.any_size) return act(shape);
+  const auto is_wanted = [](int value, int one, int step, int most) {
+    return one == 0 || value == std::clamp(round_up(one, step), step, most);
+  };
+  for (int rows = any_rows; rows <= shape.rows; rows += any_rows)
+    for (int cols = any_cols; cols <= shape.cols; cols += any_cols) {
+      if (!is_wanted(rows, wanted.rows, any_rows, shape.rows) ||
+          !is_wanted(cols, wanted.cols, any_cols, shape.cols))
+        continue;
+      for (int high = 1; high <= most_cluster_side; high *= 2)
+        for (int wide = 1; wide <= most_cluster_side && high * wide <= most_cluster_blocks; wide *= 2)
+          if (cols % (8 * high) == 0 && rows % (8 * wide) == 0 &&
+              is_wanted(high, wanted.cluster_rows, 1, most_cluster_side) &&
+              is_wanted(wide, wanted.cluster_cols, 1, most_cluster_side))
+            act(TileSize{rows, cols, high, wide});
+    }
+}
 
-  Widths(const TileShape& shape, int wanted) : least(shape.cols), most(shape.cols) {
-    if (shape.least_cols == 0) return;
-    least = wanted == 0 ? shape.least_cols : std::clamp(round_up(wanted, 16), shape.least_cols, shape.cols);
-    if (wanted != 0) most = least;
-  }
-};
-
-TileShape of_width(const TileShape& shape, int cols) {
+TileShape of_size(const TileShape& shape, const TileSize& size) {
   TileShape out = shape;
-  const double share = static_cast<double>(cols) / shape.cols;
-  out.cols = cols;
-  out.stage_us = shape.least_stage_us + (shape.stage_us - shape.least_stage_us) * share;
-  out.tile_us = shape.least_tile_us + (shape.tile_us - shape.least_tile_us) * share;
+  if (!shape.any_size) return out;
+  static_cast<TileSize&>(out) = size;
+  const double area = static_cast<double>(size.rows * size.cols) / (shape.rows * shape.cols);
+  out.stage_us = shape.least_stage_us + (shape.stage_us - shape.least_stage_us) * area;
+  out.tile_us = shape.least_tile_us + (shape.tile_us - shape.least_tile_us) * area;
   return out;
 }
 
@@ -170,13 +170,12 @@ TilePlan plan_tiles(TileShapes shapes, std::int64_t m, std::int64_t n, std::int6
   bool found = false;
   for (int tile = 0; tile < static_cast<int>(shapes.size()); ++tile) {
     if ((tiles >> tile & 1) == 0 || (options.tile != 0 && options.tile != tile + 1)) continue;
-    const TileShape& widest = shapes[static_cast<std::size_t>(tile)];
-    const Widths widths(widest, options.cols);
-    for (int cols = widths.least; cols <= widths.most; cols += 16) {
-      TileShape shape = widest.least_cols == 0 ? widest : of_width(widest, cols);
+    const TileShape& largest = shapes[static_cast<std::size_t>(tile)];
+    each_size(largest, options.size, [&](const TileSize& size) {
+      TileShape shape = of_size(largest, size);
       shape.tile_us *= results;
       shape.last_us *= results;
-      const bool cuts = shape.least_cols == 0 && (shape.cuts_sums || options.splits != 0);
+      const bool cuts = !shape.any_size && (shape.cuts_sums || options.splits != 0);
       const std::int64_t most = shape.cluster_split_k ? most_cluster_splits
                                 : cuts                ? most_splits
                                                       : 1,
@@ -197,18 +196,17 @@ TilePlan plan_tiles(TileShapes shapes, std::int64_t m, std::int64_t n, std::int6
           plan = planned(shape, m, n, stages, 1, processors, results, lines);
         }
         if (options.tail != 1) {
-          const TilePlan narrow = with_tail_tiles(
-              plan, shape, m, n, placed_clusters(processors, shape.cluster_rows * shape.cluster_cols),
-              operand_bytes(m, n, stages), lines);
+          const TilePlan narrow =
+              with_tail_tiles(plan, shape, m, n, placed_clusters(processors, shape.cluster()), lines);
           if (options.tail == 2 || narrow.microseconds < plan.microseconds) plan = narrow;
         }
         if (found && plan.microseconds >= best.microseconds) continue;
         best = plan;
         best.tile = tile;
-        best.cols = shape.cols;
+        best.size = size;
         found = true;
       }
-    }
+    });
   }
   // A requested tile that these operands do not allow is ignored.
   if (!found)
@@ -217,7 +215,7 @@ TilePlan plan_tiles(TileShapes shapes, std::int64_t m, std::int64_t n, std::int6
                        .splits = options.splits,
                        .group = options.group,
                        .tail = options.tail,
-                       .cols = options.cols},
+                       .size = options.size},
                       results, lines);
   if (options.group != 0) best.order.group = options.group;
   return best;

@@ -10,8 +10,14 @@
 
 namespace tessera::matmul {
 
-struct TileShape {
-  int rows, cols, cluster_rows, cluster_cols;
+// Of C: what a block makes, and how many blocks of a cluster are below and beside each other.
+struct TileSize {
+  std::int32_t rows, cols, cluster_rows, cluster_cols;
+
+  TESSERA_BOTH std::int32_t cluster() const { return cluster_rows * cluster_cols; }
+};
+
+struct TileShape : TileSize {
   double stage_us;     // what 128 bytes of k take a block whose multiprocessors are all busy
   double tile_us;      // a tile's first copies and its results, as far as nobody multiplies beside them
   double last_us;      // what is hidden so but for a block's last tile
@@ -21,39 +27,38 @@ struct TileShape {
   double overlapped_us = 0;
   bool cuts_sums = true;  // else in parts only where that is requested
   double begin_us = 0;    // before a block's first stage and after its last results
-  // Of a tile that may have any multiple of 16 columns from here on, but no splits: what of its times the
-  // columns have no part in. 0: it always has all.
-  int least_cols = 0;
+  // Of a tile of any size, but without splits: `rows` and `cols` are the most; of its times, what the size
+  // has no part in.
+  bool any_size = false;
   double least_stage_us = 0, least_tile_us = 0;
 };
 using TileShapes = std::span<const TileShape>;
 
-// The narrowest that a tile of any width may be.
-inline constexpr int least_any_cols = 80;
+// A tile of any size has a multiple of so many rows and columns, in clusters of so many blocks at most, and
+// of so many below each other or beside.
+inline constexpr int any_rows = 64, any_cols = 16, most_cluster_blocks = 8, most_cluster_side = 4;
 
-// The tiles that kernels were made for; the fifth's results are stored beside the next tile's products, and
-// the sixth is the first without a cluster, whose copies begin sooner but are shared by nobody. Times: fitted
-// to 344 products on one NVIDIA H100, of random sizes (tools/shapes, seed 7) and of listed ones, each
-// measured with every tile and number of splits: that the model's choices are fast counts most, then its
-// times. Those of the tiles of any width: to 38 of these products, measured in eight widths. Only their
-// proportions matter.
+// The tiles that kernels were made for; the sixth is the first without a cluster, whose copies begin sooner
+// but are shared by nobody. Times: fitted to 209 products with both operands along k on one NVIDIA H100 (of
+// tools/shapes random 7 and 11, and listed ones; bf16 and TF32), each measured in graphs with every tile, and
+// with that of any size in up to 28 sizes: that the model's choices are fast counts most, then its times.
+// Only their proportions matter.
 inline constexpr TileShape tile_shapes[] = {
-    {128, 256, 2, 1, 0.581, 2.26, 0, 0.2, false, 0.65, true, 2.78},
-    {128, 128, 1, 1, 0.345, 1.4, 0, 0.2, true, 0, true, 2.09},
-    {128, 64, 1, 1, 0.151, 0.84, 0, 0, true, 0, true, 2.26},
-    {64, 64, 1, 1, 0.134, 0.67, 0, 0, false, 0, true, 1.88},
-    {128, 128, 2, 1, 0.361, 1.18, 0, 0, false, 0, true, 2.76},
-    {128, 256, 1, 1, 0.581, 2.26, 0, 0.2, false, 0.65, true, 2.78},
-    {64, 128, 1, 1, 0.155, 0.8, 0, 0, false, 0, true, 2.31},
-    {128, 192, 2, 1, 0.488, 1.85, 0, 0, false, 0, false, 2.4, least_any_cols, 0.19, 0.59}};
+    {128, 256, 2, 1, 0.578, 2.17, 0, 0.2, false, 1.01, true, 2.13},
+    {128, 128, 1, 1, 0.516, 1.16, 0, 0.2, true, 0, true, 1.63},
+    {128, 64, 1, 1, 0.162, 0.57, 0, 0, true, 0, true, 2.53},
+    {64, 64, 1, 1, 0.143, 0.56, 0, 0, false, 0, true, 1.01},
+    {192, 192, 2, 4, 0.626, 2.56, 0, 0, false, 0, false, 2.81, true, 0.138, 0.09},
+    {128, 256, 1, 1, 0.622, 1.77, 0, 0.2, false, 1.31, true, 2.8},
+    {64, 128, 1, 1, 0.178, 0.77, 0, 0, false, 0, true, 1.69}};
 inline constexpr int tile_count = static_cast<int>(sizeof tile_shapes / sizeof *tile_shapes);
-// Of sums that are promoted, to 75 of those products.
+// Of sums that are promoted, to 70 products of e4m3.
 inline constexpr TileShape promoted_shapes[] = {
-    {256, 128, 1, 2, 0.87, 3.88, 0, 0.35, false, 0, true, 0.51},
-    {128, 128, 1, 1, 0.425, 0.87, 0, 0.2, true, 0, true, 1.91},
-    {128, 64, 1, 1, 0.182, 1.29, 0, 0, true, 0, true, 1.51},
-    {64, 64, 1, 1, 0.153, 0.62, 0, 0, false, 0, true, 2.05},
-    {128, 192, 2, 1, 0.503, 1.8, 0, 0, false, 0, false, 2.78, least_any_cols, 0.174, 0.76}};
+    {256, 128, 1, 2, 0.765, 2.44, 0, 0.35, false, 0, true, 2.05},
+    {128, 128, 1, 1, 0.365, 1.32, 0, 0.2, true, 0, true, 2.54},
+    {128, 64, 1, 1, 0.253, 0.88, 0, 0, true, 0, true, 2.13},
+    {64, 64, 1, 1, 0.235, 0.55, 0, 0, false, 0, true, 1.61},
+    {128, 192, 2, 4, 0.532, 2.16, 0, 0, false, 0, false, 2.86, true, 0.175, 0.45}};
 
 // The third tile is also there for an operand whose lines begin at any address; then its number is this one,
 // behind those of tile_shapes.
@@ -61,13 +66,13 @@ inline constexpr int tile_of_remainders = 2, remainder_tile = tile_count;
 // Fitted to 122 unaligned products of tools/shapes random 7 on one NVIDIA H100.
 constexpr TileShape remainder_shape(TileShapes shapes) {
   TileShape out = shapes[tile_of_remainders];
-  out.stage_us *= 1.3;
+  out.stage_us *= 1.15;
   out.tile_us = 0.6;
-  out.begin_us = 2.8;
+  out.begin_us = 1.8;
   return out;
 }
 // What a pass takes that packs operands first: a launch, and bytes read and written in a microsecond.
-inline constexpr double packing_us = 1.5, packing_rate = 3.3e6;
+inline constexpr double packing_us = 2.5, packing_rate = 3.3e6;
 
 // Results wait where a sum has as many stages, so that there is time to store them in: `boxes` of their four
 // beside each stage but the first and the last.
@@ -84,7 +89,7 @@ struct TilePlan {
   std::int64_t units = 0;           // of work, of a cluster each
   std::int32_t cluster_splits = 1;  // blocks of a cluster, each of which makes a part of a tile's sums
   std::int32_t depth = 0, split_depth = 0;  // stages, in all and of each part
-  std::int32_t cols = 0;                    // of a tile
+  TileSize size{};                          // of a tile
   double microseconds = 0;                  // what the model tells
   std::int64_t blocks = 0;                  // as many as there are parts of tiles
 };
@@ -100,8 +105,8 @@ inline constexpr int most_cluster_splits = 8;
 struct TileOptions {
   int tile = 0;  // counted from 1
   int splits = 0, group = 0;
-  int tail = 0;  // 1: none; 2: where they can be
-  int cols = 0;  // of a tile that may have any; of others nothing
+  int tail = 0;     // 1: none; 2: where they can be
+  TileSize size{};  // of a tile of any size; of others nothing
 };
 
 // How many lines of the cache, of 128 bytes, the TMA asks for where a stage takes 128 bytes of a line

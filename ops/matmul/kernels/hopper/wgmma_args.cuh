@@ -39,11 +39,13 @@ struct WgmmaArgs {
   TileWalk order;
   TailOrder tail;             // beyond the order's tiles
   std::int32_t tiles, units;  // of work: the order's, and all
-  std::int32_t cols;          // of a tile that may have any
+  TileSize size;              // of a tile that may have any
   std::int64_t m, n;
   std::int32_t depth, split_depth;  // stages, in all and of each split
   std::int32_t cluster_splits;      // blocks that share the sums of a tile, if the tile is for that
   std::int32_t a_bytes, b_bytes;    // of a stage: fewer than a tile's where C has fewer rows, or columns
+  // Where the tile may have any size: a block's own share of a stage's lines; stages of the ring.
+  std::int32_t a_lines, b_lines, stages;
   EpilogueArgs epilogue;
   void* out;
   Element out_element;
@@ -76,17 +78,15 @@ struct TileConfig {
   int stages;
   // Blocks of a cluster, below and beside each other: those beside share A, those below B.
   int cluster_rows = 1, cluster_cols = 1;
-  // The consumers take tiles in turn, so that one's results are stored while another multiplies; else they
-  // share the rows of a tile.
-  bool ping_pong = false;
   bool cluster_split_k =
       false;                 // as many blocks as the launch says are a cluster, and share the sums of a tile
   bool promoted = false;     // each stage is summed by itself, then added
   bool takes_turns = false;  // of factors in parts: the two consumers ask for products in turn
   bool mn_major_a = false, mn_major_b = false;
   bool by_remainders = false;  // one operand's lines begin at any address
-  // It may have fewer columns, as the launch says; then the ring has more stages: `stages` at most.
-  bool any_width = false;
+  // As many rows, 64 for each consumer, columns and blocks of a cluster as the launch says, up to `rows` and
+  // `cols`; and as many stages as fit, `stages` at most.
+  bool any_size = false;
 };
 
 template <class Kind_, TileConfig config>
@@ -95,38 +95,36 @@ struct Tile {
   using Sum = typename Kind::Sum;
   static constexpr int rows = config.rows, cols = config.cols, consumers = config.consumers,
                        stages = config.stages;
+  // Of tiles of any size, the most that there may be.
   static constexpr int cluster_rows = config.cluster_rows, cluster_cols = config.cluster_cols,
-                       cluster = cluster_rows * cluster_cols;
-  static constexpr bool ping_pong = config.ping_pong, cluster_split_k = config.cluster_split_k,
-                        promoted = config.promoted, takes_turns = config.takes_turns,
-                        mn_major_a = config.mn_major_a, mn_major_b = config.mn_major_b;
+                       cluster = config.any_size ? most_cluster_blocks : cluster_rows * cluster_cols;
+  static constexpr bool cluster_split_k = config.cluster_split_k, promoted = config.promoted,
+                        takes_turns = config.takes_turns, mn_major_a = config.mn_major_a,
+                        mn_major_b = config.mn_major_b;
   static constexpr int element_bytes = Kind::bytes;
-  static constexpr bool by_remainders = config.by_remainders, any_width = config.any_width;
+  static constexpr bool by_remainders = config.by_remainders, any_size = config.any_size;
   using Args = std::conditional_t<by_remainders, RemainderArgs, WgmmaArgs>;
-  static constexpr int sharers = ping_pong ? 1 : consumers;  // consumers of one tile
-  static constexpr int row_blocks = rows / sharers / 64;     // of 64 rows, of one consumer
-  static constexpr int sums = cols / 2;                      // of a thread, in each of them
+  static constexpr int row_blocks = rows / consumers / 64;  // of 64 rows, of one consumer
+  static constexpr int sums = cols / 2;                     // of a thread, in each of them
   static constexpr bool has_tail =
-      cols > TailOrder::width && !ping_pong && !by_remainders && !any_width;  // whether it can do with fewer
+      cols > TailOrder::width && !by_remainders && !any_size;  // whether it can do with fewer
   static constexpr int a_bytes = rows * 128, b_bytes = cols * 128, stage_bytes = a_bytes + b_bytes;
-  // Of tiles of any width, as many stages as fit.
-  static constexpr int ring_bytes = any_width ? 192 * 1024 : stages * stage_bytes;
-  static constexpr int threads = (consumers + 1) * 128, workers = sharers * 128;
+  static constexpr int threads = (consumers + 1) * 128, workers = consumers * 128;
   // C on its way out, for each consumer: two boxes of 64 rows of 128 bytes, or 64 × 64 sums.
   static constexpr int box_bytes = 64 * 128, out_bytes = 2 * box_bytes;
+  // Of tiles of any size, what is left beside the boxes of all consumers: fewer leave room for more stages.
+  static constexpr int ring_bytes = any_size ? 225 * 1024 - consumers * out_bytes : stages * stage_bytes;
   // Of factors in parts: the scales of a tile's columns, for each two stages, behind the barriers.
   static constexpr int scale_bytes = has_scales<Kind> ? cols * 4 : 0,
-                       scales_at =
-                           (ring_bytes + consumers * out_bytes + (2 * stages + consumers) * 8 + 15) / 16 * 16;
-  static constexpr int shared_bytes =
-      has_scales<Kind> ? scales_at + stages / 2 * scale_bytes + 1024
-                       : ring_bytes + consumers * out_bytes + (2 * stages + consumers) * 8 + 1024;
-  static_assert(!IsSplit<Kind> || (promoted && !ping_pong && stages % stages_of_sum == 0));
-  static_assert(!by_remainders ||
-                (cluster == 1 && !mn_major_a && !mn_major_b && !ping_pong && !IsSplit<Kind>));
-  static_assert(!any_width ||
-                (!mn_major_a && !mn_major_b && !ping_pong && !cluster_split_k && !IsSplit<Kind>));
-  static_assert(!cluster_split_k || (cluster == 1 && !ping_pong && row_blocks == 1));
+                       scales_at = (ring_bytes + consumers * out_bytes + 2 * stages * 8 + 15) / 16 * 16;
+  static constexpr int shared_bytes = has_scales<Kind>
+                                          ? scales_at + stages / 2 * scale_bytes + 1024
+                                          : ring_bytes + consumers * out_bytes + 2 * stages * 8 + 1024;
+  static_assert(!IsSplit<Kind> || (promoted && stages % stages_of_sum == 0));
+  static_assert(!by_remainders || (cluster == 1 && !mn_major_a && !mn_major_b && !IsSplit<Kind>));
+  static_assert(!any_size ||
+                (!mn_major_a && !mn_major_b && !cluster_split_k && !IsSplit<Kind> && rows == consumers * 64));
+  static_assert(!cluster_split_k || (cluster == 1 && row_blocks == 1));
   static_assert(shared_bytes <= 227 * 1024 && row_blocks * sums + (promoted ? sums : 0) <= 192);
 };
 
@@ -135,22 +133,46 @@ inline constexpr int slice_cols = 64;
 template <class C>
 inline constexpr int split_slices = C::cols / slice_cols;
 
+// Of a tile, as the launch says where it may have any.
+template <class C>
+TESSERA_BOTH constexpr TileSize fixed_size() {
+  return {C::rows, C::cols, C::cluster_rows, C::cluster_cols};
+}
+template <class C>
+TESSERA_BOTH TileSize size_of_tile(const WgmmaArgs& args) {
+  return C::any_size ? args.size : fixed_size<C>();
+}
+
+// Whether a block may be a cluster by itself, and whether it is.
+template <class C>
+inline constexpr bool may_be_alone = C::any_size || C::cluster == 1;
+template <class C>
+__device__ __forceinline__ bool is_alone(const TileSize& size) {
+  return C::any_size ? size.cluster() == 1 : C::cluster == 1;
+}
+
 template <class C>
 struct TileShared {
   unsigned char* base;
-  int cols;
+  int rows, cols, stages;
 
-  __device__ explicit TileShared(unsigned char* raw, int cols = C::cols)
-      : base(raw + (1024 - ptx::shared_address(raw) % 1024) % 1024), cols(cols) {}
-  __device__ int stage_bytes() const { return C::any_width ? C::a_bytes + cols * 128 : C::stage_bytes; }
+  __device__ explicit TileShared(unsigned char* raw, int rows = C::rows, int cols = C::cols,
+                                 int stages = C::stages)
+      : base(raw + (1024 - ptx::shared_address(raw) % 1024) % 1024), rows(rows), cols(cols), stages(stages) {}
+  __device__ int a_bytes() const { return C::any_size ? rows * 128 : C::a_bytes; }
+  __device__ int stage_bytes() const { return C::any_size ? (rows + cols) * 128 : C::stage_bytes; }
   __device__ unsigned char* a(int stage) const { return base + stage * stage_bytes(); }
-  __device__ unsigned char* b(int stage) const { return a(stage) + C::a_bytes; }
-  __device__ unsigned char* out(int consumer) const { return base + C::ring_bytes + consumer * C::out_bytes; }
+  __device__ unsigned char* b(int stage) const { return a(stage) + a_bytes(); }
+  // In front of the barriers.
+  __device__ unsigned char* out(int consumer) const {
+    constexpr int end = C::ring_bytes + C::consumers * C::out_bytes;
+    return base +
+           (C::any_size ? end - (consumer + 1) * C::out_bytes : C::ring_bytes + consumer * C::out_bytes);
+  }
   __device__ ptx::Barrier& full(int stage) const {
-    return reinterpret_cast<ptx::Barrier*>(out(C::consumers))[stage];
+    return reinterpret_cast<ptx::Barrier*>(base + C::ring_bytes + C::consumers * C::out_bytes)[stage];
   }
   __device__ ptx::Barrier& empty(int stage) const { return (&full(0))[C::stages + stage]; }
-  __device__ ptx::Barrier& turn(int consumer) const { return (&full(0))[2 * C::stages + consumer]; }
   // Of the two stages that this one is the first of.
   __device__ float* scales(int stage) const {
     return reinterpret_cast<float*>(base + C::scales_at + stage / stages_of_sum * C::scale_bytes);
@@ -167,7 +189,7 @@ struct Ring {
   int stages, stage = 0;
   std::uint32_t parity = 0;
   __device__ __forceinline__ explicit Ring(const TileShared<C>& shared)
-      : stages(C::any_width ? min(C::stages, C::ring_bytes / shared.stage_bytes()) : C::stages) {}
+      : stages(C::any_size ? shared.stages : C::stages) {}
   __device__ __forceinline__ void advance() {
     if (++stage == stages) stage = 0, parity ^= 1;
   }

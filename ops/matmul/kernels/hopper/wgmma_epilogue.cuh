@@ -92,7 +92,7 @@ __device__ __forceinline__ auto next_of(const typename C::Args& args) {
 template <class C>
 __device__ __forceinline__ int end_of_tile(const typename C::Args& args, int col) {
   const int n = static_cast<int>(args.n);
-  if constexpr (C::any_width) return min(n, col + args.cols);
+  if constexpr (C::any_size) return min(n, col + args.size.cols);
   else return n;
 }
 
@@ -302,16 +302,16 @@ __device__ __forceinline__ void store_by_tma(const typename C::Args& args, const
       unsigned char* const box = shared.out(consumer) + (block * parts + part) % 2 * C::box_bytes;
       const int first_row = row + (block * 64 + warp * 16) * next.row,
                 first_col = col + part * cols * next.col, end = end_of_tile<C>(args, col);
-      if (C::any_width && first_col >= end) continue;
+      if (C::any_size && first_col >= end) continue;
       // Of an odd number, the last of the tile before went by way of the first one's box.
       if (tma_store && lane == 0) {
-        if ((C::any_width || all % 2 == 1) && block + part == 0) ptx::wait_until_read<0>();
+        if ((C::any_size || all % 2 == 1) && block + part == 0) ptx::wait_until_read<0>();
         else ptx::wait_until_read<1>();
       }
       __syncwarp();
       fill_box<Out>(box, factor, sum[block], part);
       // A box that the tile has not all columns of may not be stored as a whole.
-      const bool is_part = C::any_width && end < args.n && first_col + cols > end;
+      const bool is_part = C::any_size && end < args.n && first_col + cols > end;
       if (tma_store && is_part) {
         __syncwarp();
         copy_pieces<Out>(args, box, warp, lane, first_row, first_col, end);
@@ -364,10 +364,9 @@ class SplitKReduction {
   using Sum = typename C::Sum;
   static constexpr int each = C::row_blocks * C::sums;  // of a thread
 
-  __device__ SplitKReduction(const WgmmaArgs& args, TileOrder::Tile tile, std::uint32_t rank, int consumer)
+  __device__ SplitKReduction(const WgmmaArgs& args, TileOrder::Tile tile, std::uint32_t rank)
       : splits_(args.order.splits),
-        group_(C::ping_pong ? consumer : 0),
-        me_(fresh_thread() - 128 - group_ * 128),
+        me_(fresh_thread() - 128),
         place_((tile.row * args.order.cols + tile.col) * C::cluster + static_cast<int>(rank)),
         arrived_(args.arrived),
         all_(static_cast<Sum*>(args.partial) + std::int64_t{place_} * splits_ * each * C::workers + me_) {}
@@ -382,14 +381,14 @@ class SplitKReduction {
 
   // Whether this is the last part to come.
   __device__ __forceinline__ bool is_last() const {
-    __shared__ int last[C::consumers];
+    __shared__ int last;
     const auto others = static_cast<unsigned>(splits_) - 1;
     if (me_ == 0) {
-      last[group_] = atomicInc(arrived_ + place_, others) == others;
+      last = atomicInc(arrived_ + place_, others) == others;
       __threadfence();
     }
     synchronize();
-    const bool out = last[group_] != 0;
+    const bool out = last != 0;
     synchronize();  // `last` has been read
     return out;
   }
@@ -441,11 +440,9 @@ class SplitKReduction {
   }
 
  private:
-  __device__ __forceinline__ void synchronize() const {
-    ptx::synchronize(1 + C::consumers + group_, C::workers);
-  }
+  __device__ __forceinline__ void synchronize() const { ptx::synchronize(1 + C::consumers, C::workers); }
 
-  int splits_, group_, me_, place_;
+  int splits_, me_, place_;
   std::uint32_t* arrived_;
   Sum* all_;
 };
@@ -457,7 +454,7 @@ __device__ __forceinline__ void reduce_splits(const typename C::Args& args, cons
                                               TileOrder::Tile tile, std::uint32_t rank, int consumer,
                                               const typename C::Sum (&sum)[C::row_blocks][C::sums], int row,
                                               int col) {
-  const SplitKReduction<C> reduction(args, tile, rank, consumer);
+  const SplitKReduction<C> reduction(args, tile, rank);
   reduction.store_partial(tile.split, sum);
   constexpr int slices = split_slices<C>, slice_sums = slice_cols / 2;
   int slice = 0, step = 1;

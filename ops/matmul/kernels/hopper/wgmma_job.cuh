@@ -28,12 +28,8 @@ inline double results_of(const WgmmaArgs& args) {
 }
 
 // Tiles that took longer than another in most of eight products whose results go by elements, by up to a
-// half: the sixth, whose blocks are no cluster; of TF32 also the one whose consumers take turns, which took a
-// third longer at 5000×4111×4500. The one of any width was not measured so.
-inline unsigned slow_tiles(const WgmmaArgs& args, int bytes) {
-  if (!goes_by_elements(args)) return 0;
-  return bytes == 4 ? 0b10110000 : 0b10100000;
-}
+// half: the sixth, whose blocks are no cluster. The one of any size was not measured so.
+inline unsigned slow_tiles(const WgmmaArgs& args) { return goes_by_elements(args) ? 0b110000 : 0; }
 
 // What follows the sums of some rows and columns of C.
 inline WgmmaArgs args_of(const WgmmaArgs& whole, std::int64_t row, std::int64_t col, std::int64_t rows,
@@ -141,7 +137,7 @@ inline PlannedJob plan_job(const WgmmaJob& job, TileShapes shapes, bool takes_mn
   const auto plan = [&](std::int64_t rows, std::int64_t cols, bool is_large) {
     const WgmmaArgs args = args_of(job.args, 0, 0, rows, cols);
     const TileOptions options = is_large ? job.options : TileOptions{};
-    const unsigned taken = options.tile == 0 ? tiles & ~slow_tiles(args, job.a.bytes) : tiles;
+    const unsigned taken = options.tile == 0 ? tiles & ~slow_tiles(args) : tiles;
     return plan_tiles(shapes, rows, cols, job.a.k, 128 / job.a.bytes, device.processors, taken, options,
                       results_of(args), lines);
   };

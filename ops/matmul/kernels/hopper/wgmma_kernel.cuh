@@ -20,19 +20,32 @@ namespace tessera::matmul {
 // this is.
 template <class C>
 struct Sharing {
+  int cluster_rows, cluster_cols;
   std::uint32_t row, col;  // of the block in its cluster
-  __device__ explicit Sharing(std::uint32_t rank)
-      : row(rank % C::cluster_rows), col(rank / C::cluster_rows) {}
+
+  __device__ explicit Sharing(std::uint32_t rank, int rows = C::cluster_rows, int cols = C::cluster_cols)
+      : cluster_rows(rows),
+        cluster_cols(cols),
+        row(rank % static_cast<std::uint32_t>(rows)),
+        col(rank / static_cast<std::uint32_t>(rows)) {}
   __device__ std::uint16_t of_a() const {
     std::uint32_t out = 0;
 #pragma unroll
-    for (int i = 0; i < C::cluster_cols; ++i) out |= 1u << (row + i * C::cluster_rows);
+    for (int i = 0; i < cluster_cols; ++i) out |= 1u << (row + static_cast<std::uint32_t>(i * cluster_rows));
     return static_cast<std::uint16_t>(out);
   }
   __device__ std::uint16_t of_b() const {
-    return static_cast<std::uint16_t>(((1u << C::cluster_rows) - 1) << (col * C::cluster_rows));
+    return static_cast<std::uint16_t>(((1u << cluster_rows) - 1)
+                                      << (col * static_cast<std::uint32_t>(cluster_rows)));
   }
 };
+
+// Of this block of a launch.
+template <class C>
+__device__ __forceinline__ Sharing<C> sharing_of(const WgmmaArgs& args, std::uint32_t rank) {
+  const TileSize size = size_of_tile<C>(args);
+  return Sharing<C>(C::cluster_split_k ? 0 : rank, size.cluster_rows, size.cluster_cols);
+}
 
 // Copies this block's share of a stage of one operand, `lines` rows of A or columns of B from `first` on, to
 // all blocks that need it. `layer`: of a map of layers.
@@ -51,6 +64,15 @@ __device__ __forceinline__ void copy_operand(unsigned char* to, const CUtensorMa
     if constexpr (sharers == 1) ptx::load_box(box, map, x, y, layer..., full);
     else ptx::load_box_to(blocks, box, map, x, y, layer..., full);
   }
+}
+
+// The same of a tile of any size. `lines`: of the share.
+__device__ __forceinline__ void copy_share(unsigned char* to, const CUtensorMap& map, int lines,
+                                           std::uint32_t share, int first, int k, int sharers,
+                                           std::uint16_t blocks, ptx::Barrier& full) {
+  const int at = static_cast<int>(share) * lines;
+  if (sharers == 1) ptx::load_box(to, map, k, first, full);
+  else ptx::load_box_to(blocks, to + at * 128, map, k, first + at, full);
 }
 
 // The scales of `cols` columns from `col` on, with the first of the stages that they belong to.
@@ -87,13 +109,15 @@ __device__ __forceinline__ void copy_stage(const typename C::Args& args, const T
   ptx::Barrier& full = shared.full(stage);
   copy_scales<C, C::cols>(args, shared, stage, col, k);
   ptx::arrive_expecting(full, static_cast<std::uint32_t>(args.a_bytes + args.b_bytes));
-  copy_operand<C, C::mn_major_a, C::rows, C::cluster_cols>(shared.a(stage), map_of_a<C>(args, remainder), row,
-                                                           k, static_cast<int>(sharing.col), sharing.of_a(),
-                                                           full);
-  if constexpr (C::any_width) {
-    const int mine = shared.cols / C::cluster_rows, at = static_cast<int>(sharing.row) * mine;
-    ptx::load_box_to(sharing.of_b(), shared.b(stage) + at * 128, args.b, k, col + at, full);
+  if constexpr (C::any_size) {
+    copy_share(shared.a(stage), args.a, args.a_lines, sharing.col, row, k, sharing.cluster_cols,
+               sharing.of_a(), full);
+    copy_share(shared.b(stage), args.b, args.b_lines, sharing.row, col, k, sharing.cluster_rows,
+               sharing.of_b(), full);
   } else {
+    copy_operand<C, C::mn_major_a, C::rows, C::cluster_cols>(shared.a(stage), map_of_a<C>(args, remainder),
+                                                             row, k, static_cast<int>(sharing.col),
+                                                             sharing.of_a(), full);
     copy_operand<C, C::mn_major_b, C::cols, C::cluster_rows>(shared.b(stage), map_of_b<C>(args, remainder),
                                                              col, k, static_cast<int>(sharing.row),
                                                              sharing.of_b(), full);
@@ -149,7 +173,7 @@ __device__ __forceinline__ std::int32_t unit_step(int blocks) {
 }
 template <class C>
 __device__ __forceinline__ int cluster_blocks(const WgmmaArgs& args) {
-  return C::cluster_split_k ? args.cluster_splits : C::cluster;
+  return C::cluster_split_k ? args.cluster_splits : size_of_tile<C>(args).cluster();
 }
 // Which part of a tile's sums this block makes.
 template <class C>
@@ -204,28 +228,6 @@ __device__ __forceinline__ void multiply_stage(const TileShared<C>& shared, int 
   ptx::commit_products();
 }
 
-// Consumers that take tiles in turn begin a tile when the one before has asked for all its products. (A
-// barrier tells a phase from the next one alone: who skips another's stages must not begin before they have
-// come.)
-template <class C>
-struct PingPong {
-  const TileShared<C>& shared;
-  int consumer;
-  int taken = 0;
-
-  __device__ __forceinline__ void wait() {
-    if constexpr (C::ping_pong) {
-      // The first consumer's first turn has come before anybody gave it.
-      ptx::wait(shared.turn(consumer), static_cast<std::uint32_t>(consumer == 0 ? taken + 1 : taken) & 1);
-      ++taken;
-    }
-  }
-  __device__ __forceinline__ void pass() const {
-    if constexpr (C::ping_pong)
-      if (threadIdx.x % 128 == 0) ptx::arrive(shared.turn((consumer + 1) % C::consumers));
-  }
-};
-
 // Adds the products of stages `from` to `count` of a tile to each other in the tensor cores' own registers.
 // `before`: the stage whose products may still be under way, or -1.
 template <class C, int cols>
@@ -254,11 +256,10 @@ __device__ __forceinline__ void end_sums(const TileShared<C>& shared, int before
 // Of a whole tile.
 template <class C, int cols>
 __device__ __forceinline__ void sum_stages(const TileShared<C>& shared, Ring<C>& ring, int count, int row,
-                                           std::uint32_t peers, const PingPong<C>& turns,
+                                           std::uint32_t peers,
                                            typename C::Sum (&sum)[C::row_blocks][cols / 2]) {
   int before = -1;
   add_stages<C, cols>(shared, ring, 0, count, row, peers, before, sum);
-  turns.pass();
   end_sums<C, cols>(shared, before, peers, sum);
 }
 
@@ -266,7 +267,7 @@ __device__ __forceinline__ void sum_stages(const TileShared<C>& shared, Ring<C>&
 // others multiply.
 template <class C, int cols>
 __device__ __forceinline__ void promote_stages(const TileShared<C>& shared, Ring<C>& ring, int count, int row,
-                                               std::uint32_t peers, const PingPong<C>& turns,
+                                               std::uint32_t peers,
                                                typename C::Sum (&sum)[C::row_blocks][cols / 2]) {
   typename C::Sum part[cols / 2] = {};  // else its registers would count as in use before
   for (int i = 0; i < count; ++i) {
@@ -286,7 +287,6 @@ __device__ __forceinline__ void promote_stages(const TileShared<C>& shared, Ring
     }
     ring.advance();
   }
-  turns.pass();
 }
 
 // A factor's parts: products `from` to `to` of the list, of 64 rows of a stage, from row `row` of the tile
@@ -410,33 +410,32 @@ __device__ __forceinline__ void promote_parts(const WgmmaArgs& args, const TileS
 // spare.
 template <class C, int cols>
 __device__ __forceinline__ void sum_up(const TileShared<C>& shared, Ring<C>& ring, int count, int row,
-                                       std::uint32_t peers, const PingPong<C>& turns,
-                                       typename C::Sum (&sum)[C::row_blocks][cols / 2]) {
+                                       std::uint32_t peers, typename C::Sum (&sum)[C::row_blocks][cols / 2]) {
   constexpr int sums = cols / 2;
   if (count <= 0 || C::promoted || C::row_blocks > 1)
 #pragma unroll
     for (int i = 0; i < C::row_blocks * sums; ++i) sum[i / sums][i % sums] = 0;
-  if constexpr (C::promoted) promote_stages<C, cols>(shared, ring, count, row, peers, turns, sum);
-  else sum_stages<C, cols>(shared, ring, count, row, peers, turns, sum);
+  if constexpr (C::promoted) promote_stages<C, cols>(shared, ring, count, row, peers, sum);
+  else sum_stages<C, cols>(shared, ring, count, row, peers, sum);
 }
 
-// The same of a tile of as many columns as the launch says: a multiple of 16, `cols` or more.
-template <class C, int cols = least_any_cols>
+// The same of a tile of as many columns as the launch says, `cols` or more.
+template <class C, int cols = any_cols>
 __device__ __forceinline__ void sum_up_any(const TileShared<C>& shared, Ring<C>& ring, int count, int row,
-                                           std::uint32_t peers, const PingPong<C>& turns,
+                                           std::uint32_t peers,
                                            typename C::Sum (&sum)[C::row_blocks][C::sums]) {
   using First = typename C::Sum[C::row_blocks][cols / 2];
   static_assert(C::row_blocks == 1);
   if (shared.cols == cols || cols == C::cols)
-    sum_up<C, cols>(shared, ring, count, row, peers, turns, reinterpret_cast<First&>(sum));
-  else if constexpr (cols < C::cols) sum_up_any<C, cols + 16>(shared, ring, count, row, peers, turns, sum);
+    sum_up<C, cols>(shared, ring, count, row, peers, reinterpret_cast<First&>(sum));
+  else if constexpr (cols < C::cols) sum_up_any<C, cols + any_cols>(shared, ring, count, row, peers, sum);
 }
 
 // Whether a tile leaves registers for results of the one before.
 template <class C>
 inline constexpr bool can_overlap_epilogue =
-    !C::promoted && !C::ping_pong && !C::cluster_split_k && C::row_blocks == 1 && C::cols == 256 &&
-    C::Kind::bytes <= 2 && std::is_same_v<typename C::Sum, float>;
+    !C::promoted && !C::cluster_split_k && C::row_blocks == 1 && C::cols == 256 && C::Kind::bytes <= 2 &&
+    std::is_same_v<typename C::Sum, float>;
 
 // One consumer's 64 rows of a tile, two neighbours in a register.
 template <class C>
@@ -574,9 +573,9 @@ struct Place {
 
   __device__ __forceinline__ Place(const typename C::Args& args, const TileOrder::Tile& tile,
                                    const Sharing<C>& sharing) {
-    row = of_a = (tile.row * C::cluster_rows + static_cast<int>(sharing.row)) * C::rows;
-    col = of_b =
-        (tile.col * C::cluster_cols + static_cast<int>(sharing.col)) * (C::any_width ? args.cols : C::cols);
+    const TileSize size = size_of_tile<C>(args);
+    row = of_a = (tile.row * size.cluster_rows + static_cast<int>(sharing.row)) * size.rows;
+    col = of_b = (tile.col * size.cluster_cols + static_cast<int>(sharing.col)) * size.cols;
     if constexpr (C::by_remainders) {
       // Tiles next to each other have all remainders in turn.
       const int at = args.of_b ? tile.col : tile.row, bits = args.zeros.bits;
@@ -610,26 +609,24 @@ struct Share {
   }
   // Stages of a block's first tile that are asked for before the block has met: more of them keep the others
   // waiting.
-  __device__ __forceinline__ int ahead() const { return count < most_ahead ? count : most_ahead; }
+  __device__ __forceinline__ int ahead(int stages) const { return min(count, min(stages, most_ahead)); }
   static constexpr int most_ahead = 4;
-  static_assert(most_ahead <= C::stages);
 };
 
 // By who made the barriers: no other block writes to this one's memory, and who reads it will have seen them.
 template <class C>
 __device__ __forceinline__ void begin_copies(const typename C::Args& args, const TileShared<C>& shared,
                                              std::uint32_t rank) {
-  static_assert(C::cluster == 1);
-  const Sharing<C> sharing(C::cluster_split_k ? 0 : rank);
+  const Sharing<C> sharing = sharing_of<C>(args, rank);
   const std::int32_t unit = first_unit(cluster_blocks<C>(args));
   if (unit >= args.units || unit >= args.tiles) return;
   const Share<C> share(args, unit, rank, sharing);
-  for (int i = 0; i < share.ahead(); ++i) share.copy(args, shared, sharing, i, i);
+  for (int i = 0; i < share.ahead(shared.stages); ++i) share.copy(args, shared, sharing, i, i);
 }
 
 template <class C>
 __device__ void produce(const typename C::Args& args, const TileShared<C>& shared, std::uint32_t rank) {
-  const Sharing<C> sharing(C::cluster_split_k ? 0 : rank);
+  const Sharing<C> sharing = sharing_of<C>(args, rank);
   Ring<C> ring(shared);
   const int blocks = cluster_blocks<C>(args);
   for (std::int32_t unit = first_unit(blocks); unit < args.units; unit += unit_step(blocks)) {
@@ -646,9 +643,10 @@ __device__ void produce(const typename C::Args& args, const TileShared<C>& share
       }
     }
     const Share<C> share(args, unit, rank, sharing);
-    const bool begun = C::cluster == 1 && unit == first_unit(blocks);
-    if (begun) ring.skip(share.ahead());
-    for (int i = begun ? share.ahead() : 0; i < share.count; ++i) {
+    const int begun =
+        is_alone<C>(size_of_tile<C>(args)) && unit == first_unit(blocks) ? share.ahead(shared.stages) : 0;
+    ring.skip(begun);
+    for (int i = begun; i < share.count; ++i) {
       ptx::wait(shared.empty(ring.stage), ring.parity ^ 1);
       share.copy(args, shared, sharing, i, ring.stage);
       ring.advance();
@@ -683,13 +681,11 @@ __device__ void consume(const typename C::Args& args, const TileShared<C>& share
       else consume_overlapped<C, 1>(args, shared, consumer, rank);
       return;
     }
-  const Sharing<C> sharing(C::cluster_split_k ? 0 : rank);
+  const Sharing<C> sharing = sharing_of<C>(args, rank);
   const std::uint32_t peers = sharing.of_a() | sharing.of_b();  // who copies to this block
-  const int first_row = C::ping_pong ? 0 : consumer * C::row_blocks * 64;
+  const int first_row = consumer * C::row_blocks * 64;
   Ring<C> ring(shared);
-  PingPong<C> turns{shared, consumer};
   ProductTurns<C>::begin(consumer);
-  int turn = 0;
   const int blocks = cluster_blocks<C>(args);
   for (std::int32_t unit = first_unit(blocks); unit < args.units; unit += unit_step(blocks)) {
     if constexpr (C::has_tail) {
@@ -699,20 +695,13 @@ __device__ void consume(const typename C::Args& args, const TileShared<C>& share
           if constexpr (IsSplit<typename C::Kind>)
             promote_parts<C, TailOrder::width>(args, shared, ring, 0, args.depth, first_row, row + first_row,
                                                consumer, peers, sum);
-          else sum_up<C, TailOrder::width>(shared, ring, args.depth, first_row, peers, turns, sum);
+          else sum_up<C, TailOrder::width>(shared, ring, args.depth, first_row, peers, sum);
           store_tile<C, TailOrder::width / 2>(args, shared, consumer, sum, row + first_row, col);
         });
         continue;
       }
     }
     const int count = stages_of(args, part_of<C>(args.order.at(unit), rank));
-    if constexpr (C::ping_pong) {
-      if (turn++ % C::consumers != consumer) {
-        ring.skip(count);
-        continue;
-      }
-    }
-    turns.wait();
     typename C::Sum sum[C::row_blocks][C::sums];
     if constexpr (IsSplit<typename C::Kind>) {
       const TileOrder::Tile here = args.order.at(unit);
@@ -726,8 +715,8 @@ __device__ void consume(const typename C::Args& args, const TileShared<C>& share
         if (share.first == 0 && count > 0)
           clear_leads<C>(args, shared, ring, share.place.remainder, first_row, consumer);
       }
-      if constexpr (C::any_width) sum_up_any<C>(shared, ring, count, first_row, peers, turns, sum);
-      else sum_up<C, C::cols>(shared, ring, count, first_row, peers, turns, sum);
+      if constexpr (C::any_size) sum_up_any<C>(shared, ring, count, first_row, peers, sum);
+      else sum_up<C, C::cols>(shared, ring, count, first_row, peers, sum);
     }
     // Computed afresh: the products leave no register for what is needed only now.
     const TileOrder::Tile tile = args.order.at(ptx::opaque(unit));
@@ -738,7 +727,7 @@ __device__ void consume(const typename C::Args& args, const TileShared<C>& share
       else reduce_cluster_splits<C>(args, shared, rank, consumer, sum, place.row, col);
       continue;
     }
-    if constexpr (!IsSplit<typename C::Kind> && !C::any_width)
+    if constexpr (!IsSplit<typename C::Kind> && !C::any_size)
       if (args.order.splits > 1) {
         reduce_splits<C>(args, shared, tile, rank, consumer, sum, row, col);
         continue;
@@ -760,26 +749,29 @@ template <class C, class Begin, class Copies, class Multiplies, class First = No
 __device__ __forceinline__ void work_in_roles(unsigned char* raw, const Begin& begin, const Copies& copies,
                                               const Multiplies& multiplies, bool meets = false,
                                               bool beside = false, const First& ahead = {},
-                                              int cols = C::cols) {
-  const TileShared<C> shared(raw, cols);
+                                              const TileSize& size = fixed_size<C>(),
+                                              int stages = C::stages) {
+  const TileShared<C> shared(raw, size.rows, size.cols, stages);
+  const int consumers = C::any_size ? size.rows / any_rows : C::consumers;
   const int group = __shfl_sync(0xffffffffu, static_cast<int>(threadIdx.x) / 128, 0);
   const std::uint32_t rank = C::cluster == 1 && !C::cluster_split_k ? 0 : ptx::rank_in_cluster();
   if (threadIdx.x == 0) {
     begin();
     for (int stage = 0; stage < C::stages; ++stage) {
       ptx::init(shared.full(stage), 1);
-      ptx::init(shared.empty(stage), C::sharers * (C::cluster_rows + C::cluster_cols - 1));
+      ptx::init(shared.empty(stage),
+                static_cast<std::uint32_t>(consumers * (size.cluster_rows + size.cluster_cols - 1)));
     }
-    if constexpr (C::ping_pong)
-      for (int consumer = 0; consumer < C::consumers; ++consumer) ptx::init(shared.turn(consumer), 1);
     ptx::fence_init();
-    if constexpr (C::cluster == 1 && !std::is_same_v<First, NothingAhead>) {
-      ptx::fence_shared();
-      if (!beside) ptx::wait_for_kernel_before();
-      ahead(shared, rank);
+    if constexpr (may_be_alone<C> && !std::is_same_v<First, NothingAhead>) {
+      if (is_alone<C>(size)) {
+        ptx::fence_shared();
+        if (!beside) ptx::wait_for_kernel_before();
+        ahead(shared, rank);
+      }
     }
   }
-  if constexpr (C::cluster == 1) __syncthreads();
+  if (is_alone<C>(size)) __syncthreads();
   else ptx::synchronize_cluster();
   // What follows touches the arrays; all before it may happen while the kernel before is still at work.
   if (!beside) ptx::wait_for_kernel_before();
@@ -813,7 +805,7 @@ __global__ void __launch_bounds__(C::threads, 1)
   extern __shared__ unsigned char raw[];
   const auto ahead = [&](const TileShared<C>& shared, std::uint32_t rank) {
     if (is_left_to_others<C>(args)) return;
-    if constexpr (C::cluster == 1) begin_copies<C>(args, shared, rank);
+    if constexpr (may_be_alone<C>) begin_copies<C>(args, shared, rank);
   };
   work_in_roles<C>(
       raw,
@@ -836,7 +828,7 @@ __global__ void __launch_bounds__(C::threads, 1)
         }
         consume<C>(args, shared, consumer, rank);
       },
-      args.cluster_splits > 1, args.beside, ahead, C::any_width ? args.cols : C::cols);
+      args.cluster_splits > 1, args.beside, ahead, size_of_tile<C>(args), args.stages);
 }
 
 // As many threads as multiply: nobody else is here.

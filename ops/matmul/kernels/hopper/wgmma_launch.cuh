@@ -33,7 +33,7 @@ enum class Blocks { stay, one_for_each_tile };
 // nvcc gives each file a kernel of its own of one Config. A part of a GPU and all of it share their index:
 // who comes second asks each time.
 template <class C, auto kernel>
-int clusters_at_work(const Device& device, int cluster_splits, const cudaLaunchConfig_t& config) {
+int clusters_at_work(const Device& device, int cluster, const cudaLaunchConfig_t& config) {
   struct Known {
     std::once_flag once;
     int processors = 0, clusters = 0;
@@ -44,8 +44,8 @@ int clusters_at_work(const Device& device, int cluster_splits, const cudaLaunchC
     cuda::check(cudaOccupancyMaxActiveClusters(&clusters, kernel, &config));
     return clusters;
   };
-  static Known known[most_devices][most_cluster_splits];
-  Known& entry = known[device.index % most_devices][cluster_splits - 1];
+  static Known known[most_devices][most_cluster_blocks];
+  Known& entry = known[device.index % most_devices][cluster - 1];
   std::call_once(entry.once, [&] {
     entry.processors = device.processors;
     entry.clusters = ask();
@@ -62,14 +62,16 @@ inline int lines_of_box(std::int64_t lines, int tile) {
 template <class C>
 void make_operand_maps(WgmmaArgs& args, const Readable& a, const Readable& b, CUtensorMapDataType type) {
   constexpr int box = 128 / C::element_bytes;
+  const TileSize size = size_of_tile<C>(args);
   // Rows and columns that C has not need not be copied, where nobody shares them.
-  const int a_rows = C::cluster_cols == 1 && !C::mn_major_a ? lines_of_box(args.m, C::rows)
-                                                            : C::rows / C::cluster_cols,
-            b_cols = C::cluster_rows == 1 && !C::mn_major_b
-                         ? lines_of_box(args.n, C::cols)
-                         : (C::any_width ? args.cols : C::cols) / C::cluster_rows;
-  args.a_bytes = a_rows * C::cluster_cols * 128;
-  args.b_bytes = b_cols * C::cluster_rows * 128;
+  const int a_rows = size.cluster_cols == 1 && !C::mn_major_a ? lines_of_box(args.m, size.rows)
+                                                              : size.rows / size.cluster_cols,
+            b_cols = size.cluster_rows == 1 && !C::mn_major_b ? lines_of_box(args.n, size.cols)
+                                                              : size.cols / size.cluster_rows;
+  args.a_bytes = a_rows * size.cluster_cols * 128;
+  args.b_bytes = b_cols * size.cluster_rows * 128;
+  args.a_lines = a_rows;
+  args.b_lines = b_cols;
   if (args.depth > 0) {  // of an empty sum nothing is read
     args.a = cuda::tensor_map(a.lines, type, C::element_bytes, C::mn_major_a ? box : a_rows);
     args.b = cuda::tensor_map(b.lines, type, C::element_bytes, C::mn_major_b ? box : b_cols);
@@ -111,11 +113,10 @@ void make_maps(typename C::Args& args, const Readable& a, const Readable& b, CUt
 // `meets(at_work)`: whether blocks wait for each other, of which `at_work` clusters run at once; args may
 // note it.
 template <class C, auto kernel, class Args, class Meets>
-void launch_clusters(int threads, const Args& args, std::int32_t units, Blocks blocks, int cluster_splits,
+void launch_clusters(int threads, const Args& args, std::int32_t units, Blocks blocks, int cluster,
                      const Run& run, const Meets& meets) {
   cudaLaunchAttribute attributes[2]{};
   attributes[0].id = cudaLaunchAttributeClusterDimension;
-  const int cluster = C::cluster * cluster_splits;
   attributes[0].val.clusterDim = {static_cast<unsigned>(cluster), 1, 1};
   cudaLaunchConfig_t config{};
   config.gridDim = static_cast<unsigned>(cluster);
@@ -124,7 +125,7 @@ void launch_clusters(int threads, const Args& args, std::int32_t units, Blocks b
   config.stream = static_cast<cudaStream_t>(run.stream);
   config.attrs = attributes;
   config.numAttrs = 1;
-  const int at_work = clusters_at_work<C, kernel>(*run.device, cluster_splits, config);
+  const int at_work = clusters_at_work<C, kernel>(*run.device, cluster, config);
   // Blocks that wait for each other must all be there, whatever else the device does; others may begin while
   // the kernel before is at its end.
   if (meets(at_work)) {
@@ -146,7 +147,8 @@ void launch_tiles(int threads, typename C::Args& args, const Readable& a, const 
   make_maps<C>(args, a, b, type);
   // Where blocks leave their parts, stages of another tile cannot come.
   if (args.cluster_splits > 1) blocks = Blocks::one_for_each_tile;
-  launch_clusters<C, kernel>(threads, args, args.units, blocks, args.cluster_splits, run, [&](int at_work) {
+  const int cluster = (C::any_size ? args.size.cluster() : C::cluster) * args.cluster_splits;
+  launch_clusters<C, kernel>(threads, args, args.units, blocks, cluster, run, [&](int at_work) {
     // Of one slice of columns nobody waits for others: who comes last adds.
     return args.all_at_work = split_slices<C> > 1 && args.order.splits > 1 && args.units <= at_work;
   });
@@ -155,7 +157,7 @@ void launch_tiles(int threads, typename C::Args& args, const Readable& a, const 
 inline void follow(const TilePlan& plan, WgmmaArgs& args, const Run& run) {
   args.order = plan.order;
   args.tail = plan.tail;
-  args.cols = plan.cols;
+  args.size = plan.size;
   args.tiles = static_cast<std::int32_t>(plan.order.count());
   args.units = static_cast<std::int32_t>(plan.units);
   args.depth = plan.depth;
@@ -172,18 +174,15 @@ inline constexpr TileConfig tile_configs[] = {
     {.rows = 128, .cols = 128, .consumers = 2, .stages = 6, .cluster_split_k = true, .promoted = promoted},
     {.rows = 128, .cols = 64, .consumers = 2, .stages = 8, .cluster_split_k = true, .promoted = promoted},
     {.rows = 64, .cols = 64, .consumers = 1, .stages = 12, .promoted = promoted},
-    {.rows = 128, .cols = 128, .consumers = 2, .stages = 6, .cluster_rows = 2, .ping_pong = true},
+    {.rows = 192, .cols = 192, .consumers = 3, .stages = 12, .any_size = true},
     {.rows = 128, .cols = 256, .consumers = 2, .stages = 4},
-    {.rows = 64, .cols = 128, .consumers = 1, .stages = 8},
-    {.rows = 128, .cols = 192, .consumers = 2, .stages = 7, .cluster_rows = 2, .any_width = true}};
-// The sums of a stage need registers of their own: the first has half the columns and twice the rows.
+    {.rows = 64, .cols = 128, .consumers = 1, .stages = 8}};
+// The sums of a stage need registers of their own: the first has half the columns and twice the rows, the
+// fifth, of any size, fewer rows.
 inline constexpr TileConfig promoted_large{
     .rows = 256, .cols = 128, .consumers = 2, .stages = 4, .cluster_cols = 2, .promoted = true};
-inline constexpr TileConfig promoted_fifth = [] {
-  TileConfig out = tile_configs<false>[7];
-  out.promoted = true;
-  return out;
-}();
+inline constexpr TileConfig promoted_fifth{
+    .rows = 128, .cols = 192, .consumers = 2, .stages = 12, .promoted = true, .any_size = true};
 
 template <bool promoted>
 inline constexpr TileConfig by_remainders = [] {
@@ -195,7 +194,14 @@ inline constexpr TileConfig by_remainders = [] {
 template <class C>
 void launch(typename C::Args& args, const Readable& a, const Readable& b, CUtensorMapDataType type,
             const Run& run) {
-  launch_tiles<C, multiply_tiles<C>>(C::threads, args, a, b, type, Blocks::stay, run);
+  int threads = C::threads;
+  if constexpr (C::any_size) {
+    const int consumers = args.size.rows / any_rows,
+              ring_bytes = C::ring_bytes + (C::consumers - consumers) * C::out_bytes;
+    args.stages = std::min(C::stages, ring_bytes / ((args.size.rows + args.size.cols) * 128));
+    threads = (consumers + 1) * 128;
+  }
+  launch_tiles<C, multiply_tiles<C>>(threads, args, a, b, type, Blocks::stay, run);
 }
 
 template <class Kind, TileConfig config>
@@ -246,7 +252,7 @@ void run_tiles(WgmmaPart& part, CUtensorMapDataType type, bool fast, Run& run) {
   static constexpr Launch launches[] = {launch_tile<Kind, promotes, 0>, launch_tile<Kind, promotes, 1>,
                                         launch_tile<Kind, promotes, 2>, launch_tile<Kind, promotes, 3>,
                                         launch_tile<Kind, promotes, 4>, launch_tile<Kind, promotes, 5>,
-                                        launch_tile<Kind, promotes, 6>, launch_tile<Kind, promotes, 7>};
+                                        launch_tile<Kind, promotes, 6>};
   static_assert(std::size(launches) == tile_count);
   launches[part.plan.tile](part.args, part.a, part.b, type, fast, run);
 }
