@@ -30,8 +30,8 @@ inline std::size_t even_shared_bytes(const MmaConfig& config, std::int64_t block
   constexpr std::int64_t reserved = 1024, unit = 128;  // of each block; what shared memory is dealt out in
   const std::int64_t each = ceil_div(blocks, std::int64_t{device.processors}),
                      more = (device.max_shared_bytes + reserved) / (each + 1) / unit * unit + unit;
-  return static_cast<std::size_t>(
-      each == 1 ? config.shared_bytes() : std::max<std::int64_t>(config.shared_bytes(), more - reserved));
+  return static_cast<std::size_t>(each == 1 ? config.shared_bytes()
+                                            : std::max<std::int64_t>(config.shared_bytes(), more - reserved));
 }
 
 template <class Kind, MmaConfig config, Along along_a, Along along_b>
