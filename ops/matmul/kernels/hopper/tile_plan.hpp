@@ -45,19 +45,19 @@ inline constexpr int any_rows = 64, any_cols = 16, most_cluster_blocks = 8, most
 // Only their proportions matter.
 inline constexpr TileShape tile_shapes[] = {
     {128, 256, 2, 1, 0.578, 2.17, 0, 0.2, false, 1.01, true, 2.13},
-    {128, 128, 1, 1, 0.516, 1.16, 0, 0.2, true, 0, true, 1.63},
-    {128, 64, 1, 1, 0.162, 0.57, 0, 0, true, 0, true, 2.53},
-    {64, 64, 1, 1, 0.143, 0.56, 0, 0, false, 0, true, 1.01},
+    {128, 128, 1, 1, 0.516, 1.16, 0, 0.2, true, 0, true, 1.38},
+    {128, 64, 1, 1, 0.162, 0.57, 0, 0, true, 0, true, 2.28},
+    {64, 64, 1, 1, 0.143, 0.56, 0, 0, false, 0, true, 0.76},
     {192, 192, 2, 4, 0.626, 2.56, 0, 0, false, 0, false, 2.81, true, 0.138, 0.09},
-    {128, 256, 1, 1, 0.622, 1.77, 0, 0.2, false, 1.31, true, 2.8},
-    {64, 128, 1, 1, 0.178, 0.77, 0, 0, false, 0, true, 1.69}};
+    {128, 256, 1, 1, 0.622, 1.77, 0, 0.2, false, 1.31, true, 2.55},
+    {64, 128, 1, 1, 0.178, 0.77, 0, 0, false, 0, true, 1.44}};
 inline constexpr int tile_count = static_cast<int>(sizeof tile_shapes / sizeof *tile_shapes);
 // Of sums that are promoted, to 70 products of e4m3.
 inline constexpr TileShape promoted_shapes[] = {
     {256, 128, 1, 2, 0.765, 2.44, 0, 0.35, false, 0, true, 2.05},
-    {128, 128, 1, 1, 0.365, 1.32, 0, 0.2, true, 0, true, 2.54},
-    {128, 64, 1, 1, 0.253, 0.88, 0, 0, true, 0, true, 2.13},
-    {64, 64, 1, 1, 0.235, 0.55, 0, 0, false, 0, true, 1.61},
+    {128, 128, 1, 1, 0.365, 1.32, 0, 0.2, true, 0, true, 2.29},
+    {128, 64, 1, 1, 0.253, 0.88, 0, 0, true, 0, true, 1.88},
+    {64, 64, 1, 1, 0.235, 0.55, 0, 0, false, 0, true, 1.36},
     {128, 192, 2, 4, 0.532, 2.16, 0, 0, false, 0, false, 2.86, true, 0.175, 0.45}};
 
 // The third tile is also there for an operand whose lines begin at any address; then its number is this one,

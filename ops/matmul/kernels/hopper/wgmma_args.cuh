@@ -45,7 +45,7 @@ struct WgmmaArgs {
   std::int32_t cluster_splits;      // blocks that share the sums of a tile, if the tile is for that
   std::int32_t a_bytes, b_bytes;    // of a stage: fewer than a tile's where C has fewer rows, or columns
   // Where the tile may have any size: a block's own share of a stage's lines; stages of the ring.
-  std::int32_t a_lines, b_lines, stages;
+  std::int32_t a_lines = 0, b_lines = 0, stages = 0;
   EpilogueArgs epilogue;
   void* out;
   Element out_element;
@@ -158,9 +158,12 @@ struct TileShared {
 
   __device__ explicit TileShared(unsigned char* raw, int rows = C::rows, int cols = C::cols,
                                  int stages = C::stages)
-      : base(raw + (1024 - ptx::shared_address(raw) % 1024) % 1024), rows(rows), cols(cols), stages(stages) {}
-  __device__ int a_bytes() const { return C::any_size ? rows * 128 : C::a_bytes; }
-  __device__ int stage_bytes() const { return C::any_size ? (rows + cols) * 128 : C::stage_bytes; }
+      : base(raw + (1024 - ptx::shared_address(raw) % 1024) % 1024),
+        rows(C::any_size ? rows : C::rows),
+        cols(C::any_size ? cols : C::cols),
+        stages(C::any_size ? stages : C::stages) {}
+  __device__ int a_bytes() const { return rows * 128; }
+  __device__ int stage_bytes() const { return (rows + cols) * 128; }
   __device__ unsigned char* a(int stage) const { return base + stage * stage_bytes(); }
   __device__ unsigned char* b(int stage) const { return a(stage) + a_bytes(); }
   // In front of the barriers.
@@ -188,8 +191,7 @@ template <class C>
 struct Ring {
   int stages, stage = 0;
   std::uint32_t parity = 0;
-  __device__ __forceinline__ explicit Ring(const TileShared<C>& shared)
-      : stages(C::any_size ? shared.stages : C::stages) {}
+  __device__ __forceinline__ explicit Ring(const TileShared<C>& shared) : stages(shared.stages) {}
   __device__ __forceinline__ void advance() {
     if (++stage == stages) stage = 0, parity ^= 1;
   }
