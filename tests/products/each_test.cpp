@@ -63,9 +63,10 @@ class EachKernel : public OnDevice {
     set("strips", way == Way::elements ? 2 : 1);
     set("cuts", 1);
     // Of a tile of any size; a cluster of four blocks below each other shares as many eights of columns.
-    const int below = 1 << tried_ % 3, beside = 1 << tried_ / 3 % (below == 4 ? 2 : 3);
-    set("rows", 64 * (1 + tried_ / 2 % 3));
-    set("cols", 32 * (1 + tried_ / 5 % 6) - (below == 4 ? 0 : 16 * (tried_ % 2)));
+    const int below = 1 << tried_ % 3, beside = 1 << tried_ / 3 % (below == 4 ? 2 : 3),
+              rows = 64 * (1 + tried_ / 2 % 3);
+    set("rows", rows);
+    set("cols", 32 * (1 + tried_ / 5 % (rows == 192 ? 5 : 6)) - (below == 4 ? 0 : 16 * (tried_ % 2)));
     set("below", below);
     set("beside", beside);
     return out;

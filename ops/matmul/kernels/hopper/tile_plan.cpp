@@ -18,6 +18,8 @@ constexpr double pair_us = 0.76;     // the blocks of a cluster begin and end to
 // Bytes of operands that reach all multiprocessors in a microsecond:
 constexpr double arriving = 10.9e6;          // for one block each
 constexpr double arriving_for_all = 12.2e6;  // for all who need them
+constexpr double far = 9.6e6;        // for one block each, of operands too large for the L2 to hold twice
+constexpr double held_twice = 50e6;  // the largest that it does, in bytes
 // Bytes of the cache's lines that can be asked for in a microsecond, where some are asked for twice:
 constexpr double request_rate = 13.6e6;        // by all multiprocessors
 constexpr double request_rate_of_one = 395e3;  // by one of them
@@ -42,10 +44,17 @@ double longest(std::int64_t tiles, double tile_us, std::int64_t units, double un
   return out;
 }
 
+// Bytes of both operands.
+double operand_bytes(std::int64_t m, std::int64_t n, std::int64_t stages) {
+  return 128.0 * static_cast<double>(m + n) * static_cast<double>(stages);
+}
+
 // What a stage takes where so many blocks are at work: they share the ways from the L2.
-double stage_us(const TileShape& shape, std::int64_t blocks, int processors, CacheLines lines) {
+double stage_us(const TileShape& shape, std::int64_t blocks, int processors, double bytes, CacheLines lines) {
   const double each = 128.0 * static_cast<double>(std::min<std::int64_t>(blocks, processors)),
-               rate = shape.cluster() > 1 ? arriving_for_all : arriving;
+               rate = shape.cluster() > 1  ? arriving_for_all
+                      : bytes > held_twice ? far
+                                           : arriving;
   const double us = std::max(shape.stage_us, each * (shape.rows + shape.cols) / rate);
   if (lines.of_a == 1 && lines.of_b == 1) return us;
   const double requested_lines = static_cast<double>(shape.rows) / shape.cluster_cols * lines.of_a +
@@ -64,7 +73,7 @@ double cluster_begin_us(int blocks) { return blocks > 1 ? pair_us : 0; }
 // The same plan with tail tiles for the columns beyond the last whole tile; unchanged where there are none,
 // or too many.
 TilePlan with_tail_tiles(const TilePlan& whole, const TileShape& shape, std::int64_t m, std::int64_t n,
-                         std::int64_t clusters, CacheLines lines) {
+                         std::int64_t clusters, double bytes, CacheLines lines) {
   constexpr std::int64_t most_tail_cols = 2;
   const std::int64_t wide = std::int64_t{shape.cols} * shape.cluster_cols,
                      tail_cols = ceil_div(n % wide, TailOrder::width);
@@ -72,9 +81,9 @@ TilePlan with_tail_tiles(const TilePlan& whole, const TileShape& shape, std::int
       whole.order.splits > 1 || whole.cluster_splits > 1)
     return whole;
   const int cluster = shape.cluster();
-  const double tile_us =
-                   whole.depth * stage_us(shape, whole.blocks, static_cast<int>(clusters) * cluster, lines) +
-                   shape.tile_us,
+  const double tile_us = whole.depth * stage_us(shape, whole.blocks, static_cast<int>(clusters) * cluster,
+                                                bytes, lines) +
+                         shape.tile_us,
                piece_us = whole.depth * shape.tail_us + shape.tile_us;
   TilePlan best = whole;
   for (std::int32_t tall = 1; tall <= 8; ++tall) {
@@ -106,10 +115,9 @@ TilePlan planned(const TileShape& shape, std::int64_t m, std::int64_t n, std::in
   out.units = out.order.count();
   out.blocks = out.units * cluster;
   const std::int64_t rounds = ceil_div(out.units, placed_clusters(processors, cluster));
-  const double size = shape.rows * shape.cols / 16384.0,
-               bytes = 128.0 * static_cast<double>(m + n) * static_cast<double>(stages);
+  const double size = shape.rows * shape.cols / 16384.0, bytes = operand_bytes(m, n, stages);
   double us = static_cast<double>(rounds) *
-                  (out.split_depth * stage_us(shape, out.blocks, processors, lines) + shape.tile_us) +
+                  (out.split_depth * stage_us(shape, out.blocks, processors, bytes, lines) + shape.tile_us) +
               shape.last_us + shape.begin_us + cluster_begin_us(shared);
   if (out.order.splits > 1) us += meeting_us + (part_us + split_us * size) * out.order.splits;
   if (out.cluster_splits > 1) us += joining_us + cluster_us * out.cluster_splits * size;
@@ -129,7 +137,7 @@ void each_size(const TileShape& shape, const TileSize& wanted, const Act& act) {
   };
   for (int rows = any_rows; rows <= shape.rows; rows += any_rows)
     for (int cols = any_cols; cols <= shape.cols; cols += any_cols) {
-      if (!is_wanted(rows, wanted.rows, any_rows, shape.rows) ||
+      if (rows + cols > most_any_lines || !is_wanted(rows, wanted.rows, any_rows, shape.rows) ||
           !is_wanted(cols, wanted.cols, any_cols, shape.cols))
         continue;
       for (int high = 1; high <= most_cluster_side; high *= 2)
@@ -197,7 +205,8 @@ TilePlan plan_tiles(TileShapes shapes, std::int64_t m, std::int64_t n, std::int6
         }
         if (options.tail != 1) {
           const TilePlan narrow =
-              with_tail_tiles(plan, shape, m, n, placed_clusters(processors, shape.cluster()), lines);
+              with_tail_tiles(plan, shape, m, n, placed_clusters(processors, shape.cluster()),
+                              operand_bytes(m, n, stages), lines);
           if (options.tail == 2 || narrow.microseconds < plan.microseconds) plan = narrow;
         }
         if (found && plan.microseconds >= best.microseconds) continue;

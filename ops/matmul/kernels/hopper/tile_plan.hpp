@@ -34,9 +34,10 @@ struct TileShape : TileSize {
 };
 using TileShapes = std::span<const TileShape>;
 
-// A tile of any size has a multiple of so many rows and columns, in clusters of so many blocks at most, and
-// of so many below each other or beside.
-inline constexpr int any_rows = 64, any_cols = 16, most_cluster_blocks = 8, most_cluster_side = 4;
+// A tile of any size has a multiple of so many rows and columns, so few together that its ring has four
+// stages, in clusters of so many blocks at most, and of so many below each other or beside.
+inline constexpr int any_rows = 64, any_cols = 16, most_any_lines = 352, most_cluster_blocks = 8,
+                     most_cluster_side = 4;
 
 // The tiles that kernels were made for; the sixth is the first without a cluster, whose copies begin sooner
 // but are shared by nobody. Times: fitted to 209 products with both operands along k on one NVIDIA H100 (of
