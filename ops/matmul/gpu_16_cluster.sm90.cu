@@ -54,15 +54,16 @@ TileShapes shapes_of(const MixedProblem& p) {
   return is_promoted(p) ? TileShapes(promoted_shapes) : TileShapes(tile_shapes);
 }
 
-WgmmaJob job_with(const MixedProblem& p, const Tuning& tuning) {
+TileSize size_in(const Tuning& tuning) {
   const auto value = [&](const char* name) {
     return static_cast<std::int32_t>(tuning.find(name).value_or(0));
   };
-  WgmmaJob job = job_of(p, {tuning.find("tile").value_or(0),
-                            tuning["splits"],
-                            tuning["group"],
-                            tuning["strips"],
-                            {value("rows"), value("cols"), value("below"), value("beside")}});
+  return {value("rows"), value("cols"), value("below"), value("beside")};
+}
+
+WgmmaJob job_with(const MixedProblem& p, const Tuning& tuning) {
+  WgmmaJob job = job_of(p, {tuning.find("tile").value_or(0), tuning["splits"], tuning["group"],
+                            tuning["strips"], size_in(tuning)});
   job.cuts = static_cast<Cuts>(tuning.find("cuts").value_or(0));
   return job;
 }
@@ -113,6 +114,7 @@ Reason refuses_options(const MixedProblem& p, int tile) {
 Reason refuses(const Arguments& arguments, const Tuning& tuning, const Device& device) {
   const MixedProblem p = MixedProblem::of(arguments);
   if (const Reason reason = refuses_options(with_rows(p), tuning.find("tile").value_or(0))) return reason;
+  if (const Reason reason = refuses_size(size_in(tuning), shapes_of(p))) return reason;
   return wgmma_refuses(arguments, tuning, device);
 }
 

@@ -53,7 +53,7 @@ class EachKernel : public OnDevice {
     return out;
   }
 
-  Tuning tuning_of(const Choice& choice, Way way) const {
+  Tuning tuning_of(const Choice& choice, Way way, bool promoted) const {
     Tuning out = choice.defaults();
     const auto set = [&](const char* name, int value) {
       for (const Range& range : choice.ranges)
@@ -64,7 +64,7 @@ class EachKernel : public OnDevice {
     set("cuts", 1);
     // Of a tile of any size; a cluster of four blocks below each other shares as many eights of columns.
     const int below = 1 << tried_ % 3, beside = 1 << tried_ / 3 % (below == 4 ? 2 : 3),
-              rows = 64 * (1 + tried_ / 2 % 3);
+              rows = 64 * (1 + tried_ / 2 % (promoted ? 2 : 3));
     set("rows", rows);
     set("cols", 32 * (1 + tried_ / 5 % (rows == 192 ? 5 : 6)) - (below == 4 ? 0 : 16 * (tried_ % 2)));
     set("below", below);
@@ -89,8 +89,8 @@ class EachKernel : public OnDevice {
         const Way way = all_ways[every_way ? i : layout];
         const Asked asked = asked_for(kind, tile, way, layout);
         if (lacks_tile(kind, choice, way, layout))
-          expect_refused(variant, choice, tuning_of(choice, way), asked);
-        else expect_right(variant, choice, tuning_of(choice, way), asked);
+          expect_refused(variant, choice, tuning_of(choice, way, promotes(kind)), asked);
+        else expect_right(variant, choice, tuning_of(choice, way, promotes(kind)), asked);
       }
   }
 
@@ -153,7 +153,7 @@ class EachKernel : public OnDevice {
     // And so few that a tile's results are still read from shared memory when the next one's are there.
     for (const std::int64_t stages : {matmul::least_overlapped_depth<1>, std::int64_t{1}}) {
       asked.k = stages * 128 / static_cast<std::int64_t>(size_of(kind.a));
-      expect_right(variant, choice, tuning_of(choice, Way::boxes), asked);
+      expect_right(variant, choice, tuning_of(choice, Way::boxes, promotes(kind)), asked);
     }
   }
 
@@ -242,7 +242,8 @@ TEST_F(EachKernel, OfOtherRungsIsRightOnAGpu) {
               asked_for({element, element}, {128, 128, 1, 1, 0, 0, 0}, all_ways[layout], layout);
           // Its smallest tile is copied 16 bytes at a time, or along k.
           const bool may_refuse = variant->name == "warp_tiles" && element == Element::f32;
-          expect_right(*variant, choice, tuning_of(choice, all_ways[layout]), asked, "matmul", may_refuse);
+          expect_right(*variant, choice, tuning_of(choice, all_ways[layout], false), asked, "matmul",
+                       may_refuse);
         }
   }
   std::cout << tried_ << " products\n";

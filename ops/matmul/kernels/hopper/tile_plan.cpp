@@ -127,24 +127,20 @@ TilePlan planned(const TileShape& shape, std::int64_t m, std::int64_t n, std::in
   return out;
 }
 
-// Calls act(size) for the sizes that a tile may have, or is to have: `wanted`, where that is not 0. In a
+// Calls act(size) for the sizes that a tile may have and that are as `wanted`, where that is not 0. In a
 // cluster, lines are shared out in eights.
 template <class Act>
 void each_size(const TileShape& shape, const TileSize& wanted, const Act& act) {
   if (!shape.any_size) return act(shape);
-  const auto is_wanted = [](int value, int one, int step, int most) {
-    return one == 0 || value == std::clamp(round_up(one, step), step, most);
-  };
+  const auto is_wanted = [](int value, int one) { return one == 0 || value == one; };
   for (int rows = any_rows; rows <= shape.rows; rows += any_rows)
     for (int cols = any_cols; cols <= shape.cols; cols += any_cols) {
-      if (rows + cols > most_any_lines || !is_wanted(rows, wanted.rows, any_rows, shape.rows) ||
-          !is_wanted(cols, wanted.cols, any_cols, shape.cols))
+      if (rows + cols > most_any_lines || !is_wanted(rows, wanted.rows) || !is_wanted(cols, wanted.cols))
         continue;
       for (int high = 1; high <= most_cluster_side; high *= 2)
         for (int wide = 1; wide <= most_cluster_side && high * wide <= most_cluster_blocks; wide *= 2)
-          if (cols % (8 * high) == 0 && rows % (8 * wide) == 0 &&
-              is_wanted(high, wanted.cluster_rows, 1, most_cluster_side) &&
-              is_wanted(wide, wanted.cluster_cols, 1, most_cluster_side))
+          if (cols % (8 * high) == 0 && rows % (8 * wide) == 0 && is_wanted(high, wanted.cluster_rows) &&
+              is_wanted(wide, wanted.cluster_cols))
             act(TileSize{rows, cols, high, wide});
     }
 }
@@ -217,15 +213,12 @@ TilePlan plan_tiles(TileShapes shapes, std::int64_t m, std::int64_t n, std::int6
       }
     });
   }
-  // A requested tile that these operands do not allow is ignored.
+  // A requested tile that these operands do not allow, or one of a size that there is not, is ignored.
   if (!found)
-    return plan_tiles(shapes, m, n, k, stage, processors, tiles,
-                      {.tile = 0,
-                       .splits = options.splits,
-                       .group = options.group,
-                       .tail = options.tail,
-                       .size = options.size},
-                      results, lines);
+    return plan_tiles(
+        shapes, m, n, k, stage, processors, tiles,
+        {.tile = 0, .splits = options.splits, .group = options.group, .tail = options.tail, .size = {}},
+        results, lines);
   if (options.group != 0) best.order.group = options.group;
   return best;
 }
@@ -288,6 +281,18 @@ PlannedParts plan_parts(std::int64_t m, std::int64_t n, Cuts cuts, const PartPla
   if (beside) attempt(m, cols);
   if (below && beside) attempt(rows, cols);
   return best;
+}
+
+Reason refuses_size(const TileSize& wanted, TileShapes shapes) {
+  bool is_there = false;
+  for (const TileShape& shape : shapes)
+    each_size(shape, wanted, [&](const TileSize&) { is_there |= shape.any_size; });
+  if (is_there || (wanted.rows | wanted.cols | wanted.cluster_rows | wanted.cluster_cols) == 0)
+    return std::nullopt;
+  return "has no tile of so many rows and cols, below and beside: rows are a multiple of " +
+         std::to_string(any_rows) + ", cols of " + std::to_string(any_cols) + ", at most " +
+         std::to_string(most_any_lines) + " together; below and beside are 1, 2 or 4, at most " +
+         std::to_string(most_cluster_blocks) + " together, and share out cols and rows in eights";
 }
 
 Reason refuses_tile(int tile, TileShapes shapes, unsigned tiles) {

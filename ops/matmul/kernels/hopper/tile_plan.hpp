@@ -155,4 +155,7 @@ PlannedParts plan_parts(std::int64_t m, std::int64_t n, Cuts cuts, const PartPla
 // those among `shapes` that have kernels for how the operands lie.
 Reason refuses_tile(int tile, TileShapes shapes, unsigned tiles);
 
+// The same of a size that is wished for, of a tile that may have any.
+Reason refuses_size(const TileSize& wanted, TileShapes shapes);
+
 }  // namespace tessera::matmul
