@@ -20,9 +20,9 @@ struct MmaCost {
   double stage, alone, ends;
 };
 // Of doubles: fitted to 149 products with both operands along k on one NVIDIA H100 (of tools/shapes random
-// 7 and of listed ones), each in every tile and in up to five numbers of parts. Of 16 bits: what the tensor
-// cores, shared memory and the cache allow.
-constexpr MmaCost f64_costs[] = {{2322, 2101, 12790}, {1426, 1447, 8790}, {558, 739, 7430},
+// 7 and of listed ones), each in every tile and in up to five numbers of parts; of the first, which is alone
+// at any size, one number. Of 16 bits: what the tensor cores, shared memory and the cache allow.
+constexpr MmaCost f64_costs[] = {{2101, 2101, 12790}, {1426, 1447, 8790}, {558, 739, 7430},
                                  {353, 505, 6692},    {532, 818, 6333},   {944, 1581, 5727},
                                  {859, 1667, 4023},   {1547, 1774, 4939}};
 constexpr MmaCost half_costs[] = {{1280, 1280, 3500}, {480, 520, 2000}};
