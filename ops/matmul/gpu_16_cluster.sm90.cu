@@ -2,8 +2,8 @@
 // GPU rung 16: Hopper's tensor cores, fed by its TMA, blocks in clusters.
 //
 // The tensor cores read both factors from shared memory, where one thread's copies put them, swizzled, stage
-// after stage; no other thread spends an instruction on that. Blocks stay for tile after tile, and the two of
-// a cluster copy each other half of what both need. A model of what each tile takes chooses tile and splits;
+// after stage; no other thread spends an instruction on that. Blocks stay for tile after tile, and those of a
+// cluster copy for each other what several need. A model of what each tile takes chooses tile and splits;
 // operands that the TMA cannot read as they lie, or the smaller one, are copied first. Sums of 8-bit floats,
 // which the tensor cores cut short, are promoted every 128 products. What limits it now: power.
 #include "ops/matmul/problem/operands.hpp"
@@ -55,16 +55,15 @@ TileShapes shapes_of(const MixedProblem& p) {
 }
 
 TileSize size_in(const Tuning& tuning) {
-  const auto value = [&](const char* name) {
-    return static_cast<std::int32_t>(tuning.find(name).value_or(0));
-  };
+  const auto value = [&](const char* name) { return tuning.find(name).value_or(0); };
   return {value("rows"), value("cols"), value("below"), value("beside")};
 }
 
 WgmmaJob job_with(const MixedProblem& p, const Tuning& tuning) {
-  WgmmaJob job = job_of(p, {tuning.find("tile").value_or(0), tuning["splits"], tuning["group"],
-                            tuning["strips"], size_in(tuning)});
-  job.cuts = static_cast<Cuts>(tuning.find("cuts").value_or(0));
+  const auto value = [&](const char* name) { return tuning.find(name).value_or(0); };
+  WgmmaJob job =
+      job_of(p, {value("tile"), value("splits"), value("group"), value("strips"), size_in(tuning)});
+  job.cuts = static_cast<Cuts>(value("cuts"));
   return job;
 }
 
@@ -126,15 +125,28 @@ bool has_any_size(std::int64_t tile) {
   return is_one(tile_shapes) || is_one(promoted_shapes);
 }
 
+// 0, then those of `one` up to `most`.
+std::vector<int> multiples(int one, int most) {
+  std::vector<int> out;
+  for (int value = 0; value <= most; value += one) out.push_back(value);
+  return out;
+}
+
 Choice with(const Tuning& fixed) {
   Choice out;
   out.tuning = fixed;
-  out.ranges = {{.name = "splits", .first = 0, .last = 16, .value = 0},
-                {.name = "group", .first = 0, .last = 64, .value = 0},
-                {.name = "strips", .first = 0, .last = 2, .value = 0}};
-  if (has_any_size(fixed.find("tile").value_or(0)))
-    for (const auto& [name, most] : {std::pair{"rows", 192}, {"cols", 192}, {"below", 4}, {"beside", 4}})
-      out.ranges.push_back({.name = name, .first = 0, .last = most, .value = 0});
+  out.ranges = {{.name = "group", .first = 0, .last = 64, .value = 0}};
+  if (has_any_size(fixed.find("tile").value_or(0))) {
+    const std::vector<int> blocks{0, 1, 2, 4};
+    for (const auto& [name, values] : {std::pair{"rows", multiples(any_rows, 192)},
+                                       {"cols", multiples(any_cols, 192)},
+                                       {"below", blocks},
+                                       {"beside", blocks}})
+      out.ranges.push_back({name, values.front(), values.back(), 0, values});
+  } else {
+    out.ranges.push_back({.name = "splits", .first = 0, .last = 16, .value = 0});
+    out.ranges.push_back({.name = "strips", .first = 0, .last = 2, .value = 0});
+  }
   if (!fixed.find("cuts")) out.ranges.push_back({.name = "cuts", .first = 0, .last = 2, .value = 0});
   for (const Element element :
        {Element::bf16, Element::f16, Element::e4m3, Element::e5m2, Element::i8, Element::f32}) {

@@ -45,6 +45,7 @@ Tuning parse_tuning(std::string_view text);   // the inverse; throws Error
 struct Range {
   std::string name;
   int first = 1, last = 1, value = 1;  // inclusive; `value` is the default
+  std::vector<int> values = {};        // the only ones that it may have, in order; empty: all between
 };
 
 using Reason = std::optional<std::string>;  // why not; nothing: it can

@@ -84,7 +84,8 @@ class Trial {
   double flops_;
 };
 
-// The defaults and, where a choice has ranges, an odd shape within them.
+// The defaults and, where a choice has ranges, an odd shape within them; of listed values, those in the
+// middle.
 std::vector<Tuning> tunings_of(const Choice& choice) {
   constexpr int odd[] = {7, 5, 3};
   std::vector<Tuning> out{choice.defaults()};
@@ -92,7 +93,9 @@ std::vector<Tuning> tunings_of(const Choice& choice) {
   Tuning other = choice.defaults();
   for (std::size_t i = 0; i < choice.ranges.size(); ++i) {
     const Range& range = choice.ranges[i];
-    other.set(range.name, std::clamp(odd[std::min<std::size_t>(i, 2)], range.first, range.last));
+    other.set(range.name, range.values.empty()
+                              ? std::clamp(odd[std::min<std::size_t>(i, 2)], range.first, range.last)
+                              : range.values[range.values.size() / 2]);
   }
   if (!(other == out[0])) out.push_back(std::move(other));
   return out;

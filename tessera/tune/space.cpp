@@ -2,6 +2,7 @@
 #include "tessera/tune/space.hpp"
 #include <fmt/format.h>
 #include <algorithm>
+#include <unordered_set>
 #include "tessera/core/expression.hpp"
 #include "tessera/core/suggest.hpp"
 #include "tessera/run/choose.hpp"
@@ -11,7 +12,9 @@ namespace {
 
 constexpr std::size_t most_configs = 1'000'000;
 
-std::vector<int> powers_of_two(const Range& range) {
+// Those that it may have; else powers of two and its default.
+std::vector<int> values_of(const Range& range) {
+  if (!range.values.empty()) return range.values;
   std::vector<int> out{range.value};
   for (std::int64_t at = 1; at <= range.last; at *= 2)
     if (at >= range.first) out.push_back(static_cast<int>(at));
@@ -26,7 +29,7 @@ std::vector<Tuning> opened(std::vector<Tuning> tunings, const Choice& choice, co
     if (wanted.find(range.name)) continue;
     std::vector<Tuning> more;
     for (const Tuning& tuning : tunings)
-      for (const int value : powers_of_two(range)) {
+      for (const int value : values_of(range)) {
         more.push_back(tuning);
         more.back().set(range.name, value);
       }
@@ -49,11 +52,24 @@ Tuning wanted_of(const Variant& variant, const Dims& values, const Tuning& fixed
   return out;
 }
 
-void add(std::vector<Config>& out, Config config) {
-  if (std::ranges::find(out, config) == out.end()) out.push_back(std::move(config));
-}
+// Each once, in the order of coming.
+class Configs {
+ public:
+  void add(Config config) {
+    const std::string name =
+        std::to_string(config.choice - config.variant->choices.data()) + ' ' + to_string(config.tuning);
+    if (names_.insert(name).second) all_.push_back(std::move(config));
+    if (all_.size() > most_configs)
+      throw Error("more than " + std::to_string(most_configs) + " configurations");
+  }
+  std::vector<Config> taken() { return std::move(all_); }
 
-void add_fitting(std::vector<Config>& out, const Variant& variant, const Tuning& wanted, bool open_ranges) {
+ private:
+  std::vector<Config> all_;
+  std::unordered_set<std::string> names_;
+};
+
+void add_fitting(Configs& out, const Variant& variant, const Tuning& wanted, bool open_ranges) {
   bool any = false;
   for (const Choice& choice : variant.choices) {
     if (!choice.allows(wanted)) continue;
@@ -61,11 +77,9 @@ void add_fitting(std::vector<Config>& out, const Variant& variant, const Tuning&
     Tuning first = choice.defaults();
     for (const auto& [name, value] : wanted) first.set(name, value);
     for (Tuning& tuning : open_ranges ? opened({first}, choice, wanted) : std::vector<Tuning>{first})
-      add(out, {&variant, &choice, std::move(tuning)});
-    if (out.size() > most_configs)
-      throw Error("more than " + std::to_string(most_configs) + " configurations");
+      out.add({&variant, &choice, std::move(tuning)});
   }
-  if (!any) add(out, {&variant, &variant.choices.at(0), wanted, no_choice_with(variant, wanted)});
+  if (!any) out.add({&variant, &variant.choices.at(0), wanted, no_choice_with(variant, wanted)});
 }
 
 void demand_known(const std::vector<const Variant*>& variants, const std::string& name) {
@@ -140,10 +154,10 @@ Space space_of(const std::vector<const Variant*>& variants, const SpaceOptions& 
     for (const auto& [name, value] : options.over[0]) demand_known(variants, name);
   Space out;
   for (const Variant* variant : variants) {
-    std::vector<Config> own;
+    Configs found;
     for (const Dims& values : options.over.empty() ? std::vector<Dims>{{}} : options.over)
-      add_fitting(own, *variant, wanted_of(*variant, values, options.fixed), options.open_ranges);
-    out.configs.insert(out.configs.end(), own.begin(), own.end());
+      add_fitting(found, *variant, wanted_of(*variant, values, options.fixed), options.open_ranges);
+    for (Config& config : found.taken()) out.configs.push_back(std::move(config));
   }
   out.all = out.configs.size();
   for (const std::string& condition : options.where) apply(condition, options.sizes, out);

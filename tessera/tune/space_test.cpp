@@ -39,6 +39,13 @@ TEST(Space, EveryCompiledChoiceAndPowersOfTwo) {
   EXPECT_EQ(describe(space), "21 of 21 configurations kept");
 }
 
+TEST(Space, ListedValuesAloneWhereARangeHasThem) {
+  Variant listed = shaped();
+  listed.choices[0].ranges = {{.name = "x", .first = 0, .last = 192, .value = 0, .values = {0, 64, 192}}};
+  EXPECT_EQ(words(space_of({&listed}, {.open_ranges = true})),
+            (std::vector<std::string>{"x=0", "x=64", "x=192"}));
+}
+
 TEST(Space, NamedValues) {
   const Variant a = compiled(), b = shaped();
   EXPECT_EQ(words(space_of({&b}, {.over = {{{"x", 7}}, {{"x", 8}}}})),

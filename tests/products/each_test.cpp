@@ -53,22 +53,29 @@ class EachKernel : public OnDevice {
     return out;
   }
 
-  Tuning tuning_of(const Choice& choice, Way way, bool promoted) const {
+  // Of a tile of any size: all widths come, and all clusters.
+  void set_size(Tuning& tuning, bool promoted) {
+    if (!tuning.find("below")) return;
+    const int i = sized_++, rows = 64 * (1 + i % (promoted ? 2 : 3)),
+              cols = std::min(16 * (1 + i * 5 % 12), matmul::most_any_lines - rows);
+    int below = 1 << i % 3, beside = 1 << i / 3 % 3;
+    while (cols % (8 * below) != 0) below /= 2;
+    if (below * beside > matmul::most_cluster_blocks) beside /= 2;
+    tuning.set("rows", rows);
+    tuning.set("cols", cols);
+    tuning.set("below", below);
+    tuning.set("beside", beside);
+  }
+
+  Tuning tuning_of(const Choice& choice, Way way, bool promoted) {
     Tuning out = choice.defaults();
     const auto set = [&](const char* name, int value) {
-      for (const Range& range : choice.ranges)
-        if (range.name == name) out.set(name, value);
+      if (out.find(name)) out.set(name, value);
     };
     set("splits", way == Way::everything ? 2 : way == Way::rows ? 3 : 1);
     set("strips", way == Way::elements ? 2 : 1);
     set("cuts", 1);
-    // Of a tile of any size; a cluster of four blocks below each other shares as many eights of columns.
-    const int below = 1 << tried_ % 3, beside = 1 << tried_ / 3 % (below == 4 ? 2 : 3),
-              rows = 64 * (1 + tried_ / 2 % (promoted ? 2 : 3));
-    set("rows", rows);
-    set("cols", 32 * (1 + tried_ / 5 % (rows == 192 ? 5 : 6)) - (below == 4 ? 0 : 16 * (tried_ % 2)));
-    set("below", below);
-    set("beside", beside);
+    set_size(out, promoted);
     return out;
   }
 
@@ -183,7 +190,7 @@ class EachKernel : public OnDevice {
     for (Product& product : products) EXPECT_EQ(product.wrong(), "") << to_string(product.asked());
   }
 
-  int tried_ = 0;
+  int tried_ = 0, sized_ = 0;
 
  private:
   static const matmul::TileShape& tile_of(const Kind& kind, std::int64_t tile) {

@@ -69,9 +69,13 @@ class OnDevice : public testing::Test {
 inline Tuning draw_tuning(const Choice& choice, Random& random) {
   Tuning out = choice.defaults();
   for (const Range& range : choice.ranges)
-    if (once_in(random, 2))
+    if (once_in(random, 2)) {
+      const auto any = static_cast<unsigned>(random());
       out.set(range.name,
-              range.first + static_cast<int>(random() % static_cast<unsigned>(range.last - range.first + 1)));
+              range.values.empty()
+                  ? range.first + static_cast<int>(any % static_cast<unsigned>(range.last - range.first + 1))
+                  : range.values[any % range.values.size()]);
+    }
   return out;
 }
 

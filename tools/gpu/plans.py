@@ -215,7 +215,7 @@ PLANS = {
     "counters": [lambda: counters.measure(bundle.program("tessera"), out("matmul-counters.csv"))],
     "strict": [f"bench matmul {SHAPES} {GPU} --variant cublas,warp_tiles --element f32 --pause 0.02 --time 0.4 --json matmul-strict-none.json"],
     "f64": [f"bench matmul {SHAPES} --op-b transpose {GPU} --variant cublas,tensor_cores --element f64 --tunings all --time 1 --json matmul-f64.json"],
-    "tiles": [f"sweep matmul {SHAPES} --op-b transpose {GPU.split(' --')[0]} --variant cluster --element bf16 --over tile=1:5:1 --over splits=0,1,2,4 "
+    "tiles": [f"sweep matmul {SHAPES} --op-b transpose {GPU.split(' --')[0]} --variant cluster --element bf16 --over tile=1,2,3,4,6,7 --over splits=0,1,2,4 "
               "--no-verify --time 0.2 --json matmul-tiles.json"],
     "batched": [f"{BATCHES} '(batch,m,n,k)=(64,512,512,512),(1024,128,128,128),(4,4096,4096,4096),(512,100,100,100)' {GPU} --graph --time 0.4 "
                 "--variant cublas,tiles,cluster --element bf16,f32 --json matmul-batch.json",

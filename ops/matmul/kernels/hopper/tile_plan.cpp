@@ -36,7 +36,9 @@ constexpr std::int64_t most_splits = 16;
 double longest(std::int64_t tiles, double tile_us, std::int64_t units, double unit_us,
                std::int64_t clusters) {
   double out = 0;
-  for (std::int64_t i = 0; i < std::min(clusters, units); ++i) {
+  // The first cluster of those that have equally many of both.
+  for (const std::int64_t i : {std::int64_t{0}, tiles % clusters, units % clusters}) {
+    if (i >= units) continue;
     const std::int64_t all = (units - i - 1) / clusters + 1,
                        whole = i < tiles ? (tiles - i - 1) / clusters + 1 : 0;
     out = std::max(out, static_cast<double>(whole) * tile_us + static_cast<double>(all - whole) * unit_us);
@@ -155,6 +157,17 @@ TileShape of_size(const TileShape& shape, const TileSize& size) {
   return out;
 }
 
+// No plan of these tiles takes less.
+double least_time(const TileShape& shape, std::int64_t m, std::int64_t n, std::int64_t stages, int processors,
+                  CacheLines lines) {
+  const std::int64_t clusters = ceil_div(m, std::int64_t{shape.rows} * shape.cluster_rows) *
+                                ceil_div(n, std::int64_t{shape.cols} * shape.cluster_cols),
+                     rounds = ceil_div(clusters, placed_clusters(processors, shape.cluster()));
+  const double stage = stage_us(shape, clusters * shape.cluster(), processors, 0, lines);
+  return static_cast<double>(rounds) *
+         (static_cast<double>(stages) * stage + shape.tile_us - shape.overlapped_us);
+}
+
 bool has_room(const TileShape& shape, const TilePlan& plan) {
   if (plan.order.splits == 1) return true;
   return partial_bytes(shape, plan) <= std::size_t{most_split_bytes} && plan.blocks <= most_split_tiles;
@@ -179,6 +192,12 @@ TilePlan plan_tiles(TileShapes shapes, std::int64_t m, std::int64_t n, std::int6
       TileShape shape = of_size(largest, size);
       shape.tile_us *= results;
       shape.last_us *= results;
+      // More than a pair is only worth its while where copies ask for lines of the cache twice.
+      if (shape.any_size && size.cluster() > 2 && lines.of_a == 1 && lines.of_b == 1 &&
+          options.size.cluster_rows == 0 && options.size.cluster_cols == 0)
+        return;
+      if (shape.any_size && found && least_time(shape, m, n, stages, processors, lines) >= best.microseconds)
+        return;
       const bool cuts = !shape.any_size && (shape.cuts_sums || options.splits != 0);
       const std::int64_t most = shape.cluster_split_k ? most_cluster_splits
                                 : cuts                ? most_splits
@@ -220,6 +239,8 @@ TilePlan plan_tiles(TileShapes shapes, std::int64_t m, std::int64_t n, std::int6
         {.tile = 0, .splits = options.splits, .group = options.group, .tail = options.tail, .size = {}},
         results, lines);
   if (options.group != 0) best.order.group = options.group;
+  best.order.group =
+      std::min(best.order.group, best.order.rows);  // TileWalk's bands have fewer than 2^31 tiles
   return best;
 }
 
@@ -289,8 +310,10 @@ Reason refuses_size(const TileSize& wanted, TileShapes shapes) {
     each_size(shape, wanted, [&](const TileSize&) { is_there |= shape.any_size; });
   if (is_there || (wanted.rows | wanted.cols | wanted.cluster_rows | wanted.cluster_cols) == 0)
     return std::nullopt;
+  const TileShape& largest = *std::ranges::find(shapes, true, &TileShape::any_size);
   return "has no tile of so many rows and cols, below and beside: rows are a multiple of " +
-         std::to_string(any_rows) + ", cols of " + std::to_string(any_cols) + ", at most " +
+         std::to_string(any_rows) + " up to " + std::to_string(largest.rows) + ", cols of " +
+         std::to_string(any_cols) + " up to " + std::to_string(largest.cols) + ", at most " +
          std::to_string(most_any_lines) + " together; below and beside are 1, 2 or 4, at most " +
          std::to_string(most_cluster_blocks) + " together, and share out cols and rows in eights";
 }

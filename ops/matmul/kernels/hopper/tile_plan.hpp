@@ -39,6 +39,14 @@ using TileShapes = std::span<const TileShape>;
 inline constexpr int any_rows = 64, any_cols = 16, most_any_lines = 352, most_cluster_blocks = 8,
                      most_cluster_side = 4;
 
+// Of shared memory, a tile of any size has so much for its ring and for the boxes of results of each 64 rows.
+inline constexpr int any_size_bytes = 225 * 1024, box_bytes = 64 * 128, out_bytes = 2 * box_bytes;
+inline constexpr int most_any_stages = 12;  // as many as there are barriers
+constexpr int stages_of(const TileSize& size) {
+  const int left = any_size_bytes - size.rows / any_rows * out_bytes, stage = (size.rows + size.cols) * 128;
+  return left / stage < most_any_stages ? left / stage : most_any_stages;
+}
+
 // The tiles that kernels were made for; the sixth is the first without a cluster, whose copies begin sooner
 // but are shared by nobody. Times: fitted to 209 products with both operands along k on one NVIDIA H100 (of
 // tools/shapes random 7 and 11, and listed ones; bf16 and TF32), each measured in graphs with every tile, and

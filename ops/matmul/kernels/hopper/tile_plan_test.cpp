@@ -99,12 +99,13 @@ TEST(TilePlan, CoversAnyShapeAndItsSum) {
   const auto size = [&] {
     return static_cast<std::int64_t>(std::exp2(static_cast<double>(random() % 1500) / 100));
   };
+  const auto is_side = [](int blocks) { return blocks == 1 || blocks == 2 || blocks == 4; };
   for (int i = 0; i < 1000; ++i) {
     const std::int64_t m = size(), n = size(), k = random() % 20 == 0 ? 0 : size();
     const TileShapes shapes = random() % 2 == 0 ? TileShapes(tile_shapes) : TileShapes(promoted_shapes);
     const auto tiles = static_cast<unsigned>(random() % ((std::uint64_t{1} << shapes.size()) - 1) + 1);
     const TileOptions options{
-        .tile = static_cast<int>(random() % 6),
+        .tile = static_cast<int>(random() % (shapes.size() + 1)),
         .splits = static_cast<int>(random() % 17),
         .group = 0,
         .tail = static_cast<int>(random() % 3),
@@ -118,8 +119,9 @@ TEST(TilePlan, CoversAnyShapeAndItsSum) {
     if (shape.any_size)
       ASSERT_TRUE(size.rows > 0 && size.rows <= shape.rows && size.rows % any_rows == 0 && size.cols > 0 &&
                   size.cols <= shape.cols && size.cols % any_cols == 0 &&
-                  size.cluster() <= most_cluster_blocks && size.rows / size.cluster_cols % 8 == 0 &&
-                  size.cols / size.cluster_rows % 8 == 0);
+                  size.rows + size.cols <= most_any_lines && is_side(size.cluster_rows) &&
+                  is_side(size.cluster_cols) && size.cluster() <= most_cluster_blocks &&
+                  size.rows / size.cluster_cols % 8 == 0 && size.cols / size.cluster_rows % 8 == 0);
     else
       ASSERT_TRUE(size.rows == shape.rows && size.cols == shape.cols &&
                   size.cluster_rows == shape.cluster_rows && size.cluster_cols == shape.cluster_cols);
@@ -243,6 +245,29 @@ TEST(TilePlan, ASizeThatThereIsIsTakenAndAnotherRefused) {
   EXPECT_TRUE(taken > 200 && taken < 1800) << taken;
   EXPECT_TRUE(refuses_size({192, 176, 0, 0}, tile_shapes));
   EXPECT_TRUE(refuses_size({192, 0, 0, 0}, promoted_shapes));
+}
+
+TEST(TilePlan, ATileOfAnySizeHasFourStages) {
+  int sizes = 0;
+  for (int rows = any_rows; rows <= 192; rows += any_rows)
+    for (int cols = any_cols; cols <= 192; cols += any_cols) {
+      const TileSize size{rows, cols, 1, 1};
+      if (refuses_size(size, tile_shapes)) continue;
+      ++sizes;
+      const int stages = stages_of(size), boxes = rows / 64 * out_bytes;
+      EXPECT_TRUE(stages >= 4 && stages <= most_any_stages) << rows << " " << cols;
+      EXPECT_LE(stages * (rows + cols) * 128 + boxes, any_size_bytes) << rows << " " << cols;
+    }
+  EXPECT_EQ(sizes, 12 + 12 + 10);
+}
+
+// Bands of a walk are so many tiles as an int holds.
+TEST(TilePlan, GroupsAreNoTallerThanTheProduct) {
+  const TilePlan plan = plan_tiles(tile_shapes, 1, std::int64_t{1} << 30, 64, 64, 132, 0b1111111,
+                                   {.tile = 5, .group = 64, .size = {64, 16, 1, 1}});
+  EXPECT_EQ(plan.order.group, 1);
+  const TileWalk walk(plan.order);
+  EXPECT_EQ(walk.at(12345).col, 12345);
 }
 
 TEST(TilePlan, AWishThatWouldNotBeHeardIsRefused) {

@@ -111,9 +111,9 @@ struct Tile {
   static constexpr int a_bytes = rows * 128, b_bytes = cols * 128, stage_bytes = a_bytes + b_bytes;
   static constexpr int threads = (consumers + 1) * 128, workers = consumers * 128;
   // C on its way out, for each consumer: two boxes of 64 rows of 128 bytes, or 64 × 64 sums.
-  static constexpr int box_bytes = 64 * 128, out_bytes = 2 * box_bytes;
+  static constexpr int box_bytes = matmul::box_bytes, out_bytes = matmul::out_bytes;
   // Of tiles of any size, what is left beside the boxes of all consumers: fewer leave room for more stages.
-  static constexpr int ring_bytes = any_size ? 225 * 1024 - consumers * out_bytes : stages * stage_bytes;
+  static constexpr int ring_bytes = any_size ? any_size_bytes - consumers * out_bytes : stages * stage_bytes;
   // Of factors in parts: the scales of a tile's columns, for each two stages, behind the barriers.
   static constexpr int scale_bytes = has_scales<Kind> ? cols * 4 : 0,
                        scales_at = (ring_bytes + consumers * out_bytes + 2 * stages * 8 + 15) / 16 * 16;

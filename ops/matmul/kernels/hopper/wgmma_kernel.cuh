@@ -785,7 +785,7 @@ __device__ __forceinline__ void work_in_roles(unsigned char* raw, const Begin& b
     ptx::take_registers<C::consumers == 1 ? 248 : C::consumers == 2 ? 232 : 160>();
     multiplies(shared, group - 1, rank);
   }
-  // A block stays while the other one of its cluster may still tell it something.
+  // A block stays while others of its cluster may still tell it something.
   if (C::cluster > 1 || (C::cluster_split_k && meets)) ptx::synchronize_cluster();
   // Who waits for this kernel waits for the one before as well.
   if (beside) ptx::wait_for_kernel_before();

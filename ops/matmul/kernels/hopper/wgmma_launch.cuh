@@ -174,7 +174,7 @@ inline constexpr TileConfig tile_configs[] = {
     {.rows = 128, .cols = 128, .consumers = 2, .stages = 6, .cluster_split_k = true, .promoted = promoted},
     {.rows = 128, .cols = 64, .consumers = 2, .stages = 8, .cluster_split_k = true, .promoted = promoted},
     {.rows = 64, .cols = 64, .consumers = 1, .stages = 12, .promoted = promoted},
-    {.rows = 192, .cols = 192, .consumers = 3, .stages = 12, .any_size = true},
+    {.rows = 192, .cols = 192, .consumers = 3, .stages = most_any_stages, .any_size = true},
     {.rows = 128, .cols = 256, .consumers = 2, .stages = 4},
     {.rows = 64, .cols = 128, .consumers = 1, .stages = 8}};
 // The sums of a stage need registers of their own: the first has half the columns and twice the rows, the
@@ -182,7 +182,7 @@ inline constexpr TileConfig tile_configs[] = {
 inline constexpr TileConfig promoted_large{
     .rows = 256, .cols = 128, .consumers = 2, .stages = 4, .cluster_cols = 2, .promoted = true};
 inline constexpr TileConfig promoted_fifth{
-    .rows = 128, .cols = 192, .consumers = 2, .stages = 12, .promoted = true, .any_size = true};
+    .rows = 128, .cols = 192, .consumers = 2, .stages = most_any_stages, .promoted = true, .any_size = true};
 
 template <bool promoted>
 inline constexpr TileConfig by_remainders = [] {
@@ -196,10 +196,8 @@ void launch(typename C::Args& args, const Readable& a, const Readable& b, CUtens
             const Run& run) {
   int threads = C::threads;
   if constexpr (C::any_size) {
-    const int consumers = args.size.rows / any_rows,
-              ring_bytes = C::ring_bytes + (C::consumers - consumers) * C::out_bytes;
-    args.stages = std::min(C::stages, ring_bytes / ((args.size.rows + args.size.cols) * 128));
-    threads = (consumers + 1) * 128;
+    args.stages = stages_of(args.size);
+    threads = (args.size.rows / any_rows + 1) * 128;
   }
   launch_tiles<C, multiply_tiles<C>>(threads, args, a, b, type, Blocks::stay, run);
 }
