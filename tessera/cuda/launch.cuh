@@ -51,26 +51,6 @@ void allow_shared_bytes(F* kernel, std::size_t bytes, int device, std::atomic<st
   allowed |= bit;
 }
 
-// For blocks of any size: as many shall fit as may, whatever that leaves of the cache.
-template <class F>
-void allow_even_shared_bytes(F* kernel, const Device& device, std::atomic<std::uint64_t>& allowed) {
-  const std::uint64_t before = allowed.load();
-  allow_shared_bytes(kernel, static_cast<std::size_t>(device.max_shared_bytes), device.index, allowed);
-  if (allowed.load() != before)
-    cuda::check(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout,
-                                     cudaSharedmemCarveoutMaxShared));
-}
-
-// What a block asks for, of `bytes` or more, so that no multiprocessor takes more blocks than it must. While
-// the kernel before ends, free places are not spread evenly: at 1024³ of f64 three blocks here and one there
-// took 58 µs, two everywhere take 41 (one NVIDIA H100). Of a block for each, other kernels' are no hindrance.
-inline std::size_t even_shared_bytes(std::size_t bytes, std::int64_t blocks, const Device& device) {
-  constexpr std::int64_t reserved = 1024, unit = 128;  // of each block; what shared memory is dealt out in
-  const std::int64_t each = (blocks + device.processors - 1) / device.processors,
-                     more = (device.max_shared_bytes + reserved) / (each + 1) / unit * unit + unit - reserved;
-  return each == 1 || more < static_cast<std::int64_t>(bytes) ? bytes : static_cast<std::size_t>(more);
-}
-
 }  // namespace detail
 
 // Of a thread, as the compiler settled it for the current device; nothing where there is no device.

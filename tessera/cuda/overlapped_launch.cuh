@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Launches a kernel, as tessera/kernel.hpp describes one, whose blocks take their places while the kernel
 // before is ending, and wait there for its results. They let the next one do so, too, unless the kernel has a
-// member `holds_next_back`. With a member `is_spread_evenly` no multiprocessor gets more blocks than it must.
+// member `holds_next_back`.
 #pragma once
 #include "tessera/cuda/launch.cuh"
 #include "tessera/cuda/ptx/cluster.cuh"
@@ -38,9 +38,7 @@ void launch_overlapped(const Launch& launch, const Problem& problem, Run& run) {
   constexpr std::size_t bytes = detail::dynamic_bytes<Kernel>();
   const cuda::OnDevice on_device(run.device->index);
   const auto kernel = detail::overlapped_entry<Kernel, Problem>;
-  constexpr bool even = requires { Kernel::is_spread_evenly; };
-  if constexpr (even) detail::allow_even_shared_bytes(kernel, *run.device, allowed);
-  else detail::allow_shared_bytes(kernel, bytes, run.device->index, allowed);
+  detail::allow_shared_bytes(kernel, bytes, run.device->index, allowed);
   cudaLaunchAttribute overlap{};
   overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
   overlap.val.programmaticStreamSerializationAllowed = 1;
@@ -49,9 +47,7 @@ void launch_overlapped(const Launch& launch, const Problem& problem, Run& run) {
                         static_cast<unsigned>(launch.grid.z));
   config.blockDim = dim3(static_cast<unsigned>(launch.block.x), static_cast<unsigned>(launch.block.y),
                          static_cast<unsigned>(launch.block.z));
-  config.dynamicSmemBytes =
-      even ? detail::even_shared_bytes(bytes, launch.grid.x * launch.grid.y * launch.grid.z, *run.device)
-           : bytes;
+  config.dynamicSmemBytes = bytes;
   config.stream = static_cast<cudaStream_t>(run.stream);
   config.attrs = &overlap;
   config.numAttrs = run.device->compute_capability >= 90 ? 1 : 0;

@@ -168,11 +168,24 @@ class MmaCopier {
     next_ = x.data + line * x.line_step + k * x.k_step;
   }
 
-  // `k_left` steps of k exist from this stage on. `inside`: all lines, and all of the stage's k.
-  __device__ __forceinline__ void copy(unsigned char* panel, bool inside, int k_left) {
-    if (!x_.whole) copy_single(panel, k_left);
-    else if (inside) copy_whole<true>(panel, k_left);
-    else copy_whole<false>(panel, k_left);
+  // `k_left` steps of k exist from this stage on. Lines that there are none of need not be copied, for nobody
+  // stores what they give. `whole`: both operands are.
+  template <bool whole>
+  __device__ __forceinline__ void copy(unsigned char* panel, int k_left) {
+    // From the thread's first line to its last one, or to the end of the piece.
+    constexpr int own_lines =
+        along_k ? (Share::passes(Panel::piece) - 1) * Share::step(Panel::piece) + 1 : Panel::piece;
+    const bool whole_stage = k_left >= Panel::depth;
+    if constexpr (!whole) {
+      if (bytes == 2 && x_.whole) copy_whole<false>(panel, k_left);
+      else copy_single(panel, k_left);
+    } else if (whole_stage && lines_left_ >= own_lines) {
+      copy_whole<true>(panel, k_left);
+    } else if (whole_stage && along_k) {
+      copy_lines(panel);
+    } else if (along_k || lines_left_ > 0) {
+      copy_whole<false>(panel, k_left);
+    }
     next_ += Panel::depth * x_.k_step;
   }
 
@@ -191,7 +204,7 @@ class MmaCopier {
   __device__ __forceinline__ void copy_whole(unsigned char* panel, int k_left) const {
     constexpr int step = Share::step(Panel::piece);
     const Element* from = next_;
-#pragma unroll
+#pragma unroll inside ? Share::passes(Panel::piece) : 1
     for (int i = 0; i < Share::passes(Panel::piece); ++i, from += row_step(step)) {
       unsigned char* const to = panel + Panel::below(place_, i * step);
       if constexpr (inside) {
@@ -207,10 +220,18 @@ class MmaCopier {
     }
   }
 
+  __device__ __forceinline__ void copy_lines(unsigned char* panel) const {
+    constexpr int step = Share::step(Panel::piece);
+    const Element* from = next_;
+#pragma unroll
+    for (int i = 0; i < Share::passes(Panel::piece); ++i, from += row_step(step))
+      ptx::copy_async_if<16>(i * step < lines_left_, panel + Panel::below(place_, i * step), from);
+  }
+
   __device__ __forceinline__ void copy_single(unsigned char* panel, int k_left) const {
     constexpr int unit = bytes == 2 ? Panel::piece : 1, step = Share::step(unit);
     const Element* from = next_;
-#pragma unroll
+#pragma unroll along_k ? Share::passes(unit) : 2
     for (int i = 0; i < Share::passes(unit); ++i, from += row_step(step)) {
       unsigned char* const to = panel + Panel::below(place_, i * step);
       const int count = valid(i, step, k_left, unit);
@@ -264,9 +285,12 @@ template <class Kind>
 MmaLaunch<Kind> launch_of(const typename Kind::Problem& p, const MmaJob& job, void* workspace) {
   const MmaFactor &a = job.left(), &b = job.right();
   const MmaPlan& plan = job.plan;
+  MmaOperand<typename Kind::Element> of_a = operand_of<Kind>(a, job.k), of_b = operand_of<Kind>(b, job.k);
+  // Doubles of both or of none are copied in pieces: there are two loops, not four.
+  if (Kind::bytes > 2) of_a.whole = of_b.whole = of_a.whole && of_b.whole;
   const MmaArgs<Kind> args{.p = p,
-                           .a = operand_of<Kind>(a, job.k),
-                           .b = operand_of<Kind>(b, job.k),
+                           .a = of_a,
+                           .b = of_b,
                            .k = job.k,
                            .transposed = job.transposed,
                            .by_columns = Kind::has_rows(p) == job.transposed,
@@ -354,20 +378,22 @@ __device__ __forceinline__ void leave_part(typename Sums::Sum* to, Sums& sums, i
   });
 }
 
-// A warp's sums to shared memory, in rows of its tile, or in columns.
-template <MmaConfig config, class Sums>
-__device__ __forceinline__ void put_down(unsigned char* own, Sums& sums, int lane, bool by_columns) {
+// A warp's sums to shared memory, from (first_row, first_col) of `rows` by `cols` on, in rows or in columns.
+template <int rows, int cols, class Sums>
+__device__ __forceinline__ void put_down(unsigned char* to, Sums& sums, int lane, bool by_columns,
+                                         int first_row = 0, int first_col = 0) {
   using Sum = typename Sums::Sum;
   using Pair = MmaPair<Sum>;
   if (!by_columns) {
     each_pair(sums, lane, [&](int row, int col, const Pair& both) {
-      *reinterpret_cast<Pair*>(own + mma_result_place<sizeof(Sum), config.warp_cols>(row, col)) = both;
+      *reinterpret_cast<Pair*>(to + mma_result_place<sizeof(Sum), cols>(first_row + row, first_col + col)) =
+          both;
     });
   } else {
     each_pair(sums, lane, [&](int row, int col, const Pair& both) {
-      constexpr int rows = config.warp_rows;
-      *reinterpret_cast<Sum*>(own + mma_column_place<sizeof(Sum), rows>(row, col)) = both.first;
-      *reinterpret_cast<Sum*>(own + mma_column_place<sizeof(Sum), rows>(row, col + 1)) = both.second;
+      const int place = mma_column_place<sizeof(Sum), rows>(first_row + row, first_col + col);
+      *reinterpret_cast<Sum*>(to + place) = both.first;
+      *reinterpret_cast<Sum*>(to + place + mma_column_place<sizeof(Sum), rows>(0, 1)) = both.second;
     });
   }
 }
@@ -416,7 +442,7 @@ __device__ __forceinline__ void store_sums(const MmaArgs<Kind>& args, unsigned c
   using Sum = typename Kind::Sum;
   constexpr int rows = config.warp_rows, cols = config.warp_cols, bytes = sizeof(Sum), unrolled = 32 / bytes;
   unsigned char* const own = memory + warp * mma_result_bytes<bytes, rows, cols>();
-  put_down<config>(own, sums, lane, args.by_columns);
+  put_down<rows, cols>(own, sums, lane, args.by_columns);
   __syncwarp();
   const auto [high, wide] = extent_of<rows, cols>(args, row, col);
   if (!args.by_columns) {
@@ -467,18 +493,18 @@ __device__ __forceinline__ void store_from_registers(const MmaArgs<MmaF64>& args
   }
 }
 
-// The block's tile, of which each warp has the sums of one slice: added in the slices' order. `memory`: of
-// this slice. `room`: for a part of the sum; else they go to C.
+// The block's tile, of which this warp has the sums of one slice, from (own_row, own_col) on: added in the
+// slices' order. `memory`: of this slice. `room`: for a part of the sum; else they go to C.
 template <MmaConfig config, class Kind, class Sums>
 __device__ __forceinline__ void store_slices(const MmaArgs<Kind>& args, unsigned char* memory, int slice,
-                                             Sums& sums, std::int64_t row, std::int64_t col, int lane,
-                                             typename Kind::Sum* room) {
+                                             Sums& sums, int own_row, int own_col, std::int64_t row,
+                                             std::int64_t col, int lane, typename Kind::Sum* room) {
   using Sum = typename Kind::Sum;
   constexpr int rows = config.rows, cols = config.cols, bytes = sizeof(Sum), unrolled = 32 / bytes;
   constexpr int apart = config.slice_bytes();
-  static_assert(rows == config.warp_rows && cols == config.warp_cols);
+  static_assert(mma_result_bytes<bytes, rows, cols>() <= config.slice_bytes());
   const bool by_columns = args.by_columns && room == nullptr;
-  put_down<config>(memory, sums, lane, by_columns);
+  put_down<rows, cols>(memory, sums, lane, by_columns, own_row, own_col);
   const unsigned char* const all = memory - slice * apart;
   __syncthreads();
   const auto [high, wide] = extent_of<rows, cols>(args, row, col);
@@ -535,7 +561,8 @@ struct MmaTile {
   static_assert(config.slice_threads() / 32 *
                     mma_result_bytes<sizeof(typename Kind::Sum), config.warp_rows, config.warp_cols>() <=
                 config.slice_bytes());
-  static_assert(config.slices == 1 || slice_threads == 32, "a slice is a warp's: it meets nobody on its way");
+  // A slice of one warp meets nobody on its way; those of several go on together, whatever is left of each.
+  static constexpr bool alone = config.slices > 1 && slice_threads == 32;
 
   const MmaArgs<Kind>& args;
   unsigned char* const block_memory;
@@ -550,7 +577,7 @@ struct MmaTile {
   const typename Kind::template Loads<PanelB> loads_b{col, lane};
 
   static __device__ __forceinline__ void sync() {
-    if constexpr (config.slices > 1) __syncwarp();
+    if constexpr (alone) __syncwarp();
     else __syncthreads();
   }
 
@@ -570,20 +597,15 @@ struct MmaTile {
     int left, k_left;  // stages to multiply; steps of k that are not on their way yet
   };
 
-  __device__ __forceinline__ void copy_a(CopierA& from, unsigned char* stage, bool inside, int k_left) const {
-    from.copy(stage, inside && k_left >= depth, k_left);
-  }
-  __device__ __forceinline__ void copy_b(CopierB& from, unsigned char* stage, bool inside, int k_left) const {
-    from.copy(stage + PanelA::size, inside && k_left >= depth, k_left);
-  }
-
-  // `count` stages of the sum. While one is multiplied, stages - 1 others are on their way.
-  __device__ __forceinline__ void sum_up(Sums& sums, CopierA& from_a, CopierB& from_b, bool inside,
-                                         int k_left, int count) const {
+  // `count` stages of the sum, by copies of whole pieces or by others: in two loops, each of which is short.
+  // While one is multiplied, stages - 1 others are on their way.
+  template <bool whole>
+  __device__ __forceinline__ void sum_up(Sums& sums, CopierA& from_a, CopierB& from_b, int k_left,
+                                         int count) const {
     for (int s = 0; s < ahead; ++s) {
       if (s < count) {
-        copy_a(from_a, memory + s * stage_bytes, inside, k_left);
-        copy_b(from_b, memory + s * stage_bytes, inside, k_left);
+        from_a.template copy<whole>(memory + s * stage_bytes, k_left);
+        from_b.template copy<whole>(memory + s * stage_bytes + PanelA::size, k_left);
       }
       ptx::commit_copies();
       k_left -= depth;
@@ -595,7 +617,7 @@ struct MmaTile {
     load_a(a, at.reading, 0, 0);
 #pragma unroll
     for (int j = 0; j < col_blocks; ++j) load_b(b[j], at.reading, 0, j);
-    for (; at.left > 0; --at.left) multiply_stage(sums, a, b, from_a, from_b, inside, at);
+    for (; at.left > 0; --at.left) multiply_stage<whole>(sums, a, b, from_a, from_b, at);
     ptx::wait_for_copies<0>();
     sync();  // the ring is free for the results
   }
@@ -603,9 +625,10 @@ struct MmaTile {
   // Block row by block row; meanwhile the next one's part of A comes from shared memory, at the end what the
   // next stage begins with, of B in registers of its own, since a load waits for the product that still reads
   // what it replaces. Copies begin between products, which they take no time from.
+  template <bool whole>
   __device__ __forceinline__ void multiply_stage(Sums& sums, typename Kind::Block& a,
                                                  typename Kind::Block (&b)[col_blocks], CopierA& from_a,
-                                                 CopierB& from_b, bool inside, Progress& at) const {
+                                                 CopierB& from_b, Progress& at) const {
     constexpr int turns = steps * row_blocks, last = turns - 1;
 #pragma unroll
     for (int turn = 0; turn < turns; ++turn) {
@@ -628,9 +651,9 @@ struct MmaTile {
         for (int half = 0; half < 2; ++half)
           Kind::multiply(sums.of(turn % row_blocks, j, half), a, b[j], half);
         // The stage before this one is free since all have left it.
-        if (j == 0 && turn == 0 && at.left > ahead) copy_a(from_a, at.writing, inside, at.k_left);
+        if (j == 0 && turn == 0 && at.left > ahead) from_a.template copy<whole>(at.writing, at.k_left);
         if (turn == (turns > 2 ? 1 : 0) && j == (turns > 2 ? 0 : col_blocks - 1)) {
-          if (at.left > ahead) copy_b(from_b, at.writing, inside, at.k_left);
+          if (at.left > ahead) from_b.template copy<whole>(at.writing + PanelA::size, at.k_left);
           ptx::commit_copies();
           at.k_left -= depth;
           at.writing = at.writing + stage_bytes == at.end ? memory : at.writing + stage_bytes;
@@ -665,20 +688,20 @@ struct MmaTile {
     const std::int32_t first = tile.split * args.split_depth, end = min(first + args.split_depth, args.depth);
     const std::int64_t first_stage = std::int64_t{first} + slice * share;
     const std::int64_t left = end - first_stage;
-    const int count = left < share ? static_cast<int>(left) : share;
+    const int count = alone || config.slices == 1 ? static_cast<int>(min(left, std::int64_t{share})) : share;
     Sums sums;
     sums.clear();
     if (count > 0) {
       CopierA from_a(args.a, thread, first_row, first_stage * depth);
       CopierB from_b(args.b, thread, first_col, first_stage * depth);
-      const bool inside = first_row + config.rows <= args.a.lines && first_col + config.cols <= args.b.lines;
-      // To the end of k, or of this split, whose stages are whole.
-      sum_up(sums, from_a, from_b, inside, static_cast<int>(args.k - first_stage * depth), count);
+      const auto k_left = static_cast<int>(min(args.k - first_stage * depth, left * depth));
+      if (args.a.whole && args.b.whole) sum_up<true>(sums, from_a, from_b, k_left, count);
+      else sum_up<false>(sums, from_a, from_b, k_left, count);
     }
     typename Kind::Sum* const room =
         args.order.splits > 1 ? args.parts + std::int64_t{unit} * (config.rows * config.cols) : nullptr;
     if constexpr (config.slices > 1)
-      store_slices<config>(args, memory, slice, sums, first_row, first_col, lane, room);
+      store_slices<config>(args, memory, slice, sums, row, col, first_row, first_col, lane, room);
     else if (room != nullptr) leave_part<config>(room + row * config.cols + col, sums, lane);
     else store(sums, first_row + row, first_col + col);
   }

@@ -150,7 +150,7 @@ constexpr int mma_result_bytes() {
 // the last two, which are for small products, each warp has the whole tile for a slice of the sum: operands
 // pass through shared memory less often, and warps wait for each other only once.
 inline constexpr MmaConfig mma_f64_tiles[] = {{128, 128, 64, 32, 6, 1},  {128, 64, 64, 32, 4, 2},
-                                              {64, 64, 32, 32, 4, 3},    {32, 64, 32, 32, 4, 4},
+                                              {64, 64, 32, 32, 4, 3},    {32, 64, 32, 32, 3, 3, 2},
                                               {16, 128, 16, 32, 6, 2},   {32, 32, 32, 32, 3, 2, 4},
                                               {16, 32, 16, 32, 3, 2, 4}, {16, 32, 16, 32, 3, 1, 8}};
 inline constexpr MmaConfig mma_half_tiles[] = {{128, 128, 64, 32, 5, 1}, {64, 64, 32, 32, 4, 3}};

@@ -315,7 +315,6 @@ inline namespace TESSERA_UNIT {
 template <class T, WarpTilesConfig config, Access access_a, Access access_b>
 struct WarpTiles {
   static constexpr int threads = config.threads(), blocks_per_processor = config.blocks;
-  static constexpr bool is_spread_evenly = true;
   static constexpr int vector = 16 / sizeof(T);
   using Layout = WarpLayout<config, vector>;
   using Place = typename Layout::Place;

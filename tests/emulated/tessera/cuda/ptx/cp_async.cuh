@@ -48,6 +48,10 @@ template <int bytes, bool near = false>
 void copy_async(void* to, const void* from) {
   copy_async<bytes>(to, from, bytes);
 }
+template <int bytes>
+void copy_async_if(bool wanted, void* to, const void* from) {
+  if (wanted) copy_async<bytes>(to, from);
+}
 
 template <class T>
 void settle(const T*&) {}
