@@ -8,10 +8,10 @@ namespace {
 
 // In cycles, and bytes a cycle, of a multiprocessor. Fitted as the costs of tiles are; only their proportions
 // matter.
-constexpr double memory_rate = 9.55;
-constexpr double seen = 0.18;      // of ends, where other blocks multiply meanwhile
-constexpr double adding = 2510;    // the second launch, of those who add them
-constexpr double add_rate = 8.88;  // of parts
+constexpr double memory_rate = 12.4, cache_rate = 49;
+constexpr double seen = 0.19;      // of ends, where other blocks multiply meanwhile
+constexpr double adding = 3210;    // the second launch, of those who add them
+constexpr double add_rate = 6.76;  // of parts
 constexpr std::int64_t least_stages = 2;
 
 // What a tile takes a multiprocessor, in cycles: a stage (of sliced sums one of each slice) where other
@@ -19,12 +19,12 @@ constexpr std::int64_t least_stages = 2;
 struct MmaCost {
   double stage, alone, ends;
 };
-// Of doubles: fitted to 149 products with both operands along k on one NVIDIA H100 (of tools/shapes random
-// 7 and of listed ones), each in every tile and in up to five numbers of parts; of the first, which is alone
-// at any size, one number. Of 16 bits: what the tensor cores, shared memory and the cache allow.
-constexpr MmaCost f64_costs[] = {{2101, 2101, 12790}, {1426, 1447, 8790}, {558, 739, 7430},
-                                 {353, 505, 6692},    {532, 818, 6333},   {944, 1581, 5727},
-                                 {859, 1667, 4023},   {1547, 1774, 4939}};
+// Of doubles: fitted to 152 products with both operands along k on one NVIDIA H200 (of tools/shapes random
+// 7 and 11 and of listed ones), each in every tile and in up to six numbers of parts. Of 16 bits: what the
+// tensor cores, shared memory and the cache allow.
+constexpr MmaCost f64_costs[] = {{2354, 2360, 14612}, {1409, 1627, 7835}, {631, 862, 6421},
+                                 {684, 1279, 8533},   {508, 654, 5467},   {942, 1070, 6183},
+                                 {849, 1416, 3855},   {1577, 2026, 4667}};
 constexpr MmaCost half_costs[] = {{1280, 1280, 3500}, {480, 520, 2000}};
 static_assert(std::size(f64_costs) == std::size(mma_f64_tiles) &&
               std::size(half_costs) == std::size(mma_half_tiles));
@@ -48,7 +48,10 @@ double cycles_of(const MmaElement& element, const MmaPlan& plan, double moved_by
   const double tile_bytes = double(tile.rows) * tile.cols * element.sum_bytes;
   const double split_cost =
       plan.order.splits > 1 ? adding + tile_bytes * double(plan.order.count()) / (add_rate * processors) : 0;
-  return combined(sums, moved_bytes / (memory_rate * processors)) + ends + split_cost;
+  // Whatever lies in memory once, each tile has from the cache.
+  const double cached_bytes = double(plan.order.count()) * plan.split_depth * (tile.rows + tile.cols) * 128;
+  return combined(sums, moved_bytes / (memory_rate * processors), cached_bytes / (cache_rate * processors)) +
+         ends + split_cost;
 }
 
 MmaPlan planned(const MmaElement& element, int tile, std::int64_t m, std::int64_t n, std::int64_t stages,
