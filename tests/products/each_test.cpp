@@ -118,7 +118,7 @@ class EachKernel : public OnDevice {
                       const Asked& asked) {
     Random random(static_cast<std::uint64_t>(++tried_));
     const Product product(run_, operation_called("matmul"), asked, random);
-    const Reason reason = refuses({&variant, &choice, tuning, device_}, product.arguments());
+    const Reason reason = variant.refuses(choice, product.arguments(), tuning, device_);
     EXPECT_EQ(reason.value_or("").find("has no tile="), 0u)
         << variant.name << ' ' << to_string(tuning) << ": " << to_string(asked) << ": "
         << reason.value_or("taken");

@@ -47,9 +47,15 @@ class OnDevice : public testing::Test {
   std::optional<std::string> wrong_by(const Variant& variant, const Choice& choice, const Tuning& tuning,
                                       Product& product, bool noted) {
     const Arguments& arguments = product.arguments();
-    if (refuses({&variant, &choice, tuning, device_}, arguments)) return std::nullopt;
+    // By where the arrays lie: no copies of them are made.
+    if (variant.refuses(choice, arguments, tuning, device_)) return std::nullopt;
     const std::size_t bytes = choice.workspace_bytes ? choice.workspace_bytes(arguments, tuning) : 0;
-    return wrong(product, bytes, noted, [&] { choice.run.at(arguments.element())(arguments, tuning, run_); });
+    try {
+      return wrong(product, bytes, noted,
+                   [&] { choice.run.at(arguments.element())(arguments, tuning, run_); });
+    } catch (const std::exception& error) {
+      return std::string("ends with ") + error.what();
+    }
   }
 
   static const Operation& operation_called(const char* name) { return *find_operation(name); }
