@@ -162,6 +162,10 @@ class Sweep(Case):
         self.assertRegex(done.stderr, r"\n32 .*n/a \(1\)\n")
         self.assertIn("(1) needs 2048 threads in a block, the most is 1024", done.stderr)
 
+    def test_a_parameter_that_no_variant_has_is_refused(self):
+        self.fails(2, "no variant asked for has a parameter 'dpth'; did you mean 'depth'?",
+                   *"bench matmul m=8 --device cpu --variant blocked --tuning dpth=8".split())
+
     def test_compiled_tunings(self):
         done = self.sweep("m=8", "n=m", "k=m", "--variant", "coarsened", "--over", "tile=4,8", "--table", "unroll,prefetch,outputs,tile")
         self.assertEqual(len(json.loads(done.stdout)["rows"]), 24)

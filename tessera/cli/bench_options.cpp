@@ -89,6 +89,9 @@ std::vector<bench::Candidate> candidates(const Operation& operation, const Selec
   std::vector<bench::Candidate> out;
   for (const Device& device : selection.devices) add_device(operation, device, selection, out);
   if (selection.serial) mark_serial(operation, out);
+  std::vector<const Variant*> variants;
+  for (const bench::Candidate& candidate : out) variants.push_back(candidate.plan.variant);
+  for (const auto& [name, value] : selection.tuning) tune::demand_parameter(variants, name);
   return out;
 }
 

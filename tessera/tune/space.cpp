@@ -82,16 +82,6 @@ void add_fitting(Configs& out, const Variant& variant, const Tuning& wanted, boo
   if (!any) out.add({&variant, &variant.choices.at(0), wanted, no_choice_with(variant, wanted)});
 }
 
-void demand_known(const std::vector<const Variant*>& variants, const std::string& name) {
-  std::vector<std::string> known;
-  for (const Variant* variant : variants)
-    for (const std::string& parameter : parameters_of(*variant))
-      if (std::ranges::find(known, parameter) == known.end()) known.push_back(parameter);
-  if (std::ranges::find(known, name) != known.end()) return;
-  throw Error("no variant asked for has a parameter '" + name + "'" +
-              (known.empty() ? "; they have none" : suggestion(name, known)));
-}
-
 Dims values_known(const Config& config, const Dims& sizes) {
   Dims out;
   for (const auto& [name, value] : config.tuning) out[name] = value;
@@ -148,10 +138,20 @@ bool has_parameter(const Variant& variant, const std::string& name) {
                              [&name](const Choice& choice) { return has_parameter(choice, name); });
 }
 
+void demand_parameter(const std::vector<const Variant*>& variants, const std::string& name) {
+  std::vector<std::string> known;
+  for (const Variant* variant : variants)
+    for (const std::string& parameter : parameters_of(*variant))
+      if (std::ranges::find(known, parameter) == known.end()) known.push_back(parameter);
+  if (std::ranges::find(known, name) != known.end()) return;
+  throw Error("no variant asked for has a parameter '" + name + "'" +
+              (known.empty() ? "; they have none" : suggestion(name, known)));
+}
+
 Space space_of(const std::vector<const Variant*>& variants, const SpaceOptions& options) {
-  for (const auto& [name, value] : options.fixed) demand_known(variants, name);
+  for (const auto& [name, value] : options.fixed) demand_parameter(variants, name);
   if (!options.over.empty())
-    for (const auto& [name, value] : options.over[0]) demand_known(variants, name);
+    for (const auto& [name, value] : options.over[0]) demand_parameter(variants, name);
   Space out;
   for (const Variant* variant : variants) {
     Configs found;

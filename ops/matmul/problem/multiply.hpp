@@ -22,6 +22,11 @@ struct MatrixView {
   std::int64_t rows = 0, cols = 0;
   std::int64_t leading_dimension = 0;  // from one row (column) to the next, in elements; 0: one after another
   Order order = Order::rows;
+
+  // A result is a factor of the next product.
+  operator MatrixView<const T>() const requires(!std::is_const_v<T>) {
+    return {data, rows, cols, leading_dimension, order};
+  }
 };
 template <class T>
 using ConstMatrixView = MatrixView<const T>;

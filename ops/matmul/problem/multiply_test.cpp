@@ -115,6 +115,15 @@ TEST(Multiply, PlainElements) {
   expect_right<float, float, float>({.compute = Compute::tf32});
 }
 
+TEST(Multiply, AResultIsAFactorOfTheNextProduct) {
+  float numbers[4] = {1, 2, 3, 4}, squared[4], cubed[4];
+  const MatrixView<float> a{numbers, 2, 2}, b{squared, 2, 2}, c{cubed, 2, 2};
+  multiply<float, float, float>(a, a, b);
+  const Prepared<float> next(a, b, c);
+  next.enqueue(nullptr, numbers, squared, cubed);
+  EXPECT_TRUE(cubed[0] == 37 && cubed[1] == 54 && cubed[2] == 81 && cubed[3] == 118);
+}
+
 TEST(Multiply, WhatIsAddedMayLieElsewhere) {
   const Padded<bf16> a(m, k, Order::rows, 1), b(k, n, Order::rows, 2);
   const Padded<float> c0(m, n, Order::columns, 3);

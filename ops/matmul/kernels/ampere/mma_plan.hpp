@@ -146,9 +146,10 @@ constexpr int mma_result_bytes() {
 // multiprocessor. Plain arithmetic.
 
 // The tiles that kernels are made for. The small ones give every multiprocessor something to do, and blocks
-// there hide each other's beginnings and ends; the fifth is for what is little more than a stream of B. In
-// the last two, which are for small products, each warp has the whole tile for a slice of the sum: operands
-// pass through shared memory less often, and warps wait for each other only once.
+// there hide each other's beginnings and ends; the fifth is for what is little more than a stream of B. Two
+// warps of the fourth have one half of the sum, two the other. In the last three, which are for small
+// products, each warp has the whole tile for a slice of the sum: operands pass through shared memory less
+// often, and warps wait for each other only once.
 inline constexpr MmaConfig mma_f64_tiles[] = {{128, 128, 64, 32, 6, 1},  {128, 64, 64, 32, 4, 2},
                                               {64, 64, 32, 32, 4, 3},    {32, 64, 32, 32, 3, 3, 2},
                                               {16, 128, 16, 32, 6, 2},   {32, 32, 32, 32, 3, 2, 4},
