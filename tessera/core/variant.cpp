@@ -128,6 +128,16 @@ bool Choice::allows(const Tuning& wanted) const {
   });
 }
 
+namespace {
+
+std::string listed(const std::vector<int>& values) {
+  std::string out;
+  for (const int value : values) out += (out.empty() ? "" : ", ") + std::to_string(value);
+  return out;
+}
+
+}  // namespace
+
 Reason Variant::refuses(const Choice& choice, const Arguments& arguments, const Tuning& tuning,
                         const Device& device) const {
   if (device.where != where)
@@ -142,6 +152,8 @@ Reason Variant::refuses(const Choice& choice, const Arguments& arguments, const 
     if (const int value = tuning[range.name]; value < range.first || value > range.last)
       return range.name + " = " + std::to_string(value) + " is not within " + std::to_string(range.first) +
              " to " + std::to_string(range.last);
+    else if (!range.values.empty() && std::ranges::find(range.values, value) == range.values.end())
+      return range.name + " = " + std::to_string(value) + " is none of " + listed(range.values);
   return choice.refuses ? choice.refuses(arguments, tuning, device) : std::nullopt;
 }
 

@@ -43,6 +43,18 @@ TEST(Variant, FindsAChoiceByItsTuning) {
   EXPECT_EQ(to_string(v.choices[1].defaults()), "tile=8,x=32");
 }
 
+TEST(Variant, ListedValuesAreTheOnlyOnes) {
+  Variant v = toy_variant();
+  v.choices[1].ranges[0] = {.name = "x", .first = 0, .last = 192, .value = 0, .values = {0, 64, 192}};
+  const Arguments arguments(Signature{}, Element::f32, {}, {});
+  const auto reason = [&](int x) {
+    return v.refuses(v.choices[1], arguments, {{"tile", 8}, {"x", x}}, Device{}).value_or("");
+  };
+  EXPECT_EQ(reason(64), "");
+  EXPECT_EQ(reason(100), "x = 100 is none of 0, 64, 192");
+  EXPECT_EQ(reason(193), "x = 193 is not within 0 to 192");
+}
+
 TEST(Tuning, ReadsWhatItWrites) {
   const Tuning t = parse_tuning("tile=16,x=4*8");
   EXPECT_EQ(t["x"], 32);

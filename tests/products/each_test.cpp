@@ -53,12 +53,13 @@ class EachKernel : public OnDevice {
     return out;
   }
 
-  // Of a tile of any size: all widths come, and all clusters.
+  // Of a tile of any size: widths, heights and clusters in turn, each by a step of its own.
   void set_size(Tuning& tuning, bool promoted) {
     if (!tuning.find("below")) return;
-    const int i = sized_++, rows = 64 * (1 + i % (promoted ? 2 : 3)),
-              cols = std::min(16 * (1 + i * 5 % 12), matmul::most_any_lines - rows);
-    int below = 1 << i % 3, beside = 1 << i / 3 % 3;
+    const int i = sized_++, cols = 16 * (1 + (i * 5 + i / 12) % 12),
+              heights = promoted || cols + 192 > matmul::most_any_lines ? 2 : 3,
+              rows = 64 * (1 + i / 3 % heights);
+    int below = 1 << i % 3, beside = 1 << i / 9 % 3;
     while (cols % (8 * below) != 0) below /= 2;
     if (below * beside > matmul::most_cluster_blocks) beside /= 2;
     tuning.set("rows", rows);

@@ -24,7 +24,8 @@ struct MatrixView {
   Order order = Order::rows;
 
   // A result is a factor of the next product.
-  operator MatrixView<const T>() const requires(!std::is_const_v<T>) {
+  template <class Const>
+  requires(!std::is_const_v<T> && std::is_same_v<Const, const T>) operator MatrixView<Const>() const {
     return {data, rows, cols, leading_dimension, order};
   }
 };

@@ -48,8 +48,9 @@ double cycles_of(const MmaElement& element, const MmaPlan& plan, double moved_by
   const double tile_bytes = double(tile.rows) * tile.cols * element.sum_bytes;
   const double split_cost =
       plan.order.splits > 1 ? adding + tile_bytes * double(plan.order.count()) / (add_rate * processors) : 0;
-  // Whatever lies in memory once, each tile has from the cache.
-  const double cached_bytes = double(plan.order.count()) * plan.split_depth * (tile.rows + tile.cols) * 128;
+  // Of doubles; costs of 16 bits hold it. Whatever lies in memory once, each tile has from the cache.
+  const double cached_bytes =
+      element.bytes == 8 ? double(plan.order.count()) * plan.split_depth * (tile.rows + tile.cols) * 128 : 0;
   return combined(sums, moved_bytes / (memory_rate * processors), cached_bytes / (cache_rate * processors)) +
          ends + split_cost;
 }
@@ -114,6 +115,7 @@ MmaPlan plan_mma(const MmaElement& element, std::int64_t m, std::int64_t n, std:
   if (!found && options.tile != 0)
     return plan_mma(element, m, n, k, machine, {.tile = 0, .splits = options.splits, .group = options.group});
   if (options.group != 0) best.order.group = options.group;
+  best.order.group = std::min(best.order.group, best.order.rows);  // for a walk's bands
   return best;
 }
 

@@ -239,6 +239,8 @@ TEST(MmaPlan, WhatIsWishedForIsDoneWhereItCanBe) {
   EXPECT_EQ(plan_mma(mma_f64, 16, 32, 65536, h200, {.splits = 132}).order.splits, 128);   // of 32 stages each
   EXPECT_EQ(plan_mma(mma_f64, 16384, 16384, 4096, h200, {.splits = 8}).order.splits, 1);  // no room
   EXPECT_EQ(plan_mma(mma_f64, 4096, 4096, 4096, h200, {.group = 5}).order.group, 5);
+  // Bands of a walk are so many tiles as an int holds.
+  EXPECT_EQ(plan_mma(mma_f64, 16, std::int64_t{1} << 30, 64, h200, {.tile = 8, .group = 64}).order.group, 1);
 }
 
 }  // namespace
