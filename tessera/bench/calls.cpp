@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include "tessera/bench/machine.hpp"
 #include "tessera/bench/rotation.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/run/enqueue.hpp"
@@ -242,7 +243,9 @@ class CallMeeting {
       enter("graph", [this, &c] { return graph(c); });
     }
     if (measuring_->progress) measuring_->progress("timing calls");
+    const OtherLoad others;
     const auto taken = interleave(contestants, measuring_->effort, measuring_->interrupted);
+    for (const auto& [row, kind] : kinds) row->other_load = others.share();
     for (std::size_t i = 0; i < taken.size(); ++i)
       if (!taken[i].samples.empty()) kinds[i].first->calls[kinds[i].second] = seconds_of(taken[i].samples);
   }

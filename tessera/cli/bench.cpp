@@ -44,6 +44,7 @@ int bench_calls(const Operation& operation, const BenchOptions& options, const C
       bench::fill_ratios(rows, "");
       fmt::print(to, "{} on {}\n{}\n", title, bench::label_of(device), report::call_table(rows));
       std::fflush(to);
+      warn(bench::warnings(rows));
       results.add(rows);
     }
   fmt::print(to, "{}", report::call_means(results.rows()));
