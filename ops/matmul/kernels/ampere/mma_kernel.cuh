@@ -176,9 +176,8 @@ class MmaCopier {
     constexpr int own_lines =
         along_k ? (Share::passes(Panel::piece) - 1) * Share::step(Panel::piece) + 1 : Panel::piece;
     const bool whole_stage = k_left >= Panel::depth;
-    if constexpr (!whole) {
-      if (bytes == 2 && x_.whole) copy_whole<false>(panel, k_left);
-      else copy_single(panel, k_left);
+    if (!whole && !(bytes == 2 && x_.whole)) {
+      copy_single(panel, k_left);
     } else if (whole_stage && lines_left_ >= own_lines) {
       copy_whole<true>(panel, k_left);
     } else if (whole_stage && along_k) {
