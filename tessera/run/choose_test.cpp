@@ -46,9 +46,6 @@ TEST(KnownTunings, WhatIsThereButApartIsReportedWhole) {
                      choice({{"tile", 8}, {"unroll", 1}}, {Element::f32})};
   EXPECT_EQ(no_choice_with(variant, {{"tile", 4}, {"unroll", 1}}),
             "has no choice with tile=4,unroll=1; it has tile=4,unroll=0; tile=8,unroll=1");
-  variant.choices.push_back(choice({{"tile", 5}}, {Element::f32}));
-  EXPECT_EQ(no_choice_with(variant, {{"tile", 5}, {"unroll", 1}}),
-            "has no choice with tile=5,unroll=1; with tile=5 there is no unroll");
   variant.choices = {choice({}, {Element::f32})};
   EXPECT_EQ(no_choice_with(variant, {{"tile", 4}}), "has no choice with tile=4; it takes no tuning");
 }
