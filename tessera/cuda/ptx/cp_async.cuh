@@ -49,22 +49,15 @@ __device__ __forceinline__ void copy_async(void* to, const void* from) {
 #endif
 }
 
-// As above, or nothing: without a branch, across which the compiler would move nothing.
-template <int bytes>
+// 16 bytes, or nothing: without a branch, across which the compiler would move nothing.
 __device__ __forceinline__ void copy_async_if(bool wanted, void* to, const void* from) {
 #if __CUDA_ARCH__ >= 800
-  if constexpr (bytes == 16)
-    asm volatile(
-        "{\n .reg .pred wanted;\n setp.ne.b32 wanted, %2, 0;\n"
-        " @wanted cp.async.cg.shared.global.L2::128B [%0], [%1], 16;\n}" ::"r"(detail::shared_address(to)),
-        "l"(from), "r"(static_cast<int>(wanted)));
-  else
-    asm volatile(
-        "{\n .reg .pred wanted;\n setp.ne.b32 wanted, %2, 0;\n"
-        " @wanted cp.async.ca.shared.global.L2::128B [%0], [%1], %3;\n}" ::"r"(detail::shared_address(to)),
-        "l"(from), "r"(static_cast<int>(wanted)), "n"(bytes));
+  asm volatile(
+      "{\n .reg .pred wanted;\n setp.ne.b32 wanted, %2, 0;\n"
+      " @wanted cp.async.cg.shared.global.L2::128B [%0], [%1], 16;\n}" ::"r"(detail::shared_address(to)),
+      "l"(from), "r"(static_cast<int>(wanted)));
 #else
-  if (wanted) detail::copy_now<bytes>(to, from, bytes);
+  if (wanted) detail::copy_now<16>(to, from, 16);
 #endif
 }
 

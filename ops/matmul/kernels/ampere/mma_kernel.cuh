@@ -224,7 +224,7 @@ class MmaCopier {
     const Element* from = next_;
 #pragma unroll
     for (int i = 0; i < Share::passes(Panel::piece); ++i, from += row_step(step))
-      ptx::copy_async_if<16>(i * step < lines_left_, panel + Panel::below(place_, i * step), from);
+      ptx::copy_async_if(i * step < lines_left_, panel + Panel::below(place_, i * step), from);
   }
 
   __device__ __forceinline__ void copy_single(unsigned char* panel, int k_left) const {

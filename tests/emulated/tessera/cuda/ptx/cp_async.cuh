@@ -48,9 +48,8 @@ template <int bytes, bool near = false>
 void copy_async(void* to, const void* from) {
   copy_async<bytes>(to, from, bytes);
 }
-template <int bytes>
-void copy_async_if(bool wanted, void* to, const void* from) {
-  if (wanted) copy_async<bytes>(to, from);
+inline void copy_async_if(bool wanted, void* to, const void* from) {
+  if (wanted) copy_async<16>(to, from);
 }
 
 template <class T>
