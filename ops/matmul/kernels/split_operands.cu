@@ -100,8 +100,7 @@ struct StrictTiles : WarpTiles<float, warp_small, access_a, access_b> {
     typename Base::Sums sums = {};
     typename Base::PanelA a(rank, p.a.data, row, p.m(), p.a.stride[0], 0, p.a.stride[1]);
     typename Base::PanelB b(rank, p.b.data, col, p.n(), p.b.stride[1], 0, p.b.stride[0]);
-    const bool inside = row + warp_small.m <= p.m() && col + warp_small.n <= p.n();
-    Base::sum_over_k(thread, shared.slice[0], a, b, place, inside, p.k(), sums);
+    Base::sum_over_k(thread, shared.slice[0], a, b, place, p.k(), sums);
 #pragma unroll
     for (int i = 0; i < Base::thread_m; ++i)
 #pragma unroll

@@ -61,12 +61,6 @@ __device__ __forceinline__ void copy_async_if(bool wanted, void* to, const void*
 #endif
 }
 
-// The compiler computes this address here and now, and no others like it ahead.
-template <class T>
-__device__ __forceinline__ void settle(const T*& address) {
-  asm volatile("" : "+l"(address));
-}
-
 // Closes a group: the copies since the last one.
 __device__ __forceinline__ void commit_copies() {
 #if __CUDA_ARCH__ >= 800

@@ -30,17 +30,19 @@ enum class Access {
   vector,    // 16 bytes at a time along m or n, whose stride is 1, all rows aligned
 };
 
-// One operand's panel, `width` by config.depth, and this thread's share in copying it: a stage at once.
+// A panel of one operand has `width` lines by config.depth steps of k. Each kind of panel says how a thread
+// copies its share of a stage: in so many `units`, which may come apart, beside other work; and from where.
+// `inner`: all of the stage exists.
+
 template <class T, WarpTilesConfig config, int width, Access access>
 class Panel {
   static constexpr int vector = 16 / sizeof(T);
   static constexpr int unit = access == Access::vector ? vector : 1;  // elements a copy moves
-  // The threads' arrangement over the panel, in units. Eight lanes along k fill a sector.
+  // The threads' arrangement over the panel, in units.
   static constexpr int threads = config.slice_threads();
-  static constexpr int wide = access == Access::along_k ? threads / 8
-                              : width / unit < threads  ? width / unit
-                                                        : threads;
+  static constexpr int wide = width / unit < threads ? width / unit : threads;
   static constexpr int deep = threads / wide;
+  static constexpr int across = width / (wide * unit);
   static_assert(wide * deep == threads && width % (wide * unit) == 0 && config.depth % deep == 0);
 
  public:
@@ -49,33 +51,30 @@ class Panel {
   struct Place {
     int first;  // of a thread's rows or columns
   };
+  static constexpr int units = across * (config.depth / deep);
 
   // From row or column `first` of `extent` on, and from step first_k on.
   __device__ Panel(int thread, const T* data, std::int64_t first, std::int64_t extent, std::int64_t stride,
                    std::int64_t first_k, std::int64_t stride_k)
-      : k_(access == Access::along_k ? thread % deep : thread / wide),
-        mn_((access == Access::along_k ? thread / deep : thread % wide) * unit),
+      : k_(thread / wide),
+        mn_(thread % wide * unit),
         left_(extent - first - mn_),
+        all_(first + width <= extent),
         stride_(access == Access::vector ? 1 : stride),
-        stride_k_(access == Access::along_k ? 1 : stride_k),
+        stride_k_(stride_k),
         data_(data),
         next_(data + (first + mn_) * stride_ + (first_k + k_) * stride_k_) {}
 
-  // Copies the next stage, of which the first `depth_left` steps exist. Of an `inner` one all units do.
+  __device__ bool inner() const { return all_; }  // but for the last steps of k
   template <bool inner>
-  __device__ void copy(Stage& stage, std::int64_t depth_left) {
-    SIMT_UNROLL
-    for (int i = 0; i < width / (wide * unit); ++i) {
-      SIMT_UNROLL
-      for (int j = 0; j < config.depth / deep; ++j) {
-        T* const to = &stage[k_ + j * deep][mn_ + i * wide * unit];
-        const T* const from = next_ + i * (wide * unit) * stride_ + j * deep * stride_k_;
-        if constexpr (inner) cuda::ptx::copy_async<unit * sizeof(T)>(to, from);
-        else copy_at_edge(to, from, left_ - i * wide * unit, depth_left - k_ - j * deep);
-      }
-    }
-    next_ += config.depth * stride_k_;
+  __device__ void copy_unit(int n, Stage& stage, std::int64_t depth_left) {
+    const int i = n % across, j = n / across;
+    T* const to = &stage[k_ + j * deep][mn_ + i * wide * unit];
+    const T* const from = next_ + i * (wide * unit) * stride_ + j * deep * stride_k_;
+    if constexpr (inner) cuda::ptx::copy_async<unit * sizeof(T)>(to, from);
+    else copy_at_edge(to, from, left_ - i * wide * unit, depth_left - k_ - j * deep);
   }
+  __device__ void go_on() { next_ += config.depth * stride_k_; }
 
  private:
   __device__ void copy_at_edge(T* to, const T* from, std::int64_t left, std::int64_t depth_left) const {
@@ -85,61 +84,60 @@ class Panel {
 
   int k_, mn_;         // of this thread's first unit in the panel
   std::int64_t left_;  // elements of the operand from there on, along m or n
+  bool all_;
   std::int64_t stride_, stride_k_;
   const T *data_, *next_;
 };
 
-// The same panel of an operand along k where copies come a few at a time between a stage's products: of large
-// tiles they are so many that loads of fragments would wait for them.
+// Of an operand along k. A thread copies several steps of a line, and keeps the addresses of its lines: so a
+// copy costs hardly any arithmetic. Lines beyond the operand are the last one again: what comes of them is
+// not stored.
 template <class T, WarpTilesConfig config, int width>
-class GradualPanel {
-  static constexpr int vector = 16 / sizeof(T);
-  // Eight threads along k fill a sector.
-  static constexpr int deep = 8, wide = config.slice_threads() / deep, lines = width / wide;
-  static_assert(width % wide == 0 && config.depth % deep == 0);
+class Panel<T, config, width, Access::along_k> {
+  static constexpr int vector = 16 / sizeof(T), threads = config.slice_threads();
+  // Threads along k, each with `run` steps of every eight: so lanes that write together meet all banks.
+  static constexpr int deep = threads / width > 8 / config.run ? threads / width : 8 / config.run;
+  static constexpr int run = 8 / deep, wide = threads / deep, lines = width / wide,
+                       steps = config.depth / deep;
+  static_assert(width % wide == 0 && config.depth % 8 == 0 && 8 % deep == 0);
 
  public:
   using Stage = T[config.depth][width + vector];
   struct Place {
     int first;
   };
+  static constexpr int units = lines * steps;
 
-  // Lines beyond the operand are the last one again: what comes of them is not stored.
-  __device__ GradualPanel(int thread, const T* data, std::int64_t first, std::int64_t extent,
-                          std::int64_t stride, std::int64_t first_k, std::int64_t /*stride_k: 1*/)
-      : k_(thread % deep), line_(thread / deep), step_(wide * stride), data_(data) {
-    const std::int64_t line = first + line_, last = extent - 1, more = (last - line) / wide + 1;
-    lines_ = line > last ? 1 : more < lines ? static_cast<int>(more) : lines;
-    next_ = from_ = data + (line < last ? line : last) * stride + first_k + k_;
-  }
-
-  template <bool /*inner*/>
-  __device__ void copy(Stage& stage, std::int64_t depth_left) {
-    copy_some<0, 1>(stage, depth_left);
-  }
-  template <int part, int of_parts>
-  __device__ void copy_some(Stage& stage, std::int64_t depth_left) {
-    constexpr int passes = lines * (config.depth / deep);
+  __device__ Panel(int thread, const T* data, std::int64_t first, std::int64_t extent, std::int64_t stride,
+                   std::int64_t first_k, std::int64_t /*stride_k: 1*/)
+      : k_(thread % deep * run), line_(thread / deep), data_(data) {
     SIMT_UNROLL
-    for (int pass = passes * part / of_parts; pass < passes * (part + 1) / of_parts; ++pass) {
-      const int i = pass % lines, j = pass / lines;
-      if (i == 0) {
-        bytes_ = k_ + j * deep < depth_left ? static_cast<int>(sizeof(T)) : 0;
-        from_ = bytes_ != 0 ? next_ + j * deep : data_;
-      }
-      cuda::ptx::copy_async<sizeof(T)>(&stage[k_ + j * deep][line_ + i * wide], from_, bytes_);
-      if (i + 1 < lines_) from_ += step_;
-      cuda::ptx::settle(from_);  // one address at a time: there are no registers for all of them
+    for (int i = 0; i < lines; ++i) {
+      const std::int64_t line = first + line_ + i * wide;
+      next_[i] = data + (line < extent ? line : extent - 1) * stride + first_k + k_;
     }
-    if constexpr (part + 1 == of_parts) next_ += config.depth;
+  }
+
+  __device__ bool inner() const { return true; }
+  template <bool inner>
+  __device__ void copy_unit(int n, Stage& stage, std::int64_t depth_left) {
+    const int i = n / steps, j = n % steps, k = j % run + j / run * 8;
+    T* const to = &stage[k_ + k][line_ + i * wide];
+    if constexpr (inner) {
+      cuda::ptx::copy_async<sizeof(T)>(to, next_[i] + k);
+    } else {
+      const bool exists = k_ + k < depth_left;
+      cuda::ptx::copy_async<sizeof(T)>(to, exists ? next_[i] + k : data_, exists ? sizeof(T) : 0);
+    }
+  }
+  __device__ void go_on() {
+    SIMT_UNROLL
+    for (int i = 0; i < lines; ++i) next_[i] += config.depth;
   }
 
  private:
-  int k_, line_;       // of this thread's first element in the panel
-  int lines_;          // that are this thread's
-  int bytes_ = 0;      // of a copy; 0: beyond the operand's end
-  std::int64_t step_;  // from one of them to the next
-  const T *data_, *next_, *from_;
+  int k_, line_;  // of this thread's first unit in the panel
+  const T *data_, *next_[lines];
 };
 
 // Whether lines along k can be copied 16 bytes at a time, `stride` from one to the next.
@@ -175,7 +173,7 @@ class LinesPanel {
   // From line `first` of `extent` on, and from step first_k on.
   __device__ LinesPanel(int thread, const T* data, std::int64_t first, std::int64_t extent,
                         std::int64_t stride, std::int64_t first_k, std::int64_t /*stride_k: 1*/)
-      : whole_(takes_pieces(data, stride)), stride_(stride), data_(data) {
+      : whole_(takes_pieces(data, stride)), all_(first + width <= extent), stride_(stride), data_(data) {
     const int units = whole_ ? pieces : config.depth, row = thread / units,
               k = thread % units * (whole_ ? vector : 1);
     k_ = k;
@@ -185,13 +183,21 @@ class LinesPanel {
     next_ = data + (first + line_of(row)) * stride + first_k + k;
   }
 
+  static constexpr int units = width / beside(vector);
+  __device__ bool inner() const { return whole_ && all_; }
   template <bool inner>
-  __device__ void copy(Stage& stage, std::int64_t depth_left) {
+  __device__ void copy_unit(int n, Stage& stage, std::int64_t depth_left) {
     const int steps = depth_left < config.depth ? static_cast<int>(depth_left) : config.depth;
-    if (whole_) copy_units<vector, inner>(stage, steps);
-    else copy_units<1, false>(stage, steps);
-    next_ += config.depth;
+    if constexpr (inner) {
+      copy_some<vector, true>(stage, steps, n * beside(vector));
+    } else if (whole_) {
+      copy_some<vector, false>(stage, steps, n * beside(vector));
+    } else {
+      SIMT_UNROLL
+      for (int i = n * vector; i < (n + 1) * vector; ++i) copy_some<1, false>(stage, steps, i * beside(1));
+    }
   }
+  __device__ void go_on() { next_ += config.depth; }
 
   // Where a thread finds its lines, of which `line` is the first.
   struct Place {
@@ -208,21 +214,9 @@ class LinesPanel {
   };
 
  private:
-  template <int unit, bool inner>
-  __device__ void copy_units(Stage& stage, int steps) const {
-    constexpr int passes = width / beside(unit);
-    if constexpr (unit > 1) {
-      SIMT_UNROLL
-      for (int i = 0; i < passes; ++i) copy_unit<unit, inner>(stage, steps, i * beside(unit));
-    } else {  // many: there are no registers for all their addresses
-#pragma unroll 4
-      for (int i = 0; i < passes; ++i) copy_unit<unit, inner>(stage, steps, i * beside(unit));
-    }
-  }
-
   // `more`: a number of rows, of whose bits those that this thread begins with have none.
   template <int unit, bool inner>
-  __device__ void copy_unit(Stage& stage, int steps, int more) const {
+  __device__ void copy_some(Stage& stage, int steps, int more) const {
     char* const to = reinterpret_cast<char*>(&stage) + (place_ ^ exchanged(more) * 16) + more * row_bytes;
     const T* const from = next_ + line_of(more) * stride_;
     if constexpr (inner) {
@@ -235,9 +229,9 @@ class LinesPanel {
     }
   }
 
-  bool whole_;     // aligned to 16 bytes; else element by element
-  int k_, place_;  // of this thread's first unit
-  int left_;       // lines of the operand from there on, as far as the panel goes
+  bool whole_, all_;  // aligned to 16 bytes, else element by element; all lines exist
+  int k_, place_;     // of this thread's first unit
+  int left_;          // lines of the operand from there on, as far as the panel goes
   std::int64_t stride_;
   const T *data_, *next_;
 };
@@ -323,14 +317,9 @@ struct WarpTiles {
   static_assert(config.depth % 2 == 0);
 
   static constexpr bool b_in_lines = takes_lines(config, access_b);
-  static constexpr bool gradual =
-      config.gradual && access_a == Access::along_k && access_b == Access::along_k;
-  template <int width, Access access>
-  using PanelOf =
-      std::conditional_t<gradual, GradualPanel<T, config, width>, Panel<T, config, width, access>>;
-  using PanelA = PanelOf<config.m, access_a>;
-  using PanelB =
-      std::conditional_t<b_in_lines, LinesPanel<T, config, config.n, lanes_n>, PanelOf<config.n, access_b>>;
+  using PanelA = Panel<T, config, config.m, access_a>;
+  using PanelB = std::conditional_t<b_in_lines, LinesPanel<T, config, config.n, lanes_n>,
+                                    Panel<T, config, config.n, access_b>>;
   struct alignas(16) Slice {
     typename PanelA::Stage a[config.stages];
     typename PanelB::Stage b[config.stages];
@@ -382,8 +371,7 @@ struct WarpTiles {
     if (k > 0) {
       PanelA a(rank, p.a.data, row, p.m(), p.a.stride[0], first, p.a.stride[1]);
       PanelB b(rank, p.b.data, col, p.n(), p.b.stride[1], first, p.b.stride[0]);
-      const bool inside = row + config.m <= p.m() && col + config.n <= p.n();
-      sum_over_k(thread, shared.slice[slice], a, b, place, inside, k, sums);
+      sum_over_k(thread, shared.slice[slice], a, b, place, k, sums);
     }
     // Of a part: where it is left.
     T* room = nullptr;
@@ -417,29 +405,28 @@ struct WarpTiles {
     else thread.sync();
   }
 
-  // All of a stage. One branch for both operands: it parts the multiply-adds around it.
-  static __device__ void copy(Slice& shared, int stage, PanelA& a, PanelB& b, bool inside,
-                              std::int64_t depth_left) {
-    if (inside && depth_left >= config.depth) {
-      a.template copy<true>(shared.a[stage], depth_left);
-      b.template copy<true>(shared.b[stage], depth_left);
-    } else if (depth_left > 0) {
-      a.template copy<false>(shared.a[stage], depth_left);
-      b.template copy<false>(shared.b[stage], depth_left);
-    }
-    cuda::ptx::commit_copies();
+  // Part number `part` of so many of a stage.
+  template <bool inner, class Panel>
+  static __device__ void copy_part_of(Panel& panel, typename Panel::Stage& stage, int part, int parts,
+                                      std::int64_t depth_left) {
+    SIMT_UNROLL
+    for (int n = Panel::units * part / parts; n < Panel::units * (part + 1) / parts; ++n)
+      panel.template copy_unit<inner>(n, stage, depth_left);
+    if (part + 1 == parts) panel.go_on();
   }
-  // What is copied of it beside step l of another: all at once, or a part at each step but the last.
-  template <int l>
-  static __device__ void copy_beside(Slice& shared, int stage, PanelA& a, PanelB& b, bool inside,
-                                     std::int64_t depth_left) {
-    if constexpr (!gradual) {
-      if constexpr (l == 0) copy(shared, stage, a, b, inside, depth_left);
-    } else if constexpr (l < config.depth - 1) {
-      a.template copy_some<l, config.depth - 1>(shared.a[stage], depth_left);
-      b.template copy_some<l, config.depth - 1>(shared.b[stage], depth_left);
-      if constexpr (l == config.depth - 2) cuda::ptx::commit_copies();
-    }
+  template <bool inner>
+  static __device__ void copy_part_of_both(Slice& shared, int stage, PanelA& a, PanelB& b, int part,
+                                           int parts, std::int64_t depth_left) {
+    copy_part_of<inner>(a, shared.a[stage], part, parts, depth_left);
+    copy_part_of<inner>(b, shared.b[stage], part, parts, depth_left);
+    if (part + 1 == parts) cuda::ptx::commit_copies();
+  }
+  // All of a stage. One branch for both operands: it parts the multiply-adds around it.
+  static __device__ void copy(Slice& shared, int stage, PanelA& a, PanelB& b, std::int64_t depth_left) {
+    if (a.inner() && b.inner() && depth_left >= config.depth)
+      copy_part_of_both<true>(shared, stage, a, b, 0, 1, depth_left);
+    else if (depth_left > 0) copy_part_of_both<false>(shared, stage, a, b, 0, 1, depth_left);
+    else cuda::ptx::commit_copies();
   }
 
   static __device__ void load_a(FragmentA& f, const Slice& shared, int stage, int l, Place place) {
@@ -478,45 +465,52 @@ struct WarpTiles {
   // While one fragment is multiplied the next comes from shared memory, and while one stage is
   // multiplied config.stages - 1 others are on their way there.
   static __device__ void sum_over_k(Thread thread, Slice& shared, PanelA& a, PanelB& b, Place place,
-                                    bool inside, std::int64_t k, Sums& sums) {
-    for (int s = 0; s < ahead; ++s) copy(shared, s, a, b, inside, k - s * config.depth);
+                                    std::int64_t k, Sums& sums) {
+    for (int s = 0; s < ahead; ++s) copy(shared, s, a, b, k - s * config.depth);
     cuda::ptx::wait_for_copies<ahead - 1>();
     meet(thread);
-    sum_steps(thread, shared, a, b, place, inside, k, sums);
+    static_assert(config.depth / steps_of_b % 2 == 0);
+    Loop loop;
+    const typename PanelB::Place place_of_b{place.n};
+    load_a(loop.of_a[0], shared, 0, 0, place);
+    load_b(loop.of_b[0], shared, 0, 0, place_of_b);
+    std::int64_t left = k;
+    if (a.inner() && b.inner())
+      for (; left >= (ahead + 1) * config.depth; left -= config.depth)
+        sum_stage<true>(thread, shared, a, b, place, place_of_b, loop, left, sums);
+    for (; left > 0; left -= config.depth)
+      sum_stage<false>(thread, shared, a, b, place, place_of_b, loop, left, sums);
   }
 
-  static __device__ void sum_steps(Thread thread, Slice& shared, PanelA& a, PanelB& b, Place place,
-                                   bool inside, std::int64_t k, Sums& sums) {
-    static_assert(config.depth / steps_of_b % 2 == 0);
+  struct Loop {
     FragmentA of_a[2];
     FragmentB of_b[2];
-    load_a(of_a[0], shared, 0, 0, place);
-    const typename PanelB::Place place_of_b{place.n};
-    load_b(of_b[0], shared, 0, 0, place_of_b);
     int reading = 0, writing = ahead;
-    for (std::int64_t left = k; left > 0; left -= config.depth) {
-      const auto step = [&]<int l>() {
-        if constexpr (l == config.depth - 1) {  // the stage is read to its end: go to the next
-          cuda::ptx::wait_for_copies<ahead - 1>();
-          meet(thread);
-          reading = reading + 1 == config.stages ? 0 : reading + 1;
-        }
-        constexpr int next = (l + 1) % config.depth;
-        load_a(of_a[next % 2], shared, reading, next, place);
-        if constexpr (next % steps_of_b == 0)
-          load_b(of_b[next / steps_of_b % 2], shared, reading, next, place_of_b);
-        const std::int64_t depth_left = left - ahead * config.depth;
-        copy_beside<l>(shared, writing, a, b, inside, depth_left);
-        add_outer_product(sums, of_a[l % 2], of_b[l / steps_of_b % 2], l % steps_of_b);
-      };
-      [&]<int... l>(std::integer_sequence<int, l...>) { (step.template operator()<l>(), ...); }
-      (std::make_integer_sequence<int, config.depth>{});
-      writing = writing + 1 == config.stages ? 0 : writing + 1;
-    }
-    if constexpr (gradual) {  // zeros may be on their way to the ring
-      cuda::ptx::wait_for_copies<0>();
-      meet(thread);
-    }
+  };
+  // A stage, of which and of those after it `left` steps exist. `inner`: all that is copied beside it does,
+  // so that no branch is needed, and copies may come a few at a time: of many at once, loads of fragments
+  // would wait.
+  template <bool inner>
+  static __device__ void sum_stage(Thread thread, Slice& shared, PanelA& a, PanelB& b, Place place,
+                                   const typename PanelB::Place& place_of_b, Loop& loop, std::int64_t left,
+                                   Sums& sums) {
+    const auto step = [&]<int l>() {
+      if constexpr (l == config.depth - 1) {  // the stage is read to its end: go to the next
+        cuda::ptx::wait_for_copies<ahead - 1>();
+        meet(thread);
+        loop.reading = loop.reading + 1 == config.stages ? 0 : loop.reading + 1;
+      }
+      constexpr int next = (l + 1) % config.depth;
+      load_a(loop.of_a[next % 2], shared, loop.reading, next, place);
+      if constexpr (next % steps_of_b == 0)
+        load_b(loop.of_b[next / steps_of_b % 2], shared, loop.reading, next, place_of_b);
+      if constexpr (inner && l < 4) copy_part_of_both<true>(shared, loop.writing, a, b, l, 4, config.depth);
+      if constexpr (!inner && l == 0) copy(shared, loop.writing, a, b, left - ahead * config.depth);
+      add_outer_product(sums, loop.of_a[l % 2], loop.of_b[l / steps_of_b % 2], l % steps_of_b);
+    };
+    [&]<int... l>(std::integer_sequence<int, l...>) { (step.template operator()<l>(), ...); }
+    (std::make_integer_sequence<int, config.depth>{});
+    loop.writing = loop.writing + 1 == config.stages ? 0 : loop.writing + 1;
   }
 
   static __device__ bool stores_vectors(const Problem<T>& p) {
@@ -702,12 +696,11 @@ bool by_columns(const Problem<T>& p) {
 
 // Kernels for every way to read both operands would be many: each tile has those that are worth it.
 constexpr Access access_of_a(int tile, Access a) {
-  return tile > 1 && a == Access::vector ? Access::along_mn : a;
+  return tile > 0 && a == Access::vector ? Access::along_mn : a;
 }
 constexpr bool has_kernel(int tile, Access a, Access b) {
-  if (tile == 0) return a != Access::along_mn && b != Access::along_mn;
-  if (tile > 5) return a == Access::along_k && b != Access::along_mn;
-  if ((tile == 3 || tile == 5) && b == Access::along_mn) return false;
+  if (tile > 4) return a == Access::along_k && b != Access::along_mn;
+  if ((tile == 2 || tile == 4) && b == Access::along_mn) return false;
   return access_of_a(tile, a) == a;
 }
 

@@ -7,23 +7,23 @@ namespace tessera::matmul {
 namespace {
 
 // In cycles, and bytes a cycle, of a multiprocessor. Only their proportions matter. Fitted, as the rates of
-// tiles are, to 134 products (110 of tools/shapes random 7) on one NVIDIA H100, each in every tile, with B
-// along k and across it: that the model's choices are fast counts most.
-constexpr double multiply_adds = 128, memory_rate = 8.62, store_rate = 92;
-constexpr double start = 5080;     // a block's first copies, and its end
-constexpr double beside = 652;     // of each further block on a multiprocessor, what is not hidden of these
+// tiles are, to 156 products (of tools/shapes random 7) on one NVIDIA H200, each in every tile, with B along
+// k, and a third of them with B across it, too: that the model's choices are fast counts most.
+constexpr double multiply_adds = 128, memory_rate = 9.56, store_rate = 92;
+constexpr double start = 4798;     // a block's first copies, and its end
+constexpr double beside = 571;     // of each further block on a multiprocessor, what is not hidden of these
 constexpr double restart = 8370;   // a block's first copies for its next tile
-constexpr double adding = 3150;    // the second launch, of those who add parts
-constexpr double add_rate = 6.74;  // of parts
+constexpr double adding = 2852;    // the second launch, of those who add parts
+constexpr double add_rate = 5.86;  // of parts
 
 // What the model knows of a tile: of the rate of multiply-adds, what blocks come near to that fill a
 // multiprocessor, and a block that is alone there.
 struct Rates {
   double full, alone;
 };
-constexpr Rates rates[warp_tile_count] = {{0.715, 0.258}, {0.689, 0.558}, {0.686, 0.538}, {0.439, 0.385},
-                                          {0.495, 0.448}, {0.649, 0.250}, {0.700, 0.487}, {0.629, 0.628}};
-constexpr double by_elements = 0.63;  // of these rates, where lines are copied so
+constexpr Rates rates[warp_tile_count] = {{0.738, 0.614}, {0.686, 0.554}, {0.527, 0.440}, {0.494, 0.494},
+                                          {0.641, 0.274}, {0.733, 0.733}, {0.682, 0.631}};
+constexpr double by_elements = 0.51;  // of these rates, where lines are copied so
 
 constexpr std::int64_t least_depth = 32;
 

@@ -19,7 +19,7 @@ struct WarpTilesConfig {
   int blocks = 1;                // per multiprocessor
   int lanes_m = 8;               // of a warp's 32, along m; the others lie along n
   int slices = 1;                // of the sum in a block, each with warps and a ring of stages of its own
-  bool gradual = false;          // copies come a few at a time where both operands lie along k
+  int run = 1;                   // steps a thread copies of a line along k: more cost fewer registers
 
   constexpr int slice_threads() const { return 32 * (m / warp_m) * (n / warp_n); }
   constexpr int threads() const { return slices * slice_threads(); }
@@ -156,27 +156,19 @@ struct WarpTile {
   WarpTilesConfig config;
 };
 
-// The tiles that kernels are made for: for large results; for any; for small ones; for small products two
+// The tiles that kernels are made for: for large results; for small ones; for small products two
 // whose warps have the whole tile each, for a slice of the sum, and wait for each other only once; for few
 // rows; and two with more warps, for multiprocessors that have one block each, or two, and operands along k.
-inline constexpr WarpTilesConfig warp_large{.n = 256, .depth = 8, .stages = 5, .gradual = true},
-    warp_middle{.depth = 8, .stages = 5, .blocks = 2},
+inline constexpr WarpTilesConfig warp_middle{.depth = 8, .stages = 5, .blocks = 2, .run = 2},
     warp_small{.m = 64, .n = 64, .warp_m = 32, .warp_n = 32, .blocks = 4, .lanes_m = 4},
     warp_sliced{.m = 16, .n = 64, .depth = 8, .warp_m = 16, .blocks = 2, .lanes_m = 2, .slices = 8},
     warp_sliced_small{
         .m = 32, .n = 32, .depth = 8, .stages = 4, .warp_m = 32, .warp_n = 32, .blocks = 2, .slices = 8},
     warp_flat{.m = 32, .n = 64, .warp_m = 32, .warp_n = 32, .blocks = 6, .lanes_m = 4},
-    warp_eight{.depth = 8, .stages = 6, .warp_m = 32, .lanes_m = 4, .gradual = true},
-    warp_half{.m = 64,
-              .depth = 8,
-              .stages = 5,
-              .warp_m = 32,
-              .warp_n = 32,
-              .blocks = 2,
-              .lanes_m = 4,
-              .gradual = true};
-inline constexpr WarpTile warp_tiles[] = {{warp_large},        {warp_middle}, {warp_small}, {warp_sliced},
-                                          {warp_sliced_small}, {warp_flat},   {warp_eight}, {warp_half}};
+    warp_eight{.depth = 8, .stages = 6, .warp_m = 32, .lanes_m = 4},
+    warp_half{.m = 64, .depth = 8, .stages = 5, .warp_m = 32, .warp_n = 32, .blocks = 2, .lanes_m = 4};
+inline constexpr WarpTile warp_tiles[] = {{warp_middle}, {warp_small}, {warp_sliced}, {warp_sliced_small},
+                                          {warp_flat},   {warp_eight}, {warp_half}};
 inline constexpr int warp_tile_count = static_cast<int>(sizeof warp_tiles / sizeof *warp_tiles);
 
 struct WarpPlan {
