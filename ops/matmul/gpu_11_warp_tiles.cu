@@ -17,7 +17,7 @@ namespace {
 
 // Sums of f64 fill twice the registers: half the outputs a thread.
 template <class T>
-inline constexpr WarpTilesConfig plain_config = sizeof(T) == 4 ? warp_middle
+inline constexpr WarpTilesConfig plain_config = sizeof(T) == 4 ? warp_large
                                                                : WarpTilesConfig{.depth = 8, .warp_n = 32};
 
 template <class T, Access a, Access b>
@@ -133,7 +133,7 @@ std::size_t workspace_bytes(const Arguments& arguments, const Tuning&) {
 
 std::int64_t shared_bytes(Element element, int tile) {
   if (element == Element::f64) return warp_shared_bytes(plain_config<double>, 8);
-  return warp_shared_bytes(tile == 0 || element != Element::f32 ? warp_middle : warp_tiles[tile - 1].config,
+  return warp_shared_bytes(tile == 0 || element != Element::f32 ? warp_large : warp_tiles[tile - 1].config,
                            4);
 }
 
@@ -174,7 +174,7 @@ std::optional<Owner> owner(const Arguments& arguments, const Tuning& tuning, con
     return WarpLayout<config, 16 / int{sizeof(T)}>::owner(m, n, i, j);
   };
   if (arguments.element() == Element::f64) return plain.template operator()<double, plain_config<double>>();
-  if (arguments.element() == Element::i32) return plain.template operator()<std::int32_t, warp_middle>();
+  if (arguments.element() == Element::i32) return plain.template operator()<std::int32_t, warp_large>();
   if constexpr (tile != 0) {
     if (tuning["splits"] != 1) return std::nullopt;
     using Layout = WarpLayout<warp_tiles[tile - 1].config, 4>;

@@ -159,7 +159,7 @@ struct WarpTile {
 // The tiles that kernels are made for: for large results; for small ones; for small products two
 // whose warps have the whole tile each, for a slice of the sum, and wait for each other only once; for few
 // rows; and two with more warps, for multiprocessors that have one block each, or two, and operands along k.
-inline constexpr WarpTilesConfig warp_middle{.depth = 8, .stages = 5, .blocks = 2, .run = 2},
+inline constexpr WarpTilesConfig warp_large{.depth = 8, .stages = 5, .blocks = 2, .run = 2},
     warp_small{.m = 64, .n = 64, .warp_m = 32, .warp_n = 32, .blocks = 4, .lanes_m = 4},
     warp_sliced{.m = 16, .n = 64, .depth = 8, .warp_m = 16, .blocks = 2, .lanes_m = 2, .slices = 8},
     warp_sliced_small{
@@ -167,8 +167,8 @@ inline constexpr WarpTilesConfig warp_middle{.depth = 8, .stages = 5, .blocks = 
     warp_flat{.m = 32, .n = 64, .warp_m = 32, .warp_n = 32, .blocks = 6, .lanes_m = 4},
     warp_eight{.depth = 8, .stages = 6, .warp_m = 32, .lanes_m = 4},
     warp_half{.m = 64, .depth = 8, .stages = 5, .warp_m = 32, .warp_n = 32, .blocks = 2, .lanes_m = 4};
-inline constexpr WarpTile warp_tiles[] = {{warp_middle}, {warp_small}, {warp_sliced}, {warp_sliced_small},
-                                          {warp_flat},   {warp_eight}, {warp_half}};
+inline constexpr WarpTile warp_tiles[] = {{warp_large}, {warp_small}, {warp_sliced}, {warp_sliced_small},
+                                          {warp_flat},  {warp_eight}, {warp_half}};
 inline constexpr int warp_tile_count = static_cast<int>(sizeof warp_tiles / sizeof *warp_tiles);
 
 struct WarpPlan {

@@ -49,7 +49,7 @@ void expect_one_owner_each() {
 }
 
 TEST(WarpLayout, EveryElementHasOneOwner) {
-  expect_one_owner_each<warp_middle, 4>();
+  expect_one_owner_each<warp_large, 4>();
   expect_one_owner_each<warp_small, 4>();
   expect_one_owner_each<warp_half, 4>();
   expect_one_owner_each<warp_flat, 4>();
