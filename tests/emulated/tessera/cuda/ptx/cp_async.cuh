@@ -52,9 +52,6 @@ inline void copy_async_if(bool wanted, void* to, const void* from) {
   if (wanted) copy_async<16>(to, from);
 }
 
-template <class T>
-void settle(const T*&) {}
-
 inline void commit_copies() {
   copies().groups.push_back(std::move(copies().open));
   copies().open.clear();
