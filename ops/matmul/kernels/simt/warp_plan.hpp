@@ -19,7 +19,7 @@ struct WarpTilesConfig {
   int blocks = 1;                // per multiprocessor
   int lanes_m = 8;               // of a warp's 32, along m; the others lie along n
   int slices = 1;                // of the sum in a block, each with warps and a ring of stages of its own
-  int run = 1;                   // steps a thread copies of a line along k: more cost fewer registers
+  int run = 1;                   // of eight steps of a line along k, a thread's: more cost fewer registers
 
   constexpr int slice_threads() const { return 32 * (m / warp_m) * (n / warp_n); }
   constexpr int threads() const { return slices * slice_threads(); }
