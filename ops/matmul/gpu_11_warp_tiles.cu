@@ -40,7 +40,8 @@ WarpArgs<T> plain_args(const Problem<T>& p) {
 
 template <class Kernel, class T>
 void launch(const WarpArgs<T>& args, Run& run) {
-  launch_overlapped<Kernel>(Launch{.grid = {args.shares.blocks()}, .block = {Kernel::threads}}, args, run);
+  launch_overlapped<Kernel>(Launch{.grid = {args.shares.blocks()}, .block = {Kernel::threads}}, args, run,
+                            /*evenly=*/true);
 }
 
 // f64 and i32, of any layout: `along_mn` takes whatever along_k does not.

@@ -91,7 +91,7 @@ struct FewRows {
       for (int q = 0; q < count; ++q)
         if (q < valid) {
           const int at = base + q;
-          if constexpr (config.along_k) put(at / lines, thread.warp() * lines + at % lines, sum[q]);
+          if constexpr (config.along_k) put(at / lines, at % lines * warps + thread.warp(), sum[q]);
           else put(at / lot, column_of(thread, at % lot), sum[q]);
         }
     };
@@ -163,7 +163,9 @@ struct FewRows {
   }
 
   // A warp's lines of B: lane after lane 16 bytes, or element after element. Beyond A's rows and B's lines,
-  // the last ones are read again, and what comes of them is not stored.
+  // the last ones are read again, and what comes of them is not stored. Its lines are eight apart: so, where
+  // 16-byte loads reach them, they begin at the same place of a cache's line of 128 bytes. Of wide elements
+  // the warp begins earlier by that, and each of its steps reads whole lines of the cache.
   SIMT void add_lines(Thread thread, const Problem& p, int tile, std::int64_t first, std::int64_t end,
                       Sum (&sum)[unsigned{count}]) const {
     constexpr int apart = config.wide ? 1 : 32;
@@ -171,37 +173,38 @@ struct FewRows {
     const T* b_line[lines];
     SIMT_UNROLL
     for (int j = 0; j < lines; ++j) {
-      const std::int64_t column = std::int64_t{tile} * columns + thread.warp() * lines + j;
+      const std::int64_t column = std::int64_t{tile} * columns + j * warps + thread.warp();
       b_line[j] = p.b.data + (column < p.n() ? column : p.n() - 1) * p.b.stride[1] + at;
     }
+    constexpr bool in_cache_lines = config.wide && !is_narrow<T>;
+    const auto earlier = static_cast<int>(
+        in_cache_lines ? reinterpret_cast<std::uintptr_t>(b_line[0] - at) % 128 / sizeof(T) : 0);
+    if (end < p.k()) end -= earlier;
     // Whether all of this lane's elements are there, and else how many.
     const auto is_whole = [&](std::int64_t l) {
-      return l + (config.wide && is_narrow<T> ? at + lot : step) <= end;
+      return l + (config.wide ? at + lot : step) <= end && (!in_cache_lines || l + at >= 0);
     };
-    const auto valid_of = [&](std::int64_t l) { return (end - l - at + apart - 1) / apart; };
-    const auto load_line = [&](std::int64_t l, int j) {
-      if (config.wide && is_whole(l)) return load(thread, b_line[j] + l);
-      if (!config.wide && is_whole(l)) return load_some(b_line[j] + l, apart, lot);
-      return load_some(b_line[j] + l, apart, valid_of(l));
+    const auto valid_of = [&](std::int64_t l) {
+      return in_cache_lines && l + at < 0 ? 0 : (end - l - at + apart - 1) / apart;
     };
     const auto load_b = [&](std::int64_t l, Piece(&b)[lines]) {
       // One branch for all lines: in each of its own, what is packed would be waited for.
-      if (is_narrow<T> && is_whole(l)) {
+      if (is_whole(l)) {
         SIMT_UNROLL
         for (int j = 0; j < lines; ++j)
           b[j] = config.wide ? load(thread, b_line[j] + l) : load_some(b_line[j] + l, apart, lot);
-      } else if (is_narrow<T> && valid_of(l) <= 0) {
+      } else if (const std::int64_t valid = valid_of(l); valid <= 0) {
         SIMT_UNROLL
         for (int j = 0; j < lines; ++j) b[j] = {};
       } else {
         SIMT_UNROLL
-        for (int j = 0; j < lines; ++j) b[j] = load_line(l, j);
+        for (int j = 0; j < lines; ++j) b[j] = load_some(b_line[j] + l, apart, valid);
       }
     };
     const bool a_wide = config.wide && (is_narrow<T> || reaches_a(p));
     const auto load_a = [&](std::int64_t l, int i) {
       const T* const row = p.a.data + (i < p.m() ? i : p.m() - 1) * p.a.stride[0] + (l + at) * p.a.stride[1];
-      if (is_narrow<T> && valid_of(l) <= 0) return Piece{};
+      if (valid_of(l) <= 0) return Piece{};
       if (!is_whole(l)) return load_some(row, apart * p.a.stride[1], valid_of(l));
       if (a_wide) return load(thread, row);
       return load_some(row, apart * p.a.stride[1], lot);
@@ -236,8 +239,8 @@ struct FewRows {
     };
     if (first >= end) return;
     Piece b[lines], next[lines] = {};
-    load_b(first, b);
-    for (std::int64_t l = first; l < end; l += step) {
+    load_b(first - earlier, b);
+    for (std::int64_t l = first - earlier; l < end; l += step) {
       if (l + step < end) load_b(l + step, next);
       add(l, b);
       SIMT_UNROLL
@@ -436,18 +439,18 @@ std::size_t partial_bytes(std::int64_t tiles, std::int64_t splits) {
                              sizeof(typename Kernel::Sum);
 }
 
-// Spare memory is for three rounds of blocks at most.
+// Spare memory is for five rounds of blocks at most.
 inline std::int64_t most_splits(std::int64_t tiles, std::int64_t steps, std::int64_t blocks) {
-  return std::max<std::int64_t>(std::min({std::int64_t{64}, steps, 3 * blocks / tiles}), 1);
+  return std::max<std::int64_t>(std::min({std::int64_t{64}, steps, 5 * blocks / tiles}), 1);
 }
 // So many that the rounds of blocks take the least time. Each takes its steps and one more, to begin; parts
-// take two more, to be left and added. Beyond one round, splits are not short.
+// take three more, to be left and added. Beyond one round, splits are not short.
 inline std::int64_t splits_of(std::int64_t tiles, std::int64_t steps, std::int64_t blocks) {
   constexpr std::int64_t least_steps = 8;
   const auto rounds = [&](std::int64_t splits) { return (tiles * splits + blocks - 1) / blocks; };
   const auto each = [&](std::int64_t splits) { return (steps + splits - 1) / splits; };
   const auto time_of = [&](std::int64_t splits) {
-    return rounds(splits) * (each(splits) + 1) + (splits > 1 ? 2 : 0);
+    return rounds(splits) * (each(splits) + 1) + (splits > 1 ? 3 : 0);
   };
   std::int64_t best = 1;
   for (std::int64_t splits = 2; splits <= most_splits(tiles, steps, blocks); ++splits)

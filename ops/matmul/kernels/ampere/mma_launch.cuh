@@ -23,17 +23,6 @@ __global__ void __launch_bounds__(Tile::threads, Tile::config.blocks)
   Tile{args, mma_memory}.run();
 }
 
-// What a block asks for, so that no multiprocessor takes more blocks than it must. While the kernel before
-// ends, free places are not spread evenly: at 1024³ of f64 three blocks here and one there took 58 µs, two
-// everywhere take 41 (one NVIDIA H100). Of a block for each, other kernels' are no hindrance.
-inline std::size_t even_shared_bytes(const MmaConfig& config, std::int64_t blocks, const Device& device) {
-  constexpr std::int64_t reserved = 1024, unit = 128;  // of each block; what shared memory is dealt out in
-  const std::int64_t each = ceil_div(blocks, std::int64_t{device.processors}),
-                     more = (device.max_shared_bytes + reserved) / (each + 1) / unit * unit + unit;
-  return static_cast<std::size_t>(each == 1 ? config.shared_bytes()
-                                            : std::max<std::int64_t>(config.shared_bytes(), more - reserved));
-}
-
 template <class Kind, MmaConfig config, Along along_a, Along along_b>
 void launch_blocks(const MmaArgs<Kind>& args, const Run& run) {
   const auto kernel = multiply_blocks<MmaTile<Kind, config, along_a, along_b>>;
@@ -51,7 +40,8 @@ void launch_blocks(const MmaArgs<Kind>& args, const Run& run) {
   cudaLaunchConfig_t launch{};
   launch.gridDim = static_cast<unsigned>(args.order.count());
   launch.blockDim = config.threads();
-  launch.dynamicSmemBytes = even_shared_bytes(config, args.order.count(), *run.device);
+  launch.dynamicSmemBytes =
+      even_shared_bytes(static_cast<std::size_t>(config.shared_bytes()), args.order.count(), *run.device);
   launch.stream = static_cast<cudaStream_t>(run.stream);
   launch.attrs = &overlap;
   launch.numAttrs = run.device->compute_capability >= 90 ? 1 : 0;

@@ -7,23 +7,24 @@ namespace tessera::matmul {
 namespace {
 
 // In cycles, and bytes a cycle, of a multiprocessor. Only their proportions matter. Fitted, as the rates of
-// tiles are, to 156 products (of tools/shapes random 7) on one NVIDIA H200, each in every tile, with B along
+// tiles are, to 205 products (of tools/shapes random 7) on one NVIDIA H200, each in every tile, with B along
 // k, and a third of them with B across it, too: that the model's choices are fast counts most.
-constexpr double multiply_adds = 128, memory_rate = 9.56, store_rate = 92;
-constexpr double start = 4798;     // a block's first copies, and its end
-constexpr double beside = 571;     // of each further block on a multiprocessor, what is not hidden of these
-constexpr double restart = 8370;   // a block's first copies for its next tile
-constexpr double adding = 2852;    // the second launch, of those who add parts
-constexpr double add_rate = 5.86;  // of parts
+constexpr double multiply_adds = 128, memory_rate = 9.643, store_rate = 92;
+constexpr double start = 4949;      // a block's first copies, and its end
+constexpr double beside = 589;      // of each further block on a multiprocessor, what is not hidden of these
+constexpr double restart = 8370;    // a block's first copies for its next tile
+constexpr double adding = 2606;     // the second launch, of those who add parts
+constexpr double add_rate = 5.905;  // of parts
 
 // What the model knows of a tile: of the rate of multiply-adds, what blocks come near to that fill a
 // multiprocessor, and a block that is alone there.
 struct Rates {
   double full, alone;
 };
-constexpr Rates rates[warp_tile_count] = {{0.738, 0.614}, {0.686, 0.554}, {0.527, 0.440}, {0.494, 0.494},
-                                          {0.641, 0.274}, {0.733, 0.733}, {0.682, 0.631}};
-constexpr double by_elements = 0.51;  // of these rates, where lines are copied so
+constexpr Rates rates[warp_tile_count] = {{0.738, 0.6143}, {0.6903, 0.5603}, {0.5092, 0.4488},
+                                          {0.498, 0.4876}, {0.5957, 0.2748}, {0.735, 0.735},
+                                          {0.6823, 0.6752}};
+constexpr double by_elements = 0.5223;  // of these rates, where lines are copied so
 
 constexpr std::int64_t least_depth = 32;
 

@@ -170,7 +170,7 @@ TEST(WarpPlan, KnownShapes) {
   EXPECT_EQ(plan(512, 512, 512).shares.whole, plan(512, 512, 512).shares.tiles);
   // Eight warps each on nearly all multiprocessors.
   EXPECT_EQ(plan(1024, 1024, 1024).tile, 6);
-  EXPECT_EQ(plan(768, 768, 768).tile, 5);
+  EXPECT_EQ(plan(768, 768, 768).tile, 6);
   EXPECT_EQ(plan(64, 7168, 2112).tile, 6);
   EXPECT_LT(plan(128, 4096, 7168).shares.whole, plan(128, 4096, 7168).shares.tiles);
   EXPECT_EQ(plan(1, 1, 0).shares.stages, 1);
