@@ -91,7 +91,7 @@ struct FewRows {
       for (int q = 0; q < count; ++q)
         if (q < valid) {
           const int at = base + q;
-          if constexpr (config.along_k) put(at / lines, at % lines * warps + thread.warp(), sum[q]);
+          if constexpr (config.along_k) put(at / lines, line_of(thread, at % lines), sum[q]);
           else put(at / lot, column_of(thread, at % lot), sum[q]);
         }
     };
@@ -162,10 +162,16 @@ struct FewRows {
     return config.wide ? thread.lane() * lot + e : thread.lane() + 32 * e;
   }
 
+  // Along k, of wide elements that 16-byte loads reach: a warp's lines are eight apart, so they begin at the
+  // same place of a cache's line of 128 bytes. The warp begins earlier by that, and each of its steps reads
+  // whole lines of the cache.
+  static constexpr bool in_cache_lines = config.along_k && config.wide && !is_narrow<T>;
+  SIMT static int line_of(Thread thread, int j) {
+    return in_cache_lines ? j * warps + thread.warp() : thread.warp() * lines + j;
+  }
+
   // A warp's lines of B: lane after lane 16 bytes, or element after element. Beyond A's rows and B's lines,
-  // the last ones are read again, and what comes of them is not stored. Its lines are eight apart: so, where
-  // 16-byte loads reach them, they begin at the same place of a cache's line of 128 bytes. Of wide elements
-  // the warp begins earlier by that, and each of its steps reads whole lines of the cache.
+  // the last ones are read again, and what comes of them is not stored.
   SIMT void add_lines(Thread thread, const Problem& p, int tile, std::int64_t first, std::int64_t end,
                       Sum (&sum)[unsigned{count}]) const {
     constexpr int apart = config.wide ? 1 : 32;
@@ -173,10 +179,9 @@ struct FewRows {
     const T* b_line[lines];
     SIMT_UNROLL
     for (int j = 0; j < lines; ++j) {
-      const std::int64_t column = std::int64_t{tile} * columns + j * warps + thread.warp();
+      const std::int64_t column = std::int64_t{tile} * columns + line_of(thread, j);
       b_line[j] = p.b.data + (column < p.n() ? column : p.n() - 1) * p.b.stride[1] + at;
     }
-    constexpr bool in_cache_lines = config.wide && !is_narrow<T>;
     const auto earlier = static_cast<int>(
         in_cache_lines ? reinterpret_cast<std::uintptr_t>(b_line[0] - at) % 128 / sizeof(T) : 0);
     if (end < p.k()) end -= earlier;
@@ -187,24 +192,29 @@ struct FewRows {
     const auto valid_of = [&](std::int64_t l) {
       return in_cache_lines && l + at < 0 ? 0 : (end - l - at + apart - 1) / apart;
     };
+    const auto load_line = [&](std::int64_t l, int j) {
+      if (!is_whole(l)) return load_some(b_line[j] + l, apart, valid_of(l));
+      return config.wide ? load(thread, b_line[j] + l) : load_some(b_line[j] + l, apart, lot);
+    };
+    // One branch for all lines: in each of its own, what is packed would be waited for.
+    constexpr bool one_branch = is_narrow<T> || in_cache_lines;
     const auto load_b = [&](std::int64_t l, Piece(&b)[lines]) {
-      // One branch for all lines: in each of its own, what is packed would be waited for.
-      if (is_whole(l)) {
+      if (one_branch && is_whole(l)) {
         SIMT_UNROLL
         for (int j = 0; j < lines; ++j)
           b[j] = config.wide ? load(thread, b_line[j] + l) : load_some(b_line[j] + l, apart, lot);
-      } else if (const std::int64_t valid = valid_of(l); valid <= 0) {
+      } else if (one_branch && valid_of(l) <= 0) {
         SIMT_UNROLL
         for (int j = 0; j < lines; ++j) b[j] = {};
       } else {
         SIMT_UNROLL
-        for (int j = 0; j < lines; ++j) b[j] = load_some(b_line[j] + l, apart, valid);
+        for (int j = 0; j < lines; ++j) b[j] = load_line(l, j);
       }
     };
     const bool a_wide = config.wide && (is_narrow<T> || reaches_a(p));
     const auto load_a = [&](std::int64_t l, int i) {
       const T* const row = p.a.data + (i < p.m() ? i : p.m() - 1) * p.a.stride[0] + (l + at) * p.a.stride[1];
-      if (valid_of(l) <= 0) return Piece{};
+      if (one_branch && valid_of(l) <= 0) return Piece{};
       if (!is_whole(l)) return load_some(row, apart * p.a.stride[1], valid_of(l));
       if (a_wide) return load(thread, row);
       return load_some(row, apart * p.a.stride[1], lot);
@@ -566,7 +576,9 @@ Reason outrun(const Arguments& arguments, const Device& device) {
            "lies";
   // As measured on one NVIDIA H200.
   constexpr double most_of_narrow = 100e6;
-  if (size_of(element) < 4 && config.wide && device.compute_capability >= 90 && products > most_of_narrow)
+  const bool whole_lines = k * static_cast<std::int64_t>(size_of(element)) % 128 == 0;
+  if (size_of(element) < 4 && config.wide && whole_lines && device.compute_capability >= 90 &&
+      products > most_of_narrow)
     return "tensor cores take large products faster where they read the large operand as it lies";
   // Of several rows, each warp brings all that lies along k for its few lines: too much for a large product.
   if (size_of(element) >= 4 && config.along_k && config.rows > 1 &&

@@ -70,13 +70,15 @@ double stage_us(const TileShape& shape, std::int64_t m, std::int64_t n, std::int
   return std::max({us, each * requested_lines / request_rate, 128 * requested_lines / request_rate_of_one});
 }
 
-// What memory takes goes on beside all else; where both are about as long, neither is hidden wholly.
+// What memory takes goes on beside all else; where both are about as long, neither is hidden wholly. Parts of
+// sums that meet there are written and read.
 double with_memory(const TileShape& shape, double us, std::int64_t m, std::int64_t n, double bytes,
-                   double results) {
-  const double memory =
-      bytes / read_rate + 2 * results * static_cast<double>(m) * static_cast<double>(n) / written_rate;
-  const double reading = shape.any_size ? any_size_memory * memory : memory;
-  return std::max({us, reading, not_hidden * (us + reading)});
+                   double results, std::int64_t parts) {
+  const double each = parts > 1 ? 2 * results + 8.0 * static_cast<double>(parts) : 2 * results,
+               memory =
+                   bytes / read_rate + each * static_cast<double>(m) * static_cast<double>(n) / written_rate,
+               all = shape.any_size ? any_size_memory * memory : memory;
+  return std::max({us, all, not_hidden * (us + all)});
 }
 
 // How many clusters of so many blocks find room: multiprocessors come in groups of some 16.
@@ -112,7 +114,7 @@ TilePlan with_tail_tiles(const TilePlan& whole, const TileShape& shape, std::int
     out.blocks = out.units * cluster;
     const double us = shape.begin_us + cluster_begin_us(cluster) + shape.last_us +
                       longest(out.order.count(), tile_us, out.units, tall * piece_us, clusters);
-    out.microseconds = with_memory(shape, us, m, n, bytes, results);
+    out.microseconds = with_memory(shape, us, m, n, bytes, results, 1);
     if (best.tail.cols == 0 || out.microseconds < best.microseconds) best = out;
   }
   return best;
@@ -140,7 +142,7 @@ TilePlan planned(const TileShape& shape, std::int64_t m, std::int64_t n, std::in
       shape.last_us + shape.begin_us + cluster_begin_us(shared);
   if (out.order.splits > 1) us += meeting_us + (part_us + split_us * size) * out.order.splits;
   if (out.cluster_splits > 1) us += joining_us + cluster_us * out.cluster_splits * size;
-  out.microseconds = with_memory(shape, us, m, n, bytes, results);
+  out.microseconds = with_memory(shape, us, m, n, bytes, results, out.order.splits);
   return out;
 }
 

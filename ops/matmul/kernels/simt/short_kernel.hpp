@@ -452,7 +452,8 @@ int short_sums_tile(const KernelProblem<T>& p, std::int64_t wanted, int processo
   };
   constexpr double share = std::is_same_v<T, std::int8_t> ? 0.24
                            : is_narrow<T>                 ? 0.28
-                                                          : 0.26,
+                           : sizeof(T) == 8               ? 0.26
+                                                          : 0.27,
                    beginning = is_narrow<T> ? 0.5 : 1;
   if (each(largest) <= share * (each(largest / 2) + beginning)) return largest;
   return largest == 64 || tiles(64) < processors ? 32 : 64;
