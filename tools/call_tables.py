@@ -103,7 +103,7 @@ def worst(folder, count=10):
 
 def bandwidth(folder):
     """Of few rows: what is read and written in a second of a graph, as a share of what a copy in the device's memory reads and writes."""
-    copy = json.loads((pathlib.Path(folder) / "devices.json").read_text())["rows"][-1]["ceilings"]["memory_gbps"] * 1e9
+    copy = json.loads((pathlib.Path(folder) / "matmul.json").read_text())["devices"][0]["ceilings"]["memory_gbps"] * 1e9
     lines = ["| | Tessera | least | cuBLASLt's best |", "|---|--:|---|--:|"]
     for group, name, shapes in measured(folder):
         if group != "rows":
@@ -114,7 +114,17 @@ def bandwidth(folder):
     return lines
 
 
-TABLES = {"speed": speed, "host": host, "worst": worst, "bandwidth": bandwidth}
+def others(folder):
+    """Of pictures: OPERATION-call.json, as `bench OPERATION --call --json` leaves it."""
+    lines = ["| | | plain, µs | prepared, µs | empty launch, µs |", "|---|---|--:|--:|--:|"]
+    for operation in ("filter", "resize"):
+        for row in json.loads((pathlib.Path(folder) / f"{operation}-call.json").read_text())["rows"]:
+            cells = [f"{row['calls'][kind]['median'] * 1e6:.1f}" for kind in ("host", "host_prepared", "host_empty")]
+            lines.append(f"| {operation} | {row['dims']['height']} × {row['dims']['width']} | {' | '.join(cells)} |")
+    return lines
+
+
+TABLES = {"speed": speed, "host": host, "worst": worst, "bandwidth": bandwidth, "others": others}
 
 
 def tables(kind, folder):

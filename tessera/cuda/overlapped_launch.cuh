@@ -52,8 +52,18 @@ void launch_overlapped(const Launch& launch, const Problem& problem, Run& run, b
   const std::size_t bytes = evenly ? even_shared_bytes(least, launch.blocks(), *run.device) : least;
   const cuda::OnDevice on_device(run.device->index);
   const auto kernel = detail::overlapped_entry<Kernel, Problem>;
+  const std::uint64_t before = allowed.load();
   detail::allow_shared_bytes(kernel, evenly ? static_cast<std::size_t>(run.device->max_shared_bytes) : least,
                              run.device->index, allowed);
+  // Once, too: room for all blocks that may be beside each other, evenly or not. Else a multiprocessor may
+  // keep the division of its memory that the kernel before had, in which fewer fit.
+  if (evenly && allowed.load() != before) {
+    constexpr int blocks = detail::blocks_per_processor<Kernel>();
+    const auto all = static_cast<int>(100 * blocks * (least + 1024) /
+                                      static_cast<std::size_t>(run.device->max_shared_bytes + 1024));
+    cuda::check(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout,
+                                     std::min(std::max(100 * blocks / (blocks + 1), all) + 1, 100)));
+  }
   cudaLaunchAttribute overlap{};
   overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
   overlap.val.programmaticStreamSerializationAllowed = 1;
