@@ -57,10 +57,10 @@ struct ShortSums {
 
   // Whether the blocks take tiles in turn. What is written at the same time then lies side by side in memory,
   // which takes large elements faster; but each tile has another panel of A.
-  static constexpr bool in_turn = sizeof(Sum) == 8;
+  static constexpr bool round_robin = sizeof(Sum) == 8;
 
   struct Shared {
-    alignas(16) Sum a[in_turn ? 2 : 1][lines * stride];
+    alignas(16) Sum a[round_robin ? 2 : 1][lines * stride];
     alignas(16) Sum b[is_narrow<T> ? 1 : 2][lines * stride];
   };
   static constexpr int by_registers = lines == 128 ? 2 : lines == 32 ? 6 : sizeof(Sum) == 8 ? 4 : 5;
@@ -87,7 +87,7 @@ struct ShortSums {
 
   SIMT void operator()(Thread thread, Shared& shared, const ShortSumsArgs<T>& args) const {
     const int block = thread.block().x;
-    const int first = in_turn ? block : block * args.each + (block < args.more ? block : args.more),
+    const int first = round_robin ? block : block * args.each + (block < args.more ? block : args.more),
               count = args.each + (block < args.more ? 1 : 0);
     const int row = first / args.wide, column = first % args.wide;
     if constexpr (is_narrow<T>) walk_narrow(thread, shared, args, row, column, count);
@@ -103,7 +103,7 @@ struct ShortSums {
     for (int turn = 0; left > 0; --left, turn ^= 1) {
       wait_for_copies();
       thread.sync();
-      if constexpr (in_turn) {
+      if constexpr (round_robin) {
         const int further = column + args.blocks, next_row = row + further / args.wide,
                   next_column = further % args.wide;
         if (left > 1) {
