@@ -577,7 +577,7 @@ Reason outrun(const Arguments& arguments, const Device& device) {
   // As measured on one NVIDIA H200.
   constexpr double most_of_narrow = 100e6;
   const bool whole_lines = k * static_cast<std::int64_t>(size_of(element)) % 128 == 0;
-  if (size_of(element) < 4 && config.wide && whole_lines && device.compute_capability >= 90 &&
+  if (size_of(element) < 4 && config.wide && whole_lines && device.compute_capability == 90 &&
       products > most_of_narrow)
     return "tensor cores take large products faster where they read the large operand as it lies";
   // Of several rows, each warp brings all that lies along k for its few lines: too much for a large product.

@@ -250,9 +250,13 @@ Plan chosen_on(const Device& device, const Operation& operation, const Arguments
   std::ranges::stable_sort(ladder, std::ranges::greater{}, &Variant::place);
   Reason highest;
   bool highest_computes = false;
+  std::optional<Plan> outrun;  // the first: taken if nothing else computes this
   for (const Variant* variant : ladder) {
     Reason reason = settle(plan, *variant, arguments, request, refusing);
-    if (!reason && !request.variant && variant->outrun) reason = variant->outrun(arguments, device);
+    if (!reason && !request.variant && variant->outrun) {
+      reason = variant->outrun(arguments, device);
+      if (reason && !outrun) outrun = plan;
+    }
     if (!reason) return plan;
     // That a rung lacks the element type tells less than why one that has it refuses.
     const bool computes = std::ranges::any_of(
@@ -262,6 +266,7 @@ Plan chosen_on(const Device& device, const Operation& operation, const Arguments
       highest_computes = computes;
     }
   }
+  if (outrun) return *outrun;
   throw Error("no variant of " + operation.name + " can compute this on " + device.label() +
               (highest ? "; " + *highest : std::string(": this build has none")));
 }

@@ -187,6 +187,16 @@ TEST(Matmul, BetaZeroDoesNotReadC0AndAlphaZeroNeitherFactor) {
   }
 }
 
+// Of products of 8-bit floats the executor has no kernels for tensor cores.
+TEST(Matmul, ARungThatOthersOutrunComputesWhatTheyDoNot) {
+  if (find_backend(Where::simt) == nullptr) GTEST_SKIP() << "this build has no executor";
+  const Case large{.dims = {{"m", 1}, {"n", 4100}, {"k", 4096}}, .words = {{"op-b", "transpose"}}};
+  Inputs inputs(matmul_operation(), Element::e4m3, large, 1);
+  const Plan plan = choose(matmul_operation(), inputs.arguments(), {.device = "simt"});
+  EXPECT_EQ(plan.variant->name, "few_rows");
+  EXPECT_TRUE(plan.variant->outrun(inputs.arguments(), plan.device));
+}
+
 TEST(Matmul, AWrongElementNamesItsOwner) {
   if (find_backend(Where::simt) == nullptr) GTEST_SKIP() << "this build has no executor";
   Inputs inputs(matmul_operation(), Element::f32, case_of(40, 40, 8), 52);
