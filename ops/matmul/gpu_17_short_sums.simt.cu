@@ -6,7 +6,8 @@
 // A block walks along a row of tiles of C. The panel of A stays in shared memory all the way; the next tile's
 // panel of B arrives while this tile is multiplied, and results leave while the next one is. Panels hold the
 // whole sum: there is one barrier a tile, none a step of k. Rows of C need no alignment: what a store leaves
-// of a sector of memory, the next store or the block's next tile fills while it is in the cache.
+// of a sector of memory, the next store or the block's next tile fills while it is in the cache. Of f64 the
+// blocks take tiles in turn instead, and both panels arrive ahead.
 #include <typeinfo>
 #include "ops/matmul/kernels/simt/short_kernel.hpp"
 
