@@ -98,9 +98,9 @@ class Bench {
     return out;
   }
   double add(const Request& request, Element element, const Arguments::Words& words, double& value) const {
-    Arguments arguments(operation_->signature, element, {}, words);
+    const Arguments arguments(operation_->signature, element, {}, words);
     const Outcome outcome = run(*operation_, arguments, request);
-    const ArrayView& view = arguments.array("integral");
+    const ArrayView& view = outcome.outputs.at("integral").view();
     value = load_as_double(view.element, view.data);
     return outcome.kernel_seconds;
   }

@@ -436,6 +436,12 @@ Loaded read_call(const Call& call, const Places& places) {
   return {std::move(files), std::move(arrays), std::move(arguments), times};
 }
 
+// The arguments hold the outputs from here on, which stay `outcome`'s.
+template <class Outcome>
+void take_outputs(Loaded& loaded, const Outcome& outcome) {
+  for (const auto& [name, array] : outcome.outputs) loaded.arguments.set_array(name, array.view());
+}
+
 // Writes the outputs unless they are wrong; `lines` says where they are.
 template <class Outcome>
 int finish(const Call& call, Loaded& loaded, const std::vector<std::string>& outputs, const Outcome& outcome,
@@ -453,6 +459,7 @@ int run_in_parts(const Call& call, Loaded& loaded, const std::vector<std::string
   MultiDeviceOptions shared = options_of(options.sharing, computing_devices(options.device), call.request);
   shared.whole = find_division(call.operation.name) == nullptr;
   const MultiDeviceOutcome outcome = run_on_devices(call.operation, loaded.arguments, shared, options.check);
+  take_outputs(loaded, outcome);
   report_outcome(call.reporting(to), &loaded.arguments, outcome);
   warn(missed_faults(shared.faults, outcome.devices));
   std::string lines;
@@ -519,6 +526,7 @@ int run_once(const Call& call, const Places& places, const std::vector<std::stri
   demand_room(call.operation, outputs, loaded.arguments, loaded.files);
   if (is_shared(options)) return run_in_parts(call, loaded, outputs, to);
   const Outcome outcome = run(call.operation, loaded.arguments, call.request, options.check);
+  take_outputs(loaded, outcome);
   std::string lines;
   const int code = finish(call, loaded, outputs, outcome, lines);
   if (to != nullptr) report_outcome(call.reporting(to), loaded.arguments, outcome, loaded.times, lines);
@@ -629,6 +637,7 @@ int run_each(const Call& call, const Places& places, const std::string& name,
           for (const std::string& note : loaded.files.notes()) fmt::print(stderr, "{}\n", note);
           demand_room(call.operation, outputs[i], loaded.arguments, loaded.files);
           out = run_on_devices(call.operation, loaded.arguments, on, options.check);
+          take_outputs(loaded, out);
           std::string lines;
           return finish(call, loaded, outputs[i], out, lines);
         },

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/run/place.hpp"
 #include <cstring>
+#include "tessera/core/shared_array.hpp"
 
 namespace tessera {
 namespace {
@@ -50,6 +51,18 @@ Arguments as_placed(const Arguments& host, const Device& device) {
     // Not null, for that means absent; aligned as device memory is.
     view.data = reinterpret_cast<void*>(std::uintptr_t{4096});
     out.set_array(p.name, view);
+  }
+  return out;
+}
+
+Arguments with_outputs(const Arguments& host, std::map<std::string, Array>& owned, bool shared) {
+  Arguments out = host;
+  for (const Parameter* p : host.signature().of(Parameter::Kind::output)) {
+    const ArrayView& view = host.array(p->name);
+    if (view.data != nullptr) continue;
+    const Array& array = owned[p->name] =
+        shared ? shared_array(view.element, view.extents) : Array(view.element, view.extents);
+    out.set_array(p->name, array.view());
   }
   return out;
 }

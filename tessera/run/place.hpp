@@ -57,6 +57,10 @@ class Placed {
 // what a variant accepts depends on these.
 Arguments as_placed(const Arguments& host, const Device& device);
 
+// Returns a copy of `host` in which each output without memory has a row-major array, which `owned` keeps
+// under the output's name. Other processes can map a `shared` one.
+Arguments with_outputs(const Arguments& host, std::map<std::string, Array>& owned, bool shared = false);
+
 // Copies row-major elements in host memory to a view of the same extents in host memory.
 void unpack(const void* from, const ArrayView& to);
 

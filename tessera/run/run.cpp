@@ -8,15 +8,6 @@
 namespace tessera {
 namespace {
 
-void give_memory_to_outputs(Arguments& host, Outcome& outcome) {
-  for (const Parameter* p : host.signature().of(Parameter::Kind::output)) {
-    const ArrayView& view = host.array(p->name);
-    if (view.data != nullptr) continue;
-    const auto& array = outcome.outputs[p->name] = Array(view.element, view.extents);
-    host.set_array(p->name, array.view());
-  }
-}
-
 using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) {
@@ -40,11 +31,11 @@ void run_plan(const Arguments& host, bool check, double work_budget, double spen
 
 }  // namespace
 
-Outcome run(const Operation& operation, Arguments& host, const Request& request, bool check) {
+Outcome run(const Operation& operation, const Arguments& given, const Request& request, bool check) {
   Outcome outcome;
-  refuse_overlaps(host);
-  outcome.plan = choose(operation, host, request);
-  give_memory_to_outputs(host, outcome);
+  refuse_overlaps(given);
+  outcome.plan = choose(operation, given, request);
+  const Arguments host = with_outputs(given, outcome.outputs);
   const auto start = Clock::now();
   const std::optional<Fallback> fallback = choose_fallback(outcome.plan, operation, host, request);
   const Plan begun = outcome.plan;

@@ -9,16 +9,17 @@ namespace tessera {
 
 struct Outcome {
   Plan plan;
-  std::map<std::string, Array> outputs;  // those that `host` had no memory for
+  std::map<std::string, Array> outputs;  // those that the arguments had no memory for
   double kernel_seconds = 0;             // on the device
   double round_trip_seconds = 0;         // with the copies to it and back
   std::optional<Verdict> verdict;        // with `check`
   Values values;                         // what the run tells of its result
 };
 
-// Outputs without memory get some, which the Outcome owns. With `check`, outputs are poisoned before
-// the run and verified after it. Throws Error, also where an output overlaps an input in memory; a wrong
-// result is a value.
-Outcome run(const Operation& operation, Arguments& host, const Request& request = {}, bool check = false);
+// An output that has no memory in `host` gets its own, which this Outcome owns: calls may be repeated. With
+// `check`, outputs are poisoned before the run and verified after it. Throws Error, also where an output
+// overlaps an input in memory; a wrong result is a value.
+Outcome run(const Operation& operation, const Arguments& host, const Request& request = {},
+            bool check = false);
 
 }  // namespace tessera

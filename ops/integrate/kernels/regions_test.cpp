@@ -22,7 +22,7 @@ Result result_by(const Request& request, Arguments::Words words, Element element
   words.try_emplace("rule", "genz_malik");
   Arguments arguments{operation.signature, element, {}, words};
   const Outcome outcome = run(operation, arguments, request);
-  const ArrayView& view = arguments.array("integral");
+  const ArrayView& view = outcome.outputs.at("integral").view();
   Result out;
   out.integral = load_as_double(view.element, view.data);
   out.error = std::get<double>(outcome.values.at("error"));

@@ -25,7 +25,7 @@ Report report(const std::string& device, const std::string& formula, const std::
                        {"random-seed", seed},
                        {"most-evaluations", most}});
   const Outcome outcome = run(operation, arguments, {.device = device, .cached = false});
-  return {load_as_double(Element::f64, arguments.array("integral").data), outcome.values,
+  return {load_as_double(Element::f64, outcome.outputs.at("integral").as<void>()), outcome.values,
           outcome.plan.variant->name};
 }
 
@@ -81,7 +81,7 @@ TEST(VegasOnTheExecutor, KeepsToItsTime) {
                        {"relative", "1e-9"},
                        {"most-seconds", "0.01"}});
   const Outcome outcome = run(operation, arguments, {.device = "simt:threads=1", .cached = false});
-  EXPECT_TRUE(std::isnan(load_as_double(Element::f64, arguments.array("integral").data)));
+  EXPECT_TRUE(std::isnan(load_as_double(Element::f64, outcome.outputs.at("integral").as<void>())));
   EXPECT_EQ(std::get<std::string>(outcome.values.at("reason")), "cap reached: time");
   EXPECT_EQ(std::get<std::int64_t>(outcome.values.at("evaluations")), 0);
 }

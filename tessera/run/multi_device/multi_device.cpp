@@ -4,7 +4,6 @@
 #include <charconv>
 #include <cstring>
 #include "tessera/core/suggest.hpp"
-#include "tessera/core/shared_array.hpp"
 #include "tessera/run/multi_device/scheduler.hpp"
 #include "tessera/run/overlap.hpp"
 
@@ -15,17 +14,6 @@ template <class T>
 bool read(std::string_view word, T& into) {
   const auto [end, failed] = std::from_chars(word.data(), word.data() + word.size(), into);
   return failed == std::errc() && end == word.data() + word.size();
-}
-
-// Processes write into shared memory without a copy.
-void give_memory_to_outputs(Arguments& host, std::map<std::string, Array>& outputs, bool shared) {
-  for (const Parameter* p : host.signature().of(Parameter::Kind::output)) {
-    const ArrayView& view = host.array(p->name);
-    if (view.data != nullptr) continue;
-    const auto& array = outputs[p->name] =
-        shared ? shared_array(view.element, view.extents) : Array(view.element, view.extents);
-    host.set_array(p->name, array.view());
-  }
 }
 
 void poison_outputs(const Arguments& host) {
@@ -140,15 +128,16 @@ Division division_of(const Operation& operation, const Arguments& host) {
   return out;
 }
 
-MultiDeviceOutcome run_on_devices(const Operation& operation, Arguments& host,
+MultiDeviceOutcome run_on_devices(const Operation& operation, const Arguments& given,
                                   const MultiDeviceOptions& options, bool check) {
   if (options.devices.empty()) throw Error("no device is named");
   if (!options.whole && find_division(operation.name) == nullptr)
     throw Error(operation.name + " runs on one device: its result is not computed in parts");
-  refuse_overlaps(host);
+  refuse_overlaps(given);
   check_faults(options);
   std::map<std::string, Array> outputs;
-  give_memory_to_outputs(host, outputs, options.in_processes());
+  // Processes write into shared memory without a copy.
+  const Arguments host = with_outputs(given, outputs, options.in_processes());
   const std::vector<std::shared_ptr<void>> pinned =
       options.pin ? pin(host, options) : std::vector<std::shared_ptr<void>>();
   DevicePool pool(options.devices.size());

@@ -63,7 +63,7 @@ struct DeviceReport {
 
 struct MultiDeviceOutcome {
   std::vector<DeviceReport> devices;              // in their order
-  std::map<std::string, Array> outputs;           // those that `host` had no memory for
+  std::map<std::string, Array> outputs;           // those that the arguments had no memory for
   std::chrono::steady_clock::time_point started;  // of the timeline
   double start_seconds = 0;                       // of processes and trials, before
   double seconds = 0;                             // from the first copy to the last
@@ -95,7 +95,7 @@ class AllDevicesFailed : public Error {
 Division division_of(const Operation& operation, const Arguments& host);
 
 // As run(), which see. Throws Error for an operation whose result cannot be cut, and when no device is left.
-MultiDeviceOutcome run_on_devices(const Operation& operation, Arguments& host,
+MultiDeviceOutcome run_on_devices(const Operation& operation, const Arguments& host,
                                   const MultiDeviceOptions& options, bool check = false);
 
 }  // namespace tessera
