@@ -18,6 +18,7 @@ import counters  # noqa: E402
 import plans  # noqa: E402
 import product_tables  # noqa: E402
 import products  # noqa: E402
+import versions  # noqa: E402
 
 
 class Results(unittest.TestCase):
@@ -69,6 +70,35 @@ def rows_of(shape, ours, theirs, mode="burst", lies=("none", "transpose")):
     dims = dict(zip("mnk", shape))
     return [{"dims": dims, "words": words, "mode": mode, "variant": variant, "baseline": baseline, "median": median, "verified": "ok"}
             for variant, baseline, median in (("cluster", False, ours), ("cublas", True, theirs)) if median]
+
+
+class Versions(unittest.TestCase):
+    """The plan that measures two versions in turn."""
+
+    @staticmethod
+    def row(graph, host, variant="cluster"):
+        kinds = {"graph": graph, "stream": 2 * graph, "host": host, "host_empty": 3e-6}
+        return {"dims": {"m": 64}, "element": "bf16", "words": {}, "baseline": False, "variant": variant, "tuning": {}, "median": graph,
+                "calls": {name: {"median": seconds} for name, seconds in kinds.items()}}
+
+    def compared(self, earlier, present):
+        return versions.compare([("earlier", [earlier]), ("present", [present]), ("present", [present]), ("earlier", [earlier])])
+
+    def test_equal(self):
+        rows, summary = self.compared(self.row(1e-5, 4e-6), self.row(1.01e-5, 4.05e-6))
+        self.assertEqual(len(rows), 1)
+        self.assertAlmostEqual(summary["graph"], 1.01)
+        self.assertAlmostEqual(summary["host"], 5e-8)
+        self.assertTrue(versions.holds(summary))
+
+    def test_slower(self):
+        for present in (self.row(1.03e-5, 4e-6), self.row(1e-5, 4.2e-6)):
+            self.assertFalse(versions.holds(self.compared(self.row(1e-5, 4e-6), present)[1]))
+        self.assertFalse(versions.holds(versions.compare([("earlier", [self.row(1, 1)])])[1]))
+
+    def test_another_choice(self):
+        rows, _ = self.compared(self.row(1e-5, 4e-6), self.row(1e-5, 4e-6, "few_rows"))
+        self.assertNotEqual(rows[0]["variants"]["earlier"], rows[0]["variants"]["present"])
 
 
 class Tables(unittest.TestCase):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures on a GPU machine that need not have this source tree's tools to build.
-  python3 tools/gpu pack [BUILD]     the programs of BUILD (default: build) with their libraries, in build/bundle/bundle.txz
+  python3 tools/gpu pack [BUILD [EARLIER]]  the programs of BUILD (default: build) with their libraries, in build/bundle/bundle.txz; the plan
+                                     `versions` measures them and the program of the build EARLIER in turn
   python3 tools/gpu run [PLAN…]      on the GPU machine: these plans, or all; results go to the folder $OUT
   python3 tools/gpu list             the names of the plans"""
 import os
@@ -13,8 +14,8 @@ import plans  # noqa: E402
 
 
 def main(words):
-    if words[:1] == ["pack"] and len(words) <= 2:
-        return bundle.pack(words[1] if len(words) == 2 else bundle.ROOT / "build")
+    if words[:1] == ["pack"] and len(words) <= 3:
+        return bundle.pack(*(words[1:] or [bundle.ROOT / "build"]))
     if words == ["list"]:
         return print("\n".join(plans.PLANS))
     if words[:1] != ["run"]:

@@ -23,8 +23,13 @@ def libraries_of(program):
     return [path for path in re.findall(r"=> (/\S+)", told) if not EVERYWHERE.search(path)]
 
 
-def pack(build):
-    """Writes build/bundle/bundle.txz."""
+def soname(library):
+    told = subprocess.run(["objdump", "-p", library], capture_output=True, text=True, check=True).stdout
+    return re.search(r"SONAME +(\S+)", told)[1]
+
+
+def pack(build, earlier=None):
+    """Writes build/bundle/bundle.txz. `earlier`: a build whose program is packed beside it."""
     build = pathlib.Path(build)
     shutil.rmtree(FOLDER, ignore_errors=True)
     FOLDER.mkdir(parents=True)
@@ -34,6 +39,12 @@ def pack(build):
     needed = {str(path) for name in AS_BUILT for path in build.glob(f"**/{name}")}
     for program in (build / name for name in PROGRAMS):
         needed.update(libraries_of(program) if program.exists() else [])
+    if earlier:
+        (FOLDER / "earlier").mkdir()
+        for name in ("tessera", *(path.name for path in pathlib.Path(earlier).glob("libtessera.so*") if not path.is_symlink())):
+            subprocess.run(["strip", "-o", FOLDER / "earlier" / name, pathlib.Path(earlier) / name], check=True)
+        library = next((FOLDER / "earlier").glob("libtessera.so*"))
+        (FOLDER / "earlier" / soname(library)).symlink_to(library.name)
     cache = subprocess.run(["ldconfig", "-p"], capture_output=True, text=True, check=True).stdout
     needed.update(line.split()[-1] for line in cache.splitlines() if BASELINES.search(line) and line.split()[-1].startswith("/"))
     for library in needed:

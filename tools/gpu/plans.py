@@ -14,6 +14,7 @@ import calls
 import counters
 import integrals
 import products
+import versions
 
 CUBES = "(512,512,512),(1024,1024,1024),(2048,2048,2048),(4096,4096,4096),(8192,8192,8192)"
 OTHERS = "(64,7168,2112),(128,4096,7168),(4096,7168,2048),(16,8192,8192),(8192,8192,512),(1024,1024,16384),(4095,4097,4093)"
@@ -212,6 +213,7 @@ PLANS = {
     # The public call beside cuBLASLt's first heuristic and its best.
     **{f"call-{group}-{name}": [lambda group=group, name=name: calls.measure(bundle.program("tessera"), out(""), group, name)]
        for group in calls.GROUPS for name in calls.TYPES},
+    "versions": [lambda: versions.measure(out(""))],
     "counters": [lambda: counters.measure(bundle.program("tessera"), out("matmul-counters.csv"))],
     "strict": [f"bench matmul {SHAPES} {GPU} --variant cublas,warp_tiles --element f32 --pause 0.02 --time 0.4 --json matmul-strict-none.json"],
     "f64": [f"bench matmul {SHAPES} --op-b transpose {GPU} --variant cublas,tensor_cores --element f64 --tunings all --time 1 --json matmul-f64.json"],
