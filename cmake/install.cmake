@@ -9,7 +9,7 @@ if(TARGET tessera_traced)
 endif()
 # For CUDA files: the runtime, and what stands for CUDA's headers.
 install(TARGETS tessera_cuda LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(DIRECTORY tessera/frontend/include/ DESTINATION ${CMAKE_INSTALL_DATADIR}/tessera/cuda)
+install(DIRECTORY tessera/frontend/include/ ${PROJECT_BINARY_DIR}/library/cuda_headers/ DESTINATION ${CMAKE_INSTALL_DATADIR}/tessera/cuda)
 if(TARGET tessera_mpi)
   install(TARGETS tessera_mpi LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endif()

@@ -103,17 +103,18 @@ std::string library_file() {
 
 // Where headers and libraries of this build or this installation are.
 struct Installation {
-  std::string library = library_file(), libraries, headers, tracer_headers;
+  std::string library = library_file(), libraries, headers, forwarding_headers, tracer_headers;
 
   Installation() {
     const fs::path folder = fs::path(library).parent_path();
     libraries = folder.string();
     const fs::path installed = (folder / TESSERA_CUDA_HEADERS).lexically_normal();
     if (fs::exists(installed / "tessera_cuda.h")) {
-      headers = installed.string();
+      headers = forwarding_headers = installed.string();
       tracer_headers = (folder / TESSERA_INSTALLED_HEADERS).lexically_normal().string();
     } else {
       headers = TESSERA_SOURCE_DIR "/tessera/frontend/include";
+      forwarding_headers = TESSERA_FORWARDING_HEADERS;
       tracer_headers = TESSERA_SOURCE_DIR;
     }
     if (!fs::exists(headers + "/tessera_cuda.h"))
@@ -264,7 +265,7 @@ class Build {
     compile_.emplace_back("-fstack-clash-protection");
     for (const std::string& folder_given : source.include_folders) preprocess_.push_back("-I" + folder_given);
     for (const std::string& definition : source.definitions) preprocess_.push_back("-D" + definition);
-    preprocess_.insert(preprocess_.end(), {"-isystem", here_.headers});
+    preprocess_.insert(preprocess_.end(), {"-isystem", here_.headers, "-isystem", here_.forwarding_headers});
   }
 
   std::string program() {
