@@ -90,7 +90,7 @@ void Cube::values(std::span<const double> u, std::size_t count, std::span<double
     }
   }
   const std::span<const double> points = same ? u : std::span<const double>(x).first(u.size());
-  evaluate(points, count, y);
+  evaluate(points, count, y, evaluations_);
   std::int64_t holes = 0;
   std::vector<double> at;
   for (std::size_t i = 0; i < count; ++i) {
@@ -100,7 +100,7 @@ void Cube::values(std::span<const double> u, std::size_t count, std::span<double
     ++holes;
     y[i] = 0;
     if (undefined_) continue;
-    if (value == 0) continue;  // at the far end of a map
+    if (varies && std::isfinite(value)) continue;  // at the far end of a map
     at.resize(axes_.size());
     for (std::size_t k = 0; k < axes_.size(); ++k) at[k] = points[k * count + i];
     double found = value;
@@ -111,27 +111,22 @@ void Cube::values(std::span<const double> u, std::size_t count, std::span<double
 }
 
 // The one place where f is evaluated.
-void Cube::evaluate(std::span<const double> points, std::size_t count, std::span<double> y) const {
+void Cube::evaluate(std::span<const double> points, std::size_t count, std::span<double> y,
+                    std::atomic<std::int64_t>& counted) const {
   const auto more = static_cast<std::int64_t>(count);
-  const auto reach = [&](Reason cap) {
-    reached_ = cap;
-    throw CapReached{};
-  };
   if (exhausted()) throw CapReached{};
-  if (evaluations_.fetch_add(more) + more > limits_.evaluations) {
-    evaluations_ -= more;
-    reach(Reason::evaluations);
-  }
-  if (!(seconds_left() > 0)) {
-    evaluations_ -= more;
-    reach(Reason::time);
+  counted += more;
+  if (evaluations_ + looks_ > limits_.evaluations || !(seconds_left() > 0)) {
+    counted -= more;
+    reached_ = seconds_left() > 0 ? Reason::evaluations : Reason::time;
+    throw CapReached{};
   }
   f_(points, count, y);
 }
 
 double Cube::value_at(const std::vector<double>& x) const {
   double y = 0;
-  evaluate(x, 1, {&y, 1});
+  evaluate(x, 1, {&y, 1}, looks_);
   return y;
 }
 
@@ -173,11 +168,11 @@ bool Cube::find_value(const std::vector<double>& x, double& y) const {
   return faded(x);
 }
 
-// What is not finite far out, though f is a number or infinite there, has grown too fast for an integral.
+// An infinite value of an infinite range has grown too fast for an integral.
 void Cube::note_gap(const std::vector<double>& x, double value, bool first) const {
   const std::lock_guard lock(noting_);
   undefined_ = true;
-  if (!first && !gap_.empty() && !(x < gap_)) return;
+  if (gap_reason_ == Reason::too_large || (!first && !gap_.empty() && !(x < gap_))) return;
   gap_ = x;
   const bool endless = std::ranges::any_of(axes_, [](const Axis& axis) { return !axis.linear(); });
   gap_reason_ = std::isnan(value)      ? Reason::non_finite

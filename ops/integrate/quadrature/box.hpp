@@ -87,7 +87,8 @@ class Cube {
  private:
   struct CapReached {};
 
-  void evaluate(std::span<const double> points, std::size_t count, std::span<double> y) const;
+  void evaluate(std::span<const double> points, std::size_t count, std::span<double> y,
+                std::atomic<std::int64_t>& counted) const;
   double value_at(const std::vector<double>& x) const;
   bool faded(const std::vector<double>& x) const;
   bool find_value(const std::vector<double>& x, double& y) const;
@@ -98,7 +99,8 @@ class Cube {
   std::vector<std::vector<double>> edges_;
   Limits limits_;
   std::chrono::steady_clock::time_point start_;
-  mutable std::atomic<std::int64_t> evaluations_{0}, holes_{0};
+  // Of the rule's points; of looks around holes, which the cap counts, too, but no device reports.
+  mutable std::atomic<std::int64_t> evaluations_{0}, looks_{0}, holes_{0};
   mutable std::atomic<Reason> reached_{Reason::converged};  // the cap
   mutable std::atomic<bool> undefined_{false}, looked_{false};
   mutable std::mutex noting_;

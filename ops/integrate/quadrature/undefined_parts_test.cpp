@@ -15,7 +15,7 @@
 namespace tessera::quadrature {
 namespace {
 
-constexpr double single = 0x1p-24;
+constexpr double single_unit = 0x1p-24;
 
 // Defined from u = 0 on, up to `last`; `exact` is the integral from 0 to `top`.
 struct Limited {
@@ -24,7 +24,7 @@ struct Limited {
 };
 
 const double log2_integral = 2 * std::log(2.0) - 2;
-const Limited functions[] = {
+const Limited limited_functions[] = {
     {"sqrt({})", infinity, 2, 4 * std::sqrt(2.0) / 3},
     {"log({})", infinity, 2, log2_integral},
     {"log1p({}-1)", infinity, 2, log2_integral},
@@ -41,19 +41,19 @@ const Limited functions[] = {
     {"({}*y1({}))", infinity, 2, nothing},
 };
 
-std::string with(const Limited& f, const std::string& u) {
+std::string of_argument(const Limited& f, const std::string& u) {
   std::string out = f.of;
   for (std::size_t at = out.find("{}"); at != std::string::npos; at = out.find("{}", at + u.size() + 2))
     out.replace(at, 2, "(" + u + ")");
   return out;
 }
 
-std::string told(const std::string& formula, const Range& range, const Answer& answer) {
+std::string told_of(const std::string& formula, const Range& range, const Answer& answer) {
   return fmt::format("{} from {} to {}: {:.17g} ± {:.2g}, {}", formula, range.lower, range.upper,
                      answer.value, answer.error(), reason_text(answer));
 }
 
-Answer by(const std::string& rule, const Integrand& f, const Range& range) {
+Answer answer_by(const std::string& rule, const Integrand& f, const Range& range) {
   return by_name(rule, f, range, {.relative = range.single() ? 1e-5 : 1e-10}, {}, {});
 }
 
@@ -62,54 +62,55 @@ void expect_undefined(const std::string& formula, const Range& range) {
   const Integrand f = integrand_of(formula::parse(formula), "x", range);
   Integrand callable;
   callable.values = f.values;
-  const bool met = by("gauss_kronrod", callable, range).reason == Reason::non_finite;
+  const bool met = answer_by("gauss_kronrod", callable, range).reason == Reason::non_finite;
   for (const Integrand& one : {f, callable})
     for (const char* rule : {"auto", "tanh_sinh"}) {
-      const Answer answer = by(rule, one, range);
-      EXPECT_FALSE(answer.converged()) << rule << ": " << told(formula, range, answer);
+      const Answer answer = answer_by(rule, one, range);
+      EXPECT_FALSE(answer.converged()) << rule << ": " << told_of(formula, range, answer);
       if (met) {
-        EXPECT_EQ(answer.reason, Reason::non_finite) << rule << ": " << told(formula, range, answer);
+        EXPECT_EQ(answer.reason, Reason::non_finite) << rule << ": " << told_of(formula, range, answer);
       }
     }
 }
 
 TEST(UndefinedParts, OfAFiniteRange) {
-  for (const Limited& f : functions)
-    for (const double rounding : {unit, single})
+  for (const Limited& f : limited_functions)
+    for (const double rounding : {unit, single_unit})
       for (const double edge : {0.003, 0.5, 1.0, 3.9}) {
         const double length = std::isinf(f.last) ? 10 : edge + 1.9;  // defined up to its upper end
-        expect_undefined(with(f, fmt::format("x-{}", edge)), {0, length, rounding});
-        expect_undefined(with(f, fmt::format("{}-x", length - edge)), {0, length, rounding});
+        expect_undefined(of_argument(f, fmt::format("x-{}", edge)), {0, length, rounding});
+        expect_undefined(of_argument(f, fmt::format("{}-x", length - edge)), {0, length, rounding});
       }
 }
 
 TEST(UndefinedParts, OfAScaledOrShiftedRange) {
-  for (const Limited& f : functions) {
+  for (const Limited& f : limited_functions) {
     const double last = std::isinf(f.last) ? 10 : 1.9;
     for (const double scale : {1e-6, 1e6})
-      expect_undefined(with(f, fmt::format("x/{}-{}", scale, last / 3)), {0, 4 * last / 3 * scale});
-    expect_undefined(with(f, "x+5.5"), {-6, -5.5 + last});
-    expect_undefined(with(f, fmt::format("{}-abs(x)", last)), {-1.2 * last, 1.3 * last});  // both ends
-    expect_undefined(with(f, "abs(x)-0.1"), {-last, last});                                // the middle
-    expect_undefined(with(f, "1/x-1/8"), {0.9 * 8 / (8 * std::fmin(last, 1.7) + 1) + 0.5, 9});
+      expect_undefined(of_argument(f, fmt::format("x/{}-{}", scale, last / 3)), {0, 4 * last / 3 * scale});
+    expect_undefined(of_argument(f, "x+5.5"), {-6, -5.5 + last});
+    expect_undefined(of_argument(f, fmt::format("{}-abs(x)", last)), {-1.2 * last, 1.3 * last});  // both ends
+    expect_undefined(of_argument(f, "abs(x)-0.1"), {-last, last});  // the middle
+    expect_undefined(of_argument(f, "1/x-1/8"), {0.9 * 8 / (8 * std::fmin(last, 1.7) + 1) + 0.5, 9});
   }
 }
 
 TEST(UndefinedParts, OfAnInfiniteRange) {
-  for (const Limited& f : functions) {
+  for (const Limited& f : limited_functions) {
     if (std::isinf(f.last)) {
-      expect_undefined("exp(-x)*" + with(f, "x-1"), {0, infinity});
-      expect_undefined("exp(-x^2)*" + with(f, "x+1"), {-infinity, infinity});
-      expect_undefined("exp(x)*" + with(f, "-1-x"), {-infinity, 0});
+      expect_undefined("exp(-x)*" + of_argument(f, "x-1"), {0, infinity});
+      expect_undefined("exp(-x^2)*" + of_argument(f, "x+1"), {-infinity, infinity});
+      expect_undefined("exp(x)*" + of_argument(f, "-1-x"), {-infinity, 0});
     }
     for (const char* edge : {"2-x", "20-x"})  // values fade before the second
-      if (std::isinf(f.last) || edge[1] == '-') expect_undefined("exp(-x)*" + with(f, edge), {0, infinity});
+      if (std::isinf(f.last) || edge[1] == '-')
+        expect_undefined("exp(-x)*" + of_argument(f, edge), {0, infinity});
   }
   // The formula tells that it is no overflow, though it has faded.
   for (const char* formula : {"exp(-x^2)*acosh(100-x)", "exp(-x^2)*y0(60-x)", "exp(-x^2)*log1p(90-x)"}) {
     const Range range{0, infinity};
-    const Answer answer = by("auto", integrand_of(formula::parse(formula), "x", range), range);
-    EXPECT_EQ(answer.reason, Reason::non_finite) << told(formula, range, answer);
+    const Answer answer = answer_by("auto", integrand_of(formula::parse(formula), "x", range), range);
+    EXPECT_EQ(answer.reason, Reason::non_finite) << told_of(formula, range, answer);
   }
 }
 
@@ -119,10 +120,10 @@ TEST(UndefinedParts, InfiniteOnAPart) {
 }
 
 TEST(UndefinedParts, OfABox) {
-  for (const Limited& f : functions) {
+  for (const Limited& f : limited_functions) {
     const double upper = std::isinf(f.last) ? 10 : 2.9;
     for (const char* more : {"*y", "+y", "*exp(x*y)"}) {
-      const std::string formula = with(f, "x-1") + more;
+      const std::string formula = of_argument(f, "x-1") + more;
       for (const bool in_single : {false, true}) {
         const formula::Tree tree = formula::parse(formula);
         const ManyValues values =
@@ -136,19 +137,21 @@ TEST(UndefinedParts, OfABox) {
 }
 
 TEST(UndefinedParts, AnEndAloneIsNone) {
-  for (const Limited& f : functions)
+  for (const Limited& f : limited_functions)
     for (const double at : {0.0, 1.0, -2.5})
       for (const bool mirrored : {false, true}) {
         const std::string u = mirrored ? fmt::format("{}-x", at) : fmt::format("x-({})", at);
-        const std::string formula = with(f, u);
+        const std::string formula = of_argument(f, u);
         const Range range = mirrored ? Range{at - f.top, at} : Range{at, at + f.top};
-        const Answer answer = by("auto", integrand_of(formula::parse(formula), "x", range), range);
+        const Answer answer = answer_by("auto", integrand_of(formula::parse(formula), "x", range), range);
         double exact = f.exact;
         if (std::isnan(exact)) {
           const Range same{0, f.top};
-          exact = by("gauss_kronrod", integrand_of(formula::parse(with(f, "x")), "x", same), same).value;
+          exact =
+              answer_by("gauss_kronrod", integrand_of(formula::parse(of_argument(f, "x")), "x", same), same)
+                  .value;
         }
-        EXPECT_TRUE(answer.converged()) << told(formula, range, answer);
+        EXPECT_TRUE(answer.converged()) << told_of(formula, range, answer);
         EXPECT_NEAR(answer.value, exact, 2e-10 * std::fabs(exact)) << formula;
       }
 }
@@ -176,8 +179,8 @@ TEST(UndefinedParts, OverflowIsNone) {
     Integrand callable;
     callable.values = f.values;
     for (const Integrand& each : {f, callable}) {
-      const Answer answer = by("auto", each, one.range);
-      EXPECT_TRUE(answer.converged()) << told(one.formula, one.range, answer);
+      const Answer answer = answer_by("auto", each, one.range);
+      EXPECT_TRUE(answer.converged()) << told_of(one.formula, one.range, answer);
       if (!std::isnan(one.exact)) {
         EXPECT_NEAR(answer.value, one.exact, 1e-9 * std::fabs(one.exact)) << one.formula;
       }
