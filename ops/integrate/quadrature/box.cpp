@@ -116,7 +116,8 @@ void Cube::evaluate(std::span<const double> points, std::size_t count, std::span
   const auto more = static_cast<std::int64_t>(count);
   if (exhausted()) throw CapReached{};
   counted += more;
-  if (evaluations_ + looks_ > limits_.evaluations || !(seconds_left() > 0)) {
+  const std::int64_t further_looks = std::max<std::int64_t>(0, looks_ - free_looks);
+  if (evaluations_ + further_looks > limits_.evaluations || !(seconds_left() > 0)) {
     counted -= more;
     reached_ = seconds_left() > 0 ? Reason::evaluations : Reason::time;
     throw CapReached{};

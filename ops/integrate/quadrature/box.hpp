@@ -99,7 +99,9 @@ class Cube {
   std::vector<std::vector<double>> edges_;
   Limits limits_;
   std::chrono::steady_clock::time_point start_;
-  // Of the rule's points; of looks around holes, which the cap counts, too, but no device reports.
+  // Of the rule's points; of looks around holes. Only those beyond so many count against the cap: devices
+  // make fewer of them, and must do the same.
+  static constexpr std::int64_t free_looks = 8192;
   mutable std::atomic<std::int64_t> evaluations_{0}, looks_{0}, holes_{0};
   mutable std::atomic<Reason> reached_{Reason::converged};  // the cap
   mutable std::atomic<bool> undefined_{false}, looked_{false};

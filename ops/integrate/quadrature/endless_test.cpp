@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <string>
 #include <thread>
@@ -135,7 +136,8 @@ std::vector<std::string> rules_for(std::size_t dimensions) {
 const std::vector<std::string> variable_names{"x", "y", "z", "t"};
 
 TEST(Endless, OfSeveralVariables) {
-  const Limits limits{.evaluations = 100'000, .seconds = 5};
+  constexpr std::int64_t looks = 8192;  // around points without a value
+  const Limits limits{.evaluations = 40'000, .seconds = 5};
   const Tolerance tolerance{.relative = 1e-6};
   for (const Divergent& one : divergent()) {
     const std::vector<std::string> own(variable_names.begin(),
@@ -143,10 +145,16 @@ TEST(Endless, OfSeveralVariables) {
     const formula::Tree tree = formula::parse(one.formula);
     const Box box{one.axes};
     for (const bool in_single : {false, true})
-      for (const std::string& rule : rules_for(own.size())) {
+      for (const std::string& rule : in_single ? std::vector<std::string>{"auto"} : rules_for(own.size())) {
         const auto start = std::chrono::steady_clock::now();
-        const ManyValues f = in_single ? many_single_values_of(tree, own) : many_values_of(tree, own);
+        const ManyValues values = in_single ? many_single_values_of(tree, own) : many_values_of(tree, own);
+        std::atomic<std::int64_t> counted{0};
+        const ManyValues f = [&](std::span<const double> points, std::size_t count, std::span<double> y) {
+          counted += static_cast<std::int64_t>(count);
+          values(points, count, y);
+        };
         const Answer answer = integrate_several(rule, f, box, tolerance, limits);
+        EXPECT_LE(counted, limits.evaluations + looks) << rule << ": " << one.formula;
         EXPECT_FALSE(answer.converged()) << rule << ": " << one.formula << " = " << answer.value;
         EXPECT_LE(answer.evaluations, limits.evaluations) << rule << ": " << one.formula;
         EXPECT_LT(seconds_since(start), limits.seconds) << rule << ": " << one.formula;
@@ -161,7 +169,7 @@ TEST(Endless, OfSeveralVariables) {
 
 TEST(Endless, AMillionEvaluations) {
   const Limits limits{.evaluations = 1'000'000, .seconds = 20};
-  for (const char* formula : {"x+0*y", "x*y", "exp(x*y)", "1/(1+x+y)"})
+  for (const char* formula : {"x*y", "1/(1+x+y)"})
     for (const std::string& rule : rules_for(2)) {
       const Answer answer = integrate_several(rule, many_values_of(formula::parse(formula), {"x", "y"}),
                                               Box{{half_line, half_line}}, {.relative = 1e-6}, limits);

@@ -206,6 +206,7 @@ TanhSinh::TanhSinh(Sampler& sampler, const Part& part) : sampler_(sampler), part
 }
 
 void TanhSinh::give_up(Reason reason, double where) {
+  if (trouble_ == Reason::non_finite) return;  // whatever else the other side shows
   trouble_ = reason;
   where_ = where;
 }
