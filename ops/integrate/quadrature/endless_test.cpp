@@ -154,7 +154,8 @@ TEST(Endless, OfSeveralVariables) {
           values(points, count, y);
         };
         const Answer answer = integrate_several(rule, f, box, tolerance, limits);
-        EXPECT_LE(counted, limits.evaluations + looks) << rule << ": " << one.formula;
+        const std::int64_t runs = rule == "auto" ? 3 : 1;  // auto begins VEGAS anew
+        EXPECT_LE(counted, limits.evaluations + runs * looks) << rule << ": " << one.formula;
         EXPECT_FALSE(answer.converged()) << rule << ": " << one.formula << " = " << answer.value;
         EXPECT_LE(answer.evaluations, limits.evaluations) << rule << ": " << one.formula;
         EXPECT_LT(seconds_since(start), limits.seconds) << rule << ": " << one.formula;
