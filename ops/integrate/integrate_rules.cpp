@@ -43,15 +43,17 @@ Answer over_box(const RuleOptions& options, const quadrature::Tolerance& toleran
         options.formula, options.variables[axis],
         {std::fmin(range.lower, range.upper), std::fmax(range.lower, range.upper), range.rounding}));
   }
+  quadrature::Limits limits = options.limits;
   if (options.rule == "auto" && options.element == Element::f64 && !by_regions.rule)
     if (std::optional<Answer> out = quadrature::integrate_separately(options.formula, options.variables, box,
-                                                                     tolerance, options.limits, threads)) {
+                                                                     tolerance, limits, threads)) {
       out->names = options.variables;
       return *out;
     }
-  Answer out = quadrature::integrate_several(options.rule, budget ? within_budget(*budget, f) : f, box,
-                                             tolerance, options.limits, options.points, threads, options.seed,
-                                             by_regions, engine);
+  Answer out =
+      quadrature::integrate_several(options.rule, budget ? within_budget(*budget, f) : f, box, tolerance,
+                                    limits, options.points, threads, options.seed, by_regions, engine);
+  out.evaluations += options.limits.evaluations - limits.evaluations;
   out.names = options.variables;
   return out;
 }

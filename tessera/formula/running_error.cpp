@@ -106,6 +106,31 @@ double of_power(Running a, Running b, double value) {
   return moved + own * std::fabs(value);
 }
 
+// Whether a result that is no number comes from an argument outside a domain. tgamma lacks single points
+// only.
+bool outside(Op op, Running a, Running b, Running c) {
+  if (op == Op::select) return a.value != 0 ? b.outside : c.outside;
+  if (std::isnan(a.value) || std::isnan(b.value) || std::isnan(c.value))
+    return a.outside || b.outside || c.outside;
+  switch (op) {
+    case Op::sqrt:
+    case Op::log:
+    case Op::log2:
+    case Op::log10:
+    case Op::log1p:
+    case Op::asin:
+    case Op::acos:
+    case Op::acosh:
+    case Op::atanh:
+    case Op::y0:
+    case Op::y1:
+    case Op::pow:
+      return true;
+    default:
+      return false;
+  }
+}
+
 double of_remainder(Running a, Running b) {
   if (a.error == 0 && b.error == 0) return 0;
   const double times = std::trunc(a.value / b.value);
@@ -197,7 +222,7 @@ Running followed(const Program<T>& program, std::span<const double> inputs) {
       if (std::isfinite(single)) error += std::fabs(single - value);
       value = single;
     }
-    registers[step.to] = {value, error};
+    registers[step.to] = {value, error, std::isnan(value) && outside(step.op, a, b, c)};
   }
   return operand(program.result);
 }

@@ -11,6 +11,9 @@ namespace tessera::formula {
 struct Running {
   double value = 0;  // the one that evaluate() gives
   double error = 0;  // infinite or NaN where nothing can be said
+  // There is no number because a function has none for its argument, as sqrt(-1). False where the formula
+  // overflowed on the way: inf/inf, sin(inf).
+  bool outside = false;
 };
 
 // The inputs are taken for exact. What + - * / and square roots round off is computed, not estimated; of

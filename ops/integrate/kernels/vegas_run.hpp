@@ -497,6 +497,7 @@ quadrature::VegasSeen VegasOnDevice<Sample>::report() const {
   out.largest = left.totals.largest;
   out.points = static_cast<std::int64_t>(left.points);
   out.holes = static_cast<std::int64_t>(left.holes);
+  cube_.count(out.points);
   if (learns) out.weights.assign(words.begin() + sizeof left / sizeof(u64), words.end());
   return out;
 }

@@ -96,7 +96,6 @@ void AdaptiveCubature<Rule>::start(const std::vector<std::vector<double>>& edges
     measure({&regions_[i], 1}, {&results_[i], 1});
     results_[i].error = results_[i].unconfirmed;
   });
-  cube_.count(static_cast<std::int64_t>(regions_.size() * rule_.points()));
 }
 
 template <class Rule>
@@ -129,13 +128,13 @@ void AdaptiveCubature<Rule>::list(int first, double budget, const std::vector<Hi
   });
 }
 
-// Evaluations that surely take little longer than the time that is left: a round is not interrupted.
+// Evaluations for which the time that is left should do: of a round that it ends, nothing is kept.
 template <class Rule>
 std::int64_t AdaptiveCubature<Rule>::in_time_left() const {
   const double left = cube_.seconds_left(), gone = cube_.limits().seconds - left;
-  constexpr double slack = 2, little = 1e6;  // and what the first rounds took tells nothing
+  constexpr double share = 0.8;
   const double rate = gone > 0 ? static_cast<double>(cube_.evaluations()) / gone : 1e9;
-  return static_cast<std::int64_t>(std::fmin(1e18, slack * rate * left + little));
+  return static_cast<std::int64_t>(std::fmin(1e18, share * rate * left));
 }
 
 // Which regions are halved next. False: there is nothing more to be done, or nothing more before `until`.
@@ -228,7 +227,6 @@ void AdaptiveCubature<Rule>::halve_chosen() {
   results_.resize(before + chosen_.size());
   share_parts(threads_, (chosen_.size() + group - 1) / group,
               [&](std::size_t k) { halve(k * group, std::min(chosen_.size(), (k + 1) * group), before); });
-  cube_.count(static_cast<std::int64_t>(2 * chosen_.size() * rule_.points()));
 }
 
 template <class Rule>
@@ -236,17 +234,20 @@ Answer AdaptiveCubature<Rule>::advance(std::int64_t evaluations) {
   const std::int64_t before = cube_.evaluations(), until = before + evaluations;
   Answer out;
   out.rule = rule_.name();
-  if (regions_.size() == 0) {
+  const auto begun = [&] {
+    if (regions_.size() > 0) return !cube_.exhausted();
     const std::vector<std::vector<double>> edges = first_edges();
     auto first = static_cast<std::int64_t>(rule_.points());
     for (const auto& axis : edges) first *= static_cast<std::int64_t>(axis.size() - 1);
-    if (first > evaluations || !cube_.allows(first)) {
-      out.reason = cube_.cap();
-      return out;
-    }
-    start(edges);
+    return first <= evaluations && cube_.allows(first) && cube_.within_caps([&] { start(edges); });
+  };
+  if (!begun()) {
+    out.reason = cube_.cap();
+    cube_.judge(out);
+    return out;
   }
-  for (add_up(); choose(until); add_up()) halve_chosen();
+  for (add_up(); choose(until) && cube_.within_caps([&] { halve_chosen(); });) add_up();
+  if (cube_.exhausted()) reason_ = cube_.cap();
   out.value = all_.value;
   out.truncation = all_.error;
   out.magnitude = all_.magnitude;

@@ -222,9 +222,12 @@ Answer Automatic::finish(Answer out) {
     out.why = "nothing but zeros was seen";
   }
   double lost = 0;
-  for (const TanhSinh& rule : rules_) lost += rule.error_of_values();
+  const bool capped = sampler_.exhausted();
+  for (TanhSinh& rule : rules_) lost += rule.error_of_values();
+  out.evaluations = sampler_.evaluations();
   out.rounding += lost;
   const double allowed = tolerance_.of(out.value);
+  if (out.converged() && sampler_.exhausted() && !capped) out.reason = sampler_.cap();
   if (out.converged() && !(out.error() <= allowed)) out.reason = Reason::roundoff;
   // Noise of the values is what keeps the rules from agreeing.
   const bool hindered = out.reason == Reason::doubtful || out.reason == Reason::unresolved;

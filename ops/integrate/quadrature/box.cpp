@@ -1,18 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/integrate/quadrature/box.hpp"
 #include <algorithm>
+#include <limits>
 #include <thread>
 #include "ops/integrate/quadrature/sobol.hpp"
 #include "tessera/core/parallel.hpp"
 
 namespace tessera::quadrature {
 namespace {
-
-double value_at(const ManyValues& f, const std::vector<double>& x) {
-  double y = 0;
-  f(x, 1, {&y, 1});
-  return y;
-}
 
 // Beside x, by another distance on each axis: f may depend on x - y alone.
 std::vector<double> beside(const std::vector<Axis>& axes, const std::vector<double>& x, double sign) {
@@ -27,27 +22,6 @@ std::vector<double> beside(const std::vector<Axis>& axes, const std::vector<doub
     out[axis] += inside ? step : -step;
   }
   return out;
-}
-
-// Whether x lies far out, and f, on the way there, has faded before it loses its value.
-bool faded(const ManyValues& f, const std::vector<Axis>& axes, const std::vector<double>& x) {
-  constexpr double far = 10, nothing_left = 1e-30;
-  std::vector<double> there = x;
-  for (;;) {
-    bool far_out = false;
-    for (std::size_t axis = 0; axis < axes.size(); ++axis) {
-      const Range& range = axes[axis].range;
-      if (range.finite()) continue;
-      const double base = std::isfinite(range.lower)   ? range.lower
-                          : std::isfinite(range.upper) ? range.upper
-                                                       : 0;
-      far_out = far_out || std::fabs(there[axis] - base) > far;
-      there[axis] = base + (there[axis] - base) / 2;
-    }
-    if (!far_out) return false;
-    const double y = value_at(f, there);
-    if (std::isfinite(y)) return std::fabs(y) <= nothing_left;
-  }
 }
 
 }  // namespace
@@ -116,7 +90,7 @@ void Cube::values(std::span<const double> u, std::size_t count, std::span<double
     }
   }
   const std::span<const double> points = same ? u : std::span<const double>(x).first(u.size());
-  f_(points, count, y);
+  evaluate(points, count, y, evaluations_);
   std::int64_t holes = 0;
   std::vector<double> at;
   for (std::size_t i = 0; i < count; ++i) {
@@ -126,35 +100,86 @@ void Cube::values(std::span<const double> u, std::size_t count, std::span<double
     ++holes;
     y[i] = 0;
     if (undefined_) continue;
-    if (std::isfinite(value)) {  // at the far end of a map, or the product is beyond the largest number
-      if (!varies) undefined_ = too_large_ = true;
-      continue;
-    }
+    if (varies && std::isfinite(value)) continue;  // at the far end of a map
     at.resize(axes_.size());
     for (std::size_t k = 0; k < axes_.size(); ++k) at[k] = points[k * count + i];
     double found = value;
-    if (!find_value(at, found)) note_gap(at, false);
+    if (std::isfinite(value) || !find_value(at, found)) note_gap(at, value, false);
     else if (std::isfinite(found * factor)) y[i] = found * factor;
   }
   if (holes > 0) holes_.fetch_add(holes, std::memory_order_relaxed);
 }
 
+// The one place where f is evaluated.
+void Cube::evaluate(std::span<const double> points, std::size_t count, std::span<double> y,
+                    std::atomic<std::int64_t>& counted) const {
+  const auto more = static_cast<std::int64_t>(count);
+  if (exhausted()) throw CapReached{};
+  counted += more;
+  const std::int64_t further_looks = std::max<std::int64_t>(0, looks_ - free_looks);
+  if (evaluations_ + further_looks > limits_.evaluations || !(seconds_left() > 0)) {
+    counted -= more;
+    reached_ = seconds_left() > 0 ? Reason::evaluations : Reason::time;
+    throw CapReached{};
+  }
+  f_(points, count, y);
+}
+
+double Cube::value_at(const std::vector<double>& x) const {
+  double y = 0;
+  evaluate(x, 1, {&y, 1}, looks_);
+  return y;
+}
+
+// Whether x lies far out, and f, on the way there, has faded before it loses its value.
+bool Cube::faded(const std::vector<double>& x) const {
+  constexpr double far = 10, very_far = 1e4, nothing_left = 1e-30;
+  std::vector<double> there = x;
+  double outermost = nothing, largest = 0;
+  for (;;) {
+    bool far_out = false;
+    for (std::size_t axis = 0; axis < axes_.size(); ++axis) {
+      const Range& range = axes_[axis].range;
+      if (range.finite()) continue;
+      const double base = std::isfinite(range.lower)   ? range.lower
+                          : std::isfinite(range.upper) ? range.upper
+                                                       : 0;
+      const double away = std::fmin(std::fabs(there[axis] - base), std::numeric_limits<double>::max());
+      far_out = far_out || away > far;
+      there[axis] = base + std::copysign(away > very_far ? std::sqrt(away) * std::sqrt(far) : away / 2,
+                                         there[axis] - base);
+    }
+    if (!far_out) return std::fabs(outermost) <= nothing_left * largest;
+    const double y = value_at(there);
+    if (!std::isfinite(y)) continue;
+    if (std::isnan(outermost)) outermost = y;
+    largest = std::fmax(largest, std::fabs(y));
+  }
+}
+
 // The value that stands for one that is not finite; false: there is none around x either.
 bool Cube::find_value(const std::vector<double>& x, double& y) const {
   for (const double sign : {-1.0, 1.0}) {
-    const double other = value_at(f_, beside(axes_, x, sign));
+    const double other = value_at(beside(axes_, x, sign));
     if (!std::isfinite(other)) continue;
     y = std::isnan(y) ? other : 0;
     return true;
   }
   y = 0;
-  return faded(f_, axes_, x);
+  return faded(x);
 }
 
-void Cube::note_gap(const std::vector<double>& x, bool first) const {
+// An infinite value of an infinite range has grown too fast for an integral.
+void Cube::note_gap(const std::vector<double>& x, double value, bool first) const {
   const std::lock_guard lock(noting_);
-  if (first || gap_.empty() || x < gap_) gap_ = x;
   undefined_ = true;
+  if (gap_reason_ == Reason::too_large || (!first && !gap_.empty() && !(x < gap_))) return;
+  gap_ = x;
+  const bool endless = std::ranges::any_of(axes_, [](const Axis& axis) { return !axis.linear(); });
+  gap_reason_ = std::isnan(value)      ? Reason::non_finite
+                : endless              ? Reason::may_diverge
+                : std::isfinite(value) ? Reason::too_large
+                                       : Reason::non_finite;
 }
 
 void Cube::look_for_holes() const {
@@ -162,23 +187,31 @@ void Cube::look_for_holes() const {
   if (looked_.exchange(true)) return;
   std::vector<double> x(axes_.size());
   double slope = 0;
-  for (std::uint32_t i = 0; i < count; ++i) {
-    for (std::size_t k = 0; k < axes_.size(); ++k)
-      axes_[k].map(sobol(i, static_cast<int>(k) % most_sobol_dimensions, 77 + k / most_sobol_dimensions),
-                   x[k], slope);
-    double y = value_at(f_, x);
-    if (!std::isfinite(y) && !find_value(x, y)) return note_gap(x, true);
-  }
+  within_caps([&] {
+    for (std::uint32_t i = 0; i < count; ++i) {
+      for (std::size_t k = 0; k < axes_.size(); ++k)
+        axes_[k].map(sobol(i, static_cast<int>(k) % most_sobol_dimensions, 77 + k / most_sobol_dimensions),
+                     x[k], slope);
+      const double value = value_at(x);
+      double found = value;
+      if (!std::isfinite(value) && !find_value(x, found)) return note_gap(x, value, true);
+    }
+  });
 }
 
 void Cube::judge(Answer& answer) const {
+  const bool capped = exhausted();
   if (holes_ > 0) look_for_holes();
-  if (!undefined_) return;
-  answer.value = nothing;
-  answer.truncation = infinity;
-  answer.reason = too_large_ ? Reason::too_large : Reason::non_finite;
-  const std::lock_guard lock(noting_);
-  if (!too_large_) answer.place = gap_;
+  if (undefined_) {
+    answer.value = nothing;
+    answer.truncation = infinity;
+    const std::lock_guard lock(noting_);
+    answer.reason = gap_reason_;
+    if (gap_reason_ != Reason::too_large) answer.place = gap_;
+  } else if (exhausted() && !capped) {
+    answer.reason = cap();
+  }
+  answer.evaluations = evaluations_;
 }
 
 double Cube::seconds_left() const {
@@ -186,7 +219,7 @@ double Cube::seconds_left() const {
 }
 
 bool Cube::allows(std::int64_t more) const {
-  return evaluations_ + more <= limits_.evaluations && seconds_left() > 0;
+  return !exhausted() && evaluations_ + more <= limits_.evaluations && seconds_left() > 0;
 }
 
 void share_parts(int threads, std::size_t parts, const std::function<void(std::size_t)>& work) {

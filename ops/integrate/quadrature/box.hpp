@@ -37,7 +37,7 @@ struct Axis {
   bool linear() const { return range.finite(); }
 };
 
-// Evaluates on the cube, counts, and keeps to the caps.
+// Evaluates on the cube, counts, and keeps to the caps: whatever is evaluated through it counts.
 class Cube {
  public:
   Cube(ManyValues f, const Box& box, const Limits& limits);
@@ -47,19 +47,33 @@ class Cube {
   // Where an axis is cut before anything is known: 0, the breaks, 1.
   const std::vector<double>& edges(std::size_t axis) const { return edges_[axis]; }
   // Values of f·dx/du. May be called by several threads. `placed`: coordinates of linear axes are x already.
+  // To be called within_caps().
   //
   // Where f has no finite value, a pole counts as 0 (it may be integrable), a point like that of sin(x)/x has
   // the value beside it, and far out on an infinite axis, where inf/inf has none, a faded f is 0. Elsewhere f
-  // has no value in a part of the box, and there is no integral: undefined().
+  // has no value in a part of the box, or grows without limit, and there is no integral: undefined().
   void values(std::span<const double> u, std::size_t count, std::span<double> y, bool placed = false) const;
 
+  // False: a cap ended the work, whose results are incomplete; nothing is evaluated any more.
+  template <class Work>
+  bool within_caps(const Work& work) const {
+    try {
+      if (!exhausted()) work();
+    } catch (const CapReached&) {
+    }
+    return !exhausted();
+  }
   // Whether so many more evaluations are allowed now.
   bool allows(std::int64_t more) const;
   double seconds_left() const;
-  Reason cap() const { return seconds_left() > 0 ? Reason::evaluations : Reason::time; }
-  void count(std::int64_t evaluations) { evaluations_ += evaluations; }
+  bool exhausted() const { return reached_ != Reason::converged; }
+  Reason cap() const {
+    if (exhausted()) return reached_;
+    return seconds_left() > 0 ? Reason::evaluations : Reason::time;
+  }
+  void count(std::int64_t evaluations) const { evaluations_ += evaluations; }  // that were made elsewhere
   std::int64_t evaluations() const { return evaluations_; }
-  std::int64_t evaluations_left() const { return limits_.evaluations - evaluations_; }
+  std::int64_t evaluations_left() const { return exhausted() ? 0 : limits_.evaluations - evaluations_; }
   const Limits& limits() const { return limits_; }
 
   std::int64_t holes() const { return holes_; }  // points without a finite value
@@ -71,19 +85,29 @@ class Cube {
   void judge(Answer& answer) const;
 
  private:
+  struct CapReached {};
+
+  void evaluate(std::span<const double> points, std::size_t count, std::span<double> y,
+                std::atomic<std::int64_t>& counted) const;
+  double value_at(const std::vector<double>& x) const;
+  bool faded(const std::vector<double>& x) const;
   bool find_value(const std::vector<double>& x, double& y) const;
-  void note_gap(const std::vector<double>& x, bool first) const;
+  void note_gap(const std::vector<double>& x, double value, bool first) const;
 
   ManyValues f_;
   std::vector<Axis> axes_;
   std::vector<std::vector<double>> edges_;
   Limits limits_;
   std::chrono::steady_clock::time_point start_;
-  std::int64_t evaluations_ = 0;
-  mutable std::atomic<std::int64_t> holes_{0};
-  mutable std::atomic<bool> undefined_{false}, too_large_{false}, looked_{false};
+  // Of the rule's points; of looks around holes. Only those beyond so many count against the cap: devices
+  // make fewer of them, and must do the same.
+  static constexpr std::int64_t free_looks = 8192;
+  mutable std::atomic<std::int64_t> evaluations_{0}, looks_{0}, holes_{0};
+  mutable std::atomic<Reason> reached_{Reason::converged};  // the cap
+  mutable std::atomic<bool> undefined_{false}, looked_{false};
   mutable std::mutex noting_;
   mutable std::vector<double> gap_;  // a point of a part without values
+  mutable Reason gap_reason_ = Reason::non_finite;
 };
 
 // Calls work(0) … work(parts - 1) on up to `threads` threads (0: all). Whichever thread comes next takes the

@@ -444,6 +444,9 @@ void follow(const Programs& programs, std::span<const double> x, std::span<const
 constexpr auto error_at = [](const auto& program, std::span<const double> inputs) {
   return formula::running_error(program, inputs).error;
 };
+constexpr auto outside_at = [](const auto& program, std::span<const double> inputs) {
+  return formula::running_error(program, inputs).outside ? 1.0 : 0.0;
+};
 }  // namespace
 
 Integrand integrand_of(const formula::Tree& tree, const std::string& variable, const Range& range) {
@@ -470,6 +473,11 @@ Integrand integrand_of(const formula::Tree& tree, const std::string& variable, c
                           std::span<double> error) { follow(*programs, x, distance, error, error_at); };
   out.knows[0] = programs->lower_exact;
   out.knows[1] = programs->upper_exact;
+  out.undefined = [programs](double x, double distance) {
+    double outside = 0;
+    follow(*programs, {&x, 1}, {&distance, 1}, {&outside, 1}, outside_at);
+    return outside != 0;
+  };
   out.breaks = [tree, variable](const Range& of) { return breakpoints(tree, variable, of); };
   out.within = [tree, variable](const Range& part) { return integrand_of(tree, variable, part); };
   return out;

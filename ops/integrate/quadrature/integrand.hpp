@@ -72,11 +72,12 @@ struct Answer {
 
   double error() const { return truncation + rounding; }
   bool converged() const { return reason == Reason::converged; }
-  // The integrand has no value in a part of the range.
-  bool undefined() const {
-    return (reason == Reason::non_finite || reason == Reason::too_large) && std::isnan(value);
-  }
   bool without_limit() const { return reason == Reason::diverges || reason == Reason::may_diverge; }
+  // There is no integral, as far as was seen.
+  bool undefined() const {
+    return std::isnan(value) &&
+           (reason == Reason::non_finite || reason == Reason::too_large || without_limit());
+  }
   // How much rounding of the values is magnified; 1 where f keeps its sign.
   double condition() const { return value == 0 ? infinity : std::fmax(1, magnitude / std::fabs(value)); }
 };
@@ -116,6 +117,8 @@ struct Integrand {
   std::function<std::vector<double>(const Range& range)> breaks = {};  // where f is not smooth
   std::function<Integrand(const Range& part)> within = {};             // the same f for a part of the range
   std::optional<double> constant = {};                                 // its value, if f is constant
+  // Whether f has no number here by its domain, as sqrt(-1), and not because it overflowed on the way.
+  std::function<bool(double x, double distance)> undefined = {};
 };
 
 // A callable of x alone.

@@ -164,8 +164,12 @@ Answer TanhSinhProduct::advance(std::int64_t evaluations) {
       last_.reason = in_time ? Reason::evaluations : Reason::time;
       return last_;
     }
-    const Sums sums = sum(cube_, lines, threads_);
-    cube_.count(static_cast<std::int64_t>(points));
+    Sums sums;
+    if (!cube_.within_caps([&] { sums = sum(cube_, lines, threads_); })) {
+      last_.reason = cube_.cap();
+      cube_.judge(last_);
+      return last_;
+    }
     pace_ = (left - cube_.seconds_left()) / points;
     values_.push_back(sums.value);
     moved_.push_back(sums.moved(lines.size()));

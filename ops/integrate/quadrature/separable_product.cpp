@@ -2,6 +2,7 @@
 #include "ops/integrate/quadrature/separable_product.hpp"
 #include <fmt/format.h>
 #include <algorithm>
+#include <chrono>
 #include <numeric>
 #include "ops/integrate/quadrature/formula_integrand.hpp"
 #include "ops/integrate/quadrature/auto.hpp"
@@ -111,7 +112,7 @@ std::vector<SeparateFactor> separate_factors(const formula::Tree& tree,
 
 std::optional<Answer> integrate_separately(const formula::Tree& tree,
                                            const std::vector<std::string>& variables, const Box& box,
-                                           const Tolerance& tolerance, const Limits& limits, int threads) {
+                                           const Tolerance& tolerance, Limits& limits, int threads) {
   const std::vector<SeparateFactor> factors = separate_factors(tree, variables);
   if (factors.empty() || !(tolerance.relative > 0)) return std::nullopt;
   const auto count = static_cast<double>(factors.size());
@@ -119,10 +120,13 @@ std::optional<Answer> integrate_separately(const formula::Tree& tree,
   Answer out;
   out.value = out.magnitude = 1;
   double largest = 1, rounding = 0;
+  const Limits whole = limits;
+  std::optional<Answer> endless;
+  const auto start = std::chrono::steady_clock::now();
   for (const SeparateFactor& factor : factors) {
-    Limits left = limits;
+    Limits left = whole;
     left.seconds /= 2 * count;
-    left.evaluations = limits.evaluations / 2 - out.evaluations;
+    left.evaluations = limits.evaluations - whole.evaluations / 2;
     if (left.evaluations < 1) return std::nullopt;
     std::vector<std::string> names;
     Box part;
@@ -139,13 +143,26 @@ std::optional<Answer> integrate_separately(const formula::Tree& tree,
     } else {
       of = integrate_several("auto", many_values_of(factor.formula, names), part, each, left, {}, threads);
     }
+    limits.evaluations -= of.evaluations;
+    const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
+    limits.seconds = std::fmax(whole.seconds - spent.count(), 0.01 * whole.seconds);
+    out.evaluations = of.evaluations = whole.evaluations - limits.evaluations;
+    if (of.reason == Reason::non_finite || of.without_limit()) {
+      std::vector<double> place(variables.size(), nothing);
+      for (std::size_t k = 0; k < names.size(); ++k)
+        place[factor.variables[k]] = k < of.place.size() ? of.place[k] : of.where;
+      of.place = std::move(place);
+      if (of.reason == Reason::non_finite) return of;
+      endless = of;  // unless another factor is 0
+      continue;
+    }
     if (!of.converged()) return std::nullopt;
     largest *= std::fabs(of.value) + of.error();
     rounding += of.value != 0 ? (of.rounding + 4 * unit * of.magnitude) / std::fabs(of.value) : 0;
     out.value *= of.value;
     out.magnitude *= of.magnitude;
-    out.evaluations += of.evaluations;
   }
+  if (endless) return endless;
   const double size = std::fabs(out.value);
   out.rounding = rounding * size;
   out.truncation = std::fmax(0, largest - size);

@@ -17,9 +17,10 @@ struct SeparateFactor {
 std::vector<SeparateFactor> separate_factors(const formula::Tree& tree,
                                              const std::vector<std::string>& variables);
 
-// The integral as a product; nothing: the formula does not separate, or a factor's integral did not converge.
+// The integral as a product. Nothing: the formula does not separate, or a factor's integral did not converge;
+// what that took is taken off `limits`. Where a factor has no integral, the product has none.
 std::optional<Answer> integrate_separately(const formula::Tree& tree,
                                            const std::vector<std::string>& variables, const Box& box,
-                                           const Tolerance& tolerance, const Limits& limits, int threads);
+                                           const Tolerance& tolerance, Limits& limits, int threads);
 
 }  // namespace tessera::quadrature

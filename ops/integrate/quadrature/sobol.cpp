@@ -232,14 +232,16 @@ void QuasiRandom::Sampling::learn() {
     const auto points = static_cast<std::int64_t>(parts * chunk);
     if (8 * points > until_ - cube_.evaluations() || 4 * static_cast<double>(points) * pace_ > left) return;
     std::vector<double> weights(parts * size, 0), largest(parts);
-    share_parts(threads_, parts, [&](std::size_t k) {
-      largest[k] = sample(seed_ * 1000 + 500 + static_cast<std::uint64_t>(round),
-                          static_cast<std::uint32_t>(k) * chunk, chunk, &weights[k * size])
-                       .largest;
+    const bool done = cube_.within_caps([&] {
+      share_parts(threads_, parts, [&](std::size_t k) {
+        largest[k] = sample(seed_ * 1000 + 500 + static_cast<std::uint64_t>(round),
+                            static_cast<std::uint32_t>(k) * chunk, chunk, &weights[k * size])
+                         .largest;
+      });
     });
+    if (!done) return;
     const double all = *std::max_element(largest.begin(), largest.end());
     if (!(all > 0)) return;
-    cube_.count(points);
     pace_ = (left - cube_.seconds_left()) / static_cast<double>(points);
     std::vector<double> along(size, 0);
     for (std::size_t k = 0; k < parts; ++k)
@@ -264,11 +266,17 @@ bool QuasiRandom::Sampling::extend(std::uint32_t to) {
     return false;
   }
   std::vector<Sums> parts(repetitions * chunks);
-  share_parts(threads_, parts.size(), [&](std::size_t k) {
-    const std::size_t repetition = k / chunks, at = k % chunks;
-    parts[k] =
-        sample(seed_ * 1000 + repetition, points_ + static_cast<std::uint32_t>(at) * each, each, nullptr);
+  const bool done = cube_.within_caps([&] {
+    share_parts(threads_, parts.size(), [&](std::size_t k) {
+      const std::size_t repetition = k / chunks, at = k % chunks;
+      parts[k] =
+          sample(seed_ * 1000 + repetition, points_ + static_cast<std::uint32_t>(at) * each, each, nullptr);
+    });
   });
+  if (!done) {
+    reason_ = cube_.cap();
+    return false;
+  }
   for (std::size_t k = 0; k < parts.size(); ++k) {
     sums_[k / chunks].value += parts[k].value;
     sums_[k / chunks].magnitude += parts[k].magnitude;
@@ -281,7 +289,6 @@ bool QuasiRandom::Sampling::extend(std::uint32_t to) {
   for (const Sums& sum : sums_) mean += sum.value / points_ / repetitions;
   for (const Sums& sum : sums_) squares += (sum.value / points_ - mean) * (sum.value / points_ - mean);
   before_ = std::exchange(scatter_, student * std::sqrt(squares / (repetitions - 1) / repetitions));
-  cube_.count(more);
   pace_ = (left - cube_.seconds_left()) / static_cast<double>(more);
   return true;
 }

@@ -153,6 +153,7 @@ namespace {
 
 constexpr std::size_t chunk = 256;
 constexpr double negligible = 1e-2 * unit;  // of the integral of |f|: a term that no sum would notice
+constexpr double resolved = 8;  // times as far as x can tell: some digits of the distance are right
 
 struct Sums {
   double value = 0, magnitude = 0;
@@ -205,6 +206,7 @@ TanhSinh::TanhSinh(Sampler& sampler, const Part& part) : sampler_(sampler), part
 }
 
 void TanhSinh::give_up(Reason reason, double where) {
+  if (trouble_ == Reason::non_finite) return;  // whatever else the other side shows
   trouble_ = reason;
   where_ = where;
 }
@@ -252,6 +254,25 @@ void TanhSinh::first_level() {
   change_ = std::fabs(step_ * sum_ - 2 * step_ * coarse);
 }
 
+// Whether the terms that are not finite, from `numbers` on, may be left out, where those from `last` on are
+// negligible. A value without a number may be one that overflowed on the way: behind values that have faded,
+// and, where the formula itself tells so, where the power of the distance shows what is left out. The same
+// power shows what an infinite value leaves out. What lies within rounding of the end tells nothing.
+bool TanhSinh::accounted(int side, const First& first, std::size_t last, std::size_t numbers) const {
+  const Integrand& f = part_->f();
+  const double end = variable_.end(side);
+  const double unresolved =
+      std::isinf(end) ? 0 : std::fmax(DBL_MIN, 2 * resolved * part_->range().rounding * std::fabs(end));
+  const bool faded = numbers > last, extrapolated = !faded && last > 3 && variable_.blind(side) == 0;
+  for (std::size_t i = first.from[side] + numbers; i < first.from[side] + first.size[side]; ++i) {
+    if (std::isfinite(first.term[i]) || std::fabs(first.distance[i]) < unresolved) continue;
+    const bool overflow =
+        !std::isnan(first.y[i]) || (f.undefined ? !f.undefined(first.x[i], first.distance[i]) : faded);
+    if (!overflow || !(extrapolated || (faded && std::isnan(first.y[i])))) return false;
+  }
+  return true;
+}
+
 // Finds how far out a side counts, and how much lies beyond.
 void TanhSinh::settle(int side, const First& first, double magnitude) {
   const double* const term = first.term + first.from[side];
@@ -259,18 +280,23 @@ void TanhSinh::settle(int side, const First& first, double magnitude) {
   std::size_t last = size;  // one past the outermost term that counts
   while (last > 0 && !(std::isfinite(term[last - 1]) && std::fabs(term[last - 1]) > negligible * magnitude))
     --last;
-  for (std::size_t j = 0; j + 1 < last; ++j)
-    if (!std::isfinite(term[j])) return give_up(Reason::non_finite, first.x[first.from[side] + j]);
+  std::size_t numbers = 0;  // terms from the middle outwards that are finite
+  while (numbers < size && std::isfinite(term[numbers])) ++numbers;
+  if (numbers < size && (numbers < last || !accounted(side, first, last, numbers))) {
+    const std::size_t at = first.from[side] + numbers;
+    const bool grows = std::isinf(variable_.end(side)) && std::isinf(first.y[at]);
+    return give_up(grows ? Reason::may_diverge : Reason::non_finite,
+                   grows ? variable_.end(side) : first.x[at]);
+  }
   // Far out a formula may overflow, to what is no number or to 0, where its integral goes on.
   constexpr double far_out = 1e30;
-  const bool overflows =
-      last > 0 && last < size &&
-      (!std::isfinite(term[last]) || (term[last] == 0 && std::isinf(variable_.end(side)) &&
-                                      std::fabs(first.x[first.from[side] + last]) > far_out));
+  const bool overflows = last > 0 && last < size &&
+                         (numbers == last || (term[last] == 0 && std::isinf(variable_.end(side)) &&
+                                              std::fabs(first.x[first.from[side] + last]) > far_out));
   const bool to_the_end = last == size || overflows;
   // Where nothing counts, smaller steps may find something anywhere.
-  reach_[side] =
-      last == size || last == 0 ? variable_.reach(side) : first_step * double(to_the_end ? last : last + 1);
+  reach_[side] = first_step * double(last == 0 ? numbers : to_the_end ? last : last + 1);
+  if (numbers == size && (last == size || last == 0)) reach_[side] = variable_.reach(side);
   if (variable_.blind(side) > 0) find_blind(side, first);
   else if (to_the_end && last > 3) find_beyond(side, first, last - 1);
 }
@@ -312,7 +338,6 @@ void TanhSinh::find_beyond(int side, const First& first, std::size_t last) {
 // Nearer to the end than x can tell, f was taken at the number next to it; the power that f shows before
 // tells how much that may be off.
 void TanhSinh::find_blind(int side, const First& first) {
-  constexpr double resolved = 8;  // times as far as x can tell: some digits of the distance are right
   const Nodes& nodes = level_nodes(variable_.shape(), side, 0);
   const double* const y = first.y + first.from[side];
   const double blind = variable_.blind(side);
@@ -433,7 +458,7 @@ bool TanhSinh::refine() {
   return true;
 }
 
-double TanhSinh::error_of_values() const {
+double TanhSinh::error_of_values() {
   const Integrand& f = part_->f();
   if (!f.errors) return 0;
   First first;
@@ -444,7 +469,7 @@ double TanhSinh::error_of_values() const {
         std::min(nodes.distance.size(), static_cast<std::size_t>(reach_[side] / first_step));
     const std::span<double> x{first.x, size}, distance{first.distance, size};
     variable_.place(side, {nodes.distance.data(), size}, x, distance);
-    f.values(x, distance, {first.y, size});
+    if (!sampler_.values(f, x, distance, {first.y, size})) return out;
     f.errors(x, distance, {first.term, size});
     // The outermost value of which some digits are right: further out f is taken to grow no faster than its
     // integral allows.

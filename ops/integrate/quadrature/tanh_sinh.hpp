@@ -89,12 +89,13 @@ class TanhSinh {
   double reach(int side) const { return reach_[side]; }  // |t| beyond which nothing counts
   double beyond(int side) const { return beyond_[side]; }
   // By how much the integral of f may be off through the rounding within f; 0 where f does not tell.
-  double error_of_values() const;
+  double error_of_values();
 
  private:
   struct First;
   void first_level();
   void settle(int side, const First& first, double coarse_sum);
+  bool accounted(int side, const First& first, std::size_t last, std::size_t numbers) const;
   void find_beyond(int side, const First& first, std::size_t last);
   void find_blind(int side, const First& first);
   bool add(std::span<const double> x, std::span<const double> distance, std::span<const double> weight,

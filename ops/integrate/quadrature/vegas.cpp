@@ -230,15 +230,13 @@ bool Sampling::iterate(std::int64_t points, bool learn) {
   requested_.points = points;
   requested_.typical = learn ? seen_.squares : 0;
   const double squares = seen_.squares;
-  VegasSeen now = engine_.iterate(requested_, edges_);
-  if (!now.finished) {
-    cube_.count(now.points);
-    stopped_ = Reason::time;
+  VegasSeen now;
+  if (!cube_.within_caps([&] { now = engine_.iterate(requested_, edges_); }) || !now.finished) {
+    stopped_ = now.finished ? cube_.cap() : Reason::time;
     return false;
   }
   seen_ = std::move(now);
   if (!(seen_.squares > 0 && std::isfinite(seen_.squares))) seen_.squares = squares;
-  cube_.count(seen_.points);
   holes_ += seen_.holes;
   if (seen_.holes > 0) cube_.look_for_holes();  // of another device's holes only their number is known
   pace_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() /
@@ -378,14 +376,11 @@ Reason Sampling::reason_of(const Answer& out) const {
 Answer Sampling::run() {
   if (!look()) {
     Answer out = answer();
-    if (stopped_ != Reason::converged && seen_.points == 0) {
-      out.reason = stopped_;
-      return out;
-    }
-    out.value = 0;
-    out.reason = Reason::doubtful;
+    const bool unseen = stopped_ != Reason::converged && seen_.points == 0;
+    if (!unseen) out.value = 0;
+    out.reason = unseen ? stopped_ : Reason::doubtful;
     cube_.judge(out);
-    if (out.undefined()) return out;
+    if (unseen || out.undefined()) return out;
     out.why = fmt::format("all {} values seen are 0: a peak may hide between them", cube_.evaluations());
     return out;
   }
@@ -594,18 +589,14 @@ VegasSeen Processors::iterate(const VegasIteration& requested, const std::vector
   // Whole numbers: whoever adds them, and when.
   std::vector<std::atomic<std::uint64_t>> weights(out.weights.size());
   const std::size_t parts = (tasks + chunk - 1) / chunk, shares = std::min<std::size_t>(parts, 64);
-  std::atomic<std::size_t> left_out{0}, done{0};
+  std::atomic<std::size_t> done{0};
   share_parts(threads_, shares, [&](std::size_t share) {
     std::vector<std::uint64_t> own(weights.size(), 0);
     for (std::size_t k = share; k < parts; k += shares)
-      if (cube_.seconds_left() > 0)
-        done += sample(k * chunk, std::min(tasks, (k + 1) * chunk), edges, learns ? own.data() : nullptr);
-      else ++left_out;
+      done += sample(k * chunk, std::min(tasks, (k + 1) * chunk), edges, learns ? own.data() : nullptr);
     for (std::size_t i = 0; i < own.size(); ++i) weights[i].fetch_add(own[i], std::memory_order_relaxed);
   });
   out.points = static_cast<std::int64_t>(done.load());
-  out.finished = left_out == 0;
-  if (!out.finished) return out;
   for (std::size_t i = 0; i < weights.size(); ++i) out.weights[i] = weights[i];
   const VegasTotals totals = summarize(true);
   out.value = totals.value;

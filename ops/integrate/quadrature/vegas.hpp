@@ -25,7 +25,8 @@ struct VegasSeen {
   bool finished = true;                // false: the cube's time was over before, and this tells nothing
 };
 
-// Whoever samples. It remembers what the cubes want.
+// Whoever samples. It remembers what the cubes want. Evaluations elsewhere than through the cube it counts
+// there.
 class VegasEngine {
  public:
   virtual ~VegasEngine() = default;

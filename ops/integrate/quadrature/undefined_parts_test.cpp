@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+// Integrands that have no number on part of the range: never a claim of convergence, wherever the part lies.
+// Where only an end has no number, the integral still converges.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <cmath>
+#include <numbers>
+#include <string>
+#include <vector>
+#include "ops/integrate/quadrature/auto.hpp"
+#include "ops/integrate/quadrature/formula_integrand.hpp"
+#include "ops/integrate/quadrature/several_variables.hpp"
+#include "tessera/formula/tree.hpp"
+
+namespace tessera::quadrature {
+namespace {
+
+constexpr double single_unit = 0x1p-24;
+
+// Defined from u = 0 on, up to `last`; `exact` is the integral from 0 to `top`.
+struct Limited {
+  const char* of;  // {} stands for u
+  double last, top, exact;
+};
+
+const double log2_integral = 2 * std::log(2.0) - 2;
+const Limited limited_functions[] = {
+    {"sqrt({})", infinity, 2, 4 * std::sqrt(2.0) / 3},
+    {"log({})", infinity, 2, log2_integral},
+    {"log1p({}-1)", infinity, 2, log2_integral},
+    {"log2({})", infinity, 2, log2_integral / std::numbers::ln2},
+    {"log10({})", infinity, 2, log2_integral / std::numbers::ln10},
+    {"acosh({}+1)", infinity, 2, 3 * std::acosh(3.0) - std::sqrt(8.0)},
+    {"(1+asin({}-1))", 2, 2, 2},
+    {"acos({}-1)", 2, 2, std::numbers::pi},
+    {"atanh({}-1)", 2, 1, -std::numbers::ln2},
+    {"({})^0.5", infinity, 2, 4 * std::sqrt(2.0) / 3},
+    {"({})^(-0.3)", infinity, 2, std::pow(2, 0.7) / 0.7},
+    {"pow({},1.7)", infinity, 2, std::pow(2, 2.7) / 2.7},
+    {"y0({})", infinity, 2, nothing},
+    {"({}*y1({}))", infinity, 2, nothing},
+};
+
+std::string of_argument(const Limited& f, const std::string& u) {
+  std::string out = f.of;
+  for (std::size_t at = out.find("{}"); at != std::string::npos; at = out.find("{}", at + u.size() + 2))
+    out.replace(at, 2, "(" + u + ")");
+  return out;
+}
+
+std::string told_of(const std::string& formula, const Range& range, const Answer& answer) {
+  return fmt::format("{} from {} to {}: {:.17g} ± {:.2g}, {}", formula, range.lower, range.upper,
+                     answer.value, answer.error(), reason_text(answer));
+}
+
+Answer answer_by(const std::string& rule, const Integrand& f, const Range& range) {
+  return by_name(rule, f, range, {.relative = range.single() ? 1e-5 : 1e-10}, {}, {});
+}
+
+// As a formula, and as a callable, of which nothing but values is known.
+void expect_undefined(const std::string& formula, const Range& range) {
+  const Integrand f = integrand_of(formula::parse(formula), "x", range);
+  Integrand callable;
+  callable.values = f.values;
+  const bool met = answer_by("gauss_kronrod", callable, range).reason == Reason::non_finite;
+  for (const Integrand& one : {f, callable})
+    for (const char* rule : {"auto", "tanh_sinh"}) {
+      const Answer answer = answer_by(rule, one, range);
+      EXPECT_FALSE(answer.converged()) << rule << ": " << told_of(formula, range, answer);
+      if (met) {
+        EXPECT_EQ(answer.reason, Reason::non_finite) << rule << ": " << told_of(formula, range, answer);
+      }
+    }
+}
+
+TEST(UndefinedParts, OfAFiniteRange) {
+  for (const Limited& f : limited_functions)
+    for (const double rounding : {unit, single_unit})
+      for (const double edge : {0.003, 0.5, 1.0, 3.9}) {
+        const double length = std::isinf(f.last) ? 10 : edge + 1.9;  // defined up to its upper end
+        expect_undefined(of_argument(f, fmt::format("x-{}", edge)), {0, length, rounding});
+        expect_undefined(of_argument(f, fmt::format("{}-x", length - edge)), {0, length, rounding});
+      }
+}
+
+TEST(UndefinedParts, OfAScaledOrShiftedRange) {
+  for (const Limited& f : limited_functions) {
+    const double last = std::isinf(f.last) ? 10 : 1.9;
+    for (const double scale : {1e-6, 1e6})
+      expect_undefined(of_argument(f, fmt::format("x/{}-{}", scale, last / 3)), {0, 4 * last / 3 * scale});
+    expect_undefined(of_argument(f, "x+5.5"), {-6, -5.5 + last});
+    expect_undefined(of_argument(f, fmt::format("{}-abs(x)", last)), {-1.2 * last, 1.3 * last});  // both ends
+    expect_undefined(of_argument(f, "abs(x)-0.1"), {-last, last});  // the middle
+    expect_undefined(of_argument(f, "1/x-1/8"), {0.9 * 8 / (8 * std::fmin(last, 1.7) + 1) + 0.5, 9});
+  }
+}
+
+TEST(UndefinedParts, OfAnInfiniteRange) {
+  for (const Limited& f : limited_functions) {
+    if (std::isinf(f.last)) {
+      expect_undefined("exp(-x)*" + of_argument(f, "x-1"), {0, infinity});
+      expect_undefined("exp(-x^2)*" + of_argument(f, "x+1"), {-infinity, infinity});
+      expect_undefined("cos(x)*" + of_argument(f, "x-1"), {0, infinity});
+      expect_undefined("exp(x)*" + of_argument(f, "-1-x"), {-infinity, 0});
+    }
+    for (const char* edge : {"2-x", "20-x"})  // values fade before the second
+      if (std::isinf(f.last) || edge[1] == '-')
+        expect_undefined("exp(-x)*" + of_argument(f, edge), {0, infinity});
+  }
+  // The formula tells that it is no overflow, though it has faded.
+  for (const char* formula : {"exp(-x^2)*acosh(100-x)", "exp(-x^2)*y0(60-x)", "exp(-x^2)*log1p(90-x)"}) {
+    const Range range{0, infinity};
+    const Answer answer = answer_by("auto", integrand_of(formula::parse(formula), "x", range), range);
+    EXPECT_EQ(answer.reason, Reason::non_finite) << told_of(formula, range, answer);
+  }
+}
+
+TEST(UndefinedParts, InfiniteOnAPart) {
+  for (const char* formula : {"log(max(x-1,0))", "1/max(x-1,0)^0.5", "exp(x)+log(max(x-0.01,0))"})
+    for (const char* rule : {"auto", "tanh_sinh"}) {
+      const Range range{0, 10};
+      const Answer answer = answer_by(rule, integrand_of(formula::parse(formula), "x", range), range);
+      EXPECT_TRUE(answer.undefined()) << rule << ": " << told_of(formula, range, answer);
+    }
+}
+
+TEST(UndefinedParts, OfABox) {
+  for (const Limited& f : limited_functions) {
+    const double upper = std::isinf(f.last) ? 10 : 2.9;
+    for (const char* more : {"*y", "+y", "*exp(x*y)"}) {
+      const std::string formula = of_argument(f, "x-1") + more;
+      for (const bool in_single : {false, true}) {
+        const formula::Tree tree = formula::parse(formula);
+        const ManyValues values =
+            in_single ? many_single_values_of(tree, {"x", "y"}) : many_values_of(tree, {"x", "y"});
+        const Answer answer = integrate_several("auto", values, Box{{{0, upper}, {0, 1}}}, {.relative = 1e-4},
+                                                {.evaluations = 200'000});
+        EXPECT_EQ(answer.reason, Reason::non_finite) << formula << ": " << reason_text(answer);
+      }
+    }
+  }
+}
+
+TEST(UndefinedParts, AnEndAloneIsNone) {
+  for (const Limited& f : limited_functions)
+    for (const double at : {0.0, 1.0, -2.5})
+      for (const bool mirrored : {false, true}) {
+        const std::string u = mirrored ? fmt::format("{}-x", at) : fmt::format("x-({})", at);
+        const std::string formula = of_argument(f, u);
+        const Range range = mirrored ? Range{at - f.top, at} : Range{at, at + f.top};
+        const Answer answer = answer_by("auto", integrand_of(formula::parse(formula), "x", range), range);
+        double exact = f.exact;
+        if (std::isnan(exact)) {
+          const Range same{0, f.top};
+          exact =
+              answer_by("gauss_kronrod", integrand_of(formula::parse(of_argument(f, "x")), "x", same), same)
+                  .value;
+        }
+        EXPECT_TRUE(answer.converged()) << told_of(formula, range, answer);
+        EXPECT_NEAR(answer.value, exact, 2e-10 * std::fabs(exact)) << formula;
+      }
+}
+
+// Far out, and next to an end, a formula may overflow or vanish on the way to a harmless value.
+TEST(UndefinedParts, OverflowIsNone) {
+  struct Known {
+    const char* formula;
+    Range range;
+    double exact;
+  };
+  const double pi = std::numbers::pi;
+  for (const Known& one :
+       {Known{"x^2*exp(-x^2)", {0, infinity}, std::sqrt(pi) / 4},
+        Known{"x^80*exp(-x)", {0, infinity}, std::tgamma(81)},
+        Known{"exp(x)/(1+exp(2*x))", {0, infinity}, pi / 4},
+        Known{"exp(x)/(1+exp(2*x))", {-infinity, infinity}, pi / 2},
+        Known{"x/sinh(x)", {0, infinity}, pi * pi / 4}, Known{"x^4/sin(x)^4*cos(x)*0+1/sqrt(x)", {0, 1}, 2},
+        Known{"sin(x)^6/x^6*x^5", {0, 1e-3}, 1e-18 / 6 * (1 - 6.0 / 8 * 1e-6)},
+        Known{"exp(-1/x)/x^2", {0, 1}, std::exp(-1)},
+        Known{"log(x)", {0, 1e-100}, 1e-100 * (std::log(1e-100) - 1)},
+        Known{"atanh(1-x)", {0, 1}, std::numbers::ln2},
+        Known{"acosh(x*1.4285714285714286)", {0.7, 1}, nothing}}) {
+    const Integrand f = integrand_of(formula::parse(one.formula), "x", one.range);
+    Integrand callable;
+    callable.values = f.values;
+    for (const Integrand& each : {f, callable}) {
+      const Answer answer = answer_by("auto", each, one.range);
+      EXPECT_TRUE(answer.converged()) << told_of(one.formula, one.range, answer);
+      if (!std::isnan(one.exact)) {
+        EXPECT_NEAR(answer.value, one.exact, 1e-9 * std::fabs(one.exact)) << one.formula;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tessera::quadrature
