@@ -4,6 +4,7 @@
 import json
 import os
 import pathlib
+import runpy
 import subprocess
 import sys
 import tempfile
@@ -184,6 +185,25 @@ class Tables(unittest.TestCase):
         for variant in ("cluster", "cublas"):
             lines = counters.lines_of("bf16-4096", variant, counters.launches_of(file.read_text()))
             self.assertEqual([",".join(line) for line in lines], [f"bf16-4096,{variant},multiply_tiles<2>(T1),1741,n/a,90.16" + ",n/a" * 9 + ",132"])
+
+
+class Lines(unittest.TestCase):
+    def test_a_code_line_is_neither_blank_nor_comment(self):
+        size = runpy.run_path(str(TOOLS / "size"))
+        counts = {"a.cpp": 6, "b.py": 3, "c": 1, "tests/d.hpp": 1, "e_test.cpp": 0, "f.md": None}
+        files = {"a.cpp": '// one\n#include <b>\n\n/* two\n   three */\nint a = 1\'000;  // four\nchar c = \'"\';  // five\n'
+                          'auto d = "/* no comment */";\nauto e = R"(\n// no comment)";\n',
+                 "b.py": '#!/usr/bin/env python3\n"""one\ntwo"""\n# three\ndef b():\n    """four"""\n\n    return """\n# no comment"""\n',
+                 "c": "#!/bin/sh\n# one\n\necho '#'  # two\n", "tests/d.hpp": "int d;\n", "e_test.cpp": "// one\n", "f.md": "one\n"}
+        for path, text in files.items():
+            counted = size["sizes"]([("ops/x/" + path, text)])
+            self.assertEqual({key: of.code for key, of in counted.items()},
+                             {} if counts[path] is None else {("ops/x", path in ("tests/d.hpp", "e_test.cpp")): counts[path]}, path)
+
+    def test_a_change_is_told(self):
+        size = runpy.run_path(str(TOOLS / "size"))
+        then, now = (size["sizes"]([("tools/a.py", text)]) for text in ("a = 1\n", "a = 1\nb = 2\n"))
+        self.assertIn("+1", size["table"](now, then))
 
 
 unittest.main(verbosity=2)
