@@ -78,12 +78,13 @@ class Tables(unittest.TestCase):
     def setUp(self):
         self.temporary = tempfile.TemporaryDirectory()
         self.folder = pathlib.Path(self.temporary.name)
+        (self.folder / "products").mkdir()
 
     def tearDown(self):
         self.temporary.cleanup()
 
     def write(self, name, rows):
-        (self.folder / f"matmul-products-{name}.json").write_text(json.dumps({"rows": rows}))
+        (self.folder / "products" / f"matmul-products-{name}.json").write_text(json.dumps({"rows": rows}))
 
     def test_means_and_leasts(self):
         rows = [row for mode in ("burst", "sustained") for at, shape in enumerate(product_tables.CUBES + product_tables.OTHERS)
@@ -105,8 +106,8 @@ class Tables(unittest.TestCase):
         rows = rows_of(first, 1, 0.9) + rows_of(first, 1, 1, "sustained") + rows_of(second, 1, 0.96)
         rows[0]["verified"] = "unchecked"
         document = {"git": "1a2b3c4", "caches": "rotated", "rows": rows}
-        (self.folder / "matmul-products-bf16.json").write_text(json.dumps({**document, "rows": [row | {"tuning": {"rotated": 1}} for row in rows]}))
-        (self.folder / "matmul-products-i8.json").write_text(json.dumps({**document, "caches": "hot", "rows": rows_of(first, 1, 2)}))
+        (self.folder / "products" / "matmul-products-bf16.json").write_text(json.dumps({**document, "rows": [row | {"tuning": {"rotated": 1}} for row in rows]}))
+        (self.folder / "products" / "matmul-products-i8.json").write_text(json.dumps({**document, "caches": "hot", "rows": rows_of(first, 1, 2)}))
         lines = product_tables.tables("source", self.folder).splitlines()
         self.assertEqual(lines[:3], ["- bf16: build 1a2b3c4, inputs rotated, and cuBLASLt's algorithms tried on such ones.",
                                      "- i8: build 1a2b3c4, inputs hot, which flatters small products, and cuBLASLt's algorithms tried on hot ones.",
