@@ -230,8 +230,8 @@ class Sweep {
         table_(table_of(options.table, subjects_)),
         to_(table_stream(options.json)),
         results_(operation, options, command, "sweep", measuring_) {
-    std::ranges::stable_partition(subjects_,
-                                  [](const Subject& subject) { return subject.device.where == Where::cpu; });
+    std::stable_partition(subjects_.begin(), subjects_.end(),
+                          [](const Subject& subject) { return subject.device.where == Where::cpu; });
     check_table();
   }
 
