@@ -19,6 +19,7 @@ struct Outcome {
 // Outputs without memory get some, which the Outcome owns. With `check`, outputs are poisoned before
 // the run and verified after it. Throws Error, also where an output overlaps an input in memory; a wrong
 // result is a value.
-Outcome run(const Operation& operation, Arguments& host, const Request& request = {}, bool check = false);
+[[nodiscard]] Outcome run(const Operation& operation, Arguments& host, const Request& request = {},
+                          bool check = false);
 
 }  // namespace tessera
