@@ -36,7 +36,7 @@ struct Recorded {
 // Of the kernels that the executor has, as a result file tells them.
 Recorded recorded(const std::string& file, std::int64_t n) {
   Recorded out;
-  std::ifstream in(TESSERA_RESULTS "/nvidia-h200/" + file);
+  std::ifstream in(TESSERA_RESULTS "/nvidia-h200/matmul/" + file);
   const auto document = nlohmann::json::parse(in);
   for (const auto& row : document.at("rows")) {
     const bool asked = row.at("dims").at("m").get<std::int64_t>() == n &&

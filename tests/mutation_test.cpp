@@ -3,7 +3,6 @@
 // barriers it does. A tracer that overlooks a missing barrier, or cries without need, fails here.
 #include <gtest/gtest.h>
 #include <algorithm>
-#include <ranges>
 #include "tessera/bench/trace.hpp"
 #include "tessera/run/conformance.hpp"
 #include "tessera/run/inputs.hpp"
@@ -99,7 +98,7 @@ TEST(Mutation, EveryKernelHasATracedBuildAndBreaksNoRule) {
 // Whether leaving out the barrier is noticed in one of the cases, of which the last has the least work.
 bool is_caught(const Rung& rung, const Choice& choice, const std::vector<Case>& cases,
                SourceLocation barrier) {
-  return std::ranges::any_of(cases | std::views::reverse, [&](const Case& tried) {
+  return std::any_of(cases.rbegin(), cases.rend(), [&](const Case& tried) {
     const auto result = traced(rung, choice, rung.element, tried, {barrier});
     return std::ranges::any_of(result.findings, [](const bench::TracedFinding& f) {
       return f.kind == simt::Finding::Kind::race && f.line != 0;

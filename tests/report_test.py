@@ -93,12 +93,12 @@ class Files(Case):
     def test_the_repositorys_own_results(self):
         # Lines of public programs are told in docs/agreement.md alone, what a device can do at most in tables beside others.
         apart = ("own-files-lines.json", "devices.json")
-        tracked = sorted(path for path in (ROOT / "results").glob("*/*.json") if path.name not in apart)
+        tracked = sorted(path for path in (ROOT / "results").glob("*/*/*.json") if path.name not in apart)
         self.assertTrue(tracked)
         run("report", *tracked, "-o", self.here / "all.html")
-        apart = [ROOT / "results/nvidia-h200" / name for name in ("matmul-apart.json", "matmul-apart-2.json")]
+        apart = [ROOT / "results/nvidia-h200/matmul" / name for name in ("matmul-apart.json", "matmul-apart-2.json")]
         self.assertRegex(run("compare", *apart).stdout, r"(?m)^8 same$", "one program, two machines, an hour and a half apart")
-        for measured in ROOT.glob("results/*/matmul.json"):
+        for measured in ROOT.glob("results/*/matmul/matmul.json"):
             self.assertRegex(run("report", measured, "--svg", "roofline", "-o", "-").stdout, "<svg", measured)
 
     def test_cold_caches_are_told_where_the_times_are(self):
@@ -250,7 +250,7 @@ class Page(Case):
 
     def test_the_ladders_table_fits_or_shows_that_it_scrolls(self):
         table, shown = "document.querySelector('#ladder table').parentNode", self.here / "measured.html"
-        run("report", ROOT / "results/nvidia-h200/matmul.json", "-o", shown)
+        run("report", ROOT / "results/nvidia-h200/matmul/matmul.json", "-o", shown)
 
         def at(width):
             self.browser.view(width, 844, False)

@@ -4,6 +4,7 @@
 import json
 import os
 import pathlib
+import runpy
 import subprocess
 import sys
 import tempfile
@@ -107,12 +108,13 @@ class Tables(unittest.TestCase):
     def setUp(self):
         self.temporary = tempfile.TemporaryDirectory()
         self.folder = pathlib.Path(self.temporary.name)
+        (self.folder / "products").mkdir()
 
     def tearDown(self):
         self.temporary.cleanup()
 
     def write(self, name, rows):
-        (self.folder / f"matmul-products-{name}.json").write_text(json.dumps({"rows": rows}))
+        (self.folder / "products" / f"matmul-products-{name}.json").write_text(json.dumps({"rows": rows}))
 
     def test_means_and_leasts(self):
         rows = [row for mode in ("burst", "sustained") for at, shape in enumerate(product_tables.CUBES + product_tables.OTHERS)
@@ -134,8 +136,8 @@ class Tables(unittest.TestCase):
         rows = rows_of(first, 1, 0.9) + rows_of(first, 1, 1, "sustained") + rows_of(second, 1, 0.96)
         rows[0]["verified"] = "unchecked"
         document = {"git": "1a2b3c4", "caches": "rotated", "rows": rows}
-        (self.folder / "matmul-products-bf16.json").write_text(json.dumps({**document, "rows": [row | {"tuning": {"rotated": 1}} for row in rows]}))
-        (self.folder / "matmul-products-i8.json").write_text(json.dumps({**document, "caches": "hot", "rows": rows_of(first, 1, 2)}))
+        (self.folder / "products" / "matmul-products-bf16.json").write_text(json.dumps({**document, "rows": [row | {"tuning": {"rotated": 1}} for row in rows]}))
+        (self.folder / "products" / "matmul-products-i8.json").write_text(json.dumps({**document, "caches": "hot", "rows": rows_of(first, 1, 2)}))
         lines = product_tables.tables("source", self.folder).splitlines()
         self.assertEqual(lines[:3], ["- bf16: build 1a2b3c4, inputs rotated, and cuBLASLt's algorithms tried on such ones.",
                                      "- i8: build 1a2b3c4, inputs hot, which flatters small products, and cuBLASLt's algorithms tried on hot ones.",
@@ -214,6 +216,25 @@ class Tables(unittest.TestCase):
         for variant in ("cluster", "cublas"):
             lines = counters.lines_of("bf16-4096", variant, counters.launches_of(file.read_text()))
             self.assertEqual([",".join(line) for line in lines], [f"bf16-4096,{variant},multiply_tiles<2>(T1),1741,n/a,90.16" + ",n/a" * 9 + ",132"])
+
+
+class Lines(unittest.TestCase):
+    def test_a_code_line_is_neither_blank_nor_comment(self):
+        size = runpy.run_path(str(TOOLS / "size"))
+        counts = {"a.cpp": 6, "b.py": 3, "c": 1, "tests/d.hpp": 1, "e_test.cpp": 0, "f.md": None}
+        files = {"a.cpp": '// one\n#include <b>\n\n/* two\n   three */\nint a = 1\'000;  // four\nchar c = \'"\';  // five\n'
+                          'auto d = "/* no comment */";\nauto e = R"(\n// no comment)";\n',
+                 "b.py": '#!/usr/bin/env python3\n"""one\ntwo"""\n# three\ndef b():\n    """four"""\n\n    return """\n# no comment"""\n',
+                 "c": "#!/bin/sh\n# one\n\necho '#'  # two\n", "tests/d.hpp": "int d;\n", "e_test.cpp": "// one\n", "f.md": "one\n"}
+        for path, text in files.items():
+            counted = size["sizes"]([("ops/x/" + path, text)])
+            self.assertEqual({key: of.code for key, of in counted.items()},
+                             {} if counts[path] is None else {("ops/x", path in ("tests/d.hpp", "e_test.cpp")): counts[path]}, path)
+
+    def test_a_change_is_told(self):
+        size = runpy.run_path(str(TOOLS / "size"))
+        then, now = (size["sizes"]([("tools/a.py", text)]) for text in ("a = 1\n", "a = 1\nb = 2\n"))
+        self.assertIn("+1", size["table"](now, then))
 
 
 unittest.main(verbosity=2)

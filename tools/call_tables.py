@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The tables of what a program gets of a product's call, beside cuBLASLt's first heuristic and its best: of
-results/MACHINE/matmul-call-GROUP-TYPE.json, which tools/gpu measures."""
+results/MACHINE/call/matmul-call-GROUP-TYPE.json, which tools/gpu measures."""
 import json
 import math
 import pathlib
@@ -44,7 +44,7 @@ def shapes_of(file):
 
 
 def file_of(folder, group, name):
-    return pathlib.Path(folder) / f"matmul-call-{group}-{name}.json"
+    return pathlib.Path(folder) / "call" / f"matmul-call-{group}-{name}.json"
 
 
 def build(folder, group, name):
@@ -103,7 +103,7 @@ def worst(folder, count=10):
 
 def bandwidth(folder):
     """Of few rows: what is read and written in a second of a graph, as a share of what a copy in the device's memory reads and writes."""
-    copy = json.loads((pathlib.Path(folder) / "matmul.json").read_text())["devices"][0]["ceilings"]["memory_gbps"] * 1e9
+    copy = json.loads((pathlib.Path(folder) / "matmul" / "matmul.json").read_text())["devices"][0]["ceilings"]["memory_gbps"] * 1e9
     lines = ["| | Tessera | least | cuBLASLt's best |", "|---|--:|---|--:|"]
     for group, name, shapes in measured(folder):
         if group != "rows":
@@ -118,7 +118,7 @@ def others(folder):
     """Of pictures: OPERATION-call.json, as `bench OPERATION --call --json` leaves it."""
     lines = ["| | | plain, µs | prepared, µs | empty launch, µs |", "|---|---|--:|--:|--:|"]
     for operation in ("filter", "resize"):
-        for row in json.loads((pathlib.Path(folder) / f"{operation}-call.json").read_text())["rows"]:
+        for row in json.loads((pathlib.Path(folder) / operation / f"{operation}-call.json").read_text())["rows"]:
             cells = [f"{row['calls'][kind]['median'] * 1e6:.1f}" for kind in ("host", "host_prepared", "host_empty")]
             lines.append(f"| {operation} | {row['dims']['height']} × {row['dims']['width']} | {' | '.join(cells)} |")
     return lines

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tables of products' speed beside cuBLASLt's, of results/MACHINE/matmul-products-*.json, which tools/gpu measures."""
+"""The tables of products' speed beside cuBLASLt's, of results/MACHINE/products/, which tools/gpu measures."""
 import json
 import math
 import pathlib
@@ -167,7 +167,7 @@ def mean_text(ratios):
 
 def parts_table(folder):
     """The public call of f32 by parts, its passes over both operands included, beside strict f32."""
-    of = {name: called(folder / f"matmul-call-listed-{name}.json") for name in PARTS}
+    of = {name: called(folder / "call" / f"matmul-call-listed-{name}.json") for name in PARTS}
     lines = ["| | " + " | ".join(f"{name}, TFLOP/s | × strict" for name in PARTS) + " |", "|---|" + "--:|--:|" * len(PARTS)]
     for shape in CUBES + OTHERS:
         cells = []
@@ -182,7 +182,7 @@ def parts_table(folder):
     lines.append("")
     for name in PARTS:
         listed = {shape: one for shape, one in of[name].items() if min(shape) >= 1024}
-        large, random = (called(folder / f"matmul-call-{group}-{name}.json") for group in ("large", "random"))
+        large, random = (called(folder / "call" / f"matmul-call-{group}-{name}.json") for group in ("large", "random"))
         taken = {shape: one for shape, one in random.items() if one["rung"] == name}
         for what, some in (("listed shapes of 1024 and more each way", listed), ("random ones of 1024 and more each way", large),
                            (f"of {len(random)} random ones of all sizes, the others go to strict f32", taken)):
@@ -198,7 +198,7 @@ def tables(kind, folder):
     folder = pathlib.Path(folder)
     if kind == "parts":
         return "\n".join(parts_table(folder)) + "\n"
-    types = [Type(name, *(folder / f"matmul-products-{name}{end}.json" for end in ("", "-odd"))) for name in TYPES]
+    types = [Type(name, *(folder / "products" / f"matmul-products-{name}{end}.json" for end in ("", "-odd"))) for name in TYPES]
     types = [one for one in types if one.ours or one.wrong]
     for one in types:
         if one.wrong:

@@ -267,7 +267,7 @@ Operation operation() {
   out.row_dimensions = 2;
   out.flops = flops;
   out.fill = [](const Arguments&, const std::string&, Distribution distribution, std::uint64_t seed,
-                ArrayView to) { fill_samples(distribution, seed, to); };
+                const ArrayView& to) { fill_samples(distribution, seed, to); };
   out.reference = [](const Arguments& arguments, std::span<const std::int64_t> rows, Data,
                      Expected& expected) {
     const auto options = options_of(arguments);

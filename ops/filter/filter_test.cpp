@@ -79,7 +79,7 @@ std::vector<char> computed(const Variant& v, const Tuning& tuning, const Case& c
   Inputs inputs(filtering(), element, chosen, seed);
   Request request{
       .device = std::string(name_of(v.where)), .variant = v.name, .tuning = tuning, .cached = false};
-  run(filtering(), inputs.arguments(), request);
+  (void)run(filtering(), inputs.arguments(), request);
   const ArrayView& out = inputs.arguments().array("filtered");
   const auto* bytes = static_cast<const char*>(out.data);
   return {bytes, bytes + out.bytes()};
@@ -251,7 +251,7 @@ TEST(Filter, AGaussianOfBytesIntoFloatsKeepsItsFractions) {
     const Case chosen{.dims = {{"images", 1}, {"height", 20}, {"width", 30}, {"channels", 1}},
                       .words = {{"kernel", "gaussian"}, {"size", "5"}, {"output-element", to}}};
     Inputs inputs(filtering(), Element::u8, chosen, 3);
-    run(filtering(), inputs.arguments(), {.device = "cpu", .cached = false});
+    (void)run(filtering(), inputs.arguments(), {.device = "cpu", .cached = false});
     using T = typename std::decay_t<decltype(values)>::value_type;
     const auto* const from = static_cast<const T*>(inputs.arguments().array("filtered").data);
     values.assign(from, from + 600);
@@ -310,7 +310,7 @@ TEST(Kernel, WhatCannotBeReadIsReported) {
 std::vector<std::uint8_t> filtered(const Case& chosen, const std::vector<std::uint8_t>& pixels) {
   Inputs inputs(filtering(), Element::u8, chosen, 1);
   std::memcpy(inputs.arguments().array("image").data, pixels.data(), pixels.size());
-  run(filtering(), inputs.arguments(), {.device = "cpu"}, true);
+  EXPECT_TRUE(run(filtering(), inputs.arguments(), {.device = "cpu"}, true).verdict->passed);
   const ArrayView& out = inputs.arguments().array("filtered");
   const auto* bytes = static_cast<const std::uint8_t*>(out.data);
   return {bytes, bytes + out.bytes()};
@@ -553,7 +553,7 @@ void expect_sums(const std::string& text, bool separable) {
   Inputs inputs(*find_operation("filter"), Element::f32, sized(size, size, words), 3);
   const Arguments& arguments = inputs.arguments();
   EXPECT_EQ(options_of(arguments)->taps.separable, separable) << text;
-  run(*find_operation("filter"), inputs.arguments(), {.device = "cpu"}, true);
+  EXPECT_TRUE(run(*find_operation("filter"), inputs.arguments(), {.device = "cpu"}, true).verdict->passed);
   const Kernel kernel = rounded(text);
   const auto* const x = static_cast<const float*>(arguments.array("image").data);
   const auto* const out = static_cast<const float*>(arguments.array("filtered").data);

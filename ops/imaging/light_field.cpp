@@ -207,7 +207,7 @@ void set_checks(Operation& operation, Plan (*plan_of)(const Arguments&),
   operation.row_dimensions = 2;
   operation.flops = [=](const Arguments& arguments) { return flops(arguments, plan_of(arguments), output); };
   operation.fill = [](const Arguments&, const std::string&, Distribution distribution, std::uint64_t seed,
-                      ArrayView to) { fill_samples(distribution, seed, to); };
+                      const ArrayView& to) { fill_samples(distribution, seed, to); };
   operation.reference = [=](const Arguments& arguments, std::span<const std::int64_t> rows, Data,
                             Expected& expected) {
     const Plan plan = plan_of(arguments);

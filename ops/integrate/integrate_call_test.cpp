@@ -70,7 +70,7 @@ TEST(Call, TheDistanceToAnEnd) {
   const Answer out = integrate(f, 0, 1);
   EXPECT_TRUE(out.converged()) << quadrature::reason_text(out);
   EXPECT_NEAR(out.value, 5, 5e-10);
-  EXPECT_THROW(integrate(f, 0, 1, {.strips = 10}), Error);
+  EXPECT_THROW((void)integrate(f, 0, 1, {.strips = 10}), Error);
 }
 
 TEST(Call, BoxesOfSpansArraysAndNumbers) {
@@ -85,10 +85,10 @@ TEST(Call, BoxesOfSpansArraysAndNumbers) {
                                 {{-infinity, infinity}, {-infinity, infinity}});
   EXPECT_NEAR(bell.value, 2 * pi, 1e-5);
   EXPECT_TRUE(bell.converged());
-  EXPECT_THROW(integrate(arrays, {{0, 1}}), Error);
-  EXPECT_THROW(integrate(numbers, {{0, 1}, {0, 1}, {0, 1}}), Error);
-  EXPECT_THROW(integrate(spans, {}), Error);
-  EXPECT_THROW(integrate(spans, {{0, 1}, {0, 1}}, {.strips = 5}), Error);
+  EXPECT_THROW((void)integrate(arrays, {{0, 1}}), Error);
+  EXPECT_THROW((void)integrate(numbers, {{0, 1}, {0, 1}, {0, 1}}), Error);
+  EXPECT_THROW((void)integrate(spans, {}), Error);
+  EXPECT_THROW((void)integrate(spans, {{0, 1}, {0, 1}}, {.strips = 5}), Error);
 }
 
 // The strips of a callable are those of the command.
@@ -153,28 +153,28 @@ TEST(Call, TheExecutorAddsTheSame) {
   const Options single{.strips = 3000};
   EXPECT_EQ(integrate<float>(simt, SingleWitch{}, 0, 1, single).value,
             integrate<float>(cpu, SingleWitch{}, 0, 1, single).value);
-  EXPECT_THROW(integrate(simt, Witch{}, 0, 1, {}), Error);
+  EXPECT_THROW((void)integrate(simt, Witch{}, 0, 1, {}), Error);
   Device gpu;
   gpu.where = Where::cuda;
-  EXPECT_THROW(integrate(gpu, Witch{}, 0, 1, {.strips = 8}), Error);
+  EXPECT_THROW((void)integrate(gpu, Witch{}, 0, 1, {.strips = 8}), Error);
 }
 
 TEST(Call, RefusesWhatMakesNoSense) {
-  EXPECT_THROW(integrate(circle, 0, std::nan("")), Error);
-  EXPECT_THROW(integrate(circle, 0, 1, {.relative = -1}), Error);
-  EXPECT_THROW(integrate(circle, 0, 1, {.absolute = std::nan("")}), Error);
-  EXPECT_THROW(integrate(circle, 0, 1, {.rule = "guess"}), Error);
-  EXPECT_THROW(integrate(circle, 0, 1, {.rule = "genz_malik"}), Error);
-  EXPECT_THROW(integrate(circle, 0, 1, {.strips = -1}), Error);
-  EXPECT_THROW(integrate(circle, 0, infinity, {.strips = 8}), Error);
-  EXPECT_THROW(integrate(circle, 0, 1, {.relative = -1, .strips = 8}), Error);
-  EXPECT_THROW(integrate(circle, 0, 1, {.points = {0.5}, .strips = 8}), Error);
+  EXPECT_THROW((void)integrate(circle, 0, std::nan("")), Error);
+  EXPECT_THROW((void)integrate(circle, 0, 1, {.relative = -1}), Error);
+  EXPECT_THROW((void)integrate(circle, 0, 1, {.absolute = std::nan("")}), Error);
+  EXPECT_THROW((void)integrate(circle, 0, 1, {.rule = "guess"}), Error);
+  EXPECT_THROW((void)integrate(circle, 0, 1, {.rule = "genz_malik"}), Error);
+  EXPECT_THROW((void)integrate(circle, 0, 1, {.strips = -1}), Error);
+  EXPECT_THROW((void)integrate(circle, 0, infinity, {.strips = 8}), Error);
+  EXPECT_THROW((void)integrate(circle, 0, 1, {.relative = -1, .strips = 8}), Error);
+  EXPECT_THROW((void)integrate(circle, 0, 1, {.points = {0.5}, .strips = 8}), Error);
   struct Own : std::runtime_error {
     using runtime_error::runtime_error;
   };
   const auto throws = [](double) -> double { throw Own("mine"); };
-  EXPECT_THROW(integrate(throws, 0, 1), Own);
-  EXPECT_THROW(integrate(throws, 0, 1, {.strips = 100000}), Own);
+  EXPECT_THROW((void)integrate(throws, 0, 1), Own);
+  EXPECT_THROW((void)integrate(throws, 0, 1, {.strips = 100000}), Own);
 }
 
 }  // namespace

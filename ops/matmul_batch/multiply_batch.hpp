@@ -61,7 +61,8 @@ Outcome multiply_batch(ConstBatchView<T> a, ConstBatchView<TB> b, BatchView<Out>
 }
 
 namespace detail {
-std::size_t workspace_bytes(const AnyBatch& a, const AnyBatch& b, const AnyBatch& c, const Options& options);
+[[nodiscard]] std::size_t workspace_bytes(const AnyBatch& a, const AnyBatch& b, const AnyBatch& c,
+                                          const Options& options);
 Plan enqueue(void* stream, const AnyBatch& a, const AnyBatch& b, const AnyBatch& c, const Options& options,
              const Workspace& workspace);
 }  // namespace detail
@@ -76,8 +77,8 @@ Plan enqueue(void* stream, ConstBatchView<T> a, ConstBatchView<TB> b, BatchView<
 
 // What the same call needs of a workspace of the caller's.
 template <class T, class Out = T, class TB = T>
-std::size_t workspace_bytes(ConstBatchView<T> a, ConstBatchView<TB> b, BatchView<Out> c,
-                            const Options& options = {}) {
+[[nodiscard]] std::size_t workspace_bytes(ConstBatchView<T> a, ConstBatchView<TB> b, BatchView<Out> c,
+                                          const Options& options = {}) {
   return detail::workspace_bytes(detail::any(a), detail::any(b), detail::any(c), options);
 }
 
@@ -142,10 +143,11 @@ struct PointerShape {
 };
 
 template <class T, class Out = T, class TB = T>
-std::vector<Product<T, Out, TB>> products_at(std::span<const std::type_identity_t<T>* const> a,
-                                             std::span<const std::type_identity_t<TB>* const> b,
-                                             std::span<std::type_identity_t<Out>* const> c,
-                                             const PointerShape& shape, const Options& options = {}) {
+[[nodiscard]] std::vector<Product<T, Out, TB>> products_at(std::span<const std::type_identity_t<T>* const> a,
+                                                           std::span<const std::type_identity_t<TB>* const> b,
+                                                           std::span<std::type_identity_t<Out>* const> c,
+                                                           const PointerShape& shape,
+                                                           const Options& options = {}) {
   if (a.size() != c.size() || b.size() != c.size())
     throw Error("there are " + std::to_string(a.size()) + " A, " + std::to_string(b.size()) + " B and " +
                 std::to_string(c.size()) + " C");
@@ -167,7 +169,7 @@ GroupOutcome multiply_pointers(std::span<const std::type_identity_t<T>* const> a
 }
 
 namespace detail {
-std::size_t group_workspace_bytes(std::span<const AnyProduct> products, const Options& options);
+[[nodiscard]] std::size_t group_workspace_bytes(std::span<const AnyProduct> products, const Options& options);
 std::string enqueue_group(void* stream, std::span<const AnyProduct> products, const Options& options,
                           const Workspace& workspace);
 }  // namespace detail
@@ -183,8 +185,8 @@ std::string enqueue_group(void* stream, std::span<const std::type_identity_t<Pro
 
 // What the same call needs of a workspace of the caller's.
 template <class T, class Out = T, class TB = T>
-std::size_t group_workspace_bytes(std::span<const std::type_identity_t<Product<T, Out, TB>>> products,
-                                  const Options& options = {}) {
+[[nodiscard]] std::size_t group_workspace_bytes(
+    std::span<const std::type_identity_t<Product<T, Out, TB>>> products, const Options& options = {}) {
   return detail::group_workspace_bytes(detail::any(products), options);
 }
 

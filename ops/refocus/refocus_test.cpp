@@ -244,7 +244,8 @@ TEST(Weights, ShiftsAndCubics) {
 std::vector<char> bytes_of(const Operation& operation, const Variant& v, const Choice& choice,
                            const Case& chosen, Element element, std::uint64_t seed) {
   Inputs inputs(operation, element, chosen, seed);
-  run(operation, inputs.arguments(),
+  (void)run(
+      operation, inputs.arguments(),
       {.device = std::string(name_of(v.where)), .variant = v.name, .tuning = choice.tuning, .cached = false});
   const ArrayView& out = inputs.arguments().array(operation.output);
   const auto* bytes = static_cast<const char*>(out.data);

@@ -247,8 +247,10 @@ Axis pillow_axis(const Options& options, int source, int result) {
   Axis out = room(source, result, static_cast<std::int64_t>(std::ceil(support)) * 2 + 1);
   for (int i = 0; i < result; ++i) {
     const double centre = (i + 0.5) * scale;
+    // NOLINTBEGIN(bugprone-incorrect-roundings): Pillow rounds so, below zero too.
     const int first = std::max(static_cast<int>(centre - support + 0.5), 0),
               end = std::min(static_cast<int>(centre + support + 0.5), source);
+    // NOLINTEND(bugprone-incorrect-roundings)
     double sum = 0;
     for (int k = 0; k < end - first; ++k)
       sum += out.weights(i)[k] = filter(options, (k + first - centre + 0.5) * step);

@@ -77,7 +77,7 @@ std::vector<char> computed(const Variant& v, const Choice& choice, const Case& c
   Inputs inputs(resizing(), element, chosen, seed);
   Request request{
       .device = std::string(name_of(v.where)), .variant = v.name, .tuning = choice.tuning, .cached = false};
-  run(resizing(), inputs.arguments(), request);
+  (void)run(resizing(), inputs.arguments(), request);
   const ArrayView& out = inputs.arguments().array("resized");
   const auto* bytes = static_cast<const char*>(out.data);
   return {bytes, bytes + out.bytes()};
@@ -270,7 +270,8 @@ std::vector<unsigned char> result_of(const Variant& v, const Choice& choice, con
   if (v.refuses(choice, inputs.arguments(), choice.defaults(), find_backend(v.where)->devices().at(0)))
     return {};
   inputs.poison();
-  run(resizing(), inputs.arguments(),
+  (void)run(
+      resizing(), inputs.arguments(),
       {.device = std::string(name_of(v.where)), .variant = v.name, .tuning = choice.tuning, .cached = false});
   EXPECT_TRUE(inputs.padding_intact());
   const ArrayView& out = inputs.arguments().array("resized");

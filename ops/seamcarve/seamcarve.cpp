@@ -112,7 +112,7 @@ double flops(const Arguments& arguments) {
 }
 
 // What cameras give: shades that change slowly, edges, some noise. Masks: an ellipse.
-void fill(const Arguments&, const std::string& input, Distribution, std::uint64_t seed, ArrayView to) {
+void fill(const Arguments&, const std::string& input, Distribution, std::uint64_t seed, const ArrayView& to) {
   const Extents &e = to.extents, &s = to.strides;
   const double most = to.element == Element::u16 ? 65535 : 255;
   const auto places = static_cast<std::size_t>(e[3]);

@@ -42,7 +42,7 @@ Samples carved(const Made& made, Arguments::Words words, const std::string& devi
   arguments.set_array("carved", out.view());
   Request request{.device = device, .cached = false};
   if (!variant.empty()) request.variant = variant;
-  run(carving(), arguments, request);
+  (void)run(carving(), arguments, request);
   const auto* bytes = out.as<std::uint8_t>();
   return {bytes, bytes + out.view().bytes()};
 }
@@ -310,7 +310,7 @@ void expect_the_references_rows(const Carving& carving, Element element, const s
       .words = carving.words};
   Inputs inputs(operation, element, chosen, 17);
   const Arguments& arguments = inputs.arguments();
-  run(operation, inputs.arguments(), {.device = "cpu", .variant = rung, .cached = false});
+  (void)run(operation, inputs.arguments(), {.device = "cpu", .variant = rung, .cached = false});
   const ArrayView& out = arguments.array("carved");
   std::vector<std::int64_t> rows(static_cast<std::size_t>(out.extents[1]));
   std::iota(rows.begin(), rows.end(), std::int64_t{0});

@@ -141,7 +141,7 @@ std::vector<const Variant*> variants_named(const Operation& operation, const std
     names.push_back(entry.name);
   }
   std::ranges::sort(names);
-  names.erase(std::ranges::unique(names).begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
   unknown("the variant", word, names);
 }
 

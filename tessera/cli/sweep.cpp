@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include "tessera/bench/ceilings.hpp"
 #include "tessera/bench/machine.hpp"
@@ -76,8 +77,7 @@ struct Measured {
 };
 
 std::int64_t rows_of(const DeviceReport& device, const MultiDeviceOutcome& run, std::int64_t rows) {
-  return run.flops > 0 ? static_cast<std::int64_t>(device.flops / run.flops * static_cast<double>(rows) + 0.5)
-                       : 0;
+  return run.flops > 0 ? std::llround(device.flops / run.flops * static_cast<double>(rows)) : 0;
 }
 
 // Of two devices, the first's time to the second's; of more, the longest to the shortest.
@@ -230,8 +230,8 @@ class Sweep {
         table_(table_of(options.table, subjects_)),
         to_(table_stream(options.json)),
         results_(operation, options, command, "sweep", measuring_) {
-    std::ranges::stable_partition(subjects_,
-                                  [](const Subject& subject) { return subject.device.where == Where::cpu; });
+    std::stable_partition(subjects_.begin(), subjects_.end(),
+                          [](const Subject& subject) { return subject.device.where == Where::cpu; });
     check_table();
   }
 

@@ -13,11 +13,11 @@ namespace tessera {
 using Extents = std::vector<std::int64_t>;
 
 // "1000 × 33"; a 0-d array is "a single value".
-std::string to_string(const Extents& extents);
+[[nodiscard]] std::string to_string(const Extents& extents);
 // The product of the extents; throws Error when it exceeds 2^62.
-std::int64_t count_of(const Extents& extents);
+[[nodiscard]] std::int64_t count_of(const Extents& extents);
 // What a row-major array takes; throws Error when it exceeds 2^63 - 1.
-std::size_t bytes_of(Element element, const Extents& extents);
+[[nodiscard]] std::size_t bytes_of(Element element, const Extents& extents);
 
 struct ArrayView {
   void* data = nullptr;
@@ -71,6 +71,6 @@ class Array {
 };
 
 // A row-major copy in host memory of a view in host memory.
-Array packed_copy(const ArrayView& from);
+[[nodiscard]] Array packed_copy(const ArrayView& from);
 
 }  // namespace tessera

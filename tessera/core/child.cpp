@@ -47,7 +47,7 @@ bool write_all(int file, const void* from, std::size_t bytes) {
 
 }  // namespace
 
-Child::Child(std::size_t request_bytes, std::function<void()> prepare, Serve serve)
+Child::Child(std::size_t request_bytes, const std::function<void()>& prepare, const Serve& serve)
     : request_bytes_(request_bytes) {
   memory_file_ = memfd_create("tessera", MFD_CLOEXEC);
   if (memory_file_ < 0) throw system_error("cannot create shared memory");

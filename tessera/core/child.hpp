@@ -15,7 +15,7 @@ class Child {
   using Serve = std::function<double(const void* request, void* bytes)>;
 
   // Forks. `prepare` runs in the child first; what it throws, as what `serve` throws, is thrown by call().
-  Child(std::size_t request_bytes, std::function<void()> prepare, Serve serve);
+  Child(std::size_t request_bytes, const std::function<void()>& prepare, const Serve& serve);
   ~Child();
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;

@@ -22,8 +22,8 @@ struct Tracer;
 
 enum class Where { cpu, simt, cuda };  // the host's processors, the executor on them, a CUDA GPU
 
-std::string_view name_of(Where where);                    // as in --device
-std::optional<Where> parse_where(std::string_view name);  // "gpu" is cuda
+std::string_view name_of(Where where);                                  // as in --device
+[[nodiscard]] std::optional<Where> parse_where(std::string_view name);  // "gpu" is cuda
 
 struct Device {
   Where where = Where::cpu;
@@ -136,14 +136,14 @@ class HostBackend : public Backend {
 };
 
 // A Device that stands for this machine's processors.
-Device host_device(Where where);
+[[nodiscard]] Device host_device(Where where);
 
 // What Device::driver says of a GPU's driver, in its parts. Results of before have no version.
 struct Driver {
   std::string cuda, version;  // "driver for CUDA 13.0, runtime 13.0", "580.1"; "": it is not told
 };
 std::string driver_text(const Driver& driver);
-Driver driver_of(const std::string& text);
+[[nodiscard]] Driver driver_of(const std::string& text);
 
 // Multiprocessors from `first` on, of so many.
 struct Part {
@@ -153,10 +153,10 @@ struct Part {
 };
 
 // What the device is a part of, as its name says; nothing: it is whole.
-std::optional<Part> part_of(const Device& device);
+[[nodiscard]] std::optional<Part> part_of(const Device& device);
 
 // That part of a whole GPU, named for it. Throws Error where the GPU has no such multiprocessors.
-Device as_part(Device gpu, int first, int count);
+[[nodiscard]] Device as_part(Device gpu, int first, int count);
 
 // Why a kind of device does not give a part of one of its devices; empty: it does.
 using RefusesPart = std::function<std::string(const Device& part)>;

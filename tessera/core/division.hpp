@@ -66,7 +66,7 @@ std::size_t bytes_of(const Slice& slice, const ArrayView& array);
 using Divide = std::function<Division(const Arguments&)>;
 
 void register_division(const std::string& operation, Divide divide);
-const Divide* find_division(const std::string& operation);  // null: its result cannot be cut
+[[nodiscard]] const Divide* find_division(const std::string& operation);  // null: its result cannot be cut
 
 // The rows that devices divide. Throws Error where the operation cannot be cut.
 std::int64_t divided_rows(const std::string& operation, const Arguments& arguments);
@@ -106,7 +106,8 @@ struct Contraction {
       panel;
 };
 
-void register_contraction(Contraction contraction);             // the last of an operation counts
-const Contraction* contraction_of(std::string_view operation);  // null: its result cannot be shared so
+void register_contraction(Contraction contraction);  // the last of an operation counts
+// Returns null if the result cannot be shared so.
+[[nodiscard]] const Contraction* contraction_of(std::string_view operation);
 
 }  // namespace tessera

@@ -75,8 +75,9 @@ inline constexpr Element element_of<std::uint16_t> = Element::u16;
 
 std::size_t size_of(Element element);       // in bytes
 std::string_view name_of(Element element);  // "f32"
-bool is_integer(Element element);
-std::optional<Element> parse_element(std::string_view name);  // "s16" is i16, as pictures' users call it
+[[nodiscard]] bool is_integer(Element element);
+// Takes "s16" for i16: users of pictures call it so.
+[[nodiscard]] std::optional<Element> parse_element(std::string_view name);
 const std::vector<Element>& all_elements();
 
 // One element at `address` as a double: exact for every element type.

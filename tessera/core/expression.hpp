@@ -19,10 +19,11 @@ std::int64_t evaluate(std::string_view text, const Dims& names = {});
 
 // Comparisons (== != <= >= < >) of expressions, joined by && and ||, which binds less; parentheses and !.
 // All of it is evaluated. Throws Error as evaluate() does, and where something is no comparison.
-bool holds(std::string_view condition, const Dims& names);
+[[nodiscard]] bool holds(std::string_view condition, const Dims& names);
 
-bool is_name(std::string_view text);                       // a letter or '_', then letters, digits, '_'
-std::vector<std::string> names_in(std::string_view text);  // each once, in the order of the text
+bool is_name(std::string_view text);  // a letter or '_', then letters, digits, '_'
+// Returns each name once, in the order of the text.
+[[nodiscard]] std::vector<std::string> names_in(std::string_view text);
 
 // A finite number as one types it, a plus before it allowed. Throws Error that names the word.
 double number_of(const std::string& word);
@@ -30,7 +31,7 @@ double number_of(const std::string& word);
 // A list "0, 0.5, 2", or "a:b:n", n numbers from a to b at equal distances. Empty for no text. Throws Error
 // that names the text for what is no finite number, or for too many.
 inline constexpr std::int64_t most_numbers = 65536;
-std::vector<double> numbers_of(const std::string& text);
+[[nodiscard]] std::vector<double> numbers_of(const std::string& text);
 
 // An output has an extent along such a list by the extent "count(NAME)", NAME being a text argument; a list
 // left out counts 1.

@@ -77,7 +77,7 @@ template <>
 const OperationInterface OperationInterface::current;
 
 void register_operation(Operation operation, const OperationInterface& = OperationInterface::current);
-const std::vector<Operation>& operations();              // sorted by name
-const Operation* find_operation(std::string_view name);  // null: none
+const std::vector<Operation>& operations();                            // sorted by name
+[[nodiscard]] const Operation* find_operation(std::string_view name);  // null: none
 
 }  // namespace tessera

@@ -8,10 +8,10 @@
 namespace tessera {
 
 // The candidate nearest to `word` by edits, or "" when none is near enough to be meant.
-std::string nearest(std::string_view word, const std::vector<std::string>& candidates);
+[[nodiscard]] std::string nearest(std::string_view word, const std::vector<std::string>& candidates);
 
 // "; did you mean 'gaussian'?"; where no name is near enough, all of them: "; there is a, b, c". "" without
 // names.
-std::string suggestion(std::string_view word, const std::vector<std::string>& names);
+[[nodiscard]] std::string suggestion(std::string_view word, const std::vector<std::string>& names);
 
 }  // namespace tessera

@@ -26,7 +26,7 @@ class Tuning {
   Tuning() = default;
   Tuning(std::initializer_list<std::pair<std::string, int>> values) : values_(values) {}
 
-  std::optional<int> find(std::string_view name) const;
+  [[nodiscard]] std::optional<int> find(std::string_view name) const;
   int operator[](std::string_view name) const;  // throws Error where there is none
   void set(const std::string& name, int value);
   bool empty() const { return values_.empty(); }
@@ -38,8 +38,8 @@ class Tuning {
   std::vector<std::pair<std::string, int>> values_;
 };
 
-std::string to_string(const Tuning& tuning);  // "tile=16,unroll=1"; "" when empty
-Tuning parse_tuning(std::string_view text);   // the inverse; throws Error
+[[nodiscard]] std::string to_string(const Tuning& tuning);  // "tile=16,unroll=1"; "" when empty
+[[nodiscard]] Tuning parse_tuning(std::string_view text);   // the inverse; throws Error
 
 // A parameter that a run may set, such as a block's width.
 struct Range {
@@ -137,10 +137,11 @@ void register_variant(Variant variant, SourceLocation location = SourceLocation:
 // A kernel's second build, in which every access is seen. It is no rung of the ladder.
 void register_traced(Variant variant, SourceLocation location = SourceLocation::current());
 // The traced build of a choice of a variant; null: there is none.
-const Choice* traced_twin(const Variant& variant, const Choice& choice);
+[[nodiscard]] const Choice* traced_twin(const Variant& variant, const Choice& choice);
 
 const std::vector<Variant>& all_variants();
-std::vector<const Variant*> ladder_of(std::string_view operation);  // in the order of ladder and place
+// Returns the variants in the order of ladder and place.
+[[nodiscard]] std::vector<const Variant*> ladder_of(std::string_view operation);
 
 // A rung file that this build may have left out, from the catalogue that the build writes.
 struct CatalogueEntry {

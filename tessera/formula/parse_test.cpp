@@ -11,7 +11,7 @@ std::string reads(std::string_view text) { return to_text(parse(text)); }
 
 std::string refusal(std::string_view text, const Limits& limits = {}) {
   try {
-    parse(text, limits);
+    (void)parse(text, limits);
   } catch (const Error& error) {
     return error.what();
   }

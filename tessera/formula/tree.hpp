@@ -48,17 +48,17 @@ class Tree {
 };
 
 // Throws Error with the place, and a caret under it, for anything that is not a formula.
-Tree parse(std::string_view text, const Limits& limits = {});
+[[nodiscard]] Tree parse(std::string_view text, const Limits& limits = {});
 
 // With a number, or another formula, in the place of each appearance of the variable.
-Tree substitute(const Tree& tree, std::string_view name, double value);
-Tree substitute(const Tree& tree, std::string_view name, const Tree& by);
+[[nodiscard]] Tree substitute(const Tree& tree, std::string_view name, double value);
+[[nodiscard]] Tree substitute(const Tree& tree, std::string_view name, const Tree& by);
 
 // The part of the tree below one of its nodes, as a tree of its own; only what the root needs, in order.
 Tree part(const Tree& tree, std::int32_t root);
 
 // As a formula again, fully bracketed; numbers with all their digits. Equal trees have equal texts.
-std::string to_text(const Tree& tree);
+[[nodiscard]] std::string to_text(const Tree& tree);
 
 // A word for a message: not longer than a message may be.
 std::string quoted(std::string_view word);

@@ -503,7 +503,7 @@ struct Call::Hidden {
       extents.push_back(extent);
       at = end + 1;
     }
-    count_of(extents);
+    (void)count_of(extents);  // throws where they are too many
     return extents;
   }
 

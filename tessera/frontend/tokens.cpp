@@ -239,8 +239,8 @@ void find_columns(TokenList& list, const ReadFile& read) {
       file.text = read(list.files[static_cast<std::size_t>(of)]).value_or("");
       file.tokens = tokenize_source(file.text);
     }
-    const auto [first, last] =
-        std::ranges::equal_range(file.tokens, line, {}, [](const Token& token) { return token.line; });
+    const auto first = std::ranges::lower_bound(file.tokens, line, {}, &Token::line);
+    const auto last = std::ranges::upper_bound(first, file.tokens.end(), line, {}, &Token::line);
     align(&tokens[i], tokens.data() + next, file.tokens,
           static_cast<std::size_t>(first - file.tokens.begin()),
           static_cast<std::size_t>(last - file.tokens.begin()));

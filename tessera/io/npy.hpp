@@ -15,10 +15,11 @@ namespace tessera::npy {
 // order comes out as strides. The array may be written to; the file never changes by it. Replacing
 // the file meanwhile is harmless, but cutting it short is not: its pages are gone (SIGBUS).
 // Throws Error "PATH: reason".
-Array read(const std::string& path, std::optional<Element> as = {});
+[[nodiscard]] Array read(const std::string& path, std::optional<Element> as = {});
 
 // The same from a file's bytes, which are copied. `name` is for messages.
-Array parse(std::span<const std::byte> file, const std::string& name, std::optional<Element> as = {});
+[[nodiscard]] Array parse(std::span<const std::byte> file, const std::string& name,
+                          std::optional<Element> as = {});
 
 // A file's numbers as doubles, row after row. Unlike arrays to compute with they may be of any type of
 // NumPy's integers, booleans and floats of up to 64 bits, to the nearest double. Throws Error "PATH: reason".
@@ -26,8 +27,8 @@ struct Numbers {
   Extents extents;
   std::vector<double> values;
 };
-Numbers read_numbers(const std::string& path);
-Numbers parse_numbers(std::span<const std::byte> file, const std::string& name);
+[[nodiscard]] Numbers read_numbers(const std::string& path);
+[[nodiscard]] Numbers parse_numbers(std::span<const std::byte> file, const std::string& name);
 
 // A file's elements of any of NumPy's integers, booleans and floats of up to 64 bits as they are, row after
 // row. Unlike arrays to compute with they may be of types that no kernel of ours has.
@@ -36,8 +37,8 @@ struct Elements {
   Extents extents;
   std::vector<std::byte> bytes;  // in this machine's byte order
 };
-Elements read_elements(const std::string& path);
-Elements parse_elements(std::span<const std::byte> file, const std::string& name);
+[[nodiscard]] Elements read_elements(const std::string& path);
+[[nodiscard]] Elements parse_elements(std::span<const std::byte> file, const std::string& name);
 void write_elements(const std::string& path, const Elements& elements);
 std::vector<double> values_of(const Elements& elements);  // to the nearest double
 
@@ -62,11 +63,12 @@ struct Header {
 };
 
 // Of a whole file, whose data is then known to be there. Throws Error "NAME: reason".
-Header parse_header(std::span<const std::byte> file, const std::string& name, std::optional<Element> as);
+[[nodiscard]] Header parse_header(std::span<const std::byte> file, const std::string& name,
+                                  std::optional<Element> as);
 
 // Everything before the data, padded to a multiple of 64 bytes so that mapped data is aligned. At
 // most most_dimensions extents.
-std::string format_header(Element element, bool column_major, const Extents& extents);
+[[nodiscard]] std::string format_header(Element element, bool column_major, const Extents& extents);
 
 Extents column_major_strides(const Extents& extents);
 

@@ -40,8 +40,9 @@ bool is_picture_output(const std::string& path);
 
 // Throws Error "PATH: reason", also where this build lacks the format's library. A damaged file is an error,
 // never half a picture.
-Picture read(const std::string& path, const Limits& limits = {});
-Picture parse(std::span<const std::byte> file, const std::string& name, const Limits& limits = {});
+[[nodiscard]] Picture read(const std::string& path, const Limits& limits = {});
+[[nodiscard]] Picture parse(std::span<const std::byte> file, const std::string& name,
+                            const Limits& limits = {});
 
 struct Style {
   bool alpha = false;                       // the last channel is alpha
@@ -50,11 +51,12 @@ struct Style {
 };
 
 // Why a file of this name cannot hold such pixels; nothing: it can.
-std::optional<std::string> cannot_hold(const std::string& path, Element element, const Extents& extents,
-                                       bool alpha);
+[[nodiscard]] std::optional<std::string> cannot_hold(const std::string& path, Element element,
+                                                     const Extents& extents, bool alpha);
 // [height,width,channels], in host memory. Whole or not at all.
 void write(const std::string& path, const ArrayView& pixels, const Style& style = {});
-std::vector<std::byte> encode(const std::string& path, const ArrayView& pixels, const Style& style = {});
+[[nodiscard]] std::vector<std::byte> encode(const std::string& path, const ArrayView& pixels,
+                                            const Style& style = {});
 
 // Pictures of one scene from the places of a grid, as one array [rows,cols,height,width,channels]: from files
 // whose names say the place, or from one picture in which they lie side by side.

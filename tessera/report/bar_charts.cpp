@@ -492,7 +492,7 @@ std::vector<Chart> counter_charts(const Group& group) {
   std::vector<Chart> out;
   for (const Shown& shown : by_rung) out.push_back(counter_chart(group, shown));
   // Two beside each other leave no gap for one that is left out.
-  std::ranges::stable_partition(out, [](const Chart& chart) { return !chart.missing; });
+  std::stable_partition(out.begin(), out.end(), [](const Chart& chart) { return !chart.missing; });
   return out;
 }
 

@@ -250,7 +250,7 @@ double filled(const HeatMap& map) {
 // Choices that span no grid: bars, the best first.
 void draw_as_bars(Chart& out, Entries rows, const Metric& metric) {
   const auto valued = [&](const Entry* row) { return metric.of(*row).has_value(); };
-  std::ranges::stable_partition(rows, valued);
+  std::stable_partition(rows.begin(), rows.end(), valued);
   std::ranges::stable_sort(
       rows, [&](const Entry* a, const Entry* b) { return valued(a) && valued(b) && metric.better(*a, *b); });
   if (rows.size() > most_lines) {

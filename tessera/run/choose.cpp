@@ -226,13 +226,13 @@ Error unknown_variant(const std::string& name, const Operation& operation, const
   for (const CatalogueEntry& entry : catalogue())
     if (entry.operation == operation.name) names.push_back(entry.name);
   std::ranges::sort(names);
-  names.erase(std::ranges::unique(names).begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
   return Error("no variant of " + operation.name + " is called '" + name + "'" + suggestion(name, names));
 }
 
 bool may_use_cache(const Request& request) {
   const char* no = std::getenv("TESSERA_NO_CACHE");
-  const bool forbidden = no != nullptr && std::string_view(no) != "" && std::string_view(no) != "0";
+  const bool forbidden = no != nullptr && *no != '\0' && std::string_view(no) != "0";
   return request.cached && !forbidden && !request.variant && !request.tuning;
 }
 

@@ -25,26 +25,29 @@ struct Plan {
 };
 
 // Why the plan cannot run these arguments, which may still lie in host memory; nothing: it can.
-Reason refuses(const Plan& plan, const Arguments& host);
+[[nodiscard]] Reason refuses(const Plan& plan, const Arguments& host);
 
 // "cpu:threads=1" or "cuda:1" → the device. Throws Error: of kind no_device where this machine or
 // this build has none, with the reason; of kind user for words that mean nothing.
-Device find_device(const std::string& word);
+[[nodiscard]] Device find_device(const std::string& word);
 
 // Why a variant has no choice with a tuning that was asked for, and what it has instead:
 // "has no choice with tile=7; it has tile=4, 8, 16, 32". With an element, of the choices that compute it:
 // "has no choice with tile=5 for bf16; it has tile=1, 2". A name that none has is told with the nearest.
-std::string no_choice_with(const Variant& variant, const Tuning& wanted, std::optional<Element> element = {});
+[[nodiscard]] std::string no_choice_with(const Variant& variant, const Tuning& wanted,
+                                         std::optional<Element> element = {});
 
 // As find_device; "auto" weighs the GPU's speed against the way there and back.
-Device choose_device(const Operation& operation, const Arguments& arguments, const Request& request);
+[[nodiscard]] Device choose_device(const Operation& operation, const Arguments& arguments,
+                                   const Request& request);
 
 // The variant asked for, or what `tune` has found for such arguments (tessera/run/tuned.hpp), or the highest
 // place of the device's ladder that accepts the arguments and is nobody else's code. Throws Error with the
 // nearest name, or with the variant's reason.
-Plan choose(const Operation& operation, const Arguments& arguments, const Request& request = {});
-Plan choose_on(const Device& device, const Operation& operation, const Arguments& arguments,
-               const Request& request);
+[[nodiscard]] Plan choose(const Operation& operation, const Arguments& arguments,
+                          const Request& request = {});
+[[nodiscard]] Plan choose_on(const Device& device, const Operation& operation, const Arguments& arguments,
+                             const Request& request);
 
 // Who goes on where nobody knows before how long it takes (Operation::flops gives 0), and from when on.
 struct Fallback {
@@ -54,7 +57,7 @@ struct Fallback {
 
 // The GPU's part of an automatic choice that fell on the processors. Nothing: the device was named, or so was
 // the variant, there is no GPU, or none of its variants accepts the arguments.
-std::optional<Fallback> choose_fallback(const Plan& chosen, const Operation& operation,
-                                        const Arguments& arguments, const Request& request);
+[[nodiscard]] std::optional<Fallback> choose_fallback(const Plan& chosen, const Operation& operation,
+                                                      const Arguments& arguments, const Request& request);
 
 }  // namespace tessera

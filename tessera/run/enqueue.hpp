@@ -27,16 +27,17 @@ struct Workspace {
 };
 
 // The device in whose memory an address lies; "cpu" for the host's.
-Device device_holding(const void* address);
+[[nodiscard]] Device device_holding(const void* address);
 
 // As choose_on() for arguments that are not copied: strides and alignment are those they have.
-Plan choose_in_place(const Device& device, const Operation& operation, const Arguments& there,
-                     const Request& request = {});
+[[nodiscard]] Plan choose_in_place(const Device& device, const Operation& operation, const Arguments& there,
+                                   const Request& request = {});
 // On the device that holds the operation's output, which must be the one asked for, if one is.
-Plan choose_in_place(const Operation& operation, const Arguments& there, const Request& request = {});
+[[nodiscard]] Plan choose_in_place(const Operation& operation, const Arguments& there,
+                                   const Request& request = {});
 
 // That enqueue() needs for these arguments.
-std::size_t workspace_bytes(const Plan& plan, const Arguments& there);
+[[nodiscard]] std::size_t workspace_bytes(const Plan& plan, const Arguments& there);
 
 // A call that is made many times: planned once, for sizes, strides and alignment. Each call brings addresses.
 class PreparedCall {
@@ -72,7 +73,7 @@ void enqueue(const PreparedCall& call, const Arguments& there, void* stream, con
              const std::string& in_place = {});
 
 // The arrays of `there`, as PreparedCall::enqueue takes them.
-std::vector<void*> addresses_of(const Arguments& there);
+[[nodiscard]] std::vector<void*> addresses_of(const Arguments& there);
 
 // The parts of enqueue(), for those who put several problems into one launch.
 

@@ -23,7 +23,7 @@ struct PublicCall {
 using MakeCall = std::function<PublicCall(const Device& device, const Arguments& there)>;
 
 void register_public_call(const std::string& operation, MakeCall make);
-const MakeCall* public_call_of(std::string_view operation);  // null: it has none
+[[nodiscard]] const MakeCall* public_call_of(std::string_view operation);  // null: it has none
 
 // A launch of a kernel that does nothing: what a call on a GPU costs the host at least. A build for GPUs
 // registers it; else it is empty.
@@ -33,6 +33,6 @@ const EmptyLaunch& empty_launch();
 
 // Other arrays, in the order of the signature: put into the arguments, or into a copy of them.
 void set_addresses(Arguments& arguments, std::span<void* const> arrays);
-Arguments with_addresses(const Arguments& there, std::span<void* const> arrays);
+[[nodiscard]] Arguments with_addresses(const Arguments& there, std::span<void* const> arrays);
 
 }  // namespace tessera

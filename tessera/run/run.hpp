@@ -19,7 +19,7 @@ struct Outcome {
 // An output that has no memory in `host` gets its own, which this Outcome owns: calls may be repeated. With
 // `check`, outputs are poisoned before the run and verified after it. Throws Error, also where an output
 // overlaps an input in memory; a wrong result is a value.
-Outcome run(const Operation& operation, const Arguments& host, const Request& request = {},
-            bool check = false);
+[[nodiscard]] Outcome run(const Operation& operation, const Arguments& host, const Request& request = {},
+                          bool check = false);
 
 }  // namespace tessera

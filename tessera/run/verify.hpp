@@ -42,7 +42,7 @@ class Verifier {
   Verifier(const Operation& operation, const Arguments& host, VerifyOptions options = {});
 
   // `host`: the same inputs, and the outputs to check. `plan` adds who computed what is wrong.
-  Verdict operator()(const Arguments& host, const Plan* plan = nullptr);
+  [[nodiscard]] Verdict operator()(const Arguments& host, const Plan* plan = nullptr);
 
  private:
   Verdict check_all(const Arguments& host, const Plan* plan);
@@ -56,10 +56,10 @@ class Verifier {
   std::optional<Expected> expected_;
 };
 
-Verdict verify(const Operation& operation, const Arguments& host, const Plan* plan = nullptr,
-               VerifyOptions options = {});
+[[nodiscard]] Verdict verify(const Operation& operation, const Arguments& host, const Plan* plan = nullptr,
+                             VerifyOptions options = {});
 
 // "wrong result: …" with the first differing elements, or "verified: …".
-std::string describe(const Verdict& verdict);
+[[nodiscard]] std::string describe(const Verdict& verdict);
 
 }  // namespace tessera

@@ -19,7 +19,7 @@ std::vector<int> values_of(const Range& range) {
   for (std::int64_t at = 1; at <= range.last; at *= 2)
     if (at >= range.first) out.push_back(static_cast<int>(at));
   std::ranges::sort(out);
-  out.erase(std::ranges::unique(out).begin(), out.end());
+  out.erase(std::unique(out.begin(), out.end()), out.end());
   return out;
 }
 

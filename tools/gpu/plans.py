@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is measured on a GPU machine. A plan is a list of steps; a step is a command line of the program, as one would type it, or a
-function. A file that a command writes is named without its folder: it goes to $OUT, and from there into results/ as it is.
+function. A file that a command writes is named without its folder: it goes to $OUT, and from there into results/MACHINE/SUBJECT/ as it is.
 A line that begins with N? may also end with exit code N."""
 import glob
 import os

@@ -302,11 +302,11 @@ TEST(Auto, LimitsAndOptions) {
   EXPECT_NEAR(automatic(f, {0, 3}).value, 9, 1e-12);
   EXPECT_EQ(automatic(f, {3, 0}).value, -automatic(f, {0, 3}).value);
   EXPECT_EQ(automatic(f, {2, 2}).value, 0);
-  EXPECT_THROW(automatic(f, {0, nothing}), Error);
-  EXPECT_THROW(automatic(f, {0, 1}, {-1, 0}), Error);
-  EXPECT_THROW(automatic(f, {0, 1}, {0, 0}), Error);
-  EXPECT_THROW(by_name("no_such_rule", f, {0, 1}, {}, {}, {}), Error);
-  EXPECT_THROW(by_name("vegas", f, {0, 1}, {}, {}, {}), Error);
+  EXPECT_THROW((void)automatic(f, {0, nothing}), Error);
+  EXPECT_THROW((void)automatic(f, {0, 1}, {-1, 0}), Error);
+  EXPECT_THROW((void)automatic(f, {0, 1}, {0, 0}), Error);
+  EXPECT_THROW((void)by_name("no_such_rule", f, {0, 1}, {}, {}, {}), Error);
+  EXPECT_THROW((void)by_name("vegas", f, {0, 1}, {}, {}, {}), Error);
   const Answer capped = automatic(f, {0, 3}, {}, {.evaluations = 60});
   EXPECT_EQ(capped.reason, Reason::evaluations);
   EXPECT_LE(capped.evaluations, 60);
@@ -384,7 +384,7 @@ TEST(Samples, TrapezoidAndSimpson) {
   EXPECT_NEAR(simpson_of(x, y).value, 9, 1e-12);
   EXPECT_NEAR(trapezoid_of(x, y).value, 0.0625 + 0.3125 + 2.5 + 6.5, 1e-12);
   const double again[] = {0, 0.5, 0.5, 2, 3};
-  EXPECT_THROW(trapezoid_of(again, y), Error);
+  EXPECT_THROW((void)trapezoid_of(again, y), Error);
 }
 
 }  // namespace

@@ -56,7 +56,7 @@ struct Limits {
   std::int64_t regions = 1 << 17;  // pieces held in memory at once
 };
 
-struct Answer {
+struct [[nodiscard]] Answer {
   double value = nothing;        // NaN: there is none
   double truncation = infinity;  // error of using finitely many points
   double rounding = 0;           // error of computing with finitely many digits

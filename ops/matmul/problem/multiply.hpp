@@ -47,11 +47,11 @@ struct Bias {
   std::int64_t step = 0;    // as Scale has it
 };
 template <class T>
-Bias bias_of_columns(const T* data, std::int64_t step = 0) {
+[[nodiscard]] Bias bias_of_columns(const T* data, std::int64_t step = 0) {
   return {data, element_of<T>, false, step};
 }
 template <class T>
-Bias bias_of_rows(const T* data, std::int64_t step = 0) {
+[[nodiscard]] Bias bias_of_rows(const T* data, std::int64_t step = 0) {
   return {data, element_of<T>, true, step};
 }
 
@@ -137,7 +137,7 @@ class PreparedProduct {
   PreparedProduct(const AnyMatrix& a, const AnyMatrix& b, const AnyMatrix& c, const Options& options);
 
   void enqueue(void* stream, const void* a, const void* b, void* c, const Workspace& workspace) const;
-  std::size_t workspace_bytes() const;
+  [[nodiscard]] std::size_t workspace_bytes() const;
   const Plan& plan() const;
 
   struct State;
@@ -146,8 +146,8 @@ class PreparedProduct {
   std::shared_ptr<const State> state_;
 };
 
-std::size_t workspace_bytes(const AnyMatrix& a, const AnyMatrix& b, const AnyMatrix& c,
-                            const Options& options);
+[[nodiscard]] std::size_t workspace_bytes(const AnyMatrix& a, const AnyMatrix& b, const AnyMatrix& c,
+                                          const Options& options);
 const Plan& enqueue(void* stream, const AnyMatrix& a, const AnyMatrix& b, const AnyMatrix& c,
                     const Options& options, const Workspace& workspace);
 
@@ -180,8 +180,8 @@ const Plan& enqueue(void* stream, ConstMatrixView<T> a, ConstMatrixView<TB> b, M
 
 // What the same call needs of a workspace of the caller's.
 template <class T, class Out = T, class TB = T>
-std::size_t workspace_bytes(ConstMatrixView<T> a, ConstMatrixView<TB> b, MatrixView<Out> c,
-                            const Options& options = {}) {
+[[nodiscard]] std::size_t workspace_bytes(ConstMatrixView<T> a, ConstMatrixView<TB> b, MatrixView<Out> c,
+                                          const Options& options = {}) {
   return detail::workspace_bytes(detail::any(a), detail::any(b), detail::any(c), options);
 }
 
@@ -207,7 +207,7 @@ class Prepared {
   void enqueue(void* stream, const T* a, const TB* b, Out* c, const Workspace& workspace = {}) const {
     product_.enqueue(stream, a, b, c, workspace);
   }
-  std::size_t workspace_bytes() const { return product_.workspace_bytes(); }
+  [[nodiscard]] std::size_t workspace_bytes() const { return product_.workspace_bytes(); }
   const Plan& plan() const { return product_.plan(); }
 
  private:
