@@ -34,7 +34,7 @@ template <class Product>
 struct AddParts {
   static constexpr int threads = 128;
   // Blocks of the next kernel would crowd on the multiprocessors that are done first.
-  static constexpr bool holds_next_back = true;
+  static constexpr bool no_early_trigger = true;
   struct Shared {};
   using Sum = typename Product::Sum;
   // A thread has 8 bytes of a tile, a warp 8 rows of 32 bytes: whole sectors, whether C lies by rows or

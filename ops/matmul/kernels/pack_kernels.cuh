@@ -57,11 +57,11 @@ __device__ __forceinline__ std::uint32_t gather(const unsigned char* from, std::
 // The first kernel of a call is placed while the one before is at work. The two of a product's operands have
 // nothing to do with each other: the second begins beside the first, and is over when both are.
 template <class Work>
-__device__ __forceinline__ void overlapping(bool is_first, const Work& work) {
-  if (is_first) cuda::ptx::wait_for_kernel_before();
-  cuda::ptx::let_next_kernel_start();
+__device__ __forceinline__ void with_pdl(bool is_first, const Work& work) {
+  if (is_first) cuda::ptx::griddepcontrol_wait();
+  cuda::ptx::griddepcontrol_launch_dependents();
   work();
-  if (!is_first) cuda::ptx::wait_for_kernel_before();
+  if (!is_first) cuda::ptx::griddepcontrol_wait();
 }
 
 // Packing where k is contiguous: lines that only begin at wrong addresses. 16 bytes are cut from the 32 that
@@ -159,7 +159,7 @@ __device__ __forceinline__ void shift_line(const PackPair& pair) {
 
 template <int bytes>
 __global__ void __launch_bounds__(ShiftShape::threads) shift_lines(const __grid_constant__ PackPair pair) {
-  overlapping(pair.is_first, [&] { shift_line<bytes>(pair); });
+  with_pdl(pair.is_first, [&] { shift_line<bytes>(pair); });
 }
 
 // Copies with zeros in front: small, so their speed hardly counts. A thread makes 16 bytes.
@@ -174,7 +174,7 @@ struct CopyArgs {
 
 template <int bytes>
 __global__ void __launch_bounds__(ShiftShape::threads) make_copies(const __grid_constant__ CopyArgs args) {
-  overlapping(args.is_first, [&] {
+  with_pdl(args.is_first, [&] {
     const std::int64_t at = std::int64_t{blockIdx.x} * ShiftShape::threads + threadIdx.x;
     const auto line = static_cast<std::int32_t>(at / args.pieces);
     if (line >= args.lines) return;
@@ -363,7 +363,7 @@ __device__ __forceinline__ void turn_part(const PackPair& pair) {
 template <int bytes>
 __global__ void __launch_bounds__(TransposeShape<bytes>::threads, 4)
     turn_lines(const __grid_constant__ PackPair pair) {
-  overlapping(pair.is_first, [&] { turn_part<bytes>(pair); });
+  with_pdl(pair.is_first, [&] { turn_part<bytes>(pair); });
 }
 
 }  // namespace tessera::matmul

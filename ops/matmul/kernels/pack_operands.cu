@@ -9,7 +9,7 @@ namespace tessera::matmul {
 namespace {
 
 // Kernels begin beside the one before from compute capability 9.0 on.
-bool kernels_overlap() {
+bool supports_pdl() {
   int device = 0, major = 0;
   cuda::check(cudaGetDevice(&device));
   cuda::check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
@@ -25,15 +25,15 @@ struct Launches {
   template <class Kernel, class Args>
   void launch(Kernel kernel, const dim3& grid, int threads, Args args) {
     args.is_first = done++ == 0;
-    cudaLaunchAttribute beside{};
-    beside.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    beside.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchAttribute pdl{};
+    pdl.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    pdl.val.programmaticStreamSerializationAllowed = 1;
     cudaLaunchConfig_t config{};
     config.gridDim = grid;
     config.blockDim = static_cast<unsigned>(threads);
     config.stream = stream;
-    config.attrs = &beside;
-    config.numAttrs = kernels_overlap() ? 1 : 0;
+    config.attrs = &pdl;
+    config.numAttrs = supports_pdl() ? 1 : 0;
     cuda::check(cudaLaunchKernelEx(&config, kernel, args));
   }
 

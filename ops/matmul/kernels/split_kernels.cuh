@@ -179,8 +179,8 @@ template <Compute compute>
 __global__ void __launch_bounds__(SplitShape::threads, 4)
     split_operands(const __grid_constant__ SplitPair pair) {
   __shared__ float tile[2][SplitShape::lines * SplitShape::padded];
-  cuda::ptx::wait_for_kernel_before();
-  cuda::ptx::let_next_kernel_start();
+  cuda::ptx::griddepcontrol_wait();
+  cuda::ptx::griddepcontrol_launch_dependents();
   const std::int64_t block = blockIdx.x;
   const bool second = block >= pair.blocks[0];
   const SplitOperand& x = pair.of[second ? 1 : 0];
@@ -226,8 +226,8 @@ __global__ void __launch_bounds__(JudgeShape::threads)
   using S = JudgeShape;
   __shared__ __align__(16) unsigned char room[sizeof(SeenLines)];
   SeenLines& seen = *reinterpret_cast<SeenLines*>(room);
-  cuda::ptx::wait_for_kernel_before();
-  cuda::ptx::let_next_kernel_start();
+  cuda::ptx::griddepcontrol_wait();
+  cuda::ptx::griddepcontrol_launch_dependents();
   const int which = blockIdx.x < args.blocks_of_a ? 0 : 1, lane = static_cast<int>(threadIdx.x) % 32,
             warp = static_cast<int>(threadIdx.x) / 32;
   const std::int64_t line = std::int64_t{blockIdx.x - (which == 0 ? 0 : args.blocks_of_a)} * S::lines + lane,

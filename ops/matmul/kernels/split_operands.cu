@@ -14,17 +14,17 @@ std::size_t rounded_up(std::int64_t bytes) { return static_cast<std::size_t>(rou
 
 // Each but the first may be placed while the one before is at its end.
 template <class Kernel, class Args>
-void launch_after(Kernel kernel, std::int64_t blocks, int threads, const Args& args, cudaStream_t stream,
+void launch_with_pdl(Kernel kernel, std::int64_t blocks, int threads, const Args& args, cudaStream_t stream,
                   bool first, std::size_t shared_bytes = 0) {
-  cudaLaunchAttribute overlaps{};
-  overlaps.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  overlaps.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchAttribute pdl{};
+  pdl.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  pdl.val.programmaticStreamSerializationAllowed = 1;
   cudaLaunchConfig_t config{};
   config.gridDim = static_cast<unsigned>(blocks);
   config.blockDim = static_cast<unsigned>(threads);
   config.dynamicSmemBytes = shared_bytes;
   config.stream = stream;
-  config.attrs = &overlaps;
+  config.attrs = &pdl;
   config.numAttrs = first ? 0 : 1;
   cuda::check(cudaLaunchKernelEx(&config, kernel, args));
 }
@@ -54,7 +54,7 @@ void split(std::initializer_list<Splitting> all, cudaStream_t stream) {
     pair.blocks[count++] = ceil_div(x.from.lines, S::lines) * ceil_div(x.from.k, S::k);
   }
   if (count == 0) return;
-  launch_after(split_operands<compute>, pair.blocks[0] + pair.blocks[1], S::threads, pair, stream, true);
+  launch_with_pdl(split_operands<compute>, pair.blocks[0] + pair.blocks[1], S::threads, pair, stream, true);
 }
 
 void split_any(Compute compute, std::initializer_list<Splitting> all, cudaStream_t stream) {
@@ -89,7 +89,7 @@ template <Access access_a, Access access_b>
 struct StrictTiles : WarpTiles<float, warp_small, access_a, access_b> {
   using Base = WarpTiles<float, warp_small, access_a, access_b>;
   __device__ void operator()(Thread thread, typename Base::Shared& shared, const StrictArgs& args) const {
-    cuda::ptx::wait_for_kernel_before();
+    cuda::ptx::griddepcontrol_wait();
     if (__ldcg(args.verdict) != 0) return;
     const Problem<float>& p = args.warp.p;
     const TileOrder::Tile tile = args.warp.order.at(thread.block().x);
@@ -133,7 +133,7 @@ template <class Kernel>
 void launch_strictly(const StrictArgs& args, const Run& run) {
   constexpr std::size_t bytes = sizeof(typename Kernel::Shared);
   static_assert(bytes <= 48 * 1024);
-  launch_after(multiply_tiles_strictly<Kernel>, args.warp.order.count(), Kernel::threads, args,
+  launch_with_pdl(multiply_tiles_strictly<Kernel>, args.warp.order.count(), Kernel::threads, args,
                static_cast<cudaStream_t>(run.stream), false, bytes);
 }
 
@@ -154,7 +154,7 @@ void split_both(Compute compute, const Splitting& a, const Splitting& b, void* j
   args.blocks_of_a = static_cast<std::uint32_t>(of_a);
   args.room = static_cast<JudgeRoom*>(judge);
   args.verdict = verdict;
-  launch_after(judge_operands, blocks > 0 ? blocks : 1, JudgeShape::threads, args, stream, blocks == 0);
+  launch_with_pdl(judge_operands, blocks > 0 ? blocks : 1, JudgeShape::threads, args, stream, blocks == 0);
 }
 
 void split_one(Compute compute, const Splitting& x, void* judge, cudaStream_t stream) {
@@ -165,7 +165,7 @@ void split_one(Compute compute, const Splitting& x, void* judge, cudaStream_t st
   args.room = static_cast<JudgeRoom*>(judge);
   args.result =
       reinterpret_cast<OperandRange*>(SplitLayout(compute, x.from.lines, x.from.k).range_in(x.room));
-  launch_after(judge_operands, blocks, JudgeShape::threads, args, stream, false);
+  launch_with_pdl(judge_operands, blocks, JudgeShape::threads, args, stream, false);
 }
 
 void multiply_strictly(const MixedProblem& p, const std::uint32_t* verdict, Run& run) {

@@ -44,14 +44,15 @@ __device__ __forceinline__ void take_registers() {
   asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(registers));
 }
 
-// Of kernels that overlap: until all that the kernel before wrote can be read; and leave for the next to be
-// placed. Before compute capability 9.0 kernels do not overlap.
-__device__ __forceinline__ void wait_for_kernel_before() {
+// Programmatic dependent launch (PDL). griddepcontrol.wait blocks until the kernels that this one depends on
+// have completed and their writes are visible; griddepcontrol.launch_dependents lets the next kernel in the
+// stream start. Below compute capability 9.0 there is no PDL: kernels run one after the other.
+__device__ __forceinline__ void griddepcontrol_wait() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
 }
-__device__ __forceinline__ void let_next_kernel_start() {
+__device__ __forceinline__ void griddepcontrol_launch_dependents() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
 #endif

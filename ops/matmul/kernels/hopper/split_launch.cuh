@@ -130,7 +130,7 @@ inline void run_split(const MixedProblem& p, const WgmmaJob& job, const SplitPla
     part.args.split = split;
     part.args.split.scales_a += one.row;
     part.args.split.scales_b += one.col;
-    part.args.beside = i > 0;
+    part.args.independent_of_previous = i > 0;
     run_split_part(planned.compute, part, run);
   }
   if (p.k > 0) multiply_strictly(p, split.verdict, run);

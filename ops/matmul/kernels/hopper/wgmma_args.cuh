@@ -56,9 +56,10 @@ struct WgmmaArgs {
   std::int64_t out_row;  // from a row to the next, in elements
   void* partial;         // sums of splits: tile after tile, a thread's `workers` apart
   std::uint32_t*
-      arrived;          // of each tile, and from the end on of those who have seen that; 0 before and after
-  bool all_at_work;     // each unit has a block of its own, all at the same time
-  bool beside = false;  // the kernel before makes another part of the same product: nothing it writes is read
+      arrived;       // of each tile, and from the end on of those who have seen that; 0 before and after
+  bool all_at_work;  // each unit has a block of its own, all at the same time
+  bool independent_of_previous =
+      false;  // the kernel before makes another part of the same product: nothing it writes is read
   SplitArgs split = {};  // of factors that come in parts
 };
 

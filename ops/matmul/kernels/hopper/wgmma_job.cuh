@@ -207,7 +207,7 @@ void run_parts(const WgmmaJob& job, const PlannedJob& planned, bool takes_mn_maj
     WgmmaPart part{lines_of(a, job.a.bytes, p.row, p.rows), lines_of(b, job.b.bytes, p.col, p.cols),
                    args_of(job.args, p.row, p.col, p.rows, p.cols), p.plan};
     const bool splits = p.plan.order.splits > 1;
-    part.args.beside = i > 0 && !(has_split && splits);
+    part.args.independent_of_previous = i > 0 && !(has_split && splits);
     has_split = has_split || splits;
     launch(part);
   }

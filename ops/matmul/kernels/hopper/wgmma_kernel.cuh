@@ -742,13 +742,13 @@ struct NothingAhead {};
 
 // A block's life. `meets`: whether the blocks of a cluster share the sums of their one tile. `begin` is
 // called by one thread, before anything that the kernel before wrote may be read; `copies(shared, rank)` by
-// one, `multiplies(shared, consumer, rank)` by warpgroups. `beside`: the kernel before, which began when all
-// that is read had been written, may still be at work. `ahead(shared, rank)`: copies that who made the
-// barriers begins before the block has met.
+// one, `multiplies(shared, consumer, rank)` by warpgroups. `independent_of_previous`: the kernel before,
+// which began when all that is read had been written, may still be at work. `ahead(shared, rank)`: copies
+// that who made the barriers begins before the block has met.
 template <class C, class Begin, class Copies, class Multiplies, class First = NothingAhead>
 __device__ __forceinline__ void work_in_roles(unsigned char* raw, const Begin& begin, const Copies& copies,
                                               const Multiplies& multiplies, bool meets = false,
-                                              bool beside = false, const First& ahead = {},
+                                              bool independent_of_previous = false, const First& ahead = {},
                                               const TileSize& size = fixed_size<C>(),
                                               int stages = C::stages) {
   const TileShared<C> shared(raw, size.rows, size.cols, stages);
@@ -766,7 +766,7 @@ __device__ __forceinline__ void work_in_roles(unsigned char* raw, const Begin& b
     if constexpr (may_be_alone<C> && !std::is_same_v<First, NothingAhead>) {
       if (is_alone<C>(size)) {
         ptx::fence_shared();
-        if (!beside) ptx::wait_for_kernel_before();
+        if (!independent_of_previous) ptx::griddepcontrol_wait();
         ahead(shared, rank);
       }
     }
@@ -774,8 +774,8 @@ __device__ __forceinline__ void work_in_roles(unsigned char* raw, const Begin& b
   if (is_alone<C>(size)) __syncthreads();
   else ptx::synchronize_cluster();
   // What follows touches the arrays; all before it may happen while the kernel before is still at work.
-  if (!beside) ptx::wait_for_kernel_before();
-  ptx::let_next_kernel_start();
+  if (!independent_of_previous) ptx::griddepcontrol_wait();
+  ptx::griddepcontrol_launch_dependents();
   if (group == 0) {
     ptx::keep_registers<C::consumers == 1 ? 56 : C::consumers == 2 ? 40 : 32>();
     if (threadIdx.x < 32 && ptx::elected()) copies(shared, rank);
@@ -788,7 +788,7 @@ __device__ __forceinline__ void work_in_roles(unsigned char* raw, const Begin& b
   // A block stays while others of its cluster may still tell it something.
   if (C::cluster > 1 || (C::cluster_split_k && meets)) ptx::synchronize_cluster();
   // Who waits for this kernel waits for the one before as well.
-  if (beside) ptx::wait_for_kernel_before();
+  if (independent_of_previous) ptx::griddepcontrol_wait();
 }
 
 // Whether the product is left to another kernel: what the operands hold does not go into their parts.
@@ -828,7 +828,7 @@ __global__ void __launch_bounds__(C::threads, 1)
         }
         consume<C>(args, shared, consumer, rank);
       },
-      args.cluster_splits > 1, args.beside, ahead, size_of_tile<C>(args), args.stages);
+      args.cluster_splits > 1, args.independent_of_previous, ahead, size_of_tile<C>(args), args.stages);
 }
 
 // As many threads as multiply: nobody else is here.
@@ -844,8 +844,8 @@ __global__ void __launch_bounds__(alone_threads, 1) multiply_alone(const __grid_
     ptx::fence_init();
   }
   __syncthreads();
-  ptx::wait_for_kernel_before();
-  ptx::let_next_kernel_start();
+  ptx::griddepcontrol_wait();
+  ptx::griddepcontrol_launch_dependents();
   const TileOrder::Tile tile = args.order.at(static_cast<std::int32_t>(blockIdx.x));
   const int row = tile.row * C::rows, col = tile.col * C::cols, count = args.depth;
   const Sharing<C> sharing(0);

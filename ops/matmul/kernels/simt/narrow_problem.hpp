@@ -12,7 +12,7 @@
 #include "ops/matmul/problem/transposed.hpp"
 #include "tessera/kernel.hpp"
 #if defined(__CUDACC__)
-#include "tessera/cuda/overlapped_launch.cuh"
+#include "tessera/cuda/pdl_launch.cuh"
 #endif
 
 namespace tessera::matmul {
@@ -76,7 +76,7 @@ auto with_factor(Element element, const Use& use) {
 template <class Kernel, class Args>
 void start(const Args& args, Run& run) {
 #if defined(__CUDACC__)
-  launch_overlapped<Kernel>(Kernel::launch(args), args, run);
+  launch_with_pdl<Kernel>(Kernel::launch(args), args, run);
 #else
   launch_kernel<Kernel>(Kernel::launch(args), args, run);
 #endif
@@ -84,7 +84,7 @@ void start(const Args& args, Run& run) {
 template <class Kernel, class Args>
 std::optional<int> registers() {
 #if defined(__CUDACC__)
-  return overlapped_registers_of<Kernel, Args>();
+  return pdl_registers_of<Kernel, Args>();
 #else
   return registers_of<Kernel, Args>();
 #endif
