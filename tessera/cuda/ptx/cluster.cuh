@@ -34,13 +34,14 @@ __device__ __forceinline__ uint4 load_from_block(std::uint32_t address, std::uin
   return out;
 }
 
-// Registers that a warpgroup gives back, or takes.
+// setmaxnreg: the executing warpgroup returns registers to the block's pool, or takes them from it, so that it
+// has `registers` of them a thread.
 template <int registers>
-__device__ __forceinline__ void keep_registers() {
+__device__ __forceinline__ void warpgroup_reg_dealloc() {
   asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(registers));
 }
 template <int registers>
-__device__ __forceinline__ void take_registers() {
+__device__ __forceinline__ void warpgroup_reg_alloc() {
   asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(registers));
 }
 
@@ -65,8 +66,8 @@ __device__ __forceinline__ std::uint32_t load_acquire(const std::uint32_t* from)
   return out;
 }
 
-// One lane of a warp whose lanes are all here.
-__device__ __forceinline__ bool elected() {
+// True in one thread of the warp. All lanes must be active.
+__device__ __forceinline__ bool elect_one() {
   std::uint32_t out;
   asm volatile("{\n .reg .pred one;\n elect.sync _|one, 0xffffffff;\n selp.u32 %0, 1, 0, one;\n}"
                : "=r"(out));

@@ -777,12 +777,12 @@ __device__ __forceinline__ void work_in_roles(unsigned char* raw, const Begin& b
   if (!independent_of_previous) ptx::griddepcontrol_wait();
   ptx::griddepcontrol_launch_dependents();
   if (group == 0) {
-    ptx::keep_registers<C::consumers == 1 ? 56 : C::consumers == 2 ? 40 : 32>();
-    if (threadIdx.x < 32 && ptx::elected()) copies(shared, rank);
+    ptx::warpgroup_reg_dealloc<C::consumers == 1 ? 56 : C::consumers == 2 ? 40 : 32>();
+    if (threadIdx.x < 32 && ptx::elect_one()) copies(shared, rank);
     __syncwarp();
     if (C::cluster_split_k && meets) ptx::synchronize_cluster();  // as those who multiply do it once
   } else {
-    ptx::take_registers<C::consumers == 1 ? 248 : C::consumers == 2 ? 232 : 160>();
+    ptx::warpgroup_reg_alloc<C::consumers == 1 ? 248 : C::consumers == 2 ? 232 : 160>();
     multiplies(shared, group - 1, rank);
   }
   // A block stays while others of its cluster may still tell it something.
