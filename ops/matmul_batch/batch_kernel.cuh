@@ -137,9 +137,9 @@ __device__ __forceinline__ void consume(const BatchArgs& batch, const TileShared
       // Boxes of the unit before may still be read from where sums are staged.
       if (threadIdx.x % 32 == 0) ptx::wait_until_read<0>();
       if (threadIdx.x % 128 == 0) write_own(own, batch, work);
-      ptx::synchronize(1 + consumer, 128);
+      ptx::named_barrier_sync(1 + consumer, 128);
       matmul::store_tile<C, C::sums>(own, shared, consumer, sum, row, col);
-      ptx::synchronize(1 + consumer, 128);
+      ptx::named_barrier_sync(1 + consumer, 128);
     }
   }
   if (threadIdx.x % 32 == 0) ptx::wait_until_read<0>();

@@ -5,24 +5,24 @@
 
 namespace tessera::cuda::ptx {
 
-__device__ __forceinline__ std::uint32_t rank_in_cluster() {
+__device__ __forceinline__ std::uint32_t block_rank_in_cluster() {
   std::uint32_t out;
   asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(out));
   return out;
 }
-__device__ __forceinline__ void arrive_in_cluster() {
+__device__ __forceinline__ void cluster_arrive() {
   asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
 }
-__device__ __forceinline__ void wait_for_cluster() {
+__device__ __forceinline__ void cluster_wait() {
   asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
 }
-__device__ __forceinline__ void synchronize_cluster() {
-  arrive_in_cluster();
-  wait_for_cluster();
+__device__ __forceinline__ void cluster_sync() {
+  cluster_arrive();
+  cluster_wait();
 }
 
 // 16 bytes of what lies at this address in the shared memory of a block of the cluster.
-__device__ __forceinline__ uint4 load_from_block(std::uint32_t address, std::uint32_t block) {
+__device__ __forceinline__ uint4 ld_shared_cluster(std::uint32_t address, std::uint32_t block) {
   uint4 out;
   asm volatile(
       "{\n .reg .b32 there;\n"
@@ -34,8 +34,8 @@ __device__ __forceinline__ uint4 load_from_block(std::uint32_t address, std::uin
   return out;
 }
 
-// setmaxnreg: the executing warpgroup returns registers to the block's pool, or takes them from it, so that it
-// has `registers` of them a thread.
+// setmaxnreg: the executing warpgroup returns registers to the block's pool, or takes them from it, so that
+// it has `registers` of them a thread.
 template <int registers>
 __device__ __forceinline__ void warpgroup_reg_dealloc() {
   asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(registers));
@@ -81,11 +81,11 @@ __device__ __forceinline__ int opaque(int number) {
 }
 
 // Some of a block's threads.
-__device__ __forceinline__ void synchronize(int barrier, int threads) {
+__device__ __forceinline__ void named_barrier_sync(int barrier, int threads) {
   asm volatile("bar.sync %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
 }
 // As one of those that the others wait for, without waiting.
-__device__ __forceinline__ void arrive(int barrier, int threads) {
+__device__ __forceinline__ void named_barrier_arrive(int barrier, int threads) {
   asm volatile("bar.arrive %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
 }
 

@@ -440,7 +440,9 @@ class SplitKReduction {
   }
 
  private:
-  __device__ __forceinline__ void synchronize() const { ptx::synchronize(1 + C::consumers, C::workers); }
+  __device__ __forceinline__ void synchronize() const {
+    ptx::named_barrier_sync(1 + C::consumers, C::workers);
+  }
 
   int splits_, me_, place_;
   std::uint32_t* arrived_;
@@ -488,7 +490,7 @@ __device__ __forceinline__ void reduce_cluster_splits(const typename C::Args& ar
                 pieces = C::consumers * C::cols / 64;
   static_assert(pieces * piece_bytes <= C::stages * C::stage_bytes);
   const int me = fresh_thread() % 128;
-  ptx::synchronize(1 + C::consumers, C::workers);  // others may still multiply what lies there
+  ptx::named_barrier_sync(1 + C::consumers, C::workers);  // others may still multiply what lies there
 #pragma unroll
   for (int i = 0; i < C::sums / 4; ++i) {
     const int piece = i / loads * C::consumers + consumer;
@@ -498,7 +500,7 @@ __device__ __forceinline__ void reduce_cluster_splits(const typename C::Args& ar
     *reinterpret_cast<Four*>(shared.base + piece * piece_bytes + (i % loads * 128 + me) * 16) = {
         {sum[0][4 * i], sum[0][4 * i + 1], sum[0][4 * i + 2], sum[0][4 * i + 3]}};
   }
-  ptx::synchronize_cluster();
+  ptx::cluster_sync();
 #pragma unroll 1
   for (int piece = consumer * args.cluster_splits + static_cast<int>(rank); piece < pieces;
        piece += args.cluster_splits * C::consumers) {
@@ -510,8 +512,8 @@ __device__ __forceinline__ void reduce_cluster_splits(const typename C::Args& ar
       uint4 of[loads];
 #pragma unroll
       for (int i = 0; i < loads; ++i)
-        of[i] = ptx::load_from_block(here + static_cast<std::uint32_t>(i * 2048),
-                                     static_cast<std::uint32_t>(part));
+        of[i] = ptx::ld_shared_cluster(here + static_cast<std::uint32_t>(i * 2048),
+                                       static_cast<std::uint32_t>(part));
 #pragma unroll
       for (int i = 0; i < sums; ++i) {
         const std::uint32_t bits = i % 4 == 0   ? of[i / 4].x

@@ -312,24 +312,24 @@ struct ProductTurns {
 
   // The warps of a consumer: all have read what the other roles may now write over.
   __device__ __forceinline__ static void meet(int consumer) {
-    ptx::synchronize(first_barrier + 2 + consumer, 128);
+    ptx::named_barrier_sync(first_barrier + 2 + consumer, 128);
   }
 
   // Once, before the first turn.
   __device__ __forceinline__ static void begin(int consumer) {
     if constexpr (there)
-      if (consumer == 1) ptx::arrive(first_barrier, threads);
+      if (consumer == 1) ptx::named_barrier_arrive(first_barrier, threads);
   }
   __device__ __forceinline__ static void wait(int consumer) {
-    if constexpr (there) ptx::synchronize(first_barrier + consumer, threads);
+    if constexpr (there) ptx::named_barrier_sync(first_barrier + consumer, threads);
   }
   __device__ __forceinline__ static void pass(int consumer) {
-    if constexpr (there) ptx::arrive(first_barrier + 1 - consumer, threads);
+    if constexpr (there) ptx::named_barrier_arrive(first_barrier + 1 - consumer, threads);
   }
   // Once, after the last.
   __device__ __forceinline__ static void end(int consumer) {
     if constexpr (there)
-      if (consumer == 0) ptx::synchronize(first_barrier, threads);
+      if (consumer == 0) ptx::named_barrier_sync(first_barrier, threads);
   }
 };
 
@@ -754,7 +754,7 @@ __device__ __forceinline__ void work_in_roles(unsigned char* raw, const Begin& b
   const TileShared<C> shared(raw, size.rows, size.cols, stages);
   const int consumers = C::any_size ? size.rows / any_rows : C::consumers;
   const int group = __shfl_sync(0xffffffffu, static_cast<int>(threadIdx.x) / 128, 0);
-  const std::uint32_t rank = C::cluster == 1 && !C::cluster_split_k ? 0 : ptx::rank_in_cluster();
+  const std::uint32_t rank = C::cluster == 1 && !C::cluster_split_k ? 0 : ptx::block_rank_in_cluster();
   if (threadIdx.x == 0) {
     begin();
     for (int stage = 0; stage < C::stages; ++stage) {
@@ -772,7 +772,7 @@ __device__ __forceinline__ void work_in_roles(unsigned char* raw, const Begin& b
     }
   }
   if (is_alone<C>(size)) __syncthreads();
-  else ptx::synchronize_cluster();
+  else ptx::cluster_sync();
   // What follows touches the arrays; all before it may happen while the kernel before is still at work.
   if (!independent_of_previous) ptx::griddepcontrol_wait();
   ptx::griddepcontrol_launch_dependents();
@@ -780,13 +780,13 @@ __device__ __forceinline__ void work_in_roles(unsigned char* raw, const Begin& b
     ptx::warpgroup_reg_dealloc<C::consumers == 1 ? 56 : C::consumers == 2 ? 40 : 32>();
     if (threadIdx.x < 32 && ptx::elect_one()) copies(shared, rank);
     __syncwarp();
-    if (C::cluster_split_k && meets) ptx::synchronize_cluster();  // as those who multiply do it once
+    if (C::cluster_split_k && meets) ptx::cluster_sync();  // as those who multiply do it once
   } else {
     ptx::warpgroup_reg_alloc<C::consumers == 1 ? 248 : C::consumers == 2 ? 232 : 160>();
     multiplies(shared, group - 1, rank);
   }
   // A block stays while others of its cluster may still tell it something.
-  if (C::cluster > 1 || (C::cluster_split_k && meets)) ptx::synchronize_cluster();
+  if (C::cluster > 1 || (C::cluster_split_k && meets)) ptx::cluster_sync();
   // Who waits for this kernel waits for the one before as well.
   if (independent_of_previous) ptx::griddepcontrol_wait();
 }
@@ -823,7 +823,7 @@ __global__ void __launch_bounds__(C::threads, 1)
       },
       [&](const TileShared<C>& shared, int consumer, std::uint32_t rank) {
         if (is_left_to_others<C>(args)) {
-          if (C::cluster_split_k && args.cluster_splits > 1) ptx::synchronize_cluster();  // as who adds parts
+          if (C::cluster_split_k && args.cluster_splits > 1) ptx::cluster_sync();  // as who adds parts
           return;
         }
         consume<C>(args, shared, consumer, rank);
