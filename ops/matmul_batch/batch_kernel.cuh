@@ -73,9 +73,9 @@ __device__ __forceinline__ void produce(const BatchArgs& batch, const TileShared
       ptx::acquire(args.b);
     }
     for (int i = 0; i < count; ++i) {
-      ptx::wait(shared.empty(ring.stage), ring.parity ^ 1);
-      ptx::Barrier& full = shared.full(ring.stage);
-      ptx::arrive_expecting(full, bytes);
+      ptx::mbarrier_wait(shared.empty(ring.stage), ring.parity ^ 1);
+      ptx::Mbarrier& full = shared.full(ring.stage);
+      ptx::mbarrier_arrive_expect_tx(full, bytes);
       matmul::copy_operand<C, C::mn_major_a, C::rows, C::cluster_cols>(
           shared.a(ring.stage), args.a, row, i * k_of_stage, static_cast<int>(sharing.col), sharing.of_a(),
           full, layer_a);

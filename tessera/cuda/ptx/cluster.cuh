@@ -25,9 +25,9 @@ __device__ __forceinline__ void cluster_sync() {
 __device__ __forceinline__ uint4 ld_shared_cluster(std::uint32_t address, std::uint32_t block) {
   uint4 out;
   asm volatile(
-      "{\n .reg .b32 there;\n"
-      " mapa.shared::cluster.u32 there, %4, %5;\n"
-      " ld.shared::cluster.v4.u32 {%0, %1, %2, %3}, [there];\n}"
+      "{\n .reg .b32 remote;\n"
+      " mapa.shared::cluster.u32 remote, %4, %5;\n"
+      " ld.shared::cluster.v4.u32 {%0, %1, %2, %3}, [remote];\n}"
       : "=r"(out.x), "=r"(out.y), "=r"(out.z), "=r"(out.w)
       : "r"(address), "r"(block)
       : "memory");

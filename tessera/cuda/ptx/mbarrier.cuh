@@ -9,41 +9,41 @@ __device__ __forceinline__ std::uint32_t shared_address(const void* address) {
   return static_cast<std::uint32_t>(__cvta_generic_to_shared(address));
 }
 
-struct Barrier {
+struct Mbarrier {
   std::uint64_t state;
 };
 
-__device__ __forceinline__ void init(Barrier& barrier, int arrivals) {
+__device__ __forceinline__ void mbarrier_init(Mbarrier& barrier, int arrivals) {
   asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(&barrier)), "r"(arrivals));
 }
 
 // What was initialised is seen by the copy engine, and by the other blocks of the cluster.
-__device__ __forceinline__ void fence_init() {
+__device__ __forceinline__ void fence_mbarrier_init() {
   asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 }
 
 // One arrival, and so many bytes that copies will bring.
-__device__ __forceinline__ void arrive_expecting(Barrier& barrier, std::uint32_t bytes) {
+__device__ __forceinline__ void mbarrier_arrive_expect_tx(Mbarrier& barrier, std::uint32_t bytes) {
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(&barrier)),
                "r"(bytes)
                : "memory");
 }
 
 // An arrival at the same barrier of a block of the cluster.
-__device__ __forceinline__ void arrive_at(Barrier& barrier, std::uint32_t block) {
+__device__ __forceinline__ void mbarrier_arrive_cluster(Mbarrier& barrier, std::uint32_t block) {
   asm volatile(
-      "{\n .reg .b32 there;\n"
-      " mapa.shared::cluster.u32 there, %0, %1;\n"
-      " mbarrier.arrive.shared::cluster.b64 _, [there];\n}" ::"r"(shared_address(&barrier)),
+      "{\n .reg .b32 remote;\n"
+      " mapa.shared::cluster.u32 remote, %0, %1;\n"
+      " mbarrier.arrive.shared::cluster.b64 _, [remote];\n}" ::"r"(shared_address(&barrier)),
       "r"(block)
       : "memory");
 }
-__device__ __forceinline__ void arrive(Barrier& barrier) {
+__device__ __forceinline__ void mbarrier_arrive(Mbarrier& barrier) {
   asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_address(&barrier)) : "memory");
 }
 
 // Until the phase of this parity is over.
-__device__ __forceinline__ void wait(Barrier& barrier, std::uint32_t parity) {
+__device__ __forceinline__ void mbarrier_wait(Mbarrier& barrier, std::uint32_t parity) {
   asm volatile(
       "{\n .reg .pred over;\n"
       "again_%=:\n"

@@ -14,7 +14,7 @@ __device__ __forceinline__ void prefetch(const CUtensorMap& map) {
 
 // A box whose first element is at (x, y), x along the contiguous dimension; what lies outside is zero. The
 // barrier counts its bytes.
-__device__ __forceinline__ void load_box(void* to, const CUtensorMap& map, int x, int y, Barrier& barrier) {
+__device__ __forceinline__ void load_box(void* to, const CUtensorMap& map, int x, int y, Mbarrier& barrier) {
   asm volatile(
       "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], "
       "[%4];" ::"r"(shared_address(to)),
@@ -24,7 +24,7 @@ __device__ __forceinline__ void load_box(void* to, const CUtensorMap& map, int x
 
 // The same of layer z of a map of layers.
 __device__ __forceinline__ void load_box(void* to, const CUtensorMap& map, int x, int y, int z,
-                                         Barrier& barrier) {
+                                         Mbarrier& barrier) {
   asm volatile(
       "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, %4}], "
       "[%5];" ::"r"(shared_address(to)),
@@ -34,7 +34,7 @@ __device__ __forceinline__ void load_box(void* to, const CUtensorMap& map, int x
 
 // To the same place in each of the cluster's blocks whose bit is set, and counted by the same barrier there.
 __device__ __forceinline__ void load_box_to(std::uint16_t blocks, void* to, const CUtensorMap& map, int x,
-                                            int y, Barrier& barrier) {
+                                            int y, Mbarrier& barrier) {
   asm volatile(
       "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster "
       "[%0], [%1, {%2, %3}], [%4], %5;" ::"r"(shared_address(to)),
@@ -43,7 +43,7 @@ __device__ __forceinline__ void load_box_to(std::uint16_t blocks, void* to, cons
 }
 
 __device__ __forceinline__ void load_box_to(std::uint16_t blocks, void* to, const CUtensorMap& map, int x,
-                                            int y, int z, Barrier& barrier) {
+                                            int y, int z, Mbarrier& barrier) {
   asm volatile(
       "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster "
       "[%0], [%1, {%2, %3, %4}], [%5], %6;" ::"r"(shared_address(to)),
@@ -86,7 +86,8 @@ __device__ __forceinline__ void fence_shared() {
 
 // Contiguous bytes without a map, from device to shared memory. All three are multiples of 16. The barrier's
 // phase waits for the bytes.
-__device__ __forceinline__ void copy_bulk(void* to, const void* from, std::uint32_t bytes, Barrier& barrier) {
+__device__ __forceinline__ void copy_bulk(void* to, const void* from, std::uint32_t bytes,
+                                          Mbarrier& barrier) {
   asm volatile(
       "mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%3], %2;\n"
       "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(

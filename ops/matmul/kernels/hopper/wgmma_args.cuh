@@ -173,10 +173,10 @@ struct TileShared {
     return base +
            (C::any_size ? end - (consumer + 1) * C::out_bytes : C::ring_bytes + consumer * C::out_bytes);
   }
-  __device__ ptx::Barrier& full(int stage) const {
-    return reinterpret_cast<ptx::Barrier*>(base + C::ring_bytes + C::consumers * C::out_bytes)[stage];
+  __device__ ptx::Mbarrier& full(int stage) const {
+    return reinterpret_cast<ptx::Mbarrier*>(base + C::ring_bytes + C::consumers * C::out_bytes)[stage];
   }
-  __device__ ptx::Barrier& empty(int stage) const { return (&full(0))[C::stages + stage]; }
+  __device__ ptx::Mbarrier& empty(int stage) const { return (&full(0))[C::stages + stage]; }
   // Of the two stages that this one is the first of.
   __device__ float* scales(int stage) const {
     return reinterpret_cast<float*>(base + C::scales_at + stage / stages_of_sum * C::scale_bytes);

@@ -51,7 +51,7 @@ __device__ __forceinline__ Sharing<C> sharing_of(const WgmmaArgs& args, std::uin
 // all blocks that need it. `layer`: of a map of layers.
 template <class C, bool mn_major, int lines, int sharers, class... Layer>
 __device__ __forceinline__ void copy_operand(unsigned char* to, const CUtensorMap& map, int first, int k,
-                                             int share, std::uint16_t blocks, ptx::Barrier& full,
+                                             int share, std::uint16_t blocks, ptx::Mbarrier& full,
                                              Layer... layer) {
   constexpr int per_128 = 128 / C::element_bytes, mine = lines / sharers,
                 boxes = mn_major ? mine / per_128 : 1;
@@ -69,7 +69,7 @@ __device__ __forceinline__ void copy_operand(unsigned char* to, const CUtensorMa
 // The same of a tile of any size. `lines`: of the share.
 __device__ __forceinline__ void copy_share(unsigned char* to, const CUtensorMap& map, int lines,
                                            std::uint32_t share, int first, int k, int sharers,
-                                           std::uint16_t blocks, ptx::Barrier& full) {
+                                           std::uint16_t blocks, ptx::Mbarrier& full) {
   const int at = static_cast<int>(share) * lines;
   if (sharers == 1) ptx::load_box(to, map, k, first, full);
   else ptx::load_box_to(blocks, to + at * 128, map, k, first + at, full);
@@ -106,9 +106,9 @@ template <class C>
 __device__ __forceinline__ void copy_stage(const typename C::Args& args, const TileShared<C>& shared,
                                            int stage, int row, int col, int k, const Sharing<C>& sharing,
                                            int remainder = 0) {
-  ptx::Barrier& full = shared.full(stage);
+  ptx::Mbarrier& full = shared.full(stage);
   copy_scales<C, C::cols>(args, shared, stage, col, k);
-  ptx::arrive_expecting(full, static_cast<std::uint32_t>(args.a_bytes + args.b_bytes));
+  ptx::mbarrier_arrive_expect_tx(full, static_cast<std::uint32_t>(args.a_bytes + args.b_bytes));
   if constexpr (C::any_size) {
     copy_share(shared.a(stage), args.a, args.a_lines, sharing.col, row, k, sharing.cluster_cols,
                sharing.of_a(), full);
@@ -131,9 +131,9 @@ __device__ __forceinline__ void copy_tail_stage(const WgmmaArgs& args, const Til
   constexpr int a_lines = C::rows / C::cluster_cols,
                 b_lines = C::mn_major_b ? TailOrder::width : C::cols / C::cluster_rows;
   static_assert(b_lines >= TailOrder::width);
-  ptx::Barrier& full = shared.full(stage);
+  ptx::Mbarrier& full = shared.full(stage);
   copy_scales<C, TailOrder::width>(args, shared, stage, col, k);
-  ptx::arrive_expecting(full, static_cast<std::uint32_t>(args.a_bytes + b_lines * 128));
+  ptx::mbarrier_arrive_expect_tx(full, static_cast<std::uint32_t>(args.a_bytes + b_lines * 128));
 #pragma unroll
   for (int i = 0; i < C::cluster_cols; ++i)
     copy_operand<C, C::mn_major_a, a_lines, 1>(shared.a(stage) + i * a_lines * 128, args.a, row + i * a_lines,
@@ -189,10 +189,10 @@ template <class C, bool alone>
 __device__ __forceinline__ void release(const TileShared<C>& shared, int stage, std::uint32_t peers) {
   const int me = static_cast<int>(threadIdx.x) % 128;
   if constexpr (C::cluster == 1 || alone) {
-    if (me < C::cluster_rows + C::cluster_cols - 1) ptx::arrive(shared.empty(stage));
+    if (me < C::cluster_rows + C::cluster_cols - 1) ptx::mbarrier_arrive(shared.empty(stage));
   } else {
     if (me < C::cluster && (peers >> me & 1) != 0)
-      ptx::arrive_at(shared.empty(stage), static_cast<std::uint32_t>(me));
+      ptx::mbarrier_arrive_cluster(shared.empty(stage), static_cast<std::uint32_t>(me));
   }
 }
 
@@ -235,7 +235,7 @@ __device__ __forceinline__ void add_stages(const TileShared<C>& shared, Ring<C>&
                                            int row, std::uint32_t peers, int& before,
                                            typename C::Sum (&sum)[C::row_blocks][cols / 2]) {
   for (int i = from; i < count; ++i) {
-    ptx::wait(shared.full(ring.stage), ring.parity);
+    ptx::mbarrier_wait(shared.full(ring.stage), ring.parity);
     multiply_stage<C, cols>(shared, ring.stage, row, sum, i > 0);
     ptx::wait_for_products<1>();
     if (before >= 0) release<C, is_tail<C, cols>>(shared, before, peers);
@@ -271,7 +271,7 @@ __device__ __forceinline__ void promote_stages(const TileShared<C>& shared, Ring
                                                typename C::Sum (&sum)[C::row_blocks][cols / 2]) {
   typename C::Sum part[cols / 2] = {};  // else its registers would count as in use before
   for (int i = 0; i < count; ++i) {
-    ptx::wait(shared.full(ring.stage), ring.parity);
+    ptx::mbarrier_wait(shared.full(ring.stage), ring.parity);
 #pragma unroll
     for (int block = 0; block < C::row_blocks; ++block) {
       ptx::begin_products();
@@ -364,8 +364,8 @@ __device__ __forceinline__ void promote_parts(const WgmmaArgs& args, const TileS
 #pragma unroll
     for (int block = 0; block < C::row_blocks; ++block) {
       if (block == 0) {
-        ptx::wait(shared.full(stage), ring.parity);
-        ptx::wait(shared.full(stage + 1), ring.parity);
+        ptx::mbarrier_wait(shared.full(stage), ring.parity);
+        ptx::mbarrier_wait(shared.full(stage + 1), ring.parity);
       }
       ProductTurns<C>::wait(consumer);
       ptx::begin_products();
@@ -519,7 +519,7 @@ __device__ void consume_overlapped(const WgmmaArgs& args, const TileShared<C>& s
   Ring<C> ring(shared);
   OverlappedEpilogue<C> waiting;
   typename C::Sum sum[1][C::sums];
-  ptx::wait(shared.full(ring.stage), ring.parity);
+  ptx::mbarrier_wait(shared.full(ring.stage), ring.parity);
   multiply_stage<C>(shared, ring.stage, first_row, sum, false);
   bool any = false;
   while (true) {
@@ -528,7 +528,7 @@ __device__ void consume_overlapped(const WgmmaArgs& args, const TileShared<C>& s
     ring.advance();
 #pragma unroll
     for (int part = 0; part < OverlappedEpilogue<C>::parts; part += boxes) {
-      ptx::wait(shared.full(ring.stage), ring.parity);
+      ptx::mbarrier_wait(shared.full(ring.stage), ring.parity);
       multiply_stage<C>(shared, ring.stage, first_row, sum, true);
       if (any) {
 #pragma unroll
@@ -542,7 +542,7 @@ __device__ void consume_overlapped(const WgmmaArgs& args, const TileShared<C>& s
     add_stages<C, C::cols>(shared, ring, 1 + OverlappedEpilogue<C>::parts / boxes, args.depth - 1, first_row,
                            peers, before, sum);
 
-    ptx::wait(shared.full(ring.stage), ring.parity);
+    ptx::mbarrier_wait(shared.full(ring.stage), ring.parity);
     multiply_stage<C>(shared, ring.stage, first_row, sum, true);
     const TileOrder::Tile tile = args.order.at(ptx::opaque(unit));
     waiting.row = (tile.row * C::cluster_rows + static_cast<int>(sharing.row)) * C::rows + first_row;
@@ -559,7 +559,7 @@ __device__ void consume_overlapped(const WgmmaArgs& args, const TileShared<C>& s
 
     unit += unit_step(C::cluster);
     if (unit >= args.units) break;
-    ptx::wait(shared.full(ring.stage), ring.parity);
+    ptx::mbarrier_wait(shared.full(ring.stage), ring.parity);
     multiply_stage<C>(shared, ring.stage, first_row, sum, false);
   }
   waiting.store_last(args, shared, consumer);
@@ -634,7 +634,7 @@ __device__ void produce(const typename C::Args& args, const TileShared<C>& share
       if (unit >= args.tiles) {
         each_tail_tile<C>(args, unit, rank, [&](int row, int col) {
           for (int i = 0; i < args.depth; ++i) {
-            ptx::wait(shared.empty(ring.stage), ring.parity ^ 1);
+            ptx::mbarrier_wait(shared.empty(ring.stage), ring.parity ^ 1);
             copy_tail_stage<C>(args, shared, ring.stage, row, col, i * (128 / C::element_bytes));
             ring.advance();
           }
@@ -647,7 +647,7 @@ __device__ void produce(const typename C::Args& args, const TileShared<C>& share
         is_alone<C>(size_of_tile<C>(args)) && unit == first_unit(blocks) ? share.ahead(shared.stages) : 0;
     ring.skip(begun);
     for (int i = begun; i < share.count; ++i) {
-      ptx::wait(shared.empty(ring.stage), ring.parity ^ 1);
+      ptx::mbarrier_wait(shared.empty(ring.stage), ring.parity ^ 1);
       share.copy(args, shared, sharing, i, ring.stage);
       ring.advance();
     }
@@ -662,7 +662,7 @@ __device__ __forceinline__ void clear_leads(const typename C::Args& args, const 
   if constexpr (C::by_remainders) {
     const int lead = args.zeros.of(remainder);
     if (lead == 0) return;
-    ptx::wait(shared.full(ring.stage), ring.parity);
+    ptx::mbarrier_wait(shared.full(ring.stage), ring.parity);
     unsigned char* const panel = args.of_b ? shared.b(ring.stage) : shared.a(ring.stage) + first_row * 128;
     const int lines = args.of_b ? C::cols : C::row_blocks * 64;
     for (int line = fresh_thread() % 128; line < lines; line += 128)
@@ -758,11 +758,11 @@ __device__ __forceinline__ void work_in_roles(unsigned char* raw, const Begin& b
   if (threadIdx.x == 0) {
     begin();
     for (int stage = 0; stage < C::stages; ++stage) {
-      ptx::init(shared.full(stage), 1);
-      ptx::init(shared.empty(stage),
-                static_cast<std::uint32_t>(consumers * (size.cluster_rows + size.cluster_cols - 1)));
+      ptx::mbarrier_init(shared.full(stage), 1);
+      ptx::mbarrier_init(shared.empty(stage),
+                         static_cast<std::uint32_t>(consumers * (size.cluster_rows + size.cluster_cols - 1)));
     }
-    ptx::fence_init();
+    ptx::fence_mbarrier_init();
     if constexpr (may_be_alone<C> && !std::is_same_v<First, NothingAhead>) {
       if (is_alone<C>(size)) {
         ptx::fence_shared();
@@ -840,8 +840,8 @@ __global__ void __launch_bounds__(alone_threads, 1) multiply_alone(const __grid_
   extern __shared__ unsigned char raw[];
   const TileShared<C> shared(raw);
   if (threadIdx.x == 0) {
-    for (int stage = 0; stage < C::stages; ++stage) ptx::init(shared.full(stage), 1);
-    ptx::fence_init();
+    for (int stage = 0; stage < C::stages; ++stage) ptx::mbarrier_init(shared.full(stage), 1);
+    ptx::fence_mbarrier_init();
   }
   __syncthreads();
   ptx::griddepcontrol_wait();
@@ -860,7 +860,7 @@ __global__ void __launch_bounds__(alone_threads, 1) multiply_alone(const __grid_
   Ring<C> ring(shared);
   for (int i = 0; i < count; ++i) {
     copy(i + C::stages - 1);  // over what the last pass has read
-    ptx::wait(shared.full(ring.stage), ring.parity);
+    ptx::mbarrier_wait(shared.full(ring.stage), ring.parity);
     multiply_stage<C>(shared, ring.stage, 0, sum, true);
     ptx::wait_for_products<0>();
     __syncthreads();
