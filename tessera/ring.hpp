@@ -48,7 +48,7 @@ class Ring {
     cuda::ptx::Mbarrier& all = barrier(step % stages);
     if (thread_.lane() < pieces)
       name(thread_.lane(), [&](void* to, const void* from, int bytes) {
-        cuda::ptx::copy_bulk(to, from, static_cast<std::uint32_t>(bytes), all);
+        cuda::ptx::cp_async_bulk(to, from, static_cast<std::uint32_t>(bytes), all);
       });
     thread_.sync_warp();  // behind what every lane told the barrier to expect
     if (thread_.lane() == 0) cuda::ptx::mbarrier_arrive(all);
@@ -76,7 +76,7 @@ class Ring {
   // After ordinary stores to a stage, by each thread that made some: later copies to it come later.
   SIMT void let_engine_write() const {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    cuda::ptx::fence_shared();
+    cuda::ptx::fence_proxy_async();
 #endif
   }
 

@@ -69,8 +69,8 @@ __device__ __forceinline__ void produce(const BatchArgs& batch, const TileShared
               count = args.depth;
     const std::uint32_t bytes = static_cast<std::uint32_t>(args.a_bytes + C::b_bytes);
     if (group && count > 0) {
-      ptx::acquire(args.a);
-      ptx::acquire(args.b);
+      ptx::tensormap_acquire(args.a);
+      ptx::tensormap_acquire(args.b);
     }
     for (int i = 0; i < count; ++i) {
       ptx::mbarrier_wait(shared.empty(ring.stage), ring.parity ^ 1);
@@ -131,18 +131,18 @@ __device__ __forceinline__ void consume(const BatchArgs& batch, const TileShared
     const int row = (work.tile.row * C::cluster_rows + static_cast<int>(sharing.row)) * C::rows + first_row,
               col = (work.tile.col * C::cluster_cols + static_cast<int>(sharing.col)) * C::cols;
     if (work.args.tma_store && matmul::PlainFactor(work.args.epilogue).serves) {
-      if (batch.table != nullptr && threadIdx.x % 32 == 0) ptx::acquire(work.args.c);
+      if (batch.table != nullptr && threadIdx.x % 32 == 0) ptx::tensormap_acquire(work.args.c);
       matmul::store_plain<C, C::sums>(work.args, shared, consumer, sum, row, col, work.layer);
     } else {
       // Boxes of the unit before may still be read from where sums are staged.
-      if (threadIdx.x % 32 == 0) ptx::wait_until_read<0>();
+      if (threadIdx.x % 32 == 0) ptx::tma_store_wait_group_read<0>();
       if (threadIdx.x % 128 == 0) write_own(own, batch, work);
       ptx::named_barrier_sync(1 + consumer, 128);
       matmul::store_tile<C, C::sums>(own, shared, consumer, sum, row, col);
       ptx::named_barrier_sync(1 + consumer, 128);
     }
   }
-  if (threadIdx.x % 32 == 0) ptx::wait_until_read<0>();
+  if (threadIdx.x % 32 == 0) ptx::tma_store_wait_group_read<0>();
 }
 
 template <class C>

@@ -229,7 +229,7 @@ __global__ void enter(const __grid_constant__ Chunk chunk, GroupEntry* table, st
   for (std::int32_t i = static_cast<std::int32_t>(threadIdx.x); i < from.args.units;
        i += static_cast<std::int32_t>(blockDim.x))
     entry_of[from.first_unit + i] = entry;
-  ptx::release_maps();
+  ptx::tensormap_release();
 }
 
 // The workspace of a group: the table, the entry of each unit, packed operands.

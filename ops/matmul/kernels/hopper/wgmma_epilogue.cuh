@@ -305,8 +305,8 @@ __device__ __forceinline__ void store_by_tma(const typename C::Args& args, const
       if (C::any_size && first_col >= end) continue;
       // Of an odd number, the last of the tile before went by way of the first one's box.
       if (tma_store && lane == 0) {
-        if ((C::any_size || all % 2 == 1) && block + part == 0) ptx::wait_until_read<0>();
-        else ptx::wait_until_read<1>();
+        if ((C::any_size || all % 2 == 1) && block + part == 0) ptx::tma_store_wait_group_read<0>();
+        else ptx::tma_store_wait_group_read<1>();
       }
       __syncwarp();
       fill_box<Out>(box, factor, sum[block], part);
@@ -315,13 +315,13 @@ __device__ __forceinline__ void store_by_tma(const typename C::Args& args, const
       if (tma_store && is_part) {
         __syncwarp();
         copy_pieces<Out>(args, box, warp, lane, first_row, first_col, end);
-        if (lane == 0) ptx::commit_stores();  // none, but one of the boxes that are waited for
+        if (lane == 0) ptx::tma_store_commit_group();  // none, but one of the boxes that are waited for
       } else if (tma_store) {
-        ptx::fence_shared();
+        ptx::fence_proxy_async();
         __syncwarp();
         if (lane != 0) continue;
-        ptx::store_box(args.c, box + warp * 16 * 128, first_col, first_row, layer...);
-        ptx::commit_stores();
+        ptx::tma_store(args.c, box + warp * 16 * 128, first_col, first_row, layer...);
+        ptx::tma_store_commit_group();
       } else {
         __syncwarp();
         copy_elements<Out>(args, box, warp, lane, first_row, first_col, end, next);

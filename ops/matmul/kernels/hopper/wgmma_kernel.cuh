@@ -61,8 +61,8 @@ __device__ __forceinline__ void copy_operand(unsigned char* to, const CUtensorMa
   for (int i = 0; i < boxes; ++i) {
     const int x = mn_major ? first + i * per_128 : k, y = mn_major ? k : first;
     unsigned char* const box = to + i * per_128 * 128;
-    if constexpr (sharers == 1) ptx::load_box(box, map, x, y, layer..., full);
-    else ptx::load_box_to(blocks, box, map, x, y, layer..., full);
+    if constexpr (sharers == 1) ptx::tma_load(box, map, x, y, layer..., full);
+    else ptx::tma_load_multicast(blocks, box, map, x, y, layer..., full);
   }
 }
 
@@ -71,8 +71,8 @@ __device__ __forceinline__ void copy_share(unsigned char* to, const CUtensorMap&
                                            std::uint32_t share, int first, int k, int sharers,
                                            std::uint16_t blocks, ptx::Mbarrier& full) {
   const int at = static_cast<int>(share) * lines;
-  if (sharers == 1) ptx::load_box(to, map, k, first, full);
-  else ptx::load_box_to(blocks, to + at * 128, map, k, first + at, full);
+  if (sharers == 1) ptx::tma_load(to, map, k, first, full);
+  else ptx::tma_load_multicast(blocks, to + at * 128, map, k, first + at, full);
 }
 
 // The scales of `cols` columns from `col` on, with the first of the stages that they belong to.
@@ -82,8 +82,9 @@ __device__ __forceinline__ void copy_scales(const WgmmaArgs& args, const TileSha
   if constexpr (has_scales<typename C::Kind>) {
     const int line = k / (128 / C::element_bytes);
     if (line % stages_of_sum != 0) return;
-    ptx::copy_bulk(shared.scales(stage), args.split.scales_b + line / stages_of_sum * args.split.step_b + col,
-                   cols * 4, shared.full(stage));
+    ptx::cp_async_bulk(shared.scales(stage),
+                       args.split.scales_b + line / stages_of_sum * args.split.step_b + col, cols * 4,
+                       shared.full(stage));
   }
 }
 
@@ -472,8 +473,8 @@ struct OverlappedEpilogue {
   }
   __device__ __forceinline__ void send(const WgmmaArgs& args, const unsigned char* box, int part) const {
     const int warp = fresh_thread() % 128 / 32;
-    ptx::store_box(args.c, box + warp * 16 * 128, col + part * 64, row + warp * 16);
-    ptx::commit_stores();
+    ptx::tma_store(args.c, box + warp * 16 * 128, col + part * 64, row + warp * 16);
+    ptx::tma_store_commit_group();
   }
 
   // Two boxes in turn: one is filled while the TMA may still read the other.
@@ -481,10 +482,10 @@ struct OverlappedEpilogue {
                                         int part) const {
     unsigned char* const box = shared.out(consumer) + part % 2 * C::box_bytes;
     const bool first = fresh_thread() % 32 == 0;
-    if (first) ptx::wait_until_read<1>();
+    if (first) ptx::tma_store_wait_group_read<1>();
     __syncwarp();
     fill(box, part);
-    ptx::fence_shared();
+    ptx::fence_proxy_async();
     __syncwarp();
     if (first) send(args, box, part);
   }
@@ -498,7 +499,7 @@ struct OverlappedEpilogue {
     for (int part = 0; part < parts; ++part) {
       unsigned char* const box = shared.a(part) + consumer * C::box_bytes;
       fill(box, part);
-      ptx::fence_shared();
+      ptx::fence_proxy_async();
       __syncwarp();
       if (fresh_thread() % 32 == 0) send(args, box, part);
     }
@@ -563,7 +564,7 @@ __device__ void consume_overlapped(const WgmmaArgs& args, const TileShared<C>& s
     multiply_stage<C>(shared, ring.stage, first_row, sum, false);
   }
   waiting.store_last(args, shared, consumer);
-  if (threadIdx.x % 32 == 0) ptx::wait_until_read<0>();
+  if (threadIdx.x % 32 == 0) ptx::tma_store_wait_group_read<0>();
 }
 
 // Where a block's tile begins: in the maps of its operands, and in C.
@@ -667,7 +668,7 @@ __device__ __forceinline__ void clear_leads(const typename C::Args& args, const 
     const int lines = args.of_b ? C::cols : C::row_blocks * 64;
     for (int line = fresh_thread() % 128; line < lines; line += 128)
       for (int i = 0; i < lead; ++i) panel[line * 128 + line % 8 * 16 + i] = 0;  // where the TMA puts them
-    ptx::fence_shared();
+    ptx::fence_proxy_async();
     ProductTurns<C>::meet(consumer);
   }
 }
@@ -735,7 +736,7 @@ __device__ void consume(const typename C::Args& args, const TileShared<C>& share
     store_tile<C, C::sums>(args, shared, consumer, sum, row, col);
   }
   ProductTurns<C>::end(consumer);
-  if (args.tma_store && threadIdx.x % 32 == 0) ptx::wait_until_read<0>();
+  if (args.tma_store && threadIdx.x % 32 == 0) ptx::tma_store_wait_group_read<0>();
 }
 
 struct NothingAhead {};
@@ -765,7 +766,7 @@ __device__ __forceinline__ void work_in_roles(unsigned char* raw, const Begin& b
     ptx::fence_mbarrier_init();
     if constexpr (may_be_alone<C> && !std::is_same_v<First, NothingAhead>) {
       if (is_alone<C>(size)) {
-        ptx::fence_shared();
+        ptx::fence_proxy_async();
         if (!independent_of_previous) ptx::griddepcontrol_wait();
         ahead(shared, rank);
       }
@@ -812,10 +813,10 @@ __global__ void __launch_bounds__(C::threads, 1)
       [&] {
         if (args.depth <= 0) return;
         if constexpr (!C::by_remainders) {
-          ptx::prefetch(args.a);
-          ptx::prefetch(args.b);
+          ptx::prefetch_tensormap(args.a);
+          ptx::prefetch_tensormap(args.b);
         }
-        if (args.tma_store) ptx::prefetch(args.c);
+        if (args.tma_store) ptx::prefetch_tensormap(args.c);
       },
       [&](const TileShared<C>& shared, std::uint32_t rank) {
         if (is_left_to_others<C>(args)) return;
@@ -869,7 +870,7 @@ __global__ void __launch_bounds__(alone_threads, 1) multiply_alone(const __grid_
 #pragma unroll
   for (int block = 0; block < C::row_blocks; ++block) ptx::touch(sum[block]);
   store_tile<C, C::sums>(args, shared, 0, sum, row, col);
-  if (args.tma_store && threadIdx.x % 32 == 0) ptx::wait_until_read<0>();
+  if (args.tma_store && threadIdx.x % 32 == 0) ptx::tma_store_wait_group_read<0>();
 }
 
 }  // namespace tessera::matmul
