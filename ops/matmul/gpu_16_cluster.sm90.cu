@@ -13,18 +13,18 @@ namespace tessera::matmul {
 namespace {
 
 // Which factors the tensor cores take across k.
-bool takes_mn_major(Element element) {
+bool supports_mn_major(Element element) {
   switch (element) {
     case Element::bf16:
-      return ptx::Bf16::takes_mn_major;
+      return ptx::Bf16::supports_mn_major;
     case Element::f16:
-      return ptx::F16::takes_mn_major;
+      return ptx::F16::supports_mn_major;
     case Element::f32:
-      return ptx::Tf32::takes_mn_major;
+      return ptx::Tf32::supports_mn_major;
     case Element::i8:
-      return ptx::S8::takes_mn_major;
+      return ptx::S8::supports_mn_major;
     default:
-      return ptx::E4m3E4m3::takes_mn_major;
+      return ptx::E4m3E4m3::supports_mn_major;
   }
 }
 
@@ -68,7 +68,7 @@ WgmmaJob job_with(const MixedProblem& p, const Tuning& tuning) {
 }
 
 void launch(const MixedProblem& p, const WgmmaJob& job, const PlannedJob& planned, Run& run) {
-  run_parts(job, planned, takes_mn_major(p.a.element), run,
+  run_parts(job, planned, supports_mn_major(p.a.element), run,
             [&](WgmmaPart& part) { launch_part(p, part, run); });
 }
 
@@ -76,7 +76,7 @@ void run(const Arguments& arguments, const Tuning& tuning, Run& run) {
   const MixedProblem p = with_rows(MixedProblem::of(arguments));
   if (p.m == 0 || p.n == 0) return;
   const WgmmaJob job = job_with(p, tuning);
-  launch(p, job, plan_job(job, shapes_of(p), takes_mn_major(p.a.element), *run.device), run);
+  launch(p, job, plan_job(job, shapes_of(p), supports_mn_major(p.a.element), *run.device), run);
 }
 
 PreparedRun prepare(const Arguments& arguments, const Tuning& tuning, const Device& device) {
@@ -84,7 +84,7 @@ PreparedRun prepare(const Arguments& arguments, const Tuning& tuning, const Devi
   const MixedProblem p = with_rows(given);
   if (p.m == 0 || p.n == 0) return {};
   const WgmmaJob job = job_with(p, tuning);
-  const PlannedJob planned = plan_job(job, shapes_of(p), takes_mn_major(p.a.element), device);
+  const PlannedJob planned = plan_job(job, shapes_of(p), supports_mn_major(p.a.element), device);
   const ProductArrays places(arguments.signature());
   return {.launch =
               [given, planned, places, options = job.options](std::span<void* const> arrays, Run& run) {
@@ -103,7 +103,7 @@ Reason refuses_options(const MixedProblem& p, int tile) {
                ? std::nullopt
                : Reason("has no tile=" + std::to_string(tile) + " but for lines along k that are apart");
   const auto is_mn_major = [&](const Factor& factor) {
-    const auto there = readable(factor, takes_mn_major(p.a.element));
+    const auto there = readable(factor, supports_mn_major(p.a.element));
     return there && there->mn_major;
   };
   return refuses_tile(tile, shapes_of(p),
@@ -176,7 +176,7 @@ Variant variant() {
 
 const Rung rung(variant());
 [[maybe_unused]] const bool registered = (register_layouts([](Element element, const OperandLayout& order) {
-                                            return by_tma(order, takes_mn_major(element));
+                                            return by_tma(order, supports_mn_major(element));
                                           }),
                                           true);
 

@@ -26,11 +26,11 @@ inline Layered layered(const matmul::Readable& one, std::int64_t count, std::int
 
 // As it lies, if the TMA can read that.
 inline std::optional<Layered> readable(const Factor& f, std::int64_t count, std::int64_t step,
-                                       bool takes_mn_major) {
+                                       bool supports_mn_major) {
   const Layered along = layered(matmul::along_k(f), count, step),
                 across = layered(matmul::along_lines(f), count, step);
   if ((f.k_step == 1 || f.k == 1) && cuda::has_tensor_map(along.layers, f.bytes)) return along;
-  if (takes_mn_major && (f.line_step == 1 || f.lines == 1) && cuda::has_tensor_map(across.layers, f.bytes))
+  if (supports_mn_major && (f.line_step == 1 || f.lines == 1) && cuda::has_tensor_map(across.layers, f.bytes))
     return across;
   return std::nullopt;
 }
@@ -123,7 +123,7 @@ void with_kernel(int tile, bool mn_major_b, const Make& make) {
       return make.template operator()<matmul::Tile<Kind, batch_config<promotes, 2, transposed>>>();
     make.template operator()<matmul::Tile<Kind, batch_config<promotes, 3, transposed>>>();
   };
-  if constexpr (Kind::takes_mn_major)
+  if constexpr (Kind::supports_mn_major)
     if (mn_major_b) return of.template operator()<true>();
   of.template operator()<false>();
 }
@@ -145,12 +145,12 @@ void run_batch(const BatchJob& job, CUtensorMapDataType type, Run& run) {
   const MixedProblem& first = all.first;
   const Factor left = matmul::left_of(first), right = matmul::right_of(first);
   Packing packing(run.workspace, run);
-  const auto read = [&](const Factor& f, std::int64_t step, bool takes_mn_major) {
+  const auto read = [&](const Factor& f, std::int64_t step, bool supports_mn_major) {
     const std::int64_t count = step == 0 ? 1 : all.batch;
-    if (const auto as_it_lies = readable(f, count, step, takes_mn_major)) return *as_it_lies;
+    if (const auto as_it_lies = readable(f, count, step, supports_mn_major)) return *as_it_lies;
     return packing.pack<Kind::bytes>(f, count, step);
   };
-  const Layered a = read(left, all.a_step, false), b = read(right, all.b_step, Kind::takes_mn_major);
+  const Layered a = read(left, all.a_step, false), b = read(right, all.b_step, Kind::supports_mn_major);
   const EntrySize size{first.m, first.n, stages_of<Kind>(left)};
   const TileShapes shapes = shapes_of<promotes>();
   const int tile = choose_tile(shapes, {&size, 1}, all.batch, run.device->processors, batch_tiles, job.tile);
@@ -260,7 +260,7 @@ inline void enter_all(std::span<const GroupEntry> entries, GroupEntry* table, st
 // transposed for it.
 template <class Kind>
 bool all_mn_major(Entries entries) {
-  return Kind::takes_mn_major && std::ranges::all_of(entries, [](const MixedProblem& p) {
+  return Kind::supports_mn_major && std::ranges::all_of(entries, [](const MixedProblem& p) {
            const Factor f = matmul::right_of(p);
            return (f.line_step == 1 || f.lines == 1) &&
                   cuda::has_tensor_map(matmul::along_lines(f).lines, f.bytes);

@@ -231,8 +231,8 @@ __device__ __forceinline__ void fill_box(unsigned char* box, const PlainFactor& 
         const int at = 4 * (part * 8 + j) + 2 * i;
         piece[i] = pair_of(Out{}, factor.of<Out>(sum[at]), factor.of<Out>(sum[at + 1]));
       }
-      ptx::store_pieces(box + r * 128 + ((j + lane / 16) ^ (r % 8)) * 16, piece[0], piece[1], piece[2],
-                        piece[3]);
+      ptx::stmatrix_x4(box + r * 128 + ((j + lane / 16) ^ (r % 8)) * 16, piece[0], piece[1], piece[2],
+                       piece[3]);
     }
   } else {
     struct alignas(8) Pair {

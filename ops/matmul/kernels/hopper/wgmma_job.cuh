@@ -122,12 +122,12 @@ inline std::optional<PlannedJob> plan_by_remainders(const WgmmaJob& job, TileSha
   return out;
 }
 
-inline PlannedJob plan_job(const WgmmaJob& job, TileShapes shapes, bool takes_mn_major,
+inline PlannedJob plan_job(const WgmmaJob& job, TileShapes shapes, bool supports_mn_major,
                            const Device& device) {
   if (job.options.tile == remainder_tile + 1) return plan_by_remainders(job, shapes, device).value();
   PlannedJob out;
   const auto taken_as = [&](const Factor& f, std::size_t& packed) {
-    if (const auto as_it_lies = readable(f, takes_mn_major)) return *as_it_lies;
+    if (const auto as_it_lies = readable(f, supports_mn_major)) return *as_it_lies;
     packed = packed_bytes(f);
     return Readable{{nullptr, f.lines, f.k, packed_step(f)}, false};
   };
@@ -192,7 +192,7 @@ inline WgmmaPart remainder_part(const WgmmaJob& job, const PlannedJob& planned, 
 // Calls launch(part) for each part of the product, in one stream. Parts write apart from each other, so each
 // begins beside the one before, unless both need the spare memory where sums of splits meet.
 template <class Launch>
-void run_parts(const WgmmaJob& job, const PlannedJob& planned, bool takes_mn_major, Run& run,
+void run_parts(const WgmmaJob& job, const PlannedJob& planned, bool supports_mn_major, Run& run,
                const Launch& launch) {
   const cuda::OnDevice on_device(run.device->index);
   const PlannedParts& parts = planned.parts;
@@ -200,7 +200,7 @@ void run_parts(const WgmmaJob& job, const PlannedJob& planned, bool takes_mn_maj
     WgmmaPart part = remainder_part(job, planned, run);
     return launch(part);
   }
-  const auto [a, b] = read_factors(job.a, job.b, takes_mn_major, planned.room, run);
+  const auto [a, b] = read_factors(job.a, job.b, supports_mn_major, planned.room, run);
   bool has_split = false;
   for (int i = 0; i < parts.count; ++i) {
     const PlannedPart& p = parts.part[i];

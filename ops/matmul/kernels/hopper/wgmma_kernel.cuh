@@ -205,28 +205,29 @@ inline constexpr bool is_tail = cols != C::cols&& C::has_tail;
 template <class C, int cols>
 __device__ __forceinline__ void multiply_rows(const TileShared<C>& shared, int stage, int row,
                                               typename C::Sum (&sum)[cols / 2], int step, bool keep) {
-  using Product = ptx::Product<typename C::Kind, cols, C::mn_major_a, C::mn_major_b>;
+  using Wgmma = ptx::Wgmma<typename C::Kind, cols, C::mn_major_a, C::mn_major_b>;
   constexpr int per_128 = 128 / C::element_bytes, k_of_step = per_128 / steps_of_stage;
   const unsigned char *const a = shared.a(stage), *const b = shared.b(stage);
-  const std::uint64_t right = C::mn_major_b ? ptx::descriptor(b + step * k_of_step * 128, 1024, per_128 * 128)
-                                            : ptx::descriptor(b + step * 32, 1024, 0);
+  const std::uint64_t right = C::mn_major_b
+                                  ? ptx::matrix_descriptor(b + step * k_of_step * 128, 1024, per_128 * 128)
+                                  : ptx::matrix_descriptor(b + step * 32, 1024, 0);
   const std::uint64_t left =
-      C::mn_major_a ? ptx::descriptor(a + row * 128 + step * k_of_step * 128, 1024, per_128 * 128)
-                    : ptx::descriptor(a + row * 128 + step * 32, 1024, 0);
-  Product::add(sum, left, right, keep ? 1 : 0);
+      C::mn_major_a ? ptx::matrix_descriptor(a + row * 128 + step * k_of_step * 128, 1024, per_128 * 128)
+                    : ptx::matrix_descriptor(a + row * 128 + step * 32, 1024, 0);
+  Wgmma::mma_async(sum, left, right, keep ? 1 : 0);
 }
 
 // All of them, from row `row` on: one group of products, under way when this returns.
 template <class C, int cols = C::cols>
 __device__ __forceinline__ void multiply_stage(const TileShared<C>& shared, int stage, int row,
                                                typename C::Sum (&sum)[C::row_blocks][cols / 2], bool keep) {
-  ptx::begin_products();
+  ptx::wgmma_fence();
 #pragma unroll
   for (int step = 0; step < steps_of_stage; ++step)
 #pragma unroll
     for (int block = 0; block < C::row_blocks; ++block)
       multiply_rows<C, cols>(shared, stage, row + block * 64, sum[block], step, keep || step > 0);
-  ptx::commit_products();
+  ptx::wgmma_commit_group();
 }
 
 // Adds the products of stages `from` to `count` of a tile to each other in the tensor cores' own registers.
@@ -238,7 +239,7 @@ __device__ __forceinline__ void add_stages(const TileShared<C>& shared, Ring<C>&
   for (int i = from; i < count; ++i) {
     ptx::mbarrier_wait(shared.full(ring.stage), ring.parity);
     multiply_stage<C, cols>(shared, ring.stage, row, sum, i > 0);
-    ptx::wait_for_products<1>();
+    ptx::wgmma_wait_group<1>();
     if (before >= 0) release<C, is_tail<C, cols>>(shared, before, peers);
     before = ring.stage;
     ring.advance();
@@ -248,9 +249,9 @@ __device__ __forceinline__ void add_stages(const TileShared<C>& shared, Ring<C>&
 template <class C, int cols>
 __device__ __forceinline__ void end_sums(const TileShared<C>& shared, int before, std::uint32_t peers,
                                          typename C::Sum (&sum)[C::row_blocks][cols / 2]) {
-  ptx::wait_for_products<0>();
+  ptx::wgmma_wait_group<0>();
 #pragma unroll
-  for (int block = 0; block < C::row_blocks; ++block) ptx::touch(sum[block]);
+  for (int block = 0; block < C::row_blocks; ++block) ptx::fence_accumulators(sum[block]);
   if (before >= 0) release<C, is_tail<C, cols>>(shared, before, peers);
 }
 
@@ -275,13 +276,13 @@ __device__ __forceinline__ void promote_stages(const TileShared<C>& shared, Ring
     ptx::mbarrier_wait(shared.full(ring.stage), ring.parity);
 #pragma unroll
     for (int block = 0; block < C::row_blocks; ++block) {
-      ptx::begin_products();
+      ptx::wgmma_fence();
 #pragma unroll
       for (int step = 0; step < steps_of_stage; ++step)
         multiply_rows<C, cols>(shared, ring.stage, row + block * 64, part, step, step > 0);
-      ptx::commit_products();
-      ptx::wait_for_products<0>();
-      ptx::touch(part);
+      ptx::wgmma_commit_group();
+      ptx::wgmma_wait_group<0>();
+      ptx::fence_accumulators(part);
       if (block + 1 == C::row_blocks) release<C, is_tail<C, cols>>(shared, ring.stage, peers);
 #pragma unroll
       for (int j = 0; j < cols / 2; ++j) sum[block][j] += part[j];
@@ -296,12 +297,12 @@ template <class C, int cols, int from, int to>
 __device__ __forceinline__ void multiply_parts(const TileShared<C>& shared, int stage, int row,
                                                float (&sum)[cols / 2], bool keep) {
   using Kind = typename C::Kind;
-  using Product = ptx::Product<typename Kind::Part, cols, 0, 0>;
+  using Wgmma = ptx::Wgmma<typename Kind::Part, cols, 0, 0>;
   const unsigned char *const a = shared.a(stage) + row * 128, *const b = shared.b(stage);
 #pragma unroll
   for (int i = from; i < to; ++i)
-    Product::add(sum, ptx::descriptor(a + Kind::product(i).a * 32, 1024, 0),
-                 ptx::descriptor(b + Kind::product(i).b * 32, 1024, 0), keep || i > from ? 1 : 0);
+    Wgmma::mma_async(sum, ptx::matrix_descriptor(a + Kind::product(i).a * 32, 1024, 0),
+                     ptx::matrix_descriptor(b + Kind::product(i).b * 32, 1024, 0), keep || i > from ? 1 : 0);
 }
 
 // Consumers ask for their products in turn: else they would do so at the same time, and then add at the same
@@ -369,16 +370,16 @@ __device__ __forceinline__ void promote_parts(const WgmmaArgs& args, const TileS
         ptx::mbarrier_wait(shared.full(stage + 1), ring.parity);
       }
       ProductTurns<C>::wait(consumer);
-      ptx::begin_products();
+      ptx::wgmma_fence();
       const int first_row = row + block * 64;
       multiply_parts<C, cols, 0, small>(shared, stage, first_row, part, false);
       multiply_parts<C, cols, 0, small>(shared, stage + 1, first_row, part, true);
       multiply_parts<C, cols, small, products_of_stage>(shared, stage, first_row, part, true);
       multiply_parts<C, cols, small, products_of_stage>(shared, stage + 1, first_row, part, true);
-      ptx::commit_products();
+      ptx::wgmma_commit_group();
       ProductTurns<C>::pass(consumer);
-      ptx::wait_for_products<0>();
-      ptx::touch(part);
+      ptx::wgmma_wait_group<0>();
+      ptx::fence_accumulators(part);
       if (block + 1 == C::row_blocks) {
         release<C, alone>(shared, stage + 1, peers);
         if (!scaled) release<C, alone>(shared, stage, peers);
@@ -468,7 +469,7 @@ struct OverlappedEpilogue {
 #pragma unroll
     for (int j = 0; j < 8; j += 2) {
       const std::uint32_t* const at = pairs + 2 * (part * 8 + j);
-      ptx::store_pieces(box + r * 128 + ((j + lane / 16) ^ (r % 8)) * 16, at[0], at[1], at[2], at[3]);
+      ptx::stmatrix_x4(box + r * 128 + ((j + lane / 16) ^ (r % 8)) * 16, at[0], at[1], at[2], at[3]);
     }
   }
   __device__ __forceinline__ void send(const WgmmaArgs& args, const unsigned char* box, int part) const {
@@ -535,7 +536,7 @@ __device__ void consume_overlapped(const WgmmaArgs& args, const TileShared<C>& s
 #pragma unroll
         for (int box = 0; box < boxes; ++box) waiting.store(args, shared, consumer, part + box);
       }
-      ptx::wait_for_products<1>();
+      ptx::wgmma_wait_group<1>();
       release<C, false>(shared, before, peers);
       before = ring.stage;
       ring.advance();
@@ -549,12 +550,12 @@ __device__ void consume_overlapped(const WgmmaArgs& args, const TileShared<C>& s
     waiting.row = (tile.row * C::cluster_rows + static_cast<int>(sharing.row)) * C::rows + first_row;
     waiting.col = (tile.col * C::cluster_cols + static_cast<int>(sharing.col)) * C::cols;
     any = true;
-    ptx::wait_for_products<1>();
+    ptx::wgmma_wait_group<1>();
     release<C, false>(shared, before, peers);
     before = ring.stage;
     ring.advance();
-    ptx::wait_for_products<0>();
-    ptx::touch(sum[0]);
+    ptx::wgmma_wait_group<0>();
+    ptx::fence_accumulators(sum[0]);
     release<C, false>(shared, before, peers);
     waiting.round(args, factor, sum[0]);
 
@@ -863,12 +864,12 @@ __global__ void __launch_bounds__(alone_threads, 1) multiply_alone(const __grid_
     copy(i + C::stages - 1);  // over what the last pass has read
     ptx::mbarrier_wait(shared.full(ring.stage), ring.parity);
     multiply_stage<C>(shared, ring.stage, 0, sum, true);
-    ptx::wait_for_products<0>();
+    ptx::wgmma_wait_group<0>();
     __syncthreads();
     ring.advance();
   }
 #pragma unroll
-  for (int block = 0; block < C::row_blocks; ++block) ptx::touch(sum[block]);
+  for (int block = 0; block < C::row_blocks; ++block) ptx::fence_accumulators(sum[block]);
   store_tile<C, C::sums>(args, shared, 0, sum, row, col);
   if (args.tma_store && threadIdx.x % 32 == 0) ptx::tma_store_wait_group_read<0>();
 }

@@ -224,7 +224,7 @@ template <class Kind, bool promotes, int tile>
 void launch_tile(WgmmaArgs& args, const Readable& a, const Readable& b, CUtensorMapDataType type, bool fast,
                  const Run& run) {
   constexpr TileConfig config = tile_configs<promotes>[tile];
-  if constexpr (Kind::takes_mn_major && (mn_major_tiles >> tile & 1) != 0)
+  if constexpr (Kind::supports_mn_major && (mn_major_tiles >> tile & 1) != 0)
     if (a.mn_major || b.mn_major) return launch_mn_major<Kind, config>(args, a, b, type, run);
   if constexpr (promotes && tile == 0)
     if (!fast) return launch<Tile<Kind, promoted_large>>(args, a, b, type, run);

@@ -21,11 +21,11 @@ struct Readable {
 inline Readable along_k(const Factor& f) { return {{f.data, f.lines, f.k, f.line_step}, false}; }
 inline Readable along_lines(const Factor& f) { return {{f.data, f.k, f.lines, f.k_step}, true}; }
 
-// As it lies, if the TMA can read that; `takes_mn_major`: whether a kernel for transposed operands will be
+// As it lies, if the TMA can read that; `supports_mn_major`: whether a kernel for transposed operands will be
 // there.
-inline std::optional<Readable> readable(const Factor& f, bool takes_mn_major) {
+inline std::optional<Readable> readable(const Factor& f, bool supports_mn_major) {
   if ((f.k_step == 1 || f.k == 1) && cuda::has_tensor_map(along_k(f).lines, f.bytes)) return along_k(f);
-  if (takes_mn_major && (f.line_step == 1 || f.lines == 1) &&
+  if (supports_mn_major && (f.line_step == 1 || f.lines == 1) &&
       cuda::has_tensor_map(along_lines(f).lines, f.bytes))
     return along_lines(f);
   return std::nullopt;
@@ -83,8 +83,8 @@ inline void pack_of(int bytes, std::initializer_list<Packing> all, cudaStream_t 
 
 // Both factors as they lie where that can be, else packed into spare memory. What was planned to be packed
 // is, though another address might do without: the tile was chosen for that.
-inline std::pair<Readable, Readable> read_factors(const Factor& of_a, const Factor& of_b, bool takes_mn_major,
-                                                  const Room& room, Run& run) {
+inline std::pair<Readable, Readable> read_factors(const Factor& of_a, const Factor& of_b,
+                                                  bool supports_mn_major, const Room& room, Run& run) {
   char* const to_a = static_cast<char*>(run.workspace) + room.splits;
   char* const to_b = to_a + room.packed_a;
   const auto stream = static_cast<cudaStream_t>(run.stream);
@@ -92,7 +92,7 @@ inline std::pair<Readable, Readable> read_factors(const Factor& of_a, const Fact
     return {{there, f.lines, f.k, packed_step(f)}, false};
   };
   const auto as_it_lies = [&](const Factor& f, std::size_t room_for_it) {
-    return room_for_it != 0 ? std::nullopt : readable(f, takes_mn_major);
+    return room_for_it != 0 ? std::nullopt : readable(f, supports_mn_major);
   };
   const std::optional<Readable> a = as_it_lies(of_a, room.packed_a), b = as_it_lies(of_b, room.packed_b);
   if (!a && !b) pack_of(of_a.bytes, {{of_a, to_a}, {of_b, to_b}}, stream);
