@@ -83,7 +83,7 @@ struct MmaHalf {
   template <class Panel>
   static __device__ __forceinline__ void load(Block& to, const unsigned char* panel,
                                               const Loads<Panel>& loads, int block, int step) {
-    ptx::load_pieces<Panel::along == Along::lines>(to.r, panel + loads.place(block, step));
+    ptx::ldmatrix_x4<Panel::along == Along::lines>(to.r, panel + loads.place(block, step));
   }
 
   static __device__ __forceinline__ void multiply(float (&d)[4], const Block& a, const Block& b, int half) {
