@@ -61,7 +61,7 @@ class Ring {
           copy16(static_cast<char*>(to) + at, static_cast<const char*>(from) + at);
       });
 #if defined(__CUDA_ARCH__)
-    cuda::ptx::commit_copies();
+    cuda::ptx::cp_async_commit_group();
 #endif
 #endif
   }
@@ -86,7 +86,7 @@ class Ring {
     cuda::ptx::mbarrier_wait(barrier(step % stages), static_cast<std::uint32_t>(step / stages & 1));
 #elif defined(__CUDA_ARCH__)
     (void)step;
-    cuda::ptx::wait_for_copies<stages - 2>();
+    cuda::ptx::cp_async_wait_group<stages - 2>();
 #else
     (void)step;
 #endif
@@ -100,7 +100,7 @@ class Ring {
 #else
   SIMT void copy16(void* to, const void* from) const {
 #if defined(__CUDA_ARCH__)
-    cuda::ptx::copy_async<16>(to, from);
+    cuda::ptx::cp_async<16>(to, from);
 #else
     thread_.store16(to, thread_.load16(from));
 #endif

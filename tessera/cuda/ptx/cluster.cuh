@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Blocks that run at the same time and reach into each other's shared memory; warps that change roles.
+// Thread block clusters and distributed shared memory, named barriers, warp specialization (setmaxnreg,
+// elect) and programmatic dependent launch.
 #pragma once
 #include <cstdint>
 
@@ -21,7 +22,8 @@ __device__ __forceinline__ void cluster_sync() {
   cluster_wait();
 }
 
-// 16 bytes of what lies at this address in the shared memory of a block of the cluster.
+// Loads 16 bytes of distributed shared memory: of `address`, an address of this block's shared memory, in
+// that of block `block` of the cluster.
 __device__ __forceinline__ uint4 ld_shared_cluster(std::uint32_t address, std::uint32_t block) {
   uint4 out;
   asm volatile(
@@ -59,7 +61,7 @@ __device__ __forceinline__ void griddepcontrol_launch_dependents() {
 #endif
 }
 
-// What another block has written before it added to this can be read afterwards.
+// Writes that another block made before it released to `from` are visible afterwards.
 __device__ __forceinline__ std::uint32_t load_acquire(const std::uint32_t* from) {
   std::uint32_t out;
   asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(out) : "l"(from) : "memory");
@@ -74,17 +76,18 @@ __device__ __forceinline__ bool elect_one() {
   return out != 0;
 }
 
-// The same number, of which the compiler does not know that it has seen it before.
+// Returns `number`. The compiler cannot know that it is the same value, so it recomputes what depends on it
+// instead of keeping registers.
 __device__ __forceinline__ int opaque(int number) {
   asm volatile("" : "+r"(number));
   return number;
 }
 
-// Some of a block's threads.
+// Named barriers: `threads` of the block's threads take part, whole warps. sync waits for all of them; arrive
+// counts this warp without waiting.
 __device__ __forceinline__ void named_barrier_sync(int barrier, int threads) {
   asm volatile("bar.sync %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
 }
-// As one of those that the others wait for, without waiting.
 __device__ __forceinline__ void named_barrier_arrive(int barrier, int threads) {
   asm volatile("bar.arrive %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Barriers in shared memory that count arrivals and bytes: how producers and consumers of tiles wait.
+// mbarrier objects: barriers in shared memory that count arrivals, and transactions (bytes) of asynchronous
+// copies.
 #pragma once
 #include <cstdint>
 
@@ -17,19 +18,19 @@ __device__ __forceinline__ void mbarrier_init(Mbarrier& barrier, int arrivals) {
   asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(&barrier)), "r"(arrivals));
 }
 
-// What was initialised is seen by the copy engine, and by the other blocks of the cluster.
+// Makes mbarrier.init visible to the async proxy and to the other blocks of the cluster.
 __device__ __forceinline__ void fence_mbarrier_init() {
   asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 }
 
-// One arrival, and so many bytes that copies will bring.
+// Arrives once and adds `bytes` to the transactions that the current phase expects.
 __device__ __forceinline__ void mbarrier_arrive_expect_tx(Mbarrier& barrier, std::uint32_t bytes) {
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(&barrier)),
                "r"(bytes)
                : "memory");
 }
 
-// An arrival at the same barrier of a block of the cluster.
+// Arrives at the barrier at the same offset in the shared memory of block `block` of the cluster.
 __device__ __forceinline__ void mbarrier_arrive_cluster(Mbarrier& barrier, std::uint32_t block) {
   asm volatile(
       "{\n .reg .b32 remote;\n"
@@ -42,7 +43,7 @@ __device__ __forceinline__ void mbarrier_arrive(Mbarrier& barrier) {
   asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_address(&barrier)) : "memory");
 }
 
-// Until the phase of this parity is over.
+// Waits until the phase of this parity has completed.
 __device__ __forceinline__ void mbarrier_wait(Mbarrier& barrier, std::uint32_t parity) {
   asm volatile(
       "{\n .reg .pred over;\n"

@@ -207,13 +207,12 @@ class MmaCopier {
     for (int i = 0; i < Share::passes(Panel::piece); ++i, from += row_step(step)) {
       unsigned char* const to = panel + Panel::below(place_, i * step);
       if constexpr (inside) {
-        ptx::copy_async<16>(to, from);
+        ptx::cp_async<16>(to, from);
       } else {
         const int count = valid(i, step, k_left, Panel::piece);
         if constexpr (bytes > 2)
           copy_part<Panel::piece>(reinterpret_cast<Element*>(to), from, x_.data, count);
-        else if (count % Panel::piece == 0)
-          ptx::copy_async<16>(to, count > 0 ? from : x_.data, count * bytes);
+        else if (count % Panel::piece == 0) ptx::cp_async<16>(to, count > 0 ? from : x_.data, count * bytes);
         else gather(to, from, count);
       }
     }
@@ -224,7 +223,7 @@ class MmaCopier {
     const Element* from = next_;
 #pragma unroll
     for (int i = 0; i < Share::passes(Panel::piece); ++i, from += row_step(step))
-      ptx::copy_async_if(i * step < lines_left_, panel + Panel::below(place_, i * step), from);
+      ptx::cp_async_if(i * step < lines_left_, panel + Panel::below(place_, i * step), from);
   }
 
   __device__ __forceinline__ void copy_single(unsigned char* panel, int k_left) const {
@@ -234,7 +233,7 @@ class MmaCopier {
     for (int i = 0; i < Share::passes(unit); ++i, from += row_step(step)) {
       unsigned char* const to = panel + Panel::below(place_, i * step);
       const int count = valid(i, step, k_left, unit);
-      if constexpr (unit == 1) ptx::copy_async<bytes>(to, count > 0 ? from : x_.data, count * bytes);
+      if constexpr (unit == 1) ptx::cp_async<bytes>(to, count > 0 ? from : x_.data, count * bytes);
       else gather(to, from, count);
     }
   }
@@ -606,10 +605,10 @@ struct MmaTile {
         from_a.template copy<whole>(memory + s * stage_bytes, k_left);
         from_b.template copy<whole>(memory + s * stage_bytes + PanelA::size, k_left);
       }
-      ptx::commit_copies();
+      ptx::cp_async_commit_group();
       k_left -= depth;
     }
-    ptx::wait_for_copies<ahead - 1>();
+    ptx::cp_async_wait_group<ahead - 1>();
     sync();
     typename Kind::Block a, b[col_blocks];
     Progress at{memory, memory + ahead * stage_bytes, memory + stages * stage_bytes, count, k_left};
@@ -617,7 +616,7 @@ struct MmaTile {
 #pragma unroll
     for (int j = 0; j < col_blocks; ++j) load_b(b[j], at.reading, 0, j);
     for (; at.left > 0; --at.left) multiply_stage<whole>(sums, a, b, from_a, from_b, at);
-    ptx::wait_for_copies<0>();
+    ptx::cp_async_wait_group<0>();
     sync();  // the ring is free for the results
   }
 
@@ -632,7 +631,7 @@ struct MmaTile {
 #pragma unroll
     for (int turn = 0; turn < turns; ++turn) {
       if (turn == last) {  // all of this stage has been loaded: go to the next
-        ptx::wait_for_copies<turns == 1 ? ahead - 2 : ahead - 1>();
+        ptx::cp_async_wait_group<turns == 1 ? ahead - 2 : ahead - 1>();
         sync();
         at.reading = at.reading + stage_bytes == at.end ? memory : at.reading + stage_bytes;
       }
@@ -653,7 +652,7 @@ struct MmaTile {
         if (j == 0 && turn == 0 && at.left > ahead) from_a.template copy<whole>(at.writing, at.k_left);
         if (turn == (turns > 2 ? 1 : 0) && j == (turns > 2 ? 0 : col_blocks - 1)) {
           if (at.left > ahead) from_b.template copy<whole>(at.writing + PanelA::size, at.k_left);
-          ptx::commit_copies();
+          ptx::cp_async_commit_group();
           at.k_left -= depth;
           at.writing = at.writing + stage_bytes == at.end ? memory : at.writing + stage_bytes;
         }

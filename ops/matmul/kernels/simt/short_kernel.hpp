@@ -101,7 +101,7 @@ struct ShortSums {
     bring(thread, shared.a[0], args.a, args, row);
     bring(thread, shared.b[0], args.b, args, column);
     for (int turn = 0; left > 0; --left, turn ^= 1) {
-      wait_for_copies();
+      cp_async_wait_all();
       thread.sync();
       if constexpr (round_robin) {
         const int further = column + args.blocks, next_row = row + further / args.wide,
@@ -193,16 +193,16 @@ struct ShortSums {
   SIMT static void copy(Thread thread, T* to, const T* from) {
 #if defined(__CUDA_ARCH__)
     (void)thread;
-    cuda::ptx::copy_async<bytes, true>(to, from);
+    cuda::ptx::cp_async<bytes, true>(to, from);
 #else
     if constexpr (bytes == 16) thread.store16(to, thread.load16(from));
     else *to = *from;
 #endif
   }
-  SIMT static void wait_for_copies() {
+  SIMT static void cp_async_wait_all() {
 #if defined(__CUDA_ARCH__)
-    cuda::ptx::commit_copies();
-    cuda::ptx::wait_for_copies<0>();
+    cuda::ptx::cp_async_commit_group();
+    cuda::ptx::cp_async_wait_group<0>();
 #endif
   }
 

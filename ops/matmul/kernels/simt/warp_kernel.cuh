@@ -71,7 +71,7 @@ class Panel {
     const int i = n % across, j = n / across;
     T* const to = &stage[k_ + j * deep][mn_ + i * wide * unit];
     const T* const from = next_ + i * (wide * unit) * stride_ + j * deep * stride_k_;
-    if constexpr (inner) cuda::ptx::copy_async<unit * sizeof(T)>(to, from);
+    if constexpr (inner) cuda::ptx::cp_async<unit * sizeof(T)>(to, from);
     else copy_at_edge(to, from, left_ - i * wide * unit, depth_left - k_ - j * deep);
   }
   __device__ void go_on() { next_ += config.depth * stride_k_; }
@@ -124,10 +124,10 @@ class Panel<T, config, width, Access::along_k> {
     const int i = n / steps, j = n % steps, k = j % run + j / run * 8;
     T* const to = &stage[k_ + k][line_ + i * wide];
     if constexpr (inner) {
-      cuda::ptx::copy_async<sizeof(T)>(to, next_[i] + k);
+      cuda::ptx::cp_async<sizeof(T)>(to, next_[i] + k);
     } else {
       const bool exists = k_ + k < depth_left;
-      cuda::ptx::copy_async<sizeof(T)>(to, exists ? next_[i] + k : data_, exists ? sizeof(T) : 0);
+      cuda::ptx::cp_async<sizeof(T)>(to, exists ? next_[i] + k : data_, exists ? sizeof(T) : 0);
     }
   }
   __device__ void go_on() {
@@ -220,7 +220,7 @@ class LinesPanel {
     char* const to = reinterpret_cast<char*>(&stage) + (place_ ^ exchanged(more) * 16) + more * row_bytes;
     const T* const from = next_ + line_of(more) * stride_;
     if constexpr (inner) {
-      cuda::ptx::copy_async<unit * sizeof(T)>(to, from);
+      cuda::ptx::cp_async<unit * sizeof(T)>(to, from);
     } else {
       const int left = left_ > line_of(more) ? steps - k_ : 0, valid = left < 0      ? 0
                                                                        : left < unit ? left
@@ -419,14 +419,14 @@ struct WarpTiles {
                                            int parts, std::int64_t depth_left) {
     copy_part_of<inner>(a, shared.a[stage], part, parts, depth_left);
     copy_part_of<inner>(b, shared.b[stage], part, parts, depth_left);
-    if (part + 1 == parts) cuda::ptx::commit_copies();
+    if (part + 1 == parts) cuda::ptx::cp_async_commit_group();
   }
   // All of a stage. One branch for both operands: it parts the multiply-adds around it.
   static __device__ void copy(Slice& shared, int stage, PanelA& a, PanelB& b, std::int64_t depth_left) {
     if (a.inner() && b.inner() && depth_left >= config.depth)
       copy_part_of_both<true>(shared, stage, a, b, 0, 1, depth_left);
     else if (depth_left > 0) copy_part_of_both<false>(shared, stage, a, b, 0, 1, depth_left);
-    else cuda::ptx::commit_copies();
+    else cuda::ptx::cp_async_commit_group();
   }
 
   static __device__ void load_a(FragmentA& f, const Slice& shared, int stage, int l, Place place) {
@@ -467,7 +467,7 @@ struct WarpTiles {
   static __device__ void sum_over_k(Thread thread, Slice& shared, PanelA& a, PanelB& b, Place place,
                                     std::int64_t k, Sums& sums) {
     for (int s = 0; s < ahead; ++s) copy(shared, s, a, b, k - s * config.depth);
-    cuda::ptx::wait_for_copies<ahead - 1>();
+    cuda::ptx::cp_async_wait_group<ahead - 1>();
     meet(thread);
     static_assert(config.depth / steps_of_b % 2 == 0);
     Loop loop;
@@ -496,7 +496,7 @@ struct WarpTiles {
                                    Sums& sums) {
     const auto step = [&]<int l>() {
       if constexpr (l == config.depth - 1) {  // the stage is read to its end: go to the next
-        cuda::ptx::wait_for_copies<ahead - 1>();
+        cuda::ptx::cp_async_wait_group<ahead - 1>();
         meet(thread);
         loop.reading = loop.reading + 1 == config.stages ? 0 : loop.reading + 1;
       }
@@ -628,7 +628,7 @@ struct WarpTiles {
     constexpr int wide = config.n + vector;  // 16 bytes more spread a column of eight lanes over the banks
     static_assert(sizeof(Slice) % sizeof(T) == 0 && config.m * wide * sizeof(T) <= sizeof(Slice));
     T* const own = &shared.slice[slice].a[0][0][0];
-    cuda::ptx::wait_for_copies<0>();
+    cuda::ptx::cp_async_wait_group<0>();
     __syncwarp();
     SIMT_UNROLL
     for (int i = 0; i < thread_m; ++i) {
