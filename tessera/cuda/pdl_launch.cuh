@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Launches a kernel, as tessera/kernel.hpp describes one, with programmatic dependent launch (PDL): its blocks
-// start while the previous kernel ends, and wait for that kernel's results. They let the next kernel start,
-// too, unless the kernel has a member `no_early_trigger`.
+// Launches a kernel, as tessera/kernel.hpp describes one, with programmatic dependent launch (PDL): its
+// blocks start while the previous kernel ends, and wait for that kernel's results. They let the next kernel
+// start, too, unless the kernel has a member `no_early_trigger`.
 #pragma once
 #include <algorithm>
 #include "tessera/cuda/launch.cuh"

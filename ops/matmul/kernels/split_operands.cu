@@ -15,7 +15,7 @@ std::size_t rounded_up(std::int64_t bytes) { return static_cast<std::size_t>(rou
 // Each but the first may be placed while the one before is at its end.
 template <class Kernel, class Args>
 void launch_with_pdl(Kernel kernel, std::int64_t blocks, int threads, const Args& args, cudaStream_t stream,
-                  bool first, std::size_t shared_bytes = 0) {
+                     bool first, std::size_t shared_bytes = 0) {
   cudaLaunchAttribute pdl{};
   pdl.id = cudaLaunchAttributeProgrammaticStreamSerialization;
   pdl.val.programmaticStreamSerializationAllowed = 1;
@@ -134,7 +134,7 @@ void launch_strictly(const StrictArgs& args, const Run& run) {
   constexpr std::size_t bytes = sizeof(typename Kernel::Shared);
   static_assert(bytes <= 48 * 1024);
   launch_with_pdl(multiply_tiles_strictly<Kernel>, args.warp.order.count(), Kernel::threads, args,
-               static_cast<cudaStream_t>(run.stream), false, bytes);
+                  static_cast<cudaStream_t>(run.stream), false, bytes);
 }
 
 }  // namespace
