@@ -25,8 +25,8 @@ struct LeadingZeros {
   std::int32_t first = 0, step = 0;  // the first line's remainder, and from each to the next, in bytes
 
   // In front of copy i, and of line i of the large operand; in bytes.
-  TESSERA_BOTH int of(int i) const { return (first + i * step) & 15; }
-  TESSERA_BOTH int count() const { return 1 << bits; }
+  TESSERA_HOST_DEVICE int of(int i) const { return (first + i * step) & 15; }
+  TESSERA_HOST_DEVICE int count() const { return 1 << bits; }
 };
 // Of a large operand.
 inline LeadingZeros leading_zeros(const Factor& f) {

@@ -268,7 +268,7 @@ struct MmaArgs {
   TileOrder order;
   std::int32_t depth, split_depth;  // stages, in all and of each split
   typename Kind::Sum* parts;        // of splits: a room for each unit of the order (add_parts.cuh)
-  TileWalk walk;                    // the order, for blocks that have little else to do
+  TileScheduler walk;               // the order, for blocks that have little else to do
 };
 
 // What a kernel is given, and which kernel: of which tile, for operands that lie along what.

@@ -43,20 +43,22 @@ struct MmaPanel {
   static_assert(row_bytes % 128 == 0);
 
   // In bytes.
-  TESSERA_BOTH static constexpr int place_in_row(int row, int at) {
+  TESSERA_HOST_DEVICE static constexpr int place_in_row(int row, int at) {
     return row * row_bytes + (at * bytes ^ swizzled(row));
   }
-  TESSERA_BOTH static constexpr int place(int line, int k) {
+  TESSERA_HOST_DEVICE static constexpr int place(int line, int k) {
     return along == Along::k ? place_in_row(line, k) : place_in_row(k, line);
   }
   // `more` rows below a place whose row has none of the bits of `more`.
-  TESSERA_BOTH static constexpr int below(int place, int more) {
+  TESSERA_HOST_DEVICE static constexpr int below(int place, int more) {
     return (place ^ swizzled(more)) + more * row_bytes;
   }
 
  private:
   // 16 bytes of each of eight neighbouring rows, or 32 of each of four, fill the banks.
-  TESSERA_BOTH static constexpr int swizzled(int row) { return bytes == 2 ? (row & 7) << 4 : (row & 3) << 5; }
+  TESSERA_HOST_DEVICE static constexpr int swizzled(int row) {
+    return bytes == 2 ? (row & 7) << 4 : (row & 3) << 5;
+  }
 };
 
 // Which units a thread copies: `unit` elements at once, row below row.
@@ -65,13 +67,13 @@ struct MmaShare {
   struct First {
     int row, at;
   };
-  TESSERA_BOTH static constexpr First first(int thread, int unit) {
+  TESSERA_HOST_DEVICE static constexpr First first(int thread, int unit) {
     return {thread / (Panel::width / unit), thread % (Panel::width / unit) * unit};
   }
-  TESSERA_BOTH static constexpr int step(int unit) {
+  TESSERA_HOST_DEVICE static constexpr int step(int unit) {
     return threads * unit / Panel::width;
   }  // rows to the next one
-  TESSERA_BOTH static constexpr int passes(int unit) { return Panel::rows / step(unit); }
+  TESSERA_HOST_DEVICE static constexpr int passes(int unit) { return Panel::rows / step(unit); }
 };
 
 // Where a lane finds its part of block after block, of doubles: from line g of half h, steps 4·s + t of k. A
@@ -83,12 +85,12 @@ struct MmaLoads64 {
   int base[kept];
 
   // `line`: the first of the warp's, a multiple of 16.
-  TESSERA_BOTH constexpr MmaLoads64(int line, int lane) : base() {
+  TESSERA_HOST_DEVICE constexpr MmaLoads64(int line, int lane) : base() {
     for (int i = 0; i < kept; ++i)
       base[i] = along_k ? Panel::place(line + lane / 4, 4 * i + lane % 4)
                         : Panel::place(line + 8 * i + lane / 4, lane % 4);
   }
-  TESSERA_BOTH constexpr int place(int block, int half, int s) const {
+  TESSERA_HOST_DEVICE constexpr int place(int block, int half, int s) const {
     return along_k ? base[s] + (16 * block + 8 * half) * Panel::row_bytes
                    : base[half % kept] + 4 * s * Panel::row_bytes + 16 * block * Panel::bytes;
   }
@@ -101,14 +103,14 @@ struct MmaLoads16 {
   static constexpr bool along_k = Panel::along == Along::k;
   int base[4];
 
-  TESSERA_BOTH constexpr MmaLoads16(int line, int lane) : base() {
+  TESSERA_HOST_DEVICE constexpr MmaLoads16(int line, int lane) : base() {
     const int of_line = along_k ? lane % 16 : lane / 8 % 2 * 8,
               of_k = along_k ? lane / 16 * 8 : lane / 16 * 8 + lane % 8;
     for (int i = 0; i < 4; ++i)
       base[i] =
           along_k ? Panel::place(line + of_line, 16 * i + of_k) : Panel::place(line + 16 * i + of_line, of_k);
   }
-  TESSERA_BOTH constexpr int place(int block, int step) const {
+  TESSERA_HOST_DEVICE constexpr int place(int block, int step) const {
     return along_k ? base[step] + 16 * block * Panel::row_bytes
                    : base[block % 4] + 16 * step * Panel::row_bytes + block / 4 * 128;
   }
@@ -119,21 +121,21 @@ struct MmaLoads16 {
 struct RowAndCol {
   int row, col;
 };
-TESSERA_BOTH constexpr RowAndCol mma_result(int lane, int half, int below) {
+TESSERA_HOST_DEVICE constexpr RowAndCol mma_result(int lane, int half, int below) {
   return {8 * below + lane / 4, 8 * half + lane % 4 * 2};
 }
 
 // A warp's results on their way out, in bytes: rows of `cols`, in which pairs are written without bank
 // conflicts.
 template <int sum_bytes, int cols>
-TESSERA_BOTH constexpr int mma_result_place(int row, int col) {
+TESSERA_HOST_DEVICE constexpr int mma_result_place(int row, int col) {
   const int swizzled = sum_bytes == 8 ? (row & 1) << 6 : (row & 3) << 5;
   return row * (cols * sum_bytes) + (col * sum_bytes ^ swizzled);
 }
 
 // The same where the rows' neighbours lie beside each other in C: columns of `rows`, 16 bytes apart.
 template <int sum_bytes, int rows>
-TESSERA_BOTH constexpr int mma_column_place(int row, int col) {
+TESSERA_HOST_DEVICE constexpr int mma_column_place(int row, int col) {
   return col * (rows * sum_bytes + 16) + row * sum_bytes;
 }
 // Of one warp, in either order.

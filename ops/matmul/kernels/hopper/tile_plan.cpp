@@ -257,7 +257,7 @@ TilePlan plan_tiles(TileShapes shapes, std::int64_t m, std::int64_t n, std::int6
         results, lines);
   if (options.group != 0) best.order.group = options.group;
   best.order.group =
-      std::min(best.order.group, best.order.rows);  // TileWalk's bands have fewer than 2^31 tiles
+      std::min(best.order.group, best.order.rows);  // TileScheduler's bands have fewer than 2^31 tiles
   return best;
 }
 

@@ -14,7 +14,7 @@ namespace tessera::matmul {
 struct TileSize {
   std::int32_t rows, cols, cluster_rows, cluster_cols;
 
-  TESSERA_BOTH std::int32_t cluster() const { return cluster_rows * cluster_cols; }
+  TESSERA_HOST_DEVICE std::int32_t cluster() const { return cluster_rows * cluster_cols; }
 };
 
 struct TileShape : TileSize {

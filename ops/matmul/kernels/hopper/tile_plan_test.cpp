@@ -31,18 +31,18 @@ TEST(TileOrder, MeetsEveryTileAndSplitOnce) {
 }
 
 // Any number by any other, those beside multiples first.
-TEST(Divisor, DividesAsTheProcessorDoes) {
+TEST(FastDivmod, DividesAsTheProcessorDoes) {
   std::mt19937 random(6);
   const auto number = [&] { return static_cast<std::int32_t>(random() >> (1 + random() % 31)); };
   for (int i = 0; i < 20000; ++i) {
     const std::int32_t by = std::max(number(), 1), multiple = number() / by * by;
-    const Divisor divisor(by);
+    const FastDivmod divmod(by);
     for (const std::int32_t n : {number(), multiple, std::max(multiple - 1, 0), 2147483647, 0})
-      ASSERT_EQ(divisor.into(n), n / by) << n << " / " << by;
+      ASSERT_EQ(divmod.quotient(n), n / by) << n << " / " << by;
   }
 }
 
-TEST(TileWalk, GoesAsTheOrderDoes) {
+TEST(TileScheduler, GoesAsTheOrderDoes) {
   std::mt19937 random(7);
   for (int i = 0; i < 300; ++i) {
     const auto below = [&](std::uint32_t most) { return static_cast<std::int32_t>(random() % most + 1); };
@@ -50,7 +50,7 @@ TEST(TileWalk, GoesAsTheOrderDoes) {
                           .cols = below(1 << random() % 12),
                           .group = below(80),
                           .splits = below(16)};
-    const TileWalk walk(order);
+    const TileScheduler walk(order);
     for (int j = 0; j < 100; ++j) {
       const auto unit = static_cast<std::int32_t>(random() % static_cast<std::uint64_t>(order.count()));
       const TileOrder::Tile here = walk.at(unit), wanted = order.at(unit);
@@ -266,7 +266,7 @@ TEST(TilePlan, GroupsAreNoTallerThanTheProduct) {
   const TilePlan plan = plan_tiles(tile_shapes, 1, std::int64_t{1} << 30, 64, 64, 132, 0b1111111,
                                    {.tile = 5, .group = 64, .size = {64, 16, 1, 1}});
   EXPECT_EQ(plan.order.group, 1);
-  const TileWalk walk(plan.order);
+  const TileScheduler walk(plan.order);
   EXPECT_EQ(walk.at(12345).col, 12345);
 }
 

@@ -36,7 +36,7 @@ struct EpilogueArgs {
 
 struct WgmmaArgs {
   CUtensorMap a, b, c;  // boxes of 128 bytes along the contiguous dimension; c: of 16 rows
-  TileWalk order;
+  TileScheduler order;
   TailOrder tail;             // beyond the order's tiles
   std::int32_t tiles, units;  // of work: the order's, and all
   TileSize size;              // of a tile that may have any
@@ -136,11 +136,11 @@ inline constexpr int split_slices = C::cols / slice_cols;
 
 // Of a tile, as the launch says where it may have any.
 template <class C>
-TESSERA_BOTH constexpr TileSize fixed_size() {
+TESSERA_HOST_DEVICE constexpr TileSize fixed_size() {
   return {C::rows, C::cols, C::cluster_rows, C::cluster_cols};
 }
 template <class C>
-TESSERA_BOTH TileSize size_of_tile(const WgmmaArgs& args) {
+TESSERA_HOST_DEVICE TileSize size_of_tile(const WgmmaArgs& args) {
   return C::any_size ? args.size : fixed_size<C>();
 }
 

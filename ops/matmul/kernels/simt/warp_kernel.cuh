@@ -142,7 +142,7 @@ class Panel<T, config, width, Access::along_k> {
 
 // Whether lines along k can be copied 16 bytes at a time, `stride` from one to the next.
 template <class T>
-TESSERA_BOTH bool takes_pieces(const T* data, std::int64_t stride) {
+TESSERA_HOST_DEVICE bool takes_pieces(const T* data, std::int64_t stride) {
   return stride % (16 / sizeof(T)) == 0 && reinterpret_cast<std::uintptr_t>(data) % 16 == 0;
 }
 

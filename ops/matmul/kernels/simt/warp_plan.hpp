@@ -96,8 +96,8 @@ struct StreamK {
   std::int32_t padded = 1;
   std::int32_t share = 1;  // stages
 
-  TESSERA_BOTH std::int64_t dealt() const { return std::int64_t{tiles - whole} * padded; }
-  TESSERA_BOTH std::int64_t blocks() const { return whole + (dealt() + share - 1) / share; }
+  TESSERA_HOST_DEVICE std::int64_t dealt() const { return std::int64_t{tiles - whole} * padded; }
+  TESSERA_HOST_DEVICE std::int64_t blocks() const { return whole + (dealt() + share - 1) / share; }
 
   // Some stages of one tile's sum.
   struct Part {
@@ -106,14 +106,14 @@ struct StreamK {
     std::int32_t from, to;
     std::int64_t next;  // where the block goes on
 
-    TESSERA_BOTH bool alone() const { return from == to; }
+    TESSERA_HOST_DEVICE bool alone() const { return from == to; }
   };
 
   // Where a block begins: at a tile if it has one, else at a stage of those that are dealt out.
-  TESSERA_BOTH std::int64_t begin(std::int32_t block) const {
+  TESSERA_HOST_DEVICE std::int64_t begin(std::int32_t block) const {
     return block < whole ? 0 : std::int64_t{block - whole} * share;
   }
-  TESSERA_BOTH std::int64_t end(std::int32_t block) const {
+  TESSERA_HOST_DEVICE std::int64_t end(std::int32_t block) const {
     if (block < whole) return 1;
     const std::int64_t end = (std::int64_t{block - whole} + 1) * share, most = dealt();
     return end < most ? end : most;
@@ -122,13 +122,13 @@ struct StreamK {
   struct Shares {
     std::int32_t from, to;
   };
-  TESSERA_BOTH Shares shares_of(std::int32_t tile) const {
+  TESSERA_HOST_DEVICE Shares shares_of(std::int32_t tile) const {
     const std::int64_t before = std::int64_t{tile - whole} * padded;
     return {static_cast<std::int32_t>(before / share),
             static_cast<std::int32_t>((before + padded - 1) / share)};
   }
   // From there on; begin(block) ≤ at < end(block).
-  TESSERA_BOTH Part part(std::int32_t block, std::int64_t at) const {
+  TESSERA_HOST_DEVICE Part part(std::int32_t block, std::int64_t at) const {
     if (block < whole) return {block, 0, stages, 0, 0, 1};
     const auto tile = static_cast<std::int32_t>(at / padded);
     const std::int64_t before = std::int64_t{tile} * padded, after = before + padded, stop = end(block);
@@ -141,10 +141,10 @@ struct StreamK {
   }
   // The number of the room where a share leaves its part of a tile. From one part to the next it is another
   // share, or another tile, or both: so no two have one room, and a tile's parts lie beside each other.
-  TESSERA_BOTH std::int64_t room(std::int32_t of_share, std::int32_t tile) const {
+  TESSERA_HOST_DEVICE std::int64_t room(std::int32_t of_share, std::int32_t tile) const {
     return std::int64_t{of_share} + tile - whole;
   }
-  TESSERA_BOTH std::int64_t rooms() const {
+  TESSERA_HOST_DEVICE std::int64_t rooms() const {
     return whole == tiles ? 0 : blocks() - whole + tiles - whole - 1;
   }
 };
