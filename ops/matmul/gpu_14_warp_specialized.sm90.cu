@@ -12,7 +12,7 @@ namespace tessera::matmul {
 namespace {
 
 const Rung rung(
-    step_variant<Step::warps_with_roles>("one warpgroup copies, two multiply; barriers hand stages over"));
+    step_variant<Step::warp_specialized>("one warpgroup copies, two multiply; barriers hand stages over"));
 [[maybe_unused]] const bool registered =
     (register_layouts([](Element, const OperandLayout& order) { return by_tma(order, false); }), true);
 

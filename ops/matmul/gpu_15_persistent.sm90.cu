@@ -10,7 +10,7 @@
 namespace tessera::matmul {
 namespace {
 
-const Rung rung(step_variant<Step::blocks_that_stay>(
+const Rung rung(step_variant<Step::persistent>(
     "blocks stay and take tile after tile, in an order that the L2 cache likes"));
 [[maybe_unused]] const bool registered =
     (register_layouts([](Element, const OperandLayout& order) { return by_tma(order, false); }), true);

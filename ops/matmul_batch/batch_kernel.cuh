@@ -148,7 +148,7 @@ __device__ __forceinline__ void consume(const BatchArgs& batch, const TileShared
 template <class C>
 __global__ void __launch_bounds__(C::threads, 1) multiply_entries(const __grid_constant__ BatchArgs batch) {
   extern __shared__ unsigned char raw[];
-  matmul::work_in_roles<C>(
+  matmul::warp_specialized_main<C>(
       raw, [] {}, [&](const TileShared<C>& shared, std::uint32_t rank) { produce<C>(batch, shared, rank); },
       [&](const TileShared<C>& shared, int consumer, std::uint32_t rank) {
         consume<C>(batch, shared, consumer, rank);

@@ -170,8 +170,8 @@ void run_batch(const BatchJob& job, CUtensorMapDataType type, Run& run) {
   const cuda::Layers c{matmul::result_lines(args.one), all.batch, all.c_step};
   with_kernel<Kind, promotes>(tile, b.mn_major, [&]<class C>() {
     make_layer_maps<C>(args.one, a, b, type, c);
-    matmul::launch_clusters<C, multiply_entries<C>>(C::threads, args, args.units, matmul::Blocks::stay,
-                                                    C::cluster, run, [](int) { return false; });
+    matmul::launch_cluster_kernel<C, multiply_entries<C>>(
+        C::threads, args, args.units, matmul::Blocks::persistent, C::cluster, run, [](int) { return false; });
   });
 }
 
@@ -301,8 +301,8 @@ void run_group(Entries entries, CUtensorMapDataType type, Run& run) {
     }
     enter_all(table, reinterpret_cast<GroupEntry*>(workspace),
               reinterpret_cast<std::int32_t*>(workspace + room.units_at), run);
-    matmul::launch_clusters<C, multiply_entries<C>>(C::threads, args, args.units, matmul::Blocks::stay,
-                                                    C::cluster, run, [](int) { return false; });
+    matmul::launch_cluster_kernel<C, multiply_entries<C>>(
+        C::threads, args, args.units, matmul::Blocks::persistent, C::cluster, run, [](int) { return false; });
   });
 }
 

@@ -146,9 +146,9 @@ TESSERA_HOST_DEVICE TileSize size_of_tile(const WgmmaArgs& args) {
 
 // Whether a block may be a cluster by itself, and whether it is.
 template <class C>
-inline constexpr bool may_be_alone = C::any_size || C::cluster == 1;
+inline constexpr bool supports_single_block_cluster = C::any_size || C::cluster == 1;
 template <class C>
-__device__ __forceinline__ bool is_alone(const TileSize& size) {
+__device__ __forceinline__ bool is_single_block_cluster(const TileSize& size) {
   return C::any_size ? size.cluster() == 1 : C::cluster == 1;
 }
 
@@ -185,7 +185,7 @@ struct TileShared {
 
 // This thread's number, from which the compiler computes again what it could have kept: while products are
 // summed there are no registers for that.
-__device__ __forceinline__ int fresh_thread() { return ptx::opaque(static_cast<int>(threadIdx.x)); }
+__device__ __forceinline__ int opaque_thread_index() { return ptx::opaque(static_cast<int>(threadIdx.x)); }
 
 // Where a ring of stages is.
 template <class C>

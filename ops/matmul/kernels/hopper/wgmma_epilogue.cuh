@@ -102,7 +102,7 @@ __device__ __forceinline__ void walk_rows(const WgmmaArgs& args, const Sum* stag
                                           Next next) {
   constexpr int pieces = 2, unrolled = 2;  // of 32 columns; rows whose reads are under way at once
   const EpilogueArgs& e = args.epilogue;
-  const int lane = fresh_thread() % 32;
+  const int lane = opaque_thread_index() % 32;
   const bool whole = args.out_element == Element::i32, bias_of_column = e.bias != nullptr && e.bias_row == 0;
   float scale_b[pieces], bias[pieces];
 #pragma unroll
@@ -157,7 +157,7 @@ __device__ __forceinline__ void store_rows(const typename C::Args& args, const T
   struct alignas(8) Pair {
     Sum left, right;
   };
-  const int me = fresh_thread() % 128, warp = me / 32, lane = me % 32;
+  const int me = opaque_thread_index() % 128, warp = me / 32, lane = me % 32;
   Sum* const staged =
       reinterpret_cast<Sum*>(shared.out(consumer)) + warp * StagedSums::rows * StagedSums::cols;
   constexpr int parts = 2 * sums / StagedSums::cols;
@@ -220,7 +220,7 @@ struct PlainFactor {
 template <class Out, class Sum, int sums>
 __device__ __forceinline__ void fill_box(unsigned char* box, const PlainFactor& factor,
                                          const Sum (&sum)[sums], int part) {
-  const int me = fresh_thread() % 128, warp = me / 32, lane = me % 32;
+  const int me = opaque_thread_index() % 128, warp = me / 32, lane = me % 32;
   if constexpr (sizeof(Out) == 2) {
     const int r = warp * 16 + lane % 16;
 #pragma unroll
@@ -294,7 +294,7 @@ __device__ __forceinline__ void store_by_tma(const typename C::Args& args, const
   constexpr int cols = 128 / static_cast<int>(sizeof(Out)), parts = 2 * sums / cols,
                 all = C::row_blocks * parts;
   const PlainFactor factor(args.epilogue);
-  const int me = fresh_thread() % 128, warp = me / 32, lane = me % 32;
+  const int me = opaque_thread_index() % 128, warp = me / 32, lane = me % 32;
 #pragma unroll
   for (int block = 0; block < C::row_blocks; ++block) {
 #pragma unroll
@@ -366,7 +366,7 @@ class SplitKReduction {
 
   __device__ SplitKReduction(const WgmmaArgs& args, TileOrder::Tile tile, std::uint32_t rank)
       : splits_(args.order.splits),
-        me_(fresh_thread() - 128),
+        me_(opaque_thread_index() - 128),
         place_((tile.row * args.order.cols + tile.col) * C::cluster + static_cast<int>(rank)),
         arrived_(args.arrived),
         all_(static_cast<Sum*>(args.partial) + std::int64_t{place_} * splits_ * each * C::workers + me_) {}
@@ -489,7 +489,7 @@ __device__ __forceinline__ void reduce_cluster_splits(const typename C::Args& ar
   constexpr int sums = 32, loads = sums / 4, piece_bytes = sums * 128 * 4,
                 pieces = C::consumers * C::cols / 64;
   static_assert(pieces * piece_bytes <= C::stages * C::stage_bytes);
-  const int me = fresh_thread() % 128;
+  const int me = opaque_thread_index() % 128;
   ptx::named_barrier_sync(1 + C::consumers, C::workers);  // others may still multiply what lies there
 #pragma unroll
   for (int i = 0; i < C::sums / 4; ++i) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The wgmma kernels: multiply_tiles, persistent and warp-specialized (rungs 14 to 16), and multiply_alone,
-// with one warpgroup that does everything (rung 13).
+// The wgmma kernels: multiply_tiles, persistent and warp-specialized (rungs 14 to 16), and
+// multiply_one_warpgroup, with one warpgroup that does everything (rung 13).
 //
 // In multiply_tiles one warpgroup copies (produce) and the others multiply (consume), with a ring of stages
 // in shared memory between them. Blocks take tile after tile, so the next tile's stages arrive while the last
@@ -184,12 +184,12 @@ __device__ __forceinline__ int part_of(TileOrder::Tile tile, std::uint32_t rank)
 
 inline constexpr int steps_of_stage = 4;  // of 32 bytes of k
 
-// Tells those who copy to this block that a stage has been read; `alone`: that is this block, for all of
-// them.
-template <class C, bool alone>
+// Tells those who copy to this block that a stage has been read; `no_multicast`: that is this block, for all
+// of them.
+template <class C, bool no_multicast>
 __device__ __forceinline__ void release(const TileShared<C>& shared, int stage, std::uint32_t peers) {
   const int me = static_cast<int>(threadIdx.x) % 128;
-  if constexpr (C::cluster == 1 || alone) {
+  if constexpr (C::cluster == 1 || no_multicast) {
     if (me < C::cluster_rows + C::cluster_cols - 1) ptx::mbarrier_arrive(shared.empty(stage));
   } else {
     if (me < C::cluster && (peers >> me & 1) != 0)
@@ -343,7 +343,7 @@ __device__ __forceinline__ void promote_parts(const WgmmaArgs& args, const TileS
                                               Ring<C>& ring, int from, int count, int row, int tile_row,
                                               int consumer, std::uint32_t peers,
                                               float (&sum)[C::row_blocks][cols / 2]) {
-  constexpr bool scaled = has_scales<typename C::Kind>, alone = cols != C::cols;
+  constexpr bool scaled = has_scales<typename C::Kind>, no_multicast = cols != C::cols;
   constexpr int small = C::Kind::small_products;
 #pragma unroll
   for (int i = 0; i < C::row_blocks * (cols / 2); ++i) sum[i / (cols / 2)][i % (cols / 2)] = 0;
@@ -381,8 +381,8 @@ __device__ __forceinline__ void promote_parts(const WgmmaArgs& args, const TileS
       ptx::wgmma_wait_group<0>();
       ptx::fence_accumulators(part);
       if (block + 1 == C::row_blocks) {
-        release<C, alone>(shared, stage + 1, peers);
-        if (!scaled) release<C, alone>(shared, stage, peers);
+        release<C, no_multicast>(shared, stage + 1, peers);
+        if (!scaled) release<C, no_multicast>(shared, stage, peers);
       }
       if constexpr (scaled) {
         const float* const scales_b = shared.scales(stage) + lane % 4 * 2;
@@ -396,7 +396,7 @@ __device__ __forceinline__ void promote_parts(const WgmmaArgs& args, const TileS
         }
         if (block + 1 == C::row_blocks) {
           ProductTurns<C>::meet(consumer);
-          release<C, alone>(shared, stage, peers);
+          release<C, no_multicast>(shared, stage, peers);
         }
       } else {
 #pragma unroll
@@ -465,7 +465,7 @@ struct OverlappedEpilogue {
 
   // 64 columns of it, by way of a box.
   __device__ __forceinline__ void fill(unsigned char* box, int part) const {
-    const int me = fresh_thread() % 128, lane = me % 32, r = me / 32 * 16 + lane % 16;
+    const int me = opaque_thread_index() % 128, lane = me % 32, r = me / 32 * 16 + lane % 16;
 #pragma unroll
     for (int j = 0; j < 8; j += 2) {
       const std::uint32_t* const at = pairs + 2 * (part * 8 + j);
@@ -473,7 +473,7 @@ struct OverlappedEpilogue {
     }
   }
   __device__ __forceinline__ void send(const WgmmaArgs& args, const unsigned char* box, int part) const {
-    const int warp = fresh_thread() % 128 / 32;
+    const int warp = opaque_thread_index() % 128 / 32;
     ptx::tma_store(args.c, box + warp * 16 * 128, col + part * 64, row + warp * 16);
     ptx::tma_store_commit_group();
   }
@@ -482,7 +482,7 @@ struct OverlappedEpilogue {
   __device__ __forceinline__ void store(const WgmmaArgs& args, const TileShared<C>& shared, int consumer,
                                         int part) const {
     unsigned char* const box = shared.out(consumer) + part % 2 * C::box_bytes;
-    const bool first = fresh_thread() % 32 == 0;
+    const bool first = opaque_thread_index() % 32 == 0;
     if (first) ptx::tma_store_wait_group_read<1>();
     __syncwarp();
     fill(box, part);
@@ -502,7 +502,7 @@ struct OverlappedEpilogue {
       fill(box, part);
       ptx::fence_proxy_async();
       __syncwarp();
-      if (fresh_thread() % 32 == 0) send(args, box, part);
+      if (opaque_thread_index() % 32 == 0) send(args, box, part);
     }
   }
 };
@@ -617,8 +617,8 @@ struct Share {
 
 // By who made the barriers: no other block writes to this one's memory, and who reads it will have seen them.
 template <class C>
-__device__ __forceinline__ void begin_copies(const typename C::Args& args, const TileShared<C>& shared,
-                                             std::uint32_t rank) {
+__device__ __forceinline__ void load_prologue(const typename C::Args& args, const TileShared<C>& shared,
+                                              std::uint32_t rank) {
   const Sharing<C> sharing = sharing_of<C>(args, rank);
   const std::int32_t unit = first_unit(cluster_blocks<C>(args));
   if (unit >= args.units || unit >= args.tiles) return;
@@ -645,8 +645,9 @@ __device__ void produce(const typename C::Args& args, const TileShared<C>& share
       }
     }
     const Share<C> share(args, unit, rank, sharing);
-    const int begun =
-        is_alone<C>(size_of_tile<C>(args)) && unit == first_unit(blocks) ? share.ahead(shared.stages) : 0;
+    const int begun = is_single_block_cluster<C>(size_of_tile<C>(args)) && unit == first_unit(blocks)
+                          ? share.ahead(shared.stages)
+                          : 0;
     ring.skip(begun);
     for (int i = begun; i < share.count; ++i) {
       ptx::mbarrier_wait(shared.empty(ring.stage), ring.parity ^ 1);
@@ -667,7 +668,7 @@ __device__ __forceinline__ void clear_leads(const typename C::Args& args, const 
     ptx::mbarrier_wait(shared.full(ring.stage), ring.parity);
     unsigned char* const panel = args.of_b ? shared.b(ring.stage) : shared.a(ring.stage) + first_row * 128;
     const int lines = args.of_b ? C::cols : C::row_blocks * 64;
-    for (int line = fresh_thread() % 128; line < lines; line += 128)
+    for (int line = opaque_thread_index() % 128; line < lines; line += 128)
       for (int i = 0; i < lead; ++i) panel[line * 128 + line % 8 * 16 + i] = 0;  // where the TMA puts them
     ptx::fence_proxy_async();
     ProductTurns<C>::meet(consumer);
@@ -740,62 +741,65 @@ __device__ void consume(const typename C::Args& args, const TileShared<C>& share
   if (args.tma_store && threadIdx.x % 32 == 0) ptx::tma_store_wait_group_read<0>();
 }
 
-struct NothingAhead {};
+struct NoPrologue {};
 
-// A block's life. `meets`: whether the blocks of a cluster share the sums of their one tile. `begin` is
-// called by one thread, before anything that the kernel before wrote may be read; `copies(shared, rank)` by
-// one, `multiplies(shared, consumer, rank)` by warpgroups. `independent_of_previous`: the kernel before,
-// which began when all that is read had been written, may still be at work. `ahead(shared, rank)`: copies
-// that who made the barriers begins before the block has met.
-template <class C, class Begin, class Copies, class Multiplies, class First = NothingAhead>
-__device__ __forceinline__ void work_in_roles(unsigned char* raw, const Begin& begin, const Copies& copies,
-                                              const Multiplies& multiplies, bool meets = false,
-                                              bool independent_of_previous = false, const First& ahead = {},
-                                              const TileSize& size = fixed_size<C>(),
-                                              int stages = C::stages) {
+// The body of a warp-specialized kernel. Warpgroup 0 is the producer, of which one thread issues TMA loads;
+// the others are consumers, which issue wgmma.
+//   init()                              one thread, before the kernel may read what earlier kernels wrote
+//   prologue(shared, rank)              one thread: loads that need no other block and no empty stage
+//   producer(shared, rank)              one thread of warpgroup 0
+//   consumer_main(shared, consumer, rank)  each other warpgroup
+// `cluster_reduction`: the blocks of a cluster add their partial sums of one tile. `independent_of_previous`:
+// the previous kernel wrote nothing that this one reads, so only its end waits for that kernel.
+template <class C, class Init, class Producer, class Consumer, class Prologue = NoPrologue>
+__device__ __forceinline__ void warp_specialized_main(
+    unsigned char* raw, const Init& init, const Producer& producer, const Consumer& consumer_main,
+    bool cluster_reduction = false, bool independent_of_previous = false, const Prologue& prologue = {},
+    const TileSize& size = fixed_size<C>(), int stages = C::stages) {
   const TileShared<C> shared(raw, size.rows, size.cols, stages);
   const int consumers = C::any_size ? size.rows / any_rows : C::consumers;
   const int group = __shfl_sync(0xffffffffu, static_cast<int>(threadIdx.x) / 128, 0);
   const std::uint32_t rank = C::cluster == 1 && !C::cluster_split_k ? 0 : ptx::block_rank_in_cluster();
   if (threadIdx.x == 0) {
-    begin();
+    init();
     for (int stage = 0; stage < C::stages; ++stage) {
       ptx::mbarrier_init(shared.full(stage), 1);
       ptx::mbarrier_init(shared.empty(stage),
                          static_cast<std::uint32_t>(consumers * (size.cluster_rows + size.cluster_cols - 1)));
     }
     ptx::fence_mbarrier_init();
-    if constexpr (may_be_alone<C> && !std::is_same_v<First, NothingAhead>) {
-      if (is_alone<C>(size)) {
+    if constexpr (supports_single_block_cluster<C> && !std::is_same_v<Prologue, NoPrologue>) {
+      if (is_single_block_cluster<C>(size)) {
         ptx::fence_proxy_async();
         if (!independent_of_previous) ptx::griddepcontrol_wait();
-        ahead(shared, rank);
+        prologue(shared, rank);
       }
     }
   }
-  if (is_alone<C>(size)) __syncthreads();
+  if (is_single_block_cluster<C>(size)) __syncthreads();
   else ptx::cluster_sync();
-  // What follows touches the arrays; all before it may happen while the kernel before is still at work.
+  // Reads and writes of the arrays come after this line: all before it overlaps with the previous kernel.
   if (!independent_of_previous) ptx::griddepcontrol_wait();
   ptx::griddepcontrol_launch_dependents();
   if (group == 0) {
     ptx::warpgroup_reg_dealloc<C::consumers == 1 ? 56 : C::consumers == 2 ? 40 : 32>();
-    if (threadIdx.x < 32 && ptx::elect_one()) copies(shared, rank);
+    if (threadIdx.x < 32 && ptx::elect_one()) producer(shared, rank);
     __syncwarp();
-    if (C::cluster_split_k && meets) ptx::cluster_sync();  // as those who multiply do it once
+    if (C::cluster_split_k && cluster_reduction) ptx::cluster_sync();  // the consumers sync once
   } else {
     ptx::warpgroup_reg_alloc<C::consumers == 1 ? 248 : C::consumers == 2 ? 232 : 160>();
-    multiplies(shared, group - 1, rank);
+    consumer_main(shared, group - 1, rank);
   }
-  // A block stays while others of its cluster may still tell it something.
-  if (C::cluster > 1 || (C::cluster_split_k && meets)) ptx::cluster_sync();
-  // Who waits for this kernel waits for the one before as well.
+  // A block must not exit while others of its cluster may still access its shared memory.
+  if (C::cluster > 1 || (C::cluster_split_k && cluster_reduction)) ptx::cluster_sync();
+  // A kernel that waits for this one has to wait for the previous one, too.
   if (independent_of_previous) ptx::griddepcontrol_wait();
 }
 
-// Whether the product is left to another kernel: what the operands hold does not go into their parts.
+// True if the range check found that these operands cannot be split: then another kernel computes the
+// product.
 template <class C>
-__device__ __forceinline__ bool is_left_to_others(const WgmmaArgs& args) {
+__device__ __forceinline__ bool fails_range_check(const WgmmaArgs& args) {
   if constexpr (IsSplit<typename C::Kind>)
     return args.split.verdict != nullptr && __ldcg(args.split.verdict) == 0;
   else return false;
@@ -805,11 +809,11 @@ template <class C>
 __global__ void __launch_bounds__(C::threads, 1)
     multiply_tiles(const __grid_constant__ typename C::Args args) {
   extern __shared__ unsigned char raw[];
-  const auto ahead = [&](const TileShared<C>& shared, std::uint32_t rank) {
-    if (is_left_to_others<C>(args)) return;
-    if constexpr (may_be_alone<C>) begin_copies<C>(args, shared, rank);
+  const auto prologue = [&](const TileShared<C>& shared, std::uint32_t rank) {
+    if (fails_range_check<C>(args)) return;
+    if constexpr (supports_single_block_cluster<C>) load_prologue<C>(args, shared, rank);
   };
-  work_in_roles<C>(
+  warp_specialized_main<C>(
       raw,
       [&] {
         if (args.depth <= 0) return;
@@ -820,24 +824,26 @@ __global__ void __launch_bounds__(C::threads, 1)
         if (args.tma_store) ptx::prefetch_tensormap(args.c);
       },
       [&](const TileShared<C>& shared, std::uint32_t rank) {
-        if (is_left_to_others<C>(args)) return;
+        if (fails_range_check<C>(args)) return;
         produce<C>(args, shared, rank);
       },
       [&](const TileShared<C>& shared, int consumer, std::uint32_t rank) {
-        if (is_left_to_others<C>(args)) {
-          if (C::cluster_split_k && args.cluster_splits > 1) ptx::cluster_sync();  // as who adds parts
+        if (fails_range_check<C>(args)) {
+          if (C::cluster_split_k && args.cluster_splits > 1)
+            ptx::cluster_sync();  // as in reduce_cluster_splits
           return;
         }
         consume<C>(args, shared, consumer, rank);
       },
-      args.cluster_splits > 1, args.independent_of_previous, ahead, size_of_tile<C>(args), args.stages);
+      args.cluster_splits > 1, args.independent_of_previous, prologue, size_of_tile<C>(args), args.stages);
 }
 
-// As many threads as multiply: nobody else is here.
-inline constexpr int alone_threads = 128;
+// One warpgroup is producer and consumer.
+inline constexpr int one_warpgroup_threads = 128;
 
 template <class C>
-__global__ void __launch_bounds__(alone_threads, 1) multiply_alone(const __grid_constant__ WgmmaArgs args) {
+__global__ void __launch_bounds__(one_warpgroup_threads, 1)
+    multiply_one_warpgroup(const __grid_constant__ WgmmaArgs args) {
   static_assert(C::cluster == 1 && C::consumers == 1);
   extern __shared__ unsigned char raw[];
   const TileShared<C> shared(raw);

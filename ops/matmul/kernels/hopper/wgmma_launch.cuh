@@ -27,13 +27,13 @@ inline CUtensorMapDataType map_type(Element element) {
   }
 }
 
-enum class Blocks { stay, one_for_each_tile };
+enum class Blocks { persistent, one_per_tile };
 
 // How many clusters of a kernel are at work at the same time, asked of each kernel, device and size once:
 // nvcc gives each file a kernel of its own of one Config. A part of a GPU and all of it share their index:
 // who comes second asks each time.
 template <class C, auto kernel>
-int clusters_at_work(const Device& device, int cluster, const cudaLaunchConfig_t& config) {
+int max_active_clusters(const Device& device, int cluster, const cudaLaunchConfig_t& config) {
   struct Known {
     std::once_flag once;
     int processors = 0, clusters = 0;
@@ -110,11 +110,11 @@ void make_maps(typename C::Args& args, const Readable& a, const Readable& b, CUt
                               static_cast<int>(size_of(args.out_element)), 16);
 }
 
-// `meets(at_work)`: whether blocks wait for each other, of which `at_work` clusters run at once; args may
-// note it.
-template <class C, auto kernel, class Args, class Meets>
-void launch_clusters(int threads, const Args& args, std::int32_t units, Blocks blocks, int cluster,
-                     const Run& run, const Meets& meets) {
+// `is_cooperative(max_active)`: whether blocks wait for each other, of which `max_active` clusters run at
+// once; args may note it.
+template <class C, auto kernel, class Args, class IsCooperative>
+void launch_cluster_kernel(int threads, const Args& args, std::int32_t units, Blocks blocks, int cluster,
+                           const Run& run, const IsCooperative& is_cooperative) {
   cudaLaunchAttribute attributes[2]{};
   attributes[0].id = cudaLaunchAttributeClusterDimension;
   attributes[0].val.clusterDim = {static_cast<unsigned>(cluster), 1, 1};
@@ -125,10 +125,10 @@ void launch_clusters(int threads, const Args& args, std::int32_t units, Blocks b
   config.stream = static_cast<cudaStream_t>(run.stream);
   config.attrs = attributes;
   config.numAttrs = 1;
-  const int at_work = clusters_at_work<C, kernel>(*run.device, cluster, config);
+  const int max_active = max_active_clusters<C, kernel>(*run.device, cluster, config);
   // Blocks that wait for each other must all be there, whatever else the device does; others may begin while
   // the kernel before is at its end.
-  if (meets(at_work)) {
+  if (is_cooperative(max_active)) {
     attributes[1].id = cudaLaunchAttributeCooperative;
     attributes[1].val.cooperative = 1;
   } else {
@@ -136,7 +136,7 @@ void launch_clusters(int threads, const Args& args, std::int32_t units, Blocks b
     attributes[1].val.programmaticStreamSerializationAllowed = 1;
   }
   config.numAttrs = 2;
-  const int clusters = blocks == Blocks::stay ? std::min(at_work, units) : units;
+  const int clusters = blocks == Blocks::persistent ? std::min(max_active, units) : units;
   config.gridDim = static_cast<unsigned>(clusters * cluster);
   cuda::check(cudaLaunchKernelEx(&config, kernel, args));
 }
@@ -146,11 +146,11 @@ void launch_tiles(int threads, typename C::Args& args, const Readable& a, const 
                   CUtensorMapDataType type, Blocks blocks, const Run& run) {
   make_maps<C>(args, a, b, type);
   // Where blocks leave their parts, stages of another tile cannot come.
-  if (args.cluster_splits > 1) blocks = Blocks::one_for_each_tile;
+  if (args.cluster_splits > 1) blocks = Blocks::one_per_tile;
   const int cluster = (C::any_size ? args.size.cluster() : C::cluster) * args.cluster_splits;
-  launch_clusters<C, kernel>(threads, args, args.units, blocks, cluster, run, [&](int at_work) {
+  launch_cluster_kernel<C, kernel>(threads, args, args.units, blocks, cluster, run, [&](int max_active) {
     // Of one slice of columns nobody waits for others: who comes last adds.
-    return args.all_at_work = split_slices<C> > 1 && args.order.splits > 1 && args.units <= at_work;
+    return args.all_at_work = split_slices<C> > 1 && args.order.splits > 1 && args.units <= max_active;
   });
 }
 
@@ -199,7 +199,7 @@ void launch(typename C::Args& args, const Readable& a, const Readable& b, CUtens
     args.stages = stages_of(args.size);
     threads = (args.size.rows / any_rows + 1) * 128;
   }
-  launch_tiles<C, multiply_tiles<C>>(threads, args, a, b, type, Blocks::stay, run);
+  launch_tiles<C, multiply_tiles<C>>(threads, args, a, b, type, Blocks::persistent, run);
 }
 
 template <class Kind, TileConfig config>

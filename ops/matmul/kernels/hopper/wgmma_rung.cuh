@@ -69,7 +69,7 @@ inline Reason needs_hopper(const Device& device) {
 }
 
 // The steps that lead there, of bf16 and f16.
-enum class Step { one_warpgroup, warps_with_roles, blocks_that_stay };
+enum class Step { one_warpgroup, warp_specialized, persistent };
 void run_step(WgmmaJob& job, Step step, bool f16, Run& run);
 
 // A rung on the way there: one tile for all, of bf16 and f16.

@@ -7,8 +7,8 @@
 namespace tessera::matmul {
 namespace {
 
-constexpr TileConfig alone{.rows = 128, .cols = 128, .consumers = 1, .stages = 6},
-    with_roles{.rows = 128, .cols = 256, .consumers = 2, .stages = 4};
+constexpr TileConfig one_warpgroup_tile{.rows = 128, .cols = 128, .consumers = 1, .stages = 6},
+    warp_specialized_tile{.rows = 128, .cols = 256, .consumers = 2, .stages = 4};
 
 // Tiles of one shape, no splits. `group`: how many rows of tiles go row_group; all: column after column.
 TilePlan plan_of(const TileConfig& config, const WgmmaJob& job, int group) {
@@ -30,17 +30,17 @@ void run_kind(WgmmaJob& job, CUtensorMapDataType type, Step step, Run& run) {
   const Room room{.packed_a = room_for(job.a), .packed_b = room_for(job.b)};
   const auto [a, b] = read_factors(job.a, job.b, false, room, run);
   constexpr int row_group = 16;
-  follow(plan_of(step == Step::one_warpgroup ? alone : with_roles, job,
-                 step == Step::blocks_that_stay ? row_group : 0),
+  follow(plan_of(step == Step::one_warpgroup ? one_warpgroup_tile : warp_specialized_tile, job,
+                 step == Step::persistent ? row_group : 0),
          job.args, run);
-  using Alone = Tile<Kind, alone>;
-  using WithRoles = Tile<Kind, with_roles>;
+  using OneWarpgroupTile = Tile<Kind, one_warpgroup_tile>;
+  using WarpSpecializedTile = Tile<Kind, warp_specialized_tile>;
   if (step == Step::one_warpgroup)
-    return launch_tiles<Alone, multiply_alone<Alone>>(alone_threads, job.args, a, b, type,
-                                                      Blocks::one_for_each_tile, run);
-  launch_tiles<WithRoles, multiply_tiles<WithRoles>>(
-      WithRoles::threads, job.args, a, b, type,
-      step == Step::blocks_that_stay ? Blocks::stay : Blocks::one_for_each_tile, run);
+    return launch_tiles<OneWarpgroupTile, multiply_one_warpgroup<OneWarpgroupTile>>(
+        one_warpgroup_threads, job.args, a, b, type, Blocks::one_per_tile, run);
+  launch_tiles<WarpSpecializedTile, multiply_tiles<WarpSpecializedTile>>(
+      WarpSpecializedTile::threads, job.args, a, b, type,
+      step == Step::persistent ? Blocks::persistent : Blocks::one_per_tile, run);
 }
 
 }  // namespace
