@@ -9,8 +9,8 @@
 namespace tessera::matmul_batch {
 
 namespace ptx = cuda::ptx;
+using matmul::ClusterCoord;
 using matmul::Ring;
-using matmul::Sharing;
 using matmul::TileShared;
 using matmul::WgmmaArgs;
 
@@ -55,7 +55,7 @@ __device__ __forceinline__ Work work_at(const BatchArgs& batch, std::int32_t uni
 template <class C>
 __device__ __forceinline__ void produce(const BatchArgs& batch, const TileShared<C>& shared,
                                         std::uint32_t rank) {
-  const Sharing<C> sharing(C::cluster_split_k ? 0 : rank);
+  const ClusterCoord<C> block_coord(C::cluster_split_k ? 0 : rank);
   Ring<C> ring(shared);
   constexpr int k_of_stage = 128 / C::element_bytes;
   const bool group = batch.table != nullptr;
@@ -63,8 +63,8 @@ __device__ __forceinline__ void produce(const BatchArgs& batch, const TileShared
        unit += matmul::unit_step(C::cluster)) {
     const Work work = work_at(batch, unit);
     const WgmmaArgs& args = work.args;
-    const int row = (work.tile.row * C::cluster_rows + static_cast<int>(sharing.row)) * C::rows,
-              col = (work.tile.col * C::cluster_cols + static_cast<int>(sharing.col)) * C::cols;
+    const int row = (work.tile.row * C::cluster_rows + static_cast<int>(block_coord.row)) * C::rows,
+              col = (work.tile.col * C::cluster_cols + static_cast<int>(block_coord.col)) * C::cols;
     const int layer_a = batch.a_moves ? work.layer : 0, layer_b = batch.b_moves ? work.layer : 0,
               count = args.depth;
     const std::uint32_t bytes = static_cast<std::uint32_t>(args.a_bytes + C::b_bytes);
@@ -76,12 +76,12 @@ __device__ __forceinline__ void produce(const BatchArgs& batch, const TileShared
       ptx::mbarrier_wait(shared.empty(ring.stage), ring.parity ^ 1);
       ptx::Mbarrier& full = shared.full(ring.stage);
       ptx::mbarrier_arrive_expect_tx(full, bytes);
-      matmul::copy_operand<C, C::mn_major_a, C::rows, C::cluster_cols>(
-          shared.a(ring.stage), args.a, row, i * k_of_stage, static_cast<int>(sharing.col), sharing.of_a(),
-          full, layer_a);
-      matmul::copy_operand<C, C::mn_major_b, C::cols, C::cluster_rows>(
-          shared.b(ring.stage), args.b, col, i * k_of_stage, static_cast<int>(sharing.row), sharing.of_b(),
-          full, layer_b);
+      matmul::load_operand<C, C::mn_major_a, C::rows, C::cluster_cols>(
+          shared.a(ring.stage), args.a, row, i * k_of_stage, static_cast<int>(block_coord.col),
+          block_coord.multicast_a(), full, layer_a);
+      matmul::load_operand<C, C::mn_major_b, C::cols, C::cluster_rows>(
+          shared.b(ring.stage), args.b, col, i * k_of_stage, static_cast<int>(block_coord.row),
+          block_coord.multicast_b(), full, layer_b);
       ring.advance();
     }
   }
@@ -114,8 +114,8 @@ __device__ __forceinline__ void write_own(WgmmaArgs& own, const BatchArgs& batch
 template <class C>
 __device__ __forceinline__ void consume(const BatchArgs& batch, const TileShared<C>& shared, int consumer,
                                         std::uint32_t rank) {
-  const Sharing<C> sharing(C::cluster_split_k ? 0 : rank);
-  const std::uint32_t peers = sharing.of_a() | sharing.of_b();
+  const ClusterCoord<C> block_coord(C::cluster_split_k ? 0 : rank);
+  const std::uint32_t peers = block_coord.multicast_a() | block_coord.multicast_b();
   const int first_row = consumer * C::row_blocks * 64;
   static_assert(C::shared_bytes + C::consumers * sizeof(WgmmaArgs) <= 227 * 1024);
   alignas(WgmmaArgs) __shared__ unsigned char room[C::consumers][sizeof(WgmmaArgs)];
@@ -128,8 +128,9 @@ __device__ __forceinline__ void consume(const BatchArgs& batch, const TileShared
     matmul::sum_up<C, C::cols>(shared, ring, count, first_row, peers, sum);
     // Computed afresh: the products leave no register for what is needed only now.
     const Work work = work_at(batch, ptx::opaque(unit));
-    const int row = (work.tile.row * C::cluster_rows + static_cast<int>(sharing.row)) * C::rows + first_row,
-              col = (work.tile.col * C::cluster_cols + static_cast<int>(sharing.col)) * C::cols;
+    const int row =
+                  (work.tile.row * C::cluster_rows + static_cast<int>(block_coord.row)) * C::rows + first_row,
+              col = (work.tile.col * C::cluster_cols + static_cast<int>(block_coord.col)) * C::cols;
     if (work.args.tma_store && matmul::PlainFactor(work.args.epilogue).serves) {
       if (batch.table != nullptr && threadIdx.x % 32 == 0) ptx::tensormap_acquire(work.args.c);
       matmul::store_plain<C, C::sums>(work.args, shared, consumer, sum, row, col, work.layer);

@@ -83,8 +83,8 @@ double with_memory(const TileShape& shape, double us, std::int64_t m, std::int64
 
 // How many clusters of so many blocks find room: multiprocessors come in groups of some 16.
 std::int64_t placed_clusters(int processors, int blocks) {
-  const double share = blocks > 4 ? 0.86 : blocks > 2 ? 0.92 : 1;
-  return std::max<std::int64_t>(1, static_cast<std::int64_t>(processors * share) / blocks);
+  const double fraction = blocks > 4 ? 0.86 : blocks > 2 ? 0.92 : 1;
+  return std::max<std::int64_t>(1, static_cast<std::int64_t>(processors * fraction) / blocks);
 }
 
 double cluster_begin_us(int blocks) { return blocks > 1 ? pair_us : 0; }

@@ -16,68 +16,69 @@
 
 namespace tessera::matmul {
 
-// The blocks of a cluster that need the same rows of A, or the same columns of B, as bits; and who of them
-// this is.
+// A block's coordinate in its cluster, and the multicast masks of the blocks that need the same rows of A, or
+// the same columns of B.
 template <class C>
-struct Sharing {
+struct ClusterCoord {
   int cluster_rows, cluster_cols;
   std::uint32_t row, col;  // of the block in its cluster
 
-  __device__ explicit Sharing(std::uint32_t rank, int rows = C::cluster_rows, int cols = C::cluster_cols)
+  __device__ explicit ClusterCoord(std::uint32_t rank, int rows = C::cluster_rows, int cols = C::cluster_cols)
       : cluster_rows(rows),
         cluster_cols(cols),
         row(rank % static_cast<std::uint32_t>(rows)),
         col(rank / static_cast<std::uint32_t>(rows)) {}
-  __device__ std::uint16_t of_a() const {
+  __device__ std::uint16_t multicast_a() const {
     std::uint32_t out = 0;
 #pragma unroll
     for (int i = 0; i < cluster_cols; ++i) out |= 1u << (row + static_cast<std::uint32_t>(i * cluster_rows));
     return static_cast<std::uint16_t>(out);
   }
-  __device__ std::uint16_t of_b() const {
+  __device__ std::uint16_t multicast_b() const {
     return static_cast<std::uint16_t>(((1u << cluster_rows) - 1)
                                       << (col * static_cast<std::uint32_t>(cluster_rows)));
   }
 };
 
-// Of this block of a launch.
 template <class C>
-__device__ __forceinline__ Sharing<C> sharing_of(const WgmmaArgs& args, std::uint32_t rank) {
+__device__ __forceinline__ ClusterCoord<C> cluster_coord(const WgmmaArgs& args, std::uint32_t rank) {
   const TileSize size = size_of_tile<C>(args);
-  return Sharing<C>(C::cluster_split_k ? 0 : rank, size.cluster_rows, size.cluster_cols);
+  return ClusterCoord<C>(C::cluster_split_k ? 0 : rank, size.cluster_rows, size.cluster_cols);
 }
 
-// Copies this block's share of a stage of one operand, `lines` rows of A or columns of B from `first` on, to
-// all blocks that need it. `layer`: of a map of layers.
-template <class C, bool mn_major, int lines, int sharers, class... Layer>
-__device__ __forceinline__ void copy_operand(unsigned char* to, const CUtensorMap& map, int first, int k,
-                                             int share, std::uint16_t blocks, ptx::Mbarrier& full,
+// Loads this block's slice of one operand's stage and multicasts it to all blocks that need it. The stage has
+// `lines` rows of A, or columns of B, from `first` on. `layer`: the z coordinate of a three-dimensional
+// tensor map.
+template <class C, bool mn_major, int lines, int multicast_blocks, class... Layer>
+__device__ __forceinline__ void load_operand(unsigned char* to, const CUtensorMap& map, int first, int k,
+                                             int slice, std::uint16_t blocks, ptx::Mbarrier& full,
                                              Layer... layer) {
-  constexpr int per_128 = 128 / C::element_bytes, mine = lines / sharers,
+  constexpr int per_128 = 128 / C::element_bytes, mine = lines / multicast_blocks,
                 boxes = mn_major ? mine / per_128 : 1;
-  to += share * mine * 128;
-  first += share * mine;
+  to += slice * mine * 128;
+  first += slice * mine;
 #pragma unroll
   for (int i = 0; i < boxes; ++i) {
     const int x = mn_major ? first + i * per_128 : k, y = mn_major ? k : first;
     unsigned char* const box = to + i * per_128 * 128;
-    if constexpr (sharers == 1) ptx::tma_load(box, map, x, y, layer..., full);
+    if constexpr (multicast_blocks == 1) ptx::tma_load(box, map, x, y, layer..., full);
     else ptx::tma_load_multicast(blocks, box, map, x, y, layer..., full);
   }
 }
 
-// The same of a tile of any size. `lines`: of the share.
-__device__ __forceinline__ void copy_share(unsigned char* to, const CUtensorMap& map, int lines,
-                                           std::uint32_t share, int first, int k, int sharers,
-                                           std::uint16_t blocks, ptx::Mbarrier& full) {
-  const int at = static_cast<int>(share) * lines;
-  if (sharers == 1) ptx::tma_load(to, map, k, first, full);
+// The same for a tile whose size is a launch parameter. `lines`: of the slice.
+__device__ __forceinline__ void load_operand_slice(unsigned char* to, const CUtensorMap& map, int lines,
+                                                   std::uint32_t slice, int first, int k,
+                                                   int multicast_blocks, std::uint16_t blocks,
+                                                   ptx::Mbarrier& full) {
+  const int at = static_cast<int>(slice) * lines;
+  if (multicast_blocks == 1) ptx::tma_load(to, map, k, first, full);
   else ptx::tma_load_multicast(blocks, to + at * 128, map, k, first + at, full);
 }
 
-// The scales of `cols` columns from `col` on, with the first of the stages that they belong to.
+// Loads the scales of `cols` columns of B from `col` on. Two stages share them; they come with the first.
 template <class C, int cols>
-__device__ __forceinline__ void copy_scales(const WgmmaArgs& args, const TileShared<C>& shared, int stage,
+__device__ __forceinline__ void load_scales(const WgmmaArgs& args, const TileShared<C>& shared, int stage,
                                             int col, int k) {
   if constexpr (has_scales<typename C::Kind>) {
     const int line = k / (128 / C::element_bytes);
@@ -88,61 +89,62 @@ __device__ __forceinline__ void copy_scales(const WgmmaArgs& args, const TileSha
   }
 }
 
-// The maps of a tile's operands.
+// The tensor map of A and of B. With misaligned rows there is one for each remainder.
 template <class C>
-__device__ __forceinline__ const CUtensorMap& map_of_a(const typename C::Args& args, int remainder) {
+__device__ __forceinline__ const CUtensorMap& tensor_map_a(const typename C::Args& args, int remainder) {
   if constexpr (C::by_remainders)
     if (!args.of_b) return args.lines[remainder];
   return args.a;
 }
 template <class C>
-__device__ __forceinline__ const CUtensorMap& map_of_b(const typename C::Args& args, int remainder) {
+__device__ __forceinline__ const CUtensorMap& tensor_map_b(const typename C::Args& args, int remainder) {
   if constexpr (C::by_remainders)
     if (args.of_b) return args.lines[remainder];
   return args.b;
 }
 
-// `row`, `col`, `k`: in the maps. `remainder`: of the operand's lines that is read by remainders.
+// Loads this block's slices of A and B of one stage. `row`, `col`, `k`: coordinates in the tensor maps.
+// `remainder`: of the lines of the operand with misaligned rows.
 template <class C>
-__device__ __forceinline__ void copy_stage(const typename C::Args& args, const TileShared<C>& shared,
-                                           int stage, int row, int col, int k, const Sharing<C>& sharing,
-                                           int remainder = 0) {
+__device__ __forceinline__ void load_stage(const typename C::Args& args, const TileShared<C>& shared,
+                                           int stage, int row, int col, int k,
+                                           const ClusterCoord<C>& block_coord, int remainder = 0) {
   ptx::Mbarrier& full = shared.full(stage);
-  copy_scales<C, C::cols>(args, shared, stage, col, k);
+  load_scales<C, C::cols>(args, shared, stage, col, k);
   ptx::mbarrier_arrive_expect_tx(full, static_cast<std::uint32_t>(args.a_bytes + args.b_bytes));
   if constexpr (C::any_size) {
-    copy_share(shared.a(stage), args.a, args.a_lines, sharing.col, row, k, sharing.cluster_cols,
-               sharing.of_a(), full);
-    copy_share(shared.b(stage), args.b, args.b_lines, sharing.row, col, k, sharing.cluster_rows,
-               sharing.of_b(), full);
+    load_operand_slice(shared.a(stage), args.a, args.a_lines, block_coord.col, row, k,
+                       block_coord.cluster_cols, block_coord.multicast_a(), full);
+    load_operand_slice(shared.b(stage), args.b, args.b_lines, block_coord.row, col, k,
+                       block_coord.cluster_rows, block_coord.multicast_b(), full);
   } else {
-    copy_operand<C, C::mn_major_a, C::rows, C::cluster_cols>(shared.a(stage), map_of_a<C>(args, remainder),
-                                                             row, k, static_cast<int>(sharing.col),
-                                                             sharing.of_a(), full);
-    copy_operand<C, C::mn_major_b, C::cols, C::cluster_rows>(shared.b(stage), map_of_b<C>(args, remainder),
-                                                             col, k, static_cast<int>(sharing.row),
-                                                             sharing.of_b(), full);
+    load_operand<C, C::mn_major_a, C::rows, C::cluster_cols>(
+        shared.a(stage), tensor_map_a<C>(args, remainder), row, k, static_cast<int>(block_coord.col),
+        block_coord.multicast_a(), full);
+    load_operand<C, C::mn_major_b, C::cols, C::cluster_rows>(
+        shared.b(stage), tensor_map_b<C>(args, remainder), col, k, static_cast<int>(block_coord.row),
+        block_coord.multicast_b(), full);
   }
 }
 
-// The same for a tail tile, which no other block shares. A box of B may hold more columns than the tile.
+// The same for a tail tile, without multicast. A box of B may hold more columns than the tile.
 template <class C>
-__device__ __forceinline__ void copy_tail_stage(const WgmmaArgs& args, const TileShared<C>& shared, int stage,
+__device__ __forceinline__ void load_tail_stage(const WgmmaArgs& args, const TileShared<C>& shared, int stage,
                                                 int row, int col, int k) {
   constexpr int a_lines = C::rows / C::cluster_cols,
                 b_lines = C::mn_major_b ? TailOrder::width : C::cols / C::cluster_rows;
   static_assert(b_lines >= TailOrder::width);
   ptx::Mbarrier& full = shared.full(stage);
-  copy_scales<C, TailOrder::width>(args, shared, stage, col, k);
+  load_scales<C, TailOrder::width>(args, shared, stage, col, k);
   ptx::mbarrier_arrive_expect_tx(full, static_cast<std::uint32_t>(args.a_bytes + b_lines * 128));
 #pragma unroll
   for (int i = 0; i < C::cluster_cols; ++i)
-    copy_operand<C, C::mn_major_a, a_lines, 1>(shared.a(stage) + i * a_lines * 128, args.a, row + i * a_lines,
+    load_operand<C, C::mn_major_a, a_lines, 1>(shared.a(stage) + i * a_lines * 128, args.a, row + i * a_lines,
                                                k, 0, 0, full);
-  copy_operand<C, C::mn_major_b, b_lines, 1>(shared.b(stage), args.b, col, k, 0, 0, full);
+  load_operand<C, C::mn_major_b, b_lines, 1>(shared.b(stage), args.b, col, k, 0, 0, full);
 }
 
-// From where to where a split goes, in stages.
+// The stages of a split of the sum over k: the first, and their number.
 __device__ __forceinline__ int first_stage(const WgmmaArgs& args, int split) {
   return split * args.split_depth;
 }
@@ -151,7 +153,7 @@ __device__ __forceinline__ int stages_of(const WgmmaArgs& args, int split) {
   return left < args.split_depth ? left : args.split_depth;
 }
 
-// The tail tiles of a unit of work that are this block's, one after the other.
+// Calls act(row, col) for this block's tail tiles in a unit of work.
 template <class C, class Do>
 __device__ __forceinline__ void each_tail_tile(const WgmmaArgs& args, std::int32_t unit, std::uint32_t rank,
                                                const Do& act) {
@@ -165,7 +167,7 @@ __device__ __forceinline__ void each_tail_tile(const WgmmaArgs& args, std::int32
   }
 }
 
-// The units of work of this block's cluster of `blocks`.
+// This cluster's units of work, `blocks` blocks a cluster: the first, and the step to the next.
 __device__ __forceinline__ std::int32_t first_unit(int blocks) {
   return static_cast<std::int32_t>(blockIdx.x) / blocks;
 }
@@ -176,9 +178,9 @@ template <class C>
 __device__ __forceinline__ int cluster_blocks(const WgmmaArgs& args) {
   return C::cluster_split_k ? args.cluster_splits : size_of_tile<C>(args).cluster();
 }
-// Which part of a tile's sums this block makes.
+// The split of the tile's sum that this block computes.
 template <class C>
-__device__ __forceinline__ int part_of(TileOrder::Tile tile, std::uint32_t rank) {
+__device__ __forceinline__ int split_of(TileOrder::Tile tile, std::uint32_t rank) {
   return C::cluster_split_k ? static_cast<int>(rank) : tile.split;
 }
 
@@ -203,8 +205,8 @@ inline constexpr bool is_tail = cols != C::cols&& C::has_tail;
 
 // What a consumer multiplies of a stage: 64 rows, from row `row` of the tile on.
 template <class C, int cols>
-__device__ __forceinline__ void multiply_rows(const TileShared<C>& shared, int stage, int row,
-                                              typename C::Sum (&sum)[cols / 2], int step, bool keep) {
+__device__ __forceinline__ void issue_wgmma_rows(const TileShared<C>& shared, int stage, int row,
+                                                 typename C::Sum (&sum)[cols / 2], int step, bool keep) {
   using Wgmma = ptx::Wgmma<typename C::Kind, cols, C::mn_major_a, C::mn_major_b>;
   constexpr int per_128 = 128 / C::element_bytes, k_of_step = per_128 / steps_of_stage;
   const unsigned char *const a = shared.a(stage), *const b = shared.b(stage);
@@ -226,7 +228,7 @@ __device__ __forceinline__ void multiply_stage(const TileShared<C>& shared, int 
   for (int step = 0; step < steps_of_stage; ++step)
 #pragma unroll
     for (int block = 0; block < C::row_blocks; ++block)
-      multiply_rows<C, cols>(shared, stage, row + block * 64, sum[block], step, keep || step > 0);
+      issue_wgmma_rows<C, cols>(shared, stage, row + block * 64, sum[block], step, keep || step > 0);
   ptx::wgmma_commit_group();
 }
 
@@ -279,7 +281,7 @@ __device__ __forceinline__ void promote_stages(const TileShared<C>& shared, Ring
       ptx::wgmma_fence();
 #pragma unroll
       for (int step = 0; step < steps_of_stage; ++step)
-        multiply_rows<C, cols>(shared, ring.stage, row + block * 64, part, step, step > 0);
+        issue_wgmma_rows<C, cols>(shared, ring.stage, row + block * 64, part, step, step > 0);
       ptx::wgmma_commit_group();
       ptx::wgmma_wait_group<0>();
       ptx::fence_accumulators(part);
@@ -511,8 +513,8 @@ struct OverlappedEpilogue {
 template <class C, int boxes>
 __device__ void consume_overlapped(const WgmmaArgs& args, const TileShared<C>& shared, int consumer,
                                    std::uint32_t rank) {
-  const Sharing<C> sharing(rank);
-  const std::uint32_t peers = sharing.of_a() | sharing.of_b();
+  const ClusterCoord<C> block_coord(rank);
+  const std::uint32_t peers = block_coord.multicast_a() | block_coord.multicast_b();
   const int first_row = consumer * 64;
   const float factor = PlainFactor(args.epilogue).real;
   std::int32_t unit = first_unit(C::cluster);
@@ -547,8 +549,8 @@ __device__ void consume_overlapped(const WgmmaArgs& args, const TileShared<C>& s
     ptx::mbarrier_wait(shared.full(ring.stage), ring.parity);
     multiply_stage<C>(shared, ring.stage, first_row, sum, true);
     const TileOrder::Tile tile = args.order.at(ptx::opaque(unit));
-    waiting.row = (tile.row * C::cluster_rows + static_cast<int>(sharing.row)) * C::rows + first_row;
-    waiting.col = (tile.col * C::cluster_cols + static_cast<int>(sharing.col)) * C::cols;
+    waiting.row = (tile.row * C::cluster_rows + static_cast<int>(block_coord.row)) * C::rows + first_row;
+    waiting.col = (tile.col * C::cluster_cols + static_cast<int>(block_coord.col)) * C::cols;
     any = true;
     ptx::wgmma_wait_group<1>();
     release<C, false>(shared, before, peers);
@@ -568,67 +570,71 @@ __device__ void consume_overlapped(const WgmmaArgs& args, const TileShared<C>& s
   if (threadIdx.x % 32 == 0) ptx::tma_store_wait_group_read<0>();
 }
 
-// Where a block's tile begins: in the maps of its operands, and in C.
+// The origin of a block's tile: a and b in the tensor maps of A and B, row and col in C.
 template <class C>
-struct Place {
-  int of_a, of_b, row, col, remainder = 0;
+struct TileCoord {
+  int a, b, row, col, remainder = 0;
 
-  __device__ __forceinline__ Place(const typename C::Args& args, const TileOrder::Tile& tile,
-                                   const Sharing<C>& sharing) {
+  __device__ __forceinline__ TileCoord(const typename C::Args& args, const TileOrder::Tile& tile,
+                                       const ClusterCoord<C>& block_coord) {
     const TileSize size = size_of_tile<C>(args);
-    row = of_a = (tile.row * size.cluster_rows + static_cast<int>(sharing.row)) * size.rows;
-    col = of_b = (tile.col * size.cluster_cols + static_cast<int>(sharing.col)) * size.cols;
+    row = a = (tile.row * size.cluster_rows + static_cast<int>(block_coord.row)) * size.rows;
+    col = b = (tile.col * size.cluster_cols + static_cast<int>(block_coord.col)) * size.cols;
     if constexpr (C::by_remainders) {
       // Tiles next to each other have all remainders in turn.
       const int at = args.of_b ? tile.col : tile.row, bits = args.zeros.bits;
       remainder = at & ((1 << bits) - 1);
       const int first = (at >> bits) * (args.of_b ? C::cols : C::rows), in_c = (first << bits) + remainder,
                 copy = remainder * args.copied_lines;
-      if (args.of_b) of_b = first, col = in_c, of_a += copy;
-      else of_a = first, row = in_c, of_b += copy;
+      if (args.of_b) b = first, col = in_c, a += copy;
+      else a = first, row = in_c, b += copy;
     }
   }
 };
 
-// What this block copies for a unit of work that is a tile: from where in the maps on, which stages.
+// A tile as a unit of work: its origin, its first stage and its number of stages.
 template <class C>
-struct Share {
-  Place<C> place;
+struct WorkTile {
+  TileCoord<C> origin;
   int first, count;
 
-  __device__ __forceinline__ Share(const typename C::Args& args, const TileOrder::Tile& tile,
-                                   std::uint32_t rank, const Sharing<C>& sharing)
-      : place(args, tile, sharing),
-        first(first_stage(args, part_of<C>(tile, rank))),
-        count(stages_of(args, part_of<C>(tile, rank))) {}
-  __device__ __forceinline__ Share(const typename C::Args& args, std::int32_t unit, std::uint32_t rank,
-                                   const Sharing<C>& sharing)
-      : Share(args, args.order.at(unit), rank, sharing) {}
-  __device__ __forceinline__ void copy(const typename C::Args& args, const TileShared<C>& shared,
-                                       const Sharing<C>& sharing, int i, int stage) const {
-    copy_stage<C>(args, shared, stage, place.of_a, place.of_b, (first + i) * (128 / C::element_bytes),
-                  sharing, place.remainder);
+  __device__ __forceinline__ WorkTile(const typename C::Args& args, const TileOrder::Tile& tile,
+                                      std::uint32_t rank, const ClusterCoord<C>& block_coord)
+      : origin(args, tile, block_coord),
+        first(first_stage(args, split_of<C>(tile, rank))),
+        count(stages_of(args, split_of<C>(tile, rank))) {}
+  __device__ __forceinline__ WorkTile(const typename C::Args& args, std::int32_t unit, std::uint32_t rank,
+                                      const ClusterCoord<C>& block_coord)
+      : WorkTile(args, args.order.at(unit), rank, block_coord) {}
+  __device__ __forceinline__ void load(const typename C::Args& args, const TileShared<C>& shared,
+                                       const ClusterCoord<C>& block_coord, int i, int stage) const {
+    load_stage<C>(args, shared, stage, origin.a, origin.b, (first + i) * (128 / C::element_bytes),
+                  block_coord, origin.remainder);
   }
-  // Stages of a block's first tile that are asked for before the block has met: more of them keep the others
-  // waiting.
-  __device__ __forceinline__ int ahead(int stages) const { return min(count, min(stages, most_ahead)); }
-  static constexpr int most_ahead = 4;
+  // The stages that load_prologue() requests before the block's first barrier. More of them delay the
+  // consumers.
+  __device__ __forceinline__ int prologue_stages(int stages) const {
+    return min(count, min(stages, max_prologue_stages));
+  }
+  static constexpr int max_prologue_stages = 4;
 };
 
-// By who made the barriers: no other block writes to this one's memory, and who reads it will have seen them.
+// Loads the first stages of the first tile, by the thread that initialised the barriers. Only for a cluster
+// of one block: no other block multicasts to this one's shared memory, and the consumers pass a block barrier
+// first.
 template <class C>
 __device__ __forceinline__ void load_prologue(const typename C::Args& args, const TileShared<C>& shared,
                                               std::uint32_t rank) {
-  const Sharing<C> sharing = sharing_of<C>(args, rank);
+  const ClusterCoord<C> block_coord = cluster_coord<C>(args, rank);
   const std::int32_t unit = first_unit(cluster_blocks<C>(args));
   if (unit >= args.units || unit >= args.tiles) return;
-  const Share<C> share(args, unit, rank, sharing);
-  for (int i = 0; i < share.ahead(shared.stages); ++i) share.copy(args, shared, sharing, i, i);
+  const WorkTile<C> work(args, unit, rank, block_coord);
+  for (int i = 0; i < work.prologue_stages(shared.stages); ++i) work.load(args, shared, block_coord, i, i);
 }
 
 template <class C>
 __device__ void produce(const typename C::Args& args, const TileShared<C>& shared, std::uint32_t rank) {
-  const Sharing<C> sharing = sharing_of<C>(args, rank);
+  const ClusterCoord<C> block_coord = cluster_coord<C>(args, rank);
   Ring<C> ring(shared);
   const int blocks = cluster_blocks<C>(args);
   for (std::int32_t unit = first_unit(blocks); unit < args.units; unit += unit_step(blocks)) {
@@ -637,21 +643,21 @@ __device__ void produce(const typename C::Args& args, const TileShared<C>& share
         each_tail_tile<C>(args, unit, rank, [&](int row, int col) {
           for (int i = 0; i < args.depth; ++i) {
             ptx::mbarrier_wait(shared.empty(ring.stage), ring.parity ^ 1);
-            copy_tail_stage<C>(args, shared, ring.stage, row, col, i * (128 / C::element_bytes));
+            load_tail_stage<C>(args, shared, ring.stage, row, col, i * (128 / C::element_bytes));
             ring.advance();
           }
         });
         continue;
       }
     }
-    const Share<C> share(args, unit, rank, sharing);
+    const WorkTile<C> work(args, unit, rank, block_coord);
     const int begun = is_single_block_cluster<C>(size_of_tile<C>(args)) && unit == first_unit(blocks)
-                          ? share.ahead(shared.stages)
+                          ? work.prologue_stages(shared.stages)
                           : 0;
     ring.skip(begun);
-    for (int i = begun; i < share.count; ++i) {
+    for (int i = begun; i < work.count; ++i) {
       ptx::mbarrier_wait(shared.empty(ring.stage), ring.parity ^ 1);
-      share.copy(args, shared, sharing, i, ring.stage);
+      work.load(args, shared, block_coord, i, ring.stage);
       ring.advance();
     }
   }
@@ -684,8 +690,9 @@ __device__ void consume(const typename C::Args& args, const TileShared<C>& share
       else consume_overlapped<C, 1>(args, shared, consumer, rank);
       return;
     }
-  const Sharing<C> sharing = sharing_of<C>(args, rank);
-  const std::uint32_t peers = sharing.of_a() | sharing.of_b();  // who copies to this block
+  const ClusterCoord<C> block_coord = cluster_coord<C>(args, rank);
+  const std::uint32_t peers =
+      block_coord.multicast_a() | block_coord.multicast_b();  // who copies to this block
   const int first_row = consumer * C::row_blocks * 64;
   Ring<C> ring(shared);
   ProductTurns<C>::begin(consumer);
@@ -704,30 +711,30 @@ __device__ void consume(const typename C::Args& args, const TileShared<C>& share
         continue;
       }
     }
-    const int count = stages_of(args, part_of<C>(args.order.at(unit), rank));
+    const int count = stages_of(args, split_of<C>(args.order.at(unit), rank));
     typename C::Sum sum[C::row_blocks][C::sums];
     if constexpr (IsSplit<typename C::Kind>) {
       const TileOrder::Tile here = args.order.at(unit);
       promote_parts<C, C::cols>(
-          args, shared, ring, first_stage(args, part_of<C>(here, rank)), count, first_row,
-          (here.row * C::cluster_rows + static_cast<int>(sharing.row)) * C::rows + first_row, consumer, peers,
-          sum);
+          args, shared, ring, first_stage(args, split_of<C>(here, rank)), count, first_row,
+          (here.row * C::cluster_rows + static_cast<int>(block_coord.row)) * C::rows + first_row, consumer,
+          peers, sum);
     } else {
       if constexpr (C::by_remainders) {
-        const Share<C> share(args, unit, rank, sharing);
-        if (share.first == 0 && count > 0)
-          clear_leads<C>(args, shared, ring, share.place.remainder, first_row, consumer);
+        const WorkTile<C> work(args, unit, rank, block_coord);
+        if (work.first == 0 && count > 0)
+          clear_leads<C>(args, shared, ring, work.origin.remainder, first_row, consumer);
       }
       if constexpr (C::any_size) sum_up_any<C>(shared, ring, count, first_row, peers, sum);
       else sum_up<C, C::cols>(shared, ring, count, first_row, peers, sum);
     }
     // Computed afresh: the products leave no register for what is needed only now.
     const TileOrder::Tile tile = args.order.at(ptx::opaque(unit));
-    const Place<C> place(args, tile, sharing);
-    const int row = place.row + first_row * next_of<C>(args).row, col = place.col;
+    const TileCoord<C> origin(args, tile, block_coord);
+    const int row = origin.row + first_row * next_of<C>(args).row, col = origin.col;
     if constexpr (C::cluster_split_k) {
       if (args.cluster_splits == 1) store_tile<C, C::sums>(args, shared, consumer, sum, row, col);
-      else reduce_cluster_splits<C>(args, shared, rank, consumer, sum, place.row, col);
+      else reduce_cluster_splits<C>(args, shared, rank, consumer, sum, origin.row, col);
       continue;
     }
     if constexpr (!IsSplit<typename C::Kind> && !C::any_size)
@@ -856,10 +863,10 @@ __global__ void __launch_bounds__(one_warpgroup_threads, 1)
   ptx::griddepcontrol_launch_dependents();
   const TileOrder::Tile tile = args.order.at(static_cast<std::int32_t>(blockIdx.x));
   const int row = tile.row * C::rows, col = tile.col * C::cols, count = args.depth;
-  const Sharing<C> sharing(0);
+  const ClusterCoord<C> block_coord(0);
   const auto copy = [&](int i) {
     if (threadIdx.x == 0 && i < count)
-      copy_stage<C>(args, shared, i % C::stages, row, col, i * (128 / C::element_bytes), sharing);
+      load_stage<C>(args, shared, i % C::stages, row, col, i * (128 / C::element_bytes), block_coord);
   };
   for (int i = 0; i + 1 < C::stages; ++i) copy(i);
   typename C::Sum sum[C::row_blocks][C::sums];
