@@ -234,7 +234,7 @@ struct Stretches {
 // visible to the others.
 
 enum Field { from_of, width_of, value_of, gap_of, error_of, noise_of_cell, low_of, high_of, fields };
-enum Link { next_of, previous_of, piece_of, links };  // neighbours of the same piece, or -1
+enum Link { output_step, previous_of, piece_of, links };  // neighbours of the same piece, or -1
 
 constexpr int most_breaks = 12;
 constexpr int most_pieces = 2 * (most_breaks + 2);
@@ -410,7 +410,7 @@ struct Adaption {
     const int mine = count + which, its_piece = pieces + which;
     list.set_piece(its_piece, piece[which]);
     list.set_top(its_piece, mine);
-    list.set_link(next_of, mine, -1);
+    list.set_link(output_step, mine, -1);
     list.set_link(previous_of, mine, -1);
     const double radius = 0.5 * width, its_error = safety * (radius * apart_of(sums));
     const bool steep = from[which] == 0 && is_steep(sums);
@@ -475,9 +475,9 @@ struct Adaption {
     add(noise, -parent_noise);
     write(parent, parent_piece, from[0], left, left_error);
     write(count, parent_piece, from[1], right, right_error);
-    list.set_link(next_of, parent, count);
+    list.set_link(output_step, parent, count);
     list.set_link(previous_of, count, parent);
-    list.set_link(next_of, count, parent_next);
+    list.set_link(output_step, count, parent_next);
     if (parent_next >= 0) list.set_link(previous_of, parent_next, count);
     else list.set_top(parent_piece, count);
     ++count;
@@ -517,7 +517,7 @@ struct Adaption {
     parent_value = list.get(value_of, parent);
     parent_apart = list.get(gap_of, parent);
     parent_noise = list.get(noise_of_cell, parent);
-    parent_next = list.link(next_of, parent);
+    parent_next = list.link(output_step, parent);
     parent_piece = list.link(piece_of, parent);
     const double start = list.get(from_of, parent), whole = list.get(width_of, parent);
     if (parent_error <= settled * parent_noise) return stop(roundoff);
@@ -538,7 +538,7 @@ struct Adaption {
   // where t is 1.
   BATCH_FN double owed(int index) const {
     const double low = list.get(low_of, index), high = list.get(high_of, index);
-    const int before = list.link(previous_of, index), behind = list.link(next_of, index);
+    const int before = list.link(previous_of, index), behind = list.link(output_step, index);
     double apart = 0;
     if (before >= 0) apart = differing(low, list.get(high_of, before));
     const int across = behind >= 0 ? behind : list.top(list.link(piece_of, index) ^ 1);

@@ -98,8 +98,8 @@ PreparedRun prepare(const Arguments& arguments, const Tuning& tuning, const Devi
 // The rows of C next to each other, as the launch has them.
 Reason refuses_options(const MixedProblem& p, int tile) {
   if (tile == 0 || p.m == 0 || p.n == 0) return std::nullopt;
-  if (tile == remainder_tile + 1)
-    return reads_by_remainders(job_of(p, {}))
+  if (tile == misaligned_tile + 1)
+    return supports_misaligned(job_of(p, {}))
                ? std::nullopt
                : Reason("has no tile=" + std::to_string(tile) + " but for lines along k that are apart");
   const auto is_mn_major = [&](const Factor& factor) {
@@ -169,7 +169,7 @@ Variant variant() {
   // The model's choice first; then each tile, for those who look for themselves; then cuts that the model
   // would not make.
   out.choices.push_back(with({}));
-  for (int tile = 1; tile <= remainder_tile + 1; ++tile) out.choices.push_back(with({{"tile", tile}}));
+  for (int tile = 1; tile <= misaligned_tile + 1; ++tile) out.choices.push_back(with({{"tile", tile}}));
   out.choices.push_back(with({{"cuts", static_cast<int>(Cuts::wherever)}}));
   return out;
 }

@@ -71,10 +71,10 @@ inline constexpr TileShape promoted_shapes[] = {
 
 // The third tile is also there for an operand whose lines begin at any address; then its number is this one,
 // behind those of tile_shapes.
-inline constexpr int tile_of_remainders = 2, remainder_tile = tile_count;
+inline constexpr int misaligned_tile_shape = 2, misaligned_tile = tile_count;
 // Fitted to 122 unaligned products of tools/shapes random 7 on one NVIDIA H100.
-constexpr TileShape remainder_shape(TileShapes shapes) {
-  TileShape out = shapes[tile_of_remainders];
+constexpr TileShape misaligned_shape(TileShapes shapes) {
+  TileShape out = shapes[misaligned_tile_shape];
   out.stage_us *= 1.15;
   out.tile_us = 0.6;
   out.begin_us = 1.8;

@@ -64,7 +64,7 @@ struct WgmmaArgs {
 };
 
 // Where one operand's lines begin at any address: LeadingZeros tells what becomes of the other one.
-struct RemainderArgs : WgmmaArgs {
+struct MisalignedArgs : WgmmaArgs {
   CUtensorMap lines[LeadingZeros::most];  // of that operand, which a or b in WgmmaArgs is not: see
                                           // lines_of_remainder()
   LeadingZeros zeros;
@@ -84,7 +84,7 @@ struct TileConfig {
   bool promoted = false;     // each stage is summed by itself, then added
   bool takes_turns = false;  // of factors in parts: the two consumers ask for products in turn
   bool mn_major_a = false, mn_major_b = false;
-  bool by_remainders = false;  // one operand's lines begin at any address
+  bool misaligned_rows = false;  // one operand's lines begin at any address
   // As many rows, 64 for each consumer, columns and blocks of a cluster as the launch says, up to `rows` and
   // `cols`; and as many stages as fit, `stages` at most.
   bool any_size = false;
@@ -103,12 +103,12 @@ struct Tile {
                         takes_turns = config.takes_turns, mn_major_a = config.mn_major_a,
                         mn_major_b = config.mn_major_b;
   static constexpr int element_bytes = Kind::bytes;
-  static constexpr bool by_remainders = config.by_remainders, any_size = config.any_size;
-  using Args = std::conditional_t<by_remainders, RemainderArgs, WgmmaArgs>;
+  static constexpr bool misaligned_rows = config.misaligned_rows, any_size = config.any_size;
+  using Args = std::conditional_t<misaligned_rows, MisalignedArgs, WgmmaArgs>;
   static constexpr int row_blocks = rows / consumers / 64;  // of 64 rows, of one consumer
   static constexpr int sums = cols / 2;                     // of a thread, in each of them
   static constexpr bool has_tail =
-      cols > TailOrder::width && !by_remainders && !any_size;  // whether it can do with fewer
+      cols > TailOrder::width && !misaligned_rows && !any_size;  // whether it can do with fewer
   static constexpr int a_bytes = rows * 128, b_bytes = cols * 128, stage_bytes = a_bytes + b_bytes;
   static constexpr int threads = (consumers + 1) * 128, workers = consumers * 128;
   // C on its way out, for each consumer: two boxes of 64 rows of 128 bytes, or 64 × 64 sums.
@@ -122,7 +122,7 @@ struct Tile {
                                           ? scales_at + stages / 2 * scale_bytes + 1024
                                           : ring_bytes + consumers * out_bytes + 2 * stages * 8 + 1024;
   static_assert(!IsSplit<Kind> || (promoted && stages % stages_of_sum == 0));
-  static_assert(!by_remainders || (cluster == 1 && !mn_major_a && !mn_major_b && !IsSplit<Kind>));
+  static_assert(!misaligned_rows || (cluster == 1 && !mn_major_a && !mn_major_b && !IsSplit<Kind>));
   static_assert(!any_size ||
                 (!mn_major_a && !mn_major_b && !cluster_split_k && !IsSplit<Kind> && rows == consumers * 64));
   static_assert(!cluster_split_k || (cluster == 1 && row_blocks == 1));

@@ -64,7 +64,7 @@ __device__ __forceinline__ void store_whole(const WgmmaArgs& args, std::int32_t 
 
 // 16 rows of 64 sums that a warp has staged, each pair of 16-byte pieces of a row moved by its row's number:
 // neither those who stage nor those who walk then meet on a bank.
-struct StagedSums {
+struct StagedTile {
   static constexpr int rows = 16, cols = 64;
   static __device__ __forceinline__ int at(int row, int col) {
     return row * cols + (((col / 4) ^ (row % 4 * 2)) * 4 | col % 4);
@@ -72,19 +72,19 @@ struct StagedSums {
 };
 
 // From a row or column of a tile to the next, in C.
-struct Next {
+struct UnitStride {
   static constexpr int row = 1, col = 1;
 };
-struct NextOfRemainder {
+struct MisalignedStride {
   int row, col;
 };
 template <class C>
-__device__ __forceinline__ auto next_of(const typename C::Args& args) {
-  if constexpr (C::by_remainders) {
+__device__ __forceinline__ auto output_stride(const typename C::Args& args) {
+  if constexpr (C::misaligned_rows) {
     const int count = args.zeros.count();
-    return args.of_b ? NextOfRemainder{1, count} : NextOfRemainder{count, 1};
+    return args.of_b ? MisalignedStride{1, count} : MisalignedStride{count, 1};
   } else {
-    return Next();
+    return UnitStride();
   }
 }
 
@@ -97,9 +97,9 @@ __device__ __forceinline__ int end_of_tile(const typename C::Args& args, int col
 }
 
 // `end`: the first column that is not stored.
-template <class Sum, class Next>
-__device__ __forceinline__ void walk_rows(const WgmmaArgs& args, const Sum* staged, int row, int col, int end,
-                                          Next next) {
+template <class Sum, class Stride>
+__device__ __forceinline__ void store_staged_rows(const WgmmaArgs& args, const Sum* staged, int row, int col,
+                                                  int end, Stride stride) {
   constexpr int pieces = 2, unrolled = 2;  // of 32 columns; rows whose reads are under way at once
   const EpilogueArgs& e = args.epilogue;
   const int lane = opaque_thread_index() % 32;
@@ -107,33 +107,33 @@ __device__ __forceinline__ void walk_rows(const WgmmaArgs& args, const Sum* stag
   float scale_b[pieces], bias[pieces];
 #pragma unroll
   for (int i = 0; i < pieces; ++i) {
-    const std::int64_t x = col + (lane + 32 * i) * next.col;
+    const std::int64_t x = col + (lane + 32 * i) * stride.col;
     const bool valid = x < end;
     scale_b[i] = valid && e.scale_b != nullptr ? e.scale_b[x * e.scale_b_step] : 1.0f;
     bias[i] = valid && bias_of_column && !whole ? real_at(e.bias_element, e.bias, x * e.bias_col) : 0.0f;
   }
 #pragma unroll 1
-  for (int r = 0; r < StagedSums::rows; r += unrolled) {
+  for (int r = 0; r < StagedTile::rows; r += unrolled) {
     float old[unrolled][pieces];
 #pragma unroll
     for (int j = 0; j < unrolled; ++j)
 #pragma unroll
       for (int i = 0; i < pieces; ++i) {
-        const std::int64_t y = row + (r + j) * next.row, x = col + (lane + 32 * i) * next.col;
+        const std::int64_t y = row + (r + j) * stride.row, x = col + (lane + 32 * i) * stride.col;
         old[j][i] = e.beta != 0 && !whole && y < args.m && x < end
                         ? real_at(args.out_element, e.c0, y * e.c0_row + x * e.c0_col)
                         : 0.0f;
       }
 #pragma unroll
     for (int j = 0; j < unrolled; ++j) {
-      const std::int64_t y = row + (r + j) * next.row;
+      const std::int64_t y = row + (r + j) * stride.row;
       if (y >= args.m) return;
       const float scale_a = e.scale_a != nullptr ? e.scale_a[y * e.scale_a_step] : 1.0f;
 #pragma unroll
       for (int i = 0; i < pieces; ++i) {
-        const std::int64_t x = col + (lane + 32 * i) * next.col;
+        const std::int64_t x = col + (lane + 32 * i) * stride.col;
         if (x >= end) continue;
-        const Sum sum = staged[StagedSums::at(r + j, lane + 32 * i)];
+        const Sum sum = staged[StagedTile::at(r + j, lane + 32 * i)];
         if (whole) {
           store_whole(args, static_cast<std::int32_t>(sum), y, x);
           continue;
@@ -159,8 +159,8 @@ __device__ __forceinline__ void store_rows(const typename C::Args& args, const T
   };
   const int me = opaque_thread_index() % 128, warp = me / 32, lane = me % 32;
   Sum* const staged =
-      reinterpret_cast<Sum*>(shared.out(consumer)) + warp * StagedSums::rows * StagedSums::cols;
-  constexpr int parts = 2 * sums / StagedSums::cols;
+      reinterpret_cast<Sum*>(shared.out(consumer)) + warp * StagedTile::rows * StagedTile::cols;
+  constexpr int parts = 2 * sums / StagedTile::cols;
 #pragma unroll 1
   for (int step = 0; step < C::row_blocks * parts; ++step) {
 #pragma unroll
@@ -171,14 +171,14 @@ __device__ __forceinline__ void store_rows(const typename C::Args& args, const T
 #pragma unroll
         for (int i = 0; i < 32; i += 2) {
           const int r = lane / 4 + 8 * (i / 2 % 2), c = 8 * (i / 4) + 2 * (lane % 4);
-          *reinterpret_cast<Pair*>(staged + StagedSums::at(r, c)) = {sum[block][32 * part + i],
+          *reinterpret_cast<Pair*>(staged + StagedTile::at(r, c)) = {sum[block][32 * part + i],
                                                                      sum[block][32 * part + i + 1]};
         }
       }
     __syncwarp();
-    const auto next = next_of<C>(args);
-    walk_rows(args, staged, row + (step / parts * 64 + warp * 16) * next.row,
-              col + step % parts * StagedSums::cols * next.col, end_of_tile<C>(args, col), next);
+    const auto stride = output_stride<C>(args);
+    store_staged_rows(args, staged, row + (step / parts * 64 + warp * 16) * stride.row,
+                      col + step % parts * StagedTile::cols * stride.col, end_of_tile<C>(args, col), stride);
     __syncwarp();
   }
 }
@@ -196,16 +196,16 @@ __device__ __forceinline__ std::uint32_t pair_of(__half, float left, float right
 }
 
 // The factor of all sums where nothing else follows them.
-struct PlainFactor {
+struct EpilogueScale {
   float real;
-  bool serves;  // else only row by row is a product of it and a sum what it should be: scaled_sum()
+  bool is_exact;  // else only row by row is a product of it and a sum what it should be: scaled_sum()
   std::uint32_t whole;
 
-  __device__ explicit PlainFactor(const EpilogueArgs& e) : real(e.alpha) {
+  __device__ explicit EpilogueScale(const EpilogueArgs& e) : real(e.alpha) {
     if (e.scale_a != nullptr) real *= *e.scale_a;
-    serves = is_ordinary(real);
+    is_exact = is_ordinary(real);
     if (e.scale_b != nullptr) real *= *e.scale_b;
-    serves = (serves && is_ordinary(real)) || e.alpha == 0;
+    is_exact = (is_exact && is_ordinary(real)) || e.alpha == 0;
     whole = static_cast<std::uint32_t>(static_cast<std::int32_t>(e.alpha));
   }
   template <class Out, class Sum>
@@ -218,7 +218,7 @@ struct PlainFactor {
 // Part `part` of a consumer's 64 rows of sums, as a box has it: 16-byte pieces, moved within 8 rows of a box
 // as the TMA has them.
 template <class Out, class Sum, int sums>
-__device__ __forceinline__ void fill_box(unsigned char* box, const PlainFactor& factor,
+__device__ __forceinline__ void fill_box(unsigned char* box, const EpilogueScale& factor,
                                          const Sum (&sum)[sums], int part) {
   const int me = opaque_thread_index() % 128, warp = me / 32, lane = me % 32;
   if constexpr (sizeof(Out) == 2) {
@@ -250,28 +250,28 @@ __device__ __forceinline__ void fill_box(unsigned char* box, const PlainFactor& 
 
 // What a warp has put into its 16 rows of a box, to rows of C that begin anywhere: neighbouring lanes,
 // neighbouring elements. `row`: of C's, of the warp's first.
-template <class Out, class Next>
-__device__ __forceinline__ void copy_elements(const WgmmaArgs& args, const unsigned char* box, int warp,
-                                              int lane, int row, int col, int end, Next next) {
+template <class Out, class Stride>
+__device__ __forceinline__ void store_elements(const WgmmaArgs& args, const unsigned char* box, int warp,
+                                               int lane, int row, int col, int end, Stride stride) {
   constexpr int bytes = sizeof(Out), cols = 128 / bytes;
-  Out* const to = static_cast<Out*>(args.out) + row * args.out_row + col + lane * next.col;
-  const int rows = min(16, (static_cast<int>(args.m) - row + next.row - 1) / next.row),
-            valid = end - col - lane * next.col;
+  Out* const to = static_cast<Out*>(args.out) + row * args.out_row + col + lane * stride.col;
+  const int rows = min(16, (static_cast<int>(args.m) - row + stride.row - 1) / stride.row),
+            valid = end - col - lane * stride.col;
 #pragma unroll 4
   for (int r = 0; r < rows; ++r)
 #pragma unroll
     for (int i = 0; i < cols; i += 32) {
       const int at = (lane + i) * bytes;
       const unsigned char* const from = box + (warp * 16 + r) * 128 + ((at / 16) ^ (r % 8)) * 16 + at % 16;
-      if (i * next.col < valid)
-        to[r * next.row * args.out_row + i * next.col] = *reinterpret_cast<const Out*>(from);
+      if (i * stride.col < valid)
+        to[r * stride.row * args.out_row + i * stride.col] = *reinterpret_cast<const Out*>(from);
     }
 }
 
 // The same to rows that begin at multiples of 16 bytes, of as many columns.
 template <class Out>
-__device__ __forceinline__ void copy_pieces(const WgmmaArgs& args, const unsigned char* box, int warp,
-                                            int lane, int row, int col, int end) {
+__device__ __forceinline__ void store_vectors(const WgmmaArgs& args, const unsigned char* box, int warp,
+                                              int lane, int row, int col, int end) {
   constexpr int each = 16 / static_cast<int>(sizeof(Out));
   const int pieces = (end - col) / each, rows = min(16, static_cast<int>(args.m) - row);
   for (int i = lane; i < rows * pieces; i += 32) {
@@ -289,19 +289,19 @@ template <class C, class Out, int sums, class... Layer>
 __device__ __forceinline__ void store_by_tma(const typename C::Args& args, const TileShared<C>& shared,
                                              int consumer, const typename C::Sum (&sum)[C::row_blocks][sums],
                                              int row, int col, Layer... layer) {
-  const bool tma_store = !C::by_remainders && (sizeof...(Layer) > 0 || args.tma_store);
-  const auto next = next_of<C>(args);
+  const bool tma_store = !C::misaligned_rows && (sizeof...(Layer) > 0 || args.tma_store);
+  const auto stride = output_stride<C>(args);
   constexpr int cols = 128 / static_cast<int>(sizeof(Out)), parts = 2 * sums / cols,
                 all = C::row_blocks * parts;
-  const PlainFactor factor(args.epilogue);
+  const EpilogueScale factor(args.epilogue);
   const int me = opaque_thread_index() % 128, warp = me / 32, lane = me % 32;
 #pragma unroll
   for (int block = 0; block < C::row_blocks; ++block) {
 #pragma unroll
     for (int part = 0; part < parts; ++part) {
       unsigned char* const box = shared.out(consumer) + (block * parts + part) % 2 * C::box_bytes;
-      const int first_row = row + (block * 64 + warp * 16) * next.row,
-                first_col = col + part * cols * next.col, end = end_of_tile<C>(args, col);
+      const int first_row = row + (block * 64 + warp * 16) * stride.row,
+                first_col = col + part * cols * stride.col, end = end_of_tile<C>(args, col);
       if (C::any_size && first_col >= end) continue;
       // Of an odd number, the last of the tile before went by way of the first one's box.
       if (tma_store && lane == 0) {
@@ -311,10 +311,10 @@ __device__ __forceinline__ void store_by_tma(const typename C::Args& args, const
       __syncwarp();
       fill_box<Out>(box, factor, sum[block], part);
       // A box that the tile has not all columns of may not be stored as a whole.
-      const bool is_part = C::any_size && end < args.n && first_col + cols > end;
-      if (tma_store && is_part) {
+      const bool is_partial = C::any_size && end < args.n && first_col + cols > end;
+      if (tma_store && is_partial) {
         __syncwarp();
-        copy_pieces<Out>(args, box, warp, lane, first_row, first_col, end);
+        store_vectors<Out>(args, box, warp, lane, first_row, first_col, end);
         if (lane == 0) ptx::tma_store_commit_group();  // none, but one of the boxes that are waited for
       } else if (tma_store) {
         ptx::fence_proxy_async();
@@ -324,7 +324,7 @@ __device__ __forceinline__ void store_by_tma(const typename C::Args& args, const
         ptx::tma_store_commit_group();
       } else {
         __syncwarp();
-        copy_elements<Out>(args, box, warp, lane, first_row, first_col, end, next);
+        store_elements<Out>(args, box, warp, lane, first_row, first_col, end, stride);
       }
     }
   }
@@ -352,7 +352,7 @@ template <class C, int sums>
 __device__ __forceinline__ void store_tile(const typename C::Args& args, const TileShared<C>& shared,
                                            int consumer, const typename C::Sum (&sum)[C::row_blocks][sums],
                                            int row, int col) {
-  if (args.plain && PlainFactor(args.epilogue).serves)
+  if (args.plain && EpilogueScale(args.epilogue).is_exact)
     store_plain<C, sums>(args, shared, consumer, sum, row, col);
   else store_rows<C, sums>(args, shared, consumer, sum, row, col);
 }
@@ -524,9 +524,9 @@ __device__ __forceinline__ void reduce_cluster_splits(const typename C::Args& ar
         all[0][i] = part == 0 ? more : all[0][i] + more;
       }
     }
-    const auto next = next_of<C>(args);
-    store_tile<C, sums>(args, shared, consumer, all, row + piece % C::consumers * 64 * next.row,
-                        col + piece / C::consumers * 64 * next.col);
+    const auto stride = output_stride<C>(args);
+    store_tile<C, sums>(args, shared, consumer, all, row + piece % C::consumers * 64 * stride.row,
+                        col + piece / C::consumers * 64 * stride.col);
   }
 }
 

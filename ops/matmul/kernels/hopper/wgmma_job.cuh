@@ -58,13 +58,13 @@ inline WgmmaArgs args_of(const WgmmaArgs& whole, std::int64_t row, std::int64_t 
 inline constexpr unsigned mn_major_tiles = 0b00101, all_tiles = (1u << tile_count) - 1;
 
 // Which operand is read by remainders.
-enum class ByRemainders : int { neither, a, b };
+enum class MisalignedOperand : int { neither, a, b };
 
 // What is settled before a product is launched, by sizes, strides and alignment alone.
 struct PlannedJob {
   PlannedParts parts;
   Room room;
-  ByRemainders by_remainders = ByRemainders::neither;
+  MisalignedOperand misaligned = MisalignedOperand::neither;
 
   double microseconds() const {
     const double packed = static_cast<double>(room.packed_a + room.packed_b);
@@ -74,22 +74,22 @@ struct PlannedJob {
 
 // Whether A, or B, can be read by remainders and the other one be copied: into the spare memory that splits
 // of sums would have.
-inline bool reads_by_remainders(const WgmmaJob& job, ByRemainders which) {
-  const Factor &read = which == ByRemainders::b ? job.b : job.a,
-               &other = which == ByRemainders::b ? job.a : job.b;
-  return has_remainders(read) && other.k_step == 1 &&
+inline bool supports_misaligned(const WgmmaJob& job, MisalignedOperand which) {
+  const Factor &read = which == MisalignedOperand::b ? job.b : job.a,
+               &other = which == MisalignedOperand::b ? job.a : job.b;
+  return supports_misaligned_rows(read) && other.k_step == 1 &&
          packed_bytes(copies_of(other, leading_zeros(read))) <= std::size_t{most_split_bytes};
 }
-inline bool reads_by_remainders(const WgmmaJob& job) {
-  return reads_by_remainders(job, ByRemainders::a) || reads_by_remainders(job, ByRemainders::b);
+inline bool supports_misaligned(const WgmmaJob& job) {
+  return supports_misaligned(job, MisalignedOperand::a) || supports_misaligned(job, MisalignedOperand::b);
 }
 
-inline PlannedJob plan_by_remainders(const WgmmaJob& job, TileShapes shapes, ByRemainders which,
-                                     const Device& device) {
-  const bool of_b = which == ByRemainders::b;
+inline PlannedJob plan_misaligned(const WgmmaJob& job, TileShapes shapes, MisalignedOperand which,
+                                  const Device& device) {
+  const bool of_b = which == MisalignedOperand::b;
   const LeadingZeros zeros = leading_zeros(of_b ? job.b : job.a);
   const Factor copies = copies_of(of_b ? job.a : job.b, zeros);
-  const TileShape shape = remainder_shape(shapes);
+  const TileShape shape = misaligned_shape(shapes);
   // Each remainder has tiles of its own.
   const auto tiled = [&](std::int64_t lines, std::int64_t high) {
     return round_up(ceil_div(lines, std::int64_t{zeros.count()}), high) * zeros.count();
@@ -97,26 +97,26 @@ inline PlannedJob plan_by_remainders(const WgmmaJob& job, TileShapes shapes, ByR
   TileOptions options = job.options;
   options.tile = 0;
   PlannedJob out;
-  out.by_remainders = which;
+  out.misaligned = which;
   (of_b ? out.room.packed_a : out.room.packed_b) = packed_bytes(copies);
   out.parts.part[0] = {
       0, 0, job.args.m, job.args.n,
       plan_tiles({&shape, 1}, of_b ? job.args.m : tiled(job.args.m, shape.rows),
                  of_b ? tiled(job.args.n, shape.cols) : job.args.n, copies.k, 128 / job.a.bytes,
                  device.processors, 1, options, results_by_elements, {of_b ? 1 : 2, of_b ? 2 : 1})};
-  out.parts.part[0].plan.tile = remainder_tile;
+  out.parts.part[0].plan.tile = misaligned_tile;
   out.parts.count = 1;
   out.parts.microseconds = out.parts.part[0].plan.microseconds;
   return out;
 }
 
 // The faster of both, by the model; nothing: there is none.
-inline std::optional<PlannedJob> plan_by_remainders(const WgmmaJob& job, TileShapes shapes,
-                                                    const Device& device) {
+inline std::optional<PlannedJob> plan_misaligned(const WgmmaJob& job, TileShapes shapes,
+                                                 const Device& device) {
   std::optional<PlannedJob> out;
-  for (const ByRemainders which : {ByRemainders::a, ByRemainders::b})
-    if (reads_by_remainders(job, which))
-      if (PlannedJob one = plan_by_remainders(job, shapes, which, device);
+  for (const MisalignedOperand which : {MisalignedOperand::a, MisalignedOperand::b})
+    if (supports_misaligned(job, which))
+      if (PlannedJob one = plan_misaligned(job, shapes, which, device);
           !out || one.microseconds() < out->microseconds())
         out = one;
   return out;
@@ -124,7 +124,7 @@ inline std::optional<PlannedJob> plan_by_remainders(const WgmmaJob& job, TileSha
 
 inline PlannedJob plan_job(const WgmmaJob& job, TileShapes shapes, bool supports_mn_major,
                            const Device& device) {
-  if (job.options.tile == remainder_tile + 1) return plan_by_remainders(job, shapes, device).value();
+  if (job.options.tile == misaligned_tile + 1) return plan_misaligned(job, shapes, device).value();
   PlannedJob out;
   const auto taken_as = [&](const Factor& f, std::size_t& packed) {
     if (const auto as_it_lies = readable(f, supports_mn_major)) return *as_it_lies;
@@ -143,7 +143,7 @@ inline PlannedJob plan_job(const WgmmaJob& job, TileShapes shapes, bool supports
   };
   out.parts = plan_parts(job.args.m, job.args.n, job.cuts, plan);
   if (out.room.packed_a + out.room.packed_b != 0 && job.options.tile == 0 && job.cuts != Cuts::wherever)
-    if (const auto other = plan_by_remainders(job, shapes, device);
+    if (const auto other = plan_misaligned(job, shapes, device);
         other && other->microseconds() < out.microseconds())
       return *other;
   for (int i = 0; i < out.parts.count; ++i)
@@ -159,7 +159,7 @@ struct WgmmaPart {
   WgmmaArgs args;  // but for what the tile decides
   TilePlan plan;
   // Of an operand that is read by remainders, its lines as they lie; of the other one, its copies.
-  ByRemainders by_remainders = ByRemainders::neither;
+  MisalignedOperand misaligned = MisalignedOperand::neither;
   std::int64_t copied_lines = 0;  // in each copy
   LeadingZeros zeros = {};
 };
@@ -173,8 +173,8 @@ void run_e4m3(WgmmaPart& part, bool b_is_e5m2, bool fast, Run& run);
 void run_e5m2(WgmmaPart& part, bool b_is_e5m2, bool fast, Run& run);
 
 // The product of an operand that is read by remainders; makes the copies of the other one.
-inline WgmmaPart remainder_part(const WgmmaJob& job, const PlannedJob& planned, Run& run) {
-  const bool of_b = planned.by_remainders == ByRemainders::b;
+inline WgmmaPart misaligned_launch(const WgmmaJob& job, const PlannedJob& planned, Run& run) {
+  const bool of_b = planned.misaligned == MisalignedOperand::b;
   const Factor &read = of_b ? job.b : job.a, &other = of_b ? job.a : job.b;
   const LeadingZeros zeros = leading_zeros(read);
   pack_copies(other, zeros, run.workspace, static_cast<cudaStream_t>(run.stream));
@@ -184,7 +184,7 @@ inline WgmmaPart remainder_part(const WgmmaJob& job, const PlannedJob& planned, 
           .b = of_b ? along_k(read) : packed,
           .args = job.args,
           .plan = planned.parts.part[0].plan,
-          .by_remainders = planned.by_remainders,
+          .misaligned = planned.misaligned,
           .copied_lines = other.lines,
           .zeros = zeros};
 }
@@ -196,8 +196,8 @@ void run_parts(const WgmmaJob& job, const PlannedJob& planned, bool supports_mn_
                const Launch& launch) {
   const cuda::OnDevice on_device(run.device->index);
   const PlannedParts& parts = planned.parts;
-  if (planned.by_remainders != ByRemainders::neither) {
-    WgmmaPart part = remainder_part(job, planned, run);
+  if (planned.misaligned != MisalignedOperand::neither) {
+    WgmmaPart part = misaligned_launch(job, planned, run);
     return launch(part);
   }
   const auto [a, b] = read_factors(job.a, job.b, supports_mn_major, planned.room, run);

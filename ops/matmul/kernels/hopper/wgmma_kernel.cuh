@@ -92,13 +92,13 @@ __device__ __forceinline__ void load_scales(const WgmmaArgs& args, const TileSha
 // The tensor map of A and of B. With misaligned rows there is one for each remainder.
 template <class C>
 __device__ __forceinline__ const CUtensorMap& tensor_map_a(const typename C::Args& args, int remainder) {
-  if constexpr (C::by_remainders)
+  if constexpr (C::misaligned_rows)
     if (!args.of_b) return args.lines[remainder];
   return args.a;
 }
 template <class C>
 __device__ __forceinline__ const CUtensorMap& tensor_map_b(const typename C::Args& args, int remainder) {
-  if constexpr (C::by_remainders)
+  if constexpr (C::misaligned_rows)
     if (args.of_b) return args.lines[remainder];
   return args.b;
 }
@@ -516,7 +516,7 @@ __device__ void consume_overlapped(const WgmmaArgs& args, const TileShared<C>& s
   const ClusterCoord<C> block_coord(rank);
   const std::uint32_t peers = block_coord.multicast_a() | block_coord.multicast_b();
   const int first_row = consumer * 64;
-  const float factor = PlainFactor(args.epilogue).real;
+  const float factor = EpilogueScale(args.epilogue).real;
   std::int32_t unit = first_unit(C::cluster);
   if (unit >= args.units) return;
 
@@ -580,7 +580,7 @@ struct TileCoord {
     const TileSize size = size_of_tile<C>(args);
     row = a = (tile.row * size.cluster_rows + static_cast<int>(block_coord.row)) * size.rows;
     col = b = (tile.col * size.cluster_cols + static_cast<int>(block_coord.col)) * size.cols;
-    if constexpr (C::by_remainders) {
+    if constexpr (C::misaligned_rows) {
       // Tiles next to each other have all remainders in turn.
       const int at = args.of_b ? tile.col : tile.row, bits = args.zeros.bits;
       remainder = at & ((1 << bits) - 1);
@@ -666,9 +666,10 @@ __device__ void produce(const typename C::Args& args, const TileShared<C>& share
 // Of a sum's first stage: elements that lie before the lines of one remainder may hold anything, and not even
 // a product of it and 0 may count. A consumer clears what it reads of them.
 template <class C>
-__device__ __forceinline__ void clear_leads(const typename C::Args& args, const TileShared<C>& shared,
-                                            const Ring<C>& ring, int remainder, int first_row, int consumer) {
-  if constexpr (C::by_remainders) {
+__device__ __forceinline__ void zero_leading_elements(const typename C::Args& args,
+                                                      const TileShared<C>& shared, const Ring<C>& ring,
+                                                      int remainder, int first_row, int consumer) {
+  if constexpr (C::misaligned_rows) {
     const int lead = args.zeros.of(remainder);
     if (lead == 0) return;
     ptx::mbarrier_wait(shared.full(ring.stage), ring.parity);
@@ -685,7 +686,7 @@ template <class C>
 __device__ void consume(const typename C::Args& args, const TileShared<C>& shared, int consumer,
                         std::uint32_t rank) {
   if constexpr (can_overlap_epilogue<C>)
-    if (args.overlaps_epilogue && PlainFactor(args.epilogue).serves) {
+    if (args.overlaps_epilogue && EpilogueScale(args.epilogue).is_exact) {
       if (args.depth < least_overlapped_depth<1>) consume_overlapped<C, 2>(args, shared, consumer, rank);
       else consume_overlapped<C, 1>(args, shared, consumer, rank);
       return;
@@ -720,10 +721,10 @@ __device__ void consume(const typename C::Args& args, const TileShared<C>& share
           (here.row * C::cluster_rows + static_cast<int>(block_coord.row)) * C::rows + first_row, consumer,
           peers, sum);
     } else {
-      if constexpr (C::by_remainders) {
+      if constexpr (C::misaligned_rows) {
         const WorkTile<C> work(args, unit, rank, block_coord);
         if (work.first == 0 && count > 0)
-          clear_leads<C>(args, shared, ring, work.origin.remainder, first_row, consumer);
+          zero_leading_elements<C>(args, shared, ring, work.origin.remainder, first_row, consumer);
       }
       if constexpr (C::any_size) sum_up_any<C>(shared, ring, count, first_row, peers, sum);
       else sum_up<C, C::cols>(shared, ring, count, first_row, peers, sum);
@@ -731,7 +732,7 @@ __device__ void consume(const typename C::Args& args, const TileShared<C>& share
     // Computed afresh: the products leave no register for what is needed only now.
     const TileOrder::Tile tile = args.order.at(ptx::opaque(unit));
     const TileCoord<C> origin(args, tile, block_coord);
-    const int row = origin.row + first_row * next_of<C>(args).row, col = origin.col;
+    const int row = origin.row + first_row * output_stride<C>(args).row, col = origin.col;
     if constexpr (C::cluster_split_k) {
       if (args.cluster_splits == 1) store_tile<C, C::sums>(args, shared, consumer, sum, row, col);
       else reduce_cluster_splits<C>(args, shared, rank, consumer, sum, origin.row, col);
@@ -824,7 +825,7 @@ __global__ void __launch_bounds__(C::threads, 1)
       raw,
       [&] {
         if (args.depth <= 0) return;
-        if constexpr (!C::by_remainders) {
+        if constexpr (!C::misaligned_rows) {
           ptx::prefetch_tensormap(args.a);
           ptx::prefetch_tensormap(args.b);
         }

@@ -80,8 +80,8 @@ void make_operand_maps(WgmmaArgs& args, const Readable& a, const Readable& b, CU
 
 // The same where one operand is read by remainders.
 template <class C>
-void make_remainder_maps(RemainderArgs& args, const Readable& a, const Readable& b,
-                         CUtensorMapDataType type) {
+void make_misaligned_maps(MisalignedArgs& args, const Readable& a, const Readable& b,
+                          CUtensorMapDataType type) {
   const cuda::Lines& lines = (args.of_b ? b : a).lines;
   const Factor read{lines.data, C::element_bytes, lines.count, lines.length, lines.stride, 1};
   const std::int64_t count = args.zeros.count();
@@ -98,10 +98,10 @@ void make_remainder_maps(RemainderArgs& args, const Readable& a, const Readable&
 
 template <class C>
 void make_maps(typename C::Args& args, const Readable& a, const Readable& b, CUtensorMapDataType type) {
-  if constexpr (C::by_remainders) make_remainder_maps<C>(args, a, b, type);
+  if constexpr (C::misaligned_rows) make_misaligned_maps<C>(args, a, b, type);
   else make_operand_maps<C>(args, a, b, type);
   args.plain = is_plain(args);
-  args.tma_store = can_tma_store(args) && !C::by_remainders;
+  args.tma_store = can_tma_store(args) && !C::misaligned_rows;
   if constexpr (can_overlap_epilogue<C>)
     args.overlaps_epilogue = args.tma_store && size_of(args.out_element) == 2 && args.order.splits == 1 &&
                              args.units == args.tiles && args.depth >= least_overlapped_depth<2>;
@@ -185,9 +185,9 @@ inline constexpr TileConfig promoted_fifth{
     .rows = 128, .cols = 192, .consumers = 2, .stages = most_any_stages, .promoted = true, .any_size = true};
 
 template <bool promoted>
-inline constexpr TileConfig by_remainders = [] {
-  TileConfig out = tile_configs<promoted>[tile_of_remainders];
-  out.by_remainders = true;
+inline constexpr TileConfig misaligned_config = [] {
+  TileConfig out = tile_configs<promoted>[misaligned_tile_shape];
+  out.misaligned_rows = true;
   return out;
 }();
 
@@ -238,13 +238,13 @@ template <class Kind, bool promotes = false>
 void run_tiles(WgmmaPart& part, CUtensorMapDataType type, bool fast, Run& run) {
   const cuda::OnDevice on_device(run.device->index);
   follow(part.plan, part.args, run);
-  if (part.by_remainders != ByRemainders::neither) {
-    RemainderArgs args{part.args,
-                       {},
-                       part.zeros,
-                       part.by_remainders == ByRemainders::b,
-                       static_cast<std::int32_t>(part.copied_lines)};
-    return launch<Tile<Kind, by_remainders<promotes>>>(args, part.a, part.b, type, run);
+  if (part.misaligned != MisalignedOperand::neither) {
+    MisalignedArgs args{part.args,
+                        {},
+                        part.zeros,
+                        part.misaligned == MisalignedOperand::b,
+                        static_cast<std::int32_t>(part.copied_lines)};
+    return launch<Tile<Kind, misaligned_config<promotes>>>(args, part.a, part.b, type, run);
   }
   using Launch = decltype(&launch_tile<Kind, promotes, 0>);
   static constexpr Launch launches[] = {launch_tile<Kind, promotes, 0>, launch_tile<Kind, promotes, 1>,

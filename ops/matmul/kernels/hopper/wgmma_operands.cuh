@@ -57,7 +57,7 @@ inline cuda::Lines lines_of_remainder(const Factor& f, const LeadingZeros& zeros
 
 // Whether that is how the TMA can read an operand, at any address: lines along k that are apart, some for
 // each remainder.
-inline bool has_remainders(const Factor& f) {
+inline bool supports_misaligned_rows(const Factor& f) {
   if (f.k_step != 1 || f.k == 0) return false;
   const LeadingZeros zeros = leading_zeros(f);
   const std::int64_t count = zeros.count();
