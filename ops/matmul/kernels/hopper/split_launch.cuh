@@ -17,14 +17,14 @@ inline constexpr TileConfig split_configs[] = {
      .stages = 4,
      .cluster_cols = 2,
      .promoted = true,
-     .takes_turns = true},
+     .ping_pong = true},
     {.rows = 128,
      .cols = 128,
      .consumers = 2,
      .stages = 6,
      .cluster_split_k = true,
      .promoted = true,
-     .takes_turns = true},
+     .ping_pong = true},
     {.rows = 64, .cols = 64, .consumers = 1, .stages = 12, .promoted = true}};
 // Their times for two stages, fitted to products on one NVIDIA H100.
 inline constexpr TileShape split_shapes[] = {{256, 128, 1, 2, 2.25, 2.5, 0, 1.2, false, 0, false},

@@ -80,9 +80,9 @@ struct TileConfig {
   // Blocks of a cluster, below and beside each other: those beside share A, those below B.
   int cluster_rows = 1, cluster_cols = 1;
   bool cluster_split_k =
-      false;                 // as many blocks as the launch says are a cluster, and share the sums of a tile
-  bool promoted = false;     // each stage is summed by itself, then added
-  bool takes_turns = false;  // of factors in parts: the two consumers ask for products in turn
+      false;               // as many blocks as the launch says are a cluster, and share the sums of a tile
+  bool promoted = false;   // each stage is summed by itself, then added
+  bool ping_pong = false;  // of factors in parts: the two consumers ask for products in turn
   bool mn_major_a = false, mn_major_b = false;
   bool misaligned_rows = false;  // one operand's lines begin at any address
   // As many rows, 64 for each consumer, columns and blocks of a cluster as the launch says, up to `rows` and
@@ -100,7 +100,7 @@ struct Tile {
   static constexpr int cluster_rows = config.cluster_rows, cluster_cols = config.cluster_cols,
                        cluster = config.any_size ? most_cluster_blocks : cluster_rows * cluster_cols;
   static constexpr bool cluster_split_k = config.cluster_split_k, promoted = config.promoted,
-                        takes_turns = config.takes_turns, mn_major_a = config.mn_major_a,
+                        ping_pong = config.ping_pong, mn_major_a = config.mn_major_a,
                         mn_major_b = config.mn_major_b;
   static constexpr int element_bytes = Kind::bytes;
   static constexpr bool misaligned_rows = config.misaligned_rows, any_size = config.any_size;

@@ -307,32 +307,32 @@ __device__ __forceinline__ void multiply_parts(const TileShared<C>& shared, int 
                      ptx::matrix_descriptor(b + Kind::product(i).b * 32, 1024, 0), keep || i > from ? 1 : 0);
 }
 
-// Consumers ask for their products in turn: else they would do so at the same time, and then add at the same
-// time, while the tensor cores have nothing to do.
+// Ping-pong: the two consumers issue their wgmma one after the other, so that one multiplies while the other adds in
+// f32. Without the order both would issue, and then add, at the same time, while the tensor cores idle.
 template <class C>
-struct ProductTurns {
-  static constexpr bool there = IsSplit<typename C::Kind> && C::consumers == 2 && C::takes_turns;
+struct OrderedSequenceBarrier {
+  static constexpr bool enabled = IsSplit<typename C::Kind> && C::consumers == 2 && C::ping_pong;
   static constexpr int first_barrier = 8, threads = 256;
 
-  // The warps of a consumer: all have read what the other roles may now write over.
-  __device__ __forceinline__ static void meet(int consumer) {
+  // Synchronises a consumer's warps: afterwards its stage may be overwritten.
+  __device__ __forceinline__ static void sync_consumer(int consumer) {
     ptx::named_barrier_sync(first_barrier + 2 + consumer, 128);
   }
 
-  // Once, before the first turn.
+  // Once, before the first wait().
   __device__ __forceinline__ static void begin(int consumer) {
-    if constexpr (there)
+    if constexpr (enabled)
       if (consumer == 1) ptx::named_barrier_arrive(first_barrier, threads);
   }
   __device__ __forceinline__ static void wait(int consumer) {
-    if constexpr (there) ptx::named_barrier_sync(first_barrier + consumer, threads);
+    if constexpr (enabled) ptx::named_barrier_sync(first_barrier + consumer, threads);
   }
-  __device__ __forceinline__ static void pass(int consumer) {
-    if constexpr (there) ptx::named_barrier_arrive(first_barrier + 1 - consumer, threads);
+  __device__ __forceinline__ static void arrive_next(int consumer) {
+    if constexpr (enabled) ptx::named_barrier_arrive(first_barrier + 1 - consumer, threads);
   }
-  // Once, after the last.
+  // Once, after the last arrive_next(): completes the barrier's open phase.
   __device__ __forceinline__ static void end(int consumer) {
-    if constexpr (there)
+    if constexpr (enabled)
       if (consumer == 0) ptx::named_barrier_sync(first_barrier, threads);
   }
 };
@@ -371,7 +371,7 @@ __device__ __forceinline__ void promote_parts(const WgmmaArgs& args, const TileS
         ptx::mbarrier_wait(shared.full(stage), ring.parity);
         ptx::mbarrier_wait(shared.full(stage + 1), ring.parity);
       }
-      ProductTurns<C>::wait(consumer);
+      OrderedSequenceBarrier<C>::wait(consumer);
       ptx::wgmma_fence();
       const int first_row = row + block * 64;
       multiply_parts<C, cols, 0, small>(shared, stage, first_row, part, false);
@@ -379,7 +379,7 @@ __device__ __forceinline__ void promote_parts(const WgmmaArgs& args, const TileS
       multiply_parts<C, cols, small, products_of_stage>(shared, stage, first_row, part, true);
       multiply_parts<C, cols, small, products_of_stage>(shared, stage + 1, first_row, part, true);
       ptx::wgmma_commit_group();
-      ProductTurns<C>::pass(consumer);
+      OrderedSequenceBarrier<C>::arrive_next(consumer);
       ptx::wgmma_wait_group<0>();
       ptx::fence_accumulators(part);
       if (block + 1 == C::row_blocks) {
@@ -397,7 +397,7 @@ __device__ __forceinline__ void promote_parts(const WgmmaArgs& args, const TileS
           sum[block][j + 3] = __fmaf_rn(part[j + 3], left[block][1] * right.y, sum[block][j + 3]);
         }
         if (block + 1 == C::row_blocks) {
-          ProductTurns<C>::meet(consumer);
+          OrderedSequenceBarrier<C>::sync_consumer(consumer);
           release<C, no_multicast>(shared, stage, peers);
         }
       } else {
@@ -678,7 +678,7 @@ __device__ __forceinline__ void zero_leading_elements(const typename C::Args& ar
     for (int line = opaque_thread_index() % 128; line < lines; line += 128)
       for (int i = 0; i < lead; ++i) panel[line * 128 + line % 8 * 16 + i] = 0;  // where the TMA puts them
     ptx::fence_proxy_async();
-    ProductTurns<C>::meet(consumer);
+    OrderedSequenceBarrier<C>::sync_consumer(consumer);
   }
 }
 
@@ -696,7 +696,7 @@ __device__ void consume(const typename C::Args& args, const TileShared<C>& share
       block_coord.multicast_a() | block_coord.multicast_b();  // who copies to this block
   const int first_row = consumer * C::row_blocks * 64;
   Ring<C> ring(shared);
-  ProductTurns<C>::begin(consumer);
+  OrderedSequenceBarrier<C>::begin(consumer);
   const int blocks = cluster_blocks<C>(args);
   for (std::int32_t unit = first_unit(blocks); unit < args.units; unit += unit_step(blocks)) {
     if constexpr (C::has_tail) {
@@ -745,7 +745,7 @@ __device__ void consume(const typename C::Args& args, const TileShared<C>& share
       }
     store_tile<C, C::sums>(args, shared, consumer, sum, row, col);
   }
-  ProductTurns<C>::end(consumer);
+  OrderedSequenceBarrier<C>::end(consumer);
   if (args.tma_store && threadIdx.x % 32 == 0) ptx::tma_store_wait_group_read<0>();
 }
 
