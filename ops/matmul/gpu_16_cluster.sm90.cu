@@ -91,8 +91,8 @@ PreparedRun prepare(const Arguments& arguments, const Tuning& tuning, const Devi
                 const MixedProblem there = with_rows(places.put(given, arrays));
                 launch(there, job_of(there, options), planned, run);
               },
-          .workspace_bytes = planned.room.bytes(),
-          .zeros = planned.room.zeros()};
+          .workspace_bytes = planned.workspace.bytes(),
+          .zeros = planned.workspace.zeros()};
 }
 
 // The rows of C next to each other, as the launch has them.
@@ -102,9 +102,9 @@ Reason refuses_options(const MixedProblem& p, int tile) {
     return supports_misaligned(job_of(p, {}))
                ? std::nullopt
                : Reason("has no tile=" + std::to_string(tile) + " but for lines along k that are apart");
-  const auto is_mn_major = [&](const Factor& factor) {
-    const auto there = readable(factor, supports_mn_major(p.a.element));
-    return there && there->mn_major;
+  const auto is_mn_major = [&](const MatrixRef& x) {
+    const auto operand = tma_operand(x, supports_mn_major(p.a.element));
+    return operand && operand->mn_major;
   };
   return refuses_tile(tile, shapes_of(p),
                       is_mn_major(left_of(p)) || is_mn_major(right_of(p)) ? mn_major_tiles : all_tiles);

@@ -546,7 +546,7 @@ FewRowsConfig config_of_arguments(const Arguments& arguments) {
 Reason refuses(const Arguments& arguments, const Tuning&, const Device& device) {
   const std::int64_t m = arguments.dim("m"), n = arguments.dim("n"), k = arguments.dim("k");
   const Element element = arguments.element();
-  const int most = with_factor(element, [&]<class T>() { return most_rows<T>; });
+  const int most = with_element_type(element, [&]<class T>() { return most_rows<T>; });
   if (std::min(m, n) > most)
     return "C has more than " + std::to_string(most) + (most == 1 ? " row and column" : " rows and columns");
   // Lanes share a sum: of a short one few would have a part.
@@ -565,7 +565,7 @@ Reason outrun(const Arguments& arguments, const Device& device) {
   const std::int64_t m = arguments.dim("m"), n = arguments.dim("n"), k = arguments.dim("k");
   const Element element = arguments.element();
   const FewRowsConfig config =
-      with_factor(element, [&]<class T>() { return config_of_arguments<T>(arguments); });
+      with_element_type(element, [&]<class T>() { return config_of_arguments<T>(arguments); });
   if (size_of(element) < 4 && config.rows > 1 && config.wide)
     return "tensor cores take several rows as fast where they read the large operand as it lies";
   // Products, as measured on one NVIDIA H100.
@@ -592,7 +592,7 @@ Variant few_rows() {
   choice.ranges = {{.name = "splits", .first = 0, .last = 64, .value = 0}};
   for (const Element element :
        {Element::f32, Element::f64, Element::bf16, Element::f16, Element::e4m3, Element::e5m2, Element::i8})
-    with_factor(element, [&]<class T>() {
+    with_element_type(element, [&]<class T>() {
       choice.run[element] = run_few_rows<T>;
       choice.prepare[element] = prepare_few_rows<T>;
 #if !defined(__CUDACC__)
@@ -602,11 +602,12 @@ Variant few_rows() {
   bind_limits<Problem>(choice, Types<float, double>{});
   choice.refuses = refuses;
   choice.footprint = [](const Arguments& arguments, const Tuning& tuning) {
-    return with_factor(arguments.element(),
-                       [&]<class T>() { return footprint_of_few_rows<T>(arguments, tuning); });
+    return with_element_type(arguments.element(),
+                             [&]<class T>() { return footprint_of_few_rows<T>(arguments, tuning); });
   };
   choice.workspace_bytes = [](const Arguments& arguments, const Tuning& tuning) {
-    return with_factor(arguments.element(), [&]<class T>() { return bytes_at_most<T>(arguments, tuning); });
+    return with_element_type(arguments.element(),
+                             [&]<class T>() { return bytes_at_most<T>(arguments, tuning); });
   };
   Variant out;
   out.idea = "few rows or columns: the large operand goes to registers once, and memory is the limit";

@@ -100,7 +100,7 @@ Variant short_sums() {
   choice.ranges = {{.name = "tile", .first = 0, .last = std::size(short_sums_tiles), .value = 0}};
   for (const Element element :
        {Element::f32, Element::f64, Element::bf16, Element::f16, Element::e4m3, Element::e5m2, Element::i8})
-    with_factor(element, [&]<class T>() {
+    with_element_type(element, [&]<class T>() {
       choice.run[element] = run_short_sums<T>;
       choice.prepare[element] = prepare_short_sums<T>;
 #if !defined(__CUDACC__)
@@ -109,11 +109,11 @@ Variant short_sums() {
     });
   bind_limits<Problem>(choice, Types<float, double>{});
   choice.refuses = [](const Arguments& arguments, const Tuning& tuning, const Device& device) {
-    return with_factor(arguments.element(),
-                       [&]<class T>() { return refuses_short_sums<T>(arguments, tuning, device); });
+    return with_element_type(arguments.element(),
+                             [&]<class T>() { return refuses_short_sums<T>(arguments, tuning, device); });
   };
   choice.footprint = [](const Arguments& arguments, const Tuning& tuning) {
-    return with_factor(arguments.element(), [&]<class T>() {
+    return with_element_type(arguments.element(), [&]<class T>() {
       return std::optional(footprint_of_short_sums<T>(arguments, tuning));
     });
   };

@@ -10,7 +10,7 @@
 
 namespace tessera::matmul_batch {
 
-using matmul::Factor;
+using matmul::MatrixRef;
 using matmul::MixedProblem;
 using matmul::TileConfig;
 
@@ -20,13 +20,13 @@ struct Layered {
   bool mn_major = false;
 };
 
-inline Layered layered(const matmul::Readable& one, std::int64_t count, std::int64_t step) {
+inline Layered layered(const matmul::TmaOperand& one, std::int64_t count, std::int64_t step) {
   return {{one.lines, count, step}, one.mn_major};
 }
 
 // As it lies, if the TMA can read that.
-inline std::optional<Layered> readable(const Factor& f, std::int64_t count, std::int64_t step,
-                                       bool supports_mn_major) {
+inline std::optional<Layered> tma_operand(const MatrixRef& f, std::int64_t count, std::int64_t step,
+                                          bool supports_mn_major) {
   const Layered along = layered(matmul::along_k(f), count, step),
                 across = layered(matmul::along_lines(f), count, step);
   if ((f.k_step == 1 || f.k == 1) && cuda::has_tensor_map(along.layers, f.bytes)) return along;
@@ -42,7 +42,7 @@ class Packing {
       : to_(static_cast<char*>(to)), stream_(static_cast<cudaStream_t>(run.stream)) {}
 
   template <int bytes>
-  Layered pack(const Factor& f, std::int64_t count, std::int64_t step) {
+  Layered pack(const MatrixRef& f, std::int64_t count, std::int64_t step) {
     char* const here = to_;
     const std::size_t each = matmul::packed_bytes(f);
     matmul::pack<bytes>({{f, here, step}}, stream_, count);
@@ -100,7 +100,7 @@ void make_layer_maps(WgmmaArgs& args, const Layered& a, const Layered& b, CUtens
 }
 
 template <class Kind>
-std::int64_t stages_of(const Factor& f) {
+std::int64_t stages_of(const MatrixRef& f) {
   return (f.k * Kind::bytes + 127) / 128;
 }
 
@@ -143,11 +143,11 @@ void run_batch(const BatchJob& job, CUtensorMapDataType type, Run& run) {
   const cuda::OnDevice on_device(run.device->index);
   const MixedBatch& all = job.batch;
   const MixedProblem& first = all.first;
-  const Factor left = matmul::left_of(first), right = matmul::right_of(first);
+  const MatrixRef left = matmul::left_of(first), right = matmul::right_of(first);
   Packing packing(run.workspace, run);
-  const auto read = [&](const Factor& f, std::int64_t step, bool supports_mn_major) {
+  const auto read = [&](const MatrixRef& f, std::int64_t step, bool supports_mn_major) {
     const std::int64_t count = step == 0 ? 1 : all.batch;
-    if (const auto as_it_lies = readable(f, count, step, supports_mn_major)) return *as_it_lies;
+    if (const auto direct = tma_operand(f, count, step, supports_mn_major)) return *direct;
     return packing.pack<Kind::bytes>(f, count, step);
   };
   const Layered a = read(left, all.a_step, false), b = read(right, all.b_step, Kind::supports_mn_major);
@@ -261,7 +261,7 @@ inline void enter_all(std::span<const GroupEntry> entries, GroupEntry* table, st
 template <class Kind>
 bool all_mn_major(Entries entries) {
   return Kind::supports_mn_major && std::ranges::all_of(entries, [](const MixedProblem& p) {
-           const Factor f = matmul::right_of(p);
+           const MatrixRef f = matmul::right_of(p);
            return (f.line_step == 1 || f.lines == 1) &&
                   cuda::has_tensor_map(matmul::along_lines(f).lines, f.bytes);
          });
@@ -280,9 +280,9 @@ void run_group(Entries entries, CUtensorMapDataType type, Run& run) {
   const GroupRoom room(entries.size(), order.units);
   char* const workspace = static_cast<char*>(run.workspace);
   Packing packing(workspace + room.packed_at, run);
-  const auto read = [&](const Factor& f, bool as_columns) {
+  const auto read = [&](const MatrixRef& f, bool as_columns) {
     if (as_columns) return layered(matmul::along_lines(f), 1, 0);
-    if (const auto as_it_lies = readable(f, 1, 0, false)) return *as_it_lies;
+    if (const auto direct = tma_operand(f, 1, 0, false)) return *direct;
     return packing.pack<Kind::bytes>(f, 1, 0);
   };
   BatchArgs args{};

@@ -202,7 +202,7 @@ inline std::optional<Stored> stored(const Described& x) {
 }
 
 // α or β in the type of the scale.
-struct Factor {
+struct Scalar {
   alignas(8) char bytes[8] = {};
   template <class T>
   void set(T value) {
@@ -215,7 +215,7 @@ struct Product {
   bool reads_c0 = false;
   cublasComputeType_t compute = CUBLAS_COMPUTE_32F;
   cudaDataType_t scale = CUDA_R_32F;
-  Factor alpha, beta;
+  Scalar alpha, beta;
 
   MixedProblem after;  // of this what follows the sum, and `fast`
 

@@ -3,7 +3,7 @@
 // and turn_lines, where k is not contiguous.
 #pragma once
 #include <cstdint>
-#include "ops/matmul/kernels/factor.hpp"
+#include "ops/matmul/kernels/matrix_ref.hpp"
 #include "tessera/cuda/ptx/cluster.cuh"
 
 namespace tessera::matmul {

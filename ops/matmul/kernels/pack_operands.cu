@@ -73,13 +73,13 @@ struct Launches {
 
 }  // namespace
 
-std::int64_t packed_step(const Factor& f) {
+std::int64_t packed_step(const MatrixRef& f) {
   constexpr std::int64_t long_line = 1024;
   const std::int64_t piece = (f.k * f.bytes >= long_line ? 128 : 16) / f.bytes;
   return round_up(f.k, piece);
 }
 
-std::size_t packed_bytes(const Factor& f) {
+std::size_t packed_bytes(const MatrixRef& f) {
   return static_cast<std::size_t>(round_up(f.lines * packed_step(f) * f.bytes, 256));
 }
 
@@ -106,14 +106,14 @@ void pack(std::initializer_list<Packing> all, cudaStream_t stream, std::int64_t 
   launches.launch_all(turn_lines<bytes>, transposed, bytes, Turn::line_words, Turn::lines, Turn::threads);
 }
 
-Factor copies_of(const Factor& f, const LeadingZeros& zeros) {
-  Factor out = f;
+MatrixRef copies_of(const MatrixRef& f, const LeadingZeros& zeros) {
+  MatrixRef out = f;
   out.lines = f.lines * zeros.count();
   out.k = f.k + 16 / f.bytes - 1;
   return out;
 }
 
-void pack_copies(const Factor& f, const LeadingZeros& zeros, void* to, cudaStream_t stream) {
+void pack_copies(const MatrixRef& f, const LeadingZeros& zeros, void* to, cudaStream_t stream) {
   const CopyArgs args{static_cast<const unsigned char*>(f.data),
                       f.k,
                       f.line_step,

@@ -32,7 +32,7 @@ struct SplitLayout {
 inline constexpr std::size_t judge_bytes = counter_bytes;
 
 struct Splitting {
-  Factor from;
+  MatrixRef from;
   void* room;          // as SplitLayout has it
   bool ready = false;  // the parts are there already
 };

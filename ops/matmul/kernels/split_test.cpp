@@ -18,13 +18,13 @@ namespace {
 
 struct Kind {
   const char* name;
-  std::function<void(Factors&, Random&)> fill;
+  std::function<void(Operands&, Random&)> fill;
   bool always_split;  // f16x3
 };
 
 Kind wide(const char* name, double phi, bool always_split) {
   return {name,
-          [phi](Factors& f, Random& r) {
+          [phi](Operands& f, Random& r) {
             fill_each(f, [&] { return (r.uniform() - 0.5) * std::exp(phi * r.normal()); });
           },
           always_split};
@@ -32,15 +32,15 @@ Kind wide(const char* name, double phi, bool always_split) {
 
 std::vector<Kind> kinds() {
   return {
-      {"normal", [](Factors& f, Random& r) { fill_each(f, [&] { return r.normal(); }); }, true},
-      {"uniform in (0, 1)", [](Factors& f, Random& r) { fill_each(f, [&] { return r.uniform(); }); }, true},
+      {"normal", [](Operands& f, Random& r) { fill_each(f, [&] { return r.normal(); }); }, true},
+      {"uniform in (0, 1)", [](Operands& f, Random& r) { fill_each(f, [&] { return r.uniform(); }); }, true},
       wide("φ = 0.5", 0.5, true),
       wide("φ = 1", 1, true),
       wide("φ = 2", 2, true),
       wide("φ = 4", 4, false),
-      {"positive", [](Factors& f, Random& r) { fill_each(f, [&] { return std::fabs(r.normal()); }); }, true},
+      {"positive", [](Operands& f, Random& r) { fill_each(f, [&] { return std::fabs(r.normal()); }); }, true},
       {"cancelling",
-       [](Factors& f, Random& r) {
+       [](Operands& f, Random& r) {
          fill_each(f, [&] { return r.normal(); });
          for (std::int64_t l = 0; l < f.k / 2; ++l) {
            for (std::int64_t i = 0; i < f.m; ++i)
@@ -50,7 +50,7 @@ std::vector<Kind> kinds() {
        },
        true},
       {"rows scaled by 2^±100",
-       [](Factors& f, Random& r) {
+       [](Operands& f, Random& r) {
          fill_each(f, [&] { return r.normal(); });
          for (std::int64_t i = 0; i < f.m; ++i) {
            const int power = static_cast<int>(r.below(201)) - 100;
@@ -59,7 +59,7 @@ std::vector<Kind> kinds() {
        },
        true},
       {"one huge element a row",
-       [](Factors& f, Random& r) {
+       [](Operands& f, Random& r) {
          fill_each(f, [&] { return r.normal(); });
          for (std::int64_t i = 0; i < f.m; ++i)
            f.at_a(i, static_cast<std::int64_t>(r.below(static_cast<std::uint64_t>(f.k)))) *= 1e6f;
@@ -114,7 +114,7 @@ TEST(Split, ProcessorsAndExecutorAgreeInEveryBit) {
   Random random(2);
   for (const Kind& kind : kinds())
     for (const std::int64_t k : {1, 64, 200}) {
-      Factors f(k == 200 ? 19 : 3, 18, k);
+      Operands f(k == 200 ? 19 : 3, 18, k);
       kind.fill(f, random);
       for (const Compute compute : split_arithmetics) {
         const std::string variant(text_of(compute));
@@ -131,7 +131,7 @@ TEST(Split, ErrsNoMoreThanStrictF32) {
   for (const Kind& kind : kinds())
     for (const std::int64_t k : {256, 1024, 4096, 16384, 65536}) {
       const std::int64_t side = k <= 1024 ? 16 : k == 4096 ? 12 : 4;
-      Factors f(side, side, k);
+      Operands f(side, side, k);
       Random random(static_cast<std::uint64_t>(k));
       kind.fill(f, random);
       const double strict = f.error(f.product(Compute::strict));
@@ -157,13 +157,13 @@ struct WideLines {
 
   WideLines(std::int64_t lines, std::int64_t k, Random& random) {
     float largest = -1;
-    std::vector<float> x(Factors::index(k));
+    std::vector<float> x(Operands::index(k));
     for (std::int64_t i = 0; i < lines; ++i) {
       LineRange line;
       for (std::int64_t first = 0; first < k; first += 256) {
         ChunkRange seen;
         for (std::int64_t l = first; l < first + 256; ++l) {
-          float& element = x[Factors::index(l)];
+          float& element = x[Operands::index(l)];
           element = static_cast<float>(std::fabs(random.uniform() - 0.5) * std::exp(2 * random.normal()));
           seen.add(element);
         }
@@ -199,7 +199,7 @@ TEST(Split, TakesStrictF32OfWideDataWhereAnotherOrderMayLoseWhatIsAllowed) {
       if (may_split(Compute::f16x3, a.range, b.range, k)) continue;
       ++taken;
       // Large ones meet small ones, and a chunk has the largest of both.
-      Factors f(1, 1, k);
+      Operands f(1, 1, k);
       f.a = a.widest, f.b.assign(b.widest.rbegin(), b.widest.rend());
       std::swap(f.a[1], f.a.back()), std::swap(f.b[1], f.b.back());
       EXPECT_GT(f.error(f.by_parts(Compute::f16x3)), 0.7 * range_allowance(static_cast<double>(k)))
@@ -216,7 +216,7 @@ TEST(Split, TakesStrictF32OfWideDataWhereAnotherOrderMayLoseWhatIsAllowed) {
 TEST(Split, ZerosInOneOperandAreFine) {
   Random random(3);
   for (const std::int64_t k : {256, 4096}) {
-    Factors f(16, 16, k);
+    Operands f(16, 16, k);
     fill_each(f, [&] { return random.normal(); });
     for (float& x : f.a) x = std::max(x, 0.0f);
     for (const Compute compute : split_arithmetics) {
@@ -264,7 +264,7 @@ TEST(Split, OfHostileDataErrsNoMoreThanStrictF32OrTakesIt) {
   for (const Element& test : tests)
     for (const std::int64_t k : {256, 1024})
       for (int e = 0; e <= 40; e += k == 256 ? 1 : 5) {
-        Factors f(6, 6, k);
+        Operands f(6, 6, k);
         for (std::int64_t i = 0; i < f.m; ++i)
           for (std::int64_t l = 0; l < k; ++l) {
             const auto [x, y] = test(i, l, k, e);
@@ -293,7 +293,7 @@ TEST(Split, OfSpecialNumbersHasStrictBits) {
       {infinity, 0}};
   for (const auto& [x, y] : strewn) {
     Random random(5);
-    Factors f(4, 5, 130);
+    Operands f(4, 5, 130);
     fill_each(f, [&] { return random.normal(); });
     f.at_a(1, 70) = x, f.at_b(2, 70) = y;
     const auto strict = f.product(Compute::strict);
@@ -311,7 +311,7 @@ TEST(Split, OfSpecialNumbersHasStrictBits) {
 // Rounded to the first part's digits, the largest number is infinite.
 TEST(Split, TheLargestNumberTimesSmallOnesHasStrictBits) {
   Random random(5);
-  Factors f(4, 5, 130);
+  Operands f(4, 5, 130);
   fill_each(f, [&] { return 1e-4 * random.normal(); });
   f.at_a(1, 70) = std::numeric_limits<float>::max();
   const auto strict = f.product(Compute::strict);
@@ -322,7 +322,7 @@ TEST(Split, TheLargestNumberTimesSmallOnesHasStrictBits) {
 }
 
 TEST(Split, ZerosOfEitherSignGiveStrictBits) {
-  Factors f(2, 2, 70);
+  Operands f(2, 2, 70);
   for (float& x : f.a) x = -0.0f;
   for (float& x : f.b) x = 3;
   for (const Compute compute : split_arithmetics)

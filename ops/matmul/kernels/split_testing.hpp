@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Factors to multiply by parts, and how far a product is from the exact one, for tests.
+// Operands to multiply by parts, and how far a product is from the exact one, for tests.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -19,11 +19,11 @@ inline constexpr Compute split_arithmetics[] = {Compute::tf32x3, Compute::bf16x6
 inline constexpr double rounding = 0x1p-24;
 
 // Lines along k: rows of A and columns of B.
-struct Factors {
+struct Operands {
   std::int64_t m, n, k;
   std::vector<float> a, b;
 
-  Factors(std::int64_t rows, std::int64_t cols, std::int64_t depth)
+  Operands(std::int64_t rows, std::int64_t cols, std::int64_t depth)
       : m(rows), n(cols), k(depth), a(index(m * k)), b(index(n * k)) {}
   static std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
   float& at_a(std::int64_t i, std::int64_t l) { return a[index(i * k + l)]; }
@@ -92,7 +92,7 @@ struct Factors {
   }
 };
 
-inline void fill_each(Factors& f, const std::function<double()>& draw) {
+inline void fill_each(Operands& f, const std::function<double()>& draw) {
   for (float& x : f.a) x = static_cast<float>(draw());
   for (float& x : f.b) x = static_cast<float>(draw());
 }

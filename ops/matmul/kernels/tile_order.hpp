@@ -47,18 +47,18 @@ class FastDivmod {
     while ((std::int64_t{1} << shift_) < by) ++shift_;
     // Less than 2^32; too large by less than 2^shift / 2^(31 + shift) of itself, which no n < 2^31 makes a
     // whole.
-    factor_ = static_cast<std::uint32_t>(
+    multiplier_ = static_cast<std::uint32_t>(
         ((std::uint64_t{1} << (31 + shift_)) + static_cast<std::uint64_t>(by) - 1) /
         static_cast<std::uint64_t>(by));
   }
   // n / by, of n ≥ 0
   TESSERA_HOST_DEVICE std::int32_t quotient(std::int32_t n) const {
-    return static_cast<std::int32_t>((std::uint64_t{static_cast<std::uint32_t>(n)} * factor_) >>
+    return static_cast<std::int32_t>((std::uint64_t{static_cast<std::uint32_t>(n)} * multiplier_) >>
                                      (31 + shift_));
   }
 
  private:
-  std::uint32_t factor_ = 0, shift_ = 0;
+  std::uint32_t multiplier_ = 0, shift_ = 0;
 };
 
 // The same order for kernels: where a block's first copies and its last results wait for a tile's place.

@@ -131,12 +131,12 @@ struct MmaOperand {
 };
 
 // Along what is contiguous, or nearer to it.
-inline Along along_of(const MmaFactor& x) {
+inline Along along_of(const MmaMatrixRef& x) {
   return x.k_step == 1 || x.k_step <= x.line_step ? Along::k : Along::lines;
 }
 
 template <class Kind>
-MmaOperand<typename Kind::Element> operand_of(const MmaFactor& x, std::int64_t k) {
+MmaOperand<typename Kind::Element> operand_of(const MmaMatrixRef& x, std::int64_t k) {
   using Element = typename Kind::Element;
   const bool along_k = along_of(x) == Along::k;
   const std::int64_t step = along_k ? x.k_step : x.line_step, other = along_k ? x.line_step : x.k_step;
@@ -281,7 +281,7 @@ struct MmaLaunch {
 
 template <class Kind>
 MmaLaunch<Kind> launch_of(const typename Kind::Problem& p, const MmaJob& job, void* workspace) {
-  const MmaFactor &a = job.left(), &b = job.right();
+  const MmaMatrixRef &a = job.left(), &b = job.right();
   const MmaPlan& plan = job.plan;
   MmaOperand<typename Kind::Element> of_a = operand_of<Kind>(a, job.k), of_b = operand_of<Kind>(b, job.k);
   // Doubles of both or of none are copied in pieces: there are two loops, not four.

@@ -196,20 +196,20 @@ MmaPlan plan_mma(const MmaElement& element, std::int64_t m, std::int64_t n, std:
 // What rung 12 hands to the launches of its kernels.
 
 // An operand by its lines: rows of A, columns of B; steps in elements.
-struct MmaFactor {
+struct MmaMatrixRef {
   const void* data;
   std::int64_t lines, line_step, k_step;
 };
 
 struct MmaJob {
-  MmaFactor a, b;
+  MmaMatrixRef a, b;
   std::int64_t k;
   // Cᵀ = Bᵀ·Aᵀ is computed, and written where C lies: for results whose columns are contiguous.
   bool transposed;
   MmaPlan plan;
 
-  const MmaFactor& left() const { return transposed ? b : a; }
-  const MmaFactor& right() const { return transposed ? a : b; }
+  const MmaMatrixRef& left() const { return transposed ? b : a; }
+  const MmaMatrixRef& right() const { return transposed ? a : b; }
 };
 
 // The compute capability for which the code was compiled that a device runs: 75, or 90; 0: there is none.

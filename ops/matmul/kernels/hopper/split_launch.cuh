@@ -59,7 +59,7 @@ struct ReadyParts {
 
   // As they are kept.
   static ReadyParts of(const WgmmaJob& job, Compute compute, const Device& device) {
-    const auto found = [&](const Factor& f) {
+    const auto found = [&](const MatrixRef& f) {
       return find_packed({f.data, f.lines, f.k, f.line_step, f.k_step, compute, device.index});
     };
     return {found(job.a), found(job.b)};
@@ -106,19 +106,19 @@ inline void run_split(const MixedProblem& p, const WgmmaJob& job, const SplitPla
   char* const judge = static_cast<char*>(run.workspace);
   char* const verdict = judge + judge_bytes;
   char* const to_a = verdict + SplitPlan::verdict_bytes;
-  const auto splitting = [](const Factor& f, void* there, char* to) {
+  const auto splitting = [](const MatrixRef& f, void* there, char* to) {
     return Splitting{f, there != nullptr ? there : to, there != nullptr};
   };
   const Splitting a = splitting(job.a, ready.a, to_a), b = splitting(job.b, ready.b, to_a + planned.of_a);
-  Readable left{}, right{};
+  TmaOperand left{}, right{};
   SplitArgs split{};
   if (p.k > 0) {
     auto* const said = reinterpret_cast<std::uint32_t*>(verdict);
     split_both(planned.compute, a, b, judge, said, static_cast<cudaStream_t>(run.stream));
     const SplitLayout of_a(planned.compute, job.a.lines, p.k), of_b(planned.compute, job.b.lines, p.k);
     const auto lines = [](const SplitLayout& layout, const Splitting& x) {
-      return Readable{{layout.parts_in(x.room), x.from.lines, layout.line_bytes / 4, layout.line_bytes / 4},
-                      false};
+      return TmaOperand{{layout.parts_in(x.room), x.from.lines, layout.line_bytes / 4, layout.line_bytes / 4},
+                        false};
     };
     left = lines(of_a, a), right = lines(of_b, b);
     split = {of_a.scales_in(a.room), of_b.scales_in(b.room), of_a.lines_step, of_b.lines_step, said};

@@ -3,7 +3,7 @@
 #pragma once
 #include <cstdint>
 #include <cuda.h>
-#include "ops/matmul/kernels/factor.hpp"
+#include "ops/matmul/kernels/matrix_ref.hpp"
 #include "ops/matmul/kernels/hopper/split_kinds.cuh"
 #include "ops/matmul/kernels/hopper/tile_plan.hpp"
 #include "ops/matmul/problem/mixed_problem.hpp"

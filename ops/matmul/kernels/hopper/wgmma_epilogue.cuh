@@ -218,7 +218,7 @@ struct EpilogueScale {
 // Part `part` of a consumer's 64 rows of sums, as a box has it: 16-byte pieces, moved within 8 rows of a box
 // as the TMA has them.
 template <class Out, class Sum, int sums>
-__device__ __forceinline__ void fill_box(unsigned char* box, const EpilogueScale& factor,
+__device__ __forceinline__ void fill_box(unsigned char* box, const EpilogueScale& scale,
                                          const Sum (&sum)[sums], int part) {
   const int me = opaque_thread_index() % 128, warp = me / 32, lane = me % 32;
   if constexpr (sizeof(Out) == 2) {
@@ -229,7 +229,7 @@ __device__ __forceinline__ void fill_box(unsigned char* box, const EpilogueScale
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
         const int at = 4 * (part * 8 + j) + 2 * i;
-        piece[i] = pair_of(Out{}, factor.of<Out>(sum[at]), factor.of<Out>(sum[at + 1]));
+        piece[i] = pair_of(Out{}, scale.of<Out>(sum[at]), scale.of<Out>(sum[at + 1]));
       }
       ptx::stmatrix_x4(box + r * 128 + ((j + lane / 16) ^ (r % 8)) * 16, piece[0], piece[1], piece[2],
                        piece[3]);
@@ -243,7 +243,7 @@ __device__ __forceinline__ void fill_box(unsigned char* box, const EpilogueScale
       const int r = warp * 16 + lane / 4 + 8 * (i / 2 % 2), piece = 2 * (i / 4) + lane % 4 / 2,
                 at = 16 * part + i;
       *reinterpret_cast<Pair*>(box + r * 128 + (piece ^ (r % 8)) * 16 + lane % 2 * 8) = {
-          static_cast<Out>(factor.of<Out>(sum[at])), static_cast<Out>(factor.of<Out>(sum[at + 1]))};
+          static_cast<Out>(scale.of<Out>(sum[at])), static_cast<Out>(scale.of<Out>(sum[at + 1]))};
     }
   }
 }
@@ -293,7 +293,7 @@ __device__ __forceinline__ void store_by_tma(const typename C::Args& args, const
   const auto stride = output_stride<C>(args);
   constexpr int cols = 128 / static_cast<int>(sizeof(Out)), parts = 2 * sums / cols,
                 all = C::row_blocks * parts;
-  const EpilogueScale factor(args.epilogue);
+  const EpilogueScale scale(args.epilogue);
   const int me = opaque_thread_index() % 128, warp = me / 32, lane = me % 32;
 #pragma unroll
   for (int block = 0; block < C::row_blocks; ++block) {
@@ -309,7 +309,7 @@ __device__ __forceinline__ void store_by_tma(const typename C::Args& args, const
         else ptx::tma_store_wait_group_read<1>();
       }
       __syncwarp();
-      fill_box<Out>(box, factor, sum[block], part);
+      fill_box<Out>(box, scale, sum[block], part);
       // A box that the tile has not all columns of may not be stored as a whole.
       const bool is_partial = C::any_size && end < args.n && first_col + cols > end;
       if (tma_store && is_partial) {

@@ -10,7 +10,7 @@
 namespace tessera::matmul {
 
 struct WgmmaJob {
-  Factor a, b;
+  MatrixRef a, b;
   WgmmaArgs args;  // but for what the tile decides
   TileOptions options;
   Cuts cuts = Cuts::model;
@@ -63,11 +63,11 @@ enum class MisalignedOperand : int { neither, a, b };
 // What is settled before a product is launched, by sizes, strides and alignment alone.
 struct PlannedJob {
   PlannedParts parts;
-  Room room;
+  WorkspaceLayout workspace;
   MisalignedOperand misaligned = MisalignedOperand::neither;
 
   double microseconds() const {
-    const double packed = static_cast<double>(room.packed_a + room.packed_b);
+    const double packed = static_cast<double>(workspace.packed_a + workspace.packed_b);
     return parts.microseconds + (packed == 0 ? 0 : packing_us + 2 * packed / packing_rate);
   }
 };
@@ -75,8 +75,8 @@ struct PlannedJob {
 // Whether A, or B, can be read by remainders and the other one be copied: into the spare memory that splits
 // of sums would have.
 inline bool supports_misaligned(const WgmmaJob& job, MisalignedOperand which) {
-  const Factor &read = which == MisalignedOperand::b ? job.b : job.a,
-               &other = which == MisalignedOperand::b ? job.a : job.b;
+  const MatrixRef &read = which == MisalignedOperand::b ? job.b : job.a,
+                  &other = which == MisalignedOperand::b ? job.a : job.b;
   return supports_misaligned_rows(read) && other.k_step == 1 &&
          packed_bytes(copies_of(other, leading_zeros(read))) <= std::size_t{most_split_bytes};
 }
@@ -88,7 +88,7 @@ inline PlannedJob plan_misaligned(const WgmmaJob& job, TileShapes shapes, Misali
                                   const Device& device) {
   const bool of_b = which == MisalignedOperand::b;
   const LeadingZeros zeros = leading_zeros(of_b ? job.b : job.a);
-  const Factor copies = copies_of(of_b ? job.a : job.b, zeros);
+  const MatrixRef copies = copies_of(of_b ? job.a : job.b, zeros);
   const TileShape shape = misaligned_shape(shapes);
   // Each remainder has tiles of its own.
   const auto tiled = [&](std::int64_t lines, std::int64_t high) {
@@ -98,7 +98,7 @@ inline PlannedJob plan_misaligned(const WgmmaJob& job, TileShapes shapes, Misali
   options.tile = 0;
   PlannedJob out;
   out.misaligned = which;
-  (of_b ? out.room.packed_a : out.room.packed_b) = packed_bytes(copies);
+  (of_b ? out.workspace.packed_a : out.workspace.packed_b) = packed_bytes(copies);
   out.parts.part[0] = {
       0, 0, job.args.m, job.args.n,
       plan_tiles({&shape, 1}, of_b ? job.args.m : tiled(job.args.m, shape.rows),
@@ -126,12 +126,12 @@ inline PlannedJob plan_job(const WgmmaJob& job, TileShapes shapes, bool supports
                            const Device& device) {
   if (job.options.tile == misaligned_tile + 1) return plan_misaligned(job, shapes, device).value();
   PlannedJob out;
-  const auto taken_as = [&](const Factor& f, std::size_t& packed) {
-    if (const auto as_it_lies = readable(f, supports_mn_major)) return *as_it_lies;
+  const auto taken_as = [&](const MatrixRef& f, std::size_t& packed) {
+    if (const auto direct = tma_operand(f, supports_mn_major)) return *direct;
     packed = packed_bytes(f);
-    return Readable{{nullptr, f.lines, f.k, packed_step(f)}, false};
+    return TmaOperand{{nullptr, f.lines, f.k, packed_step(f)}, false};
   };
-  const Readable a = taken_as(job.a, out.room.packed_a), b = taken_as(job.b, out.room.packed_b);
+  const TmaOperand a = taken_as(job.a, out.workspace.packed_a), b = taken_as(job.b, out.workspace.packed_b);
   const unsigned tiles = a.mn_major || b.mn_major ? mn_major_tiles : all_tiles;
   const CacheLines lines{cache_lines(a, job.a.bytes), cache_lines(b, job.b.bytes)};
   const auto plan = [&](std::int64_t rows, std::int64_t cols, bool is_large) {
@@ -142,20 +142,21 @@ inline PlannedJob plan_job(const WgmmaJob& job, TileShapes shapes, bool supports
                       results_of(args), lines);
   };
   out.parts = plan_parts(job.args.m, job.args.n, job.cuts, plan);
-  if (out.room.packed_a + out.room.packed_b != 0 && job.options.tile == 0 && job.cuts != Cuts::wherever)
+  if (out.workspace.packed_a + out.workspace.packed_b != 0 && job.options.tile == 0 &&
+      job.cuts != Cuts::wherever)
     if (const auto other = plan_misaligned(job, shapes, device);
         other && other->microseconds() < out.microseconds())
       return *other;
   for (int i = 0; i < out.parts.count; ++i)
     if (const TilePlan& p = out.parts.part[i].plan; p.order.splits > 1)
-      out.room.splits = std::max(out.room.splits,
-                                 counter_bytes + partial_bytes(shapes[static_cast<std::size_t>(p.tile)], p));
+      out.workspace.split_k = std::max(
+          out.workspace.split_k, counter_bytes + partial_bytes(shapes[static_cast<std::size_t>(p.tile)], p));
   return out;
 }
 
 // One launch: C's rows and columns that it makes, and the lines of A and B that they need.
 struct WgmmaPart {
-  Readable a, b;
+  TmaOperand a, b;
   WgmmaArgs args;  // but for what the tile decides
   TilePlan plan;
   // Of an operand that is read by remainders, its lines as they lie; of the other one, its copies.
@@ -175,11 +176,11 @@ void run_e5m2(WgmmaPart& part, bool b_is_e5m2, bool fast, Run& run);
 // The product of an operand that is read by remainders; makes the copies of the other one.
 inline WgmmaPart misaligned_launch(const WgmmaJob& job, const PlannedJob& planned, Run& run) {
   const bool of_b = planned.misaligned == MisalignedOperand::b;
-  const Factor &read = of_b ? job.b : job.a, &other = of_b ? job.a : job.b;
+  const MatrixRef &read = of_b ? job.b : job.a, &other = of_b ? job.a : job.b;
   const LeadingZeros zeros = leading_zeros(read);
   pack_copies(other, zeros, run.workspace, static_cast<cudaStream_t>(run.stream));
-  const Factor copies = copies_of(other, zeros);
-  const Readable packed{{run.workspace, copies.lines, copies.k, packed_step(copies)}, false};
+  const MatrixRef copies = copies_of(other, zeros);
+  const TmaOperand packed{{run.workspace, copies.lines, copies.k, packed_step(copies)}, false};
   return {.a = of_b ? packed : along_k(read),
           .b = of_b ? along_k(read) : packed,
           .args = job.args,
@@ -200,7 +201,7 @@ void run_parts(const WgmmaJob& job, const PlannedJob& planned, bool supports_mn_
     WgmmaPart part = misaligned_launch(job, planned, run);
     return launch(part);
   }
-  const auto [a, b] = read_factors(job.a, job.b, supports_mn_major, planned.room, run);
+  const auto [a, b] = tma_operands(job.a, job.b, supports_mn_major, planned.workspace, run);
   bool has_split = false;
   for (int i = 0; i < parts.count; ++i) {
     const PlannedPart& p = parts.part[i];

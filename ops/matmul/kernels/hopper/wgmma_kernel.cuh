@@ -307,8 +307,9 @@ __device__ __forceinline__ void multiply_parts(const TileShared<C>& shared, int 
                      ptx::matrix_descriptor(b + Kind::product(i).b * 32, 1024, 0), keep || i > from ? 1 : 0);
 }
 
-// Ping-pong: the two consumers issue their wgmma one after the other, so that one multiplies while the other adds in
-// f32. Without the order both would issue, and then add, at the same time, while the tensor cores idle.
+// Ping-pong: the two consumers issue their wgmma one after the other, so that one multiplies while the other
+// adds in f32. Without the order both would issue, and then add, at the same time, while the tensor cores
+// idle.
 template <class C>
 struct OrderedSequenceBarrier {
   static constexpr bool enabled = IsSplit<typename C::Kind> && C::consumers == 2 && C::ping_pong;
@@ -450,19 +451,19 @@ struct OverlappedEpilogue {
   int row = 0, col = 0;
 
   template <class Out>
-  __device__ __forceinline__ void round_as(float factor, const float (&sum)[C::sums]) {
-    if (factor == 1) {
+  __device__ __forceinline__ void round_as(float scale, const float (&sum)[C::sums]) {
+    if (scale == 1) {
 #pragma unroll
       for (int i = 0; i < C::sums / 2; ++i) pairs[i] = pair_of(Out{}, sum[2 * i], sum[2 * i + 1]);
     } else {
 #pragma unroll
       for (int i = 0; i < C::sums / 2; ++i)
-        pairs[i] = pair_of(Out{}, factor * sum[2 * i], factor * sum[2 * i + 1]);
+        pairs[i] = pair_of(Out{}, scale * sum[2 * i], scale * sum[2 * i + 1]);
     }
   }
-  __device__ __forceinline__ void round(const WgmmaArgs& args, float factor, const float (&sum)[C::sums]) {
-    if (args.out_element == Element::f16) round_as<__half>(factor, sum);
-    else round_as<__nv_bfloat16>(factor, sum);
+  __device__ __forceinline__ void round(const WgmmaArgs& args, float scale, const float (&sum)[C::sums]) {
+    if (args.out_element == Element::f16) round_as<__half>(scale, sum);
+    else round_as<__nv_bfloat16>(scale, sum);
   }
 
   // 64 columns of it, by way of a box.
@@ -516,7 +517,7 @@ __device__ void consume_overlapped(const WgmmaArgs& args, const TileShared<C>& s
   const ClusterCoord<C> block_coord(rank);
   const std::uint32_t peers = block_coord.multicast_a() | block_coord.multicast_b();
   const int first_row = consumer * 64;
-  const float factor = EpilogueScale(args.epilogue).real;
+  const float scale = EpilogueScale(args.epilogue).real;
   std::int32_t unit = first_unit(C::cluster);
   if (unit >= args.units) return;
 
@@ -559,7 +560,7 @@ __device__ void consume_overlapped(const WgmmaArgs& args, const TileShared<C>& s
     ptx::wgmma_wait_group<0>();
     ptx::fence_accumulators(sum[0]);
     release<C, false>(shared, before, peers);
-    waiting.round(args, factor, sum[0]);
+    waiting.round(args, scale, sum[0]);
 
     unit += unit_step(C::cluster);
     if (unit >= args.units) break;

@@ -60,7 +60,7 @@ inline int lines_of_box(std::int64_t lines, int tile) {
 
 // `type`: how the TMA takes A's and B's elements.
 template <class C>
-void make_operand_maps(WgmmaArgs& args, const Readable& a, const Readable& b, CUtensorMapDataType type) {
+void make_operand_maps(WgmmaArgs& args, const TmaOperand& a, const TmaOperand& b, CUtensorMapDataType type) {
   constexpr int box = 128 / C::element_bytes;
   const TileSize size = size_of_tile<C>(args);
   // Rows and columns that C has not need not be copied, where nobody shares them.
@@ -80,10 +80,10 @@ void make_operand_maps(WgmmaArgs& args, const Readable& a, const Readable& b, CU
 
 // The same where one operand is read by remainders.
 template <class C>
-void make_misaligned_maps(MisalignedArgs& args, const Readable& a, const Readable& b,
+void make_misaligned_maps(MisalignedArgs& args, const TmaOperand& a, const TmaOperand& b,
                           CUtensorMapDataType type) {
   const cuda::Lines& lines = (args.of_b ? b : a).lines;
-  const Factor read{lines.data, C::element_bytes, lines.count, lines.length, lines.stride, 1};
+  const MatrixRef read{lines.data, C::element_bytes, lines.count, lines.length, lines.stride, 1};
   const std::int64_t count = args.zeros.count();
   const int a_rows = lines_of_box(args.of_b ? args.m : ceil_div(args.m, count), C::rows),
             b_cols = lines_of_box(args.of_b ? ceil_div(args.n, count) : args.n, C::cols);
@@ -97,7 +97,7 @@ void make_misaligned_maps(MisalignedArgs& args, const Readable& a, const Readabl
 }
 
 template <class C>
-void make_maps(typename C::Args& args, const Readable& a, const Readable& b, CUtensorMapDataType type) {
+void make_maps(typename C::Args& args, const TmaOperand& a, const TmaOperand& b, CUtensorMapDataType type) {
   if constexpr (C::misaligned_rows) make_misaligned_maps<C>(args, a, b, type);
   else make_operand_maps<C>(args, a, b, type);
   args.plain = is_plain(args);
@@ -142,7 +142,7 @@ void launch_cluster_kernel(int threads, const Args& args, std::int32_t units, Bl
 }
 
 template <class C, auto kernel>
-void launch_tiles(int threads, typename C::Args& args, const Readable& a, const Readable& b,
+void launch_tiles(int threads, typename C::Args& args, const TmaOperand& a, const TmaOperand& b,
                   CUtensorMapDataType type, Blocks blocks, const Run& run) {
   make_maps<C>(args, a, b, type);
   // Where blocks leave their parts, stages of another tile cannot come.
@@ -192,7 +192,7 @@ inline constexpr TileConfig misaligned_config = [] {
 }();
 
 template <class C>
-void launch(typename C::Args& args, const Readable& a, const Readable& b, CUtensorMapDataType type,
+void launch(typename C::Args& args, const TmaOperand& a, const TmaOperand& b, CUtensorMapDataType type,
             const Run& run) {
   int threads = C::threads;
   if constexpr (C::any_size) {
@@ -203,7 +203,7 @@ void launch(typename C::Args& args, const Readable& a, const Readable& b, CUtens
 }
 
 template <class Kind, TileConfig config>
-void launch_mn_major(WgmmaArgs& args, const Readable& a, const Readable& b, CUtensorMapDataType type,
+void launch_mn_major(WgmmaArgs& args, const TmaOperand& a, const TmaOperand& b, CUtensorMapDataType type,
                      const Run& run) {
   const auto with = [&]<bool mn_major_a, bool mn_major_b>() {
     constexpr TileConfig mn_major = [] {
@@ -221,8 +221,8 @@ void launch_mn_major(WgmmaArgs& args, const Readable& a, const Readable& b, CUte
 
 // `promotes`: the kind's sums are too short to go on for long.
 template <class Kind, bool promotes, int tile>
-void launch_tile(WgmmaArgs& args, const Readable& a, const Readable& b, CUtensorMapDataType type, bool fast,
-                 const Run& run) {
+void launch_tile(WgmmaArgs& args, const TmaOperand& a, const TmaOperand& b, CUtensorMapDataType type,
+                 bool fast, const Run& run) {
   constexpr TileConfig config = tile_configs<promotes>[tile];
   if constexpr (Kind::supports_mn_major && (mn_major_tiles >> tile & 1) != 0)
     if (a.mn_major || b.mn_major) return launch_mn_major<Kind, config>(args, a, b, type, run);

@@ -29,10 +29,10 @@ inline EpilogueArgs epilogue_of(const MixedProblem& p) {
   return e;
 }
 
-inline Factor left_of(const MixedProblem& p) {
+inline MatrixRef left_of(const MixedProblem& p) {
   return {p.a.data, static_cast<int>(size_of(p.a.element)), p.m, p.k, p.a.row, p.a.col};
 }
-inline Factor right_of(const MixedProblem& p) {
+inline MatrixRef right_of(const MixedProblem& p) {
   return {p.b.data, static_cast<int>(size_of(p.b.element)), p.n, p.k, p.b.col, p.b.row};
 }
 

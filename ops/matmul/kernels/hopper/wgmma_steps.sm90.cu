@@ -26,9 +26,11 @@ TilePlan plan_of(const TileConfig& config, const WgmmaJob& job, int group) {
 template <class Kind>
 void run_kind(WgmmaJob& job, CUtensorMapDataType type, Step step, Run& run) {
   const cuda::OnDevice on_device(run.device->index);
-  const auto room_for = [](const Factor& f) { return readable(f, false) ? 0 : packed_bytes(f); };
-  const Room room{.packed_a = room_for(job.a), .packed_b = room_for(job.b)};
-  const auto [a, b] = read_factors(job.a, job.b, false, room, run);
+  const auto packing_bytes_of = [](const MatrixRef& f) {
+    return tma_operand(f, false) ? 0 : packed_bytes(f);
+  };
+  const WorkspaceLayout layout{.packed_a = packing_bytes_of(job.a), .packed_b = packing_bytes_of(job.b)};
+  const auto [a, b] = tma_operands(job.a, job.b, false, layout, run);
   constexpr int row_group = 16;
   follow(plan_of(step == Step::one_warpgroup ? one_warpgroup_tile : warp_specialized_tile, job,
                  step == Step::persistent ? row_group : 0),

@@ -56,7 +56,7 @@ KernelProblem<T> kernel_problem(const GivenProblem<T>& p) {
 
 // Calls use.template operator()<T>() with the type by which kernels know the element.
 template <class Use>
-auto with_factor(Element element, const Use& use) {
+auto with_element_type(Element element, const Use& use) {
   switch (element) {
     case Element::f64:
       return use.template operator()<double>();
