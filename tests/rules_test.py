@@ -108,7 +108,7 @@ class Rules(unittest.TestCase):
                     found += [f"{relative(path)}: {word} ({instead})"] if word.strip('"') in prose else []
                 else:
                     found += [f"{relative(path)}: {name} ({instead})" for parts, name in used.items() if f"_{word}_" in parts]
-        self.assertEqual(found, [], f"{len(found)} identifiers and phrases")
+        self.assertEqual(found, [], f"{len(found)} identifiers and phrases:\n" + "\n".join(found))
 
     def test_every_file_names_its_licence(self):
         for path in sources("tessera", "ops", "tests"):

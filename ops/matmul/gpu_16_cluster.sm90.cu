@@ -28,7 +28,7 @@ bool supports_mn_major(Element element) {
   }
 }
 
-void launch_part(const MixedProblem& p, WgmmaPart& part, Run& run) {
+void launch_kernel_for(const MixedProblem& p, WgmmaLaunch& part, Run& run) {
   const bool b_is_e5m2 = p.b.element == Element::e5m2;
   switch (p.a.element) {
     case Element::bf16:
@@ -63,13 +63,13 @@ WgmmaJob job_with(const MixedProblem& p, const Tuning& tuning) {
   const auto value = [&](const char* name) { return tuning.find(name).value_or(0); };
   WgmmaJob job =
       job_of(p, {value("tile"), value("splits"), value("group"), value("strips"), size_in(tuning)});
-  job.cuts = static_cast<Cuts>(value("cuts"));
+  job.launches = static_cast<LaunchCount>(value("cuts"));
   return job;
 }
 
 void launch(const MixedProblem& p, const WgmmaJob& job, const PlannedJob& planned, Run& run) {
-  run_parts(job, planned, supports_mn_major(p.a.element), run,
-            [&](WgmmaPart& part) { launch_part(p, part, run); });
+  run_launches(job, planned, supports_mn_major(p.a.element), run,
+               [&](WgmmaLaunch& part) { launch_kernel_for(p, part, run); });
 }
 
 void run(const Arguments& arguments, const Tuning& tuning, Run& run) {
@@ -170,7 +170,7 @@ Variant variant() {
   // would not make.
   out.choices.push_back(with({}));
   for (int tile = 1; tile <= misaligned_tile + 1; ++tile) out.choices.push_back(with({{"tile", tile}}));
-  out.choices.push_back(with({{"cuts", static_cast<int>(Cuts::wherever)}}));
+  out.choices.push_back(with({{"cuts", static_cast<int>(LaunchCount::several)}}));
   return out;
 }
 

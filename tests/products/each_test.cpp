@@ -49,7 +49,7 @@ class EachKernel : public OnDevice {
     out.lies_c.ahead = out.lies_c.more = odd ? 3 : 0;
     out.lies_c.by_columns = way == Way::everything && count_ % 2 == 0;  // then its transpose is computed
     out.tf32 = kind.tf32;
-    follow(out, way);
+    apply_plan(out, way);
     return out;
   }
 
@@ -201,7 +201,7 @@ class EachKernel : public OnDevice {
                                            : matmul::tile_shapes[at];
   }
 
-  static void follow(Asked& out, Way way) {
+  static void apply_plan(Asked& out, Way way) {
     const bool whole = out.c == Element::i32;
     if (way == Way::boxes || way == Way::elements) return;
     out.alpha = 2;

@@ -4,6 +4,6 @@
 
 namespace tessera::matmul {
 
-void run_bf16x6(WgmmaPart& part, Run& run) { run_split_tile<Bf16x6>(part, run); }
+void run_bf16x6(WgmmaLaunch& part, Run& run) { run_split_tile<Bf16x6>(part, run); }
 
 }  // namespace tessera::matmul

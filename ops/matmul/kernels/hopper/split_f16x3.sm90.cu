@@ -4,6 +4,6 @@
 
 namespace tessera::matmul {
 
-void run_f16x3(WgmmaPart& part, Run& run) { run_split_tile<F16x3>(part, run); }
+void run_f16x3(WgmmaLaunch& part, Run& run) { run_split_tile<F16x3>(part, run); }
 
 }  // namespace tessera::matmul

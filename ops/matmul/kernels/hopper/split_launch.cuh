@@ -32,9 +32,9 @@ inline constexpr TileShape split_shapes[] = {{256, 128, 1, 2, 2.25, 2.5, 0, 1.2,
                                              {64, 64, 1, 1, 0.42, 0.8, 0, 0, false, 0, false}};
 
 template <class Kind>
-void run_split_tile(WgmmaPart& part, Run& run) {
+void run_split_tile(WgmmaLaunch& part, Run& run) {
   const cuda::OnDevice on_device(run.device->index);
-  follow(part.plan, part.args, run);
+  apply_plan(part.plan, part.args, run);
   // The parts' bits are nobody's numbers.
   constexpr CUtensorMapDataType type = CU_TENSOR_MAP_DATA_TYPE_INT32;
   if (part.plan.tile == 0) return launch<Tile<Kind, split_configs[0]>>(part.args, part.a, part.b, type, run);
@@ -46,7 +46,7 @@ void run_split_tile(WgmmaPart& part, Run& run) {
 // parts.
 struct SplitPlan {
   Compute compute;
-  PlannedParts parts;
+  PlannedLaunches launches;
   std::size_t of_a = 0, of_b = 0;
 
   static constexpr std::size_t verdict_bytes = 256;
@@ -67,7 +67,7 @@ struct ReadyParts {
 };
 
 inline SplitPlan plan_split(const WgmmaJob& job, Compute compute, const Device& device) {
-  SplitPlan out{.compute = compute, .parts = {}};
+  SplitPlan out{.compute = compute, .launches = {}};
   const std::int64_t k = job.a.k;
   if (k > 0) {
     out.of_a = SplitLayout(compute, job.a.lines, k).bytes();
@@ -85,16 +85,16 @@ inline SplitPlan plan_split(const WgmmaJob& job, Compute compute, const Device& 
     two.split_depth *= stages_of_sum;
     return two;
   };
-  out.parts = plan_parts(job.args.m, job.args.n, job.cuts, plan);
+  out.launches = plan_launches(job.args.m, job.args.n, job.launches, plan);
   return out;
 }
 
 // By what the factors' parts are. `split_*.sm90.cu` have them.
-void run_f16x3(WgmmaPart& part, Run& run);
-void run_tf32x3(WgmmaPart& part, Run& run);
-void run_bf16x6(WgmmaPart& part, Run& run);
+void run_f16x3(WgmmaLaunch& part, Run& run);
+void run_tf32x3(WgmmaLaunch& part, Run& run);
+void run_bf16x6(WgmmaLaunch& part, Run& run);
 
-inline void run_split_part(Compute compute, WgmmaPart& part, Run& run) {
+inline void run_split_part(Compute compute, WgmmaLaunch& part, Run& run) {
   if (compute == Compute::f16x3) run_f16x3(part, run);
   else if (compute == Compute::tf32x3) run_tf32x3(part, run);
   else run_bf16x6(part, run);
@@ -123,10 +123,10 @@ inline void run_split(const MixedProblem& p, const WgmmaJob& job, const SplitPla
     left = lines(of_a, a), right = lines(of_b, b);
     split = {of_a.scales_in(a.room), of_b.scales_in(b.room), of_a.lines_step, of_b.lines_step, said};
   }
-  for (int i = 0; i < planned.parts.count; ++i) {
-    const PlannedPart& one = planned.parts.part[i];
-    WgmmaPart part{lines_of(left, 4, one.row, one.rows), lines_of(right, 4, one.col, one.cols),
-                   args_of(job.args, one.row, one.col, one.rows, one.cols), one.plan};
+  for (int i = 0; i < planned.launches.count; ++i) {
+    const PlannedLaunch& one = planned.launches.launch[i];
+    WgmmaLaunch part{lines_of(left, 4, one.row, one.rows), lines_of(right, 4, one.col, one.cols),
+                     args_of(job.args, one.row, one.col, one.rows, one.cols), one.plan};
     part.args.split = split;
     part.args.split.scales_a += one.row;
     part.args.split.scales_b += one.col;
@@ -139,7 +139,7 @@ inline void run_split(const MixedProblem& p, const WgmmaJob& job, const SplitPla
 inline WgmmaJob split_job(const MixedProblem& p, const Tuning& tuning) {
   WgmmaJob job =
       job_of(p, {tuning.find("tile").value_or(0), tuning["splits"], tuning["group"], tuning["strips"]});
-  job.cuts = static_cast<Cuts>(tuning["cuts"]);
+  job.launches = static_cast<LaunchCount>(tuning["cuts"]);
   return job;
 }
 
@@ -149,7 +149,7 @@ inline double split_us(const WgmmaJob& job, const SplitPlan& planned, const Read
   constexpr double passes = 8.5, bytes = 2.75e6, launches = 8;
   const std::int64_t lines = (ready.a == nullptr ? job.args.m : 0) + (ready.b == nullptr ? job.args.n : 0);
   return passes + 8.0 * static_cast<double>(lines) * static_cast<double>(job.a.k) / bytes +
-         planned.parts.microseconds + launches;
+         planned.launches.microseconds + launches;
 }
 inline double strict_us(const WgmmaJob& job, const Device& device) {
   constexpr double cycles = 1900, launch = 2;

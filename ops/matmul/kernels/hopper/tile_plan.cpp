@@ -8,13 +8,13 @@ namespace tessera::matmul {
 namespace {
 
 // Where splits of a sum meet in memory:
-constexpr double meeting_us = 1.08;  // parts that wait for each other
-constexpr double part_us = 0.03;     // each part
-constexpr double split_us = 1.47;    // each part's sums on their way, for 128 × 128 of them
+constexpr double split_k_sync_us = 1.08;  // parts that wait for each other
+constexpr double part_us = 0.03;          // each part
+constexpr double split_us = 1.47;         // each part's sums on their way, for 128 × 128 of them
 // Where they meet within a cluster:
-constexpr double joining_us = 2.62;  // its blocks wait for each other
-constexpr double cluster_us = 0.25;  // each of them, for 128 × 128 sums
-constexpr double pair_us = 0.76;     // the blocks of a cluster begin and end together
+constexpr double cluster_sync_us = 2.62;  // its blocks wait for each other
+constexpr double cluster_us = 0.25;       // each of them, for 128 × 128 sums
+constexpr double pair_us = 0.76;          // the blocks of a cluster begin and end together
 // Bytes of operands that reach all multiprocessors in a microsecond:
 constexpr double arriving = 10.24e6;         // for one block each
 constexpr double arriving_for_all = 13.7e6;  // for all who need them
@@ -140,8 +140,8 @@ TilePlan planned(const TileShape& shape, std::int64_t m, std::int64_t n, std::in
       static_cast<double>(rounds) *
           (out.split_depth * stage_us(shape, m, n, out.blocks, processors, bytes, lines) + shape.tile_us) +
       shape.last_us + shape.begin_us + cluster_begin_us(shared);
-  if (out.order.splits > 1) us += meeting_us + (part_us + split_us * size) * out.order.splits;
-  if (out.cluster_splits > 1) us += joining_us + cluster_us * out.cluster_splits * size;
+  if (out.order.splits > 1) us += split_k_sync_us + (part_us + split_us * size) * out.order.splits;
+  if (out.cluster_splits > 1) us += cluster_sync_us + cluster_us * out.cluster_splits * size;
   out.microseconds = with_memory(shape, us, m, n, bytes, results, out.order.splits);
   return out;
 }
@@ -215,9 +215,9 @@ TilePlan plan_tiles(TileShapes shapes, std::int64_t m, std::int64_t n, std::int6
         return;
       if (shape.any_size && found && least_time(shape, m, n, stages, processors, lines) >= best.microseconds)
         return;
-      const bool cuts = !shape.any_size && (shape.cuts_sums || options.splits != 0);
+      const bool allows_split_k = !shape.any_size && (shape.allows_split_k || options.splits != 0);
       const std::int64_t most = shape.cluster_split_k ? most_cluster_splits
-                                : cuts                ? most_splits
+                                : allows_split_k      ? most_splits
                                                       : 1,
                          requested = std::min<std::int64_t>(options.splits, most);
       for (std::int64_t splits = 1; splits <= most; ++splits) {
@@ -277,11 +277,11 @@ std::int64_t multiples(std::int64_t whole) {
 
 class Planner {
  public:
-  Planner(std::int64_t m, std::int64_t n, const PartPlanner& plan) : m_(m), n_(n), plan_(plan) {}
+  Planner(std::int64_t m, std::int64_t n, const LaunchPlanner& plan) : m_(m), n_(n), plan_(plan) {}
 
   // The large part has `rows` rows and `cols` columns.
-  PlannedParts cut_at(std::int64_t rows, std::int64_t cols) const {
-    PlannedParts out;
+  PlannedLaunches split_at(std::int64_t rows, std::int64_t cols) const {
+    PlannedLaunches out;
     add(out, 0, 0, rows, cols);
     if (cols < n_) add(out, 0, cols, rows, n_ - cols);
     if (rows < m_) add(out, rows, 0, m_ - rows, n_);
@@ -290,29 +290,30 @@ class Planner {
   }
 
  private:
-  void add(PlannedParts& out, std::int64_t row, std::int64_t col, std::int64_t rows,
+  void add(PlannedLaunches& out, std::int64_t row, std::int64_t col, std::int64_t rows,
            std::int64_t cols) const {
-    PlannedPart& part = out.part[out.count];
+    PlannedLaunch& part = out.launch[out.count];
     part = {row, col, rows, cols, plan_(rows, cols, out.count == 0)};
     out.microseconds += part.plan.microseconds;
     ++out.count;
   }
 
   std::int64_t m_, n_;
-  const PartPlanner& plan_;
+  const LaunchPlanner& plan_;
 };
 
 }  // namespace
 
-PlannedParts plan_parts(std::int64_t m, std::int64_t n, Cuts cuts, const PartPlanner& plan) {
+PlannedLaunches plan_launches(std::int64_t m, std::int64_t n, LaunchCount count, const LaunchPlanner& plan) {
   const Planner planner(m, n, plan);
   const std::int64_t rows = multiples(m), cols = multiples(n);
   const bool below = rows > 0 && rows<m, beside = cols> 0 && cols < n;
-  if (cuts == Cuts::wherever && (below || beside)) return planner.cut_at(below ? rows : m, beside ? cols : n);
-  PlannedParts best = planner.cut_at(m, n);
-  if (cuts != Cuts::model || best.microseconds < least_us) return best;
+  if (count == LaunchCount::several && (below || beside))
+    return planner.split_at(below ? rows : m, beside ? cols : n);
+  PlannedLaunches best = planner.split_at(m, n);
+  if (count != LaunchCount::model || best.microseconds < least_us) return best;
   const auto attempt = [&](std::int64_t part_rows, std::int64_t part_cols) {
-    const PlannedParts cut = planner.cut_at(part_rows, part_cols);
+    const PlannedLaunches cut = planner.split_at(part_rows, part_cols);
     if (cut.microseconds < best.microseconds) best = cut;
   };
   if (below) attempt(rows, n);

@@ -25,8 +25,8 @@ struct TileShape : TileSize {
   bool cluster_split_k = false;  // parts of a sum are made by the blocks of one cluster
   // Of tile_us, what is hidden as well where results of 16 bits wait for the next tile's products.
   double overlapped_us = 0;
-  bool cuts_sums = true;  // else in parts only where that is requested
-  double begin_us = 0;    // before a block's first stage and after its last results
+  bool allows_split_k = true;  // else in parts only where that is requested
+  double begin_us = 0;         // before a block's first stage and after its last results
   // Of a tile of any size, but without splits: `rows` and `cols` are the most; of its times, what the size
   // has no part in.
   bool any_size = false;
@@ -134,28 +134,28 @@ TilePlan plan_tiles(TileShapes shapes, std::int64_t m, std::int64_t n, std::int6
 // multiprocessors; by themselves they are a product of few small tiles. Plain arithmetic.
 
 // Of C: which rows and columns, and by which plan.
-struct PlannedPart {
+struct PlannedLaunch {
   std::int64_t row = 0, col = 0, rows = 0, cols = 0;
   TilePlan plan;
 };
 
 // The first part is the large one; then, if it does not reach that far, the columns beside it and the rows
 // below both.
-struct PlannedParts {
+struct PlannedLaunches {
   static constexpr int most = 3;
-  PlannedPart part[most];
+  PlannedLaunch launch[most];
   int count = 0;
   double microseconds = 0;  // what the model tells
 };
 
-enum class Cuts : int { model, never, wherever };
+enum class LaunchCount : int { model, one, several };
 
 // The plan of a part of `rows` by `cols`; the large one, or one of the others.
-using PartPlanner = std::function<TilePlan(std::int64_t rows, std::int64_t cols, bool is_large)>;
+using LaunchPlanner = std::function<TilePlan(std::int64_t rows, std::int64_t cols, bool is_large)>;
 
-// m, n ≥ 1. Cuts are at the last multiple of so many rows and columns as the largest
+// m, n ≥ 1. LaunchCount are at the last multiple of so many rows and columns as the largest
 // tile has, or of the smallest one's where C has fewer; never within a product that the model says is short.
-PlannedParts plan_parts(std::int64_t m, std::int64_t n, Cuts cuts, const PartPlanner& plan);
+PlannedLaunches plan_launches(std::int64_t m, std::int64_t n, LaunchCount count, const LaunchPlanner& plan);
 
 // Whether a tile that the caller names is there for a product, so that no other is taken in its name.
 

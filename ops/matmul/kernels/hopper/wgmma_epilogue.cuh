@@ -367,9 +367,10 @@ class SplitKReduction {
   __device__ SplitKReduction(const WgmmaArgs& args, TileOrder::Tile tile, std::uint32_t rank)
       : splits_(args.order.splits),
         me_(opaque_thread_index() - 128),
-        place_((tile.row * args.order.cols + tile.col) * C::cluster + static_cast<int>(rank)),
+        tile_index_((tile.row * args.order.cols + tile.col) * C::cluster + static_cast<int>(rank)),
         arrived_(args.arrived),
-        all_(static_cast<Sum*>(args.partial) + std::int64_t{place_} * splits_ * each * C::workers + me_) {}
+        all_(static_cast<Sum*>(args.partial) + std::int64_t{tile_index_} * splits_ * each * C::workers +
+             me_) {}
 
   __device__ __forceinline__ void store_partial(int split, const Sum (&sum)[C::row_blocks][C::sums]) const {
     Sum* const mine = all_ + split * each * C::workers;
@@ -384,7 +385,7 @@ class SplitKReduction {
     __shared__ int last;
     const auto others = static_cast<unsigned>(splits_) - 1;
     if (me_ == 0) {
-      last = atomicInc(arrived_ + place_, others) == others;
+      last = atomicInc(arrived_ + tile_index_, others) == others;
       __threadfence();
     }
     synchronize();
@@ -396,7 +397,7 @@ class SplitKReduction {
   // Until all parts have come. Only where all who bring them are at work.
   __device__ __forceinline__ void wait_for_all() const {
     if (me_ == 0) {
-      std::uint32_t* const here = arrived_ + place_;
+      std::uint32_t* const here = arrived_ + tile_index_;
       atomicAdd(here, 1u);
       while (ptx::load_acquire(here) < static_cast<std::uint32_t>(splits_)) {
       }
@@ -409,8 +410,8 @@ class SplitKReduction {
   __device__ __forceinline__ void depart() const {
     if (me_ != 0) return;
     const auto others = static_cast<unsigned>(splits_) - 1;
-    if (atomicInc(arrived_ + most_split_tiles - 1 - place_, others) == others)
-      atomicExch(arrived_ + place_, 0u);
+    if (atomicInc(arrived_ + most_split_tiles - 1 - tile_index_, others) == others)
+      atomicExch(arrived_ + tile_index_, 0u);
   }
 
   // The sums of one of the slices of a tile's columns. A part is under way while the one before is added.
@@ -444,7 +445,7 @@ class SplitKReduction {
     ptx::named_barrier_sync(1 + C::consumers, C::workers);
   }
 
-  int splits_, me_, place_;
+  int splits_, me_, tile_index_;
   std::uint32_t* arrived_;
   Sum* all_;
 };

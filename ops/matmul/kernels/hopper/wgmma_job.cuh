@@ -13,7 +13,7 @@ struct WgmmaJob {
   MatrixRef a, b;
   WgmmaArgs args;  // but for what the tile decides
   TileOptions options;
-  Cuts cuts = Cuts::model;
+  LaunchCount launches = LaunchCount::model;
 };
 
 // Results with nothing but a factor whose rows are no whole 16 bytes: the TMA cannot store them.
@@ -62,13 +62,13 @@ enum class MisalignedOperand : int { neither, a, b };
 
 // What is settled before a product is launched, by sizes, strides and alignment alone.
 struct PlannedJob {
-  PlannedParts parts;
+  PlannedLaunches launches;
   WorkspaceLayout workspace;
   MisalignedOperand misaligned = MisalignedOperand::neither;
 
   double microseconds() const {
     const double packed = static_cast<double>(workspace.packed_a + workspace.packed_b);
-    return parts.microseconds + (packed == 0 ? 0 : packing_us + 2 * packed / packing_rate);
+    return launches.microseconds + (packed == 0 ? 0 : packing_us + 2 * packed / packing_rate);
   }
 };
 
@@ -99,14 +99,14 @@ inline PlannedJob plan_misaligned(const WgmmaJob& job, TileShapes shapes, Misali
   PlannedJob out;
   out.misaligned = which;
   (of_b ? out.workspace.packed_a : out.workspace.packed_b) = packed_bytes(copies);
-  out.parts.part[0] = {
+  out.launches.launch[0] = {
       0, 0, job.args.m, job.args.n,
       plan_tiles({&shape, 1}, of_b ? job.args.m : tiled(job.args.m, shape.rows),
                  of_b ? tiled(job.args.n, shape.cols) : job.args.n, copies.k, 128 / job.a.bytes,
                  device.processors, 1, options, results_by_elements, {of_b ? 1 : 2, of_b ? 2 : 1})};
-  out.parts.part[0].plan.tile = misaligned_tile;
-  out.parts.count = 1;
-  out.parts.microseconds = out.parts.part[0].plan.microseconds;
+  out.launches.launch[0].plan.tile = misaligned_tile;
+  out.launches.count = 1;
+  out.launches.microseconds = out.launches.launch[0].plan.microseconds;
   return out;
 }
 
@@ -141,21 +141,21 @@ inline PlannedJob plan_job(const WgmmaJob& job, TileShapes shapes, bool supports
     return plan_tiles(shapes, rows, cols, job.a.k, 128 / job.a.bytes, device.processors, taken, options,
                       results_of(args), lines);
   };
-  out.parts = plan_parts(job.args.m, job.args.n, job.cuts, plan);
+  out.launches = plan_launches(job.args.m, job.args.n, job.launches, plan);
   if (out.workspace.packed_a + out.workspace.packed_b != 0 && job.options.tile == 0 &&
-      job.cuts != Cuts::wherever)
+      job.launches != LaunchCount::several)
     if (const auto other = plan_misaligned(job, shapes, device);
         other && other->microseconds() < out.microseconds())
       return *other;
-  for (int i = 0; i < out.parts.count; ++i)
-    if (const TilePlan& p = out.parts.part[i].plan; p.order.splits > 1)
+  for (int i = 0; i < out.launches.count; ++i)
+    if (const TilePlan& p = out.launches.launch[i].plan; p.order.splits > 1)
       out.workspace.split_k = std::max(
           out.workspace.split_k, counter_bytes + partial_bytes(shapes[static_cast<std::size_t>(p.tile)], p));
   return out;
 }
 
 // One launch: C's rows and columns that it makes, and the lines of A and B that they need.
-struct WgmmaPart {
+struct WgmmaLaunch {
   TmaOperand a, b;
   WgmmaArgs args;  // but for what the tile decides
   TilePlan plan;
@@ -166,15 +166,15 @@ struct WgmmaPart {
 };
 
 // By what A and B hold. `wgmma_*.sm90.cu` have them.
-void run_bf16(WgmmaPart& part, Run& run);
-void run_f16(WgmmaPart& part, Run& run);
-void run_tf32(WgmmaPart& part, Run& run);
-void run_i8(WgmmaPart& part, Run& run);
-void run_e4m3(WgmmaPart& part, bool b_is_e5m2, bool fast, Run& run);
-void run_e5m2(WgmmaPart& part, bool b_is_e5m2, bool fast, Run& run);
+void run_bf16(WgmmaLaunch& part, Run& run);
+void run_f16(WgmmaLaunch& part, Run& run);
+void run_tf32(WgmmaLaunch& part, Run& run);
+void run_i8(WgmmaLaunch& part, Run& run);
+void run_e4m3(WgmmaLaunch& part, bool b_is_e5m2, bool fast, Run& run);
+void run_e5m2(WgmmaLaunch& part, bool b_is_e5m2, bool fast, Run& run);
 
 // The product of an operand that is read by remainders; makes the copies of the other one.
-inline WgmmaPart misaligned_launch(const WgmmaJob& job, const PlannedJob& planned, Run& run) {
+inline WgmmaLaunch misaligned_launch(const WgmmaJob& job, const PlannedJob& planned, Run& run) {
   const bool of_b = planned.misaligned == MisalignedOperand::b;
   const MatrixRef &read = of_b ? job.b : job.a, &other = of_b ? job.a : job.b;
   const LeadingZeros zeros = leading_zeros(read);
@@ -184,7 +184,7 @@ inline WgmmaPart misaligned_launch(const WgmmaJob& job, const PlannedJob& planne
   return {.a = of_b ? packed : along_k(read),
           .b = of_b ? along_k(read) : packed,
           .args = job.args,
-          .plan = planned.parts.part[0].plan,
+          .plan = planned.launches.launch[0].plan,
           .misaligned = planned.misaligned,
           .copied_lines = other.lines,
           .zeros = zeros};
@@ -193,20 +193,20 @@ inline WgmmaPart misaligned_launch(const WgmmaJob& job, const PlannedJob& planne
 // Calls launch(part) for each part of the product, in one stream. Parts write apart from each other, so each
 // begins beside the one before, unless both need the spare memory where sums of splits meet.
 template <class Launch>
-void run_parts(const WgmmaJob& job, const PlannedJob& planned, bool supports_mn_major, Run& run,
-               const Launch& launch) {
+void run_launches(const WgmmaJob& job, const PlannedJob& planned, bool supports_mn_major, Run& run,
+                  const Launch& launch) {
   const cuda::OnDevice on_device(run.device->index);
-  const PlannedParts& parts = planned.parts;
+  const PlannedLaunches& launches = planned.launches;
   if (planned.misaligned != MisalignedOperand::neither) {
-    WgmmaPart part = misaligned_launch(job, planned, run);
+    WgmmaLaunch part = misaligned_launch(job, planned, run);
     return launch(part);
   }
   const auto [a, b] = tma_operands(job.a, job.b, supports_mn_major, planned.workspace, run);
   bool has_split = false;
-  for (int i = 0; i < parts.count; ++i) {
-    const PlannedPart& p = parts.part[i];
-    WgmmaPart part{lines_of(a, job.a.bytes, p.row, p.rows), lines_of(b, job.b.bytes, p.col, p.cols),
-                   args_of(job.args, p.row, p.col, p.rows, p.cols), p.plan};
+  for (int i = 0; i < launches.count; ++i) {
+    const PlannedLaunch& p = launches.launch[i];
+    WgmmaLaunch part{lines_of(a, job.a.bytes, p.row, p.rows), lines_of(b, job.b.bytes, p.col, p.cols),
+                     args_of(job.args, p.row, p.col, p.rows, p.cols), p.plan};
     const bool splits = p.plan.order.splits > 1;
     part.args.independent_of_previous = i > 0 && !(has_split && splits);
     has_split = has_split || splits;

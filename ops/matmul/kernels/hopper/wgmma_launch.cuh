@@ -154,7 +154,7 @@ void launch_tiles(int threads, typename C::Args& args, const TmaOperand& a, cons
   });
 }
 
-inline void follow(const TilePlan& plan, WgmmaArgs& args, const Run& run) {
+inline void apply_plan(const TilePlan& plan, WgmmaArgs& args, const Run& run) {
   args.order = plan.order;
   args.tail = plan.tail;
   args.size = plan.size;
@@ -235,9 +235,9 @@ void launch_tile(WgmmaArgs& args, const TmaOperand& a, const TmaOperand& b, CUte
 
 // fast: where there is a kernel whose sums are not promoted, it may be taken.
 template <class Kind, bool promotes = false>
-void run_tiles(WgmmaPart& part, CUtensorMapDataType type, bool fast, Run& run) {
+void run_tiles(WgmmaLaunch& part, CUtensorMapDataType type, bool fast, Run& run) {
   const cuda::OnDevice on_device(run.device->index);
-  follow(part.plan, part.args, run);
+  apply_plan(part.plan, part.args, run);
   if (part.misaligned != MisalignedOperand::neither) {
     MisalignedArgs args{part.args,
                         {},

@@ -37,8 +37,8 @@ inline int cache_lines(const TmaOperand& x, int bytes) {
                                                                                                         : 2;
 }
 
-// Some of an operand's lines along k. Cuts are multiples of 16 bytes, so what the TMA could read it still
-// can.
+// Some of an operand's lines along k. LaunchCount are multiples of 16 bytes, so what the TMA could read it
+// still can.
 inline TmaOperand lines_of(const TmaOperand& whole, int bytes, std::int64_t first, std::int64_t count) {
   TmaOperand out = whole;
   const std::int64_t offset = whole.mn_major ? first : first * whole.lines.stride;

@@ -32,9 +32,9 @@ void run_kind(WgmmaJob& job, CUtensorMapDataType type, Step step, Run& run) {
   const WorkspaceLayout layout{.packed_a = packing_bytes_of(job.a), .packed_b = packing_bytes_of(job.b)};
   const auto [a, b] = tma_operands(job.a, job.b, false, layout, run);
   constexpr int row_group = 16;
-  follow(plan_of(step == Step::one_warpgroup ? one_warpgroup_tile : warp_specialized_tile, job,
-                 step == Step::persistent ? row_group : 0),
-         job.args, run);
+  apply_plan(plan_of(step == Step::one_warpgroup ? one_warpgroup_tile : warp_specialized_tile, job,
+                     step == Step::persistent ? row_group : 0),
+             job.args, run);
   using OneWarpgroupTile = Tile<Kind, one_warpgroup_tile>;
   using WarpSpecializedTile = Tile<Kind, warp_specialized_tile>;
   if (step == Step::one_warpgroup)
