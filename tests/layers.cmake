@@ -113,6 +113,6 @@ include(products.cmake)
 tessera_script(readme_tables ${TESSERA_PYTHON} tools/readme_tables --check)
 
 # They compare a page's tables with what they find.
-set_source_files_properties(${PROJECT_SOURCE_DIR}/ops/matmul/kernels/split_test.cpp
-                            ${PROJECT_SOURCE_DIR}/ops/matmul/kernels/split_grade_test.cpp
+set_source_files_properties(${PROJECT_SOURCE_DIR}/ops/matmul/kernels/emulated_fp32_test.cpp
+                            ${PROJECT_SOURCE_DIR}/ops/matmul/kernels/emulated_fp32_grade_test.cpp
                             PROPERTIES COMPILE_DEFINITIONS TESSERA_SOURCE_DIR="${PROJECT_SOURCE_DIR}")

@@ -320,7 +320,7 @@ CallKey key_of(const AnyMatrix& a, const AnyMatrix& b, const AnyMatrix& c, const
     add(std::countr_zero(alignment_of(data)), 3);
   add(device + 1, 16);
   // Parts that are kept decide whether parts are multiplied.
-  const bool has_parts = is_split(o.compute) || !std::holds_alternative<std::monostate>(o.accuracy);
+  const bool has_parts = is_emulated_fp32(o.compute) || !std::holds_alternative<std::monostate>(o.accuracy);
   add(has_parts ? packed_changes() & 0xffffff : 0, 24);
   key[2] = word();
   std::size_t at = 3;

@@ -10,7 +10,7 @@ namespace {
 // Where splits of a sum meet in memory:
 constexpr double split_k_sync_us = 1.08;  // parts that wait for each other
 constexpr double part_us = 0.03;          // each part
-constexpr double split_us = 1.47;         // each part's sums on their way, for 128 × 128 of them
+constexpr double emulated_us = 1.47;      // each part's sums on their way, for 128 × 128 of them
 // Where they meet within a cluster:
 constexpr double cluster_sync_us = 2.62;  // its blocks wait for each other
 constexpr double cluster_us = 0.25;       // each of them, for 128 × 128 sums
@@ -140,7 +140,7 @@ TilePlan planned(const TileShape& shape, std::int64_t m, std::int64_t n, std::in
       static_cast<double>(rounds) *
           (out.split_depth * stage_us(shape, m, n, out.blocks, processors, bytes, lines) + shape.tile_us) +
       shape.last_us + shape.begin_us + cluster_begin_us(shared);
-  if (out.order.splits > 1) us += split_k_sync_us + (part_us + split_us * size) * out.order.splits;
+  if (out.order.splits > 1) us += split_k_sync_us + (part_us + emulated_us * size) * out.order.splits;
   if (out.cluster_splits > 1) us += cluster_sync_us + cluster_us * out.cluster_splits * size;
   out.microseconds = with_memory(shape, us, m, n, bytes, results, out.order.splits);
   return out;

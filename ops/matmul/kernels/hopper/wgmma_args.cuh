@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <cuda.h>
 #include "ops/matmul/kernels/matrix_ref.hpp"
-#include "ops/matmul/kernels/hopper/split_kinds.cuh"
+#include "ops/matmul/kernels/hopper/emulated_fp32_kinds.cuh"
 #include "ops/matmul/kernels/hopper/tile_plan.hpp"
 #include "ops/matmul/problem/mixed_problem.hpp"
 #include "tessera/cuda/ptx/cluster.cuh"
@@ -60,7 +60,7 @@ struct WgmmaArgs {
   bool all_at_work;  // each unit has a block of its own, all at the same time
   bool independent_of_previous =
       false;  // the kernel before makes another part of the same product: nothing it writes is read
-  SplitArgs split = {};  // of factors that come in parts
+  EmulatedArgs emulation = {};  // of factors that come in parts
 };
 
 // Where one operand's lines begin at any address: LeadingZeros tells what becomes of the other one.
@@ -121,10 +121,10 @@ struct Tile {
   static constexpr int shared_bytes = has_scales<Kind>
                                           ? scales_at + stages / 2 * scale_bytes + 1024
                                           : ring_bytes + consumers * out_bytes + 2 * stages * 8 + 1024;
-  static_assert(!IsSplit<Kind> || (promoted && stages % stages_of_sum == 0));
-  static_assert(!misaligned_rows || (cluster == 1 && !mn_major_a && !mn_major_b && !IsSplit<Kind>));
-  static_assert(!any_size ||
-                (!mn_major_a && !mn_major_b && !cluster_split_k && !IsSplit<Kind> && rows == consumers * 64));
+  static_assert(!IsEmulatedFp32<Kind> || (promoted && stages % stages_of_sum == 0));
+  static_assert(!misaligned_rows || (cluster == 1 && !mn_major_a && !mn_major_b && !IsEmulatedFp32<Kind>));
+  static_assert(!any_size || (!mn_major_a && !mn_major_b && !cluster_split_k && !IsEmulatedFp32<Kind> &&
+                              rows == consumers * 64));
   static_assert(!cluster_split_k || (cluster == 1 && row_blocks == 1));
   static_assert(shared_bytes <= 227 * 1024 && row_blocks * sums + (promoted ? sums : 0) <= 192);
 };

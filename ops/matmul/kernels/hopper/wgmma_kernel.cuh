@@ -84,7 +84,7 @@ __device__ __forceinline__ void load_scales(const WgmmaArgs& args, const TileSha
     const int line = k / (128 / C::element_bytes);
     if (line % stages_of_sum != 0) return;
     ptx::cp_async_bulk(shared.scales(stage),
-                       args.split.scales_b + line / stages_of_sum * args.split.step_b + col, cols * 4,
+                       args.emulation.scales_b + line / stages_of_sum * args.emulation.step_b + col, cols * 4,
                        shared.full(stage));
   }
 }
@@ -312,7 +312,7 @@ __device__ __forceinline__ void multiply_parts(const TileShared<C>& shared, int 
 // idle.
 template <class C>
 struct OrderedSequenceBarrier {
-  static constexpr bool enabled = IsSplit<typename C::Kind> && C::consumers == 2 && C::ping_pong;
+  static constexpr bool enabled = IsEmulatedFp32<typename C::Kind> && C::consumers == 2 && C::ping_pong;
   static constexpr int first_barrier = 8, threads = 256;
 
   // Synchronises a consumer's warps: afterwards its stage may be overwritten.
@@ -354,7 +354,7 @@ __device__ __forceinline__ void promote_parts(const WgmmaArgs& args, const TileS
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const float* scales_a = nullptr;
   if constexpr (scaled)
-    scales_a = args.split.scales_a + from / stages_of_sum * args.split.step_a + tile_row +
+    scales_a = args.emulation.scales_a + from / stages_of_sum * args.emulation.step_a + tile_row +
                static_cast<int>(threadIdx.x) % 128 / 32 * 16 + lane / 4;
   for (int i = 0; i < count; i += stages_of_sum) {
     float left[C::row_blocks][2];
@@ -363,7 +363,7 @@ __device__ __forceinline__ void promote_parts(const WgmmaArgs& args, const TileS
       for (int block = 0; block < C::row_blocks; ++block)
 #pragma unroll
         for (int half = 0; half < 2; ++half) left[block][half] = __ldg(scales_a + block * 64 + half * 8);
-      scales_a += args.split.step_a;
+      scales_a += args.emulation.step_a;
     }
     const int stage = ring.stage;
 #pragma unroll
@@ -704,7 +704,7 @@ __device__ void consume(const typename C::Args& args, const TileShared<C>& share
       if (unit >= args.tiles) {
         each_tail_tile<C>(args, unit, rank, [&](int row, int col) {
           typename C::Sum sum[C::row_blocks][TailOrder::width / 2];
-          if constexpr (IsSplit<typename C::Kind>)
+          if constexpr (IsEmulatedFp32<typename C::Kind>)
             promote_parts<C, TailOrder::width>(args, shared, ring, 0, args.depth, first_row, row + first_row,
                                                consumer, peers, sum);
           else sum_up<C, TailOrder::width>(shared, ring, args.depth, first_row, peers, sum);
@@ -715,7 +715,7 @@ __device__ void consume(const typename C::Args& args, const TileShared<C>& share
     }
     const int count = stages_of(args, split_of<C>(args.order.at(unit), rank));
     typename C::Sum sum[C::row_blocks][C::sums];
-    if constexpr (IsSplit<typename C::Kind>) {
+    if constexpr (IsEmulatedFp32<typename C::Kind>) {
       const TileOrder::Tile here = args.order.at(unit);
       promote_parts<C, C::cols>(
           args, shared, ring, first_stage(args, split_of<C>(here, rank)), count, first_row,
@@ -739,7 +739,7 @@ __device__ void consume(const typename C::Args& args, const TileShared<C>& share
       else reduce_cluster_splits<C>(args, shared, rank, consumer, sum, origin.row, col);
       continue;
     }
-    if constexpr (!IsSplit<typename C::Kind> && !C::any_size)
+    if constexpr (!IsEmulatedFp32<typename C::Kind> && !C::any_size)
       if (args.order.splits > 1) {
         reduce_splits<C>(args, shared, tile, rank, consumer, sum, row, col);
         continue;
@@ -809,8 +809,8 @@ __device__ __forceinline__ void warp_specialized_main(
 // product.
 template <class C>
 __device__ __forceinline__ bool fails_range_check(const WgmmaArgs& args) {
-  if constexpr (IsSplit<typename C::Kind>)
-    return args.split.verdict != nullptr && __ldcg(args.split.verdict) == 0;
+  if constexpr (IsEmulatedFp32<typename C::Kind>)
+    return args.emulation.in_range != nullptr && __ldcg(args.emulation.in_range) == 0;
   else return false;
 }
 

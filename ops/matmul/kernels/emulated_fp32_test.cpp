@@ -11,7 +11,7 @@
 #include <string>
 #include <utility>
 #include <vector>
-#include "ops/matmul/kernels/split_testing.hpp"
+#include "ops/matmul/kernels/emulated_fp32_testing.hpp"
 
 namespace tessera::matmul {
 namespace {
@@ -19,15 +19,15 @@ namespace {
 struct Kind {
   const char* name;
   std::function<void(Operands&, Random&)> fill;
-  bool always_split;  // f16x3
+  bool always_emulated;  // f16x3
 };
 
-Kind wide(const char* name, double phi, bool always_split) {
+Kind wide(const char* name, double phi, bool always_emulated) {
   return {name,
           [phi](Operands& f, Random& r) {
             fill_each(f, [&] { return (r.uniform() - 0.5) * std::exp(phi * r.normal()); });
           },
-          always_split};
+          always_emulated};
 }
 
 std::vector<Kind> kinds() {
@@ -116,7 +116,7 @@ TEST(Split, ProcessorsAndExecutorAgreeInEveryBit) {
     for (const std::int64_t k : {1, 64, 200}) {
       Operands f(k == 200 ? 19 : 3, 18, k);
       kind.fill(f, random);
-      for (const Compute compute : split_arithmetics) {
+      for (const Compute compute : emulations) {
         const std::string variant(text_of(compute));
         const auto here = f.called(compute, "cpu", variant.c_str()),
                    there = f.called(compute, "simt", variant.c_str());
@@ -138,13 +138,13 @@ TEST(Split, ErrsNoMoreThanStrictF32) {
       char cell[40];
       std::snprintf(cell, sizeof cell, " | %.1e", strict);
       std::string row = "| " + std::string(kind.name) + cell;
-      for (const Compute compute : split_arithmetics) {
+      for (const Compute compute : emulations) {
         const double error = f.error(f.product(compute));
         EXPECT_LE(error, strict) << kind.name << " " << text_of(compute) << " k = " << k;
-        EXPECT_TRUE(f.is_split(compute) || (!kind.always_split && compute == Compute::f16x3))
+        EXPECT_TRUE(f.is_emulated_fp32(compute) || (!kind.always_emulated && compute == Compute::f16x3))
             << kind.name << " " << text_of(compute) << " k = " << k;
         std::snprintf(cell, sizeof cell, " | %.1e", error);
-        row += f.is_split(compute) ? cell : " | strict f32";
+        row += f.is_emulated_fp32(compute) ? cell : " | strict f32";
       }
       EXPECT_TRUE(k != 4096 || page_has(row + " |")) << "the page lacks the row\n" << row << " |";
     }
@@ -179,7 +179,7 @@ struct WideLines {
     // First of all, of the smallest, the one that loses most beside the largest.
     const auto lost = [&](float y) {
       const float scale = chunk_scale(widest.back());
-      const F16Parts parts = split_f16(y, scale);
+      const F16Parts parts = decompose_f16(y, scale);
       return y * scale - half_value(parts.hi) - half_value(parts.lo);
     };
     std::iter_swap(widest.begin(), std::max_element(widest.begin(), widest.begin() + 16,
@@ -196,7 +196,7 @@ TEST(Split, TakesStrictF32OfWideDataWhereAnotherOrderMayLoseWhatIsAllowed) {
     for (std::uint64_t seed = 0; seed < 20; ++seed) {
       Random random(seed);
       const WideLines a(lines, k, random), b(lines, k, random);
-      if (may_split(Compute::f16x3, a.range, b.range, k)) continue;
+      if (passes_range_check(Compute::f16x3, a.range, b.range, k)) continue;
       ++taken;
       // Large ones meet small ones, and a chunk has the largest of both.
       Operands f(1, 1, k);
@@ -219,8 +219,8 @@ TEST(Split, ZerosInOneOperandAreFine) {
     Operands f(16, 16, k);
     fill_each(f, [&] { return random.normal(); });
     for (float& x : f.a) x = std::max(x, 0.0f);
-    for (const Compute compute : split_arithmetics) {
-      EXPECT_TRUE(f.is_split(compute));
+    for (const Compute compute : emulations) {
+      EXPECT_TRUE(f.is_emulated_fp32(compute));
       EXPECT_LE(f.error(f.product(compute)), f.error(f.product(Compute::strict)));
     }
   }
@@ -272,10 +272,10 @@ TEST(Split, OfHostileDataErrsNoMoreThanStrictF32OrTakesIt) {
           }
         const double strict = f.error(f.product(Compute::strict)),
                      floor = std::sqrt(static_cast<double>(k)) / 2 * rounding;
-        for (const Compute compute : split_arithmetics)
+        for (const Compute compute : emulations)
           EXPECT_LE(f.error(f.product(compute)), std::max(strict, floor))
               << text_of(compute) << " test " << &test - tests << " k = " << k << " E = " << e;
-        taken += f.is_split(Compute::f16x3) ? 0 : 1, ++all;
+        taken += f.is_emulated_fp32(Compute::f16x3) ? 0 : 1, ++all;
       }
   EXPECT_GT(taken, all / 4);
   EXPECT_LT(taken, all * 3 / 4);
@@ -297,8 +297,8 @@ TEST(Split, OfSpecialNumbersHasStrictBits) {
     fill_each(f, [&] { return random.normal(); });
     f.at_a(1, 70) = x, f.at_b(2, 70) = y;
     const auto strict = f.product(Compute::strict);
-    for (const Compute compute : split_arithmetics) {
-      EXPECT_FALSE(f.is_split(compute)) << x << " " << y;
+    for (const Compute compute : emulations) {
+      EXPECT_FALSE(f.is_emulated_fp32(compute)) << x << " " << y;
       const auto c = f.product(compute);
       for (std::size_t at = 0; at < c.size(); ++at)
         EXPECT_TRUE(std::bit_cast<std::uint32_t>(c[at]) == std::bit_cast<std::uint32_t>(strict[at]) ||
@@ -316,7 +316,7 @@ TEST(Split, TheLargestNumberTimesSmallOnesHasStrictBits) {
   f.at_a(1, 70) = std::numeric_limits<float>::max();
   const auto strict = f.product(Compute::strict);
   for (const Compute compute : {Compute::tf32x3, Compute::bf16x6}) {
-    EXPECT_FALSE(f.is_split(compute));
+    EXPECT_FALSE(f.is_emulated_fp32(compute));
     EXPECT_EQ(f.product(compute), strict);
   }
 }
@@ -325,7 +325,7 @@ TEST(Split, ZerosOfEitherSignGiveStrictBits) {
   Operands f(2, 2, 70);
   for (float& x : f.a) x = -0.0f;
   for (float& x : f.b) x = 3;
-  for (const Compute compute : split_arithmetics)
+  for (const Compute compute : emulations)
     for (const float x : f.product(compute))
       EXPECT_EQ(std::bit_cast<std::uint32_t>(x), std::bit_cast<std::uint32_t>(f.product(Compute::strict)[0]));
 }

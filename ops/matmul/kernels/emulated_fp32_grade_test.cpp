@@ -13,7 +13,7 @@
 #include <string>
 #include <utility>
 #include <vector>
-#include "ops/matmul/kernels/split_testing.hpp"
+#include "ops/matmul/kernels/emulated_fp32_testing.hpp"
 
 namespace tessera::matmul {
 namespace {
@@ -107,7 +107,7 @@ std::string text(const char* format, double value) {
 constexpr Compute all_arithmetics[] = {Compute::strict, Compute::tf32x3, Compute::bf16x6, Compute::f16x3};
 
 // The table of docs/learn/20_f16x3.md.
-TEST(SplitGrade, IsA) {
+TEST(EmulatedFp32Grade, IsA) {
   for (const Grading& grading : gradings) {
     std::string row = "| " + std::string(grading.name), growths = "| growth of that with k, exponent";
     for (const Compute compute : all_arithmetics) {
@@ -118,9 +118,9 @@ TEST(SplitGrade, IsA) {
         const double error = f.error(f.product(compute)) / rounding, k = static_cast<double>(f.k);
         EXPECT_LE(error, k) << grading.name << " " << text_of(compute) << " k = " << k;
         worst = std::max(worst, error / k);
-        EXPECT_FALSE(largest && compute == Compute::f16x3 && f.is_split(compute)) << k;
+        EXPECT_FALSE(largest && compute == Compute::f16x3 && f.is_emulated_fp32(compute)) << k;
         errors.emplace_back(k, error);
-        ++calls, strict += compute != Compute::strict && !f.is_split(compute) ? 1 : 0;
+        ++calls, strict += compute != Compute::strict && !f.is_emulated_fp32(compute) ? 1 : 0;
       });
       row += text(" | %.3f", worst);
       if (compute != Compute::strict) row += text(", %.0f %%", 100.0 * strict / calls);
@@ -136,9 +136,9 @@ TEST(SplitGrade, IsA) {
 }
 
 // What the tests find: halves for all calls would fail both that have scales. Parts with f32's range do not.
-TEST(SplitGrade, IsNotAWithoutTheVerdict) {
+TEST(EmulatedFp32Grade, IsNotAWithoutTheVerdict) {
   for (const Grading& grading : gradings)
-    for (const Compute compute : split_arithmetics) {
+    for (const Compute compute : emulations) {
       int failed = 0;
       for_each_call(grading, [&](const Operands& f, bool) {
         failed += f.error(f.by_parts(compute)) > rounding * static_cast<double>(f.k) ? 1 : 0;

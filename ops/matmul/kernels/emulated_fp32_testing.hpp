@@ -9,13 +9,13 @@
 #include <sstream>
 #include <string>
 #include <vector>
-#include "ops/matmul/kernels/cpu/split_loops.hpp"
+#include "ops/matmul/kernels/cpu/emulated_fp32_loops.hpp"
 #include "ops/matmul/problem/multiply.hpp"
 #include "tessera/core/random.hpp"
 
 namespace tessera::matmul {
 
-inline constexpr Compute split_arithmetics[] = {Compute::tf32x3, Compute::bf16x6, Compute::f16x3};
+inline constexpr Compute emulations[] = {Compute::tf32x3, Compute::bf16x6, Compute::f16x3};
 inline constexpr double rounding = 0x1p-24;
 
 // Lines along k: rows of A and columns of B.
@@ -39,7 +39,7 @@ struct Operands {
   std::vector<float> product(Compute compute) const {
     std::vector<float> c(index(m * n));
     const auto p = problem(c);
-    if (compute != Compute::strict) return multiply_split(compute, p, 1), c;
+    if (compute != Compute::strict) return multiply_emulated(compute, p, 1), c;
     for (std::int64_t i = 0; i < m; ++i)
       for (std::int64_t j = 0; j < n; ++j) {
         float sum = 0;
@@ -52,7 +52,7 @@ struct Operands {
   std::vector<float> by_parts(Compute compute) const {
     std::vector<float> c(index(m * n));
     const auto p = problem(c);
-    const SplitLines rows(compute, p.a), columns(compute, transposed(p.b));
+    const DecomposedLines rows(compute, p.a), columns(compute, transposed(p.b));
     for (std::int64_t i = 0; i < m; ++i)
       for (std::int64_t j = 0; j < n; ++j) c[index(i * n + j)] = sum_of_parts(compute, rows, i, columns, j);
     return c;
@@ -66,11 +66,11 @@ struct Operands {
     multiply<float>({a.data(), m, k}, {b.data(), n, k}, {c.data(), m, n}, options);
     return c;
   }
-  bool is_split(Compute compute) const {
+  bool is_emulated_fp32(Compute compute) const {
     std::vector<float> c(index(m * n));
     const auto p = problem(c);
-    return may_split(compute, SplitLines(compute, p.a).range(), SplitLines(compute, transposed(p.b)).range(),
-                     k);
+    return passes_range_check(compute, DecomposedLines(compute, p.a).range(),
+                              DecomposedLines(compute, transposed(p.b)).range(), k);
   }
   // The largest error relative to |A||B|; infinite where a sum of zeros is not zero, or none is a number.
   double error(const std::vector<float>& c) const {
