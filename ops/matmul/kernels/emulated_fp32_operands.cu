@@ -97,16 +97,16 @@ struct StrictTiles : WarpTiles<float, warp_small, access_a, access_b> {
     const std::int64_t row = std::int64_t{tile.row} * warp_small.m,
                        col = std::int64_t{tile.col} * warp_small.n;
     const int rank = thread.index().x;
-    const typename Base::Place place(rank);
+    const typename Base::ThreadOffset offset(rank);
     typename Base::Sums sums = {};
     typename Base::PanelA a(rank, p.a.data, row, p.m(), p.a.stride[0], 0, p.a.stride[1]);
     typename Base::PanelB b(rank, p.b.data, col, p.n(), p.b.stride[1], 0, p.b.stride[0]);
-    Base::sum_over_k(thread, shared.slice[0], a, b, place, p.k(), sums);
+    Base::sum_over_k(thread, shared.slice[0], a, b, offset, p.k(), sums);
 #pragma unroll
     for (int i = 0; i < Base::thread_m; ++i)
 #pragma unroll
       for (int j = 0; j < Base::thread_n; ++j)
-        store(args.p, row + place.m + Base::Layout::row_of(i), col + place.n + Base::Layout::col_of(j),
+        store(args.p, row + offset.m + Base::Layout::row_of(i), col + offset.n + Base::Layout::col_of(j),
               sums[i][j]);
   }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kernel of rung 12, in four parts: what is multiplied (MmaF64, MmaHalf), asynchronous copies into shared
-// memory (MmaCopier), the way of the sums to C or of parts of them to memory (store_sums, leave_part), and
+// memory (MmaCopier), the way of the sums to C or of parts of them to memory (store_sums, store_partial), and
 // the mainloop (MmaTile).
 #pragma once
 #include <cstring>
@@ -8,7 +8,7 @@
 #include <cuda_fp16.h>
 #include <type_traits>
 #include "ops/matmul/epilogue/epilogue.hpp"
-#include "ops/matmul/kernels/add_parts.cuh"
+#include "ops/matmul/kernels/split_k_reduction.cuh"
 #include "ops/matmul/kernels/ampere/mma_plan.hpp"
 #include "ops/matmul/kernels/copy_part.cuh"
 #include "ops/matmul/matmul.hpp"
@@ -267,7 +267,7 @@ struct MmaArgs {
   bool from_registers;  // results need not pass through shared memory
   TileOrder order;
   std::int32_t depth, split_depth;  // stages, in all and of each split
-  typename Kind::Sum* parts;        // of splits: a room for each unit of the order (add_parts.cuh)
+  typename Kind::Sum* partials;     // of splits: a room for each unit of the order (split_k_reduction.cuh)
   TileScheduler walk;               // the order, for blocks that have little else to do
 };
 
@@ -296,7 +296,7 @@ MmaLaunch<Kind> launch_of(const typename Kind::Problem& p, const MmaJob& job, vo
                            .order = plan.order,
                            .depth = plan.depth,
                            .split_depth = plan.split_depth,
-                           .parts = static_cast<typename Kind::Sum*>(workspace),
+                           .partials = static_cast<typename Kind::Sum*>(workspace),
                            .walk = plan.order};
   return {args, plan.tile, along_of(a), along_of(b)};
 }
@@ -321,16 +321,16 @@ struct MmaSums {
 
 // The tiles of a product whose sums are split.
 template <class Kind>
-struct MmaParts {
+struct MmaPartials {
   using Sum = typename Kind::Sum;
   MmaArgs<Kind> args;
-  const Sum* parts;
+  const Sum* partials;
   std::int32_t rows, cols;
 
   std::int64_t tiles() const { return std::int64_t{args.order.rows} * args.order.cols; }
   SIMT TileOrder::Tile tile(int i) const { return args.order.at(i * args.order.splits); }
-  SIMT PartRooms rooms(int i) const { return {std::int64_t{i} * args.order.splits, args.order.splits}; }
-  SIMT bool holds(std::int64_t row, std::int64_t col) const {
+  SIMT PartialSlots slots(int i) const { return {std::int64_t{i} * args.order.splits, args.order.splits}; }
+  SIMT bool contains(std::int64_t row, std::int64_t col) const {
     return row < args.a.lines && col < args.b.lines;
   }
   __device__ __forceinline__ void store(std::int64_t row, std::int64_t col, Sum sum) const {
@@ -340,9 +340,9 @@ struct MmaParts {
 };
 
 template <class Kind>
-MmaParts<Kind> parts_of(const MmaLaunch<Kind>& launch) {
+MmaPartials<Kind> partials_of(const MmaLaunch<Kind>& launch) {
   const MmaConfig& tile = Kind::tiles[launch.tile];
-  return {launch.args, launch.args.parts, tile.rows, tile.cols};
+  return {launch.args, launch.args.partials, tile.rows, tile.cols};
 }
 
 template <class Sum>
@@ -369,7 +369,7 @@ __device__ __forceinline__ void each_pair(Sums& sums, int lane, const Put& put) 
 
 // Leaves a warp's part of the sums in its room, from `to` on.
 template <MmaConfig config, class Sums>
-__device__ __forceinline__ void leave_part(typename Sums::Sum* to, Sums& sums, int lane) {
+__device__ __forceinline__ void store_partial(typename Sums::Sum* to, Sums& sums, int lane) {
   using Pair = MmaPair<typename Sums::Sum>;
   each_pair(sums, lane, [&](int row, int col, const Pair& both) {
     *reinterpret_cast<Pair*>(to + row * config.cols + col) = both;
@@ -492,16 +492,16 @@ __device__ __forceinline__ void store_from_registers(const MmaArgs<MmaF64>& args
 }
 
 // The block's tile, of which this warp has the sums of one slice, from (own_row, own_col) on: added in the
-// slices' order. `memory`: of this slice. `room`: for a part of the sum; else they go to C.
+// slices' order. `memory`: of this slice. `partial`: for a part of the sum; else they go to C.
 template <MmaConfig config, class Kind, class Sums>
 __device__ __forceinline__ void store_slices(const MmaArgs<Kind>& args, unsigned char* memory, int slice,
                                              Sums& sums, int own_row, int own_col, std::int64_t row,
-                                             std::int64_t col, int lane, typename Kind::Sum* room) {
+                                             std::int64_t col, int lane, typename Kind::Sum* partial) {
   using Sum = typename Kind::Sum;
   constexpr int rows = config.rows, cols = config.cols, bytes = sizeof(Sum), unrolled = 32 / bytes;
   constexpr int apart = config.slice_bytes();
   static_assert(mma_result_bytes<bytes, rows, cols>() <= config.slice_bytes());
-  const bool by_columns = args.by_columns && room == nullptr;
+  const bool by_columns = args.by_columns && partial == nullptr;
   put_down<rows, cols>(memory, sums, lane, by_columns, own_row, own_col);
   const unsigned char* const all = memory - slice * apart;
   __syncthreads();
@@ -513,10 +513,10 @@ __device__ __forceinline__ void store_slices(const MmaArgs<Kind>& args, unsigned
     for (int i = 1; i < config.slices; ++i) out += *reinterpret_cast<const Sum*>(all + place + i * apart);
     return out;
   };
-  if (room != nullptr) {
+  if (partial != nullptr) {
 #pragma unroll
     for (int at = me; at < rows * cols; at += config.threads())
-      room[at] = added(mma_result_place<bytes, cols>(at / cols, at % cols));
+      partial[at] = added(mma_result_place<bytes, cols>(at / cols, at % cols));
     return;
   }
   // Lines that lie beside each other in C, of which the threads have one each.
@@ -696,11 +696,11 @@ struct MmaTile {
       if (args.a.whole && args.b.whole) sum_up<true>(sums, from_a, from_b, k_left, count);
       else sum_up<false>(sums, from_a, from_b, k_left, count);
     }
-    typename Kind::Sum* const room =
-        args.order.splits > 1 ? args.parts + std::int64_t{unit} * (config.rows * config.cols) : nullptr;
+    typename Kind::Sum* const partial =
+        args.order.splits > 1 ? args.partials + std::int64_t{unit} * (config.rows * config.cols) : nullptr;
     if constexpr (config.slices > 1)
-      store_slices<config>(args, memory, slice, sums, row, col, first_row, first_col, lane, room);
-    else if (room != nullptr) leave_part<config>(room + row * config.cols + col, sums, lane);
+      store_slices<config>(args, memory, slice, sums, row, col, first_row, first_col, lane, partial);
+    else if (partial != nullptr) store_partial<config>(partial + row * config.cols + col, sums, lane);
     else store(sums, first_row + row, first_col + col);
   }
 };

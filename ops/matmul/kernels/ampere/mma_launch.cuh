@@ -67,9 +67,9 @@ void run_tiles(const typename Kind::Problem& p, const MmaJob& job, Run& run) {
   }
   (std::make_index_sequence<std::size(Kind::tiles)>{});
   if (args.order.splits == 1) return;
-  using Add = AddParts<MmaParts<Kind>>;
-  const MmaParts<Kind> parts = parts_of(launch);
-  launch_with_pdl<Add>(Add::launch(parts), parts, run);
+  using Add = SplitKReduction<MmaPartials<Kind>>;
+  const MmaPartials<Kind> partials = partials_of(launch);
+  launch_with_pdl<Add>(Add::launch(partials), partials, run);
 }
 
 }  // namespace tessera::matmul

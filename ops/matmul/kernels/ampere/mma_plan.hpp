@@ -185,9 +185,9 @@ struct MmaMachine {
 };
 
 // Spare memory for the sums of splits, at most.
-inline constexpr std::int64_t mma_partial_bytes = std::int64_t{64} << 20;
+inline constexpr std::int64_t max_mma_partial_bytes = std::int64_t{64} << 20;
 // Of one plan; 0 where it has none.
-std::size_t mma_split_bytes(const MmaElement& element, const MmaPlan& plan);
+std::size_t mma_workspace_bytes(const MmaElement& element, const MmaPlan& plan);
 
 // m, n ≥ 1, k ≥ 0. A requested tile that the machine has no room for is ignored.
 MmaPlan plan_mma(const MmaElement& element, std::int64_t m, std::int64_t n, std::int64_t k,

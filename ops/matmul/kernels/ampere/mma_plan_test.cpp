@@ -172,7 +172,7 @@ void expect_covered(const MmaElement& element, const MmaPlan& plan, std::int64_t
   ASSERT_GE(std::int64_t{plan.split_depth} * plan.order.splits, plan.depth);
   if (plan.order.splits == 1) return;
   ASSERT_LT(std::int64_t{plan.split_depth} * (plan.order.splits - 1), plan.depth);
-  ASSERT_LE(plan.order.count() * tile.rows * tile.cols * element.sum_bytes, mma_partial_bytes);
+  ASSERT_LE(plan.order.count() * tile.rows * tile.cols * element.sum_bytes, max_mma_partial_bytes);
 }
 
 TEST(MmaPlan, CoversAnyShapeAndItsSum) {

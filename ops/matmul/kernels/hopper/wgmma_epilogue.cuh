@@ -359,12 +359,12 @@ __device__ __forceinline__ void store_tile(const typename C::Args& args, const T
 
 // Where the parts of a tile's sums meet in spare memory.
 template <class C>
-class SplitKReduction {
+class BlockSplitKReduction {
  public:
   using Sum = typename C::Sum;
   static constexpr int each = C::row_blocks * C::sums;  // of a thread
 
-  __device__ SplitKReduction(const WgmmaArgs& args, TileOrder::Tile tile, std::uint32_t rank)
+  __device__ BlockSplitKReduction(const WgmmaArgs& args, TileOrder::Tile tile, std::uint32_t rank)
       : splits_(args.order.splits),
         me_(opaque_thread_index() - 128),
         tile_index_((tile.row * args.order.cols + tile.col) * C::cluster + static_cast<int>(rank)),
@@ -457,7 +457,7 @@ __device__ __forceinline__ void reduce_splits(const typename C::Args& args, cons
                                               TileOrder::Tile tile, std::uint32_t rank, int consumer,
                                               const typename C::Sum (&sum)[C::row_blocks][C::sums], int row,
                                               int col) {
-  const SplitKReduction<C> reduction(args, tile, rank);
+  const BlockSplitKReduction<C> reduction(args, tile, rank);
   reduction.store_partial(tile.split, sum);
   constexpr int slices = split_slices<C>, slice_sums = slice_cols / 2;
   int slice = 0, step = 1;

@@ -44,12 +44,12 @@ bool execute_if(const WarpLaunch& launch) {
   Device device;  // one thread: what a block shares is static
   Run run{.device = &device};
   using Kernel = WarpTiles<float, warp_tiles[tile].config, a, b>;
-  launch_kernel<Kernel>({.grid = {launch.args.shares.blocks()}, .block = {Kernel::threads}}, launch.args,
+  launch_kernel<Kernel>({.grid = {launch.args.stream_k.blocks()}, .block = {Kernel::threads}}, launch.args,
                         run);
-  if (launch.args.shares.rooms() == 0) return true;
-  using Add = AddParts<WarpParts<float>>;
-  const WarpParts<float> parts = parts_of(launch);
-  launch_kernel<Add>(Add::launch(parts), parts, run);
+  if (launch.args.stream_k.slots() == 0) return true;
+  using Add = SplitKReduction<WarpPartials<float>>;
+  const WarpPartials<float> partials = partials_of(launch);
+  launch_kernel<Add>(Add::launch(partials), partials, run);
   return true;
 }
 
@@ -82,16 +82,16 @@ void expect_product(int tile, const Shape& s, std::mt19937& random) {
   const WarpPlan plan = warp_plan(p, {132, 227 * 1024}, {.tile = tile + 1, .splits = s.splits});
   WarpLaunch launch = warp_launch(p, plan, nullptr);
   ASSERT_EQ(launch.tile, tile);
-  StreamK& shares = launch.args.shares;
-  if (s.share != 0) {
-    shares.whole = s.whole;
-    shares.share = s.share;
-    shares.padded = shares.stages;
+  StreamK& stream_k = launch.args.stream_k;
+  if (s.iterations_per_block != 0) {
+    stream_k.data_parallel_tiles = s.data_parallel_tiles;
+    stream_k.iterations_per_block = s.iterations_per_block;
+    stream_k.iterations_per_tile = stream_k.stages;
   }
   std::vector<float> workspace(
-      static_cast<std::size_t>(shares.rooms() * warp_tiles[tile].config.m * warp_tiles[tile].config.n),
+      static_cast<std::size_t>(stream_k.slots() * warp_tiles[tile].config.m * warp_tiles[tile].config.n),
       std::numeric_limits<float>::quiet_NaN());
-  launch.args.parts = workspace.data();
+  launch.args.partials = workspace.data();
   // To the last element of each, and no further.
   const auto range = [](const Matrix<const float>& x) {
     const bool empty = x.rows() == 0 || x.cols() == 0;
@@ -131,7 +131,7 @@ TEST(WarpKernel, LargeTilesTakeWhatLiesAnyhow) {
           {.m = 256, .n = 260, .k = 61, .b_rows = false, .more = 3, .c0 = true, .whole = 1, .share = 5}});
 }
 
-TEST(WarpKernel, SmallTilesAreDealtOut) {
+TEST(WarpKernel, SmallTilesUseStreamK) {
   expect_products(1,
                   {{.m = 64, .n = 64, .k = 160},
                    {.m = 128, .n = 192, .k = 163, .whole = 2, .share = 7},
@@ -172,7 +172,7 @@ TEST(WarpKernel, SlicesOfASumAreAdded) {
 }
 
 // Few rows with long sums, rows of any alignment, and columns of C.
-TEST(WarpKernel, FlatTilesAreDealtOut) {
+TEST(WarpKernel, FlatTilesUseStreamK) {
   expect_products(
       4, {{.m = 32, .n = 64, .k = 96, .b_rows = false},
           {.m = 40, .n = 130, .k = 131, .b_rows = false, .more = 1, .c0 = true, .whole = 1, .share = 3},

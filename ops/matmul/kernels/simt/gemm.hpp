@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the kernels of rung 17 are given and how they are launched, of every element: factors of 16 and 8 bits
-// are narrower than their sums, and come with all that a MixedProblem has.
+// The arguments of the kernels of rung 17, and how they are launched, of every element: factors of 16 and 8
+// bits are narrower than their sums, and come with all that a MixedProblem has.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -22,35 +22,35 @@ template <class T>
 inline constexpr bool is_narrow = sizeof(T) < sizeof(SumOf<T>);
 
 template <class T>
-struct NarrowProblem {
-  MixedProblem given;
+struct MixedGemm {
+  MixedProblem problem;
   Matrix<const T> a, b;
 
-  SIMT std::int64_t m() const { return given.m; }
-  SIMT std::int64_t n() const { return given.n; }
-  SIMT std::int64_t k() const { return given.k; }
+  SIMT std::int64_t m() const { return problem.m; }
+  SIMT std::int64_t n() const { return problem.n; }
+  SIMT std::int64_t k() const { return problem.k; }
   SIMT void store(std::int64_t i, std::int64_t j, SumOf<T> sum) const {
-    if (i < m() && j < n()) store_sum(given, i, j, sum);
+    if (i < m() && j < n()) store_sum(problem, i, j, sum);
   }
 };
 
 // What the arguments say, and what a kernel takes.
 template <class T>
-using GivenProblem = std::conditional_t<is_narrow<T>, MixedProblem, Problem<T>>;
+using GemmArguments = std::conditional_t<is_narrow<T>, MixedProblem, Problem<T>>;
 template <class T>
-using KernelProblem = std::conditional_t<is_narrow<T>, NarrowProblem<T>, Problem<T>>;
+using GemmProblem = std::conditional_t<is_narrow<T>, MixedGemm<T>, Problem<T>>;
 
 template <class T>
-NarrowProblem<T> narrow_problem(const MixedProblem& p) {
+MixedGemm<T> mixed_gemm(const MixedProblem& p) {
   return {p, view_of<T>(p.a, p.m, p.k), view_of<T>(p.b, p.k, p.n)};
 }
 template <class T>
-NarrowProblem<T> transposed(const NarrowProblem<T>& p) {
-  return narrow_problem<T>(p.given.transposed());
+MixedGemm<T> transposed(const MixedGemm<T>& p) {
+  return mixed_gemm<T>(p.problem.transposed());
 }
 template <class T>
-KernelProblem<T> kernel_problem(const GivenProblem<T>& p) {
-  if constexpr (is_narrow<T>) return narrow_problem<T>(p);
+GemmProblem<T> gemm_problem(const GemmArguments<T>& p) {
+  if constexpr (is_narrow<T>) return mixed_gemm<T>(p);
   else return p;
 }
 
