@@ -85,10 +85,10 @@ std::size_t packed_bytes(const MatrixRef& f) {
 
 template <int bytes>
 void pack(std::initializer_list<Packing> all, cudaStream_t stream, std::int64_t layers) {
-  PackPair shifted, transposed;
+  PackPair misaligned, transposed;
   for (const auto& [f, to, from_layer] : all) {
     if (f.lines == 0 || f.k == 0) continue;
-    PackPair& pair = f.k_step == 1 && f.line_step != 1 ? shifted : transposed;
+    PackPair& pair = f.k_step == 1 && f.line_step != 1 ? misaligned : transposed;
     pair.of[pair.count++] = {static_cast<const unsigned char*>(f.data),
                              f.lines,
                              f.k,
@@ -100,10 +100,11 @@ void pack(std::initializer_list<Packing> all, cudaStream_t stream, std::int64_t 
                              static_cast<std::int64_t>(packed_bytes(f) / 4)};
   }
   Launches launches{stream, layers};
-  launches.launch_all(shift_lines<bytes>, shifted, bytes, 4 * ShiftShape::pieces_of_warp, ShiftShape::lines,
-                      ShiftShape::threads);
-  using Turn = TransposeShape<bytes>;
-  launches.launch_all(turn_lines<bytes>, transposed, bytes, Turn::line_words, Turn::lines, Turn::threads);
+  launches.launch_all(realign_copy<bytes>, misaligned, bytes, 4 * RealignShape::pieces_of_warp,
+                      RealignShape::lines, RealignShape::threads);
+  using Shape = TransposeShape<bytes>;
+  launches.launch_all(transpose_copy<bytes>, transposed, bytes, Shape::line_words, Shape::lines,
+                      Shape::threads);
 }
 
 MatrixRef copies_of(const MatrixRef& f, const LeadingZeros& zeros) {
@@ -121,12 +122,13 @@ void pack_copies(const MatrixRef& f, const LeadingZeros& zeros, void* to, cudaSt
                       static_cast<std::int32_t>(packed_step(copies_of(f, zeros)) * f.bytes / 16),
                       static_cast<uint4*>(to),
                       zeros};
-  Launches{stream, 1}.launch(f.bytes == 1   ? make_copies<1>
-                             : f.bytes == 2 ? make_copies<2>
-                                            : make_copies<4>,
-                             dim3(static_cast<unsigned>(ceil_div(f.lines * args.pieces, ShiftShape::threads)),
-                                  static_cast<unsigned>(zeros.count())),
-                             ShiftShape::threads, args);
+  Launches{stream, 1}.launch(
+      f.bytes == 1   ? make_copies<1>
+      : f.bytes == 2 ? make_copies<2>
+                     : make_copies<4>,
+      dim3(static_cast<unsigned>(ceil_div(f.lines * args.pieces, RealignShape::threads)),
+           static_cast<unsigned>(zeros.count())),
+      RealignShape::threads, args);
 }
 
 template void pack<1>(std::initializer_list<Packing>, cudaStream_t, std::int64_t);

@@ -115,7 +115,7 @@ MmaPlan plan_mma(const MmaElement& element, std::int64_t m, std::int64_t n, std:
   if (!found && options.tile != 0)
     return plan_mma(element, m, n, k, machine, {.tile = 0, .splits = options.splits, .group = options.group});
   if (options.group != 0) best.order.group = options.group;
-  best.order.group = std::min(best.order.group, best.order.rows);  // for a walk's bands
+  best.order.group = std::min(best.order.group, best.order.rows);  // for a scheduler's bands
   return best;
 }
 

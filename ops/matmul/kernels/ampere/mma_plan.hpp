@@ -43,15 +43,15 @@ struct MmaPanel {
   static_assert(row_bytes % 128 == 0);
 
   // In bytes.
-  TESSERA_HOST_DEVICE static constexpr int place_in_row(int row, int at) {
+  TESSERA_HOST_DEVICE static constexpr int offset_in_row(int row, int at) {
     return row * row_bytes + (at * bytes ^ swizzled(row));
   }
-  TESSERA_HOST_DEVICE static constexpr int place(int line, int k) {
-    return along == Along::k ? place_in_row(line, k) : place_in_row(k, line);
+  TESSERA_HOST_DEVICE static constexpr int offset(int line, int k) {
+    return along == Along::k ? offset_in_row(line, k) : offset_in_row(k, line);
   }
-  // `more` rows below a place whose row has none of the bits of `more`.
-  TESSERA_HOST_DEVICE static constexpr int below(int place, int more) {
-    return (place ^ swizzled(more)) + more * row_bytes;
+  // `more` rows below an offset whose row has none of the bits of `more`.
+  TESSERA_HOST_DEVICE static constexpr int advance_rows(int offset, int more) {
+    return (offset ^ swizzled(more)) + more * row_bytes;
   }
 
  private:
@@ -63,7 +63,7 @@ struct MmaPanel {
 
 // Which units a thread copies: `unit` elements at once, row below row.
 template <class Panel, int threads>
-struct MmaShare {
+struct MmaThreadMap {
   struct First {
     int row, at;
   };
@@ -87,10 +87,10 @@ struct MmaLoads64 {
   // `line`: the first of the warp's, a multiple of 16.
   TESSERA_HOST_DEVICE constexpr MmaLoads64(int line, int lane) : base() {
     for (int i = 0; i < kept; ++i)
-      base[i] = along_k ? Panel::place(line + lane / 4, 4 * i + lane % 4)
-                        : Panel::place(line + 8 * i + lane / 4, lane % 4);
+      base[i] = along_k ? Panel::offset(line + lane / 4, 4 * i + lane % 4)
+                        : Panel::offset(line + 8 * i + lane / 4, lane % 4);
   }
-  TESSERA_HOST_DEVICE constexpr int place(int block, int half, int s) const {
+  TESSERA_HOST_DEVICE constexpr int offset(int block, int half, int s) const {
     return along_k ? base[s] + (16 * block + 8 * half) * Panel::row_bytes
                    : base[half % kept] + 4 * s * Panel::row_bytes + 16 * block * Panel::bytes;
   }
@@ -107,10 +107,10 @@ struct MmaLoads16 {
     const int of_line = along_k ? lane % 16 : lane / 8 % 2 * 8,
               of_k = along_k ? lane / 16 * 8 : lane / 16 * 8 + lane % 8;
     for (int i = 0; i < 4; ++i)
-      base[i] =
-          along_k ? Panel::place(line + of_line, 16 * i + of_k) : Panel::place(line + 16 * i + of_line, of_k);
+      base[i] = along_k ? Panel::offset(line + of_line, 16 * i + of_k)
+                        : Panel::offset(line + 16 * i + of_line, of_k);
   }
-  TESSERA_HOST_DEVICE constexpr int place(int block, int step) const {
+  TESSERA_HOST_DEVICE constexpr int offset(int block, int step) const {
     return along_k ? base[step] + 16 * block * Panel::row_bytes
                    : base[block % 4] + 16 * step * Panel::row_bytes + block / 4 * 128;
   }
@@ -128,14 +128,14 @@ TESSERA_HOST_DEVICE constexpr RowAndCol mma_result(int lane, int half, int below
 // A warp's results on their way out, in bytes: rows of `cols`, in which pairs are written without bank
 // conflicts.
 template <int sum_bytes, int cols>
-TESSERA_HOST_DEVICE constexpr int mma_result_place(int row, int col) {
+TESSERA_HOST_DEVICE constexpr int mma_result_offset(int row, int col) {
   const int swizzled = sum_bytes == 8 ? (row & 1) << 6 : (row & 3) << 5;
   return row * (cols * sum_bytes) + (col * sum_bytes ^ swizzled);
 }
 
 // The same where the rows' neighbours lie beside each other in C: columns of `rows`, 16 bytes apart.
 template <int sum_bytes, int rows>
-TESSERA_HOST_DEVICE constexpr int mma_column_place(int row, int col) {
+TESSERA_HOST_DEVICE constexpr int mma_column_offset(int row, int col) {
   return col * (rows * sum_bytes + 16) + row * sum_bytes;
 }
 // Of one warp, in either order.

@@ -185,7 +185,7 @@ double least_time(const TileShape& shape, std::int64_t m, std::int64_t n, std::i
          (static_cast<double>(stages) * stage + shape.tile_us - shape.overlapped_us);
 }
 
-bool has_room(const TileShape& shape, const TilePlan& plan) {
+bool fits_workspace(const TileShape& shape, const TilePlan& plan) {
   if (plan.order.splits == 1) return true;
   return partial_bytes(shape, plan) <= std::size_t{most_split_bytes} && plan.blocks <= most_split_tiles;
 }
@@ -231,7 +231,7 @@ TilePlan plan_tiles(TileShapes shapes, std::int64_t m, std::int64_t n, std::int6
           here.last_us += shape.overlapped_us;
         }
         TilePlan plan = planned(here, m, n, stages, splits, processors, results, lines);
-        if (!has_room(shape, plan)) {
+        if (!fits_workspace(shape, plan)) {
           if (options.splits == 0) continue;
           plan = planned(shape, m, n, stages, 1, processors, results, lines);
         }

@@ -60,7 +60,7 @@ struct Tile16 {
           k_stride_(k_stride),
           along_first_(stride == 1),
           rank_(rank),
-          room_(extent - first < along ? int(extent - first) : along) {
+          extent_left_(extent - first < along ? int(extent - first) : along) {
       wide_ = along_first_ ? is_vector_aligned(data, stride, k_stride)
                            : is_vector_aligned(data, k_stride, stride);
       offset_ = first * stride;
@@ -73,7 +73,8 @@ struct Tile16 {
       for (int v = 0; v < each; ++v) {
         const int i = along_of(v), l = deep_of(v);
         const std::int64_t at = offset_ + i * stride_ + l * k_stride_;
-        if (wide_ && i + (along_first_ ? vector : 1) <= room_ && l + (along_first_ ? 1 : vector) <= deep)
+        if (wide_ && i + (along_first_ ? vector : 1) <= extent_left_ &&
+            l + (along_first_ ? 1 : vector) <= deep)
           value_[v] = __builtin_bit_cast(Vector<T>, thread.load16(data_ + at));
         else value_[v] = load_elements(i, l, deep, at);
       }
@@ -107,7 +108,7 @@ struct Tile16 {
       Vector<T> out;
       SIMT_UNROLL
       for (int e = 0; e < vector; ++e) {
-        const bool inside = i + (along_first_ ? e : 0) < room_ && l + (along_first_ ? 0 : e) < deep;
+        const bool inside = i + (along_first_ ? e : 0) < extent_left_ && l + (along_first_ ? 0 : e) < deep;
         out.element[e] = inside ? data_[at + e * (along_first_ ? stride_ : k_stride_)] : T{0};
       }
       return out;
@@ -116,7 +117,7 @@ struct Tile16 {
     const T* data_;
     std::int64_t offset_, stride_, k_stride_;
     bool along_first_, wide_;
-    int rank_, room_;
+    int rank_, extent_left_;
     Vector<T> value_[each];
   };
 };
