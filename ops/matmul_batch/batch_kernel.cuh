@@ -30,7 +30,7 @@ struct EntrySteps {
 struct BatchArgs {
   WgmmaArgs one;
   EqualEntries entries;
-  bool a_moves, b_moves;  // or serve all entries
+  bool a_is_batched, b_is_batched;  // or serve all entries
   EntrySteps steps;
   const GroupEntry* table = nullptr;
   const std::int32_t* entry_of = nullptr;
@@ -65,7 +65,7 @@ __device__ __forceinline__ void produce(const BatchArgs& batch, const TileShared
     const WgmmaArgs& args = work.args;
     const int row = (work.tile.row * C::cluster_rows + static_cast<int>(block_coord.row)) * C::rows,
               col = (work.tile.col * C::cluster_cols + static_cast<int>(block_coord.col)) * C::cols;
-    const int layer_a = batch.a_moves ? work.layer : 0, layer_b = batch.b_moves ? work.layer : 0,
+    const int layer_a = batch.a_is_batched ? work.layer : 0, layer_b = batch.b_is_batched ? work.layer : 0,
               count = args.depth;
     const std::uint32_t bytes = static_cast<std::uint32_t>(args.a_bytes + C::b_bytes);
     if (group && count > 0) {
@@ -87,8 +87,8 @@ __device__ __forceinline__ void produce(const BatchArgs& batch, const TileShared
   }
 }
 
-// What follows the sums of this entry, to where there is room for it: registers there are none.
-__device__ __forceinline__ void write_own(WgmmaArgs& own, const BatchArgs& batch, const Work& work) {
+// Writes this entry's epilogue arguments to shared memory: no registers are left for them.
+__device__ __forceinline__ void set_entry_args(WgmmaArgs& own, const BatchArgs& batch, const Work& work) {
   const auto move = [&](auto*& data, std::int64_t step) {
     using Data = std::remove_reference_t<decltype(data)>;
     using Byte = std::conditional_t<std::is_const_v<std::remove_pointer_t<Data>>, const char, char>;
@@ -118,8 +118,8 @@ __device__ __forceinline__ void consume(const BatchArgs& batch, const TileShared
   const std::uint32_t peers = block_coord.multicast_a() | block_coord.multicast_b();
   const int first_row = consumer * C::row_blocks * 64;
   static_assert(C::shared_bytes + C::consumers * sizeof(WgmmaArgs) <= 227 * 1024);
-  alignas(WgmmaArgs) __shared__ unsigned char room[C::consumers][sizeof(WgmmaArgs)];
-  WgmmaArgs& own = *reinterpret_cast<WgmmaArgs*>(room[consumer]);
+  alignas(WgmmaArgs) __shared__ unsigned char entry_args[C::consumers][sizeof(WgmmaArgs)];
+  WgmmaArgs& own = *reinterpret_cast<WgmmaArgs*>(entry_args[consumer]);
   Ring<C> ring(shared);
   for (std::int32_t unit = matmul::first_unit(C::cluster); unit < batch.units;
        unit += matmul::unit_step(C::cluster)) {
@@ -137,7 +137,7 @@ __device__ __forceinline__ void consume(const BatchArgs& batch, const TileShared
     } else {
       // Boxes of the unit before may still be read from where sums are staged.
       if (threadIdx.x % 32 == 0) ptx::tma_store_wait_group_read<0>();
-      if (threadIdx.x % 128 == 0) write_own(own, batch, work);
+      if (threadIdx.x % 128 == 0) set_entry_args(own, batch, work);
       ptx::named_barrier_sync(1 + consumer, 128);
       matmul::store_tile<C, C::sums>(own, shared, consumer, sum, row, col);
       ptx::named_barrier_sync(1 + consumer, 128);

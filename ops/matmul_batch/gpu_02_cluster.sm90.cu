@@ -102,7 +102,7 @@ Reason refuses_group(std::span<const Arguments> entries, const Device& device) {
 
 std::size_t group_workspace(std::span<const Arguments> entries) {
   const auto all = problems_of(entries);
-  std::size_t bytes = GroupRoom(all.size(), most_units_of_all(all)).packed_at;
+  std::size_t bytes = GroupWorkspace(all.size(), most_units_of_all(all)).packed_at;
   for (const MixedProblem& p : all)
     bytes += matmul::packed_bytes(matmul::left_of(p)) + matmul::packed_bytes(matmul::right_of(p));
   return bytes;
