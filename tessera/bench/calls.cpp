@@ -183,8 +183,8 @@ class CallMeeting {
       caller.seconds = backend_->seconds(run_, [&] { repeat(caller.plain, some); }) / some;
       if (on_host()) return;
       caller.graph_calls = calls_for(calls_of_a_graph * 1e-3, caller.seconds, 2, calls_of_a_graph);
-      caller.graph = backend_->noted(run_, [this, &caller] { repeat(caller.plain, caller.graph_calls); });
-      caller.short_graph = backend_->noted(run_, [this, &caller] { repeat(caller.plain, 2); });
+      caller.graph = backend_->capture(run_, [this, &caller] { repeat(caller.plain, caller.graph_calls); });
+      caller.short_graph = backend_->capture(run_, [this, &caller] { repeat(caller.plain, 2); });
     } catch (const Error& error) {
       if (&caller == callers_.front().get()) throw;
       caller.row.reason = error.what();

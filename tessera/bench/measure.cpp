@@ -211,7 +211,7 @@ const std::function<void()>& Trial::as_graph(const std::function<void()>& work, 
   std::function<void()>& graph = graphs_[{launches, first_set}];
   if (graph) return graph;
   try {
-    graph = backend_->noted(placed_.state(), work);
+    graph = backend_->capture(placed_.state(), work);
   } catch (const Error&) {
     expose();
     graph = work;

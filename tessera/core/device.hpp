@@ -103,9 +103,9 @@ class Backend {
     (void)hide_launches;
     return {.seconds = seconds(run, work)};
   }
-  // `work`, which may only enqueue, to be done again and again: where the backend can note down what is
-  // enqueued, without the host's part in it. Throws Error where the work cannot be noted.
-  virtual std::function<void()> noted(const Run&, const std::function<void()>& work) { return work; }
+  // Captures `work`, which may only enqueue, to a graph if the backend has graphs, and returns a function
+  // that launches it. Throws Error if the work cannot be captured.
+  virtual std::function<void()> capture(const Run&, const std::function<void()>& work) { return work; }
   // The energy that the device has used since some moment, in joules; nothing: it does not tell.
   virtual std::optional<double> joules(const Device&) { return std::nullopt; }
   virtual std::string silence(const Device&) { return {}; }  // why clock, power or energy are missing

@@ -149,7 +149,7 @@ class CudaBackend : public Backend {
     const OnDevice on_device(run.device->index);
     return probe(*run.device).read(stream_of(run), work, hide_launches);
   }
-  std::function<void()> noted(const Run& run, const std::function<void()>& work) override {
+  std::function<void()> capture(const Run& run, const std::function<void()>& work) override {
     const OnDevice on_device(run.device->index);
     return [graph = std::make_shared<Graph>(stream_of(run), work), stream = stream_of(run)] {
       graph->launch(stream);

@@ -14,13 +14,13 @@ namespace {
 // Where an address lies, as somebody would say it who expected it elsewhere; nothing: it is where it should
 // be.
 Reason elsewhere(const void* address, const Run& run) {
-  InOrder* const gpus = find_in_order(Where::cuda);
+  StreamOrderedMemory* const gpus = find_stream_ordered_memory(Where::cuda);
   const auto holder = gpus == nullptr ? std::nullopt : gpus->holder_of(address);
   if (run.device->where != Where::cuda)
     return holder ? Reason("lies in the memory of cuda:" + std::to_string(*holder)) : std::nullopt;
   if (!holder) {
     // What a graph allocates itself need not be known before it runs.
-    if (gpus != nullptr && gpus->is_noting(run)) return std::nullopt;
+    if (gpus != nullptr && gpus->is_capturing(run)) return std::nullopt;
     return "lies in host memory";
   }
   if (*holder == run.device->index) return std::nullopt;
@@ -54,7 +54,7 @@ void check_plan(const Plan& plan, const Arguments& there) {
 }
 
 void check_stream(const Run& run) {
-  InOrder* const order = find_in_order(run.device->where);
+  StreamOrderedMemory* const order = find_stream_ordered_memory(run.device->where);
   if (order == nullptr) {
     if (run.stream != nullptr) throw Error(run.device->label() + " has no streams");
     return;
@@ -85,7 +85,7 @@ void check_workspace(const Workspace& given, std::size_t wanted, std::span<const
 }  // namespace
 
 Device device_holding(const void* address) {
-  if (InOrder* const gpus = find_in_order(Where::cuda))
+  if (StreamOrderedMemory* const gpus = find_stream_ordered_memory(Where::cuda))
     if (const auto holder = gpus->holder_of(address))
       return find_backend(Where::cuda)->devices().at(static_cast<std::size_t>(*holder));
   return find_device("cpu");
@@ -111,7 +111,7 @@ Lent::Lent(const Device& device, void* stream, const Workspace& given, std::size
   if (given.data != nullptr || given.bytes != 0) {
     check_workspace(given, bytes, there, run_);
     run_.workspace = given.data;
-  } else if (InOrder* const order = find_in_order(device.where)) {
+  } else if (StreamOrderedMemory* const order = find_stream_ordered_memory(device.where)) {
     run_.workspace = order->borrow(run_, bytes);
     borrowed_ = true;
   } else {
@@ -123,7 +123,8 @@ Lent::Lent(const Device& device, void* stream, const Workspace& given, std::size
 
 Lent::~Lent() {
   if (!borrowed_) return;
-  if (InOrder* const order = find_in_order(run_.device->where)) order->give_back(run_, run_.workspace);
+  if (StreamOrderedMemory* const order = find_stream_ordered_memory(run_.device->where))
+    order->give_back(run_, run_.workspace);
   else backend_of(*run_.device).memory(*run_.device).release(run_.workspace);
 }
 
@@ -195,7 +196,7 @@ PreparedCall::PreparedCall(Plan plan, const Arguments& there) : plan_(std::move(
   check_plan(plan_, there);
   planned_ = planned_of(plan_, there);
   leaves_zeros_ = plan_.choice->prepare.contains(there.element());
-  in_order_ = find_in_order(plan_.device.where);
+  in_order_ = find_stream_ordered_memory(plan_.device.where);
 }
 
 void PreparedCall::enqueue(void* stream, std::span<void* const> arrays, const Workspace& workspace) const {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // An operation whose arrays lie in a device's memory already, put into the order of the caller's stream.
-// Nothing here waits for the device or copies from or to the host, so that a CUDA graph may note it down. On
+// Nothing here waits for the device or copies from or to the host, so that a CUDA graph may capture it. On
 // devices that share the host's memory there is no stream, and the work is done on return.
 #pragma once
 #include <cstddef>
@@ -10,7 +10,7 @@
 #include "tessera/run/choose.hpp"
 
 namespace tessera {
-class InOrder;
+class StreamOrderedMemory;
 }
 
 namespace tessera {
@@ -58,7 +58,7 @@ class PreparedCall {
   Plan plan_;
   PreparedRun planned_;
   bool leaves_zeros_ = false;
-  InOrder* in_order_ = nullptr;
+  StreamOrderedMemory* in_order_ = nullptr;
 };
 
 // `in_place` names an input that may lie exactly where the output does, element on element. Throws Error

@@ -35,7 +35,7 @@ struct Lending {
 };
 Lending lending;
 
-class MadeUpOrder final : public InOrder {
+class MadeUpOrder final : public StreamOrderedMemory {
  public:
   std::optional<int> holder_of(const void* address) override {
     for (int i = 0; i < 2; ++i)
@@ -46,7 +46,7 @@ class MadeUpOrder final : public InOrder {
     if (stream == nullptr || stream == &streams[device.index]) return std::nullopt;
     return "the stream is of another device than " + device.label();
   }
-  bool is_noting(const Run&) override { return lending.noting; }
+  bool is_capturing(const Run&) override { return lending.noting; }
   void* keep(const Run& run, std::size_t zeros, std::size_t bytes) override {
     if (bytes > kept_bytes) return nullptr;
     ++lending.kept;
@@ -144,7 +144,7 @@ class Enqueue : public testing::Test {
  protected:
   static void SetUpTestSuite() {
     register_backend(std::make_unique<MadeUpGpu>());
-    register_in_order(Where::cuda, std::make_unique<MadeUpOrder>());
+    register_stream_ordered_memory(Where::cuda, std::make_unique<MadeUpOrder>());
     register_operation(operation("doubling", false));
     register_operation(operation("telling", true));
     register_variant(variant("all of its workspace is to be zeros", false),

@@ -176,7 +176,7 @@ TEST_F(EnqueueOnGpu, AnExactWorkspaceIsEnoughAndNothingAroundItIsWritten) {
 }
 
 TEST_F(EnqueueOnGpu, IsNotedDownAndDoneAgainWithOtherInputs) {
-  const auto expect_noted = [&]<class T>(Trial<T, float, T> trial, bool own, bool scales) {
+  const auto expect_captured = [&]<class T>(Trial<T, float, T> trial, bool own, bool scales) {
     const Sizes s = trial.s;
     const Options host = trial.host_options({.bias = {}}, scales, true), there = trial.there_options(host);
     trial.put(stream(), there);  // loads code
@@ -198,8 +198,8 @@ TEST_F(EnqueueOnGpu, IsNotedDownAndDoneAgainWithOtherInputs) {
   };
   for (const Sizes& s : sizes)
     for (const bool own : {true, false}) {
-      expect_noted(Trial<bf16, float, bf16>(s), own, false);
-      expect_noted(Trial<float, float, float>(s), own, true);  // a product and a pass
+      expect_captured(Trial<bf16, float, bf16>(s), own, false);
+      expect_captured(Trial<float, float, float>(s), own, true);  // a product and a pass
     }
 }
 
@@ -268,13 +268,13 @@ TEST_F(EnqueueOnGpu, GraphsBesideEachOtherDoNotMeet) {
   const Trial<bf16, bf16, bf16> one(sizes[2]), other(sizes[2]);
   const Options host = one.host_options({}, false, false);
   const std::vector<bf16> wanted = one.wanted(host);
-  const auto noted = [&](const Trial<bf16, bf16, bf16>& t) {
+  const auto capture = [&](const Trial<bf16, bf16, bf16>& t) {
     return cuda::Graph(stream(), [&] {
       for (int i = 0; i < 20; ++i) t.put(stream(), host);
     });
   };
   one.put(stream(), host);
-  const cuda::Graph first = noted(one), second = noted(other);
+  const cuda::Graph first = capture(one), second = capture(other);
   const cuda::Stream beside;
   wait();
   for (int again = 0; again < 20; ++again) first.launch(stream()), second.launch(beside.get());

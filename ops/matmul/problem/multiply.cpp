@@ -385,7 +385,7 @@ struct Reach {
 // Whether what enqueue() demands of addresses and stream holds for certain; else the long way finds out, and
 // says why not. The sizes are those of a call that was made.
 bool is_certain(const PreparedCall& call, void* stream, const AnyMatrix& a, const AnyMatrix& b,
-                const AnyMatrix& c, const Options& o, const Workspace& workspace, InOrder* gpus) {
+                const AnyMatrix& c, const Options& o, const Workspace& workspace, StreamOrderedMemory* gpus) {
   const Device& device = call.plan().device;
   const bool on_gpu = device.where == Where::cuda;
   const Reach out(c);
@@ -431,7 +431,7 @@ const Plan& enqueue(void* stream, const AnyMatrix& a, const AnyMatrix& b, const 
     plan = enqueue_in_place(the_product(), stream, there, options, workspace);
     return plan;
   }
-  InOrder* const gpus = find_in_order(Where::cuda);
+  StreamOrderedMemory* const gpus = find_stream_ordered_memory(Where::cuda);
   const int device = gpus == nullptr || c.data == nullptr ? -1 : gpus->holder_of(c.data).value_or(-1);
   const CallKey key = key_of(a, b, c, options, device);
   Remembered& last = place_of(key);

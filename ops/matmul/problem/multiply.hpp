@@ -156,7 +156,7 @@ const Plan& enqueue(void* stream, const AnyMatrix& a, const AnyMatrix& b, const 
 // As multiply() has it, but all that is pointed to lies in the memory of one GPU, where the
 // work is done after whatever the stream (a cudaStream_t, null for the default one) holds already; C is there
 // once the stream has come so far. Nothing waits, nothing is copied from or to the host, and no memory is
-// allocated once calls repeat themselves, so a CUDA graph may note the call down. β·C is added in place.
+// allocated once calls repeat themselves, so a CUDA graph may capture the call. β·C is added in place.
 // Returns what was chosen, as multiply() would: by `tune`'s findings or the sizes; a C without elements
 // leaves it empty. It is valid until the thread's next call. A thread remembers the plans of its last calls
 // that name neither variant nor tuning.
