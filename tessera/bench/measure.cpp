@@ -425,10 +425,10 @@ std::uint64_t fresh_seed(std::uint64_t seed) { return seed + 0x5eed0000u; }
 std::uint64_t odd_seed(std::uint64_t seed) { return seed + 0x0dd00000u; }
 
 // All candidates on one problem.
-class Meeting {
+class Trials {
  public:
-  Meeting(const Operation& operation, Element element, const Case& problem,
-          const std::vector<Candidate>& candidates, const Measuring& measuring)
+  Trials(const Operation& operation, Element element, const Case& problem,
+         const std::vector<Candidate>& candidates, const Measuring& measuring)
       : operation_(&operation),
         problem_(&problem),
         candidates_(candidates),
@@ -646,7 +646,7 @@ Row blank_row(const Candidate& candidate, const Operation& operation, const Case
 std::vector<Row> measure(const Operation& operation, Element element, const Case& problem,
                          const std::vector<Candidate>& candidates, const Measuring& measuring) {
   if (measuring.progress) measuring.progress("preparing");
-  return Meeting(operation, element, problem, candidates, measuring).rows();
+  return Trials(operation, element, problem, candidates, measuring).rows();
 }
 
 }  // namespace tessera::bench

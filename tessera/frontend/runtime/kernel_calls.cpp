@@ -23,8 +23,8 @@ namespace tessera_cuda {
 namespace {
 
 using tessera::SourceLocation;
-using tessera::simt::Meeting;
 using tessera::simt::place;
+using tessera::simt::WarpCollective;
 
 bool in_kernel() { return place != nullptr; }
 uint3 of(const tessera::Index3& index) {
@@ -111,7 +111,7 @@ int barrier_count(Count what, bool holds, Place at) {
 }
 
 void sync_warp(unsigned lanes, Place at) {
-  tessera::simt::meet(Meeting::sync_warp, lanes, 0, 0, location(at));
+  tessera::simt::collective(WarpCollective::sync_warp, lanes, 0, 0, location(at));
 }
 
 // As the instruction counts: within the `width` lanes that this one belongs to; a lane whose source lies
@@ -119,49 +119,51 @@ void sync_warp(unsigned lanes, Place at) {
 std::uint64_t shuffle(Shuffle how, unsigned lanes, std::uint64_t word, int operand, int width, Place at) {
   const int own = lane(), first = own & ~(width - 1), last = first + width - 1;
   int source = own;
-  Meeting meeting = Meeting::shuffle;
+  WarpCollective meeting = WarpCollective::shuffle;
   switch (how) {
     case Shuffle::index:
       source = first | (operand & (width - 1));
       break;
     case Shuffle::up:
-      meeting = Meeting::shuffle_up;
+      meeting = WarpCollective::shuffle_up;
       source = own - (operand & 31) < first ? own : own - (operand & 31);
       break;
     case Shuffle::down:
-      meeting = Meeting::shuffle_down;
+      meeting = WarpCollective::shuffle_down;
       source = own + (operand & 31) > last ? own : own + (operand & 31);
       break;
     case Shuffle::exclusive_or:
-      meeting = Meeting::shuffle_xor;
+      meeting = WarpCollective::shuffle_xor;
       source = (own ^ operand) > last ? own : own ^ (operand & 31);
       break;
   }
-  return tessera::simt::meet(meeting, lanes, word, source, location(at));
+  return tessera::simt::collective(meeting, lanes, word, source, location(at));
 }
 
 unsigned vote(Vote what, unsigned lanes, bool holds, Place at) {
-  const auto meet = [&](Meeting meeting) {
-    return static_cast<unsigned>(tessera::simt::meet(meeting, lanes, holds, 0, location(at)));
+  const auto meet = [&](WarpCollective meeting) {
+    return static_cast<unsigned>(tessera::simt::collective(meeting, lanes, holds, 0, location(at)));
   };
   switch (what) {
     case Vote::any:
-      return meet(Meeting::any);
+      return meet(WarpCollective::any);
     case Vote::all:
-      return meet(Meeting::all);
+      return meet(WarpCollective::all);
     case Vote::ballot:
-      return meet(Meeting::ballot);
+      return meet(WarpCollective::ballot);
     case Vote::unanimous:
       break;
   }
-  return meet(Meeting::match_all) != 0;
+  return meet(WarpCollective::match_all) != 0;
 }
 
 unsigned match_any(unsigned lanes, std::uint64_t word, Place at) {
-  return static_cast<unsigned>(tessera::simt::meet(Meeting::match_any, lanes, word, 0, location(at)));
+  return static_cast<unsigned>(
+      tessera::simt::collective(WarpCollective::match_any, lanes, word, 0, location(at)));
 }
 unsigned match_all(unsigned lanes, std::uint64_t word, Place at) {
-  return static_cast<unsigned>(tessera::simt::meet(Meeting::match_all, lanes, word, 0, location(at)));
+  return static_cast<unsigned>(
+      tessera::simt::collective(WarpCollective::match_all, lanes, word, 0, location(at)));
 }
 
 unsigned active_lanes(Place at) { return tessera::simt::active_lanes(location(at)); }

@@ -168,10 +168,10 @@ void sync(SourceLocation location) {
   thread.owner->sync(thread, location);
 }
 
-std::uint64_t meet(Meeting what, std::uint32_t lanes, std::uint64_t value, int source,
-                   SourceLocation location) {
+std::uint64_t collective(WarpCollective what, std::uint32_t lanes, std::uint64_t value, int source,
+                         SourceLocation location) {
   auto& thread = *static_cast<ThreadState*>(place);
-  return thread.owner->meet(thread, {what, lanes, source, location, value});
+  return thread.owner->collective(thread, {what, lanes, source, location, value});
 }
 
 std::uint32_t active_lanes(SourceLocation location) {

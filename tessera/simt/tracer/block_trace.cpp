@@ -84,7 +84,7 @@ std::uint64_t number(const void* address) { return reinterpret_cast<std::uint64_
 
 }  // namespace
 
-BlockTrace::BlockTrace(const Task& task, const char* shared, void (*make_room)(LaneLog&), void* owner)
+BlockTrace::BlockTrace(const Task& task, const char* shared, void (*flush_lane)(LaneLog&), void* owner)
     : task_(task), tracer_(*task.tracer), shared_(number(shared)) {
   const auto threads = static_cast<std::size_t>(task.launch.threads());
   warps_.resize((threads + 31) / 32);
@@ -93,7 +93,7 @@ BlockTrace::BlockTrace(const Task& task, const char* shared, void (*make_room)(L
     warps_[i / 32].present |= 1u << i % 32;
     lanes_[i] = {.warp = &warps_[i / 32].log,
                  .lane = static_cast<std::uint32_t>(i % 32),
-                 .make_room = make_room,
+                 .flush_lane = flush_lane,
                  .owner = owner};
   }
   if (!tracer_.check) return;
@@ -123,7 +123,7 @@ BlockTrace::~BlockTrace() {
 WorkerShadow BlockTrace::take_shadow() {
   if (shadow_ && shadow_->forgets()) {
     const std::lock_guard lock(tracer_.mutex);
-    tracer_.forgot_words = true;
+    tracer_.race_table_full = true;
   }
   WorkerShadow out{std::move(shadow_), {}};
   for (const Site* site : by_number_) out.sites.push_back(site->key);
@@ -186,7 +186,7 @@ void BlockTrace::passed_barrier(SourceLocation location) {
   else ++known->times;
 }
 
-void BlockTrace::met(std::size_t warp, std::uint32_t lanes) {
+void BlockTrace::warp_synced(std::size_t warp, std::uint32_t lanes) {
   if (*std::ranges::max_element(warps_[warp].log.count) == WarpLog::rows) read_table(warp);
   for (std::uint32_t left = lanes; left != 0; left &= left - 1)
     record(lanes_[warp * 32 + first_lane(left)], lanes, SiteKey::of(nullptr, Act::collective, 0));
@@ -500,7 +500,7 @@ std::uint32_t BlockTrace::pass_meetings(std::size_t warp, LaneAddresses& row) {
     bool all = true;
     for (std::uint32_t left = named; left != 0; left &= left - 1) all = all && row[first_lane(left)] == named;
     if (!all) continue;
-    shadow_->met(warp, named);
+    shadow_->warp_synced(warp, named);
     passed |= named;
   }
   return passed;

@@ -22,8 +22,8 @@ class BlockTrace {
  public:
   enum class Stop { at_barrier, returned, full };
 
-  // `make_room` is called by a lane whose column is full, with `owner`, and returns when it has room.
-  BlockTrace(const Task& task, const char* shared, void (*make_room)(LaneLog&), void* owner);
+  // `flush_lane` is called by a lane whose column is full, with `owner`, and returns when it has room.
+  BlockTrace(const Task& task, const char* shared, void (*flush_lane)(LaneLog&), void* owner);
   ~BlockTrace();  // hands over what was counted
   BlockTrace(const BlockTrace&) = delete;
   BlockTrace& operator=(const BlockTrace&) = delete;
@@ -46,7 +46,7 @@ class BlockTrace {
   void passed_barrier(SourceLocation location);
   // At a collective of a warp, or at a barrier, while others have returned; `text` says which.
   void passed_without_all(SourceLocation location, bool collective, const std::function<std::string()>& text);
-  void met(std::size_t warp, std::uint32_t lanes);
+  void warp_synced(std::size_t warp, std::uint32_t lanes);
   void fault(int rank, std::uint64_t address);  // its last access ended the block
   void communicate() { communicates_ = true; }  // with other blocks, in an order that is not looked at
   // At a collective of a warp, or at a barrier.

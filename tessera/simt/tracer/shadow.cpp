@@ -10,7 +10,7 @@ void Cells::refine() {
   std::vector<std::unique_ptr<Chunk>> coarse(chunks_.size());
   std::swap(coarse, chunks_);
   granule_ = 1;
-  for (const auto& part : coarse) *room_ += part != nullptr;
+  for (const auto& part : coarse) *chunks_left_ += part != nullptr;
   for (std::size_t i = 0; i < coarse.size() * chunk / 4; ++i)
     if (coarse[i / chunk])
       for (std::size_t byte = 0; byte < 4 && (4 * i + byte) / chunk < chunks_.size(); ++byte)
@@ -19,11 +19,11 @@ void Cells::refine() {
 
 Shadow::Shadow(std::size_t threads, std::size_t shared_bytes, const std::vector<std::size_t>& array_bytes,
                std::size_t words)
-    : room_(words == 0 ? ~std::size_t{0} : words / Cells::chunk),
-      shared_(shared_bytes, shared_room_),
+    : chunks_left_(words == 0 ? ~std::size_t{0} : words / Cells::chunk),
+      shared_(shared_bytes, shared_chunks_left_),
       warps_((threads + 31) / 32),
       last_fence_(threads) {
-  for (const std::size_t bytes : array_bytes) arrays_.emplace_back(bytes, room_);
+  for (const std::size_t bytes : array_bytes) arrays_.emplace_back(bytes, chunks_left_);
 }
 
 void Shadow::begin(std::int64_t block) {
@@ -63,7 +63,7 @@ Moment Shadow::now(int thread) {
   return {epoch_, clock.epoch == epoch_ ? clock.tick[at % 32] : 0};
 }
 
-void Shadow::met(std::size_t warp, std::uint32_t lanes) {
+void Shadow::warp_synced(std::size_t warp, std::uint32_t lanes) {
   WarpClock& clock = clock_of(warp);
   if (!clock.known)
     clock.known = std::make_unique<std::array<std::array<std::uint32_t, lanes_per_warp>, lanes_per_warp>>();

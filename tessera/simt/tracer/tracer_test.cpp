@@ -43,7 +43,7 @@ TEST(Shadow, AReaderThatWritesRacesWithTheOtherOne) {
 TEST(Shadow, AReaderOfAnotherWarpIsKept) {
   for (const std::vector<int>& readers : {std::vector{3, 4, 40}, {3, 40, 4}, {40, 3, 4}, {3, 4, 40, 70}}) {
     ReadBy word(readers);
-    word.shadow().met(0, ~0u);  // the lanes of the first warp know of each other now
+    word.shadow().warp_synced(0, ~0u);  // the lanes of the first warp know of each other now
     const Conflict found = word.touch(Act::write, 3);
     EXPECT_EQ(found.kind, Conflict::Kind::race);
     EXPECT_GE(found.other.thread, 32);
