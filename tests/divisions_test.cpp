@@ -28,7 +28,7 @@ Bytes bytes_of_outputs(const Arguments& arguments) {
 }
 
 void compute(const Device& device, const Operation& operation, const Arguments& part) {
-  Placed placed(choose_on(device, operation, part, {.cached = false}), part);
+  PlacedCall placed(choose_on(device, operation, part, {.cached = false}), part);
   placed.upload();
   placed.launch();
   placed.fetch();

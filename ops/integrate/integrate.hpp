@@ -19,7 +19,7 @@ struct Problem : Trapezoid<T, Problem<T>> {
 
   SIMT T sample(T x) const { return evaluate(integrand, x); }
 
-  static std::optional<std::string> cannot_hold(const Arguments& arguments) {
+  static std::optional<std::string> unsupported_arguments(const Arguments& arguments) {
     return not_trapezoid(arguments);
   }
 

@@ -67,15 +67,15 @@ std::optional<std::int64_t> work_budget_of(const RuleOptions& options, const Run
 }
 
 void take_over(RuleOptions& options, const Run& run) {
-  if (run.spent_seconds <= 0) return;
+  if (run.elapsed_seconds <= 0) return;
   options.limits.seconds =
-      std::fmax(options.limits.seconds - run.spent_seconds, 0.01 * options.limits.seconds);
+      std::fmax(options.limits.seconds - run.elapsed_seconds, 0.01 * options.limits.seconds);
 }
 
 void add_fallback_note(Answer& answer, const Run& run) {
-  if (run.spent_seconds <= 0) return;
+  if (run.elapsed_seconds <= 0) return;
   answer.why += fmt::format("{}the processors were stopped after {:.2g} s, when a GPU was ready",
-                            answer.why.empty() ? "" : "; ", run.spent_seconds);
+                            answer.why.empty() ? "" : "; ", run.elapsed_seconds);
 }
 
 Answer answer_to(const RuleOptions& options, int threads, const quadrature::ByRegions& by_regions,

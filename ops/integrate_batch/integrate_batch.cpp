@@ -79,7 +79,7 @@ std::string words_of(int why) {
   }
 }
 
-void tell(const Arguments& arguments, Values& values) {
+void report_values(const Arguments& arguments, Values& values) {
   const auto at = [&arguments](const char* name) { return arguments.array(name).data; };
   const auto* const integral = static_cast<const double*>(at("integrals"));
   const auto* const error = static_cast<const double*>(at("errors"));
@@ -198,7 +198,7 @@ Operation operation() {
   out.output = "integrals";
   out.flops = flops;
   out.reference = reference;
-  out.tell = tell;
+  out.report_values = report_values;
   out.cases = cases();
   return out;
 }

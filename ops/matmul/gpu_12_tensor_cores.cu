@@ -123,8 +123,9 @@ Choice with_tile(std::size_t tile) {
   out.refuses = refuses;
   out.workspace_bytes = workspace_bytes;
   out.zeroed_front = 0;  // it writes what it reads
-  out.cannot_hold = [](const Arguments& arguments) {
-    return arguments.element() == Element::f64 ? Problem<double>::cannot_hold(arguments) : std::nullopt;
+  out.unsupported_arguments = [](const Arguments& arguments) {
+    return arguments.element() == Element::f64 ? Problem<double>::unsupported_arguments(arguments)
+                                               : std::nullopt;
   };
   return out;
 }

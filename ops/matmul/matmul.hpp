@@ -60,7 +60,7 @@ struct Problem {
   }
 
   // What follows the sum besides α and β has no room here. (Strict sums serve who would take TF32's.)
-  static std::optional<std::string> cannot_hold(const Arguments& arguments) {
+  static std::optional<std::string> unsupported_arguments(const Arguments& arguments) {
     if (arguments.text("activation") != "none") return "knows no activation";
     for (const char* name : {"bias", "scale-a", "scale-b"})
       if (arguments.has(name)) return std::string("knows no ") + (name[0] == 'b' ? "bias" : "scales");

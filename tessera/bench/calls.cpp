@@ -192,9 +192,9 @@ class CallMeeting {
   }
 
   Sample host(Caller& caller, const Call& call) {
-    if (caller.own->own_seconds >= 0) {
+    if (caller.own->reported_seconds >= 0) {
       repeat(call, 1);
-      return {.seconds = caller.own->own_seconds};
+      return {.seconds = caller.own->reported_seconds};
     }
     const int count =
         on_host() ? calls_for(1e-3, caller.seconds, 1, 1000) : calls_for(20e-3, caller.seconds, 3, 50);

@@ -34,10 +34,10 @@ int launches_for(double wanted, double one) {
 }
 
 // What was found, in the row; a wrong one stays wrong.
-void blame(Row& row, const std::string& harm) {
+void blame(Row& row, const std::string& violation) {
   row.verified = Verified::wrong;
-  row.harm = harm;
-  row.finding += "  " + harm + "\n";
+  row.guard_violation = violation;
+  row.finding += "  " + violation + "\n";
 }
 
 }  // namespace
@@ -58,7 +58,7 @@ namespace {
 // Runs the row's choice on inputs that no timed run has seen, and verifies that, too: what kept an old
 // result, or knew its inputs, shows here.
 void verify_afresh(Row& row, const Plan& plan, Inputs& fresh, Verifier& verifier) {
-  Placed placed(plan, fresh.arguments(), guard_bytes);
+  PlacedCall placed(plan, fresh.arguments(), guard_bytes);
   placed.upload();
   placed.poison();
   placed.launch();
@@ -67,9 +67,9 @@ void verify_afresh(Row& row, const Plan& plan, Inputs& fresh, Verifier& verifier
   const tessera::Verdict verdict = verifier(fresh.arguments(), &placed.plan());
   if (!verdict.passed) row.finding += "  with inputs that no timed run had seen:\n";
   note(row, verdict);
-  Reason harm = placed.harm();
-  if (!harm && backend_of(plan.device).shares_host_memory()) harm = fresh.harm();
-  if (harm) blame(row, *harm);
+  Reason violation = placed.check_guards();
+  if (!violation && backend_of(plan.device).shares_host_memory()) violation = fresh.check_guards();
+  if (violation) blame(row, *violation);
   row.method = before + ", with fresh inputs too";
 }
 
@@ -108,14 +108,14 @@ class Trial {
   int rounded(int launches) const;
   bool shares_arrays() const;
   void poison(int launches);
-  Reason harm();
+  Reason check_guards();
   Reason own_harm();
   void mend();
   void verify(Row& row);
   void check(Row& row);
   void time_round_trips();
 
-  Placed placed_;
+  PlacedCall placed_;
   Inputs* inputs_;
   Verifier* verifier_;
   const Measuring* measuring_;
@@ -154,7 +154,7 @@ void Trial::tell(const char* doing) const {
 
 double Trial::run_once(const Arguments& there) {
   const double seconds = placed_.launch_and_measure(there);
-  own_clock_ = placed_.state().own_seconds >= 0;
+  own_clock_ = placed_.state().reported_seconds >= 0;
   return last_ = seconds;
 }
 
@@ -177,7 +177,7 @@ Sample Trial::timed(int launches, std::int64_t first_set) {
     return turns_.sets != nullptr ? turns_.sets->set(first_set + i) : placed_.arguments();
   };
   if (own_clock_) return {.seconds = run_once(there(0))};
-  placed_.state().own_seconds = -1;
+  placed_.state().reported_seconds = -1;
   const auto work = [this, launches, there] {
     for (int i = 0; i < launches; ++i) placed_.launch(there(i));
   };
@@ -200,8 +200,8 @@ Sample Trial::timed(int launches, std::int64_t first_set) {
     return out;
   }
   // A variant may know only by running that it works in another process.
-  own_clock_ = placed_.state().own_seconds >= 0;
-  last_ = own_clock_ ? placed_.state().own_seconds : reading.seconds / launches;
+  own_clock_ = placed_.state().reported_seconds >= 0;
+  last_ = own_clock_ ? placed_.state().reported_seconds : reading.seconds / launches;
   return {.seconds = last_, .clock_mhz = reading.clock_mhz, .power_w = reading.power_w};
 }
 
@@ -259,7 +259,7 @@ Sample Trial::sample() {
   }
   const Sample out = timed(row_->launches);
   if (first && shares_arrays())
-    if (const Reason reason = harm()) {
+    if (const Reason reason = check_guards()) {
       blame(*row_, *reason);
       mend();
     }
@@ -274,13 +274,13 @@ void Trial::finish() {
 }
 
 Reason Trial::own_harm() {
-  if (const Reason reason = placed_.harm()) return reason;
-  return backend_->shares_host_memory() ? inputs_->harm() : std::nullopt;
+  if (const Reason reason = placed_.check_guards()) return reason;
+  return backend_->shares_host_memory() ? inputs_->check_guards() : std::nullopt;
 }
 
-Reason Trial::harm() {
+Reason Trial::check_guards() {
   if (const Reason reason = own_harm()) return reason;
-  return turns_.sets != nullptr ? turns_.sets->harm() : std::nullopt;
+  return turns_.sets != nullptr ? turns_.sets->check_guards() : std::nullopt;
 }
 
 // What everybody reads must not make the next one wrong.
@@ -309,7 +309,7 @@ void Trial::check(Row& row) {
     tell("verifying");
     verify(row);
   }
-  const Reason reason = harm();
+  const Reason reason = check_guards();
   if (!reason) return;
   blame(row, *reason);
   mend();
@@ -370,7 +370,7 @@ constexpr double telling_seconds = 0.02;
 constexpr double first_seconds = 10;
 
 double seconds_of(const Plan& plan, const Inputs& inputs, double limit) {
-  Placed placed(plan, inputs.arguments(), guard_bytes);
+  PlacedCall placed(plan, inputs.arguments(), guard_bytes);
   placed.upload();
   double best = placed.launch_and_measure();
   for (int again = 0; again < 2 && best <= (again == 0 ? std::max(limit, first_seconds) : limit); ++again)
@@ -512,8 +512,8 @@ class Trials {
       if (rows_[i].reason) continue;
       auto trial = std::make_unique<Trial>(candidates_[i].plan, *inputs_, verifier_, *measuring_, rows_[i],
                                            slow, turns);
-      if (const Reason harm = trial->warm_up()) {
-        blame(rows_[i], *harm);
+      if (const Reason violation = trial->warm_up()) {
+        blame(rows_[i], *violation);
         inputs_->restore();
       } else {
         guests_.push_back({i, slow, std::move(trial)});
@@ -606,7 +606,7 @@ class Trials {
         fresh->inputs.seal();
       }
       bench::verify_afresh(row, candidates_[guest.row].plan, fresh->inputs, fresh->verifier);
-      if (!row.harm.empty()) fresh->inputs.restore();
+      if (!row.guard_violation.empty()) fresh->inputs.restore();
     }
   }
 

@@ -258,7 +258,7 @@ void warn_of_silence(const std::vector<Row>& rows, std::vector<std::string>& out
     return r.device.where == Where::cuda && !r.seconds.empty() && r.powers_w.empty();
   });
   if (silent == rows.end()) return;
-  if (const std::string why = backend_of(silent->device).silence(silent->device); !why.empty())
+  if (const std::string why = backend_of(silent->device).unavailable_reason(silent->device); !why.empty())
     out.push_back(fmt::format("{}: power and energy are n/a: {}", label_of(silent->device), why));
 }
 

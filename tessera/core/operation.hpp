@@ -63,7 +63,7 @@ struct Operation {
   // Optional: what the arrays hold, where the element alone does not tell: "e4m3>f16".
   std::function<std::string(const Arguments&)> element_text;
   // Optional: adds what can be told of a result whatever variant computed it; outputs are in host memory.
-  std::function<void(const Arguments&, Values&)> tell;
+  std::function<void(const Arguments&, Values&)> report_values;
   double largest_norm_error = 0;  // relative L2 norm demanded of random data, 0: none …
   std::function<bool(const Arguments&)> norm_demanded;  // … with these arguments
   std::vector<Case> cases;                              // what `verify` tries

@@ -156,7 +156,9 @@ class CudaBackend : public Backend {
     };
   }
   std::optional<double> joules(const Device& device) override { return probe(device).nvml().joules(); }
-  std::string silence(const Device& device) override { return probe(device).nvml().silence(); }
+  std::string unavailable_reason(const Device& device) override {
+    return probe(device).nvml().unavailable_reason();
+  }
   Ceilings measure_ceilings(const Device& device) override { return cuda::measure_ceilings(device); }
 
  private:

@@ -104,8 +104,8 @@ void check_in_place(const Device& device, const Arguments& there, void* stream, 
   refuse_overlaps(there, in_place);
 }
 
-Lent::Lent(const Device& device, void* stream, const Workspace& given, std::size_t bytes,
-           std::span<const Arguments> there)
+ScopedWorkspace::ScopedWorkspace(const Device& device, void* stream, const Workspace& given,
+                                 std::size_t bytes, std::span<const Arguments> there)
     : run_{&device, stream} {
   if (bytes == 0) return;
   if (given.data != nullptr || given.bytes != 0) {
@@ -121,7 +121,7 @@ Lent::Lent(const Device& device, void* stream, const Workspace& given, std::size
   run_.workspace_bytes = bytes;
 }
 
-Lent::~Lent() {
+ScopedWorkspace::~ScopedWorkspace() {
   if (!borrowed_) return;
   if (StreamOrderedMemory* const order = find_stream_ordered_memory(run_.device->where))
     order->give_back(run_, run_.workspace);
@@ -216,9 +216,10 @@ void PreparedCall::enqueue(void* stream, std::span<void* const> arrays, const Wo
       run.workspace = kept;
       return planned_.launch(arrays, run);
     }
-  Lent lent(plan_.device, stream, workspace, bytes, {});
-  if (planned_.zeros != 0) backend_of(plan_.device).fill(lent.run(), lent.run().workspace, 0, planned_.zeros);
-  planned_.launch(arrays, lent.run());
+  ScopedWorkspace workspace_scope(plan_.device, stream, workspace, bytes, {});
+  if (planned_.zeros != 0)
+    backend_of(plan_.device).fill(workspace_scope.run(), workspace_scope.run().workspace, 0, planned_.zeros);
+  planned_.launch(arrays, workspace_scope.run());
 }
 
 void enqueue(const Plan& plan, const Arguments& there, void* stream, const Workspace& workspace,

@@ -81,14 +81,14 @@ void check_in_place(const Device& device, const Arguments& there, void* stream,
                     const std::string& in_place = {});
 
 // A workspace for what is enqueued while this lives: the caller's, which is checked, or a borrowed one.
-class Lent {
+class ScopedWorkspace {
  public:
   // `device` must stay.
-  Lent(const Device& device, void* stream, const Workspace& given, std::size_t bytes,
-       std::span<const Arguments> there);
-  ~Lent();
-  Lent(const Lent&) = delete;
-  Lent& operator=(const Lent&) = delete;
+  ScopedWorkspace(const Device& device, void* stream, const Workspace& given, std::size_t bytes,
+                  std::span<const Arguments> there);
+  ~ScopedWorkspace();
+  ScopedWorkspace(const ScopedWorkspace&) = delete;
+  ScopedWorkspace& operator=(const ScopedWorkspace&) = delete;
   Run& run() { return run_; }
 
  private:

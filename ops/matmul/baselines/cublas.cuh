@@ -724,8 +724,9 @@ struct Baseline {
     // `bench --call`, whose inputs no cache holds, compares with these.
     if constexpr (tries != Tries::in_place)
       for (const auto& [element, ignored] : out.run) out.prepare[element] = prepare<tries>;
-    out.cannot_hold = [](const Arguments& arguments) -> Reason {
-      return arguments.element() == Element::f64 ? Problem<double>::cannot_hold(arguments) : std::nullopt;
+    out.unsupported_arguments = [](const Arguments& arguments) -> Reason {
+      return arguments.element() == Element::f64 ? Problem<double>::unsupported_arguments(arguments)
+                                                 : std::nullopt;
     };
     out.workspace_bytes = [](const Arguments&, const Tuning&) { return lt::workspace_bytes; };
     out.refuses = refuses;

@@ -6,7 +6,7 @@
 
 namespace tessera::matmul {
 
-const Operation& the_product();
+const Operation& matmul_operation();
 
 std::string exactly(double value);  // as text that gives the same bits
 

@@ -32,7 +32,7 @@ std::vector<Tile> tiles_of(const Division& division) {
 }
 
 void compute(const Plan& plan, const Arguments& part) {
-  Placed placed(plan, part);
+  PlacedCall placed(plan, part);
   placed.upload();
   placed.launch();
   placed.fetch();

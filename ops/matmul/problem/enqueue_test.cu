@@ -91,7 +91,7 @@ struct Trial {
     const ArrayView a_view = view_of("A", detail::any(a_at(a.data(), host))),
                     b_view = view_of("B", detail::any(b_at(b.data(), host)));
     const Arguments arguments = arguments_of(a_view, b_view, out, host, host.beta != 0 ? &added : nullptr);
-    const Verdict verdict = verify(the_product(), arguments);
+    const Verdict verdict = verify(matmul_operation(), arguments);
     EXPECT_TRUE(verdict.passed) << what << ": " << describe(verdict);
   }
   // By the call on host memory.

@@ -61,7 +61,7 @@ void check_reach(const char* name, std::int64_t count, std::int64_t step, Elemen
                 std::to_string(step) + " elements");
 }
 
-const Operation& the_product() {
+const Operation& matmul_operation() {
   const Operation* operation = find_operation("matmul");
   if (operation == nullptr) throw Error(Error::Kind::internal, "the matrix product is not linked");
   return *operation;
@@ -92,7 +92,7 @@ ArrayView view_of(const char* name, const detail::AnyMatrix& x) {
 
 void check_elements(Element a, Element b, Element c) {
   const auto name = [](Element element) { return std::string(name_of(element)); };
-  const auto& known = the_product().elements;
+  const auto& known = matmul_operation().elements;
   if (std::ranges::find(known, a) == known.end()) throw Error("there is no product of " + name(a));
   if (a != b && !(is_fp8(a) && is_fp8(b)))
     throw Error("B holds " + name(b) + ", A " + name(a) + ": only 8-bit floats may be mixed");
@@ -156,7 +156,7 @@ Arguments arguments_of(const ArrayView& a, const ArrayView& b, const ArrayView& 
   std::map<std::string, ArrayView> inputs{{"A", a}, {"B", b}};
   if (added != nullptr) inputs["C0"] = *added;
   add_vectors(inputs, options, c.extents[0], c.extents[1]);
-  Arguments out(the_product().signature, a.element, std::move(inputs),
+  Arguments out(matmul_operation().signature, a.element, std::move(inputs),
                 words_of(a.element, b.element, c.element, options));
   out.set_array("C", c);
   if (!std::holds_alternative<std::monostate>(options.accuracy)) (void)compute_of(out);  // throws
@@ -176,7 +176,7 @@ Outcome multiply(const AnyMatrix& a, const AnyMatrix& b, const AnyMatrix& c, con
     added = options.c0.data == nullptr ? set_aside(out, kept) : addend_of(options, c.element, c.rows, c.cols);
   Arguments arguments =
       arguments_of(view_of("A", a), view_of("B", b), out, options, options.beta != 0 ? &added : nullptr);
-  outcome = run(the_product(), arguments, options.request, options.check);
+  outcome = run(matmul_operation(), arguments, options.request, options.check);
   return outcome;
 }
 
@@ -229,7 +229,7 @@ std::uintptr_t alignment_of(const void* data) {
 
 struct PreparedProduct::State {
   std::optional<PreparedCall> call;  // nothing: C has no elements
-  ProductArrays places{the_product().signature};
+  ProductArrays places{matmul_operation().signature};
   std::size_t count = 0;  // of the signature's arrays
   const void *c0 = nullptr, *bias = nullptr, *scale_a = nullptr, *scale_b = nullptr;
   std::uintptr_t of_a = 1, of_b = 1, of_c = 1;  // alignments
@@ -239,7 +239,7 @@ struct PreparedProduct::State {
   State(const Arguments& there, const AnyMatrix& a, const AnyMatrix& b, const AnyMatrix& c,
         const Options& options) {
     if (there.array("C").count() == 0) return;
-    call.emplace(choose_in_place(the_product(), there, options.request), there);
+    call.emplace(choose_in_place(matmul_operation(), there, options.request), there);
     count = addresses_of(there).size();
     // Processors take any address of an element.
     const bool on_processors = call->plan().device.where == Where::cpu;
@@ -428,7 +428,7 @@ const Plan& enqueue(void* stream, const AnyMatrix& a, const AnyMatrix& b, const 
   if (!is_remembered(options.request)) {
     const Arguments there = arguments_in_place(a, b, c, options);
     thread_local Plan plan;
-    plan = enqueue_in_place(the_product(), stream, there, options, workspace);
+    plan = enqueue_in_place(matmul_operation(), stream, there, options, workspace);
     return plan;
   }
   StreamOrderedMemory* const gpus = find_stream_ordered_memory(Where::cuda);

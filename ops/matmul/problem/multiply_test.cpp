@@ -203,7 +203,7 @@ void expect_same_in_place(const Case& chosen) {
     if (backend == nullptr || backend->devices().empty() || v->where == Where::cuda || v->baseline) continue;
     for (const Choice& choice : v->choices) {
       const Plan plan{v, &choice, choice.defaults(), backend->devices().at(0)};
-      Inputs inputs(the_product(), element_of<T>, chosen, 7);
+      Inputs inputs(matmul_operation(), element_of<T>, chosen, 7);
       if (v->refuses(choice, inputs.arguments(), plan.tuning, plan.device)) continue;
       const Arguments& given = inputs.arguments();
       const ArrayView& c = given.array("C");

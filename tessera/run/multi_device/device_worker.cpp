@@ -20,7 +20,7 @@ std::vector<TimelineSpan> LocalWorker::compute(const Tile& tile) {
     if (copies || activity == Activity::compute) out.push_back({0, activity, 0, first, last});
     first = last;
   };
-  Placed placed(plan, part);
+  PlacedCall placed(plan, part);
   placed.upload();
   note(Activity::copy_in);
   (void)placed.launch_and_measure();

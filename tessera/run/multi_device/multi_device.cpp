@@ -159,7 +159,7 @@ MultiDeviceOutcome run_on_devices(const Operation& operation, Arguments& host,
   }
   MultiDeviceOutcome out = median_of(std::move(runs));
   out.outputs = std::move(outputs);
-  if (operation.tell) operation.tell(host, out.values);
+  if (operation.report_values) operation.report_values(host, out.values);
   if (check) out.verdict = verify(operation, host);
   if (out.verdict && !out.verdict->passed) out.same_bits = false;
   return out;

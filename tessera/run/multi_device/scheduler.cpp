@@ -41,7 +41,7 @@ double trial_speed(const Operation& operation, const Division& division, const P
   const Array scratch(output.element, output.extents);
   part.set_array(operation.output, scratch.view());
   const Plan plan = refuses(whole, part) ? choose_on(whole.device, operation, part, request) : whole;
-  Placed placed(plan, part);
+  PlacedCall placed(plan, part);
   placed.upload();
   (void)placed.launch_and_measure();
   return division.flops(tile) / std::max(placed.launch_and_measure(), 1e-9);
