@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The trapezoid sum of a formula.
-// Installed: for whoever writes a rung.
+// Installed: for authors of variants.
 #pragma once
 #include <cstdint>
 #include "kernels/program_evaluation.hpp"

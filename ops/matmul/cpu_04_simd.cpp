@@ -193,7 +193,7 @@ Choice choice() {
   out.run[Element::f64] = run<double>;
   out.run[Element::i32] = run<std::int32_t>;
   out.unsupported_arguments = [](const Arguments& arguments) -> Reason {
-    if (is_scaled(arguments)) return "knows no scales";
+    if (is_scaled(arguments)) return "does not support scales";
     (void)has_epilogue(arguments);  // throws where there is no such product
     return std::nullopt;
   };

@@ -55,7 +55,7 @@ TEST(BatchCalls, SayWhatIsWrong) {
   EXPECT_EQ(says({in, 2, 2, 3}, {in, 2, 3, 2}, {out, 2, 2, 2}, {.scale_a = {in, true, -2}}),
             "scale-a has the negative step -2");
   EXPECT_EQ(says({in, 2, 2, 3}, {in, 2, 3, 2}, {out, 2, 2, 2}, {.check = true}),
-            "what is enqueued cannot be checked: nobody waits for it");
+            "check is not supported for asynchronous calls");
   EXPECT_EQ(says({in, 2, 2, 3}, {in, 2, 3, 2}, {out, 2, 2, 2}, {}, out), "cpu has no streams");
   EXPECT_EQ(says({in, 2, 2, 3}, {in, 2, 3, 2}, {out, 2, 2, 2}), "none");
 }

@@ -197,12 +197,12 @@ struct PackedSums {
     if (p.channels() != 1 && p.channels() != 3 && p.channels() != 4) return "is for 1, 3 and 4 channels";
     if (!p.packed() || p.image.stride[1] < 0 || p.image.stride[0] < 0) return "is for pixels side by side";
     const Packing& packing = p.plan.packing;
-    if (packing.kind == Packed::none) return "has no room for as many taps, or as large weights";
+    if (packing.kind == Packed::none) return "does not support this many taps, or weights this large";
     if (packing.kind != config.sums || packing.words != config.words || packing.turned != config.turned)
       return "is for other sums";
     for (int x = 0; x < p.cols() && p.images() > 0; x += strip_pixels(p))
       if (units_of(p, x, std::min(x + strip_pixels(p), p.cols()) - 1) > Planes::most_units(p.channels()))
-        return "has no room for as long lines";
+        return "row exceeds shared memory";
     return std::nullopt;
   }
 

@@ -289,7 +289,7 @@ struct TileStrip {
     if (p.from_cols() * p.channels() < window)
       return "is for rows of at least " + std::to_string(window) + " bytes";
     for (int sample = 0; sample < p.cols() * p.channels() && p.images() > 0; sample += samples)
-      if (bytes(p, sample) > room) return "has no room for as long lines";
+      if (bytes(p, sample) > room) return "row exceeds shared memory";
     return std::nullopt;
   }
 };

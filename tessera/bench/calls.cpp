@@ -53,10 +53,10 @@ struct Caller {
   Array workspace;
 };
 
-class CallMeeting {
+class CallTrials {
  public:
-  CallMeeting(const Operation& operation, Element element, const Case& problem, const Device& device,
-              const Measuring& measuring)
+  CallTrials(const Operation& operation, Element element, const Case& problem, const Device& device,
+             const Measuring& measuring)
       : operation_(&operation),
         problem_(&problem),
         measuring_(&measuring),
@@ -281,7 +281,7 @@ class CallMeeting {
 std::vector<Row> measure_calls(const Operation& operation, Element element, const Case& problem,
                                const Device& device, const Measuring& measuring) {
   if (measuring.progress) measuring.progress("preparing");
-  return CallMeeting(operation, element, problem, device, measuring).rows();
+  return CallTrials(operation, element, problem, device, measuring).rows();
 }
 
 }  // namespace tessera::bench

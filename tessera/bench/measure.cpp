@@ -109,7 +109,7 @@ class Trial {
   bool shares_arrays() const;
   void poison(int launches);
   Reason check_guards();
-  Reason own_harm();
+  Reason own_violation();
   void mend();
   void verify(Row& row);
   void check(Row& row);
@@ -165,7 +165,7 @@ Reason Trial::warm_up() {
   // One that compiled or searched tells nothing of how many fit into a sample, of which a graph is made once.
   constexpr double most_seconds = 1;
   if (quick_seconds <= last_ && last_ < most_seconds) (void)run_once();
-  return own_harm();
+  return own_violation();
 }
 
 Sample Trial::timed(int launches) {
@@ -273,13 +273,13 @@ void Trial::finish() {
     time_round_trips();
 }
 
-Reason Trial::own_harm() {
+Reason Trial::own_violation() {
   if (const Reason reason = placed_.check_guards()) return reason;
   return backend_->shares_host_memory() ? inputs_->check_guards() : std::nullopt;
 }
 
 Reason Trial::check_guards() {
-  if (const Reason reason = own_harm()) return reason;
+  if (const Reason reason = own_violation()) return reason;
   return turns_.sets != nullptr ? turns_.sets->check_guards() : std::nullopt;
 }
 

@@ -150,7 +150,7 @@ TEST_P(Measured, TheResultOfAnEarlierRunDoesNotPass) {
   EXPECT_EQ(rows[1].verified, Verified::wrong);
 }
 
-TEST_P(Measured, UncheckedIsUncheckedButHarmIsNot) {
+TEST_P(Measured, UncheckedIsUncheckedButGuardViolationsAreNot) {
   const auto rows = measure({remembers, writes_behind}, {.verify = false});
   EXPECT_EQ(rows[0].verified, Verified::unchecked);
   EXPECT_EQ(rows[1].verified, Verified::wrong);
@@ -250,7 +250,7 @@ TEST_P(MeasuredOnGpu, AGraphIsAsLongWhateverTheFirstRunTook) {
   EXPECT_EQ(measure({good}, {.graph = true})[0].launches, launches);
 }
 
-TEST_P(MeasuredOnGpu, WhatCannotBeNotedIsLaunchedAsItIs) {
+TEST_P(MeasuredOnGpu, WhatCannotBeCapturedIsLaunchedAsItIs) {
   gpu_->waits = true;
   gpu_->graphs = 0;
   const Row row = measure({good}, {.graph = true})[0];
@@ -588,7 +588,7 @@ TEST_F(Rotated, TheResultsOfTwoSetsAreLookedAt) {
     EXPECT_EQ(measure({body})[0].verified, Verified::wrong);
 }
 
-TEST_F(Rotated, HarmToASetIsFoundAndMended) {
+TEST_F(Rotated, GuardViolationsOfASetAreFoundAndMended) {
   for (const auto& [body, what] :
        {std::pair<Body, std::string>{spoils_its_input, "a write to the input A, in one of the sets"},
         std::pair<Body, std::string>{writes_behind_when_timed,

@@ -46,7 +46,7 @@ void check_arrays(const Arguments& there, const Run& run) {
 
 void check_plan(const Plan& plan, const Arguments& there) {
   if (!there.signature().of(Parameter::Kind::value).empty())
-    throw Error("this operation gives numbers back, for which somebody must wait: it cannot be enqueued");
+    throw Error("this operation returns host values; it cannot be enqueued");
   if (plan.variant->baseline && plan.device.where == Where::cuda)
     throw Error(plan.variant->name + " is a baseline, which may wait for the device: it cannot be enqueued");
   if (const Reason reason = plan.variant->refuses(*plan.choice, there, plan.tuning, plan.device))
@@ -196,7 +196,7 @@ PreparedCall::PreparedCall(Plan plan, const Arguments& there) : plan_(std::move(
   check_plan(plan_, there);
   planned_ = planned_of(plan_, there);
   leaves_zeros_ = plan_.choice->prepare.contains(there.element());
-  in_order_ = find_stream_ordered_memory(plan_.device.where);
+  stream_memory_ = find_stream_ordered_memory(plan_.device.where);
 }
 
 void PreparedCall::enqueue(void* stream, std::span<void* const> arrays, const Workspace& workspace) const {
@@ -211,8 +211,8 @@ void PreparedCall::enqueue(void* stream, std::span<void* const> arrays, const Wo
       backend_of(plan_.device).fill(run, run.workspace, 0, planned_.zeros);
     return planned_.launch(arrays, run);
   }
-  if (in_order_ != nullptr && leaves_zeros_)
-    if (void* const kept = in_order_->keep(run, planned_.zeros, bytes)) {
+  if (stream_memory_ != nullptr && leaves_zeros_)
+    if (void* const kept = stream_memory_->keep(run, planned_.zeros, bytes)) {
       run.workspace = kept;
       return planned_.launch(arrays, run);
     }

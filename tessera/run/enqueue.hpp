@@ -58,7 +58,7 @@ class PreparedCall {
   Plan plan_;
   PreparedRun planned_;
   bool leaves_zeros_ = false;
-  StreamOrderedMemory* in_order_ = nullptr;
+  StreamOrderedMemory* stream_memory_ = nullptr;
 };
 
 // `in_place` names an input that may lie exactly where the output does, element on element. Throws Error

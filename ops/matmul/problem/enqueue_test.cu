@@ -175,7 +175,7 @@ TEST_F(EnqueueOnGpu, AnExactWorkspaceIsEnoughAndNothingAroundItIsWritten) {
   }
 }
 
-TEST_F(EnqueueOnGpu, IsNotedDownAndDoneAgainWithOtherInputs) {
+TEST_F(EnqueueOnGpu, IsCapturedAndLaunchedAgainWithOtherInputs) {
   const auto expect_captured = [&]<class T>(Trial<T, float, T> trial, bool own, bool scales) {
     const Sizes s = trial.s;
     const Options host = trial.host_options({.bias = {}}, scales, true), there = trial.there_options(host);

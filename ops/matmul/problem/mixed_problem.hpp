@@ -6,7 +6,7 @@
 //
 // One plain struct for all elements, by value, so that a kernel's interface is the same whatever it is made
 // for. f32 takes part: with TF32, or for the sake of what follows the sum.
-// Installed: for whoever writes a rung.
+// Installed: for authors of variants.
 #pragma once
 #include <cstdint>
 #include <string>

@@ -196,7 +196,7 @@ Arguments arguments_in_place(const detail::AnyMatrix& a, const detail::AnyMatrix
 }  // namespace
 
 void check_enqueued(const Options& options) {
-  if (options.check) throw Error("what is enqueued cannot be checked: nobody waits for it");
+  if (options.check) throw Error("check is not supported for asynchronous calls");
 }
 
 std::size_t workspace_bytes_in_place(const Operation& operation, const Arguments& there,

@@ -116,7 +116,7 @@ Outcome multiply(const AnyMatrix& a, const AnyMatrix& b, const AnyMatrix& c, con
 // f16 or float; std::int8_t to std::int32_t, std::int8_t or float. double takes no scales, std::int32_t none
 // and of activations relu.
 //
-// A plain product of f32 or f64 that is small, or has few rows or columns, goes a short way on processors,
+// A plain product of f32 or f64 that is small, or has few rows or columns, takes the fast path on processors,
 // which takes less than a microsecond beside the product: findings of `tune` are not looked up, its Outcome's
 // device has no name, and below 96³ multiply-adds no time is taken. Its bits are those of the variant `simd`.
 //

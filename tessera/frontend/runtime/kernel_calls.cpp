@@ -119,30 +119,30 @@ void sync_warp(unsigned lanes, Place at) {
 std::uint64_t shuffle(Shuffle how, unsigned lanes, std::uint64_t word, int operand, int width, Place at) {
   const int own = lane(), first = own & ~(width - 1), last = first + width - 1;
   int source = own;
-  WarpCollective meeting = WarpCollective::shuffle;
+  WarpCollective collective = WarpCollective::shuffle;
   switch (how) {
     case Shuffle::index:
       source = first | (operand & (width - 1));
       break;
     case Shuffle::up:
-      meeting = WarpCollective::shuffle_up;
+      collective = WarpCollective::shuffle_up;
       source = own - (operand & 31) < first ? own : own - (operand & 31);
       break;
     case Shuffle::down:
-      meeting = WarpCollective::shuffle_down;
+      collective = WarpCollective::shuffle_down;
       source = own + (operand & 31) > last ? own : own + (operand & 31);
       break;
     case Shuffle::exclusive_or:
-      meeting = WarpCollective::shuffle_xor;
+      collective = WarpCollective::shuffle_xor;
       source = (own ^ operand) > last ? own : own ^ (operand & 31);
       break;
   }
-  return tessera::simt::collective(meeting, lanes, word, source, location(at));
+  return tessera::simt::collective(collective, lanes, word, source, location(at));
 }
 
 unsigned vote(Vote what, unsigned lanes, bool holds, Place at) {
-  const auto meet = [&](WarpCollective meeting) {
-    return static_cast<unsigned>(tessera::simt::collective(meeting, lanes, holds, 0, location(at)));
+  const auto meet = [&](WarpCollective collective) {
+    return static_cast<unsigned>(tessera::simt::collective(collective, lanes, holds, 0, location(at)));
   };
   switch (what) {
     case Vote::any:

@@ -471,20 +471,20 @@ void BlockTrace::check_parted(std::size_t warp) {
   std::array<std::uint32_t, lanes_per_warp> at{};
   for (bool more = true; more;) {
     more = false;
-    LaneAddresses meeting{};
+    LaneAddresses collective{};
     for (std::size_t lane = 0; lane < lanes_per_warp; ++lane)
       for (; at[lane] < log.count[lane]; ++at[lane]) {
         const std::uint32_t row = at[lane];
         Site& site = site_of(log.diverged ? (*log.own_site)[row][lane] : log.site[row], row);
         const std::uint64_t address = (*log.address)[at[lane]][lane];
         if (site.key.act() == Act::collective) {
-          meeting[lane] = address;
+          collective[lane] = address;
           break;
         }
         if (site.key.act() == Act::fence) shadow_->fence(static_cast<int>(warp * 32 + lane));
         else check_lane(warp, site, lane, address, (*log.value)[at[lane]]);
       }
-    for (std::uint32_t passed = pass_meetings(warp, meeting); passed != 0; passed &= passed - 1) {
+    for (std::uint32_t passed = pass_collectives(warp, collective); passed != 0; passed &= passed - 1) {
       ++at[first_lane(passed)];
       more = true;
     }
@@ -492,7 +492,7 @@ void BlockTrace::check_parted(std::size_t warp) {
 }
 
 // The lanes of collectives at which all stand that are named; 0 in a row: the lane is at none.
-std::uint32_t BlockTrace::pass_meetings(std::size_t warp, LaneAddresses& row) {
+std::uint32_t BlockTrace::pass_collectives(std::size_t warp, LaneAddresses& row) {
   std::uint32_t passed = 0;
   for (std::size_t lane = 0; lane < lanes_per_warp; ++lane) {
     const auto named = static_cast<std::uint32_t>(row[lane]);
@@ -514,7 +514,7 @@ void BlockTrace::order(std::size_t warp, Act act, const LaneAddresses& lanes, st
     row[lane] = lanes[lane];
     if (act == Act::fence) shadow_->fence(static_cast<int>(warp * 32 + lane));
   }
-  if (act == Act::collective) pass_meetings(warp, row);
+  if (act == Act::collective) pass_collectives(warp, row);
 }
 
 void BlockTrace::check(std::size_t warp, Site& site, Space space, const LaneAddresses& address,

@@ -96,7 +96,7 @@ class BlockTrace {
                const WarpLog::Values* values);
   void order(std::size_t warp, Act act, const LaneAddresses& lanes, std::uint32_t active);
   void check_parted(std::size_t warp);
-  std::uint32_t pass_meetings(std::size_t warp, LaneAddresses& row);
+  std::uint32_t pass_collectives(std::size_t warp, LaneAddresses& row);
   void check(std::size_t warp, Site& site, Space space, const LaneAddresses& address, std::uint32_t active,
              const WarpLog::Values& values);
   void check_lane(std::size_t warp, Site& site, std::size_t lane, std::uint64_t address,
