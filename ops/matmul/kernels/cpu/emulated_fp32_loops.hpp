@@ -79,7 +79,7 @@ inline float sum_of_parts(Compute compute, const DecomposedLines& a, std::int64_
 inline void multiply_emulated(Compute compute, const Problem<float>& p, int threads) {
   if (p.m() == 0 || p.n() == 0) return;
   const DecomposedLines a(compute, p.a), b(compute, transposed(p.b));
-  const bool split = passes_range_check(compute, a.range(), b.range(), p.k());
+  const bool emulated = passes_range_check(compute, a.range(), b.range(), p.k());
   const auto element = [&](std::int64_t i, std::int64_t j) {
     if (emulated) return sum_of_parts(compute, a, i, b, j);
     float sum = 0;

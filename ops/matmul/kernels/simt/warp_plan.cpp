@@ -116,7 +116,7 @@ WarpPlan with_stream_k(WarpPlan plan, std::int64_t blocks) {
     s.data_parallel_tiles = s.tiles;
     return plan;
   }
-  s.iterations_per_block = static_cast<std::int32_t>(share);
+  s.iterations_per_block = static_cast<std::int32_t>(iterations);
   return plan;
 }
 
