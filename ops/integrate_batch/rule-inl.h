@@ -48,11 +48,11 @@ struct Piece {
   int tail;
 };
 
-struct Place {
+struct MappedPoint {
   double x, weight;
 };
 
-BATCH_FN Place place(const Piece& piece, double t) {
+BATCH_FN MappedPoint mapped_point(const Piece& piece, double t) {
   const double s = piece.tail != 0 ? 1 / t : t, square = s * s;
   return {piece.base + piece.reach * square, 2 * size_of(piece.reach) * s * (piece.tail != 0 ? square : 1)};
 }
@@ -123,7 +123,7 @@ BATCH_FN void add_slot(const Nodes& nodes, int slot, double both, double low, do
 template <class F>
 BATCH_FN Samples samples(const Piece& piece, double middle, double away, F& f, Reach& reach) {
   const bool endless = may_be_endless && piece.tail != 0;
-  const Place above = place(piece, middle + away);
+  const MappedPoint above = mapped_point(piece, middle + away);
   Samples out;
   out.x_above = above.x;
   out.above = f(above.x);
@@ -133,7 +133,7 @@ BATCH_FN Samples samples(const Piece& piece, double middle, double away, F& f, R
   out.below = out.above;
   out.term_below = out.term_above;
   if (!middle_twice && away == 0) return out;
-  const Place below = place(piece, middle - away);
+  const MappedPoint below = mapped_point(piece, middle - away);
   out.x_below = below.x;
   out.below = f(below.x);
   if (endless) out.below = met(out.below, middle - away, reach);

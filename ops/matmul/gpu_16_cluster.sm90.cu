@@ -88,8 +88,8 @@ PreparedRun prepare(const Arguments& arguments, const Tuning& tuning, const Devi
   const ProductArrays places(arguments.signature());
   return {.launch =
               [given, planned, places, options = job.options](std::span<void* const> arrays, Run& run) {
-                const MixedProblem there = with_rows(places.put(given, arrays));
-                launch(there, job_of(there, options), planned, run);
+                const MixedProblem device_problem = with_rows(places.put(given, arrays));
+                launch(device_problem, job_of(device_problem, options), planned, run);
               },
           .workspace_bytes = planned.workspace.bytes(),
           .zeros = planned.workspace.zeros()};

@@ -84,8 +84,8 @@ struct FewRows {
     else add_rows(thread, shared, p, tile, first, end, sum);
     // Sum number `base` + q, of those that this thread has in the end, is of this row and column of the tile.
     int base = 0, valid = 0;
-    if constexpr (config.along_k) valid = add_up_lanes(thread, sum, base);
-    else valid = add_up_warps(thread, shared, sum);
+    if constexpr (config.along_k) valid = reduce_lanes(thread, sum, base);
+    else valid = reduce_warps(thread, shared, sum);
     const auto for_each = [&](const auto& put) {
       SIMT_UNROLL
       for (int q = 0; q < count; ++q)
@@ -274,10 +274,10 @@ struct FewRows {
         else b[u] = load_some(row, apart * p.b.stride[1], l + u < end ? left : 0);
       }
     };
-    constexpr int brought = (rows * lines + 31) / 32;  // by a lane
-    const auto load_a = [&](std::int64_t l, T(&a)[brought]) {
+    constexpr int loads_per_lane = (rows * lines + 31) / 32;  // by a lane
+    const auto load_a = [&](std::int64_t l, T(&a)[loads_per_lane]) {
       SIMT_UNROLL
-      for (int q = 0; q < brought; ++q) {
+      for (int q = 0; q < loads_per_lane; ++q) {
         const int e = q * 32 + thread.lane(), i = e / lines;
         const std::int64_t deep = l + e % lines;
         a[q] = i < p.m() && i < rows && deep < end ? p.a(i, deep) : T{};
@@ -287,13 +287,13 @@ struct FewRows {
     std::int64_t l = first + thread.warp() * lines;
     if (l >= end) return;
     Piece b[lines], next[lines] = {};
-    T a[brought];
+    T a[loads_per_lane];
     load_a(l, a);
     load_b(l, b);
     for (; l < end; l += depth) {
       thread.sync_warp();
       SIMT_UNROLL
-      for (int q = 0; q < brought; ++q)
+      for (int q = 0; q < loads_per_lane; ++q)
         if (q * 32 + thread.lane() < rows * lines) own[q * 32 + thread.lane()] = widened_a(p, a[q]);
       thread.sync_warp();
       if (l + depth < end) {
@@ -344,13 +344,13 @@ struct FewRows {
   // many: `base` is the first. Of fewer sums than lanes, lanes next to each other have the same, and one
   // counts.
   template <int n = count, int mask = 16>
-  SIMT static int add_up_lanes(Thread thread, Sum (&sum)[unsigned{count}], int& base) {
+  SIMT static int reduce_lanes(Thread thread, Sum (&sum)[unsigned{count}], int& base) {
     if constexpr (mask == 0) {
       constexpr int same = count < 32 ? 32 / count : 1;
       return thread.lane() % same == 0 ? n : 0;
     } else if constexpr (n == 1) {
       sum[0] += thread.shuffle_xor(sum[0], mask);
-      return add_up_lanes<1, mask / 2>(thread, sum, base);
+      return reduce_lanes<1, mask / 2>(thread, sum, base);
     } else {
       constexpr int half = n / 2;
       const bool upper = (thread.lane() & mask) != 0;
@@ -364,12 +364,12 @@ struct FewRows {
         sum[q] = keep + thread.shuffle_xor(give, mask);
       }
       base += upper ? half : 0;
-      return add_up_lanes<half, mask / 2>(thread, sum, base);
+      return reduce_lanes<half, mask / 2>(thread, sum, base);
     }
   }
 
   // Over the warps: the upper half hands its sums to the lower one, until the first has them all.
-  SIMT int add_up_warps(Thread thread, Shared& shared, Sum (&sum)[unsigned{count}]) const {
+  SIMT int reduce_warps(Thread thread, Shared& shared, Sum (&sum)[unsigned{count}]) const {
     const int warp = thread.warp(), lane = thread.lane();
     SIMT_UNROLL
     for (int half = warps / 2; half >= 1; half /= 2) {
@@ -486,9 +486,10 @@ FewRowsPlan plan_of(const GemmProblem<T>& p, int wanted, const Device& device) {
 
 template <class T>
 void launch_few_rows(const GemmProblem<T>& p, const FewRowsPlan& plan, Run& run) {
-  char* const room = static_cast<char*>(run.workspace);
-  const FewRowsArgs<T> args{p, plan.splits, plan.chunk, reinterpret_cast<SumOf<T>*>(room + counter_bytes),
-                            reinterpret_cast<std::uint32_t*>(room)};
+  char* const workspace = static_cast<char*>(run.workspace);
+  const FewRowsArgs<T> args{p, plan.splits, plan.chunk,
+                            reinterpret_cast<SumOf<T>*>(workspace + counter_bytes),
+                            reinterpret_cast<std::uint32_t*>(workspace)};
   with_kernel<T>(config_of<T>(p), [&]<class Kernel>() { start<Kernel>(args, run); });
 }
 

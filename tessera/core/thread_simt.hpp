@@ -10,19 +10,19 @@ namespace tessera {
 
 namespace simt {
 
-struct BlockPlace {
+struct BlockContext {
   Index3 block, size, grid;
 };
 
-struct ThreadPlace {
+struct ThreadContext {
   Index3 index;
   int rank = 0;
-  const BlockPlace* of = nullptr;
+  const BlockContext* of = nullptr;
 };
 
 // The GPU thread that this OS thread is running; null outside of a kernel. A fiber never changes
 // its OS thread, so the compiler may keep this variable's address across a wait.
-extern constinit thread_local ThreadPlace* place __attribute__((tls_model("initial-exec")));
+extern constinit thread_local ThreadContext* current_thread __attribute__((tls_model("initial-exec")));
 
 enum class WarpCollective : std::uint8_t {
   sync,
@@ -117,13 +117,13 @@ T atomic_update(T* address, Next next) {
 
 }  // namespace detail
 
-inline Index3 Thread::index() const { return simt::place->index; }
-inline Index3 Thread::block() const { return simt::place->of->block; }
-inline Index3 Thread::size() const { return simt::place->of->size; }
-inline Index3 Thread::grid() const { return simt::place->of->grid; }
-inline int Thread::rank() const { return simt::place->rank; }
-inline int Thread::lane() const { return simt::place->rank % warp_size; }
-inline int Thread::warp() const { return simt::place->rank / warp_size; }
+inline Index3 Thread::index() const { return simt::current_thread->index; }
+inline Index3 Thread::block() const { return simt::current_thread->of->block; }
+inline Index3 Thread::size() const { return simt::current_thread->of->size; }
+inline Index3 Thread::grid() const { return simt::current_thread->of->grid; }
+inline int Thread::rank() const { return simt::current_thread->rank; }
+inline int Thread::lane() const { return simt::current_thread->rank % warp_size; }
+inline int Thread::warp() const { return simt::current_thread->rank / warp_size; }
 
 inline void Thread::sync(SourceLocation location) const { simt::sync(location); }
 inline void Thread::sync_warp(std::uint32_t lanes, SourceLocation location) const {

@@ -227,7 +227,8 @@ struct WeighRegions {
   }
 
   // The first bin from `least` on for whose regions and those above there is room.
-  SIMT static int first_with_room(const Thread& thread, const Shared& shared, int least, long long room) {
+  SIMT static int first_that_fits(const Thread& thread, const Shared& shared, int least,
+                                  long long capacity_left) {
     const int mine = thread.lane() * bins_of_lane;
     long long of_lane = 0;
     for (int i = 0; i < bins_of_lane; ++i) of_lane += shared.bins[mine + i];
@@ -235,7 +236,7 @@ struct WeighRegions {
     int first = region_bins;
     for (int i = bins_of_lane - 1; i >= 0; --i) {
       above += shared.bins[mine + i];
-      if (above <= room && mine + i >= least) first = mine + i;
+      if (above <= capacity_left && mine + i >= least) first = mine + i;
     }
     return least_of_warp(thread, first);
   }
@@ -250,8 +251,9 @@ struct WeighRegions {
   SIMT static void decide(const Thread& thread, const Shared& shared, const RegionFrame& f) {
     RegionState& s = *f.state;
     const long long by_cap = (f.most_evaluations - s.evaluations) / (2 * static_cast<long long>(f.points));
-    const long long by_place = f.capacity - s.regions, room = by_cap < by_place ? by_cap : by_place;
-    const int wanted = first_split(thread, shared), first = first_with_room(thread, shared, wanted, room);
+    const long long by_place = f.capacity - s.regions, capacity_left = by_cap < by_place ? by_cap : by_place;
+    const int wanted = first_split(thread, shared),
+              first = first_that_fits(thread, shared, wanted, capacity_left);
     const long long splitting = from_bin_on(thread, shared, first),
                     all_wanted = from_bin_on(thread, shared, wanted);
     if (thread.lane() != 0) return;

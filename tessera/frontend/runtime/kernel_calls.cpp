@@ -23,29 +23,29 @@ namespace tessera_cuda {
 namespace {
 
 using tessera::SourceLocation;
-using tessera::simt::place;
+using tessera::simt::current_thread;
 using tessera::simt::WarpCollective;
 
-bool in_kernel() { return place != nullptr; }
+bool in_kernel() { return current_thread != nullptr; }
 uint3 of(const tessera::Index3& index) {
   return {static_cast<unsigned>(index.x), static_cast<unsigned>(index.y), static_cast<unsigned>(index.z)};
 }
 SourceLocation location(Place at) { return {at.file, at.line}; }
-int lane() { return place->rank % 32; }
+int lane() { return current_thread->rank % 32; }
 
 std::int64_t block_number() {
-  const tessera::Index3 &block = place->of->block, &grid = place->of->grid;
+  const tessera::Index3 &block = current_thread->of->block, &grid = current_thread->of->grid;
   return block.x + std::int64_t{grid.x} * (block.y + std::int64_t{grid.y} * block.z);
 }
 
 }  // namespace
 
-uint3 thread_index() noexcept { return of(place->index); }
-uint3 block_index() noexcept { return of(place->of->block); }
-uint3 block_extent() noexcept { return of(place->of->size); }
-uint3 grid_extent() noexcept { return of(place->of->grid); }
+uint3 thread_index() noexcept { return of(current_thread->index); }
+uint3 block_index() noexcept { return of(current_thread->of->block); }
+uint3 block_extent() noexcept { return of(current_thread->of->size); }
+uint3 grid_extent() noexcept { return of(current_thread->of->grid); }
 bool on_device() noexcept { return in_kernel(); }
-unsigned thread_rank() noexcept { return static_cast<unsigned>(place->rank); }
+unsigned thread_rank() noexcept { return static_cast<unsigned>(current_thread->rank); }
 
 // Shared memory
 

@@ -16,7 +16,7 @@
 
 namespace tessera::simt {
 
-constinit thread_local ThreadPlace* place = nullptr;
+constinit thread_local ThreadContext* current_thread = nullptr;
 
 namespace {
 
@@ -189,7 +189,7 @@ void Block::reset(std::int64_t block) {
 bool Block::run(std::int64_t block) {
   reset(block);
   switch_to(os_thread_, fresh_fiber());
-  place = nullptr;
+  current_thread = nullptr;
   return failure_ == nullptr;
 }
 
@@ -226,7 +226,7 @@ void Block::run_fresh_threads(Fiber& fiber) {
 }
 
 void Block::run_thread(ThreadState& thread) {
-  place = &thread;
+  current_thread = &thread;
   thread.state = ThreadState::State::running;
   if (trace_ != nullptr) trace_->resume(thread.rank, thread.fiber->stack);
   task_.body(task_.context, shared_);
@@ -301,14 +301,14 @@ void Block::give_way(ThreadState& thread) {
   } else {
     fail(waits_in_vain(threads_));
   }
-  place = &thread;
+  current_thread = &thread;
   thread.state = ThreadState::State::running;
   if (trace_ != nullptr) trace_->resume(thread.rank, thread.fiber->stack);
 }
 
 void Block::flush_lane(LaneLog& lane) {
   auto& block = *static_cast<Block*>(lane.owner);
-  auto& thread = *static_cast<ThreadState*>(place);
+  auto& thread = *static_cast<ThreadState*>(current_thread);
   if (++thread.full_tables < most_full_tables && !polls(lane)) block.note_progress();
   const std::uint32_t again = block.trace_->stop(thread.rank, BlockTrace::Stop::full);
   const std::uint32_t own = 1u << thread.rank % 32;
@@ -430,9 +430,9 @@ void Block::sync_grid(ThreadState& thread, SourceLocation location) {
     BlockTrace::pause();
     trace_->communicate();
   }
-  place = nullptr;  // no signal that ends a kernel may end this
+  current_thread = nullptr;  // no signal that ends a kernel may end this
   const bool all = grid_->wait();
-  place = &thread;
+  current_thread = &thread;
   if (!all)
     fail("the grid's barrier at " + to_string(location) +
          " waits in vain: a block has ended without coming to it");
@@ -511,18 +511,18 @@ void Block::keep_failure(const ThreadState* thread) {
 
 void Block::fail_by(const Stop& stop, double seconds_allowed) {
   BlockTrace::abandon();
-  const auto& thread = *static_cast<ThreadState*>(place);
+  const auto& thread = *static_cast<ThreadState*>(current_thread);
   if (trace_ != nullptr && stop.why == Stop::Why::no_memory)
     trace_->fault(thread.rank, reinterpret_cast<std::uint64_t>(stop.address));
   if (stop.why == Stop::Why::late) {
-    place = nullptr;
+    current_thread = nullptr;
     failure_ = out_of_time(task_, seconds_allowed);
     return;
   }
   failure_ = std::make_exception_ptr(Error(
       Error::Kind::memory, describe(stop) + " in thread " + to_string(thread.index) + " of block " +
                                to_string(place_.block) + " of kernel " + kernel_name(task_) + hint(stop)));
-  place = nullptr;
+  current_thread = nullptr;
 }
 
 // What is said of a block that cannot go on.

@@ -32,7 +32,7 @@ struct Wait {
 
 class Block;
 
-struct ThreadState : ThreadPlace {
+struct ThreadState : ThreadContext {
   enum class State : std::uint8_t { fresh, running, waiting, returned };
   State state = State::fresh;
   std::uint32_t full_tables = 0;  // traced: since it last waited
@@ -127,7 +127,7 @@ class Block {
 
   const Task& task_;
   Stacks& stacks_;
-  BlockPlace place_;
+  BlockContext place_;
   std::vector<ThreadState> threads_;
   std::vector<Warp> warps_;
   std::vector<Fiber> fibers_;

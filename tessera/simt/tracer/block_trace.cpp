@@ -197,13 +197,13 @@ void BlockTrace::read_table(std::size_t warp) {
   const std::uint32_t rows = *std::ranges::max_element(log.count);
   if (rows == 0) return;
   // No signal that ends a kernel may end this.
-  ThreadPlace* const running = std::exchange(place, nullptr);
+  ThreadContext* const running = std::exchange(current_thread, nullptr);
   if (log.diverged) read_parted(warp);
   else read_rows(warp);
   std::fill_n(log.site.begin(), rows, 0);
   log.count.fill(0);
   log.diverged = false;
-  place = running;
+  current_thread = running;
 }
 
 BlockTrace::Site& BlockTrace::site_of(std::uint64_t key, std::uint32_t row) {

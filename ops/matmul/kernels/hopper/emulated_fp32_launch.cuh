@@ -109,8 +109,8 @@ inline void run_emulated(const MixedProblem& p, const WgmmaJob& job, const Emula
   char* const range_check = static_cast<char*>(run.workspace);
   char* const in_range = range_check + range_check_bytes;
   char* const to_a = in_range + EmulatedPlan::in_range_bytes;
-  const auto task = [](const MatrixRef& f, void* there, char* to) {
-    return DecompositionTask{f, there != nullptr ? there : to, there != nullptr};
+  const auto task = [](const MatrixRef& f, void* ready, char* to) {
+    return DecompositionTask{f, ready != nullptr ? ready : to, ready != nullptr};
   };
   const DecompositionTask a = task(job.a, ready.a, to_a), b = task(job.b, ready.b, to_a + planned.of_a);
   TmaOperand left{}, right{};
@@ -182,9 +182,9 @@ struct EmulatedFp32Rung {
     return {.launch =
                 [given, planned, places = ProductArrays(arguments.signature()), tuning](
                     std::span<void* const> arrays, Run& run) {
-                  const MixedProblem there = with_rows(places.put(given, arrays));
-                  const WgmmaJob job = emulated_job(there, tuning);
-                  run_emulated(there, job, planned, run, ReadyParts::of(job, compute, *run.device));
+                  const MixedProblem device_problem = with_rows(places.put(given, arrays));
+                  const WgmmaJob job = emulated_job(device_problem, tuning);
+                  run_emulated(device_problem, job, planned, run, ReadyParts::of(job, compute, *run.device));
                 },
             .workspace_bytes = planned.bytes(),
             .zeros = range_check_bytes};

@@ -307,26 +307,27 @@ class Planner {
 PlannedLaunches plan_launches(std::int64_t m, std::int64_t n, LaunchCount count, const LaunchPlanner& plan) {
   const Planner planner(m, n, plan);
   const std::int64_t rows = multiples(m), cols = multiples(n);
-  const bool below = rows > 0 && rows<m, beside = cols> 0 && cols < n;
-  if (count == LaunchCount::several && (below || beside))
-    return planner.split_at(below ? rows : m, beside ? cols : n);
+  const bool splits_rows = rows > 0 && rows < m;
+  const bool splits_cols = cols > 0 && cols < n;
+  if (count == LaunchCount::several && (splits_rows || splits_cols))
+    return planner.split_at(splits_rows ? rows : m, splits_cols ? cols : n);
   PlannedLaunches best = planner.split_at(m, n);
   if (count != LaunchCount::model || best.microseconds < least_us) return best;
   const auto attempt = [&](std::int64_t part_rows, std::int64_t part_cols) {
     const PlannedLaunches cut = planner.split_at(part_rows, part_cols);
     if (cut.microseconds < best.microseconds) best = cut;
   };
-  if (below) attempt(rows, n);
-  if (beside) attempt(m, cols);
-  if (below && beside) attempt(rows, cols);
+  if (splits_rows) attempt(rows, n);
+  if (splits_cols) attempt(m, cols);
+  if (splits_rows && splits_cols) attempt(rows, cols);
   return best;
 }
 
 Reason refuses_size(const TileSize& wanted, TileShapes shapes) {
-  bool is_there = false;
+  bool is_available = false;
   for (const TileShape& shape : shapes)
-    each_size(shape, wanted, [&](const TileSize&) { is_there |= shape.any_size; });
-  if (is_there || (wanted.rows | wanted.cols | wanted.cluster_rows | wanted.cluster_cols) == 0)
+    each_size(shape, wanted, [&](const TileSize&) { is_available |= shape.any_size; });
+  if (is_available || (wanted.rows | wanted.cols | wanted.cluster_rows | wanted.cluster_cols) == 0)
     return std::nullopt;
   const TileShape& largest = *std::ranges::find(shapes, true, &TileShape::any_size);
   return "has no tile of so many rows and cols, below and beside: rows are a multiple of " +
@@ -338,13 +339,13 @@ Reason refuses_size(const TileSize& wanted, TileShapes shapes) {
 
 Reason refuses_tile(int tile, TileShapes shapes, unsigned tiles) {
   const int count = static_cast<int>(shapes.size());
-  const auto is_there = [&](int one) { return one <= count && (tiles >> (one - 1) & 1) != 0; };
-  if (tile == 0 || is_there(tile)) return std::nullopt;
-  std::string there;
+  const auto is_available = [&](int one) { return one <= count && (tiles >> (one - 1) & 1) != 0; };
+  if (tile == 0 || is_available(tile)) return std::nullopt;
+  std::string available;
   for (int one = 1; one <= count; ++one)
-    if (is_there(one)) there += (there.empty() ? "" : ", ") + std::to_string(one);
+    if (is_available(one)) available += (available.empty() ? "" : ", ") + std::to_string(one);
   const std::string why = tile > count ? "sums that are promoted" : "MN-major operands";
-  return "has no tile=" + std::to_string(tile) + " for " + why + "; it has tile=" + there;
+  return "has no tile=" + std::to_string(tile) + " for " + why + "; it has tile=" + available;
 }
 
 }  // namespace tessera::matmul

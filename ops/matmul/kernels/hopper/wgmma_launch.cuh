@@ -34,7 +34,7 @@ enum class Blocks { persistent, one_per_tile };
 // who comes second asks each time.
 template <class C, auto kernel>
 int max_active_clusters(const Device& device, int cluster, const cudaLaunchConfig_t& config) {
-  struct Known {
+  struct Cached {
     std::once_flag once;
     int processors = 0, clusters = 0;
   };
@@ -44,8 +44,8 @@ int max_active_clusters(const Device& device, int cluster, const cudaLaunchConfi
     cuda::check(cudaOccupancyMaxActiveClusters(&clusters, kernel, &config));
     return clusters;
   };
-  static Known known[most_devices][most_cluster_blocks];
-  Known& entry = known[device.index % most_devices][cluster - 1];
+  static Cached cached[most_devices][most_cluster_blocks];
+  Cached& entry = cached[device.index % most_devices][cluster - 1];
   std::call_once(entry.once, [&] {
     entry.processors = device.processors;
     entry.clusters = ask();

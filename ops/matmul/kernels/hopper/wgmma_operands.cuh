@@ -89,8 +89,8 @@ inline std::pair<TmaOperand, TmaOperand> tma_operands(const MatrixRef& of_a, con
   char* const to_a = static_cast<char*>(run.workspace) + layout.split_k;
   char* const to_b = to_a + layout.packed_a;
   const auto stream = static_cast<cudaStream_t>(run.stream);
-  const auto packed = [](const MatrixRef& f, const void* there) -> TmaOperand {
-    return {{there, f.lines, f.k, packed_step(f)}, false};
+  const auto packed = [](const MatrixRef& f, const void* data) -> TmaOperand {
+    return {{data, f.lines, f.k, packed_step(f)}, false};
   };
   const auto direct = [&](const MatrixRef& f, std::size_t packed_bytes) {
     return packed_bytes != 0 ? std::nullopt : tma_operand(f, supports_mn_major);
