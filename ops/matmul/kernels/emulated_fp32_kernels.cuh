@@ -142,7 +142,7 @@ __device__ __forceinline__ void decompose_block(
     load(chunk + 1);
     const std::int64_t chunk_k = first_k + chunk * S::chunk, line_at = chunk_k / k_of_line(compute) * 128;
     // Lines of the last chunk may end before 64 k.
-    const bool is_there = line_at + 4 * at / k_of_line(compute) * 128 < x.to_step;
+    const bool is_available = line_at + 4 * at / k_of_line(compute) * 128 < x.to_step;
     const int left = k - chunk * S::chunk - 4 * at;
 #pragma unroll
     for (int pass = 0; pass < S::passes; ++pass) {
@@ -155,7 +155,7 @@ __device__ __forceinline__ void decompose_block(
         if (i < left) range.add(four[i]);
       sight[pass].add(range);
       unsigned char* const to = x.to + (first_line + line) * x.to_step + line_at;
-      const bool stores = is_there && line < lines;
+      const bool stores = is_available && line < lines;
       if constexpr (compute == Compute::f16x3) {
         const float largest = over_line(range.largest, [](float y, float z) { return max(y, z); }),
                     by = chunk_scale(largest);

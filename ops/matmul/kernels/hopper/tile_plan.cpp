@@ -54,16 +54,16 @@ double operand_bytes(std::int64_t m, std::int64_t n, std::int64_t stages) {
 }
 
 // What a stage takes where so many blocks are at work: they share the ways from the L2. Of an operand smaller
-// than the tile, no more than it has is brought.
+// than the tile, no more than it has is loaded.
 double stage_us(const TileShape& shape, std::int64_t m, std::int64_t n, std::int64_t blocks, int processors,
                 double bytes, CacheLines lines) {
   const double each = 128.0 * static_cast<double>(std::min<std::int64_t>(blocks, processors)),
                rate = shape.cluster() > 1  ? arriving_for_all
                       : bytes > held_twice ? far
                                            : arriving;
-  const auto brought =
+  const auto loaded =
       static_cast<double>(std::min<std::int64_t>(shape.rows, m) + std::min<std::int64_t>(shape.cols, n));
-  const double us = std::max(shape.stage_us, each * brought / rate);
+  const double us = std::max(shape.stage_us, each * loaded / rate);
   if (lines.of_a == 1 && lines.of_b == 1) return us;
   const double requested_lines = static_cast<double>(shape.rows) / shape.cluster_cols * lines.of_a +
                                  static_cast<double>(shape.cols) / shape.cluster_rows * lines.of_b;

@@ -153,7 +153,7 @@ enum class LaunchCount : int { model, one, several };
 // The plan of a part of `rows` by `cols`; the large one, or one of the others.
 using LaunchPlanner = std::function<TilePlan(std::int64_t rows, std::int64_t cols, bool is_large)>;
 
-// m, n ≥ 1. LaunchCount are at the last multiple of so many rows and columns as the largest
+// m, n ≥ 1. Cuts are at the last multiple of so many rows and columns as the largest
 // tile has, or of the smallest one's where C has fewer; never within a product that the model says is short.
 PlannedLaunches plan_launches(std::int64_t m, std::int64_t n, LaunchCount count, const LaunchPlanner& plan);
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The epilogue of the wgmma kernels: from a warpgroup's sums to C. By the TMA where nothing but a factor
-// follows the sums (store_plain); else through shared memory, so that neighbouring lanes store neighbouring
-// elements of a row (store_rows).
-// Split-K: partial sums of several units of work are added first, in their order, in memory by whoever comes
-// last (reduce_splits) or within a cluster (reduce_cluster_splits).
+// The epilogue of the wgmma kernels: from accumulators to C. store_plain stages boxes for the TMA where the
+// epilogue is a product with one scalar; store_rows stages rows for coalesced stores otherwise. Split-K: the
+// partial sums of several units of work are reduced first, in a fixed order, in global memory (reduce_splits)
+// or through distributed shared memory (reduce_cluster_splits).
 #pragma once
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -38,7 +37,7 @@ __device__ __forceinline__ void store_real(Element element, void* data, std::int
       static_cast<__half*>(data)[offset] = __float2half_rn(value);
       return;
     case Element::i8:
-      // To the nearest, within the range; NaN gives 0.
+      // Rounds to nearest and saturates; NaN becomes 0.
       static_cast<signed char*>(data)[offset] =
           static_cast<signed char>(max(-128, min(127, __float2int_rn(value))));
       return;
@@ -47,7 +46,7 @@ __device__ __forceinline__ void store_real(Element element, void* data, std::int
   }
 }
 
-// Whole numbers, modulo 2^32.
+// Integer epilogue, modulo 2^32.
 __device__ __forceinline__ void store_whole(const WgmmaArgs& args, std::int32_t sum, std::int64_t y,
                                             std::int64_t x) {
   const EpilogueArgs& e = args.epilogue;
@@ -62,8 +61,8 @@ __device__ __forceinline__ void store_whole(const WgmmaArgs& args, std::int32_t 
   static_cast<std::int32_t*>(args.out)[y * args.out_row + x] = whole;
 }
 
-// 16 rows of 64 sums that a warp has staged, each pair of 16-byte pieces of a row moved by its row's number:
-// neither those who stage nor those who walk then meet on a bank.
+// 16 rows of 64 sums that a warp stages. Pairs of 16-byte pieces are swizzled by the row's number, so that
+// neither writing by fragments nor reading by rows has bank conflicts.
 struct StagedTile {
   static constexpr int rows = 16, cols = 64;
   static __device__ __forceinline__ int at(int row, int col) {
@@ -71,7 +70,7 @@ struct StagedTile {
   }
 };
 
-// From a row or column of a tile to the next, in C.
+// The strides in C between neighbouring rows and columns of a tile.
 struct UnitStride {
   static constexpr int row = 1, col = 1;
 };
@@ -88,7 +87,7 @@ __device__ __forceinline__ auto output_stride(const typename C::Args& args) {
   }
 }
 
-// The first column that is not a tile's any more, or not C's. `col`: the tile's first.
+// Returns the end of the tile's columns in C. `col`: its first.
 template <class C>
 __device__ __forceinline__ int end_of_tile(const typename C::Args& args, int col) {
   const int n = static_cast<int>(args.n);
@@ -96,11 +95,11 @@ __device__ __forceinline__ int end_of_tile(const typename C::Args& args, int col
   else return n;
 }
 
-// `end`: the first column that is not stored.
+// Applies the epilogue to staged rows and stores them. `end`: the end of the columns.
 template <class Sum, class Stride>
 __device__ __forceinline__ void store_staged_rows(const WgmmaArgs& args, const Sum* staged, int row, int col,
                                                   int end, Stride stride) {
-  constexpr int pieces = 2, unrolled = 2;  // of 32 columns; rows whose reads are under way at once
+  constexpr int pieces = 2, unrolled = 2;  // of 32 columns; rows in flight
   const EpilogueArgs& e = args.epilogue;
   const int lane = opaque_thread_index() % 32;
   const bool whole = args.out_element == Element::i32, bias_of_column = e.bias != nullptr && e.bias_row == 0;
@@ -148,7 +147,8 @@ __device__ __forceinline__ void store_staged_rows(const WgmmaArgs& args, const S
   }
 }
 
-// A consumer's sums, 16 rows and 64 columns of each warp at a time. The loop stays one: its body is long.
+// Stores a consumer's sums through shared memory, 16 rows and 64 columns of each warp at a time. The outer
+// loop is not unrolled: its body is long.
 template <class C, int sums>
 __device__ __forceinline__ void store_rows(const typename C::Args& args, const TileShared<C>& shared,
                                            int consumer, const typename C::Sum (&sum)[C::row_blocks][sums],
@@ -183,9 +183,7 @@ __device__ __forceinline__ void store_rows(const typename C::Args& args, const T
   }
 }
 
-// From a warpgroup's sums to C: in boxes that the TMA writes where nothing but a factor follows.
-
-// Two results beside each other, as an output of 16 bits holds them.
+// Two neighbouring results as one word of 16-bit elements.
 __device__ __forceinline__ std::uint32_t pair_of(__nv_bfloat16, float left, float right) {
   const __nv_bfloat162 both = __floats2bfloat162_rn(left, right);
   return reinterpret_cast<const std::uint32_t&>(both);
@@ -195,10 +193,10 @@ __device__ __forceinline__ std::uint32_t pair_of(__half, float left, float right
   return reinterpret_cast<const std::uint32_t&>(both);
 }
 
-// The factor of all sums where nothing else follows them.
+// The scalar of a plain epilogue.
 struct EpilogueScale {
   float real;
-  bool is_exact;  // else only row by row is a product of it and a sum what it should be: scaled_sum()
+  bool is_exact;  // else the scalars must be applied one by one: scaled_sum()
   std::uint32_t whole;
 
   __device__ explicit EpilogueScale(const EpilogueArgs& e) : real(e.alpha) {
@@ -215,8 +213,7 @@ struct EpilogueScale {
   }
 };
 
-// Part `part` of a consumer's 64 rows of sums, as a box has it: 16-byte pieces, moved within 8 rows of a box
-// as the TMA has them.
+// Writes part `part` of a consumer's 64 rows to a TMA box, with the 128-byte swizzle.
 template <class Out, class Sum, int sums>
 __device__ __forceinline__ void fill_box(unsigned char* box, const EpilogueScale& scale,
                                          const Sum (&sum)[sums], int part) {
@@ -248,8 +245,8 @@ __device__ __forceinline__ void fill_box(unsigned char* box, const EpilogueScale
   }
 }
 
-// What a warp has put into its 16 rows of a box, to rows of C that begin anywhere: neighbouring lanes,
-// neighbouring elements. `row`: of C's, of the warp's first.
+// Copies a warp's 16 rows of a box to C, lane by element, at any alignment. `row`: of C, of the warp's first
+// row.
 template <class Out, class Stride>
 __device__ __forceinline__ void store_elements(const WgmmaArgs& args, const unsigned char* box, int warp,
                                                int lane, int row, int col, int end, Stride stride) {
@@ -268,7 +265,7 @@ __device__ __forceinline__ void store_elements(const WgmmaArgs& args, const unsi
     }
 }
 
-// The same to rows that begin at multiples of 16 bytes, of as many columns.
+// The same for rows that begin at multiples of 16 bytes.
 template <class Out>
 __device__ __forceinline__ void store_vectors(const WgmmaArgs& args, const unsigned char* box, int warp,
                                               int lane, int row, int col, int end) {
@@ -282,9 +279,8 @@ __device__ __forceinline__ void store_vectors(const WgmmaArgs& args, const unsig
   }
 }
 
-// Each warp by way of its own rows of two boxes in turn: one is filled while the other is still being read by
-// the TMA, and nobody waits for another warp. `layer`: of a map of layers, of C that the TMA
-// stores.
+// Stores a consumer's sums through two boxes in turn: a warp fills its rows of one while the TMA reads the
+// other, without waiting for other warps. `layer`: the z coordinate of a three-dimensional tensor map of C.
 template <class C, class Out, int sums, class... Layer>
 __device__ __forceinline__ void store_by_tma(const typename C::Args& args, const TileShared<C>& shared,
                                              int consumer, const typename C::Sum (&sum)[C::row_blocks][sums],
@@ -303,19 +299,19 @@ __device__ __forceinline__ void store_by_tma(const typename C::Args& args, const
       const int first_row = row + (block * 64 + warp * 16) * stride.row,
                 first_col = col + part * cols * stride.col, end = end_of_tile<C>(args, col);
       if (C::any_size && first_col >= end) continue;
-      // Of an odd number, the last of the tile before went by way of the first one's box.
+      // With an odd number of boxes a tile's first box is the one that the previous tile used last.
       if (tma_store && lane == 0) {
         if ((C::any_size || all % 2 == 1) && block + part == 0) ptx::tma_store_wait_group_read<0>();
         else ptx::tma_store_wait_group_read<1>();
       }
       __syncwarp();
       fill_box<Out>(box, scale, sum[block], part);
-      // A box that the tile has not all columns of may not be stored as a whole.
+      // A box that extends beyond the tile must not be stored as a whole.
       const bool is_partial = C::any_size && end < args.n && first_col + cols > end;
       if (tma_store && is_partial) {
         __syncwarp();
         store_vectors<Out>(args, box, warp, lane, first_row, first_col, end);
-        if (lane == 0) ptx::tma_store_commit_group();  // none, but one of the boxes that are waited for
+        if (lane == 0) ptx::tma_store_commit_group();  // an empty group: it keeps the count of groups
       } else if (tma_store) {
         ptx::fence_proxy_async();
         __syncwarp();
@@ -330,7 +326,7 @@ __device__ __forceinline__ void store_by_tma(const typename C::Args& args, const
   }
 }
 
-// Where no more than a factor follows the sums.
+// Stores a tile with a plain epilogue.
 template <class C, int sums, class... Layer>
 __device__ __forceinline__ void store_plain(const typename C::Args& args, const TileShared<C>& shared,
                                             int consumer, const typename C::Sum (&sum)[C::row_blocks][sums],
@@ -347,7 +343,7 @@ __device__ __forceinline__ void store_plain(const typename C::Args& args, const 
   store_by_tma<C, float, sums>(args, shared, consumer, sum, row, col, layer...);
 }
 
-// row, col: of this consumer's first sum.
+// Stores a tile. row, col: of this consumer's first sum.
 template <class C, int sums>
 __device__ __forceinline__ void store_tile(const typename C::Args& args, const TileShared<C>& shared,
                                            int consumer, const typename C::Sum (&sum)[C::row_blocks][sums],
@@ -357,12 +353,12 @@ __device__ __forceinline__ void store_tile(const typename C::Args& args, const T
   else store_rows<C, sums>(args, shared, consumer, sum, row, col);
 }
 
-// Where the parts of a tile's sums meet in spare memory.
+// Split-K reduction of a tile through the workspace, among the blocks that compute its splits.
 template <class C>
 class BlockSplitKReduction {
  public:
   using Sum = typename C::Sum;
-  static constexpr int each = C::row_blocks * C::sums;  // of a thread
+  static constexpr int each = C::row_blocks * C::sums;  // sums of a thread
 
   __device__ BlockSplitKReduction(const WgmmaArgs& args, TileOrder::Tile tile, std::uint32_t rank)
       : splits_(args.order.splits),
@@ -380,7 +376,7 @@ class BlockSplitKReduction {
     synchronize();
   }
 
-  // Whether this is the last part to come.
+  // True for the last block to arrive.
   __device__ __forceinline__ bool is_last() const {
     __shared__ int last;
     const auto others = static_cast<unsigned>(splits_) - 1;
@@ -394,7 +390,7 @@ class BlockSplitKReduction {
     return out;
   }
 
-  // Until all parts have come. Only where all who bring them are at work.
+  // Waits until all splits have arrived. Only if all their blocks are resident.
   __device__ __forceinline__ void wait_for_all() const {
     if (me_ == 0) {
       std::uint32_t* const here = arrived_ + tile_index_;
@@ -406,7 +402,7 @@ class BlockSplitKReduction {
     synchronize();
   }
 
-  // Who has seen that all have come, as the last, makes both counters 0 again.
+  // The last block to depart resets both counters to 0.
   __device__ __forceinline__ void depart() const {
     if (me_ != 0) return;
     const auto others = static_cast<unsigned>(splits_) - 1;
@@ -414,7 +410,7 @@ class BlockSplitKReduction {
       atomicExch(arrived_ + tile_index_, 0u);
   }
 
-  // The sums of one of the slices of a tile's columns. A part is under way while the one before is added.
+  // Adds the partial sums of one slice of columns. The next split is loaded while the previous one is added.
   template <int sums>
   __device__ __forceinline__ void add(int slice, Sum (&sum)[C::row_blocks][sums]) const {
     constexpr int count = C::row_blocks * sums;
@@ -450,8 +446,8 @@ class BlockSplitKReduction {
   Sum* all_;
 };
 
-// Leaves a part of a tile's sums; then adds and stores what of C falls to this part, 64 columns at a time:
-// where all parts are at work at once, every so manieth slice; else all slices, if this is the last to come.
+// Stores this split's partial sum, then reduces and stores slices of 64 columns: if all blocks are resident,
+// each block every splits-th slice; else the last block to arrive, all slices.
 template <class C>
 __device__ __forceinline__ void reduce_splits(const typename C::Args& args, const TileShared<C>& shared,
                                               TileOrder::Tile tile, std::uint32_t rank, int consumer,
@@ -461,7 +457,7 @@ __device__ __forceinline__ void reduce_splits(const typename C::Args& args, cons
   reduction.store_partial(tile.split, sum);
   constexpr int slices = split_slices<C>, slice_sums = slice_cols / 2;
   int slice = 0, step = 1;
-  const bool shares_work = slices > 1 && args.all_at_work;
+  const bool shares_work = slices > 1 && args.all_resident;
   if (shares_work) {
     reduction.wait_for_all();
     slice = tile.split;
@@ -478,8 +474,9 @@ __device__ __forceinline__ void reduce_splits(const typename C::Args& args, cons
   if (shares_work) reduction.depart();
 }
 
-// The parts of a tile's sums that the blocks of a cluster made: each leaves its own where its stages were;
-// then each adds and stores 64 × 64 pieces, in the order of the parts. `row`, `col`: of the tile.
+// Reduces the partial sums of a cluster's blocks: each block writes its own to its ring of stages; then each
+// adds 64 × 64 pieces over distributed shared memory, in the order of the splits, and stores them. `row`,
+// `col`: of the tile.
 template <class C>
 __device__ __forceinline__ void reduce_cluster_splits(const typename C::Args& args,
                                                       const TileShared<C>& shared, std::uint32_t rank,
@@ -491,7 +488,7 @@ __device__ __forceinline__ void reduce_cluster_splits(const typename C::Args& ar
                 pieces = C::consumers * C::cols / 64;
   static_assert(pieces * piece_bytes <= C::stages * C::stage_bytes);
   const int me = opaque_thread_index() % 128;
-  ptx::named_barrier_sync(1 + C::consumers, C::workers);  // others may still multiply what lies there
+  ptx::named_barrier_sync(1 + C::consumers, C::workers);  // others may still read these stages
 #pragma unroll
   for (int i = 0; i < C::sums / 4; ++i) {
     const int piece = i / loads * C::consumers + consumer;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is settled of a product before it is launched: which parts of C are launched, and with which plan.
-// Then one launch after another.
+// The plan of a product before its launches: the parts of C, each with a plan; then the launches.
 #pragma once
 #include <algorithm>
 #include "ops/matmul/kernels/hopper/tile_plan.hpp"
@@ -11,15 +10,15 @@ namespace tessera::matmul {
 
 struct WgmmaJob {
   MatrixRef a, b;
-  WgmmaArgs args;  // but for what the tile decides
+  WgmmaArgs args;  // without the fields that depend on the tile
   TileOptions options;
   LaunchCount launches = LaunchCount::model;
 };
 
-// Results with nothing but a factor whose rows are no whole 16 bytes: the TMA cannot store them.
+// True for a plain epilogue whose rows the TMA cannot store: they are no multiple of 16 bytes.
 inline bool goes_by_elements(const WgmmaArgs& args) { return is_plain(args) && !can_tma_store(args); }
 
-// How much longer results take than those of 16 bits in boxes: by their bytes, and element by element.
+// The time of storing results relative to 16-bit results in TMA boxes: by their size, and element by element.
 inline constexpr double results_by_elements = 4;
 inline double results_of(const WgmmaArgs& args) {
   const auto bytes = static_cast<double>(size_of(args.out_element));
@@ -27,11 +26,11 @@ inline double results_of(const WgmmaArgs& args) {
   return std::max(1.0, bytes / 2) * (can_tma_store(args) ? 1 : 2);
 }
 
-// Tiles that took longer than another in most of eight products whose results go by elements, by up to a
-// half: the sixth, whose blocks are no cluster. The one of any size was not measured so.
+// Tiles that took up to half longer than another in most of eight products whose results are stored element
+// by element: the sixth, which has no cluster. The one of any size was not measured.
 inline unsigned slow_tiles(const WgmmaArgs& args) { return goes_by_elements(args) ? 0b110000 : 0; }
 
-// What follows the sums of some rows and columns of C.
+// Returns the arguments for some rows and columns of C.
 inline WgmmaArgs args_of(const WgmmaArgs& whole, std::int64_t row, std::int64_t col, std::int64_t rows,
                          std::int64_t cols) {
   WgmmaArgs out = whole;
@@ -54,13 +53,13 @@ inline WgmmaArgs args_of(const WgmmaArgs& whole, std::int64_t row, std::int64_t 
   return out;
 }
 
-// Kernels for transposed operands exist for these tiles, where they can. The others take what was packed.
+// The tiles that have kernels for MN-major operands. The others need packed operands.
 inline constexpr unsigned mn_major_tiles = 0b00101, all_tiles = (1u << tile_count) - 1;
 
-// Which operand is read by remainders.
+// The operand with misaligned rows that is read in place.
 enum class MisalignedOperand : int { neither, a, b };
 
-// What is settled before a product is launched, by sizes, strides and alignment alone.
+// The plan of a product, which depends on sizes, strides and alignment alone.
 struct PlannedJob {
   PlannedLaunches launches;
   WorkspaceLayout workspace;
@@ -72,8 +71,8 @@ struct PlannedJob {
   }
 };
 
-// Whether A, or B, can be read by remainders and the other one be copied: into the spare memory that splits
-// of sums would have.
+// True if A, or B, can be read in place with misaligned rows while the other operand is copied to the
+// workspace, in the size of the split-K workspace.
 inline bool supports_misaligned(const WgmmaJob& job, MisalignedOperand which) {
   const MatrixRef &read = which == MisalignedOperand::b ? job.b : job.a,
                   &other = which == MisalignedOperand::b ? job.a : job.b;
@@ -90,7 +89,7 @@ inline PlannedJob plan_misaligned(const WgmmaJob& job, TileShapes shapes, Misali
   const LeadingZeros zeros = leading_zeros(of_b ? job.b : job.a);
   const MatrixRef copies = copies_of(of_b ? job.a : job.b, zeros);
   const TileShape shape = misaligned_shape(shapes);
-  // Each remainder has tiles of its own.
+  // Each remainder has its own tiles.
   const auto tiled = [&](std::int64_t lines, std::int64_t high) {
     return round_up(ceil_div(lines, std::int64_t{zeros.count()}), high) * zeros.count();
   };
@@ -110,7 +109,7 @@ inline PlannedJob plan_misaligned(const WgmmaJob& job, TileShapes shapes, Misali
   return out;
 }
 
-// The faster of both, by the model; nothing: there is none.
+// The faster choice of the two operands by the model; nothing if neither is possible.
 inline std::optional<PlannedJob> plan_misaligned(const WgmmaJob& job, TileShapes shapes,
                                                  const Device& device) {
   std::optional<PlannedJob> out;
@@ -154,18 +153,18 @@ inline PlannedJob plan_job(const WgmmaJob& job, TileShapes shapes, bool supports
   return out;
 }
 
-// One launch: C's rows and columns that it makes, and the lines of A and B that they need.
+// One launch: a part of C, and the lines of A and B that it needs.
 struct WgmmaLaunch {
   TmaOperand a, b;
-  WgmmaArgs args;  // but for what the tile decides
+  WgmmaArgs args;  // without the fields that depend on the tile
   TilePlan plan;
-  // Of an operand that is read by remainders, its lines as they lie; of the other one, its copies.
+  // Of the misaligned operand its lines in place; of the other one its copies.
   MisalignedOperand misaligned = MisalignedOperand::neither;
   std::int64_t copied_lines = 0;  // in each copy
   LeadingZeros zeros = {};
 };
 
-// By what A and B hold. `wgmma_*.sm90.cu` have them.
+// One function for each element type of A and B, in `wgmma_*.sm90.cu`.
 void run_bf16(WgmmaLaunch& part, Run& run);
 void run_f16(WgmmaLaunch& part, Run& run);
 void run_tf32(WgmmaLaunch& part, Run& run);
@@ -173,7 +172,7 @@ void run_i8(WgmmaLaunch& part, Run& run);
 void run_e4m3(WgmmaLaunch& part, bool b_is_e5m2, bool fast, Run& run);
 void run_e5m2(WgmmaLaunch& part, bool b_is_e5m2, bool fast, Run& run);
 
-// The product of an operand that is read by remainders; makes the copies of the other one.
+// The launch for an operand with misaligned rows; makes the copies of the other operand.
 inline WgmmaLaunch misaligned_launch(const WgmmaJob& job, const PlannedJob& planned, Run& run) {
   const bool of_b = planned.misaligned == MisalignedOperand::b;
   const MatrixRef &read = of_b ? job.b : job.a, &other = of_b ? job.a : job.b;
@@ -190,8 +189,8 @@ inline WgmmaLaunch misaligned_launch(const WgmmaJob& job, const PlannedJob& plan
           .zeros = zeros};
 }
 
-// Calls launch(part) for each part of the product, in one stream. Parts write apart from each other, so each
-// begins beside the one before, unless both need the spare memory where sums of splits meet.
+// Calls launch(part) for each part of the product, in one stream. Parts write disjoint elements, so a launch
+// does not wait for the previous one, unless both use the split-K workspace.
 template <class Launch>
 void run_launches(const WgmmaJob& job, const PlannedJob& planned, bool supports_mn_major, Run& run,
                   const Launch& launch) {

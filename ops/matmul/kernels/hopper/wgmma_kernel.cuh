@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The wgmma kernels: multiply_tiles, persistent and warp-specialized (rungs 14 to 16), and
-// multiply_one_warpgroup, with one warpgroup that does everything (rung 13).
+// multiply_one_warpgroup, in which one warpgroup loads and multiplies (rung 13).
 //
-// In multiply_tiles one warpgroup copies (produce) and the others multiply (consume), with a ring of stages
-// in shared memory between them. Blocks take tile after tile, so the next tile's stages arrive while the last
-// one's results are written. The blocks of a cluster copy each other what they share of A or B.
+// In multiply_tiles one producer warpgroup loads (produce) and the consumer warpgroups multiply (consume),
+// with a ring of stages in shared memory between them. Blocks are persistent: the next tile's stages arrive
+// during the epilogue of the last one. The blocks of a cluster multicast the slices of A and B that several
+// of them need.
 //
 // First the mainloop; then the overlapped epilogue: a tile's sums, rounded to 16 bits, take half of their
-// registers, so the next tile's products begin before they are stored.
+// registers, so the next tile's mainloop starts before they are stored.
 #pragma once
 #include "ops/matmul/kernels/hopper/wgmma_args.cuh"
 #include "tessera/cuda/ptx/tma.cuh"
@@ -186,8 +187,8 @@ __device__ __forceinline__ int split_of(TileOrder::Tile tile, std::uint32_t rank
 
 inline constexpr int steps_of_stage = 4;  // of 32 bytes of k
 
-// Tells those who copy to this block that a stage has been read; `no_multicast`: that is this block, for all
-// of them.
+// Arrives at the `empty` barriers of `stage` in all blocks that load to this one. no_multicast: this block
+// loads alone, and makes their arrivals, too.
 template <class C, bool no_multicast>
 __device__ __forceinline__ void release(const TileShared<C>& shared, int stage, std::uint32_t peers) {
   const int me = static_cast<int>(threadIdx.x) % 128;
@@ -199,11 +200,11 @@ __device__ __forceinline__ void release(const TileShared<C>& shared, int stage, 
   }
 }
 
-// Whether products of so many columns are those of a tail tile, which no other block shares.
+// True for the number of columns of a tail tile, which is loaded without multicast.
 template <class C, int cols>
 inline constexpr bool is_tail = cols != C::cols&& C::has_tail;
 
-// What a consumer multiplies of a stage: 64 rows, from row `row` of the tile on.
+// Issues one wgmma: step `step` of a stage, 64 rows of the tile from row `row` on.
 template <class C, int cols>
 __device__ __forceinline__ void issue_wgmma_rows(const TileShared<C>& shared, int stage, int row,
                                                  typename C::Sum (&sum)[cols / 2], int step, bool keep) {
@@ -219,7 +220,7 @@ __device__ __forceinline__ void issue_wgmma_rows(const TileShared<C>& shared, in
   Wgmma::mma_async(sum, left, right, keep ? 1 : 0);
 }
 
-// All of them, from row `row` on: one group of products, under way when this returns.
+// Issues a stage's wgmma, from row `row` on, and commits them as one group.
 template <class C, int cols = C::cols>
 __device__ __forceinline__ void multiply_stage(const TileShared<C>& shared, int stage, int row,
                                                typename C::Sum (&sum)[C::row_blocks][cols / 2], bool keep) {
@@ -232,8 +233,8 @@ __device__ __forceinline__ void multiply_stage(const TileShared<C>& shared, int 
   ptx::wgmma_commit_group();
 }
 
-// Adds the products of stages `from` to `count` of a tile to each other in the tensor cores' own registers.
-// `before`: the stage whose products may still be under way, or -1.
+// Accumulates stages `from` to `count` in the accumulators. `before`: the stage whose wgmma group may be
+// pending, or -1.
 template <class C, int cols>
 __device__ __forceinline__ void add_stages(const TileShared<C>& shared, Ring<C>& ring, int from, int count,
                                            int row, std::uint32_t peers, int& before,
@@ -257,7 +258,7 @@ __device__ __forceinline__ void end_sums(const TileShared<C>& shared, int before
   if (before >= 0) release<C, is_tail<C, cols>>(shared, before, peers);
 }
 
-// Of a whole tile.
+// Accumulates all stages of a tile.
 template <class C, int cols>
 __device__ __forceinline__ void sum_stages(const TileShared<C>& shared, Ring<C>& ring, int count, int row,
                                            std::uint32_t peers,
@@ -267,13 +268,13 @@ __device__ __forceinline__ void sum_stages(const TileShared<C>& shared, Ring<C>&
   end_sums<C, cols>(shared, before, peers, sum);
 }
 
-// Sums each stage by itself, as the tensor cores do it, and adds that in f32. While one consumer adds, the
-// others multiply.
+// Accumulates each stage in accumulators of its own and adds those in f32 (promotion). While one consumer
+// adds, the others multiply.
 template <class C, int cols>
 __device__ __forceinline__ void promote_stages(const TileShared<C>& shared, Ring<C>& ring, int count, int row,
                                                std::uint32_t peers,
                                                typename C::Sum (&sum)[C::row_blocks][cols / 2]) {
-  typename C::Sum part[cols / 2] = {};  // else its registers would count as in use before
+  typename C::Sum part[cols / 2] = {};  // else the compiler would keep its registers live before
   for (int i = 0; i < count; ++i) {
     ptx::mbarrier_wait(shared.full(ring.stage), ring.parity);
 #pragma unroll
@@ -293,8 +294,8 @@ __device__ __forceinline__ void promote_stages(const TileShared<C>& shared, Ring
   }
 }
 
-// A factor's parts: products `from` to `to` of the list, of 64 rows of a stage, from row `row` of the tile
-// on.
+// Emulated FP32: issues products `from` to `to` of the list of pairs of parts, for 64 rows of a stage from
+// row `row` on.
 template <class C, int cols, int from, int to>
 __device__ __forceinline__ void multiply_parts(const TileShared<C>& shared, int stage, int row,
                                                float (&sum)[cols / 2], bool keep) {
@@ -338,9 +339,9 @@ struct OrderedSequenceBarrier {
   }
 };
 
-// As promote_stages, of factors in parts: each two stages by themselves, then added with the product of their
-// scales. The small products of both come first. `from`: the first stage's number in its lines; `tile_row`:
-// of C, of this consumer's first row.
+// promote_stages() for emulated FP32: each two stages have accumulators of their own, which are added with
+// the product of their scales. The small products of both stages come first. `from`: the first stage's number
+// along k; `tile_row`: this consumer's first row in C.
 template <class C, int cols>
 __device__ __forceinline__ void promote_parts(const WgmmaArgs& args, const TileShared<C>& shared,
                                               Ring<C>& ring, int from, int count, int row, int tile_row,
@@ -411,8 +412,8 @@ __device__ __forceinline__ void promote_parts(const WgmmaArgs& args, const TileS
   }
 }
 
-// Sums of `count` stages; all of them 0 first, lest their registers count as in use before: there are none to
-// spare.
+// Accumulates `count` stages. The accumulators are zeroed first where the compiler would otherwise keep them
+// live before: no registers are left.
 template <class C, int cols>
 __device__ __forceinline__ void sum_up(const TileShared<C>& shared, Ring<C>& ring, int count, int row,
                                        std::uint32_t peers, typename C::Sum (&sum)[C::row_blocks][cols / 2]) {
@@ -424,7 +425,7 @@ __device__ __forceinline__ void sum_up(const TileShared<C>& shared, Ring<C>& rin
   else sum_stages<C, cols>(shared, ring, count, row, peers, sum);
 }
 
-// The same of a tile of as many columns as the launch says, `cols` or more.
+// The same for a number of columns that is a launch parameter, `cols` or more.
 template <class C, int cols = any_cols>
 __device__ __forceinline__ void sum_up_any(const TileShared<C>& shared, Ring<C>& ring, int count, int row,
                                            std::uint32_t peers,
@@ -436,13 +437,13 @@ __device__ __forceinline__ void sum_up_any(const TileShared<C>& shared, Ring<C>&
   else if constexpr (cols < C::cols) sum_up_any<C, cols + any_cols>(shared, ring, count, row, peers, sum);
 }
 
-// Whether a tile leaves registers for results of the one before.
+// True if the tile leaves registers for the previous tile's results.
 template <class C>
 inline constexpr bool can_overlap_epilogue =
     !C::promoted && !C::cluster_split_k && C::row_blocks == 1 && C::cols == 256 && C::Kind::bytes <= 2 &&
     std::is_same_v<typename C::Sum, float>;
 
-// One consumer's 64 rows of a tile, two neighbours in a register.
+// One consumer's 64 rows of a tile, as pairs of 16-bit results.
 template <class C>
 struct OverlappedEpilogue {
   static constexpr int parts = C::sums / 32;  // boxes of 64 columns
@@ -466,7 +467,7 @@ struct OverlappedEpilogue {
     else round_as<__nv_bfloat16>(scale, sum);
   }
 
-  // 64 columns of it, by way of a box.
+  // Writes 64 columns to a box.
   __device__ __forceinline__ void fill(unsigned char* box, int part) const {
     const int me = opaque_thread_index() % 128, lane = me % 32, r = me / 32 * 16 + lane % 16;
 #pragma unroll
@@ -481,7 +482,7 @@ struct OverlappedEpilogue {
     ptx::tma_store_commit_group();
   }
 
-  // Two boxes in turn: one is filled while the TMA may still read the other.
+  // Stores through two boxes in turn: one is filled while the TMA may still read the other.
   __device__ __forceinline__ void store(const WgmmaArgs& args, const TileShared<C>& shared, int consumer,
                                         int part) const {
     unsigned char* const box = shared.out(consumer) + part % 2 * C::box_bytes;
@@ -494,8 +495,7 @@ struct OverlappedEpilogue {
     if (first) send(args, box, part);
   }
 
-  // Of a block's last tile: this consumer's rows of A's stages are boxes enough, for nobody needs them any
-  // more.
+  // Stores a block's last tile through boxes in A's stages, which no load overwrites any more.
   __device__ __forceinline__ void store_last(const WgmmaArgs& args, const TileShared<C>& shared,
                                              int consumer) const {
     static_assert(parts <= C::stages && C::cluster_cols == 1 && C::a_bytes == C::consumers * C::box_bytes);
@@ -510,7 +510,8 @@ struct OverlappedEpilogue {
   }
 };
 
-// As consume, of whole tiles whose results are plain and wait. `boxes` of them are stored beside a stage.
+// consume() with the overlapped epilogue: for whole tiles with a plain epilogue. `boxes` are stored during
+// each stage.
 template <class C, int boxes>
 __device__ void consume_overlapped(const WgmmaArgs& args, const TileShared<C>& shared, int consumer,
                                    std::uint32_t rank) {
@@ -528,7 +529,7 @@ __device__ void consume_overlapped(const WgmmaArgs& args, const TileShared<C>& s
   multiply_stage<C>(shared, ring.stage, first_row, sum, false);
   bool any = false;
   while (true) {
-    // The tile's first stage is under way.
+    // The wgmma group of the tile's first stage is pending.
     int before = ring.stage;
     ring.advance();
 #pragma unroll
@@ -582,7 +583,7 @@ struct TileCoord {
     row = a = (tile.row * size.cluster_rows + static_cast<int>(block_coord.row)) * size.rows;
     col = b = (tile.col * size.cluster_cols + static_cast<int>(block_coord.col)) * size.cols;
     if constexpr (C::misaligned_rows) {
-      // Tiles next to each other have all remainders in turn.
+      // Neighbouring tiles take the remainders in turn.
       const int at = args.of_b ? tile.col : tile.row, bits = args.zeros.bits;
       remainder = at & ((1 << bits) - 1);
       const int first = (at >> bits) * (args.of_b ? C::cols : C::rows), in_c = (first << bits) + remainder,
@@ -664,8 +665,8 @@ __device__ void produce(const typename C::Args& args, const TileShared<C>& share
   }
 }
 
-// Of a sum's first stage: elements that lie before the lines of one remainder may hold anything, and not even
-// a product of it and 0 may count. A consumer clears what it reads of them.
+// Zeroes the elements before the lines of one remainder in a sum's first stage: they may hold NaN, whose
+// product with 0 is NaN. Each consumer zeroes those that it reads.
 template <class C>
 __device__ __forceinline__ void zero_leading_elements(const typename C::Args& args,
                                                       const TileShared<C>& shared, const Ring<C>& ring,
@@ -677,7 +678,7 @@ __device__ __forceinline__ void zero_leading_elements(const typename C::Args& ar
     unsigned char* const panel = args.of_b ? shared.b(ring.stage) : shared.a(ring.stage) + first_row * 128;
     const int lines = args.of_b ? C::cols : C::row_blocks * 64;
     for (int line = opaque_thread_index() % 128; line < lines; line += 128)
-      for (int i = 0; i < lead; ++i) panel[line * 128 + line % 8 * 16 + i] = 0;  // where the TMA puts them
+      for (int i = 0; i < lead; ++i) panel[line * 128 + line % 8 * 16 + i] = 0;  // the swizzled address
     ptx::fence_proxy_async();
     OrderedSequenceBarrier<C>::sync_consumer(consumer);
   }
@@ -694,7 +695,7 @@ __device__ void consume(const typename C::Args& args, const TileShared<C>& share
     }
   const ClusterCoord<C> block_coord = cluster_coord<C>(args, rank);
   const std::uint32_t peers =
-      block_coord.multicast_a() | block_coord.multicast_b();  // who copies to this block
+      block_coord.multicast_a() | block_coord.multicast_b();  // blocks that load to this one
   const int first_row = consumer * C::row_blocks * 64;
   Ring<C> ring(shared);
   OrderedSequenceBarrier<C>::begin(consumer);
@@ -730,7 +731,7 @@ __device__ void consume(const typename C::Args& args, const TileShared<C>& share
       if constexpr (C::any_size) sum_up_any<C>(shared, ring, count, first_row, peers, sum);
       else sum_up<C, C::cols>(shared, ring, count, first_row, peers, sum);
     }
-    // Computed afresh: the products leave no register for what is needed only now.
+    // Recomputed after the mainloop, which leaves no registers to keep these values.
     const TileOrder::Tile tile = args.order.at(ptx::opaque(unit));
     const TileCoord<C> origin(args, tile, block_coord);
     const int row = origin.row + first_row * output_stride<C>(args).row, col = origin.col;
@@ -754,12 +755,12 @@ struct NoPrologue {};
 
 // The body of a warp-specialized kernel. Warpgroup 0 is the producer, of which one thread issues TMA loads;
 // the others are consumers, which issue wgmma.
-//   init()                              one thread, before the kernel may read what earlier kernels wrote
-//   prologue(shared, rank)              one thread: loads that need no other block and no empty stage
-//   producer(shared, rank)              one thread of warpgroup 0
+//   init()                                 one thread, before the kernel may read what earlier kernels wrote
+//   prologue(shared, rank)                 one thread: loads that need no other block and no empty stage
+//   producer(shared, rank)                 one thread of warpgroup 0
 //   consumer_main(shared, consumer, rank)  each other warpgroup
 // `cluster_reduction`: the blocks of a cluster add their partial sums of one tile. `independent_of_previous`:
-// the previous kernel wrote nothing that this one reads, so only its end waits for that kernel.
+// the previous kernel wrote nothing that this one reads, so only this kernel's end waits for it.
 template <class C, class Init, class Producer, class Consumer, class Prologue = NoPrologue>
 __device__ __forceinline__ void warp_specialized_main(
     unsigned char* raw, const Init& init, const Producer& producer, const Consumer& consumer_main,
@@ -876,7 +877,7 @@ __global__ void __launch_bounds__(one_warpgroup_threads, 1)
   for (int i = 0; i < C::row_blocks * C::sums; ++i) sum[i / C::sums][i % C::sums] = 0;
   Ring<C> ring(shared);
   for (int i = 0; i < count; ++i) {
-    copy(i + C::stages - 1);  // over what the last pass has read
+    copy(i + C::stages - 1);  // to the stage that the last iteration read
     ptx::mbarrier_wait(shared.full(ring.stage), ring.parity);
     multiply_stage<C>(shared, ring.stage, 0, sum, true);
     ptx::wgmma_wait_group<0>();

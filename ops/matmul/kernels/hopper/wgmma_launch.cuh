@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a part of C and its plan to one launch of a wgmma kernel: the kernel for its tile, TMA maps, clusters.
-// Included by one translation unit for each type that multiplies.
+// From a part of C and its plan to one launch of a wgmma kernel: kernel, tensor maps, cluster. Included by
+// one translation unit for each element type.
 #pragma once
 #include <algorithm>
 #include <iterator>
@@ -29,9 +29,9 @@ inline CUtensorMapDataType map_type(Element element) {
 
 enum class Blocks { persistent, one_per_tile };
 
-// How many clusters of a kernel are at work at the same time, asked of each kernel, device and size once:
-// nvcc gives each file a kernel of its own of one Config. A part of a GPU and all of it share their index:
-// who comes second asks each time.
+// Returns the number of clusters of a kernel that are resident at the same time; asks CUDA once for each
+// kernel, device and cluster size. A MIG instance and the whole GPU have one index: the second of them asks
+// each time.
 template <class C, auto kernel>
 int max_active_clusters(const Device& device, int cluster, const cudaLaunchConfig_t& config) {
   struct Cached {
@@ -53,17 +53,17 @@ int max_active_clusters(const Device& device, int cluster, const cudaLaunchConfi
   return entry.processors == device.processors ? entry.clusters : ask();
 }
 
-// As many lines as there are, of those that a tile has.
+// Returns the lines of a TMA box: the tile's, or those of C if it has fewer.
 inline int lines_of_box(std::int64_t lines, int tile) {
   return static_cast<int>(std::min<std::int64_t>(round_up(lines, 8), tile));
 }
 
-// `type`: how the TMA takes A's and B's elements.
+// Encodes the tensor maps of A and B. `type`: their elements' type for the TMA.
 template <class C>
 void make_operand_maps(WgmmaArgs& args, const TmaOperand& a, const TmaOperand& b, CUtensorMapDataType type) {
   constexpr int box = 128 / C::element_bytes;
   const TileSize size = size_of_tile<C>(args);
-  // Rows and columns that C has not need not be copied, where nobody shares them.
+  // Without multicast, rows and columns beyond C are not loaded.
   const int a_rows = size.cluster_cols == 1 && !C::mn_major_a ? lines_of_box(args.m, size.rows)
                                                               : size.rows / size.cluster_cols,
             b_cols = size.cluster_rows == 1 && !C::mn_major_b ? lines_of_box(args.n, size.cols)
@@ -72,13 +72,13 @@ void make_operand_maps(WgmmaArgs& args, const TmaOperand& a, const TmaOperand& b
   args.b_bytes = b_cols * size.cluster_rows * 128;
   args.a_lines = a_rows;
   args.b_lines = b_cols;
-  if (args.depth > 0) {  // of an empty sum nothing is read
+  if (args.depth > 0) {  // with k = 0 nothing is loaded
     args.a = cuda::tensor_map(a.lines, type, C::element_bytes, C::mn_major_a ? box : a_rows);
     args.b = cuda::tensor_map(b.lines, type, C::element_bytes, C::mn_major_b ? box : b_cols);
   }
 }
 
-// The same where one operand is read by remainders.
+// The same with misaligned rows of one operand.
 template <class C>
 void make_misaligned_maps(MisalignedArgs& args, const TmaOperand& a, const TmaOperand& b,
                           CUtensorMapDataType type) {
@@ -110,8 +110,8 @@ void make_maps(typename C::Args& args, const TmaOperand& a, const TmaOperand& b,
                               static_cast<int>(size_of(args.out_element)), 16);
 }
 
-// `is_cooperative(max_active)`: whether blocks wait for each other, of which `max_active` clusters run at
-// once; args may note it.
+// is_cooperative(max_active): true if blocks wait for each other; at most `max_active` clusters are resident.
+// It may set args.
 template <class C, auto kernel, class Args, class IsCooperative>
 void launch_cluster_kernel(int threads, const Args& args, std::int32_t units, Blocks blocks, int cluster,
                            const Run& run, const IsCooperative& is_cooperative) {
@@ -126,8 +126,7 @@ void launch_cluster_kernel(int threads, const Args& args, std::int32_t units, Bl
   config.attrs = attributes;
   config.numAttrs = 1;
   const int max_active = max_active_clusters<C, kernel>(*run.device, cluster, config);
-  // Blocks that wait for each other must all be there, whatever else the device does; others may begin while
-  // the kernel before is at its end.
+  // Blocks that wait for each other must all be resident: a cooperative launch. Others use PDL.
   if (is_cooperative(max_active)) {
     attributes[1].id = cudaLaunchAttributeCooperative;
     attributes[1].val.cooperative = 1;
@@ -145,12 +144,12 @@ template <class C, auto kernel>
 void launch_tiles(int threads, typename C::Args& args, const TmaOperand& a, const TmaOperand& b,
                   CUtensorMapDataType type, Blocks blocks, const Run& run) {
   make_maps<C>(args, a, b, type);
-  // Where blocks leave their parts, stages of another tile cannot come.
+  // The cluster reduction uses the ring, so the next tile's stages cannot arrive meanwhile.
   if (args.cluster_splits > 1) blocks = Blocks::one_per_tile;
   const int cluster = (C::any_size ? args.size.cluster() : C::cluster) * args.cluster_splits;
   launch_cluster_kernel<C, kernel>(threads, args, args.units, blocks, cluster, run, [&](int max_active) {
-    // Of one slice of columns nobody waits for others: who comes last adds.
-    return args.all_at_work = split_slices<C> > 1 && args.order.splits > 1 && args.units <= max_active;
+    // With one slice of columns the last block to arrive reduces, and no block waits.
+    return args.all_resident = split_slices<C> > 1 && args.order.splits > 1 && args.units <= max_active;
   });
 }
 
@@ -167,7 +166,7 @@ inline void apply_plan(const TilePlan& plan, WgmmaArgs& args, const Run& run) {
   args.partial = static_cast<char*>(run.workspace) + counter_bytes;
 }
 
-// The kernels of tile_shapes and promoted_shapes, in their order.
+// The configurations of tile_shapes and promoted_shapes, in their order.
 template <bool promoted>
 inline constexpr TileConfig tile_configs[] = {
     {.rows = 128, .cols = 256, .consumers = 2, .stages = 4, .cluster_rows = 2},
@@ -177,8 +176,8 @@ inline constexpr TileConfig tile_configs[] = {
     {.rows = 192, .cols = 192, .consumers = 3, .stages = most_any_stages, .any_size = true},
     {.rows = 128, .cols = 256, .consumers = 2, .stages = 4},
     {.rows = 64, .cols = 128, .consumers = 1, .stages = 8}};
-// The sums of a stage need registers of their own: the first has half the columns and twice the rows, the
-// fifth, of any size, fewer rows.
+// Promotion needs registers for a stage's accumulators: the first tile has half the columns and twice the
+// rows, the fifth, of any size, fewer rows.
 inline constexpr TileConfig promoted_large{
     .rows = 256, .cols = 128, .consumers = 2, .stages = 4, .cluster_cols = 2, .promoted = true};
 inline constexpr TileConfig promoted_fifth{
@@ -219,7 +218,7 @@ void launch_mn_major(WgmmaArgs& args, const TmaOperand& a, const TmaOperand& b, 
   with.template operator()<false, true>();
 }
 
-// `promotes`: the kind's sums are too short to go on for long.
+// `promotes`: the tensor cores accumulate this type with too few bits for long sums.
 template <class Kind, bool promotes, int tile>
 void launch_tile(WgmmaArgs& args, const TmaOperand& a, const TmaOperand& b, CUtensorMapDataType type,
                  bool fast, const Run& run) {
@@ -233,7 +232,7 @@ void launch_tile(WgmmaArgs& args, const TmaOperand& a, const TmaOperand& b, CUte
   launch<Tile<Kind, config>>(args, a, b, type, run);
 }
 
-// fast: where there is a kernel whose sums are not promoted, it may be taken.
+// fast: a kernel without promotion may be used.
 template <class Kind, bool promotes = false>
 void run_tiles(WgmmaLaunch& part, CUtensorMapDataType type, bool fast, Run& run) {
   const cuda::OnDevice on_device(run.device->index);

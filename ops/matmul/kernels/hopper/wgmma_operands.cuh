@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the wgmma kernels reach A, B and C in memory: by the TMA as they lie or, where it cannot read an
-// operand, from a packed copy.
+// A, B and C as the wgmma kernels access them: by the TMA in place or, if it cannot read an operand, from a
+// packed copy.
 #pragma once
 #include <optional>
 #include <utility>
@@ -12,7 +12,7 @@
 
 namespace tessera::matmul {
 
-// An operand as lines along k or, where it is MN-major, lines along rows (of A; columns of B).
+// An operand for the TMA: lines along k (K-major) or lines along rows of A, or columns of B (MN-major).
 struct TmaOperand {
   cuda::Lines lines;
   bool mn_major = false;
@@ -21,8 +21,7 @@ struct TmaOperand {
 inline TmaOperand along_k(const MatrixRef& f) { return {{f.data, f.lines, f.k, f.line_step}, false}; }
 inline TmaOperand along_lines(const MatrixRef& f) { return {{f.data, f.k, f.lines, f.k_step}, true}; }
 
-// As it lies, if the TMA can read that; `supports_mn_major`: whether a kernel for transposed operands will be
-// there.
+// The operand in place, if the TMA can read it. supports_mn_major: there is a kernel for MN-major operands.
 inline std::optional<TmaOperand> tma_operand(const MatrixRef& f, bool supports_mn_major) {
   if ((f.k_step == 1 || f.k == 1) && cuda::has_tensor_map(along_k(f).lines, f.bytes)) return along_k(f);
   if (supports_mn_major && (f.line_step == 1 || f.lines == 1) &&
@@ -31,14 +30,14 @@ inline std::optional<TmaOperand> tma_operand(const MatrixRef& f, bool supports_m
   return std::nullopt;
 }
 
-// Whether the TMA finds 128 bytes of a line within one of the cache's.
+// The cache lines that 128 bytes of a line touch: 1 if lines begin at multiples of 128 bytes, else 2.
 inline int cache_lines(const TmaOperand& x, int bytes) {
   return reinterpret_cast<std::uintptr_t>(x.lines.data) % 128 == 0 && x.lines.stride * bytes % 128 == 0 ? 1
                                                                                                         : 2;
 }
 
-// Some of an operand's lines along k. LaunchCount are multiples of 16 bytes, so what the TMA could read it
-// still can.
+// Returns `count` lines from `first` on. Cuts are multiples of 16 bytes, so the TMA can read what it could
+// read before.
 inline TmaOperand lines_of(const TmaOperand& whole, int bytes, std::int64_t first, std::int64_t count) {
   TmaOperand out = whole;
   const std::int64_t offset = whole.mn_major ? first : first * whole.lines.stride;
@@ -47,7 +46,7 @@ inline TmaOperand lines_of(const TmaOperand& whole, int bytes, std::int64_t firs
   return out;
 }
 
-// Lines of one remainder, `zeros` before each of which the map counts in.
+// The lines of one remainder. The tensor map includes the leading zeros before each.
 inline cuda::Lines lines_of_remainder(const MatrixRef& f, const LeadingZeros& zeros, int remainder) {
   const char* const from = static_cast<const char*>(f.data) + remainder * f.line_step * f.bytes;
   const int lead = zeros.of(remainder);
@@ -55,8 +54,8 @@ inline cuda::Lines lines_of_remainder(const MatrixRef& f, const LeadingZeros& ze
           f.line_step << zeros.bits};
 }
 
-// Whether that is how the TMA can read an operand, at any address: lines along k that are apart, some for
-// each remainder.
+// True if the TMA can read an operand with misaligned rows: lines along k, and at least one for each
+// remainder.
 inline bool supports_misaligned_rows(const MatrixRef& f) {
   if (f.k_step != 1 || f.k == 0) return false;
   const LeadingZeros zeros = leading_zeros(f);
@@ -67,7 +66,7 @@ inline bool supports_misaligned_rows(const MatrixRef& f) {
   return cuda::has_tensor_map(longest, f.bytes);
 }
 
-// Spare memory: counters and sums of splits, if there are any, then packed operands.
+// The workspace: counters and partial sums of split-K, if there are any, then packed operands.
 struct WorkspaceLayout {
   std::size_t split_k = 0, packed_a = 0, packed_b = 0;
 
@@ -81,8 +80,8 @@ inline void pack_of(int bytes, std::initializer_list<Packing> all, cudaStream_t 
   else pack<4>(all, stream);
 }
 
-// Both factors as they lie where that can be, else packed into spare memory. What was planned to be packed
-// is, though another address might do without: the tile was chosen for that.
+// Both operands, in place if possible, else packed to the workspace. An operand that was planned to be packed
+// is, though another address might not need it: the tile was chosen for that.
 inline std::pair<TmaOperand, TmaOperand> tma_operands(const MatrixRef& of_a, const MatrixRef& of_b,
                                                       bool supports_mn_major, const WorkspaceLayout& layout,
                                                       Run& run) {
@@ -106,7 +105,7 @@ inline cuda::Lines result_lines(const WgmmaArgs& args) { return {args.out, args.
 
 inline bool is_plain(const WgmmaArgs& args) { return args.epilogue.plain() && size_of(args.out_element) > 1; }
 
-// Whether the TMA may store C: it writes lines to their last 16 bytes, whatever the map says.
+// True if the TMA may store C: it writes lines to their last 16 bytes, whatever the tensor map says.
 inline bool can_tma_store(const WgmmaArgs& args) {
   const auto bytes = static_cast<int>(size_of(args.out_element));
   return is_plain(args) && cuda::has_tensor_map(result_lines(args), bytes) && args.n * bytes % 16 == 0;
