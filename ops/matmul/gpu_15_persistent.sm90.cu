@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// GPU rung 15: blocks that stay.
+// GPU rung 15: persistent blocks.
 //
 // As many blocks as there are multiprocessors take tile after tile, so the next tile's copies arrive while
 // the last one's results are stored, and neighbours in time are neighbours in C, whose rows and columns the

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which tile of C comes when: blocks that run at the same time share rows of A and columns of B in the L2
+// The order of tiles: blocks that run at the same time share rows of A and columns of B in the L2
 // cache. Plain arithmetic for host and device, so that tests count every tile.
 #pragma once
 #include <cstddef>
@@ -13,15 +13,15 @@
 
 namespace tessera::matmul {
 
-// Kernels that make a sum in parts count the parts of each tile that have come, at the front of their
-// workspace. A run finds zeros there and leaves zeros.
+// Split-K kernels count the splits of each tile that have arrived, at the front of their workspace. A run
+// finds zeros there and leaves zeros.
 inline constexpr std::int64_t most_split_tiles = std::int64_t{1} << 14;
 inline constexpr std::size_t counter_bytes = most_split_tiles * sizeof(std::uint32_t);
 
 struct TileOrder {
   std::int32_t rows = 1, cols = 1;  // in tiles (of a cluster)
-  std::int32_t group = 8;           // rows that are walked together, column by column
-  std::int32_t splits = 1;          // of the sum, each a unit of work of its own
+  std::int32_t group = 8;           // rows that are traversed together, column by column
+  std::int32_t splits = 1;          // split-K; each split is a unit of work
 
   struct Tile {
     std::int32_t row, col, split;
@@ -37,8 +37,8 @@ struct TileOrder {
   }
 };
 
-// A division by what is known before, by a product and a shift: a multiprocessor's own takes more than a
-// hundred clocks. (Granlund, Montgomery: Division by Invariant Integers using Multiplication, 1994.)
+// Division by an invariant divisor, as a product and a shift: an integer division takes a multiprocessor more
+// than a hundred clocks. (Granlund, Montgomery: Division by Invariant Integers using Multiplication, 1994.)
 class FastDivmod {
  public:
   FastDivmod() : FastDivmod(1) {}
@@ -61,7 +61,7 @@ class FastDivmod {
   std::uint32_t multiplier_ = 0, shift_ = 0;
 };
 
-// The same order for kernels: where a block's first copies and its last results wait for a tile's place.
+// TileOrder for kernels: its divisions are on the critical path of a block's first loads and its last stores.
 class TileScheduler : public TileOrder {
  public:
   TileScheduler() : TileScheduler(TileOrder{}) {}

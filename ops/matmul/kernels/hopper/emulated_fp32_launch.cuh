@@ -27,7 +27,7 @@ inline constexpr TileConfig emulated_configs[] = {
      .promoted = true,
      .ping_pong = true},
     {.rows = 64, .cols = 64, .consumers = 1, .stages = 12, .promoted = true}};
-// Their times for two stages, fitted to products on one NVIDIA H100.
+// Times are of two stages, fitted to products on one NVIDIA H100.
 inline constexpr TileShape emulated_shapes[] = {{256, 128, 1, 2, 2.25, 2.5, 0, 1.2, false, 0, false},
                                                 {128, 128, 1, 1, 1.15, 1.5, 0, 0.7, true},
                                                 {64, 64, 1, 1, 0.42, 0.8, 0, 0, false, 0, false}};
@@ -36,7 +36,7 @@ template <class Kind>
 void run_emulated_tile(WgmmaLaunch& part, Run& run) {
   const cuda::OnDevice on_device(run.device->index);
   apply_plan(part.plan, part.args, run);
-  // The parts' bits are nobody's numbers.
+  // The TMA copies the parts as bits, whatever their type.
   constexpr CUtensorMapDataType type = CU_TENSOR_MAP_DATA_TYPE_INT32;
   if (part.plan.tile == 0)
     return launch<Tile<Kind, emulated_configs[0]>>(part.args, part.a, part.b, type, run);
@@ -56,11 +56,11 @@ struct EmulatedPlan {
   std::size_t bytes() const { return range_check_bytes + in_range_bytes + of_a + of_b; }
 };
 
-// Operands whose parts are there already; null: they are not.
+// Operands that are decomposed already; null: they are not.
 struct ReadyParts {
   void *a = nullptr, *b = nullptr;
 
-  // As they are kept.
+  // The packed operands that the process keeps.
   static ReadyParts of(const WgmmaJob& job, Compute compute, const Device& device) {
     const auto found = [&](const MatrixRef& f) {
       return find_packed({f.data, f.lines, f.k, f.line_step, f.k_step, compute, device.index});
@@ -76,11 +76,11 @@ inline EmulatedPlan plan_emulated(const WgmmaJob& job, Compute compute, const De
     out.of_a = EmulatedLayout(compute, job.a.lines, k).bytes();
     out.of_b = EmulatedLayout(compute, job.b.lines, k).bytes();
   }
-  // Parts of a sum meet within a cluster alone.
+  // Split-K only over a cluster.
   const unsigned tiles = job.options.splits > 1 ? 0b010 : 0b111;
   const auto plan = [&](std::int64_t rows, std::int64_t cols, bool is_large) {
     const WgmmaArgs args = args_of(job.args, 0, 0, rows, cols);
-    // As stages, those that are summed together.
+    // A model's stage is two stages, which are summed together.
     TilePlan two =
         plan_tiles(emulated_shapes, rows, cols, k, stages_of_sum * k_of_line(compute), device.processors,
                    is_large ? tiles : 0b111, is_large ? job.options : TileOptions{}, results_of(args));
@@ -92,7 +92,7 @@ inline EmulatedPlan plan_emulated(const WgmmaJob& job, Compute compute, const De
   return out;
 }
 
-// By what the factors' parts are. `emulated_*.sm90.cu` have them.
+// One function for each arithmetic, in `emulated_*.sm90.cu`.
 void run_f16x3(WgmmaLaunch& part, Run& run);
 void run_tf32x3(WgmmaLaunch& part, Run& run);
 void run_bf16x6(WgmmaLaunch& part, Run& run);
@@ -147,7 +147,7 @@ inline WgmmaJob emulated_job(const MixedProblem& p, const Tuning& tuning) {
   return job;
 }
 
-// What it takes beside strict f32 of rung 11, in microseconds: the passes read and write each operand once;
+// The time in microseconds, against strict f32 of rung 11: the passes read and write each operand once;
 // launches follow each other. Of one NVIDIA H100.
 inline double emulated_us(const WgmmaJob& job, const EmulatedPlan& planned, const ReadyParts& ready) {
   constexpr double passes = 8.5, bytes = 2.75e6, launches = 8;
@@ -157,13 +157,13 @@ inline double emulated_us(const WgmmaJob& job, const EmulatedPlan& planned, cons
 }
 inline double strict_us(const WgmmaJob& job, const Device& device) {
   constexpr double cycles = 1900, launch = 2;
-  // Of operands in rows of whole 16 bytes, which it takes best.
+  // With operands in rows of multiples of 16 bytes, its best case.
   const WarpPlan plan =
       plan_warp_tiles(job.args.m, job.args.n, job.a.k, {device.processors, device.max_shared_bytes}, ~0u);
   return plan.cycles / cycles + launch;
 }
 
-// The rungs: what they differ in is the arithmetic.
+// The rungs differ only in the arithmetic.
 template <Compute compute>
 struct EmulatedFp32Rung {
   static void run(const Arguments& arguments, const Tuning& tuning, Run& run) {
@@ -190,7 +190,7 @@ struct EmulatedFp32Rung {
             .zeros = range_check_bytes};
   }
 
-  // At most.
+  // An upper bound.
   static std::size_t workspace_bytes(const Arguments& arguments, const Tuning&) {
     const MixedProblem p = with_rows(MixedProblem::of(arguments));
     return range_check_bytes + EmulatedPlan::in_range_bytes + EmulatedLayout(compute, p.m, p.k).bytes() +
@@ -206,7 +206,7 @@ struct EmulatedFp32Rung {
     return counts_beyond(arguments);
   }
 
-  // Heard where nobody asks for the rung.
+  // Used unless the caller names the rung.
   static Reason outrun(const Arguments& arguments, const Device& device) {
     const MixedProblem p = with_rows(MixedProblem::of(arguments));
     if (p.m == 0 || p.n == 0 || p.k == 0) return "an empty product needs no parts";
@@ -219,7 +219,7 @@ struct EmulatedFp32Rung {
   }
   static Tuning plain() { return {{"tile", 0}, {"splits", 0}, {"group", 0}, {"strips", 0}, {"cuts", 0}}; }
 
-  // Of a PackedOperand: the parts, then spare memory of the judgement.
+  // A PackedOperand holds the parts, then the range check's workspace.
   static Reason refuses_packing(const Device& device) { return needs_hopper(device); }
   static std::size_t packing_bytes(const PackedKey& key) {
     return EmulatedLayout(key.compute, key.lines, key.k).bytes() + range_check_bytes;

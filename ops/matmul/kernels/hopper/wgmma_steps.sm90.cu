@@ -10,7 +10,8 @@ namespace {
 constexpr TileConfig one_warpgroup_tile{.rows = 128, .cols = 128, .consumers = 1, .stages = 6},
     warp_specialized_tile{.rows = 128, .cols = 256, .consumers = 2, .stages = 4};
 
-// Tiles of one shape, no splits. `group`: how many rows of tiles go row_group; all: column after column.
+// Tiles of one shape, no split-K. `group`: rows of tiles that are traversed together, column by column; 0:
+// all.
 TilePlan plan_of(const TileConfig& config, const WgmmaJob& job, int group) {
   const auto parts = [](std::int64_t whole, std::int64_t part) {
     return static_cast<std::int32_t>(ceil_div(whole, part));
