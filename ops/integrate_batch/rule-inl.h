@@ -380,7 +380,7 @@ struct Adaption {
 
   // A cut is rounded, and with it where a jump is.
   BATCH_FN double value_at_end(int which, const Sums& sums) const {
-    const double weight = place(piece[which], 0.5 * width * (1 - nodes.x[slots - 1])).weight;
+    const double weight = mapped_point(piece[which], 0.5 * width * (1 - nodes.x[slots - 1])).weight;
     return weight > 0 ? sums.edge / weight : 0;
   }
 

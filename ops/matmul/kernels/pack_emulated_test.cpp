@@ -21,9 +21,9 @@ struct Emulated {
   void operator()(Thread, Shared&, const Args& args) const { kernel(args); }
 };
 template <int bytes>
-using Shift = Emulated<realign_copy<bytes>, RealignShape::threads, PackPair>;
+using Realign = Emulated<realign_copy<bytes>, RealignShape::threads, PackPair>;
 template <int bytes>
-using Shape = Emulated<transpose_copy<bytes>, TransposeShape<bytes>::threads, PackPair>;
+using Transpose = Emulated<transpose_copy<bytes>, TransposeShape<bytes>::threads, PackPair>;
 template <int bytes>
 using Copies = Emulated<make_copies<bytes>, RealignShape::threads, CopyArgs>;
 
@@ -96,15 +96,15 @@ void expect_packed(bool transposed, std::mt19937& random) {
   Run run{.device = &device};
   if (transposed) {
     using Shape = TransposeShape<bytes>;
-    launch_kernel<Turn<bytes>>(
+    launch_kernel<Transpose<bytes>>(
         {.grid = {parts(operand.args.to_step, Shape::line_words), parts(lines, Shape::lines), layers},
          .block = {Shape::threads}},
         pair, run);
   } else {
-    launch_kernel<Shift<bytes>>({.grid = {parts(operand.args.to_step, 4 * RealignShape::pieces_of_warp),
-                                          parts(lines, RealignShape::lines), layers},
-                                 .block = {RealignShape::threads}},
-                                pair, run);
+    launch_kernel<Realign<bytes>>({.grid = {parts(operand.args.to_step, 4 * RealignShape::pieces_of_warp),
+                                            parts(lines, RealignShape::lines), layers},
+                                   .block = {RealignShape::threads}},
+                                  pair, run);
   }
   emulated::readable.clear();
   EXPECT_EQ(operand.wrong(layers), 0);
