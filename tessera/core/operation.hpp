@@ -21,7 +21,13 @@ enum class Data {
 struct Expected {
   // What else, besides a number within the bound, an element may be where partial sums overflow.
   // `unproven`: the value is only what another run of the same computation gives.
-  enum Beyond : std::uint8_t { nothing, infinity = 1, minus_infinity = 2, not_a_number = 4, unproven = 8 };
+  enum AllowedNonFinite : std::uint8_t {
+    nothing,
+    infinity = 1,
+    minus_infinity = 2,
+    not_a_number = 4,
+    unproven = 8
+  };
 
   std::vector<double> value;  // an infinity or NaN where no number is right
   std::vector<double> bound;

@@ -622,7 +622,7 @@ class Plan {
 
 // One value for each shape seen, made under a lock: searches would disturb each other.
 template <class Value>
-class Known {
+class ShapeCache {
  public:
   template <class Make>
   Value of(const Shape& shape, const Make& make) {
@@ -645,9 +645,9 @@ inline Reason needs_library(const Device&) {
 
 // Which products the library computes, only the library can tell.
 inline Reason not_proposed(const Product& p, const Device& device) {
-  static Known<Reason> known;
+  static ShapeCache<Reason> cache;
   const Run run{&device, nullptr, nullptr, workspace_bytes};
-  return known.of(shape_of(p, run), [&]() -> Reason {
+  return cache.of(shape_of(p, run), [&]() -> Reason {
     const cuda::OnDevice on_device(device.index);
     try {
       (void)Plan(p, run, Tries::none);
@@ -674,12 +674,12 @@ struct Baseline {
 
   template <Tries tries>
   static void run(const Arguments& arguments, const Tuning&, Run& run) {
-    static Known<std::shared_ptr<const Plan>> known;
+    static ShapeCache<std::shared_ptr<const Plan>> cache;
     const Product given = product_of(arguments);
     if (is_empty(given)) return;
     const cuda::OnDevice on_device(run.device->index);
     const Product p = given.with_columns();
-    known.of(shape_of(p, run), [&] { return std::make_shared<const Plan>(p, run, tries); })->enqueue(p, run);
+    cache.of(shape_of(p, run), [&] { return std::make_shared<const Plan>(p, run, tries); })->enqueue(p, run);
   }
 
   // As a program calls the library: described once, so that a call is cublasLtMatmul and no more. The first

@@ -67,7 +67,7 @@ const Operation& matmul_operation() {
   return *operation;
 }
 
-std::string exactly(double value) {
+std::string round_trip(double value) {
   char text[40];
   std::snprintf(text, sizeof text, "%.17g", value);
   return text;
@@ -108,8 +108,8 @@ Arguments::Words words_of(Element a, Element b, Element c, const Options& option
   check_named("activation", options.activation, Activation::silu);
   check_named("compute", options.compute, Compute::f16x3);
   check_named("accumulate", options.accumulate, Accumulate::fast);
-  Arguments::Words words{{"alpha", exactly(options.alpha)},
-                         {"beta", exactly(options.beta)},
+  Arguments::Words words{{"alpha", round_trip(options.alpha)},
+                         {"beta", round_trip(options.beta)},
                          {"op-a", options.transpose_a ? "transpose" : "none"},
                          {"op-b", options.transpose_b ? "transpose" : "none"},
                          {"compute", std::string(text_of(options.compute))},
@@ -120,7 +120,8 @@ Arguments::Words words_of(Element a, Element b, Element c, const Options& option
                          {"activation", word_of(options.activation)}};
   if (const auto* const type = std::get_if<Element>(&options.accuracy))
     words["accuracy"] = std::string(name_of(*type));
-  if (const auto* const number = std::get_if<double>(&options.accuracy)) words["accuracy"] = exactly(*number);
+  if (const auto* const number = std::get_if<double>(&options.accuracy))
+    words["accuracy"] = round_trip(*number);
   if (b != a) words["element-b"] = std::string(name_of(b));
   if (c != element_of_c(a, {})) words["output-element"] = std::string(name_of(c));
   return words;
@@ -384,8 +385,9 @@ struct Reach {
 
 // Whether what enqueue() demands of addresses and stream holds for certain; else the long way finds out, and
 // says why not. The sizes are those of a call that was made.
-bool is_certain(const PreparedCall& call, void* stream, const AnyMatrix& a, const AnyMatrix& b,
-                const AnyMatrix& c, const Options& o, const Workspace& workspace, StreamOrderedMemory* gpus) {
+bool passes_fast_checks(const PreparedCall& call, void* stream, const AnyMatrix& a, const AnyMatrix& b,
+                        const AnyMatrix& c, const Options& o, const Workspace& workspace,
+                        StreamOrderedMemory* gpus) {
   const Device& device = call.plan().device;
   const bool on_gpu = device.where == Where::cuda;
   const Reach out(c);
@@ -436,7 +438,7 @@ const Plan& enqueue(void* stream, const AnyMatrix& a, const AnyMatrix& b, const 
   const CallKey key = key_of(a, b, c, options, device);
   Remembered& last = place_of(key);
   if (last.state && last.key == key && !options.check &&
-      is_certain(*last.state->call, stream, a, b, c, options, workspace, gpus)) {
+      passes_fast_checks(*last.state->call, stream, a, b, c, options, workspace, gpus)) {
     const auto& small = last.state->small;
     if (small && small->multiply(a.data, b.data, const_cast<void*>(c.data))) return last.state->call->plan();
     last.state->take_vectors(options);

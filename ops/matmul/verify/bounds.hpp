@@ -38,7 +38,7 @@ struct Reach {
   Reach times(double factor, double lower, double upper) const;
   Reach activated(Activation activation) const;
 
-  std::uint8_t beyond() const;  // Expected::Beyond's, added up
+  std::uint8_t beyond() const;  // Expected::AllowedNonFinite's, added up
   // Appends an element: its numbers between lower and upper, which may be infinite, but none beyond ±most.
   void append(double lower, double upper, double most, Expected& expected) const;
 };

@@ -535,7 +535,7 @@ void BlockTrace::check(std::size_t warp, Site& site, Space space, const LaneAddr
                                   : shadow_->global(site.array, offset, width, act, thread, site.number,
                                                     values[lane], address[lane]);
     if (act == Act::atomic && !may_update_.empty()) note_update(thread, address[lane]);
-    if (conflict.kind != Conflict::Kind::none) tell(conflict, site, warp, lane, address[lane]);
+    if (conflict.kind != Conflict::Kind::none) report_race(conflict, site, warp, lane, address[lane]);
   }
 }
 
@@ -585,8 +585,8 @@ void BlockTrace::check_lane(std::size_t warp, Site& site, std::size_t lane, std:
   check(warp, site, region.space, row, 1u << lane, values);
 }
 
-void BlockTrace::tell(const Conflict& conflict, const Site& site, std::size_t warp, std::size_t lane,
-                      std::uint64_t address) {
+void BlockTrace::report_race(const Conflict& conflict, const Site& site, std::size_t warp, std::size_t lane,
+                             std::uint64_t address) {
   find(conflict.kind == Conflict::Kind::race ? Finding::Kind::race : Finding::Kind::uninitialised, site, warp,
        lane, address, conflict);
 }

@@ -101,8 +101,8 @@ class BlockTrace {
              const WarpLog::Values& values);
   void check_lane(std::size_t warp, Site& site, std::size_t lane, std::uint64_t address,
                   const WarpLog::Values& values);
-  void tell(const Conflict& conflict, const Site& site, std::size_t warp, std::size_t lane,
-            std::uint64_t address);
+  void report_race(const Conflict& conflict, const Site& site, std::size_t warp, std::size_t lane,
+                   std::uint64_t address);
   void note_race_with_atomic(std::size_t finding, const Site& site, int thread, std::uint64_t address,
                              const Conflict& conflict);
   void note_update(int thread, std::uint64_t address);

@@ -267,18 +267,18 @@ class Pair {
   void compare(const Cell& a, const Cell& b, std::size_t word) {
     if (happened(a.change()) && happened(b.change())) {
       if (happened(a.write) && happened(b.write))
-        tell(one_, a.write, two_, b.write, word, a.value == b.value && a.value != WarpLog::unknown);
-      else if (happened(a.write)) tell(one_, a.write, two_, b.atomic, word);
-      else if (happened(b.write)) tell(two_, b.write, one_, a.atomic, word);
+        report_race(one_, a.write, two_, b.write, word, a.value == b.value && a.value != WarpLog::unknown);
+      else if (happened(a.write)) report_race(one_, a.write, two_, b.atomic, word);
+      else if (happened(b.write)) report_race(two_, b.write, one_, a.atomic, word);
     } else if (happened(a.change()) && happened(reader_of(b))) {
-      tell(one_, a.change(), two_, reader_of(b), word);
+      report_race(one_, a.change(), two_, reader_of(b), word);
     } else if (happened(b.change()) && happened(reader_of(a))) {
-      tell(two_, b.change(), one_, reader_of(a), word);
+      report_race(two_, b.change(), one_, reader_of(a), word);
     }
   }
 
-  void tell(const WorkerShadow& of, const Trail& trail, const WorkerShadow& other_of, const Trail& other,
-            std::size_t word, bool same_value = false) {
+  void report_race(const WorkerShadow& of, const Trail& trail, const WorkerShadow& other_of,
+                   const Trail& other, std::size_t word, bool same_value = false) {
     const TracedArray& array = tracer_.arrays[array_];
     const auto address = reinterpret_cast<std::uint64_t>(array.data) + word * granule_;
     Finding finding;
