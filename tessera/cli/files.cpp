@@ -407,7 +407,7 @@ void Files::demand_room(const Parameter& p, const std::string& path, const Array
   const bool added = p.picture != Picture::no && takes_alpha(path, pixels);
   if (added) ++extents[2];
   const bool alpha = added || (whole_alpha_ && p.picture != Picture::no && extents[2] % 2 == 0);
-  if (const auto reason = picture::unsupported_arguments(path, pixels.element, extents, alpha))
+  if (const auto reason = picture::cannot_hold(path, pixels.element, extents, alpha))
     throw Error(path + ": " + *reason);
   // What is written can be read again by a call with the same limit.
   picture::demand_within(path, limits_, pixels.element, extents);

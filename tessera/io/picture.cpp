@@ -188,8 +188,8 @@ Picture read(const std::string& path, const Limits& limits) {
   return parse(file.whole(path, limits.bytes), path, limits);
 }
 
-std::optional<std::string> unsupported_arguments(const std::string& path, Element element,
-                                                 const Extents& extents, bool alpha) {
+std::optional<std::string> cannot_hold(const std::string& path, Element element, const Extents& extents,
+                                       bool alpha) {
   const std::string type(name_of(element)), ending = ending_of(path);
   if (extents.size() != 3) return "a picture has height, width and channels";
   if (extents[0] < 1 || extents[1] < 1) return "a picture without pixels";
@@ -230,7 +230,7 @@ std::optional<std::string> unsupported_arguments(const std::string& path, Elemen
 }
 
 std::vector<std::byte> encode(const std::string& path, const ArrayView& pixels, const Style& style) {
-  if (const auto reason = unsupported_arguments(path, pixels.element, pixels.extents, style.alpha))
+  if (const auto reason = cannot_hold(path, pixels.element, pixels.extents, style.alpha))
     throw Error(path + ": " + *reason);
   const Array packed = pixels.row_major() ? Array() : packed_copy(pixels);
   const ArrayView& view = pixels.row_major() ? pixels : packed.view();

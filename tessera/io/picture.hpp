@@ -50,8 +50,8 @@ struct Style {
 };
 
 // Why a file of this name cannot hold such pixels; nothing: it can.
-std::optional<std::string> unsupported_arguments(const std::string& path, Element element,
-                                                 const Extents& extents, bool alpha);
+std::optional<std::string> cannot_hold(const std::string& path, Element element, const Extents& extents,
+                                       bool alpha);
 // [height,width,channels], in host memory. Whole or not at all.
 void write(const std::string& path, const ArrayView& pixels, const Style& style = {});
 std::vector<std::byte> encode(const std::string& path, const ArrayView& pixels, const Style& style = {});

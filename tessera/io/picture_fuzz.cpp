@@ -48,7 +48,7 @@ void save_ours(const std::string& folder) {
       for (std::int64_t channels = 1; channels <= 4; ++channels) {
         const std::string name = std::string("a.") + ending;
         const bool alpha = channels % 2 == 0;
-        if (picture::unsupported_arguments(name, element, {5, 7, channels}, alpha)) continue;
+        if (picture::cannot_hold(name, element, {5, 7, channels}, alpha)) continue;
         save(folder + "/" + ending + "_" + std::string(name_of(element)) + "_" + std::to_string(channels),
              picture::encode(name, made(element, 5, 7, channels).view(), {.alpha = alpha}));
       }
@@ -108,7 +108,7 @@ void check(std::span<const std::byte> file) {
     demand(pixels.extents().size() == 3 && pixels.view().bytes() <= static_cast<std::size_t>(limits.bytes));
     for (const std::string ending : {"png", "jpg", "tif", "ppm", "pfm"}) {
       const std::string name = "a." + ending;
-      if (picture::unsupported_arguments(name, pixels.element(), pixels.extents(), read.alpha)) continue;
+      if (picture::cannot_hold(name, pixels.element(), pixels.extents(), read.alpha)) continue;
       const auto written =
           picture::encode(name, pixels.view(), {.alpha = read.alpha, .profile = read.profile});
       const picture::Picture again = picture::parse(written, "again");
