@@ -28,7 +28,7 @@ set_source_files_properties(${PROJECT_SOURCE_DIR}/ops/matmul/verify/freivalds_te
 foreach(name simt emulated)
   set_target_properties(test_${name} PROPERTIES UNITY_BUILD OFF)
 endforeach()
-tessera_test(conformance overlap_test.cpp conformance_test.cpp divisions_test.cpp)
+tessera_test(conformance overlap_test.cpp conformance_test.cpp partitions_test.cpp)
 add_dependencies(test_conformance tessera_worker)
 if(TARGET gsl)
   tessera_script(gsl_batch $<TARGET_FILE:tessera_program> --load $<TARGET_FILE:gsl> bench integrate_batch "sqrt(x)*cos(k*x)*exp(-x*x)" 0 5

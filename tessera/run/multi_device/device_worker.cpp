@@ -9,7 +9,7 @@ std::vector<TimelineSpan> LocalWorker::compute(const Tile& tile) {
   using std::chrono::steady_clock;
   const auto start = steady_clock::now();
   const auto now = [start] { return std::chrono::duration<double>(steady_clock::now() - start).count(); };
-  const Arguments part = division_->part(tile);
+  const Arguments part = partition_->part(tile);
   Plan plan = plan_;
   if (refuses(plan, part)) plan = choose_on(plan.device, *operation_, part, request_);
   std::vector<TimelineSpan> out;
