@@ -408,7 +408,7 @@ template <class Estimate>
 class RegionRun {
  public:
   // `place`: for so many regions at first.
-  RegionRun(quadrature::Cube& cube, const quadrature::Tolerance& tolerance, double first_cut, int place,
+  RegionRun(quadrature::UnitCube& cube, const quadrature::Tolerance& tolerance, double first_cut, int place,
             Run& run, const Estimate& estimate)
       : cube_(cube),
         first_cut_(first_cut),
@@ -444,7 +444,7 @@ class RegionRun {
   void round(long long regions);
   quadrature::Answer report() const;
 
-  quadrature::Cube& cube_;
+  quadrature::UnitCube& cube_;
   double first_cut_;
   int place_;
   Run& run_;
@@ -632,7 +632,7 @@ void integrate_by_regions(const Arguments& arguments, const Tuning& tuning, Run&
   take_over(options, run);
   const auto estimate = make(options, tuning, run);
   const quadrature::ByRegions by_regions{
-      [&](quadrature::Cube& cube, const quadrature::Tolerance& tolerance, double first_cut) {
+      [&](quadrature::UnitCube& cube, const quadrature::Tolerance& tolerance, double first_cut) {
         return RegionRun(cube, tolerance, first_cut, tuning["place"], run, estimate).run();
       },
       run.device->where == Where::cuda ? " on the GPU" : " on the executor"};

@@ -8,7 +8,7 @@
 namespace tessera::quadrature {
 namespace {
 
-double value_at(const ManyValues& f, const std::vector<double>& x) {
+double value_at(const BatchIntegrand& f, const std::vector<double>& x) {
   double y = 0;
   f(x, 1, {&y, 1});
   return y;
@@ -30,7 +30,7 @@ std::vector<double> beside(const std::vector<Axis>& axes, const std::vector<doub
 }
 
 // Whether x lies far out, and f, on the way there, has faded before it loses its value.
-bool faded(const ManyValues& f, const std::vector<Axis>& axes, const std::vector<double>& x) {
+bool faded(const BatchIntegrand& f, const std::vector<Axis>& axes, const std::vector<double>& x) {
   constexpr double far = 10, nothing_left = 1e-30;
   std::vector<double> there = x;
   for (;;) {
@@ -74,7 +74,7 @@ double Axis::inverse(double x) const {
   return 0.5 + x / (1 + std::sqrt(1 + 4 * x * x));
 }
 
-Cube::Cube(ManyValues f, const Box& box, const Limits& limits)
+UnitCube::UnitCube(BatchIntegrand f, const Box& box, const Limits& limits)
     : f_(std::move(f)), limits_(limits), start_(std::chrono::steady_clock::now()) {
   for (std::size_t axis = 0; axis < box.axes.size(); ++axis) {
     axes_.push_back({box.axes[axis]});
@@ -91,7 +91,7 @@ Cube::Cube(ManyValues f, const Box& box, const Limits& limits)
   }
 }
 
-void Cube::values(std::span<const double> u, std::size_t count, std::span<double> y, bool placed) const {
+void UnitCube::values(std::span<const double> u, std::size_t count, std::span<double> y, bool placed) const {
   thread_local std::vector<double> x, weight;
   double everywhere = 1;
   bool varies = false, same = placed;
@@ -140,7 +140,7 @@ void Cube::values(std::span<const double> u, std::size_t count, std::span<double
 }
 
 // The value that stands for one that is not finite; false: there is none around x either.
-bool Cube::find_value(const std::vector<double>& x, double& y) const {
+bool UnitCube::find_value(const std::vector<double>& x, double& y) const {
   for (const double sign : {-1.0, 1.0}) {
     const double other = value_at(f_, beside(axes_, x, sign));
     if (!std::isfinite(other)) continue;
@@ -151,13 +151,13 @@ bool Cube::find_value(const std::vector<double>& x, double& y) const {
   return faded(f_, axes_, x);
 }
 
-void Cube::note_gap(const std::vector<double>& x, bool first) const {
+void UnitCube::note_gap(const std::vector<double>& x, bool first) const {
   const std::lock_guard lock(noting_);
   if (first || gap_.empty() || x < gap_) gap_ = x;
   undefined_ = true;
 }
 
-void Cube::look_for_holes() const {
+void UnitCube::look_for_holes() const {
   constexpr std::uint32_t count = 4096;
   if (looked_.exchange(true)) return;
   std::vector<double> x(axes_.size());
@@ -171,7 +171,7 @@ void Cube::look_for_holes() const {
   }
 }
 
-void Cube::judge(Answer& answer) const {
+void UnitCube::judge(Answer& answer) const {
   if (holes_ > 0) look_for_holes();
   if (!undefined_) return;
   answer.value = nothing;
@@ -181,11 +181,11 @@ void Cube::judge(Answer& answer) const {
   if (!too_large_) answer.place = gap_;
 }
 
-double Cube::seconds_left() const {
+double UnitCube::seconds_left() const {
   return limits_.seconds - std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
 }
 
-bool Cube::allows(std::int64_t more) const {
+bool UnitCube::allows(std::int64_t more) const {
   return evaluations_ + more <= limits_.evaluations && seconds_left() > 0;
 }
 

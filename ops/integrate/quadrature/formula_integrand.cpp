@@ -475,7 +475,7 @@ Integrand integrand_of(const formula::Tree& tree, const std::string& variable, c
   return out;
 }
 
-ManyValues many_values_of(const formula::Tree& tree, const std::vector<std::string>& variables) {
+BatchIntegrand batch_integrand_of(const formula::Tree& tree, const std::vector<std::string>& variables) {
   const auto program = std::make_shared<Program<double>>(formula::compile<double>(tree, variables));
   return [program](std::span<const double> points, std::size_t count, std::span<double> y) {
     formula::Input<double> inputs[formula::most_inputs];
@@ -485,7 +485,7 @@ ManyValues many_values_of(const formula::Tree& tree, const std::vector<std::stri
   };
 }
 
-ManyValues many_single_values_of(const formula::Tree& tree, const std::vector<std::string>& variables) {
+BatchIntegrand many_single_values_of(const formula::Tree& tree, const std::vector<std::string>& variables) {
   const auto program = std::make_shared<Program<float>>(formula::compile<float>(tree, variables));
   return [program](std::span<const double> points, std::size_t count, std::span<double> y) {
     std::span<const double> inputs[formula::most_inputs];

@@ -137,7 +137,8 @@ std::optional<Answer> integrate_separately(const formula::Tree& tree,
       if (range.lower > range.upper) std::swap(range.lower, range.upper);
       of = by_name("auto", integrand_of(factor.formula, names[0], range), part.axes[0], each, left, {});
     } else {
-      of = integrate_several("auto", many_values_of(factor.formula, names), part, each, left, {}, threads);
+      of =
+          integrate_several("auto", batch_integrand_of(factor.formula, names), part, each, left, {}, threads);
     }
     if (!of.converged()) return std::nullopt;
     largest *= std::fabs(of.value) + of.error();

@@ -18,7 +18,7 @@ bool near(double value, double exact, double relative) {
 }
 
 template <class F>
-ManyValues many(int d, F f) {
+BatchIntegrand many(int d, F f) {
   return [d, f](std::span<const double> points, std::size_t count, std::span<double> y) {
     double x[most_dimensions];
     for (std::size_t i = 0; i < count; ++i) {
