@@ -125,7 +125,7 @@ __device__ __forceinline__ void consume(const BatchArgs& batch, const TileShared
        unit += matmul::unit_step(C::cluster)) {
     const int count = work_at(batch, unit).args.depth;
     typename C::Sum sum[C::row_blocks][C::sums];
-    matmul::sum_up<C, C::cols>(shared, ring, count, first_row, peers, sum);
+    matmul::accumulate_tile<C, C::cols>(shared, ring, count, first_row, peers, sum);
     // Computed afresh: the products leave no register for what is needed only now.
     const Work work = work_at(batch, ptx::opaque(unit));
     const int row =

@@ -10,9 +10,8 @@ namespace tessera::cuda::ptx {
 // The matrix descriptor of an operand in shared memory with the 128-byte swizzle that the TMA writes. Offsets
 // are in bytes.
 //   K-major:  stride_offset leads from 8 rows of the operand to the next 8; leading_offset is not used.
-//   MN-major: stride_offset leads from 8 steps of k to the next 8, leading_offset from 128 bytes of rows to
-//   the
-//             next 128.
+//   MN-major: stride_offset leads from 8 steps of k to the next 8, leading_offset from one 128 bytes of rows
+//             to the next.
 __device__ __forceinline__ std::uint64_t matrix_descriptor(const void* address, std::uint32_t stride_offset,
                                                            std::uint32_t leading_offset) {
   constexpr std::uint64_t swizzle_128 = 1;
@@ -73,7 +72,7 @@ struct S8 {
 template <class Kind, int columns, int transpose_a, int transpose_b>
 struct Wgmma;
 
-// Inline assembly wants its operands numbered and spelt out, eight at a time.
+// The operand list of inline assembly: %0 … for up to 128 accumulators, eight at a time.
 #define TESSERA_REGISTERS_AT_0 "%0, %1, %2, %3, %4, %5, %6, %7"
 #define TESSERA_REGISTERS_AT_1 ", %8, %9, %10, %11, %12, %13, %14, %15"
 #define TESSERA_REGISTERS_AT_2 ", %16, %17, %18, %19, %20, %21, %22, %23"

@@ -185,7 +185,7 @@ __device__ __forceinline__ int split_of(TileOrder::Tile tile, std::uint32_t rank
   return C::cluster_split_k ? static_cast<int>(rank) : tile.split;
 }
 
-inline constexpr int steps_of_stage = 4;  // of 32 bytes of k
+inline constexpr int wgmma_k_steps = 4;  // of 32 bytes of k
 
 // Arrives at the `empty` barriers of `stage` in all blocks that load to this one. no_multicast: this block
 // loads alone, and makes their arrivals, too.
@@ -207,55 +207,58 @@ inline constexpr bool is_tail = cols != C::cols&& C::has_tail;
 // Issues one wgmma: step `step` of a stage, 64 rows of the tile from row `row` on.
 template <class C, int cols>
 __device__ __forceinline__ void issue_wgmma_rows(const TileShared<C>& shared, int stage, int row,
-                                                 typename C::Sum (&sum)[cols / 2], int step, bool keep) {
+                                                 typename C::Sum (&sum)[cols / 2], int step,
+                                                 bool accumulate) {
   using Wgmma = ptx::Wgmma<typename C::Kind, cols, C::mn_major_a, C::mn_major_b>;
-  constexpr int per_128 = 128 / C::element_bytes, k_of_step = per_128 / steps_of_stage;
+  constexpr int per_128 = 128 / C::element_bytes, k_of_step = per_128 / wgmma_k_steps;
   const unsigned char *const a = shared.a(stage), *const b = shared.b(stage);
-  const std::uint64_t right = C::mn_major_b
-                                  ? ptx::matrix_descriptor(b + step * k_of_step * 128, 1024, per_128 * 128)
-                                  : ptx::matrix_descriptor(b + step * 32, 1024, 0);
-  const std::uint64_t left =
+  const std::uint64_t desc_b = C::mn_major_b
+                                   ? ptx::matrix_descriptor(b + step * k_of_step * 128, 1024, per_128 * 128)
+                                   : ptx::matrix_descriptor(b + step * 32, 1024, 0);
+  const std::uint64_t desc_a =
       C::mn_major_a ? ptx::matrix_descriptor(a + row * 128 + step * k_of_step * 128, 1024, per_128 * 128)
                     : ptx::matrix_descriptor(a + row * 128 + step * 32, 1024, 0);
-  Wgmma::mma_async(sum, left, right, keep ? 1 : 0);
+  Wgmma::mma_async(sum, desc_a, desc_b, accumulate ? 1 : 0);
 }
 
 // Issues a stage's wgmma, from row `row` on, and commits them as one group.
 template <class C, int cols = C::cols>
 __device__ __forceinline__ void multiply_stage(const TileShared<C>& shared, int stage, int row,
-                                               typename C::Sum (&sum)[C::row_blocks][cols / 2], bool keep) {
+                                               typename C::Sum (&sum)[C::row_blocks][cols / 2],
+                                               bool accumulate) {
   ptx::wgmma_fence();
 #pragma unroll
-  for (int step = 0; step < steps_of_stage; ++step)
+  for (int step = 0; step < wgmma_k_steps; ++step)
 #pragma unroll
     for (int block = 0; block < C::row_blocks; ++block)
-      issue_wgmma_rows<C, cols>(shared, stage, row + block * 64, sum[block], step, keep || step > 0);
+      issue_wgmma_rows<C, cols>(shared, stage, row + block * 64, sum[block], step, accumulate || step > 0);
   ptx::wgmma_commit_group();
 }
 
-// Accumulates stages `from` to `count` in the accumulators. `before`: the stage whose wgmma group may be
-// pending, or -1.
+// Accumulates stages `from` to `count` in the accumulators. `pending_stage`: the stage whose wgmma group may
+// be pending, or -1.
 template <class C, int cols>
 __device__ __forceinline__ void add_stages(const TileShared<C>& shared, Ring<C>& ring, int from, int count,
-                                           int row, std::uint32_t peers, int& before,
+                                           int row, std::uint32_t peers, int& pending_stage,
                                            typename C::Sum (&sum)[C::row_blocks][cols / 2]) {
   for (int i = from; i < count; ++i) {
     ptx::mbarrier_wait(shared.full(ring.stage), ring.parity);
     multiply_stage<C, cols>(shared, ring.stage, row, sum, i > 0);
     ptx::wgmma_wait_group<1>();
-    if (before >= 0) release<C, is_tail<C, cols>>(shared, before, peers);
-    before = ring.stage;
+    if (pending_stage >= 0) release<C, is_tail<C, cols>>(shared, pending_stage, peers);
+    pending_stage = ring.stage;
     ring.advance();
   }
 }
 
 template <class C, int cols>
-__device__ __forceinline__ void end_sums(const TileShared<C>& shared, int before, std::uint32_t peers,
-                                         typename C::Sum (&sum)[C::row_blocks][cols / 2]) {
+__device__ __forceinline__ void finish_accumulators(const TileShared<C>& shared, int pending_stage,
+                                                    std::uint32_t peers,
+                                                    typename C::Sum (&sum)[C::row_blocks][cols / 2]) {
   ptx::wgmma_wait_group<0>();
 #pragma unroll
   for (int block = 0; block < C::row_blocks; ++block) ptx::fence_accumulators(sum[block]);
-  if (before >= 0) release<C, is_tail<C, cols>>(shared, before, peers);
+  if (pending_stage >= 0) release<C, is_tail<C, cols>>(shared, pending_stage, peers);
 }
 
 // Accumulates all stages of a tile.
@@ -263,9 +266,9 @@ template <class C, int cols>
 __device__ __forceinline__ void sum_stages(const TileShared<C>& shared, Ring<C>& ring, int count, int row,
                                            std::uint32_t peers,
                                            typename C::Sum (&sum)[C::row_blocks][cols / 2]) {
-  int before = -1;
-  add_stages<C, cols>(shared, ring, 0, count, row, peers, before, sum);
-  end_sums<C, cols>(shared, before, peers, sum);
+  int pending_stage = -1;
+  add_stages<C, cols>(shared, ring, 0, count, row, peers, pending_stage, sum);
+  finish_accumulators<C, cols>(shared, pending_stage, peers, sum);
 }
 
 // Accumulates each stage in accumulators of its own and adds those in f32 (promotion). While one consumer
@@ -281,7 +284,7 @@ __device__ __forceinline__ void promote_stages(const TileShared<C>& shared, Ring
     for (int block = 0; block < C::row_blocks; ++block) {
       ptx::wgmma_fence();
 #pragma unroll
-      for (int step = 0; step < steps_of_stage; ++step)
+      for (int step = 0; step < wgmma_k_steps; ++step)
         issue_wgmma_rows<C, cols>(shared, ring.stage, row + block * 64, part, step, step > 0);
       ptx::wgmma_commit_group();
       ptx::wgmma_wait_group<0>();
@@ -298,14 +301,15 @@ __device__ __forceinline__ void promote_stages(const TileShared<C>& shared, Ring
 // row `row` on.
 template <class C, int cols, int from, int to>
 __device__ __forceinline__ void multiply_parts(const TileShared<C>& shared, int stage, int row,
-                                               float (&sum)[cols / 2], bool keep) {
+                                               float (&sum)[cols / 2], bool accumulate) {
   using Kind = typename C::Kind;
   using Wgmma = ptx::Wgmma<typename Kind::Part, cols, 0, 0>;
   const unsigned char *const a = shared.a(stage) + row * 128, *const b = shared.b(stage);
 #pragma unroll
   for (int i = from; i < to; ++i)
     Wgmma::mma_async(sum, ptx::matrix_descriptor(a + Kind::product(i).a * 32, 1024, 0),
-                     ptx::matrix_descriptor(b + Kind::product(i).b * 32, 1024, 0), keep || i > from ? 1 : 0);
+                     ptx::matrix_descriptor(b + Kind::product(i).b * 32, 1024, 0),
+                     accumulate || i > from ? 1 : 0);
 }
 
 // Ping-pong: the two consumers issue their wgmma one after the other, so that one multiplies while the other
@@ -412,11 +416,12 @@ __device__ __forceinline__ void promote_parts(const WgmmaArgs& args, const TileS
   }
 }
 
-// Accumulates `count` stages. The accumulators are zeroed first where the compiler would otherwise keep them
-// live before: no registers are left.
+// Accumulates `count` stages. The accumulators are zeroed first where the compiler would otherwise keep
+// them live before: no registers are left.
 template <class C, int cols>
-__device__ __forceinline__ void sum_up(const TileShared<C>& shared, Ring<C>& ring, int count, int row,
-                                       std::uint32_t peers, typename C::Sum (&sum)[C::row_blocks][cols / 2]) {
+__device__ __forceinline__ void accumulate_tile(const TileShared<C>& shared, Ring<C>& ring, int count,
+                                                int row, std::uint32_t peers,
+                                                typename C::Sum (&sum)[C::row_blocks][cols / 2]) {
   constexpr int sums = cols / 2;
   if (count <= 0 || C::promoted || C::row_blocks > 1)
 #pragma unroll
@@ -427,14 +432,15 @@ __device__ __forceinline__ void sum_up(const TileShared<C>& shared, Ring<C>& rin
 
 // The same for a number of columns that is a launch parameter, `cols` or more.
 template <class C, int cols = any_cols>
-__device__ __forceinline__ void sum_up_any(const TileShared<C>& shared, Ring<C>& ring, int count, int row,
-                                           std::uint32_t peers,
-                                           typename C::Sum (&sum)[C::row_blocks][C::sums]) {
+__device__ __forceinline__ void accumulate_tile_any_size(const TileShared<C>& shared, Ring<C>& ring,
+                                                         int count, int row, std::uint32_t peers,
+                                                         typename C::Sum (&sum)[C::row_blocks][C::sums]) {
   using First = typename C::Sum[C::row_blocks][cols / 2];
   static_assert(C::row_blocks == 1);
   if (shared.cols == cols || cols == C::cols)
-    sum_up<C, cols>(shared, ring, count, row, peers, reinterpret_cast<First&>(sum));
-  else if constexpr (cols < C::cols) sum_up_any<C, cols + any_cols>(shared, ring, count, row, peers, sum);
+    accumulate_tile<C, cols>(shared, ring, count, row, peers, reinterpret_cast<First&>(sum));
+  else if constexpr (cols < C::cols)
+    accumulate_tile_any_size<C, cols + any_cols>(shared, ring, count, row, peers, sum);
 }
 
 // True if the tile leaves registers for the previous tile's results.
@@ -530,7 +536,7 @@ __device__ void consume_overlapped(const WgmmaArgs& args, const TileShared<C>& s
   bool any = false;
   while (true) {
     // The wgmma group of the tile's first stage is pending.
-    int before = ring.stage;
+    int pending_stage = ring.stage;
     ring.advance();
 #pragma unroll
     for (int part = 0; part < OverlappedEpilogue<C>::parts; part += boxes) {
@@ -541,12 +547,12 @@ __device__ void consume_overlapped(const WgmmaArgs& args, const TileShared<C>& s
         for (int box = 0; box < boxes; ++box) waiting.store(args, shared, consumer, part + box);
       }
       ptx::wgmma_wait_group<1>();
-      release<C, false>(shared, before, peers);
-      before = ring.stage;
+      release<C, false>(shared, pending_stage, peers);
+      pending_stage = ring.stage;
       ring.advance();
     }
     add_stages<C, C::cols>(shared, ring, 1 + OverlappedEpilogue<C>::parts / boxes, args.depth - 1, first_row,
-                           peers, before, sum);
+                           peers, pending_stage, sum);
 
     ptx::mbarrier_wait(shared.full(ring.stage), ring.parity);
     multiply_stage<C>(shared, ring.stage, first_row, sum, true);
@@ -555,12 +561,12 @@ __device__ void consume_overlapped(const WgmmaArgs& args, const TileShared<C>& s
     waiting.col = (tile.col * C::cluster_cols + static_cast<int>(block_coord.col)) * C::cols;
     any = true;
     ptx::wgmma_wait_group<1>();
-    release<C, false>(shared, before, peers);
-    before = ring.stage;
+    release<C, false>(shared, pending_stage, peers);
+    pending_stage = ring.stage;
     ring.advance();
     ptx::wgmma_wait_group<0>();
     ptx::fence_accumulators(sum[0]);
-    release<C, false>(shared, before, peers);
+    release<C, false>(shared, pending_stage, peers);
     waiting.round(args, scale, sum[0]);
 
     unit += unit_step(C::cluster);
@@ -665,8 +671,8 @@ __device__ void produce(const typename C::Args& args, const TileShared<C>& share
   }
 }
 
-// Zeroes the elements before the lines of one remainder in a sum's first stage: they may hold NaN, whose
-// product with 0 is NaN. Each consumer zeroes those that it reads.
+// Zeroes the elements before the lines of one remainder in a sum's first stage: they may hold NaN,
+// whose product with 0 is NaN. Each consumer zeroes those that it reads.
 template <class C>
 __device__ __forceinline__ void zero_leading_elements(const typename C::Args& args,
                                                       const TileShared<C>& shared, const Ring<C>& ring,
@@ -708,7 +714,7 @@ __device__ void consume(const typename C::Args& args, const TileShared<C>& share
           if constexpr (IsEmulatedFp32<typename C::Kind>)
             promote_parts<C, TailOrder::width>(args, shared, ring, 0, args.depth, first_row, row + first_row,
                                                consumer, peers, sum);
-          else sum_up<C, TailOrder::width>(shared, ring, args.depth, first_row, peers, sum);
+          else accumulate_tile<C, TailOrder::width>(shared, ring, args.depth, first_row, peers, sum);
           store_tile<C, TailOrder::width / 2>(args, shared, consumer, sum, row + first_row, col);
         });
         continue;
@@ -728,8 +734,8 @@ __device__ void consume(const typename C::Args& args, const TileShared<C>& share
         if (work.first == 0 && count > 0)
           zero_leading_elements<C>(args, shared, ring, work.origin.remainder, first_row, consumer);
       }
-      if constexpr (C::any_size) sum_up_any<C>(shared, ring, count, first_row, peers, sum);
-      else sum_up<C, C::cols>(shared, ring, count, first_row, peers, sum);
+      if constexpr (C::any_size) accumulate_tile_any_size<C>(shared, ring, count, first_row, peers, sum);
+      else accumulate_tile<C, C::cols>(shared, ring, count, first_row, peers, sum);
     }
     // Recomputed after the mainloop, which leaves no registers to keep these values.
     const TileOrder::Tile tile = args.order.at(ptx::opaque(unit));
@@ -755,10 +761,10 @@ struct NoPrologue {};
 
 // The body of a warp-specialized kernel. Warpgroup 0 is the producer, of which one thread issues TMA loads;
 // the others are consumers, which issue wgmma.
-//   init()                                 one thread, before the kernel may read what earlier kernels wrote
-//   prologue(shared, rank)                 one thread: loads that need no other block and no empty stage
-//   producer(shared, rank)                 one thread of warpgroup 0
-//   consumer_main(shared, consumer, rank)  each other warpgroup
+//   init()                                 one thread, before the kernel may read what earlier kernels
+//   wrote prologue(shared, rank)                 one thread: loads that need no other block and no empty
+//   stage producer(shared, rank)                 one thread of warpgroup 0 consumer_main(shared, consumer,
+//   rank)  each other warpgroup
 // `cluster_reduction`: the blocks of a cluster add their partial sums of one tile. `independent_of_previous`:
 // the previous kernel wrote nothing that this one reads, so only this kernel's end waits for it.
 template <class C, class Init, class Producer, class Consumer, class Prologue = NoPrologue>
@@ -788,7 +794,8 @@ __device__ __forceinline__ void warp_specialized_main(
   }
   if (is_single_block_cluster<C>(size)) __syncthreads();
   else ptx::cluster_sync();
-  // Reads and writes of the arrays come after this line: all before it overlaps with the previous kernel.
+  // Reads and writes of the arrays come after this line: all before it overlaps with the previous
+  // kernel.
   if (!independent_of_previous) ptx::griddepcontrol_wait();
   ptx::griddepcontrol_launch_dependents();
   if (group == 0) {
