@@ -761,10 +761,10 @@ struct NoPrologue {};
 
 // The body of a warp-specialized kernel. Warpgroup 0 is the producer, of which one thread issues TMA loads;
 // the others are consumers, which issue wgmma.
-//   init()                                 one thread, before the kernel may read what earlier kernels
-//   wrote prologue(shared, rank)                 one thread: loads that need no other block and no empty
-//   stage producer(shared, rank)                 one thread of warpgroup 0 consumer_main(shared, consumer,
-//   rank)  each other warpgroup
+//   init()                       one thread, before the kernel may read what earlier kernels wrote
+//   prologue(shared, rank)       one thread: loads that need no other block and no empty stage
+//   producer(shared, rank)       one thread of warpgroup 0
+//   consumer_main(shared, i, rank)  each other warpgroup, i its number
 // `cluster_reduction`: the blocks of a cluster add their partial sums of one tile. `independent_of_previous`:
 // the previous kernel wrote nothing that this one reads, so only this kernel's end waits for it.
 template <class C, class Init, class Producer, class Consumer, class Prologue = NoPrologue>
