@@ -79,7 +79,7 @@ struct Trial {
     return enqueue(stream, a_at(a_there.read(), there), b_at(b_there.read(), there), c_at(c_there.get()),
                    there, workspace);
   }
-  std::size_t room(const Options& there) const {
+  std::size_t needed_workspace(const Options& there) const {
     return workspace_bytes(a_at(a_there.read(), there), b_at(b_there.read(), there), c_at(c_there.get()),
                            there);
   }
@@ -156,19 +156,23 @@ TEST_F(EnqueueOnGpu, AnExactWorkspaceIsEnoughAndNothingAroundItIsWritten) {
     const auto expect_exact = [&](const auto& trial) {
       const Options host = trial.host_options({}, false, false), there = trial.there_options(host);
       const auto wanted = trial.wanted(host);
-      const std::size_t bytes = trial.room(there);
-      const on_gpu::GuardedMemory room(bytes);  // full of NaN
-      const Workspace given{bytes == 0 ? nullptr : room.get(), bytes, false}, kept{given.data, bytes, true};
+      const std::size_t bytes = trial.needed_workspace(there);
+      const on_gpu::GuardedMemory guarded(bytes);  // full of NaN
+      const Workspace given{bytes == 0 ? nullptr : guarded.get(), bytes, false},
+          kept{given.data, bytes, true};
       trial.put(stream(), there, given);
       for (int again = 0; again < 3; ++again) {
         wait();
         on_gpu::expect_same_bits(trial.c_there.fetched(), wanted, "with " + std::to_string(bytes) + " bytes");
-        room.expect_guards_intact();
+        guarded.expect_guards_intact();
         trial.put(stream(), there, kept);
       }
       wait();
       if (bytes < 256) return;
-      EXPECT_NE(on_gpu::complaint_of([&] { trial.put(stream(), there, {room.get(), bytes - 1}); }), "none");
+      EXPECT_NE(on_gpu::complaint_of([&] {
+                  trial.put(stream(), there, {guarded.get(), bytes - 1});
+                }),
+                "none");
     };
     expect_exact(few);
     expect_exact(plain);
@@ -181,10 +185,10 @@ TEST_F(EnqueueOnGpu, IsCapturedAndLaunchedAgainWithOtherInputs) {
     const Options host = trial.host_options({.bias = {}}, scales, true), there = trial.there_options(host);
     trial.put(stream(), there);  // loads code
     wait();
-    const std::size_t bytes = trial.room(there);
-    const on_gpu::GuardedMemory room(bytes);
+    const std::size_t bytes = trial.needed_workspace(there);
+    const on_gpu::GuardedMemory guarded(bytes);
     const cuda::Graph graph(stream(), [&] {
-      trial.put(stream(), there, own ? Workspace{bytes == 0 ? nullptr : room.get(), bytes} : Workspace{});
+      trial.put(stream(), there, own ? Workspace{bytes == 0 ? nullptr : guarded.get(), bytes} : Workspace{});
     });
     for (const std::uint64_t seed : {11, 12, 13}) {
       trial.a = on_gpu::drawn<T>(s.m * s.k, seed);
@@ -194,7 +198,7 @@ TEST_F(EnqueueOnGpu, IsCapturedAndLaunchedAgainWithOtherInputs) {
       wait();
       on_gpu::expect_same_bits(trial.c_there.fetched(), trial.wanted(host), own ? "own" : "borrowed");
     }
-    room.expect_guards_intact();
+    guarded.expect_guards_intact();
   };
   for (const Sizes& s : sizes)
     for (const bool own : {true, false}) {
@@ -216,8 +220,8 @@ void expect_prepared(cudaStream_t stream, const Options& given, bool own) {
                       gone.c_at(gone.c_there.get()), host);
     }
     const std::size_t bytes = product->workspace_bytes();
-    const on_gpu::GuardedMemory room(bytes, 0);
-    const Workspace workspace = own && bytes != 0 ? Workspace{room.get(), bytes, true} : Workspace{};
+    const on_gpu::GuardedMemory guarded(bytes, 0);
+    const Workspace workspace = own && bytes != 0 ? Workspace{guarded.get(), bytes, true} : Workspace{};
     const auto put = [&](const Trial<T, Out, T>& t) {
       product->enqueue(stream, t.a_there.read(), t.b_there.read(), t.c_there.get(), workspace);
     };
@@ -241,7 +245,7 @@ void expect_prepared(cudaStream_t stream, const Options& given, bool own) {
     cuda::check(cudaStreamSynchronize(stream));
     for (const auto& t : sets)
       on_gpu::expect_same_bits(t.c_there.fetched(), t.wanted(host), what + ", graph");
-    room.expect_guards_intact();
+    guarded.expect_guards_intact();
   }
 }
 
@@ -318,10 +322,10 @@ TEST_F(EnqueueOnGpu, NeitherWaitsNorAllocatesOnceCallsRepeatThemselves) {
   const Trial<bf16, bf16, bf16> few(sizes[1]), split(sizes[2]);
   const Trial<float, float, float> plain(sizes[1]);
   const Options host = few.host_options({}, false, false);
-  const on_gpu::GuardedMemory room(few.room(host));
+  const on_gpu::GuardedMemory guarded(few.needed_workspace(host));
   const auto put_all = [&] {
     few.put(stream(), host);
-    few.put(stream(), host, {room.bytes() == 0 ? nullptr : room.get(), room.bytes()});
+    few.put(stream(), host, {guarded.bytes() == 0 ? nullptr : guarded.get(), guarded.bytes()});
     split.put(stream(), host);
     plain.put(stream(), host);
   };
@@ -356,7 +360,7 @@ TEST_F(EnqueueOnGpu, SaysWhatIsWrong) {
   Options cublas;
   cublas.request.variant = "cublas";
   EXPECT_NE(says(a, b, c, cublas), "none") << "a baseline, which waits";
-  const std::size_t bytes = t.room({});
+  const std::size_t bytes = t.needed_workspace({});
   if (bytes != 0) {
     EXPECT_EQ(says(a, b, c, {}, {host.data(), bytes}).substr(0, 13), "the workspace");
     EXPECT_EQ(says(a, b, c, {}, {reinterpret_cast<char*>(t.a_there.get()) + 2, bytes}),

@@ -159,8 +159,8 @@ Conflict Shadow::conflict_of_write(Cell& cell, Act act, int thread, std::uint32_
   return out;
 }
 
-Conflict Shadow::touch(Cell& cell, Act act, int thread, std::uint32_t site, std::uint32_t value,
-                       std::uint64_t address, bool is_shared) {
+Conflict Shadow::record_access(Cell& cell, Act act, int thread, std::uint32_t site, std::uint32_t value,
+                               std::uint64_t address, bool is_shared) {
   // What an earlier block left in shared memory is not there any more.
   if (is_shared && cell.change().when.epoch < first_epoch_) cell.write = cell.atomic = {};
   if (is_shared && cell.read[0].when.epoch < first_epoch_) cell.read[0] = cell.read[1] = {};
@@ -199,7 +199,7 @@ Conflict Shadow::touch_all(Cells& cells, std::size_t offset, unsigned width, Act
       forgets_ = true;
       continue;
     }
-    const Conflict c = touch(*cell, act, thread, site, value, address, is_shared);
+    const Conflict c = record_access(*cell, act, thread, site, value, address, is_shared);
     written = written || c.kind != Conflict::Kind::uninitialised;
     const bool is_worse = out.kind != Conflict::Kind::race || !c.same_value;
     if (c.kind == Conflict::Kind::race ? is_worse

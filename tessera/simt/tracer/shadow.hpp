@@ -139,8 +139,8 @@ class Shadow {
   bool knows(const Trail& before, int thread, std::uint64_t address);
   bool knows_from(const Trail& before, const Seen& seen) const;
   Conflict against(const Trail& other, int thread, bool other_wrote, std::uint64_t address);
-  Conflict touch(Cell& cell, Act act, int thread, std::uint32_t site, std::uint32_t value,
-                 std::uint64_t address, bool is_shared);
+  Conflict record_access(Cell& cell, Act act, int thread, std::uint32_t site, std::uint32_t value,
+                         std::uint64_t address, bool is_shared);
   Conflict conflict_of_write(Cell& cell, Act act, int thread, std::uint32_t value, std::uint64_t address);
   void note_read(Cell& cell, const Trail& trail);
   void communicate(int thread, std::uint64_t address);
