@@ -8,7 +8,7 @@
 #pragma once
 #include "tessera/kernel.hpp"
 #if defined(__CUDACC__)
-#include "tessera/cuda/ptx/mma_bytes.cuh"
+#include "tessera/cuda/ptx/mma_int8.cuh"
 #endif
 
 namespace tessera {
@@ -45,8 +45,8 @@ SIMT void multiply_bytes(Thread thread, std::uint32_t (&d)[4], const std::uint32
   (void)thread;
   const int i = first, j = first + 1;
   if (j < static_cast<int>(pieces))
-    cuda::ptx::mma_bytes<signed_a, signed_b>(d, {a[i][0], a[i][1], a[j][0], a[j][1]}, {b[i], b[j]});
-  else cuda::ptx::mma_bytes<signed_a, signed_b>(d, {a[i][0], a[i][1]}, {b[i]});
+    cuda::ptx::mma_int8<signed_a, signed_b>(d, {a[i][0], a[i][1], a[j][0], a[j][1]}, {b[i], b[j]});
+  else cuda::ptx::mma_int8<signed_a, signed_b>(d, {a[i][0], a[i][1]}, {b[i]});
 #else
   for (int i = first; i < static_cast<int>(pieces) && i < first + 2; ++i)
     add_piece<signed_a, signed_b>(thread, d, a[i], b[i]);
@@ -55,10 +55,10 @@ SIMT void multiply_bytes(Thread thread, std::uint32_t (&d)[4], const std::uint32
 
 // Of a matrix of 8 × 8 halves, lane 4·r + c has columns 2·c and 2·c + 1 of row r; afterwards those of the
 // matrix turned over.
-SIMT std::uint32_t transposed_halves(Thread thread, std::uint32_t pair) {
+SIMT std::uint32_t movmatrix_trans(Thread thread, std::uint32_t pair) {
 #if defined(__CUDA_ARCH__)
   (void)thread;
-  return cuda::ptx::transposed_halves(pair);
+  return cuda::ptx::movmatrix_trans(pair);
 #else
   const int row = thread.lane() / 4, column = thread.lane() % 4 * 2, by = row % 2 * 16;
   const std::uint32_t first = thread.shuffle(pair, 4 * column + row / 2),

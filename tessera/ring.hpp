@@ -32,8 +32,8 @@ class Ring {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     if (thread.rank() == 0) {
       SIMT_UNROLL
-      for (int s = 0; s < stages; ++s) cuda::ptx::init(barrier(s), 1);
-      cuda::ptx::fence_init();
+      for (int s = 0; s < stages; ++s) cuda::ptx::mbarrier_init(barrier(s), 1);
+      cuda::ptx::fence_mbarrier_init();
     }
     thread.sync();
 #endif
@@ -45,13 +45,13 @@ class Ring {
   SIMT void ask(int step, bool there, int pieces, const Name& name) const {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     if (!there || thread_.warp() != 0) return;
-    cuda::ptx::Barrier& all = barrier(step % stages);
+    cuda::ptx::Mbarrier& all = barrier(step % stages);
     if (thread_.lane() < pieces)
       name(thread_.lane(), [&](void* to, const void* from, int bytes) {
-        cuda::ptx::copy_bulk(to, from, static_cast<std::uint32_t>(bytes), all);
+        cuda::ptx::cp_async_bulk(to, from, static_cast<std::uint32_t>(bytes), all);
       });
     thread_.sync_warp();  // behind what every lane told the barrier to expect
-    if (thread_.lane() == 0) cuda::ptx::arrive(all);
+    if (thread_.lane() == 0) cuda::ptx::mbarrier_arrive(all);
 #else
     (void)step;
     SIMT_NO_UNROLL
@@ -61,7 +61,7 @@ class Ring {
           copy16(static_cast<char*>(to) + at, static_cast<const char*>(from) + at);
       });
 #if defined(__CUDA_ARCH__)
-    cuda::ptx::commit_copies();
+    cuda::ptx::cp_async_commit_group();
 #endif
 #endif
   }
@@ -76,17 +76,17 @@ class Ring {
   // After ordinary stores to a stage, by each thread that made some: later copies to it come later.
   SIMT void let_engine_write() const {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    cuda::ptx::fence_shared();
+    cuda::ptx::fence_proxy_async();
 #endif
   }
 
   // Until what this thread knows of a step has arrived. Behind a barrier of the block, all of it has.
   SIMT void await(int step) const {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    cuda::ptx::wait(barrier(step % stages), static_cast<std::uint32_t>(step / stages & 1));
+    cuda::ptx::mbarrier_wait(barrier(step % stages), static_cast<std::uint32_t>(step / stages & 1));
 #elif defined(__CUDA_ARCH__)
     (void)step;
-    cuda::ptx::wait_for_copies<stages - 2>();
+    cuda::ptx::cp_async_wait_group<stages - 2>();
 #else
     (void)step;
 #endif
@@ -94,13 +94,13 @@ class Ring {
 
  private:
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-  SIMT cuda::ptx::Barrier& barrier(int stage) const {
-    return reinterpret_cast<cuda::ptx::Barrier&>(state_.arrived[stage]);
+  SIMT cuda::ptx::Mbarrier& barrier(int stage) const {
+    return reinterpret_cast<cuda::ptx::Mbarrier&>(state_.arrived[stage]);
   }
 #else
   SIMT void copy16(void* to, const void* from) const {
 #if defined(__CUDA_ARCH__)
-    cuda::ptx::copy_async<16>(to, from);
+    cuda::ptx::cp_async<16>(to, from);
 #else
     thread_.store16(to, thread_.load16(from));
 #endif

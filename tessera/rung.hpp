@@ -19,10 +19,11 @@ void bind_elements(Choice& choice, const F& f, Types<T...>) {
 // A Problem may say what of the operation's arguments it has no room for.
 template <template <class> class Problem, class... T>
 void bind_limits(Choice& choice, Types<T...>) {
-  if constexpr (requires(const Arguments& arguments) { (Problem<T>::cannot_hold(arguments), ...); })
-    choice.cannot_hold = [](const Arguments& arguments) {
+  if constexpr (requires(const Arguments& arguments) { (Problem<T>::unsupported_arguments(arguments), ...); })
+    choice.unsupported_arguments = [](const Arguments& arguments) {
       Reason reason;
-      ((arguments.element() == element_of<T> ? void(reason = Problem<T>::cannot_hold(arguments)) : void()),
+      ((arguments.element() == element_of<T> ? void(reason = Problem<T>::unsupported_arguments(arguments))
+                                             : void()),
        ...);
       return reason;
     };

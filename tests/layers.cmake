@@ -28,7 +28,7 @@ set_source_files_properties(${PROJECT_SOURCE_DIR}/ops/matmul/verify/freivalds_te
 foreach(name simt emulated)
   set_target_properties(test_${name} PROPERTIES UNITY_BUILD OFF)
 endforeach()
-tessera_test(conformance overlap_test.cpp conformance_test.cpp divisions_test.cpp repeated_calls_test.cpp)
+tessera_test(conformance overlap_test.cpp conformance_test.cpp partitions_test.cpp repeated_calls_test.cpp)
 add_dependencies(test_conformance tessera_worker)
 if(TARGET gsl)
   tessera_script(gsl_batch $<TARGET_FILE:tessera_program> --load $<TARGET_FILE:gsl> bench integrate_batch "sqrt(x)*cos(k*x)*exp(-x*x)" 0 5
@@ -113,6 +113,6 @@ include(products.cmake)
 tessera_script(readme_tables ${TESSERA_PYTHON} tools/readme_tables --check)
 
 # They compare a page's tables with what they find.
-set_source_files_properties(${PROJECT_SOURCE_DIR}/ops/matmul/kernels/split_test.cpp
-                            ${PROJECT_SOURCE_DIR}/ops/matmul/kernels/split_grade_test.cpp
+set_source_files_properties(${PROJECT_SOURCE_DIR}/ops/matmul/kernels/emulated_fp32_test.cpp
+                            ${PROJECT_SOURCE_DIR}/ops/matmul/kernels/emulated_fp32_grade_test.cpp
                             PROPERTIES COMPILE_DEFINITIONS TESSERA_SOURCE_DIR="${PROJECT_SOURCE_DIR}")

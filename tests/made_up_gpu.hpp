@@ -73,7 +73,7 @@ class FakeGpu final : public HostBackend {
   Where where() const override { return Where::cuda; }
   const std::vector<Device>& devices() override { return devices_; }
   bool shares_host_memory() const override { return false; }
-  std::function<void()> noted(const Run&, const std::function<void()>& work) override {
+  std::function<void()> capture(const Run&, const std::function<void()>& work) override {
     if (waits) throw Error("it cannot be noted");
     ++graphs;
     return [this, work] {

@@ -81,7 +81,7 @@ TEST(Mutation, EveryKernelHasATracedBuildAndBreaksNoRule) {
   for (const Rung& rung : rungs()) {
     const auto cases = cases_of(rung);
     for (const Choice& choice : rung.variant->choices) {
-      ASSERT_NE(traced_twin(*rung.variant, choice), nullptr)
+      ASSERT_NE(instrumented_choice(*rung.variant, choice), nullptr)
           << rung.variant->name << " " << to_string(choice.tuning);
       const double most = most_flops / (&choice == &rung.variant->choices[0] ? 5 : 100);
       for (const auto& [flops, tried] : cases) {

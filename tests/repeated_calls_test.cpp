@@ -89,7 +89,7 @@ auto on_two_devices(bool in_processes) {
     return run_on_devices(operation, arguments,
                           {.devices = {find_device("cpu:threads=1"), find_device("cpu:threads=1")},
                            .request = {.cached = false},
-                           .whole = find_division(operation.name) == nullptr,
+                           .whole = find_partition(operation.name) == nullptr,
                            .protect = in_processes});
   };
 }

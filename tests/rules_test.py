@@ -97,13 +97,18 @@ class Rules(unittest.TestCase):
         self.assertGreater(len(rules), 20)
         found = []
         for path in sources("tessera", "ops", "baselines", "tests"):
-            code = re.sub(r'//[^\n]*|"(?:[^"\\\n]|\\.)*"', "", path.read_text())
+            text = path.read_text()
+            code = re.sub(r'//[^\n]*|"(?:[^"\\\n]|\\.)*"', "", text)
             used = {"_" + "_".join(parts_of(word)) + "_": word for word in {path.stem, *re.findall(r"[A-Za-z_]\w*", code)}}
+            prose = re.sub(r'\n\s*//\s*|"\s*\n\s*"', " ", text)  # a phrase may go on in the next line
             for word, folders, instead in rules:
                 if not any(folder == "." or relative(path).startswith(folder + "/") for folder in folders.split()):
                     continue
-                found += [f"{relative(path)}: {name} ({instead})" for parts, name in used.items() if f"_{word}_" in parts]
-        self.assertEqual(found, [], f"{len(found)} identifiers")
+                if word.startswith('"'):
+                    found += [f"{relative(path)}: {word} ({instead})"] if word.strip('"') in prose else []
+                else:
+                    found += [f"{relative(path)}: {name} ({instead})" for parts, name in used.items() if f"_{word}_" in parts]
+        self.assertEqual(found, [], f"{len(found)} identifiers and phrases:\n" + "\n".join(found))
 
     def test_every_file_names_its_licence(self):
         for path in sources("tessera", "ops", "tests"):

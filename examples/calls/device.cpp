@@ -51,10 +51,10 @@ int main() {
   // C = A·B + C, ten times: the graph holds the call, not its results.
   check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
   matmul::enqueue(stream, a, b, c, {.beta = 1}, workspace);
-  cudaGraph_t noted = nullptr;
-  check(cudaStreamEndCapture(stream, &noted));
+  cudaGraph_t captured = nullptr;
+  check(cudaStreamEndCapture(stream, &captured));
   cudaGraphExec_t graph = nullptr;
-  check(cudaGraphInstantiate(&graph, noted, 0));
+  check(cudaGraphInstantiate(&graph, captured, 0));
   for (int i = 0; i < 10; ++i) check(cudaGraphLaunch(graph, stream));
   check(cudaStreamSynchronize(stream));
 

@@ -164,10 +164,10 @@ Interval rows_read(const Options& options, std::int64_t height, Interval rows) {
   return out;
 }
 
-Division divide(const Arguments& arguments) {
+Partition divide(const Arguments& arguments) {
   const auto options = options_of(arguments);
   const std::int64_t height = arguments.dim("height");
-  return divide_pictures(
+  return partition_pictures(
       arguments, flops(arguments),
       {.input = "image",
        .output = "filtered",
@@ -284,7 +284,7 @@ Operation operation() {
 }
 
 [[maybe_unused]] const bool filter_registered =
-    (register_operation(operation()), register_division("filter", divide), true);
+    (register_operation(operation()), register_partition("filter", divide), true);
 
 }  // namespace
 }  // namespace tessera::filter

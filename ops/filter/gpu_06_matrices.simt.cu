@@ -125,7 +125,7 @@ struct Matrices {
       SIMT_UNROLL
       for (int v = 0; v < 4; ++v) d[v] = std::uint32_t{finished<T>(f, static_cast<std::int32_t>(d[v]))} << 16;
     }
-    return transposed_halves(thread, third_bytes({d[0], d[2], d[1], d[3]}));
+    return movmatrix_trans(thread, third_bytes({d[0], d[2], d[1], d[3]}));
   }
 
   // Lane c of four has had word c of 16 bytes in each of four tiles; afterwards all of tile c.

@@ -68,10 +68,10 @@ struct StreamedStrips {
 
     SIMT explicit Feed(const Strip<T>& s) : strip(s), runs(Passes::runs(s.p.taps, s.shift)) {
       steps = (s.end - s.begin + 8 * lag_of(s.p.taps) + Passes::rows - 1) / Passes::rows;
-      const int room = s.p.width() - s.left;
+      const int columns_left = s.p.width() - s.left;
       all = runs * run;
       begin = s.left < 0 ? (run - 1 - s.left) / run * run : 0;
-      end = (room < all ? room : all) / run * run;
+      end = (columns_left < all ? columns_left : all) / run * run;
       if (end < begin) end = begin;
     }
 

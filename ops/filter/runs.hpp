@@ -502,15 +502,15 @@ SIMT std::uint32_t joined_bytes(std::uint32_t even, std::uint32_t odd) { return 
 
 // A weight of at most 8, twice.
 SIMT std::uint32_t pair_weight(std::int32_t weight) {
-  return cuda::ptx::half_of_float(static_cast<float>(weight)) * 0x00010001u;
+  return cuda::ptx::float_to_half(static_cast<float>(weight)) * 0x00010001u;
 }
 SIMT std::uint32_t pair_add(std::uint32_t weight, std::uint32_t bytes, std::uint32_t sum) {
-  return cuda::ptx::fused_halves(weight, bytes, sum);
+  return cuda::ptx::hfma2(weight, bytes, sum);
 }
 // Sums, or their magnitudes, between 0 and 255.
 SIMT std::uint32_t pair_bytes(std::uint32_t sum, bool absolute) {
-  const std::uint32_t positive = absolute ? sum & 0x7fff7fffu : cuda::ptx::larger_halves(sum, 0u);
-  return cuda::ptx::smaller_halves(positive, 0x00ff00ffu);
+  const std::uint32_t positive = absolute ? sum & 0x7fff7fffu : cuda::ptx::hmax2(sum, 0u);
+  return cuda::ptx::hmin2(positive, 0x00ff00ffu);
 }
 
 #else

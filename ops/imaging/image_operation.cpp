@@ -38,7 +38,7 @@ char* address(const ArrayView& array, std::int64_t offset) {
 // The tiles of one call.
 struct Tiles {
   Arguments arguments;
-  PictureDivision pictures;
+  PicturePartition pictures;
   bool between;  // pictures, not rows
 
   Interval images(const Tile& tile) const {
@@ -162,11 +162,11 @@ std::string key_of(const Arguments& arguments) {
   return out;
 }
 
-Division divide_pictures(const Arguments& arguments, double flops, PictureDivision pictures) {
+Partition partition_pictures(const Arguments& arguments, double flops, PicturePartition pictures) {
   constexpr std::int64_t many = 16;  // pictures, so that several devices finish together
   const Extents& result = arguments.array(pictures.output).extents;
   const auto tiles = std::make_shared<const Tiles>(Tiles{arguments, std::move(pictures), result[0] >= many});
-  Division out;
+  Partition out;
   out.rows = tiles->between ? result[0] : result[1];
   // A tile is at least eight times as high as what it reads beside itself.
   if (!tiles->between) out.row_granule = std::max<std::int64_t>(16, 8 * tiles->pictures.halo);

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 #include "ops/imaging/samples.hpp"
-#include "tessera/core/division.hpp"
+#include "tessera/core/partition.hpp"
 #include "tessera/core/operation.hpp"
 
 namespace tessera::imaging {
@@ -58,7 +58,7 @@ Reason refuses_scattered(const ArrayView& result);
 std::string key_of(const Arguments& arguments);
 
 // How a result [images,height,width,channels] is cut: between pictures where there are many, else at rows.
-struct PictureDivision {
+struct PicturePartition {
   std::string input, output;
   std::int64_t halo = 0;  // rows of the picture that a tile reads beside its own, on both sides together
   std::function<Interval(Interval rows)> rows_read;
@@ -66,6 +66,6 @@ struct PictureDivision {
   std::function<void(Arguments::Words&, Interval read, Interval rows)> set_options;
 };
 
-Division divide_pictures(const Arguments& arguments, double flops, PictureDivision pictures);
+Partition partition_pictures(const Arguments& arguments, double flops, PicturePartition pictures);
 
 }  // namespace tessera::imaging

@@ -53,7 +53,7 @@ SIMT int border_index(int i, int n, Border border) {
 
 SIMT float half_to_float(f16 half) {
 #if defined(__CUDA_ARCH__)
-  return cuda::ptx::float_of_half(half.bits);
+  return cuda::ptx::half_to_float(half.bits);
 #else
   return static_cast<float>(half);
 #endif
@@ -61,7 +61,7 @@ SIMT float half_to_float(f16 half) {
 
 SIMT f16 float_to_half(float value) {
 #if defined(__CUDA_ARCH__)
-  return {cuda::ptx::half_of_float(value)};
+  return {cuda::ptx::float_to_half(value)};
 #else
   return f16::from(value);
 #endif
@@ -191,7 +191,7 @@ SIMT std::uint32_t dot4(std::uint32_t bytes, std::uint32_t weights, std::uint32_
 // sum + Σ the four bytes times the four weights, which have signs. Modulo 2^32: what digits add up to fits.
 SIMT std::uint32_t signed_dot4(std::uint32_t bytes, std::uint32_t weights, std::uint32_t sum) {
 #if defined(__CUDA_ARCH__)
-  return cuda::ptx::signed_dot(bytes, weights, sum);
+  return cuda::ptx::dp4a_u8s8(bytes, weights, sum);
 #else
   SIMT_UNROLL
   for (int b = 0; b < 4; ++b) {
@@ -218,7 +218,7 @@ SIMT std::uint32_t times_256(std::uint32_t sum) { return permuted(sum, 0u, 0x210
 // Two numbers saturated to bytes, below what `rest` has in its lower half.
 SIMT std::uint32_t packed_bytes(std::int32_t first, std::int32_t second, std::uint32_t rest) {
 #if defined(__CUDA_ARCH__)
-  return cuda::ptx::packed_bytes(first, second, rest);
+  return cuda::ptx::cvt_pack_sat_u8(first, second, rest);
 #else
   return static_cast<std::uint32_t>(as_byte(first)) | static_cast<std::uint32_t>(as_byte(second)) << 8 |
          rest << 16;

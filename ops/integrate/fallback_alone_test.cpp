@@ -13,12 +13,12 @@ namespace {
 
 struct Gpu {
   int runs = 0;
-  double work_budget = 0, spent_seconds = 0;
+  double work_budget = 0, elapsed_seconds = 0;
 };
 Gpu gpu;
 
 void integrate_there(const Arguments& arguments, const Tuning&, Run& run) {
-  gpu = {gpu.runs + 1, run.work_budget, run.spent_seconds};
+  gpu = {gpu.runs + 1, run.work_budget, run.elapsed_seconds};
   *static_cast<double*>(arguments.array("integral").data) = 42;
   run.values["reason"] = std::string("made up");
   run.values["why"] = std::string("it is made up");
@@ -75,7 +75,7 @@ TEST_F(Fallback, TheGpuTakesOverWhatIsMoreThanItsStart) {
   EXPECT_EQ(answer.value, 42);
   EXPECT_EQ(answer.why, "it is made up");
   EXPECT_EQ(gpu.runs, 1);
-  EXPECT_GT(gpu.spent_seconds, 0) << "so that it knows";
+  EXPECT_GT(gpu.elapsed_seconds, 0) << "so that it knows";
   EXPECT_TRUE(std::isinf(gpu.work_budget)) << "nobody waits for it";
 }
 

@@ -18,12 +18,12 @@ using Kernel = std::shared_ptr<const cuda::RuntimeKernel>;
 
 // The one that this thread asked for last is kept: asking again costs a comparison.
 Kernel kernel_for(const formula::Program<double>& program, int capability) {
-  struct Known {
+  struct Cached {
     formula::Program<double> program;
     int capability = 0;
     Kernel kernel;
   };
-  thread_local Known last;
+  thread_local Cached last;
   if (last.kernel && last.capability == capability &&
       std::memcmp(&last.program, &program, sizeof program) == 0)
     return last.kernel;

@@ -181,7 +181,7 @@ Operation operation() {
   out.output = "integral";
   out.flops = flops;
   out.reference = reference;
-  out.tell = report;
+  out.report_values = report;
   out.cases = cases();
   return out;
 }

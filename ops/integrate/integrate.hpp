@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The trapezoid sum of a formula.
-// Installed: for whoever writes a rung.
+// Installed: for authors of variants.
 #pragma once
 #include <cstdint>
 #include "kernels/program_evaluation.hpp"
@@ -19,7 +19,7 @@ struct Problem : Trapezoid<T, Problem<T>> {
 
   SIMT T sample(T x) const { return evaluate(integrand, x); }
 
-  static std::optional<std::string> cannot_hold(const Arguments& arguments) {
+  static std::optional<std::string> unsupported_arguments(const Arguments& arguments) {
     return not_trapezoid(arguments);
   }
 

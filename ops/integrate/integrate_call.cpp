@@ -32,7 +32,7 @@ quadrature::Answer by_rule(const quadrature::Integrand& f, const quadrature::Ran
                              options.points);
 }
 
-quadrature::Answer by_rule(const quadrature::ManyValues& f, const quadrature::Box& box,
+quadrature::Answer by_rule(const quadrature::BatchIntegrand& f, const quadrature::Box& box,
                            const Options& options) {
   check_rule(options);
   return quadrature::integrate_several(options.rule, f, box,

@@ -140,7 +140,7 @@ quadrature::Answer by_trapezoid(const F& f, double a, double b, const Options& o
 // A rule with the tolerances, caps, breaks that the options name.
 quadrature::Answer by_rule(const quadrature::Integrand& f, const quadrature::Range& range,
                            const Options& options);
-quadrature::Answer by_rule(const quadrature::ManyValues& f, const quadrature::Box& box,
+quadrature::Answer by_rule(const quadrature::BatchIntegrand& f, const quadrature::Box& box,
                            const Options& options);
 
 namespace detail {
@@ -196,7 +196,7 @@ void values_at(const F& f, std::span<const double> points, std::size_t count, st
 inline constexpr std::size_t most_separate = 8, most_in_array = 32;
 
 template <std::size_t D, class F>
-quadrature::ManyValues many_of(const F& f, std::size_t dimensions) {
+quadrature::BatchIntegrand many_of(const F& f, std::size_t dimensions) {
   if constexpr (D > most_in_array) {
     throw Error("the integrand does not take " + std::to_string(dimensions) + " variables");
   } else {
@@ -210,7 +210,7 @@ quadrature::ManyValues many_of(const F& f, std::size_t dimensions) {
 }
 
 template <class F>
-quadrature::ManyValues many_values_of(const F& f, std::size_t dimensions) {
+quadrature::BatchIntegrand batch_integrand_of(const F& f, std::size_t dimensions) {
   if constexpr (std::is_invocable_r_v<double, const F&, std::span<const double>>)
     return [&f, dimensions](std::span<const double> points, std::size_t count, std::span<double> y) {
       std::vector<double> x(dimensions);
@@ -255,7 +255,7 @@ template <class F>
 quadrature::Answer integrate(const F& f, const std::vector<quadrature::Range>& box,
                              const integration::Options& options = {}) {
   if (options.strips != 0) throw Error("a trapezoid sum takes one variable");
-  return integration::by_rule(integration::detail::many_values_of(f, box.size()), quadrature::Box{box},
+  return integration::by_rule(integration::detail::batch_integrand_of(f, box.size()), quadrature::Box{box},
                               options);
 }
 

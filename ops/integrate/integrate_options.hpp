@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The options of the command `integrate`: which formula over which range, as a trapezoid sum or by a rule.
-// Installed: for whoever writes a rung.
+// Installed: for authors of variants.
 #pragma once
 #include <cstdint>
 #include <optional>

@@ -20,7 +20,7 @@ using quadrature::Answer;
 constexpr double least_single = 2e-6;
 
 // f, until it has been computed at so many points.
-quadrature::ManyValues within_budget(std::int64_t budget, const quadrature::ManyValues& f) {
+quadrature::BatchIntegrand within_budget(std::int64_t budget, const quadrature::BatchIntegrand& f) {
   return [f, left = std::make_shared<std::atomic<std::int64_t>>(budget)](
              std::span<const double> points, std::size_t count, std::span<double> y) {
     const auto wanted = static_cast<std::int64_t>(count);
@@ -33,9 +33,9 @@ Answer over_box(const RuleOptions& options, const quadrature::Tolerance& toleran
                 const quadrature::ByRegions& by_regions, const quadrature::VegasEngineFor& engine,
                 std::optional<std::int64_t> budget) {
   if (!options.points.empty()) throw Error("--points is for one variable");
-  const quadrature::ManyValues f = options.element == Element::f32
-                                       ? quadrature::many_single_values_of(options.formula, options.variables)
-                                       : quadrature::many_values_of(options.formula, options.variables);
+  const quadrature::BatchIntegrand f =
+      options.element == Element::f32 ? quadrature::many_single_values_of(options.formula, options.variables)
+                                      : quadrature::batch_integrand_of(options.formula, options.variables);
   quadrature::Box box = options.box;
   for (std::size_t axis = 0; axis < box.axes.size(); ++axis) {
     const quadrature::Range& range = box.axes[axis];
@@ -69,15 +69,15 @@ std::optional<std::int64_t> work_budget_of(const RuleOptions& options, const Run
 }
 
 void take_over(RuleOptions& options, const Run& run) {
-  if (run.spent_seconds <= 0) return;
+  if (run.elapsed_seconds <= 0) return;
   options.limits.seconds =
-      std::fmax(options.limits.seconds - run.spent_seconds, 0.01 * options.limits.seconds);
+      std::fmax(options.limits.seconds - run.elapsed_seconds, 0.01 * options.limits.seconds);
 }
 
 void add_fallback_note(Answer& answer, const Run& run) {
-  if (run.spent_seconds <= 0) return;
+  if (run.elapsed_seconds <= 0) return;
   answer.why += fmt::format("{}the processors were stopped after {:.2g} s, when a GPU was ready",
-                            answer.why.empty() ? "" : "; ", run.spent_seconds);
+                            answer.why.empty() ? "" : "; ", run.elapsed_seconds);
 }
 
 Answer answer_to(const RuleOptions& options, int threads, const quadrature::ByRegions& by_regions,

@@ -117,7 +117,7 @@ struct SharedCells {
 constexpr int sums_of_cell = nulls + 5;  // as Sums has them
 
 // A warp's own, in shared memory.
-struct Meeting {
+struct WarpExchange {
   double seen[2][4][slots];  // by cell: both samples, the lower, the upper one, the noise
   double sums[2][sums_of_cell];
   Reach reach[2];
@@ -125,7 +125,7 @@ struct Meeting {
 
 // What all lanes of a cell met.
 template <class Thread>
-BATCH_FN Reach met_by_all(const Thread& thread, Reach mine) {
+BATCH_FN Reach reach_of_cell(const Thread& thread, Reach mine) {
   for (int apart = 8; apart > 0; apart /= 2)
     join(mine, {thread.shuffle_xor(mine.nothing, apart), thread.shuffle_xor(mine.number, apart),
                 thread.shuffle_xor(mine.nonzero, apart)});
@@ -133,8 +133,8 @@ BATCH_FN Reach met_by_all(const Thread& thread, Reach mine) {
 }
 
 // One sum of one cell, slot after slot as one thread adds them.
-BATCH_FN double summed(const Nodes& nodes, const Meeting& meeting, int cell, int which) {
-  const double(*seen)[slots] = meeting.seen[cell];
+BATCH_FN double summed(const Nodes& nodes, const WarpExchange& exchange, int cell, int which) {
+  const double(*seen)[slots] = exchange.seen[cell];
   double out = 0;
   for (int slot = 0; slot < slots; ++slot) {
     if (which == 0) out += nodes.kronrod[slot] * seen[0][slot];
@@ -148,36 +148,36 @@ BATCH_FN double summed(const Nodes& nodes, const Meeting& meeting, int cell, int
 }
 
 template <class Thread, class Adapting, class F>
-BATCH_FN void measure_together(const Thread& thread, Meeting& meeting, const Nodes& nodes,
+BATCH_FN void measure_together(const Thread& thread, WarpExchange& exchange, const Nodes& nodes,
                                const Adapting& adaption, double node, F& f) {
   const int cell = thread.lane() / 16, slot = thread.lane() % 16;
   const double radius = 0.5 * adaption.width, middle = adaption.from[cell] + radius;
   Samples now = {0, 0, 0, 0, 0, 0}, inner = {0, 0, 0, 0, 0, 0};
   Reach reach = unmet();
   if (slot < slots) now = samples(adaption.piece[cell], middle, radius * node, f, reach);
-  if (may_be_endless) reach = met_by_all(thread, reach);
+  if (may_be_endless) reach = reach_of_cell(thread, reach);
   inner.above = thread.shuffle_up(now.above, 1);
   inner.below = thread.shuffle_up(now.below, 1);
-  if (slot == slots) meeting.reach[cell] = reach;
+  if (slot == slots) exchange.reach[cell] = reach;
   if (slot < slots) {
-    meeting.seen[cell][0][slot] = now.term_above + now.term_below;
-    meeting.seen[cell][1][slot] = now.term_below;
-    meeting.seen[cell][2][slot] = now.term_above;
-    meeting.seen[cell][3][slot] = noise_of(nodes, slot, radius, now, inner);
+    exchange.seen[cell][0][slot] = now.term_above + now.term_below;
+    exchange.seen[cell][1][slot] = now.term_below;
+    exchange.seen[cell][2][slot] = now.term_above;
+    exchange.seen[cell][3][slot] = noise_of(nodes, slot, radius, now, inner);
   }
   thread.sync_warp();
-  if (slot < sums_of_cell) meeting.sums[cell][slot] = summed(nodes, meeting, cell, slot);
+  if (slot < sums_of_cell) exchange.sums[cell][slot] = summed(nodes, exchange, cell, slot);
   thread.sync_warp();
 }
 
-BATCH_FN Sums sums_of(const Meeting& meeting, int cell) {
-  const double* const sums = meeting.sums[cell];
+BATCH_FN Sums sums_of(const WarpExchange& exchange, int cell) {
+  const double* const sums = exchange.sums[cell];
   return {sums[0], {sums[1], sums[2], sums[3], sums[4]}, sums[5], sums[6],
-          sums[7], meeting.seen[cell][1][slots - 1],     sums[8], meeting.reach[cell]};
+          sums[7], exchange.seen[cell][1][slots - 1],    sums[8], exchange.reach[cell]};
 }
 
 template <class Thread, class F, class Ends>
-BATCH_FN Ended integrate_together(const Thread& thread, Meeting& meeting, const OwnCells& cells,
+BATCH_FN Ended integrate_together(const Thread& thread, WarpExchange& exchange, const OwnCells& cells,
                                   const Nodes& nodes, const Demand& demand, F& f, Ends& ends, int breaks) {
   SharedCells<Thread> list{thread, cells};
   Adaption<SharedCells<Thread>> adaption(list, nodes, demand);
@@ -185,8 +185,8 @@ BATCH_FN Ended integrate_together(const Thread& thread, Meeting& meeting, const 
   const double node = nodes.x[slot < slots ? slot : 0];
   bool going = adaption.begin(ends, breaks);
   while (going) {
-    measure_together(thread, meeting, nodes, adaption, node, f);
-    going = adaption.take(ends, sums_of(meeting, 0), sums_of(meeting, 1));
+    measure_together(thread, exchange, nodes, adaption, node, f);
+    going = adaption.take(ends, sums_of(exchange, 0), sums_of(exchange, 1));
   }
   return adaption.ended();
 }

@@ -18,7 +18,7 @@ template <class T, Config config>
 struct WarpPerIntegral {
   static constexpr int threads = 128;
   struct Shared {
-    Meeting meeting[threads / Thread::warp_size];
+    WarpExchange exchange[threads / Thread::warp_size];
   };
 
   static std::vector<Range> ranges() {
@@ -42,7 +42,7 @@ struct WarpPerIntegral {
     for (std::int64_t i = mine; i < p.work.count; i += all) {
       Formula f = p.formula_of(p.integrand, i);
       Formula ends = p.ends_of(i);
-      const Ended ended = integrate_together(thread, shared.meeting[thread.warp()], cells, p.work.nodes,
+      const Ended ended = integrate_together(thread, shared.exchange[thread.warp()], cells, p.work.nodes,
                                              demand_of(p.work, i), f, ends, p.work.breaks);
       if (thread.lane() == 0) store(p.work, i, ended);
       thread.sync_warp();

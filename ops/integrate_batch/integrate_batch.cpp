@@ -5,7 +5,7 @@
 #include <cmath>
 #include <fmt/format.h>
 #include <memory>
-#include "tessera/core/division.hpp"
+#include "tessera/core/partition.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/core/operation.hpp"
 #include "ops/integrate/quadrature/kronrod_nodes.hpp"
@@ -79,7 +79,7 @@ std::string words_of(int why) {
   }
 }
 
-void tell(const Arguments& arguments, Values& values) {
+void report_values(const Arguments& arguments, Values& values) {
   const auto at = [&arguments](const char* name) { return arguments.array(name).data; };
   const auto* const integral = static_cast<const double*>(at("integrals"));
   const auto* const error = static_cast<const double*>(at("errors"));
@@ -172,9 +172,9 @@ Arguments part(const Arguments& whole, const Tile& tile) {
   return out;
 }
 
-Division divide(const Arguments& arguments) {
+Partition divide(const Arguments& arguments) {
   const auto whole = std::make_shared<const Arguments>(arguments);
-  Division out;
+  Partition out;
   out.rows = arguments.array("integrals").extents[0];
   out.same_bits = [](Where) { return true; };
   out.same_everywhere = true;
@@ -198,13 +198,13 @@ Operation operation() {
   out.output = "integrals";
   out.flops = flops;
   out.reference = reference;
-  out.tell = tell;
+  out.report_values = report_values;
   out.cases = cases();
   return out;
 }
 
 [[maybe_unused]] const bool integrate_batch_registered =
-    (register_operation(operation()), register_division("integrate_batch", divide), true);
+    (register_operation(operation()), register_partition("integrate_batch", divide), true);
 
 // The weight of the node at `mine` in the value at 1 of the polynomial through all of them.
 double weight_at_end(const Nodes& nodes, double mine) {

@@ -75,7 +75,7 @@ extern "C" __global__ void __launch_bounds__(own_threads, resident)
 }
 
 extern "C" __global__ void __launch_bounds__(32 * warps) together(const Work work, const Spare spare) {
-  __shared__ Meeting meeting[warps];
+  __shared__ WarpExchange exchange[warps];
   const Lanes lanes;
   const int warp = static_cast<int>(threadIdx.x / 32);
   const OwnCells cells = OwnCells::of(
@@ -90,8 +90,8 @@ extern "C" __global__ void __launch_bounds__(32 * warps) together(const Work wor
     const long long index = own_cells > 0 ? spare.waiting[mine] : mine;
     Integrand f(work, index);
     Ends ends(work, index);
-    const Ended ended = integrate_together(lanes, meeting[warp], cells, work.nodes, demand_of(work, index), f,
-                                           ends, work.breaks);
+    const Ended ended = integrate_together(lanes, exchange[warp], cells, work.nodes, demand_of(work, index),
+                                           f, ends, work.breaks);
     if (lanes.lane() == 0) store(work, index, ended);
     lanes.sync_warp();
   }

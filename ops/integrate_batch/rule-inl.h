@@ -48,11 +48,11 @@ struct Piece {
   int tail;
 };
 
-struct Place {
+struct MappedPoint {
   double x, weight;
 };
 
-BATCH_FN Place place(const Piece& piece, double t) {
+BATCH_FN MappedPoint mapped_point(const Piece& piece, double t) {
   const double s = piece.tail != 0 ? 1 / t : t, square = s * s;
   return {piece.base + piece.reach * square, 2 * size_of(piece.reach) * s * (piece.tail != 0 ? square : 1)};
 }
@@ -123,7 +123,7 @@ BATCH_FN void add_slot(const Nodes& nodes, int slot, double both, double low, do
 template <class F>
 BATCH_FN Samples samples(const Piece& piece, double middle, double away, F& f, Reach& reach) {
   const bool endless = may_be_endless && piece.tail != 0;
-  const Place above = place(piece, middle + away);
+  const MappedPoint above = mapped_point(piece, middle + away);
   Samples out;
   out.x_above = above.x;
   out.above = f(above.x);
@@ -133,7 +133,7 @@ BATCH_FN Samples samples(const Piece& piece, double middle, double away, F& f, R
   out.below = out.above;
   out.term_below = out.term_above;
   if (!middle_twice && away == 0) return out;
-  const Place below = place(piece, middle - away);
+  const MappedPoint below = mapped_point(piece, middle - away);
   out.x_below = below.x;
   out.below = f(below.x);
   if (endless) out.below = met(out.below, middle - away, reach);
@@ -234,7 +234,7 @@ struct Stretches {
 // visible to the others.
 
 enum Field { from_of, width_of, value_of, gap_of, error_of, noise_of_cell, low_of, high_of, fields };
-enum Link { next_of, previous_of, piece_of, links };  // neighbours of the same piece, or -1
+enum Link { output_step, previous_of, piece_of, links };  // neighbours of the same piece, or -1
 
 constexpr int most_breaks = 12;
 constexpr int most_pieces = 2 * (most_breaks + 2);
@@ -380,7 +380,7 @@ struct Adaption {
 
   // A cut is rounded, and with it where a jump is.
   BATCH_FN double value_at_end(int which, const Sums& sums) const {
-    const double weight = place(piece[which], 0.5 * width * (1 - nodes.x[slots - 1])).weight;
+    const double weight = mapped_point(piece[which], 0.5 * width * (1 - nodes.x[slots - 1])).weight;
     return weight > 0 ? sums.edge / weight : 0;
   }
 
@@ -410,7 +410,7 @@ struct Adaption {
     const int mine = count + which, its_piece = pieces + which;
     list.set_piece(its_piece, piece[which]);
     list.set_top(its_piece, mine);
-    list.set_link(next_of, mine, -1);
+    list.set_link(output_step, mine, -1);
     list.set_link(previous_of, mine, -1);
     const double radius = 0.5 * width, its_error = safety * (radius * apart_of(sums));
     const bool steep = from[which] == 0 && is_steep(sums);
@@ -475,9 +475,9 @@ struct Adaption {
     add(noise, -parent_noise);
     write(parent, parent_piece, from[0], left, left_error);
     write(count, parent_piece, from[1], right, right_error);
-    list.set_link(next_of, parent, count);
+    list.set_link(output_step, parent, count);
     list.set_link(previous_of, count, parent);
-    list.set_link(next_of, count, parent_next);
+    list.set_link(output_step, count, parent_next);
     if (parent_next >= 0) list.set_link(previous_of, parent_next, count);
     else list.set_top(parent_piece, count);
     ++count;
@@ -517,7 +517,7 @@ struct Adaption {
     parent_value = list.get(value_of, parent);
     parent_apart = list.get(gap_of, parent);
     parent_noise = list.get(noise_of_cell, parent);
-    parent_next = list.link(next_of, parent);
+    parent_next = list.link(output_step, parent);
     parent_piece = list.link(piece_of, parent);
     const double start = list.get(from_of, parent), whole = list.get(width_of, parent);
     if (parent_error <= settled * parent_noise) return stop(roundoff);
@@ -538,7 +538,7 @@ struct Adaption {
   // where t is 1.
   BATCH_FN double owed(int index) const {
     const double low = list.get(low_of, index), high = list.get(high_of, index);
-    const int before = list.link(previous_of, index), behind = list.link(next_of, index);
+    const int before = list.link(previous_of, index), behind = list.link(output_step, index);
     double apart = 0;
     if (before >= 0) apart = differing(low, list.get(high_of, before));
     const int across = behind >= 0 ? behind : list.top(list.link(piece_of, index) ^ 1);

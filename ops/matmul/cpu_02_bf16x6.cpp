@@ -3,14 +3,14 @@
 //
 // Each factor is the sum of three bf16; the six largest of the nine products of parts are added as tensor
 // cores add them, and every 64 products the sum is promoted to f32.
-#include "ops/matmul/kernels/cpu/split_loops.hpp"
+#include "ops/matmul/kernels/cpu/emulated_fp32_loops.hpp"
 
 namespace tessera::matmul {
 namespace {
 
 const Rung rung{"f32 by six products of bf16 parts, as tensor cores sum them",
                 Where::cpu,
-                {split_choice<Compute::bf16x6>()}};
+                {emulated_choice<Compute::bf16x6>()}};
 
 }  // namespace
 }  // namespace tessera::matmul

@@ -3,14 +3,14 @@
 //
 // Each factor is split into two halves under a scale of its line and chunk of 64 along k; three of the four
 // products of parts are added as tensor cores add them, and after each chunk the sum is promoted to f32.
-#include "ops/matmul/kernels/cpu/split_loops.hpp"
+#include "ops/matmul/kernels/cpu/emulated_fp32_loops.hpp"
 
 namespace tessera::matmul {
 namespace {
 
 const Rung rung{"f32 by three products of scaled f16 parts, as tensor cores sum them",
                 Where::cpu,
-                {split_choice<Compute::f16x3>()}};
+                {emulated_choice<Compute::f16x3>()}};
 
 }  // namespace
 }  // namespace tessera::matmul

@@ -3,14 +3,14 @@
 //
 // Each factor is split into two TF32 numbers, three of the four products of parts are added as tensor cores
 // add them, and every 64 products the sum is promoted to f32.
-#include "ops/matmul/kernels/cpu/split_loops.hpp"
+#include "ops/matmul/kernels/cpu/emulated_fp32_loops.hpp"
 
 namespace tessera::matmul {
 namespace {
 
 const Rung rung{"f32 by three products of TF32 parts, as tensor cores sum them",
                 Where::cpu,
-                {split_choice<Compute::tf32x3>()}};
+                {emulated_choice<Compute::tf32x3>()}};
 
 }  // namespace
 }  // namespace tessera::matmul

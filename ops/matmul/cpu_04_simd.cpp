@@ -192,8 +192,8 @@ Choice choice() {
   out.run[Element::f32] = run<float>;
   out.run[Element::f64] = run<double>;
   out.run[Element::i32] = run<std::int32_t>;
-  out.cannot_hold = [](const Arguments& arguments) -> Reason {
-    if (is_scaled(arguments)) return "knows no scales";
+  out.unsupported_arguments = [](const Arguments& arguments) -> Reason {
+    if (is_scaled(arguments)) return "does not support scales";
     (void)has_epilogue(arguments);  // throws where there is no such product
     return std::nullopt;
   };

@@ -9,7 +9,7 @@
 #include <typeinfo>
 #include "ops/matmul/kernels/simt/warp_kernel.cuh"
 #include "ops/matmul/problem/operands.hpp"
-#include "tessera/cuda/overlapped_launch.cuh"
+#include "tessera/cuda/pdl_launch.cuh"
 #include "tessera/rung.hpp"
 
 namespace tessera::matmul {
@@ -31,17 +31,17 @@ using RowsKernel =
 
 template <class T>
 WarpArgs<T> plain_args(const Problem<T>& p) {
-  WarpArgs<T> args{.p = p, .order = plain_config<T>.order(p.m(), p.n()), .shares = {}};
-  args.shares.tiles = args.shares.whole = static_cast<std::int32_t>(args.order.count());
+  WarpArgs<T> args{.p = p, .order = plain_config<T>.order(p.m(), p.n()), .stream_k = {}};
+  args.stream_k.tiles = args.stream_k.data_parallel_tiles = static_cast<std::int32_t>(args.order.count());
   const std::int64_t depth = plain_config<T>.depth;
-  args.shares.stages = static_cast<std::int32_t>((p.k() + depth - 1) / depth);
+  args.stream_k.stages = static_cast<std::int32_t>((p.k() + depth - 1) / depth);
   return args;
 }
 
 template <class Kernel, class T>
 void launch(const WarpArgs<T>& args, Run& run) {
-  launch_overlapped<Kernel>(Launch{.grid = {args.shares.blocks()}, .block = {Kernel::threads}}, args, run,
-                            /*evenly=*/true);
+  launch_with_pdl<Kernel>(Launch{.grid = {args.stream_k.blocks()}, .block = {Kernel::threads}}, args, run,
+                          /*evenly=*/true);
 }
 
 // f64 and i32, of any layout: `along_mn` takes whatever along_k does not.
@@ -101,10 +101,10 @@ void launch_floats(const Problem<float>& p, const WarpPlan& plan, Run& run) {
     ((wanted.tile == static_cast<int>(i) ? launch_any<static_cast<int>(i)>(wanted, run) : void()), ...);
   }
   (std::make_index_sequence<warp_tile_count>{});
-  if (plan.shares.rooms() == 0) return;
-  using Add = AddParts<WarpParts<float>>;
-  const WarpParts<float> parts = parts_of(wanted);
-  launch_overlapped<Add>(Add::launch(parts), parts, run);
+  if (plan.stream_k.slots() == 0) return;
+  using Add = SplitKReduction<WarpPartials<float>>;
+  const WarpPartials<float> partials = partials_of(wanted);
+  launch_with_pdl<Add>(Add::launch(partials), partials, run);
 }
 
 // `tile`: counted from 1; 0: as the model chooses.
@@ -123,13 +123,13 @@ PreparedRun prepare_f32(const Arguments& arguments, const Tuning& tuning, const 
   return {.launch = [p, plan, places = ProductArrays(arguments.signature())](
                         std::span<void* const> arrays,
                         Run& run) { launch_floats(places.put(p, arrays), plan, run); },
-          .workspace_bytes = warp_split_bytes(plan)};
+          .workspace_bytes = warp_workspace_bytes(plan)};
 }
 
 std::size_t workspace_bytes(const Arguments& arguments, const Tuning&) {
   const bool has_parts =
       arguments.element() == Element::f32 && arguments.dim("m") != 0 && arguments.dim("n") != 0;
-  return has_parts ? warp_partial_bytes : 0;
+  return has_parts ? max_warp_partial_bytes : 0;
 }
 
 std::int64_t shared_bytes(Element element, int tile) {
@@ -188,13 +188,12 @@ std::optional<Owner> owner(const Arguments& arguments, const Tuning& tuning, con
 
 template <class Kernel, class T>
 Footprint footprint_of(std::int64_t blocks) {
-  return {blocks, Kernel::threads, sizeof(typename Kernel::Shared),
-          overlapped_registers_of<Kernel, WarpArgs<T>>()};
+  return {blocks, Kernel::threads, sizeof(typename Kernel::Shared), pdl_registers_of<Kernel, WarpArgs<T>>()};
 }
 template <class T>
 Footprint plain_footprint(const Arguments& arguments) {
   return footprint_of<PlainKernel<T, Access::along_k, Access::along_mn>, T>(
-      plain_args(Problem<T>::of(arguments)).shares.blocks());
+      plain_args(Problem<T>::of(arguments)).stream_k.blocks());
 }
 
 // Of the kernel for rows, whose registers stand for those of the other layouts. Told where nothing is left to
@@ -209,7 +208,7 @@ std::optional<Footprint> footprint(const Arguments& arguments, const Tuning& tun
     if (p.m() == 0 || p.n() == 0) return std::nullopt;
     const WarpPlan plan = warp_plan(p, {1, 1 << 20}, {tile, tuning["splits"]});
     if (plan.tile != tile - 1) return std::nullopt;
-    return footprint_of<RowsKernel<tile - 1>, float>(plan.shares.blocks());
+    return footprint_of<RowsKernel<tile - 1>, float>(plan.stream_k.blocks());
   }
   return std::nullopt;
 }

@@ -74,7 +74,7 @@ PreparedRun prepare(const Arguments& arguments, const Tuning& tuning, const Devi
   if (arguments.array("C").count() == 0) return {};
   const P p = P::of(arguments);
   const MmaPlan plan = plan_of(job_of(p), element_of(arguments), tuning, device);
-  const std::size_t bytes = mma_split_bytes(element_of(arguments), plan);
+  const std::size_t bytes = mma_workspace_bytes(element_of(arguments), plan);
   return {
       .launch = [p, plan, places = ProductArrays(arguments.signature())](
                     std::span<void* const> arrays, Run& run) { launch(places.put(p, arrays), plan, run); },
@@ -82,7 +82,7 @@ PreparedRun prepare(const Arguments& arguments, const Tuning& tuning, const Devi
 }
 
 std::size_t workspace_bytes(const Arguments& arguments, const Tuning&) {
-  return arguments.array("C").count() == 0 ? 0 : mma_partial_bytes;
+  return arguments.array("C").count() == 0 ? 0 : max_mma_partial_bytes;
 }
 
 Reason refuses_half(const Arguments& arguments) {
@@ -123,8 +123,9 @@ Choice with_tile(std::size_t tile) {
   out.refuses = refuses;
   out.workspace_bytes = workspace_bytes;
   out.zeroed_front = 0;  // it writes what it reads
-  out.cannot_hold = [](const Arguments& arguments) {
-    return arguments.element() == Element::f64 ? Problem<double>::cannot_hold(arguments) : std::nullopt;
+  out.unsupported_arguments = [](const Arguments& arguments) {
+    return arguments.element() == Element::f64 ? Problem<double>::unsupported_arguments(arguments)
+                                               : std::nullopt;
   };
   return out;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// GPU rung 14: warps with roles.
+// GPU rung 14: warp specialization.
 //
 // One warpgroup only asks for copies, as far ahead as there are stages; two others only multiply, and give
 // stages back by barriers that count. Registers move from the one to the others, so that a tile is twice as
@@ -12,7 +12,7 @@ namespace tessera::matmul {
 namespace {
 
 const Rung rung(
-    step_variant<Step::warps_with_roles>("one warpgroup copies, two multiply; barriers hand stages over"));
+    step_variant<Step::warp_specialized>("one warpgroup copies, two multiply; barriers hand stages over"));
 [[maybe_unused]] const bool registered =
     (register_layouts([](Element, const OperandLayout& order) { return by_tma(order, false); }), true);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// GPU rung 15: blocks that stay.
+// GPU rung 15: persistent blocks.
 //
 // As many blocks as there are multiprocessors take tile after tile, so the next tile's copies arrive while
 // the last one's results are stored, and neighbours in time are neighbours in C, whose rows and columns the
@@ -10,7 +10,7 @@
 namespace tessera::matmul {
 namespace {
 
-const Rung rung(step_variant<Step::blocks_that_stay>(
+const Rung rung(step_variant<Step::persistent>(
     "blocks stay and take tile after tile, in an order that the L2 cache likes"));
 [[maybe_unused]] const bool registered =
     (register_layouts([](Element, const OperandLayout& order) { return by_tma(order, false); }), true);

@@ -13,22 +13,22 @@ namespace tessera::matmul {
 namespace {
 
 // Which factors the tensor cores take across k.
-bool takes_mn_major(Element element) {
+bool supports_mn_major(Element element) {
   switch (element) {
     case Element::bf16:
-      return ptx::Bf16::takes_mn_major;
+      return ptx::Bf16::supports_mn_major;
     case Element::f16:
-      return ptx::F16::takes_mn_major;
+      return ptx::F16::supports_mn_major;
     case Element::f32:
-      return ptx::Tf32::takes_mn_major;
+      return ptx::Tf32::supports_mn_major;
     case Element::i8:
-      return ptx::S8::takes_mn_major;
+      return ptx::S8::supports_mn_major;
     default:
-      return ptx::E4m3E4m3::takes_mn_major;
+      return ptx::E4m3E4m3::supports_mn_major;
   }
 }
 
-void launch_part(const MixedProblem& p, WgmmaPart& part, Run& run) {
+void launch_kernel_for(const MixedProblem& p, WgmmaLaunch& part, Run& run) {
   const bool b_is_e5m2 = p.b.element == Element::e5m2;
   switch (p.a.element) {
     case Element::bf16:
@@ -63,20 +63,20 @@ WgmmaJob job_with(const MixedProblem& p, const Tuning& tuning) {
   const auto value = [&](const char* name) { return tuning.find(name).value_or(0); };
   WgmmaJob job =
       job_of(p, {value("tile"), value("splits"), value("group"), value("strips"), size_in(tuning)});
-  job.cuts = static_cast<Cuts>(value("cuts"));
+  job.launches = static_cast<LaunchCount>(value("cuts"));
   return job;
 }
 
 void launch(const MixedProblem& p, const WgmmaJob& job, const PlannedJob& planned, Run& run) {
-  run_parts(job, planned, takes_mn_major(p.a.element), run,
-            [&](WgmmaPart& part) { launch_part(p, part, run); });
+  run_launches(job, planned, supports_mn_major(p.a.element), run,
+               [&](WgmmaLaunch& part) { launch_kernel_for(p, part, run); });
 }
 
 void run(const Arguments& arguments, const Tuning& tuning, Run& run) {
   const MixedProblem p = with_rows(MixedProblem::of(arguments));
   if (p.m == 0 || p.n == 0) return;
   const WgmmaJob job = job_with(p, tuning);
-  launch(p, job, plan_job(job, shapes_of(p), takes_mn_major(p.a.element), *run.device), run);
+  launch(p, job, plan_job(job, shapes_of(p), supports_mn_major(p.a.element), *run.device), run);
 }
 
 PreparedRun prepare(const Arguments& arguments, const Tuning& tuning, const Device& device) {
@@ -84,27 +84,27 @@ PreparedRun prepare(const Arguments& arguments, const Tuning& tuning, const Devi
   const MixedProblem p = with_rows(given);
   if (p.m == 0 || p.n == 0) return {};
   const WgmmaJob job = job_with(p, tuning);
-  const PlannedJob planned = plan_job(job, shapes_of(p), takes_mn_major(p.a.element), device);
+  const PlannedJob planned = plan_job(job, shapes_of(p), supports_mn_major(p.a.element), device);
   const ProductArrays places(arguments.signature());
   return {.launch =
               [given, planned, places, options = job.options](std::span<void* const> arrays, Run& run) {
-                const MixedProblem there = with_rows(places.put(given, arrays));
-                launch(there, job_of(there, options), planned, run);
+                const MixedProblem device_problem = with_rows(places.put(given, arrays));
+                launch(device_problem, job_of(device_problem, options), planned, run);
               },
-          .workspace_bytes = planned.room.bytes(),
-          .zeros = planned.room.zeros()};
+          .workspace_bytes = planned.workspace.bytes(),
+          .zeros = planned.workspace.zeros()};
 }
 
 // The rows of C next to each other, as the launch has them.
 Reason refuses_options(const MixedProblem& p, int tile) {
   if (tile == 0 || p.m == 0 || p.n == 0) return std::nullopt;
-  if (tile == remainder_tile + 1)
-    return reads_by_remainders(job_of(p, {}))
+  if (tile == misaligned_tile + 1)
+    return supports_misaligned(job_of(p, {}))
                ? std::nullopt
                : Reason("has no tile=" + std::to_string(tile) + " but for lines along k that are apart");
-  const auto is_mn_major = [&](const Factor& factor) {
-    const auto there = readable(factor, takes_mn_major(p.a.element));
-    return there && there->mn_major;
+  const auto is_mn_major = [&](const MatrixRef& x) {
+    const auto operand = tma_operand(x, supports_mn_major(p.a.element));
+    return operand && operand->mn_major;
   };
   return refuses_tile(tile, shapes_of(p),
                       is_mn_major(left_of(p)) || is_mn_major(right_of(p)) ? mn_major_tiles : all_tiles);
@@ -169,14 +169,14 @@ Variant variant() {
   // The model's choice first; then each tile, for those who look for themselves; then cuts that the model
   // would not make.
   out.choices.push_back(with({}));
-  for (int tile = 1; tile <= remainder_tile + 1; ++tile) out.choices.push_back(with({{"tile", tile}}));
-  out.choices.push_back(with({{"cuts", static_cast<int>(Cuts::wherever)}}));
+  for (int tile = 1; tile <= misaligned_tile + 1; ++tile) out.choices.push_back(with({{"tile", tile}}));
+  out.choices.push_back(with({{"cuts", static_cast<int>(LaunchCount::several)}}));
   return out;
 }
 
 const Rung rung(variant());
 [[maybe_unused]] const bool registered = (register_layouts([](Element element, const OperandLayout& order) {
-                                            return by_tma(order, takes_mn_major(element));
+                                            return by_tma(order, supports_mn_major(element));
                                           }),
                                           true);
 

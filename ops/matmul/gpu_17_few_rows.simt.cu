@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <typeinfo>
 #include "ops/matmul/kernels/tile_order.hpp"
-#include "ops/matmul/kernels/simt/narrow_problem.hpp"
+#include "ops/matmul/kernels/simt/gemm.hpp"
 #include "ops/matmul/kernels/simt/vectorized.hpp"
 
 namespace tessera::matmul {
@@ -31,13 +31,13 @@ struct FewRowsConfig {
 
 // Whether 16-byte loads do, along k.
 template <class P>
-SIMT bool reaches_a(const P& p) {
-  return lies_in_lots(p.a.data, p.a.stride[1], p.m() == 1 ? 0 : p.a.stride[0]);
+SIMT bool is_a_vector_aligned(const P& p) {
+  return is_vector_aligned(p.a.data, p.a.stride[1], p.m() == 1 ? 0 : p.a.stride[0]);
 }
 
 template <class T>
 struct FewRowsArgs {
-  KernelProblem<T> p;
+  GemmProblem<T> p;
   std::int32_t splits;     // of each sum
   std::int64_t chunk;      // k of each split
   SumOf<T>* partial;       // of splits: tile after tile, split after split
@@ -47,18 +47,18 @@ struct FewRowsArgs {
 template <class T, FewRowsConfig config>
 struct FewRows {
   using Sum = SumOf<T>;
-  using Piece = std::conditional_t<is_narrow<T>, Bytes16, Lot<T>>;  // 16 bytes of elements
-  using Problem = KernelProblem<T>;
-  static constexpr int rows = config.rows, lot = Lot<T>::count;
+  using Piece = std::conditional_t<is_narrow<T>, Bytes16, Vector<T>>;  // 16 bytes of elements
+  using Problem = GemmProblem<T>;
+  static constexpr int rows = config.rows, vector = Vector<T>::count;
   // As many blocks as registers allow, without any that would have to wait in memory.
   static constexpr int threads = 256, warps = threads / 32;
   static constexpr int blocks_per_processor = rows == 4 || !config.wide || sizeof(T) == 1 ? 2 : 3;
-  static constexpr int step = 32 * lot;  // elements that a warp loads at once
+  static constexpr int step = 32 * vector;  // elements that a warp loads at once
   // Of B along k, a warp's; of rows of B across k, loaded together.
   static constexpr int lines = config.along_k || sizeof(T) > 1 ? 4 : 2;
-  static constexpr int columns = config.along_k ? warps * lines : step;  // of C, a block's
-  static constexpr int depth = config.along_k ? step : warps * lines;    // of k, which a block takes at once
-  static constexpr int count = rows * (config.along_k ? lines : lot);    // sums of a lane
+  static constexpr int columns = config.along_k ? warps * lines : step;   // of C, a block's
+  static constexpr int depth = config.along_k ? step : warps * lines;     // of k, which a block takes at once
+  static constexpr int count = rows * (config.along_k ? lines : vector);  // sums of a lane
 
   struct Shared {
     alignas(16) Sum a[config.along_k ? 1 : warps * rows * lines];
@@ -84,15 +84,15 @@ struct FewRows {
     else add_rows(thread, shared, p, tile, first, end, sum);
     // Sum number `base` + q, of those that this thread has in the end, is of this row and column of the tile.
     int base = 0, valid = 0;
-    if constexpr (config.along_k) valid = add_up_lanes(thread, sum, base);
-    else valid = add_up_warps(thread, shared, sum);
+    if constexpr (config.along_k) valid = reduce_lanes(thread, sum, base);
+    else valid = reduce_warps(thread, shared, sum);
     const auto for_each = [&](const auto& put) {
       SIMT_UNROLL
       for (int q = 0; q < count; ++q)
         if (q < valid) {
           const int at = base + q;
           if constexpr (config.along_k) put(at / lines, line_of(thread, at % lines), sum[q]);
-          else put(at / lot, column_of(thread, at % lot), sum[q]);
+          else put(at / vector, column_of(thread, at % vector), sum[q]);
         }
     };
     const std::int64_t column = std::int64_t{tile} * columns;
@@ -151,15 +151,15 @@ struct FewRows {
   SIMT static Piece load_some(const T* from, std::int64_t stride, std::int64_t valid) {
     Piece out = {};
     SIMT_UNROLL
-    for (int e = 0; e < lot; ++e)
+    for (int e = 0; e < vector; ++e)
       if constexpr (is_narrow<T>) put_element(out, e, e < valid ? from[e * stride] : T{});
       else out.element[e] = e < valid ? from[e * stride] : T{0};
     return out;
   }
 
-  // Across k: of a lane's lot. Neighbouring lanes load what lies next to each other.
+  // Across k: of a lane's vector. Neighbouring lanes load what lies next to each other.
   SIMT static int column_of(Thread thread, int e) {
-    return config.wide ? thread.lane() * lot + e : thread.lane() + 32 * e;
+    return config.wide ? thread.lane() * vector + e : thread.lane() + 32 * e;
   }
 
   // Along k, of wide elements that 16-byte loads reach: a warp's lines are eight apart, so they begin at the
@@ -175,7 +175,7 @@ struct FewRows {
   SIMT void add_lines(Thread thread, const Problem& p, int tile, std::int64_t first, std::int64_t end,
                       Sum (&sum)[unsigned{count}]) const {
     constexpr int apart = config.wide ? 1 : 32;
-    const int at = config.wide ? thread.lane() * lot : thread.lane();
+    const int at = config.wide ? thread.lane() * vector : thread.lane();
     const T* b_line[lines];
     SIMT_UNROLL
     for (int j = 0; j < lines; ++j) {
@@ -187,14 +187,14 @@ struct FewRows {
     if (end < p.k()) end -= earlier;
     // Whether all of this lane's elements are there, and else how many.
     const auto is_whole = [&](std::int64_t l) {
-      return l + (config.wide ? at + lot : step) <= end && (!in_cache_lines || l + at >= 0);
+      return l + (config.wide ? at + vector : step) <= end && (!in_cache_lines || l + at >= 0);
     };
     const auto valid_of = [&](std::int64_t l) {
       return in_cache_lines && l + at < 0 ? 0 : (end - l - at + apart - 1) / apart;
     };
     const auto load_line = [&](std::int64_t l, int j) {
       if (!is_whole(l)) return load_some(b_line[j] + l, apart, valid_of(l));
-      return config.wide ? load(thread, b_line[j] + l) : load_some(b_line[j] + l, apart, lot);
+      return config.wide ? load(thread, b_line[j] + l) : load_some(b_line[j] + l, apart, vector);
     };
     // One branch for all lines: in each of its own, what is packed would be waited for.
     constexpr bool one_branch = is_narrow<T> || in_cache_lines;
@@ -202,7 +202,7 @@ struct FewRows {
       if (one_branch && is_whole(l)) {
         SIMT_UNROLL
         for (int j = 0; j < lines; ++j)
-          b[j] = config.wide ? load(thread, b_line[j] + l) : load_some(b_line[j] + l, apart, lot);
+          b[j] = config.wide ? load(thread, b_line[j] + l) : load_some(b_line[j] + l, apart, vector);
       } else if (one_branch && valid_of(l) <= 0) {
         SIMT_UNROLL
         for (int j = 0; j < lines; ++j) b[j] = {};
@@ -211,13 +211,13 @@ struct FewRows {
         for (int j = 0; j < lines; ++j) b[j] = load_line(l, j);
       }
     };
-    const bool a_wide = config.wide && (is_narrow<T> || reaches_a(p));
+    const bool a_wide = config.wide && (is_narrow<T> || is_a_vector_aligned(p));
     const auto load_a = [&](std::int64_t l, int i) {
       const T* const row = p.a.data + (i < p.m() ? i : p.m() - 1) * p.a.stride[0] + (l + at) * p.a.stride[1];
       if (one_branch && valid_of(l) <= 0) return Piece{};
       if (!is_whole(l)) return load_some(row, apart * p.a.stride[1], valid_of(l));
       if (a_wide) return load(thread, row);
-      return load_some(row, apart * p.a.stride[1], lot);
+      return load_some(row, apart * p.a.stride[1], vector);
     };
     const auto add = [&](std::int64_t l, const Piece(&b)[lines]) {
       if constexpr (is_narrow<T>) {
@@ -225,13 +225,13 @@ struct FewRows {
         SIMT_UNROLL
         for (int i = 0; i < rows; ++i) a[i] = i < p.m() ? load_a(l, i) : Piece{};
         SIMT_UNROLL
-        for (int e = 0; e < lot; e += 4) {
+        for (int e = 0; e < vector; e += 4) {
           SIMT_UNROLL
           for (int j = 0; j < lines; ++j) {
             SIMT_UNROLL
             for (int i = 0; i < rows; ++i)
-              sum[i * lines + j] =
-                  add_products(T{}, p.given.a.element, p.given.b.element, a[i], b[j], e, sum[i * lines + j]);
+              sum[i * lines + j] = add_products(T{}, p.problem.a.element, p.problem.b.element, a[i], b[j], e,
+                                                sum[i * lines + j]);
           }
         }
       } else {
@@ -241,7 +241,7 @@ struct FewRows {
           SIMT_UNROLL
           for (int j = 0; j < lines; ++j) {
             SIMT_UNROLL
-            for (int e = 0; e < lot; ++e)
+            for (int e = 0; e < vector; ++e)
               sum[i * lines + j] = multiply_add(a.element[e], b[j].element[e], sum[i * lines + j]);
           }
         }
@@ -270,14 +270,14 @@ struct FewRows {
       SIMT_UNROLL
       for (int u = 0; u < lines; ++u) {
         const T* const row = from + (l + u) * p.b.stride[0];
-        if (config.wide && left >= lot && l + u < end) b[u] = load(thread, row);
+        if (config.wide && left >= vector && l + u < end) b[u] = load(thread, row);
         else b[u] = load_some(row, apart * p.b.stride[1], l + u < end ? left : 0);
       }
     };
-    constexpr int brought = (rows * lines + 31) / 32;  // by a lane
-    const auto load_a = [&](std::int64_t l, T(&a)[brought]) {
+    constexpr int loads_per_lane = (rows * lines + 31) / 32;  // by a lane
+    const auto load_a = [&](std::int64_t l, T(&a)[loads_per_lane]) {
       SIMT_UNROLL
-      for (int q = 0; q < brought; ++q) {
+      for (int q = 0; q < loads_per_lane; ++q) {
         const int e = q * 32 + thread.lane(), i = e / lines;
         const std::int64_t deep = l + e % lines;
         a[q] = i < p.m() && i < rows && deep < end ? p.a(i, deep) : T{};
@@ -287,13 +287,13 @@ struct FewRows {
     std::int64_t l = first + thread.warp() * lines;
     if (l >= end) return;
     Piece b[lines], next[lines] = {};
-    T a[brought];
+    T a[loads_per_lane];
     load_a(l, a);
     load_b(l, b);
     for (; l < end; l += depth) {
       thread.sync_warp();
       SIMT_UNROLL
-      for (int q = 0; q < brought; ++q)
+      for (int q = 0; q < loads_per_lane; ++q)
         if (q * 32 + thread.lane() < rows * lines) own[q * 32 + thread.lane()] = widened_a(p, a[q]);
       thread.sync_warp();
       if (l + depth < end) {
@@ -304,14 +304,14 @@ struct FewRows {
         SIMT_UNROLL
         for (int u = 0; u < lines; ++u) {
           SIMT_UNROLL
-          for (int e = 0; e < lot; e += 4) {
+          for (int e = 0; e < vector; e += 4) {
             Sum of_b[4];
-            widen(T{}, p.given.b.element, b[u], e, of_b);
+            widen(T{}, p.problem.b.element, b[u], e, of_b);
             SIMT_UNROLL
             for (int i = 0; i < rows; ++i) {
               SIMT_UNROLL
               for (int q = 0; q < 4; ++q)
-                sum[i * lot + e + q] = multiply_add(own[i * lines + u], of_b[q], sum[i * lot + e + q]);
+                sum[i * vector + e + q] = multiply_add(own[i * lines + u], of_b[q], sum[i * vector + e + q]);
             }
           }
         }
@@ -320,13 +320,13 @@ struct FewRows {
         for (int i = 0; i < rows; ++i) {
           T of_row[lines];
           SIMT_UNROLL
-          for (int u = 0; u < lines; u += lot)
-            __builtin_bit_cast(Lot<T>, thread.load16(own + i * lines + u)).copy_to(of_row + u);
+          for (int u = 0; u < lines; u += vector)
+            __builtin_bit_cast(Vector<T>, thread.load16(own + i * lines + u)).copy_to(of_row + u);
           SIMT_UNROLL
           for (int u = 0; u < lines; ++u) {
             SIMT_UNROLL
-            for (int e = 0; e < lot; ++e)
-              sum[i * lot + e] = multiply_add(of_row[u], b[u].element[e], sum[i * lot + e]);
+            for (int e = 0; e < vector; ++e)
+              sum[i * vector + e] = multiply_add(of_row[u], b[u].element[e], sum[i * vector + e]);
           }
         }
       }
@@ -336,7 +336,7 @@ struct FewRows {
   }
 
   SIMT static Sum widened_a(const Problem& p, T x) {
-    if constexpr (is_narrow<T>) return widened(p.given.a.element, x);
+    if constexpr (is_narrow<T>) return widened(p.problem.a.element, x);
     else return x;
   }
 
@@ -344,13 +344,13 @@ struct FewRows {
   // many: `base` is the first. Of fewer sums than lanes, lanes next to each other have the same, and one
   // counts.
   template <int n = count, int mask = 16>
-  SIMT static int add_up_lanes(Thread thread, Sum (&sum)[unsigned{count}], int& base) {
+  SIMT static int reduce_lanes(Thread thread, Sum (&sum)[unsigned{count}], int& base) {
     if constexpr (mask == 0) {
       constexpr int same = count < 32 ? 32 / count : 1;
       return thread.lane() % same == 0 ? n : 0;
     } else if constexpr (n == 1) {
       sum[0] += thread.shuffle_xor(sum[0], mask);
-      return add_up_lanes<1, mask / 2>(thread, sum, base);
+      return reduce_lanes<1, mask / 2>(thread, sum, base);
     } else {
       constexpr int half = n / 2;
       const bool upper = (thread.lane() & mask) != 0;
@@ -364,12 +364,12 @@ struct FewRows {
         sum[q] = keep + thread.shuffle_xor(give, mask);
       }
       base += upper ? half : 0;
-      return add_up_lanes<half, mask / 2>(thread, sum, base);
+      return reduce_lanes<half, mask / 2>(thread, sum, base);
     }
   }
 
   // Over the warps: the upper half hands its sums to the lower one, until the first has them all.
-  SIMT int add_up_warps(Thread thread, Shared& shared, Sum (&sum)[unsigned{count}]) const {
+  SIMT int reduce_warps(Thread thread, Shared& shared, Sum (&sum)[unsigned{count}]) const {
     const int warp = thread.warp(), lane = thread.lane();
     SIMT_UNROLL
     for (int half = warps / 2; half >= 1; half /= 2) {
@@ -389,21 +389,22 @@ struct FewRows {
 };
 
 template <class T>
-KernelProblem<T> few_rows_first(const GivenProblem<T>& given) {
-  const auto p = kernel_problem<T>(given);
+GemmProblem<T> few_rows_first(const GemmArguments<T>& given) {
+  const auto p = gemm_problem<T>(given);
   return p.m() <= p.n() ? p : transposed(p);
 }
 
 template <class T>
-FewRowsConfig config_of(const KernelProblem<T>& p) {
+FewRowsConfig config_of(const GemmProblem<T>& p) {
   const bool along_k = p.b.stride[0] == 1 && (p.b.stride[1] != 1 || p.n() == 1);
-  const auto reaches_b = [&](std::int64_t along, std::int64_t across, std::int64_t lines) {
-    return lies_in_lots(p.b.data, along, lines == 1 ? 0 : across);
+  const auto is_b_vector_aligned = [&](std::int64_t along, std::int64_t across, std::int64_t lines) {
+    return is_vector_aligned(p.b.data, along, lines == 1 ? 0 : across);
   };
   return {.rows = p.m() == 1 ? 1 : most_rows<T>,
           .along_k = along_k,
-          .wide = along_k ? reaches_b(p.b.stride[0], p.b.stride[1], p.n()) && (!is_narrow<T> || reaches_a(p))
-                          : reaches_b(p.b.stride[1], p.b.stride[0], p.k())};
+          .wide = along_k ? is_b_vector_aligned(p.b.stride[0], p.b.stride[1], p.n()) &&
+                                (!is_narrow<T> || is_a_vector_aligned(p))
+                          : is_b_vector_aligned(p.b.stride[1], p.b.stride[0], p.k())};
 }
 // None where tensor cores read the large operand as it lies, and are as fast.
 template <class T>
@@ -470,7 +471,7 @@ inline std::int64_t splits_of(std::int64_t tiles, std::int64_t steps, std::int64
 }
 
 template <class T>
-FewRowsPlan plan_of(const KernelProblem<T>& p, int wanted, const Device& device) {
+FewRowsPlan plan_of(const GemmProblem<T>& p, int wanted, const Device& device) {
   return with_kernel<T>(config_of<T>(p), [&]<class Kernel>() {
     const std::int64_t tiles = Kernel::tiles(p), steps = steps_of<Kernel>(p.k());
     std::int64_t splits = wanted != 0 ? wanted : splits_of(tiles, steps, blocks_of<Kernel>(device));
@@ -484,22 +485,23 @@ FewRowsPlan plan_of(const KernelProblem<T>& p, int wanted, const Device& device)
 }
 
 template <class T>
-void launch_few_rows(const KernelProblem<T>& p, const FewRowsPlan& plan, Run& run) {
-  char* const room = static_cast<char*>(run.workspace);
-  const FewRowsArgs<T> args{p, plan.splits, plan.chunk, reinterpret_cast<SumOf<T>*>(room + counter_bytes),
-                            reinterpret_cast<std::uint32_t*>(room)};
+void launch_few_rows(const GemmProblem<T>& p, const FewRowsPlan& plan, Run& run) {
+  char* const workspace = static_cast<char*>(run.workspace);
+  const FewRowsArgs<T> args{p, plan.splits, plan.chunk,
+                            reinterpret_cast<SumOf<T>*>(workspace + counter_bytes),
+                            reinterpret_cast<std::uint32_t*>(workspace)};
   with_kernel<T>(config_of<T>(p), [&]<class Kernel>() { start<Kernel>(args, run); });
 }
 
 template <class T>
 void run_few_rows(const Arguments& arguments, const Tuning& tuning, Run& run) {
-  const auto p = few_rows_first<T>(GivenProblem<T>::of(arguments));
+  const auto p = few_rows_first<T>(GemmArguments<T>::of(arguments));
   if (p.m() != 0 && p.n() != 0) launch_few_rows<T>(p, plan_of<T>(p, tuning["splits"], *run.device), run);
 }
 
 template <class T>
 PreparedRun prepare_few_rows(const Arguments& arguments, const Tuning& tuning, const Device& device) {
-  const auto given = GivenProblem<T>::of(arguments);
+  const auto given = GemmArguments<T>::of(arguments);
   const auto p = few_rows_first<T>(given);
   if (p.m() == 0 || p.n() == 0) return {};
   const FewRowsPlan plan = plan_of<T>(p, tuning["splits"], device);
@@ -515,7 +517,7 @@ PreparedRun prepare_few_rows(const Arguments& arguments, const Tuning& tuning, c
 // At most, on any device: of as many parts as there may be.
 template <class T>
 std::size_t bytes_at_most(const Arguments& arguments, const Tuning& tuning) {
-  const auto p = few_rows_first<T>(GivenProblem<T>::of(arguments));
+  const auto p = few_rows_first<T>(GemmArguments<T>::of(arguments));
   if (p.m() == 0 || p.n() == 0 || p.m() > most_rows<T>) return 0;
   Device largest;
   largest.processors = 1 << 10;
@@ -529,7 +531,7 @@ std::size_t bytes_at_most(const Arguments& arguments, const Tuning& tuning) {
 // Told where the number of splits is not left to the model, which asks the device.
 template <class T>
 std::optional<Footprint> footprint_of_few_rows(const Arguments& arguments, const Tuning& tuning) {
-  const auto p = few_rows_first<T>(GivenProblem<T>::of(arguments));
+  const auto p = few_rows_first<T>(GemmArguments<T>::of(arguments));
   if (tuning["splits"] == 0 || p.m() == 0 || p.n() == 0) return std::nullopt;
   const FewRowsPlan plan = plan_of<T>(p, tuning["splits"], {});
   return with_kernel<T>(config_of<T>(p), [&]<class Kernel>() {
@@ -540,13 +542,13 @@ std::optional<Footprint> footprint_of_few_rows(const Arguments& arguments, const
 
 template <class T>
 FewRowsConfig config_of_arguments(const Arguments& arguments) {
-  return config_of<T>(few_rows_first<T>(GivenProblem<T>::of(arguments)));
+  return config_of<T>(few_rows_first<T>(GemmArguments<T>::of(arguments)));
 }
 
 Reason refuses(const Arguments& arguments, const Tuning&, const Device& device) {
   const std::int64_t m = arguments.dim("m"), n = arguments.dim("n"), k = arguments.dim("k");
   const Element element = arguments.element();
-  const int most = with_factor(element, [&]<class T>() { return most_rows<T>; });
+  const int most = with_element_type(element, [&]<class T>() { return most_rows<T>; });
   if (std::min(m, n) > most)
     return "C has more than " + std::to_string(most) + (most == 1 ? " row and column" : " rows and columns");
   // Lanes share a sum: of a short one few would have a part.
@@ -565,7 +567,7 @@ Reason outrun(const Arguments& arguments, const Device& device) {
   const std::int64_t m = arguments.dim("m"), n = arguments.dim("n"), k = arguments.dim("k");
   const Element element = arguments.element();
   const FewRowsConfig config =
-      with_factor(element, [&]<class T>() { return config_of_arguments<T>(arguments); });
+      with_element_type(element, [&]<class T>() { return config_of_arguments<T>(arguments); });
   if (size_of(element) < 4 && config.rows > 1 && config.wide)
     return "tensor cores take several rows as fast where they read the large operand as it lies";
   // Products, as measured on one NVIDIA H100.
@@ -592,7 +594,7 @@ Variant few_rows() {
   choice.ranges = {{.name = "splits", .first = 0, .last = 64, .value = 0}};
   for (const Element element :
        {Element::f32, Element::f64, Element::bf16, Element::f16, Element::e4m3, Element::e5m2, Element::i8})
-    with_factor(element, [&]<class T>() {
+    with_element_type(element, [&]<class T>() {
       choice.run[element] = run_few_rows<T>;
       choice.prepare[element] = prepare_few_rows<T>;
 #if !defined(__CUDACC__)
@@ -602,11 +604,12 @@ Variant few_rows() {
   bind_limits<Problem>(choice, Types<float, double>{});
   choice.refuses = refuses;
   choice.footprint = [](const Arguments& arguments, const Tuning& tuning) {
-    return with_factor(arguments.element(),
-                       [&]<class T>() { return footprint_of_few_rows<T>(arguments, tuning); });
+    return with_element_type(arguments.element(),
+                             [&]<class T>() { return footprint_of_few_rows<T>(arguments, tuning); });
   };
   choice.workspace_bytes = [](const Arguments& arguments, const Tuning& tuning) {
-    return with_factor(arguments.element(), [&]<class T>() { return bytes_at_most<T>(arguments, tuning); });
+    return with_element_type(arguments.element(),
+                             [&]<class T>() { return bytes_at_most<T>(arguments, tuning); });
   };
   Variant out;
   out.idea = "few rows or columns: the large operand goes to registers once, and memory is the limit";

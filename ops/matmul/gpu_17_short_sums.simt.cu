@@ -18,8 +18,8 @@ inline namespace TESSERA_UNIT {
 
 // Lanes lie along what is contiguous in C: its rows.
 template <class T>
-KernelProblem<T> by_rows_of_c(const GivenProblem<T>& given) {
-  const auto p = kernel_problem<T>(given);
+GemmProblem<T> by_rows_of_c(const GemmArguments<T>& given) {
+  const auto p = gemm_problem<T>(given);
   const auto by_rows = [&] {
     if constexpr (is_narrow<T>) return given.c_col <= given.c_row;
     else return given.c.stride[1] <= given.c.stride[0];
@@ -28,7 +28,7 @@ KernelProblem<T> by_rows_of_c(const GivenProblem<T>& given) {
 }
 
 template <class T>
-void launch_short_sums(const GivenProblem<T>& given, std::int64_t tile, Run& run) {
+void launch_short_sums(const GemmArguments<T>& given, std::int64_t tile, Run& run) {
   const auto p = by_rows_of_c<T>(given);
   if (p.m() == 0 || p.n() == 0) return;
   const int processors = run.device->processors;
@@ -38,12 +38,12 @@ void launch_short_sums(const GivenProblem<T>& given, std::int64_t tile, Run& run
 
 template <class T>
 void run_short_sums(const Arguments& arguments, const Tuning& tuning, Run& run) {
-  launch_short_sums<T>(GivenProblem<T>::of(arguments), tuning["tile"], run);
+  launch_short_sums<T>(GemmArguments<T>::of(arguments), tuning["tile"], run);
 }
 
 template <class T>
 PreparedRun prepare_short_sums(const Arguments& arguments, const Tuning& tuning, const Device&) {
-  const auto given = GivenProblem<T>::of(arguments);
+  const auto given = GemmArguments<T>::of(arguments);
   if (arguments.array("C").count() == 0) return {};
   return {.launch = [given, tile = tuning["tile"], places = ProductArrays(arguments.signature())](
                         std::span<void* const> arrays, Run& run) {
@@ -54,7 +54,7 @@ PreparedRun prepare_short_sums(const Arguments& arguments, const Tuning& tuning,
 // Of one multiprocessor: how many blocks there are depends on the device.
 template <class T>
 Footprint footprint_of_short_sums(const Arguments& arguments, const Tuning& tuning) {
-  const auto p = by_rows_of_c<T>(GivenProblem<T>::of(arguments));
+  const auto p = by_rows_of_c<T>(GemmArguments<T>::of(arguments));
   return with_short_sums<T>(p.k(), short_sums_tile<T>(p, tuning["tile"], 1), [&]<class Kernel>() {
     const Launch launch = Kernel::launch(Kernel::args(p, 1));
     return Footprint{launch.blocks(), launch.threads(), sizeof(typename Kernel::Shared),
@@ -65,17 +65,18 @@ Footprint footprint_of_short_sums(const Arguments& arguments, const Tuning& tuni
 // Tensor cores multiply narrow elements so fast that only short sums take less time here: twice as long ones
 // where operands would have to be packed for them, and twice as long ones of a C that is written soon.
 template <class T>
-std::int64_t most_products_of_narrow(const KernelProblem<T>& p) {
+std::int64_t most_products_of_narrow(const GemmProblem<T>& p) {
   constexpr std::int64_t least = 8, small_c = 4'000'000;
-  const auto in_lots = [](const Matrix<const T>& x) {
-    return lies_in_lots(x.data, x.stride[0], x.stride[1]) || lies_in_lots(x.data, x.stride[1], x.stride[0]);
+  const auto vector_aligned = [](const Matrix<const T>& x) {
+    return is_vector_aligned(x.data, x.stride[0], x.stride[1]) ||
+           is_vector_aligned(x.data, x.stride[1], x.stride[0]);
   };
-  return least * (in_lots(p.a) && in_lots(p.b) ? 1 : 2) * (p.m() * p.n() <= small_c ? 2 : 1);
+  return least * (vector_aligned(p.a) && vector_aligned(p.b) ? 1 : 2) * (p.m() * p.n() <= small_c ? 2 : 1);
 }
 
 template <class T>
 Reason refuses_short_sums(const Arguments& arguments, const Tuning& tuning, const Device& device) {
-  const auto p = by_rows_of_c<T>(GivenProblem<T>::of(arguments));
+  const auto p = by_rows_of_c<T>(GemmArguments<T>::of(arguments));
   constexpr std::int64_t least_line = 32, most_tf32 = 16;
   if (p.k() > longest_short_sum<T>)
     return "the sums have more than " + std::to_string(longest_short_sum<T>) + " products";
@@ -100,7 +101,7 @@ Variant short_sums() {
   choice.ranges = {{.name = "tile", .first = 0, .last = std::size(short_sums_tiles), .value = 0}};
   for (const Element element :
        {Element::f32, Element::f64, Element::bf16, Element::f16, Element::e4m3, Element::e5m2, Element::i8})
-    with_factor(element, [&]<class T>() {
+    with_element_type(element, [&]<class T>() {
       choice.run[element] = run_short_sums<T>;
       choice.prepare[element] = prepare_short_sums<T>;
 #if !defined(__CUDACC__)
@@ -109,11 +110,11 @@ Variant short_sums() {
     });
   bind_limits<Problem>(choice, Types<float, double>{});
   choice.refuses = [](const Arguments& arguments, const Tuning& tuning, const Device& device) {
-    return with_factor(arguments.element(),
-                       [&]<class T>() { return refuses_short_sums<T>(arguments, tuning, device); });
+    return with_element_type(arguments.element(),
+                             [&]<class T>() { return refuses_short_sums<T>(arguments, tuning, device); });
   };
   choice.footprint = [](const Arguments& arguments, const Tuning& tuning) {
-    return with_factor(arguments.element(), [&]<class T>() {
+    return with_element_type(arguments.element(), [&]<class T>() {
       return std::optional(footprint_of_short_sums<T>(arguments, tuning));
     });
   };

@@ -5,12 +5,12 @@
 // hi·hi + hi·lo + lo·hi is f32's product but for 2^-22. Tensor cores cut sums short, so each chunk's sum is
 // promoted to an f32 that rounds.
 #if !defined(__CUDACC__)
-#include "ops/matmul/kernels/simt/split_kernel.hpp"
+#include "ops/matmul/kernels/simt/emulated_fp32_kernel.hpp"
 
 namespace tessera::matmul {
 namespace {
 
-const SplitRung<Compute::tf32x3> rung{"f32 by three products of TF32 parts, as tensor cores sum them"};
+const EmulatedFp32Rung<Compute::tf32x3> rung{"f32 by three products of TF32 parts, as tensor cores sum them"};
 
 }  // namespace
 }  // namespace tessera::matmul

@@ -6,14 +6,14 @@
 // beside each other, whatever way the operand lay, so that the kernel of rung 16 copies and swizzles them as
 // it does TF32. The tensor cores cut their sums short: those of each 32 k are promoted to f32. Where parts
 // leave f32's range, strict f32 is computed instead, as a verdict on the device says. What limits it: power.
-#include "ops/matmul/kernels/hopper/split_launch.cuh"
+#include "ops/matmul/kernels/hopper/emulated_fp32_launch.cuh"
 
 namespace tessera::matmul {
 namespace {
 
-const Rung rung(SplitRung<Compute::tf32x3>::variant(
+const Rung rung(EmulatedFp32Rung<Compute::tf32x3>::variant(
     "f32 on tensor cores: each factor is two TF32 numbers, three products, promoted sums"));
-[[maybe_unused]] const bool registered = (register_layouts(split_first), true);
+[[maybe_unused]] const bool registered = (register_layouts(decomposed_first), true);
 
 }  // namespace
 }  // namespace tessera::matmul

@@ -4,12 +4,12 @@
 // bf16 has f32's range and 8 of its 24 bits: three parts hold a factor exactly. Of the nine products of
 // parts, the six that count are computed.
 #if !defined(__CUDACC__)
-#include "ops/matmul/kernels/simt/split_kernel.hpp"
+#include "ops/matmul/kernels/simt/emulated_fp32_kernel.hpp"
 
 namespace tessera::matmul {
 namespace {
 
-const SplitRung<Compute::bf16x6> rung{"f32 by six products of bf16 parts, as tensor cores sum them"};
+const EmulatedFp32Rung<Compute::bf16x6> rung{"f32 by six products of bf16 parts, as tensor cores sum them"};
 
 }  // namespace
 }  // namespace tessera::matmul

@@ -4,14 +4,14 @@
 // Three times 8 bits are all of f32's 24, and bf16 has f32's exponents: nothing is lost but what underflows.
 // Of nine products the six largest are added, at twice TF32's rate, so that they take as long as three of
 // those. The rest is rung 18's.
-#include "ops/matmul/kernels/hopper/split_launch.cuh"
+#include "ops/matmul/kernels/hopper/emulated_fp32_launch.cuh"
 
 namespace tessera::matmul {
 namespace {
 
-const Rung rung(SplitRung<Compute::bf16x6>::variant(
+const Rung rung(EmulatedFp32Rung<Compute::bf16x6>::variant(
     "f32 on tensor cores: each factor is three bf16 numbers, all of its bits, six products"));
-[[maybe_unused]] const bool registered = (register_layouts(split_first), true);
+[[maybe_unused]] const bool registered = (register_layouts(decomposed_first), true);
 
 }  // namespace
 }  // namespace tessera::matmul

@@ -4,12 +4,13 @@
 // f16 has TF32's 11 bits at twice the speed, but a short range: each chunk of 64 along k of each line has a
 // power of two of its own as scale. Where that is not enough, strict f32 is computed.
 #if !defined(__CUDACC__)
-#include "ops/matmul/kernels/simt/split_kernel.hpp"
+#include "ops/matmul/kernels/simt/emulated_fp32_kernel.hpp"
 
 namespace tessera::matmul {
 namespace {
 
-const SplitRung<Compute::f16x3> rung{"f32 by three products of scaled f16 parts, as tensor cores sum them"};
+const EmulatedFp32Rung<Compute::f16x3> rung{
+    "f32 by three products of scaled f16 parts, as tensor cores sum them"};
 
 }  // namespace
 }  // namespace tessera::matmul

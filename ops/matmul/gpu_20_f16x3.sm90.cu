@@ -6,14 +6,14 @@
 // product of both scales, exactly. The two warpgroups ask for their products in turn: one promotes while the
 // other's keep the tensor cores busy. Where a line spans more than f16's exponents, strict f32 is computed
 // instead, as a verdict on the device says. What limits it: power.
-#include "ops/matmul/kernels/hopper/split_launch.cuh"
+#include "ops/matmul/kernels/hopper/emulated_fp32_launch.cuh"
 
 namespace tessera::matmul {
 namespace {
 
-const Rung rung(SplitRung<Compute::f16x3>::variant(
+const Rung rung(EmulatedFp32Rung<Compute::f16x3>::variant(
     "f32 on tensor cores at f16's rate: each factor is two f16 numbers, each 64 k have their own scale"));
-[[maybe_unused]] const bool registered = (register_layouts(split_first), true);
+[[maybe_unused]] const bool registered = (register_layouts(decomposed_first), true);
 
 }  // namespace
 }  // namespace tessera::matmul

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // C = α·op(A)·op(B) + β·C0, for any m, n, k ≥ 0. A transposed operand is a view with its strides
 // exchanged, so a rung sees A as m × k and B as k × n whatever op is, with any strides.
-// Installed: for whoever writes a rung.
+// Installed: for authors of variants.
 #pragma once
 #include <cmath>
 #include <cstdint>
@@ -60,10 +60,10 @@ struct Problem {
   }
 
   // What follows the sum besides α and β has no room here. (Strict sums serve who would take TF32's.)
-  static std::optional<std::string> cannot_hold(const Arguments& arguments) {
-    if (arguments.text("activation") != "none") return "knows no activation";
+  static std::optional<std::string> unsupported_arguments(const Arguments& arguments) {
+    if (arguments.text("activation") != "none") return "does not support activations";
     for (const char* name : {"bias", "scale-a", "scale-b"})
-      if (arguments.has(name)) return std::string("knows no ") + (name[0] == 'b' ? "bias" : "scales");
+      if (arguments.has(name)) return std::string("does not support ") + (name[0] == 'b' ? "bias" : "scales");
     return std::nullopt;
   }
 

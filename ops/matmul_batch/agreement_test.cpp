@@ -109,7 +109,7 @@ struct Drawn {
     if (out.c0.data != nullptr) out.c0.data = static_cast<const Out*>(out.c0.data) + e * c0.step;
     return out;
   }
-  std::vector<Out> one_by_one() {
+  std::vector<Out> load_elements() {
     std::vector<Out> out = c.memory;
     for (std::int64_t e = 0; e < count; ++e)
       (void)matmul::multiply<T, Out, TB>(a.one(a.memory, e), b.one(b.memory, e), c.template one<Out>(out, e),
@@ -134,7 +134,7 @@ void expect_agreement(std::uint64_t seed, const char* variant) {
   const auto a = x.a.all(x.a.memory);
   const auto b = x.b.all(x.b.memory);
   std::vector<Out> batched = x.c.memory, placed = x.c.memory, grouped = x.c.memory, placed_group = x.c.memory;
-  const std::vector<Out> expected = x.one_by_one();
+  const std::vector<Out> expected = x.load_elements();
   x.options.check = true;
   const Outcome outcome = multiply_batch<T, Out, TB>(a, b, x.c.template all<Out>(batched), x.options);
   EXPECT_TRUE(outcome.verdict->passed) << describe(*outcome.verdict);

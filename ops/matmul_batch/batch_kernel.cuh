@@ -9,8 +9,8 @@
 namespace tessera::matmul_batch {
 
 namespace ptx = cuda::ptx;
+using matmul::ClusterCoord;
 using matmul::Ring;
-using matmul::Sharing;
 using matmul::TileShared;
 using matmul::WgmmaArgs;
 
@@ -30,7 +30,7 @@ struct EntrySteps {
 struct BatchArgs {
   WgmmaArgs one;
   EqualEntries entries;
-  bool a_moves, b_moves;  // or serve all entries
+  bool a_is_batched, b_is_batched;  // or serve all entries
   EntrySteps steps;
   const GroupEntry* table = nullptr;
   const std::int32_t* entry_of = nullptr;
@@ -55,7 +55,7 @@ __device__ __forceinline__ Work work_at(const BatchArgs& batch, std::int32_t uni
 template <class C>
 __device__ __forceinline__ void produce(const BatchArgs& batch, const TileShared<C>& shared,
                                         std::uint32_t rank) {
-  const Sharing<C> sharing(C::cluster_split_k ? 0 : rank);
+  const ClusterCoord<C> block_coord(C::cluster_split_k ? 0 : rank);
   Ring<C> ring(shared);
   constexpr int k_of_stage = 128 / C::element_bytes;
   const bool group = batch.table != nullptr;
@@ -63,32 +63,32 @@ __device__ __forceinline__ void produce(const BatchArgs& batch, const TileShared
        unit += matmul::unit_step(C::cluster)) {
     const Work work = work_at(batch, unit);
     const WgmmaArgs& args = work.args;
-    const int row = (work.tile.row * C::cluster_rows + static_cast<int>(sharing.row)) * C::rows,
-              col = (work.tile.col * C::cluster_cols + static_cast<int>(sharing.col)) * C::cols;
-    const int layer_a = batch.a_moves ? work.layer : 0, layer_b = batch.b_moves ? work.layer : 0,
+    const int row = (work.tile.row * C::cluster_rows + static_cast<int>(block_coord.row)) * C::rows,
+              col = (work.tile.col * C::cluster_cols + static_cast<int>(block_coord.col)) * C::cols;
+    const int layer_a = batch.a_is_batched ? work.layer : 0, layer_b = batch.b_is_batched ? work.layer : 0,
               count = args.depth;
     const std::uint32_t bytes = static_cast<std::uint32_t>(args.a_bytes + C::b_bytes);
     if (group && count > 0) {
-      ptx::acquire(args.a);
-      ptx::acquire(args.b);
+      ptx::tensormap_acquire(args.a);
+      ptx::tensormap_acquire(args.b);
     }
     for (int i = 0; i < count; ++i) {
-      ptx::wait(shared.empty(ring.stage), ring.parity ^ 1);
-      ptx::Barrier& full = shared.full(ring.stage);
-      ptx::arrive_expecting(full, bytes);
-      matmul::copy_operand<C, C::mn_major_a, C::rows, C::cluster_cols>(
-          shared.a(ring.stage), args.a, row, i * k_of_stage, static_cast<int>(sharing.col), sharing.of_a(),
-          full, layer_a);
-      matmul::copy_operand<C, C::mn_major_b, C::cols, C::cluster_rows>(
-          shared.b(ring.stage), args.b, col, i * k_of_stage, static_cast<int>(sharing.row), sharing.of_b(),
-          full, layer_b);
+      ptx::mbarrier_wait(shared.empty(ring.stage), ring.parity ^ 1);
+      ptx::Mbarrier& full = shared.full(ring.stage);
+      ptx::mbarrier_arrive_expect_tx(full, bytes);
+      matmul::load_operand<C, C::mn_major_a, C::rows, C::cluster_cols>(
+          shared.a(ring.stage), args.a, row, i * k_of_stage, static_cast<int>(block_coord.col),
+          block_coord.multicast_a(), full, layer_a);
+      matmul::load_operand<C, C::mn_major_b, C::cols, C::cluster_rows>(
+          shared.b(ring.stage), args.b, col, i * k_of_stage, static_cast<int>(block_coord.row),
+          block_coord.multicast_b(), full, layer_b);
       ring.advance();
     }
   }
 }
 
-// What follows the sums of this entry, to where there is room for it: registers there are none.
-__device__ __forceinline__ void write_own(WgmmaArgs& own, const BatchArgs& batch, const Work& work) {
+// Writes this entry's epilogue arguments to shared memory: no registers are left for them.
+__device__ __forceinline__ void set_entry_args(WgmmaArgs& own, const BatchArgs& batch, const Work& work) {
   const auto move = [&](auto*& data, std::int64_t step) {
     using Data = std::remove_reference_t<decltype(data)>;
     using Byte = std::conditional_t<std::is_const_v<std::remove_pointer_t<Data>>, const char, char>;
@@ -114,41 +114,42 @@ __device__ __forceinline__ void write_own(WgmmaArgs& own, const BatchArgs& batch
 template <class C>
 __device__ __forceinline__ void consume(const BatchArgs& batch, const TileShared<C>& shared, int consumer,
                                         std::uint32_t rank) {
-  const Sharing<C> sharing(C::cluster_split_k ? 0 : rank);
-  const std::uint32_t peers = sharing.of_a() | sharing.of_b();
+  const ClusterCoord<C> block_coord(C::cluster_split_k ? 0 : rank);
+  const std::uint32_t peers = block_coord.multicast_a() | block_coord.multicast_b();
   const int first_row = consumer * C::row_blocks * 64;
   static_assert(C::shared_bytes + C::consumers * sizeof(WgmmaArgs) <= 227 * 1024);
-  alignas(WgmmaArgs) __shared__ unsigned char room[C::consumers][sizeof(WgmmaArgs)];
-  WgmmaArgs& own = *reinterpret_cast<WgmmaArgs*>(room[consumer]);
+  alignas(WgmmaArgs) __shared__ unsigned char entry_args[C::consumers][sizeof(WgmmaArgs)];
+  WgmmaArgs& own = *reinterpret_cast<WgmmaArgs*>(entry_args[consumer]);
   Ring<C> ring(shared);
   for (std::int32_t unit = matmul::first_unit(C::cluster); unit < batch.units;
        unit += matmul::unit_step(C::cluster)) {
     const int count = work_at(batch, unit).args.depth;
     typename C::Sum sum[C::row_blocks][C::sums];
-    matmul::sum_up<C, C::cols>(shared, ring, count, first_row, peers, sum);
+    matmul::accumulate_tile<C, C::cols>(shared, ring, count, first_row, peers, sum);
     // Computed afresh: the products leave no register for what is needed only now.
     const Work work = work_at(batch, ptx::opaque(unit));
-    const int row = (work.tile.row * C::cluster_rows + static_cast<int>(sharing.row)) * C::rows + first_row,
-              col = (work.tile.col * C::cluster_cols + static_cast<int>(sharing.col)) * C::cols;
-    if (work.args.tma_store && matmul::PlainFactor(work.args.epilogue).serves) {
-      if (batch.table != nullptr && threadIdx.x % 32 == 0) ptx::acquire(work.args.c);
+    const int row =
+                  (work.tile.row * C::cluster_rows + static_cast<int>(block_coord.row)) * C::rows + first_row,
+              col = (work.tile.col * C::cluster_cols + static_cast<int>(block_coord.col)) * C::cols;
+    if (work.args.tma_store && matmul::EpilogueScale(work.args.epilogue).is_exact) {
+      if (batch.table != nullptr && threadIdx.x % 32 == 0) ptx::tensormap_acquire(work.args.c);
       matmul::store_plain<C, C::sums>(work.args, shared, consumer, sum, row, col, work.layer);
     } else {
       // Boxes of the unit before may still be read from where sums are staged.
-      if (threadIdx.x % 32 == 0) ptx::wait_until_read<0>();
-      if (threadIdx.x % 128 == 0) write_own(own, batch, work);
-      ptx::synchronize(1 + consumer, 128);
+      if (threadIdx.x % 32 == 0) ptx::tma_store_wait_group_read<0>();
+      if (threadIdx.x % 128 == 0) set_entry_args(own, batch, work);
+      ptx::named_barrier_sync(1 + consumer, 128);
       matmul::store_tile<C, C::sums>(own, shared, consumer, sum, row, col);
-      ptx::synchronize(1 + consumer, 128);
+      ptx::named_barrier_sync(1 + consumer, 128);
     }
   }
-  if (threadIdx.x % 32 == 0) ptx::wait_until_read<0>();
+  if (threadIdx.x % 32 == 0) ptx::tma_store_wait_group_read<0>();
 }
 
 template <class C>
 __global__ void __launch_bounds__(C::threads, 1) multiply_entries(const __grid_constant__ BatchArgs batch) {
   extern __shared__ unsigned char raw[];
-  matmul::work_in_roles<C>(
+  matmul::warp_specialized_main<C>(
       raw, [] {}, [&](const TileShared<C>& shared, std::uint32_t rank) { produce<C>(batch, shared, rank); },
       [&](const TileShared<C>& shared, int consumer, std::uint32_t rank) {
         consume<C>(batch, shared, consumer, rank);

@@ -10,7 +10,7 @@
 
 namespace tessera::matmul_batch {
 
-using matmul::Factor;
+using matmul::MatrixRef;
 using matmul::MixedProblem;
 using matmul::TileConfig;
 
@@ -20,17 +20,17 @@ struct Layered {
   bool mn_major = false;
 };
 
-inline Layered layered(const matmul::Readable& one, std::int64_t count, std::int64_t step) {
+inline Layered layered(const matmul::TmaOperand& one, std::int64_t count, std::int64_t step) {
   return {{one.lines, count, step}, one.mn_major};
 }
 
 // As it lies, if the TMA can read that.
-inline std::optional<Layered> readable(const Factor& f, std::int64_t count, std::int64_t step,
-                                       bool takes_mn_major) {
+inline std::optional<Layered> tma_operand(const MatrixRef& f, std::int64_t count, std::int64_t step,
+                                          bool supports_mn_major) {
   const Layered along = layered(matmul::along_k(f), count, step),
                 across = layered(matmul::along_lines(f), count, step);
   if ((f.k_step == 1 || f.k == 1) && cuda::has_tensor_map(along.layers, f.bytes)) return along;
-  if (takes_mn_major && (f.line_step == 1 || f.lines == 1) && cuda::has_tensor_map(across.layers, f.bytes))
+  if (supports_mn_major && (f.line_step == 1 || f.lines == 1) && cuda::has_tensor_map(across.layers, f.bytes))
     return across;
   return std::nullopt;
 }
@@ -42,7 +42,7 @@ class Packing {
       : to_(static_cast<char*>(to)), stream_(static_cast<cudaStream_t>(run.stream)) {}
 
   template <int bytes>
-  Layered pack(const Factor& f, std::int64_t count, std::int64_t step) {
+  Layered pack(const MatrixRef& f, std::int64_t count, std::int64_t step) {
     char* const here = to_;
     const std::size_t each = matmul::packed_bytes(f);
     matmul::pack<bytes>({{f, here, step}}, stream_, count);
@@ -100,7 +100,7 @@ void make_layer_maps(WgmmaArgs& args, const Layered& a, const Layered& b, CUtens
 }
 
 template <class Kind>
-std::int64_t stages_of(const Factor& f) {
+std::int64_t stages_of(const MatrixRef& f) {
   return (f.k * Kind::bytes + 127) / 128;
 }
 
@@ -123,7 +123,7 @@ void with_kernel(int tile, bool mn_major_b, const Make& make) {
       return make.template operator()<matmul::Tile<Kind, batch_config<promotes, 2, transposed>>>();
     make.template operator()<matmul::Tile<Kind, batch_config<promotes, 3, transposed>>>();
   };
-  if constexpr (Kind::takes_mn_major)
+  if constexpr (Kind::supports_mn_major)
     if (mn_major_b) return of.template operator()<true>();
   of.template operator()<false>();
 }
@@ -143,14 +143,14 @@ void run_batch(const BatchJob& job, CUtensorMapDataType type, Run& run) {
   const cuda::OnDevice on_device(run.device->index);
   const MixedBatch& all = job.batch;
   const MixedProblem& first = all.first;
-  const Factor left = matmul::left_of(first), right = matmul::right_of(first);
+  const MatrixRef left = matmul::left_of(first), right = matmul::right_of(first);
   Packing packing(run.workspace, run);
-  const auto read = [&](const Factor& f, std::int64_t step, bool takes_mn_major) {
+  const auto read = [&](const MatrixRef& f, std::int64_t step, bool supports_mn_major) {
     const std::int64_t count = step == 0 ? 1 : all.batch;
-    if (const auto as_it_lies = readable(f, count, step, takes_mn_major)) return *as_it_lies;
+    if (const auto direct = tma_operand(f, count, step, supports_mn_major)) return *direct;
     return packing.pack<Kind::bytes>(f, count, step);
   };
-  const Layered a = read(left, all.a_step, false), b = read(right, all.b_step, Kind::takes_mn_major);
+  const Layered a = read(left, all.a_step, false), b = read(right, all.b_step, Kind::supports_mn_major);
   const EntrySize size{first.m, first.n, stages_of<Kind>(left)};
   const TileShapes shapes = shapes_of<promotes>();
   const int tile = choose_tile(shapes, {&size, 1}, all.batch, run.device->processors, batch_tiles, job.tile);
@@ -159,8 +159,8 @@ void run_batch(const BatchJob& job, CUtensorMapDataType type, Run& run) {
   args.one.plain = all.scale_a_step == 0 && all.scale_b_step == 0;
   args.entries.each = args.one.units;
   args.units = static_cast<std::int32_t>(args.one.units * all.batch);
-  args.a_moves = a.layers.count > 1;
-  args.b_moves = b.layers.count > 1;
+  args.a_is_batched = a.layers.count > 1;
+  args.b_is_batched = b.layers.count > 1;
   const auto bytes = [](Element element, std::int64_t step) {
     return step * static_cast<std::int64_t>(size_of(element));
   };
@@ -170,8 +170,8 @@ void run_batch(const BatchJob& job, CUtensorMapDataType type, Run& run) {
   const cuda::Layers c{matmul::result_lines(args.one), all.batch, all.c_step};
   with_kernel<Kind, promotes>(tile, b.mn_major, [&]<class C>() {
     make_layer_maps<C>(args.one, a, b, type, c);
-    matmul::launch_clusters<C, multiply_entries<C>>(C::threads, args, args.units, matmul::Blocks::stay,
-                                                    C::cluster, run, [](int) { return false; });
+    matmul::launch_cluster_kernel<C, multiply_entries<C>>(
+        C::threads, args, args.units, matmul::Blocks::persistent, C::cluster, run, [](int) { return false; });
   });
 }
 
@@ -209,18 +209,18 @@ inline Launches launches_of(Element element) {
 
 // Entries of unequal sizes in one launch of the tensor core kernel. What each brings, its maps and sizes,
 // travels as the arguments of a small kernel that writes it to device memory before: nothing in host memory
-// must stay, so a graph may note it down, and nobody waits.
+// must stay, so a graph may capture it, and nothing synchronises.
 
 // As many as a kernel's arguments hold.
 inline constexpr int entries_at_once = static_cast<int>((32764 - 256) / sizeof(GroupEntry));
-struct Entered {
+struct GroupTableChunk {
   GroupEntry entries[entries_at_once];
 };
 
 // Entry `first` + blockIdx.x of the table, and of which entry its units are.
 template <class Chunk>
-__global__ void enter(const __grid_constant__ Chunk chunk, GroupEntry* table, std::int32_t* entry_of,
-                      std::int32_t first) {
+__global__ void write_group_table(const __grid_constant__ Chunk chunk, GroupEntry* table,
+                                  std::int32_t* entry_of, std::int32_t first) {
   const GroupEntry& from = chunk.entries[blockIdx.x];
   const std::int32_t entry = first + static_cast<std::int32_t>(blockIdx.x);
   const auto* const words = reinterpret_cast<const uint4*>(&from);
@@ -229,29 +229,29 @@ __global__ void enter(const __grid_constant__ Chunk chunk, GroupEntry* table, st
   for (std::int32_t i = static_cast<std::int32_t>(threadIdx.x); i < from.args.units;
        i += static_cast<std::int32_t>(blockDim.x))
     entry_of[from.first_unit + i] = entry;
-  ptx::release_maps();
+  ptx::tensormap_release();
 }
 
 // The workspace of a group: the table, the entry of each unit, packed operands.
-struct GroupRoom {
+struct GroupWorkspace {
   std::size_t units_at, packed_at;
 
-  GroupRoom(std::size_t entries, std::int64_t units) {
+  GroupWorkspace(std::size_t entries, std::int64_t units) {
     const auto rounded = [](std::size_t bytes) { return (bytes + 255) / 256 * 256; };
     units_at = rounded(entries * sizeof(GroupEntry));
     packed_at = units_at + rounded(static_cast<std::size_t>(units) * sizeof(std::int32_t));
   }
 };
 
-inline void enter_all(std::span<const GroupEntry> entries, GroupEntry* table, std::int32_t* entry_of,
-                      const Run& run) {
+inline void upload_group_table(std::span<const GroupEntry> entries, GroupEntry* table, std::int32_t* entry_of,
+                               const Run& run) {
   const auto stream = static_cast<cudaStream_t>(run.stream);
-  Entered chunk{};
+  GroupTableChunk chunk{};
   for (std::size_t first = 0; first < entries.size(); first += entries_at_once) {
     const auto some = entries.subspan(first, std::min<std::size_t>(entries_at_once, entries.size() - first));
     std::copy(some.begin(), some.end(), chunk.entries);
-    enter<<<static_cast<unsigned>(some.size()), 128, 0, stream>>>(chunk, table, entry_of,
-                                                                  static_cast<std::int32_t>(first));
+    write_group_table<<<static_cast<unsigned>(some.size()), 128, 0, stream>>>(
+        chunk, table, entry_of, static_cast<std::int32_t>(first));
     cuda::check(cudaGetLastError());
   }
 }
@@ -259,9 +259,9 @@ inline void enter_all(std::span<const GroupEntry> entries, GroupEntry* table, st
 // Whether the kernel for a B that lies along columns serves all: what lies otherwise would have to be
 // transposed for it.
 template <class Kind>
-bool all_mn_major(Entries entries) {
-  return Kind::takes_mn_major && std::ranges::all_of(entries, [](const MixedProblem& p) {
-           const Factor f = matmul::right_of(p);
+bool all_b_mn_major(Entries entries) {
+  return Kind::supports_mn_major && std::ranges::all_of(entries, [](const MixedProblem& p) {
+           const MatrixRef f = matmul::right_of(p);
            return (f.line_step == 1 || f.lines == 1) &&
                   cuda::has_tensor_map(matmul::along_lines(f).lines, f.bytes);
          });
@@ -272,22 +272,22 @@ void run_group(Entries entries, CUtensorMapDataType type, Run& run) {
   const cuda::OnDevice on_device(run.device->index);
   std::vector<EntrySize> sizes;
   for (const MixedProblem& p : entries) sizes.push_back({p.m, p.n, stages_of<Kind>(matmul::left_of(p))});
-  const bool transposed = all_mn_major<Kind>(entries);
+  const bool transposed = all_b_mn_major<Kind>(entries);
   const TileShapes shapes = shapes_of<promotes>();
   const int tile = choose_tile(shapes, sizes, 1, run.device->processors, batch_tiles);
   const matmul::TileShape shape = shape_of(shapes, tile);
   const GroupOrder order = order_group(shape, sizes);
-  const GroupRoom room(entries.size(), order.units);
+  const GroupWorkspace layout(entries.size(), order.units);
   char* const workspace = static_cast<char*>(run.workspace);
-  Packing packing(workspace + room.packed_at, run);
-  const auto read = [&](const Factor& f, bool as_columns) {
+  Packing packing(workspace + layout.packed_at, run);
+  const auto read = [&](const MatrixRef& f, bool as_columns) {
     if (as_columns) return layered(matmul::along_lines(f), 1, 0);
-    if (const auto as_it_lies = readable(f, 1, 0, false)) return *as_it_lies;
+    if (const auto direct = tma_operand(f, 1, 0, false)) return *direct;
     return packing.pack<Kind::bytes>(f, 1, 0);
   };
   BatchArgs args{};
   args.table = reinterpret_cast<const GroupEntry*>(workspace);
-  args.entry_of = reinterpret_cast<const std::int32_t*>(workspace + room.units_at);
+  args.entry_of = reinterpret_cast<const std::int32_t*>(workspace + layout.units_at);
   args.units = static_cast<std::int32_t>(order.units);
   with_kernel<Kind, promotes>(tile, transposed, [&]<class C>() {
     std::vector<GroupEntry> table;
@@ -299,10 +299,10 @@ void run_group(Entries entries, CUtensorMapDataType type, Run& run) {
                          type, {matmul::result_lines(entry.args), 1, 0});
       table.push_back(entry);
     }
-    enter_all(table, reinterpret_cast<GroupEntry*>(workspace),
-              reinterpret_cast<std::int32_t*>(workspace + room.units_at), run);
-    matmul::launch_clusters<C, multiply_entries<C>>(C::threads, args, args.units, matmul::Blocks::stay,
-                                                    C::cluster, run, [](int) { return false; });
+    upload_group_table(table, reinterpret_cast<GroupEntry*>(workspace),
+                       reinterpret_cast<std::int32_t*>(workspace + layout.units_at), run);
+    matmul::launch_cluster_kernel<C, multiply_entries<C>>(
+        C::threads, args, args.units, matmul::Blocks::persistent, C::cluster, run, [](int) { return false; });
   });
 }
 

@@ -30,7 +30,7 @@ struct EqualEntries {
   struct Unit {
     std::int32_t entry, within;
   };
-  TESSERA_BOTH Unit at(std::int32_t unit) const { return {unit / each, unit % each}; }
+  TESSERA_HOST_DEVICE Unit at(std::int32_t unit) const { return {unit / each, unit % each}; }
 };
 
 // The tile that a model says is done soonest with all entries: of `count` entries like each of `sizes`.

@@ -55,7 +55,7 @@ TEST(BatchCalls, SayWhatIsWrong) {
   EXPECT_EQ(says({in, 2, 2, 3}, {in, 2, 3, 2}, {out, 2, 2, 2}, {.scale_a = {in, true, -2}}),
             "scale-a has the negative step -2");
   EXPECT_EQ(says({in, 2, 2, 3}, {in, 2, 3, 2}, {out, 2, 2, 2}, {.check = true}),
-            "what is enqueued cannot be checked: nobody waits for it");
+            "check is not supported for asynchronous calls");
   EXPECT_EQ(says({in, 2, 2, 3}, {in, 2, 3, 2}, {out, 2, 2, 2}, {}, out), "cpu has no streams");
   EXPECT_EQ(says({in, 2, 2, 3}, {in, 2, 3, 2}, {out, 2, 2, 2}), "none");
 }
@@ -122,11 +122,11 @@ void expect_group(const Options& given, bool vectors) {
   options.check = true;
   const GroupOutcome outcome = multiply_group<T, Out, TB>(products_in(grouped), options);
   EXPECT_TRUE(outcome.passed.value_or(false)) << outcome.wrong;
-  const auto one_by_one = products_in(alone);
+  const auto load_elements = products_in(alone);
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     const auto bytes = grouped[i].size() * sizeof(Out);
     EXPECT_EQ(std::memcmp(there[i].data(), grouped[i].data(), bytes), 0) << i;
-    multiply_group<T, Out, TB>(std::span(one_by_one).subspan(i, 1), options);
+    multiply_group<T, Out, TB>(std::span(load_elements).subspan(i, 1), options);
     EXPECT_EQ(std::memcmp(alone[i].data(), grouped[i].data(), bytes), 0) << i;
   }
 }

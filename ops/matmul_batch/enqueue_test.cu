@@ -52,12 +52,12 @@ void expect_host_bits(cudaStream_t stream, Options host, bool shared_b, bool sca
   on_gpu::expect_same_bits(c_there.fetched(), wanted, plan.variant->name + ", a batch");
   // With a workspace of exactly that size.
   const std::size_t bytes = workspace_bytes(a_view, b_view, c_view, there);
-  const on_gpu::GuardedMemory room(bytes);
+  const on_gpu::GuardedMemory workspace(bytes);
   const There<Out> again(c);
   enqueue(stream, a_view, b_view, BatchView<Out>{again.get(), batch, m, n}, there,
-          {bytes == 0 ? nullptr : room.get(), bytes});
+          {bytes == 0 ? nullptr : workspace.get(), bytes});
   on_gpu::expect_same_bits(again.fetched(), wanted, plan.variant->name + ", in an exact workspace");
-  room.expect_guards_intact();
+  workspace.expect_guards_intact();
 }
 
 TEST_F(BatchOnGpu, GivesTheBitsOfTheCallOnHostMemory) {
@@ -126,14 +126,14 @@ void expect_group(cudaStream_t stream, Options options, bool scales) {
   options.request = on_gpu::on_gpu();
   Trial<T, Out, TB> trial(scales);
   const std::size_t bytes = group_workspace_bytes<T, Out, TB>(trial.there, options);
-  const on_gpu::GuardedMemory room(bytes);
-  const std::string how =
-      enqueue_group<T, Out, TB>(stream, trial.there, options, {bytes == 0 ? nullptr : room.get(), bytes});
+  const on_gpu::GuardedMemory workspace(bytes);
+  const std::string how = enqueue_group<T, Out, TB>(stream, trial.there, options,
+                                                    {bytes == 0 ? nullptr : workspace.get(), bytes});
   cuda::check(cudaStreamSynchronize(stream));
   const GroupOutcome outcome = multiply_group<T, Out, TB>(trial.host, options);
   EXPECT_EQ(how, outcome.how);
   trial.expect_host_bits(how);
-  room.expect_guards_intact();
+  workspace.expect_guards_intact();
 }
 
 TEST_F(BatchOnGpu, GroupsGiveTheBitsOfTheCallOnHostMemory) {

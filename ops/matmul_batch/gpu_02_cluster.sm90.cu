@@ -16,7 +16,7 @@ namespace {
 // Wherever they lie, both may have to be packed.
 std::size_t workspace(const Arguments& arguments, const Tuning&) {
   const MixedBatch all = with_rows(MixedBatch::of(arguments));
-  const auto bytes = [&](const Factor& f, std::int64_t step) {
+  const auto bytes = [&](const MatrixRef& f, std::int64_t step) {
     return matmul::packed_bytes(f) * static_cast<std::size_t>(step == 0 ? 1 : all.batch);
   };
   return bytes(matmul::left_of(all.first), all.a_step) + bytes(matmul::right_of(all.first), all.b_step);
@@ -102,7 +102,7 @@ Reason refuses_group(std::span<const Arguments> entries, const Device& device) {
 
 std::size_t group_workspace(std::span<const Arguments> entries) {
   const auto all = problems_of(entries);
-  std::size_t bytes = GroupRoom(all.size(), most_units_of_all(all)).packed_at;
+  std::size_t bytes = GroupWorkspace(all.size(), most_units_of_all(all)).packed_at;
   for (const MixedProblem& p : all)
     bytes += matmul::packed_bytes(matmul::left_of(p)) + matmul::packed_bytes(matmul::right_of(p));
   return bytes;

@@ -7,7 +7,7 @@
 #include "ops/matmul/epilogue/epilogue.hpp"
 #include "ops/matmul/problem/operands.hpp"
 #include "ops/matmul/problem/matmul_operation.hpp"
-#include "tessera/core/division.hpp"
+#include "tessera/core/partition.hpp"
 #include "tessera/core/operation.hpp"
 
 namespace tessera::matmul_batch {
@@ -275,13 +275,13 @@ Arguments part(const Arguments& whole, const Tile& tile) {
   return out;
 }
 
-Division divide(const Arguments& arguments) {
+Partition divide(const Arguments& arguments) {
   const auto whole = std::make_shared<const Arguments>(arguments);
   if (std::ranges::all_of(reads_of(arguments, {}), [&](const Slice& slice) {
         return arguments.signature().at(slice.array).is_shared(arguments.words());
       }))
     throw Error("a batch whose operands serve all entries is one product: it runs on one device");
-  Division out;
+  Partition out;
   out.rows = arguments.dim("batch");
   out.same_bits = [](Where) { return true; };
   const double each = find_operation("matmul_batch")->flops(arguments) /
@@ -295,7 +295,7 @@ Division divide(const Arguments& arguments) {
 
 // What a batch's rungs leave to do is the single product's epilogue, of all entries in one pass.
 [[maybe_unused]] const bool registered =
-    (register_operation(operation()), register_division("matmul_batch", divide),
+    (register_operation(operation()), register_partition("matmul_batch", divide),
      register_epilogue_pass(matmul::epilogue_pass("matmul_batch")), true);
 
 }  // namespace

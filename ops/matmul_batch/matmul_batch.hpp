@@ -31,8 +31,8 @@ struct Problem {
     return out;
   }
 
-  static std::optional<std::string> cannot_hold(const Arguments& arguments) {
-    return matmul::Problem<T>::cannot_hold(arguments);
+  static std::optional<std::string> unsupported_arguments(const Arguments& arguments) {
+    return matmul::Problem<T>::unsupported_arguments(arguments);
   }
 
   static Problem of(const Arguments& arguments) {

@@ -20,7 +20,7 @@ Case sized(std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k, A
 }
 
 void execute(const Plan& plan, const Arguments& arguments) {
-  Placed placed(plan, arguments);
+  PlacedCall placed(plan, arguments);
   placed.poison();
   placed.upload();
   placed.launch();

@@ -244,7 +244,7 @@ void compute_on_cpu(std::span<const Arguments> entries, int threads) {
 
 namespace {
 
-using matmul::the_product;
+using matmul::matmul_operation;
 
 constexpr const char* inputs[] = {"A", "B", "C0", "scale-a", "scale-b", "bias"};
 
@@ -345,7 +345,7 @@ GroupOutcome run_one_by_one(std::span<const Arguments> entries, const Device& de
   request.device = device.label();
   for (const Arguments& entry : entries) {
     Arguments arguments = entry;
-    const Outcome one = run(the_product(), arguments, request);
+    const Outcome one = run(matmul_operation(), arguments, request);
     out.how = one.plan.variant->name + ", one after another";
     out.seconds += one.kernel_seconds;
   }
@@ -355,8 +355,8 @@ GroupOutcome run_one_by_one(std::span<const Arguments> entries, const Device& de
 GroupOutcome run_group(std::span<const Arguments> entries, const Options& options) {
   if (entries.empty()) return {};
   const auto largest =
-      std::ranges::max_element(entries, {}, [](const Arguments& a) { return the_product().flops(a); });
-  const Device device = choose_device(the_product(), *largest, options.request);
+      std::ranges::max_element(entries, {}, [](const Arguments& a) { return matmul_operation().flops(a); });
+  const Device device = choose_device(matmul_operation(), *largest, options.request);
   if (options.request.variant || options.request.tuning) return run_one_by_one(entries, device, options);
   if (device.where == Where::cpu) {
     GroupOutcome out{.how = "a core for each"};
@@ -373,7 +373,7 @@ GroupOutcome run_group(std::span<const Arguments> entries, const Options& option
 void check(std::span<const Arguments> entries, GroupOutcome& out) {
   out.passed = true;
   for (std::size_t e = 0; e < entries.size() && *out.passed; ++e) {
-    const Verdict verdict = verify(the_product(), entries[e]);
+    const Verdict verdict = verify(matmul_operation(), entries[e]);
     out.passed = verdict.passed;
     if (!verdict.passed) out.wrong = "product " + std::to_string(e) + ": " + describe(verdict);
   }
@@ -418,7 +418,7 @@ GroupPlan plan_of(std::span<const detail::AnyProduct> products, const Options& o
     out.kernel = kernel;
   else
     for (const Arguments& entry : out.entries)
-      out.plans.push_back(choose_in_place(out.device, the_product(), entry, options.request));
+      out.plans.push_back(choose_in_place(out.device, matmul_operation(), entry, options.request));
   return out;
 }
 
@@ -444,8 +444,8 @@ std::string enqueue_group(void* stream, std::span<const AnyProduct> products, co
   if (plan.entries.empty()) return {};
   for (const Arguments& entry : plan.entries) check_in_place(plan.device, entry, stream, "C0");
   if (plan.kernel != nullptr) {
-    Lent lent(plan.device, stream, workspace, bytes_of(plan), plan.entries);
-    plan.kernel->run(plan.entries, lent.run());
+    ScopedWorkspace workspace_scope(plan.device, stream, workspace, bytes_of(plan), plan.entries);
+    plan.kernel->run(plan.entries, workspace_scope.run());
     return plan.kernel->name + ", one launch";
   }
   if (plan.plans.empty()) {

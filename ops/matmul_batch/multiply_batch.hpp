@@ -176,7 +176,7 @@ std::string enqueue_group(void* stream, std::span<const AnyProduct> products, co
 
 // As multiply_group() has it, on what matmul::enqueue() says of memory, bits, stream, workspace and
 // Options. A GPU whose tensor cores do not serve them takes one after another. Returns how: "cluster, one
-// launch". A graph that notes the call down keeps the list with it.
+// launch". A graph that captures the call keeps the list with it.
 template <class T, class Out = T, class TB = T>
 std::string enqueue_group(void* stream, std::span<const std::type_identity_t<Product<T, Out, TB>>> products,
                           const Options& options = {}, const Workspace& workspace = {}) {

@@ -153,10 +153,10 @@ Arguments part(const Arguments& whole, const lightfield::Plan& plan, const Tile&
   return out;
 }
 
-Division divide(const Arguments& arguments) {
+Partition divide(const Arguments& arguments) {
   const auto whole = std::make_shared<const Arguments>(arguments);
   const auto plan = std::make_shared<const lightfield::Plan>(plan_of(arguments));
-  Division out;
+  Partition out;
   out.rows = arguments.array("refocused").extents[0];
   if (out.rows < 2)
     throw Error("one plane is refocused on one device; several devices share --slopes, a plane each");
@@ -182,7 +182,7 @@ Operation operation() {
 }
 
 [[maybe_unused]] const bool refocus_registered =
-    (register_operation(operation()), register_division("refocus", divide), true);
+    (register_operation(operation()), register_partition("refocus", divide), true);
 
 }  // namespace
 

@@ -81,7 +81,7 @@ Reason refuses(const Arguments& arguments, const Tuning&, const Device&) {
   const std::int64_t channels = arguments.dim("channels");
   if (channels != 1 && channels != 3 && channels != 4) return "is for 1, 3 or 4 channels";
   if (arguments.array("resized").count() == 0) return "makes no empty picture";
-  if (!arguments.text("band").empty()) return "knows no bands";
+  if (!arguments.text("band").empty()) return "does not support bands";
   if (method_of(arguments) == 0) return "NPP has no such filter";
   const bool side_by_side = arguments.element() == Element::u8    ? packed<std::uint8_t>(arguments)
                             : arguments.element() == Element::u16 ? packed<std::uint16_t>(arguments)

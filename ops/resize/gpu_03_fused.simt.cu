@@ -81,13 +81,13 @@ struct Fused {
     if (p.plan.premultiply) return "is for channels that do not touch each other";
     if (p.plan.linear_light) return "is for samples as they are coded";
     if (!p.packed() || p.channels() > threads) return "is for pixels side by side";
-    if (p.plan.across.most + fetched > config.kept) return "has no room for as many rows of sums";
-    constexpr int room = pieces * 16 - 15;  // of a line, wherever it begins
+    if (p.plan.across.most + fetched > config.kept) return "rows of sums exceed shared memory";
+    constexpr int line_bytes = pieces * 16 - 15;  // of a line, wherever it begins
     for (int x = 0; x < p.cols() && p.images() > 0; x += pixels(p)) {
       const int last = std::min(x + pixels(p), p.cols()) - 1;
       const std::int64_t samples =
           p.start(p.plan.along, last) + p.count(p.plan.along, last) - p.start(p.plan.along, x);
-      if (samples * p.channels() > room) return "has no room for as long lines";
+      if (samples * p.channels() > line_bytes) return "row exceeds shared memory";
     }
     return std::nullopt;
   }

@@ -18,7 +18,7 @@ namespace {
 // and such words of four rows lie side by side. Words begin at columns that are multiples of four.
 struct Planes {
   static constexpr int threads = 192, quads = 2, step = 4 * quads;  // rows at a time, by fours
-  static constexpr int lanes = threads / quads, room = 4 * (lanes + 2);
+  static constexpr int lanes = threads / quads, vectors_per_line = 4 * (lanes + 2);
   using T = std::uint8_t;
 
   const Problem<T>& p;
@@ -114,7 +114,7 @@ struct Planes {
 
   SIMT void put(Thread thread, Bytes16* line, const std::uint32_t (&held)[4][4]) const {
     const int unit = thread.rank() % lanes, channels = p.channels();
-    Bytes16* const to = line + thread.rank() / lanes * room + unit;
+    Bytes16* const to = line + thread.rank() / lanes * vectors_per_line + unit;
     if (channels == 1) {
       SIMT_UNROLL
       for (int i = 0; i < 3; ++i)
@@ -167,7 +167,7 @@ struct PackedSums {
   // Weights across rows lie here so that nobody waits for memory, where the next rows are on their way,
   // before these are summed.
   struct Shared {
-    Bytes16 line[Planes::quads * Planes::room];
+    Bytes16 line[Planes::quads * Planes::vectors_per_line];
     Bytes16 entry[most_rows * Column::entry_words];
   };
 
@@ -197,12 +197,12 @@ struct PackedSums {
     if (p.channels() != 1 && p.channels() != 3 && p.channels() != 4) return "is for 1, 3 and 4 channels";
     if (!p.packed() || p.image.stride[1] < 0 || p.image.stride[0] < 0) return "is for pixels side by side";
     const Packing& packing = p.plan.packing;
-    if (packing.kind == Packed::none) return "has no room for as many taps, or as large weights";
+    if (packing.kind == Packed::none) return "does not support this many taps, or weights this large";
     if (packing.kind != config.sums || packing.words != config.words || packing.turned != config.turned)
       return "is for other sums";
     for (int x = 0; x < p.cols() && p.images() > 0; x += strip_pixels(p))
       if (units_of(p, x, std::min(x + strip_pixels(p), p.cols()) - 1) > Planes::most_units(p.channels()))
-        return "has no room for as long lines";
+        return "row exceeds shared memory";
     return std::nullopt;
   }
 
@@ -280,7 +280,7 @@ struct PackedSums {
       SIMT_UNROLL
       for (int q = 0; q < Planes::quads; ++q) {
         if (row < top) break;
-        add_rows(thread, p, shared.line + q * Planes::room, m);
+        add_rows(thread, p, shared.line + q * Planes::vectors_per_line, m);
         const int four = row + 4 * q;
         constexpr int ends = Column::ends_anywhere ? 1 : 4;
         SIMT_UNROLL

@@ -135,7 +135,7 @@ struct Matrices {
     const std::uint32_t both =
         packed_bytes(whole(d[0]), whole(d[2]), packed_bytes(whole(d[1]), whole(d[3]), 0));
     // A lane has two samples of two rows; turned over, four of one.
-    const std::uint32_t four = transposed_halves(thread, both);
+    const std::uint32_t four = movmatrix_trans(thread, both);
     const int y = octet * Tiling::rows + thread.lane() / 4, sample = tile.along.first + thread.lane() % 4 * 4;
     T* const row = p.resized.data + thread.block().z * p.resized.stride[0] + y * p.resized.stride[1];
     if (y < p.rows()) store_four(row + sample, four, p.cols() * p.channels() - sample);

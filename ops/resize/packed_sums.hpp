@@ -278,9 +278,9 @@ struct TileStrip {
     return count > window ? count : window;
   }
 
-  // Whether copies of 16 bytes serve, and lines of `room` bytes.
+  // Whether copies of 16 bytes serve, and lines of `line_bytes` bytes.
   template <class P>
-  static Reason refuses(const P& p, int room) {
+  static Reason refuses(const P& p, int line_bytes) {
     if (!p.packed()) return "is for pixels side by side";
     const auto whole = [](std::int64_t bytes) { return bytes % 16 == 0; };
     if (!whole(std::int64_t{p.from_cols()} * p.channels()) || !whole(p.image.stride[0]) ||
@@ -289,7 +289,7 @@ struct TileStrip {
     if (p.from_cols() * p.channels() < window)
       return "is for rows of at least " + std::to_string(window) + " bytes";
     for (int sample = 0; sample < p.cols() * p.channels() && p.images() > 0; sample += samples)
-      if (bytes(p, sample) > room) return "has no room for as long lines";
+      if (bytes(p, sample) > line_bytes) return "row exceeds shared memory";
     return std::nullopt;
   }
 };

@@ -226,11 +226,11 @@ Interval rows_read(const PlanTable& planned, std::int64_t height, Interval rows)
   return out.empty() ? Interval{0, height} : out;
 }
 
-Division divide(const Arguments& arguments) {
+Partition divide(const Arguments& arguments) {
   const auto planned = plan_of(arguments);
   const std::int64_t height = arguments.dim("from_height");
   const Band band = band_of(arguments);
-  return divide_pictures(
+  return partition_pictures(
       arguments, flops(arguments),
       {.input = "image",
        .output = "resized",
@@ -332,7 +332,7 @@ Operation operation() {
 }
 
 [[maybe_unused]] const bool resize_registered =
-    (register_operation(operation()), register_division("resize", divide), true);
+    (register_operation(operation()), register_partition("resize", divide), true);
 
 }  // namespace
 }  // namespace tessera::resize

@@ -25,7 +25,7 @@ struct Config {
 // The lesser; of equals the first.
 SIMT std::int32_t lesser(std::int32_t first, std::int32_t second, bool& is_first) {
 #if defined(__CUDA_ARCH__)
-  return cuda::ptx::lesser(first, second, is_first);
+  return cuda::ptx::vibmin_s32(first, second, is_first);
 #else
   is_first = first <= second;
   return is_first ? first : second;

@@ -53,10 +53,10 @@ struct Caller {
   Array workspace;
 };
 
-class CallMeeting {
+class CallTrials {
  public:
-  CallMeeting(const Operation& operation, Element element, const Case& problem, const Device& device,
-              const Measuring& measuring)
+  CallTrials(const Operation& operation, Element element, const Case& problem, const Device& device,
+             const Measuring& measuring)
       : operation_(&operation),
         problem_(&problem),
         measuring_(&measuring),
@@ -183,8 +183,8 @@ class CallMeeting {
       caller.seconds = backend_->seconds(run_, [&] { repeat(caller.plain, some); }) / some;
       if (on_host()) return;
       caller.graph_calls = calls_for(calls_of_a_graph * 1e-3, caller.seconds, 2, calls_of_a_graph);
-      caller.graph = backend_->noted(run_, [this, &caller] { repeat(caller.plain, caller.graph_calls); });
-      caller.short_graph = backend_->noted(run_, [this, &caller] { repeat(caller.plain, 2); });
+      caller.graph = backend_->capture(run_, [this, &caller] { repeat(caller.plain, caller.graph_calls); });
+      caller.short_graph = backend_->capture(run_, [this, &caller] { repeat(caller.plain, 2); });
     } catch (const Error& error) {
       if (&caller == callers_.front().get()) throw;
       caller.row.reason = error.what();
@@ -192,9 +192,9 @@ class CallMeeting {
   }
 
   Sample host(Caller& caller, const Call& call) {
-    if (caller.own->own_seconds >= 0) {
+    if (caller.own->reported_seconds >= 0) {
       repeat(call, 1);
-      return {.seconds = caller.own->own_seconds};
+      return {.seconds = caller.own->reported_seconds};
     }
     const int count =
         on_host() ? calls_for(1e-3, caller.seconds, 1, 1000) : calls_for(20e-3, caller.seconds, 3, 50);
@@ -281,7 +281,7 @@ class CallMeeting {
 std::vector<Row> measure_calls(const Operation& operation, Element element, const Case& problem,
                                const Device& device, const Measuring& measuring) {
   if (measuring.progress) measuring.progress("preparing");
-  return CallMeeting(operation, element, problem, device, measuring).rows();
+  return CallTrials(operation, element, problem, device, measuring).rows();
 }
 
 }  // namespace tessera::bench

@@ -54,7 +54,7 @@ Variant with_a_clock() {
     const Buffers arrays(there);
     seen.push_back({arrays.a, arrays.c});
     arrays.compute();
-    run.own_seconds = 1.5;
+    run.reported_seconds = 1.5;
   };
   return out;
 }

@@ -101,7 +101,7 @@ Json to_json(const Row& row) {
   out["method"] = text(row.method);
   out["error_over_bound"] = number(row.error_over_bound);
   out["relative_l2"] = number(row.relative_l2);
-  if (!row.harm.empty()) out["harm"] = row.harm;
+  if (!row.guard_violation.empty()) out["harm"] = row.guard_violation;
   if (row.exposed) out["exposed"] = true;
   if (!row.kept_from.empty()) out["kept_from"] = row.kept_from;
   if (row.reason) out["reason"] = *row.reason;
@@ -439,7 +439,7 @@ Row recalled(const Json& json, Row row) {
   row.method = text(json, "method");
   row.error_over_bound = number(json, "error_over_bound");
   row.relative_l2 = number(json, "relative_l2");
-  row.harm = text(json, "harm");
+  row.guard_violation = text(json, "harm");
   if (const std::string reason = text(json, "reason"); !reason.empty()) row.reason = reason;
   row.kept_from = text(json, "kept_from");
   return row;

@@ -34,10 +34,10 @@ int launches_for(double wanted, double one) {
 }
 
 // What was found, in the row; a wrong one stays wrong.
-void blame(Row& row, const std::string& harm) {
+void blame(Row& row, const std::string& violation) {
   row.verified = Verified::wrong;
-  row.harm = harm;
-  row.finding += "  " + harm + "\n";
+  row.guard_violation = violation;
+  row.finding += "  " + violation + "\n";
 }
 
 }  // namespace
@@ -58,7 +58,7 @@ namespace {
 // Runs the row's choice on inputs that no timed run has seen, and verifies that, too: what kept an old
 // result, or knew its inputs, shows here.
 void verify_afresh(Row& row, const Plan& plan, Inputs& fresh, Verifier& verifier) {
-  Placed placed(plan, fresh.arguments(), guard_bytes);
+  PlacedCall placed(plan, fresh.arguments(), guard_bytes);
   placed.upload();
   placed.poison();
   placed.launch();
@@ -67,9 +67,9 @@ void verify_afresh(Row& row, const Plan& plan, Inputs& fresh, Verifier& verifier
   const tessera::Verdict verdict = verifier(fresh.arguments(), &placed.plan());
   if (!verdict.passed) row.finding += "  with inputs that no timed run had seen:\n";
   note(row, verdict);
-  Reason harm = placed.harm();
-  if (!harm && backend_of(plan.device).shares_host_memory()) harm = fresh.harm();
-  if (harm) blame(row, *harm);
+  Reason violation = placed.check_guards();
+  if (!violation && backend_of(plan.device).shares_host_memory()) violation = fresh.check_guards();
+  if (violation) blame(row, *violation);
   row.method = before + ", with fresh inputs too";
 }
 
@@ -108,14 +108,14 @@ class Trial {
   int rounded(int launches) const;
   bool shares_arrays() const;
   void poison(int launches);
-  Reason harm();
-  Reason own_harm();
+  Reason check_guards();
+  Reason own_violation();
   void mend();
   void verify(Row& row);
   void check(Row& row);
   void time_round_trips();
 
-  Placed placed_;
+  PlacedCall placed_;
   Inputs* inputs_;
   Verifier* verifier_;
   const Measuring* measuring_;
@@ -154,7 +154,7 @@ void Trial::tell(const char* doing) const {
 
 double Trial::run_once(const Arguments& there) {
   const double seconds = placed_.launch_and_measure(there);
-  own_clock_ = placed_.state().own_seconds >= 0;
+  own_clock_ = placed_.state().reported_seconds >= 0;
   return last_ = seconds;
 }
 
@@ -165,7 +165,7 @@ Reason Trial::warm_up() {
   // One that compiled or searched tells nothing of how many fit into a sample, of which a graph is made once.
   constexpr double most_seconds = 1;
   if (quick_seconds <= last_ && last_ < most_seconds) (void)run_once();
-  return own_harm();
+  return own_violation();
 }
 
 Sample Trial::timed(int launches) {
@@ -177,7 +177,7 @@ Sample Trial::timed(int launches, std::int64_t first_set) {
     return turns_.sets != nullptr ? turns_.sets->set(first_set + i) : placed_.arguments();
   };
   if (own_clock_) return {.seconds = run_once(there(0))};
-  placed_.state().own_seconds = -1;
+  placed_.state().reported_seconds = -1;
   const auto work = [this, launches, there] {
     for (int i = 0; i < launches; ++i) placed_.launch(there(i));
   };
@@ -200,8 +200,8 @@ Sample Trial::timed(int launches, std::int64_t first_set) {
     return out;
   }
   // A variant may know only by running that it works in another process.
-  own_clock_ = placed_.state().own_seconds >= 0;
-  last_ = own_clock_ ? placed_.state().own_seconds : reading.seconds / launches;
+  own_clock_ = placed_.state().reported_seconds >= 0;
+  last_ = own_clock_ ? placed_.state().reported_seconds : reading.seconds / launches;
   return {.seconds = last_, .clock_mhz = reading.clock_mhz, .power_w = reading.power_w};
 }
 
@@ -211,7 +211,7 @@ const std::function<void()>& Trial::as_graph(const std::function<void()>& work, 
   std::function<void()>& graph = graphs_[{launches, first_set}];
   if (graph) return graph;
   try {
-    graph = backend_->noted(placed_.state(), work);
+    graph = backend_->capture(placed_.state(), work);
   } catch (const Error&) {
     expose();
     graph = work;
@@ -259,7 +259,7 @@ Sample Trial::sample() {
   }
   const Sample out = timed(row_->launches);
   if (first && shares_arrays())
-    if (const Reason reason = harm()) {
+    if (const Reason reason = check_guards()) {
       blame(*row_, *reason);
       mend();
     }
@@ -273,14 +273,14 @@ void Trial::finish() {
     time_round_trips();
 }
 
-Reason Trial::own_harm() {
-  if (const Reason reason = placed_.harm()) return reason;
-  return backend_->shares_host_memory() ? inputs_->harm() : std::nullopt;
+Reason Trial::own_violation() {
+  if (const Reason reason = placed_.check_guards()) return reason;
+  return backend_->shares_host_memory() ? inputs_->check_guards() : std::nullopt;
 }
 
-Reason Trial::harm() {
-  if (const Reason reason = own_harm()) return reason;
-  return turns_.sets != nullptr ? turns_.sets->harm() : std::nullopt;
+Reason Trial::check_guards() {
+  if (const Reason reason = own_violation()) return reason;
+  return turns_.sets != nullptr ? turns_.sets->check_guards() : std::nullopt;
 }
 
 // What everybody reads must not make the next one wrong.
@@ -309,7 +309,7 @@ void Trial::check(Row& row) {
     tell("verifying");
     verify(row);
   }
-  const Reason reason = harm();
+  const Reason reason = check_guards();
   if (!reason) return;
   blame(row, *reason);
   mend();
@@ -370,7 +370,7 @@ constexpr double telling_seconds = 0.02;
 constexpr double first_seconds = 10;
 
 double seconds_of(const Plan& plan, const Inputs& inputs, double limit) {
-  Placed placed(plan, inputs.arguments(), guard_bytes);
+  PlacedCall placed(plan, inputs.arguments(), guard_bytes);
   placed.upload();
   double best = placed.launch_and_measure();
   for (int again = 0; again < 2 && best <= (again == 0 ? std::max(limit, first_seconds) : limit); ++again)
@@ -425,10 +425,10 @@ std::uint64_t fresh_seed(std::uint64_t seed) { return seed + 0x5eed0000u; }
 std::uint64_t odd_seed(std::uint64_t seed) { return seed + 0x0dd00000u; }
 
 // All candidates on one problem.
-class Meeting {
+class Trials {
  public:
-  Meeting(const Operation& operation, Element element, const Case& problem,
-          const std::vector<Candidate>& candidates, const Measuring& measuring)
+  Trials(const Operation& operation, Element element, const Case& problem,
+         const std::vector<Candidate>& candidates, const Measuring& measuring)
       : operation_(&operation),
         problem_(&problem),
         candidates_(candidates),
@@ -512,8 +512,8 @@ class Meeting {
       if (rows_[i].reason) continue;
       auto trial = std::make_unique<Trial>(candidates_[i].plan, *inputs_, verifier_, *measuring_, rows_[i],
                                            slow, turns);
-      if (const Reason harm = trial->warm_up()) {
-        blame(rows_[i], *harm);
+      if (const Reason violation = trial->warm_up()) {
+        blame(rows_[i], *violation);
         inputs_->restore();
       } else {
         guests_.push_back({i, slow, std::move(trial)});
@@ -606,7 +606,7 @@ class Meeting {
         fresh->inputs.seal();
       }
       bench::verify_afresh(row, candidates_[guest.row].plan, fresh->inputs, fresh->verifier);
-      if (!row.harm.empty()) fresh->inputs.restore();
+      if (!row.guard_violation.empty()) fresh->inputs.restore();
     }
   }
 
@@ -646,7 +646,7 @@ Row blank_row(const Candidate& candidate, const Operation& operation, const Case
 std::vector<Row> measure(const Operation& operation, Element element, const Case& problem,
                          const std::vector<Candidate>& candidates, const Measuring& measuring) {
   if (measuring.progress) measuring.progress("preparing");
-  return Meeting(operation, element, problem, candidates, measuring).rows();
+  return Trials(operation, element, problem, candidates, measuring).rows();
 }
 
 }  // namespace tessera::bench

@@ -84,10 +84,10 @@ class Measured : public testing::TestWithParam<Where> {
 TEST_P(Measured, AWriteOutsideIsFoundAndIsNobodyElsesFault) {
   const auto rows = measure({good, writes_behind, writes_before, good});
   ASSERT_EQ(rows.size(), 4u);
-  EXPECT_EQ(rows[1].harm, "a write outside C: 4 bytes, from 12 bytes behind its end");
-  EXPECT_EQ(rows[2].harm, "a write outside C: 4 bytes, from 8 bytes before its start");
+  EXPECT_EQ(rows[1].guard_violation, "a write outside C: 4 bytes, from 12 bytes behind its end");
+  EXPECT_EQ(rows[2].guard_violation, "a write outside C: 4 bytes, from 8 bytes before its start");
   for (const std::size_t i : {0u, 3u}) {
-    EXPECT_EQ(rows[i].harm, "");
+    EXPECT_EQ(rows[i].guard_violation, "");
     EXPECT_EQ(rows[i].verified, Verified::ok) << rows[i].finding;
     EXPECT_EQ(rows[i].seconds.size(), 6u);
   }
@@ -113,16 +113,16 @@ TEST_P(Measured, AChoiceThatTakesTheProblemIsMeasuredInsteadOfOneThatRefuses) {
 
 TEST_P(Measured, AChangedInputIsFoundAndMended) {
   const auto rows = measure({changes_its_input, good});
-  EXPECT_EQ(rows[0].harm, "a write to the input A");
+  EXPECT_EQ(rows[0].guard_violation, "a write to the input A");
   EXPECT_EQ(rows[0].verified, Verified::wrong);
   EXPECT_EQ(rows[1].verified, Verified::ok) << rows[1].finding;
-  EXPECT_EQ(rows[1].harm, "");
+  EXPECT_EQ(rows[1].guard_violation, "");
 }
 
 TEST_P(Measured, WhatLiesBehindABufferIsNaN) {
   const auto rows = measure({reads_behind});
   EXPECT_EQ(rows[0].verified, Verified::wrong);
-  EXPECT_EQ(rows[0].harm, "");
+  EXPECT_EQ(rows[0].guard_violation, "");
 }
 
 TEST_P(Measured, AnOldResultDoesNotPassWithFreshInputs) {
@@ -150,7 +150,7 @@ TEST_P(Measured, TheResultOfAnEarlierRunDoesNotPass) {
   EXPECT_EQ(rows[1].verified, Verified::wrong);
 }
 
-TEST_P(Measured, UncheckedIsUncheckedButHarmIsNot) {
+TEST_P(Measured, UncheckedIsUncheckedButGuardViolationsAreNot) {
   const auto rows = measure({remembers, writes_behind}, {.verify = false});
   EXPECT_EQ(rows[0].verified, Verified::unchecked);
   EXPECT_EQ(rows[1].verified, Verified::wrong);
@@ -250,7 +250,7 @@ TEST_P(MeasuredOnGpu, AGraphIsAsLongWhateverTheFirstRunTook) {
   EXPECT_EQ(measure({good}, {.graph = true})[0].launches, launches);
 }
 
-TEST_P(MeasuredOnGpu, WhatCannotBeNotedIsLaunchedAsItIs) {
+TEST_P(MeasuredOnGpu, WhatCannotBeCapturedIsLaunchedAsItIs) {
   gpu_->waits = true;
   gpu_->graphs = 0;
   const Row row = measure({good}, {.graph = true})[0];
@@ -350,7 +350,7 @@ class Timed {
     Choice choice;
     choice.run[Element::f32] = [this](const Arguments& arguments, const Tuning&, Run& run) {
       largest_ = std::max(largest_, arguments.dim("n"));
-      run.own_seconds = time_(flops(arguments), runs_++);
+      run.reported_seconds = time_(flops(arguments), runs_++);
     };
     variant_.name = "timed";
     variant_.choices = {choice};
@@ -417,7 +417,7 @@ TEST(Estimate, WholeNumbersAreSizesToo) {
   Choice choice;
   choice.run[Element::f64] = [&largest](const Arguments& arguments, const Tuning&, tessera::Run& run) {
     largest = std::max(largest, arguments.integer("n"));
-    run.own_seconds = 1e-6 * static_cast<double>(arguments.integer("n"));
+    run.reported_seconds = 1e-6 * static_cast<double>(arguments.integer("n"));
   };
   Variant variant;
   variant.name = "counted";
@@ -588,16 +588,16 @@ TEST_F(Rotated, TheResultsOfTwoSetsAreLookedAt) {
     EXPECT_EQ(measure({body})[0].verified, Verified::wrong);
 }
 
-TEST_F(Rotated, HarmToASetIsFoundAndMended) {
+TEST_F(Rotated, GuardViolationsOfASetAreFoundAndMended) {
   for (const auto& [body, what] :
        {std::pair<Body, std::string>{spoils_its_input, "a write to the input A, in one of the sets"},
         std::pair<Body, std::string>{writes_behind_when_timed,
                                      "a write outside C, behind its end, in one of the sets"}}) {
     const auto rows = measure({body, notes});
-    EXPECT_EQ(rows[0].harm.find(what), 0u) << rows[0].harm;
+    EXPECT_EQ(rows[0].guard_violation.find(what), 0u) << rows[0].guard_violation;
     EXPECT_EQ(rows[0].verified, Verified::wrong);
     EXPECT_EQ(rows[1].verified, Verified::ok) << rows[1].finding;
-    EXPECT_EQ(rows[1].harm, "");
+    EXPECT_EQ(rows[1].guard_violation, "");
   }
 }
 

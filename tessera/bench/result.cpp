@@ -253,12 +253,12 @@ void warn_of(const Row& row, bool has_baseline, std::vector<std::string>& out) {
 }
 
 // A processor never tells; a GPU should.
-void warn_of_silence(const std::vector<Row>& rows, std::vector<std::string>& out) {
+void warn_of_unavailable(const std::vector<Row>& rows, std::vector<std::string>& out) {
   const auto silent = std::ranges::find_if(rows, [](const Row& r) {
     return r.device.where == Where::cuda && !r.seconds.empty() && r.powers_w.empty();
   });
   if (silent == rows.end()) return;
-  if (const std::string why = backend_of(silent->device).silence(silent->device); !why.empty())
+  if (const std::string why = backend_of(silent->device).unavailable_reason(silent->device); !why.empty())
     out.push_back(fmt::format("{}: power and energy are n/a: {}", label_of(silent->device), why));
 }
 
@@ -311,7 +311,7 @@ std::vector<std::string> summary_of(const std::vector<Row>& rows) {
 
 std::vector<std::string> warnings(const std::vector<Row>& rows) {
   std::vector<std::string> out;
-  warn_of_silence(rows, out);
+  warn_of_unavailable(rows, out);
   warn_of_earlier(rows, out);
   for (const Row& row : rows) warn_of(row, has_baseline(rows, row.device.where), out);
   warn_of_spread(rows, out);

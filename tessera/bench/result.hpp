@@ -61,9 +61,9 @@ struct Row {
   Verified verified = Verified::unchecked;
   std::string method;  // how it was verified
   std::optional<double> error_over_bound, relative_l2;
-  std::string finding;    // where it is wrong
-  std::string harm;       // a write to memory that is not its own
-  std::string kept_from;  // the date of the earlier session that measured it; "": this one
+  std::string finding;          // where it is wrong
+  std::string guard_violation;  // a write to memory that is not its own
+  std::string kept_from;        // the date of the earlier session that measured it; "": this one
 
   std::optional<double> ratio_serial, ratio_previous, ratio_baseline;
   std::string previous;  // the rung that ratio_previous is to: see Variant::parent

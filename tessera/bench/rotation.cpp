@@ -143,7 +143,7 @@ void Rotation::restore() {
 }
 
 // Some sets at a time come to the host, which has not room for all that a device has.
-Reason Rotation::harm() {
+Reason Rotation::check_guards() {
   constexpr std::size_t at_once = std::size_t{64} << 20;
   const auto step = static_cast<std::int64_t>(
       std::clamp<std::size_t>(at_once / set_room_, 1, static_cast<std::size_t>(sets_)));
@@ -160,13 +160,13 @@ Reason Rotation::harm() {
     backend_->synchronize(run_);
     for (std::int64_t i = 0; i < some; ++i)
       if (const Reason reason =
-              harm_of(back.as<unsigned char>() + static_cast<std::size_t>(i) * set_room_, number + i))
+              check_guards_of(back.as<unsigned char>() + static_cast<std::size_t>(i) * set_room_, number + i))
         return reason;
   }
   return std::nullopt;
 }
 
-Reason Rotation::harm_of(const unsigned char* set, std::int64_t number) const {
+Reason Rotation::check_guards_of(const unsigned char* set, std::int64_t number) const {
   for (const Piece& piece : pieces_) {
     const unsigned char* const at = set + piece.offset;
     if (std::any_of(at + piece.bytes, at + piece.room, [](unsigned char byte) { return byte != known_byte; }))

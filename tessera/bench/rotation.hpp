@@ -53,7 +53,7 @@ class Rotation {
   void poison();                     // … and of all
   void fetch(std::int64_t number);   // its outputs, to host(number)
   // A write to an input or between the arrays, and the sets as they were.
-  Reason harm();
+  Reason check_guards();
   void restore();
 
  private:
@@ -64,7 +64,7 @@ class Rotation {
   };
 
   unsigned char* set_at(std::int64_t number) const;
-  Reason harm_of(const unsigned char* set, std::int64_t number) const;
+  Reason check_guards_of(const unsigned char* set, std::int64_t number) const;
 
   Device device_;
   Backend* backend_;

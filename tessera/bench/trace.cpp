@@ -327,7 +327,7 @@ Traced trace(const Operation& operation, Element element, const Case& problem, c
   Inputs inputs(operation, element, problem, options.seed);
   out.elements = operation.element_name(inputs.arguments());
   if (!out.absent) out.absent = refuses(plan, inputs.arguments());
-  const Choice* const twin = out.absent ? nullptr : traced_twin(*plan.variant, *plan.choice);
+  const Choice* const twin = out.absent ? nullptr : instrumented_choice(*plan.variant, *plan.choice);
   if (!out.absent && twin == nullptr) out.absent = "is not written against Thread, so it has no traced build";
   if (!out.absent && !twin->run.contains(element))
     out.absent = "has no traced build for " + std::string(name_of(element));

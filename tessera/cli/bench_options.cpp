@@ -242,7 +242,7 @@ void write_json(const std::string& json, const bench::TraceSession& session) {
 }
 
 int exit_of(const std::vector<bench::Row>& rows, bool measured) {
-  if (std::ranges::any_of(rows, [](const bench::Row& r) { return !r.harm.empty(); }))
+  if (std::ranges::any_of(rows, [](const bench::Row& r) { return !r.guard_violation.empty(); }))
     return exit_code::memory;
   if (std::ranges::any_of(rows, [](const bench::Row& r) { return r.verified == bench::Verified::wrong; }))
     return exit_code::wrong;

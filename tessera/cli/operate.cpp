@@ -16,7 +16,7 @@
 #include "tessera/cli/output.hpp"
 #include "tessera/cli/ranks.hpp"
 #include "tessera/cli/select.hpp"
-#include "tessera/core/division.hpp"
+#include "tessera/core/partition.hpp"
 #include "tessera/io/atomic_file.hpp"
 #include "tessera/io/picture.hpp"
 #include "tessera/run/multi_device/dispatch.hpp"
@@ -152,13 +152,13 @@ void declare(OptionParser& words, const Operation& operation, CallOptions& optio
     if (p.is_flag())
       declare_flag(words, p, options.flags[p.name], p.help + (p.value.empty() ? "" : " [" + p.value + "]"),
                    type_of(p));
-  const bool divisible = find_division(operation.name) != nullptr || takes_pictures(operation);
+  const bool divisible = find_partition(operation.name) != nullptr || takes_pictures(operation);
   words.value("--device,--devices", options.device,
               std::string("auto, cpu, simt or cuda[:N]; cpu:threads=N") +
                   (divisible ? "; a list of these, or all" : "") + " [auto]",
               "WHERE");
   if (divisible)
-    declare(words, options.sharing, find_division(operation.name) != nullptr, protect_flag(operation));
+    declare(words, options.sharing, find_partition(operation.name) != nullptr, protect_flag(operation));
   words.value("--variant", options.variant, "the rung to use; tessera list shows them", "NAME");
   words.value("--tuning", options.tuning, "its parameters", "NAME=N,…");
   const bool files = !operation.signature.of(Kind::input).empty();
@@ -298,7 +298,7 @@ Request request_of(const Operation& operation, const CallOptions& options, bool 
   Request request;
   request.device = options.device;
   request.cached = !options.no_cache;
-  const bool in_parts = is_shared(options) && !whole && find_division(operation.name) != nullptr;
+  const bool in_parts = is_shared(options) && !whole && find_partition(operation.name) != nullptr;
   if (names_several(options.device) && !whole && !in_parts)
     throw Error("'" + options.device + "' may be several devices; " + operation.name +
                 " runs on one (verify and bench take lists)");
@@ -457,7 +457,7 @@ int finish(const Call& call, Loaded& loaded, const std::vector<std::string>& out
 int run_in_parts(const Call& call, Loaded& loaded, const std::vector<std::string>& outputs, std::FILE* to) {
   const CallOptions& options = call.options;
   MultiDeviceOptions shared = options_of(options.sharing, computing_devices(options.device), call.request);
-  shared.whole = find_division(call.operation.name) == nullptr;
+  shared.whole = find_partition(call.operation.name) == nullptr;
   const MultiDeviceOutcome outcome = run_on_devices(call.operation, loaded.arguments, shared, options.check);
   take_outputs(loaded, outcome);
   report_outcome(call.reporting(to), &loaded.arguments, outcome);

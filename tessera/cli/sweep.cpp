@@ -13,7 +13,7 @@
 #include "tessera/cli/output.hpp"
 #include "tessera/cli/sizes.hpp"
 #include "tessera/cli/select.hpp"
-#include "tessera/core/division.hpp"
+#include "tessera/core/partition.hpp"
 #include "tessera/report/bench_tables.hpp"
 #include "tessera/report/table.hpp"
 #include "tessera/run/inputs.hpp"
@@ -382,12 +382,12 @@ int sweep(const Command& command) {
       "parameters (or variant, device), the last of them across; alone: the list, then a table of the two "
       "left to the run",
       "[NAME,…,NAME]");
-  if (operation == nullptr || find_division(operation->name) != nullptr)
+  if (operation == nullptr || find_partition(operation->name) != nullptr)
     parser.value("--split", options.split,
                  "instead: the rows that each of several devices computes, and what each took: "
                  "32:3040,1:1,auto,dynamic",
                  "A:B,…");
-  if (operation == nullptr || find_division(operation->name) != nullptr)
+  if (operation == nullptr || find_partition(operation->name) != nullptr)
     parser.value("--memory", options.memory,
                  "with --split: the most that a GPU may hold: 500M, 8G [what is free]", "BYTES");
   parser.flag("--times", options.times, "cells of tables are times, not rates");

@@ -81,7 +81,7 @@ bool differs_from_default(const Parameter& p, const Arguments& arguments) {
 }
 
 // Where every array that could says that it serves all.
-std::string nobody_tells(const Signature& signature, const std::string& extent) {
+std::string missing_dimension(const Signature& signature, const std::string& extent) {
   std::string names;
   for (const Parameter* p : signature.of(Kind::input))
     if (!p->optional && !p->shared_by.empty() && p->extents[0] == extent)
@@ -118,7 +118,7 @@ Arguments::Arguments(const Signature& signature, Element element, std::map<std::
     if (!p->shared_by.empty() && !words.contains(p->shared_by) &&
         given->second.extents.size() + 1 == p->extents.size())
       words_[p->shared_by] = "all";
-    settle_dims(*p, given->second);
+    bind_dims(*p, given->second);
   }
   Dims named = dims_;  // in an expression, a real counts its millionths
   for (const Parameter* p : signature.of(Kind::real))
@@ -143,7 +143,7 @@ Arguments::Arguments(const Signature& signature, Element element, std::map<std::
       const Parameter* const size = signature.find(extent);
       if (size != nullptr && size->is_flag() && !dims_.contains(extent))
         throw Error("--" + size->flag() + " is missing: " + size->help);
-      if (is_name(extent) && !dims_.contains(extent)) throw Error(nobody_tells(signature, extent));
+      if (is_name(extent) && !dims_.contains(extent)) throw Error(missing_dimension(signature, extent));
       out.extents.push_back(evaluate(extent, dims_));
       if (out.extents.back() < 0)
         throw Error(p->name + " would have " + std::to_string(out.extents.back()) + " = " + extent +
@@ -181,7 +181,7 @@ bool Arguments::is_transposed(const Parameter& p) const {
   return !p.transposed_by.empty() && words_.at(p.transposed_by) == "transpose";
 }
 
-void Arguments::settle_dims(const Parameter& p, const ArrayView& array) {
+void Arguments::bind_dims(const Parameter& p, const ArrayView& array) {
   const std::vector<std::string> extents = p.extents_with(words_);
   if (array.extents.size() != extents.size()) {
     const bool one_fewer = !p.shared_by.empty() && words_.at(p.shared_by) != "all" &&

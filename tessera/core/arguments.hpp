@@ -50,7 +50,7 @@ class Arguments {
   ArrayView oriented(const std::string& name, Element element, int rank) const;
 
  private:
-  void settle_dims(const Parameter& p, const ArrayView& array);
+  void bind_dims(const Parameter& p, const ArrayView& array);
   void check_words(const Words& given);
   bool is_transposed(const Parameter& p) const;
 

@@ -28,7 +28,9 @@ std::string processor_name() {
 
 class CpuBackend final : public HostBackend {
  public:
-  std::string silence(const Device&) override { return "a processor's clock and power are not read"; }
+  std::string unavailable_reason(const Device&) override {
+    return "a processor's clock and power are not read";
+  }
   Where where() const override { return Where::cpu; }
   const std::vector<Device>& devices() override { return devices_; }
 

@@ -51,12 +51,12 @@ struct Run {
   void* workspace = nullptr;  // in the device's memory; all zeros before the first run
   std::size_t workspace_bytes = 0;
   simt::Tracer* tracer = nullptr;  // simt: what watches a traced kernel
-  double own_seconds = -1;         // what a variant that works in another process says of its time
+  double reported_seconds = -1;    // what a variant that works in another process says of its time
   Values values = {};              // what a variant tells of its result
   // What the variant may spend, counted as Operation::flops counts, where nobody knows before what it takes
   // and a GPU waits for more than that. Beyond it, it throws OutOfBudget, and the GPU begins anew.
   double work_budget = std::numeric_limits<double>::infinity();
-  double spent_seconds = 0;  // by the one that was out of budget before; 0: there was none
+  double elapsed_seconds = 0;  // by the one that was out of budget before; 0: there was none
 };
 
 // Run::work_budget is spent.
@@ -103,12 +103,14 @@ class Backend {
     (void)hide_launches;
     return {.seconds = seconds(run, work)};
   }
-  // `work`, which may only enqueue, to be done again and again: where the backend can note down what is
-  // enqueued, without the host's part in it. Throws Error where the work cannot be noted.
-  virtual std::function<void()> noted(const Run&, const std::function<void()>& work) { return work; }
+  // Captures `work`, which may only enqueue, to a graph if the backend has graphs, and returns a function
+  // that launches it. Throws Error if the work cannot be captured.
+  virtual std::function<void()> capture(const Run&, const std::function<void()>& work) { return work; }
   // The energy that the device has used since some moment, in joules; nothing: it does not tell.
   virtual std::optional<double> joules(const Device&) { return std::nullopt; }
-  virtual std::string silence(const Device&) { return {}; }  // why clock, power or energy are missing
+  virtual std::string unavailable_reason(const Device&) {
+    return {};
+  }  // why clock, power or energy are missing
   // Takes less than a second or so. Empty: this backend's time says nothing of a device.
   virtual Ceilings measure_ceilings(const Device&) { return {}; }
 };

@@ -18,7 +18,7 @@ std::map<std::string, EpiloguePass, std::less<>>& passes() {
 
 // Looked up when it is needed: variants register before it or after it.
 const EpiloguePass* serving(const std::string& operation, const Choice& choice, const Arguments& arguments) {
-  if (!choice.cannot_hold(arguments)) return nullptr;
+  if (!choice.unsupported_arguments(arguments)) return nullptr;
   const EpiloguePass* const found = epilogue_pass_of(operation);
   return found != nullptr && found->serves(arguments) ? found : nullptr;
 }
@@ -37,7 +37,7 @@ void run_with_pass(const EpiloguePass& pass, const Compute& compute, const Argum
   }
   compute(pass.before(arguments, spare), own);
   pass.after(arguments, spare, own);
-  run.own_seconds = own.own_seconds;
+  run.reported_seconds = own.reported_seconds;
   run.values = std::move(own.values);
 }
 
@@ -56,11 +56,12 @@ const EpiloguePass* epilogue_pass_of(std::string_view operation) {
 void attach_epilogue_pass(Variant& variant) {
   if (variant.baseline) return;
   for (Choice& choice : variant.choices) {
-    if (!choice.cannot_hold) continue;
+    if (!choice.unsupported_arguments) continue;
     const Choice alone = choice;
     const std::string operation = variant.operation;
-    choice.cannot_hold = [alone, operation](const Arguments& arguments) -> Reason {
-      return serving(operation, alone, arguments) != nullptr ? std::nullopt : alone.cannot_hold(arguments);
+    choice.unsupported_arguments = [alone, operation](const Arguments& arguments) -> Reason {
+      return serving(operation, alone, arguments) != nullptr ? std::nullopt
+                                                             : alone.unsupported_arguments(arguments);
     };
     for (auto& [element, run] : choice.run)
       run = [alone, operation, element = element](const Arguments& arguments, const Tuning& tuning, Run& at) {

@@ -21,7 +21,13 @@ enum class Data {
 struct Expected {
   // What else, besides a number within the bound, an element may be where partial sums overflow.
   // `unproven`: the value is only what another run of the same computation gives.
-  enum Beyond : std::uint8_t { nothing, infinity = 1, minus_infinity = 2, not_a_number = 4, unproven = 8 };
+  enum AllowedNonFinite : std::uint8_t {
+    nothing,
+    infinity = 1,
+    minus_infinity = 2,
+    not_a_number = 4,
+    unproven = 8
+  };
 
   std::vector<double> value;  // an infinity or NaN where no number is right
   std::vector<double> bound;
@@ -63,7 +69,7 @@ struct Operation {
   // Optional: what the arrays hold, where the element alone does not tell: "e4m3>f16".
   std::function<std::string(const Arguments&)> element_text;
   // Optional: adds what can be told of a result whatever variant computed it; outputs are in host memory.
-  std::function<void(const Arguments&, Values&)> tell;
+  std::function<void(const Arguments&, Values&)> report_values;
   double largest_norm_error = 0;  // relative L2 norm demanded of random data, 0: none …
   std::function<bool(const Arguments&)> norm_demanded;  // … with these arguments
   std::vector<Case> cases;                              // what `verify` tries

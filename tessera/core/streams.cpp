@@ -24,20 +24,20 @@ StreamFactory* find_streams(Where where) {
 
 namespace {
 
-std::map<Where, std::unique_ptr<InOrder>>& all_in_order() {
-  static std::map<Where, std::unique_ptr<InOrder>> all;
+std::map<Where, std::unique_ptr<StreamOrderedMemory>>& all_stream_ordered_memory() {
+  static std::map<Where, std::unique_ptr<StreamOrderedMemory>> all;
   return all;
 }
 
 }  // namespace
 
-void register_in_order(Where where, std::unique_ptr<InOrder> devices) {
-  all_in_order()[where] = std::move(devices);
+void register_stream_ordered_memory(Where where, std::unique_ptr<StreamOrderedMemory> devices) {
+  all_stream_ordered_memory()[where] = std::move(devices);
 }
 
-InOrder* find_in_order(Where where) {
-  const auto found = all_in_order().find(where);
-  return found == all_in_order().end() ? nullptr : found->second.get();
+StreamOrderedMemory* find_stream_ordered_memory(Where where) {
+  const auto found = all_stream_ordered_memory().find(where);
+  return found == all_stream_ordered_memory().end() ? nullptr : found->second.get();
 }
 
 }  // namespace tessera

@@ -75,33 +75,32 @@ class StreamFactory {
 std::unique_ptr<StreamFactory> register_streams(Where where, std::unique_ptr<StreamFactory> factory);
 StreamFactory* find_streams(Where where);  // null: such devices copy and compute one after the other
 
-// What a kind of device whose work lies in streams offers to a caller who brings arrays and a stream of their
-// own. Its backend registers one; devices that share the host's memory need none.
+// Workspaces for callers who bring device arrays and a stream of their own. The backend of a device with
+// streams registers one; devices that share the host's memory need none.
 
-class InOrder {
+class StreamOrderedMemory {
  public:
-  virtual ~InOrder() = default;
+  virtual ~StreamOrderedMemory() = default;
 
   // Of the device in whose memory an address lies; nothing: it is no device's.
   virtual std::optional<int> holder_of(const void* address) = 0;
   // Why the device's work cannot go into this stream; nothing: it can.
   virtual std::optional<std::string> refuses_stream(const Device& device, void* stream) = 0;
-  // Whether what is enqueued is noted down for later, not done.
-  virtual bool is_noting(const Run& run) = 0;
+  // True if the stream is being captured to a graph: work is recorded, not executed.
+  virtual bool is_capturing(const Run& run) = 0;
 
-  // Memory whose front of `zeros` bytes holds zeros, for work that leaves zeros there again. It is the
-  // stream's from now on: whoever is enqueued to it next is given the same. Where the stream is noting, it
-  // belongs to what is noted. Null: that much is not kept.
+  // Returns memory whose first `zeros` bytes are zeros, for work that leaves zeros there. It belongs to the
+  // stream: the next call for the stream returns the same. During capture it belongs to the graph. Null: so
+  // much is not kept.
   virtual void* keep(const Run& run, std::size_t zeros, std::size_t bytes) = 0;
 
-  // Memory between two points of the run's stream: for what is enqueued after the one and before the other.
-  // Neither waits, and what is borrowed again and again is not allocated again. Where the stream is noting,
-  // the memory belongs to what is noted.
+  // Stream-ordered allocation and release: for work that is enqueued between the two. Neither waits, and
+  // memory that was given back is reused. During capture the memory belongs to the graph.
   virtual void* borrow(const Run& run, std::size_t bytes) = 0;
   virtual void give_back(const Run& run, void* address) noexcept = 0;
 };
 
-void register_in_order(Where where, std::unique_ptr<InOrder> devices);
-InOrder* find_in_order(Where where);  // the last registered; null: it has no streams
+void register_stream_ordered_memory(Where where, std::unique_ptr<StreamOrderedMemory> devices);
+StreamOrderedMemory* find_stream_ordered_memory(Where where);  // the last registered; null: it has no streams
 
 }  // namespace tessera

@@ -10,21 +10,21 @@ namespace tessera {
 
 namespace simt {
 
-struct BlockPlace {
+struct BlockContext {
   Index3 block, size, grid;
 };
 
-struct ThreadPlace {
+struct ThreadContext {
   Index3 index;
   int rank = 0;
-  const BlockPlace* of = nullptr;
+  const BlockContext* of = nullptr;
 };
 
 // The GPU thread that this OS thread is running; null outside of a kernel. A fiber never changes
 // its OS thread, so the compiler may keep this variable's address across a wait.
-extern constinit thread_local ThreadPlace* place __attribute__((tls_model("initial-exec")));
+extern constinit thread_local ThreadContext* current_thread __attribute__((tls_model("initial-exec")));
 
-enum class Meeting : std::uint8_t {
+enum class WarpCollective : std::uint8_t {
   sync,
   sync_warp,
   shuffle,
@@ -41,8 +41,8 @@ enum class Meeting : std::uint8_t {
 void sync(SourceLocation location);
 // Waits for the named lanes, gives each what it brought and what `what` makes of it. `source` is
 // the lane that a shuffle reads.
-std::uint64_t meet(Meeting what, std::uint32_t lanes, std::uint64_t value, int source,
-                   SourceLocation location);
+std::uint64_t collective(WarpCollective what, std::uint32_t lanes, std::uint64_t value, int source,
+                         SourceLocation location);
 [[noreturn]] void refuse_address(const void* address, std::size_t alignment, SourceLocation location);
 
 // In a traced kernel these replace what the compiler's own hooks would see in pieces: 16 bytes as
@@ -93,8 +93,9 @@ T from_word(std::uint64_t word) {
 }
 
 template <class T>
-T meet_for(simt::Meeting what, std::uint32_t lanes, T value, int source, SourceLocation location) {
-  return from_word<T>(simt::meet(what, lanes, to_word(value), source, location));
+T collective_for(simt::WarpCollective what, std::uint32_t lanes, T value, int source,
+                 SourceLocation location) {
+  return from_word<T>(simt::collective(what, lanes, to_word(value), source, location));
 }
 
 inline void demand_aligned(const void* address, std::size_t alignment, SourceLocation location) {
@@ -116,55 +117,58 @@ T atomic_update(T* address, Next next) {
 
 }  // namespace detail
 
-inline Index3 Thread::index() const { return simt::place->index; }
-inline Index3 Thread::block() const { return simt::place->of->block; }
-inline Index3 Thread::size() const { return simt::place->of->size; }
-inline Index3 Thread::grid() const { return simt::place->of->grid; }
-inline int Thread::rank() const { return simt::place->rank; }
-inline int Thread::lane() const { return simt::place->rank % warp_size; }
-inline int Thread::warp() const { return simt::place->rank / warp_size; }
+inline Index3 Thread::index() const { return simt::current_thread->index; }
+inline Index3 Thread::block() const { return simt::current_thread->of->block; }
+inline Index3 Thread::size() const { return simt::current_thread->of->size; }
+inline Index3 Thread::grid() const { return simt::current_thread->of->grid; }
+inline int Thread::rank() const { return simt::current_thread->rank; }
+inline int Thread::lane() const { return simt::current_thread->rank % warp_size; }
+inline int Thread::warp() const { return simt::current_thread->rank / warp_size; }
 
 inline void Thread::sync(SourceLocation location) const { simt::sync(location); }
 inline void Thread::sync_warp(std::uint32_t lanes, SourceLocation location) const {
-  simt::meet(simt::Meeting::sync_warp, lanes, 0, 0, location);
+  simt::collective(simt::WarpCollective::sync_warp, lanes, 0, 0, location);
 }
 
 // As the hardware does, lanes and distances count modulo the warp's size, and a lane whose source
 // lies outside the warp keeps its own value.
 template <class T>
 T Thread::shuffle(T value, int lane, std::uint32_t lanes, SourceLocation location) const {
-  return detail::meet_for(simt::Meeting::shuffle, lanes, value, lane & 31, location);
+  return detail::collective_for(simt::WarpCollective::shuffle, lanes, value, lane & 31, location);
 }
 template <class T>
 T Thread::shuffle_up(T value, int by, std::uint32_t lanes, SourceLocation location) const {
-  return detail::meet_for(simt::Meeting::shuffle_up, lanes, value, lane() - (by & 31), location);
+  return detail::collective_for(simt::WarpCollective::shuffle_up, lanes, value, lane() - (by & 31), location);
 }
 template <class T>
 T Thread::shuffle_down(T value, int by, std::uint32_t lanes, SourceLocation location) const {
-  return detail::meet_for(simt::Meeting::shuffle_down, lanes, value, lane() + (by & 31), location);
+  return detail::collective_for(simt::WarpCollective::shuffle_down, lanes, value, lane() + (by & 31),
+                                location);
 }
 template <class T>
 T Thread::shuffle_xor(T value, int mask, std::uint32_t lanes, SourceLocation location) const {
-  return detail::meet_for(simt::Meeting::shuffle_xor, lanes, value, lane() ^ (mask & 31), location);
+  return detail::collective_for(simt::WarpCollective::shuffle_xor, lanes, value, lane() ^ (mask & 31),
+                                location);
 }
 inline bool Thread::any(bool predicate, std::uint32_t lanes, SourceLocation location) const {
-  return simt::meet(simt::Meeting::any, lanes, predicate, 0, location) != 0;
+  return simt::collective(simt::WarpCollective::any, lanes, predicate, 0, location) != 0;
 }
 inline bool Thread::all(bool predicate, std::uint32_t lanes, SourceLocation location) const {
-  return simt::meet(simt::Meeting::all, lanes, predicate, 0, location) != 0;
+  return simt::collective(simt::WarpCollective::all, lanes, predicate, 0, location) != 0;
 }
 inline std::uint32_t Thread::ballot(bool predicate, std::uint32_t lanes, SourceLocation location) const {
-  return static_cast<std::uint32_t>(simt::meet(simt::Meeting::ballot, lanes, predicate, 0, location));
+  return static_cast<std::uint32_t>(
+      simt::collective(simt::WarpCollective::ballot, lanes, predicate, 0, location));
 }
 template <class T>
 std::uint32_t Thread::match_any(T value, std::uint32_t lanes, SourceLocation location) const {
   return static_cast<std::uint32_t>(
-      simt::meet(simt::Meeting::match_any, lanes, detail::to_word(value), 0, location));
+      simt::collective(simt::WarpCollective::match_any, lanes, detail::to_word(value), 0, location));
 }
 template <class T>
 std::uint32_t Thread::match_all(T value, std::uint32_t lanes, SourceLocation location) const {
   return static_cast<std::uint32_t>(
-      simt::meet(simt::Meeting::match_all, lanes, detail::to_word(value), 0, location));
+      simt::collective(simt::WarpCollective::match_all, lanes, detail::to_word(value), 0, location));
 }
 
 // Relaxed, as CUDA's are: fence() is what orders them.

@@ -146,8 +146,8 @@ Reason Variant::refuses(const Choice& choice, const Arguments& arguments, const 
     return "does not compute " + std::string(name_of(arguments.element()));
   if (needs)
     if (Reason reason = needs(device)) return reason;
-  if (choice.cannot_hold)
-    if (Reason reason = choice.cannot_hold(arguments)) return reason;
+  if (choice.unsupported_arguments)
+    if (Reason reason = choice.unsupported_arguments(arguments)) return reason;
   for (const Range& range : choice.ranges)
     if (const int value = tuning[range.name]; value < range.first || value > range.last)
       return range.name + " = " + std::to_string(value) + " is not within " + std::to_string(range.first) +
@@ -201,7 +201,7 @@ void register_traced(Variant variant, SourceLocation location) {
   traced_variants().push_back(std::move(variant));
 }
 
-const Choice* traced_twin(const Variant& variant, const Choice& choice) {
+const Choice* instrumented_choice(const Variant& variant, const Choice& choice) {
   for (const Variant& traced : traced_variants()) {
     if (traced.file != variant.file) continue;
     const auto found = std::ranges::find(traced.choices, choice.tuning, &Choice::tuning);

@@ -80,7 +80,7 @@ struct Choice {
   std::map<Element, std::string>
       kernels;  // the types that kernels are made from, as the compiler spells them
   // Optional: why the type that hands it the arguments has no room for what they ask.
-  std::function<Reason(const Arguments&)> cannot_hold = {};
+  std::function<Reason(const Arguments&)> unsupported_arguments = {};
   // Optional: the plan of `run`, made once for many runs. Only the arrays' addresses may change then. Without
   // a launcher: these arguments are not planned ahead.
   std::map<Element, std::function<PreparedRun(const Arguments&, const Tuning&, const Device&)>> prepare = {};
@@ -137,7 +137,7 @@ void register_variant(Variant variant, SourceLocation location = SourceLocation:
 // A kernel's second build, in which every access is seen. It is no rung of the ladder.
 void register_traced(Variant variant, SourceLocation location = SourceLocation::current());
 // The traced build of a choice of a variant; null: there is none.
-[[nodiscard]] const Choice* traced_twin(const Variant& variant, const Choice& choice);
+[[nodiscard]] const Choice* instrumented_choice(const Variant& variant, const Choice& choice);
 
 const std::vector<Variant>& all_variants();
 // Returns the variants in the order of ladder and place.

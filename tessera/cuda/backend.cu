@@ -149,14 +149,16 @@ class CudaBackend : public Backend {
     const OnDevice on_device(run.device->index);
     return probe(*run.device).read(stream_of(run), work, hide_launches);
   }
-  std::function<void()> noted(const Run& run, const std::function<void()>& work) override {
+  std::function<void()> capture(const Run& run, const std::function<void()>& work) override {
     const OnDevice on_device(run.device->index);
     return [graph = std::make_shared<Graph>(stream_of(run), work), stream = stream_of(run)] {
       graph->launch(stream);
     };
   }
   std::optional<double> joules(const Device& device) override { return probe(device).nvml().joules(); }
-  std::string silence(const Device& device) override { return probe(device).nvml().silence(); }
+  std::string unavailable_reason(const Device& device) override {
+    return probe(device).nvml().unavailable_reason();
+  }
   Ceilings measure_ceilings(const Device& device) override { return cuda::measure_ceilings(device); }
 
  private:

@@ -155,9 +155,9 @@ TEST_F(OnGpu, AFailedCallThrowsOnceAndDoesNotLinger) {
 
 // Each block stays for a while, so that they spread.
 __global__ void tell_processor(unsigned* where) {
-  where[blockIdx.x] = cuda::ptx::processor();
-  const std::uint64_t start = cuda::ptx::nanoseconds();
-  while (cuda::ptx::nanoseconds() - start < 20'000) continue;
+  where[blockIdx.x] = cuda::ptx::smid();
+  const std::uint64_t start = cuda::ptx::globaltimer();
+  while (cuda::ptx::globaltimer() - start < 20'000) continue;
 }
 
 std::set<unsigned> processors_of(const Device& device) {

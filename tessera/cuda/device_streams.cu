@@ -230,8 +230,8 @@ struct Owner {
 
 class KeptBlocks {
  public:
-  // `graph`: what the capture notes; the block is the graph's until it and all that was made of it is gone.
-  // Null: the blocks have taken what they may of the device's memory.
+  // `graph`: the graph being captured; the block is the graph's until it and all instances of it are
+  // destroyed. Null: the blocks have taken what they may of the device's memory.
   void* of(const Owner& owner, cudaGraph_t graph, const Device& device) {
     // The same call again finds its block without a lock.
     constexpr std::size_t remembered = 16;
@@ -311,7 +311,7 @@ class KeptBlocks {
   std::map<std::pair<int, int>, std::vector<void*>> spare_;  // by device and class; their fronts are zeros
 };
 
-class CudaInOrder : public InOrder {
+class CudaStreamOrderedMemory : public StreamOrderedMemory {
  public:
   std::optional<int> holder_of(const void* address) override {
     cudaPointerAttributes attributes{};
@@ -340,7 +340,7 @@ class CudaInOrder : public InOrder {
     return std::nullopt;
   }
 
-  bool is_noting(const Run& run) override {
+  bool is_capturing(const Run& run) override {
     const OnDevice on_device(run.device->index);
     cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
     check(cudaStreamIsCapturing(stream_of(run), &status));
@@ -371,8 +371,8 @@ class CudaInOrder : public InOrder {
     void* address = nullptr;
     // While a stream is captured, any pool gives the graph's own memory.
     const cudaError_t status =
-        is_noting(run) ? cudaMallocAsync(&address, bytes, stream_of(run))
-                       : cudaMallocFromPoolAsync(&address, bytes, pool_of(*run.device), stream_of(run));
+        is_capturing(run) ? cudaMallocAsync(&address, bytes, stream_of(run))
+                          : cudaMallocFromPoolAsync(&address, bytes, pool_of(*run.device), stream_of(run));
     if (status == cudaErrorMemoryAllocation) {
       (void)cudaGetLastError();
       throw Error("the GPU is out of memory: a workspace of " + std::to_string(bytes) + " bytes is wanted");
@@ -405,8 +405,8 @@ class CudaInOrder : public InOrder {
   KeptBlocks& kept_ = *new KeptBlocks;        // until the process ends, for work may still use them
 };
 
-[[maybe_unused]] const bool in_order_registered =
-    (register_in_order(Where::cuda, std::make_unique<CudaInOrder>()), true);
+[[maybe_unused]] const bool stream_ordered_memory_registered =
+    (register_stream_ordered_memory(Where::cuda, std::make_unique<CudaStreamOrderedMemory>()), true);
 
 }  // namespace
 

@@ -75,11 +75,12 @@ const Library& library() {
 
 }  // namespace
 
-Nvml::Nvml(const std::string& pci_bus) : silence_(library().why) {
-  if (!silence_.empty()) return;
+Nvml::Nvml(const std::string& pci_bus) : unavailable_reason_(library().why) {
+  if (!unavailable_reason_.empty()) return;
   if (const int status = library().device_at(pci_bus.c_str(), &device_); status != success) {
     device_ = nullptr;
-    silence_ = "libnvidia-ml.so.1 does not know the GPU at " + pci_bus + ": " + library().words(status);
+    unavailable_reason_ =
+        "libnvidia-ml.so.1 does not know the GPU at " + pci_bus + ": " + library().words(status);
   }
 }
 

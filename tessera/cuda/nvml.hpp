@@ -12,16 +12,18 @@ class Nvml {
  public:
   explicit Nvml(const std::string& pci_bus);
 
-  std::string driver_version() const;                      // of the driver; "" where the library is not there
-  const std::string& silence() const { return silence_; }  // why it tells nothing; "" when it does
-  std::optional<double> clock_mhz() const;                 // of the multiprocessors, now
+  std::string driver_version() const;  // of the driver; "" where the library is not there
+  const std::string& unavailable_reason() const {
+    return unavailable_reason_;
+  }                                         // why it tells nothing; "" when it does
+  std::optional<double> clock_mhz() const;  // of the multiprocessors, now
   // A mean of a window, renewed some ten times a second; where the driver is old, the window is a second.
   std::optional<double> power_w() const;
   std::optional<double> joules() const;  // since the driver was loaded; its last step may be 0.1 s old
 
  private:
   void* device_ = nullptr;
-  std::string silence_;
+  std::string unavailable_reason_;
 };
 
 }  // namespace tessera::cuda

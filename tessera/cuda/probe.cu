@@ -27,9 +27,9 @@ struct Note {
 };
 
 __global__ void hold(volatile Gate* gate) {
-  const std::uint64_t start = ptx::nanoseconds();
+  const std::uint64_t start = ptx::globaltimer();
   while (gate->open == 0)
-    if (ptx::nanoseconds() - start > gate_limit_ns) {
+    if (ptx::globaltimer() - start > gate_limit_ns) {
       gate->expired = 1;
       __threadfence_system();
       return;
@@ -42,11 +42,11 @@ constexpr std::uint64_t shortest_ns = 200'000;
 // More blocks than multiprocessors, so that most of these have one; the first on each takes the note.
 // `earlier`: the notes to keep the distance from, or null.
 __global__ void note(Note* notes, const Note* earlier, unsigned processors) {
-  const unsigned here = ptx::processor();
+  const unsigned here = ptx::smid();
   if (here >= processors || atomicExch(&notes[here].taken, 1u) != 0) return;
   if (earlier != nullptr && earlier[here].taken != 0)
-    while (ptx::nanoseconds() - earlier[here].nanoseconds < shortest_ns) continue;
-  notes[here].nanoseconds = ptx::nanoseconds();
+    while (ptx::globaltimer() - earlier[here].nanoseconds < shortest_ns) continue;
+  notes[here].nanoseconds = ptx::globaltimer();
   notes[here].cycles = clock64();
 }
 

@@ -91,8 +91,8 @@ TEST_F(Probing, WorkThatThrowsLeavesNothingWaiting) {
 TEST_F(Probing, PowerAndEnergyAreReportedOrTheReasonIs) {
   const Reading reading = backend_->read(
       run_, [&] { launch(some_cycles); }, true);
-  const std::string silence = backend_->silence(*device_);
-  EXPECT_EQ(reading.power_w.has_value(), silence.empty()) << silence;
+  const std::string unavailable_reason = backend_->unavailable_reason(*device_);
+  EXPECT_EQ(reading.power_w.has_value(), unavailable_reason.empty()) << unavailable_reason;
   if (reading.power_w) EXPECT_GT(*reading.power_w, 1);
   if (const auto joules = backend_->joules(*device_)) EXPECT_GT(*joules, 0);
 }

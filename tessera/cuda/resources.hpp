@@ -74,23 +74,23 @@ class Event {
 // The owner of a graph that can be launched: what was enqueued while a stream was watched.
 class Graph {
  public:
-  // Runs `work` while everything that it enqueues to the stream is noted, not done. Throws Error where it
-  // waits for the stream or does else what cannot be noted; the stream can be used as before.
+  // Runs `work` while everything that it enqueues to the stream is captured, not done. Throws Error where it
+  // waits for the stream or does else what cannot be captured; the stream can be used as before.
   Graph(cudaStream_t stream, const std::function<void()>& work) {
     check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
-    cudaGraph_t noted = nullptr;
+    cudaGraph_t captured = nullptr;
     try {
       work();
     } catch (...) {
-      (void)cudaStreamEndCapture(stream, &noted);
-      if (noted != nullptr) (void)cudaGraphDestroy(noted);
+      (void)cudaStreamEndCapture(stream, &captured);
+      if (captured != nullptr) (void)cudaGraphDestroy(captured);
       (void)cudaGetLastError();
       throw;
     }
-    check(cudaStreamEndCapture(stream, &noted));
+    check(cudaStreamEndCapture(stream, &captured));
     cudaGraphExec_t graph = nullptr;
-    const cudaError_t status = cudaGraphInstantiate(&graph, noted, 0);
-    (void)cudaGraphDestroy(noted);
+    const cudaError_t status = cudaGraphInstantiate(&graph, captured, 0);
+    (void)cudaGraphDestroy(captured);
     check(status);
     graph_.reset(graph);
     check(cudaGraphUpload(graph, stream));

@@ -13,7 +13,7 @@ namespace tessera::formula {
 std::string_view elementary_source();
 
 // For kernels: quick_root() and quick_near_root(), square roots that look for special numbers together, and
-// arrive(), by which blocks count each other.
+// atomic_inc_acq_rel(), by which blocks count each other.
 std::string_view kernel_source();
 
 // `static __device__ R NAME(R x0, R x1, …)` with the inputs in the program's order; R is double or float, and

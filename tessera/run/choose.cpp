@@ -16,7 +16,7 @@ namespace tessera {
 namespace {
 
 // Parameters of some choices: the values that were fixed when they were compiled, and ranges left to the run.
-struct Known {
+struct TuningParameters {
   std::vector<std::string> names;
   std::map<std::string, std::set<int>> fixed;
 
@@ -25,8 +25,8 @@ struct Known {
   }
 };
 
-Known known_of(const std::vector<const Choice*>& choices) {
-  Known out;
+TuningParameters parameters_of(const std::vector<const Choice*>& choices) {
+  TuningParameters out;
   for (const Choice* choice : choices) {
     for (const auto& [name, value] : choice->tuning) {
       out.add(name);
@@ -37,7 +37,7 @@ Known known_of(const std::vector<const Choice*>& choices) {
   return out;
 }
 
-std::string some_of(const std::vector<const Choice*>& choices) {
+std::string first_choices(const std::vector<const Choice*>& choices) {
   constexpr std::size_t most = 4;
   std::string out;
   for (std::size_t i = 0; i < std::min(most, choices.size()); ++i)
@@ -46,8 +46,8 @@ std::string some_of(const std::vector<const Choice*>& choices) {
 }
 
 // Each value may be there, but not with the others.
-std::string has_instead(const std::vector<const Choice*>& choices, const Tuning& wanted) {
-  const Known known = known_of(choices);
+std::string alternatives(const std::vector<const Choice*>& choices, const Tuning& wanted) {
+  const TuningParameters known = parameters_of(choices);
   if (known.names.empty()) return "; it takes no tuning";
   std::string out;
   for (const auto& [name, value] : wanted) {
@@ -59,7 +59,7 @@ std::string has_instead(const std::vector<const Choice*>& choices, const Tuning&
     for (const int there : fixed->second)
       out += (there == *fixed->second.begin() ? "" : ", ") + std::to_string(there);
   }
-  return out.empty() ? "; it has " + some_of(choices) : out;
+  return out.empty() ? "; it has " + first_choices(choices) : out;
 }
 
 }  // namespace
@@ -71,7 +71,7 @@ std::string no_choice_with(const Variant& variant, const Tuning& wanted, std::op
   if (element && choices.empty()) return "does not compute " + std::string(name_of(*element));
   const bool another = element && variant.find(wanted) != nullptr;  // of another element
   return "has no choice with " + to_string(wanted) +
-         (another ? " for " + std::string(name_of(*element)) : "") + has_instead(choices, wanted);
+         (another ? " for " + std::string(name_of(*element)) : "") + alternatives(choices, wanted);
 }
 
 namespace {
@@ -274,7 +274,7 @@ Plan chosen_on(const Device& device, const Operation& operation, const Arguments
 }  // namespace
 
 Reason refuses(const Plan& plan, const Arguments& host) {
-  return plan.variant->refuses(*plan.choice, as_placed(host, plan.device), plan.tuning, plan.device);
+  return plan.variant->refuses(*plan.choice, placed_arguments(host, plan.device), plan.tuning, plan.device);
 }
 
 Device choose_device(const Operation& operation, const Arguments& arguments, const Request& request) {

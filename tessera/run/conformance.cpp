@@ -32,7 +32,7 @@ class Trial {
       item.text = failure_of(plan, ratio, item.harmed);
     } catch (const Error& error) {
       item.text = error.what();
-      if (inputs_.harm()) inputs_.restore();
+      if (inputs_.check_guards()) inputs_.restore();
     }
     if (!item.text.empty()) item.outcome = WalkItem::Outcome::failed;
     return item;
@@ -51,15 +51,15 @@ class Trial {
 
   std::string failure_of(const Plan& plan, double& ratio, bool& harmed) {
     inputs_.poison();
-    Placed placed(plan, inputs_.arguments(), wide_zone);
+    PlacedCall placed(plan, inputs_.arguments(), wide_zone);
     placed.poison();
     placed.upload();
     placed.launch();
     placed.fetch();
     // First, for the reference is computed from the inputs.
-    if (const Reason harm = harm_of(placed)) {
+    if (const Reason violation = check_guards_of(placed)) {
       harmed = true;
-      return *harm;
+      return *violation;
     }
     const Verdict verdict = verifier_(inputs_.arguments(), &plan);
     if (!verdict.passed) return describe(verdict);
@@ -70,11 +70,11 @@ class Trial {
   }
 
   // What everybody reads must not make the next one wrong.
-  Reason harm_of(Placed& placed) {
-    Reason harm = placed.harm();
-    if (!harm) harm = inputs_.harm();
-    if (harm) inputs_.restore();
-    return harm;
+  Reason check_guards_of(PlacedCall& placed) {
+    Reason violation = placed.check_guards();
+    if (!violation) violation = inputs_.check_guards();
+    if (violation) inputs_.restore();
+    return violation;
   }
 
   Element element_;

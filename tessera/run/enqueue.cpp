@@ -14,13 +14,13 @@ namespace {
 // Where an address lies, as somebody would say it who expected it elsewhere; nothing: it is where it should
 // be.
 Reason elsewhere(const void* address, const Run& run) {
-  InOrder* const gpus = find_in_order(Where::cuda);
+  StreamOrderedMemory* const gpus = find_stream_ordered_memory(Where::cuda);
   const auto holder = gpus == nullptr ? std::nullopt : gpus->holder_of(address);
   if (run.device->where != Where::cuda)
     return holder ? Reason("lies in the memory of cuda:" + std::to_string(*holder)) : std::nullopt;
   if (!holder) {
     // What a graph allocates itself need not be known before it runs.
-    if (gpus != nullptr && gpus->is_noting(run)) return std::nullopt;
+    if (gpus != nullptr && gpus->is_capturing(run)) return std::nullopt;
     return "lies in host memory";
   }
   if (*holder == run.device->index) return std::nullopt;
@@ -46,7 +46,7 @@ void check_arrays(const Arguments& there, const Run& run) {
 
 void check_plan(const Plan& plan, const Arguments& there) {
   if (!there.signature().of(Parameter::Kind::value).empty())
-    throw Error("this operation gives numbers back, for which somebody must wait: it cannot be enqueued");
+    throw Error("this operation returns host values; it cannot be enqueued");
   if (plan.variant->baseline && plan.device.where == Where::cuda)
     throw Error(plan.variant->name + " is a baseline, which may wait for the device: it cannot be enqueued");
   if (const Reason reason = plan.variant->refuses(*plan.choice, there, plan.tuning, plan.device))
@@ -54,7 +54,7 @@ void check_plan(const Plan& plan, const Arguments& there) {
 }
 
 void check_stream(const Run& run) {
-  InOrder* const order = find_in_order(run.device->where);
+  StreamOrderedMemory* const order = find_stream_ordered_memory(run.device->where);
   if (order == nullptr) {
     if (run.stream != nullptr) throw Error(run.device->label() + " has no streams");
     return;
@@ -85,7 +85,7 @@ void check_workspace(const Workspace& given, std::size_t wanted, std::span<const
 }  // namespace
 
 Device device_holding(const void* address) {
-  if (InOrder* const gpus = find_in_order(Where::cuda))
+  if (StreamOrderedMemory* const gpus = find_stream_ordered_memory(Where::cuda))
     if (const auto holder = gpus->holder_of(address))
       return find_backend(Where::cuda)->devices().at(static_cast<std::size_t>(*holder));
   return find_device("cpu");
@@ -104,14 +104,14 @@ void check_in_place(const Device& device, const Arguments& there, void* stream, 
   refuse_overlaps(there, in_place);
 }
 
-Lent::Lent(const Device& device, void* stream, const Workspace& given, std::size_t bytes,
-           std::span<const Arguments> there)
+ScopedWorkspace::ScopedWorkspace(const Device& device, void* stream, const Workspace& given,
+                                 std::size_t bytes, std::span<const Arguments> there)
     : run_{&device, stream} {
   if (bytes == 0) return;
   if (given.data != nullptr || given.bytes != 0) {
     check_workspace(given, bytes, there, run_);
     run_.workspace = given.data;
-  } else if (InOrder* const order = find_in_order(device.where)) {
+  } else if (StreamOrderedMemory* const order = find_stream_ordered_memory(device.where)) {
     run_.workspace = order->borrow(run_, bytes);
     borrowed_ = true;
   } else {
@@ -121,9 +121,10 @@ Lent::Lent(const Device& device, void* stream, const Workspace& given, std::size
   run_.workspace_bytes = bytes;
 }
 
-Lent::~Lent() {
+ScopedWorkspace::~ScopedWorkspace() {
   if (!borrowed_) return;
-  if (InOrder* const order = find_in_order(run_.device->where)) order->give_back(run_, run_.workspace);
+  if (StreamOrderedMemory* const order = find_stream_ordered_memory(run_.device->where))
+    order->give_back(run_, run_.workspace);
   else backend_of(*run_.device).memory(*run_.device).release(run_.workspace);
 }
 
@@ -195,7 +196,7 @@ PreparedCall::PreparedCall(Plan plan, const Arguments& there) : plan_(std::move(
   check_plan(plan_, there);
   planned_ = planned_of(plan_, there);
   leaves_zeros_ = plan_.choice->prepare.contains(there.element());
-  in_order_ = find_in_order(plan_.device.where);
+  stream_memory_ = find_stream_ordered_memory(plan_.device.where);
 }
 
 void PreparedCall::enqueue(void* stream, std::span<void* const> arrays, const Workspace& workspace) const {
@@ -210,14 +211,15 @@ void PreparedCall::enqueue(void* stream, std::span<void* const> arrays, const Wo
       backend_of(plan_.device).fill(run, run.workspace, 0, planned_.zeros);
     return planned_.launch(arrays, run);
   }
-  if (in_order_ != nullptr && leaves_zeros_)
-    if (void* const kept = in_order_->keep(run, planned_.zeros, bytes)) {
+  if (stream_memory_ != nullptr && leaves_zeros_)
+    if (void* const kept = stream_memory_->keep(run, planned_.zeros, bytes)) {
       run.workspace = kept;
       return planned_.launch(arrays, run);
     }
-  Lent lent(plan_.device, stream, workspace, bytes, {});
-  if (planned_.zeros != 0) backend_of(plan_.device).fill(lent.run(), lent.run().workspace, 0, planned_.zeros);
-  planned_.launch(arrays, lent.run());
+  ScopedWorkspace workspace_scope(plan_.device, stream, workspace, bytes, {});
+  if (planned_.zeros != 0)
+    backend_of(plan_.device).fill(workspace_scope.run(), workspace_scope.run().workspace, 0, planned_.zeros);
+  planned_.launch(arrays, workspace_scope.run());
 }
 
 void enqueue(const Plan& plan, const Arguments& there, void* stream, const Workspace& workspace,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // An operation whose arrays lie in a device's memory already, put into the order of the caller's stream.
-// Nothing here waits for the device or copies from or to the host, so that a CUDA graph may note it down. On
+// Nothing here waits for the device or copies from or to the host, so that a CUDA graph may capture it. On
 // devices that share the host's memory there is no stream, and the work is done on return.
 #pragma once
 #include <cstddef>
@@ -10,7 +10,7 @@
 #include "tessera/run/choose.hpp"
 
 namespace tessera {
-class InOrder;
+class StreamOrderedMemory;
 }
 
 namespace tessera {
@@ -59,7 +59,7 @@ class PreparedCall {
   Plan plan_;
   PreparedRun planned_;
   bool leaves_zeros_ = false;
-  InOrder* in_order_ = nullptr;
+  StreamOrderedMemory* stream_memory_ = nullptr;
 };
 
 // `in_place` names an input that may lie exactly where the output does, element on element. Throws Error
@@ -82,14 +82,14 @@ void check_in_place(const Device& device, const Arguments& there, void* stream,
                     const std::string& in_place = {});
 
 // A workspace for what is enqueued while this lives: the caller's, which is checked, or a borrowed one.
-class Lent {
+class ScopedWorkspace {
  public:
   // `device` must stay.
-  Lent(const Device& device, void* stream, const Workspace& given, std::size_t bytes,
-       std::span<const Arguments> there);
-  ~Lent();
-  Lent(const Lent&) = delete;
-  Lent& operator=(const Lent&) = delete;
+  ScopedWorkspace(const Device& device, void* stream, const Workspace& given, std::size_t bytes,
+                  std::span<const Arguments> there);
+  ~ScopedWorkspace();
+  ScopedWorkspace(const ScopedWorkspace&) = delete;
+  ScopedWorkspace& operator=(const ScopedWorkspace&) = delete;
   Run& run() { return run_; }
 
  private:

@@ -28,14 +28,14 @@ class MadeUpGpu final : public HostBackend {
 };
 
 struct Lending {
-  int lent = 0, back = 0, kept = 0;
+  int borrowed = 0, back = 0, kept = 0;
   std::size_t kept_zeros = 0;
   std::size_t bytes = 0;
-  bool noting = false;
+  bool capturing = false;
 };
 Lending lending;
 
-class MadeUpOrder final : public InOrder {
+class MadeUpOrder final : public StreamOrderedMemory {
  public:
   std::optional<int> holder_of(const void* address) override {
     for (int i = 0; i < 2; ++i)
@@ -46,7 +46,7 @@ class MadeUpOrder final : public InOrder {
     if (stream == nullptr || stream == &streams[device.index]) return std::nullopt;
     return "the stream is of another device than " + device.label();
   }
-  bool is_noting(const Run&) override { return lending.noting; }
+  bool is_capturing(const Run&) override { return lending.capturing; }
   void* keep(const Run& run, std::size_t zeros, std::size_t bytes) override {
     if (bytes > kept_bytes) return nullptr;
     ++lending.kept;
@@ -54,7 +54,7 @@ class MadeUpOrder final : public InOrder {
     return memories[run.device->index] + sizeof memories[0] / 4;
   }
   void* borrow(const Run& run, std::size_t bytes) override {
-    ++lending.lent;
+    ++lending.borrowed;
     lending.bytes = bytes;
     return memories[run.device->index] + sizeof memories[0] / 2;
   }
@@ -144,7 +144,7 @@ class Enqueue : public testing::Test {
  protected:
   static void SetUpTestSuite() {
     register_backend(std::make_unique<MadeUpGpu>());
-    register_in_order(Where::cuda, std::make_unique<MadeUpOrder>());
+    register_stream_ordered_memory(Where::cuda, std::make_unique<MadeUpOrder>());
     register_operation(operation("doubling", false));
     register_operation(operation("telling", true));
     register_variant(variant("all of its workspace is to be zeros", false),
@@ -195,7 +195,7 @@ class Enqueue : public testing::Test {
       return "none";
     } catch (const Error& error) {
       EXPECT_EQ(seen.runs, before) << "refused, but done";
-      EXPECT_EQ(lending.lent, lending.back);
+      EXPECT_EQ(lending.borrowed, lending.back);
       return error.what();
     }
   }
@@ -210,7 +210,7 @@ TEST_F(Enqueue, RunsOnTheStreamWithAWorkspaceOfTheCallers) {
   EXPECT_EQ(seen.stream, &streams[0]);
   EXPECT_EQ(seen.workspace, space_);
   EXPECT_EQ(seen.bytes, capacity);
-  EXPECT_EQ(lending.lent, 0);
+  EXPECT_EQ(lending.borrowed, 0);
   for (std::size_t i = 0; i < capacity; ++i) ASSERT_EQ(seen.held[i], i < front ? 0 : '\xee') << i;
   EXPECT_EQ(space_[capacity], '\xee');
   // The caller says that it need not be cleared.
@@ -224,7 +224,7 @@ TEST_F(Enqueue, RunsOnTheStreamWithAWorkspaceOfTheCallers) {
 TEST_F(Enqueue, BorrowsWhatTheCallerDoesNotGive) {
   const Arguments arguments = there();
   enqueue(plan(arguments), arguments, nullptr);
-  EXPECT_EQ(lending.lent, 1);
+  EXPECT_EQ(lending.borrowed, 1);
   EXPECT_EQ(lending.back, 1);
   EXPECT_EQ(lending.bytes, capacity);
   for (std::size_t i = 0; i < front; ++i) ASSERT_EQ(seen.held[i], 0);
@@ -233,7 +233,7 @@ TEST_F(Enqueue, BorrowsWhatTheCallerDoesNotGive) {
   for (std::size_t i = 0; i < front; ++i) ASSERT_EQ(seen.held[i], 0);
   breaks = true;
   EXPECT_THROW(enqueue(plan(arguments), arguments, nullptr), Error);
-  EXPECT_EQ(lending.lent, lending.back);
+  EXPECT_EQ(lending.borrowed, lending.back);
 }
 
 TEST_F(Enqueue, TheDeviceIsWhereTheResultLies) {
@@ -305,7 +305,7 @@ TEST_F(Enqueue, PreparedCallsTakeOtherAddresses) {
     call.enqueue(&streams[0], arrays);
     EXPECT_EQ(in_[100 + 3], 203) << name;
     EXPECT_EQ(lending.kept, 0) << name;
-    EXPECT_EQ(lending.lent, lending.back) << name;
+    EXPECT_EQ(lending.borrowed, lending.back) << name;
     for (std::size_t i = 0; i < front; ++i) ASSERT_EQ(seen.held[i], 0) << name;
     void* const others[] = {in_, in_, in_ + 120};
     call.enqueue(&streams[0], others);
@@ -346,22 +346,22 @@ TEST_F(Enqueue, PlannedCallsKeepTheirWorkspace) {
   std::memset(memories[0] + sizeof memories[0] / 4, 0x11, kept_bytes);
   enqueue(ahead, arguments, nullptr);
   EXPECT_EQ(lending.kept, 1);
-  EXPECT_EQ(lending.lent, 0);
+  EXPECT_EQ(lending.borrowed, 0);
   EXPECT_EQ(lending.kept_zeros, front);
   EXPECT_EQ(*seen.workspace, 0x11) << "nothing is cleared";
   EXPECT_EQ(workspace_bytes(ahead, arguments), planned_bytes);
   // What is too much to be kept is borrowed, and its front cleared.
   planned_bytes = kept_bytes + 1;
   enqueue(ahead, arguments, nullptr);
-  EXPECT_EQ(lending.lent, 1);
+  EXPECT_EQ(lending.borrowed, 1);
   EXPECT_EQ(lending.back, 1);
   planned_bytes = 256;
 }
 
 // What a graph allocates for itself is not known before it runs.
-TEST_F(Enqueue, MemoryUnknownWhileNotingIsTaken) {
+TEST_F(Enqueue, MemoryUnknownWhileCapturingIsTaken) {
   float host[8] = {};
-  lending.noting = true;
+  lending.capturing = true;
   EXPECT_EQ(complaint(there({{"A", vector(host)}}, out_)), "none");
   EXPECT_EQ(complaint(there({{"A", vector(reinterpret_cast<float*>(memories[1]))}}, out_)),
             "A lies in the memory of cuda:1, but the work is for cuda:0");

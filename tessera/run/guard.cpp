@@ -21,8 +21,8 @@ std::string overlap_text(const std::string& name, std::int64_t count, std::int64
          std::to_string(distance) + " bytes " + where;
 }
 
-Reason harm_of(const std::string& name, const unsigned char* before, const unsigned char* behind,
-               std::size_t bytes) {
+Reason check_guards_of(const std::string& name, const unsigned char* before, const unsigned char* behind,
+                       std::size_t bytes) {
   if (const auto count = changed(behind, bytes); count != 0) {
     const auto* first = std::find_if(behind, behind + bytes, [](unsigned char c) { return c != known; });
     return overlap_text(name, count, first - behind, "behind its end");
@@ -82,8 +82,8 @@ void Guarded::arm() {
   std::fill_n(behind(), zone_bytes_, known);
 }
 
-Reason Guarded::harm(const std::string& name) const {
-  return zone_bytes_ == 0 ? std::nullopt : harm_of(name, before(), behind(), zone_bytes_);
+Reason Guarded::check_guards(const std::string& name) const {
+  return zone_bytes_ == 0 ? std::nullopt : check_guards_of(name, before(), behind(), zone_bytes_);
 }
 
 void Guarded::arm(Backend& backend, const Run& run) {
@@ -92,13 +92,13 @@ void Guarded::arm(Backend& backend, const Run& run) {
   backend.fill(run, behind(), known, zone_bytes_);
 }
 
-Reason Guarded::harm(const std::string& name, Backend& backend, const Run& run) const {
+Reason Guarded::check_guards(const std::string& name, Backend& backend, const Run& run) const {
   if (zone_bytes_ == 0) return std::nullopt;
   std::vector<unsigned char> zones(2 * zone_bytes_);
   backend.copy(run, zones.data(), before(), zone_bytes_);
   backend.copy(run, zones.data() + zone_bytes_, behind(), zone_bytes_);
   backend.synchronize(run);
-  return harm_of(name, zones.data(), zones.data() + zone_bytes_, zone_bytes_);
+  return check_guards_of(name, zones.data(), zones.data() + zone_bytes_, zone_bytes_);
 }
 
 std::uint64_t fingerprint(const void* bytes, std::size_t count) {

@@ -23,10 +23,11 @@ class Guarded {
 
   // In memory of the host …
   void arm();
-  Reason harm(const std::string& name) const;  // "a write outside C: 64 bytes, from 16 bytes behind its end"
+  Reason check_guards(
+      const std::string& name) const;  // "a write outside C: 64 bytes, from 16 bytes behind its end"
   // … or of a device.
   void arm(Backend& backend, const Run& run);
-  Reason harm(const std::string& name, Backend& backend, const Run& run) const;
+  Reason check_guards(const std::string& name, Backend& backend, const Run& run) const;
 
  private:
   unsigned char* before() const;  // the zone's first byte

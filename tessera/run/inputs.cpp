@@ -88,9 +88,9 @@ void Inputs::seal() {
   }
 }
 
-Reason Inputs::harm() const {
+Reason Inputs::check_guards() const {
   for (const auto& [name, buffer] : buffers_)
-    if (const Reason reason = buffer.harm(name)) return reason;
+    if (const Reason reason = buffer.check_guards(name)) return reason;
   for (const auto& [name, before] : fingerprints_) {
     const ArrayView& view = buffers_.at(name).view();
     if (fingerprint(view.data, view.bytes()) != before) return "a write to the input " + name;

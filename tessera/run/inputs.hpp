@@ -26,8 +26,8 @@ class Inputs {
 
   // From now on, a write to an input or, with guards, outside any array is noticed …
   void seal();
-  Reason harm() const;  // … here
-  void restore();       // as they were made, and sealed again
+  Reason check_guards() const;  // … here
+  void restore();               // as they were made, and sealed again
 
  private:
   void fill_inputs();

@@ -41,7 +41,7 @@ void unpack(const void* from, const ArrayView& to) {
   if (to.count() != 0) unpack_dimension(static_cast<const char*>(from), to, 0, static_cast<char*>(to.data));
 }
 
-Arguments as_placed(const Arguments& host, const Device& device) {
+Arguments placed_arguments(const Arguments& host, const Device& device) {
   Arguments out = host;
   if (backend_of(device).shares_host_memory()) return out;
   for (const Parameter& p : host.signature().parameters) {
@@ -67,7 +67,7 @@ Arguments with_outputs(const Arguments& host, std::map<std::string, Array>& owne
   return out;
 }
 
-Placed::Placed(const Plan& plan, const Arguments& host, std::size_t guard_bytes)
+PlacedCall::PlacedCall(const Plan& plan, const Arguments& host, std::size_t guard_bytes)
     : plan_(plan), backend_(&backend_of(plan.device)), host_(host), here_(host), guard_bytes_(guard_bytes) {
   for (const Parameter* p : host.signature().of(Parameter::Kind::output))
     if (host.array(p->name).data == nullptr && host.array(p->name).count() != 0)
@@ -89,9 +89,9 @@ Placed::Placed(const Plan& plan, const Arguments& host, std::size_t guard_bytes)
   run_.stream = backend_->make_stream(plan_.device);
 }
 
-Placed::~Placed() { backend_->release_stream(plan_.device, run_.stream); }
+PlacedCall::~PlacedCall() { backend_->release_stream(plan_.device, run_.stream); }
 
-void Placed::check_size(std::size_t workspace_bytes) const {
+void PlacedCall::check_size(std::size_t workspace_bytes) const {
   std::size_t bytes = workspace_bytes;
   if (!backend_->shares_host_memory())
     for (const Parameter& p : host_.signature().parameters)
@@ -103,7 +103,7 @@ void Placed::check_size(std::size_t workspace_bytes) const {
 }
 
 // Arrays whose elements fill their span go as they lie, transposed or not.
-void Placed::place_input(const std::string& name) {
+void PlacedCall::place_input(const std::string& name) {
   const ArrayView& host = host_.array(name);
   Guarded& array = arrays_[name] =
       Guarded(host.element, host.extents, backend_->memory(plan_.device), guard_bytes_);
@@ -116,14 +116,14 @@ void Placed::place_input(const std::string& name) {
   here_.set_array(name, view);
 }
 
-void Placed::place_output(const std::string& name) {
+void PlacedCall::place_output(const std::string& name) {
   const ArrayView& host = host_.array(name);
   Guarded& array = arrays_[name] =
       Guarded(host.element, host.extents, backend_->memory(plan_.device), guard_bytes_);
   here_.set_array(name, array.view());
 }
 
-void Placed::upload() {
+void PlacedCall::upload() {
   for (auto& [name, array] : arrays_) array.arm(*backend_, run_);
   if (run_.workspace_bytes != 0) {
     workspace_.arm(*backend_, run_);
@@ -145,17 +145,17 @@ void Placed::upload() {
   backend_->synchronize(run_);
 }
 
-void Placed::launch(const Arguments& there) {
+void PlacedCall::launch(const Arguments& there) {
   plan_.choice->run.at(there.element())(there, plan_.tuning, run_);
 }
 
-double Placed::launch_and_measure(const Arguments& there) {
-  run_.own_seconds = -1;
+double PlacedCall::launch_and_measure(const Arguments& there) {
+  run_.reported_seconds = -1;
   const double seconds = backend_->seconds(run_, [&] { launch(there); });
-  return run_.own_seconds >= 0 ? run_.own_seconds : seconds;
+  return run_.reported_seconds >= 0 ? run_.reported_seconds : seconds;
 }
 
-void Placed::fetch() {
+void PlacedCall::fetch() {
   for (const Parameter* p : host_.signature().of(Parameter::Kind::output)) {
     const auto array = arrays_.find(p->name);
     if (array == arrays_.end()) continue;
@@ -171,16 +171,16 @@ void Placed::fetch() {
   backend_->synchronize(run_);
 }
 
-Reason Placed::harm() {
+Reason PlacedCall::check_guards() {
   for (const auto& [name, array] : arrays_) {
-    if (const Reason reason = array.harm(name, *backend_, run_)) return reason;
+    if (const Reason reason = array.check_guards(name, *backend_, run_)) return reason;
     if (is_output(host_.signature().at(name))) continue;
     if (const Reason reason = changed_input(name, array.view())) return reason;
   }
-  return run_.workspace_bytes == 0 ? std::nullopt : workspace_.harm("the workspace", *backend_, run_);
+  return run_.workspace_bytes == 0 ? std::nullopt : workspace_.check_guards("the workspace", *backend_, run_);
 }
 
-Reason Placed::changed_input(const std::string& name, const ArrayView& there) {
+Reason PlacedCall::changed_input(const std::string& name, const ArrayView& there) {
   const ArrayView& host = host_.array(name);
   const std::size_t bytes = host.bytes();
   if (bytes == 0) return std::nullopt;
@@ -194,7 +194,7 @@ Reason Placed::changed_input(const std::string& name, const ArrayView& there) {
 }
 
 // Only the elements: what lies between the rows of an output in host memory is the caller's.
-void Placed::poison() {
+void PlacedCall::poison() {
   for (const Parameter* p : host_.signature().of(Parameter::Kind::output)) {
     const ArrayView& view = here_.array(p->name);
     if (view.row_major()) {

@@ -9,16 +9,16 @@
 
 namespace tessera {
 
-class Placed {
+class PlacedCall {
  public:
   // Allocates the arrays, the stream and the workspace, and copies nothing yet. The host's outputs
   // must have memory. Throws Error with both sizes, before anything is allocated, where the device is too
   // small.
-  // `guard_bytes`, a multiple of 256, lie before and behind what is allocated; see harm().
-  Placed(const Plan& plan, const Arguments& host, std::size_t guard_bytes = 0);
-  ~Placed();
-  Placed(const Placed&) = delete;
-  Placed& operator=(const Placed&) = delete;
+  // `guard_bytes`, a multiple of 256, lie before and behind what is allocated; see check_guards().
+  PlacedCall(const Plan& plan, const Arguments& host, std::size_t guard_bytes = 0);
+  ~PlacedCall();
+  PlacedCall(const PlacedCall&) = delete;
+  PlacedCall& operator=(const PlacedCall&) = delete;
 
   const Plan& plan() const { return plan_; }
   const Arguments& arguments() const { return here_; }
@@ -36,7 +36,7 @@ class Placed {
 
   // What runs have done since upload() to memory that is not theirs: a write outside a buffer that was
   // allocated here, or to the device's copy of an input. Waits for the device.
-  Reason harm();
+  Reason check_guards();
 
  private:
   void place_input(const std::string& name);
@@ -55,7 +55,7 @@ class Placed {
 
 // The arguments with the strides and the alignment that they will have on the device, and no data:
 // what a variant accepts depends on these.
-Arguments as_placed(const Arguments& host, const Device& device);
+Arguments placed_arguments(const Arguments& host, const Device& device);
 
 // Returns a copy of `host` in which each output without memory has a row-major array, which `owned` keeps
 // under the output's name. Other processes can map a `shared` one.

@@ -16,10 +16,11 @@ double seconds_since(Clock::time_point start) {
 
 constexpr double no_end = std::numeric_limits<double>::infinity();
 
-void run_plan(const Arguments& host, bool check, double work_budget, double spent_seconds, Outcome& outcome) {
-  Placed placed(outcome.plan, host);
+void run_plan(const Arguments& host, bool check, double work_budget, double elapsed_seconds,
+              Outcome& outcome) {
+  PlacedCall placed(outcome.plan, host);
   placed.state().work_budget = work_budget;
-  placed.state().spent_seconds = spent_seconds;
+  placed.state().elapsed_seconds = elapsed_seconds;
   if (check) placed.poison();
   const auto start = Clock::now();
   placed.upload();
@@ -50,7 +51,7 @@ Outcome run(const Operation& operation, const Arguments& given, const Request& r
       run_plan(host, check, no_end, 0, outcome);
     }
   }
-  if (operation.tell) operation.tell(host, outcome.values);
+  if (operation.report_values) operation.report_values(host, outcome.values);
   if (check) outcome.verdict = verify(operation, host, &outcome.plan);
   return outcome;
 }

@@ -126,7 +126,8 @@ std::optional<Plan> on_executor(const Config& config) {
         variant->object != config.variant->object)
       continue;
     const auto choice = std::ranges::find(variant->choices, config.choice->tuning, &Choice::tuning);
-    if (choice == variant->choices.end() || traced_twin(*variant, *choice) == nullptr) return std::nullopt;
+    if (choice == variant->choices.end() || instrumented_choice(*variant, *choice) == nullptr)
+      return std::nullopt;
     return Plan{variant, &*choice, config.tuning, find_device("simt")};
   }
   return std::nullopt;

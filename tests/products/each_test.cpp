@@ -49,7 +49,7 @@ class EachKernel : public OnDevice {
     out.lies_c.ahead = out.lies_c.more = odd ? 3 : 0;
     out.lies_c.by_columns = way == Way::everything && count_ % 2 == 0;  // then its transpose is computed
     out.tf32 = kind.tf32;
-    follow(out, way);
+    apply_plan(out, way);
     return out;
   }
 
@@ -110,7 +110,7 @@ class EachKernel : public OnDevice {
     const bool aligned =
         way == Way::boxes || way == Way::everything;  // others are packed before, whatever their order
     const bool turned = size_of(kind.a) == 2 && layout != 0 && aligned;
-    if (tile == matmul::remainder_tile + 1) return layout != 0 || aligned;
+    if (tile == matmul::misaligned_tile + 1) return layout != 0 || aligned;
     return (promotes(kind) && tile > static_cast<int>(std::size(matmul::promoted_shapes))) ||
            (turned && tile != 0 && tile != 1 && tile != 3);
   }
@@ -197,11 +197,11 @@ class EachKernel : public OnDevice {
   static const matmul::TileShape& tile_of(const Kind& kind, std::int64_t tile) {
     const auto at = static_cast<std::size_t>(std::max<std::int64_t>(tile, 1) - 1);
     return promotes(kind) ? matmul::promoted_shapes[std::min(at, std::size(matmul::promoted_shapes) - 1)]
-           : at == matmul::remainder_tile ? matmul::tile_shapes[matmul::tile_of_remainders]
-                                          : matmul::tile_shapes[at];
+           : at == matmul::misaligned_tile ? matmul::tile_shapes[matmul::misaligned_tile_shape]
+                                           : matmul::tile_shapes[at];
   }
 
-  static void follow(Asked& out, Way way) {
+  static void apply_plan(Asked& out, Way way) {
     const bool whole = out.c == Element::i32;
     if (way == Way::boxes || way == Way::elements) return;
     out.alpha = 2;

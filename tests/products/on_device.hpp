@@ -33,7 +33,7 @@ class OnDevice : public testing::Test {
     work();
     if (noted) {
       // Two more by a graph, where the device has such: whatever they need is as the first has found it.
-      const auto again = backend_->noted(run_, work);
+      const auto again = backend_->capture(run_, work);
       product.poison();
       again();
       again();

@@ -36,8 +36,8 @@ Tiled tiled_of(const KernelCall& way, const Asked& asked, int processors) {
       static_cast<std::size_t>(std::max<std::int64_t>(way.choice->tuning.find("tile").value_or(0), 1) - 1);
   matmul::TileShape shape =
       cluster && promotes ? matmul::promoted_shapes[std::min(tile, std::size(matmul::promoted_shapes) - 1)]
-      : cluster && tile == matmul::remainder_tile ? matmul::tile_shapes[matmul::tile_of_remainders]
-                                                  : matmul::tile_shapes[cluster ? tile : 0];
+      : cluster && tile == matmul::misaligned_tile ? matmul::tile_shapes[matmul::misaligned_tile_shape]
+                                                   : matmul::tile_shapes[cluster ? tile : 0];
   if (!cluster) shape.cluster_rows = shape.cluster_cols = 1;
   return {shape, processors / (shape.cluster_rows * shape.cluster_cols)};
 }

@@ -18,7 +18,7 @@ COLUMNS = [("Duration [ns]", "Duration"), ("SM Frequency [Hz]", "SM Frequency"),
            ("Warp Cycles Per Issued Instruction", "Warp Cycles Per Issued Instruction"),
            ("Registers Per Thread", "Registers Per Thread"), ("Block Size", "Block Size"), ("Grid Size", "Grid Size")]
 HEADER = ["product", "variant", "kernel", *(name for name, _ in COLUMNS)]
-OURS = "regex:multiply_tiles|multiply_blocks|shift_lines|turn_lines|entry"
+OURS = "regex:multiply_tiles|multiply_blocks|realign_copy|transpose_copy|entry"
 TF32 = ["f32", "--compute", "tf32"]
 FAST = ["e4m3", "--accumulate", "fast"]
 # Name, sizes, element and what belongs to it, variants.

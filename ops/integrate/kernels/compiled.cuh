@@ -17,13 +17,13 @@ namespace tessera::integration {
 template <class T>
 const cuda::RuntimeKernel& kernel_for(const formula::Program<T>& program, const Compiled& how,
                                       int capability) {
-  struct Known {
+  struct Cached {
     formula::Program<T> program;
     Compiled how;
     int capability = 0;
     std::optional<cuda::RuntimeKernel> kernel;
   };
-  thread_local Known last;
+  thread_local Cached last;
   const bool same = last.kernel && last.capability == capability && last.how == how &&
                     std::memcmp(&last.program, &program, sizeof program) == 0;
   if (same) return *last.kernel;

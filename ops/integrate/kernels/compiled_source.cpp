@@ -268,7 +268,7 @@ extern "C" __global__ void __launch_bounds__(threads, 1024 / threads) add_strips
     if (me == 0) w.partials[blockIdx.x] = sum;
   }
   if (me == 0) {
-    const unsigned before = arrive(w.counter, gridDim.x - 1);
+    const unsigned before = atomic_inc_acq_rel(w.counter, gridDim.x - 1);
     // Half the first height and half the last one, while the counter answers.
     ends[0] = R(0.5) * term(w, w.b);
     ends[1] = R(-0.5) * term(w, w.a);

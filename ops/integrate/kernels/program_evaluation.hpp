@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A formula's value at a point, as a call: its interpreter holds every function that formulas know, once for
 // each build of the kernels, not once for each place that asks.
-// Installed: for whoever writes a rung.
+// Installed: for authors of variants.
 #pragma once
 #include "tessera/formula/interpret.hpp"
 

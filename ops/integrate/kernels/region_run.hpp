@@ -227,7 +227,8 @@ struct WeighRegions {
   }
 
   // The first bin from `least` on for whose regions and those above there is room.
-  SIMT static int first_with_room(const Thread& thread, const Shared& shared, int least, long long room) {
+  SIMT static int first_that_fits(const Thread& thread, const Shared& shared, int least,
+                                  long long capacity_left) {
     const int mine = thread.lane() * bins_of_lane;
     long long of_lane = 0;
     for (int i = 0; i < bins_of_lane; ++i) of_lane += shared.bins[mine + i];
@@ -235,7 +236,7 @@ struct WeighRegions {
     int first = region_bins;
     for (int i = bins_of_lane - 1; i >= 0; --i) {
       above += shared.bins[mine + i];
-      if (above <= room && mine + i >= least) first = mine + i;
+      if (above <= capacity_left && mine + i >= least) first = mine + i;
     }
     return least_of_warp(thread, first);
   }
@@ -250,8 +251,9 @@ struct WeighRegions {
   SIMT static void decide(const Thread& thread, const Shared& shared, const RegionFrame& f) {
     RegionState& s = *f.state;
     const long long by_cap = (f.most_evaluations - s.evaluations) / (2 * static_cast<long long>(f.points));
-    const long long by_place = f.capacity - s.regions, room = by_cap < by_place ? by_cap : by_place;
-    const int wanted = first_split(thread, shared), first = first_with_room(thread, shared, wanted, room);
+    const long long by_place = f.capacity - s.regions, capacity_left = by_cap < by_place ? by_cap : by_place;
+    const int wanted = first_split(thread, shared),
+              first = first_that_fits(thread, shared, wanted, capacity_left);
     const long long splitting = from_bin_on(thread, shared, first),
                     all_wanted = from_bin_on(thread, shared, wanted);
     if (thread.lane() != 0) return;
@@ -290,7 +292,7 @@ struct WeighRegions {
   }
 };
 
-SIMT bool is_split(const RegionFrame& f, long long region) {
+SIMT bool is_emulated_fp32(const RegionFrame& f, long long region) {
   const double error = f.field[(2 * f.d + 1) * f.capacity + region];
   return region_bin(error, f.state->budget) >= f.state->bin;
 }
@@ -327,7 +329,8 @@ struct CountRegions {
     const long long regions = f.state->regions, chunks = chunks_of(regions);
     each_chunk(thread, chunks, [&](long long chunk) {
       unsigned count = 0;
-      each_of_chunk(thread, chunk, regions, [&](long long at) { count += at < regions && is_split(f, at); });
+      each_of_chunk(thread, chunk, regions,
+                    [&](long long at) { count += at < regions && is_emulated_fp32(f, at); });
       count = sum_of_warp(thread, count);
       if (thread.lane() == 0) f.counts[chunk] = count;
     });
@@ -346,7 +349,7 @@ struct ListRegions {
     each_chunk(thread, chunks_of(regions), [&](long long chunk) {
       long long to = f.counts[chunk];
       each_of_chunk(thread, chunk, regions, [&](long long at) {
-        const std::uint32_t chosen = thread.ballot(at < regions && is_split(f, at));
+        const std::uint32_t chosen = thread.ballot(at < regions && is_emulated_fp32(f, at));
         const std::uint32_t before = chosen & ((1u << thread.lane()) - 1);
         if ((chosen >> thread.lane() & 1) != 0) f.list[to + ones(before)] = at;
         to += ones(chosen);
@@ -405,7 +408,7 @@ template <class Estimate>
 class RegionRun {
  public:
   // `place`: for so many regions at first.
-  RegionRun(quadrature::Cube& cube, const quadrature::Tolerance& tolerance, double first_cut, int place,
+  RegionRun(quadrature::UnitCube& cube, const quadrature::Tolerance& tolerance, double first_cut, int place,
             Run& run, const Estimate& estimate)
       : cube_(cube),
         first_cut_(first_cut),
@@ -441,7 +444,7 @@ class RegionRun {
   void round(long long regions);
   quadrature::Answer report() const;
 
-  quadrature::Cube& cube_;
+  quadrature::UnitCube& cube_;
   double first_cut_;
   int place_;
   Run& run_;
@@ -629,7 +632,7 @@ void integrate_by_regions(const Arguments& arguments, const Tuning& tuning, Run&
   take_over(options, run);
   const auto estimate = make(options, tuning, run);
   const quadrature::ByRegions by_regions{
-      [&](quadrature::Cube& cube, const quadrature::Tolerance& tolerance, double first_cut) {
+      [&](quadrature::UnitCube& cube, const quadrature::Tolerance& tolerance, double first_cut) {
         return RegionRun(cube, tolerance, first_cut, tuning["place"], run, estimate).run();
       },
       run.device->where == Where::cuda ? " on the GPU" : " on the executor"};

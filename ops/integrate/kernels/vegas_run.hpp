@@ -339,7 +339,7 @@ inline VegasAxis vegas_axis(const quadrature::Axis& axis) {
 template <class Sample>
 class VegasOnDevice : public quadrature::VegasEngine {
  public:
-  VegasOnDevice(const quadrature::Cube& cube, Run& run, const Sample& sample)
+  VegasOnDevice(const quadrature::UnitCube& cube, Run& run, const Sample& sample)
       : cube_(cube),
         run_(run),
         backend_(backend_of(*run.device)),
@@ -360,17 +360,17 @@ class VegasOnDevice : public quadrature::VegasEngine {
     backend_.copy(run_, const_cast<VegasAxis*>(frame_.axes), axes.data(), axes.size() * sizeof(VegasAxis));
   }
 
-  quadrature::VegasSeen iterate(const quadrature::VegasIteration& requested,
-                                const std::vector<double>& edges) override;
+  quadrature::IterationStats iterate(const quadrature::VegasIteration& requested,
+                                     const std::vector<double>& edges) override;
 
  private:
-  quadrature::VegasSeen iterated(const quadrature::VegasIteration& requested,
-                                 const std::vector<double>& edges);
+  quadrature::IterationStats iterated(const quadrature::VegasIteration& requested,
+                                      const std::vector<double>& edges);
   std::size_t bins() const { return static_cast<std::size_t>(dimensions_) * vegas_bins; }
   void borrow(const VegasMemory& memory);
   std::int64_t lay_out(const quadrature::VegasIteration& requested);
   void join(bool sampled);
-  quadrature::VegasSeen report() const;
+  quadrature::IterationStats report() const;
 
   template <class Kernel>
   void launch(std::int64_t count) {
@@ -379,7 +379,7 @@ class VegasOnDevice : public quadrature::VegasEngine {
                                    run_);
   }
 
-  const quadrature::Cube& cube_;
+  const quadrature::UnitCube& cube_;
   Run& run_;
   Backend& backend_;
   const Sample& sample_;
@@ -448,8 +448,8 @@ void VegasOnDevice<Sample>::join(bool sampled) {
 
 // The executor stops a launch when the time is over; a GPU's cannot be stopped.
 template <class Sample>
-quadrature::VegasSeen VegasOnDevice<Sample>::iterate(const quadrature::VegasIteration& requested,
-                                                     const std::vector<double>& edges) {
+quadrature::IterationStats VegasOnDevice<Sample>::iterate(const quadrature::VegasIteration& requested,
+                                                          const std::vector<double>& edges) {
 #if defined(__CUDACC__) || defined(TESSERA_TRACED)
   return iterated(requested, edges);
 #else
@@ -458,7 +458,7 @@ quadrature::VegasSeen VegasOnDevice<Sample>::iterate(const quadrature::VegasIter
   try {
     return iterated(requested, edges);
   } catch (const simt::OutOfTime&) {
-    quadrature::VegasSeen out;
+    quadrature::IterationStats out;
     out.finished = false;
     return out;
   }
@@ -466,8 +466,8 @@ quadrature::VegasSeen VegasOnDevice<Sample>::iterate(const quadrature::VegasIter
 }
 
 template <class Sample>
-quadrature::VegasSeen VegasOnDevice<Sample>::iterated(const quadrature::VegasIteration& requested,
-                                                      const std::vector<double>& edges) {
+quadrature::IterationStats VegasOnDevice<Sample>::iterated(const quadrature::VegasIteration& requested,
+                                                           const std::vector<double>& edges) {
   // The totals stay: by what the cubes wanted in them the next points are dealt.
   backend_.fill(run_, &frame_.left->points, 0, left_bytes(dimensions_) - offsetof(VegasLeft, points));
   if (edges != edges_)
@@ -482,13 +482,13 @@ quadrature::VegasSeen VegasOnDevice<Sample>::iterated(const quadrature::VegasIte
 }
 
 template <class Sample>
-quadrature::VegasSeen VegasOnDevice<Sample>::report() const {
+quadrature::IterationStats VegasOnDevice<Sample>::report() const {
   const bool learns = frame_.plan.weight != 0;
   std::vector<u64> words((learns ? left_bytes(dimensions_) : sizeof(VegasLeft)) / sizeof(u64));
   backend_.copy(run_, words.data(), frame_.left, words.size() * sizeof(u64));
   VegasLeft left;
   std::memcpy(&left, words.data(), sizeof left);
-  quadrature::VegasSeen out;
+  quadrature::IterationStats out;
   out.value = left.totals.value;
   out.variance = left.totals.variance;
   out.magnitude = left.totals.magnitude;
@@ -508,7 +508,7 @@ void integrate_by_vegas(const Arguments& arguments, Run& run, const Make& make) 
   RuleOptions options = rule_options_of(arguments);
   take_over(options, run);
   const auto sample = make(options, run);
-  quadrature::Answer answer = answer_to(options, host_threads(), {}, [&](const quadrature::Cube& cube) {
+  quadrature::Answer answer = answer_to(options, host_threads(), {}, [&](const quadrature::UnitCube& cube) {
     return std::make_unique<VegasOnDevice<std::decay_t<decltype(sample)>>>(cube, run, sample);
   });
   add_fallback_note(answer, run);

@@ -80,11 +80,11 @@ TEST(VegasSource, GivesTheBitsOfTheProcessors) {
   tessera::Run run{.device = &device};
   const auto answer = [&](const quadrature::VegasEngineFor& engine) {
     const quadrature::Box box{{{0, 0.7}, {0, 1.1}, {-1, 1.3}, {0, quadrature::infinity}}};
-    quadrature::Cube cube(quadrature::many_values_of(tree, variables), box, {.evaluations = 150'000});
+    quadrature::UnitCube cube(quadrature::batch_integrand_of(tree, variables), box, {.evaluations = 150'000});
     return quadrature::vegas(cube, {.relative = 1e-3}, {.seed = 5, .engine = engine});
   };
   const quadrature::Answer processors = answer({}),
-                           compiled = answer([&](const quadrature::Cube&cube) {
+                           compiled = answer([&](const quadrature::UnitCube&cube) {
                              return std::make_unique<VegasOnDevice<std::decay_t<decltype(sample)>>>(cube, run,
                                                                                                     sample);
                            });

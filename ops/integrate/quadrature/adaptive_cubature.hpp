@@ -84,7 +84,7 @@ template <class Rule>
 class AdaptiveCubature {
  public:
   // `first_points`: about so many are spent on the first regions, or on 64 regions where that is more.
-  AdaptiveCubature(Cube& cube, const Tolerance& tolerance, int threads, std::size_t first_points = 0)
+  AdaptiveCubature(UnitCube& cube, const Tolerance& tolerance, int threads, std::size_t first_points = 0)
       : cube_(cube),
         tolerance_(tolerance),
         rule_(cube.dimensions()),
@@ -117,7 +117,7 @@ class AdaptiveCubature {
   void halve_chosen();
   void halve(std::size_t from, std::size_t to, std::size_t new_ones);
 
-  Cube& cube_;
+  UnitCube& cube_;
   Tolerance tolerance_;
   Rule rule_;
   int threads_;

@@ -211,7 +211,7 @@ Answer Automatic::finish(Answer out) {
   if (tails_.magnitude > 0) out.why += "the tail oscillates and is summed as a series; ";
   out.why += how_;
   if (out.without_limit() || out.reason == Reason::non_finite) {
-    out.value = nothing;
+    out.value = nan;
     out.truncation = infinity;
     out.rounding = 0;
     return out;
@@ -235,7 +235,7 @@ Answer Automatic::finish(Answer out) {
   if (out.reason == Reason::roundoff && out.truncation > 8 * out.rounding) out.reason = Reason::unresolved;
   judge_size(out);
   // Of a value that may be off by anything nothing is known.
-  if (std::isinf(out.truncation) && out.magnitude > 0 && !std::isinf(out.value)) out.value = nothing;
+  if (std::isinf(out.truncation) && out.magnitude > 0 && !std::isinf(out.value)) out.value = nan;
   return out;
 }
 
@@ -266,7 +266,7 @@ std::optional<Answer> integrate_trivially(const Integrand& f, const Range& range
     out.truncation = infinity;
     out.reason = range.finite() ? Reason::too_large : Reason::diverges;
     if (!range.finite()) {
-      out.value = nothing;
+      out.value = nan;
       out.where = std::isinf(range.upper) ? range.upper : range.lower;
     }
   } else if (!empty) {
@@ -348,7 +348,7 @@ Answer by_name(const std::string& rule, const Integrand& f, const Range& range, 
     out.why = "nothing but zeros was seen";
   }
   if (out.without_limit() || out.reason == Reason::non_finite) {
-    out.value = nothing;
+    out.value = nan;
     out.truncation = infinity;
   }
   judge_size(out);

@@ -48,7 +48,7 @@ double Axis::inverse(double x) const {
   return 0.5 + x / (1 + std::sqrt(1 + 4 * x * x));
 }
 
-Cube::Cube(ManyValues f, const Box& box, const Limits& limits)
+UnitCube::UnitCube(BatchIntegrand f, const Box& box, const Limits& limits)
     : f_(std::move(f)), limits_(limits), start_(std::chrono::steady_clock::now()) {
   for (std::size_t axis = 0; axis < box.axes.size(); ++axis) {
     axes_.push_back({box.axes[axis]});
@@ -65,7 +65,7 @@ Cube::Cube(ManyValues f, const Box& box, const Limits& limits)
   }
 }
 
-void Cube::values(std::span<const double> u, std::size_t count, std::span<double> y, bool placed) const {
+void UnitCube::values(std::span<const double> u, std::size_t count, std::span<double> y, bool placed) const {
   thread_local std::vector<double> x, weight;
   double everywhere = 1;
   bool varies = false, same = placed;
@@ -111,8 +111,8 @@ void Cube::values(std::span<const double> u, std::size_t count, std::span<double
 }
 
 // The one place where f is evaluated.
-void Cube::evaluate(std::span<const double> points, std::size_t count, std::span<double> y,
-                    std::atomic<std::int64_t>& counted) const {
+void UnitCube::evaluate(std::span<const double> points, std::size_t count, std::span<double> y,
+                        std::atomic<std::int64_t>& counted) const {
   const auto more = static_cast<std::int64_t>(count);
   if (exhausted()) throw CapReached{};
   counted += more;
@@ -125,17 +125,17 @@ void Cube::evaluate(std::span<const double> points, std::size_t count, std::span
   f_(points, count, y);
 }
 
-double Cube::value_at(const std::vector<double>& x) const {
+double UnitCube::value_at(const std::vector<double>& x) const {
   double y = 0;
   evaluate(x, 1, {&y, 1}, looks_);
   return y;
 }
 
 // Whether x lies far out, and f, on the way there, has faded before it loses its value.
-bool Cube::faded(const std::vector<double>& x) const {
+bool UnitCube::faded(const std::vector<double>& x) const {
   constexpr double far = 10, very_far = 1e4, nothing_left = 1e-30;
   std::vector<double> there = x;
-  double outermost = nothing, largest = 0;
+  double outermost = nan, largest = 0;
   for (;;) {
     bool far_out = false;
     for (std::size_t axis = 0; axis < axes_.size(); ++axis) {
@@ -158,7 +158,7 @@ bool Cube::faded(const std::vector<double>& x) const {
 }
 
 // The value that stands for one that is not finite; false: there is none around x either.
-bool Cube::find_value(const std::vector<double>& x, double& y) const {
+bool UnitCube::find_value(const std::vector<double>& x, double& y) const {
   for (const double sign : {-1.0, 1.0}) {
     const double other = value_at(beside(axes_, x, sign));
     if (!std::isfinite(other)) continue;
@@ -170,7 +170,7 @@ bool Cube::find_value(const std::vector<double>& x, double& y) const {
 }
 
 // An infinite value of an infinite range has grown too fast for an integral.
-void Cube::note_gap(const std::vector<double>& x, double value, bool first) const {
+void UnitCube::note_gap(const std::vector<double>& x, double value, bool first) const {
   const std::lock_guard lock(noting_);
   undefined_ = true;
   if (gap_reason_ == Reason::too_large || (!first && !gap_.empty() && !(x < gap_))) return;
@@ -182,7 +182,7 @@ void Cube::note_gap(const std::vector<double>& x, double value, bool first) cons
                                        : Reason::non_finite;
 }
 
-void Cube::look_for_holes() const {
+void UnitCube::look_for_holes() const {
   constexpr std::uint32_t count = 4096;
   if (looked_.exchange(true)) return;
   std::vector<double> x(axes_.size());
@@ -199,11 +199,11 @@ void Cube::look_for_holes() const {
   });
 }
 
-void Cube::judge(Answer& answer) const {
+void UnitCube::judge(Answer& answer) const {
   const bool capped = exhausted();
   if (holes_ > 0) look_for_holes();
   if (undefined_) {
-    answer.value = nothing;
+    answer.value = nan;
     answer.truncation = infinity;
     const std::lock_guard lock(noting_);
     answer.reason = gap_reason_;
@@ -214,11 +214,11 @@ void Cube::judge(Answer& answer) const {
   answer.evaluations = evaluations_;
 }
 
-double Cube::seconds_left() const {
+double UnitCube::seconds_left() const {
   return limits_.seconds - std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
 }
 
-bool Cube::allows(std::int64_t more) const {
+bool UnitCube::allows(std::int64_t more) const {
   return !exhausted() && evaluations_ + more <= limits_.evaluations && seconds_left() > 0;
 }
 

@@ -19,7 +19,7 @@ namespace tessera::quadrature {
 inline constexpr int most_dimensions = 32;
 
 // points[axis·count + i] is one coordinate of point i. Called from several threads at once.
-using ManyValues =
+using BatchIntegrand =
     std::function<void(std::span<const double> points, std::size_t count, std::span<double> y)>;
 
 struct Box {
@@ -38,9 +38,9 @@ struct Axis {
 };
 
 // Evaluates on the cube, counts, and keeps to the caps: whatever is evaluated through it counts.
-class Cube {
+class UnitCube {
  public:
-  Cube(ManyValues f, const Box& box, const Limits& limits);
+  UnitCube(BatchIntegrand f, const Box& box, const Limits& limits);
 
   int dimensions() const { return static_cast<int>(axes_.size()); }
   const std::vector<Axis>& axes() const { return axes_; }
@@ -94,7 +94,7 @@ class Cube {
   bool find_value(const std::vector<double>& x, double& y) const;
   void note_gap(const std::vector<double>& x, double value, bool first) const;
 
-  ManyValues f_;
+  BatchIntegrand f_;
   std::vector<Axis> axes_;
   std::vector<std::vector<double>> edges_;
   Limits limits_;
@@ -117,8 +117,8 @@ void share_parts(int threads, std::size_t parts, const std::function<void(std::s
 // A rule that cuts the box into regions, where it runs elsewhere than on the processors. `first_cut`: where
 // each axis is cut at first.
 struct ByRegions {
-  std::function<Answer(Cube&, const Tolerance&, double first_cut)> rule;  // none: the processors'
-  std::string where;                                                      // of it, in words: " on the GPU"
+  std::function<Answer(UnitCube&, const Tolerance&, double first_cut)> rule;  // none: the processors'
+  std::string where;  // of it, in words: " on the GPU"
 };
 
 }  // namespace tessera::quadrature

@@ -147,9 +147,10 @@ TEST(Endless, OfSeveralVariables) {
     for (const bool in_single : {false, true})
       for (const std::string& rule : in_single ? std::vector<std::string>{"auto"} : rules_for(own.size())) {
         const auto start = std::chrono::steady_clock::now();
-        const ManyValues values = in_single ? many_single_values_of(tree, own) : many_values_of(tree, own);
+        const BatchIntegrand values =
+            in_single ? many_single_values_of(tree, own) : batch_integrand_of(tree, own);
         std::atomic<std::int64_t> counted{0};
-        const ManyValues f = [&](std::span<const double> points, std::size_t count, std::span<double> y) {
+        const BatchIntegrand f = [&](std::span<const double> points, std::size_t count, std::span<double> y) {
           counted += static_cast<std::int64_t>(count);
           values(points, count, y);
         };
@@ -172,7 +173,7 @@ TEST(Endless, AMillionEvaluations) {
   const Limits limits{.evaluations = 1'000'000, .seconds = 20};
   for (const char* formula : {"x*y", "1/(1+x+y)"})
     for (const std::string& rule : rules_for(2)) {
-      const Answer answer = integrate_several(rule, many_values_of(formula::parse(formula), {"x", "y"}),
+      const Answer answer = integrate_several(rule, batch_integrand_of(formula::parse(formula), {"x", "y"}),
                                               Box{{half_line, half_line}}, {.relative = 1e-6}, limits);
       EXPECT_FALSE(answer.converged()) << rule << ": " << formula;
       EXPECT_LE(answer.evaluations, limits.evaluations) << rule << ": " << formula;
@@ -181,7 +182,7 @@ TEST(Endless, AMillionEvaluations) {
 
 // A slow integrand: no batch is longer than the time that is left.
 TEST(Endless, Seconds) {
-  const ManyValues slow = [](std::span<const double> points, std::size_t count, std::span<double> y) {
+  const BatchIntegrand slow = [](std::span<const double> points, std::size_t count, std::span<double> y) {
     std::this_thread::sleep_for(std::chrono::microseconds(20 * count));
     for (std::size_t i = 0; i < count; ++i) y[i] = points[i] / (1 + points[count + i]);
   };

@@ -24,7 +24,7 @@ class Trapezoids {
   Sampler& sampler_;
   const Part& part_;
   std::vector<double> sums_;
-  double sum_ = 0, carry_ = 0, magnitude_ = 0, moved_ = 0, step_ = 0, where_ = nothing;
+  double sum_ = 0, carry_ = 0, magnitude_ = 0, moved_ = 0, step_ = 0, where_ = nan;
   std::int64_t strips_ = 0;
 };
 
@@ -72,8 +72,8 @@ bool Trapezoids::refine() {
 // p of an error that falls as h^p, from three sums of halved steps; NaN where they show none.
 double exponent(double coarse, double middle, double fine) {
   const double ratio = (middle - coarse) / (fine - middle);
-  if (!(ratio > 0) || std::isinf(ratio)) return nothing;
-  if (std::fabs(fine - middle) < 64 * unit * std::fabs(fine)) return nothing;  // rounding
+  if (!(ratio > 0) || std::isinf(ratio)) return nan;
+  if (std::fabs(fine - middle) < 64 * unit * std::fabs(fine)) return nan;  // rounding
   return std::log2(ratio);
 }
 
@@ -94,12 +94,12 @@ double remaining_error(const std::vector<double>& sums) {
 }
 
 struct Estimate {
-  double value = nothing, error = infinity, exponent = nothing;
+  double value = nan, error = infinity, exponent = nan;
 };
 
 // Takes one power of h after another from the sums, each as the remaining sums show it.
 Estimate richardson_estimate(std::vector<double> column) {
-  Estimate out{column.back(), remaining_error(column), nothing};
+  Estimate out{column.back(), remaining_error(column), nan};
   while (column.size() >= 5) {
     const std::size_t n = column.size();
     double p = exponent(column[n - 3], column[n - 2], column[n - 1]);
@@ -145,7 +145,7 @@ Answer halve(const Integrand& f, const Range& range, const Tolerance& tolerance,
   while (sums.sums().size() < most) {
     if (!sums.refine()) {
       out.reason = sampler.exhausted() ? sampler.cap() : Reason::non_finite;
-      out.where = sampler.exhausted() ? nothing : sums.where();
+      out.where = sampler.exhausted() ? nan : sums.where();
       break;
     }
     if (sums.sums().size() < fewest) continue;

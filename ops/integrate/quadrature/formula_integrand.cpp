@@ -196,7 +196,7 @@ void Finder::dip(const Watched& w, double from, double to, double beside) {
 }
 
 void Finder::look(const Watched& w, const std::vector<double>& x) {
-  double before = nothing, last = nothing;  // the values at the two points before
+  double before = nan, last = nan;  // the values at the two points before
   for (std::size_t i = 0; i < x.size() && found_.size() <= most_breakpoints; ++i) {
     const double now = value(w, x[i]);
     if (i > 0 && differ(w, last, now)) between(w, x[i - 1], x[i], last, now);
@@ -483,7 +483,7 @@ Integrand integrand_of(const formula::Tree& tree, const std::string& variable, c
   return out;
 }
 
-ManyValues many_values_of(const formula::Tree& tree, const std::vector<std::string>& variables) {
+BatchIntegrand batch_integrand_of(const formula::Tree& tree, const std::vector<std::string>& variables) {
   const auto program = std::make_shared<Program<double>>(formula::compile<double>(tree, variables));
   return [program](std::span<const double> points, std::size_t count, std::span<double> y) {
     formula::Input<double> inputs[formula::most_inputs];
@@ -493,7 +493,7 @@ ManyValues many_values_of(const formula::Tree& tree, const std::vector<std::stri
   };
 }
 
-ManyValues many_single_values_of(const formula::Tree& tree, const std::vector<std::string>& variables) {
+BatchIntegrand many_single_values_of(const formula::Tree& tree, const std::vector<std::string>& variables) {
   const auto program = std::make_shared<Program<float>>(formula::compile<float>(tree, variables));
   return [program](std::span<const double> points, std::size_t count, std::span<double> y) {
     std::span<const double> inputs[formula::most_inputs];

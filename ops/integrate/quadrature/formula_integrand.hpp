@@ -15,9 +15,9 @@ namespace tessera::quadrature {
 Integrand integrand_of(const formula::Tree& tree, const std::string& variable, const Range& range);
 
 // Of several, in their order.
-ManyValues many_values_of(const formula::Tree& tree, const std::vector<std::string>& variables);
+BatchIntegrand batch_integrand_of(const formula::Tree& tree, const std::vector<std::string>& variables);
 // The same in f32.
-ManyValues many_single_values_of(const formula::Tree& tree, const std::vector<std::string>& variables);
+BatchIntegrand many_single_values_of(const formula::Tree& tree, const std::vector<std::string>& variables);
 
 // The argument of each such operator is computed at about a thousand points, or a hundred where it is only
 // that of divisions, logarithms and roots; changes between neighbours are located by bisection. Two changes

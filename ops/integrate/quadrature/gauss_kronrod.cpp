@@ -63,7 +63,7 @@ class Adaption {
   std::vector<Cell> cells_;  // a heap by what is open
   double unit_ = unit, value_ = 0, open_ = 0, settled_ = 0, magnitude_ = 0;
   Reason reason_ = Reason::converged;
-  double where_ = nothing;
+  double where_ = nan;
 };
 
 // x = lower + u/(1-u) from one limit on, x = u/(1-u²) without limits.

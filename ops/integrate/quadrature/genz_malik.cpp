@@ -101,7 +101,7 @@ double GenzMalik::believed(const RegionResult& half, const RegionResult& other, 
   return region_believed(half.error, other.error, moved, wholes_error);
 }
 
-Answer genz_malik(Cube& cube, const Tolerance& tolerance, int threads) {
+Answer genz_malik(UnitCube& cube, const Tolerance& tolerance, int threads) {
   return AdaptiveCubature<GenzMalik>(cube, tolerance, threads).advance(cube.evaluations_left());
 }
 

@@ -31,6 +31,6 @@ class GenzMalik {
   std::vector<double> offsets_;  // axis by axis
 };
 
-Answer genz_malik(Cube& cube, const Tolerance& tolerance, int threads = 0);
+Answer genz_malik(UnitCube& cube, const Tolerance& tolerance, int threads = 0);
 
 }  // namespace tessera::quadrature

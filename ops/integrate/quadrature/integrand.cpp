@@ -153,8 +153,8 @@ bool Sampler::values(const Part& part, std::span<const double> x, std::span<doub
 }
 
 double Sampler::value(const Part& part, double x) {
-  double y = nothing;
-  return values(part, {&x, 1}, {&y, 1}) ? y : nothing;
+  double y = nan;
+  return values(part, {&x, 1}, {&y, 1}) ? y : nan;
 }
 
 }  // namespace tessera::quadrature

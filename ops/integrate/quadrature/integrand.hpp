@@ -22,7 +22,7 @@ namespace tessera::quadrature {
 
 inline constexpr double unit = 0x1p-53;  // half a unit in the last place of 1
 inline constexpr double infinity = std::numeric_limits<double>::infinity();
-inline constexpr double nothing = std::numeric_limits<double>::quiet_NaN();
+inline constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
 enum class Reason {
   converged,     // the error estimate meets the tolerance
@@ -57,17 +57,17 @@ struct Limits {
 };
 
 struct [[nodiscard]] Answer {
-  double value = nothing;        // NaN: there is none
+  double value = nan;            // NaN: there is none
   double truncation = infinity;  // error of using finitely many points
   double rounding = 0;           // error of computing with finitely many digits
   double magnitude = 0;          // the integral of |f|
   std::int64_t evaluations = 0;
   Reason reason = Reason::unresolved;
-  double where = nothing;          // the abscissa that the reason is about, if any
+  double where = nan;              // the abscissa that the reason is about, if any
   std::vector<double> place;       // the same in several variables
   std::vector<std::string> names;  // of the variables; none: x, y, z, or x1, x2, …
   const char* rule = "";           // the one that gave the value
-  double exponent = nothing;       // p of an error that falls as h^p, where a rule found one
+  double exponent = nan;           // p of an error that falls as h^p, where a rule found one
   std::string why;                 // in words: which rules ran, and what they saw
 
   double error() const { return truncation + rounding; }

@@ -13,19 +13,20 @@
 namespace tessera::quadrature {
 namespace {
 
-ManyValues of(const std::string& text, int d) {
-  return many_values_of(formula::parse(text), d == 2 ? std::vector<std::string>{"x", "y"}
-                                                     : std::vector<std::string>{"x", "y", "z"});
+BatchIntegrand of(const std::string& text, int d) {
+  return batch_integrand_of(formula::parse(text), d == 2 ? std::vector<std::string>{"x", "y"}
+                                                         : std::vector<std::string>{"x", "y", "z"});
 }
 
 Answer product_of(const std::string& text, int d, double relative, int threads = 1,
                   std::int64_t most = 2'000'000) {
-  Cube cube(of(text, d), Box{std::vector<Range>(static_cast<std::size_t>(d))}, {.evaluations = most});
+  UnitCube cube(of(text, d), Box{std::vector<Range>(static_cast<std::size_t>(d))}, {.evaluations = most});
   return gauss_kronrod_product(cube, {.relative = relative}, threads);
 }
 
 Answer genz_malik_of(const std::string& text, int d, double relative) {
-  Cube cube(of(text, d), Box{std::vector<Range>(static_cast<std::size_t>(d))}, {.evaluations = 4'000'000});
+  UnitCube cube(of(text, d), Box{std::vector<Range>(static_cast<std::size_t>(d))},
+                {.evaluations = 4'000'000});
   return genz_malik(cube, {.relative = relative}, 1);
 }
 
@@ -161,7 +162,7 @@ TEST(KronrodProduct, IsARuleByNameAndOneOfAutos) {
   EXPECT_NEAR(named("x*y", {{{1, 0}, {0, 1}}}, 1e-6).value, -0.25, 1e-12);
   EXPECT_EQ(named("1/(x-0.5)", {{{0, 1}, {0, 1}}}, 1e-6).reason == Reason::converged, false);
   EXPECT_THROW((void)integrate_several("gauss_kronrod",
-                                       many_values_of(formula::parse("x*y*z*w"), {"x", "y", "z", "w"}),
+                                       batch_integrand_of(formula::parse("x*y*z*w"), {"x", "y", "z", "w"}),
                                        {std::vector<Range>(4, {0, 1})}, {}, usual_cubature_limits, {}, 1),
                Error);
 }

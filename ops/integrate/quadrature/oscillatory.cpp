@@ -75,10 +75,10 @@ class Walk {
     for (int step = 0; step < 600; ++step) {
       const double to = distance_ + stride();
       const double y = at(to);
-      if (!std::isfinite(y)) return nothing;
+      if (!std::isfinite(y)) return nan;
       const bool change = value_ != 0 && y != 0 && (y < 0) != (value_ < 0);
       const double zero =
-          change ? zero_between(sampler_, part_, place(distance_), value_, place(to), y) : nothing;
+          change ? zero_between(sampler_, part_, place(distance_), value_, place(to), y) : nan;
       distance_ = to;
       if (y != 0) value_ = y;
       if (!change) continue;
@@ -87,7 +87,7 @@ class Walk {
       last_ = found;
       return found;
     }
-    return nothing;
+    return nan;
   }
 
  private:
@@ -103,7 +103,7 @@ class Walk {
   const Part& part_;
   double from_;
   int direction_;
-  double distance_ = 1e-3, value_, last_ = nothing, gap_ = nothing;
+  double distance_ = 1e-3, value_, last_ = nan, gap_ = nan;
 };
 
 // The zeros beyond `from`, but for the first few.
@@ -182,7 +182,7 @@ Series series_between(Sampler& sampler, const Part& part, const Tail& tail, std:
     limit = {};
     limit.add(partial = out.answer.value);
   }
-  out.answer.value = nothing;
+  out.answer.value = nan;
   for (std::size_t i = 0; i + 1 < cuts.size(); ++i) {
     const Answer term = stretch(sampler, f, tail, cuts[i], cuts[i + 1], pair, rounding);
     if (sampler.exhausted() || !std::isfinite(term.value)) {
@@ -285,7 +285,7 @@ struct Phi {
 Answer ooura_mori(Sampler& sampler, const Part& part, const Tail& tail, double allowed) {
   constexpr double reach = 8;
   Answer out;
-  double before = nothing;
+  double before = nan;
   for (double h = 0.25; h > 0.25 / 64 && !(out.error() <= allowed); h /= 2) {
     const Phi phi(std::numbers::pi / h);
     std::vector<double> x, y, weight;
@@ -330,7 +330,7 @@ void judge(Series& series, const Tail& tail) {
   if (answer.reason == Reason::converged) return;
   answer.where = tail.direction * infinity;
   answer.truncation = infinity;
-  if (answer.without_limit()) answer.value = nothing;
+  if (answer.without_limit()) answer.value = nan;
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ class Epsilon {
 
  private:
   std::vector<double> diagonal_;  // the last ascending diagonal of the table
-  double limit_ = nothing, before_ = nothing, earlier_ = nothing, error_ = infinity;
+  double limit_ = nan, before_ = nan, earlier_ = nan, error_ = infinity;
   int members_ = 0;
 };
 
@@ -26,7 +26,7 @@ struct Tail {
   double start = 0;  // a zero of f
   int direction = 1;
   std::vector<double> zeros;  // distances from `start`; the first is 0. Empty: f does not oscillate
-  double gap = nothing;       // the distance between zeros where it is constant
+  double gap = nan;           // the distance between zeros where it is constant
 };
 
 Tail find_tail(Sampler& sampler, const Part& part);

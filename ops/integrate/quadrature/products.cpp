@@ -66,7 +66,7 @@ struct Sums {
 };
 
 // Rows of the grid, each a sum of its own, so that threads change no bit.
-Sums sum(const Cube& cube, const std::vector<Line>& lines, int threads) {
+Sums sum(const UnitCube& cube, const std::vector<Line>& lines, int threads) {
   const std::size_t d = lines.size(), n = lines[0].u.size();
   std::size_t rows = 1;
   for (std::size_t k = 1; k < d; ++k) rows *= lines[k].u.size();
@@ -121,7 +121,7 @@ Sums sum(const Cube& cube, const std::vector<Line>& lines, int threads) {
 
 }  // namespace
 
-TanhSinhProduct::TanhSinhProduct(Cube& cube, const Tolerance& tolerance, int threads)
+TanhSinhProduct::TanhSinhProduct(UnitCube& cube, const Tolerance& tolerance, int threads)
     : cube_(cube), tolerance_(tolerance), threads_(threads) {
   if (cube.dimensions() < 2 || cube.dimensions() > most_product_dimensions)
     throw Error("tanh_sinh takes up to 3 variables");
@@ -199,7 +199,7 @@ Answer TanhSinhProduct::advance(std::int64_t evaluations) {
   return last_;
 }
 
-Answer tanh_sinh_product(Cube& cube, const Tolerance& tolerance, int threads) {
+Answer tanh_sinh_product(UnitCube& cube, const Tolerance& tolerance, int threads) {
   return TanhSinhProduct(cube, tolerance, threads).advance(cube.evaluations_left());
 }
 
@@ -359,7 +359,7 @@ double KronrodProduct::believed(const RegionResult& half, const RegionResult& ot
   return out;
 }
 
-Answer gauss_kronrod_product(Cube& cube, const Tolerance& tolerance, int threads) {
+Answer gauss_kronrod_product(UnitCube& cube, const Tolerance& tolerance, int threads) {
   return AdaptiveCubature<KronrodProduct>(cube, tolerance, threads).advance(cube.evaluations_left());
 }
 

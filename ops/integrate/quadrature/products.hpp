@@ -15,7 +15,7 @@ inline constexpr int most_product_dimensions = 3;
 class TanhSinhProduct {
  public:
   // Throws Error for other than 2 or 3 variables.
-  TanhSinhProduct(Cube& cube, const Tolerance& tolerance, int threads);
+  TanhSinhProduct(UnitCube& cube, const Tolerance& tolerance, int threads);
 
   // Halves the step as often as so many evaluations allow. Reason::evaluations: more of them would help.
   Answer advance(std::int64_t evaluations);
@@ -23,7 +23,7 @@ class TanhSinhProduct {
  private:
   double truncation_estimate() const;
 
-  Cube& cube_;
+  UnitCube& cube_;
   Tolerance tolerance_;
   int threads_;
   double step_ = 0.25;
@@ -32,7 +32,7 @@ class TanhSinhProduct {
   std::vector<double> values_, moved_;  // at each step so far
 };
 
-Answer tanh_sinh_product(Cube& cube, const Tolerance& tolerance, int threads = 0);
+Answer tanh_sinh_product(UnitCube& cube, const Tolerance& tolerance, int threads = 0);
 
 // Adaptive cubature with the product of Gauss-Kronrod pairs of 7 and 15 points on each of two or three axes.
 // A region takes 225 or 3375 points (Genz and Malik's rule 21 or 39), and is exact up to degree 23 of each
@@ -77,6 +77,6 @@ class KronrodProduct {
 };
 
 // For 2 or 3 variables. Throws Error for others.
-Answer gauss_kronrod_product(Cube& cube, const Tolerance& tolerance, int threads = 0);
+Answer gauss_kronrod_product(UnitCube& cube, const Tolerance& tolerance, int threads = 0);
 
 }  // namespace tessera::quadrature

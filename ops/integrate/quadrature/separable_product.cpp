@@ -141,14 +141,15 @@ std::optional<Answer> integrate_separately(const formula::Tree& tree,
       if (range.lower > range.upper) std::swap(range.lower, range.upper);
       of = by_name("auto", integrand_of(factor.formula, names[0], range), part.axes[0], each, left, {});
     } else {
-      of = integrate_several("auto", many_values_of(factor.formula, names), part, each, left, {}, threads);
+      of =
+          integrate_several("auto", batch_integrand_of(factor.formula, names), part, each, left, {}, threads);
     }
     limits.evaluations -= of.evaluations;
     const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
     limits.seconds = std::fmax(whole.seconds - spent.count(), 0.01 * whole.seconds);
     out.evaluations = of.evaluations = whole.evaluations - limits.evaluations;
     if (of.reason == Reason::non_finite || of.without_limit()) {
-      std::vector<double> place(variables.size(), nothing);
+      std::vector<double> place(variables.size(), nan);
       for (std::size_t k = 0; k < names.size(); ++k)
         place[factor.variables[k]] = k < of.place.size() ? of.place[k] : of.where;
       of.place = std::move(place);

@@ -37,7 +37,7 @@ struct Runner {
 
 class Auto {
  public:
-  Auto(const ManyValues& f, const Box& box, const Tolerance& tolerance, const Limits& limits, int threads,
+  Auto(const BatchIntegrand& f, const Box& box, const Tolerance& tolerance, const Limits& limits, int threads,
        const ByRegions& by_regions)
       : f_(f),
         box_(box),
@@ -73,12 +73,12 @@ class Auto {
   Answer undecided();
   Answer finished(Answer answer) const;
 
-  const ManyValues& f_;
+  const BatchIntegrand& f_;
   const Box& box_;
   Tolerance tolerance_;
   int threads_;
   const ByRegions& by_regions_;
-  Cube cube_;
+  UnitCube cube_;
   std::deque<Runner> runners_;
   Answer answer_;
 };
@@ -111,7 +111,7 @@ void Auto::enter_by_regions() {
                         Limits limits = left();
                         limits.evaluations /= 2;
                         limits.seconds /= 2;
-                        Cube part(f_, box_, limits);
+                        UnitCube part(f_, box_, limits);
                         Answer out = by_regions_.rule(part, tolerance_, 0.5);
                         cube_.count(part.evaluations());
                         if (out.reason == Reason::evaluations) out.reason = Reason::unresolved;
@@ -124,7 +124,7 @@ void Auto::enter_vegas(const char* name, std::uint64_t seed) {
   runners_.push_back({Kind::scattered, name, [this, seed](std::int64_t more) {
                         Limits limits = left();
                         limits.evaluations = more;
-                        Cube part(f_, box_, limits);
+                        UnitCube part(f_, box_, limits);
                         Tolerance tolerance = tolerance_;
                         if (has_candidate()) tolerance.relative = std::fmax(10 * tolerance.relative, telling);
                         Answer out = vegas(part, tolerance, {.seed = seed, .threads = threads_});
@@ -331,7 +331,7 @@ Answer Auto::finished(Answer answer) const {
   return answer;
 }
 
-Answer by_name(const std::string& rule, Cube& cube, const Tolerance& tolerance, int threads,
+Answer by_name(const std::string& rule, UnitCube& cube, const Tolerance& tolerance, int threads,
                std::uint64_t seed, const ByRegions& by_regions, const VegasEngineFor& engine) {
   if (rule == "genz_malik")
     return by_regions.rule ? by_regions.rule(cube, tolerance, 0.5) : genz_malik(cube, tolerance, threads);
@@ -344,7 +344,7 @@ Answer by_name(const std::string& rule, Cube& cube, const Tolerance& tolerance, 
 
 }  // namespace
 
-Answer integrate_several(const std::string& rule, const ManyValues& f, const Box& box,
+Answer integrate_several(const std::string& rule, const BatchIntegrand& f, const Box& box,
                          const Tolerance& tolerance, const Limits& limits, std::span<const double> points,
                          int threads, std::uint64_t seed, const ByRegions& by_regions,
                          const VegasEngineFor& engine) {
@@ -375,7 +375,7 @@ Answer integrate_several(const std::string& rule, const ManyValues& f, const Box
   if (rule == "auto" && box.dimensions() > 1) {
     out = Auto(f, upwards, tolerance, limits, threads, by_regions).run();
   } else {
-    Cube cube(f, upwards, limits);
+    UnitCube cube(f, upwards, limits);
     out = by_name(rule, cube, tolerance, threads, seed, by_regions, engine);
     if (out.value == 0 && out.magnitude == 0 && !std::isinf(out.truncation)) {
       out.reason = Reason::doubtful;

@@ -20,7 +20,7 @@ inline constexpr Limits usual_cubature_limits{.evaluations = 100'000'000, .secon
 // 0: all. Throws Error for a box without axes or with more than 32, for limits that are no numbers,
 // tolerances below 0, `points` (which are for one variable), and rules that do not fit. `by_regions` and
 // `engine`: who computes regions and VEGAS's samples, where it is not the processors.
-Answer integrate_several(const std::string& rule, const ManyValues& f, const Box& box,
+Answer integrate_several(const std::string& rule, const BatchIntegrand& f, const Box& box,
                          const Tolerance& tolerance = usual_cubature_tolerance,
                          const Limits& limits = usual_cubature_limits, std::span<const double> points = {},
                          int threads = 0, std::uint64_t seed = 1, const ByRegions& by_regions = {},

@@ -18,7 +18,7 @@ bool near(double value, double exact, double relative) {
 }
 
 template <class F>
-ManyValues many(int d, F f) {
+BatchIntegrand many(int d, F f) {
   return [d, f](std::span<const double> points, std::size_t count, std::span<double> y) {
     double x[most_dimensions];
     for (std::size_t i = 0; i < count; ++i) {
@@ -378,7 +378,7 @@ TEST(SeveralVariables, RefuseWhatMakesNoSense) {
   const Range one{0, 1};
   EXPECT_THROW(of({}), Error);
   EXPECT_THROW(of(std::vector<Range>(40)), Error);
-  EXPECT_THROW(of({{0, nothing}, one}), Error);
+  EXPECT_THROW(of({{0, nan}, one}), Error);
   EXPECT_THROW(of({one, one}, -1), Error);
   EXPECT_THROW(of({one, one}, 1e-6, "simpson"), Error);
   EXPECT_THROW(of({one, one, one, one}, 1e-6, "tanh_sinh"), Error);

@@ -153,7 +153,7 @@ double beyond_largest(const std::vector<double>& largest) {
 
 class QuasiRandom::Sampling {
  public:
-  Sampling(Cube& cube, const Tolerance& tolerance, int threads, std::uint64_t seed)
+  Sampling(UnitCube& cube, const Tolerance& tolerance, int threads, std::uint64_t seed)
       : cube_(cube),
         tolerance_(tolerance),
         threads_(threads),
@@ -174,7 +174,7 @@ class QuasiRandom::Sampling {
   bool extend(std::uint32_t to);
   Answer answer() const;
 
-  Cube& cube_;
+  UnitCube& cube_;
   Tolerance tolerance_;
   int threads_;
   std::uint64_t seed_;
@@ -333,7 +333,7 @@ Answer QuasiRandom::Sampling::advance(std::int64_t evaluations) {
   return out;
 }
 
-QuasiRandom::QuasiRandom(Cube& cube, const Tolerance& tolerance, int threads, std::uint64_t seed) {
+QuasiRandom::QuasiRandom(UnitCube& cube, const Tolerance& tolerance, int threads, std::uint64_t seed) {
   if (cube.dimensions() > most_sobol_dimensions)
     throw Error("quasi-random integration takes up to 21 variables");
   sampling_ = std::make_unique<Sampling>(cube, tolerance, threads, seed);
@@ -342,7 +342,7 @@ QuasiRandom::~QuasiRandom() = default;
 
 Answer QuasiRandom::advance(std::int64_t evaluations) { return sampling_->advance(evaluations); }
 
-Answer quasi_random(Cube& cube, const Tolerance& tolerance, int threads, std::uint64_t seed) {
+Answer quasi_random(UnitCube& cube, const Tolerance& tolerance, int threads, std::uint64_t seed) {
   return QuasiRandom(cube, tolerance, threads, seed).advance(cube.evaluations_left());
 }
 

@@ -28,7 +28,7 @@ void sobol(std::uint32_t first, std::size_t count, int axis, std::uint64_t seed,
 class QuasiRandom {
  public:
   // Throws Error for more variables than Sobol' points are known for. threads 0: all.
-  QuasiRandom(Cube& cube, const Tolerance& tolerance, int threads, std::uint64_t seed = 1);
+  QuasiRandom(UnitCube& cube, const Tolerance& tolerance, int threads, std::uint64_t seed = 1);
   ~QuasiRandom();
 
   // Doubles the points as often as so many evaluations allow. Reason::evaluations: more of them would help.
@@ -39,6 +39,6 @@ class QuasiRandom {
   std::unique_ptr<Sampling> sampling_;
 };
 
-Answer quasi_random(Cube& cube, const Tolerance& tolerance, int threads = 0, std::uint64_t seed = 1);
+Answer quasi_random(UnitCube& cube, const Tolerance& tolerance, int threads = 0, std::uint64_t seed = 1);
 
 }  // namespace tessera::quadrature

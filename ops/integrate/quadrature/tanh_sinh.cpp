@@ -233,7 +233,7 @@ void TanhSinh::first_level() {
   }
   first.all = count;
   if (!sampler_.values(part_->f(), {first.x, count}, {first.distance, count}, {first.y, count}))
-    return give_up(sampler_.cap(), nothing);
+    return give_up(sampler_.cap(), nan);
   points_ = static_cast<std::int64_t>(count);
   if (!std::isfinite(first.y[first.middle])) return give_up(Reason::non_finite, first.x[first.middle]);
   for (std::size_t i = 0; i < count; ++i) {
@@ -364,7 +364,7 @@ bool TanhSinh::add(std::span<const double> x, std::span<const double> distance,
   double y[chunk];
   const std::size_t n = x.size();
   if (!sampler_.values(part_->f(), x, distance, {y, n})) {
-    give_up(sampler_.cap(), nothing);
+    give_up(sampler_.cap(), nan);
     return false;
   }
   points_ += static_cast<std::int64_t>(n);
@@ -376,7 +376,7 @@ bool TanhSinh::add(std::span<const double> x, std::span<const double> distance,
     vary(1, x.subspan(first_side), distance.subspan(first_side), {y + first_side, n - first_side});
     return true;
   }
-  give_up(Reason::too_large, nothing);
+  give_up(Reason::too_large, nan);
   for (std::size_t i = 0; i < n; ++i)
     if (!std::isfinite(weight[i] * y[i])) give_up(Reason::non_finite, x[i]);
   return false;

@@ -112,7 +112,7 @@ class TanhSinh {
   int level_ = 0;
   std::int64_t points_ = 0;
   Reason trouble_ = Reason::converged;
-  double where_ = nothing;
+  double where_ = nan;
 };
 
 // The error of a sum that is due to rounded abscissae, in units of the last place: `steps` is the sum of

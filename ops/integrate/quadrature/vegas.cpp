@@ -182,7 +182,7 @@ Together together(const std::vector<Result>& results) {
 
 class Sampling {
  public:
-  Sampling(Cube& cube, VegasEngine& engine, const Tolerance& tolerance, std::uint64_t seed)
+  Sampling(UnitCube& cube, VegasEngine& engine, const Tolerance& tolerance, std::uint64_t seed)
       : cube_(cube), engine_(engine), tolerance_(tolerance), edges_(even_edges(cube.dimensions())) {
     requested_.seed = seed;
     first_points_ = std::clamp<std::int64_t>(cube.limits().evaluations / 32, 16, 1 << 14);
@@ -204,12 +204,12 @@ class Sampling {
   Answer answer() const;
   Reason reason_of(const Answer& answer) const;
 
-  Cube& cube_;
+  UnitCube& cube_;
   VegasEngine& engine_;
   Tolerance tolerance_;
   std::vector<double> edges_;
   VegasIteration requested_;
-  VegasSeen seen_;
+  IterationStats seen_;
   std::vector<Result> results_;
   Together together_;
   std::int64_t first_points_, holes_ = 0;
@@ -230,7 +230,7 @@ bool Sampling::iterate(std::int64_t points, bool learn) {
   requested_.points = points;
   requested_.typical = learn ? seen_.squares : 0;
   const double squares = seen_.squares;
-  VegasSeen now;
+  IterationStats now;
   if (!cube_.within_caps([&] { now = engine_.iterate(requested_, edges_); }) || !now.finished) {
     stopped_ = now.finished ? cube_.cap() : Reason::time;
     return false;
@@ -397,9 +397,9 @@ constexpr std::size_t chunk = 64;  // tasks that one thread does at a time
 
 class Processors : public VegasEngine {
  public:
-  Processors(const Cube& cube, int threads) : cube_(cube), threads_(threads) {}
+  Processors(const UnitCube& cube, int threads) : cube_(cube), threads_(threads) {}
 
-  VegasSeen iterate(const VegasIteration& requested, const std::vector<double>& edges) override;
+  IterationStats iterate(const VegasIteration& requested, const std::vector<double>& edges) override;
 
  private:
   void lay_out(const VegasIteration& requested);
@@ -408,7 +408,7 @@ class Processors : public VegasEngine {
   std::size_t place(std::size_t first, std::size_t last, const std::vector<double>& edges);
   VegasTotals summarize(bool sampled);
 
-  const Cube& cube_;
+  const UnitCube& cube_;
   int threads_;
   VegasPlan plan_{};
   std::vector<double> wanted_;
@@ -577,14 +577,14 @@ std::size_t Processors::sample(std::size_t first, std::size_t last, const std::v
   return count;
 }
 
-VegasSeen Processors::iterate(const VegasIteration& requested, const std::vector<double>& edges) {
+IterationStats Processors::iterate(const VegasIteration& requested, const std::vector<double>& edges) {
   lay_out(requested);
   const std::size_t tasks = cube_of_task_.size(),
                     bins = static_cast<std::size_t>(plan_.dimensions) * vegas_bins;
   const std::int64_t holes = cube_.holes();
   sums_.resize(tasks);
   const bool learns = plan_.weight != 0;
-  VegasSeen out;
+  IterationStats out;
   out.weights.assign(learns ? bins : 0, 0);
   // Whole numbers: whoever adds them, and when.
   std::vector<std::atomic<std::uint64_t>> weights(out.weights.size());
@@ -611,11 +611,11 @@ VegasSeen Processors::iterate(const VegasIteration& requested, const std::vector
 
 }  // namespace
 
-std::unique_ptr<VegasEngine> vegas_on_processors(const Cube& cube, int threads) {
+std::unique_ptr<VegasEngine> vegas_on_processors(const UnitCube& cube, int threads) {
   return std::make_unique<Processors>(cube, threads);
 }
 
-Answer vegas(Cube& cube, const Tolerance& tolerance, const Vegas& how) {
+Answer vegas(UnitCube& cube, const Tolerance& tolerance, const Vegas& how) {
   if (cube.dimensions() < 1 || cube.dimensions() > most_dimensions)
     throw Error(fmt::format("VEGAS takes 1 to {} variables, not {}", most_dimensions, cube.dimensions()));
   const auto engine = how.engine ? how.engine(cube) : vegas_on_processors(cube, how.threads);

@@ -18,7 +18,7 @@ struct VegasIteration {
   double typical = 0;  // the mean of squared terms, for the weights on the bins; 0: these are not wanted
 };
 
-struct VegasSeen {
+struct IterationStats {
   double value = 0, variance = 0, magnitude = 0, squares = 0, spike = 0, largest = 0;  // scaled
   std::int64_t points = 0, holes = 0;
   std::vector<std::uint64_t> weights;  // axis by axis, one for each bin
@@ -31,13 +31,13 @@ class VegasEngine {
  public:
   virtual ~VegasEngine() = default;
   // `edges`: for each axis, those of its bins.
-  virtual VegasSeen iterate(const VegasIteration& requested, const std::vector<double>& edges) = 0;
+  virtual IterationStats iterate(const VegasIteration& requested, const std::vector<double>& edges) = 0;
 };
 
 // Makes one for a cube. It may compute elsewhere than on the processors.
-using VegasEngineFor = std::function<std::unique_ptr<VegasEngine>(const Cube& cube)>;
+using VegasEngineFor = std::function<std::unique_ptr<VegasEngine>(const UnitCube& cube)>;
 
-std::unique_ptr<VegasEngine> vegas_on_processors(const Cube& cube, int threads);
+std::unique_ptr<VegasEngine> vegas_on_processors(const UnitCube& cube, int threads);
 
 struct Vegas {
   std::uint64_t seed = 1;
@@ -45,6 +45,6 @@ struct Vegas {
   VegasEngineFor engine = {};  // none: the processors'
 };
 
-Answer vegas(Cube& cube, const Tolerance& tolerance, const Vegas& how = {});
+Answer vegas(UnitCube& cube, const Tolerance& tolerance, const Vegas& how = {});
 
 }  // namespace tessera::quadrature

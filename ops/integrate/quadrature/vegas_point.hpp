@@ -106,7 +106,7 @@ VegasPlan plan_of(int dimensions, const VegasIteration& requested);
 std::uint32_t cubes_of(const VegasPlan& plan);
 
 std::vector<double> even_edges(int dimensions);
-// Moves the edges so that each bin weighs the same; weights as in VegasSeen.
+// Moves the edges so that each bin weighs the same; weights as in IterationStats.
 void refine(std::vector<double>& edges, const std::vector<std::uint64_t>& weights);
 
 }  // namespace tessera::quadrature

@@ -70,9 +70,9 @@ std::vector<OfSeveral> of_several() {
 constexpr double sigmas = 3.3;  // that a truncation stands for
 
 Answer answer_of(const OfSeveral& one, const Tolerance& tolerance, std::int64_t most, const Vegas& how = {}) {
-  const ManyValues f = many_values_of(formula::parse(one.formula), one.variables());
-  Cube cube(f, Box{std::vector<Range>(static_cast<std::size_t>(one.dimensions), one.range)},
-            {.evaluations = most, .seconds = 20});
+  const BatchIntegrand f = batch_integrand_of(formula::parse(one.formula), one.variables());
+  UnitCube cube(f, Box{std::vector<Range>(static_cast<std::size_t>(one.dimensions), one.range)},
+                {.evaluations = most, .seconds = 20});
   return vegas(cube, tolerance, how);
 }
 
@@ -252,7 +252,7 @@ TEST(Vegas, KeepsToItsTime) {
     }
     std::ranges::fill(y, 1.5);
   };
-  Cube cube(slow, Box{std::vector<Range>(3)}, {.evaluations = 1'000'000'000, .seconds = 0.1});
+  UnitCube cube(slow, Box{std::vector<Range>(3)}, {.evaluations = 1'000'000'000, .seconds = 0.1});
   const auto start = std::chrono::steady_clock::now();
   const Answer answer = vegas(cube, {.relative = 1e-15}, {.threads = 1});
   EXPECT_FALSE(answer.converged());
@@ -262,7 +262,7 @@ TEST(Vegas, KeepsToItsTime) {
 TEST(Vegas, HelpsWhereNoOtherRuleCan) {
   for (const OfSeveral& one : of_several()) {
     if (one.id != "24 axes") continue;
-    const ManyValues f = many_values_of(formula::parse(one.formula), one.variables());
+    const BatchIntegrand f = batch_integrand_of(formula::parse(one.formula), one.variables());
     const Box box{std::vector<Range>(static_cast<std::size_t>(one.dimensions), one.range)};
     const Answer answer =
         integrate_several("auto", f, box, {.relative = 1e-3}, {.evaluations = 4'000'000, .seconds = 20});
@@ -273,7 +273,7 @@ TEST(Vegas, HelpsWhereNoOtherRuleCan) {
 }
 
 TEST(Vegas, IsOneOfTheRulesByName) {
-  const ManyValues f = many_values_of(formula::parse("exp(x+y)"), {"x", "y"});
+  const BatchIntegrand f = batch_integrand_of(formula::parse("exp(x+y)"), {"x", "y"});
   const Answer answer = integrate_several("vegas", f, {{{0, 1}, {1, 0}}}, {.relative = 1e-3},
                                           {.evaluations = 1'000'000}, {}, 2);
   EXPECT_TRUE(answer.converged());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Partial sums of runs in the device's spare memory: who writes them, and how they become the result.
-// Installed: for whoever writes a rung.
+// Installed: for authors of variants.
 #pragma once
 #include <cstddef>
 #include <vector>

@@ -79,7 +79,7 @@ struct Seen {
   Real sizes = 0, errors = 0, steps = 0;  // mean |sample|, mean error of a sample, the way up and down
   Real end_errors = 0;                    // those of the first and the last one
   bool above = false, below = false;      // whether there are such samples
-  Real hole = quadrature::nothing;        // an abscissa without a finite sample
+  Real hole = quadrature::nan;            // an abscissa without a finite sample
 };
 
 Seen look(const SampleAt& sample, Real a, Real b, int level) {

@@ -202,7 +202,7 @@ inline std::optional<Stored> stored(const Described& x) {
 }
 
 // α or β in the type of the scale.
-struct Factor {
+struct Scalar {
   alignas(8) char bytes[8] = {};
   template <class T>
   void set(T value) {
@@ -215,7 +215,7 @@ struct Product {
   bool reads_c0 = false;
   cublasComputeType_t compute = CUBLAS_COMPUTE_32F;
   cudaDataType_t scale = CUDA_R_32F;
-  Factor alpha, beta;
+  Scalar alpha, beta;
 
   MixedProblem after;  // of this what follows the sum, and `fast`
 
@@ -622,7 +622,7 @@ class Plan {
 
 // One value for each shape seen, made under a lock: searches would disturb each other.
 template <class Value>
-class Known {
+class ShapeCache {
  public:
   template <class Make>
   Value of(const Shape& shape, const Make& make) {
@@ -645,9 +645,9 @@ inline Reason needs_library(const Device&) {
 
 // Which products the library computes, only the library can tell.
 inline Reason not_proposed(const Product& p, const Device& device) {
-  static Known<Reason> known;
+  static ShapeCache<Reason> cache;
   const Run run{&device, nullptr, nullptr, workspace_bytes};
-  return known.of(shape_of(p, run), [&]() -> Reason {
+  return cache.of(shape_of(p, run), [&]() -> Reason {
     const cuda::OnDevice on_device(device.index);
     try {
       (void)Plan(p, run, Tries::none);
@@ -674,12 +674,12 @@ struct Baseline {
 
   template <Tries tries>
   static void run(const Arguments& arguments, const Tuning&, Run& run) {
-    static Known<std::shared_ptr<const Plan>> known;
+    static ShapeCache<std::shared_ptr<const Plan>> cache;
     const Product given = product_of(arguments);
     if (is_empty(given)) return;
     const cuda::OnDevice on_device(run.device->index);
     const Product p = given.with_columns();
-    known.of(shape_of(p, run), [&] { return std::make_shared<const Plan>(p, run, tries); })->enqueue(p, run);
+    cache.of(shape_of(p, run), [&] { return std::make_shared<const Plan>(p, run, tries); })->enqueue(p, run);
   }
 
   // As a program calls the library: described once, so that a call is cublasLtMatmul and no more. The first
@@ -724,8 +724,9 @@ struct Baseline {
     // `bench --call`, whose inputs no cache holds, compares with these.
     if constexpr (tries != Tries::in_place)
       for (const auto& [element, ignored] : out.run) out.prepare[element] = prepare<tries>;
-    out.cannot_hold = [](const Arguments& arguments) -> Reason {
-      return arguments.element() == Element::f64 ? Problem<double>::cannot_hold(arguments) : std::nullopt;
+    out.unsupported_arguments = [](const Arguments& arguments) -> Reason {
+      return arguments.element() == Element::f64 ? Problem<double>::unsupported_arguments(arguments)
+                                                 : std::nullopt;
     };
     out.workspace_bytes = [](const Arguments&, const Tuning&) { return lt::workspace_bytes; };
     out.refuses = refuses;

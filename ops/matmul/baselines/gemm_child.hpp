@@ -137,7 +137,7 @@ void run_gemm(Child& child, std::int64_t batch, const ProblemAt& problem_at, Run
     for (std::int64_t i = 0; i < m; ++i)
       for (std::int64_t j = 0; j < n; ++j) c[(e * m + i) * n + j] = p.c0(i, j);
   }
-  run.own_seconds = child.call(request);
+  run.reported_seconds = child.call(request);
   for (std::int64_t e = 0; e < batch; ++e) {
     const Problem<T> p = problem_at(e);
     for (std::int64_t i = 0; i < m; ++i)

@@ -15,11 +15,11 @@ __device__ __forceinline__ void copy_part(T* to, const T* from, const T* any, in
     if (count > 0 && count < unit) {
 #pragma unroll 1
       for (int i = 0; i < unit; ++i)
-        cuda::ptx::copy_async<bytes>(to + i, i < count ? from + i : any, i < count ? bytes : 0);
+        cuda::ptx::cp_async<bytes>(to + i, i < count ? from + i : any, i < count ? bytes : 0);
       return;
     }
   }
-  cuda::ptx::copy_async<unit * bytes>(to, count > 0 ? from : any, count * bytes);
+  cuda::ptx::cp_async<unit * bytes>(to, count > 0 ? from : any, count * bytes);
 }
 
 }  // namespace tessera::matmul

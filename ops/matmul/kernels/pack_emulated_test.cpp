@@ -21,11 +21,11 @@ struct Emulated {
   void operator()(Thread, Shared&, const Args& args) const { kernel(args); }
 };
 template <int bytes>
-using Shift = Emulated<shift_lines<bytes>, ShiftShape::threads, PackPair>;
+using Realign = Emulated<realign_copy<bytes>, RealignShape::threads, PackPair>;
 template <int bytes>
-using Turn = Emulated<turn_lines<bytes>, TransposeShape<bytes>::threads, PackPair>;
+using Transpose = Emulated<transpose_copy<bytes>, TransposeShape<bytes>::threads, PackPair>;
 template <int bytes>
-using Copies = Emulated<make_copies<bytes>, ShiftShape::threads, CopyArgs>;
+using Copies = Emulated<make_copies<bytes>, RealignShape::threads, CopyArgs>;
 
 // An operand of `layers`, its first byte `ahead` elements behind an aligned address, and room for what it is
 // packed to.
@@ -83,7 +83,7 @@ void expect_packed(bool transposed, std::mt19937& random) {
   const int ahead = random() % 3 == 0 ? 0 : static_cast<int>(random() % 16);
   Operand<bytes> operand(lines, k, transposed ? apart : k + gap, transposed ? lines * apart + gap : 1, layers,
                          ahead, padding, random);
-  SCOPED_TRACE(testing::Message() << bytes << " bytes, " << (transposed ? "transposed" : "shifted")
+  SCOPED_TRACE(testing::Message() << bytes << " bytes, " << (transposed ? "transposed" : "misaligned")
                                   << ", lines " << lines << " k " << k << " gap " << gap << " layers "
                                   << layers << " ahead " << ahead);
   PackPair pair;
@@ -96,15 +96,15 @@ void expect_packed(bool transposed, std::mt19937& random) {
   Run run{.device = &device};
   if (transposed) {
     using Shape = TransposeShape<bytes>;
-    launch_kernel<Turn<bytes>>(
+    launch_kernel<Transpose<bytes>>(
         {.grid = {parts(operand.args.to_step, Shape::line_words), parts(lines, Shape::lines), layers},
          .block = {Shape::threads}},
         pair, run);
   } else {
-    launch_kernel<Shift<bytes>>({.grid = {parts(operand.args.to_step, 4 * ShiftShape::pieces_of_warp),
-                                          parts(lines, ShiftShape::lines), layers},
-                                 .block = {ShiftShape::threads}},
-                                pair, run);
+    launch_kernel<Realign<bytes>>({.grid = {parts(operand.args.to_step, 4 * RealignShape::pieces_of_warp),
+                                            parts(lines, RealignShape::lines), layers},
+                                   .block = {RealignShape::threads}},
+                                  pair, run);
   }
   emulated::readable.clear();
   EXPECT_EQ(operand.wrong(layers), 0);
@@ -140,8 +140,8 @@ void expect_copies(std::int64_t lines, std::int64_t k, std::int64_t gap, const L
   emulated::readable = {{memory.data(), memory.data() + length}};
   Device device;
   Run run{.device = &device};
-  launch_kernel<Copies<bytes>>({.grid = {ceil_div(lines * pieces, ShiftShape::threads), zeros.count()},
-                                .block = {ShiftShape::threads}},
+  launch_kernel<Copies<bytes>>({.grid = {ceil_div(lines * pieces, RealignShape::threads), zeros.count()},
+                                .block = {RealignShape::threads}},
                                args, run);
   emulated::readable.clear();
   std::vector<unsigned char> right;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels that pack operands: shift_lines, where k is contiguous and lines only begin at wrong addresses,
-// and turn_lines, where k is not contiguous.
+// The kernels that pack operands: realign_copy, where k is contiguous and lines only begin at wrong
+// addresses, and transpose_copy, where k is not contiguous.
 #pragma once
 #include <cstdint>
-#include "ops/matmul/kernels/factor.hpp"
+#include "ops/matmul/kernels/matrix_ref.hpp"
 #include "tessera/cuda/ptx/cluster.cuh"
 
 namespace tessera::matmul {
@@ -57,17 +57,17 @@ __device__ __forceinline__ std::uint32_t gather(const unsigned char* from, std::
 // The first kernel of a call is placed while the one before is at work. The two of a product's operands have
 // nothing to do with each other: the second begins beside the first, and is over when both are.
 template <class Work>
-__device__ __forceinline__ void overlapping(bool is_first, const Work& work) {
-  if (is_first) cuda::ptx::wait_for_kernel_before();
-  cuda::ptx::let_next_kernel_start();
+__device__ __forceinline__ void with_pdl(bool is_first, const Work& work) {
+  if (is_first) cuda::ptx::griddepcontrol_wait();
+  cuda::ptx::griddepcontrol_launch_dependents();
   work();
-  if (!is_first) cuda::ptx::wait_for_kernel_before();
+  if (!is_first) cuda::ptx::griddepcontrol_wait();
 }
 
-// Packing where k is contiguous: lines that only begin at wrong addresses. 16 bytes are cut from the 32 that
-// hold them.
+// Realign copy: packs lines along contiguous k that begin at misaligned addresses. Each 16 bytes are shifted
+// out of the aligned 32 bytes that hold them.
 
-struct ShiftShape {
+struct RealignShape {
   static constexpr int threads = 256, pieces = 4;                // of each lane
   static constexpr int pieces_of_warp = 32 * pieces, lines = 8;  // of a block: a line for each warp
 };
@@ -98,13 +98,13 @@ __device__ __forceinline__ uint4 first_bytes(const uint4& piece, std::int64_t va
 // A line as aligned pieces of 16 bytes. Those that hold bytes before the operand's first or behind its last
 // one are not read; all others of its lines are, whatever lies between lines.
 template <int bytes>
-struct ShiftedLine {
+struct MisalignedLine {
   const unsigned char* from;
   std::uint32_t off;        // bytes from an aligned address to `from`
   std::int64_t length;      // in bytes
   int first, last, needed;  // pieces that may be read; the last one that holds a byte of the line
 
-  __device__ ShiftedLine(const PackArgs& args, std::int64_t layer, std::int64_t line)
+  __device__ MisalignedLine(const PackArgs& args, std::int64_t layer, std::int64_t line)
       : from(args.from + (layer * args.from_layer + line * args.line_step) * bytes),
         off(static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(from) % 16)),
         length(args.k * bytes) {
@@ -128,15 +128,15 @@ struct ShiftedLine {
 };
 
 template <int bytes>
-__device__ __forceinline__ void shift_line(const PackPair& pair) {
-  constexpr int count = ShiftShape::pieces;
+__device__ __forceinline__ void realign_line(const PackPair& pair) {
+  constexpr int count = RealignShape::pieces;
   const PackArgs& args = pair.here();
   const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
-  const std::int64_t at = std::int64_t{blockIdx.y} * ShiftShape::lines + warp;
-  const int begin = static_cast<int>(blockIdx.x) * ShiftShape::pieces_of_warp,
+  const std::int64_t at = std::int64_t{blockIdx.y} * RealignShape::lines + warp;
+  const int begin = static_cast<int>(blockIdx.x) * RealignShape::pieces_of_warp,
             pieces = static_cast<int>(args.to_step / 4);
   if (at >= args.lines || begin >= pieces) return;
-  const ShiftedLine<bytes> line(args, pair.layer(), at);
+  const MisalignedLine<bytes> line(args, pair.layer(), at);
   auto* const to = reinterpret_cast<uint4*>(args.to + pair.layer() * args.to_layer + at * args.to_step);
   // No load waits for another, nor for a condition.
   uint4 lo[count] = {}, hi[count] = {};
@@ -158,8 +158,8 @@ __device__ __forceinline__ void shift_line(const PackPair& pair) {
 }
 
 template <int bytes>
-__global__ void __launch_bounds__(ShiftShape::threads) shift_lines(const __grid_constant__ PackPair pair) {
-  overlapping(pair.is_first, [&] { shift_line<bytes>(pair); });
+__global__ void __launch_bounds__(RealignShape::threads) realign_copy(const __grid_constant__ PackPair pair) {
+  with_pdl(pair.is_first, [&] { realign_line<bytes>(pair); });
 }
 
 // Copies with zeros in front: small, so their speed hardly counts. A thread makes 16 bytes.
@@ -173,9 +173,9 @@ struct CopyArgs {
 };
 
 template <int bytes>
-__global__ void __launch_bounds__(ShiftShape::threads) make_copies(const __grid_constant__ CopyArgs args) {
-  overlapping(args.is_first, [&] {
-    const std::int64_t at = std::int64_t{blockIdx.x} * ShiftShape::threads + threadIdx.x;
+__global__ void __launch_bounds__(RealignShape::threads) make_copies(const __grid_constant__ CopyArgs args) {
+  with_pdl(args.is_first, [&] {
+    const std::int64_t at = std::int64_t{blockIdx.x} * RealignShape::threads + threadIdx.x;
     const auto line = static_cast<std::int32_t>(at / args.pieces);
     if (line >= args.lines) return;
     const auto piece = static_cast<std::int32_t>(at % args.pieces);
@@ -196,9 +196,9 @@ __global__ void __launch_bounds__(ShiftShape::threads) make_copies(const __grid_
   });
 }
 
-// Packing where lines are contiguous, or nothing is: 128 bytes of lines by 128 elements of k a block,
-// transposed word by word in registers and as a whole by way of shared memory, whose words are moved so that
-// nobody meets on a bank.
+// Transpose copy: packs an operand whose lines are contiguous, or that has no contiguous dimension: 128 bytes
+// of lines by 128 elements of k a block, transposed word by word in registers and as a whole by way of shared
+// memory, whose words are moved so that nobody meets on a bank.
 
 template <int bytes>
 struct TransposeShape {
@@ -213,7 +213,7 @@ struct TransposeShape {
 
 // `word[i]` holds element 0 … of step i of k; afterwards word[i] holds steps 0 … of element i.
 template <int bytes>
-__device__ __forceinline__ void turn(std::uint32_t* word) {
+__device__ __forceinline__ void transpose_words(std::uint32_t* word) {
   if constexpr (bytes == 2) {
     const std::uint32_t a = word[0], b = word[1];
     word[0] = __byte_perm(a, b, 0x5410);
@@ -232,15 +232,15 @@ __device__ __forceinline__ void turn(std::uint32_t* word) {
 
 // A block's part of an operand. What follows has no branch in it: no load waits for another.
 template <int bytes>
-struct TransposedPart {
+struct TransposeTile {
   using Shape = TransposeShape<bytes>;
   const unsigned char* from;       // the part's first element
   std::int64_t k_step, line_step;  // in bytes
   int lines, k;                    // that are there
   bool ends_operand;               // a word that begins in the part may end behind the operand
 
-  __device__ TransposedPart(const PackArgs& args, std::int64_t layer, std::int64_t first_line,
-                            std::int64_t first_k)
+  __device__ TransposeTile(const PackArgs& args, std::int64_t layer, std::int64_t first_line,
+                           std::int64_t first_k)
       : from(args.from +
              (layer * args.from_layer + first_line * args.line_step + first_k * args.k_step) * bytes),
         k_step(args.k_step * bytes),
@@ -326,7 +326,7 @@ struct TransposedPart {
 };
 
 template <int bytes>
-__device__ __forceinline__ void turn_part(const PackPair& pair) {
+__device__ __forceinline__ void transpose_tile(const PackPair& pair) {
   using Shape = TransposeShape<bytes>;
   constexpr int each = Shape::each, line_words = Shape::line_words;
   __shared__ std::uint32_t tile[Shape::lines * line_words];
@@ -335,12 +335,12 @@ __device__ __forceinline__ void turn_part(const PackPair& pair) {
   const std::int64_t first_line = std::int64_t{blockIdx.y} * Shape::lines,
                      first_word = std::int64_t{blockIdx.x} * line_words;
   if (first_line >= args.lines || first_word >= args.to_step) return;
-  const TransposedPart<bytes> part(args, pair.layer(), first_line, first_word * each);
+  const TransposeTile<bytes> source(args, pair.layer(), first_line, first_word * each);
   std::uint32_t word[Shape::words];
-  part.load(warp, lane, word);
+  source.load(warp, lane, word);
 #pragma unroll
   for (int i = 0; i < Shape::words; i += each) {
-    turn<bytes>(word + i);
+    transpose_words<bytes>(word + i);
 #pragma unroll
     for (int j = 0; j < each; ++j)
       tile[(lane * each + j) * line_words + ((warp + i / each * Shape::warps) ^ lane)] = word[i + j];
@@ -353,7 +353,7 @@ __device__ __forceinline__ void turn_part(const PackPair& pair) {
     const int line = warp + i * Shape::warps;
 #pragma unroll
     for (int j = lane; j < line_words; j += 32)
-      if (line < part.lines && j < valid)
+      if (line < source.lines && j < valid)
         to[line * args.to_step + j] = tile[line * line_words + (j ^ (line / each))];
   }
 }
@@ -362,8 +362,8 @@ __device__ __forceinline__ void turn_part(const PackPair& pair) {
 // on their way.
 template <int bytes>
 __global__ void __launch_bounds__(TransposeShape<bytes>::threads, 4)
-    turn_lines(const __grid_constant__ PackPair pair) {
-  overlapping(pair.is_first, [&] { turn_part<bytes>(pair); });
+    transpose_copy(const __grid_constant__ PackPair pair) {
+  with_pdl(pair.is_first, [&] { transpose_tile<bytes>(pair); });
 }
 
 }  // namespace tessera::matmul

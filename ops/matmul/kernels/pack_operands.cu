@@ -9,7 +9,7 @@ namespace tessera::matmul {
 namespace {
 
 // Kernels begin beside the one before from compute capability 9.0 on.
-bool kernels_overlap() {
+bool supports_pdl() {
   int device = 0, major = 0;
   cuda::check(cudaGetDevice(&device));
   cuda::check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
@@ -25,15 +25,15 @@ struct Launches {
   template <class Kernel, class Args>
   void launch(Kernel kernel, const dim3& grid, int threads, Args args) {
     args.is_first = done++ == 0;
-    cudaLaunchAttribute beside{};
-    beside.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    beside.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchAttribute pdl{};
+    pdl.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    pdl.val.programmaticStreamSerializationAllowed = 1;
     cudaLaunchConfig_t config{};
     config.gridDim = grid;
     config.blockDim = static_cast<unsigned>(threads);
     config.stream = stream;
-    config.attrs = &beside;
-    config.numAttrs = kernels_overlap() ? 1 : 0;
+    config.attrs = &pdl;
+    config.numAttrs = supports_pdl() ? 1 : 0;
     cuda::check(cudaLaunchKernelEx(&config, kernel, args));
   }
 
@@ -73,22 +73,22 @@ struct Launches {
 
 }  // namespace
 
-std::int64_t packed_step(const Factor& f) {
+std::int64_t packed_step(const MatrixRef& f) {
   constexpr std::int64_t long_line = 1024;
   const std::int64_t piece = (f.k * f.bytes >= long_line ? 128 : 16) / f.bytes;
   return round_up(f.k, piece);
 }
 
-std::size_t packed_bytes(const Factor& f) {
+std::size_t packed_bytes(const MatrixRef& f) {
   return static_cast<std::size_t>(round_up(f.lines * packed_step(f) * f.bytes, 256));
 }
 
 template <int bytes>
 void pack(std::initializer_list<Packing> all, cudaStream_t stream, std::int64_t layers) {
-  PackPair shifted, transposed;
+  PackPair misaligned, transposed;
   for (const auto& [f, to, from_layer] : all) {
     if (f.lines == 0 || f.k == 0) continue;
-    PackPair& pair = f.k_step == 1 && f.line_step != 1 ? shifted : transposed;
+    PackPair& pair = f.k_step == 1 && f.line_step != 1 ? misaligned : transposed;
     pair.of[pair.count++] = {static_cast<const unsigned char*>(f.data),
                              f.lines,
                              f.k,
@@ -100,20 +100,21 @@ void pack(std::initializer_list<Packing> all, cudaStream_t stream, std::int64_t 
                              static_cast<std::int64_t>(packed_bytes(f) / 4)};
   }
   Launches launches{stream, layers};
-  launches.launch_all(shift_lines<bytes>, shifted, bytes, 4 * ShiftShape::pieces_of_warp, ShiftShape::lines,
-                      ShiftShape::threads);
-  using Turn = TransposeShape<bytes>;
-  launches.launch_all(turn_lines<bytes>, transposed, bytes, Turn::line_words, Turn::lines, Turn::threads);
+  launches.launch_all(realign_copy<bytes>, misaligned, bytes, 4 * RealignShape::pieces_of_warp,
+                      RealignShape::lines, RealignShape::threads);
+  using Shape = TransposeShape<bytes>;
+  launches.launch_all(transpose_copy<bytes>, transposed, bytes, Shape::line_words, Shape::lines,
+                      Shape::threads);
 }
 
-Factor copies_of(const Factor& f, const LeadingZeros& zeros) {
-  Factor out = f;
+MatrixRef copies_of(const MatrixRef& f, const LeadingZeros& zeros) {
+  MatrixRef out = f;
   out.lines = f.lines * zeros.count();
   out.k = f.k + 16 / f.bytes - 1;
   return out;
 }
 
-void pack_copies(const Factor& f, const LeadingZeros& zeros, void* to, cudaStream_t stream) {
+void pack_copies(const MatrixRef& f, const LeadingZeros& zeros, void* to, cudaStream_t stream) {
   const CopyArgs args{static_cast<const unsigned char*>(f.data),
                       f.k,
                       f.line_step,
@@ -121,12 +122,13 @@ void pack_copies(const Factor& f, const LeadingZeros& zeros, void* to, cudaStrea
                       static_cast<std::int32_t>(packed_step(copies_of(f, zeros)) * f.bytes / 16),
                       static_cast<uint4*>(to),
                       zeros};
-  Launches{stream, 1}.launch(f.bytes == 1   ? make_copies<1>
-                             : f.bytes == 2 ? make_copies<2>
-                                            : make_copies<4>,
-                             dim3(static_cast<unsigned>(ceil_div(f.lines * args.pieces, ShiftShape::threads)),
-                                  static_cast<unsigned>(zeros.count())),
-                             ShiftShape::threads, args);
+  Launches{stream, 1}.launch(
+      f.bytes == 1   ? make_copies<1>
+      : f.bytes == 2 ? make_copies<2>
+                     : make_copies<4>,
+      dim3(static_cast<unsigned>(ceil_div(f.lines * args.pieces, RealignShape::threads)),
+           static_cast<unsigned>(zeros.count())),
+      RealignShape::threads, args);
 }
 
 template void pack<1>(std::initializer_list<Packing>, cudaStream_t, std::int64_t);

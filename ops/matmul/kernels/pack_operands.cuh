@@ -5,18 +5,18 @@
 #include <cstdint>
 #include <cuda_runtime_api.h>
 #include <initializer_list>
-#include "ops/matmul/kernels/factor.hpp"
+#include "ops/matmul/kernels/matrix_ref.hpp"
 
 namespace tessera::matmul {
 
 // To where: from a line to the next, in elements, and all lines' bytes. Lines begin at multiples of 16 bytes,
 // which the TMA asks for; long ones at multiples of 128, so that the 128 bytes that it copies of each
 // are one line of the caches.
-std::int64_t packed_step(const Factor& f);
-std::size_t packed_bytes(const Factor& f);
+std::int64_t packed_step(const MatrixRef& f);
+std::size_t packed_bytes(const MatrixRef& f);
 
 struct Packing {
-  Factor from;
+  MatrixRef from;
   void* to;
   std::int64_t from_layer =
       0;  // elements from one operand of a batch to the next; packed_bytes apart at the other end
@@ -27,8 +27,8 @@ template <int bytes>
 void pack(std::initializer_list<Packing> all, cudaStream_t stream, std::int64_t layers = 1);
 
 // All copies of a small operand, one after another, as one: k is the longest that any large operand asks for.
-Factor copies_of(const Factor& f, const LeadingZeros& zeros);
+MatrixRef copies_of(const MatrixRef& f, const LeadingZeros& zeros);
 // f.k_step is 1. `to`: packed_bytes(copies_of(f, zeros)).
-void pack_copies(const Factor& f, const LeadingZeros& zeros, void* to, cudaStream_t stream);
+void pack_copies(const MatrixRef& f, const LeadingZeros& zeros, void* to, cudaStream_t stream);
 
 }  // namespace tessera::matmul

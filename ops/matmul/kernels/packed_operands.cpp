@@ -34,20 +34,20 @@ void* find_packed(const PackedKey& key) {
   return found == kept.all.end() ? nullptr : found->second;
 }
 
-void keep_packed(const PackedKey& key, void* room) {
+void keep_packed(const PackedKey& key, void* data) {
   KeptOperands& kept = kept_operands();
   const std::lock_guard lock(kept.mutex);
-  kept.all.emplace(key, room);
+  kept.all.emplace(key, data);
   kept.count = kept.all.size();
   ++kept.changes;
 }
 
-void forget_packed(const PackedKey& key, const void* room) {
+void forget_packed(const PackedKey& key, const void* data) {
   KeptOperands& kept = kept_operands();
   const std::lock_guard lock(kept.mutex);
   const auto [first, last] = kept.all.equal_range(key);
   for (auto at = first; at != last; ++at) {
-    if (at->second != room) continue;
+    if (at->second != data) continue;
     kept.all.erase(at);
     break;
   }

@@ -21,8 +21,8 @@ struct PackedKey {
 
 // Null where there is none.
 void* find_packed(const PackedKey& key);
-void keep_packed(const PackedKey& key, void* room);
-void forget_packed(const PackedKey& key, const void* room);
+void keep_packed(const PackedKey& key, void* data);
+void forget_packed(const PackedKey& key, const void* data);
 // How often either was called: who remembers what to do with the operands that are kept asks again then.
 std::uint32_t packed_changes();
 
@@ -30,7 +30,7 @@ std::uint32_t packed_changes();
 struct Packer {
   Reason (*refuses)(const Device& device);
   std::size_t (*bytes)(const PackedKey& key);
-  void (*pack)(const PackedKey& key, void* room, Run& run);
+  void (*pack)(const PackedKey& key, void* data, Run& run);
 };
 void register_packer(const Packer& packer);
 const Packer* find_packer();

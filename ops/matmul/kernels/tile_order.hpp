@@ -1,87 +1,88 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which tile of C comes when: blocks that run at the same time share rows of A and columns of B in the L2
+// The order of tiles: blocks that run at the same time share rows of A and columns of B in the L2
 // cache. Plain arithmetic for host and device, so that tests count every tile.
 #pragma once
 #include <cstddef>
 #include <cstdint>
 
 #if defined(__CUDACC__)
-#define TESSERA_BOTH __host__ __device__ __forceinline__
+#define TESSERA_HOST_DEVICE __host__ __device__ __forceinline__
 #else
-#define TESSERA_BOTH inline
+#define TESSERA_HOST_DEVICE inline
 #endif
 
 namespace tessera::matmul {
 
-// Kernels that make a sum in parts count the parts of each tile that have come, at the front of their
-// workspace. A run finds zeros there and leaves zeros.
+// Split-K kernels count the splits of each tile that have arrived, at the front of their workspace. A run
+// finds zeros there and leaves zeros.
 inline constexpr std::int64_t most_split_tiles = std::int64_t{1} << 14;
 inline constexpr std::size_t counter_bytes = most_split_tiles * sizeof(std::uint32_t);
 
 struct TileOrder {
   std::int32_t rows = 1, cols = 1;  // in tiles (of a cluster)
-  std::int32_t group = 8;           // rows that are walked together, column by column
-  std::int32_t splits = 1;          // of the sum, each a unit of work of its own
+  std::int32_t group = 8;           // rows that are traversed together, column by column
+  std::int32_t splits = 1;          // split-K; each split is a unit of work
 
   struct Tile {
     std::int32_t row, col, split;
   };
 
-  TESSERA_BOTH std::int64_t count() const { return std::int64_t{rows} * cols * splits; }
+  TESSERA_HOST_DEVICE std::int64_t count() const { return std::int64_t{rows} * cols * splits; }
 
   // unit < count(), which is below 2^31 for whatever fits into a memory.
-  TESSERA_BOTH Tile at(std::int32_t unit) const {
+  TESSERA_HOST_DEVICE Tile at(std::int32_t unit) const {
     const std::int32_t tile = unit / splits, band = group * cols, before = tile / band * group;
     const std::int32_t height = rows - before < group ? rows - before : group, within = tile % band;
     return {before + within % height, within / height, unit % splits};
   }
 };
 
-// A division by what is known before, by a product and a shift: a multiprocessor's own takes more than a
-// hundred clocks. (Granlund, Montgomery: Division by Invariant Integers using Multiplication, 1994.)
-class Divisor {
+// Division by an invariant divisor, as a product and a shift: an integer division takes a multiprocessor more
+// than a hundred clocks. (Granlund, Montgomery: Division by Invariant Integers using Multiplication, 1994.)
+class FastDivmod {
  public:
-  Divisor() : Divisor(1) {}
+  FastDivmod() : FastDivmod(1) {}
   // by ≥ 1
-  explicit Divisor(std::int32_t by) {
+  explicit FastDivmod(std::int32_t by) {
     while ((std::int64_t{1} << shift_) < by) ++shift_;
     // Less than 2^32; too large by less than 2^shift / 2^(31 + shift) of itself, which no n < 2^31 makes a
     // whole.
-    factor_ = static_cast<std::uint32_t>(
+    multiplier_ = static_cast<std::uint32_t>(
         ((std::uint64_t{1} << (31 + shift_)) + static_cast<std::uint64_t>(by) - 1) /
         static_cast<std::uint64_t>(by));
   }
   // n / by, of n ≥ 0
-  TESSERA_BOTH std::int32_t into(std::int32_t n) const {
-    return static_cast<std::int32_t>((std::uint64_t{static_cast<std::uint32_t>(n)} * factor_) >>
+  TESSERA_HOST_DEVICE std::int32_t quotient(std::int32_t n) const {
+    return static_cast<std::int32_t>((std::uint64_t{static_cast<std::uint32_t>(n)} * multiplier_) >>
                                      (31 + shift_));
   }
 
  private:
-  std::uint32_t factor_ = 0, shift_ = 0;
+  std::uint32_t multiplier_ = 0, shift_ = 0;
 };
 
-// The same order for kernels: where a block's first copies and its last results wait for a tile's place.
-class TileWalk : public TileOrder {
+// TileOrder for kernels: its divisions are on the critical path of a block's first loads and its last stores.
+class TileScheduler : public TileOrder {
  public:
-  TileWalk() : TileWalk(TileOrder{}) {}
-  TileWalk(const TileOrder& order)
+  TileScheduler() : TileScheduler(TileOrder{}) {}
+  TileScheduler(const TileOrder& order)
       : TileOrder(order),
-        by_splits_(order.splits),
-        by_band_(order.group * order.cols),
-        by_group_(order.group),
-        by_rest_(order.rows % order.group == 0 ? order.group : order.rows % order.group) {}
+        splits_divmod_(order.splits),
+        band_divmod_(order.group * order.cols),
+        group_divmod_(order.group),
+        last_band_divmod_(order.rows % order.group == 0 ? order.group : order.rows % order.group) {}
 
-  TESSERA_BOTH Tile at(std::int32_t unit) const {
-    const std::int32_t tile = by_splits_.into(unit), before = by_band_.into(tile) * group,
+  TESSERA_HOST_DEVICE Tile at(std::int32_t unit) const {
+    const std::int32_t tile = splits_divmod_.quotient(unit), before = band_divmod_.quotient(tile) * group,
                        within = tile - before * cols;
     const bool whole = rows - before >= group;
-    const std::int32_t col = whole ? by_group_.into(within) : by_rest_.into(within);
+    const std::int32_t col = whole ? group_divmod_.quotient(within) : last_band_divmod_.quotient(within);
     return {before + within - col * (whole ? group : rows - before), col, unit - tile * splits};
   }
 
  private:
-  Divisor by_splits_, by_band_, by_group_, by_rest_;  // by_rest_: of the last band
+  FastDivmod splits_divmod_, band_divmod_, group_divmod_,
+      last_band_divmod_;  // last_band_divmod_: of the last band
 };
 
 // The columns of C beyond the last whole tile, covered by narrow tail tiles of 64 columns, each one block
@@ -97,12 +98,12 @@ struct TailOrder {
     bool exists;
   };
 
-  TESSERA_BOTH std::int64_t count() const { return std::int64_t{rows} * cols; }
-  TESSERA_BOTH std::int64_t units(int cluster) const {
+  TESSERA_HOST_DEVICE std::int64_t count() const { return std::int64_t{rows} * cols; }
+  TESSERA_HOST_DEVICE std::int64_t units(int cluster) const {
     const std::int64_t each = std::int64_t{tall} * cluster;
     return (count() + each - 1) / each;
   }
-  TESSERA_BOTH Tile at(std::int32_t unit, std::int32_t i, int cluster, std::int32_t rank) const {
+  TESSERA_HOST_DEVICE Tile at(std::int32_t unit, std::int32_t i, int cluster, std::int32_t rank) const {
     const std::int32_t tile = (unit * tall + i) * cluster + rank;
     return {tile % rows, tile / rows, tile < rows * cols};
   }

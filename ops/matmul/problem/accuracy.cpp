@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstdio>
 #include <optional>
-#include "ops/matmul/kernels/split.hpp"
+#include "ops/matmul/kernels/emulated_fp32.hpp"
 #include "ops/matmul/problem/operands.hpp"
 #include "ops/matmul/verify/bounds.hpp"
 
@@ -37,7 +37,8 @@ double of_f64(const Arguments& arguments) {
 // The sums of a chunk in the tensor cores, each cut as docs/decisions/0007 has it: 10.5u for a block of 16
 // products, 6.5u for one of 8, in all that are added to a sum of the chunk's size.
 double cuts_of_chunk(Compute compute, double k) {
-  const double blocks = std::ceil(std::min(k, double{split_chunk}) / (compute == Compute::tf32x3 ? 8 : 16));
+  const double blocks =
+      std::ceil(std::min(k, double{emulation_chunk}) / (compute == Compute::tf32x3 ? 8 : 16));
   const double of_block = compute == Compute::tf32x3 ? 6.5 : 10.5;
   // Small products come first: as many blocks again for each, 2⁻⁷ of the size together.
   return of_block * blocks * (1 + 0x1p-6) * 0x1p-24;
@@ -54,8 +55,8 @@ ErrorBounds error_bounds(Compute compute, const Arguments& arguments) {
   if (compute == Compute::tf32)
     return {strict.likely + 0x1.02p-9 + cuts_of_chunk(Compute::tf32x3, 8) * std::ceil(k / 8),
             strict.always + 0x1.02p-9 + cuts_of_chunk(Compute::tf32x3, 8) * std::ceil(k / 8)};
-  const double promotions = std::ceil(k / split_chunk) + 1,
-               cut = cuts_of_chunk(compute, k) + lost_in_split(compute) + range_allowance(k);
+  const double promotions = std::ceil(k / emulation_chunk) + 1,
+               cut = cuts_of_chunk(compute, k) + lost_in_emulation(compute) + range_allowance(k);
   const double elements =
       std::max(1.0, static_cast<double>(arguments.dim("m")) * static_cast<double>(arguments.dim("n")));
   const double lambda = lambda_of(elements, promotions);
@@ -104,7 +105,8 @@ std::string accuracy_text(const Arguments& arguments) {
   const Compute compute = compute_of(arguments);
   if (compute == Compute::strict) return text(compute);
   return text(compute) + "; by rungs without it" +
-         (is_split(compute) ? ", and where the data ask for that" : "") + ", " + text(Compute::strict);
+         (is_emulated_fp32(compute) ? ", and where the data ask for that" : "") + ", " +
+         text(Compute::strict);
 }
 
 }  // namespace tessera::matmul

@@ -6,9 +6,9 @@
 
 namespace tessera::matmul {
 
-const Operation& the_product();
+const Operation& matmul_operation();
 
-std::string exactly(double value);  // as text that gives the same bits
+std::string round_trip(double value);  // as text that gives the same bits
 
 // Throws where `value` is beyond the last of its enumeration: a program may cast any number.
 template <class Enumeration>

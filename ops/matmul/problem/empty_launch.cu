@@ -14,7 +14,7 @@ struct SomeArguments {
   char bytes[768];
 };
 
-__global__ void do_nothing(const __grid_constant__ SomeArguments) { cuda::ptx::wait_for_kernel_before(); }
+__global__ void do_nothing(const __grid_constant__ SomeArguments) { cuda::ptx::griddepcontrol_wait(); }
 
 void launch(const Device& device, void* stream) {
   const cuda::OnDevice on_device(device.index);

@@ -79,7 +79,7 @@ struct Trial {
     return enqueue(stream, a_at(a_there.read(), there), b_at(b_there.read(), there), c_at(c_there.get()),
                    there, workspace);
   }
-  std::size_t room(const Options& there) const {
+  std::size_t needed_workspace(const Options& there) const {
     return workspace_bytes(a_at(a_there.read(), there), b_at(b_there.read(), there), c_at(c_there.get()),
                            there);
   }
@@ -91,7 +91,7 @@ struct Trial {
     const ArrayView a_view = view_of("A", detail::any(a_at(a.data(), host))),
                     b_view = view_of("B", detail::any(b_at(b.data(), host)));
     const Arguments arguments = arguments_of(a_view, b_view, out, host, host.beta != 0 ? &added : nullptr);
-    const Verdict verdict = verify(the_product(), arguments);
+    const Verdict verdict = verify(matmul_operation(), arguments);
     EXPECT_TRUE(verdict.passed) << what << ": " << describe(verdict);
   }
   // By the call on host memory.
@@ -156,35 +156,39 @@ TEST_F(EnqueueOnGpu, AnExactWorkspaceIsEnoughAndNothingAroundItIsWritten) {
     const auto expect_exact = [&](const auto& trial) {
       const Options host = trial.host_options({}, false, false), there = trial.there_options(host);
       const auto wanted = trial.wanted(host);
-      const std::size_t bytes = trial.room(there);
-      const on_gpu::GuardedMemory room(bytes);  // full of NaN
-      const Workspace given{bytes == 0 ? nullptr : room.get(), bytes, false}, kept{given.data, bytes, true};
+      const std::size_t bytes = trial.needed_workspace(there);
+      const on_gpu::GuardedMemory guarded(bytes);  // full of NaN
+      const Workspace given{bytes == 0 ? nullptr : guarded.get(), bytes, false},
+          kept{given.data, bytes, true};
       trial.put(stream(), there, given);
       for (int again = 0; again < 3; ++again) {
         wait();
         on_gpu::expect_same_bits(trial.c_there.fetched(), wanted, "with " + std::to_string(bytes) + " bytes");
-        room.expect_guards_intact();
+        guarded.expect_guards_intact();
         trial.put(stream(), there, kept);
       }
       wait();
       if (bytes < 256) return;
-      EXPECT_NE(on_gpu::complaint_of([&] { trial.put(stream(), there, {room.get(), bytes - 1}); }), "none");
+      EXPECT_NE(on_gpu::complaint_of([&] {
+                  trial.put(stream(), there, {guarded.get(), bytes - 1});
+                }),
+                "none");
     };
     expect_exact(few);
     expect_exact(plain);
   }
 }
 
-TEST_F(EnqueueOnGpu, IsNotedDownAndDoneAgainWithOtherInputs) {
-  const auto expect_noted = [&]<class T>(Trial<T, float, T> trial, bool own, bool scales) {
+TEST_F(EnqueueOnGpu, IsCapturedAndLaunchedAgainWithOtherInputs) {
+  const auto expect_captured = [&]<class T>(Trial<T, float, T> trial, bool own, bool scales) {
     const Sizes s = trial.s;
     const Options host = trial.host_options({.bias = {}}, scales, true), there = trial.there_options(host);
     trial.put(stream(), there);  // loads code
     wait();
-    const std::size_t bytes = trial.room(there);
-    const on_gpu::GuardedMemory room(bytes);
+    const std::size_t bytes = trial.needed_workspace(there);
+    const on_gpu::GuardedMemory guarded(bytes);
     const cuda::Graph graph(stream(), [&] {
-      trial.put(stream(), there, own ? Workspace{bytes == 0 ? nullptr : room.get(), bytes} : Workspace{});
+      trial.put(stream(), there, own ? Workspace{bytes == 0 ? nullptr : guarded.get(), bytes} : Workspace{});
     });
     for (const std::uint64_t seed : {11, 12, 13}) {
       trial.a = on_gpu::drawn<T>(s.m * s.k, seed);
@@ -194,12 +198,12 @@ TEST_F(EnqueueOnGpu, IsNotedDownAndDoneAgainWithOtherInputs) {
       wait();
       on_gpu::expect_same_bits(trial.c_there.fetched(), trial.wanted(host), own ? "own" : "borrowed");
     }
-    room.expect_guards_intact();
+    guarded.expect_guards_intact();
   };
   for (const Sizes& s : sizes)
     for (const bool own : {true, false}) {
-      expect_noted(Trial<bf16, float, bf16>(s), own, false);
-      expect_noted(Trial<float, float, float>(s), own, true);  // a product and a pass
+      expect_captured(Trial<bf16, float, bf16>(s), own, false);
+      expect_captured(Trial<float, float, float>(s), own, true);  // a product and a pass
     }
 }
 
@@ -216,8 +220,8 @@ void expect_prepared(cudaStream_t stream, const Options& given, bool own) {
                       gone.c_at(gone.c_there.get()), host);
     }
     const std::size_t bytes = product->workspace_bytes();
-    const on_gpu::GuardedMemory room(bytes, 0);
-    const Workspace workspace = own && bytes != 0 ? Workspace{room.get(), bytes, true} : Workspace{};
+    const on_gpu::GuardedMemory guarded(bytes, 0);
+    const Workspace workspace = own && bytes != 0 ? Workspace{guarded.get(), bytes, true} : Workspace{};
     const auto put = [&](const Trial<T, Out, T>& t) {
       product->enqueue(stream, t.a_there.read(), t.b_there.read(), t.c_there.get(), workspace);
     };
@@ -241,7 +245,7 @@ void expect_prepared(cudaStream_t stream, const Options& given, bool own) {
     cuda::check(cudaStreamSynchronize(stream));
     for (const auto& t : sets)
       on_gpu::expect_same_bits(t.c_there.fetched(), t.wanted(host), what + ", graph");
-    room.expect_guards_intact();
+    guarded.expect_guards_intact();
   }
 }
 
@@ -268,13 +272,13 @@ TEST_F(EnqueueOnGpu, GraphsBesideEachOtherDoNotMeet) {
   const Trial<bf16, bf16, bf16> one(sizes[2]), other(sizes[2]);
   const Options host = one.host_options({}, false, false);
   const std::vector<bf16> wanted = one.wanted(host);
-  const auto noted = [&](const Trial<bf16, bf16, bf16>& t) {
+  const auto capture = [&](const Trial<bf16, bf16, bf16>& t) {
     return cuda::Graph(stream(), [&] {
       for (int i = 0; i < 20; ++i) t.put(stream(), host);
     });
   };
   one.put(stream(), host);
-  const cuda::Graph first = noted(one), second = noted(other);
+  const cuda::Graph first = capture(one), second = capture(other);
   const cuda::Stream beside;
   wait();
   for (int again = 0; again < 20; ++again) first.launch(stream()), second.launch(beside.get());
@@ -318,10 +322,10 @@ TEST_F(EnqueueOnGpu, NeitherWaitsNorAllocatesOnceCallsRepeatThemselves) {
   const Trial<bf16, bf16, bf16> few(sizes[1]), split(sizes[2]);
   const Trial<float, float, float> plain(sizes[1]);
   const Options host = few.host_options({}, false, false);
-  const on_gpu::GuardedMemory room(few.room(host));
+  const on_gpu::GuardedMemory guarded(few.needed_workspace(host));
   const auto put_all = [&] {
     few.put(stream(), host);
-    few.put(stream(), host, {room.bytes() == 0 ? nullptr : room.get(), room.bytes()});
+    few.put(stream(), host, {guarded.bytes() == 0 ? nullptr : guarded.get(), guarded.bytes()});
     split.put(stream(), host);
     plain.put(stream(), host);
   };
@@ -356,7 +360,7 @@ TEST_F(EnqueueOnGpu, SaysWhatIsWrong) {
   Options cublas;
   cublas.request.variant = "cublas";
   EXPECT_NE(says(a, b, c, cublas), "none") << "a baseline, which waits";
-  const std::size_t bytes = t.room({});
+  const std::size_t bytes = t.needed_workspace({});
   if (bytes != 0) {
     EXPECT_EQ(says(a, b, c, {}, {host.data(), bytes}).substr(0, 13), "the workspace");
     EXPECT_EQ(says(a, b, c, {}, {reinterpret_cast<char*>(t.a_there.get()) + 2, bytes}),

@@ -223,7 +223,7 @@ Operation operation() {
   out.flops = flops;
   out.fill = fill;
   out.reference = reference;
-  out.tell = [](const Arguments& arguments, Values& values) {
+  out.report_values = [](const Arguments& arguments, Values& values) {
     if (const std::string text = accuracy_text(arguments); !text.empty()) values["arithmetic"] = text;
   };
   out.suspect_rows = suspect_rows;

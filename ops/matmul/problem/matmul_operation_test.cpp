@@ -60,7 +60,7 @@ void for_each_rung(Element element, const std::function<void(const Plan&)>& each
 }
 
 void execute(const Plan& plan, const Arguments& arguments) {
-  Placed placed(plan, arguments);
+  PlacedCall placed(plan, arguments);
   placed.poison();
   placed.upload();
   placed.launch();

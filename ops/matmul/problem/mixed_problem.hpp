@@ -6,7 +6,7 @@
 //
 // One plain struct for all elements, by value, so that a kernel's interface is the same whatever it is made
 // for. f32 takes part: with TF32, or for the sake of what follows the sum.
-// Installed: for whoever writes a rung.
+// Installed: for authors of variants.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -24,7 +24,7 @@ enum class Activation : std::uint8_t { none, relu, gelu, gelu_tanh, silu };
 enum class Compute : std::uint8_t { strict, tf32, tf32x3, bf16x6, f16x3 };
 std::string_view text_of(Compute compute);
 [[nodiscard]] Compute compute_of(std::string_view text);
-inline bool is_split(Compute compute) { return compute > Compute::tf32; }
+inline bool is_emulated_fp32(Compute compute) { return compute > Compute::tf32; }
 
 // A matrix as the operation sees it, op applied: m × k, k × n, m × n.
 struct Operand {

@@ -61,13 +61,13 @@ void check_reach(const char* name, std::int64_t count, std::int64_t step, Elemen
                 std::to_string(step) + " elements");
 }
 
-const Operation& the_product() {
+const Operation& matmul_operation() {
   const Operation* operation = find_operation("matmul");
   if (operation == nullptr) throw Error(Error::Kind::internal, "the matrix product is not linked");
   return *operation;
 }
 
-std::string exactly(double value) {
+std::string round_trip(double value) {
   char text[40];
   std::snprintf(text, sizeof text, "%.17g", value);
   return text;
@@ -92,7 +92,7 @@ ArrayView view_of(const char* name, const detail::AnyMatrix& x) {
 
 void check_elements(Element a, Element b, Element c) {
   const auto name = [](Element element) { return std::string(name_of(element)); };
-  const auto& known = the_product().elements;
+  const auto& known = matmul_operation().elements;
   if (std::ranges::find(known, a) == known.end()) throw Error("there is no product of " + name(a));
   if (a != b && !(is_fp8(a) && is_fp8(b)))
     throw Error("B holds " + name(b) + ", A " + name(a) + ": only 8-bit floats may be mixed");
@@ -108,8 +108,8 @@ Arguments::Words words_of(Element a, Element b, Element c, const Options& option
   check_named("activation", options.activation, Activation::silu);
   check_named("compute", options.compute, Compute::f16x3);
   check_named("accumulate", options.accumulate, Accumulate::fast);
-  Arguments::Words words{{"alpha", exactly(options.alpha)},
-                         {"beta", exactly(options.beta)},
+  Arguments::Words words{{"alpha", round_trip(options.alpha)},
+                         {"beta", round_trip(options.beta)},
                          {"op-a", options.transpose_a ? "transpose" : "none"},
                          {"op-b", options.transpose_b ? "transpose" : "none"},
                          {"compute", std::string(text_of(options.compute))},
@@ -120,7 +120,8 @@ Arguments::Words words_of(Element a, Element b, Element c, const Options& option
                          {"activation", word_of(options.activation)}};
   if (const auto* const type = std::get_if<Element>(&options.accuracy))
     words["accuracy"] = std::string(name_of(*type));
-  if (const auto* const number = std::get_if<double>(&options.accuracy)) words["accuracy"] = exactly(*number);
+  if (const auto* const number = std::get_if<double>(&options.accuracy))
+    words["accuracy"] = round_trip(*number);
   if (b != a) words["element-b"] = std::string(name_of(b));
   if (c != element_of_c(a, {})) words["output-element"] = std::string(name_of(c));
   return words;
@@ -156,7 +157,7 @@ Arguments arguments_of(const ArrayView& a, const ArrayView& b, const ArrayView& 
   std::map<std::string, ArrayView> inputs{{"A", a}, {"B", b}};
   if (added != nullptr) inputs["C0"] = *added;
   add_vectors(inputs, options, c.extents[0], c.extents[1]);
-  Arguments out(the_product().signature, a.element, std::move(inputs),
+  Arguments out(matmul_operation().signature, a.element, std::move(inputs),
                 words_of(a.element, b.element, c.element, options));
   out.set_array("C", c);
   if (!std::holds_alternative<std::monostate>(options.accuracy)) (void)compute_of(out);  // throws
@@ -176,7 +177,7 @@ Outcome multiply(const AnyMatrix& a, const AnyMatrix& b, const AnyMatrix& c, con
     added = options.c0.data == nullptr ? set_aside(out, kept) : addend_of(options, c.element, c.rows, c.cols);
   Arguments arguments =
       arguments_of(view_of("A", a), view_of("B", b), out, options, options.beta != 0 ? &added : nullptr);
-  outcome = run(the_product(), arguments, options.request, options.check);
+  outcome = run(matmul_operation(), arguments, options.request, options.check);
   return outcome;
 }
 
@@ -196,7 +197,7 @@ Arguments arguments_in_place(const detail::AnyMatrix& a, const detail::AnyMatrix
 }  // namespace
 
 void check_enqueued(const Options& options) {
-  if (options.check) throw Error("what is enqueued cannot be checked: nobody waits for it");
+  if (options.check) throw Error("check is not supported for asynchronous calls");
 }
 
 std::size_t workspace_bytes_in_place(const Operation& operation, const Arguments& there,
@@ -229,7 +230,7 @@ std::uintptr_t alignment_of(const void* data) {
 
 struct PreparedProduct::State {
   std::optional<PreparedCall> call;  // nothing: C has no elements
-  ProductArrays places{the_product().signature};
+  ProductArrays places{matmul_operation().signature};
   std::size_t count = 0;  // of the signature's arrays
   const void *c0 = nullptr, *bias = nullptr, *scale_a = nullptr, *scale_b = nullptr;
   std::uintptr_t of_a = 1, of_b = 1, of_c = 1;  // alignments
@@ -239,7 +240,7 @@ struct PreparedProduct::State {
   State(const Arguments& there, const AnyMatrix& a, const AnyMatrix& b, const AnyMatrix& c,
         const Options& options) {
     if (there.array("C").count() == 0) return;
-    call.emplace(choose_in_place(the_product(), there, options.request), there);
+    call.emplace(choose_in_place(matmul_operation(), there, options.request), there);
     count = addresses_of(there).size();
     // Processors take any address of an element.
     const bool on_processors = call->plan().device.where == Where::cpu;
@@ -320,7 +321,7 @@ CallKey key_of(const AnyMatrix& a, const AnyMatrix& b, const AnyMatrix& c, const
     add(std::countr_zero(alignment_of(data)), 3);
   add(device + 1, 16);
   // Parts that are kept decide whether parts are multiplied.
-  const bool has_parts = is_split(o.compute) || !std::holds_alternative<std::monostate>(o.accuracy);
+  const bool has_parts = is_emulated_fp32(o.compute) || !std::holds_alternative<std::monostate>(o.accuracy);
   add(has_parts ? packed_changes() & 0xffffff : 0, 24);
   key[2] = word();
   std::size_t at = 3;
@@ -384,8 +385,9 @@ struct Reach {
 
 // Whether what enqueue() demands of addresses and stream holds for certain; else the long way finds out, and
 // says why not. The sizes are those of a call that was made.
-bool is_certain(const PreparedCall& call, void* stream, const AnyMatrix& a, const AnyMatrix& b,
-                const AnyMatrix& c, const Options& o, const Workspace& workspace, InOrder* gpus) {
+bool passes_fast_checks(const PreparedCall& call, void* stream, const AnyMatrix& a, const AnyMatrix& b,
+                        const AnyMatrix& c, const Options& o, const Workspace& workspace,
+                        StreamOrderedMemory* gpus) {
   const Device& device = call.plan().device;
   const bool on_gpu = device.where == Where::cuda;
   const Reach out(c);
@@ -428,15 +430,15 @@ const Plan& enqueue(void* stream, const AnyMatrix& a, const AnyMatrix& b, const 
   if (!is_remembered(options.request)) {
     const Arguments there = arguments_in_place(a, b, c, options);
     thread_local Plan plan;
-    plan = enqueue_in_place(the_product(), stream, there, options, workspace);
+    plan = enqueue_in_place(matmul_operation(), stream, there, options, workspace);
     return plan;
   }
-  InOrder* const gpus = find_in_order(Where::cuda);
+  StreamOrderedMemory* const gpus = find_stream_ordered_memory(Where::cuda);
   const int device = gpus == nullptr || c.data == nullptr ? -1 : gpus->holder_of(c.data).value_or(-1);
   const CallKey key = key_of(a, b, c, options, device);
   Remembered& last = place_of(key);
   if (last.state && last.key == key && !options.check &&
-      is_certain(*last.state->call, stream, a, b, c, options, workspace, gpus)) {
+      passes_fast_checks(*last.state->call, stream, a, b, c, options, workspace, gpus)) {
     const auto& small = last.state->small;
     if (small && small->multiply(a.data, b.data, const_cast<void*>(c.data))) return last.state->call->plan();
     last.state->take_vectors(options);

@@ -116,7 +116,7 @@ Outcome multiply(const AnyMatrix& a, const AnyMatrix& b, const AnyMatrix& c, con
 // f16 or float; std::int8_t to std::int32_t, std::int8_t or float. double takes no scales, std::int32_t none
 // and of activations relu.
 //
-// A plain product of f32 or f64 that is small, or has few rows or columns, goes a short way on processors,
+// A plain product of f32 or f64 that is small, or has few rows or columns, takes the fast path on processors,
 // which takes less than a microsecond beside the product: findings of `tune` are not looked up, its Outcome's
 // device has no name, and below 96³ multiply-adds no time is taken. Its bits are those of the variant `simd`.
 //
@@ -156,7 +156,7 @@ const Plan& enqueue(void* stream, const AnyMatrix& a, const AnyMatrix& b, const 
 // As multiply() has it, but all that is pointed to lies in the memory of one GPU, where the
 // work is done after whatever the stream (a cudaStream_t, null for the default one) holds already; C is there
 // once the stream has come so far. Nothing waits, nothing is copied from or to the host, and no memory is
-// allocated once calls repeat themselves, so a CUDA graph may note the call down. β·C is added in place.
+// allocated once calls repeat themselves, so a CUDA graph may capture the call. β·C is added in place.
 // Returns what was chosen, as multiply() would: by `tune`'s findings or the sizes; a C without elements
 // leaves it empty. It is valid until the thread's next call. A thread remembers the plans of its last calls
 // that name neither variant nor tuning.

@@ -140,7 +140,7 @@ TEST(Multiply, WhatIsAddedMayLieElsewhere) {
   EXPECT_EQ(c, in_place);
 }
 
-// The short way of small products: what a checked call computes by the long one, and what lies between lines.
+// The fast path of small products: what a checked call computes by the long one, and what lies between lines.
 template <class T>
 void expect_small(std::int64_t rows, std::int64_t cols, std::int64_t depth) {
   for (int layout = 0; layout < 32; ++layout) {
@@ -203,7 +203,7 @@ void expect_same_in_place(const Case& chosen) {
     if (backend == nullptr || backend->devices().empty() || v->where == Where::cuda || v->baseline) continue;
     for (const Choice& choice : v->choices) {
       const Plan plan{v, &choice, choice.defaults(), backend->devices().at(0)};
-      Inputs inputs(the_product(), element_of<T>, chosen, 7);
+      Inputs inputs(matmul_operation(), element_of<T>, chosen, 7);
       if (v->refuses(choice, inputs.arguments(), plan.tuning, plan.device)) continue;
       const Arguments& given = inputs.arguments();
       const ArrayView& c = given.array("C");
@@ -334,7 +334,7 @@ TEST(Enqueue, SaysWhatIsWrong) {
   float* const out = x.data() + 150;
   EXPECT_EQ(complaint<float>({in, 2, 3}, {in, 3, 2}, {out, 2, 2}, {}, out), "none | cpu has no streams");
   EXPECT_EQ(complaint<float>({in, 2, 3}, {in, 3, 2}, {out, 2, 2}, {.check = true}),
-            "none | what is enqueued cannot be checked: nobody waits for it");
+            "none | check is not supported for asynchronous calls");
   // A C0 that lies neither apart from C nor exactly there.
   EXPECT_EQ(complaint<float>({in, 2, 3}, {in, 3, 2}, {out, 2, 2}, {.beta = 1, .c0 = {out + 1}}),
             "C overlaps C0 in memory; an output must lie apart");

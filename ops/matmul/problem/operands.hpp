@@ -114,10 +114,10 @@ inline LayoutHandling b_in_panels(Element, const OperandLayout& order) {
 
 // Hopper's TMA: lines along k as they lie; across k where the tensor cores take that; nothing at odd
 // addresses.
-inline LayoutHandling by_tma(const OperandLayout& order, bool takes_mn_major) {
+inline LayoutHandling by_tma(const OperandLayout& order, bool supports_mn_major) {
   if (order.unaligned) return LayoutHandling::packed_first;
   if (lies_along_k(order)) return LayoutHandling::direct;
-  return takes_mn_major ? LayoutHandling::transposed_on_load : LayoutHandling::packed_first;
+  return supports_mn_major ? LayoutHandling::transposed_on_load : LayoutHandling::packed_first;
 }
 
 // Whoever multiplies lines across k: what lies along k is transposed on its way to shared memory. Of f32, a B

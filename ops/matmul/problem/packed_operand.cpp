@@ -13,7 +13,7 @@ struct PackedOperand::State {
   void* room = nullptr;
 
   State(void* stream, const detail::AnyMatrix& b, Compute compute, bool transposed) {
-    if (!is_split(compute))
+    if (!is_emulated_fp32(compute))
       throw Error("an operand is packed for --compute tf32x3, bf16x6 or f16x3, not for " +
                   std::string(text_of(compute)));
     ArrayView view = view_of("B", b);

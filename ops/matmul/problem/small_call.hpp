@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The short way of multiply(): a plain product in host memory that the processors compute at once goes from
+// The fast path of multiply(): a plain product in host memory that the processors compute at once goes from
 // the views to the loops, without arguments, words, registry, locks or allocations.
 #pragma once
 #include <optional>

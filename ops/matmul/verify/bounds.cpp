@@ -5,7 +5,7 @@
 #include <limits>
 #include <numbers>
 #include <utility>
-#include "ops/matmul/kernels/split.hpp"
+#include "ops/matmul/kernels/emulated_fp32.hpp"
 #include "ops/matmul/problem/operands.hpp"
 
 namespace tessera::matmul {
@@ -240,15 +240,15 @@ double error_of(Activation activation) {
   return activation == Activation::gelu_tanh ? 0x1p-11 : 0x1p-20;
 }
 
-// What the parts' range may take of small elements before strict sums are taken instead (split.hpp). Of draws
-// of a normal distribution less than 2⁻³⁰.
-double lost_in_range(Compute compute, double k) { return is_split(compute) ? range_allowance(k) : 0; }
+// What the parts' range may take of small elements before strict sums are taken instead (emulated_fp32.hpp).
+// Of draws of a normal distribution less than 2⁻³⁰.
+double lost_in_range(Compute compute, double k) { return is_emulated_fp32(compute) ? range_allowance(k) : 0; }
 
 double always(const MixedProblem& p, double k) {
   const double count = k + 16;
   double out = count * u < 1 ? count * u / (1 - count * u) : infinity;
   if (p.compute == Compute::tf32) out += 0x1.02p-9;
-  out += lost_in_split(p.compute) + lost_in_range(p.compute, k);
+  out += lost_in_emulation(p.compute) + lost_in_range(p.compute, k);
   if (!is_fp8(p.a.element)) return out;
   const double blocks = std::ceil(k / 32), of_one = 34 * 0x1p-13;
   return out + of_one * (p.fast ? blocks : std::min(4.0, blocks));
@@ -260,7 +260,7 @@ double for_random(const MixedProblem& p, double k, double lambda) {
   double out = u * partial * (2 * blocks + lambda * std::sqrt(k + 17));
   // Of what two cut factors lose, about its mean, which is for `stray`.
   if (p.compute == Compute::tf32) out += 0x1p-10 * std::min(1.0, lambda * rms / 2);
-  out += lost_in_split(p.compute) * partial;
+  out += lost_in_emulation(p.compute) * partial;
   if (!is_fp8(p.a.element)) return out;
   if (!p.fast) return out + 5 * 0x1p-13 * partial;
   const double cuts = std::ceil(k / 32);
@@ -269,9 +269,9 @@ double for_random(const MixedProblem& p, double k, double lambda) {
 
 }  // namespace
 
-double lost_in_split(Compute compute) {
+double lost_in_emulation(Compute compute) {
   if (compute == Compute::bf16x6) return 0x1.03p-23;
-  return is_split(compute) ? 0x1.81p-21 : 0;
+  return is_emulated_fp32(compute) ? 0x1.81p-21 : 0;
 }
 
 double rounded_to(Element element, double x) {

@@ -38,7 +38,7 @@ struct Reach {
   Reach times(double factor, double lower, double upper) const;
   Reach activated(Activation activation) const;
 
-  std::uint8_t beyond() const;  // Expected::Beyond's, added up
+  std::uint8_t beyond() const;  // Expected::AllowedNonFinite's, added up
   // Appends an element: its numbers between lower and upper, which may be infinite, but none beyond ±most.
   void append(double lower, double upper, double most, Expected& expected) const;
 };
@@ -119,7 +119,7 @@ double sum_growth(const MixedProblem& p, const Arguments& arguments, Data data);
 // What products of parts that are left out, and bits beyond the last part, come to, as a share of |a·b|.
 // Into two parts of 11 bits: lo·lo and what lo rounds off, 2⁻²² each. Into three of 8 bits, nothing is
 // rounded off: 2⁻²⁴ each of the two largest products that are left out.
-double lost_in_split(Compute compute);
+double lost_in_emulation(Compute compute);
 
 class MixedBound {
  public:

@@ -156,7 +156,7 @@ void expect_only_what_is_right(const Claims& claims) {
         arguments_of(view_of("A", detail::any(ConstMatrixView<T>{a.data(), 1, k})),
                      view_of("B", detail::any(ConstMatrixView<T>{b.data(), k, 1})),
                      view_of("C", detail::any(MatrixView<Out>{&c, 1, 1})), o, nullptr);
-    return verify(the_product(), arguments).passed;
+    return verify(matmul_operation(), arguments).passed;
   };
   for (const double claim : claims.right)
     EXPECT_TRUE(passes(claim)) << claims.name << ", " << name_of(element_of<T>) << ": " << claim;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Blocks that count each other, as text for NVRTC: it includes nothing.
+// A counter of blocks in global memory, as text for NVRTC: it includes nothing.
 
-// How many came before this one; after `last` + 1 arrivals the counter is 0 again. What this thread wrote
-// before is seen by those that come later, and what those before wrote by this one and its block after a
-// barrier.
-static __device__ __forceinline__ unsigned arrive(unsigned* counter, unsigned last) {
+// atomicInc with acquire and release semantics: returns the count before, and wraps to 0 after `last`. Writes
+// of this thread are visible to later callers; writes of earlier callers are visible to this thread and,
+// after
+// __syncthreads(), to its block.
+static __device__ __forceinline__ unsigned atomic_inc_acq_rel(unsigned* counter, unsigned last) {
   unsigned before;
   asm volatile("atom.acq_rel.gpu.global.inc.u32 %0, [%1], %2;"
                : "=r"(before)

@@ -1,89 +1,94 @@
 // SPDX-License-Identifier: Apache-2.0
-// Blocks that run at the same time and reach into each other's shared memory; warps that change roles.
+// Thread block clusters and distributed shared memory, named barriers, warp specialization (setmaxnreg,
+// elect) and programmatic dependent launch.
 #pragma once
 #include <cstdint>
 
 namespace tessera::cuda::ptx {
 
-__device__ __forceinline__ std::uint32_t rank_in_cluster() {
+__device__ __forceinline__ std::uint32_t block_rank_in_cluster() {
   std::uint32_t out;
   asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(out));
   return out;
 }
-__device__ __forceinline__ void arrive_in_cluster() {
+__device__ __forceinline__ void cluster_arrive() {
   asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
 }
-__device__ __forceinline__ void wait_for_cluster() {
+__device__ __forceinline__ void cluster_wait() {
   asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
 }
-__device__ __forceinline__ void synchronize_cluster() {
-  arrive_in_cluster();
-  wait_for_cluster();
+__device__ __forceinline__ void cluster_sync() {
+  cluster_arrive();
+  cluster_wait();
 }
 
-// 16 bytes of what lies at this address in the shared memory of a block of the cluster.
-__device__ __forceinline__ uint4 load_from_block(std::uint32_t address, std::uint32_t block) {
+// Loads 16 bytes of distributed shared memory: of `address`, an address of this block's shared memory, in
+// that of block `block` of the cluster.
+__device__ __forceinline__ uint4 ld_shared_cluster(std::uint32_t address, std::uint32_t block) {
   uint4 out;
   asm volatile(
-      "{\n .reg .b32 there;\n"
-      " mapa.shared::cluster.u32 there, %4, %5;\n"
-      " ld.shared::cluster.v4.u32 {%0, %1, %2, %3}, [there];\n}"
+      "{\n .reg .b32 remote;\n"
+      " mapa.shared::cluster.u32 remote, %4, %5;\n"
+      " ld.shared::cluster.v4.u32 {%0, %1, %2, %3}, [remote];\n}"
       : "=r"(out.x), "=r"(out.y), "=r"(out.z), "=r"(out.w)
       : "r"(address), "r"(block)
       : "memory");
   return out;
 }
 
-// Registers that a warpgroup gives back, or takes.
+// setmaxnreg: the executing warpgroup returns registers to the block's pool, or takes them from it, so that
+// it has `registers` of them a thread.
 template <int registers>
-__device__ __forceinline__ void keep_registers() {
+__device__ __forceinline__ void warpgroup_reg_dealloc() {
   asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(registers));
 }
 template <int registers>
-__device__ __forceinline__ void take_registers() {
+__device__ __forceinline__ void warpgroup_reg_alloc() {
   asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(registers));
 }
 
-// Of kernels that overlap: until all that the kernel before wrote can be read; and leave for the next to be
-// placed. Before compute capability 9.0 kernels do not overlap.
-__device__ __forceinline__ void wait_for_kernel_before() {
+// Programmatic dependent launch (PDL). griddepcontrol.wait blocks until the kernels that this one depends on
+// have completed and their writes are visible; griddepcontrol.launch_dependents lets the next kernel in the
+// stream start. Below compute capability 9.0 there is no PDL: kernels run one after the other.
+__device__ __forceinline__ void griddepcontrol_wait() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
 }
-__device__ __forceinline__ void let_next_kernel_start() {
+__device__ __forceinline__ void griddepcontrol_launch_dependents() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
 #endif
 }
 
-// What another block has written before it added to this can be read afterwards.
+// Writes that another block made before it released to `from` are visible afterwards.
 __device__ __forceinline__ std::uint32_t load_acquire(const std::uint32_t* from) {
   std::uint32_t out;
   asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(out) : "l"(from) : "memory");
   return out;
 }
 
-// One lane of a warp whose lanes are all here.
-__device__ __forceinline__ bool elected() {
+// True in one thread of the warp. All lanes must be active.
+__device__ __forceinline__ bool elect_one() {
   std::uint32_t out;
   asm volatile("{\n .reg .pred one;\n elect.sync _|one, 0xffffffff;\n selp.u32 %0, 1, 0, one;\n}"
                : "=r"(out));
   return out != 0;
 }
 
-// The same number, of which the compiler does not know that it has seen it before.
+// Returns `number`. The compiler cannot know that it is the same value, so it recomputes what depends on it
+// instead of keeping registers.
 __device__ __forceinline__ int opaque(int number) {
   asm volatile("" : "+r"(number));
   return number;
 }
 
-// Some of a block's threads.
-__device__ __forceinline__ void synchronize(int barrier, int threads) {
+// Named barriers: `threads` of the block's threads take part, whole warps. sync waits for all of them; arrive
+// counts this warp without waiting.
+__device__ __forceinline__ void named_barrier_sync(int barrier, int threads) {
   asm volatile("bar.sync %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
 }
-// As one of those that the others wait for, without waiting.
-__device__ __forceinline__ void arrive(int barrier, int threads) {
+__device__ __forceinline__ void named_barrier_arrive(int barrier, int threads) {
   asm volatile("bar.arrive %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
 }
 

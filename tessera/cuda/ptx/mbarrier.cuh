@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Barriers in shared memory that count arrivals and bytes: how producers and consumers of tiles wait.
+// mbarrier objects: barriers in shared memory that count arrivals, and transactions (bytes) of asynchronous
+// copies.
 #pragma once
 #include <cstdint>
 
@@ -9,41 +10,41 @@ __device__ __forceinline__ std::uint32_t shared_address(const void* address) {
   return static_cast<std::uint32_t>(__cvta_generic_to_shared(address));
 }
 
-struct Barrier {
+struct Mbarrier {
   std::uint64_t state;
 };
 
-__device__ __forceinline__ void init(Barrier& barrier, int arrivals) {
+__device__ __forceinline__ void mbarrier_init(Mbarrier& barrier, int arrivals) {
   asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(&barrier)), "r"(arrivals));
 }
 
-// What was initialised is seen by the copy engine, and by the other blocks of the cluster.
-__device__ __forceinline__ void fence_init() {
+// Makes mbarrier.init visible to the async proxy and to the other blocks of the cluster.
+__device__ __forceinline__ void fence_mbarrier_init() {
   asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 }
 
-// One arrival, and so many bytes that copies will bring.
-__device__ __forceinline__ void arrive_expecting(Barrier& barrier, std::uint32_t bytes) {
+// Arrives once and adds `bytes` to the transactions that the current phase expects.
+__device__ __forceinline__ void mbarrier_arrive_expect_tx(Mbarrier& barrier, std::uint32_t bytes) {
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(&barrier)),
                "r"(bytes)
                : "memory");
 }
 
-// An arrival at the same barrier of a block of the cluster.
-__device__ __forceinline__ void arrive_at(Barrier& barrier, std::uint32_t block) {
+// Arrives at the barrier at the same offset in the shared memory of block `block` of the cluster.
+__device__ __forceinline__ void mbarrier_arrive_cluster(Mbarrier& barrier, std::uint32_t block) {
   asm volatile(
-      "{\n .reg .b32 there;\n"
-      " mapa.shared::cluster.u32 there, %0, %1;\n"
-      " mbarrier.arrive.shared::cluster.b64 _, [there];\n}" ::"r"(shared_address(&barrier)),
+      "{\n .reg .b32 remote;\n"
+      " mapa.shared::cluster.u32 remote, %0, %1;\n"
+      " mbarrier.arrive.shared::cluster.b64 _, [remote];\n}" ::"r"(shared_address(&barrier)),
       "r"(block)
       : "memory");
 }
-__device__ __forceinline__ void arrive(Barrier& barrier) {
+__device__ __forceinline__ void mbarrier_arrive(Mbarrier& barrier) {
   asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_address(&barrier)) : "memory");
 }
 
-// Until the phase of this parity is over.
-__device__ __forceinline__ void wait(Barrier& barrier, std::uint32_t parity) {
+// Waits until the phase of this parity has completed.
+__device__ __forceinline__ void mbarrier_wait(Mbarrier& barrier, std::uint32_t parity) {
   asm volatile(
       "{\n .reg .pred over;\n"
       "again_%=:\n"

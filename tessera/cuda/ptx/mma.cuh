@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tensor cores' products of a warp, of 16-bit floats and of doubles, and how operands come from shared
-// memory. From compute capability 8.0; before, they do nothing.
+// mma.sync of bf16, f16 and f64, and ldmatrix. They need compute capability 8.0; below they do nothing.
 #pragma once
 #include <cstdint>
 
 namespace tessera::cuda::ptx {
 
-// d += a·b, 16×8×16, spread over a warp; a register holds two elements.
+// d += a·b, m16n8k16. A register of a or b holds two elements.
 #if __CUDA_ARCH__ >= 800
 #define TESSERA_MMA(TYPE)                                                             \
   asm volatile("mma.sync.aligned.m16n8k16.row.col.f32." TYPE "." TYPE                 \
@@ -26,13 +25,14 @@ __device__ __forceinline__ void mma_f16(float (&d)[4], const std::uint32_t (&a)[
 }
 #undef TESSERA_MMA
 
-// Four matrices of 8 × 8 numbers of 16 bits; lane i gives the address of row i % 8 of matrix i / 8, 16 bytes.
-// Of each, lane 4·g + t gets elements 2·t and 2·t + 1 of row g or, `turned`, of column g.
-template <bool turned>
-__device__ __forceinline__ void load_pieces(std::uint32_t (&to)[4], const void* row) {
+// Loads four 8 × 8 matrices of 16-bit elements. Lane i gives the address of row i % 8 of matrix i / 8, 16
+// bytes. Of each matrix lane 4·g + t gets elements 2·t and 2·t + 1 of row g or, with `transpose`, of column
+// g.
+template <bool transpose>
+__device__ __forceinline__ void ldmatrix_x4(std::uint32_t (&to)[4], const void* row) {
 #if __CUDA_ARCH__ >= 800
   const auto address = static_cast<std::uint32_t>(__cvta_generic_to_shared(row));
-  if constexpr (turned)
+  if constexpr (transpose)
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
                  : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
                  : "r"(address)
@@ -48,10 +48,8 @@ __device__ __forceinline__ void load_pieces(std::uint32_t (&to)[4], const void* 
 #endif
 }
 
-// Of doubles, which each rounds as a chain of fused multiply-adds would.
-
-// d += a·b, 16×8×16, spread over a warp. Compute capability 8.0 takes it in eight parts, whose operands are
-// the same registers; before, it does nothing.
+// d += a·b, m16n8k16, rounded as a chain of fused multiply-adds. Compute capability 8.x has only m8n8k4:
+// eight of them use the same registers.
 __device__ __forceinline__ void mma_f64(double (&d)[4], const double (&a)[8], const double (&b)[4]) {
 #if __CUDA_ARCH__ >= 900
   asm volatile(

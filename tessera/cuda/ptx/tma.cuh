@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tensor memory accelerator (TMA): boxes of a matrix between device and shared memory, by a map that the
-// host made; and contiguous bytes without a map.
+// The Tensor Memory Accelerator (TMA): copies boxes of a tensor between global and shared memory, by a tensor
+// map that the host encodes; and contiguous bytes without a tensor map.
 #pragma once
 #include <cuda.h>
 #include <cstdint>
@@ -8,13 +8,13 @@
 
 namespace tessera::cuda::ptx {
 
-__device__ __forceinline__ void prefetch(const CUtensorMap& map) {
+__device__ __forceinline__ void prefetch_tensormap(const CUtensorMap& map) {
   asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory");
 }
 
-// A box whose first element is at (x, y), x along the contiguous dimension; what lies outside is zero. The
-// barrier counts its bytes.
-__device__ __forceinline__ void load_box(void* to, const CUtensorMap& map, int x, int y, Barrier& barrier) {
+// Loads the box whose first element is at (x, y), x along the contiguous dimension. Elements outside the
+// tensor become 0. The copy completes transactions of `barrier`, one a byte.
+__device__ __forceinline__ void tma_load(void* to, const CUtensorMap& map, int x, int y, Mbarrier& barrier) {
   asm volatile(
       "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], "
       "[%4];" ::"r"(shared_address(to)),
@@ -22,9 +22,9 @@ __device__ __forceinline__ void load_box(void* to, const CUtensorMap& map, int x
       : "memory");
 }
 
-// The same of layer z of a map of layers.
-__device__ __forceinline__ void load_box(void* to, const CUtensorMap& map, int x, int y, int z,
-                                         Barrier& barrier) {
+// The same for a three-dimensional tensor map: of matrix z.
+__device__ __forceinline__ void tma_load(void* to, const CUtensorMap& map, int x, int y, int z,
+                                         Mbarrier& barrier) {
   asm volatile(
       "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, %4}], "
       "[%5];" ::"r"(shared_address(to)),
@@ -32,9 +32,10 @@ __device__ __forceinline__ void load_box(void* to, const CUtensorMap& map, int x
       : "memory");
 }
 
-// To the same place in each of the cluster's blocks whose bit is set, and counted by the same barrier there.
-__device__ __forceinline__ void load_box_to(std::uint16_t blocks, void* to, const CUtensorMap& map, int x,
-                                            int y, Barrier& barrier) {
+// Loads a box to the same offset in the shared memory of each block of the cluster whose bit is set in
+// `blocks`, and completes transactions of the barrier at the same offset there.
+__device__ __forceinline__ void tma_load_multicast(std::uint16_t blocks, void* to, const CUtensorMap& map,
+                                                   int x, int y, Mbarrier& barrier) {
   asm volatile(
       "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster "
       "[%0], [%1, {%2, %3}], [%4], %5;" ::"r"(shared_address(to)),
@@ -42,8 +43,8 @@ __device__ __forceinline__ void load_box_to(std::uint16_t blocks, void* to, cons
       : "memory");
 }
 
-__device__ __forceinline__ void load_box_to(std::uint16_t blocks, void* to, const CUtensorMap& map, int x,
-                                            int y, int z, Barrier& barrier) {
+__device__ __forceinline__ void tma_load_multicast(std::uint16_t blocks, void* to, const CUtensorMap& map,
+                                                   int x, int y, int z, Mbarrier& barrier) {
   asm volatile(
       "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster "
       "[%0], [%1, {%2, %3, %4}], [%5], %6;" ::"r"(shared_address(to)),
@@ -51,42 +52,46 @@ __device__ __forceinline__ void load_box_to(std::uint16_t blocks, void* to, cons
       : "memory");
 }
 
-// A map that a kernel before wrote to device memory, before this thread uses it; and what that kernel does
-// then.
-__device__ __forceinline__ void acquire(const CUtensorMap& map) {
+// For tensor maps that a kernel writes to global memory: the writer releases, a reader in a later kernel
+// acquires before its first use.
+__device__ __forceinline__ void tensormap_acquire(const CUtensorMap& map) {
   asm volatile("fence.proxy.tensormap::generic.acquire.gpu [%0], 128;" ::"l"(&map) : "memory");
 }
-__device__ __forceinline__ void release_maps() {
+__device__ __forceinline__ void tensormap_release() {
   asm volatile("fence.proxy.tensormap::generic.release.gpu;" ::: "memory");
 }
 
-// What lies outside is not written.
-__device__ __forceinline__ void store_box(const CUtensorMap& map, const void* from, int x, int y) {
+// Stores a box. Elements outside the tensor are not written.
+__device__ __forceinline__ void tma_store(const CUtensorMap& map, const void* from, int x, int y) {
   asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%1, %2}], [%3];" ::"l"(&map),
                "r"(x), "r"(y), "r"(shared_address(from))
                : "memory");
 }
-__device__ __forceinline__ void store_box(const CUtensorMap& map, const void* from, int x, int y, int z) {
+__device__ __forceinline__ void tma_store(const CUtensorMap& map, const void* from, int x, int y, int z) {
   asm volatile("cp.async.bulk.tensor.3d.global.shared::cta.bulk_group [%0, {%1, %2, %3}], [%4];" ::"l"(&map),
                "r"(x), "r"(y), "r"(z), "r"(shared_address(from))
                : "memory");
 }
-__device__ __forceinline__ void commit_stores() { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
+__device__ __forceinline__ void tma_store_commit_group() {
+  asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+}
 
-// Until all but the last `groups` have read what they store.
+// Waits until all but the latest `groups` bulk groups have read their shared memory, which may then be
+// reused.
 template <int groups>
-__device__ __forceinline__ void wait_until_read() {
+__device__ __forceinline__ void tma_store_wait_group_read() {
   asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(groups) : "memory");
 }
 
-// Ordinary writes to shared memory are seen by the TMA and the tensor cores.
-__device__ __forceinline__ void fence_shared() {
+// Makes this thread's ordinary writes to shared memory visible to the async proxy: the TMA and wgmma.
+__device__ __forceinline__ void fence_proxy_async() {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 
-// Contiguous bytes without a map, from device to shared memory. All three are multiples of 16. The barrier's
-// phase waits for the bytes.
-__device__ __forceinline__ void copy_bulk(void* to, const void* from, std::uint32_t bytes, Barrier& barrier) {
+// Copies contiguous bytes from global to shared memory. Both addresses and the size are multiples of 16. The
+// barrier expects the bytes in its current phase.
+__device__ __forceinline__ void cp_async_bulk(void* to, const void* from, std::uint32_t bytes,
+                                              Mbarrier& barrier) {
   asm volatile(
       "mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%3], %2;\n"
       "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(

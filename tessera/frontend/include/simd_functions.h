@@ -44,8 +44,8 @@ TESSERA_DEVICE int distance(int a, int b) { return a < b ? b - a : a - b; }
 #define TESSERA_UNSIGNED(name, result)              \
   TESSERA_PARTS_OF(name##2, unsigned short, result) \
   TESSERA_PARTS_OF(name##4, unsigned char, result)
-#define TESSERA_BOTH(name, result) \
-  TESSERA_SIGNED(name##s, result)  \
+#define TESSERA_SIGNED_AND_UNSIGNED(name, result) \
+  TESSERA_SIGNED(name##s, result)                 \
   TESSERA_UNSIGNED(name##u, result)
 TESSERA_UNSIGNED(__vadd, a + b)
 TESSERA_UNSIGNED(__vsub, a - b)
@@ -53,24 +53,24 @@ TESSERA_SIGNED(__vaddss, tessera_cuda::saturated<Part>(a + b))
 TESSERA_UNSIGNED(__vaddus, tessera_cuda::saturated<Part>(a + b))
 TESSERA_SIGNED(__vsubss, tessera_cuda::saturated<Part>(a - b))
 TESSERA_UNSIGNED(__vsubus, tessera_cuda::saturated<Part>(a - b))
-TESSERA_BOTH(__vabsdiff, tessera_cuda::distance(a, b))
-TESSERA_BOTH(__vmax, a < b ? b : a)
-TESSERA_BOTH(__vmin, a < b ? a : b)
+TESSERA_SIGNED_AND_UNSIGNED(__vabsdiff, tessera_cuda::distance(a, b))
+TESSERA_SIGNED_AND_UNSIGNED(__vmax, a < b ? b : a)
+TESSERA_SIGNED_AND_UNSIGNED(__vmin, a < b ? a : b)
 TESSERA_SIGNED(__vavgs, (a + b + (a + b >= 0)) >> 1)
 TESSERA_UNSIGNED(__vavgu, (a + b + 1) >> 1)
 TESSERA_UNSIGNED(__vhaddu, (a + b) >> 1)
-#undef TESSERA_BOTH
+#undef TESSERA_SIGNED_AND_UNSIGNED
 // All bits of a part where it holds, or its lowest alone.
-#define TESSERA_BOTH(name, holds)             \
-  TESSERA_SIGNED(__vcmp##name##s, -(holds))   \
-  TESSERA_UNSIGNED(__vcmp##name##u, -(holds)) \
-  TESSERA_SIGNED(__vset##name##s, holds)      \
+#define TESSERA_SIGNED_AND_UNSIGNED(name, holds) \
+  TESSERA_SIGNED(__vcmp##name##s, -(holds))      \
+  TESSERA_UNSIGNED(__vcmp##name##u, -(holds))    \
+  TESSERA_SIGNED(__vset##name##s, holds)         \
   TESSERA_UNSIGNED(__vset##name##u, holds)
-TESSERA_BOTH(ge, a >= b)
-TESSERA_BOTH(gt, a > b)
-TESSERA_BOTH(le, a <= b)
-TESSERA_BOTH(lt, a < b)
-#undef TESSERA_BOTH
+TESSERA_SIGNED_AND_UNSIGNED(ge, a >= b)
+TESSERA_SIGNED_AND_UNSIGNED(gt, a > b)
+TESSERA_SIGNED_AND_UNSIGNED(le, a <= b)
+TESSERA_SIGNED_AND_UNSIGNED(lt, a < b)
+#undef TESSERA_SIGNED_AND_UNSIGNED
 TESSERA_UNSIGNED(__vcmpeq, -(a == b))
 TESSERA_UNSIGNED(__vcmpne, -(a != b))
 TESSERA_UNSIGNED(__vseteq, a == b)

@@ -21,7 +21,7 @@ namespace tessera_cuda {
 namespace {
 
 using tessera::simt::ArrayPart;
-using tessera::simt::place;
+using tessera::simt::current_thread;
 
 std::size_t round_up(std::size_t bytes, std::size_t unit) { return (bytes + unit - 1) / unit * unit; }
 
@@ -216,7 +216,7 @@ class Heap {
   std::size_t arena_bytes() const { return 8 * std::max(limit_, std::size_t{8} << 20); }
 
   static std::int64_t block_of_threads() {
-    const tessera::Index3 &block = place->of->block, &grid = place->of->grid;
+    const tessera::Index3 &block = current_thread->of->block, &grid = current_thread->of->grid;
     return block.x + std::int64_t{grid.x} * (block.y + std::int64_t{grid.y} * block.z);
   }
 
@@ -286,7 +286,7 @@ void* allocate_here(std::size_t bytes, std::size_t alignment, const char* call, 
 
 // Whether the memory is the heap's, or this is a kernel: then it is done, or told.
 bool release_here(void* pointer, const char* call, void* caller) {
-  if (place != nullptr) {
+  if (current_thread != nullptr) {
     Heap::get().release(pointer, call, caller);
     return true;
   }
@@ -328,7 +328,7 @@ void describe_heap(tessera::simt::TracedArray& traced) {
 extern "C" {
 // NOLINTBEGIN: the linker's names
 void* __wrap_malloc(std::size_t bytes) {
-  if (tessera::simt::place == nullptr) return std::malloc(bytes);
+  if (tessera::simt::current_thread == nullptr) return std::malloc(bytes);
   return tessera_cuda::allocate_here(bytes, 16, "malloc", TESSERA_CALLER);
 }
 void __wrap_free(void* pointer) {
@@ -336,19 +336,19 @@ void __wrap_free(void* pointer) {
 }
 // operator new and delete of C++, by their mangled names: with [], with a size, with an alignment.
 void* __wrap__Znwm(std::size_t bytes) {
-  if (tessera::simt::place == nullptr) return ::operator new(bytes);
+  if (tessera::simt::current_thread == nullptr) return ::operator new(bytes);
   return tessera_cuda::allocate_here(bytes, 16, "new", TESSERA_CALLER);
 }
 void* __wrap__Znam(std::size_t bytes) {
-  if (tessera::simt::place == nullptr) return ::operator new[](bytes);
+  if (tessera::simt::current_thread == nullptr) return ::operator new[](bytes);
   return tessera_cuda::allocate_here(bytes, 16, "new", TESSERA_CALLER);
 }
 void* __wrap__ZnwmSt11align_val_t(std::size_t bytes, std::align_val_t alignment) {
-  if (tessera::simt::place == nullptr) return ::operator new(bytes, alignment);
+  if (tessera::simt::current_thread == nullptr) return ::operator new(bytes, alignment);
   return tessera_cuda::allocate_here(bytes, static_cast<std::size_t>(alignment), "new", TESSERA_CALLER);
 }
 void* __wrap__ZnamSt11align_val_t(std::size_t bytes, std::align_val_t alignment) {
-  if (tessera::simt::place == nullptr) return ::operator new[](bytes, alignment);
+  if (tessera::simt::current_thread == nullptr) return ::operator new[](bytes, alignment);
   return tessera_cuda::allocate_here(bytes, static_cast<std::size_t>(alignment), "new", TESSERA_CALLER);
 }
 #define TESSERA_DELETE(symbol, type, ...)                                            \

@@ -23,29 +23,29 @@ namespace tessera_cuda {
 namespace {
 
 using tessera::SourceLocation;
-using tessera::simt::Meeting;
-using tessera::simt::place;
+using tessera::simt::current_thread;
+using tessera::simt::WarpCollective;
 
-bool in_kernel() { return place != nullptr; }
+bool in_kernel() { return current_thread != nullptr; }
 uint3 of(const tessera::Index3& index) {
   return {static_cast<unsigned>(index.x), static_cast<unsigned>(index.y), static_cast<unsigned>(index.z)};
 }
 SourceLocation location(Place at) { return {at.file, at.line}; }
-int lane() { return place->rank % 32; }
+int lane() { return current_thread->rank % 32; }
 
 std::int64_t block_number() {
-  const tessera::Index3 &block = place->of->block, &grid = place->of->grid;
+  const tessera::Index3 &block = current_thread->of->block, &grid = current_thread->of->grid;
   return block.x + std::int64_t{grid.x} * (block.y + std::int64_t{grid.y} * block.z);
 }
 
 }  // namespace
 
-uint3 thread_index() noexcept { return of(place->index); }
-uint3 block_index() noexcept { return of(place->of->block); }
-uint3 block_extent() noexcept { return of(place->of->size); }
-uint3 grid_extent() noexcept { return of(place->of->grid); }
+uint3 thread_index() noexcept { return of(current_thread->index); }
+uint3 block_index() noexcept { return of(current_thread->of->block); }
+uint3 block_extent() noexcept { return of(current_thread->of->size); }
+uint3 grid_extent() noexcept { return of(current_thread->of->grid); }
 bool on_device() noexcept { return in_kernel(); }
-unsigned thread_rank() noexcept { return static_cast<unsigned>(place->rank); }
+unsigned thread_rank() noexcept { return static_cast<unsigned>(current_thread->rank); }
 
 // Shared memory
 
@@ -111,7 +111,7 @@ int barrier_count(Count what, bool holds, Place at) {
 }
 
 void sync_warp(unsigned lanes, Place at) {
-  tessera::simt::meet(Meeting::sync_warp, lanes, 0, 0, location(at));
+  tessera::simt::collective(WarpCollective::sync_warp, lanes, 0, 0, location(at));
 }
 
 // As the instruction counts: within the `width` lanes that this one belongs to; a lane whose source lies
@@ -119,49 +119,51 @@ void sync_warp(unsigned lanes, Place at) {
 std::uint64_t shuffle(Shuffle how, unsigned lanes, std::uint64_t word, int operand, int width, Place at) {
   const int own = lane(), first = own & ~(width - 1), last = first + width - 1;
   int source = own;
-  Meeting meeting = Meeting::shuffle;
+  WarpCollective collective = WarpCollective::shuffle;
   switch (how) {
     case Shuffle::index:
       source = first | (operand & (width - 1));
       break;
     case Shuffle::up:
-      meeting = Meeting::shuffle_up;
+      collective = WarpCollective::shuffle_up;
       source = own - (operand & 31) < first ? own : own - (operand & 31);
       break;
     case Shuffle::down:
-      meeting = Meeting::shuffle_down;
+      collective = WarpCollective::shuffle_down;
       source = own + (operand & 31) > last ? own : own + (operand & 31);
       break;
     case Shuffle::exclusive_or:
-      meeting = Meeting::shuffle_xor;
+      collective = WarpCollective::shuffle_xor;
       source = (own ^ operand) > last ? own : own ^ (operand & 31);
       break;
   }
-  return tessera::simt::meet(meeting, lanes, word, source, location(at));
+  return tessera::simt::collective(collective, lanes, word, source, location(at));
 }
 
 unsigned vote(Vote what, unsigned lanes, bool holds, Place at) {
-  const auto meet = [&](Meeting meeting) {
-    return static_cast<unsigned>(tessera::simt::meet(meeting, lanes, holds, 0, location(at)));
+  const auto meet = [&](WarpCollective collective) {
+    return static_cast<unsigned>(tessera::simt::collective(collective, lanes, holds, 0, location(at)));
   };
   switch (what) {
     case Vote::any:
-      return meet(Meeting::any);
+      return meet(WarpCollective::any);
     case Vote::all:
-      return meet(Meeting::all);
+      return meet(WarpCollective::all);
     case Vote::ballot:
-      return meet(Meeting::ballot);
+      return meet(WarpCollective::ballot);
     case Vote::unanimous:
       break;
   }
-  return meet(Meeting::match_all) != 0;
+  return meet(WarpCollective::match_all) != 0;
 }
 
 unsigned match_any(unsigned lanes, std::uint64_t word, Place at) {
-  return static_cast<unsigned>(tessera::simt::meet(Meeting::match_any, lanes, word, 0, location(at)));
+  return static_cast<unsigned>(
+      tessera::simt::collective(WarpCollective::match_any, lanes, word, 0, location(at)));
 }
 unsigned match_all(unsigned lanes, std::uint64_t word, Place at) {
-  return static_cast<unsigned>(tessera::simt::meet(Meeting::match_all, lanes, word, 0, location(at)));
+  return static_cast<unsigned>(
+      tessera::simt::collective(WarpCollective::match_all, lanes, word, 0, location(at)));
 }
 
 unsigned active_lanes(Place at) { return tessera::simt::active_lanes(location(at)); }

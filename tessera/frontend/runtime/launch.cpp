@@ -331,7 +331,7 @@ void find_all(const Tracer& tracer, const LaunchRecord& launch) {
 }
 
 // What a kernel wrote beside arrays, where no tracer told.
-void find_spoiled_zones(const LaunchRecord& launch, bool traced) {
+void check_red_zones(const LaunchRecord& launch, bool traced) {
   for (const auto& [first, array] : Runtime::get().arrays) {
     std::ptrdiff_t byte = 0;
     if (zones_are_whole(array, byte)) continue;
@@ -672,7 +672,7 @@ void run(Kernel& kernel, const Configured& spec, const void* closure, LaunchReco
   }
   running = {};
   record_of.seconds = now() - begin;
-  find_spoiled_zones(record_of, share == Share::whole);
+  check_red_zones(record_of, share == Share::whole);
   if (looks) {
     latest.changed_nothing = contents(false) == before && !output.printed;
     if (latest.changed_nothing) latest.contents_after = contents(true);
@@ -703,7 +703,7 @@ void run(Kernel& kernel, const Configured& spec, const void* closure, LaunchReco
   close_heap(record_of);
   record(record_of);
   if (share != Share::none) find_all(tracer, record_of);
-  if (tracer.forgot_words)
+  if (tracer.race_table_full)
     record_note(kernel.name + " touches so much memory that races are looked for in a part of it; " +
                 "--set NAME=VALUE gives a constant of the program a smaller value");
 }

@@ -63,8 +63,8 @@ void DeviceSum::add(const ArrayView& left, const ArrayView& right) {
   if (panels_ > 0) panel.set_array(contraction_.begins_as, latest_);
   else if (part_.has(contraction_.begins_as))
     panel.set_array(contraction_.begins_as, part_.array(contraction_.begins_as));
-  const Division division = division_of(operation_, panel);
-  note(Scheduler(operation_, panel, division, options_, pool_).run());
+  const Partition partition = partition_of(operation_, panel);
+  note(Scheduler(operation_, panel, partition, options_, pool_).run());
   latest_ = to;
 }
 

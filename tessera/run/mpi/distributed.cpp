@@ -304,8 +304,8 @@ class Rank {
     agree(ranks_, [&] {
       if (idle()) return;
       report_.read_seconds = timed([&] {
-        const Division division = (*find_division(operation_.name))(whole_);
-        part_ = division.part({report_.rows, report_.cols, {0, division.depth}});
+        const Partition partition = (*find_partition(operation_.name))(whole_);
+        part_ = partition.part({report_.rows, report_.cols, {0, partition.depth}});
         const ArrayView& out = part_->array(contraction_.result);
         result_ = Array(out.element, out.extents);
         std::memset(result_.as<void>(), 0xFF, out.bytes());

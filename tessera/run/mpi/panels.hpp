@@ -7,7 +7,7 @@
 #include <functional>
 #include <vector>
 #include "tessera/core/array.hpp"
-#include "tessera/core/division.hpp"
+#include "tessera/core/partition.hpp"
 #include "tessera/run/mpi/communicator.hpp"
 #include "tessera/run/multi_device/timeline.hpp"
 

@@ -9,7 +9,7 @@ std::vector<TimelineSpan> LocalWorker::compute(const Tile& tile) {
   using std::chrono::steady_clock;
   const auto start = steady_clock::now();
   const auto now = [start] { return std::chrono::duration<double>(steady_clock::now() - start).count(); };
-  const Arguments part = division_->part(tile);
+  const Arguments part = partition_->part(tile);
   Plan plan = plan_;
   if (refuses(plan, part)) plan = choose_on(plan.device, *operation_, part, request_);
   std::vector<TimelineSpan> out;
@@ -20,7 +20,7 @@ std::vector<TimelineSpan> LocalWorker::compute(const Tile& tile) {
     if (copies || activity == Activity::compute) out.push_back({0, activity, 0, first, last});
     first = last;
   };
-  Placed placed(plan, part);
+  PlacedCall placed(plan, part);
   placed.upload();
   note(Activity::copy_in);
   (void)placed.launch_and_measure();

@@ -3,7 +3,7 @@
 // (streamed_worker.hpp), or in a process of its own (process_worker.hpp).
 #pragma once
 #include <vector>
-#include "tessera/core/division.hpp"
+#include "tessera/core/partition.hpp"
 #include "tessera/run/choose.hpp"
 #include "tessera/run/multi_device/timeline.hpp"
 
@@ -32,14 +32,17 @@ class DeviceWorker {
 // variant refuses is computed by one that accepts it.
 class LocalWorker final : public DeviceWorker {
  public:
-  LocalWorker(const Operation& operation, const Division& division, Plan plan, Request request)
-      : operation_(&operation), division_(&division), plan_(std::move(plan)), request_(std::move(request)) {}
+  LocalWorker(const Operation& operation, const Partition& partition, Plan plan, Request request)
+      : operation_(&operation),
+        partition_(&partition),
+        plan_(std::move(plan)),
+        request_(std::move(request)) {}
 
  private:
   std::vector<TimelineSpan> compute(const Tile& tile) override;
 
   const Operation* operation_;
-  const Division* division_;
+  const Partition* partition_;
   Plan plan_;
   Request request_;
 };

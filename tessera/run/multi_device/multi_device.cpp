@@ -27,9 +27,9 @@ void poison_outputs(const Arguments& host) {
 
 MultiDeviceOutcome run_once(const Operation& operation, const Arguments& host,
                             const MultiDeviceOptions& options, DevicePool& pool) {
-  const Division division = division_of(operation, host);
-  MultiDeviceOutcome out = Scheduler(operation, host, division, options, pool).run();
-  out.flops = division.flops(division.whole());
+  const Partition partition = partition_of(operation, host);
+  MultiDeviceOutcome out = Scheduler(operation, host, partition, options, pool).run();
+  out.flops = partition.flops(partition.whole());
   return out;
 }
 
@@ -115,9 +115,9 @@ std::vector<std::string> missed_faults(const std::vector<Fault>& faults,
   return out;
 }
 
-Division division_of(const Operation& operation, const Arguments& host) {
-  if (const Divide* const divide = find_division(operation.name)) return (*divide)(host);
-  Division out;
+Partition partition_of(const Operation& operation, const Arguments& host) {
+  if (const Partitioner* const divide = find_partition(operation.name)) return (*divide)(host);
+  Partition out;
   out.rows = 1;
   out.same_bits = [](Where) { return true; };
   const double flops = operation.flops ? operation.flops(host) : 0;
@@ -131,7 +131,7 @@ Division division_of(const Operation& operation, const Arguments& host) {
 MultiDeviceOutcome run_on_devices(const Operation& operation, const Arguments& given,
                                   const MultiDeviceOptions& options, bool check) {
   if (options.devices.empty()) throw Error("no device is named");
-  if (!options.whole && find_division(operation.name) == nullptr)
+  if (!options.whole && find_partition(operation.name) == nullptr)
     throw Error(operation.name + " runs on one device: its result is not computed in parts");
   refuse_overlaps(given);
   check_faults(options);
@@ -148,7 +148,7 @@ MultiDeviceOutcome run_on_devices(const Operation& operation, const Arguments& g
   }
   MultiDeviceOutcome out = median_of(std::move(runs));
   out.outputs = std::move(outputs);
-  if (operation.tell) operation.tell(host, out.values);
+  if (operation.report_values) operation.report_values(host, out.values);
   if (check) out.verdict = verify(operation, host);
   if (out.verdict && !out.verdict->passed) out.same_bits = false;
   return out;

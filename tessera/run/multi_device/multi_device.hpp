@@ -3,7 +3,7 @@
 // by one device, straight into the result.
 #pragma once
 #include <chrono>
-#include "tessera/core/division.hpp"
+#include "tessera/core/partition.hpp"
 #include "tessera/run/multi_device/timeline.hpp"
 #include "tessera/run/run.hpp"
 
@@ -91,8 +91,8 @@ class AllDevicesFailed : public Error {
   std::vector<std::string> reasons_;
 };
 
-// The operation's own division, else one tile, which is the call itself. `host` must stay.
-Division division_of(const Operation& operation, const Arguments& host);
+// The operation's own partition, else one tile, which is the call itself. `host` must stay.
+Partition partition_of(const Operation& operation, const Arguments& host);
 
 // As run(), which see. Throws Error for an operation whose result cannot be cut, and when no device is left.
 MultiDeviceOutcome run_on_devices(const Operation& operation, const Arguments& host,

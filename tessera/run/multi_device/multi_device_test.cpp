@@ -180,15 +180,15 @@ TEST(Tiles, CoverTheResultOnceWithinTheMemory) {
   for (const auto& [m, n, k] : std::vector<std::array<std::int64_t, 3>>{
            {3072, 3072, 3072}, {100, 5000, 70}, {5000, 1, 400}, {40, 40, 40}}) {
     Inputs inputs(product(), Element::f32, {{{"m", m}, {"n", n}, {"k", 1}}}, 3);
-    const Division division = (*find_division("matmul"))(inputs.arguments());
+    const Partition partition = (*find_partition("matmul"))(inputs.arguments());
     for (const std::int64_t memory : {0, 200'000}) {
       std::int64_t elements = 0;
       const auto tiles =
-          tiles_of(division, inputs.arguments(), {0, m}, {.least_flops = 1, .memory_bytes = memory});
+          tiles_of(partition, inputs.arguments(), {0, m}, {.least_flops = 1, .memory_bytes = memory});
       for (const Tile& tile : tiles) {
         elements += tile.rows.size() * tile.cols.size();
         if (memory > 0) {
-          EXPECT_LE(bytes_of(division, inputs.arguments(), tile), memory);
+          EXPECT_LE(bytes_of(partition, inputs.arguments(), tile), memory);
         }
         for (const Tile& other : tiles)
           if (&other != &tile) {
@@ -200,7 +200,7 @@ TEST(Tiles, CoverTheResultOnceWithinTheMemory) {
       EXPECT_TRUE(memory > 0 || tiles.size() <= 128u) << tiles.size();
       // Memory that holds everything changes nothing.
       if (memory == 0) {
-        EXPECT_EQ(tiles, tiles_of(division, inputs.arguments(), {0, m},
+        EXPECT_EQ(tiles, tiles_of(partition, inputs.arguments(), {0, m},
                                   {.least_flops = 1, .memory_bytes = std::int64_t{1} << 40}));
       }
     }

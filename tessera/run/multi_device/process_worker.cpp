@@ -289,10 +289,10 @@ void SharedCall::fetch(const std::vector<Slice>& written) const {
   }
 }
 
-ProcessWorker::ProcessWorker(const SharedCall& call, const Division& division, const Plan& plan,
+ProcessWorker::ProcessWorker(const SharedCall& call, const Partition& partition, const Plan& plan,
                              Options options, std::unique_ptr<WorkerProcess> process)
     : call_(&call),
-      division_(&division),
+      partition_(&partition),
       options_(std::move(options)),
       process_(process != nullptr ? std::move(process) : std::make_unique<WorkerProcess>(worker_program())) {
   Json setup = call.description();
@@ -324,7 +324,7 @@ std::vector<TimelineSpan> ProcessWorker::finish() {
   const Begun begun = under_way_.front();
   under_way_.pop_front();
   const Json answer = receive(options_.limit_seconds);
-  call_->fetch(division_->writes(begun.tile));
+  call_->fetch(partition_->writes(begun.tile));
   const double late =
       answer.at("begun").get<double>() - std::chrono::duration<double>(begun.at.time_since_epoch()).count();
   std::vector<TimelineSpan> out;
@@ -373,7 +373,7 @@ class Service {
     operation_ = find_operation(setup.at("operation").get<std::string>());
     if (operation_ == nullptr) throw Error("this worker does not know " + setup.at("operation").dump());
     map_arrays(setup, files);
-    division_ = division_of(*operation_, *arguments_);
+    partition_ = partition_of(*operation_, *arguments_);
     device_ = find_device(setup.at("plan").at("device").get<std::string>());
     worker_ = make_worker(setup, plan_of(setup.at("plan")), streams);
   }
@@ -441,10 +441,10 @@ class Service {
     const Request request{.cached = false};
     StreamFactory* const factory = setup.contains("streams") ? find_streams(device_.where) : nullptr;
     if (factory == nullptr)
-      return std::make_unique<LocalWorker>(*operation_, division_, std::move(plan), request);
+      return std::make_unique<LocalWorker>(*operation_, partition_, std::move(plan), request);
     if (streams == nullptr) streams = factory->open(device_);
     const Json& about = setup.at("streams");
-    return std::make_unique<StreamedWorker>(*operation_, *arguments_, division_, std::move(plan), request,
+    return std::make_unique<StreamedWorker>(*operation_, *arguments_, partition_, std::move(plan), request,
                                             streams, about.at("memory").get<std::int64_t>(),
                                             tile_of(about.at("largest")));
   }
@@ -452,7 +452,7 @@ class Service {
   // In the middle of a tile: part of its result is overwritten with NaN, so that what is left of it cannot
   // pass for a result.
   void die(const Tile& tile) const {
-    for (const Slice& slice : division_.writes(tile)) {
+    for (const Slice& slice : partition_.writes(tile)) {
       const ArrayView view = part_of(arguments_->array(slice.array), slice.box);
       unpack(std::vector<unsigned char>(view.bytes(), 0xff).data(), view);
     }
@@ -462,7 +462,7 @@ class Service {
   const Operation* operation_ = nullptr;
   std::vector<std::shared_ptr<void>> mapped_;
   std::optional<Arguments> arguments_;
-  Division division_;
+  Partition partition_;
   Device device_;
   std::unique_ptr<DeviceWorker> worker_;
   std::size_t kill_at_, tiles_ = 0;  // tiles begun

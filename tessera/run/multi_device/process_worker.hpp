@@ -74,7 +74,7 @@ class ProcessWorker final : public DeviceWorker {
   };
 
   // `process`: one that release() gave, of the same device; null: one is started.
-  ProcessWorker(const SharedCall& call, const Division& division, const Plan& plan, Options options,
+  ProcessWorker(const SharedCall& call, const Partition& partition, const Plan& plan, Options options,
                 std::unique_ptr<WorkerProcess> process = nullptr);
   // For another call, when all tiles of this one are finished.
   std::unique_ptr<WorkerProcess> release() { return std::move(process_); }
@@ -94,7 +94,7 @@ class ProcessWorker final : public DeviceWorker {
   std::vector<TimelineSpan> compute(const Tile& tile) override;
 
   const SharedCall* call_;
-  const Division* division_;
+  const Partition* partition_;
   Options options_;
   std::deque<Begun> under_way_;
   std::unique_ptr<WorkerProcess> process_;

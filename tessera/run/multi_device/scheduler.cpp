@@ -30,21 +30,21 @@ class FailedWorker final : public DeviceWorker {
 };
 
 // The speed of one tile, computed twice: the first time loads the code.
-double trial_speed(const Operation& operation, const Division& division, const Plan& whole,
+double trial_speed(const Operation& operation, const Partition& partition, const Plan& whole,
                    const Request& request) {
   constexpr std::int64_t side = 4096, depth = 2048;
-  const Tile tile{{0, std::min(side, division.rows)},
-                  {0, std::min(side, division.cols)},
-                  {0, division.depth_granule > 0 ? std::min(division.depth, depth) : division.depth}};
-  Arguments part = division.part(tile);
+  const Tile tile{{0, std::min(side, partition.rows)},
+                  {0, std::min(side, partition.cols)},
+                  {0, partition.depth_granule > 0 ? std::min(partition.depth, depth) : partition.depth}};
+  Arguments part = partition.part(tile);
   const ArrayView& output = part.array(operation.output);
   const Array scratch(output.element, output.extents);
   part.set_array(operation.output, scratch.view());
   const Plan plan = refuses(whole, part) ? choose_on(whole.device, operation, part, request) : whole;
-  Placed placed(plan, part);
+  PlacedCall placed(plan, part);
   placed.upload();
   (void)placed.launch_and_measure();
-  return division.flops(tile) / std::max(placed.launch_and_measure(), 1e-9);
+  return partition.flops(tile) / std::max(placed.launch_and_measure(), 1e-9);
 }
 
 }  // namespace
@@ -58,9 +58,9 @@ std::optional<std::int64_t> full_launches(const Plan& plan, const Arguments& arg
   return std::max<std::int64_t>(1, footprint->blocks * footprint->threads_per_block / full);
 }
 
-Scheduler::Scheduler(const Operation& operation, const Arguments& host, const Division& division,
+Scheduler::Scheduler(const Operation& operation, const Arguments& host, const Partition& partition,
                      const MultiDeviceOptions& options, DevicePool& pool)
-    : operation_(&operation), host_(&host), division_(&division), options_(&options), pool_(&pool) {
+    : operation_(&operation), host_(&host), partition_(&partition), options_(&options), pool_(&pool) {
   const auto begun = Clock::now();
   for (const Device& device : options.devices)
     out_.devices.push_back({.plan = choose_on(device, operation, host, options.request)});
@@ -69,10 +69,10 @@ Scheduler::Scheduler(const Operation& operation, const Arguments& host, const Di
   const Plan& first = out_.devices.front().plan;
   out_.same_bits = std::ranges::all_of(out_.devices, [&](const DeviceReport& one) {
     return !one.plan.variant->baseline &&
-           (division.same_everywhere ||
-            (text_of(one.plan) == text_of(first) && division.same_bits(one.plan.device.where)));
+           (partition.same_everywhere ||
+            (text_of(one.plan) == text_of(first) && partition.same_bits(one.plan.device.where)));
   });
-  out_.same_bits = out_.same_bits && (division.same_everywhere || accepts_all_tiles(first));
+  out_.same_bits = out_.same_bits && (partition.same_everywhere || accepts_all_tiles(first));
   if (options.in_processes()) shared_.emplace(operation, host);
   if (shared_) out_.copied_bytes = shared_->copied_bytes();
   for (std::size_t d = 0; d < options.devices.size(); ++d) workers_.push_back(make_worker(d));
@@ -101,7 +101,7 @@ Split Scheduler::fitted_split() {
     DeviceState& state = (*pool_)[d];
     if (!state.failed.empty()) return requested;
     if (!(state.trial_speed > 0)) try {
-        state.trial_speed = trial_speed(*operation_, *division_, out_.devices[d].plan, options_->request);
+        state.trial_speed = trial_speed(*operation_, *partition_, out_.devices[d].plan, options_->request);
       } catch (const Error&) {
         return requested;
       }
@@ -113,7 +113,7 @@ Split Scheduler::fitted_split() {
 // A tile that the whole's variant refuses is computed by another, which sums in another order.
 bool Scheduler::accepts_all_tiles(const Plan& plan) const {
   return std::ranges::none_of(
-      tiles_, [&](const Tile& tile) { return refuses(plan, division_->part(tile)).has_value(); });
+      tiles_, [&](const Tile& tile) { return refuses(plan, partition_->part(tile)).has_value(); });
 }
 
 // More tiles let all devices finish together. With a fixed split only a failed device's tiles move.
@@ -122,7 +122,7 @@ Tiling Scheduler::tiling(bool fixed) const {
   const auto devices = std::ssize(out_.devices);
   Tiling out{
       .wanted = fixed ? std::max<std::int64_t>(16, 8 * devices) : std::max<std::int64_t>(64, 24 * devices),
-      .least_flops = division_->least_flops};
+      .least_flops = partition_->least_flops};
   for (const DeviceReport& one : out_.devices) {
     const Device& device = one.plan.device;
     if (backend_of(device).shares_host_memory()) continue;
@@ -136,23 +136,23 @@ Tiling Scheduler::tiling(bool fixed) const {
 
 void Scheduler::cut_into_tiles(const Split& split) {
   if (options_->whole) {
-    tiles_ = {division_->whole()};
+    tiles_ = {partition_->whole()};
     largest_ = tiles_.front();
     return;
   }
   if (split.how == Split::How::shares) {
     check_shares(split, out_.devices.size());
-    for (const Interval& rows : split_by_shares(division_->rows, division_->row_granule, split.shares)) {
+    for (const Interval& rows : split_by_shares(partition_->rows, partition_->row_granule, split.shares)) {
       auto& band = bands_.emplace_back();
-      for (const Tile& tile : tiles_of(*division_, *host_, rows, tiling(true))) {
+      for (const Tile& tile : tiles_of(*partition_, *host_, rows, tiling(true))) {
         band.push_back(tiles_.size());
         tiles_.push_back(tile);
       }
     }
   } else {
-    tiles_ = tiles_of(*division_, *host_, {0, division_->rows}, tiling(false));
+    tiles_ = tiles_of(*partition_, *host_, {0, partition_->rows}, tiling(false));
   }
-  const auto bytes = [&](const Tile& tile) { return bytes_of(*division_, *host_, tile); };
+  const auto bytes = [&](const Tile& tile) { return bytes_of(*partition_, *host_, tile); };
   if (!tiles_.empty()) largest_ = *std::ranges::max_element(tiles_, {}, bytes);
 }
 
@@ -160,7 +160,7 @@ void Scheduler::make_queue() {
   std::size_t in_flight = 1;
   for (const auto& worker : workers_) in_flight = std::max(in_flight, worker->most_under_way());
   std::vector<double> work, speeds;
-  for (const Tile& tile : tiles_) work.push_back(std::max(1.0, division_->flops(tile)));
+  for (const Tile& tile : tiles_) work.push_back(std::max(1.0, partition_->flops(tile)));
   for (const Device& device : options_->devices) speeds.push_back(presumed_speed(device));
   if (!bands_.empty()) queue_.emplace(std::move(work), bands_, in_flight);
   else queue_.emplace(std::move(work), speeds, in_flight);
@@ -171,8 +171,8 @@ void Scheduler::make_queue() {
   std::vector<bool> holds_all;
   for (const DeviceReport& one : out_.devices)
     holds_all.push_back(streams(one.plan) &&
-                        bytes_of(*division_, *host_, division_->whole()) +
-                                tiles_in_memory * bytes_of(*division_, *host_, largest_) <=
+                        bytes_of(*partition_, *host_, partition_->whole()) +
+                                tiles_in_memory * bytes_of(*partition_, *host_, largest_) <=
                             memory_of(one.plan.device));
   if (std::ranges::find(holds_all, true) == holds_all.end()) return;
   queue_->arrange([this, holds_all](std::size_t d, const std::vector<std::size_t>& band) {
@@ -183,7 +183,7 @@ void Scheduler::make_queue() {
 // Whether a device copies and computes this call at the same time.
 bool Scheduler::streams(const Plan& plan) const {
   return find_streams(plan.device.where) != nullptr && !options_->whole &&
-         !StreamedWorker::refuses(*operation_, *host_, *division_, plan);
+         !StreamedWorker::refuses(*operation_, *host_, *partition_, plan);
 }
 
 // A part of what is free, for a variant may want workspace. A device that is named twice, whole or in parts,
@@ -208,7 +208,7 @@ std::unique_ptr<DeviceWorker> Scheduler::make_worker(std::size_t d) {
   try {
     if (shared_) return process_worker(d);
     if (streams(plan) && !tiles_.empty()) return streamed_worker(d);
-    return std::make_unique<LocalWorker>(*operation_, *division_, plan, options_->request);
+    return std::make_unique<LocalWorker>(*operation_, *partition_, plan, options_->request);
   } catch (const Error&) {
     if (shared_) throw;
     return std::make_unique<FailedWorker>(std::current_exception());
@@ -226,14 +226,14 @@ std::unique_ptr<DeviceWorker> Scheduler::process_worker(std::size_t d) {
     about.memory_bytes = memory_of(plan.device);
     about.largest = largest_;
   }
-  return std::make_unique<ProcessWorker>(*shared_, *division_, plan, about, std::move(state.process));
+  return std::make_unique<ProcessWorker>(*shared_, *partition_, plan, about, std::move(state.process));
 }
 
 std::unique_ptr<DeviceWorker> Scheduler::streamed_worker(std::size_t d) {
   DeviceState& state = (*pool_)[d];
   const Plan& plan = out_.devices[d].plan;
   if (state.streams == nullptr) state.streams = find_streams(plan.device.where)->open(plan.device);
-  return std::make_unique<StreamedWorker>(*operation_, *host_, *division_, plan, options_->request,
+  return std::make_unique<StreamedWorker>(*operation_, *host_, *partition_, plan, options_->request,
                                           state.streams, memory_of(plan.device), largest_);
 }
 
@@ -322,7 +322,7 @@ void Scheduler::finish(std::size_t d, std::deque<Begun>& under_way, std::unique_
 bool Scheduler::is_right(std::size_t tile) const {
   VerifyOptions options;
   if (operation_->suspect_rows) options.reference_flops = 0;  // the randomised check
-  return verify(*operation_, division_->part(tiles_[tile]), nullptr, options).passed;
+  return verify(*operation_, partition_->part(tiles_[tile]), nullptr, options).passed;
 }
 
 void Scheduler::deliver(std::size_t d, const Begun& tile, const std::vector<TimelineSpan>& spans) {
@@ -330,7 +330,7 @@ void Scheduler::deliver(std::size_t d, const Begun& tile, const std::vector<Time
   if (!queue_->commit(d, tile.tile, at)) return;
   DeviceReport& report = out_.devices[d];
   ++report.tiles;
-  report.flops += division_->flops(tiles_[tile.tile]);
+  report.flops += partition_->flops(tiles_[tile.tile]);
   report.end_seconds = at;
   const bool overlaps = workers_[d]->most_under_way() > 1;
   for (const TimelineSpan& span : spans) {

@@ -26,7 +26,7 @@ using DevicePool = std::vector<DeviceState>;
 class Scheduler {
  public:
   // `pool`: a state for each device. All arguments must stay.
-  Scheduler(const Operation& operation, const Arguments& host, const Division& division,
+  Scheduler(const Operation& operation, const Arguments& host, const Partition& partition,
             const MultiDeviceOptions& options, DevicePool& pool);
   ~Scheduler();
 
@@ -63,7 +63,7 @@ class Scheduler {
 
   const Operation* operation_;
   const Arguments* host_;
-  const Division* division_;
+  const Partition* partition_;
   const MultiDeviceOptions* options_;
   DevicePool* pool_;
   MultiDeviceOutcome out_;

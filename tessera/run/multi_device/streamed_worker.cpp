@@ -128,9 +128,9 @@ Reason no_rows(const Arguments& arguments) {
 }
 
 // Of all inputs, each slice rounded up.
-std::int64_t bytes_of_inputs(const Arguments& host, const Division& division) {
+std::int64_t bytes_of_inputs(const Arguments& host, const Partition& partition) {
   std::int64_t out = 0;
-  for (const Slice& slice : division.reads(division.whole()))
+  for (const Slice& slice : partition.reads(partition.whole()))
     out += static_cast<std::int64_t>(bytes_of(slice, host.array(slice.array)));
   constexpr std::int64_t aligning = 1 << 20;
   return out + out / 16 + aligning;
@@ -223,20 +223,20 @@ bool InputCache::evict(std::size_t oldest) {
   return true;
 }
 
-Reason StreamedWorker::refuses(const Operation& operation, const Arguments& host, const Division& division,
+Reason StreamedWorker::refuses(const Operation& operation, const Arguments& host, const Partition& partition,
                                const Plan& plan) {
-  if (!division.reads || !division.writes) return "it is one part";
+  if (!partition.reads || !partition.writes) return "it is one part";
   if (!operation.signature.of(Parameter::Kind::value).empty()) return "it gives numbers back";
   if (plan.variant->baseline) return "a baseline may wait for the device";
   return no_rows(host);
 }
 
-StreamedWorker::StreamedWorker(const Operation& operation, const Arguments& host, const Division& division,
+StreamedWorker::StreamedWorker(const Operation& operation, const Arguments& host, const Partition& partition,
                                Plan plan, Request request, std::shared_ptr<Streams> streams,
                                std::int64_t memory_bytes, const Tile& largest)
     : operation_(&operation),
       host_(&host),
-      division_(&division),
+      partition_(&partition),
       plan_(std::move(plan)),
       request_(std::move(request)),
       streams_(std::move(streams)),
@@ -246,7 +246,7 @@ StreamedWorker::StreamedWorker(const Operation& operation, const Arguments& host
     lay_out_writes(buffer, largest);
     left -= buffer.memory->bytes();
   }
-  inputs_.emplace(*streams_, std::max<std::int64_t>(0, std::min(left, bytes_of_inputs(host, division))));
+  inputs_.emplace(*streams_, std::max<std::int64_t>(0, std::min(left, bytes_of_inputs(host, partition))));
   load(largest);
   streams_->start_clock();
   started_ = Clock::now();
@@ -255,7 +255,7 @@ StreamedWorker::StreamedWorker(const Operation& operation, const Arguments& host
 // Computes the tile once, on whatever lies in the memory, so that code is loaded before the clock starts.
 void StreamedWorker::load(const Tile& tile) {
   const StreamMemory& block = inputs_->block();
-  for (const Slice& slice : division_->reads(tile))
+  for (const Slice& slice : partition_->reads(tile))
     if (PackedRows::of(slice, host_->array(slice.array)).bytes() > block.bytes()) return;
   Buffer& buffer = buffers_[0];
   set_arguments(buffer, tile, [&](const Slice& slice) {
@@ -277,7 +277,7 @@ bool StreamedWorker::pinned(const std::string& name) {
 }
 
 void StreamedWorker::lay_out_writes(Buffer& buffer, const Tile& tile) {
-  buffer.writes = division_->writes(tile);
+  buffer.writes = partition_->writes(tile);
   buffer.offsets.clear();
   buffer.rows.clear();
   std::int64_t bytes = 0;
@@ -290,13 +290,14 @@ void StreamedWorker::lay_out_writes(Buffer& buffer, const Tile& tile) {
     buffer.memory = std::make_unique<StreamMemory>(*streams_, bytes);
 }
 
-// The tile's arguments in device memory. An input that its division does not read lies where the output does.
+// The tile's arguments in device memory. An input that its partition does not read lies where the output
+// does.
 void StreamedWorker::set_arguments(Buffer& buffer, const Tile& tile, const ReadView& read) {
-  buffer.arguments = division_->part(tile);
+  buffer.arguments = partition_->part(tile);
   buffer.in_place.clear();
   Arguments& arguments = *buffer.arguments;
   const void* const output = arguments.array(operation_->output).data;
-  const auto reads = division_->reads(tile);
+  const auto reads = partition_->reads(tile);
   for (std::size_t i = 0; i < buffer.writes.size(); ++i)
     arguments.set_array(buffer.writes[i].array,
                         buffer.rows[i].view_at(buffer.memory->get() + buffer.offsets[i], buffer.writes[i],
@@ -306,7 +307,7 @@ void StreamedWorker::set_arguments(Buffer& buffer, const Tile& tile, const ReadV
     if (!arguments.has(p->name)) continue;
     if (std::ranges::any_of(reads, [&](const Slice& slice) { return slice.array == p->name; })) continue;
     if (arguments.array(p->name).data != output)
-      throw Error(Error::Kind::internal, "a tile reads " + p->name + ", which its division does not say");
+      throw Error(Error::Kind::internal, "a tile reads " + p->name + ", which its partition does not say");
     arguments.set_array(p->name, arguments.array(operation_->output));
     buffer.in_place = p->name;
   }

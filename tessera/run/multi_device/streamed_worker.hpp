@@ -156,12 +156,12 @@ class InputCache {
 class StreamedWorker final : public DeviceWorker {
  public:
   // Why tiles of this call are not computed so on a device with streams.
-  static Reason refuses(const Operation& operation, const Arguments& host, const Division& division,
+  static Reason refuses(const Operation& operation, const Arguments& host, const Partition& partition,
                         const Plan& plan);
 
   // `memory_bytes`: the most to take of the device. Memory is allocated and code loaded here, for `largest`,
   // the largest tile. The streams are nobody else's meanwhile. All references must stay.
-  StreamedWorker(const Operation& operation, const Arguments& host, const Division& division, Plan plan,
+  StreamedWorker(const Operation& operation, const Arguments& host, const Partition& partition, Plan plan,
                  Request request, std::shared_ptr<Streams> streams, std::int64_t memory_bytes,
                  const Tile& largest);
   ~StreamedWorker() override { stop(); }
@@ -200,7 +200,7 @@ class StreamedWorker final : public DeviceWorker {
 
   const Operation* operation_;
   const Arguments* host_;
-  const Division* division_;
+  const Partition* partition_;
   Plan plan_;
   Request request_;
   std::shared_ptr<Streams> streams_;

@@ -39,18 +39,18 @@ std::vector<char> alone(Inputs& inputs) {
 // One worker, and tiles of a product.
 struct OneWorker {
   Inputs inputs;
-  Division division;
+  Partition partition;
   MadeUpStreams* streams = nullptr;
   std::unique_ptr<StreamedWorker> worker;
 
   OneWorker(const Case& problem, std::int64_t memory, std::int64_t wanted, Traits traits = {})
       : inputs(matmul(), Element::f32, problem, 3, {.padding = 2}),
-        division((*find_division("matmul"))(inputs.arguments())) {
+        partition((*find_partition("matmul"))(inputs.arguments())) {
     const Device device = find_device("cpu:threads=1");
     auto made = std::make_unique<MadeUpStreams>(device, 1, traits);
     streams = made.get();
     const Request request{.cached = false};
-    worker = std::make_unique<StreamedWorker>(matmul(), inputs.arguments(), division,
+    worker = std::make_unique<StreamedWorker>(matmul(), inputs.arguments(), partition,
                                               choose_on(device, matmul(), inputs.arguments(), request),
                                               request, std::move(made), memory, tiles(wanted).front());
     inputs.poison();
@@ -69,7 +69,7 @@ struct OneWorker {
   }
 
   std::vector<Tile> tiles(std::int64_t wanted) const {
-    return tiles_of(division, inputs.arguments(), {0, division.rows}, {.wanted = wanted, .least_flops = 1});
+    return tiles_of(partition, inputs.arguments(), {0, partition.rows}, {.wanted = wanted, .least_flops = 1});
   }
 };
 
@@ -122,7 +122,7 @@ TEST(StreamedWorker, WhereMemoryIsShortWhatWasUsedLongestAgoIsFreed) {
   // Tile after tile with its inputs of its own would be far more.
   std::size_t each = 0;
   for (const Tile& tile : tiles)
-    for (const Slice& slice : one.division.reads(tile))
+    for (const Slice& slice : one.partition.reads(tile))
       each += bytes_of(slice, one.inputs.arguments().array(slice.array));
   EXPECT_LT(one.streams->bytes_in(), each * 3 / 4);
 }

@@ -14,10 +14,10 @@ std::int64_t granules_of(std::int64_t extent, std::int64_t granule) {
 
 std::int64_t rounded_up(std::int64_t amount, std::int64_t unit) { return granules_of(amount, unit) * unit; }
 
-Tile first_tile(const Division& division, Interval rows, std::int64_t down, std::int64_t side) {
+Tile first_tile(const Partition& partition, Interval rows, std::int64_t down, std::int64_t side) {
   return {{rows.first, std::min(rows.first + down, rows.last)},
-          {0, std::min(side, division.cols)},
-          {0, division.depth}};
+          {0, std::min(side, partition.cols)},
+          {0, partition.depth}};
 }
 
 // Long tiles are cut where blocks of kernels usually end.
@@ -82,42 +82,42 @@ std::vector<std::size_t> in_growing_squares(const std::vector<Tile>& tiles, std:
   return some;
 }
 
-std::int64_t bytes_of(const Division& division, const Arguments& arguments, const Tile& tile) {
+std::int64_t bytes_of(const Partition& partition, const Arguments& arguments, const Tile& tile) {
   std::int64_t out = 0;
-  for (const auto& slices : {division.reads(tile), division.writes(tile)})
+  for (const auto& slices : {partition.reads(tile), partition.writes(tile)})
     for (const Slice& slice : slices)
       out += static_cast<std::int64_t>(bytes_of(slice, arguments.array(slice.array)));
   return out;
 }
 
-std::vector<Tile> tiles_of(const Division& division, const Arguments& arguments, Interval rows,
+std::vector<Tile> tiles_of(const Partition& partition, const Arguments& arguments, Interval rows,
                            const Tiling& tiling) {
-  if (rows.empty() || division.cols == 0) return {};
-  const double elements = static_cast<double>(division.rows) * static_cast<double>(division.cols);
-  const double most = division.flops(division.whole()) / tiling.least_flops;
+  if (rows.empty() || partition.cols == 0) return {};
+  const double elements = static_cast<double>(partition.rows) * static_cast<double>(partition.cols);
+  const double most = partition.flops(partition.whole()) / tiling.least_flops;
   const double count = std::clamp(most, 1.0, static_cast<double>(std::max<std::int64_t>(1, tiling.wanted)));
-  const std::int64_t granule = std::max(division.row_granule, division.col_granule);
+  const std::int64_t granule = std::max(partition.row_granule, partition.col_granule);
   const std::int64_t side_of_square =
       rounded(static_cast<std::int64_t>(std::ceil(std::sqrt(elements / count))), granule);
   std::int64_t side = side_of_square, down = side_of_square;
   // A narrow result has longer tiles instead.
-  if (side >= division.cols)
-    down = std::max(side, static_cast<std::int64_t>(std::ceil(static_cast<double>(division.rows) / count)));
+  if (side >= partition.cols)
+    down = std::max(side, static_cast<std::int64_t>(std::ceil(static_cast<double>(partition.rows) / count)));
   while (tiling.memory_bytes > 0 &&
-         bytes_of(division, arguments, first_tile(division, rows, down, side)) > tiling.memory_bytes) {
+         bytes_of(partition, arguments, first_tile(partition, rows, down, side)) > tiling.memory_bytes) {
     if (side <= granule && down <= granule)
       throw Error(std::to_string(tiling.memory_bytes) + " bytes do not hold the " +
-                  std::to_string(bytes_of(division, arguments, first_tile(division, rows, down, side))) +
+                  std::to_string(bytes_of(partition, arguments, first_tile(partition, rows, down, side))) +
                   " that the smallest part reads and writes");
     if (down == side) side = std::max(granule, side / 2);
     down = std::max(side, down / 2);
   }
   std::vector<Tile> out;
-  const auto across = even_parts({0, division.cols}, side, division.col_granule);
+  const auto across = even_parts({0, partition.cols}, side, partition.col_granule);
   bool back = false;
-  for (const Interval& part : even_parts(rows, down, division.row_granule)) {
+  for (const Interval& part : even_parts(rows, down, partition.row_granule)) {
     for (std::size_t j = 0; j < across.size(); ++j)
-      out.push_back({part, across[back ? across.size() - 1 - j : j], {0, division.depth}});
+      out.push_back({part, across[back ? across.size() - 1 - j : j], {0, partition.depth}});
     back = !back;
   }
   return out;

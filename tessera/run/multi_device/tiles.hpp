@@ -4,7 +4,7 @@
 #pragma once
 #include <span>
 #include <vector>
-#include "tessera/core/division.hpp"
+#include "tessera/core/partition.hpp"
 
 namespace tessera {
 
@@ -23,13 +23,13 @@ struct Tiling {
 };
 
 // Tiles of some rows of the result, row by row, back and forth. Throws Error where the memory holds none.
-std::vector<Tile> tiles_of(const Division& division, const Arguments& arguments, Interval rows,
+std::vector<Tile> tiles_of(const Partition& partition, const Arguments& arguments, Interval rows,
                            const Tiling& tiling);
 
 // These tiles in growing squares. For a device that keeps what it has read: after a few rows and columns of
 // inputs have arrived, many tiles can be computed, while row by row the first row waits for all columns.
 std::vector<std::size_t> in_growing_squares(const std::vector<Tile>& tiles, std::vector<std::size_t> some);
 
-std::int64_t bytes_of(const Division& division, const Arguments& arguments, const Tile& tile);
+std::int64_t bytes_of(const Partition& partition, const Arguments& arguments, const Tile& tile);
 
 }  // namespace tessera

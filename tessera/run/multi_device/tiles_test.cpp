@@ -71,15 +71,15 @@ TEST(EvenParts, LeaveNoThinOneOver) {
 Case product_of(std::int64_t m, std::int64_t n, std::int64_t k) { return {{{"m", m}, {"n", n}, {"k", k}}}; }
 
 // When a device ends that reads what tiles need over one link, keeps it, and computes with what is there.
-double ends(const Division& division, const Arguments& arguments, const std::vector<Tile>& tiles,
+double ends(const Partition& partition, const Arguments& arguments, const std::vector<Tile>& tiles,
             const std::vector<std::size_t>& order, double bytes_per_second, double flops_per_second) {
   std::set<Slice> here;
   double arrived = 0, computed = 0;
   for (const std::size_t tile : order) {
-    for (const Slice& slice : division.reads(tiles[tile]))
+    for (const Slice& slice : partition.reads(tiles[tile]))
       if (here.insert(slice).second)
         arrived += static_cast<double>(bytes_of(slice, arguments.array(slice.array))) / bytes_per_second;
-    computed = std::max(computed, arrived) + division.flops(tiles[tile]) / flops_per_second;
+    computed = std::max(computed, arrived) + partition.flops(tiles[tile]) / flops_per_second;
   }
   return computed;
 }
@@ -95,8 +95,8 @@ TEST(GrowingSquares, TilesAreComputedWhileBothInputsArrive) {
                             Element::f64,
                             {{"A", view(16384, 16384)}, {"B", view(16384, 16384)}},
                             {}};
-  const Division division = (*find_division("matmul"))(arguments);
-  const auto tiles = tiles_of(division, arguments, {0, division.rows}, {.wanted = 64});
+  const Partition partition = (*find_partition("matmul"))(arguments);
+  const auto tiles = tiles_of(partition, arguments, {0, partition.rows}, {.wanted = 64});
   ASSERT_EQ(tiles.size(), 64U);
   constexpr double link = 37.6e9, flops = 54e12;
   TileQueue queue(std::vector<double>(tiles.size(), 1.0), std::vector<double>{1.0, 1.0});
@@ -114,8 +114,8 @@ TEST(GrowingSquares, TilesAreComputedWhileBothInputsArrive) {
     std::ranges::sort(back_and_forth);
     EXPECT_TRUE(std::ranges::adjacent_find(back_and_forth) == back_and_forth.end());
     EXPECT_EQ(back_and_forth.back() - back_and_forth.front() + 1, order.size());
-    const double by_rows = ends(division, arguments, tiles, back_and_forth, link, flops),
-                 by_both = ends(division, arguments, tiles, order, link, flops);
+    const double by_rows = ends(partition, arguments, tiles, back_and_forth, link, flops),
+                 by_both = ends(partition, arguments, tiles, order, link, flops);
     EXPECT_LT(by_both, 0.11);
     EXPECT_LT(by_both, 0.85 * by_rows);
   }
@@ -123,9 +123,9 @@ TEST(GrowingSquares, TilesAreComputedWhileBothInputsArrive) {
 
 TEST(GrowingSquares, HasEachTileOnceWhateverTheBand) {
   const Inputs inputs(*find_operation("matmul"), Element::f32, product_of(100, 70, 8), 3);
-  const Division division = (*find_division("matmul"))(inputs.arguments());
+  const Partition partition = (*find_partition("matmul"))(inputs.arguments());
   const auto tiles =
-      tiles_of(division, inputs.arguments(), {0, division.rows}, {.wanted = 30, .least_flops = 1});
+      tiles_of(partition, inputs.arguments(), {0, partition.rows}, {.wanted = 30, .least_flops = 1});
   ASSERT_GT(tiles.size(), 20U);
   for (std::size_t first = 0; first <= tiles.size(); first += 3)
     for (std::size_t last = first; last <= tiles.size(); last += 2) {
@@ -157,19 +157,19 @@ TEST(FullLaunches, AreAsManyAsKeepAllMultiprocessorsAtWork) {
 // it, too.
 TEST(FittedSplit, IsWithinFivePercentOfTheBestStaticSplit) {
   Inputs inputs(*find_operation("matmul"), Element::f32, product_of(4096, 4096, 1), 3);
-  const Division division = (*find_division("matmul"))(inputs.arguments());
+  const Partition partition = (*find_partition("matmul"))(inputs.arguments());
   for (const std::vector<double>& speeds :
        std::vector<std::vector<double>>{{44, 132}, {44, 88}, {132, 132}, {1, 9, 3}}) {
     std::vector<Tile> tiles;
     std::vector<std::deque<std::size_t>> bands;
     std::vector<double> work;
-    for (const Interval& rows : split_by_shares(division.rows, division.row_granule, speeds)) {
+    for (const Interval& rows : split_by_shares(partition.rows, partition.row_granule, speeds)) {
       auto& band = bands.emplace_back();
       for (const Tile& tile :
-           tiles_of(division, inputs.arguments(), rows, {.wanted = 24, .least_flops = 1})) {
+           tiles_of(partition, inputs.arguments(), rows, {.wanted = 24, .least_flops = 1})) {
         band.push_back(tiles.size());
         tiles.push_back(tile);
-        work.push_back(division.flops(tile));
+        work.push_back(partition.flops(tile));
       }
     }
     TileQueue queue(work, bands);
@@ -178,7 +178,7 @@ TEST(FittedSplit, IsWithinFivePercentOfTheBestStaticSplit) {
       return now + work[tile] / speeds[d];
     };
     const double ideal =
-        division.flops(division.whole()) / std::accumulate(speeds.begin(), speeds.end(), 0.0);
+        partition.flops(partition.whole()) / std::accumulate(speeds.begin(), speeds.end(), 0.0);
     EXPECT_LE(run_virtually(queue, speeds.size(), behaviour).end(), 1.05 * ideal)
         << speeds[0] << ":" << speeds[1];
   }

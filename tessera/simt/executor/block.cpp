@@ -16,7 +16,7 @@
 
 namespace tessera::simt {
 
-constinit thread_local ThreadPlace* place = nullptr;
+constinit thread_local ThreadContext* current_thread = nullptr;
 
 namespace {
 
@@ -42,17 +42,17 @@ std::uint32_t holders_of(std::span<ThreadState> lanes, std::uint32_t named, std:
   return holders;
 }
 
-std::uint64_t same_for_all(std::span<ThreadState> lanes, std::uint32_t named, Meeting what) {
+std::uint64_t same_for_all(std::span<ThreadState> lanes, std::uint32_t named, WarpCollective what) {
   const std::uint32_t yes = named & ~holders_of(lanes, named, 0);
   const auto first = static_cast<std::size_t>(__builtin_ctz(named));
   switch (what) {
-    case Meeting::any:
+    case WarpCollective::any:
       return yes != 0;
-    case Meeting::all:
+    case WarpCollective::all:
       return yes == named;
-    case Meeting::ballot:
+    case WarpCollective::ballot:
       return yes;
-    case Meeting::match_all:
+    case WarpCollective::match_all:
       return holders_of(lanes, named, lanes[first].wait.value) == named ? named : 0;
     default:
       return 0;
@@ -60,14 +60,14 @@ std::uint64_t same_for_all(std::span<ThreadState> lanes, std::uint32_t named, Me
 }
 
 // What the lanes of a warp give each other once all that are named have come with a value for `what`.
-void give_results(std::span<ThreadState> lanes, std::uint32_t named, Meeting what) {
+void give_results(std::span<ThreadState> lanes, std::uint32_t named, WarpCollective what) {
   switch (what) {
-    case Meeting::shuffle:
-    case Meeting::shuffle_up:
-    case Meeting::shuffle_down:
-    case Meeting::shuffle_xor:
+    case WarpCollective::shuffle:
+    case WarpCollective::shuffle_up:
+    case WarpCollective::shuffle_down:
+    case WarpCollective::shuffle_xor:
       return shuffle(lanes, named);
-    case Meeting::match_any:
+    case WarpCollective::match_any:
       return for_each_named(
           lanes, named, [&](ThreadState& lane) { lane.result = holders_of(lanes, named, lane.wait.value); });
     default:
@@ -149,7 +149,7 @@ Block::Block(const Task& task, Stacks& stacks)
   }
   order_.resize(count);
   std::iota(order_.begin(), order_.end(), std::size_t{0});
-  if (task.tracer != nullptr) tracer_side_ = std::make_unique<BlockTrace>(task, shared_, make_room, this);
+  if (task.tracer != nullptr) tracer_side_ = std::make_unique<BlockTrace>(task, shared_, flush_lane, this);
 }
 
 // No schedule is wrong, and a kernel that needs one is. Untraced, it is always the same.
@@ -189,7 +189,7 @@ void Block::reset(std::int64_t block) {
 bool Block::run(std::int64_t block) {
   reset(block);
   switch_to(os_thread_, fresh_fiber());
-  place = nullptr;
+  current_thread = nullptr;
   return failure_ == nullptr;
 }
 
@@ -226,7 +226,7 @@ void Block::run_fresh_threads(Fiber& fiber) {
 }
 
 void Block::run_thread(ThreadState& thread) {
-  place = &thread;
+  current_thread = &thread;
   thread.state = ThreadState::State::running;
   if (trace_ != nullptr) trace_->resume(thread.rank, thread.fiber->stack);
   task_.body(task_.context, shared_);
@@ -256,8 +256,9 @@ void Block::returned(ThreadState& thread) {
 
 // CUDA promises nothing where a lane that is named has returned; GPUs do not wait for it.
 bool Block::spares_returned(const Wait& wait) const {
-  const bool exchanges = wait.what == Meeting::shuffle || wait.what == Meeting::shuffle_up ||
-                         wait.what == Meeting::shuffle_down || wait.what == Meeting::shuffle_xor;
+  const bool exchanges = wait.what == WarpCollective::shuffle || wait.what == WarpCollective::shuffle_up ||
+                         wait.what == WarpCollective::shuffle_down ||
+                         wait.what == WarpCollective::shuffle_xor;
   return task_.may_return_early && !exchanges;
 }
 
@@ -272,11 +273,11 @@ void Block::complete(const ThreadState& thread, Warp& warp, std::uint32_t named)
   if (trace_ != nullptr) {
     const std::uint32_t gone = thread.wait.lanes & warp.returned;
     if (gone != 0 && task_.tracer->early_returns)
-      trace_->passed_without_all(thread.wait.location, thread.wait.what != Meeting::sync_warp, [&] {
+      trace_->passed_without_all(thread.wait.location, thread.wait.what != WarpCollective::sync_warp, [&] {
         return misses_lane(thread, lanes[static_cast<std::size_t>(std::countr_zero(gone))]) +
                "; CUDA promises nothing then";
       });
-    trace_->met(static_cast<std::size_t>(thread.rank / 32), named);
+    trace_->warp_synced(static_cast<std::size_t>(thread.rank / 32), named);
   }
   give_results(lanes, named, thread.wait.what);
   for (ThreadState& lane : lanes)
@@ -300,14 +301,14 @@ void Block::give_way(ThreadState& thread) {
   } else {
     fail(waits_in_vain(threads_));
   }
-  place = &thread;
+  current_thread = &thread;
   thread.state = ThreadState::State::running;
   if (trace_ != nullptr) trace_->resume(thread.rank, thread.fiber->stack);
 }
 
-void Block::make_room(LaneLog& lane) {
+void Block::flush_lane(LaneLog& lane) {
   auto& block = *static_cast<Block*>(lane.owner);
-  auto& thread = *static_cast<ThreadState*>(place);
+  auto& thread = *static_cast<ThreadState*>(current_thread);
   if (++thread.full_tables < most_full_tables && !polls(lane)) block.note_progress();
   const std::uint32_t again = block.trace_->stop(thread.rank, BlockTrace::Stop::full);
   const std::uint32_t own = 1u << thread.rank % 32;
@@ -339,7 +340,7 @@ void Block::sync(ThreadState& thread, SourceLocation location) {
     stop_tracing(thread, BlockTrace::Stop::at_barrier);
   }
   if (!at_barrier_.empty()) same_place_ = same_place_ && same(location, at_barrier_.slots[0]->wait.location);
-  thread.wait = {.what = Meeting::sync, .location = location};
+  thread.wait = {.what = WarpCollective::sync, .location = location};
   at_barrier_.push(&thread);
   if (at_barrier_.size() < live_) return wait(thread);
   thread.state = ThreadState::State::waiting;
@@ -370,7 +371,7 @@ std::span<ThreadState> Block::warp_of(const ThreadState& thread) {
   return std::span(threads_).subspan(first, std::min<std::size_t>(32, threads_.size() - first));
 }
 
-std::uint64_t Block::meet(ThreadState& thread, const Wait& wait_for) {
+std::uint64_t Block::collective(ThreadState& thread, const Wait& wait_for) {
   note_progress();
   // What follows is not the kernel's: the linker may have taken a function of it from a traced unit.
   BlockTrace::pause();
@@ -411,7 +412,7 @@ void Block::wake_gathered() {
 std::uint32_t Block::active_lanes(ThreadState& thread, SourceLocation location) {
   note_progress();
   BlockTrace::pause();
-  thread.wait = {.what = Meeting::ballot, .lanes = 1u << thread.rank % 32, .location = location};
+  thread.wait = {.what = WarpCollective::ballot, .lanes = 1u << thread.rank % 32, .location = location};
   gathered_.push_back(&thread);
   wait(thread);
   return static_cast<std::uint32_t>(thread.result);
@@ -429,9 +430,9 @@ void Block::sync_grid(ThreadState& thread, SourceLocation location) {
     BlockTrace::pause();
     trace_->communicate();
   }
-  place = nullptr;  // no signal that ends a kernel may end this
+  current_thread = nullptr;  // no signal that ends a kernel may end this
   const bool all = grid_->wait();
-  place = &thread;
+  current_thread = &thread;
   if (!all)
     fail("the grid's barrier at " + to_string(location) +
          " waits in vain: a block has ended without coming to it");
@@ -471,7 +472,7 @@ bool Block::all_met(const ThreadState& thread, std::uint32_t named) {
     if ((named >> lane.rank % 32 & 1) == 0) continue;
     const Wait &a = lane.wait, &b = thread.wait;
     if (a.what != b.what || a.lanes != b.lanes) return false;
-    if (a.what != Meeting::sync_warp && !same(a.location, b.location)) return false;
+    if (a.what != WarpCollective::sync_warp && !same(a.location, b.location)) return false;
   }
   return true;
 }
@@ -493,10 +494,11 @@ void Block::keep_failure(const ThreadState* thread) {
     const Wait* wait = e.wait;
     for (const ThreadState& t : threads_)
       if (e.wait == nullptr && t.state == ThreadState::State::waiting &&
-          (wait == nullptr || (wait->what == Meeting::sync && t.wait.what != Meeting::sync)))
+          (wait == nullptr || (wait->what == WarpCollective::sync && t.wait.what != WarpCollective::sync)))
         wait = &t.wait;
     if (trace_ != nullptr && wait != nullptr)
-      trace_->wait_in_vain(wait->location, wait->what != Meeting::sync && wait->what != Meeting::sync_warp,
+      trace_->wait_in_vain(wait->location,
+                           wait->what != WarpCollective::sync && wait->what != WarpCollective::sync_warp,
                            where + e.what());
   } catch (const Error& e) {
     keep(e.kind(), at_thread + e.what());
@@ -509,25 +511,25 @@ void Block::keep_failure(const ThreadState* thread) {
 
 void Block::fail_by(const Stop& stop, double seconds_allowed) {
   BlockTrace::abandon();
-  const auto& thread = *static_cast<ThreadState*>(place);
+  const auto& thread = *static_cast<ThreadState*>(current_thread);
   if (trace_ != nullptr && stop.why == Stop::Why::no_memory)
     trace_->fault(thread.rank, reinterpret_cast<std::uint64_t>(stop.address));
   if (stop.why == Stop::Why::late) {
-    place = nullptr;
+    current_thread = nullptr;
     failure_ = out_of_time(task_, seconds_allowed);
     return;
   }
   failure_ = std::make_exception_ptr(Error(
       Error::Kind::memory, describe(stop) + " in thread " + to_string(thread.index) + " of block " +
                                to_string(place_.block) + " of kernel " + kernel_name(task_) + hint(stop)));
-  place = nullptr;
+  current_thread = nullptr;
 }
 
 // What is said of a block that cannot go on.
 
 namespace {
 
-const char* name_of(Meeting what) {
+const char* name_of(WarpCollective what) {
   constexpr const char* names[] = {"sync",         "sync_warp",   "shuffle",  "shuffle_up",
                                    "shuffle_down", "shuffle_xor", "any",      "all",
                                    "ballot",       "match_any",   "match_all"};
@@ -543,7 +545,7 @@ std::string hexadecimal(std::uint32_t lanes) {
 // "at x.simt.cu:40 (shuffle of lanes 0x0000ffff)"
 std::string place_of(const Wait& wait, bool with_column = false) {
   std::string what = name_of(wait.what), column;
-  if (wait.what != Meeting::sync) what += " of lanes " + hexadecimal(wait.lanes);
+  if (wait.what != WarpCollective::sync) what += " of lanes " + hexadecimal(wait.lanes);
   if (with_column) column = ":" + std::to_string(wait.location.column);
   return "at " + to_string(wait.location) + column + " (" + what + ")";
 }

@@ -23,7 +23,7 @@ namespace tessera::simt {
 
 // What a waiting thread waits for, and what it brings.
 struct Wait {
-  Meeting what = Meeting::sync;
+  WarpCollective what = WarpCollective::sync;
   std::uint32_t lanes = 0;
   int source = 0;
   SourceLocation location{"", 0};
@@ -32,7 +32,7 @@ struct Wait {
 
 class Block;
 
-struct ThreadState : ThreadPlace {
+struct ThreadState : ThreadContext {
   enum class State : std::uint8_t { fresh, running, waiting, returned };
   State state = State::fresh;
   std::uint32_t full_tables = 0;  // traced: since it last waited
@@ -81,7 +81,7 @@ class Block {
 
   // Called by GPU threads.
   void sync(ThreadState& thread, SourceLocation location);
-  std::uint64_t meet(ThreadState& thread, const Wait& wait);
+  std::uint64_t collective(ThreadState& thread, const Wait& wait);
   std::uint32_t active_lanes(ThreadState& thread, SourceLocation location);
   void sync_grid(ThreadState& thread, SourceLocation location);
   void set_grid(GridBarrier* grid) { grid_ = grid; }
@@ -108,7 +108,7 @@ class Block {
   Fiber& fresh_fiber();
   void release_barrier();
   void order_threads(std::int64_t block);
-  static void make_room(LaneLog& lane);
+  static void flush_lane(LaneLog& lane);
   void stop_tracing(const ThreadState& thread, BlockTrace::Stop why);
   void wake(std::size_t warp, std::uint32_t lanes);
   void wake_full();
@@ -127,7 +127,7 @@ class Block {
 
   const Task& task_;
   Stacks& stacks_;
-  BlockPlace place_;
+  BlockContext place_;
   std::vector<ThreadState> threads_;
   std::vector<Warp> warps_;
   std::vector<Fiber> fibers_;

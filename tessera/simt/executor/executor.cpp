@@ -111,7 +111,8 @@ void check(const Task& task) {
                 " threads; it must have 1 to " + std::to_string(Block::most_threads));
   if (launch.grid.x < 0 || launch.grid.y < 0 || launch.grid.z < 0)
     throw Error("kernel " + kernel_name(task) + ": the grid has a negative extent");
-  if (place != nullptr) throw Error("kernel " + kernel_name(task) + ": launched from inside a kernel");
+  if (current_thread != nullptr)
+    throw Error("kernel " + kernel_name(task) + ": launched from inside a kernel");
 }
 
 void check_cooperative(const Task& task) {
@@ -164,23 +165,23 @@ void execute(const Task& task, int os_threads) {
 }
 
 void sync(SourceLocation location) {
-  auto& thread = *static_cast<ThreadState*>(place);
+  auto& thread = *static_cast<ThreadState*>(current_thread);
   thread.owner->sync(thread, location);
 }
 
-std::uint64_t meet(Meeting what, std::uint32_t lanes, std::uint64_t value, int source,
-                   SourceLocation location) {
-  auto& thread = *static_cast<ThreadState*>(place);
-  return thread.owner->meet(thread, {what, lanes, source, location, value});
+std::uint64_t collective(WarpCollective what, std::uint32_t lanes, std::uint64_t value, int source,
+                         SourceLocation location) {
+  auto& thread = *static_cast<ThreadState*>(current_thread);
+  return thread.owner->collective(thread, {what, lanes, source, location, value});
 }
 
 std::uint32_t active_lanes(SourceLocation location) {
-  auto& thread = *static_cast<ThreadState*>(place);
+  auto& thread = *static_cast<ThreadState*>(current_thread);
   return thread.owner->active_lanes(thread, location);
 }
 
 void sync_grid(SourceLocation location) {
-  auto& thread = *static_cast<ThreadState*>(place);
+  auto& thread = *static_cast<ThreadState*>(current_thread);
   thread.owner->sync_grid(thread, location);
 }
 

@@ -29,7 +29,7 @@ constinit thread_local Watch* watch __attribute__((tls_model("initial-exec"))) =
 struct sigaction handled_before[NSIG];
 
 // A kernel runs: what happens outside of one is nothing that a kernel did.
-bool in_kernel() { return watch != nullptr && place != nullptr; }
+bool in_kernel() { return watch != nullptr && current_thread != nullptr; }
 
 void on_fault(int signal, siginfo_t* info, void* context) {
   if (in_kernel() && watch->stops(signal, *info)) siglongjmp(watch->way_back(), 1);

@@ -189,7 +189,7 @@ struct Branches {
   }
 };
 
-TEST(Warp, BranchesMeetInSyncWarp) {
+TEST(Warp, BranchesConvergeInSyncWarp) {
   std::vector<std::int64_t> out(32);
   launch<Branches>({.grid = {1}, .block = {32}}, Sum{out.data()});
   for (int l = 0; l < 32; ++l)
@@ -206,7 +206,7 @@ struct DivergentShuffle {
   }
 };
 
-TEST(Warp, BranchesDoNotMeetInAShuffle) {
+TEST(Warp, BranchesDoNotConvergeInAShuffle) {
   std::int64_t out = 0;
   const std::string text = message_of<DivergentShuffle>({.grid = {1}, .block = {32}}, Sum{&out});
   const auto place = [](int line) {

@@ -84,7 +84,7 @@ std::uint64_t number(const void* address) { return reinterpret_cast<std::uint64_
 
 }  // namespace
 
-BlockTrace::BlockTrace(const Task& task, const char* shared, void (*make_room)(LaneLog&), void* owner)
+BlockTrace::BlockTrace(const Task& task, const char* shared, void (*flush_lane)(LaneLog&), void* owner)
     : task_(task), tracer_(*task.tracer), shared_(number(shared)) {
   const auto threads = static_cast<std::size_t>(task.launch.threads());
   warps_.resize((threads + 31) / 32);
@@ -93,7 +93,7 @@ BlockTrace::BlockTrace(const Task& task, const char* shared, void (*make_room)(L
     warps_[i / 32].present |= 1u << i % 32;
     lanes_[i] = {.warp = &warps_[i / 32].log,
                  .lane = static_cast<std::uint32_t>(i % 32),
-                 .make_room = make_room,
+                 .flush_lane = flush_lane,
                  .owner = owner};
   }
   if (!tracer_.check) return;
@@ -123,7 +123,7 @@ BlockTrace::~BlockTrace() {
 WorkerShadow BlockTrace::take_shadow() {
   if (shadow_ && shadow_->forgets()) {
     const std::lock_guard lock(tracer_.mutex);
-    tracer_.forgot_words = true;
+    tracer_.race_table_full = true;
   }
   WorkerShadow out{std::move(shadow_), {}};
   for (const Site* site : by_number_) out.sites.push_back(site->key);
@@ -186,7 +186,7 @@ void BlockTrace::passed_barrier(SourceLocation location) {
   else ++known->times;
 }
 
-void BlockTrace::met(std::size_t warp, std::uint32_t lanes) {
+void BlockTrace::warp_synced(std::size_t warp, std::uint32_t lanes) {
   if (*std::ranges::max_element(warps_[warp].log.count) == WarpLog::rows) read_table(warp);
   for (std::uint32_t left = lanes; left != 0; left &= left - 1)
     record(lanes_[warp * 32 + first_lane(left)], lanes, SiteKey::of(nullptr, Act::collective, 0));
@@ -197,13 +197,13 @@ void BlockTrace::read_table(std::size_t warp) {
   const std::uint32_t rows = *std::ranges::max_element(log.count);
   if (rows == 0) return;
   // No signal that ends a kernel may end this.
-  ThreadPlace* const running = std::exchange(place, nullptr);
+  ThreadContext* const running = std::exchange(current_thread, nullptr);
   if (log.diverged) read_parted(warp);
   else read_rows(warp);
   std::fill_n(log.site.begin(), rows, 0);
   log.count.fill(0);
   log.diverged = false;
-  place = running;
+  current_thread = running;
 }
 
 BlockTrace::Site& BlockTrace::site_of(std::uint64_t key, std::uint32_t row) {
@@ -471,20 +471,20 @@ void BlockTrace::check_parted(std::size_t warp) {
   std::array<std::uint32_t, lanes_per_warp> at{};
   for (bool more = true; more;) {
     more = false;
-    LaneAddresses meeting{};
+    LaneAddresses collective{};
     for (std::size_t lane = 0; lane < lanes_per_warp; ++lane)
       for (; at[lane] < log.count[lane]; ++at[lane]) {
         const std::uint32_t row = at[lane];
         Site& site = site_of(log.diverged ? (*log.own_site)[row][lane] : log.site[row], row);
         const std::uint64_t address = (*log.address)[at[lane]][lane];
         if (site.key.act() == Act::collective) {
-          meeting[lane] = address;
+          collective[lane] = address;
           break;
         }
         if (site.key.act() == Act::fence) shadow_->fence(static_cast<int>(warp * 32 + lane));
         else check_lane(warp, site, lane, address, (*log.value)[at[lane]]);
       }
-    for (std::uint32_t passed = pass_meetings(warp, meeting); passed != 0; passed &= passed - 1) {
+    for (std::uint32_t passed = pass_collectives(warp, collective); passed != 0; passed &= passed - 1) {
       ++at[first_lane(passed)];
       more = true;
     }
@@ -492,7 +492,7 @@ void BlockTrace::check_parted(std::size_t warp) {
 }
 
 // The lanes of collectives at which all stand that are named; 0 in a row: the lane is at none.
-std::uint32_t BlockTrace::pass_meetings(std::size_t warp, LaneAddresses& row) {
+std::uint32_t BlockTrace::pass_collectives(std::size_t warp, LaneAddresses& row) {
   std::uint32_t passed = 0;
   for (std::size_t lane = 0; lane < lanes_per_warp; ++lane) {
     const auto named = static_cast<std::uint32_t>(row[lane]);
@@ -500,7 +500,7 @@ std::uint32_t BlockTrace::pass_meetings(std::size_t warp, LaneAddresses& row) {
     bool all = true;
     for (std::uint32_t left = named; left != 0; left &= left - 1) all = all && row[first_lane(left)] == named;
     if (!all) continue;
-    shadow_->met(warp, named);
+    shadow_->warp_synced(warp, named);
     passed |= named;
   }
   return passed;
@@ -514,7 +514,7 @@ void BlockTrace::order(std::size_t warp, Act act, const LaneAddresses& lanes, st
     row[lane] = lanes[lane];
     if (act == Act::fence) shadow_->fence(static_cast<int>(warp * 32 + lane));
   }
-  if (act == Act::collective) pass_meetings(warp, row);
+  if (act == Act::collective) pass_collectives(warp, row);
 }
 
 void BlockTrace::check(std::size_t warp, Site& site, Space space, const LaneAddresses& address,
@@ -535,7 +535,7 @@ void BlockTrace::check(std::size_t warp, Site& site, Space space, const LaneAddr
                                   : shadow_->global(site.array, offset, width, act, thread, site.number,
                                                     values[lane], address[lane]);
     if (act == Act::atomic && !may_update_.empty()) note_update(thread, address[lane]);
-    if (conflict.kind != Conflict::Kind::none) tell(conflict, site, warp, lane, address[lane]);
+    if (conflict.kind != Conflict::Kind::none) report_race(conflict, site, warp, lane, address[lane]);
   }
 }
 
@@ -585,8 +585,8 @@ void BlockTrace::check_lane(std::size_t warp, Site& site, std::size_t lane, std:
   check(warp, site, region.space, row, 1u << lane, values);
 }
 
-void BlockTrace::tell(const Conflict& conflict, const Site& site, std::size_t warp, std::size_t lane,
-                      std::uint64_t address) {
+void BlockTrace::report_race(const Conflict& conflict, const Site& site, std::size_t warp, std::size_t lane,
+                             std::uint64_t address) {
   find(conflict.kind == Conflict::Kind::race ? Finding::Kind::race : Finding::Kind::uninitialised, site, warp,
        lane, address, conflict);
 }

@@ -22,8 +22,8 @@ class BlockTrace {
  public:
   enum class Stop { at_barrier, returned, full };
 
-  // `make_room` is called by a lane whose column is full, with `owner`, and returns when it has room.
-  BlockTrace(const Task& task, const char* shared, void (*make_room)(LaneLog&), void* owner);
+  // `flush_lane` is called by a lane whose column is full, with `owner`, and returns when it has room.
+  BlockTrace(const Task& task, const char* shared, void (*flush_lane)(LaneLog&), void* owner);
   ~BlockTrace();  // hands over what was counted
   BlockTrace(const BlockTrace&) = delete;
   BlockTrace& operator=(const BlockTrace&) = delete;
@@ -46,7 +46,7 @@ class BlockTrace {
   void passed_barrier(SourceLocation location);
   // At a collective of a warp, or at a barrier, while others have returned; `text` says which.
   void passed_without_all(SourceLocation location, bool collective, const std::function<std::string()>& text);
-  void met(std::size_t warp, std::uint32_t lanes);
+  void warp_synced(std::size_t warp, std::uint32_t lanes);
   void fault(int rank, std::uint64_t address);  // its last access ended the block
   void communicate() { communicates_ = true; }  // with other blocks, in an order that is not looked at
   // At a collective of a warp, or at a barrier.
@@ -96,13 +96,13 @@ class BlockTrace {
                const WarpLog::Values* values);
   void order(std::size_t warp, Act act, const LaneAddresses& lanes, std::uint32_t active);
   void check_parted(std::size_t warp);
-  std::uint32_t pass_meetings(std::size_t warp, LaneAddresses& row);
+  std::uint32_t pass_collectives(std::size_t warp, LaneAddresses& row);
   void check(std::size_t warp, Site& site, Space space, const LaneAddresses& address, std::uint32_t active,
              const WarpLog::Values& values);
   void check_lane(std::size_t warp, Site& site, std::size_t lane, std::uint64_t address,
                   const WarpLog::Values& values);
-  void tell(const Conflict& conflict, const Site& site, std::size_t warp, std::size_t lane,
-            std::uint64_t address);
+  void report_race(const Conflict& conflict, const Site& site, std::size_t warp, std::size_t lane,
+                   std::uint64_t address);
   void note_race_with_atomic(std::size_t finding, const Site& site, int thread, std::uint64_t address,
                              const Conflict& conflict);
   void note_update(int thread, std::uint64_t address);

@@ -64,7 +64,7 @@ struct LaneLog {
   std::uint64_t stack_low = 0, stack_bytes = 0;  // its own: what it does there stays out
   WarpLog* warp = nullptr;
   std::uint32_t lane = 0;
-  void (*make_room)(LaneLog&) = nullptr;  // called when the table is full
+  void (*flush_lane)(LaneLog&) = nullptr;  // called when the table is full
   void* owner = nullptr;
   // A write that has been recorded and is about to happen: its value is looked at before anything else does.
   const volatile void* owed = nullptr;
@@ -81,7 +81,7 @@ void settle(LaneLog& lane);  // the write that is owed
 inline void record(LaneLog& lane, std::uint64_t address, SiteKey site) {
   WarpLog& log = *lane.warp;
   if (lane.owed != nullptr) settle(lane);
-  if (log.count[lane.lane] == WarpLog::rows) lane.make_room(lane);
+  if (log.count[lane.lane] == WarpLog::rows) lane.flush_lane(lane);
   const std::uint32_t row = log.count[lane.lane];
   (*log.address)[row][lane.lane] = address;
   if (log.site[row] != site.bits) note_site(lane, row, site.bits);

@@ -10,7 +10,7 @@ void Cells::refine() {
   std::vector<std::unique_ptr<Chunk>> coarse(chunks_.size());
   std::swap(coarse, chunks_);
   granule_ = 1;
-  for (const auto& part : coarse) *room_ += part != nullptr;
+  for (const auto& part : coarse) *chunks_left_ += part != nullptr;
   for (std::size_t i = 0; i < coarse.size() * chunk / 4; ++i)
     if (coarse[i / chunk])
       for (std::size_t byte = 0; byte < 4 && (4 * i + byte) / chunk < chunks_.size(); ++byte)
@@ -19,11 +19,11 @@ void Cells::refine() {
 
 Shadow::Shadow(std::size_t threads, std::size_t shared_bytes, const std::vector<std::size_t>& array_bytes,
                std::size_t words)
-    : room_(words == 0 ? ~std::size_t{0} : words / Cells::chunk),
-      shared_(shared_bytes, shared_room_),
+    : chunks_left_(words == 0 ? ~std::size_t{0} : words / Cells::chunk),
+      shared_(shared_bytes, shared_chunks_left_),
       warps_((threads + 31) / 32),
       last_fence_(threads) {
-  for (const std::size_t bytes : array_bytes) arrays_.emplace_back(bytes, room_);
+  for (const std::size_t bytes : array_bytes) arrays_.emplace_back(bytes, chunks_left_);
 }
 
 void Shadow::begin(std::int64_t block) {
@@ -63,7 +63,7 @@ Moment Shadow::now(int thread) {
   return {epoch_, clock.epoch == epoch_ ? clock.tick[at % 32] : 0};
 }
 
-void Shadow::met(std::size_t warp, std::uint32_t lanes) {
+void Shadow::warp_synced(std::size_t warp, std::uint32_t lanes) {
   WarpClock& clock = clock_of(warp);
   if (!clock.known)
     clock.known = std::make_unique<std::array<std::array<std::uint32_t, lanes_per_warp>, lanes_per_warp>>();
@@ -159,8 +159,8 @@ Conflict Shadow::conflict_of_write(Cell& cell, Act act, int thread, std::uint32_
   return out;
 }
 
-Conflict Shadow::touch(Cell& cell, Act act, int thread, std::uint32_t site, std::uint32_t value,
-                       std::uint64_t address, bool is_shared) {
+Conflict Shadow::record_access(Cell& cell, Act act, int thread, std::uint32_t site, std::uint32_t value,
+                               std::uint64_t address, bool is_shared) {
   // What an earlier block left in shared memory is not there any more.
   if (is_shared && cell.change().when.epoch < first_epoch_) cell.write = cell.atomic = {};
   if (is_shared && cell.read[0].when.epoch < first_epoch_) cell.read[0] = cell.read[1] = {};
@@ -199,7 +199,7 @@ Conflict Shadow::touch_all(Cells& cells, std::size_t offset, unsigned width, Act
       forgets_ = true;
       continue;
     }
-    const Conflict c = touch(*cell, act, thread, site, value, address, is_shared);
+    const Conflict c = record_access(*cell, act, thread, site, value, address, is_shared);
     written = written || c.kind != Conflict::Kind::uninitialised;
     const bool is_worse = out.kind != Conflict::Kind::race || !c.same_value;
     if (c.kind == Conflict::Kind::race ? is_worse
@@ -267,18 +267,18 @@ class Pair {
   void compare(const Cell& a, const Cell& b, std::size_t word) {
     if (happened(a.change()) && happened(b.change())) {
       if (happened(a.write) && happened(b.write))
-        tell(one_, a.write, two_, b.write, word, a.value == b.value && a.value != WarpLog::unknown);
-      else if (happened(a.write)) tell(one_, a.write, two_, b.atomic, word);
-      else if (happened(b.write)) tell(two_, b.write, one_, a.atomic, word);
+        report_race(one_, a.write, two_, b.write, word, a.value == b.value && a.value != WarpLog::unknown);
+      else if (happened(a.write)) report_race(one_, a.write, two_, b.atomic, word);
+      else if (happened(b.write)) report_race(two_, b.write, one_, a.atomic, word);
     } else if (happened(a.change()) && happened(reader_of(b))) {
-      tell(one_, a.change(), two_, reader_of(b), word);
+      report_race(one_, a.change(), two_, reader_of(b), word);
     } else if (happened(b.change()) && happened(reader_of(a))) {
-      tell(two_, b.change(), one_, reader_of(a), word);
+      report_race(two_, b.change(), one_, reader_of(a), word);
     }
   }
 
-  void tell(const WorkerShadow& of, const Trail& trail, const WorkerShadow& other_of, const Trail& other,
-            std::size_t word, bool same_value = false) {
+  void report_race(const WorkerShadow& of, const Trail& trail, const WorkerShadow& other_of,
+                   const Trail& other, std::size_t word, bool same_value = false) {
     const TracedArray& array = tracer_.arrays[array_];
     const auto address = reinterpret_cast<std::uint64_t>(array.data) + word * granule_;
     Finding finding;

@@ -55,21 +55,23 @@ struct Conflict {
 };
 
 // The words of one array: made when first touched, of four bytes, or of one where smaller pieces are touched.
-// `room` is how many chunks may be made, for several arrays together; of other words nothing is remembered.
+// `chunks_left` is how many chunks may be made, for several arrays together; of other words nothing is
+// remembered.
 class Cells {
  public:
   static constexpr std::size_t chunk = 1024;
   using Chunk = std::array<Cell, chunk>;
 
-  Cells(std::size_t bytes, std::size_t& room) : room_(&room), chunks_((bytes + chunk - 1) / chunk) {}
+  Cells(std::size_t bytes, std::size_t& chunks_left)
+      : chunks_left_(&chunks_left), chunks_((bytes + chunk - 1) / chunk) {}
   unsigned granule() const { return granule_; }
   void refine();  // to single bytes
   // Null: there is no room for it.
   Cell* make(std::size_t index) {
     auto& part = chunks_[index / chunk];
     if (!part) {
-      if (*room_ == 0) return nullptr;
-      --*room_;
+      if (*chunks_left_ == 0) return nullptr;
+      --*chunks_left_;
       part = std::make_unique<Chunk>();
     }
     return &(*part)[index % chunk];
@@ -83,7 +85,7 @@ class Cells {
 
  private:
   unsigned granule_ = 4;
-  std::size_t* room_;
+  std::size_t* chunks_left_;
   std::vector<std::unique_ptr<Chunk>> chunks_;
 };
 
@@ -98,7 +100,7 @@ class Shadow {
 
   void begin(std::int64_t block);
   void barrier();
-  void met(std::size_t warp, std::uint32_t lanes);
+  void warp_synced(std::size_t warp, std::uint32_t lanes);
   void fence(int thread);
 
   // Whether a read of shared memory is like most: of words written before the last barrier, and adds
@@ -137,15 +139,15 @@ class Shadow {
   bool knows(const Trail& before, int thread, std::uint64_t address);
   bool knows_from(const Trail& before, const Seen& seen) const;
   Conflict against(const Trail& other, int thread, bool other_wrote, std::uint64_t address);
-  Conflict touch(Cell& cell, Act act, int thread, std::uint32_t site, std::uint32_t value,
-                 std::uint64_t address, bool is_shared);
+  Conflict record_access(Cell& cell, Act act, int thread, std::uint32_t site, std::uint32_t value,
+                         std::uint64_t address, bool is_shared);
   Conflict conflict_of_write(Cell& cell, Act act, int thread, std::uint32_t value, std::uint64_t address);
   void note_read(Cell& cell, const Trail& trail);
   void communicate(int thread, std::uint64_t address);
   Conflict touch_all(Cells& cells, std::size_t offset, unsigned width, Act act, int thread,
                      std::uint32_t site, std::uint32_t value, std::uint64_t address, bool is_shared);
 
-  std::size_t room_, shared_room_ = ~std::size_t{0};
+  std::size_t chunks_left_, shared_chunks_left_ = ~std::size_t{0};
   bool forgets_ = false;
   Cells shared_;
   std::vector<Cells> arrays_;

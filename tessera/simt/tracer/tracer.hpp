@@ -174,7 +174,7 @@ struct Tracer {
   void add(const SiteCounts& counts);
   void add(const BarrierCounts& counts);
   void add(const Finding& finding);
-  bool forgot_words = false;                   // races in global memory beyond `words` were not looked for
+  bool race_table_full = false;                // races in global memory beyond `words` were not looked for
   std::vector<UnwrittenRead> unwritten_reads;  // during a launch; of each place and array some
   void find_unwritten_reads(const Launch& launch);
   AccessCounts total(Space space, Act act) const;

@@ -14,11 +14,11 @@ class ReadBy {
  public:
   explicit ReadBy(const std::vector<int>& readers) {
     shadow_.begin(0);
-    EXPECT_EQ(touch(Act::write, 63).kind, Conflict::Kind::none);
+    EXPECT_EQ(record_access(Act::write, 63).kind, Conflict::Kind::none);
     shadow_.barrier();
-    for (const int reader : readers) EXPECT_EQ(touch(Act::read, reader).kind, Conflict::Kind::none);
+    for (const int reader : readers) EXPECT_EQ(record_access(Act::read, reader).kind, Conflict::Kind::none);
   }
-  Conflict touch(Act act, int thread) { return shadow_.shared(16, 4, act, thread, here); }
+  Conflict record_access(Act act, int thread) { return shadow_.shared(16, 4, act, thread, here); }
   Shadow& shadow() { return shadow_; }
 
  private:
@@ -26,7 +26,7 @@ class ReadBy {
 };
 
 void expect_race(ReadBy word, int writer, int reader) {
-  const Conflict found = word.touch(Act::write, writer);
+  const Conflict found = word.record_access(Act::write, writer);
   EXPECT_EQ(found.kind, Conflict::Kind::race) << writer;
   EXPECT_EQ(int{found.other.thread}, reader) << writer;
   EXPECT_FALSE(found.other_wrote);
@@ -37,14 +37,14 @@ TEST(Shadow, AReaderThatWritesRacesWithTheOtherOne) {
   expect_race(ReadBy({3, 4}), 4, 3);
   expect_race(ReadBy({3, 40}), 3, 40);
   expect_race(ReadBy({3, 40}), 40, 3);
-  EXPECT_EQ(ReadBy({3, 3}).touch(Act::write, 3).kind, Conflict::Kind::none);
+  EXPECT_EQ(ReadBy({3, 3}).record_access(Act::write, 3).kind, Conflict::Kind::none);
 }
 
 TEST(Shadow, AReaderOfAnotherWarpIsKept) {
   for (const std::vector<int>& readers : {std::vector{3, 4, 40}, {3, 40, 4}, {40, 3, 4}, {3, 4, 40, 70}}) {
     ReadBy word(readers);
-    word.shadow().met(0, ~0u);  // the lanes of the first warp know of each other now
-    const Conflict found = word.touch(Act::write, 3);
+    word.shadow().warp_synced(0, ~0u);  // the lanes of the first warp know of each other now
+    const Conflict found = word.record_access(Act::write, 3);
     EXPECT_EQ(found.kind, Conflict::Kind::race);
     EXPECT_GE(found.other.thread, 32);
   }
@@ -89,29 +89,29 @@ TEST(Shadow, WritesOfOneValue) {
 TEST(Shadow, AtomicsOrder) {
   for (const bool fenced : {true, false}) {
     Shadow shadow(64, 64, {64});
-    const auto touch = [&](std::size_t offset, Act act, int thread) {
+    const auto record_access = [&](std::size_t offset, Act act, int thread) {
       return shadow.global(0, offset, 4, act, thread, here, WarpLog::unknown, offset).kind;
     };
     const Conflict::Kind without = fenced ? Conflict::Kind::none : Conflict::Kind::race;
     shadow.begin(0);
-    EXPECT_EQ(touch(0, Act::write, 3), Conflict::Kind::none);
+    EXPECT_EQ(record_access(0, Act::write, 3), Conflict::Kind::none);
     if (fenced) shadow.fence(3);
-    EXPECT_EQ(touch(8, Act::atomic, 3), Conflict::Kind::none);
-    EXPECT_EQ(touch(0, Act::read, 4), Conflict::Kind::race);
-    EXPECT_EQ(touch(8, Act::atomic, 5), Conflict::Kind::none);
-    EXPECT_EQ(touch(0, Act::read, 5), without);
+    EXPECT_EQ(record_access(8, Act::atomic, 3), Conflict::Kind::none);
+    EXPECT_EQ(record_access(0, Act::read, 4), Conflict::Kind::race);
+    EXPECT_EQ(record_access(8, Act::atomic, 5), Conflict::Kind::none);
+    EXPECT_EQ(record_access(0, Act::read, 5), without);
     shadow.begin(1);
-    EXPECT_EQ(touch(8, Act::atomic, 3), Conflict::Kind::none);
-    EXPECT_EQ(touch(0, Act::read, 4), Conflict::Kind::race);
+    EXPECT_EQ(record_access(8, Act::atomic, 3), Conflict::Kind::none);
+    EXPECT_EQ(record_access(0, Act::read, 4), Conflict::Kind::race);
     shadow.barrier();
-    EXPECT_EQ(touch(0, Act::read, 4), without);
+    EXPECT_EQ(record_access(0, Act::read, 4), without);
   }
 }
 
 TEST(Shadow, ABarrierEndsIt) {
   ReadBy word({3, 4, 40});
   word.shadow().barrier();
-  EXPECT_EQ(word.touch(Act::write, 3).kind, Conflict::Kind::none);
+  EXPECT_EQ(word.record_access(Act::write, 3).kind, Conflict::Kind::none);
 }
 
 }  // namespace

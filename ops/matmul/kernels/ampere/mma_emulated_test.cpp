@@ -77,13 +77,13 @@ void execute(const MmaArgs<Kind>& args) {
 }
 
 template <class Kind>
-void add_parts(const MmaLaunch<Kind>& launch) {
+void reduce_splits(const MmaLaunch<Kind>& launch) {
   if (launch.args.order.splits == 1) return;
   Device device;
   Run run{.device = &device};
-  using Add = AddParts<MmaParts<Kind>>;
-  const MmaParts<Kind> parts = parts_of(launch);
-  launch_kernel<Add>(Add::launch(parts), parts, run);
+  using Add = SplitKReduction<MmaPartials<Kind>>;
+  const MmaPartials<Kind> partials = partials_of(launch);
+  launch_kernel<Add>(Add::launch(partials), partials, run);
 }
 
 template <class Kind, int tile>
@@ -116,7 +116,7 @@ void expect_product(const MmaElement& element, const Shape& s, std::mt19937& ran
                       {.tile = tile + 1, .splits = s.splits});
   typename Kind::Problem p;
   set(p, c, c0, s);
-  std::vector<double> workspace(mma_split_bytes(element, job.plan) / sizeof(double),
+  std::vector<double> workspace(mma_workspace_bytes(element, job.plan) / sizeof(double),
                                 std::numeric_limits<double>::quiet_NaN());
   const auto launch = launch_of<Kind>(p, job, workspace.data());
   // To the last element of each, and no further.
@@ -126,7 +126,7 @@ void expect_product(const MmaElement& element, const Shape& s, std::mt19937& ran
   emulated::readable = {range(a, s.a_along_k ? s.m : s.k, a_step, s.a_along_k ? s.k : s.m),
                         range(b, s.b_along_k ? s.n : s.k, b_step, s.b_along_k ? s.k : s.n)};
   ASSERT_NO_FATAL_FAILURE((execute<Kind, tile>(launch)));
-  add_parts(launch);
+  reduce_splits(launch);
   emulated::readable.clear();
   int wrong = 0;
   for (std::int64_t i = 0; i < s.m; ++i)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kernel of rung 12, in four parts: what is multiplied (MmaF64, MmaHalf), asynchronous copies into shared
-// memory (MmaCopier), the way of the sums to C or of parts of them to memory (store_sums, leave_part), and
+// memory (MmaCopier), the way of the sums to C or of parts of them to memory (store_sums, store_partial), and
 // the mainloop (MmaTile).
 #pragma once
 #include <cstring>
@@ -8,7 +8,7 @@
 #include <cuda_fp16.h>
 #include <type_traits>
 #include "ops/matmul/epilogue/epilogue.hpp"
-#include "ops/matmul/kernels/add_parts.cuh"
+#include "ops/matmul/kernels/split_k_reduction.cuh"
 #include "ops/matmul/kernels/ampere/mma_plan.hpp"
 #include "ops/matmul/kernels/copy_part.cuh"
 #include "ops/matmul/matmul.hpp"
@@ -40,7 +40,7 @@ struct MmaF64 {
     for (int half = 0; half < 2; ++half)
 #pragma unroll
       for (int s = 0; s < 4; ++s)
-        to.half[half][s] = *reinterpret_cast<const double*>(panel + loads.place(block, half, s));
+        to.half[half][s] = *reinterpret_cast<const double*>(panel + loads.offset(block, half, s));
   }
 
   // Times eight columns of b.
@@ -83,7 +83,7 @@ struct MmaHalf {
   template <class Panel>
   static __device__ __forceinline__ void load(Block& to, const unsigned char* panel,
                                               const Loads<Panel>& loads, int block, int step) {
-    ptx::load_pieces<Panel::along == Along::lines>(to.r, panel + loads.place(block, step));
+    ptx::ldmatrix_x4<Panel::along == Along::lines>(to.r, panel + loads.offset(block, step));
   }
 
   static __device__ __forceinline__ void multiply(float (&d)[4], const Block& a, const Block& b, int half) {
@@ -131,12 +131,12 @@ struct MmaOperand {
 };
 
 // Along what is contiguous, or nearer to it.
-inline Along along_of(const MmaFactor& x) {
+inline Along along_of(const MmaMatrixRef& x) {
   return x.k_step == 1 || x.k_step <= x.line_step ? Along::k : Along::lines;
 }
 
 template <class Kind>
-MmaOperand<typename Kind::Element> operand_of(const MmaFactor& x, std::int64_t k) {
+MmaOperand<typename Kind::Element> operand_of(const MmaMatrixRef& x, std::int64_t k) {
   using Element = typename Kind::Element;
   const bool along_k = along_of(x) == Along::k;
   const std::int64_t step = along_k ? x.k_step : x.line_step, other = along_k ? x.line_step : x.k_step;
@@ -148,7 +148,7 @@ MmaOperand<typename Kind::Element> operand_of(const MmaFactor& x, std::int64_t k
 template <class Kind, class Panel, int threads>
 class MmaCopier {
   using Element = typename Kind::Element;
-  using Share = MmaShare<Panel, threads>;
+  using ThreadMap = MmaThreadMap<Panel, threads>;
   static constexpr bool along_k = Panel::along == Along::k;
   static constexpr int bytes = Kind::bytes;
 
@@ -158,10 +158,10 @@ class MmaCopier {
                        std::int64_t first_k)
       : x_(x) {
     // Of 16-bit elements, too, a piece is one thread's, whole or not.
-    const auto own = Share::first(thread, x.whole || bytes == 2 ? Panel::piece : 1);
+    const auto own = ThreadMap::first(thread, x.whole || bytes == 2 ? Panel::piece : 1);
     row_ = own.row;
     at_ = own.at;
-    place_ = Panel::place_in_row(row_, at_);
+    smem_offset_ = Panel::offset_in_row(row_, at_);
     const std::int64_t line = first_line + (along_k ? row_ : at_), k = first_k + (along_k ? at_ : row_);
     const std::int64_t left = x.lines - line;
     lines_left_ = left > 1 << 20 ? 1 << 20 : static_cast<int>(left);
@@ -174,7 +174,7 @@ class MmaCopier {
   __device__ __forceinline__ void copy(unsigned char* panel, int k_left) {
     // From the thread's first line to its last one, or to the end of the piece.
     constexpr int own_lines =
-        along_k ? (Share::passes(Panel::piece) - 1) * Share::step(Panel::piece) + 1 : Panel::piece;
+        along_k ? (ThreadMap::passes(Panel::piece) - 1) * ThreadMap::step(Panel::piece) + 1 : Panel::piece;
     const bool whole_stage = k_left >= Panel::depth;
     if (!whole && !(bytes == 2 && x_.whole)) {
       copy_single(panel, k_left);
@@ -201,40 +201,39 @@ class MmaCopier {
 
   template <bool inside>
   __device__ __forceinline__ void copy_whole(unsigned char* panel, int k_left) const {
-    constexpr int step = Share::step(Panel::piece);
+    constexpr int step = ThreadMap::step(Panel::piece);
     const Element* from = next_;
-#pragma unroll inside ? Share::passes(Panel::piece) : 1
-    for (int i = 0; i < Share::passes(Panel::piece); ++i, from += row_step(step)) {
-      unsigned char* const to = panel + Panel::below(place_, i * step);
+#pragma unroll inside ? ThreadMap::passes(Panel::piece) : 1
+    for (int i = 0; i < ThreadMap::passes(Panel::piece); ++i, from += row_step(step)) {
+      unsigned char* const to = panel + Panel::advance_rows(smem_offset_, i * step);
       if constexpr (inside) {
-        ptx::copy_async<16>(to, from);
+        ptx::cp_async<16>(to, from);
       } else {
         const int count = valid(i, step, k_left, Panel::piece);
         if constexpr (bytes > 2)
           copy_part<Panel::piece>(reinterpret_cast<Element*>(to), from, x_.data, count);
-        else if (count % Panel::piece == 0)
-          ptx::copy_async<16>(to, count > 0 ? from : x_.data, count * bytes);
+        else if (count % Panel::piece == 0) ptx::cp_async<16>(to, count > 0 ? from : x_.data, count * bytes);
         else gather(to, from, count);
       }
     }
   }
 
   __device__ __forceinline__ void copy_lines(unsigned char* panel) const {
-    constexpr int step = Share::step(Panel::piece);
+    constexpr int step = ThreadMap::step(Panel::piece);
     const Element* from = next_;
 #pragma unroll
-    for (int i = 0; i < Share::passes(Panel::piece); ++i, from += row_step(step))
-      ptx::copy_async_if(i * step < lines_left_, panel + Panel::below(place_, i * step), from);
+    for (int i = 0; i < ThreadMap::passes(Panel::piece); ++i, from += row_step(step))
+      ptx::cp_async_if(i * step < lines_left_, panel + Panel::advance_rows(smem_offset_, i * step), from);
   }
 
   __device__ __forceinline__ void copy_single(unsigned char* panel, int k_left) const {
-    constexpr int unit = bytes == 2 ? Panel::piece : 1, step = Share::step(unit);
+    constexpr int unit = bytes == 2 ? Panel::piece : 1, step = ThreadMap::step(unit);
     const Element* from = next_;
-#pragma unroll along_k ? Share::passes(unit) : 2
-    for (int i = 0; i < Share::passes(unit); ++i, from += row_step(step)) {
-      unsigned char* const to = panel + Panel::below(place_, i * step);
+#pragma unroll along_k ? ThreadMap::passes(unit) : 2
+    for (int i = 0; i < ThreadMap::passes(unit); ++i, from += row_step(step)) {
+      unsigned char* const to = panel + Panel::advance_rows(smem_offset_, i * step);
       const int count = valid(i, step, k_left, unit);
-      if constexpr (unit == 1) ptx::copy_async<bytes>(to, count > 0 ? from : x_.data, count * bytes);
+      if constexpr (unit == 1) ptx::cp_async<bytes>(to, count > 0 ? from : x_.data, count * bytes);
       else gather(to, from, count);
     }
   }
@@ -251,8 +250,8 @@ class MmaCopier {
 
   const MmaOperand<Element>& x_;  // of the kernel's arguments
   const Element* next_;
-  int row_, at_, place_;  // of the thread's first unit
-  int lines_left_;        // from there on
+  int row_, at_, smem_offset_;  // of the thread's first unit
+  int lines_left_;              // from there on
 };
 
 // From a warp's sums to C, by way of shared memory, so that lanes write neighbours; or to where parts are
@@ -268,8 +267,8 @@ struct MmaArgs {
   bool from_registers;  // results need not pass through shared memory
   TileOrder order;
   std::int32_t depth, split_depth;  // stages, in all and of each split
-  typename Kind::Sum* parts;        // of splits: a room for each unit of the order (add_parts.cuh)
-  TileWalk walk;                    // the order, for blocks that have little else to do
+  typename Kind::Sum* partials;     // of splits: a room for each unit of the order (split_k_reduction.cuh)
+  TileScheduler scheduler;          // the order, for blocks that have little else to do
 };
 
 // What a kernel is given, and which kernel: of which tile, for operands that lie along what.
@@ -282,7 +281,7 @@ struct MmaLaunch {
 
 template <class Kind>
 MmaLaunch<Kind> launch_of(const typename Kind::Problem& p, const MmaJob& job, void* workspace) {
-  const MmaFactor &a = job.left(), &b = job.right();
+  const MmaMatrixRef &a = job.left(), &b = job.right();
   const MmaPlan& plan = job.plan;
   MmaOperand<typename Kind::Element> of_a = operand_of<Kind>(a, job.k), of_b = operand_of<Kind>(b, job.k);
   // Doubles of both or of none are copied in pieces: there are two loops, not four.
@@ -297,8 +296,8 @@ MmaLaunch<Kind> launch_of(const typename Kind::Problem& p, const MmaJob& job, vo
                            .order = plan.order,
                            .depth = plan.depth,
                            .split_depth = plan.split_depth,
-                           .parts = static_cast<typename Kind::Sum*>(workspace),
-                           .walk = plan.order};
+                           .partials = static_cast<typename Kind::Sum*>(workspace),
+                           .scheduler = plan.order};
   return {args, plan.tile, along_of(a), along_of(b)};
 }
 
@@ -322,16 +321,16 @@ struct MmaSums {
 
 // The tiles of a product whose sums are split.
 template <class Kind>
-struct MmaParts {
+struct MmaPartials {
   using Sum = typename Kind::Sum;
   MmaArgs<Kind> args;
-  const Sum* parts;
+  const Sum* partials;
   std::int32_t rows, cols;
 
   std::int64_t tiles() const { return std::int64_t{args.order.rows} * args.order.cols; }
   SIMT TileOrder::Tile tile(int i) const { return args.order.at(i * args.order.splits); }
-  SIMT PartRooms rooms(int i) const { return {std::int64_t{i} * args.order.splits, args.order.splits}; }
-  SIMT bool holds(std::int64_t row, std::int64_t col) const {
+  SIMT PartialSlots slots(int i) const { return {std::int64_t{i} * args.order.splits, args.order.splits}; }
+  SIMT bool contains(std::int64_t row, std::int64_t col) const {
     return row < args.a.lines && col < args.b.lines;
   }
   __device__ __forceinline__ void store(std::int64_t row, std::int64_t col, Sum sum) const {
@@ -341,9 +340,9 @@ struct MmaParts {
 };
 
 template <class Kind>
-MmaParts<Kind> parts_of(const MmaLaunch<Kind>& launch) {
+MmaPartials<Kind> partials_of(const MmaLaunch<Kind>& launch) {
   const MmaConfig& tile = Kind::tiles[launch.tile];
-  return {launch.args, launch.args.parts, tile.rows, tile.cols};
+  return {launch.args, launch.args.partials, tile.rows, tile.cols};
 }
 
 template <class Sum>
@@ -370,7 +369,7 @@ __device__ __forceinline__ void each_pair(Sums& sums, int lane, const Put& put) 
 
 // Leaves a warp's part of the sums in its room, from `to` on.
 template <MmaConfig config, class Sums>
-__device__ __forceinline__ void leave_part(typename Sums::Sum* to, Sums& sums, int lane) {
+__device__ __forceinline__ void store_partial(typename Sums::Sum* to, Sums& sums, int lane) {
   using Pair = MmaPair<typename Sums::Sum>;
   each_pair(sums, lane, [&](int row, int col, const Pair& both) {
     *reinterpret_cast<Pair*>(to + row * config.cols + col) = both;
@@ -379,20 +378,20 @@ __device__ __forceinline__ void leave_part(typename Sums::Sum* to, Sums& sums, i
 
 // A warp's sums to shared memory, from (first_row, first_col) of `rows` by `cols` on, in rows or in columns.
 template <int rows, int cols, class Sums>
-__device__ __forceinline__ void put_down(unsigned char* to, Sums& sums, int lane, bool by_columns,
-                                         int first_row = 0, int first_col = 0) {
+__device__ __forceinline__ void stage_sums(unsigned char* to, Sums& sums, int lane, bool by_columns,
+                                           int first_row = 0, int first_col = 0) {
   using Sum = typename Sums::Sum;
   using Pair = MmaPair<Sum>;
   if (!by_columns) {
     each_pair(sums, lane, [&](int row, int col, const Pair& both) {
-      *reinterpret_cast<Pair*>(to + mma_result_place<sizeof(Sum), cols>(first_row + row, first_col + col)) =
+      *reinterpret_cast<Pair*>(to + mma_result_offset<sizeof(Sum), cols>(first_row + row, first_col + col)) =
           both;
     });
   } else {
     each_pair(sums, lane, [&](int row, int col, const Pair& both) {
-      const int place = mma_column_place<sizeof(Sum), rows>(first_row + row, first_col + col);
-      *reinterpret_cast<Sum*>(to + place) = both.first;
-      *reinterpret_cast<Sum*>(to + place + mma_column_place<sizeof(Sum), rows>(0, 1)) = both.second;
+      const int offset = mma_column_offset<sizeof(Sum), rows>(first_row + row, first_col + col);
+      *reinterpret_cast<Sum*>(to + offset) = both.first;
+      *reinterpret_cast<Sum*>(to + offset + mma_column_offset<sizeof(Sum), rows>(0, 1)) = both.second;
     });
   }
 }
@@ -403,7 +402,7 @@ __device__ __forceinline__ void put_down(unsigned char* to, Sums& sums, int lane
 template <int unrolled, bool by_columns, class Kind, class SumAt>
 __device__ __forceinline__ void put_rows(const MmaArgs<Kind>& args, std::int64_t row, std::int64_t col,
                                          int first, int end, int c, const SumAt& sum) {
-  const auto with_place = [&](int r, const auto& use) {
+  const auto with_index = [&](int r, const auto& use) {
     const std::int64_t i = row + (by_columns ? c : r), j = col + (by_columns ? r : c);
     use(args.transposed ? j : i, args.transposed ? i : j);
   };
@@ -413,13 +412,13 @@ __device__ __forceinline__ void put_rows(const MmaArgs<Kind>& args, std::int64_t
   for (int e = 0; e < unrolled; ++e) {
     const int r = first + e;
     if (r < end)
-      with_place(r,
+      with_index(r,
                  [&](std::int64_t i, std::int64_t j) { value[e] = Kind::epilogue(args.p, i, j, sum(r, c)); });
   }
 #pragma unroll
   for (int e = 0; e < unrolled; ++e) {
     const int r = first + e;
-    if (r < end) with_place(r, [&](std::int64_t i, std::int64_t j) { Kind::put(args.p, i, j, value[e]); });
+    if (r < end) with_index(r, [&](std::int64_t i, std::int64_t j) { Kind::put(args.p, i, j, value[e]); });
   }
 }
 
@@ -441,19 +440,19 @@ __device__ __forceinline__ void store_sums(const MmaArgs<Kind>& args, unsigned c
   using Sum = typename Kind::Sum;
   constexpr int rows = config.warp_rows, cols = config.warp_cols, bytes = sizeof(Sum), unrolled = 32 / bytes;
   unsigned char* const own = memory + warp * mma_result_bytes<bytes, rows, cols>();
-  put_down<rows, cols>(own, sums, lane, args.by_columns);
+  stage_sums<rows, cols>(own, sums, lane, args.by_columns);
   __syncwarp();
   const auto [high, wide] = extent_of<rows, cols>(args, row, col);
   if (!args.by_columns) {
     const auto sum = [own](int r, int c) {
-      return *reinterpret_cast<const Sum*>(own + mma_result_place<bytes, cols>(r, c));
+      return *reinterpret_cast<const Sum*>(own + mma_result_offset<bytes, cols>(r, c));
     };
     for (int c = lane; c < wide; c += 32)
       for (int r = 0; r < high; r += unrolled) put_rows<unrolled, false>(args, row, col, r, high, c, sum);
     return;
   }
   const auto sum = [own](int c, int r) {
-    return *reinterpret_cast<const Sum*>(own + mma_column_place<bytes, rows>(r, c));
+    return *reinterpret_cast<const Sum*>(own + mma_column_offset<bytes, rows>(r, c));
   };
   constexpr int lanes = rows < 32 ? rows : 32, beside = 32 / lanes;  // columns at once
   for (int r = lane % lanes; r < high; r += lanes)
@@ -461,8 +460,8 @@ __device__ __forceinline__ void store_sums(const MmaArgs<Kind>& args, unsigned c
       put_rows<unrolled, true>(args, row, col, c, wide, r, sum);
 }
 
-// Doubles that α alone follows, from registers: each store writes whole sectors. `two`: of neighbours in a
-// row of the operands' product at once, which are neighbours in C; else its columns' are.
+// Doubles that only α follows, from registers: each store writes whole sectors. `two`: of
+// neighbours in a row of the operands' product at once, which are neighbours in C; else its columns' are.
 template <bool two, MmaConfig config, class Sums>
 __device__ __forceinline__ void store_from_registers(const MmaArgs<MmaF64>& args, Sums& sums,
                                                      std::int64_t row, std::int64_t col, int lane) {
@@ -493,31 +492,31 @@ __device__ __forceinline__ void store_from_registers(const MmaArgs<MmaF64>& args
 }
 
 // The block's tile, of which this warp has the sums of one slice, from (own_row, own_col) on: added in the
-// slices' order. `memory`: of this slice. `room`: for a part of the sum; else they go to C.
+// slices' order. `memory`: of this slice. `partial`: for a part of the sum; else they go to C.
 template <MmaConfig config, class Kind, class Sums>
 __device__ __forceinline__ void store_slices(const MmaArgs<Kind>& args, unsigned char* memory, int slice,
                                              Sums& sums, int own_row, int own_col, std::int64_t row,
-                                             std::int64_t col, int lane, typename Kind::Sum* room) {
+                                             std::int64_t col, int lane, typename Kind::Sum* partial) {
   using Sum = typename Kind::Sum;
   constexpr int rows = config.rows, cols = config.cols, bytes = sizeof(Sum), unrolled = 32 / bytes;
   constexpr int apart = config.slice_bytes();
   static_assert(mma_result_bytes<bytes, rows, cols>() <= config.slice_bytes());
-  const bool by_columns = args.by_columns && room == nullptr;
-  put_down<rows, cols>(memory, sums, lane, by_columns, own_row, own_col);
+  const bool by_columns = args.by_columns && partial == nullptr;
+  stage_sums<rows, cols>(memory, sums, lane, by_columns, own_row, own_col);
   const unsigned char* const all = memory - slice * apart;
   __syncthreads();
   const auto [high, wide] = extent_of<rows, cols>(args, row, col);
   const int me = static_cast<int>(threadIdx.x);
-  const auto added = [all](int place) {
-    Sum out = *reinterpret_cast<const Sum*>(all + place);
+  const auto added = [all](int offset) {
+    Sum out = *reinterpret_cast<const Sum*>(all + offset);
 #pragma unroll
-    for (int i = 1; i < config.slices; ++i) out += *reinterpret_cast<const Sum*>(all + place + i * apart);
+    for (int i = 1; i < config.slices; ++i) out += *reinterpret_cast<const Sum*>(all + offset + i * apart);
     return out;
   };
-  if (room != nullptr) {
+  if (partial != nullptr) {
 #pragma unroll
     for (int at = me; at < rows * cols; at += config.threads())
-      room[at] = added(mma_result_place<bytes, cols>(at / cols, at % cols));
+      partial[at] = added(mma_result_offset<bytes, cols>(at / cols, at % cols));
     return;
   }
   // Lines that lie beside each other in C, of which the threads have one each.
@@ -533,10 +532,10 @@ __device__ __forceinline__ void store_slices(const MmaArgs<Kind>& args, unsigned
   };
   if (!by_columns)
     put_lines.template operator()<false>(
-        wide, high, [&](int r, int c) { return added(mma_result_place<bytes, cols>(r, c)); });
+        wide, high, [&](int r, int c) { return added(mma_result_offset<bytes, cols>(r, c)); });
   else
     put_lines.template operator()<true>(
-        high, wide, [&](int c, int r) { return added(mma_column_place<bytes, rows>(r, c)); });
+        high, wide, [&](int c, int r) { return added(mma_column_offset<bytes, rows>(r, c)); });
 }
 
 // The kernel of rung 12. A ring of stages in shared memory, filled by asynchronous copies; warps that each
@@ -561,7 +560,7 @@ struct MmaTile {
                     mma_result_bytes<sizeof(typename Kind::Sum), config.warp_rows, config.warp_cols>() <=
                 config.slice_bytes());
   // A slice of one warp meets nobody on its way; those of several go on together, whatever is left of each.
-  static constexpr bool alone = config.slices > 1 && slice_threads == 32;
+  static constexpr bool is_single_warp = config.slices > 1 && slice_threads == 32;
 
   const MmaArgs<Kind>& args;
   unsigned char* const block_memory;
@@ -569,14 +568,14 @@ struct MmaTile {
   const int thread = static_cast<int>(threadIdx.x) % slice_threads;
   const int slice = __shfl_sync(0xffffffffu, static_cast<int>(threadIdx.x) / slice_threads, 0);
   unsigned char* const memory = block_memory + slice * config.slice_bytes();
-  const int warp = __shfl_sync(0xffffffffu, thread / 32, 0);        // known to be the warp's alone
+  const int warp = __shfl_sync(0xffffffffu, thread / 32, 0);        // uniform in the warp
   const int row = warp / config.warps_across() * config.warp_rows;  // of the warp's tile in the block's
   const int col = warp % config.warps_across() * config.warp_cols;
   const typename Kind::template Loads<PanelA> loads_a{row, lane};
   const typename Kind::template Loads<PanelB> loads_b{col, lane};
 
   static __device__ __forceinline__ void sync() {
-    if constexpr (alone) __syncwarp();
+    if constexpr (is_single_warp) __syncwarp();
     else __syncthreads();
   }
 
@@ -606,10 +605,10 @@ struct MmaTile {
         from_a.template copy<whole>(memory + s * stage_bytes, k_left);
         from_b.template copy<whole>(memory + s * stage_bytes + PanelA::size, k_left);
       }
-      ptx::commit_copies();
+      ptx::cp_async_commit_group();
       k_left -= depth;
     }
-    ptx::wait_for_copies<ahead - 1>();
+    ptx::cp_async_wait_group<ahead - 1>();
     sync();
     typename Kind::Block a, b[col_blocks];
     Progress at{memory, memory + ahead * stage_bytes, memory + stages * stage_bytes, count, k_left};
@@ -617,7 +616,7 @@ struct MmaTile {
 #pragma unroll
     for (int j = 0; j < col_blocks; ++j) load_b(b[j], at.reading, 0, j);
     for (; at.left > 0; --at.left) multiply_stage<whole>(sums, a, b, from_a, from_b, at);
-    ptx::wait_for_copies<0>();
+    ptx::cp_async_wait_group<0>();
     sync();  // the ring is free for the results
   }
 
@@ -628,15 +627,15 @@ struct MmaTile {
   __device__ __forceinline__ void multiply_stage(Sums& sums, typename Kind::Block& a,
                                                  typename Kind::Block (&b)[col_blocks], CopierA& from_a,
                                                  CopierB& from_b, Progress& at) const {
-    constexpr int turns = steps * row_blocks, last = turns - 1;
+    constexpr int blocks = steps * row_blocks, last = blocks - 1;
 #pragma unroll
-    for (int turn = 0; turn < turns; ++turn) {
-      if (turn == last) {  // all of this stage has been loaded: go to the next
-        ptx::wait_for_copies<turns == 1 ? ahead - 2 : ahead - 1>();
+    for (int block_row = 0; block_row < blocks; ++block_row) {
+      if (block_row == last) {  // all of this stage has been loaded: go to the next
+        ptx::cp_async_wait_group<blocks == 1 ? ahead - 2 : ahead - 1>();
         sync();
         at.reading = at.reading + stage_bytes == at.end ? memory : at.reading + stage_bytes;
       }
-      const int next = (turn + 1) % turns;
+      const int next = (block_row + 1) % blocks;
       const bool next_step = next % row_blocks == 0;
       typename Kind::Block next_a, next_b[col_blocks];
       load_a(next_a, at.reading, next / row_blocks, next % row_blocks);
@@ -648,12 +647,12 @@ struct MmaTile {
       for (int j = 0; j < col_blocks; ++j) {
 #pragma unroll
         for (int half = 0; half < 2; ++half)
-          Kind::multiply(sums.of(turn % row_blocks, j, half), a, b[j], half);
+          Kind::multiply(sums.of(block_row % row_blocks, j, half), a, b[j], half);
         // The stage before this one is free since all have left it.
-        if (j == 0 && turn == 0 && at.left > ahead) from_a.template copy<whole>(at.writing, at.k_left);
-        if (turn == (turns > 2 ? 1 : 0) && j == (turns > 2 ? 0 : col_blocks - 1)) {
+        if (j == 0 && block_row == 0 && at.left > ahead) from_a.template copy<whole>(at.writing, at.k_left);
+        if (block_row == (blocks > 2 ? 1 : 0) && j == (blocks > 2 ? 0 : col_blocks - 1)) {
           if (at.left > ahead) from_b.template copy<whole>(at.writing + PanelA::size, at.k_left);
-          ptx::commit_copies();
+          ptx::cp_async_commit_group();
           at.k_left -= depth;
           at.writing = at.writing + stage_bytes == at.end ? memory : at.writing + stage_bytes;
         }
@@ -679,15 +678,17 @@ struct MmaTile {
   __device__ __forceinline__ void run() const {
     // Others, whose registers are full, took 7 % longer so.
     const auto unit = static_cast<std::int32_t>(blockIdx.x);
-    const TileOrder::Tile tile = config.slices > 1 ? args.walk.at(unit) : args.order.at(unit);
+    const TileOrder::Tile tile = config.slices > 1 ? args.scheduler.at(unit) : args.order.at(unit);
     const std::int64_t first_row = std::int64_t{tile.row} * config.rows,
                        first_col = std::int64_t{tile.col} * config.cols;
     // Of the split's stages, this slice's.
-    const std::int32_t share = (args.split_depth + config.slices - 1) / config.slices;
+    const std::int32_t slice_depth = (args.split_depth + config.slices - 1) / config.slices;
     const std::int32_t first = tile.split * args.split_depth, end = min(first + args.split_depth, args.depth);
-    const std::int64_t first_stage = std::int64_t{first} + slice * share;
+    const std::int64_t first_stage = std::int64_t{first} + slice * slice_depth;
     const std::int64_t left = end - first_stage;
-    const int count = alone || config.slices == 1 ? static_cast<int>(min(left, std::int64_t{share})) : share;
+    const int count = is_single_warp || config.slices == 1
+                          ? static_cast<int>(min(left, std::int64_t{slice_depth}))
+                          : slice_depth;
     Sums sums;
     sums.clear();
     if (count > 0) {
@@ -697,11 +698,11 @@ struct MmaTile {
       if (args.a.whole && args.b.whole) sum_up<true>(sums, from_a, from_b, k_left, count);
       else sum_up<false>(sums, from_a, from_b, k_left, count);
     }
-    typename Kind::Sum* const room =
-        args.order.splits > 1 ? args.parts + std::int64_t{unit} * (config.rows * config.cols) : nullptr;
+    typename Kind::Sum* const partial =
+        args.order.splits > 1 ? args.partials + std::int64_t{unit} * (config.rows * config.cols) : nullptr;
     if constexpr (config.slices > 1)
-      store_slices<config>(args, memory, slice, sums, row, col, first_row, first_col, lane, room);
-    else if (room != nullptr) leave_part<config>(room + row * config.cols + col, sums, lane);
+      store_slices<config>(args, memory, slice, sums, row, col, first_row, first_col, lane, partial);
+    else if (partial != nullptr) store_partial<config>(partial + row * config.cols + col, sums, lane);
     else store(sums, first_row + row, first_col + col);
   }
 };

@@ -9,7 +9,7 @@
 #include "tessera/cuda/resources.hpp"
 #include "tessera/cuda/gpus.hpp"
 #include "tessera/cuda/launch.cuh"
-#include "tessera/cuda/overlapped_launch.cuh"
+#include "tessera/cuda/pdl_launch.cuh"
 #include "tessera/cuda/ptx/cluster.cuh"
 
 namespace tessera::matmul {
@@ -18,8 +18,8 @@ template <class Tile>
 __global__ void __launch_bounds__(Tile::threads, Tile::config.blocks)
     multiply_blocks(const __grid_constant__ MmaArgs<typename Tile::Kind> args) {
   extern __shared__ __align__(128) unsigned char mma_memory[];
-  ptx::wait_for_kernel_before();
-  ptx::let_next_kernel_start();
+  ptx::griddepcontrol_wait();
+  ptx::griddepcontrol_launch_dependents();
   Tile{args, mma_memory}.run();
 }
 
@@ -34,16 +34,16 @@ void launch_blocks(const MmaArgs<Kind>& args, const Run& run) {
   if (allowed.load() != before)
     cuda::check(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout,
                                      cudaSharedmemCarveoutMaxShared));
-  cudaLaunchAttribute overlap{};
-  overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  overlap.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchAttribute pdl{};
+  pdl.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  pdl.val.programmaticStreamSerializationAllowed = 1;
   cudaLaunchConfig_t launch{};
   launch.gridDim = static_cast<unsigned>(args.order.count());
   launch.blockDim = config.threads();
   launch.dynamicSmemBytes =
       even_shared_bytes(static_cast<std::size_t>(config.shared_bytes()), args.order.count(), *run.device);
   launch.stream = static_cast<cudaStream_t>(run.stream);
-  launch.attrs = &overlap;
+  launch.attrs = &pdl;
   launch.numAttrs = run.device->compute_capability >= 90 ? 1 : 0;
   cuda::check(cudaLaunchKernelEx(&launch, kernel, args));
 }
@@ -67,9 +67,9 @@ void run_tiles(const typename Kind::Problem& p, const MmaJob& job, Run& run) {
   }
   (std::make_index_sequence<std::size(Kind::tiles)>{});
   if (args.order.splits == 1) return;
-  using Add = AddParts<MmaParts<Kind>>;
-  const MmaParts<Kind> parts = parts_of(launch);
-  launch_overlapped<Add>(Add::launch(parts), parts, run);
+  using Add = SplitKReduction<MmaPartials<Kind>>;
+  const MmaPartials<Kind> partials = partials_of(launch);
+  launch_with_pdl<Add>(Add::launch(partials), partials, run);
 }
 
 }  // namespace tessera::matmul

@@ -74,7 +74,7 @@ MmaPlan planned(const MmaElement& element, int tile, std::int64_t m, std::int64_
   return out;
 }
 
-std::int64_t bytes_of_parts(const MmaElement& element, const MmaPlan& plan) {
+std::int64_t bytes_of_partials(const MmaElement& element, const MmaPlan& plan) {
   if (plan.order.splits == 1) return 0;
   const MmaConfig& tile = element.tiles[static_cast<std::size_t>(plan.tile)];
   return plan.order.count() * tile.rows * tile.cols * element.sum_bytes;
@@ -82,8 +82,8 @@ std::int64_t bytes_of_parts(const MmaElement& element, const MmaPlan& plan) {
 
 }  // namespace
 
-std::size_t mma_split_bytes(const MmaElement& element, const MmaPlan& plan) {
-  return static_cast<std::size_t>(bytes_of_parts(element, plan));
+std::size_t mma_workspace_bytes(const MmaElement& element, const MmaPlan& plan) {
+  return static_cast<std::size_t>(bytes_of_partials(element, plan));
 }
 
 MmaPlan plan_mma(const MmaElement& element, std::int64_t m, std::int64_t n, std::int64_t k,
@@ -100,7 +100,7 @@ MmaPlan plan_mma(const MmaElement& element, std::int64_t m, std::int64_t n, std:
                        most = std::min<std::int64_t>(stages / least, machine.processors * config.blocks);
     const auto consider = [&](std::int64_t splits) {
       MmaPlan plan = planned(element, tile, m, n, stages, splits, machine.processors);
-      if (bytes_of_parts(element, plan) > mma_partial_bytes)
+      if (bytes_of_partials(element, plan) > max_mma_partial_bytes)
         plan = planned(element, tile, m, n, stages, 1, machine.processors);
       if (found && plan.cycles >= best.cycles) return;
       best = plan;
@@ -115,7 +115,7 @@ MmaPlan plan_mma(const MmaElement& element, std::int64_t m, std::int64_t n, std:
   if (!found && options.tile != 0)
     return plan_mma(element, m, n, k, machine, {.tile = 0, .splits = options.splits, .group = options.group});
   if (options.group != 0) best.order.group = options.group;
-  best.order.group = std::min(best.order.group, best.order.rows);  // for a walk's bands
+  best.order.group = std::min(best.order.group, best.order.rows);  // for a scheduler's bands
   return best;
 }
 

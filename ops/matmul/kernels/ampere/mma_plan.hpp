@@ -43,35 +43,37 @@ struct MmaPanel {
   static_assert(row_bytes % 128 == 0);
 
   // In bytes.
-  TESSERA_BOTH static constexpr int place_in_row(int row, int at) {
+  TESSERA_HOST_DEVICE static constexpr int offset_in_row(int row, int at) {
     return row * row_bytes + (at * bytes ^ swizzled(row));
   }
-  TESSERA_BOTH static constexpr int place(int line, int k) {
-    return along == Along::k ? place_in_row(line, k) : place_in_row(k, line);
+  TESSERA_HOST_DEVICE static constexpr int offset(int line, int k) {
+    return along == Along::k ? offset_in_row(line, k) : offset_in_row(k, line);
   }
-  // `more` rows below a place whose row has none of the bits of `more`.
-  TESSERA_BOTH static constexpr int below(int place, int more) {
-    return (place ^ swizzled(more)) + more * row_bytes;
+  // `more` rows below an offset whose row has none of the bits of `more`.
+  TESSERA_HOST_DEVICE static constexpr int advance_rows(int offset, int more) {
+    return (offset ^ swizzled(more)) + more * row_bytes;
   }
 
  private:
   // 16 bytes of each of eight neighbouring rows, or 32 of each of four, fill the banks.
-  TESSERA_BOTH static constexpr int swizzled(int row) { return bytes == 2 ? (row & 7) << 4 : (row & 3) << 5; }
+  TESSERA_HOST_DEVICE static constexpr int swizzled(int row) {
+    return bytes == 2 ? (row & 7) << 4 : (row & 3) << 5;
+  }
 };
 
 // Which units a thread copies: `unit` elements at once, row below row.
 template <class Panel, int threads>
-struct MmaShare {
+struct MmaThreadMap {
   struct First {
     int row, at;
   };
-  TESSERA_BOTH static constexpr First first(int thread, int unit) {
+  TESSERA_HOST_DEVICE static constexpr First first(int thread, int unit) {
     return {thread / (Panel::width / unit), thread % (Panel::width / unit) * unit};
   }
-  TESSERA_BOTH static constexpr int step(int unit) {
+  TESSERA_HOST_DEVICE static constexpr int step(int unit) {
     return threads * unit / Panel::width;
   }  // rows to the next one
-  TESSERA_BOTH static constexpr int passes(int unit) { return Panel::rows / step(unit); }
+  TESSERA_HOST_DEVICE static constexpr int passes(int unit) { return Panel::rows / step(unit); }
 };
 
 // Where a lane finds its part of block after block, of doubles: from line g of half h, steps 4·s + t of k. A
@@ -83,12 +85,12 @@ struct MmaLoads64 {
   int base[kept];
 
   // `line`: the first of the warp's, a multiple of 16.
-  TESSERA_BOTH constexpr MmaLoads64(int line, int lane) : base() {
+  TESSERA_HOST_DEVICE constexpr MmaLoads64(int line, int lane) : base() {
     for (int i = 0; i < kept; ++i)
-      base[i] = along_k ? Panel::place(line + lane / 4, 4 * i + lane % 4)
-                        : Panel::place(line + 8 * i + lane / 4, lane % 4);
+      base[i] = along_k ? Panel::offset(line + lane / 4, 4 * i + lane % 4)
+                        : Panel::offset(line + 8 * i + lane / 4, lane % 4);
   }
-  TESSERA_BOTH constexpr int place(int block, int half, int s) const {
+  TESSERA_HOST_DEVICE constexpr int offset(int block, int half, int s) const {
     return along_k ? base[s] + (16 * block + 8 * half) * Panel::row_bytes
                    : base[half % kept] + 4 * s * Panel::row_bytes + 16 * block * Panel::bytes;
   }
@@ -101,14 +103,14 @@ struct MmaLoads16 {
   static constexpr bool along_k = Panel::along == Along::k;
   int base[4];
 
-  TESSERA_BOTH constexpr MmaLoads16(int line, int lane) : base() {
+  TESSERA_HOST_DEVICE constexpr MmaLoads16(int line, int lane) : base() {
     const int of_line = along_k ? lane % 16 : lane / 8 % 2 * 8,
               of_k = along_k ? lane / 16 * 8 : lane / 16 * 8 + lane % 8;
     for (int i = 0; i < 4; ++i)
-      base[i] =
-          along_k ? Panel::place(line + of_line, 16 * i + of_k) : Panel::place(line + 16 * i + of_line, of_k);
+      base[i] = along_k ? Panel::offset(line + of_line, 16 * i + of_k)
+                        : Panel::offset(line + 16 * i + of_line, of_k);
   }
-  TESSERA_BOTH constexpr int place(int block, int step) const {
+  TESSERA_HOST_DEVICE constexpr int offset(int block, int step) const {
     return along_k ? base[step] + 16 * block * Panel::row_bytes
                    : base[block % 4] + 16 * step * Panel::row_bytes + block / 4 * 128;
   }
@@ -119,21 +121,21 @@ struct MmaLoads16 {
 struct RowAndCol {
   int row, col;
 };
-TESSERA_BOTH constexpr RowAndCol mma_result(int lane, int half, int below) {
+TESSERA_HOST_DEVICE constexpr RowAndCol mma_result(int lane, int half, int below) {
   return {8 * below + lane / 4, 8 * half + lane % 4 * 2};
 }
 
 // A warp's results on their way out, in bytes: rows of `cols`, in which pairs are written without bank
 // conflicts.
 template <int sum_bytes, int cols>
-TESSERA_BOTH constexpr int mma_result_place(int row, int col) {
+TESSERA_HOST_DEVICE constexpr int mma_result_offset(int row, int col) {
   const int swizzled = sum_bytes == 8 ? (row & 1) << 6 : (row & 3) << 5;
   return row * (cols * sum_bytes) + (col * sum_bytes ^ swizzled);
 }
 
 // The same where the rows' neighbours lie beside each other in C: columns of `rows`, 16 bytes apart.
 template <int sum_bytes, int rows>
-TESSERA_BOTH constexpr int mma_column_place(int row, int col) {
+TESSERA_HOST_DEVICE constexpr int mma_column_offset(int row, int col) {
   return col * (rows * sum_bytes + 16) + row * sum_bytes;
 }
 // Of one warp, in either order.
@@ -183,9 +185,9 @@ struct MmaMachine {
 };
 
 // Spare memory for the sums of splits, at most.
-inline constexpr std::int64_t mma_partial_bytes = std::int64_t{64} << 20;
+inline constexpr std::int64_t max_mma_partial_bytes = std::int64_t{64} << 20;
 // Of one plan; 0 where it has none.
-std::size_t mma_split_bytes(const MmaElement& element, const MmaPlan& plan);
+std::size_t mma_workspace_bytes(const MmaElement& element, const MmaPlan& plan);
 
 // m, n ≥ 1, k ≥ 0. A requested tile that the machine has no room for is ignored.
 MmaPlan plan_mma(const MmaElement& element, std::int64_t m, std::int64_t n, std::int64_t k,
@@ -194,20 +196,20 @@ MmaPlan plan_mma(const MmaElement& element, std::int64_t m, std::int64_t n, std:
 // What rung 12 hands to the launches of its kernels.
 
 // An operand by its lines: rows of A, columns of B; steps in elements.
-struct MmaFactor {
+struct MmaMatrixRef {
   const void* data;
   std::int64_t lines, line_step, k_step;
 };
 
 struct MmaJob {
-  MmaFactor a, b;
+  MmaMatrixRef a, b;
   std::int64_t k;
   // Cᵀ = Bᵀ·Aᵀ is computed, and written where C lies: for results whose columns are contiguous.
   bool transposed;
   MmaPlan plan;
 
-  const MmaFactor& left() const { return transposed ? b : a; }
-  const MmaFactor& right() const { return transposed ? a : b; }
+  const MmaMatrixRef& left() const { return transposed ? b : a; }
+  const MmaMatrixRef& right() const { return transposed ? a : b; }
 };
 
 // The compute capability for which the code was compiled that a device runs: 75, or 90; 0: there is none.

@@ -11,31 +11,32 @@ namespace tessera::matmul {
 namespace {
 
 // Of `width` bytes each: whether they lie in different banks.
-bool apart(const std::vector<int>& places, int width) {
+bool apart(const std::vector<int>& offsets, int width) {
   std::set<int> met;
-  for (const int place : places)
-    if (place % width != 0 || !met.insert(place % 128 / width).second) return false;
+  for (const int offset : offsets)
+    if (offset % width != 0 || !met.insert(offset % 128 / width).second) return false;
   return true;
 }
 
 // Each element of a stage is written once, threads side by side to different banks.
 template <class Panel, int threads>
 void expect_copies(int unit) {
-  using Share = MmaShare<Panel, threads>;
+  using ThreadMap = MmaThreadMap<Panel, threads>;
   std::vector<int> written(Panel::size / Panel::bytes);
-  for (int pass = 0; pass < Share::passes(unit); ++pass) {
+  for (int pass = 0; pass < ThreadMap::passes(unit); ++pass) {
     std::vector<int> group;
     for (int thread = 0; thread < threads; ++thread) {
-      const auto own = Share::first(thread, unit);
-      const int row = own.row + pass * Share::step(unit);
-      const int place = Panel::below(Panel::place_in_row(own.row, own.at), pass * Share::step(unit));
+      const auto own = ThreadMap::first(thread, unit);
+      const int row = own.row + pass * ThreadMap::step(unit);
+      const int offset =
+          Panel::advance_rows(Panel::offset_in_row(own.row, own.at), pass * ThreadMap::step(unit));
       for (int e = 0; e < unit; ++e) {
         const int line = Panel::along == Along::k ? row : own.at + e,
                   k = Panel::along == Along::k ? own.at + e : row;
-        EXPECT_EQ(Panel::place(line, k), place + e * Panel::bytes);
+        EXPECT_EQ(Panel::offset(line, k), offset + e * Panel::bytes);
         ++written.at(static_cast<std::size_t>(line * Panel::depth + k));
       }
-      group.push_back(place);
+      group.push_back(offset);
       if (static_cast<int>(group.size()) * unit * Panel::bytes == 128) {
         EXPECT_TRUE(apart(group, unit * Panel::bytes));
         group.clear();
@@ -52,17 +53,17 @@ void expect_loads(int line, int block) {
     for (int half = 0; half < 2; ++half)
       for (int s = 0; s < 4; ++s)
         for (int first = 0; first < 32; first += 16) {
-          std::vector<int> places;
+          std::vector<int> offsets;
           for (int lane = first; lane < first + 16; ++lane)
-            places.push_back(MmaLoads64<Panel>(line, lane).place(block, half, s));
-          EXPECT_TRUE(apart(places, 8));
+            offsets.push_back(MmaLoads64<Panel>(line, lane).offset(block, half, s));
+          EXPECT_TRUE(apart(offsets, 8));
         }
   } else {
     for (int step = 0; step < Panel::depth / 16; ++step)
       for (int matrix = 0; matrix < 4; ++matrix) {
         std::vector<int> rows;
         for (int i = 0; i < 8; ++i)
-          rows.push_back(MmaLoads16<Panel>(line, 8 * matrix + i).place(block, step));
+          rows.push_back(MmaLoads16<Panel>(line, 8 * matrix + i).offset(block, step));
         EXPECT_TRUE(apart(rows, 16));
       }
   }
@@ -99,23 +100,23 @@ TEST(MmaLayout, StagesOfEveryTileAreCopiedAndLoadedWithoutConflicts) {
 
 template <int sum_bytes, int cols>
 void expect_results(int rows) {
-  std::set<int> places;
+  std::set<int> offsets;
   for (int row = 0; row < rows; ++row)
     for (int col = 0; col < cols; ++col) {
-      const int place = mma_result_place<sum_bytes, cols>(row, col);
-      EXPECT_TRUE(place >= 0 && place < rows * cols * sum_bytes && place % sum_bytes == 0);
-      places.insert(place);
+      const int offset = mma_result_offset<sum_bytes, cols>(row, col);
+      EXPECT_TRUE(offset >= 0 && offset < rows * cols * sum_bytes && offset % sum_bytes == 0);
+      offsets.insert(offset);
       // Two beside each other are written at once.
-      EXPECT_EQ((mma_result_place<sum_bytes, cols>(row, col ^ 1)),
-                place + (col % 2 == 0 ? sum_bytes : -sum_bytes));
+      EXPECT_EQ((mma_result_offset<sum_bytes, cols>(row, col ^ 1)),
+                offset + (col % 2 == 0 ? sum_bytes : -sum_bytes));
     }
-  EXPECT_EQ(static_cast<int>(places.size()), rows * cols);
+  EXPECT_EQ(static_cast<int>(offsets.size()), rows * cols);
   for (int half = 0; half < 2; ++half)
     for (int below = 0; below < 2; ++below) {
       std::vector<int> written;
       for (int lane = 0; lane < 32; ++lane) {
         const RowAndCol at = mma_result(lane, half, below);
-        written.push_back(mma_result_place<sum_bytes, cols>(at.row, at.col));
+        written.push_back(mma_result_offset<sum_bytes, cols>(at.row, at.col));
         if (static_cast<int>(written.size()) * 2 * sum_bytes == 128) {
           EXPECT_TRUE(apart(written, 2 * sum_bytes));
           written.clear();
@@ -133,20 +134,20 @@ TEST(MmaLayout, ResultsLeaveWithoutConflicts) {
 // In columns: none lie over each other, and what a warp reads or writes at once meets other banks.
 template <int sum_bytes, int rows>
 void expect_column_results(int cols) {
-  std::set<int> places;
+  std::set<int> offsets;
   for (int col = 0; col < cols; ++col)
     for (int row = 0; row < rows; ++row) {
-      const int place = mma_column_place<sum_bytes, rows>(row, col);
-      EXPECT_EQ(place, (mma_column_place<sum_bytes, rows>(0, col) + row * sum_bytes));
-      EXPECT_TRUE(place >= 0 && place % sum_bytes == 0);
-      places.insert(place);
+      const int offset = mma_column_offset<sum_bytes, rows>(row, col);
+      EXPECT_EQ(offset, (mma_column_offset<sum_bytes, rows>(0, col) + row * sum_bytes));
+      EXPECT_TRUE(offset >= 0 && offset % sum_bytes == 0);
+      offsets.insert(offset);
     }
-  EXPECT_EQ(static_cast<int>(places.size()), rows * cols);
-  EXPECT_LE(*places.rbegin() + sum_bytes, cols * (rows * sum_bytes + 16));
+  EXPECT_EQ(static_cast<int>(offsets.size()), rows * cols);
+  EXPECT_LE(*offsets.rbegin() + sum_bytes, cols * (rows * sum_bytes + 16));
   std::vector<int> written;
   for (int lane = 0; lane < 128 / sum_bytes; ++lane) {
     const RowAndCol at = mma_result(lane, 0, 0);
-    written.push_back(mma_column_place<sum_bytes, rows>(at.row, at.col));
+    written.push_back(mma_column_offset<sum_bytes, rows>(at.row, at.col));
   }
   EXPECT_TRUE(apart(written, sum_bytes));
 }
@@ -172,7 +173,7 @@ void expect_covered(const MmaElement& element, const MmaPlan& plan, std::int64_t
   ASSERT_GE(std::int64_t{plan.split_depth} * plan.order.splits, plan.depth);
   if (plan.order.splits == 1) return;
   ASSERT_LT(std::int64_t{plan.split_depth} * (plan.order.splits - 1), plan.depth);
-  ASSERT_LE(plan.order.count() * tile.rows * tile.cols * element.sum_bytes, mma_partial_bytes);
+  ASSERT_LE(plan.order.count() * tile.rows * tile.cols * element.sum_bytes, max_mma_partial_bytes);
 }
 
 TEST(MmaPlan, CoversAnyShapeAndItsSum) {
@@ -239,7 +240,7 @@ TEST(MmaPlan, WhatIsWishedForIsDoneWhereItCanBe) {
   EXPECT_EQ(plan_mma(mma_f64, 16, 32, 65536, h200, {.splits = 132}).order.splits, 128);   // of 32 stages each
   EXPECT_EQ(plan_mma(mma_f64, 16384, 16384, 4096, h200, {.splits = 8}).order.splits, 1);  // no room
   EXPECT_EQ(plan_mma(mma_f64, 4096, 4096, 4096, h200, {.group = 5}).order.group, 5);
-  // Bands of a walk are so many tiles as an int holds.
+  // Bands of a scheduler are so many tiles as an int holds.
   EXPECT_EQ(plan_mma(mma_f64, 16, std::int64_t{1} << 30, 64, h200, {.tile = 8, .group = 64}).order.group, 1);
 }
 

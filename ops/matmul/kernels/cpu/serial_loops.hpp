@@ -73,7 +73,7 @@ Choice serial_choice(const PlainRun& plain, const MixedRun& mixed) {
       if (is_plain(arguments)) plain_f32(arguments, tuning, run);
       else mixed(Mixed::of(arguments));
     };
-  out.cannot_hold = [held = out.cannot_hold](const Arguments& arguments) -> Reason {
+  out.unsupported_arguments = [held = out.unsupported_arguments](const Arguments& arguments) -> Reason {
     if (!has_mixed_problem(arguments.element())) return held(arguments);
     (void)Mixed::of(arguments);  // throws where there is no such product
     return std::nullopt;

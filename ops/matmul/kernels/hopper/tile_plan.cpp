@@ -7,20 +7,20 @@ namespace tessera::matmul {
 
 namespace {
 
-// Where splits of a sum meet in memory:
-constexpr double meeting_us = 1.08;  // parts that wait for each other
-constexpr double part_us = 0.03;     // each part
-constexpr double split_us = 1.47;    // each part's sums on their way, for 128 × 128 of them
-// Where they meet within a cluster:
-constexpr double joining_us = 2.62;  // its blocks wait for each other
-constexpr double cluster_us = 0.25;  // each of them, for 128 × 128 sums
-constexpr double pair_us = 0.76;     // the blocks of a cluster begin and end together
+// Split-K through the workspace:
+constexpr double split_k_sync_us = 1.08;  // the splits wait for each other
+constexpr double part_us = 0.03;          // each split
+constexpr double split_k_us = 1.47;       // each split's traffic, for 128 × 128 sums
+// Split-K over a cluster:
+constexpr double cluster_sync_us = 2.62;  // its blocks wait for each other
+constexpr double cluster_us = 0.25;       // each of them, for 128 × 128 sums
+constexpr double pair_us = 0.76;          // the blocks of a cluster begin and end together
 // Bytes of operands that reach all multiprocessors in a microsecond:
 constexpr double arriving = 10.24e6;         // for one block each
 constexpr double arriving_for_all = 13.7e6;  // for all who need them
 constexpr double far = 8.27e6;       // for one block each, of operands too large for the L2 to hold twice
 constexpr double held_twice = 50e6;  // the largest that it does, in bytes
-// Bytes of the cache's lines that can be asked for in a microsecond, where some are asked for twice:
+// Bytes of cache lines that can be requested in a microsecond, if some are requested twice:
 constexpr double request_rate = 13.6e6;        // by all multiprocessors
 constexpr double request_rate_of_one = 395e3;  // by one of them
 // Bytes of memory a microsecond; fitted, as those that arrive, to 202 products of bf16 and 132 of few rows
@@ -33,8 +33,8 @@ constexpr std::int64_t least_stages = 4, least_cluster_stages = 2;
 constexpr std::int32_t usual_group = 8;
 constexpr std::int64_t most_splits = 16;
 
-// What a model tells of `units` that blocks take in turn, the first `tiles` of them as long as `tile_us`, the
-// others tail tiles.
+// The time of `units` of work that blocks take in turn; the first `tiles` of them take `tile_us`, the others
+// are tail tiles.
 double longest(std::int64_t tiles, double tile_us, std::int64_t units, double unit_us,
                std::int64_t clusters) {
   double out = 0;
@@ -53,25 +53,25 @@ double operand_bytes(std::int64_t m, std::int64_t n, std::int64_t stages) {
   return 128.0 * static_cast<double>(m + n) * static_cast<double>(stages);
 }
 
-// What a stage takes where so many blocks are at work: they share the ways from the L2. Of an operand smaller
-// than the tile, no more than it has is brought.
+// The time of a stage if so many blocks are resident: they share the bandwidth of the L2. Of an operand
+// smaller than the tile, no more than it has is loaded.
 double stage_us(const TileShape& shape, std::int64_t m, std::int64_t n, std::int64_t blocks, int processors,
                 double bytes, CacheLines lines) {
   const double each = 128.0 * static_cast<double>(std::min<std::int64_t>(blocks, processors)),
                rate = shape.cluster() > 1  ? arriving_for_all
                       : bytes > held_twice ? far
                                            : arriving;
-  const auto brought =
+  const auto loaded =
       static_cast<double>(std::min<std::int64_t>(shape.rows, m) + std::min<std::int64_t>(shape.cols, n));
-  const double us = std::max(shape.stage_us, each * brought / rate);
+  const double us = std::max(shape.stage_us, each * loaded / rate);
   if (lines.of_a == 1 && lines.of_b == 1) return us;
   const double requested_lines = static_cast<double>(shape.rows) / shape.cluster_cols * lines.of_a +
                                  static_cast<double>(shape.cols) / shape.cluster_rows * lines.of_b;
   return std::max({us, each * requested_lines / request_rate, 128 * requested_lines / request_rate_of_one});
 }
 
-// What memory takes goes on beside all else; where both are about as long, neither is hidden wholly. Parts of
-// sums that meet there are written and read.
+// Global memory traffic overlaps with everything else; if both take about as long, neither is hidden
+// completely. Split-K partial sums are written and read.
 double with_memory(const TileShape& shape, double us, std::int64_t m, std::int64_t n, double bytes,
                    double results, std::int64_t parts) {
   const double each = parts > 1 ? 2 * results + 8.0 * static_cast<double>(parts) : 2 * results,
@@ -81,10 +81,10 @@ double with_memory(const TileShape& shape, double us, std::int64_t m, std::int64
   return std::max({us, all, not_hidden * (us + all)});
 }
 
-// How many clusters of so many blocks find room: multiprocessors come in groups of some 16.
+// The clusters of so many blocks that are resident: multiprocessors come in groups of some 16.
 std::int64_t placed_clusters(int processors, int blocks) {
-  const double share = blocks > 4 ? 0.86 : blocks > 2 ? 0.92 : 1;
-  return std::max<std::int64_t>(1, static_cast<std::int64_t>(processors * share) / blocks);
+  const double fraction = blocks > 4 ? 0.86 : blocks > 2 ? 0.92 : 1;
+  return std::max<std::int64_t>(1, static_cast<std::int64_t>(processors * fraction) / blocks);
 }
 
 double cluster_begin_us(int blocks) { return blocks > 1 ? pair_us : 0; }
@@ -140,14 +140,14 @@ TilePlan planned(const TileShape& shape, std::int64_t m, std::int64_t n, std::in
       static_cast<double>(rounds) *
           (out.split_depth * stage_us(shape, m, n, out.blocks, processors, bytes, lines) + shape.tile_us) +
       shape.last_us + shape.begin_us + cluster_begin_us(shared);
-  if (out.order.splits > 1) us += meeting_us + (part_us + split_us * size) * out.order.splits;
-  if (out.cluster_splits > 1) us += joining_us + cluster_us * out.cluster_splits * size;
+  if (out.order.splits > 1) us += split_k_sync_us + (part_us + split_k_us * size) * out.order.splits;
+  if (out.cluster_splits > 1) us += cluster_sync_us + cluster_us * out.cluster_splits * size;
   out.microseconds = with_memory(shape, us, m, n, bytes, results, out.order.splits);
   return out;
 }
 
-// Calls act(size) for the sizes that a tile may have and that are as `wanted`, where that is not 0. In a
-// cluster, lines are shared out in eights.
+// Calls act(size) for the sizes of a tile that match `wanted`, where that is not 0. Multicast slices are
+// multiples of eight lines.
 template <class Act>
 void each_size(const TileShape& shape, const TileSize& wanted, const Act& act) {
   if (!shape.any_size) return act(shape);
@@ -174,7 +174,7 @@ TileShape of_size(const TileShape& shape, const TileSize& size) {
   return out;
 }
 
-// No plan of these tiles takes less.
+// A lower bound of the time of plans with these tiles.
 double least_time(const TileShape& shape, std::int64_t m, std::int64_t n, std::int64_t stages, int processors,
                   CacheLines lines) {
   const std::int64_t clusters = ceil_div(m, std::int64_t{shape.rows} * shape.cluster_rows) *
@@ -185,7 +185,7 @@ double least_time(const TileShape& shape, std::int64_t m, std::int64_t n, std::i
          (static_cast<double>(stages) * stage + shape.tile_us - shape.overlapped_us);
 }
 
-bool has_room(const TileShape& shape, const TilePlan& plan) {
+bool fits_workspace(const TileShape& shape, const TilePlan& plan) {
   if (plan.order.splits == 1) return true;
   return partial_bytes(shape, plan) <= std::size_t{most_split_bytes} && plan.blocks <= most_split_tiles;
 }
@@ -209,15 +209,15 @@ TilePlan plan_tiles(TileShapes shapes, std::int64_t m, std::int64_t n, std::int6
       TileShape shape = of_size(largest, size);
       shape.tile_us *= results;
       shape.last_us *= results;
-      // More than a pair is only worth its while where copies ask for lines of the cache twice.
+      // Clusters of more than two blocks only pay if loads request cache lines twice.
       if (shape.any_size && size.cluster() > 2 && lines.of_a == 1 && lines.of_b == 1 &&
           options.size.cluster_rows == 0 && options.size.cluster_cols == 0)
         return;
       if (shape.any_size && found && least_time(shape, m, n, stages, processors, lines) >= best.microseconds)
         return;
-      const bool cuts = !shape.any_size && (shape.cuts_sums || options.splits != 0);
+      const bool allows_split_k = !shape.any_size && (shape.allows_split_k || options.splits != 0);
       const std::int64_t most = shape.cluster_split_k ? most_cluster_splits
-                                : cuts                ? most_splits
+                                : allows_split_k      ? most_splits
                                                       : 1,
                          requested = std::min<std::int64_t>(options.splits, most);
       for (std::int64_t splits = 1; splits <= most; ++splits) {
@@ -231,7 +231,7 @@ TilePlan plan_tiles(TileShapes shapes, std::int64_t m, std::int64_t n, std::int6
           here.last_us += shape.overlapped_us;
         }
         TilePlan plan = planned(here, m, n, stages, splits, processors, results, lines);
-        if (!has_room(shape, plan)) {
+        if (!fits_workspace(shape, plan)) {
           if (options.splits == 0) continue;
           plan = planned(shape, m, n, stages, 1, processors, results, lines);
         }
@@ -249,7 +249,7 @@ TilePlan plan_tiles(TileShapes shapes, std::int64_t m, std::int64_t n, std::int6
       }
     });
   }
-  // A requested tile that these operands do not allow, or one of a size that there is not, is ignored.
+  // A requested tile or size that these operands do not allow is ignored.
   if (!found)
     return plan_tiles(
         shapes, m, n, k, stage, processors, tiles,
@@ -257,31 +257,31 @@ TilePlan plan_tiles(TileShapes shapes, std::int64_t m, std::int64_t n, std::int6
         results, lines);
   if (options.group != 0) best.order.group = options.group;
   best.order.group =
-      std::min(best.order.group, best.order.rows);  // TileWalk's bands have fewer than 2^31 tiles
+      std::min(best.order.group, best.order.rows);  // TileScheduler's bands have fewer than 2^31 tiles
   return best;
 }
 
 namespace {
 
-// What a further launch costs beyond its own plan; and of which length on a product is worth the time of
-// looking for cuts, for planning a part takes the host some microseconds.
+// The cost of a further launch beyond its own plan; and the least time of a product for which cuts are
+// considered, since planning a part takes the host some microseconds.
 constexpr double launch_us = 0.3, least_us = 40;
 constexpr std::int64_t large = 256,
                        small =
                            64;  // rows, and columns, of the largest tile of a cluster, and of the smallest
 
-// How many of `whole` are multiples.
+// Returns the largest multiple that `whole` holds.
 std::int64_t multiples(std::int64_t whole) {
   return whole >= large ? whole / large * large : whole / small * small;
 }
 
 class Planner {
  public:
-  Planner(std::int64_t m, std::int64_t n, const PartPlanner& plan) : m_(m), n_(n), plan_(plan) {}
+  Planner(std::int64_t m, std::int64_t n, const LaunchPlanner& plan) : m_(m), n_(n), plan_(plan) {}
 
   // The large part has `rows` rows and `cols` columns.
-  PlannedParts cut_at(std::int64_t rows, std::int64_t cols) const {
-    PlannedParts out;
+  PlannedLaunches split_at(std::int64_t rows, std::int64_t cols) const {
+    PlannedLaunches out;
     add(out, 0, 0, rows, cols);
     if (cols < n_) add(out, 0, cols, rows, n_ - cols);
     if (rows < m_) add(out, rows, 0, m_ - rows, n_);
@@ -290,42 +290,44 @@ class Planner {
   }
 
  private:
-  void add(PlannedParts& out, std::int64_t row, std::int64_t col, std::int64_t rows,
+  void add(PlannedLaunches& out, std::int64_t row, std::int64_t col, std::int64_t rows,
            std::int64_t cols) const {
-    PlannedPart& part = out.part[out.count];
+    PlannedLaunch& part = out.launch[out.count];
     part = {row, col, rows, cols, plan_(rows, cols, out.count == 0)};
     out.microseconds += part.plan.microseconds;
     ++out.count;
   }
 
   std::int64_t m_, n_;
-  const PartPlanner& plan_;
+  const LaunchPlanner& plan_;
 };
 
 }  // namespace
 
-PlannedParts plan_parts(std::int64_t m, std::int64_t n, Cuts cuts, const PartPlanner& plan) {
+PlannedLaunches plan_launches(std::int64_t m, std::int64_t n, LaunchCount count, const LaunchPlanner& plan) {
   const Planner planner(m, n, plan);
   const std::int64_t rows = multiples(m), cols = multiples(n);
-  const bool below = rows > 0 && rows<m, beside = cols> 0 && cols < n;
-  if (cuts == Cuts::wherever && (below || beside)) return planner.cut_at(below ? rows : m, beside ? cols : n);
-  PlannedParts best = planner.cut_at(m, n);
-  if (cuts != Cuts::model || best.microseconds < least_us) return best;
+  const bool splits_rows = rows > 0 && rows < m;
+  const bool splits_cols = cols > 0 && cols < n;
+  if (count == LaunchCount::several && (splits_rows || splits_cols))
+    return planner.split_at(splits_rows ? rows : m, splits_cols ? cols : n);
+  PlannedLaunches best = planner.split_at(m, n);
+  if (count != LaunchCount::model || best.microseconds < least_us) return best;
   const auto attempt = [&](std::int64_t part_rows, std::int64_t part_cols) {
-    const PlannedParts cut = planner.cut_at(part_rows, part_cols);
+    const PlannedLaunches cut = planner.split_at(part_rows, part_cols);
     if (cut.microseconds < best.microseconds) best = cut;
   };
-  if (below) attempt(rows, n);
-  if (beside) attempt(m, cols);
-  if (below && beside) attempt(rows, cols);
+  if (splits_rows) attempt(rows, n);
+  if (splits_cols) attempt(m, cols);
+  if (splits_rows && splits_cols) attempt(rows, cols);
   return best;
 }
 
 Reason refuses_size(const TileSize& wanted, TileShapes shapes) {
-  bool is_there = false;
+  bool is_available = false;
   for (const TileShape& shape : shapes)
-    each_size(shape, wanted, [&](const TileSize&) { is_there |= shape.any_size; });
-  if (is_there || (wanted.rows | wanted.cols | wanted.cluster_rows | wanted.cluster_cols) == 0)
+    each_size(shape, wanted, [&](const TileSize&) { is_available |= shape.any_size; });
+  if (is_available || (wanted.rows | wanted.cols | wanted.cluster_rows | wanted.cluster_cols) == 0)
     return std::nullopt;
   const TileShape& largest = *std::ranges::find(shapes, true, &TileShape::any_size);
   return "has no tile of so many rows and cols, below and beside: rows are a multiple of " +
@@ -337,13 +339,13 @@ Reason refuses_size(const TileSize& wanted, TileShapes shapes) {
 
 Reason refuses_tile(int tile, TileShapes shapes, unsigned tiles) {
   const int count = static_cast<int>(shapes.size());
-  const auto is_there = [&](int one) { return one <= count && (tiles >> (one - 1) & 1) != 0; };
-  if (tile == 0 || is_there(tile)) return std::nullopt;
-  std::string there;
+  const auto is_available = [&](int one) { return one <= count && (tiles >> (one - 1) & 1) != 0; };
+  if (tile == 0 || is_available(tile)) return std::nullopt;
+  std::string available;
   for (int one = 1; one <= count; ++one)
-    if (is_there(one)) there += (there.empty() ? "" : ", ") + std::to_string(one);
+    if (is_available(one)) available += (available.empty() ? "" : ", ") + std::to_string(one);
   const std::string why = tile > count ? "sums that are promoted" : "MN-major operands";
-  return "has no tile=" + std::to_string(tile) + " for " + why + "; it has tile=" + there;
+  return "has no tile=" + std::to_string(tile) + " for " + why + "; it has tile=" + available;
 }
 
 }  // namespace tessera::matmul

@@ -11,7 +11,7 @@
 namespace tessera::matmul {
 namespace {
 
-TEST(TileOrder, MeetsEveryTileAndSplitOnce) {
+TEST(TileOrder, CoversEveryTileAndSplitOnce) {
   std::mt19937 random(1);
   for (int i = 0; i < 100; ++i) {
     TileOrder order;
@@ -31,18 +31,18 @@ TEST(TileOrder, MeetsEveryTileAndSplitOnce) {
 }
 
 // Any number by any other, those beside multiples first.
-TEST(Divisor, DividesAsTheProcessorDoes) {
+TEST(FastDivmod, DividesAsTheProcessorDoes) {
   std::mt19937 random(6);
   const auto number = [&] { return static_cast<std::int32_t>(random() >> (1 + random() % 31)); };
   for (int i = 0; i < 20000; ++i) {
     const std::int32_t by = std::max(number(), 1), multiple = number() / by * by;
-    const Divisor divisor(by);
+    const FastDivmod divmod(by);
     for (const std::int32_t n : {number(), multiple, std::max(multiple - 1, 0), 2147483647, 0})
-      ASSERT_EQ(divisor.into(n), n / by) << n << " / " << by;
+      ASSERT_EQ(divmod.quotient(n), n / by) << n << " / " << by;
   }
 }
 
-TEST(TileWalk, GoesAsTheOrderDoes) {
+TEST(TileScheduler, GoesAsTheOrderDoes) {
   std::mt19937 random(7);
   for (int i = 0; i < 300; ++i) {
     const auto below = [&](std::uint32_t most) { return static_cast<std::int32_t>(random() % most + 1); };
@@ -50,7 +50,7 @@ TEST(TileWalk, GoesAsTheOrderDoes) {
                           .cols = below(1 << random() % 12),
                           .group = below(80),
                           .splits = below(16)};
-    const TileWalk walk(order);
+    const TileScheduler walk(order);
     for (int j = 0; j < 100; ++j) {
       const auto unit = static_cast<std::int32_t>(random() % static_cast<std::uint64_t>(order.count()));
       const TileOrder::Tile here = walk.at(unit), wanted = order.at(unit);
@@ -59,7 +59,7 @@ TEST(TileWalk, GoesAsTheOrderDoes) {
   }
 }
 
-TEST(TileOrder, NeighboursShareRowsAndColumns) {
+TEST(TileOrder, NeighboursHaveCommonRowsAndColumns) {
   const TileOrder order{.rows = 32, .cols = 32, .group = 8, .splits = 1};
   std::set<int> rows, cols;
   for (std::int32_t unit = 0; unit < 64; ++unit) {
@@ -70,7 +70,7 @@ TEST(TileOrder, NeighboursShareRowsAndColumns) {
   EXPECT_EQ(cols.size(), 8u);
 }
 
-TEST(TailOrder, MeetsEveryTileOnce) {
+TEST(TailOrder, CoversEveryTileOnce) {
   std::mt19937 random(3);
   for (int i = 0; i < 100; ++i) {
     const TailOrder tail{.rows = static_cast<std::int32_t>(random() % 60 + 1),
@@ -204,7 +204,7 @@ TEST(TilePlan, LinesThatTheCacheHasInTwoAreRequestedTwice) {
 
 TEST(TilePlan, WhatIsWishedForIsDoneWhereItCanBe) {
   TileShape whole = tile_shapes[6];
-  whole.cuts_sums = false;
+  whole.allows_split_k = false;
   const TileShapes alone(&whole, 1);
   EXPECT_EQ(plan_tiles(alone, 64, 128, 65536, 64, 132, 1).order.splits, 1);  // the model cuts no sums for it
   EXPECT_EQ(plan_tiles(alone, 64, 128, 65536, 64, 132, 1, {.splits = 4}).order.splits, 4);
@@ -266,7 +266,7 @@ TEST(TilePlan, GroupsAreNoTallerThanTheProduct) {
   const TilePlan plan = plan_tiles(tile_shapes, 1, std::int64_t{1} << 30, 64, 64, 132, 0b1111111,
                                    {.tile = 5, .group = 64, .size = {64, 16, 1, 1}});
   EXPECT_EQ(plan.order.group, 1);
-  const TileWalk walk(plan.order);
+  const TileScheduler walk(plan.order);
   EXPECT_EQ(walk.at(12345).col, 12345);
 }
 
@@ -286,7 +286,7 @@ TEST(TilePlan, AWishThatWouldNotBeHeardIsRefused) {
       }
 }
 
-PartPlanner planner(TileShapes shapes, std::int64_t k) {
+LaunchPlanner planner(TileShapes shapes, std::int64_t k) {
   return [shapes, k](std::int64_t rows, std::int64_t cols, bool) {
     return plan_tiles(shapes, rows, cols, k, 64, 132, (1u << shapes.size()) - 1);
   };
@@ -294,16 +294,16 @@ PartPlanner planner(TileShapes shapes, std::int64_t k) {
 
 // Parts meet nowhere and leave nothing out: together as large as C, each within it, no two with an element in
 // common.
-void expect_each_element_once(const PlannedParts& parts, std::int64_t m, std::int64_t n) {
-  ASSERT_TRUE(parts.count >= 1 && parts.count <= PlannedParts::most);
+void expect_each_element_once(const PlannedLaunches& launches, std::int64_t m, std::int64_t n) {
+  ASSERT_TRUE(launches.count >= 1 && launches.count <= PlannedLaunches::most);
   std::int64_t elements = 0;
-  for (int i = 0; i < parts.count; ++i) {
-    const PlannedPart& p = parts.part[i];
+  for (int i = 0; i < launches.count; ++i) {
+    const PlannedLaunch& p = launches.launch[i];
     ASSERT_TRUE(p.row >= 0 && p.col >= 0 && p.rows >= 1 && p.cols >= 1 && p.row + p.rows <= m &&
                 p.col + p.cols <= n);
     elements += p.rows * p.cols;
     for (int j = 0; j < i; ++j) {
-      const PlannedPart& q = parts.part[j];
+      const PlannedLaunch& q = launches.launch[j];
       const bool apart = p.row >= q.row + q.rows || q.row >= p.row + p.rows || p.col >= q.col + q.cols ||
                          q.col >= p.col + p.cols;
       ASSERT_TRUE(apart) << m << " " << n;
@@ -321,17 +321,17 @@ TEST(TileParts, HoldEachElementOnceWhereverTheyAreCut) {
   for (int i = 0; i < 600; ++i) {
     const std::int64_t m = size(), n = size();
     const TileShapes shapes = random() % 2 == 0 ? TileShapes(tile_shapes) : TileShapes(promoted_shapes);
-    const auto cuts = static_cast<Cuts>(random() % 3);
-    const PlannedParts parts = plan_parts(m, n, cuts, planner(shapes, size()));
-    expect_each_element_once(parts, m, n);
-    cut += parts.count > 1 ? 1 : 0;
-    ASSERT_TRUE(cuts != Cuts::never || parts.count == 1);
+    const auto count = static_cast<LaunchCount>(random() % 3);
+    const PlannedLaunches launches = plan_launches(m, n, count, planner(shapes, size()));
+    expect_each_element_once(launches, m, n);
+    cut += launches.count > 1 ? 1 : 0;
+    ASSERT_TRUE(count != LaunchCount::one || launches.count == 1);
     // The TMA's addresses are multiples of 16 bytes, whatever the element.
-    for (int j = 0; j < parts.count; ++j)
-      ASSERT_TRUE(parts.part[j].row % 16 == 0 && parts.part[j].col % 16 == 0);
+    for (int j = 0; j < launches.count; ++j)
+      ASSERT_TRUE(launches.launch[j].row % 16 == 0 && launches.launch[j].col % 16 == 0);
     // A part's plan is of its own size.
-    for (int j = 0; j < parts.count; ++j) {
-      const PlannedPart& p = parts.part[j];
+    for (int j = 0; j < launches.count; ++j) {
+      const PlannedLaunch& p = launches.launch[j];
       const std::int64_t height = std::int64_t{p.plan.size.rows} * p.plan.size.cluster_rows;
       ASSERT_TRUE(p.plan.order.rows * height >= p.rows && (p.plan.order.rows - 1) * height < p.rows);
     }
@@ -345,15 +345,15 @@ TEST(TileParts, AreCutWhereThatPays) {
   for (int i = 0; i < 150; ++i) {
     const std::int64_t m = 4096 + random() % 4096, n = 4096 + random() % 4096, k = 4096;
     const TileShapes shapes = i % 2 == 0 ? TileShapes(tile_shapes) : TileShapes(promoted_shapes);
-    const PlannedParts whole = plan_parts(m, n, Cuts::never, planner(shapes, k)),
-                       parts = plan_parts(m, n, Cuts::model, planner(shapes, k));
-    ASSERT_LE(parts.microseconds, whole.microseconds);
-    if (parts.count == 1) continue;
+    const PlannedLaunches whole = plan_launches(m, n, LaunchCount::one, planner(shapes, k)),
+                          launches = plan_launches(m, n, LaunchCount::model, planner(shapes, k));
+    ASSERT_LE(launches.microseconds, whole.microseconds);
+    if (launches.count == 1) continue;
     ++cut;
     double sum = 0;
-    for (int j = 0; j < parts.count; ++j) sum += parts.part[j].plan.microseconds;
-    ASSERT_LT(sum, parts.microseconds);  // further launches are not for nothing
-    ASSERT_LT(parts.microseconds, whole.microseconds) << m << " " << n;
+    for (int j = 0; j < launches.count; ++j) sum += launches.launch[j].plan.microseconds;
+    ASSERT_LT(sum, launches.microseconds);  // further launches are not for nothing
+    ASSERT_LT(launches.microseconds, whole.microseconds) << m << " " << n;
   }
   EXPECT_GT(cut, 15);
 }
@@ -362,26 +362,27 @@ TEST(TileParts, KnownShapes) {
   // One row more than 16 tiles have, 16 of them beside each other: it would begin a third round of 132. (A
   // tile of another width would not, which is the fifth.)
   const TileShapes four = TileShapes(promoted_shapes).first(4);
-  const PlannedParts odd = plan_parts(2049, 2048, Cuts::model, planner(four, 4101));
+  const PlannedLaunches odd = plan_launches(2049, 2048, LaunchCount::model, planner(four, 4101));
   ASSERT_EQ(odd.count, 2);
-  EXPECT_EQ(odd.part[0].rows, 2048);
-  EXPECT_EQ(odd.part[1].row, 2048);
-  EXPECT_EQ(odd.part[1].rows, 1);
-  EXPECT_EQ(odd.part[1].cols, 2048);
-  EXPECT_LT(odd.microseconds, 0.95 * plan_parts(2049, 2048, Cuts::never, planner(four, 4101)).microseconds);
+  EXPECT_EQ(odd.launch[0].rows, 2048);
+  EXPECT_EQ(odd.launch[1].row, 2048);
+  EXPECT_EQ(odd.launch[1].rows, 1);
+  EXPECT_EQ(odd.launch[1].cols, 2048);
+  EXPECT_LT(odd.microseconds,
+            0.95 * plan_launches(2049, 2048, LaunchCount::one, planner(four, 4101)).microseconds);
   // Nothing is left over, or nearly a tile, or all is over so soon that a launch would show.
-  EXPECT_EQ(plan_parts(4096, 4096, Cuts::wherever, planner(tile_shapes, 4096)).count, 1);
-  EXPECT_EQ(plan_parts(4095, 4096, Cuts::model, planner(tile_shapes, 4096)).count, 1);
-  EXPECT_EQ(plan_parts(257, 4099, Cuts::model, planner(tile_shapes, 512)).count, 1);
+  EXPECT_EQ(plan_launches(4096, 4096, LaunchCount::several, planner(tile_shapes, 4096)).count, 1);
+  EXPECT_EQ(plan_launches(4095, 4096, LaunchCount::model, planner(tile_shapes, 4096)).count, 1);
+  EXPECT_EQ(plan_launches(257, 4099, LaunchCount::model, planner(tile_shapes, 512)).count, 1);
   // Wherever there is a remainder: rows and columns beyond 256, and beyond 64 where there are fewer.
-  const PlannedParts all = plan_parts(300, 100, Cuts::wherever, planner(tile_shapes, 100));
+  const PlannedLaunches all = plan_launches(300, 100, LaunchCount::several, planner(tile_shapes, 100));
   ASSERT_EQ(all.count, 3);
-  EXPECT_EQ(all.part[0].rows, 256);
-  EXPECT_EQ(all.part[0].cols, 64);
-  EXPECT_EQ(all.part[1].col, 64);
-  EXPECT_EQ(all.part[2].row, 256);
-  EXPECT_EQ(all.part[2].cols, 100);
-  EXPECT_EQ(plan_parts(40, 30, Cuts::wherever, planner(tile_shapes, 100)).count, 1);
+  EXPECT_EQ(all.launch[0].rows, 256);
+  EXPECT_EQ(all.launch[0].cols, 64);
+  EXPECT_EQ(all.launch[1].col, 64);
+  EXPECT_EQ(all.launch[2].row, 256);
+  EXPECT_EQ(all.launch[2].cols, 100);
+  EXPECT_EQ(plan_launches(40, 30, LaunchCount::several, planner(tile_shapes, 100)).count, 1);
 }
 
 // One block of so large a tile on each multiprocessor; a stage takes as long as its products.

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the wgmma kernels are given, and how a block's shared memory is laid out.
+// The arguments of the wgmma kernels, and the layout of a block's shared memory.
 #pragma once
 #include <cstdint>
 #include <cuda.h>
-#include "ops/matmul/kernels/factor.hpp"
-#include "ops/matmul/kernels/hopper/split_kinds.cuh"
+#include "ops/matmul/kernels/matrix_ref.hpp"
+#include "ops/matmul/kernels/hopper/emulated_fp32_kinds.cuh"
 #include "ops/matmul/kernels/hopper/tile_plan.hpp"
 #include "ops/matmul/problem/mixed_problem.hpp"
 #include "tessera/cuda/ptx/cluster.cuh"
@@ -15,7 +15,7 @@ namespace tessera::matmul {
 
 namespace ptx = cuda::ptx;
 
-// What follows the sums: C = activation(α·s_a[i]·s_b[j]·sum + β·C0 + bias).
+// The epilogue: C = activation(α·s_a[i]·s_b[j]·sum + β·C0 + bias).
 struct EpilogueArgs {
   float alpha = 1, beta = 0;
   const void* c0 = nullptr;  // of C's element
@@ -27,7 +27,7 @@ struct EpilogueArgs {
   std::int64_t scale_a_step = 0, scale_b_step = 0;
   Activation activation = Activation::none;
 
-  // Nothing but one factor for all.
+  // True if the epilogue is a product with one scalar.
   bool plain() const {
     return beta == 0 && bias == nullptr && (scale_a == nullptr || scale_a_step == 0) &&
            (scale_b == nullptr || scale_b_step == 0) && activation == Activation::none;
@@ -35,57 +35,56 @@ struct EpilogueArgs {
 };
 
 struct WgmmaArgs {
-  CUtensorMap a, b, c;  // boxes of 128 bytes along the contiguous dimension; c: of 16 rows
-  TileWalk order;
-  TailOrder tail;             // beyond the order's tiles
-  std::int32_t tiles, units;  // of work: the order's, and all
-  TileSize size;              // of a tile that may have any
+  CUtensorMap a, b, c;  // box: 128 bytes along the contiguous dimension; c: 16 rows
+  TileScheduler order;
+  TailOrder tail;             // narrow tiles for the remaining columns
+  std::int32_t tiles, units;  // units of work: tiles of `order`, and with the tail
+  TileSize size;              // for tiles of any size
   std::int64_t m, n;
   std::int32_t depth, split_depth;  // stages, in all and of each split
-  std::int32_t cluster_splits;      // blocks that share the sums of a tile, if the tile is for that
-  std::int32_t a_bytes, b_bytes;    // of a stage: fewer than a tile's where C has fewer rows, or columns
-  // Where the tile may have any size: a block's own share of a stage's lines; stages of the ring.
+  std::int32_t cluster_splits;      // split-K over a cluster: its blocks
+  std::int32_t a_bytes, b_bytes;    // of a stage; less than a tile's if C is smaller
+  // For tiles of any size: the lines of a stage that this block loads, and the stages of the ring.
   std::int32_t a_lines = 0, b_lines = 0, stages = 0;
   EpilogueArgs epilogue;
   void* out;
   Element out_element;
-  bool plain;      // nothing but a factor follows the sums, and C's elements have two bytes or more
-  bool tma_store;  // C is plain, and stored by the TMA
-  bool overlaps_epilogue =
-      false;  // results are boxes of 16-bit elements that may be stored beside the next tile's products
-  std::int64_t out_row;  // from a row to the next, in elements
-  void* partial;         // sums of splits: tile after tile, a thread's `workers` apart
-  std::uint32_t*
-      arrived;          // of each tile, and from the end on of those who have seen that; 0 before and after
-  bool all_at_work;     // each unit has a block of its own, all at the same time
-  bool beside = false;  // the kernel before makes another part of the same product: nothing it writes is read
-  SplitArgs split = {};  // of factors that come in parts
+  bool plain;                      // EpilogueArgs::plain(), and C's elements have at least two bytes
+  bool tma_store;                  // the epilogue is plain, and the TMA stores C
+  bool overlaps_epilogue = false;  // the 16-bit results may be stored while the next tile is multiplied
+  std::int64_t out_row;            // the row stride of C, in elements
+  void* partial;                   // split-K partial sums: tile after tile; a thread's are `workers` apart
+  std::uint32_t* arrived;  // per tile: arrivals, and from the end on departures; 0 before and after a run
+  bool all_resident;       // each unit has its own block, and all blocks are resident
+  bool independent_of_previous =
+      false;                    // the previous kernel in the stream writes nothing that this one reads
+  EmulatedArgs emulation = {};  // of emulated FP32
 };
 
-// Where one operand's lines begin at any address: LeadingZeros tells what becomes of the other one.
-struct RemainderArgs : WgmmaArgs {
-  CUtensorMap lines[LeadingZeros::most];  // of that operand, which a or b in WgmmaArgs is not: see
+// For an operand with misaligned rows: LeadingZeros says how the other operand is copied.
+struct MisalignedArgs : WgmmaArgs {
+  CUtensorMap lines[LeadingZeros::most];  // of the misaligned operand, instead of a or b: see
                                           // lines_of_remainder()
   LeadingZeros zeros;
-  bool of_b;                  // it is B; else A
-  std::int32_t copied_lines;  // of the other operand, in each of its copies
+  bool of_b;                  // the misaligned operand is B; else A
+  std::int32_t copied_lines;  // of each copy of the other operand
 };
 
-// How a block makes tiles of C.
+// The shape of a tile of C and of the block that computes it.
 struct TileConfig {
   int rows, cols;
-  int consumers;  // warpgroups that multiply
+  int consumers;  // warpgroups
   int stages;
-  // Blocks of a cluster, below and beside each other: those beside share A, those below B.
+  // The cluster's shape in blocks. Blocks of one cluster row load the same rows of A, those of one cluster
+  // column the same columns of B.
   int cluster_rows = 1, cluster_cols = 1;
-  bool cluster_split_k =
-      false;                 // as many blocks as the launch says are a cluster, and share the sums of a tile
-  bool promoted = false;     // each stage is summed by itself, then added
-  bool takes_turns = false;  // of factors in parts: the two consumers ask for products in turn
+  bool cluster_split_k = false;  // split-K over the blocks of a cluster, whose size is a launch parameter
+  bool promoted = false;         // each stage has its own accumulators, which are added in f32
+  bool ping_pong = false;        // of emulated FP32: the consumers issue wgmma in turn
   bool mn_major_a = false, mn_major_b = false;
-  bool by_remainders = false;  // one operand's lines begin at any address
-  // As many rows, 64 for each consumer, columns and blocks of a cluster as the launch says, up to `rows` and
-  // `cols`; and as many stages as fit, `stages` at most.
+  bool misaligned_rows = false;  // one operand's lines may begin at any address
+  // Rows (64 for each consumer), columns and cluster shape are launch parameters, at most `rows`, `cols`, …;
+  // the ring has as many stages as fit, at most `stages`.
   bool any_size = false;
 };
 
@@ -95,59 +94,61 @@ struct Tile {
   using Sum = typename Kind::Sum;
   static constexpr int rows = config.rows, cols = config.cols, consumers = config.consumers,
                        stages = config.stages;
-  // Of tiles of any size, the most that there may be.
+  // For tiles of any size, the maximum.
   static constexpr int cluster_rows = config.cluster_rows, cluster_cols = config.cluster_cols,
                        cluster = config.any_size ? most_cluster_blocks : cluster_rows * cluster_cols;
   static constexpr bool cluster_split_k = config.cluster_split_k, promoted = config.promoted,
-                        takes_turns = config.takes_turns, mn_major_a = config.mn_major_a,
+                        ping_pong = config.ping_pong, mn_major_a = config.mn_major_a,
                         mn_major_b = config.mn_major_b;
   static constexpr int element_bytes = Kind::bytes;
-  static constexpr bool by_remainders = config.by_remainders, any_size = config.any_size;
-  using Args = std::conditional_t<by_remainders, RemainderArgs, WgmmaArgs>;
-  static constexpr int row_blocks = rows / consumers / 64;  // of 64 rows, of one consumer
-  static constexpr int sums = cols / 2;                     // of a thread, in each of them
+  static constexpr bool misaligned_rows = config.misaligned_rows, any_size = config.any_size;
+  using Args = std::conditional_t<misaligned_rows, MisalignedArgs, WgmmaArgs>;
+  static constexpr int row_blocks = rows / consumers / 64;  // of 64 rows, per consumer
+  static constexpr int sums = cols / 2;                     // accumulators of a thread per row block
   static constexpr bool has_tail =
-      cols > TailOrder::width && !by_remainders && !any_size;  // whether it can do with fewer
+      cols > TailOrder::width && !misaligned_rows && !any_size;  // the kernel computes tail tiles, too
   static constexpr int a_bytes = rows * 128, b_bytes = cols * 128, stage_bytes = a_bytes + b_bytes;
   static constexpr int threads = (consumers + 1) * 128, workers = consumers * 128;
-  // C on its way out, for each consumer: two boxes of 64 rows of 128 bytes, or 64 × 64 sums.
+  // The epilogue's staging buffer of each consumer: two TMA boxes of 64 rows of 128 bytes, or 64 × 64 sums.
   static constexpr int box_bytes = matmul::box_bytes, out_bytes = matmul::out_bytes;
-  // Of tiles of any size, what is left beside the boxes of all consumers: fewer leave room for more stages.
+  // A tile of any size gives the ring what the staging buffers leave: fewer consumers leave space for more
+  // stages.
   static constexpr int ring_bytes = any_size ? any_size_bytes - consumers * out_bytes : stages * stage_bytes;
-  // Of factors in parts: the scales of a tile's columns, for each two stages, behind the barriers.
+  // For emulated FP32 with scales: the scales of a tile's columns, one set for each two stages, behind the
+  // barriers.
   static constexpr int scale_bytes = has_scales<Kind> ? cols * 4 : 0,
                        scales_at = (ring_bytes + consumers * out_bytes + 2 * stages * 8 + 15) / 16 * 16;
   static constexpr int shared_bytes = has_scales<Kind>
                                           ? scales_at + stages / 2 * scale_bytes + 1024
                                           : ring_bytes + consumers * out_bytes + 2 * stages * 8 + 1024;
-  static_assert(!IsSplit<Kind> || (promoted && stages % stages_of_sum == 0));
-  static_assert(!by_remainders || (cluster == 1 && !mn_major_a && !mn_major_b && !IsSplit<Kind>));
-  static_assert(!any_size ||
-                (!mn_major_a && !mn_major_b && !cluster_split_k && !IsSplit<Kind> && rows == consumers * 64));
+  static_assert(!IsEmulatedFp32<Kind> || (promoted && stages % stages_of_sum == 0));
+  static_assert(!misaligned_rows || (cluster == 1 && !mn_major_a && !mn_major_b && !IsEmulatedFp32<Kind>));
+  static_assert(!any_size || (!mn_major_a && !mn_major_b && !cluster_split_k && !IsEmulatedFp32<Kind> &&
+                              rows == consumers * 64));
   static_assert(!cluster_split_k || (cluster == 1 && row_blocks == 1));
   static_assert(shared_bytes <= 227 * 1024 && row_blocks * sums + (promoted ? sums : 0) <= 192);
 };
 
-// Of how many columns, and how many of them, parts of a tile's sums are added.
+// Partial sums are reduced in slices of so many columns; the slices of a tile.
 inline constexpr int slice_cols = 64;
 template <class C>
 inline constexpr int split_slices = C::cols / slice_cols;
 
-// Of a tile, as the launch says where it may have any.
+// The tile's size: a constant, or a launch parameter for tiles of any size.
 template <class C>
-TESSERA_BOTH constexpr TileSize fixed_size() {
+TESSERA_HOST_DEVICE constexpr TileSize fixed_size() {
   return {C::rows, C::cols, C::cluster_rows, C::cluster_cols};
 }
 template <class C>
-TESSERA_BOTH TileSize size_of_tile(const WgmmaArgs& args) {
+TESSERA_HOST_DEVICE TileSize size_of_tile(const WgmmaArgs& args) {
   return C::any_size ? args.size : fixed_size<C>();
 }
 
-// Whether a block may be a cluster by itself, and whether it is.
+// True if clusters may consist of one block; true if they do.
 template <class C>
-inline constexpr bool may_be_alone = C::any_size || C::cluster == 1;
+inline constexpr bool supports_single_block_cluster = C::any_size || C::cluster == 1;
 template <class C>
-__device__ __forceinline__ bool is_alone(const TileSize& size) {
+__device__ __forceinline__ bool is_single_block_cluster(const TileSize& size) {
   return C::any_size ? size.cluster() == 1 : C::cluster == 1;
 }
 
@@ -166,27 +167,27 @@ struct TileShared {
   __device__ int stage_bytes() const { return (rows + cols) * 128; }
   __device__ unsigned char* a(int stage) const { return base + stage * stage_bytes(); }
   __device__ unsigned char* b(int stage) const { return a(stage) + a_bytes(); }
-  // In front of the barriers.
+  // The staging buffers lie before the barriers.
   __device__ unsigned char* out(int consumer) const {
     constexpr int end = C::ring_bytes + C::consumers * C::out_bytes;
     return base +
            (C::any_size ? end - (consumer + 1) * C::out_bytes : C::ring_bytes + consumer * C::out_bytes);
   }
-  __device__ ptx::Barrier& full(int stage) const {
-    return reinterpret_cast<ptx::Barrier*>(base + C::ring_bytes + C::consumers * C::out_bytes)[stage];
+  __device__ ptx::Mbarrier& full(int stage) const {
+    return reinterpret_cast<ptx::Mbarrier*>(base + C::ring_bytes + C::consumers * C::out_bytes)[stage];
   }
-  __device__ ptx::Barrier& empty(int stage) const { return (&full(0))[C::stages + stage]; }
-  // Of the two stages that this one is the first of.
+  __device__ ptx::Mbarrier& empty(int stage) const { return (&full(0))[C::stages + stage]; }
+  // Stages come in pairs with common scales; `stage` is the first of a pair.
   __device__ float* scales(int stage) const {
     return reinterpret_cast<float*>(base + C::scales_at + stage / stages_of_sum * C::scale_bytes);
   }
 };
 
-// This thread's number, from which the compiler computes again what it could have kept: while products are
-// summed there are no registers for that.
-__device__ __forceinline__ int fresh_thread() { return ptx::opaque(static_cast<int>(threadIdx.x)); }
+// threadIdx.x, opaque to the compiler: it recomputes what depends on it instead of keeping registers, of
+// which the mainloop leaves none.
+__device__ __forceinline__ int opaque_thread_index() { return ptx::opaque(static_cast<int>(threadIdx.x)); }
 
-// Where a ring of stages is.
+// The position in the ring of stages: the stage and the parity of its barriers' phase.
 template <class C>
 struct Ring {
   int stages, stage = 0;

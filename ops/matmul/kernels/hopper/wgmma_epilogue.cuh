@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The epilogue of the wgmma kernels: from a warpgroup's sums to C. By the TMA where nothing but a factor
-// follows the sums (store_plain); else through shared memory, so that neighbouring lanes store neighbouring
-// elements of a row (store_rows).
-// Split-K: partial sums of several units of work are added first, in their order, in memory by whoever comes
-// last (reduce_splits) or within a cluster (reduce_cluster_splits).
+// The epilogue of the wgmma kernels: from accumulators to C. store_plain stages boxes for the TMA where the
+// epilogue is a product with one scalar; store_rows stages rows for coalesced stores otherwise. Split-K: the
+// partial sums of several units of work are reduced first, in a fixed order, in global memory (reduce_splits)
+// or through distributed shared memory (reduce_cluster_splits).
 #pragma once
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -38,7 +37,7 @@ __device__ __forceinline__ void store_real(Element element, void* data, std::int
       static_cast<__half*>(data)[offset] = __float2half_rn(value);
       return;
     case Element::i8:
-      // To the nearest, within the range; NaN gives 0.
+      // Rounds to nearest and saturates; NaN becomes 0.
       static_cast<signed char*>(data)[offset] =
           static_cast<signed char>(max(-128, min(127, __float2int_rn(value))));
       return;
@@ -47,7 +46,7 @@ __device__ __forceinline__ void store_real(Element element, void* data, std::int
   }
 }
 
-// Whole numbers, modulo 2^32.
+// Integer epilogue, modulo 2^32.
 __device__ __forceinline__ void store_whole(const WgmmaArgs& args, std::int32_t sum, std::int64_t y,
                                             std::int64_t x) {
   const EpilogueArgs& e = args.epilogue;
@@ -62,33 +61,33 @@ __device__ __forceinline__ void store_whole(const WgmmaArgs& args, std::int32_t 
   static_cast<std::int32_t*>(args.out)[y * args.out_row + x] = whole;
 }
 
-// 16 rows of 64 sums that a warp has staged, each pair of 16-byte pieces of a row moved by its row's number:
-// neither those who stage nor those who walk then meet on a bank.
-struct StagedSums {
+// 16 rows of 64 sums that a warp stages. Pairs of 16-byte pieces are swizzled by the row's number, so that
+// neither writing by fragments nor reading by rows has bank conflicts.
+struct StagedTile {
   static constexpr int rows = 16, cols = 64;
   static __device__ __forceinline__ int at(int row, int col) {
     return row * cols + (((col / 4) ^ (row % 4 * 2)) * 4 | col % 4);
   }
 };
 
-// From a row or column of a tile to the next, in C.
-struct Next {
+// The strides in C between neighbouring rows and columns of a tile.
+struct UnitStride {
   static constexpr int row = 1, col = 1;
 };
-struct NextOfRemainder {
+struct MisalignedStride {
   int row, col;
 };
 template <class C>
-__device__ __forceinline__ auto next_of(const typename C::Args& args) {
-  if constexpr (C::by_remainders) {
+__device__ __forceinline__ auto output_stride(const typename C::Args& args) {
+  if constexpr (C::misaligned_rows) {
     const int count = args.zeros.count();
-    return args.of_b ? NextOfRemainder{1, count} : NextOfRemainder{count, 1};
+    return args.of_b ? MisalignedStride{1, count} : MisalignedStride{count, 1};
   } else {
-    return Next();
+    return UnitStride();
   }
 }
 
-// The first column that is not a tile's any more, or not C's. `col`: the tile's first.
+// Returns the end of the tile's columns in C. `col`: its first.
 template <class C>
 __device__ __forceinline__ int end_of_tile(const typename C::Args& args, int col) {
   const int n = static_cast<int>(args.n);
@@ -96,44 +95,44 @@ __device__ __forceinline__ int end_of_tile(const typename C::Args& args, int col
   else return n;
 }
 
-// `end`: the first column that is not stored.
-template <class Sum, class Next>
-__device__ __forceinline__ void walk_rows(const WgmmaArgs& args, const Sum* staged, int row, int col, int end,
-                                          Next next) {
-  constexpr int pieces = 2, unrolled = 2;  // of 32 columns; rows whose reads are under way at once
+// Applies the epilogue to staged rows and stores them. `end`: the end of the columns.
+template <class Sum, class Stride>
+__device__ __forceinline__ void store_staged_rows(const WgmmaArgs& args, const Sum* staged, int row, int col,
+                                                  int end, Stride stride) {
+  constexpr int pieces = 2, unrolled = 2;  // of 32 columns; rows in flight
   const EpilogueArgs& e = args.epilogue;
-  const int lane = fresh_thread() % 32;
+  const int lane = opaque_thread_index() % 32;
   const bool whole = args.out_element == Element::i32, bias_of_column = e.bias != nullptr && e.bias_row == 0;
   float scale_b[pieces], bias[pieces];
 #pragma unroll
   for (int i = 0; i < pieces; ++i) {
-    const std::int64_t x = col + (lane + 32 * i) * next.col;
+    const std::int64_t x = col + (lane + 32 * i) * stride.col;
     const bool valid = x < end;
     scale_b[i] = valid && e.scale_b != nullptr ? e.scale_b[x * e.scale_b_step] : 1.0f;
     bias[i] = valid && bias_of_column && !whole ? real_at(e.bias_element, e.bias, x * e.bias_col) : 0.0f;
   }
 #pragma unroll 1
-  for (int r = 0; r < StagedSums::rows; r += unrolled) {
+  for (int r = 0; r < StagedTile::rows; r += unrolled) {
     float old[unrolled][pieces];
 #pragma unroll
     for (int j = 0; j < unrolled; ++j)
 #pragma unroll
       for (int i = 0; i < pieces; ++i) {
-        const std::int64_t y = row + (r + j) * next.row, x = col + (lane + 32 * i) * next.col;
+        const std::int64_t y = row + (r + j) * stride.row, x = col + (lane + 32 * i) * stride.col;
         old[j][i] = e.beta != 0 && !whole && y < args.m && x < end
                         ? real_at(args.out_element, e.c0, y * e.c0_row + x * e.c0_col)
                         : 0.0f;
       }
 #pragma unroll
     for (int j = 0; j < unrolled; ++j) {
-      const std::int64_t y = row + (r + j) * next.row;
+      const std::int64_t y = row + (r + j) * stride.row;
       if (y >= args.m) return;
       const float scale_a = e.scale_a != nullptr ? e.scale_a[y * e.scale_a_step] : 1.0f;
 #pragma unroll
       for (int i = 0; i < pieces; ++i) {
-        const std::int64_t x = col + (lane + 32 * i) * next.col;
+        const std::int64_t x = col + (lane + 32 * i) * stride.col;
         if (x >= end) continue;
-        const Sum sum = staged[StagedSums::at(r + j, lane + 32 * i)];
+        const Sum sum = staged[StagedTile::at(r + j, lane + 32 * i)];
         if (whole) {
           store_whole(args, static_cast<std::int32_t>(sum), y, x);
           continue;
@@ -148,7 +147,8 @@ __device__ __forceinline__ void walk_rows(const WgmmaArgs& args, const Sum* stag
   }
 }
 
-// A consumer's sums, 16 rows and 64 columns of each warp at a time. The loop stays one: its body is long.
+// Stores a consumer's sums through shared memory, 16 rows and 64 columns of each warp at a time. The outer
+// loop is not unrolled: its body is long.
 template <class C, int sums>
 __device__ __forceinline__ void store_rows(const typename C::Args& args, const TileShared<C>& shared,
                                            int consumer, const typename C::Sum (&sum)[C::row_blocks][sums],
@@ -157,10 +157,10 @@ __device__ __forceinline__ void store_rows(const typename C::Args& args, const T
   struct alignas(8) Pair {
     Sum left, right;
   };
-  const int me = fresh_thread() % 128, warp = me / 32, lane = me % 32;
+  const int me = opaque_thread_index() % 128, warp = me / 32, lane = me % 32;
   Sum* const staged =
-      reinterpret_cast<Sum*>(shared.out(consumer)) + warp * StagedSums::rows * StagedSums::cols;
-  constexpr int parts = 2 * sums / StagedSums::cols;
+      reinterpret_cast<Sum*>(shared.out(consumer)) + warp * StagedTile::rows * StagedTile::cols;
+  constexpr int parts = 2 * sums / StagedTile::cols;
 #pragma unroll 1
   for (int step = 0; step < C::row_blocks * parts; ++step) {
 #pragma unroll
@@ -171,21 +171,19 @@ __device__ __forceinline__ void store_rows(const typename C::Args& args, const T
 #pragma unroll
         for (int i = 0; i < 32; i += 2) {
           const int r = lane / 4 + 8 * (i / 2 % 2), c = 8 * (i / 4) + 2 * (lane % 4);
-          *reinterpret_cast<Pair*>(staged + StagedSums::at(r, c)) = {sum[block][32 * part + i],
+          *reinterpret_cast<Pair*>(staged + StagedTile::at(r, c)) = {sum[block][32 * part + i],
                                                                      sum[block][32 * part + i + 1]};
         }
       }
     __syncwarp();
-    const auto next = next_of<C>(args);
-    walk_rows(args, staged, row + (step / parts * 64 + warp * 16) * next.row,
-              col + step % parts * StagedSums::cols * next.col, end_of_tile<C>(args, col), next);
+    const auto stride = output_stride<C>(args);
+    store_staged_rows(args, staged, row + (step / parts * 64 + warp * 16) * stride.row,
+                      col + step % parts * StagedTile::cols * stride.col, end_of_tile<C>(args, col), stride);
     __syncwarp();
   }
 }
 
-// From a warpgroup's sums to C: in boxes that the TMA writes where nothing but a factor follows.
-
-// Two results beside each other, as an output of 16 bits holds them.
+// Two neighbouring results as one word of 16-bit elements.
 __device__ __forceinline__ std::uint32_t pair_of(__nv_bfloat16, float left, float right) {
   const __nv_bfloat162 both = __floats2bfloat162_rn(left, right);
   return reinterpret_cast<const std::uint32_t&>(both);
@@ -195,17 +193,17 @@ __device__ __forceinline__ std::uint32_t pair_of(__half, float left, float right
   return reinterpret_cast<const std::uint32_t&>(both);
 }
 
-// The factor of all sums where nothing else follows them.
-struct PlainFactor {
+// The scalar of a plain epilogue.
+struct EpilogueScale {
   float real;
-  bool serves;  // else only row by row is a product of it and a sum what it should be: scaled_sum()
+  bool is_exact;  // else the scalars must be applied one by one: scaled_sum()
   std::uint32_t whole;
 
-  __device__ explicit PlainFactor(const EpilogueArgs& e) : real(e.alpha) {
+  __device__ explicit EpilogueScale(const EpilogueArgs& e) : real(e.alpha) {
     if (e.scale_a != nullptr) real *= *e.scale_a;
-    serves = is_ordinary(real);
+    is_exact = is_ordinary(real);
     if (e.scale_b != nullptr) real *= *e.scale_b;
-    serves = (serves && is_ordinary(real)) || e.alpha == 0;
+    is_exact = (is_exact && is_ordinary(real)) || e.alpha == 0;
     whole = static_cast<std::uint32_t>(static_cast<std::int32_t>(e.alpha));
   }
   template <class Out, class Sum>
@@ -215,12 +213,11 @@ struct PlainFactor {
   }
 };
 
-// Part `part` of a consumer's 64 rows of sums, as a box has it: 16-byte pieces, moved within 8 rows of a box
-// as the TMA has them.
+// Writes part `part` of a consumer's 64 rows to a TMA box, with the 128-byte swizzle.
 template <class Out, class Sum, int sums>
-__device__ __forceinline__ void fill_box(unsigned char* box, const PlainFactor& factor,
+__device__ __forceinline__ void fill_box(unsigned char* box, const EpilogueScale& scale,
                                          const Sum (&sum)[sums], int part) {
-  const int me = fresh_thread() % 128, warp = me / 32, lane = me % 32;
+  const int me = opaque_thread_index() % 128, warp = me / 32, lane = me % 32;
   if constexpr (sizeof(Out) == 2) {
     const int r = warp * 16 + lane % 16;
 #pragma unroll
@@ -229,10 +226,10 @@ __device__ __forceinline__ void fill_box(unsigned char* box, const PlainFactor& 
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
         const int at = 4 * (part * 8 + j) + 2 * i;
-        piece[i] = pair_of(Out{}, factor.of<Out>(sum[at]), factor.of<Out>(sum[at + 1]));
+        piece[i] = pair_of(Out{}, scale.of<Out>(sum[at]), scale.of<Out>(sum[at + 1]));
       }
-      ptx::store_pieces(box + r * 128 + ((j + lane / 16) ^ (r % 8)) * 16, piece[0], piece[1], piece[2],
-                        piece[3]);
+      ptx::stmatrix_x4(box + r * 128 + ((j + lane / 16) ^ (r % 8)) * 16, piece[0], piece[1], piece[2],
+                       piece[3]);
     }
   } else {
     struct alignas(8) Pair {
@@ -243,35 +240,35 @@ __device__ __forceinline__ void fill_box(unsigned char* box, const PlainFactor& 
       const int r = warp * 16 + lane / 4 + 8 * (i / 2 % 2), piece = 2 * (i / 4) + lane % 4 / 2,
                 at = 16 * part + i;
       *reinterpret_cast<Pair*>(box + r * 128 + (piece ^ (r % 8)) * 16 + lane % 2 * 8) = {
-          static_cast<Out>(factor.of<Out>(sum[at])), static_cast<Out>(factor.of<Out>(sum[at + 1]))};
+          static_cast<Out>(scale.of<Out>(sum[at])), static_cast<Out>(scale.of<Out>(sum[at + 1]))};
     }
   }
 }
 
-// What a warp has put into its 16 rows of a box, to rows of C that begin anywhere: neighbouring lanes,
-// neighbouring elements. `row`: of C's, of the warp's first.
-template <class Out, class Next>
-__device__ __forceinline__ void copy_elements(const WgmmaArgs& args, const unsigned char* box, int warp,
-                                              int lane, int row, int col, int end, Next next) {
+// Copies a warp's 16 rows of a box to C, lane by element, at any alignment. `row`: of C, of the warp's first
+// row.
+template <class Out, class Stride>
+__device__ __forceinline__ void store_elements(const WgmmaArgs& args, const unsigned char* box, int warp,
+                                               int lane, int row, int col, int end, Stride stride) {
   constexpr int bytes = sizeof(Out), cols = 128 / bytes;
-  Out* const to = static_cast<Out*>(args.out) + row * args.out_row + col + lane * next.col;
-  const int rows = min(16, (static_cast<int>(args.m) - row + next.row - 1) / next.row),
-            valid = end - col - lane * next.col;
+  Out* const to = static_cast<Out*>(args.out) + row * args.out_row + col + lane * stride.col;
+  const int rows = min(16, (static_cast<int>(args.m) - row + stride.row - 1) / stride.row),
+            valid = end - col - lane * stride.col;
 #pragma unroll 4
   for (int r = 0; r < rows; ++r)
 #pragma unroll
     for (int i = 0; i < cols; i += 32) {
       const int at = (lane + i) * bytes;
       const unsigned char* const from = box + (warp * 16 + r) * 128 + ((at / 16) ^ (r % 8)) * 16 + at % 16;
-      if (i * next.col < valid)
-        to[r * next.row * args.out_row + i * next.col] = *reinterpret_cast<const Out*>(from);
+      if (i * stride.col < valid)
+        to[r * stride.row * args.out_row + i * stride.col] = *reinterpret_cast<const Out*>(from);
     }
 }
 
-// The same to rows that begin at multiples of 16 bytes, of as many columns.
+// The same for rows that begin at multiples of 16 bytes.
 template <class Out>
-__device__ __forceinline__ void copy_pieces(const WgmmaArgs& args, const unsigned char* box, int warp,
-                                            int lane, int row, int col, int end) {
+__device__ __forceinline__ void store_vectors(const WgmmaArgs& args, const unsigned char* box, int warp,
+                                              int lane, int row, int col, int end) {
   constexpr int each = 16 / static_cast<int>(sizeof(Out));
   const int pieces = (end - col) / each, rows = min(16, static_cast<int>(args.m) - row);
   for (int i = lane; i < rows * pieces; i += 32) {
@@ -282,55 +279,54 @@ __device__ __forceinline__ void copy_pieces(const WgmmaArgs& args, const unsigne
   }
 }
 
-// Each warp by way of its own rows of two boxes in turn: one is filled while the other is still being read by
-// the TMA, and nobody waits for another warp. `layer`: of a map of layers, of C that the TMA
-// stores.
+// Stores a consumer's sums through two boxes in turn: a warp fills its rows of one while the TMA reads the
+// other, without waiting for other warps. `layer`: the z coordinate of a three-dimensional tensor map of C.
 template <class C, class Out, int sums, class... Layer>
 __device__ __forceinline__ void store_by_tma(const typename C::Args& args, const TileShared<C>& shared,
                                              int consumer, const typename C::Sum (&sum)[C::row_blocks][sums],
                                              int row, int col, Layer... layer) {
-  const bool tma_store = !C::by_remainders && (sizeof...(Layer) > 0 || args.tma_store);
-  const auto next = next_of<C>(args);
+  const bool tma_store = !C::misaligned_rows && (sizeof...(Layer) > 0 || args.tma_store);
+  const auto stride = output_stride<C>(args);
   constexpr int cols = 128 / static_cast<int>(sizeof(Out)), parts = 2 * sums / cols,
                 all = C::row_blocks * parts;
-  const PlainFactor factor(args.epilogue);
-  const int me = fresh_thread() % 128, warp = me / 32, lane = me % 32;
+  const EpilogueScale scale(args.epilogue);
+  const int me = opaque_thread_index() % 128, warp = me / 32, lane = me % 32;
 #pragma unroll
   for (int block = 0; block < C::row_blocks; ++block) {
 #pragma unroll
     for (int part = 0; part < parts; ++part) {
       unsigned char* const box = shared.out(consumer) + (block * parts + part) % 2 * C::box_bytes;
-      const int first_row = row + (block * 64 + warp * 16) * next.row,
-                first_col = col + part * cols * next.col, end = end_of_tile<C>(args, col);
+      const int first_row = row + (block * 64 + warp * 16) * stride.row,
+                first_col = col + part * cols * stride.col, end = end_of_tile<C>(args, col);
       if (C::any_size && first_col >= end) continue;
-      // Of an odd number, the last of the tile before went by way of the first one's box.
+      // With an odd number of boxes a tile's first box is the one that the previous tile used last.
       if (tma_store && lane == 0) {
-        if ((C::any_size || all % 2 == 1) && block + part == 0) ptx::wait_until_read<0>();
-        else ptx::wait_until_read<1>();
+        if ((C::any_size || all % 2 == 1) && block + part == 0) ptx::tma_store_wait_group_read<0>();
+        else ptx::tma_store_wait_group_read<1>();
       }
       __syncwarp();
-      fill_box<Out>(box, factor, sum[block], part);
-      // A box that the tile has not all columns of may not be stored as a whole.
-      const bool is_part = C::any_size && end < args.n && first_col + cols > end;
-      if (tma_store && is_part) {
+      fill_box<Out>(box, scale, sum[block], part);
+      // A box that extends beyond the tile must not be stored as a whole.
+      const bool is_partial = C::any_size && end < args.n && first_col + cols > end;
+      if (tma_store && is_partial) {
         __syncwarp();
-        copy_pieces<Out>(args, box, warp, lane, first_row, first_col, end);
-        if (lane == 0) ptx::commit_stores();  // none, but one of the boxes that are waited for
+        store_vectors<Out>(args, box, warp, lane, first_row, first_col, end);
+        if (lane == 0) ptx::tma_store_commit_group();  // an empty group: it keeps the count of groups
       } else if (tma_store) {
-        ptx::fence_shared();
+        ptx::fence_proxy_async();
         __syncwarp();
         if (lane != 0) continue;
-        ptx::store_box(args.c, box + warp * 16 * 128, first_col, first_row, layer...);
-        ptx::commit_stores();
+        ptx::tma_store(args.c, box + warp * 16 * 128, first_col, first_row, layer...);
+        ptx::tma_store_commit_group();
       } else {
         __syncwarp();
-        copy_elements<Out>(args, box, warp, lane, first_row, first_col, end, next);
+        store_elements<Out>(args, box, warp, lane, first_row, first_col, end, stride);
       }
     }
   }
 }
 
-// Where no more than a factor follows the sums.
+// Stores a tile with a plain epilogue.
 template <class C, int sums, class... Layer>
 __device__ __forceinline__ void store_plain(const typename C::Args& args, const TileShared<C>& shared,
                                             int consumer, const typename C::Sum (&sum)[C::row_blocks][sums],
@@ -347,29 +343,30 @@ __device__ __forceinline__ void store_plain(const typename C::Args& args, const 
   store_by_tma<C, float, sums>(args, shared, consumer, sum, row, col, layer...);
 }
 
-// row, col: of this consumer's first sum.
+// Stores a tile. row, col: of this consumer's first sum.
 template <class C, int sums>
 __device__ __forceinline__ void store_tile(const typename C::Args& args, const TileShared<C>& shared,
                                            int consumer, const typename C::Sum (&sum)[C::row_blocks][sums],
                                            int row, int col) {
-  if (args.plain && PlainFactor(args.epilogue).serves)
+  if (args.plain && EpilogueScale(args.epilogue).is_exact)
     store_plain<C, sums>(args, shared, consumer, sum, row, col);
   else store_rows<C, sums>(args, shared, consumer, sum, row, col);
 }
 
-// Where the parts of a tile's sums meet in spare memory.
+// Split-K reduction of a tile through the workspace, among the blocks that compute its splits.
 template <class C>
-class SplitKReduction {
+class BlockSplitKReduction {
  public:
   using Sum = typename C::Sum;
-  static constexpr int each = C::row_blocks * C::sums;  // of a thread
+  static constexpr int each = C::row_blocks * C::sums;  // sums of a thread
 
-  __device__ SplitKReduction(const WgmmaArgs& args, TileOrder::Tile tile, std::uint32_t rank)
+  __device__ BlockSplitKReduction(const WgmmaArgs& args, TileOrder::Tile tile, std::uint32_t rank)
       : splits_(args.order.splits),
-        me_(fresh_thread() - 128),
-        place_((tile.row * args.order.cols + tile.col) * C::cluster + static_cast<int>(rank)),
+        me_(opaque_thread_index() - 128),
+        tile_index_((tile.row * args.order.cols + tile.col) * C::cluster + static_cast<int>(rank)),
         arrived_(args.arrived),
-        all_(static_cast<Sum*>(args.partial) + std::int64_t{place_} * splits_ * each * C::workers + me_) {}
+        all_(static_cast<Sum*>(args.partial) + std::int64_t{tile_index_} * splits_ * each * C::workers +
+             me_) {}
 
   __device__ __forceinline__ void store_partial(int split, const Sum (&sum)[C::row_blocks][C::sums]) const {
     Sum* const mine = all_ + split * each * C::workers;
@@ -379,12 +376,12 @@ class SplitKReduction {
     synchronize();
   }
 
-  // Whether this is the last part to come.
+  // True for the last block to arrive.
   __device__ __forceinline__ bool is_last() const {
     __shared__ int last;
     const auto others = static_cast<unsigned>(splits_) - 1;
     if (me_ == 0) {
-      last = atomicInc(arrived_ + place_, others) == others;
+      last = atomicInc(arrived_ + tile_index_, others) == others;
       __threadfence();
     }
     synchronize();
@@ -393,10 +390,10 @@ class SplitKReduction {
     return out;
   }
 
-  // Until all parts have come. Only where all who bring them are at work.
+  // Waits until all splits have arrived. Only if all their blocks are resident.
   __device__ __forceinline__ void wait_for_all() const {
     if (me_ == 0) {
-      std::uint32_t* const here = arrived_ + place_;
+      std::uint32_t* const here = arrived_ + tile_index_;
       atomicAdd(here, 1u);
       while (ptx::load_acquire(here) < static_cast<std::uint32_t>(splits_)) {
       }
@@ -405,15 +402,15 @@ class SplitKReduction {
     synchronize();
   }
 
-  // Who has seen that all have come, as the last, makes both counters 0 again.
+  // The last block to depart resets both counters to 0.
   __device__ __forceinline__ void depart() const {
     if (me_ != 0) return;
     const auto others = static_cast<unsigned>(splits_) - 1;
-    if (atomicInc(arrived_ + most_split_tiles - 1 - place_, others) == others)
-      atomicExch(arrived_ + place_, 0u);
+    if (atomicInc(arrived_ + most_split_tiles - 1 - tile_index_, others) == others)
+      atomicExch(arrived_ + tile_index_, 0u);
   }
 
-  // The sums of one of the slices of a tile's columns. A part is under way while the one before is added.
+  // Adds the partial sums of one slice of columns. The next split is loaded while the previous one is added.
   template <int sums>
   __device__ __forceinline__ void add(int slice, Sum (&sum)[C::row_blocks][sums]) const {
     constexpr int count = C::row_blocks * sums;
@@ -440,25 +437,27 @@ class SplitKReduction {
   }
 
  private:
-  __device__ __forceinline__ void synchronize() const { ptx::synchronize(1 + C::consumers, C::workers); }
+  __device__ __forceinline__ void synchronize() const {
+    ptx::named_barrier_sync(1 + C::consumers, C::workers);
+  }
 
-  int splits_, me_, place_;
+  int splits_, me_, tile_index_;
   std::uint32_t* arrived_;
   Sum* all_;
 };
 
-// Leaves a part of a tile's sums; then adds and stores what of C falls to this part, 64 columns at a time:
-// where all parts are at work at once, every so manieth slice; else all slices, if this is the last to come.
+// Stores this split's partial sum, then reduces and stores slices of 64 columns: if all blocks are resident,
+// each block every splits-th slice; else the last block to arrive, all slices.
 template <class C>
 __device__ __forceinline__ void reduce_splits(const typename C::Args& args, const TileShared<C>& shared,
                                               TileOrder::Tile tile, std::uint32_t rank, int consumer,
                                               const typename C::Sum (&sum)[C::row_blocks][C::sums], int row,
                                               int col) {
-  const SplitKReduction<C> reduction(args, tile, rank);
+  const BlockSplitKReduction<C> reduction(args, tile, rank);
   reduction.store_partial(tile.split, sum);
   constexpr int slices = split_slices<C>, slice_sums = slice_cols / 2;
   int slice = 0, step = 1;
-  const bool shares_work = slices > 1 && args.all_at_work;
+  const bool shares_work = slices > 1 && args.all_resident;
   if (shares_work) {
     reduction.wait_for_all();
     slice = tile.split;
@@ -475,8 +474,9 @@ __device__ __forceinline__ void reduce_splits(const typename C::Args& args, cons
   if (shares_work) reduction.depart();
 }
 
-// The parts of a tile's sums that the blocks of a cluster made: each leaves its own where its stages were;
-// then each adds and stores 64 × 64 pieces, in the order of the parts. `row`, `col`: of the tile.
+// Reduces the partial sums of a cluster's blocks: each block writes its own to its ring of stages; then each
+// adds 64 × 64 pieces over distributed shared memory, in the order of the splits, and stores them. `row`,
+// `col`: of the tile.
 template <class C>
 __device__ __forceinline__ void reduce_cluster_splits(const typename C::Args& args,
                                                       const TileShared<C>& shared, std::uint32_t rank,
@@ -487,8 +487,8 @@ __device__ __forceinline__ void reduce_cluster_splits(const typename C::Args& ar
   constexpr int sums = 32, loads = sums / 4, piece_bytes = sums * 128 * 4,
                 pieces = C::consumers * C::cols / 64;
   static_assert(pieces * piece_bytes <= C::stages * C::stage_bytes);
-  const int me = fresh_thread() % 128;
-  ptx::synchronize(1 + C::consumers, C::workers);  // others may still multiply what lies there
+  const int me = opaque_thread_index() % 128;
+  ptx::named_barrier_sync(1 + C::consumers, C::workers);  // others may still read these stages
 #pragma unroll
   for (int i = 0; i < C::sums / 4; ++i) {
     const int piece = i / loads * C::consumers + consumer;
@@ -498,7 +498,7 @@ __device__ __forceinline__ void reduce_cluster_splits(const typename C::Args& ar
     *reinterpret_cast<Four*>(shared.base + piece * piece_bytes + (i % loads * 128 + me) * 16) = {
         {sum[0][4 * i], sum[0][4 * i + 1], sum[0][4 * i + 2], sum[0][4 * i + 3]}};
   }
-  ptx::synchronize_cluster();
+  ptx::cluster_sync();
 #pragma unroll 1
   for (int piece = consumer * args.cluster_splits + static_cast<int>(rank); piece < pieces;
        piece += args.cluster_splits * C::consumers) {
@@ -510,8 +510,8 @@ __device__ __forceinline__ void reduce_cluster_splits(const typename C::Args& ar
       uint4 of[loads];
 #pragma unroll
       for (int i = 0; i < loads; ++i)
-        of[i] = ptx::load_from_block(here + static_cast<std::uint32_t>(i * 2048),
-                                     static_cast<std::uint32_t>(part));
+        of[i] = ptx::ld_shared_cluster(here + static_cast<std::uint32_t>(i * 2048),
+                                       static_cast<std::uint32_t>(part));
 #pragma unroll
       for (int i = 0; i < sums; ++i) {
         const std::uint32_t bits = i % 4 == 0   ? of[i / 4].x
@@ -522,9 +522,9 @@ __device__ __forceinline__ void reduce_cluster_splits(const typename C::Args& ar
         all[0][i] = part == 0 ? more : all[0][i] + more;
       }
     }
-    const auto next = next_of<C>(args);
-    store_tile<C, sums>(args, shared, consumer, all, row + piece % C::consumers * 64 * next.row,
-                        col + piece / C::consumers * 64 * next.col);
+    const auto stride = output_stride<C>(args);
+    store_tile<C, sums>(args, shared, consumer, all, row + piece % C::consumers * 64 * stride.row,
+                        col + piece / C::consumers * 64 * stride.col);
   }
 }
 

@@ -4,7 +4,7 @@
 
 namespace tessera::matmul {
 
-void run_i8(WgmmaPart& part, Run& run) {
+void run_i8(WgmmaLaunch& part, Run& run) {
   run_tiles<ptx::S8>(part, CU_TENSOR_MAP_DATA_TYPE_UINT8, false, run);
 }
 

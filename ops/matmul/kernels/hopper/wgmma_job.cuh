@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is settled of a product before it is launched: which parts of C are launched, and with which plan.
-// Then one launch after another.
+// The plan of a product before its launches: the parts of C, each with a plan; then the launches.
 #pragma once
 #include <algorithm>
 #include "ops/matmul/kernels/hopper/tile_plan.hpp"
@@ -10,16 +9,16 @@
 namespace tessera::matmul {
 
 struct WgmmaJob {
-  Factor a, b;
-  WgmmaArgs args;  // but for what the tile decides
+  MatrixRef a, b;
+  WgmmaArgs args;  // without the fields that depend on the tile
   TileOptions options;
-  Cuts cuts = Cuts::model;
+  LaunchCount launches = LaunchCount::model;
 };
 
-// Results with nothing but a factor whose rows are no whole 16 bytes: the TMA cannot store them.
+// True for a plain epilogue whose rows the TMA cannot store: they are no multiple of 16 bytes.
 inline bool goes_by_elements(const WgmmaArgs& args) { return is_plain(args) && !can_tma_store(args); }
 
-// How much longer results take than those of 16 bits in boxes: by their bytes, and element by element.
+// The time of storing results relative to 16-bit results in TMA boxes: by their size, and element by element.
 inline constexpr double results_by_elements = 4;
 inline double results_of(const WgmmaArgs& args) {
   const auto bytes = static_cast<double>(size_of(args.out_element));
@@ -27,11 +26,11 @@ inline double results_of(const WgmmaArgs& args) {
   return std::max(1.0, bytes / 2) * (can_tma_store(args) ? 1 : 2);
 }
 
-// Tiles that took longer than another in most of eight products whose results go by elements, by up to a
-// half: the sixth, whose blocks are no cluster. The one of any size was not measured so.
+// Tiles that took up to half longer than another in most of eight products whose results are stored element
+// by element: the sixth, which has no cluster. The one of any size was not measured.
 inline unsigned slow_tiles(const WgmmaArgs& args) { return goes_by_elements(args) ? 0b110000 : 0; }
 
-// What follows the sums of some rows and columns of C.
+// Returns the arguments for some rows and columns of C.
 inline WgmmaArgs args_of(const WgmmaArgs& whole, std::int64_t row, std::int64_t col, std::int64_t rows,
                          std::int64_t cols) {
   WgmmaArgs out = whole;
@@ -54,84 +53,84 @@ inline WgmmaArgs args_of(const WgmmaArgs& whole, std::int64_t row, std::int64_t 
   return out;
 }
 
-// Kernels for transposed operands exist for these tiles, where they can. The others take what was packed.
+// The tiles that have kernels for MN-major operands. The others need packed operands.
 inline constexpr unsigned mn_major_tiles = 0b00101, all_tiles = (1u << tile_count) - 1;
 
-// Which operand is read by remainders.
-enum class ByRemainders : int { neither, a, b };
+// The operand with misaligned rows that is read in place.
+enum class MisalignedOperand : int { neither, a, b };
 
-// What is settled before a product is launched, by sizes, strides and alignment alone.
+// The plan of a product, which depends on sizes, strides and alignment alone.
 struct PlannedJob {
-  PlannedParts parts;
-  Room room;
-  ByRemainders by_remainders = ByRemainders::neither;
+  PlannedLaunches launches;
+  WorkspaceLayout workspace;
+  MisalignedOperand misaligned = MisalignedOperand::neither;
 
   double microseconds() const {
-    const double packed = static_cast<double>(room.packed_a + room.packed_b);
-    return parts.microseconds + (packed == 0 ? 0 : packing_us + 2 * packed / packing_rate);
+    const double packed = static_cast<double>(workspace.packed_a + workspace.packed_b);
+    return launches.microseconds + (packed == 0 ? 0 : packing_us + 2 * packed / packing_rate);
   }
 };
 
-// Whether A, or B, can be read by remainders and the other one be copied: into the spare memory that splits
-// of sums would have.
-inline bool reads_by_remainders(const WgmmaJob& job, ByRemainders which) {
-  const Factor &read = which == ByRemainders::b ? job.b : job.a,
-               &other = which == ByRemainders::b ? job.a : job.b;
-  return has_remainders(read) && other.k_step == 1 &&
+// True if A, or B, can be read in place with misaligned rows while the other operand is copied to the
+// workspace, in the size of the split-K workspace.
+inline bool supports_misaligned(const WgmmaJob& job, MisalignedOperand which) {
+  const MatrixRef &read = which == MisalignedOperand::b ? job.b : job.a,
+                  &other = which == MisalignedOperand::b ? job.a : job.b;
+  return supports_misaligned_rows(read) && other.k_step == 1 &&
          packed_bytes(copies_of(other, leading_zeros(read))) <= std::size_t{most_split_bytes};
 }
-inline bool reads_by_remainders(const WgmmaJob& job) {
-  return reads_by_remainders(job, ByRemainders::a) || reads_by_remainders(job, ByRemainders::b);
+inline bool supports_misaligned(const WgmmaJob& job) {
+  return supports_misaligned(job, MisalignedOperand::a) || supports_misaligned(job, MisalignedOperand::b);
 }
 
-inline PlannedJob plan_by_remainders(const WgmmaJob& job, TileShapes shapes, ByRemainders which,
-                                     const Device& device) {
-  const bool of_b = which == ByRemainders::b;
+inline PlannedJob plan_misaligned(const WgmmaJob& job, TileShapes shapes, MisalignedOperand which,
+                                  const Device& device) {
+  const bool of_b = which == MisalignedOperand::b;
   const LeadingZeros zeros = leading_zeros(of_b ? job.b : job.a);
-  const Factor copies = copies_of(of_b ? job.a : job.b, zeros);
-  const TileShape shape = remainder_shape(shapes);
-  // Each remainder has tiles of its own.
+  const MatrixRef copies = copies_of(of_b ? job.a : job.b, zeros);
+  const TileShape shape = misaligned_shape(shapes);
+  // Each remainder has its own tiles.
   const auto tiled = [&](std::int64_t lines, std::int64_t high) {
     return round_up(ceil_div(lines, std::int64_t{zeros.count()}), high) * zeros.count();
   };
   TileOptions options = job.options;
   options.tile = 0;
   PlannedJob out;
-  out.by_remainders = which;
-  (of_b ? out.room.packed_a : out.room.packed_b) = packed_bytes(copies);
-  out.parts.part[0] = {
+  out.misaligned = which;
+  (of_b ? out.workspace.packed_a : out.workspace.packed_b) = packed_bytes(copies);
+  out.launches.launch[0] = {
       0, 0, job.args.m, job.args.n,
       plan_tiles({&shape, 1}, of_b ? job.args.m : tiled(job.args.m, shape.rows),
                  of_b ? tiled(job.args.n, shape.cols) : job.args.n, copies.k, 128 / job.a.bytes,
                  device.processors, 1, options, results_by_elements, {of_b ? 1 : 2, of_b ? 2 : 1})};
-  out.parts.part[0].plan.tile = remainder_tile;
-  out.parts.count = 1;
-  out.parts.microseconds = out.parts.part[0].plan.microseconds;
+  out.launches.launch[0].plan.tile = misaligned_tile;
+  out.launches.count = 1;
+  out.launches.microseconds = out.launches.launch[0].plan.microseconds;
   return out;
 }
 
-// The faster of both, by the model; nothing: there is none.
-inline std::optional<PlannedJob> plan_by_remainders(const WgmmaJob& job, TileShapes shapes,
-                                                    const Device& device) {
+// The faster choice of the two operands by the model; nothing if neither is possible.
+inline std::optional<PlannedJob> plan_misaligned(const WgmmaJob& job, TileShapes shapes,
+                                                 const Device& device) {
   std::optional<PlannedJob> out;
-  for (const ByRemainders which : {ByRemainders::a, ByRemainders::b})
-    if (reads_by_remainders(job, which))
-      if (PlannedJob one = plan_by_remainders(job, shapes, which, device);
+  for (const MisalignedOperand which : {MisalignedOperand::a, MisalignedOperand::b})
+    if (supports_misaligned(job, which))
+      if (PlannedJob one = plan_misaligned(job, shapes, which, device);
           !out || one.microseconds() < out->microseconds())
         out = one;
   return out;
 }
 
-inline PlannedJob plan_job(const WgmmaJob& job, TileShapes shapes, bool takes_mn_major,
+inline PlannedJob plan_job(const WgmmaJob& job, TileShapes shapes, bool supports_mn_major,
                            const Device& device) {
-  if (job.options.tile == remainder_tile + 1) return plan_by_remainders(job, shapes, device).value();
+  if (job.options.tile == misaligned_tile + 1) return plan_misaligned(job, shapes, device).value();
   PlannedJob out;
-  const auto taken_as = [&](const Factor& f, std::size_t& packed) {
-    if (const auto as_it_lies = readable(f, takes_mn_major)) return *as_it_lies;
+  const auto taken_as = [&](const MatrixRef& f, std::size_t& packed) {
+    if (const auto direct = tma_operand(f, supports_mn_major)) return *direct;
     packed = packed_bytes(f);
-    return Readable{{nullptr, f.lines, f.k, packed_step(f)}, false};
+    return TmaOperand{{nullptr, f.lines, f.k, packed_step(f)}, false};
   };
-  const Readable a = taken_as(job.a, out.room.packed_a), b = taken_as(job.b, out.room.packed_b);
+  const TmaOperand a = taken_as(job.a, out.workspace.packed_a), b = taken_as(job.b, out.workspace.packed_b);
   const unsigned tiles = a.mn_major || b.mn_major ? mn_major_tiles : all_tiles;
   const CacheLines lines{cache_lines(a, job.a.bytes), cache_lines(b, job.b.bytes)};
   const auto plan = [&](std::int64_t rows, std::int64_t cols, bool is_large) {
@@ -141,73 +140,74 @@ inline PlannedJob plan_job(const WgmmaJob& job, TileShapes shapes, bool takes_mn
     return plan_tiles(shapes, rows, cols, job.a.k, 128 / job.a.bytes, device.processors, taken, options,
                       results_of(args), lines);
   };
-  out.parts = plan_parts(job.args.m, job.args.n, job.cuts, plan);
-  if (out.room.packed_a + out.room.packed_b != 0 && job.options.tile == 0 && job.cuts != Cuts::wherever)
-    if (const auto other = plan_by_remainders(job, shapes, device);
+  out.launches = plan_launches(job.args.m, job.args.n, job.launches, plan);
+  if (out.workspace.packed_a + out.workspace.packed_b != 0 && job.options.tile == 0 &&
+      job.launches != LaunchCount::several)
+    if (const auto other = plan_misaligned(job, shapes, device);
         other && other->microseconds() < out.microseconds())
       return *other;
-  for (int i = 0; i < out.parts.count; ++i)
-    if (const TilePlan& p = out.parts.part[i].plan; p.order.splits > 1)
-      out.room.splits = std::max(out.room.splits,
-                                 counter_bytes + partial_bytes(shapes[static_cast<std::size_t>(p.tile)], p));
+  for (int i = 0; i < out.launches.count; ++i)
+    if (const TilePlan& p = out.launches.launch[i].plan; p.order.splits > 1)
+      out.workspace.split_k = std::max(
+          out.workspace.split_k, counter_bytes + partial_bytes(shapes[static_cast<std::size_t>(p.tile)], p));
   return out;
 }
 
-// One launch: C's rows and columns that it makes, and the lines of A and B that they need.
-struct WgmmaPart {
-  Readable a, b;
-  WgmmaArgs args;  // but for what the tile decides
+// One launch: a part of C, and the lines of A and B that it needs.
+struct WgmmaLaunch {
+  TmaOperand a, b;
+  WgmmaArgs args;  // without the fields that depend on the tile
   TilePlan plan;
-  // Of an operand that is read by remainders, its lines as they lie; of the other one, its copies.
-  ByRemainders by_remainders = ByRemainders::neither;
+  // Of the misaligned operand its lines in place; of the other one its copies.
+  MisalignedOperand misaligned = MisalignedOperand::neither;
   std::int64_t copied_lines = 0;  // in each copy
   LeadingZeros zeros = {};
 };
 
-// By what A and B hold. `wgmma_*.sm90.cu` have them.
-void run_bf16(WgmmaPart& part, Run& run);
-void run_f16(WgmmaPart& part, Run& run);
-void run_tf32(WgmmaPart& part, Run& run);
-void run_i8(WgmmaPart& part, Run& run);
-void run_e4m3(WgmmaPart& part, bool b_is_e5m2, bool fast, Run& run);
-void run_e5m2(WgmmaPart& part, bool b_is_e5m2, bool fast, Run& run);
+// One function for each element type of A and B, in `wgmma_*.sm90.cu`.
+void run_bf16(WgmmaLaunch& part, Run& run);
+void run_f16(WgmmaLaunch& part, Run& run);
+void run_tf32(WgmmaLaunch& part, Run& run);
+void run_i8(WgmmaLaunch& part, Run& run);
+void run_e4m3(WgmmaLaunch& part, bool b_is_e5m2, bool fast, Run& run);
+void run_e5m2(WgmmaLaunch& part, bool b_is_e5m2, bool fast, Run& run);
 
-// The product of an operand that is read by remainders; makes the copies of the other one.
-inline WgmmaPart remainder_part(const WgmmaJob& job, const PlannedJob& planned, Run& run) {
-  const bool of_b = planned.by_remainders == ByRemainders::b;
-  const Factor &read = of_b ? job.b : job.a, &other = of_b ? job.a : job.b;
+// The launch for an operand with misaligned rows; makes the copies of the other operand.
+inline WgmmaLaunch misaligned_launch(const WgmmaJob& job, const PlannedJob& planned, Run& run) {
+  const bool of_b = planned.misaligned == MisalignedOperand::b;
+  const MatrixRef &read = of_b ? job.b : job.a, &other = of_b ? job.a : job.b;
   const LeadingZeros zeros = leading_zeros(read);
   pack_copies(other, zeros, run.workspace, static_cast<cudaStream_t>(run.stream));
-  const Factor copies = copies_of(other, zeros);
-  const Readable packed{{run.workspace, copies.lines, copies.k, packed_step(copies)}, false};
+  const MatrixRef copies = copies_of(other, zeros);
+  const TmaOperand packed{{run.workspace, copies.lines, copies.k, packed_step(copies)}, false};
   return {.a = of_b ? packed : along_k(read),
           .b = of_b ? along_k(read) : packed,
           .args = job.args,
-          .plan = planned.parts.part[0].plan,
-          .by_remainders = planned.by_remainders,
+          .plan = planned.launches.launch[0].plan,
+          .misaligned = planned.misaligned,
           .copied_lines = other.lines,
           .zeros = zeros};
 }
 
-// Calls launch(part) for each part of the product, in one stream. Parts write apart from each other, so each
-// begins beside the one before, unless both need the spare memory where sums of splits meet.
+// Calls launch(part) for each part of the product, in one stream. Parts write disjoint elements, so a launch
+// does not wait for the previous one, unless both use the split-K workspace.
 template <class Launch>
-void run_parts(const WgmmaJob& job, const PlannedJob& planned, bool takes_mn_major, Run& run,
-               const Launch& launch) {
+void run_launches(const WgmmaJob& job, const PlannedJob& planned, bool supports_mn_major, Run& run,
+                  const Launch& launch) {
   const cuda::OnDevice on_device(run.device->index);
-  const PlannedParts& parts = planned.parts;
-  if (planned.by_remainders != ByRemainders::neither) {
-    WgmmaPart part = remainder_part(job, planned, run);
+  const PlannedLaunches& launches = planned.launches;
+  if (planned.misaligned != MisalignedOperand::neither) {
+    WgmmaLaunch part = misaligned_launch(job, planned, run);
     return launch(part);
   }
-  const auto [a, b] = read_factors(job.a, job.b, takes_mn_major, planned.room, run);
+  const auto [a, b] = tma_operands(job.a, job.b, supports_mn_major, planned.workspace, run);
   bool has_split = false;
-  for (int i = 0; i < parts.count; ++i) {
-    const PlannedPart& p = parts.part[i];
-    WgmmaPart part{lines_of(a, job.a.bytes, p.row, p.rows), lines_of(b, job.b.bytes, p.col, p.cols),
-                   args_of(job.args, p.row, p.col, p.rows, p.cols), p.plan};
+  for (int i = 0; i < launches.count; ++i) {
+    const PlannedLaunch& p = launches.launch[i];
+    WgmmaLaunch part{lines_of(a, job.a.bytes, p.row, p.rows), lines_of(b, job.b.bytes, p.col, p.cols),
+                     args_of(job.args, p.row, p.col, p.rows, p.cols), p.plan};
     const bool splits = p.plan.order.splits > 1;
-    part.args.beside = i > 0 && !(has_split && splits);
+    part.args.independent_of_previous = i > 0 && !(has_split && splits);
     has_split = has_split || splits;
     launch(part);
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a part of C and its plan to one launch of a wgmma kernel: the kernel for its tile, TMA maps, clusters.
-// Included by one translation unit for each type that multiplies.
+// From a part of C and its plan to one launch of a wgmma kernel: kernel, tensor maps, cluster. Included by
+// one translation unit for each element type.
 #pragma once
 #include <algorithm>
 #include <iterator>
@@ -27,14 +27,14 @@ inline CUtensorMapDataType map_type(Element element) {
   }
 }
 
-enum class Blocks { stay, one_for_each_tile };
+enum class Blocks { persistent, one_per_tile };
 
-// How many clusters of a kernel are at work at the same time, asked of each kernel, device and size once:
-// nvcc gives each file a kernel of its own of one Config. A part of a GPU and all of it share their index:
-// who comes second asks each time.
+// Returns the number of clusters of a kernel that are resident at the same time; asks CUDA once for each
+// kernel, device and cluster size. A MIG instance and the whole GPU have one index: the second of them asks
+// each time.
 template <class C, auto kernel>
-int clusters_at_work(const Device& device, int cluster, const cudaLaunchConfig_t& config) {
-  struct Known {
+int max_active_clusters(const Device& device, int cluster, const cudaLaunchConfig_t& config) {
+  struct Cached {
     std::once_flag once;
     int processors = 0, clusters = 0;
   };
@@ -44,8 +44,8 @@ int clusters_at_work(const Device& device, int cluster, const cudaLaunchConfig_t
     cuda::check(cudaOccupancyMaxActiveClusters(&clusters, kernel, &config));
     return clusters;
   };
-  static Known known[most_devices][most_cluster_blocks];
-  Known& entry = known[device.index % most_devices][cluster - 1];
+  static Cached cached[most_devices][most_cluster_blocks];
+  Cached& entry = cached[device.index % most_devices][cluster - 1];
   std::call_once(entry.once, [&] {
     entry.processors = device.processors;
     entry.clusters = ask();
@@ -53,17 +53,17 @@ int clusters_at_work(const Device& device, int cluster, const cudaLaunchConfig_t
   return entry.processors == device.processors ? entry.clusters : ask();
 }
 
-// As many lines as there are, of those that a tile has.
+// Returns the lines of a TMA box: the tile's, or those of C if it has fewer.
 inline int lines_of_box(std::int64_t lines, int tile) {
   return static_cast<int>(std::min<std::int64_t>(round_up(lines, 8), tile));
 }
 
-// `type`: how the TMA takes A's and B's elements.
+// Encodes the tensor maps of A and B. `type`: their elements' type for the TMA.
 template <class C>
-void make_operand_maps(WgmmaArgs& args, const Readable& a, const Readable& b, CUtensorMapDataType type) {
+void make_operand_maps(WgmmaArgs& args, const TmaOperand& a, const TmaOperand& b, CUtensorMapDataType type) {
   constexpr int box = 128 / C::element_bytes;
   const TileSize size = size_of_tile<C>(args);
-  // Rows and columns that C has not need not be copied, where nobody shares them.
+  // Without multicast, rows and columns beyond C are not loaded.
   const int a_rows = size.cluster_cols == 1 && !C::mn_major_a ? lines_of_box(args.m, size.rows)
                                                               : size.rows / size.cluster_cols,
             b_cols = size.cluster_rows == 1 && !C::mn_major_b ? lines_of_box(args.n, size.cols)
@@ -72,18 +72,18 @@ void make_operand_maps(WgmmaArgs& args, const Readable& a, const Readable& b, CU
   args.b_bytes = b_cols * size.cluster_rows * 128;
   args.a_lines = a_rows;
   args.b_lines = b_cols;
-  if (args.depth > 0) {  // of an empty sum nothing is read
+  if (args.depth > 0) {  // with k = 0 nothing is loaded
     args.a = cuda::tensor_map(a.lines, type, C::element_bytes, C::mn_major_a ? box : a_rows);
     args.b = cuda::tensor_map(b.lines, type, C::element_bytes, C::mn_major_b ? box : b_cols);
   }
 }
 
-// The same where one operand is read by remainders.
+// The same with misaligned rows of one operand.
 template <class C>
-void make_remainder_maps(RemainderArgs& args, const Readable& a, const Readable& b,
-                         CUtensorMapDataType type) {
+void make_misaligned_maps(MisalignedArgs& args, const TmaOperand& a, const TmaOperand& b,
+                          CUtensorMapDataType type) {
   const cuda::Lines& lines = (args.of_b ? b : a).lines;
-  const Factor read{lines.data, C::element_bytes, lines.count, lines.length, lines.stride, 1};
+  const MatrixRef read{lines.data, C::element_bytes, lines.count, lines.length, lines.stride, 1};
   const std::int64_t count = args.zeros.count();
   const int a_rows = lines_of_box(args.of_b ? args.m : ceil_div(args.m, count), C::rows),
             b_cols = lines_of_box(args.of_b ? ceil_div(args.n, count) : args.n, C::cols);
@@ -97,11 +97,11 @@ void make_remainder_maps(RemainderArgs& args, const Readable& a, const Readable&
 }
 
 template <class C>
-void make_maps(typename C::Args& args, const Readable& a, const Readable& b, CUtensorMapDataType type) {
-  if constexpr (C::by_remainders) make_remainder_maps<C>(args, a, b, type);
+void make_maps(typename C::Args& args, const TmaOperand& a, const TmaOperand& b, CUtensorMapDataType type) {
+  if constexpr (C::misaligned_rows) make_misaligned_maps<C>(args, a, b, type);
   else make_operand_maps<C>(args, a, b, type);
   args.plain = is_plain(args);
-  args.tma_store = can_tma_store(args) && !C::by_remainders;
+  args.tma_store = can_tma_store(args) && !C::misaligned_rows;
   if constexpr (can_overlap_epilogue<C>)
     args.overlaps_epilogue = args.tma_store && size_of(args.out_element) == 2 && args.order.splits == 1 &&
                              args.units == args.tiles && args.depth >= least_overlapped_depth<2>;
@@ -110,11 +110,11 @@ void make_maps(typename C::Args& args, const Readable& a, const Readable& b, CUt
                               static_cast<int>(size_of(args.out_element)), 16);
 }
 
-// `meets(at_work)`: whether blocks wait for each other, of which `at_work` clusters run at once; args may
-// note it.
-template <class C, auto kernel, class Args, class Meets>
-void launch_clusters(int threads, const Args& args, std::int32_t units, Blocks blocks, int cluster,
-                     const Run& run, const Meets& meets) {
+// is_cooperative(max_active): true if blocks wait for each other; at most `max_active` clusters are resident.
+// It may set args.
+template <class C, auto kernel, class Args, class IsCooperative>
+void launch_cluster_kernel(int threads, const Args& args, std::int32_t units, Blocks blocks, int cluster,
+                           const Run& run, const IsCooperative& is_cooperative) {
   cudaLaunchAttribute attributes[2]{};
   attributes[0].id = cudaLaunchAttributeClusterDimension;
   attributes[0].val.clusterDim = {static_cast<unsigned>(cluster), 1, 1};
@@ -125,10 +125,9 @@ void launch_clusters(int threads, const Args& args, std::int32_t units, Blocks b
   config.stream = static_cast<cudaStream_t>(run.stream);
   config.attrs = attributes;
   config.numAttrs = 1;
-  const int at_work = clusters_at_work<C, kernel>(*run.device, cluster, config);
-  // Blocks that wait for each other must all be there, whatever else the device does; others may begin while
-  // the kernel before is at its end.
-  if (meets(at_work)) {
+  const int max_active = max_active_clusters<C, kernel>(*run.device, cluster, config);
+  // Blocks that wait for each other must all be resident: a cooperative launch. Others use PDL.
+  if (is_cooperative(max_active)) {
     attributes[1].id = cudaLaunchAttributeCooperative;
     attributes[1].val.cooperative = 1;
   } else {
@@ -136,25 +135,25 @@ void launch_clusters(int threads, const Args& args, std::int32_t units, Blocks b
     attributes[1].val.programmaticStreamSerializationAllowed = 1;
   }
   config.numAttrs = 2;
-  const int clusters = blocks == Blocks::stay ? std::min(at_work, units) : units;
+  const int clusters = blocks == Blocks::persistent ? std::min(max_active, units) : units;
   config.gridDim = static_cast<unsigned>(clusters * cluster);
   cuda::check(cudaLaunchKernelEx(&config, kernel, args));
 }
 
 template <class C, auto kernel>
-void launch_tiles(int threads, typename C::Args& args, const Readable& a, const Readable& b,
+void launch_tiles(int threads, typename C::Args& args, const TmaOperand& a, const TmaOperand& b,
                   CUtensorMapDataType type, Blocks blocks, const Run& run) {
   make_maps<C>(args, a, b, type);
-  // Where blocks leave their parts, stages of another tile cannot come.
-  if (args.cluster_splits > 1) blocks = Blocks::one_for_each_tile;
+  // The cluster reduction uses the ring, so the next tile's stages cannot arrive meanwhile.
+  if (args.cluster_splits > 1) blocks = Blocks::one_per_tile;
   const int cluster = (C::any_size ? args.size.cluster() : C::cluster) * args.cluster_splits;
-  launch_clusters<C, kernel>(threads, args, args.units, blocks, cluster, run, [&](int at_work) {
-    // Of one slice of columns nobody waits for others: who comes last adds.
-    return args.all_at_work = split_slices<C> > 1 && args.order.splits > 1 && args.units <= at_work;
+  launch_cluster_kernel<C, kernel>(threads, args, args.units, blocks, cluster, run, [&](int max_active) {
+    // With one slice of columns the last block to arrive reduces, and no block waits.
+    return args.all_resident = split_slices<C> > 1 && args.order.splits > 1 && args.units <= max_active;
   });
 }
 
-inline void follow(const TilePlan& plan, WgmmaArgs& args, const Run& run) {
+inline void apply_plan(const TilePlan& plan, WgmmaArgs& args, const Run& run) {
   args.order = plan.order;
   args.tail = plan.tail;
   args.size = plan.size;
@@ -167,7 +166,7 @@ inline void follow(const TilePlan& plan, WgmmaArgs& args, const Run& run) {
   args.partial = static_cast<char*>(run.workspace) + counter_bytes;
 }
 
-// The kernels of tile_shapes and promoted_shapes, in their order.
+// The configurations of tile_shapes and promoted_shapes, in their order.
 template <bool promoted>
 inline constexpr TileConfig tile_configs[] = {
     {.rows = 128, .cols = 256, .consumers = 2, .stages = 4, .cluster_rows = 2},
@@ -177,33 +176,33 @@ inline constexpr TileConfig tile_configs[] = {
     {.rows = 192, .cols = 192, .consumers = 3, .stages = most_any_stages, .any_size = true},
     {.rows = 128, .cols = 256, .consumers = 2, .stages = 4},
     {.rows = 64, .cols = 128, .consumers = 1, .stages = 8}};
-// The sums of a stage need registers of their own: the first has half the columns and twice the rows, the
-// fifth, of any size, fewer rows.
+// Promotion needs registers for a stage's accumulators: the first tile has half the columns and twice the
+// rows, the fifth, of any size, fewer rows.
 inline constexpr TileConfig promoted_large{
     .rows = 256, .cols = 128, .consumers = 2, .stages = 4, .cluster_cols = 2, .promoted = true};
 inline constexpr TileConfig promoted_fifth{
     .rows = 128, .cols = 192, .consumers = 2, .stages = most_any_stages, .promoted = true, .any_size = true};
 
 template <bool promoted>
-inline constexpr TileConfig by_remainders = [] {
-  TileConfig out = tile_configs<promoted>[tile_of_remainders];
-  out.by_remainders = true;
+inline constexpr TileConfig misaligned_config = [] {
+  TileConfig out = tile_configs<promoted>[misaligned_tile_shape];
+  out.misaligned_rows = true;
   return out;
 }();
 
 template <class C>
-void launch(typename C::Args& args, const Readable& a, const Readable& b, CUtensorMapDataType type,
+void launch(typename C::Args& args, const TmaOperand& a, const TmaOperand& b, CUtensorMapDataType type,
             const Run& run) {
   int threads = C::threads;
   if constexpr (C::any_size) {
     args.stages = stages_of(args.size);
     threads = (args.size.rows / any_rows + 1) * 128;
   }
-  launch_tiles<C, multiply_tiles<C>>(threads, args, a, b, type, Blocks::stay, run);
+  launch_tiles<C, multiply_tiles<C>>(threads, args, a, b, type, Blocks::persistent, run);
 }
 
 template <class Kind, TileConfig config>
-void launch_mn_major(WgmmaArgs& args, const Readable& a, const Readable& b, CUtensorMapDataType type,
+void launch_mn_major(WgmmaArgs& args, const TmaOperand& a, const TmaOperand& b, CUtensorMapDataType type,
                      const Run& run) {
   const auto with = [&]<bool mn_major_a, bool mn_major_b>() {
     constexpr TileConfig mn_major = [] {
@@ -219,12 +218,12 @@ void launch_mn_major(WgmmaArgs& args, const Readable& a, const Readable& b, CUte
   with.template operator()<false, true>();
 }
 
-// `promotes`: the kind's sums are too short to go on for long.
+// `promotes`: the tensor cores accumulate this type with too few bits for long sums.
 template <class Kind, bool promotes, int tile>
-void launch_tile(WgmmaArgs& args, const Readable& a, const Readable& b, CUtensorMapDataType type, bool fast,
-                 const Run& run) {
+void launch_tile(WgmmaArgs& args, const TmaOperand& a, const TmaOperand& b, CUtensorMapDataType type,
+                 bool fast, const Run& run) {
   constexpr TileConfig config = tile_configs<promotes>[tile];
-  if constexpr (Kind::takes_mn_major && (mn_major_tiles >> tile & 1) != 0)
+  if constexpr (Kind::supports_mn_major && (mn_major_tiles >> tile & 1) != 0)
     if (a.mn_major || b.mn_major) return launch_mn_major<Kind, config>(args, a, b, type, run);
   if constexpr (promotes && tile == 0)
     if (!fast) return launch<Tile<Kind, promoted_large>>(args, a, b, type, run);
@@ -233,18 +232,18 @@ void launch_tile(WgmmaArgs& args, const Readable& a, const Readable& b, CUtensor
   launch<Tile<Kind, config>>(args, a, b, type, run);
 }
 
-// fast: where there is a kernel whose sums are not promoted, it may be taken.
+// fast: a kernel without promotion may be used.
 template <class Kind, bool promotes = false>
-void run_tiles(WgmmaPart& part, CUtensorMapDataType type, bool fast, Run& run) {
+void run_tiles(WgmmaLaunch& part, CUtensorMapDataType type, bool fast, Run& run) {
   const cuda::OnDevice on_device(run.device->index);
-  follow(part.plan, part.args, run);
-  if (part.by_remainders != ByRemainders::neither) {
-    RemainderArgs args{part.args,
-                       {},
-                       part.zeros,
-                       part.by_remainders == ByRemainders::b,
-                       static_cast<std::int32_t>(part.copied_lines)};
-    return launch<Tile<Kind, by_remainders<promotes>>>(args, part.a, part.b, type, run);
+  apply_plan(part.plan, part.args, run);
+  if (part.misaligned != MisalignedOperand::neither) {
+    MisalignedArgs args{part.args,
+                        {},
+                        part.zeros,
+                        part.misaligned == MisalignedOperand::b,
+                        static_cast<std::int32_t>(part.copied_lines)};
+    return launch<Tile<Kind, misaligned_config<promotes>>>(args, part.a, part.b, type, run);
   }
   using Launch = decltype(&launch_tile<Kind, promotes, 0>);
   static constexpr Launch launches[] = {launch_tile<Kind, promotes, 0>, launch_tile<Kind, promotes, 1>,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the wgmma kernels reach A, B and C in memory: by the TMA as they lie or, where it cannot read an
-// operand, from a packed copy.
+// A, B and C as the wgmma kernels access them: by the TMA in place or, if it cannot read an operand, from a
+// packed copy.
 #pragma once
 #include <optional>
 #include <utility>
@@ -12,52 +12,51 @@
 
 namespace tessera::matmul {
 
-// An operand as lines along k or, where it is MN-major, lines along rows (of A; columns of B).
-struct Readable {
+// An operand for the TMA: lines along k (K-major) or lines along rows of A, or columns of B (MN-major).
+struct TmaOperand {
   cuda::Lines lines;
   bool mn_major = false;
 };
 
-inline Readable along_k(const Factor& f) { return {{f.data, f.lines, f.k, f.line_step}, false}; }
-inline Readable along_lines(const Factor& f) { return {{f.data, f.k, f.lines, f.k_step}, true}; }
+inline TmaOperand along_k(const MatrixRef& f) { return {{f.data, f.lines, f.k, f.line_step}, false}; }
+inline TmaOperand along_lines(const MatrixRef& f) { return {{f.data, f.k, f.lines, f.k_step}, true}; }
 
-// As it lies, if the TMA can read that; `takes_mn_major`: whether a kernel for transposed operands will be
-// there.
-inline std::optional<Readable> readable(const Factor& f, bool takes_mn_major) {
+// The operand in place, if the TMA can read it. supports_mn_major: there is a kernel for MN-major operands.
+inline std::optional<TmaOperand> tma_operand(const MatrixRef& f, bool supports_mn_major) {
   if ((f.k_step == 1 || f.k == 1) && cuda::has_tensor_map(along_k(f).lines, f.bytes)) return along_k(f);
-  if (takes_mn_major && (f.line_step == 1 || f.lines == 1) &&
+  if (supports_mn_major && (f.line_step == 1 || f.lines == 1) &&
       cuda::has_tensor_map(along_lines(f).lines, f.bytes))
     return along_lines(f);
   return std::nullopt;
 }
 
-// Whether the TMA finds 128 bytes of a line within one of the cache's.
-inline int cache_lines(const Readable& x, int bytes) {
+// The cache lines that 128 bytes of a line touch: 1 if lines begin at multiples of 128 bytes, else 2.
+inline int cache_lines(const TmaOperand& x, int bytes) {
   return reinterpret_cast<std::uintptr_t>(x.lines.data) % 128 == 0 && x.lines.stride * bytes % 128 == 0 ? 1
                                                                                                         : 2;
 }
 
-// Some of an operand's lines along k. Cuts are multiples of 16 bytes, so what the TMA could read it still
-// can.
-inline Readable lines_of(const Readable& whole, int bytes, std::int64_t first, std::int64_t count) {
-  Readable out = whole;
+// Returns `count` lines from `first` on. Cuts are multiples of 16 bytes, so the TMA can read what it could
+// read before.
+inline TmaOperand lines_of(const TmaOperand& whole, int bytes, std::int64_t first, std::int64_t count) {
+  TmaOperand out = whole;
   const std::int64_t offset = whole.mn_major ? first : first * whole.lines.stride;
   out.lines.data = static_cast<const char*>(whole.lines.data) + offset * bytes;
   (whole.mn_major ? out.lines.length : out.lines.count) = count;
   return out;
 }
 
-// Lines of one remainder, `zeros` before each of which the map counts in.
-inline cuda::Lines lines_of_remainder(const Factor& f, const LeadingZeros& zeros, int remainder) {
+// The lines of one remainder. The tensor map includes the leading zeros before each.
+inline cuda::Lines lines_of_remainder(const MatrixRef& f, const LeadingZeros& zeros, int remainder) {
   const char* const from = static_cast<const char*>(f.data) + remainder * f.line_step * f.bytes;
   const int lead = zeros.of(remainder);
   return {from - lead, ceil_div(f.lines - remainder, std::int64_t{zeros.count()}), f.k + lead / f.bytes,
           f.line_step << zeros.bits};
 }
 
-// Whether that is how the TMA can read an operand, at any address: lines along k that are apart, some for
-// each remainder.
-inline bool has_remainders(const Factor& f) {
+// True if the TMA can read an operand with misaligned rows: lines along k, and at least one for each
+// remainder.
+inline bool supports_misaligned_rows(const MatrixRef& f) {
   if (f.k_step != 1 || f.k == 0) return false;
   const LeadingZeros zeros = leading_zeros(f);
   const std::int64_t count = zeros.count();
@@ -67,12 +66,12 @@ inline bool has_remainders(const Factor& f) {
   return cuda::has_tensor_map(longest, f.bytes);
 }
 
-// Spare memory: counters and sums of splits, if there are any, then packed operands.
-struct Room {
-  std::size_t splits = 0, packed_a = 0, packed_b = 0;
+// The workspace: counters and partial sums of split-K, if there are any, then packed operands.
+struct WorkspaceLayout {
+  std::size_t split_k = 0, packed_a = 0, packed_b = 0;
 
-  std::size_t bytes() const { return splits + packed_a + packed_b; }
-  std::size_t zeros() const { return splits == 0 ? 0 : counter_bytes; }
+  std::size_t bytes() const { return split_k + packed_a + packed_b; }
+  std::size_t zeros() const { return split_k == 0 ? 0 : counter_bytes; }
 };
 
 inline void pack_of(int bytes, std::initializer_list<Packing> all, cudaStream_t stream) {
@@ -81,20 +80,21 @@ inline void pack_of(int bytes, std::initializer_list<Packing> all, cudaStream_t 
   else pack<4>(all, stream);
 }
 
-// Both factors as they lie where that can be, else packed into spare memory. What was planned to be packed
-// is, though another address might do without: the tile was chosen for that.
-inline std::pair<Readable, Readable> read_factors(const Factor& of_a, const Factor& of_b, bool takes_mn_major,
-                                                  const Room& room, Run& run) {
-  char* const to_a = static_cast<char*>(run.workspace) + room.splits;
-  char* const to_b = to_a + room.packed_a;
+// Both operands, in place if possible, else packed to the workspace. An operand that was planned to be packed
+// is, though another address might not need it: the tile was chosen for that.
+inline std::pair<TmaOperand, TmaOperand> tma_operands(const MatrixRef& of_a, const MatrixRef& of_b,
+                                                      bool supports_mn_major, const WorkspaceLayout& layout,
+                                                      Run& run) {
+  char* const to_a = static_cast<char*>(run.workspace) + layout.split_k;
+  char* const to_b = to_a + layout.packed_a;
   const auto stream = static_cast<cudaStream_t>(run.stream);
-  const auto packed = [](const Factor& f, const void* there) -> Readable {
-    return {{there, f.lines, f.k, packed_step(f)}, false};
+  const auto packed = [](const MatrixRef& f, const void* data) -> TmaOperand {
+    return {{data, f.lines, f.k, packed_step(f)}, false};
   };
-  const auto as_it_lies = [&](const Factor& f, std::size_t room_for_it) {
-    return room_for_it != 0 ? std::nullopt : readable(f, takes_mn_major);
+  const auto direct = [&](const MatrixRef& f, std::size_t packed_bytes) {
+    return packed_bytes != 0 ? std::nullopt : tma_operand(f, supports_mn_major);
   };
-  const std::optional<Readable> a = as_it_lies(of_a, room.packed_a), b = as_it_lies(of_b, room.packed_b);
+  const std::optional<TmaOperand> a = direct(of_a, layout.packed_a), b = direct(of_b, layout.packed_b);
   if (!a && !b) pack_of(of_a.bytes, {{of_a, to_a}, {of_b, to_b}}, stream);
   else if (!a) pack_of(of_a.bytes, {{of_a, to_a}}, stream);
   else if (!b) pack_of(of_b.bytes, {{of_b, to_b}}, stream);
@@ -105,7 +105,7 @@ inline cuda::Lines result_lines(const WgmmaArgs& args) { return {args.out, args.
 
 inline bool is_plain(const WgmmaArgs& args) { return args.epilogue.plain() && size_of(args.out_element) > 1; }
 
-// Whether the TMA may store C: it writes lines to their last 16 bytes, whatever the map says.
+// True if the TMA may store C: it writes lines to their last 16 bytes, whatever the tensor map says.
 inline bool can_tma_store(const WgmmaArgs& args) {
   const auto bytes = static_cast<int>(size_of(args.out_element));
   return is_plain(args) && cuda::has_tensor_map(result_lines(args), bytes) && args.n * bytes % 16 == 0;

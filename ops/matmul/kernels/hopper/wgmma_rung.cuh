@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the rungs that feed Hopper's tensor cores from shared memory have in common: from arguments to a job.
+// Common to the rungs that use wgmma: from arguments to a job.
 #pragma once
 #include "ops/matmul/kernels/hopper/wgmma_job.cuh"
 #include "ops/matmul/problem/operands.hpp"
@@ -7,7 +7,7 @@
 
 namespace tessera::matmul {
 
-// The problem whose C has its columns next to each other: this one, or Cᵀ = Bᵀ·Aᵀ.
+// Returns the problem whose C is row-major: this one, or Cᵀ = Bᵀ·Aᵀ.
 inline MixedProblem with_rows(const MixedProblem& p) { return p.c_col == 1 || p.n == 1 ? p : p.transposed(); }
 
 inline EpilogueArgs epilogue_of(const MixedProblem& p) {
@@ -29,14 +29,14 @@ inline EpilogueArgs epilogue_of(const MixedProblem& p) {
   return e;
 }
 
-inline Factor left_of(const MixedProblem& p) {
+inline MatrixRef left_of(const MixedProblem& p) {
   return {p.a.data, static_cast<int>(size_of(p.a.element)), p.m, p.k, p.a.row, p.a.col};
 }
-inline Factor right_of(const MixedProblem& p) {
+inline MatrixRef right_of(const MixedProblem& p) {
   return {p.b.data, static_cast<int>(size_of(p.b.element)), p.n, p.k, p.b.col, p.b.row};
 }
 
-// p.m, p.n ≥ 1; C's columns lie next to each other.
+// p.m, p.n ≥ 1; C is row-major.
 inline WgmmaJob job_of(const MixedProblem& p, const TileOptions& options) {
   WgmmaJob job{.a = left_of(p), .b = right_of(p), .args = {}, .options = options};
   job.args.m = p.m;
@@ -48,7 +48,7 @@ inline WgmmaJob job_of(const MixedProblem& p, const TileOptions& options) {
   return job;
 }
 
-// At most.
+// An upper bound.
 inline std::size_t wgmma_workspace(const Arguments& arguments, const Tuning&) {
   const MixedProblem p = with_rows(MixedProblem::of(arguments));
   return counter_bytes + most_split_bytes + packed_bytes(left_of(p)) + packed_bytes(right_of(p));
@@ -68,11 +68,11 @@ inline Reason needs_hopper(const Device& device) {
   return cuda::no_tensor_maps();
 }
 
-// The steps that lead there, of bf16 and f16.
-enum class Step { one_warpgroup, warps_with_roles, blocks_that_stay };
+// Steps towards rung 16, for bf16 and f16.
+enum class Step { one_warpgroup, warp_specialized, persistent };
 void run_step(WgmmaJob& job, Step step, bool f16, Run& run);
 
-// A rung on the way there: one tile for all, of bf16 and f16.
+// The variant of a step: one tile shape for all sizes.
 template <Step step>
 Variant step_variant(const char* idea) {
   Choice choice;

@@ -7,10 +7,11 @@
 namespace tessera::matmul {
 namespace {
 
-constexpr TileConfig alone{.rows = 128, .cols = 128, .consumers = 1, .stages = 6},
-    with_roles{.rows = 128, .cols = 256, .consumers = 2, .stages = 4};
+constexpr TileConfig one_warpgroup_tile{.rows = 128, .cols = 128, .consumers = 1, .stages = 6},
+    warp_specialized_tile{.rows = 128, .cols = 256, .consumers = 2, .stages = 4};
 
-// Tiles of one shape, no splits. `group`: how many rows of tiles go row_group; all: column after column.
+// Tiles of one shape, no split-K. `group`: rows of tiles that are traversed together, column by column; 0:
+// all.
 TilePlan plan_of(const TileConfig& config, const WgmmaJob& job, int group) {
   const auto parts = [](std::int64_t whole, std::int64_t part) {
     return static_cast<std::int32_t>(ceil_div(whole, part));
@@ -26,21 +27,23 @@ TilePlan plan_of(const TileConfig& config, const WgmmaJob& job, int group) {
 template <class Kind>
 void run_kind(WgmmaJob& job, CUtensorMapDataType type, Step step, Run& run) {
   const cuda::OnDevice on_device(run.device->index);
-  const auto room_for = [](const Factor& f) { return readable(f, false) ? 0 : packed_bytes(f); };
-  const Room room{.packed_a = room_for(job.a), .packed_b = room_for(job.b)};
-  const auto [a, b] = read_factors(job.a, job.b, false, room, run);
+  const auto packing_bytes_of = [](const MatrixRef& f) {
+    return tma_operand(f, false) ? 0 : packed_bytes(f);
+  };
+  const WorkspaceLayout layout{.packed_a = packing_bytes_of(job.a), .packed_b = packing_bytes_of(job.b)};
+  const auto [a, b] = tma_operands(job.a, job.b, false, layout, run);
   constexpr int row_group = 16;
-  follow(plan_of(step == Step::one_warpgroup ? alone : with_roles, job,
-                 step == Step::blocks_that_stay ? row_group : 0),
-         job.args, run);
-  using Alone = Tile<Kind, alone>;
-  using WithRoles = Tile<Kind, with_roles>;
+  apply_plan(plan_of(step == Step::one_warpgroup ? one_warpgroup_tile : warp_specialized_tile, job,
+                     step == Step::persistent ? row_group : 0),
+             job.args, run);
+  using OneWarpgroupTile = Tile<Kind, one_warpgroup_tile>;
+  using WarpSpecializedTile = Tile<Kind, warp_specialized_tile>;
   if (step == Step::one_warpgroup)
-    return launch_tiles<Alone, multiply_alone<Alone>>(alone_threads, job.args, a, b, type,
-                                                      Blocks::one_for_each_tile, run);
-  launch_tiles<WithRoles, multiply_tiles<WithRoles>>(
-      WithRoles::threads, job.args, a, b, type,
-      step == Step::blocks_that_stay ? Blocks::stay : Blocks::one_for_each_tile, run);
+    return launch_tiles<OneWarpgroupTile, multiply_one_warpgroup<OneWarpgroupTile>>(
+        one_warpgroup_threads, job.args, a, b, type, Blocks::one_per_tile, run);
+  launch_tiles<WarpSpecializedTile, multiply_tiles<WarpSpecializedTile>>(
+      WarpSpecializedTile::threads, job.args, a, b, type,
+      step == Step::persistent ? Blocks::persistent : Blocks::one_per_tile, run);
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 
 namespace tessera::matmul {
 
-void run_tf32(WgmmaPart& part, Run& run) {
+void run_tf32(WgmmaLaunch& part, Run& run) {
   run_tiles<ptx::Tf32>(part, CU_TENSOR_MAP_DATA_TYPE_TFLOAT32, false, run);
 }
 

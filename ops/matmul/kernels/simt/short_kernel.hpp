@@ -3,7 +3,7 @@
 #pragma once
 #include <algorithm>
 #include <bit>
-#include "ops/matmul/kernels/simt/narrow_problem.hpp"
+#include "ops/matmul/kernels/simt/gemm.hpp"
 #include "ops/matmul/kernels/simt/vectorized.hpp"
 #if defined(__CUDACC__)
 #include "tessera/cuda/ptx/cp_async.cuh"
@@ -35,7 +35,7 @@ enum class ShortStore : std::uint8_t { apart, near, pairs };
 
 template <class T>
 struct ShortSumsArgs {
-  KernelProblem<T> p;
+  GemmProblem<T> p;
   ShortLines<T> a, b;
   std::int32_t depth;  // k, and zeros up to what is multiplied at once
   std::int32_t wide;   // tiles of a row of them
@@ -49,11 +49,11 @@ struct ShortSumsArgs {
 template <class T, int lines_, int most_depth>
 struct ShortSums {
   using Sum = ShortPanel<T>;
-  static constexpr int lines = lines_, lot = Lot<Sum>::count;
+  static constexpr int lines = lines_, vector = Vector<Sum>::count;
   static constexpr int rows = lines == 32 || sizeof(Sum) == 8 ? 8 : 16, columns = lines / 32;  // of a lane
   static constexpr int threads = 32 * (lines / rows);
-  // Lots of lines that are read together lie in different banks.
-  static constexpr int stride = most_depth + lot;
+  // Vectors of lines that are read together lie in different banks.
+  static constexpr int stride = most_depth + vector;
 
   // Whether the blocks take tiles in turn. What is written at the same time then lies side by side in memory,
   // which takes large elements faster; but each tile has another panel of A.
@@ -68,8 +68,8 @@ struct ShortSums {
       std::min<int>(by_registers, 227 * 1024 / (sizeof(Shared) + 1024));
 
   // As many blocks as fit beside each other share the tiles.
-  static ShortSumsArgs<T> args(const KernelProblem<T>& p, int processors) {
-    const std::int64_t depth = whole(p.k(), lot) * lot;
+  static ShortSumsArgs<T> args(const GemmProblem<T>& p, int processors) {
+    const std::int64_t depth = whole(p.k(), vector) * vector;
     const std::int64_t wide = whole(p.n(), lines), tiles = whole(p.m(), lines) * wide,
                        blocks = std::clamp<std::int64_t>(tiles, 1,
                                                          std::int64_t{processors} * blocks_per_processor);
@@ -90,38 +90,38 @@ struct ShortSums {
     const int first = round_robin ? block : block * args.each + (block < args.more ? block : args.more),
               count = args.each + (block < args.more ? 1 : 0);
     const int row = first / args.wide, column = first % args.wide;
-    if constexpr (is_narrow<T>) walk_narrow(thread, shared, args, row, column, count);
-    else walk(thread, shared, args, row, column, count);
+    if constexpr (is_narrow<T>) run_narrow_tiles(thread, shared, args, row, column, count);
+    else run_tiles(thread, shared, args, row, column, count);
   }
 
  private:
   // Over so many tiles. The next one's panels arrive while this one is multiplied.
-  SIMT void walk(Thread thread, Shared& shared, const ShortSumsArgs<T>& args, int row, int column,
-                 int left) const {
-    bring(thread, shared.a[0], args.a, args, row);
-    bring(thread, shared.b[0], args.b, args, column);
+  SIMT void run_tiles(Thread thread, Shared& shared, const ShortSumsArgs<T>& args, int row, int column,
+                      int left) const {
+    load_panel(thread, shared.a[0], args.a, args, row);
+    load_panel(thread, shared.b[0], args.b, args, column);
     for (int turn = 0; left > 0; --left, turn ^= 1) {
-      wait_for_copies();
+      cp_async_wait_all();
       thread.sync();
       if constexpr (round_robin) {
         const int further = column + args.blocks, next_row = row + further / args.wide,
                   next_column = further % args.wide;
         if (left > 1) {
-          bring(thread, shared.a[turn ^ 1], args.a, args, next_row);
-          bring(thread, shared.b[turn ^ 1], args.b, args, next_column);
+          load_panel(thread, shared.a[turn ^ 1], args.a, args, next_row);
+          load_panel(thread, shared.b[turn ^ 1], args.b, args, next_column);
         }
         multiply_and_store(thread, shared.a[turn], shared.b[turn], args, row, column);
         row = next_row, column = next_column;
       } else {
         const bool last = column + 1 == args.wide;
-        if (left > 1 && !last) bring(thread, shared.b[turn ^ 1], args.b, args, column + 1);
+        if (left > 1 && !last) load_panel(thread, shared.b[turn ^ 1], args.b, args, column + 1);
         multiply_and_store(thread, shared.a[0], shared.b[turn], args, row, column);
         ++column;
         if (left > 1 && last) {
           thread.sync();
           column = 0;
-          bring(thread, shared.a[0], args.a, args, ++row);
-          bring(thread, shared.b[turn ^ 1], args.b, args, column);
+          load_panel(thread, shared.a[0], args.a, args, ++row);
+          load_panel(thread, shared.b[turn ^ 1], args.b, args, column);
         }
       }
     }
@@ -129,17 +129,17 @@ struct ShortSums {
 
   // Elements that pass through registers are not brought ahead: other blocks multiply meanwhile. One piece of
   // code brings both operands: at small sizes the fetch of a kernel's code is what takes the time.
-  SIMT void walk_narrow(Thread thread, Shared& shared, const ShortSumsArgs<T>& args, int row, int column,
-                        int left) const {
+  SIMT void run_narrow_tiles(Thread thread, Shared& shared, const ShortSumsArgs<T>& args, int row, int column,
+                             int left) const {
     for (bool is_first = true; left > 0; --left, is_first = false) {
       if (!is_first) thread.sync();
       SIMT_NO_UNROLL
       for (int of_b = is_first || column == 0 ? 0 : 1; of_b < 2; ++of_b) {
         ShortLines<T> x = args.a;
         if (of_b != 0) x = args.b;
-        bring_widened(thread, of_b != 0 ? shared.b[0] : shared.a[0], x,
-                      of_b != 0 ? args.p.given.b.element : args.p.given.a.element, args,
-                      of_b != 0 ? column : row, of_b != 0 && args.store == ShortStore::pairs);
+        load_widened(thread, of_b != 0 ? shared.b[0] : shared.a[0], x,
+                     of_b != 0 ? args.p.problem.b.element : args.p.problem.a.element, args,
+                     of_b != 0 ? column : row, of_b != 0 && args.store == ShortStore::pairs);
       }
       thread.sync();
       multiply_and_store(thread, shared.a[0], shared.b[0], args, row, column);
@@ -162,25 +162,26 @@ struct ShortSums {
     const int deep = 1 - line;
     ShortLines<T> out{x.data, x.extent[line], x.stride[line], x.stride[deep], -1, false};
     if (x.extent[line] != 1 && out.k_step >= out.step) return out;
-    constexpr int at_once = Lot<T>::count;
-    out.wide =
-        x.extent[deep] % at_once == 0 && lies_in_lots(out.data, out.k_step, out.lines == 1 ? 0 : out.step);
+    constexpr int at_once = Vector<T>::count;
+    out.wide = x.extent[deep] % at_once == 0 &&
+               is_vector_aligned(out.data, out.k_step, out.lines == 1 ? 0 : out.step);
     const auto of_line = static_cast<unsigned>(std::max<std::int64_t>(depth / (out.wide ? at_once : 1), 1));
     out.shift = std::bit_width(of_line - 1);
     return out;
   }
 
-  static ShortStore store_of(const KernelProblem<T>& p) {
+  static ShortStore store_of(const GemmProblem<T>& p) {
     if constexpr (is_narrow<T>) {
-      const MixedProblem& given = p.given;
-      const bool is_simple = given.beta == 0 && given.bias == nullptr && given.scale_a == nullptr &&
-                             given.scale_b == nullptr && given.activation == Activation::none &&
-                             is_ordinary(given.alpha);
-      const Element c = given.c_element;
+      const MixedProblem& problem = p.problem;
+      const bool is_simple = problem.beta == 0 && problem.bias == nullptr && problem.scale_a == nullptr &&
+                             problem.scale_b == nullptr && problem.activation == Activation::none &&
+                             is_ordinary(problem.alpha);
+      const Element c = problem.c_element;
       const bool has_kind = std::is_same_v<T, std::int8_t> ? c == Element::i32 : size_of(c) > 1;
-      if (!is_simple || !has_kind || given.c_col != 1) return ShortStore::apart;
-      const bool in_pairs = size_of(c) == 2 && columns % 2 == 0 && (given.c_row % 2 == 0 || given.m == 1) &&
-                            reinterpret_cast<std::uintptr_t>(given.c) % 4 == 0;
+      if (!is_simple || !has_kind || problem.c_col != 1) return ShortStore::apart;
+      const bool in_pairs = size_of(c) == 2 && columns % 2 == 0 &&
+                            (problem.c_row % 2 == 0 || problem.m == 1) &&
+                            reinterpret_cast<std::uintptr_t>(problem.c) % 4 == 0;
       return in_pairs ? ShortStore::pairs : ShortStore::near;
     } else {
       return p.c.stride[1] == 1 && (p.beta == T{0} || p.c0.stride[1] == 1) ? ShortStore::near
@@ -193,80 +194,80 @@ struct ShortSums {
   SIMT static void copy(Thread thread, T* to, const T* from) {
 #if defined(__CUDA_ARCH__)
     (void)thread;
-    cuda::ptx::copy_async<bytes, true>(to, from);
+    cuda::ptx::cp_async<bytes, true>(to, from);
 #else
     if constexpr (bytes == 16) thread.store16(to, thread.load16(from));
     else *to = *from;
 #endif
   }
-  SIMT static void wait_for_copies() {
+  SIMT static void cp_async_wait_all() {
 #if defined(__CUDA_ARCH__)
-    cuda::ptx::commit_copies();
-    cuda::ptx::wait_for_copies<0>();
+    cuda::ptx::cp_async_commit_group();
+    cuda::ptx::cp_async_wait_group<0>();
 #endif
   }
 
   // Where a line is in its panel. Two neighbours whose results leave together are in places 32 apart.
-  SIMT static int place_of(int line, bool paired) {
+  SIMT static int panel_row(int line, bool paired) {
     return paired ? (line & ~63) | (line & 1) << 5 | (line & 63) >> 1 : line;
   }
 
   // Elements that are widened pass through registers, several loads under way.
-  SIMT static void bring_widened(Thread thread, Sum* panel, const ShortLines<T>& x, Element element,
-                                 const ShortSumsArgs<T>& args, int number, bool paired) {
-    constexpr int piece = Lot<T>::count;
+  SIMT static void load_widened(Thread thread, Sum* panel, const ShortLines<T>& x, Element element,
+                                const ShortSumsArgs<T>& args, int number, bool paired) {
+    constexpr int piece = Vector<T>::count;
     const std::int64_t first = std::int64_t{number} * lines;
     const T* const from = x.data + first * x.step;
     const int valid = x.lines - first < lines ? static_cast<int>(x.lines - first) : lines;
     const int k = static_cast<int>(args.p.k()), rank = thread.rank();
     // Numbers at, at + by, … below `end`, those below `present` from memory.
-    const auto bring_each = [&](int at, int by, int end, int present, const T* data, std::int64_t step,
-                                const auto& place) {
-      const auto bring_some = [&]<int count>() {
+    const auto load_each = [&](int at, int by, int end, int present, const T* data, std::int64_t step,
+                               const auto& address) {
+      const auto load_some = [&]<int count>() {
         T some[unsigned{count}];
         SIMT_UNROLL
         for (int q = 0; q < count; ++q) some[q] = at + q * by < present ? data[(at + q * by) * step] : T{};
         SIMT_UNROLL
         for (int q = 0; q < count; ++q)
-          if (at + q * by < end) *place(at + q * by) = static_cast<Sum>(widened(element, some[q]));
+          if (at + q * by < end) *address(at + q * by) = static_cast<Sum>(widened(element, some[q]));
         at += count * by;
       };
       SIMT_NO_UNROLL
-      while (at + 2 * by < end) bring_some.template operator()<8>();
-      if (at < end) bring_some.template operator()<2>();
+      while (at + 2 * by < end) load_some.template operator()<8>();
+      if (at < end) load_some.template operator()<2>();
     };
     if (x.shift < 0) {
       const int line = rank % lines;
-      Sum* const to = panel + place_of(line, paired) * stride;
-      bring_each(rank / lines, threads / lines, args.depth, line < valid ? k : 0, from + line * x.step,
-                 x.k_step, [&](int l) { return to + l; });
+      Sum* const to = panel + panel_row(line, paired) * stride;
+      load_each(rank / lines, threads / lines, args.depth, line < valid ? k : 0, from + line * x.step,
+                x.k_step, [&](int l) { return to + l; });
       return;
     }
     const int by = threads >> x.shift, of_line = rank & ((1 << x.shift) - 1);
     const int l = of_line * (x.wide ? piece : 1), there = l < k ? valid : 0;
     if (l >= args.depth) return;
     const T* const deep = from + l * x.k_step;
-    const auto place = [&](int line) { return panel + place_of(line, paired) * stride + l; };
-    if (!x.wide) return bring_each(rank >> x.shift, by, lines, there, deep, x.step, place);
+    const auto address = [&](int line) { return panel + panel_row(line, paired) * stride + l; };
+    if (!x.wide) return load_each(rank >> x.shift, by, lines, there, deep, x.step, address);
     SIMT_NO_UNROLL
     for (int line = rank >> x.shift; line < lines; line += by) {
       const Bytes16 bytes = line < there ? thread.load16(deep + line * x.step) : Bytes16{};
-      Sum* const to = place(line);
+      Sum* const to = address(line);
       SIMT_UNROLL
-      for (int e = 0; e < piece; e += lot) {
+      for (int e = 0; e < piece; e += vector) {
         SumOf<T> some[4];
         widen(T{}, element, bytes, e, some);
-        Lot<Sum> out;
+        Vector<Sum> out;
         SIMT_UNROLL
-        for (int q = 0; q < lot; ++q) out.element[q] = static_cast<Sum>(some[q]);
+        for (int q = 0; q < vector; ++q) out.element[q] = static_cast<Sum>(some[q]);
         thread.store16(to + e, __builtin_bit_cast(Bytes16, out));
       }
     }
   }
 
   // Beyond the operand there are zeros.
-  SIMT static void bring(Thread thread, T* panel, const ShortLines<T>& x, const ShortSumsArgs<T>& args,
-                         int number) {
+  SIMT static void load_panel(Thread thread, T* panel, const ShortLines<T>& x, const ShortSumsArgs<T>& args,
+                              int number) {
     const std::int64_t first = std::int64_t{number} * lines;
     const T* from = x.data + first * x.step;
     const int valid = x.lines - first < lines ? static_cast<int>(x.lines - first) : lines;
@@ -281,7 +282,7 @@ struct ShortSums {
       }
       return;
     }
-    const int l = (thread.rank() & ((1 << x.shift) - 1)) * (x.wide ? lot : 1);
+    const int l = (thread.rank() & ((1 << x.shift) - 1)) * (x.wide ? vector : 1);
     if (l >= args.depth) return;
     int line = thread.rank() >> x.shift;
     const int by = threads >> x.shift, present = l < k ? valid : 0;
@@ -312,16 +313,16 @@ struct ShortSums {
       for (int j = 0; j < columns; ++j) sum[i][j] = Sum{0};
     }
     SIMT_NO_UNROLL
-    for (int l = 0; l < depth; l += lot) {
-      Lot<Sum> of_b[columns];
+    for (int l = 0; l < depth; l += vector) {
+      Vector<Sum> of_b[columns];
       SIMT_UNROLL
       for (int j = 0; j < columns; ++j)
-        of_b[j] = __builtin_bit_cast(Lot<Sum>, thread.load16(b + 32 * j * stride + l));
+        of_b[j] = __builtin_bit_cast(Vector<Sum>, thread.load16(b + 32 * j * stride + l));
       SIMT_UNROLL
       for (int i = 0; i < rows; ++i) {
-        const auto of_a = __builtin_bit_cast(Lot<Sum>, thread.load16(a + i * stride + l));
+        const auto of_a = __builtin_bit_cast(Vector<Sum>, thread.load16(a + i * stride + l));
         SIMT_UNROLL
-        for (int e = 0; e < lot; ++e) {
+        for (int e = 0; e < vector; ++e) {
           SIMT_UNROLL
           for (int j = 0; j < columns; ++j)
             sum[i][j] = multiply_add(of_a.element[e], of_b[j].element[e], sum[i][j]);
@@ -341,7 +342,7 @@ struct ShortSums {
 
   SIMT static void store_narrow(const ShortSumsArgs<T>& args, std::int64_t row, std::int64_t column,
                                 const Sum (&sum)[unsigned{rows}][unsigned{columns}]) {
-    const MixedProblem& p = args.p.given;
+    const MixedProblem& p = args.p.problem;
     const int high = static_cast<int>(p.m - row < lines ? p.m - row : lines),
               wide = static_cast<int>(p.n - column < lines ? p.n - column : lines);
     // Calls put(where the lane's first element is, its sums) for each row.
@@ -405,7 +406,7 @@ struct ShortSums {
   }
 
   // By a loop, not by code for each result: slow, but short.
-  SIMT static void store_apart(const KernelProblem<T>& p, std::int64_t row, std::int64_t column,
+  SIMT static void store_apart(const GemmProblem<T>& p, std::int64_t row, std::int64_t column,
                                Sum (&sum)[unsigned{rows}][unsigned{columns}]) {
     SIMT_NO_UNROLL
     for (int i = 0; i < rows; ++i) {
@@ -441,7 +442,7 @@ auto with_short_sums(std::int64_t k, int lines, const Use& use) {
 // What one of the next size counts beside one of the largest, and how many its beginning counts as, are
 // fitted to 60 products on one NVIDIA H200.
 template <class T>
-int short_sums_tile(const KernelProblem<T>& p, std::int64_t wanted, int processors) {
+int short_sums_tile(const GemmProblem<T>& p, std::int64_t wanted, int processors) {
   constexpr int largest = largest_short_sums_tile<T>;
   if (wanted != 0) return std::min(short_sums_tiles[wanted - 1], largest);
   const auto tiles = [&](std::int64_t lines) {

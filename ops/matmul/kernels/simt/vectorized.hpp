@@ -15,7 +15,7 @@ inline namespace TESSERA_UNIT {
 
 // As many elements as 16 bytes hold.
 template <class T>
-struct Lot {
+struct Vector {
   static constexpr int count = 16 / int(sizeof(T));
   T element[count];
 
@@ -27,26 +27,27 @@ struct Lot {
 
 // Whether 16-byte accesses along `stride` reach the elements at `data`, whatever line one is in.
 template <class T>
-SIMT bool lies_in_lots(const T* data, std::int64_t stride, std::int64_t line_stride) {
-  return stride == 1 && line_stride % Lot<T>::count == 0 && reinterpret_cast<std::uintptr_t>(data) % 16 == 0;
+SIMT bool is_vector_aligned(const T* data, std::int64_t stride, std::int64_t line_stride) {
+  return stride == 1 && line_stride % Vector<T>::count == 0 &&
+         reinterpret_cast<std::uintptr_t>(data) % 16 == 0;
 }
 
 template <class T, int along, int threads>
 struct Tile16 {
-  static constexpr int lot = Lot<T>::count;
-  static constexpr int deep_lots = 4;                       // two whole sectors of a row of A
-  static constexpr int depth = deep_lots * lot;             // of a step along k
-  static constexpr int each = along * deep_lots / threads;  // lots that a thread brings
-  static_assert(each * threads == along * deep_lots && along % (8 * lot) == 0);
+  static constexpr int vector = Vector<T>::count;
+  static constexpr int k_vectors = 4;                       // two whole sectors of a row of A
+  static constexpr int depth = k_vectors * vector;          // of a step along k
+  static constexpr int each = along * k_vectors / threads;  // vectors that a thread brings
+  static_assert(each * threads == along * k_vectors && along % (8 * vector) == 0);
 
   alignas(16) T element[depth][along];
 
-  // Exchanges lots within groups of eight, in another way for each of the four depths to which the
+  // Exchanges vectors within groups of eight, in another way for each of the four depths to which the
   // lanes of a warp write when the tile is transposed: they then meet every bank once.
-  SIMT static int swizzled(int l, int i) { return i ^ (l / lot * 2 * lot); }
+  SIMT static int swizzled(int l, int i) { return i ^ (l / vector * 2 * vector); }
 
-  SIMT Lot<T> lot_at(Thread thread, int l, int i, int further) const {
-    return __builtin_bit_cast(Lot<T>, thread.load16(&element[l][swizzled(l, i) + further]));
+  SIMT Vector<T> vector_at(Thread thread, int l, int i, int further) const {
+    return __builtin_bit_cast(Vector<T>, thread.load16(&element[l][swizzled(l, i) + further]));
   }
 
   // One thread's share of filling tile after tile along k.
@@ -59,8 +60,9 @@ struct Tile16 {
           k_stride_(k_stride),
           along_first_(stride == 1),
           rank_(rank),
-          room_(extent - first < along ? int(extent - first) : along) {
-      wide_ = along_first_ ? lies_in_lots(data, stride, k_stride) : lies_in_lots(data, k_stride, stride);
+          extent_left_(extent - first < along ? int(extent - first) : along) {
+      wide_ = along_first_ ? is_vector_aligned(data, stride, k_stride)
+                           : is_vector_aligned(data, k_stride, stride);
       offset_ = first * stride;
     }
 
@@ -71,9 +73,10 @@ struct Tile16 {
       for (int v = 0; v < each; ++v) {
         const int i = along_of(v), l = deep_of(v);
         const std::int64_t at = offset_ + i * stride_ + l * k_stride_;
-        if (wide_ && i + (along_first_ ? lot : 1) <= room_ && l + (along_first_ ? 1 : lot) <= deep)
-          value_[v] = __builtin_bit_cast(Lot<T>, thread.load16(data_ + at));
-        else value_[v] = one_by_one(i, l, deep, at);
+        if (wide_ && i + (along_first_ ? vector : 1) <= extent_left_ &&
+            l + (along_first_ ? 1 : vector) <= deep)
+          value_[v] = __builtin_bit_cast(Vector<T>, thread.load16(data_ + at));
+        else value_[v] = load_elements(i, l, deep, at);
       }
       offset_ += depth * k_stride_;
     }
@@ -87,25 +90,25 @@ struct Tile16 {
           thread.store16(to, __builtin_bit_cast(Bytes16, value_[v]));
         } else {
           SIMT_UNROLL
-          for (int e = 0; e < lot; ++e) to[e * along] = value_[v].element[e];
+          for (int e = 0; e < vector; ++e) to[e * along] = value_[v].element[e];
         }
       }
     }
 
    private:
     SIMT int along_of(int v) const {
-      const int lot_number = rank_ + v * threads;
-      return along_first_ ? lot_number % (along / lot) * lot : lot_number / deep_lots;
+      const int vector_index = rank_ + v * threads;
+      return along_first_ ? vector_index % (along / vector) * vector : vector_index / k_vectors;
     }
     SIMT int deep_of(int v) const {
-      const int lot_number = rank_ + v * threads;
-      return along_first_ ? lot_number / (along / lot) : lot_number % deep_lots * lot;
+      const int vector_index = rank_ + v * threads;
+      return along_first_ ? vector_index / (along / vector) : vector_index % k_vectors * vector;
     }
-    SIMT Lot<T> one_by_one(int i, int l, int deep, std::int64_t at) const {
-      Lot<T> out;
+    SIMT Vector<T> load_elements(int i, int l, int deep, std::int64_t at) const {
+      Vector<T> out;
       SIMT_UNROLL
-      for (int e = 0; e < lot; ++e) {
-        const bool inside = i + (along_first_ ? e : 0) < room_ && l + (along_first_ ? 0 : e) < deep;
+      for (int e = 0; e < vector; ++e) {
+        const bool inside = i + (along_first_ ? e : 0) < extent_left_ && l + (along_first_ ? 0 : e) < deep;
         out.element[e] = inside ? data_[at + e * (along_first_ ? stride_ : k_stride_)] : T{0};
       }
       return out;
@@ -114,24 +117,24 @@ struct Tile16 {
     const T* data_;
     std::int64_t offset_, stride_, k_stride_;
     bool along_first_, wide_;
-    int rank_, room_;
-    Lot<T> value_[each];
+    int rank_, extent_left_;
+    Vector<T> value_[each];
   };
 };
 
-// Writes a lot of C's row i from column j on, as far as C reaches.
+// Writes a vector of C's row i from column j on, as far as C reaches.
 template <class T>
-SIMT void store_lot(Thread thread, const Problem<T>& p, bool wide, std::int64_t i, std::int64_t j,
-                    const T* sum) {
-  constexpr int lot = Lot<T>::count;
-  if (wide && i < p.m() && j + lot <= p.n()) {
-    Lot<T> out;
+SIMT void store_vector(Thread thread, const Problem<T>& p, bool wide, std::int64_t i, std::int64_t j,
+                       const T* sum) {
+  constexpr int vector = Vector<T>::count;
+  if (wide && i < p.m() && j + vector <= p.n()) {
+    Vector<T> out;
     SIMT_UNROLL
-    for (int e = 0; e < lot; ++e) out.element[e] = p.scaled(i, j + e, sum[e]);
+    for (int e = 0; e < vector; ++e) out.element[e] = p.scaled(i, j + e, sum[e]);
     thread.store16(&p.c(i, j), __builtin_bit_cast(Bytes16, out));
   } else {
     SIMT_UNROLL
-    for (int e = 0; e < lot; ++e) p.store(i, j + e, sum[e]);
+    for (int e = 0; e < vector; ++e) p.store(i, j + e, sum[e]);
   }
 }
 
@@ -148,7 +151,8 @@ template <class T, VectorizedConfig config>
 struct Vectorized {
   static constexpr int rows = config.rows, cols = config.cols, micro = 8;
   static constexpr int threads = rows / micro * (cols / micro);
-  static constexpr int lot = Lot<T>::count, runs = micro / lot;   // a patch's row: runs of one lot each …
+  static constexpr int vector = Vector<T>::count,
+                       runs = micro / vector;  // a patch's row: runs of one vector each …
   static constexpr int down = rows / runs, across = cols / runs;  // … this far apart
 
   using TileA = Tile16<T, rows, threads>;
@@ -170,7 +174,7 @@ struct Vectorized {
   SIMT static int down_of(int rank) { return rank % 2 + (rank >> 4) % 2 * 2 + rank / (cols / 2) * 4; }
 
   static Owner owner(const Tuning&, std::int64_t i, std::int64_t j) {
-    const int y = int(i % rows % down) / lot, x = int(j % cols % across) / lot;
+    const int y = int(i % rows % down) / vector, x = int(j % cols % across) / vector;
     const int lane = y % 2 + x % 8 * 2 + y / 2 % 2 * 16, warp = x / 8 + y / 4 * (cols / 64);
     return {.block = {int(j / cols), int(i / rows), 0}, .thread = {warp * 32 + lane, 0, 0}};
   }
@@ -182,8 +186,8 @@ struct Vectorized {
       T a[micro], b[micro];
       SIMT_UNROLL
       for (int r = 0; r < runs; ++r) {
-        tile_a.lot_at(thread, l, y * lot, r * down).copy_to(a + r * lot);
-        tile_b.lot_at(thread, l, x * lot, r * across).copy_to(b + r * lot);
+        tile_a.vector_at(thread, l, y * vector, r * down).copy_to(a + r * vector);
+        tile_b.vector_at(thread, l, x * vector, r * across).copy_to(b + r * vector);
       }
       SIMT_UNROLL
       for (int i = 0; i < micro; ++i) {
@@ -195,12 +199,13 @@ struct Vectorized {
 
   SIMT static void write(Thread thread, const Problem<T>& p, std::int64_t row, std::int64_t col,
                          const T (&sum)[micro][micro]) {
-    const bool wide = lies_in_lots(p.c.data, p.c.stride[1], p.c.stride[0]);
+    const bool wide = is_vector_aligned(p.c.data, p.c.stride[1], p.c.stride[0]);
     SIMT_UNROLL
     for (int i = 0; i < micro; ++i) {
       SIMT_UNROLL
       for (int r = 0; r < runs; ++r)
-        store_lot(thread, p, wide, row + i / lot * down + i % lot, col + r * across, &sum[i][r * lot]);
+        store_vector(thread, p, wide, row + i / vector * down + i % vector, col + r * across,
+                     &sum[i][r * vector]);
     }
   }
 
@@ -238,8 +243,8 @@ struct Vectorized {
 
   SIMT static void write_sums(Thread thread, const Problem<T>& p, const T (&sum)[micro][micro]) {
     const int rank = thread.rank();
-    write(thread, p, std::int64_t{thread.block().y} * rows + down_of(rank) * lot,
-          std::int64_t{thread.block().x} * cols + across_of(rank) * lot, sum);
+    write(thread, p, std::int64_t{thread.block().y} * rows + down_of(rank) * vector,
+          std::int64_t{thread.block().x} * cols + across_of(rank) * vector, sum);
   }
 
   SIMT void operator()(Thread thread, Shared& shared, const Problem<T>& p) const {

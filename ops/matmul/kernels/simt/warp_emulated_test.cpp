@@ -19,8 +19,8 @@ struct Shape {
   bool a_rows = true, b_rows = true;
   int more = 0, ahead = 0;
   bool c0 = false, c_cols = false;  // of C: columns are contiguous
-  // Tiles that have a block of their own, and stages of a share; 0: as the plan says for `splits`.
-  int whole = 0, share = 0, splits = 1;
+  // Data-parallel tiles, and iterations of a stream-K block; 0: as the plan says for `splits`.
+  int data_parallel_tiles = 0, iterations_per_block = 0, splits = 1;
 };
 
 struct Numbers {
@@ -44,12 +44,12 @@ bool execute_if(const WarpLaunch& launch) {
   Device device;  // one thread: what a block shares is static
   Run run{.device = &device};
   using Kernel = WarpTiles<float, warp_tiles[tile].config, a, b>;
-  launch_kernel<Kernel>({.grid = {launch.args.shares.blocks()}, .block = {Kernel::threads}}, launch.args,
+  launch_kernel<Kernel>({.grid = {launch.args.stream_k.blocks()}, .block = {Kernel::threads}}, launch.args,
                         run);
-  if (launch.args.shares.rooms() == 0) return true;
-  using Add = AddParts<WarpParts<float>>;
-  const WarpParts<float> parts = parts_of(launch);
-  launch_kernel<Add>(Add::launch(parts), parts, run);
+  if (launch.args.stream_k.slots() == 0) return true;
+  using Add = SplitKReduction<WarpPartials<float>>;
+  const WarpPartials<float> partials = partials_of(launch);
+  launch_kernel<Add>(Add::launch(partials), partials, run);
   return true;
 }
 
@@ -82,16 +82,16 @@ void expect_product(int tile, const Shape& s, std::mt19937& random) {
   const WarpPlan plan = warp_plan(p, {132, 227 * 1024}, {.tile = tile + 1, .splits = s.splits});
   WarpLaunch launch = warp_launch(p, plan, nullptr);
   ASSERT_EQ(launch.tile, tile);
-  StreamK& shares = launch.args.shares;
-  if (s.share != 0) {
-    shares.whole = s.whole;
-    shares.share = s.share;
-    shares.padded = shares.stages;
+  StreamK& stream_k = launch.args.stream_k;
+  if (s.iterations_per_block != 0) {
+    stream_k.data_parallel_tiles = s.data_parallel_tiles;
+    stream_k.iterations_per_block = s.iterations_per_block;
+    stream_k.iterations_per_tile = stream_k.stages;
   }
   std::vector<float> workspace(
-      static_cast<std::size_t>(shares.rooms() * warp_tiles[tile].config.m * warp_tiles[tile].config.n),
+      static_cast<std::size_t>(stream_k.slots() * warp_tiles[tile].config.m * warp_tiles[tile].config.n),
       std::numeric_limits<float>::quiet_NaN());
-  launch.args.parts = workspace.data();
+  launch.args.partials = workspace.data();
   // To the last element of each, and no further.
   const auto range = [](const Matrix<const float>& x) {
     const bool empty = x.rows() == 0 || x.cols() == 0;
@@ -124,25 +124,50 @@ void expect_products(int tile, const std::vector<Shape>& shapes) {
 }
 
 TEST(WarpKernel, LargeTilesTakeWhatLiesAnyhow) {
-  expect_products(
-      0, {{.m = 128, .n = 131, .k = 40, .a_rows = false},
-          {.m = 132, .n = 129, .k = 83, .a_rows = false, .c0 = true, .whole = 0, .share = 4},
-          {.m = 100, .n = 200, .k = 90, .splits = 2},
-          {.m = 256, .n = 260, .k = 61, .b_rows = false, .more = 3, .c0 = true, .whole = 1, .share = 5}});
+  expect_products(0, {{.m = 128, .n = 131, .k = 40, .a_rows = false},
+                      {.m = 132,
+                       .n = 129,
+                       .k = 83,
+                       .a_rows = false,
+                       .c0 = true,
+                       .data_parallel_tiles = 0,
+                       .iterations_per_block = 4},
+                      {.m = 100, .n = 200, .k = 90, .splits = 2},
+                      {.m = 256,
+                       .n = 260,
+                       .k = 61,
+                       .b_rows = false,
+                       .more = 3,
+                       .c0 = true,
+                       .data_parallel_tiles = 1,
+                       .iterations_per_block = 5}});
 }
 
-TEST(WarpKernel, SmallTilesAreDealtOut) {
-  expect_products(1,
-                  {{.m = 64, .n = 64, .k = 160},
-                   {.m = 128, .n = 192, .k = 163, .whole = 2, .share = 7},
-                   {.m = 65, .n = 60, .k = 17, .c0 = true, .whole = 0, .share = 1},
-                   {.m = 150, .n = 68, .k = 95, .whole = 1, .share = 20},
-                   {.m = 64, .n = 64, .k = 100, .splits = 4},
-                   {.m = 64, .n = 64, .k = 0, .c0 = true},
-                   {.m = 61, .n = 67, .k = 65, .a_rows = false, .b_rows = false, .ahead = 1, .share = 2},
-                   {.m = 131, .n = 97, .k = 67, .b_rows = false, .c0 = true, .whole = 1, .share = 3},
-                   {.m = 70, .n = 99, .k = 40, .b_rows = false, .c_cols = true},
-                   {.m = 132, .n = 40, .k = 33, .a_rows = false, .b_rows = false, .whole = 1, .share = 2}});
+TEST(WarpKernel, SmallTilesUseStreamK) {
+  expect_products(
+      1,
+      {{.m = 64, .n = 64, .k = 160},
+       {.m = 128, .n = 192, .k = 163, .data_parallel_tiles = 2, .iterations_per_block = 7},
+       {.m = 65, .n = 60, .k = 17, .c0 = true, .data_parallel_tiles = 0, .iterations_per_block = 1},
+       {.m = 150, .n = 68, .k = 95, .data_parallel_tiles = 1, .iterations_per_block = 20},
+       {.m = 64, .n = 64, .k = 100, .splits = 4},
+       {.m = 64, .n = 64, .k = 0, .c0 = true},
+       {.m = 61, .n = 67, .k = 65, .a_rows = false, .b_rows = false, .ahead = 1, .iterations_per_block = 2},
+       {.m = 131,
+        .n = 97,
+        .k = 67,
+        .b_rows = false,
+        .c0 = true,
+        .data_parallel_tiles = 1,
+        .iterations_per_block = 3},
+       {.m = 70, .n = 99, .k = 40, .b_rows = false, .c_cols = true},
+       {.m = 132,
+        .n = 40,
+        .k = 33,
+        .a_rows = false,
+        .b_rows = false,
+        .data_parallel_tiles = 1,
+        .iterations_per_block = 2}});
 }
 
 // Sums of fewer stages than slices, of as many, of more; results that end within a tile, by elements and by
@@ -154,9 +179,15 @@ TEST(WarpKernel, SlicesOfASumAreAdded) {
                       {.m = 13, .n = 132, .k = 61, .a_rows = false, .c0 = true, .c_cols = true},
                       {.m = 16, .n = 64, .k = 1},
                       {.m = 16, .n = 64, .k = 900, .splits = 3},
-                      {.m = 17, .n = 72, .k = 331, .c0 = true, .share = 9},
+                      {.m = 17, .n = 72, .k = 331, .c0 = true, .iterations_per_block = 9},
                       {.m = 9, .n = 63, .k = 262, .b_rows = false, .more = 1, .c_cols = true, .splits = 4},
-                      {.m = 33, .n = 65, .k = 131, .b_rows = false, .c0 = true, .whole = 2, .share = 20},
+                      {.m = 33,
+                       .n = 65,
+                       .k = 131,
+                       .b_rows = false,
+                       .c0 = true,
+                       .data_parallel_tiles = 2,
+                       .iterations_per_block = 20},
                       {.m = 150, .n = 21, .k = 70, .b_rows = false, .more = 1},
                       {.m = 16, .n = 64, .k = 0, .c0 = true}});
   const int side = 32;
@@ -166,29 +197,49 @@ TEST(WarpKernel, SlicesOfASumAreAdded) {
                       {.m = side - 3, .n = 2 * side + 3, .k = 61, .a_rows = false, .ahead = 1, .c0 = true},
                       {.m = side, .n = side, .k = 1},
                       {.m = side, .n = side, .k = 1000, .splits = 5},
-                      {.m = side + 1, .n = 2 * side, .k = 300, .b_rows = false, .whole = 1, .share = 11},
+                      {.m = side + 1,
+                       .n = 2 * side,
+                       .k = 300,
+                       .b_rows = false,
+                       .data_parallel_tiles = 1,
+                       .iterations_per_block = 11},
                       {.m = 33, .n = 34, .k = 9, .b_rows = false},
                       {.m = side, .n = side, .k = 0, .c0 = true}});
 }
 
 // Few rows with long sums, rows of any alignment, and columns of C.
-TEST(WarpKernel, FlatTilesAreDealtOut) {
-  expect_products(
-      4, {{.m = 32, .n = 64, .k = 96, .b_rows = false},
-          {.m = 40, .n = 130, .k = 131, .b_rows = false, .more = 1, .c0 = true, .whole = 1, .share = 3},
-          {.m = 33, .n = 65, .k = 70, .b_rows = false, .ahead = 3, .splits = 2},
-          {.m = 30, .n = 100, .k = 45, .a_rows = false, .c_cols = true, .share = 2},
-          {.m = 200, .n = 31, .k = 33, .b_rows = false, .c0 = true}});
+TEST(WarpKernel, FlatTilesUseStreamK) {
+  expect_products(4,
+                  {{.m = 32, .n = 64, .k = 96, .b_rows = false},
+                   {.m = 40,
+                    .n = 130,
+                    .k = 131,
+                    .b_rows = false,
+                    .more = 1,
+                    .c0 = true,
+                    .data_parallel_tiles = 1,
+                    .iterations_per_block = 3},
+                   {.m = 33, .n = 65, .k = 70, .b_rows = false, .ahead = 3, .splits = 2},
+                   {.m = 30, .n = 100, .k = 45, .a_rows = false, .c_cols = true, .iterations_per_block = 2},
+                   {.m = 200, .n = 31, .k = 33, .b_rows = false, .c0 = true}});
 }
 
 TEST(WarpKernel, EightWarpsShareATile) {
   for (const int tile : {5, 6})
-    expect_products(tile, {{.m = 96, .n = 128, .k = 64, .b_rows = false},
-                           {.m = 97, .n = 130, .k = 83, .b_rows = false, .c0 = true, .whole = 1, .share = 4},
-                           {.m = 90, .n = 257, .k = 132, .b_rows = false, .more = 3, .ahead = 1, .share = 5},
-                           {.m = 130, .n = 100, .k = 17, .b_rows = false, .c_cols = true},
-                           {.m = 130, .n = 100, .k = 68, .c0 = true},
-                           {.m = 96, .n = 128, .k = 80, .b_rows = false, .splits = 3}});
+    expect_products(
+        tile,
+        {{.m = 96, .n = 128, .k = 64, .b_rows = false},
+         {.m = 97,
+          .n = 130,
+          .k = 83,
+          .b_rows = false,
+          .c0 = true,
+          .data_parallel_tiles = 1,
+          .iterations_per_block = 4},
+         {.m = 90, .n = 257, .k = 132, .b_rows = false, .more = 3, .ahead = 1, .iterations_per_block = 5},
+         {.m = 130, .n = 100, .k = 17, .b_rows = false, .c_cols = true},
+         {.m = 130, .n = 100, .k = 68, .c0 = true},
+         {.m = 96, .n = 128, .k = 80, .b_rows = false, .splits = 3}});
 }
 
 }  // namespace

@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <type_traits>
 #include <utility>
-#include "ops/matmul/kernels/add_parts.cuh"
+#include "ops/matmul/kernels/split_k_reduction.cuh"
 #include "ops/matmul/kernels/copy_part.cuh"
 #include "ops/matmul/kernels/simt/warp_plan.hpp"
 #include "ops/matmul/matmul.hpp"
@@ -48,7 +48,7 @@ class Panel {
  public:
   // A row 16 bytes longer than the panel is wide spreads a column of eight over all the banks.
   using Stage = T[config.depth][width + vector];
-  struct Place {
+  struct ThreadOffset {
     int first;  // of a thread's rows or columns
   };
   static constexpr int units = across * (config.depth / deep);
@@ -71,10 +71,10 @@ class Panel {
     const int i = n % across, j = n / across;
     T* const to = &stage[k_ + j * deep][mn_ + i * wide * unit];
     const T* const from = next_ + i * (wide * unit) * stride_ + j * deep * stride_k_;
-    if constexpr (inner) cuda::ptx::copy_async<unit * sizeof(T)>(to, from);
+    if constexpr (inner) cuda::ptx::cp_async<unit * sizeof(T)>(to, from);
     else copy_at_edge(to, from, left_ - i * wide * unit, depth_left - k_ - j * deep);
   }
-  __device__ void go_on() { next_ += config.depth * stride_k_; }
+  __device__ void advance() { next_ += config.depth * stride_k_; }
 
  private:
   __device__ void copy_at_edge(T* to, const T* from, std::int64_t left, std::int64_t depth_left) const {
@@ -103,7 +103,7 @@ class Panel<T, config, width, Access::along_k> {
 
  public:
   using Stage = T[config.depth][width + vector];
-  struct Place {
+  struct ThreadOffset {
     int first;
   };
   static constexpr int units = lines * steps;
@@ -124,13 +124,13 @@ class Panel<T, config, width, Access::along_k> {
     const int i = n / steps, j = n % steps, k = j % run + j / run * 8;
     T* const to = &stage[k_ + k][line_ + i * wide];
     if constexpr (inner) {
-      cuda::ptx::copy_async<sizeof(T)>(to, next_[i] + k);
+      cuda::ptx::cp_async<sizeof(T)>(to, next_[i] + k);
     } else {
       const bool exists = k_ + k < depth_left;
-      cuda::ptx::copy_async<sizeof(T)>(to, exists ? next_[i] + k : data_, exists ? sizeof(T) : 0);
+      cuda::ptx::cp_async<sizeof(T)>(to, exists ? next_[i] + k : data_, exists ? sizeof(T) : 0);
     }
   }
-  __device__ void go_on() {
+  __device__ void advance() {
     SIMT_UNROLL
     for (int i = 0; i < lines; ++i) next_[i] += config.depth;
   }
@@ -142,7 +142,7 @@ class Panel<T, config, width, Access::along_k> {
 
 // Whether lines along k can be copied 16 bytes at a time, `stride` from one to the next.
 template <class T>
-TESSERA_BOTH bool takes_pieces(const T* data, std::int64_t stride) {
+TESSERA_HOST_DEVICE bool is_vector_aligned(const T* data, std::int64_t stride) {
   return stride % (16 / sizeof(T)) == 0 && reinterpret_cast<std::uintptr_t>(data) % 16 == 0;
 }
 
@@ -156,7 +156,7 @@ class LinesPanel {
   // Rows that all threads copy at once, in units of so many elements.
   static constexpr int beside(int unit) { return threads * unit / config.depth; }
   // Lanes that load together, whose lines are `vector` apart, find theirs in neighbouring rows. From as
-  // many rows as have 128 bytes to the next as many, pieces are exchanged, so that eight lanes meet all
+  // many rows as have 128 bytes to the next as many, pieces are swizzled, so that eight lanes meet all
   // banks.
   static constexpr int row_of(int line) {
     return line / (vector * lanes) * (vector * lanes) + line % vector * lanes + line / vector % lanes;
@@ -164,7 +164,7 @@ class LinesPanel {
   static constexpr int line_of(int row) {
     return row / (vector * lanes) * (vector * lanes) + row % lanes * vector + row / lanes % vector;
   }
-  static constexpr int exchanged(int row) { return row / (128 / row_bytes) % pieces; }
+  static constexpr int swizzle(int row) { return row / (128 / row_bytes) % pieces; }
   static_assert(row_bytes <= 128 && width % beside(vector) == 0);
 
  public:
@@ -173,11 +173,12 @@ class LinesPanel {
   // From line `first` of `extent` on, and from step first_k on.
   __device__ LinesPanel(int thread, const T* data, std::int64_t first, std::int64_t extent,
                         std::int64_t stride, std::int64_t first_k, std::int64_t /*stride_k: 1*/)
-      : whole_(takes_pieces(data, stride)), all_(first + width <= extent), stride_(stride), data_(data) {
+      : whole_(is_vector_aligned(data, stride)), all_(first + width <= extent), stride_(stride), data_(data) {
     const int units = whole_ ? pieces : config.depth, row = thread / units,
               k = thread % units * (whole_ ? vector : 1);
     k_ = k;
-    place_ = row * row_bytes + (k / vector ^ exchanged(row)) * 16 + k % vector * static_cast<int>(sizeof(T));
+    smem_offset_ =
+        row * row_bytes + (k / vector ^ swizzle(row)) * 16 + k % vector * static_cast<int>(sizeof(T));
     const std::int64_t left = extent - first - line_of(row);
     left_ = left < width ? static_cast<int>(left) : width;
     next_ = data + (first + line_of(row)) * stride + first_k + k;
@@ -189,26 +190,26 @@ class LinesPanel {
   __device__ void copy_unit(int n, Stage& stage, std::int64_t depth_left) {
     const int steps = depth_left < config.depth ? static_cast<int>(depth_left) : config.depth;
     if constexpr (inner) {
-      copy_some<vector, true>(stage, steps, n * beside(vector));
+      copy_rows<vector, true>(stage, steps, n * beside(vector));
     } else if (whole_) {
-      copy_some<vector, false>(stage, steps, n * beside(vector));
+      copy_rows<vector, false>(stage, steps, n * beside(vector));
     } else {
       SIMT_UNROLL
-      for (int i = n * vector; i < (n + 1) * vector; ++i) copy_some<1, false>(stage, steps, i * beside(1));
+      for (int i = n * vector; i < (n + 1) * vector; ++i) copy_rows<1, false>(stage, steps, i * beside(1));
     }
   }
-  __device__ void go_on() { next_ += config.depth; }
+  __device__ void advance() { next_ += config.depth; }
 
   // Where a thread finds its lines, of which `line` is the first.
-  struct Place {
+  struct ThreadOffset {
     int of[pieces];
-    __device__ explicit Place(int line) {
+    __device__ explicit ThreadOffset(int line) {
       SIMT_UNROLL
-      for (int i = 0; i < pieces; ++i) of[i] = row_of(line) * row_bytes + (i ^ exchanged(row_of(line))) * 16;
+      for (int i = 0; i < pieces; ++i) of[i] = row_of(line) * row_bytes + (i ^ swizzle(row_of(line))) * 16;
     }
     // Of the line `more` further on, the piece that begins with step k.
     __device__ const void* at(const Stage& stage, int more, int k) const {
-      return reinterpret_cast<const char*>(&stage) + of[k / vector ^ exchanged(row_of(more))] +
+      return reinterpret_cast<const char*>(&stage) + of[k / vector ^ swizzle(row_of(more))] +
              row_of(more) * row_bytes;
     }
   };
@@ -216,11 +217,11 @@ class LinesPanel {
  private:
   // `more`: a number of rows, of whose bits those that this thread begins with have none.
   template <int unit, bool inner>
-  __device__ void copy_some(Stage& stage, int steps, int more) const {
-    char* const to = reinterpret_cast<char*>(&stage) + (place_ ^ exchanged(more) * 16) + more * row_bytes;
+  __device__ void copy_rows(Stage& stage, int steps, int more) const {
+    char* const to = reinterpret_cast<char*>(&stage) + (smem_offset_ ^ swizzle(more) * 16) + more * row_bytes;
     const T* const from = next_ + line_of(more) * stride_;
     if constexpr (inner) {
-      cuda::ptx::copy_async<unit * sizeof(T)>(to, from);
+      cuda::ptx::cp_async<unit * sizeof(T)>(to, from);
     } else {
       const int left = left_ > line_of(more) ? steps - k_ : 0, valid = left < 0      ? 0
                                                                        : left < unit ? left
@@ -229,15 +230,15 @@ class LinesPanel {
     }
   }
 
-  bool whole_, all_;  // aligned to 16 bytes, else element by element; all lines exist
-  int k_, place_;     // of this thread's first unit
-  int left_;          // lines of the operand from there on, as far as the panel goes
+  bool whole_, all_;     // aligned to 16 bytes, else element by element; all lines exist
+  int k_, smem_offset_;  // of this thread's first unit
+  int left_;             // lines of the operand from there on, as far as the panel goes
   std::int64_t stride_;
   const T *data_, *next_;
 };
 
 // Whether B is taken as it lies along k: where a tile is little more than a stream of B.
-constexpr bool takes_lines(const WarpTilesConfig& config, Access b) {
+constexpr bool keeps_k_contiguous(const WarpTilesConfig& config, Access b) {
   return b == Access::along_k && config.m <= 16;
 }
 
@@ -251,33 +252,33 @@ template <class T>
 struct WarpArgs {
   Problem<T> p;
   TileOrder order;
-  StreamK shares;
-  T* parts = nullptr;  // the rooms of those that are dealt out (add_parts.cuh)
+  StreamK stream_k;
+  T* partials = nullptr;  // slots of stream-K tiles (split_k_reduction.cuh)
 };
 
-// The tiles that are dealt out, whose parts lie in memory.
+// The stream-K tiles, whose partial sums are in the workspace.
 template <class T>
-struct WarpParts {
+struct WarpPartials {
   using Sum = T;
   Problem<T> p;
   TileOrder order;
-  StreamK shares;
-  const T* parts;
+  StreamK stream_k;
+  const T* partials;
   std::int32_t rows, cols;
 
-  std::int64_t tiles() const { return shares.tiles - shares.whole; }
-  SIMT TileOrder::Tile tile(int i) const { return order.at(shares.whole + i); }
-  SIMT PartRooms rooms(int i) const {
-    const StreamK::Shares of = shares.shares_of(shares.whole + i);
-    return {shares.room(of.from, shares.whole + i), of.to - of.from + 1};
+  std::int64_t tiles() const { return stream_k.tiles - stream_k.data_parallel_tiles; }
+  SIMT TileOrder::Tile tile(int i) const { return order.at(stream_k.data_parallel_tiles + i); }
+  SIMT PartialSlots slots(int i) const {
+    const StreamK::Blocks of = stream_k.blocks_of(stream_k.data_parallel_tiles + i);
+    return {stream_k.slot(of.from, stream_k.data_parallel_tiles + i), of.to - of.from + 1};
   }
-  SIMT bool holds(std::int64_t row, std::int64_t col) const { return row < p.m() && col < p.n(); }
+  SIMT bool contains(std::int64_t row, std::int64_t col) const { return row < p.m() && col < p.n(); }
   SIMT void store(std::int64_t row, std::int64_t col, T sum) const { p.store(row, col, sum); }
 };
 
 // Whether rows may be read and written 16 bytes at a time.
 template <class T>
-__device__ bool takes_vectors(const Matrix<T>& matrix) {
+__device__ bool are_rows_vector_aligned(const Matrix<T>& matrix) {
   constexpr int vector = 16 / sizeof(T);
   return matrix.stride[1] == 1 && matrix.stride[0] % vector == 0 &&
          reinterpret_cast<std::uintptr_t>(matrix.data) % 16 == 0;
@@ -311,14 +312,14 @@ struct WarpTiles {
   static constexpr int threads = config.threads(), blocks_per_processor = config.blocks;
   static constexpr int vector = 16 / sizeof(T);
   using Layout = WarpLayout<config, vector>;
-  using Place = typename Layout::Place;
+  using ThreadOffset = typename Layout::ThreadOffset;
   static constexpr int lanes_m = Layout::lanes_m, lanes_n = Layout::lanes_n;
   static constexpr int thread_m = Layout::thread_m, thread_n = Layout::thread_n;
   static_assert(config.depth % 2 == 0);
 
-  static constexpr bool b_in_lines = takes_lines(config, access_b);
+  static constexpr bool b_k_contiguous = keeps_k_contiguous(config, access_b);
   using PanelA = Panel<T, config, config.m, access_a>;
-  using PanelB = std::conditional_t<b_in_lines, LinesPanel<T, config, config.n, lanes_n>,
+  using PanelB = std::conditional_t<b_k_contiguous, LinesPanel<T, config, config.n, lanes_n>,
                                     Panel<T, config, config.n, access_b>>;
   struct alignas(16) Slice {
     typename PanelA::Stage a[config.stages];
@@ -330,7 +331,7 @@ struct WarpTiles {
   static_assert(config.slices == 1 || config.slice_threads() == 32,
                 "a slice is a warp's: it meets nobody on its way");
   // Of a step of k, or of B in lines of so many.
-  static constexpr int steps_of_b = b_in_lines ? vector : 1;
+  static constexpr int steps_of_b = b_k_contiguous ? vector : 1;
   struct FragmentA {
     T of[thread_m];
   };
@@ -339,54 +340,56 @@ struct WarpTiles {
   };
   using Sums = T[thread_m][thread_n];
   static constexpr int ahead = config.stages - 1;
-  static constexpr bool can_split = std::is_same_v<T, float>;
+  static constexpr bool supports_stream_k = std::is_same_v<T, float>;
 
   __device__ void operator()(Thread thread, Shared& shared, const WarpArgs<T>& args) const {
     const int block = thread.block().x;
-    std::int64_t at = args.shares.begin(block);
+    std::int64_t at = args.stream_k.begin(block);
     for (;;) {
-      const StreamK::Part part = args.shares.part(block, at);
-      at = part.next;
-      add_part(thread, shared, args, part);
-      if (!can_split || at >= args.shares.end(block)) return;
+      const StreamK::Segment segment = args.stream_k.segment(block, at);
+      at = segment.next;
+      sum_segment(thread, shared, args, segment);
+      if (!supports_stream_k || at >= args.stream_k.end(block)) return;
       thread.sync();  // the ring is read to its end
     }
   }
 
-  static __device__ void add_part(Thread thread, Shared& shared, const WarpArgs<T>& args,
-                                  const StreamK::Part& part) {
+  static __device__ void sum_segment(Thread thread, Shared& shared, const WarpArgs<T>& args,
+                                     const StreamK::Segment& segment) {
     const Problem<T>& p = args.p;
-    const TileOrder::Tile tile = args.order.at(part.tile);
+    const TileOrder::Tile tile = args.order.at(segment.tile);
     const std::int64_t row = std::int64_t{tile.row} * config.m, col = std::int64_t{tile.col} * config.n;
     // Of the part's stages, this slice's.
     const int rank = thread.index().x % config.slice_threads(),
               slice = thread.index().x / config.slice_threads();
-    const int share = (part.end - part.first + config.slices - 1) / config.slices,
-              from = part.first + slice * share;
+    const int share = (segment.end - segment.first + config.slices - 1) / config.slices,
+              from = segment.first + slice * share;
     const std::int64_t first = std::int64_t{from} * config.depth,
-                       end = std::int64_t{from + share < part.end ? from + share : part.end} * config.depth;
+                       end = std::int64_t{from + share < segment.end ? from + share : segment.end} *
+                             config.depth;
     const std::int64_t k = (end < p.k() ? end : p.k()) - first;
-    const Place place(rank);
+    const ThreadOffset offset(rank);
     Sums sums = {};
     if (k > 0) {
       PanelA a(rank, p.a.data, row, p.m(), p.a.stride[0], first, p.a.stride[1]);
       PanelB b(rank, p.b.data, col, p.n(), p.b.stride[1], first, p.b.stride[0]);
-      sum_over_k(thread, shared.slice[slice], a, b, place, k, sums);
+      sum_over_k(thread, shared.slice[slice], a, b, offset, k, sums);
     }
     // Of a part: where it is left.
-    T* room = nullptr;
-    if constexpr (can_split)
-      if (!part.alone())
-        room = args.parts +
-               args.shares.room(thread.block().x - args.shares.whole, part.tile) * (config.m * config.n);
-    if constexpr (config.slices > 1) store_slices(thread, shared, slice, place, p, row, col, sums, room);
-    else if (room != nullptr) leave(room, place, sums);
-    else store(thread, shared.slice[0], place, p, row, col, sums);
+    T* partial = nullptr;
+    if constexpr (supports_stream_k)
+      if (!segment.is_whole_tile())
+        partial = args.partials +
+                  args.stream_k.slot(thread.block().x - args.stream_k.data_parallel_tiles, segment.tile) *
+                      (config.m * config.n);
+    if constexpr (config.slices > 1) store_slices(thread, shared, slice, offset, p, row, col, sums, partial);
+    else if (partial != nullptr) store_partial(partial, offset, sums);
+    else store(thread, shared.slice[0], offset, p, row, col, sums);
   }
 
   // The sum of 0 and each is in a register of its own: those that are stored 16 bytes at a time have an
   // order, in which the multiply-adds would wait for each other.
-  static __device__ void leave(T* room, Place place, const Sums& sums) {
+  static __device__ void store_partial(T* partial, ThreadOffset offset, const Sums& sums) {
     SIMT_UNROLL
     for (int i = 0; i < thread_m; ++i) {
       SIMT_UNROLL
@@ -394,64 +397,66 @@ struct WarpTiles {
         T some[vector];
         SIMT_UNROLL
         for (int e = 0; e < vector; ++e) some[e] = sums[i][j + e] + T{0};
-        put_piece(room + (place.m + Layout::row_of(i)) * config.n + place.n + Layout::col_of(j), some);
+        store_vector16(partial + (offset.m + Layout::row_of(i)) * config.n + offset.n + Layout::col_of(j),
+                       some);
       }
     }
   }
 
   // Of those who share a ring of stages.
-  static __device__ void meet(Thread thread) {
+  static __device__ void sync_slice(Thread thread) {
     if constexpr (config.slices > 1) __syncwarp();
     else thread.sync();
   }
 
   // Part number `part` of so many of a stage.
   template <bool inner, class Panel>
-  static __device__ void copy_part_of(Panel& panel, typename Panel::Stage& stage, int part, int parts,
-                                      std::int64_t depth_left) {
+  static __device__ void copy_slice(Panel& panel, typename Panel::Stage& stage, int part, int parts,
+                                    std::int64_t depth_left) {
     SIMT_UNROLL
     for (int n = Panel::units * part / parts; n < Panel::units * (part + 1) / parts; ++n)
       panel.template copy_unit<inner>(n, stage, depth_left);
-    if (part + 1 == parts) panel.go_on();
+    if (part + 1 == parts) panel.advance();
   }
   template <bool inner>
-  static __device__ void copy_part_of_both(Slice& shared, int stage, PanelA& a, PanelB& b, int part,
-                                           int parts, std::int64_t depth_left) {
-    copy_part_of<inner>(a, shared.a[stage], part, parts, depth_left);
-    copy_part_of<inner>(b, shared.b[stage], part, parts, depth_left);
-    if (part + 1 == parts) cuda::ptx::commit_copies();
+  static __device__ void copy_both_slices(Slice& shared, int stage, PanelA& a, PanelB& b, int part, int parts,
+                                          std::int64_t depth_left) {
+    copy_slice<inner>(a, shared.a[stage], part, parts, depth_left);
+    copy_slice<inner>(b, shared.b[stage], part, parts, depth_left);
+    if (part + 1 == parts) cuda::ptx::cp_async_commit_group();
   }
   // All of a stage. One branch for both operands: it parts the multiply-adds around it.
   static __device__ void copy(Slice& shared, int stage, PanelA& a, PanelB& b, std::int64_t depth_left) {
     if (a.inner() && b.inner() && depth_left >= config.depth)
-      copy_part_of_both<true>(shared, stage, a, b, 0, 1, depth_left);
-    else if (depth_left > 0) copy_part_of_both<false>(shared, stage, a, b, 0, 1, depth_left);
-    else cuda::ptx::commit_copies();
+      copy_both_slices<true>(shared, stage, a, b, 0, 1, depth_left);
+    else if (depth_left > 0) copy_both_slices<false>(shared, stage, a, b, 0, 1, depth_left);
+    else cuda::ptx::cp_async_commit_group();
   }
 
-  static __device__ void load_a(FragmentA& f, const Slice& shared, int stage, int l, Place place) {
-    load_vectors<thread_m, lanes_m>(f.of, &shared.a[stage][l][place.m]);
+  static __device__ void load_a(FragmentA& f, const Slice& shared, int stage, int l, ThreadOffset offset) {
+    load_vectors<thread_m, lanes_m>(f.of, &shared.a[stage][l][offset.m]);
   }
   static __device__ void load_b(FragmentB& f, const Slice& shared, int stage, int l,
-                                const typename PanelB::Place& place) {
-    if constexpr (b_in_lines) {
+                                const typename PanelB::ThreadOffset& offset) {
+    if constexpr (b_k_contiguous) {
       SIMT_UNROLL
-      for (int j = 0; j < thread_n; ++j) load_piece(f.of[j], place.at(shared.b[stage], Layout::col_of(j), l));
+      for (int j = 0; j < thread_n; ++j)
+        load_vector16(f.of[j], offset.at(shared.b[stage], Layout::col_of(j), l));
     } else {
       T all[thread_n];
-      load_vectors<thread_n, lanes_n>(all, &shared.b[stage][l][place.first]);
+      load_vectors<thread_n, lanes_n>(all, &shared.b[stage][l][offset.first]);
       SIMT_UNROLL
       for (int j = 0; j < thread_n; ++j) f.of[j][0] = all[j];
     }
   }
-  static __device__ void load_piece(T* to, const void* from) {
+  static __device__ void load_vector16(T* to, const void* from) {
     const uint4 words = *static_cast<const uint4*>(from);
     __builtin_memcpy(to, &words, sizeof words);
   }
   template <int count, int lanes>
   static __device__ void load_vectors(T (&to)[count], const T* from) {
     SIMT_UNROLL
-    for (int i = 0; i < count; i += vector) load_piece(&to[i], from + i * lanes);
+    for (int i = 0; i < count; i += vector) load_vector16(&to[i], from + i * lanes);
   }
 
   static __device__ void add_outer_product(Sums& sums, const FragmentA& a, const FragmentB& b, int step) {
@@ -464,22 +469,22 @@ struct WarpTiles {
 
   // While one fragment is multiplied the next comes from shared memory, and while one stage is
   // multiplied config.stages - 1 others are on their way there.
-  static __device__ void sum_over_k(Thread thread, Slice& shared, PanelA& a, PanelB& b, Place place,
+  static __device__ void sum_over_k(Thread thread, Slice& shared, PanelA& a, PanelB& b, ThreadOffset offset,
                                     std::int64_t k, Sums& sums) {
     for (int s = 0; s < ahead; ++s) copy(shared, s, a, b, k - s * config.depth);
-    cuda::ptx::wait_for_copies<ahead - 1>();
-    meet(thread);
+    cuda::ptx::cp_async_wait_group<ahead - 1>();
+    sync_slice(thread);
     static_assert(config.depth / steps_of_b % 2 == 0);
     Loop loop;
-    const typename PanelB::Place place_of_b{place.n};
-    load_a(loop.of_a[0], shared, 0, 0, place);
-    load_b(loop.of_b[0], shared, 0, 0, place_of_b);
+    const typename PanelB::ThreadOffset b_offset{offset.n};
+    load_a(loop.of_a[0], shared, 0, 0, offset);
+    load_b(loop.of_b[0], shared, 0, 0, b_offset);
     std::int64_t left = k;
     if (a.inner() && b.inner())
       for (; left >= (ahead + 1) * config.depth; left -= config.depth)
-        sum_stage<true>(thread, shared, a, b, place, place_of_b, loop, left, sums);
+        sum_stage<true>(thread, shared, a, b, offset, b_offset, loop, left, sums);
     for (; left > 0; left -= config.depth)
-      sum_stage<false>(thread, shared, a, b, place, place_of_b, loop, left, sums);
+      sum_stage<false>(thread, shared, a, b, offset, b_offset, loop, left, sums);
   }
 
   struct Loop {
@@ -491,20 +496,20 @@ struct WarpTiles {
   // so that no branch is needed, and copies may come a few at a time: of many at once, loads of fragments
   // would wait.
   template <bool inner>
-  static __device__ void sum_stage(Thread thread, Slice& shared, PanelA& a, PanelB& b, Place place,
-                                   const typename PanelB::Place& place_of_b, Loop& loop, std::int64_t left,
-                                   Sums& sums) {
+  static __device__ void sum_stage(Thread thread, Slice& shared, PanelA& a, PanelB& b, ThreadOffset offset,
+                                   const typename PanelB::ThreadOffset& b_offset, Loop& loop,
+                                   std::int64_t left, Sums& sums) {
     const auto step = [&]<int l>() {
       if constexpr (l == config.depth - 1) {  // the stage is read to its end: go to the next
-        cuda::ptx::wait_for_copies<ahead - 1>();
-        meet(thread);
+        cuda::ptx::cp_async_wait_group<ahead - 1>();
+        sync_slice(thread);
         loop.reading = loop.reading + 1 == config.stages ? 0 : loop.reading + 1;
       }
       constexpr int next = (l + 1) % config.depth;
-      load_a(loop.of_a[next % 2], shared, loop.reading, next, place);
+      load_a(loop.of_a[next % 2], shared, loop.reading, next, offset);
       if constexpr (next % steps_of_b == 0)
-        load_b(loop.of_b[next / steps_of_b % 2], shared, loop.reading, next, place_of_b);
-      if constexpr (inner && l < 4) copy_part_of_both<true>(shared, loop.writing, a, b, l, 4, config.depth);
+        load_b(loop.of_b[next / steps_of_b % 2], shared, loop.reading, next, b_offset);
+      if constexpr (inner && l < 4) copy_both_slices<true>(shared, loop.writing, a, b, l, 4, config.depth);
       if constexpr (!inner && l == 0) copy(shared, loop.writing, a, b, left - ahead * config.depth);
       add_outer_product(sums, loop.of_a[l % 2], loop.of_b[l / steps_of_b % 2], l % steps_of_b);
     };
@@ -514,7 +519,7 @@ struct WarpTiles {
   }
 
   static __device__ bool stores_vectors(const Problem<T>& p) {
-    return takes_vectors(p.c) && (p.beta == T{0} || takes_vectors(p.c0));
+    return are_rows_vector_aligned(p.c) && (p.beta == T{0} || are_rows_vector_aligned(p.c0));
   }
   static __device__ void store_some(const Problem<T>& p, std::int64_t row, std::int64_t col, const T* sums) {
     if (row < p.m() && col + vector <= p.n()) return store_vector(p, row, col, sums);
@@ -523,21 +528,22 @@ struct WarpTiles {
   }
 
   // The block's tile, whose first element of C is (row, col).
-  static __device__ void store(Thread thread, Slice& shared, Place place, const Problem<T>& p,
+  static __device__ void store(Thread thread, Slice& shared, ThreadOffset offset, const Problem<T>& p,
                                std::int64_t row, std::int64_t col, const Sums& sums) {
-    if (!stores_vectors(p)) return store_neighbours(thread, shared, place, p, row, col, sums);
+    if (!stores_vectors(p)) return store_neighbours(thread, shared, offset, p, row, col, sums);
     SIMT_UNROLL
     for (int i = 0; i < thread_m; ++i) {
       SIMT_UNROLL
       for (int j = 0; j < thread_n; j += vector)
-        store_some(p, row + place.m + Layout::row_of(i), col + place.n + Layout::col_of(j), &sums[i][j]);
+        store_some(p, row + offset.m + Layout::row_of(i), col + offset.n + Layout::col_of(j), &sums[i][j]);
     }
   }
 
   // Rows of C that are not aligned, or lie across: by way of the ring, which is read to its end, so that
   // lanes write neighbours. Each warp has a part of the ring for a piece of its tile.
-  static __device__ void store_neighbours(Thread thread, Slice& shared, Place place, const Problem<T>& p,
-                                          std::int64_t row, std::int64_t col, const Sums& sums) {
+  static __device__ void store_neighbours(Thread thread, Slice& shared, ThreadOffset offset,
+                                          const Problem<T>& p, std::int64_t row, std::int64_t col,
+                                          const Sums& sums) {
     constexpr int high = lanes_m * vector, group = lanes_n * vector;  // of lanes' vectors beside each other
     constexpr int own_bytes = static_cast<int>(sizeof(Slice)) / (config.slice_threads() / 32) / 16 * 16;
     constexpr int taken = [] {
@@ -554,7 +560,7 @@ struct WarpTiles {
     const int warp_m = warp / Layout::warps_n * config.warp_m,
               warp_n = warp % Layout::warps_n * config.warp_n;
     T* const own = reinterpret_cast<T*>(reinterpret_cast<char*>(&shared) + warp * own_bytes);
-    T* const mine = own + (place.m - warp_m) * pitch + (place.n - warp_n);
+    T* const mine = own + (offset.m - warp_m) * pitch + (offset.n - warp_n);
     thread.sync();
     SIMT_UNROLL
     for (int i = 0; i < thread_m; i += vector) {
@@ -567,7 +573,7 @@ struct WarpTiles {
         for (int e = 0; e < vector; ++e) {
           SIMT_UNROLL
           for (int g = 0; g < taken; ++g)
-            put_piece(mine + e * pitch + g * group, &sums[i + e][j + g * vector]);
+            store_vector16(mine + e * pitch + g * group, &sums[i + e][j + g * vector]);
         }
         __syncwarp();
         store_piece<high, wide, pitch>(p, first_row, first_col, own, lane);
@@ -614,32 +620,33 @@ struct WarpTiles {
           each, [&](int at) { return lane / lanes_wide + at / (wide / lanes_wide) * (32 / lanes_wide); },
           [&](int at) { return lane % lanes_wide + at % (wide / lanes_wide) * lanes_wide; });
   }
-  static __device__ void put_piece(T* to, const T* from) {
+  static __device__ void store_vector16(T* to, const T* from) {
     uint4 words;
     __builtin_memcpy(&words, from, sizeof words);
     *reinterpret_cast<uint4*>(to) = words;
   }
 
   // Each warp leaves its slice's sums of the tile in its ring, which is read to its end; all threads add
-  // them, in the slices' order. `room`: for a part of the sum; else they go to C.
-  static __device__ void store_slices(Thread thread, Shared& shared, int slice, Place place,
+  // them, in the slices' order. `partial`: for a part of the sum; else they go to C.
+  static __device__ void store_slices(Thread thread, Shared& shared, int slice, ThreadOffset offset,
                                       const Problem<T>& p, std::int64_t row, std::int64_t col,
-                                      const Sums& sums, T* room) {
+                                      const Sums& sums, T* partial) {
     constexpr int wide = config.n + vector;  // 16 bytes more spread a column of eight lanes over the banks
     static_assert(sizeof(Slice) % sizeof(T) == 0 && config.m * wide * sizeof(T) <= sizeof(Slice));
     T* const own = &shared.slice[slice].a[0][0][0];
-    cuda::ptx::wait_for_copies<0>();
+    cuda::ptx::cp_async_wait_group<0>();
     __syncwarp();
     SIMT_UNROLL
     for (int i = 0; i < thread_m; ++i) {
       SIMT_UNROLL
       for (int j = 0; j < thread_n; j += vector)
-        put_piece(own + (place.m + Layout::row_of(i)) * wide + place.n + Layout::col_of(j), &sums[i][j]);
+        store_vector16(own + (offset.m + Layout::row_of(i)) * wide + offset.n + Layout::col_of(j),
+                       &sums[i][j]);
     }
     thread.sync();
     const T* const first = &shared.slice[0].a[0][0][0];
     constexpr int apart = static_cast<int>(sizeof(Slice) / sizeof(T));
-    if (room == nullptr && !stores_vectors(p)) {
+    if (partial == nullptr && !stores_vectors(p)) {
       const bool across = p.c.stride[1] > p.c.stride[0];
       SIMT_NO_UNROLL
       for (int at = static_cast<int>(thread.index().x); at < config.m * config.n; at += threads) {
@@ -659,11 +666,11 @@ struct WarpTiles {
       SIMT_UNROLL
       for (int s = 0; s < config.slices; ++s) {
         T some[vector];
-        load_piece(some, first + s * apart + r * wide + c);
+        load_vector16(some, first + s * apart + r * wide + c);
         SIMT_UNROLL
         for (int e = 0; e < vector; ++e) all[e] = s == 0 ? some[e] : all[e] + some[e];
       }
-      if (room != nullptr) put_piece(room + r * config.n + c, all);
+      if (partial != nullptr) store_vector16(partial + r * config.n + c, all);
       else store_some(p, row + r, col + c, all);
     }
   }
@@ -714,11 +721,11 @@ inline WarpPlan warp_plan(const Problem<float>& problem, const WarpMachine& mach
                           const WarpOptions& options) {
   const Problem<float> p = by_columns(problem) ? transposed(problem) : problem;
   const Access a = access_to_a(p), b = access_to_b(p);
-  const bool in_pieces = takes_pieces(p.b.data, p.b.stride[1]);
+  const bool vector_aligned = is_vector_aligned(p.b.data, p.b.stride[1]);
   unsigned tiles = 0, single = 0;
   for (int tile = 0; tile < warp_tile_count; ++tile) {
     if (has_kernel(tile, access_of_a(tile, a), b)) tiles |= 1u << tile;
-    if (takes_lines(warp_tiles[tile].config, b) && !in_pieces) single |= 1u << tile;
+    if (keeps_k_contiguous(warp_tiles[tile].config, b) && !vector_aligned) single |= 1u << tile;
   }
   return plan_warp_tiles(p.m(), p.n(), p.k(), machine, tiles, options, single);
 }
@@ -726,15 +733,16 @@ inline WarpPlan warp_plan(const Problem<float>& problem, const WarpMachine& mach
 inline WarpLaunch warp_launch(const Problem<float>& problem, const WarpPlan& plan, void* workspace) {
   const Problem<float> p = by_columns(problem) ? transposed(problem) : problem;
   const Access a = access_to_a(p), b = access_to_b(p);
-  return {{.p = p, .order = plan.order, .shares = plan.shares, .parts = static_cast<float*>(workspace)},
-          plan.tile,
-          access_of_a(plan.tile, a),
-          b};
+  return {
+      {.p = p, .order = plan.order, .stream_k = plan.stream_k, .partials = static_cast<float*>(workspace)},
+      plan.tile,
+      access_of_a(plan.tile, a),
+      b};
 }
 
-inline WarpParts<float> parts_of(const WarpLaunch& launch) {
+inline WarpPartials<float> partials_of(const WarpLaunch& launch) {
   const WarpTilesConfig& tile = warp_tiles[launch.tile].config;
-  return {launch.args.p, launch.args.order, launch.args.shares, launch.args.parts, tile.m, tile.n};
+  return {launch.args.p, launch.args.order, launch.args.stream_k, launch.args.partials, tile.m, tile.n};
 }
 
 }  // namespace TESSERA_UNIT

@@ -52,10 +52,10 @@ double busy(int tile, std::int64_t count, std::int64_t stages, int processors) {
 // `single`: lines are copied element by element.
 double cycles_of(const WarpPlan& plan, double moved_bytes, bool single, int processors) {
   const WarpTile& tile = warp_tiles[plan.tile];
-  const StreamK& s = plan.shares;
+  const StreamK& s = plan.stream_k;
   const double bytes = 4.0 * tile.config.m * tile.config.n;
   const std::int64_t slots = std::int64_t{processors} * tile.config.blocks;
-  const std::int64_t others = s.blocks() - s.whole;
+  const std::int64_t others = s.blocks() - s.data_parallel_tiles;
   const auto resident = [&](std::int64_t blocks) {  // on a multiprocessor
     return static_cast<double>(std::min<std::int64_t>(parts(blocks, processors), tile.config.blocks));
   };
@@ -63,18 +63,19 @@ double cycles_of(const WarpPlan& plan, double moved_bytes, bool single, int proc
   const auto sliced = [&](std::int64_t stages) {
     return parts(stages, tile.config.slices) * tile.config.slices;
   };
-  double cycles = busy(plan.tile, s.whole, sliced(s.stages), processors) +
-                  busy(plan.tile, others, sliced(s.share), processors);
+  double cycles = busy(plan.tile, s.data_parallel_tiles, sliced(s.stages), processors) +
+                  busy(plan.tile, others, sliced(s.iterations_per_block), processors);
   if (single) cycles /= by_elements;
   cycles = combined(cycles, moved_bytes / (memory_rate * processors));
   // Blocks beside each other hide each other's beginnings and ends, but for the first and the last.
   const auto rounds = static_cast<double>(parts(s.blocks(), tile.config.blocks == 1 ? slots : s.blocks()));
   cycles += rounds * (start + bytes / store_rate) + beside * (resident(s.blocks()) - 1);
-  if (s.share == s.stages || others == 0) return cycles;
+  if (s.iterations_per_block == s.stages || others == 0) return cycles;
   // All leave their parts at the same time; then all multiprocessors add them.
-  if (s.padded % s.share != 0) cycles += restart * static_cast<double>(parts(s.share, s.stages));
+  if (s.iterations_per_tile % s.iterations_per_block != 0)
+    cycles += restart * static_cast<double>(parts(s.iterations_per_block, s.stages));
   return cycles + adding + resident(others) * bytes / store_rate +
-         double(s.rooms()) * bytes / (add_rate * processors);
+         double(s.slots()) * bytes / (add_rate * processors);
 }
 
 WarpPlan planned(int tile, std::int64_t m, std::int64_t n, std::int64_t k) {
@@ -82,9 +83,9 @@ WarpPlan planned(int tile, std::int64_t m, std::int64_t n, std::int64_t k) {
   WarpPlan out;
   out.tile = tile;
   out.order = config.order(m, n);
-  out.shares.tiles = out.shares.whole = out.order.rows * out.order.cols;
-  out.shares.stages = static_cast<std::int32_t>(std::max<std::int64_t>(parts(k, config.depth), 1));
-  out.shares.padded = out.shares.share = out.shares.stages;
+  out.stream_k.tiles = out.stream_k.data_parallel_tiles = out.order.rows * out.order.cols;
+  out.stream_k.stages = static_cast<std::int32_t>(std::max<std::int64_t>(parts(k, config.depth), 1));
+  out.stream_k.iterations_per_tile = out.stream_k.iterations_per_block = out.stream_k.stages;
   return out;
 }
 
@@ -95,32 +96,33 @@ std::int64_t least_share(int tile) {
 }
 
 // Each tile's sum in equal parts.
-WarpPlan split(WarpPlan plan, std::int64_t splits) {
-  StreamK& s = plan.shares;
-  s.share = static_cast<std::int32_t>(parts(s.stages, splits));
-  s.padded = static_cast<std::int32_t>(parts(s.stages, s.share) * s.share);
-  s.whole = s.padded == s.share ? s.tiles : 0;
+WarpPlan with_split_k(WarpPlan plan, std::int64_t splits) {
+  StreamK& s = plan.stream_k;
+  s.iterations_per_block = static_cast<std::int32_t>(parts(s.stages, splits));
+  s.iterations_per_tile =
+      static_cast<std::int32_t>(parts(s.stages, s.iterations_per_block) * s.iterations_per_block);
+  s.data_parallel_tiles = s.iterations_per_tile == s.iterations_per_block ? s.tiles : 0;
   return plan;
 }
 
 // What is left after the rounds that fill all multiprocessors, and one of those: in as many shares as blocks
 // run together.
-WarpPlan dealt(WarpPlan plan, std::int64_t blocks) {
-  StreamK& s = plan.shares;
+WarpPlan with_stream_k(WarpPlan plan, std::int64_t blocks) {
+  StreamK& s = plan.stream_k;
   const std::int64_t least = least_share(plan.tile);
-  s.whole = static_cast<std::int32_t>(std::max<std::int64_t>(s.tiles / blocks - 1, 0) * blocks);
-  const std::int64_t share = std::max(parts(s.dealt(), blocks), least);
-  if (share == s.stages || share >= std::int64_t{s.stages} * 2) {
-    s.whole = s.tiles;
+  s.data_parallel_tiles = static_cast<std::int32_t>(std::max<std::int64_t>(s.tiles / blocks - 1, 0) * blocks);
+  const std::int64_t iterations = std::max(parts(s.stream_k_iterations(), blocks), least);
+  if (iterations == s.stages || iterations >= std::int64_t{s.stages} * 2) {
+    s.data_parallel_tiles = s.tiles;
     return plan;
   }
-  s.share = static_cast<std::int32_t>(share);
+  s.iterations_per_block = static_cast<std::int32_t>(iterations);
   return plan;
 }
 
-std::int64_t bytes_of_parts(const WarpPlan& plan) {
+std::int64_t bytes_of_partials(const WarpPlan& plan) {
   const WarpTilesConfig& c = warp_tiles[plan.tile].config;
-  return plan.shares.rooms() * c.m * c.n * 4;
+  return plan.stream_k.slots() * c.m * c.n * 4;
 }
 
 // The candidates of a tile, the simplest first: whole sums; equal parts, as many as blocks that run together
@@ -128,22 +130,23 @@ std::int64_t bytes_of_parts(const WarpPlan& plan) {
 template <class Try>
 void try_tile(const WarpPlan& plain, const WarpMachine& machine, int splits, const Try& consider) {
   if (splits != 0) {
-    consider(split(plain, splits));
+    consider(with_split_k(plain, splits));
     return;
   }
   consider(plain);
   const std::int64_t blocks = warp_tiles[plain.tile].config.blocks, concurrent = machine.processors * blocks,
-                     most = std::min(plain.shares.stages / least_share(plain.tile), concurrent);
+                     most = std::min(plain.stream_k.stages / least_share(plain.tile), concurrent);
   for (std::int64_t count = 2; count <= most; count += std::max<std::int64_t>(count / 4, 1))
-    consider(split(plain, count));
+    consider(with_split_k(plain, count));
   if (warp_tiles[plain.tile].config.slices > 1) return;
-  for (std::int64_t count = 1; count <= blocks; ++count) consider(dealt(plain, machine.processors * count));
+  for (std::int64_t count = 1; count <= blocks; ++count)
+    consider(with_stream_k(plain, machine.processors * count));
 }
 
 }  // namespace
 
-std::size_t warp_split_bytes(const WarpPlan& plan) {
-  return (static_cast<std::size_t>(bytes_of_parts(plan)) + 255) / 256 * 256;
+std::size_t warp_workspace_bytes(const WarpPlan& plan) {
+  return (static_cast<std::size_t>(bytes_of_partials(plan)) + 255) / 256 * 256;
 }
 
 WarpPlan plan_warp_tiles(std::int64_t m, std::int64_t n, std::int64_t k, const WarpMachine& machine,
@@ -156,7 +159,7 @@ WarpPlan plan_warp_tiles(std::int64_t m, std::int64_t n, std::int64_t k, const W
     if (warp_shared_bytes(warp_tiles[tile].config, 4) > machine.shared_bytes) continue;
     const WarpPlan plain = planned(tile, m, n, k);
     try_tile(plain, machine, options.splits, [&](WarpPlan plan) {
-      if (bytes_of_parts(plan) > warp_partial_bytes) plan = plain;
+      if (bytes_of_partials(plan) > max_warp_partial_bytes) plan = plain;
       plan.cycles = cycles_of(plan, moved_bytes, (single >> tile & 1) != 0, machine.processors);
       if (found && plan.cycles >= best.cycles) return;
       best = plan;

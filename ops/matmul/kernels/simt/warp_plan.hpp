@@ -48,9 +48,9 @@ struct WarpLayout {
   // In the block's tile: the first of this thread's rows and columns. Lanes are numbered so that
   // either operand's 16-byte load finds its address repeated in a neighbour pair, which halves its
   // passes through shared memory.
-  struct Place {
+  struct ThreadOffset {
     int m, n;
-    SIMT explicit Place(int thread) {
+    SIMT explicit ThreadOffset(int thread) {
       const int lane = thread % 32, warp = thread / 32;
       m = warp / warps_n * config.warp_m + ((lane / (2 * lanes_n)) * 2 + lane % 2) * vector;
       n = warp % warps_n * config.warp_n + (lane / 2 % lanes_n) * vector;
@@ -85,67 +85,77 @@ struct WarpLayout {
 
 }  // namespace TESSERA_UNIT
 
-// Which block of rung 11 sums up what. The first blocks have a tile of C each. The stages of the other tiles,
-// one tile after the other, are dealt out in equal shares, whatever tiles they belong to: so no
-// multiprocessor waits for others, however few tiles there are. Plain arithmetic for host and device.
+// Stream-K: the first blocks compute a tile of C each (data-parallel). The iterations of the other tiles, a
+// stage each, one tile after the other, are divided evenly among the other blocks, whatever tiles they belong
+// to. So all multiprocessors are busy, however few tiles there are. Plain arithmetic for host and device.
 
 struct StreamK {
-  std::int32_t tiles = 0, whole = 0;  // in all; those of the first blocks
-  std::int32_t stages = 1;            // of a tile's sum
-  // What a tile counts for among shares: its stages, or more, so that shares end where tiles do.
-  std::int32_t padded = 1;
-  std::int32_t share = 1;  // stages
+  std::int32_t tiles = 0, data_parallel_tiles = 0;  // in all; those of the first blocks
+  std::int32_t stages = 1;                          // of a tile's sum
+  // A tile's stages, or more, so that a block's iterations end with a tile.
+  std::int32_t iterations_per_tile = 1;
+  std::int32_t iterations_per_block = 1;
 
-  TESSERA_BOTH std::int64_t dealt() const { return std::int64_t{tiles - whole} * padded; }
-  TESSERA_BOTH std::int64_t blocks() const { return whole + (dealt() + share - 1) / share; }
+  TESSERA_HOST_DEVICE std::int64_t stream_k_iterations() const {
+    return std::int64_t{tiles - data_parallel_tiles} * iterations_per_tile;
+  }
+  TESSERA_HOST_DEVICE std::int64_t blocks() const {
+    return data_parallel_tiles + (stream_k_iterations() + iterations_per_block - 1) / iterations_per_block;
+  }
 
-  // Some stages of one tile's sum.
-  struct Part {
+  // Consecutive stages of one tile's sum, computed by one block.
+  struct Segment {
     std::int32_t tile, first, end;  // stages
-    // Of a tile that has several, all of which know each other: the first one's share, and the last one's.
+    // The first and the last block that compute segments of the tile, counted from the first stream-K block.
     std::int32_t from, to;
-    std::int64_t next;  // where the block goes on
+    std::int64_t next;  // the block's next iteration
 
-    TESSERA_BOTH bool alone() const { return from == to; }
+    TESSERA_HOST_DEVICE bool is_whole_tile() const { return from == to; }
   };
 
-  // Where a block begins: at a tile if it has one, else at a stage of those that are dealt out.
-  TESSERA_BOTH std::int64_t begin(std::int32_t block) const {
-    return block < whole ? 0 : std::int64_t{block - whole} * share;
+  // A block's iterations are begin() to end() - 1; of a data-parallel block only number 0.
+  TESSERA_HOST_DEVICE std::int64_t begin(std::int32_t block) const {
+    return block < data_parallel_tiles ? 0 : std::int64_t{block - data_parallel_tiles} * iterations_per_block;
   }
-  TESSERA_BOTH std::int64_t end(std::int32_t block) const {
-    if (block < whole) return 1;
-    const std::int64_t end = (std::int64_t{block - whole} + 1) * share, most = dealt();
+  TESSERA_HOST_DEVICE std::int64_t end(std::int32_t block) const {
+    if (block < data_parallel_tiles) return 1;
+    const std::int64_t end = (std::int64_t{block - data_parallel_tiles} + 1) * iterations_per_block,
+                       most = stream_k_iterations();
     return end < most ? end : most;
   }
-  // The parts of a tile that is dealt out: those of which shares.
-  struct Shares {
+  // The blocks that compute segments of a stream-K tile.
+  struct Blocks {
     std::int32_t from, to;
   };
-  TESSERA_BOTH Shares shares_of(std::int32_t tile) const {
-    const std::int64_t before = std::int64_t{tile - whole} * padded;
-    return {static_cast<std::int32_t>(before / share),
-            static_cast<std::int32_t>((before + padded - 1) / share)};
+  TESSERA_HOST_DEVICE Blocks blocks_of(std::int32_t tile) const {
+    const std::int64_t before = std::int64_t{tile - data_parallel_tiles} * iterations_per_tile;
+    return {static_cast<std::int32_t>(before / iterations_per_block),
+            static_cast<std::int32_t>((before + iterations_per_tile - 1) / iterations_per_block)};
   }
-  // From there on; begin(block) ≤ at < end(block).
-  TESSERA_BOTH Part part(std::int32_t block, std::int64_t at) const {
-    if (block < whole) return {block, 0, stages, 0, 0, 1};
-    const auto tile = static_cast<std::int32_t>(at / padded);
-    const std::int64_t before = std::int64_t{tile} * padded, after = before + padded, stop = end(block);
+  // The segment from iteration `at` on; begin(block) ≤ at < end(block).
+  TESSERA_HOST_DEVICE Segment segment(std::int32_t block, std::int64_t at) const {
+    if (block < data_parallel_tiles) return {block, 0, stages, 0, 0, 1};
+    const auto tile = static_cast<std::int32_t>(at / iterations_per_tile);
+    const std::int64_t before = std::int64_t{tile} * iterations_per_tile,
+                       after = before + iterations_per_tile, stop = end(block);
     const std::int64_t next = stop < after ? stop : after;
     const auto last = static_cast<std::int32_t>(next - before);
-    const Shares all = shares_of(whole + tile);
-    return {
-        whole + tile, static_cast<std::int32_t>(at - before), last < stages ? last : stages, all.from, all.to,
-        next};
+    const Blocks all = blocks_of(data_parallel_tiles + tile);
+    return {data_parallel_tiles + tile,
+            static_cast<std::int32_t>(at - before),
+            last < stages ? last : stages,
+            all.from,
+            all.to,
+            next};
   }
-  // The number of the room where a share leaves its part of a tile. From one part to the next it is another
-  // share, or another tile, or both: so no two have one room, and a tile's parts lie beside each other.
-  TESSERA_BOTH std::int64_t room(std::int32_t of_share, std::int32_t tile) const {
-    return std::int64_t{of_share} + tile - whole;
+  // The slot in the workspace for a block's partial sum of a tile. From one segment to the next the block or
+  // the tile changes: so slots are distinct, and those of one tile are consecutive.
+  TESSERA_HOST_DEVICE std::int64_t slot(std::int32_t block, std::int32_t tile) const {
+    return std::int64_t{block} + tile - data_parallel_tiles;
   }
-  TESSERA_BOTH std::int64_t rooms() const {
-    return whole == tiles ? 0 : blocks() - whole + tiles - whole - 1;
+  TESSERA_HOST_DEVICE std::int64_t slots() const {
+    return data_parallel_tiles == tiles ? 0
+                                        : blocks() - data_parallel_tiles + tiles - data_parallel_tiles - 1;
   }
 };
 
@@ -174,7 +184,7 @@ inline constexpr int warp_tile_count = static_cast<int>(sizeof warp_tiles / size
 struct WarpPlan {
   int tile = 0;
   TileOrder order;
-  StreamK shares;
+  StreamK stream_k;
   double cycles = 0;  // what the model tells
 };
 
@@ -194,10 +204,10 @@ constexpr std::int64_t warp_shared_bytes(const WarpTilesConfig& config, std::int
   return std::int64_t{config.slices} * config.stages * config.depth * ((config.m + config.n) * element + 32);
 }
 
-// Spare memory for the parts of sums, at most.
-inline constexpr std::int64_t warp_partial_bytes = std::int64_t{64} << 20;
-// Of one plan, a multiple of 256; 0 where there are none.
-std::size_t warp_split_bytes(const WarpPlan& plan);
+// Workspace for partial sums, at most.
+inline constexpr std::int64_t max_warp_partial_bytes = std::int64_t{64} << 20;
+// The workspace that a plan's partial sums need, a multiple of 256; 0 if it has none.
+std::size_t warp_workspace_bytes(const WarpPlan& plan);
 
 // m, n ≥ 1, k ≥ 0; tiles: bits of those that have a kernel for how the operands lie. Tiles without room in
 // shared memory, and wishes for them, are left out. single: bits of those that would copy lines along k

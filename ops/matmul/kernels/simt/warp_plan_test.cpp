@@ -25,11 +25,11 @@ void expect_one_owner_each(std::int64_t m, std::int64_t n) {
     for (int thread = 0; thread < config.threads(); ++thread) {
       const TileOrder::Tile tile = order.at(block);
       const std::int64_t row = std::int64_t{tile.row} * config.m, col = std::int64_t{tile.col} * config.n;
-      const typename Layout::Place place(thread);
+      const typename Layout::ThreadOffset offset(thread);
       for (int i = 0; i < Layout::thread_m; ++i)
         for (int j = 0; j < Layout::thread_n; ++j) {
-          const std::int64_t at_row = row + place.m + Layout::row_of(i),
-                             at_col = col + place.n + Layout::col_of(j);
+          const std::int64_t at_row = row + offset.m + Layout::row_of(i),
+                             at_col = col + offset.n + Layout::col_of(j);
           if (at_row >= m || at_col >= n) continue;
           ++writers[static_cast<std::size_t>(at_row * n + at_col)];
           const Owner owner = Layout::owner(m, n, at_row, at_col);
@@ -63,39 +63,39 @@ constexpr unsigned all_tiles = (1u << warp_tile_count) - 1;
 struct Met {
   std::vector<std::int32_t> done;   // stages of each tile
   std::vector<std::int32_t> parts;  // of each tile
-  std::set<std::int64_t> rooms;
+  std::set<std::int64_t> slots;
 };
 
 // Shares come in their order, and so do a tile's parts: a part goes on where the one before it ended.
 void expect_block(const StreamK& s, std::int32_t block, Met& met) {
   for (std::int64_t at = s.begin(block); at < s.end(block);) {
-    const StreamK::Part part = s.part(block, at);
-    ASSERT_GT(part.next, at);
-    at = part.next;
-    ASSERT_TRUE(part.tile >= 0 && part.tile < s.tiles);
-    const auto tile = static_cast<std::size_t>(part.tile);
-    ASSERT_EQ(part.first, met.done[tile]);
-    ASSERT_GT(part.end, part.first);
-    met.done[tile] = part.end;
-    if (part.alone()) {
-      ASSERT_TRUE(part.first == 0 && part.end == s.stages);
+    const StreamK::Segment segment = s.segment(block, at);
+    ASSERT_GT(segment.next, at);
+    at = segment.next;
+    ASSERT_TRUE(segment.tile >= 0 && segment.tile < s.tiles);
+    const auto tile = static_cast<std::size_t>(segment.tile);
+    ASSERT_EQ(segment.first, met.done[tile]);
+    ASSERT_GT(segment.end, segment.first);
+    met.done[tile] = segment.end;
+    if (segment.is_whole_tile()) {
+      ASSERT_TRUE(segment.first == 0 && segment.end == s.stages);
       continue;
     }
-    const std::int32_t share = block - s.whole;
-    ASSERT_EQ(part.from + met.parts[tile], share) << "parts are numbered without a gap";
-    ASSERT_LE(share, part.to);
+    const std::int32_t share = block - s.data_parallel_tiles;
+    ASSERT_EQ(segment.from + met.parts[tile], share) << "parts are numbered without a gap";
+    ASSERT_LE(share, segment.to);
     ++met.parts[tile];
-    ASSERT_EQ(part.end == s.stages, share == part.to);
-    const std::int64_t room = s.room(share, part.tile);
-    ASSERT_TRUE(room >= 0 && room < s.rooms());
-    ASSERT_TRUE(met.rooms.insert(room).second);
+    ASSERT_EQ(segment.end == s.stages, share == segment.to);
+    const std::int64_t slot = s.slot(share, segment.tile);
+    ASSERT_TRUE(slot >= 0 && slot < s.slots());
+    ASSERT_TRUE(met.slots.insert(slot).second);
   }
 }
 
 void expect_shares(const StreamK& s) {
   Met met{.done = std::vector<std::int32_t>(static_cast<std::size_t>(s.tiles)),
           .parts = std::vector<std::int32_t>(static_cast<std::size_t>(s.tiles)),
-          .rooms = {}};
+          .slots = {}};
   for (std::int32_t block = 0; block < s.blocks(); ++block) {
     ASSERT_LT(s.begin(block), s.end(block)) << "nobody has nothing to do";
     ASSERT_NO_FATAL_FAILURE(expect_block(s, block, met));
@@ -107,11 +107,11 @@ void expect_covered(const WarpPlan& plan, std::int64_t m, std::int64_t n, std::i
   const WarpTilesConfig& tile = warp_tiles[plan.tile].config;
   ASSERT_TRUE(std::int64_t{plan.order.rows} * tile.m >= m && std::int64_t{plan.order.rows - 1} * tile.m < m);
   ASSERT_TRUE(std::int64_t{plan.order.cols} * tile.n >= n && std::int64_t{plan.order.cols - 1} * tile.n < n);
-  const StreamK& s = plan.shares;
+  const StreamK& s = plan.stream_k;
   ASSERT_EQ(s.tiles, plan.order.count());
   ASSERT_EQ(s.stages, std::max<std::int64_t>((k + tile.depth - 1) / tile.depth, 1));
-  ASSERT_TRUE(s.padded >= s.stages && s.share >= 1);
-  ASSERT_LE(s.rooms() * tile.m * tile.n * 4, warp_partial_bytes);
+  ASSERT_TRUE(s.iterations_per_tile >= s.stages && s.iterations_per_block >= 1);
+  ASSERT_LE(s.slots() * tile.m * tile.n * 4, max_warp_partial_bytes);
   if (s.blocks() < 20000) expect_shares(s);
 }
 
@@ -141,11 +141,11 @@ TEST(StreamK, EveryStageComesOnceInAnyShares) {
     const auto number = [&](unsigned most) { return static_cast<std::int32_t>(random() % most); };
     StreamK s;
     s.tiles = number(40) + 1;
-    s.whole = number(static_cast<unsigned>(s.tiles) + 1);
-    s.stages = s.padded = number(60) + 1;
-    s.share = number(100) + 1;
+    s.data_parallel_tiles = number(static_cast<unsigned>(s.tiles) + 1);
+    s.stages = s.iterations_per_tile = number(60) + 1;
+    s.iterations_per_block = number(100) + 1;
     ASSERT_NO_FATAL_FAILURE(expect_shares(s))
-        << s.tiles << " " << s.whole << " " << s.stages << " " << s.share;
+        << s.tiles << " " << s.data_parallel_tiles << " " << s.stages << " " << s.iterations_per_block;
   }
 }
 
@@ -155,25 +155,25 @@ TEST(WarpPlan, KnownShapes) {
   };
   // Large squares: the largest tile. 1024 tiles are not a multiple of 264: the last ones are dealt out.
   for (const std::int64_t size : {2048, 4096, 8192}) EXPECT_EQ(plan(size, size, size).tile, 0);
-  EXPECT_EQ(plan(4096, 4096, 4096).shares.whole, 2 * 264);
-  EXPECT_EQ(plan(4096, 4096, 4096).shares.blocks(), 3 * 264);
+  EXPECT_EQ(plan(4096, 4096, 4096).stream_k.data_parallel_tiles, 2 * 264);
+  EXPECT_EQ(plan(4096, 4096, 4096).stream_k.blocks(), 3 * 264);
   EXPECT_EQ(plan(16, 8192, 8192).tile, 2);
   EXPECT_EQ(plan(32, 8192, 8192).tile, 4);
-  EXPECT_GT(plan(32, 8192, 8192).shares.blocks(), 3 * 132);
+  EXPECT_GT(plan(32, 8192, 8192).stream_k.blocks(), 3 * 132);
   // Few results of long sums: nearly as many parts as multiprocessors, each in slices.
   EXPECT_EQ(plan(16, 24, 10864).tile, 3);
-  EXPECT_GT(plan(16, 24, 10864).shares.blocks(), 60);
-  EXPECT_GT(plan(32, 240, 10392).shares.blocks(), 90);
+  EXPECT_GT(plan(16, 24, 10864).stream_k.blocks(), 60);
+  EXPECT_GT(plan(32, 240, 10392).stream_k.blocks(), 90);
   // Small ones in slices, whole.
   for (const std::int64_t size : {64, 256, 512})
     EXPECT_GT(warp_tiles[plan(size, size, size).tile].config.slices, 1);
-  EXPECT_EQ(plan(512, 512, 512).shares.whole, plan(512, 512, 512).shares.tiles);
+  EXPECT_EQ(plan(512, 512, 512).stream_k.data_parallel_tiles, plan(512, 512, 512).stream_k.tiles);
   // Eight warps each on nearly all multiprocessors.
   EXPECT_EQ(plan(1024, 1024, 1024).tile, 6);
   EXPECT_EQ(plan(768, 768, 768).tile, 6);
   EXPECT_EQ(plan(64, 7168, 2112).tile, 6);
-  EXPECT_LT(plan(128, 4096, 7168).shares.whole, plan(128, 4096, 7168).shares.tiles);
-  EXPECT_EQ(plan(1, 1, 0).shares.stages, 1);
+  EXPECT_LT(plan(128, 4096, 7168).stream_k.data_parallel_tiles, plan(128, 4096, 7168).stream_k.tiles);
+  EXPECT_EQ(plan(1, 1, 0).stream_k.stages, 1);
 }
 
 TEST(WarpPlan, TheModelCountsWhatTakesLonger) {
@@ -202,11 +202,12 @@ TEST(WarpPlan, WhatIsWishedForIsDoneWhereItCanBe) {
   };
   EXPECT_EQ(plan(4096, 4096, {.tile = 2}).tile, 1);
   EXPECT_NE(plan_warp_tiles(64, 64, 64, h200, 2, {.tile = 1}).tile, 0) << "no kernel for how operands lie";
-  const StreamK four = plan(256, 4096, {.tile = 1, .splits = 4}).shares;
+  const StreamK four = plan(256, 4096, {.tile = 1, .splits = 4}).stream_k;
   EXPECT_EQ(four.blocks(), 4 * four.tiles);
-  EXPECT_EQ(plan(256, 4096, {.splits = 1}).shares.whole, plan(256, 4096, {.splits = 1}).shares.tiles);
-  const StreamK none = plan(16384, 4096, {.splits = 8}).shares;  // no room
-  EXPECT_EQ(none.whole, none.tiles);
+  EXPECT_EQ(plan(256, 4096, {.splits = 1}).stream_k.data_parallel_tiles,
+            plan(256, 4096, {.splits = 1}).stream_k.tiles);
+  const StreamK none = plan(16384, 4096, {.splits = 8}).stream_k;  // no room
+  EXPECT_EQ(none.data_parallel_tiles, none.tiles);
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 
 namespace tessera::cuda::ptx {
 
-inline void wait_for_kernel_before() {}
-inline void let_next_kernel_start() {}
+inline void griddepcontrol_wait() {}
+inline void griddepcontrol_launch_dependents() {}
 
 }  // namespace tessera::cuda::ptx

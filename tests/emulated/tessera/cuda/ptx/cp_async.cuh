@@ -32,7 +32,7 @@ inline Copies& copies() {
 }
 
 template <int bytes>
-void copy_async(void* to, const void* from, int valid) {
+void cp_async(void* to, const void* from, int valid) {
   const auto misplaced = [](const void* address) {
     return reinterpret_cast<std::uintptr_t>(address) % bytes != 0;
   };
@@ -44,21 +44,21 @@ void copy_async(void* to, const void* from, int valid) {
   if (copies_are_late) copies().open.push_back(copy);
   else copy.happen();
 }
-template <int bytes, bool near = false>
-void copy_async(void* to, const void* from) {
-  copy_async<bytes>(to, from, bytes);
+template <int bytes, bool cache_in_l1 = false>
+void cp_async(void* to, const void* from) {
+  cp_async<bytes>(to, from, bytes);
 }
-inline void copy_async_if(bool wanted, void* to, const void* from) {
-  if (wanted) copy_async<16>(to, from);
+inline void cp_async_if(bool pred, void* to, const void* from) {
+  if (pred) cp_async<16>(to, from);
 }
 
-inline void commit_copies() {
+inline void cp_async_commit_group() {
   copies().groups.push_back(std::move(copies().open));
   copies().open.clear();
 }
 
 template <int groups>
-void wait_for_copies() {
+void cp_async_wait_group() {
   for (Copies& mine = copies(); mine.groups.size() > groups; mine.groups.pop_front())
     for (const Copy& copy : mine.groups.front()) copy.happen();
 }

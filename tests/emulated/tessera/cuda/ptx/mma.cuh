@@ -37,8 +37,8 @@ inline void mma_f16(float (&d)[4], const std::uint32_t (&a)[4], std::uint32_t b0
   mma_half<__half>(d, a, b0, b1);
 }
 
-template <bool turned>
-void load_pieces(std::uint32_t (&to)[4], const void* row) {
+template <bool transpose>
+void ldmatrix_x4(std::uint32_t (&to)[4], const void* row) {
   const int lane = Thread{}.lane(), group = lane / 4, pair = lane % 4 * 2;
   auto& rows = emulated::shown<const void*>();
   rows[lane] = row;
@@ -46,8 +46,8 @@ void load_pieces(std::uint32_t (&to)[4], const void* row) {
   for (int matrix = 0; matrix < 4; ++matrix) {
     std::uint16_t both[2];
     for (int e = 0; e < 2; ++e) {
-      const auto* from = static_cast<const std::uint16_t*>(rows[8 * matrix + (turned ? pair + e : group)]);
-      both[e] = from[turned ? group : pair + e];
+      const auto* from = static_cast<const std::uint16_t*>(rows[8 * matrix + (transpose ? pair + e : group)]);
+      both[e] = from[transpose ? group : pair + e];
     }
     std::memcpy(&to[matrix], both, sizeof both);
   }

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// The product of f32 by parts of its factors (split.hpp) for the executor: what Hopper's kernels of the same
-// names do, in two launches. The first reads both operands and leaves what decides whether parts may be used;
-// the second reads that, and multiplies parts or, where they would not do, computes strict f32.
+// The product of f32 by parts of its factors (emulated_fp32.hpp) for the executor: what Hopper's kernels of
+// the same names do, in two launches. The first reads both operands and leaves what decides whether parts may
+// be used; the second reads that, and multiplies parts or, where they would not do, computes strict f32.
 #pragma once
 #include <typeinfo>
-#include "ops/matmul/kernels/split.hpp"
+#include "ops/matmul/kernels/emulated_fp32.hpp"
 #include "ops/matmul/matmul.hpp"
 #include "tessera/kernel.hpp"
 
 namespace tessera::matmul {
 inline namespace TESSERA_UNIT {
 
-struct SplitProblem {
+struct EmulatedProblem {
   Problem<float> p;
   OperandRange* ranges;  // A's, B's
 
@@ -23,7 +23,7 @@ struct SplitProblem {
 
 // One block for each operand, a thread for every so manieth line.
 template <Compute compute>
-struct SplitRanges {
+struct EmulatedRanges {
   static constexpr int threads = 64, words = sizeof(OperandRange) / 4;
   struct Words {
     std::uint32_t word[words];
@@ -34,14 +34,14 @@ struct SplitRanges {
 
   static Launch launch() { return {.grid = {2}, .block = {threads}}; }
 
-  SIMT void operator()(Thread thread, Shared& shared, const SplitProblem& args) const {
+  SIMT void operator()(Thread thread, Shared& shared, const EmulatedProblem& args) const {
     const bool of_b = thread.block().x == 1;
     OperandRange range;
     for (std::int64_t i = thread.rank(); i < args.lines(of_b); i += threads) {
       LineRange line;
-      for (std::int64_t first = 0; first < args.p.k(); first += split_chunk) {
+      for (std::int64_t first = 0; first < args.p.k(); first += emulation_chunk) {
         ChunkRange seen;
-        for (std::int64_t l = first; l < first + split_chunk && l < args.p.k(); ++l)
+        for (std::int64_t l = first; l < first + emulation_chunk && l < args.p.k(); ++l)
           seen.add(args.element(of_b, i, l));
         line.add(seen);
         range.add_scale(compute == Compute::f16x3 && seen.unfit == 0 ? chunk_scale(seen.largest) : 1);
@@ -58,35 +58,36 @@ struct SplitRanges {
 
 // A tile of 16 × 16 elements of C, a thread for each; a chunk of k at a time.
 template <Compute compute>
-struct SplitProduct {
+struct EmulatedProduct {
   static constexpr int tile = 16, parts = parts_of(compute);
   static constexpr int threads = tile * tile;
   static constexpr bool scaled = compute == Compute::f16x3;
   struct Shared {
-    float part[2][parts][tile][split_chunk];  // of rows of A, of columns of B
+    float part[2][parts][tile][emulation_chunk];  // of rows of A, of columns of B
     float scale[2][tile];
-    bool split;
+    bool emulated;
   };
 
-  static Launch launch(const SplitProblem& args) {
+  static Launch launch(const EmulatedProblem& args) {
     return {.grid = {(args.p.n() + tile - 1) / tile, (args.p.m() + tile - 1) / tile}, .block = {tile, tile}};
   }
 
-  SIMT void operator()(Thread thread, Shared& shared, const SplitProblem& args) const {
+  SIMT void operator()(Thread thread, Shared& shared, const EmulatedProblem& args) const {
     const auto [x, y, z] = thread.index();
     const Problem<float>& p = args.p;
     const std::int64_t row = std::int64_t{thread.block().y} * tile + y,
                        col = std::int64_t{thread.block().x} * tile + x;
-    if (thread.rank() == 0) shared.split = may_split(compute, args.ranges[0], args.ranges[1], p.k());
+    if (thread.rank() == 0)
+      shared.emulated = passes_range_check(compute, args.ranges[0], args.ranges[1], p.k());
     thread.sync();
     float sum = 0;
-    if (!shared.split) {
+    if (!shared.emulated) {
       for (std::int64_t l = 0; l < p.k(); ++l)
         sum = multiply_add(p.a_or_zero(row, l), p.b_or_zero(l, col), sum);
       return p.store(row, col, sum);
     }
-    for (std::int64_t first = 0; first < p.k(); first += split_chunk) {
-      const int count = static_cast<int>(p.k() - first < split_chunk ? p.k() - first : split_chunk);
+    for (std::int64_t first = 0; first < p.k(); first += emulation_chunk) {
+      const int count = static_cast<int>(p.k() - first < emulation_chunk ? p.k() - first : emulation_chunk);
       if constexpr (scaled) {
         // 32 threads find a line's scale each.
         if (thread.rank() < 2 * tile) {
@@ -118,37 +119,37 @@ struct SplitProduct {
 
  private:
   // Of the block's own rows and columns; 0 beyond the edge.
-  SIMT static float element(const SplitProblem& args, bool of_b, int line, std::int64_t l, Thread thread) {
+  SIMT static float element(const EmulatedProblem& args, bool of_b, int line, std::int64_t l, Thread thread) {
     if (of_b) return args.p.b_or_zero(l, std::int64_t{thread.block().x} * tile + line);
     return args.p.a_or_zero(std::int64_t{thread.block().y} * tile + line, l);
   }
 };
 
 template <Compute compute>
-void run_split(const Arguments& arguments, const Tuning&, Run& run) {
-  const SplitProblem args{Problem<float>::of(arguments), static_cast<OperandRange*>(run.workspace)};
+void run_emulated(const Arguments& arguments, const Tuning&, Run& run) {
+  const EmulatedProblem args{Problem<float>::of(arguments), static_cast<OperandRange*>(run.workspace)};
   if (args.p.m() == 0 || args.p.n() == 0) return;
-  launch_kernel<SplitRanges<compute>>(SplitRanges<compute>::launch(), args, run);
-  launch_kernel<SplitProduct<compute>>(SplitProduct<compute>::launch(args), args, run);
+  launch_kernel<EmulatedRanges<compute>>(EmulatedRanges<compute>::launch(), args, run);
+  launch_kernel<EmulatedProduct<compute>>(EmulatedProduct<compute>::launch(args), args, run);
 }
 
 template <Compute compute>
-Variant split_variant(std::string idea) {
+Variant emulated_variant(std::string idea) {
   Choice choice;
-  choice.run[Element::f32] = run_split<compute>;
+  choice.run[Element::f32] = run_emulated<compute>;
 #if !defined(__CUDACC__)
-  choice.kernels[Element::f32] = typeid(SplitProduct<compute>).name();
+  choice.kernels[Element::f32] = typeid(EmulatedProduct<compute>).name();
 #endif
   bind_limits<Problem>(choice, Types<float>{});
   choice.refuses = [](const Arguments& arguments, const Tuning&, const Device& device) -> Reason {
     if (const Reason reason = refuses_other(compute, arguments)) return reason;
-    const SplitProblem args{Problem<float>::of(arguments), nullptr};
-    return tessera::detail::device_refuses(SplitProduct<compute>::launch(args),
-                                           sizeof(typename SplitProduct<compute>::Shared), device);
+    const EmulatedProblem args{Problem<float>::of(arguments), nullptr};
+    return tessera::detail::device_refuses(EmulatedProduct<compute>::launch(args),
+                                           sizeof(typename EmulatedProduct<compute>::Shared), device);
   };
   choice.footprint = [](const Arguments& arguments, const Tuning&) -> std::optional<Footprint> {
-    const Launch launch = SplitProduct<compute>::launch({Problem<float>::of(arguments), nullptr});
-    return Footprint{launch.blocks(), launch.threads(), sizeof(typename SplitProduct<compute>::Shared)};
+    const Launch launch = EmulatedProduct<compute>::launch({Problem<float>::of(arguments), nullptr});
+    return Footprint{launch.blocks(), launch.threads(), sizeof(typename EmulatedProduct<compute>::Shared)};
   };
   choice.workspace_bytes = [](const Arguments&, const Tuning&) { return 2 * sizeof(OperandRange); };
   Variant out;
@@ -159,9 +160,9 @@ Variant split_variant(std::string idea) {
 }
 
 template <Compute compute>
-struct SplitRung {
-  explicit SplitRung(std::string idea, SourceLocation location = SourceLocation::current()) {
-    register_kernels(split_variant<compute>(std::move(idea)), location);
+struct EmulatedFp32Rung {
+  explicit EmulatedFp32Rung(std::string idea, SourceLocation location = SourceLocation::current()) {
+    register_kernels(emulated_variant<compute>(std::move(idea)), location);
     // Its workspace is not for operands.
     register_layouts([](Element, const OperandLayout&) { return LayoutHandling::direct; }, location);
   }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The product of f32 by parts of its factors (split.hpp) in plain loops: what the GPU's rungs of the same
-// names do, step by step, and the bits of the executor's.
+// The product of f32 by parts of its factors (emulated_fp32.hpp) in plain loops: what the GPU's rungs of the
+// same names do, step by step, and the bits of the executor's.
 #pragma once
 #include <cstdint>
 #include <string>
 #include <vector>
-#include "ops/matmul/kernels/split.hpp"
+#include "ops/matmul/kernels/emulated_fp32.hpp"
 #include "ops/matmul/matmul.hpp"
 #include "tessera/core/parallel.hpp"
 #include "tessera/rung.hpp"
@@ -14,16 +14,16 @@ namespace tessera::matmul {
 
 // An operand's lines, rows of A or columns of B, one after another along k: their parts, their scales, and
 // what decides whether the parts may be used.
-class SplitLines {
+class DecomposedLines {
  public:
-  SplitLines(Compute compute, const Matrix<const float>& lines)
+  DecomposedLines(Compute compute, const Matrix<const float>& lines)
       : lines_(lines.rows()),
         k_(lines.cols()),
         parts_(static_cast<std::size_t>(parts_of(compute) * lines_ * k_)) {
     for (std::int64_t i = 0; i < lines_; ++i) {
       LineRange line;
-      for (std::int64_t first = 0; first < k_; first += split_chunk) {
-        const std::int64_t last = std::min(k_, first + split_chunk);
+      for (std::int64_t first = 0; first < k_; first += emulation_chunk) {
+        const std::int64_t last = std::min(k_, first + emulation_chunk);
         ChunkRange seen;
         for (std::int64_t l = first; l < last; ++l) seen.add(lines(i, l));
         const float scale = compute == Compute::f16x3 && seen.unfit == 0 ? chunk_scale(seen.largest) : 1;
@@ -42,8 +42,8 @@ class SplitLines {
   const OperandRange& range() const { return range_; }
   float part(std::int64_t i, std::int64_t l, int part) const { return parts_[at(i, l, part)]; }
   float scale(std::int64_t i, std::int64_t l) const {
-    const std::int64_t chunks = (k_ + split_chunk - 1) / split_chunk;
-    return scales_[static_cast<std::size_t>(i * chunks + l / split_chunk)];
+    const std::int64_t chunks = (k_ + emulation_chunk - 1) / emulation_chunk;
+    return scales_[static_cast<std::size_t>(i * chunks + l / emulation_chunk)];
   }
 
  private:
@@ -62,11 +62,11 @@ Matrix<T> transposed(const Matrix<T>& x) {
 }
 
 // Of row i of A and column j of B.
-inline float sum_of_parts(Compute compute, const SplitLines& a, std::int64_t i, const SplitLines& b,
+inline float sum_of_parts(Compute compute, const DecomposedLines& a, std::int64_t i, const DecomposedLines& b,
                           std::int64_t j) {
   float sum = 0;
-  for (std::int64_t first = 0; first < a.k(); first += split_chunk) {
-    const int count = static_cast<int>(std::min<std::int64_t>(split_chunk, a.k() - first));
+  for (std::int64_t first = 0; first < a.k(); first += emulation_chunk) {
+    const int count = static_cast<int>(std::min<std::int64_t>(emulation_chunk, a.k() - first));
     const float chunk = chunk_sum(
         compute, [&](int part, int l) { return a.part(i, first + l, part); },
         [&](int part, int l) { return b.part(j, first + l, part); }, count);
@@ -76,12 +76,12 @@ inline float sum_of_parts(Compute compute, const SplitLines& a, std::int64_t i, 
 }
 
 // Strict f32 where the parts would not do.
-inline void multiply_split(Compute compute, const Problem<float>& p, int threads) {
+inline void multiply_emulated(Compute compute, const Problem<float>& p, int threads) {
   if (p.m() == 0 || p.n() == 0) return;
-  const SplitLines a(compute, p.a), b(compute, transposed(p.b));
-  const bool split = may_split(compute, a.range(), b.range(), p.k());
+  const DecomposedLines a(compute, p.a), b(compute, transposed(p.b));
+  const bool emulated = passes_range_check(compute, a.range(), b.range(), p.k());
   const auto element = [&](std::int64_t i, std::int64_t j) {
-    if (split) return sum_of_parts(compute, a, i, b, j);
+    if (emulated) return sum_of_parts(compute, a, i, b, j);
     float sum = 0;
     for (std::int64_t l = 0; l < p.k(); ++l) sum = multiply_add(p.a(i, l), p.b(l, j), sum);
     return sum;
@@ -93,9 +93,9 @@ inline void multiply_split(Compute compute, const Problem<float>& p, int threads
 }
 
 template <Compute compute>
-Choice split_choice() {
+Choice emulated_choice() {
   Choice out = choice_of<Problem, Types<float>>([](const Problem<float>& p, const Tuning&, Run& run) {
-    multiply_split(compute, p, run.device->threads);
+    multiply_emulated(compute, p, run.device->threads);
   });
   out.refuses = [](const Arguments& arguments, const Tuning&, const Device&) {
     return refuses_other(compute, arguments);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/core/division.hpp"
+#include "tessera/core/partition.hpp"
 #include <algorithm>
 #include <deque>
 #include <map>
@@ -8,8 +8,8 @@
 namespace tessera {
 namespace {
 
-std::map<std::string, Divide>& divisions() {
-  static std::map<std::string, Divide> all;
+std::map<std::string, Partitioner>& partitions() {
+  static std::map<std::string, Partitioner> all;
   return all;
 }
 
@@ -41,17 +41,17 @@ std::size_t bytes_of(const Slice& slice, const ArrayView& array) {
   return bytes_of(array.element, extents);
 }
 
-void register_division(const std::string& operation, Divide divide) {
-  divisions()[operation] = std::move(divide);
+void register_partition(const std::string& operation, Partitioner divide) {
+  partitions()[operation] = std::move(divide);
 }
 
-const Divide* find_division(const std::string& operation) {
-  const auto found = divisions().find(operation);
-  return found == divisions().end() ? nullptr : &found->second;
+const Partitioner* find_partition(const std::string& operation) {
+  const auto found = partitions().find(operation);
+  return found == partitions().end() ? nullptr : &found->second;
 }
 
 std::int64_t divided_rows(const std::string& operation, const Arguments& arguments) {
-  const Divide* const divide = find_division(operation);
+  const Partitioner* const divide = find_partition(operation);
   if (divide == nullptr) throw Error(operation + " runs on one device: its result is not computed in parts");
   return (*divide)(arguments).rows;
 }

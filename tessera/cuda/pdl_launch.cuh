@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Launches a kernel, as tessera/kernel.hpp describes one, whose blocks take their places while the kernel
-// before is ending, and wait there for its results. They let the next one do so, too, unless the kernel has a
-// member `holds_next_back`.
+// Launches a kernel, as tessera/kernel.hpp describes one, with programmatic dependent launch (PDL): its
+// blocks start while the previous kernel ends, and wait for that kernel's results. They let the next kernel
+// start, too, unless the kernel has a member `no_early_trigger`.
 #pragma once
 #include <algorithm>
 #include "tessera/cuda/launch.cuh"
@@ -14,20 +14,20 @@ namespace detail {
 
 template <class Kernel, class Problem>
 __global__ void __launch_bounds__(most_threads<Kernel>(), blocks_per_processor<Kernel>())
-    overlapped_entry(const __grid_constant__ Problem problem) {
-  extern __shared__ __align__(1024) unsigned char overlapped_memory[];
-  cuda::ptx::wait_for_kernel_before();
-  if constexpr (!requires { Kernel::holds_next_back; }) cuda::ptx::let_next_kernel_start();
-  Kernel{}(Thread{}, *reinterpret_cast<typename Kernel::Shared*>(overlapped_memory), problem);
+    pdl_entry(const __grid_constant__ Problem problem) {
+  extern __shared__ __align__(1024) unsigned char pdl_memory[];
+  cuda::ptx::griddepcontrol_wait();
+  if constexpr (!requires { Kernel::no_early_trigger; }) cuda::ptx::griddepcontrol_launch_dependents();
+  Kernel{}(Thread{}, *reinterpret_cast<typename Kernel::Shared*>(pdl_memory), problem);
 }
 
 }  // namespace detail
 
 // As registers_of() tells of other launches.
 template <class Kernel, class Problem>
-std::optional<int> overlapped_registers_of() {
+std::optional<int> pdl_registers_of() {
   cudaFuncAttributes attributes{};
-  if (cudaFuncGetAttributes(&attributes, detail::overlapped_entry<Kernel, Problem>) == cudaSuccess)
+  if (cudaFuncGetAttributes(&attributes, detail::pdl_entry<Kernel, Problem>) == cudaSuccess)
     return attributes.numRegs;
   (void)cudaGetLastError();  // asked and answered: it must not reach the next check
   return std::nullopt;
@@ -46,12 +46,12 @@ inline std::size_t even_shared_bytes(std::size_t bytes, std::int64_t blocks, con
 
 // evenly: as even_shared_bytes() says, for kernels that take so long that it counts.
 template <class Kernel, class Problem>
-void launch_overlapped(const Launch& launch, const Problem& problem, Run& run, bool evenly = false) {
+void launch_with_pdl(const Launch& launch, const Problem& problem, Run& run, bool evenly = false) {
   static std::atomic<std::uint64_t> allowed{0};
   constexpr std::size_t least = detail::dynamic_bytes<Kernel>();
   const std::size_t bytes = evenly ? even_shared_bytes(least, launch.blocks(), *run.device) : least;
   const cuda::OnDevice on_device(run.device->index);
-  const auto kernel = detail::overlapped_entry<Kernel, Problem>;
+  const auto kernel = detail::pdl_entry<Kernel, Problem>;
   const std::uint64_t before = allowed.load();
   detail::allow_shared_bytes(kernel, evenly ? static_cast<std::size_t>(run.device->max_shared_bytes) : least,
                              run.device->index, allowed);
@@ -64,9 +64,9 @@ void launch_overlapped(const Launch& launch, const Problem& problem, Run& run, b
     cuda::check(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout,
                                      std::min(std::max(100 * blocks / (blocks + 1), all) + 1, 100)));
   }
-  cudaLaunchAttribute overlap{};
-  overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  overlap.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchAttribute pdl{};
+  pdl.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  pdl.val.programmaticStreamSerializationAllowed = 1;
   cudaLaunchConfig_t config{};
   config.gridDim = dim3(static_cast<unsigned>(launch.grid.x), static_cast<unsigned>(launch.grid.y),
                         static_cast<unsigned>(launch.grid.z));
@@ -74,7 +74,7 @@ void launch_overlapped(const Launch& launch, const Problem& problem, Run& run, b
                          static_cast<unsigned>(launch.block.z));
   config.dynamicSmemBytes = bytes;
   config.stream = static_cast<cudaStream_t>(run.stream);
-  config.attrs = &overlap;
+  config.attrs = &pdl;
   config.numAttrs = run.device->compute_capability >= 90 ? 1 : 0;
   cuda::check(cudaLaunchKernelEx(&config, kernel, problem));
 }

@@ -12,7 +12,7 @@
 // Products that are left out, and what the last part rounds off, come to at most 3·2⁻²² of |a·b| (bf16x6:
 // 2⁻²³). A product of f32 by such parts may still lose more than f32 would where numbers leave the parts'
 // range. OperandRange collects, in one pass over each operand, what tells whether that may be:
-// `may_split` then says yes, or strict f32 is to be computed instead.
+// `passes_range_check` then says yes, or strict f32 is to be computed instead.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -31,7 +31,7 @@ namespace tessera::matmul {
 inline namespace TESSERA_UNIT {
 
 // Along k, what is promoted together, and has a scale of its own.
-constexpr int split_chunk = 64;
+constexpr int emulation_chunk = 64;
 
 SIMT std::uint32_t bits_of(float x) { return __builtin_bit_cast(std::uint32_t, x); }
 SIMT float float_of(std::uint32_t bits) { return __builtin_bit_cast(float, bits); }
@@ -84,7 +84,7 @@ SIMT int exponent_above(float largest) { return 16 - exponent_of(chunk_scale(lar
 struct F16Parts {
   std::uint16_t hi, lo;
 };
-SIMT F16Parts split_f16(float x, float scale) {
+SIMT F16Parts decompose_f16(float x, float scale) {
   const float scaled = x * scale;
   const std::uint16_t hi = half_bits(scaled);
   return {hi, half_bits(scaled - half_value(hi))};
@@ -93,7 +93,7 @@ SIMT F16Parts split_f16(float x, float scale) {
 struct Tf32Parts {
   float hi, lo;
 };
-SIMT Tf32Parts split_tf32(float x) {
+SIMT Tf32Parts decompose_tf32(float x) {
   const float hi = shortened(x, 13);
   return {hi, shortened(x - hi, 13)};
 }
@@ -101,7 +101,7 @@ SIMT Tf32Parts split_tf32(float x) {
 struct Bf16Parts {
   std::uint16_t b0, b1, b2;
 };
-SIMT Bf16Parts split_bf16(float x) {
+SIMT Bf16Parts decompose_bf16(float x) {
   const float b0 = shortened(x, 16), rest = x - b0, b1 = shortened(rest, 16), b2 = shortened(rest - b1, 16);
   const auto upper = [](float part) { return static_cast<std::uint16_t>(bits_of(part) >> 16); };
   return {upper(b0), upper(b1), upper(b2)};
@@ -212,7 +212,7 @@ SIMT double range_allowance(double k) { return std::sqrt(k) * 0x1p-24; }
 // k·log2(‖p‖/T) stands for n times that, and is not less as p ≥ T somewhere; ‖s‖ may be half of T, so that
 // breadths get one more for each zero.
 // Strict f32 is also taken where a partial sum might overflow, or a chunk's scales leave f32.
-SIMT bool may_split(Compute compute, const OperandRange& a, const OperandRange& b, std::int64_t k) {
+SIMT bool passes_range_check(Compute compute, const OperandRange& a, const OperandRange& b, std::int64_t k) {
   if (a.unfit != 0 || b.unfit != 0) return false;
   if (a.largest == 0 || b.largest == 0) return true;  // all products are zero
   const auto count = static_cast<double>(k);
@@ -231,7 +231,7 @@ SIMT bool may_split(Compute compute, const OperandRange& a, const OperandRange& 
     // Relative to the line's largest element, not the chunk's.
     const int of_a = exponent_of(a.smallest), of_b = exponent_of(b.smallest),
               least = of_a < of_b ? of_b : of_a;
-    lost = -134 + (least + 1) + std::log2(count / split_chunk + 1) / 2;
+    lost = -134 + (least + 1) + std::log2(count / emulation_chunk + 1) / 2;
   }
   const auto wide = [&](float peak, float breadth) {
     return std::exp2((static_cast<double>(peak) + static_cast<double>(breadth) + zeros) / others);
@@ -243,14 +243,14 @@ SIMT bool may_split(Compute compute, const OperandRange& a, const OperandRange& 
 // Part 0, 1 or 2 of x, as a float.
 SIMT float part_of(Compute compute, float x, float scale, int part) {
   if (compute == Compute::f16x3) {
-    const F16Parts parts = split_f16(x, scale);
+    const F16Parts parts = decompose_f16(x, scale);
     return half_value(part == 0 ? parts.hi : parts.lo);
   }
   if (compute == Compute::tf32x3) {
-    const Tf32Parts parts = split_tf32(x);
+    const Tf32Parts parts = decompose_tf32(x);
     return part == 0 ? parts.hi : parts.lo;
   }
-  const Bf16Parts parts = split_bf16(x);
+  const Bf16Parts parts = decompose_bf16(x);
   return float_of(static_cast<std::uint32_t>(part == 0 ? parts.b0 : part == 1 ? parts.b1 : parts.b2) << 16);
 }
 SIMT constexpr int parts_of(Compute compute) { return compute == Compute::bf16x6 ? 3 : 2; }

@@ -6,7 +6,7 @@
 #include <atomic>
 #include <cmath>
 #include <cstring>
-#include "tessera/core/division.hpp"
+#include "tessera/core/partition.hpp"
 #include "tessera/run/inputs.hpp"
 #include "tessera/run/run.hpp"
 #include "tessera/run/multi_device/multi_device.hpp"
@@ -28,7 +28,7 @@ Bytes bytes_of_outputs(const Arguments& arguments) {
 }
 
 void compute(const Device& device, const Operation& operation, const Arguments& part) {
-  Placed placed(choose_on(device, operation, part, {.cached = false}), part);
+  PlacedCall placed(choose_on(device, operation, part, {.cached = false}), part);
   placed.upload();
   placed.launch();
   placed.fetch();
@@ -37,7 +37,7 @@ void compute(const Device& device, const Operation& operation, const Arguments& 
 std::vector<const Operation*> divided_without_a_word_about_variants() {
   std::vector<const Operation*> out;
   for (const Operation& operation : operations()) {
-    const Divide* const divide = find_division(operation.name);
+    const Partitioner* const divide = find_partition(operation.name);
     if (divide == nullptr) continue;
     for (const Case& tried : operation.cases) try {
         const Inputs inputs(operation, operation.elements.front(), tried, 1);
@@ -51,11 +51,11 @@ std::vector<const Operation*> divided_without_a_word_about_variants() {
 }
 
 // A few granules, or less where a cut may lie anywhere: pictures are cut between any two rows.
-std::vector<Tile> tiles_of(const Division& division) {
+std::vector<Tile> tiles_of(const Partition& partition) {
   constexpr std::int64_t few = 5;
   std::vector<Tile> out;
-  for (std::int64_t row = 0; row < division.rows; row += few)
-    out.push_back({{row, std::min(row + few, division.rows)}, {0, division.cols}, {0, division.depth}});
+  for (std::int64_t row = 0; row < partition.rows; row += few)
+    out.push_back({{row, std::min(row + few, partition.rows)}, {0, partition.cols}, {0, partition.depth}});
   return out;
 }
 
@@ -71,9 +71,9 @@ bool parts_are_the_whole(const Operation& operation, Element element, const Case
                          const std::vector<std::string>& devices) {
   Inputs inputs(operation, element, tried, 3, {.padding = operation.row_dimensions == 2 ? 3 : 0});
   const Arguments& arguments = inputs.arguments();
-  Division division;
+  Partition partition;
   try {
-    division = (*find_division(operation.name))(arguments);
+    partition = (*find_partition(operation.name))(arguments);
   } catch (const Error&) {
     return false;
   }
@@ -81,11 +81,11 @@ bool parts_are_the_whole(const Operation& operation, Element element, const Case
   compute(find_device(devices[0]), operation, arguments);
   const Bytes whole = bytes_of_outputs(arguments);
   inputs.poison();
-  const auto tiles = tiles_of(division);
+  const auto tiles = tiles_of(partition);
   for (std::size_t i = 0; i < tiles.size(); ++i) {
-    const Arguments part = division.part(tiles[i]);
+    const Arguments part = partition.part(tiles[i]);
     compute(find_device(devices[i % devices.size()]), operation, part);
-    for (const Slice& slice : division.reads(tiles[i]))
+    for (const Slice& slice : partition.reads(tiles[i]))
       EXPECT_EQ(part.array(slice.array).count(), part_of(arguments.array(slice.array), slice.box).count());
   }
   EXPECT_TRUE(bytes_of_outputs(arguments) == whole)

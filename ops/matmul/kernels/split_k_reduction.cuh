@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums that several blocks have made parts of. Each block leaves its part of a tile in memory, row by row,
-// and ends; a second kernel adds the parts of each element, in their order, and stores the result.
+// Reduction of split-K and stream-K partial sums. Each block stores its partial sum of a tile to the
+// workspace, row by row, and ends; a second kernel adds the partial sums of each element, in their order, and
+// stores the result.
 //
 // So no block waits for another, nothing is counted, and all multiprocessors add, however few tiles there
 // are: the second launch, which takes its place while the first ends, takes less time than blocks that meet
@@ -13,28 +14,28 @@
 
 namespace tessera::matmul {
 
-// Where the parts of a tile lie, one after the other, each in a room of the tile's size.
-struct PartRooms {
+// The consecutive slots of a tile's partial sums in the workspace. A slot has the tile's size.
+struct PartialSlots {
   std::int64_t first;
   std::int32_t count;
 };
 
 inline namespace TESSERA_UNIT {
 
-// A product of whose tiles parts lie in memory has
+// A product with partial sums in the workspace has
 //   Sum                       the type of a sum
 //   rows, cols                of a tile, multiples of 8
-//   parts                     the rooms
-//   tiles()                   how many are in parts
+//   partials                  the slots
+//   tiles()                   the number of tiles with partial sums
 //   tile(i)                   where the i-th of them is: TileOrder::Tile
-//   rooms(i)                  where its parts are
-//   holds(row, col)           whether there is such an element
+//   slots(i)                  its partial sums
+//   contains(row, col)        true if C has such an element
 //   store(row, col, sum)      what follows the sum, of an element that there is
 template <class Product>
-struct AddParts {
+struct SplitKReduction {
   static constexpr int threads = 128;
-  // Blocks of the next kernel would crowd on the multiprocessors that are done first.
-  static constexpr bool holds_next_back = true;
+  // With an early trigger the next kernel's blocks would pile up on the multiprocessors that finish first.
+  static constexpr bool no_early_trigger = true;
   struct Shared {};
   using Sum = typename Product::Sum;
   // A thread has 8 bytes of a tile, a warp 8 rows of 32 bytes: whole sectors, whether C lies by rows or
@@ -56,11 +57,11 @@ struct AddParts {
     const TileOrder::Tile tile = product.tile(i);
     const std::int64_t in_row = std::int64_t{tile.row} * product.rows + row,
                        in_col = std::int64_t{tile.col} * product.cols + col;
-    if (!product.holds(in_row, in_col)) return;
-    const PartRooms rooms = product.rooms(i);
-    if (rooms.count == 1) return;  // the block has stored it
+    if (!product.contains(in_row, in_col)) return;
+    const PartialSlots slots = product.slots(i);
+    if (slots.count == 1) return;  // the block has stored it
     const std::int64_t size = std::int64_t{product.rows} * product.cols;
-    const Sum* next = product.parts + rooms.first * size + std::int64_t{row} * product.cols + col;
+    const Sum* next = product.partials + slots.first * size + std::int64_t{row} * product.cols + col;
     Sum sums[unit] = {};
     const auto take = [&]<int at_once>(int left) {
       unsigned long long some[at_once];
@@ -70,12 +71,12 @@ struct AddParts {
       for (int s = 0; s < at_once; ++s) add(sums, some[s]);
       next += at_once * size;
     };
-    int left = rooms.count;
+    int left = slots.count;
     for (; left > few; left -= many) take.template operator()<many>(left);
     if (left > 0) take.template operator()<few>(left);
     SIMT_UNROLL
     for (int e = 0; e < unit; ++e)
-      if (product.holds(in_row, in_col + e)) product.store(in_row, in_col + e, sums[e]);
+      if (product.contains(in_row, in_col + e)) product.store(in_row, in_col + e, sums[e]);
   }
 
  private:

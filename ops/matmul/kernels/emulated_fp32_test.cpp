@@ -11,36 +11,36 @@
 #include <string>
 #include <utility>
 #include <vector>
-#include "ops/matmul/kernels/split_testing.hpp"
+#include "ops/matmul/kernels/emulated_fp32_testing.hpp"
 
 namespace tessera::matmul {
 namespace {
 
 struct Kind {
   const char* name;
-  std::function<void(Factors&, Random&)> fill;
-  bool always_split;  // f16x3
+  std::function<void(Operands&, Random&)> fill;
+  bool always_emulated;  // f16x3
 };
 
-Kind wide(const char* name, double phi, bool always_split) {
+Kind wide(const char* name, double phi, bool always_emulated) {
   return {name,
-          [phi](Factors& f, Random& r) {
+          [phi](Operands& f, Random& r) {
             fill_each(f, [&] { return (r.uniform() - 0.5) * std::exp(phi * r.normal()); });
           },
-          always_split};
+          always_emulated};
 }
 
 std::vector<Kind> kinds() {
   return {
-      {"normal", [](Factors& f, Random& r) { fill_each(f, [&] { return r.normal(); }); }, true},
-      {"uniform in (0, 1)", [](Factors& f, Random& r) { fill_each(f, [&] { return r.uniform(); }); }, true},
+      {"normal", [](Operands& f, Random& r) { fill_each(f, [&] { return r.normal(); }); }, true},
+      {"uniform in (0, 1)", [](Operands& f, Random& r) { fill_each(f, [&] { return r.uniform(); }); }, true},
       wide("φ = 0.5", 0.5, true),
       wide("φ = 1", 1, true),
       wide("φ = 2", 2, true),
       wide("φ = 4", 4, false),
-      {"positive", [](Factors& f, Random& r) { fill_each(f, [&] { return std::fabs(r.normal()); }); }, true},
+      {"positive", [](Operands& f, Random& r) { fill_each(f, [&] { return std::fabs(r.normal()); }); }, true},
       {"cancelling",
-       [](Factors& f, Random& r) {
+       [](Operands& f, Random& r) {
          fill_each(f, [&] { return r.normal(); });
          for (std::int64_t l = 0; l < f.k / 2; ++l) {
            for (std::int64_t i = 0; i < f.m; ++i)
@@ -50,7 +50,7 @@ std::vector<Kind> kinds() {
        },
        true},
       {"rows scaled by 2^±100",
-       [](Factors& f, Random& r) {
+       [](Operands& f, Random& r) {
          fill_each(f, [&] { return r.normal(); });
          for (std::int64_t i = 0; i < f.m; ++i) {
            const int power = static_cast<int>(r.below(201)) - 100;
@@ -59,7 +59,7 @@ std::vector<Kind> kinds() {
        },
        true},
       {"one huge element a row",
-       [](Factors& f, Random& r) {
+       [](Operands& f, Random& r) {
          fill_each(f, [&] { return r.normal(); });
          for (std::int64_t i = 0; i < f.m; ++i)
            f.at_a(i, static_cast<std::int64_t>(r.below(static_cast<std::uint64_t>(f.k)))) *= 1e6f;
@@ -114,9 +114,9 @@ TEST(Split, ProcessorsAndExecutorAgreeInEveryBit) {
   Random random(2);
   for (const Kind& kind : kinds())
     for (const std::int64_t k : {1, 64, 200}) {
-      Factors f(k == 200 ? 19 : 3, 18, k);
+      Operands f(k == 200 ? 19 : 3, 18, k);
       kind.fill(f, random);
-      for (const Compute compute : split_arithmetics) {
+      for (const Compute compute : emulations) {
         const std::string variant(text_of(compute));
         const auto here = f.called(compute, "cpu", variant.c_str()),
                    there = f.called(compute, "simt", variant.c_str());
@@ -131,20 +131,20 @@ TEST(Split, ErrsNoMoreThanStrictF32) {
   for (const Kind& kind : kinds())
     for (const std::int64_t k : {256, 1024, 4096, 16384, 65536}) {
       const std::int64_t side = k <= 1024 ? 16 : k == 4096 ? 12 : 4;
-      Factors f(side, side, k);
+      Operands f(side, side, k);
       Random random(static_cast<std::uint64_t>(k));
       kind.fill(f, random);
       const double strict = f.error(f.product(Compute::strict));
       char cell[40];
       std::snprintf(cell, sizeof cell, " | %.1e", strict);
       std::string row = "| " + std::string(kind.name) + cell;
-      for (const Compute compute : split_arithmetics) {
+      for (const Compute compute : emulations) {
         const double error = f.error(f.product(compute));
         EXPECT_LE(error, strict) << kind.name << " " << text_of(compute) << " k = " << k;
-        EXPECT_TRUE(f.is_split(compute) || (!kind.always_split && compute == Compute::f16x3))
+        EXPECT_TRUE(f.is_emulated_fp32(compute) || (!kind.always_emulated && compute == Compute::f16x3))
             << kind.name << " " << text_of(compute) << " k = " << k;
         std::snprintf(cell, sizeof cell, " | %.1e", error);
-        row += f.is_split(compute) ? cell : " | strict f32";
+        row += f.is_emulated_fp32(compute) ? cell : " | strict f32";
       }
       EXPECT_TRUE(k != 4096 || page_has(row + " |")) << "the page lacks the row\n" << row << " |";
     }
@@ -157,13 +157,13 @@ struct WideLines {
 
   WideLines(std::int64_t lines, std::int64_t k, Random& random) {
     float largest = -1;
-    std::vector<float> x(Factors::index(k));
+    std::vector<float> x(Operands::index(k));
     for (std::int64_t i = 0; i < lines; ++i) {
       LineRange line;
       for (std::int64_t first = 0; first < k; first += 256) {
         ChunkRange seen;
         for (std::int64_t l = first; l < first + 256; ++l) {
-          float& element = x[Factors::index(l)];
+          float& element = x[Operands::index(l)];
           element = static_cast<float>(std::fabs(random.uniform() - 0.5) * std::exp(2 * random.normal()));
           seen.add(element);
         }
@@ -179,7 +179,7 @@ struct WideLines {
     // First of all, of the smallest, the one that loses most beside the largest.
     const auto lost = [&](float y) {
       const float scale = chunk_scale(widest.back());
-      const F16Parts parts = split_f16(y, scale);
+      const F16Parts parts = decompose_f16(y, scale);
       return y * scale - half_value(parts.hi) - half_value(parts.lo);
     };
     std::iter_swap(widest.begin(), std::max_element(widest.begin(), widest.begin() + 16,
@@ -196,10 +196,10 @@ TEST(Split, TakesStrictF32OfWideDataWhereAnotherOrderMayLoseWhatIsAllowed) {
     for (std::uint64_t seed = 0; seed < 20; ++seed) {
       Random random(seed);
       const WideLines a(lines, k, random), b(lines, k, random);
-      if (may_split(Compute::f16x3, a.range, b.range, k)) continue;
+      if (passes_range_check(Compute::f16x3, a.range, b.range, k)) continue;
       ++taken;
       // Large ones meet small ones, and a chunk has the largest of both.
-      Factors f(1, 1, k);
+      Operands f(1, 1, k);
       f.a = a.widest, f.b.assign(b.widest.rbegin(), b.widest.rend());
       std::swap(f.a[1], f.a.back()), std::swap(f.b[1], f.b.back());
       EXPECT_GT(f.error(f.by_parts(Compute::f16x3)), 0.7 * range_allowance(static_cast<double>(k)))
@@ -216,11 +216,11 @@ TEST(Split, TakesStrictF32OfWideDataWhereAnotherOrderMayLoseWhatIsAllowed) {
 TEST(Split, ZerosInOneOperandAreFine) {
   Random random(3);
   for (const std::int64_t k : {256, 4096}) {
-    Factors f(16, 16, k);
+    Operands f(16, 16, k);
     fill_each(f, [&] { return random.normal(); });
     for (float& x : f.a) x = std::max(x, 0.0f);
-    for (const Compute compute : split_arithmetics) {
-      EXPECT_TRUE(f.is_split(compute));
+    for (const Compute compute : emulations) {
+      EXPECT_TRUE(f.is_emulated_fp32(compute));
       EXPECT_LE(f.error(f.product(compute)), f.error(f.product(Compute::strict)));
     }
   }
@@ -264,7 +264,7 @@ TEST(Split, OfHostileDataErrsNoMoreThanStrictF32OrTakesIt) {
   for (const Element& test : tests)
     for (const std::int64_t k : {256, 1024})
       for (int e = 0; e <= 40; e += k == 256 ? 1 : 5) {
-        Factors f(6, 6, k);
+        Operands f(6, 6, k);
         for (std::int64_t i = 0; i < f.m; ++i)
           for (std::int64_t l = 0; l < k; ++l) {
             const auto [x, y] = test(i, l, k, e);
@@ -272,10 +272,10 @@ TEST(Split, OfHostileDataErrsNoMoreThanStrictF32OrTakesIt) {
           }
         const double strict = f.error(f.product(Compute::strict)),
                      floor = std::sqrt(static_cast<double>(k)) / 2 * rounding;
-        for (const Compute compute : split_arithmetics)
+        for (const Compute compute : emulations)
           EXPECT_LE(f.error(f.product(compute)), std::max(strict, floor))
               << text_of(compute) << " test " << &test - tests << " k = " << k << " E = " << e;
-        taken += f.is_split(Compute::f16x3) ? 0 : 1, ++all;
+        taken += f.is_emulated_fp32(Compute::f16x3) ? 0 : 1, ++all;
       }
   EXPECT_GT(taken, all / 4);
   EXPECT_LT(taken, all * 3 / 4);
@@ -293,12 +293,12 @@ TEST(Split, OfSpecialNumbersHasStrictBits) {
       {infinity, 0}};
   for (const auto& [x, y] : strewn) {
     Random random(5);
-    Factors f(4, 5, 130);
+    Operands f(4, 5, 130);
     fill_each(f, [&] { return random.normal(); });
     f.at_a(1, 70) = x, f.at_b(2, 70) = y;
     const auto strict = f.product(Compute::strict);
-    for (const Compute compute : split_arithmetics) {
-      EXPECT_FALSE(f.is_split(compute)) << x << " " << y;
+    for (const Compute compute : emulations) {
+      EXPECT_FALSE(f.is_emulated_fp32(compute)) << x << " " << y;
       const auto c = f.product(compute);
       for (std::size_t at = 0; at < c.size(); ++at)
         EXPECT_TRUE(std::bit_cast<std::uint32_t>(c[at]) == std::bit_cast<std::uint32_t>(strict[at]) ||
@@ -311,21 +311,21 @@ TEST(Split, OfSpecialNumbersHasStrictBits) {
 // Rounded to the first part's digits, the largest number is infinite.
 TEST(Split, TheLargestNumberTimesSmallOnesHasStrictBits) {
   Random random(5);
-  Factors f(4, 5, 130);
+  Operands f(4, 5, 130);
   fill_each(f, [&] { return 1e-4 * random.normal(); });
   f.at_a(1, 70) = std::numeric_limits<float>::max();
   const auto strict = f.product(Compute::strict);
   for (const Compute compute : {Compute::tf32x3, Compute::bf16x6}) {
-    EXPECT_FALSE(f.is_split(compute));
+    EXPECT_FALSE(f.is_emulated_fp32(compute));
     EXPECT_EQ(f.product(compute), strict);
   }
 }
 
 TEST(Split, ZerosOfEitherSignGiveStrictBits) {
-  Factors f(2, 2, 70);
+  Operands f(2, 2, 70);
   for (float& x : f.a) x = -0.0f;
   for (float& x : f.b) x = 3;
-  for (const Compute compute : split_arithmetics)
+  for (const Compute compute : emulations)
     for (const float x : f.product(compute))
       EXPECT_EQ(std::bit_cast<std::uint32_t>(x), std::bit_cast<std::uint32_t>(f.product(Compute::strict)[0]));
 }

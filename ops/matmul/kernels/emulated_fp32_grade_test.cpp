@@ -13,7 +13,7 @@
 #include <string>
 #include <utility>
 #include <vector>
-#include "ops/matmul/kernels/split_testing.hpp"
+#include "ops/matmul/kernels/emulated_fp32_testing.hpp"
 
 namespace tessera::matmul {
 namespace {
@@ -34,13 +34,13 @@ float scaled(double x, int exponent) { return static_cast<float>(std::ldexp(x, e
 struct Grading {
   const char* name;
   bool with_scales;  // 2^±E along k, which cancel between A and B
-  std::function<void(Factors&, Random&, int exponent)> fill;
+  std::function<void(Operands&, Random&, int exponent)> fill;
 };
 
 const Grading gradings[] = {{"uniform in (0, 1)", false,
-                             [](Factors& f, Random& r, int) { fill_each(f, [&] { return r.uniform(); }); }},
+                             [](Operands& f, Random& r, int) { fill_each(f, [&] { return r.uniform(); }); }},
                             {"2: row i and column i share no element that is not 0", false,
-                             [](Factors& f, Random& r, int) {
+                             [](Operands& f, Random& r, int) {
                                fill_each(f, [&] { return r.normal(); });
                                for (std::int64_t i = 0; i < side; ++i) {
                                  const double share = r.uniform();
@@ -49,27 +49,27 @@ const Grading gradings[] = {{"uniform in (0, 1)", false,
                                }
                              }},
                             {"4: scales 2^±E fall along k, each line shifted", true,
-                             [](Factors& f, Random& r, int exponent) {
-                               std::vector<double> x(Factors::index(f.k));
+                             [](Operands& f, Random& r, int exponent) {
+                               std::vector<double> x(Operands::index(f.k));
                                for (double& element : x) element = 1 + r.uniform();
                                for (std::int64_t i = 0; i < side; ++i)
                                  for (std::int64_t l = 0; l < f.k; ++l) {
                                    const std::int64_t from = (l + (i < side / 2 ? i : i * f.k / side)) % f.k;
                                    const int power = falling(exponent, from, f.k);
-                                   f.at_a(i, l) = scaled(x[Factors::index(from)], power);
-                                   f.at_b(i, l) = scaled(x[Factors::index(from)], -power);
+                                   f.at_a(i, l) = scaled(x[Operands::index(from)], power);
+                                   f.at_b(i, l) = scaled(x[Operands::index(from)], -power);
                                  }
                              }},
                             {"6: scales 2^±E in random order, the last line has the largest only", true,
-                             [](Factors& f, Random& r, int exponent) {
+                             [](Operands& f, Random& r, int exponent) {
                                std::array<int, 16> powers;
                                for (std::int64_t l = 0; l < 16; ++l)
-                                 powers[Factors::index(l)] = falling(exponent, l, 16);
+                                 powers[Operands::index(l)] = falling(exponent, l, 16);
                                for (std::size_t l = 15; l > 0; --l)
                                  std::swap(powers[l], powers[r.below(l + 1)]);
                                for (std::int64_t i = 0; i < side; ++i)
                                  for (std::int64_t l = 0; l < f.k; ++l) {
-                                   const int power = powers[Factors::index(l % 16)];
+                                   const int power = powers[Operands::index(l % 16)];
                                    f.at_a(i, l) = scaled(1 + r.uniform(), i == side - 1 ? exponent : power);
                                    f.at_b(i, l) = scaled(1 + r.uniform(), i == side - 1 ? exponent : -power);
                                  }
@@ -77,10 +77,10 @@ const Grading gradings[] = {{"uniform in (0, 1)", false,
 
 // All calls of a test: k from 16 to 4096, the scales' exponent from 0 to the most that there may be, in
 // tenths.
-void for_each_call(const Grading& grading, const std::function<void(const Factors&, bool largest)>& take) {
+void for_each_call(const Grading& grading, const std::function<void(const Operands&, bool largest)>& take) {
   for (std::int64_t k = 16; k <= 4096; k *= 4)
     for (int tenth = 0; tenth <= (grading.with_scales ? 10 : 0); ++tenth) {
-      Factors f(side, side, k);
+      Operands f(side, side, k);
       Random random(static_cast<std::uint64_t>(k + tenth));
       grading.fill(f, random, most_exponent(k) * tenth / 10);
       take(f, tenth == 10);
@@ -107,20 +107,20 @@ std::string text(const char* format, double value) {
 constexpr Compute all_arithmetics[] = {Compute::strict, Compute::tf32x3, Compute::bf16x6, Compute::f16x3};
 
 // The table of docs/learn/20_f16x3.md.
-TEST(SplitGrade, IsA) {
+TEST(EmulatedFp32Grade, IsA) {
   for (const Grading& grading : gradings) {
     std::string row = "| " + std::string(grading.name), growths = "| growth of that with k, exponent";
     for (const Compute compute : all_arithmetics) {
       double worst = 0;
       int calls = 0, strict = 0;
       std::vector<std::pair<double, double>> errors;
-      for_each_call(grading, [&](const Factors& f, bool largest) {
+      for_each_call(grading, [&](const Operands& f, bool largest) {
         const double error = f.error(f.product(compute)) / rounding, k = static_cast<double>(f.k);
         EXPECT_LE(error, k) << grading.name << " " << text_of(compute) << " k = " << k;
         worst = std::max(worst, error / k);
-        EXPECT_FALSE(largest && compute == Compute::f16x3 && f.is_split(compute)) << k;
+        EXPECT_FALSE(largest && compute == Compute::f16x3 && f.is_emulated_fp32(compute)) << k;
         errors.emplace_back(k, error);
-        ++calls, strict += compute != Compute::strict && !f.is_split(compute) ? 1 : 0;
+        ++calls, strict += compute != Compute::strict && !f.is_emulated_fp32(compute) ? 1 : 0;
       });
       row += text(" | %.3f", worst);
       if (compute != Compute::strict) row += text(", %.0f %%", 100.0 * strict / calls);
@@ -136,11 +136,11 @@ TEST(SplitGrade, IsA) {
 }
 
 // What the tests find: halves for all calls would fail both that have scales. Parts with f32's range do not.
-TEST(SplitGrade, IsNotAWithoutTheVerdict) {
+TEST(EmulatedFp32Grade, IsNotAWithoutTheVerdict) {
   for (const Grading& grading : gradings)
-    for (const Compute compute : split_arithmetics) {
+    for (const Compute compute : emulations) {
       int failed = 0;
-      for_each_call(grading, [&](const Factors& f, bool) {
+      for_each_call(grading, [&](const Operands& f, bool) {
         failed += f.error(f.by_parts(compute)) > rounding * static_cast<double>(f.k) ? 1 : 0;
       });
       EXPECT_EQ(failed > 0, grading.with_scales && compute == Compute::f16x3)

@@ -6,7 +6,7 @@
 #include <optional>
 #include <utility>
 #include <vector>
-#include "tessera/core/division.hpp"
+#include "tessera/core/partition.hpp"
 #include "ops/matmul/problem/operands.hpp"
 #include "ops/matmul/epilogue/epilogue.hpp"
 #include "ops/matmul/kernels/cpu/serial_loops.hpp"
@@ -62,9 +62,9 @@ Arguments part(const Arguments& whole, const Tile& tile) {
   return out;
 }
 
-Division divide(const Arguments& arguments) {
+Partition divide(const Arguments& arguments) {
   const auto whole = std::make_shared<const Arguments>(arguments);
-  Division out;
+  Partition out;
   out.rows = arguments.dim("m");
   out.cols = arguments.dim("n");
   out.depth = arguments.dim("k");
@@ -84,7 +84,7 @@ Division divide(const Arguments& arguments) {
   return out;
 }
 
-[[maybe_unused]] const bool division_registered = (register_division("matmul", divide), true);
+[[maybe_unused]] const bool partition_registered = (register_partition("matmul", divide), true);
 
 // Among ranks: panels of k are added to a block of C as the rungs of one process add them, so that the bits
 // are theirs. What `simd` computes follows it: the panels are its blocks along k. The others, which one

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tensor cores' product of bytes, a warp at a time: of numbers from 0 to 255, or from -128 to 127. Sums
-// are modulo 2^32. And the turning of a matrix of 8 × 8 halves that a warp's registers hold.
+// mma.sync of 8-bit integers, signed or unsigned, with 32-bit accumulators that wrap around; and movmatrix.
 #pragma once
 #include <cstdint>
 
 namespace tessera::cuda::ptx {
 
 #if __CUDA_ARCH__ >= 800
-// d += a·b, 16×8×32 or 16×8×16, spread over a warp; a register holds four elements of a row of a, or of a
-// column of b.
+// d += a·b, m16n8k32 or m16n8k16. A register holds four elements of a row of a, or of a column of b.
 #define TESSERA_MMA_32(A, B)                                                          \
   asm volatile("mma.sync.aligned.m16n8k32.row.col.s32." A "." B                       \
                ".s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};" \
@@ -20,7 +18,7 @@ namespace tessera::cuda::ptx {
                : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3])           \
                : "r"(a[0]), "r"(a[1]), "r"(b[0]))
 #else
-// Before compute capability 8.0: eight rows and sixteen columns of a at a time.
+// Below compute capability 8.0 the largest shape is m8n8k16.
 #define TESSERA_MMA_8(A, B, row, column)                                                              \
   asm volatile("mma.sync.aligned.m8n8k16.row.col.s32." A "." B ".s32 {%0, %1}, {%2}, {%3}, {%0, %1};" \
                : "+r"(d[2 * (row)]), "+r"(d[2 * (row) + 1])                                           \
@@ -46,19 +44,19 @@ namespace tessera::cuda::ptx {
     MMA("u8", "u8");                    \
   }
 
-// Of 16 columns of a and rows of b, or of 32.
 template <bool signed_a, bool signed_b>
-__device__ __forceinline__ void mma_bytes(std::uint32_t (&d)[4], const std::uint32_t (&a)[2],
-                                          const std::uint32_t (&b)[1]) {
+__device__ __forceinline__ void mma_int8(std::uint32_t (&d)[4], const std::uint32_t (&a)[2],
+                                         const std::uint32_t (&b)[1]) {
   TESSERA_MMA_BY_SIGNS(TESSERA_MMA_16)
 }
 
 template <bool signed_a, bool signed_b>
-__device__ __forceinline__ void mma_bytes(std::uint32_t (&d)[4], const std::uint32_t (&a)[4],
-                                          const std::uint32_t (&b)[2]){TESSERA_MMA_BY_SIGNS(TESSERA_MMA_32)}
+__device__ __forceinline__ void mma_int8(std::uint32_t (&d)[4], const std::uint32_t (&a)[4],
+                                         const std::uint32_t (&b)[2]){TESSERA_MMA_BY_SIGNS(TESSERA_MMA_32)}
 
-// Lane 4·r + c has columns 2·c and 2·c + 1 of row r; afterwards those of the matrix turned over.
-__device__ __forceinline__ std::uint32_t transposed_halves(std::uint32_t pair) {
+// Transposes an 8 × 8 matrix of 16-bit elements in a warp's registers: lane 4·r + c holds columns 2·c and
+// 2·c + 1 of row r before, and of row r of the transpose afterwards.
+__device__ __forceinline__ std::uint32_t movmatrix_trans(std::uint32_t pair) {
   std::uint32_t out;
   asm volatile("movmatrix.sync.aligned.m8n8.trans.b16 %0, %1;" : "=r"(out) : "r"(pair));
   return out;

@@ -1,34 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
-// f32 operands on their way to the tensor cores. split_operands: each line along k becomes parts of fewer
-// bits, in lines of 128 bytes as kernels/hopper/split_kinds.cuh has them, with a power of two for each 64 k
-// of f16 parts. judge_operands: whether the product by parts will be as good as f32's own; it is on the
-// device that this is decided, and another kernel multiplies if not.
+// f32 operands on their way to the tensor cores. decompose_operands: each line along k becomes parts of fewer
+// bits, in lines of 128 bytes as kernels/hopper/emulated_fp32_kinds.cuh has them, with a power of two for
+// each 64 k of f16 parts. check_range: whether the product by parts will be as good as f32's own; it is on
+// the device that this is decided, and another kernel multiplies if not.
 #pragma once
 #include <cstdint>
-#include "ops/matmul/kernels/split.hpp"
-#include "ops/matmul/kernels/split_operands.cuh"
+#include "ops/matmul/kernels/emulated_fp32.hpp"
+#include "ops/matmul/kernels/emulated_fp32_operands.cuh"
 #include "tessera/cuda/ptx/cluster.cuh"
 
 namespace tessera::matmul {
 
-struct SplitOperand {
+struct DecomposedOperand {
   const float* from;
   std::int64_t lines, k, line_step, k_step;  // of the operand, in elements
   unsigned char* to;
   std::int64_t to_step;  // bytes from one line to the next, a multiple of 256
   float* scales;         // what undoes the scales of the first 64 k, of all lines; then of the next 64
-  uint4* ranges;  // of the first `SplitShape::k` of all lines, as LineSight packs them; then of the next
+  uint4* ranges;  // of the first `DecompositionShape::k` of all lines, as LineRangeWords packs them; then of
+                  // the next
   std::int64_t lines_step;  // `lines`, rounded up
 };
 
-struct SplitShape {
+struct DecompositionShape {
   static constexpr int threads = 256, lines = 32, chunk = 64, chunks = 4, k = chunk * chunks,
                        loads = lines * chunk / threads, padded = chunk + 4, lanes = 16,
                        passes = lines * lanes / threads;
 };
 
-struct SplitPair {
-  SplitOperand of[2];
+struct DecomposedPair {
+  DecomposedOperand of[2];
   std::int64_t blocks[2];  // of the grid
 };
 
@@ -36,7 +37,7 @@ struct SplitPair {
 template <class T, class Join>
 __device__ __forceinline__ T over_line(T x, const Join& join) {
 #pragma unroll
-  for (int i = 1; i < SplitShape::lanes; i *= 2) x = join(x, __shfl_xor_sync(0xffffffffu, x, i));
+  for (int i = 1; i < DecompositionShape::lanes; i *= 2) x = join(x, __shfl_xor_sync(0xffffffffu, x, i));
   return x;
 }
 __device__ __forceinline__ std::uint32_t both_halves(std::uint16_t a, std::uint16_t b) {
@@ -47,7 +48,7 @@ __device__ __forceinline__ std::uint32_t both_halves(std::uint16_t a, std::uint1
 __device__ __forceinline__ void store_f16(const float (&x)[4], float scale, int at, unsigned char* to) {
   F16Parts part[4];
 #pragma unroll
-  for (int i = 0; i < 4; ++i) part[i] = split_f16(x[i], scale);
+  for (int i = 0; i < 4; ++i) part[i] = decompose_f16(x[i], scale);
   unsigned char* const line = to + at / 8 * 128 + at % 8 * 8;
   *reinterpret_cast<uint2*>(line) = {both_halves(part[0].hi, part[1].hi),
                                      both_halves(part[2].hi, part[3].hi)};
@@ -57,7 +58,7 @@ __device__ __forceinline__ void store_f16(const float (&x)[4], float scale, int 
 __device__ __forceinline__ void store_tf32(const float (&x)[4], int at, unsigned char* to) {
   Tf32Parts part[4];
 #pragma unroll
-  for (int i = 0; i < 4; ++i) part[i] = split_tf32(x[i]);
+  for (int i = 0; i < 4; ++i) part[i] = decompose_tf32(x[i]);
   unsigned char* const line = to + at / 4 * 128 + at % 4 * 16;
   *reinterpret_cast<float4*>(line) = {part[0].hi, part[1].hi, part[2].hi, part[3].hi};
   *reinterpret_cast<float4*>(line + 64) = {part[0].lo, part[1].lo, part[2].lo, part[3].lo};
@@ -65,7 +66,7 @@ __device__ __forceinline__ void store_tf32(const float (&x)[4], int at, unsigned
 __device__ __forceinline__ void store_bf16(const float (&x)[4], int at, unsigned char* to) {
   Bf16Parts part[4];
 #pragma unroll
-  for (int i = 0; i < 4; ++i) part[i] = split_bf16(x[i]);
+  for (int i = 0; i < 4; ++i) part[i] = decompose_bf16(x[i]);
   unsigned char* const line = to + at / 4 * 128 + at % 4 * 8;
   *reinterpret_cast<uint2*>(line) = {both_halves(part[0].b0, part[1].b0),
                                      both_halves(part[2].b0, part[3].b0)};
@@ -77,7 +78,7 @@ __device__ __forceinline__ void store_bf16(const float (&x)[4], int at, unsigned
 }
 
 // What a thread sees of a line's 256 k, as ChunkRange has it: the last two of its words in one.
-struct LineSight {
+struct LineRangeWords {
   float largest = 0, sum = 0;
   std::uint32_t logarithms = 0, counts = 0;
 
@@ -99,9 +100,10 @@ struct LineSight {
 // A block's 32 lines of 256 k, 64 at a time by way of shared memory: read along what is contiguous, the next
 // 64 while these are split.
 template <Compute compute, bool along_k>
-__device__ __forceinline__ void split_block(const SplitOperand& x, std::int64_t block,
-                                            float (&tile)[2][SplitShape::lines * SplitShape::padded]) {
-  using S = SplitShape;
+__device__ __forceinline__ void decompose_block(
+    const DecomposedOperand& x, std::int64_t block,
+    float (&tile)[2][DecompositionShape::lines * DecompositionShape::padded]) {
+  using S = DecompositionShape;
   const std::int64_t spans = (x.k + S::k - 1) / S::k, group = block / spans, span = block - group * spans,
                      first_line = group * S::lines, first_k = span * S::k;
   const int me = static_cast<int>(threadIdx.x),
@@ -127,7 +129,7 @@ __device__ __forceinline__ void split_block(const SplitOperand& x, std::int64_t 
   };
   const int at = me % S::lanes, first = me / S::lanes;
   constexpr int lines_apart = S::threads / S::lanes;
-  LineSight sight[S::passes];
+  LineRangeWords sight[S::passes];
   float scale[S::passes] = {};
   load(0);
 #pragma unroll 1
@@ -140,7 +142,7 @@ __device__ __forceinline__ void split_block(const SplitOperand& x, std::int64_t 
     load(chunk + 1);
     const std::int64_t chunk_k = first_k + chunk * S::chunk, line_at = chunk_k / k_of_line(compute) * 128;
     // Lines of the last chunk may end before 64 k.
-    const bool is_there = line_at + 4 * at / k_of_line(compute) * 128 < x.to_step;
+    const bool is_available = line_at + 4 * at / k_of_line(compute) * 128 < x.to_step;
     const int left = k - chunk * S::chunk - 4 * at;
 #pragma unroll
     for (int pass = 0; pass < S::passes; ++pass) {
@@ -153,7 +155,7 @@ __device__ __forceinline__ void split_block(const SplitOperand& x, std::int64_t 
         if (i < left) range.add(four[i]);
       sight[pass].add(range);
       unsigned char* const to = x.to + (first_line + line) * x.to_step + line_at;
-      const bool stores = is_there && line < lines;
+      const bool stores = is_available && line < lines;
       if constexpr (compute == Compute::f16x3) {
         const float largest = over_line(range.largest, [](float y, float z) { return max(y, z); }),
                     by = chunk_scale(largest);
@@ -176,17 +178,17 @@ __device__ __forceinline__ void split_block(const SplitOperand& x, std::int64_t 
 }
 
 template <Compute compute>
-__global__ void __launch_bounds__(SplitShape::threads, 4)
-    split_operands(const __grid_constant__ SplitPair pair) {
-  __shared__ float tile[2][SplitShape::lines * SplitShape::padded];
-  cuda::ptx::wait_for_kernel_before();
-  cuda::ptx::let_next_kernel_start();
+__global__ void __launch_bounds__(DecompositionShape::threads, 4)
+    decompose_operands(const __grid_constant__ DecomposedPair pair) {
+  __shared__ float tile[2][DecompositionShape::lines * DecompositionShape::padded];
+  cuda::ptx::griddepcontrol_wait();
+  cuda::ptx::griddepcontrol_launch_dependents();
   const std::int64_t block = blockIdx.x;
   const bool second = block >= pair.blocks[0];
-  const SplitOperand& x = pair.of[second ? 1 : 0];
+  const DecomposedOperand& x = pair.of[second ? 1 : 0];
   const std::int64_t there = block - (second ? pair.blocks[0] : 0);
-  if (x.k_step == 1) split_block<compute, true>(x, there, tile);
-  else split_block<compute, false>(x, there, tile);
+  if (x.k_step == 1) decompose_block<compute, true>(x, there, tile);
+  else decompose_block<compute, false>(x, there, tile);
 }
 
 // The words of an OperandRange while blocks raise them; and how many have.
@@ -194,44 +196,45 @@ struct RaisedRange {
   static constexpr int words = sizeof(OperandRange) / 4;
   std::uint32_t word[words];
 };
-struct JudgeRoom {  // zeros before and after
+struct RangeCheckWorkspace {  // zeros before and after
   RaisedRange of[2];
   std::uint32_t arrived;
 };
 
-struct JudgeArgs {
+struct RangeCheckArgs {
   const uint4* ranges[2];  // null: `known` is
   const OperandRange* known[2];
   std::int64_t lines[2], lines_step[2];
   std::uint32_t blocks_of_a;
   std::int64_t k;
   Compute compute;
-  JudgeRoom* room;
-  OperandRange* result;    // of the first operand, which is alone then
-  std::uint32_t* verdict;  // else: 1, or 0 where strict f32 is to be computed
+  RangeCheckWorkspace* workspace;
+  OperandRange* result;     // of the first operand, which is alone then
+  std::uint32_t* in_range;  // else: 1, or 0 where strict f32 is to be computed
 };
 
-struct JudgeShape {
+struct RangeCheckShape {
   static constexpr int lines = 32, warps = 8, threads = 32 * warps;
 };
 
 // What a warp saw of a line that its lane has.
-struct SeenLines {
-  LineRange of[JudgeShape::warps][JudgeShape::lines];
+struct WarpLineRanges {
+  LineRange of[RangeCheckShape::warps][RangeCheckShape::lines];
 };
 
 // Lanes have lines, warps take pieces of them in turn; the last block to come decides.
-__global__ void __launch_bounds__(JudgeShape::threads)
-    judge_operands(const __grid_constant__ JudgeArgs args) {
-  using S = JudgeShape;
-  __shared__ __align__(16) unsigned char room[sizeof(SeenLines)];
-  SeenLines& seen = *reinterpret_cast<SeenLines*>(room);
-  cuda::ptx::wait_for_kernel_before();
-  cuda::ptx::let_next_kernel_start();
+__global__ void __launch_bounds__(RangeCheckShape::threads)
+    check_range(const __grid_constant__ RangeCheckArgs args) {
+  using S = RangeCheckShape;
+  __shared__ __align__(16) unsigned char memory[sizeof(WarpLineRanges)];
+  WarpLineRanges& seen = *reinterpret_cast<WarpLineRanges*>(memory);
+  cuda::ptx::griddepcontrol_wait();
+  cuda::ptx::griddepcontrol_launch_dependents();
   const int which = blockIdx.x < args.blocks_of_a ? 0 : 1, lane = static_cast<int>(threadIdx.x) % 32,
             warp = static_cast<int>(threadIdx.x) / 32;
   const std::int64_t line = std::int64_t{blockIdx.x - (which == 0 ? 0 : args.blocks_of_a)} * S::lines + lane,
-                     step = args.lines_step[which], pieces = (args.k + SplitShape::k - 1) / SplitShape::k;
+                     step = args.lines_step[which],
+                     pieces = (args.k + DecompositionShape::k - 1) / DecompositionShape::k;
   OperandRange range;
   LineRange mine;
   if (line < args.lines[which]) {
@@ -259,11 +262,11 @@ __global__ void __launch_bounds__(JudgeShape::threads)
 #pragma unroll
   for (int i = 0; i < RaisedRange::words; ++i) {
     const std::uint32_t most = __reduce_max_sync(0xffffffffu, words[i]);
-    if (threadIdx.x % 32 == 0 && most != 0) atomicMax(&args.room->of[which].word[i], most);
+    if (threadIdx.x % 32 == 0 && most != 0) atomicMax(&args.workspace->of[which].word[i], most);
   }
   __threadfence();
   __syncthreads();
-  if (threadIdx.x != 0 || atomicAdd(&args.room->arrived, 1u) != gridDim.x - 1) return;
+  if (threadIdx.x != 0 || atomicAdd(&args.workspace->arrived, 1u) != gridDim.x - 1) return;
   __threadfence();
   OperandRange both[2];
   for (int i = 0; i < 2; ++i) {
@@ -272,11 +275,12 @@ __global__ void __launch_bounds__(JudgeShape::threads)
       continue;
     }
     auto* const to = reinterpret_cast<std::uint32_t*>(&both[i]);
-    for (int j = 0; j < RaisedRange::words; ++j) to[j] = atomicExch(&args.room->of[i].word[j], 0u);
+    for (int j = 0; j < RaisedRange::words; ++j) to[j] = atomicExch(&args.workspace->of[i].word[j], 0u);
   }
-  args.room->arrived = 0;
+  args.workspace->arrived = 0;
   if (args.result != nullptr) *args.result = both[0];
-  if (args.verdict != nullptr) *args.verdict = may_split(args.compute, both[0], both[1], args.k) ? 1 : 0;
+  if (args.in_range != nullptr)
+    *args.in_range = passes_range_check(args.compute, both[0], both[1], args.k) ? 1 : 0;
 }
 
 }  // namespace tessera::matmul

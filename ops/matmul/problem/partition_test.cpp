@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A product in parts is the whole product: bit for bit where the sums are whole, within the bound where they
 // are made in steps.
-#include "tessera/core/division.hpp"
+#include "tessera/core/partition.hpp"
 #include <gtest/gtest.h>
 #include <cstring>
 #include "tessera/run/inputs.hpp"
@@ -12,7 +12,7 @@ namespace {
 
 const Operation& operation() { return *find_operation("matmul"); }
 
-Division division_of(const Arguments& arguments) { return (*find_division("matmul"))(arguments); }
+Partition partition_of(const Arguments& arguments) { return (*find_partition("matmul"))(arguments); }
 
 std::vector<char> bytes_of_result(const Arguments& arguments) {
   const Array packed = packed_copy(arguments.array("C"));
@@ -21,18 +21,18 @@ std::vector<char> bytes_of_result(const Arguments& arguments) {
 }
 
 // Cuts at odd multiples of the granule, in both directions.
-std::vector<Tile> tiles_of(const Division& division) {
+std::vector<Tile> tiles_of(const Partition& partition) {
   std::vector<Tile> out;
-  for (std::int64_t i = 0; i < division.rows; i += 3 * division.row_granule)
-    for (std::int64_t j = 0; j < division.cols; j += 5 * division.col_granule)
-      out.push_back({{i, std::min(i + 3 * division.row_granule, division.rows)},
-                     {j, std::min(j + 5 * division.col_granule, division.cols)},
-                     {0, division.depth}});
+  for (std::int64_t i = 0; i < partition.rows; i += 3 * partition.row_granule)
+    for (std::int64_t j = 0; j < partition.cols; j += 5 * partition.col_granule)
+      out.push_back({{i, std::min(i + 3 * partition.row_granule, partition.rows)},
+                     {j, std::min(j + 5 * partition.col_granule, partition.cols)},
+                     {0, partition.depth}});
   return out;
 }
 
 void compute(const Plan& plan, const Arguments& part) {
-  Placed placed(plan, part);
+  PlacedCall placed(plan, part);
   placed.upload();
   placed.launch();
   placed.fetch();
@@ -57,9 +57,9 @@ TEST_P(InParts, IsTheWholeProduct) {
   compute(plan, arguments);
   const auto whole = bytes_of_result(arguments);
   inputs.poison();
-  const Division division = division_of(arguments);
-  ASSERT_TRUE(division.same_bits(plan.device.where));
-  for (const Tile& tile : tiles_of(division)) compute(plan, division.part(tile));
+  const Partition partition = partition_of(arguments);
+  ASSERT_TRUE(partition.same_bits(plan.device.where));
+  for (const Tile& tile : tiles_of(partition)) compute(plan, partition.part(tile));
   EXPECT_TRUE(bytes_of_result(arguments) == whole);
   EXPECT_TRUE(inputs.padding_intact());
 }
@@ -103,12 +103,12 @@ TEST(InSteps, ASumMadeInStepsIsWithinTheBound) {
     Inputs inputs(operation(), element, problem, 7);
     Arguments& arguments = inputs.arguments();
     inputs.poison();
-    const Division division = division_of(arguments);
-    ASSERT_GT(division.depth_granule, 0);
-    for (std::int64_t l = 0; l < division.depth; l += 64) {
-      Tile tile = division.whole();
-      tile.depth = {l, std::min(l + 64, division.depth)};
-      const Arguments part = division.part(tile);
+    const Partition partition = partition_of(arguments);
+    ASSERT_GT(partition.depth_granule, 0);
+    for (std::int64_t l = 0; l < partition.depth; l += 64) {
+      Tile tile = partition.whole();
+      tile.depth = {l, std::min(l + 64, partition.depth)};
+      const Arguments part = partition.part(tile);
       compute(choose(operation(), part, {.device = "cpu:threads=1", .cached = false}), part);
     }
     EXPECT_TRUE(verify(operation(), arguments).passed) << name_of(element);
@@ -117,17 +117,17 @@ TEST(InSteps, ASumMadeInStepsIsWithinTheBound) {
 
 TEST(InSteps, WhatFollowsASumKeepsItWhole) {
   Inputs inputs(operation(), Element::bf16, {{{"m", 32}, {"n", 32}, {"k", 64}}}, 1);
-  EXPECT_EQ(division_of(inputs.arguments()).depth_granule, 0);
+  EXPECT_EQ(partition_of(inputs.arguments()).depth_granule, 0);
 }
 
 TEST(ATile, ReadsItsRowsOfAAndItsColumnsOfB) {
   Inputs inputs(operation(), Element::f32, {{{"m", 64}, {"n", 96}, {"k", 32}}, {{"op-a", "transpose"}}}, 1);
-  const Division division = division_of(inputs.arguments());
+  const Partition partition = partition_of(inputs.arguments());
   const Tile tile{{16, 48}, {32, 96}, {0, 16}};
-  EXPECT_EQ(division.reads(tile),
+  EXPECT_EQ(partition.reads(tile),
             (std::vector<Slice>{{"A", {{0, 16}, {16, 48}}}, {"B", {{0, 16}, {32, 96}}}}));
-  EXPECT_EQ(division.writes(tile), (std::vector<Slice>{{"C", {{16, 48}, {32, 96}}}}));
-  EXPECT_EQ(division.flops(tile), 2.0 * 32 * 64 * 16);
+  EXPECT_EQ(partition.writes(tile), (std::vector<Slice>{{"C", {{16, 48}, {32, 96}}}}));
+  EXPECT_EQ(partition.flops(tile), 2.0 * 32 * 64 * 16);
 }
 
 }  // namespace

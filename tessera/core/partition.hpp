@@ -39,7 +39,7 @@ struct Slice {
   auto operator<=>(const Slice&) const = default;
 };
 
-struct Division {
+struct Partition {
   std::int64_t rows = 0, cols = 1, depth = 0;  // the result's extents; the length of its sums
   // A cut lies at a multiple of these; a depth granule of 0: sums are not cut.
   std::int64_t row_granule = 1, col_granule = 1, depth_granule = 0;
@@ -63,10 +63,11 @@ ArrayView part_of(const ArrayView& array, const std::vector<Interval>& box);
 std::size_t bytes_of(const Slice& slice, const ArrayView& array);
 
 // Throws Error where arguments cannot be cut that others of the operation can.
-using Divide = std::function<Division(const Arguments&)>;
+using Partitioner = std::function<Partition(const Arguments&)>;
 
-void register_division(const std::string& operation, Divide divide);
-[[nodiscard]] const Divide* find_division(const std::string& operation);  // null: its result cannot be cut
+void register_partition(const std::string& operation, Partitioner divide);
+[[nodiscard]] const Partitioner* find_partition(
+    const std::string& operation);  // null: its result cannot be cut
 
 // The rows that devices divide. Throws Error where the operation cannot be cut.
 std::int64_t divided_rows(const std::string& operation, const Arguments& arguments);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Factors to multiply by parts, and how far a product is from the exact one, for tests.
+// Operands to multiply by parts, and how far a product is from the exact one, for tests.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -9,21 +9,21 @@
 #include <sstream>
 #include <string>
 #include <vector>
-#include "ops/matmul/kernels/cpu/split_loops.hpp"
+#include "ops/matmul/kernels/cpu/emulated_fp32_loops.hpp"
 #include "ops/matmul/problem/multiply.hpp"
 #include "tessera/core/random.hpp"
 
 namespace tessera::matmul {
 
-inline constexpr Compute split_arithmetics[] = {Compute::tf32x3, Compute::bf16x6, Compute::f16x3};
+inline constexpr Compute emulations[] = {Compute::tf32x3, Compute::bf16x6, Compute::f16x3};
 inline constexpr double rounding = 0x1p-24;
 
 // Lines along k: rows of A and columns of B.
-struct Factors {
+struct Operands {
   std::int64_t m, n, k;
   std::vector<float> a, b;
 
-  Factors(std::int64_t rows, std::int64_t cols, std::int64_t depth)
+  Operands(std::int64_t rows, std::int64_t cols, std::int64_t depth)
       : m(rows), n(cols), k(depth), a(index(m * k)), b(index(n * k)) {}
   static std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
   float& at_a(std::int64_t i, std::int64_t l) { return a[index(i * k + l)]; }
@@ -39,7 +39,7 @@ struct Factors {
   std::vector<float> product(Compute compute) const {
     std::vector<float> c(index(m * n));
     const auto p = problem(c);
-    if (compute != Compute::strict) return multiply_split(compute, p, 1), c;
+    if (compute != Compute::strict) return multiply_emulated(compute, p, 1), c;
     for (std::int64_t i = 0; i < m; ++i)
       for (std::int64_t j = 0; j < n; ++j) {
         float sum = 0;
@@ -52,7 +52,7 @@ struct Factors {
   std::vector<float> by_parts(Compute compute) const {
     std::vector<float> c(index(m * n));
     const auto p = problem(c);
-    const SplitLines rows(compute, p.a), columns(compute, transposed(p.b));
+    const DecomposedLines rows(compute, p.a), columns(compute, transposed(p.b));
     for (std::int64_t i = 0; i < m; ++i)
       for (std::int64_t j = 0; j < n; ++j) c[index(i * n + j)] = sum_of_parts(compute, rows, i, columns, j);
     return c;
@@ -66,11 +66,11 @@ struct Factors {
     multiply<float>({a.data(), m, k}, {b.data(), n, k}, {c.data(), m, n}, options);
     return c;
   }
-  bool is_split(Compute compute) const {
+  bool is_emulated_fp32(Compute compute) const {
     std::vector<float> c(index(m * n));
     const auto p = problem(c);
-    return may_split(compute, SplitLines(compute, p.a).range(), SplitLines(compute, transposed(p.b)).range(),
-                     k);
+    return passes_range_check(compute, DecomposedLines(compute, p.a).range(),
+                              DecomposedLines(compute, transposed(p.b)).range(), k);
   }
   // The largest error relative to |A||B|; infinite where a sum of zeros is not zero, or none is a number.
   double error(const std::vector<float>& c) const {
@@ -92,7 +92,7 @@ struct Factors {
   }
 };
 
-inline void fill_each(Factors& f, const std::function<double()>& draw) {
+inline void fill_each(Operands& f, const std::function<double()>& draw) {
   for (float& x : f.a) x = static_cast<float>(draw());
   for (float& x : f.b) x = static_cast<float>(draw());
 }

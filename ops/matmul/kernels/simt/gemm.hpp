@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the kernels of rung 17 are given and how they are launched, of every element: factors of 16 and 8 bits
-// are narrower than their sums, and come with all that a MixedProblem has.
+// The arguments of the kernels of rung 17, and how they are launched, of every element: factors of 16 and 8
+// bits are narrower than their sums, and come with all that a MixedProblem has.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -12,7 +12,7 @@
 #include "ops/matmul/problem/transposed.hpp"
 #include "tessera/kernel.hpp"
 #if defined(__CUDACC__)
-#include "tessera/cuda/overlapped_launch.cuh"
+#include "tessera/cuda/pdl_launch.cuh"
 #endif
 
 namespace tessera::matmul {
@@ -22,41 +22,41 @@ template <class T>
 inline constexpr bool is_narrow = sizeof(T) < sizeof(SumOf<T>);
 
 template <class T>
-struct NarrowProblem {
-  MixedProblem given;
+struct MixedGemm {
+  MixedProblem problem;
   Matrix<const T> a, b;
 
-  SIMT std::int64_t m() const { return given.m; }
-  SIMT std::int64_t n() const { return given.n; }
-  SIMT std::int64_t k() const { return given.k; }
+  SIMT std::int64_t m() const { return problem.m; }
+  SIMT std::int64_t n() const { return problem.n; }
+  SIMT std::int64_t k() const { return problem.k; }
   SIMT void store(std::int64_t i, std::int64_t j, SumOf<T> sum) const {
-    if (i < m() && j < n()) store_sum(given, i, j, sum);
+    if (i < m() && j < n()) store_sum(problem, i, j, sum);
   }
 };
 
 // What the arguments say, and what a kernel takes.
 template <class T>
-using GivenProblem = std::conditional_t<is_narrow<T>, MixedProblem, Problem<T>>;
+using GemmArguments = std::conditional_t<is_narrow<T>, MixedProblem, Problem<T>>;
 template <class T>
-using KernelProblem = std::conditional_t<is_narrow<T>, NarrowProblem<T>, Problem<T>>;
+using GemmProblem = std::conditional_t<is_narrow<T>, MixedGemm<T>, Problem<T>>;
 
 template <class T>
-NarrowProblem<T> narrow_problem(const MixedProblem& p) {
+MixedGemm<T> mixed_gemm(const MixedProblem& p) {
   return {p, view_of<T>(p.a, p.m, p.k), view_of<T>(p.b, p.k, p.n)};
 }
 template <class T>
-NarrowProblem<T> transposed(const NarrowProblem<T>& p) {
-  return narrow_problem<T>(p.given.transposed());
+MixedGemm<T> transposed(const MixedGemm<T>& p) {
+  return mixed_gemm<T>(p.problem.transposed());
 }
 template <class T>
-KernelProblem<T> kernel_problem(const GivenProblem<T>& p) {
-  if constexpr (is_narrow<T>) return narrow_problem<T>(p);
+GemmProblem<T> gemm_problem(const GemmArguments<T>& p) {
+  if constexpr (is_narrow<T>) return mixed_gemm<T>(p);
   else return p;
 }
 
 // Calls use.template operator()<T>() with the type by which kernels know the element.
 template <class Use>
-auto with_factor(Element element, const Use& use) {
+auto with_element_type(Element element, const Use& use) {
   switch (element) {
     case Element::f64:
       return use.template operator()<double>();
@@ -76,7 +76,7 @@ auto with_factor(Element element, const Use& use) {
 template <class Kernel, class Args>
 void start(const Args& args, Run& run) {
 #if defined(__CUDACC__)
-  launch_overlapped<Kernel>(Kernel::launch(args), args, run);
+  launch_with_pdl<Kernel>(Kernel::launch(args), args, run);
 #else
   launch_kernel<Kernel>(Kernel::launch(args), args, run);
 #endif
@@ -84,7 +84,7 @@ void start(const Args& args, Run& run) {
 template <class Kernel, class Args>
 std::optional<int> registers() {
 #if defined(__CUDACC__)
-  return overlapped_registers_of<Kernel, Args>();
+  return pdl_registers_of<Kernel, Args>();
 #else
   return registers_of<Kernel, Args>();
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a factor of a product lies, and what its alignment asks of the other one. Plain arithmetic.
+// A matrix operand in memory, and what its alignment requires of the other operand. Plain arithmetic.
 #pragma once
 #include <cstdint>
 #include "ops/matmul/kernels/tile_order.hpp"
@@ -7,7 +7,7 @@
 namespace tessera::matmul {
 
 // An operand by its lines along k: rows of A, columns of B.
-struct Factor {
+struct MatrixRef {
   const void* data;
   int bytes;  // of an element
   std::int64_t lines, k, line_step, k_step;
@@ -25,11 +25,11 @@ struct LeadingZeros {
   std::int32_t first = 0, step = 0;  // the first line's remainder, and from each to the next, in bytes
 
   // In front of copy i, and of line i of the large operand; in bytes.
-  TESSERA_BOTH int of(int i) const { return (first + i * step) & 15; }
-  TESSERA_BOTH int count() const { return 1 << bits; }
+  TESSERA_HOST_DEVICE int of(int i) const { return (first + i * step) & 15; }
+  TESSERA_HOST_DEVICE int count() const { return 1 << bits; }
 };
 // Of a large operand.
-inline LeadingZeros leading_zeros(const Factor& f) {
+inline LeadingZeros leading_zeros(const MatrixRef& f) {
   LeadingZeros out;
   out.first = static_cast<std::int32_t>(reinterpret_cast<std::uintptr_t>(f.data) % 16);
   if (f.lines > 1) out.step = static_cast<std::int32_t>(f.line_step * f.bytes % 16);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// f32 factors as parts of fewer bits: a high part and what it leaves, each of which the tensor cores multiply
-// exactly. A line of 128 bytes holds all parts of 16 or 32 steps of k, in four steps of 32 bytes; which of
-// them meet is a list. The kinds are TF32's in bytes and boxes.
+// Emulated FP32: each f32 operand is a sum of parts of fewer bits, whose products the tensor cores compute
+// exactly. A line of 128 bytes holds all parts of 16 or 32 steps of k, in four steps of 32 bytes. A list says
+// which steps of A are multiplied with which of B. Bytes and TMA boxes are those of TF32.
 #pragma once
 #include <cstdint>
 #include "tessera/cuda/ptx/wgmma.cuh"
@@ -51,19 +51,19 @@ struct Bf16x6 : ptx::Tf32 {  // [first | second | third | nothing]
 };
 
 template <class Kind>
-concept IsSplit = requires {
+concept IsEmulatedFp32 = requires {
   typename Kind::Part;
 };
 template <class Kind>
 inline constexpr bool has_scales = false;
-template <IsSplit Kind>
+template <IsEmulatedFp32 Kind>
 inline constexpr bool has_scales<Kind> = Kind::scaled;
 
-struct SplitArgs {
+struct EmulatedArgs {
   // What the k of a sum are multiplied by, of one line after the other; from one sum's to the next.
   const float *scales_a = nullptr, *scales_b = nullptr;
   std::int64_t step_a = 0, step_b = 0;
-  const std::uint32_t* verdict = nullptr;  // where it is 0, another kernel makes the product
+  const std::uint32_t* in_range = nullptr;  // where it is 0, another kernel makes the product
 };
 
 }  // namespace tessera::matmul

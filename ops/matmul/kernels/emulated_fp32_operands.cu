@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ops/matmul/kernels/split_operands.cuh"
+#include "ops/matmul/kernels/emulated_fp32_operands.cuh"
 #include "ops/matmul/epilogue/epilogue.hpp"
 #include "ops/matmul/kernels/simt/warp_kernel.cuh"
-#include "ops/matmul/kernels/split_kernels.cuh"
+#include "ops/matmul/kernels/emulated_fp32_kernels.cuh"
 #include "tessera/cuda/resources.hpp"
 #include "tessera/kernel.hpp"
 #include "tessera/core/rounding.hpp"
@@ -14,98 +14,99 @@ std::size_t rounded_up(std::int64_t bytes) { return static_cast<std::size_t>(rou
 
 // Each but the first may be placed while the one before is at its end.
 template <class Kernel, class Args>
-void launch_after(Kernel kernel, std::int64_t blocks, int threads, const Args& args, cudaStream_t stream,
-                  bool first, std::size_t shared_bytes = 0) {
-  cudaLaunchAttribute overlaps{};
-  overlaps.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  overlaps.val.programmaticStreamSerializationAllowed = 1;
+void launch_with_pdl(Kernel kernel, std::int64_t blocks, int threads, const Args& args, cudaStream_t stream,
+                     bool first, std::size_t shared_bytes = 0) {
+  cudaLaunchAttribute pdl{};
+  pdl.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  pdl.val.programmaticStreamSerializationAllowed = 1;
   cudaLaunchConfig_t config{};
   config.gridDim = static_cast<unsigned>(blocks);
   config.blockDim = static_cast<unsigned>(threads);
   config.dynamicSmemBytes = shared_bytes;
   config.stream = stream;
-  config.attrs = &overlaps;
+  config.attrs = &pdl;
   config.numAttrs = first ? 0 : 1;
   cuda::check(cudaLaunchKernelEx(&config, kernel, args));
 }
 
-SplitOperand operand_of(Compute compute, const Splitting& x) {
-  const SplitLayout layout(compute, x.from.lines, x.from.k);
+DecomposedOperand operand_of(Compute compute, const DecompositionTask& x) {
+  const EmulatedLayout layout(compute, x.from.lines, x.from.k);
   return {static_cast<const float*>(x.from.data),
           x.from.lines,
           x.from.k,
           x.from.line_step,
           x.from.k == 1 ? 1 : x.from.k_step,
-          layout.parts_in(x.room),
+          layout.parts_in(x.parts),
           layout.line_bytes,
-          layout.scales_in(x.room),
-          reinterpret_cast<uint4*>(layout.ranges_in(x.room)),
+          layout.scales_in(x.parts),
+          reinterpret_cast<uint4*>(layout.ranges_in(x.parts)),
           layout.lines_step};
 }
 
 template <Compute compute>
-void split(std::initializer_list<Splitting> all, cudaStream_t stream) {
-  using S = SplitShape;
-  SplitPair pair{};
+void decompose(std::initializer_list<DecompositionTask> all, cudaStream_t stream) {
+  using S = DecompositionShape;
+  DecomposedPair pair{};
   int count = 0;
-  for (const Splitting& x : all) {
+  for (const DecompositionTask& x : all) {
     if (x.ready) continue;
     pair.of[count] = operand_of(compute, x);
     pair.blocks[count++] = ceil_div(x.from.lines, S::lines) * ceil_div(x.from.k, S::k);
   }
   if (count == 0) return;
-  launch_after(split_operands<compute>, pair.blocks[0] + pair.blocks[1], S::threads, pair, stream, true);
+  launch_with_pdl(decompose_operands<compute>, pair.blocks[0] + pair.blocks[1], S::threads, pair, stream,
+                  true);
 }
 
-void split_any(Compute compute, std::initializer_list<Splitting> all, cudaStream_t stream) {
-  if (compute == Compute::f16x3) split<Compute::f16x3>(all, stream);
-  else if (compute == Compute::tf32x3) split<Compute::tf32x3>(all, stream);
-  else split<Compute::bf16x6>(all, stream);
+void decompose_any(Compute compute, std::initializer_list<DecompositionTask> all, cudaStream_t stream) {
+  if (compute == Compute::f16x3) decompose<Compute::f16x3>(all, stream);
+  else if (compute == Compute::tf32x3) decompose<Compute::tf32x3>(all, stream);
+  else decompose<Compute::bf16x6>(all, stream);
 }
 
 // Of blocks of the judgement, for one operand; none if its range is known.
-std::int64_t put(JudgeArgs& args, int i, Compute compute, const Splitting& x) {
-  const SplitLayout layout(compute, x.from.lines, x.from.k);
+std::int64_t put(RangeCheckArgs& args, int i, Compute compute, const DecompositionTask& x) {
+  const EmulatedLayout layout(compute, x.from.lines, x.from.k);
   args.k = x.from.k;
   args.compute = compute;
   if (x.ready) {
-    args.known[i] = reinterpret_cast<const OperandRange*>(layout.range_in(x.room));
+    args.known[i] = reinterpret_cast<const OperandRange*>(layout.range_in(x.parts));
     return 0;
   }
-  args.ranges[i] = reinterpret_cast<const uint4*>(layout.ranges_in(x.room));
+  args.ranges[i] = reinterpret_cast<const uint4*>(layout.ranges_in(x.parts));
   args.lines[i] = x.from.lines;
   args.lines_step[i] = layout.lines_step;
-  return ceil_div(x.from.lines, JudgeShape::lines);
+  return ceil_div(x.from.lines, RangeCheckShape::lines);
 }
 
 // Rung 11's kernel, with whatever follows the sums, element by element.
 struct StrictArgs {
   WarpArgs<float> warp;
   MixedProblem p;
-  const std::uint32_t* verdict;
+  const std::uint32_t* in_range;
 };
 
 template <Access access_a, Access access_b>
 struct StrictTiles : WarpTiles<float, warp_small, access_a, access_b> {
   using Base = WarpTiles<float, warp_small, access_a, access_b>;
   __device__ void operator()(Thread thread, typename Base::Shared& shared, const StrictArgs& args) const {
-    cuda::ptx::wait_for_kernel_before();
-    if (__ldcg(args.verdict) != 0) return;
+    cuda::ptx::griddepcontrol_wait();
+    if (__ldcg(args.in_range) != 0) return;
     const Problem<float>& p = args.warp.p;
     const TileOrder::Tile tile = args.warp.order.at(thread.block().x);
     const std::int64_t row = std::int64_t{tile.row} * warp_small.m,
                        col = std::int64_t{tile.col} * warp_small.n;
     const int rank = thread.index().x;
-    const typename Base::Place place(rank);
+    const typename Base::ThreadOffset offset(rank);
     typename Base::Sums sums = {};
     typename Base::PanelA a(rank, p.a.data, row, p.m(), p.a.stride[0], 0, p.a.stride[1]);
     typename Base::PanelB b(rank, p.b.data, col, p.n(), p.b.stride[1], 0, p.b.stride[0]);
-    Base::sum_over_k(thread, shared.slice[0], a, b, place, p.k(), sums);
+    Base::sum_over_k(thread, shared.slice[0], a, b, offset, p.k(), sums);
 #pragma unroll
     for (int i = 0; i < Base::thread_m; ++i)
 #pragma unroll
       for (int j = 0; j < Base::thread_n; ++j)
-        store(args.p, row + place.m + Base::Layout::row_of(i), col + place.n + Base::Layout::col_of(j),
+        store(args.p, row + offset.m + Base::Layout::row_of(i), col + offset.n + Base::Layout::col_of(j),
               sums[i][j]);
   }
 
@@ -133,43 +134,44 @@ template <class Kernel>
 void launch_strictly(const StrictArgs& args, const Run& run) {
   constexpr std::size_t bytes = sizeof(typename Kernel::Shared);
   static_assert(bytes <= 48 * 1024);
-  launch_after(multiply_tiles_strictly<Kernel>, args.warp.order.count(), Kernel::threads, args,
-               static_cast<cudaStream_t>(run.stream), false, bytes);
+  launch_with_pdl(multiply_tiles_strictly<Kernel>, args.warp.order.count(), Kernel::threads, args,
+                  static_cast<cudaStream_t>(run.stream), false, bytes);
 }
 
 }  // namespace
 
-SplitLayout::SplitLayout(Compute compute, std::int64_t lines, std::int64_t k)
+EmulatedLayout::EmulatedLayout(Compute compute, std::int64_t lines, std::int64_t k)
     : line_bytes(ceil_div(k, 2 * k_of_line(compute)) * 256),
       lines_step(round_up(lines, 256)),
       parts(rounded_up(lines * line_bytes)),
-      scales(compute == Compute::f16x3 ? rounded_up(lines_step * ceil_div(k, SplitShape::chunk) * 4) : 0),
-      ranges(rounded_up(lines_step * ceil_div(k, SplitShape::k) * 16)) {}
+      scales(compute == Compute::f16x3 ? rounded_up(lines_step * ceil_div(k, DecompositionShape::chunk) * 4)
+                                       : 0),
+      ranges(rounded_up(lines_step * ceil_div(k, DecompositionShape::k) * 16)) {}
 
-void split_both(Compute compute, const Splitting& a, const Splitting& b, void* judge, std::uint32_t* verdict,
-                cudaStream_t stream) {
-  split_any(compute, {a, b}, stream);
-  JudgeArgs args{};
+void decompose_both(Compute compute, const DecompositionTask& a, const DecompositionTask& b,
+                    void* range_check, std::uint32_t* in_range, cudaStream_t stream) {
+  decompose_any(compute, {a, b}, stream);
+  RangeCheckArgs args{};
   const std::int64_t of_a = put(args, 0, compute, a), blocks = of_a + put(args, 1, compute, b);
   args.blocks_of_a = static_cast<std::uint32_t>(of_a);
-  args.room = static_cast<JudgeRoom*>(judge);
-  args.verdict = verdict;
-  launch_after(judge_operands, blocks > 0 ? blocks : 1, JudgeShape::threads, args, stream, blocks == 0);
+  args.workspace = static_cast<RangeCheckWorkspace*>(range_check);
+  args.in_range = in_range;
+  launch_with_pdl(check_range, blocks > 0 ? blocks : 1, RangeCheckShape::threads, args, stream, blocks == 0);
 }
 
-void split_one(Compute compute, const Splitting& x, void* judge, cudaStream_t stream) {
-  split_any(compute, {x}, stream);
-  JudgeArgs args{};
+void decompose_one(Compute compute, const DecompositionTask& x, void* range_check, cudaStream_t stream) {
+  decompose_any(compute, {x}, stream);
+  RangeCheckArgs args{};
   const std::int64_t blocks = put(args, 0, compute, x);
   args.blocks_of_a = static_cast<std::uint32_t>(blocks);
-  args.room = static_cast<JudgeRoom*>(judge);
+  args.workspace = static_cast<RangeCheckWorkspace*>(range_check);
   args.result =
-      reinterpret_cast<OperandRange*>(SplitLayout(compute, x.from.lines, x.from.k).range_in(x.room));
-  launch_after(judge_operands, blocks, JudgeShape::threads, args, stream, false);
+      reinterpret_cast<OperandRange*>(EmulatedLayout(compute, x.from.lines, x.from.k).range_in(x.parts));
+  launch_with_pdl(check_range, blocks, RangeCheckShape::threads, args, stream, false);
 }
 
-void multiply_strictly(const MixedProblem& p, const std::uint32_t* verdict, Run& run) {
-  StrictArgs args{.warp = {}, .p = p, .verdict = verdict};
+void multiply_strictly(const MixedProblem& p, const std::uint32_t* in_range, Run& run) {
+  StrictArgs args{.warp = {}, .p = p, .in_range = in_range};
   Problem<float>& q = args.warp.p;
   q.a = {static_cast<const float*>(p.a.data), {p.m, p.k}, {p.a.row, p.a.col}};
   q.b = {static_cast<const float*>(p.b.data), {p.k, p.n}, {p.b.row, p.b.col}};
