@@ -30,6 +30,6 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
 endif()
 if(TESSERA_SANITIZE)
   target_compile_options(tessera_compile INTERFACE
-    $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${TESSERA_SANITIZE};-fno-sanitize-recover=all;-fno-omit-frame-pointer>)
+    $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${TESSERA_SANITIZE};-fno-omit-frame-pointer>)
   target_link_options(tessera_compile INTERFACE -fsanitize=${TESSERA_SANITIZE})
 endif()

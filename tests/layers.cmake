@@ -116,3 +116,10 @@ tessera_script(readme_tables ${TESSERA_PYTHON} tools/readme_tables --check)
 set_source_files_properties(${PROJECT_SOURCE_DIR}/ops/matmul/kernels/emulated_fp32_test.cpp
                             ${PROJECT_SOURCE_DIR}/ops/matmul/kernels/emulated_fp32_grade_test.cpp
                             PROPERTIES COMPILE_DEFINITIONS TESSERA_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+
+# Tests of code that starts threads or is called from several; the executor's are not among them.
+foreach(name core io run run_enqueue bench bench_calls tune cli conformance filter integrate integrate_batch integrate_fallback
+        matmul matmul_batch refocus resize seamcarve sharpest)
+  set_property(TEST ${name} APPEND PROPERTY LABELS threads)
+  add_dependencies(thread_tests test_${name})
+endforeach()

@@ -271,7 +271,8 @@ Launch launch_of_runs(const Problem<T>& p, std::int64_t rows, int threads) {
   const std::int64_t runs = (p.row_samples() + run_samples<T> - 1) / run_samples<T>;
   // Of a small picture every thread has few rows, lest most of the device be idle.
   constexpr std::int64_t enough_threads = 65536;
-  rows = std::clamp<std::int64_t>(runs * p.rows() * p.images() / enough_threads, 2, rows);
+  rows = std::clamp<std::int64_t>(runs * p.rows() * p.images() / enough_threads,
+                                  std::min<std::int64_t>(2, rows), rows);
   return {.grid = {(runs + threads - 1) / threads, (p.rows() + rows - 1) / rows, p.images()},
           .block = {threads}};
 }

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <mutex>
 #include <string>
 
 namespace tessera {
@@ -20,6 +21,8 @@ class Child {
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;
 
+  // For threads that share the child: held from memory() until the result is read.
+  [[nodiscard]] std::unique_lock<std::mutex> turn() { return std::unique_lock(turn_); }
   void* memory(std::size_t bytes);   // shared, at least that much; what it held is lost if it grows
   double call(const void* request);  // throws Error with the child's words
   template <class Request>
@@ -31,6 +34,7 @@ class Child {
   [[noreturn]] void serve_all(int socket, const std::function<void()>& prepare, const Serve& serve);
   void map(std::size_t bytes);
 
+  std::mutex turn_;
   std::size_t request_bytes_;
   int memory_file_ = -1, socket_ = -1, process_ = -1;
   void* mapped_ = nullptr;

@@ -48,13 +48,12 @@ class Pool {
   void run(int parts, const std::function<void(int)>& work) {
     const std::lock_guard turn(turn_);
     start_workers(static_cast<std::size_t>(parts - 1));
-    failure_ = nullptr;
     pending_.store(static_cast<std::uint32_t>(parts - 1), std::memory_order_relaxed);
     for (int part = 0; part < parts - 1; ++part) workers_[static_cast<std::size_t>(part)]->call(&work, part);
     run_part(work, parts - 1);
     for (std::uint32_t left; (left = pending_.load(std::memory_order_acquire)) != 0;)
       wait_for_change(pending_, left);
-    if (failure_ != nullptr) std::rethrow_exception(failure_);
+    if (failure_ != nullptr) std::rethrow_exception(std::exchange(failure_, nullptr));
   }
 
  private:

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <sys/resource.h>
@@ -73,7 +74,23 @@ TEST(Parallel, HandsOnWhatAPartThrows) {
   }
 }
 
-#if !defined(__SANITIZE_ADDRESS__)
+TEST(Parallel, KeepsNothingOfWhatAPartThrew) {
+  std::weak_ptr<int> thrown;
+  try {
+    parallel(2, [&](int part) {
+      if (part != 0) return;
+      const auto object = std::make_shared<int>(1);
+      thrown = object;
+      throw object;
+    });
+    FAIL();
+  } catch (const std::shared_ptr<int>& object) {
+    EXPECT_EQ(*object, 1);
+  }
+  EXPECT_TRUE(thrown.expired());
+}
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 // Address space for some hundreds of stacks, not for thousands.
 [[noreturn]] void ask_for_too_many() {
   const rlimit small{std::uint64_t{4} << 30, RLIM_INFINITY};

@@ -41,33 +41,41 @@ std::string follow_links(const std::string& path) {
   return at.string();
 }
 
-// The temporary names that exist, where a signal handler can read them. A child made by fork() inherits
-// them, but they are not its own to remove.
-struct Slot {
+}  // namespace
+
+// A temporary name that exists, where a signal handler can read it. A child made by fork() inherits it, but
+// it is not its own to remove. Others read the path only while the slot has an owner, and only its file frees
+// it.
+struct AtomicFile::Slot {
   std::atomic<pid_t> owner{0};
   char path[PATH_MAX] = {};
 };
-constinit Slot slots[16];
+
+namespace {
+
+constinit AtomicFile::Slot slots[16];
+
+}  // namespace
 
 // To be called before the file gets the name: a signal that comes while the kernel makes it is handled
 // right after. One that finds no slot is only not removed by a signal.
-void remember(const std::string& temporary) {
-  if (temporary.size() >= sizeof Slot::path) return;
+void AtomicFile::remember() {
+  if (temporary_.size() >= sizeof Slot::path) return;
   for (Slot& slot : slots) {
     pid_t nobody = 0;
     if (!slot.owner.compare_exchange_strong(nobody, -1)) continue;
-    std::memcpy(slot.path, temporary.c_str(), temporary.size() + 1);
+    std::memcpy(slot.path, temporary_.c_str(), temporary_.size() + 1);
     slot.owner = ::getpid();
+    slot_ = &slot;
     return;
   }
 }
 
-void forget(const std::string& temporary) noexcept {
-  for (Slot& slot : slots)
-    if (slot.owner == ::getpid() && temporary == slot.path) slot.owner = 0;
+void AtomicFile::forget() noexcept {
+  temporary_.clear();
+  Slot* const slot = std::exchange(slot_, nullptr);
+  if (slot != nullptr && slot->owner == ::getpid()) slot->owner = 0;
 }
-
-}  // namespace
 
 AtomicFile::AtomicFile(std::string path) : path_(std::move(path)) {
   struct stat old = {};
@@ -100,11 +108,11 @@ AtomicFile::~AtomicFile() { abandon(); }
 void AtomicFile::open_beside() {
   for (;;) {
     temporary_ = next_name(folder_);
-    remember(temporary_);
+    remember();
     file_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (file_ >= 0) return;
     const int code = errno;
-    forget(std::exchange(temporary_, {}));
+    forget();
     if (code != EEXIST) fail("cannot be written to folder " + folder_, code);
   }
 }
@@ -128,8 +136,7 @@ void AtomicFile::commit(bool lasting) {
   if (lasting && ::fsync(file_) != 0) fail("cannot be written", errno);
   close_checked();
   if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail("cannot be replaced", errno);
-  forget(temporary_);
-  temporary_.clear();
+  forget();
 }
 
 void AtomicFile::close_checked() {
@@ -140,7 +147,7 @@ void AtomicFile::abandon() noexcept {
   if (file_ >= 0) ::close(std::exchange(file_, -1));
   if (temporary_.empty()) return;
   ::unlink(temporary_.c_str());
-  forget(temporary_);
+  forget();
 }
 
 void AtomicFile::fail(const std::string& doing, int code) const {
@@ -159,7 +166,7 @@ void demand_writable(const std::string& path) {
 }
 
 void remove_unfinished_files() noexcept {
-  for (const Slot& slot : slots)
+  for (const AtomicFile::Slot& slot : slots)
     if (slot.owner == ::getpid()) ::unlink(slot.path);
 }
 

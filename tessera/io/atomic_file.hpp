@@ -29,8 +29,12 @@ class AtomicFile {
   // reads it must notice.
   void commit(bool lasting = true);
 
+  struct Slot;
+
  private:
   void open_beside();
+  void remember();
+  void forget() noexcept;
   void close_checked();
   void abandon() noexcept;
   [[noreturn]] void fail(const std::string& doing, int code) const;
@@ -39,6 +43,7 @@ class AtomicFile {
   std::string target_;  // with symbolic links followed; empty: a device or a pipe, written directly
   std::string folder_;  // the target's
   std::string temporary_;
+  Slot* slot_ = nullptr;  // where a signal handler finds the temporary name
   int file_ = -1;
 };
 

@@ -103,6 +103,20 @@ TEST_F(AtomicFileTest, aChildsSignalLeavesItsParentsFilesAlone) {
   EXPECT_EQ(content(), "whole");
 }
 
+// Their temporary names share one table.
+TEST_F(AtomicFileTest, severalThreadsWriteAtOnce) {
+  constexpr int writers = 4, each = 50;
+  {
+    std::vector<std::jthread> threads;
+    for (int w = 0; w < writers; ++w)
+      threads.emplace_back([&, name = "x" + std::to_string(w)] {
+        for (int i = 0; i < each; ++i) write(std::to_string(i), name);
+      });
+  }
+  EXPECT_EQ(files(), writers);
+  for (int w = 0; w < writers; ++w) EXPECT_EQ(content("x" + std::to_string(w)), std::to_string(each - 1));
+}
+
 TEST_F(AtomicFileTest, writesToAnOpenFile) {
   const int file = ::open(path().c_str(), O_WRONLY | O_CREAT, 0600);
   ASSERT_GE(file, 0);

@@ -12,7 +12,7 @@
 #include <functional>
 #include <limits>
 #include <map>
-#include <memory>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <type_traits>
@@ -53,7 +53,9 @@ inline void* symbol(const char* library, const char* name) {
 
 // Whether the program could load it, without loading it here.
 inline Reason library_missing(const std::string& library) {
+  static std::mutex mutex;
   static std::map<std::string, Reason> known;
+  const std::lock_guard lock(mutex);
   const auto [at, is_new] = known.try_emplace(library);
   if (!is_new) return at->second;
   Child child(
@@ -116,6 +118,7 @@ void run_gemm(Child& child, std::int64_t batch, const ProblemAt& problem_at, Run
   const Problem<T> first = problem_at(0);
   const std::int64_t m = first.m(), n = first.n(), k = first.k();
   if (m == 0 || n == 0) return;
+  const std::unique_lock turn = child.turn();
   T* const a = static_cast<T*>(
       child.memory(sizeof(T) * static_cast<std::size_t>(batch * (m * k + k * n + 2 * m * n) + 1)));
   T *const b = a + batch * m * k, *const c = b + batch * k * n;
@@ -179,19 +182,17 @@ void call_cblas(const Gemm<T>& g) {
 // OpenBLAS picks its kernels by recognising the CPU, once, when it is loaded, and takes a CPU newer than
 // itself for a much older one. So it is run both as installed (core=0) and with its kernels for AVX-512
 // (core=1), each in a child process of its own.
-inline Child& openblas(bool avx512) {
-  static std::unique_ptr<Child> children[2];
-  auto& child = children[avx512 ? 1 : 0];
-  if (child == nullptr)
-    child = std::make_unique<Child>(
-        sizeof(GemmRequest),
-        [avx512] { avx512 ? setenv("OPENBLAS_CORETYPE", "SkylakeX", 1) : unsetenv("OPENBLAS_CORETYPE"); },
-        [](const void* request, void* bytes) {
-          const auto& r = *static_cast<const GemmRequest*>(request);
-          return r.f64 ? serve_gemm<double>(r, bytes, call_cblas<double>)
-                       : serve_gemm<float>(r, bytes, call_cblas<float>);
-        });
-  return *child;
+template <bool avx512>
+Child& openblas() {
+  static Child child(
+      sizeof(GemmRequest),
+      [] { avx512 ? setenv("OPENBLAS_CORETYPE", "SkylakeX", 1) : unsetenv("OPENBLAS_CORETYPE"); },
+      [](const void* request, void* bytes) {
+        const auto& r = *static_cast<const GemmRequest*>(request);
+        return r.f64 ? serve_gemm<double>(r, bytes, call_cblas<double>)
+                     : serve_gemm<float>(r, bytes, call_cblas<float>);
+      });
+  return child;
 }
 
 // run(child, problem, run): of either operation's Problem.
@@ -202,7 +203,9 @@ Variant openblas_variant(const char* idea, const RunIn& run) {
   v.where = Where::cpu;
   for (const bool avx512 : {false, true}) {
     Choice choice = choice_of<AnyProblem, Types<float, double>>(
-        [avx512, run](const auto& p, const Tuning&, Run& at) { run(openblas(avx512), p, at); },
+        [avx512, run](const auto& p, const Tuning&, Run& at) {
+          run(avx512 ? openblas<true>() : openblas<false>(), p, at);
+        },
         {{"core", avx512 ? 1 : 0}});
     choice.refuses = [avx512](const Arguments& arguments, const Tuning&, const Device&) -> Reason {
       if (avx512 && !__builtin_cpu_supports("avx512vl")) return "this CPU lacks AVX-512";

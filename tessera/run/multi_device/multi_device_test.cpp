@@ -111,6 +111,20 @@ TEST(MultiDevice, UnlikeDevicesStayWithinTheBound) {
   EXPECT_TRUE(outcome.verdict->passed);
 }
 
+TEST(MultiDevice, DevicesTakeTurnsAtABaselinesProcess) {
+  const MultiDeviceOptions options{.devices = devices_of({"cpu:threads=1", "cpu:threads=1", "cpu:threads=1"}),
+                                   .request = {.variant = "openblas"},
+                                   .split = parse_split("dynamic")};
+  Inputs inputs(product(), Element::f32, square(512, 64), 3);
+  try {
+    (void)choose_on(options.devices[0], product(), inputs.arguments(), options.request);
+  } catch (const Error& error) {
+    GTEST_SKIP() << error.what();
+  }
+  const MultiDeviceOutcome outcome = run_on_devices(product(), inputs.arguments(), options, true);
+  EXPECT_TRUE(outcome.verdict->passed);
+}
+
 TEST(MultiDevice, ADeviceThatFailsLosesNothing) {
   Inputs inputs(product(), Element::f32, square(512, 64), 3);
   const auto wanted = alone(inputs, "cpu");
