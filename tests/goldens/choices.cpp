@@ -580,7 +580,7 @@ class Asked {
         bool cached)
       : operation_(operation), device_(device), arguments_(arguments), in_place_(in_place), cached_(cached) {}
 
-  // "RUNG[TUNING] WORKSPACE | PASSED OVER: WHY; …"
+  // "RUNG[TUNING] WORKSPACE | PASSED OVER: WHY; … | below: REFUSING: WHY; …"
   std::string outcome() const {
     try {
       const Plan plan = chosen({.cached = cached_});
@@ -609,20 +609,23 @@ class Asked {
   }
 
   // Rungs above the one that was taken, highest first, and why each is not: what it says when it is named, or
-  // "can" where it would run.
+  // "can" where it would run. Then the rungs below that cannot.
   std::string passed_over(const Plan& plan) const {
     auto ladder = ladder_of(operation_.name);
     std::erase_if(ladder, [this](const Variant* v) { return v->where != device_.where || v->baseline; });
     std::ranges::stable_sort(ladder, std::ranges::greater{}, &Variant::place);
-    std::string out, last;
+    std::string above, below;
+    bool is_above = true;
     for (const Variant* variant : ladder) {
-      if (variant == plan.variant) break;
+      if (variant == plan.variant) {
+        is_above = false;
+        continue;
+      }
       const std::string reason = reason_of(variant->name);
-      out += (out.empty() ? " | " : reason == last ? "," : "; ") + variant->name;
-      if (reason != last) out += ": " + reason;
-      last = reason;
+      std::string& out = is_above ? above : below;
+      if (is_above || reason != "can") out += (out.empty() ? "" : "; ") + variant->name + ": " + reason;
     }
-    return out;
+    return (above.empty() ? "" : " | " + above) + (below.empty() ? "" : " | below: " + below);
   }
 
   std::string reason_of(const std::string& name) const {

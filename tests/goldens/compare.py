@@ -182,32 +182,44 @@ def compare_choices(program, wanted, sections=None, recorded=None):
 
 # Calls.
 
-# What varies from run to run and from machine to machine: a pattern of the call, and of what it prints.
+# What varies from run to run and from machine to machine: patterns of calls, and of what they print.
 NUMBER = r"(?<![\w.])\d+(?:\.\d+)?(?:e[+-]?\d+)?"
 MASKS = [
-    ("*", r"/tmp/[\w./-]*", "<folder>"),
     ("*", r"tessera \d+\.\d+\.\d+ \([\w-]+\)", "tessera <version>"),
     ("*", r"\bTessera \d+\.\d+\.\d+\b", "Tessera <version>"),
     ("*", NUMBER + r" ?(?:ns|µs|us|ms|s|min|GB/s|MB/s|GFLOP/s|TFLOP/s)(?![\w/])", "<time>"),
-    ("* --distributed*", r"(?m)^.*MPI.*$", "<of MPI>"),
+    # The rate at the end of a row of times.
+    ("*", r"(?m)^(.*<time>.*?) +" + NUMBER + r"$", r"\1  <rate>"),
+    ("*", r"waited for " + NUMBER + " % of it", "waited for <share>"),
     # Baselines are other people's libraries, which this machine may lack.
-    ("tessera list*", r"(?m)^.*(?:openblas|onednn|cublas|npp|cub|cub_circle|library).*\n", ""),
+    ("tessera list*", r"(?m)^.*(?:openblas|onednn|cublas|npp|\bcub\b|cub_circle|library).*\n", ""),
     ("tessera list*", r"\[\d+\]", "[n]"),
     ("tessera devices*", r"(?m)^(?:cpu|simt|cuda)\b.*$", "<device>"),
     ("tessera bench*|tessera sweep*|tessera tune*", NUMBER + r"%?", "#"),
+    ("tessera bench*|tessera sweep*|tessera tune*", r"\*#", "#"),
+    # Who was faster, and what limits it.
+    ("tessera bench*", r"(?m)^.*(?:times faster|times as fast|as fast as|the fastest|slower).*$", "<comparison>"),
+    ("tessera bench*", r"# % of \w+", "# % of a ceiling"),
+    ("tessera sweep*", r"(?m)^gpu/.*on simt.*$", "<comparison>"),
+    ("tessera tune*", r"(?m)^(?:simt \(exec|gpu/|kept in |n/a: |counted |what was chosen|predicted order).*\n", ""),
     ("tessera run*|tessera trace*", r"(?m)^.*(?:g\+\+|compil|registers|nvcc).*\n", ""),
 ]
-# Of JSON: fields whose values vary, wherever they stand.
-VARYING = {"date", "version", "git", "compiler", "flags", "machine", "devices", "argv", "seconds", "median", "q1", "q3",
-           "minimum", "maximum", "mean", "gflops", "gbps", "ratio_serial", "ratio_previous", "ratio_baseline", "ratio_vs",
-           "interval", "roofline", "ceiling", "clock_mhz", "power_w", "joules", "warmups", "round_trip", "outliers",
-           "registers", "code", "host", "build", "commit", "kernel_seconds", "spent_seconds", "threads", "name"}
+# Fields of JSON whose values vary, wherever they stand; of what they hold only the names and kinds are compared.
+VARYING = {"date", "version", "git", "compiler", "flags", "processor", "system", "threads", "processors", "memory_bytes",
+           "cache_bytes", "name", "device_name", "argv"}
+# Times, and what follows from them; not of `compare`, whose files are given.
+TIMES = {"seconds", "ceilings", "median", "q1", "q3", "minimum", "gflops", "gbps", "ratio_serial", "ratio_previous",
+         "ratio_baseline", "roofline", "ceiling", "launches", "throttled", "fma_fraction", "fma_rate", "spread", "registers",
+         "busy", "end", "check_seconds", "start_up", "round_trip"}
+EXACT = {"tuning", "arguments", "dims", "values"}
 
 
 def masked_text(call, text):
     hit = False
-    for calls, pattern, instead in MASKS:
-        if any(fnmatch.fnmatchcase(call, one) for one in calls.split("|")):
+    if text.startswith("tessera: ") or call.startswith("tessera compare"):  # nothing varies in a message
+        return text
+    for patterns, pattern, instead in MASKS:
+        if any(fnmatch.fnmatchcase(call, one) for one in patterns.split("|")):
             text, count = re.subn(pattern, instead, text)
             hit = hit or count > 0
     if hit:  # widths of columns follow what is in them
@@ -215,24 +227,52 @@ def masked_text(call, text):
     return text
 
 
-def masked_json(value, key=None):
-    if key in VARYING:
-        if isinstance(value, dict):
-            return {name: masked_json(one, "name") for name, one in value.items()}
-        if isinstance(value, list):
-            return [masked_json(one, key) for one in value]
-        return value if value is None else f"<{type(value).__name__.replace('int', 'number').replace('float', 'number')}>"
+def kind_of(value):
+    """Of a varying value: a list is told by the kind of its first."""
     if isinstance(value, dict):
-        return {name: masked_json(one, name) for name, one in value.items()}
+        return {name: kind_of(one) for name, one in value.items()}
     if isinstance(value, list):
-        return [masked_json(one, key) for one in value]
-    return value
+        return [kind_of(value[0]), f"{len(value)} of them"] if value else []
+    if value is None or isinstance(value, bool):
+        return value
+    return "<text>" if isinstance(value, str) else "<number>"
+
+
+def masked_json(value, varying):
+    if isinstance(value, list):
+        return [masked_json(one, varying) for one in value]
+    if not isinstance(value, dict):
+        return value
+    out = {}
+    for name, one in value.items():
+        if name == "other_load":  # null where nothing else ran
+            out[name] = "<number or null>"
+        elif name in EXACT:
+            out[name] = one
+        else:
+            out[name] = kind_of(one) if name in varying else masked_json(one, varying)
+    if out.get("place") == 0 and "runs" in out:  # a baseline's library may be missing here
+        out["runs"] = "<of a library>"
+    return out
+
+
+def pretty(value, indent=""):
+    """JSON with a line for what is short."""
+    line = json.dumps(value, ensure_ascii=False)
+    if len(line) <= 140 or not isinstance(value, (dict, list)):
+        return line
+    deeper = indent + " "
+    if isinstance(value, dict):
+        parts = [f"{deeper}{json.dumps(name)}: {pretty(one, deeper)}" for name, one in value.items()]
+    else:
+        parts = [deeper + pretty(one, deeper) for one in value]
+    return "[{"[isinstance(value, dict)] + "\n" + ",\n".join(parts) + "\n" + indent + "]}"[isinstance(value, dict)]
 
 
 def told(call, text):
     if text.startswith("{"):
         try:
-            return json.dumps(masked_json(json.loads(text)), indent=1, ensure_ascii=False)
+            return pretty(masked_json(json.loads(text), VARYING if call.startswith("tessera compare") else VARYING | TIMES))
         except json.JSONDecodeError:
             pass
     return masked_text(call, text)
@@ -247,36 +287,45 @@ def block(title, text):
     return "" if not text else f"{title}\n" + "".join(f"  {line}\n" for line in text.rstrip("\n").split("\n"))
 
 
-def outcome_of(program, call, pattern):
+def outcome_of(program, call, pattern, cache=None):
     """What a call prints and leaves behind, in a folder that holds a copy of `pattern`."""
     words = shlex.split(call)
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("TESSERA_", "OMPI_", "PMI"))}
     while "=" in words[0]:
         name, value = words.pop(0).split("=", 1)
         environment[name] = value
+    name = " ".join(words)
     with tempfile.TemporaryDirectory() as folder:
         here = pathlib.Path(folder) / "here"
         shutil.copytree(pattern, here)
-        before = {path.relative_to(here) for path in here.rglob("*")}
-        environment |= {"TESSERA_CACHE": f"{folder}/tuning.jsonl", "XDG_CACHE_HOME": f"{folder}/cache", "COLUMNS": "100",
+        before = {path.relative_to(here): inputs.content(path) for path in here.rglob("*") if path.is_file()}
+        environment |= {"TESSERA_CACHE": f"{folder}/tuning.jsonl", "XDG_CACHE_HOME": f"{folder}/cache", "COLUMNS": "180",
                         "LC_ALL": "C.UTF-8", "HOME": folder}
+        if words[1:2] == ["bench"] and cache:  # ceilings are measured once
+            environment["XDG_CACHE_HOME"] = cache
         done = subprocess.run([program, *words[1:]], cwd=here, env=environment, capture_output=True, text=True,
-                              stdin=subprocess.DEVNULL, timeout=300)
+                              errors="backslashreplace", stdin=subprocess.DEVNULL, timeout=300)
+        out, err = (text.replace(folder, "<folder>") for text in (done.stdout, done.stderr))
         files = ""
         for path in sorted(here.rglob("*")):
-            if path.is_file() and path.relative_to(here) not in before:
-                sort = path.suffix in (".npy", ".png")
-                files += f"{path.relative_to(here)}" + (f" {inputs.content(path)}" if sort else "") + "\n"
-        return (f"exit {done.returncode}\n" + block("stdout", told(call, done.stdout))
-                + block("stderr", told(call, done.stderr)) + block("files", files))
+            if path.is_file() and before.get(path.relative_to(here)) != inputs.content(path):
+                varies = path.suffix not in (".npy", ".png")
+                files += f"{path.relative_to(here)}" + ("" if varies else f" {inputs.content(path)}") + "\n"
+        return (f"exit {done.returncode}\n" + block("stdout", told(name, out)) + block("stderr", told(name, err))
+                 + block("files", files))
 
 
 def outcomes_of(program, which):
     program = os.path.abspath(program)
     with tempfile.TemporaryDirectory() as folder:
-        inputs.write(folder)
+        os.mkdir(f"{folder}/inputs")
+        inputs.write(f"{folder}/inputs")
+        # The first bench measures ceilings, which takes long and serves the others: it begins at once.
+        first = next((call for call in which if call.startswith("tessera bench")), None)
+        order = sorted(which, key=lambda call: call != first)
         with concurrent.futures.ThreadPoolExecutor(WORKERS) as workers:
-            return dict(zip(which, workers.map(lambda call: outcome_of(program, call, folder), which)))
+            made = dict(zip(order, workers.map(lambda call: outcome_of(program, call, f"{folder}/inputs", f"{folder}/cache"), order)))
+        return {call: made[call] for call in which}
 
 
 def read_calls(path):

@@ -13,8 +13,7 @@ import compare
 HERE = pathlib.Path(__file__).resolve().parent
 PROGRAMS = ("readme", "integrals", "host", "picture", "everything", "stranger")
 # Calls of the installed program with plug-ins.
-CALLS = (("rungs", "list matmul"),
-         ("rungs", "verify matmul --device simt --variant two_rows --quick"),
+CALLS = (("rungs", "verify matmul --device simt --variant two_rows --quick"),
          ("rungs", "verify matmul --device simt --variant own_tiles --quick"),
          ("rungs", "matmul A.npy B.npy --device simt --json -"),
          ("operation", "verify twice --variant right"),
@@ -24,7 +23,7 @@ CALLS = (("rungs", "list matmul"),
 def must(*words):
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        sys.exit(f"{' '.join(map(str, words))}\n{done.stdout}{done.stderr}")
+        sys.exit(f"{words}\n{(done.stdout + done.stderr)[-6000:]}")
 
 
 def outcomes(build):
@@ -56,6 +55,7 @@ def main(words):
         sys.exit(f"{path} is recorded already, and is not made again")
     observed = outcomes(build)
     if recording:
+        compare.RECORDED.mkdir(exist_ok=True)
         compare.write_calls(path, observed)
         return 0
     wanted = compare.Wanted((HERE / "wanted.txt").read_text())
