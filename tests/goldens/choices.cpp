@@ -17,8 +17,10 @@
 #include <set>
 #include <string>
 #include <vector>
+#include "ops/matmul/problem/multiply.hpp"
 #include "tessera/core/device.hpp"
 #include "tessera/core/operation.hpp"
+#include "tessera/core/streams.hpp"
 #include "tessera/run/choose.hpp"
 #include "tessera/run/enqueue.hpp"
 
@@ -524,7 +526,7 @@ Device gpu(int index, const char* name, int capability, int multiprocessors, std
   out.memory_bytes = memory;
   out.cache_bytes = cache;
   out.max_shared_bytes = shared;
-  out.driver = "driver for CUDA 13.0, runtime 13.0, 580.1";
+  out.driver = "driver 580.1 for CUDA 13.0, runtime 13.0";
   return out;
 }
 
@@ -547,7 +549,7 @@ class MadeUpGpus final : public HostBackend {
 Device host(Where where) {
   Device out;
   out.where = where;
-  out.name = "a made-up processor";
+  out.name = where == Where::simt ? "SIMT executor on AMD EPYC" : "AMD EPYC";  // those of the findings
   out.threads = out.processors = 2;
   out.memory_bytes = std::int64_t{16} << 30;
   out.cache_bytes = std::int64_t{32} << 20;
@@ -572,6 +574,129 @@ bool has_cuda_rungs() {
   return std::ranges::any_of(all_variants(), [](const Variant& v) { return v.where == Where::cuda; });
 }
 
+// Each made-up GPU has 2^43 bytes of addresses, from 2^43 on.
+constexpr int gpu_bits = 43;
+
+void* on_gpu(void* data, const Device& device) {
+  const auto to = static_cast<std::uintptr_t>(device.index + 1) << gpu_bits;
+  return reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(data) | to);
+}
+
+class MadeUpOrder final : public InOrder {
+ public:
+  std::optional<int> holder_of(const void* address) override {
+    const auto number = static_cast<int>(reinterpret_cast<std::uintptr_t>(address) >> gpu_bits);
+    return number == 0 ? std::nullopt : std::optional(number - 1);
+  }
+  std::optional<std::string> refuses_stream(const Device&, void*) override { return std::nullopt; }
+  bool is_noting(const Run&) override { return false; }
+  void* keep(const Run&, std::size_t, std::size_t) override { return nullptr; }
+  void* borrow(const Run&, std::size_t) override { return nullptr; }
+  void give_back(const Run&, void*) noexcept override {}
+};
+
+std::string told(const Plan& plan) {
+  if (plan.variant == nullptr) return "nothing";
+  const std::string tuning = to_string(plan.tuning);
+  return plan.variant->name + (tuning.empty() ? "" : "[" + tuning + "]");
+}
+
+// The typed call of a product, of arrays that lie where the device finds them.
+class TypedProduct {
+ public:
+  TypedProduct(const Problem& p, const Device& device) : p_(p), device_(device) {
+    matmul::Options& o = options_;
+    o.request.cached = false;
+    o.alpha = std::stod(word("alpha", "1"));
+    o.beta = std::stod(word("beta", "0"));
+    o.transpose_a = word("op-a", "none") == "transpose";
+    o.transpose_b = word("op-b", "none") == "transpose";
+    if (const ArrayView* x = input("scale-a"))
+      o.scale_a = {static_cast<const float*>(there(*x)), word("scale-a-per", "row") == "row"};
+    if (const ArrayView* x = input("scale-b"))
+      o.scale_b = {static_cast<const float*>(there(*x)), word("scale-b-per", "column") == "column"};
+    if (const ArrayView* x = input("bias"))
+      o.bias = {there(*x), x->element, word("bias-along", "columns") == "rows"};
+    if (const ArrayView* x = input("C0"); x != nullptr && o.beta != 0) o.c0 = {there(*x), x->strides[0]};
+    o.activation = named<matmul::Activation>("activation", {"none", "relu", "gelu", "gelu-tanh", "silu"});
+    o.compute = named<matmul::Compute>("compute", {"strict", "tf32", "tf32x3", "bf16x6", "f16x3"});
+    o.accumulate = named<matmul::Accumulate>("accumulate", {"promoted", "fast"});
+    if (const std::string accuracy = word("accuracy", ""); accuracy == "f32" || accuracy == "f64")
+      o.accuracy = element_named(accuracy);
+    else if (!accuracy.empty()) o.accuracy = std::stod(accuracy);
+  }
+
+  // The plan, as told() has it.
+  std::string plan() const {
+    using enum Element;
+    const Element a = p_.inputs.at("A").element;
+    switch (a) {
+      case f32:
+        return of<float, float, float>();
+      case f64:
+        return of<double, double, double>();
+      case i32:
+        return of<std::int32_t, std::int32_t, std::int32_t>();
+      case bf16:
+        return to_floats<tessera::bf16, tessera::bf16>();
+      case f16:
+        return to_floats<tessera::f16, tessera::f16>();
+      case e4m3:
+        return times_fp8<tessera::e4m3>();
+      case e5m2:
+        return times_fp8<tessera::e5m2>();
+      default:
+        break;
+    }
+    using Byte = std::int8_t;
+    if (p_.output.element == i32) return of<Byte, std::int32_t, Byte>();
+    return p_.output.element == f32 ? of<Byte, float, Byte>() : of<Byte, Byte, Byte>();
+  }
+
+ private:
+  std::string word(const char* name, const char* otherwise) const {
+    const auto found = p_.words.find(name);
+    return found == p_.words.end() ? otherwise : found->second;
+  }
+  const ArrayView* input(const char* name) const {
+    const auto found = p_.inputs.find(name);
+    return found == p_.inputs.end() ? nullptr : &found->second;
+  }
+  void* there(const ArrayView& x) const {
+    return device_.where == Where::cuda ? on_gpu(x.data, device_) : x.data;
+  }
+  template <class T>
+  T named(const char* name, std::initializer_list<const char*> words) const {
+    const std::string found = word(name, *words.begin());
+    return static_cast<T>(std::ranges::find(words, found) - words.begin());
+  }
+  template <class T>
+  matmul::MatrixView<T> view(const ArrayView& x) const {
+    const bool by_columns = x.strides[1] != 1 || (x.strides[0] == 1 && x.extents[1] > 1);
+    return {static_cast<T*>(there(x)), x.extents[0], x.extents[1], x.strides[by_columns ? 1 : 0],
+            by_columns ? matmul::Order::columns : matmul::Order::rows};
+  }
+  template <class T, class Out, class TB>
+  std::string of() const {
+    const matmul::Prepared<T, Out, TB> prepared(
+        view<const T>(p_.inputs.at("A")), view<const TB>(p_.inputs.at("B")), view<Out>(p_.output), options_);
+    return told(prepared.plan());
+  }
+  template <class T, class TB>
+  std::string to_floats() const {
+    if (p_.output.element == Element::f32) return of<T, float, TB>();
+    return p_.output.element == Element::bf16 ? of<T, bf16, TB>() : of<T, f16, TB>();
+  }
+  template <class T>
+  std::string times_fp8() const {
+    return p_.inputs.at("B").element == Element::e4m3 ? to_floats<T, e4m3>() : to_floats<T, e5m2>();
+  }
+
+  const Problem& p_;
+  const Device& device_;
+  matmul::Options options_;
+};
+
 // Outcomes.
 
 class Asked {
@@ -584,8 +709,7 @@ class Asked {
   std::string outcome() const {
     try {
       const Plan plan = chosen({.cached = cached_});
-      std::string out = plan.variant->name;
-      if (const std::string tuning = to_string(plan.tuning); !tuning.empty()) out += "[" + tuning + "]";
+      std::string out = told(plan);
       if (plan.tuned) out += " tuned";
       if (in_place_ || device_.where != Where::cuda) out += " " + bytes(plan);
       return out + passed_over(plan);
@@ -645,6 +769,21 @@ class Asked {
   bool in_place_, cached_;
 };
 
+// Where the typed call of the same product comes to something else: " | typed: …".
+std::string typed(const Section& section, const Problem& p, const Device& device,
+                  const std::string& outcome) {
+  const bool in_place = device.where == Where::cpu || (device.where == Where::cuda && p.in_place);
+  if (section.operation != "matmul" || section.tuned || !in_place) return {};
+  std::string plan;
+  try {
+    plan = TypedProduct(p, device).plan();
+  } catch (const Error& error) {
+    plan = std::string("error: ") + error.what();
+  }
+  if (outcome == plan || outcome.starts_with(plan + " ")) return {};
+  return " | typed: " + plan;
+}
+
 void print(const Section& section, const std::vector<Device>& devices) {
   const Operation& operation = *find_operation(section.operation);
   std::printf("S %s\n", section.name().c_str());
@@ -659,7 +798,9 @@ void print(const Section& section, const std::vector<Device>& devices) {
       for (const Device& device : devices) {
         const bool in_place = p.in_place && device.where == Where::cuda;
         const Asked asked(operation, device, in_place ? there : arguments, in_place, section.tuned);
-        std::printf("%s\t%s\n", device.label().c_str(), asked.outcome().c_str());
+        const std::string outcome = asked.outcome();
+        std::printf("%s\t%s%s\n", device.label().c_str(), outcome.c_str(),
+                    typed(section, p, device, outcome).c_str());
       }
       // One processor, as many as compare.py leaves this process.
       if (has_cuda_rungs())
