@@ -821,6 +821,7 @@ int main_of(std::vector<std::string> words) {
   if (has_cuda_rungs()) {
     for (const Device& device : register_backend(std::make_unique<MadeUpGpus>()).devices())
       devices.push_back(device);
+    register_in_order(Where::cuda, std::make_unique<MadeUpOrder>());
     forget_this_machine();
   }
   for (const Section& section : sections())
