@@ -784,6 +784,15 @@ std::string typed(const Section& section, const Problem& p, const Device& device
   return " | typed: " + plan;
 }
 
+// One processor, as many as compare.py leaves this process, or a made-up GPU.
+std::string automatic(const Operation& operation, const Arguments& arguments) {
+  try {
+    return choose_device(operation, arguments, {.cached = false}).label();
+  } catch (const Error& error) {
+    return std::string("error: ") + error.what();
+  }
+}
+
 void print(const Section& section, const std::vector<Device>& devices) {
   const Operation& operation = *find_operation(section.operation);
   std::printf("S %s\n", section.name().c_str());
@@ -791,23 +800,22 @@ void print(const Section& section, const std::vector<Device>& devices) {
   for (int i = 0; i < section.problems; ++i) {
     const Problem p = problem_of(random, section);
     std::printf("P %s\n", p.text.c_str());
+    std::optional<Arguments> arguments, there;
     try {
-      const Arguments arguments(operation.signature, section.element, p.inputs, p.words);
-      Arguments there = arguments;
-      if (p.output.data != nullptr) there.set_array(operation.output, p.output);
-      for (const Device& device : devices) {
-        const bool in_place = p.in_place && device.where == Where::cuda;
-        const Asked asked(operation, device, in_place ? there : arguments, in_place, section.tuned);
-        const std::string outcome = asked.outcome();
-        std::printf("%s\t%s%s\n", device.label().c_str(), outcome.c_str(),
-                    typed(section, p, device, outcome).c_str());
-      }
-      // One processor, as many as compare.py leaves this process.
-      if (has_cuda_rungs())
-        std::printf("auto\t%s\n", choose_device(operation, arguments, {.cached = false}).label().c_str());
+      there = arguments = Arguments(operation.signature, section.element, p.inputs, p.words);
+      if (p.output.data != nullptr) there->set_array(operation.output, p.output);
     } catch (const Error& error) {
       std::printf("all\terror: %s\n", error.what());
+      continue;
     }
+    for (const Device& device : devices) {
+      const bool in_place = p.in_place && device.where == Where::cuda;
+      const Asked asked(operation, device, in_place ? *there : *arguments, in_place, section.tuned);
+      const std::string outcome = asked.outcome();
+      std::printf("%s\t%s%s\n", device.label().c_str(), outcome.c_str(),
+                  typed(section, p, device, outcome).c_str());
+    }
+    if (has_cuda_rungs()) std::printf("auto\t%s\n", automatic(operation, *arguments).c_str());
   }
 }
 

@@ -65,8 +65,8 @@ class Calls(unittest.TestCase):
             found = self.changed(call, old, new)
             self.assertEqual(len(found), 1)
             self.assertIn(call, found[0])
-            for line in (f"-{old}", f"+{new}")[:1]:
-                self.assertIn(line[1:], found[0])
+            self.assertIn(old, found[0])
+            self.assertIn(new, found[0])
 
     def test_keys_that_come_and_go_are_told(self):
         less = {self.MESSAGE: self.observed[self.MESSAGE]}
@@ -76,7 +76,7 @@ class Calls(unittest.TestCase):
     def test_masks_hide_numbers_and_no_fields(self):
         text = json.dumps({"seconds": [1, 2], "rows": [{"median": 3.5, "variant": "naive"}]})
         masked = json.loads(compare.told(self.JSON, text))
-        self.assertEqual(masked, {"seconds": ["<number>", "<number>"], "rows": [{"median": "<number>", "variant": "naive"}]})
+        self.assertEqual(masked, {"seconds": ["<number>", "2 of them"], "rows": [{"median": "<number>", "variant": "naive"}]})
 
 
 class Files(unittest.TestCase):
