@@ -195,6 +195,8 @@ MASKS = [
     ("tessera list*", r"(?m)^.*(?:openblas|onednn|cublas|npp|\bcub\b|cub_circle|library).*\n", ""),
     ("tessera list*", r"\[\d+\]", "[n]"),
     ("tessera devices*", r"(?m)^(?:cpu|simt|cuda)\b.*$", "<device>"),
+    # Other programs that run meanwhile, and too few samples.
+    ("tessera bench*|tessera sweep*|tessera tune*", r"(?m)^warning: .*\n", ""),
     ("tessera bench*|tessera sweep*|tessera tune*", NUMBER + r"%?", "#"),
     ("tessera bench*|tessera sweep*|tessera tune*", r"\*#", "#"),
     # Who was faster, and what limits it.
