@@ -51,8 +51,8 @@ class Fallback : public testing::Test {
       const auto found = outcome.values.find(name);
       return found == outcome.values.end() ? std::string() : std::get<std::string>(found->second);
     };
-    return {outcome.plan.device.where, load_as_double(element, arguments.array("integral").data), text("why"),
-            text("reason")};
+    return {outcome.plan.device.where, load_as_double(element, outcome.outputs.at("integral").as<void>()),
+            text("why"), text("reason")};
   }
 
   // More than any processors' share: kinks that no cut of an axis meets.

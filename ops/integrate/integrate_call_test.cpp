@@ -103,7 +103,7 @@ TEST(Call, StripsHaveTheBitsOfTheCommand) {
                            {"sum", names[static_cast<int>(sum)]}});
       const Outcome outcome = run(*find_operation("integrate"), arguments,
                                   {.device = "cpu", .variant = "naive", .cached = false});
-      const double command = load_as_double(Element::f64, arguments.array("integral").data);
+      const double command = load_as_double(Element::f64, outcome.outputs.at("integral").as<void>());
       const Options options{.strips = strips, .sum = sum, .threads = 3};
       EXPECT_EQ(integrate(Witch{}, 0, 2, options).value, command)
           << names[static_cast<int>(sum)] << " " << strips;

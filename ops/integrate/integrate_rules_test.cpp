@@ -36,7 +36,7 @@ Ran ran(const std::string& formula, const std::string& limits, Arguments::Words 
   words["LIMITS"] = limits;
   Arguments arguments(operation().signature, element, {}, words);
   const Outcome outcome = run(operation(), arguments, {.device = "cpu:threads=2", .cached = false});
-  const ArrayView& view = arguments.array("integral");
+  const ArrayView& view = outcome.outputs.at("integral").view();
   return {load_as_double(view.element, view.data), outcome.plan.variant->name, outcome.values};
 }
 
@@ -129,7 +129,7 @@ TEST(IntegrateRules, TablesOfSamples) {
                          {"rule", rule},
                          {"relative", "1e-3"}});
     const Outcome outcome = run(operation(), arguments, {.device = "cpu", .cached = false});
-    const double value = load_as_double(Element::f64, arguments.array("integral").data);
+    const double value = load_as_double(Element::f64, outcome.outputs.at("integral").as<void>());
     EXPECT_NEAR(value, exact, within) << formula << " " << rule;
     EXPECT_EQ(std::get<std::string>(outcome.values.at("reason")), "converged") << rule;
   };

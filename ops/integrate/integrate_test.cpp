@@ -21,7 +21,7 @@ double result_of(const Arguments::Words& words, Element element = Element::f64,
                  const Request& request = {.device = "cpu"}) {
   Arguments arguments = arguments_of(words, element);
   const Outcome outcome = run(integrate_operation(), arguments, request);
-  const ArrayView& view = arguments.array("integral");
+  const ArrayView& view = outcome.outputs.at("integral").view();
   return load_as_double(view.element, view.data);
 }
 

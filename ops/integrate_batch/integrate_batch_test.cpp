@@ -49,7 +49,7 @@ Batch ran(Arguments arguments,
   const Outcome outcome = run(operation(), arguments, request);
   Batch out;
   const auto take = [&](const char* name, auto& to) {
-    const ArrayView& view = arguments.array(name);
+    const ArrayView& view = outcome.outputs.at(name).view();
     for (std::int64_t i = 0; i < view.count(); ++i)
       to.push_back(static_cast<typename std::remove_reference_t<decltype(to)>::value_type>(load_as_double(
           view.element,
