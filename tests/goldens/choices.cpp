@@ -582,14 +582,14 @@ void* on_gpu(void* data, const Device& device) {
   return reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(data) | to);
 }
 
-class MadeUpOrder final : public InOrder {
+class MadeUpOrder final : public StreamOrderedMemory {
  public:
   std::optional<int> holder_of(const void* address) override {
     const auto number = static_cast<int>(reinterpret_cast<std::uintptr_t>(address) >> gpu_bits);
     return number == 0 ? std::nullopt : std::optional(number - 1);
   }
   std::optional<std::string> refuses_stream(const Device&, void*) override { return std::nullopt; }
-  bool is_noting(const Run&) override { return false; }
+  bool is_capturing(const Run&) override { return false; }
   void* keep(const Run&, std::size_t, std::size_t) override { return nullptr; }
   void* borrow(const Run&, std::size_t) override { return nullptr; }
   void give_back(const Run&, void*) noexcept override {}
@@ -829,7 +829,7 @@ int main_of(std::vector<std::string> words) {
   if (has_cuda_rungs()) {
     for (const Device& device : register_backend(std::make_unique<MadeUpGpus>()).devices())
       devices.push_back(device);
-    register_in_order(Where::cuda, std::make_unique<MadeUpOrder>());
+    register_stream_ordered_memory(Where::cuda, std::make_unique<MadeUpOrder>());
     forget_this_machine();
   }
   for (const Section& section : sections())
