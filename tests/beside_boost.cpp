@@ -80,7 +80,7 @@ std::vector<Way> ways() {
     return boost->integrate(lambda, 0.0, 1.0, relative, &error);
   };
   for (Way& way : out) {
-    way.(void)integrate();  // tables of nodes are made once
+    (void)way.integrate();  // tables of nodes are made once
     constexpr double sample = 2e-5;
     while (seconds_of(way) * way.calls < sample && way.calls < 1 << 20) way.calls *= 2;
   }
