@@ -553,13 +553,13 @@ double work_of(const Product<T>& p) {
   return static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k + 1);
 }
 
-// Whether B is large, is read once, and can be streamed. (Of one row and a long k, few columns are too many
-// for the loops of small products.)
+// True if B is large, is read once, and can be streamed. (Of one row and a long k, few columns are too many
+// for the loops of small products.) ColumnStream needs as many columns as its widest vector has lanes.
 template <class T>
 bool is_streamed(const Product<T>& p) {
-  constexpr std::int64_t large = (256 << 10) / sizeof(T);
+  constexpr std::int64_t large = (256 << 10) / sizeof(T), widest = 8;
   return p.m <= few && (p.n >= 4 * vector_elements || (p.m == 1 && p.k > small_side)) && p.k > 0 &&
-         (p.b.col == 1 || p.b.row == 1) && (p.m == 1 || p.n >= large / p.k);
+         (p.b.col == 1 || (p.b.row == 1 && p.n >= widest)) && (p.m == 1 || p.n >= large / p.k);
 }
 
 template <class T>
