@@ -2,7 +2,7 @@
 # The program on Debian 12, without CUDA.
 #   docker build -t tessera .                   builds it
 #   docker run --rm tessera list matmul         runs it; -v "$PWD:/data" gives it the files of this folder
-#   docker build --target test .                builds and runs every test
+#   docker build --target test .                builds and runs the tests
 FROM debian:12 AS packages
 RUN apt-get update \
     && apt-get install -y --no-install-recommends ca-certificates git make \

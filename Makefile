@@ -31,7 +31,7 @@ demo: configure
 	@tools/demo
 
 test:
-	@tools/setup program tests
+	@tools/setup program tests format
 	@cmake --preset ci $(cuda)
 	@cmake --build build
 	@ctest --test-dir build --output-on-failure --parallel $$(nproc)
@@ -54,7 +54,7 @@ deb: build
 
 format:
 	@tools/setup format
-	@git ls-files '*.cpp' '*.hpp' '*.cu' '*.cuh' '*.h' | xargs clang-format -i
+	@git ls-files tessera ops baselines tests examples | grep -E '\.(cpp|hpp|cu|cuh|h)$$' | xargs clang-format -i
 
 clean:
 	@rm -rf build

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The rules of CONTRIBUTING that a machine can check, over the tracked tree."""
+"""The rules of CONTRIBUTING that a machine can check, over the tree."""
 import pathlib
 import re
 import shutil

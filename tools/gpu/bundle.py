@@ -31,6 +31,9 @@ def soname(library):
 def pack(build, earlier=None):
     """Writes build/bundle/bundle.txz. `earlier`: a build whose program is packed beside it."""
     build = pathlib.Path(build)
+    for folder in filter(None, (build, earlier)):
+        if not (pathlib.Path(folder) / "tessera").exists():
+            raise SystemExit(f"there is no program in {folder}")
     shutil.rmtree(FOLDER, ignore_errors=True)
     FOLDER.mkdir(parents=True)
     for program in (build / name for name in PROGRAMS):
