@@ -131,6 +131,24 @@ bool outside(Op op, Running a, Running b, Running c) {
   }
 }
 
+// True if a finite result depends on a part that overflowed. Comparisons hold of what is too large, too.
+bool overflowed(Op op, Running a, Running b, Running c) {
+  switch (op) {
+    case Op::select:
+      return a.value != 0 ? b.overflowed : c.overflowed;
+    case Op::less:
+    case Op::less_equal:
+    case Op::equal:
+    case Op::not_equal:
+    case Op::logic_and:
+    case Op::logic_or:
+      return false;
+    default:
+      return std::isinf(a.value) || std::isinf(b.value) || std::isinf(c.value) || a.overflowed ||
+             b.overflowed || c.overflowed;
+  }
+}
+
 double of_remainder(Running a, Running b) {
   if (a.error == 0 && b.error == 0) return 0;
   const double times = std::trunc(a.value / b.value);
@@ -222,7 +240,8 @@ Running followed(const Program<T>& program, std::span<const double> inputs) {
       if (std::isfinite(single)) error += std::fabs(single - value);
       value = single;
     }
-    registers[step.to] = {value, error, std::isnan(value) && outside(step.op, a, b, c)};
+    registers[step.to] = {value, error, std::isnan(value) && outside(step.op, a, b, c),
+                          std::isfinite(value) && overflowed(step.op, a, b, c)};
   }
   return operand(program.result);
 }

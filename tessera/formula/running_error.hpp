@@ -14,6 +14,8 @@ struct Running {
   // There is no number because a function has none for its argument, as sqrt(-1). False where the formula
   // overflowed on the way: inf/inf, sin(inf).
   bool outside = false;
+  // The value is finite, though a part of the formula that it depends on overflowed: 1/log(exp(1000)).
+  bool overflowed = false;
 };
 
 // The inputs are taken for exact. What + - * / and square roots round off is computed, not estimated; of

@@ -444,8 +444,12 @@ void follow(const Programs& programs, std::span<const double> x, std::span<const
 constexpr auto error_at = [](const auto& program, std::span<const double> inputs) {
   return formula::running_error(program, inputs).error;
 };
-constexpr auto outside_at = [](const auto& program, std::span<const double> inputs) {
-  return formula::running_error(program, inputs).outside ? 1.0 : 0.0;
+constexpr auto defect_at = [](const auto& program, std::span<const double> inputs) {
+  using Defect = Integrand::Defect;
+  const formula::Running at = formula::running_error(program, inputs);
+  return static_cast<double>(at.outside      ? Defect::undefined
+                             : at.overflowed ? Defect::overflow
+                                             : Defect::none);
 };
 }  // namespace
 
@@ -473,10 +477,10 @@ Integrand integrand_of(const formula::Tree& tree, const std::string& variable, c
                           std::span<double> error) { follow(*programs, x, distance, error, error_at); };
   out.knows[0] = programs->lower_exact;
   out.knows[1] = programs->upper_exact;
-  out.undefined = [programs](double x, double distance) {
-    double outside = 0;
-    follow(*programs, {&x, 1}, {&distance, 1}, {&outside, 1}, outside_at);
-    return outside != 0;
+  out.defect = [programs](double x, double distance) {
+    double defect = 0;
+    follow(*programs, {&x, 1}, {&distance, 1}, {&defect, 1}, defect_at);
+    return static_cast<Integrand::Defect>(defect);
   };
   out.breaks = [tree, variable](const Range& of) { return breakpoints(tree, variable, of); };
   out.within = [tree, variable](const Range& part) { return integrand_of(tree, variable, part); };

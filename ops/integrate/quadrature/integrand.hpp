@@ -117,8 +117,10 @@ struct Integrand {
   std::function<std::vector<double>(const Range& range)> breaks = {};  // where f is not smooth
   std::function<Integrand(const Range& part)> within = {};             // the same f for a part of the range
   std::optional<double> constant = {};                                 // its value, if f is constant
-  // Whether f has no number here by its domain, as sqrt(-1), and not because it overflowed on the way.
-  std::function<bool(double x, double distance)> undefined = {};
+  // Undefined: f has no number here by its domain, as sqrt(-1). Overflow: it has a finite value, of which a
+  // part overflowed on the way.
+  enum class Defect : std::uint8_t { none, undefined, overflow };
+  std::function<Defect(double x, double distance)> defect = {};
 };
 
 // A callable of x alone.

@@ -257,7 +257,7 @@ void TanhSinh::first_level() {
 // Whether the terms that are not finite, from `numbers` on, may be left out, where those from `last` on are
 // negligible. A value without a number may be one that overflowed on the way: behind values that have faded,
 // and, where the formula itself tells so, where the power of the distance shows what is left out. The same
-// power shows what an infinite value leaves out. What lies within rounding of the end tells nothing.
+// holds of an infinite value. What lies within rounding of the end tells nothing.
 bool TanhSinh::accounted(int side, const First& first, std::size_t last, std::size_t numbers) const {
   const Integrand& f = part_->f();
   const double end = variable_.end(side);
@@ -267,8 +267,9 @@ bool TanhSinh::accounted(int side, const First& first, std::size_t last, std::si
   for (std::size_t i = first.from[side] + numbers; i < first.from[side] + first.size[side]; ++i) {
     if (std::isfinite(first.term[i]) || std::fabs(first.distance[i]) < unresolved) continue;
     const bool overflow =
-        !std::isnan(first.y[i]) || (f.undefined ? !f.undefined(first.x[i], first.distance[i]) : faded);
-    if (!overflow || !(extrapolated || (faded && std::isnan(first.y[i])))) return false;
+        !std::isnan(first.y[i]) ||
+        (f.defect ? f.defect(first.x[i], first.distance[i]) != Integrand::Defect::undefined : faded);
+    if (!overflow || !(extrapolated || faded)) return false;
   }
   return true;
 }
@@ -290,9 +291,14 @@ void TanhSinh::settle(int side, const First& first, double magnitude) {
   }
   // Far out a formula may overflow, to what is no number or to 0, where its integral goes on.
   constexpr double far_out = 1e30;
-  const bool overflows = last > 0 && last < size &&
-                         (numbers == last || (term[last] == 0 && std::isinf(variable_.end(side)) &&
-                                              std::fabs(first.x[first.from[side] + last]) > far_out));
+  const auto overflows_to_zero = [&] {
+    const std::size_t at = first.from[side] + last;
+    const auto& defect = part_->f().defect;
+    return term[last] == 0 && std::isinf(variable_.end(side)) &&
+           (std::fabs(first.x[at]) > far_out ||
+            (defect && defect(first.x[at], first.distance[at]) == Integrand::Defect::overflow));
+  };
+  const bool overflows = last > 0 && last < size && (numbers == last || overflows_to_zero());
   const bool to_the_end = last == size || overflows;
   // Where nothing counts, smaller steps may find something anywhere.
   reach_[side] = first_step * double(last == 0 ? numbers : to_the_end ? last : last + 1);
@@ -497,7 +503,11 @@ namespace {
 // Why no smaller step is tried.
 void explain(Answer& answer, std::span<TanhSinh> parts, const Tolerance& tolerance) {
   const double allowed = tolerance.of(answer.value);
-  if (answer.error() <= allowed) {
+  // A side that was given up is not in the sum, except where it is known how much it leaves out.
+  const bool complete = std::ranges::none_of(parts, [](const TanhSinh& part) {
+    return part.trouble() != Reason::converged && part.trouble() != Reason::unresolved;
+  });
+  if (complete && answer.error() <= allowed) {
     answer.reason = Reason::converged;
     return;
   }
