@@ -10,8 +10,8 @@
 namespace tessera::matmul {
 namespace {
 
-const Rung rung(step_variant<Step::persistent>(
-    "blocks stay and take tile after tile, in an order that the L2 cache likes"));
+const Rung rung(
+    step_variant<Step::persistent>("persistent blocks take tile after tile, rasterised for L2 locality"));
 [[maybe_unused]] const bool registered =
     (register_layouts([](Element, const OperandLayout& order) { return by_tma(order, false); }), true);
 

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // GPU rung 16: Hopper's tensor cores, fed by its TMA, blocks in clusters.
 //
-// The tensor cores read both factors from shared memory, where one thread's copies put them, swizzled, stage
-// after stage; no other thread spends an instruction on that. Blocks stay for tile after tile, and those of a
-// cluster copy for each other what several need. A model of what each tile takes chooses tile and splits;
-// operands that the TMA cannot read as they lie, or the smaller one, are copied first. Sums of 8-bit floats,
-// which the tensor cores cut short, are promoted every 128 products. What limits it now: power.
+// The tensor cores read both operands from shared memory, where one thread's TMA loads put them, swizzled,
+// stage after stage; no other thread spends an instruction on that. Blocks are persistent, and those of a
+// cluster multicast what several need. A cost model chooses tile and splits. Operands without a valid tensor
+// map (or, with misaligned rows, the smaller operand) are packed first. FP8 accumulation has reduced
+// precision, so it is promoted to FP32 every 128 elements of k. What limits it now: power.
 #include "ops/matmul/problem/operands.hpp"
 #include "ops/matmul/kernels/hopper/wgmma_rung.cuh"
 
 namespace tessera::matmul {
 namespace {
 
-// Which factors the tensor cores take across k.
+// True if wgmma takes MN-major operands of this type.
 bool supports_mn_major(Element element) {
   switch (element) {
     case Element::bf16:
@@ -95,13 +95,14 @@ PreparedRun prepare(const Arguments& arguments, const Tuning& tuning, const Devi
           .zeros = planned.workspace.zeros()};
 }
 
-// The rows of C next to each other, as the launch has them.
+// Returns why the option `tile` cannot be used. p: after with_row_major_c().
 Reason refuses_options(const MixedProblem& p, int tile) {
   if (tile == 0 || p.m == 0 || p.n == 0) return std::nullopt;
   if (tile == misaligned_tile + 1)
     return supports_misaligned(job_of(p, {}))
                ? std::nullopt
-               : Reason("has no tile=" + std::to_string(tile) + " but for lines along k that are apart");
+               : Reason("has tile=" + std::to_string(tile) +
+                        " only for K-major operands whose row stride is not a multiple of 16 bytes");
   const auto is_mn_major = [&](const MatrixRef& x) {
     const auto operand = tma_operand(x, supports_mn_major(p.a.element));
     return operand && operand->mn_major;
@@ -117,7 +118,7 @@ Reason refuses(const Arguments& arguments, const Tuning& tuning, const Device& d
   return wgmma_refuses(arguments, tuning, device);
 }
 
-// Counted from 1; by sums that are promoted, or by others.
+// True if tile number `tile`, counted from 1, has a runtime shape, in either table.
 bool has_any_size(std::int64_t tile) {
   const auto is_one = [tile](TileShapes shapes) {
     return tile > 0 && tile <= std::ssize(shapes) && shapes[static_cast<std::size_t>(tile - 1)].any_size;
@@ -125,10 +126,10 @@ bool has_any_size(std::int64_t tile) {
   return is_one(tile_shapes) || is_one(promoted_shapes);
 }
 
-// 0, then those of `one` up to `most`.
-std::vector<int> multiples(int one, int most) {
+// Multiples of `step` from 0 to `max`.
+std::vector<int> multiples(int step, int max) {
   std::vector<int> out;
-  for (int value = 0; value <= most; value += one) out.push_back(value);
+  for (int value = 0; value <= max; value += step) out.push_back(value);
   return out;
 }
 
@@ -162,12 +163,11 @@ Choice with(const Tuning& fixed) {
 Variant variant() {
   Variant out;
   out.idea =
-      "tensor cores fed by the TMA, blocks that stay, clusters that share; tile and splits by a "
-      "model";
+      "tensor cores fed by the TMA, persistent blocks, clusters that share; tile and splits by a model";
   out.where = Where::cuda;
   out.needs = needs_hopper;
-  // The model's choice first; then each tile, for those who look for themselves; then cuts that the model
-  // would not make.
+  // The model's choice first; then every tile, for tuning; then splitting into several launches where the
+  // model would not.
   out.choices.push_back(with({}));
   for (int tile = 1; tile <= misaligned_tile + 1; ++tile) out.choices.push_back(with({{"tile", tile}}));
   out.choices.push_back(with({{"cuts", static_cast<int>(LaunchCount::several)}}));

@@ -131,7 +131,7 @@ __device__ __forceinline__ void consume(const BatchArgs& batch, const TileShared
     const int row =
                   (work.tile.row * C::cluster_rows + static_cast<int>(block_coord.row)) * C::rows + first_row,
               col = (work.tile.col * C::cluster_cols + static_cast<int>(block_coord.col)) * C::cols;
-    if (work.args.tma_store && matmul::EpilogueScale(work.args.epilogue).is_exact) {
+    if (work.args.tma_store && matmul::EpilogueScale(work.args.epilogue).scale_is_normal) {
       if (batch.table != nullptr && threadIdx.x % 32 == 0) ptx::tensormap_acquire(work.args.c);
       matmul::store_plain<C, C::sums>(work.args, shared, consumer, sum, row, col, work.layer);
     } else {

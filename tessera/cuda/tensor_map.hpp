@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Maps for the tensor copy engine: how a matrix lies in device memory, and what a box of it is.
+// Tensor maps for the TMA: the layout of a matrix in device memory, and its boxes.
 #pragma once
 #include <cuda.h>
 #include <cstdint>
@@ -16,7 +16,7 @@ struct Lines {
   std::int64_t count = 0, length = 0, stride = 0;
 };
 
-// Whether the engine can copy from and to these: addresses and strides are multiples of 16 bytes.
+// True if the TMA can copy from and to this matrix: addresses and strides are multiples of 16 bytes.
 bool has_tensor_map(const Lines& lines, int element_bytes);
 
 // A box is of `box_lines` lines (256 at most) and 128 bytes of each, swizzled. Throws Error for lines that

@@ -6,29 +6,27 @@
 
 namespace tessera::matmul {
 
-// An operand by its lines along k: rows of A, columns of B.
+// An operand: A as it is, B transposed, so that rows are rows of A or columns of B (mn).
 struct MatrixRef {
   const void* data;
   int bytes;  // of an element
   std::int64_t lines, k, line_step, k_step;
 };
 
-// A large operand's lines along k may begin anywhere and yet be read where they lie: every second, fourth or
-// eighth line's address leaves the same remainder modulo 16, and from the aligned address before it such
-// lines look as if so many elements came first. The other, small operand is copied once for each remainder,
-// with as many zeros in front of its lines.
+// The TMA can read a large K-major operand in place though its rows are misaligned: rows i, i + c, i + 2c, …
+// (a class, c = 1, 2, 4 or 8) have the same address modulo 16, so one tensor map based at the 16-byte
+// boundary below covers them. The other, small operand is copied once for each class, with as many zeros in
+// front of its rows as the tensor map's base precedes them.
 struct LeadingZeros {
-  static constexpr int most =
-      8;  // remainders for which there are kernels: all but those of odd lines of bytes
+  static constexpr int most = 8;  // c = 16 (1-byte elements, odd row stride) has no kernel
 
-  std::int32_t bits = 0;             // 1 << bits remainders
-  std::int32_t first = 0, step = 0;  // the first line's remainder, and from each to the next, in bytes
+  std::int32_t bits = 0;             // 1 << bits classes
+  std::int32_t first = 0, step = 0;  // the first row's address modulo 16, and from each row to the next
 
-  // In front of copy i, and of line i of the large operand; in bytes.
+  // Bytes from the 16-byte boundary to row i; the zeros in front of the rows of copy i.
   TESSERA_HOST_DEVICE int of(int i) const { return (first + i * step) & 15; }
   TESSERA_HOST_DEVICE int count() const { return 1 << bits; }
 };
-// Of a large operand.
 inline LeadingZeros leading_zeros(const MatrixRef& f) {
   LeadingZeros out;
   out.first = static_cast<std::int32_t>(reinterpret_cast<std::uintptr_t>(f.data) % 16);

@@ -12,25 +12,25 @@ __device__ __forceinline__ std::uint32_t shared_address(void* address) {
 }
 
 template <int bytes>
-__device__ __forceinline__ void copy_sync(void* to, const void* from, int valid) {
+__device__ __forceinline__ void copy_sync(void* to, const void* from, int src_size) {
   for (int i = 0; i < bytes / 4; ++i)
-    static_cast<std::uint32_t*>(to)[i] = 4 * i < valid ? static_cast<const std::uint32_t*>(from)[i] : 0;
+    static_cast<std::uint32_t*>(to)[i] = 4 * i < src_size ? static_cast<const std::uint32_t*>(from)[i] : 0;
 }
 }  // namespace detail
 
-// Copies 4, 8 or 16 bytes; both addresses are aligned to that size. Reads only the first `valid` bytes and
+// Copies 4, 8 or 16 bytes; both addresses are aligned to that size. Reads only the first `src_size` bytes and
 // fills the rest of the destination with zeros.
 template <int bytes>
-__device__ __forceinline__ void cp_async(void* to, const void* from, int valid) {
+__device__ __forceinline__ void cp_async(void* to, const void* from, int src_size) {
 #if __CUDA_ARCH__ >= 800
   if constexpr (bytes == 16)
     asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;" ::"r"(detail::shared_address(to)),
-                 "l"(from), "r"(valid));
+                 "l"(from), "r"(src_size));
   else
     asm volatile("cp.async.ca.shared.global.L2::128B [%0], [%1], %3, %2;" ::"r"(detail::shared_address(to)),
-                 "l"(from), "r"(valid), "n"(bytes));
+                 "l"(from), "r"(src_size), "n"(bytes));
 #else
-  detail::copy_sync<bytes>(to, from, valid);
+  detail::copy_sync<bytes>(to, from, src_size);
 #endif
 }
 
@@ -50,8 +50,8 @@ __device__ __forceinline__ void cp_async(void* to, const void* from) {
 #endif
 }
 
-// Copies 16 bytes if `pred`. The instruction is predicated: across a branch the compiler would not move
-// others.
+// Copies 16 bytes if `pred`. The instruction is predicated: across a branch the compiler would not move other
+// instructions.
 __device__ __forceinline__ void cp_async_if(bool pred, void* to, const void* from) {
 #if __CUDA_ARCH__ >= 800
   asm volatile(

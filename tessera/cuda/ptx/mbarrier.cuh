@@ -18,7 +18,7 @@ __device__ __forceinline__ void mbarrier_init(Mbarrier& barrier, int arrivals) {
   asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(&barrier)), "r"(arrivals));
 }
 
-// Makes mbarrier.init visible to the async proxy and to the other blocks of the cluster.
+// Release fence of prior mbarrier.init at cluster scope; followed by barrier.cluster or __syncthreads().
 __device__ __forceinline__ void fence_mbarrier_init() {
   asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 }

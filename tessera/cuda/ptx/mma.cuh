@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// mma.sync of bf16, f16 and f64, and ldmatrix. They need compute capability 8.0; below they do nothing.
+// mma.sync of bf16, f16 and f64, and ldmatrix. Used from compute capability 8.0 on; below, mma leaves d
+// unchanged and ldmatrix_x4 returns 0.
 #pragma once
 #include <cstdint>
 

@@ -15,30 +15,31 @@ constexpr double split_k_us = 1.47;       // each split's traffic, for 128 × 12
 constexpr double cluster_sync_us = 2.62;  // its blocks wait for each other
 constexpr double cluster_us = 0.25;       // each of them, for 128 × 128 sums
 constexpr double pair_us = 0.76;          // the blocks of a cluster begin and end together
-// Bytes of operands that reach all multiprocessors in a microsecond:
-constexpr double arriving = 10.24e6;         // for one block each
-constexpr double arriving_for_all = 13.7e6;  // for all who need them
-constexpr double far = 8.27e6;       // for one block each, of operands too large for the L2 to hold twice
-constexpr double held_twice = 50e6;  // the largest that it does, in bytes
-// Bytes of cache lines that can be requested in a microsecond, if some are requested twice:
-constexpr double request_rate = 13.6e6;        // by all multiprocessors
-constexpr double request_rate_of_one = 395e3;  // by one of them
-// Bytes of memory a microsecond; fitted, as those that arrive, to 202 products of bf16 and 132 of few rows
+// L2 to shared memory of all multiprocessors, bytes/us:
+constexpr double l2_to_smem_rate = 10.24e6;
+constexpr double multicast_rate = 13.7e6;
+constexpr double l2_far_rate = 8.27e6;  // if the operands do not fit into both L2 partitions
+constexpr double bytes_fitting_both_l2_partitions = 50e6;
+// Cache lines requested by all multiprocessors, and by one, if some are requested twice, bytes/us:
+constexpr double request_rate = 13.6e6;
+constexpr double request_rate_of_one = 395e3;
+// Global memory bandwidth, bytes/us; fitted, as the rates above, to 202 products of bf16 and 132 of few rows
 // (bf16, e4m3, i8) on one NVIDIA H200:
-constexpr double read_rate = 4.15e6;      // of operands
-constexpr double written_rate = 6.6e6;    // of results
-constexpr double not_hidden = 0.6;        // the share of both together
-constexpr double any_size_memory = 1.13;  // what memory takes a tile of any size beside the others
+constexpr double read_rate = 4.15e6;
+constexpr double write_rate = 6.6e6;
+constexpr double exposed_fraction = 0.6;       // of the sum of memory time and all other time
+constexpr double runtime_shape_memory = 1.13;  // factor on memory time for tiles of runtime shape
 constexpr std::int64_t least_stages = 4, least_cluster_stages = 2;
 constexpr std::int32_t usual_group = 8;
 constexpr std::int64_t most_splits = 16;
 
-// The time of `units` of work that blocks take in turn; the first `tiles` of them take `tile_us`, the others
-// are tail tiles.
-double longest(std::int64_t tiles, double tile_us, std::int64_t units, double unit_us,
-               std::int64_t clusters) {
+// Makespan of `units` of work that clusters take in turn; the first `tiles` of them take `tile_us`, the
+// others are tail tiles.
+double makespan(std::int64_t tiles, double tile_us, std::int64_t units, double unit_us,
+                std::int64_t clusters) {
   double out = 0;
-  // The first cluster of those that have equally many of both.
+  // The maximum is reached at the first cluster of each run of clusters with equal work: indices 0, tiles %
+  // clusters, units % clusters.
   for (const std::int64_t i : {std::int64_t{0}, tiles % clusters, units % clusters}) {
     if (i >= units) continue;
     const std::int64_t all = (units - i - 1) / clusters + 1,
@@ -58,9 +59,9 @@ double operand_bytes(std::int64_t m, std::int64_t n, std::int64_t stages) {
 double stage_us(const TileShape& shape, std::int64_t m, std::int64_t n, std::int64_t blocks, int processors,
                 double bytes, CacheLines lines) {
   const double each = 128.0 * static_cast<double>(std::min<std::int64_t>(blocks, processors)),
-               rate = shape.cluster() > 1  ? arriving_for_all
-                      : bytes > held_twice ? far
-                                           : arriving;
+               rate = shape.cluster() > 1                        ? multicast_rate
+                      : bytes > bytes_fitting_both_l2_partitions ? l2_far_rate
+                                                                 : l2_to_smem_rate;
   const auto loaded =
       static_cast<double>(std::min<std::int64_t>(shape.rows, m) + std::min<std::int64_t>(shape.cols, n));
   const double us = std::max(shape.stage_us, each * loaded / rate);
@@ -76,13 +77,13 @@ double with_memory(const TileShape& shape, double us, std::int64_t m, std::int64
                    double results, std::int64_t parts) {
   const double each = parts > 1 ? 2 * results + 8.0 * static_cast<double>(parts) : 2 * results,
                memory =
-                   bytes / read_rate + each * static_cast<double>(m) * static_cast<double>(n) / written_rate,
-               all = shape.any_size ? any_size_memory * memory : memory;
-  return std::max({us, all, not_hidden * (us + all)});
+                   bytes / read_rate + each * static_cast<double>(m) * static_cast<double>(n) / write_rate,
+               all = shape.any_size ? runtime_shape_memory * memory : memory;
+  return std::max({us, all, exposed_fraction * (us + all)});
 }
 
-// The clusters of so many blocks that are resident: multiprocessors come in groups of some 16.
-std::int64_t placed_clusters(int processors, int blocks) {
+// Resident clusters: a cluster lies in one GPC (up to 16 or 18 SMs).
+std::int64_t max_active_clusters(int processors, int blocks) {
   const double fraction = blocks > 4 ? 0.86 : blocks > 2 ? 0.92 : 1;
   return std::max<std::int64_t>(1, static_cast<std::int64_t>(processors * fraction) / blocks);
 }
@@ -113,7 +114,7 @@ TilePlan with_tail_tiles(const TilePlan& whole, const TileShape& shape, std::int
     out.units = out.order.count() + out.tail.units(cluster);
     out.blocks = out.units * cluster;
     const double us = shape.begin_us + cluster_begin_us(cluster) + shape.last_us +
-                      longest(out.order.count(), tile_us, out.units, tall * piece_us, clusters);
+                      makespan(out.order.count(), tile_us, out.units, tall * piece_us, clusters);
     out.microseconds = with_memory(shape, us, m, n, bytes, results, 1);
     if (best.tail.cols == 0 || out.microseconds < best.microseconds) best = out;
   }
@@ -134,7 +135,7 @@ TilePlan planned(const TileShape& shape, std::int64_t m, std::int64_t n, std::in
   const int shared = shape.cluster(), cluster = shared * out.cluster_splits;
   out.units = out.order.count();
   out.blocks = out.units * cluster;
-  const std::int64_t rounds = ceil_div(out.units, placed_clusters(processors, cluster));
+  const std::int64_t rounds = ceil_div(out.units, max_active_clusters(processors, cluster));
   const double size = shape.rows * shape.cols / 16384.0, bytes = operand_bytes(m, n, stages);
   double us =
       static_cast<double>(rounds) *
@@ -179,7 +180,7 @@ double least_time(const TileShape& shape, std::int64_t m, std::int64_t n, std::i
                   CacheLines lines) {
   const std::int64_t clusters = ceil_div(m, std::int64_t{shape.rows} * shape.cluster_rows) *
                                 ceil_div(n, std::int64_t{shape.cols} * shape.cluster_cols),
-                     rounds = ceil_div(clusters, placed_clusters(processors, shape.cluster()));
+                     rounds = ceil_div(clusters, max_active_clusters(processors, shape.cluster()));
   const double stage = stage_us(shape, m, n, clusters * shape.cluster(), processors, 0, lines);
   return static_cast<double>(rounds) *
          (static_cast<double>(stages) * stage + shape.tile_us - shape.overlapped_us);
@@ -237,7 +238,7 @@ TilePlan plan_tiles(TileShapes shapes, std::int64_t m, std::int64_t n, std::int6
         }
         if (options.tail != 1) {
           const TilePlan narrow =
-              with_tail_tiles(plan, shape, m, n, placed_clusters(processors, shape.cluster()),
+              with_tail_tiles(plan, shape, m, n, max_active_clusters(processors, shape.cluster()),
                               operand_bytes(m, n, stages), results, lines);
           if (options.tail == 2 || narrow.microseconds < plan.microseconds) plan = narrow;
         }
@@ -270,9 +271,9 @@ constexpr std::int64_t large = 256,
                        small =
                            64;  // rows, and columns, of the largest tile of a cluster, and of the smallest
 
-// Returns the largest multiple that `whole` holds.
-std::int64_t multiples(std::int64_t whole) {
-  return whole >= large ? whole / large * large : whole / small * small;
+// `extent` rounded down to a multiple of large, or of small if extent < large.
+std::int64_t rounded_down(std::int64_t extent) {
+  return extent >= large ? extent / large * large : extent / small * small;
 }
 
 class Planner {
@@ -306,7 +307,7 @@ class Planner {
 
 PlannedLaunches plan_launches(std::int64_t m, std::int64_t n, LaunchCount count, const LaunchPlanner& plan) {
   const Planner planner(m, n, plan);
-  const std::int64_t rows = multiples(m), cols = multiples(n);
+  const std::int64_t rows = rounded_down(m), cols = rounded_down(n);
   const bool splits_rows = rows > 0 && rows < m;
   const bool splits_cols = cols > 0 && cols < n;
   if (count == LaunchCount::several && (splits_rows || splits_cols))

@@ -27,10 +27,9 @@ struct TileShape : TileSize {
   double overlapped_us = 0;
   bool allows_split_k = true;  // else split-K only if requested
   double begin_us = 0;         // before a block's first stage and after its last results
-  // A tile of any size, without split-K: `rows` and `cols` are the maxima; of its times, the parts that do
-  // not depend on the size.
+  // The tile's shape is a launch parameter, without split-K: `rows` and `cols` are the maxima.
   bool any_size = false;
-  double least_stage_us = 0, least_tile_us = 0;
+  double least_stage_us = 0, least_tile_us = 0;  // the parts of stage_us and tile_us that do not scale
 };
 using TileShapes = std::span<const TileShape>;
 
@@ -50,8 +49,8 @@ constexpr int stages_of(const TileSize& size) {
 // The tiles that have kernels; the sixth is the first without a cluster: its loads start sooner but are not
 // multicast. Times: fitted to 209 products with both operands along k on one NVIDIA H100 (of tools/shapes
 // random 7 and 11, and listed ones; bf16 and TF32), each measured in graphs with every tile, and with that of
-// any size in up to 28 sizes: that the model's choices are fast counts most, then its times. Only their
-// proportions matter.
+// runtime shape in up to 28 shapes. The fit minimises first the slowdown of the chosen tile, then the time
+// error. Only the proportions of the times matter.
 inline constexpr TileShape tile_shapes[] = {
     {128, 256, 2, 1, 0.578, 2.17, 0, 0.2, false, 1.01, true, 2.13},
     {128, 128, 1, 1, 0.516, 1.16, 0, 0.2, true, 0, true, 1.38},
@@ -130,9 +129,6 @@ TilePlan plan_tiles(TileShapes shapes, std::int64_t m, std::int64_t n, std::int6
                     int processors, unsigned tiles, const TileOptions& options = {}, double results = 1,
                     CacheLines lines = {});
 
-// A product in one launch or in several: a few rows or columns beyond whole tiles would cost a whole wave; in
-// launches of their own they need few small tiles. Plain arithmetic.
-
 // A part of C and its plan.
 struct PlannedLaunch {
   std::int64_t row = 0, col = 0, rows = 0, cols = 0;
@@ -150,11 +146,13 @@ struct PlannedLaunches {
 
 enum class LaunchCount : int { model, one, several };
 
-// Returns the plan of a part of `rows` by `cols`; of the large one or of another.
+// Returns the plan of a part of C, `rows` by `cols`. is_large: the first part.
 using LaunchPlanner = std::function<TilePlan(std::int64_t rows, std::int64_t cols, bool is_large)>;
 
-// m, n ≥ 1. C is cut at the last multiple of the largest tile's rows and columns, or of the smallest one's if
-// C has fewer; never if the model says that the product is short.
+// Plans a product in one launch or in several: a few rows or columns beyond whole tiles would cost a whole
+// wave; in launches of their own they need few small tiles. m, n ≥ 1. C is split at the last multiple of the
+// largest tile's rows and columns, or of the smallest one's if C has fewer; never if the model says that the
+// product takes less than min_us.
 PlannedLaunches plan_launches(std::int64_t m, std::int64_t n, LaunchCount count, const LaunchPlanner& plan);
 
 // Why a requested tile cannot be used; nothing: it can. `tile`: counted from 1, 0: none is requested.

@@ -37,9 +37,9 @@ struct EpilogueArgs {
 struct WgmmaArgs {
   CUtensorMap a, b, c;  // box: 128 bytes along the contiguous dimension; c: 16 rows
   TileScheduler order;
-  TailOrder tail;             // narrow tiles for the remaining columns
-  std::int32_t tiles, units;  // units of work: tiles of `order`, and with the tail
-  TileSize size;              // for tiles of any size
+  TailOrder tail;                  // narrow tiles for the remaining columns
+  std::int32_t main_units, units;  // work units: without and with those of tail tiles
+  TileSize size;                   // for tiles of any size
   std::int64_t m, n;
   std::int32_t depth, split_depth;  // stages, in all and of each split
   std::int32_t cluster_splits;      // split-K over a cluster: its blocks
@@ -54,8 +54,10 @@ struct WgmmaArgs {
   bool overlaps_epilogue = false;  // the 16-bit results may be stored while the next tile is multiplied
   std::int64_t out_row;            // the row stride of C, in elements
   void* partial;                   // split-K partial sums: tile after tile; a thread's are `workers` apart
-  std::uint32_t* arrived;  // per tile: arrivals, and from the end on departures; 0 before and after a run
-  bool all_resident;       // each unit has its own block, and all blocks are resident
+  // Per tile: arrivals from the array's front, departures counted backwards from its end; 0 before and after
+  // a run.
+  std::uint32_t* arrived;
+  bool all_resident;  // each unit has its own block, and all blocks are resident
   bool independent_of_previous =
       false;                    // the previous kernel in the stream writes nothing that this one reads
   EmulatedArgs emulation = {};  // of emulated FP32
@@ -80,7 +82,7 @@ struct TileConfig {
   int cluster_rows = 1, cluster_cols = 1;
   bool cluster_split_k = false;  // split-K over the blocks of a cluster, whose size is a launch parameter
   bool promoted = false;         // each stage has its own accumulators, which are added in f32
-  bool ping_pong = false;        // of emulated FP32: the consumers issue wgmma in turn
+  bool ping_pong = false;        // of emulated FP32: the consumers issue wgmma in turn, on a common tile
   bool mn_major_a = false, mn_major_b = false;
   bool misaligned_rows = false;  // one operand's lines may begin at any address
   // Rows (64 for each consumer), columns and cluster shape are launch parameters, at most `rows`, `cols`, …;
@@ -91,7 +93,7 @@ struct TileConfig {
 template <class Kind_, TileConfig config>
 struct Tile {
   using Kind = Kind_;
-  using Sum = typename Kind::Sum;
+  using Sum = typename Kind::Accumulator;
   static constexpr int rows = config.rows, cols = config.cols, consumers = config.consumers,
                        stages = config.stages;
   // For tiles of any size, the maximum.
@@ -129,7 +131,7 @@ struct Tile {
   static_assert(shared_bytes <= 227 * 1024 && row_blocks * sums + (promoted ? sums : 0) <= 192);
 };
 
-// Partial sums are reduced in slices of so many columns; the slices of a tile.
+// Partial sums are reduced in chunks of chunk_cols columns; the number of chunks in a tile.
 inline constexpr int slice_cols = 64;
 template <class C>
 inline constexpr int split_slices = C::cols / slice_cols;
@@ -144,9 +146,10 @@ TESSERA_HOST_DEVICE TileSize size_of_tile(const WgmmaArgs& args) {
   return C::any_size ? args.size : fixed_size<C>();
 }
 
-// True if clusters may consist of one block; true if they do.
+// True if clusters may consist of one block.
 template <class C>
 inline constexpr bool supports_single_block_cluster = C::any_size || C::cluster == 1;
+// True if they do.
 template <class C>
 __device__ __forceinline__ bool is_single_block_cluster(const TileSize& size) {
   return C::any_size ? size.cluster() == 1 : C::cluster == 1;

@@ -70,7 +70,7 @@ struct StagedTile {
   }
 };
 
-// The strides in C between neighbouring rows and columns of a tile.
+// The increments of C's row and column number between neighbouring rows and columns of a tile.
 struct UnitStride {
   static constexpr int row = 1, col = 1;
 };
@@ -196,14 +196,14 @@ __device__ __forceinline__ std::uint32_t pair_of(__half, float left, float right
 // The scalar of a plain epilogue.
 struct EpilogueScale {
   float real;
-  bool is_exact;  // else the scalars must be applied one by one: scaled_sum()
+  bool scale_is_normal;  // else the product over- or underflows in f32: scaled_sum() uses f64
   std::uint32_t whole;
 
   __device__ explicit EpilogueScale(const EpilogueArgs& e) : real(e.alpha) {
     if (e.scale_a != nullptr) real *= *e.scale_a;
-    is_exact = is_ordinary(real);
+    scale_is_normal = is_ordinary(real);
     if (e.scale_b != nullptr) real *= *e.scale_b;
-    is_exact = (is_exact && is_ordinary(real)) || e.alpha == 0;
+    scale_is_normal = (scale_is_normal && is_ordinary(real)) || e.alpha == 0;
     whole = static_cast<std::uint32_t>(static_cast<std::int32_t>(e.alpha));
   }
   template <class Out, class Sum>
@@ -265,7 +265,7 @@ __device__ __forceinline__ void store_elements(const WgmmaArgs& args, const unsi
     }
 }
 
-// The same for rows that begin at multiples of 16 bytes.
+// The same for rows that begin at multiples of 16 bytes, and a width that is one.
 template <class Out>
 __device__ __forceinline__ void store_vectors(const WgmmaArgs& args, const unsigned char* box, int warp,
                                               int lane, int row, int col, int end) {
@@ -279,12 +279,14 @@ __device__ __forceinline__ void store_vectors(const WgmmaArgs& args, const unsig
   }
 }
 
-// Stores a consumer's sums through two boxes in turn: a warp fills its rows of one while the TMA reads the
-// other, without waiting for other warps. `layer`: the z coordinate of a three-dimensional tensor map of C.
+// Stores a consumer's accumulators through two boxes in turn: a warp fills its rows of one while the TMA
+// reads the other, without waiting for other warps. The box is stored by the TMA if args.tma_store, else by
+// the warp. `layer`: the z coordinate of a three-dimensional tensor map of C.
 template <class C, class Out, int sums, class... Layer>
-__device__ __forceinline__ void store_by_tma(const typename C::Args& args, const TileShared<C>& shared,
-                                             int consumer, const typename C::Sum (&sum)[C::row_blocks][sums],
-                                             int row, int col, Layer... layer) {
+__device__ __forceinline__ void store_through_smem(const typename C::Args& args, const TileShared<C>& shared,
+                                                   int consumer,
+                                                   const typename C::Sum (&sum)[C::row_blocks][sums], int row,
+                                                   int col, Layer... layer) {
   const bool tma_store = !C::misaligned_rows && (sizeof...(Layer) > 0 || args.tma_store);
   const auto stride = output_stride<C>(args);
   constexpr int cols = 128 / static_cast<int>(sizeof(Out)), parts = 2 * sums / cols,
@@ -333,14 +335,14 @@ __device__ __forceinline__ void store_plain(const typename C::Args& args, const 
                                             int row, int col, Layer... layer) {
   if constexpr (!std::is_same_v<typename C::Sum, float>) {
     if (args.out_element == Element::i32)
-      return store_by_tma<C, std::int32_t, sums>(args, shared, consumer, sum, row, col, layer...);
+      return store_through_smem<C, std::int32_t, sums>(args, shared, consumer, sum, row, col, layer...);
   } else if constexpr (C::Kind::bytes <= 2) {
     if (args.out_element == Element::bf16)
-      return store_by_tma<C, __nv_bfloat16, sums>(args, shared, consumer, sum, row, col, layer...);
+      return store_through_smem<C, __nv_bfloat16, sums>(args, shared, consumer, sum, row, col, layer...);
     if (args.out_element == Element::f16)
-      return store_by_tma<C, __half, sums>(args, shared, consumer, sum, row, col, layer...);
+      return store_through_smem<C, __half, sums>(args, shared, consumer, sum, row, col, layer...);
   }
-  store_by_tma<C, float, sums>(args, shared, consumer, sum, row, col, layer...);
+  store_through_smem<C, float, sums>(args, shared, consumer, sum, row, col, layer...);
 }
 
 // Stores a tile. row, col: of this consumer's first sum.
@@ -348,7 +350,7 @@ template <class C, int sums>
 __device__ __forceinline__ void store_tile(const typename C::Args& args, const TileShared<C>& shared,
                                            int consumer, const typename C::Sum (&sum)[C::row_blocks][sums],
                                            int row, int col) {
-  if (args.plain && EpilogueScale(args.epilogue).is_exact)
+  if (args.plain && EpilogueScale(args.epilogue).scale_is_normal)
     store_plain<C, sums>(args, shared, consumer, sum, row, col);
   else store_rows<C, sums>(args, shared, consumer, sum, row, col);
 }

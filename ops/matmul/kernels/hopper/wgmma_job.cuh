@@ -15,7 +15,7 @@ struct WgmmaJob {
   LaunchCount launches = LaunchCount::model;
 };
 
-// True for a plain epilogue whose rows the TMA cannot store: they are no multiple of 16 bytes.
+// True for a scalar-only epilogue where the TMA cannot store C, by its address, row stride or row length.
 inline bool goes_by_elements(const WgmmaArgs& args) { return is_plain(args) && !can_tma_store(args); }
 
 // The time of storing results relative to 16-bit results in TMA boxes: by their size, and element by element.
@@ -26,8 +26,8 @@ inline double results_of(const WgmmaArgs& args) {
   return std::max(1.0, bytes / 2) * (can_tma_store(args) ? 1 : 2);
 }
 
-// Tiles that took up to half longer than another in most of eight products whose results are stored element
-// by element: the sixth, which has no cluster. The one of any size was not measured.
+// Tiles that are not considered if C is stored element by element: the sixth, which has no cluster, took up
+// to half longer than another in most of eight products; the fifth, of runtime shape, was not measured.
 inline unsigned slow_tiles(const WgmmaArgs& args) { return goes_by_elements(args) ? 0b110000 : 0; }
 
 // Returns the arguments for some rows and columns of C.
@@ -72,7 +72,7 @@ struct PlannedJob {
 };
 
 // True if A, or B, can be read in place with misaligned rows while the other operand is copied to the
-// workspace, in the size of the split-K workspace.
+// workspace, within max_split_bytes.
 inline bool supports_misaligned(const WgmmaJob& job, MisalignedOperand which) {
   const MatrixRef &read = which == MisalignedOperand::b ? job.b : job.a,
                   &other = which == MisalignedOperand::b ? job.a : job.b;
@@ -153,12 +153,12 @@ inline PlannedJob plan_job(const WgmmaJob& job, TileShapes shapes, bool supports
   return out;
 }
 
-// One launch: a part of C, and the lines of A and B that it needs.
+// One launch: a part of C, and the rows of A and columns of B that it needs.
 struct WgmmaLaunch {
   TmaOperand a, b;
   WgmmaArgs args;  // without the fields that depend on the tile
   TilePlan plan;
-  // Of the misaligned operand its lines in place; of the other one its copies.
+  // If an operand is misaligned, a and b are that operand in place and the copies of the other.
   MisalignedOperand misaligned = MisalignedOperand::neither;
   std::int64_t copied_lines = 0;  // in each copy
   LeadingZeros zeros = {};

@@ -145,7 +145,7 @@ __device__ __forceinline__ void load_tail_stage(const WgmmaArgs& args, const Til
   load_operand<C, C::mn_major_b, b_lines, 1>(shared.b(stage), args.b, col, k, 0, 0, full);
 }
 
-// The stages of a split of the sum over k: the first, and their number.
+// The k tile range of a split: the first, and their number.
 __device__ __forceinline__ int first_stage(const WgmmaArgs& args, int split) {
   return split * args.split_depth;
 }
@@ -162,7 +162,7 @@ __device__ __forceinline__ void each_tail_tile(const WgmmaArgs& args, std::int32
 #pragma unroll 1
   for (std::int32_t i = 0; i < args.tail.tall; ++i) {
     const TailOrder::Tile tile =
-        args.tail.at(unit - args.tiles, i, C::cluster, static_cast<std::int32_t>(rank));
+        args.tail.at(unit - args.main_units, i, C::cluster, static_cast<std::int32_t>(rank));
     if (!tile.exists) return;
     act(tile.row * C::rows, first_col + tile.col * TailOrder::width);
   }
@@ -188,7 +188,7 @@ __device__ __forceinline__ int split_of(TileOrder::Tile tile, std::uint32_t rank
 inline constexpr int wgmma_k_steps = 4;  // of 32 bytes of k
 
 // Arrives at the `empty` barriers of `stage` in all blocks that load to this one. no_multicast: this block
-// loads alone, and makes their arrivals, too.
+// loads alone, and arrives as many times on its own barrier as the peers would.
 template <class C, bool no_multicast>
 __device__ __forceinline__ void release(const TileShared<C>& shared, int stage, std::uint32_t peers) {
   const int me = static_cast<int>(threadIdx.x) % 128;
@@ -312,18 +312,19 @@ __device__ __forceinline__ void multiply_parts(const TileShared<C>& shared, int 
                      accumulate || i > from ? 1 : 0);
 }
 
-// Ping-pong: the two consumers issue their wgmma one after the other, so that one multiplies while the other
-// adds in f32. Without the order both would issue, and then add, at the same time, while the tensor cores
-// idle.
+// Named barrier of one consumer warpgroup. OrderedSequenceBarrier has the two before.
+__device__ __forceinline__ void sync_consumer_warpgroup(int consumer) {
+  constexpr int first_barrier = 10;
+  ptx::named_barrier_sync(first_barrier + consumer, 128);
+}
+
+// The two consumers issue their wgmma one after the other, so that one multiplies while the other adds in f32
+// (as FlashAttention-3's warpgroups; both work on one tile, other than in CUTLASS's KernelPingpong). Without
+// the order both would issue, and then add, at the same time, while the tensor cores idle.
 template <class C>
 struct OrderedSequenceBarrier {
   static constexpr bool enabled = IsEmulatedFp32<typename C::Kind> && C::consumers == 2 && C::ping_pong;
   static constexpr int first_barrier = 8, threads = 256;
-
-  // Synchronises a consumer's warps: afterwards its stage may be overwritten.
-  __device__ __forceinline__ static void sync_consumer(int consumer) {
-    ptx::named_barrier_sync(first_barrier + 2 + consumer, 128);
-  }
 
   // Once, before the first wait().
   __device__ __forceinline__ static void begin(int consumer) {
@@ -403,7 +404,7 @@ __device__ __forceinline__ void promote_parts(const WgmmaArgs& args, const TileS
           sum[block][j + 3] = __fmaf_rn(part[j + 3], left[block][1] * right.y, sum[block][j + 3]);
         }
         if (block + 1 == C::row_blocks) {
-          OrderedSequenceBarrier<C>::sync_consumer(consumer);
+          sync_consumer_warpgroup(consumer);
           release<C, no_multicast>(shared, stage, peers);
         }
       } else {
@@ -416,8 +417,8 @@ __device__ __forceinline__ void promote_parts(const WgmmaArgs& args, const TileS
   }
 }
 
-// Accumulates `count` stages. The accumulators are zeroed first where the compiler would otherwise keep
-// them live before: no registers are left.
+// Accumulates `count` k tiles. The accumulators are zeroed if promoted (they are added to), if there is no
+// k tile, and, with more than one M tile, to end the compiler's live range.
 template <class C, int cols>
 __device__ __forceinline__ void accumulate_tile(const TileShared<C>& shared, Ring<C>& ring, int count,
                                                 int row, std::uint32_t peers,
@@ -635,7 +636,7 @@ __device__ __forceinline__ void load_prologue(const typename C::Args& args, cons
                                               std::uint32_t rank) {
   const ClusterCoord<C> block_coord = cluster_coord<C>(args, rank);
   const std::int32_t unit = first_unit(cluster_blocks<C>(args));
-  if (unit >= args.units || unit >= args.tiles) return;
+  if (unit >= args.units || unit >= args.main_units) return;
   const WorkTile<C> work(args, unit, rank, block_coord);
   for (int i = 0; i < work.prologue_stages(shared.stages); ++i) work.load(args, shared, block_coord, i, i);
 }
@@ -647,7 +648,7 @@ __device__ void produce(const typename C::Args& args, const TileShared<C>& share
   const int blocks = cluster_blocks<C>(args);
   for (std::int32_t unit = first_unit(blocks); unit < args.units; unit += unit_step(blocks)) {
     if constexpr (C::has_tail) {
-      if (unit >= args.tiles) {
+      if (unit >= args.main_units) {
         each_tail_tile<C>(args, unit, rank, [&](int row, int col) {
           for (int i = 0; i < args.depth; ++i) {
             ptx::mbarrier_wait(shared.empty(ring.stage), ring.parity ^ 1);
@@ -686,7 +687,7 @@ __device__ __forceinline__ void zero_leading_elements(const typename C::Args& ar
     for (int line = opaque_thread_index() % 128; line < lines; line += 128)
       for (int i = 0; i < lead; ++i) panel[line * 128 + line % 8 * 16 + i] = 0;  // the swizzled address
     ptx::fence_proxy_async();
-    OrderedSequenceBarrier<C>::sync_consumer(consumer);
+    sync_consumer_warpgroup(consumer);
   }
 }
 
@@ -694,7 +695,7 @@ template <class C>
 __device__ void consume(const typename C::Args& args, const TileShared<C>& shared, int consumer,
                         std::uint32_t rank) {
   if constexpr (can_overlap_epilogue<C>)
-    if (args.overlaps_epilogue && EpilogueScale(args.epilogue).is_exact) {
+    if (args.overlaps_epilogue && EpilogueScale(args.epilogue).scale_is_normal) {
       if (args.depth < least_overlapped_depth<1>) consume_overlapped<C, 2>(args, shared, consumer, rank);
       else consume_overlapped<C, 1>(args, shared, consumer, rank);
       return;
@@ -708,7 +709,7 @@ __device__ void consume(const typename C::Args& args, const TileShared<C>& share
   const int blocks = cluster_blocks<C>(args);
   for (std::int32_t unit = first_unit(blocks); unit < args.units; unit += unit_step(blocks)) {
     if constexpr (C::has_tail) {
-      if (unit >= args.tiles) {
+      if (unit >= args.main_units) {
         each_tail_tile<C>(args, unit, rank, [&](int row, int col) {
           typename C::Sum sum[C::row_blocks][TailOrder::width / 2];
           if constexpr (IsEmulatedFp32<typename C::Kind>)
@@ -786,6 +787,8 @@ __device__ __forceinline__ void warp_specialized_main(
     ptx::fence_mbarrier_init();
     if constexpr (supports_single_block_cluster<C> && !std::is_same_v<Prologue, NoPrologue>) {
       if (is_single_block_cluster<C>(size)) {
+        // The prologue's TMA loads use the barriers before any block barrier: the initialisation must be
+        // visible to the async proxy.
         ptx::fence_proxy_async();
         if (!independent_of_previous) ptx::griddepcontrol_wait();
         prologue(shared, rank);
@@ -794,8 +797,9 @@ __device__ __forceinline__ void warp_specialized_main(
   }
   if (is_single_block_cluster<C>(size)) __syncthreads();
   else ptx::cluster_sync();
-  // Reads and writes of the arrays come after this line: all before it overlaps with the previous
-  // kernel.
+  // From here on all threads may access global memory that earlier kernels wrote. Only the prologue's TMA
+  // loads come before; thread 0 has then executed griddepcontrol.wait itself. Barrier initialisation and
+  // tensor map prefetches overlap the previous kernel.
   if (!independent_of_previous) ptx::griddepcontrol_wait();
   ptx::griddepcontrol_launch_dependents();
   if (group == 0) {
@@ -813,8 +817,8 @@ __device__ __forceinline__ void warp_specialized_main(
   if (independent_of_previous) ptx::griddepcontrol_wait();
 }
 
-// True if the range check found that these operands cannot be split: then another kernel computes the
-// product.
+// True if the range check found that these operands cannot be decomposed into f16 or bf16 components: then
+// another kernel computes the product.
 template <class C>
 __device__ __forceinline__ bool fails_range_check(const WgmmaArgs& args) {
   if constexpr (IsEmulatedFp32<typename C::Kind>)
@@ -868,7 +872,7 @@ __global__ void __launch_bounds__(one_warpgroup_threads, 1)
     for (int stage = 0; stage < C::stages; ++stage) ptx::mbarrier_init(shared.full(stage), 1);
     ptx::fence_mbarrier_init();
   }
-  __syncthreads();
+  __syncthreads();  // with the fence orders mbarrier.init before the first TMA load
   ptx::griddepcontrol_wait();
   ptx::griddepcontrol_launch_dependents();
   const TileOrder::Tile tile = args.order.at(static_cast<std::int32_t>(blockIdx.x));

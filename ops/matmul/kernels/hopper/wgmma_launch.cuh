@@ -104,7 +104,7 @@ void make_maps(typename C::Args& args, const TmaOperand& a, const TmaOperand& b,
   args.tma_store = can_tma_store(args) && !C::misaligned_rows;
   if constexpr (can_overlap_epilogue<C>)
     args.overlaps_epilogue = args.tma_store && size_of(args.out_element) == 2 && args.order.splits == 1 &&
-                             args.units == args.tiles && args.depth >= least_overlapped_depth<2>;
+                             args.units == args.main_units && args.depth >= least_overlapped_depth<2>;
   if (args.tma_store)
     args.c = cuda::tensor_map(result_lines(args), map_type(args.out_element),
                               static_cast<int>(size_of(args.out_element)), 16);
@@ -157,7 +157,7 @@ inline void apply_plan(const TilePlan& plan, WgmmaArgs& args, const Run& run) {
   args.order = plan.order;
   args.tail = plan.tail;
   args.size = plan.size;
-  args.tiles = static_cast<std::int32_t>(plan.order.count());
+  args.main_units = static_cast<std::int32_t>(plan.order.count());
   args.units = static_cast<std::int32_t>(plan.units);
   args.depth = plan.depth;
   args.split_depth = plan.split_depth;
@@ -166,7 +166,7 @@ inline void apply_plan(const TilePlan& plan, WgmmaArgs& args, const Run& run) {
   args.partial = static_cast<char*>(run.workspace) + counter_bytes;
 }
 
-// The configurations of tile_shapes and promoted_shapes, in their order.
+// The configurations of tile_costs. Promoted kernels replace the first and the fifth (below).
 template <bool promoted>
 inline constexpr TileConfig tile_configs[] = {
     {.rows = 128, .cols = 256, .consumers = 2, .stages = 4, .cluster_rows = 2},
@@ -176,8 +176,8 @@ inline constexpr TileConfig tile_configs[] = {
     {.rows = 192, .cols = 192, .consumers = 3, .stages = most_any_stages, .any_size = true},
     {.rows = 128, .cols = 256, .consumers = 2, .stages = 4},
     {.rows = 64, .cols = 128, .consumers = 1, .stages = 8}};
-// Promotion needs registers for a stage's accumulators: the first tile has half the columns and twice the
-// rows, the fifth, of any size, fewer rows.
+// Promotion needs registers for a k tile's accumulators: the first tile has half the columns and twice the
+// rows, the fifth, of runtime shape, fewer rows.
 inline constexpr TileConfig promoted_large{
     .rows = 256, .cols = 128, .consumers = 2, .stages = 4, .cluster_cols = 2, .promoted = true};
 inline constexpr TileConfig promoted_fifth{

@@ -12,7 +12,7 @@
 
 namespace tessera::matmul {
 
-// An operand for the TMA: lines along k (K-major) or lines along rows of A, or columns of B (MN-major).
+// An operand for the TMA: K-major (contiguous along k) or MN-major (contiguous along M or N).
 struct TmaOperand {
   cuda::Lines lines;
   bool mn_major = false;
@@ -46,7 +46,8 @@ inline TmaOperand lines_of(const TmaOperand& whole, int bytes, std::int64_t firs
   return out;
 }
 
-// The lines of one remainder. The tensor map includes the leading zeros before each.
+// The rows of one class. The tensor map starts `lead` bytes before each row, at the 16-byte boundary; those
+// bytes are arbitrary (zero_leading_elements()).
 inline cuda::Lines lines_of_remainder(const MatrixRef& f, const LeadingZeros& zeros, int remainder) {
   const char* const from = static_cast<const char*>(f.data) + remainder * f.line_step * f.bytes;
   const int lead = zeros.of(remainder);
@@ -54,8 +55,7 @@ inline cuda::Lines lines_of_remainder(const MatrixRef& f, const LeadingZeros& ze
           f.line_step << zeros.bits};
 }
 
-// True if the TMA can read an operand with misaligned rows: lines along k, and at least one for each
-// remainder.
+// True if the TMA can read an operand with misaligned rows: it is K-major and has a row of each class.
 inline bool supports_misaligned_rows(const MatrixRef& f) {
   if (f.k_step != 1 || f.k == 0) return false;
   const LeadingZeros zeros = leading_zeros(f);
@@ -105,7 +105,7 @@ inline cuda::Lines result_lines(const WgmmaArgs& args) { return {args.out, args.
 
 inline bool is_plain(const WgmmaArgs& args) { return args.epilogue.plain() && size_of(args.out_element) > 1; }
 
-// True if the TMA may store C: it writes lines to their last 16 bytes, whatever the tensor map says.
+// True if the TMA may store C. Rows must be multiples of 16 bytes: see ptx::tma_store().
 inline bool can_tma_store(const WgmmaArgs& args) {
   const auto bytes = static_cast<int>(size_of(args.out_element));
   return is_plain(args) && cuda::has_tensor_map(result_lines(args), bytes) && args.n * bytes % 16 == 0;

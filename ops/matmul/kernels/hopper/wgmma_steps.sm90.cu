@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The steps that lead to rung 16, on the same tiles of C: rungs 13 to 15.
+// The steps that lead to rung 16: rungs 13 to 15, each with one fixed tile shape.
 #include "ops/matmul/kernels/hopper/wgmma_launch.cuh"
 #include "ops/matmul/kernels/hopper/wgmma_rung.cuh"
 #include "tessera/core/rounding.hpp"
