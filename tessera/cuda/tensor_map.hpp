@@ -11,24 +11,24 @@ namespace tessera::cuda {
 Reason no_tensor_maps();
 
 // Lines of contiguous elements, one line every `stride` elements.
-struct Lines {
+struct Matrix2D {
   const void* data = nullptr;
-  std::int64_t count = 0, length = 0, stride = 0;
+  std::int64_t rows = 0, cols = 0, stride = 0;
 };
 
 // True if the TMA can copy from and to this matrix: addresses and strides are multiples of 16 bytes.
-bool has_tensor_map(const Lines& lines, int element_bytes);
+bool has_tensor_map(const Matrix2D& matrix, int element_bytes);
 
 // A box is of `box_lines` lines (256 at most) and 128 bytes of each, swizzled. Throws Error for lines that
 // have no map.
-CUtensorMap tensor_map(const Lines& lines, CUtensorMapDataType type, int element_bytes, int box_lines);
+CUtensorMap tensor_map(const Matrix2D& matrix, CUtensorMapDataType type, int element_bytes, int box_rows);
 
 // Matrices of one kind, `step` elements apart.
 struct Layers {
-  Lines lines;
-  std::int64_t count = 1, step = 0;
+  Matrix2D matrix;
+  std::int64_t count = 1, stride = 0;
 };
 bool has_tensor_map(const Layers& layers, int element_bytes);
-CUtensorMap tensor_map(const Layers& layers, CUtensorMapDataType type, int element_bytes, int box_lines);
+CUtensorMap tensor_map(const Layers& layers, CUtensorMapDataType type, int element_bytes, int box_rows);
 
 }  // namespace tessera::cuda

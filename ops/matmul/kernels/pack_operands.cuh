@@ -27,8 +27,8 @@ template <int bytes>
 void pack(std::initializer_list<Packing> all, cudaStream_t stream, std::int64_t layers = 1);
 
 // All copies of a small operand, one after another, as one: k is the longest that any large operand asks for.
-MatrixRef copies_of(const MatrixRef& f, const LeadingZeros& zeros);
-// f.k_step is 1. `to`: packed_bytes(copies_of(f, zeros)).
-void pack_copies(const MatrixRef& f, const LeadingZeros& zeros, void* to, cudaStream_t stream);
+MatrixRef copies_of(const MatrixRef& f, const RowAlignment& alignment);
+// f.k_stride is 1. `to`: packed_bytes(copies_of(f, zeros)).
+void pack_copies(const MatrixRef& f, const RowAlignment& alignment, void* to, cudaStream_t stream);
 
 }  // namespace tessera::matmul

@@ -4,6 +4,6 @@
 
 namespace tessera::matmul {
 
-void run_bf16x6(WgmmaLaunch& part, Run& run) { run_emulated_tile<Bf16x6>(part, run); }
+void run_bf16x6(WgmmaLaunch& sub_problem, Run& run) { run_emulated_tile<Bf16x6>(sub_problem, run); }
 
 }  // namespace tessera::matmul

@@ -4,6 +4,6 @@
 
 namespace tessera::matmul {
 
-void run_f16x3(WgmmaLaunch& part, Run& run) { run_emulated_tile<F16x3>(part, run); }
+void run_f16x3(WgmmaLaunch& sub_problem, Run& run) { run_emulated_tile<F16x3>(sub_problem, run); }
 
 }  // namespace tessera::matmul
