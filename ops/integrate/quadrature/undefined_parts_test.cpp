@@ -48,7 +48,7 @@ std::string of_argument(const Limited& f, const std::string& u) {
   return out;
 }
 
-std::string told_of(const std::string& formula, const Range& range, const Answer& answer) {
+std::string text_of_answer(const std::string& formula, const Range& range, const Answer& answer) {
   return fmt::format("{} from {} to {}: {:.17g} ± {:.2g}, {}", formula, range.lower, range.upper,
                      answer.value, answer.error(), reason_text(answer));
 }
@@ -66,9 +66,10 @@ void expect_undefined(const std::string& formula, const Range& range) {
   for (const Integrand& one : {f, callable})
     for (const char* rule : {"auto", "tanh_sinh"}) {
       const Answer answer = answer_by(rule, one, range);
-      EXPECT_FALSE(answer.converged()) << rule << ": " << told_of(formula, range, answer);
+      EXPECT_FALSE(answer.converged()) << rule << ": " << text_of_answer(formula, range, answer);
       if (met) {
-        EXPECT_EQ(answer.reason, Reason::non_finite) << rule << ": " << told_of(formula, range, answer);
+        EXPECT_EQ(answer.reason, Reason::non_finite)
+            << rule << ": " << text_of_answer(formula, range, answer);
       }
     }
 }
@@ -111,7 +112,7 @@ TEST(UndefinedParts, OfAnInfiniteRange) {
   for (const char* formula : {"exp(-x^2)*acosh(100-x)", "exp(-x^2)*y0(60-x)", "exp(-x^2)*log1p(90-x)"}) {
     const Range range{0, infinity};
     const Answer answer = answer_by("auto", integrand_of(formula::parse(formula), "x", range), range);
-    EXPECT_EQ(answer.reason, Reason::non_finite) << told_of(formula, range, answer);
+    EXPECT_EQ(answer.reason, Reason::non_finite) << text_of_answer(formula, range, answer);
   }
 }
 
@@ -120,7 +121,7 @@ TEST(UndefinedParts, InfiniteOnAPart) {
     for (const char* rule : {"auto", "tanh_sinh"}) {
       const Range range{0, 10};
       const Answer answer = answer_by(rule, integrand_of(formula::parse(formula), "x", range), range);
-      EXPECT_TRUE(answer.undefined()) << rule << ": " << told_of(formula, range, answer);
+      EXPECT_TRUE(answer.undefined()) << rule << ": " << text_of_answer(formula, range, answer);
     }
 }
 
@@ -156,7 +157,7 @@ TEST(UndefinedParts, AnEndAloneIsNone) {
               answer_by("gauss_kronrod", integrand_of(formula::parse(of_argument(f, "x")), "x", same), same)
                   .value;
         }
-        EXPECT_TRUE(answer.converged()) << told_of(formula, range, answer);
+        EXPECT_TRUE(answer.converged()) << text_of_answer(formula, range, answer);
         EXPECT_NEAR(answer.value, exact, 2e-10 * std::fabs(exact)) << formula;
       }
 }
@@ -185,7 +186,7 @@ TEST(UndefinedParts, OverflowIsNone) {
     callable.values = f.values;
     for (const Integrand& each : {f, callable}) {
       const Answer answer = answer_by("auto", each, one.range);
-      EXPECT_TRUE(answer.converged()) << told_of(one.formula, one.range, answer);
+      EXPECT_TRUE(answer.converged()) << text_of_answer(one.formula, one.range, answer);
       if (!std::isnan(one.exact)) {
         EXPECT_NEAR(answer.value, one.exact, 1e-9 * std::fabs(one.exact)) << one.formula;
       }
