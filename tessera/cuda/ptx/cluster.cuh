@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Thread block clusters and distributed shared memory, named barriers, warp specialization (setmaxnreg,
-// elect), programmatic dependent launch, and an acquire load from global memory.
+// elect), programmatic dependent launch; an acquire load from global memory, and opaque().
 #pragma once
 #include <cstdint>
 

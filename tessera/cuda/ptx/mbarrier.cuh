@@ -3,12 +3,9 @@
 // copies.
 #pragma once
 #include <cstdint>
+#include "tessera/cuda/ptx/shared_address.cuh"
 
 namespace tessera::cuda::ptx {
-
-__device__ __forceinline__ std::uint32_t shared_address(const void* address) {
-  return static_cast<std::uint32_t>(__cvta_generic_to_shared(address));
-}
 
 struct Mbarrier {
   std::uint64_t state;
