@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // GPU rung 15: persistent blocks.
 //
-// As many blocks as there are multiprocessors take tile after tile, so the next tile's copies arrive while
-// the last one's results are stored, and neighbours in time are neighbours in C, whose rows and columns the
-// L2 cache then has. What limits it: every block reads all of its A and B from there.
+// As many blocks as there are multiprocessors take tile after tile, so the next tile's loads complete during
+// the previous one's epilogue, and tiles that are computed at the same time are neighbours in C, whose rows
+// of A and columns of B the L2 cache then holds. What limits it: every block reads all of its A and B from
+// L2.
 #include "ops/matmul/problem/operands.hpp"
 #include "ops/matmul/kernels/hopper/wgmma_rung.cuh"
 
