@@ -10,7 +10,7 @@ namespace tessera::cuda {
 // Why no map can be made here; nothing: it can.
 Reason no_tensor_maps();
 
-// Lines of contiguous elements, one line every `stride` elements.
+// Rows of contiguous elements, `stride` elements apart.
 struct Matrix2D {
   const void* data = nullptr;
   std::int64_t rows = 0, cols = 0, stride = 0;
@@ -19,11 +19,11 @@ struct Matrix2D {
 // True if the TMA can copy from and to this matrix: addresses and strides are multiples of 16 bytes.
 bool has_tensor_map(const Matrix2D& matrix, int element_bytes);
 
-// A box is of `box_lines` lines (256 at most) and 128 bytes of each, swizzled. Throws Error for lines that
-// have no map.
+// A box has `box_rows` rows (256 at most) and 128 bytes of each, swizzled. Throws Error for a matrix that has
+// no map.
 CUtensorMap tensor_map(const Matrix2D& matrix, CUtensorMapDataType type, int element_bytes, int box_rows);
 
-// Matrices of one kind, `step` elements apart.
+// Matrices of one kind, `stride` elements apart.
 struct Layers {
   Matrix2D matrix;
   std::int64_t count = 1, stride = 0;

@@ -20,9 +20,9 @@ struct MatrixRef {
 struct RowAlignment {
   static constexpr int max_classes = 8;  // c = 16 (1-byte elements, odd row stride) has no kernel
 
-  std::int32_t class_bits = 0;  // 1 << bits classes
-  std::int32_t first_bytes = 0,
-               step_bytes = 0;  // the first row's address modulo 16, and from each row to the next
+  std::int32_t class_bits = 0;  // classes() is 1 << class_bits
+  // The first row's address modulo 16, and the distance from each row to the next, modulo 16.
+  std::int32_t first_bytes = 0, step_bytes = 0;
 
   // Bytes from the 16-byte boundary to row i; the zeros in front of the rows of copy i.
   TESSERA_HOST_DEVICE int misalignment_bytes(int i) const { return (first_bytes + i * step_bytes) & 15; }

@@ -83,12 +83,12 @@ inline EmulatedPlan plan_emulated(const WgmmaJob& job, Compute compute, const De
   const auto plan = [&](std::int64_t rows, std::int64_t cols, bool is_large) {
     const WgmmaArgs args = args_of(job.args, 0, 0, rows, cols);
     // The model's k tile is a k group.
-    TilePlan out =
+    TilePlan plan_of_part =
         plan_tiles(emulated_costs, rows, cols, k, promotion_k_tiles * k_of_line(compute), device.processors,
                    is_large ? tiles : 0b111, is_large ? job.options : TileOptions{}, store_cost_of(args));
-    out.k_tile_count *= promotion_k_tiles;
-    out.k_tiles_per_split *= promotion_k_tiles;
-    return out;
+    plan_of_part.k_tile_count *= promotion_k_tiles;
+    plan_of_part.k_tiles_per_split *= promotion_k_tiles;
+    return plan_of_part;
   };
   out.launches = plan_launches(job.args.m, job.args.n, job.launch_mode, plan);
   return out;

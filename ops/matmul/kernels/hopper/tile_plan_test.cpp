@@ -249,7 +249,7 @@ TEST(TilePlan, ASizeThatThereIsIsTakenAndAnotherRefused) {
   EXPECT_TRUE(refuses_shape({192, 0, 0, 0}, promoted_costs));
 }
 
-TEST(TilePlan, ATileOfAnySizeHasFourStages) {
+TEST(TilePlan, ATileOfRuntimeShapeHasFourStages) {
   int sizes = 0;
   for (int rows = rows_granularity; rows <= 192; rows += rows_granularity)
     for (int cols = cols_granularity; cols <= 192; cols += cols_granularity) {

@@ -79,7 +79,8 @@ __device__ __forceinline__ void load_operand_slice(unsigned char* to, const CUte
   else ptx::tma_load_multicast(cta_mask, to + offset * 128, map, k, first + offset, full);
 }
 
-// Loads the scales of `cols` columns of B from `col` on. Two stages share them; they come with the first.
+// Loads the scales of `cols` columns of B from `col` on. The k tiles of a k group share them; they come with
+// the first.
 template <class Traits, int cols>
 __device__ __forceinline__ void load_scales(const WgmmaArgs& args, const TileShared<Traits>& shared,
                                             int stage, int col, int k) {
@@ -285,8 +286,8 @@ template <class Traits, int cols>
 __device__ __forceinline__ void promote_k_tiles(
     const TileShared<Traits>& shared, PipelineState<Traits>& state, int count, int row, std::uint32_t peers,
     typename Traits::Accumulator (&accum)[Traits::m_tiles][cols / 2]) {
-  typename Traits::Accumulator partial_acc[cols / 2] =
-      {};  // else the compiler would keep its registers live before
+  // Initialised, since the compiler would otherwise keep its registers live before.
+  typename Traits::Accumulator partial_acc[cols / 2] = {};
   for (int i = 0; i < count; ++i) {
     ptx::mbarrier_wait(shared.full(state.index), state.phase);
 #pragma unroll
@@ -321,16 +322,15 @@ __device__ __forceinline__ void multiply_components(const TileShared<Traits>& sh
                      accumulate || i > from ? 1 : 0);
 }
 
-// Named barrier of one consumer warpgroup. OrderedSequenceBarrier has the two before.
+// Named barrier of one consumer warpgroup. Their numbers follow those of OrderedSequenceBarrier.
 __device__ __forceinline__ void sync_consumer_warpgroup(int consumer) {
   constexpr int first_barrier = 10;
   ptx::named_barrier_sync(first_barrier + consumer, 128);
 }
 
 // The two consumer warpgroups issue their wgmma one after the other, so that one multiplies while the other
-// adds in f32 (as FlashAttention-3's warpgroups; both work on one tile, other than in CUTLASS's
-// KernelPingpong). Without the order both would issue, and then add, at the same time, while the tensor cores
-// idle.
+// adds in f32 (as in FlashAttention-3; unlike in CUTLASS's KernelPingpong both work on one tile). Without the
+// order both would issue, and then add, at the same time, while the tensor cores idle.
 template <class Traits>
 struct OrderedSequenceBarrier {
   static constexpr bool enabled = IsEmulatedFp32<typename Traits::Kind> && Traits::consumer_warpgroups == 2 &&
@@ -534,8 +534,8 @@ struct OverlappedEpilogue {
   }
 };
 
-// consume() with the overlapped epilogue: for whole tiles with a scalar-only epilogue. `boxes` are stored
-// during each stage.
+// consume() with the overlapped epilogue: for whole tiles with a scalar-only epilogue. `boxes_per_k_tile`
+// boxes are stored during each k tile.
 template <class Traits, int boxes_per_k_tile>
 __device__ void consume_overlapped(const WgmmaArgs& args, const TileShared<Traits>& shared, int consumer,
                                    std::uint32_t rank) {
@@ -614,10 +614,10 @@ struct TileCoord {
       // Neighbouring tiles take the classes in turn.
       const int tile_index = args.misaligned_is_b ? tile.col : tile.row, bits = args.alignment.class_bits;
       row_class = tile_index & ((1 << bits) - 1);
-      const int first = (tile_index >> bits) * (args.misaligned_is_b ? Traits::cols : Traits::rows),
-                c_index = (first << bits) + row_class, copy = row_class * args.copied_rows;
-      if (args.misaligned_is_b) b = first, col = c_index, a += copy;
-      else a = first, row = c_index, b += copy;
+      const int class_origin = (tile_index >> bits) * (args.misaligned_is_b ? Traits::cols : Traits::rows),
+                c_index = (class_origin << bits) + row_class, copy = row_class * args.copied_rows;
+      if (args.misaligned_is_b) b = class_origin, col = c_index, a += copy;
+      else a = class_origin, row = c_index, b += copy;
     }
   }
 };
@@ -626,27 +626,27 @@ struct TileCoord {
 template <class Traits>
 struct WorkTile {
   TileCoord<Traits> origin;
-  int first, count;
+  int k_tile_begin, k_tile_count;
 
   __device__ __forceinline__ WorkTile(const typename Traits::Args& args, const TileOrder::Tile& tile,
                                       std::uint32_t rank, const ClusterCoord<Traits>& block_coord)
       : origin(args, tile, block_coord),
-        first(first_k_tile(args, split_of<Traits>(tile, rank))),
-        count(k_tiles_of_split(args, split_of<Traits>(tile, rank))) {}
+        k_tile_begin(first_k_tile(args, split_of<Traits>(tile, rank))),
+        k_tile_count(k_tiles_of_split(args, split_of<Traits>(tile, rank))) {}
   __device__ __forceinline__ WorkTile(const typename Traits::Args& args, std::int32_t unit,
                                       std::uint32_t rank, const ClusterCoord<Traits>& block_coord)
       : WorkTile(args, args.order.at(unit), rank, block_coord) {}
   __device__ __forceinline__ void load(const typename Traits::Args& args, const TileShared<Traits>& shared,
                                        const ClusterCoord<Traits>& block_coord, int i, int stage) const {
-    load_stage<Traits>(args, shared, stage, origin.a, origin.b, (first + i) * (128 / Traits::element_bytes),
-                       block_coord, origin.row_class);
+    load_stage<Traits>(args, shared, stage, origin.a, origin.b,
+                       (k_tile_begin + i) * (128 / Traits::element_bytes), block_coord, origin.row_class);
   }
   // The number of k tiles that load_prologue() requests before the block's first barrier. More of them delay
   // the consumer warpgroups.
-  __device__ __forceinline__ int prologue_stages(int stages) const {
-    return min(count, min(stages, max_prologue_stages));
+  __device__ __forceinline__ int prologue_k_tiles(int stages) const {
+    return min(k_tile_count, min(stages, max_prologue_k_tiles));
   }
-  static constexpr int max_prologue_stages = 4;
+  static constexpr int max_prologue_k_tiles = 4;
 };
 
 // Loads the first k tiles of the first tile, by the thread that initialised the barriers. Only for a cluster
@@ -659,7 +659,7 @@ __device__ __forceinline__ void load_prologue(const typename Traits::Args& args,
   const std::int32_t unit = first_unit(cluster_blocks<Traits>(args));
   if (unit >= args.units || unit >= args.main_units) return;
   const WorkTile<Traits> work(args, unit, rank, block_coord);
-  for (int i = 0; i < work.prologue_stages(shared.stages); ++i) work.load(args, shared, block_coord, i, i);
+  for (int i = 0; i < work.prologue_k_tiles(shared.stages); ++i) work.load(args, shared, block_coord, i, i);
 }
 
 template <class Traits>
@@ -684,10 +684,10 @@ __device__ void produce(const typename Traits::Args& args, const TileShared<Trai
     const WorkTile<Traits> work(args, unit, rank, block_coord);
     const int in_flight =
         is_single_block_cluster<Traits>(shape_of_tile<Traits>(args)) && unit == first_unit(cluster_size)
-            ? work.prologue_stages(shared.stages)
+            ? work.prologue_k_tiles(shared.stages)
             : 0;
     state.skip(in_flight);
-    for (int i = in_flight; i < work.count; ++i) {
+    for (int i = in_flight; i < work.k_tile_count; ++i) {
       ptx::mbarrier_wait(shared.empty(state.index), state.phase ^ 1);
       work.load(args, shared, block_coord, i, state.index);
       state.advance();
@@ -695,8 +695,8 @@ __device__ void produce(const typename Traits::Args& args, const TileShared<Trai
   }
 }
 
-// Zeroes the elements before the rows of one class in the first k tile: they may hold NaN,
-// whose product with 0 is NaN. Each consumer zeroes those that it reads.
+// Zeroes the elements before the rows of one class in the first k tile: they may hold NaN, whose product with
+// 0 is NaN. Each consumer zeroes those that it reads.
 template <class Traits>
 __device__ __forceinline__ void zero_leading_elements(const typename Traits::Args& args,
                                                       const TileShared<Traits>& shared,
@@ -761,7 +761,7 @@ __device__ void consume(const typename Traits::Args& args, const TileShared<Trai
     } else {
       if constexpr (Traits::misaligned_rows) {
         const WorkTile<Traits> work(args, unit, rank, block_coord);
-        if (work.first == 0 && count > 0)
+        if (work.k_tile_begin == 0 && count > 0)
           zero_leading_elements<Traits>(args, shared, state, work.origin.row_class, first_row, consumer);
       }
       if constexpr (Traits::runtime_shape)
