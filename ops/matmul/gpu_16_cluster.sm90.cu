@@ -102,7 +102,7 @@ Reason refuses_options(const MixedProblem& p, int tile) {
     return supports_misaligned(job_of(p, {}))
                ? std::nullopt
                : Reason("has tile=" + std::to_string(tile) +
-                        " only for K-major operands whose row stride is not a multiple of 16 bytes");
+                        " only for K-major operands whose rows do not overlap");
   const auto is_mn_major = [&](const MatrixRef& x) {
     const auto operand = tma_operand(x, supports_mn_major(p.a.element));
     return operand && operand->mn_major;

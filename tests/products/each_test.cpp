@@ -53,7 +53,7 @@ class EachKernel : public OnDevice {
     return out;
   }
 
-  // Of a tile of any size: widths, heights and clusters in turn, each by a step of its own.
+  // For a tile of runtime shape: widths, heights and clusters in turn, each by a step of its own.
   void set_size(Tuning& tuning, bool promoted) {
     if (!tuning.find("below")) return;
     const int i = sized_++, cols = 16 * (1 + (i * 5 + i / 12) % 12),

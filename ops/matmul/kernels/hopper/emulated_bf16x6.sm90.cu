@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tensor core kernels of f32 factors in parts of bf16, six products.
+// The tensor core kernels of f32 operands as bf16 components, six products.
 #include "ops/matmul/kernels/hopper/emulated_fp32_launch.cuh"
 
 namespace tessera::matmul {

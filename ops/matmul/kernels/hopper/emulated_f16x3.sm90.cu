@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tensor core kernels of f32 factors in parts of f16, three products.
+// The tensor core kernels of f32 operands as f16 components, three products.
 #include "ops/matmul/kernels/hopper/emulated_fp32_launch.cuh"
 
 namespace tessera::matmul {

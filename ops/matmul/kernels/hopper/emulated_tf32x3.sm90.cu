@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tensor core kernels of f32 factors in parts of TF32, three products.
+// The tensor core kernels of f32 operands as TF32 components, three products.
 #include "ops/matmul/kernels/hopper/emulated_fp32_launch.cuh"
 
 namespace tessera::matmul {

@@ -275,7 +275,7 @@ TilePlan plan_tiles(TileCosts costs, std::int64_t m, std::int64_t n, std::int64_
 
 namespace {
 
-// The cost of a further launch beyond its own plan; and the least time of a product for which cuts are
+// The cost of a further launch beyond its own plan; and the least time of a product for which splitting is
 // considered, since planning a part takes the host some microseconds.
 constexpr double launch_us = 0.3, min_us = 40;
 constexpr std::int64_t large = 256,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The plan of a product: its tile, split-K, and the number of launches, chosen by a model of what each tile
-// takes. Plain arithmetic.
+// The plan of a product: its tile, split-K, and the number of launches, chosen by a cost model. Plain
+// arithmetic.
 #pragma once
 #include <cstdint>
 #include <functional>

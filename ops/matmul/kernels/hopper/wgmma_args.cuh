@@ -120,8 +120,8 @@ struct TileTraits {
   // leave space for more stages.
   static constexpr int pipeline_bytes =
       runtime_shape ? runtime_shape_bytes - consumer_warpgroups * epilogue_smem_bytes : stages * stage_bytes;
-  // For emulated FP32 with scales: the scales of a tile's columns, one set for each two stages, behind the
-  // barriers.
+  // For emulated FP32 with scales: the scales of a tile's columns, one set for each k group in the
+  // pipeline, behind the barriers.
   static constexpr int scale_bytes = has_scales<Kind> ? cols * 4 : 0,
                        scales_at = (pipeline_bytes + consumer_warpgroups * epilogue_smem_bytes +
                                     2 * stages * 8 + 15) /
@@ -137,7 +137,7 @@ struct TileTraits {
   static_assert(shared_bytes <= 227 * 1024 && m_tiles * accumulators + (promoted ? accumulators : 0) <= 192);
 };
 
-// Partial sums are reduced in chunks of chunk_cols columns; the number of chunks in a tile.
+// Split-K partial sums are reduced in chunks of chunk_cols columns.
 inline constexpr int chunk_cols = 64;
 template <class Traits>
 inline constexpr int chunks_per_tile = Traits::cols / chunk_cols;
@@ -187,7 +187,7 @@ struct TileShared {
                                             Traits::consumer_warpgroups * Traits::epilogue_smem_bytes)[stage];
   }
   __device__ ptx::Mbarrier& empty(int stage) const { return (&full(0))[Traits::stages + stage]; }
-  // Stages come in pairs with common scales; `stage` is the first of a pair.
+  // The stages of a k group have common scales; `stage` is the group's first.
   __device__ float* scales(int stage) const {
     return reinterpret_cast<float*>(base + Traits::scales_at +
                                     stage / promotion_k_tiles * Traits::scale_bytes);

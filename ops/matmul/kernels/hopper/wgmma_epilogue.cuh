@@ -357,7 +357,7 @@ __device__ __forceinline__ void store_scalar_only(
   store_through_smem<Traits, float, accumulators>(args, shared, consumer, accum, row, col, layer...);
 }
 
-// Stores a tile. row, col: of this consumer's first sum.
+// Stores a tile. row, col: of this consumer's first element.
 template <class Traits, int accumulators>
 __device__ __forceinline__ void store_tile(
     const typename Traits::Args& args, const TileShared<Traits>& shared, int consumer,

@@ -146,12 +146,12 @@ template <class Traits, auto kernel>
 void launch_tiles(int threads, typename Traits::Args& args, const TmaOperand& a, const TmaOperand& b,
                   CUtensorMapDataType type, GridMode grid_mode, const Run& run) {
   make_maps<Traits>(args, a, b, type);
-  // The cluster reduction uses the ring, so the next tile's stages cannot arrive meanwhile.
+  // The cluster reduction uses the pipeline's stages, so the next tile's stages cannot arrive meanwhile.
   if (args.cluster_splits > 1) grid_mode = GridMode::one_per_tile;
   const int cluster = (Traits::runtime_shape ? args.shape.cluster() : Traits::cluster) * args.cluster_splits;
   launch_cluster_kernel<Traits, kernel>(
       threads, args, args.units, grid_mode, cluster, run, [&](int max_active) {
-        // With one slice of columns the last block to arrive reduces, and no block waits.
+        // With one chunk of columns the last block to arrive reduces, and no block waits.
         return args.all_resident =
                    chunks_per_tile<Traits> > 1 && args.order.splits > 1 && args.units <= max_active;
       });
