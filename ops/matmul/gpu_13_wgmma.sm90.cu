@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// GPU rung 13: tensor cores that read both factors from shared memory.
+// GPU rung 13: tensor cores that read both operands from shared memory.
 //
-// A warpgroup's product takes its factors from where the TMA has put them, 64 rows by up to 256
-// columns an instruction: no thread loads fragments, none computes addresses of elements. One warpgroup does
-// everything, though: it asks for copies, waits, multiplies, waits again. What limits it: while it waits,
-// nobody multiplies.
+// wgmma reads its operands from where the TMA has put them, 64 rows by up to 256 columns an instruction: no
+// thread loads fragments, none computes addresses of elements. One warpgroup does everything, though: it
+// issues TMA loads, waits, multiplies, waits again. What limits it: while it waits, the tensor cores idle.
 #include "ops/matmul/problem/operands.hpp"
 #include "ops/matmul/kernels/hopper/wgmma_rung.cuh"
 

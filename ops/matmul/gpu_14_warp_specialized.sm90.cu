@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // GPU rung 14: warp specialization.
 //
-// One warpgroup only asks for copies, as far ahead as there are stages; two others only multiply, and give
-// stages back by barriers that count. Registers move from the one to the others, so that a tile is twice as
-// large. What limits it: at a tile's begin nothing has arrived, at its end nobody multiplies, and each tile
-// is a new block.
+// The producer warpgroup only issues TMA loads, as far ahead as there are stages; two consumer warpgroups
+// only multiply, and release stages through mbarriers. setmaxnreg moves registers from the producer to the
+// consumers, so that a tile is twice as large. What limits it: at a tile's begin no load has completed,
+// during its epilogue the tensor cores idle, and each tile is a new block.
 #include "ops/matmul/problem/operands.hpp"
 #include "ops/matmul/kernels/hopper/wgmma_rung.cuh"
 

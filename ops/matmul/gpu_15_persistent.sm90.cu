@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // GPU rung 15: persistent blocks.
 //
-// As many blocks as there are multiprocessors take tile after tile, so the next tile's copies arrive while
-// the last one's results are stored, and neighbours in time are neighbours in C, whose rows and columns the
-// L2 cache then has. What limits it: every block reads all of its A and B from there.
+// As many blocks as there are multiprocessors take tile after tile, so the next tile's loads complete during
+// the previous one's epilogue, and tiles that are computed at the same time are neighbours in C, whose rows
+// of A and columns of B the L2 cache then holds. What limits it: every block reads all of its A and B from
+// L2.
 #include "ops/matmul/problem/operands.hpp"
 #include "ops/matmul/kernels/hopper/wgmma_rung.cuh"
 
 namespace tessera::matmul {
 namespace {
 
-const Rung rung(step_variant<Step::persistent>(
-    "blocks stay and take tile after tile, in an order that the L2 cache likes"));
+const Rung rung(
+    step_variant<Step::persistent>("persistent blocks take tile after tile, rasterised for L2 locality"));
 [[maybe_unused]] const bool registered =
     (register_layouts([](Element, const OperandLayout& order) { return by_tma(order, false); }), true);
 

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // GPU rung 16: Hopper's tensor cores, fed by its TMA, blocks in clusters.
 //
-// The tensor cores read both factors from shared memory, where one thread's copies put them, swizzled, stage
-// after stage; no other thread spends an instruction on that. Blocks stay for tile after tile, and those of a
-// cluster copy for each other what several need. A model of what each tile takes chooses tile and splits;
-// operands that the TMA cannot read as they lie, or the smaller one, are copied first. Sums of 8-bit floats,
-// which the tensor cores cut short, are promoted every 128 products. What limits it now: power.
+// The tensor cores read both operands from shared memory, where one thread's TMA loads put them, swizzled,
+// stage after stage; no other thread spends an instruction on that. Blocks are persistent, and those of a
+// cluster multicast what several need. A cost model chooses tile and splits. Operands without a valid tensor
+// map (or, with misaligned rows, the smaller operand) are packed first. FP8 accumulation has reduced
+// precision, so it is promoted to FP32 every 128 elements of k. What limits it now: power.
 #include "ops/matmul/problem/operands.hpp"
 #include "ops/matmul/kernels/hopper/wgmma_rung.cuh"
 
 namespace tessera::matmul {
 namespace {
 
-// Which factors the tensor cores take across k.
+// True if wgmma takes MN-major operands of this type.
 bool supports_mn_major(Element element) {
   switch (element) {
     case Element::bf16:
@@ -28,21 +28,21 @@ bool supports_mn_major(Element element) {
   }
 }
 
-void launch_kernel_for(const MixedProblem& p, WgmmaLaunch& part, Run& run) {
+void launch_kernel_for(const MixedProblem& p, WgmmaLaunch& sub_problem, Run& run) {
   const bool b_is_e5m2 = p.b.element == Element::e5m2;
   switch (p.a.element) {
     case Element::bf16:
-      return run_bf16(part, run);
+      return run_bf16(sub_problem, run);
     case Element::f16:
-      return run_f16(part, run);
+      return run_f16(sub_problem, run);
     case Element::f32:
-      return run_tf32(part, run);
+      return run_tf32(sub_problem, run);
     case Element::i8:
-      return run_i8(part, run);
+      return run_i8(sub_problem, run);
     case Element::e4m3:
-      return run_e4m3(part, b_is_e5m2, p.fast, run);
+      return run_e4m3(sub_problem, b_is_e5m2, p.fast, run);
     default:
-      return run_e5m2(part, b_is_e5m2, p.fast, run);
+      return run_e5m2(sub_problem, b_is_e5m2, p.fast, run);
   }
 }
 
@@ -50,11 +50,11 @@ bool is_promoted(const MixedProblem& p) {
   return (p.a.element == Element::e4m3 || p.a.element == Element::e5m2) && !p.fast;
 }
 
-TileShapes shapes_of(const MixedProblem& p) {
-  return is_promoted(p) ? TileShapes(promoted_shapes) : TileShapes(tile_shapes);
+TileCosts costs_of(const MixedProblem& p) {
+  return is_promoted(p) ? TileCosts(promoted_costs) : TileCosts(tile_costs);
 }
 
-TileSize size_in(const Tuning& tuning) {
+TileShape shape_in(const Tuning& tuning) {
   const auto value = [&](const char* name) { return tuning.find(name).value_or(0); };
   return {value("rows"), value("cols"), value("below"), value("beside")};
 }
@@ -62,73 +62,75 @@ TileSize size_in(const Tuning& tuning) {
 WgmmaJob job_with(const MixedProblem& p, const Tuning& tuning) {
   const auto value = [&](const char* name) { return tuning.find(name).value_or(0); };
   WgmmaJob job =
-      job_of(p, {value("tile"), value("splits"), value("group"), value("strips"), size_in(tuning)});
-  job.launches = static_cast<LaunchCount>(value("cuts"));
+      job_of(p, {value("tile"), value("splits"), value("group"), value("strips"), shape_in(tuning)});
+  job.launch_mode = static_cast<LaunchMode>(value("cuts"));
   return job;
 }
 
 void launch(const MixedProblem& p, const WgmmaJob& job, const PlannedJob& planned, Run& run) {
   run_launches(job, planned, supports_mn_major(p.a.element), run,
-               [&](WgmmaLaunch& part) { launch_kernel_for(p, part, run); });
+               [&](WgmmaLaunch& sub_problem) { launch_kernel_for(p, sub_problem, run); });
 }
 
 void run(const Arguments& arguments, const Tuning& tuning, Run& run) {
-  const MixedProblem p = with_rows(MixedProblem::of(arguments));
+  const MixedProblem p = with_row_major_c(MixedProblem::of(arguments));
   if (p.m == 0 || p.n == 0) return;
   const WgmmaJob job = job_with(p, tuning);
-  launch(p, job, plan_job(job, shapes_of(p), supports_mn_major(p.a.element), *run.device), run);
+  launch(p, job, plan_job(job, costs_of(p), supports_mn_major(p.a.element), *run.device), run);
 }
 
 PreparedRun prepare(const Arguments& arguments, const Tuning& tuning, const Device& device) {
   const MixedProblem given = MixedProblem::of(arguments);
-  const MixedProblem p = with_rows(given);
+  const MixedProblem p = with_row_major_c(given);
   if (p.m == 0 || p.n == 0) return {};
   const WgmmaJob job = job_with(p, tuning);
-  const PlannedJob planned = plan_job(job, shapes_of(p), supports_mn_major(p.a.element), device);
+  const PlannedJob planned = plan_job(job, costs_of(p), supports_mn_major(p.a.element), device);
   const ProductArrays places(arguments.signature());
   return {.launch =
               [given, planned, places, options = job.options](std::span<void* const> arrays, Run& run) {
-                const MixedProblem device_problem = with_rows(places.put(given, arrays));
+                const MixedProblem device_problem = with_row_major_c(places.put(given, arrays));
                 launch(device_problem, job_of(device_problem, options), planned, run);
               },
           .workspace_bytes = planned.workspace.bytes(),
-          .zeros = planned.workspace.zeros()};
+          .zeros = planned.workspace.zeroed_bytes()};
 }
 
-// The rows of C next to each other, as the launch has them.
+// Returns why the option `tile` cannot be used. p: after with_row_major_c().
 Reason refuses_options(const MixedProblem& p, int tile) {
   if (tile == 0 || p.m == 0 || p.n == 0) return std::nullopt;
   if (tile == misaligned_tile + 1)
     return supports_misaligned(job_of(p, {}))
                ? std::nullopt
-               : Reason("has no tile=" + std::to_string(tile) + " but for lines along k that are apart");
+               : Reason("has tile=" + std::to_string(tile) +
+                        " only for K-major operands whose rows do not overlap");
   const auto is_mn_major = [&](const MatrixRef& x) {
     const auto operand = tma_operand(x, supports_mn_major(p.a.element));
     return operand && operand->mn_major;
   };
-  return refuses_tile(tile, shapes_of(p),
-                      is_mn_major(left_of(p)) || is_mn_major(right_of(p)) ? mn_major_tiles : all_tiles);
+  return refuses_tile(tile, costs_of(p),
+                      is_mn_major(operand_a(p)) || is_mn_major(operand_b(p)) ? mn_major_tiles : all_tiles);
 }
 
 Reason refuses(const Arguments& arguments, const Tuning& tuning, const Device& device) {
   const MixedProblem p = MixedProblem::of(arguments);
-  if (const Reason reason = refuses_options(with_rows(p), tuning.find("tile").value_or(0))) return reason;
-  if (const Reason reason = refuses_size(size_in(tuning), shapes_of(p))) return reason;
+  if (const Reason reason = refuses_options(with_row_major_c(p), tuning.find("tile").value_or(0)))
+    return reason;
+  if (const Reason reason = refuses_shape(shape_in(tuning), costs_of(p))) return reason;
   return wgmma_refuses(arguments, tuning, device);
 }
 
-// Counted from 1; by sums that are promoted, or by others.
-bool has_any_size(std::int64_t tile) {
-  const auto is_one = [tile](TileShapes shapes) {
-    return tile > 0 && tile <= std::ssize(shapes) && shapes[static_cast<std::size_t>(tile - 1)].any_size;
+// True if tile number `tile`, counted from 1, has a runtime shape, in either table.
+bool has_runtime_shape(std::int64_t tile) {
+  const auto is_one = [tile](TileCosts costs) {
+    return tile > 0 && tile <= std::ssize(costs) && costs[static_cast<std::size_t>(tile - 1)].runtime_shape;
   };
-  return is_one(tile_shapes) || is_one(promoted_shapes);
+  return is_one(tile_costs) || is_one(promoted_costs);
 }
 
-// 0, then those of `one` up to `most`.
-std::vector<int> multiples(int one, int most) {
+// Multiples of `step` from 0 to `max`.
+std::vector<int> multiples(int step, int max) {
   std::vector<int> out;
-  for (int value = 0; value <= most; value += one) out.push_back(value);
+  for (int value = 0; value <= max; value += step) out.push_back(value);
   return out;
 }
 
@@ -136,10 +138,10 @@ Choice with(const Tuning& fixed) {
   Choice out;
   out.tuning = fixed;
   out.ranges = {{.name = "group", .first = 0, .last = 64, .value = 0}};
-  if (has_any_size(fixed.find("tile").value_or(0))) {
+  if (has_runtime_shape(fixed.find("tile").value_or(0))) {
     const std::vector<int> blocks{0, 1, 2, 4};
-    for (const auto& [name, values] : {std::pair{"rows", multiples(any_rows, 192)},
-                                       {"cols", multiples(any_cols, 192)},
+    for (const auto& [name, values] : {std::pair{"rows", multiples(rows_granularity, 192)},
+                                       {"cols", multiples(cols_granularity, 192)},
                                        {"below", blocks},
                                        {"beside", blocks}})
       out.ranges.push_back({name, values.front(), values.back(), 0, values});
@@ -162,15 +164,14 @@ Choice with(const Tuning& fixed) {
 Variant variant() {
   Variant out;
   out.idea =
-      "tensor cores fed by the TMA, blocks that stay, clusters that share; tile and splits by a "
-      "model";
+      "tensor cores fed by the TMA, persistent blocks, clusters that share; tile and splits by a model";
   out.where = Where::cuda;
   out.needs = needs_hopper;
-  // The model's choice first; then each tile, for those who look for themselves; then cuts that the model
-  // would not make.
+  // The model's choice first; then every tile, for tuning; then splitting into several launches where the
+  // model would not.
   out.choices.push_back(with({}));
   for (int tile = 1; tile <= misaligned_tile + 1; ++tile) out.choices.push_back(with({{"tile", tile}}));
-  out.choices.push_back(with({{"cuts", static_cast<int>(LaunchCount::several)}}));
+  out.choices.push_back(with({{"cuts", static_cast<int>(LaunchMode::several)}}));
   return out;
 }
 

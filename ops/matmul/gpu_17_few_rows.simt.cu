@@ -475,7 +475,7 @@ FewRowsPlan plan_of(const GemmProblem<T>& p, int wanted, const Device& device) {
   return with_kernel<T>(config_of<T>(p), [&]<class Kernel>() {
     const std::int64_t tiles = Kernel::tiles(p), steps = steps_of<Kernel>(p.k());
     std::int64_t splits = wanted != 0 ? wanted : splits_of(tiles, steps, blocks_of<Kernel>(device));
-    if (tiles > most_split_tiles) splits = 1;
+    if (tiles > max_split_tiles) splits = 1;
     const std::int64_t each = (steps + splits - 1) / splits;
     FewRowsPlan out{.splits = static_cast<std::int32_t>((steps + each - 1) / each),
                     .chunk = each * Kernel::depth};
@@ -524,7 +524,7 @@ std::size_t bytes_at_most(const Arguments& arguments, const Tuning& tuning) {
   return with_kernel<T>(config_of<T>(p), [&]<class Kernel>() {
     const std::int64_t tiles = Kernel::tiles(p), wanted = tuning["splits"],
                        most = most_splits(tiles, steps_of<Kernel>(p.k()), blocks_of<Kernel>(largest));
-    return tiles > most_split_tiles ? 0 : partial_bytes<Kernel>(tiles, wanted != 0 ? wanted : most);
+    return tiles > max_split_tiles ? 0 : partial_bytes<Kernel>(tiles, wanted != 0 ? wanted : most);
   });
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// GPU rung 19: f32 factors as three bf16 numbers each.
+// GPU rung 19: f32 operands as three bf16 components each.
 //
 // Three times 8 bits are all of f32's 24, and bf16 has f32's exponents: nothing is lost but what underflows.
 // Of nine products the six largest are added, at twice TF32's rate, so that they take as long as three of

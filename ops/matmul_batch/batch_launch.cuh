@@ -21,16 +21,16 @@ struct Layered {
 };
 
 inline Layered layered(const matmul::TmaOperand& one, std::int64_t count, std::int64_t step) {
-  return {{one.lines, count, step}, one.mn_major};
+  return {{one.matrix, count, step}, one.mn_major};
 }
 
 // As it lies, if the TMA can read that.
 inline std::optional<Layered> tma_operand(const MatrixRef& f, std::int64_t count, std::int64_t step,
                                           bool supports_mn_major) {
-  const Layered along = layered(matmul::along_k(f), count, step),
-                across = layered(matmul::along_lines(f), count, step);
-  if ((f.k_step == 1 || f.k == 1) && cuda::has_tensor_map(along.layers, f.bytes)) return along;
-  if (supports_mn_major && (f.line_step == 1 || f.lines == 1) && cuda::has_tensor_map(across.layers, f.bytes))
+  const Layered along = layered(matmul::k_major_operand(f), count, step),
+                across = layered(matmul::mn_major_operand(f), count, step);
+  if ((f.k_stride == 1 || f.k == 1) && cuda::has_tensor_map(along.layers, f.bytes)) return along;
+  if (supports_mn_major && (f.row_stride == 1 || f.rows == 1) && cuda::has_tensor_map(across.layers, f.bytes))
     return across;
   return std::nullopt;
 }
@@ -47,7 +47,7 @@ class Packing {
     const std::size_t each = matmul::packed_bytes(f);
     matmul::pack<bytes>({{f, here, step}}, stream_, count);
     to_ += each * static_cast<std::size_t>(count);
-    return {{{here, f.lines, f.k, matmul::packed_step(f)}, count, static_cast<std::int64_t>(each) / bytes},
+    return {{{here, f.rows, f.k, matmul::packed_step(f)}, count, static_cast<std::int64_t>(each) / bytes},
             false};
   }
 
@@ -62,9 +62,9 @@ struct BatchJob {
   int tile;          // requested, counted from 1; 0: the model's choice
 };
 
-inline MixedBatch with_rows(MixedBatch batch) {
+inline MixedBatch with_row_major_c(MixedBatch batch) {
   if (batch.first.c_col == 1 || batch.first.n == 1) return batch;
-  batch.first = matmul::with_rows(batch.first);
+  batch.first = matmul::with_row_major_c(batch.first);
   std::swap(batch.a_step, batch.b_step);
   std::swap(batch.scale_a_step, batch.scale_b_step);
   return batch;
@@ -72,7 +72,7 @@ inline MixedBatch with_rows(MixedBatch batch) {
 
 // The tiles that kernels of batches are made for, by the places that the single product gives them.
 inline constexpr unsigned batch_tiles = 0b1101;
-inline constexpr std::int64_t most_units = std::int64_t{1} << 30;
+inline constexpr std::int64_t max_units = std::int64_t{1} << 30;
 
 template <bool promotes, int tile, bool mn_major_b>
 inline constexpr TileConfig batch_config = [] {
@@ -81,59 +81,58 @@ inline constexpr TileConfig batch_config = [] {
   return out;
 }();
 
-template <class C>
+template <class Traits>
 void make_layer_maps(WgmmaArgs& args, const Layered& a, const Layered& b, CUtensorMapDataType type,
                      const cuda::Layers& c) {
   // Rows that C has not need not be copied, where nobody shares them.
-  const std::int64_t rows = std::min<std::int64_t>((args.m + 7) / 8 * 8, C::rows);
-  const int a_rows = C::cluster_cols == 1 ? static_cast<int>(rows) : C::rows / C::cluster_cols;
-  args.a_bytes = a_rows * C::cluster_cols * 128;
-  if (args.depth > 0) {  // of an empty sum nothing is read
-    args.a = cuda::tensor_map(a.layers, type, C::element_bytes, a_rows);
-    args.b = cuda::tensor_map(b.layers, type, C::element_bytes,
-                              C::mn_major_b ? 128 / C::element_bytes : C::cols / C::cluster_rows);
+  const std::int64_t rows = std::min<std::int64_t>((args.m + 7) / 8 * 8, Traits::rows);
+  const int a_rows = Traits::cluster_cols == 1 ? static_cast<int>(rows) : Traits::rows / Traits::cluster_cols;
+  args.a_bytes = a_rows * Traits::cluster_cols * 128;
+  if (args.k_tile_count > 0) {  // of an empty sum nothing is read
+    args.a = cuda::tensor_map(a.layers, type, Traits::element_bytes, a_rows);
+    args.b = cuda::tensor_map(
+        b.layers, type, Traits::element_bytes,
+        Traits::mn_major_b ? 128 / Traits::element_bytes : Traits::cols / Traits::cluster_rows);
   }
-  const auto out_bytes = static_cast<int>(size_of(args.out_element));
-  args.plain = args.plain && matmul::is_plain(args);
-  args.tma_store = args.plain && matmul::can_tma_store(args) && cuda::has_tensor_map(c, out_bytes);
-  if (args.tma_store) args.c = cuda::tensor_map(c, matmul::map_type(args.out_element), out_bytes, 16);
+  const auto c_bytes = static_cast<int>(size_of(args.c_element));
+  args.scalar_only = args.scalar_only && matmul::is_scalar_only_wide(args);
+  args.tma_store = args.scalar_only && matmul::can_tma_store(args) && cuda::has_tensor_map(c, c_bytes);
+  if (args.tma_store) args.c = cuda::tensor_map(c, matmul::map_type(args.c_element), c_bytes, 16);
 }
 
 template <class Kind>
-std::int64_t stages_of(const MatrixRef& f) {
+std::int64_t k_tiles_of(const MatrixRef& f) {
   return (f.k * Kind::bytes + 127) / 128;
 }
 
-inline matmul::TileShape shape_of(TileShapes shapes, int tile) {
-  return shapes[static_cast<std::size_t>(tile)];
-}
+inline matmul::TileCost cost_of(TileCosts costs, int tile) { return costs[static_cast<std::size_t>(tile)]; }
 
 template <bool promotes>
-TileShapes shapes_of() {
-  return promotes ? TileShapes(matmul::promoted_shapes) : TileShapes(matmul::tile_shapes);
+TileCosts costs_of() {
+  return promotes ? TileCosts(matmul::promoted_costs) : TileCosts(matmul::tile_costs);
 }
 
 // Calls make<C>() for the kernel of a tile.
 template <class Kind, bool promotes, class Make>
 void with_kernel(int tile, bool mn_major_b, const Make& make) {
-  const auto of = [&]<bool transposed>() {
+  const auto with_layout = [&]<bool transposed>() {
     if (tile == 0)
-      return make.template operator()<matmul::Tile<Kind, batch_config<promotes, 0, transposed>>>();
+      return make.template operator()<matmul::TileTraits<Kind, batch_config<promotes, 0, transposed>>>();
     if (tile == 2)
-      return make.template operator()<matmul::Tile<Kind, batch_config<promotes, 2, transposed>>>();
-    make.template operator()<matmul::Tile<Kind, batch_config<promotes, 3, transposed>>>();
+      return make.template operator()<matmul::TileTraits<Kind, batch_config<promotes, 2, transposed>>>();
+    make.template operator()<matmul::TileTraits<Kind, batch_config<promotes, 3, transposed>>>();
   };
   if constexpr (Kind::supports_mn_major)
-    if (mn_major_b) return of.template operator()<true>();
-  of.template operator()<false>();
+    if (mn_major_b) return with_layout.template operator()<true>();
+  with_layout.template operator()<false>();
 }
 
-inline WgmmaArgs args_of(const MixedProblem& p, const TileOrder& order, std::int64_t stages) {
+inline WgmmaArgs args_of(const MixedProblem& p, const TileOrder& order, std::int64_t k_tiles) {
   WgmmaArgs args = matmul::job_of(p, {}).args;
   args.order = order;
   args.units = static_cast<std::int32_t>(order.count());
-  args.depth = args.split_depth = static_cast<std::int32_t>(stages);
-  args.plain = true;  // where it can be
+  args.k_tile_count = args.k_tiles_per_split = static_cast<std::int32_t>(k_tiles);
+  args.scalar_only = true;  // where it can be
   return args;
 }
 
@@ -143,20 +142,20 @@ void run_batch(const BatchJob& job, CUtensorMapDataType type, Run& run) {
   const cuda::OnDevice on_device(run.device->index);
   const MixedBatch& all = job.batch;
   const MixedProblem& first = all.first;
-  const MatrixRef left = matmul::left_of(first), right = matmul::right_of(first);
+  const MatrixRef a_ref = matmul::operand_a(first), b_ref = matmul::operand_b(first);
   Packing packing(run.workspace, run);
   const auto read = [&](const MatrixRef& f, std::int64_t step, bool supports_mn_major) {
     const std::int64_t count = step == 0 ? 1 : all.batch;
     if (const auto direct = tma_operand(f, count, step, supports_mn_major)) return *direct;
     return packing.pack<Kind::bytes>(f, count, step);
   };
-  const Layered a = read(left, all.a_step, false), b = read(right, all.b_step, Kind::supports_mn_major);
-  const EntrySize size{first.m, first.n, stages_of<Kind>(left)};
-  const TileShapes shapes = shapes_of<promotes>();
-  const int tile = choose_tile(shapes, {&size, 1}, all.batch, run.device->processors, batch_tiles, job.tile);
+  const Layered a = read(a_ref, all.a_step, false), b = read(b_ref, all.b_step, Kind::supports_mn_major);
+  const EntrySize size{first.m, first.n, k_tiles_of<Kind>(a_ref)};
+  const TileCosts costs = costs_of<promotes>();
+  const int tile = choose_tile(costs, {&size, 1}, all.batch, run.device->processors, batch_tiles, job.tile);
   BatchArgs args{};
-  args.one = args_of(first, order_of(shape_of(shapes, tile), size.m, size.n), size.stages);
-  args.one.plain = all.scale_a_step == 0 && all.scale_b_step == 0;
+  args.one = args_of(first, order_of(cost_of(costs, tile), size.m, size.n), size.k_tiles);
+  args.one.scalar_only = all.scale_a_step == 0 && all.scale_b_step == 0;
   args.entries.each = args.one.units;
   args.units = static_cast<std::int32_t>(args.one.units * all.batch);
   args.a_is_batched = a.layers.count > 1;
@@ -167,11 +166,12 @@ void run_batch(const BatchJob& job, CUtensorMapDataType type, Run& run) {
   args.steps = {bytes(first.c_element, all.c_step), bytes(first.c_element, all.c0_step),
                 bytes(first.bias_element, all.bias_step), bytes(Element::f32, all.scale_a_step),
                 bytes(Element::f32, all.scale_b_step)};
-  const cuda::Layers c{matmul::result_lines(args.one), all.batch, all.c_step};
-  with_kernel<Kind, promotes>(tile, b.mn_major, [&]<class C>() {
-    make_layer_maps<C>(args.one, a, b, type, c);
-    matmul::launch_cluster_kernel<C, multiply_entries<C>>(
-        C::threads, args, args.units, matmul::Blocks::persistent, C::cluster, run, [](int) { return false; });
+  const cuda::Layers c{matmul::output_matrix(args.one), all.batch, all.c_step};
+  with_kernel<Kind, promotes>(tile, b.mn_major, [&]<class Traits>() {
+    make_layer_maps<Traits>(args.one, a, b, type, c);
+    matmul::launch_cluster_kernel<Traits, multiply_entries<Traits>>(
+        Traits::threads, args, args.units, matmul::GridMode::persistent, Traits::cluster, run,
+        [](int) { return false; });
   });
 }
 
@@ -261,9 +261,9 @@ inline void upload_group_table(std::span<const GroupEntry> entries, GroupEntry* 
 template <class Kind>
 bool all_b_mn_major(Entries entries) {
   return Kind::supports_mn_major && std::ranges::all_of(entries, [](const MixedProblem& p) {
-           const MatrixRef f = matmul::right_of(p);
-           return (f.line_step == 1 || f.lines == 1) &&
-                  cuda::has_tensor_map(matmul::along_lines(f).lines, f.bytes);
+           const MatrixRef f = matmul::operand_b(p);
+           return (f.row_stride == 1 || f.rows == 1) &&
+                  cuda::has_tensor_map(matmul::mn_major_operand(f).matrix, f.bytes);
          });
 }
 
@@ -271,17 +271,17 @@ template <class Kind, bool promotes>
 void run_group(Entries entries, CUtensorMapDataType type, Run& run) {
   const cuda::OnDevice on_device(run.device->index);
   std::vector<EntrySize> sizes;
-  for (const MixedProblem& p : entries) sizes.push_back({p.m, p.n, stages_of<Kind>(matmul::left_of(p))});
+  for (const MixedProblem& p : entries) sizes.push_back({p.m, p.n, k_tiles_of<Kind>(matmul::operand_a(p))});
   const bool transposed = all_b_mn_major<Kind>(entries);
-  const TileShapes shapes = shapes_of<promotes>();
-  const int tile = choose_tile(shapes, sizes, 1, run.device->processors, batch_tiles);
-  const matmul::TileShape shape = shape_of(shapes, tile);
-  const GroupOrder order = order_group(shape, sizes);
+  const TileCosts costs = costs_of<promotes>();
+  const int tile = choose_tile(costs, sizes, 1, run.device->processors, batch_tiles);
+  const matmul::TileCost cost = cost_of(costs, tile);
+  const GroupOrder order = order_group(cost, sizes);
   const GroupWorkspace layout(entries.size(), order.units);
   char* const workspace = static_cast<char*>(run.workspace);
   Packing packing(workspace + layout.packed_at, run);
   const auto read = [&](const MatrixRef& f, bool as_columns) {
-    if (as_columns) return layered(matmul::along_lines(f), 1, 0);
+    if (as_columns) return layered(matmul::mn_major_operand(f), 1, 0);
     if (const auto direct = tma_operand(f, 1, 0, false)) return *direct;
     return packing.pack<Kind::bytes>(f, 1, 0);
   };
@@ -289,20 +289,22 @@ void run_group(Entries entries, CUtensorMapDataType type, Run& run) {
   args.table = reinterpret_cast<const GroupEntry*>(workspace);
   args.entry_of = reinterpret_cast<const std::int32_t*>(workspace + layout.units_at);
   args.units = static_cast<std::int32_t>(order.units);
-  with_kernel<Kind, promotes>(tile, transposed, [&]<class C>() {
+  with_kernel<Kind, promotes>(tile, transposed, [&]<class Traits>() {
     std::vector<GroupEntry> table;
     for (std::size_t i = 0; i < order.entries.size(); ++i) {
       const auto e = static_cast<std::size_t>(order.entries[i]);
       const MixedProblem& p = entries[e];
-      GroupEntry entry{args_of(p, order_of(shape, p.m, p.n), sizes[e].stages), order.first[i]};
-      make_layer_maps<C>(entry.args, read(matmul::left_of(p), false), read(matmul::right_of(p), transposed),
-                         type, {matmul::result_lines(entry.args), 1, 0});
+      GroupEntry entry{args_of(p, order_of(cost, p.m, p.n), sizes[e].k_tiles), order.first[i]};
+      make_layer_maps<Traits>(entry.args, read(matmul::operand_a(p), false),
+                              read(matmul::operand_b(p), transposed), type,
+                              {matmul::output_matrix(entry.args), 1, 0});
       table.push_back(entry);
     }
     upload_group_table(table, reinterpret_cast<GroupEntry*>(workspace),
                        reinterpret_cast<std::int32_t*>(workspace + layout.units_at), run);
-    matmul::launch_cluster_kernel<C, multiply_entries<C>>(
-        C::threads, args, args.units, matmul::Blocks::persistent, C::cluster, run, [](int) { return false; });
+    matmul::launch_cluster_kernel<Traits, multiply_entries<Traits>>(
+        Traits::threads, args, args.units, matmul::GridMode::persistent, Traits::cluster, run,
+        [](int) { return false; });
   });
 }
 

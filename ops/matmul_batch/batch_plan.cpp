@@ -9,53 +9,53 @@ namespace tessera::matmul_batch {
 namespace {
 
 // What a unit of this entry takes.
-double unit_us(const matmul::TileShape& shape, const EntrySize& entry) {
-  return static_cast<double>(entry.stages) * shape.stage_us + shape.tile_us;
+double unit_us(const matmul::TileCost& cost, const EntrySize& entry) {
+  return static_cast<double>(entry.k_tiles) * cost.k_tile_us + cost.tile_us;
 }
 
 // As if units of the same length came in rounds, but no less than the longest of them.
-double batch_us(const matmul::TileShape& shape, std::span<const EntrySize> sizes, std::int64_t count,
+double batch_us(const matmul::TileCost& cost, std::span<const EntrySize> sizes, std::int64_t count,
                 int processors) {
-  const int slots = std::max(1, processors / (shape.cluster_rows * shape.cluster_cols));
+  const int slots = std::max(1, processors / (cost.cluster_rows * cost.cluster_cols));
   double units = 0, work = 0, longest = 0;
   for (const EntrySize& size : sizes) {
     const double here =
-        static_cast<double>(order_of(shape, size.m, size.n).count()) * static_cast<double>(count);
+        static_cast<double>(order_of(cost, size.m, size.n).count()) * static_cast<double>(count);
     if (here == 0) continue;
     units += here;
-    work += here * unit_us(shape, size);
-    longest = std::max(longest, unit_us(shape, size));
+    work += here * unit_us(cost, size);
+    longest = std::max(longest, unit_us(cost, size));
   }
   return units == 0 ? 0 : std::max(longest, std::ceil(units / slots) * (work / units));
 }
 
 }  // namespace
 
-TileOrder order_of(const matmul::TileShape& shape, std::int64_t m, std::int64_t n) {
-  constexpr std::int32_t usual_group = 8;
+TileOrder order_of(const matmul::TileCost& cost, std::int64_t m, std::int64_t n) {
+  constexpr std::int32_t usual_raster_rows = 8;
   TileOrder out;
-  out.rows = static_cast<std::int32_t>(ceil_div(m, std::int64_t{shape.rows} * shape.cluster_rows));
-  out.cols = static_cast<std::int32_t>(ceil_div(n, std::int64_t{shape.cols} * shape.cluster_cols));
-  out.group = usual_group;
+  out.rows = static_cast<std::int32_t>(ceil_div(m, std::int64_t{cost.rows} * cost.cluster_rows));
+  out.cols = static_cast<std::int32_t>(ceil_div(n, std::int64_t{cost.cols} * cost.cluster_cols));
+  out.raster_rows = usual_raster_rows;
   return out;
 }
 
-std::int64_t most_units_of(std::int64_t m, std::int64_t n) {
+std::int64_t max_units_of(std::int64_t m, std::int64_t n) {
   std::int64_t out = 0;
-  for (const TileShapes shapes : {TileShapes(matmul::tile_shapes), TileShapes(matmul::promoted_shapes)})
-    for (const matmul::TileShape& shape : shapes)
-      out = std::max<std::int64_t>(out, order_of(shape, m, n).count());
+  for (const TileCosts costs : {TileCosts(matmul::tile_costs), TileCosts(matmul::promoted_costs)})
+    for (const matmul::TileCost& cost : costs)
+      out = std::max<std::int64_t>(out, order_of(cost, m, n).count());
   return out;
 }
 
-int choose_tile(TileShapes shapes, std::span<const EntrySize> sizes, std::int64_t count, int processors,
+int choose_tile(TileCosts costs, std::span<const EntrySize> sizes, std::int64_t count, int processors,
                 unsigned tiles, int options) {
   int best = -1;
   double least = 0;
-  for (int tile = 0; tile < static_cast<int>(shapes.size()); ++tile) {
+  for (int tile = 0; tile < static_cast<int>(costs.size()); ++tile) {
     if ((tiles >> tile & 1) == 0) continue;
     if (options == tile + 1) return tile;
-    const double microseconds = batch_us(shapes[static_cast<std::size_t>(tile)], sizes, count, processors);
+    const double microseconds = batch_us(costs[static_cast<std::size_t>(tile)], sizes, count, processors);
     if (best >= 0 && microseconds >= least) continue;
     best = tile;
     least = microseconds;
@@ -63,15 +63,15 @@ int choose_tile(TileShapes shapes, std::span<const EntrySize> sizes, std::int64_
   return best;
 }
 
-GroupOrder order_group(const matmul::TileShape& shape, std::span<const EntrySize> sizes) {
+GroupOrder order_group(const matmul::TileCost& cost, std::span<const EntrySize> sizes) {
   GroupOrder out;
   std::vector<std::int32_t> order(sizes.size());
   std::iota(order.begin(), order.end(), 0);
   std::ranges::stable_sort(order, std::ranges::greater{},
-                           [&](std::int32_t e) { return sizes[static_cast<std::size_t>(e)].stages; });
+                           [&](std::int32_t e) { return sizes[static_cast<std::size_t>(e)].k_tiles; });
   for (const std::int32_t entry : order) {
     const EntrySize& size = sizes[static_cast<std::size_t>(entry)];
-    const std::int64_t units = order_of(shape, size.m, size.n).count();
+    const std::int64_t units = order_of(cost, size.m, size.n).count();
     if (units == 0) continue;
     out.entries.push_back(entry);
     out.first.push_back(static_cast<std::int32_t>(out.units));

@@ -8,20 +8,20 @@
 
 namespace tessera::matmul_batch {
 
+using matmul::TileCosts;
 using matmul::TileOrder;
-using matmul::TileShapes;
 
-// An entry of C in tiles of a cluster, and the stages of its sum.
+// An entry of C in tiles of a cluster, and the k tiles of its sum.
 struct EntrySize {
   std::int64_t m = 0, n = 0;
-  std::int64_t stages = 0;
+  std::int64_t k_tiles = 0;
 };
 
 // How tiles of one entry follow each other. Never split: the order of a sum is then the same in every batch.
-TileOrder order_of(const matmul::TileShape& shape, std::int64_t m, std::int64_t n);
+TileOrder order_of(const matmul::TileCost& cost, std::int64_t m, std::int64_t n);
 
 // As many units as an entry may have, whichever tile is chosen.
-std::int64_t most_units_of(std::int64_t m, std::int64_t n);
+std::int64_t max_units_of(std::int64_t m, std::int64_t n);
 
 // Entries of one size, one after another.
 struct EqualEntries {
@@ -35,7 +35,7 @@ struct EqualEntries {
 
 // The tile that a model says is done soonest with all entries: of `count` entries like each of `sizes`.
 // `tiles`: bits of those that may be taken, one at least; `options`: counted from 1, 0 for none.
-int choose_tile(TileShapes shapes, std::span<const EntrySize> sizes, std::int64_t count, int processors,
+int choose_tile(TileCosts costs, std::span<const EntrySize> sizes, std::int64_t count, int processors,
                 unsigned tiles, int options = 0);
 
 // Units of entries of any sizes: those with the longest sums first, lest one of them begins last.
@@ -44,6 +44,6 @@ struct GroupOrder {
   std::vector<std::int32_t> first;    // unit of each of them
   std::int64_t units = 0;
 };
-GroupOrder order_group(const matmul::TileShape& shape, std::span<const EntrySize> sizes);
+GroupOrder order_group(const matmul::TileCost& cost, std::span<const EntrySize> sizes);
 
 }  // namespace tessera::matmul_batch

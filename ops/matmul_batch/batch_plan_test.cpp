@@ -8,9 +8,9 @@
 namespace tessera::matmul_batch {
 namespace {
 
-using matmul::TileShape;
+using matmul::TileCost;
 
-constexpr TileShapes shapes{matmul::tile_shapes};
+constexpr TileCosts costs{matmul::tile_costs};
 
 // Which entry and tile each unit is, as kernels compute it from a table of entries and a number for each
 // unit.
@@ -27,10 +27,10 @@ std::vector<std::int32_t> entry_of_each_unit(const GroupOrder& order) {
 TEST(BatchPlan, NoTileHasMoreUnitsThanAreReserved) {
   for (const std::int64_t m : {1, 63, 64, 65, 128, 129, 257, 1000})
     for (const std::int64_t n : {1, 64, 65, 129, 256, 511, 4097}) {
-      for (const TileShapes all : {shapes, TileShapes(matmul::promoted_shapes)})
-        for (const TileShape& shape : all)
-          EXPECT_LE(order_of(shape, m, n).count(), most_units_of(m, n)) << m << ' ' << n;
-      EXPECT_EQ(most_units_of(m, n), ((m + 63) / 64) * ((n + 63) / 64)) << m << ' ' << n;
+      for (const TileCosts all : {costs, TileCosts(matmul::promoted_costs)})
+        for (const TileCost& cost : all)
+          EXPECT_LE(order_of(cost, m, n).count(), max_units_of(m, n)) << m << ' ' << n;
+      EXPECT_EQ(max_units_of(m, n), ((m + 63) / 64) * ((n + 63) / 64)) << m << ' ' << n;
     }
 }
 
@@ -41,21 +41,21 @@ TEST(BatchPlan, EveryTileOfEveryEntryOfAGroupComesOnce) {
     for (EntrySize& size : sizes)
       size = {static_cast<std::int64_t>(random() % 900), static_cast<std::int64_t>(random() % 700),
               static_cast<std::int64_t>(random() % 20)};
-    const TileShape& shape = shapes[random() % shapes.size()];
-    const GroupOrder order = order_group(shape, sizes);
+    const TileCost& cost = costs[random() % costs.size()];
+    const GroupOrder order = order_group(cost, sizes);
     const auto entry_of = entry_of_each_unit(order);
     ASSERT_EQ(static_cast<std::int64_t>(entry_of.size()), order.units);
     std::set<std::array<std::int64_t, 3>> seen;
     std::int64_t wanted = 0;
-    for (const EntrySize& size : sizes) wanted += order_of(shape, size.m, size.n).count();
+    for (const EntrySize& size : sizes) wanted += order_of(cost, size.m, size.n).count();
     for (std::int32_t unit = 0; unit < order.units; ++unit) {
       const auto at = static_cast<std::size_t>(entry_of[static_cast<std::size_t>(unit)]);
       const std::int32_t entry = order.entries[at];
       const EntrySize& size = sizes[static_cast<std::size_t>(entry)];
-      const TileOrder::Tile tile = order_of(shape, size.m, size.n).at(unit - order.first[at]);
+      const TileOrder::Tile tile = order_of(cost, size.m, size.n).at(unit - order.first[at]);
       // It is no tile that lies beyond the entry.
-      ASSERT_LT(std::int64_t{tile.row} * shape.rows * shape.cluster_rows, size.m);
-      ASSERT_LT(std::int64_t{tile.col} * shape.cols * shape.cluster_cols, size.n);
+      ASSERT_LT(std::int64_t{tile.row} * cost.rows * cost.cluster_rows, size.m);
+      ASSERT_LT(std::int64_t{tile.col} * cost.cols * cost.cluster_cols, size.n);
       ASSERT_EQ(tile.split, 0);
       seen.insert({entry, tile.row, tile.col});
     }
@@ -66,7 +66,7 @@ TEST(BatchPlan, EveryTileOfEveryEntryOfAGroupComesOnce) {
 
 TEST(BatchPlan, LongSumsOfAGroupComeFirst) {
   const std::vector<EntrySize> sizes{{64, 64, 1}, {64, 64, 9}, {0, 64, 30}, {64, 64, 4}, {64, 64, 9}};
-  const GroupOrder order = order_group(shapes[3], sizes);
+  const GroupOrder order = order_group(costs[3], sizes);
   EXPECT_EQ(order.entries, (std::vector<std::int32_t>{1, 4, 3, 0}));
   EXPECT_EQ(order.first, (std::vector<std::int32_t>{0, 1, 2, 3}));
 }
@@ -86,17 +86,17 @@ TEST(BatchPlan, SmallEntriesTakeSmallTilesAndLargeOnesLarge) {
   constexpr int processors = 132;
   constexpr unsigned all = 0b1101;
   const EntrySize small{64, 64, 2}, large{4096, 4096, 64};
-  EXPECT_EQ(choose_tile(shapes, {&small, 1}, 1000, processors, all), 3);
-  EXPECT_EQ(choose_tile(shapes, {&large, 1}, 4, processors, all), 0);
-  EXPECT_EQ(choose_tile(shapes, {&small, 1}, 1000, processors, 0b0100), 2);
-  EXPECT_EQ(choose_tile(shapes, {&small, 1}, 1000, processors, all, 1), 0);
+  EXPECT_EQ(choose_tile(costs, {&small, 1}, 1000, processors, all), 3);
+  EXPECT_EQ(choose_tile(costs, {&large, 1}, 4, processors, all), 0);
+  EXPECT_EQ(choose_tile(costs, {&small, 1}, 1000, processors, 0b0100), 2);
+  EXPECT_EQ(choose_tile(costs, {&small, 1}, 1000, processors, all, 1), 0);
   // A requested tile that is not there is ignored.
-  EXPECT_EQ(choose_tile(shapes, {&small, 1}, 1000, processors, all, 2), 3);
+  EXPECT_EQ(choose_tile(costs, {&small, 1}, 1000, processors, all, 2), 3);
   // One long entry among many short ones: its tiles decide, for all must wait for them.
   std::vector<EntrySize> mixed(8, small);
   mixed.push_back({512, 512, 4000});
-  EXPECT_NE(choose_tile(shapes, mixed, 1, processors, all), 0);
-  EXPECT_GE(choose_tile(shapes, {}, 1, processors, all), 0);
+  EXPECT_NE(choose_tile(costs, mixed, 1, processors, all), 0);
+  EXPECT_GE(choose_tile(costs, {}, 1, processors, all), 0);
 }
 
 }  // namespace

@@ -15,24 +15,24 @@ namespace {
 
 // Wherever they lie, both may have to be packed.
 std::size_t workspace(const Arguments& arguments, const Tuning&) {
-  const MixedBatch all = with_rows(MixedBatch::of(arguments));
+  const MixedBatch all = with_row_major_c(MixedBatch::of(arguments));
   const auto bytes = [&](const MatrixRef& f, std::int64_t step) {
     return matmul::packed_bytes(f) * static_cast<std::size_t>(step == 0 ? 1 : all.batch);
   };
-  return bytes(matmul::left_of(all.first), all.a_step) + bytes(matmul::right_of(all.first), all.b_step);
+  return bytes(matmul::operand_a(all.first), all.a_step) + bytes(matmul::operand_b(all.first), all.b_step);
 }
 
 Reason refuses(const Arguments& arguments, const Tuning& tuning, const Device& device) {
   if (Reason reason = matmul::wgmma_refuses(entry_of(arguments, 0), tuning, device)) return reason;
-  const MixedBatch all = with_rows(MixedBatch::of(arguments));
+  const MixedBatch all = with_row_major_c(MixedBatch::of(arguments));
   const double units =
-      static_cast<double>(all.batch) * static_cast<double>(most_units_of(all.first.m, all.first.n));
-  if (units > static_cast<double>(most_units)) return "it counts tiles of all entries up to 2^30";
+      static_cast<double>(all.batch) * static_cast<double>(max_units_of(all.first.m, all.first.n));
+  if (units > static_cast<double>(max_units)) return "it counts tiles of all entries up to 2^30";
   return std::nullopt;
 }
 
 void run(const Arguments& arguments, const Tuning& tuning, Run& run) {
-  const BatchJob job{with_rows(MixedBatch::of(arguments)), tuning["tile"]};
+  const BatchJob job{with_row_major_c(MixedBatch::of(arguments)), tuning["tile"]};
   const MixedProblem& first = job.batch.first;
   if (job.batch.batch == 0 || first.m == 0 || first.n == 0) return;
   launches_of(first.a.element).batch(job, run);
@@ -77,15 +77,15 @@ const Rung rung(variant());
 std::vector<MixedProblem> problems_of(std::span<const Arguments> entries) {
   std::vector<MixedProblem> out;
   for (const Arguments& entry : entries)
-    if (const MixedProblem p = matmul::with_rows(MixedProblem::of(entry)); p.m != 0 && p.n != 0)
+    if (const MixedProblem p = matmul::with_row_major_c(MixedProblem::of(entry)); p.m != 0 && p.n != 0)
       out.push_back(p);
   return out;
 }
 
-std::int64_t most_units_of_all(const std::vector<MixedProblem>& all) {
+std::int64_t max_units_of_all(const std::vector<MixedProblem>& all) {
   return std::accumulate(
       all.begin(), all.end(), std::int64_t{0},
-      [](std::int64_t sum, const MixedProblem& p) { return sum + most_units_of(p.m, p.n); });
+      [](std::int64_t sum, const MixedProblem& p) { return sum + max_units_of(p.m, p.n); });
 }
 
 Reason refuses_group(std::span<const Arguments> entries, const Device& device) {
@@ -95,16 +95,15 @@ Reason refuses_group(std::span<const Arguments> entries, const Device& device) {
     return "tensor cores here have no " + std::string(name_of(element));
   for (const Arguments& entry : entries)
     if (Reason reason = matmul::wgmma_refuses(entry, {}, device)) return reason;
-  if (most_units_of_all(problems_of(entries)) > most_units)
-    return "it counts tiles of all entries up to 2^30";
+  if (max_units_of_all(problems_of(entries)) > max_units) return "it counts tiles of all entries up to 2^30";
   return std::nullopt;
 }
 
 std::size_t group_workspace(std::span<const Arguments> entries) {
   const auto all = problems_of(entries);
-  std::size_t bytes = GroupWorkspace(all.size(), most_units_of_all(all)).packed_at;
+  std::size_t bytes = GroupWorkspace(all.size(), max_units_of_all(all)).packed_at;
   for (const MixedProblem& p : all)
-    bytes += matmul::packed_bytes(matmul::left_of(p)) + matmul::packed_bytes(matmul::right_of(p));
+    bytes += matmul::packed_bytes(matmul::operand_a(p)) + matmul::packed_bytes(matmul::operand_b(p));
   return bytes;
 }
 

@@ -15,12 +15,12 @@ inline namespace TESSERA_UNIT {
 namespace detail {
 
 template <class Kernel>
-constexpr int most_threads() {
+constexpr int max_threads_per_block() {
   if constexpr (requires { Kernel::threads; }) return Kernel::threads;
   else return 1024;
 }
 
-// A kernel may ask for so few registers that this many blocks fit on a multiprocessor.
+// minBlocksPerMultiprocessor of __launch_bounds__.
 template <class Kernel>
 constexpr int blocks_per_processor() {
   if constexpr (requires { Kernel::blocks_per_processor; }) return Kernel::blocks_per_processor;
@@ -34,13 +34,13 @@ constexpr std::size_t dynamic_bytes() {
 
 // The problem comes by value: it lies in constant memory and no thread copies it.
 template <class Kernel, class Problem>
-__global__ void __launch_bounds__(most_threads<Kernel>(), blocks_per_processor<Kernel>())
+__global__ void __launch_bounds__(max_threads_per_block<Kernel>(), blocks_per_processor<Kernel>())
     entry(const __grid_constant__ Problem problem) {
   extern __shared__ __align__(1024) unsigned char memory[];
   Kernel{}(Thread{}, *reinterpret_cast<typename Kernel::Shared*>(memory), problem);
 }
 
-// A block gets more than 48 KB only after its kernel has asked for it, once on each device.
+// More than 48 KB of dynamic shared memory needs the function attribute, once per device.
 template <class F>
 void allow_shared_bytes(F* kernel, std::size_t bytes, int device, std::atomic<std::uint64_t>& allowed) {
   if (bytes <= 48 * 1024) return;
@@ -53,13 +53,13 @@ void allow_shared_bytes(F* kernel, std::size_t bytes, int device, std::atomic<st
 
 }  // namespace detail
 
-// Of a thread, as the compiler settled it for the current device; nothing where there is no device.
+// Registers per thread; nullopt without a device.
 template <class Kernel, class Problem>
 std::optional<int> registers_of() {
   cudaFuncAttributes attributes{};
   if (cudaFuncGetAttributes(&attributes, detail::entry<Kernel, Problem>) == cudaSuccess)
     return attributes.numRegs;
-  (void)cudaGetLastError();  // asked and answered: it must not reach the next check
+  (void)cudaGetLastError();  // clears the last error
   return std::nullopt;
 }
 

@@ -13,7 +13,7 @@ inline namespace TESSERA_UNIT {
 namespace detail {
 
 template <class Kernel, class Problem>
-__global__ void __launch_bounds__(most_threads<Kernel>(), blocks_per_processor<Kernel>())
+__global__ void __launch_bounds__(max_threads_per_block<Kernel>(), blocks_per_processor<Kernel>())
     pdl_entry(const __grid_constant__ Problem problem) {
   extern __shared__ __align__(1024) unsigned char pdl_memory[];
   cuda::ptx::griddepcontrol_wait();
@@ -23,46 +23,56 @@ __global__ void __launch_bounds__(most_threads<Kernel>(), blocks_per_processor<K
 
 }  // namespace detail
 
-// As registers_of() tells of other launches.
+// Registers per thread of the PDL entry; see registers_of().
 template <class Kernel, class Problem>
 std::optional<int> pdl_registers_of() {
   cudaFuncAttributes attributes{};
   if (cudaFuncGetAttributes(&attributes, detail::pdl_entry<Kernel, Problem>) == cudaSuccess)
     return attributes.numRegs;
-  (void)cudaGetLastError();  // asked and answered: it must not reach the next check
+  (void)cudaGetLastError();  // clears the last error
   return std::nullopt;
 }
 
-// What a block asks for, so that no multiprocessor takes more blocks than it must. While the kernel before
-// ends, free places are not spread evenly: at 1024³ of f64 three blocks here and one there took 58 µs, two
-// everywhere take 41 (one NVIDIA H100). Of a block for each, other kernels' are no hindrance.
-inline std::size_t even_shared_bytes(std::size_t bytes, std::int64_t blocks, const Device& device) {
-  constexpr std::int64_t reserved = 1024, unit = 128;  // of each block; what shared memory is dealt out in
-  const std::int64_t each = (blocks + device.processors - 1) / device.processors,
-                     more = (device.max_shared_bytes + reserved) / (each + 1) / unit * unit + unit;
-  return each <= 1 ? bytes
-                   : std::max(bytes, static_cast<std::size_t>(std::max<std::int64_t>(more - reserved, 0)));
+// Dynamic shared memory per block, padded so that at most ceil(blocks / SMs) blocks fit on one SM. Otherwise,
+// while the previous kernel drains, the scheduler fills some SMs unevenly: at 1024³ of f64 three blocks on
+// some SMs and one on others took 58 µs, two on each take 41 (one NVIDIA H100). With at most one block per SM
+// no padding is needed.
+inline std::size_t smem_bytes_limiting_occupancy(std::size_t bytes, std::int64_t blocks,
+                                                 const Device& device) {
+  constexpr std::int64_t reserved_per_block = 1024, granularity = 128;  // of shared memory, by the driver
+  const std::int64_t blocks_per_sm = (blocks + device.processors - 1) / device.processors,
+                     bytes_that_exclude_one_more = (device.max_shared_bytes + reserved_per_block) /
+                                                       (blocks_per_sm + 1) / granularity * granularity +
+                                                   granularity;
+  return blocks_per_sm <= 1 ? bytes
+                            : std::max(bytes, static_cast<std::size_t>(std::max<std::int64_t>(
+                                                  bytes_that_exclude_one_more - reserved_per_block, 0)));
 }
 
-// evenly: as even_shared_bytes() says, for kernels that take so long that it counts.
+// evenly: pads dynamic shared memory (above), for kernels long enough to gain from it. A kernel is launched
+// one way only: its attributes are set once per device.
 template <class Kernel, class Problem>
 void launch_with_pdl(const Launch& launch, const Problem& problem, Run& run, bool evenly = false) {
   static std::atomic<std::uint64_t> allowed{0};
-  constexpr std::size_t least = detail::dynamic_bytes<Kernel>();
-  const std::size_t bytes = evenly ? even_shared_bytes(least, launch.blocks(), *run.device) : least;
+  constexpr std::size_t required_bytes = detail::dynamic_bytes<Kernel>();
+  const std::size_t bytes =
+      evenly ? smem_bytes_limiting_occupancy(required_bytes, launch.blocks(), *run.device) : required_bytes;
   const cuda::OnDevice on_device(run.device->index);
   const auto kernel = detail::pdl_entry<Kernel, Problem>;
   const std::uint64_t before = allowed.load();
-  detail::allow_shared_bytes(kernel, evenly ? static_cast<std::size_t>(run.device->max_shared_bytes) : least,
+  detail::allow_shared_bytes(kernel,
+                             evenly ? static_cast<std::size_t>(run.device->max_shared_bytes) : required_bytes,
                              run.device->index, allowed);
-  // Once, too: room for all blocks that may be beside each other, evenly or not. Else a multiprocessor may
-  // keep the division of its memory that the kernel before had, in which fewer fit.
+  // Once per device, also sets the preferred shared memory carveout so that all co-resident blocks fit;
+  // otherwise the SM may keep the previous kernel's split of L1 and shared memory.
   if (evenly && allowed.load() != before) {
     constexpr int blocks = detail::blocks_per_processor<Kernel>();
-    const auto all = static_cast<int>(100 * blocks * (least + 1024) /
-                                      static_cast<std::size_t>(run.device->max_shared_bytes + 1024));
-    cuda::check(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout,
-                                     std::min(std::max(100 * blocks / (blocks + 1), all) + 1, 100)));
+    const auto carveout_percent =
+        static_cast<int>(100 * blocks * (required_bytes + 1024) /
+                         static_cast<std::size_t>(run.device->max_shared_bytes + 1024));
+    cuda::check(
+        cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout,
+                             std::min(std::max(100 * blocks / (blocks + 1), carveout_percent) + 1, 100)));
   }
   cudaLaunchAttribute pdl{};
   pdl.id = cudaLaunchAttributeProgrammaticStreamSerialization;

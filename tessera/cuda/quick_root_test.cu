@@ -19,9 +19,9 @@ struct Counts {
 };
 
 static __device__ void compare(float a, Counts* counts) {
-  unsigned odd = 0, near_odd = 0;
-  const float root = quick_root(a, odd), near = quick_near_root(a, near_odd), right = __fsqrt_rn(a);
-  const bool good = are_plain(odd, a), near_good = are_plain(near_odd, a);
+  unsigned max_key = 0, near_max_key = 0;
+  const float root = sqrt_rn_fast(a, max_key), near = sqrt_1ulp_fast(a, near_max_key), right = __fsqrt_rn(a);
+  const bool good = all_in_fast_range(max_key, a), near_good = all_in_fast_range(near_max_key, a);
   if (good) atomicAdd(&counts->good, 1ull);
   if (good && !(root == right)) atomicAdd(&counts->wrong, 1ull);
   if (near_good && right == right) {
@@ -30,9 +30,9 @@ static __device__ void compare(float a, Counts* counts) {
   }
 }
 static __device__ void compare(double a, Counts* counts) {
-  unsigned odd = 0, near_odd = 0;
-  const double root = quick_root(a, odd), near = quick_near_root(a, near_odd), right = __dsqrt_rn(a);
-  const bool good = are_plain(odd, a), near_good = are_plain(near_odd, a);
+  unsigned max_key = 0, near_max_key = 0;
+  const double root = sqrt_rn_fast(a, max_key), near = sqrt_1ulp_fast(a, near_max_key), right = __dsqrt_rn(a);
+  const bool good = all_in_fast_range(max_key, a), near_good = all_in_fast_range(near_max_key, a);
   if (good) atomicAdd(&counts->good, 1ull);
   if (good && !(root == right)) atomicAdd(&counts->wrong, 1ull);
   if (near_good) {

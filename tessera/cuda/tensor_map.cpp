@@ -36,41 +36,41 @@ const Driver& driver() {
 
 Reason no_tensor_maps() { return driver().absent.empty() ? Reason() : driver().absent; }
 
-bool has_tensor_map(const Lines& lines, int element_bytes) {
-  constexpr std::int64_t most_stride = std::int64_t{1} << 40, most = std::int64_t{1} << 31;
-  const std::int64_t bytes = lines.stride * element_bytes;
-  return reinterpret_cast<std::uintptr_t>(lines.data) % 16 == 0 && lines.count > 0 && lines.length > 0 &&
-         lines.count < most && lines.length < most &&
-         (lines.count == 1 ||
-          (bytes % 16 == 0 && bytes >= lines.length * element_bytes && bytes < most_stride));
+bool has_tensor_map(const Matrix2D& matrix, int element_bytes) {
+  constexpr std::int64_t max_stride = std::int64_t{1} << 40, max_extent = std::int64_t{1} << 31;
+  const std::int64_t bytes = matrix.stride * element_bytes;
+  return reinterpret_cast<std::uintptr_t>(matrix.data) % 16 == 0 && matrix.rows > 0 && matrix.cols > 0 &&
+         matrix.rows < max_extent && matrix.cols < max_extent &&
+         (matrix.rows == 1 ||
+          (bytes % 16 == 0 && bytes >= matrix.cols * element_bytes && bytes < max_stride));
 }
 
 bool has_tensor_map(const Layers& layers, int element_bytes) {
-  constexpr std::int64_t most_step = std::int64_t{1} << 40, most = std::int64_t{1} << 31;
-  const std::int64_t bytes = layers.step * element_bytes;
-  return has_tensor_map(layers.lines, element_bytes) && layers.count > 0 && layers.count < most &&
-         (layers.count == 1 || (bytes % 16 == 0 && bytes > 0 && bytes < most_step));
+  constexpr std::int64_t max_layer_stride = std::int64_t{1} << 40, max_extent = std::int64_t{1} << 31;
+  const std::int64_t bytes = layers.stride * element_bytes;
+  return has_tensor_map(layers.matrix, element_bytes) && layers.count > 0 && layers.count < max_extent &&
+         (layers.count == 1 || (bytes % 16 == 0 && bytes > 0 && bytes < max_layer_stride));
 }
 
 namespace {
 
 CUtensorMap encoded(const Layers& layers, cuuint32_t rank, CUtensorMapDataType type, int element_bytes,
-                    int box_lines) {
-  const Lines& lines = layers.lines;
+                    int box_rows) {
+  const Matrix2D& matrix = layers.matrix;
   const auto wide = [](std::int64_t n) { return static_cast<cuuint64_t>(n); };
-  const cuuint64_t extent[] = {wide(lines.length), wide(lines.count), wide(layers.count)};
+  const cuuint64_t extent[] = {wide(matrix.cols), wide(matrix.rows), wide(layers.count)};
   // One line has no next one, one layer neither; their strides must be well formed all the same.
-  const std::int64_t least = (lines.length * element_bytes + 15) / 16 * 16;
-  const std::int64_t line = lines.count == 1 ? least : lines.stride * element_bytes;
+  const std::int64_t least = (matrix.cols * element_bytes + 15) / 16 * 16;
+  const std::int64_t line = matrix.rows == 1 ? least : matrix.stride * element_bytes;
   const cuuint64_t stride[] = {wide(line),
-                               wide(layers.count == 1 ? line * lines.count : layers.step * element_bytes)};
-  const cuuint32_t box[] = {static_cast<cuuint32_t>(128 / element_bytes), static_cast<cuuint32_t>(box_lines),
+                               wide(layers.count == 1 ? line * matrix.rows : layers.stride * element_bytes)};
+  const cuuint32_t box[] = {static_cast<cuuint32_t>(128 / element_bytes), static_cast<cuuint32_t>(box_rows),
                             1};
   const cuuint32_t step[] = {1, 1, 1};
   CUtensorMap out;
   // Promoted to 256 bytes, lines that begin within one of the cache's take up to a seventh longer.
   const CUresult status =
-      driver().encode(&out, type, rank, const_cast<void*>(lines.data), extent, stride, box, step,
+      driver().encode(&out, type, rank, const_cast<void*>(matrix.data), extent, stride, box, step,
                       CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
                       CU_TENSOR_MAP_L2_PROMOTION_L2_128B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
   if (status != CUDA_SUCCESS)
@@ -85,14 +85,14 @@ void check_reach(bool reached) {
 
 }  // namespace
 
-CUtensorMap tensor_map(const Lines& lines, CUtensorMapDataType type, int element_bytes, int box_lines) {
-  check_reach(has_tensor_map(lines, element_bytes));
-  return encoded({lines}, 2, type, element_bytes, box_lines);
+CUtensorMap tensor_map(const Matrix2D& matrix, CUtensorMapDataType type, int element_bytes, int box_rows) {
+  check_reach(has_tensor_map(matrix, element_bytes));
+  return encoded({matrix}, 2, type, element_bytes, box_rows);
 }
 
-CUtensorMap tensor_map(const Layers& layers, CUtensorMapDataType type, int element_bytes, int box_lines) {
+CUtensorMap tensor_map(const Layers& layers, CUtensorMapDataType type, int element_bytes, int box_rows) {
   check_reach(has_tensor_map(layers, element_bytes));
-  return encoded(layers, 3, type, element_bytes, box_lines);
+  return encoded(layers, 3, type, element_bytes, box_rows);
 }
 
 }  // namespace tessera::cuda

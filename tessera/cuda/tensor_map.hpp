@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Maps for the tensor copy engine: how a matrix lies in device memory, and what a box of it is.
+// Tensor maps for the TMA: the layout of a matrix in device memory, and its boxes.
 #pragma once
 #include <cuda.h>
 #include <cstdint>
@@ -10,25 +10,25 @@ namespace tessera::cuda {
 // Why no map can be made here; nothing: it can.
 Reason no_tensor_maps();
 
-// Lines of contiguous elements, one line every `stride` elements.
-struct Lines {
+// Rows of contiguous elements, `stride` elements apart.
+struct Matrix2D {
   const void* data = nullptr;
-  std::int64_t count = 0, length = 0, stride = 0;
+  std::int64_t rows = 0, cols = 0, stride = 0;
 };
 
-// Whether the engine can copy from and to these: addresses and strides are multiples of 16 bytes.
-bool has_tensor_map(const Lines& lines, int element_bytes);
+// True if the TMA can copy from and to this matrix: addresses and strides are multiples of 16 bytes.
+bool has_tensor_map(const Matrix2D& matrix, int element_bytes);
 
-// A box is of `box_lines` lines (256 at most) and 128 bytes of each, swizzled. Throws Error for lines that
-// have no map.
-CUtensorMap tensor_map(const Lines& lines, CUtensorMapDataType type, int element_bytes, int box_lines);
+// A box has `box_rows` rows (256 at most) and 128 bytes of each, swizzled. Throws Error for a matrix that has
+// no map.
+CUtensorMap tensor_map(const Matrix2D& matrix, CUtensorMapDataType type, int element_bytes, int box_rows);
 
-// Matrices of one kind, `step` elements apart.
+// Matrices of one kind, `stride` elements apart.
 struct Layers {
-  Lines lines;
-  std::int64_t count = 1, step = 0;
+  Matrix2D matrix;
+  std::int64_t count = 1, stride = 0;
 };
 bool has_tensor_map(const Layers& layers, int element_bytes);
-CUtensorMap tensor_map(const Layers& layers, CUtensorMapDataType type, int element_bytes, int box_lines);
+CUtensorMap tensor_map(const Layers& layers, CUtensorMapDataType type, int element_bytes, int box_rows);
 
 }  // namespace tessera::cuda

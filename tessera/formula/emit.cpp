@@ -30,7 +30,7 @@ class Writer {
     std::string out = fmt::format("static __device__ __forceinline__ {} {}(", type, name);
     for (int i = 0; i < program_.input_count; ++i)
       out += fmt::format("{}{} x{}", i == 0 ? "" : ", ", type, i);
-    out += watched_ ? ", unsigned& odd) {\n  (void)odd;\n" : ") {\n";
+    out += watched_ ? ", unsigned& max_key) {\n  (void)max_key;\n" : ") {\n";
     for (int i = 0; i < program_.input_count; ++i) out += fmt::format("  (void)x{};\n", i);
     for (int i = 0; i < program_.step_count; ++i) {  // a name for each step: a register serves several
       const Step& step = program_.steps[i];
@@ -55,7 +55,7 @@ class Writer {
       case Op::neg:
         return "-" + a;
       case Op::sqrt:
-        return fmt::format("{}({}{})", root_, a, watched_ ? ", odd" : "");
+        return fmt::format("{}({}{})", root_, a, watched_ ? ", max_key" : "");
       default:
         break;
     }

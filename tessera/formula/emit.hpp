@@ -12,14 +12,14 @@ namespace tessera::formula {
 // fusing (-fmad=false) and with IEEE division, roots and subnormals, which are NVRTC's defaults.
 std::string_view elementary_source();
 
-// For kernels: quick_root() and quick_near_root(), square roots that look for special numbers together, and
+// For kernels: sqrt_rn_fast() and sqrt_1ulp_fast(), square roots that look for special numbers together, and
 // atomic_inc_acq_rel(), by which blocks count each other.
 std::string_view kernel_source();
 
 // `static __device__ R NAME(R x0, R x1, …)` with the inputs in the program's order; R is double or float, and
 // so is every literal. The same bits as the program's. `root` is the function called for square roots: one of
-// the caller's may trade bits for speed. `watched`: NAME has one more parameter, `unsigned& odd`, that each
-// root is handed too.
+// the caller's may trade bits for speed. `watched`: NAME has one more parameter, `unsigned& max_key`, that
+// each root is handed too.
 template <class T>
 std::string source_of(const Program<T>& program, std::string_view name,
                       std::string_view root = "formula::root", bool watched = false);

@@ -30,7 +30,7 @@ class Rounds {
 
 // Tiles of C, and how many blocks or clusters take them at once.
 struct Tiled {
-  matmul::TileShape shape;
+  matmul::TileCost shape;
   int slots;
 };
 

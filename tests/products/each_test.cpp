@@ -31,7 +31,7 @@ class EachKernel : public OnDevice {
   }
 
   // `layout`: 1: A lies across k; 2: B does.
-  Asked asked_for(const Kind& kind, const matmul::TileShape& tile, Way way, int layout) {
+  Asked asked_for(const Kind& kind, const matmul::TileCost& tile, Way way, int layout) {
     Asked out{.a = kind.a, .b = kind.b, .fast = kind.fast};
     const bool odd = way == Way::elements || way == Way::rows;
     const std::int64_t less =
@@ -53,15 +53,15 @@ class EachKernel : public OnDevice {
     return out;
   }
 
-  // Of a tile of any size: widths, heights and clusters in turn, each by a step of its own.
+  // For a tile of runtime shape: widths, heights and clusters in turn, each by a step of its own.
   void set_size(Tuning& tuning, bool promoted) {
     if (!tuning.find("below")) return;
     const int i = sized_++, cols = 16 * (1 + (i * 5 + i / 12) % 12),
-              heights = promoted || cols + 192 > matmul::most_any_lines ? 2 : 3,
+              heights = promoted || cols + 192 > matmul::max_rows_plus_cols ? 2 : 3,
               rows = 64 * (1 + i / 3 % heights);
     int below = 1 << i % 3, beside = 1 << i / 9 % 3;
     while (cols % (8 * below) != 0) below /= 2;
-    if (below * beside > matmul::most_cluster_blocks) beside /= 2;
+    if (below * beside > matmul::max_cluster_blocks) beside /= 2;
     tuning.set("rows", rows);
     tuning.set("cols", cols);
     tuning.set("below", below);
@@ -91,7 +91,7 @@ class EachKernel : public OnDevice {
 
   // By one choice: of `layouts` of the operands' layouts, in every way, or in one of them each.
   void expect_right(const Variant& variant, const Choice& choice, const Kind& kind,
-                    const matmul::TileShape& tile, int layouts, bool every_way) {
+                    const matmul::TileCost& tile, int layouts, bool every_way) {
     for (int layout = 0; layout < layouts; ++layout)
       for (int i = 0; i < (every_way ? 4 : 1); ++i) {
         const Way way = all_ways[every_way ? i : layout];
@@ -111,7 +111,7 @@ class EachKernel : public OnDevice {
         way == Way::boxes || way == Way::everything;  // others are packed before, whatever their order
     const bool turned = size_of(kind.a) == 2 && layout != 0 && aligned;
     if (tile == matmul::misaligned_tile + 1) return layout != 0 || aligned;
-    return (promotes(kind) && tile > static_cast<int>(std::size(matmul::promoted_shapes))) ||
+    return (promotes(kind) && tile > static_cast<int>(std::size(matmul::promoted_costs))) ||
            (turned && tile != 0 && tile != 1 && tile != 3);
   }
 
@@ -136,7 +136,7 @@ class EachKernel : public OnDevice {
     for (const Kind& kind : kinds)
       for (const Choice& choice : cluster->choices) {
         const auto tile = choice.tuning.find("tile").value_or(0);
-        const matmul::TileShape& shape = tile_of(kind, tile);
+        const matmul::TileCost& shape = tile_of(kind, tile);
         const bool halves = size_of(kind.a) == 2, turns = halves && (tile == 1 || tile == 3);
         expect_right(*cluster, choice, kind, shape, tile == 0 || turns ? 4 : 1,
                      tile != 0 && (turns || !halves));
@@ -149,7 +149,7 @@ class EachKernel : public OnDevice {
 
   // More tiles than blocks that stay, with few products each; deep enough for results to wait where they can.
   void expect_second_tiles_right(const Variant& variant, const Choice& choice, const Kind& kind,
-                                 const matmul::TileShape& tile) {
+                                 const matmul::TileCost& tile) {
     Asked asked = asked_for(kind, tile, Way::boxes, 0);
     const std::int64_t height = tile.rows * tile.cluster_rows, width = tile.cols * tile.cluster_cols;
     const std::int64_t units = device_.processors / (tile.cluster_rows * tile.cluster_cols) + 3, rows = 4;
@@ -159,7 +159,7 @@ class EachKernel : public OnDevice {
     asked.c = outputs_of(kind.a).front();
     asked.most = most_of(asked);
     // And so few that a tile's results are still read from shared memory when the next one's are there.
-    for (const std::int64_t stages : {matmul::least_overlapped_depth<1>, std::int64_t{1}}) {
+    for (const std::int64_t stages : {matmul::min_overlapped_k_tiles<1>, std::int64_t{1}}) {
       asked.k = stages * 128 / static_cast<std::int64_t>(size_of(kind.a));
       expect_right(variant, choice, tuning_of(choice, Way::boxes, promotes(kind)), asked);
     }
@@ -194,11 +194,11 @@ class EachKernel : public OnDevice {
   int tried_ = 0, sized_ = 0;
 
  private:
-  static const matmul::TileShape& tile_of(const Kind& kind, std::int64_t tile) {
+  static const matmul::TileCost& tile_of(const Kind& kind, std::int64_t tile) {
     const auto at = static_cast<std::size_t>(std::max<std::int64_t>(tile, 1) - 1);
-    return promotes(kind) ? matmul::promoted_shapes[std::min(at, std::size(matmul::promoted_shapes) - 1)]
-           : at == matmul::misaligned_tile ? matmul::tile_shapes[matmul::misaligned_tile_shape]
-                                           : matmul::tile_shapes[at];
+    return promotes(kind) ? matmul::promoted_costs[std::min(at, std::size(matmul::promoted_costs) - 1)]
+           : at == matmul::misaligned_tile ? matmul::tile_costs[matmul::misaligned_base_tile]
+                                           : matmul::tile_costs[at];
   }
 
   static void apply_plan(Asked& out, Way way) {

@@ -34,10 +34,10 @@ Tiled tiled_of(const KernelCall& way, const Asked& asked, int processors) {
              promotes = !asked.fast && (asked.a == Element::e4m3 || asked.a == Element::e5m2);
   const auto tile =
       static_cast<std::size_t>(std::max<std::int64_t>(way.choice->tuning.find("tile").value_or(0), 1) - 1);
-  matmul::TileShape shape =
-      cluster && promotes ? matmul::promoted_shapes[std::min(tile, std::size(matmul::promoted_shapes) - 1)]
-      : cluster && tile == matmul::misaligned_tile ? matmul::tile_shapes[matmul::misaligned_tile_shape]
-                                                   : matmul::tile_shapes[cluster ? tile : 0];
+  matmul::TileCost shape =
+      cluster && promotes ? matmul::promoted_costs[std::min(tile, std::size(matmul::promoted_costs) - 1)]
+      : cluster && tile == matmul::misaligned_tile ? matmul::tile_costs[matmul::misaligned_base_tile]
+                                                   : matmul::tile_costs[cluster ? tile : 0];
   if (!cluster) shape.cluster_rows = shape.cluster_cols = 1;
   return {shape, processors / (shape.cluster_rows * shape.cluster_cols)};
 }

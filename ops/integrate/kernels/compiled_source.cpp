@@ -100,17 +100,18 @@ struct Abscissae {
   }
 };
 
-// No height waits for another's special cases: quick ones are noted in `odd`. Where there are any, all that were
-// added with them are computed once more, apart from the loop that hardly ever sees one.
+// No height waits for another's special cases: quick ones accumulate their keys in `max_key`. If any root was
+// outside the fast range, all that were added with it are computed once more, apart from the loop that hardly
+// ever sees one.
 template <bool quick>
-static __device__ __forceinline__ R height(const Work& w, R x, unsigned& odd) {
-  const R y = quick ? quick_integrand(x, odd) : integrand(x);
+static __device__ __forceinline__ R height(const Work& w, R x, unsigned& max_key) {
+  const R y = quick ? quick_integrand(x, max_key) : integrand(x);
   return scale_terms ? y * w.width : y;
 }
 
 // `count` whole pieces, joined two by two.
 template <int count, bool quick>
-static __device__ __forceinline__ Pair sum_of_pieces(const Work& w, long long first, unsigned& odd) {
+static __device__ __forceinline__ Pair sum_of_pieces(const Work& w, long long first, unsigned& max_key) {
   Abscissae<count> at(w, first, w.piece);
   Pair sum[count];
 #pragma unroll
@@ -119,7 +120,7 @@ static __device__ __forceinline__ Pair sum_of_pieces(const Work& w, long long fi
 #pragma unroll 2
   for (int strip = 0; strip < strips; ++strip) {
 #pragma unroll
-    for (int i = 0; i < count; ++i) sum[i] = plus(sum[i], height<quick>(w, at.x[i], odd));
+    for (int i = 0; i < count; ++i) sum[i] = plus(sum[i], height<quick>(w, at.x[i], max_key));
     at.advance(w, R(1), w.step);
   }
 #pragma unroll
@@ -130,16 +131,16 @@ static __device__ __forceinline__ Pair sum_of_pieces(const Work& w, long long fi
 }
 
 template <int count>
-static __device__ __noinline__ Pair sum_of_odd_pieces(const Work& w, long long first) {
-  unsigned odd = 0;
-  return sum_of_pieces<count, false>(w, first, odd);
+static __device__ __noinline__ Pair sum_of_pieces_again(const Work& w, long long first) {
+  unsigned max_key = 0;
+  return sum_of_pieces<count, false>(w, first, max_key);
 }
 
 template <int count>
 static __device__ __forceinline__ Pair add_pieces(const Work& w, long long first) {
-  unsigned odd = 0;
-  const Pair sum = sum_of_pieces<count, true>(w, first, odd);
-  return are_plain(odd, R(0)) ? sum : sum_of_odd_pieces<count>(w, first);
+  unsigned max_key = 0;
+  const Pair sum = sum_of_pieces<count, true>(w, first, max_key);
+  return all_in_fast_range(max_key, R(0)) ? sum : sum_of_pieces_again<count>(w, first);
 }
 
 static __device__ Pair add_last_pieces(const Work& w, long long first, long long end) {
@@ -166,7 +167,7 @@ static __device__ __forceinline__ Pair add_subtree(const Work& w, long long firs
 
 // Strips that lie a stride apart, in this order.
 template <bool quick>
-static __device__ __forceinline__ Pair sum_of_range(const Work& w, long long first, long long stride, unsigned& odd) {
+static __device__ __forceinline__ Pair sum_of_range(const Work& w, long long first, long long stride, unsigned& max_key) {
   constexpr int group = sizeof(R) == 4 ? 8 : 4;
   Pair sum = {R(0), R(0)};
   Abscissae<group> at(w, first, stride);
@@ -175,24 +176,24 @@ static __device__ __forceinline__ Pair sum_of_range(const Work& w, long long fir
   for (; i + (group - 1) * stride < w.strips; i += group * stride) {
     R y[group];
 #pragma unroll
-    for (int k = 0; k < group; ++k) y[k] = height<quick>(w, at.x[k], odd);
+    for (int k = 0; k < group; ++k) y[k] = height<quick>(w, at.x[k], max_key);
 #pragma unroll
     for (int k = 0; k < group; ++k) sum = plus(sum, y[k]);
     at.advance(w, by, width);
   }
-  for (; i < w.strips; i += stride) sum = plus(sum, height<quick>(w, w.a + R(i) * w.step, odd));
+  for (; i < w.strips; i += stride) sum = plus(sum, height<quick>(w, w.a + R(i) * w.step, max_key));
   return sum;
 }
 
-static __device__ __noinline__ Pair sum_of_odd_range(const Work& w, long long first, long long stride) {
-  unsigned odd = 0;
-  return sum_of_range<false>(w, first, stride, odd);
+static __device__ __noinline__ Pair sum_of_range_again(const Work& w, long long first, long long stride) {
+  unsigned max_key = 0;
+  return sum_of_range<false>(w, first, stride, max_key);
 }
 
 static __device__ __forceinline__ Pair add_range(const Work& w, long long first, long long stride) {
-  unsigned odd = 0;
-  const Pair sum = sum_of_range<true>(w, first, stride, odd);
-  return are_plain(odd, R(0)) ? sum : sum_of_odd_range(w, first, stride);
+  unsigned max_key = 0;
+  const Pair sum = sum_of_range<true>(w, first, stride, max_key);
+  return all_in_fast_range(max_key, R(0)) ? sum : sum_of_range_again(w, first, stride);
 }
 
 static __device__ __forceinline__ Pair join_lanes(Pair mine, int lane, int lanes) {
@@ -300,8 +301,8 @@ std::string source_of(const formula::Program<T>& program, const Compiled& how) {
   out += near_roots;
   out += formula::kernel_source();
   out += formula::source_of(program, "integrand", how.fast_roots ? "near_root" : "formula::root");
-  out +=
-      formula::source_of(program, "quick_integrand", how.fast_roots ? "quick_near_root" : "quick_root", true);
+  out += formula::source_of(program, "quick_integrand", how.fast_roots ? "sqrt_1ulp_fast" : "sqrt_rn_fast",
+                            true);
   out += sums;
   out += strips;
   out += kernel;

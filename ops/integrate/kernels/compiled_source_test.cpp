@@ -29,11 +29,11 @@ TEST(CompiledSource, SettlesWhatTheRunHasFixed) {
 TEST(CompiledSource, TakesTheRootThatItIsGiven) {
   const std::string exact = text_of<float>("sqrt(x)", {}),
                     near = text_of<float>("sqrt(x)", {.fast_roots = true});
-  for (const char* call : {"= formula::root(x0)", "= quick_root(x0, odd)"}) {
+  for (const char* call : {"= formula::root(x0)", "= sqrt_rn_fast(x0, max_key)"}) {
     EXPECT_NE(exact.find(call), std::string::npos) << call;
     EXPECT_EQ(near.find(call), std::string::npos) << call;
   }
-  for (const char* call : {"= near_root(x0)", "= quick_near_root(x0, odd)"}) {
+  for (const char* call : {"= near_root(x0)", "= sqrt_1ulp_fast(x0, max_key)"}) {
     EXPECT_EQ(exact.find(call), std::string::npos) << call;
     EXPECT_NE(near.find(call), std::string::npos) << call;
   }

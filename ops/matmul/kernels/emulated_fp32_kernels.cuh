@@ -13,7 +13,7 @@ namespace tessera::matmul {
 
 struct DecomposedOperand {
   const float* from;
-  std::int64_t lines, k, line_step, k_step;  // of the operand, in elements
+  std::int64_t lines, k, row_stride, k_stride;  // of the operand, in elements
   unsigned char* to;
   std::int64_t to_step;  // bytes from one line to the next, a multiple of 256
   float* scales;         // what undoes the scales of the first 64 k, of all lines; then of the next 64
@@ -113,9 +113,9 @@ __device__ __forceinline__ void decompose_block(
   constexpr int apart = S::threads / (along_k ? S::chunk : S::lines);
   const int line_of_load = along_k ? me / S::chunk : me % S::lines,
             step_of_load = along_k ? me % S::chunk : me / S::lines;
-  const std::int64_t to_next = apart * (along_k ? x.line_step : x.k_step);
+  const std::int64_t to_next = apart * (along_k ? x.row_stride : x.k_stride);
   const float* from =
-      x.from + (first_line + line_of_load) * x.line_step + (first_k + step_of_load) * x.k_step;
+      x.from + (first_line + line_of_load) * x.row_stride + (first_k + step_of_load) * x.k_stride;
   float value[S::loads];
   const auto load = [&](int chunk) {
     const float* here = from;
@@ -125,7 +125,7 @@ __device__ __forceinline__ void decompose_block(
                 step = chunk * S::chunk + step_of_load + (along_k ? 0 : i * apart);
       value[i] = line < lines && step < k ? __ldg(here) : 0.0f;
     }
-    from += S::chunk * x.k_step;
+    from += S::chunk * x.k_stride;
   };
   const int at = me % S::lanes, first = me / S::lanes;
   constexpr int lines_apart = S::threads / S::lanes;
@@ -187,7 +187,7 @@ __global__ void __launch_bounds__(DecompositionShape::threads, 4)
   const bool second = block >= pair.blocks[0];
   const DecomposedOperand& x = pair.of[second ? 1 : 0];
   const std::int64_t there = block - (second ? pair.blocks[0] : 0);
-  if (x.k_step == 1) decompose_block<compute, true>(x, there, tile);
+  if (x.k_stride == 1) decompose_block<compute, true>(x, there, tile);
   else decompose_block<compute, false>(x, there, tile);
 }
 

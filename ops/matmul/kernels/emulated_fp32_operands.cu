@@ -30,12 +30,12 @@ void launch_with_pdl(Kernel kernel, std::int64_t blocks, int threads, const Args
 }
 
 DecomposedOperand operand_of(Compute compute, const DecompositionTask& x) {
-  const EmulatedLayout layout(compute, x.from.lines, x.from.k);
+  const EmulatedLayout layout(compute, x.from.rows, x.from.k);
   return {static_cast<const float*>(x.from.data),
-          x.from.lines,
+          x.from.rows,
           x.from.k,
-          x.from.line_step,
-          x.from.k == 1 ? 1 : x.from.k_step,
+          x.from.row_stride,
+          x.from.k == 1 ? 1 : x.from.k_stride,
           layout.parts_in(x.parts),
           layout.line_bytes,
           layout.scales_in(x.parts),
@@ -51,7 +51,7 @@ void decompose(std::initializer_list<DecompositionTask> all, cudaStream_t stream
   for (const DecompositionTask& x : all) {
     if (x.ready) continue;
     pair.of[count] = operand_of(compute, x);
-    pair.blocks[count++] = ceil_div(x.from.lines, S::lines) * ceil_div(x.from.k, S::k);
+    pair.blocks[count++] = ceil_div(x.from.rows, S::lines) * ceil_div(x.from.k, S::k);
   }
   if (count == 0) return;
   launch_with_pdl(decompose_operands<compute>, pair.blocks[0] + pair.blocks[1], S::threads, pair, stream,
@@ -66,7 +66,7 @@ void decompose_any(Compute compute, std::initializer_list<DecompositionTask> all
 
 // Of blocks of the judgement, for one operand; none if its range is known.
 std::int64_t put(RangeCheckArgs& args, int i, Compute compute, const DecompositionTask& x) {
-  const EmulatedLayout layout(compute, x.from.lines, x.from.k);
+  const EmulatedLayout layout(compute, x.from.rows, x.from.k);
   args.k = x.from.k;
   args.compute = compute;
   if (x.ready) {
@@ -74,9 +74,9 @@ std::int64_t put(RangeCheckArgs& args, int i, Compute compute, const Decompositi
     return 0;
   }
   args.ranges[i] = reinterpret_cast<const uint4*>(layout.ranges_in(x.parts));
-  args.lines[i] = x.from.lines;
+  args.lines[i] = x.from.rows;
   args.lines_step[i] = layout.lines_step;
-  return ceil_div(x.from.lines, RangeCheckShape::lines);
+  return ceil_div(x.from.rows, RangeCheckShape::lines);
 }
 
 // Rung 11's kernel, with whatever follows the sums, element by element.
@@ -166,7 +166,7 @@ void decompose_one(Compute compute, const DecompositionTask& x, void* range_chec
   args.blocks_of_a = static_cast<std::uint32_t>(blocks);
   args.workspace = static_cast<RangeCheckWorkspace*>(range_check);
   args.result =
-      reinterpret_cast<OperandRange*>(EmulatedLayout(compute, x.from.lines, x.from.k).range_in(x.parts));
+      reinterpret_cast<OperandRange*>(EmulatedLayout(compute, x.from.rows, x.from.k).range_in(x.parts));
   launch_with_pdl(check_range, blocks, RangeCheckShape::threads, args, stream, false);
 }
 

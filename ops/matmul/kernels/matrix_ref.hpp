@@ -6,34 +6,33 @@
 
 namespace tessera::matmul {
 
-// An operand by its lines along k: rows of A, columns of B.
+// An operand: A as it is, B transposed, so that rows are rows of A or columns of B (mn).
 struct MatrixRef {
   const void* data;
   int bytes;  // of an element
-  std::int64_t lines, k, line_step, k_step;
+  std::int64_t rows, k, row_stride, k_stride;
 };
 
-// A large operand's lines along k may begin anywhere and yet be read where they lie: every second, fourth or
-// eighth line's address leaves the same remainder modulo 16, and from the aligned address before it such
-// lines look as if so many elements came first. The other, small operand is copied once for each remainder,
-// with as many zeros in front of its lines.
-struct LeadingZeros {
-  static constexpr int most =
-      8;  // remainders for which there are kernels: all but those of odd lines of bytes
+// The TMA can read a large K-major operand in place though its rows are misaligned: rows i, i + c, i + 2c, …
+// (a class, c = 1, 2, 4 or 8) have the same address modulo 16, so one tensor map based at the 16-byte
+// boundary below covers them. The other, small operand is copied once for each class, with as many zeros in
+// front of its rows as the tensor map's base precedes them.
+struct RowAlignment {
+  static constexpr int max_classes = 8;  // c = 16 (1-byte elements, odd row stride) has no kernel
 
-  std::int32_t bits = 0;             // 1 << bits remainders
-  std::int32_t first = 0, step = 0;  // the first line's remainder, and from each to the next, in bytes
+  std::int32_t class_bits = 0;  // classes() is 1 << class_bits
+  // The first row's address modulo 16, and the distance from each row to the next, modulo 16.
+  std::int32_t first_bytes = 0, step_bytes = 0;
 
-  // In front of copy i, and of line i of the large operand; in bytes.
-  TESSERA_HOST_DEVICE int of(int i) const { return (first + i * step) & 15; }
-  TESSERA_HOST_DEVICE int count() const { return 1 << bits; }
+  // Bytes from the 16-byte boundary to row i; the zeros in front of the rows of copy i.
+  TESSERA_HOST_DEVICE int misalignment_bytes(int i) const { return (first_bytes + i * step_bytes) & 15; }
+  TESSERA_HOST_DEVICE int classes() const { return 1 << class_bits; }
 };
-// Of a large operand.
-inline LeadingZeros leading_zeros(const MatrixRef& f) {
-  LeadingZeros out;
-  out.first = static_cast<std::int32_t>(reinterpret_cast<std::uintptr_t>(f.data) % 16);
-  if (f.lines > 1) out.step = static_cast<std::int32_t>(f.line_step * f.bytes % 16);
-  while ((out.step << out.bits) % 16 != 0) ++out.bits;
+inline RowAlignment row_alignment(const MatrixRef& f) {
+  RowAlignment out;
+  out.first_bytes = static_cast<std::int32_t>(reinterpret_cast<std::uintptr_t>(f.data) % 16);
+  if (f.rows > 1) out.step_bytes = static_cast<std::int32_t>(f.row_stride * f.bytes % 16);
+  while ((out.step_bytes << out.class_bits) % 16 != 0) ++out.class_bits;
   return out;
 }
 

@@ -38,30 +38,30 @@ struct Operand {
   PackArgs args;
   static constexpr std::size_t beyond = 64;  // words that nobody may write
 
-  Operand(std::int64_t lines, std::int64_t k, std::int64_t line_step, std::int64_t k_step,
+  Operand(std::int64_t lines, std::int64_t k, std::int64_t row_stride, std::int64_t k_stride,
           std::int64_t layers, int ahead, std::int64_t padding, std::mt19937& random) {
     const std::int64_t layer =
-        (lines - 1) * line_step + (k - 1) * k_step + 1 + static_cast<std::int64_t>(random() % 3);
+        (lines - 1) * row_stride + (k - 1) * k_stride + 1 + static_cast<std::int64_t>(random() % 3);
     length = static_cast<std::size_t>(
-        ((layers - 1) * layer + (lines - 1) * line_step + (k - 1) * k_step + 1) * bytes);
+        ((layers - 1) * layer + (lines - 1) * row_stride + (k - 1) * k_stride + 1) * bytes);
     memory.resize(length + 64 + static_cast<std::size_t>(ahead * bytes));
     for (unsigned char& x : memory) x = static_cast<unsigned char>(random() % 255 + 1);
     const auto at = reinterpret_cast<std::uintptr_t>(memory.data());
     first = memory.data() + (16 - at % 16) % 16 + ahead * bytes;
     const std::int64_t words = (k * bytes + padding - 1) / padding * padding / 4;
     packed.assign(static_cast<std::size_t>(layers * lines * words) + beyond, 0xabababab);
-    args = {first, lines, k, line_step, k_step, packed.data(), words, layer, lines * words};
+    args = {first, lines, k, row_stride, k_stride, packed.data(), words, layer, lines * words};
   }
 
   int wrong(std::int64_t layers) const {
     int out = 0;
     for (std::int64_t i = 0; i < layers * args.lines; ++i) {
       const unsigned char* const from =
-          first + (i / args.lines * args.from_layer + i % args.lines * args.line_step) * bytes;
+          first + (i / args.lines * args.from_layer + i % args.lines * args.row_stride) * bytes;
       const auto* const to = reinterpret_cast<const unsigned char*>(packed.data() + i * args.to_step);
       const unsigned char zero[4] = {};
       for (std::int64_t x = 0; x < args.to_step * 4 / bytes; ++x)
-        out += std::memcmp(to + x * bytes, x < args.k ? from + x * args.k_step * bytes : zero, bytes) != 0;
+        out += std::memcmp(to + x * bytes, x < args.k ? from + x * args.k_stride * bytes : zero, bytes) != 0;
     }
     for (std::size_t i = packed.size() - beyond; i < packed.size(); ++i) out += packed[i] != 0xabababab;
     return out;
@@ -123,32 +123,37 @@ TEST(Packing, TurnsAndShiftsWhateverLiesAnyhow) {
 
 // Each copy has its own zeros in front, as the remainders of a large operand's lines ask for.
 template <int bytes>
-void expect_copies(std::int64_t lines, std::int64_t k, std::int64_t gap, const LeadingZeros& zeros,
+void expect_copies(std::int64_t lines, std::int64_t k, std::int64_t gap, const RowAlignment& alignment,
                    std::mt19937& random) {
   SCOPED_TRACE(testing::Message() << bytes << " bytes, lines " << lines << " k " << k << " gap " << gap
-                                  << " zeros " << zeros.first << " + i·" << zeros.step);
-  const std::int64_t line_step = k + gap, pieces = ceil_div((k + 16 / bytes - 1) * bytes, 16),
-                     length = ((lines - 1) * line_step + k) * bytes;
+                                  << " zeros " << alignment.first_bytes << " + i·" << alignment.step_bytes);
+  const std::int64_t row_stride = k + gap, pieces = ceil_div((k + 16 / bytes - 1) * bytes, 16),
+                     length = ((lines - 1) * row_stride + k) * bytes;
   std::vector<unsigned char> memory(static_cast<std::size_t>(length));
   for (unsigned char& x : memory) x = static_cast<unsigned char>(random() % 255 + 1);
   constexpr std::size_t beyond = 64;
-  const std::size_t all = static_cast<std::size_t>(zeros.count() * lines * pieces) * 16;
+  const std::size_t all = static_cast<std::size_t>(alignment.classes() * lines * pieces) * 16;
   std::vector<uint4> copies((all + beyond) / 16, uint4{7, 7, 7, 7});
-  const CopyArgs args{
-      memory.data(), k,    line_step, static_cast<std::int32_t>(lines), static_cast<std::int32_t>(pieces),
-      copies.data(), zeros};
+  const CopyArgs args{memory.data(),
+                      k,
+                      row_stride,
+                      static_cast<std::int32_t>(lines),
+                      static_cast<std::int32_t>(pieces),
+                      copies.data(),
+                      alignment};
   emulated::readable = {{memory.data(), memory.data() + length}};
   Device device;
   Run run{.device = &device};
-  launch_kernel<Copies<bytes>>({.grid = {ceil_div(lines * pieces, RealignShape::threads), zeros.count()},
-                                .block = {RealignShape::threads}},
-                               args, run);
+  launch_kernel<Copies<bytes>>(
+      {.grid = {ceil_div(lines * pieces, RealignShape::threads), alignment.classes()},
+       .block = {RealignShape::threads}},
+      args, run);
   emulated::readable.clear();
   std::vector<unsigned char> right;
-  for (int copy = 0; copy < zeros.count(); ++copy)
+  for (int copy = 0; copy < alignment.classes(); ++copy)
     for (std::int64_t line = 0; line < lines; ++line) {
-      const unsigned char* const from = memory.data() + line * line_step * bytes;
-      right.resize(right.size() + static_cast<std::size_t>(zeros.of(copy)), 0);
+      const unsigned char* const from = memory.data() + line * row_stride * bytes;
+      right.resize(right.size() + static_cast<std::size_t>(alignment.misalignment_bytes(copy)), 0);
       right.insert(right.end(), from, from + k * bytes);
       right.resize(static_cast<std::size_t>((copy * lines + line + 1) * pieces) * 16, 0);
     }
@@ -163,17 +168,17 @@ TEST(Packing, MakesACopyForEachRemainder) {
     const auto lines = static_cast<std::int64_t>(random() % 40 + 1),
                k = static_cast<std::int64_t>(random() % 300 + 1),
                gap = static_cast<std::int64_t>(random() % 3);
-    const auto zeros = [&](int bytes, std::int64_t ahead, std::int64_t step) {
-      return leading_zeros({reinterpret_cast<const void*>(ahead * bytes), bytes, 16, k, step, 1});
+    const auto alignment = [&](int bytes, std::int64_t ahead, std::int64_t step) {
+      return row_alignment({reinterpret_cast<const void*>(ahead * bytes), bytes, 16, k, step, 1});
     };
-    expect_copies<2>(lines, k, gap, zeros(2, static_cast<std::int64_t>(random() % 8), k + gap), random);
-    expect_copies<4>(lines, k, gap, zeros(4, static_cast<std::int64_t>(random() % 4), k + gap), random);
+    expect_copies<2>(lines, k, gap, alignment(2, static_cast<std::int64_t>(random() % 8), k + gap), random);
+    expect_copies<4>(lines, k, gap, alignment(4, static_cast<std::int64_t>(random() % 4), k + gap), random);
   }
 }
 
 TEST(Packing, LinesOfOneRemainderAreAsFarApartAsTheirStepSays) {
   const auto bits = [](std::int64_t lines, std::int64_t step, int bytes) {
-    return leading_zeros({nullptr, bytes, lines, 1, step, 1}).bits;
+    return row_alignment({nullptr, bytes, lines, 1, step, 1}).class_bits;
   };
   EXPECT_EQ(bits(9, 8, 2), 0);
   EXPECT_EQ(bits(9, 12, 2), 1);
@@ -181,9 +186,10 @@ TEST(Packing, LinesOfOneRemainderAreAsFarApartAsTheirStepSays) {
   EXPECT_EQ(bits(9, 7, 2), 3);
   EXPECT_EQ(bits(9, 7, 4), 2);
   EXPECT_EQ(bits(1, 7, 2), 0);  // no next line
-  const LeadingZeros zeros = leading_zeros({reinterpret_cast<const void*>(std::intptr_t{22}), 2, 9, 1, 7, 1});
-  EXPECT_EQ(zeros.of(0), 6);
-  EXPECT_EQ(zeros.of(1), 4);  // 22 + 14 = 36
+  const RowAlignment alignment =
+      row_alignment({reinterpret_cast<const void*>(std::intptr_t{22}), 2, 9, 1, 7, 1});
+  EXPECT_EQ(alignment.misalignment_bytes(0), 6);
+  EXPECT_EQ(alignment.misalignment_bytes(1), 4);  // 22 + 14 = 36
 }
 
 }  // namespace

@@ -10,7 +10,7 @@ namespace tessera::matmul {
 
 struct PackArgs {
   const unsigned char* from;
-  std::int64_t lines, k, line_step, k_step;  // steps in elements
+  std::int64_t lines, k, row_stride, k_stride;  // steps in elements
   std::uint32_t* to;
   std::int64_t to_step;                       // in words of 4 bytes
   std::int64_t from_layer = 0, to_layer = 0;  // likewise, from one operand of a batch to the next
@@ -105,11 +105,11 @@ struct MisalignedLine {
   int first, last, needed;  // pieces that may be read; the last one that holds a byte of the line
 
   __device__ MisalignedLine(const PackArgs& args, std::int64_t layer, std::int64_t line)
-      : from(args.from + (layer * args.from_layer + line * args.line_step) * bytes),
+      : from(args.from + (layer * args.from_layer + line * args.row_stride) * bytes),
         off(static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(from) % 16)),
         length(args.k * bytes) {
-    const std::int64_t before = line * args.line_step * bytes,
-                       behind = (args.lines - 1 - line) * args.line_step * bytes;
+    const std::int64_t before = line * args.row_stride * bytes,
+                       behind = (args.lines - 1 - line) * args.row_stride * bytes;
     needed = static_cast<int>((off + length - 1) / 16);
     first = before >= off ? 0 : 1;
     last = min(needed, static_cast<int>(min((off + length + behind) / 16 - 1, std::int64_t{needed})));
@@ -165,10 +165,10 @@ __global__ void __launch_bounds__(RealignShape::threads) realign_copy(const __gr
 // Copies with zeros in front: small, so their speed hardly counts. A thread makes 16 bytes.
 struct CopyArgs {
   const unsigned char* from;
-  std::int64_t k, line_step;   // in elements
+  std::int64_t k, row_stride;  // in elements
   std::int32_t lines, pieces;  // pieces of 16 bytes: of a line of a copy
   uint4* to;
-  LeadingZeros zeros;
+  RowAlignment alignment;
   bool is_first = true;
 };
 
@@ -180,8 +180,8 @@ __global__ void __launch_bounds__(RealignShape::threads) make_copies(const __gri
     if (line >= args.lines) return;
     const auto piece = static_cast<std::int32_t>(at % args.pieces);
     const int copy = static_cast<int>(blockIdx.y);
-    const unsigned char* const from = args.from + line * args.line_step * bytes;
-    const std::int64_t first = (std::int64_t{piece} * 16 - args.zeros.of(copy)) / bytes;
+    const unsigned char* const from = args.from + line * args.row_stride * bytes;
+    const std::int64_t first = (std::int64_t{piece} * 16 - args.alignment.misalignment_bytes(copy)) / bytes;
     using Element = typename Bits<bytes>::Type;
     constexpr int each = 16 / bytes;
     Element of[each];
@@ -234,27 +234,27 @@ __device__ __forceinline__ void transpose_words(std::uint32_t* word) {
 template <int bytes>
 struct TransposeTile {
   using Shape = TransposeShape<bytes>;
-  const unsigned char* from;       // the part's first element
-  std::int64_t k_step, line_step;  // in bytes
-  int lines, k;                    // that are there
-  bool ends_operand;               // a word that begins in the part may end behind the operand
+  const unsigned char* from;          // the part's first element
+  std::int64_t k_stride, row_stride;  // in bytes
+  int lines, k;                       // that are there
+  bool ends_operand;                  // a word that begins in the part may end behind the operand
 
   __device__ TransposeTile(const PackArgs& args, std::int64_t layer, std::int64_t first_line,
                            std::int64_t first_k)
       : from(args.from +
-             (layer * args.from_layer + first_line * args.line_step + first_k * args.k_step) * bytes),
-        k_step(args.k_step * bytes),
-        line_step(args.line_step * bytes),
+             (layer * args.from_layer + first_line * args.row_stride + first_k * args.k_stride) * bytes),
+        k_stride(args.k_stride * bytes),
+        row_stride(args.row_stride * bytes),
         lines(static_cast<int>(min(args.lines - first_line, std::int64_t{Shape::lines}))),
         k(static_cast<int>(min(max(args.k - first_k, std::int64_t{0}), std::int64_t{Shape::k}))),
         ends_operand(
-            ((args.lines - first_line - lines) * args.line_step + (args.k - first_k - k) * args.k_step) *
+            ((args.lines - first_line - lines) * args.row_stride + (args.k - first_k - k) * args.k_stride) *
                 bytes <
             3) {}
 
   __device__ bool whole() const { return lines == Shape::lines && k == Shape::k; }
   __device__ bool aligned() const {
-    return (reinterpret_cast<std::uintptr_t>(from) | static_cast<std::uintptr_t>(k_step)) % 4 == 0;
+    return (reinterpret_cast<std::uintptr_t>(from) | static_cast<std::uintptr_t>(k_stride)) % 4 == 0;
   }
 
   // Step k of a thread's `i`-th word.
@@ -266,7 +266,7 @@ struct TransposeTile {
   __device__ __forceinline__ void load_words(int warp, int lane, std::uint32_t (&word)[Shape::words]) const {
 #pragma unroll
     for (int i = 0; i < Shape::words; ++i)
-      word[i] = __ldg(reinterpret_cast<const std::uint32_t*>(from + step(warp, i) * k_step) + lane);
+      word[i] = __ldg(reinterpret_cast<const std::uint32_t*>(from + step(warp, i) * k_stride) + lane);
   }
 
   // Each word is cut from the two aligned ones that hold its bytes, or the one: none is read that holds no
@@ -275,8 +275,8 @@ struct TransposeTile {
   __device__ __forceinline__ void load_halves(int warp, int lane, std::uint32_t (&word)[Shape::words]) const {
     const auto first = reinterpret_cast<std::uintptr_t>(from);
     const auto address = [&](int i) {
-      if constexpr (is_whole) return first + 4 * lane + step(warp, i) * k_step;
-      else return first + min(4 * lane, lines * bytes - 1) + min(step(warp, i), k - 1) * k_step;
+      if constexpr (is_whole) return first + 4 * lane + step(warp, i) * k_stride;
+      else return first + min(4 * lane, lines * bytes - 1) + min(step(warp, i), k - 1) * k_stride;
     };
     std::uint32_t hi[Shape::words];
 #pragma unroll
@@ -299,24 +299,24 @@ struct TransposeTile {
     using Element = typename Bits<bytes>::Type;
 #pragma unroll
     for (int i = 0; i < Shape::words; ++i) {
-      const unsigned char* const row = from + min(step(warp, i), k - 1) * k_step;
+      const unsigned char* const row = from + min(step(warp, i), k - 1) * k_stride;
       word[i] = 0;
 #pragma unroll
       for (int j = 0; j < Shape::each; ++j)
         word[i] |= std::uint32_t{__ldg(reinterpret_cast<const Element*>(
-                       row + min(lane * Shape::each + j, lines - 1) * line_step))}
+                       row + min(lane * Shape::each + j, lines - 1) * row_stride))}
                    << (8 * bytes * j);
     }
   }
 
   __device__ __forceinline__ void load(int warp, int lane, std::uint32_t (&word)[Shape::words]) const {
-    if (line_step == bytes && whole() && aligned()) return load_words(warp, lane, word);
+    if (row_stride == bytes && whole() && aligned()) return load_words(warp, lane, word);
     if (k == 0) {  // all of it lies between the operand's end and a packed line's
 #pragma unroll
       for (int i = 0; i < Shape::words; ++i) word[i] = 0;
       return;
     }
-    if (line_step != bytes || ends_operand) load_elements(warp, lane, word);
+    if (row_stride != bytes || ends_operand) load_elements(warp, lane, word);
     else if (whole()) return load_halves<true>(warp, lane, word);
     else load_halves<false>(warp, lane, word);
 #pragma unroll

@@ -51,7 +51,7 @@ struct Launches {
         lines = std::max(lines, now.of[i].lines);
         words = std::max(words, now.of[i].to_step);
         pair.of[i].lines -= now.of[i].lines;
-        pair.of[i].from += most * pair.of[i].line_step * bytes;
+        pair.of[i].from += most * pair.of[i].row_stride * bytes;
         pair.of[i].to += most * pair.of[i].to_step;
       }
       if (lines == 0) return;
@@ -80,20 +80,20 @@ std::int64_t packed_step(const MatrixRef& f) {
 }
 
 std::size_t packed_bytes(const MatrixRef& f) {
-  return static_cast<std::size_t>(round_up(f.lines * packed_step(f) * f.bytes, 256));
+  return static_cast<std::size_t>(round_up(f.rows * packed_step(f) * f.bytes, 256));
 }
 
 template <int bytes>
 void pack(std::initializer_list<Packing> all, cudaStream_t stream, std::int64_t layers) {
   PackPair misaligned, transposed;
   for (const auto& [f, to, from_layer] : all) {
-    if (f.lines == 0 || f.k == 0) continue;
-    PackPair& pair = f.k_step == 1 && f.line_step != 1 ? misaligned : transposed;
+    if (f.rows == 0 || f.k == 0) continue;
+    PackPair& pair = f.k_stride == 1 && f.row_stride != 1 ? misaligned : transposed;
     pair.of[pair.count++] = {static_cast<const unsigned char*>(f.data),
-                             f.lines,
+                             f.rows,
                              f.k,
-                             f.line_step,
-                             f.k_step,
+                             f.row_stride,
+                             f.k_stride,
                              static_cast<std::uint32_t*>(to),
                              packed_step(f) * bytes / 4,
                              from_layer,
@@ -107,27 +107,27 @@ void pack(std::initializer_list<Packing> all, cudaStream_t stream, std::int64_t 
                       Shape::threads);
 }
 
-MatrixRef copies_of(const MatrixRef& f, const LeadingZeros& zeros) {
+MatrixRef copies_of(const MatrixRef& f, const RowAlignment& alignment) {
   MatrixRef out = f;
-  out.lines = f.lines * zeros.count();
+  out.rows = f.rows * alignment.classes();
   out.k = f.k + 16 / f.bytes - 1;
   return out;
 }
 
-void pack_copies(const MatrixRef& f, const LeadingZeros& zeros, void* to, cudaStream_t stream) {
+void pack_copies(const MatrixRef& f, const RowAlignment& alignment, void* to, cudaStream_t stream) {
   const CopyArgs args{static_cast<const unsigned char*>(f.data),
                       f.k,
-                      f.line_step,
-                      static_cast<std::int32_t>(f.lines),
-                      static_cast<std::int32_t>(packed_step(copies_of(f, zeros)) * f.bytes / 16),
+                      f.row_stride,
+                      static_cast<std::int32_t>(f.rows),
+                      static_cast<std::int32_t>(packed_step(copies_of(f, alignment)) * f.bytes / 16),
                       static_cast<uint4*>(to),
-                      zeros};
+                      alignment};
   Launches{stream, 1}.launch(
       f.bytes == 1   ? make_copies<1>
       : f.bytes == 2 ? make_copies<2>
                      : make_copies<4>,
-      dim3(static_cast<unsigned>(ceil_div(f.lines * args.pieces, RealignShape::threads)),
-           static_cast<unsigned>(zeros.count())),
+      dim3(static_cast<unsigned>(ceil_div(f.rows * args.pieces, RealignShape::threads)),
+           static_cast<unsigned>(alignment.classes())),
       RealignShape::threads, args);
 }
 

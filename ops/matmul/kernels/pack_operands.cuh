@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operands that the TMA cannot read as they lie, copied to lines along k that it can.
+// Operands that the TMA cannot read in place, packed to K-major copies that it can.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -9,9 +9,8 @@
 
 namespace tessera::matmul {
 
-// To where: from a line to the next, in elements, and all lines' bytes. Lines begin at multiples of 16 bytes,
-// which the TMA asks for; long ones at multiples of 128, so that the 128 bytes that it copies of each
-// are one line of the caches.
+// The packed operand's row stride in elements, and its bytes. Rows begin at multiples of 16 bytes, as the TMA
+// requires; long ones at multiples of 128, so that the 128 bytes that a box has of each are one cache line.
 std::int64_t packed_step(const MatrixRef& f);
 std::size_t packed_bytes(const MatrixRef& f);
 
@@ -26,9 +25,10 @@ struct Packing {
 template <int bytes>
 void pack(std::initializer_list<Packing> all, cudaStream_t stream, std::int64_t layers = 1);
 
-// All copies of a small operand, one after another, as one: k is the longest that any large operand asks for.
-MatrixRef copies_of(const MatrixRef& f, const LeadingZeros& zeros);
-// f.k_step is 1. `to`: packed_bytes(copies_of(f, zeros)).
-void pack_copies(const MatrixRef& f, const LeadingZeros& zeros, void* to, cudaStream_t stream);
+// The copies of a small operand for each class of rows, one after another, as one operand; k includes the
+// longest run of leading zeros.
+MatrixRef copies_of(const MatrixRef& f, const RowAlignment& alignment);
+// f.k_stride is 1. `to`: packed_bytes(copies_of(f, zeros)).
+void pack_copies(const MatrixRef& f, const RowAlignment& alignment, void* to, cudaStream_t stream);
 
 }  // namespace tessera::matmul

@@ -12,7 +12,7 @@ namespace tessera::matmul {
 // An operand by its lines along k, as a product reads it.
 struct PackedKey {
   const void* data = nullptr;
-  std::int64_t lines = 0, k = 0, line_step = 0, k_step = 0;
+  std::int64_t lines = 0, k = 0, row_stride = 0, k_stride = 0;
   Compute compute = Compute::f16x3;
   int device = 0;
 

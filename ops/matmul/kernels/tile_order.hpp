@@ -15,12 +15,12 @@ namespace tessera::matmul {
 
 // Split-K kernels count the splits of each tile that have arrived, at the front of their workspace. A run
 // finds zeros there and leaves zeros.
-inline constexpr std::int64_t most_split_tiles = std::int64_t{1} << 14;
-inline constexpr std::size_t counter_bytes = most_split_tiles * sizeof(std::uint32_t);
+inline constexpr std::int64_t max_split_tiles = std::int64_t{1} << 14;
+inline constexpr std::size_t counter_bytes = max_split_tiles * sizeof(std::uint32_t);
 
 struct TileOrder {
   std::int32_t rows = 1, cols = 1;  // in tiles (of a cluster)
-  std::int32_t group = 8;           // rows that are traversed together, column by column
+  std::int32_t raster_rows = 8;     // rows that are traversed together, column by column (rasterisation)
   std::int32_t splits = 1;          // split-K; each split is a unit of work
 
   struct Tile {
@@ -31,8 +31,9 @@ struct TileOrder {
 
   // unit < count(), which is below 2^31 for whatever fits into a memory.
   TESSERA_HOST_DEVICE Tile at(std::int32_t unit) const {
-    const std::int32_t tile = unit / splits, band = group * cols, before = tile / band * group;
-    const std::int32_t height = rows - before < group ? rows - before : group, within = tile % band;
+    const std::int32_t tile = unit / splits, band = raster_rows * cols, before = tile / band * raster_rows;
+    const std::int32_t height = rows - before < raster_rows ? rows - before : raster_rows,
+                       within = tile % band;
     return {before + within % height, within / height, unit % splits};
   }
 };
@@ -68,30 +69,32 @@ class TileScheduler : public TileOrder {
   TileScheduler(const TileOrder& order)
       : TileOrder(order),
         splits_divmod_(order.splits),
-        band_divmod_(order.group * order.cols),
-        group_divmod_(order.group),
-        last_band_divmod_(order.rows % order.group == 0 ? order.group : order.rows % order.group) {}
+        band_divmod_(order.raster_rows * order.cols),
+        raster_divmod_(order.raster_rows),
+        last_band_divmod_(order.rows % order.raster_rows == 0 ? order.raster_rows
+                                                              : order.rows % order.raster_rows) {}
 
   TESSERA_HOST_DEVICE Tile at(std::int32_t unit) const {
-    const std::int32_t tile = splits_divmod_.quotient(unit), before = band_divmod_.quotient(tile) * group,
-                       within = tile - before * cols;
-    const bool whole = rows - before >= group;
-    const std::int32_t col = whole ? group_divmod_.quotient(within) : last_band_divmod_.quotient(within);
-    return {before + within - col * (whole ? group : rows - before), col, unit - tile * splits};
+    const std::int32_t tile = splits_divmod_.quotient(unit),
+                       before = band_divmod_.quotient(tile) * raster_rows, within = tile - before * cols;
+    const bool is_full_band = rows - before >= raster_rows;
+    const std::int32_t col =
+        is_full_band ? raster_divmod_.quotient(within) : last_band_divmod_.quotient(within);
+    return {before + within - col * (is_full_band ? raster_rows : rows - before), col, unit - tile * splits};
   }
 
  private:
-  FastDivmod splits_divmod_, band_divmod_, group_divmod_,
+  FastDivmod splits_divmod_, band_divmod_, raster_divmod_,
       last_band_divmod_;  // last_band_divmod_: of the last band
 };
 
 // The columns of C beyond the last whole tile, covered by narrow tail tiles of 64 columns, each one block
-// high. The blocks of a cluster take different tail tiles; a unit of work is `tall` of them for each block,
-// one after the other.
+// high. The blocks of a cluster take different tail tiles; a unit of work is `tiles_per_block` of them for
+// each block, one after the other.
 struct TailOrder {
   static constexpr int width = 64;
   std::int32_t rows = 0, cols = 0;  // in tail tiles
-  std::int32_t tall = 1;
+  std::int32_t tiles_per_block = 1;
 
   struct Tile {
     std::int32_t row, col;
@@ -100,11 +103,11 @@ struct TailOrder {
 
   TESSERA_HOST_DEVICE std::int64_t count() const { return std::int64_t{rows} * cols; }
   TESSERA_HOST_DEVICE std::int64_t units(int cluster) const {
-    const std::int64_t each = std::int64_t{tall} * cluster;
-    return (count() + each - 1) / each;
+    const std::int64_t tiles_per_unit = std::int64_t{tiles_per_block} * cluster;
+    return (count() + tiles_per_unit - 1) / tiles_per_unit;
   }
   TESSERA_HOST_DEVICE Tile at(std::int32_t unit, std::int32_t i, int cluster, std::int32_t rank) const {
-    const std::int32_t tile = (unit * tall + i) * cluster + rank;
+    const std::int32_t tile = (unit * tiles_per_block + i) * cluster + rank;
     return {tile % rows, tile / rows, tile < rows * cols};
   }
 };

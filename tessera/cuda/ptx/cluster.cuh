@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Thread block clusters and distributed shared memory, named barriers, warp specialization (setmaxnreg,
-// elect) and programmatic dependent launch.
+// elect), programmatic dependent launch; an acquire load from global memory, and opaque().
 #pragma once
 #include <cstdint>
 
@@ -22,8 +22,8 @@ __device__ __forceinline__ void cluster_sync() {
   cluster_wait();
 }
 
-// Loads 16 bytes of distributed shared memory: of `address`, an address of this block's shared memory, in
-// that of block `block` of the cluster.
+// Loads 16 bytes from the address in block `block`'s shared memory that corresponds to `address` in this
+// block's (mapa).
 __device__ __forceinline__ uint4 ld_shared_cluster(std::uint32_t address, std::uint32_t block) {
   uint4 out;
   asm volatile(
@@ -61,7 +61,8 @@ __device__ __forceinline__ void griddepcontrol_launch_dependents() {
 #endif
 }
 
-// Writes that another block made before it released to `from` are visible afterwards.
+// If the load observes a value stored by a release (or by an atomic after __threadfence()), the writes before
+// that are visible.
 __device__ __forceinline__ std::uint32_t load_acquire(const std::uint32_t* from) {
   std::uint32_t out;
   asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(out) : "l"(from) : "memory");

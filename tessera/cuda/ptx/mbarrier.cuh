@@ -3,12 +3,9 @@
 // copies.
 #pragma once
 #include <cstdint>
+#include "tessera/cuda/ptx/shared_address.cuh"
 
 namespace tessera::cuda::ptx {
-
-__device__ __forceinline__ std::uint32_t shared_address(const void* address) {
-  return static_cast<std::uint32_t>(__cvta_generic_to_shared(address));
-}
 
 struct Mbarrier {
   std::uint64_t state;
@@ -18,7 +15,7 @@ __device__ __forceinline__ void mbarrier_init(Mbarrier& barrier, int arrivals) {
   asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(&barrier)), "r"(arrivals));
 }
 
-// Makes mbarrier.init visible to the async proxy and to the other blocks of the cluster.
+// Release fence of prior mbarrier.init at cluster scope; followed by barrier.cluster or __syncthreads().
 __device__ __forceinline__ void fence_mbarrier_init() {
   asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// mma.sync of bf16, f16 and f64, and ldmatrix. They need compute capability 8.0; below they do nothing.
+// mma.sync of bf16, f16 and f64, and ldmatrix. Used from compute capability 8.0 on; below, mma leaves d
+// unchanged and ldmatrix_x4 returns 0.
 #pragma once
 #include <cstdint>
+#include "tessera/cuda/ptx/shared_address.cuh"
 
 namespace tessera::cuda::ptx {
 
@@ -31,7 +33,7 @@ __device__ __forceinline__ void mma_f16(float (&d)[4], const std::uint32_t (&a)[
 template <bool transpose>
 __device__ __forceinline__ void ldmatrix_x4(std::uint32_t (&to)[4], const void* row) {
 #if __CUDA_ARCH__ >= 800
-  const auto address = static_cast<std::uint32_t>(__cvta_generic_to_shared(row));
+  const std::uint32_t address = shared_address(row);
   if constexpr (transpose)
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
                  : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])

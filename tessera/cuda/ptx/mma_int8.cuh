@@ -19,10 +19,10 @@ namespace tessera::cuda::ptx {
                : "r"(a[0]), "r"(a[1]), "r"(b[0]))
 #else
 // Below compute capability 8.0 the largest shape is m8n8k16.
-#define TESSERA_MMA_8(A, B, row, column)                                                              \
+#define TESSERA_MMA_8(A, B, m_half, k_half)                                                           \
   asm volatile("mma.sync.aligned.m8n8k16.row.col.s32." A "." B ".s32 {%0, %1}, {%2}, {%3}, {%0, %1};" \
-               : "+r"(d[2 * (row)]), "+r"(d[2 * (row) + 1])                                           \
-               : "r"(a[2 * (column) + (row)]), "r"(b[column]))
+               : "+r"(d[2 * (m_half)]), "+r"(d[2 * (m_half) + 1])                                     \
+               : "r"(a[2 * (k_half) + (m_half)]), "r"(b[k_half]))
 #define TESSERA_MMA_16(A, B) \
   TESSERA_MMA_8(A, B, 0, 0); \
   TESSERA_MMA_8(A, B, 1, 0)

@@ -55,8 +55,7 @@ __device__ __forceinline__ std::uint32_t hmin2(std::uint32_t a, std::uint32_t b)
 }
 #endif
 
-// The minimum, and whether it is the first: one DPX instruction from compute capability 9.0 on. Of equals the
-// first.
+// The minimum: one DPX instruction from compute capability 9.0 on. On a tie is_first is true.
 __device__ __forceinline__ int vibmin_s32(int first, int second, bool& is_first) {
 #if __CUDA_ARCH__ >= 900
   return __vibmin_s32(first, second, &is_first);
@@ -66,7 +65,7 @@ __device__ __forceinline__ int vibmin_s32(int first, int second, bool& is_first)
 #endif
 }
 
-// Nanoseconds, by one clock for all multiprocessors.
+// %globaltimer, in nanoseconds.
 __device__ __forceinline__ std::uint64_t globaltimer() {
   std::uint64_t out;
   asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(out));

@@ -22,7 +22,7 @@ __device__ __forceinline__ void tma_load(void* to, const CUtensorMap& map, int x
       : "memory");
 }
 
-// The same for a three-dimensional tensor map: of matrix z.
+// The same for a three-dimensional tensor map: the box at (x, y, z).
 __device__ __forceinline__ void tma_load(void* to, const CUtensorMap& map, int x, int y, int z,
                                          Mbarrier& barrier) {
   asm volatile(
@@ -33,22 +33,22 @@ __device__ __forceinline__ void tma_load(void* to, const CUtensorMap& map, int x
 }
 
 // Loads a box to the same offset in the shared memory of each block of the cluster whose bit is set in
-// `blocks`, and completes transactions of the barrier at the same offset there.
-__device__ __forceinline__ void tma_load_multicast(std::uint16_t blocks, void* to, const CUtensorMap& map,
+// `cta_mask`, and completes transactions of the barrier at the same offset there.
+__device__ __forceinline__ void tma_load_multicast(std::uint16_t cta_mask, void* to, const CUtensorMap& map,
                                                    int x, int y, Mbarrier& barrier) {
   asm volatile(
       "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster "
       "[%0], [%1, {%2, %3}], [%4], %5;" ::"r"(shared_address(to)),
-      "l"(&map), "r"(x), "r"(y), "r"(shared_address(&barrier)), "h"(blocks)
+      "l"(&map), "r"(x), "r"(y), "r"(shared_address(&barrier)), "h"(cta_mask)
       : "memory");
 }
 
-__device__ __forceinline__ void tma_load_multicast(std::uint16_t blocks, void* to, const CUtensorMap& map,
+__device__ __forceinline__ void tma_load_multicast(std::uint16_t cta_mask, void* to, const CUtensorMap& map,
                                                    int x, int y, int z, Mbarrier& barrier) {
   asm volatile(
       "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster "
       "[%0], [%1, {%2, %3, %4}], [%5], %6;" ::"r"(shared_address(to)),
-      "l"(&map), "r"(x), "r"(y), "r"(z), "r"(shared_address(&barrier)), "h"(blocks)
+      "l"(&map), "r"(x), "r"(y), "r"(z), "r"(shared_address(&barrier)), "h"(cta_mask)
       : "memory");
 }
 
@@ -61,7 +61,8 @@ __device__ __forceinline__ void tensormap_release() {
   asm volatile("fence.proxy.tensormap::generic.release.gpu;" ::: "memory");
 }
 
-// Stores a box. Elements outside the tensor are not written.
+// Stores a box. Elements outside the tensor are not written, but bounds along x count in units of 16 bytes:
+// the last 16 bytes of a row are stored whole (observed on an NVIDIA H200).
 __device__ __forceinline__ void tma_store(const CUtensorMap& map, const void* from, int x, int y) {
   asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%1, %2}], [%3];" ::"l"(&map),
                "r"(x), "r"(y), "r"(shared_address(from))
@@ -83,13 +84,13 @@ __device__ __forceinline__ void tma_store_wait_group_read() {
   asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(groups) : "memory");
 }
 
-// Makes this thread's ordinary writes to shared memory visible to the async proxy: the TMA and wgmma.
+// Makes this thread's generic-proxy writes to shared memory visible to the async proxy: the TMA and wgmma.
 __device__ __forceinline__ void fence_proxy_async() {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 
-// Copies contiguous bytes from global to shared memory. Both addresses and the size are multiples of 16. The
-// barrier expects the bytes in its current phase.
+// Copies contiguous bytes from global to shared memory. Both addresses and the size are multiples of 16. Also
+// executes mbarrier.expect_tx; does not arrive.
 __device__ __forceinline__ void cp_async_bulk(void* to, const void* from, std::uint32_t bytes,
                                               Mbarrier& barrier) {
   asm volatile(

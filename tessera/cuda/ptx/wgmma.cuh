@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Warpgroup matrix multiply-accumulate (wgmma): 64 rows of A times up to 256 columns of B, both in shared
-// memory. The accumulators are registers.
+// memory. The accumulators are registers. And stmatrix.
 #pragma once
 #include <cstdint>
 #include "tessera/cuda/ptx/mbarrier.cuh"
@@ -9,14 +9,16 @@ namespace tessera::cuda::ptx {
 
 // The matrix descriptor of an operand in shared memory with the 128-byte swizzle that the TMA writes. Offsets
 // are in bytes.
-//   K-major:  stride_offset leads from 8 rows of the operand to the next 8; leading_offset is not used.
-//   MN-major: stride_offset leads from 8 steps of k to the next 8, leading_offset from one 128 bytes of rows
+//   K-major:  stride_byte_offset leads from 8 rows of the operand to the next 8; leading_byte_offset is not
+//             used.
+//   MN-major: stride_byte_offset leads from 8 k to the next 8, leading_byte_offset from one 128 bytes of rows
 //             to the next.
-__device__ __forceinline__ std::uint64_t matrix_descriptor(const void* address, std::uint32_t stride_offset,
-                                                           std::uint32_t leading_offset) {
+__device__ __forceinline__ std::uint64_t matrix_descriptor(const void* address,
+                                                           std::uint32_t stride_byte_offset,
+                                                           std::uint32_t leading_byte_offset) {
   constexpr std::uint64_t swizzle_128 = 1;
   const auto field = [](std::uint32_t bytes) { return static_cast<std::uint64_t>((bytes & 0x3ffff) >> 4); };
-  return field(shared_address(address)) | field(leading_offset) << 16 | field(stride_offset) << 32 |
+  return field(shared_address(address)) | field(leading_byte_offset) << 16 | field(stride_byte_offset) << 32 |
          swizzle_128 << 62;
 }
 
@@ -32,42 +34,42 @@ __device__ __forceinline__ void wgmma_wait_group() {
 // The compiler must not move accesses to the accumulators across this: wgmma.mma_async writes them behind its
 // back until wgmma.wait_group.
 template <int count>
-__device__ __forceinline__ void fence_accumulators(float (&sum)[count]) {
+__device__ __forceinline__ void fence_accumulators(float (&accum)[count]) {
 #pragma unroll
-  for (int i = 0; i < count; ++i) asm volatile("" : "+f"(sum[i])::"memory");
+  for (int i = 0; i < count; ++i) asm volatile("" : "+f"(accum[i])::"memory");
 }
 template <int count>
-__device__ __forceinline__ void fence_accumulators(std::int32_t (&sum)[count]) {
+__device__ __forceinline__ void fence_accumulators(std::int32_t (&accum)[count]) {
 #pragma unroll
-  for (int i = 0; i < count; ++i) asm volatile("" : "+r"(sum[i])::"memory");
+  for (int i = 0; i < count; ++i) asm volatile("" : "+r"(accum[i])::"memory");
 }
 
 // Element types of A and B. supports_mn_major: A and B may be MN-major; else they must be K-major.
 struct Bf16 {
   static constexpr int bytes = 2;
   static constexpr bool supports_mn_major = true;
-  using Sum = float;
+  using Accumulator = float;
 };
 struct F16 : Bf16 {};
 struct Tf32 {
   static constexpr int bytes = 4;
   static constexpr bool supports_mn_major = false;
-  using Sum = float;
+  using Accumulator = float;
 };
 enum class Fp8 { e4m3, e5m2 };
 template <Fp8 a, Fp8 b>
 struct Fp8Pair {
   static constexpr int bytes = 1;
   static constexpr bool supports_mn_major = false;
-  using Sum = float;
+  using Accumulator = float;
 };
 struct S8 {
   static constexpr int bytes = 1;
   static constexpr bool supports_mn_major = false;
-  using Sum = std::int32_t;
+  using Accumulator = std::int32_t;
 };
 
-// sum = A·B + scale_d·sum, scale_d 0 or 1. transpose_a, transpose_b: 1 for an MN-major operand, 0 for
+// accum = A·B + scale_d·accum, scale_d 0 or 1. transpose_a, transpose_b: 1 for an MN-major operand, 0 for
 // K-major.
 template <class Kind, int columns, int transpose_a, int transpose_b>
 struct Wgmma;
@@ -104,24 +106,24 @@ struct Wgmma;
 #define TESSERA_REGISTERS_128                                                                  \
   TESSERA_REGISTERS_96 TESSERA_REGISTERS_AT_12 TESSERA_REGISTERS_AT_13 TESSERA_REGISTERS_AT_14 \
       TESSERA_REGISTERS_AT_15
-#define TESSERA_SUMS_AT(c, i)                                                                          \
-  c(sum[i]), c(sum[i + 1]), c(sum[i + 2]), c(sum[i + 3]), c(sum[i + 4]), c(sum[i + 5]), c(sum[i + 6]), \
-      c(sum[i + 7])
-#define TESSERA_SUMS_8(c) TESSERA_SUMS_AT(c, 0)
-#define TESSERA_SUMS_16(c) TESSERA_SUMS_AT(c, 0), TESSERA_SUMS_AT(c, 8)
-#define TESSERA_SUMS_24(c) TESSERA_SUMS_16(c), TESSERA_SUMS_AT(c, 16)
-#define TESSERA_SUMS_32(c) TESSERA_SUMS_24(c), TESSERA_SUMS_AT(c, 24)
-#define TESSERA_SUMS_40(c) TESSERA_SUMS_32(c), TESSERA_SUMS_AT(c, 32)
-#define TESSERA_SUMS_48(c) TESSERA_SUMS_40(c), TESSERA_SUMS_AT(c, 40)
-#define TESSERA_SUMS_56(c) TESSERA_SUMS_48(c), TESSERA_SUMS_AT(c, 48)
-#define TESSERA_SUMS_64(c) TESSERA_SUMS_56(c), TESSERA_SUMS_AT(c, 56)
-#define TESSERA_SUMS_72(c) TESSERA_SUMS_64(c), TESSERA_SUMS_AT(c, 64)
-#define TESSERA_SUMS_80(c) TESSERA_SUMS_72(c), TESSERA_SUMS_AT(c, 72)
-#define TESSERA_SUMS_88(c) TESSERA_SUMS_80(c), TESSERA_SUMS_AT(c, 80)
-#define TESSERA_SUMS_96(c) TESSERA_SUMS_88(c), TESSERA_SUMS_AT(c, 88)
-#define TESSERA_SUMS_128(c)                                                                     \
-  TESSERA_SUMS_96(c), TESSERA_SUMS_AT(c, 96), TESSERA_SUMS_AT(c, 104), TESSERA_SUMS_AT(c, 112), \
-      TESSERA_SUMS_AT(c, 120)
+#define TESSERA_ACCUMULATORS_AT(c, i)                                                               \
+  c(accum[i]), c(accum[i + 1]), c(accum[i + 2]), c(accum[i + 3]), c(accum[i + 4]), c(accum[i + 5]), \
+      c(accum[i + 6]), c(accum[i + 7])
+#define TESSERA_ACCUMULATORS_8(c) TESSERA_ACCUMULATORS_AT(c, 0)
+#define TESSERA_ACCUMULATORS_16(c) TESSERA_ACCUMULATORS_AT(c, 0), TESSERA_ACCUMULATORS_AT(c, 8)
+#define TESSERA_ACCUMULATORS_24(c) TESSERA_ACCUMULATORS_16(c), TESSERA_ACCUMULATORS_AT(c, 16)
+#define TESSERA_ACCUMULATORS_32(c) TESSERA_ACCUMULATORS_24(c), TESSERA_ACCUMULATORS_AT(c, 24)
+#define TESSERA_ACCUMULATORS_40(c) TESSERA_ACCUMULATORS_32(c), TESSERA_ACCUMULATORS_AT(c, 32)
+#define TESSERA_ACCUMULATORS_48(c) TESSERA_ACCUMULATORS_40(c), TESSERA_ACCUMULATORS_AT(c, 40)
+#define TESSERA_ACCUMULATORS_56(c) TESSERA_ACCUMULATORS_48(c), TESSERA_ACCUMULATORS_AT(c, 48)
+#define TESSERA_ACCUMULATORS_64(c) TESSERA_ACCUMULATORS_56(c), TESSERA_ACCUMULATORS_AT(c, 56)
+#define TESSERA_ACCUMULATORS_72(c) TESSERA_ACCUMULATORS_64(c), TESSERA_ACCUMULATORS_AT(c, 64)
+#define TESSERA_ACCUMULATORS_80(c) TESSERA_ACCUMULATORS_72(c), TESSERA_ACCUMULATORS_AT(c, 72)
+#define TESSERA_ACCUMULATORS_88(c) TESSERA_ACCUMULATORS_80(c), TESSERA_ACCUMULATORS_AT(c, 80)
+#define TESSERA_ACCUMULATORS_96(c) TESSERA_ACCUMULATORS_88(c), TESSERA_ACCUMULATORS_AT(c, 88)
+#define TESSERA_ACCUMULATORS_128(c)                                                            \
+  TESSERA_ACCUMULATORS_96(c), TESSERA_ACCUMULATORS_AT(c, 96), TESSERA_ACCUMULATORS_AT(c, 104), \
+      TESSERA_ACCUMULATORS_AT(c, 112), TESSERA_ACCUMULATORS_AT(c, 120)
 
 // The immediate operands after scale-d: imm-scale-a, imm-scale-b, imm-trans-a, imm-trans-b for 16-bit types;
 // the two scales for TF32 and FP8; none for integers.
@@ -131,34 +133,34 @@ struct Wgmma;
 
 // m64nN: R accumulators a thread, with the constraint C. A, B, SCALE_D, TRANSPOSE_A, TRANSPOSE_B: the
 // assembly's operands behind the accumulators.
-#define TESSERA_WGMMA(KIND, NAME, C, TAIL, N, R, A, B, SCALE_D, TRANSPOSE_A, TRANSPOSE_B)                   \
-  template <int transpose_a, int transpose_b>                                                               \
-  struct Wgmma<KIND, N, transpose_a, transpose_b> {                                                         \
-    static_assert(KIND::supports_mn_major || (transpose_a == 0 && transpose_b == 0));                       \
-    static __device__ __forceinline__ void mma_async(KIND::Sum (&sum)[R], std::uint64_t a, std::uint64_t b, \
-                                                     int scale_d) {                                         \
-      asm volatile("{\n .reg .pred scale_d;\n setp.ne.b32 scale_d, " SCALE_D                                \
-                   ", 0;\n"                                                                                 \
-                   " wgmma.mma_async.sync.aligned.m64n" #N NAME " {" TESSERA_REGISTERS_##R                  \
-                   "}, " A ", " B ", scale_d" TAIL(TRANSPOSE_A, TRANSPOSE_B) ";\n}"                         \
-                   : TESSERA_SUMS_##R(C)                                                                    \
-                   : "l"(a), "l"(b), "r"(scale_d), "n"(transpose_a), "n"(transpose_b));                     \
-    }                                                                                                       \
+#define TESSERA_WGMMA(KIND, NAME, C, IMMEDIATES, N, R, A, B, SCALE_D, TRANSPOSE_A, TRANSPOSE_B)      \
+  template <int transpose_a, int transpose_b>                                                        \
+  struct Wgmma<KIND, N, transpose_a, transpose_b> {                                                  \
+    static_assert(KIND::supports_mn_major || (transpose_a == 0 && transpose_b == 0));                \
+    static __device__ __forceinline__ void mma_async(KIND::Accumulator (&accum)[R], std::uint64_t a, \
+                                                     std::uint64_t b, int scale_d) {                 \
+      asm volatile("{\n .reg .pred scale_d;\n setp.ne.b32 scale_d, " SCALE_D                         \
+                   ", 0;\n"                                                                          \
+                   " wgmma.mma_async.sync.aligned.m64n" #N NAME " {" TESSERA_REGISTERS_##R           \
+                   "}, " A ", " B ", scale_d" IMMEDIATES(TRANSPOSE_A, TRANSPOSE_B) ";\n}"            \
+                   : TESSERA_ACCUMULATORS_##R(C)                                                     \
+                   : "l"(a), "l"(b), "r"(scale_d), "n"(transpose_a), "n"(transpose_b));              \
+    }                                                                                                \
   };
-#define TESSERA_WGMMA_SHAPES(NAME, C, TAIL, KIND)                                 \
-  TESSERA_WGMMA(KIND, NAME, C, TAIL, 16, 8, "%8", "%9", "%10", "%11", "%12")      \
-  TESSERA_WGMMA(KIND, NAME, C, TAIL, 32, 16, "%16", "%17", "%18", "%19", "%20")   \
-  TESSERA_WGMMA(KIND, NAME, C, TAIL, 48, 24, "%24", "%25", "%26", "%27", "%28")   \
-  TESSERA_WGMMA(KIND, NAME, C, TAIL, 64, 32, "%32", "%33", "%34", "%35", "%36")   \
-  TESSERA_WGMMA(KIND, NAME, C, TAIL, 80, 40, "%40", "%41", "%42", "%43", "%44")   \
-  TESSERA_WGMMA(KIND, NAME, C, TAIL, 96, 48, "%48", "%49", "%50", "%51", "%52")   \
-  TESSERA_WGMMA(KIND, NAME, C, TAIL, 112, 56, "%56", "%57", "%58", "%59", "%60")  \
-  TESSERA_WGMMA(KIND, NAME, C, TAIL, 128, 64, "%64", "%65", "%66", "%67", "%68")  \
-  TESSERA_WGMMA(KIND, NAME, C, TAIL, 144, 72, "%72", "%73", "%74", "%75", "%76")  \
-  TESSERA_WGMMA(KIND, NAME, C, TAIL, 160, 80, "%80", "%81", "%82", "%83", "%84")  \
-  TESSERA_WGMMA(KIND, NAME, C, TAIL, 176, 88, "%88", "%89", "%90", "%91", "%92")  \
-  TESSERA_WGMMA(KIND, NAME, C, TAIL, 192, 96, "%96", "%97", "%98", "%99", "%100") \
-  TESSERA_WGMMA(KIND, NAME, C, TAIL, 256, 128, "%128", "%129", "%130", "%131", "%132")
+#define TESSERA_WGMMA_SHAPES(NAME, C, IMMEDIATES, KIND)                                 \
+  TESSERA_WGMMA(KIND, NAME, C, IMMEDIATES, 16, 8, "%8", "%9", "%10", "%11", "%12")      \
+  TESSERA_WGMMA(KIND, NAME, C, IMMEDIATES, 32, 16, "%16", "%17", "%18", "%19", "%20")   \
+  TESSERA_WGMMA(KIND, NAME, C, IMMEDIATES, 48, 24, "%24", "%25", "%26", "%27", "%28")   \
+  TESSERA_WGMMA(KIND, NAME, C, IMMEDIATES, 64, 32, "%32", "%33", "%34", "%35", "%36")   \
+  TESSERA_WGMMA(KIND, NAME, C, IMMEDIATES, 80, 40, "%40", "%41", "%42", "%43", "%44")   \
+  TESSERA_WGMMA(KIND, NAME, C, IMMEDIATES, 96, 48, "%48", "%49", "%50", "%51", "%52")   \
+  TESSERA_WGMMA(KIND, NAME, C, IMMEDIATES, 112, 56, "%56", "%57", "%58", "%59", "%60")  \
+  TESSERA_WGMMA(KIND, NAME, C, IMMEDIATES, 128, 64, "%64", "%65", "%66", "%67", "%68")  \
+  TESSERA_WGMMA(KIND, NAME, C, IMMEDIATES, 144, 72, "%72", "%73", "%74", "%75", "%76")  \
+  TESSERA_WGMMA(KIND, NAME, C, IMMEDIATES, 160, 80, "%80", "%81", "%82", "%83", "%84")  \
+  TESSERA_WGMMA(KIND, NAME, C, IMMEDIATES, 176, 88, "%88", "%89", "%90", "%91", "%92")  \
+  TESSERA_WGMMA(KIND, NAME, C, IMMEDIATES, 192, 96, "%96", "%97", "%98", "%99", "%100") \
+  TESSERA_WGMMA(KIND, NAME, C, IMMEDIATES, 256, 128, "%128", "%129", "%130", "%131", "%132")
 
 using E4m3E4m3 = Fp8Pair<Fp8::e4m3, Fp8::e4m3>;
 using E4m3E5m2 = Fp8Pair<Fp8::e4m3, Fp8::e5m2>;

@@ -40,8 +40,8 @@ void launch_blocks(const MmaArgs<Kind>& args, const Run& run) {
   cudaLaunchConfig_t launch{};
   launch.gridDim = static_cast<unsigned>(args.order.count());
   launch.blockDim = config.threads();
-  launch.dynamicSmemBytes =
-      even_shared_bytes(static_cast<std::size_t>(config.shared_bytes()), args.order.count(), *run.device);
+  launch.dynamicSmemBytes = smem_bytes_limiting_occupancy(static_cast<std::size_t>(config.shared_bytes()),
+                                                          args.order.count(), *run.device);
   launch.stream = static_cast<cudaStream_t>(run.stream);
   launch.attrs = &pdl;
   launch.numAttrs = run.device->compute_capability >= 90 ? 1 : 0;

@@ -66,7 +66,7 @@ MmaPlan planned(const MmaElement& element, int tile, std::int64_t m, std::int64_
   out.order.cols = static_cast<std::int32_t>(parts(n, config.cols));
   out.order.splits = static_cast<std::int32_t>(std::max<std::int64_t>(parts(stages, out.split_depth), 1));
   // Blocks that run together cover a square of C, near enough.
-  out.order.group =
+  out.order.raster_rows =
       std::max(1, int(std::sqrt(double(processors) * config.blocks * config.cols / config.rows)));
   const double moved_bytes =
       (double(m) + double(n)) * double(stages) * 128 + double(m) * double(n) * element.bytes;
@@ -114,8 +114,8 @@ MmaPlan plan_mma(const MmaElement& element, std::int64_t m, std::int64_t n, std:
   }
   if (!found && options.tile != 0)
     return plan_mma(element, m, n, k, machine, {.tile = 0, .splits = options.splits, .group = options.group});
-  if (options.group != 0) best.order.group = options.group;
-  best.order.group = std::min(best.order.group, best.order.rows);  // for a scheduler's bands
+  if (options.group != 0) best.order.raster_rows = options.group;
+  best.order.raster_rows = std::min(best.order.raster_rows, best.order.rows);  // for a scheduler's bands
   return best;
 }
 

@@ -190,7 +190,7 @@ TEST(MmaPlan, CoversAnyShapeAndItsSum) {
         .tile = static_cast<int>(random() % 10), .splits = static_cast<int>(random() % 33), .group = 0};
     const MmaPlan plan = plan_mma(element, m, n, k, machine, random() % 2 == 0 ? options : MmaOptions{});
     ASSERT_LE(element.tiles[static_cast<std::size_t>(plan.tile)].shared_bytes(), machine.shared_bytes);
-    ASSERT_GE(plan.order.group, 1);
+    ASSERT_GE(plan.order.raster_rows, 1);
     ASSERT_NO_FATAL_FAILURE(expect_covered(element, plan, m, n, k)) << m << " " << n << " " << k;
   }
 }
@@ -239,9 +239,10 @@ TEST(MmaPlan, WhatIsWishedForIsDoneWhereItCanBe) {
   EXPECT_EQ(plan_mma(mma_f64, 256, 256, 4096, h200, {.tile = 6, .splits = 4}).order.splits, 4);  // of slices
   EXPECT_EQ(plan_mma(mma_f64, 16, 32, 65536, h200, {.splits = 132}).order.splits, 128);   // of 32 stages each
   EXPECT_EQ(plan_mma(mma_f64, 16384, 16384, 4096, h200, {.splits = 8}).order.splits, 1);  // no room
-  EXPECT_EQ(plan_mma(mma_f64, 4096, 4096, 4096, h200, {.group = 5}).order.group, 5);
+  EXPECT_EQ(plan_mma(mma_f64, 4096, 4096, 4096, h200, {.group = 5}).order.raster_rows, 5);
   // Bands of a scheduler are so many tiles as an int holds.
-  EXPECT_EQ(plan_mma(mma_f64, 16, std::int64_t{1} << 30, 64, h200, {.tile = 8, .group = 64}).order.group, 1);
+  EXPECT_EQ(
+      plan_mma(mma_f64, 16, std::int64_t{1} << 30, 64, h200, {.tile = 8, .group = 64}).order.raster_rows, 1);
 }
 
 }  // namespace

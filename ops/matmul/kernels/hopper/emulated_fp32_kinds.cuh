@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Emulated FP32: each f32 operand is a sum of parts of fewer bits, whose products the tensor cores compute
-// exactly. A line of 128 bytes holds all parts of 16 or 32 steps of k, in four steps of 32 bytes. A list says
-// which steps of A are multiplied with which of B. Bytes and TMA boxes are those of TF32.
+// Emulated FP32: each f32 operand is a sum of components of fewer bits, whose products the tensor cores
+// compute exactly. A row of 128 bytes holds all components of 16 or 32 elements of k, in four k blocks of 32
+// bytes. A list says which k blocks of A are multiplied with which of B. Bytes and TMA boxes are those of
+// TF32.
 #pragma once
 #include <cstdint>
 #include "tessera/cuda/ptx/wgmma.cuh"
@@ -10,49 +11,56 @@ namespace tessera::matmul {
 
 namespace ptx = cuda::ptx;
 
-// Of a line's four steps: one of A's, one of B's.
-struct StepPair {
+// The 32-byte k block of A and of B that one wgmma multiplies.
+struct KBlockPair {
   int a, b;
 };
 
-inline constexpr int products_of_stage = 6;
+inline constexpr int products_per_k_tile = 6;
 
-// Two stages are summed by themselves, then added in f32.
-inline constexpr int stages_of_sum = 2;
+// The k tiles of a k group: they have their own accumulators, which are then added in f32.
+inline constexpr int promotion_k_tiles = 2;
 
-// The first products of each list are small: they come before the others of all stages that are summed
-// together, so that what the sum's end cuts off is theirs.
+// The TMA and shared memory hold the components as 4-byte elements.
+struct FourByteStorage {
+  static constexpr int bytes = 4;
+  static constexpr bool supports_mn_major = false;
+  using Accumulator = float;
+};
+
+// The first products of each list are small: they come before the others of all k tiles of a k group, so that
+// truncation hits the small terms.
 struct ThreeProducts {
   static constexpr int small_products = 4;
-  static constexpr StepPair product(int i) {
-    constexpr StepPair all[products_of_stage] = {{2, 0}, {3, 1}, {0, 2}, {1, 3}, {0, 0}, {1, 1}};
+  static constexpr KBlockPair product(int i) {
+    constexpr KBlockPair all[products_per_k_tile] = {{2, 0}, {3, 1}, {0, 2}, {1, 3}, {0, 0}, {1, 1}};
     return all[i];
   }
 };
-struct F16x3 : ptx::Tf32, ThreeProducts {  // [hi 0…15 | hi 16…31 | lo 0…15 | lo 16…31]
-  using Part = ptx::F16;
-  static constexpr int k = 32;          // of a line
-  static constexpr bool scaled = true;  // the k of a sum have a power of two for each line
+struct F16x3 : FourByteStorage, ThreeProducts {  // [hi 0…15 | hi 16…31 | lo 0…15 | lo 16…31]
+  using Component = ptx::F16;
+  static constexpr int k = 32;          // of a row
+  static constexpr bool scaled = true;  // each k group has one power-of-two scale per row
 };
-struct Tf32x3 : ptx::Tf32, ThreeProducts {  // [hi 0…7 | hi 8…15 | lo 0…7 | lo 8…15]
-  using Part = ptx::Tf32;
+struct Tf32x3 : FourByteStorage, ThreeProducts {  // [hi 0…7 | hi 8…15 | lo 0…7 | lo 8…15]
+  using Component = ptx::Tf32;
   static constexpr int k = 16;
   static constexpr bool scaled = false;
 };
-struct Bf16x6 : ptx::Tf32 {  // [first | second | third | nothing]
-  using Part = ptx::Bf16;
+struct Bf16x6 : FourByteStorage {  // [first | second | third | nothing]
+  using Component = ptx::Bf16;
   static constexpr int k = 16;
   static constexpr bool scaled = false;
   static constexpr int small_products = 5;
-  static constexpr StepPair product(int i) {
-    constexpr StepPair all[products_of_stage] = {{2, 0}, {1, 1}, {0, 2}, {1, 0}, {0, 1}, {0, 0}};
+  static constexpr KBlockPair product(int i) {
+    constexpr KBlockPair all[products_per_k_tile] = {{2, 0}, {1, 1}, {0, 2}, {1, 0}, {0, 1}, {0, 0}};
     return all[i];
   }
 };
 
 template <class Kind>
 concept IsEmulatedFp32 = requires {
-  typename Kind::Part;
+  typename Kind::Component;
 };
 template <class Kind>
 inline constexpr bool has_scales = false;
@@ -60,10 +68,11 @@ template <IsEmulatedFp32 Kind>
 inline constexpr bool has_scales<Kind> = Kind::scaled;
 
 struct EmulatedArgs {
-  // What the k of a sum are multiplied by, of one line after the other; from one sum's to the next.
+  // Scale of each row of A (column of B) for each k group, one after the other; stride_*: elements from one k
+  // group to the next.
   const float *scales_a = nullptr, *scales_b = nullptr;
-  std::int64_t step_a = 0, step_b = 0;
-  const std::uint32_t* in_range = nullptr;  // where it is 0, another kernel makes the product
+  std::int64_t stride_a = 0, stride_b = 0;
+  const std::uint32_t* in_range = nullptr;  // where it is 0, another kernel computes the product
 };
 
 }  // namespace tessera::matmul

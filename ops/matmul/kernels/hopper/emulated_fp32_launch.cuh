@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Emulated FP32, from arguments to launches: the passes that decompose the operands and check their range,
-// the product by tiles of promoted sums, and strict f32, which computes the product where the range check
-// failed.
+// the product by tiles of promoted sums, and strict f32, which computes the product where the range
+// check failed.
 #pragma once
 #include "ops/matmul/kernels/hopper/wgmma_launch.cuh"
 #include "ops/matmul/kernels/hopper/wgmma_rung.cuh"
@@ -14,56 +14,58 @@ namespace tessera::matmul {
 inline constexpr TileConfig emulated_configs[] = {
     {.rows = 256,
      .cols = 128,
-     .consumers = 2,
+     .consumer_warpgroups = 2,
      .stages = 4,
      .cluster_cols = 2,
      .promoted = true,
-     .ping_pong = true},
+     .ordered_wgmma_issue = true},
     {.rows = 128,
      .cols = 128,
-     .consumers = 2,
+     .consumer_warpgroups = 2,
      .stages = 6,
      .cluster_split_k = true,
      .promoted = true,
-     .ping_pong = true},
-    {.rows = 64, .cols = 64, .consumers = 1, .stages = 12, .promoted = true}};
-// Times are of two stages, fitted to products on one NVIDIA H100.
-inline constexpr TileShape emulated_shapes[] = {{256, 128, 1, 2, 2.25, 2.5, 0, 1.2, false, 0, false},
-                                                {128, 128, 1, 1, 1.15, 1.5, 0, 0.7, true},
-                                                {64, 64, 1, 1, 0.42, 0.8, 0, 0, false, 0, false}};
+     .ordered_wgmma_issue = true},
+    {.rows = 64, .cols = 64, .consumer_warpgroups = 1, .stages = 12, .promoted = true}};
+// Times are of k groups, fitted to products on one NVIDIA H100.
+inline constexpr TileCost emulated_costs[] = {{256, 128, 1, 2, 2.25, 2.5, 0, 1.2, false, 0, false},
+                                              {128, 128, 1, 1, 1.15, 1.5, 0, 0.7, true},
+                                              {64, 64, 1, 1, 0.42, 0.8, 0, 0, false, 0, false}};
 
 template <class Kind>
-void run_emulated_tile(WgmmaLaunch& part, Run& run) {
+void run_emulated_tile(WgmmaLaunch& sub_problem, Run& run) {
   const cuda::OnDevice on_device(run.device->index);
-  apply_plan(part.plan, part.args, run);
-  // The TMA copies the parts as bits, whatever their type.
+  apply_plan(sub_problem.plan, sub_problem.args, run);
+  // The TMA copies the components as bits, whatever their type.
   constexpr CUtensorMapDataType type = CU_TENSOR_MAP_DATA_TYPE_INT32;
-  if (part.plan.tile == 0)
-    return launch<Tile<Kind, emulated_configs[0]>>(part.args, part.a, part.b, type, run);
-  if (part.plan.tile == 1)
-    return launch<Tile<Kind, emulated_configs[1]>>(part.args, part.a, part.b, type, run);
-  launch<Tile<Kind, emulated_configs[2]>>(part.args, part.a, part.b, type, run);
+  if (sub_problem.plan.tile == 0)
+    return launch<TileTraits<Kind, emulated_configs[0]>>(sub_problem.args, sub_problem.a, sub_problem.b, type,
+                                                         run);
+  if (sub_problem.plan.tile == 1)
+    return launch<TileTraits<Kind, emulated_configs[1]>>(sub_problem.args, sub_problem.a, sub_problem.b, type,
+                                                         run);
+  launch<TileTraits<Kind, emulated_configs[2]>>(sub_problem.args, sub_problem.a, sub_problem.b, type, run);
 }
 
 // The plan of a product before it is launched. The workspace holds the range check's memory, its result, and
-// both operands' parts.
+// both operands' components.
 struct EmulatedPlan {
   Compute compute;
   PlannedLaunches launches;
-  std::size_t of_a = 0, of_b = 0;
+  std::size_t bytes_a = 0, bytes_b = 0;
 
   static constexpr std::size_t in_range_bytes = 256;
-  std::size_t bytes() const { return range_check_bytes + in_range_bytes + of_a + of_b; }
+  std::size_t bytes() const { return range_check_bytes + in_range_bytes + bytes_a + bytes_b; }
 };
 
 // Operands that are decomposed already; null: they are not.
-struct ReadyParts {
+struct ReadyComponents {
   void *a = nullptr, *b = nullptr;
 
   // The packed operands that the process keeps.
-  static ReadyParts of(const WgmmaJob& job, Compute compute, const Device& device) {
+  static ReadyComponents of(const WgmmaJob& job, Compute compute, const Device& device) {
     const auto found = [&](const MatrixRef& f) {
-      return find_packed({f.data, f.lines, f.k, f.line_step, f.k_step, compute, device.index});
+      return find_packed({f.data, f.rows, f.k, f.row_stride, f.k_stride, compute, device.index});
     };
     return {found(job.a), found(job.b)};
   }
@@ -73,38 +75,38 @@ inline EmulatedPlan plan_emulated(const WgmmaJob& job, Compute compute, const De
   EmulatedPlan out{.compute = compute, .launches = {}};
   const std::int64_t k = job.a.k;
   if (k > 0) {
-    out.of_a = EmulatedLayout(compute, job.a.lines, k).bytes();
-    out.of_b = EmulatedLayout(compute, job.b.lines, k).bytes();
+    out.bytes_a = EmulatedLayout(compute, job.a.rows, k).bytes();
+    out.bytes_b = EmulatedLayout(compute, job.b.rows, k).bytes();
   }
   // Split-K only over a cluster.
   const unsigned tiles = job.options.splits > 1 ? 0b010 : 0b111;
   const auto plan = [&](std::int64_t rows, std::int64_t cols, bool is_large) {
     const WgmmaArgs args = args_of(job.args, 0, 0, rows, cols);
-    // A model's stage is two stages, which are summed together.
-    TilePlan two =
-        plan_tiles(emulated_shapes, rows, cols, k, stages_of_sum * k_of_line(compute), device.processors,
-                   is_large ? tiles : 0b111, is_large ? job.options : TileOptions{}, results_of(args));
-    two.depth *= stages_of_sum;
-    two.split_depth *= stages_of_sum;
-    return two;
+    // The model's k tile is a k group.
+    TilePlan plan_of_part =
+        plan_tiles(emulated_costs, rows, cols, k, promotion_k_tiles * k_of_line(compute), device.processors,
+                   is_large ? tiles : 0b111, is_large ? job.options : TileOptions{}, store_cost_of(args));
+    plan_of_part.k_tile_count *= promotion_k_tiles;
+    plan_of_part.k_tiles_per_split *= promotion_k_tiles;
+    return plan_of_part;
   };
-  out.launches = plan_launches(job.args.m, job.args.n, job.launches, plan);
+  out.launches = plan_launches(job.args.m, job.args.n, job.launch_mode, plan);
   return out;
 }
 
 // One function for each arithmetic, in `emulated_*.sm90.cu`.
-void run_f16x3(WgmmaLaunch& part, Run& run);
-void run_tf32x3(WgmmaLaunch& part, Run& run);
-void run_bf16x6(WgmmaLaunch& part, Run& run);
+void run_f16x3(WgmmaLaunch& sub_problem, Run& run);
+void run_tf32x3(WgmmaLaunch& sub_problem, Run& run);
+void run_bf16x6(WgmmaLaunch& sub_problem, Run& run);
 
-inline void run_emulated_launch(Compute compute, WgmmaLaunch& part, Run& run) {
-  if (compute == Compute::f16x3) run_f16x3(part, run);
-  else if (compute == Compute::tf32x3) run_tf32x3(part, run);
-  else run_bf16x6(part, run);
+inline void run_emulated_launch(Compute compute, WgmmaLaunch& sub_problem, Run& run) {
+  if (compute == Compute::f16x3) run_f16x3(sub_problem, run);
+  else if (compute == Compute::tf32x3) run_tf32x3(sub_problem, run);
+  else run_bf16x6(sub_problem, run);
 }
 
 inline void run_emulated(const MixedProblem& p, const WgmmaJob& job, const EmulatedPlan& planned, Run& run,
-                         const ReadyParts& ready = {}) {
+                         const ReadyComponents& ready = {}) {
   const cuda::OnDevice on_device(run.device->index);
   char* const range_check = static_cast<char*>(run.workspace);
   char* const in_range = range_check + range_check_bytes;
@@ -112,30 +114,33 @@ inline void run_emulated(const MixedProblem& p, const WgmmaJob& job, const Emula
   const auto task = [](const MatrixRef& f, void* ready, char* to) {
     return DecompositionTask{f, ready != nullptr ? ready : to, ready != nullptr};
   };
-  const DecompositionTask a = task(job.a, ready.a, to_a), b = task(job.b, ready.b, to_a + planned.of_a);
-  TmaOperand left{}, right{};
+  const DecompositionTask a = task(job.a, ready.a, to_a), b = task(job.b, ready.b, to_a + planned.bytes_a);
+  TmaOperand operand_a{}, operand_b{};
   EmulatedArgs emulation{};
   if (p.k > 0) {
     auto* const in_range_word = reinterpret_cast<std::uint32_t*>(in_range);
     decompose_both(planned.compute, a, b, range_check, in_range_word, static_cast<cudaStream_t>(run.stream));
-    const EmulatedLayout of_a(planned.compute, job.a.lines, p.k), of_b(planned.compute, job.b.lines, p.k);
-    const auto lines = [](const EmulatedLayout& layout, const DecompositionTask& x) {
-      return TmaOperand{
-          {layout.parts_in(x.parts), x.from.lines, layout.line_bytes / 4, layout.line_bytes / 4}, false};
+    const EmulatedLayout layout_a(planned.compute, job.a.rows, p.k),
+        layout_b(planned.compute, job.b.rows, p.k);
+    const auto operand_of = [](const EmulatedLayout& layout, const DecompositionTask& x) {
+      return TmaOperand{{layout.parts_in(x.parts), x.from.rows, layout.line_bytes / 4, layout.line_bytes / 4},
+                        false};
     };
-    left = lines(of_a, a), right = lines(of_b, b);
-    emulation = {of_a.scales_in(a.parts), of_b.scales_in(b.parts), of_a.lines_step, of_b.lines_step,
-                 in_range_word};
+    operand_a = operand_of(layout_a, a), operand_b = operand_of(layout_b, b);
+    emulation = {layout_a.scales_in(a.parts), layout_b.scales_in(b.parts), layout_a.lines_step,
+                 layout_b.lines_step, in_range_word};
   }
   for (int i = 0; i < planned.launches.count; ++i) {
-    const PlannedLaunch& one = planned.launches.launch[i];
-    WgmmaLaunch part{lines_of(left, 4, one.row, one.rows), lines_of(right, 4, one.col, one.cols),
-                     args_of(job.args, one.row, one.col, one.rows, one.cols), one.plan};
-    part.args.emulation = emulation;
-    part.args.emulation.scales_a += one.row;
-    part.args.emulation.scales_b += one.col;
-    part.args.independent_of_previous = i > 0;
-    run_emulated_launch(planned.compute, part, run);
+    const PlannedLaunch& p_launch = planned.launches.launch[i];
+    WgmmaLaunch sub_problem{sub_operand(operand_a, 4, p_launch.row, p_launch.rows),
+                            sub_operand(operand_b, 4, p_launch.col, p_launch.cols),
+                            args_of(job.args, p_launch.row, p_launch.col, p_launch.rows, p_launch.cols),
+                            p_launch.plan};
+    sub_problem.args.emulation = emulation;
+    sub_problem.args.emulation.scales_a += p_launch.row;
+    sub_problem.args.emulation.scales_b += p_launch.col;
+    sub_problem.args.independent_of_previous = i > 0;
+    run_emulated_launch(planned.compute, sub_problem, run);
   }
   if (p.k > 0) multiply_strictly(p, emulation.in_range, run);
 }
@@ -143,13 +148,13 @@ inline void run_emulated(const MixedProblem& p, const WgmmaJob& job, const Emula
 inline WgmmaJob emulated_job(const MixedProblem& p, const Tuning& tuning) {
   WgmmaJob job =
       job_of(p, {tuning.find("tile").value_or(0), tuning["splits"], tuning["group"], tuning["strips"]});
-  job.launches = static_cast<LaunchCount>(tuning["cuts"]);
+  job.launch_mode = static_cast<LaunchMode>(tuning["cuts"]);
   return job;
 }
 
 // The time in microseconds, against strict f32 of rung 11: the passes read and write each operand once;
 // launches follow each other. Of one NVIDIA H100.
-inline double emulated_us(const WgmmaJob& job, const EmulatedPlan& planned, const ReadyParts& ready) {
+inline double emulated_us(const WgmmaJob& job, const EmulatedPlan& planned, const ReadyComponents& ready) {
   constexpr double passes = 8.5, bytes = 2.75e6, launches = 8;
   const std::int64_t lines = (ready.a == nullptr ? job.args.m : 0) + (ready.b == nullptr ? job.args.n : 0);
   return passes + 8.0 * static_cast<double>(lines) * static_cast<double>(job.a.k) / bytes +
@@ -167,24 +172,25 @@ inline double strict_us(const WgmmaJob& job, const Device& device) {
 template <Compute compute>
 struct EmulatedFp32Rung {
   static void run(const Arguments& arguments, const Tuning& tuning, Run& run) {
-    const MixedProblem p = with_rows(MixedProblem::of(arguments));
+    const MixedProblem p = with_row_major_c(MixedProblem::of(arguments));
     if (p.m == 0 || p.n == 0) return;
     const WgmmaJob job = emulated_job(p, tuning);
     run_emulated(p, job, plan_emulated(job, compute, *run.device), run,
-                 ReadyParts::of(job, compute, *run.device));
+                 ReadyComponents::of(job, compute, *run.device));
   }
 
   static PreparedRun prepare(const Arguments& arguments, const Tuning& tuning, const Device& device) {
     const MixedProblem given = MixedProblem::of(arguments);
-    const MixedProblem p = with_rows(given);
+    const MixedProblem p = with_row_major_c(given);
     if (p.m == 0 || p.n == 0) return {};
     const EmulatedPlan planned = plan_emulated(emulated_job(p, tuning), compute, device);
     return {.launch =
                 [given, planned, places = ProductArrays(arguments.signature()), tuning](
                     std::span<void* const> arrays, Run& run) {
-                  const MixedProblem device_problem = with_rows(places.put(given, arrays));
+                  const MixedProblem device_problem = with_row_major_c(places.put(given, arrays));
                   const WgmmaJob job = emulated_job(device_problem, tuning);
-                  run_emulated(device_problem, job, planned, run, ReadyParts::of(job, compute, *run.device));
+                  run_emulated(device_problem, job, planned, run,
+                               ReadyComponents::of(job, compute, *run.device));
                 },
             .workspace_bytes = planned.bytes(),
             .zeros = range_check_bytes};
@@ -192,7 +198,7 @@ struct EmulatedFp32Rung {
 
   // An upper bound.
   static std::size_t workspace_bytes(const Arguments& arguments, const Tuning&) {
-    const MixedProblem p = with_rows(MixedProblem::of(arguments));
+    const MixedProblem p = with_row_major_c(MixedProblem::of(arguments));
     return range_check_bytes + EmulatedPlan::in_range_bytes + EmulatedLayout(compute, p.m, p.k).bytes() +
            EmulatedLayout(compute, p.n, p.k).bytes();
   }
@@ -208,18 +214,20 @@ struct EmulatedFp32Rung {
 
   // Used unless the caller names the rung.
   static Reason outrun(const Arguments& arguments, const Device& device) {
-    const MixedProblem p = with_rows(MixedProblem::of(arguments));
+    const MixedProblem p = with_row_major_c(MixedProblem::of(arguments));
     if (p.m == 0 || p.n == 0 || p.k == 0) return "an empty product needs no parts";
-    const WgmmaJob job = emulated_job(p, plain());
+    const WgmmaJob job = emulated_job(p, default_tuning());
     const double us =
-        emulated_us(job, plan_emulated(job, compute, device), ReadyParts::of(job, compute, device));
+        emulated_us(job, plan_emulated(job, compute, device), ReadyComponents::of(job, compute, device));
     constexpr double margin = 1.1;  // of what both estimates err by
     if (margin * us <= strict_us(job, device)) return std::nullopt;
     return "strict f32 takes less time at this size";
   }
-  static Tuning plain() { return {{"tile", 0}, {"splits", 0}, {"group", 0}, {"strips", 0}, {"cuts", 0}}; }
+  static Tuning default_tuning() {
+    return {{"tile", 0}, {"splits", 0}, {"group", 0}, {"strips", 0}, {"cuts", 0}};
+  }
 
-  // A PackedOperand holds the parts, then the range check's workspace.
+  // A PackedOperand holds the components, then the range check's workspace.
   static Reason refuses_packing(const Device& device) { return needs_hopper(device); }
   static std::size_t packing_bytes(const PackedKey& key) {
     return EmulatedLayout(key.compute, key.lines, key.k).bytes() + range_check_bytes;
@@ -230,15 +238,15 @@ struct EmulatedFp32Rung {
     char* const range_check =
         static_cast<char*>(parts) + EmulatedLayout(key.compute, key.lines, key.k).bytes();
     cuda::check(cudaMemsetAsync(range_check, 0, range_check_bytes, stream));
-    decompose_one(key.compute, {{key.data, 4, key.lines, key.k, key.line_step, key.k_step}, parts},
+    decompose_one(key.compute, {{key.data, 4, key.lines, key.k, key.row_stride, key.k_stride}, parts},
                   range_check, stream);
   }
 
   static Variant variant(const char* idea) {
     Choice choice;
     choice.ranges = {
-        {.name = "tile", .first = 0, .last = static_cast<int>(std::size(emulated_shapes)), .value = 0},
-        {.name = "splits", .first = 0, .last = most_cluster_splits, .value = 0},
+        {.name = "tile", .first = 0, .last = static_cast<int>(std::size(emulated_costs)), .value = 0},
+        {.name = "splits", .first = 0, .last = max_cluster_splits, .value = 0},
         {.name = "group", .first = 0, .last = 64, .value = 0},
         {.name = "strips", .first = 0, .last = 2, .value = 0},
         {.name = "cuts", .first = 0, .last = 2, .value = 0}};

@@ -9,242 +9,254 @@ namespace {
 
 // Split-K through the workspace:
 constexpr double split_k_sync_us = 1.08;  // the splits wait for each other
-constexpr double part_us = 0.03;          // each split
-constexpr double split_k_us = 1.47;       // each split's traffic, for 128 × 128 sums
+constexpr double per_split_us = 0.03;     // each split
+constexpr double split_k_us = 1.47;       // each split's traffic, for 128 × 128 elements
 // Split-K over a cluster:
-constexpr double cluster_sync_us = 2.62;  // its blocks wait for each other
-constexpr double cluster_us = 0.25;       // each of them, for 128 × 128 sums
-constexpr double pair_us = 0.76;          // the blocks of a cluster begin and end together
-// Bytes of operands that reach all multiprocessors in a microsecond:
-constexpr double arriving = 10.24e6;         // for one block each
-constexpr double arriving_for_all = 13.7e6;  // for all who need them
-constexpr double far = 8.27e6;       // for one block each, of operands too large for the L2 to hold twice
-constexpr double held_twice = 50e6;  // the largest that it does, in bytes
-// Bytes of cache lines that can be requested in a microsecond, if some are requested twice:
-constexpr double request_rate = 13.6e6;        // by all multiprocessors
-constexpr double request_rate_of_one = 395e3;  // by one of them
-// Bytes of memory a microsecond; fitted, as those that arrive, to 202 products of bf16 and 132 of few rows
+constexpr double cluster_sync_us = 2.62;    // its blocks wait for each other
+constexpr double cluster_us = 0.25;         // each of them, for 128 × 128 elements
+constexpr double cluster_launch_us = 0.76;  // the blocks of a cluster begin and end together
+// L2 to shared memory of all multiprocessors, bytes/us:
+constexpr double l2_to_smem_rate = 10.24e6;
+constexpr double multicast_rate = 13.7e6;
+constexpr double l2_far_rate = 8.27e6;  // if the operands do not fit into both L2 partitions
+constexpr double bytes_fitting_both_l2_partitions = 50e6;
+// Cache lines requested by all multiprocessors, and by one, if some are requested twice, bytes/us:
+constexpr double request_rate = 13.6e6;
+constexpr double request_rate_of_one = 395e3;
+// Global memory bandwidth, bytes/us; fitted, as the rates above, to 202 products of bf16 and 132 of few rows
 // (bf16, e4m3, i8) on one NVIDIA H200:
-constexpr double read_rate = 4.15e6;      // of operands
-constexpr double written_rate = 6.6e6;    // of results
-constexpr double not_hidden = 0.6;        // the share of both together
-constexpr double any_size_memory = 1.13;  // what memory takes a tile of any size beside the others
-constexpr std::int64_t least_stages = 4, least_cluster_stages = 2;
-constexpr std::int32_t usual_group = 8;
-constexpr std::int64_t most_splits = 16;
+constexpr double read_rate = 4.15e6;
+constexpr double write_rate = 6.6e6;
+constexpr double exposed_fraction = 0.6;       // of the sum of memory time and all other time
+constexpr double runtime_shape_memory = 1.13;  // factor on memory time for tiles of runtime shape
+constexpr std::int64_t min_k_tiles_per_split = 4, min_k_tiles_per_cluster_split = 2;
+constexpr std::int32_t usual_raster_rows = 8;
+constexpr std::int64_t max_splits = 16;
 
-// The time of `units` of work that blocks take in turn; the first `tiles` of them take `tile_us`, the others
-// are tail tiles.
-double longest(std::int64_t tiles, double tile_us, std::int64_t units, double unit_us,
-               std::int64_t clusters) {
+// Makespan of `units` of work that clusters take in turn; the first `tiles` of them take `tile_us`, the
+// others are tail tiles.
+double makespan(std::int64_t tiles, double tile_us, std::int64_t units, double unit_us,
+                std::int64_t clusters) {
   double out = 0;
-  // The first cluster of those that have equally many of both.
+  // The maximum is reached at the first cluster of each run of clusters with equal work: indices 0, tiles %
+  // clusters, units % clusters.
   for (const std::int64_t i : {std::int64_t{0}, tiles % clusters, units % clusters}) {
     if (i >= units) continue;
-    const std::int64_t all = (units - i - 1) / clusters + 1,
-                       whole = i < tiles ? (tiles - i - 1) / clusters + 1 : 0;
-    out = std::max(out, static_cast<double>(whole) * tile_us + static_cast<double>(all - whole) * unit_us);
+    const std::int64_t units_of_cluster = (units - i - 1) / clusters + 1,
+                       main_tiles = i < tiles ? (tiles - i - 1) / clusters + 1 : 0;
+    out = std::max(out, static_cast<double>(main_tiles) * tile_us +
+                            static_cast<double>(units_of_cluster - main_tiles) * unit_us);
   }
   return out;
 }
 
 // Bytes of both operands.
-double operand_bytes(std::int64_t m, std::int64_t n, std::int64_t stages) {
-  return 128.0 * static_cast<double>(m + n) * static_cast<double>(stages);
+double operand_bytes(std::int64_t m, std::int64_t n, std::int64_t k_tiles) {
+  return 128.0 * static_cast<double>(m + n) * static_cast<double>(k_tiles);
 }
 
-// The time of a stage if so many blocks are resident: they share the bandwidth of the L2. Of an operand
+// The time of a k tile if so many blocks are resident: they share the bandwidth of the L2. Of an operand
 // smaller than the tile, no more than it has is loaded.
-double stage_us(const TileShape& shape, std::int64_t m, std::int64_t n, std::int64_t blocks, int processors,
-                double bytes, CacheLines lines) {
-  const double each = 128.0 * static_cast<double>(std::min<std::int64_t>(blocks, processors)),
-               rate = shape.cluster() > 1  ? arriving_for_all
-                      : bytes > held_twice ? far
-                                           : arriving;
+double k_tile_us(const TileCost& cost, std::int64_t m, std::int64_t n, std::int64_t blocks, int processors,
+                 double bytes, CacheLines cache_lines) {
+  const double bytes_per_row = 128.0 * static_cast<double>(std::min<std::int64_t>(blocks, processors)),
+               rate = cost.cluster() > 1                         ? multicast_rate
+                      : bytes > bytes_fitting_both_l2_partitions ? l2_far_rate
+                                                                 : l2_to_smem_rate;
   const auto loaded =
-      static_cast<double>(std::min<std::int64_t>(shape.rows, m) + std::min<std::int64_t>(shape.cols, n));
-  const double us = std::max(shape.stage_us, each * loaded / rate);
-  if (lines.of_a == 1 && lines.of_b == 1) return us;
-  const double requested_lines = static_cast<double>(shape.rows) / shape.cluster_cols * lines.of_a +
-                                 static_cast<double>(shape.cols) / shape.cluster_rows * lines.of_b;
-  return std::max({us, each * requested_lines / request_rate, 128 * requested_lines / request_rate_of_one});
+      static_cast<double>(std::min<std::int64_t>(cost.rows, m) + std::min<std::int64_t>(cost.cols, n));
+  const double us = std::max(cost.k_tile_us, bytes_per_row * loaded / rate);
+  if (cache_lines.a == 1 && cache_lines.b == 1) return us;
+  const double requested_lines = static_cast<double>(cost.rows) / cost.cluster_cols * cache_lines.a +
+                                 static_cast<double>(cost.cols) / cost.cluster_rows * cache_lines.b;
+  return std::max(
+      {us, bytes_per_row * requested_lines / request_rate, 128 * requested_lines / request_rate_of_one});
 }
 
 // Global memory traffic overlaps with everything else; if both take about as long, neither is hidden
 // completely. Split-K partial sums are written and read.
-double with_memory(const TileShape& shape, double us, std::int64_t m, std::int64_t n, double bytes,
-                   double results, std::int64_t parts) {
-  const double each = parts > 1 ? 2 * results + 8.0 * static_cast<double>(parts) : 2 * results,
-               memory =
-                   bytes / read_rate + each * static_cast<double>(m) * static_cast<double>(n) / written_rate,
-               all = shape.any_size ? any_size_memory * memory : memory;
-  return std::max({us, all, not_hidden * (us + all)});
+double with_memory(const TileCost& cost, double us, std::int64_t m, std::int64_t n, double bytes,
+                   double store_cost, std::int64_t splits) {
+  const double bytes_per_element =
+                   splits > 1 ? 2 * store_cost + 8.0 * static_cast<double>(splits) : 2 * store_cost,
+               memory = bytes / read_rate +
+                        bytes_per_element * static_cast<double>(m) * static_cast<double>(n) / write_rate,
+               memory_us = cost.runtime_shape ? runtime_shape_memory * memory : memory;
+  return std::max({us, memory_us, exposed_fraction * (us + memory_us)});
 }
 
-// The clusters of so many blocks that are resident: multiprocessors come in groups of some 16.
-std::int64_t placed_clusters(int processors, int blocks) {
+// Resident clusters: a cluster lies in one GPC (up to 16 or 18 SMs).
+std::int64_t max_active_clusters(int processors, int blocks) {
   const double fraction = blocks > 4 ? 0.86 : blocks > 2 ? 0.92 : 1;
   return std::max<std::int64_t>(1, static_cast<std::int64_t>(processors * fraction) / blocks);
 }
 
-double cluster_begin_us(int blocks) { return blocks > 1 ? pair_us : 0; }
+double launch_us_of_cluster(int blocks) { return blocks > 1 ? cluster_launch_us : 0; }
 
 // The same plan with tail tiles for the columns beyond the last whole tile; unchanged where there are none,
 // or too many.
-TilePlan with_tail_tiles(const TilePlan& whole, const TileShape& shape, std::int64_t m, std::int64_t n,
-                         std::int64_t clusters, double bytes, double results, CacheLines lines) {
-  constexpr std::int64_t most_tail_cols = 2;
-  const std::int64_t wide = std::int64_t{shape.cols} * shape.cluster_cols,
-                     tail_cols = ceil_div(n % wide, TailOrder::width);
-  if (shape.tail_us == 0 || n < wide || tail_cols == 0 || tail_cols > most_tail_cols ||
+TilePlan with_tail_tiles(const TilePlan& whole, const TileCost& cost, std::int64_t m, std::int64_t n,
+                         std::int64_t clusters, double bytes, double store_cost, CacheLines cache_lines) {
+  constexpr std::int64_t max_tail_cols = 2;
+  const std::int64_t cluster_tile_cols = std::int64_t{cost.cols} * cost.cluster_cols,
+                     tail_cols = ceil_div(n % cluster_tile_cols, TailOrder::width);
+  if (cost.tail_us == 0 || n < cluster_tile_cols || tail_cols == 0 || tail_cols > max_tail_cols ||
       whole.order.splits > 1 || whole.cluster_splits > 1)
     return whole;
-  const int cluster = shape.cluster();
-  const double tile_us = whole.depth * stage_us(shape, m, n, whole.blocks,
-                                                static_cast<int>(clusters) * cluster, bytes, lines) +
-                         shape.tile_us,
-               piece_us = whole.depth * shape.tail_us + shape.tile_us;
+  const int cluster = cost.cluster();
+  const double tile_us =
+                   whole.k_tile_count * k_tile_us(cost, m, n, whole.blocks,
+                                                  static_cast<int>(clusters) * cluster, bytes, cache_lines) +
+                   cost.tile_us,
+               tail_tile_us = whole.k_tile_count * cost.tail_us + cost.tile_us;
   TilePlan best = whole;
-  for (std::int32_t tall = 1; tall <= 8; ++tall) {
+  for (std::int32_t tiles_per_block = 1; tiles_per_block <= 8; ++tiles_per_block) {
     TilePlan out = whole;
-    out.order.cols = static_cast<std::int32_t>(n / wide);
-    out.tail = {static_cast<std::int32_t>(ceil_div(m, shape.rows)), static_cast<std::int32_t>(tail_cols),
-                tall};
+    out.order.cols = static_cast<std::int32_t>(n / cluster_tile_cols);
+    out.tail = {static_cast<std::int32_t>(ceil_div(m, cost.rows)), static_cast<std::int32_t>(tail_cols),
+                tiles_per_block};
     out.units = out.order.count() + out.tail.units(cluster);
     out.blocks = out.units * cluster;
-    const double us = shape.begin_us + cluster_begin_us(cluster) + shape.last_us +
-                      longest(out.order.count(), tile_us, out.units, tall * piece_us, clusters);
-    out.microseconds = with_memory(shape, us, m, n, bytes, results, 1);
+    const double us =
+        cost.fixed_us + launch_us_of_cluster(cluster) + cost.exposed_epilogue_us +
+        makespan(out.order.count(), tile_us, out.units, tiles_per_block * tail_tile_us, clusters);
+    out.microseconds = with_memory(cost, us, m, n, bytes, store_cost, 1);
     if (best.tail.cols == 0 || out.microseconds < best.microseconds) best = out;
   }
   return best;
 }
 
-TilePlan planned(const TileShape& shape, std::int64_t m, std::int64_t n, std::int64_t stages,
-                 std::int64_t splits, int processors, double results, CacheLines lines) {
+TilePlan plan_shape(const TileCost& cost, std::int64_t m, std::int64_t n, std::int64_t k_tiles,
+                    std::int64_t splits, int processors, double store_cost, CacheLines cache_lines) {
   TilePlan out;
-  out.depth = static_cast<std::int32_t>(stages);
-  out.split_depth = static_cast<std::int32_t>(std::max<std::int64_t>(ceil_div(stages, splits), 1));
-  out.order.rows = static_cast<std::int32_t>(ceil_div(m, std::int64_t{shape.rows} * shape.cluster_rows));
-  out.order.cols = static_cast<std::int32_t>(ceil_div(n, std::int64_t{shape.cols} * shape.cluster_cols));
-  const auto sums = static_cast<std::int32_t>(std::max<std::int64_t>(ceil_div(stages, out.split_depth), 1));
-  out.cluster_splits = shape.cluster_split_k ? sums : 1;
-  out.order.splits = shape.cluster_split_k ? 1 : sums;
-  out.order.group = std::max(1, usual_group / shape.cluster_rows * 2);
-  const int shared = shape.cluster(), cluster = shared * out.cluster_splits;
+  out.k_tile_count = static_cast<std::int32_t>(k_tiles);
+  out.k_tiles_per_split = static_cast<std::int32_t>(std::max<std::int64_t>(ceil_div(k_tiles, splits), 1));
+  out.order.rows = static_cast<std::int32_t>(ceil_div(m, std::int64_t{cost.rows} * cost.cluster_rows));
+  out.order.cols = static_cast<std::int32_t>(ceil_div(n, std::int64_t{cost.cols} * cost.cluster_cols));
+  const auto actual_splits =
+      static_cast<std::int32_t>(std::max<std::int64_t>(ceil_div(k_tiles, out.k_tiles_per_split), 1));
+  out.cluster_splits = cost.cluster_split_k ? actual_splits : 1;
+  out.order.splits = cost.cluster_split_k ? 1 : actual_splits;
+  out.order.raster_rows = std::max(1, usual_raster_rows / cost.cluster_rows * 2);
+  const int multicast_blocks = cost.cluster(), cluster = multicast_blocks * out.cluster_splits;
   out.units = out.order.count();
   out.blocks = out.units * cluster;
-  const std::int64_t rounds = ceil_div(out.units, placed_clusters(processors, cluster));
-  const double size = shape.rows * shape.cols / 16384.0, bytes = operand_bytes(m, n, stages);
-  double us =
-      static_cast<double>(rounds) *
-          (out.split_depth * stage_us(shape, m, n, out.blocks, processors, bytes, lines) + shape.tile_us) +
-      shape.last_us + shape.begin_us + cluster_begin_us(shared);
-  if (out.order.splits > 1) us += split_k_sync_us + (part_us + split_k_us * size) * out.order.splits;
-  if (out.cluster_splits > 1) us += cluster_sync_us + cluster_us * out.cluster_splits * size;
-  out.microseconds = with_memory(shape, us, m, n, bytes, results, out.order.splits);
+  const std::int64_t waves = ceil_div(out.units, max_active_clusters(processors, cluster));
+  const double tile_scale = cost.rows * cost.cols / 16384.0, bytes = operand_bytes(m, n, k_tiles);
+  double us = static_cast<double>(waves) *
+                  (out.k_tiles_per_split * k_tile_us(cost, m, n, out.blocks, processors, bytes, cache_lines) +
+                   cost.tile_us) +
+              cost.exposed_epilogue_us + cost.fixed_us + launch_us_of_cluster(multicast_blocks);
+  if (out.order.splits > 1)
+    us += split_k_sync_us + (per_split_us + split_k_us * tile_scale) * out.order.splits;
+  if (out.cluster_splits > 1) us += cluster_sync_us + cluster_us * out.cluster_splits * tile_scale;
+  out.microseconds = with_memory(cost, us, m, n, bytes, store_cost, out.order.splits);
   return out;
 }
 
-// Calls act(size) for the sizes of a tile that match `wanted`, where that is not 0. Multicast slices are
-// multiples of eight lines.
+// Calls act(shape) for the shapes of a tile that match `wanted`, where that is not 0. Multicast slices are
+// multiples of eight rows.
 template <class Act>
-void each_size(const TileShape& shape, const TileSize& wanted, const Act& act) {
-  if (!shape.any_size) return act(shape);
+void for_each_shape(const TileCost& cost, const TileShape& wanted, const Act& act) {
+  if (!cost.runtime_shape) return act(cost);
   const auto is_wanted = [](int value, int one) { return one == 0 || value == one; };
-  for (int rows = any_rows; rows <= shape.rows; rows += any_rows)
-    for (int cols = any_cols; cols <= shape.cols; cols += any_cols) {
-      if (rows + cols > most_any_lines || !is_wanted(rows, wanted.rows) || !is_wanted(cols, wanted.cols))
+  for (int rows = rows_granularity; rows <= cost.rows; rows += rows_granularity)
+    for (int cols = cols_granularity; cols <= cost.cols; cols += cols_granularity) {
+      if (rows + cols > max_rows_plus_cols || !is_wanted(rows, wanted.rows) || !is_wanted(cols, wanted.cols))
         continue;
-      for (int high = 1; high <= most_cluster_side; high *= 2)
-        for (int wide = 1; wide <= most_cluster_side && high * wide <= most_cluster_blocks; wide *= 2)
-          if (cols % (8 * high) == 0 && rows % (8 * wide) == 0 && is_wanted(high, wanted.cluster_rows) &&
-              is_wanted(wide, wanted.cluster_cols))
-            act(TileSize{rows, cols, high, wide});
+      for (int cluster_rows = 1; cluster_rows <= max_cluster_side; cluster_rows *= 2)
+        for (int cluster_cols = 1;
+             cluster_cols <= max_cluster_side && cluster_rows * cluster_cols <= max_cluster_blocks;
+             cluster_cols *= 2)
+          if (cols % (8 * cluster_rows) == 0 && rows % (8 * cluster_cols) == 0 &&
+              is_wanted(cluster_rows, wanted.cluster_rows) && is_wanted(cluster_cols, wanted.cluster_cols))
+            act(TileShape{rows, cols, cluster_rows, cluster_cols});
     }
 }
 
-TileShape of_size(const TileShape& shape, const TileSize& size) {
-  TileShape out = shape;
-  if (!shape.any_size) return out;
-  static_cast<TileSize&>(out) = size;
-  const double area = static_cast<double>(size.rows * size.cols) / (shape.rows * shape.cols);
-  out.stage_us = shape.least_stage_us + (shape.stage_us - shape.least_stage_us) * area;
-  out.tile_us = shape.least_tile_us + (shape.tile_us - shape.least_tile_us) * area;
+TileCost cost_of_shape(const TileCost& cost, const TileShape& shape) {
+  TileCost out = cost;
+  if (!cost.runtime_shape) return out;
+  static_cast<TileShape&>(out) = shape;
+  const double area = static_cast<double>(shape.rows * shape.cols) / (cost.rows * cost.cols);
+  out.k_tile_us = cost.min_k_tile_us + (cost.k_tile_us - cost.min_k_tile_us) * area;
+  out.tile_us = cost.min_tile_us + (cost.tile_us - cost.min_tile_us) * area;
   return out;
 }
 
 // A lower bound of the time of plans with these tiles.
-double least_time(const TileShape& shape, std::int64_t m, std::int64_t n, std::int64_t stages, int processors,
-                  CacheLines lines) {
-  const std::int64_t clusters = ceil_div(m, std::int64_t{shape.rows} * shape.cluster_rows) *
-                                ceil_div(n, std::int64_t{shape.cols} * shape.cluster_cols),
-                     rounds = ceil_div(clusters, placed_clusters(processors, shape.cluster()));
-  const double stage = stage_us(shape, m, n, clusters * shape.cluster(), processors, 0, lines);
-  return static_cast<double>(rounds) *
-         (static_cast<double>(stages) * stage + shape.tile_us - shape.overlapped_us);
+double min_time_us(const TileCost& cost, std::int64_t m, std::int64_t n, std::int64_t k_tiles, int processors,
+                   CacheLines cache_lines) {
+  const std::int64_t clusters = ceil_div(m, std::int64_t{cost.rows} * cost.cluster_rows) *
+                                ceil_div(n, std::int64_t{cost.cols} * cost.cluster_cols),
+                     waves = ceil_div(clusters, max_active_clusters(processors, cost.cluster()));
+  const double k_tile = k_tile_us(cost, m, n, clusters * cost.cluster(), processors, 0, cache_lines);
+  return static_cast<double>(waves) *
+         (static_cast<double>(k_tiles) * k_tile + cost.tile_us - cost.overlapped_us);
 }
 
-bool fits_workspace(const TileShape& shape, const TilePlan& plan) {
+bool fits_workspace(const TileCost& cost, const TilePlan& plan) {
   if (plan.order.splits == 1) return true;
-  return partial_bytes(shape, plan) <= std::size_t{most_split_bytes} && plan.blocks <= most_split_tiles;
+  return partial_bytes(cost, plan) <= std::size_t{max_split_bytes} && plan.blocks <= max_split_tiles;
 }
 
 }  // namespace
 
-std::size_t partial_bytes(const TileShape& shape, const TilePlan& plan) {
-  return static_cast<std::size_t>(plan.blocks * shape.rows * shape.cols) * 4;
+std::size_t partial_bytes(const TileCost& cost, const TilePlan& plan) {
+  return static_cast<std::size_t>(plan.blocks * cost.rows * cost.cols) * 4;
 }
 
-TilePlan plan_tiles(TileShapes shapes, std::int64_t m, std::int64_t n, std::int64_t k, int stage,
-                    int processors, unsigned tiles, const TileOptions& options, double results,
-                    CacheLines lines) {
-  const std::int64_t stages = ceil_div(k, stage);
+TilePlan plan_tiles(TileCosts costs, std::int64_t m, std::int64_t n, std::int64_t k, int block_k,
+                    int processors, unsigned tiles, const TileOptions& options, double store_cost,
+                    CacheLines cache_lines) {
+  const std::int64_t k_tiles = ceil_div(k, block_k);
   TilePlan best;
   bool found = false;
-  for (int tile = 0; tile < static_cast<int>(shapes.size()); ++tile) {
+  for (int tile = 0; tile < static_cast<int>(costs.size()); ++tile) {
     if ((tiles >> tile & 1) == 0 || (options.tile != 0 && options.tile != tile + 1)) continue;
-    const TileShape& largest = shapes[static_cast<std::size_t>(tile)];
-    each_size(largest, options.size, [&](const TileSize& size) {
-      TileShape shape = of_size(largest, size);
-      shape.tile_us *= results;
-      shape.last_us *= results;
+    const TileCost& max_shape = costs[static_cast<std::size_t>(tile)];
+    for_each_shape(max_shape, options.shape, [&](const TileShape& shape) {
+      TileCost cost = cost_of_shape(max_shape, shape);
+      cost.tile_us *= store_cost;
+      cost.exposed_epilogue_us *= store_cost;
       // Clusters of more than two blocks only pay if loads request cache lines twice.
-      if (shape.any_size && size.cluster() > 2 && lines.of_a == 1 && lines.of_b == 1 &&
-          options.size.cluster_rows == 0 && options.size.cluster_cols == 0)
+      if (cost.runtime_shape && shape.cluster() > 2 && cache_lines.a == 1 && cache_lines.b == 1 &&
+          options.shape.cluster_rows == 0 && options.shape.cluster_cols == 0)
         return;
-      if (shape.any_size && found && least_time(shape, m, n, stages, processors, lines) >= best.microseconds)
+      if (cost.runtime_shape && found &&
+          min_time_us(cost, m, n, k_tiles, processors, cache_lines) >= best.microseconds)
         return;
-      const bool allows_split_k = !shape.any_size && (shape.allows_split_k || options.splits != 0);
-      const std::int64_t most = shape.cluster_split_k ? most_cluster_splits
-                                : allows_split_k      ? most_splits
-                                                      : 1,
-                         requested = std::min<std::int64_t>(options.splits, most);
-      for (std::int64_t splits = 1; splits <= most; ++splits) {
-        if (requested != 0 ? splits != requested
-                           : splits > 1 && stages / splits <
-                                               (shape.cluster_split_k ? least_cluster_stages : least_stages))
+      const bool allows_split_k = !cost.runtime_shape && (cost.allows_split_k || options.splits != 0);
+      const std::int64_t max_splits_of_shape = cost.cluster_split_k ? max_cluster_splits
+                                               : allows_split_k     ? max_splits
+                                                                    : 1,
+                         requested = std::min<std::int64_t>(options.splits, max_splits_of_shape);
+      for (std::int64_t splits = 1; splits <= max_splits_of_shape; ++splits) {
+        if (requested != 0
+                ? splits != requested
+                : splits > 1 && k_tiles / splits < (cost.cluster_split_k ? min_k_tiles_per_cluster_split
+                                                                         : min_k_tiles_per_split))
           continue;
-        TileShape here = shape;
-        if (results == 1 && splits == 1 && stages >= least_overlapped_depth<2>) {
-          here.tile_us -= shape.overlapped_us;
-          here.last_us += shape.overlapped_us;
+        TileCost overlapped = cost;
+        if (store_cost == 1 && splits == 1 && k_tiles >= min_overlapped_k_tiles<2>) {
+          overlapped.tile_us -= cost.overlapped_us;
+          overlapped.exposed_epilogue_us += cost.overlapped_us;
         }
-        TilePlan plan = planned(here, m, n, stages, splits, processors, results, lines);
-        if (!fits_workspace(shape, plan)) {
+        TilePlan plan = plan_shape(overlapped, m, n, k_tiles, splits, processors, store_cost, cache_lines);
+        if (!fits_workspace(cost, plan)) {
           if (options.splits == 0) continue;
-          plan = planned(shape, m, n, stages, 1, processors, results, lines);
+          plan = plan_shape(cost, m, n, k_tiles, 1, processors, store_cost, cache_lines);
         }
         if (options.tail != 1) {
-          const TilePlan narrow =
-              with_tail_tiles(plan, shape, m, n, placed_clusters(processors, shape.cluster()),
-                              operand_bytes(m, n, stages), results, lines);
-          if (options.tail == 2 || narrow.microseconds < plan.microseconds) plan = narrow;
+          const TilePlan with_tail =
+              with_tail_tiles(plan, cost, m, n, max_active_clusters(processors, cost.cluster()),
+                              operand_bytes(m, n, k_tiles), store_cost, cache_lines);
+          if (options.tail == 2 || with_tail.microseconds < plan.microseconds) plan = with_tail;
         }
         if (found && plan.microseconds >= best.microseconds) continue;
         best = plan;
         best.tile = tile;
-        best.size = size;
+        best.shape = shape;
         found = true;
       }
     });
@@ -252,27 +264,27 @@ TilePlan plan_tiles(TileShapes shapes, std::int64_t m, std::int64_t n, std::int6
   // A requested tile or size that these operands do not allow is ignored.
   if (!found)
     return plan_tiles(
-        shapes, m, n, k, stage, processors, tiles,
-        {.tile = 0, .splits = options.splits, .group = options.group, .tail = options.tail, .size = {}},
-        results, lines);
-  if (options.group != 0) best.order.group = options.group;
-  best.order.group =
-      std::min(best.order.group, best.order.rows);  // TileScheduler's bands have fewer than 2^31 tiles
+        costs, m, n, k, block_k, processors, tiles,
+        {.tile = 0, .splits = options.splits, .group = options.group, .tail = options.tail, .shape = {}},
+        store_cost, cache_lines);
+  if (options.group != 0) best.order.raster_rows = options.group;
+  best.order.raster_rows =
+      std::min(best.order.raster_rows, best.order.rows);  // TileScheduler's bands have fewer than 2^31 tiles
   return best;
 }
 
 namespace {
 
-// The cost of a further launch beyond its own plan; and the least time of a product for which cuts are
+// The cost of a further launch beyond its own plan; and the least time of a product for which splitting is
 // considered, since planning a part takes the host some microseconds.
-constexpr double launch_us = 0.3, least_us = 40;
+constexpr double launch_us = 0.3, min_us = 40;
 constexpr std::int64_t large = 256,
                        small =
                            64;  // rows, and columns, of the largest tile of a cluster, and of the smallest
 
-// Returns the largest multiple that `whole` holds.
-std::int64_t multiples(std::int64_t whole) {
-  return whole >= large ? whole / large * large : whole / small * small;
+// `extent` rounded down to a multiple of large, or of small if extent < large.
+std::int64_t rounded_down(std::int64_t extent) {
+  return extent >= large ? extent / large * large : extent / small * small;
 }
 
 class Planner {
@@ -292,9 +304,9 @@ class Planner {
  private:
   void add(PlannedLaunches& out, std::int64_t row, std::int64_t col, std::int64_t rows,
            std::int64_t cols) const {
-    PlannedLaunch& part = out.launch[out.count];
-    part = {row, col, rows, cols, plan_(rows, cols, out.count == 0)};
-    out.microseconds += part.plan.microseconds;
+    PlannedLaunch& sub_problem = out.launch[out.count];
+    sub_problem = {row, col, rows, cols, plan_(rows, cols, out.count == 0)};
+    out.microseconds += sub_problem.plan.microseconds;
     ++out.count;
   }
 
@@ -304,18 +316,18 @@ class Planner {
 
 }  // namespace
 
-PlannedLaunches plan_launches(std::int64_t m, std::int64_t n, LaunchCount count, const LaunchPlanner& plan) {
+PlannedLaunches plan_launches(std::int64_t m, std::int64_t n, LaunchMode mode, const LaunchPlanner& plan) {
   const Planner planner(m, n, plan);
-  const std::int64_t rows = multiples(m), cols = multiples(n);
+  const std::int64_t rows = rounded_down(m), cols = rounded_down(n);
   const bool splits_rows = rows > 0 && rows < m;
   const bool splits_cols = cols > 0 && cols < n;
-  if (count == LaunchCount::several && (splits_rows || splits_cols))
+  if (mode == LaunchMode::several && (splits_rows || splits_cols))
     return planner.split_at(splits_rows ? rows : m, splits_cols ? cols : n);
   PlannedLaunches best = planner.split_at(m, n);
-  if (count != LaunchCount::model || best.microseconds < least_us) return best;
-  const auto attempt = [&](std::int64_t part_rows, std::int64_t part_cols) {
-    const PlannedLaunches cut = planner.split_at(part_rows, part_cols);
-    if (cut.microseconds < best.microseconds) best = cut;
+  if (mode != LaunchMode::model || best.microseconds < min_us) return best;
+  const auto attempt = [&](std::int64_t split_rows, std::int64_t split_cols) {
+    const PlannedLaunches candidate = planner.split_at(split_rows, split_cols);
+    if (candidate.microseconds < best.microseconds) best = candidate;
   };
   if (splits_rows) attempt(rows, n);
   if (splits_cols) attempt(m, cols);
@@ -323,22 +335,22 @@ PlannedLaunches plan_launches(std::int64_t m, std::int64_t n, LaunchCount count,
   return best;
 }
 
-Reason refuses_size(const TileSize& wanted, TileShapes shapes) {
+Reason refuses_shape(const TileShape& wanted, TileCosts costs) {
   bool is_available = false;
-  for (const TileShape& shape : shapes)
-    each_size(shape, wanted, [&](const TileSize&) { is_available |= shape.any_size; });
+  for (const TileCost& cost : costs)
+    for_each_shape(cost, wanted, [&](const TileShape&) { is_available |= cost.runtime_shape; });
   if (is_available || (wanted.rows | wanted.cols | wanted.cluster_rows | wanted.cluster_cols) == 0)
     return std::nullopt;
-  const TileShape& largest = *std::ranges::find(shapes, true, &TileShape::any_size);
+  const TileCost& max_shape = *std::ranges::find(costs, true, &TileCost::runtime_shape);
   return "has no tile of so many rows and cols, below and beside: rows are a multiple of " +
-         std::to_string(any_rows) + " up to " + std::to_string(largest.rows) + ", cols of " +
-         std::to_string(any_cols) + " up to " + std::to_string(largest.cols) + ", at most " +
-         std::to_string(most_any_lines) + " together; below and beside are 1, 2 or 4, at most " +
-         std::to_string(most_cluster_blocks) + " together, and share out cols and rows in eights";
+         std::to_string(rows_granularity) + " up to " + std::to_string(max_shape.rows) + ", cols of " +
+         std::to_string(cols_granularity) + " up to " + std::to_string(max_shape.cols) + ", at most " +
+         std::to_string(max_rows_plus_cols) + " together; below and beside are 1, 2 or 4, at most " +
+         std::to_string(max_cluster_blocks) + " together, and share out cols and rows in eights";
 }
 
-Reason refuses_tile(int tile, TileShapes shapes, unsigned tiles) {
-  const int count = static_cast<int>(shapes.size());
+Reason refuses_tile(int tile, TileCosts costs, unsigned tiles) {
+  const int count = static_cast<int>(costs.size());
   const auto is_available = [&](int one) { return one <= count && (tiles >> (one - 1) & 1) != 0; };
   if (tile == 0 || is_available(tile)) return std::nullopt;
   std::string available;

@@ -4,16 +4,16 @@
 
 namespace tessera::matmul {
 
-void run_e4m3(WgmmaLaunch& part, bool b_is_e5m2, bool fast, Run& run) {
+void run_e4m3(WgmmaLaunch& sub_problem, bool b_is_e5m2, bool fast_accum, Run& run) {
   constexpr CUtensorMapDataType type = CU_TENSOR_MAP_DATA_TYPE_UINT8;
-  if (b_is_e5m2) run_tiles<ptx::E4m3E5m2, true>(part, type, fast, run);
-  else run_tiles<ptx::E4m3E4m3, true>(part, type, fast, run);
+  if (b_is_e5m2) run_tiles<ptx::E4m3E5m2, true>(sub_problem, type, fast_accum, run);
+  else run_tiles<ptx::E4m3E4m3, true>(sub_problem, type, fast_accum, run);
 }
 
-void run_e5m2(WgmmaLaunch& part, bool b_is_e5m2, bool fast, Run& run) {
+void run_e5m2(WgmmaLaunch& sub_problem, bool b_is_e5m2, bool fast_accum, Run& run) {
   constexpr CUtensorMapDataType type = CU_TENSOR_MAP_DATA_TYPE_UINT8;
-  if (b_is_e5m2) run_tiles<ptx::E5m2E5m2, true>(part, type, fast, run);
-  else run_tiles<ptx::E5m2E4m3, true>(part, type, fast, run);
+  if (b_is_e5m2) run_tiles<ptx::E5m2E5m2, true>(sub_problem, type, fast_accum, run);
+  else run_tiles<ptx::E5m2E4m3, true>(sub_problem, type, fast_accum, run);
 }
 
 }  // namespace tessera::matmul

@@ -4,12 +4,12 @@
 
 namespace tessera::matmul {
 
-void run_bf16(WgmmaLaunch& part, Run& run) {
-  run_tiles<ptx::Bf16>(part, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, false, run);
+void run_bf16(WgmmaLaunch& sub_problem, Run& run) {
+  run_tiles<ptx::Bf16>(sub_problem, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, false, run);
 }
 
-void run_f16(WgmmaLaunch& part, Run& run) {
-  run_tiles<ptx::F16>(part, CU_TENSOR_MAP_DATA_TYPE_FLOAT16, false, run);
+void run_f16(WgmmaLaunch& sub_problem, Run& run) {
+  run_tiles<ptx::F16>(sub_problem, CU_TENSOR_MAP_DATA_TYPE_FLOAT16, false, run);
 }
 
 }  // namespace tessera::matmul

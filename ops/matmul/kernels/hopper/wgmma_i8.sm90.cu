@@ -4,8 +4,8 @@
 
 namespace tessera::matmul {
 
-void run_i8(WgmmaLaunch& part, Run& run) {
-  run_tiles<ptx::S8>(part, CU_TENSOR_MAP_DATA_TYPE_UINT8, false, run);
+void run_i8(WgmmaLaunch& sub_problem, Run& run) {
+  run_tiles<ptx::S8>(sub_problem, CU_TENSOR_MAP_DATA_TYPE_UINT8, false, run);
 }
 
 }  // namespace tessera::matmul

@@ -12,23 +12,25 @@ struct WgmmaJob {
   MatrixRef a, b;
   WgmmaArgs args;  // without the fields that depend on the tile
   TileOptions options;
-  LaunchCount launches = LaunchCount::model;
+  LaunchMode launch_mode = LaunchMode::model;
 };
 
-// True for a plain epilogue whose rows the TMA cannot store: they are no multiple of 16 bytes.
-inline bool goes_by_elements(const WgmmaArgs& args) { return is_plain(args) && !can_tma_store(args); }
+// True for a scalar-only epilogue where the TMA cannot store C, by its address, row stride or row length.
+inline bool needs_element_stores(const WgmmaArgs& args) {
+  return is_scalar_only_wide(args) && !can_tma_store(args);
+}
 
-// The time of storing results relative to 16-bit results in TMA boxes: by their size, and element by element.
-inline constexpr double results_by_elements = 4;
-inline double results_of(const WgmmaArgs& args) {
-  const auto bytes = static_cast<double>(size_of(args.out_element));
-  if (goes_by_elements(args) && bytes == 2) return results_by_elements;
+// The time of storing C relative to 16-bit elements in TMA boxes: by their size, and element by element.
+inline constexpr double element_store_cost = 4;
+inline double store_cost_of(const WgmmaArgs& args) {
+  const auto bytes = static_cast<double>(size_of(args.c_element));
+  if (needs_element_stores(args) && bytes == 2) return element_store_cost;
   return std::max(1.0, bytes / 2) * (can_tma_store(args) ? 1 : 2);
 }
 
-// Tiles that took up to half longer than another in most of eight products whose results are stored element
-// by element: the sixth, which has no cluster. The one of any size was not measured.
-inline unsigned slow_tiles(const WgmmaArgs& args) { return goes_by_elements(args) ? 0b110000 : 0; }
+// Tiles that are not considered if C is stored element by element: the sixth, which has no cluster, took up
+// to half longer than another in most of eight products; the fifth, of runtime shape, was not measured.
+inline unsigned slow_tiles(const WgmmaArgs& args) { return needs_element_stores(args) ? 0b110000 : 0; }
 
 // Returns the arguments for some rows and columns of C.
 inline WgmmaArgs args_of(const WgmmaArgs& whole, std::int64_t row, std::int64_t col, std::int64_t rows,
@@ -45,11 +47,11 @@ inline WgmmaArgs args_of(const WgmmaArgs& whole, std::int64_t row, std::int64_t 
   EpilogueArgs& e = out.epilogue;
   out.m = rows;
   out.n = cols;
-  out.out = const_cast<void*>(moved(whole.out, row * whole.out_row + col, whole.out_element));
-  e.c0 = moved(e.c0, row * e.c0_row + col * e.c0_col, whole.out_element);
+  out.c_data = const_cast<void*>(moved(whole.c_data, row * whole.c_stride + col, whole.c_element));
+  e.c0 = moved(e.c0, row * e.c0_row + col * e.c0_col, whole.c_element);
   e.bias = moved(e.bias, row * e.bias_row + col * e.bias_col, e.bias_element);
-  e.scale_a = scale(e.scale_a, row * e.scale_a_step);
-  e.scale_b = scale(e.scale_b, col * e.scale_b_step);
+  e.scale_a = scale(e.scale_a, row * e.scale_a_stride);
+  e.scale_b = scale(e.scale_b, col * e.scale_b_stride);
   return out;
 }
 
@@ -72,37 +74,38 @@ struct PlannedJob {
 };
 
 // True if A, or B, can be read in place with misaligned rows while the other operand is copied to the
-// workspace, in the size of the split-K workspace.
+// workspace, within max_split_bytes.
 inline bool supports_misaligned(const WgmmaJob& job, MisalignedOperand which) {
   const MatrixRef &read = which == MisalignedOperand::b ? job.b : job.a,
                   &other = which == MisalignedOperand::b ? job.a : job.b;
-  return supports_misaligned_rows(read) && other.k_step == 1 &&
-         packed_bytes(copies_of(other, leading_zeros(read))) <= std::size_t{most_split_bytes};
+  return supports_misaligned_rows(read) && other.k_stride == 1 &&
+         packed_bytes(copies_of(other, row_alignment(read))) <= std::size_t{max_split_bytes};
 }
 inline bool supports_misaligned(const WgmmaJob& job) {
   return supports_misaligned(job, MisalignedOperand::a) || supports_misaligned(job, MisalignedOperand::b);
 }
 
-inline PlannedJob plan_misaligned(const WgmmaJob& job, TileShapes shapes, MisalignedOperand which,
+inline PlannedJob plan_misaligned(const WgmmaJob& job, TileCosts costs, MisalignedOperand which,
                                   const Device& device) {
-  const bool of_b = which == MisalignedOperand::b;
-  const LeadingZeros zeros = leading_zeros(of_b ? job.b : job.a);
-  const MatrixRef copies = copies_of(of_b ? job.a : job.b, zeros);
-  const TileShape shape = misaligned_shape(shapes);
-  // Each remainder has its own tiles.
-  const auto tiled = [&](std::int64_t lines, std::int64_t high) {
-    return round_up(ceil_div(lines, std::int64_t{zeros.count()}), high) * zeros.count();
+  const bool misaligned_is_b = which == MisalignedOperand::b;
+  const RowAlignment alignment = row_alignment(misaligned_is_b ? job.b : job.a);
+  const MatrixRef copies = copies_of(misaligned_is_b ? job.a : job.b, alignment);
+  const TileCost cost = misaligned_cost(costs);
+  // Each class of rows has its own tiles.
+  const auto tiled = [&](std::int64_t rows, std::int64_t tile_rows) {
+    return round_up(ceil_div(rows, std::int64_t{alignment.classes()}), tile_rows) * alignment.classes();
   };
   TileOptions options = job.options;
   options.tile = 0;
   PlannedJob out;
   out.misaligned = which;
-  (of_b ? out.workspace.packed_a : out.workspace.packed_b) = packed_bytes(copies);
+  (misaligned_is_b ? out.workspace.packed_a : out.workspace.packed_b) = packed_bytes(copies);
   out.launches.launch[0] = {
       0, 0, job.args.m, job.args.n,
-      plan_tiles({&shape, 1}, of_b ? job.args.m : tiled(job.args.m, shape.rows),
-                 of_b ? tiled(job.args.n, shape.cols) : job.args.n, copies.k, 128 / job.a.bytes,
-                 device.processors, 1, options, results_by_elements, {of_b ? 1 : 2, of_b ? 2 : 1})};
+      plan_tiles({&cost, 1}, misaligned_is_b ? job.args.m : tiled(job.args.m, cost.rows),
+                 misaligned_is_b ? tiled(job.args.n, cost.cols) : job.args.n, copies.k, 128 / job.a.bytes,
+                 device.processors, 1, options, element_store_cost,
+                 {misaligned_is_b ? 1 : 2, misaligned_is_b ? 2 : 1})};
   out.launches.launch[0].plan.tile = misaligned_tile;
   out.launches.count = 1;
   out.launches.microseconds = out.launches.launch[0].plan.microseconds;
@@ -110,83 +113,82 @@ inline PlannedJob plan_misaligned(const WgmmaJob& job, TileShapes shapes, Misali
 }
 
 // The faster choice of the two operands by the model; nothing if neither is possible.
-inline std::optional<PlannedJob> plan_misaligned(const WgmmaJob& job, TileShapes shapes,
-                                                 const Device& device) {
+inline std::optional<PlannedJob> plan_misaligned(const WgmmaJob& job, TileCosts costs, const Device& device) {
   std::optional<PlannedJob> out;
   for (const MisalignedOperand which : {MisalignedOperand::a, MisalignedOperand::b})
     if (supports_misaligned(job, which))
-      if (PlannedJob one = plan_misaligned(job, shapes, which, device);
-          !out || one.microseconds() < out->microseconds())
-        out = one;
+      if (PlannedJob candidate = plan_misaligned(job, costs, which, device);
+          !out || candidate.microseconds() < out->microseconds())
+        out = candidate;
   return out;
 }
 
-inline PlannedJob plan_job(const WgmmaJob& job, TileShapes shapes, bool supports_mn_major,
+inline PlannedJob plan_job(const WgmmaJob& job, TileCosts costs, bool supports_mn_major,
                            const Device& device) {
-  if (job.options.tile == misaligned_tile + 1) return plan_misaligned(job, shapes, device).value();
+  if (job.options.tile == misaligned_tile + 1) return plan_misaligned(job, costs, device).value();
   PlannedJob out;
   const auto taken_as = [&](const MatrixRef& f, std::size_t& packed) {
     if (const auto direct = tma_operand(f, supports_mn_major)) return *direct;
     packed = packed_bytes(f);
-    return TmaOperand{{nullptr, f.lines, f.k, packed_step(f)}, false};
+    return TmaOperand{{nullptr, f.rows, f.k, packed_step(f)}, false};
   };
   const TmaOperand a = taken_as(job.a, out.workspace.packed_a), b = taken_as(job.b, out.workspace.packed_b);
   const unsigned tiles = a.mn_major || b.mn_major ? mn_major_tiles : all_tiles;
-  const CacheLines lines{cache_lines(a, job.a.bytes), cache_lines(b, job.b.bytes)};
+  const CacheLines cache_lines{cache_lines_per_row(a, job.a.bytes), cache_lines_per_row(b, job.b.bytes)};
   const auto plan = [&](std::int64_t rows, std::int64_t cols, bool is_large) {
     const WgmmaArgs args = args_of(job.args, 0, 0, rows, cols);
     const TileOptions options = is_large ? job.options : TileOptions{};
     const unsigned taken = options.tile == 0 ? tiles & ~slow_tiles(args) : tiles;
-    return plan_tiles(shapes, rows, cols, job.a.k, 128 / job.a.bytes, device.processors, taken, options,
-                      results_of(args), lines);
+    return plan_tiles(costs, rows, cols, job.a.k, 128 / job.a.bytes, device.processors, taken, options,
+                      store_cost_of(args), cache_lines);
   };
-  out.launches = plan_launches(job.args.m, job.args.n, job.launches, plan);
+  out.launches = plan_launches(job.args.m, job.args.n, job.launch_mode, plan);
   if (out.workspace.packed_a + out.workspace.packed_b != 0 && job.options.tile == 0 &&
-      job.launches != LaunchCount::several)
-    if (const auto other = plan_misaligned(job, shapes, device);
+      job.launch_mode != LaunchMode::several)
+    if (const auto other = plan_misaligned(job, costs, device);
         other && other->microseconds() < out.microseconds())
       return *other;
   for (int i = 0; i < out.launches.count; ++i)
     if (const TilePlan& p = out.launches.launch[i].plan; p.order.splits > 1)
       out.workspace.split_k = std::max(
-          out.workspace.split_k, counter_bytes + partial_bytes(shapes[static_cast<std::size_t>(p.tile)], p));
+          out.workspace.split_k, counter_bytes + partial_bytes(costs[static_cast<std::size_t>(p.tile)], p));
   return out;
 }
 
-// One launch: a part of C, and the lines of A and B that it needs.
+// One launch: a part of C, and the rows of A and columns of B that it needs.
 struct WgmmaLaunch {
   TmaOperand a, b;
   WgmmaArgs args;  // without the fields that depend on the tile
   TilePlan plan;
-  // Of the misaligned operand its lines in place; of the other one its copies.
+  // If an operand is misaligned, a and b are that operand in place and the copies of the other.
   MisalignedOperand misaligned = MisalignedOperand::neither;
-  std::int64_t copied_lines = 0;  // in each copy
-  LeadingZeros zeros = {};
+  std::int64_t copied_rows = 0;  // in each copy
+  RowAlignment alignment = {};
 };
 
 // One function for each element type of A and B, in `wgmma_*.sm90.cu`.
-void run_bf16(WgmmaLaunch& part, Run& run);
-void run_f16(WgmmaLaunch& part, Run& run);
-void run_tf32(WgmmaLaunch& part, Run& run);
-void run_i8(WgmmaLaunch& part, Run& run);
-void run_e4m3(WgmmaLaunch& part, bool b_is_e5m2, bool fast, Run& run);
-void run_e5m2(WgmmaLaunch& part, bool b_is_e5m2, bool fast, Run& run);
+void run_bf16(WgmmaLaunch& sub_problem, Run& run);
+void run_f16(WgmmaLaunch& sub_problem, Run& run);
+void run_tf32(WgmmaLaunch& sub_problem, Run& run);
+void run_i8(WgmmaLaunch& sub_problem, Run& run);
+void run_e4m3(WgmmaLaunch& sub_problem, bool b_is_e5m2, bool fast_accum, Run& run);
+void run_e5m2(WgmmaLaunch& sub_problem, bool b_is_e5m2, bool fast_accum, Run& run);
 
 // The launch for an operand with misaligned rows; makes the copies of the other operand.
 inline WgmmaLaunch misaligned_launch(const WgmmaJob& job, const PlannedJob& planned, Run& run) {
-  const bool of_b = planned.misaligned == MisalignedOperand::b;
-  const MatrixRef &read = of_b ? job.b : job.a, &other = of_b ? job.a : job.b;
-  const LeadingZeros zeros = leading_zeros(read);
-  pack_copies(other, zeros, run.workspace, static_cast<cudaStream_t>(run.stream));
-  const MatrixRef copies = copies_of(other, zeros);
-  const TmaOperand packed{{run.workspace, copies.lines, copies.k, packed_step(copies)}, false};
-  return {.a = of_b ? packed : along_k(read),
-          .b = of_b ? along_k(read) : packed,
+  const bool misaligned_is_b = planned.misaligned == MisalignedOperand::b;
+  const MatrixRef &read = misaligned_is_b ? job.b : job.a, &other = misaligned_is_b ? job.a : job.b;
+  const RowAlignment alignment = row_alignment(read);
+  pack_copies(other, alignment, run.workspace, static_cast<cudaStream_t>(run.stream));
+  const MatrixRef copies = copies_of(other, alignment);
+  const TmaOperand packed{{run.workspace, copies.rows, copies.k, packed_step(copies)}, false};
+  return {.a = misaligned_is_b ? packed : k_major_operand(read),
+          .b = misaligned_is_b ? k_major_operand(read) : packed,
           .args = job.args,
           .plan = planned.launches.launch[0].plan,
           .misaligned = planned.misaligned,
-          .copied_lines = other.lines,
-          .zeros = zeros};
+          .copied_rows = other.rows,
+          .alignment = alignment};
 }
 
 // Calls launch(part) for each part of the product, in one stream. Parts write disjoint elements, so a launch
@@ -197,19 +199,20 @@ void run_launches(const WgmmaJob& job, const PlannedJob& planned, bool supports_
   const cuda::OnDevice on_device(run.device->index);
   const PlannedLaunches& launches = planned.launches;
   if (planned.misaligned != MisalignedOperand::neither) {
-    WgmmaLaunch part = misaligned_launch(job, planned, run);
-    return launch(part);
+    WgmmaLaunch sub_problem = misaligned_launch(job, planned, run);
+    return launch(sub_problem);
   }
   const auto [a, b] = tma_operands(job.a, job.b, supports_mn_major, planned.workspace, run);
   bool has_split = false;
   for (int i = 0; i < launches.count; ++i) {
     const PlannedLaunch& p = launches.launch[i];
-    WgmmaLaunch part{lines_of(a, job.a.bytes, p.row, p.rows), lines_of(b, job.b.bytes, p.col, p.cols),
-                     args_of(job.args, p.row, p.col, p.rows, p.cols), p.plan};
+    WgmmaLaunch sub_problem{sub_operand(a, job.a.bytes, p.row, p.rows),
+                            sub_operand(b, job.b.bytes, p.col, p.cols),
+                            args_of(job.args, p.row, p.col, p.rows, p.cols), p.plan};
     const bool splits = p.plan.order.splits > 1;
-    part.args.independent_of_previous = i > 0 && !(has_split && splits);
+    sub_problem.args.independent_of_previous = i > 0 && !(has_split && splits);
     has_split = has_split || splits;
-    launch(part);
+    launch(sub_problem);
   }
 }
 

@@ -10,7 +10,7 @@
 
 namespace tessera::matmul {
 
-inline constexpr int most_devices = 64;
+inline constexpr int max_devices = 64;
 
 inline CUtensorMapDataType map_type(Element element) {
   switch (element) {
@@ -27,12 +27,12 @@ inline CUtensorMapDataType map_type(Element element) {
   }
 }
 
-enum class Blocks { persistent, one_per_tile };
+enum class GridMode { persistent, one_per_tile };
 
 // Returns the number of clusters of a kernel that are resident at the same time; asks CUDA once for each
 // kernel, device and cluster size. A MIG instance and the whole GPU have one index: the second of them asks
 // each time.
-template <class C, auto kernel>
+template <class Traits, auto kernel>
 int max_active_clusters(const Device& device, int cluster, const cudaLaunchConfig_t& config) {
   struct Cached {
     std::once_flag once;
@@ -40,12 +40,13 @@ int max_active_clusters(const Device& device, int cluster, const cudaLaunchConfi
   };
   const auto ask = [&] {
     int clusters = 0;
-    cuda::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, C::shared_bytes));
+    cuda::check(
+        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, Traits::shared_bytes));
     cuda::check(cudaOccupancyMaxActiveClusters(&clusters, kernel, &config));
     return clusters;
   };
-  static Cached cached[most_devices][most_cluster_blocks];
-  Cached& entry = cached[device.index % most_devices][cluster - 1];
+  static Cached cached[max_devices][max_cluster_blocks];
+  Cached& entry = cached[device.index % max_devices][cluster - 1];
   std::call_once(entry.once, [&] {
     entry.processors = device.processors;
     entry.clusters = ask();
@@ -53,67 +54,68 @@ int max_active_clusters(const Device& device, int cluster, const cudaLaunchConfi
   return entry.processors == device.processors ? entry.clusters : ask();
 }
 
-// Returns the lines of a TMA box: the tile's, or those of C if it has fewer.
-inline int lines_of_box(std::int64_t lines, int tile) {
-  return static_cast<int>(std::min<std::int64_t>(round_up(lines, 8), tile));
+// Returns the rows or columns of a TMA box: the tile's, or those of C if it has fewer.
+inline int box_extent(std::int64_t extent, int tile) {
+  return static_cast<int>(std::min<std::int64_t>(round_up(extent, 8), tile));
 }
 
 // Encodes the tensor maps of A and B. `type`: their elements' type for the TMA.
-template <class C>
+template <class Traits>
 void make_operand_maps(WgmmaArgs& args, const TmaOperand& a, const TmaOperand& b, CUtensorMapDataType type) {
-  constexpr int box = 128 / C::element_bytes;
-  const TileSize size = size_of_tile<C>(args);
+  constexpr int box = 128 / Traits::element_bytes;
+  const TileShape shape = shape_of_tile<Traits>(args);
   // Without multicast, rows and columns beyond C are not loaded.
-  const int a_rows = size.cluster_cols == 1 && !C::mn_major_a ? lines_of_box(args.m, size.rows)
-                                                              : size.rows / size.cluster_cols,
-            b_cols = size.cluster_rows == 1 && !C::mn_major_b ? lines_of_box(args.n, size.cols)
-                                                              : size.cols / size.cluster_rows;
-  args.a_bytes = a_rows * size.cluster_cols * 128;
-  args.b_bytes = b_cols * size.cluster_rows * 128;
-  args.a_lines = a_rows;
-  args.b_lines = b_cols;
-  if (args.depth > 0) {  // with k = 0 nothing is loaded
-    args.a = cuda::tensor_map(a.lines, type, C::element_bytes, C::mn_major_a ? box : a_rows);
-    args.b = cuda::tensor_map(b.lines, type, C::element_bytes, C::mn_major_b ? box : b_cols);
+  const int a_rows = shape.cluster_cols == 1 && !Traits::mn_major_a ? box_extent(args.m, shape.rows)
+                                                                    : shape.rows / shape.cluster_cols,
+            b_cols = shape.cluster_rows == 1 && !Traits::mn_major_b ? box_extent(args.n, shape.cols)
+                                                                    : shape.cols / shape.cluster_rows;
+  args.a_bytes = a_rows * shape.cluster_cols * 128;
+  args.b_bytes = b_cols * shape.cluster_rows * 128;
+  args.a_box_rows = a_rows;
+  args.b_box_cols = b_cols;
+  if (args.k_tile_count > 0) {  // with k = 0 nothing is loaded
+    args.a = cuda::tensor_map(a.matrix, type, Traits::element_bytes, Traits::mn_major_a ? box : a_rows);
+    args.b = cuda::tensor_map(b.matrix, type, Traits::element_bytes, Traits::mn_major_b ? box : b_cols);
   }
 }
 
 // The same with misaligned rows of one operand.
-template <class C>
+template <class Traits>
 void make_misaligned_maps(MisalignedArgs& args, const TmaOperand& a, const TmaOperand& b,
                           CUtensorMapDataType type) {
-  const cuda::Lines& lines = (args.of_b ? b : a).lines;
-  const MatrixRef read{lines.data, C::element_bytes, lines.count, lines.length, lines.stride, 1};
-  const std::int64_t count = args.zeros.count();
-  const int a_rows = lines_of_box(args.of_b ? args.m : ceil_div(args.m, count), C::rows),
-            b_cols = lines_of_box(args.of_b ? ceil_div(args.n, count) : args.n, C::cols);
+  const cuda::Matrix2D& matrix = (args.misaligned_is_b ? b : a).matrix;
+  const MatrixRef read{matrix.data, Traits::element_bytes, matrix.rows, matrix.cols, matrix.stride, 1};
+  const std::int64_t count = args.alignment.classes();
+  const int a_rows = box_extent(args.misaligned_is_b ? args.m : ceil_div(args.m, count), Traits::rows),
+            b_cols = box_extent(args.misaligned_is_b ? ceil_div(args.n, count) : args.n, Traits::cols);
   args.a_bytes = a_rows * 128;
   args.b_bytes = b_cols * 128;
   for (int i = 0; i < count; ++i)
-    args.lines[i] = cuda::tensor_map(lines_of_remainder(read, args.zeros, i), type, C::element_bytes,
-                                     args.of_b ? b_cols : a_rows);
-  if (args.of_b) args.a = cuda::tensor_map(a.lines, type, C::element_bytes, a_rows);
-  else args.b = cuda::tensor_map(b.lines, type, C::element_bytes, b_cols);
+    args.tensor_maps[i] = cuda::tensor_map(rows_of_class(read, args.alignment, i), type,
+                                           Traits::element_bytes, args.misaligned_is_b ? b_cols : a_rows);
+  if (args.misaligned_is_b) args.a = cuda::tensor_map(a.matrix, type, Traits::element_bytes, a_rows);
+  else args.b = cuda::tensor_map(b.matrix, type, Traits::element_bytes, b_cols);
 }
 
-template <class C>
-void make_maps(typename C::Args& args, const TmaOperand& a, const TmaOperand& b, CUtensorMapDataType type) {
-  if constexpr (C::misaligned_rows) make_misaligned_maps<C>(args, a, b, type);
-  else make_operand_maps<C>(args, a, b, type);
-  args.plain = is_plain(args);
-  args.tma_store = can_tma_store(args) && !C::misaligned_rows;
-  if constexpr (can_overlap_epilogue<C>)
-    args.overlaps_epilogue = args.tma_store && size_of(args.out_element) == 2 && args.order.splits == 1 &&
-                             args.units == args.tiles && args.depth >= least_overlapped_depth<2>;
+template <class Traits>
+void make_maps(typename Traits::Args& args, const TmaOperand& a, const TmaOperand& b,
+               CUtensorMapDataType type) {
+  if constexpr (Traits::misaligned_rows) make_misaligned_maps<Traits>(args, a, b, type);
+  else make_operand_maps<Traits>(args, a, b, type);
+  args.scalar_only = is_scalar_only_wide(args);
+  args.tma_store = can_tma_store(args) && !Traits::misaligned_rows;
+  if constexpr (can_overlap_epilogue<Traits>)
+    args.overlaps_epilogue = args.tma_store && size_of(args.c_element) == 2 && args.order.splits == 1 &&
+                             args.units == args.main_units && args.k_tile_count >= min_overlapped_k_tiles<2>;
   if (args.tma_store)
-    args.c = cuda::tensor_map(result_lines(args), map_type(args.out_element),
-                              static_cast<int>(size_of(args.out_element)), 16);
+    args.c = cuda::tensor_map(output_matrix(args), map_type(args.c_element),
+                              static_cast<int>(size_of(args.c_element)), 16);
 }
 
 // is_cooperative(max_active): true if blocks wait for each other; at most `max_active` clusters are resident.
 // It may set args.
-template <class C, auto kernel, class Args, class IsCooperative>
-void launch_cluster_kernel(int threads, const Args& args, std::int32_t units, Blocks blocks, int cluster,
+template <class Traits, auto kernel, class Args, class IsCooperative>
+void launch_cluster_kernel(int threads, const Args& args, std::int32_t units, GridMode grid_mode, int cluster,
                            const Run& run, const IsCooperative& is_cooperative) {
   cudaLaunchAttribute attributes[2]{};
   attributes[0].id = cudaLaunchAttributeClusterDimension;
@@ -121,11 +123,11 @@ void launch_cluster_kernel(int threads, const Args& args, std::int32_t units, Bl
   cudaLaunchConfig_t config{};
   config.gridDim = static_cast<unsigned>(cluster);
   config.blockDim = static_cast<unsigned>(threads);
-  config.dynamicSmemBytes = C::shared_bytes;
+  config.dynamicSmemBytes = Traits::shared_bytes;
   config.stream = static_cast<cudaStream_t>(run.stream);
   config.attrs = attributes;
   config.numAttrs = 1;
-  const int max_active = max_active_clusters<C, kernel>(*run.device, cluster, config);
+  const int max_active = max_active_clusters<Traits, kernel>(*run.device, cluster, config);
   // Blocks that wait for each other must all be resident: a cooperative launch. Others use PDL.
   if (is_cooperative(max_active)) {
     attributes[1].id = cudaLaunchAttributeCooperative;
@@ -135,70 +137,86 @@ void launch_cluster_kernel(int threads, const Args& args, std::int32_t units, Bl
     attributes[1].val.programmaticStreamSerializationAllowed = 1;
   }
   config.numAttrs = 2;
-  const int clusters = blocks == Blocks::persistent ? std::min(max_active, units) : units;
+  const int clusters = grid_mode == GridMode::persistent ? std::min(max_active, units) : units;
   config.gridDim = static_cast<unsigned>(clusters * cluster);
   cuda::check(cudaLaunchKernelEx(&config, kernel, args));
 }
 
-template <class C, auto kernel>
-void launch_tiles(int threads, typename C::Args& args, const TmaOperand& a, const TmaOperand& b,
-                  CUtensorMapDataType type, Blocks blocks, const Run& run) {
-  make_maps<C>(args, a, b, type);
-  // The cluster reduction uses the ring, so the next tile's stages cannot arrive meanwhile.
-  if (args.cluster_splits > 1) blocks = Blocks::one_per_tile;
-  const int cluster = (C::any_size ? args.size.cluster() : C::cluster) * args.cluster_splits;
-  launch_cluster_kernel<C, kernel>(threads, args, args.units, blocks, cluster, run, [&](int max_active) {
-    // With one slice of columns the last block to arrive reduces, and no block waits.
-    return args.all_resident = split_slices<C> > 1 && args.order.splits > 1 && args.units <= max_active;
-  });
+template <class Traits, auto kernel>
+void launch_tiles(int threads, typename Traits::Args& args, const TmaOperand& a, const TmaOperand& b,
+                  CUtensorMapDataType type, GridMode grid_mode, const Run& run) {
+  make_maps<Traits>(args, a, b, type);
+  // The cluster reduction uses the pipeline's stages, so the next tile's stages cannot arrive meanwhile.
+  if (args.cluster_splits > 1) grid_mode = GridMode::one_per_tile;
+  const int cluster = (Traits::runtime_shape ? args.shape.cluster() : Traits::cluster) * args.cluster_splits;
+  launch_cluster_kernel<Traits, kernel>(
+      threads, args, args.units, grid_mode, cluster, run, [&](int max_active) {
+        // With one chunk of columns the last block to arrive reduces, and no block waits.
+        return args.all_resident =
+                   chunks_per_tile<Traits> > 1 && args.order.splits > 1 && args.units <= max_active;
+      });
 }
 
 inline void apply_plan(const TilePlan& plan, WgmmaArgs& args, const Run& run) {
   args.order = plan.order;
   args.tail = plan.tail;
-  args.size = plan.size;
-  args.tiles = static_cast<std::int32_t>(plan.order.count());
+  args.shape = plan.shape;
+  args.main_units = static_cast<std::int32_t>(plan.order.count());
   args.units = static_cast<std::int32_t>(plan.units);
-  args.depth = plan.depth;
-  args.split_depth = plan.split_depth;
+  args.k_tile_count = plan.k_tile_count;
+  args.k_tiles_per_split = plan.k_tiles_per_split;
   args.cluster_splits = plan.cluster_splits;
   args.arrived = static_cast<std::uint32_t*>(run.workspace);
   args.partial = static_cast<char*>(run.workspace) + counter_bytes;
 }
 
-// The configurations of tile_shapes and promoted_shapes, in their order.
+// The configurations of tile_costs. Promoted kernels replace the first and the fifth (below).
 template <bool promoted>
 inline constexpr TileConfig tile_configs[] = {
-    {.rows = 128, .cols = 256, .consumers = 2, .stages = 4, .cluster_rows = 2},
-    {.rows = 128, .cols = 128, .consumers = 2, .stages = 6, .cluster_split_k = true, .promoted = promoted},
-    {.rows = 128, .cols = 64, .consumers = 2, .stages = 8, .cluster_split_k = true, .promoted = promoted},
-    {.rows = 64, .cols = 64, .consumers = 1, .stages = 12, .promoted = promoted},
-    {.rows = 192, .cols = 192, .consumers = 3, .stages = most_any_stages, .any_size = true},
-    {.rows = 128, .cols = 256, .consumers = 2, .stages = 4},
-    {.rows = 64, .cols = 128, .consumers = 1, .stages = 8}};
-// Promotion needs registers for a stage's accumulators: the first tile has half the columns and twice the
-// rows, the fifth, of any size, fewer rows.
+    {.rows = 128, .cols = 256, .consumer_warpgroups = 2, .stages = 4, .cluster_rows = 2},
+    {.rows = 128,
+     .cols = 128,
+     .consumer_warpgroups = 2,
+     .stages = 6,
+     .cluster_split_k = true,
+     .promoted = promoted},
+    {.rows = 128,
+     .cols = 64,
+     .consumer_warpgroups = 2,
+     .stages = 8,
+     .cluster_split_k = true,
+     .promoted = promoted},
+    {.rows = 64, .cols = 64, .consumer_warpgroups = 1, .stages = 12, .promoted = promoted},
+    {.rows = 192, .cols = 192, .consumer_warpgroups = 3, .stages = max_stages, .runtime_shape = true},
+    {.rows = 128, .cols = 256, .consumer_warpgroups = 2, .stages = 4},
+    {.rows = 64, .cols = 128, .consumer_warpgroups = 1, .stages = 8}};
+// Promotion needs registers for a k tile's accumulators: the first tile has half the columns and twice the
+// rows, the fifth, of runtime shape, fewer rows.
 inline constexpr TileConfig promoted_large{
-    .rows = 256, .cols = 128, .consumers = 2, .stages = 4, .cluster_cols = 2, .promoted = true};
-inline constexpr TileConfig promoted_fifth{
-    .rows = 128, .cols = 192, .consumers = 2, .stages = most_any_stages, .promoted = true, .any_size = true};
+    .rows = 256, .cols = 128, .consumer_warpgroups = 2, .stages = 4, .cluster_cols = 2, .promoted = true};
+inline constexpr TileConfig promoted_runtime_shape{.rows = 128,
+                                                   .cols = 192,
+                                                   .consumer_warpgroups = 2,
+                                                   .stages = max_stages,
+                                                   .promoted = true,
+                                                   .runtime_shape = true};
 
 template <bool promoted>
 inline constexpr TileConfig misaligned_config = [] {
-  TileConfig out = tile_configs<promoted>[misaligned_tile_shape];
+  TileConfig out = tile_configs<promoted>[misaligned_base_tile];
   out.misaligned_rows = true;
   return out;
 }();
 
-template <class C>
-void launch(typename C::Args& args, const TmaOperand& a, const TmaOperand& b, CUtensorMapDataType type,
+template <class Traits>
+void launch(typename Traits::Args& args, const TmaOperand& a, const TmaOperand& b, CUtensorMapDataType type,
             const Run& run) {
-  int threads = C::threads;
-  if constexpr (C::any_size) {
-    args.stages = stages_of(args.size);
-    threads = (args.size.rows / any_rows + 1) * 128;
+  int threads = Traits::threads;
+  if constexpr (Traits::runtime_shape) {
+    args.stages = stage_count(args.shape);
+    threads = (args.shape.rows / rows_granularity + 1) * 128;
   }
-  launch_tiles<C, multiply_tiles<C>>(threads, args, a, b, type, Blocks::persistent, run);
+  launch_tiles<Traits, multiply_tiles<Traits>>(threads, args, a, b, type, GridMode::persistent, run);
 }
 
 template <class Kind, TileConfig config>
@@ -211,7 +229,7 @@ void launch_mn_major(WgmmaArgs& args, const TmaOperand& a, const TmaOperand& b, 
       out.mn_major_b = mn_major_b;
       return out;
     }();
-    launch<Tile<Kind, mn_major>>(args, a, b, type, run);
+    launch<TileTraits<Kind, mn_major>>(args, a, b, type, run);
   };
   if (a.mn_major && b.mn_major) return with.template operator()<true, true>();
   if (a.mn_major) return with.template operator()<true, false>();
@@ -221,29 +239,30 @@ void launch_mn_major(WgmmaArgs& args, const TmaOperand& a, const TmaOperand& b, 
 // `promotes`: the tensor cores accumulate this type with too few bits for long sums.
 template <class Kind, bool promotes, int tile>
 void launch_tile(WgmmaArgs& args, const TmaOperand& a, const TmaOperand& b, CUtensorMapDataType type,
-                 bool fast, const Run& run) {
+                 bool fast_accum, const Run& run) {
   constexpr TileConfig config = tile_configs<promotes>[tile];
   if constexpr (Kind::supports_mn_major && (mn_major_tiles >> tile & 1) != 0)
     if (a.mn_major || b.mn_major) return launch_mn_major<Kind, config>(args, a, b, type, run);
   if constexpr (promotes && tile == 0)
-    if (!fast) return launch<Tile<Kind, promoted_large>>(args, a, b, type, run);
+    if (!fast_accum) return launch<TileTraits<Kind, promoted_large>>(args, a, b, type, run);
   if constexpr (promotes && tile == 4)
-    if (!fast) return launch<Tile<Kind, promoted_fifth>>(args, a, b, type, run);
-  launch<Tile<Kind, config>>(args, a, b, type, run);
+    if (!fast_accum) return launch<TileTraits<Kind, promoted_runtime_shape>>(args, a, b, type, run);
+  launch<TileTraits<Kind, config>>(args, a, b, type, run);
 }
 
 // fast: a kernel without promotion may be used.
 template <class Kind, bool promotes = false>
-void run_tiles(WgmmaLaunch& part, CUtensorMapDataType type, bool fast, Run& run) {
+void run_tiles(WgmmaLaunch& sub_problem, CUtensorMapDataType type, bool fast_accum, Run& run) {
   const cuda::OnDevice on_device(run.device->index);
-  apply_plan(part.plan, part.args, run);
-  if (part.misaligned != MisalignedOperand::neither) {
-    MisalignedArgs args{part.args,
+  apply_plan(sub_problem.plan, sub_problem.args, run);
+  if (sub_problem.misaligned != MisalignedOperand::neither) {
+    MisalignedArgs args{sub_problem.args,
                         {},
-                        part.zeros,
-                        part.misaligned == MisalignedOperand::b,
-                        static_cast<std::int32_t>(part.copied_lines)};
-    return launch<Tile<Kind, misaligned_config<promotes>>>(args, part.a, part.b, type, run);
+                        sub_problem.alignment,
+                        sub_problem.misaligned == MisalignedOperand::b,
+                        static_cast<std::int32_t>(sub_problem.copied_rows)};
+    return launch<TileTraits<Kind, misaligned_config<promotes>>>(args, sub_problem.a, sub_problem.b, type,
+                                                                 run);
   }
   using Launch = decltype(&launch_tile<Kind, promotes, 0>);
   static constexpr Launch launches[] = {launch_tile<Kind, promotes, 0>, launch_tile<Kind, promotes, 1>,
@@ -251,7 +270,7 @@ void run_tiles(WgmmaLaunch& part, CUtensorMapDataType type, bool fast, Run& run)
                                         launch_tile<Kind, promotes, 4>, launch_tile<Kind, promotes, 5>,
                                         launch_tile<Kind, promotes, 6>};
   static_assert(std::size(launches) == tile_count);
-  launches[part.plan.tile](part.args, part.a, part.b, type, fast, run);
+  launches[sub_problem.plan.tile](sub_problem.args, sub_problem.a, sub_problem.b, type, fast_accum, run);
 }
 
 }  // namespace tessera::matmul

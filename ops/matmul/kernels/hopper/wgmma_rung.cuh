@@ -8,7 +8,9 @@
 namespace tessera::matmul {
 
 // Returns the problem whose C is row-major: this one, or Cᵀ = Bᵀ·Aᵀ.
-inline MixedProblem with_rows(const MixedProblem& p) { return p.c_col == 1 || p.n == 1 ? p : p.transposed(); }
+inline MixedProblem with_row_major_c(const MixedProblem& p) {
+  return p.c_col == 1 || p.n == 1 ? p : p.transposed();
+}
 
 inline EpilogueArgs epilogue_of(const MixedProblem& p) {
   EpilogueArgs e;
@@ -23,35 +25,35 @@ inline EpilogueArgs epilogue_of(const MixedProblem& p) {
   e.bias_col = p.bias_col;
   e.scale_a = p.k == 0 ? nullptr : p.scale_a;
   e.scale_b = p.k == 0 ? nullptr : p.scale_b;
-  e.scale_a_step = p.scale_a_step;
-  e.scale_b_step = p.scale_b_step;
+  e.scale_a_stride = p.scale_a_step;
+  e.scale_b_stride = p.scale_b_step;
   e.activation = p.activation;
   return e;
 }
 
-inline MatrixRef left_of(const MixedProblem& p) {
+inline MatrixRef operand_a(const MixedProblem& p) {
   return {p.a.data, static_cast<int>(size_of(p.a.element)), p.m, p.k, p.a.row, p.a.col};
 }
-inline MatrixRef right_of(const MixedProblem& p) {
+inline MatrixRef operand_b(const MixedProblem& p) {
   return {p.b.data, static_cast<int>(size_of(p.b.element)), p.n, p.k, p.b.col, p.b.row};
 }
 
 // p.m, p.n ≥ 1; C is row-major.
 inline WgmmaJob job_of(const MixedProblem& p, const TileOptions& options) {
-  WgmmaJob job{.a = left_of(p), .b = right_of(p), .args = {}, .options = options};
+  WgmmaJob job{.a = operand_a(p), .b = operand_b(p), .args = {}, .options = options};
   job.args.m = p.m;
   job.args.n = p.n;
   job.args.epilogue = epilogue_of(p);
-  job.args.out = p.c;
-  job.args.out_element = p.c_element;
-  job.args.out_row = p.c_row;
+  job.args.c_data = p.c;
+  job.args.c_element = p.c_element;
+  job.args.c_stride = p.c_row;
   return job;
 }
 
 // An upper bound.
 inline std::size_t wgmma_workspace(const Arguments& arguments, const Tuning&) {
-  const MixedProblem p = with_rows(MixedProblem::of(arguments));
-  return counter_bytes + most_split_bytes + packed_bytes(left_of(p)) + packed_bytes(right_of(p));
+  const MixedProblem p = with_row_major_c(MixedProblem::of(arguments));
+  return counter_bytes + max_split_bytes + packed_bytes(operand_a(p)) + packed_bytes(operand_b(p));
 }
 
 inline Reason wgmma_refuses(const Arguments& arguments, const Tuning&, const Device&) {
@@ -78,7 +80,7 @@ Variant step_variant(const char* idea) {
   Choice choice;
   choice.run[Element::bf16] =
       choice.run[Element::f16] = [](const Arguments& arguments, const Tuning&, Run& run) {
-        const MixedProblem p = with_rows(MixedProblem::of(arguments));
+        const MixedProblem p = with_row_major_c(MixedProblem::of(arguments));
         if (p.m == 0 || p.n == 0) return;
         WgmmaJob job = job_of(p, {});
         run_step(job, step, p.a.element == Element::f16, run);

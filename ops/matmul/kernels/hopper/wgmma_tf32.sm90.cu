@@ -4,8 +4,8 @@
 
 namespace tessera::matmul {
 
-void run_tf32(WgmmaLaunch& part, Run& run) {
-  run_tiles<ptx::Tf32>(part, CU_TENSOR_MAP_DATA_TYPE_TFLOAT32, false, run);
+void run_tf32(WgmmaLaunch& sub_problem, Run& run) {
+  run_tiles<ptx::Tf32>(sub_problem, CU_TENSOR_MAP_DATA_TYPE_TFLOAT32, false, run);
 }
 
 }  // namespace tessera::matmul

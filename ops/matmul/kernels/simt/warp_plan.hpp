@@ -31,7 +31,7 @@ struct WarpTilesConfig {
     const std::int64_t patch = m < 2048 ? 2048 / m : 1;
     return {.rows = static_cast<std::int32_t>((rows + m - 1) / m),
             .cols = static_cast<std::int32_t>((cols + n - 1) / n),
-            .group = static_cast<std::int32_t>(patch)};
+            .raster_rows = static_cast<std::int32_t>(patch)};
   }
 };
 
@@ -70,8 +70,9 @@ struct WarpLayout {
   // Of element (i, j) of C, which is m × n, where each block computes one tile.
   static Owner owner(std::int64_t m, std::int64_t n, std::int64_t i, std::int64_t j) {
     const TileOrder order = config.order(m, n);
-    const std::int64_t tile_m = i / config.m, first = tile_m / order.group * order.group;
-    const std::int64_t height = order.rows - first < order.group ? order.rows - first : order.group;
+    const std::int64_t tile_m = i / config.m, first = tile_m / order.raster_rows * order.raster_rows;
+    const std::int64_t height =
+        order.rows - first < order.raster_rows ? order.rows - first : order.raster_rows;
     const int row = static_cast<int>(i % config.m), col = static_cast<int>(j % config.n);
     const int block = static_cast<int>(first * order.cols + j / config.n * height + tile_m - first);
     if (config.slices > 1) return {.block = {block, 0, 0}, .thread = {adder(row, col), 0, 0}};

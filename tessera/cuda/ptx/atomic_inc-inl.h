@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A counter of blocks in global memory, as text for NVRTC: it includes nothing.
+// A counter in global memory. The file is embedded as a string in runtime-compiled kernels, so it has no
+// #include.
 
 // atomicInc with acquire and release semantics: returns the count before, and wraps to 0 after `last`. Writes
 // of this thread are visible to later callers; writes of earlier callers are visible to this thread and,

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// Addresses of shared memory as PTX takes them.
+#pragma once
+#include <cstdint>
+
+namespace tessera::cuda::ptx {
+
+__device__ __forceinline__ std::uint32_t shared_address(const void* address) {
+  return static_cast<std::uint32_t>(__cvta_generic_to_shared(address));
+}
+
+}  // namespace tessera::cuda::ptx
