@@ -194,5 +194,56 @@ TEST(UndefinedParts, OverflowIsNone) {
   }
 }
 
+// An error estimate of the part that is left tells nothing of the part that was given up.
+TEST(UndefinedParts, NoToleranceAcceptsThem) {
+  for (const char* formula : {"acosh(x+0.63)", "acosh(x-0.37+1)", "log2(x-0.37)", "asin(x+0.3)",
+                              "log1p(x-1.3)", "atanh(x+0.4)", "x^2*acos(x+0.25)"})
+    for (const char* rule : {"auto", "tanh_sinh"})
+      for (const double relative : {0.3, 1e-2, 1e-3}) {
+        const Range range{0, 1};
+        const Answer answer = by_name(rule, integrand_of(formula::parse(formula), "x", range), range,
+                                      {.relative = relative}, {}, {});
+        EXPECT_FALSE(answer.converged()) << rule << " " << relative << ": " << formula;
+      }
+}
+
+// Where a denominator overflows the integrand is 0, but its integral has not ended there.
+TEST(UndefinedParts, ATailThatOverflowsToZeroIsNoEnd) {
+  const Range endless{0, infinity};
+  for (const char* formula :
+       {"1/log(exp(x)+1)", "1/asinh(sinh(x)+1)", "1/(1+x^16)^0.0625", "1/(1+pow(x,200))^(1/200)",
+        "1/log(exp(x)+1)^2", "1/log(cosh(x)+2)^2", "1/(1+pow(x,200))^(1/100)"}) {
+    const Answer answer = answer_by("auto", integrand_of(formula::parse(formula), "x", endless), endless);
+    EXPECT_FALSE(answer.converged()) << text_of_answer(formula, endless, answer);
+  }
+  for (const auto& [formula, exact] :
+       {std::pair{"exp(-exp(x))", 0.21938393439552029}, std::pair{"1/cosh(x)", std::numbers::pi / 2},
+        std::pair{"1/(1+exp(x))", std::numbers::ln2}}) {
+    const Answer answer = answer_by("auto", integrand_of(formula::parse(formula), "x", endless), endless);
+    EXPECT_TRUE(answer.converged()) << text_of_answer(formula, endless, answer);
+    EXPECT_NEAR(answer.value, exact, 1e-12) << formula;
+  }
+}
+
+// An infinite value next to an end, where x underflows, lies behind values that have faded.
+TEST(UndefinedParts, InfiniteValuesBehindFadedOnesAreNone) {
+  const double pi = std::numbers::pi, single = 6e-8;
+  struct Known {
+    const char* formula;
+    Range range;
+    double exact;
+  };
+  for (const Known& one : {Known{"log(x^2)", {-1, 1}, -4}, Known{"log(x)", {0, 1, single}, -1},
+                           Known{"log(sin(x))", {0, pi, single}, -pi * std::numbers::ln2},
+                           Known{"exp(-x)/sqrt(x)", {0, infinity, single}, std::sqrt(pi)},
+                           Known{"log(log(1/x))", {0, 1, single}, -0.57721566490153286}}) {
+    const Answer answer =
+        answer_by("auto", integrand_of(formula::parse(one.formula), "x", one.range), one.range);
+    EXPECT_TRUE(answer.converged()) << text_of_answer(one.formula, one.range, answer);
+    EXPECT_NEAR(answer.value, one.exact, (one.range.single() ? 1e-5 : 1e-10) * std::fabs(one.exact))
+        << one.formula;
+  }
+}
+
 }  // namespace
 }  // namespace tessera::quadrature
