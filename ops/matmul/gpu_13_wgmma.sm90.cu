@@ -11,8 +11,8 @@ namespace tessera::matmul {
 namespace {
 
 const Rung rung(
-    step_variant<Step::one_warpgroup>("tensor cores read both factors from shared memory, which the copy "
-                                      "engine fills; one warpgroup does all"));
+    step_variant<Step::one_warpgroup>("tensor cores read both factors from shared memory, which the "
+                                      "TMA fills; one warpgroup does all"));
 [[maybe_unused]] const bool registered =
     (register_layouts([](Element, const OperandLayout& order) { return by_tma(order, false); }), true);
 

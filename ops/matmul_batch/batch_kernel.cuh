@@ -67,7 +67,7 @@ __device__ __forceinline__ void produce(const BatchArgs& batch, const TileShared
               col = (work.tile.col * Traits::cluster_cols + static_cast<int>(block_coord.col)) * Traits::cols;
     const int layer_a = batch.a_is_batched ? work.layer : 0, layer_b = batch.b_is_batched ? work.layer : 0,
               count = args.k_tile_count;
-    const std::uint32_t bytes = static_cast<std::uint32_t>(args.a_bytes + Traits::b_bytes);
+    const std::uint32_t bytes = static_cast<std::uint32_t>(args.a_tx_bytes + Traits::b_bytes);
     if (group && count > 0) {
       ptx::tensormap_acquire(args.a);
       ptx::tensormap_acquire(args.b);
@@ -99,7 +99,7 @@ __device__ __forceinline__ void set_entry_args(WgmmaArgs& own, const BatchArgs& 
   own.n = work.args.n;
   own.c_element = work.args.c_element;
   own.c_stride = work.args.c_stride;
-  own.scalar_only = work.args.scalar_only;
+  own.scales_wide_elements = work.args.scales_wide_elements;
   own.tma_store = false;
   own.c_data = work.args.c_data;
   own.epilogue = work.args.epilogue;

@@ -87,7 +87,7 @@ void make_layer_maps(WgmmaArgs& args, const Layered& a, const Layered& b, CUtens
   // Rows that C has not need not be copied, where nobody shares them.
   const std::int64_t rows = std::min<std::int64_t>((args.m + 7) / 8 * 8, Traits::rows);
   const int a_rows = Traits::cluster_cols == 1 ? static_cast<int>(rows) : Traits::rows / Traits::cluster_cols;
-  args.a_bytes = a_rows * Traits::cluster_cols * 128;
+  args.a_tx_bytes = a_rows * Traits::cluster_cols * 128;
   if (args.k_tile_count > 0) {  // of an empty sum nothing is read
     args.a = cuda::tensor_map(a.layers, type, Traits::element_bytes, a_rows);
     args.b = cuda::tensor_map(
@@ -95,8 +95,9 @@ void make_layer_maps(WgmmaArgs& args, const Layered& a, const Layered& b, CUtens
         Traits::mn_major_b ? 128 / Traits::element_bytes : Traits::cols / Traits::cluster_rows);
   }
   const auto c_bytes = static_cast<int>(size_of(args.c_element));
-  args.scalar_only = args.scalar_only && matmul::is_scalar_only_wide(args);
-  args.tma_store = args.scalar_only && matmul::can_tma_store(args) && cuda::has_tensor_map(c, c_bytes);
+  args.scales_wide_elements = args.scales_wide_elements && matmul::scales_wide_elements(args);
+  args.tma_store =
+      args.scales_wide_elements && matmul::can_tma_store(args) && cuda::has_tensor_map(c, c_bytes);
   if (args.tma_store) args.c = cuda::tensor_map(c, matmul::map_type(args.c_element), c_bytes, 16);
 }
 
@@ -132,7 +133,7 @@ inline WgmmaArgs args_of(const MixedProblem& p, const TileOrder& order, std::int
   args.order = order;
   args.units = static_cast<std::int32_t>(order.count());
   args.k_tile_count = args.k_tiles_per_split = static_cast<std::int32_t>(k_tiles);
-  args.scalar_only = true;  // where it can be
+  args.scales_wide_elements = true;  // where it can be
   return args;
 }
 
@@ -155,7 +156,7 @@ void run_batch(const BatchJob& job, CUtensorMapDataType type, Run& run) {
   const int tile = choose_tile(costs, {&size, 1}, all.batch, run.device->processors, batch_tiles, job.tile);
   BatchArgs args{};
   args.one = args_of(first, order_of(cost_of(costs, tile), size.m, size.n), size.k_tiles);
-  args.one.scalar_only = all.scale_a_step == 0 && all.scale_b_step == 0;
+  args.one.scales_wide_elements = all.scale_a_step == 0 && all.scale_b_step == 0;
   args.entries.each = args.one.units;
   args.units = static_cast<std::int32_t>(args.one.units * all.batch);
   args.a_is_batched = a.layers.count > 1;

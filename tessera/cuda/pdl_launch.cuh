@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Launches a kernel, as tessera/kernel.hpp describes one, with programmatic dependent launch (PDL): its
-// blocks start while the previous kernel ends, and wait for that kernel's results. They let the next kernel
-// start, too, unless the kernel has a member `no_early_trigger`.
+// blocks may be scheduled before the previous kernel completes, and wait for its completion first. Then they
+// trigger the next launch, unless the kernel has a member `no_early_trigger`: that trigger is implicit at
+// exit.
 #pragma once
 #include <algorithm>
 #include "tessera/cuda/launch.cuh"

@@ -22,7 +22,7 @@ struct Driver {
                                                                 cudaEnableDefault, &found);
     if (status == cudaSuccess && found == cudaDriverEntryPointSuccess)
       encode = reinterpret_cast<Encode>(function);
-    else absent = "the driver makes no maps for the tensor copy engine";
+    else absent = "the driver has no cuTensorMapEncodeTiled";
     (void)cudaGetLastError();
   }
 };
@@ -79,8 +79,7 @@ CUtensorMap encoded(const Layers& layers, cuuint32_t rank, CUtensorMapDataType t
 }
 
 void check_reach(bool reached) {
-  if (!reached)
-    throw Error(Error::Kind::internal, "the tensor copy engine was asked for a matrix that it cannot copy");
+  if (!reached) throw Error(Error::Kind::internal, "the TMA was asked for a matrix that it cannot copy");
 }
 
 }  // namespace

@@ -48,8 +48,9 @@ __device__ __forceinline__ void warpgroup_reg_alloc() {
 }
 
 // Programmatic dependent launch (PDL). griddepcontrol.wait blocks until the kernels that this one depends on
-// have completed and their writes are visible; griddepcontrol.launch_dependents lets the next kernel in the
-// stream start. Below compute capability 9.0 there is no PDL: kernels run one after the other.
+// have completed and their writes are visible; griddepcontrol.launch_dependents: once every block has
+// executed it or exited, the next kernel in the stream may be scheduled, if it was launched with programmatic
+// stream serialization. Below compute capability 9.0 there is no PDL: kernels run one after the other.
 __device__ __forceinline__ void griddepcontrol_wait() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;" ::: "memory");

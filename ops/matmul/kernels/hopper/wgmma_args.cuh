@@ -19,10 +19,10 @@ namespace ptx = cuda::ptx;
 struct EpilogueArgs {
   float alpha = 1, beta = 0;
   const void* c0 = nullptr;  // of C's element
-  std::int64_t c0_row = 0, c0_col = 0;
+  std::int64_t c0_row_stride = 0, c0_col_stride = 0;
   const void* bias = nullptr;
   Element bias_element = Element::f32;
-  std::int64_t bias_row = 0, bias_col = 0;
+  std::int64_t bias_row_stride = 0, bias_col_stride = 0;
   const float *scale_a = nullptr, *scale_b = nullptr;
   std::int64_t scale_a_stride = 0, scale_b_stride = 0;
   Activation activation = Activation::none;
@@ -43,22 +43,22 @@ struct WgmmaArgs {
   std::int64_t m, n;
   std::int32_t k_tile_count, k_tiles_per_split;  // of the product; of each split
   std::int32_t cluster_splits;                   // split-K over a cluster: its blocks
-  std::int32_t a_bytes, b_bytes;                 // of a stage; less than a tile's if C is smaller
+  std::int32_t a_tx_bytes, b_tx_bytes;           // expect-tx of a stage; less than its size if C is smaller
   // For tiles of runtime shape: the rows of A and columns of B of a stage that this block loads, and the
   // number of stages.
   std::int32_t a_box_rows = 0, b_box_cols = 0, stages = 0;
   EpilogueArgs epilogue;
   void* c_data;
   Element c_element;
-  bool scalar_only;                // EpilogueArgs::is_scalar_only(), and C's elements have at least two bytes
+  bool scales_wide_elements;       // EpilogueArgs::is_scalar_only(), and C's elements have at least two bytes
   bool tma_store;                  // the epilogue is scalar-only, and the TMA stores C
   bool overlaps_epilogue = false;  // the 16-bit results may be stored while the next tile is multiplied
   std::int64_t c_stride;           // of the rows of C, in elements
   void* partial;  // split-K partial sums: tile after tile; a thread's are `consumer_threads` apart
-  // Per tile: arrivals from the array's front, departures counted backwards from its end; 0 before and after
-  // a run.
+  // arrived[t] counts arrivals at tile t, arrived[max_split_tiles - 1 - t] departures; 0 before and after a
+  // launch.
   std::uint32_t* arrived;
-  bool all_resident;  // each unit has its own block, and all blocks are resident
+  bool all_resident;  // each unit has its own cluster, and all clusters of the grid are co-resident
   bool independent_of_previous =
       false;                    // the previous kernel in the stream writes nothing that this one reads
   EmulatedArgs emulation = {};  // of emulated FP32
@@ -113,15 +113,15 @@ struct TileTraits {
   static constexpr int a_bytes = rows * 128, b_bytes = cols * 128, stage_bytes = a_bytes + b_bytes;
   static constexpr int threads = (consumer_warpgroups + 1) * 128,
                        consumer_threads = consumer_warpgroups * 128;
-  // The epilogue's staging buffer of each consumer: two TMA boxes of 64 rows of 128 bytes, or 64 × 64
-  // accumulators.
+  // The epilogue's staging buffer of each consumer: two subtiles of 64 rows of 128 bytes (the TMA stores
+  // one warp's 16 rows of one), or 64 × 64 accumulators.
   static constexpr int box_bytes = matmul::box_bytes, epilogue_smem_bytes = matmul::epilogue_smem_bytes;
   // A tile of runtime shape gives the pipeline what the staging buffers leave: fewer consumer warpgroups
   // leave space for more stages.
   static constexpr int pipeline_bytes =
       runtime_shape ? runtime_shape_bytes - consumer_warpgroups * epilogue_smem_bytes : stages * stage_bytes;
-  // For emulated FP32 with scales: the scales of a tile's columns, one set for each k group in the
-  // pipeline, behind the barriers.
+  // For emulated FP32 with scales: the scales of a tile's columns, one set for each promotion interval
+  // (promotion_k_tiles k tiles) in the pipeline, behind the barriers.
   static constexpr int scale_bytes = has_scales<Kind> ? cols * 4 : 0,
                        scales_at = (pipeline_bytes + consumer_warpgroups * epilogue_smem_bytes +
                                     2 * stages * 8 + 15) /
@@ -152,12 +152,13 @@ TESSERA_HOST_DEVICE TileShape shape_of_tile(const WgmmaArgs& args) {
   return Traits::runtime_shape ? args.shape : fixed_shape<Traits>();
 }
 
-// True if clusters may consist of one block.
+// True if no block may load to another's shared memory, or arrive at its barriers, before the epilogue: the
+// multicast shape is, or can be, one block. Split-K over a cluster launches several such blocks.
 template <class Traits>
-inline constexpr bool supports_single_block_cluster = Traits::runtime_shape || Traits::cluster == 1;
-// True if they do.
+inline constexpr bool may_lack_multicast = Traits::runtime_shape || Traits::cluster == 1;
+// True if that holds of this launch.
 template <class Traits>
-__device__ __forceinline__ bool is_single_block_cluster(const TileShape& shape) {
+__device__ __forceinline__ bool lacks_multicast(const TileShape& shape) {
   return Traits::runtime_shape ? shape.cluster() == 1 : Traits::cluster == 1;
 }
 
@@ -187,7 +188,7 @@ struct TileShared {
                                             Traits::consumer_warpgroups * Traits::epilogue_smem_bytes)[stage];
   }
   __device__ ptx::Mbarrier& empty(int stage) const { return (&full(0))[Traits::stages + stage]; }
-  // The stages of a k group have common scales; `stage` is the group's first.
+  // The stages of a promotion interval have common scales; `stage` is the first of them.
   __device__ float* scales(int stage) const {
     return reinterpret_cast<float*>(base + Traits::scales_at +
                                     stage / promotion_k_tiles * Traits::scale_bytes);

@@ -54,8 +54,9 @@ __device__ __forceinline__ void store_int32(const WgmmaArgs& args, std::int32_t 
       static_cast<std::uint32_t>(static_cast<std::int32_t>(e.alpha)) * static_cast<std::uint32_t>(accum);
   if (e.beta != 0)
     value += static_cast<std::uint32_t>(static_cast<std::int32_t>(e.beta)) *
-             static_cast<const std::uint32_t*>(e.c0)[y * e.c0_row + x * e.c0_col];
-  if (e.bias != nullptr) value += static_cast<const std::uint32_t*>(e.bias)[y * e.bias_row + x * e.bias_col];
+             static_cast<const std::uint32_t*>(e.c0)[y * e.c0_row_stride + x * e.c0_col_stride];
+  if (e.bias != nullptr)
+    value += static_cast<const std::uint32_t*>(e.bias)[y * e.bias_row_stride + x * e.bias_col_stride];
   auto result = static_cast<std::int32_t>(value);
   if (e.activation == Activation::relu) result = max(result, 0);
   static_cast<std::int32_t*>(args.c_data)[y * args.c_stride + x] = result;
@@ -102,15 +103,17 @@ __device__ __forceinline__ void store_staged_rows(const WgmmaArgs& args, const A
   constexpr int cols_per_lane = 2, unrolled = 2;  // 32 apart; rows in flight
   const EpilogueArgs& e = args.epilogue;
   const int lane = opaque_thread_index() % 32;
-  const bool is_int32 = args.c_element == Element::i32, bias_of_column = e.bias != nullptr && e.bias_row == 0;
+  const bool is_int32 = args.c_element == Element::i32,
+             bias_of_column = e.bias != nullptr && e.bias_row_stride == 0;
   float scale_b[cols_per_lane], bias[cols_per_lane];
 #pragma unroll
   for (int i = 0; i < cols_per_lane; ++i) {
     const std::int64_t x = col + (lane + 32 * i) * stride.col;
     const bool valid = x < end;
     scale_b[i] = valid && e.scale_b != nullptr ? e.scale_b[x * e.scale_b_stride] : 1.0f;
-    bias[i] =
-        valid && bias_of_column && !is_int32 ? load_as_float(e.bias_element, e.bias, x * e.bias_col) : 0.0f;
+    bias[i] = valid && bias_of_column && !is_int32
+                  ? load_as_float(e.bias_element, e.bias, x * e.bias_col_stride)
+                  : 0.0f;
   }
 #pragma unroll 1
   for (int r = 0; r < StagedTile::rows; r += unrolled) {
@@ -121,7 +124,7 @@ __device__ __forceinline__ void store_staged_rows(const WgmmaArgs& args, const A
       for (int i = 0; i < cols_per_lane; ++i) {
         const std::int64_t y = row + (r + j) * stride.row, x = col + (lane + 32 * i) * stride.col;
         old[j][i] = e.beta != 0 && !is_int32 && y < args.m && x < end
-                        ? load_as_float(args.c_element, e.c0, y * e.c0_row + x * e.c0_col)
+                        ? load_as_float(args.c_element, e.c0, y * e.c0_row_stride + x * e.c0_col_stride)
                         : 0.0f;
       }
 #pragma unroll
@@ -142,7 +145,7 @@ __device__ __forceinline__ void store_staged_rows(const WgmmaArgs& args, const A
         if (e.beta != 0) value += e.beta * old[j][i];
         if (bias_of_column) value += bias[i];
         else if (e.bias != nullptr)
-          value += load_as_float(e.bias_element, e.bias, y * e.bias_row + x * e.bias_col);
+          value += load_as_float(e.bias_element, e.bias, y * e.bias_row_stride + x * e.bias_col_stride);
         store_float(args.c_element, args.c_data, y * args.c_stride + x, activated(e.activation, value));
       }
     }
@@ -217,7 +220,8 @@ struct EpilogueScale {
   }
 };
 
-// Writes box `box_index` of a consumer's 64 rows to a TMA box, with the 128-byte swizzle.
+// Writes 64 rows × 128 bytes of a consumer's results, subtile `box_index`, to a staging buffer, with the
+// 128-byte swizzle.
 template <class Out, class Accumulator, int accumulators>
 __device__ __forceinline__ void fill_box(unsigned char* box, const EpilogueScale& scale,
                                          const Accumulator (&accum)[accumulators], int box_index) {
@@ -249,8 +253,8 @@ __device__ __forceinline__ void fill_box(unsigned char* box, const EpilogueScale
   }
 }
 
-// Copies a warp's 16 rows of a box to C, lane by element, at any alignment. `row`: of C, of the warp's first
-// row.
+// Copies a warp's 16 rows of a subtile to C, one element per lane, at any alignment. `row`: of C, of the
+// warp's first row.
 template <class Out, class Stride>
 __device__ __forceinline__ void store_elements(const WgmmaArgs& args, const unsigned char* box, int warp,
                                                int lane, int row, int col, int end, Stride stride) {
@@ -269,7 +273,8 @@ __device__ __forceinline__ void store_elements(const WgmmaArgs& args, const unsi
     }
 }
 
-// The same for rows that begin at multiples of 16 bytes, and a width that is one.
+// The same with 16-byte vector stores: C's rows begin at multiples of 16 bytes, and end - col elements are a
+// multiple of 16 bytes.
 template <class Out>
 __device__ __forceinline__ void store_vectors(const WgmmaArgs& args, const unsigned char* box, int warp,
                                               int lane, int row, int col, int end) {
@@ -362,7 +367,7 @@ template <class Traits, int accumulators>
 __device__ __forceinline__ void store_tile(
     const typename Traits::Args& args, const TileShared<Traits>& shared, int consumer,
     const typename Traits::Accumulator (&accum)[Traits::m_tiles][accumulators], int row, int col) {
-  if (args.scalar_only && EpilogueScale(args.epilogue).scale_is_normal)
+  if (args.scales_wide_elements && EpilogueScale(args.epilogue).scale_is_normal)
     store_scalar_only<Traits, accumulators>(args, shared, consumer, accum, row, col);
   else store_rows<Traits, accumulators>(args, shared, consumer, accum, row, col);
 }
@@ -393,8 +398,8 @@ class BlockSplitKReduction {
     synchronize();
   }
 
-  // True for the last block to arrive.
-  __device__ __forceinline__ bool is_last() const {
+  // Arrives. True in the last block of the tile to do so, which resets the counter.
+  __device__ __forceinline__ bool arrive_is_last() const {
     __shared__ int last;
     const auto others = static_cast<unsigned>(splits_) - 1;
     if (consumer_thread_ == 0) {
@@ -407,8 +412,8 @@ class BlockSplitKReduction {
     return out;
   }
 
-  // Waits until all splits have arrived. Only if all their blocks are resident.
-  __device__ __forceinline__ void wait_for_all() const {
+  // Arrives, and waits for the tile's other splits. All their blocks must be resident.
+  __device__ __forceinline__ void arrive_and_wait() const {
     if (consumer_thread_ == 0) {
       std::uint32_t* const counter = arrived_ + tile_index_;
       atomicAdd(counter, 1u);
@@ -479,10 +484,10 @@ __device__ __forceinline__ void reduce_splits(
   int chunk = 0, stride = 1;
   const bool shares_work = chunks > 1 && args.all_resident;
   if (shares_work) {
-    reduction.wait_for_all();
+    reduction.arrive_and_wait();
     chunk = tile.split;
     stride = args.order.splits;
-  } else if (!reduction.is_last()) {
+  } else if (!reduction.arrive_is_last()) {
     return;
   }
 #pragma unroll 1

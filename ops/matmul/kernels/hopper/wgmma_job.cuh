@@ -17,7 +17,7 @@ struct WgmmaJob {
 
 // True for a scalar-only epilogue where the TMA cannot store C, by its address, row stride or row length.
 inline bool needs_element_stores(const WgmmaArgs& args) {
-  return is_scalar_only_wide(args) && !can_tma_store(args);
+  return scales_wide_elements(args) && !can_tma_store(args);
 }
 
 // The time of storing C relative to 16-bit elements in TMA boxes: by their size, and element by element.
@@ -48,8 +48,8 @@ inline WgmmaArgs args_of(const WgmmaArgs& whole, std::int64_t row, std::int64_t 
   out.m = rows;
   out.n = cols;
   out.c_data = const_cast<void*>(moved(whole.c_data, row * whole.c_stride + col, whole.c_element));
-  e.c0 = moved(e.c0, row * e.c0_row + col * e.c0_col, whole.c_element);
-  e.bias = moved(e.bias, row * e.bias_row + col * e.bias_col, e.bias_element);
+  e.c0 = moved(e.c0, row * e.c0_row_stride + col * e.c0_col_stride, whole.c_element);
+  e.bias = moved(e.bias, row * e.bias_row_stride + col * e.bias_col_stride, e.bias_element);
   e.scale_a = scale(e.scale_a, row * e.scale_a_stride);
   e.scale_b = scale(e.scale_b, col * e.scale_b_stride);
   return out;

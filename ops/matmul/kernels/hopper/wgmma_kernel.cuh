@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The wgmma kernels: multiply_tiles, persistent and warp-specialized (rungs 14 to 16), and
+// The wgmma kernels: multiply_tiles, warp-specialized (rungs 14 to 16), and
 // multiply_one_warpgroup, in which one warpgroup loads and multiplies (rung 13).
 //
 // In multiply_tiles one producer warpgroup loads (produce) and the consumer warpgroups multiply (consume),
-// with a pipeline of stages in shared memory between them. Blocks are persistent: the next tile's stages
-// arrive during the epilogue of the last one. The blocks of a cluster multicast the slices of A and B that
-// several of them need.
+// with a pipeline of stages in shared memory between them. With GridMode::persistent a cluster
+// loops over work units, and the next tile's loads complete during the previous tile's epilogue. The blocks
+// of a cluster multicast the slices of A and B that several of them need.
 //
 // First the mainloop; then the overlapped epilogue: a tile's accumulators, rounded to 16 bits, take half of
 // their registers, so the next tile's mainloop starts before they are stored.
@@ -79,8 +79,8 @@ __device__ __forceinline__ void load_operand_slice(unsigned char* to, const CUte
   else ptx::tma_load_multicast(cta_mask, to + offset * 128, map, k, first + offset, full);
 }
 
-// Loads the scales of `cols` columns of B from `col` on. The k tiles of a k group share them; they come with
-// the first.
+// Loads the scales of `cols` columns of B from `col` on. The k tiles of a promotion interval share them; they
+// come with the first.
 template <class Traits, int cols>
 __device__ __forceinline__ void load_scales(const WgmmaArgs& args, const TileShared<Traits>& shared,
                                             int stage, int col, int k) {
@@ -93,7 +93,7 @@ __device__ __forceinline__ void load_scales(const WgmmaArgs& args, const TileSha
   }
 }
 
-// The tensor map of A and of B. With misaligned rows there is one for each class of rows.
+// The tensor map of A and of B. With misaligned rows there is one for each alignment class.
 template <class Traits>
 __device__ __forceinline__ const CUtensorMap& tensor_map_a(const typename Traits::Args& args, int row_class) {
   if constexpr (Traits::misaligned_rows)
@@ -116,7 +116,7 @@ __device__ __forceinline__ void load_stage(const typename Traits::Args& args,
                                            int row_class = 0) {
   ptx::Mbarrier& full = shared.full(stage);
   load_scales<Traits, Traits::cols>(args, shared, stage, col, k);
-  ptx::mbarrier_arrive_expect_tx(full, static_cast<std::uint32_t>(args.a_bytes + args.b_bytes));
+  ptx::mbarrier_arrive_expect_tx(full, static_cast<std::uint32_t>(args.a_tx_bytes + args.b_tx_bytes));
   if constexpr (Traits::runtime_shape) {
     load_operand_slice(shared.a(stage), args.a, args.a_box_rows, block_coord.col, row, k,
                        block_coord.cluster_cols, block_coord.multicast_a(), full);
@@ -141,7 +141,7 @@ __device__ __forceinline__ void load_tail_stage(const WgmmaArgs& args, const Til
   static_assert(b_box_cols >= TailOrder::width);
   ptx::Mbarrier& full = shared.full(stage);
   load_scales<Traits, TailOrder::width>(args, shared, stage, col, k);
-  ptx::mbarrier_arrive_expect_tx(full, static_cast<std::uint32_t>(args.a_bytes + b_box_cols * 128));
+  ptx::mbarrier_arrive_expect_tx(full, static_cast<std::uint32_t>(args.a_tx_bytes + b_box_cols * 128));
 #pragma unroll
   for (int i = 0; i < Traits::cluster_cols; ++i)
     load_operand<Traits, Traits::mn_major_a, a_box_rows, 1>(shared.a(stage) + i * a_box_rows * 128, args.a,
@@ -191,16 +191,17 @@ __device__ __forceinline__ int split_of(TileOrder::Tile tile, std::uint32_t rank
 
 inline constexpr int k_blocks_per_stage = 4;  // of 32 bytes of k
 
-// Arrives at the `empty` barriers of `stage` in all blocks that load to this one. no_multicast: this block
-// loads alone, and arrives as many times on its own barrier as the peers would.
+// Arrives at the `empty` barriers of `stage` in the blocks of `empty_mask`. no_multicast: this block loads
+// alone, and arrives as many times on its own barrier as those blocks would.
 template <class Traits, bool no_multicast>
-__device__ __forceinline__ void release(const TileShared<Traits>& shared, int stage, std::uint32_t peers) {
+__device__ __forceinline__ void release(const TileShared<Traits>& shared, int stage,
+                                        std::uint32_t empty_mask) {
   const int thread_in_warpgroup = static_cast<int>(threadIdx.x) % 128;
   if constexpr (Traits::cluster == 1 || no_multicast) {
     if (thread_in_warpgroup < Traits::cluster_rows + Traits::cluster_cols - 1)
       ptx::mbarrier_arrive(shared.empty(stage));
   } else {
-    if (thread_in_warpgroup < Traits::cluster && (peers >> thread_in_warpgroup & 1) != 0)
+    if (thread_in_warpgroup < Traits::cluster && (empty_mask >> thread_in_warpgroup & 1) != 0)
       ptx::mbarrier_arrive_cluster(shared.empty(stage), static_cast<std::uint32_t>(thread_in_warpgroup));
   }
 }
@@ -248,13 +249,13 @@ __device__ __forceinline__ void multiply_stage(
 template <class Traits, int cols>
 __device__ __forceinline__ void add_k_tiles(
     const TileShared<Traits>& shared, PipelineState<Traits>& state, int from, int end, int row,
-    std::uint32_t peers, int& pending_stage,
+    std::uint32_t empty_mask, int& pending_stage,
     typename Traits::Accumulator (&accum)[Traits::m_tiles][cols / 2]) {
   for (int i = from; i < end; ++i) {
     ptx::mbarrier_wait(shared.full(state.index), state.phase);
     multiply_stage<Traits, cols>(shared, state.index, row, accum, i > 0);
     ptx::wgmma_wait_group<1>();
-    if (pending_stage >= 0) release<Traits, is_tail<Traits, cols>>(shared, pending_stage, peers);
+    if (pending_stage >= 0) release<Traits, is_tail<Traits, cols>>(shared, pending_stage, empty_mask);
     pending_stage = state.index;
     state.advance();
   }
@@ -262,30 +263,30 @@ __device__ __forceinline__ void add_k_tiles(
 
 template <class Traits, int cols>
 __device__ __forceinline__ void finish_accumulators(
-    const TileShared<Traits>& shared, int pending_stage, std::uint32_t peers,
+    const TileShared<Traits>& shared, int pending_stage, std::uint32_t empty_mask,
     typename Traits::Accumulator (&accum)[Traits::m_tiles][cols / 2]) {
   ptx::wgmma_wait_group<0>();
 #pragma unroll
   for (int m = 0; m < Traits::m_tiles; ++m) ptx::fence_accumulators(accum[m]);
-  if (pending_stage >= 0) release<Traits, is_tail<Traits, cols>>(shared, pending_stage, peers);
+  if (pending_stage >= 0) release<Traits, is_tail<Traits, cols>>(shared, pending_stage, empty_mask);
 }
 
 // Accumulates all k tiles of a tile of C.
 template <class Traits, int cols>
 __device__ __forceinline__ void sum_k_tiles(
-    const TileShared<Traits>& shared, PipelineState<Traits>& state, int count, int row, std::uint32_t peers,
-    typename Traits::Accumulator (&accum)[Traits::m_tiles][cols / 2]) {
+    const TileShared<Traits>& shared, PipelineState<Traits>& state, int count, int row,
+    std::uint32_t empty_mask, typename Traits::Accumulator (&accum)[Traits::m_tiles][cols / 2]) {
   int pending_stage = -1;
-  add_k_tiles<Traits, cols>(shared, state, 0, count, row, peers, pending_stage, accum);
-  finish_accumulators<Traits, cols>(shared, pending_stage, peers, accum);
+  add_k_tiles<Traits, cols>(shared, state, 0, count, row, empty_mask, pending_stage, accum);
+  finish_accumulators<Traits, cols>(shared, pending_stage, empty_mask, accum);
 }
 
 // Accumulates each k tile in accumulators of its own and adds those in f32 (promotion). While one consumer
 // adds, the others multiply.
 template <class Traits, int cols>
 __device__ __forceinline__ void promote_k_tiles(
-    const TileShared<Traits>& shared, PipelineState<Traits>& state, int count, int row, std::uint32_t peers,
-    typename Traits::Accumulator (&accum)[Traits::m_tiles][cols / 2]) {
+    const TileShared<Traits>& shared, PipelineState<Traits>& state, int count, int row,
+    std::uint32_t empty_mask, typename Traits::Accumulator (&accum)[Traits::m_tiles][cols / 2]) {
   // Initialised, since the compiler would otherwise keep its registers live before.
   typename Traits::Accumulator partial_acc[cols / 2] = {};
   for (int i = 0; i < count; ++i) {
@@ -299,7 +300,7 @@ __device__ __forceinline__ void promote_k_tiles(
       ptx::wgmma_commit_group();
       ptx::wgmma_wait_group<0>();
       ptx::fence_accumulators(partial_acc);
-      if (m + 1 == Traits::m_tiles) release<Traits, is_tail<Traits, cols>>(shared, state.index, peers);
+      if (m + 1 == Traits::m_tiles) release<Traits, is_tail<Traits, cols>>(shared, state.index, empty_mask);
 #pragma unroll
       for (int j = 0; j < cols / 2; ++j) accum[m][j] += partial_acc[j];
     }
@@ -355,13 +356,15 @@ struct OrderedSequenceBarrier {
   }
 };
 
-// promote_k_tiles() for emulated FP32: each k group has accumulators of its own, which are added with
-// the product of their scales. The small products of both k tiles come first. `first_k_tile`: the first k
-// tile's number along k; `tile_row`: this consumer's first row in C.
+// promote_k_tiles() for emulated FP32: each promotion interval has accumulators of its own, which are
+// added with the product of their scales. The small products of both k tiles come first. `first_k_tile`: the
+// first k tile's number along k; `c_row`: this consumer's first row in C; `row_in_tile`: the same within the
+// tile.
 template <class Traits, int cols>
 __device__ __forceinline__ void promote_components(const WgmmaArgs& args, const TileShared<Traits>& shared,
                                                    PipelineState<Traits>& state, int first_k_tile, int count,
-                                                   int row, int tile_row, int consumer, std::uint32_t peers,
+                                                   int row_in_tile, int c_row, int consumer,
+                                                   std::uint32_t empty_mask,
                                                    float (&accum)[Traits::m_tiles][cols / 2]) {
   constexpr bool scaled = has_scales<typename Traits::Kind>, no_multicast = cols != Traits::cols;
   constexpr int small = Traits::Kind::small_products;
@@ -371,8 +374,8 @@ __device__ __forceinline__ void promote_components(const WgmmaArgs& args, const 
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const float* scales_a = nullptr;
   if constexpr (scaled)
-    scales_a = args.emulation.scales_a + first_k_tile / promotion_k_tiles * args.emulation.stride_a +
-               tile_row + static_cast<int>(threadIdx.x) % 128 / 32 * 16 + lane / 4;
+    scales_a = args.emulation.scales_a + first_k_tile / promotion_k_tiles * args.emulation.stride_a + c_row +
+               static_cast<int>(threadIdx.x) % 128 / 32 * 16 + lane / 4;
   for (int i = 0; i < count; i += promotion_k_tiles) {
     float scale_a[Traits::m_tiles][2];
     if constexpr (scaled) {
@@ -391,7 +394,7 @@ __device__ __forceinline__ void promote_components(const WgmmaArgs& args, const 
       }
       OrderedSequenceBarrier<Traits>::wait(consumer);
       ptx::wgmma_fence();
-      const int first_row = row + m * 64;
+      const int first_row = row_in_tile + m * 64;
       multiply_components<Traits, cols, 0, small>(shared, stage, first_row, partial_acc, false);
       multiply_components<Traits, cols, 0, small>(shared, stage + 1, first_row, partial_acc, true);
       multiply_components<Traits, cols, small, products_per_k_tile>(shared, stage, first_row, partial_acc,
@@ -403,8 +406,8 @@ __device__ __forceinline__ void promote_components(const WgmmaArgs& args, const 
       ptx::wgmma_wait_group<0>();
       ptx::fence_accumulators(partial_acc);
       if (m + 1 == Traits::m_tiles) {
-        release<Traits, no_multicast>(shared, stage + 1, peers);
-        if (!scaled) release<Traits, no_multicast>(shared, stage, peers);
+        release<Traits, no_multicast>(shared, stage + 1, empty_mask);
+        if (!scaled) release<Traits, no_multicast>(shared, stage, empty_mask);
       }
       if constexpr (scaled) {
         const float* const scales_b = shared.scales(stage) + lane % 4 * 2;
@@ -418,7 +421,7 @@ __device__ __forceinline__ void promote_components(const WgmmaArgs& args, const 
         }
         if (m + 1 == Traits::m_tiles) {
           sync_consumer_warpgroup(consumer);
-          release<Traits, no_multicast>(shared, stage, peers);
+          release<Traits, no_multicast>(shared, stage, empty_mask);
         }
       } else {
 #pragma unroll
@@ -434,27 +437,27 @@ __device__ __forceinline__ void promote_components(const WgmmaArgs& args, const 
 // k tile, and, with more than one M tile, to end the compiler's live range.
 template <class Traits, int cols>
 __device__ __forceinline__ void accumulate_tile(
-    const TileShared<Traits>& shared, PipelineState<Traits>& state, int count, int row, std::uint32_t peers,
-    typename Traits::Accumulator (&accum)[Traits::m_tiles][cols / 2]) {
+    const TileShared<Traits>& shared, PipelineState<Traits>& state, int count, int row,
+    std::uint32_t empty_mask, typename Traits::Accumulator (&accum)[Traits::m_tiles][cols / 2]) {
   constexpr int accumulators = cols / 2;
   if (count <= 0 || Traits::promoted || Traits::m_tiles > 1)
 #pragma unroll
     for (int i = 0; i < Traits::m_tiles * accumulators; ++i) accum[i / accumulators][i % accumulators] = 0;
-  if constexpr (Traits::promoted) promote_k_tiles<Traits, cols>(shared, state, count, row, peers, accum);
-  else sum_k_tiles<Traits, cols>(shared, state, count, row, peers, accum);
+  if constexpr (Traits::promoted) promote_k_tiles<Traits, cols>(shared, state, count, row, empty_mask, accum);
+  else sum_k_tiles<Traits, cols>(shared, state, count, row, empty_mask, accum);
 }
 
 // The same for a number of columns that is a launch parameter, `cols` or more.
 template <class Traits, int cols = cols_granularity>
 __device__ __forceinline__ void accumulate_runtime_shape(
-    const TileShared<Traits>& shared, PipelineState<Traits>& state, int count, int row, std::uint32_t peers,
-    typename Traits::Accumulator (&accum)[Traits::m_tiles][Traits::accumulators]) {
+    const TileShared<Traits>& shared, PipelineState<Traits>& state, int count, int row,
+    std::uint32_t empty_mask, typename Traits::Accumulator (&accum)[Traits::m_tiles][Traits::accumulators]) {
   using First = typename Traits::Accumulator[Traits::m_tiles][cols / 2];
   static_assert(Traits::m_tiles == 1);
   if (shared.cols == cols || cols == Traits::cols)
-    accumulate_tile<Traits, cols>(shared, state, count, row, peers, reinterpret_cast<First&>(accum));
+    accumulate_tile<Traits, cols>(shared, state, count, row, empty_mask, reinterpret_cast<First&>(accum));
   else if constexpr (cols < Traits::cols)
-    accumulate_runtime_shape<Traits, cols + cols_granularity>(shared, state, count, row, peers, accum);
+    accumulate_runtime_shape<Traits, cols + cols_granularity>(shared, state, count, row, empty_mask, accum);
 }
 
 // True if the tile leaves registers for the previous tile's results.
@@ -534,13 +537,14 @@ struct OverlappedEpilogue {
   }
 };
 
-// consume() with the overlapped epilogue: for whole tiles with a scalar-only epilogue. `boxes_per_k_tile`
-// boxes are stored during each k tile.
+// consume() with the overlapped epilogue: for launches without split-K and without tail tiles, whose C the
+// TMA stores as 16-bit elements (it clips tiles at C's edge). `boxes_per_k_tile` subtiles are stored during
+// each k tile.
 template <class Traits, int boxes_per_k_tile>
 __device__ void consume_overlapped(const WgmmaArgs& args, const TileShared<Traits>& shared, int consumer,
                                    std::uint32_t rank) {
   const ClusterCoord<Traits> block_coord(rank);
-  const std::uint32_t peers = block_coord.multicast_a() | block_coord.multicast_b();
+  const std::uint32_t empty_mask = block_coord.multicast_a() | block_coord.multicast_b();
   const int first_row = consumer * 64;
   const float scale = EpilogueScale(args.epilogue).scale;
   std::int32_t unit = first_unit(Traits::cluster);
@@ -567,13 +571,13 @@ __device__ void consume_overlapped(const WgmmaArgs& args, const TileShared<Trait
           pending.store(args, shared, consumer, box_index + box);
       }
       ptx::wgmma_wait_group<1>();
-      release<Traits, false>(shared, pending_stage, peers);
+      release<Traits, false>(shared, pending_stage, empty_mask);
       pending_stage = state.index;
       state.advance();
     }
     add_k_tiles<Traits, Traits::cols>(shared, state,
                                       1 + OverlappedEpilogue<Traits>::box_count / boxes_per_k_tile,
-                                      args.k_tile_count - 1, first_row, peers, pending_stage, accum);
+                                      args.k_tile_count - 1, first_row, empty_mask, pending_stage, accum);
 
     ptx::mbarrier_wait(shared.full(state.index), state.phase);
     multiply_stage<Traits>(shared, state.index, first_row, accum, true);
@@ -583,12 +587,12 @@ __device__ void consume_overlapped(const WgmmaArgs& args, const TileShared<Trait
     pending.col = (tile.col * Traits::cluster_cols + static_cast<int>(block_coord.col)) * Traits::cols;
     has_pending = true;
     ptx::wgmma_wait_group<1>();
-    release<Traits, false>(shared, pending_stage, peers);
+    release<Traits, false>(shared, pending_stage, empty_mask);
     pending_stage = state.index;
     state.advance();
     ptx::wgmma_wait_group<0>();
     ptx::fence_accumulators(accum[0]);
-    release<Traits, false>(shared, pending_stage, peers);
+    release<Traits, false>(shared, pending_stage, empty_mask);
     pending.round(args, scale, accum[0]);
 
     unit += unit_stride(Traits::cluster);
@@ -611,7 +615,7 @@ struct TileCoord {
     row = a = (tile.row * shape.cluster_rows + static_cast<int>(block_coord.row)) * shape.rows;
     col = b = (tile.col * shape.cluster_cols + static_cast<int>(block_coord.col)) * shape.cols;
     if constexpr (Traits::misaligned_rows) {
-      // Neighbouring tiles take the classes in turn.
+      // Neighbouring tiles take the alignment classes in turn.
       const int tile_index = args.misaligned_is_b ? tile.col : tile.row, bits = args.alignment.class_bits;
       row_class = tile_index & ((1 << bits) - 1);
       const int class_origin = (tile_index >> bits) * (args.misaligned_is_b ? Traits::cols : Traits::rows),
@@ -649,8 +653,8 @@ struct WorkTile {
   static constexpr int max_prologue_k_tiles = 4;
 };
 
-// Loads the first k tiles of the first tile, by the thread that initialised the barriers. Only for a cluster
-// of one block: no other block multicasts to this one's shared memory, and the consumer warpgroups pass a
+// Loads the first k tiles of the first tile, by the thread that initialised the barriers. Only without
+// multicast: no other block multicasts to this one's shared memory, and the consumer warpgroups pass a
 // block barrier first.
 template <class Traits>
 __device__ __forceinline__ void load_prologue(const typename Traits::Args& args,
@@ -683,7 +687,7 @@ __device__ void produce(const typename Traits::Args& args, const TileShared<Trai
     }
     const WorkTile<Traits> work(args, unit, rank, block_coord);
     const int in_flight =
-        is_single_block_cluster<Traits>(shape_of_tile<Traits>(args)) && unit == first_unit(cluster_size)
+        lacks_multicast<Traits>(shape_of_tile<Traits>(args)) && unit == first_unit(cluster_size)
             ? work.prologue_k_tiles(shared.stages)
             : 0;
     state.skip(in_flight);
@@ -727,8 +731,8 @@ __device__ void consume(const typename Traits::Args& args, const TileShared<Trai
       return;
     }
   const ClusterCoord<Traits> block_coord = cluster_coord<Traits>(args, rank);
-  const std::uint32_t peers =
-      block_coord.multicast_a() | block_coord.multicast_b();  // blocks that load to this one
+  // Bit r: block r of the cluster multicasts to this one, itself included.
+  const std::uint32_t empty_mask = block_coord.multicast_a() | block_coord.multicast_b();
   const int first_row = consumer * Traits::m_tiles * 64;
   PipelineState<Traits> state(shared);
   OrderedSequenceBarrier<Traits>::begin(consumer);
@@ -740,9 +744,9 @@ __device__ void consume(const typename Traits::Args& args, const TileShared<Trai
           typename Traits::Accumulator accum[Traits::m_tiles][TailOrder::width / 2];
           if constexpr (IsEmulatedFp32<typename Traits::Kind>)
             promote_components<Traits, TailOrder::width>(args, shared, state, 0, args.k_tile_count, first_row,
-                                                         row + first_row, consumer, peers, accum);
+                                                         row + first_row, consumer, empty_mask, accum);
           else
-            accumulate_tile<Traits, TailOrder::width>(shared, state, args.k_tile_count, first_row, peers,
+            accumulate_tile<Traits, TailOrder::width>(shared, state, args.k_tile_count, first_row, empty_mask,
                                                       accum);
           store_tile<Traits, TailOrder::width / 2>(args, shared, consumer, accum, row + first_row, col);
         });
@@ -757,7 +761,7 @@ __device__ void consume(const typename Traits::Args& args, const TileShared<Trai
           args, shared, state, first_k_tile(args, split_of<Traits>(main_tile, rank)), count, first_row,
           (main_tile.row * Traits::cluster_rows + static_cast<int>(block_coord.row)) * Traits::rows +
               first_row,
-          consumer, peers, accum);
+          consumer, empty_mask, accum);
     } else {
       if constexpr (Traits::misaligned_rows) {
         const WorkTile<Traits> work(args, unit, rank, block_coord);
@@ -765,8 +769,8 @@ __device__ void consume(const typename Traits::Args& args, const TileShared<Trai
           zero_leading_elements<Traits>(args, shared, state, work.origin.row_class, first_row, consumer);
       }
       if constexpr (Traits::runtime_shape)
-        accumulate_runtime_shape<Traits>(shared, state, count, first_row, peers, accum);
-      else accumulate_tile<Traits, Traits::cols>(shared, state, count, first_row, peers, accum);
+        accumulate_runtime_shape<Traits>(shared, state, count, first_row, empty_mask, accum);
+      else accumulate_tile<Traits, Traits::cols>(shared, state, count, first_row, empty_mask, accum);
     }
     // Recomputed after the mainloop, which leaves no registers to keep these values.
     const TileOrder::Tile tile = args.order.at(ptx::opaque(unit));
@@ -796,7 +800,7 @@ struct NoPrologue {};
 //   init()                       one thread, before the kernel may read what earlier kernels wrote
 //   prologue(shared, rank)       one thread: loads that need no other block and no empty stage
 //   producer(shared, rank)       one thread of warpgroup 0
-//   consumer_main(shared, i, rank)  each other warpgroup, i its number
+//   consumer_main(shared, i, rank)  consumer warpgroup i, counted from 0
 // `cluster_reduction`: the blocks of a cluster add their partial sums of one tile.
 // `independent_of_previous`: the previous kernel wrote nothing that this one reads, so only this kernel's end
 // waits for it.
@@ -820,8 +824,8 @@ __device__ __forceinline__ void warp_specialized_main(
           static_cast<std::uint32_t>(consumer_warpgroups * (shape.cluster_rows + shape.cluster_cols - 1)));
     }
     ptx::fence_mbarrier_init();
-    if constexpr (supports_single_block_cluster<Traits> && !std::is_same_v<Prologue, NoPrologue>) {
-      if (is_single_block_cluster<Traits>(shape)) {
+    if constexpr (may_lack_multicast<Traits> && !std::is_same_v<Prologue, NoPrologue>) {
+      if (lacks_multicast<Traits>(shape)) {
         // The prologue's TMA loads use the barriers before any block barrier: the initialisation must be
         // visible to the async proxy.
         ptx::fence_proxy_async();
@@ -830,9 +834,9 @@ __device__ __forceinline__ void warp_specialized_main(
       }
     }
   }
-  if (is_single_block_cluster<Traits>(shape)) __syncthreads();
+  if (lacks_multicast<Traits>(shape)) __syncthreads();
   else ptx::cluster_sync();
-  // From here on all threads may access global memory that earlier kernels wrote. Only the prologue's TMA
+  // After this wait all threads may access global memory that earlier kernels wrote. Only the prologue's TMA
   // loads come before; thread 0 has then executed griddepcontrol.wait itself. Barrier initialisation and
   // tensor map prefetches overlap the previous kernel.
   if (!independent_of_previous) ptx::griddepcontrol_wait();
@@ -872,7 +876,7 @@ __global__ void __launch_bounds__(Traits::threads, 1)
   extern __shared__ unsigned char raw[];
   const auto prologue = [&](const TileShared<Traits>& shared, std::uint32_t rank) {
     if (fails_range_check<Traits>(args)) return;
-    if constexpr (supports_single_block_cluster<Traits>) load_prologue<Traits>(args, shared, rank);
+    if constexpr (may_lack_multicast<Traits>) load_prologue<Traits>(args, shared, rank);
   };
   warp_specialized_main<Traits>(
       raw,

@@ -69,8 +69,8 @@ void make_operand_maps(WgmmaArgs& args, const TmaOperand& a, const TmaOperand& b
                                                                     : shape.rows / shape.cluster_cols,
             b_cols = shape.cluster_rows == 1 && !Traits::mn_major_b ? box_extent(args.n, shape.cols)
                                                                     : shape.cols / shape.cluster_rows;
-  args.a_bytes = a_rows * shape.cluster_cols * 128;
-  args.b_bytes = b_cols * shape.cluster_rows * 128;
+  args.a_tx_bytes = a_rows * shape.cluster_cols * 128;
+  args.b_tx_bytes = b_cols * shape.cluster_rows * 128;
   args.a_box_rows = a_rows;
   args.b_box_cols = b_cols;
   if (args.k_tile_count > 0) {  // with k = 0 nothing is loaded
@@ -88,8 +88,8 @@ void make_misaligned_maps(MisalignedArgs& args, const TmaOperand& a, const TmaOp
   const std::int64_t count = args.alignment.classes();
   const int a_rows = box_extent(args.misaligned_is_b ? args.m : ceil_div(args.m, count), Traits::rows),
             b_cols = box_extent(args.misaligned_is_b ? ceil_div(args.n, count) : args.n, Traits::cols);
-  args.a_bytes = a_rows * 128;
-  args.b_bytes = b_cols * 128;
+  args.a_tx_bytes = a_rows * 128;
+  args.b_tx_bytes = b_cols * 128;
   for (int i = 0; i < count; ++i)
     args.tensor_maps[i] = cuda::tensor_map(rows_of_class(read, args.alignment, i), type,
                                            Traits::element_bytes, args.misaligned_is_b ? b_cols : a_rows);
@@ -102,7 +102,7 @@ void make_maps(typename Traits::Args& args, const TmaOperand& a, const TmaOperan
                CUtensorMapDataType type) {
   if constexpr (Traits::misaligned_rows) make_misaligned_maps<Traits>(args, a, b, type);
   else make_operand_maps<Traits>(args, a, b, type);
-  args.scalar_only = is_scalar_only_wide(args);
+  args.scales_wide_elements = scales_wide_elements(args);
   args.tma_store = can_tma_store(args) && !Traits::misaligned_rows;
   if constexpr (can_overlap_epilogue<Traits>)
     args.overlaps_epilogue = args.tma_store && size_of(args.c_element) == 2 && args.order.splits == 1 &&
@@ -146,7 +146,7 @@ template <class Traits, auto kernel>
 void launch_tiles(int threads, typename Traits::Args& args, const TmaOperand& a, const TmaOperand& b,
                   CUtensorMapDataType type, GridMode grid_mode, const Run& run) {
   make_maps<Traits>(args, a, b, type);
-  // The cluster reduction uses the pipeline's stages, so the next tile's stages cannot arrive meanwhile.
+  // The cluster reduction overwrites pipeline stages, so the producer must not load the next tile meanwhile.
   if (args.cluster_splits > 1) grid_mode = GridMode::one_per_tile;
   const int cluster = (Traits::runtime_shape ? args.shape.cluster() : Traits::cluster) * args.cluster_splits;
   launch_cluster_kernel<Traits, kernel>(
@@ -250,7 +250,7 @@ void launch_tile(WgmmaArgs& args, const TmaOperand& a, const TmaOperand& b, CUte
   launch<TileTraits<Kind, config>>(args, a, b, type, run);
 }
 
-// fast: a kernel without promotion may be used.
+// fast_accum: accumulation wholly in the tensor cores is allowed, so a kernel without promotion may be used.
 template <class Kind, bool promotes = false>
 void run_tiles(WgmmaLaunch& sub_problem, CUtensorMapDataType type, bool fast_accum, Run& run) {
   const cuda::OnDevice on_device(run.device->index);

@@ -47,8 +47,8 @@ inline TmaOperand sub_operand(const TmaOperand& whole, int bytes, std::int64_t f
   return out;
 }
 
-// The rows of one class. The tensor map starts `lead` bytes before each row, at the 16-byte boundary; those
-// bytes are arbitrary (zero_leading_elements()).
+// The rows of one alignment class: those with the same address modulo 16. The tensor map starts `lead` bytes
+// before each row, at the 16-byte boundary; those bytes are arbitrary (zero_leading_elements()).
 inline cuda::Matrix2D rows_of_class(const MatrixRef& f, const RowAlignment& alignment, int row_class) {
   const char* const from = static_cast<const char*>(f.data) + row_class * f.row_stride * f.bytes;
   const int lead = alignment.misalignment_bytes(row_class);
@@ -106,14 +106,14 @@ inline cuda::Matrix2D output_matrix(const WgmmaArgs& args) {
   return {args.c_data, args.m, args.n, args.c_stride};
 }
 
-inline bool is_scalar_only_wide(const WgmmaArgs& args) {
+inline bool scales_wide_elements(const WgmmaArgs& args) {
   return args.epilogue.is_scalar_only() && size_of(args.c_element) > 1;
 }
 
 // True if the TMA may store C. Rows must be multiples of 16 bytes: see ptx::tma_store().
 inline bool can_tma_store(const WgmmaArgs& args) {
   const auto bytes = static_cast<int>(size_of(args.c_element));
-  return is_scalar_only_wide(args) && cuda::has_tensor_map(output_matrix(args), bytes) &&
+  return scales_wide_elements(args) && cuda::has_tensor_map(output_matrix(args), bytes) &&
          args.n * bytes % 16 == 0;
 }
 

@@ -17,12 +17,12 @@ inline EpilogueArgs epilogue_of(const MixedProblem& p) {
   e.alpha = p.alpha;
   e.beta = p.beta;
   e.c0 = p.c0.data;
-  e.c0_row = p.c0.row;
-  e.c0_col = p.c0.col;
+  e.c0_row_stride = p.c0.row;
+  e.c0_col_stride = p.c0.col;
   e.bias = p.bias;
   e.bias_element = p.bias_element;
-  e.bias_row = p.bias_row;
-  e.bias_col = p.bias_col;
+  e.bias_row_stride = p.bias_row;
+  e.bias_col_stride = p.bias_col;
   e.scale_a = p.k == 0 ? nullptr : p.scale_a;
   e.scale_b = p.k == 0 ? nullptr : p.scale_b;
   e.scale_a_stride = p.scale_a_step;
