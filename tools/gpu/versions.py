@@ -5,6 +5,7 @@ import json
 import math
 import os
 import pathlib
+import statistics
 import subprocess
 
 import bundle
@@ -28,27 +29,25 @@ MOST_RATIO, MOST_HOST_SECONDS = 1.02, 1e-7
 
 
 def key_of(row):
-    return json.dumps([row["dims"], row["element"], row["words"], row["baseline"], row["variant"] if "calls" not in row else ""], sort_keys=True)
+    return json.dumps([row["dims"], row["element"], row.get("words"), row["baseline"], row["variant"] if "calls" not in row else ""], sort_keys=True)
 
 
 def times_of(row):
-    """Seconds by kind: of a call its graph, stream and host time above an empty launch; else the median."""
+    """Seconds by kind: of a call its graph, its stream and its host's time, with that of an empty launch; else the median."""
     kinds = row.get("calls")
     if not kinds:
         return {"median": row["median"]}
-    out = {name: kinds[name]["median"] for name in ("graph", "stream") if name in kinds}
-    if "host_empty" in kinds:
-        out["host"] = kinds["host"]["median"] - kinds["host_empty"]["median"]
-    return out
+    return {name: kinds[name]["median"] for name in ("graph", "stream", "host", "host_empty") if name in kinds}
 
 
 def compare(runs):
     """`runs`: (version, rows of its JSON) in the order of measuring. Returns the rows that both have, each kind's times by version (the
-    least of its runs), and a summary by kind: the geometric mean of present over earlier, for the host the mean difference in seconds."""
+    least of its runs), and a summary by kind: the geometric mean of present over earlier; for the host's time
+    above an empty launch the median difference in seconds."""
     seen = {}
     for version, rows in runs:
         for row in rows:
-            if not row["baseline"]:
+            if not row["baseline"] and "median" in row:  # else it could not be measured
                 entry = seen.setdefault(key_of(row), {"dims": row["dims"], "element": row["element"], "variants": {}, "times": {}})
                 entry["variants"][version] = [row["variant"], row["tuning"]]
                 for kind, seconds in times_of(row).items():
@@ -59,12 +58,11 @@ def compare(runs):
         for kind, times in row["times"].items():
             times.update({version: min(times[version]) for version in ("earlier", "present")})
             kinds.setdefault(kind, []).append(times)
-    summary = {}
-    for kind, times in kinds.items():
-        if kind == "host":
-            summary[kind] = sum(one["present"] - one["earlier"] for one in times) / len(times)
-        else:
-            summary[kind] = math.exp(sum(math.log(one["present"] / one["earlier"]) for one in times) / len(times))
+    summary = {kind: math.exp(sum(math.log(one["present"] / one["earlier"]) for one in times) / len(times))
+               for kind, times in kinds.items() if not kind.startswith("host")}
+    if "host_empty" in kinds:
+        above = [{version: host[version] - empty[version] for version in empty} for host, empty in zip(kinds["host"], kinds["host_empty"])]
+        summary["host"] = statistics.median(one["present"] - one["earlier"] for one in above)
     return rows, summary
 
 
