@@ -3,8 +3,9 @@
 //
 // The tensor cores read both operands from shared memory, where one thread's TMA loads put them, swizzled,
 // stage after stage; no other thread spends an instruction on that. Blocks are persistent, and those of a
-// cluster multicast what several need. A cost model chooses tile and splits. Operands without a valid tensor
-// map (or, with misaligned rows, the smaller operand) are packed first. FP8 accumulation has reduced
+// cluster multicast what several need. A cost model chooses tile and splits. An operand without a valid
+// tensor map is packed first; or, if only its rows are misaligned and the model prefers it, it is read in
+// place and the other operand is packed, in a shifted copy for each alignment. FP8 accumulation has reduced
 // precision, so it is promoted to FP32 every 128 elements of k. What limits it now: power.
 #include "ops/matmul/problem/operands.hpp"
 #include "ops/matmul/kernels/hopper/wgmma_rung.cuh"
@@ -54,6 +55,8 @@ TileCosts costs_of(const MixedProblem& p) {
   return is_promoted(p) ? TileCosts(promoted_costs) : TileCosts(tile_costs);
 }
 
+// Options, as ops/matmul/kernels/hopper/tile_plan.hpp names them: below, beside: TileShape::cluster_rows,
+// cluster_cols; strips: TileOptions::tail; cuts: LaunchMode. 0: the model's choice.
 TileShape shape_in(const Tuning& tuning) {
   const auto value = [&](const char* name) { return tuning.find(name).value_or(0); };
   return {value("rows"), value("cols"), value("below"), value("beside")};

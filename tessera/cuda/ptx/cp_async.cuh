@@ -16,7 +16,8 @@ __device__ __forceinline__ void copy_sync(void* to, const void* from, int src_si
 }  // namespace detail
 
 // Copies 4, 8 or 16 bytes; both addresses are aligned to that size. Reads only the first `src_size` bytes and
-// fills the rest of the destination with zeros.
+// fills the rest of the destination with zeros. Below compute capability 8.0 src_size is rounded up to a
+// multiple of 4.
 template <int bytes>
 __device__ __forceinline__ void cp_async(void* to, const void* from, int src_size) {
 #if __CUDA_ARCH__ >= 800

@@ -58,7 +58,9 @@ struct WgmmaArgs {
   // arrived[t] counts arrivals at tile t, arrived[max_split_tiles - 1 - t] departures; 0 before and after a
   // launch.
   std::uint32_t* arrived;
-  bool all_resident;  // each unit has its own cluster, and all clusters of the grid are co-resident
+  // The launch is cooperative with one cluster for each unit, so a tile's splits may wait for each other.
+  // False without split-K, and with one chunk of columns.
+  bool all_resident;
   bool independent_of_previous =
       false;                    // the previous kernel in the stream writes nothing that this one reads
   EmulatedArgs emulation = {};  // of emulated FP32
@@ -86,8 +88,8 @@ struct TileConfig {
   bool ordered_wgmma_issue = false;  // of emulated FP32: see OrderedSequenceBarrier
   bool mn_major_a = false, mn_major_b = false;
   bool misaligned_rows = false;  // one operand's rows may begin at any address
-  // Rows (64 for each consumer), columns and cluster shape are launch parameters, at most `rows`, `cols`, …;
-  // there are as many stages as fit, at most `stages`.
+  // Rows (64 for each consumer), columns and cluster shape are launch parameters: at most `rows`, `cols` and
+  // max_cluster_blocks blocks. There are as many stages as fit, at most `stages`.
   bool runtime_shape = false;
 };
 
@@ -97,7 +99,8 @@ struct TileTraits {
   using Accumulator = typename Kind::Accumulator;
   static constexpr int rows = config.rows, cols = config.cols,
                        consumer_warpgroups = config.consumer_warpgroups, stages = config.stages;
-  // For tiles of runtime shape, the maximum.
+  // cluster: the blocks that multicast to each other, for tiles of runtime shape their maximum (cluster_rows
+  // and cluster_cols are not used then). Split-K over a cluster launches args.cluster_splits times as many.
   static constexpr int cluster_rows = config.cluster_rows, cluster_cols = config.cluster_cols,
                        cluster = config.runtime_shape ? max_cluster_blocks : cluster_rows * cluster_cols;
   static constexpr bool cluster_split_k = config.cluster_split_k, promoted = config.promoted,
@@ -113,11 +116,12 @@ struct TileTraits {
   static constexpr int a_bytes = rows * 128, b_bytes = cols * 128, stage_bytes = a_bytes + b_bytes;
   static constexpr int threads = (consumer_warpgroups + 1) * 128,
                        consumer_threads = consumer_warpgroups * 128;
-  // The epilogue's staging buffer of each consumer: two subtiles of 64 rows of 128 bytes (the TMA stores
-  // one warp's 16 rows of one), or 64 × 64 accumulators.
+  // The epilogue's staging buffer of each consumer: two boxes, or 64 × 64 accumulators. A box of the epilogue
+  // is 64 rows of 128 bytes: four boxes of C's tensor map, 16 rows each, one stored by each warp.
   static constexpr int box_bytes = matmul::box_bytes, epilogue_smem_bytes = matmul::epilogue_smem_bytes;
-  // A tile of runtime shape gives the pipeline what the staging buffers leave: fewer consumer warpgroups
-  // leave space for more stages.
+  // For a tile of runtime shape, with the maximum of consumer warpgroups. With fewer, the stages
+  // (stage_count() in tile_plan.hpp) extend into the staging buffers that are not used: epilogue_smem()
+  // counts from the end.
   static constexpr int pipeline_bytes =
       runtime_shape ? runtime_shape_bytes - consumer_warpgroups * epilogue_smem_bytes : stages * stage_bytes;
   // For emulated FP32 with scales: the scales of a tile's columns, one set for each promotion interval

@@ -88,7 +88,8 @@ __device__ __forceinline__ auto output_stride(const typename Traits::Args& args)
   }
 }
 
-// Returns the end of the tile's columns in C. `col`: its first.
+// Returns the column of C where the tile's stores must end: C's end or, for a tile of runtime shape (narrower
+// than the accumulator array), the tile's if that is less. `col`: the tile's first.
 template <class Traits>
 __device__ __forceinline__ int end_of_tile(const typename Traits::Args& args, int col) {
   const int n = static_cast<int>(args.n);
@@ -220,7 +221,7 @@ struct EpilogueScale {
   }
 };
 
-// Writes 64 rows × 128 bytes of a consumer's results, subtile `box_index`, to a staging buffer, with the
+// Writes 64 rows × 128 bytes of a consumer's results, box `box_index`, to a staging buffer, with the
 // 128-byte swizzle.
 template <class Out, class Accumulator, int accumulators>
 __device__ __forceinline__ void fill_box(unsigned char* box, const EpilogueScale& scale,
@@ -253,7 +254,7 @@ __device__ __forceinline__ void fill_box(unsigned char* box, const EpilogueScale
   }
 }
 
-// Copies a warp's 16 rows of a subtile to C, one element per lane, at any alignment. `row`: of C, of the
+// Copies a warp's 16 rows of a box to C, one element per lane, at any alignment. `row`: of C, of the
 // warp's first row.
 template <class Out, class Stride>
 __device__ __forceinline__ void store_elements(const WgmmaArgs& args, const unsigned char* box, int warp,

@@ -61,7 +61,8 @@ inline constexpr unsigned mn_major_tiles = 0b00101, all_tiles = (1u << tile_coun
 // The operand with misaligned rows that is read in place.
 enum class MisalignedOperand : int { neither, a, b };
 
-// The plan of a product, which depends on sizes, strides and alignment alone.
+// The plan of a product. Of the arrays' addresses it depends on the alignment alone, so it serves others,
+// too.
 struct PlannedJob {
   PlannedLaunches launches;
   WorkspaceLayout workspace;

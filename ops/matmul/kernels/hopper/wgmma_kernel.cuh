@@ -281,8 +281,8 @@ __device__ __forceinline__ void sum_k_tiles(
   finish_accumulators<Traits, cols>(shared, pending_stage, empty_mask, accum);
 }
 
-// Accumulates each k tile in accumulators of its own and adds those in f32 (promotion). While one consumer
-// adds, the others multiply.
+// Accumulates each k tile in accumulators of its own and adds those in f32 (promotion). Consumers are not
+// ordered: while one adds, another may multiply.
 template <class Traits, int cols>
 __device__ __forceinline__ void promote_k_tiles(
     const TileShared<Traits>& shared, PipelineState<Traits>& state, int count, int row,
@@ -538,7 +538,7 @@ struct OverlappedEpilogue {
 };
 
 // consume() with the overlapped epilogue: for launches without split-K and without tail tiles, whose C the
-// TMA stores as 16-bit elements (it clips tiles at C's edge). `boxes_per_k_tile` subtiles are stored during
+// TMA stores as 16-bit elements (it clips tiles at C's edge). `boxes_per_k_tile` boxes are stored during
 // each k tile.
 template <class Traits, int boxes_per_k_tile>
 __device__ void consume_overlapped(const WgmmaArgs& args, const TileShared<Traits>& shared, int consumer,
