@@ -127,12 +127,12 @@ Reason refuses(const Arguments& arguments, const Tuning&, const Device&) {
 
 Variant variant() {
   Choice choice;
-  choice.run[Element::u8] = run_npp<std::uint8_t>;
-  choice.run[Element::f32] = run_npp<float>;
-  choice.refuses = refuses;
-  choice.workspace_bytes = [](const Arguments& arguments, const Tuning&) {
+  const auto bytes = [](const Arguments& arguments, const Tuning&) {
     return brings_weights(arguments) ? sizeof(float) * most_taps : 0;
   };
+  choice.prepare[Element::u8] = unplanned(run_npp<std::uint8_t>, bytes);
+  choice.prepare[Element::f32] = unplanned(run_npp<float>, bytes);
+  choice.refuses = refuses;
   Variant out;
   out.idea = "NPP's Laplacian and Gaussians, with the border replicated";
   out.where = Where::cuda;

@@ -42,8 +42,8 @@ Variant cub_of_circle() {
   out.baseline = true;
   out.compares_time_only = true;
   Choice choice =
-      choice_of<Problem>([]<class T>(const Problem<T>& p, const Tuning&, Run& run) { add_circle(p, run); });
-  choice.workspace_bytes = [](const Arguments&, const Tuning&) { return cub_spare_bytes; };
+      choice_of<Problem>([]<class T>(const Problem<T>& p, const Tuning&, Run& run) { add_circle(p, run); },
+                         {}, {}, [](const Arguments&, const Tuning&) { return cub_spare_bytes; });
   choice.refuses = [](const Arguments& arguments, const Tuning&, const Device&) -> Reason {
     const TrapezoidOptions options = trapezoid_options_of(arguments);
     if (!is_circle(options)) return std::string("it was compiled for ") + circle;

@@ -189,9 +189,9 @@ void run(const Arguments& arguments, const Tuning&, Run& run) {
 
 Choice choice() {
   Choice out;
-  out.run[Element::f32] = run<float>;
-  out.run[Element::f64] = run<double>;
-  out.run[Element::i32] = run<std::int32_t>;
+  out.prepare[Element::f32] = unplanned(run<float>);
+  out.prepare[Element::f64] = unplanned(run<double>);
+  out.prepare[Element::i32] = unplanned(run<std::int32_t>);
   out.unsupported_arguments = [](const Arguments& arguments) -> Reason {
     if (is_scaled(arguments)) return "does not support scales";
     (void)has_epilogue(arguments);  // throws where there is no such product

@@ -23,8 +23,8 @@ Error wrong(const char* name, const std::string& what) { return Error(std::strin
 // One matrix serves all: as many dimensions as a matrix has.
 ArrayView operand(ArrayView view, std::int64_t entries) {
   if (view.extents[0] != 1 || entries == 1) return view;
-  view.extents.erase(view.extents.begin());
-  view.strides.erase(view.strides.begin());
+  view.extents.erase_front();
+  view.strides.erase_front();
   return view;
 }
 
@@ -52,8 +52,8 @@ ArrayView view_of(const char* name, const detail::AnyBatch& batch) {
                             : empty         ? 0
                                             : view.extents[lines] * view.strides[lines];
   if (!empty) matmul::check_reach(name, batch.count, step, first.element);
-  view.extents.insert(view.extents.begin(), batch.count);
-  view.strides.insert(view.strides.begin(), step);
+  view.extents.insert_front(batch.count);
+  view.strides.insert_front(step);
   if (batch.count == 0) view.data = nullptr;
   return view;
 }

@@ -146,7 +146,7 @@ TEST_F(Products, OfExtremeScalesAreRightOnAGpu) {
   for (const char* name : {"cluster", "tensor_cores"})
     if (const Variant* const variant = variant_called("matmul", name, Where::cuda))
       for (const Choice& choice : variant->choices)
-        if (choice.run.contains(Element::bf16)) expect_extremes_right(*variant, choice);
+        if (choice.prepare.contains(Element::bf16)) expect_extremes_right(*variant, choice);
 }
 
 // Whoever looks for wrong results must see them.
@@ -166,7 +166,7 @@ TEST_F(Products, WhatIsWrongIsSeen) {
   const Variant& naive = *variant_called("matmul", "naive", Where::cpu);
   const Arguments& arguments = product.arguments();
   const ArrayView c = arguments.array("C");
-  const auto compute = [&] { naive.choices.front().run.at(Element::bf16)(arguments, {}, run_); };
+  const auto compute = [&] { naive.choices.front().run(arguments, {}, run_); };
   auto* const numbers = static_cast<float*>(c.data);
   EXPECT_EQ(wrong(product, 0, true, compute), "");
   EXPECT_NE(wrong(product, 0, false, [&] { compute(), numbers[8 * c.strides[0] + 6] += 1; }), "");

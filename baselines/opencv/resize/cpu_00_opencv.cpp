@@ -83,10 +83,10 @@ Reason refuses(const Arguments& arguments, const Tuning&, const Device&) {
 
 Variant variant() {
   Choice choice;
-  choice.run[Element::u8] = run_opencv<std::uint8_t>;
-  choice.run[Element::u16] = run_opencv<std::uint16_t>;
-  choice.run[Element::i16] = run_opencv<std::int16_t>;
-  choice.run[Element::f32] = run_opencv<float>;
+  choice.prepare[Element::u8] = unplanned(run_opencv<std::uint8_t>);
+  choice.prepare[Element::u16] = unplanned(run_opencv<std::uint16_t>);
+  choice.prepare[Element::i16] = unplanned(run_opencv<std::int16_t>);
+  choice.prepare[Element::f32] = unplanned(run_opencv<float>);
   choice.refuses = refuses;
   Variant out;
   out.idea = "OpenCV's resize";

@@ -661,19 +661,19 @@ Choice choice_by_regions(const Make& make, int place, std::vector<Range> ranges 
   out.ranges = std::move(ranges);
   // Of regions: room for more costs a copy.
   out.ranges.push_back({.name = "place", .first = 128, .last = 1 << 24, .value = place});
-  out.run[Element::f64] = [make](const Arguments& a, const Tuning& tuning, Run& run) {
-    integrate_by_regions<double>(a, tuning, run, make);
-  };
+  out.prepare[Element::f64] =
+      unplanned([make](const Arguments& a, const Tuning& tuning,
+                       Run& run) { integrate_by_regions<double>(a, tuning, run, make); },
+                [](const Arguments& a, const Tuning& tuning) {
+                  const RuleOptions options = rule_options_of(a);
+                  const int d = options.box.dimensions();
+                  return RegionMemory(d, first_capacity(options.limits, d, tuning["place"])).bytes;
+                });
   out.refuses = [](const Arguments& a, const Tuning&, const Device&) { return not_by_regions(a); };
   out.footprint = [](const Arguments& a, const Tuning&) -> std::optional<Footprint> {
     constexpr int threads = 128;  // of the kernels that estimate; for the first regions a block is enough
     const std::int64_t regions = std::int64_t{1} << std::min(rule_options_of(a).box.dimensions(), 6);
     return Footprint{(regions + threads - 1) / threads, threads, 0};
-  };
-  out.workspace_bytes = [](const Arguments& a, const Tuning& tuning) {
-    const RuleOptions options = rule_options_of(a);
-    const int d = options.box.dimensions();
-    return RegionMemory(d, first_capacity(options.limits, d, tuning["place"])).bytes;
   };
   return out;
 }

@@ -673,27 +673,40 @@ struct Baseline {
   }
 
   template <Tries tries>
-  static void run(const Arguments& arguments, const Tuning&, Run& run) {
+  static std::shared_ptr<const Plan> plan_of(const Product& p, Run& run) {
     static ShapeCache<std::shared_ptr<const Plan>> cache;
+    return cache.of(shape_of(p, run), [&] { return std::make_shared<const Plan>(p, run, tries); });
+  }
+
+  template <Tries tries>
+  static void run(const Arguments& arguments, const Tuning&, Run& run) {
     const Product given = product_of(arguments);
     if (is_empty(given)) return;
     const cuda::OnDevice on_device(run.device->index);
     const Product p = given.with_columns();
-    cache.of(shape_of(p, run), [&] { return std::make_shared<const Plan>(p, run, tries); })->enqueue(p, run);
+    plan_of<tries>(p, run)->enqueue(p, run);
+  }
+
+  template <Tries tries>
+  static const Prepare& each_time() {
+    static const Prepare out =
+        unplanned(run<tries>, [](const Arguments&, const Tuning&) { return lt::workspace_bytes; });
+    return out;
   }
 
   // As a program calls the library: described once, so that a call is cublasLtMatmul and no more. The first
   // finds the algorithm, which is tried where the arrays lie.
   template <Tries tries>
-  static PreparedRun prepare(const Arguments& arguments, const Tuning&, const Device&) {
+  static PreparedRun prepare(const Arguments& arguments, const Tuning& tuning, const Device& device) {
     const Product given = product_of(arguments);
-    if (is_empty(given) || given.reads_c0 || given.has_addresses()) return {};
+    if (is_empty(given)) return {};
+    if (given.reads_c0 || given.has_addresses()) return each_time<tries>()(arguments, tuning, device);
     struct State {
       Product product;
       ProductArrays places;
       bool exchanged;  // Bᵀ·Aᵀ is computed
       std::once_flag is_found;
-      std::unique_ptr<const Plan> plan;
+      std::shared_ptr<const Plan> plan;
 
       State(const Product& given, const Signature& signature)
           : product(given.with_columns()), places(signature), exchanged(stored(given.c)->transposed) {}
@@ -708,7 +721,7 @@ struct Baseline {
       p.a.data = at(state->exchanged ? state->places.b : state->places.a);
       p.b.data = at(state->exchanged ? state->places.a : state->places.b);
       p.c.data = p.c0.data = at(state->places.c);
-      std::call_once(state->is_found, [&] { state->plan = std::make_unique<const Plan>(p, run, tries); });
+      std::call_once(state->is_found, [&] { state->plan = plan_of<tries>(p, run); });
       state->plan->enqueue(p, run);
     };
     return out;
@@ -720,15 +733,12 @@ struct Baseline {
     out.tuning = std::move(tuning);
     for (const Element element :
          {Element::f32, Element::f64, Element::bf16, Element::f16, Element::e4m3, Element::e5m2, Element::i8})
-      out.run[element] = run<tries>;
-    // `bench --call`, whose inputs no cache holds, compares with these.
-    if constexpr (tries != Tries::in_place)
-      for (const auto& [element, ignored] : out.run) out.prepare[element] = prepare<tries>;
+      // `bench --call`, whose inputs no cache holds, compares with what is planned ahead.
+      out.prepare[element] = tries == Tries::in_place ? each_time<tries>() : Prepare(prepare<tries>);
     out.unsupported_arguments = [](const Arguments& arguments) -> Reason {
       return arguments.element() == Element::f64 ? Problem<double>::unsupported_arguments(arguments)
                                                  : std::nullopt;
     };
-    out.workspace_bytes = [](const Arguments&, const Tuning&) { return lt::workspace_bytes; };
     out.refuses = refuses;
     return out;
   }

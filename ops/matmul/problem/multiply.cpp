@@ -231,7 +231,6 @@ std::uintptr_t alignment_of(const void* data) {
 struct PreparedProduct::State {
   std::optional<PreparedCall> call;  // nothing: C has no elements
   ProductArrays places{matmul_operation().signature};
-  std::size_t count = 0;  // of the signature's arrays
   const void *c0 = nullptr, *bias = nullptr, *scale_a = nullptr, *scale_b = nullptr;
   std::uintptr_t of_a = 1, of_b = 1, of_c = 1;  // alignments
   bool adds_in_place = false;
@@ -241,7 +240,6 @@ struct PreparedProduct::State {
         const Options& options) {
     if (there.array("C").count() == 0) return;
     call.emplace(choose_in_place(matmul_operation(), there, options.request), there);
-    count = addresses_of(there).size();
     // Processors take any address of an element.
     const bool on_processors = call->plan().device.where == Where::cpu;
     const auto needed = [&](const AnyMatrix& x) {
@@ -261,13 +259,12 @@ struct PreparedProduct::State {
   }
 
   void launch(void* stream, const void* a, const void* b, void* c, const Workspace& workspace) const {
-    constexpr std::size_t most_arrays = 8;
-    std::array<void*, most_arrays> arrays{};
+    Addresses arrays{};
     const auto put = [&](std::size_t place, const void* data) { arrays[place] = const_cast<void*>(data); };
     put(places.a, a), put(places.b, b), put(places.c, c);
     put(places.c0, adds_in_place ? c : c0);
     put(places.bias, bias), put(places.scale_a, scale_a), put(places.scale_b, scale_b);
-    call->enqueue(stream, {arrays.data(), count}, workspace);
+    call->enqueue(stream, arrays, workspace);
   }
 };
 

@@ -409,8 +409,8 @@ class Service {
     for (const Json& about : setup.at("arrays")) {
       ArrayView view;
       view.element = *parse_element(about.at("element").get<std::string>());
-      view.extents = about.at("extents").get<Extents>();
-      view.strides = about.at("strides").get<Extents>();
+      view.extents = extents_in(about.at("extents"));
+      view.strides = extents_in(about.at("strides"));
       if (about.contains("file")) {
         mapped_.push_back(
             map_shared(files.at(about.at("file").get<std::size_t>()), about.at("bytes").get<std::size_t>()));
