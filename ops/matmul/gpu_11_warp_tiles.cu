@@ -59,10 +59,9 @@ template <class T>
 PreparedRun prepare_plain(const Arguments& arguments, const Tuning&, const Device&) {
   const auto p = Problem<T>::of(arguments);
   if (p.m() == 0 || p.n() == 0) return {};
-  return {
-      .launch = [p, places = ProductArrays(arguments.signature())](std::span<void* const> arrays, Run& run) {
-        launch_plain(places.put(p, arrays), run);
-      }};
+  return {.launch = [p](std::span<void* const> arrays, Run& run) {
+    launch_plain(with_addresses(p, arrays), run);
+  }};
 }
 
 template <int tile, Access a, Access b>
@@ -107,9 +106,8 @@ PreparedRun prepare_f32(const Arguments& arguments, const Tuning& tuning, const 
   const auto p = Problem<float>::of(arguments);
   if (p.m() == 0 || p.n() == 0) return {};
   const WarpPlan plan = plan_floats(p, {tile, tuning["splits"]}, device);
-  return {.launch = [p, plan, places = ProductArrays(arguments.signature())](
-                        std::span<void* const> arrays,
-                        Run& run) { launch_floats(places.put(p, arrays), plan, run); },
+  return {.launch = [p, plan](std::span<void* const> arrays,
+                              Run& run) { launch_floats(with_addresses(p, arrays), plan, run); },
           .workspace_bytes = warp_workspace_bytes(plan)};
 }
 

@@ -68,10 +68,9 @@ PreparedRun prepare(const Arguments& arguments, const Tuning& tuning, const Devi
   const P p = P::of(arguments);
   const MmaPlan plan = plan_of(job_of(p), element_of(arguments), tuning, device);
   const std::size_t bytes = mma_workspace_bytes(element_of(arguments), plan);
-  return {
-      .launch = [p, plan, places = ProductArrays(arguments.signature())](
-                    std::span<void* const> arrays, Run& run) { launch(places.put(p, arrays), plan, run); },
-      .workspace_bytes = bytes};
+  return {.launch = [p, plan](std::span<void* const> arrays,
+                              Run& run) { launch(with_addresses(p, arrays), plan, run); },
+          .workspace_bytes = bytes};
 }
 
 Reason refuses_half(const Arguments& arguments) {

@@ -81,10 +81,9 @@ PreparedRun prepare(const Arguments& arguments, const Tuning& tuning, const Devi
   if (p.m == 0 || p.n == 0) return {};
   const WgmmaJob job = job_with(p, tuning);
   const PlannedJob planned = plan_job(job, costs_of(p), supports_mn_major(p.a.element), device);
-  const ProductArrays places(arguments.signature());
   return {.launch =
-              [given, planned, places, options = job.options](std::span<void* const> arrays, Run& run) {
-                const MixedProblem device_problem = with_row_major_c(places.put(given, arrays));
+              [given, planned, options = job.options](std::span<void* const> arrays, Run& run) {
+                const MixedProblem device_problem = with_row_major_c(with_addresses(given, arrays));
                 launch(device_problem, job_of(device_problem, options), planned, run);
               },
           .workspace_bytes = planned.workspace.bytes(),

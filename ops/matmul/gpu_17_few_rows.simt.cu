@@ -500,9 +500,8 @@ PreparedRun prepare_few_rows(const Arguments& arguments, const Tuning& tuning, c
   if (p.m() == 0 || p.n() == 0) return {};
   const FewRowsPlan plan = plan_of<T>(p, tuning["splits"], device);
   return {.launch =
-              [given, plan, places = ProductArrays(arguments.signature())](std::span<void* const> arrays,
-                                                                           Run& run) {
-                launch_few_rows<T>(few_rows_first<T>(places.put(given, arrays)), plan, run);
+              [given, plan](std::span<void* const> arrays, Run& run) {
+                launch_few_rows<T>(few_rows_first<T>(with_addresses(given, arrays)), plan, run);
               },
           .workspace_bytes = plan.bytes,
           .zeros = std::min(plan.bytes, counter_bytes)};

@@ -40,9 +40,8 @@ template <class T>
 PreparedRun prepare_short_sums(const Arguments& arguments, const Tuning& tuning, const Device&) {
   const auto given = GemmArguments<T>::of(arguments);
   if (arguments.array("C").count() == 0) return {};
-  return {.launch = [given, tile = tuning["tile"], places = ProductArrays(arguments.signature())](
-                        std::span<void* const> arrays, Run& run) {
-    launch_short_sums<T>(places.put(given, arrays), tile, run);
+  return {.launch = [given, tile = tuning["tile"]](std::span<void* const> arrays, Run& run) {
+    launch_short_sums<T>(with_addresses(given, arrays), tile, run);
   }};
 }
 

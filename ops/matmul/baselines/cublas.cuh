@@ -703,7 +703,6 @@ struct Baseline {
     if (given.reads_c0 || given.has_addresses()) return each_time<tries>()(arguments, tuning, device);
     struct State {
       Product product;
-      ProductArrays places;
       bool exchanged;  // Bᵀ·Aᵀ is computed
       std::once_flag is_found;
       std::shared_ptr<const Plan> plan;
@@ -718,9 +717,9 @@ struct Baseline {
       const cuda::OnDevice on_device(run.device->index);
       const auto at = [arrays](std::size_t place) { return static_cast<const char*>(arrays[place]); };
       Product p = state->product;
-      p.a.data = at(state->exchanged ? state->places.b : state->places.a);
-      p.b.data = at(state->exchanged ? state->places.a : state->places.b);
-      p.c.data = p.c0.data = at(state->places.c);
+      p.a.data = at(state->exchanged ? in_b : in_a);
+      p.b.data = at(state->exchanged ? in_a : in_b);
+      p.c.data = p.c0.data = at(out_c);
       std::call_once(state->is_found, [&] { state->plan = plan_of<tries>(p, run); });
       state->plan->enqueue(p, run);
     };

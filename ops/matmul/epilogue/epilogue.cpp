@@ -53,6 +53,8 @@ void epilogue_as(const Arguments& arguments, void* sums, Run& run,
 
 }  // namespace
 
+std::string_view text_of(Activation activation) { return activations[static_cast<std::size_t>(activation)]; }
+
 Activation activation_of(const std::string& word) {
   for (std::size_t i = 0; i < activations.size(); ++i)
     if (activations[i] == word) return static_cast<Activation>(i);

@@ -403,6 +403,12 @@ class Service {
   }
 
  private:
+  static Extents extents_in(const Json& list) {
+    Extents out;
+    for (const Json& extent : list) out.push_back(extent.get<std::int64_t>());
+    return out;
+  }
+
   void map_arrays(const Json& setup, const std::vector<int>& files) {
     const auto element = parse_element(setup.at("element").get<std::string>());
     std::map<std::string, ArrayView> inputs, outputs;
