@@ -2,10 +2,10 @@
 // NPP's filters, loaded when first asked for, through declarations of our own: neither its headers nor the
 // library need be there when this is built.
 #pragma once
-#include <dlfcn.h>
 #include <cstddef>
 #include <string>
 #include "tessera/core/device.hpp"
+#include "tessera/cuda/dynamic_library.hpp"
 #include "tessera/cuda/resources.hpp"
 
 namespace tessera::imaging::npp {
@@ -34,20 +34,16 @@ using Filter = int(const void*, int, Size, Point, void*, int, Size, int, int, St
 
 class Library {
  public:
-  explicit Library(const std::string& stem) {
-    const std::string folders[] = {"", "/usr/local/cuda/lib64/", "/usr/local/cuda/lib/", "/opt/cuda/lib64/"};
-    for (const char* version : {".so.13", ".so.12"})
-      for (const std::string& folder : folders)
-        if (file_ == nullptr) file_ = dlopen((folder + stem + version).c_str(), RTLD_NOW | RTLD_LOCAL);
-  }
-  bool found() const { return file_ != nullptr; }
+  explicit Library(const std::string& stem)
+      : file_({stem + ".so.13", stem + ".so.12"}, cuda::toolkit_folders) {}
+  bool found() const { return file_.found(); }
   template <class F>
   F* function(const std::string& name) const {
-    return file_ == nullptr ? nullptr : reinterpret_cast<F*>(dlsym(file_, name.c_str()));
+    return file_.function(name);
   }
 
  private:
-  void* file_ = nullptr;
+  cuda::DynamicLibrary file_;
 };
 
 inline const Library& filters() {
