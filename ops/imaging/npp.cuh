@@ -5,6 +5,8 @@
 #include <dlfcn.h>
 #include <cstddef>
 #include <string>
+#include "ops/imaging/image_operation.hpp"
+#include "tessera/baseline.hpp"
 #include "tessera/core/device.hpp"
 #include "tessera/cuda/resources.hpp"
 
@@ -34,19 +36,23 @@ using Filter = int(const void*, int, Size, Point, void*, int, Size, int, int, St
 
 class Library {
  public:
-  explicit Library(const std::string& stem) {
+  explicit Library(std::string stem) : stem_(std::move(stem)) {
     const std::string folders[] = {"", "/usr/local/cuda/lib64/", "/usr/local/cuda/lib/", "/opt/cuda/lib64/"};
     for (const char* version : {".so.13", ".so.12"})
       for (const std::string& folder : folders)
-        if (file_ == nullptr) file_ = dlopen((folder + stem + version).c_str(), RTLD_NOW | RTLD_LOCAL);
+        if (file_ == nullptr) file_ = dlopen((folder + stem_ + version).c_str(), RTLD_NOW | RTLD_LOCAL);
   }
-  bool found() const { return file_ != nullptr; }
+  Reason missing() const {
+    if (file_ != nullptr) return std::nullopt;
+    return "NPP was not found (" + stem_ + ".so.13 or .12)";
+  }
   template <class F>
   F* function(const std::string& name) const {
     return file_ == nullptr ? nullptr : reinterpret_cast<F*>(dlsym(file_, name.c_str()));
   }
 
  private:
+  std::string stem_;
   void* file_ = nullptr;
 };
 
@@ -72,6 +78,24 @@ inline StreamContext context_of(const Run& run) {
   out.shared_bytes = static_cast<std::size_t>(attribute(cudaDevAttrMaxSharedMemoryPerBlock, device));
   out.capability_major = attribute(cudaDevAttrComputeCapabilityMajor, device);
   out.capability_minor = attribute(cudaDevAttrComputeCapabilityMinor, device);
+  return out;
+}
+
+inline void check(int status) {
+  if (status != 0) throw Error(Error::Kind::internal, "NPP: status " + std::to_string(status));
+}
+
+template <class T>
+int pitch_of(std::int64_t samples) {
+  return static_cast<int>(samples * static_cast<std::int64_t>(sizeof(T)));
+}
+
+template <template <class> class Problem>
+Reason refuses_gaps(const Arguments& arguments) {
+  Reason out;
+  with_problem<Problem>(arguments, [&out](const auto& p) {
+    if (!p.packed()) out = "is for pixels side by side";
+  });
   return out;
 }
 
