@@ -9,6 +9,7 @@
 #include "tessera/baseline.hpp"
 #include "tessera/core/device.hpp"
 #include "tessera/cuda/resources.hpp"
+#include "tessera/cuda/toolkit_library.hpp"
 
 namespace tessera::imaging::npp {
 
@@ -36,12 +37,8 @@ using Filter = int(const void*, int, Size, Point, void*, int, Size, int, int, St
 
 class Library {
  public:
-  explicit Library(std::string stem) : stem_(std::move(stem)) {
-    const std::string folders[] = {"", "/usr/local/cuda/lib64/", "/usr/local/cuda/lib/", "/opt/cuda/lib64/"};
-    for (const char* version : {".so.13", ".so.12"})
-      for (const std::string& folder : folders)
-        if (file_ == nullptr) file_ = dlopen((folder + stem_ + version).c_str(), RTLD_NOW | RTLD_LOCAL);
-  }
+  explicit Library(const std::string& stem)
+      : stem_(stem), file_(cuda::open_toolkit_library({stem + ".so.13", stem + ".so.12"})) {}
   Reason missing() const {
     if (file_ != nullptr) return std::nullopt;
     return "NPP was not found (" + stem_ + ".so.13 or .12)";
@@ -53,7 +50,7 @@ class Library {
 
  private:
   std::string stem_;
-  void* file_ = nullptr;
+  void* file_;
 };
 
 inline const Library& filters() {

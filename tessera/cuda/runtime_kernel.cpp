@@ -6,6 +6,7 @@
 #include <mutex>
 #include <utility>
 #include "tessera/core/error.hpp"
+#include "tessera/cuda/toolkit_library.hpp"
 #include "tessera/io/cache.hpp"
 
 namespace tessera::cuda {
@@ -29,7 +30,7 @@ struct Library {
   int (*cubin)(Program, char*) = nullptr;
 
   Library() {
-    void* const file = open();
+    void* const file = open_toolkit_library({"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"});
     if (file == nullptr) {
       absent = "NVRTC was not found (libnvrtc.so.13 or .12)";
       return;
@@ -47,13 +48,6 @@ struct Library {
   }
 
  private:
-  static void* open() {
-    const std::string folders[] = {"", "/usr/local/cuda/lib64/", "/usr/local/cuda/lib/", "/opt/cuda/lib64/"};
-    for (const char* name : {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"})
-      for (const std::string& folder : folders)
-        if (void* const file = dlopen((folder + name).c_str(), RTLD_NOW | RTLD_LOCAL)) return file;
-    return nullptr;
-  }
   template <class F>
   void load(void* file, const char* name, F& function) {
     function = reinterpret_cast<F>(dlsym(file, name));

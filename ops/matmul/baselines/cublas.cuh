@@ -23,6 +23,7 @@
 #include "tessera/core/device.hpp"
 #include "tessera/cuda/gpus.hpp"
 #include "tessera/cuda/resources.hpp"
+#include "tessera/cuda/toolkit_library.hpp"
 
 namespace tessera::matmul::lt {
 
@@ -44,7 +45,7 @@ struct Library {
   decltype(&cublasLtMatmulPreferenceSetAttribute) set_preference = nullptr;
 
   Library() {
-    void* const file = open();
+    void* const file = cuda::open_toolkit_library({"libcublasLt.so.13", "libcublasLt.so.12"});
     if (file == nullptr) {
       absent = "cuBLASLt was not found (libcublasLt.so.13 or .12)";
       return;
@@ -65,13 +66,6 @@ struct Library {
   }
 
  private:
-  static void* open() {
-    const std::string folders[] = {"", "/usr/local/cuda/lib64/", "/usr/local/cuda/lib/", "/opt/cuda/lib64/"};
-    for (const char* name : {"libcublasLt.so.13", "libcublasLt.so.12"})
-      for (const std::string& folder : folders)
-        if (void* const file = dlopen((folder + name).c_str(), RTLD_NOW | RTLD_LOCAL)) return file;
-    return nullptr;
-  }
   template <class F>
   void load(void* file, const char* name, F& function) {
     function = reinterpret_cast<F>(dlsym(file, name));
