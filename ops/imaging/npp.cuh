@@ -4,6 +4,8 @@
 #pragma once
 #include <cstddef>
 #include <string>
+#include "ops/imaging/image_operation.hpp"
+#include "tessera/baseline.hpp"
 #include "tessera/core/device.hpp"
 #include "tessera/cuda/dynamic_library.hpp"
 #include "tessera/cuda/resources.hpp"
@@ -35,14 +37,18 @@ using Filter = int(const void*, int, Size, Point, void*, int, Size, int, int, St
 class Library {
  public:
   explicit Library(const std::string& stem)
-      : file_({stem + ".so.13", stem + ".so.12"}, cuda::toolkit_folders) {}
-  bool found() const { return file_.found(); }
+      : stem_(stem), file_({stem + ".so.13", stem + ".so.12"}, cuda::toolkit_folders) {}
+  Reason missing() const {
+    if (file_.found()) return std::nullopt;
+    return "NPP was not found (" + stem_ + ".so.13 or .12)";
+  }
   template <class F>
   F* function(const std::string& name) const {
     return file_.function(name);
   }
 
  private:
+  std::string stem_;
   cuda::DynamicLibrary file_;
 };
 
@@ -68,6 +74,24 @@ inline StreamContext context_of(const Run& run) {
   out.shared_bytes = static_cast<std::size_t>(attribute(cudaDevAttrMaxSharedMemoryPerBlock, device));
   out.capability_major = attribute(cudaDevAttrComputeCapabilityMajor, device);
   out.capability_minor = attribute(cudaDevAttrComputeCapabilityMinor, device);
+  return out;
+}
+
+inline void check(int status) {
+  if (status != 0) throw Error(Error::Kind::internal, "NPP: status " + std::to_string(status));
+}
+
+template <class T>
+int pitch_of(std::int64_t samples) {
+  return static_cast<int>(samples * static_cast<std::int64_t>(sizeof(T)));
+}
+
+template <template <class> class Problem>
+Reason refuses_gaps(const Arguments& arguments) {
+  Reason out;
+  with_problem<Problem>(arguments, [&out](const auto& p) {
+    if (!p.packed()) out = "is for pixels side by side";
+  });
   return out;
 }
 

@@ -35,12 +35,7 @@ bool is_circle(const TrapezoidOptions& options) {
   return std::memcmp(&known, &requested, sizeof known) == 0;
 }
 
-Variant cub_of_circle() {
-  Variant out;
-  out.idea = "CUB's reduction of the quarter circle, the one integrand that it was compiled for";
-  out.where = Where::cuda;
-  out.baseline = true;
-  out.compares_time_only = true;
+Choice cub_of_circle() {
   Choice choice =
       choice_of<Problem>([]<class T>(const Problem<T>& p, const Tuning&, Run& run) { add_circle(p, run); });
   choice.workspace_bytes = [](const Arguments&, const Tuning&) { return cub_spare_bytes; };
@@ -51,11 +46,12 @@ Variant cub_of_circle() {
     if (options.accumulated) return "CUB deals strips as it likes: no abscissa follows from the one before";
     return std::nullopt;
   };
-  out.choices.push_back(std::move(choice));
-  return out;
+  return choice;
 }
 
-const Rung rung(cub_of_circle());
+const Rung rung(
+    timed_baseline("CUB's reduction of the quarter circle, the one integrand that it was compiled for",
+                   Where::cuda, {cub_of_circle()}));
 
 }  // namespace
 }  // namespace tessera::integration

@@ -13,7 +13,6 @@
 namespace tessera::refocus {
 namespace {
 
-using lightfield::Centre;
 using lightfield::Plan;
 
 constexpr const char* output_name = "refocused";
@@ -188,9 +187,6 @@ Operation operation() {
 
 Plan plan_of(const Arguments& arguments) {
   Plan out = lightfield::begin_plan(arguments);
-  const Centre centre = lightfield::centre_of(arguments);
-  out.centre_row = centre.row;
-  out.centre_col = centre.col;
   lightfield::set_slopes(out, slopes_of(arguments));
   const std::string& aperture = arguments.text("aperture");
   demand_effect(arguments, "radius", aperture != "mean", "--aperture weighted or disc");
@@ -198,8 +194,9 @@ Plan plan_of(const Arguments& arguments) {
   constexpr std::int64_t view = std::int64_t{1} << lightfield::place_bits;
   for (std::int64_t row = 0; row < arguments.dim("rows"); ++row)
     for (std::int64_t col = 0; col < arguments.dim("cols"); ++col)
-      lightfield::add_view(out, row, col,
-                           weight_of(aperture, row * view - centre.row, col * view - centre.col, radius));
+      lightfield::add_view(
+          out, row, col,
+          weight_of(aperture, row * view - out.centre_row, col * view - out.centre_col, radius));
   lightfield::end_plan(out);
   return out;
 }

@@ -92,8 +92,11 @@ double flops(const Arguments& arguments) {
 // The definition of docs/resize.md, sample by sample: what every rung is held against.
 class Definition {
  public:
-  Definition(const Arguments& arguments, const PlanTable& planned)
-      : image_(arguments.array("image")), plan_(planned.plan), table_(planned.table) {}
+  explicit Definition(const Arguments& arguments)
+      : image_(arguments.array("image")),
+        planned_(plan_of(arguments)),
+        plan_(planned_->plan),
+        table_(planned_->table) {}
 
   double result(std::int64_t n, std::int64_t y, std::int64_t x, std::int64_t c) const {
     if (plan_.recipe == Recipe::pick) return stored(n, start(plan_.across, y), start(plan_.along, x), c);
@@ -209,6 +212,7 @@ class Definition {
   double typed(float value) const { return nearest_value(image_.element, value); }
 
   const ArrayView& image_;
+  std::shared_ptr<const PlanTable> planned_;
   const Plan& plan_;
   const std::vector<std::int32_t>& table_;
 };
@@ -314,19 +318,10 @@ Operation operation() {
   out.signature = signature();
   out.elements = {Element::u8, Element::u16, Element::i16, Element::f16, Element::f32};
   out.output = "resized";
-  out.row_dimensions = 2;
   out.flops = flops;
-  out.reference = [](const Arguments& arguments, std::span<const std::int64_t> rows, Data,
-                     Expected& expected) {
-    const auto planned = plan_of(arguments);
-    const Definition definition(arguments, *planned);
-    expect_rows(arguments.array("resized"), rows, expected,
-                [&](auto... place) { return definition.result(place...); });
-  };
-  out.suspect_rows = [](const Arguments& arguments, Data, std::uint64_t) {
-    return differing_rows(arguments, "resized",
-                          [](const Arguments& again) { resize_simd(again, host_threads()); });
-  };
+  set_checks(
+      out, [](const Arguments& arguments) { return Definition(arguments); },
+      [](const Arguments& arguments) { resize_simd(arguments, host_threads()); });
   out.cases = cases();
   return out;
 }

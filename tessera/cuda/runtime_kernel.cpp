@@ -182,6 +182,18 @@ int current_device() {
 
 Reason no_driver() { return driver().absent.empty() ? Reason() : driver().absent; }
 
+Variant compiled_variant(std::string idea, Choice choice) {
+  Variant out;
+  out.idea = std::move(idea);
+  out.where = Where::cuda;
+  out.needs = [](const Device&) -> Reason {
+    if (Reason absent = no_nvrtc()) return absent;
+    return no_driver();
+  };
+  out.choices.push_back(std::move(choice));
+  return out;
+}
+
 RuntimeKernel::RuntimeKernel(const std::string& source, const std::string& name, int compute_capability) {
   if (const Reason absent = no_driver()) throw Error(Error::Kind::no_device, *absent);
   Loaded loaded = loaded_once(source, compute_capability);

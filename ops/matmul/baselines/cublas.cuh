@@ -17,9 +17,9 @@
 #include "ops/matmul/matmul.hpp"
 #include "ops/matmul/problem/operands.hpp"
 #include "ops/matmul/problem/mixed_problem.hpp"
+#include "tessera/baseline.hpp"
 #include "tessera/bench/rotation.hpp"
 #include "tessera/core/error.hpp"
-#include "tessera/core/variant.hpp"
 #include "tessera/core/device.hpp"
 #include "tessera/cuda/dynamic_library.hpp"
 #include "tessera/cuda/gpus.hpp"
@@ -657,13 +657,7 @@ struct Baseline {
   }
 
   static Variant variant(const char* idea, std::vector<Choice> choices) {
-    Variant out;
-    out.idea = idea;
-    out.where = Where::cuda;
-    out.baseline = true;
-    out.needs = needs_library;
-    out.choices = std::move(choices);
-    return out;
+    return baseline(idea, Where::cuda, std::move(choices), needs_library);
   }
 };
 
