@@ -119,7 +119,6 @@ std::vector<Case> cases() {
   return out;
 }
 
-// How refocusing is cut: between planes. Each needs every view.
 // The planes of a plan, as the option --slopes has them.
 std::string slopes_text(const lightfield::Plan& plan, Interval planes) {
   std::string out;
@@ -152,6 +151,7 @@ Arguments part(const Arguments& whole, const lightfield::Plan& plan, const Tile&
   return out;
 }
 
+// Refocusing is cut between planes, each of which needs every view.
 Partition divide(const Arguments& arguments) {
   const auto whole = std::make_shared<const Arguments>(arguments);
   const auto plan = std::make_shared<const lightfield::Plan>(plan_of(arguments));
