@@ -27,10 +27,9 @@ KERNELS = {  # name: how many, the largest one's bytes a thread, what for
     "integration::SampleTasks": (1, 1232, FORMULAS),
     "integration::StripsPerThread": (2, 1696, STRIPS),
     "integration::WarpSums": (2, 2576, STRIPS),
+    "lightfield::Global": (12, 48, TAPS),
     "matmul::ShortSums": (2, 32, "spills: of f64 and i8, whose blocks beside each other leave 128 registers a thread"),
-    "refocus::Global": (6, 48, TAPS),
     "resize::Matrices": (1, 32, "spills: two blocks of 256 threads to a multiprocessor leave 128 registers"),
-    "viewpoint::Global": (6, 48, TAPS),
 }
 
 

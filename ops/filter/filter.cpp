@@ -49,8 +49,8 @@ Signature signature() {
 
 // A product and a sum for each tap; where the kernel is a column times a row, for each of theirs.
 double flops(const Arguments& arguments) {
-  const auto options = options_of(arguments);
-  const Taps& taps = options->taps;
+  const Options& options = options_of(arguments);
+  const Taps& taps = options.taps;
   int needed = taps.rows + taps.cols;
   if (!taps.separable) {
     needed = 0;
@@ -65,8 +65,8 @@ double flops(const Arguments& arguments) {
 // The definition of docs/filter.md, sample by sample: what every rung is held against.
 class Definition {
  public:
-  Definition(const Arguments& arguments, const Options& options)
-      : image_(arguments.array("image")), options_(options) {}
+  explicit Definition(const Arguments& arguments)
+      : image_(arguments.array("image")), shared_(options_of(arguments)), options_(*shared_) {}
 
   double result(std::int64_t n, std::int64_t y, std::int64_t x, std::int64_t c) const {
     const Taps& t = options_.taps;
@@ -142,6 +142,7 @@ class Definition {
   double stored(double value) const { return nearest_value(options_.to, value); }
 
   const ArrayView& image_;
+  std::shared_ptr<const Options> shared_;
   const Options& options_;
 };
 
@@ -165,17 +166,17 @@ Interval rows_read(const Options& options, std::int64_t height, Interval rows) {
 }
 
 Partition divide(const Arguments& arguments) {
-  const auto options = options_of(arguments);
+  const Options& options = options_of(arguments);
   const std::int64_t height = arguments.dim("height");
   return partition_pictures(
       arguments, flops(arguments),
       {.input = "image",
        .output = "filtered",
-       .halo = options->taps.rows - 1,
+       .halo = options.taps.rows - 1,
        .rows_read = [options, height](Interval rows) { return rows_read(*options, height, rows); },
        .set_options =
            [options](Arguments::Words& words, Interval read, Interval rows) {
-             words["roi_y"] = std::to_string(options->roi_y + rows.first - read.first);
+             words["roi_y"] = std::to_string(options.roi_y + rows.first - read.first);
              words["roi_height"] = std::to_string(rows.size());
            }});
 }
@@ -264,21 +265,12 @@ Operation operation() {
   out.signature = signature();
   out.elements = {Element::u8, Element::u16, Element::i16, Element::f16, Element::f32};
   out.output = "filtered";
-  out.row_dimensions = 2;
   out.flops = flops;
   out.fill = [](const Arguments&, const std::string&, Distribution distribution, std::uint64_t seed,
                 const ArrayView& to) { fill_samples(distribution, seed, to); };
-  out.reference = [](const Arguments& arguments, std::span<const std::int64_t> rows, Data,
-                     Expected& expected) {
-    const auto options = options_of(arguments);
-    const Definition definition(arguments, *options);
-    expect_rows(arguments.array("filtered"), rows, expected,
-                [&](auto... place) { return definition.result(place...); });
-  };
-  out.suspect_rows = [](const Arguments& arguments, Data, std::uint64_t) {
-    return differing_rows(arguments, "filtered",
-                          [](const Arguments& again) { filter_simd(again, host_threads()); });
-  };
+  set_checks(
+      out, [](const Arguments& arguments) { return Definition(arguments); },
+      [](const Arguments& arguments) { filter_simd(arguments, host_threads()); });
   out.cases = cases();
   return out;
 }

@@ -8,7 +8,6 @@
 #include "filter.hpp"
 #include "ops/imaging/npp.cuh"
 #include "tessera/cuda/resources.hpp"
-#include "tessera/rung.hpp"
 
 namespace tessera::filter {
 namespace {
@@ -90,10 +89,8 @@ void run_npp(const Arguments& arguments, const Tuning&, Run& run) {
     put_weights<<<1, most_taps, 0, context.stream>>>(weights_of(p.taps), static_cast<float*>(run.workspace));
     cuda::check(cudaGetLastError());
   }
-  const auto pitch = [](std::int64_t samples) {
-    return static_cast<int>(samples * static_cast<std::int64_t>(sizeof(T)));
-  };
-  const int from_pitch = pitch(p.image.stride[1]), to_pitch = pitch(p.filtered.stride[1]);
+  const int from_pitch = npp::pitch_of<T>(p.image.stride[1]),
+            to_pitch = npp::pitch_of<T>(p.filtered.stride[1]);
   const npp::Size whole = {p.width(), p.height()}, region = {p.cols(), p.rows()};
   const npp::Point start = {p.roi_x, p.roi_y};
   for (std::int64_t n = 0; n < p.images(); ++n) {
@@ -106,7 +103,7 @@ void run_npp(const Arguments& arguments, const Tuning&, Run& run) {
                                     static_cast<const float*>(run.workspace), npp::border_replicate, context)
             : function_of(arguments)(from, from_pitch, whole, start, to, to_pitch, region, mask_of(arguments),
                                      npp::border_replicate, context);
-    if (status != 0) throw Error(Error::Kind::internal, "NPP: status " + std::to_string(status));
+    npp::check(status);
   }
 }
 
@@ -114,10 +111,8 @@ Reason refuses(const Arguments& arguments, const Tuning&, const Device&) {
   if (!is_gaussian(arguments) && !arguments.text("kernel").starts_with("laplacian"))
     return "is for Laplacians and Gaussians";
   if (mask_of(arguments) == 0 && !brings_weights(arguments)) return "has Gaussians of 3 taps and more";
-  const bool packed = arguments.element() == Element::u8 ? Problem<std::uint8_t>::of(arguments).packed()
-                                                         : Problem<float>::of(arguments).packed();
-  if (!packed) return "is for pixels side by side";
-  if (options_of(arguments)->to != arguments.element()) return "is for results of the picture's type";
+  if (const Reason gaps = npp::refuses_gaps<Problem>(arguments)) return gaps;
+  if (options_of(arguments).to != arguments.element()) return "is for results of the picture's type";
   if (arguments.dim("channels") != 1 && arguments.dim("channels") != 3) return "is for 1 or 3 channels";
   const bool there =
       brings_weights(arguments) ? by_weights(arguments) != nullptr : function_of(arguments) != nullptr;
@@ -125,7 +120,7 @@ Reason refuses(const Arguments& arguments, const Tuning&, const Device&) {
   return std::nullopt;
 }
 
-Variant variant() {
+Choice by_npp() {
   Choice choice;
   const auto bytes = [](const Arguments& arguments, const Tuning&) {
     return brings_weights(arguments) ? sizeof(float) * most_taps : 0;
@@ -133,20 +128,11 @@ Variant variant() {
   choice.prepare[Element::u8] = unplanned(run_npp<std::uint8_t>, bytes);
   choice.prepare[Element::f32] = unplanned(run_npp<float>, bytes);
   choice.refuses = refuses;
-  Variant out;
-  out.idea = "NPP's Laplacian and Gaussians, with the border replicated";
-  out.where = Where::cuda;
-  out.baseline = true;
-  out.compares_time_only = true;
-  out.needs = [](const Device&) -> Reason {
-    if (npp::filters().found()) return std::nullopt;
-    return "NPP was not found (libnppif.so.13 or .12)";
-  };
-  out.choices = {choice};
-  return out;
+  return choice;
 }
 
-const Rung rung(variant());
+const Rung rung(timed_baseline("NPP's Laplacian and Gaussians, with the border replicated", Where::cuda,
+                               {by_npp()}, [](const Device&) { return npp::filters().missing(); }));
 
 }  // namespace
 }  // namespace tessera::filter

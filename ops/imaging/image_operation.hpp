@@ -41,6 +41,25 @@ void expect_rows(const ArrayView& output, std::span<const std::int64_t> rows, Ex
 std::vector<std::int64_t> differing_rows(const Arguments& arguments, const std::string& output,
                                          const std::function<void(const Arguments&)>& compute);
 
+// Sets the reference and the check of large results of an operation whose output, named before, is
+// [pictures,rows,columns,channels]. definition_of(arguments).result(n, y, x, c) is the reference; `compute`
+// is the fastest CPU rung.
+template <class DefinitionOf>
+void set_checks(Operation& operation, const DefinitionOf& definition_of,
+                const std::function<void(const Arguments&)>& compute) {
+  const std::string output = operation.output;
+  operation.row_dimensions = 2;
+  operation.reference = [=](const Arguments& arguments, std::span<const std::int64_t> rows, Data,
+                            Expected& expected) {
+    const auto definition = definition_of(arguments);
+    expect_rows(arguments.array(output), rows, expected,
+                [&](auto... place) { return definition.result(place...); });
+  };
+  operation.suspect_rows = [=](const Arguments& arguments, Data, std::uint64_t) {
+    return differing_rows(arguments, output, compute);
+  };
+}
+
 // Calls run with the problem of the arguments' element.
 template <template <class> class Problem, class Run, class... T>
 void with_problem(const Arguments& arguments, const Run& run, Types<T...>) {
@@ -53,9 +72,6 @@ void with_problem(const Arguments& arguments, const Run& run) {
 
 // "the result's pixels do not lie side by side", or nothing.
 Reason refuses_scattered(const ArrayView& result);
-
-// Everything but the arrays' contents that a result follows from, as text.
-std::string key_of(const Arguments& arguments);
 
 // How a result [images,height,width,channels] is cut: between pictures where there are many, else at rows.
 struct PicturePartition {

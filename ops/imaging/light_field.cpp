@@ -25,6 +25,16 @@ std::int64_t along(const std::string& text, double at, std::int64_t views, bool 
   return in_places(place);
 }
 
+void set_centre(Plan& plan, const Arguments& arguments) {
+  const std::string& text = arguments.text("at");
+  const std::vector<double> at = numbers_of(text);
+  if (at.size() != 2 || text.find(':') != std::string::npos)
+    throw Error("--at " + text + " should be row,column, as 0.3,0.7");
+  const bool grid = arguments.text("units") == "grid";
+  plan.centre_row = along(text, at[0], arguments.dim("rows"), grid);
+  plan.centre_col = along(text, at[1], arguments.dim("cols"), grid);
+}
+
 // The definition of docs/lightfield.md, sample by sample: what every rung of both operations is held against.
 struct Weighted {
   std::int64_t at;      // from the sample of the result, in pixels
@@ -55,8 +65,10 @@ std::vector<Weighted> weights_of(double place, double slope, double bits, Betwee
 
 class Definition {
  public:
-  Definition(const Arguments& arguments, const Plan& plan)
-      : views_(arguments.array("views")), plan_(plan), bits_(views_.element == Element::u8 ? 7 : 12) {}
+  Definition(const Arguments& arguments, Plan plan)
+      : views_(arguments.array("views")),
+        plan_(std::move(plan)),
+        bits_(views_.element == Element::u8 ? 7 : 12) {}
 
   double result(std::int64_t plane, std::int64_t y, std::int64_t x, std::int64_t c) const {
     return views_.element == Element::f32 ? float_result(plane, y, x, c) : whole_result(plane, y, x, c);
@@ -119,7 +131,7 @@ class Definition {
   }
 
   const ArrayView& views_;
-  const Plan& plan_;
+  Plan plan_;
   int bits_;
 };
 
@@ -133,15 +145,6 @@ double flops(const Arguments& arguments, const Plan& plan, const std::string& ou
 
 std::int64_t in_places(double value) {
   return static_cast<std::int64_t>(std::floor(value * place_unit + 0.5));
-}
-
-Centre centre_of(const Arguments& arguments) {
-  const std::string& text = arguments.text("at");
-  const std::vector<double> at = numbers_of(text);
-  if (at.size() != 2 || text.find(':') != std::string::npos)
-    throw Error("--at " + text + " should be row,column, as 0.3,0.7");
-  const bool grid = arguments.text("units") == "grid";
-  return {along(text, at[0], arguments.dim("rows"), grid), along(text, at[1], arguments.dim("cols"), grid)};
 }
 
 void set_slopes(Plan& plan, const std::vector<double>& slopes) {
@@ -176,6 +179,7 @@ Plan begin_plan(const Arguments& arguments) {
                 : between == "linear" ? Between::linear
                                       : Between::cubic;
   out.border = border_named(arguments.text("border"));
+  set_centre(out, arguments);
   return out;
 }
 
@@ -204,20 +208,12 @@ void set_checks(Operation& operation, Plan (*plan_of)(const Arguments&),
                 std::function<void(const Arguments&)> compute) {
   const std::string output = operation.output;
   operation.elements = {Element::u8, Element::u16, Element::f32};
-  operation.row_dimensions = 2;
   operation.flops = [=](const Arguments& arguments) { return flops(arguments, plan_of(arguments), output); };
   operation.fill = [](const Arguments&, const std::string&, Distribution distribution, std::uint64_t seed,
                       const ArrayView& to) { fill_samples(distribution, seed, to); };
-  operation.reference = [=](const Arguments& arguments, std::span<const std::int64_t> rows, Data,
-                            Expected& expected) {
-    const Plan plan = plan_of(arguments);
-    const Definition definition(arguments, plan);
-    expect_rows(arguments.array(output), rows, expected,
-                [&](auto... place) { return definition.result(place...); });
-  };
-  operation.suspect_rows = [=](const Arguments& arguments, Data, std::uint64_t) {
-    return differing_rows(arguments, output, compute);
-  };
+  imaging::set_checks(
+      operation, [=](const Arguments& arguments) { return Definition(arguments, plan_of(arguments)); },
+      compute);
 }
 
 }  // namespace tessera::lightfield

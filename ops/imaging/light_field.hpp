@@ -40,17 +40,11 @@ struct Plan {
   Border border = Border::replicate;
 };
 
-// A place in the grid.
-struct Centre {
-  std::int64_t row = 0, col = 0;  // in 2^-16 of a view
-};
-
-// "0.3,0.7" in the options `at` and `units`: from 0, the first view, to 1, the last, or in views.
-Centre centre_of(const Arguments& arguments);
 std::int64_t in_places(double value);  // rounded to 2^-16, halves upwards
 
 void set_slopes(Plan& plan, const std::vector<double>& slopes);
-// The options that both operations have, interpolation and border. Throws Error for views beyond the limits.
+// The options that both operations have: interpolation, border, and the centre as "0.3,0.7" in `at` and
+// `units`, from 0, the first view, to 1, the last, or in views. Throws Error for views beyond the limits.
 Plan begin_plan(const Arguments& arguments);
 void add_view(Plan& plan, std::int64_t row, std::int64_t col, std::int64_t weight);  // none of weight 0
 void end_plan(Plan& plan);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels on light fields of bytes. First a thread that has a run of 16 bytes of a row: what rung 2 of both
-// operations is. Then lines summed four bytes an instruction: rungs 3 and 4 of refocus.
+// Kernels on light fields. First rungs 1 and 2 of both operations: a thread has a sample, or a run of 16
+// bytes of a row. Then lines summed four bytes an instruction: rungs 3 and 4 of refocus.
 #pragma once
 #include "ops/imaging/light_field.hpp"
 #include "ops/imaging/samples.hpp"
@@ -119,6 +119,44 @@ SIMT void refocus_run(Thread thread, const Gather<std::uint8_t>& p, int plane, i
   store_run(thread, &p.result(plane, y, 0, 0) + first, out, p.row_samples() - first);
 }
 
+// The rung gpu_01_global of both operations.
+template <class T, auto config>
+struct Global {
+  static constexpr int threads = config.threads;
+  struct Shared {};
+
+  static Launch launch(const Gather<T>& p, const Tuning&) {
+    return {.grid = {(p.row_samples() + threads - 1) / threads, p.height(), p.planes()}, .block = {threads}};
+  }
+
+  SIMT void operator()(Thread thread, Shared&, const Gather<T>& p) const {
+    const int e = thread.block().x * threads + thread.index().x;
+    if (e < p.row_samples())
+      p.compute(thread.block().z, thread.block().y, e / p.channels(), e % p.channels());
+  }
+};
+
+// The rung gpu_02_rows of both.
+template <class T, auto config>
+struct Rows {
+  static constexpr int threads = config.threads;
+  struct Shared {};
+
+  static Launch launch(const Gather<T>& p, const Tuning&) {
+    const std::int64_t runs = (p.row_samples() + run_bytes - 1) / run_bytes;
+    return {.grid = {(runs + threads - 1) / threads, p.height(), p.planes()}, .block = {threads}};
+  }
+
+  static Reason refuses(const Gather<T>& p, const Tuning&) { return refuses_runs(p); }
+
+  SIMT void operator()(Thread thread, Shared&, const Gather<T>& p) const {
+    if constexpr (std::is_same_v<T, std::uint8_t>) {
+      const int run = thread.block().x * threads + thread.index().x;
+      if (run * run_bytes < p.row_samples())
+        refocus_run(thread, p, thread.block().z, thread.block().y, run, 3);
+    }
+  }
+};
 }  // namespace TESSERA_UNIT
 }  // namespace tessera::lightfield
 

@@ -18,6 +18,17 @@ void sum_of(const Arguments& arguments) {
   with_problem<Problem>(arguments, [](const auto& p) { sum_views(p, host_threads()); });
 }
 
+// The CPU rung `naive`: each sample looks up every view.
+template <template <class> class Problem>
+Choice naive_choice() {
+  return choice_of<Problem>([](const auto& p, const Tuning&, Run&) {
+    for (int plane = 0; plane < p.planes(); ++plane)
+      for (int y = 0; y < p.height(); ++y)
+        for (int x = 0; x < p.width(); ++x)
+          for (int c = 0; c < p.channels(); ++c) p.compute(plane, y, x, c);
+  });
+}
+
 // The CPU rung `simd` of an operation with that output.
 template <template <class> class Problem>
 Choice simd_choice(const char* output) {

@@ -2,10 +2,12 @@
 // NPP's filters, loaded when first asked for, through declarations of our own: neither its headers nor the
 // library need be there when this is built.
 #pragma once
-#include <dlfcn.h>
 #include <cstddef>
 #include <string>
+#include "ops/imaging/image_operation.hpp"
+#include "tessera/baseline.hpp"
 #include "tessera/core/device.hpp"
+#include "tessera/cuda/dynamic_library.hpp"
 #include "tessera/cuda/resources.hpp"
 
 namespace tessera::imaging::npp {
@@ -34,20 +36,20 @@ using Filter = int(const void*, int, Size, Point, void*, int, Size, int, int, St
 
 class Library {
  public:
-  explicit Library(const std::string& stem) {
-    const std::string folders[] = {"", "/usr/local/cuda/lib64/", "/usr/local/cuda/lib/", "/opt/cuda/lib64/"};
-    for (const char* version : {".so.13", ".so.12"})
-      for (const std::string& folder : folders)
-        if (file_ == nullptr) file_ = dlopen((folder + stem + version).c_str(), RTLD_NOW | RTLD_LOCAL);
+  explicit Library(const std::string& stem)
+      : stem_(stem), file_({stem + ".so.13", stem + ".so.12"}, cuda::toolkit_folders) {}
+  Reason missing() const {
+    if (file_.found()) return std::nullopt;
+    return "NPP was not found (" + stem_ + ".so.13 or .12)";
   }
-  bool found() const { return file_ != nullptr; }
   template <class F>
   F* function(const std::string& name) const {
-    return file_ == nullptr ? nullptr : reinterpret_cast<F*>(dlsym(file_, name.c_str()));
+    return file_.function(name);
   }
 
  private:
-  void* file_ = nullptr;
+  std::string stem_;
+  cuda::DynamicLibrary file_;
 };
 
 inline const Library& filters() {
@@ -72,6 +74,24 @@ inline StreamContext context_of(const Run& run) {
   out.shared_bytes = static_cast<std::size_t>(attribute(cudaDevAttrMaxSharedMemoryPerBlock, device));
   out.capability_major = attribute(cudaDevAttrComputeCapabilityMajor, device);
   out.capability_minor = attribute(cudaDevAttrComputeCapabilityMinor, device);
+  return out;
+}
+
+inline void check(int status) {
+  if (status != 0) throw Error(Error::Kind::internal, "NPP: status " + std::to_string(status));
+}
+
+template <class T>
+int pitch_of(std::int64_t samples) {
+  return static_cast<int>(samples * static_cast<std::int64_t>(sizeof(T)));
+}
+
+template <template <class> class Problem>
+Reason refuses_gaps(const Arguments& arguments) {
+  Reason out;
+  with_problem<Problem>(arguments, [&out](const auto& p) {
+    if (!p.packed()) out = "is for pixels side by side";
+  });
   return out;
 }
 

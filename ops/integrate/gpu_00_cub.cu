@@ -15,11 +15,7 @@ struct Sample {
   __device__ T operator()(std::int64_t strip) const { return p.term(p.abscissa(strip)); }
 };
 
-Variant cub_reduction() {
-  Variant out;
-  out.idea = "CUB's reduction over counted strips, with its own tuning and order; the formula is interpreted";
-  out.where = Where::cuda;
-  out.baseline = true;
+Choice cub_reduction() {
   Choice choice =
       choice_of<Problem>([]<class T>(const Problem<T>& p, const Tuning&,
                                      Run& run) { add_with_cub<std::int64_t>(p, Sample<T>{p}, run); },
@@ -27,11 +23,12 @@ Variant cub_reduction() {
   choice.refuses = [](const Arguments& arguments, const Tuning&, const Device&) {
     return cub_refuses(arguments);
   };
-  out.choices.push_back(std::move(choice));
-  return out;
+  return choice;
 }
 
-const Rung rung(cub_reduction());
+const Rung rung(
+    baseline("CUB's reduction over counted strips, with its own tuning and order; the formula is interpreted",
+             Where::cuda, {cub_reduction()}));
 
 }  // namespace
 }  // namespace tessera::integration

@@ -10,9 +10,10 @@
 namespace tessera::integration {
 namespace {
 
-const Rung rung(compiled_variant("the formula compiled when it is typed, one launch",
-                                 compiled_choice(false,
-                                                 [](const Arguments&) -> Reason { return std::nullopt; })));
+const Rung rung(cuda::compiled_variant("the formula compiled when it is typed, one launch",
+                                       compiled_choice(false, [](const Arguments&) -> Reason {
+                                         return std::nullopt;
+                                       })));
 
 }  // namespace
 }  // namespace tessera::integration

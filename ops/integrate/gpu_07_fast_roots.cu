@@ -10,12 +10,12 @@
 namespace tessera::integration {
 namespace {
 
-const Rung rung(
-    compiled_variant("as compiled, square roots within 5 ulp by the reciprocal root",
-                     compiled_choice(true, [](const Arguments& arguments) -> Reason {
-                       if (arguments.text("roots") == "fast") return std::nullopt;
-                       return "its roots are within 5 units of the last place: --roots fast allows them";
-                     })));
+const Rung rung(cuda::compiled_variant(
+    "as compiled, square roots within 5 ulp by the reciprocal root",
+    compiled_choice(true, [](const Arguments& arguments) -> Reason {
+      if (arguments.text("roots") == "fast") return std::nullopt;
+      return "its roots are within 5 units of the last place: --roots fast allows them";
+    })));
 
 }  // namespace
 }  // namespace tessera::integration

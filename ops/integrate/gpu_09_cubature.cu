@@ -55,22 +55,12 @@ struct Make {
   }
 };
 
-Variant variant() {
-  Variant out;
-  out.idea = "regions of several variables, the formula compiled into their estimates";
-  out.where = Where::cuda;
-  out.needs = [](const Device&) -> Reason {
-    if (Reason absent = cuda::no_nvrtc()) return absent;
-    return cuda::no_driver();
-  };
-  out.choices.push_back(choice_by_regions(Make{}, 1 << 20,
-                                          {{.name = "residents", .first = 1, .last = 8, .value = 4},
-                                           {.name = "unroll", .first = 0, .last = 4, .value = 1},
-                                           {.name = "native", .first = 0, .last = 1, .value = 1}}));
-  return out;
-}
-
-const Rung rung(variant());
+const Rung rung(
+    cuda::compiled_variant("regions of several variables, the formula compiled into their estimates",
+                           choice_by_regions(Make{}, 1 << 20,
+                                             {{.name = "residents", .first = 1, .last = 8, .value = 4},
+                                              {.name = "unroll", .first = 0, .last = 4, .value = 1},
+                                              {.name = "native", .first = 0, .last = 1, .value = 1}})));
 
 }  // namespace
 }  // namespace tessera::integration

@@ -50,19 +50,8 @@ struct Make {
   }
 };
 
-Variant variant() {
-  Variant out;
-  out.idea = "VEGAS+, the formula compiled into the kernel that samples";
-  out.where = Where::cuda;
-  out.needs = [](const Device&) -> tessera::Reason {
-    if (tessera::Reason absent = cuda::no_nvrtc()) return absent;
-    return cuda::no_driver();
-  };
-  out.choices.push_back(choice_by_vegas(Make{}));
-  return out;
-}
-
-const Rung rung(variant());
+const Rung rung(cuda::compiled_variant("VEGAS+, the formula compiled into the kernel that samples",
+                                       choice_by_vegas(Make{})));
 
 }  // namespace
 }  // namespace tessera::integration

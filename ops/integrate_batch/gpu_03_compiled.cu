@@ -99,20 +99,9 @@ Choice choice() {
   return out;
 }
 
-Variant variant() {
-  Variant out;
-  out.idea =
-      "the formula compiled when it is typed; easy integrals by threads, the rest by warps from a queue";
-  out.where = Where::cuda;
-  out.needs = [](const Device&) -> Reason {
-    if (Reason absent = cuda::no_nvrtc()) return absent;
-    return cuda::no_driver();
-  };
-  out.choices.push_back(choice());
-  return out;
-}
-
-const Rung rung(variant());
+const Rung rung(cuda::compiled_variant(
+    "the formula compiled when it is typed; easy integrals by threads, the rest by warps from a queue",
+    choice()));
 
 }  // namespace
 }  // namespace tessera::integrate_batch

@@ -33,24 +33,20 @@ Child& onednn() {
   return child;
 }
 
-Variant variant() {
-  Variant v;
-  v.idea = "oneDNN: kernels compiled for this CPU when first called";
-  v.where = Where::cpu;
-  v.choices = {choice_of<Problem, Types<float>>([](const auto& p, const Tuning&, Run& at) {
+Choice by_onednn() {
+  Choice choice = choice_of<Problem, Types<float>>([](const auto& p, const Tuning&, Run& at) {
     run_gemm<float>(
         onednn(), 1, [&](std::int64_t) { return p; }, at);
-  })};
-  v.choices[0].refuses = [](const Arguments& arguments, const Tuning&, const Device&) -> Reason {
+  });
+  choice.refuses = [](const Arguments& arguments, const Tuning&, const Device&) -> Reason {
     if (Problem<float>::of(arguments).k() == 0) return "dnnl_sgemm leaves C as it is where nothing is summed";
     return gemm_refuses(arguments);
   };
-  v.baseline = true;
-  v.needs = [](const Device&) { return library_missing(library); };
-  return v;
+  return choice;
 }
 
-const Rung rung{variant()};
+const Rung rung{baseline("oneDNN: kernels compiled for this CPU when first called", Where::cpu, {by_onednn()},
+                         [](const Device&) { return library_missing(library); })};
 
 }  // namespace
 }  // namespace tessera::matmul

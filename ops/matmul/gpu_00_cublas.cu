@@ -3,7 +3,6 @@
 // proposes for a shape is tried once, and the fastest is kept: on the product as it lies, which the L2 may
 // hold, or, as rotated=1, on copies that exceed it. first=1 takes the first guess, as most programs do.
 #include "ops/matmul/baselines/cublas.cuh"
-#include "tessera/rung.hpp"
 
 namespace tessera::matmul {
 namespace {

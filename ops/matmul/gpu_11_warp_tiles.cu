@@ -9,7 +9,7 @@
 #include <typeinfo>
 #include "ops/matmul/kernels/simt/warp_kernel.cuh"
 #include "ops/matmul/problem/operands.hpp"
-#include "tessera/cuda/pdl_launch.cuh"
+#include "tessera/cuda/launch.cuh"
 #include "tessera/rung.hpp"
 
 namespace tessera::matmul {
@@ -40,8 +40,8 @@ WarpArgs<T> plain_args(const Problem<T>& p) {
 
 template <class Kernel, class T>
 void launch(const WarpArgs<T>& args, Run& run) {
-  launch_with_pdl<Kernel>(Launch{.grid = {args.stream_k.blocks()}, .block = {Kernel::threads}}, args, run,
-                          /*evenly=*/true);
+  launch_kernel<Kernel, Pdl::evenly>({.grid = {args.stream_k.blocks()}, .block = {Kernel::threads}}, args,
+                                     run);
 }
 
 // f64 and i32, of any layout: `along_mn` takes whatever along_k does not.
@@ -97,7 +97,7 @@ void launch_floats(const Problem<float>& p, const WarpPlan& plan, Run& run) {
   if (plan.stream_k.slots() == 0) return;
   using Add = SplitKReduction<WarpPartials<float>>;
   const WarpPartials<float> partials = partials_of(wanted);
-  launch_with_pdl<Add>(Add::launch(partials), partials, run);
+  launch_kernel<Add, Pdl::on>(Add::launch(partials), partials, run);
 }
 
 // `tile`: counted from 1; 0: as the model chooses.
@@ -167,7 +167,8 @@ std::optional<Owner> owner(const Arguments& arguments, const Tuning& tuning, con
 
 template <class Kernel, class T>
 Footprint footprint_of(std::int64_t blocks) {
-  return {blocks, Kernel::threads, sizeof(typename Kernel::Shared), pdl_registers_of<Kernel, WarpArgs<T>>()};
+  return {blocks, Kernel::threads, sizeof(typename Kernel::Shared),
+          registers_of<Kernel, WarpArgs<T>, Pdl::evenly>()};
 }
 template <class T>
 Footprint plain_footprint(const Arguments& arguments) {

@@ -4,23 +4,15 @@
 // Each sample asks every view where it lies, the border included: what anyone would write first. The
 // questions cost more than the sums; the next rung asks them once for a line.
 #include "refocus.hpp"
+#include "ops/imaging/light_field_operation.hpp"
 #include "tessera/rung.hpp"
 
 namespace tessera::refocus {
 namespace {
 
-template <class T>
-void run_naive(const Problem<T>& p) {
-  for (int plane = 0; plane < p.planes(); ++plane)
-    for (int y = 0; y < p.height(); ++y) {
-      for (int x = 0; x < p.width(); ++x)
-        for (int c = 0; c < p.channels(); ++c) p.compute(plane, y, x, c);
-    }
-}
-
 const Rung rung{"a sample after another, every view looked up, on one core",
                 Where::cpu,
-                {choice_of<Problem>([](const auto& p, const Tuning&, Run&) { run_naive(p); })}};
+                {lightfield::naive_choice<Problem>()}};
 
 }  // namespace
 }  // namespace tessera::refocus

@@ -13,7 +13,6 @@
 namespace tessera::refocus {
 namespace {
 
-using lightfield::Centre;
 using lightfield::Plan;
 
 constexpr const char* output_name = "refocused";
@@ -120,7 +119,6 @@ std::vector<Case> cases() {
   return out;
 }
 
-// How refocusing is cut: between planes. Each needs every view.
 // The planes of a plan, as the option --slopes has them.
 std::string slopes_text(const lightfield::Plan& plan, Interval planes) {
   std::string out;
@@ -153,6 +151,7 @@ Arguments part(const Arguments& whole, const lightfield::Plan& plan, const Tile&
   return out;
 }
 
+// Refocusing is cut between planes, each of which needs every view.
 Partition divide(const Arguments& arguments) {
   const auto whole = std::make_shared<const Arguments>(arguments);
   const auto plan = std::make_shared<const lightfield::Plan>(plan_of(arguments));
@@ -188,9 +187,6 @@ Operation operation() {
 
 Plan plan_of(const Arguments& arguments) {
   Plan out = lightfield::begin_plan(arguments);
-  const Centre centre = lightfield::centre_of(arguments);
-  out.centre_row = centre.row;
-  out.centre_col = centre.col;
   lightfield::set_slopes(out, slopes_of(arguments));
   const std::string& aperture = arguments.text("aperture");
   demand_effect(arguments, "radius", aperture != "mean", "--aperture weighted or disc");
@@ -198,8 +194,9 @@ Plan plan_of(const Arguments& arguments) {
   constexpr std::int64_t view = std::int64_t{1} << lightfield::place_bits;
   for (std::int64_t row = 0; row < arguments.dim("rows"); ++row)
     for (std::int64_t col = 0; col < arguments.dim("cols"); ++col)
-      lightfield::add_view(out, row, col,
-                           weight_of(aperture, row * view - centre.row, col * view - centre.col, radius));
+      lightfield::add_view(
+          out, row, col,
+          weight_of(aperture, row * view - out.centre_row, col * view - out.centre_col, radius));
   lightfield::end_plan(out);
   return out;
 }

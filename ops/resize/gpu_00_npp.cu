@@ -5,7 +5,6 @@
 // times are compared.
 #include "ops/imaging/npp.cuh"
 #include "resize.hpp"
-#include "tessera/rung.hpp"
 #include "axis.hpp"
 
 namespace tessera::resize {
@@ -59,22 +58,11 @@ void run_npp(const Arguments& arguments, const Tuning&, Run& run) {
   const auto p = Problem<T>::of(arguments);
   const npp::StreamContext context = npp::context_of(run);
   Resize* const function = function_of(arguments);
-  const auto pitch = [](std::int64_t samples) {
-    return static_cast<int>(samples * static_cast<std::int64_t>(sizeof(T)));
-  };
-  for (std::int64_t n = 0; n < p.images(); ++n) {
-    const int status =
-        function(p.image.data + n * p.image.stride[0], pitch(p.image.stride[1]),
-                 {p.from_cols(), p.from_rows()}, {0, 0, p.from_cols(), p.from_rows()},
-                 p.resized.data + n * p.resized.stride[0], pitch(p.resized.stride[1]), {p.cols(), p.rows()},
-                 {0, 0, p.cols(), p.rows()}, method_of(arguments), context);
-    if (status != 0) throw Error(Error::Kind::internal, "NPP: status " + std::to_string(status));
-  }
-}
-
-template <class T>
-bool packed(const Arguments& arguments) {
-  return Problem<T>::of(arguments).packed();
+  for (std::int64_t n = 0; n < p.images(); ++n)
+    npp::check(function(p.image.data + n * p.image.stride[0], npp::pitch_of<T>(p.image.stride[1]),
+                        {p.from_cols(), p.from_rows()}, {0, 0, p.from_cols(), p.from_rows()},
+                        p.resized.data + n * p.resized.stride[0], npp::pitch_of<T>(p.resized.stride[1]),
+                        {p.cols(), p.rows()}, {0, 0, p.cols(), p.rows()}, method_of(arguments), context));
 }
 
 Reason refuses(const Arguments& arguments, const Tuning&, const Device&) {
@@ -83,36 +71,23 @@ Reason refuses(const Arguments& arguments, const Tuning&, const Device&) {
   if (arguments.array("resized").count() == 0) return "makes no empty picture";
   if (!arguments.text("band").empty()) return "does not support bands";
   if (method_of(arguments) == 0) return "NPP has no such filter";
-  const bool side_by_side = arguments.element() == Element::u8    ? packed<std::uint8_t>(arguments)
-                            : arguments.element() == Element::u16 ? packed<std::uint16_t>(arguments)
-                            : arguments.element() == Element::i16 ? packed<std::int16_t>(arguments)
-                                                                  : packed<float>(arguments);
-  if (!side_by_side) return "is for pixels side by side";
+  if (const Reason gaps = npp::refuses_gaps<Problem>(arguments)) return gaps;
   if (function_of(arguments) == nullptr) return "this NPP lacks the function";
   return std::nullopt;
 }
 
-Variant variant() {
+Choice by_npp() {
   Choice choice;
   choice.prepare[Element::u8] = unplanned(run_npp<std::uint8_t>);
   choice.prepare[Element::u16] = unplanned(run_npp<std::uint16_t>);
   choice.prepare[Element::i16] = unplanned(run_npp<std::int16_t>);
   choice.prepare[Element::f32] = unplanned(run_npp<float>);
   choice.refuses = refuses;
-  Variant out;
-  out.idea = "NPP's resize";
-  out.where = Where::cuda;
-  out.baseline = true;
-  out.compares_time_only = true;
-  out.needs = [](const Device&) -> Reason {
-    if (geometry().found()) return std::nullopt;
-    return "NPP was not found (libnppig.so.13 or .12)";
-  };
-  out.choices = {choice};
-  return out;
+  return choice;
 }
 
-const Rung rung(variant());
+const Rung rung(timed_baseline("NPP's resize", Where::cuda, {by_npp()},
+                               [](const Device&) { return geometry().missing(); }));
 
 }  // namespace
 }  // namespace tessera::resize

@@ -2,16 +2,15 @@
 // A call's plan and its table: the weights of both axes; the same as packed sums and products of matrices
 // want them.
 #include <algorithm>
-#include <atomic>
 #include <bit>
 #include <cmath>
-#include <deque>
 #include <limits>
 #include <list>
 #include <mutex>
 #include "axis.hpp"
 #include "ops/imaging/image_operation.hpp"
 #include "resize.hpp"
+#include "tessera/run/guard.hpp"
 
 namespace tessera::resize {
 namespace {
@@ -471,21 +470,12 @@ void put_light(int most, std::int32_t& decode, std::int32_t& encode, std::vector
   for (int code = 1; code <= most; ++code) put(code - 0.5);
 }
 
-// A call asks several times, and the tables of a large picture take longer than a small one's samples. What a
-// thread was given stays alive while it works with it.
-std::shared_ptr<const PlanTable> plan_of(const Arguments& arguments) {
-  constexpr std::size_t most = 4;
-  thread_local std::deque<std::shared_ptr<const PlanTable>> own;
-  std::string key = key_of(arguments);
-  for (const auto& kept : own)
-    if (kept->key == key) return kept;
-  PlanTable made = make(arguments);
-  static std::atomic<std::uint64_t> made_so_far{0};
-  made.id = ++made_so_far;
-  made.key = std::move(key);
-  own.push_back(std::make_shared<const PlanTable>(std::move(made)));
-  if (own.size() > most) own.pop_front();
-  return own.back();
+const PlanTable& plan_of(const Arguments& arguments) {
+  return arguments.derived<PlanTable>([&] {
+    PlanTable made = make(arguments);
+    made.id = fingerprint(made.table.data(), made.table.size() * sizeof made.table[0]);
+    return made;
+  });
 }
 
 // A table released here may still be read by a run that waits: releasing a device's memory waits for it.

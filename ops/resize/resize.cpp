@@ -73,13 +73,12 @@ Signature signature() {
 
 // A product and a sum for each tap along the rows that are needed, and across them.
 double flops(const Arguments& arguments) {
-  const auto planned = plan_of(arguments);
-  const Plan& plan = planned->plan;
-  if (plan.recipe == Recipe::pick || planned->table.empty()) return 0;
+  const PlanTable& planned = plan_of(arguments);
+  const Plan& plan = planned.plan;
+  if (plan.recipe == Recipe::pick || planned.table.empty()) return 0;
   const auto mean_taps = [&](const AxisAt& axis, std::int64_t results) {
     double sum = 0;
-    for (std::int64_t i = 0; i < results; ++i)
-      sum += planned->table[static_cast<std::size_t>(axis.count + i)];
+    for (std::int64_t i = 0; i < results; ++i) sum += planned.table[static_cast<std::size_t>(axis.count + i)];
     return sum;
   };
   const std::int64_t width = arguments.dim("width"), height = arguments.dim("height");
@@ -92,8 +91,11 @@ double flops(const Arguments& arguments) {
 // The definition of docs/resize.md, sample by sample: what every rung is held against.
 class Definition {
  public:
-  Definition(const Arguments& arguments, const PlanTable& planned)
-      : image_(arguments.array("image")), plan_(planned.plan), table_(planned.table) {}
+  explicit Definition(const Arguments& arguments)
+      : image_(arguments.array("image")),
+        planned_(plan_of(arguments)),
+        plan_(planned_->plan),
+        table_(planned_->table) {}
 
   double result(std::int64_t n, std::int64_t y, std::int64_t x, std::int64_t c) const {
     if (plan_.recipe == Recipe::pick) return stored(n, start(plan_.across, y), start(plan_.along, x), c);
@@ -209,6 +211,7 @@ class Definition {
   double typed(float value) const { return nearest_value(image_.element, value); }
 
   const ArrayView& image_;
+  std::shared_ptr<const PlanTable> planned_;
   const Plan& plan_;
   const std::vector<std::int32_t>& table_;
 };
@@ -227,7 +230,7 @@ Interval rows_read(const PlanTable& planned, std::int64_t height, Interval rows)
 }
 
 Partition divide(const Arguments& arguments) {
-  const auto planned = plan_of(arguments);
+  const PlanTable& planned = plan_of(arguments);
   const std::int64_t height = arguments.dim("from_height");
   const Band band = band_of(arguments);
   return partition_pictures(
@@ -235,7 +238,7 @@ Partition divide(const Arguments& arguments) {
       {.input = "image",
        .output = "resized",
        // So many rows of the result lie over what it reads beside its own.
-       .halo = planned->plan.across.most * arguments.dim("height") / std::max<std::int64_t>(1, height),
+       .halo = planned.plan.across.most * arguments.dim("height") / std::max<std::int64_t>(1, height),
        .rows_read = [planned, height](Interval rows) { return rows_read(*planned, height, rows); },
        .set_options =
            [band](Arguments::Words& words, Interval read, Interval rows) {
@@ -314,19 +317,10 @@ Operation operation() {
   out.signature = signature();
   out.elements = {Element::u8, Element::u16, Element::i16, Element::f16, Element::f32};
   out.output = "resized";
-  out.row_dimensions = 2;
   out.flops = flops;
-  out.reference = [](const Arguments& arguments, std::span<const std::int64_t> rows, Data,
-                     Expected& expected) {
-    const auto planned = plan_of(arguments);
-    const Definition definition(arguments, *planned);
-    expect_rows(arguments.array("resized"), rows, expected,
-                [&](auto... place) { return definition.result(place...); });
-  };
-  out.suspect_rows = [](const Arguments& arguments, Data, std::uint64_t) {
-    return differing_rows(arguments, "resized",
-                          [](const Arguments& again) { resize_simd(again, host_threads()); });
-  };
+  set_checks(
+      out, [](const Arguments& arguments) { return Definition(arguments); },
+      [](const Arguments& arguments) { resize_simd(arguments, host_threads()); });
   out.cases = cases();
   return out;
 }

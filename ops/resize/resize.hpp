@@ -97,13 +97,11 @@ struct Plan {
 struct PlanTable {
   Plan plan;
   std::vector<std::int32_t> table;  // floats by their bits
-  std::uint64_t id = 0;             // no other table's
-  std::string key;                  // everything that it follows from
+  std::uint64_t id = 0;             // the same for equal tables
 };
 
-// Throws Error for options that cannot be computed. What is returned stays until this thread has asked for
-// several others.
-std::shared_ptr<const PlanTable> plan_of(const Arguments& arguments);
+// Throws Error for options that cannot be computed. What is returned stays as long as the arguments do.
+const PlanTable& plan_of(const Arguments& arguments);
 
 // For a picture of bytes, `width` times `height` the result's size; adds the weights across rows to the
 // table.
@@ -335,14 +333,14 @@ struct Problem {
   }
 
   static Problem of(const Arguments& arguments) {
-    const auto planned = plan_of(arguments);
+    const PlanTable& planned = plan_of(arguments);
     Problem p;
     p.image = arguments.view<const T, 4>("image");
     p.resized = arguments.view<T, 4>("resized");
-    p.plan = planned->plan;
-    p.table = planned->table.data();
-    p.table_entries = static_cast<std::int64_t>(planned->table.size());
-    p.table_id = planned->id;
+    p.plan = planned.plan;
+    p.table = planned.table.data();
+    p.table_entries = static_cast<std::int64_t>(planned.table.size());
+    p.table_id = planned.id;
     return p;
   }
 

@@ -98,12 +98,9 @@ Operation operation() {
 
 Plan plan_of(const Arguments& arguments) {
   Plan out = lightfield::begin_plan(arguments);
-  const lightfield::Centre centre = lightfield::centre_of(arguments);
-  out.centre_row = centre.row;
-  out.centre_col = centre.col;
   lightfield::set_slopes(out, {arguments.real("slope")});
   const bool nearest = arguments.text("cameras") == "nearest";
-  const Between rows = views_beside(centre.row, nearest), cols = views_beside(centre.col, nearest);
+  const Between rows = views_beside(out.centre_row, nearest), cols = views_beside(out.centre_col, nearest);
   for (int i = 0; i < 2; ++i)
     for (int j = 0; j < 2; ++j)
       lightfield::add_view(out, rows.first + i, cols.first + j, rows.weight[i] * cols.weight[j]);

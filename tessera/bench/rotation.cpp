@@ -64,9 +64,12 @@ Rotation::Rotation(const Device& device, const Arguments& even, const Arguments&
       most_(most),
       sets_(sets_beyond(device.cache_bytes, set_bytes(even), most)) {
   for_arrays(even, [&](const Parameter& p, const ArrayView& view) {
-    if (!view.row_major() || !odd.array(p.name).row_major())
-      throw Error(Error::Kind::internal, "sets taken in turn are of arrays without gaps");
-    pieces_.push_back({p.name, set_room_, view.bytes(), room_of(view.bytes()), is_output(p)});
+    if (view.strides != odd.array(p.name).strides)
+      throw Error(Error::Kind::internal, "sets taken in turn are of arrays that lie alike");
+    const auto [first, last] = view.span();
+    const auto size = static_cast<std::int64_t>(size_of(view.element));
+    const auto bytes = static_cast<std::size_t>((last - first) * size);
+    pieces_.push_back({p.name, set_room_, bytes, room_of(bytes), first * size, is_output(p)});
     set_room_ += pieces_.back().room;
   });
   memory_ = Array(Element::u8, {static_cast<std::int64_t>(gap + static_cast<std::size_t>(sets_) * set_room_)},
@@ -101,9 +104,13 @@ unsigned char* Rotation::set_at(std::int64_t number) const {
   return static_cast<unsigned char*>(memory_.view().data) + gap + static_cast<std::size_t>(round) * set_room_;
 }
 
+unsigned char* Rotation::host_at(std::int64_t number, const Piece& piece) const {
+  return static_cast<unsigned char*>(host(number).array(piece.name).data) + piece.first;
+}
+
 const Arguments& Rotation::set(std::int64_t number) {
   unsigned char* const at = set_at(number);
-  for (const Piece& piece : pieces_) here_.set_array(piece.name, at + piece.offset);
+  for (const Piece& piece : pieces_) here_.set_array(piece.name, at + piece.offset - piece.first);
   return here_;
 }
 
@@ -121,9 +128,12 @@ void Rotation::poison() {
 }
 
 void Rotation::fetch(std::int64_t number) {
-  for (const Piece& piece : pieces_)
-    if (piece.output)
-      backend_->copy(run_, host(number).array(piece.name).data, set_at(number) + piece.offset, piece.bytes);
+  for (const Piece& piece : pieces_) {
+    if (!piece.output) continue;
+    if (!host(number).array(piece.name).row_major())
+      throw Error(Error::Kind::internal, "sets taken in turn are fetched to arrays without gaps");
+    backend_->copy(run_, host_at(number, piece), set_at(number) + piece.offset, piece.bytes);
+  }
   backend_->synchronize(run_);
 }
 
@@ -133,7 +143,7 @@ void Rotation::restore() {
   for (std::int64_t number = 0; number < std::min<std::int64_t>(sets_, 2); ++number)
     for (const Piece& piece : pieces_)
       if (!piece.output)
-        backend_->copy(run_, set_at(number) + piece.offset, host(number).array(piece.name).data, piece.bytes);
+        backend_->copy(run_, set_at(number) + piece.offset, host_at(number, piece), piece.bytes);
   for (std::int64_t there = 2; there < sets_; there *= 2) {
     const auto more = static_cast<std::size_t>(std::min(there, sets_ - there));
     backend_->copy(run_, set_at(0) + static_cast<std::size_t>(there) * set_room_, set_at(0),
@@ -172,8 +182,7 @@ Reason Rotation::check_guards_of(const unsigned char* set, std::int64_t number) 
     if (std::any_of(at + piece.bytes, at + piece.room, [](unsigned char byte) { return byte != known_byte; }))
       return "a write outside " + piece.name +
              ", behind its end, in one of the sets that launches take in turn";
-    if (!piece.output && piece.bytes != 0 &&
-        std::memcmp(at, host(number).array(piece.name).data, piece.bytes) != 0)
+    if (!piece.output && piece.bytes != 0 && std::memcmp(at, host_at(number, piece), piece.bytes) != 0)
       return "a write to the input " + piece.name + ", in one of the sets that launches take in turn";
   }
   return std::nullopt;

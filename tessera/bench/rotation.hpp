@@ -30,8 +30,9 @@ Reason cannot_rotate(const Device& device, const Arguments& host, int most);
 
 class Rotation {
  public:
-  // `even` and `odd`: what sets of even and odd numbers hold, the same problem with other numbers; rows
-  // without gaps, in host memory, which must stay. `most`: launches of a sample.
+  // `even` and `odd`: what sets of even and odd numbers hold, the same problem with other numbers, which must
+  // stay. For fetch() and check_guards() they lie in host memory, and outputs without gaps. `most`: launches
+  // of a sample.
   Rotation(const Device& device, const Arguments& even, const Arguments& odd, int most);
   ~Rotation();
   Rotation(const Rotation&) = delete;
@@ -60,10 +61,12 @@ class Rotation {
   struct Piece {
     std::string name;
     std::size_t offset, bytes, room;  // within a set; with what lies behind it
+    std::int64_t first;               // the lowest byte of the host's array, from its first element
     bool output;
   };
 
   unsigned char* set_at(std::int64_t number) const;
+  unsigned char* host_at(std::int64_t number, const Piece& piece) const;
   Reason check_guards_of(const unsigned char* set, std::int64_t number) const;
 
   Device device_;

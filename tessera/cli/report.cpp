@@ -16,6 +16,7 @@
 #include "tessera/cli/files.hpp"
 #include "tessera/cli/option_parser.hpp"
 #include "tessera/cli/output.hpp"
+#include "tessera/io/temporary_folder.hpp"
 #include "tessera/report/page.hpp"
 
 extern char** environ;
@@ -37,27 +38,6 @@ constexpr const char* about_report =
     "sizes, search, study, tuning-VARIANT, lines-VARIANT, …; a second one of a kind is called ladder-2.";
 
 namespace fs = std::filesystem;
-
-// A folder of one's own that is gone with the object.
-class Scratch {
- public:
-  Scratch() {
-    std::string pattern = (fs::temp_directory_path() / "tessera-XXXXXX").string();
-    if (mkdtemp(pattern.data()) == nullptr)
-      throw Error("cannot create a folder in " + fs::temp_directory_path().string());
-    path_ = pattern;
-  }
-  ~Scratch() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-  std::string file(const char* name) const { return (path_ / name).string(); }
-
- private:
-  fs::path path_;
-};
 
 // Runs a program with its output hidden; true when it ended with 0.
 bool runs(const std::vector<std::string>& command) {
@@ -99,7 +79,7 @@ std::string png_of(const report::Svg& drawing) {
     throw Error(
         "a PNG needs a browser, and there is no Chromium here (Debian: apt-get install chromium); --svg "
         "needs none");
-  const Scratch scratch;
+  const TemporaryFolder scratch;
   const std::string svg = scratch.file("chart.svg"), picture = scratch.file("chart.png");
   std::ofstream(svg, std::ios::binary) << drawing.standalone();
   std::vector<std::string> command{

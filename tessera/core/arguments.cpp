@@ -231,6 +231,18 @@ std::size_t Arguments::place_of(std::string_view name) const {
   return Signature::most_arrays;
 }
 
+const void* Arguments::derived(std::type_index type,
+                               const std::function<std::shared_ptr<const void>()>& make) const {
+  {
+    const std::lock_guard lock(bound_->mutex);
+    const auto known = bound_->derived.find(type);
+    if (known != bound_->derived.end()) return known->second.get();
+  }
+  auto made = make();  // which may derive something else
+  const std::lock_guard lock(bound_->mutex);
+  return bound_->derived.emplace(type, std::move(made)).first->second.get();
+}
+
 std::int64_t Arguments::dim(const std::string& name) const {
   const auto found = dims().find(name);
   if (found == dims().end()) throw Error(Error::Kind::internal, "no dimension is called '" + name + "'");

@@ -6,10 +6,12 @@
 #include <map>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <typeindex>
 #include "tessera/core/signature.hpp"
 #include "tessera/core/view.hpp"
 
@@ -61,7 +63,17 @@ class Arguments {
 
   ArrayView oriented(std::string_view name, Element element, int rank) const;
 
+  // What make() makes of words, sizes and elements, once for these arguments and their copies, whatever
+  // arrays they have. It stays as long as one of them does.
+  template <class T, class Make>
+  const T& derived(const Make& make) const {
+    return *static_cast<const T*>(derived(
+        typeid(T), [&]() -> std::shared_ptr<const void> { return std::make_shared<const T>(make()); }));
+  }
+
  private:
+  const void* derived(std::type_index type, const std::function<std::shared_ptr<const void>()>& make) const;
+
   struct Bound {
     const Signature* signature = nullptr;
     Element element = Element::f32;
@@ -69,6 +81,8 @@ class Arguments {
     Dims dims;  // integers are among them
     std::map<std::string, double, std::less<>> reals;
     std::map<std::string, std::string> settled_by;  // dimension → the array that gave it
+    mutable std::mutex mutex;
+    mutable std::map<std::type_index, std::shared_ptr<const void>> derived;
 
     void parse(const Words& given);
     void bind_dims(const Parameter& p, const ArrayView& array);

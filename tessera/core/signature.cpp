@@ -57,12 +57,20 @@ bool Parameter::is_transposed(const std::map<std::string, std::string>& words) c
 }
 
 namespace parameter {
+namespace {
 
-Parameter input(std::string name, std::vector<std::string> extents, std::string help) {
+Parameter named(Kind kind, std::string name, std::string help) {
   Parameter p;
-  p.kind = Kind::input;
+  p.kind = kind;
   p.name = std::move(name);
   p.help = std::move(help);
+  return p;
+}
+
+}  // namespace
+
+Parameter input(std::string name, std::vector<std::string> extents, std::string help) {
+  Parameter p = named(Kind::input, std::move(name), std::move(help));
   p.extents = std::move(extents);
   return p;
 }
@@ -80,10 +88,7 @@ Parameter output(std::string name, std::vector<std::string> extents, std::string
 }
 
 Parameter real(std::string name, double value, std::string help) {
-  Parameter p;
-  p.kind = Kind::real;
-  p.name = std::move(name);
-  p.help = std::move(help);
+  Parameter p = named(Kind::real, std::move(name), std::move(help));
   p.value = std::to_string(value);
   p.value.erase(p.value.find_last_not_of('0') + 1);
   if (p.value.back() == '.') p.value.pop_back();
@@ -92,10 +97,7 @@ Parameter real(std::string name, double value, std::string help) {
 
 Parameter integer(std::string name, std::int64_t value, std::int64_t minimum, std::int64_t maximum,
                   std::string help) {
-  Parameter p;
-  p.kind = Kind::integer;
-  p.name = std::move(name);
-  p.help = std::move(help);
+  Parameter p = named(Kind::integer, std::move(name), std::move(help));
   p.value = std::to_string(value);
   p.minimum = static_cast<double>(minimum);
   p.maximum = static_cast<double>(maximum);
@@ -116,20 +118,14 @@ Parameter dimension(std::string name, std::string expression, std::int64_t minim
 }
 
 Parameter choice(std::string name, std::vector<std::string> options, std::string help) {
-  Parameter p;
-  p.kind = Kind::choice;
-  p.name = std::move(name);
-  p.help = std::move(help);
+  Parameter p = named(Kind::choice, std::move(name), std::move(help));
   p.value = options.at(0);
   p.options = std::move(options);
   return p;
 }
 
 Parameter text(std::string name, std::string value, std::string help) {
-  Parameter p;
-  p.kind = Kind::text;
-  p.name = std::move(name);
-  p.help = std::move(help);
+  Parameter p = named(Kind::text, std::move(name), std::move(help));
   p.value = std::move(value);
   return p;
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/cuda/gpus.hpp"
 #include <cuda.h>
-#include <dlfcn.h>
 #include <map>
 #include <mutex>
 #include <tuple>
 #include <vector>
 #include "tessera/core/device.hpp"
+#include "tessera/cuda/dynamic_library.hpp"
 #include "tessera/cuda/nvml.hpp"
 #include "tessera/cuda/resources.hpp"
 
@@ -29,41 +29,24 @@ struct Field {
 };
 
 struct Library {
-  void* handle = nullptr;
+  DynamicLibrary file{{"libnvidia-ml.so.1"}};
+  int (*init)() = file.function("nvmlInit_v2");
+  int (*device_at)(const char*, void**) = file.function("nvmlDeviceGetHandleByPciBusId_v2");
+  int (*power)(void*, unsigned*) = file.function("nvmlDeviceGetPowerUsage");
+  int (*energy)(void*, unsigned long long*) = file.function("nvmlDeviceGetTotalEnergyConsumption");
+  int (*fields)(void*, int, Field*) = file.function("nvmlDeviceGetFieldValues");
+  int (*version)(char*, unsigned) = file.function("nvmlSystemGetDriverVersion");
+  const char* (*text)(int) = file.function("nvmlErrorString");
   std::string why;
-  int (*init)() = nullptr;
-  int (*device_at)(const char*, void**) = nullptr;
-  int (*power)(void*, unsigned*) = nullptr;
-  int (*energy)(void*, unsigned long long*) = nullptr;
-  int (*fields)(void*, int, Field*) = nullptr;
-  int (*version)(char*, unsigned) = nullptr;
-  const char* (*text)(int) = nullptr;
 
   Library() {
-    handle = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
-    if (handle == nullptr) {
-      why = "the driver's library libnvidia-ml.so.1 is not there";
-      return;
-    }
-    find(init, "nvmlInit_v2");
-    find(device_at, "nvmlDeviceGetHandleByPciBusId_v2");
-    find(power, "nvmlDeviceGetPowerUsage");
-    find(energy, "nvmlDeviceGetTotalEnergyConsumption");
-    find(fields, "nvmlDeviceGetFieldValues");
-    find(version, "nvmlSystemGetDriverVersion");
-    find(text, "nvmlErrorString");
-    if (init == nullptr || device_at == nullptr) why = "libnvidia-ml.so.1 is too old";
+    if (!file.found()) why = "the driver's library libnvidia-ml.so.1 is not there";
+    else if (init == nullptr || device_at == nullptr) why = "libnvidia-ml.so.1 is too old";
     else if (const int status = init(); status != success) why = "libnvidia-ml.so.1: " + words(status);
   }
 
   std::string words(int status) const {
     return text != nullptr ? text(status) : "error " + std::to_string(status);
-  }
-
- private:
-  template <class F>
-  void find(F& function, const char* name) {
-    function = reinterpret_cast<F>(dlsym(handle, name));
   }
 };
 

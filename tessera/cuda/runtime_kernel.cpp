@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/cuda/runtime_kernel.hpp"
-#include <dlfcn.h>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <utility>
 #include "tessera/core/error.hpp"
+#include "tessera/cuda/dynamic_library.hpp"
 #include "tessera/io/cache.hpp"
 
 namespace tessera::cuda {
@@ -15,49 +15,24 @@ namespace {
 using Program = void*;
 
 struct Library {
-  std::string absent;  // why there is none; empty: loaded
+  DynamicLibrary file{{"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"}, toolkit_folders};
+  const char* (*text)(int) = file.required("nvrtcGetErrorString");
+  int (*version)(int*, int*) = file.required("nvrtcVersion");
+  int (*create)(Program*, const char*, const char*, int, const char* const*,
+                const char* const*) = file.required("nvrtcCreateProgram");
+  int (*destroy)(Program*) = file.required("nvrtcDestroyProgram");
+  int (*compile)(Program, int, const char* const*) = file.required("nvrtcCompileProgram");
+  int (*log_size)(Program, std::size_t*) = file.required("nvrtcGetProgramLogSize");
+  int (*log)(Program, char*) = file.required("nvrtcGetProgramLog");
+  int (*cubin_size)(Program, std::size_t*) = file.required("nvrtcGetCUBINSize");
+  int (*cubin)(Program, char*) = file.required("nvrtcGetCUBIN");
   int major = 0, minor = 0;
-
-  const char* (*text)(int) = nullptr;
-  int (*version)(int*, int*) = nullptr;
-  int (*create)(Program*, const char*, const char*, int, const char* const*, const char* const*) = nullptr;
-  int (*destroy)(Program*) = nullptr;
-  int (*compile)(Program, int, const char* const*) = nullptr;
-  int (*log_size)(Program, std::size_t*) = nullptr;
-  int (*log)(Program, char*) = nullptr;
-  int (*cubin_size)(Program, std::size_t*) = nullptr;
-  int (*cubin)(Program, char*) = nullptr;
+  std::string absent;  // why there is none; empty: loaded
 
   Library() {
-    void* const file = open();
-    if (file == nullptr) {
-      absent = "NVRTC was not found (libnvrtc.so.13 or .12)";
-      return;
-    }
-    load(file, "nvrtcGetErrorString", text);
-    load(file, "nvrtcVersion", version);
-    load(file, "nvrtcCreateProgram", create);
-    load(file, "nvrtcDestroyProgram", destroy);
-    load(file, "nvrtcCompileProgram", compile);
-    load(file, "nvrtcGetProgramLogSize", log_size);
-    load(file, "nvrtcGetProgramLog", log);
-    load(file, "nvrtcGetCUBINSize", cubin_size);
-    load(file, "nvrtcGetCUBIN", cubin);
-    if (absent.empty() && version(&major, &minor) != 0) absent = "NVRTC does not tell its version";
-  }
-
- private:
-  static void* open() {
-    const std::string folders[] = {"", "/usr/local/cuda/lib64/", "/usr/local/cuda/lib/", "/opt/cuda/lib64/"};
-    for (const char* name : {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"})
-      for (const std::string& folder : folders)
-        if (void* const file = dlopen((folder + name).c_str(), RTLD_NOW | RTLD_LOCAL)) return file;
-    return nullptr;
-  }
-  template <class F>
-  void load(void* file, const char* name, F& function) {
-    function = reinterpret_cast<F>(dlsym(file, name));
-    if (function == nullptr && absent.empty()) absent = std::string("this NVRTC has no ") + name;
+    if (!file.found()) absent = "NVRTC was not found (libnvrtc.so.13 or .12)";
+    else if (!file.missing().empty()) absent = "this NVRTC has no " + file.missing();
+    else if (version(&major, &minor) != 0) absent = "NVRTC does not tell its version";
   }
 };
 
@@ -128,50 +103,30 @@ constexpr int illegal_address = 700, misaligned_address = 716;
 constexpr int attribute_max_threads = 0, attribute_registers = 4, attribute_max_dynamic_shared = 8;
 
 struct Driver {
-  std::string absent;
-
-  int (*init)(unsigned) = nullptr;
-  int (*error_string)(int, const char**) = nullptr;
-  int (*current_device)(int*) = nullptr;
-  int (*load_library)(void**, const void*, void*, void*, unsigned, void*, void*, unsigned) = nullptr;
-  int (*unload_library)(void*) = nullptr;
-  int (*get_kernel)(void**, void*, const char*) = nullptr;
-  int (*get_attribute)(int*, int, void*, int) = nullptr;
-  int (*set_attribute)(int, int, void*, int) = nullptr;
+  DynamicLibrary file{{"libcuda.so.1"}};
+  int (*init)(unsigned) = file.required("cuInit");
+  int (*error_string)(int, const char**) = file.required("cuGetErrorString");
+  int (*current_device)(int*) = file.required("cuCtxGetDevice");
+  int (*load_library)(void**, const void*, void*, void*, unsigned, void*, void*,
+                      unsigned) = file.required("cuLibraryLoadData");
+  int (*unload_library)(void*) = file.required("cuLibraryUnload");
+  int (*get_kernel)(void**, void*, const char*) = file.required("cuLibraryGetKernel");
+  int (*get_attribute)(int*, int, void*, int) = file.required("cuKernelGetAttribute");
+  int (*set_attribute)(int, int, void*, int) = file.required("cuKernelSetAttribute");
   int (*launch)(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*, void**,
-                void**) = nullptr;
+                void**) = file.required("cuLaunchKernel");
+  std::string absent;  // why there is none; empty: loaded
 
   Driver() {
-    void* const file = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-    if (file == nullptr) {
-      absent = "the driver's library libcuda.so.1 is not there";
-      return;
-    }
-    load(file, "cuInit", init);
-    load(file, "cuGetErrorString", error_string);
-    load(file, "cuCtxGetDevice", current_device);
-    load(file, "cuLibraryLoadData", load_library);
-    load(file, "cuLibraryUnload", unload_library);
-    load(file, "cuLibraryGetKernel", get_kernel);
-    load(file, "cuKernelGetAttribute", get_attribute);
-    load(file, "cuKernelSetAttribute", set_attribute);
-    load(file, "cuLaunchKernel", launch);
-    if (!absent.empty()) return;
-    if (const int status = init(0); status != 0) absent = "the driver does not start: " + words(status);
+    if (!file.found()) absent = "the driver's library libcuda.so.1 is not there";
+    else if (!file.missing().empty()) absent = "the driver is too old: libcuda.so.1 has no " + file.missing();
+    else if (const int status = init(0); status != 0) absent = "the driver does not start: " + words(status);
   }
 
   std::string words(int status) const {
     const char* text = nullptr;
     if (error_string(status, &text) != 0 || text == nullptr) return "error " + std::to_string(status);
     return text;
-  }
-
- private:
-  template <class F>
-  void load(void* file, const char* name, F& function) {
-    function = reinterpret_cast<F>(dlsym(file, name));
-    if (function == nullptr && absent.empty())
-      absent = std::string("the driver is too old: libcuda.so.1 has no ") + name;
   }
 };
 
@@ -226,6 +181,18 @@ int current_device() {
 }  // namespace
 
 Reason no_driver() { return driver().absent.empty() ? Reason() : driver().absent; }
+
+Variant compiled_variant(std::string idea, Choice choice) {
+  Variant out;
+  out.idea = std::move(idea);
+  out.where = Where::cuda;
+  out.needs = [](const Device&) -> Reason {
+    if (Reason absent = no_nvrtc()) return absent;
+    return no_driver();
+  };
+  out.choices.push_back(std::move(choice));
+  return out;
+}
 
 RuntimeKernel::RuntimeKernel(const std::string& source, const std::string& name, int compute_capability) {
   if (const Reason absent = no_driver()) throw Error(Error::Kind::no_device, *absent);

@@ -30,6 +30,9 @@ Cubin compile(const std::string& source, const std::string& architecture);
 
 Reason no_driver();  // why nothing can be launched here; nothing: it can
 
+// A rung whose kernels are compiled while the program runs.
+Variant compiled_variant(std::string idea, Choice choice);
+
 class RuntimeKernel {
  public:
   // Compiles (or takes from the cache folder, or from what this process has loaded already) and loads. `name`

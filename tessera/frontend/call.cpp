@@ -15,6 +15,7 @@
 #include <optional>
 #include <utility>
 #include "tessera/core/random.hpp"
+#include "tessera/io/temporary_folder.hpp"
 
 namespace tessera::frontend {
 namespace {
@@ -329,25 +330,6 @@ void compare_results(CallResult& out, const CallArray& array) {
   }
 }
 
-class CallFolder {
- public:
-  CallFolder() : path_((fs::temp_directory_path() / "tessera-XXXXXX").string()) {
-    if (mkdtemp(path_.data()) == nullptr)
-      throw Error("cannot create a folder in " + fs::temp_directory_path().string());
-  }
-  ~CallFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  CallFolder(const CallFolder&) = delete;
-  CallFolder& operator=(const CallFolder&) = delete;
-  std::string file(const std::string& name) const { return path_ + "/" + name; }
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
-
 }  // namespace
 
 struct Call::Hidden {
@@ -638,7 +620,7 @@ struct Call::Hidden {
   CalledFunction function;
   std::vector<CallArray> arrays;
   std::map<std::string, const CallType*> types;  // of values
-  CallFolder folder;
+  TemporaryFolder folder;
   std::string main;
 };
 

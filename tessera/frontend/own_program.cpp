@@ -479,54 +479,35 @@ void drop_oldest(const std::string& folder) {
   for (std::size_t i = 0; i < files.size() - most / 2; ++i) fs::remove(files[i].second, failed);
 }
 
-// The cache's, or one that is deleted with the object.
-class BuildFolder {
- public:
+// Where programs are built.
+struct BuildFolder {
   BuildFolder() {
     std::error_code ignored;
     if (const auto cache = cache_folder()) {
-      path_ = *cache + "/programs";
-      fs::create_directories(path_, ignored);
-      if (access(path_.c_str(), W_OK) == 0) return;
+      path = *cache + "/programs";
+      fs::create_directories(path, ignored);
+      if (access(path.c_str(), W_OK) == 0) return;
     }
-    std::string pattern = (fs::temp_directory_path() / "tessera-XXXXXX").string();
-    if (mkdtemp(pattern.data()) == nullptr)
-      throw Error("cannot create a folder in " + fs::temp_directory_path().string());
-    path_ = to_delete_ = pattern;
+    own = std::make_unique<TemporaryFolder>();
+    path = own->path();
   }
-  ~BuildFolder() {
-    std::error_code ignored;
-    if (!to_delete_.empty()) fs::remove_all(to_delete_, ignored);
-  }
-  BuildFolder(const BuildFolder&) = delete;
-  BuildFolder& operator=(const BuildFolder&) = delete;
 
-  const std::string& path() const { return path_; }
-  bool is_cache() const { return to_delete_.empty(); }
-  // From now on somebody else deletes it; "" for the cache's.
-  std::string release() { return std::exchange(to_delete_, {}); }
-
- private:
-  std::string path_, to_delete_;
+  std::string path;
+  std::unique_ptr<TemporaryFolder> own;  // null: the folder is the cache's
 };
 
 }  // namespace
 
 std::vector<std::string> preprocessed(const Source& source) {
   const BuildFolder folder;
-  return Build(source, folder.path()).preprocessed();
+  return Build(source, folder.path).preprocessed();
 }
 
 OwnProgram::OwnProgram(const Source& source) {
   BuildFolder folder;
-  path_ = Build(source, folder.path()).program();
-  if (folder.is_cache()) drop_oldest(folder.path());
-  folder_ = folder.release();
-}
-
-OwnProgram::~OwnProgram() {
-  std::error_code ignored;
-  if (!folder_.empty()) fs::remove_all(folder_, ignored);
+  path_ = Build(source, folder.path).program();
+  if (folder.own == nullptr) drop_oldest(folder.path);
+  folder_ = std::move(folder.own);
 }
 
 Ending run_program(const std::string& path, const Words& arguments, const Words& variables,

@@ -2,9 +2,11 @@
 // From CUDA files to a program for this machine: g++ -E, rewrite, g++, link with the runtime. What was
 // compiled once is kept in the cache folder under a hash of all that it was made from.
 #pragma once
+#include <memory>
 #include <string>
 #include <vector>
 #include "tessera/frontend/rewrite.hpp"
+#include "tessera/io/temporary_folder.hpp"
 
 namespace tessera::frontend {
 
@@ -37,14 +39,12 @@ class OwnProgram {
  public:
   // Throws Refusal or CompilerError for the files, Error for what is missing.
   explicit OwnProgram(const Source& source);
-  ~OwnProgram();
-  OwnProgram(const OwnProgram&) = delete;
-  OwnProgram& operator=(const OwnProgram&) = delete;
 
   const std::string& path() const { return path_; }
 
  private:
-  std::string path_, folder_;
+  std::string path_;
+  std::unique_ptr<TemporaryFolder> folder_;  // null: the cache holds the program
 };
 
 struct Ending {

@@ -558,11 +558,6 @@ std::vector<double> values_of(const Elements& elements) {
   return out;
 }
 
-Numbers parse_numbers(std::span<const std::byte> file, const std::string& name) {
-  Elements elements = parse_elements(file, name);
-  return {std::move(elements.extents), values_of(elements)};
-}
-
 Numbers read_numbers(const std::string& path) {
   Elements elements = read_elements(path);
   return {std::move(elements.extents), values_of(elements)};

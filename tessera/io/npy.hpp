@@ -28,7 +28,6 @@ struct Numbers {
   std::vector<double> values;
 };
 [[nodiscard]] Numbers read_numbers(const std::string& path);
-[[nodiscard]] Numbers parse_numbers(std::span<const std::byte> file, const std::string& name);
 
 // A file's elements of any of NumPy's integers, booleans and floats of up to 64 bits as they are, row after
 // row. Unlike arrays to compute with they may be of types that no kernel of ours has.

@@ -67,7 +67,8 @@ TEST_F(NpyTest, NumbersOfEveryWidthAreRead) {
   const auto numbers = [&](const std::string& descr, const std::string& shape, const std::string& data,
                            bool fortran = false) {
     const std::string file = file_of(dict_of(descr, shape, fortran), data);
-    return npy::parse_numbers(std::as_bytes(std::span(file)), "k.npy");
+    const npy::Elements elements = npy::parse_elements(std::as_bytes(std::span(file)), "k.npy");
+    return npy::Numbers{elements.extents, npy::values_of(elements)};
   };
   const std::int64_t whole = (std::int64_t{1} << 53) - 1;
   EXPECT_EQ(numbers("<i8", "(3,)", bytes_of<std::int64_t>({-1, 7, whole})).values,

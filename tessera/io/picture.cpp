@@ -162,8 +162,6 @@ bool begins_as_picture(const std::string& path) {
   return format_of(file.read(longest_magic)) != Format::none;
 }
 
-bool named_as_jpeg(const std::string& path) { return format_named(path) == Format::jpeg; }
-
 bool named_as_picture(const std::string& path) { return format_named(path) != Format::none; }
 
 bool is_picture_output(const std::string& path) {

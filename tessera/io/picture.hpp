@@ -33,7 +33,6 @@ void demand_within(const std::string& name, const Limits& limits, Element elemen
 bool begins_as_picture(const std::string& path);
 // Whether a name ends as one of these does.
 bool named_as_picture(const std::string& path);
-bool named_as_jpeg(const std::string& path);
 // Whether an output of that name is a picture; else it is a .npy array: where the name ends so, has no
 // ending, or is a device. Throws Error for other endings.
 bool is_picture_output(const std::string& path);

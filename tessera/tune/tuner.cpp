@@ -227,8 +227,6 @@ std::size_t batch_size(const Operation& operation, const Arguments& arguments, c
   return std::clamp<std::size_t>(static_cast<std::size_t>(std::min(room / each, 1e6)), 1, most);
 }
 
-bool interrupted_row(const bench::Row& row) { return row.seconds.empty() && row.reason == "interrupted"; }
-
 namespace {
 
 bool is_default(const Config& config) { return config.tuning == config.variant->choices.at(0).defaults(); }

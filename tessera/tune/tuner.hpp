@@ -93,8 +93,6 @@ std::vector<bench::Row> measure_each(const std::vector<bench::Candidate>& candid
 std::size_t batch_size(const Operation& operation, const Arguments& arguments, const Device& device,
                        std::size_t most);
 
-bool interrupted_row(const bench::Row& row);  // it was not its turn yet when the session ended
-
 struct Task {
   const Operation* operation = nullptr;
   const Case* problem = nullptr;

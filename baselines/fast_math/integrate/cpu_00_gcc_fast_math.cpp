@@ -4,7 +4,7 @@
 // It knows one formula and adds in whatever order the compiler likes; its sums have no promise of bits.
 #include "ops/integrate/integrate.hpp"
 #include "tessera/core/parallel.hpp"
-#include "tessera/rung.hpp"
+#include "tessera/baseline.hpp"
 
 double circle_strips(double a, double step, std::int64_t first, std::int64_t last);
 
@@ -26,7 +26,7 @@ void run_circle(const Arguments& arguments, const Tuning&, Run& run) {
   *p.result = ends.finished(total);
 }
 
-Variant variant() {
+Choice circle() {
   Choice choice;
   choice.prepare[Element::f64] = unplanned(run_circle);
   choice.refuses = [](const Arguments& a, const Tuning&, const Device&) -> Reason {
@@ -35,16 +35,11 @@ Variant variant() {
     if (formula == "sqrt(1-x^2)" || formula == "sqrt(1-x*x)") return std::nullopt;
     return "it was compiled for sqrt(1-x^2) alone";
   };
-  Variant out;
-  out.idea = "the circle's strips by g++ -O3 -march=native -ffast-math";
-  out.where = Where::cpu;
-  out.baseline = true;
-  out.compares_time_only = true;
-  out.choices = {choice};
-  return out;
+  return choice;
 }
 
-const Rung rung(variant());
+const Rung rung(timed_baseline("the circle's strips by g++ -O3 -march=native -ffast-math", Where::cpu,
+                               {circle()}));
 
 }  // namespace
 }  // namespace tessera::integration

@@ -11,7 +11,7 @@
 #include <memory>
 #include "ops/integrate/integrate_rules.hpp"
 #include "tessera/formula/interpret.hpp"
-#include "tessera/rung.hpp"
+#include "tessera/baseline.hpp"
 
 namespace tessera::integration {
 namespace {
@@ -119,21 +119,16 @@ Reason refuses(const Arguments& arguments, const Tuning&, const Device&) {
   return std::nullopt;
 }
 
-Variant variant() {
+Choice by_gsl() {
   Choice choice;
   choice.prepare[Element::f64] = unplanned(integrate_by_gsl<double>);
   choice.prepare[Element::f32] = unplanned(integrate_by_gsl<float>);
   choice.refuses = refuses;
-  Variant out;
-  out.idea = "the GNU Scientific Library's QAGS and its kin, one core";
-  out.where = Where::cpu;
-  out.baseline = true;
-  out.compares_time_only = true;
-  out.choices = {choice};
-  return out;
+  return choice;
 }
 
-const Rung rung(variant());
+const Rung rung(timed_baseline("the GNU Scientific Library's QAGS and its kin, one core", Where::cpu,
+                               {by_gsl()}));
 
 }  // namespace
 }  // namespace tessera::integration

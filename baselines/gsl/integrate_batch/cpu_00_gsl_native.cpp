@@ -46,7 +46,8 @@ Choice choice() {
   return out;
 }
 
-const Rung rung(baseline("GSL's qags and qagi on every core, the integrand compiled ahead", choice()));
+const Rung rung(baseline("GSL's qags and qagi on every core, the integrand compiled ahead", Where::cpu,
+                         {choice()}));
 
 }  // namespace
 }  // namespace tessera::integrate_batch

@@ -9,7 +9,7 @@
 #include <memory>
 #include "ops/integrate_batch/integrate_batch.hpp"
 #include "tessera/core/parallel.hpp"
-#include "tessera/rung.hpp"
+#include "tessera/baseline.hpp"
 
 namespace tessera::integrate_batch {
 
@@ -78,15 +78,6 @@ void all_by_gsl(const Problem<double>& p, const Run& run, IntegrandOf f_of) {
       store(p.work, i, by_gsl(f_of(i), ends(0), ends(1), demand_of(p.work, i), space.get()));
     }
   });
-}
-
-inline Variant baseline(std::string idea, Choice choice) {
-  Variant out;
-  out.idea = std::move(idea);
-  out.where = Where::cpu;
-  out.baseline = true;
-  out.choices.push_back(std::move(choice));
-  return out;
 }
 
 }  // namespace tessera::integrate_batch

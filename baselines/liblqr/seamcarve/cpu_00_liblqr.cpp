@@ -9,7 +9,7 @@
 #include <cstring>
 #include <memory>
 #include "ops/seamcarve/seamcarve.hpp"
-#include "tessera/rung.hpp"
+#include "tessera/baseline.hpp"
 
 namespace tessera::seamcarve {
 namespace {
@@ -93,24 +93,20 @@ Reason refuses(const Arguments& arguments, const Tuning&, const Device&) {
   return std::nullopt;
 }
 
-Variant variant() {
+Choice by_liblqr() {
   Choice choice =
       choice_of<Problem>([](const auto& p, const Tuning& tuning, Run& run) { run_liblqr(p, tuning, run); });
   choice.refuses = refuses;
-  Variant out;
-  out.idea = "liblqr, as GIMP and ImageMagick call it, on one core";
-  out.where = Where::cpu;
-  out.baseline = true;
-  out.compares_time_only = true;
-  out.needs = [](const Device&) -> Reason {
-    if (library().found()) return std::nullopt;
-    return "liblqr was not found (liblqr-1.so.0)";
-  };
-  out.choices = {choice};
-  return out;
+  return choice;
 }
 
-const Rung rung(variant());
+Reason needs(const Device&) {
+  if (library().found()) return std::nullopt;
+  return "liblqr was not found (liblqr-1.so.0)";
+}
+
+const Rung rung(timed_baseline("liblqr, as GIMP and ImageMagick call it, on one core", Where::cpu,
+                               {by_liblqr()}, needs));
 
 }  // namespace
 }  // namespace tessera::seamcarve

@@ -96,16 +96,4 @@ inline Choice compiled_choice(bool fast_roots, Reason (*allowed)(const Arguments
   return out;
 }
 
-inline Variant compiled_variant(std::string idea, Choice choice) {
-  Variant out;
-  out.idea = std::move(idea);
-  out.where = Where::cuda;
-  out.needs = [](const Device&) -> Reason {
-    if (Reason absent = cuda::no_nvrtc()) return absent;
-    return cuda::no_driver();
-  };
-  out.choices.push_back(std::move(choice));
-  return out;
-}
-
 }  // namespace tessera::integration

@@ -7,7 +7,7 @@
 #include "ops/integrate/integrate.hpp"
 #include "tessera/cuda/resources.hpp"
 #include "tessera/cuda/gpus.hpp"
-#include "tessera/rung.hpp"
+#include "tessera/baseline.hpp"
 
 namespace tessera::integration {
 

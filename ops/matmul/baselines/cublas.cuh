@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // cuBLASLt as a baseline: the library, loaded when first asked for (the program starts without it and says
 // why it is missing); any product, or a batch of one size, as it is described to it; the fastest of the
-// algorithms that it proposes, tried on the product itself or on copies that exceed the L2; and the variants
-// made of that.
+// algorithms that it proposes, tried on the product itself or on sets of its arrays that exceed the L2; and
+// the variants made of that.
 #pragma once
 #include <algorithm>
 #include <array>
 #include <cstring>
 #include <cublasLt.h>
-#include <dlfcn.h>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -18,64 +17,39 @@
 #include "ops/matmul/matmul.hpp"
 #include "ops/matmul/problem/operands.hpp"
 #include "ops/matmul/problem/mixed_problem.hpp"
+#include "tessera/baseline.hpp"
+#include "tessera/bench/rotation.hpp"
 #include "tessera/core/error.hpp"
-#include "tessera/core/variant.hpp"
 #include "tessera/core/device.hpp"
+#include "tessera/cuda/dynamic_library.hpp"
 #include "tessera/cuda/gpus.hpp"
-#include "tessera/cuda/resources.hpp"
+#include "tessera/run/public_call.hpp"
 
 namespace tessera::matmul::lt {
 
 struct Library {
+  cuda::DynamicLibrary file{{"libcublasLt.so.13", "libcublasLt.so.12"}, cuda::toolkit_folders};
+  decltype(&cublasLtCreate) create = file.required("cublasLtCreate");
+  decltype(&cublasLtGetStatusString) status_string = file.required("cublasLtGetStatusString");
+  decltype(&cublasLtMatmul) matmul = file.required("cublasLtMatmul");
+  decltype(&cublasLtMatmulAlgoGetHeuristic) heuristics = file.required("cublasLtMatmulAlgoGetHeuristic");
+  decltype(&cublasLtMatmulDescCreate) create_desc = file.required("cublasLtMatmulDescCreate");
+  decltype(&cublasLtMatmulDescDestroy) destroy_desc = file.required("cublasLtMatmulDescDestroy");
+  decltype(&cublasLtMatmulDescSetAttribute) set_desc = file.required("cublasLtMatmulDescSetAttribute");
+  decltype(&cublasLtMatrixLayoutCreate) create_layout = file.required("cublasLtMatrixLayoutCreate");
+  decltype(&cublasLtMatrixLayoutDestroy) destroy_layout = file.required("cublasLtMatrixLayoutDestroy");
+  decltype(&cublasLtMatrixLayoutSetAttribute) set_layout = file.required("cublasLtMatrixLayoutSetAttribute");
+  decltype(&cublasLtMatmulPreferenceCreate) create_preference =
+      file.required("cublasLtMatmulPreferenceCreate");
+  decltype(&cublasLtMatmulPreferenceDestroy) destroy_preference =
+      file.required("cublasLtMatmulPreferenceDestroy");
+  decltype(&cublasLtMatmulPreferenceSetAttribute) set_preference =
+      file.required("cublasLtMatmulPreferenceSetAttribute");
   std::string absent;  // why there is none; empty: loaded
 
-  decltype(&cublasLtCreate) create = nullptr;
-  decltype(&cublasLtGetStatusString) status_string = nullptr;
-  decltype(&cublasLtMatmul) matmul = nullptr;
-  decltype(&cublasLtMatmulAlgoGetHeuristic) heuristics = nullptr;
-  decltype(&cublasLtMatmulDescCreate) create_desc = nullptr;
-  decltype(&cublasLtMatmulDescDestroy) destroy_desc = nullptr;
-  decltype(&cublasLtMatmulDescSetAttribute) set_desc = nullptr;
-  decltype(&cublasLtMatrixLayoutCreate) create_layout = nullptr;
-  decltype(&cublasLtMatrixLayoutDestroy) destroy_layout = nullptr;
-  decltype(&cublasLtMatrixLayoutSetAttribute) set_layout = nullptr;
-  decltype(&cublasLtMatmulPreferenceCreate) create_preference = nullptr;
-  decltype(&cublasLtMatmulPreferenceDestroy) destroy_preference = nullptr;
-  decltype(&cublasLtMatmulPreferenceSetAttribute) set_preference = nullptr;
-
   Library() {
-    void* const file = open();
-    if (file == nullptr) {
-      absent = "cuBLASLt was not found (libcublasLt.so.13 or .12)";
-      return;
-    }
-    load(file, "cublasLtCreate", create);
-    load(file, "cublasLtGetStatusString", status_string);
-    load(file, "cublasLtMatmul", matmul);
-    load(file, "cublasLtMatmulAlgoGetHeuristic", heuristics);
-    load(file, "cublasLtMatmulDescCreate", create_desc);
-    load(file, "cublasLtMatmulDescDestroy", destroy_desc);
-    load(file, "cublasLtMatmulDescSetAttribute", set_desc);
-    load(file, "cublasLtMatrixLayoutCreate", create_layout);
-    load(file, "cublasLtMatrixLayoutDestroy", destroy_layout);
-    load(file, "cublasLtMatrixLayoutSetAttribute", set_layout);
-    load(file, "cublasLtMatmulPreferenceCreate", create_preference);
-    load(file, "cublasLtMatmulPreferenceDestroy", destroy_preference);
-    load(file, "cublasLtMatmulPreferenceSetAttribute", set_preference);
-  }
-
- private:
-  static void* open() {
-    const std::string folders[] = {"", "/usr/local/cuda/lib64/", "/usr/local/cuda/lib/", "/opt/cuda/lib64/"};
-    for (const char* name : {"libcublasLt.so.13", "libcublasLt.so.12"})
-      for (const std::string& folder : folders)
-        if (void* const file = dlopen((folder + name).c_str(), RTLD_NOW | RTLD_LOCAL)) return file;
-    return nullptr;
-  }
-  template <class F>
-  void load(void* file, const char* name, F& function) {
-    function = reinterpret_cast<F>(dlsym(file, name));
-    if (function == nullptr) absent = std::string("this cuBLASLt has no ") + name;
+    if (!file.found()) absent = "cuBLASLt was not found (libcublasLt.so.13 or .12)";
+    else if (!file.missing().empty()) absent = "this cuBLASLt has no " + file.missing();
   }
 };
 
@@ -351,60 +325,6 @@ inline Reason refuses(const Product& given) {
   return needs_of_bytes(p, *a, *b, *c);
 }
 
-class RotatingCopies {
- public:
-  // 2.5 times the L2 together, one where the product alone is as large; filled in the order of the run's
-  // stream.
-  RotatingCopies(const Product& p, const Run& run)
-      : product_(p),
-        a_(span_bytes(p.a, p.batch, p.a_step)),
-        b_(span_bytes(p.b, p.batch, p.b_step)),
-        set_(a_ + b_ + span_bytes(p.c, p.batch, p.c_step)) {
-    const std::size_t wanted =
-        static_cast<std::size_t>(std::max<std::int64_t>(run.device->cache_bytes, 0)) / 2 * 5;
-    count_ = std::max<std::size_t>(1, (wanted + set_ - 1) / set_);
-    memory_ = cuda::DeviceBuffer(count_ * set_);
-    const auto stream = static_cast<cudaStream_t>(run.stream);
-    const auto copy = [stream](void* to, const void* from, std::size_t bytes) {
-      cuda::check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream));
-    };
-    copy(at(0), p.a.data, used_bytes(p.a, p.batch, p.a_step));
-    copy(at(0) + a_, p.b.data, used_bytes(p.b, p.batch, p.b_step));
-    for (std::size_t there = 1; there < count_; there *= 2)
-      copy(at(there), at(0), std::min(there, count_ - there) * set_);
-  }
-
-  std::size_t count() const { return count_; }
-
-  // The product on the next copy. A separate C0 stays where it is.
-  Product next() {
-    Product out = product_;
-    char* const set = at(next_);
-    next_ = (next_ + 1) % count_;
-    out.a.data = set;
-    out.b.data = set + a_;
-    out.c.data = set + a_ + b_;
-    if (!out.reads_c0) out.c0.data = out.c.data;
-    return out;
-  }
-
- private:
-  static std::size_t used_bytes(const Described& x, std::int64_t batch, std::int64_t step) {
-    const Stored s = *stored(x);
-    const std::int64_t elements = (s.cols - 1) * s.leading + s.rows + (batch - 1) * step;
-    return static_cast<std::size_t>(elements) * size_of(x.element);
-  }
-  // As aligned as memory of the device is.
-  static std::size_t span_bytes(const Described& x, std::int64_t batch, std::int64_t step) {
-    return (used_bytes(x, batch, step) + 255) / 256 * 256;
-  }
-  char* at(std::size_t set) const { return static_cast<char*>(memory_.get()) + set * set_; }
-
-  Product product_;
-  std::size_t a_, b_, set_, count_ = 1, next_ = 0;
-  cuda::DeviceBuffer memory_;
-};
-
 // A product, or many of one size, described to cuBLASLt once, with the fastest of the algorithms that it
 // proposes.
 
@@ -513,11 +433,15 @@ struct Algorithm {
 // the L2 may hold; on copies that take turns, which it does not hold.
 enum class Tries { none, in_place, rotated };
 
+using ProductOf = Product (*)(const Arguments&);
+
 // A product described to the library, with the fastest of its algorithms. It holds no address that it uses
 // for another product.
 class Plan {
  public:
-  Plan(const Product& p, const Run& run, Tries tries)
+  // `there`, `product_of`: for Tries::rotated, the arguments that `p` was made of, and how.
+  Plan(const Product& p, const Run& run, Tries tries, const Arguments* there = nullptr,
+       ProductOf product_of = nullptr)
       : handle_(handle_of(run.device->index)),
         desc_(describe(p)),
         a_(layout(p.a, p.batch, p.a_step)),
@@ -525,7 +449,8 @@ class Plan {
         c0_(layout(p.c0, p.batch, p.c0_step)),
         c_(layout(p.c, p.batch, p.c_step)),
         candidates_(proposals(p, run)),
-        algorithm_(tries == Tries::none ? candidates_.front().algo : fastest(p, run, tries)) {}
+        algorithm_(tries == Tries::none ? candidates_.front().algo
+                                        : fastest(p, run, tries, there, product_of)) {}
 
   void enqueue(const Product& p, const Run& run) const {
     const auto own = p.has_addresses() ? describe(p) : nullptr;
@@ -533,6 +458,8 @@ class Plan {
   }
 
  private:
+  static constexpr int most_launches = 32;  // in a graph
+
   cublasStatus_t enqueue(const Product& p, const Run& run, const cublasLtMatmulAlgo_t& algorithm,
                          cublasLtMatmulDesc_t desc) const {
     return library().matmul(handle_, desc, p.alpha.bytes, p.a.data, a_.get(), p.b.data, b_.get(),
@@ -562,13 +489,25 @@ class Plan {
     return out;
   }
 
-  cublasLtMatmulAlgo_t fastest(const Product& p, const Run& run, Tries tries) const {
+  cublasLtMatmulAlgo_t fastest(const Product& p, const Run& run, Tries tries, const Arguments* there,
+                               ProductOf product_of) const {
     // Where C is its own input, trying would add again and again.
     if (p.reads_c0 && p.c0.data == p.c.data) return candidates_.front().algo;
-    std::unique_ptr<RotatingCopies> copies;
-    if (tries == Tries::rotated) copies = std::make_unique<RotatingCopies>(p, run);
+    Backend& backend = backend_of(*run.device);
+    std::optional<bench::Rotation> sets;
+    if (tries == Tries::rotated) {
+      backend.synchronize(run);  // the sets are copied in a stream of their own
+      sets.emplace(*run.device, *there, *there, most_launches);
+    }
     const auto seconds_of = [&](const cublasLtMatmulAlgo_t& algorithm) {
-      return copies ? timed(*copies, run, algorithm) : timed(p, run, algorithm);
+      const auto launch = [&](const Product& which) { check(enqueue(which, run, algorithm, desc_.get())); };
+      if (!sets) return backend.seconds(run, [&] { launch(p); });
+      // The mean of several sets, launched as a graph, so that the host's part in it does not count.
+      const int launches = sets->launches(1);
+      const auto graph = backend.capture(run, [&] {
+        for (int i = 0; i < launches; ++i) launch(product_of(sets->set(sets->take(1))).with_columns());
+      });
+      return backend.seconds(run, graph) / launches;
     };
     const cublasLtMatmulAlgo_t* best = nullptr;
     double best_seconds = 0;
@@ -585,32 +524,6 @@ class Plan {
     if (best == nullptr)
       throw Error(Error::Kind::internal, "none of cuBLASLt's algorithms for this product ran");
     return *best;
-  }
-
-  double timed(const Product& p, const Run& run, const cublasLtMatmulAlgo_t& algorithm) const {
-    const auto stream = static_cast<cudaStream_t>(run.stream);
-    cuda::Event begin, end;
-    begin.record(stream);
-    check(enqueue(p, run, algorithm, desc_.get()));
-    end.record(stream);
-    end.synchronize();
-    return end.seconds_since(begin);
-  }
-
-  // The mean of several copies, launched as a graph, so that the host's part in it does not count.
-  double timed(RotatingCopies& copies, const Run& run, const cublasLtMatmulAlgo_t& algorithm) const {
-    constexpr std::size_t most = 32;
-    const std::size_t launches = std::min(most, copies.count());
-    const auto stream = static_cast<cudaStream_t>(run.stream);
-    const cuda::Graph graph(stream, [&] {
-      for (std::size_t i = 0; i < launches; ++i) check(enqueue(copies.next(), run, algorithm, desc_.get()));
-    });
-    cuda::Event begin, end;
-    begin.record(stream);
-    graph.launch(stream);
-    end.record(stream);
-    end.synchronize();
-    return end.seconds_since(begin) / static_cast<double>(launches);
   }
 
   cublasLtHandle_t handle_;
@@ -673,9 +586,10 @@ struct Baseline {
   }
 
   template <Tries tries>
-  static std::shared_ptr<const Plan> plan_of(const Product& p, Run& run) {
+  static std::shared_ptr<const Plan> plan_of(const Product& p, const Arguments& arguments, Run& run) {
     static ShapeCache<std::shared_ptr<const Plan>> cache;
-    return cache.of(shape_of(p, run), [&] { return std::make_shared<const Plan>(p, run, tries); });
+    return cache.of(shape_of(p, run),
+                    [&] { return std::make_shared<const Plan>(p, run, tries, &arguments, product_of); });
   }
 
   template <Tries tries>
@@ -684,7 +598,7 @@ struct Baseline {
     if (is_empty(given)) return;
     const cuda::OnDevice on_device(run.device->index);
     const Product p = given.with_columns();
-    plan_of<tries>(p, run)->enqueue(p, run);
+    plan_of<tries>(p, arguments, run)->enqueue(p, run);
   }
 
   template <Tries tries>
@@ -704,23 +618,25 @@ struct Baseline {
     struct State {
       Product product;
       bool exchanged;  // Bᵀ·Aᵀ is computed
+      Arguments arguments;
       std::once_flag is_found;
       std::shared_ptr<const Plan> plan;
 
-      State(const Product& given, const Signature& signature)
-          : product(given.with_columns()), places(signature), exchanged(stored(given.c)->transposed) {}
+      State(const Product& given, const Arguments& arguments)
+          : product(given.with_columns()), exchanged(stored(given.c)->transposed), arguments(arguments) {}
     };
     PreparedRun out;
     out.workspace_bytes = lt::workspace_bytes;
-    out.launch = [state = std::make_shared<State>(given, arguments.signature())](
-                     std::span<void* const> arrays, Run& run) {
+    out.launch = [state = std::make_shared<State>(given, arguments)](std::span<void* const> arrays,
+                                                                     Run& run) {
       const cuda::OnDevice on_device(run.device->index);
       const auto at = [arrays](std::size_t place) { return static_cast<const char*>(arrays[place]); };
       Product p = state->product;
       p.a.data = at(state->exchanged ? in_b : in_a);
       p.b.data = at(state->exchanged ? in_a : in_b);
       p.c.data = p.c0.data = at(out_c);
-      std::call_once(state->is_found, [&] { state->plan = plan_of<tries>(p, run); });
+      std::call_once(state->is_found,
+                     [&] { state->plan = plan_of<tries>(p, state->arguments.with_addresses(arrays), run); });
       state->plan->enqueue(p, run);
     };
     return out;
@@ -743,13 +659,7 @@ struct Baseline {
   }
 
   static Variant variant(const char* idea, std::vector<Choice> choices) {
-    Variant out;
-    out.idea = idea;
-    out.where = Where::cuda;
-    out.baseline = true;
-    out.needs = needs_library;
-    out.choices = std::move(choices);
-    return out;
+    return baseline(idea, Where::cuda, std::move(choices), needs_library);
   }
 };
 

@@ -18,7 +18,7 @@
 #include <type_traits>
 #include "ops/matmul/matmul.hpp"
 #include "tessera/core/child.hpp"
-#include "tessera/rung.hpp"
+#include "tessera/baseline.hpp"
 
 namespace tessera::matmul {
 
@@ -198,9 +198,7 @@ Child& openblas() {
 // run(child, problem, run): of either operation's Problem.
 template <template <class> class AnyProblem, class RunIn>
 Variant openblas_variant(const char* idea, const RunIn& run) {
-  Variant v;
-  v.idea = idea;
-  v.where = Where::cpu;
+  std::vector<Choice> choices;
   for (const bool avx512 : {false, true}) {
     Choice choice = choice_of<AnyProblem, Types<float, double>>(
         [avx512, run](const auto& p, const Tuning&, Run& at) {
@@ -211,11 +209,10 @@ Variant openblas_variant(const char* idea, const RunIn& run) {
       if (avx512 && !__builtin_cpu_supports("avx512vl")) return "this CPU lacks AVX-512";
       return gemm_refuses(arguments);
     };
-    v.choices.push_back(std::move(choice));
+    choices.push_back(std::move(choice));
   }
-  v.baseline = true;
-  v.needs = [](const Device&) { return library_missing(openblas_library); };
-  return v;
+  return baseline(idea, Where::cpu, std::move(choices),
+                  [](const Device&) { return library_missing(openblas_library); });
 }
 
 }  // namespace tessera::matmul

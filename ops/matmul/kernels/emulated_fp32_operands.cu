@@ -12,22 +12,9 @@ namespace {
 
 std::size_t rounded_up(std::int64_t bytes) { return static_cast<std::size_t>(round_up(bytes, 256)); }
 
-// Each but the first may be placed while the one before is at its end.
-template <class Kernel, class Args>
-void launch_with_pdl(Kernel kernel, std::int64_t blocks, int threads, const Args& args, cudaStream_t stream,
-                     bool first, std::size_t shared_bytes = 0) {
-  cudaLaunchAttribute pdl{};
-  pdl.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  pdl.val.programmaticStreamSerializationAllowed = 1;
-  cudaLaunchConfig_t config{};
-  config.gridDim = static_cast<unsigned>(blocks);
-  config.blockDim = static_cast<unsigned>(threads);
-  config.dynamicSmemBytes = shared_bytes;
-  config.stream = stream;
-  config.attrs = &pdl;
-  config.numAttrs = first ? 0 : 1;
-  cuda::check(cudaLaunchKernelEx(&config, kernel, args));
-}
+// Programmatic dependent launch: each kernel but the first of a call may be placed while the one before is at
+// its end.
+constexpr bool first = false, follows = true;
 
 DecomposedOperand operand_of(Compute compute, const DecompositionTask& x) {
   const EmulatedLayout layout(compute, x.from.rows, x.from.k);
@@ -54,8 +41,8 @@ void decompose(std::initializer_list<DecompositionTask> all, cudaStream_t stream
     pair.blocks[count++] = ceil_div(x.from.rows, S::lines) * ceil_div(x.from.k, S::k);
   }
   if (count == 0) return;
-  launch_with_pdl(decompose_operands<compute>, pair.blocks[0] + pair.blocks[1], S::threads, pair, stream,
-                  true);
+  launch_grid(decompose_operands<compute>, {.grid = {pair.blocks[0] + pair.blocks[1]}, .block = {S::threads}},
+              0, stream, first, pair);
 }
 
 void decompose_any(Compute compute, std::initializer_list<DecompositionTask> all, cudaStream_t stream) {
@@ -134,8 +121,9 @@ template <class Kernel>
 void launch_strictly(const StrictArgs& args, const Run& run) {
   constexpr std::size_t bytes = sizeof(typename Kernel::Shared);
   static_assert(bytes <= 48 * 1024);
-  launch_with_pdl(multiply_tiles_strictly<Kernel>, args.warp.order.count(), Kernel::threads, args,
-                  static_cast<cudaStream_t>(run.stream), false, bytes);
+  launch_grid(multiply_tiles_strictly<Kernel>,
+              {.grid = {args.warp.order.count()}, .block = {Kernel::threads}}, bytes,
+              static_cast<cudaStream_t>(run.stream), follows, args);
 }
 
 }  // namespace
@@ -156,7 +144,8 @@ void decompose_both(Compute compute, const DecompositionTask& a, const Decomposi
   args.blocks_of_a = static_cast<std::uint32_t>(of_a);
   args.workspace = static_cast<RangeCheckWorkspace*>(range_check);
   args.in_range = in_range;
-  launch_with_pdl(check_range, blocks > 0 ? blocks : 1, RangeCheckShape::threads, args, stream, blocks == 0);
+  launch_grid(check_range, {.grid = {blocks > 0 ? blocks : 1}, .block = {RangeCheckShape::threads}}, 0,
+              stream, blocks == 0 ? first : follows, args);
 }
 
 void decompose_one(Compute compute, const DecompositionTask& x, void* range_check, cudaStream_t stream) {
@@ -167,7 +156,7 @@ void decompose_one(Compute compute, const DecompositionTask& x, void* range_chec
   args.workspace = static_cast<RangeCheckWorkspace*>(range_check);
   args.result =
       reinterpret_cast<OperandRange*>(EmulatedLayout(compute, x.from.rows, x.from.k).range_in(x.parts));
-  launch_with_pdl(check_range, blocks, RangeCheckShape::threads, args, stream, false);
+  launch_grid(check_range, {.grid = {blocks}, .block = {RangeCheckShape::threads}}, 0, stream, follows, args);
 }
 
 void multiply_strictly(const MixedProblem& p, const std::uint32_t* in_range, Run& run) {

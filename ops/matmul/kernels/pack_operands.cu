@@ -2,6 +2,7 @@
 #include "ops/matmul/kernels/pack_operands.cuh"
 #include <algorithm>
 #include "ops/matmul/kernels/pack_kernels.cuh"
+#include "tessera/cuda/launch.cuh"
 #include "tessera/cuda/resources.hpp"
 #include "tessera/core/rounding.hpp"
 
@@ -23,18 +24,9 @@ struct Launches {
   int done = 0;
 
   template <class Kernel, class Args>
-  void launch(Kernel kernel, const dim3& grid, int threads, Args args) {
+  void launch(Kernel kernel, const Launch::Grid& grid, int threads, Args args) {
     args.is_first = done++ == 0;
-    cudaLaunchAttribute pdl{};
-    pdl.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    pdl.val.programmaticStreamSerializationAllowed = 1;
-    cudaLaunchConfig_t config{};
-    config.gridDim = grid;
-    config.blockDim = static_cast<unsigned>(threads);
-    config.stream = stream;
-    config.attrs = &pdl;
-    config.numAttrs = supports_pdl() ? 1 : 0;
-    cuda::check(cudaLaunchKernelEx(&config, kernel, args));
+    launch_grid(kernel, {.grid = grid, .block = {threads}}, 0, stream, supports_pdl(), args);
   }
 
   // A block makes `wide` words of `high` lines. Grids are short along y and z: as many launches as it takes.
@@ -62,10 +54,7 @@ struct Launches {
           args.to += layer * args.to_layer;
         }
         const std::int64_t deep = std::min(most_layers, layers - layer) * pair.count;
-        launch(kernel,
-               dim3(static_cast<unsigned>(ceil_div(words, wide)),
-                    static_cast<unsigned>(ceil_div(lines, high)), static_cast<unsigned>(deep)),
-               threads, some);
+        launch(kernel, {ceil_div(words, wide), ceil_div(lines, high), deep}, threads, some);
       }
     }
   }
@@ -122,13 +111,11 @@ void pack_copies(const MatrixRef& f, const RowAlignment& alignment, void* to, cu
                       static_cast<std::int32_t>(packed_step(copies_of(f, alignment)) * f.bytes / 16),
                       static_cast<uint4*>(to),
                       alignment};
-  Launches{stream, 1}.launch(
-      f.bytes == 1   ? make_copies<1>
-      : f.bytes == 2 ? make_copies<2>
-                     : make_copies<4>,
-      dim3(static_cast<unsigned>(ceil_div(f.rows * args.pieces, RealignShape::threads)),
-           static_cast<unsigned>(alignment.classes())),
-      RealignShape::threads, args);
+  Launches{stream, 1}.launch(f.bytes == 1   ? make_copies<1>
+                             : f.bytes == 2 ? make_copies<2>
+                                            : make_copies<4>,
+                             {ceil_div(f.rows * args.pieces, RealignShape::threads), alignment.classes()},
+                             RealignShape::threads, args);
 }
 
 template void pack<1>(std::initializer_list<Packing>, cudaStream_t, std::int64_t);

@@ -14,6 +14,21 @@
 
 namespace tessera_cuda {
 
+FindingRecord finding_at(std::string what, std::string file, int line) {
+  FindingRecord out;
+  out.what = std::move(what);
+  out.file = std::move(file);
+  out.line = line;
+  return out;
+}
+
+FindingRecord finding_of(std::string what, const LaunchRecord& launch) {
+  FindingRecord out = finding_at(std::move(what), launch.at.file, launch.at.line);
+  out.kernel = launch.kernel;
+  out.launch = launch.number;
+  return out;
+}
+
 void find(FindingRecord finding) {
   // A loop repeats its mistakes: each is written down once.
   // Never destroyed: the end of the program has findings, too.
@@ -43,11 +58,8 @@ std::string place_in(const Array& array, std::size_t first_byte, std::size_t las
 }
 
 cudaError_t find_copy(cudaError_t error, const std::string& text, const Array* array, Place at) {
-  FindingRecord finding;
-  finding.what = "copy";
+  FindingRecord finding = finding_at("copy", at.file, at.line);
   finding.text = text;
-  finding.file = at.file;
-  finding.line = at.line;
   if (array != nullptr) finding.array = array->name;
   find(finding);
   return error;
@@ -62,11 +74,8 @@ void find_never_written(const Array& array, const void* from, std::size_t bytes,
   const auto missing = static_cast<std::size_t>(std::count(hole, first + bytes, std::uint8_t{0}));
   const std::uint8_t* const end =
       std::find_if(hole, first + bytes, [](std::uint8_t mark) { return mark != 0; });
-  FindingRecord finding;
-  finding.what = "never written";
+  FindingRecord finding = finding_at("never written", at.file, at.line);
   finding.serious = false;
-  finding.file = at.file;
-  finding.line = at.line;
   finding.array = array.name;
   finding.text = missing == bytes && bytes == array.bytes
                      ? array.name + " is copied to the host, but nothing wrote it"
@@ -80,11 +89,8 @@ void find_never_written(const Array& array, const void* from, std::size_t bytes,
 void find_never_read(const Array& array) {
   // After an error the program ends as it can.
   if (!array.unread_since || !array.is_protected() || Runtime::get().sticky != cudaSuccess) return;
-  FindingRecord finding;
-  finding.what = "never read";
+  FindingRecord finding = finding_at("never read", array.unread_since->at.file, array.unread_since->at.line);
   finding.serious = false;
-  finding.file = array.unread_since->at.file;
-  finding.line = array.unread_since->at.line;
   finding.kernel = array.unread_since->kernel;
   finding.launch = array.unread_since->launch;
   finding.array = array.name;
@@ -96,11 +102,8 @@ void find_never_read(const Array& array) {
 void find_at_exit() {
   Runtime& r = Runtime::get();
   for (const auto& failed : r.failed) {
-    FindingRecord finding;
-    finding.what = "launch error";
+    FindingRecord finding = finding_at("launch error", failed.at.file, failed.at.line);
     finding.serious = false;
-    finding.file = failed.at.file;
-    finding.line = failed.at.line;
     finding.kernel = failed.kernel;
     finding.launch = failed.number;
     finding.queried = false;
@@ -110,11 +113,8 @@ void find_at_exit() {
   for (const auto& [first, array] : r.arrays) {
     if (array.mapping == nullptr || array.kind == Array::Kind::heap) continue;
     find_never_read(array);
-    FindingRecord finding;
-    finding.what = "leak";
+    FindingRecord finding = finding_at("leak", array.at.file, array.at.line);
     finding.serious = false;
-    finding.file = array.at.file;
-    finding.line = array.at.line;
     finding.array = array.name;
     finding.text = array.name + " (" + std::to_string(array.bytes) + " bytes) is never freed";
     find(finding);
@@ -152,10 +152,7 @@ void on_fault(int signal, siginfo_t* info, void* context) {
         const std::uint64_t at = machine->uc_mcontext.pc;
 #endif
         const SourceLine line = line_of_stack(at);
-        FindingRecord finding;
-        finding.what = "device pointer";
-        finding.file = line.file;
-        finding.line = line.line;
+        FindingRecord finding = finding_at("device pointer", line.file, line.line);
         finding.array = array->name;
         const auto offset = static_cast<const char*>(info->si_addr) - array->data;
         const bool inside = offset >= 0 && static_cast<std::size_t>(offset) < array->bytes;

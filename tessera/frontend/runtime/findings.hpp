@@ -7,6 +7,9 @@
 
 namespace tessera_cuda {
 
+FindingRecord finding_at(std::string what, std::string file, int line);
+// At the launch's line, of its kernel.
+FindingRecord finding_of(std::string what, const LaunchRecord& launch);
 // Written down once for each place and text, and counted.
 void find(FindingRecord finding);
 // A copy, fill or release that the runtime refuses; gives the error back.

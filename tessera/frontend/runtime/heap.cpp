@@ -72,13 +72,10 @@ class Heap {
         block->second.state = Block::State::freed;
     for (const Mistake& mistake : std::exchange(mistakes_, {})) {
       const SourceLine at = line_of(mistake.caller);
-      FindingRecord finding;
-      finding.what = "copy";
+      FindingRecord finding = finding_at("copy", at.file, at.line);
       finding.text =
           std::string(mistake.call) + (mistake.of ? ": " + name_of(*mistake.of) + " is free already"
                                                   : " in a kernel of what no kernel allocated");
-      finding.file = at.file;
-      finding.line = at.line;
       finding.kernel = launch.kernel;
       finding.launch = launch.number;
       find(std::move(finding));
@@ -169,11 +166,8 @@ class Heap {
       leak.call = block.call;
     }
     for (const auto& [at, leak] : leaks) {
-      FindingRecord finding;
-      finding.what = "leak";
+      FindingRecord finding = finding_at("leak", at.first, at.second);
       finding.serious = false;
-      finding.file = at.first;
-      finding.line = at.second;
       finding.array = heap_name;
       finding.text = std::to_string(leak.blocks) + (leak.blocks == 1 ? " block of " : " blocks of ") +
                      leak.call + " (" + std::to_string(leak.bytes) + " bytes) in a kernel " +

@@ -337,13 +337,8 @@ void check_red_zones(const LaunchRecord& launch, bool traced) {
     if (zones_are_whole(array, byte)) continue;
     mend_zones(array);
     if (traced) continue;
-    FindingRecord out;
-    out.what = "out of bounds";
-    out.file = launch.at.file;
-    out.line = launch.at.line;
+    FindingRecord out = finding_of("out of bounds", launch);
     out.array = array.name;
-    out.kernel = launch.kernel;
-    out.launch = launch.number;
     const auto size = static_cast<std::ptrdiff_t>(std::max<std::size_t>(1, array.element_bytes));
     out.text = launch.kernel + " writes beside " + array.name + ": at element " +
                std::to_string(byte < 0 ? (byte - size + 1) / size : byte / size) + ", and it has " +
@@ -453,12 +448,7 @@ void find_host_arguments(const Kernel& kernel, const void* closure, const Launch
     if (Runtime::get().array_at(reinterpret_cast<const void*>(word)) != nullptr) continue;
     if (!memory) memory.emplace();
     if (!memory->holds(word)) continue;
-    FindingRecord finding;
-    finding.what = "host pointer";
-    finding.file = launch.at.file;
-    finding.line = launch.at.line;
-    finding.kernel = kernel.name;
-    finding.launch = launch.number;
+    FindingRecord finding = finding_of("host pointer", launch);
     finding.text = kernel.name + " is given a pointer to host memory, which a GPU cannot use";
     find(finding);
   }
@@ -473,8 +463,7 @@ void keep_failure(const std::exception_ptr& failure, const Output& output, const
   } catch (const std::exception& e) {
     record_of.error = error_of(e, output);
     if (!output.assertion.empty() || !tracer.explained) {
-      FindingRecord stopped;
-      stopped.what = "stopped";
+      FindingRecord stopped = finding_of("stopped", record_of);
       stopped.text = output.assertion.empty() ? e.what() : output.assertion;
       constexpr const char* at = "to the address 0x";
       if (const std::size_t found = stopped.text.find(at); found != std::string::npos) {
@@ -482,10 +471,6 @@ void keep_failure(const std::exception_ptr& failure, const Output& output, const
         if (const std::string beside = place_of_fault(address, 1); !beside.empty())
           stopped.text += ": " + beside;
       }
-      stopped.file = record_of.at.file;
-      stopped.line = record_of.at.line;
-      stopped.kernel = record_of.kernel;
-      stopped.launch = record_of.number;
       find(stopped);
     }
   }
@@ -742,14 +727,9 @@ cudaError_t launch_now(Kernel& kernel, const Configured& spec, const void* closu
   if (const Refusal refusal = refusal_of(kernel, spec); refusal.error != cudaSuccess) {
     out.error = refusal.error;
     record(out);
-    FindingRecord finding;
-    finding.what = "launch error";
+    FindingRecord finding = finding_of("launch error", out);
     finding.text = refusal.text + " (" + cudaGetErrorName(refusal.error) + ")";
     finding.serious = false;
-    finding.file = spec.at.file;
-    finding.line = spec.at.line;
-    finding.kernel = kernel.name;
-    finding.launch = out.number;
     find(finding);
     last_error = {refusal.error, out.number};
     r.failed.push_back({out.number, refusal.error, kernel.name, refusal.text, spec.at});

@@ -9,7 +9,6 @@
 #include "tessera/cuda/resources.hpp"
 #include "tessera/cuda/gpus.hpp"
 #include "tessera/cuda/launch.cuh"
-#include "tessera/cuda/pdl_launch.cuh"
 #include "tessera/cuda/ptx/cluster.cuh"
 
 namespace tessera::matmul {
@@ -27,25 +26,15 @@ template <class Kind, MmaConfig config, Along along_a, Along along_b>
 void launch_blocks(const MmaArgs<Kind>& args, const Run& run) {
   const auto kernel = multiply_blocks<MmaTile<Kind, config, along_a, along_b>>;
   static std::atomic<std::uint64_t> allowed{0};
-  const std::uint64_t before = allowed.load();
-  detail::allow_shared_bytes(kernel, static_cast<std::size_t>(run.device->max_shared_bytes),
-                             run.device->index, allowed);
   // Once, too: as many blocks shall fit as may, whatever that leaves of the cache.
-  if (allowed.load() != before)
+  if (detail::allow_shared_bytes(kernel, static_cast<std::size_t>(run.device->max_shared_bytes),
+                                 run.device->index, allowed))
     cuda::check(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout,
                                      cudaSharedmemCarveoutMaxShared));
-  cudaLaunchAttribute pdl{};
-  pdl.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  pdl.val.programmaticStreamSerializationAllowed = 1;
-  cudaLaunchConfig_t launch{};
-  launch.gridDim = static_cast<unsigned>(args.order.count());
-  launch.blockDim = config.threads();
-  launch.dynamicSmemBytes = smem_bytes_limiting_occupancy(static_cast<std::size_t>(config.shared_bytes()),
-                                                          args.order.count(), *run.device);
-  launch.stream = static_cast<cudaStream_t>(run.stream);
-  launch.attrs = &pdl;
-  launch.numAttrs = run.device->compute_capability >= 90 ? 1 : 0;
-  cuda::check(cudaLaunchKernelEx(&launch, kernel, args));
+  launch_grid(kernel, {.grid = {args.order.count()}, .block = {config.threads()}},
+              smem_bytes_limiting_occupancy(static_cast<std::size_t>(config.shared_bytes()),
+                                            args.order.count(), *run.device),
+              static_cast<cudaStream_t>(run.stream), run.device->compute_capability >= 90, args);
 }
 
 template <class Kind, MmaConfig config>
@@ -69,7 +58,7 @@ void run_tiles(const typename Kind::Problem& p, const MmaJob& job, Run& run) {
   if (args.order.splits == 1) return;
   using Add = SplitKReduction<MmaPartials<Kind>>;
   const MmaPartials<Kind> partials = partials_of(launch);
-  launch_with_pdl<Add>(Add::launch(partials), partials, run);
+  launch_kernel<Add, Pdl::on>(Add::launch(partials), partials, run);
 }
 
 }  // namespace tessera::matmul

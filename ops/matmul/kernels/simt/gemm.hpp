@@ -11,9 +11,6 @@
 #include "ops/matmul/problem/operands.hpp"
 #include "ops/matmul/problem/transposed.hpp"
 #include "tessera/kernel.hpp"
-#if defined(__CUDACC__)
-#include "tessera/cuda/pdl_launch.cuh"
-#endif
 
 namespace tessera::matmul {
 inline namespace TESSERA_UNIT {
@@ -76,7 +73,7 @@ auto with_element_type(Element element, const Use& use) {
 template <class Kernel, class Args>
 void start(const Args& args, Run& run) {
 #if defined(__CUDACC__)
-  launch_with_pdl<Kernel>(Kernel::launch(args), args, run);
+  launch_kernel<Kernel, Pdl::on>(Kernel::launch(args), args, run);
 #else
   launch_kernel<Kernel>(Kernel::launch(args), args, run);
 #endif
@@ -84,7 +81,7 @@ void start(const Args& args, Run& run) {
 template <class Kernel, class Args>
 std::optional<int> registers() {
 #if defined(__CUDACC__)
-  return pdl_registers_of<Kernel, Args>();
+  return registers_of<Kernel, Args, Pdl::on>();
 #else
   return registers_of<Kernel, Args>();
 #endif

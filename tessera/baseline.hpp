@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Included by rungs of place 00: Rung takes the variants that these functions return.
+#pragma once
+#include "tessera/rung.hpp"
+
+namespace tessera {
+
+inline Variant baseline(std::string idea, Where where, std::vector<Choice> choices,
+                        std::function<Reason(const Device&)> needs = {}) {
+  Variant out;
+  out.idea = std::move(idea);
+  out.where = where;
+  out.choices = std::move(choices);
+  out.needs = std::move(needs);
+  out.baseline = true;
+  return out;
+}
+
+// For one that computes something slightly different: its results are not compared.
+inline Variant timed_baseline(std::string idea, Where where, std::vector<Choice> choices,
+                              std::function<Reason(const Device&)> needs = {}) {
+  Variant out = baseline(std::move(idea), where, std::move(choices), std::move(needs));
+  out.compares_time_only = true;
+  return out;
+}
+
+}  // namespace tessera
