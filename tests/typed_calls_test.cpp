@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Typed calls that repeat themselves: they allocate nothing, make and read no text, and serve several threads.
+// Typed calls that repeat themselves: they allocate nothing, make and read no text, and serve several
+// threads.
 #include <gtest/gtest.h>
 #include <atomic>
 #include <charconv>
@@ -81,18 +82,19 @@ using Elements = testing::Types<float, double, std::int32_t>;
 TYPED_TEST_SUITE(Products, Elements);
 
 TYPED_TEST(Products, AllocateNothingWhenRepeated) {
-  const auto a = this->a, b = this->b;
-  const auto c = this->c;
-  expect_nothing_but_work("multiply", [&] { (void)matmul::multiply(a, b, c); });
+  const auto &left = this->a, &right = this->b;
+  const auto& out = this->c;
+  expect_nothing_but_work("multiply", [&] { (void)matmul::multiply(left, right, out); });
   this->expect_all(48);
   expect_nothing_but_work("multiply, one thread", [&] {
-    (void)matmul::multiply(a, b, c, {.alpha = 2, .request = {.device = "cpu:threads=1"}});
+    (void)matmul::multiply(left, right, out, {.alpha = 2, .request = {.device = "cpu:threads=1"}});
   });
   this->expect_all(96);
-  expect_nothing_but_work("enqueue", [&] { (void)matmul::enqueue(nullptr, a, b, c, {.alpha = -1}); });
+  expect_nothing_but_work("enqueue",
+                          [&] { (void)matmul::enqueue(nullptr, left, right, out, {.alpha = -1}); });
   this->expect_all(-48);
-  const matmul::Prepared<TypeParam> prepared(a, b, c);
-  expect_nothing_but_work("Prepared", [&] { prepared.enqueue(nullptr, a.data, b.data, c.data); });
+  const matmul::Prepared<TypeParam> prepared(left, right, out);
+  expect_nothing_but_work("Prepared", [&] { prepared.enqueue(nullptr, left.data, right.data, out.data); });
   this->expect_all(48);
 }
 

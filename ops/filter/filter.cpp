@@ -66,7 +66,7 @@ double flops(const Arguments& arguments) {
 class Definition {
  public:
   explicit Definition(const Arguments& arguments)
-      : image_(arguments.array("image")), shared_(options_of(arguments)), options_(*shared_) {}
+      : image_(arguments.array("image")), options_(options_of(arguments)) {}
 
   double result(std::int64_t n, std::int64_t y, std::int64_t x, std::int64_t c) const {
     const Taps& t = options_.taps;
@@ -142,7 +142,6 @@ class Definition {
   double stored(double value) const { return nearest_value(options_.to, value); }
 
   const ArrayView& image_;
-  std::shared_ptr<const Options> shared_;
   const Options& options_;
 };
 
@@ -173,7 +172,7 @@ Partition divide(const Arguments& arguments) {
       {.input = "image",
        .output = "filtered",
        .halo = options.taps.rows - 1,
-       .rows_read = [options, height](Interval rows) { return rows_read(*options, height, rows); },
+       .rows_read = [options, height](Interval rows) { return rows_read(options, height, rows); },
        .set_options =
            [options](Arguments::Words& words, Interval read, Interval rows) {
              words["roi_y"] = std::to_string(options.roi_y + rows.first - read.first);

@@ -92,10 +92,7 @@ double flops(const Arguments& arguments) {
 class Definition {
  public:
   explicit Definition(const Arguments& arguments)
-      : image_(arguments.array("image")),
-        planned_(plan_of(arguments)),
-        plan_(planned_->plan),
-        table_(planned_->table) {}
+      : image_(arguments.array("image")), plan_(plan_of(arguments).plan), table_(plan_of(arguments).table) {}
 
   double result(std::int64_t n, std::int64_t y, std::int64_t x, std::int64_t c) const {
     if (plan_.recipe == Recipe::pick) return stored(n, start(plan_.across, y), start(plan_.along, x), c);
@@ -211,7 +208,6 @@ class Definition {
   double typed(float value) const { return nearest_value(image_.element, value); }
 
   const ArrayView& image_;
-  std::shared_ptr<const PlanTable> planned_;
   const Plan& plan_;
   const std::vector<std::int32_t>& table_;
 };
@@ -239,7 +235,8 @@ Partition divide(const Arguments& arguments) {
        .output = "resized",
        // So many rows of the result lie over what it reads beside its own.
        .halo = planned.plan.across.most * arguments.dim("height") / std::max<std::int64_t>(1, height),
-       .rows_read = [planned, height](Interval rows) { return rows_read(*planned, height, rows); },
+       .rows_read = [arguments,
+                     height](Interval rows) { return rows_read(plan_of(arguments), height, rows); },
        .set_options =
            [band](Arguments::Words& words, Interval read, Interval rows) {
              words["height"] = std::to_string(rows.size());
