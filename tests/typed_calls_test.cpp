@@ -19,6 +19,7 @@ std::atomic<long> allocations = 0, texts = 0;
 }
 
 // The program's own definitions are those that its libraries find.
+#pragma GCC diagnostic ignored "-Wmismatched-new-delete"  // which does not know that both are replaced
 void* operator new(std::size_t bytes) {
   ++allocations;
   if (void* const out = std::malloc(bytes == 0 ? 1 : bytes)) return out;

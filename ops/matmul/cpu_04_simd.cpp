@@ -34,6 +34,7 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 #include <cstdlib>
+#include <functional>
 #include <new>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -144,8 +145,8 @@ void run_product(const Product<T>& product, int threads) {
   const int useful = static_cast<int>(std::clamp(work / least_work, 1.0, static_cast<double>(threads)));
   const std::int64_t lanes = 64 / static_cast<std::int64_t>(sizeof(T));
   const ThreadGrid grid = thread_grid(product.m, product.n, useful, 8, lanes);
-  parallel(static_cast<int>(grid.down * grid.across),
-           [&](int part) { run_block(product, grid.block(part, product.m, product.n)); });
+  const auto compute = [&](int part) { run_block(product, grid.block(part, product.m, product.n)); };
+  parallel(static_cast<int>(grid.down * grid.across), std::ref(compute));
 }
 
 }  // namespace

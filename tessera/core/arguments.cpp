@@ -279,6 +279,21 @@ Addresses Arguments::addresses() const {
   return out;
 }
 
+Arguments Arguments::without(std::initializer_list<std::string_view> inputs, const Words& words) const {
+  const auto bound = std::make_shared<Bound>();
+  bound->signature = bound_->signature;
+  bound->element = bound_->element;
+  bound->words = bound_->words;
+  for (const auto& [name, word] : words) bound->words.at(name) = word;
+  bound->parse(Words(bound->words));
+  bound->dims = bound_->dims;
+  Arguments out = *this;
+  out.bound_ = bound;
+  for (const std::string_view name : inputs)
+    if (has(name)) out.arrays_[place_of(name)] = {};
+  return out;
+}
+
 Arguments Arguments::with_addresses(std::span<void* const> arrays) const {
   Arguments out = *this;
   for (std::size_t i = 0; i < arrays.size(); ++i)

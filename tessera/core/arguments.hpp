@@ -5,6 +5,7 @@
 #include <array>
 #include <map>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -40,6 +41,8 @@ class Arguments {
   void set_array(std::string_view name, void* data);
   void set_array(std::string_view name, const ArrayView& view);  // of the same extents
   Addresses addresses() const;
+  // The same problem without some optional inputs, and with other words, none of which is a size.
+  Arguments without(std::initializer_list<std::string_view> inputs, const Words& words) const;
   Arguments with_addresses(std::span<void* const> arrays) const;  // of as many arrays as the signature has
 
   double real(std::string_view name) const;

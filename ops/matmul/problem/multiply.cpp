@@ -122,11 +122,17 @@ struct Remembered {
   bool elsewhere = false;                    // … the product is not for the processors
 };
 
-// A thread's last calls: nobody waits for anybody.
+// A thread's last calls, in sets of four whose places are filled in turn: nobody waits for anybody.
 Remembered& place_of(const CallKey& key) {
-  constexpr std::size_t places = 64;
-  thread_local std::array<Remembered, places> all;
-  return all[key.hash() % places];
+  struct Set {
+    std::array<Remembered, 4> places;
+    std::size_t next = 0;
+  };
+  thread_local std::array<Set, 32> sets;
+  Set& set = sets[key.hash() % sets.size()];
+  for (Remembered& place : set.places)
+    if (place.key == key) return place;
+  return set.places[set.next++ % set.places.size()];
 }
 
 bool overlaps_nothing(const Gemm& gemm, const ByteRange& c) {
