@@ -65,7 +65,7 @@ bool are_digits(const Extremes& e, int digits) {
 }
 
 // Digits may pass 32 bits on the way; what they come to must not.
-bool sums_fit(const Plan& plan, Packed kind, const Extremes& along, const Extremes& across) {
+bool sums_fit(const ResizePlan& plan, Packed kind, const Extremes& along, const Extremes& across) {
   const auto half = [](int shift) { return shift == 0 ? 0 : std::int64_t{1} << (shift - 1); };
   if (kind == Packed::bytes) {
     const auto fits = [&](const Extremes& e) {
@@ -82,7 +82,7 @@ bool sums_fit(const Plan& plan, Packed kind, const Extremes& along, const Extrem
          most_byte * std::max(highest, lowest) + half(plan.across_shift) <= most_sum;
 }
 
-Packed kind_of(const Plan& plan) {
+Packed kind_of(const ResizePlan& plan) {
   if (plan.premultiply || plan.linear_light) return Packed::none;
   switch (plan.recipe) {
     case Recipe::linear:
@@ -132,7 +132,7 @@ void put_row(const Line& line, const Packing& packing, int y, std::int32_t* to) 
 
 }  // namespace
 
-Packing packing_of(const Plan& plan, int width, int height, std::vector<std::int32_t>& table) {
+Packing packing_of(const ResizePlan& plan, int width, int height, std::vector<std::int32_t>& table) {
   const bool even = plan.recipe == Recipe::mean;
   const Line lines{table, plan.along, width, even}, rows{table, plan.across, height, even};
   const Packed kind = kind_of(plan);
@@ -207,7 +207,8 @@ void put_entry(const Axis16& across, int row, int height, int last, std::int32_t
 
 }  // namespace
 
-Tiling tiling_of(const Plan& plan, int channels, int width, int height, std::vector<std::int32_t>& table) {
+Tiling tiling_of(const ResizePlan& plan, int channels, int width, int height,
+                 std::vector<std::int32_t>& table) {
   // Sums of eight samples and fewer are faster with samples four to a word.
   constexpr int most_words = 2;
   if (plan.packing.kind != Packed::bytes || plan.packing.words <= most_words || height > most_height)
@@ -346,7 +347,7 @@ bool means(const Making& m, std::int64_t samples) {
 }
 
 void make_weighted(Making& m, int width, int from_width, int height, int from_height, Area area) {
-  Plan& plan = m.out.plan;
+  ResizePlan& plan = m.out.plan;
   const bool bytes = m.element == Element::u8 && !plan.linear_light;
   const bool opencv = bytes && m.options.convention == Convention::opencv && m.options.method != Method::area;
   if (opencv) m.options.one = opencv_one;
@@ -425,7 +426,7 @@ PlanTable make(const Arguments& arguments) {
   const int width = size("width"), from_width = size("from_width"), height = static_cast<int>(m.band.height),
             from_height = static_cast<int>(m.band.from_height);
   const bool picks = m.options.method == Method::nearest || m.options.method == Method::nearest_exact;
-  Plan& plan = m.out.plan;
+  ResizePlan& plan = m.out.plan;
   plan.linear_light = arguments.text("light") == "linear" && !picks;
   if (plan.linear_light && m.element != Element::u8 && m.element != Element::u16)
     throw Error("--light linear is for u8 and u16, which are coded; " + std::string(name_of(m.element)) +

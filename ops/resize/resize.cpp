@@ -74,7 +74,7 @@ Signature signature() {
 // A product and a sum for each tap along the rows that are needed, and across them.
 double flops(const Arguments& arguments) {
   const PlanTable& planned = plan_of(arguments);
-  const Plan& plan = planned.plan;
+  const ResizePlan& plan = planned.plan;
   if (plan.recipe == Recipe::pick || planned.table.empty()) return 0;
   const auto mean_taps = [&](const AxisAt& axis, std::int64_t results) {
     double sum = 0;
@@ -208,7 +208,7 @@ class Definition {
   double typed(float value) const { return nearest_value(image_.element, value); }
 
   const ArrayView& image_;
-  const Plan& plan_;
+  const ResizePlan& plan_;
   const std::vector<std::int32_t>& table_;
 };
 

@@ -34,11 +34,11 @@ PreparedRun with_pass(const EpiloguePass& pass, const Prepare& prepare, const Ar
   const std::size_t front = round_up(first.workspace_bytes, alignment);
   PreparedRun out = first;
   if (spare_bytes != 0) out.workspace_bytes = front + spare_bytes;
-  out.launch = [&pass, before, first, front, arguments, spare_bytes](std::span<void* const> arrays,
-                                                                     Run& run) {
+  const std::string output = arguments.signature().of(Parameter::Kind::output)[0]->name;
+  out.launch = [=, &pass](std::span<void* const> arrays, Run& run) {
     void* const spare = spare_bytes == 0 ? nullptr : static_cast<char*>(run.workspace) + front;
     Arguments there = before.with_addresses(arrays);
-    if (spare != nullptr) there.set_array(there.signature().of(Parameter::Kind::output)[0]->name, spare);
+    if (spare != nullptr) there.set_array(output, spare);
     Run own = run;
     own.workspace_bytes = first.workspace_bytes;
     first(there.addresses(), own);

@@ -437,11 +437,11 @@ using ProductOf = Product (*)(const Arguments&);
 
 // A product described to the library, with the fastest of its algorithms. It holds no address that it uses
 // for another product.
-class Plan {
+class LtPlan {
  public:
   // `there`, `product_of`: for Tries::rotated, the arguments that `p` was made of, and how.
-  Plan(const Product& p, const Run& run, Tries tries, const Arguments* there = nullptr,
-       ProductOf product_of = nullptr)
+  LtPlan(const Product& p, const Run& run, Tries tries, const Arguments* there = nullptr,
+         ProductOf product_of = nullptr)
       : handle_(handle_of(run.device->index)),
         desc_(describe(p)),
         a_(layout(p.a, p.batch, p.a_step)),
@@ -563,7 +563,7 @@ inline Reason not_proposed(const Product& p, const Device& device) {
   return cache.of(shape_of(p, run), [&]() -> Reason {
     const cuda::OnDevice on_device(device.index);
     try {
-      (void)Plan(p, run, Tries::none);
+      (void)LtPlan(p, run, Tries::none);
     } catch (const Error& error) {
       return error.what();
     }
@@ -586,10 +586,10 @@ struct Baseline {
   }
 
   template <Tries tries>
-  static std::shared_ptr<const Plan> plan_of(const Product& p, const Arguments& arguments, Run& run) {
-    static ShapeCache<std::shared_ptr<const Plan>> cache;
+  static std::shared_ptr<const LtPlan> plan_of(const Product& p, const Arguments& arguments, Run& run) {
+    static ShapeCache<std::shared_ptr<const LtPlan>> cache;
     return cache.of(shape_of(p, run),
-                    [&] { return std::make_shared<const Plan>(p, run, tries, &arguments, product_of); });
+                    [&] { return std::make_shared<const LtPlan>(p, run, tries, &arguments, product_of); });
   }
 
   template <Tries tries>
@@ -620,7 +620,7 @@ struct Baseline {
       bool exchanged;  // Bᵀ·Aᵀ is computed
       Arguments arguments;
       std::once_flag is_found;
-      std::shared_ptr<const Plan> plan;
+      std::shared_ptr<const LtPlan> plan;
 
       State(const Product& given, const Arguments& arguments)
           : product(given.with_columns()), exchanged(stored(given.c)->transposed), arguments(arguments) {}

@@ -9,15 +9,9 @@
 #include "ops/matmul/problem/multiply.hpp"
 #include "ops/matmul/problem/operands.hpp"
 #include "tessera/core/arguments.hpp"
+#include "tessera/run/overlap.hpp"
 
 namespace tessera::matmul {
-
-// The bytes from an array's first element to its last.
-struct ByteRange {
-  std::uintptr_t first = 0, end = 0;
-
-  bool is_apart(const ByteRange& other) const { return end <= other.first || other.end <= first; }
-};
 
 // All members fill whole words, so that descriptions can be compared byte by byte.
 struct Gemm {
@@ -57,7 +51,7 @@ struct Gemm {
 
   bool is_empty() const { return m == 0 || n == 0; }
   Addresses addresses() const;
-  ByteRange range_of(ProductArray array) const;
+  ByteRange range_of(ProductArray array) const;  // from the first element to the last
   // The same without addresses: each stands for its alignment, up to the 128 bytes of a cache line, or on
   // processors for its presence. One plan serves all products with the same key.
   Gemm key(bool on_processors) const;

@@ -135,10 +135,11 @@ Remembered& place_of(const CallKey& key) {
   return set.places[set.next++ % set.places.size()];
 }
 
+// False: perhaps; arrays may lie between each other's rows.
 bool overlaps_nothing(const Gemm& gemm, const ByteRange& c) {
   for (const ProductArray array : {in_a, in_b, in_scale_a, in_scale_b, in_bias})
-    if (!c.is_apart(gemm.range_of(array))) return false;
-  return gemm.adds_in_place || c.is_apart(gemm.range_of(in_c0));
+    if (c.meets(gemm.range_of(array))) return false;
+  return gemm.adds_in_place || !c.meets(gemm.range_of(in_c0));
 }
 
 // True if what enqueue() demands of addresses and stream holds for certain; else the long way finds out, and
@@ -161,7 +162,7 @@ bool passes_fast_checks(const PreparedCall& call, void* stream, const Gemm& gemm
   const Addresses arrays = gemm.addresses();
   for (std::size_t i = 0; i < product_arrays; ++i)
     if (arrays[i] != nullptr &&
-        (!lies_there(arrays[i]) || (needs_spare && !spare.is_apart(gemm.range_of(ProductArray(i))))))
+        (!lies_there(arrays[i]) || (needs_spare && spare.meets(gemm.range_of(ProductArray(i))))))
       return false;
   return true;
 }
