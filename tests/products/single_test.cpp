@@ -22,7 +22,7 @@ std::vector<KernelCall> ways_of(const std::vector<const Variant*>& variants) {
   std::vector<KernelCall> out;
   for (const Variant* variant : variants)
     for (const Choice& choice : variant->choices)
-      for (const auto& [element, run] : choice.run)
+      for (const auto& [element, prepare] : choice.prepare)
         for (int layout = 0; layout < 4; ++layout)
           out.push_back({variant, &choice, element, (layout & 1) != 0, (layout & 2) != 0});
   return out;
