@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <typeinfo>
 #include "ops/matmul/kernels/tile_order.hpp"
-#include "ops/matmul/kernels/simt/gemm.hpp"
+#include "ops/matmul/kernels/simt/gemm_problem.hpp"
 #include "ops/matmul/kernels/simt/vectorized.hpp"
 
 namespace tessera::matmul {

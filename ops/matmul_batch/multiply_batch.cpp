@@ -95,6 +95,7 @@ void add_vectors(std::map<std::string, ArrayView>& inputs, const Options& option
 Arguments batch_arguments(const ArrayView& a, const ArrayView& b, const ArrayView& c, const Options& options,
                           const ArrayView* added) {
   matmul::check_elements(a.element, b.element, c.element);
+  Arguments::Words words = matmul::Gemm::of(a.element, b.element, c.element, options).words();
   const std::int64_t entries = c.extents[0];
   std::map<std::string, ArrayView> inputs{{"A", operand(a, entries)}, {"B", operand(b, entries)}};
   if (added != nullptr) inputs["C0"] = *added;
@@ -105,8 +106,7 @@ Arguments batch_arguments(const ArrayView& a, const ArrayView& b, const ArrayVie
     inputs["A"].extents[0] = entries;
     inputs["A"].strides[0] = 0;
   }
-  Arguments out(the_batch().signature, a.element, std::move(inputs),
-                matmul::Gemm::of(a.element, b.element, c.element, options).words());
+  Arguments out(the_batch().signature, a.element, std::move(inputs), std::move(words));
   out.set_array("C", c);
   return out;
 }

@@ -148,7 +148,7 @@ void Arguments::Bound::bind_dims(const Parameter& p, const ArrayView& array) {
 }
 
 // In an expression, a real counts its millionths.
-void Arguments::Bound::settle_sizes(const std::map<std::string, ArrayView>& inputs) {
+void Arguments::Bound::bind_sizes(const std::map<std::string, ArrayView>& inputs) {
   Dims named = dims;
   for (const auto& [name, value] : reals) named[name] = millionths(value);
   for (const Parameter& p : signature->parameters) {
@@ -207,7 +207,7 @@ Arguments::Arguments(const Signature& signature, Element element, std::map<std::
       bound->words[p->shared_by] = "all";
     bound->bind_dims(*p, given->second);
   }
-  bound->settle_sizes(inputs);
+  bound->bind_sizes(inputs);
   for (const Parameter& p : signature.parameters)
     if (!p.needs.empty() && !inputs.contains(p.needs))
       check_needs(p, bound->words.at(p.name), signature.at(p.needs));

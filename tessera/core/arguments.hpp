@@ -89,7 +89,7 @@ class Arguments {
 
     void parse(const Words& given);
     void bind_dims(const Parameter& p, const ArrayView& array);
-    void settle_sizes(const std::map<std::string, ArrayView>& inputs);
+    void bind_sizes(const std::map<std::string, ArrayView>& inputs);
     ArrayView output(const Parameter& p) const;
   };
   struct Bind {

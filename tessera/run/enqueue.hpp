@@ -69,6 +69,9 @@ void enqueue(const Plan& plan, const Arguments& there, void* stream, const Works
 void enqueue(const PreparedCall& call, const Arguments& there, void* stream, const Workspace& workspace = {},
              const std::string& in_place = {});
 
+// As PreparedCall::enqueue takes them.
+[[nodiscard]] inline Addresses addresses_of(const Arguments& there) { return there.addresses(); }
+
 // The parts of enqueue(), for those who put several problems into one launch.
 
 // Throws Error for what enqueue() says of arrays and stream.

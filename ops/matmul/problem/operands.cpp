@@ -78,7 +78,7 @@ Element element_of_c(Element a, const Arguments::Words& words) {
   demand_effects(a, words);
   const std::string word = word_of(words, "output-element", "default");
   const auto allowed = outputs_for(a);
-  if (word == "default") return allowed[0];
+  if (word == "default") return allowed.empty() ? a : allowed[0];
   const Element c = *parse_element(word);
   if (std::ranges::find(allowed, c) == allowed.end())
     throw Error("--output-element " + word + ": the product of " + std::string(name_of(a)) + " can be " +
