@@ -207,11 +207,8 @@ Choice choice() {
   Choice out;
   if constexpr (tile != 0) out.tuning = warp_tiles[tile - 1].config.tuning();
   out.ranges = {{.name = "splits", .first = 0, .last = 1024, .value = 0}};
-  out.prepare[Element::f32] = unplanned(run_f32<tile>);
   out.prepare[Element::f32] = prepare_f32<tile>;
   if (tile == 0) {
-    out.prepare[Element::f64] = unplanned(run_plain<double>);
-    out.prepare[Element::i32] = unplanned(run_plain<std::int32_t>);
     out.prepare[Element::f64] = prepare_plain<double>;
     out.prepare[Element::i32] = prepare_plain<std::int32_t>;
     bind_limits<Problem>(out, Types<float, double, std::int32_t>{});

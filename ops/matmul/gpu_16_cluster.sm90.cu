@@ -146,10 +146,8 @@ Choice with(const Tuning& fixed) {
   }
   if (!fixed.find("cuts")) out.ranges.push_back({.name = "cuts", .first = 0, .last = 2, .value = 0});
   for (const Element element :
-       {Element::bf16, Element::f16, Element::e4m3, Element::e5m2, Element::i8, Element::f32}) {
-    out.prepare[element] = unplanned(run);
+       {Element::bf16, Element::f16, Element::e4m3, Element::e5m2, Element::i8, Element::f32})
     out.prepare[element] = prepare;
-  }
   out.refuses = refuses;
   return out;
 }

@@ -292,7 +292,7 @@ struct WeighRegions {
   }
 };
 
-SIMT bool is_split(const RegionFrame& f, long long region) {
+SIMT bool must_split(const RegionFrame& f, long long region) {
   const double error = f.field[(2 * f.d + 1) * f.capacity + region];
   return region_bin(error, f.state->budget) >= f.state->bin;
 }
@@ -329,7 +329,7 @@ struct CountRegions {
     const long long regions = f.state->regions, chunks = chunks_of(regions);
     each_chunk(thread, chunks, [&](long long chunk) {
       unsigned count = 0;
-      each_of_chunk(thread, chunk, regions, [&](long long at) { count += at < regions && is_split(f, at); });
+      each_of_chunk(thread, chunk, regions, [&](long long at) { count += at < regions && must_split(f, at); });
       count = sum_of_warp(thread, count);
       if (thread.lane() == 0) f.counts[chunk] = count;
     });
@@ -348,7 +348,7 @@ struct ListRegions {
     each_chunk(thread, chunks_of(regions), [&](long long chunk) {
       long long to = f.counts[chunk];
       each_of_chunk(thread, chunk, regions, [&](long long at) {
-        const std::uint32_t chosen = thread.ballot(at < regions && is_split(f, at));
+        const std::uint32_t chosen = thread.ballot(at < regions && must_split(f, at));
         const std::uint32_t before = chosen & ((1u << thread.lane()) - 1);
         if ((chosen >> thread.lane() & 1) != 0) f.list[to + ones(before)] = at;
         to += ones(chosen);
