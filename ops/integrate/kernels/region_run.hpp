@@ -329,7 +329,8 @@ struct CountRegions {
     const long long regions = f.state->regions, chunks = chunks_of(regions);
     each_chunk(thread, chunks, [&](long long chunk) {
       unsigned count = 0;
-      each_of_chunk(thread, chunk, regions, [&](long long at) { count += at < regions && must_split(f, at); });
+      each_of_chunk(thread, chunk, regions,
+                    [&](long long at) { count += at < regions && must_split(f, at); });
       count = sum_of_warp(thread, count);
       if (thread.lane() == 0) f.counts[chunk] = count;
     });
