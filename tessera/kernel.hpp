@@ -109,12 +109,23 @@ void run_kernel(const Arguments& arguments, const Tuning& tuning, Run& run) {
   if constexpr (requires { Kernel::finish(problem, tuning, run); }) Kernel::finish(problem, tuning, run);
 }
 
+template <template <class> class Problem, class Kernel, class T>
+WorkspaceBytes workspace_of() {
+  if constexpr (requires(Problem<T> p, Tuning t) { Kernel::workspace_bytes(p, t); })
+    return [](const Arguments& arguments, const Tuning& tuning) {
+      return Kernel::workspace_bytes(Problem<T>::of(arguments), tuning);
+    };
+  else return {};
+}
+
 // Selected::Of<T> is the kernel.
 template <template <class> class Problem, class Selected, class... T>
 void bind_kernel(Choice& choice, Types<T...>) {
   using Any = typename Selected::template Of<float>;
   if constexpr (requires { Any::ranges(); }) choice.ranges = Any::ranges();
-  ((choice.run[element_of<T>] = run_kernel<Problem, typename Selected::template Of<T>, T>), ...);
+  ((choice.prepare[element_of<T>] = unplanned(run_kernel<Problem, typename Selected::template Of<T>, T>,
+                                              workspace_of<Problem, typename Selected::template Of<T>, T>())),
+   ...);
 #if !defined(__CUDACC__)
   ((choice.kernels[element_of<T>] = typeid(typename Selected::template Of<T>).name()), ...);
 #endif
@@ -136,15 +147,6 @@ void bind_kernel(Choice& choice, Types<T...>) {
      ...);
     return footprint;
   };
-  if constexpr (requires(Problem<float> p, Tuning t) { Any::workspace_bytes(p, t); })
-    choice.workspace_bytes = [](const Arguments& arguments, const Tuning& tuning) {
-      std::size_t bytes = 0;
-      ((arguments.element() == element_of<T>
-            ? void(bytes = Selected::template Of<T>::workspace_bytes(Problem<T>::of(arguments), tuning))
-            : void()),
-       ...);
-      return bytes;
-    };
   if constexpr (requires(Tuning t) { Any::owner(t, 0, 0); })
     choice.owner = [](const Arguments& arguments, const Tuning& tuning, const Extents& index) {
       std::optional<Owner> owner;  // by element: 16 bytes hold four of one and two of another

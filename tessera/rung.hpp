@@ -9,9 +9,10 @@ namespace tessera {
 
 namespace detail {
 template <template <class> class Problem, class F, class... T>
-void bind_elements(Choice& choice, const F& f, Types<T...>) {
-  ((choice.run[element_of<T>] = [f](const Arguments& arguments, const Tuning& tuning,
-                                    Run& run) { f(Problem<T>::of(arguments), tuning, run); }),
+void bind_elements(Choice& choice, const F& f, const WorkspaceBytes& workspace_bytes, Types<T...>) {
+  ((choice.prepare[element_of<T>] = unplanned([f](const Arguments& arguments, const Tuning& tuning,
+                                                  Run& run) { f(Problem<T>::of(arguments), tuning, run); },
+                                              workspace_bytes)),
    ...);
 }
 }  // namespace detail
@@ -29,13 +30,14 @@ void bind_limits(Choice& choice, Types<T...>) {
     };
 }
 
-// A choice that runs f(problem, tuning, run) for each of the elements given.
+// A choice that runs f(problem, tuning, run) for each of the elements given, with a workspace of zeros.
 template <template <class> class Problem, class Elements = typename Problem<float>::Elements, class F>
-Choice choice_of(F f, Tuning tuning = {}, std::vector<Range> ranges = {}) {
+Choice choice_of(F f, Tuning tuning = {}, std::vector<Range> ranges = {},
+                 const WorkspaceBytes& workspace_bytes = {}) {
   Choice choice;
   choice.tuning = std::move(tuning);
   choice.ranges = std::move(ranges);
-  detail::bind_elements<Problem>(choice, f, Elements{});
+  detail::bind_elements<Problem>(choice, f, workspace_bytes, Elements{});
   bind_limits<Problem>(choice, Elements{});
   return choice;
 }

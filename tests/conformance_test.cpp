@@ -37,7 +37,7 @@ TEST_P(Conformance, EveryVariantPassesOrSaysWhyNot) {
       EXPECT_LE(total.largest_ratio, 1) << total.variant->name;
     }
     for (const Element element : operation.elements)
-      if (GetParam() == Where::cpu || (*first)->choices.at(0).run.contains(element)) {
+      if (GetParam() == Where::cpu || (*first)->choices.at(0).prepare.contains(element)) {
         EXPECT_GT(passed[element], 0) << operation.name << " " << name_of(element);
       }
   }

@@ -30,6 +30,7 @@ foreach(name simt emulated)
 endforeach()
 tessera_test(conformance overlap_test.cpp conformance_test.cpp partitions_test.cpp repeated_calls_test.cpp)
 add_dependencies(test_conformance tessera_worker)
+tessera_test(typed_calls typed_calls_test.cpp)
 if(TARGET gsl)
   tessera_script(gsl_batch $<TARGET_FILE:tessera_program> --load $<TARGET_FILE:gsl> bench integrate_batch "sqrt(x)*cos(k*x)*exp(-x*x)" 0 5
                  --parameters k=0.5:50 n=40 --relative 1e-9 --device cpu --reps 2)
@@ -128,7 +129,7 @@ set_source_files_properties(${PROJECT_SOURCE_DIR}/ops/matmul/kernels/emulated_fp
 
 # Tests of code that starts threads or is called from several; the executor's are not among them.
 foreach(name core io run run_enqueue bench bench_calls tune cli conformance filter integrate integrate_batch integrate_fallback
-        matmul matmul_batch refocus resize seamcarve sharpest)
+        matmul matmul_batch refocus resize seamcarve sharpest typed_calls)
   set_property(TEST ${name} APPEND PROPERTY LABELS threads)
   add_dependencies(thread_tests test_${name})
 endforeach()

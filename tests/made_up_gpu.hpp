@@ -58,10 +58,10 @@ inline Variant rung(const char* name, Where where, Body body) {
   out.name = name;
   out.where = where;
   Choice choice;
-  choice.run[Element::f32] = [body](const Arguments& arguments, const Tuning&, Run&) {
+  choice.prepare[Element::f32] = unplanned([body](const Arguments& arguments, const Tuning&, Run&) {
     ++runs;
     body(Buffers(arguments));
-  };
+  });
   out.choices.push_back(choice);
   return out;
 }

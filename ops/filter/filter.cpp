@@ -49,8 +49,8 @@ Signature signature() {
 
 // A product and a sum for each tap; where the kernel is a column times a row, for each of theirs.
 double flops(const Arguments& arguments) {
-  const auto options = options_of(arguments);
-  const Taps& taps = options->taps;
+  const Options& options = options_of(arguments);
+  const Taps& taps = options.taps;
   int needed = taps.rows + taps.cols;
   if (!taps.separable) {
     needed = 0;
@@ -66,7 +66,7 @@ double flops(const Arguments& arguments) {
 class Definition {
  public:
   explicit Definition(const Arguments& arguments)
-      : image_(arguments.array("image")), shared_(options_of(arguments)), options_(*shared_) {}
+      : image_(arguments.array("image")), options_(options_of(arguments)) {}
 
   double result(std::int64_t n, std::int64_t y, std::int64_t x, std::int64_t c) const {
     const Taps& t = options_.taps;
@@ -142,7 +142,6 @@ class Definition {
   double stored(double value) const { return nearest_value(options_.to, value); }
 
   const ArrayView& image_;
-  std::shared_ptr<const Options> shared_;
   const Options& options_;
 };
 
@@ -166,17 +165,17 @@ Interval rows_read(const Options& options, std::int64_t height, Interval rows) {
 }
 
 Partition divide(const Arguments& arguments) {
-  const auto options = options_of(arguments);
+  const Options& options = options_of(arguments);
   const std::int64_t height = arguments.dim("height");
   return partition_pictures(
       arguments, flops(arguments),
       {.input = "image",
        .output = "filtered",
-       .halo = options->taps.rows - 1,
-       .rows_read = [options, height](Interval rows) { return rows_read(*options, height, rows); },
+       .halo = options.taps.rows - 1,
+       .rows_read = [options, height](Interval rows) { return rows_read(options, height, rows); },
        .set_options =
            [options](Arguments::Words& words, Interval read, Interval rows) {
-             words["roi_y"] = std::to_string(options->roi_y + rows.first - read.first);
+             words["roi_y"] = std::to_string(options.roi_y + rows.first - read.first);
              words["roi_height"] = std::to_string(rows.size());
            }});
 }

@@ -49,7 +49,7 @@ struct Options {
 };
 
 // Throws Error for options that cannot be computed.
-std::shared_ptr<const Options> options_of(const Arguments& arguments);
+const Options& options_of(const Arguments& arguments);
 
 // The element of the result.
 Element element_of_result(Element element, const Arguments::Words& words);
@@ -195,7 +195,7 @@ struct Problem {
   }
 
   static Problem of(const Arguments& arguments) {
-    const auto options = options_of(arguments);
+    const Options& options = options_of(arguments);
     Problem p;
     p.image = arguments.view<const T, 4>("image");
     const ArrayView& out = arguments.array("filtered");
@@ -204,13 +204,13 @@ struct Problem {
       p.filtered.extent[d] = out.extents[d];
       p.filtered.stride[d] = out.strides[d];
     }
-    p.to = options->to;
-    p.roi_x = static_cast<int>(options->roi_x);
-    p.roi_y = static_cast<int>(options->roi_y);
-    p.border = options->border;
-    p.outside = outside_of(options->outside);
-    p.taps = options->taps;
-    p.finish = options->finish;
+    p.to = options.to;
+    p.roi_x = static_cast<int>(options.roi_x);
+    p.roi_y = static_cast<int>(options.roi_y);
+    p.border = options.border;
+    p.outside = outside_of(options.outside);
+    p.taps = options.taps;
+    p.finish = options.finish;
     return p;
   }
 };

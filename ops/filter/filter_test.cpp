@@ -552,7 +552,7 @@ void expect_sums(const std::string& text, bool separable) {
   Arguments::Words words{{"kernel", text}, {"border", "wrap"}};
   Inputs inputs(*find_operation("filter"), Element::f32, sized(size, size, words), 3);
   const Arguments& arguments = inputs.arguments();
-  EXPECT_EQ(options_of(arguments)->taps.separable, separable) << text;
+  EXPECT_EQ(options_of(arguments).taps.separable, separable) << text;
   EXPECT_TRUE(run(*find_operation("filter"), inputs.arguments(), {.device = "cpu"}, true).verdict->passed);
   const Kernel kernel = rounded(text);
   const auto* const x = static_cast<const float*>(arguments.array("image").data);

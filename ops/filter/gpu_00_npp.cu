@@ -112,7 +112,7 @@ Reason refuses(const Arguments& arguments, const Tuning&, const Device&) {
     return "is for Laplacians and Gaussians";
   if (mask_of(arguments) == 0 && !brings_weights(arguments)) return "has Gaussians of 3 taps and more";
   if (const Reason gaps = npp::refuses_gaps<Problem>(arguments)) return gaps;
-  if (options_of(arguments)->to != arguments.element()) return "is for results of the picture's type";
+  if (options_of(arguments).to != arguments.element()) return "is for results of the picture's type";
   if (arguments.dim("channels") != 1 && arguments.dim("channels") != 3) return "is for 1 or 3 channels";
   const bool there =
       brings_weights(arguments) ? by_weights(arguments) != nullptr : function_of(arguments) != nullptr;
@@ -122,12 +122,12 @@ Reason refuses(const Arguments& arguments, const Tuning&, const Device&) {
 
 Choice by_npp() {
   Choice choice;
-  choice.run[Element::u8] = run_npp<std::uint8_t>;
-  choice.run[Element::f32] = run_npp<float>;
-  choice.refuses = refuses;
-  choice.workspace_bytes = [](const Arguments& arguments, const Tuning&) {
+  const auto bytes = [](const Arguments& arguments, const Tuning&) {
     return brings_weights(arguments) ? sizeof(float) * most_taps : 0;
   };
+  choice.prepare[Element::u8] = unplanned(run_npp<std::uint8_t>, bytes);
+  choice.prepare[Element::f32] = unplanned(run_npp<float>, bytes);
+  choice.refuses = refuses;
   return choice;
 }
 

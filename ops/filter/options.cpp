@@ -5,8 +5,6 @@
 #include <bit>
 #include <cmath>
 #include <cstdio>
-#include <filesystem>
-#include <mutex>
 #include <numeric>
 #include <string_view>
 #include "filter.hpp"
@@ -440,32 +438,10 @@ Options make(const Arguments& arguments) {
   return out;
 }
 
-// Everything that options follow from. A file's time tells whether it is still the same.
-std::string key_with_file(const Arguments& arguments) {
-  std::string out = key_of(arguments);
-  std::error_code none;
-  if (const std::string& kernel = arguments.text("kernel"); kernel.ends_with(".npy"))
-    out += "\n" + std::to_string(std::filesystem::last_write_time(kernel, none).time_since_epoch().count());
-  return out;
-}
-
 }  // namespace
 
-// A call asks several times, and parsing takes longer than filtering a small picture.
-std::shared_ptr<const Options> options_of(const Arguments& arguments) {
-  static std::mutex mutex;
-  static std::string last_key;
-  static std::shared_ptr<const Options> last;
-  const std::string key = key_with_file(arguments);
-  {
-    const std::scoped_lock lock(mutex);
-    if (last && key == last_key) return last;
-  }
-  auto made = std::make_shared<const Options>(make(arguments));
-  const std::scoped_lock lock(mutex);
-  last_key = key;
-  last = made;
-  return made;
+const Options& options_of(const Arguments& arguments) {
+  return arguments.derived<Options>([&] { return make(arguments); });
 }
 
 Element element_of_result(Element element, const Arguments::Words& words) {

@@ -155,13 +155,6 @@ Reason refuses_scattered(const ArrayView& result) {
   return "the result's pixels do not lie side by side";
 }
 
-std::string key_of(const Arguments& arguments) {
-  std::string out(name_of(arguments.element()));
-  for (const auto& [name, word] : arguments.words()) out += "\n" + name + "=" + word;
-  for (const auto& [name, size] : arguments.dims()) out += "\n" + name + "=" + std::to_string(size);
-  return out;
-}
-
 Partition partition_pictures(const Arguments& arguments, double flops, PicturePartition pictures) {
   constexpr std::int64_t many = 16;  // pictures, so that several devices finish together
   const Extents& result = arguments.array(pictures.output).extents;

@@ -73,9 +73,6 @@ void with_problem(const Arguments& arguments, const Run& run) {
 // "the result's pixels do not lie side by side", or nothing.
 Reason refuses_scattered(const ArrayView& result);
 
-// Everything but the arrays' contents that a result follows from, as text.
-std::string key_of(const Arguments& arguments);
-
 // How a result [images,height,width,channels] is cut: between pictures where there are many, else at rows.
 struct PicturePartition {
   std::string input, output;

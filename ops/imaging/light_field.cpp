@@ -25,7 +25,7 @@ std::int64_t along(const std::string& text, double at, std::int64_t views, bool 
   return in_places(place);
 }
 
-void set_centre(Plan& plan, const Arguments& arguments) {
+void set_centre(LightFieldPlan& plan, const Arguments& arguments) {
   const std::string& text = arguments.text("at");
   const std::vector<double> at = numbers_of(text);
   if (at.size() != 2 || text.find(':') != std::string::npos)
@@ -65,7 +65,7 @@ std::vector<Weighted> weights_of(double place, double slope, double bits, Betwee
 
 class Definition {
  public:
-  Definition(const Arguments& arguments, Plan plan)
+  Definition(const Arguments& arguments, LightFieldPlan plan)
       : views_(arguments.array("views")),
         plan_(std::move(plan)),
         bits_(views_.element == Element::u8 ? 7 : 12) {}
@@ -131,12 +131,12 @@ class Definition {
   }
 
   const ArrayView& views_;
-  Plan plan_;
+  LightFieldPlan plan_;
   int bits_;
 };
 
 // Two products for each sample that is read.
-double flops(const Arguments& arguments, const Plan& plan, const std::string& output) {
+double flops(const Arguments& arguments, const LightFieldPlan& plan, const std::string& output) {
   const double taps = plan.between == Between::nearest ? 1 : plan.between == Between::linear ? 4 : 16;
   return 2 * taps * plan.count * static_cast<double>(arguments.array(output).count());
 }
@@ -147,7 +147,7 @@ std::int64_t in_places(double value) {
   return static_cast<std::int64_t>(std::floor(value * place_unit + 0.5));
 }
 
-void set_slopes(Plan& plan, const std::vector<double>& slopes) {
+void set_slopes(LightFieldPlan& plan, const std::vector<double>& slopes) {
   constexpr double steepest = 1024;
   if (slopes.size() > most_slopes)
     throw Error(std::to_string(slopes.size()) + " slopes are more than " + std::to_string(most_slopes) +
@@ -164,7 +164,7 @@ void set_slopes(Plan& plan, const std::vector<double>& slopes) {
   }
 }
 
-Plan begin_plan(const Arguments& arguments) {
+LightFieldPlan begin_plan(const Arguments& arguments) {
   constexpr std::int64_t longest = std::int64_t{1} << 26, most_places = 4096;
   for (const char* name : {"rows", "cols"}) {
     demand_at_most(arguments, name, most_places);
@@ -173,7 +173,7 @@ Plan begin_plan(const Arguments& arguments) {
   demand_at_most(arguments, "height", longest);
   demand_at_most(arguments, "width", longest);
   demand_at_most(arguments, "channels", longest / std::max<std::int64_t>(1, arguments.dim("width")));
-  Plan out;
+  LightFieldPlan out;
   const std::string& between = arguments.text("interpolation");
   out.between = between == "nearest"  ? Between::nearest
                 : between == "linear" ? Between::linear
@@ -183,7 +183,7 @@ Plan begin_plan(const Arguments& arguments) {
   return out;
 }
 
-void add_view(Plan& plan, std::int64_t row, std::int64_t col, std::int64_t weight) {
+void add_view(LightFieldPlan& plan, std::int64_t row, std::int64_t col, std::int64_t weight) {
   if (weight == 0) return;
   if (plan.count == most_views)
     throw Error("more than " + std::to_string(most_views) + " views in one result");
@@ -191,7 +191,7 @@ void add_view(Plan& plan, std::int64_t row, std::int64_t col, std::int64_t weigh
                              static_cast<std::int32_t>(weight)};
 }
 
-void end_plan(Plan& plan) {
+void end_plan(LightFieldPlan& plan) {
   if (plan.count == 0)
     throw Error("no view has a weight: the aperture is smaller than the way to the nearest view");
   plan.equal = true;
@@ -204,7 +204,7 @@ void end_plan(Plan& plan) {
   }
 }
 
-void set_checks(Operation& operation, Plan (*plan_of)(const Arguments&),
+void set_checks(Operation& operation, LightFieldPlan (*plan_of)(const Arguments&),
                 std::function<void(const Arguments&)> compute) {
   const std::string output = operation.output;
   operation.elements = {Element::u8, Element::u16, Element::f32};

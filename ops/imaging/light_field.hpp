@@ -27,7 +27,7 @@ struct WeightedView {
   std::int32_t weight = 0;
 };
 
-struct Plan {
+struct LightFieldPlan {
   int count = 0;  // of views, in the order of rows, then columns
   WeightedView view[most_views];
   std::int32_t all_weights = 0;
@@ -42,12 +42,13 @@ struct Plan {
 
 std::int64_t in_places(double value);  // rounded to 2^-16, halves upwards
 
-void set_slopes(Plan& plan, const std::vector<double>& slopes);
+void set_slopes(LightFieldPlan& plan, const std::vector<double>& slopes);
 // The options that both operations have: interpolation, border, and the centre as "0.3,0.7" in `at` and
 // `units`, from 0, the first view, to 1, the last, or in views. Throws Error for views beyond the limits.
-Plan begin_plan(const Arguments& arguments);
-void add_view(Plan& plan, std::int64_t row, std::int64_t col, std::int64_t weight);  // none of weight 0
-void end_plan(Plan& plan);
+LightFieldPlan begin_plan(const Arguments& arguments);
+void add_view(LightFieldPlan& plan, std::int64_t row, std::int64_t col,
+              std::int64_t weight);  // none of weight 0
+void end_plan(LightFieldPlan& plan);
 
 inline namespace TESSERA_UNIT {
 
@@ -136,7 +137,7 @@ template <class T>
 struct Gather {
   View<const T, 5> views;  // [rows,cols,height,width,channels]
   View<T, 4> result;       // [planes,height,width,channels]
-  Plan plan;
+  LightFieldPlan plan;
 
   static constexpr int bits = fraction_bits<T>;
 
@@ -208,7 +209,7 @@ struct Gather {
   }
 
   template <class P>
-  static P made(const Arguments& arguments, const char* output, const Plan& plan) {
+  static P made(const Arguments& arguments, const char* output, const LightFieldPlan& plan) {
     P p;
     p.views = arguments.view<const T, 5>("views");
     p.result = arguments.view<T, 4>(output);

@@ -10,7 +10,7 @@ namespace tessera::lightfield {
 
 // Sets what follows from an operation's plan alone: elements, cost, inputs to try, reference and checks.
 // `compute` is the fastest CPU rung. The operation's output must be named before.
-void set_checks(Operation& operation, Plan (*plan_of)(const Arguments&),
+void set_checks(Operation& operation, LightFieldPlan (*plan_of)(const Arguments&),
                 std::function<void(const Arguments&)> compute);
 
 template <template <class> class Problem>

@@ -16,10 +16,10 @@ struct Sample {
 };
 
 Choice cub_reduction() {
-  Choice choice = choice_of<Problem>([]<class T>(const Problem<T>& p, const Tuning&, Run& run) {
-    add_with_cub<std::int64_t>(p, Sample<T>{p}, run);
-  });
-  choice.workspace_bytes = [](const Arguments&, const Tuning&) { return cub_spare_bytes; };
+  Choice choice =
+      choice_of<Problem>([]<class T>(const Problem<T>& p, const Tuning&,
+                                     Run& run) { add_with_cub<std::int64_t>(p, Sample<T>{p}, run); },
+                         {}, {}, [](const Arguments&, const Tuning&) { return cub_spare_bytes; });
   choice.refuses = [](const Arguments& arguments, const Tuning&, const Device&) {
     return cub_refuses(arguments);
   };

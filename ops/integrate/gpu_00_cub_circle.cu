@@ -29,19 +29,19 @@ void add_circle(const Problem<T>& p, Run& run) {
   else add_with_cub<std::int64_t>(p, CircleSample<T, std::int64_t>{p.a, p.step}, run);
 }
 
-bool is_circle(const TrapezoidOptions& options) {
+bool is_circle(const Arguments& arguments) {
   const formula::Program<double> known = formula::compile<double>(formula::parse(circle), {"x"}),
-                                 requested = program_of<double>(options);
+                                 requested = program_of<double>(arguments);
   return std::memcmp(&known, &requested, sizeof known) == 0;
 }
 
 Choice cub_of_circle() {
   Choice choice =
-      choice_of<Problem>([]<class T>(const Problem<T>& p, const Tuning&, Run& run) { add_circle(p, run); });
-  choice.workspace_bytes = [](const Arguments&, const Tuning&) { return cub_spare_bytes; };
+      choice_of<Problem>([]<class T>(const Problem<T>& p, const Tuning&, Run& run) { add_circle(p, run); },
+                         {}, {}, [](const Arguments&, const Tuning&) { return cub_spare_bytes; });
   choice.refuses = [](const Arguments& arguments, const Tuning&, const Device&) -> Reason {
     const TrapezoidOptions options = trapezoid_options_of(arguments);
-    if (!is_circle(options)) return std::string("it was compiled for ") + circle;
+    if (!is_circle(arguments)) return std::string("it was compiled for ") + circle;
     if (options.scale_terms) return "it multiplies the sum by the width, not each sample";
     if (options.accumulated) return "CUB deals strips as it likes: no abscissa follows from the one before";
     return std::nullopt;

@@ -75,7 +75,7 @@ Signature signature() {
 double flops(const Arguments& arguments) {
   if (asks_for_rule(arguments)) return 0;  // nobody knows before how many points it takes
   const TrapezoidOptions options = trapezoid_options_of(arguments);
-  return static_cast<double>(options.strips) * (1 + program_of<double>(options).step_count);
+  return static_cast<double>(options.strips) * (1 + program_of<double>(arguments).step_count);
 }
 
 // --- what is reported of a trapezoid sum beside its value ---

@@ -26,7 +26,7 @@ struct Problem : Trapezoid<T, Problem<T>> {
   static Problem of(const Arguments& arguments) {
     const TrapezoidOptions options = trapezoid_options_of(arguments);
     Problem p;
-    p.integrand = program_of<T>(options);
+    p.integrand = program_of<T>(arguments);
     p.set_range(static_cast<T>(options.a), static_cast<T>(options.b), options.strips);
     p.scale = static_cast<T>(options.scale);
     p.sum = options.sum;

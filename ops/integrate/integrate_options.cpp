@@ -188,7 +188,7 @@ void check_seconds(const Arguments& arguments, int threads) {
   const TrapezoidOptions options = trapezoid_options_of(arguments);
   const std::string& text = arguments.text("most-seconds");
   const double most = text.empty() ? quadrature::Limits{}.seconds : number_of(text, "--most-seconds");
-  const double all = static_cast<double>(options.strips) * (1 + program_of<double>(options).step_count);
+  const double all = static_cast<double>(options.strips) * (1 + program_of<double>(arguments).step_count);
   const double seconds = all / (core_per_second * std::max(1, threads));
   if (!(seconds <= most))
     throw Error(
@@ -198,24 +198,16 @@ void check_seconds(const Arguments& arguments, int threads) {
 }
 
 template <class T>
-const formula::Program<T>& program_of(const TrapezoidOptions& options) {
-  struct Known {
-    std::string key;
-    formula::Program<T> program;
-  };
-  thread_local Known last;
-  std::string key = options.limits.ranges[0].variable + "\n" + options.formula;
-  for (const FixedParameter& fixed : options.limits.fixed)
-    key += "\n" + fixed.name + "=" + std::to_string(std::bit_cast<std::uint64_t>(fixed.value));
-  if (last.key == key) return last.program;
-  const formula::Tree tree = formula_with(options.formula, options.limits.fixed);
-  last.program = formula::compile<T>(tree, {options.limits.ranges[0].variable});
-  last.key = std::move(key);
-  return last.program;
+const formula::Program<T>& program_of(const Arguments& arguments) {
+  return arguments.derived<formula::Program<T>>([&] {
+    const TrapezoidOptions options = trapezoid_options_of(arguments);
+    const formula::Tree tree = formula_with(options.formula, options.limits.fixed);
+    return formula::compile<T>(tree, {options.limits.ranges[0].variable});
+  });
 }
 
-template const formula::Program<float>& program_of<float>(const TrapezoidOptions&);
-template const formula::Program<double>& program_of<double>(const TrapezoidOptions&);
+template const formula::Program<float>& program_of<float>(const Arguments&);
+template const formula::Program<double>& program_of<double>(const Arguments&);
 
 // --- rules ---
 

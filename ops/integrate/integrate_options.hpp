@@ -68,11 +68,11 @@ TrapezoidOptions trapezoid_options_of(const Arguments& arguments);
 // of a processor.
 void check_seconds(const Arguments& arguments, int threads);
 
-// Compiled once and kept: asking again for the same formula costs a comparison.
+// The integrand, compiled once for these arguments.
 template <class T>
-const formula::Program<T>& program_of(const TrapezoidOptions& options);
-extern template const formula::Program<float>& program_of<float>(const TrapezoidOptions&);
-extern template const formula::Program<double>& program_of<double>(const TrapezoidOptions&);
+const formula::Program<T>& program_of(const Arguments& arguments);
+extern template const formula::Program<float>& program_of<float>(const Arguments&);
+extern template const formula::Program<double>& program_of<double>(const Arguments&);
 
 // --- rules ---
 

@@ -405,9 +405,10 @@ Error ignored(const std::string& option, const std::string& why) {
 }
 
 // From up to 8192 strips in higher precision.
-std::optional<Convergence> order_of(const TrapezoidOptions& options) {
+std::optional<Convergence> order_of(const Arguments& given) {
+  const TrapezoidOptions options = trapezoid_options_of(given);
   constexpr int finest_level = 13;
-  const auto& program = program_of<double>(options);
+  const auto& program = program_of<double>(given);
   const auto f = [&](long double x) { return bounded(program, {x, 0}).value; };
   return convergence_of(doubled_sums(f, options.a, options.b, finest_level),
                         static_cast<long double>(options.b) - options.a, 0x1p-64L);
@@ -436,7 +437,7 @@ void make(const Operation& operation, const Arguments& words, const Request& giv
   check(words, given_request);
   const Arguments given = with_strips(operation, words);
   const TrapezoidOptions options = trapezoid_options_of(given);
-  const auto order = order_of(options);
+  const auto order = order_of(given);
   // One accumulator is the lesson; how a launch's shape changes it has a table of its own.
   Request request = given_request, sums = given_request;
   const bool on_cpu = choose_device(operation, given, given_request).where == Where::cpu;

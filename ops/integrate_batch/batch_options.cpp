@@ -368,14 +368,6 @@ BatchOptions read(const Arguments& arguments) {
   return out;
 }
 
-std::string key_of(const Arguments& arguments) {
-  std::string out = arguments.has("P") ? std::to_string(arguments.array("P").extents[1]) : "";
-  if (arguments.has("T")) out += "\nT";
-  out += fmt::format("\n{}", arguments.array("integrals").extents[0]);
-  for (const auto& [name, word] : arguments.words()) out += "\n" + name + "=" + word;
-  return out;
-}
-
 }  // namespace
 
 std::vector<std::string> BatchOptions::names() const {
@@ -385,17 +377,7 @@ std::vector<std::string> BatchOptions::names() const {
 }
 
 const BatchOptions& batch_options_of(const Arguments& arguments) {
-  struct Known {
-    std::string key;
-    BatchOptions options;
-  };
-  thread_local Known last;
-  std::string key = key_of(arguments);
-  if (last.key == key) return last.options;
-  last.key.clear();
-  last.options = read(arguments);
-  last.key = std::move(key);
-  return last.options;
+  return arguments.derived<BatchOptions>([&] { return read(arguments); });
 }
 
 }  // namespace tessera::integrate_batch

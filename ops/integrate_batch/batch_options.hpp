@@ -34,8 +34,7 @@ struct BatchOptions {
   int breaks() const { return static_cast<int>(ends.size()) - 2; }
 };
 
-// Kept by each thread: asking again with the same arguments costs a comparison. Throws Error for options that
-// make no sense.
+// Throws Error for options that make no sense.
 const BatchOptions& batch_options_of(const Arguments& arguments);
 
 struct Breakpoints {

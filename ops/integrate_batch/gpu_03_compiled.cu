@@ -85,17 +85,17 @@ void integrate_compiled(const Arguments& arguments, const Tuning& tuning, Run& r
 
 Choice choice() {
   Choice out;
-  out.run[Element::f64] = integrate_compiled;
+  out.prepare[Element::f64] =
+      unplanned(integrate_compiled, [](const Arguments& arguments, const Tuning& tuning) {
+        const auto p = Problem<double>::of(arguments);
+        return counter_bytes + waiting_bytes(p) +
+               static_cast<std::size_t>(warp_blocks(p, tuning) * tuning["warps"] * list_bytes(p.cells));
+      });
   out.ranges = {{.name = "cells", .first = 0, .last = 64, .value = 48},
                 {.name = "thread", .first = 32, .last = 256, .value = 128},
                 {.name = "resident", .first = 1, .last = 8, .value = 1},
                 {.name = "block", .first = 1, .last = 1 << 16, .value = 1056},
                 {.name = "warps", .first = 1, .last = 8, .value = 4}};
-  out.workspace_bytes = [](const Arguments& arguments, const Tuning& tuning) {
-    const auto p = Problem<double>::of(arguments);
-    return counter_bytes + waiting_bytes(p) +
-           static_cast<std::size_t>(warp_blocks(p, tuning) * tuning["warps"] * list_bytes(p.cells));
-  };
   return out;
 }
 

@@ -12,7 +12,7 @@ using DnnlSgemm = int (*)(char op_a, char op_b, std::int64_t m, std::int64_t n, 
                           const float* a, std::int64_t lda, const float* b, std::int64_t ldb, float beta,
                           float* c, std::int64_t ldc);
 
-void call_dnnl(const Gemm<float>& g) {
+void call_dnnl(const BlasProduct<float>& g) {
   static const auto gemm = reinterpret_cast<DnnlSgemm>(symbol(library, "dnnl_sgemm"));
   static const auto set_threads =
       reinterpret_cast<void (*)(int)>(symbol("libgomp.so.1", "omp_set_num_threads"));

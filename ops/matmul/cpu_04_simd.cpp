@@ -34,6 +34,7 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 #include <cstdlib>
+#include <functional>
 #include <new>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -144,8 +145,8 @@ void run_product(const Product<T>& product, int threads) {
   const int useful = static_cast<int>(std::clamp(work / least_work, 1.0, static_cast<double>(threads)));
   const std::int64_t lanes = 64 / static_cast<std::int64_t>(sizeof(T));
   const ThreadGrid grid = thread_grid(product.m, product.n, useful, 8, lanes);
-  parallel(static_cast<int>(grid.down * grid.across),
-           [&](int part) { run_block(product, grid.block(part, product.m, product.n)); });
+  const auto compute = [&](int part) { run_block(product, grid.block(part, product.m, product.n)); };
+  parallel(static_cast<int>(grid.down * grid.across), std::ref(compute));
 }
 
 }  // namespace
@@ -187,11 +188,28 @@ void run(const Arguments& arguments, const Tuning&, Run& run) {
   multiply_simd(problem, run.device->threads, &after);
 }
 
+// A plain product is planned: a small one takes less time than its arguments.
+template <class T>
+PreparedRun prepare(const Arguments& arguments, const Tuning& tuning, const Device& device) {
+  if (!is_plain(arguments)) return unplanned(run<T>)(arguments, tuning, device);
+  const auto problem = Problem<T>::of(arguments);
+  return {.launch = [product = product_of(problem), exchanged = by_columns(problem)](
+                        std::span<void* const> arrays, Run& run) {
+    auto here = product;
+    using U = std::remove_reference_t<decltype(*here.c.data)>;
+    here.a.data = static_cast<const U*>(arrays[exchanged ? in_b : in_a]);
+    here.b.data = static_cast<const U*>(arrays[exchanged ? in_a : in_b]);
+    here.c.data = static_cast<U*>(arrays[out_c]);
+    if (here.c0.data != nullptr) here.c0.data = static_cast<const U*>(arrays[in_c0]);
+    run_product(here, run.device->threads);
+  }};
+}
+
 Choice choice() {
   Choice out;
-  out.run[Element::f32] = run<float>;
-  out.run[Element::f64] = run<double>;
-  out.run[Element::i32] = run<std::int32_t>;
+  out.prepare[Element::f32] = prepare<float>;
+  out.prepare[Element::f64] = prepare<double>;
+  out.prepare[Element::i32] = prepare<std::int32_t>;
   out.unsupported_arguments = [](const Arguments& arguments) -> Reason {
     if (is_scaled(arguments)) return "does not support scales";
     (void)has_epilogue(arguments);  // throws where there is no such product

@@ -56,19 +56,12 @@ void launch_plain(const Problem<T>& p, Run& run) {
 }
 
 template <class T>
-void run_plain(const Arguments& arguments, const Tuning&, Run& run) {
-  const auto p = Problem<T>::of(arguments);
-  if (p.m() != 0 && p.n() != 0) launch_plain(p, run);
-}
-
-template <class T>
 PreparedRun prepare_plain(const Arguments& arguments, const Tuning&, const Device&) {
   const auto p = Problem<T>::of(arguments);
   if (p.m() == 0 || p.n() == 0) return {};
-  return {
-      .launch = [p, places = ProductArrays(arguments.signature())](std::span<void* const> arrays, Run& run) {
-        launch_plain(places.put(p, arrays), run);
-      }};
+  return {.launch = [p](std::span<void* const> arrays, Run& run) {
+    launch_plain(with_addresses(p, arrays), run);
+  }};
 }
 
 template <int tile, Access a, Access b>
@@ -109,27 +102,13 @@ void launch_floats(const Problem<float>& p, const WarpPlan& plan, Run& run) {
 
 // `tile`: counted from 1; 0: as the model chooses.
 template <int tile>
-void run_f32(const Arguments& arguments, const Tuning& tuning, Run& run) {
-  const auto p = Problem<float>::of(arguments);
-  if (p.m() == 0 || p.n() == 0) return;
-  launch_floats(p, plan_floats(p, {tile, tuning["splits"]}, *run.device), run);
-}
-
-template <int tile>
 PreparedRun prepare_f32(const Arguments& arguments, const Tuning& tuning, const Device& device) {
   const auto p = Problem<float>::of(arguments);
   if (p.m() == 0 || p.n() == 0) return {};
   const WarpPlan plan = plan_floats(p, {tile, tuning["splits"]}, device);
-  return {.launch = [p, plan, places = ProductArrays(arguments.signature())](
-                        std::span<void* const> arrays,
-                        Run& run) { launch_floats(places.put(p, arrays), plan, run); },
+  return {.launch = [p, plan](std::span<void* const> arrays,
+                              Run& run) { launch_floats(with_addresses(p, arrays), plan, run); },
           .workspace_bytes = warp_workspace_bytes(plan)};
-}
-
-std::size_t workspace_bytes(const Arguments& arguments, const Tuning&) {
-  const bool has_parts =
-      arguments.element() == Element::f32 && arguments.dim("m") != 0 && arguments.dim("n") != 0;
-  return has_parts ? max_warp_partial_bytes : 0;
 }
 
 std::int64_t shared_bytes(Element element, int tile) {
@@ -228,11 +207,8 @@ Choice choice() {
   Choice out;
   if constexpr (tile != 0) out.tuning = warp_tiles[tile - 1].config.tuning();
   out.ranges = {{.name = "splits", .first = 0, .last = 1024, .value = 0}};
-  out.run[Element::f32] = run_f32<tile>;
   out.prepare[Element::f32] = prepare_f32<tile>;
   if (tile == 0) {
-    out.run[Element::f64] = run_plain<double>;
-    out.run[Element::i32] = run_plain<std::int32_t>;
     out.prepare[Element::f64] = prepare_plain<double>;
     out.prepare[Element::i32] = prepare_plain<std::int32_t>;
     bind_limits<Problem>(out, Types<float, double, std::int32_t>{});
@@ -241,8 +217,6 @@ Choice choice() {
   }
   name_kernels<tile>(out);
   out.refuses = refuses<tile>;
-  out.workspace_bytes = workspace_bytes;
-  out.zeroed_front = 0;  // it writes what it reads
   out.owner = owner<tile>;
   out.footprint = footprint<tile>;
   return out;

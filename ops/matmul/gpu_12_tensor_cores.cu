@@ -63,26 +63,14 @@ void launch(const MixedProblem& p, const MmaPlan& plan, Run& run) {
 }
 
 template <class P>
-void run(const Arguments& arguments, const Tuning& tuning, Run& run) {
-  if (arguments.array("C").count() == 0) return;
-  const P p = P::of(arguments);
-  launch(p, plan_of(job_of(p), element_of(arguments), tuning, *run.device), run);
-}
-
-template <class P>
 PreparedRun prepare(const Arguments& arguments, const Tuning& tuning, const Device& device) {
   if (arguments.array("C").count() == 0) return {};
   const P p = P::of(arguments);
   const MmaPlan plan = plan_of(job_of(p), element_of(arguments), tuning, device);
   const std::size_t bytes = mma_workspace_bytes(element_of(arguments), plan);
-  return {
-      .launch = [p, plan, places = ProductArrays(arguments.signature())](
-                    std::span<void* const> arrays, Run& run) { launch(places.put(p, arrays), plan, run); },
-      .workspace_bytes = bytes};
-}
-
-std::size_t workspace_bytes(const Arguments& arguments, const Tuning&) {
-  return arguments.array("C").count() == 0 ? 0 : max_mma_partial_bytes;
+  return {.launch = [p, plan](std::span<void* const> arrays,
+                              Run& run) { launch(with_addresses(p, arrays), plan, run); },
+          .workspace_bytes = bytes};
 }
 
 Reason refuses_half(const Arguments& arguments) {
@@ -111,18 +99,10 @@ Choice with_tile(std::size_t tile) {
   if (tile != 0) out.tuning = Tuning{{"tile", static_cast<std::int64_t>(tile)}};
   out.ranges = {{.name = "splits", .first = 0, .last = 1024, .value = 0},
                 {.name = "group", .first = 0, .last = 64, .value = 0}};
-  if (tile <= mma_f64.tiles.size()) {
-    out.run[Element::f64] = run<Problem<double>>;
-    out.prepare[Element::f64] = prepare<Problem<double>>;
-  }
+  if (tile <= mma_f64.tiles.size()) out.prepare[Element::f64] = prepare<Problem<double>>;
   if (tile <= mma_half.tiles.size())
-    for (const Element half : {Element::bf16, Element::f16}) {
-      out.run[half] = run<MixedProblem>;
-      out.prepare[half] = prepare<MixedProblem>;
-    }
+    for (const Element half : {Element::bf16, Element::f16}) out.prepare[half] = prepare<MixedProblem>;
   out.refuses = refuses;
-  out.workspace_bytes = workspace_bytes;
-  out.zeroed_front = 0;  // it writes what it reads
   out.unsupported_arguments = [](const Arguments& arguments) {
     return arguments.element() == Element::f64 ? Problem<double>::unsupported_arguments(arguments)
                                                : std::nullopt;

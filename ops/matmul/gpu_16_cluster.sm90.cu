@@ -75,23 +75,15 @@ void launch(const MixedProblem& p, const WgmmaJob& job, const PlannedJob& planne
                [&](WgmmaLaunch& sub_problem) { launch_kernel_for(p, sub_problem, run); });
 }
 
-void run(const Arguments& arguments, const Tuning& tuning, Run& run) {
-  const MixedProblem p = with_row_major_c(MixedProblem::of(arguments));
-  if (p.m == 0 || p.n == 0) return;
-  const WgmmaJob job = job_with(p, tuning);
-  launch(p, job, plan_job(job, costs_of(p), supports_mn_major(p.a.element), *run.device), run);
-}
-
 PreparedRun prepare(const Arguments& arguments, const Tuning& tuning, const Device& device) {
   const MixedProblem given = MixedProblem::of(arguments);
   const MixedProblem p = with_row_major_c(given);
   if (p.m == 0 || p.n == 0) return {};
   const WgmmaJob job = job_with(p, tuning);
   const PlannedJob planned = plan_job(job, costs_of(p), supports_mn_major(p.a.element), device);
-  const ProductArrays places(arguments.signature());
   return {.launch =
-              [given, planned, places, options = job.options](std::span<void* const> arrays, Run& run) {
-                const MixedProblem device_problem = with_row_major_c(places.put(given, arrays));
+              [given, planned, options = job.options](std::span<void* const> arrays, Run& run) {
+                const MixedProblem device_problem = with_row_major_c(with_addresses(given, arrays));
                 launch(device_problem, job_of(device_problem, options), planned, run);
               },
           .workspace_bytes = planned.workspace.bytes(),
@@ -154,13 +146,9 @@ Choice with(const Tuning& fixed) {
   }
   if (!fixed.find("cuts")) out.ranges.push_back({.name = "cuts", .first = 0, .last = 2, .value = 0});
   for (const Element element :
-       {Element::bf16, Element::f16, Element::e4m3, Element::e5m2, Element::i8, Element::f32}) {
-    out.run[element] = run;
+       {Element::bf16, Element::f16, Element::e4m3, Element::e5m2, Element::i8, Element::f32})
     out.prepare[element] = prepare;
-  }
   out.refuses = refuses;
-  out.workspace_bytes = wgmma_workspace;
-  out.zeroed_front = counter_bytes;  // counters, in which each run leaves zeros
   return out;
 }
 

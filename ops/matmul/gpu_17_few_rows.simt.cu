@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <typeinfo>
 #include "ops/matmul/kernels/tile_order.hpp"
-#include "ops/matmul/kernels/simt/gemm.hpp"
+#include "ops/matmul/kernels/simt/gemm_problem.hpp"
 #include "ops/matmul/kernels/simt/vectorized.hpp"
 
 namespace tessera::matmul {
@@ -494,38 +494,17 @@ void launch_few_rows(const GemmProblem<T>& p, const FewRowsPlan& plan, Run& run)
 }
 
 template <class T>
-void run_few_rows(const Arguments& arguments, const Tuning& tuning, Run& run) {
-  const auto p = few_rows_first<T>(GemmArguments<T>::of(arguments));
-  if (p.m() != 0 && p.n() != 0) launch_few_rows<T>(p, plan_of<T>(p, tuning["splits"], *run.device), run);
-}
-
-template <class T>
 PreparedRun prepare_few_rows(const Arguments& arguments, const Tuning& tuning, const Device& device) {
   const auto given = GemmArguments<T>::of(arguments);
   const auto p = few_rows_first<T>(given);
   if (p.m() == 0 || p.n() == 0) return {};
   const FewRowsPlan plan = plan_of<T>(p, tuning["splits"], device);
   return {.launch =
-              [given, plan, places = ProductArrays(arguments.signature())](std::span<void* const> arrays,
-                                                                           Run& run) {
-                launch_few_rows<T>(few_rows_first<T>(places.put(given, arrays)), plan, run);
+              [given, plan](std::span<void* const> arrays, Run& run) {
+                launch_few_rows<T>(few_rows_first<T>(with_addresses(given, arrays)), plan, run);
               },
           .workspace_bytes = plan.bytes,
           .zeros = std::min(plan.bytes, counter_bytes)};
-}
-
-// At most, on any device: of as many parts as there may be.
-template <class T>
-std::size_t bytes_at_most(const Arguments& arguments, const Tuning& tuning) {
-  const auto p = few_rows_first<T>(GemmArguments<T>::of(arguments));
-  if (p.m() == 0 || p.n() == 0 || p.m() > most_rows<T>) return 0;
-  Device largest;
-  largest.processors = 1 << 10;
-  return with_kernel<T>(config_of<T>(p), [&]<class Kernel>() {
-    const std::int64_t tiles = Kernel::tiles(p), wanted = tuning["splits"],
-                       most = most_splits(tiles, steps_of<Kernel>(p.k()), blocks_of<Kernel>(largest));
-    return tiles > max_split_tiles ? 0 : partial_bytes<Kernel>(tiles, wanted != 0 ? wanted : most);
-  });
 }
 
 // Told where the number of splits is not left to the model, which asks the device.
@@ -595,7 +574,6 @@ Variant few_rows() {
   for (const Element element :
        {Element::f32, Element::f64, Element::bf16, Element::f16, Element::e4m3, Element::e5m2, Element::i8})
     with_element_type(element, [&]<class T>() {
-      choice.run[element] = run_few_rows<T>;
       choice.prepare[element] = prepare_few_rows<T>;
 #if !defined(__CUDACC__)
       choice.kernels[element] = typeid(FewRows<T, FewRowsConfig{.rows = is_narrow<T> ? 1 : 4}>).name();
@@ -606,10 +584,6 @@ Variant few_rows() {
   choice.footprint = [](const Arguments& arguments, const Tuning& tuning) {
     return with_element_type(arguments.element(),
                              [&]<class T>() { return footprint_of_few_rows<T>(arguments, tuning); });
-  };
-  choice.workspace_bytes = [](const Arguments& arguments, const Tuning& tuning) {
-    return with_element_type(arguments.element(),
-                             [&]<class T>() { return bytes_at_most<T>(arguments, tuning); });
   };
   Variant out;
   out.idea = "few rows or columns: the large operand goes to registers once, and memory is the limit";

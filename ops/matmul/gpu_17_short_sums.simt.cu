@@ -37,17 +37,11 @@ void launch_short_sums(const GemmArguments<T>& given, std::int64_t tile, Run& ru
 }
 
 template <class T>
-void run_short_sums(const Arguments& arguments, const Tuning& tuning, Run& run) {
-  launch_short_sums<T>(GemmArguments<T>::of(arguments), tuning["tile"], run);
-}
-
-template <class T>
 PreparedRun prepare_short_sums(const Arguments& arguments, const Tuning& tuning, const Device&) {
   const auto given = GemmArguments<T>::of(arguments);
   if (arguments.array("C").count() == 0) return {};
-  return {.launch = [given, tile = tuning["tile"], places = ProductArrays(arguments.signature())](
-                        std::span<void* const> arrays, Run& run) {
-    launch_short_sums<T>(places.put(given, arrays), tile, run);
+  return {.launch = [given, tile = tuning["tile"]](std::span<void* const> arrays, Run& run) {
+    launch_short_sums<T>(with_addresses(given, arrays), tile, run);
   }};
 }
 
@@ -102,7 +96,6 @@ Variant short_sums() {
   for (const Element element :
        {Element::f32, Element::f64, Element::bf16, Element::f16, Element::e4m3, Element::e5m2, Element::i8})
     with_element_type(element, [&]<class T>() {
-      choice.run[element] = run_short_sums<T>;
       choice.prepare[element] = prepare_short_sums<T>;
 #if !defined(__CUDACC__)
       choice.kernels[element] = typeid(ShortSums<T, 64, longest_short_sum<T>>).name();

@@ -236,7 +236,7 @@ TEST(Agreement, NumbersThatNoEnumerationHasAreRefused) {
 TEST(Agreement, BaselinesOfProcessorsRunOnHostMemoryInPlace) {
   const std::vector<float> ones(4, 1);
   for (const Variant* v : ladder_of("matmul")) {
-    if (v->where != Where::cpu || !v->baseline || !v->choices[0].run.contains(Element::f32)) continue;
+    if (v->where != Where::cpu || !v->baseline || !v->choices[0].prepare.contains(Element::f32)) continue;
     std::vector<float> c(4);
     const Options options{.request = {.device = "cpu", .variant = v->name}};
     if (v->needs && v->needs(find_device("cpu"))) continue;  // its library is not here

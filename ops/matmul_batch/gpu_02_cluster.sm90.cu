@@ -43,10 +43,8 @@ Choice with_tile(int tile) {
   out.tuning = Tuning{{"tile", tile}};
   for (const Element element :
        {Element::bf16, Element::f16, Element::e4m3, Element::e5m2, Element::i8, Element::f32})
-    out.run[element] = run;
+    out.prepare[element] = unplanned(run, workspace, 0);  // it writes what it reads
   out.refuses = refuses;
-  out.workspace_bytes = workspace;
-  out.zeroed_front = 0;  // packed operands are written before they are read
   return out;
 }
 

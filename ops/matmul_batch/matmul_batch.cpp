@@ -24,8 +24,8 @@ const Signature& of_one() {
 
 ArrayView part_of(const ArrayView& all, std::int64_t entry) {
   ArrayView out = all;
-  out.extents.erase(out.extents.begin());
-  out.strides.erase(out.strides.begin());
+  out.extents.erase_front();
+  out.strides.erase_front();
   if (out.data != nullptr)
     out.data = static_cast<char*>(out.data) +
                entry * all.strides[0] * static_cast<std::int64_t>(size_of(all.element));

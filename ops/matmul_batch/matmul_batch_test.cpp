@@ -33,7 +33,7 @@ void for_each_choice(Element element, const std::function<void(const Plan&)>& ea
     Backend* backend = find_backend(v->where);
     if (v->where == Where::cuda || backend == nullptr || v->baseline) continue;
     for (const Choice& choice : v->choices)
-      if (choice.run.contains(element)) each({v, &choice, choice.defaults(), backend->devices().at(0)});
+      if (choice.prepare.contains(element)) each({v, &choice, choice.defaults(), backend->devices().at(0)});
   }
 }
 

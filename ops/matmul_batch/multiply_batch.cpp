@@ -5,6 +5,7 @@
 #include <cstring>
 #include <deque>
 #include "ops/matmul/problem/call_arguments.hpp"
+#include "ops/matmul/problem/gemm.hpp"
 #include "tessera/run/overlap.hpp"
 #include "multiply_batch.hpp"
 #include "matmul_batch.hpp"
@@ -23,8 +24,8 @@ Error wrong(const char* name, const std::string& what) { return Error(std::strin
 // One matrix serves all: as many dimensions as a matrix has.
 ArrayView operand(ArrayView view, std::int64_t entries) {
   if (view.extents[0] != 1 || entries == 1) return view;
-  view.extents.erase(view.extents.begin());
-  view.strides.erase(view.strides.begin());
+  view.extents.erase_front();
+  view.strides.erase_front();
   return view;
 }
 
@@ -52,8 +53,8 @@ ArrayView view_of(const char* name, const detail::AnyBatch& batch) {
                             : empty         ? 0
                                             : view.extents[lines] * view.strides[lines];
   if (!empty) matmul::check_reach(name, batch.count, step, first.element);
-  view.extents.insert(view.extents.begin(), batch.count);
-  view.strides.insert(view.strides.begin(), step);
+  view.extents.insert_front(batch.count);
+  view.strides.insert_front(step);
   if (batch.count == 0) view.data = nullptr;
   return view;
 }
@@ -70,21 +71,42 @@ ArrayView addend_of(const Options& options, const ArrayView& c) {
   return view_of("C0", {first, c.extents[0], options.c0.step});
 }
 
+// One vector for each entry, or one for all.
+ArrayView vector_of(const char* name, const void* data, Element element, std::int64_t entries,
+                    std::int64_t count, std::int64_t step) {
+  matmul::check_vector(name, data, element, step);
+  auto* const there = const_cast<void*>(data);
+  if (step == 0) return {there, element, {count}, {1}};
+  matmul::check_reach(name, entries, step, element);
+  return {there, element, {entries, count}, {step, 1}};
+}
+
+void add_vectors(std::map<std::string, ArrayView>& inputs, const Options& options, const ArrayView& c) {
+  const auto add = [&](const char* name, const void* data, Element element, std::int64_t count,
+                       std::int64_t step) {
+    if (data != nullptr) inputs[name] = vector_of(name, data, element, c.extents[0], count, step);
+  };
+  const auto& [scale_a, scale_b, bias] = std::tie(options.scale_a, options.scale_b, options.bias);
+  add("scale-a", scale_a.data, Element::f32, scale_a.of_each ? c.extents[1] : 1, scale_a.step);
+  add("scale-b", scale_b.data, Element::f32, scale_b.of_each ? c.extents[2] : 1, scale_b.step);
+  add("bias", bias.data, bias.element, c.extents[bias.along_rows ? 1 : 2], bias.step);
+}
+
 Arguments batch_arguments(const ArrayView& a, const ArrayView& b, const ArrayView& c, const Options& options,
                           const ArrayView* added) {
   matmul::check_elements(a.element, b.element, c.element);
+  Arguments::Words words = matmul::Gemm::of(a.element, b.element, c.element, options).words();
   const std::int64_t entries = c.extents[0];
   std::map<std::string, ArrayView> inputs{{"A", operand(a, entries)}, {"B", operand(b, entries)}};
   if (added != nullptr) inputs["C0"] = *added;
-  matmul::add_vectors(inputs, options, c.extents[1], c.extents[2], &entries);
-  Arguments::Words words = matmul::words_of(a.element, b.element, c.element, options);
+  add_vectors(inputs, options, c);
   // Somebody must say how many entries there are.
   if (inputs["A"].extents.size() == 2 && inputs["B"].extents.size() == 2 && added == nullptr) {
     inputs["A"] = a;
     inputs["A"].extents[0] = entries;
     inputs["A"].strides[0] = 0;
   }
-  Arguments out(the_batch().signature, a.element, std::move(inputs), words);
+  Arguments out(the_batch().signature, a.element, std::move(inputs), std::move(words));
   out.set_array("C", c);
   return out;
 }
@@ -116,13 +138,18 @@ Outcome multiply_batch(const AnyBatch& a, const AnyBatch& b, const AnyBatch& c, 
 }
 
 std::size_t workspace_bytes(const AnyBatch& a, const AnyBatch& b, const AnyBatch& c, const Options& options) {
-  return matmul::workspace_bytes_in_place(the_batch(), arguments_in_place(a, b, c, options), options);
+  const Arguments there = arguments_in_place(a, b, c, options);
+  if (there.array("C").count() == 0) return 0;
+  return tessera::workspace_bytes(choose_in_place(the_batch(), there, options.request), there);
 }
 
 Plan enqueue(void* stream, const AnyBatch& a, const AnyBatch& b, const AnyBatch& c, const Options& options,
              const Workspace& workspace) {
-  return matmul::enqueue_in_place(the_batch(), stream, arguments_in_place(a, b, c, options), options,
-                                  workspace);
+  const Arguments there = arguments_in_place(a, b, c, options);
+  if (there.array("C").count() == 0) return {};
+  Plan plan = choose_in_place(the_batch(), there, options.request);
+  tessera::enqueue(plan, there, stream, workspace, "C0");
+  return plan;
 }
 
 }  // namespace detail
@@ -220,11 +247,9 @@ void Group::add(const detail::AnyProduct& product, const Options& options, bool 
   own.scale_a = own_or_shared("scale-a", product.scale_a, options.scale_a, entries_.size());
   own.scale_b = own_or_shared("scale-b", product.scale_b, options.scale_b, entries_.size());
   own.bias = own_or_shared("bias", product.bias, options.bias, entries_.size());
-  const ArrayView a = matmul::view_of("A", product.a), b = matmul::view_of("B", product.b),
-                  c = matmul::view_of("C", product.c);
-  ArrayView added = c;
-  if (own.beta != 0 && !in_place) added = matmul::set_aside(c, kept_.emplace_back());
-  Arguments entry = matmul::arguments_of(a, b, c, own, own.beta != 0 ? &added : nullptr);
+  Arguments entry = matmul::Gemm::of(product.a, product.b, product.c, own).arguments();
+  const ArrayView& c = entry.array("C");
+  if (own.beta != 0 && !in_place) entry.set_array("C0", matmul::set_aside(c, kept_.emplace_back()));
   if (!matmul::is_plain(entry)) (void)matmul::has_epilogue(entry);  // throws where there is no such product
   for (const char* input : {"A", "B", "scale-a", "scale-b", "bias"})
     if (entry.has(input) && overlap(entry.array(input), c)) throw Error(std::string("C overlaps ") + input);

@@ -13,7 +13,7 @@
 namespace tessera::refocus {
 namespace {
 
-using lightfield::Plan;
+using lightfield::LightFieldPlan;
 
 constexpr const char* output_name = "refocused";
 
@@ -120,7 +120,7 @@ std::vector<Case> cases() {
 }
 
 // The planes of a plan, as the option --slopes has them.
-std::string slopes_text(const lightfield::Plan& plan, Interval planes) {
+std::string slopes_text(const lightfield::LightFieldPlan& plan, Interval planes) {
   std::string out;
   for (std::int64_t i = planes.first; i < planes.last; ++i) {
     // Whole multiples of 2^-16, which so many digits hold.
@@ -142,7 +142,7 @@ Slice written(const Arguments& arguments, const Tile& tile) {
   return {"refocused", {tile.rows, {0, e[1]}, {0, e[2]}, {0, e[3]}}};
 }
 
-Arguments part(const Arguments& whole, const lightfield::Plan& plan, const Tile& tile) {
+Arguments part(const Arguments& whole, const lightfield::LightFieldPlan& plan, const Tile& tile) {
   Arguments::Words words = whole.words();
   words["slope"] = "0";
   words["slopes"] = slopes_text(plan, tile.rows);
@@ -154,7 +154,7 @@ Arguments part(const Arguments& whole, const lightfield::Plan& plan, const Tile&
 // Refocusing is cut between planes, each of which needs every view.
 Partition divide(const Arguments& arguments) {
   const auto whole = std::make_shared<const Arguments>(arguments);
-  const auto plan = std::make_shared<const lightfield::Plan>(plan_of(arguments));
+  const auto plan = std::make_shared<const lightfield::LightFieldPlan>(plan_of(arguments));
   Partition out;
   out.rows = arguments.array("refocused").extents[0];
   if (out.rows < 2)
@@ -185,8 +185,8 @@ Operation operation() {
 
 }  // namespace
 
-Plan plan_of(const Arguments& arguments) {
-  Plan out = lightfield::begin_plan(arguments);
+LightFieldPlan plan_of(const Arguments& arguments) {
+  LightFieldPlan out = lightfield::begin_plan(arguments);
   lightfield::set_slopes(out, slopes_of(arguments));
   const std::string& aperture = arguments.text("aperture");
   demand_effect(arguments, "radius", aperture != "mean", "--aperture weighted or disc");

@@ -7,7 +7,7 @@
 namespace tessera::refocus {
 
 // Throws Error for options that cannot be computed.
-lightfield::Plan plan_of(const Arguments& arguments);
+lightfield::LightFieldPlan plan_of(const Arguments& arguments);
 
 inline namespace TESSERA_UNIT {
 

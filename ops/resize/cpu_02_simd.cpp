@@ -382,13 +382,13 @@ class Maker {
 
 }  // namespace
 
-Weights weights_of(const Plan& plan) {
+Weights weights_of(const ResizePlan& plan) {
   if (plan.recipe == Recipe::real) return Weights::floats;
   return plan.along_shift == 0 ? Weights::whole : Weights::digits;
 }
 
 bool can_look_up(const Problem<std::uint8_t>& p) {
-  const Plan& plan = p.plan;
+  const ResizePlan& plan = p.plan;
   if (plan.recipe == Recipe::pick || plan.premultiply || plan.linear_light) return false;
   if (plan.recipe == Recipe::mean) return true;
   const Weights kind = weights_of(plan);

@@ -78,10 +78,10 @@ Reason refuses(const Arguments& arguments, const Tuning&, const Device&) {
 
 Choice by_npp() {
   Choice choice;
-  choice.run[Element::u8] = run_npp<std::uint8_t>;
-  choice.run[Element::u16] = run_npp<std::uint16_t>;
-  choice.run[Element::i16] = run_npp<std::int16_t>;
-  choice.run[Element::f32] = run_npp<float>;
+  choice.prepare[Element::u8] = unplanned(run_npp<std::uint8_t>);
+  choice.prepare[Element::u16] = unplanned(run_npp<std::uint16_t>);
+  choice.prepare[Element::i16] = unplanned(run_npp<std::int16_t>);
+  choice.prepare[Element::f32] = unplanned(run_npp<float>);
   choice.refuses = refuses;
   return choice;
 }

@@ -44,7 +44,7 @@ struct Lookup {
 
 // Bytes as they are, with weights that the tables hold.
 bool can_look_up(const Problem<std::uint8_t>& p);
-Weights weights_of(const Plan& plan);
+Weights weights_of(const ResizePlan& plan);
 
 // Of columns first … last − 1, all channels; rows have at least 16 bytes.
 Lookup lookup_of(const Problem<std::uint8_t>& p, int first, int last, const LookupShape& shape);

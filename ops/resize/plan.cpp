@@ -2,16 +2,15 @@
 // A call's plan and its table: the weights of both axes; the same as packed sums and products of matrices
 // want them.
 #include <algorithm>
-#include <atomic>
 #include <bit>
 #include <cmath>
-#include <deque>
 #include <limits>
 #include <list>
 #include <mutex>
 #include "axis.hpp"
 #include "ops/imaging/image_operation.hpp"
 #include "resize.hpp"
+#include "tessera/run/guard.hpp"
 
 namespace tessera::resize {
 namespace {
@@ -66,7 +65,7 @@ bool are_digits(const Extremes& e, int digits) {
 }
 
 // Digits may pass 32 bits on the way; what they come to must not.
-bool sums_fit(const Plan& plan, Packed kind, const Extremes& along, const Extremes& across) {
+bool sums_fit(const ResizePlan& plan, Packed kind, const Extremes& along, const Extremes& across) {
   const auto half = [](int shift) { return shift == 0 ? 0 : std::int64_t{1} << (shift - 1); };
   if (kind == Packed::bytes) {
     const auto fits = [&](const Extremes& e) {
@@ -83,7 +82,7 @@ bool sums_fit(const Plan& plan, Packed kind, const Extremes& along, const Extrem
          most_byte * std::max(highest, lowest) + half(plan.across_shift) <= most_sum;
 }
 
-Packed kind_of(const Plan& plan) {
+Packed kind_of(const ResizePlan& plan) {
   if (plan.premultiply || plan.linear_light) return Packed::none;
   switch (plan.recipe) {
     case Recipe::linear:
@@ -133,7 +132,7 @@ void put_row(const Line& line, const Packing& packing, int y, std::int32_t* to) 
 
 }  // namespace
 
-Packing packing_of(const Plan& plan, int width, int height, std::vector<std::int32_t>& table) {
+Packing packing_of(const ResizePlan& plan, int width, int height, std::vector<std::int32_t>& table) {
   const bool even = plan.recipe == Recipe::mean;
   const Line lines{table, plan.along, width, even}, rows{table, plan.across, height, even};
   const Packed kind = kind_of(plan);
@@ -208,7 +207,8 @@ void put_entry(const Axis16& across, int row, int height, int last, std::int32_t
 
 }  // namespace
 
-Tiling tiling_of(const Plan& plan, int channels, int width, int height, std::vector<std::int32_t>& table) {
+Tiling tiling_of(const ResizePlan& plan, int channels, int width, int height,
+                 std::vector<std::int32_t>& table) {
   // Sums of eight samples and fewer are faster with samples four to a word.
   constexpr int most_words = 2;
   if (plan.packing.kind != Packed::bytes || plan.packing.words <= most_words || height > most_height)
@@ -347,7 +347,7 @@ bool means(const Making& m, std::int64_t samples) {
 }
 
 void make_weighted(Making& m, int width, int from_width, int height, int from_height, Area area) {
-  Plan& plan = m.out.plan;
+  ResizePlan& plan = m.out.plan;
   const bool bytes = m.element == Element::u8 && !plan.linear_light;
   const bool opencv = bytes && m.options.convention == Convention::opencv && m.options.method != Method::area;
   if (opencv) m.options.one = opencv_one;
@@ -426,7 +426,7 @@ PlanTable make(const Arguments& arguments) {
   const int width = size("width"), from_width = size("from_width"), height = static_cast<int>(m.band.height),
             from_height = static_cast<int>(m.band.from_height);
   const bool picks = m.options.method == Method::nearest || m.options.method == Method::nearest_exact;
-  Plan& plan = m.out.plan;
+  ResizePlan& plan = m.out.plan;
   plan.linear_light = arguments.text("light") == "linear" && !picks;
   if (plan.linear_light && m.element != Element::u8 && m.element != Element::u16)
     throw Error("--light linear is for u8 and u16, which are coded; " + std::string(name_of(m.element)) +
@@ -471,21 +471,12 @@ void put_light(int most, std::int32_t& decode, std::int32_t& encode, std::vector
   for (int code = 1; code <= most; ++code) put(code - 0.5);
 }
 
-// A call asks several times, and the tables of a large picture take longer than a small one's samples. What a
-// thread was given stays alive while it works with it.
-std::shared_ptr<const PlanTable> plan_of(const Arguments& arguments) {
-  constexpr std::size_t most = 4;
-  thread_local std::deque<std::shared_ptr<const PlanTable>> own;
-  std::string key = key_of(arguments);
-  for (const auto& kept : own)
-    if (kept->key == key) return kept;
-  PlanTable made = make(arguments);
-  static std::atomic<std::uint64_t> made_so_far{0};
-  made.id = ++made_so_far;
-  made.key = std::move(key);
-  own.push_back(std::make_shared<const PlanTable>(std::move(made)));
-  if (own.size() > most) own.pop_front();
-  return own.back();
+const PlanTable& plan_of(const Arguments& arguments) {
+  return arguments.derived<PlanTable>([&] {
+    PlanTable made = make(arguments);
+    made.id = fingerprint(made.table.data(), made.table.size() * sizeof made.table[0]);
+    return made;
+  });
 }
 
 // A table released here may still be read by a run that waits: releasing a device's memory waits for it.

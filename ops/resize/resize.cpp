@@ -73,13 +73,12 @@ Signature signature() {
 
 // A product and a sum for each tap along the rows that are needed, and across them.
 double flops(const Arguments& arguments) {
-  const auto planned = plan_of(arguments);
-  const Plan& plan = planned->plan;
-  if (plan.recipe == Recipe::pick || planned->table.empty()) return 0;
+  const PlanTable& planned = plan_of(arguments);
+  const ResizePlan& plan = planned.plan;
+  if (plan.recipe == Recipe::pick || planned.table.empty()) return 0;
   const auto mean_taps = [&](const AxisAt& axis, std::int64_t results) {
     double sum = 0;
-    for (std::int64_t i = 0; i < results; ++i)
-      sum += planned->table[static_cast<std::size_t>(axis.count + i)];
+    for (std::int64_t i = 0; i < results; ++i) sum += planned.table[static_cast<std::size_t>(axis.count + i)];
     return sum;
   };
   const std::int64_t width = arguments.dim("width"), height = arguments.dim("height");
@@ -93,10 +92,7 @@ double flops(const Arguments& arguments) {
 class Definition {
  public:
   explicit Definition(const Arguments& arguments)
-      : image_(arguments.array("image")),
-        planned_(plan_of(arguments)),
-        plan_(planned_->plan),
-        table_(planned_->table) {}
+      : image_(arguments.array("image")), plan_(plan_of(arguments).plan), table_(plan_of(arguments).table) {}
 
   double result(std::int64_t n, std::int64_t y, std::int64_t x, std::int64_t c) const {
     if (plan_.recipe == Recipe::pick) return stored(n, start(plan_.across, y), start(plan_.along, x), c);
@@ -212,8 +208,7 @@ class Definition {
   double typed(float value) const { return nearest_value(image_.element, value); }
 
   const ArrayView& image_;
-  std::shared_ptr<const PlanTable> planned_;
-  const Plan& plan_;
+  const ResizePlan& plan_;
   const std::vector<std::int32_t>& table_;
 };
 
@@ -231,7 +226,7 @@ Interval rows_read(const PlanTable& planned, std::int64_t height, Interval rows)
 }
 
 Partition divide(const Arguments& arguments) {
-  const auto planned = plan_of(arguments);
+  const PlanTable& planned = plan_of(arguments);
   const std::int64_t height = arguments.dim("from_height");
   const Band band = band_of(arguments);
   return partition_pictures(
@@ -239,8 +234,9 @@ Partition divide(const Arguments& arguments) {
       {.input = "image",
        .output = "resized",
        // So many rows of the result lie over what it reads beside its own.
-       .halo = planned->plan.across.most * arguments.dim("height") / std::max<std::int64_t>(1, height),
-       .rows_read = [planned, height](Interval rows) { return rows_read(*planned, height, rows); },
+       .halo = planned.plan.across.most * arguments.dim("height") / std::max<std::int64_t>(1, height),
+       .rows_read = [arguments,
+                     height](Interval rows) { return rows_read(plan_of(arguments), height, rows); },
        .set_options =
            [band](Arguments::Words& words, Interval read, Interval rows) {
              words["height"] = std::to_string(rows.size());

@@ -79,7 +79,7 @@ struct AxisAt {
   std::int32_t most = 1;                          // weights of each result
 };
 
-struct Plan {
+struct ResizePlan {
   Recipe recipe = Recipe::pick;
   AxisAt along, across;
   std::int32_t along_shift = 0;  // whole: a row's sums are rounded off by so much and saturated; 0: they stay
@@ -95,21 +95,20 @@ struct Plan {
 
 // A plan with one table of integers that has everything that is looked up.
 struct PlanTable {
-  Plan plan;
+  ResizePlan plan;
   std::vector<std::int32_t> table;  // floats by their bits
-  std::uint64_t id = 0;             // no other table's
-  std::string key;                  // everything that it follows from
+  std::uint64_t id = 0;             // the same for equal tables
 };
 
-// Throws Error for options that cannot be computed. What is returned stays until this thread has asked for
-// several others.
-std::shared_ptr<const PlanTable> plan_of(const Arguments& arguments);
+// Throws Error for options that cannot be computed. What is returned stays as long as the arguments do.
+const PlanTable& plan_of(const Arguments& arguments);
 
 // For a picture of bytes, `width` times `height` the result's size; adds the weights across rows to the
 // table.
-Packing packing_of(const Plan& plan, int width, int height, std::vector<std::int32_t>& table);
+Packing packing_of(const ResizePlan& plan, int width, int height, std::vector<std::int32_t>& table);
 // For a result of width × height, of pixels of so many channels; adds the weights across rows to the table.
-Tiling tiling_of(const Plan& plan, int channels, int width, int height, std::vector<std::int32_t>& table);
+Tiling tiling_of(const ResizePlan& plan, int channels, int width, int height,
+                 std::vector<std::int32_t>& table);
 
 // The same entries, known by `id`, where the run can read them; on a device with memory of its own, until
 // many other tables were asked for.
@@ -162,7 +161,7 @@ SIMT std::int32_t code_of(const std::int32_t* thresholds, std::int32_t most, flo
 
 // What a sum of whole numbers becomes. Bytes alone have weights; means are of any integers.
 template <class T>
-SIMT T finished(const Plan& plan, std::int32_t sum) {
+SIMT T finished(const ResizePlan& plan, std::int32_t sum) {
   if (plan.recipe == Recipe::mean)
     return plan.halves_up ? saturated<T>((sum + 2) >> 2) : rounded<T>(static_cast<float>(sum) * plan.share);
   return saturated<T>(plan.recipe == Recipe::whole ? rounded_off(sum, plan.across_shift) : sum);
@@ -174,7 +173,7 @@ struct Problem {
 
   View<const T, 4> image;  // [images,from_height,from_width,channels]
   View<T, 4> resized;      // [images,height,width,channels]
-  Plan plan;
+  ResizePlan plan;
   const std::int32_t* table = nullptr;  // where the run is
   std::int64_t table_entries = 0;
   std::uint64_t table_id = 0;
@@ -335,14 +334,14 @@ struct Problem {
   }
 
   static Problem of(const Arguments& arguments) {
-    const auto planned = plan_of(arguments);
+    const PlanTable& planned = plan_of(arguments);
     Problem p;
     p.image = arguments.view<const T, 4>("image");
     p.resized = arguments.view<T, 4>("resized");
-    p.plan = planned->plan;
-    p.table = planned->table.data();
-    p.table_entries = static_cast<std::int64_t>(planned->table.size());
-    p.table_id = planned->id;
+    p.plan = planned.plan;
+    p.table = planned.table.data();
+    p.table_entries = static_cast<std::int64_t>(planned.table.size());
+    p.table_id = planned.id;
     return p;
   }
 

@@ -332,7 +332,7 @@ TEST(Packed, TheHighestRungThatServesIsTaken) {
 }
 
 // One result of each axis, with these weights.
-Packing packed(Plan plan, const std::vector<std::int32_t>& weights, std::vector<std::int32_t>& table) {
+Packing packed(ResizePlan plan, const std::vector<std::int32_t>& weights, std::vector<std::int32_t>& table) {
   const auto taps = static_cast<std::int32_t>(weights.size());
   table = {3, taps};
   table.insert(table.end(), weights.begin(), weights.end());
@@ -340,8 +340,8 @@ Packing packed(Plan plan, const std::vector<std::int32_t>& weights, std::vector<
   return packing_of(plan, 1, 1, table);
 }
 
-Plan pillow() {
-  Plan out;
+ResizePlan pillow() {
+  ResizePlan out;
   out.recipe = Recipe::whole;
   out.along_shift = out.across_shift = 22;
   return out;
@@ -375,7 +375,7 @@ TEST(Packed, WhatWouldNotFitIsRefused) {
   EXPECT_EQ(packed(pillow(), {-8355711, -80000}, table).kind, Packed::none);
   EXPECT_EQ(packed(pillow(), std::vector<std::int32_t>(25, 1000), table).kind,
             Packed::none);  // more than six words
-  Plan opencv;
+  ResizePlan opencv;
   opencv.recipe = Recipe::whole;
   opencv.across_shift = 22;
   EXPECT_EQ(packed(opencv, {-300, 2048, 300}, table).kind, Packed::whole);

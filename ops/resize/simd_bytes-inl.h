@@ -229,7 +229,7 @@ class AcrossRows {
   static constexpr std::size_t lanes() { return hn::MaxLanes(Pairs()); }  // that one call stores
   static constexpr int blocks() { return static_cast<int>(hn::MaxLanes(Sums()) / block_samples); }
 
-  AcrossRows(const Plan& plan, const std::int32_t* weight, int taps)
+  AcrossRows(const ResizePlan& plan, const std::int32_t* weight, int taps)
       : plan_(plan), weight_(weight), taps_(taps) {
     if (plan.recipe == Recipe::whole && plan.along_shift != 0) split_weights();
   }
@@ -354,7 +354,7 @@ class AcrossRows {
     hn::StoreU(hn::DemoteTo(Bytes(), value), Bytes(), to);
   }
 
-  const Plan& plan_;
+  const ResizePlan& plan_;
   const std::int32_t* weight_;
   int taps_;
   std::vector<std::int32_t> digits_;  // of each pair of rows: both lower digits, both higher ones
@@ -475,7 +475,7 @@ class ByteRows {
 // means of a few.
 inline void run_byte_strip(const Problem<std::uint8_t>& p, const Strip& strip) {
   constexpr int most = 32767 / 255;
-  const Plan& plan = p.plan;
+  const ResizePlan& plan = p.plan;
   if (plan.recipe == Recipe::real) return ByteRows<float>(p, strip).run();
   const bool narrow = plan.recipe == Recipe::linear || plan.along_shift != 0 ||
                       (plan.recipe == Recipe::mean && plan.along.most * plan.across.most <= most);

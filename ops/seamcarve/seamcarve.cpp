@@ -305,7 +305,10 @@ std::vector<std::int32_t> result_of(const Arguments& arguments, Whole n) {
 
 // Everything that the results follow from.
 std::size_t hash_of(const Arguments& arguments) {
-  std::size_t out = std::hash<std::string>{}(key_of(arguments));
+  std::string all(name_of(arguments.element()));
+  for (const auto& [name, word] : arguments.words()) all += "\n" + name + "=" + word;
+  for (const auto& [name, size] : arguments.dims()) all += "\n" + name + "=" + std::to_string(size);
+  std::size_t out = std::hash<std::string>{}(all);
   for (const char* name : {"image", "protect", "remove"})
     if (arguments.has(name)) {
       const Array packed = packed_copy(arguments.array(name));

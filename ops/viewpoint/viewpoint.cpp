@@ -8,7 +8,7 @@
 namespace tessera::viewpoint {
 namespace {
 
-using lightfield::Plan;
+using lightfield::LightFieldPlan;
 
 constexpr const char* output_name = "seen";
 constexpr int weight_bits = 7;  // of a view, along each axis of the grid
@@ -96,8 +96,8 @@ Operation operation() {
 
 }  // namespace
 
-Plan plan_of(const Arguments& arguments) {
-  Plan out = lightfield::begin_plan(arguments);
+LightFieldPlan plan_of(const Arguments& arguments) {
+  LightFieldPlan out = lightfield::begin_plan(arguments);
   lightfield::set_slopes(out, {arguments.real("slope")});
   const bool nearest = arguments.text("cameras") == "nearest";
   const Between rows = views_beside(out.centre_row, nearest), cols = views_beside(out.centre_col, nearest);

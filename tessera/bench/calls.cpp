@@ -74,14 +74,14 @@ class CallTrials {
     cache.cache_bytes = std::max(on_host() ? 0 : device.cache_bytes, bytes / 2 + 1);
     if (const Reason reason = cannot_rotate(cache, host, most_launches)) throw Error("--call: " + *reason);
     sets_ = std::make_unique<Rotation>(cache, host, odd_.inputs.arguments(), most_launches);
-    for (std::int64_t i = 0; i < sets_->sets(); ++i) addresses_.push_back(addresses_of(sets_->set(i)));
+    for (std::int64_t i = 0; i < sets_->sets(); ++i) addresses_.push_back(sets_->set(i).addresses());
     is_small_ = calls_of_a_graph * bytes < 2 * device.cache_bytes;
     run_ = {&device_, calling_stream(device_)};
     add_call(own != nullptr ? (*own)(device_, sets_->set(0)) : call_by_name(sets_->set(0)));
     for (const Variant* variant : ladder_of(operation.name))
       if (variant->baseline && variant->where == device.where)
         for (const Choice& choice : variant->choices)
-          if (on_host() || choice.prepare.contains(element)) add_baseline(*variant, choice);
+          if (choice.prepare.contains(element)) add_baseline(*variant, choice);
   }
 
   std::vector<Row> rows() {
@@ -117,7 +117,7 @@ class CallTrials {
     PublicCall out;
     out.plan = choose_in_place(device_, *operation_, there);
     out.plain = [=, this](void* stream, std::span<void* const> arrays) {
-      const Arguments moved = with_addresses(there, arrays);
+      const Arguments moved = there.with_addresses(arrays);
       enqueue(choose_in_place(device_, *operation_, moved), moved, stream);
     };
     const auto prepared = std::make_shared<const PreparedCall>(out.plan, there);
@@ -137,23 +137,13 @@ class CallTrials {
   // processors as it runs, in another process, which tells its own time.
   void add_baseline(const Variant& variant, const Choice& choice) {
     const Plan plan{&variant, &choice, choice.defaults(), device_};
-    Caller& out = add(plan);
     const Arguments there = sets_->set(0);
-    out.row.reason = variant.refuses(choice, there, plan.tuning, device_);
-    if (out.row.reason) return;
-    PreparedRun ahead;
-    if (const auto prepare = choice.prepare.find(there.element()); prepare != choice.prepare.end())
-      ahead = prepare->second(there, plan.tuning, device_);
-    if (!ahead.launch && !on_host()) {
-      out.row.reason = "cannot be planned ahead for these arguments";
-      return;
-    }
-    if (!ahead.launch) {
-      ahead.workspace_bytes = choice.workspace_bytes ? choice.workspace_bytes(there, plan.tuning) : 0;
-      ahead.launch = [there, &choice, tuning = plan.tuning](std::span<void* const> arrays, Run& run) {
-        choice.run.at(there.element())(with_addresses(there, arrays), tuning, run);
-      };
-    }
+    const Reason reason = variant.refuses(choice, there, plan.tuning, device_);
+    const PreparedRun ahead = reason ? PreparedRun() : plan.prepared(there);
+    if (!on_host() && !ahead.planned_ahead) return;
+    Caller& out = add(plan);
+    out.row.reason = reason;
+    if (reason) return;
     *out.own = run_;
     if ((out.own->workspace_bytes = ahead.workspace_bytes) != 0) {
       out.workspace =
@@ -161,9 +151,7 @@ class CallTrials {
       out.own->workspace = out.workspace.view().data;
       backend_->fill(run_, out.own->workspace, 0, ahead.workspace_bytes);
     }
-    out.plain = [launch = ahead.launch, own = out.own](void*, std::span<void* const> arrays) {
-      launch(arrays, *own);
-    };
+    out.plain = [ahead, own = out.own](void*, std::span<void* const> arrays) { ahead(arrays, *own); };
   }
 
   void repeat(const Call& call, int count) {
@@ -270,8 +258,8 @@ class CallTrials {
   Backend* backend_;
   CallNumbers even_, odd_;
   std::unique_ptr<Rotation> sets_;
-  std::vector<std::vector<void*>> addresses_;  // of each set
-  bool is_small_ = false;                      // what a graph uses is less than the cache
+  std::vector<Addresses> addresses_;  // of each set
+  bool is_small_ = false;             // what a graph uses is less than the cache
   Run run_;
   std::vector<std::unique_ptr<Caller>> callers_;  // last: they use all of these
 };

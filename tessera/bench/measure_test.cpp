@@ -348,10 +348,10 @@ class Timed {
     operation_.output = "y";
     operation_.flops = flops;
     Choice choice;
-    choice.run[Element::f32] = [this](const Arguments& arguments, const Tuning&, Run& run) {
+    choice.prepare[Element::f32] = unplanned([this](const Arguments& arguments, const Tuning&, Run& run) {
       largest_ = std::max(largest_, arguments.dim("n"));
       run.reported_seconds = time_(flops(arguments), runs_++);
-    };
+    });
     variant_.name = "timed";
     variant_.choices = {choice};
   }
@@ -415,10 +415,11 @@ TEST(Estimate, WholeNumbersAreSizesToo) {
   operation.flops = [](const Arguments& arguments) { return static_cast<double>(arguments.integer("n")); };
   std::int64_t largest = 0;
   Choice choice;
-  choice.run[Element::f64] = [&largest](const Arguments& arguments, const Tuning&, tessera::Run& run) {
-    largest = std::max(largest, arguments.integer("n"));
-    run.reported_seconds = 1e-6 * static_cast<double>(arguments.integer("n"));
-  };
+  choice.prepare[Element::f64] =
+      unplanned([&largest](const Arguments& arguments, const Tuning&, tessera::Run& run) {
+        largest = std::max(largest, arguments.integer("n"));
+        run.reported_seconds = 1e-6 * static_cast<double>(arguments.integer("n"));
+      });
   Variant variant;
   variant.name = "counted";
   variant.choices = {choice};

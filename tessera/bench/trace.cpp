@@ -102,8 +102,8 @@ class OneRun {
   void operator()(int threads) {
     Device device = plan_.device;
     device.threads = threads;
-    const std::size_t workspace =
-        twin_.workspace_bytes ? twin_.workspace_bytes(arrays_.arguments(), plan_.tuning) : 0;
+    const PreparedRun planned = twin_.prepared(arrays_.arguments(), plan_.tuning, device);
+    const std::size_t workspace = planned.workspace_bytes;
     Array memory;
     if (workspace != 0) {
       memory = Array(Element::u8, {static_cast<std::int64_t>(workspace)});
@@ -118,7 +118,7 @@ class OneRun {
                                .red_zone_bytes = 0,
                                .extents = {static_cast<std::int64_t>(workspace)}});
     try {
-      twin_.run.at(arrays_.arguments().element())(arrays_.arguments(), plan_.tuning, run);
+      planned(arrays_.arguments().addresses(), run);
       if (tracer.blocks_run == tracer.blocks) look_for_unwritten();
     } catch (const Error& e) {
       if (e.kind() != Error::Kind::memory) throw;
@@ -329,7 +329,7 @@ Traced trace(const Operation& operation, Element element, const Case& problem, c
   if (!out.absent) out.absent = refuses(plan, inputs.arguments());
   const Choice* const twin = out.absent ? nullptr : instrumented_choice(*plan.variant, *plan.choice);
   if (!out.absent && twin == nullptr) out.absent = "is not written against Thread, so it has no traced build";
-  if (!out.absent && !twin->run.contains(element))
+  if (!out.absent && !twin->prepare.contains(element))
     out.absent = "has no traced build for " + std::string(name_of(element));
   if (out.absent) return out;
 

@@ -181,8 +181,8 @@ Array converted(const std::string& path, const Array& from, std::optional<Elemen
 ArrayView widened(const ArrayView& view) {
   ArrayView out = view;
   const auto front = [&out](std::int64_t extent) {
-    out.extents.insert(out.extents.begin(), extent);
-    out.strides.insert(out.strides.begin(), 0);
+    out.extents.insert_front(extent);
+    out.strides.insert_front(0);
   };
   if (out.extents.size() == 2) {
     out.extents.push_back(1);
@@ -334,8 +334,8 @@ ArrayView Files::as_in_file(const Parameter& p, const ArrayView& view) const {
   if (p.picture == Picture::no || out.extents.size() != 4 || out.extents[0] != 1) return out;
   // One of several as it came; always one, whatever came.
   if (dimensions_.value_or(4) > picture_dimensions && p.extents[0] != "1") return out;
-  out.extents.erase(out.extents.begin());
-  out.strides.erase(out.strides.begin());
+  out.extents.erase_front();
+  out.strides.erase_front();
   if (dimensions_ == grey_dimensions && out.extents[2] == 1) {
     out.extents.pop_back();
     out.strides.pop_back();

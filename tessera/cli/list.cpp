@@ -81,7 +81,8 @@ std::string where_it_runs(const Listed& rung, Notes& notes) {
 std::vector<std::string> elements_of(const Listed& rung) {
   const auto computes = [&rung](Element element) {
     return std::ranges::any_of(rung.registered, [element](const Variant* v) {
-      return std::ranges::any_of(v->choices, [element](const Choice& c) { return c.run.contains(element); });
+      return std::ranges::any_of(v->choices,
+                                 [element](const Choice& c) { return c.prepare.contains(element); });
     });
   };
   std::vector<std::string> out;
@@ -120,7 +121,8 @@ std::vector<Handled> handled_by(const Operation& operation, const Variant& varia
   const auto layouts = operand_layouts(operation);
   if (handles == nullptr || layouts.empty()) return out;
   for (const Element element : all_elements()) {
-    if (std::ranges::none_of(variant.choices, [element](const Choice& c) { return c.run.contains(element); }))
+    if (std::ranges::none_of(variant.choices,
+                             [element](const Choice& c) { return c.prepare.contains(element); }))
       continue;
     std::vector<LayoutHandling> handlings;
     for (const OperandLayout& layout : layouts) handlings.push_back((*handles)(element, layout));

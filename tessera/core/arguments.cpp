@@ -97,167 +97,238 @@ void check_choice(const Parameter& p, const std::string& word) {
 
 }  // namespace
 
-Arguments::Arguments(const Signature& signature, Element element, std::map<std::string, ArrayView> inputs,
-                     const Words& words)
-    : signature_(&signature), element_(element), arrays_(std::move(inputs)) {
-  check_words(words);
-  for (const auto& [name, array] : arrays_)
-    if (const Parameter* p = signature.find(name); p == nullptr || p->kind != Kind::input)
-      throw Error("no input is called '" + name + "'");
-  for (const Parameter* p : signature.of(Kind::input)) {
-    const auto given = arrays_.find(p->name);
-    if (given == arrays_.end()) {
-      if (!p->optional) throw Error("the array " + p->name + " is missing");
-      continue;
-    }
-    const Element wanted = p->element_with(element, words_);
-    if (given->second.element != wanted)
-      throw Error(p->name + " holds " + std::string(name_of(given->second.element)) + ", not " +
-                  std::string(name_of(wanted)));
-    // Fewer dimensions are the word that was left out.
-    if (!p->shared_by.empty() && !words.contains(p->shared_by) &&
-        given->second.extents.size() + 1 == p->extents.size())
-      words_[p->shared_by] = "all";
-    bind_dims(*p, given->second);
-  }
-  Dims named = dims_;  // in an expression, a real counts its millionths
-  for (const Parameter* p : signature.of(Kind::real))
-    named[p->name] = millionths(parse_real(*p, words_.at(p->name)));
-  for (const Parameter& p : signature.parameters) {
-    if (!follows_from_dimensions(p) || dims_.contains(p.name)) continue;
-    const std::int64_t size = p.size_from ? p.size_from(arrays_, dims_, words_) : evaluate(p.value, named);
-    named[p.name] = dims_[p.name] = default_size(p, size);
-    words_[p.name] = std::to_string(dims_[p.name]);
-  }
-  for (const Parameter& p : signature.parameters)
-    if (!p.needs.empty() && !arrays_.contains(p.needs))
-      check_needs(p, words_.at(p.name), signature.at(p.needs));
-  for (const Parameter* p : signature.of(Kind::output)) {
-    ArrayView out;
-    out.element = p->element_with(element, words_);
-    for (const auto& extent : p->extents_with(words_)) {
-      if (const std::string list = counted_list(extent); !list.empty()) {
-        out.extents.push_back(count_of_numbers(words_.at(list)));
-        continue;
-      }
-      const Parameter* const size = signature.find(extent);
-      if (size != nullptr && size->is_flag() && !dims_.contains(extent))
-        throw Error("--" + size->flag() + " is missing: " + size->help);
-      if (is_name(extent) && !dims_.contains(extent)) throw Error(missing_dimension(signature, extent));
-      out.extents.push_back(evaluate(extent, dims_));
-      if (out.extents.back() < 0)
-        throw Error(p->name + " would have " + std::to_string(out.extents.back()) + " = " + extent +
-                    " elements along a dimension");
-    }
-    (void)out.bytes();
-    out.strides = row_major_strides(out.extents);
-    arrays_.emplace(p->name, std::move(out));
-  }
-}
-
-void Arguments::check_words(const Words& given) {
+void Arguments::Bound::parse(const Words& given) {
   for (const auto& [name, word] : given) {
-    const Parameter* p = signature_->find(name);
+    const Parameter* p = signature->find(name);
     if (p == nullptr || p->is_array() || p->kind == Kind::value)
       throw Error("no argument is called '" + name + "'");
   }
-  for (const Parameter& p : signature_->parameters) {
+  for (const Parameter& p : signature->parameters) {
     if (p.is_array() || p.kind == Kind::value) continue;
     const auto found = given.find(p.name);
     const std::string& word = found == given.end() ? p.value : found->second;
     if (p.positional && word.empty()) throw Error("the " + p.name + " is missing: " + p.help);
-    if (p.kind == Kind::real) (void)parse_real(p, word);
+    if (p.kind == Kind::real) reals[p.name] = parse_real(p, word);
     const bool left_open = found == given.end() && follows_from_dimensions(p);
     if (p.kind == Kind::integer && !word.empty() && !left_open) {
-      dims_[p.name] = parse_integer(p, word);
-      settled_by_[p.name] = "--" + p.flag();
+      dims[p.name] = parse_integer(p, word);
+      settled_by[p.name] = "--" + p.flag();
     }
     if (p.kind == Kind::choice) check_choice(p, word);
-    words_[p.name] = word;
+    words[p.name] = word;
   }
 }
 
-bool Arguments::is_transposed(const Parameter& p) const {
-  return !p.transposed_by.empty() && words_.at(p.transposed_by) == "transpose";
-}
-
-void Arguments::bind_dims(const Parameter& p, const ArrayView& array) {
-  const std::vector<std::string> extents = p.extents_with(words_);
+void Arguments::Bound::bind_dims(const Parameter& p, const ArrayView& array) {
+  const std::vector<std::string> extents = p.extents_with(words);
   if (array.extents.size() != extents.size()) {
-    const bool one_fewer = !p.shared_by.empty() && words_.at(p.shared_by) != "all" &&
+    const bool one_fewer = !p.shared_by.empty() && words.at(p.shared_by) != "all" &&
                            array.extents.size() + 1 != p.extents.size();
     throw Error(p.name + " has " + std::to_string(array.extents.size()) +
                 (array.extents.size() == 1 ? " dimension" : " dimensions") + ", not " +
                 std::to_string(extents.size()) +
                 (one_fewer ? ", or " + std::to_string(extents.size() - 1) + " where one serves all" : ""));
   }
-  const ArrayView seen = is_transposed(p) ? array.transposed() : array;
+  const ArrayView seen = p.is_transposed(words) ? array.transposed() : array;
   for (std::size_t d = 0; d < extents.size(); ++d) {
     const std::string& name = extents[d];
     const std::int64_t size = seen.extents[d];
     if (!is_name(name)) {
-      if (const std::int64_t wanted = evaluate(name, dims_); wanted != size)
+      if (const std::int64_t wanted = evaluate(name, dims); wanted != size)
         throw Error(p.name + " has " + name + " = " + std::to_string(size) + ", which should be " +
                     std::to_string(wanted));
       continue;
     }
-    const auto [at, fresh] = dims_.emplace(name, size);
-    if (fresh) settled_by_[name] = p.name;
+    const auto [at, fresh] = dims.emplace(name, size);
+    if (fresh) settled_by[name] = p.name;
     else if (at->second != size)
-      throw Error(p.name + " has " + name + " = " + std::to_string(size) + ", but " + settled_by_[name] +
+      throw Error(p.name + " has " + name + " = " + std::to_string(size) + ", but " + settled_by[name] +
                   " has " + std::to_string(at->second));
   }
 }
 
+// In an expression, a real counts its millionths.
+void Arguments::Bound::bind_sizes(const std::map<std::string, ArrayView>& inputs) {
+  Dims named = dims;
+  for (const auto& [name, value] : reals) named[name] = millionths(value);
+  for (const Parameter& p : signature->parameters) {
+    if (!follows_from_dimensions(p) || dims.contains(p.name)) continue;
+    const std::int64_t size = p.size_from ? p.size_from(inputs, dims, words) : evaluate(p.value, named);
+    named[p.name] = dims[p.name] = default_size(p, size);
+    words[p.name] = std::to_string(dims[p.name]);
+  }
+}
+
+ArrayView Arguments::Bound::output(const Parameter& p) const {
+  ArrayView out;
+  out.element = p.element_with(element, words);
+  for (const auto& extent : p.extents_with(words)) {
+    if (const std::string list = counted_list(extent); !list.empty()) {
+      out.extents.push_back(count_of_numbers(words.at(list)));
+      continue;
+    }
+    const Parameter* const size = signature->find(extent);
+    if (size != nullptr && size->is_flag() && !dims.contains(extent))
+      throw Error("--" + size->flag() + " is missing: " + size->help);
+    if (is_name(extent) && !dims.contains(extent)) throw Error(missing_dimension(*signature, extent));
+    out.extents.push_back(evaluate(extent, dims));
+    if (out.extents.back() < 0)
+      throw Error(p.name + " would have " + std::to_string(out.extents.back()) + " = " + extent +
+                  " elements along a dimension");
+  }
+  (void)out.bytes();
+  out.strides = row_major_strides(out.extents);
+  return out;
+}
+
+Arguments::Arguments(const Signature& signature, Element element, std::map<std::string, ArrayView> inputs,
+                     const Words& words) {
+  const auto bound = std::make_shared<Bound>();
+  bound->signature = &signature;
+  bound->element = element;
+  bound_ = bound;
+  bound->parse(words);
+  for (const auto& [name, array] : inputs)
+    if (const Parameter* p = signature.find(name); p == nullptr || p->kind != Kind::input)
+      throw Error("no input is called '" + name + "'");
+  for (const Parameter* p : signature.of(Kind::input)) {
+    const auto given = inputs.find(p->name);
+    if (given == inputs.end()) {
+      if (!p->optional) throw Error("the array " + p->name + " is missing");
+      continue;
+    }
+    const Element wanted = p->element_with(element, bound->words);
+    if (given->second.element != wanted)
+      throw Error(p->name + " holds " + std::string(name_of(given->second.element)) + ", not " +
+                  std::string(name_of(wanted)));
+    // Fewer dimensions are the word that was left out.
+    if (!p->shared_by.empty() && !words.contains(p->shared_by) &&
+        given->second.extents.size() + 1 == p->extents.size())
+      bound->words[p->shared_by] = "all";
+    bound->bind_dims(*p, given->second);
+  }
+  bound->bind_sizes(inputs);
+  for (const Parameter& p : signature.parameters)
+    if (!p.needs.empty() && !inputs.contains(p.needs))
+      check_needs(p, bound->words.at(p.name), signature.at(p.needs));
+  for (const Parameter* p : signature.of(Kind::output)) bind(*p, bound->output(*p));
+  for (auto& [name, array] : inputs) bind(signature.at(name), std::move(array));
+}
+
+void Arguments::bind(const Parameter& p, ArrayView view) {
+  Bind& at = arrays_.at(place_of(p.name));
+  at = {std::move(view), true, p.is_transposed(words()), {}};
+  if (p.is_shared(words())) at.shared_along = evaluate(p.extents[0], dims());
+}
+
+std::size_t Arguments::place_of(std::string_view name) const {
+  std::size_t place = 0;
+  for (const Parameter& p : signature().parameters) {
+    if (!p.is_array()) continue;
+    if (p.name == name) return place;
+    ++place;
+  }
+  return Signature::most_arrays;
+}
+
+const void* Arguments::derived(std::type_index type,
+                               const std::function<std::shared_ptr<const void>()>& make) const {
+  {
+    const std::lock_guard lock(bound_->mutex);
+    const auto known = bound_->derived.find(type);
+    if (known != bound_->derived.end()) return known->second.get();
+  }
+  auto made = make();  // which may derive something else
+  const std::lock_guard lock(bound_->mutex);
+  return bound_->derived.emplace(type, std::move(made)).first->second.get();
+}
+
 std::int64_t Arguments::dim(const std::string& name) const {
-  const auto found = dims_.find(name);
-  if (found == dims_.end()) throw Error(Error::Kind::internal, "no dimension is called '" + name + "'");
+  const auto found = dims().find(name);
+  if (found == dims().end()) throw Error(Error::Kind::internal, "no dimension is called '" + name + "'");
   return found->second;
 }
 
-bool Arguments::has(const std::string& name) const { return arrays_.contains(name); }
-
-const ArrayView& Arguments::array(const std::string& name) const {
-  const auto found = arrays_.find(name);
-  if (found == arrays_.end()) throw Error(Error::Kind::internal, "the array " + name + " was not given");
-  return found->second;
+bool Arguments::has(std::string_view name) const {
+  const std::size_t place = place_of(name);
+  return place < arrays_.size() && arrays_[place].given;
 }
 
-void Arguments::set_array(const std::string& name, void* data) {
-  if (!has(name)) throw Error(Error::Kind::internal, "the array " + name + " was not given");
-  arrays_.at(name).data = data;
+const ArrayView& Arguments::array(std::string_view name) const {
+  if (!has(name)) throw Error(Error::Kind::internal, "the array " + std::string(name) + " was not given");
+  return arrays_[place_of(name)].view;
 }
 
-void Arguments::set_array(const std::string& name, const ArrayView& view) {
+void Arguments::set_array(std::string_view name, void* data) {
+  (void)array(name);  // throws
+  arrays_[place_of(name)].view.data = data;
+}
+
+void Arguments::set_array(std::string_view name, const ArrayView& view) {
   const ArrayView& old = array(name);
   if (old.extents != view.extents || old.element != view.element)
-    throw Error(name + " is " + to_string(view.extents) + " of " + std::string(name_of(view.element)) +
-                ", but must be " + to_string(old.extents) + " of " + std::string(name_of(old.element)));
-  arrays_.at(name) = view;
+    throw Error(std::string(name) + " is " + to_string(view.extents) + " of " +
+                std::string(name_of(view.element)) + ", but must be " + to_string(old.extents) + " of " +
+                std::string(name_of(old.element)));
+  arrays_[place_of(name)].view = view;
 }
 
-double Arguments::real(const std::string& name) const { return parse_real(signature_->at(name), text(name)); }
-std::int64_t Arguments::integer(const std::string& name) const { return evaluate(text(name)); }
+Addresses Arguments::addresses() const {
+  Addresses out{};
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] = arrays_[i].view.data;
+  return out;
+}
 
-const std::string& Arguments::text(const std::string& name) const {
-  const auto found = words_.find(name);
-  if (found == words_.end()) throw Error(Error::Kind::internal, "no argument is called '" + name + "'");
+Arguments Arguments::without(std::initializer_list<std::string_view> inputs, const Words& words) const {
+  const auto bound = std::make_shared<Bound>();
+  bound->signature = bound_->signature;
+  bound->element = bound_->element;
+  bound->words = bound_->words;
+  for (const auto& [name, word] : words) bound->words.at(name) = word;
+  bound->parse(Words(bound->words));
+  bound->dims = bound_->dims;
+  Arguments out = *this;
+  out.bound_ = bound;
+  for (const std::string_view name : inputs)
+    if (has(name)) out.arrays_[place_of(name)] = {};
+  return out;
+}
+
+Arguments Arguments::with_addresses(std::span<void* const> arrays) const {
+  Arguments out = *this;
+  for (std::size_t i = 0; i < arrays.size(); ++i)
+    if (out.arrays_[i].given) out.arrays_[i].view.data = arrays[i];
+  return out;
+}
+
+double Arguments::real(std::string_view name) const {
+  const auto found = bound_->reals.find(name);
+  if (found == bound_->reals.end())
+    throw Error(Error::Kind::internal, "no number is called '" + std::string(name) + "'");
   return found->second;
 }
 
-ArrayView Arguments::oriented(const std::string& name, Element element, int rank) const {
-  const Parameter& p = signature_->at(name);
+std::int64_t Arguments::integer(const std::string& name) const { return dim(name); }
+
+const std::string& Arguments::text(const std::string& name) const {
+  const auto found = words().find(name);
+  if (found == words().end()) throw Error(Error::Kind::internal, "no argument is called '" + name + "'");
+  return found->second;
+}
+
+ArrayView Arguments::oriented(std::string_view name, Element element, int rank) const {
+  const Parameter& p = signature().at(name);
   const auto wanted = static_cast<std::size_t>(rank);
   if (p.extents.size() != wanted)
-    throw Error(Error::Kind::internal, name + " does not have " + std::to_string(rank) + " dimensions");
-  if (!has(name)) return {nullptr, element, Extents(wanted), Extents(wanted)};
-  const ArrayView& array = this->array(name);
-  if (array.element != element)
-    throw Error(Error::Kind::internal, name + " does not hold " + std::string(name_of(element)));
-  ArrayView out = is_transposed(p) ? array.transposed() : array;
-  if (p.is_shared(words_)) {
-    out.extents.insert(out.extents.begin(), evaluate(p.extents[0], dims_));
-    out.strides.insert(out.strides.begin(), 0);
+    throw Error(Error::Kind::internal, p.name + " does not have " + std::to_string(rank) + " dimensions");
+  const Bind& at = arrays_[place_of(name)];
+  if (!at.given) return {nullptr, element, Extents(wanted), Extents(wanted)};
+  if (at.view.element != element)
+    throw Error(Error::Kind::internal, p.name + " does not hold " + std::string(name_of(element)));
+  ArrayView out = at.transposed ? at.view.transposed() : at.view;
+  if (at.shared_along) {
+    out.extents.insert_front(*at.shared_along);
+    out.strides.insert_front(0);
   }
   return out;
 }
@@ -265,8 +336,7 @@ ArrayView Arguments::oriented(const std::string& name, Element element, int rank
 Extents extents_in_memory(const Parameter& p, const Dims& dims, const Arguments::Words& words) {
   Extents out;
   for (const auto& extent : p.extents_with(words)) out.push_back(evaluate(extent, dims));
-  const auto by = words.find(p.transposed_by);
-  if (by != words.end() && by->second == "transpose") std::swap(out[out.size() - 1], out[out.size() - 2]);
+  if (p.is_transposed(words)) std::swap(out[out.size() - 1], out[out.size() - 2]);
   return out;
 }
 

@@ -2,13 +2,26 @@
 // The arguments of one run, bound to an operation's signature: what every part of the program
 // between the command line and a variant hands on. A variant takes its typed Problem from them.
 #pragma once
+#include <array>
 #include <map>
+#include <functional>
+#include <initializer_list>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
 #include <string>
+#include <string_view>
+#include <typeindex>
 #include "tessera/core/signature.hpp"
 #include "tessera/core/view.hpp"
 
 namespace tessera {
 
+// Addresses of an operation's arrays, in the order of its signature; null where one was not given.
+using Addresses = std::array<void*, Signature::most_arrays>;
+
+// A copy shares what was parsed and allocates nothing.
 class Arguments {
  public:
   using Words = std::map<std::string, std::string>;  // scalars, as one would type them
@@ -18,25 +31,29 @@ class Arguments {
   Arguments(const Signature& signature, Element element, std::map<std::string, ArrayView> inputs,
             const Words& words);
 
-  const Signature& signature() const { return *signature_; }
-  Element element() const { return element_; }
-  const Dims& dims() const { return dims_; }
+  const Signature& signature() const { return *bound_->signature; }
+  Element element() const { return bound_->element; }
+  const Dims& dims() const { return bound_->dims; }
   std::int64_t dim(const std::string& name) const;
 
-  bool has(const std::string& name) const;                // was this optional array given?
-  const ArrayView& array(const std::string& name) const;  // as it lies in memory
-  void set_array(const std::string& name, void* data);
-  void set_array(const std::string& name, const ArrayView& view);  // of the same extents
+  bool has(std::string_view name) const;                // was this optional array given?
+  const ArrayView& array(std::string_view name) const;  // as it lies in memory
+  void set_array(std::string_view name, void* data);
+  void set_array(std::string_view name, const ArrayView& view);  // of the same extents
+  Addresses addresses() const;
+  // The same problem without some optional inputs, and with other words, none of which is a size.
+  Arguments without(std::initializer_list<std::string_view> inputs, const Words& words) const;
+  Arguments with_addresses(std::span<void* const> arrays) const;  // of as many arrays as the signature has
 
-  double real(const std::string& name) const;
+  double real(std::string_view name) const;
   std::int64_t integer(const std::string& name) const;
   const std::string& text(const std::string& name) const;  // text and choices
-  const Words& words() const { return words_; }            // every scalar, defaults filled in
+  const Words& words() const { return bound_->words; }     // every scalar, defaults filled in
 
   // The array as the operation sees it (op applied; one that serves all: with a first stride of 0). An
   // optional one not given has no data and extent 0. T is the element's type; throws where it is not.
   template <class T, int rank>
-  View<T, rank> view(const std::string& name) const {
+  View<T, rank> view(std::string_view name) const {
     View<T, rank> out;
     const ArrayView v = oriented(name, element_of<std::remove_const_t<T>>, rank);
     out.data = static_cast<T*>(v.data);
@@ -47,19 +64,45 @@ class Arguments {
     return out;
   }
 
-  ArrayView oriented(const std::string& name, Element element, int rank) const;
+  ArrayView oriented(std::string_view name, Element element, int rank) const;
+
+  // What make() makes of words, sizes and elements, once for these arguments and their copies, whatever
+  // arrays they have. It stays as long as one of them does.
+  template <class T, class Make>
+  const T& derived(const Make& make) const {
+    return *static_cast<const T*>(derived(
+        typeid(T), [&]() -> std::shared_ptr<const void> { return std::make_shared<const T>(make()); }));
+  }
 
  private:
-  void bind_dims(const Parameter& p, const ArrayView& array);
-  void check_words(const Words& given);
-  bool is_transposed(const Parameter& p) const;
+  const void* derived(std::type_index type, const std::function<std::shared_ptr<const void>()>& make) const;
 
-  const Signature* signature_;
-  Element element_;
-  std::map<std::string, ArrayView> arrays_;
-  Words words_;
-  Dims dims_;
-  std::map<std::string, std::string> settled_by_;  // dimension → the array that gave it
+  struct Bound {
+    const Signature* signature = nullptr;
+    Element element = Element::f32;
+    Words words;
+    Dims dims;  // integers are among them
+    std::map<std::string, double, std::less<>> reals;
+    std::map<std::string, std::string> settled_by;  // dimension → the array that gave it
+    mutable std::mutex mutex;
+    mutable std::map<std::type_index, std::shared_ptr<const void>> derived;
+
+    void parse(const Words& given);
+    void bind_dims(const Parameter& p, const ArrayView& array);
+    void bind_sizes(const std::map<std::string, ArrayView>& inputs);
+    ArrayView output(const Parameter& p) const;
+  };
+  struct Bind {
+    ArrayView view;
+    bool given = false, transposed = false;
+    std::optional<std::int64_t> shared_along;  // the extent along which this one array serves all
+  };
+
+  std::size_t place_of(std::string_view name) const;  // among the arrays of the signature
+  void bind(const Parameter& p, ArrayView view);
+
+  std::shared_ptr<const Bound> bound_;
+  std::array<Bind, Signature::most_arrays> arrays_;
 };
 
 // Extents of every input array for given dimensions, as they lie in memory (before op).

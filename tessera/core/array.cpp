@@ -48,6 +48,30 @@ char* pack(const ArrayView& from, std::size_t dimension, const char* at, char* t
 
 }  // namespace
 
+void Extents::resize(std::size_t count, std::int64_t value) {
+  if (count > inline_rank) {
+    if (large_.empty()) large_.assign(begin(), end());
+    large_.resize(count, value);
+  } else {
+    if (!large_.empty()) {
+      std::copy_n(large_.begin(), count, small_.begin());
+      large_.clear();
+    }
+    if (count > size_) std::fill(small_.begin() + size_, small_.begin() + count, value);
+  }
+  size_ = count;
+}
+
+void Extents::insert_front(std::int64_t value) {
+  push_back(value);
+  std::rotate(begin(), end() - 1, end());
+}
+
+void Extents::erase_front() {
+  std::rotate(begin(), begin() + 1, end());
+  pop_back();
+}
+
 std::string to_string(const Extents& extents) {
   if (extents.empty()) return "a single value";
   std::string out;

@@ -2,7 +2,12 @@
 // Arrays of any rank and element: ArrayView lies in somebody's memory, Array owns its own. Which
 // memory, the host's or a device's, is the business of the Memory it came from.
 #pragma once
+#include <algorithm>
+#include <array>
+#include <compare>
 #include <cstdint>
+#include <initializer_list>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <vector>
@@ -10,7 +15,49 @@
 
 namespace tessera {
 
-using Extents = std::vector<std::int64_t>;
+// Extents or strides, one for each dimension. Up to `inline_rank` of them take no allocation.
+class Extents {
+ public:
+  using value_type = std::int64_t;
+  using iterator = std::int64_t*;
+  using const_iterator = const std::int64_t*;
+  static constexpr std::size_t inline_rank = 6;
+
+  Extents() = default;
+  explicit Extents(std::size_t count, std::int64_t value = 0) { resize(count, value); }
+  Extents(std::initializer_list<std::int64_t> values) : Extents(values.begin(), values.end()) {}
+  template <std::input_iterator Iterator>
+  Extents(Iterator first, Iterator last) {
+    for (; first != last; ++first) push_back(*first);
+  }
+
+  std::size_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+  iterator begin() { return large_.empty() ? small_.data() : large_.data(); }
+  iterator end() { return begin() + size_; }
+  const_iterator begin() const { return large_.empty() ? small_.data() : large_.data(); }
+  const_iterator end() const { return begin() + size_; }
+  std::int64_t& operator[](std::size_t dimension) { return begin()[dimension]; }
+  std::int64_t operator[](std::size_t dimension) const { return begin()[dimension]; }
+  std::int64_t& back() { return end()[-1]; }
+  std::int64_t back() const { return end()[-1]; }
+
+  void resize(std::size_t count, std::int64_t value = 0);
+  void push_back(std::int64_t value) { resize(size_ + 1, value); }
+  void pop_back() { resize(size_ - 1); }
+  void insert_front(std::int64_t value);
+  void erase_front();
+
+  friend bool operator==(const Extents& a, const Extents& b) { return std::ranges::equal(a, b); }
+  friend auto operator<=>(const Extents& a, const Extents& b) {
+    return std::lexicographical_compare_three_way(a.begin(), a.end(), b.begin(), b.end());
+  }
+
+ private:
+  std::size_t size_ = 0;
+  std::array<std::int64_t, inline_rank> small_{};
+  std::vector<std::int64_t> large_;  // all of them, where there are more
+};
 
 // "1000 × 33"; a 0-d array is "a single value".
 [[nodiscard]] std::string to_string(const Extents& extents);

@@ -23,22 +23,30 @@ const EpiloguePass* serving(const std::string& operation, const Choice& choice, 
   return found != nullptr && found->serves(arguments) ? found : nullptr;
 }
 
-// The spare memory is the workspace's end: a variant knows what its front holds.
-template <class Compute>
-void run_with_pass(const EpiloguePass& pass, const Compute& compute, const Arguments& arguments, Run& run) {
-  const std::size_t spare_bytes = pass.spare_bytes(arguments);
-  Run own = run;
-  void* spare = nullptr;
-  if (spare_bytes != 0) {
-    if (run.workspace_bytes < round_up(spare_bytes, alignment))
-      throw Error(Error::Kind::internal, "the workspace has no room for sums");
-    own.workspace_bytes = (run.workspace_bytes - round_up(spare_bytes, alignment)) / alignment * alignment;
-    spare = static_cast<char*>(run.workspace) + own.workspace_bytes;
-  }
-  compute(pass.before(arguments, spare), own);
-  pass.after(arguments, spare, own);
-  run.reported_seconds = own.reported_seconds;
-  run.values = std::move(own.values);
+// The variant's run, then the pass. The spare memory is the workspace's end: a variant knows what its front
+// holds.
+PreparedRun with_pass(const EpiloguePass& pass, const Prepare& prepare, const Arguments& arguments,
+                      const Tuning& tuning, const Device& device) {
+  const std::size_t spare_bytes = round_up(pass.spare_bytes(arguments), alignment);
+  void* const aligned = spare_bytes == 0 ? nullptr : reinterpret_cast<void*>(std::uintptr_t{alignment});
+  const Arguments before = pass.before(arguments, aligned);
+  const PreparedRun first = prepare(before, tuning, device);
+  const std::size_t front = round_up(first.workspace_bytes, alignment);
+  PreparedRun out = first;
+  if (spare_bytes != 0) out.workspace_bytes = front + spare_bytes;
+  const std::string output = arguments.signature().of(Parameter::Kind::output)[0]->name;
+  out.launch = [=, &pass](std::span<void* const> arrays, Run& run) {
+    void* const spare = spare_bytes == 0 ? nullptr : static_cast<char*>(run.workspace) + front;
+    Arguments there = before.with_addresses(arrays);
+    if (spare != nullptr) there.set_array(output, spare);
+    Run own = run;
+    own.workspace_bytes = first.workspace_bytes;
+    first(there.addresses(), own);
+    pass.after(arguments.with_addresses(arrays), spare, own);
+    run.reported_seconds = own.reported_seconds;
+    run.values = std::move(own.values);
+  };
+  return out;
 }
 
 }  // namespace
@@ -63,28 +71,13 @@ void attach_epilogue_pass(Variant& variant) {
       return serving(operation, alone, arguments) != nullptr ? std::nullopt
                                                              : alone.unsupported_arguments(arguments);
     };
-    for (auto& [element, run] : choice.run)
-      run = [alone, operation, element = element](const Arguments& arguments, const Tuning& tuning, Run& at) {
-        const auto compute = [&](const Arguments& given, Run& there) {
-          alone.run.at(element)(given, tuning, there);
-        };
-        const EpiloguePass* const pass = serving(operation, alone, arguments);
-        if (pass == nullptr) compute(arguments, at);
-        else run_with_pass(*pass, compute, arguments, at);
-      };
     for (auto& [element, prepare] : choice.prepare)
-      prepare = [alone, operation, element = element](const Arguments& arguments, const Tuning& tuning,
-                                                      const Device& device) {
-        if (serving(operation, alone, arguments) != nullptr) return PreparedRun{};
-        return alone.prepare.at(element)(arguments, tuning, device);
+      prepare = [alone, operation, own = prepare](const Arguments& arguments, const Tuning& tuning,
+                                                  const Device& device) {
+        const EpiloguePass* const pass = serving(operation, alone, arguments);
+        return pass == nullptr ? own(arguments, tuning, device)
+                               : with_pass(*pass, own, arguments, tuning, device);
       };
-    choice.workspace_bytes = [alone, operation](const Arguments& arguments, const Tuning& tuning) {
-      const std::size_t own = alone.workspace_bytes ? alone.workspace_bytes(arguments, tuning) : 0;
-      const EpiloguePass* const pass = serving(operation, alone, arguments);
-      return pass == nullptr || pass->spare_bytes(arguments) == 0
-                 ? own
-                 : round_up(own, alignment) + round_up(pass->spare_bytes(arguments), alignment);
-    };
   }
 }
 

@@ -35,6 +35,10 @@ void register_operation(Operation operation, const OperationInterface&) {
   auto& list = all();
   if (find_operation(operation.name) != nullptr)
     return refuse_registration("two operations are called '" + operation.name + "'");
+  if (std::ranges::count_if(operation.signature.parameters, &Parameter::is_array) >
+      std::ptrdiff_t{Signature::most_arrays})
+    return refuse_registration(operation.name + " has more than " + std::to_string(Signature::most_arrays) +
+                               " arrays");
   list.insert(std::ranges::upper_bound(list, operation.name, {}, &Operation::name), std::move(operation));
 }
 

@@ -51,6 +51,11 @@ bool Parameter::is_shared(const std::map<std::string, std::string>& words) const
   return word != words.end() && word->second == "all";
 }
 
+bool Parameter::is_transposed(const std::map<std::string, std::string>& words) const {
+  const auto word = words.find(transposed_by);
+  return word != words.end() && word->second == "transpose";
+}
+
 namespace parameter {
 namespace {
 

@@ -61,6 +61,7 @@ struct Parameter {
   Element element_with(Element of_operation, const std::map<std::string, std::string>& words) const;
   std::vector<std::string> extents_with(const std::map<std::string, std::string>& words) const;
   bool is_shared(const std::map<std::string, std::string>& words) const;
+  bool is_transposed(const std::map<std::string, std::string>& words) const;
 };
 
 namespace parameter {
@@ -83,6 +84,8 @@ Parameter value(std::string name, std::string help);  // what a run says of its 
 }  // namespace parameter
 
 struct Signature {
+  static constexpr std::size_t most_arrays = 8;
+
   std::vector<Parameter> parameters;
   // What a dimension is where only sizes are given, as for `bench`, and this one is left out: {"n", "m"} is
   // square by default. Expressions of other dimensions.

@@ -115,6 +115,23 @@ Tuning parse_tuning(std::string_view text) {
   return out;
 }
 
+Prepare unplanned(Compute compute, WorkspaceBytes workspace_bytes, std::size_t zeros) {
+  return [=](const Arguments& arguments, const Tuning& tuning, const Device&) {
+    PreparedRun out;
+    out.workspace_bytes = workspace_bytes ? workspace_bytes(arguments, tuning) : 0;
+    out.zeros = std::min(zeros, out.workspace_bytes);
+    out.planned_ahead = false;
+    out.launch = [compute, arguments, tuning](std::span<void* const> arrays, Run& run) {
+      compute(arguments.with_addresses(arrays), tuning, run);
+    };
+    return out;
+  };
+}
+
+void Choice::run(const Arguments& arguments, const Tuning& all, Run& where) const {
+  prepared(arguments, all, *where.device)(arguments.addresses(), where);
+}
+
 Tuning Choice::defaults() const {
   Tuning out = tuning;
   for (const Range& range : ranges) out.set(range.name, range.value);
@@ -142,7 +159,7 @@ Reason Variant::refuses(const Choice& choice, const Arguments& arguments, const 
                         const Device& device) const {
   if (device.where != where)
     return "runs on " + std::string(name_of(where)) + ", not on " + std::string(name_of(device.where));
-  if (!choice.run.contains(arguments.element()))
+  if (!choice.prepare.contains(arguments.element()))
     return "does not compute " + std::string(name_of(arguments.element()));
   if (needs)
     if (Reason reason = needs(device)) return reason;

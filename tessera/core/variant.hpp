@@ -61,38 +61,49 @@ struct Footprint {
   std::optional<int> registers = {};  // of a thread, where a compiler's answer is at hand
 };
 
-// A run that is planned: what is left to do is to take the arrays' addresses and to launch.
+// A run that is planned. Each launch takes addresses, aligned as those that were planned for; several threads
+// may launch at once.
 struct PreparedRun {
-  // The arrays of the signature, in its order, aligned as those that were planned for; null where none was
-  // given.
-  using Launcher = std::function<void(std::span<void* const> arrays, Run&)>;
+  using Launcher = std::function<void(std::span<void* const> arrays, Run&)>;  // arrays: see Addresses
 
-  Launcher launch;
-  std::size_t workspace_bytes = 0;  // that these sizes need: no more than Choice::workspace_bytes says
-  std::size_t zeros = 0;            // at its front; a run leaves zeros there
+  Launcher launch;  // null: there is nothing to do
+  std::size_t workspace_bytes = 0;
+  std::size_t zeros = 0;      // bytes at the front of the workspace that must be zeros before a launch
+  bool planned_ahead = true;  // a launch does no more than take addresses, and leaves those zeros behind
+
+  void operator()(std::span<void* const> arrays, Run& run) const {
+    if (launch) launch(arrays, run);
+  }
 };
+
+// Plans a run of these arguments, whose addresses stand for their alignment.
+using Prepare = std::function<PreparedRun(const Arguments&, const Tuning&, const Device&)>;
+
+// For variants that plan nothing: each launch calls `compute` with arguments that have its addresses.
+using Compute = std::function<void(const Arguments&, const Tuning&, Run&)>;
+using WorkspaceBytes = std::function<std::size_t(const Arguments&, const Tuning&)>;
+// `zeros`: the bytes of the workspace that must be zeros before a launch; by default all.
+Prepare unplanned(Compute compute, WorkspaceBytes workspace_bytes = {},
+                  std::size_t zeros = static_cast<std::size_t>(-1));
 
 // Ready to run once its parameters have values.
 struct Choice {
   Tuning tuning;              // fixed when it was compiled
   std::vector<Range> ranges;  // left to the run
-  std::map<Element, std::function<void(const Arguments&, const Tuning&, Run&)>> run;
+  std::map<Element, Prepare> prepare;
   std::map<Element, std::string>
       kernels;  // the types that kernels are made from, as the compiler spells them
   // Optional: why the type that hands it the arguments has no room for what they ask.
   std::function<Reason(const Arguments&)> unsupported_arguments = {};
-  // Optional: the plan of `run`, made once for many runs. Only the arrays' addresses may change then. Without
-  // a launcher: these arguments are not planned ahead.
-  std::map<Element, std::function<PreparedRun(const Arguments&, const Tuning&, const Device&)>> prepare = {};
   // Optional. The Tuning handed to these holds both the fixed values and the parameters.
   std::function<Reason(const Arguments&, const Tuning&, const Device&)> refuses;
-  std::function<std::size_t(const Arguments&, const Tuning&)> workspace_bytes;
   std::function<std::optional<Owner>(const Arguments&, const Tuning&, const Extents& index)> owner;
   std::function<std::optional<Footprint>(const Arguments&, const Tuning&)> footprint = {};  // kernels only
-  // How much of the workspace, from its beginning, must be zeros before a run; nothing: all of it. Clearing
-  // what is large, and mostly written before it is read, would take longer than a short run.
-  std::optional<std::size_t> zeroed_front = {};
 
+  PreparedRun prepared(const Arguments& arguments, const Tuning& all, const Device& device) const {
+    return prepare.at(arguments.element())(arguments, all, device);
+  }
+  void run(const Arguments& arguments, const Tuning& all, Run& where) const;  // prepares and launches once
   Tuning defaults() const;  // the fixed values and each parameter's default
   bool allows(
       const Tuning& wanted) const;  // its fixed values and the names of its ranges fit all of `wanted`

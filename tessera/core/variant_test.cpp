@@ -14,7 +14,8 @@ Variant toy_variant() {
   v.choices[0].tuning = {{"tile", 16}};
   v.choices[1].tuning = {{"tile", 8}};
   v.choices[1].ranges = {{"x", 1, 64, 32}};
-  for (Choice& choice : v.choices) choice.run[Element::f32] = [](const Arguments&, const Tuning&, Run&) {};
+  for (Choice& choice : v.choices)
+    choice.prepare[Element::f32] = unplanned([](const Arguments&, const Tuning&, Run&) {});
   return v;
 }
 

@@ -171,7 +171,7 @@ Picture read_grid(const GridFiles& files, bool drop_alpha, const Limits& limits)
     throw Error(std::to_string(count) + " views of " + std::to_string(bytes) +
                 " bytes are more than the limit of " + std::to_string(limits.bytes));
   Extents extents = {files.rows, files.cols};
-  extents.insert(extents.end(), first.extents().begin(), first.extents().end());
+  for (const std::int64_t extent : first.extents()) extents.push_back(extent);
   out.pixels = Array(first.element(), extents);
   const int parts = static_cast<int>(std::min<std::int64_t>(host_threads(), count));
   std::atomic<bool> several = out.first_of_several;

@@ -67,7 +67,7 @@ std::string alternatives(const std::vector<const Choice*>& choices, const Tuning
 std::string no_choice_with(const Variant& variant, const Tuning& wanted, std::optional<Element> element) {
   std::vector<const Choice*> choices;
   for (const Choice& choice : variant.choices)
-    if (!element || choice.run.contains(*element)) choices.push_back(&choice);
+    if (!element || choice.prepare.contains(*element)) choices.push_back(&choice);
   if (element && choices.empty()) return "does not compute " + std::string(name_of(*element));
   const bool another = element && variant.find(wanted) != nullptr;  // of another element
   return "has no choice with " + to_string(wanted) +
@@ -191,7 +191,7 @@ Reason settle(Plan& plan, const Variant& variant, const Arguments& arguments, co
               Refusing refusing) {
   Reason first_reason;
   const Element element = arguments.element();
-  const auto computes = [element](const Choice& c) { return c.run.contains(element); };
+  const auto computes = [element](const Choice& c) { return c.prepare.contains(element); };
   const bool computed = std::ranges::any_of(variant.choices, computes);
   for (const Choice& choice : variant.choices) {
     if (request.tuning && computed && !computes(choice)) continue;  // its tuning is another element's
@@ -260,7 +260,7 @@ Plan chosen_on(const Device& device, const Operation& operation, const Arguments
     if (!reason) return plan;
     // That a rung lacks the element type tells less than why one that has it refuses.
     const bool computes = std::ranges::any_of(
-        variant->choices, [&](const Choice& choice) { return choice.run.contains(arguments.element()); });
+        variant->choices, [&](const Choice& choice) { return choice.prepare.contains(arguments.element()); });
     if (!highest || (computes && !highest_computes)) {
       highest = variant->name + ": " + *reason;
       highest_computes = computes;

@@ -22,6 +22,8 @@ struct Plan {
   Tuning tuning;
   Device device;
   bool tuned = false;  // found by `tune`
+
+  PreparedRun prepared(const Arguments& there) const { return choice->prepared(there, tuning, device); }
 };
 
 // Why the plan cannot run these arguments, which may still lie in host memory; nothing: it can.

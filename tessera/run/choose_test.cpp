@@ -9,7 +9,8 @@ Choice choice(Tuning fixed, std::initializer_list<Element> elements, std::vector
   Choice out;
   out.tuning = std::move(fixed);
   out.ranges = std::move(ranges);
-  for (const Element element : elements) out.run[element] = [](const Arguments&, const Tuning&, Run&) {};
+  for (const Element element : elements)
+    out.prepare[element] = unplanned([](const Arguments&, const Tuning&, Run&) {});
   return out;
 }
 

@@ -128,98 +128,37 @@ ScopedWorkspace::~ScopedWorkspace() {
   else backend_of(*run_.device).memory(*run_.device).release(run_.workspace);
 }
 
-namespace {
-
-// Arguments that differ by their addresses alone, for calls one after another, or several at once: a call
-// that would copy them would spend more time on that than on its launch.
-class AddressedArguments {
- public:
-  explicit AddressedArguments(const Arguments& there) : there_(there) {}
-
-  template <class Use>
-  void with(std::span<void* const> arrays, const Use& use) {
-    std::unique_ptr<Arguments> mine = take();
-    set_addresses(*mine, arrays);
-    use(std::as_const(*mine));
-    const std::scoped_lock lock(mutex_);
-    spare_.push_back(std::move(mine));
-  }
-
- private:
-  std::unique_ptr<Arguments> take() {
-    {
-      const std::scoped_lock lock(mutex_);
-      if (!spare_.empty()) {
-        std::unique_ptr<Arguments> out = std::move(spare_.back());
-        spare_.pop_back();
-        return out;
-      }
-    }
-    return std::make_unique<Arguments>(there_);
-  }
-
-  const Arguments there_;
-  std::mutex mutex_;
-  std::vector<std::unique_ptr<Arguments>> spare_;
-};
-
-// What the variant plans ahead; else its whole run, once for each call.
-PreparedRun planned_of(const Plan& plan, const Arguments& there) {
-  const Choice& choice = *plan.choice;
-  const Element element = there.element();
-  if (const auto prepare = choice.prepare.find(element); prepare != choice.prepare.end())
-    if (PreparedRun ahead = prepare->second(there, plan.tuning, plan.device); ahead.launch) return ahead;
-  PreparedRun out;
-  out.workspace_bytes = choice.workspace_bytes ? choice.workspace_bytes(there, plan.tuning) : 0;
-  out.zeros = std::min(choice.zeroed_front.value_or(out.workspace_bytes), out.workspace_bytes);
-  out.launch = [compute = choice.run.at(element), arguments = std::make_shared<AddressedArguments>(there),
-                tuning = plan.tuning](std::span<void* const> arrays, Run& run) {
-    arguments->with(arrays, [&](const Arguments& here) { compute(here, tuning, run); });
-  };
-  return out;
-}
-
-}  // namespace
-
 std::size_t workspace_bytes(const Plan& plan, const Arguments& there) {
-  return planned_of(plan, there).workspace_bytes;
-}
-
-std::vector<void*> addresses_of(const Arguments& there) {
-  std::vector<void*> out;
-  for (const Parameter& p : there.signature().parameters)
-    if (p.is_array()) out.push_back(there.has(p.name) ? there.array(p.name).data : nullptr);
-  return out;
+  return plan.prepared(there).workspace_bytes;
 }
 
 PreparedCall::PreparedCall(Plan plan, const Arguments& there) : plan_(std::move(plan)) {
   check_plan(plan_, there);
-  planned_ = planned_of(plan_, there);
-  leaves_zeros_ = plan_.choice->prepare.contains(there.element());
+  planned_ = plan_.prepared(there);
   stream_memory_ = find_stream_ordered_memory(plan_.device.where);
 }
 
 void PreparedCall::enqueue(void* stream, std::span<void* const> arrays, const Workspace& workspace) const {
   Run run{&plan_.device, stream};
   const std::size_t bytes = run.workspace_bytes = planned_.workspace_bytes;
-  if (bytes == 0) return planned_.launch(arrays, run);
+  if (bytes == 0) return planned_(arrays, run);
   const bool given = workspace.data != nullptr || workspace.bytes != 0;
   if (given) {
     check_size(workspace, bytes);
     run.workspace = workspace.data;
     if (planned_.zeros != 0 && !workspace.zeroed)
       backend_of(plan_.device).fill(run, run.workspace, 0, planned_.zeros);
-    return planned_.launch(arrays, run);
+    return planned_(arrays, run);
   }
-  if (stream_memory_ != nullptr && leaves_zeros_)
+  if (stream_memory_ != nullptr && planned_.planned_ahead)
     if (void* const kept = stream_memory_->keep(run, planned_.zeros, bytes)) {
       run.workspace = kept;
-      return planned_.launch(arrays, run);
+      return planned_(arrays, run);
     }
   ScopedWorkspace workspace_scope(plan_.device, stream, workspace, bytes, {});
   if (planned_.zeros != 0)
     backend_of(plan_.device).fill(workspace_scope.run(), workspace_scope.run().workspace, 0, planned_.zeros);
-  planned_.launch(arrays, workspace_scope.run());
+  planned_(arrays, workspace_scope.run());
 }
 
 void enqueue(const Plan& plan, const Arguments& there, void* stream, const Workspace& workspace,
@@ -233,7 +172,7 @@ void enqueue(const PreparedCall& call, const Arguments& there, void* stream, con
   check_in_place(device, there, stream, in_place);
   if (workspace.data != nullptr || workspace.bytes != 0)
     check_workspace(workspace, call.workspace_bytes(), {&there, 1}, Run{&device, stream});
-  call.enqueue(stream, addresses_of(there), workspace);
+  call.enqueue(stream, there.addresses(), workspace);
 }
 
 }  // namespace tessera

@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <span>
 #include <string>
-#include <vector>
 #include "tessera/run/choose.hpp"
 
 namespace tessera {
@@ -51,14 +50,12 @@ class PreparedCall {
   const Plan& plan() const { return plan_; }
   std::size_t workspace_bytes() const { return planned_.workspace_bytes; }
 
-  // `arrays`: those of the signature, in its order; null where none was given. They are not checked, nor is
-  // the stream, nor what memory the workspace is.
+  // The addresses are not checked, nor is the stream, nor what memory the workspace is.
   void enqueue(void* stream, std::span<void* const> arrays, const Workspace& workspace = {}) const;
 
  private:
   Plan plan_;
   PreparedRun planned_;
-  bool leaves_zeros_ = false;
   StreamOrderedMemory* stream_memory_ = nullptr;
 };
 
@@ -72,8 +69,8 @@ void enqueue(const Plan& plan, const Arguments& there, void* stream, const Works
 void enqueue(const PreparedCall& call, const Arguments& there, void* stream, const Workspace& workspace = {},
              const std::string& in_place = {});
 
-// The arrays of `there`, as PreparedCall::enqueue takes them.
-[[nodiscard]] std::vector<void*> addresses_of(const Arguments& there);
+// As PreparedCall::enqueue takes them.
+[[nodiscard]] inline Addresses addresses_of(const Arguments& there) { return there.addresses(); }
 
 // The parts of enqueue(), for those who put several problems into one launch.
 

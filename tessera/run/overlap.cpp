@@ -10,12 +10,6 @@
 namespace tessera {
 namespace {
 
-struct ByteRange {
-  std::uintptr_t first, last;
-  bool operator<(const ByteRange& other) const { return first < other.first; }
-  bool meets(const ByteRange& other) const { return first < other.last && other.first < last; }
-};
-
 ByteRange whole_of(const ArrayView& view) {
   const auto [first, last] = view.span();
   const auto size = static_cast<std::int64_t>(size_of(view.element));

@@ -9,6 +9,14 @@
 
 namespace tessera {
 
+// Addresses from `first` on, `last` excluded.
+struct ByteRange {
+  std::uintptr_t first = 0, last = 0;
+
+  bool operator<(const ByteRange& other) const { return first < other.first; }
+  bool meets(const ByteRange& other) const { return first < other.last && other.first < last; }
+};
+
 // Exact where the elements of each innermost row lie next to each other; else a row counts as a whole.
 // Parts of one matrix that lie side by side do not overlap.
 bool overlap(const ArrayView& a, const ArrayView& b);

@@ -72,8 +72,8 @@ PlacedCall::PlacedCall(const Plan& plan, const Arguments& host, std::size_t guar
   for (const Parameter* p : host.signature().of(Parameter::Kind::output))
     if (host.array(p->name).data == nullptr && host.array(p->name).count() != 0)
       throw Error(Error::Kind::internal, "the output " + p->name + " has no memory");
-  const std::size_t workspace =
-      plan_.choice->workspace_bytes ? plan_.choice->workspace_bytes(host, plan_.tuning) : 0;
+  planned_ = plan_.prepared(placed_arguments(host, plan_.device));
+  const std::size_t workspace = planned_.workspace_bytes;
   check_size(workspace);
   if (!backend_->shares_host_memory())
     for (const Parameter& p : host.signature().parameters) {
@@ -145,9 +145,7 @@ void PlacedCall::upload() {
   backend_->synchronize(run_);
 }
 
-void PlacedCall::launch(const Arguments& there) {
-  plan_.choice->run.at(there.element())(there, plan_.tuning, run_);
-}
+void PlacedCall::launch(const Arguments& there) { planned_(there.addresses(), run_); }
 
 double PlacedCall::launch_and_measure(const Arguments& there) {
   run_.reported_seconds = -1;

@@ -49,6 +49,7 @@ class PlacedCall {
   Arguments host_, here_;
   std::size_t guard_bytes_;
   std::map<std::string, Guarded> arrays_;
+  PreparedRun planned_;
   Guarded workspace_;
   Run run_;
 };

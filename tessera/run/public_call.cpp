@@ -30,19 +30,4 @@ const MakeCall* public_call_of(std::string_view operation) {
 void register_empty_launch(EmptyLaunch launch) { registered_launch() = std::move(launch); }
 const EmptyLaunch& empty_launch() { return registered_launch(); }
 
-void set_addresses(Arguments& arguments, std::span<void* const> arrays) {
-  std::size_t place = 0;
-  for (const Parameter& p : arguments.signature().parameters) {
-    if (!p.is_array()) continue;
-    if (arguments.has(p.name)) arguments.set_array(p.name, arrays[place]);
-    ++place;
-  }
-}
-
-Arguments with_addresses(const Arguments& there, std::span<void* const> arrays) {
-  Arguments out = there;
-  set_addresses(out, arrays);
-  return out;
-}
-
 }  // namespace tessera

@@ -31,8 +31,4 @@ using EmptyLaunch = std::function<void(const Device& device, void* stream)>;
 void register_empty_launch(EmptyLaunch launch);
 const EmptyLaunch& empty_launch();
 
-// Other arrays, in the order of the signature: put into the arguments, or into a copy of them.
-void set_addresses(Arguments& arguments, std::span<void* const> arrays);
-[[nodiscard]] Arguments with_addresses(const Arguments& there, std::span<void* const> arrays);
-
 }  // namespace tessera

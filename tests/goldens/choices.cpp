@@ -157,8 +157,8 @@ ArrayView matrix(Random& random, Addresses& addresses, Element element, std::int
   if (by_columns) out.strides = {1, line};
   if (batch >= 0) {
     const std::int64_t lines = by_columns ? cols : rows;
-    out.extents.insert(out.extents.begin(), batch);
-    out.strides.insert(out.strides.begin(), line * std::max<std::int64_t>(lines, 1));
+    out.extents.insert_front(batch);
+    out.strides.insert_front(line * std::max<std::int64_t>(lines, 1));
   }
   const bool plain = offset == 0 && !by_columns && line == std::max<std::int64_t>(cols, 1);
   text += " " + name;
@@ -239,7 +239,7 @@ Problem product(Random& random, Element element, bool batched) {
     std::int64_t length = usual;
     if (random.happens(30)) p.words[word] = other, length = otherwise;
     Extents extents{length};
-    if (shared(name) >= 0) extents.insert(extents.begin(), batch);
+    if (shared(name) >= 0) extents.insert_front(batch);
     p.inputs[name] = packed(addresses, of, extents);
     p.text += std::string(" ") + name;
   };

@@ -40,7 +40,7 @@ class Wanted:
     """Rules that turn what was recorded into what is wanted. A rule is a paragraph of wanted.txt:
          where: choices matmul/f32 *      the part, then a pattern of keys, as fnmatch has it
          recorded: a regular expression of Python
-         now: what re.sub puts in its place
+         now: what re.sub puts in its place; there ≤N is any whole number that is no larger
          why: a sentence"""
 
     def __init__(self, text):
@@ -67,6 +67,13 @@ class Wanted:
         return [rule for rule in self.rules if rule["where"].startswith(part) and not rule["used"]]
 
 
+def fits(expected, observed):
+    """Whether the texts are equal but for ≤N."""
+    limits = [int(limit) for limit in re.findall("≤([0-9]+)", expected)]
+    found = re.fullmatch("([0-9]+)".join(re.escape(piece) for piece in re.split("≤[0-9]+", expected)), observed)
+    return bool(limits and found) and all(int(n) <= most for n, most in zip(found.groups(), limits))
+
+
 def differences(part, recorded, observed, wanted):
     """Both map keys to texts. Keys that were not observed because this build cannot are left out before."""
     out = []
@@ -75,7 +82,7 @@ def differences(part, recorded, observed, wanted):
             out.append(f"{key}\n  {'is not recorded' if key not in recorded else 'is missing now'}")
             continue
         expected = wanted.applied(part, key, recorded[key])
-        if expected == observed[key]:
+        if expected == observed[key] or fits(expected, observed[key]):
             continue
         lines = list(difflib.unified_diff(expected.splitlines(), observed[key].splitlines(), lineterm="", n=1))[2:]
         out.append(f"{key}\n" + "\n".join(f"  {line}" for line in lines or ["differs in line ends"])

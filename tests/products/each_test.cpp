@@ -244,7 +244,7 @@ TEST_F(EachKernel, OfOtherRungsIsRightOnAGpu) {
     const Variant* const variant = wanted("matmul", name);
     if (variant == nullptr) continue;
     for (const Choice& choice : variant->choices)
-      for (const auto& [element, run] : choice.run)
+      for (const auto& [element, prepare] : choice.prepare)
         for (int layout = 0; layout < 4; ++layout) {
           const Asked asked =
               asked_for({element, element}, {128, 128, 1, 1, 0, 0, 0}, all_ways[layout], layout);

@@ -86,9 +86,9 @@ class FarLines : public OnDevice {
                              std::to_string(given.n) + "×" + std::to_string(given.k);
     const Reason reason = refuses({variant, &choice, tuning, device_}, arguments);
     ASSERT_FALSE(reason.has_value()) << what << ": " << *reason;
-    const Workspace workspace(run_, choice.workspace_bytes ? choice.workspace_bytes(arguments, tuning) : 0);
+    const Workspace workspace(run_, choice.prepared(arguments, tuning, device_).workspace_bytes);
     workspace.lend(run_);
-    choice.run.at(given.element)(arguments, tuning, run_);
+    choice.run(arguments, tuning, run_);
     backend_->synchronize(run_);
     EXPECT_EQ(workspace.harm(), "") << what;
     for (std::size_t i = 0; i < rows.size(); ++i)
@@ -122,7 +122,7 @@ TEST_F(FarLines, WithoutAFactorReadNoneOnAGpu) {
   for (const Variant* variant : ladder_of("matmul")) {
     if (variant->where != Where::cuda || variant->baseline || (variant->needs && variant->needs(device_)))
       continue;
-    for (const auto& [element, compute] : variant->choices.front().run) {
+    for (const auto& [element, prepare] : variant->choices.front().prepare) {
       if (element == Element::i32 || element == Element::i8) continue;  // which have no NaN
       const Filled a(run_, element, m, k, {k, 1}, 0xff), b(run_, element, k, n, {1, k}, 0xff);
       const Element result = size_of(element) == 1 ? Element::bf16 : element;
@@ -135,9 +135,9 @@ TEST_F(FarLines, WithoutAFactorReadNoneOnAGpu) {
       const Choice& choice = variant->choices.front();
       const Tuning tuning = choice.defaults();
       if (refuses({variant, &choice, tuning, device_}, arguments)) continue;
-      const Workspace workspace(run_, choice.workspace_bytes ? choice.workspace_bytes(arguments, tuning) : 0);
+      const Workspace workspace(run_, choice.prepared(arguments, tuning, device_).workspace_bytes);
       workspace.lend(run_);
-      compute(arguments, tuning, run_);
+      choice.run(arguments, tuning, run_);
       backend_->synchronize(run_);
       for (const std::int64_t i : {std::int64_t{0}, m / 2, m - 1})
         for (const std::int64_t j : {std::int64_t{0}, n / 2, n - 1})

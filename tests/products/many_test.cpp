@@ -115,8 +115,8 @@ class Many : public OnDevice {
 
  private:
   static Element draw_element(const Choice& choice, Random& random) {
-    auto it = choice.run.begin();
-    std::advance(it, static_cast<std::ptrdiff_t>(random() % choice.run.size()));
+    auto it = choice.prepare.begin();
+    std::advance(it, static_cast<std::ptrdiff_t>(random() % choice.prepare.size()));
     return it->first;
   }
 

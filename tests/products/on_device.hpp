@@ -49,10 +49,9 @@ class OnDevice : public testing::Test {
     const Arguments& arguments = product.arguments();
     // By where the arrays lie: no copies of them are made.
     if (variant.refuses(choice, arguments, tuning, device_)) return std::nullopt;
-    const std::size_t bytes = choice.workspace_bytes ? choice.workspace_bytes(arguments, tuning) : 0;
+    const std::size_t bytes = choice.prepared(arguments, tuning, device_).workspace_bytes;
     try {
-      return wrong(product, bytes, noted,
-                   [&] { choice.run.at(arguments.element())(arguments, tuning, run_); });
+      return wrong(product, bytes, noted, [&] { choice.run(arguments, tuning, run_); });
     } catch (const std::exception& error) {
       return std::string("ends with ") + error.what();
     }

@@ -16,7 +16,7 @@ Extents strides_of(const Extents& extents, const Lie& lie) {
   const std::int64_t rows = extents[rank - 2], cols = extents[rank - 1];
   const std::int64_t step = (lie.by_columns ? rows : cols) + lie.more, lines = lie.by_columns ? cols : rows;
   Extents out = lie.by_columns ? Extents{1, step} : Extents{step, 1};
-  if (rank == 3) out.insert(out.begin(), lines * step + lie.apart);
+  if (rank == 3) out.insert_front(lines * step + lie.apart);
   return out;
 }
 

@@ -101,7 +101,7 @@ Product::Product(const Run& run, const Operation& operation, const Asked& asked,
   place_factor("A", a_, asked.a, asked.op_a, asked.a_for_all, asked.lies_a);
   place_factor("B", b_, asked.b, asked.op_b, asked.b_for_all, asked.lies_b);
   Extents extents{asked.m, asked.n};
-  if (asked.batch != 0) extents.insert(extents.begin(), asked.batch);
+  if (asked.batch != 0) extents.insert_front(asked.batch);
   place_added(random);
   for (const auto& [name, array] : arrays_) array.upload();
   std::map<std::string, ArrayView> inputs;
@@ -113,7 +113,7 @@ Product::Product(const Run& run, const Operation& operation, const Asked& asked,
 
 void Product::place_added(Random& random) {
   Extents extents{asked_.m, asked_.n};
-  if (asked_.batch != 0) extents.insert(extents.begin(), asked_.batch);
+  if (asked_.batch != 0) extents.insert_front(asked_.batch);
   if (asked_.beta != 0) {
     c0_ = &place("C0", asked_.c, extents, asked_.lies_c0);
     c0_->fill([&] { return static_cast<double>(random() % 9) - 4; });
@@ -141,7 +141,7 @@ void Product::place_factor(const char* name, const std::vector<Whole>& entries, 
   const Whole& first = entries.front();
   const std::int64_t rows = turned ? first.cols : first.rows, cols = turned ? first.rows : first.cols;
   Extents extents{rows, cols};
-  if (asked_.batch != 0 && !for_all) extents.insert(extents.begin(), asked_.batch);
+  if (asked_.batch != 0 && !for_all) extents.insert_front(asked_.batch);
   Placed& array = place(name, element, extents, lie);
   std::size_t at = 0, of = 0;
   const auto size = static_cast<std::size_t>(rows * cols);
@@ -156,7 +156,7 @@ void Product::place_factor(const char* name, const std::vector<Whole>& entries, 
 Placed* Product::place_vector(const char* name, Element element, std::int64_t size,
                               const std::vector<double>& from, Random& random) {
   Extents extents{size};
-  if (asked_.batch != 0) extents.insert(extents.begin(), asked_.batch);
+  if (asked_.batch != 0) extents.insert_front(asked_.batch);
   Placed& array = place(name, element, extents, {.ahead = asked_.vectors_ahead});
   for (std::int64_t at = 0; at < array.count(); ++at) array.set(at, from[random() % from.size()]);
   return &array;

@@ -22,7 +22,7 @@ std::vector<KernelCall> ways_of(const std::vector<const Variant*>& variants) {
   std::vector<KernelCall> out;
   for (const Variant* variant : variants)
     for (const Choice& choice : variant->choices)
-      for (const auto& [element, run] : choice.run)
+      for (const auto& [element, prepare] : choice.prepare)
         for (int layout = 0; layout < 4; ++layout)
           out.push_back({variant, &choice, element, (layout & 1) != 0, (layout & 2) != 0});
   return out;
@@ -146,7 +146,7 @@ TEST_F(Products, OfExtremeScalesAreRightOnAGpu) {
   for (const char* name : {"cluster", "tensor_cores"})
     if (const Variant* const variant = variant_called("matmul", name, Where::cuda))
       for (const Choice& choice : variant->choices)
-        if (choice.run.contains(Element::bf16)) expect_extremes_right(*variant, choice);
+        if (choice.prepare.contains(Element::bf16)) expect_extremes_right(*variant, choice);
 }
 
 // Whoever looks for wrong results must see them.
@@ -166,7 +166,7 @@ TEST_F(Products, WhatIsWrongIsSeen) {
   const Variant& naive = *variant_called("matmul", "naive", Where::cpu);
   const Arguments& arguments = product.arguments();
   const ArrayView c = arguments.array("C");
-  const auto compute = [&] { naive.choices.front().run.at(Element::bf16)(arguments, {}, run_); };
+  const auto compute = [&] { naive.choices.front().run(arguments, {}, run_); };
   auto* const numbers = static_cast<float*>(c.data);
   EXPECT_EQ(wrong(product, 0, true, compute), "");
   EXPECT_NE(wrong(product, 0, false, [&] { compute(), numbers[8 * c.strides[0] + 6] += 1; }), "");

@@ -121,8 +121,8 @@ Reason refuses(const Arguments& arguments, const Tuning&, const Device&) {
 
 Choice by_gsl() {
   Choice choice;
-  choice.run[Element::f64] = integrate_by_gsl<double>;
-  choice.run[Element::f32] = integrate_by_gsl<float>;
+  choice.prepare[Element::f64] = unplanned(integrate_by_gsl<double>);
+  choice.prepare[Element::f32] = unplanned(integrate_by_gsl<float>);
   choice.refuses = refuses;
   return choice;
 }

@@ -31,12 +31,12 @@ cv::Mat kernel_of(const Taps& taps) {
 }
 
 void run_opencv(const Arguments& arguments, const Tuning&, Run& run) {
-  const auto options = options_of(arguments);
-  const Finish& finish = options->finish;
+  const Options& options = options_of(arguments);
+  const Finish& finish = options.finish;
   const ArrayView& filtered = arguments.array("filtered");
-  const cv::Rect region(static_cast<int>(options->roi_x), static_cast<int>(options->roi_y),
+  const cv::Rect region(static_cast<int>(options.roi_x), static_cast<int>(options.roi_y),
                         static_cast<int>(filtered.extents[2]), static_cast<int>(filtered.extents[1]));
-  const int border = border_of(options->border), depth = opencv::depth_of(options->to);
+  const int border = border_of(options.border), depth = opencv::depth_of(options.to);
   const int side = static_cast<int>(arguments.integer("size"));
   const std::string& name = arguments.text("kernel");
   opencv::for_pictures(arguments.array("image"), filtered, run, [&](const cv::Mat& whole, cv::Mat& to) {
@@ -47,17 +47,17 @@ void run_opencv(const Arguments& arguments, const Tuning&, Run& run) {
       cv::Laplacian(from, to, depth, 3, finish.scale, finish.offset, border);
     else if (name == "gaussian")
       cv::GaussianBlur(from, to, cv::Size(side, side), arguments.real("sigma"), 0, border);
-    else cv::filter2D(from, to, depth, kernel_of(options->taps), cv::Point(-1, -1), finish.offset, border);
+    else cv::filter2D(from, to, depth, kernel_of(options.taps), cv::Point(-1, -1), finish.offset, border);
   });
 }
 
 Reason refuses(const Arguments& arguments, const Tuning&, const Device&) {
-  const auto options = options_of(arguments);
-  if (options->border == Border::wrap) return "knows no wrapped border";
-  if (options->finish.absolute) return "has no magnitudes";
+  const Options& options = options_of(arguments);
+  if (options.border == Border::wrap) return "knows no wrapped border";
+  if (options.finish.absolute) return "has no magnitudes";
   if (arguments.text("mode") != "correlation") return "correlates only";
-  if (opencv::depth_of(options->to) < 0) return "has no f16";
-  if (arguments.text("kernel") == "gaussian" && options->to != arguments.element())
+  if (opencv::depth_of(options.to) < 0) return "has no f16";
+  if (arguments.text("kernel") == "gaussian" && options.to != arguments.element())
     return "blurs into the picture's type only";
   if (const Reason gaps = opencv::refuses_gaps(arguments.array("image"))) return gaps;
   return opencv::refuses_gaps(arguments.array("filtered"));

@@ -76,11 +76,12 @@ inline Choice compiled_choice(bool fast_roots, Reason (*allowed)(const Arguments
   Choice out =
       choice_of<Problem>([fast_roots]<class T>(const Problem<T>& p, const Tuning& tuning,
                                                Run& run) { add_compiled(p, tuning, run, fast_roots); },
-                         {}, launch_ranges(264, 512));
-  out.workspace_bytes = [](const Arguments&, const Tuning& tuning) {
-    // An f32's pairs are shorter. A block of a fixed order leaves one for each subtree of its threads'.
-    return partial_bytes<double>(Sum::plain, 2 * std::int64_t{tuning["block"]} + 1);
-  };
+                         {}, launch_ranges(264, 512),
+                         [](const Arguments&, const Tuning& tuning) {
+                           // An f32's pairs are shorter. A block of a fixed order leaves one for each subtree
+                           // of its threads'.
+                           return partial_bytes<double>(Sum::plain, 2 * std::int64_t{tuning["block"]} + 1);
+                         });
   out.refuses = [allowed](const Arguments& arguments, const Tuning& tuning, const Device&) -> Reason {
     const TrapezoidOptions options = trapezoid_options_of(arguments);
     if (options.sum == Sum::exact)

@@ -292,7 +292,7 @@ struct WeighRegions {
   }
 };
 
-SIMT bool is_split(const RegionFrame& f, long long region) {
+SIMT bool must_split(const RegionFrame& f, long long region) {
   const double error = f.field[(2 * f.d + 1) * f.capacity + region];
   return region_bin(error, f.state->budget) >= f.state->bin;
 }
@@ -330,7 +330,7 @@ struct CountRegions {
     each_chunk(thread, chunks, [&](long long chunk) {
       unsigned count = 0;
       each_of_chunk(thread, chunk, regions,
-                    [&](long long at) { count += at < regions && is_split(f, at); });
+                    [&](long long at) { count += at < regions && must_split(f, at); });
       count = sum_of_warp(thread, count);
       if (thread.lane() == 0) f.counts[chunk] = count;
     });
@@ -349,7 +349,7 @@ struct ListRegions {
     each_chunk(thread, chunks_of(regions), [&](long long chunk) {
       long long to = f.counts[chunk];
       each_of_chunk(thread, chunk, regions, [&](long long at) {
-        const std::uint32_t chosen = thread.ballot(at < regions && is_split(f, at));
+        const std::uint32_t chosen = thread.ballot(at < regions && must_split(f, at));
         const std::uint32_t before = chosen & ((1u << thread.lane()) - 1);
         if ((chosen >> thread.lane() & 1) != 0) f.list[to + ones(before)] = at;
         to += ones(chosen);
@@ -661,19 +661,19 @@ Choice choice_by_regions(const Make& make, int place, std::vector<Range> ranges 
   out.ranges = std::move(ranges);
   // Of regions: room for more costs a copy.
   out.ranges.push_back({.name = "place", .first = 128, .last = 1 << 24, .value = place});
-  out.run[Element::f64] = [make](const Arguments& a, const Tuning& tuning, Run& run) {
-    integrate_by_regions<double>(a, tuning, run, make);
-  };
+  out.prepare[Element::f64] =
+      unplanned([make](const Arguments& a, const Tuning& tuning,
+                       Run& run) { integrate_by_regions<double>(a, tuning, run, make); },
+                [](const Arguments& a, const Tuning& tuning) {
+                  const RuleOptions options = rule_options_of(a);
+                  const int d = options.box.dimensions();
+                  return RegionMemory(d, first_capacity(options.limits, d, tuning["place"])).bytes;
+                });
   out.refuses = [](const Arguments& a, const Tuning&, const Device&) { return not_by_regions(a); };
   out.footprint = [](const Arguments& a, const Tuning&) -> std::optional<Footprint> {
     constexpr int threads = 128;  // of the kernels that estimate; for the first regions a block is enough
     const std::int64_t regions = std::int64_t{1} << std::min(rule_options_of(a).box.dimensions(), 6);
     return Footprint{(regions + threads - 1) / threads, threads, 0};
-  };
-  out.workspace_bytes = [](const Arguments& a, const Tuning& tuning) {
-    const RuleOptions options = rule_options_of(a);
-    const int d = options.box.dimensions();
-    return RegionMemory(d, first_capacity(options.limits, d, tuning["place"])).bytes;
   };
   return out;
 }

@@ -520,13 +520,12 @@ void integrate_by_vegas(const Arguments& arguments, Run& run, const Make& make) 
 template <class Make>
 Choice choice_by_vegas(const Make& make) {
   Choice out;
-  out.run[Element::f64] = [make](const Arguments& a, const Tuning&, Run& run) {
-    integrate_by_vegas<double>(a, run, make);
-  };
-  out.workspace_bytes = [](const Arguments& a, const Tuning&) {
-    const RuleOptions options = rule_options_of(a);
-    return VegasMemory::of(options.box.dimensions(), options.limits).bytes();
-  };
+  out.prepare[Element::f64] = unplanned(
+      [make](const Arguments& a, const Tuning&, Run& run) { integrate_by_vegas<double>(a, run, make); },
+      [](const Arguments& a, const Tuning&) {
+        const RuleOptions options = rule_options_of(a);
+        return VegasMemory::of(options.box.dimensions(), options.limits).bytes();
+      });
   out.footprint = [](const Arguments& a, const Tuning&) -> std::optional<Footprint> {
     // Of the first points, which are a small part of most runs.
     const std::int64_t points =

@@ -437,11 +437,11 @@ using ProductOf = Product (*)(const Arguments&);
 
 // A product described to the library, with the fastest of its algorithms. It holds no address that it uses
 // for another product.
-class Plan {
+class LtPlan {
  public:
   // `there`, `product_of`: for Tries::rotated, the arguments that `p` was made of, and how.
-  Plan(const Product& p, const Run& run, Tries tries, const Arguments* there = nullptr,
-       ProductOf product_of = nullptr)
+  LtPlan(const Product& p, const Run& run, Tries tries, const Arguments* there = nullptr,
+         ProductOf product_of = nullptr)
       : handle_(handle_of(run.device->index)),
         desc_(describe(p)),
         a_(layout(p.a, p.batch, p.a_step)),
@@ -563,7 +563,7 @@ inline Reason not_proposed(const Product& p, const Device& device) {
   return cache.of(shape_of(p, run), [&]() -> Reason {
     const cuda::OnDevice on_device(device.index);
     try {
-      (void)Plan(p, run, Tries::none);
+      (void)LtPlan(p, run, Tries::none);
     } catch (const Error& error) {
       return error.what();
     }
@@ -586,37 +586,44 @@ struct Baseline {
   }
 
   template <Tries tries>
+  static std::shared_ptr<const LtPlan> plan_of(const Product& p, const Arguments& arguments, Run& run) {
+    static ShapeCache<std::shared_ptr<const LtPlan>> cache;
+    return cache.of(shape_of(p, run),
+                    [&] { return std::make_shared<const LtPlan>(p, run, tries, &arguments, product_of); });
+  }
+
+  template <Tries tries>
   static void run(const Arguments& arguments, const Tuning&, Run& run) {
-    static ShapeCache<std::shared_ptr<const Plan>> cache;
     const Product given = product_of(arguments);
     if (is_empty(given)) return;
     const cuda::OnDevice on_device(run.device->index);
     const Product p = given.with_columns();
-    cache
-        .of(shape_of(p, run),
-            [&] { return std::make_shared<const Plan>(p, run, tries, &arguments, product_of); })
-        ->enqueue(p, run);
+    plan_of<tries>(p, arguments, run)->enqueue(p, run);
+  }
+
+  template <Tries tries>
+  static const Prepare& each_time() {
+    static const Prepare out =
+        unplanned(run<tries>, [](const Arguments&, const Tuning&) { return lt::workspace_bytes; });
+    return out;
   }
 
   // As a program calls the library: described once, so that a call is cublasLtMatmul and no more. The first
   // finds the algorithm, which is tried where the arrays lie.
   template <Tries tries>
-  static PreparedRun prepare(const Arguments& arguments, const Tuning&, const Device&) {
+  static PreparedRun prepare(const Arguments& arguments, const Tuning& tuning, const Device& device) {
     const Product given = product_of(arguments);
-    if (is_empty(given) || given.reads_c0 || given.has_addresses()) return {};
+    if (is_empty(given)) return {};
+    if (given.reads_c0 || given.has_addresses()) return each_time<tries>()(arguments, tuning, device);
     struct State {
       Product product;
-      ProductArrays places;
       bool exchanged;  // Bᵀ·Aᵀ is computed
       Arguments arguments;
       std::once_flag is_found;
-      std::unique_ptr<const Plan> plan;
+      std::shared_ptr<const LtPlan> plan;
 
       State(const Product& given, const Arguments& arguments)
-          : product(given.with_columns()),
-            places(arguments.signature()),
-            exchanged(stored(given.c)->transposed),
-            arguments(arguments) {}
+          : product(given.with_columns()), exchanged(stored(given.c)->transposed), arguments(arguments) {}
     };
     PreparedRun out;
     out.workspace_bytes = lt::workspace_bytes;
@@ -625,13 +632,11 @@ struct Baseline {
       const cuda::OnDevice on_device(run.device->index);
       const auto at = [arrays](std::size_t place) { return static_cast<const char*>(arrays[place]); };
       Product p = state->product;
-      p.a.data = at(state->exchanged ? state->places.b : state->places.a);
-      p.b.data = at(state->exchanged ? state->places.a : state->places.b);
-      p.c.data = p.c0.data = at(state->places.c);
-      std::call_once(state->is_found, [&] {
-        set_addresses(state->arguments, arrays);
-        state->plan = std::make_unique<const Plan>(p, run, tries, &state->arguments, product_of);
-      });
+      p.a.data = at(state->exchanged ? in_b : in_a);
+      p.b.data = at(state->exchanged ? in_a : in_b);
+      p.c.data = p.c0.data = at(out_c);
+      std::call_once(state->is_found,
+                     [&] { state->plan = plan_of<tries>(p, state->arguments.with_addresses(arrays), run); });
       state->plan->enqueue(p, run);
     };
     return out;
@@ -643,15 +648,12 @@ struct Baseline {
     out.tuning = std::move(tuning);
     for (const Element element :
          {Element::f32, Element::f64, Element::bf16, Element::f16, Element::e4m3, Element::e5m2, Element::i8})
-      out.run[element] = run<tries>;
-    // `bench --call`, whose inputs no cache holds, compares with these.
-    if constexpr (tries != Tries::in_place)
-      for (const auto& [element, ignored] : out.run) out.prepare[element] = prepare<tries>;
+      // `bench --call`, whose inputs no cache holds, compares with what is planned ahead.
+      out.prepare[element] = tries == Tries::in_place ? each_time<tries>() : Prepare(prepare<tries>);
     out.unsupported_arguments = [](const Arguments& arguments) -> Reason {
       return arguments.element() == Element::f64 ? Problem<double>::unsupported_arguments(arguments)
                                                  : std::nullopt;
     };
-    out.workspace_bytes = [](const Arguments&, const Tuning&) { return lt::workspace_bytes; };
     out.refuses = refuses;
     return out;
   }

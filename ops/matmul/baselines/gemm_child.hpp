@@ -33,7 +33,7 @@ struct GemmRequest {
 };
 
 template <class T>
-struct Gemm {
+struct BlasProduct {
   const GemmRequest& request;
   const T* a;
   const T* b;
@@ -86,7 +86,7 @@ double serve_gemm(const GemmRequest& r, void* bytes, const Call& call) {
     const auto start = std::chrono::steady_clock::now();
     for (int round = 0; round < rounds; ++round)
       for (std::int64_t e = 0; e < r.batch; ++e)
-        call(Gemm<T>{r, a + e * r.m * r.k, b + e * r.k * r.n, out + e * r.m * r.n});
+        call(BlasProduct<T>{r, a + e * r.m * r.k, b + e * r.k * r.n, out + e * r.m * r.n});
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() / rounds;
   };
   const double flops = 2.0 * static_cast<double>(r.m) * static_cast<double>(r.n) * static_cast<double>(r.k) *
@@ -165,7 +165,7 @@ using CblasGemm = void (*)(int order, int op_a, int op_b, int m, int n, int k, T
                            const T* b, int ldb, T beta, T* c, int ldc);
 
 template <class T>
-void call_cblas(const Gemm<T>& g) {
+void call_cblas(const BlasProduct<T>& g) {
   constexpr int row_major = 101, as_it_is = 111, transpose = 112;
   static const auto gemm = reinterpret_cast<CblasGemm<T>>(
       symbol(openblas_library, std::is_same_v<T, float> ? "cblas_sgemm" : "cblas_dgemm"));

@@ -53,6 +53,8 @@ void epilogue_as(const Arguments& arguments, void* sums, Run& run,
 
 }  // namespace
 
+std::string_view text_of(Activation activation) { return activations[static_cast<std::size_t>(activation)]; }
+
 Activation activation_of(const std::string& word) {
   for (std::size_t i = 0; i < activations.size(); ++i)
     if (activations[i] == word) return static_cast<Activation>(i);
@@ -115,22 +117,17 @@ bool has_epilogue(const Arguments& arguments) {
 }
 
 Arguments without_epilogue(const Arguments& arguments, void* sums) {
-  std::map<std::string, ArrayView> inputs{{"A", arguments.array("A")}, {"B", arguments.array("B")}};
-  Arguments::Words words = arguments.words();
-  words["activation"] = "none";
-  if (is_scaled(arguments)) {
-    words["alpha"] = arguments.real("alpha") == 0 ? "0" : "1";
-    words["beta"] = "0";
-  } else if (arguments.has("C0")) {
-    inputs["C0"] = arguments.array("C0");
-  }
-  Arguments out(arguments.signature(), arguments.element(), std::move(inputs), words);
-  ArrayView c = arguments.array("C");
+  const char* const alpha = arguments.real("alpha") == 0 ? "0" : "1";
+  Arguments out = is_scaled(arguments)
+                      ? arguments.without({"C0", "scale-a", "scale-b", "bias"},
+                                          {{"alpha", alpha}, {"beta", "0"}, {"activation", "none"}})
+                      : arguments.without({"bias"}, {{"activation", "none"}});
   if (sums != nullptr) {
+    ArrayView c = arguments.array("C");
     c.data = sums;
     c.strides = row_major_strides(c.extents);
+    out.set_array("C", c);
   }
-  out.set_array("C", c);
   return out;
 }
 

@@ -123,6 +123,7 @@ class Epilogue {
 //
 // One pass over C, after the rung's own work. f32 in the order and with the roundings of Epilogue.
 
+std::string_view text_of(Activation activation);
 Activation activation_of(const std::string& word);
 
 struct Steps {

@@ -209,7 +209,8 @@ TEST(EpilogueProblem, FunctionsInVectorsAreRightEverywhere) {
 // With scales β·C0 comes after them, and C0 lies where the product is to be: the sums lie apart.
 TEST(EpilogueProblem, ScalesBesideAMatrixToAddThatLiesWhereTheResultDoes) {
   for (const Variant* variant : ladder_of("matmul")) {
-    if (variant->where == Where::cuda || variant->baseline || !variant->choices[0].run.contains(Element::f32))
+    if (variant->where == Where::cuda || variant->baseline ||
+        !variant->choices[0].prepare.contains(Element::f32))
       continue;
     const Device device = find_backend(variant->where)->devices().at(0);
     const Choice& choice = variant->choices[0];
@@ -232,9 +233,9 @@ TEST(EpilogueProblem, ScalesBesideAMatrixToAddThatLiesWhereTheResultDoes) {
     for (Arguments* one : {&apart.arguments(), &arguments}) {
       ASSERT_FALSE(variant->refuses(choice, *one, choice.defaults(), device)) << variant->name;
       std::vector<std::uint64_t> workspace(
-          (choice.workspace_bytes ? choice.workspace_bytes(*one, choice.defaults()) : 0) / 8 + 1);
+          choice.prepared(*one, choice.defaults(), device).workspace_bytes / 8 + 1);
       tessera::Run here{&device, nullptr, workspace.data(), workspace.size() * 8};
-      choice.run.at(Element::f32)(*one, choice.defaults(), here);
+      choice.run(*one, choice.defaults(), here);
     }
     EXPECT_TRUE(verify(product(), apart.arguments()).passed) << variant->name;
     const ArrayView &c = apart.arguments().array("C"), &other = arguments.array("C");
@@ -258,7 +259,7 @@ TEST(EpilogueProblem, WhatIsLeftOutIsFound) {
     const Device device = find_backend(Where::cpu)->devices().at(0);
     here.device = &device;
     for (const Variant* variant : ladder_of("matmul"))
-      if (variant->name == "simd") variant->choices[0].run.at(element)(bare, {}, here);
+      if (variant->name == "simd") variant->choices[0].run(bare, {}, here);
     EXPECT_FALSE(verify(product(), arguments).passed) << name_of(element);
   }
 }

@@ -3,6 +3,7 @@
 // a workspace of exactly the size asked for; nothing waits and nothing is allocated again.
 #include "ops/matmul/problem/multiply.hpp"
 #include "ops/matmul/problem/call_arguments.hpp"
+#include "ops/matmul/problem/gemm.hpp"
 #include "ops/matmul/problem/enqueue_testing.cuh"
 #include "tessera/cuda/gpus.hpp"
 
@@ -86,11 +87,10 @@ struct Trial {
   // Within the bound of every element, against the reference.
   void expect_right(std::vector<Out> got, const Options& host, const std::string& what) const {
     std::vector<Out> before = c;
-    const ArrayView out = view_of("C", detail::any(c_at(got.data()))),
-                    added = view_of("C0", detail::any(c_at(before.data())));
-    const ArrayView a_view = view_of("A", detail::any(a_at(a.data(), host))),
-                    b_view = view_of("B", detail::any(b_at(b.data(), host)));
-    const Arguments arguments = arguments_of(a_view, b_view, out, host, host.beta != 0 ? &added : nullptr);
+    Arguments arguments = Gemm::of(detail::any(a_at(a.data(), host)), detail::any(b_at(b.data(), host)),
+                                   detail::any(c_at(got.data())), host)
+                              .arguments();
+    if (host.beta != 0) arguments.set_array("C0", view_of("C0", detail::any(c_at(before.data()))));
     const Verdict verdict = verify(matmul_operation(), arguments);
     EXPECT_TRUE(verdict.passed) << what << ": " << describe(verdict);
   }

@@ -55,7 +55,7 @@ void for_each_rung(Element element, const std::function<void(const Plan&)>& each
     Backend* backend = find_backend(v->where);
     if (v->where == Where::cuda || backend == nullptr || v->baseline) continue;
     const Device device = backend->devices().at(0);
-    if (v->choices[0].run.contains(element)) each({v, &v->choices[0], v->choices[0].defaults(), device});
+    if (v->choices[0].prepare.contains(element)) each({v, &v->choices[0], v->choices[0].defaults(), device});
   }
 }
 
@@ -221,10 +221,10 @@ TEST(Matmul, RungsThatDeclareNoLayoutsPackNothing) {
           Case transposed = case_of(70, 90, 110);
           if (name != std::string("matmul")) transposed.dims["batch"] = 3;
           transposed.words = {{op, "transpose"}};
-          const Inputs inputs(*find_operation(name), choice.run.begin()->first, transposed, 1);
-          const std::size_t bytes =
-              choice.workspace_bytes ? choice.workspace_bytes(inputs.arguments(), choice.defaults()) : 0;
-          EXPECT_EQ(bytes, 0u) << variant->name;
+          const Inputs inputs(*find_operation(name), choice.prepare.begin()->first, transposed, 1);
+          const PreparedRun run = choice.prepared(inputs.arguments(), choice.defaults(),
+                                                  find_backend(variant->where)->devices().at(0));
+          EXPECT_EQ(run.workspace_bytes, 0u) << variant->name;
           ++tried;
         }
     }

@@ -116,9 +116,9 @@ Outcome multiply(const AnyMatrix& a, const AnyMatrix& b, const AnyMatrix& c, con
 // f16 or float; std::int8_t to std::int32_t, std::int8_t or float. double takes no scales, std::int32_t none
 // and of activations relu.
 //
-// A plain product of f32 or f64 that is small, or has few rows or columns, takes the fast path on processors,
-// which takes less than a microsecond beside the product: findings of `tune` are not looked up, its Outcome's
-// device has no name, and below 96³ multiply-adds no time is taken. Its bits are those of the variant `simd`.
+// A thread remembers the plans of its last products on processors, unless Options name a variant or a tuning,
+// ask for an accuracy or for a check. A call that repeats one, with other addresses perhaps, looks up no
+// findings of `tune`; its Outcome's device has no name, and below 96³ multiply-adds no time is taken.
 //
 // Throws Error of kind user where shapes do not fit ("B has k = 33, but A has 65"), a leading dimension
 // is smaller than the row, elements do not go together, C overlaps A or B, data is not aligned to its

@@ -168,7 +168,7 @@ void expect_small(std::int64_t rows, std::int64_t cols, std::int64_t depth) {
     if (checked.plan.device.where == Where::cpu) {
       EXPECT_EQ(outcome.plan.variant, checked.plan.variant);
     }
-    EXPECT_EQ(outcome.plan.choice->run.count(element_of<T>), 1u);
+    EXPECT_EQ(outcome.plan.choice->prepare.count(element_of<T>), 1u);
   }
 }
 

@@ -11,25 +11,32 @@ std::string word_of(const Arguments::Words& words, const char* name, const char*
   return found == words.end() ? otherwise : found->second;
 }
 
-// What C may hold; the first if nothing is said.
-std::vector<Element> outputs_for(Element a) {
+// What C may hold; the first if nothing is said. Empty: there is no product of A's element.
+std::span<const Element> outputs_for(Element a) {
   using enum Element;
+  static constexpr Element bf16_first[] = {bf16, f16, f32}, f16_first[] = {f16, bf16, f32},
+                           of_i8[] = {i32, i8, f32}, own[] = {f32, f64, i32};
   switch (a) {
     case bf16:
-      return {bf16, f16, f32};
-    case f16:
-      return {f16, bf16, f32};
     case e4m3:
     case e5m2:
-      return {bf16, f16, f32};
+      return bf16_first;
+    case f16:
+      return f16_first;
     case i8:
-      return {i32, i8, f32};
+      return of_i8;
+    case f32:
+      return {&own[0], 1};
+    case f64:
+      return {&own[1], 1};
+    case i32:
+      return {&own[2], 1};
     default:
-      return {a};
+      return {};
   }
 }
 
-std::string list_of(const std::vector<Element>& elements) {
+std::string list_of(std::span<const Element> elements) {
   std::string out;
   for (std::size_t i = 0; i < elements.size(); ++i)
     out += (i == 0 ? "" : i + 1 == elements.size() ? " or " : ", ") + std::string(name_of(elements[i]));
@@ -37,6 +44,16 @@ std::string list_of(const std::vector<Element>& elements) {
 }
 
 }  // namespace
+
+void check_elements(Element a, Element b, Element c) {
+  const auto name = [](Element element) { return std::string(name_of(element)); };
+  const auto outputs = outputs_for(a);
+  if (outputs.empty()) throw Error("there is no product of " + name(a));
+  if (a != b && !(is_fp8(a) && is_fp8(b)))
+    throw Error("B holds " + name(b) + ", A " + name(a) + ": only 8-bit floats may be mixed");
+  if (std::ranges::find(outputs, c) == outputs.end())
+    throw Error("C holds " + name(c) + ": the product of " + name(a) + " can be " + list_of(outputs));
+}
 
 Element element_of_b(Element a, const Arguments::Words& words) {
   const std::string word = word_of(words, "element-b", "same");
@@ -61,7 +78,7 @@ Element element_of_c(Element a, const Arguments::Words& words) {
   demand_effects(a, words);
   const std::string word = word_of(words, "output-element", "default");
   const auto allowed = outputs_for(a);
-  if (word == "default") return allowed[0];
+  if (word == "default") return allowed.empty() ? a : allowed[0];
   const Element c = *parse_element(word);
   if (std::ranges::find(allowed, c) == allowed.end())
     throw Error("--output-element " + word + ": the product of " + std::string(name_of(a)) + " can be " +
@@ -104,28 +121,14 @@ bool is_mixed(const Arguments& arguments) {
           (arguments.element() == Element::f32 && compute_of(arguments) != Compute::strict));
 }
 
-ProductArrays::ProductArrays(const Signature& signature) {
-  const auto place_of = [&](const char* name) {
-    std::size_t place = 0;
-    for (const Parameter& p : signature.parameters) {
-      if (!p.is_array()) continue;
-      if (p.name == name) return place;
-      ++place;
-    }
-    throw Error(Error::Kind::internal, std::string("a product without ") + name);
-  };
-  a = place_of("A"), b = place_of("B"), c = place_of("C"), c0 = place_of("C0");
-  bias = place_of("bias"), scale_a = place_of("scale-a"), scale_b = place_of("scale-b");
-}
-
-MixedProblem ProductArrays::put(MixedProblem p, std::span<void* const> arrays) const {
-  p.a.data = arrays[a];
-  p.b.data = arrays[b];
-  p.c = arrays[c];
-  if (p.beta != 0) p.c0.data = arrays[c0];
-  p.bias = arrays[bias];
-  p.scale_a = static_cast<const float*>(arrays[scale_a]);
-  p.scale_b = static_cast<const float*>(arrays[scale_b]);
+MixedProblem with_addresses(MixedProblem p, std::span<void* const> arrays) {
+  p.a.data = arrays[in_a];
+  p.b.data = arrays[in_b];
+  p.c = arrays[out_c];
+  if (p.beta != 0) p.c0.data = arrays[in_c0];
+  p.bias = arrays[in_bias];
+  p.scale_a = static_cast<const float*>(arrays[in_scale_a]);
+  p.scale_b = static_cast<const float*>(arrays[in_scale_b]);
   return p;
 }
 

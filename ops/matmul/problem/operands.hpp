@@ -26,6 +26,9 @@ Element element_of_b(Element a, const Arguments::Words& words);
 Element element_of_c(Element a, const Arguments::Words& words);  // throws Error where A's does not lead there
 Element element_of_bias(Element a, const Arguments::Words& words);  // C's, but f32 beside an i8
 
+// Throws Error where no product of A's and B's elements is of C's.
+void check_elements(Element a, Element b, Element c);
+
 // "bf16", "bf16>f32", "e4m3*e5m2>f16", "tf32", "e4m3 fast": what keeps one kind of product from another.
 std::string element_text(const Arguments& arguments);
 
@@ -87,22 +90,19 @@ void with_factors(const MixedProblem& p, const F& f) {
   }
 }
 
-// Where the product's arrays are among a signature's: so a planned product takes other addresses.
-struct ProductArrays {
-  explicit ProductArrays(const Signature& signature);
+// The product's arrays, in the order of its signature and so of Addresses.
+enum ProductArray : std::size_t { in_a, in_b, in_c0, in_scale_a, in_scale_b, in_bias, out_c, product_arrays };
 
-  MixedProblem put(MixedProblem p, std::span<void* const> arrays) const;
-  template <class T>
-  Problem<T> put(Problem<T> p, std::span<void* const> arrays) const {
-    p.a.data = static_cast<const T*>(arrays[a]);
-    p.b.data = static_cast<const T*>(arrays[b]);
-    p.c.data = static_cast<T*>(arrays[c]);
-    if (p.c0.data != nullptr) p.c0.data = static_cast<const T*>(arrays[c0]);
-    return p;
-  }
-
-  std::size_t a = 0, b = 0, c0 = 0, bias = 0, scale_a = 0, scale_b = 0, c = 0;
-};
+// The same product in other arrays.
+MixedProblem with_addresses(MixedProblem p, std::span<void* const> arrays);
+template <class T>
+Problem<T> with_addresses(Problem<T> p, std::span<void* const> arrays) {
+  p.a.data = static_cast<const T*>(arrays[in_a]);
+  p.b.data = static_cast<const T*>(arrays[in_b]);
+  p.c.data = static_cast<T*>(arrays[out_c]);
+  if (p.c0.data != nullptr) p.c0.data = static_cast<const T*>(arrays[in_c0]);
+  return p;
+}
 
 // Neighbours in memory are neighbours along k.
 inline bool lies_along_k(const OperandLayout& order) { return (order.input == "A") != order.transposed; }

@@ -34,7 +34,6 @@ PublicCall product_call(const Device& device, const Arguments& there) {
     return {view.data, view.element, view.extents[0], view.extents[1], 0, Order::rows};
   };
   const detail::AnyMatrix a = matrix("A"), b = matrix("B"), c = matrix("C");
-  const ProductArrays places(there.signature());
   const detail::PreparedProduct product(a, b, c, options);
   PublicCall out;
   out.plan = product.plan();
@@ -43,11 +42,11 @@ PublicCall product_call(const Device& device, const Arguments& there) {
       x.data = arrays[place];
       return x;
     };
-    if (on_host) (void)detail::multiply(at(a, places.a), at(b, places.b), at(c, places.c), options);
-    else (void)detail::enqueue(stream, at(a, places.a), at(b, places.b), at(c, places.c), options, {});
+    if (on_host) (void)detail::multiply(at(a, in_a), at(b, in_b), at(c, out_c), options);
+    else (void)detail::enqueue(stream, at(a, in_a), at(b, in_b), at(c, out_c), options, {});
   };
   out.prepared = [=](void* stream, std::span<void* const> arrays) {
-    product.enqueue(stream, arrays[places.a], arrays[places.b], arrays[places.c], {});
+    product.enqueue(stream, arrays[in_a], arrays[in_b], arrays[out_c], {});
   };
   return out;
 }

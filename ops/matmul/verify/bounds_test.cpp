@@ -7,6 +7,7 @@
 #include <limits>
 #include <vector>
 #include "ops/matmul/problem/call_arguments.hpp"
+#include "ops/matmul/problem/gemm.hpp"
 #include "tessera/core/random.hpp"
 
 namespace tessera::matmul {
@@ -153,9 +154,9 @@ void expect_only_what_is_right(const Claims& claims) {
     Out c = as<Out>(claim);
     const std::int64_t k = std::ssize(a);
     const Arguments arguments =
-        arguments_of(view_of("A", detail::any(ConstMatrixView<T>{a.data(), 1, k})),
-                     view_of("B", detail::any(ConstMatrixView<T>{b.data(), k, 1})),
-                     view_of("C", detail::any(MatrixView<Out>{&c, 1, 1})), o, nullptr);
+        Gemm::of(detail::any(ConstMatrixView<T>{a.data(), 1, k}),
+                 detail::any(ConstMatrixView<T>{b.data(), k, 1}), detail::any(MatrixView<Out>{&c, 1, 1}), o)
+            .arguments();
     return verify(matmul_operation(), arguments).passed;
   };
   for (const double claim : claims.right)

@@ -80,15 +80,14 @@ class FarLines : public testing::Test {
           const Tuning tuning = choice.defaults();
           Arguments arguments(find_operation("matmul")->signature, element, {{"A", a}, {"B", b}}, {});
           arguments.set_array("C", c);
-          if (variant->where != where || variant->baseline || !choice.run.contains(element) ||
+          if (variant->where != where || variant->baseline || !choice.prepare.contains(element) ||
               refuses({variant, &choice, tuning, device}, arguments))
             continue;
           fill(c, 3);
-          std::vector<double> workspace(
-              (choice.workspace_bytes ? choice.workspace_bytes(arguments, tuning) : 0) / 8 + 1);
+          std::vector<double> workspace(choice.prepared(arguments, tuning, device).workspace_bytes / 8 + 1);
           tessera::Run run{
               .device = &device, .workspace = workspace.data(), .workspace_bytes = workspace.size() * 8};
-          choice.run.at(element)(arguments, tuning, run);
+          choice.run(arguments, tuning, run);
           EXPECT_EQ(wrong(a, b, c), "")
               << variant->name << ' ' << to_string(tuning) << ' ' << name_of(element);
           ++tried;

@@ -32,14 +32,14 @@ struct Line {
 // Precise numbers are odd with `bits` significant bits, so rounding one to fewer bits errs by an odd
 // number. Every column of B has an odd count of ±1 in even places, every row of A an even count in odd
 // places: with both factors rounded, each element of C errs by an odd count of odd numbers, never by 0.
-struct Plan {
+struct FillPlan {
   int bits;
   std::int64_t ones;  // the most ±1 in a line of either kind
 };
 
 // C0 and a bias are twice a precise number, so their rounding cannot hide an error either.
 template <class T>
-Plan plain_plan(const Arguments& arguments) {
+FillPlan plain_plan(const Arguments& arguments) {
   const auto p = Problem<T>::of(arguments);
   constexpr int digits = std::numeric_limits<T>::digits, least_bits = digits == 24 ? 13 : 30;
   const double alpha = std::max(1.0, std::fabs(static_cast<double>(p.alpha))),
@@ -71,7 +71,7 @@ int bits_of(const MixedProblem& p) {
 }
 
 // Sums stay exact, and C's range allows them.
-Plan mixed_plan(const MixedProblem& p) {
+FillPlan mixed_plan(const MixedProblem& p) {
   const int bits = bits_of(p), digits = is_fp8(p.a.element) ? 12 : p.c_element == Element::f16 ? 15 : 19;
   const double alpha = std::max(1.0, std::fabs(static_cast<double>(p.alpha)));
   return {bits,
@@ -99,7 +99,7 @@ void set_ones(Random& random, const Line& line, std::int64_t first, std::int64_t
 }
 
 // A's rows, B's columns, C0's rows.
-void fill_exact(const Arguments& arguments, const std::string& input, const Plan& plan,
+void fill_exact(const Arguments& arguments, const std::string& input, const FillPlan& plan,
                 const std::function<double(Random&)>& addend, std::uint64_t seed) {
   const ArrayView view = arguments.oriented(input, arguments.array(input).element, 2);
   const std::size_t across = input == "B" ? 1 : 0, along = 1 - across;
@@ -158,12 +158,12 @@ void fill(const Arguments& arguments, const std::string& input, Distribution dis
   if (mixed) {
     const auto p = MixedProblem::of(target);
     if (vector) return fill_mixed_vector(p, input, exact, seed, to);
-    const Plan plan = mixed_plan(p);
+    const FillPlan plan = mixed_plan(p);
     if (exact)
       return fill_exact(
           target, input, plan, [&](Random& random) { return precise(random, std::min(plan.bits, 6)); }, seed);
   } else if (exact) {
-    const Plan plan = to.element == Element::f32 ? plain_plan<float>(target) : plain_plan<double>(target);
+    const FillPlan plan = to.element == Element::f32 ? plain_plan<float>(target) : plain_plan<double>(target);
     const auto addend = [&](Random& random) { return 2 * precise(random, plan.bits); };
     if (!vector) return fill_exact(target, input, plan, addend, seed);
     Random random(seed);

@@ -403,14 +403,20 @@ class Service {
   }
 
  private:
+  static Extents extents_in(const Json& list) {
+    Extents out;
+    for (const Json& extent : list) out.push_back(extent.get<std::int64_t>());
+    return out;
+  }
+
   void map_arrays(const Json& setup, const std::vector<int>& files) {
     const auto element = parse_element(setup.at("element").get<std::string>());
     std::map<std::string, ArrayView> inputs, outputs;
     for (const Json& about : setup.at("arrays")) {
       ArrayView view;
       view.element = *parse_element(about.at("element").get<std::string>());
-      view.extents = about.at("extents").get<Extents>();
-      view.strides = about.at("strides").get<Extents>();
+      view.extents = extents_in(about.at("extents"));
+      view.strides = extents_in(about.at("strides"));
       if (about.contains("file")) {
         mapped_.push_back(
             map_shared(files.at(about.at("file").get<std::size_t>()), about.at("bytes").get<std::size_t>()));

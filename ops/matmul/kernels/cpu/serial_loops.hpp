@@ -66,13 +66,12 @@ inline void naive_mixed(const MixedProblem& p) {
 template <template <class> class AnyProblem, class Mixed, class PlainRun, class MixedRun>
 Choice serial_choice(const PlainRun& plain, const MixedRun& mixed) {
   Choice out = choice_of<AnyProblem>([plain](const auto& p, const Tuning&, Run&) { plain(p); });
-  const auto plain_f32 = out.run.at(Element::f32);
   for (const Element element :
        {Element::bf16, Element::f16, Element::e4m3, Element::e5m2, Element::i8, Element::f32})
-    out.run[element] = [plain_f32, mixed](const Arguments& arguments, const Tuning& tuning, Run& run) {
-      if (is_plain(arguments)) plain_f32(arguments, tuning, run);
+    out.prepare[element] = unplanned([plain, mixed](const Arguments& arguments, const Tuning&, Run&) {
+      if (is_plain(arguments)) plain(AnyProblem<float>::of(arguments));
       else mixed(Mixed::of(arguments));
-    };
+    });
   out.unsupported_arguments = [held = out.unsupported_arguments](const Arguments& arguments) -> Reason {
     if (!has_mixed_problem(arguments.element())) return held(arguments);
     (void)Mixed::of(arguments);  // throws where there is no such product

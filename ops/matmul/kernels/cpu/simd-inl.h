@@ -310,6 +310,12 @@ class BlockProduct {
     }
   }
 
+  // The thread's own, so that a call that repeats itself allocates nothing.
+  static std::vector<Panel<T>>& kept_panels() {
+    thread_local std::vector<Panel<T>> panels;
+    return panels;
+  }
+
   // Strips that were summed to the end, along all panels.
   void run_epilogue(std::int64_t first, std::int64_t rows) const {
     const std::int64_t col = panels_.front().col, end = panels_.back().col + panels_.back().cols;
@@ -321,7 +327,7 @@ class BlockProduct {
   const Block block_;
   Scratch& scratch_;
   const std::int64_t lanes_, panel_;
-  std::vector<Panel<T>> panels_;
+  std::vector<Panel<T>>& panels_ = kept_panels();
 };
 
 }  // namespace HWY_NAMESPACE

@@ -171,36 +171,20 @@ inline double strict_us(const WgmmaJob& job, const Device& device) {
 // The rungs differ only in the arithmetic.
 template <Compute compute>
 struct EmulatedFp32Rung {
-  static void run(const Arguments& arguments, const Tuning& tuning, Run& run) {
-    const MixedProblem p = with_row_major_c(MixedProblem::of(arguments));
-    if (p.m == 0 || p.n == 0) return;
-    const WgmmaJob job = emulated_job(p, tuning);
-    run_emulated(p, job, plan_emulated(job, compute, *run.device), run,
-                 ReadyComponents::of(job, compute, *run.device));
-  }
-
   static PreparedRun prepare(const Arguments& arguments, const Tuning& tuning, const Device& device) {
     const MixedProblem given = MixedProblem::of(arguments);
     const MixedProblem p = with_row_major_c(given);
     if (p.m == 0 || p.n == 0) return {};
     const EmulatedPlan planned = plan_emulated(emulated_job(p, tuning), compute, device);
     return {.launch =
-                [given, planned, places = ProductArrays(arguments.signature()), tuning](
-                    std::span<void* const> arrays, Run& run) {
-                  const MixedProblem device_problem = with_row_major_c(places.put(given, arrays));
+                [given, planned, tuning](std::span<void* const> arrays, Run& run) {
+                  const MixedProblem device_problem = with_row_major_c(with_addresses(given, arrays));
                   const WgmmaJob job = emulated_job(device_problem, tuning);
                   run_emulated(device_problem, job, planned, run,
                                ReadyComponents::of(job, compute, *run.device));
                 },
             .workspace_bytes = planned.bytes(),
             .zeros = range_check_bytes};
-  }
-
-  // An upper bound.
-  static std::size_t workspace_bytes(const Arguments& arguments, const Tuning&) {
-    const MixedProblem p = with_row_major_c(MixedProblem::of(arguments));
-    return range_check_bytes + EmulatedPlan::in_range_bytes + EmulatedLayout(compute, p.m, p.k).bytes() +
-           EmulatedLayout(compute, p.n, p.k).bytes();
   }
 
   static Reason refuses(const Arguments& arguments, const Tuning&, const Device&) {
@@ -250,11 +234,8 @@ struct EmulatedFp32Rung {
         {.name = "group", .first = 0, .last = 64, .value = 0},
         {.name = "strips", .first = 0, .last = 2, .value = 0},
         {.name = "cuts", .first = 0, .last = 2, .value = 0}};
-    choice.run[Element::f32] = run;
     choice.prepare[Element::f32] = prepare;
     choice.refuses = refuses;
-    choice.workspace_bytes = workspace_bytes;
-    choice.zeroed_front = range_check_bytes;
     Variant out;
     out.idea = idea;
     out.where = Where::cuda;

@@ -80,15 +80,15 @@ void run_step(WgmmaJob& job, Step step, bool f16, Run& run);
 template <Step step>
 Variant step_variant(const char* idea) {
   Choice choice;
-  choice.run[Element::bf16] =
-      choice.run[Element::f16] = [](const Arguments& arguments, const Tuning&, Run& run) {
+  choice.prepare[Element::bf16] = choice.prepare[Element::f16] = unplanned(
+      [](const Arguments& arguments, const Tuning&, Run& run) {
         const MixedProblem p = with_row_major_c(MixedProblem::of(arguments));
         if (p.m == 0 || p.n == 0) return;
         WgmmaJob job = job_of(p, {});
         run_step(job, step, p.a.element == Element::f16, run);
-      };
+      },
+      wgmma_workspace);
   choice.refuses = wgmma_refuses;
-  choice.workspace_bytes = wgmma_workspace;
   Variant out;
   out.idea = idea;
   out.where = Where::cuda;

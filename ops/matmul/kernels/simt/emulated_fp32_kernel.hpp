@@ -136,7 +136,8 @@ void run_emulated(const Arguments& arguments, const Tuning&, Run& run) {
 template <Compute compute>
 Variant emulated_variant(std::string idea) {
   Choice choice;
-  choice.run[Element::f32] = run_emulated<compute>;
+  choice.prepare[Element::f32] = unplanned(
+      run_emulated<compute>, [](const Arguments&, const Tuning&) { return 2 * sizeof(OperandRange); });
 #if !defined(__CUDACC__)
   choice.kernels[Element::f32] = typeid(EmulatedProduct<compute>).name();
 #endif
@@ -151,7 +152,6 @@ Variant emulated_variant(std::string idea) {
     const Launch launch = EmulatedProduct<compute>::launch({Problem<float>::of(arguments), nullptr});
     return Footprint{launch.blocks(), launch.threads(), sizeof(typename EmulatedProduct<compute>::Shared)};
   };
-  choice.workspace_bytes = [](const Arguments&, const Tuning&) { return 2 * sizeof(OperandRange); };
   Variant out;
   out.idea = std::move(idea);
   out.where = kernels_run_on;

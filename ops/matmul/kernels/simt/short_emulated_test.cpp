@@ -8,7 +8,7 @@
 #include <random>
 #include <vector>
 #include "tessera/cuda/ptx/cp_async.cuh"
-#include "ops/matmul/kernels/simt/gemm.hpp"
+#include "ops/matmul/kernels/simt/gemm_problem.hpp"
 #include "ops/matmul/kernels/simt/vectorized.hpp"
 // A build of its own: the executor's has other code by the same names.
 #undef TESSERA_UNIT

@@ -3,7 +3,7 @@
 #pragma once
 #include <algorithm>
 #include <bit>
-#include "ops/matmul/kernels/simt/gemm.hpp"
+#include "ops/matmul/kernels/simt/gemm_problem.hpp"
 #include "ops/matmul/kernels/simt/vectorized.hpp"
 #if defined(__CUDACC__)
 #include "tessera/cuda/ptx/cp_async.cuh"

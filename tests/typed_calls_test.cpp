@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+// Typed calls that repeat themselves: they allocate nothing, make and read no text, and serve several
+// threads.
+#include <gtest/gtest.h>
+#include <atomic>
+#include <charconv>
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+#include <new>
+#include <thread>
+#include <vector>
+#include "ops/matmul/problem/multiply.hpp"
+#include "tessera/run/enqueue.hpp"
+#include "tessera/run/inputs.hpp"
+
+namespace {
+std::atomic<long> allocations = 0, texts = 0;
+}
+
+// The program's own definitions are those that its libraries find.
+#pragma GCC diagnostic ignored "-Wmismatched-new-delete"  // which does not know that both are replaced
+void* operator new(std::size_t bytes) {
+  ++allocations;
+  if (void* const out = std::malloc(bytes == 0 ? 1 : bytes)) return out;
+  throw std::bad_alloc();
+}
+void operator delete(void* data) noexcept { std::free(data); }
+void operator delete(void* data, std::size_t) noexcept { std::free(data); }
+
+extern "C" int snprintf(char* to, std::size_t size, const char* format, ...) noexcept {
+  ++texts;
+  va_list values;
+  va_start(values, format);
+  const int out = std::vsnprintf(to, size, format, values);
+  va_end(values);
+  return out;
+}
+std::from_chars_result std::from_chars(const char* first, const char* last, double& value,
+                                       std::chars_format) noexcept {
+  ++texts;
+  char* end = nullptr;
+  value = std::strtod(std::string(first, last).c_str(), &end);
+  return {last, std::errc()};
+}
+
+namespace tessera {
+namespace {
+
+// What `call` does once it has been made some times.
+template <class Call>
+void expect_nothing_but_work(const char* name, const Call& call) {
+  for (int i = 0; i < 3; ++i) call();
+  const long before = allocations, texts_before = texts;
+  for (int i = 0; i < 100; ++i) call();
+  EXPECT_EQ(allocations - before, 0) << name;
+  EXPECT_EQ(texts - texts_before, 0) << name;
+}
+
+TEST(TypedCalls, AreCounted) {
+  const long before = allocations, texts_before = texts;
+  std::vector<int> some(100);
+  EXPECT_GT(allocations, before);
+  const Operation& product = *find_operation("matmul");
+  const Inputs inputs(product, Element::f32, {.dims = {{"m", 2}, {"n", 2}, {"k", 2}}}, 1);
+  EXPECT_GT(texts, texts_before);
+}
+
+template <class T>
+class Products : public testing::Test {
+ protected:
+  static constexpr std::int64_t m = 8, n = 8, k = 8;
+  std::vector<T> a_ = std::vector<T>(m * k, T(2)), b_ = std::vector<T>(k * n, T(3)),
+                 c_ = std::vector<T>(m * n), bias_ = std::vector<T>(n, T(1));
+  matmul::ConstMatrixView<T> a{a_.data(), m, k}, b{b_.data(), k, n};
+  matmul::MatrixView<T> c{c_.data(), m, n};
+
+  void expect_all(double value) const {
+    for (const T element : c_) ASSERT_EQ(element, static_cast<T>(value));
+  }
+};
+using Elements = testing::Types<float, double, std::int32_t>;
+TYPED_TEST_SUITE(Products, Elements);
+
+TYPED_TEST(Products, AllocateNothingWhenRepeated) {
+  const auto &left = this->a, &right = this->b;
+  const auto& out = this->c;
+  expect_nothing_but_work("multiply", [&] { (void)matmul::multiply(left, right, out); });
+  this->expect_all(48);
+  expect_nothing_but_work("multiply, one thread", [&] {
+    (void)matmul::multiply(left, right, out, {.alpha = 2, .request = {.device = "cpu:threads=1"}});
+  });
+  this->expect_all(96);
+  expect_nothing_but_work("enqueue",
+                          [&] { (void)matmul::enqueue(nullptr, left, right, out, {.alpha = -1}); });
+  this->expect_all(-48);
+  const matmul::Prepared<TypeParam> prepared(left, right, out);
+  expect_nothing_but_work("Prepared", [&] { prepared.enqueue(nullptr, left.data, right.data, out.data); });
+  this->expect_all(48);
+}
+
+TYPED_TEST(Products, AddInPlaceWhenRepeated) {
+  long calls = 0;
+  const auto add = [&] {
+    (void)matmul::enqueue(nullptr, this->a, this->b, this->c, {.beta = 1});
+    ++calls;
+  };
+  expect_nothing_but_work("enqueue", add);
+  this->expect_all(48.0 * static_cast<double>(calls));
+}
+
+// Two threads, each with matrices of its own in several sizes and alignments, by one call and by one plan.
+TEST(TypedCalls, ServeSeveralThreads) {
+  constexpr int threads = 2, rounds = 50'000, sizes = 7;
+  constexpr std::int64_t largest = 12;
+  const std::vector<float> a(largest * largest + 8, 1), b(largest * largest + 8, 2);
+  std::vector<float> made(largest * largest);
+  const matmul::Prepared<float> prepared({a.data(), 4, 5}, {b.data(), 5, 6}, {made.data(), 4, 6});
+  std::atomic<int> wrong = 0;
+  const auto work = [&](int thread) {
+    std::vector<float> c(largest * largest + 8);
+    for (int i = 0; i < rounds; ++i) {
+      const std::int64_t side = 2 + (i + thread) % sizes, shift = i % 3;
+      const matmul::MatrixView<float> out{c.data() + shift, side, side + 1};
+      const matmul::ConstMatrixView<float> left{a.data() + shift, side, side + 2},
+          right{b.data() + i % 2, side + 2, side + 1};
+      if (i % 3 == 0) (void)matmul::multiply(left, right, out);
+      else if (i % 3 == 1) (void)matmul::enqueue(nullptr, left, right, out);
+      else prepared.enqueue(nullptr, left.data, right.data, out.data);
+      const float expected = i % 3 == 2 ? 10 : 2 * static_cast<float>(side + 2);
+      wrong += out.data[0] != expected || out.data[i % 3 == 2 ? 23 : side * (side + 1) - 1] != expected;
+    }
+  };
+  for (int t = 0; t < threads; ++t) work(t);  // plans are made
+  std::vector<std::thread> all;
+  for (int t = 0; t < threads; ++t) all.emplace_back(work, t);
+  for (std::thread& one : all) one.join();
+  EXPECT_EQ(wrong, 0);
+  long before = allocations;
+  work(0);
+  EXPECT_LE(allocations - before, 2);  // its own C
+}
+
+// Any operation by its name: one plan, other addresses.
+TEST(TypedCalls, OfAnyOperationServeSeveralThreads) {
+  const Operation& filter = *find_operation("filter");
+  const Case picture{.dims = {{"images", 1}, {"height", 5}, {"width", 7}, {"channels", 1}}};
+  Inputs inputs(filter, Element::u8, picture, 1);
+  const Arguments& there = inputs.arguments();
+  const PreparedCall call(choose_in_place(filter, there, {.device = "cpu:threads=1"}), there);
+  call.enqueue(nullptr, there.addresses());
+  const ArrayView& out = there.array("filtered");
+  const std::vector<unsigned char> expected(static_cast<unsigned char*>(out.data),
+                                            static_cast<unsigned char*>(out.data) + out.bytes());
+  std::atomic<int> wrong = 0;
+  const auto work = [&] {
+    std::vector<unsigned char> own(out.bytes() + 64);
+    for (int i = 0; i < 2000; ++i) {
+      Addresses arrays = there.addresses();
+      unsigned char* const at = own.data() + i % 64;
+      for (void*& array : arrays)
+        if (array == out.data) array = at;
+      call.enqueue(nullptr, arrays);
+      wrong += !std::equal(expected.begin(), expected.end(), at);
+    }
+  };
+  std::thread other(work);
+  work();
+  other.join();
+  EXPECT_EQ(wrong, 0);
+}
+
+}  // namespace
+}  // namespace tessera
