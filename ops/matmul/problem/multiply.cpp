@@ -110,8 +110,8 @@ struct CallKey {
   std::size_t hash() const {
     std::uint64_t words[sizeof(CallKey) / 8], out = 0, factor = 0x9e3779b97f4a7c15ull;
     std::memcpy(words, this, sizeof words);
-    for (const std::uint64_t word : words) out += word * (factor += 0x632be59bd9b4e01aull), out ^= out >> 29;
-    return out ^ out >> 32;
+    for (const std::uint64_t word : words) out += word * (factor += 0x632be59bd9b4e01aull);
+    return (out ^ out >> 32) * 0x9e3779b97f4a7c15ull >> 32;
   }
 };
 static_assert(sizeof(CallKey) == sizeof(Gemm) + 32);
@@ -145,7 +145,7 @@ bool overlaps_nothing(const Gemm& gemm, const ByteRange& c) {
 // True if what enqueue() demands of addresses and stream holds for certain; else the long way finds out, and
 // says why not.
 bool passes_fast_checks(const PreparedCall& call, void* stream, const Gemm& gemm, const Workspace& workspace,
-                        StreamOrderedMemory* gpus) {
+                        StreamOrderedMemory* gpus, int holder_of_c) {
   const Device& device = call.plan().device;
   const bool on_gpu = device.where == Where::cuda;
   const auto lies_there = [&](const void* data) {
@@ -154,16 +154,18 @@ bool passes_fast_checks(const PreparedCall& call, void* stream, const Gemm& gemm
     return on_gpu ? holder == device.index : !holder;
   };
   if (!on_gpu && stream != nullptr) return false;  // a GPU's launch refuses a stream that is not its own
+  if (on_gpu ? holder_of_c != device.index : holder_of_c >= 0) return false;
   if (!overlaps_nothing(gemm, gemm.range_of(out_c))) return false;
   const bool needs_spare = call.workspace_bytes() != 0 && workspace.data != nullptr;
   const auto spare_first = reinterpret_cast<std::uintptr_t>(workspace.data);
   const ByteRange spare{spare_first, spare_first + (needs_spare ? workspace.bytes : 0)};
   if (needs_spare && !lies_there(workspace.data)) return false;
   const Addresses arrays = gemm.addresses();
-  for (std::size_t i = 0; i < product_arrays; ++i)
-    if (arrays[i] != nullptr &&
-        (!lies_there(arrays[i]) || (needs_spare && spare.meets(gemm.range_of(ProductArray(i))))))
-      return false;
+  for (std::size_t i = 0; i < product_arrays; ++i) {
+    if (arrays[i] == nullptr) continue;
+    if (arrays[i] != gemm.c.data && !lies_there(arrays[i])) return false;
+    if (needs_spare && spare.meets(gemm.range_of(ProductArray(i)))) return false;
+  }
   return true;
 }
 
@@ -284,7 +286,7 @@ const Plan& enqueue(void* stream, const AnyMatrix& a, const AnyMatrix& b, const 
   thread_local Remembered named;  // of requests that are not remembered
   Remembered& last = key ? place_of(*key) : named;
   const bool known = key && last.call != nullptr && last.key == *key;
-  if (known && passes_fast_checks(*last.call, stream, gemm, workspace, gpus)) {
+  if (known && passes_fast_checks(*last.call, stream, gemm, workspace, gpus, holder)) {
     last.call->enqueue(stream, gemm.addresses(), workspace);
     return last.call->plan();
   }
