@@ -25,6 +25,10 @@ void* operator new(std::size_t bytes) {
   if (void* const out = std::malloc(bytes == 0 ? 1 : bytes)) return out;
   throw std::bad_alloc();
 }
+void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
+  ++allocations;
+  return std::malloc(bytes == 0 ? 1 : bytes);
+}
 void operator delete(void* data) noexcept { std::free(data); }
 void operator delete(void* data, std::size_t) noexcept { std::free(data); }
 

@@ -38,7 +38,8 @@ class Mistake(Exception):
 
 class Wanted:
     """Rules that turn what was recorded into what is wanted. A rule is a paragraph of wanted.txt:
-         where: choices matmul/f32 *      the part, then a pattern of keys, as fnmatch has it
+         where: choices matmul/f32 *      the part, then a pattern of keys, as fnmatch has it; a choice's key
+                                          is followed by " of " and its problem
          recorded: a regular expression of Python
          now: what re.sub puts in its place; there ≤N is any whole number that is no larger
          why: a sentence"""
@@ -74,14 +75,15 @@ def fits(expected, observed):
     return bool(limits and found) and all(int(n) <= most for n, most in zip(found.groups(), limits))
 
 
-def differences(part, recorded, observed, wanted):
+def differences(part, recorded, observed, wanted, problem_of=lambda key: None):
     """Both map keys to texts. Keys that were not observed because this build cannot are left out before."""
     out = []
     for key in dict.fromkeys([*recorded, *observed]):
         if key not in recorded or key not in observed:
             out.append(f"{key}\n  {'is not recorded' if key not in recorded else 'is missing now'}")
             continue
-        expected = wanted.applied(part, key, recorded[key])
+        problem = problem_of(key)
+        expected = wanted.applied(part, key if problem is None else f"{key} of {problem}", recorded[key])
         if expected == observed[key] or fits(expected, observed[key]):
             continue
         lines = list(difflib.unified_diff(expected.splitlines(), observed[key].splitlines(), lineterm="", n=1))[2:]
@@ -181,7 +183,7 @@ def compare_choices(program, wanted, sections=None, recorded=None):
     has_gpus = any(" cuda:" in key for key in observed)
     here = {key: text for key, text in recorded.items()
             if key.split()[0] in made and (has_gpus or key.split()[2] in ("cpu", "simt", "all"))}
-    for difference in differences("choices", here, observed, wanted):
+    for difference in differences("choices", here, observed, wanted, lambda key: problems.get(" ".join(key.split()[:2]))):
         key = " ".join(difference.split("\n")[0].split()[:2])
         out.append(f"{difference}\n  of {problems.get(key)}")
     return out, f"{len(observed)} choices of {len(problems)} problems" + ("" if has_gpus else "; this build has no CUDA")

@@ -16,7 +16,7 @@ namespace tessera::matmul {
 namespace {
 
 void check_alignment(const char* name, const void* data, Element element) {
-  if (reinterpret_cast<std::uintptr_t>(data) % size_of(element) != 0)
+  if ((reinterpret_cast<std::uintptr_t>(data) & (size_of(element) - 1)) != 0)
     throw Error(std::string(name) + " is not aligned to its elements");
 }
 
