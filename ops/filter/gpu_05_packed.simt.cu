@@ -75,7 +75,7 @@ template <class T, Config config>
 struct Packed {
   static constexpr int threads = config.threads;
   // Registers for so many: who waits for memory does so the better the more there are.
-  static constexpr int blocks_per_processor = 6;
+  static constexpr int min_blocks_per_sm = 6;
   struct Shared {};
 
   static std::vector<Range> ranges() { return ranges_of_runs(); }

@@ -18,7 +18,7 @@ struct Config {
 
 template <class T, Config config>
 struct Separable {
-  static constexpr int threads = config.threads, blocks_per_processor = sizeof(T) == 4 ? 4 : 5;
+  static constexpr int threads = config.threads, min_blocks_per_sm = sizeof(T) == 4 ? 4 : 5;
   static constexpr bool has_bytes = std::is_same_v<T, std::uint8_t>;
 
   struct Shared {

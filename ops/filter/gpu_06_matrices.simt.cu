@@ -22,7 +22,7 @@ struct Config {
 template <class T, Config config>
 struct Matrices {
   static constexpr int warps = 8, threads = 32 * warps, tiles = 4, tile = 16, rows = 8;
-  static constexpr int blocks_per_processor = config.octets == 2 ? 3 : 2, stages = 6;
+  static constexpr int min_blocks_per_sm = config.octets == 2 ? 3 : 2, stages = 6;
   static constexpr int pieces = config.pieces, octets = config.octets;
   static constexpr int strip = warps * tiles * tile, beside = 16 * (pieces - 1);
   // An odd number of 16 bytes: eight rows begin in different banks.

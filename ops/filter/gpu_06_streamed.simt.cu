@@ -19,7 +19,7 @@ struct Config {
 template <class T, Config config>
 struct Streamed {
   static constexpr int threads = config.threads, row_bytes = threads * static_cast<int>(sizeof(Bytes16));
-  static constexpr int blocks_per_processor = 512 / threads;
+  static constexpr int min_blocks_per_sm = 512 / threads;
   static constexpr std::int64_t enough_samples = 1 << 17, enough_blocks = 1056;
   template <int channels>
   using Strip = StreamedStrip<T, channels, row_bytes>;

@@ -18,7 +18,7 @@ struct Config {
 
 template <class T, Config config>
 struct StreamedStrips {
-  static constexpr int threads = 128, blocks_per_processor = config.blocks, stages = config.stages;
+  static constexpr int threads = 128, min_blocks_per_sm = config.blocks, stages = config.stages;
   using Passes = NumberPasses<float>;
   using Source = std::uint32_t[Passes::rows * Passes::slots * 4];
 

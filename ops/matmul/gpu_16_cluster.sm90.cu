@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// GPU rung 16: Hopper's tensor cores, fed by its TMA, blocks in clusters.
+// GPU rung 16: Hopper's tensor cores, fed by its TMA, blocks in clusters. A rung is a variant of the ladder,
+// the operation's variants in order (ARCHITECTURE.md).
 //
-// The tensor cores read both operands from shared memory, where one thread's TMA loads put them, swizzled,
-// stage after stage; no other thread spends an instruction on that. Blocks are persistent, and those of a
-// cluster multicast what several need. A cost model chooses tile and splits. An operand without a valid
-// tensor map is packed first; or, if only its rows are misaligned and the model prefers it, it is read in
-// place and the other operand is packed, in a shifted copy for each alignment. FP8 accumulation has reduced
-// precision, so it is promoted to FP32 every 128 elements of k. What limits it now: power.
+// The tensor cores read both operands from shared memory. One thread of each block issues the TMA loads,
+// which fill the pipeline's stages there in the swizzled layout; the other threads issue no loads of
+// operands. Blocks are persistent. A slice of A or B that several blocks of a cluster need is multicast to
+// them. A cost model chooses tile and splits. An operand without a valid tensor map is packed first; or, if
+// only its rows are misaligned and the model prefers it, it is read in place and the other operand is packed,
+// in a shifted copy for each alignment. FP8 accumulation has reduced precision, so it is promoted to FP32
+// every 128 elements of k. What limits it now: power.
 #include "ops/matmul/problem/operands.hpp"
 #include "ops/matmul/kernels/hopper/wgmma_rung.cuh"
 

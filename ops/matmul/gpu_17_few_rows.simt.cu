@@ -52,7 +52,7 @@ struct FewRows {
   static constexpr int rows = config.rows, vector = Vector<T>::count;
   // As many blocks as registers allow, without any that would have to wait in memory.
   static constexpr int threads = 256, warps = threads / 32;
-  static constexpr int blocks_per_processor = rows == 4 || !config.wide || sizeof(T) == 1 ? 2 : 3;
+  static constexpr int min_blocks_per_sm = rows == 4 || !config.wide || sizeof(T) == 1 ? 2 : 3;
   static constexpr int step = 32 * vector;  // elements that a warp loads at once
   // Of B along k, a warp's; of rows of B across k, loaded together.
   static constexpr int lines = config.along_k || sizeof(T) > 1 ? 4 : 2;
@@ -441,7 +441,7 @@ std::int64_t steps_of(std::int64_t k) {
 // Beside each other on the device, as their registers allow.
 template <class Kernel>
 std::int64_t blocks_of(const Device& device) {
-  return std::int64_t{device.processors} * Kernel::blocks_per_processor;
+  return std::int64_t{device.processors} * Kernel::min_blocks_per_sm;
 }
 template <class Kernel>
 std::size_t partial_bytes(std::int64_t tiles, std::int64_t splits) {

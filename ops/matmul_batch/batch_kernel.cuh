@@ -9,7 +9,7 @@
 namespace tessera::matmul_batch {
 
 namespace ptx = cuda::ptx;
-using matmul::ClusterCoord;
+using matmul::BlockCoordInCluster;
 using matmul::PipelineState;
 using matmul::TileShared;
 using matmul::WgmmaArgs;
@@ -55,12 +55,12 @@ __device__ __forceinline__ Work work_at(const BatchArgs& batch, std::int32_t uni
 template <class Traits>
 __device__ __forceinline__ void produce(const BatchArgs& batch, const TileShared<Traits>& shared,
                                         std::uint32_t rank) {
-  const ClusterCoord<Traits> block_coord(Traits::cluster_split_k ? 0 : rank);
+  const BlockCoordInCluster<Traits> block_coord(Traits::cluster_split_k ? 0 : rank);
   PipelineState<Traits> state(shared);
   constexpr int block_k = 128 / Traits::element_bytes;
   const bool group = batch.table != nullptr;
   for (std::int32_t unit = matmul::first_unit(Traits::cluster); unit < batch.units;
-       unit += matmul::unit_stride(Traits::cluster)) {
+       unit += matmul::work_unit_stride(Traits::cluster)) {
     const Work work = work_at(batch, unit);
     const WgmmaArgs& args = work.args;
     const int row = (work.tile.row * Traits::cluster_rows + static_cast<int>(block_coord.row)) * Traits::rows,
@@ -78,10 +78,10 @@ __device__ __forceinline__ void produce(const BatchArgs& batch, const TileShared
       ptx::mbarrier_arrive_expect_tx(full, bytes);
       matmul::load_operand<Traits, Traits::mn_major_a, Traits::rows, Traits::cluster_cols>(
           shared.a(state.index), args.a, row, i * block_k, static_cast<int>(block_coord.col),
-          block_coord.multicast_a(), full, layer_a);
+          block_coord.multicast_mask_a(), full, layer_a);
       matmul::load_operand<Traits, Traits::mn_major_b, Traits::cols, Traits::cluster_rows>(
           shared.b(state.index), args.b, col, i * block_k, static_cast<int>(block_coord.row),
-          block_coord.multicast_b(), full, layer_b);
+          block_coord.multicast_mask_b(), full, layer_b);
       state.advance();
     }
   }
@@ -114,15 +114,15 @@ __device__ __forceinline__ void set_entry_args(WgmmaArgs& own, const BatchArgs& 
 template <class Traits>
 __device__ __forceinline__ void consume(const BatchArgs& batch, const TileShared<Traits>& shared,
                                         int consumer, std::uint32_t rank) {
-  const ClusterCoord<Traits> block_coord(Traits::cluster_split_k ? 0 : rank);
-  const std::uint32_t peers = block_coord.multicast_a() | block_coord.multicast_b();
+  const BlockCoordInCluster<Traits> block_coord(Traits::cluster_split_k ? 0 : rank);
+  const std::uint32_t peers = block_coord.multicast_mask_a() | block_coord.multicast_mask_b();
   const int first_row = consumer * Traits::m_tiles * 64;
   static_assert(Traits::shared_bytes + Traits::consumer_warpgroups * sizeof(WgmmaArgs) <= 227 * 1024);
   alignas(WgmmaArgs) __shared__ unsigned char entry_args[Traits::consumer_warpgroups][sizeof(WgmmaArgs)];
   WgmmaArgs& own = *reinterpret_cast<WgmmaArgs*>(entry_args[consumer]);
   PipelineState<Traits> state(shared);
   for (std::int32_t unit = matmul::first_unit(Traits::cluster); unit < batch.units;
-       unit += matmul::unit_stride(Traits::cluster)) {
+       unit += matmul::work_unit_stride(Traits::cluster)) {
     const int count = work_at(batch, unit).args.k_tile_count;
     typename Traits::Accumulator accum[Traits::m_tiles][Traits::accumulators];
     matmul::accumulate_tile<Traits, Traits::cols>(shared, state, count, first_row, peers, accum);

@@ -159,8 +159,7 @@ auto column_of() {
 template <class T, Config config>
 struct PackedSums {
   using Column = decltype(column_of<config>());
-  static constexpr int threads = Planes::threads, columns = config.columns,
-                       blocks_per_processor = config.blocks;
+  static constexpr int threads = Planes::threads, columns = config.columns, min_blocks_per_sm = config.blocks;
 
   static constexpr int most_rows = 128;  // of a strip
 

@@ -25,7 +25,7 @@ struct Config {
 
 template <class T, Config config>
 struct Matrices {
-  static constexpr int warps = 8, threads = 32 * warps, blocks_per_processor = 2, stages = 4;
+  static constexpr int warps = 8, threads = 32 * warps, min_blocks_per_sm = 2, stages = 4;
   static constexpr int tiles = config.tiles, pieces = config.pieces;
   static constexpr int strip = warps * tiles * Tiling::samples;  // samples of a block
   using Strip = TileStrip<strip, pieces * Tiling::piece>;

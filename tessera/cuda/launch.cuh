@@ -24,8 +24,8 @@ constexpr int max_threads_per_block() {
 
 // minBlocksPerMultiprocessor of __launch_bounds__.
 template <class Kernel>
-constexpr int blocks_per_processor() {
-  if constexpr (requires { Kernel::blocks_per_processor; }) return Kernel::blocks_per_processor;
+constexpr int min_blocks_per_sm() {
+  if constexpr (requires { Kernel::min_blocks_per_sm; }) return Kernel::min_blocks_per_sm;
   else return 1;
 }
 
@@ -34,16 +34,16 @@ constexpr std::size_t dynamic_bytes() {
   return std::is_empty_v<typename Kernel::Shared> ? 0 : sizeof(typename Kernel::Shared);
 }
 
-// The problem comes by value: it lies in constant memory and no thread copies it.
+// The problem is a kernel parameter in constant memory; __grid_constant__ spares each thread a local copy.
 template <class Kernel, class Problem>
-__global__ void __launch_bounds__(max_threads_per_block<Kernel>(), blocks_per_processor<Kernel>())
+__global__ void __launch_bounds__(max_threads_per_block<Kernel>(), min_blocks_per_sm<Kernel>())
     entry(const __grid_constant__ Problem problem) {
   extern __shared__ __align__(1024) unsigned char memory[];
   Kernel{}(Thread{}, *reinterpret_cast<typename Kernel::Shared*>(memory), problem);
 }
 
 template <class Kernel, class Problem>
-__global__ void __launch_bounds__(max_threads_per_block<Kernel>(), blocks_per_processor<Kernel>())
+__global__ void __launch_bounds__(max_threads_per_block<Kernel>(), min_blocks_per_sm<Kernel>())
     pdl_entry(const __grid_constant__ Problem problem) {
   extern __shared__ __align__(1024) unsigned char pdl_memory[];
   cuda::ptx::griddepcontrol_wait();
@@ -51,8 +51,8 @@ __global__ void __launch_bounds__(max_threads_per_block<Kernel>(), blocks_per_pr
   Kernel{}(Thread{}, *reinterpret_cast<typename Kernel::Shared*>(pdl_memory), problem);
 }
 
-// More than 48 KB of dynamic shared memory needs the function attribute, once per device. Returns true when
-// it has been set.
+// More than 48 KB of dynamic shared memory needs the function attribute, once per device. Returns true if
+// this call set it (the first on this device).
 template <class F>
 bool allow_shared_bytes(F* kernel, std::size_t bytes, int device, std::atomic<std::uint64_t>& allowed) {
   if (bytes <= 48 * 1024) return false;
@@ -67,9 +67,10 @@ bool allow_shared_bytes(F* kernel, std::size_t bytes, int device, std::atomic<st
 }  // namespace detail
 
 // Programmatic dependent launch (PDL): the kernel's blocks may be scheduled before the previous kernel
-// completes, and wait for its completion first. Then they trigger the next launch, unless the kernel has a
-// member `no_early_trigger`: that trigger is implicit at exit. `evenly` also pads dynamic shared memory, for
-// kernels long enough to gain from it.
+// completes, and first execute griddepcontrol.wait, which waits for its completion. Then they execute
+// griddepcontrol.launch_dependents, unless the kernel has a member `no_early_trigger`: then the trigger is
+// implicit, at the exit of each block. `evenly` also pads dynamic shared memory and sets the preferred shared
+// memory carveout, for kernels long enough to gain from it.
 enum class Pdl { off, on, evenly };
 
 namespace detail {
@@ -125,7 +126,8 @@ void launch_grid(void (*kernel)(Problem), const Launch& launch, std::size_t shar
   cuda::check(cudaLaunchKernelEx(&config, kernel, problem));
 }
 
-// A kernel is launched in one of these ways only: its attributes are set once per device.
+// A kernel must be launched with one value of `pdl` only: Pdl::on and Pdl::evenly share one entry function
+// and set its attributes to different values, each once per device.
 template <class Kernel, Pdl pdl = Pdl::off, class Problem>
 void launch_kernel(const Launch& launch, const Problem& problem, Run& run) {
   static std::atomic<std::uint64_t> allowed{0};
@@ -134,11 +136,11 @@ void launch_kernel(const Launch& launch, const Problem& problem, Run& run) {
   const auto max_bytes = static_cast<std::size_t>(run.device->max_shared_bytes);
   const cuda::OnDevice on_device(run.device->index);
   const auto kernel = detail::entry_of<Kernel, Problem, pdl>();
-  // Once per device, also sets the preferred shared memory carveout so that all co-resident blocks fit;
-  // otherwise the SM may keep the previous kernel's split of L1 and shared memory.
+  // With Pdl::evenly, also sets the preferred shared memory carveout, once per device, so that all
+  // co-resident blocks fit; otherwise the SM may keep the previous kernel's split of L1 and shared memory.
   if (detail::allow_shared_bytes(kernel, evenly ? max_bytes : required_bytes, run.device->index, allowed) &&
       evenly) {
-    constexpr int blocks = detail::blocks_per_processor<Kernel>();
+    constexpr int blocks = detail::min_blocks_per_sm<Kernel>();
     const auto carveout_percent =
         static_cast<int>(100 * blocks * (required_bytes + 1024) / (max_bytes + 1024));
     cuda::check(

@@ -50,10 +50,10 @@ __global__ void note(Note* notes, const Note* earlier, unsigned processors) {
   notes[here].cycles = clock64();
 }
 
-constexpr int blocks_per_processor = 4;
+constexpr int blocks_per_sm = 4;
 
 void take_notes(cudaStream_t stream, Note* notes, const Note* earlier, int processors) {
-  note<<<static_cast<unsigned>(blocks_per_processor * processors), 1, 0, stream>>>(
+  note<<<static_cast<unsigned>(blocks_per_sm * processors), 1, 0, stream>>>(
       notes, earlier, static_cast<unsigned>(processors));
   check(cudaGetLastError());
 }

@@ -20,7 +20,7 @@ struct Counts {
 
 static __device__ void compare(float a, Counts* counts) {
   unsigned max_key = 0, near_max_key = 0;
-  const float root = sqrt_rn_fast(a, max_key), near = sqrt_1ulp_fast(a, near_max_key), right = __fsqrt_rn(a);
+  const float root = sqrt_rn_fast(a, max_key), near = sqrt_approx_fast(a, near_max_key), right = __fsqrt_rn(a);
   const bool good = all_in_fast_range(max_key, a), near_good = all_in_fast_range(near_max_key, a);
   if (good) atomicAdd(&counts->good, 1ull);
   if (good && !(root == right)) atomicAdd(&counts->wrong, 1ull);
@@ -31,7 +31,7 @@ static __device__ void compare(float a, Counts* counts) {
 }
 static __device__ void compare(double a, Counts* counts) {
   unsigned max_key = 0, near_max_key = 0;
-  const double root = sqrt_rn_fast(a, max_key), near = sqrt_1ulp_fast(a, near_max_key), right = __dsqrt_rn(a);
+  const double root = sqrt_rn_fast(a, max_key), near = sqrt_approx_fast(a, near_max_key), right = __dsqrt_rn(a);
   const bool good = all_in_fast_range(max_key, a), near_good = all_in_fast_range(near_max_key, a);
   if (good) atomicAdd(&counts->good, 1ull);
   if (good && !(root == right)) atomicAdd(&counts->wrong, 1ull);

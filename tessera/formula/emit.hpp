@@ -12,8 +12,8 @@ namespace tessera::formula {
 // fusing (-fmad=false) and with IEEE division, roots and subnormals, which are NVRTC's defaults.
 std::string_view elementary_source();
 
-// For kernels: sqrt_rn_fast() and sqrt_1ulp_fast(), square roots that look for special numbers together, and
-// atomic_inc_acq_rel(), by which blocks count each other.
+// For kernels: sqrt_rn_fast() and sqrt_approx_fast(), square roots that look for special numbers together,
+// and atomic_inc_acq_rel(), by which blocks count each other.
 std::string_view kernel_source();
 
 // `static __device__ R NAME(R x0, R x1, …)` with the inputs in the program's order; R is double or float, and

@@ -301,7 +301,7 @@ std::string source_of(const formula::Program<T>& program, const Compiled& how) {
   out += near_roots;
   out += formula::kernel_source();
   out += formula::source_of(program, "integrand", how.fast_roots ? "near_root" : "formula::root");
-  out += formula::source_of(program, "quick_integrand", how.fast_roots ? "sqrt_1ulp_fast" : "sqrt_rn_fast",
+  out += formula::source_of(program, "quick_integrand", how.fast_roots ? "sqrt_approx_fast" : "sqrt_rn_fast",
                             true);
   out += sums;
   out += strips;

@@ -110,7 +110,7 @@ struct StrictTiles : WarpTiles<float, warp_small, access_a, access_b> {
 };
 
 template <class Kernel>
-__global__ void __launch_bounds__(Kernel::threads, Kernel::blocks_per_processor)
+__global__ void __launch_bounds__(Kernel::threads, Kernel::min_blocks_per_sm)
     multiply_tiles_strictly(const __grid_constant__ StrictArgs args) {
   extern __shared__ __align__(1024) unsigned char memory[];
   Kernel{}(Thread{}, *reinterpret_cast<typename Kernel::Shared*>(memory), args);

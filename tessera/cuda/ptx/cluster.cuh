@@ -36,8 +36,8 @@ __device__ __forceinline__ uint4 ld_shared_cluster(std::uint32_t address, std::u
   return out;
 }
 
-// setmaxnreg: the executing warpgroup returns registers to the block's pool, or takes them from it, so that
-// it has `registers` of them a thread.
+// setmaxnreg sets the maximum number of registers per thread, for all warps of a warpgroup: dec releases
+// registers to the pool of the block, inc requests them from it and blocks until there are enough.
 template <int registers>
 __device__ __forceinline__ void warpgroup_reg_dealloc() {
   asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(registers));
@@ -85,8 +85,8 @@ __device__ __forceinline__ int opaque(int number) {
   return number;
 }
 
-// Named barriers: `threads` of the block's threads take part, whole warps. sync waits for all of them; arrive
-// counts this warp without waiting.
+// Named barriers. `threads`: the number of participating threads, a multiple of 32. sync waits for all of
+// them; arrive counts this warp without waiting.
 __device__ __forceinline__ void named_barrier_sync(int barrier, int threads) {
   asm volatile("bar.sync %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
 }

@@ -47,8 +47,8 @@ __device__ __forceinline__ void cp_async(void* to, const void* from) {
 #endif
 }
 
-// Copies 16 bytes if `pred`. The instruction is predicated: across a branch the compiler would not move other
-// instructions.
+// Copies 16 bytes if `pred`. The instruction is predicated instead of in a branch, which would limit the
+// compiler's scheduling.
 __device__ __forceinline__ void cp_async_if(bool pred, void* to, const void* from) {
 #if __CUDA_ARCH__ >= 800
   asm volatile(

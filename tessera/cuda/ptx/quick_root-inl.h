@@ -45,8 +45,8 @@ static __device__ __forceinline__ bool all_in_fast_range(unsigned max_key, float
   return max_key < 0x72800000u;
 }
 
-// Correctly rounded: the approximation, for f64 one step of third order, and Markstein's rounding by the
-// residual.
+// Correctly rounded. The approximation, for f64 refined by one third-order iteration, is corrected by the
+// residual a - s * s with fused multiply-adds (Markstein).
 static __device__ __forceinline__ double sqrt_rn_fast(double a, unsigned& max_key) {
   accumulate_key(a, max_key);
   const double y = rsqrt_approx(a), e = __fma_rn(a, -(y * y), 1.0);
@@ -59,13 +59,13 @@ static __device__ __forceinline__ float sqrt_rn_fast(float a, unsigned& max_key)
   return __fmaf_rn(__fmaf_rn(-s, s, a), 0.5f * y, s);
 }
 
-// Within 1 unit in the last place (f32: 2): without the final rounding step.
-static __device__ __forceinline__ double sqrt_1ulp_fast(double a, unsigned& max_key) {
+// Without that correction. The error is at most 1 ulp for f64, 2 ulp for f32.
+static __device__ __forceinline__ double sqrt_approx_fast(double a, unsigned& max_key) {
   accumulate_key(a, max_key);
   const double y = rsqrt_approx(a), s = a * y, e = __fma_rn(-s, half_of(y), 0.5);
   return __fma_rn(s * e, __fma_rn(e, 1.5, 1.0), s);
 }
-static __device__ __forceinline__ float sqrt_1ulp_fast(float a, unsigned& max_key) {
+static __device__ __forceinline__ float sqrt_approx_fast(float a, unsigned& max_key) {
   accumulate_key(a, max_key);
   return sqrt_approx(a);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Tensor Memory Accelerator (TMA): copies boxes of a tensor between global and shared memory, by a tensor
-// map that the host encodes; and contiguous bytes without a tensor map.
+// The Tensor Memory Accelerator (TMA): copies boxes of a tensor, described by a tensor map (CUtensorMap),
+// between global and shared memory; and contiguous bytes without a tensor map.
 #pragma once
 #include <cuda.h>
 #include <cstdint>
@@ -13,7 +13,7 @@ __device__ __forceinline__ void prefetch_tensormap(const CUtensorMap& map) {
 }
 
 // Loads the box whose first element is at (x, y), x along the contiguous dimension. Elements outside the
-// tensor become 0. The copy completes transactions of `barrier`, one a byte.
+// tensor become 0. The copy signals its completion by complete_tx::bytes on the mbarrier.
 __device__ __forceinline__ void tma_load(void* to, const CUtensorMap& map, int x, int y, Mbarrier& barrier) {
   asm volatile(
       "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], "
@@ -33,7 +33,7 @@ __device__ __forceinline__ void tma_load(void* to, const CUtensorMap& map, int x
 }
 
 // Loads a box to the same offset in the shared memory of each block of the cluster whose bit is set in
-// `cta_mask`, and completes transactions of the barrier at the same offset there.
+// `cta_mask`, with complete_tx::bytes on the mbarrier at the same offset there.
 __device__ __forceinline__ void tma_load_multicast(std::uint16_t cta_mask, void* to, const CUtensorMap& map,
                                                    int x, int y, Mbarrier& barrier) {
   asm volatile(

@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Warpgroup matrix multiply-accumulate (wgmma): 64 rows of A times up to 256 columns of B, both in shared
-// memory. The accumulators are registers. And stmatrix.
+// Warpgroup matrix multiply-accumulate, wgmma.mma_async m64nNk… with N up to 256: here only the form with A
+// and B both in shared memory. The accumulators are registers. And stmatrix.
 #pragma once
 #include <cstdint>
 #include "tessera/cuda/ptx/mbarrier.cuh"
 
 namespace tessera::cuda::ptx {
 
-// The matrix descriptor of an operand in shared memory with the 128-byte swizzle that the TMA writes. Offsets
-// are in bytes.
-//   K-major:  stride_byte_offset leads from 8 rows of the operand to the next 8; leading_byte_offset is not
-//             used.
-//   MN-major: stride_byte_offset leads from 8 k to the next 8, leading_byte_offset from one 128 bytes of rows
-//             to the next.
+// The matrix descriptor of an operand in shared memory with the 128-byte swizzle that the TMA writes.
+// stride_byte_offset (SBO) is the byte offset between consecutive 8-row groups (K-major) or 8-k groups
+// (MN-major). leading_byte_offset (LBO) is, for MN-major, the byte offset between consecutive 128-byte spans
+// along M or N; for K-major it is not used.
 __device__ __forceinline__ std::uint64_t matrix_descriptor(const void* address,
                                                            std::uint32_t stride_byte_offset,
                                                            std::uint32_t leading_byte_offset) {

@@ -38,7 +38,7 @@ struct WgmmaArgs {
   CUtensorMap a, b, c;  // box: 128 bytes along the contiguous dimension; c: 16 rows
   TileScheduler order;
   TailOrder tail;                  // tail tiles for the remaining columns
-  std::int32_t main_units, units;  // work units: without and with those of tail tiles
+  std::int32_t main_units, units;  // work units: of main tiles; of main and tail tiles
   TileShape shape;                 // for tiles of runtime shape
   std::int64_t m, n;
   std::int32_t k_tile_count, k_tiles_per_split;  // of the product; of each split
@@ -58,9 +58,9 @@ struct WgmmaArgs {
   // arrived[t] counts arrivals at tile t, arrived[max_split_tiles - 1 - t] departures; 0 before and after a
   // launch.
   std::uint32_t* arrived;
-  // The launch is cooperative with one cluster for each unit, so a tile's splits may wait for each other.
-  // False without split-K, and with one chunk of columns.
-  bool all_resident;
+  // True if the blocks that compute a tile's splits may wait for each other: the launch is cooperative with
+  // one cluster for each unit, so all are resident. False without split-K, and with one chunk of columns.
+  bool splits_can_wait;
   bool independent_of_previous =
       false;                    // the previous kernel in the stream writes nothing that this one reads
   EmulatedArgs emulation = {};  // of emulated FP32
@@ -119,9 +119,9 @@ struct TileTraits {
   // The epilogue's staging buffer of each consumer: two boxes, or 64 × 64 accumulators. A box of the epilogue
   // is 64 rows of 128 bytes: four boxes of C's tensor map, 16 rows each, one stored by each warp.
   static constexpr int box_bytes = matmul::box_bytes, epilogue_smem_bytes = matmul::epilogue_smem_bytes;
-  // For a tile of runtime shape, with the maximum of consumer warpgroups. With fewer, the stages
-  // (stage_count() in tile_plan.hpp) extend into the staging buffers that are not used: epilogue_smem()
-  // counts from the end.
+  // The size of the stages; for a tile of runtime shape, with the maximum number of consumer warpgroups. With
+  // fewer, the stages (stage_count() in tile_plan.hpp) also occupy the unused staging buffers, since
+  // epilogue_smem() assigns the buffers from the last to the first.
   static constexpr int pipeline_bytes =
       runtime_shape ? runtime_shape_bytes - consumer_warpgroups * epilogue_smem_bytes : stages * stage_bytes;
   // For emulated FP32 with scales: the scales of a tile's columns, one set for each promotion interval
@@ -156,13 +156,14 @@ TESSERA_HOST_DEVICE TileShape shape_of_tile(const WgmmaArgs& args) {
   return Traits::runtime_shape ? args.shape : fixed_shape<Traits>();
 }
 
-// True if no block may load to another's shared memory, or arrive at its barriers, before the epilogue: the
-// multicast shape is, or can be, one block. Split-K over a cluster launches several such blocks.
+// True if this kernel can be launched without multicast: each block then loads all its operands itself.
+// Split-K over a cluster launches several such blocks.
 template <class Traits>
-inline constexpr bool may_lack_multicast = Traits::runtime_shape || Traits::cluster == 1;
-// True if that holds of this launch.
+inline constexpr bool can_run_without_multicast = Traits::runtime_shape || Traits::cluster == 1;
+// True if this launch has no multicast. Then no block loads to another's shared memory, or arrives at its
+// barriers, before the epilogue.
 template <class Traits>
-__device__ __forceinline__ bool lacks_multicast(const TileShape& shape) {
+__device__ __forceinline__ bool has_no_multicast(const TileShape& shape) {
   return Traits::runtime_shape ? shape.cluster() == 1 : Traits::cluster == 1;
 }
 

@@ -71,7 +71,8 @@ struct StagedTile {
   }
 };
 
-// The increments of C's row and column number between neighbouring rows and columns of a tile.
+// The distance in C between neighbouring rows of a tile, and between neighbouring columns: 1; between
+// those that are rows of a misaligned operand, the number of alignment classes.
 struct UnitStride {
   static constexpr int row = 1, col = 1;
 };
@@ -101,7 +102,7 @@ __device__ __forceinline__ int end_of_tile(const typename Traits::Args& args, in
 template <class Accumulator, class Stride>
 __device__ __forceinline__ void store_staged_rows(const WgmmaArgs& args, const Accumulator* staged, int row,
                                                   int col, int end, Stride stride) {
-  constexpr int cols_per_lane = 2, unrolled = 2;  // 32 apart; rows in flight
+  constexpr int cols_per_lane = 2, unrolled = 2;  // columns lane and lane + 32; rows per iteration
   const EpilogueArgs& e = args.epilogue;
   const int lane = opaque_thread_index() % 32;
   const bool is_int32 = args.c_element == Element::i32,
@@ -375,12 +376,12 @@ __device__ __forceinline__ void store_tile(
 
 // Split-K reduction of a tile through the workspace, among the blocks that compute its splits.
 template <class Traits>
-class BlockSplitKReduction {
+class InterBlockReduction {
  public:
   using Accumulator = typename Traits::Accumulator;
   static constexpr int accumulators_per_thread = Traits::m_tiles * Traits::accumulators;
 
-  __device__ BlockSplitKReduction(const WgmmaArgs& args, TileOrder::Tile tile, std::uint32_t rank)
+  __device__ InterBlockReduction(const WgmmaArgs& args, TileOrder::Tile tile, std::uint32_t rank)
       : splits_(args.order.splits),
         consumer_thread_(opaque_thread_index() - 128),
         tile_index_((tile.row * args.order.cols + tile.col) * Traits::cluster + static_cast<int>(rank)),
@@ -479,11 +480,11 @@ __device__ __forceinline__ void reduce_splits(
     const typename Traits::Args& args, const TileShared<Traits>& shared, TileOrder::Tile tile,
     std::uint32_t rank, int consumer,
     const typename Traits::Accumulator (&accum)[Traits::m_tiles][Traits::accumulators], int row, int col) {
-  const BlockSplitKReduction<Traits> reduction(args, tile, rank);
+  const InterBlockReduction<Traits> reduction(args, tile, rank);
   reduction.store_partial(tile.split, accum);
   constexpr int chunks = chunks_per_tile<Traits>, chunk_accumulators = chunk_cols / 2;
   int chunk = 0, stride = 1;
-  const bool shares_work = chunks > 1 && args.all_resident;
+  const bool shares_work = chunks > 1 && args.splits_can_wait;
   if (shares_work) {
     reduction.arrive_and_wait();
     chunk = tile.split;

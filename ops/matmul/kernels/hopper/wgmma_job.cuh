@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The plan of a product before its launches: the parts of C, each with a plan; then the launches.
+// From a product to launches: plans the parts of C, each with its tile and splits, then launches one kernel
+// for each part.
 #pragma once
 #include <algorithm>
 #include "ops/matmul/kernels/hopper/tile_plan.hpp"
@@ -20,7 +21,9 @@ inline bool needs_element_stores(const WgmmaArgs& args) {
   return scales_wide_elements(args) && !can_tma_store(args);
 }
 
-// The time of storing C relative to 16-bit elements in TMA boxes: by their size, and element by element.
+// Returns the time of storing C relative to 16-bit elements that the TMA stores: proportional to the element
+// size from 16 bits on, twice that without the TMA. For 16-bit elements stored one by one:
+// element_store_cost.
 inline constexpr double element_store_cost = 4;
 inline double store_cost_of(const WgmmaArgs& args) {
   const auto bytes = static_cast<double>(size_of(args.c_element));
@@ -28,9 +31,10 @@ inline double store_cost_of(const WgmmaArgs& args) {
   return std::max(1.0, bytes / 2) * (can_tma_store(args) ? 1 : 2);
 }
 
-// Tiles that are not considered if C is stored element by element: the sixth, which has no cluster, took up
-// to half longer than another in most of eight products; the fifth, of runtime shape, was not measured.
-inline unsigned slow_tiles(const WgmmaArgs& args) { return needs_element_stores(args) ? 0b110000 : 0; }
+// Returns the set of tiles, bit i for index i of tile_costs, that the model must not choose because C is
+// stored element by element. Measured on eight products: tile 5 (no cluster) took up to 1.5 times as long as
+// another tile in most of them. Tile 4 (runtime shape) was not measured.
+inline unsigned excluded_tiles(const WgmmaArgs& args) { return needs_element_stores(args) ? 0b110000 : 0; }
 
 // Returns the arguments for some rows and columns of C.
 inline WgmmaArgs args_of(const WgmmaArgs& whole, std::int64_t row, std::int64_t col, std::int64_t rows,
@@ -61,8 +65,8 @@ inline constexpr unsigned mn_major_tiles = 0b00101, all_tiles = (1u << tile_coun
 // The operand with misaligned rows that is read in place.
 enum class MisalignedOperand : int { neither, a, b };
 
-// The plan of a product. Of the arrays' addresses it depends on the alignment alone, so it serves others,
-// too.
+// The plan of a product. It depends on the arrays' addresses only through their alignment, so it can be
+// reused for other arrays with the same alignment.
 struct PlannedJob {
   PlannedLaunches launches;
   WorkspaceLayout workspace;
@@ -139,7 +143,7 @@ inline PlannedJob plan_job(const WgmmaJob& job, TileCosts costs, bool supports_m
   const auto plan = [&](std::int64_t rows, std::int64_t cols, bool is_large) {
     const WgmmaArgs args = args_of(job.args, 0, 0, rows, cols);
     const TileOptions options = is_large ? job.options : TileOptions{};
-    const unsigned taken = options.tile == 0 ? tiles & ~slow_tiles(args) : tiles;
+    const unsigned taken = options.tile == 0 ? tiles & ~excluded_tiles(args) : tiles;
     return plan_tiles(costs, rows, cols, job.a.k, 128 / job.a.bytes, device.processors, taken, options,
                       store_cost_of(args), cache_lines);
   };
@@ -161,7 +165,7 @@ struct WgmmaLaunch {
   TmaOperand a, b;
   WgmmaArgs args;  // without the fields that depend on the tile
   TilePlan plan;
-  // If an operand is misaligned, a and b are that operand in place and the copies of the other.
+  // The misaligned operand is read in place; the other one is its packed copies.
   MisalignedOperand misaligned = MisalignedOperand::neither;
   std::int64_t copied_rows = 0;  // in each copy
   RowAlignment alignment = {};

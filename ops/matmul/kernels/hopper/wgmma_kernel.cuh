@@ -7,8 +7,8 @@
 // loops over work units, and the next tile's loads complete during the previous tile's epilogue. The blocks
 // of a cluster multicast the slices of A and B that several of them need.
 //
-// First the mainloop; then the overlapped epilogue: a tile's accumulators, rounded to 16 bits, take half of
-// their registers, so the next tile's mainloop starts before they are stored.
+// This file has the mainloop first, then the overlapped epilogue: a tile's results, rounded to 16 bits, stay
+// in half as many registers as its accumulators, and are stored during the next tile's mainloop.
 #pragma once
 #include "ops/matmul/kernels/hopper/wgmma_args.cuh"
 #include "tessera/cuda/ptx/tma.cuh"
@@ -20,32 +20,34 @@ namespace tessera::matmul {
 // A block's coordinate in its cluster, and the multicast masks of the blocks that need the same rows of A, or
 // the same columns of B.
 template <class Traits>
-struct ClusterCoord {
+struct BlockCoordInCluster {
   int cluster_rows, cluster_cols;
   std::uint32_t row, col;  // of the block in its cluster
 
-  __device__ explicit ClusterCoord(std::uint32_t rank, int rows = Traits::cluster_rows,
-                                   int cols = Traits::cluster_cols)
+  __device__ explicit BlockCoordInCluster(std::uint32_t rank, int rows = Traits::cluster_rows,
+                                          int cols = Traits::cluster_cols)
       : cluster_rows(rows),
         cluster_cols(cols),
         row(rank % static_cast<std::uint32_t>(rows)),
         col(rank / static_cast<std::uint32_t>(rows)) {}
-  __device__ std::uint16_t multicast_a() const {
+  __device__ std::uint16_t multicast_mask_a() const {
     std::uint32_t out = 0;
 #pragma unroll
     for (int i = 0; i < cluster_cols; ++i) out |= 1u << (row + static_cast<std::uint32_t>(i * cluster_rows));
     return static_cast<std::uint16_t>(out);
   }
-  __device__ std::uint16_t multicast_b() const {
+  __device__ std::uint16_t multicast_mask_b() const {
     return static_cast<std::uint16_t>(((1u << cluster_rows) - 1)
                                       << (col * static_cast<std::uint32_t>(cluster_rows)));
   }
 };
 
 template <class Traits>
-__device__ __forceinline__ ClusterCoord<Traits> cluster_coord(const WgmmaArgs& args, std::uint32_t rank) {
+__device__ __forceinline__ BlockCoordInCluster<Traits> block_coord_in_cluster(const WgmmaArgs& args,
+                                                                              std::uint32_t rank) {
   const TileShape shape = shape_of_tile<Traits>(args);
-  return ClusterCoord<Traits>(Traits::cluster_split_k ? 0 : rank, shape.cluster_rows, shape.cluster_cols);
+  return BlockCoordInCluster<Traits>(Traits::cluster_split_k ? 0 : rank, shape.cluster_rows,
+                                     shape.cluster_cols);
 }
 
 // Loads this block's slice of one operand's stage and multicasts it to all blocks that need it. The stage has
@@ -112,23 +114,23 @@ __device__ __forceinline__ const CUtensorMap& tensor_map_b(const typename Traits
 template <class Traits>
 __device__ __forceinline__ void load_stage(const typename Traits::Args& args,
                                            const TileShared<Traits>& shared, int stage, int row, int col,
-                                           int k, const ClusterCoord<Traits>& block_coord,
+                                           int k, const BlockCoordInCluster<Traits>& block_coord,
                                            int row_class = 0) {
   ptx::Mbarrier& full = shared.full(stage);
   load_scales<Traits, Traits::cols>(args, shared, stage, col, k);
   ptx::mbarrier_arrive_expect_tx(full, static_cast<std::uint32_t>(args.a_tx_bytes + args.b_tx_bytes));
   if constexpr (Traits::runtime_shape) {
     load_operand_slice(shared.a(stage), args.a, args.a_box_rows, block_coord.col, row, k,
-                       block_coord.cluster_cols, block_coord.multicast_a(), full);
+                       block_coord.cluster_cols, block_coord.multicast_mask_a(), full);
     load_operand_slice(shared.b(stage), args.b, args.b_box_cols, block_coord.row, col, k,
-                       block_coord.cluster_rows, block_coord.multicast_b(), full);
+                       block_coord.cluster_rows, block_coord.multicast_mask_b(), full);
   } else {
     load_operand<Traits, Traits::mn_major_a, Traits::rows, Traits::cluster_cols>(
         shared.a(stage), tensor_map_a<Traits>(args, row_class), row, k, static_cast<int>(block_coord.col),
-        block_coord.multicast_a(), full);
+        block_coord.multicast_mask_a(), full);
     load_operand<Traits, Traits::mn_major_b, Traits::cols, Traits::cluster_rows>(
         shared.b(stage), tensor_map_b<Traits>(args, row_class), col, k, static_cast<int>(block_coord.row),
-        block_coord.multicast_b(), full);
+        block_coord.multicast_mask_b(), full);
   }
 }
 
@@ -149,7 +151,7 @@ __device__ __forceinline__ void load_tail_stage(const WgmmaArgs& args, const Til
   load_operand<Traits, Traits::mn_major_b, b_box_cols, 1>(shared.b(stage), args.b, col, k, 0, 0, full);
 }
 
-// The k tile range of a split: the first, and their number.
+// The index of a split's first k tile, and the number of its k tiles.
 __device__ __forceinline__ int first_k_tile(const WgmmaArgs& args, int split) {
   return split * args.k_tiles_per_split;
 }
@@ -172,11 +174,11 @@ __device__ __forceinline__ void each_tail_tile(const WgmmaArgs& args, std::int32
   }
 }
 
-// This cluster's units of work: the first, and the distance to the next.
+// This cluster's work units: the index of the first, and the distance between consecutive ones.
 __device__ __forceinline__ std::int32_t first_unit(int cluster_size) {
   return static_cast<std::int32_t>(blockIdx.x) / cluster_size;
 }
-__device__ __forceinline__ std::int32_t unit_stride(int cluster_size) {
+__device__ __forceinline__ std::int32_t work_unit_stride(int cluster_size) {
   return static_cast<std::int32_t>(gridDim.x) / cluster_size;
 }
 template <class Traits>
@@ -191,8 +193,11 @@ __device__ __forceinline__ int split_of(TileOrder::Tile tile, std::uint32_t rank
 
 inline constexpr int k_blocks_per_stage = 4;  // of 32 bytes of k
 
-// Arrives at the `empty` barriers of `stage` in the blocks of `empty_mask`. no_multicast: this block loads
-// alone, and arrives as many times on its own barrier as those blocks would.
+// Executed by each consumer warpgroup once it has read `stage`: arrives once at the stage's `empty` barrier
+// in each block of `empty_mask`, the blocks that multicast to this one. The arrival count of a barrier is
+// fixed: one arrival of each consumer warpgroup in each of the cluster_rows + cluster_cols - 1 blocks of the
+// same cluster row or column. no_multicast: no other block reads what this one loads, so each of its consumer
+// warpgroups arrives that many times at its own block's barrier, once from each of as many threads.
 template <class Traits, bool no_multicast>
 __device__ __forceinline__ void release(const TileShared<Traits>& shared, int stage,
                                         std::uint32_t empty_mask) {
@@ -287,7 +292,7 @@ template <class Traits, int cols>
 __device__ __forceinline__ void promote_k_tiles(
     const TileShared<Traits>& shared, PipelineState<Traits>& state, int count, int row,
     std::uint32_t empty_mask, typename Traits::Accumulator (&accum)[Traits::m_tiles][cols / 2]) {
-  // Initialised, since the compiler would otherwise keep its registers live before.
+  // Initialised so that the accumulators' live range does not extend back over the previous tile.
   typename Traits::Accumulator partial_acc[cols / 2] = {};
   for (int i = 0; i < count; ++i) {
     ptx::mbarrier_wait(shared.full(state.index), state.phase);
@@ -434,7 +439,8 @@ __device__ __forceinline__ void promote_components(const WgmmaArgs& args, const 
 }
 
 // Accumulates `count` k tiles. The accumulators are zeroed if promoted (they are added to), if there is no
-// k tile, and, with more than one M tile, to end the compiler's live range.
+// k tile, and, with more than one M tile, so that the accumulators' live range does not extend back over the
+// previous tile.
 template <class Traits, int cols>
 __device__ __forceinline__ void accumulate_tile(
     const TileShared<Traits>& shared, PipelineState<Traits>& state, int count, int row,
@@ -447,7 +453,8 @@ __device__ __forceinline__ void accumulate_tile(
   else sum_k_tiles<Traits, cols>(shared, state, count, row, empty_mask, accum);
 }
 
-// The same for a number of columns that is a launch parameter, `cols` or more.
+// The same for a tile of runtime shape. Compares the tile's number of columns with each instance, from `cols`
+// up in steps of cols_granularity: wgmma needs a constant.
 template <class Traits, int cols = cols_granularity>
 __device__ __forceinline__ void accumulate_runtime_shape(
     const TileShared<Traits>& shared, PipelineState<Traits>& state, int count, int row,
@@ -460,7 +467,10 @@ __device__ __forceinline__ void accumulate_runtime_shape(
     accumulate_runtime_shape<Traits, cols + cols_granularity>(shared, state, count, row, empty_mask, accum);
 }
 
-// True if the tile leaves registers for the previous tile's results.
+// True for the tiles that can have the overlapped epilogue: those with one M tile per consumer, 256 columns,
+// f32 accumulators and operands of at most 2 bytes, without promotion and without split-K over a cluster. A
+// thread has 128 accumulators, which leaves registers for 64 packed pairs of the previous tile's results.
+// With 256 columns these are four boxes, the number that min_overlapped_k_tiles and store_last() assume.
 template <class Traits>
 inline constexpr bool can_overlap_epilogue =
     !Traits::promoted && !Traits::cluster_split_k && Traits::m_tiles == 1 && Traits::cols == 256 &&
@@ -470,7 +480,7 @@ inline constexpr bool can_overlap_epilogue =
 template <class Traits>
 struct OverlappedEpilogue {
   static constexpr int box_count = Traits::accumulators / 32;  // boxes of 64 columns
-  static_assert(box_count == 4);                               // as min_overlapped_k_tiles has it
+  static_assert(box_count == 4);                               // as in min_overlapped_k_tiles
   std::uint32_t pairs[Traits::accumulators / 2];
   int row = 0, col = 0;
 
@@ -502,7 +512,8 @@ struct OverlappedEpilogue {
       ptx::stmatrix_x4(box + r * 128 + ((j + lane / 16) ^ (r % 8)) * 16, at[0], at[1], at[2], at[3]);
     }
   }
-  __device__ __forceinline__ void send(const WgmmaArgs& args, const unsigned char* box, int box_index) const {
+  __device__ __forceinline__ void issue_tma_store(const WgmmaArgs& args, const unsigned char* box,
+                                                  int box_index) const {
     const int warp = opaque_thread_index() % 128 / 32;
     ptx::tma_store(args.c, box + warp * 16 * 128, col + box_index * 64, row + warp * 16);
     ptx::tma_store_commit_group();
@@ -518,7 +529,7 @@ struct OverlappedEpilogue {
     fill(box, box_index);
     ptx::fence_proxy_async();
     __syncwarp();
-    if (is_lane0) send(args, box, box_index);
+    if (is_lane0) issue_tma_store(args, box, box_index);
   }
 
   // Stores a block's last tile through boxes in A's stages, which no load overwrites any more.
@@ -532,7 +543,7 @@ struct OverlappedEpilogue {
       fill(box, box_index);
       ptx::fence_proxy_async();
       __syncwarp();
-      if (opaque_thread_index() % 32 == 0) send(args, box, box_index);
+      if (opaque_thread_index() % 32 == 0) issue_tma_store(args, box, box_index);
     }
   }
 };
@@ -543,8 +554,8 @@ struct OverlappedEpilogue {
 template <class Traits, int boxes_per_k_tile>
 __device__ void consume_overlapped(const WgmmaArgs& args, const TileShared<Traits>& shared, int consumer,
                                    std::uint32_t rank) {
-  const ClusterCoord<Traits> block_coord(rank);
-  const std::uint32_t empty_mask = block_coord.multicast_a() | block_coord.multicast_b();
+  const BlockCoordInCluster<Traits> block_coord(rank);
+  const std::uint32_t empty_mask = block_coord.multicast_mask_a() | block_coord.multicast_mask_b();
   const int first_row = consumer * 64;
   const float scale = EpilogueScale(args.epilogue).scale;
   std::int32_t unit = first_unit(Traits::cluster);
@@ -595,7 +606,7 @@ __device__ void consume_overlapped(const WgmmaArgs& args, const TileShared<Trait
     release<Traits, false>(shared, pending_stage, empty_mask);
     pending.round(args, scale, accum[0]);
 
-    unit += unit_stride(Traits::cluster);
+    unit += work_unit_stride(Traits::cluster);
     if (unit >= args.units) break;
     ptx::mbarrier_wait(shared.full(state.index), state.phase);
     multiply_stage<Traits>(shared, state.index, first_row, accum, false);
@@ -610,7 +621,7 @@ struct TileCoord {
   int a, b, row, col, row_class = 0;
 
   __device__ __forceinline__ TileCoord(const typename Traits::Args& args, const TileOrder::Tile& tile,
-                                       const ClusterCoord<Traits>& block_coord) {
+                                       const BlockCoordInCluster<Traits>& block_coord) {
     const TileShape shape = shape_of_tile<Traits>(args);
     row = a = (tile.row * shape.cluster_rows + static_cast<int>(block_coord.row)) * shape.rows;
     col = b = (tile.col * shape.cluster_cols + static_cast<int>(block_coord.col)) * shape.cols;
@@ -626,22 +637,23 @@ struct TileCoord {
   }
 };
 
-// A tile as a unit of work: its origin, its first k tile and their number.
+// A work unit of the block: the tile's origin, the first k tile of the split and the number of k tiles.
 template <class Traits>
 struct WorkTile {
   TileCoord<Traits> origin;
   int k_tile_begin, k_tile_count;
 
   __device__ __forceinline__ WorkTile(const typename Traits::Args& args, const TileOrder::Tile& tile,
-                                      std::uint32_t rank, const ClusterCoord<Traits>& block_coord)
+                                      std::uint32_t rank, const BlockCoordInCluster<Traits>& block_coord)
       : origin(args, tile, block_coord),
         k_tile_begin(first_k_tile(args, split_of<Traits>(tile, rank))),
         k_tile_count(k_tiles_of_split(args, split_of<Traits>(tile, rank))) {}
   __device__ __forceinline__ WorkTile(const typename Traits::Args& args, std::int32_t unit,
-                                      std::uint32_t rank, const ClusterCoord<Traits>& block_coord)
+                                      std::uint32_t rank, const BlockCoordInCluster<Traits>& block_coord)
       : WorkTile(args, args.order.at(unit), rank, block_coord) {}
   __device__ __forceinline__ void load(const typename Traits::Args& args, const TileShared<Traits>& shared,
-                                       const ClusterCoord<Traits>& block_coord, int i, int stage) const {
+                                       const BlockCoordInCluster<Traits>& block_coord, int i,
+                                       int stage) const {
     load_stage<Traits>(args, shared, stage, origin.a, origin.b,
                        (k_tile_begin + i) * (128 / Traits::element_bytes), block_coord, origin.row_class);
   }
@@ -659,7 +671,7 @@ struct WorkTile {
 template <class Traits>
 __device__ __forceinline__ void load_prologue(const typename Traits::Args& args,
                                               const TileShared<Traits>& shared, std::uint32_t rank) {
-  const ClusterCoord<Traits> block_coord = cluster_coord<Traits>(args, rank);
+  const BlockCoordInCluster<Traits> block_coord = block_coord_in_cluster<Traits>(args, rank);
   const std::int32_t unit = first_unit(cluster_blocks<Traits>(args));
   if (unit >= args.units || unit >= args.main_units) return;
   const WorkTile<Traits> work(args, unit, rank, block_coord);
@@ -669,10 +681,11 @@ __device__ __forceinline__ void load_prologue(const typename Traits::Args& args,
 template <class Traits>
 __device__ void produce(const typename Traits::Args& args, const TileShared<Traits>& shared,
                         std::uint32_t rank) {
-  const ClusterCoord<Traits> block_coord = cluster_coord<Traits>(args, rank);
+  const BlockCoordInCluster<Traits> block_coord = block_coord_in_cluster<Traits>(args, rank);
   PipelineState<Traits> state(shared);
   const int cluster_size = cluster_blocks<Traits>(args);
-  for (std::int32_t unit = first_unit(cluster_size); unit < args.units; unit += unit_stride(cluster_size)) {
+  for (std::int32_t unit = first_unit(cluster_size); unit < args.units;
+       unit += work_unit_stride(cluster_size)) {
     if constexpr (Traits::has_tail) {
       if (unit >= args.main_units) {
         each_tail_tile<Traits>(args, unit, rank, [&](int row, int col) {
@@ -687,7 +700,7 @@ __device__ void produce(const typename Traits::Args& args, const TileShared<Trai
     }
     const WorkTile<Traits> work(args, unit, rank, block_coord);
     const int in_flight =
-        lacks_multicast<Traits>(shape_of_tile<Traits>(args)) && unit == first_unit(cluster_size)
+        has_no_multicast<Traits>(shape_of_tile<Traits>(args)) && unit == first_unit(cluster_size)
             ? work.prologue_k_tiles(shared.stages)
             : 0;
     state.skip(in_flight);
@@ -730,14 +743,15 @@ __device__ void consume(const typename Traits::Args& args, const TileShared<Trai
       else consume_overlapped<Traits, 1>(args, shared, consumer, rank);
       return;
     }
-  const ClusterCoord<Traits> block_coord = cluster_coord<Traits>(args, rank);
+  const BlockCoordInCluster<Traits> block_coord = block_coord_in_cluster<Traits>(args, rank);
   // Bit r: block r of the cluster multicasts to this one, itself included.
-  const std::uint32_t empty_mask = block_coord.multicast_a() | block_coord.multicast_b();
+  const std::uint32_t empty_mask = block_coord.multicast_mask_a() | block_coord.multicast_mask_b();
   const int first_row = consumer * Traits::m_tiles * 64;
   PipelineState<Traits> state(shared);
   OrderedSequenceBarrier<Traits>::begin(consumer);
   const int cluster_size = cluster_blocks<Traits>(args);
-  for (std::int32_t unit = first_unit(cluster_size); unit < args.units; unit += unit_stride(cluster_size)) {
+  for (std::int32_t unit = first_unit(cluster_size); unit < args.units;
+       unit += work_unit_stride(cluster_size)) {
     if constexpr (Traits::has_tail) {
       if (unit >= args.main_units) {
         each_tail_tile<Traits>(args, unit, rank, [&](int row, int col) {
@@ -824,8 +838,8 @@ __device__ __forceinline__ void warp_specialized_main(
           static_cast<std::uint32_t>(consumer_warpgroups * (shape.cluster_rows + shape.cluster_cols - 1)));
     }
     ptx::fence_mbarrier_init();
-    if constexpr (may_lack_multicast<Traits> && !std::is_same_v<Prologue, NoPrologue>) {
-      if (lacks_multicast<Traits>(shape)) {
+    if constexpr (can_run_without_multicast<Traits> && !std::is_same_v<Prologue, NoPrologue>) {
+      if (has_no_multicast<Traits>(shape)) {
         // The prologue's TMA loads use the barriers before any block barrier: the initialisation must be
         // visible to the async proxy.
         ptx::fence_proxy_async();
@@ -834,7 +848,7 @@ __device__ __forceinline__ void warp_specialized_main(
       }
     }
   }
-  if (lacks_multicast<Traits>(shape)) __syncthreads();
+  if (has_no_multicast<Traits>(shape)) __syncthreads();
   else ptx::cluster_sync();
   // After this wait all threads may access global memory that earlier kernels wrote. Only the prologue's TMA
   // loads come before; thread 0 has then executed griddepcontrol.wait itself. Barrier initialisation and
@@ -848,7 +862,7 @@ __device__ __forceinline__ void warp_specialized_main(
     if (threadIdx.x < 32 && ptx::elect_one()) producer(shared, rank);
     __syncwarp();
     if (Traits::cluster_split_k && cluster_reduction)
-      ptx::cluster_sync();  // the consumer warpgroups sync once
+      ptx::cluster_sync();  // all threads must execute it: matches the one in reduce_cluster_splits()
   } else {
     ptx::warpgroup_reg_alloc<Traits::consumer_warpgroups == 1   ? 248
                              : Traits::consumer_warpgroups == 2 ? 232
@@ -876,7 +890,7 @@ __global__ void __launch_bounds__(Traits::threads, 1)
   extern __shared__ unsigned char raw[];
   const auto prologue = [&](const TileShared<Traits>& shared, std::uint32_t rank) {
     if (fails_range_check<Traits>(args)) return;
-    if constexpr (may_lack_multicast<Traits>) load_prologue<Traits>(args, shared, rank);
+    if constexpr (can_run_without_multicast<Traits>) load_prologue<Traits>(args, shared, rank);
   };
   warp_specialized_main<Traits>(
       raw,
@@ -922,7 +936,7 @@ __global__ void __launch_bounds__(one_warpgroup_threads, 1)
   ptx::griddepcontrol_launch_dependents();
   const TileOrder::Tile tile = args.order.at(static_cast<std::int32_t>(blockIdx.x));
   const int row = tile.row * Traits::rows, col = tile.col * Traits::cols, count = args.k_tile_count;
-  const ClusterCoord<Traits> block_coord(0);
+  const BlockCoordInCluster<Traits> block_coord(0);
   const auto copy = [&](int i) {
     if (threadIdx.x == 0 && i < count)
       load_stage<Traits>(args, shared, i % Traits::stages, row, col, i * (128 / Traits::element_bytes),

@@ -29,9 +29,9 @@ inline CUtensorMapDataType map_type(Element element) {
 
 enum class GridMode { persistent, one_per_tile };
 
-// Returns the number of clusters of a kernel that are resident at the same time; asks CUDA once for each
-// kernel, device and cluster size. A MIG instance and the whole GPU have one index: the second of them asks
-// each time.
+// Returns the maximum number of clusters of a kernel that are resident at the same time. The result of
+// cudaOccupancyMaxActiveClusters is cached for each kernel, device index and cluster size. A MIG instance and
+// the whole GPU have the same index: only the result of the first to call is cached.
 template <class Traits, auto kernel>
 int max_active_clusters(const Device& device, int cluster, const cudaLaunchConfig_t& config) {
   struct Cached {
@@ -112,11 +112,11 @@ void make_maps(typename Traits::Args& args, const TmaOperand& a, const TmaOperan
                               static_cast<int>(size_of(args.c_element)), 16);
 }
 
-// is_cooperative(max_active): true if blocks wait for each other; at most `max_active` clusters are resident.
-// It may set args.
-template <class Traits, auto kernel, class Args, class IsCooperative>
+// configure_args(max_active): sets the args that depend on `max_active`, the maximum number of resident
+// clusters. Returns true if the launch is cooperative.
+template <class Traits, auto kernel, class Args, class ConfigureArgs>
 void launch_cluster_kernel(int threads, const Args& args, std::int32_t units, GridMode grid_mode, int cluster,
-                           const Run& run, const IsCooperative& is_cooperative) {
+                           const Run& run, const ConfigureArgs& configure_args) {
   cudaLaunchAttribute attributes[2]{};
   attributes[0].id = cudaLaunchAttributeClusterDimension;
   attributes[0].val.clusterDim = {static_cast<unsigned>(cluster), 1, 1};
@@ -129,7 +129,7 @@ void launch_cluster_kernel(int threads, const Args& args, std::int32_t units, Gr
   config.numAttrs = 1;
   const int max_active = max_active_clusters<Traits, kernel>(*run.device, cluster, config);
   // Blocks that wait for each other must all be resident: a cooperative launch. Others use PDL.
-  if (is_cooperative(max_active)) {
+  if (configure_args(max_active)) {
     attributes[1].id = cudaLaunchAttributeCooperative;
     attributes[1].val.cooperative = 1;
   } else {
@@ -152,7 +152,7 @@ void launch_tiles(int threads, typename Traits::Args& args, const TmaOperand& a,
   launch_cluster_kernel<Traits, kernel>(
       threads, args, args.units, grid_mode, cluster, run, [&](int max_active) {
         // With one chunk of columns the last block to arrive reduces, and no block waits.
-        return args.all_resident =
+        return args.splits_can_wait =
                    chunks_per_tile<Traits> > 1 && args.order.splits > 1 && args.units <= max_active;
       });
 }

@@ -37,8 +37,8 @@ inline int cache_lines_per_row(const TmaOperand& x, int bytes) {
                                                                                                           : 2;
 }
 
-// Returns `count` rows of A, or columns of B, from `first` on. Cuts are multiples of 16 bytes, so the TMA can
-// read what it could read before.
+// Returns `count` rows of A, or columns of B, from `first` on. Precondition: their byte offset is a multiple
+// of 16, the alignment that the TMA requires.
 inline TmaOperand sub_operand(const TmaOperand& whole, int bytes, std::int64_t first, std::int64_t count) {
   TmaOperand out = whole;
   const std::int64_t offset = whole.mn_major ? first : first * whole.matrix.stride;
@@ -81,8 +81,9 @@ inline void pack_of(int bytes, std::initializer_list<Packing> all, cudaStream_t 
   else pack<4>(all, stream);
 }
 
-// Both operands, in place if possible, else packed to the workspace. An operand that was planned to be packed
-// is, though another address might not need it: the tile was chosen for that.
+// Returns both operands, in place if the TMA can read them, else packed to the workspace. An operand for
+// which the plan has a packed copy is packed even if the TMA could read it at this address: the tile was
+// chosen for a packed operand.
 inline std::pair<TmaOperand, TmaOperand> tma_operands(const MatrixRef& ref_a, const MatrixRef& ref_b,
                                                       bool supports_mn_major, const WorkspaceLayout& layout,
                                                       Run& run) {

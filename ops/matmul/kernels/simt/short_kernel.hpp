@@ -64,15 +64,14 @@ struct ShortSums {
     alignas(16) Sum b[is_narrow<T> ? 1 : 2][lines * stride];
   };
   static constexpr int by_registers = lines == 128 ? 2 : lines == 32 ? 6 : sizeof(Sum) == 8 ? 4 : 5;
-  static constexpr int blocks_per_processor =
-      std::min<int>(by_registers, 227 * 1024 / (sizeof(Shared) + 1024));
+  static constexpr int min_blocks_per_sm = std::min<int>(by_registers, 227 * 1024 / (sizeof(Shared) + 1024));
 
   // As many blocks as fit beside each other share the tiles.
   static ShortSumsArgs<T> args(const GemmProblem<T>& p, int processors) {
     const std::int64_t depth = whole(p.k(), vector) * vector;
     const std::int64_t wide = whole(p.n(), lines), tiles = whole(p.m(), lines) * wide,
-                       blocks = std::clamp<std::int64_t>(tiles, 1,
-                                                         std::int64_t{processors} * blocks_per_processor);
+                       blocks =
+                           std::clamp<std::int64_t>(tiles, 1, std::int64_t{processors} * min_blocks_per_sm);
     return {.p = p,
             .a = lines_of(p.a, 0, depth),
             .b = lines_of(p.b, 1, depth),

@@ -309,7 +309,7 @@ inline namespace TESSERA_UNIT {
 
 template <class T, WarpTilesConfig config, Access access_a, Access access_b>
 struct WarpTiles {
-  static constexpr int threads = config.threads(), blocks_per_processor = config.blocks;
+  static constexpr int threads = config.threads(), min_blocks_per_sm = config.blocks;
   static constexpr int vector = 16 / sizeof(T);
   using Layout = WarpLayout<config, vector>;
   using ThreadOffset = typename Layout::ThreadOffset;
