@@ -13,6 +13,7 @@
 #include "ops/matmul/problem/multiply.hpp"
 #include "tessera/run/enqueue.hpp"
 #include "tessera/run/inputs.hpp"
+#include "tests/complaint.hpp"
 
 namespace {
 std::atomic<long> allocations = 0, texts = 0;
@@ -143,6 +144,38 @@ TEST(TypedCalls, ServeSeveralThreads) {
   long before = allocations;
   work(0);
   EXPECT_LE(allocations - before, 2);  // its own C
+}
+
+TEST(TypedCalls, SayWhatDoesNotFit) {
+  std::vector<float> x(200, 1);
+  const matmul::ConstMatrixView<float> a{x.data(), 8, 6}, b{x.data() + 48, 6, 4};
+  const matmul::MatrixView<float> c{x.data() + 100, 7, 4}, fits{x.data() + 100, 8, 4};
+  EXPECT_EQ(complaint([&] { (void)matmul::multiply(a, b, c, {.beta = 1}); }),
+            "C is 7 × 4 of f32, but must be 8 × 4 of f32");
+  const float scales[8] = {2, 2, 2, 2, 2, 2, 2, 2};
+  const matmul::Options scaled{.beta = 1, .scale_a = {scales, true}};
+  const std::size_t bytes = matmul::workspace_bytes(a, b, fits, scaled);
+  ASSERT_GT(bytes, 0u);
+  for (int again = 0; again < 2; ++again)
+    EXPECT_EQ(complaint([&] {
+                (void)matmul::enqueue(nullptr, a, b, fits, scaled, {nullptr, bytes});
+              }),
+              "the workspace has no data");
+}
+
+// The executor's rungs plan for the alignment that the arrays have.
+TEST(TypedCalls, OfTheExecutorRepeatTheirBitsWhateverCameBefore) {
+  const std::vector<float> a(260, 0.1f), b(256 * 256 + 1, 0.3f);
+  const auto product = [&](std::int64_t shift) {
+    std::vector<float> c(256);
+    (void)matmul::enqueue<float>(nullptr, {a.data() + shift, 1, 256}, {b.data() + shift, 256, 256},
+                                 {c.data(), 1, 256}, {.request = {.device = "simt"}});
+    return c;
+  };
+  std::vector<float> fresh, after;
+  std::thread([&] { fresh = product(1); }).join();
+  std::thread([&] { (void)product(0), after = product(1); }).join();
+  EXPECT_EQ(fresh, after);
 }
 
 // Any operation by its name: one plan, other addresses.

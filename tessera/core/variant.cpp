@@ -115,7 +115,7 @@ Tuning parse_tuning(std::string_view text) {
   return out;
 }
 
-Prepare unplanned(Compute compute, WorkspaceBytes workspace_bytes, std::size_t zeros) {
+Prepare unplanned(RunAtOnce compute, WorkspaceBytes workspace_bytes, std::size_t zeros) {
   return [=](const Arguments& arguments, const Tuning& tuning, const Device&) {
     PreparedRun out;
     out.workspace_bytes = workspace_bytes ? workspace_bytes(arguments, tuning) : 0;

@@ -80,10 +80,10 @@ struct PreparedRun {
 using Prepare = std::function<PreparedRun(const Arguments&, const Tuning&, const Device&)>;
 
 // For variants that plan nothing: each launch calls `compute` with arguments that have its addresses.
-using Compute = std::function<void(const Arguments&, const Tuning&, Run&)>;
+using RunAtOnce = std::function<void(const Arguments&, const Tuning&, Run&)>;
 using WorkspaceBytes = std::function<std::size_t(const Arguments&, const Tuning&)>;
 // `zeros`: the bytes of the workspace that must be zeros before a launch; by default all.
-Prepare unplanned(Compute compute, WorkspaceBytes workspace_bytes = {},
+Prepare unplanned(RunAtOnce compute, WorkspaceBytes workspace_bytes = {},
                   std::size_t zeros = static_cast<std::size_t>(-1));
 
 // Ready to run once its parameters have values.

@@ -63,6 +63,7 @@ void check_stream(const Run& run) {
 }
 
 void check_size(const Workspace& given, std::size_t wanted) {
+  if (given.data == nullptr) throw Error("the workspace has no data");
   if (given.bytes < wanted)
     throw Error("the workspace has " + std::to_string(given.bytes) + " bytes, " + std::to_string(wanted) +
                 " are needed");

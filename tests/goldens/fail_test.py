@@ -14,6 +14,7 @@ from compare import Wanted, differences
 
 CHOICES, PROGRAM = sys.argv[1:3]
 NOTHING = Wanted("")
+WANTED = Wanted((compare.HERE / "wanted.txt").read_text())
 SECTION = "matmul/f32"
 
 
@@ -25,13 +26,13 @@ class Choices(unittest.TestCase):
         cls.recorded, cls.digests = compare.read_choices(compare.RECORDED / "choices.xz")
         cls.key = next(key for key, text in cls.recorded.items() if key.startswith(f"{SECTION} ") and " simt" in key and "; " in text)
 
-    def found(self, wanted=NOTHING, **changes):
+    def found(self, wanted=WANTED, **changes):
         recorded = self.recorded | {self.key: changes["text"]} if "text" in changes else dict(self.recorded)
         digests = self.digests | changes.get("digests", {})
         return compare.compare_choices(CHOICES, wanted, [SECTION], (recorded, digests))[0]
 
     def test_what_is_recorded_passes(self):
-        self.assertEqual(self.found(Wanted((compare.HERE / "wanted.txt").read_text())), [])
+        self.assertEqual(self.found(), [])
 
     def test_a_changed_rung_tuning_or_reason_is_told_with_its_problem(self):
         rung, rest = self.recorded[self.key].split(" ", 1)

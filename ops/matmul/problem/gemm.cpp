@@ -42,8 +42,10 @@ Gemm::Vector vector(const char* name, const void* data, Element element, bool of
 // Arguments say how shapes and elements do not fit.
 [[noreturn]] void throw_misfit(const detail::AnyMatrix& a, const detail::AnyMatrix& b,
                                const detail::AnyMatrix& c, const Options& options) {
+  Gemm without_c0 = Gemm::of(a.element, b.element, c.element, options);
+  without_c0.beta = 0;
   Arguments out(matmul_operation().signature, a.element, {{"A", view_of("A", a)}, {"B", view_of("B", b)}},
-                Gemm::of(a.element, b.element, c.element, options).words());
+                without_c0.words());
   out.set_array("C", view_of("C", c));
   throw Error(Error::Kind::internal, "shapes fit after all");
 }

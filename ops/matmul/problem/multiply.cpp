@@ -98,8 +98,9 @@ struct CallKey {
   // Nothing: the plan follows from more than that.
   static std::optional<CallKey> of(const Gemm& gemm, const Request& request, std::int64_t holder) {
     if (request.variant || request.tuning || request.device.size() > sizeof device) return std::nullopt;
-    const bool on_gpu = holder >= 0 || request.device.starts_with("cuda");
-    CallKey key{.gemm = gemm.key(!on_gpu), .cached = request.cached, .holder = holder};
+    // Processors take any address of an element.
+    const bool on_processors = holder < 0 && (request.device == "auto" || request.device.starts_with("cpu"));
+    CallKey key{.gemm = gemm.key(on_processors), .cached = request.cached, .holder = holder};
     std::memcpy(key.device, request.device.data(), request.device.size());
     const bool has_parts = is_emulated_fp32(gemm.compute) || gemm.accuracy_of != Gemm::AccuracyOf::none;
     key.generation = all_variants().size() << 32 | (has_parts ? packed_changes() & 0xffffffff : 0);
@@ -158,7 +159,7 @@ bool passes_fast_checks(const PreparedCall& call, void* stream, const Gemm& gemm
   if (!overlaps_nothing(gemm, gemm.range_of(out_c))) return false;
   const bool needs_spare = call.workspace_bytes() != 0 && workspace.data != nullptr;
   const auto spare_first = reinterpret_cast<std::uintptr_t>(workspace.data);
-  const ByteRange spare{spare_first, spare_first + (needs_spare ? workspace.bytes : 0)};
+  const ByteRange spare{spare_first, spare_first + (needs_spare ? call.workspace_bytes() : 0)};
   if (needs_spare && !lies_there(workspace.data)) return false;
   const Addresses arrays = gemm.addresses();
   for (std::size_t i = 0; i < product_arrays; ++i) {
@@ -254,8 +255,8 @@ void PreparedProduct::enqueue(void* stream, const void* a, const void* b, void* 
   const bool on_processors = s.call->plan().device.where == Where::cpu;
   const auto check = [on_processors](const char* name, const void* data, const void* aligned,
                                      Element element) {
-    const auto to = on_processors ? size_of(element)
-                                  : static_cast<std::size_t>(reinterpret_cast<std::uintptr_t>(aligned));
+    const auto planned = static_cast<std::size_t>(reinterpret_cast<std::uintptr_t>(aligned));
+    const auto to = on_processors || planned == 0 ? size_of(element) : planned;
     if ((reinterpret_cast<std::uintptr_t>(data) & (to - 1)) != 0)
       throw Error(std::string(name) + "'s address is no multiple of " + std::to_string(to) +
                   ", as that was with which the product was prepared");
