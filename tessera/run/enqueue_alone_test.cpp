@@ -271,8 +271,10 @@ TEST_F(Enqueue, SaysWhatIsWrong) {
   EXPECT_EQ(complaint(there(), &streams[1]), "the stream is of another device than cuda:0");
   EXPECT_EQ(complaint(there(), nullptr, {space_, capacity - 1}),
             "the workspace has 1023 bytes, 1024 are needed");
-  EXPECT_EQ(complaint(there(), nullptr, {nullptr, capacity}),
+  alignas(256) static char on_host[capacity];
+  EXPECT_EQ(complaint(there(), nullptr, {on_host, capacity}),
             "the workspace lies in host memory, but the work is for cuda:0");
+  EXPECT_EQ(complaint(there(), nullptr, {nullptr, capacity}), "the workspace has no data");
   EXPECT_EQ(complaint(there(), nullptr, {space_ + 8, capacity}), "the workspace is not aligned to 256 bytes");
   EXPECT_EQ(complaint(there(), nullptr, {in_, capacity}), "the workspace overlaps A");
   EXPECT_EQ(complaint(there()), "none");
