@@ -200,6 +200,8 @@ MASKS = [
     # The rate at the end of a row of times.
     ("*", r"(?m)^(.*<time>.*?) +" + NUMBER + r"$", r"\1  <rate>"),
     ("*", r"waited for " + NUMBER + " % of it", "waited for <share>"),
+    # Told only where devices took more than a millisecond to start.
+    ("*", r"(?m)^start-up before: .*\n", ""),
     # Baselines are other people's libraries, which this machine may lack.
     ("tessera list*", r"(?m)^.*(?:openblas|onednn|cublas|npp|\bcub\b|cub_circle|library).*\n", ""),
     ("tessera list*", r"\[\d+\]", "[n]"),
