@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 #include "ops/matmul/problem/multiply.hpp"
+#include "tessera/core/random.hpp"
 #include "tessera/run/enqueue.hpp"
 #include "tessera/run/inputs.hpp"
 #include "tests/complaint.hpp"
@@ -165,7 +166,10 @@ TEST(TypedCalls, SayWhatDoesNotFit) {
 
 // The executor's rungs plan for the alignment that the arrays have.
 TEST(TypedCalls, OfTheExecutorRepeatTheirBitsWhateverCameBefore) {
-  const std::vector<float> a(260, 0.1f), b(256 * 256 + 1, 0.3f);
+  std::vector<float> a(260), b(256 * 256 + 1);
+  Random random(1);
+  for (std::vector<float>* all : {&a, &b})
+    for (float& x : *all) x = static_cast<float>(random.normal());
   const auto product = [&](std::int64_t shift) {
     std::vector<float> c(256);
     (void)matmul::enqueue<float>(nullptr, {a.data() + shift, 1, 256}, {b.data() + shift, 256, 256},
