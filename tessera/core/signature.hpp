@@ -84,7 +84,7 @@ Parameter value(std::string name, std::string help);  // what a run says of its 
 }  // namespace parameter
 
 struct Signature {
-  static constexpr std::size_t most_arrays = 8;
+  static constexpr std::size_t most_arrays = 8;  // a limit, so that copies of Arguments allocate nothing
 
   std::vector<Parameter> parameters;
   // What a dimension is where only sizes are given, as for `bench`, and this one is left out: {"n", "m"} is
