@@ -232,14 +232,8 @@ class Tune(Case):
         self.assertEqual((decision["tried"], decision["known"], decision["complete"]), (8, 3, True))
         self.assertTrue(decision["settled"])
         self.assertEqual(len(told["rows"]), 8)
-        self.assertTrue(all(0 < row["occupancy"] <= 1 and row["verified"] == "ok" for row in told["rows"]))
-        self.assertEqual(decision["prediction"]["n"], 8)
-        self.assertRegex(done.stderr, r"predicted order against the measured one: Spearman .*, n = 8")
+        self.assertTrue(all(row["verified"] == "ok" for row in told["rows"]))
         self.assertIn("8 of 8 configurations kept", done.stderr)
-        if run("trace", "matmul", "m=8", "n=8", "k=8", "--variant", "per_element").returncode == 0:
-            self.assertEqual((decision["counted"], decision["prediction_by_occupancy"]["n"]), (8, 8))
-            self.assertIn("counted beforehand, on the executor: 8 configurations", done.stderr)
-            self.assertRegex(done.stderr, r"n = 8; by occupancy alone: Spearman")
         choice = [line for line in self.lines("stopped.jsonl") if line["kind"] == "choice"][-1]
         self.assertEqual((choice["variant"], choice["tuning"]), (decision["winner"]["variant"], decision["winner"]["tuning"]))
         self.assertEqual(choice["verified"], "ok")
@@ -266,11 +260,10 @@ class Tune(Case):
 
     def test_what_cannot_run_is_a_row(self):
         done = self.passes("tune", "matmul", "m=16", "n=m", "k=m", "--device", "simt", "--variant", "coarsened", "--over", "tile=4,64",
-                           "--promising", "50", "--reps", "1", "--cache", "rows.jsonl", "--json", "-")
+                           "--reps", "1", "--cache", "rows.jsonl", "--json", "-")
         rows = json.loads(done.stdout)["rows"]
         self.assertEqual(len(rows), 13)
-        self.assertEqual(sum("median" in row for row in rows), 6)
-        self.assertEqual(sum("--promising" in row.get("reason", "") for row in rows), 6)
+        self.assertEqual(sum("median" in row for row in rows), 12)
         self.assertIn("needs 4096 threads in a block, the most is 1024", done.stderr)
 
     def test_an_interrupt_keeps_what_is_done(self):

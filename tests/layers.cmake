@@ -28,6 +28,7 @@ set_source_files_properties(${PROJECT_SOURCE_DIR}/ops/matmul/verify/freivalds_te
 foreach(name simt emulated)
   set_target_properties(test_${name} PROPERTIES UNITY_BUILD OFF)
 endforeach()
+tessera_test(held_back held_back_test.cpp)
 tessera_test(conformance overlap_test.cpp conformance_test.cpp partitions_test.cpp repeated_calls_test.cpp)
 add_dependencies(test_conformance tessera_worker)
 tessera_test(typed_calls typed_calls_test.cpp)
@@ -105,6 +106,7 @@ tessera_script(goldens_fail ${TESSERA_PYTHON} tests/goldens/fail_test.py $<TARGE
 set_tests_properties(goldens_calls PROPERTIES SKIP_RETURN_CODE 77)
 if(TESSERA_INSTALL AND NOT TESSERA_SANITIZE)
   tessera_script(install tests/install_test.sh ${PROJECT_BINARY_DIR})
+  tessera_script(option_example ${TESSERA_PYTHON} tests/option_example_test.py ${CMAKE_CXX_COMPILER} $<TARGET_FILE:tessera_library>)
   tessera_script(own_kernel ${TESSERA_PYTHON} tests/own_kernel_test.py ${PROJECT_BINARY_DIR})
   tessera_script(goldens_outsiders ${TESSERA_PYTHON} tests/goldens/outsiders_test.py ${PROJECT_BINARY_DIR})
   # Installing writes its list into the build folder.

@@ -17,7 +17,7 @@ HALVES = SUMS + "; and spills: a block of 512 threads leaves 128 registers for e
 TAPS = "the weights of a tap are indexed by a loop that stays one"
 KERNELS = {  # name: how many, the largest one's bytes a thread, what for
     "cub": (12, 10304, "another's; of integrals whose formulas are interpreted"),
-    "filter::Packed": (1, 16, "spills: six blocks to a multiprocessor leave 80 registers"),
+    "filtering::Packed": (1, 16, "spills: six blocks to a multiprocessor leave 80 registers"),
     "integrate_batch::ThreadPerIntegral": (1, 1472, FORMULAS),
     "integrate_batch::WarpPerIntegral": (1, 1488, FORMULAS),
     "integration::EstimateRegions": (1, 1840, FORMULAS),
@@ -29,7 +29,7 @@ KERNELS = {  # name: how many, the largest one's bytes a thread, what for
     "integration::WarpSums": (2, 2576, STRIPS),
     "lightfield::Global": (12, 48, TAPS),
     "matmul::ShortSums": (2, 32, "spills: of f64 and i8, whose blocks beside each other leave 128 registers a thread"),
-    "resize::Matrices": (1, 32, "spills: two blocks of 256 threads to a multiprocessor leave 128 registers"),
+    "resizing::Matrices": (1, 32, "spills: two blocks of 256 threads to a multiprocessor leave 128 registers"),
 }
 
 

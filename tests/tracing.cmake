@@ -6,9 +6,6 @@ if(NOT TESSERA_TRACING_ABSENT)
     copies_test.cpp
     PROPERTIES COMPILE_OPTIONS "${TESSERA_TRACED_FLAGS}")
   tessera_test(mutation mutation_test.cpp)
-  tessera_test(counter counter_test.cpp)
-  target_link_libraries(test_counter PRIVATE nlohmann_json::nlohmann_json)
-  target_compile_definitions(test_counter PRIVATE "TESSERA_RESULTS=\"${PROJECT_SOURCE_DIR}/results\"")
   # A sanitizer or a build without optimisation is no measure.
   if(NOT TESSERA_SANITIZE AND CMAKE_BUILD_TYPE STREQUAL "Release")
     tessera_script(trace_speed ${TESSERA_PYTHON} tests/trace_speed_test.py $<TARGET_FILE:tessera_program>)

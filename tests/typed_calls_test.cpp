@@ -10,10 +10,16 @@
 #include <new>
 #include <thread>
 #include <vector>
+#include <algorithm>
+#include <string>
+#include "ops/filter/filter_call.hpp"
 #include "ops/matmul/problem/multiply.hpp"
+#include "ops/resize/resize_call.hpp"
 #include "tessera/core/random.hpp"
 #include "tessera/run/enqueue.hpp"
+#include "tessera/io/npy.hpp"
 #include "tessera/run/inputs.hpp"
+#include "tessera/run/typed_call.hpp"
 #include "tests/complaint.hpp"
 
 namespace {
@@ -180,6 +186,195 @@ TEST(TypedCalls, OfTheExecutorRepeatTheirBitsWhateverCameBefore) {
   std::thread([&] { fresh = product(1); }).join();
   std::thread([&] { (void)product(0), after = product(1); }).join();
   EXPECT_EQ(fresh, after);
+}
+
+// A picture whose sample at (y, x) is 7·y + x + seed, and its box filter of 3 x 1 by hand.
+struct Picture {
+  std::int64_t height, width;
+  std::vector<std::uint8_t> samples, filtered;
+
+  Picture(std::int64_t height_, std::int64_t width_, int seed)
+      : height(height_), width(width_), samples(static_cast<std::size_t>(height * width)), filtered(samples) {
+    for (std::size_t i = 0; i < samples.size(); ++i)
+      samples[i] = static_cast<std::uint8_t>(7 * (static_cast<std::int64_t>(i) / width) +
+                                             static_cast<std::int64_t>(i) % width + seed);
+  }
+  ArrayView image() { return view_of(samples.data()); }
+  ArrayView view_of(std::uint8_t* data) const {
+    return {data, Element::u8, {1, height, width, 1}, {height * width, width, 1, 1}};
+  }
+  // Weights 1, 2, 1 along rows; a row's ends are mirrored about their own samples.
+  bool is_right(const std::uint8_t* found) const {
+    for (std::int64_t i = 0; i < height * width; ++i) {
+      const std::int64_t x = i % width, left = x == 0 ? i + 1 : i - 1, right = x == width - 1 ? i - 1 : i + 1;
+      const auto at = [&](std::int64_t j) { return int{samples[static_cast<std::size_t>(j)]}; };
+      if (found[i] != std::min(255, at(left) + 2 * at(i) + at(right))) return false;
+    }
+    return true;
+  }
+};
+
+// One Call, two threads, sizes and addresses that change from run to run.
+TEST(TypedCalls, OneCallServesSeveralThreadsAndSizes) {
+  const Call filter("filter", {{"kernel", "1 2 1"}}, {.device = "cpu:threads=1", .variant = "naive"});
+  constexpr int rounds = 50'000;
+  std::atomic<int> wrong = 0;
+  std::atomic<long> grown = 0;
+  const auto work = [&](int thread) {
+    std::vector<Picture> pictures;
+    for (int i = 0; i < 12; ++i) pictures.emplace_back(2 + i % 4, 3 + i % 5, 10 * i + thread);
+    std::vector<std::uint8_t> out(100);
+    long before = 0;
+    for (int i = 0; i < rounds; ++i) {
+      if (i == rounds / 2) before = allocations;
+      Picture& picture = pictures[static_cast<std::size_t>(i * 7 % 12)];
+      std::uint8_t* const at = out.data() + i % 3;
+      const ArrayView arrays[] = {picture.image(), picture.view_of(at)};
+      if (i % 2 == 0) (void)filter.run(arrays);
+      else (void)filter.enqueue(nullptr, arrays);
+      wrong += !picture.is_right(at);
+    }
+    grown += allocations - before;
+  };
+  std::thread other(work, 1);
+  work(2);
+  other.join();
+  EXPECT_EQ(wrong, 0);
+  grown = 0;
+  work(3);
+  EXPECT_EQ(grown, 0) << "once all plans are remembered";
+}
+
+TEST(TypedCalls, ACallOwnsAnOutputThatIsNotGivenAndChecks) {
+  const Call filter("filter", {{"kernel", "1 2 1"}});
+  Picture picture(4, 9, 0);
+  const ArrayView arrays[] = {picture.image(), picture.view_of(nullptr)};
+  const Outcome first = filter.run(arrays), second = filter.run(arrays, true);
+  EXPECT_TRUE(picture.is_right(first.outputs.at("filtered").as<std::uint8_t>()));
+  EXPECT_TRUE(picture.is_right(second.outputs.at("filtered").as<std::uint8_t>()));
+  EXPECT_TRUE(second.verdict && second.verdict->passed);
+  EXPECT_EQ(complaint([&] { (void)filter.run(std::span(arrays).first(1)); }), "filter has 2 arrays, not 1");
+  EXPECT_EQ(complaint([] { Call unknown("fliter"); }),
+            "no operation is called 'fliter'; did you mean 'filter'?");
+}
+
+// The weights of a file are read by each run.
+TEST(TypedCalls, ACallRemembersNothingOfAFile) {
+  const std::string file = testing::TempDir() + "weights.npy";
+  const auto write = [&](float middle) {
+    const Array weights(Element::f32, {1, 3});
+    float* const w = static_cast<float*>(weights.view().data);
+    w[0] = w[2] = 1, w[1] = middle;
+    npy::write(file, weights.view());
+  };
+  const Call filter("filter", {{"kernel", file}});
+  Picture picture(3, 5, 0);
+  std::vector<std::uint8_t> out(15);
+  const ArrayView arrays[] = {picture.image(), picture.view_of(out.data())};
+  write(0);
+  (void)filter.run(arrays);
+  EXPECT_FALSE(picture.is_right(out.data()));
+  write(2);
+  (void)filter.run(arrays);
+  EXPECT_TRUE(picture.is_right(out.data()));
+}
+
+TEST(TypedCalls, OfPicturesAllocateNothingWhenRepeated) {
+  Picture picture(20, 30, 1);
+  const ImageView<const std::uint8_t> image{picture.samples.data(), 20, 30};
+  std::vector<std::uint8_t> out(600);
+  // Of the rung that needs no memory of its own.
+  const Request naive{.device = "cpu:threads=1", .variant = "naive"};
+  const FilterOptions options{.kernel = "1 2 1", .request = naive};
+  expect_nothing_but_work("filter", [&] {
+    (void)filter(image, ImageView<std::uint8_t>{out.data(), 20, 30}, options);
+  });
+  EXPECT_TRUE(picture.is_right(out.data()));
+  std::ranges::fill(out, std::uint8_t{0});
+  expect_nothing_but_work("enqueue_filter", [&] {
+    (void)enqueue_filter(nullptr, image, ImageView<std::uint8_t>{out.data(), 20, 30}, options);
+  });
+  EXPECT_TRUE(picture.is_right(out.data()));
+  std::vector<std::uint8_t> larger(1200);
+  const ResizeOptions nearest{.method = "nearest", .request = naive};
+  expect_nothing_but_work("resize", [&] {
+    (void)resize(image, ImageView<std::uint8_t>{larger.data(), 20, 60}, nearest);
+  });
+  for (std::size_t i = 0; i < larger.size(); ++i)
+    ASSERT_EQ(larger[i], picture.samples[i / 60 * 30 + i % 60 / 2]) << i;
+}
+
+// Every option reaches the operation: the calls' bits are those of the words.
+TEST(TypedCalls, OfPicturesTakeEveryOption) {
+  const Operation& operation = *find_operation("filter");
+  Inputs inputs(operation, Element::f32,
+                {.dims = {{"images", 2}, {"height", 9}, {"width", 11}, {"channels", 3}}}, 1);
+  const ArrayView& image = inputs.arguments().array("image");
+  const auto by_words = [&](const char* name, const Arguments::Words& words) {
+    const Operation& named = *find_operation(name);
+    const Outcome outcome = run(named, Arguments(named.signature, Element::f32, {{"image", image}}, words));
+    const ArrayView& out = outcome.outputs.begin()->second.view();
+    return std::vector<float>(static_cast<float*>(out.data), static_cast<float*>(out.data) + out.count());
+  };
+  const ImageView<const float> view{static_cast<float*>(image.data), 9, 11, 3, 0, 2};
+  std::vector<float> filtered(2 * 6 * 7 * 3);
+  (void)filter(view, ImageView<float>{filtered.data(), 6, 7, 3, 0, 2},
+               {.kernel = "gaussian",
+                .size = 5,
+                .sigma = 1.25,
+                .convolution = true,
+                .border = Border::constant,
+                .border_value = 0.5,
+                .abs = true,
+                .scale = 0.75,
+                .offset = -0.1,
+                .roi_x = 4,
+                .roi_y = 3});
+  EXPECT_EQ(filtered, by_words("filter", {{"kernel", "gaussian"},
+                                          {"size", "5"},
+                                          {"sigma", "1.25"},
+                                          {"mode", "convolution"},
+                                          {"border", "constant"},
+                                          {"border-value", "0.5"},
+                                          {"abs", "yes"},
+                                          {"scale", "0.75"},
+                                          {"offset", "-0.1"},
+                                          {"roi_x", "4"},
+                                          {"roi_y", "3"}}));
+  std::vector<float> resized(2 * 5 * 17 * 3);
+  (void)resize(view, ImageView<float>{resized.data(), 5, 17, 3, 0, 2},
+               {.method = "cubic",
+                .convention = ResizeOptions::Convention::onnx,
+                .cubic_a = -0.6,
+                .coordinate = "align_corners",
+                .antialias = true,
+                .exclude_outside = true});
+  EXPECT_EQ(resized, by_words("resize", {{"height", "5"},
+                                         {"width", "17"},
+                                         {"method", "cubic"},
+                                         {"convention", "onnx"},
+                                         {"cubic-a", "-0.6"},
+                                         {"coordinate", "align_corners"},
+                                         {"antialias", "yes"},
+                                         {"exclude-outside", "yes"}}));
+}
+
+TEST(TypedCalls, NameMembersWhereTheCommandNamesFlags) {
+  Picture picture(4, 4, 0);
+  std::vector<std::uint8_t> out(16);
+  const ImageView<const std::uint8_t> image{picture.samples.data(), 4, 4};
+  const ImageView<std::uint8_t> to{out.data(), 4, 4};
+  EXPECT_EQ(complaint([&] { (void)filter(image, to, {.kernel = "box", .sigma = 2}); }).find("--"),
+            std::string::npos);
+  EXPECT_EQ(complaint([&] { (void)filter(image, to, {.kernel = "box", .sigma = 2}); }).substr(0, 5), "sigma");
+  std::vector<float> x(32);
+  EXPECT_EQ(complaint([&] {
+              (void)matmul::multiply<float>({x.data(), 2, 2}, {x.data() + 4, 2, 2}, {x.data() + 8, 2, 2},
+                                            {.alpha = 1e300});
+            }),
+            "alpha 1e+300 is not a number that f32 can hold");
+  EXPECT_EQ(without_flags("--output-element f32 or i8 (--op-b x), a - b --, x--y"),
+            "output_element f32 or i8 (op_b x), a - b --, x--y");
 }
 
 // Any operation by its name: one plan, other addresses.

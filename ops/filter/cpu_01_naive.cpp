@@ -6,7 +6,7 @@
 #include "filter.hpp"
 #include "tessera/rung.hpp"
 
-namespace tessera::filter {
+namespace tessera::filtering {
 
 template <class T>
 void filter_naive(const Problem<T>& p, std::int64_t n, int first, int last, int begin, int end) {
@@ -30,4 +30,4 @@ const Rung rung{"a sample after another, every tap looked up, on one core",
                 })}};
 
 }  // namespace
-}  // namespace tessera::filter
+}  // namespace tessera::filtering

@@ -21,7 +21,7 @@
 
 #ifndef TESSERA_FILTER_STRIP
 #define TESSERA_FILTER_STRIP
-namespace tessera::filter {
+namespace tessera::filtering {
 
 // Columns first to last, rows begin to end of the result of picture n. `past_caches`: a result that they
 // would not hold anyway goes to memory without being read from there first.
@@ -185,11 +185,11 @@ class Strip {
   Taken taken_;
 };
 
-}  // namespace tessera::filter
+}  // namespace tessera::filtering
 #endif
 
 HWY_BEFORE_NAMESPACE();
-namespace tessera::filter {
+namespace tessera::filtering {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -535,7 +535,7 @@ void strip_f16(const Problem<f16>& p, const Piece& piece) { run_strip(p, piece);
 void strip_f32(const Problem<float>& p, const Piece& piece) { run_strip(p, piece); }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace tessera::filter
+}  // namespace tessera::filtering
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
@@ -543,7 +543,7 @@ HWY_AFTER_NAMESPACE();
 #include "tessera/core/parallel.hpp"
 #include "tessera/rung.hpp"
 
-namespace tessera::filter {
+namespace tessera::filtering {
 namespace {
 
 HWY_EXPORT(strip_u8);
@@ -608,5 +608,5 @@ namespace {
 const Rung rung{"vectors, each row read once and kept, all cores", Where::cpu, {choice()}};
 }  // namespace
 
-}  // namespace tessera::filter
+}  // namespace tessera::filtering
 #endif

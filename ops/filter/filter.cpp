@@ -7,7 +7,7 @@
 #include "ops/imaging/image_operation.hpp"
 #include "tessera/core/device.hpp"
 
-namespace tessera::filter {
+namespace tessera::filtering {
 namespace {
 
 Signature signature() {
@@ -42,8 +42,10 @@ Signature signature() {
       dimension("roi_height", "height - roi_y", 0, "its rows"),
       filtered,
   };
-  for (Parameter& p : out.parameters)
+  for (Parameter& p : out.parameters) {
     if (p.name == "sigma") p.minimum = 0;
+    if (p.name == "kernel") p.reads_contents = [](const std::string& word) { return word.ends_with(".npy"); };
+  }
   return out;
 }
 
@@ -278,4 +280,4 @@ Operation operation() {
     (register_operation(operation()), register_partition("filter", divide), true);
 
 }  // namespace
-}  // namespace tessera::filter
+}  // namespace tessera::filtering

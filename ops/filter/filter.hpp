@@ -12,7 +12,7 @@
 #include "tessera/core/arguments.hpp"
 #include "tessera/core/view.hpp"
 
-namespace tessera::filter {
+namespace tessera::filtering {
 using namespace imaging;
 
 inline constexpr int most_taps = 31;  // along an axis
@@ -221,4 +221,4 @@ struct Problem {
 template <class T>
 void filter_naive(const Problem<T>& p, std::int64_t n, int first, int last, int begin, int end);
 
-}  // namespace tessera::filter
+}  // namespace tessera::filtering

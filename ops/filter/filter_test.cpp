@@ -15,7 +15,7 @@
 #include "tessera/run/run.hpp"
 #include "tests/every_target.hpp"
 
-namespace tessera::filter {
+namespace tessera::filtering {
 namespace {
 
 const Operation& filtering() { return *find_operation("filter"); }
@@ -652,4 +652,4 @@ TEST(Filter, LargeResultsAreTheirParts) {
 }
 
 }  // namespace
-}  // namespace tessera::filter
+}  // namespace tessera::filtering

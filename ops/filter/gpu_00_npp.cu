@@ -9,7 +9,7 @@
 #include "ops/imaging/npp.cuh"
 #include "tessera/cuda/resources.hpp"
 
-namespace tessera::filter {
+namespace tessera::filtering {
 namespace {
 
 namespace npp = imaging::npp;
@@ -135,4 +135,4 @@ const Rung rung(timed_baseline("NPP's Laplacian and Gaussians, with the border r
                                {by_npp()}, [](const Device&) { return npp::filters().missing(); }));
 
 }  // namespace
-}  // namespace tessera::filter
+}  // namespace tessera::filtering

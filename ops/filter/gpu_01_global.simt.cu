@@ -7,7 +7,7 @@
 #include "tessera/kernel.hpp"
 #include "filter.hpp"
 
-namespace tessera::filter {
+namespace tessera::filtering {
 namespace {
 
 struct Config {
@@ -36,4 +36,4 @@ const KernelRung<Problem, Config, Global, Config{16}, Config{4}, Config{8}, Conf
     "a thread for each pixel, every tap from global memory"};
 
 }  // namespace
-}  // namespace tessera::filter
+}  // namespace tessera::filtering

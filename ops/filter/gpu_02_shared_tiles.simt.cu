@@ -8,7 +8,7 @@
 #include "tessera/kernel.hpp"
 #include "filter.hpp"
 
-namespace tessera::filter {
+namespace tessera::filtering {
 namespace {
 
 struct Config {
@@ -52,4 +52,4 @@ const KernelRung<Problem, Config, SharedTiles, Config{16}, Config{4}, Config{8}>
     "tiles and what surrounds them in shared memory: each sample is read once per block"};
 
 }  // namespace
-}  // namespace tessera::filter
+}  // namespace tessera::filtering

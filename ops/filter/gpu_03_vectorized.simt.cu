@@ -7,7 +7,7 @@
 // times.
 #include "runs.hpp"
 
-namespace tessera::filter {
+namespace tessera::filtering {
 namespace {
 
 struct Config {
@@ -34,4 +34,4 @@ const KernelRung<Problem, Config, Vectorized, Config{}> rung{
     "16 bytes of a row in a thread, loaded and stored at once"};
 
 }  // namespace
-}  // namespace tessera::filter
+}  // namespace tessera::filtering

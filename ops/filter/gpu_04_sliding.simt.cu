@@ -7,7 +7,7 @@
 // bytes it is arithmetic: a register and an instruction for each sample.
 #include "runs.hpp"
 
-namespace tessera::filter {
+namespace tessera::filtering {
 namespace {
 
 struct Config {
@@ -40,4 +40,4 @@ const KernelRung<Problem, Config, Sliding, Config{}> rung{
     "each line loaded once and added to the three rows that it touches, in registers"};
 
 }  // namespace
-}  // namespace tessera::filter
+}  // namespace tessera::filtering

@@ -10,7 +10,7 @@
 // way beside the registers that sums take.
 #include "runs.hpp"
 
-namespace tessera::filter {
+namespace tessera::filtering {
 namespace {
 
 struct Config {
@@ -87,11 +87,7 @@ struct Packed {
   static Reason refuses(const Problem<T>& p, const Tuning&) {
     if (!std::is_same_v<T, std::uint8_t> && !std::is_same_v<T, float>) return "is for bytes and floats";
     if (const Reason reason = refuses_runs(p)) return reason;
-    if (std::is_same_v<T, float>)
-      return p.channels() == 1
-                 ? Reason{}
-                 : Reason{"is for floats of one channel: of three the lanes beside have more to give"};
-    return refuses_pairs(p.taps, p.finish);
+    return std::is_same_v<T, std::uint8_t> ? refuses_pairs(p.taps, p.finish) : std::nullopt;
   }
 
   SIMT void operator()(Thread thread, Shared&, const Problem<T>& p) const {
@@ -106,7 +102,9 @@ struct Packed {
       else slide_pairs<3>(thread, p, thread.block().z, first, begin, end);
     } else if constexpr (std::is_same_v<T, float>) {
       if ((run - thread.lane()) * run_samples<T> >= p.row_samples()) return;  // whole warps
-      slide_warp<NumberSums<T, T, 1>, T, 1>(thread, p, thread.block().z, first, begin, end);
+      if (p.channels() == 1)
+        slide_warp<NumberSums<T, T, 1>, T, 1>(thread, p, thread.block().z, first, begin, end);
+      else slide_warp<NumberSums<T, T, 3>, T, 3>(thread, p, thread.block().z, first, begin, end);
     }
   }
 };
@@ -115,4 +113,4 @@ const KernelRung<Problem, Config, Packed, Config{}> rung{
     "bytes two an instruction, as halves; floats beside a run from the lanes beside; 16 bytes an access"};
 
 }  // namespace
-}  // namespace tessera::filter
+}  // namespace tessera::filtering

@@ -8,7 +8,7 @@
 // arithmetic: of bytes always, of floats where the kernel is large.
 #include "separable.hpp"
 
-namespace tessera::filter {
+namespace tessera::filtering {
 namespace {
 
 struct Config {
@@ -98,4 +98,4 @@ const KernelRung<Problem, Config, Separable, Config{}> rung{
     "a column times a row: a strip slides down, sums along rows wait in a ring for those along columns"};
 
 }  // namespace
-}  // namespace tessera::filter
+}  // namespace tessera::filtering

@@ -9,7 +9,7 @@
 #include "ops/imaging/samples.hpp"
 #include "tessera/byte_matrices.hpp"
 
-namespace tessera::filter {
+namespace tessera::filtering {
 namespace {
 
 struct Config {
@@ -27,7 +27,7 @@ struct Matrices {
   static constexpr int strip = warps * tiles * tile, beside = 16 * (pieces - 1);
   // An odd number of 16 bytes: eight rows begin in different banks.
   static constexpr int row_bytes = ((strip + beside) / 16 + 1 | 1) * 16;
-  static constexpr std::int64_t enough_samples = 1 << 12, enough_blocks = 792;
+  static constexpr std::int64_t enough_blocks = 792;
   using Strip = ByteRows<row_bytes>;
 
   struct Shared {
@@ -55,13 +55,10 @@ struct Matrices {
   static Reason refuses(const Problem<T>& p, const Tuning&) {
     if (!std::is_same_v<T, std::uint8_t> || p.to != Element::u8) return "is for bytes from bytes";
     if (!p.taps.separable || !p.taps.bytes) return "is for kernels that are a column times a row of bytes";
-    if (p.taps.rows <= 3 && p.taps.cols <= 3) return "is for more than 3 x 3 taps";
     if (tile + (p.taps.cols - 1) * p.channels() + 3 > tile * pieces || p.taps.rows > rows * (octets - 1) + 1)
       return "is for smaller kernels";
     if (!p.packed()) return "is for pixels side by side";
     if (!streams(p)) return "is for rows that begin and end at multiples of 16 bytes";
-    if (p.images() * p.rows() * p.row_samples() < enough_samples)
-      return "is for " + std::to_string(enough_samples) + " samples and more";
     return std::nullopt;
   }
 
@@ -199,4 +196,4 @@ const KernelRung<Problem, Config, Matrices, Config{2, 2}, Config{3, 2}, Config{4
     "sums as products of matrices of bytes, by tensor cores; what is between the passes stays in registers"};
 
 }  // namespace
-}  // namespace tessera::filter
+}  // namespace tessera::filtering

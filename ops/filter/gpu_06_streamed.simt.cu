@@ -8,7 +8,7 @@
 #include "runs.hpp"
 #include "streamed.hpp"
 
-namespace tessera::filter {
+namespace tessera::filtering {
 namespace {
 
 struct Config {
@@ -20,7 +20,7 @@ template <class T, Config config>
 struct Streamed {
   static constexpr int threads = config.threads, row_bytes = threads * static_cast<int>(sizeof(Bytes16));
   static constexpr int min_blocks_per_sm = 512 / threads;
-  static constexpr std::int64_t enough_samples = 1 << 17, enough_blocks = 1056;
+  static constexpr std::int64_t enough_blocks = 1056;
   template <int channels>
   using Strip = StreamedStrip<T, channels, row_bytes>;
   using Rows = unsigned char[streamed_rows][row_bytes + 2 * sizeof(Bytes16)];
@@ -45,8 +45,6 @@ struct Streamed {
   static Reason refuses(const Problem<T>& p, const Tuning&) {
     if (!std::is_same_v<T, std::uint8_t> && !std::is_same_v<T, float>) return "is for bytes and floats";
     if (const Reason reason = refuses_runs(p)) return reason;
-    if (p.images() * p.rows() * p.row_samples() < enough_samples)
-      return "is for " + std::to_string(enough_samples) + " samples and more";
     if (!streams(p)) return "is for rows that begin and end at multiples of 16 bytes";
     return std::is_same_v<T, std::uint8_t> ? refuses_pairs(p.taps, p.finish) : std::nullopt;
   }
@@ -111,4 +109,4 @@ const KernelRung<Problem, Config, Streamed, Config{}, Config{128, 8}> rung{
     "rows arrive in a ring in shared memory, asked for well ahead by one warp", "packed"};
 
 }  // namespace
-}  // namespace tessera::filter
+}  // namespace tessera::filtering

@@ -8,7 +8,7 @@
 #include "separable.hpp"
 #include "tessera/ring.hpp"
 
-namespace tessera::filter {
+namespace tessera::filtering {
 namespace {
 
 struct Config {
@@ -161,4 +161,4 @@ const KernelRung<Problem, Config, StreamedStrips, Config{2, 4}, Config{3, 3}> ru
     "as strips one rung below, whose rows arrive in a ring in shared memory ahead of their use"};
 
 }  // namespace
-}  // namespace tessera::filter
+}  // namespace tessera::filtering

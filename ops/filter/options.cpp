@@ -13,7 +13,7 @@
 #include "tessera/core/suggest.hpp"
 #include "tessera/io/npy.hpp"
 
-namespace tessera::filter {
+namespace tessera::filtering {
 namespace {
 
 using Row = std::vector<double>;
@@ -450,4 +450,4 @@ Element element_of_result(Element element, const Arguments::Words& words) {
   return parse_element(word->second).value_or(element);
 }
 
-}  // namespace tessera::filter
+}  // namespace tessera::filtering

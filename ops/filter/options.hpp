@@ -6,7 +6,7 @@
 #include <vector>
 #include "tessera/core/element.hpp"
 
-namespace tessera::filter {
+namespace tessera::filtering {
 
 // Rows of numbers, "1 2; 3 4": a row ends at ';' or at a line's end, between its numbers stand blanks or a
 // comma. Throws Error that shows the text and says what is wrong.
@@ -34,4 +34,4 @@ void find_factors(Kernel& kernel);
 
 const std::vector<std::string>& kernel_names();
 
-}  // namespace tessera::filter
+}  // namespace tessera::filtering

@@ -12,7 +12,7 @@
 #include "tessera/cuda/ptx/scalar.cuh"
 #endif
 
-namespace tessera::filter {
+namespace tessera::filtering {
 inline namespace TESSERA_UNIT {
 
 template <class T>
@@ -290,7 +290,7 @@ Reason refuses_runs(const Problem<T>& p) {
 }
 
 }  // namespace TESSERA_UNIT
-}  // namespace tessera::filter
+}  // namespace tessera::filtering
 
 // Lines of a picture as a warp has them: each lane a run of 16 bytes, and what lies beside it from the lanes
 // beside. The first and the last lane alone load that, and there alone the border shows. Three lines are on
@@ -304,7 +304,7 @@ Reason refuses_runs(const Problem<T>& p) {
 #define FILTER_TURNS
 #endif
 
-namespace tessera::filter {
+namespace tessera::filtering {
 inline namespace TESSERA_UNIT {
 
 // The words that hold the pixel beside a run.
@@ -481,9 +481,9 @@ SIMT void slide_warp(Thread thread, const Problem<T>& p, std::int64_t n, int fir
 }
 
 }  // namespace TESSERA_UNIT
-}  // namespace tessera::filter
+}  // namespace tessera::filtering
 
-namespace tessera::filter {
+namespace tessera::filtering {
 inline namespace TESSERA_UNIT {
 
 // Bytes summed two at a time as halves. A byte b among the low bits of a half is the number b·2^-24: below
@@ -538,9 +538,9 @@ SIMT std::uint32_t pair_bytes(std::uint32_t sum, bool absolute) {
 #endif
 
 }  // namespace TESSERA_UNIT
-}  // namespace tessera::filter
+}  // namespace tessera::filtering
 
-namespace tessera::filter {
+namespace tessera::filtering {
 inline namespace TESSERA_UNIT {
 
 // Lines of bytes summed two samples an instruction: a line's pairs as a row of a kernel meets them.
@@ -637,4 +637,4 @@ SIMT bool is_cross(const Taps& taps) {
 }
 
 }  // namespace TESSERA_UNIT
-}  // namespace tessera::filter
+}  // namespace tessera::filtering

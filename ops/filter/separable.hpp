@@ -5,7 +5,7 @@
 #include "runs.hpp"
 #include "ops/imaging/samples.hpp"
 
-namespace tessera::filter {
+namespace tessera::filtering {
 inline namespace TESSERA_UNIT {
 
 // The last of four words, behind which the others move up: a loop without a copy for each word.
@@ -105,9 +105,9 @@ Launch launch_of_strips(const Problem<T>& p, int cols, int rows, int threads) {
 }
 
 }  // namespace TESSERA_UNIT
-}  // namespace tessera::filter
+}  // namespace tessera::filtering
 
-namespace tessera::filter {
+namespace tessera::filtering {
 inline namespace TESSERA_UNIT {
 
 // A separable kernel's two passes over numbers of 32 bits: twice eight results of a thread at once, side by
@@ -290,9 +290,9 @@ struct NumberPasses {
 };
 
 }  // namespace TESSERA_UNIT
-}  // namespace tessera::filter
+}  // namespace tessera::filtering
 
-namespace tessera::filter {
+namespace tessera::filtering {
 inline namespace TESSERA_UNIT {
 
 // A separable kernel's two passes over bytes whose weights are bytes: four products an instruction along
@@ -445,4 +445,4 @@ struct BytePasses {
 };
 
 }  // namespace TESSERA_UNIT
-}  // namespace tessera::filter
+}  // namespace tessera::filtering

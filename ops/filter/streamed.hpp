@@ -6,7 +6,7 @@
 #include "tessera/ring.hpp"
 #include "runs.hpp"
 
-namespace tessera::filter {
+namespace tessera::filtering {
 inline namespace TESSERA_UNIT {
 
 inline constexpr int streamed_rows = 3;  // of a step: sums of as many rows take turns in registers
@@ -148,9 +148,9 @@ class StreamedStrip {
 };
 
 }  // namespace TESSERA_UNIT
-}  // namespace tessera::filter
+}  // namespace tessera::filtering
 
-namespace tessera::filter {
+namespace tessera::filtering {
 inline namespace TESSERA_UNIT {
 
 // Rows of bytes that a block has arrive in a ring, eight a step, whatever the kernel needs beside and around
@@ -242,4 +242,4 @@ class ByteRows {
 };
 
 }  // namespace TESSERA_UNIT
-}  // namespace tessera::filter
+}  // namespace tessera::filtering

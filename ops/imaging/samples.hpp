@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 #include <type_traits>
+#include "ops/imaging/image_view.hpp"
 #include "tessera/core/element.hpp"
 #include "tessera/core/thread.hpp"
 #if defined(__CUDACC__)
@@ -13,12 +14,6 @@
 #endif
 
 namespace tessera::imaging {
-
-// An axis of "abcd" goes on as
-//   constant cc|abcd|cc   replicate aa|abcd|dd   reflect ba|abcd|dc   reflect_101 cb|abcd|cb
-//   wrap cd|abcd|ab
-// and is folded as often as it takes, so that pictures smaller than the kernel are no exception.
-enum class Border : int { constant, replicate, reflect, reflect_101, wrap };
 
 // By this name, or by what OpenCV, SciPy, NumPy and NPP call it. Throws Error that names --border.
 Border border_named(const std::string& word);

@@ -81,12 +81,8 @@ Reason refuses_half(const Arguments& arguments) {
 
 Reason refuses(const Arguments& arguments, const Tuning& tuning, const Device& device) {
   if (Reason reason = counts_beyond(arguments)) return reason;
-  const int capability = device.compute_capability;
-  if (arguments.element() != Element::f64) {
+  if (arguments.element() != Element::f64)
     if (const Reason reason = refuses_half(arguments)) return reason;
-  } else if (capability != 80 && capability != 90 && capability != 100) {
-    return "this GPU's tensor cores are not made for doubles";
-  }
   const auto tile = static_cast<std::size_t>(tuning.find("tile").value_or(0));
   if (tile != 0 && element_of(arguments).tiles[tile - 1].shared_bytes() > device.max_shared_bytes)
     return "its tile needs " + std::to_string(element_of(arguments).tiles[tile - 1].shared_bytes()) +

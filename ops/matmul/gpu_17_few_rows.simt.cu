@@ -11,29 +11,12 @@
 #include <algorithm>
 #include <typeinfo>
 #include "ops/matmul/kernels/tile_order.hpp"
-#include "ops/matmul/kernels/simt/gemm_problem.hpp"
-#include "ops/matmul/kernels/simt/vectorized.hpp"
+#include "ops/matmul/kernels/simt/few_rows_config.hpp"
 
 namespace tessera::matmul {
 namespace {
 
 inline namespace TESSERA_UNIT {
-
-// Of more rows, tiles in shared memory or tensor cores take no longer, whatever the element.
-template <class T>
-inline constexpr int most_rows = sizeof(T) == 1 ? 1 : 4;
-
-struct FewRowsConfig {
-  int rows = 4;         // at most, of C
-  bool along_k = true;  // how the lines of B lie
-  bool wide = true;     // and whether 16-byte loads reach them; along k, where elements are short, and A's
-};
-
-// Whether 16-byte loads do, along k.
-template <class P>
-SIMT bool is_a_vector_aligned(const P& p) {
-  return is_vector_aligned(p.a.data, p.a.stride[1], p.m() == 1 ? 0 : p.a.stride[0]);
-}
 
 template <class T>
 struct FewRowsArgs {
@@ -388,24 +371,6 @@ struct FewRows {
   }
 };
 
-template <class T>
-GemmProblem<T> few_rows_first(const GemmArguments<T>& given) {
-  const auto p = gemm_problem<T>(given);
-  return p.m() <= p.n() ? p : transposed(p);
-}
-
-template <class T>
-FewRowsConfig config_of(const GemmProblem<T>& p) {
-  const bool along_k = p.b.stride[0] == 1 && (p.b.stride[1] != 1 || p.n() == 1);
-  const auto is_b_vector_aligned = [&](std::int64_t along, std::int64_t across, std::int64_t lines) {
-    return is_vector_aligned(p.b.data, along, lines == 1 ? 0 : across);
-  };
-  return {.rows = p.m() == 1 ? 1 : most_rows<T>,
-          .along_k = along_k,
-          .wide = along_k ? is_b_vector_aligned(p.b.stride[0], p.b.stride[1], p.n()) &&
-                                (!is_narrow<T> || is_a_vector_aligned(p))
-                          : is_b_vector_aligned(p.b.stride[1], p.b.stride[0], p.k())};
-}
 // None where tensor cores read the large operand as it lies, and are as fast.
 template <class T>
 constexpr bool has_kernel(const FewRowsConfig& config) {
@@ -519,52 +484,17 @@ std::optional<Footprint> footprint_of_few_rows(const Arguments& arguments, const
   });
 }
 
-template <class T>
-FewRowsConfig config_of_arguments(const Arguments& arguments) {
-  return config_of<T>(few_rows_first<T>(GemmArguments<T>::of(arguments)));
-}
-
 Reason refuses(const Arguments& arguments, const Tuning&, const Device& device) {
-  const std::int64_t m = arguments.dim("m"), n = arguments.dim("n"), k = arguments.dim("k");
-  const Element element = arguments.element();
-  const int most = with_element_type(element, [&]<class T>() { return most_rows<T>; });
+  const std::int64_t m = arguments.dim("m"), n = arguments.dim("n");
+  const int most = with_element_type(arguments.element(), [&]<class T>() { return most_rows<T>; });
   if (std::min(m, n) > most)
     return "C has more than " + std::to_string(most) + (most == 1 ? " row and column" : " rows and columns");
-  // Lanes share a sum: of a short one few would have a part.
-  const std::int64_t least_k = size_of(element) < 4 ? 256 : 128;
-  if (k < least_k) return "the sums have fewer than " + std::to_string(least_k) + " products";
   if (const Reason reason = counts_beyond(arguments)) return reason;
   constexpr std::int64_t bytes =
       std::max(sizeof(FewRows<float, FewRowsConfig{most_rows<float>, false, true}>::Shared),
                sizeof(FewRows<Bits16, FewRowsConfig{most_rows<Bits16>, false, false}>::Shared));
   if (bytes > device.max_shared_bytes)
     return "needs " + std::to_string(bytes) + " bytes of shared memory in a block";
-  return std::nullopt;
-}
-
-Reason outrun(const Arguments& arguments, const Device& device) {
-  const std::int64_t m = arguments.dim("m"), n = arguments.dim("n"), k = arguments.dim("k");
-  const Element element = arguments.element();
-  const FewRowsConfig config =
-      with_element_type(element, [&]<class T>() { return config_of_arguments<T>(arguments); });
-  if (size_of(element) < 4 && config.rows > 1 && config.wide)
-    return "tensor cores take several rows as fast where they read the large operand as it lies";
-  // Products, as measured on one NVIDIA H100.
-  constexpr double most_of_fp8 = 16e6, most_along_k = 14e6;
-  const double products = double(m) * double(n) * double(k);
-  if (is_fp8(element) && config.wide && products > most_of_fp8)
-    return "tensor cores take large products of 8-bit floats as fast where they read the large operand as it "
-           "lies";
-  // As measured on one NVIDIA H200.
-  constexpr double most_of_narrow = 100e6;
-  const bool whole_lines = k * static_cast<std::int64_t>(size_of(element)) % 128 == 0;
-  if (size_of(element) < 4 && config.wide && whole_lines && device.compute_capability == 90 &&
-      products > most_of_narrow)
-    return "tensor cores take large products faster where they read the large operand as it lies";
-  // Of several rows, each warp brings all that lies along k for its few lines: too much for a large product.
-  if (size_of(element) >= 4 && config.along_k && config.rows > 1 &&
-      (element == Element::f64 || products > most_along_k))
-    return "the large operand lies along k: tiles in shared memory take several rows as fast";
   return std::nullopt;
 }
 
@@ -588,7 +518,6 @@ Variant few_rows() {
   Variant out;
   out.idea = "few rows or columns: the large operand goes to registers once, and memory is the limit";
   out.where = kernels_run_on;
-  out.outrun = outrun;
   out.choices.push_back(std::move(choice));
   return out;
 }

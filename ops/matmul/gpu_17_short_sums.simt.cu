@@ -16,17 +16,6 @@ namespace {
 
 inline namespace TESSERA_UNIT {
 
-// Lanes lie along what is contiguous in C: its rows.
-template <class T>
-GemmProblem<T> by_rows_of_c(const GemmArguments<T>& given) {
-  const auto p = gemm_problem<T>(given);
-  const auto by_rows = [&] {
-    if constexpr (is_narrow<T>) return given.c_col <= given.c_row;
-    else return given.c.stride[1] <= given.c.stride[0];
-  };
-  return by_rows() ? p : transposed(p);
-}
-
 template <class T>
 void launch_short_sums(const GemmArguments<T>& given, std::int64_t tile, Run& run) {
   const auto p = by_rows_of_c<T>(given);
@@ -56,31 +45,11 @@ Footprint footprint_of_short_sums(const Arguments& arguments, const Tuning& tuni
   });
 }
 
-// Tensor cores multiply narrow elements so fast that only short sums take less time here: twice as long ones
-// where operands would have to be packed for them, and twice as long ones of a C that is written soon.
-template <class T>
-std::int64_t most_products_of_narrow(const GemmProblem<T>& p) {
-  constexpr std::int64_t least = 8, small_c = 4'000'000;
-  const auto vector_aligned = [](const Matrix<const T>& x) {
-    return is_vector_aligned(x.data, x.stride[0], x.stride[1]) ||
-           is_vector_aligned(x.data, x.stride[1], x.stride[0]);
-  };
-  return least * (vector_aligned(p.a) && vector_aligned(p.b) ? 1 : 2) * (p.m() * p.n() <= small_c ? 2 : 1);
-}
-
 template <class T>
 Reason refuses_short_sums(const Arguments& arguments, const Tuning& tuning, const Device& device) {
   const auto p = by_rows_of_c<T>(GemmArguments<T>::of(arguments));
-  constexpr std::int64_t least_line = 32, most_tf32 = 16;
   if (p.k() > longest_short_sum<T>)
     return "the sums have more than " + std::to_string(longest_short_sum<T>) + " products";
-  if (std::is_same_v<T, float> && p.k() > most_tf32 && MixedProblem::of(arguments).compute == Compute::tf32)
-    return "tensor cores take TF32's sums of more than " + std::to_string(most_tf32) + " products faster";
-  if (p.n() < least_line)
-    return "lines of C have fewer than " + std::to_string(least_line) + " elements, a warp's";
-  if (is_narrow<T>)
-    if (const std::int64_t most = most_products_of_narrow<T>(p); p.k() > most)
-      return "tensor cores take sums of more than " + std::to_string(most) + " products faster here";
   if (Reason reason = counts_beyond(arguments)) return reason;
   const std::int64_t bytes = with_short_sums<T>(
       p.k(), short_sums_tile<T>(p, tuning["tile"], device.processors),

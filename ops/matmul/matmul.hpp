@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <type_traits>
+#include "problem/post_op.hpp"
 #include "tessera/core/arguments.hpp"
 #include "tessera/core/element.hpp"
 #include "tessera/core/view.hpp"
@@ -61,7 +62,7 @@ struct Problem {
 
   // What follows the sum besides α and β has no room here. (Strict sums serve who would take TF32's.)
   static std::optional<std::string> unsupported_arguments(const Arguments& arguments) {
-    if (arguments.text("activation") != "none") return "does not support activations";
+    if (!PostOp::of(arguments).is_identity()) return "does not support activations";
     for (const char* name : {"bias", "scale-a", "scale-b"})
       if (arguments.has(name)) return std::string("does not support ") + (name[0] == 'b' ? "bias" : "scales");
     return std::nullopt;

@@ -72,9 +72,9 @@ const Rung rung(variant());
 // The same kernels for products of any sizes, for those who call multiply_group.
 
 // As the kernel takes them; without those that have no elements.
-std::vector<MixedProblem> problems_of(std::span<const Arguments> entries) {
+std::vector<MixedProblem> problems_of(std::span<const matmul::Gemm> entries) {
   std::vector<MixedProblem> out;
-  for (const Arguments& entry : entries)
+  for (const matmul::Gemm& entry : entries)
     if (const MixedProblem p = matmul::with_row_major_c(MixedProblem::of(entry)); p.m != 0 && p.n != 0)
       out.push_back(p);
   return out;
@@ -86,18 +86,18 @@ std::int64_t max_units_of_all(const std::vector<MixedProblem>& all) {
       [](std::int64_t sum, const MixedProblem& p) { return sum + max_units_of(p.m, p.n); });
 }
 
-Reason refuses_group(std::span<const Arguments> entries, const Device& device) {
+Reason refuses_group(std::span<const matmul::Gemm> entries, const Device& device) {
   if (Reason reason = matmul::needs_hopper(device)) return reason;
-  const Element element = entries.front().element();
+  const Element element = entries.front().a_element;
   if (!matmul::has_mixed_problem(element))
     return "tensor cores here have no " + std::string(name_of(element));
-  for (const Arguments& entry : entries)
-    if (Reason reason = matmul::wgmma_refuses(entry, {}, device)) return reason;
+  for (const matmul::Gemm& entry : entries)
+    if (Reason reason = matmul::wgmma_refuses(MixedProblem::of(entry))) return reason;
   if (max_units_of_all(problems_of(entries)) > max_units) return "it counts tiles of all entries up to 2^30";
   return std::nullopt;
 }
 
-std::size_t group_workspace(std::span<const Arguments> entries) {
+std::size_t group_workspace(std::span<const matmul::Gemm> entries) {
   const auto all = problems_of(entries);
   std::size_t bytes = GroupWorkspace(all.size(), max_units_of_all(all)).packed_at;
   for (const MixedProblem& p : all)
@@ -105,7 +105,7 @@ std::size_t group_workspace(std::span<const Arguments> entries) {
   return bytes;
 }
 
-void compute_group(std::span<const Arguments> entries, Run& run) {
+void compute_group(std::span<const matmul::Gemm> entries, Run& run) {
   const auto all = problems_of(entries);
   if (!all.empty()) launches_of(all.front().a.element).group(all, run);
 }

@@ -6,7 +6,7 @@
 #include <span>
 #include <string>
 #include "../matmul/matmul.hpp"
-#include "../matmul/problem/mixed_problem.hpp"
+#include "../matmul/problem/gemm.hpp"
 #include "tessera/core/operation.hpp"
 #include "tessera/core/variant.hpp"
 
@@ -77,19 +77,17 @@ Signature signature();
 // Arrays without memory stay so.
 Arguments entry_of(const Arguments& batch, std::int64_t entry);
 
-// Groups: products of any sizes, as arguments of the single product. On the CPU, whoever is free takes the
-// next entry.
-void compute_on_cpu(std::span<const Arguments> entries, int threads);
+// Groups: products of any sizes. On the CPU, whoever is free takes the next entry.
+void compute_on_cpu(std::span<const matmul::Gemm> entries, int threads);
 
-// What computes a whole group on a GPU at once, where a build has it. Entries are arguments of the single
-// product.
+// What computes a whole group on a GPU at once, where a build has it.
 
 struct GroupKernel {
   std::string name;
-  std::function<Reason(std::span<const Arguments>, const Device&)> refuses;
-  std::function<std::size_t(std::span<const Arguments>)> workspace_bytes;
+  std::function<Reason(std::span<const matmul::Gemm>, const Device&)> refuses;
+  std::function<std::size_t(std::span<const matmul::Gemm>)> workspace_bytes;
   // With arrays, and a workspace, where the device has them; in the order of the stream, without waiting.
-  std::function<void(std::span<const Arguments>, Run&)> run;
+  std::function<void(std::span<const matmul::Gemm>, Run&)> run;
 };
 
 const GroupKernel* group_kernel();  // null: this build has none

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The calls for batches of one size, then those for groups of any sizes.
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstring>
 #include <deque>
@@ -9,13 +10,13 @@
 #include "tessera/run/overlap.hpp"
 #include "multiply_batch.hpp"
 #include "matmul_batch.hpp"
-#include "ops/matmul/epilogue/epilogue.hpp"
-#include "ops/matmul/kernels/cpu/serial_loops.hpp"
-#include "ops/matmul/kernels/cpu/simd.hpp"
 #include "ops/matmul/problem/operands.hpp"
 #include "tessera/core/parallel.hpp"
+#include "tessera/run/typed_call.hpp"
 
 namespace tessera::matmul_batch {
+
+using matmul::Gemm;
 
 namespace {
 
@@ -95,7 +96,7 @@ void add_vectors(std::map<std::string, ArrayView>& inputs, const Options& option
 Arguments batch_arguments(const ArrayView& a, const ArrayView& b, const ArrayView& c, const Options& options,
                           const ArrayView* added) {
   matmul::check_elements(a.element, b.element, c.element);
-  Arguments::Words words = matmul::Gemm::of(a.element, b.element, c.element, options).words();
+  Arguments::Words words = Gemm::of(a.element, b.element, c.element, options).words();
   const std::int64_t entries = c.extents[0];
   std::map<std::string, ArrayView> inputs{{"A", operand(a, entries)}, {"B", operand(b, entries)}};
   if (added != nullptr) inputs["C0"] = *added;
@@ -126,54 +127,41 @@ Arguments arguments_in_place(const detail::AnyBatch& a, const detail::AnyBatch& 
 namespace detail {
 
 Outcome multiply_batch(const AnyBatch& a, const AnyBatch& b, const AnyBatch& c, const Options& options) {
-  const ArrayView out = result_of(c);
-  // What is added is set aside: C is written, and poisoned before a check, while C0 is still needed.
-  Array kept;
-  ArrayView added;
-  if (options.beta != 0)
-    added = options.c0.data == nullptr ? matmul::set_aside(out, kept) : addend_of(options, out);
-  Arguments arguments =
-      batch_arguments(view_of("A", a), view_of("B", b), out, options, options.beta != 0 ? &added : nullptr);
-  return run(the_batch(), arguments, options.request, options.check);
+  return typed_call([&] {
+    const ArrayView out = result_of(c);
+    // What is added is set aside: C is written, and poisoned before a check, while C0 is still needed.
+    Array kept;
+    ArrayView added;
+    if (options.beta != 0)
+      added = options.c0.data == nullptr ? matmul::set_aside(out, kept) : addend_of(options, out);
+    Arguments arguments =
+        batch_arguments(view_of("A", a), view_of("B", b), out, options, options.beta != 0 ? &added : nullptr);
+    return run(the_batch(), arguments, options.request, options.check);
+  });
 }
 
 std::size_t workspace_bytes(const AnyBatch& a, const AnyBatch& b, const AnyBatch& c, const Options& options) {
-  const Arguments there = arguments_in_place(a, b, c, options);
-  if (there.array("C").count() == 0) return 0;
-  return tessera::workspace_bytes(choose_in_place(the_batch(), there, options.request), there);
+  return typed_call([&]() -> std::size_t {
+    const Arguments there = arguments_in_place(a, b, c, options);
+    if (there.array("C").count() == 0) return 0;
+    return tessera::workspace_bytes(choose_in_place(the_batch(), there, options.request), there);
+  });
 }
 
 Plan enqueue(void* stream, const AnyBatch& a, const AnyBatch& b, const AnyBatch& c, const Options& options,
              const Workspace& workspace) {
-  const Arguments there = arguments_in_place(a, b, c, options);
-  if (there.array("C").count() == 0) return {};
-  Plan plan = choose_in_place(the_batch(), there, options.request);
-  tessera::enqueue(plan, there, stream, workspace, "C0");
-  return plan;
+  return typed_call([&]() -> Plan {
+    const Arguments there = arguments_in_place(a, b, c, options);
+    if (there.array("C").count() == 0) return {};
+    Plan plan = choose_in_place(the_batch(), there, options.request);
+    tessera::enqueue(plan, there, stream, workspace, "C0");
+    return plan;
+  });
 }
 
 }  // namespace detail
 
 namespace {
-
-template <class T>
-void compute_vectors(const Arguments& entry) {
-  if (matmul::is_plain(entry)) return matmul::multiply_simd(matmul::Problem<T>::of(entry), 1);
-  const std::size_t apart = matmul::epilogue_pass_bytes(entry);
-  const Array own(Element::u8, {static_cast<std::int64_t>(apart)});
-  void* const sums = apart == 0 ? nullptr : own.view().data;
-  const auto after = matmul::EpilogueProblem<T>::of(entry, sums);
-  if (!after.scaled) return matmul::multiply_simd(matmul::Problem<T>::of(entry), 1, &after);
-  matmul::multiply_simd(matmul::Problem<T>::of(matmul::without_epilogue(entry, sums)), 1);
-  matmul::run_epilogue_on_cpu(after, 1);
-}
-
-void compute_on_processor(const Arguments& entry) {
-  if (entry.element() == Element::f32) return compute_vectors<float>(entry);
-  if (entry.element() == Element::f64) return compute_vectors<double>(entry);
-  if (entry.element() == Element::i32) return compute_vectors<std::int32_t>(entry);
-  matmul::naive_mixed(matmul::MixedProblem::of(entry));
-}
 
 Element element_of(const matmul::Scale&) { return Element::f32; }
 Element element_of(const matmul::Bias& bias) { return bias.element; }
@@ -197,21 +185,27 @@ Vector own_or_shared(const char* name, const Vector& own, const Vector& shared, 
   return out;
 }
 
-// A group's products as arguments of the single product.
+constexpr std::pair<matmul::ProductArray, const char*> apart[] = {{matmul::out_c, "C"},
+                                                                  {matmul::in_a, "A"},
+                                                                  {matmul::in_b, "B"},
+                                                                  {matmul::in_scale_a, "scale-a"},
+                                                                  {matmul::in_scale_b, "scale-b"},
+                                                                  {matmul::in_bias, "bias"}};
+
 class Group {
  public:
   // `in_place`: C itself is what β multiplies; else it is set aside, for C may be poisoned before it is
   // written. Throws Error with the number of the product.
   Group(std::span<const detail::AnyProduct> products, const Options& options, bool in_place);
 
-  const std::vector<Arguments>& entries() const { return entries_; }
+  const std::vector<Gemm>& entries() const { return entries_; }
 
  private:
   void check_apart() const;
   void add(const detail::AnyProduct& product, const Options& options, bool in_place);
 
   std::deque<Array> kept_;
-  std::vector<Arguments> entries_;
+  std::vector<Gemm> entries_;
 };
 
 Group::Group(std::span<const detail::AnyProduct> products, const Options& options, bool in_place) {
@@ -229,9 +223,9 @@ void Group::check_apart() const {
   std::vector<Access> accesses;
   std::vector<const char*> names;
   for (std::size_t i = 0; i < entries_.size(); ++i)
-    for (const char* name : {"C", "A", "B", "scale-a", "scale-b", "bias"})
-      if (entries_[i].has(name)) {
-        accesses.push_back({entries_[i].array(name), name[0] == 'C', i});
+    for (const auto& [array, name] : apart)
+      if (const ArrayView view = entries_[i].in_memory(array); view.data != nullptr) {
+        accesses.push_back({view, array == matmul::out_c, i});
         names.push_back(name);
       }
   const auto found = clash(accesses);
@@ -247,31 +241,36 @@ void Group::add(const detail::AnyProduct& product, const Options& options, bool 
   own.scale_a = own_or_shared("scale-a", product.scale_a, options.scale_a, entries_.size());
   own.scale_b = own_or_shared("scale-b", product.scale_b, options.scale_b, entries_.size());
   own.bias = own_or_shared("bias", product.bias, options.bias, entries_.size());
-  Arguments entry = matmul::Gemm::of(product.a, product.b, product.c, own).arguments();
-  const ArrayView& c = entry.array("C");
-  if (own.beta != 0 && !in_place) entry.set_array("C0", matmul::set_aside(c, kept_.emplace_back()));
-  if (!matmul::is_plain(entry)) (void)matmul::has_epilogue(entry);  // throws where there is no such product
-  for (const char* input : {"A", "B", "scale-a", "scale-b", "bias"})
-    if (entry.has(input) && overlap(entry.array(input), c)) throw Error(std::string("C overlaps ") + input);
-  entries_.push_back(std::move(entry));
+  Gemm entry = Gemm::of(product.a, product.b, product.c, own);
+  const ArrayView c = entry.in_memory(matmul::out_c);
+  if (entry.adds_in_place && !in_place) {
+    entry.set(matmul::in_c0, matmul::set_aside(c, kept_.emplace_back()));
+    entry.adds_in_place = false;
+  }
+  matmul::check_scales(entry.a_element, entry.scale_a.data != nullptr || entry.scale_b.data != nullptr);
+  entry.post_op.check(entry.c_element);
+  for (const auto& [array, name] : apart)
+    if (array != matmul::out_c && overlap(entry.in_memory(array), c))
+      throw Error(std::string("C overlaps ") + name);
+  entries_.push_back(entry);
 }
 
 }  // namespace
 
-void compute_on_cpu(std::span<const Arguments> entries, int threads) {
+void compute_on_cpu(std::span<const Gemm> entries, int threads) {
+  static const Request one_core{.device = "cpu:threads=1", .cached = false};
   std::atomic<std::size_t> next = 0;
   const int useful =
       static_cast<int>(std::clamp<std::size_t>(entries.size(), 1, static_cast<std::size_t>(threads)));
   parallel(useful, [&](int) {
-    for (std::size_t e = next++; e < entries.size(); e = next++) compute_on_processor(entries[e]);
+    for (std::size_t e = next++; e < entries.size(); e = next++)
+      (void)matmul::enqueue(nullptr, entries[e], one_core);
   });
 }
 
 namespace {
 
 using matmul::matmul_operation;
-
-constexpr const char* inputs[] = {"A", "B", "C0", "scale-a", "scale-b", "bias"};
 
 std::optional<GroupKernel>& the_kernel() {
   static std::optional<GroupKernel> kernel;
@@ -281,19 +280,22 @@ std::optional<GroupKernel>& the_kernel() {
 // All inputs in one piece of memory, all outputs in another, there and back by one copy each.
 class PlacedGroup {
  public:
-  PlacedGroup(std::span<const Arguments> entries, const Device& device)
+  PlacedGroup(std::span<const Gemm> entries, const Device& device)
       : host_(entries),
         there_(entries.begin(), entries.end()),
         device_(device),
         backend_(backend_of(device)) {
-    for (const char* name : inputs) lay_out(name, input_bytes_);
-    lay_out("C", output_bytes_);
+    for (std::size_t i = 0; i < matmul::product_arrays; ++i) lay_out(static_cast<ProductArray>(i));
     inputs_ = memory(input_bytes_);
     outputs_ = memory(output_bytes_);
-    for (Arguments& entry : there_) {
-      for (const char* name : inputs) set_base(entry, name, inputs_);
-      set_base(entry, "C", outputs_);
-    }
+    for (std::size_t e = 0; e < there_.size(); ++e)
+      for (std::size_t i = 0; i < matmul::product_arrays; ++i) {
+        const auto array = static_cast<ProductArray>(i);
+        ArrayView view = there_[e].in_memory(array);
+        if (view.data == nullptr) continue;
+        view.data = base_of(array).as<char>() + offset_[e][i];
+        there_[e].set(array, view);
+      }
   }
 
   double run(const GroupKernel& kernel) {
@@ -312,76 +314,70 @@ class PlacedGroup {
   }
 
  private:
+  using ProductArray = matmul::ProductArray;
+
   double run_on(const GroupKernel& kernel, Run& run) {
     std::vector<char> staged(std::max(input_bytes_, output_bytes_));
     for (std::size_t e = 0; e < host_.size(); ++e)
-      for (const char* name : inputs)
-        if (host_[e].has(name)) {
-          const Array packed = packed_copy(host_[e].array(name));
-          if (packed.view().bytes() != 0)
-            std::memcpy(staged.data() + offset(there_[e], name, inputs_), packed.view().data,
-                        packed.view().bytes());
-        }
+      for (std::size_t i = 0; i < matmul::out_c; ++i) {
+        const ArrayView view = host_[e].in_memory(static_cast<ProductArray>(i));
+        if (view.data == nullptr || view.bytes() == 0) continue;
+        std::memcpy(staged.data() + offset_[e][i], packed_copy(view).view().data, view.bytes());
+      }
     backend_.copy(run, inputs_.view().data, staged.data(), input_bytes_);
     const double seconds = backend_.seconds(run, [&] { kernel.run(there_, run); });
     backend_.copy(run, staged.data(), outputs_.view().data, output_bytes_);
     backend_.synchronize(run);
     for (std::size_t e = 0; e < host_.size(); ++e)
-      unpack(staged.data() + offset(there_[e], "C", outputs_), host_[e].array("C"));
+      unpack(staged.data() + offset_[e][matmul::out_c], host_[e].in_memory(matmul::out_c));
     return seconds;
   }
 
-  // Row after row, from a multiple of 256 bytes on; the address is the offset, until memory is there.
-  void lay_out(const char* name, std::size_t& bytes) {
-    for (Arguments& entry : there_) {
-      if (!entry.has(name)) continue;
-      ArrayView view = entry.array(name);
+  // Row after row, from a multiple of 256 bytes on.
+  void lay_out(ProductArray array) {
+    std::size_t& bytes = array == matmul::out_c ? output_bytes_ : input_bytes_;
+    for (std::size_t e = 0; e < there_.size(); ++e) {
+      ArrayView view = there_[e].in_memory(array);
+      if (view.data == nullptr) continue;
       view.strides = row_major_strides(view.extents);
-      view.data = reinterpret_cast<void*>(bytes);
+      there_[e].set(array, view);
+      offset_[e][array] = bytes;
       bytes += (view.bytes() + 255) / 256 * 256;
-      entry.set_array(name, view);
     }
   }
-  static void set_base(Arguments& entry, const char* name, const Array& base) {
-    if (!entry.has(name)) return;
-    const auto at = reinterpret_cast<std::uintptr_t>(entry.array(name).data);
-    entry.set_array(name, static_cast<char*>(base.view().data) + at);
-  }
-  static std::size_t offset(const Arguments& entry, const char* name, const Array& base) {
-    return static_cast<std::size_t>(static_cast<const char*>(entry.array(name).data) - base.as<char>());
-  }
+  Array& base_of(ProductArray array) { return array == matmul::out_c ? outputs_ : inputs_; }
   Array memory(std::size_t bytes) const {
     return Array(Element::u8, {static_cast<std::int64_t>(std::max<std::size_t>(bytes, 1))},
                  backend_.memory(device_));
   }
 
-  std::span<const Arguments> host_;
-  std::vector<Arguments> there_;
+  std::span<const Gemm> host_;
+  std::vector<Gemm> there_;
+  std::vector<std::array<std::size_t, matmul::product_arrays>> offset_{there_.size()};
   Device device_;
   Backend& backend_;
   std::size_t input_bytes_ = 0, output_bytes_ = 0;
   Array inputs_, outputs_;
 };
 
-GroupOutcome run_one_by_one(std::span<const Arguments> entries, const Device& device,
-                            const Options& options) {
+GroupOutcome run_one_by_one(std::span<const Gemm> entries, const Device& device, const Options& options) {
   GroupOutcome out;
   Request request = options.request;
   request.device = device.label();
-  for (const Arguments& entry : entries) {
-    Arguments arguments = entry;
-    const Outcome one = run(matmul_operation(), arguments, request);
+  for (const Gemm& entry : entries) {
+    const Outcome one = run(matmul_operation(), entry.arguments(), request);
     out.how = one.plan.variant->name + ", one after another";
     out.seconds += one.kernel_seconds;
   }
   return out;
 }
 
-GroupOutcome run_group(std::span<const Arguments> entries, const Options& options) {
+GroupOutcome run_group(std::span<const Gemm> entries, const Options& options) {
   if (entries.empty()) return {};
-  const auto largest =
-      std::ranges::max_element(entries, {}, [](const Arguments& a) { return matmul_operation().flops(a); });
-  const Device device = choose_device(matmul_operation(), *largest, options.request);
+  const auto largest = std::ranges::max_element(entries, {}, [](const Gemm& g) {
+    return static_cast<double>(g.m) * static_cast<double>(g.n) * static_cast<double>(g.k);
+  });
+  const Device device = choose_device(matmul_operation(), largest->arguments(), options.request);
   if (options.request.variant || options.request.tuning) return run_one_by_one(entries, device, options);
   if (device.where == Where::cpu) {
     GroupOutcome out{.how = "a core for each"};
@@ -395,10 +391,10 @@ GroupOutcome run_group(std::span<const Arguments> entries, const Options& option
   return {.how = kernel->name + ", one launch", .seconds = PlacedGroup(entries, device).run(*kernel)};
 }
 
-void check(std::span<const Arguments> entries, GroupOutcome& out) {
+void check(std::span<const Gemm> entries, GroupOutcome& out) {
   out.passed = true;
   for (std::size_t e = 0; e < entries.size() && *out.passed; ++e) {
-    const Verdict verdict = verify(matmul_operation(), entries[e]);
+    const Verdict verdict = verify(matmul_operation(), entries[e].arguments());
     out.passed = verdict.passed;
     if (!verdict.passed) out.wrong = "product " + std::to_string(e) + ": " + describe(verdict);
   }
@@ -410,17 +406,19 @@ const GroupKernel* group_kernel() { return the_kernel() ? &*the_kernel() : nullp
 void register_group_kernel(GroupKernel kernel) { the_kernel() = std::move(kernel); }
 
 GroupOutcome detail::multiply_group(std::span<const AnyProduct> products, const Options& options) {
-  const Group group(products, options, false);
-  GroupOutcome out = run_group(group.entries(), options);
-  if (options.check) check(group.entries(), out);
-  return out;
+  return typed_call([&] {
+    const Group group(products, options, false);
+    GroupOutcome out = run_group(group.entries(), options);
+    if (options.check) check(group.entries(), out);
+    return out;
+  });
 }
 
 namespace {
 
 // Who computes a group where it lies.
 struct GroupPlan {
-  std::vector<Arguments> entries;  // those with elements
+  std::vector<Gemm> entries;  // those with elements
   Device device;
   const GroupKernel* kernel = nullptr;  // null: …
   std::vector<Plan> plans;              // … each by its own, but on the CPU
@@ -430,10 +428,10 @@ GroupPlan plan_of(std::span<const detail::AnyProduct> products, const Options& o
   matmul::check_enqueued(options);
   GroupPlan out;
   const Group group(products, options, true);
-  for (const Arguments& entry : group.entries())
-    if (entry.array("C").count() != 0) out.entries.push_back(entry);
+  for (const Gemm& entry : group.entries())
+    if (!entry.is_empty()) out.entries.push_back(entry);
   if (out.entries.empty()) return out;
-  out.device = options.request.device == "auto" ? device_holding(out.entries.front().array("C").data)
+  out.device = options.request.device == "auto" ? device_holding(out.entries.front().c.data)
                                                 : find_device(options.request.device);
   const bool named = options.request.variant.has_value() || options.request.tuning.has_value();
   if (out.device.where == Where::cpu && !named) return out;
@@ -442,8 +440,9 @@ GroupPlan plan_of(std::span<const detail::AnyProduct> products, const Options& o
       !kernel->refuses(out.entries, out.device))
     out.kernel = kernel;
   else
-    for (const Arguments& entry : out.entries)
-      out.plans.push_back(choose_in_place(out.device, matmul_operation(), entry, options.request));
+    for (const Gemm& entry : out.entries)
+      out.plans.push_back(
+          choose_in_place(out.device, matmul_operation(), entry.arguments(), options.request));
   return out;
 }
 
@@ -451,7 +450,7 @@ std::size_t bytes_of(const GroupPlan& plan) {
   if (plan.kernel != nullptr) return plan.kernel->workspace_bytes(plan.entries);
   std::size_t bytes = 0;
   for (std::size_t e = 0; e < plan.plans.size(); ++e)
-    bytes = std::max(bytes, workspace_bytes(plan.plans[e], plan.entries[e]));
+    bytes = std::max(bytes, workspace_bytes(plan.plans[e], plan.entries[e].arguments()));
   return bytes;
 }
 
@@ -460,28 +459,36 @@ std::size_t bytes_of(const GroupPlan& plan) {
 namespace detail {
 
 std::size_t group_workspace_bytes(std::span<const AnyProduct> products, const Options& options) {
-  return bytes_of(plan_of(products, options));
+  return typed_call([&] { return bytes_of(plan_of(products, options)); });
 }
 
 std::string enqueue_group(void* stream, std::span<const AnyProduct> products, const Options& options,
                           const Workspace& workspace) {
-  const GroupPlan plan = plan_of(products, options);
-  if (plan.entries.empty()) return {};
-  for (const Arguments& entry : plan.entries) check_in_place(plan.device, entry, stream, "C0");
-  if (plan.kernel != nullptr) {
-    ScopedWorkspace workspace_scope(plan.device, stream, workspace, bytes_of(plan), plan.entries);
-    plan.kernel->run(plan.entries, workspace_scope.run());
-    return plan.kernel->name + ", one launch";
-  }
-  if (plan.plans.empty()) {
-    compute_on_cpu(plan.entries, plan.device.threads);
-    return "a core for each";
-  }
-  // What one leaves in a workspace is nothing that another may find there.
-  const Workspace again{workspace.data, workspace.bytes, false};
-  for (std::size_t e = 0; e < plan.plans.size(); ++e)
-    tessera::enqueue(plan.plans[e], plan.entries[e], stream, again, "C0");
-  return plan.plans.back().variant->name + ", one after another";
+  return typed_call([&]() -> std::string {
+    const GroupPlan plan = plan_of(products, options);
+    if (plan.entries.empty()) return {};
+    check_in_place(plan.device, plan.entries.front().arguments(), stream, "C0");
+    for (const Gemm& entry : plan.entries)
+      if (!matmul::lies_in_place(entry, plan.device))
+        check_in_place(plan.device, entry.arguments(), stream, "C0");  // says why, or that it does
+    if (plan.kernel != nullptr) {
+      std::vector<Arguments> beside;  // a workspace of the caller's
+      if (workspace.data != nullptr)
+        for (const Gemm& entry : plan.entries) beside.push_back(entry.arguments());
+      ScopedWorkspace workspace_scope(plan.device, stream, workspace, bytes_of(plan), beside);
+      plan.kernel->run(plan.entries, workspace_scope.run());
+      return plan.kernel->name + ", one launch";
+    }
+    if (plan.plans.empty()) {
+      compute_on_cpu(plan.entries, plan.device.threads);
+      return "a core for each";
+    }
+    // What one leaves in a workspace is nothing that another may find there.
+    const Workspace again{workspace.data, workspace.bytes, false};
+    for (std::size_t e = 0; e < plan.plans.size(); ++e)
+      tessera::enqueue(plan.plans[e], plan.entries[e].arguments(), stream, again, "C0");
+    return plan.plans.back().variant->name + ", one after another";
+  });
 }
 
 }  // namespace detail

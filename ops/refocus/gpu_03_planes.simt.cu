@@ -28,10 +28,7 @@ struct Planes {
     return lightfield::launch_of_packed<config.rows, config.planes>(p);
   }
 
-  static Reason refuses(const Problem<T>& p, const Tuning&) {
-    if (p.planes() < 2) return "is for several planes";
-    return lightfield::refuses_packed(p);
-  }
+  static Reason refuses(const Problem<T>& p, const Tuning&) { return lightfield::refuses_packed(p); }
 
   SIMT void operator()(Thread thread, Shared& shared, const Problem<T>& p) const {
     if constexpr (std::is_same_v<T, std::uint8_t>)

@@ -9,7 +9,7 @@
 #include "tessera/core/operation.hpp"
 #include "tessera/core/suggest.hpp"
 
-namespace tessera::resize {
+namespace tessera::resizing {
 namespace {
 
 template <class T>
@@ -495,4 +495,4 @@ Axis even_axis(int source, int result) {
   return out;
 }
 
-}  // namespace tessera::resize
+}  // namespace tessera::resizing

@@ -8,7 +8,7 @@
 #include <vector>
 #include "tessera/core/arguments.hpp"
 
-namespace tessera::resize {
+namespace tessera::resizing {
 
 inline constexpr std::int64_t longest_side = 1 << 24;
 
@@ -82,4 +82,4 @@ Axis opencv_exact_linear_axis(int source, int result);
 // `factor` samples after another, of one weight.
 Axis even_axis(int source, int result);
 
-}  // namespace tessera::resize
+}  // namespace tessera::resizing

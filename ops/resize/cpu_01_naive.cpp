@@ -6,7 +6,7 @@
 #include "resize.hpp"
 #include "tessera/rung.hpp"
 
-namespace tessera::resize {
+namespace tessera::resizing {
 namespace {
 
 template <class T>
@@ -22,4 +22,4 @@ const Rung rung{"a pixel after another, every sum anew, on one core",
                 {choice_of<Problem>([](const auto& p, const Tuning&, Run&) { run_naive(p); })}};
 
 }  // namespace
-}  // namespace tessera::resize
+}  // namespace tessera::resizing

@@ -19,7 +19,7 @@
 #include "simd_bytes-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace tessera::resize {
+namespace tessera::resizing {
 namespace HWY_NAMESPACE {
 
 #if HWY_TARGET == HWY_SCALAR
@@ -240,7 +240,7 @@ void strip_f16(const Problem<f16>& p, const Strip& strip) { run_strip(p, strip);
 void strip_f32(const Problem<float>& p, const Strip& strip) { run_strip(p, strip); }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace tessera::resize
+}  // namespace tessera::resizing
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
@@ -251,7 +251,7 @@ HWY_AFTER_NAMESPACE();
 #include "tessera/core/parallel.hpp"
 #include "tessera/rung.hpp"
 
-namespace tessera::resize {
+namespace tessera::resizing {
 namespace {
 
 constexpr std::uint8_t nothing = 0x80;  // the place of a 0
@@ -494,5 +494,5 @@ namespace {
 const Rung rung{"vectors, a few rows side by side, each row summed once, all cores", Where::cpu, {choice()}};
 }  // namespace
 
-}  // namespace tessera::resize
+}  // namespace tessera::resizing
 #endif

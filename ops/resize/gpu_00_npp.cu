@@ -7,7 +7,7 @@
 #include "resize.hpp"
 #include "axis.hpp"
 
-namespace tessera::resize {
+namespace tessera::resizing {
 namespace {
 
 namespace npp = imaging::npp;
@@ -90,4 +90,4 @@ const Rung rung(timed_baseline("NPP's resize", Where::cuda, {by_npp()},
                                [](const Device&) { return geometry().missing(); }));
 
 }  // namespace
-}  // namespace tessera::resize
+}  // namespace tessera::resizing

@@ -6,7 +6,7 @@
 // where 2k would do.
 #include "resize_kernel.hpp"
 
-namespace tessera::resize {
+namespace tessera::resizing {
 namespace {
 
 struct Config {
@@ -34,4 +34,4 @@ const KernelRung<Problem, Config, Global, Config{8}, Config{4}> rung{
     "a thread for each pixel of the result, every sum anew"};
 
 }  // namespace
-}  // namespace tessera::resize
+}  // namespace tessera::resizing

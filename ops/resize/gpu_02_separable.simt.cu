@@ -6,7 +6,7 @@
 // as often as there are taps.
 #include "resize_kernel.hpp"
 
-namespace tessera::resize {
+namespace tessera::resizing {
 namespace {
 
 struct Config {
@@ -95,4 +95,4 @@ const KernelRung<Problem, Config, Separable, Config{8}, Config{4}> rung{
     "two launches: along the rows, then across them"};
 
 }  // namespace
-}  // namespace tessera::resize
+}  // namespace tessera::resizing

@@ -10,7 +10,7 @@
 #include "ops/imaging/samples.hpp"
 #include "resize_kernel.hpp"
 
-namespace tessera::resize {
+namespace tessera::resizing {
 namespace {
 
 struct Config {
@@ -219,4 +219,4 @@ const KernelRung<Problem, Config, Fused, Config{32}, Config{64}, Config{128}> ru
     "both passes in one launch: sums along rows wait in shared memory"};
 
 }  // namespace
-}  // namespace tessera::resize
+}  // namespace tessera::resizing

@@ -7,7 +7,7 @@
 #include "ops/imaging/samples.hpp"
 #include "resize_kernel.hpp"
 
-namespace tessera::resize {
+namespace tessera::resizing {
 namespace {
 
 struct Config {
@@ -161,4 +161,4 @@ const KernelRung<Problem, Config, Halved, Config{128}, Config{256}> rung{
     "means of four: neighbours summed two to a word, 16 bytes an access"};
 
 }  // namespace
-}  // namespace tessera::resize
+}  // namespace tessera::resizing

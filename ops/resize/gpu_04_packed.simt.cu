@@ -11,7 +11,7 @@
 #include "resize_kernel.hpp"
 #include "packed_sums.hpp"
 
-namespace tessera::resize {
+namespace tessera::resizing {
 namespace {
 
 // A strip's rows in shared memory, ready to be summed: a word has four neighbouring columns of one channel,
@@ -316,4 +316,4 @@ const KernelRung<Problem, Config, PackedSums, Config{Packed::bytes, 3, false, 2,
     rung{"samples stay four to a word: four products an instruction, weights in registers"};
 
 }  // namespace
-}  // namespace tessera::resize
+}  // namespace tessera::resizing

@@ -12,7 +12,7 @@
 #include "packed_sums.hpp"
 #include "tessera/ring.hpp"
 
-namespace tessera::resize {
+namespace tessera::resizing {
 namespace {
 
 constexpr int groups = Tiling::groups;
@@ -193,4 +193,4 @@ const KernelRung<Problem, Config, Matrices, Config{4}, Config{5}> rung{
     "sums as products of matrices of bytes, by tensor cores; what is between the passes stays in registers"};
 
 }  // namespace
-}  // namespace tessera::resize
+}  // namespace tessera::resizing

@@ -3,11 +3,11 @@
 //
 // A small picture takes as long as one thread does: strips would leave most of the GPU idle, and a second
 // launch would be half of the time. Neighbouring threads read neighbouring samples, a third of a pixel's
-// each. Every sum is taken anew, as in `global`, which is why it serves no more than one wave of threads.
-// What limits it is the launch and the chain of one sample's sums.
+// each. Every sum is taken anew, as in `global`, so more than one wave of threads is better served by other
+// rungs. What limits it is the launch and the chain of one sample's sums.
 #include "resize_kernel.hpp"
 
-namespace tessera::resize {
+namespace tessera::resizing {
 namespace {
 
 struct Config {
@@ -15,23 +15,10 @@ struct Config {
   Tuning tuning() const { return {{"block", block}}; }
 };
 
-constexpr std::int64_t most_samples = std::int64_t{1}
-                                      << 18;  // about what a large GPU's processors hold at once
-
 template <class T, Config config>
 struct Samples {
   static constexpr int threads = config.block;
   struct Shared {};
-
-  static std::int64_t samples(const Problem<T>& p) {
-    return std::int64_t{p.rows()} * p.cols() * p.channels() * p.images();
-  }
-  static Reason refuses(const Problem<T>& p, const Tuning&) {
-    if (samples(p) > most_samples)
-      return "is for results of at most " + std::to_string(most_samples) + " samples, not " +
-             std::to_string(samples(p));
-    return std::nullopt;
-  }
 
   static Launch launch(const Problem<T>& p, const Tuning&) {
     const std::int64_t row = std::int64_t{p.cols()} * p.channels();
@@ -70,4 +57,4 @@ const KernelRung<Problem, Config, Samples, Config{256}, Config{128}> rung{
     "small pictures: a thread for each sample of the result, all at once", "global"};
 
 }  // namespace
-}  // namespace tessera::resize
+}  // namespace tessera::resizing

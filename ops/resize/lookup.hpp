@@ -6,7 +6,7 @@
 #include <vector>
 #include "resize.hpp"
 
-namespace tessera::resize {
+namespace tessera::resizing {
 
 inline constexpr int block_samples = 4, step_bytes = 16;
 
@@ -49,4 +49,4 @@ Weights weights_of(const ResizePlan& plan);
 // Of columns first … last − 1, all channels; rows have at least 16 bytes.
 Lookup lookup_of(const Problem<std::uint8_t>& p, int first, int last, const LookupShape& shape);
 
-}  // namespace tessera::resize
+}  // namespace tessera::resizing

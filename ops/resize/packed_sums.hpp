@@ -12,7 +12,7 @@
 #include "resize.hpp"
 #include "tessera/byte_matrices.hpp"
 
-namespace tessera::resize {
+namespace tessera::resizing {
 inline namespace TESSERA_UNIT {
 
 using BytesProblem = Problem<std::uint8_t>;
@@ -251,9 +251,9 @@ struct RealColumn {
 };
 
 }  // namespace TESSERA_UNIT
-}  // namespace tessera::resize
+}  // namespace tessera::resizing
 
-namespace tessera::resize {
+namespace tessera::resizing {
 inline namespace TESSERA_UNIT {
 
 // Sixteen samples of a row of the result as rows of a matrix of weights: times the bytes of a picture's row
@@ -356,4 +356,4 @@ SIMT void store_four(std::uint8_t* to, std::uint32_t four, int count) {
 }
 
 }  // namespace TESSERA_UNIT
-}  // namespace tessera::resize
+}  // namespace tessera::resizing

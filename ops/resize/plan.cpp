@@ -12,7 +12,7 @@
 #include "resize.hpp"
 #include "tessera/run/guard.hpp"
 
-namespace tessera::resize {
+namespace tessera::resizing {
 namespace {
 
 constexpr std::int64_t most_sum = std::numeric_limits<std::int32_t>::max(), most_byte = 255;
@@ -502,4 +502,4 @@ const std::int32_t* table_there(const Run& run, std::uint64_t id, const std::int
   return copied.front().there.as<const std::int32_t>();
 }
 
-}  // namespace tessera::resize
+}  // namespace tessera::resizing

@@ -7,7 +7,7 @@
 #include "axis.hpp"
 #include "ops/imaging/image_operation.hpp"
 
-namespace tessera::resize {
+namespace tessera::resizing {
 namespace {
 
 constexpr const char *width_by_scale = "from_width * scale", *height_by_scale = "from_height * scale";
@@ -326,4 +326,4 @@ Operation operation() {
     (register_operation(operation()), register_partition("resize", divide), true);
 
 }  // namespace
-}  // namespace tessera::resize
+}  // namespace tessera::resizing

@@ -11,7 +11,7 @@
 #include "tessera/core/device.hpp"
 #include "tessera/core/view.hpp"
 
-namespace tessera::resize {
+namespace tessera::resizing {
 using namespace imaging;
 
 // How sums are taken where samples stay packed in words: which kind of sum serves, and the weights across
@@ -350,4 +350,4 @@ struct Problem {
 };
 
 }  // namespace TESSERA_UNIT
-}  // namespace tessera::resize
+}  // namespace tessera::resizing

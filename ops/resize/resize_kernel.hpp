@@ -6,7 +6,7 @@
 #include "resize.hpp"
 #include "tessera/kernel.hpp"
 
-namespace tessera::resize {
+namespace tessera::resizing {
 inline namespace TESSERA_UNIT {
 
 // Found by its problem, in place of the general one.
@@ -17,4 +17,4 @@ void launch_kernel(const Launch& launch, Problem<T>& problem, Run& run) {
 }
 
 }  // namespace TESSERA_UNIT
-}  // namespace tessera::resize
+}  // namespace tessera::resizing

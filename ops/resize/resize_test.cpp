@@ -16,7 +16,7 @@
 #include "tessera/run/run.hpp"
 #include "tests/every_target.hpp"
 
-namespace tessera::resize {
+namespace tessera::resizing {
 namespace {
 
 const Operation& resizing() { return *find_operation("resize"); }
@@ -452,4 +452,4 @@ TEST(Lookup, FollowsTheCall) {
 }
 
 }  // namespace
-}  // namespace tessera::resize
+}  // namespace tessera::resizing

@@ -19,7 +19,7 @@
 #include "tessera/core/fused-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace tessera::resize {
+namespace tessera::resizing {
 namespace HWY_NAMESPACE {
 #if HWY_TARGET != HWY_SCALAR
 namespace hn = hwy::HWY_NAMESPACE;
@@ -484,6 +484,6 @@ inline void run_byte_strip(const Problem<std::uint8_t>& p, const Strip& strip) {
 }
 #endif
 }  // namespace HWY_NAMESPACE
-}  // namespace tessera::resize
+}  // namespace tessera::resizing
 HWY_AFTER_NAMESPACE();
 #endif

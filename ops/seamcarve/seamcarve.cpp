@@ -85,6 +85,7 @@ Signature signature() {
   image.picture = protect.picture = remove.picture = carved.picture = Picture::whole;
   Parameter width = dimension("width", "columns_left", 1, "columns of the result, up to twice the picture's");
   width.size_from = columns_left;
+  width.reads_contents = [](const std::string&) { return true; };
   Signature out;
   out.parameters = {
       image,

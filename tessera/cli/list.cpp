@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// `tessera list`: the operations; or one ladder, with what each rung adds and where it runs.
+// `tessera list`: the operations; one ladder, with what each rung adds and where it runs; or for a problem
+// which rung is taken and why.
 #include <fmt/format.h>
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include "tessera/cli/bench_options.hpp"
 #include "tessera/cli/command.hpp"
 #include "tessera/cli/output.hpp"
 #include "tessera/cli/select.hpp"
+#include "tessera/cli/sizes.hpp"
 #include "tessera/cli/option_parser.hpp"
 #include "tessera/core/epilogue_pass.hpp"
 #include "tessera/bench/machine.hpp"
 #include "tessera/bench/result.hpp"
 #include "tessera/report/table.hpp"
+#include "tessera/run/inputs.hpp"
+#include "tessera/run/place.hpp"
 
 namespace tessera::cli {
 namespace {
@@ -263,19 +268,70 @@ Json json_of(const Command& command, const std::vector<const Operation*>& shown,
   return out;
 }
 
+// Which rung is taken for a problem on a device, and why not the others.
+Json print_choice(std::FILE* to, const Operation& operation, const Point& point, const Device& device) {
+  const Inputs inputs(operation, point.element, point.problem, 1);
+  report::Table table({{"place"}, {"variant", Align::left}, {"", Align::left}});
+  Json rungs = Json::array();
+  for (const Considered& one : consider(device, operation, placed_arguments(inputs.arguments(), device))) {
+    const std::string what = one.taken && one.slower ? "taken, for no other can; held back: " + *one.slower
+                             : one.taken             ? "taken"
+                             : one.cannot            ? "cannot: " + *one.cannot
+                             : one.slower            ? "held back: " + *one.slower
+                                                     : "can";
+    table.add({fmt::format("{:02}", one.variant->place), one.variant->name, what});
+    rungs.push_back({{"variant", one.variant->name},
+                     {"place", one.variant->place},
+                     {"taken", one.taken},
+                     {"cannot", one.cannot ? Json(*one.cannot) : Json(nullptr)},
+                     {"held_back", one.slower ? Json(*one.slower) : Json(nullptr)}});
+  }
+  fmt::print(to, "{}, {} on {}\n{}", title_of(operation, point.problem), name_of(point.element),
+             bench::label_of(device), table.text());
+  return {{"operation", operation.name},
+          {"element", std::string(name_of(point.element))},
+          {"sizes", point.problem.dims},
+          {"device", bench::label_of(device)},
+          {"rungs", std::move(rungs)}};
+}
+
+int list_choices(const Command& command, const Operation& operation, const BenchOptions& options) {
+  std::FILE* const to = table_stream(options.json);
+  Json out = json_head(command, "list");
+  for (const Point& point : points_of(operation, options))
+    for (const Device& device : devices_named(options.device))
+      out["choices"].push_back(print_choice(to, operation, point, device));
+  write_json(options.json, out);
+  return exit_code::passed;
+}
+
+// The operation whose sizes the words give; null: they name operations.
+const Operation* operation_with_sizes(const std::vector<std::string>& words) {
+  const bool sizes =
+      std::ranges::any_of(words, [](const std::string& w) { return w[0] != '-' && w.find('=') != w.npos; });
+  return sizes ? operation_first(words) : nullptr;
+}
+
 }  // namespace
 
 int list(const Command& command) {
-  std::vector<std::string> names;
-  std::string json;
+  BenchOptions options;
+  std::vector<std::string>& names = options.positionals;
+  std::string& json = options.json;
   bool verbose = false;
-  OptionParser words("list", "tessera list [OPERATION] [-v] [--json FILE]",
-                     "The operations; or the ladder of one, and whether each rung runs here.");
-  words.positionals("OPERATION", names, "");
+  OptionParser words("list", "tessera list [OPERATION [SIZES]] [-v] [--json FILE]",
+                     "The operations; the ladder of one, and whether each rung runs here; or with sizes, as "
+                     "m=1 n=4096 k=4096,\nwhich rung is taken, and why the others are not.");
+  words.positionals("OPERATION SIZES", names, "");
+  words.value("--device,--devices", options.device, "with sizes: where [a GPU, else cpu]", "WHERE");
+  words.value("--element", options.element, "with sizes: a list [the operation's first]", "TYPE,…");
   words.flag("-v,--verbose", verbose, "elements, tunings, ideas in full, operand layouts");
   words.value("--json", json, "the same as JSON; - is standard output", "FILE");
+  const Operation* const sized = operation_with_sizes(command.words);
+  declare_flags(words, options, sized);
   words.closing(exit_codes);
   if (!words.read(command.words)) return fmt::print("{}\n", words.help()), exit_code::passed;
+  if (sized != nullptr) return list_choices(command, *sized, options);
   std::FILE* const to = table_stream(json);
   std::vector<const Operation*> shown;
   for (const std::string& name : names) shown.push_back(&operation_named(name));

@@ -11,7 +11,7 @@
 #include "tessera/cli/files.hpp"
 #include "tessera/cli/option_parser.hpp"
 #include "tessera/cli/output.hpp"
-#include "tessera/frontend/call.hpp"
+#include "tessera/frontend/function_call.hpp"
 #include "tessera/frontend/explain.hpp"
 #include "tessera/frontend/own_program.hpp"
 #include "tessera/frontend/trace_page.hpp"

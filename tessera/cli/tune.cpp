@@ -14,9 +14,9 @@
 #include "tessera/cli/output.hpp"
 #include "tessera/cli/select.hpp"
 #include "tessera/cli/sizes.hpp"
+#include "tessera/run/place.hpp"
 #include "tessera/report/bench_tables.hpp"
 #include "tessera/run/inputs.hpp"
-#include "tessera/tune/predict.hpp"
 #include "tessera/tune/tuner.hpp"
 
 namespace tessera::cli {
@@ -31,14 +31,10 @@ constexpr const char* about_tune =
     "after an interrupt, the same command goes on. The best few are then measured in turn, with care, "
     "together\n"
     "with what is used without tuning; the winner is kept with its evidence, and calls of this operation on\n"
-    "this device and with sizes like these use it from then on, unless they name a variant.\n\n"
-    "Kernels are ranked beforehand: the executor counts what some blocks of a small problem ask of memory,\n"
-    "which with the warps that fit on a GPU tells which should be fast. How well that order fits the "
-    "measured\n"
-    "one is told at the end.";
+    "this device and with sizes like these use it from then on, unless they name a variant.";
 
 struct TuneOptions : SearchOptions {
-  std::string search = "exhaustive", budget, promising = "100", cache;
+  std::string search = "exhaustive", budget, cache;
   bool retry = false;
 };
 
@@ -94,14 +90,7 @@ std::string sentence(const tune::Outcome& outcome) {
          "). More samples (--reps) may tell";
 }
 
-Json or_null(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
-
-Json json_of(const tune::Fit& fit) {
-  return {{"spearman", or_null(fit.spearman)}, {"kendall", or_null(fit.kendall)}, {"n", fit.count}};
-}
-
-std::string text_of(const tune::Outcome& outcome, const tune::Space& space, const std::string& search,
-                    const tune::Counter::Totals& counted) {
+std::string text_of(const tune::Outcome& outcome, const tune::Space& space, const std::string& search) {
   std::vector<bench::Row> without;
   for (const auto* trials : {&outcome.trials, &outcome.left})
     for (const tune::Trial& trial : *trials)
@@ -110,48 +99,21 @@ std::string text_of(const tune::Outcome& outcome, const tune::Space& space, cons
       "{}; {} search: {} tried{}, {} of them known from an earlier call; {} wrong, {} without a time\n",
       tune::describe(space), search, outcome.trials.size(), outcome.complete ? "" : " before it was stopped",
       outcome.kept(), count(outcome.trials, is_wrong), count(outcome.trials, has_no_time));
-  if (const std::string words = tune::describe(counted); !words.empty()) out += words + "\n";
   out += report::reasons_of(without) + report::findings_of(without);
   if (!outcome.finals.empty())
     out += "the fastest few, measured again in turn with what is used without tuning:\n" +
            report::ladder_table(outcome.finals);
   out += sentence(outcome) + ".\n";
-  if (outcome.fit.count > 0) {
-    out += "predicted order against the measured one: " + tune::describe(outcome.fit);
-    if (outcome.fit_uncounted.count > 0)
-      out += "; by occupancy alone: " + tune::describe(outcome.fit_uncounted);
-    if (outcome.trials.at(0).row.device.where == Where::simt)
-      out += " (a GPU's order is predicted, and the executor's is measured)";
-    out += "\n";
-  }
   return out;
 }
 
-Json json_of(const tune::Trial& trial) {
-  Json out = bench::to_json(trial.row);
-  out["occupancy"] = or_null(trial.prediction.occupancy);
-  out["predicted_cost"] = or_null(trial.prediction.cost);
-  return out;
-}
-
-Json json_of(const tune::Outcome& outcome, const tune::Space& space, const tune::Counter::Totals& counted) {
-  Json out{{"configurations", space.all},
-           {"kept", space.configs.size()},
-           {"dropped", Json::object()},
-           {"tried", outcome.trials.size()},
-           {"known", outcome.kept()},
-           {"complete", outcome.complete},
-           {"winner", nullptr},
-           {"untuned", nullptr},
-           {"settled", outcome.settled},
-           {"why", outcome.why.empty() ? Json(nullptr) : Json(outcome.why)},
-           {"finals", Json::array()},
-           {"prediction", json_of(outcome.fit)},
-           {"prediction_by_occupancy", nullptr},
-           {"counted", counted.counted},
-           {"counted_accesses", counted.accesses},
-           {"counting_seconds", counted.seconds}};
-  if (outcome.fit_uncounted.count > 0) out["prediction_by_occupancy"] = json_of(outcome.fit_uncounted);
+Json json_of(const tune::Outcome& outcome, const tune::Space& space) {
+  Json out{{"configurations", space.all}, {"kept", space.configs.size()},
+           {"dropped", Json::object()},   {"tried", outcome.trials.size()},
+           {"known", outcome.kept()},     {"complete", outcome.complete},
+           {"winner", nullptr},           {"untuned", nullptr},
+           {"settled", outcome.settled},  {"why", outcome.why.empty() ? Json(nullptr) : Json(outcome.why)},
+           {"finals", Json::array()}};
   for (const auto& [condition, dropped] : space.dropped) out["dropped"][condition] = dropped;
   if (const bench::Row* best = outcome.best()) out["winner"] = bench::to_json(*best);
   if (const bench::Row* untuned = outcome.untuned()) out["untuned"] = bench::to_json(*untuned);
@@ -190,12 +152,10 @@ class Tune {
         subjects_(subjects_of(operation, options)),
         points_(points_of(operation, options)),
         to_(table_stream(options.json)),
-        journal_(options.cache.empty() ? tuning_file() : options.cache, context()),
-        counter_(operation, {}, interrupted) {
+        journal_(options.cache.empty() ? tuning_file() : options.cache, context()) {
     session_ = session_of(operation, options, command);
     means_.search = options.search;
     means_.seed = measuring_.seed;
-    means_.promising = number_named("--promising", "a percentage", options.promising, 0.01, 100) / 100;
     means_.retry = options.retry;
     means_.interrupted = interrupted;
     means_.clock = [this] { return stopwatch_.seconds(); };
@@ -229,24 +189,13 @@ class Tune {
     };
   }
 
-  // Nothing where nothing can be counted: then occupancy alone ranks kernels.
-  tune::Counted counted(const tune::Task& task, const Point& point, Progress& progress) {
-    if (task.device.where == Where::cpu) return {};
-    const Device gpu = task.device.where == Where::simt ? tune::model_gpu() : task.device;
-    auto count = counter_.of(point.element, point.problem, *task.arguments, gpu.compute_capability);
-    if (!count) return {};
-    return [this, &progress, count = std::move(count)](const tune::Config& config) {
-      progress.say(fmt::format("counting {} {}", config.variant->name, to_string(config.tuning)));
-      return count(config);
-    };
-  }
-
   void tune(const Point& point, const Subject& subject) {
     const Inputs inputs(*operation_, point.element, point.problem, measuring_.seed);
     const tune::Space space = tune::space_of(subject.variants, space_options(*options_, point.problem, true));
     tune::Task task{operation_, &point.problem, &inputs.arguments(), subject.device};
     task.known.push_back(choose_on(subject.device, *operation_, inputs.arguments(), {.cached = false}));
-    if (auto found = tuned_plan(journal_.file(), subject.device, *operation_, inputs.arguments()))
+    if (auto found = tuned_plan(journal_.file(), subject.device, *operation_,
+                                placed_arguments(inputs.arguments(), subject.device)))
       task.known.push_back(*found);
     const std::string title = fmt::format("{}, {} on {}", title_of(*operation_, point.problem),
                                           name_of(point.element), bench::label_of(subject.device));
@@ -265,15 +214,13 @@ class Tune {
       means_.progress = [&done](std::size_t trials, std::size_t of) {
         done = fmt::format("{}/{}", trials, of);
       };
-      means_.counted = counted(task, point, progress);
       outcome = tune::tune(task, space, means_, journal_);
     }
     tell(title, outcome, space);
   }
 
   void tell(const std::string& title, const tune::Outcome& outcome, const tune::Space& space) {
-    const tune::Counter::Totals counted = counter_.take_totals();
-    fmt::print(to_, "{}\n{}", title, text_of(outcome, space, options_->search, counted));
+    fmt::print(to_, "{}\n{}", title, text_of(outcome, space, options_->search));
     const bench::Row* best = outcome.best();
     if (interrupted()) fmt::print(to_, "interrupted: what was measured is kept; the same command goes on\n");
     else if (best != nullptr && best->verified != bench::Verified::ok)
@@ -291,14 +238,14 @@ class Tune {
     std::fflush(to_);
     warn(bench::warnings(outcome.finals));
     Json decision{{"title", title}, {"search", options_->search}};
-    decision.update(json_of(outcome, space, counted));
+    decision.update(json_of(outcome, space));
     decisions_.push_back(std::move(decision));
     for (const auto* trials : {&outcome.trials, &outcome.left})
       // Also those that an earlier call kept without what the device can do.
       for (tune::Trial trial : *trials) {
         if (const auto known = bench::known_ceilings(trial.row.device)) trial.row.ceilings = known->rates;
         session_.rows.push_back(trial.row);
-        rows_.push_back(json_of(trial));
+        rows_.push_back(bench::to_json(trial.row));
       }
     found_ = found_ || best != nullptr;
   }
@@ -319,7 +266,6 @@ class Tune {
   std::vector<Point> points_;
   std::FILE* to_;
   tune::Journal journal_;
-  tune::Counter counter_;
   bench::Stopwatch stopwatch_;
   tune::Means means_;
   bench::Session session_;
@@ -338,8 +284,6 @@ int tune(const Command& command) {
   parser.value("--search", options.search, "exhaustive, random or local [exhaustive]", "HOW");
   parser.value("--budget", options.budget, "stop after so many trials, or seconds [when the search ends]",
                "N|Ns");
-  parser.value("--promising", options.promising,
-               "look only at the part that is predicted to be fastest [100]", "PERCENT");
   parser.flag("--retry", options.retry, "measure again what failed or was wrong in an earlier call");
   parser.value("--cache", options.cache, "where findings are kept [tuning.jsonl in the cache folder]",
                "FILE");

@@ -14,14 +14,10 @@ using Kind = Parameter::Kind;
 
 // ", 0 to 1000", as far as there are bounds.
 std::string range_of(const Parameter& p) {
-  const auto text = [](double value) {
-    char digits[32];
-    return std::string(digits, std::to_chars(digits, digits + sizeof digits, value).ptr);
-  };
   const Parameter none;
   const bool least = p.minimum != none.minimum, most = p.maximum != none.maximum;
-  if (least && most) return ", " + text(p.minimum) + " to " + text(p.maximum);
-  return least ? ", " + text(p.minimum) + " and more" : most ? ", up to " + text(p.maximum) : "";
+  if (least && most) return ", " + text_of(p.minimum) + " to " + text_of(p.maximum);
+  return least ? ", " + text_of(p.minimum) + " and more" : most ? ", up to " + text_of(p.maximum) : "";
 }
 
 double parse_real(const Parameter& p, const std::string& word) {

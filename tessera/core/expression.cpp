@@ -282,6 +282,11 @@ std::vector<std::string> names_in(std::string_view text) {
   return out;
 }
 
+std::string text_of(double value) {
+  char text[32];
+  return {text, std::to_chars(text, text + sizeof text, value).ptr};
+}
+
 double number_of(const std::string& word) {
   const std::size_t plus = word.starts_with('+') && !word.starts_with("+-") ? 1 : 0;
   double value = 0;

@@ -28,6 +28,9 @@ bool is_name(std::string_view text);  // a letter or '_', then letters, digits, 
 // A finite number as one types it, a plus before it allowed. Throws Error that names the word.
 double number_of(const std::string& word);
 
+// The shortest decimal that reads back to the same bits.
+std::string text_of(double value);
+
 // A list "0, 0.5, 2", or "a:b:n", n numbers from a to b at equal distances. Empty for no text. Throws Error
 // that names the text for what is no finite number, or for too many.
 inline constexpr std::int64_t most_numbers = 65536;

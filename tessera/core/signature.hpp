@@ -45,6 +45,9 @@ struct Parameter {
   std::function<std::int64_t(const std::map<std::string, ArrayView>&, const Dims&,
                              const std::map<std::string, std::string>&)>
       size_from = {};
+  // scalars: true if what the word means follows from what an input or a file holds at the time. Plans of
+  // such calls are not remembered.
+  std::function<bool(const std::string& word)> reads_contents = {};
   double minimum = -1e300, maximum = 1e300;  // real, integer
   std::vector<std::string> options = {};     // choice
   std::string needs = {};         // scalars: the optional input without which only the default makes sense

@@ -117,9 +117,6 @@ struct Variant {
   bool compares_time_only = false;  // a baseline that computes something slightly different
   // Whether the machine can run it at all (an instruction set, a library).
   std::function<Reason(const Device&)> needs;
-  // Optional: it can compute these arguments, but a rung below it is faster. Who does not name it is given it
-  // only where no other computes them.
-  std::function<Reason(const Arguments&, const Device&)> outrun = {};
   // The rung that this one changes, with which its results are compared. Nothing: the nearest place before it
   // on its ladder. "": it begins something new.
   std::optional<std::string> parent = {};

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include "tessera/core/suggest.hpp"
+#include "tessera/core/heuristics.hpp"
 #include "tessera/run/enqueue.hpp"
 #include "tessera/run/place.hpp"
 #include "tessera/run/tuned.hpp"
@@ -179,18 +180,10 @@ bool transfer_pays(const Operation& operation, const Arguments& arguments, const
   return there < here;
 }
 
-// Whether a Plan can run the arguments, by where they lie now.
-using Refusing = Reason (*)(const Plan&, const Arguments&);
-
-Reason refuses_in_place(const Plan& plan, const Arguments& there) {
-  return plan.variant->refuses(*plan.choice, there, plan.tuning, plan.device);
-}
-
 // The first choice that fits the tuning and accepts the arguments; or why none does.
-Reason settle(Plan& plan, const Variant& variant, const Arguments& arguments, const Request& request,
-              Refusing refusing) {
+Reason settle(Plan& plan, const Variant& variant, const Arguments& there, const Request& request) {
   Reason first_reason;
-  const Element element = arguments.element();
+  const Element element = there.element();
   const auto computes = [element](const Choice& c) { return c.prepare.contains(element); };
   const bool computed = std::ranges::any_of(variant.choices, computes);
   for (const Choice& choice : variant.choices) {
@@ -201,7 +194,7 @@ Reason settle(Plan& plan, const Variant& variant, const Arguments& arguments, co
       for (const auto& [name, value] : *request.tuning) tuning.set(name, value);
     }
     const Plan tried{&variant, &choice, std::move(tuning), plan.device};
-    const Reason reason = refusing(tried, arguments);
+    const Reason reason = refuses_in_place(tried, there);
     if (!reason) {
       plan = tried;
       return std::nullopt;
@@ -236,10 +229,12 @@ bool may_use_cache(const Request& request) {
   return request.cached && !forbidden && !request.variant && !request.tuning;
 }
 
-Plan chosen_on(const Device& device, const Operation& operation, const Arguments& arguments,
-               const Request& request, Refusing refusing) {
+}  // namespace
+
+Plan choose_in_place(const Device& device, const Operation& operation, const Arguments& there,
+                     const Request& request) {
   if (may_use_cache(request))
-    if (auto found = tuned_plan(tuning_file(), device, operation, arguments, refusing)) return *found;
+    if (auto found = tuned_plan(tuning_file(), device, operation, there)) return *found;
   Plan plan;
   plan.device = device;
   auto ladder = ladder_of(operation.name);
@@ -250,31 +245,67 @@ Plan chosen_on(const Device& device, const Operation& operation, const Arguments
   std::ranges::stable_sort(ladder, std::ranges::greater{}, &Variant::place);
   Reason highest;
   bool highest_computes = false;
-  std::optional<Plan> outrun;  // the first: taken if nothing else computes this
+  std::optional<Plan> slower;  // the first that is held back: taken if nothing else computes this
   for (const Variant* variant : ladder) {
-    Reason reason = settle(plan, *variant, arguments, request, refusing);
-    if (!reason && !request.variant && variant->outrun) {
-      reason = variant->outrun(arguments, device);
-      if (reason && !outrun) outrun = plan;
+    const Reason reason = settle(plan, *variant, there, request);
+    if (!reason) {
+      if (request.variant || !held_back(*variant, there, device)) return plan;
+      if (!slower) slower = plan;
+      continue;
     }
-    if (!reason) return plan;
     // That a rung lacks the element type tells less than why one that has it refuses.
     const bool computes = std::ranges::any_of(
-        variant->choices, [&](const Choice& choice) { return choice.prepare.contains(arguments.element()); });
+        variant->choices, [&](const Choice& choice) { return choice.prepare.contains(there.element()); });
     if (!highest || (computes && !highest_computes)) {
       highest = variant->name + ": " + *reason;
       highest_computes = computes;
     }
   }
-  if (outrun) return *outrun;
+  if (slower) return *slower;
   throw Error("no variant of " + operation.name + " can compute this on " + device.label() +
               (highest ? "; " + *highest : std::string(": this build has none")));
 }
 
-}  // namespace
+std::vector<Considered> consider(const Device& device, const Operation& operation, const Arguments& there) {
+  std::vector<Considered> out;
+  auto ladder = ladder_of(operation.name);
+  std::erase_if(ladder, [&](const Variant* v) { return v->where != device.where || v->baseline; });
+  std::ranges::stable_sort(ladder, std::ranges::greater{}, &Variant::place);
+  Plan plan;
+  plan.device = device;
+  for (const Variant* variant : ladder) {
+    Considered& one = out.emplace_back(Considered{variant, settle(plan, *variant, there, {}), {}});
+    if (!one.cannot) one.slower = held_back(*variant, there, device);
+  }
+  const bool any = std::ranges::any_of(out, [](const Considered& one) { return !one.cannot; });
+  if (any) {
+    const Variant* const taken = choose_in_place(device, operation, there, {}).variant;
+    std::ranges::find(out, taken, &Considered::variant)->taken = true;
+  }
+  return out;
+}
+
+Plan Plan::without_names() const {
+  Plan out;
+  out.variant = variant;
+  out.choice = choice;
+  if (!tuning.empty()) out.tuning = tuning;
+  out.tuned = tuned;
+  out.device.where = device.where;
+  out.device.index = device.index;
+  out.device.threads = device.threads;
+  out.device.processors = device.processors;
+  out.device.memory_bytes = device.memory_bytes;
+  out.device.cache_bytes = device.cache_bytes;
+  return out;
+}
+
+Reason refuses_in_place(const Plan& plan, const Arguments& there) {
+  return plan.variant->refuses(*plan.choice, there, plan.tuning, plan.device);
+}
 
 Reason refuses(const Plan& plan, const Arguments& host) {
-  return plan.variant->refuses(*plan.choice, placed_arguments(host, plan.device), plan.tuning, plan.device);
+  return refuses_in_place(plan, placed_arguments(host, plan.device));
 }
 
 Device choose_device(const Operation& operation, const Arguments& arguments, const Request& request) {
@@ -318,12 +349,7 @@ Plan choose(const Operation& operation, const Arguments& arguments, const Reques
 
 Plan choose_on(const Device& device, const Operation& operation, const Arguments& arguments,
                const Request& request) {
-  return chosen_on(device, operation, arguments, request, refuses);
-}
-
-Plan choose_in_place(const Device& device, const Operation& operation, const Arguments& there,
-                     const Request& request) {
-  return chosen_on(device, operation, there, request, refuses_in_place);
+  return choose_in_place(device, operation, placed_arguments(arguments, device), request);
 }
 
 }  // namespace tessera

@@ -3,6 +3,7 @@
 #pragma once
 #include <optional>
 #include <string>
+#include <vector>
 #include "tessera/core/operation.hpp"
 
 namespace tessera {
@@ -13,6 +14,8 @@ struct Request {
   std::optional<std::string> variant = {};  // its name
   std::optional<Tuning> tuning = {};        // fixes some or all of a Choice's values
   bool cached = true;  // with neither of them, what `tune` has found decides; TESSERA_NO_CACHE=1 says no, too
+
+  bool operator==(const Request&) const = default;
 };
 
 // A Choice with all its values, and where it will run.
@@ -24,10 +27,14 @@ struct Plan {
   bool tuned = false;  // found by `tune`
 
   PreparedRun prepared(const Arguments& there) const { return choice->prepared(there, tuning, device); }
+  // A copy that allocates nothing but a tuning that is not empty: the device has no name.
+  Plan without_names() const;
 };
 
 // Why the plan cannot run these arguments, which may still lie in host memory; nothing: it can.
 [[nodiscard]] Reason refuses(const Plan& plan, const Arguments& host);
+// The same for arguments that lie where the plan runs.
+[[nodiscard]] Reason refuses_in_place(const Plan& plan, const Arguments& there);
 
 // "cpu:threads=1" or "cuda:1" → the device. Throws Error: of kind no_device where this machine or
 // this build has none, with the reason; of kind user for words that mean nothing.
@@ -44,12 +51,25 @@ struct Plan {
                                    const Request& request);
 
 // The variant asked for, or what `tune` has found for such arguments (tessera/run/tuned.hpp), or the highest
-// place of the device's ladder that accepts the arguments and is nobody else's code. Throws Error with the
-// nearest name, or with the variant's reason.
+// place of the device's ladder that accepts the arguments, that no heuristic holds back (core/heuristics.hpp)
+// and that is nobody else's code. Throws Error with the nearest name, or with the variant's reason.
 [[nodiscard]] Plan choose(const Operation& operation, const Arguments& arguments,
                           const Request& request = {});
 [[nodiscard]] Plan choose_on(const Device& device, const Operation& operation, const Arguments& arguments,
                              const Request& request);
+// For arguments that are not copied: strides and alignment are those they have.
+[[nodiscard]] Plan choose_in_place(const Device& device, const Operation& operation, const Arguments& there,
+                                   const Request& request = {});
+
+// What the choice says of each rung of the device's ladder, the highest place first.
+struct Considered {
+  const Variant* variant = nullptr;
+  Reason cannot;  // why it cannot compute the arguments
+  Reason slower;  // why a heuristic holds it back
+  bool taken = false;
+};
+[[nodiscard]] std::vector<Considered> consider(const Device& device, const Operation& operation,
+                                               const Arguments& there);
 
 // Who goes on where nobody knows before how long it takes (Operation::flops gives 0), and from when on.
 struct Fallback {

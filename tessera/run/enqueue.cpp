@@ -49,7 +49,7 @@ void check_plan(const Plan& plan, const Arguments& there) {
     throw Error("this operation returns host values; it cannot be enqueued");
   if (plan.variant->baseline && plan.device.where == Where::cuda)
     throw Error(plan.variant->name + " is a baseline, which may wait for the device: it cannot be enqueued");
-  if (const Reason reason = plan.variant->refuses(*plan.choice, there, plan.tuning, plan.device))
+  if (const Reason reason = refuses_in_place(plan, there))
     throw Error(plan.variant->name + " cannot compute this here: " + *reason);
 }
 

@@ -28,10 +28,8 @@ struct Workspace {
 // The device in whose memory an address lies; "cpu" for the host's.
 [[nodiscard]] Device device_holding(const void* address);
 
-// As choose_on() for arguments that are not copied: strides and alignment are those they have.
-[[nodiscard]] Plan choose_in_place(const Device& device, const Operation& operation, const Arguments& there,
-                                   const Request& request = {});
-// On the device that holds the operation's output, which must be the one asked for, if one is.
+// choose_in_place() on the device that holds the operation's output, which must be the one asked for, if one
+// is.
 [[nodiscard]] Plan choose_in_place(const Operation& operation, const Arguments& there,
                                    const Request& request = {});
 

@@ -75,16 +75,17 @@ bool overlap(const ArrayView& a, const ArrayView& b) {
 
 bool overlaps_itself(const ArrayView& view) {
   if (view.count() < 2) return false;
-  std::vector<std::size_t> order;
+  const auto stride = [&](std::int64_t d) { return std::abs(view.strides[static_cast<std::size_t>(d)]); };
+  Extents order;  // of dimensions; no vector, for calls that allocate nothing
   for (std::size_t d = 0; d < view.extents.size(); ++d)
-    if (view.extents[d] > 1) order.push_back(d);
-  std::ranges::sort(order, {}, [&](std::size_t d) { return std::abs(view.strides[d]); });
+    if (view.extents[d] > 1) order.push_back(static_cast<std::int64_t>(d));
+  std::ranges::sort(order, {}, stride);
   // Steps that reach over all that lies within them never meet.
   std::int64_t reach = 1;
   bool apart = true;
-  for (const std::size_t d : order) {
-    apart = apart && std::abs(view.strides[d]) >= reach;
-    reach += (view.extents[d] - 1) * std::abs(view.strides[d]);
+  for (const std::int64_t d : order) {
+    apart = apart && stride(d) >= reach;
+    reach += (view.extents[static_cast<std::size_t>(d)] - 1) * stride(d);
   }
   if (apart) return false;
   const std::vector<ByteRange> elements = elements_of(view);
@@ -164,17 +165,18 @@ std::optional<std::pair<std::size_t, std::size_t>> clash(std::span<const Access>
 }
 
 void refuse_overlaps(const Arguments& host, const std::string& in_place) {
-  for (const Parameter* output : host.signature().of(Parameter::Kind::output)) {
-    if (overlaps_itself(host.array(output->name)))
-      throw Error(output->name + " has steps with which its elements overlap");
+  for (const Parameter& output : host.signature().parameters) {
+    if (output.kind != Parameter::Kind::output) continue;
+    const ArrayView& to = host.array(output.name);
+    if (overlaps_itself(to)) throw Error(output.name + " has steps with which its elements overlap");
     for (const Parameter& other : host.signature().parameters) {
-      if (!other.is_array() || other.name == output->name || !host.has(other.name)) continue;
-      const ArrayView &to = host.array(output->name), &from = host.array(other.name);
+      if (!other.is_array() || other.name == output.name || !host.has(other.name)) continue;
+      const ArrayView& from = host.array(other.name);
       if (other.name == in_place && from.data == to.data && from.extents == to.extents &&
           from.strides == to.strides)
         continue;
       if (overlap(to, from))
-        throw Error(output->name + " overlaps " + other.name + " in memory; an output must lie apart");
+        throw Error(output.name + " overlaps " + other.name + " in memory; an output must lie apart");
     }
   }
 }

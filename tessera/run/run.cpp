@@ -30,7 +30,22 @@ void run_plan(const Arguments& host, bool check, double work_budget, double elap
   outcome.values = placed.state().values;
 }
 
+void add_values_and_verdict(const Operation& operation, const Arguments& host, bool check, Outcome& outcome) {
+  if (operation.report_values) operation.report_values(host, outcome.values);
+  if (check) outcome.verdict = verify(operation, host, &outcome.plan);
+}
+
 }  // namespace
+
+Outcome run(const Operation& operation, const Arguments& given, const Plan& plan, bool check) {
+  Outcome outcome;
+  refuse_overlaps(given);
+  outcome.plan = plan;
+  const Arguments host = with_outputs(given, outcome.outputs);
+  run_plan(host, check, no_end, 0, outcome);
+  add_values_and_verdict(operation, host, check, outcome);
+  return outcome;
+}
 
 Outcome run(const Operation& operation, const Arguments& given, const Request& request, bool check) {
   Outcome outcome;
@@ -51,8 +66,7 @@ Outcome run(const Operation& operation, const Arguments& given, const Request& r
       run_plan(host, check, no_end, 0, outcome);
     }
   }
-  if (operation.report_values) operation.report_values(host, outcome.values);
-  if (check) outcome.verdict = verify(operation, host, &outcome.plan);
+  add_values_and_verdict(operation, host, check, outcome);
   return outcome;
 }
 

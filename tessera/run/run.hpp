@@ -21,5 +21,7 @@ struct Outcome {
 // overlaps an input in memory; a wrong result is a value.
 [[nodiscard]] Outcome run(const Operation& operation, const Arguments& host, const Request& request = {},
                           bool check = false);
+// The same by a plan that was chosen before.
+[[nodiscard]] Outcome run(const Operation& operation, const Arguments& host, const Plan& plan, bool check);
 
 }  // namespace tessera

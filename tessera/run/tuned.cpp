@@ -10,6 +10,7 @@
 #include <mutex>
 #include <vector>
 #include "tessera/core/device.hpp"
+#include "tessera/core/heuristics.hpp"
 #include "tessera/io/cache.hpp"
 
 namespace tessera {
@@ -87,8 +88,8 @@ std::optional<double> distance(const TunedFor& a, const TunedFor& b) {
   return out;
 }
 
-std::optional<Plan> plan_of(const Record& record, const Device& device, const Arguments& arguments,
-                            Reason (*refuses)(const Plan&, const Arguments&)) {
+std::optional<Plan> plan_of(const Record& record, bool same_sizes, const Device& device,
+                            const Arguments& there) {
   for (const Variant* variant : ladder_of(record.key.operation)) {
     if (variant->where != device.where || variant->ladder != record.ladder || variant->name != record.variant)
       continue;
@@ -99,7 +100,8 @@ std::optional<Plan> plan_of(const Record& record, const Device& device, const Ar
     // A parameter that the finding does not know is one that was added since.
     const bool complete = std::ranges::all_of(
         plan.tuning, [&record](const auto& value) { return record.tuning.find(value.first).has_value(); });
-    if (!complete || refuses(plan, arguments)) return std::nullopt;
+    if (!complete || refuses_in_place(plan, there)) return std::nullopt;
+    if (!same_sizes && held_back(*variant, there, device)) return std::nullopt;
     plan.tuned = true;
     return plan;
   }
@@ -148,10 +150,10 @@ TunedFor tuned_for(const Operation& operation, const Arguments& arguments, const
 }
 
 std::optional<Plan> tuned_plan(const std::string& file, const Device& device, const Operation& operation,
-                               const Arguments& arguments, Reason (*refuses)(const Plan&, const Arguments&)) {
+                               const Arguments& there) {
   const auto records = file.empty() ? nullptr : records_in(file);
   if (!records || records->empty()) return std::nullopt;
-  const TunedFor wanted = tuned_for(operation, arguments, device);
+  const TunedFor wanted = tuned_for(operation, there, device);
   std::vector<std::pair<double, const Record*>> near;
   for (const Record& record : *records) {
     const TunedFor& key = record.key;
@@ -164,7 +166,7 @@ std::optional<Plan> tuned_plan(const std::string& file, const Device& device, co
   std::ranges::reverse(near);
   std::ranges::stable_sort(near, {}, &std::pair<double, const Record*>::first);
   for (const auto& [apart, record] : near)
-    if (auto plan = plan_of(*record, device, arguments, refuses)) return plan;
+    if (auto plan = plan_of(*record, apart == 0, device, there)) return plan;
   return std::nullopt;
 }
 

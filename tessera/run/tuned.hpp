@@ -24,9 +24,9 @@ struct TunedFor {
 TunedFor tuned_for(const Operation& operation, const Arguments& arguments, const Device& device);
 
 // The choice found for the nearest sizes, each within a factor of 4, whose rung and tuning still exist and
-// accept the arguments, as `refuses` has it. Nothing where there is none, or the file cannot be read.
+// accept the arguments, which lie on the device. A finding for other sizes is no use where a heuristic holds
+// its rung back. Nothing where there is none, or the file cannot be read.
 std::optional<Plan> tuned_plan(const std::string& file, const Device& device, const Operation& operation,
-                               const Arguments& arguments,
-                               Reason (*refuses)(const Plan&, const Arguments&) = tessera::refuses);
+                               const Arguments& there);
 
 }  // namespace tessera

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
-#include "tessera/tune/predict.hpp"
 #include "tessera/tune/space.hpp"
 #include "tessera/tune/tuner.hpp"
 #include "tests/made_up.hpp"
@@ -161,25 +160,6 @@ TEST(Search, ALocalOneLeavesPlacesThatFail) {
   std::ranges::swap(space[0], space.back());  // it starts where everything around fails
   ASSERT_FALSE(seconds(space[0]));
   EXPECT_EQ(walk(*local_search(space, 1), space, 1000, 3).size(), space.size());
-}
-
-TEST(Rank, KnownValues) {
-  EXPECT_DOUBLE_EQ(*spearman({1, 2, 3, 4}, {10, 20, 30, 40}), 1);
-  EXPECT_DOUBLE_EQ(*kendall({1, 2, 3, 4}, {4, 3, 2, 1}), -1);
-  // One exchange of neighbours among four: ρ = 1 - 6·2/(4·15), τ = (5 - 1)/6.
-  EXPECT_DOUBLE_EQ(*spearman({1, 2, 3, 4}, {1, 3, 2, 4}), 0.8);
-  EXPECT_DOUBLE_EQ(*kendall({1, 2, 3, 4}, {1, 3, 2, 4}), 4.0 / 6);
-  // Ties: ranks 1.5, 1.5, 3 against 1, 2, 3.
-  EXPECT_NEAR(*spearman({1, 1, 2}, {1, 2, 3}), 1.5 / std::sqrt(1.5 * 2), 1e-12);
-  EXPECT_NEAR(*kendall({1, 1, 2}, {1, 2, 3}), 2 / std::sqrt(2.0 * 3), 1e-12);
-}
-
-TEST(Rank, NothingIsSaidOfTooLittle) {
-  EXPECT_FALSE(spearman({1, 2}, {1, 2}));
-  EXPECT_FALSE(kendall({1, 1, 1}, {1, 2, 3}));
-  EXPECT_FALSE(spearman({1, 2, 3}, {5, 5, 5}));
-  EXPECT_EQ(describe(fit_of({1, 2, 3, 4}, {1, 3, 2, 4})), "Spearman 0.80, Kendall 0.67, n = 4");
-  EXPECT_EQ(describe(fit_of({}, {})), "Spearman n/a, Kendall n/a, n = 0");
 }
 
 }  // namespace

@@ -61,7 +61,7 @@ class Local : public Search {
         starts_(shuffled(configs.size(), seed)),
         seconds_(configs.size()),
         proposed_(configs.size()) {
-    // The first start is the first place: the default, or the most promising.
+    // The first start is the first place: the default.
     if (const auto first = std::ranges::find(starts_, std::size_t{0}); first != starts_.end())
       std::rotate(starts_.begin(), first, first + 1);
   }
@@ -231,35 +231,12 @@ namespace {
 
 bool is_default(const Config& config) { return config.tuning == config.variant->choices.at(0).defaults(); }
 
-// The cheapest predicted first, of equals those that fill the device; without a prediction, the defaults;
-// else the order of the space. Those whose cost is not known are spread evenly among the others: they may be
-// the best, and a budget must reach them.
-void sort_by_cost(std::vector<Trial>& trials) {
-  const auto key = [](const Trial& trial) {
-    return std::tuple(!trial.prediction.cost, trial.prediction.cost.value_or(INFINITY),
-                      trial.prediction.uncounted.value_or(INFINITY), !is_default(trial.config));
-  };
-  std::ranges::stable_sort(trials, {}, key);
-  const auto known = static_cast<std::size_t>(
-      std::ranges::count_if(trials, [](const Trial& t) { return t.prediction.cost.has_value(); }));
-  std::vector<std::pair<double, std::size_t>> order;  // how far down its own list, and where it was
-  for (std::size_t i = 0; i < trials.size(); ++i) {
-    const std::size_t first = i < known ? 0 : known, count = i < known ? known : trials.size() - known;
-    order.emplace_back((static_cast<double>(i - first) + 0.5) / static_cast<double>(count), i);
-  }
-  std::ranges::sort(order);
-  std::vector<Trial> sorted;
-  for (const auto& [depth, place] : order) sorted.push_back(std::move(trials[place]));
-  trials = std::move(sorted);
-}
-
 class Tuner {
  public:
   Tuner(const Task& task, const Space& space, const Means& means, Journal& journal)
       : task_(&task), means_(&means), journal_(&journal) {
     for (const Config& config : space.configs) sort_in(config);
-    sort_by_cost(open_);
-    leave_out_unpromising();
+    std::ranges::stable_partition(open_, [](const Trial& trial) { return is_default(trial.config); });
     for (const Trial& trial : open_) configs_.push_back(trial.config);
     search_ = search_named(means.search, configs_, means.seed);
     start_ = now();
@@ -272,7 +249,6 @@ class Tuner {
       take(places);
     }
     out_.complete = !interrupted() && !spent();
-    fit();
     if (!interrupted()) decide();
     out_.interrupted = interrupted();
     return std::move(out_);
@@ -298,32 +274,11 @@ class Tuner {
 
   // To those that a search may look at, or to those that cannot run.
   void sort_in(const Config& config) {
-    Trial trial{config, blank(config), {}};
+    Trial trial{config, blank(config)};
     if (!trial.row.reason)
       trial.row.reason =
           refuses({config.variant, config.choice, config.tuning, task_->device}, *task_->arguments);
-    if (!trial.row.reason) {
-      trial.prediction = predict(config, *task_->arguments, task_->device, means_->counted);
-      trial.row.reason = trial.prediction.rejected;
-    }
     (trial.row.reason ? out_.left : open_).push_back(std::move(trial));
-  }
-
-  void leave_out_unpromising() {
-    const auto predicted = static_cast<double>(
-        std::ranges::count_if(open_, [](const Trial& t) { return t.prediction.cost.has_value(); }));
-    auto keep = static_cast<std::size_t>(std::ceil(predicted * means_->promising));
-    std::vector<Trial> kept;
-    for (Trial& trial : open_) {
-      if (!trial.prediction.cost || keep > 0) {
-        keep -= trial.prediction.cost && keep > 0;
-        kept.push_back(std::move(trial));
-        continue;
-      }
-      trial.row.reason = "left out: predicted to be slower than those that --promising keeps";
-      out_.left.push_back(std::move(trial));
-    }
-    open_ = std::move(kept);
   }
 
   // What is known is recalled; what once ended the program in company is measured alone, after the others.
@@ -369,19 +324,7 @@ class Tuner {
 
   void note(std::size_t place, bench::Row row, bool kept) {
     search_->tell(place, row.counts() ? std::optional(row.median()) : std::nullopt);
-    out_.trials.push_back({configs_[place], std::move(row), open_[place].prediction, kept});
-  }
-
-  void fit() {
-    std::vector<double> predicted, uncounted, measured;
-    for (const Trial& trial : out_.trials)
-      if (trial.prediction.cost && trial.row.counts()) {
-        predicted.push_back(*trial.prediction.cost);
-        uncounted.push_back(*trial.prediction.uncounted);
-        measured.push_back(trial.row.median());
-      }
-    out_.fit = fit_of(predicted, measured);
-    if (means_->counted) out_.fit_uncounted = fit_of(uncounted, measured);
+    out_.trials.push_back({configs_[place], std::move(row), kept});
   }
 
   // The best of the trials against what would be used otherwise, all in turn.

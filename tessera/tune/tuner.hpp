@@ -14,7 +14,6 @@
 #include "tessera/bench/measure.hpp"
 #include "tessera/bench/result.hpp"
 #include "tessera/run/tuned.hpp"
-#include "tessera/tune/predict.hpp"
 #include "tessera/tune/space.hpp"
 
 namespace tessera::tune {
@@ -31,7 +30,7 @@ class Search {
   virtual void tell(std::size_t place, std::optional<double> seconds) = 0;
 };
 
-// In the order of the space, which is the one of the prediction where there is one.
+// In the order of the space, defaults first.
 std::unique_ptr<Search> exhaustive_search(std::size_t count);
 // In an order that the seed decides: any budget is a fair sample of the space.
 std::unique_ptr<Search> random_search(std::size_t count, std::uint64_t seed);
@@ -108,9 +107,7 @@ struct Means {
   std::optional<std::size_t> most_trials = {};  // measured now; what is known already is free
   std::optional<double> most_seconds = {};
   std::size_t in_turn = 8, finalists = 4;
-  double promising = 1;  // the part of the configurations, best predicted first, that is looked at
-  bool retry = false;    // what failed or was wrong before
-  Counted counted = {};  // what configurations ask of a GPU
+  bool retry = false;                  // what failed or was wrong before
   std::function<double()> clock = {};  // seconds
   std::function<bool()> interrupted = {};
   std::function<void(std::size_t trials, std::size_t of)> progress = {};
@@ -119,7 +116,6 @@ struct Means {
 struct Trial {
   Config config;
   bench::Row row;
-  Prediction prediction;
   bool kept = false;  // from an earlier call
 };
 
@@ -134,8 +130,6 @@ struct Outcome {
   bool settled = false;   // the finals' samples are enough for later calls to rely on the winner
   bool complete = false;  // the search came to its own end
   bool interrupted = false;
-  Fit fit;            // of the predicted costs to the measured times
-  Fit fit_uncounted;  // of those that occupancy alone gives, where more was counted
 
   const bench::Row* best() const { return winner < finals.size() ? &finals[winner] : nullptr; }
   const bench::Row* untuned() const;  // among the finals; null: it could not be measured

@@ -168,7 +168,7 @@ class EachKernel : public OnDevice {
   // A group of one kind, whose entries differ in size and in what follows their sums.
   void expect_group_right(const matmul_batch::GroupKernel& kernel, const Kind& kind, int layout) {
     std::deque<Product> products;
-    std::vector<Arguments> entries;
+    std::vector<matmul::Gemm> entries;
     Random random(static_cast<std::uint64_t>(++tried_));
     for (const Way way : all_ways) {
       Asked asked = asked_for(kind, {64, 64, 1, 1, 0, 0, 0}, way, layout);
@@ -178,7 +178,8 @@ class EachKernel : public OnDevice {
         asked.scale_a = asked.scale_b = asked.scale_a_for_all = false;
       }
       asked.m += 70 * static_cast<int>(way);
-      entries.push_back(products.emplace_back(run_, operation_called("matmul"), asked, random).arguments());
+      entries.push_back(matmul::Gemm::of(
+          products.emplace_back(run_, operation_called("matmul"), asked, random).arguments()));
       products.back().poison();
     }
     const Reason reason = kernel.refuses(entries, device_);

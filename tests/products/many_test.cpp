@@ -69,11 +69,12 @@ class Many : public OnDevice {
     Random random(13);
     for (const Asked& asked : extremes()) {
       std::deque<Product> products;
-      std::vector<Arguments> entries;
+      std::vector<matmul::Gemm> entries;
       for (const std::int64_t more : {0, 5, 60}) {
         Asked one = asked;
         one.m += more, one.k += 2 * more;
-        entries.push_back(products.emplace_back(run_, operation_called("matmul"), one, random).arguments());
+        entries.push_back(matmul::Gemm::of(
+            products.emplace_back(run_, operation_called("matmul"), one, random).arguments()));
         products.back().poison();
       }
       compute(entries);
@@ -151,7 +152,7 @@ class Many : public OnDevice {
     const Variant& like = *variant_called("matmul", "cluster", Where::cuda);
     const Asked kind = draw_kind(like, element, random);
     std::deque<Product> products;
-    std::vector<Arguments> entries;
+    std::vector<matmul::Gemm> entries;
     while (products.size() < count) {
       Asked asked = draw_kind(like, element, random);
       asked.b = kind.b, asked.c = kind.c, asked.fast = kind.fast, asked.most = kind.most;
@@ -161,13 +162,14 @@ class Many : public OnDevice {
       while (all_aligned &&
              (asked.lies_a.more % 16 != 0 || asked.lies_b.more % 16 != 0 || asked.m % 16 != 0));
       set_layout(asked, once_in(random, 2), once_in(random, 2) || all_aligned, random);
-      entries.push_back(products.emplace_back(run_, operation_called("matmul"), asked, random).arguments());
+      entries.push_back(matmul::Gemm::of(
+          products.emplace_back(run_, operation_called("matmul"), asked, random).arguments()));
     }
     if (const Reason reason = kernel.refuses(entries, device_)) return "refused: " + *reason;
     return wrong_of(kernel, entries, products, random);
   }
 
-  std::string wrong_of(const matmul_batch::GroupKernel& kernel, const std::vector<Arguments>& entries,
+  std::string wrong_of(const matmul_batch::GroupKernel& kernel, const std::vector<matmul::Gemm>& entries,
                        std::deque<Product>& products, Random& random) {
     const Workspace workspace(run_, kernel.workspace_bytes(entries));
     workspace.lend(run_);
@@ -209,7 +211,7 @@ TEST_F(Many, GroupsOfExtremeScalesAreRightOnTheProcessors) {
   take(Where::cpu);
   if (IsSkipped()) return;
   EXPECT_EQ(wrong_of_extreme_groups(
-                [](const std::vector<Arguments>& entries) { matmul_batch::compute_on_cpu(entries, 2); }),
+                [](const std::vector<matmul::Gemm>& entries) { matmul_batch::compute_on_cpu(entries, 2); }),
             "");
 }
 
@@ -221,7 +223,7 @@ TEST_F(Many, ExtremeScalesAreRightOnAGpu) {
   if (const Reason reason = cluster->needs(device_)) GTEST_SKIP() << *reason;
   EXPECT_EQ(wrong_of_extreme_batches(*cluster), "");
   const matmul_batch::GroupKernel& kernel = *matmul_batch::group_kernel();
-  EXPECT_EQ(wrong_of_extreme_groups([&](const std::vector<Arguments>& entries) {
+  EXPECT_EQ(wrong_of_extreme_groups([&](const std::vector<matmul::Gemm>& entries) {
               const Workspace workspace(run_, kernel.workspace_bytes(entries));
               workspace.lend(run_);
               kernel.run(entries, run_);

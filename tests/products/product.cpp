@@ -46,7 +46,7 @@ double stray_of(matmul::Activation activation, double z) {
 // Rungs' functions and this one of doubles, both within 2^-49 of z.
 bool is_right_f64(matmul::Activation activation, double got, double z) {
   using enum matmul::Activation;
-  const double value = matmul::activated_exactly(activation, z);
+  const double value = matmul::applied_exactly({activation}, z);
   return activation == none || activation == relu ? got == value
                                                   : std::fabs(got - value) <= std::fabs(z) * 0x1p-48;
 }
@@ -59,7 +59,7 @@ bool is_right(const Asked& asked, double got, double z) {
     return got == std::max(static_cast<double>(wrapped), least);
   }
   if (asked.c == Element::f64) return is_right_f64(asked.activation, got, z);
-  const double value = matmul::activated_exactly(asked.activation, z), stray = stray_of(asked.activation, z);
+  const double value = matmul::applied_exactly({asked.activation}, z), stray = stray_of(asked.activation, z);
   return got >= matmul::rounded_to(asked.c, value - stray) &&
          got <= matmul::rounded_to(asked.c, value + stray);
 }

@@ -6,7 +6,7 @@
 #include "../pictures.hpp"
 #include "ops/filter/filter.hpp"
 
-namespace tessera::filter {
+namespace tessera::filtering {
 namespace {
 
 int border_of(Border border) {
@@ -66,4 +66,4 @@ Reason refuses(const Arguments& arguments, const Tuning&, const Device&) {
 const Rung rung(opencv::variant("OpenCV's Laplacian, GaussianBlur and filter2D", run_opencv, refuses));
 
 }  // namespace
-}  // namespace tessera::filter
+}  // namespace tessera::filtering

@@ -7,7 +7,7 @@
 #include "ops/resize/axis.hpp"
 #include "ops/resize/resize.hpp"
 
-namespace tessera::resize {
+namespace tessera::resizing {
 namespace {
 
 int flag_of(Method method) {
@@ -56,4 +56,4 @@ Reason refuses(const Arguments& arguments, const Tuning&, const Device&) {
 const Rung rung(opencv::variant("OpenCV's resize", run_opencv, refuses));
 
 }  // namespace
-}  // namespace tessera::resize
+}  // namespace tessera::resizing

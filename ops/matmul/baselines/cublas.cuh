@@ -269,9 +269,11 @@ inline Product product_of(const Arguments& arguments) {
 
 // What the library's documentation rules out, in its terms: columns of D.
 inline Reason cannot_follow(const Product& p) {
-  if (p.after.activation == Activation::gelu)
+  const auto activation = p.after.post_op.only_activation();
+  if (!activation) return "cuBLASLt knows activations only";
+  if (*activation == Activation::gelu)
     return "cuBLASLt's GELU is the approximation by tanh (--activation gelu-tanh)";
-  if (p.after.activation == Activation::silu) return "cuBLASLt has no SiLU";
+  if (*activation == Activation::silu) return "cuBLASLt has no SiLU";
   if (p.after.bias != nullptr &&
       ((p.c.rows() > 1 && p.after.bias_row != 1) || (p.c.cols() > 1 && p.after.bias_col != 0)))
     return "cuBLASLt adds a bias only along what it writes in a piece: one number for each column of a "
@@ -367,7 +369,7 @@ inline Shape shape_of(const Product& p, const Run& run) {
           p.after.scale_a_step != 0,
           p.after.scale_b != nullptr,
           p.after.fast,
-          static_cast<std::int64_t>(p.after.activation),
+          static_cast<std::int64_t>(p.after.post_op.activation),
           p.batch,
           p.a_step,
           p.b_step,
@@ -379,7 +381,7 @@ inline Shape shape_of(const Product& p, const Run& run) {
 
 inline cublasLtEpilogue_t epilogue_of(const Product& p) {
   const bool bias = p.after.bias != nullptr;
-  switch (p.after.activation) {
+  switch (p.after.post_op.activation) {
     case Activation::relu:
       return bias ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_RELU;
     case Activation::gelu_tanh:
@@ -581,7 +583,7 @@ struct Baseline {
     if (is_empty(given)) return std::nullopt;
     if (Reason reason = lt::refuses(given)) return reason;
     const bool classical = (given.a.element == Element::f64 || given.a.element == Element::f32) &&
-                           !given.has_addresses() && given.after.activation == Activation::none;
+                           !given.has_addresses() && given.after.post_op.is_identity();
     return classical && given.batch == 1 ? std::nullopt : not_proposed(given.with_columns(), device);
   }
 

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/matmul/epilogue/epilogue.hpp"
-#include <array>
 #include <map>
 #include <utility>
 #include "ops/matmul/matmul.hpp"
+#include "ops/matmul/problem/gemm.hpp"
 
 namespace tessera::matmul {
 namespace {
-
-constexpr std::array<std::string_view, 5> activations{"none", "relu", "gelu", "gelu-tanh", "silu"};
 
 Steps steps_of(const ArrayView& v) {
   if (v.strides.size() == 3) return {v.strides[0], v.strides[1], v.strides[2]};
@@ -53,14 +51,6 @@ void epilogue_as(const Arguments& arguments, void* sums, Run& run,
 
 }  // namespace
 
-std::string_view text_of(Activation activation) { return activations[static_cast<std::size_t>(activation)]; }
-
-Activation activation_of(const std::string& word) {
-  for (std::size_t i = 0; i < activations.size(); ++i)
-    if (activations[i] == word) return static_cast<Activation>(i);
-  throw Error(Error::Kind::internal, "no activation is called '" + word + "'");
-}
-
 bool is_scaled(const Arguments& arguments) { return arguments.has("scale-a") || arguments.has("scale-b"); }
 
 template <class T>
@@ -88,7 +78,7 @@ EpilogueProblem<T> EpilogueProblem<T>::of(const Arguments& arguments, void* sums
   }
   const bool along_rows = arguments.text("bias-along") == "rows";
   p.bias = take_vector<T>(arguments, "bias", along_rows ? &Steps::row : &Steps::col, p.of_bias);
-  p.activation = activation_of(arguments.text("activation"));
+  p.post_op = PostOp::of(arguments);
   return p;
 }
 
@@ -108,20 +98,21 @@ template struct EpilogueProblem<std::int32_t>;
 bool has_epilogue(const Arguments& arguments) {
   const Element element = arguments.element();
   if (element != Element::f32 && element != Element::f64 && element != Element::i32) return false;
-  const std::string& activation = arguments.text("activation");
-  if (element == Element::f64 && is_scaled(arguments)) throw Error("a product of f64 takes no scales");
-  if (element == Element::i32 && is_scaled(arguments)) throw Error("a product of i32 takes no scales");
-  if (element == Element::i32 && activation != "none" && activation != "relu")
-    throw Error("--activation " + activation + " is for floats, C holds i32");
+  check_scales(element, is_scaled(arguments));
+  (void)PostOp::of(arguments);  // throws
   return true;
 }
 
 Arguments without_epilogue(const Arguments& arguments, void* sums) {
   const char* const alpha = arguments.real("alpha") == 0 ? "0" : "1";
-  Arguments out = is_scaled(arguments)
-                      ? arguments.without({"C0", "scale-a", "scale-b", "bias"},
-                                          {{"alpha", alpha}, {"beta", "0"}, {"activation", "none"}})
-                      : arguments.without({"bias"}, {{"activation", "none"}});
+  Arguments::Words words = identity_words();
+  Arguments out = arguments;
+  if (is_scaled(arguments)) {
+    words.insert({{"alpha", alpha}, {"beta", "0"}});
+    out = arguments.without({"C0", "scale-a", "scale-b", "bias"}, words);
+  } else {
+    out = arguments.without({"bias"}, words);
+  }
   if (sums != nullptr) {
     ArrayView c = arguments.array("C");
     c.data = sums;

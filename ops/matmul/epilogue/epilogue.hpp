@@ -18,27 +18,6 @@
 namespace tessera::matmul {
 inline namespace TESSERA_UNIT {
 
-// Of float or double. A NaN stays one, which fmax would lose.
-template <class T>
-requires std::is_floating_point_v<T> SIMT T activated(Activation activation, T x) {
-  constexpr T half_root = T(0.70710678118654752440), tanh_scale = T(0.79788456080286535588), one = T(1),
-              half = T(0.5);
-  switch (activation) {
-    case Activation::relu:
-      return x < 0 ? T(0) : x;
-    case Activation::gelu:
-      // Of the complement, for 1 + erf cancels where x is far below 0.
-      return half * x * std::erfc(-x * half_root);
-    case Activation::gelu_tanh:
-      return half * x * (one + std::tanh(tanh_scale * (x + T(0.044715) * x * x * x)));
-    case Activation::silu:
-      return x / (one + std::exp(-x));
-    case Activation::none:
-      break;
-  }
-  return x;
-}
-
 // Among f32's normal numbers.
 SIMT bool is_ordinary(float x) {
   return std::fabs(x) >= std::numeric_limits<float>::min() &&
@@ -61,7 +40,7 @@ class Epilogue {
   explicit Epilogue(const MixedProblem& p) : p_(p) {}
 
   void store(std::int64_t i, std::int64_t j, float sum) const {
-    put(i, j, activated(p_.activation, scaled(i, j, sum)));
+    put(i, j, apply(p_.post_op, scaled(i, j, sum)));
   }
 
   void store(std::int64_t i, std::int64_t j, std::int32_t sum) const {
@@ -69,8 +48,7 @@ class Epilogue {
     std::uint32_t value = bits(p_.alpha) * static_cast<std::uint32_t>(sum);
     if (p_.beta != 0) value += bits(p_.beta) * read<std::uint32_t>(p_.c0.data, i * p_.c0.row + j * p_.c0.col);
     if (p_.bias != nullptr) value += read<std::uint32_t>(p_.bias, i * p_.bias_row + j * p_.bias_col);
-    auto whole = static_cast<std::int32_t>(value);
-    if (p_.activation == Activation::relu) whole = std::max(whole, 0);
+    const std::int32_t whole = apply(p_.post_op, static_cast<std::int32_t>(value));
     std::memcpy(address(i, j), &whole, sizeof whole);
   }
 
@@ -123,9 +101,6 @@ class Epilogue {
 //
 // One pass over C, after the rung's own work. f32 in the order and with the roundings of Epilogue.
 
-std::string_view text_of(Activation activation);
-Activation activation_of(const std::string& word);
-
 struct Steps {
   std::int64_t entry = 0, row = 0, col = 0;  // of a batch, of C; in elements, 0 where one number serves all
 };
@@ -143,7 +118,7 @@ struct EpilogueProblem {
   Steps of_c, of_sums, of_c0, of_bias, of_scale_a, of_scale_b;
   bool scaled = false;  // then `sums` are bare, and α and β are for here
   T alpha = 1, beta = 0;
-  Activation activation = Activation::none;
+  PostOp post_op;
 
   // Of the single product's arguments or of a batch's. `sums`: where these are, row after row, entry after
   // entry; null: in C. Throws Error where T cannot hold α or β.
@@ -179,10 +154,6 @@ void register_epilogue_kernels(Where where, bool traced, const EpilogueKernels& 
 
 inline namespace TESSERA_UNIT {
 
-// Whole numbers know ReLU alone, and wrap modulo 2^32.
-SIMT std::int32_t activated(Activation activation, std::int32_t x) {
-  return activation == Activation::relu && x < 0 ? 0 : x;
-}
 SIMT float plus(float a, float b) { return a + b; }
 SIMT double plus(double a, double b) { return a + b; }
 SIMT std::int32_t plus(std::int32_t a, std::int32_t b) {
@@ -207,7 +178,7 @@ SIMT T with_epilogue(const EpilogueProblem<T>& p, std::int64_t e, std::int64_t i
   if constexpr (std::is_same_v<T, float>)
     if (p.scaled) sum = scaled(p, e, i, j, sum);
   if (p.bias != nullptr) sum = plus(sum, p.bias[place(p.of_bias, e, i, j)]);
-  return activated(p.activation, sum);
+  return apply(p.post_op, sum);
 }
 
 }  // namespace TESSERA_UNIT

@@ -131,7 +131,7 @@ void EpilogueRow(const EpilogueProblem<T>& p, std::int64_t e, std::int64_t i, st
 template <class T>
 HWY_NOINLINE void EpilogueRow(const EpilogueProblem<T>& p, std::int64_t e, std::int64_t i, std::int64_t j,
                               std::int64_t end) {
-  switch (p.activation) {
+  switch (p.post_op.activation) {
     case Activation::relu:
       return EpilogueRow<Activation::relu>(p, e, i, j, end);
     case Activation::gelu:

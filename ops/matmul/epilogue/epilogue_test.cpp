@@ -129,7 +129,7 @@ void expect_concluded(const Device& device, const Way& way, Activation activatio
         const auto at = static_cast<std::size_t>(place(p.of_c, e, i, j));
         const T sum = way.apart ? tried.sums[static_cast<std::size_t>((e * m + i) * n + j)] : before[at];
         const T z = plus(sum, p.bias[place(p.of_bias, e, i, j)]);
-        const double right = activated_exactly(activation, static_cast<double>(z));
+        const double right = applied_exactly({activation}, static_cast<double>(z));
         ASSERT_TRUE(std::fabs(static_cast<double>(tried.c[at]) - right) <=
                     allowed<T>(activation, static_cast<double>(z)))
             << e << ", " << i << ", " << j << ": " << tried.c[at] << " instead of " << right;
@@ -187,10 +187,10 @@ void expect_functions_right() {
     p.batch = p.m = 1, p.n = std::ssize(x);
     p.c = y.data(), p.sums = x.data();
     p.of_c = p.of_sums = {0, 0, 1};
-    p.activation = activation;
+    p.post_op.activation = activation;
     run_epilogue_on_cpu(p, 1);
     for (std::size_t i = 0; i < x.size(); ++i) {
-      const auto z = static_cast<double>(x[i]), right = activated_exactly(activation, z);
+      const auto z = static_cast<double>(x[i]), right = applied_exactly({activation}, z);
       const auto got = static_cast<double>(y[i]);
       if (std::isnan(right)) ASSERT_TRUE(std::isnan(got)) << z;
       else if (std::isinf(right)) ASSERT_EQ(got, right) << z;

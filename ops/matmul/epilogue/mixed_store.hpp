@@ -44,7 +44,7 @@ SIMT void store_sum(const MixedProblem& p, std::int64_t i, std::int64_t j, float
   float value = scaled_sum(p.alpha, scale_a, scale_b, sum);
   if (p.beta != 0) value += p.beta * real_element(p.c_element, p.c0.data, i * p.c0.row + j * p.c0.col);
   if (p.bias != nullptr) value += real_element(p.bias_element, p.bias, i * p.bias_row + j * p.bias_col);
-  store_element(p.c_element, p.c, i * p.c_row + j * p.c_col, activated(p.activation, value));
+  store_element(p.c_element, p.c, i * p.c_row + j * p.c_col, apply(p.post_op, value));
 }
 
 // Whole numbers, modulo 2^32 where C holds them.
@@ -57,7 +57,7 @@ SIMT void store_sum(const MixedProblem& p, std::int64_t i, std::int64_t j, std::
                          static_cast<const std::int32_t*>(p.c0.data)[i * p.c0.row + j * p.c0.col], value);
   if (p.bias != nullptr)
     value = plus(value, static_cast<const std::int32_t*>(p.bias)[i * p.bias_row + j * p.bias_col]);
-  static_cast<std::int32_t*>(p.c)[i * p.c_row + j * p.c_col] = activated(p.activation, value);
+  static_cast<std::int32_t*>(p.c)[i * p.c_row + j * p.c_col] = apply(p.post_op, value);
 }
 
 }  // namespace TESSERA_UNIT

@@ -105,7 +105,7 @@ struct StrictTiles : WarpTiles<float, warp_small, access_a, access_b> {
     float value = scaled_sum(p.alpha, scale_a, scale_b, sum);
     if (p.beta != 0) value += p.beta * static_cast<const float*>(p.c0.data)[i * p.c0.row + j * p.c0.col];
     if (p.bias != nullptr) value += static_cast<const float*>(p.bias)[i * p.bias_row + j * p.bias_col];
-    static_cast<float*>(p.c)[i * p.c_row + j * p.c_col] = activated(p.activation, value);
+    static_cast<float*>(p.c)[i * p.c_row + j * p.c_col] = apply(p.post_op, value);
   }
 };
 

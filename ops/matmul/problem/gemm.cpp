@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/matmul/problem/gemm.hpp"
-#include <cstdio>
 #include <utility>
 #include "ops/matmul/epilogue/epilogue.hpp"
 #include "ops/matmul/problem/accuracy.hpp"
@@ -9,13 +8,6 @@
 
 namespace tessera::matmul {
 namespace {
-
-// As text that gives the same bits.
-std::string round_trip(double value) {
-  char text[40];
-  std::snprintf(text, sizeof text, "%.17g", value);
-  return text;
-}
 
 // Throws where `value` is beyond the last of its enumeration: a program may cast any number.
 template <class Enumeration>
@@ -71,19 +63,18 @@ const void* alignment_of(const void* data) {
 }  // namespace
 
 Gemm Gemm::of(Element a, Element b, Element c, const Options& options) {
-  check_named("activation", options.activation, Activation::silu);
   check_named("compute", options.compute, Compute::f16x3);
   check_named("accumulate", options.accumulate, Accumulate::fast);
   if (options.bias.data != nullptr)
     check_named("bias's element", options.bias.element, all_elements().back());
   Gemm g;
+  g.post_op = PostOp::of(options);
   g.alpha = options.alpha;
   g.beta = options.beta;
   g.a_element = a;
   g.b_element = b;
   g.c_element = c;
   g.bias_element = options.bias.element;
-  g.activation = options.activation;
   g.compute = options.compute;
   if (const auto* const type = std::get_if<Element>(&options.accuracy)) {
     if (*type != Element::f32 && *type != Element::f64)
@@ -160,7 +151,7 @@ Gemm Gemm::of(const Arguments& arguments) {
   g.b_element = arguments.array("B").element;
   g.c_element = arguments.array("C").element;
   if (arguments.has("bias")) g.bias_element = arguments.array("bias").element;
-  g.activation = activation_of(arguments.text("activation"));
+  g.post_op = PostOp::of(arguments);
   if (g.a_element == Element::f32) g.compute = compute_of(arguments);
   g.accumulates_fast = arguments.text("accumulate") == "fast";
   g.a_is_transposed = arguments.text("op-a") == "transpose";
@@ -214,37 +205,81 @@ Gemm Gemm::key(bool on_processors) const {
 
 Arguments::Words Gemm::words() const {
   constexpr const char* accuracies[] = {"", "f32", "f64"};
-  Arguments::Words words{{"alpha", round_trip(alpha)},
-                         {"beta", round_trip(beta)},
+  Arguments::Words words{{"alpha", tessera::text_of(alpha)},
+                         {"beta", tessera::text_of(beta)},
                          {"op-a", word_of(a_is_transposed)},
                          {"op-b", word_of(b_is_transposed)},
                          {"compute", std::string(text_of(compute))},
                          {"accumulate", accumulates_fast ? "fast" : "promoted"},
                          {"scale-a-per", scale_a_of_each ? "row" : "tensor"},
                          {"scale-b-per", scale_b_of_each ? "column" : "tensor"},
-                         {"bias-along", bias_along_rows ? "rows" : "columns"},
-                         {"activation", std::string(text_of(activation))}};
+                         {"bias-along", bias_along_rows ? "rows" : "columns"}};
+  post_op.add_to(words);
   if (accuracy_of != AccuracyOf::none)
-    words["accuracy"] = accuracy_of == AccuracyOf::number ? round_trip(accuracy)
+    words["accuracy"] = accuracy_of == AccuracyOf::number ? tessera::text_of(accuracy)
                                                           : accuracies[static_cast<std::size_t>(accuracy_of)];
   if (b_element != a_element) words["element-b"] = std::string(name_of(b_element));
   if (c_element != element_of_c(a_element, {})) words["output-element"] = std::string(name_of(c_element));
   return words;
 }
 
+ArrayView Gemm::in_memory(ProductArray array) const {
+  switch (array) {
+    case in_a:
+      return matrix_view(a, a_element, m, k, a_is_transposed);
+    case in_b:
+      return matrix_view(b, b_element, k, n, b_is_transposed);
+    case in_c0:
+      return matrix_view(c0, c_element, m, n);
+    case in_scale_a:
+      return vector_view(scale_a, Element::f32, scale_a_of_each ? m : 1);
+    case in_scale_b:
+      return vector_view(scale_b, Element::f32, scale_b_of_each ? n : 1);
+    case in_bias:
+      return vector_view(bias, bias_element, bias_along_rows ? m : n);
+    default:
+      return matrix_view(c, c_element, m, n);
+  }
+}
+
+void Gemm::set(ProductArray array, const ArrayView& v) {
+  const auto matrix = [&](Strided& x, bool transposed) {
+    x = {v.data, v.strides[transposed ? 1 : 0], v.strides[transposed ? 0 : 1]};
+  };
+  const auto vector = [&](Vector& x, bool of_each) { x = {v.data, of_each ? v.strides[0] : 0}; };
+  switch (array) {
+    case in_a:
+      return matrix(a, a_is_transposed);
+    case in_b:
+      return matrix(b, b_is_transposed);
+    case in_c0:
+      return matrix(c0, false);
+    case in_scale_a:
+      return vector(scale_a, scale_a_of_each);
+    case in_scale_b:
+      return vector(scale_b, scale_b_of_each);
+    case in_bias:
+      return vector(bias, true);
+    default:
+      return matrix(c, false);
+  }
+}
+
 Arguments Gemm::arguments() const {
-  std::map<std::string, ArrayView> inputs{{"A", matrix_view(a, a_element, m, k, a_is_transposed)},
-                                          {"B", matrix_view(b, b_element, k, n, b_is_transposed)}};
-  if (beta != 0) inputs["C0"] = matrix_view(c0, c_element, m, n);
-  if (scale_a.data != nullptr)
-    inputs["scale-a"] = vector_view(scale_a, Element::f32, scale_a_of_each ? m : 1);
-  if (scale_b.data != nullptr)
-    inputs["scale-b"] = vector_view(scale_b, Element::f32, scale_b_of_each ? n : 1);
-  if (bias.data != nullptr) inputs["bias"] = vector_view(bias, bias_element, bias_along_rows ? m : n);
+  std::map<std::string, ArrayView> inputs{{"A", in_memory(in_a)}, {"B", in_memory(in_b)}};
+  if (beta != 0) inputs["C0"] = in_memory(in_c0);
+  if (scale_a.data != nullptr) inputs["scale-a"] = in_memory(in_scale_a);
+  if (scale_b.data != nullptr) inputs["scale-b"] = in_memory(in_scale_b);
+  if (bias.data != nullptr) inputs["bias"] = in_memory(in_bias);
   Arguments out(matmul_operation().signature, a_element, std::move(inputs), words());
-  out.set_array("C", matrix_view(c, c_element, m, n));
+  out.set_array("C", in_memory(out_c));
   if (accuracy_of != AccuracyOf::none) (void)compute_of(out);  // throws where less is asked than there is
   return out;
+}
+
+void check_scales(Element element, bool scaled) {
+  if (scaled && !has_mixed_problem(element))
+    throw Error("a product of " + std::string(name_of(element)) + " takes no scales");
 }
 
 }  // namespace tessera::matmul

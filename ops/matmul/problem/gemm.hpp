@@ -30,17 +30,17 @@ struct Gemm {
   double alpha = 1, beta = 0;
   Vector scale_a, scale_b, bias;
   double accuracy = 0;  // where `accuracy_of` is a number
+  PostOp post_op;
 
   Element a_element = Element::f32, b_element = Element::f32, c_element = Element::f32,
           bias_element = Element::f32;
-  Activation activation = Activation::none;
   Compute compute = Compute::strict;
   AccuracyOf accuracy_of = AccuracyOf::none;
   bool accumulates_fast = false;
   bool a_is_transposed = false, b_is_transposed = false;  // memory holds the transpose
   bool bias_along_rows = false, scale_a_of_each = false, scale_b_of_each = false;
   bool adds_in_place = false;  // β multiplies C itself
-  std::uint8_t unused[2] = {};
+  std::uint8_t unused[3] = {};
 
   // All but arrays and sizes. Throws Error where a member of an enumeration is none.
   static Gemm of(Element a, Element b, Element c, const Options& options);
@@ -51,6 +51,9 @@ struct Gemm {
 
   bool is_empty() const { return m == 0 || n == 0; }
   Addresses addresses() const;
+  // An array as it lies in memory; without data where it is not given.
+  ArrayView in_memory(ProductArray array) const;
+  void set(ProductArray array, const ArrayView& in_memory);
   ByteRange range_of(ProductArray array) const;  // from the first element to the last
   // The same without addresses: each stands for its alignment, up to the 128 bytes of a cache line, or on
   // processors for its presence. One plan serves all products with the same key.
@@ -58,6 +61,15 @@ struct Gemm {
   Arguments::Words words() const;
   Arguments arguments() const;
 };
-static_assert(sizeof(Gemm) == 26 * 8);
+static_assert(sizeof(PostOp) % 8 == 0 && sizeof(Gemm) == 26 * 8 + sizeof(PostOp));
+
+// Throws Error where the element is one whose products take no scales.
+void check_scales(Element element, bool scaled);
+
+// As matmul::enqueue(); empty products leave the plan empty.
+const Plan& enqueue(void* stream, const Gemm& gemm, const Request& request, const Workspace& workspace = {});
+
+// True if all arrays lie in the device's memory, and C apart from the others; else perhaps not.
+bool lies_in_place(const Gemm& gemm, const Device& device);
 
 }  // namespace tessera::matmul

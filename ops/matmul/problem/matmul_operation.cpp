@@ -152,9 +152,7 @@ std::vector<Parameter> what_follows() {
       choice("scale-b-per", {"column", "tensor"}, "tensor: one factor for all"),
       bias,
       choice("bias-along", {"columns", "rows"},
-             "columns: one number for each column of C; rows: for each row"),
-      choice("activation", {"none", "relu", "gelu", "gelu-tanh", "silu"},
-             "what C is put through; gelu is exact, by erf")};
+             "columns: one number for each column of C; rows: for each row")};
 }
 
 }  // namespace
@@ -184,6 +182,7 @@ Signature signature() {
       choice("op-b", {"none", "transpose"}, "transpose: the file holds Bᵀ"),
   };
   for (Parameter& p : what_follows()) out.parameters.push_back(std::move(p));
+  for (Parameter& p : post_op_parameters()) out.parameters.push_back(std::move(p));
   out.parameters.push_back(c);
   out.default_sizes = {{"n", "m"}, {"k", "m"}};
   return out;
@@ -200,7 +199,7 @@ double flops(const Arguments& arguments) {
 
 bool sampled_only(const Arguments& arguments) {
   if (!is_mixed(arguments)) return !is_plain(arguments);
-  return arguments.text("activation") != "none" || arguments.array("C").element == Element::i8;
+  return !PostOp::of(arguments).is_identity() || arguments.array("C").element == Element::i8;
 }
 
 // What the norm can ask of floats whose errors chance cancels.

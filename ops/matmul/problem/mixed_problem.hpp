@@ -11,12 +11,10 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include "post_op.hpp"
 #include "tessera/core/arguments.hpp"
 
 namespace tessera::matmul {
-
-// gelu is the exact one, x/2·(1 + erf(x/√2)); gelu_tanh its usual approximation.
-enum class Activation : std::uint8_t { none, relu, gelu, gelu_tanh, silu };
 
 // How f32 factors are multiplied. tf32: they may lose 13 bits. The others split each factor into parts that
 // tensor cores take, multiply the parts, and promote the sums to f32: tf32x3 and f16x3 into two parts, three
@@ -32,6 +30,8 @@ struct Operand {
   Element element = Element::f32;
   std::int64_t row = 0, col = 0;  // from one row, one column, to the next, in elements
 };
+
+struct Gemm;  // gemm.hpp
 
 struct MixedProblem {
   Operand a, b, c0;  // c0: of C's element
@@ -49,11 +49,12 @@ struct MixedProblem {
   const float* scale_b = nullptr;
   std::int64_t scale_a_step = 0, scale_b_step = 0;
 
-  Activation activation = Activation::none;
+  PostOp post_op;
   Compute compute = Compute::strict;  // of f32
   bool fast = false;  // 8-bit floats may be summed in the tensor cores' own registers from end to end
 
   // Throws Error where the words ask for what there is not: a scale or a GELU beside an i32 result.
+  static MixedProblem of(const Gemm& gemm);
   static MixedProblem of(const Arguments& arguments);
 
   MixedProblem transposed() const;  // Cᵀ = Bᵀ·Aᵀ

@@ -11,6 +11,7 @@
 #include "ops/matmul/problem/multiply.hpp"
 #include "ops/matmul/problem/operands.hpp"
 #include "tessera/core/streams.hpp"
+#include "tessera/run/typed_call.hpp"
 
 namespace tessera::matmul {
 namespace {
@@ -143,30 +144,37 @@ bool overlaps_nothing(const Gemm& gemm, const ByteRange& c) {
   return gemm.adds_in_place || !c.meets(gemm.range_of(in_c0));
 }
 
+bool lies_on(const void* data, const Device& device, StreamOrderedMemory* gpus) {
+  const bool on_gpu = device.where == Where::cuda;
+  if (gpus == nullptr) return !on_gpu;
+  const std::optional<int> holder = gpus->holder_of(data);
+  return on_gpu ? holder == device.index : !holder;
+}
+
+// `known`: an address that lies there.
+bool lies_in_place(const Gemm& gemm, const Device& device, StreamOrderedMemory* gpus,
+                   const void* known = nullptr) {
+  if (!overlaps_nothing(gemm, gemm.range_of(out_c))) return false;
+  for (const void* const data : gemm.addresses())
+    if (data != nullptr && data != known && !lies_on(data, device, gpus)) return false;
+  return true;
+}
+
 // True if what enqueue() demands of addresses and stream holds for certain; else the long way finds out, and
 // says why not.
 bool passes_fast_checks(const PreparedCall& call, void* stream, const Gemm& gemm, const Workspace& workspace,
                         StreamOrderedMemory* gpus, int holder_of_c) {
   const Device& device = call.plan().device;
   const bool on_gpu = device.where == Where::cuda;
-  const auto lies_there = [&](const void* data) {
-    if (gpus == nullptr) return !on_gpu;
-    const std::optional<int> holder = gpus->holder_of(data);
-    return on_gpu ? holder == device.index : !holder;
-  };
   if (!on_gpu && stream != nullptr) return false;  // a GPU's launch refuses a stream that is not its own
   if (on_gpu ? holder_of_c != device.index : holder_of_c >= 0) return false;
-  if (!overlaps_nothing(gemm, gemm.range_of(out_c))) return false;
-  const bool needs_spare = call.workspace_bytes() != 0 && workspace.data != nullptr;
+  if (!lies_in_place(gemm, device, gpus, gemm.c.data)) return false;
+  if (call.workspace_bytes() == 0 || workspace.data == nullptr) return true;
   const auto spare_first = reinterpret_cast<std::uintptr_t>(workspace.data);
-  const ByteRange spare{spare_first, spare_first + (needs_spare ? call.workspace_bytes() : 0)};
-  if (needs_spare && !lies_there(workspace.data)) return false;
-  const Addresses arrays = gemm.addresses();
-  for (std::size_t i = 0; i < product_arrays; ++i) {
-    if (arrays[i] == nullptr) continue;
-    if (arrays[i] != gemm.c.data && !lies_there(arrays[i])) return false;
-    if (needs_spare && spare.meets(gemm.range_of(ProductArray(i)))) return false;
-  }
+  const ByteRange spare{spare_first, spare_first + call.workspace_bytes()};
+  if (!lies_on(workspace.data, device, gpus)) return false;
+  for (std::size_t i = 0; i < product_arrays; ++i)
+    if (gemm.addresses()[i] != nullptr && spare.meets(gemm.range_of(ProductArray(i)))) return false;
   return true;
 }
 
@@ -197,22 +205,15 @@ bool multiply_at_once(const Gemm& gemm, const Request& request, Outcome& outcome
   if (timed)
     outcome.kernel_seconds = outcome.round_trip_seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  const Plan& plan = last.call->plan();
-  outcome.plan.variant = plan.variant;
-  outcome.plan.choice = plan.choice;
-  if (!plan.tuning.empty()) outcome.plan.tuning = plan.tuning;
-  outcome.plan.tuned = plan.tuned;
-  Device& device = outcome.plan.device;  // without its maker's name, which would take memory
-  device.threads = plan.device.threads;
-  device.processors = plan.device.processors;
-  device.memory_bytes = plan.device.memory_bytes;
-  device.cache_bytes = plan.device.cache_bytes;
+  outcome.plan = last.call->plan().without_names();
   return true;
 }
 
 }  // namespace
 
-Outcome multiply(const AnyMatrix& a, const AnyMatrix& b, const AnyMatrix& c, const Options& options) {
+namespace {
+
+Outcome multiply_gemm(const AnyMatrix& a, const AnyMatrix& b, const AnyMatrix& c, const Options& options) {
   const Gemm gemm = Gemm::of(a, b, c, options);
   Outcome outcome;
   if (!options.check && multiply_at_once(gemm, options.request, outcome)) return outcome;
@@ -221,6 +222,12 @@ Outcome multiply(const AnyMatrix& a, const AnyMatrix& b, const AnyMatrix& c, con
   Array kept;
   if (gemm.adds_in_place) arguments.set_array("C0", set_aside(arguments.array("C"), kept));
   return run(matmul_operation(), arguments, options.request, options.check);
+}
+
+}  // namespace
+
+Outcome multiply(const AnyMatrix& a, const AnyMatrix& b, const AnyMatrix& c, const Options& options) {
+  return typed_call([&] { return multiply_gemm(a, b, c, options); });
 }
 
 struct PreparedProduct::State {
@@ -239,7 +246,7 @@ struct PreparedProduct::State {
 
 PreparedProduct::PreparedProduct(const AnyMatrix& a, const AnyMatrix& b, const AnyMatrix& c,
                                  const Options& options)
-    : state_(std::make_shared<const State>(a, b, c, options)) {}
+    : state_(typed_call([&] { return std::make_shared<const State>(a, b, c, options); })) {}
 
 const Plan& PreparedProduct::plan() const { return state_->call ? state_->call->plan() : no_plan; }
 
@@ -279,11 +286,24 @@ std::size_t workspace_bytes(const AnyMatrix& a, const AnyMatrix& b, const AnyMat
 
 const Plan& enqueue(void* stream, const AnyMatrix& a, const AnyMatrix& b, const AnyMatrix& c,
                     const Options& options, const Workspace& workspace) {
-  check_enqueued(options);
-  const Gemm gemm = Gemm::of(a, b, c, options);
+  return typed_call([&]() -> const Plan& {
+    check_enqueued(options);
+    return matmul::enqueue(stream, Gemm::of(a, b, c, options), options.request, workspace);
+  });
+}
+
+}  // namespace detail
+
+bool lies_in_place(const Gemm& gemm, const Device& device) {
+  return detail::lies_in_place(gemm, device, find_stream_ordered_memory(Where::cuda));
+}
+
+const Plan& enqueue(void* stream, const Gemm& gemm, const Request& request, const Workspace& workspace) {
+  using namespace detail;
   StreamOrderedMemory* const gpus = find_stream_ordered_memory(Where::cuda);
-  const int holder = gpus == nullptr || c.data == nullptr ? -1 : gpus->holder_of(c.data).value_or(-1);
-  const auto key = CallKey::of(gemm, options.request, holder);
+  const int holder =
+      gpus == nullptr || gemm.c.data == nullptr ? -1 : gpus->holder_of(gemm.c.data).value_or(-1);
+  const auto key = CallKey::of(gemm, request, holder);
   thread_local Remembered named;  // of requests that are not remembered
   Remembered& last = key ? place_of(*key) : named;
   const bool known = key && last.call != nullptr && last.key == *key;
@@ -294,12 +314,11 @@ const Plan& enqueue(void* stream, const AnyMatrix& a, const AnyMatrix& b, const 
   const Arguments there = gemm.arguments();
   if (gemm.is_empty()) return no_plan;
   if (!known) {
-    Plan plan = choose_in_place(matmul_operation(), there, options.request);
+    Plan plan = choose_in_place(matmul_operation(), there, request);
     last = {key.value_or(CallKey()), std::make_shared<const PreparedCall>(std::move(plan), there)};
   }
   tessera::enqueue(*last.call, there, stream, workspace, "C0");
   return last.call->plan();
 }
 
-}  // namespace detail
 }  // namespace tessera::matmul

@@ -365,13 +365,13 @@ TEST(Accuracy, TakesTheCheapestArithmeticThatIsAsAccurate) {
   // Of few products strict f32 is the most accurate; of 1e-2 one TF32 product is enough.
   EXPECT_EQ(
       tessera::complaint([&] { product_with(by("f16x3", Compute::strict, Element::f32), 60); }),
-      "no variant of matmul can compute this on cpu; f16x3: --accuracy f32 leads to the arithmetic strict");
+      "no variant of matmul can compute this on cpu; f16x3: accuracy f32 leads to the arithmetic strict");
   EXPECT_NE(tessera::complaint([&] { product_with(by("f16x3", Compute::strict, 1e-2), 500); }), "none");
 }
 
 TEST(Accuracy, ThatIsNotOfferedIsRefusedWithTheSmallestThatIs) {
   EXPECT_EQ(tessera::complaint([] { product_with({.accuracy = Element::f64}, 1024); }),
-            "--accuracy f64 is more than the product of f32 offers: the smallest at k = 1024 is 1.4e-05 of "
+            "accuracy f64 is more than the product of f32 offers: the smallest at k = 1024 is 1.4e-05 of "
             "|A||B|, of "
             "operands in f64 2.6e-14");
   // Asked again where a call without is remembered.
@@ -381,11 +381,11 @@ TEST(Accuracy, ThatIsNotOfferedIsRefusedWithTheSmallestThatIs) {
   (void)product_with({.accuracy = 1.4e-5}, 1024);
   EXPECT_EQ(
       tessera::complaint([] { product_with({.compute = Compute::tf32, .accuracy = Element::f32}, 1024); }),
-      "--accuracy chooses the arithmetic, and --compute tf32 names one: leave one out");
+      "accuracy chooses the arithmetic, and compute tf32 names one: leave one out");
   EXPECT_EQ(tessera::complaint([] { product_with({.accuracy = Element::bf16}, 1024); }),
-            "--accuracy takes f32, f64 or a number above 0, not 'bf16'");
+            "accuracy takes f32, f64 or a number above 0, not 'bf16'");
   EXPECT_EQ(tessera::complaint([] { product_with({.accuracy = -1.0}, 1024); }),
-            "--accuracy takes f32, f64 or a number above 0, not '-1'");
+            "accuracy takes f32, f64 or a number above 0, not '-1'");
 }
 
 }  // namespace

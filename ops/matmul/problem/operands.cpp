@@ -102,16 +102,18 @@ std::string element_text(const Arguments& arguments) {
   return out;
 }
 
-std::optional<std::string> counts_beyond(const Arguments& arguments) {
-  for (const char* name : {"m", "n", "k"})
-    if (arguments.dim(name) > std::int64_t{1} << 30) return "it counts rows, columns and k up to 2^30";
+std::optional<std::string> counts_beyond(std::int64_t m, std::int64_t n, std::int64_t k) {
+  if (std::max({m, n, k}) > std::int64_t{1} << 30) return "it counts rows, columns and k up to 2^30";
   return std::nullopt;
+}
+std::optional<std::string> counts_beyond(const Arguments& arguments) {
+  return counts_beyond(arguments.dim("m"), arguments.dim("n"), arguments.dim("k"));
 }
 
 bool is_plain(const Arguments& arguments) {
   const Element a = arguments.element();
   if (a != Element::f32 && a != Element::f64 && a != Element::i32) return false;
-  return arguments.text("activation") == "none" && !arguments.has("bias") && !arguments.has("scale-a") &&
+  return PostOp::of(arguments).is_identity() && !arguments.has("bias") && !arguments.has("scale-a") &&
          !arguments.has("scale-b");
 }
 

@@ -36,6 +36,7 @@ std::string element_text(const Arguments& arguments);
 bool is_plain(const Arguments& arguments);
 
 // Why kernels that keep their counts in 32 bits cannot compute a product of this size.
+std::optional<std::string> counts_beyond(std::int64_t m, std::int64_t n, std::int64_t k);
 std::optional<std::string> counts_beyond(const Arguments& arguments);
 
 // A MixedProblem, and no plain one, says what is to be computed and how exactly.

@@ -12,7 +12,7 @@ namespace {
 Options options_of(const Device& device, const Arguments& there) {
   for (const char* vector : {"C0", "bias", "scale-a", "scale-b"})
     if (there.has(vector)) throw Error(std::string("--call measures products of A and B, without ") + vector);
-  if (there.real("beta") != 0 || there.text("activation") != "none")
+  if (there.real("beta") != 0 || !PostOp::of(there).is_identity())
     throw Error("--call measures products of A and B, without --beta and --activation");
   Options out;
   out.alpha = there.real("alpha");

@@ -53,8 +53,9 @@ Reach Reach::times(double factor, double lower, double upper) const {
 }
 
 // What is not ReLU has no limit at -∞ that IEEE's arithmetic finds: 0·∞.
-Reach Reach::activated(Activation activation) const {
+Reach Reach::after(const PostOp& post_op) const {
   Reach out = *this;
+  const Activation activation = post_op.activation;
   if (activation == Activation::none) return out;
   out.minus = false;
   if (activation == Activation::relu) out.nought = minus;
@@ -284,8 +285,8 @@ double rounded_to(Element element, double x) {
   return std::fabs(out) > format.most ? std::copysign(infinity, x) : out;
 }
 
-double activated_exactly(Activation activation, double x) {
-  switch (activation) {
+double applied_exactly(const PostOp& post_op, double x) {
+  switch (post_op.activation) {
     case Activation::relu:
       return x < 0 ? 0 : x;
     case Activation::gelu:
@@ -408,9 +409,9 @@ double MixedBound::stray(const After& after, double sum, double magnitude, bool 
 // i32 from i8, modulo 2^32.
 void MixedBound::append_whole(const After& after, double sum, Expected& expected) const {
   const auto bits = [](double x) { return static_cast<std::uint32_t>(static_cast<std::int64_t>(x)); };
-  auto value = static_cast<std::int32_t>(bits(p_.alpha) * bits(sum) + bits(after.added) + bits(after.bias));
-  if (p_.activation == Activation::relu) value = std::max(value, 0);
-  append_to(expected, value, 0);
+  const auto value =
+      static_cast<std::int32_t>(bits(p_.alpha) * bits(sum) + bits(after.added) + bits(after.bias));
+  append_to(expected, applied_exactly(p_.post_op, value), 0);
 }
 
 void MixedBound::append(std::int64_t i, std::int64_t j, double sum, double magnitude, bool whole,
@@ -438,10 +439,11 @@ void MixedBound::append(std::int64_t i, std::int64_t j, double sum, double magni
 
 // `before`: the exact number that the activation is given, `strays`: how far an honest one may be from it.
 void MixedBound::append_reached(const Reach& reach, double before, double strays, Expected& expected) const {
-  Reach found = reach.activated(p_.activation);
-  const bool relu = p_.activation == Activation::relu, bent = !relu && p_.activation != Activation::none;
-  if (bent) strays = steepest * strays + error_of(p_.activation) * std::fabs(before);
-  const double exact = relu ? before : activated_exactly(p_.activation, before);
+  Reach found = reach.after(p_.post_op);
+  const Activation activation = p_.post_op.activation;
+  const bool relu = activation == Activation::relu, bent = !relu && activation != Activation::none;
+  if (bent) strays = steepest * strays + error_of(activation) * std::fabs(before);
+  const double exact = relu ? before : applied_exactly(p_.post_op, before);
   const auto converted = [&](double x) { return rounded_to(p_.c_element, relu ? std::max(x, 0.0) : x); };
   double lower = converted(exact - strays), upper = converted(exact + strays);
   if (p_.c_element == Element::i8) {
@@ -474,7 +476,7 @@ double strays_of(double before, double bound, double bias, double z) {
 }
 
 // Replaces the last element.
-void run_epilogue(Activation activation, double bias, Expected& expected) {
+void run_epilogue(const PostOp& post_op, double bias, Expected& expected) {
   constexpr double most = std::numeric_limits<double>::max();
   const double value = expected.value.back(), bound = expected.bound.back();
   Reach reach = reach_of(value, expected.beyond.back());
@@ -489,12 +491,13 @@ void run_epilogue(Activation activation, double bias, Expected& expected) {
     reach.plus |= over && sum > 0;
     reach.minus |= over && sum < 0;
   }
-  reach = reach.with(bias).activated(activation);
+  reach = reach.with(bias).after(post_op);
+  const Activation activation = post_op.activation;
   const bool relu = activation == Activation::relu, bent = activation != Activation::none && !relu;
   if (bent)
     strays = steepest * strays + (of_functions + of_reference) * std::fabs(z) +
              4 * std::numeric_limits<double>::denorm_min();
-  const double right = activated_exactly(activation, z);
+  const double right = applied_exactly(post_op, z);
   expected.value.pop_back();
   expected.bound.pop_back();
   expected.beyond.pop_back();
@@ -523,7 +526,7 @@ void EpilogueBound<T>::apply(std::int64_t i, std::int64_t j, Expected& expected)
     value = with_epilogue(*after_, 0, i, j, static_cast<T>(value));
   } else {
     const double bias = after_->bias == nullptr ? 0 : after_->bias[place(after_->of_bias, 0, i, j)];
-    run_epilogue(after_->activation, bias, expected);
+    run_epilogue(after_->post_op, bias, expected);
   }
 }
 

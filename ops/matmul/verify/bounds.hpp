@@ -36,7 +36,7 @@ struct Reach {
   Reach with(double x) const;
   // The product with a factor; of a number between lower and upper.
   Reach times(double factor, double lower, double upper) const;
-  Reach activated(Activation activation) const;
+  Reach after(const PostOp& post_op) const;
 
   std::uint8_t beyond() const;  // Expected::AllowedNonFinite's, added up
   // Appends an element: its numbers between lower and upper, which may be infinite, but none beyond ±most.
@@ -110,7 +110,7 @@ extern template class Bound<double>;
 // The element's number nearest to x, ties to even: floats escape to infinity, i8 saturates.
 double rounded_to(Element element, double x);
 
-double activated_exactly(Activation activation, double x);
+double applied_exactly(const PostOp& post_op, double x);
 
 // ε such that the sum of products strays at most ε·Σ|a·b| from the exact one. docs/decisions/0007
 // derives it.

@@ -315,9 +315,8 @@ void StreamedWorker::set_arguments(Buffer& buffer, const Tile& tile, const ReadV
 
 void StreamedWorker::enqueue_compute(Buffer& buffer) {
   const Arguments& there = *buffer.arguments;
-  buffer.plan = plan_.variant->refuses(*plan_.choice, there, plan_.tuning, plan_.device)
-                    ? choose_in_place(plan_.device, *operation_, there, request_)
-                    : plan_;
+  buffer.plan =
+      refuses_in_place(plan_, there) ? choose_in_place(plan_.device, *operation_, there, request_) : plan_;
   if (buffer.copied != nullptr) streams_->wait_for(StreamKind::compute, *buffer.copied);
   buffer.computing = streams_->record(StreamKind::compute);
   streams_->compute(

@@ -228,7 +228,7 @@ TEST(MmaKernel, WhatFollowsTheSumIsAsDefined) {
                    .scale_b = scale_b.data(),
                    .scale_a_step = 1,
                    .scale_b_step = 1,
-                   .activation = activation};
+                   .post_op = {activation}};
     const MmaJob job{.a = {a.data, m, k, 1},
                      .b = {b.data, n, k, 1},
                      .k = k,

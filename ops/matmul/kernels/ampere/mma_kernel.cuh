@@ -99,7 +99,7 @@ struct MmaHalf {
     float value = scaled_sum(p.alpha, scale_a, scale_b, sum);
     if (p.beta != 0) value += p.beta * read(p, p.c0.data, i * p.c0.row + j * p.c0.col);
     if (p.bias != nullptr) value += read(p, p.bias, i * p.bias_row + j * p.bias_col);
-    return activated(p.activation, value);
+    return apply(p.post_op, value);
   }
   static __device__ __forceinline__ void put(const Problem& p, std::int64_t i, std::int64_t j, float value) {
     const std::int64_t at = i * p.c_row + j * p.c_col;

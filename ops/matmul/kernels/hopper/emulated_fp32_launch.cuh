@@ -6,7 +6,6 @@
 #include "ops/matmul/kernels/hopper/wgmma_launch.cuh"
 #include "ops/matmul/kernels/hopper/wgmma_rung.cuh"
 #include "ops/matmul/kernels/packed_operands.hpp"
-#include "ops/matmul/kernels/simt/warp_plan.hpp"
 #include "ops/matmul/kernels/emulated_fp32_operands.cuh"
 
 namespace tessera::matmul {
@@ -152,22 +151,6 @@ inline WgmmaJob emulated_job(const MixedProblem& p, const Tuning& tuning) {
   return job;
 }
 
-// The time in microseconds, against strict f32 of rung 11: the passes read and write each operand once;
-// launches follow each other. Of one NVIDIA H100.
-inline double emulated_us(const WgmmaJob& job, const EmulatedPlan& planned, const ReadyComponents& ready) {
-  constexpr double passes = 8.5, bytes = 2.75e6, launches = 8;
-  const std::int64_t lines = (ready.a == nullptr ? job.args.m : 0) + (ready.b == nullptr ? job.args.n : 0);
-  return passes + 8.0 * static_cast<double>(lines) * static_cast<double>(job.a.k) / bytes +
-         planned.launches.microseconds + launches;
-}
-inline double strict_us(const WgmmaJob& job, const Device& device) {
-  constexpr double cycles = 1900, launch = 2;
-  // With operands in rows of multiples of 16 bytes, its best case.
-  const WarpPlan plan =
-      plan_warp_tiles(job.args.m, job.args.n, job.a.k, {device.processors, device.max_shared_bytes}, ~0u);
-  return plan.cycles / cycles + launch;
-}
-
 // The rungs differ only in the arithmetic.
 template <Compute compute>
 struct EmulatedFp32Rung {
@@ -194,21 +177,6 @@ struct EmulatedFp32Rung {
     if (p.c_col != 1 && p.c_row != 1 && p.n != 1 && p.m != 1)
       return "C's rows, or its columns, are not contiguous";
     return counts_beyond(arguments);
-  }
-
-  // Used unless the caller names the rung.
-  static Reason outrun(const Arguments& arguments, const Device& device) {
-    const MixedProblem p = with_row_major_c(MixedProblem::of(arguments));
-    if (p.m == 0 || p.n == 0 || p.k == 0) return "an empty product needs no parts";
-    const WgmmaJob job = emulated_job(p, default_tuning());
-    const double us =
-        emulated_us(job, plan_emulated(job, compute, device), ReadyComponents::of(job, compute, device));
-    constexpr double margin = 1.1;  // of what both estimates err by
-    if (margin * us <= strict_us(job, device)) return std::nullopt;
-    return "strict f32 takes less time at this size";
-  }
-  static Tuning default_tuning() {
-    return {{"tile", 0}, {"splits", 0}, {"group", 0}, {"strips", 0}, {"cuts", 0}};
   }
 
   // A PackedOperand holds the components, then the range check's workspace.
@@ -241,7 +209,6 @@ struct EmulatedFp32Rung {
     out.where = Where::cuda;
     out.needs = needs_hopper;
     out.choices.push_back(std::move(choice));
-    out.outrun = outrun;
     static const Packer packer{refuses_packing, packing_bytes, pack_operand};
     register_packer(packer);  // the same whichever comes last
     return out;

@@ -25,12 +25,12 @@ struct EpilogueArgs {
   std::int64_t bias_row_stride = 0, bias_col_stride = 0;
   const float *scale_a = nullptr, *scale_b = nullptr;
   std::int64_t scale_a_stride = 0, scale_b_stride = 0;
-  Activation activation = Activation::none;
+  PostOp post_op;
 
   // True if the epilogue is a product with one scalar.
   bool is_scalar_only() const {
     return beta == 0 && bias == nullptr && (scale_a == nullptr || scale_a_stride == 0) &&
-           (scale_b == nullptr || scale_b_stride == 0) && activation == Activation::none;
+           (scale_b == nullptr || scale_b_stride == 0) && post_op.is_identity();
   }
 };
 

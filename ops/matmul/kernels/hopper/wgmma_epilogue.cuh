@@ -57,8 +57,7 @@ __device__ __forceinline__ void store_int32(const WgmmaArgs& args, std::int32_t 
              static_cast<const std::uint32_t*>(e.c0)[y * e.c0_row_stride + x * e.c0_col_stride];
   if (e.bias != nullptr)
     value += static_cast<const std::uint32_t*>(e.bias)[y * e.bias_row_stride + x * e.bias_col_stride];
-  auto result = static_cast<std::int32_t>(value);
-  if (e.activation == Activation::relu) result = max(result, 0);
+  const std::int32_t result = apply(e.post_op, static_cast<std::int32_t>(value));
   static_cast<std::int32_t*>(args.c_data)[y * args.c_stride + x] = result;
 }
 
@@ -148,7 +147,7 @@ __device__ __forceinline__ void store_staged_rows(const WgmmaArgs& args, const A
         if (bias_of_column) value += bias[i];
         else if (e.bias != nullptr)
           value += load_as_float(e.bias_element, e.bias, y * e.bias_row_stride + x * e.bias_col_stride);
-        store_float(args.c_element, args.c_data, y * args.c_stride + x, activated(e.activation, value));
+        store_float(args.c_element, args.c_data, y * args.c_stride + x, apply(e.post_op, value));
       }
     }
   }

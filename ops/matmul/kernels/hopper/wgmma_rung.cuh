@@ -27,7 +27,7 @@ inline EpilogueArgs epilogue_of(const MixedProblem& p) {
   e.scale_b = p.k == 0 ? nullptr : p.scale_b;
   e.scale_a_stride = p.scale_a_step;
   e.scale_b_stride = p.scale_b_step;
-  e.activation = p.activation;
+  e.post_op = p.post_op;
   return e;
 }
 
@@ -58,13 +58,15 @@ inline std::size_t wgmma_workspace(const Arguments& arguments, const Tuning&) {
   return counter_bytes + max_split_bytes + packed_bytes(operand_a(p)) + packed_bytes(operand_b(p));
 }
 
-inline Reason wgmma_refuses(const Arguments& arguments, const Tuning&, const Device&) {
-  const MixedProblem p = MixedProblem::of(arguments);
+inline Reason wgmma_refuses(const MixedProblem& p) {
   if (p.a.element == Element::f32 && p.compute != Compute::tf32)
     return "its f32 factors lose 13 bits: --compute tf32 allows that";
   if (p.c_col != 1 && p.c_row != 1 && p.n != 1 && p.m != 1)
     return "C's rows, or its columns, are not contiguous";
-  return counts_beyond(arguments);
+  return counts_beyond(p.m, p.n, p.k);
+}
+inline Reason wgmma_refuses(const Arguments& arguments, const Tuning&, const Device&) {
+  return wgmma_refuses(MixedProblem::of(arguments));
 }
 
 inline Reason needs_hopper(const Device& device) {

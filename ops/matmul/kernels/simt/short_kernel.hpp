@@ -173,7 +173,7 @@ struct ShortSums {
     if constexpr (is_narrow<T>) {
       const MixedProblem& problem = p.problem;
       const bool is_simple = problem.beta == 0 && problem.bias == nullptr && problem.scale_a == nullptr &&
-                             problem.scale_b == nullptr && problem.activation == Activation::none &&
+                             problem.scale_b == nullptr && problem.post_op.is_identity() &&
                              is_ordinary(problem.alpha);
       const Element c = problem.c_element;
       const bool has_kind = std::is_same_v<T, std::int8_t> ? c == Element::i32 : size_of(c) > 1;
@@ -457,6 +457,17 @@ int short_sums_tile(const GemmProblem<T>& p, std::int64_t wanted, int processors
                    beginning = is_narrow<T> ? 0.5 : 1;
   if (each(largest) <= share * (each(largest / 2) + beginning)) return largest;
   return largest == 64 || tiles(64) < processors ? 32 : 64;
+}
+
+// Lanes lie along what is contiguous in C: its rows.
+template <class T>
+GemmProblem<T> by_rows_of_c(const GemmArguments<T>& given) {
+  const auto p = gemm_problem<T>(given);
+  const auto by_rows = [&] {
+    if constexpr (is_narrow<T>) return given.c_col <= given.c_row;
+    else return given.c.stride[1] <= given.c.stride[0];
+  };
+  return by_rows() ? p : transposed(p);
 }
 
 }  // namespace TESSERA_UNIT

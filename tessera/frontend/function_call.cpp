@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/frontend/call.hpp"
+#include "tessera/frontend/function_call.hpp"
 #include <fcntl.h>
 #include <unistd.h>
 #include <algorithm>

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// Options of typed calls on pictures as words of the command line.
+#pragma once
+#include <string>
+#include "ops/imaging/image_view.hpp"
+#include "tessera/core/expression.hpp"
+
+namespace tessera::imaging {
+
+inline std::string word_of(double value) { return text_of(value); }
+inline std::string word_of(bool yes) { return yes ? "yes" : "no"; }
+
+inline std::string word_of(Border border) {
+  constexpr const char* words[] = {"constant", "replicate", "reflect", "reflect_101", "wrap"};
+  if (border < Border::constant || border > Border::wrap)
+    throw Error("border is number " + std::to_string(static_cast<int>(border)) +
+                " of its enumeration, which ends at 4");
+  return words[static_cast<int>(border)];
+}
+
+}  // namespace tessera::imaging

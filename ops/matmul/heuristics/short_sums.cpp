@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rung 17's short sums are held back where tensor cores take less time, and where lines of C leave lanes
+// idle.
+#include "ops/matmul/kernels/simt/short_kernel.hpp"
+#include "tessera/core/heuristics.hpp"
+
+namespace tessera::matmul {
+namespace {
+
+// Tensor cores multiply narrow elements so fast that only short sums take less time in multiply-adds of
+// floats: twice as long ones where operands would have to be packed for tensor cores, and twice as long ones
+// of a C that is written soon.
+template <class T>
+std::int64_t most_products_of_narrow(const GemmProblem<T>& p) {
+  constexpr std::int64_t least = 8, small_c = 4'000'000;
+  const auto vector_aligned = [](const Matrix<const T>& x) {
+    return is_vector_aligned(x.data, x.stride[0], x.stride[1]) ||
+           is_vector_aligned(x.data, x.stride[1], x.stride[0]);
+  };
+  return least * (vector_aligned(p.a) && vector_aligned(p.b) ? 1 : 2) * (p.m() * p.n() <= small_c ? 2 : 1);
+}
+
+template <class T>
+Reason slower_short_sums(const Arguments& there) {
+  const auto p = by_rows_of_c<T>(GemmArguments<T>::of(there));
+  constexpr std::int64_t least_line = 32, most_tf32 = 16;
+  if (p.n() < least_line)
+    return "lines of C have fewer than " + std::to_string(least_line) + " elements, a warp's";
+  if (std::is_same_v<T, float> && p.k() > most_tf32 && MixedProblem::of(there).compute == Compute::tf32)
+    return "tensor cores take TF32's sums of more than " + std::to_string(most_tf32) + " products faster";
+  if (is_narrow<T>)
+    if (const std::int64_t most = most_products_of_narrow<T>(p); p.k() > most)
+      return "tensor cores take sums of more than " + std::to_string(most) + " products faster here";
+  return std::nullopt;
+}
+
+[[maybe_unused]] const bool short_sums_heuristic_registered =
+    (register_heuristic("matmul", {"short_sums"},
+                        [](const Arguments& there, const Device&) {
+                          return with_element_type(there.element(),
+                                                   [&]<class T>() { return slower_short_sums<T>(there); });
+                        }),
+     true);
+
+}  // namespace
+}  // namespace tessera::matmul

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rung 12 is held back for doubles where a GPU's tensor cores are slow at them.
+#include "tessera/core/heuristics.hpp"
+
+namespace tessera::matmul {
+namespace {
+
+Reason slower_doubles(const Arguments& there, const Device& device) {
+  const int capability = device.compute_capability;
+  const bool fast = capability == 80 || capability == 90 || capability == 100;
+  if (there.element() == Element::f64 && !fast)
+    return "this GPU's tensor cores multiply doubles slower than its other units do";
+  return std::nullopt;
+}
+
+[[maybe_unused]] const bool tensor_cores_heuristic_registered =
+    (register_heuristic("matmul", {"tensor_cores"}, slower_doubles), true);
+
+}  // namespace
+}  // namespace tessera::matmul

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kernel of rung 17's few rows that a product takes: how many rows, and how the large operand is read.
+#pragma once
+#include "ops/matmul/kernels/simt/gemm_problem.hpp"
+#include "ops/matmul/kernels/simt/vectorized.hpp"
+
+namespace tessera::matmul {
+
+inline namespace TESSERA_UNIT {
+
+// Of more rows, tiles in shared memory or tensor cores take no longer, whatever the element.
+template <class T>
+inline constexpr int most_rows = sizeof(T) == 1 ? 1 : 4;
+
+struct FewRowsConfig {
+  int rows = 4;         // at most, of C
+  bool along_k = true;  // how the lines of B lie
+  bool wide = true;     // and whether 16-byte loads reach them; along k, where elements are short, and A's
+};
+
+// Whether 16-byte loads do, along k.
+template <class P>
+SIMT bool is_a_vector_aligned(const P& p) {
+  return is_vector_aligned(p.a.data, p.a.stride[1], p.m() == 1 ? 0 : p.a.stride[0]);
+}
+
+template <class T>
+GemmProblem<T> few_rows_first(const GemmArguments<T>& given) {
+  const auto p = gemm_problem<T>(given);
+  return p.m() <= p.n() ? p : transposed(p);
+}
+
+template <class T>
+FewRowsConfig config_of(const GemmProblem<T>& p) {
+  const bool along_k = p.b.stride[0] == 1 && (p.b.stride[1] != 1 || p.n() == 1);
+  const auto is_b_vector_aligned = [&](std::int64_t along, std::int64_t across, std::int64_t lines) {
+    return is_vector_aligned(p.b.data, along, lines == 1 ? 0 : across);
+  };
+  return {.rows = p.m() == 1 ? 1 : most_rows<T>,
+          .along_k = along_k,
+          .wide = along_k ? is_b_vector_aligned(p.b.stride[0], p.b.stride[1], p.n()) &&
+                                (!is_narrow<T> || is_a_vector_aligned(p))
+                          : is_b_vector_aligned(p.b.stride[1], p.b.stride[0], p.k())};
+}
+
+}  // namespace TESSERA_UNIT
+}  // namespace tessera::matmul

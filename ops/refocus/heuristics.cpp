@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rung that shares loads between planes is held back for one plane.
+#include "tessera/core/heuristics.hpp"
+
+namespace tessera::refocus {
+namespace {
+
+Reason slower_planes(const Arguments& there, const Device&) {
+  return there.array("refocused").extents[0] < 2 ? Reason("is faster for several planes") : std::nullopt;
+}
+
+[[maybe_unused]] const bool heuristics_registered =
+    (register_heuristic("refocus", {"planes"}, slower_planes), true);
+
+}  // namespace
+}  // namespace tessera::refocus

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rung for small pictures is held back for large ones.
+#include "tessera/core/heuristics.hpp"
+
+namespace tessera::resizing {
+namespace {
+
+// A sum for each sample is made anew: faster where all of them run at once.
+Reason slower_samples(const Arguments& there, const Device&) {
+  constexpr std::int64_t most = std::int64_t{1} << 18;  // about what a large GPU's processors hold at once
+  const std::int64_t samples = there.array("resized").count();
+  if (samples <= most) return std::nullopt;
+  return "is faster for results of at most " + std::to_string(most) + " samples, not " +
+         std::to_string(samples);
+}
+
+[[maybe_unused]] const bool heuristics_registered =
+    (register_heuristic("resize", {"samples"}, slower_samples), true);
+
+}  // namespace
+}  // namespace tessera::resizing

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// resize(image, out, options): pictures of another size, for programs. docs/resize.md has the formulas.
+// Installed: for programs.
+#pragma once
+#include <array>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include "../imaging/image_view.hpp"
+#include "tessera/run/enqueue.hpp"
+#include "tessera/run/run.hpp"
+
+namespace tessera {
+
+struct ResizeOptions {
+  enum class Convention { pillow, opencv, onnx };
+
+  // nearest, nearest_exact, linear (= bilinear), linear_exact, cubic (= bicubic), lanczos2, lanczos3,
+  // lanczos4, area, box, hamming; lanczos is Pillow's 3, OpenCV's 4.
+  std::string_view method = "cubic";
+  Convention convention = Convention::pillow;  // whose formula
+  std::optional<double> cubic_a = {};  // of cubic; by default -0.5 as in Pillow, -0.75 in OpenCV and ONNX
+  // Of onnx, by its names: coordinate is where a result's sample lies in the picture, nearest_mode which
+  // sample is the nearest, antialias whether filters are widened where a picture shrinks, exclude_outside
+  // whether taps outside weigh nothing.
+  std::string_view coordinate = "auto", nearest_mode = "auto";
+  std::optional<bool> antialias = {};
+  bool exclude_outside = false;
+  bool linear_light = false;             // sums of light, of pictures coded as sRGB (8 and 16 bits)
+  std::optional<bool> premultiply = {};  // colours count by the last channel; by default pillow's of 2 and 4
+  Request request = {};                  // device, variant, tuning
+  bool check = false;                    // resize(): verify, see Outcome::verdict
+
+  bool operator==(const ResizeOptions&) const = default;
+  std::array<std::string_view*, 3> texts() { return {&method, &coordinate, &nearest_mode}; }
+};
+
+namespace resizing {
+Outcome resize(const ArrayView& image, const ArrayView& resized, const ResizeOptions& options);
+std::shared_ptr<const PreparedCall> enqueue_resize(void* stream, const ArrayView& image,
+                                                   const ArrayView& resized, const ResizeOptions& options,
+                                                   const Workspace& workspace);
+}  // namespace resizing
+
+// Of pictures in host memory, to the size of `resized`, which lies apart from them. T: std::uint8_t,
+// std::uint16_t, std::int16_t, f16 or float.
+//
+// A thread remembers its last eight options and their plans: a repeated call on the processors allocates
+// nothing and reads no text. Throws Error for an unknown method, images or channels that differ, an overlap,
+// a variant that refuses or is unknown; of kind no_device where the device cannot be used.
+template <class T, class Out>
+requires std::is_same_v<std::remove_const_t<T>, Out> Outcome resize(const ImageView<T>& image,
+                                                                    const ImageView<Out>& resized,
+                                                                    const ResizeOptions& options = {}) {
+  return resizing::resize(imaging::array_view(image), imaging::array_view(resized), options);
+}
+
+// The same in the memory of a GPU, after what the stream (a cudaStream_t) holds already; a graph may capture
+// it. Or in host memory: then the stream is null, and the work is done on return. Returns the call that was
+// planned.
+template <class T, class Out>
+requires std::is_same_v<std::remove_const_t<T>, Out> std::shared_ptr<const PreparedCall> enqueue_resize(
+    void* stream, const ImageView<T>& image, const ImageView<Out>& resized, const ResizeOptions& options = {},
+    const Workspace& workspace = {}) {
+  return resizing::enqueue_resize(stream, imaging::array_view(image), imaging::array_view(resized), options,
+                                  workspace);
+}
+
+}  // namespace tessera

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which of several rungs that can compute something is taken. Without a heuristic the highest place is; a
+// heuristic holds a rung back where another one is faster. Each operation keeps its heuristics in
+// ops/NAME/heuristics.
+// Installed: for authors of variants.
+#pragma once
+#include <functional>
+#include <string>
+#include <vector>
+#include "tessera/core/variant.hpp"
+
+namespace tessera {
+
+// Returns a sentence that says why another rung is faster for these arguments, where they lie on the device;
+// nothing: the rung keeps its priority.
+using Heuristic = std::function<Reason(const Arguments& there, const Device& device)>;
+
+// For the rungs of these names, on every kind of device that has them.
+void register_heuristic(const std::string& operation, const std::vector<std::string>& variants,
+                        const Heuristic& heuristic);
+
+// Returns the first heuristic's sentence. A rung that is held back is taken where its caller names it, where
+// `tune` found it for the same sizes, and where no other rung can compute the arguments.
+[[nodiscard]] Reason held_back(const Variant& variant, const Arguments& there, const Device& device);
+
+}  // namespace tessera

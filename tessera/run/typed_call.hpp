@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// What typed calls share: messages that name members of Options where the command line's name flags, and the
+// Call that a thread remembers for Options.
+#pragma once
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+#include "tessera/run/call.hpp"
+
+namespace tessera {
+
+// "--output-element f32" becomes "output_element f32".
+std::string without_flags(std::string_view message);
+
+// Returns what `call` does. An Error that it throws speaks to programs.
+template <class F>
+decltype(auto) typed_call(const F& call) {
+  try {
+    return call();
+  } catch (const Error& error) {
+    throw Error(error.kind(), without_flags(error.what()));
+  }
+}
+
+// The Call of the calling thread for these options: of its last eight, or one that make() makes. Options have
+// operator== and texts(), pointers to their string_views.
+template <class Options, class Make>
+const Call& remembered_call(const Options& options, const Make& make) {
+  struct One {
+    Options options;
+    std::vector<std::string> texts;  // which the options' views point to
+    std::unique_ptr<const Call> call;
+  };
+  constexpr std::size_t most = 8;
+  thread_local std::vector<std::unique_ptr<One>> known;
+  thread_local std::size_t oldest = 0;
+  for (const auto& one : known)
+    if (one->options == options) return *one->call;
+  auto made = std::make_unique<One>(One{options, {}, make()});
+  const auto views = made->options.texts();
+  made->texts.reserve(views.size());
+  for (std::string_view* const view : views) *view = made->texts.emplace_back(*view);
+  if (known.size() < most) return *known.emplace_back(std::move(made))->call;
+  auto& place = known[std::exchange(oldest, (oldest + 1) % most)];
+  place = std::move(made);
+  return *place->call;
+}
+
+}  // namespace tessera

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rungs that a heuristic holds back compute what they are named for all the same, and only then.
+#include <gtest/gtest.h>
+#include <algorithm>
+#include <string>
+#include <vector>
+#include "tessera/core/heuristics.hpp"
+#include "tessera/run/inputs.hpp"
+#include "tessera/run/place.hpp"
+#include "tessera/run/run.hpp"
+
+namespace tessera {
+namespace {
+
+struct Held {
+  const char *operation, *variant;
+  Element element;
+  Dims dims;
+  Arguments::Words words = {};
+  std::string sentence;  // how the heuristic's begins
+};
+
+Dims product(std::int64_t m, std::int64_t n, std::int64_t k) { return {{"m", m}, {"n", n}, {"k", k}}; }
+Dims picture(std::int64_t height, std::int64_t width, std::int64_t channels, std::int64_t images = 1) {
+  return {{"images", images}, {"height", height}, {"width", width}, {"channels", channels}};
+}
+
+const std::vector<Held>& all_held() {
+  static const std::vector<Held> all{
+      {"matmul", "few_rows", Element::f32, product(2, 300, 40), {}, "of sums of fewer than 128"},
+      {"matmul", "few_rows", Element::f64, product(3, 33, 1), {}, "of sums of fewer than 128"},
+      {"matmul", "few_rows", Element::f32, product(1, 65, 0), {}, "of sums of fewer than 128"},
+      {"matmul", "few_rows", Element::bf16, product(4, 101, 200), {}, "of sums of fewer than 256"},
+      {"matmul", "few_rows", Element::i8, product(1, 300, 255), {}, "of sums of fewer than 256"},
+      {"matmul", "short_sums", Element::f32, product(200, 20, 33), {}, "lines of C have fewer than 32"},
+      {"matmul", "short_sums", Element::f64, product(70, 1, 9), {}, "lines of C have fewer than 32"},
+      {"matmul",
+       "short_sums",
+       Element::f32,
+       product(90, 100, 40),
+       {{"compute", "tf32"}},
+       "tensor cores take TF32"},
+      {"matmul", "short_sums", Element::f16, product(90, 104, 32), {}, "tensor cores take sums of more than"},
+      {"matmul", "short_sums", Element::e4m3, product(65, 31, 31), {}, "lines of C have fewer than 32"},
+      {"filter", "packed", Element::f32, picture(21, 40, 3), {}, "of floats of three channels"},
+      {"filter",
+       "packed",
+       Element::f32,
+       picture(40, 301, 3),
+       {{"border", "constant"}},
+       "of floats of three channels"},
+      {"filter", "streamed", Element::u8, picture(20, 48, 1), {}, "is faster from 131072 samples on"},
+      {"filter", "streamed", Element::f32, picture(1, 4, 3), {{"border", "wrap"}}, "is faster from 131072"},
+      {"filter",
+       "matrices",
+       Element::u8,
+       picture(40, 160, 1),
+       {{"kernel", "gaussian"}},
+       "is faster for more than 3 x 3"},
+      {"filter",
+       "matrices",
+       Element::u8,
+       picture(30, 16, 1),
+       {{"kernel", "gaussian"}, {"size", "5"}},
+       "is faster from 4096"},
+      {"filter",
+       "matrices",
+       Element::u8,
+       picture(3, 16, 3),
+       {{"kernel", "box"}, {"size", "5"}},
+       "is faster from 4096"},
+      {"resize",
+       "samples",
+       Element::u8,
+       {{"images", 1}, {"from_height", 300}, {"from_width", 310}, {"channels", 3}},
+       {{"height", "290"}, {"width", "320"}, {"method", "linear"}},
+       "is faster for results of at most"},
+      {"refocus",
+       "planes",
+       Element::u8,
+       {{"rows", 3}, {"cols", 3}, {"height", 9}, {"width", 50}, {"channels", 1}},
+       {{"slopes", "1.5"}},
+       "is faster for several planes"}};
+  return all;
+}
+
+TEST(HeldBack, RungsComputeWhatTheyAreNamedFor) {
+  if (find_backend(Where::simt) == nullptr) GTEST_SKIP() << "this build has no executor";
+  for (const Held& held : all_held()) {
+    const Operation& operation = *find_operation(held.operation);
+    const std::string where = std::string(held.operation) + " " + held.variant + " " + held.sentence;
+    Case chosen{.dims = held.dims, .words = held.words};
+    const Inputs inputs(operation, held.element, chosen, 7);
+    const Outcome named =
+        run(operation, inputs.arguments(), {.device = "simt", .variant = held.variant}, true);
+    ASSERT_TRUE(named.verdict) << where;
+    EXPECT_TRUE(named.verdict->passed) << where << "\n" << describe(*named.verdict);
+    const Reason reason = held_back(
+        *named.plan.variant, placed_arguments(inputs.arguments(), named.plan.device), named.plan.device);
+    EXPECT_EQ(reason.value_or("").substr(0, held.sentence.size()), held.sentence) << where;
+    // Left open, it is taken where no other can compute this.
+    const auto rungs = consider(named.plan.device, operation, inputs.arguments());
+    const bool is_alone =
+        std::ranges::count_if(rungs, [](const Considered& one) { return !one.cannot; }) == 1;
+    const auto own = std::ranges::find(rungs, named.plan.variant, &Considered::variant);
+    EXPECT_EQ(own->slower, reason) << where;
+    EXPECT_EQ(own->taken, is_alone) << where;
+  }
+}
+
+// A GPU whose tensor cores multiply doubles slowly is made up.
+TEST(HeldBack, TensorCoresOfDoublesWhereTheyAreSlow) {
+  const auto ladder = ladder_of("matmul");
+  const auto rung = std::ranges::find(ladder, "tensor_cores", &Variant::name);
+  if (rung == ladder.end()) GTEST_SKIP() << "this build has no CUDA";
+  const Inputs inputs(*find_operation("matmul"), Element::f64, {.dims = product(64, 64, 64)}, 1);
+  Device gpu;
+  gpu.where = Where::cuda;
+  gpu.compute_capability = 86;
+  EXPECT_TRUE(held_back(**rung, inputs.arguments(), gpu));
+  const Choice& choice = (*rung)->choices.front();
+  EXPECT_FALSE(choice.refuses(inputs.arguments(), choice.defaults(), gpu));
+  gpu.compute_capability = 90;
+  EXPECT_FALSE(held_back(**rung, inputs.arguments(), gpu));
+}
+
+}  // namespace
+}  // namespace tessera
