@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The patch of CONTRIBUTING.md that adds an option to the product applies, compiles and clamps.
 option_example_test.py COMPILER LIBRARY"""
+import os
 import pathlib
 import re
 import shutil
@@ -10,7 +11,7 @@ import sys
 import tempfile
 import unittest
 
-COMPILER, LIBRARY = sys.argv.pop(1), sys.argv.pop(1)
+COMPILER, LIBRARY = sys.argv.pop(1), os.path.abspath(sys.argv.pop(1))
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PATCH = ROOT / "examples/clamp.patch"
 USE = """

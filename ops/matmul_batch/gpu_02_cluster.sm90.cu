@@ -92,7 +92,7 @@ Reason refuses_group(std::span<const matmul::Gemm> entries, const Device& device
   if (!matmul::has_mixed_problem(element))
     return "tensor cores here have no " + std::string(name_of(element));
   for (const matmul::Gemm& entry : entries)
-    if (Reason reason = matmul::wgmma_refuses(MixedProblem::of(entry))) return reason;
+    if (Reason reason = matmul::unsupported_by_wgmma(MixedProblem::of(entry))) return reason;
   if (max_units_of_all(problems_of(entries)) > max_units) return "it counts tiles of all entries up to 2^30";
   return std::nullopt;
 }

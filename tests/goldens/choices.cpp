@@ -23,6 +23,7 @@
 #include "tessera/core/streams.hpp"
 #include "tessera/run/choose.hpp"
 #include "tessera/run/enqueue.hpp"
+#include "tessera/run/typed_call.hpp"
 
 namespace tessera::goldens {
 namespace {
@@ -780,7 +781,7 @@ std::string typed(const Section& section, const Problem& p, const Device& device
   } catch (const Error& error) {
     plan = std::string("error: ") + error.what();
   }
-  if (outcome == plan || outcome.starts_with(plan + " ")) return {};
+  if (outcome == plan || outcome.starts_with(plan + " ") || without_flags(outcome) == plan) return {};
   return " | typed: " + plan;
 }
 

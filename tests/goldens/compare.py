@@ -41,7 +41,8 @@ class Wanted:
          where: choices matmul/f32 *      the part, then a pattern of keys, as fnmatch has it; a choice's key
                                           is followed by " of " and its problem
          recorded: a regular expression of Python
-         now: what re.sub puts in its place; there ≤N is any whole number that is no larger
+         now: what re.sub puts in its place; there ≤N is any whole number that is no larger, and «PATTERN» what the
+              pattern matches
          why: a sentence"""
 
     def __init__(self, text):
@@ -69,10 +70,16 @@ class Wanted:
 
 
 def fits(expected, observed):
-    """Whether the texts are equal but for ≤N."""
-    limits = [int(limit) for limit in re.findall("≤([0-9]+)", expected)]
-    found = re.fullmatch("([0-9]+)".join(re.escape(piece) for piece in re.split("≤[0-9]+", expected)), observed)
-    return bool(limits and found) and all(int(n) <= most for n, most in zip(found.groups(), limits))
+    """Whether the texts are equal but for ≤N and «PATTERN»."""
+    pattern, limits = "", []
+    for piece in re.split("(≤[0-9]+|«[^»]*»)", expected):
+        if piece.startswith("≤"):
+            limits.append(int(piece[1:]))
+            pattern += f"(?P<n{len(limits)}>[0-9]+)"
+        else:
+            pattern += f"(?:{piece[1:-1]})" if piece.startswith("«") else re.escape(piece)
+    found = re.fullmatch(pattern, observed)
+    return bool(found) and all(int(found[f"n{i + 1}"]) <= most for i, most in enumerate(limits))
 
 
 def differences(part, recorded, observed, wanted, problem_of=lambda key: None):

@@ -58,7 +58,7 @@ inline std::size_t wgmma_workspace(const Arguments& arguments, const Tuning&) {
   return counter_bytes + max_split_bytes + packed_bytes(operand_a(p)) + packed_bytes(operand_b(p));
 }
 
-inline Reason wgmma_refuses(const MixedProblem& p) {
+inline Reason unsupported_by_wgmma(const MixedProblem& p) {
   if (p.a.element == Element::f32 && p.compute != Compute::tf32)
     return "its f32 factors lose 13 bits: --compute tf32 allows that";
   if (p.c_col != 1 && p.c_row != 1 && p.n != 1 && p.m != 1)
@@ -66,7 +66,7 @@ inline Reason wgmma_refuses(const MixedProblem& p) {
   return counts_beyond(p.m, p.n, p.k);
 }
 inline Reason wgmma_refuses(const Arguments& arguments, const Tuning&, const Device&) {
-  return wgmma_refuses(MixedProblem::of(arguments));
+  return unsupported_by_wgmma(MixedProblem::of(arguments));
 }
 
 inline Reason needs_hopper(const Device& device) {
