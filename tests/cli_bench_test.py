@@ -116,7 +116,10 @@ class Benching(Case):
             self.assertIn(title, done.stderr)
         self.fails(2, "chooses by itself", "bench", "matmul", "m=4", "--call", "--variant", "simd")
         self.fails(2, "without --beta", "bench", "matmul", "m=4", "--call", "--device", "cpu", "--activation", "relu")
-        self.fails(2, "no public call", "bench", "seamcarve", "images=1", "rows=4", "columns=8", "channels=1", "width=7", "--call", "--device", "cpu")
+        done = self.passes("bench", "filter", "--call", "images=1", "height=4", "width=8", "channels=1", "--device", "cpu", "--reps", "3",
+                           "--json", "-")
+        row = json.loads(done.stdout)["rows"][0]
+        self.assertEqual((sorted(row["calls"]), row["verified"]), (["host", "host_prepared"], "ok"))
 
     def test_resume_measures_only_what_is_missing(self):
         words = ["bench", "matmul", "n=m", "k=m", "--device", "cpu", "--no-serial", "--reps", "5", "--json", "kept.json", "--resume"]

@@ -84,27 +84,43 @@ const std::vector<Held>& all_held() {
   return all;
 }
 
+void expect_right(const Held& held, const std::string& device) {
+  const Operation& operation = *find_operation(held.operation);
+  const std::string where =
+      std::string(held.operation) + " " + held.variant + " on " + device + ": " + held.sentence;
+  const Case chosen{.dims = held.dims, .words = held.words};
+  const Inputs inputs(operation, held.element, chosen, 7);
+  const Outcome named = run(operation, inputs.arguments(), {.device = device, .variant = held.variant}, true);
+  ASSERT_TRUE(named.verdict) << where;
+  EXPECT_TRUE(named.verdict->passed) << where << "\n" << describe(*named.verdict);
+  const Arguments there = placed_arguments(inputs.arguments(), named.plan.device);
+  const Reason reason = held_back(*named.plan.variant, there, named.plan.device);
+  EXPECT_EQ(reason.value_or("").substr(0, held.sentence.size()), held.sentence) << where;
+  // Left open, it is taken where no other can compute this.
+  const auto rungs = consider(named.plan.device, operation, there);
+  const bool is_alone = std::ranges::count_if(rungs, [](const Considered& one) { return !one.cannot; }) == 1;
+  const auto own = std::ranges::find(rungs, named.plan.variant, &Considered::variant);
+  EXPECT_EQ(own->slower, reason) << where;
+  EXPECT_EQ(own->taken, is_alone) << where;
+}
+
 TEST(HeldBack, RungsComputeWhatTheyAreNamedFor) {
   if (find_backend(Where::simt) == nullptr) GTEST_SKIP() << "this build has no executor";
-  for (const Held& held : all_held()) {
-    const Operation& operation = *find_operation(held.operation);
-    const std::string where = std::string(held.operation) + " " + held.variant + " " + held.sentence;
-    Case chosen{.dims = held.dims, .words = held.words};
-    const Inputs inputs(operation, held.element, chosen, 7);
-    const Outcome named =
-        run(operation, inputs.arguments(), {.device = "simt", .variant = held.variant}, true);
-    ASSERT_TRUE(named.verdict) << where;
-    EXPECT_TRUE(named.verdict->passed) << where << "\n" << describe(*named.verdict);
-    const Reason reason = held_back(
-        *named.plan.variant, placed_arguments(inputs.arguments(), named.plan.device), named.plan.device);
-    EXPECT_EQ(reason.value_or("").substr(0, held.sentence.size()), held.sentence) << where;
-    // Left open, it is taken where no other can compute this.
-    const auto rungs = consider(named.plan.device, operation, inputs.arguments());
-    const bool is_alone =
-        std::ranges::count_if(rungs, [](const Considered& one) { return !one.cannot; }) == 1;
-    const auto own = std::ranges::find(rungs, named.plan.variant, &Considered::variant);
-    EXPECT_EQ(own->slower, reason) << where;
-    EXPECT_EQ(own->taken, is_alone) << where;
+  for (const Held& held : all_held()) expect_right(held, "simt");
+}
+
+TEST(HeldBack, RungsComputeWhatTheyAreNamedForOnAGpu) {
+  Backend* const gpus = find_backend(Where::cuda);
+  if (gpus == nullptr || gpus->devices().empty()) GTEST_SKIP() << "no GPU";
+  for (const Held& held : all_held()) expect_right(held, "cuda");
+  if (gpus->devices().front().compute_capability != 90) return;
+  for (const char* compute : {"tf32x3", "bf16x6", "f16x3"}) {
+    expect_right(
+        {"matmul", compute, Element::f32, product(70, 65, 130), {{"compute", compute}}, "strict f32"},
+        "cuda");
+    expect_right(
+        {"matmul", compute, Element::f32, product(70, 65, 0), {{"compute", compute}}, "an empty product"},
+        "cuda");
   }
 }
 

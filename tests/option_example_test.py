@@ -15,15 +15,36 @@ COMPILER, LIBRARY = sys.argv.pop(1), os.path.abspath(sys.argv.pop(1))
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PATCH = ROOT / "examples/clamp.patch"
 USE = """
+#include <limits>
 #include "ops/matmul/problem/gemm.hpp"
-using namespace tessera::matmul;
+using namespace tessera;
+using matmul::PostOp;
 int main() {
-  const PostOp clamp = PostOp::of(Options{.activation = Activation::relu, .clamp = {-1, 2}});
-  static_assert(sizeof(Gemm) % 8 == 0);
-  return apply(clamp, 5.0f) == 2 && apply(clamp, -5.0) == 0 && apply(clamp, 7) == 2 && apply(clamp, 1.5f) == 1.5f &&
-                 !clamp.is_identity() && !clamp.only_activation() && PostOp::of(Options{}).is_identity()
-             ? 0
-             : 1;
+  static_assert(sizeof(matmul::Gemm) % 8 == 0);
+  const PostOp typed = PostOp::of(matmul::Options{
+      .activation = matmul::Activation::relu, .clamp = {-1, 2}});
+  bool right = apply(typed, 5.0f) == 2 && apply(typed, -5.0) == 0 && apply(typed, 7) == 2 && apply(typed, 1.5f) == 1.5f;
+  right = right && !typed.is_identity() && !typed.only_activation() && PostOp::of(matmul::Options{}).is_identity();
+  // The parameters of the command.
+  Signature signature;
+  signature.parameters = {parameter::input("A", {"m"}, ""), parameter::output("C", {"m"}, "")};
+  for (Parameter& p : matmul::post_op_parameters()) signature.parameters.push_back(std::move(p));
+  float a[4] = {};
+  const auto given = [&](Arguments::Words words) {
+    return PostOp::of(Arguments(signature, Element::f32, {{"A", {a, Element::f32, {4}, {1}}}}, words));
+  };
+  const PostOp above = given({{"lo", "0.5"}});
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  right = right && given({}).is_identity() && apply(above, -infinity) == 0.5f && apply(above, infinity) == infinity;
+  try {
+    (void)given({{"lo", "2"}, {"hi", "1"}});
+    right = false;
+  } catch (const Error& error) {
+    right = right && error.what() == std::string("--lo 2 is above --hi 1");
+  }
+  Arguments::Words words;
+  above.add_to(words);
+  return right && given(words).lo == 0.5 && given(matmul::identity_words()).is_identity() ? 0 : 1;
 }
 """
 
@@ -44,7 +65,8 @@ class Option(unittest.TestCase):
             shutil.copytree(ROOT / "ops", f"{name}/ops")
             self.done("git", "apply", str(PATCH))
             flags = (COMPILER, "-std=c++20", "-Wall", "-Wextra", "-Werror", "-I.", f"-I{ROOT}")
-            for unit in ("epilogue/epilogue_simd.cpp", "verify/bounds.cpp", "problem/gemm.cpp", "epilogue/epilogue.cpp"):
+            for unit in ("epilogue/epilogue_simd.cpp", "verify/bounds.cpp", "problem/gemm.cpp", "problem/matmul_operation.cpp",
+                         "epilogue/epilogue_test.cpp"):
                 self.done(*flags, "-fsyntax-only", f"ops/matmul/{unit}")
             pathlib.Path(name, "use.cpp").write_text(USE)
             self.done(*flags, "use.cpp", "ops/matmul/problem/post_op.cpp", LIBRARY,

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/bench/calls.hpp"
 #include <algorithm>
+#include <array>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include "tessera/bench/machine.hpp"
 #include "tessera/bench/rotation.hpp"
 #include "tessera/core/error.hpp"
-#include "tessera/run/enqueue.hpp"
+#include "tessera/run/call.hpp"
 #include "tessera/run/inputs.hpp"
 #include "tessera/run/public_call.hpp"
 
@@ -110,17 +112,24 @@ class CallTrials {
     return *callers_.back();
   }
 
-  // Of an operation without a call of its own: enqueue() of any operation.
+  // Of an operation without a call of its own: a Call by its name.
   PublicCall call_by_name(const Arguments& there) const {
-    if (on_host())
-      throw Error("--call: " + operation_->name + " has no public call but for arrays in a GPU's memory");
+    const std::string where = device_.label();
+    const auto call = std::make_shared<const tessera::Call>(
+        operation_->name, there.words(),
+        Request{.device = on_host() ? where + ":threads=" + std::to_string(device_.threads) : where});
+    std::array<ArrayView, Signature::most_arrays> views;
+    std::size_t count = 0;
+    for (const Parameter& p : operation_->signature.parameters)
+      if (p.is_array()) views[count++] = there.has(p.name) ? there.array(p.name) : ArrayView();
+    const auto prepared = call->enqueue(run_.stream, std::span(views).first(count));
     PublicCall out;
-    out.plan = choose_in_place(device_, *operation_, there);
-    out.plain = [=, this](void* stream, std::span<void* const> arrays) {
-      const Arguments moved = there.with_addresses(arrays);
-      enqueue(choose_in_place(device_, *operation_, moved), moved, stream);
+    out.plan = prepared->plan();
+    out.plain = [=](void* stream, std::span<void* const> arrays) {
+      auto moved = views;
+      for (std::size_t i = 0; i < count; ++i) moved[i].data = arrays[i];
+      (void)call->enqueue(stream, std::span(moved).first(count));
     };
-    const auto prepared = std::make_shared<const PreparedCall>(out.plan, there);
     out.prepared = [prepared](void* stream, std::span<void* const> arrays) {
       prepared->enqueue(stream, arrays);
     };

@@ -4,7 +4,6 @@
 #include <cstdlib>
 #include "tessera/core/suggest.hpp"
 #include "tessera/core/heuristics.hpp"
-#include "tessera/run/enqueue.hpp"
 #include "tessera/run/place.hpp"
 #include "tessera/run/tuned.hpp"
 #include <optional>
