@@ -7,6 +7,7 @@
 #include "tessera/core/operation.hpp"
 #include "tessera/core/shared_array.hpp"
 #include "tessera/io/npy.hpp"
+#include "tessera/run/call.hpp"
 #include "tessera/run/enqueue.hpp"
 #include "tessera/run/run.hpp"
 #include "tessera/run/multi_device/multi_device.hpp"

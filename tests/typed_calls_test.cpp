@@ -253,7 +253,8 @@ TEST(TypedCalls, ACallOwnsAnOutputThatIsNotGivenAndChecks) {
   EXPECT_TRUE(picture.is_right(first.outputs.at("filtered").as<std::uint8_t>()));
   EXPECT_TRUE(picture.is_right(second.outputs.at("filtered").as<std::uint8_t>()));
   EXPECT_TRUE(second.verdict && second.verdict->passed);
-  EXPECT_EQ(complaint([&] { (void)filter.run(std::span(arrays).first(1)); }), "filter has 2 arrays, not 1");
+  EXPECT_EQ(complaint([&] { (void)filter.run(std::span(arrays).first(1)); }),
+            "filter has the arrays image, filtered; 1 are given");
   EXPECT_EQ(complaint([] { Call unknown("fliter"); }),
             "no operation is called 'fliter'; did you mean 'filter'?");
 }
@@ -373,8 +374,8 @@ TEST(TypedCalls, NameMembersWhereTheCommandNamesFlags) {
                                             {.alpha = 1e300});
             }),
             "alpha 1e+300 is not a number that f32 can hold");
-  EXPECT_EQ(without_flags("--output-element f32 or i8 (--op-b x), a - b --, x--y"),
-            "output_element f32 or i8 (op_b x), a - b --, x--y");
+  EXPECT_EQ(without_flags("--output-element f32 or i8 (--op-b x), a - b --, x--y --my-file.npy"),
+            "output_element f32 or i8 (op_b x), a - b --, x--y --my-file.npy");
 }
 
 // Any operation by its name: one plan, other addresses.

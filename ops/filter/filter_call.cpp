@@ -51,6 +51,7 @@ Outcome filter(const ArrayView& image, const ArrayView& filtered, const FilterOp
 std::shared_ptr<const PreparedCall> enqueue_filter(void* stream, const ArrayView& image,
                                                    const ArrayView& filtered, const FilterOptions& options,
                                                    const Workspace& workspace) {
+  if (options.check) throw Error("check is not supported for asynchronous calls");
   return typed_call([&] {
     const ArrayView arrays[] = {image, filtered};
     return call_of(options, filtered).enqueue(stream, arrays, workspace);

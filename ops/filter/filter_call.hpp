@@ -41,13 +41,15 @@ std::shared_ptr<const PreparedCall> enqueue_filter(void* stream, const ArrayView
 // std::uint16_t, std::int16_t, f16 or float; whole numbers are rounded and saturate. The result is as large
 // as the picture, or as the region of interest; it lies apart from the picture.
 //
-// A thread remembers its last eight options and their plans: a repeated call on the processors allocates
-// nothing and reads no text. Throws Error for a kernel that is none, sizes that do not fit, an overlap, a
-// variant that refuses or is unknown; of kind no_device where the device cannot be used.
+// A thread remembers its last sixteen pairs of options and result sizes, with the plans of sixteen picture
+// sizes each: a repeated call reads no text. Without data for the result, the Outcome owns it. Throws Error
+// for a kernel that is none, sizes that do not fit, an overlap, a variant that refuses or is unknown; of kind
+// no_device where the device cannot be used.
 template <class T, class Out>
 Outcome filter(const ImageView<T>& image, const ImageView<Out>& filtered, const FilterOptions& options = {}) {
   static_assert(!std::is_const_v<Out>, "the result is written");
-  return filtering::filter(imaging::array_view(image), imaging::array_view(filtered), options);
+  return filtering::filter(imaging::array_view("image", image), imaging::array_view("filtered", filtered),
+                           options);
 }
 
 // The same in the memory of a GPU, after what the stream (a cudaStream_t) holds already; a graph may capture
@@ -59,8 +61,8 @@ std::shared_ptr<const PreparedCall> enqueue_filter(void* stream, const ImageView
                                                    const FilterOptions& options = {},
                                                    const Workspace& workspace = {}) {
   static_assert(!std::is_const_v<Out>, "the result is written");
-  return filtering::enqueue_filter(stream, imaging::array_view(image), imaging::array_view(filtered), options,
-                                   workspace);
+  return filtering::enqueue_filter(stream, imaging::array_view("image", image),
+                                   imaging::array_view("filtered", filtered), options, workspace);
 }
 
 }  // namespace tessera

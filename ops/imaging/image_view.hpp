@@ -3,9 +3,11 @@
 // Installed: for programs.
 #pragma once
 #include <cstdint>
+#include <string>
 #include <type_traits>
 #include "tessera/core/array.hpp"
 #include "tessera/core/element.hpp"
+#include "tessera/core/error.hpp"
 
 namespace tessera {
 namespace imaging {
@@ -25,19 +27,26 @@ template <class T>
 struct ImageView {
   T* data = nullptr;
   std::int64_t height = 0, width = 0, channels = 1;
-  std::int64_t row_stride = 0;  // from one row to the next, in elements; 0: no gaps
+  std::int64_t row_stride = 0;  // from one row to the next, in elements; 0: no gaps; negative: bottom up
   std::int64_t images = 1;
   std::int64_t image_stride = 0;  // from one picture to the next; 0: no gaps
 };
 
 namespace imaging {
 
-// An ImageView without its type: [images,height,width,channels].
+// An ImageView without its type: [images,height,width,channels]. Throws Error for rows that are longer than
+// their stride, and for negative extents.
 template <class T>
-ArrayView array_view(const ImageView<T>& x) {
+ArrayView array_view(const char* name, const ImageView<T>& x) {
   using Plain = std::remove_const_t<T>;
-  const std::int64_t row = x.row_stride != 0 ? x.row_stride : x.width * x.channels,
-                     image = x.image_stride != 0 ? x.image_stride : x.height * row;
+  const auto size = [](std::int64_t value) { return value < 0 ? -value : value; };
+  if (x.images < 0 || x.height < 0 || x.width < 0 || x.channels < 0)
+    throw Error(std::string(name) + " has a negative extent");
+  const std::int64_t line = x.width * x.channels, row = x.row_stride != 0 ? x.row_stride : line,
+                     image = x.image_stride != 0 ? x.image_stride : x.height * size(row);
+  if (x.height > 1 && size(row) < line)
+    throw Error(std::string(name) + " has the row stride " + std::to_string(row) + ", but rows of " +
+                std::to_string(line) + " samples");
   return {const_cast<Plain*>(x.data),
           element_of<Plain>,
           {x.images, x.height, x.width, x.channels},

@@ -252,6 +252,10 @@ void Group::add(const detail::AnyProduct& product, const Options& options, bool 
   for (const auto& [array, name] : apart)
     if (array != matmul::out_c && overlap(entry.in_memory(array), c))
       throw Error(std::string("C overlaps ") + name);
+  // What all share is looked at once.
+  const bool is_special = product.bias.data != nullptr || entry.accuracy_of != Gemm::AccuracyOf::none;
+  if (entries_.empty() || is_special)
+    entry = Gemm::of(entry.arguments());  // throws; an accuracy becomes an arithmetic
   entries_.push_back(entry);
 }
 

@@ -17,7 +17,8 @@ struct CallOptions : ResizeOptions {
 Arguments::Words words_of(const CallOptions& o) {
   using imaging::word_of;
   constexpr const char* conventions[] = {"pillow", "opencv", "onnx"};
-  if (o.convention > ResizeOptions::Convention::onnx)
+  using enum ResizeOptions::Convention;
+  if (o.convention < pillow || o.convention > onnx)
     throw Error("convention is number " + std::to_string(static_cast<int>(o.convention)) +
                 " of its enumeration, which ends at 2");
   const auto or_auto = [](const auto& value) { return value ? word_of(*value) : "auto"; };
@@ -30,7 +31,7 @@ Arguments::Words words_of(const CallOptions& o) {
           {"nearest-mode", std::string(o.nearest_mode)},
           {"antialias", or_auto(o.antialias)},
           {"exclude-outside", word_of(o.exclude_outside)},
-          {"light", o.linear_light ? "linear" : "coded"},
+          {"light", o.light == ResizeOptions::Light::linear ? "linear" : "coded"},
           {"premultiply", or_auto(o.premultiply)}};
 }
 
@@ -52,6 +53,7 @@ Outcome resize(const ArrayView& image, const ArrayView& resized, const ResizeOpt
 std::shared_ptr<const PreparedCall> enqueue_resize(void* stream, const ArrayView& image,
                                                    const ArrayView& resized, const ResizeOptions& options,
                                                    const Workspace& workspace) {
+  if (options.check) throw Error("check is not supported for asynchronous calls");
   return typed_call([&] {
     const ArrayView arrays[] = {image, resized};
     return call_of(options, resized).enqueue(stream, arrays, workspace);

@@ -14,6 +14,7 @@ namespace tessera {
 
 struct ResizeOptions {
   enum class Convention { pillow, opencv, onnx };
+  enum class Light { coded, linear };
 
   // nearest, nearest_exact, linear (= bilinear), linear_exact, cubic (= bicubic), lanczos2, lanczos3,
   // lanczos4, area, box, hamming; lanczos is Pillow's 3, OpenCV's 4.
@@ -26,7 +27,7 @@ struct ResizeOptions {
   std::string_view coordinate = "auto", nearest_mode = "auto";
   std::optional<bool> antialias = {};
   bool exclude_outside = false;
-  bool linear_light = false;             // sums of light, of pictures coded as sRGB (8 and 16 bits)
+  Light light = Light::coded;            // linear: sums of light, of pictures coded as sRGB (8 and 16 bits)
   std::optional<bool> premultiply = {};  // colours count by the last channel; by default pillow's of 2 and 4
   Request request = {};                  // device, variant, tuning
   bool check = false;                    // resize(): verify, see Outcome::verdict
@@ -45,14 +46,16 @@ std::shared_ptr<const PreparedCall> enqueue_resize(void* stream, const ArrayView
 // Of pictures in host memory, to the size of `resized`, which lies apart from them. T: std::uint8_t,
 // std::uint16_t, std::int16_t, f16 or float.
 //
-// A thread remembers its last eight options and their plans: a repeated call on the processors allocates
-// nothing and reads no text. Throws Error for an unknown method, images or channels that differ, an overlap,
-// a variant that refuses or is unknown; of kind no_device where the device cannot be used.
+// A thread remembers its last sixteen pairs of options and result sizes, with the plans of sixteen picture
+// sizes each: a repeated call reads no text. Without data for the result, the Outcome owns it. Throws Error
+// for an unknown method, images or channels that differ, an overlap, a variant that refuses or is unknown; of
+// kind no_device where the device cannot be used.
 template <class T, class Out>
 requires std::is_same_v<std::remove_const_t<T>, Out> Outcome resize(const ImageView<T>& image,
                                                                     const ImageView<Out>& resized,
                                                                     const ResizeOptions& options = {}) {
-  return resizing::resize(imaging::array_view(image), imaging::array_view(resized), options);
+  return resizing::resize(imaging::array_view("image", image), imaging::array_view("resized", resized),
+                          options);
 }
 
 // The same in the memory of a GPU, after what the stream (a cudaStream_t) holds already; a graph may capture
@@ -62,8 +65,8 @@ template <class T, class Out>
 requires std::is_same_v<std::remove_const_t<T>, Out> std::shared_ptr<const PreparedCall> enqueue_resize(
     void* stream, const ImageView<T>& image, const ImageView<Out>& resized, const ResizeOptions& options = {},
     const Workspace& workspace = {}) {
-  return resizing::enqueue_resize(stream, imaging::array_view(image), imaging::array_view(resized), options,
-                                  workspace);
+  return resizing::enqueue_resize(stream, imaging::array_view("image", image),
+                                  imaging::array_view("resized", resized), options, workspace);
 }
 
 }  // namespace tessera

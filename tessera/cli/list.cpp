@@ -3,6 +3,7 @@
 // which rung is taken and why.
 #include <fmt/format.h>
 #include <algorithm>
+#include <optional>
 #include <nlohmann/json.hpp>
 #include "tessera/cli/bench_options.hpp"
 #include "tessera/cli/command.hpp"
@@ -270,24 +271,37 @@ Json json_of(const Command& command, const std::vector<const Operation*>& shown,
 
 // Which rung is taken for a problem on a device, and why not the others.
 Json print_choice(std::FILE* to, const Operation& operation, const Point& point, const Device& device) {
-  const Inputs inputs(operation, point.element, point.problem, 1);
+  const auto reads_contents = [&](const Parameter& p) {
+    const auto word = point.problem.words.find(p.name);
+    return p.reads_contents && p.reads_contents(word == point.problem.words.end() ? p.value : word->second);
+  };
+  std::optional<Inputs> inputs;
+  if (std::ranges::any_of(operation.signature.parameters, reads_contents))
+    inputs.emplace(operation, point.element, point.problem, 1);
+  const Arguments arguments =
+      inputs ? inputs->arguments() : arguments_without_memory(operation, point.element, point.problem);
   report::Table table({{"place"}, {"variant", Align::left}, {"", Align::left}});
   Json rungs = Json::array();
-  for (const Considered& one : consider(device, operation, placed_arguments(inputs.arguments(), device))) {
-    const std::string what = one.taken && one.slower ? "taken, for no other can; held back: " + *one.slower
-                             : one.taken             ? "taken"
-                             : one.cannot            ? "cannot: " + *one.cannot
-                             : one.slower            ? "held back: " + *one.slower
-                                                     : "can";
+  for (const Considered& one : consider(device, operation, placed_arguments(arguments, device))) {
+    const std::string what = one.taken && one.tuned    ? "taken: `tune` found it"
+                             : one.taken && one.slower ? "taken, for no other can; held back: " + *one.slower
+                             : one.taken               ? "taken"
+                             : one.cannot              ? "cannot: " + *one.cannot
+                             : one.slower              ? "held back: " + *one.slower
+                                                       : "can";
     table.add({fmt::format("{:02}", one.variant->place), one.variant->name, what});
     rungs.push_back({{"variant", one.variant->name},
                      {"place", one.variant->place},
                      {"taken", one.taken},
+                     {"tuned", one.tuned},
                      {"cannot", one.cannot ? Json(*one.cannot) : Json(nullptr)},
                      {"held_back", one.slower ? Json(*one.slower) : Json(nullptr)}});
   }
-  fmt::print(to, "{}, {} on {}\n{}", title_of(operation, point.problem), name_of(point.element),
-             bench::label_of(device), table.text());
+  fmt::print(to,
+             "{}, {} on {}\n{}held back: another one is faster; like one that \"can\", it runs where "
+             "--variant names it.\n",
+             title_of(operation, point.problem), name_of(point.element), bench::label_of(device),
+             table.text());
   return {{"operation", operation.name},
           {"element", std::string(name_of(point.element))},
           {"sizes", point.problem.dims},
@@ -307,9 +321,10 @@ int list_choices(const Command& command, const Operation& operation, const Bench
 
 // The operation whose sizes the words give; null: they name operations.
 const Operation* operation_with_sizes(const std::vector<std::string>& words) {
-  const bool sizes =
-      std::ranges::any_of(words, [](const std::string& w) { return w[0] != '-' && w.find('=') != w.npos; });
-  return sizes ? operation_first(words) : nullptr;
+  for (std::size_t i = 1; i < words.size(); ++i)
+    if (words[i][0] != '-' && words[i].find('=') != std::string::npos && !words[i - 1].starts_with("--"))
+      return operation_first(words);
+  return nullptr;
 }
 
 }  // namespace
@@ -332,6 +347,8 @@ int list(const Command& command) {
   words.closing(exit_codes);
   if (!words.read(command.words)) return fmt::print("{}\n", words.help()), exit_code::passed;
   if (sized != nullptr) return list_choices(command, *sized, options);
+  if (!options.element.empty() || options.device != "auto")
+    throw Error("--element and --device go with sizes: tessera list matmul m=1 n=4096 k=4096");
   std::FILE* const to = table_stream(json);
   std::vector<const Operation*> shown;
   for (const std::string& name : names) shown.push_back(&operation_named(name));

@@ -20,6 +20,12 @@ std::string range_of(const Parameter& p) {
   return least ? ", " + text_of(p.minimum) + " and more" : most ? ", up to " + text_of(p.maximum) : "";
 }
 
+void check_strides(std::string_view name, const ArrayView& view) {
+  if (view.strides.size() != view.extents.size())
+    throw Error(std::string(name) + " has " + std::to_string(view.extents.size()) + " extents and " +
+                std::to_string(view.strides.size()) + " strides");
+}
+
 double parse_real(const Parameter& p, const std::string& word) {
   double value = 0;
   const auto [end, failed] = std::from_chars(word.data(), word.data() + word.size(), value);
@@ -91,14 +97,22 @@ void check_choice(const Parameter& p, const std::string& word) {
   throw Error("--" + p.flag() + " cannot be '" + word + "'" + suggestion(word, p.options));
 }
 
+// A scalar by its name, or by its flag, which has hyphens where the name has underscores.
+const Parameter& scalar_named(const Signature& signature, const std::string& name) {
+  std::vector<std::string> names;
+  for (const Parameter& p : signature.parameters) {
+    if (p.is_array() || p.kind == Kind::value) continue;
+    if (p.name == name || p.flag() == name) return p;
+    names.push_back(p.name);
+  }
+  throw Error("no argument is called '" + name + "'" + suggestion(name, names));
+}
+
 }  // namespace
 
-void Arguments::Bound::parse(const Words& given) {
-  for (const auto& [name, word] : given) {
-    const Parameter* p = signature->find(name);
-    if (p == nullptr || p->is_array() || p->kind == Kind::value)
-      throw Error("no argument is called '" + name + "'");
-  }
+void Arguments::Bound::parse(const Words& words_given) {
+  Words given;
+  for (const auto& [name, word] : words_given) given[scalar_named(*signature, name).name] = word;
   for (const Parameter& p : signature->parameters) {
     if (p.is_array() || p.kind == Kind::value) continue;
     const auto found = given.find(p.name);
@@ -212,6 +226,7 @@ Arguments::Arguments(const Signature& signature, Element element, std::map<std::
 }
 
 void Arguments::bind(const Parameter& p, ArrayView view) {
+  check_strides(p.name, view);
   Bind& at = arrays_.at(place_of(p.name));
   at = {std::move(view), true, p.is_transposed(words()), {}};
   if (p.is_shared(words())) at.shared_along = evaluate(p.extents[0], dims());
@@ -266,6 +281,7 @@ void Arguments::set_array(std::string_view name, const ArrayView& view) {
     throw Error(std::string(name) + " is " + to_string(view.extents) + " of " +
                 std::string(name_of(view.element)) + ", but must be " + to_string(old.extents) + " of " +
                 std::string(name_of(old.element)));
+  check_strides(name, view);
   arrays_[place_of(name)].view = view;
 }
 

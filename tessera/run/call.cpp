@@ -80,9 +80,12 @@ struct Call::State {
   }
 
   Key key_of(std::span<const ArrayView> arrays, int holder) const {
-    if (arrays.size() != parameters.size())
-      throw Error(operation.name + " has " + std::to_string(parameters.size()) + " arrays, not " +
-                  std::to_string(arrays.size()));
+    if (arrays.size() != parameters.size()) {
+      std::string names;
+      for (const Parameter* p : parameters) names += (names.empty() ? "" : ", ") + p->name;
+      throw Error(operation.name + " has the arrays " + names + "; " + std::to_string(arrays.size()) +
+                  " are given");
+    }
     Key key{.arrays = {}, .holder = holder, .variants = all_variants().size()};
     for (std::size_t i = 0; i < arrays.size(); ++i) {
       key.arrays[i] = arrays[i];
@@ -113,7 +116,10 @@ struct Call::State {
       if (parameters[i]->kind == Parameter::Kind::input &&
           (!parameters[i]->optional || arrays[i].data != nullptr))
         inputs[parameters[i]->name] = arrays[i];
-    Arguments out(operation.signature, arrays[0].element, std::move(inputs), words);
+    // An array that is not given says nothing of elements.
+    const auto first = std::ranges::find_if(arrays, [](const ArrayView& x) { return x.data != nullptr; });
+    const Element element = first == arrays.end() ? operation.elements.front() : first->element;
+    Arguments out(operation.signature, element, std::move(inputs), words);
     for (std::size_t i = 0; i < arrays.size(); ++i)
       if (parameters[i]->kind == Parameter::Kind::output && arrays[i].data != nullptr)
         out.set_array(parameters[i]->name, arrays[i]);
@@ -151,7 +157,8 @@ Outcome Call::run(std::span<const ArrayView> arrays, bool check) const {
     known = s.remember(std::move(made));
   }
   const Arguments host = known->arguments->with_addresses(State::addresses_of(arrays));
-  if (!known->prepared || check) return tessera::run(s.operation, host, known->plan, check);
+  if (!known->prepared || check) return run_by(known->plan, s.operation, host, check);
+  check_data(host);
   refuse_overlaps(host);
   Outcome outcome;
   const auto start = std::chrono::steady_clock::now();

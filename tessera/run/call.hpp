@@ -20,12 +20,13 @@ class Call {
 
   // Of arrays in host memory, as tessera::run(). An output without data is owned by the Outcome. Where
   // outputs are given and the call runs on the processors, without workspace, a repeated run allocates
-  // nothing, and its Outcome's device has no name. Throws Error as Arguments and run() do.
+  // nothing but what its rung works with, and its Outcome's device has no name. Throws Error as Arguments and
+  // run() do.
   Outcome run(std::span<const ArrayView> arrays, bool check = false) const;
 
   // Of arrays in the memory of one GPU, in the order of the stream, as tessera::enqueue(); or in host memory,
-  // where the stream is null and the work done on return. Outputs must have data. A repeated call allocates
-  // nothing. Returns what is remembered of it.
+  // where the stream is null and the work done on return. Outputs must have data. Returns what is
+  // remembered of the call.
   std::shared_ptr<const PreparedCall> enqueue(void* stream, std::span<const ArrayView> arrays,
                                               const Workspace& workspace = {}) const;
 

@@ -276,11 +276,12 @@ std::vector<Considered> consider(const Device& device, const Operation& operatio
     Considered& one = out.emplace_back(Considered{variant, settle(plan, *variant, there, {}), {}});
     if (!one.cannot) one.slower = held_back(*variant, there, device);
   }
-  const bool any = std::ranges::any_of(out, [](const Considered& one) { return !one.cannot; });
-  if (any) {
-    const Variant* const taken = choose_in_place(device, operation, there, {}).variant;
-    std::ranges::find(out, taken, &Considered::variant)->taken = true;
-  }
+  if (std::ranges::none_of(out, [](const Considered& one) { return !one.cannot; })) return out;
+  const Plan taken = choose_in_place(device, operation, there, {});
+  auto own = std::ranges::find(out, taken.variant, &Considered::variant);
+  if (own == out.end()) own = out.insert(out.end(), Considered{taken.variant, {}, {}});
+  own->taken = true;
+  own->tuned = taken.tuned;
   return out;
 }
 

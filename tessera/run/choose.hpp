@@ -61,12 +61,13 @@ struct Plan {
 [[nodiscard]] Plan choose_in_place(const Device& device, const Operation& operation, const Arguments& there,
                                    const Request& request = {});
 
-// What the choice says of each rung of the device's ladder, the highest place first.
+// What the choice says of each rung of the device's ladder, the highest place first; of baselines, only of
+// one that is taken.
 struct Considered {
   const Variant* variant = nullptr;
-  Reason cannot;  // why it cannot compute the arguments
-  Reason slower;  // why a heuristic holds it back
-  bool taken = false;
+  Reason cannot;                      // why it cannot compute the arguments
+  Reason slower;                      // why a heuristic holds it back
+  bool taken = false, tuned = false;  // tuned: because `tune` found it
 };
 [[nodiscard]] std::vector<Considered> consider(const Device& device, const Operation& operation,
                                                const Arguments& there);

@@ -33,13 +33,12 @@ void check_place(const std::string& what, const void* address, const Run& run) {
 }
 
 void check_arrays(const Arguments& there, const Run& run) {
+  check_data(there);
   for (const Parameter& p : there.signature().parameters) {
     if (!p.is_array() || !there.has(p.name)) continue;
     const ArrayView& view = there.array(p.name);
     if (view.count() == 0) continue;
     if (view.data == nullptr) throw Error(p.name + " has no data");
-    if (reinterpret_cast<std::uintptr_t>(view.data) % size_of(view.element) != 0)
-      throw Error(p.name + " is not aligned to its elements");
     check_place(p.name, view.data, run);
   }
 }

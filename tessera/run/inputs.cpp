@@ -31,19 +31,21 @@ std::size_t row_elements(const Extents& extents, const Parameter& p) {
   return static_cast<std::size_t>(out);
 }
 
-Arguments make_arguments(const Operation& operation, Element element, const Case& chosen, Layout layout,
-                         Buffers& buffers) {
+// make(parameter, element, extents): an array.
+template <class Make>
+Arguments make_arguments(const Operation& operation, Element element, const Case& chosen, const Make& make) {
   std::map<std::string, ArrayView> inputs;
   for (const Parameter* p : operation.signature.of(Parameter::Kind::input)) {
     if (p->optional && std::ranges::find(chosen.optional_inputs, p->name) == chosen.optional_inputs.end())
       continue;
-    inputs[p->name] = add_padded(buffers, *p, p->element_with(element, chosen.words),
-                                 extents_in_memory(*p, chosen.dims, chosen.words), layout);
+    inputs[p->name] =
+        make(*p, p->element_with(element, chosen.words), extents_in_memory(*p, chosen.dims, chosen.words));
   }
   Arguments arguments(operation.signature, element, std::move(inputs), chosen.words);
-  for (const Parameter* p : operation.signature.of(Parameter::Kind::output))
-    arguments.set_array(p->name, add_padded(buffers, *p, arguments.array(p->name).element,
-                                            arguments.array(p->name).extents, layout));
+  for (const Parameter* p : operation.signature.of(Parameter::Kind::output)) {
+    const ArrayView& output = arguments.array(p->name);
+    arguments.set_array(p->name, make(*p, output.element, output.extents));
+  }
   return arguments;
 }
 
@@ -64,8 +66,20 @@ Inputs::Inputs(const Operation& operation, Element element, const Case& chosen, 
     : operation_(&operation),
       distribution_(chosen.distribution),
       seed_(seed),
-      arguments_(make_arguments(operation, element, chosen, layout, buffers_)) {
+      arguments_(make_arguments(operation, element, chosen,
+                                [&](const Parameter& p, Element of, const Extents& extents) {
+                                  return add_padded(buffers_, p, of, extents, layout);
+                                })) {
   fill_inputs();
+}
+
+Arguments arguments_without_memory(const Operation& operation, Element element, const Case& chosen) {
+  std::uintptr_t next = 0;
+  return make_arguments(operation, element, chosen,
+                        [&](const Parameter&, Element of, const Extents& extents) {
+                          return ArrayView{reinterpret_cast<void*>(next += std::uintptr_t{1} << 42), of,
+                                           extents, row_major_strides(extents)};
+                        });
 }
 
 void Inputs::fill_inputs() {

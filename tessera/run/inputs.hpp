@@ -40,6 +40,10 @@ class Inputs {
   Arguments arguments_;
 };
 
+// The arguments of a case as choices see them: arrays have extents, strides and alignment, but no memory.
+[[nodiscard]] Arguments arguments_without_memory(const Operation& operation, Element element,
+                                                 const Case& chosen);
+
 // Standard normal; integers: every bit random. The same numbers for a seed on any number of threads.
 void fill_normal(std::uint64_t seed, const ArrayView& to);
 

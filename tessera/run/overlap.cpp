@@ -164,6 +164,18 @@ std::optional<std::pair<std::size_t, std::size_t>> clash(std::span<const Access>
   return clash_of(rows, accesses);
 }
 
+void check_data(const Arguments& arguments) {
+  for (const Parameter& p : arguments.signature().parameters) {
+    if (!p.is_array() || !arguments.has(p.name)) continue;
+    const ArrayView& view = arguments.array(p.name);
+    if (std::ranges::find(view.extents, 0) != view.extents.end())
+      continue;  // no product of extents: it may overflow
+    if (view.data == nullptr && p.kind == Parameter::Kind::input) throw Error(p.name + " has no data");
+    if (reinterpret_cast<std::uintptr_t>(view.data) % size_of(view.element) != 0)
+      throw Error(p.name + " is not aligned to its elements");
+  }
+}
+
 void refuse_overlaps(const Arguments& host, const std::string& in_place) {
   for (const Parameter& output : host.signature().parameters) {
     if (output.kind != Parameter::Kind::output) continue;

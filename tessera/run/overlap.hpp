@@ -35,6 +35,10 @@ struct Access {
 // where some lie so O(r log r) of all their rows.
 std::optional<std::pair<std::size_t, std::size_t>> clash(std::span<const Access> accesses);
 
+// Throws Error where an array that is given has elements but no data, or is not aligned to them; outputs may
+// have none.
+void check_data(const Arguments& arguments);
+
 // Throws Error where an output shares memory with an input, with another output or with itself. `in_place`
 // may lie exactly where the output does, element on element.
 void refuse_overlaps(const Arguments& host, const std::string& in_place = {});

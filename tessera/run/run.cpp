@@ -37,8 +37,9 @@ void add_values_and_verdict(const Operation& operation, const Arguments& host, b
 
 }  // namespace
 
-Outcome run(const Operation& operation, const Arguments& given, const Plan& plan, bool check) {
+Outcome run_by(const Plan& plan, const Operation& operation, const Arguments& given, bool check) {
   Outcome outcome;
+  check_data(given);
   refuse_overlaps(given);
   outcome.plan = plan;
   const Arguments host = with_outputs(given, outcome.outputs);
@@ -49,6 +50,7 @@ Outcome run(const Operation& operation, const Arguments& given, const Plan& plan
 
 Outcome run(const Operation& operation, const Arguments& given, const Request& request, bool check) {
   Outcome outcome;
+  check_data(given);
   refuse_overlaps(given);
   outcome.plan = choose(operation, given, request);
   const Arguments host = with_outputs(given, outcome.outputs);

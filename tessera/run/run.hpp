@@ -22,6 +22,6 @@ struct Outcome {
 [[nodiscard]] Outcome run(const Operation& operation, const Arguments& host, const Request& request = {},
                           bool check = false);
 // The same by a plan that was chosen before.
-[[nodiscard]] Outcome run(const Operation& operation, const Arguments& host, const Plan& plan, bool check);
+[[nodiscard]] Outcome run_by(const Plan& plan, const Operation& operation, const Arguments& host, bool check);
 
 }  // namespace tessera

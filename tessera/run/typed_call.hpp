@@ -24,8 +24,8 @@ decltype(auto) typed_call(const F& call) {
   }
 }
 
-// The Call of the calling thread for these options: of its last eight, or one that make() makes. Options have
-// operator== and texts(), pointers to their string_views.
+// The Call of the calling thread for these options: of its last sixteen, or one that make() makes. Options
+// have operator== and texts(), pointers to their string_views.
 template <class Options, class Make>
 const Call& remembered_call(const Options& options, const Make& make) {
   struct One {
@@ -33,7 +33,7 @@ const Call& remembered_call(const Options& options, const Make& make) {
     std::vector<std::string> texts;  // which the options' views point to
     std::unique_ptr<const Call> call;
   };
-  constexpr std::size_t most = 8;
+  constexpr std::size_t most = 16;
   thread_local std::vector<std::unique_ptr<One>> known;
   thread_local std::size_t oldest = 0;
   for (const auto& one : known)

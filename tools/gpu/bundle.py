@@ -9,7 +9,7 @@ import subprocess
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 FOLDER = ROOT / "build" / "bundle"
-PROGRAMS = ("tessera", "tessera-worker", "tests/test_cuda", "tests/test_matmul", "tests/test_matmul_batch", "tests/test_products",
+PROGRAMS = ("tessera", "tessera-worker", "tests/test_cuda", "tests/test_held_back", "tests/test_matmul", "tests/test_matmul_batch", "tests/test_products",
             "tests/calls_on_device", "tests/calibration", "tests/calibration_counts", "baselines/gsl.so", "baselines/liblqr.so",
             "tests/libown.so")
 AS_BUILT = ("libtessera_mpi.so", "libtessera_traced.so")

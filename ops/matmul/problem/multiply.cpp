@@ -2,6 +2,7 @@
 // The calls for programs: from views and Options to a Gemm, to the plan that a thread remembers for it.
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <chrono>
 #include <cstring>
 #include <utility>
@@ -109,10 +110,14 @@ struct CallKey {
   }
 
   bool operator==(const CallKey& other) const { return std::memcmp(this, &other, sizeof *this) == 0; }
+  // Of what differs most between a program's products.
   std::size_t hash() const {
-    std::uint64_t words[sizeof(CallKey) / 8], out = 0, factor = 0x9e3779b97f4a7c15ull;
-    std::memcpy(words, this, sizeof words);
-    for (const std::uint64_t word : words) out += word * (factor += 0x632be59bd9b4e01aull);
+    std::uint64_t out = 0, factor = 0x9e3779b97f4a7c15ull;
+    for (const std::int64_t word :
+         {gemm.m, gemm.n, gemm.k, gemm.a.row, gemm.a.col, gemm.b.row, gemm.b.col, holder})
+      out += static_cast<std::uint64_t>(word) * (factor += 0x632be59bd9b4e01aull);
+    out += std::bit_cast<std::uint64_t>(gemm.alpha) + std::bit_cast<std::uint64_t>(gemm.beta) * factor;
+    out += static_cast<std::uint64_t>(gemm.a_element) * 0x100000001b3ull;
     return (out ^ out >> 32) * 0x9e3779b97f4a7c15ull >> 32;
   }
 };
@@ -131,17 +136,22 @@ Remembered& place_of(const CallKey& key) {
     std::size_t next = 0;
   };
   thread_local std::array<Set, 32> sets;
+  thread_local Remembered* latest = &sets[0].places[0];  // most calls repeat the one before
+  if (latest->key == key) return *latest;
   Set& set = sets[key.hash() % sets.size()];
   for (Remembered& place : set.places)
-    if (place.key == key) return place;
-  return set.places[set.next++ % set.places.size()];
+    if (place.key == key) return *(latest = &place);
+  return *(latest = &set.places[set.next++ % set.places.size()]);
 }
 
 // False: perhaps; arrays may lie between each other's rows.
 bool overlaps_nothing(const Gemm& gemm, const ByteRange& c) {
-  for (const ProductArray array : {in_a, in_b, in_scale_a, in_scale_b, in_bias})
-    if (c.meets(gemm.range_of(array))) return false;
-  return gemm.adds_in_place || !c.meets(gemm.range_of(in_c0));
+  const auto is_apart = [&](ProductArray array, const void* data) {
+    return data == nullptr || !c.meets(gemm.range_of(array));
+  };
+  return is_apart(in_a, gemm.a.data) && is_apart(in_b, gemm.b.data) &&
+         is_apart(in_scale_a, gemm.scale_a.data) && is_apart(in_scale_b, gemm.scale_b.data) &&
+         is_apart(in_bias, gemm.bias.data) && (gemm.adds_in_place || is_apart(in_c0, gemm.c0.data));
 }
 
 bool lies_on(const void* data, const Device& device, StreamOrderedMemory* gpus) {
