@@ -348,7 +348,7 @@ int list(const Command& command) {
   if (!words.read(command.words)) return fmt::print("{}\n", words.help()), exit_code::passed;
   if (sized != nullptr) return list_choices(command, *sized, options);
   if (!options.element.empty() || options.device != "auto")
-    throw Error("--element and --device go with sizes: tessera list matmul m=1 n=4096 k=4096");
+    throw Error("--element and --device go with sizes: tessera list OPERATION NAME=SIZE …");
   std::FILE* const to = table_stream(json);
   std::vector<const Operation*> shown;
   for (const std::string& name : names) shown.push_back(&operation_named(name));
