@@ -14,12 +14,6 @@ namespace {
 
 constexpr std::size_t remembered_plans = 16;
 
-// The largest power of two, up to the 128 bytes of a cache line, that the address is a multiple of.
-void* alignment_of(void* data) {
-  const auto address = reinterpret_cast<std::uintptr_t>(data) | 128;
-  return data == nullptr ? nullptr : reinterpret_cast<void*>(address & ~(address - 1));
-}
-
 bool has_all_outputs(const Arguments& arguments) {
   return std::ranges::all_of(arguments.signature().parameters, [&](const Parameter& p) {
     return p.kind != Parameter::Kind::output || arguments.array(p.name).data != nullptr ||
@@ -89,7 +83,7 @@ struct Call::State {
     Key key{.arrays = {}, .holder = holder, .variants = all_variants().size()};
     for (std::size_t i = 0; i < arrays.size(); ++i) {
       key.arrays[i] = arrays[i];
-      key.arrays[i].data = alignment_of(arrays[i].data);
+      if (arrays[i].data != nullptr) key.arrays[i].data = alignment_of(arrays[i].data);
     }
     return key;
   }
@@ -173,9 +167,11 @@ std::shared_ptr<const PreparedCall> Call::enqueue(void* stream, std::span<const 
                                                   const Workspace& workspace) const {
   State& s = *state_;
   StreamOrderedMemory* const gpus = find_stream_ordered_memory(Where::cuda);
-  const void* const output = arrays.empty() ? nullptr : arrays.back().data;
-  const int holder = gpus == nullptr || output == nullptr ? -1 : gpus->holder_of(output).value_or(-1);
-  const State::Key key = s.key_of(arrays, holder);
+  State::Key key = s.key_of(arrays, -1);
+  const auto output = std::ranges::find(s.parameters, s.operation.output, &Parameter::name);
+  if (const void* const data = arrays[static_cast<std::size_t>(output - s.parameters.begin())].data;
+      gpus != nullptr && data != nullptr)
+    key.holder = gpus->holder_of(data).value_or(-1);
   std::shared_ptr<const State::Known> known = s.known_by(key);
   if (!known) {
     const Arguments there = s.bind(arrays);

@@ -17,6 +17,12 @@ struct ByteRange {
   bool meets(const ByteRange& other) const { return first < other.last && other.first < last; }
 };
 
+// The largest power of two, up to the 128 bytes of a cache line, that the address is a multiple of.
+inline void* alignment_of(const void* data) {
+  const auto address = reinterpret_cast<std::uintptr_t>(data) | 128;
+  return reinterpret_cast<void*>(address & ~(address - 1));
+}
+
 // Exact where the elements of each innermost row lie next to each other; else a row counts as a whole.
 // Parts of one matrix that lie side by side do not overlap.
 bool overlap(const ArrayView& a, const ArrayView& b);

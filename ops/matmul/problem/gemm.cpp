@@ -54,12 +54,6 @@ ArrayView vector_view(const Gemm::Vector& x, Element element, std::int64_t count
   return {const_cast<void*>(x.data), element, {count}, {1}};
 }
 
-// The largest power of two, up to 128, that the address is a multiple of.
-const void* alignment_of(const void* data) {
-  const auto address = reinterpret_cast<std::uintptr_t>(data) | 128;
-  return reinterpret_cast<const void*>(address & ~(address - 1));
-}
-
 }  // namespace
 
 Gemm Gemm::of(Element a, Element b, Element c, const Options& options) {
