@@ -24,7 +24,8 @@ Record read_record(const std::string& path) {
     const std::string kind = json.value("record", "");
     if (kind == "launch") out.launches.push_back(json);
     if (kind == "finding") {
-      // Told when it failed, and at the end with what is known by then.
+      // A failed launch is recorded when it fails and, if never queried, again at exit; the last record
+      // counts.
       if (!json.value("queried", true))
         std::erase_if(out.findings, [&](const Json& before) {
           return before.value("what", "") == json.value("what", "") &&
@@ -89,7 +90,7 @@ void add(LineCost& to, const LineCost& more) {
   if (more.dearest.cost > to.dearest.cost) to.dearest = more.dearest;
 }
 
-// Costs whose keys are equal become one, in the order of the keys.
+// Merges costs with equal keys, ordered by key.
 template <class Key>
 std::vector<LineCost> merged(const std::vector<LineCost>& costs, Key key) {
   std::map<decltype(key(costs.front())), LineCost> by_key;
@@ -370,7 +371,7 @@ std::string to_string(const std::vector<Remark>& remarks) {
 
 namespace {
 
-// What is worth a word: a cost of at least twice the ideal, or half of all requests.
+// A cost is reported if it is at least twice the ideal, or concerns half of all requests.
 constexpr double far_above = 2;
 constexpr std::int64_t constant_memory = 64 << 10;
 
@@ -383,7 +384,7 @@ void advise_on_line(std::vector<Advice>& out, const std::string& kernel, const L
   };
   const std::string array = cost.array.empty() ? "memory" : cost.array;
   const double sectors = ratio(cost.sectors, cost.requests), ideal = ratio(cost.ideal_sectors, cost.requests);
-  // Half of a cache line more is what an offset costs; only more than that is a wrong order.
+  // A misaligned start adds fewer than 2 sectors (half a cache line); a larger excess means a wrong order.
   const bool scattered = cost.global() && sectors >= far_above * ideal && sectors - ideal >= 2;
   if (scattered && cost.act == "atomic")
     add("uncoalesced",
@@ -415,7 +416,7 @@ void advise_on_line(std::vector<Advice>& out, const std::string& kernel, const L
                   array)
             : fmt::format("pad the rows of {} by one element, or let threadIdx.x run along its last index",
                           array));
-  // What one lane of each warp does is done once for it.
+  // Work of one lane per warp (one access a request) is intended, not divergence.
   if (cost.requests >= 64 && 2 * cost.divergent > cost.requests && cost.accesses > cost.requests)
     add("divergent",
         fmt::format("{} of {} requests for {} are made by a part of a warp's lanes", cost.divergent,
@@ -465,7 +466,7 @@ std::vector<Advice> advice_of(const std::vector<LaunchGroup>& launches) {
                                               : "launch blocks of 128 to 512 threads, a multiple of 32",
                      launch.value("line", 0)});
   }
-  // A kernel that is launched in several shapes says the same once: the first time.
+  // A kernel launched in several shapes gives each piece of advice once.
   std::vector<Advice> once;
   for (Advice& advice : out)
     if (std::ranges::none_of(once, [&](const Advice& known) {
@@ -505,7 +506,7 @@ const Json& launch_of(const std::vector<LaunchGroup>& launches, const std::strin
   throw Error("no launch of '" + kernel + "' was traced; traced were: " + (names.empty() ? "none" : names));
 }
 
-// Of all lines of one kind; of a launch that was traced in part, as much as all its blocks would come to.
+// Totals over all lines of one kind, scaled up to all blocks if a launch was traced in part.
 struct Total {
   double requests = 0, divergent = 0, sectors = 0, conflicts = 0, wavefronts = 0, accesses = 0;
   const LineCost* dearest = nullptr;
@@ -539,7 +540,7 @@ std::string change(double before, double after) {
 }
 
 bool differs(double before, double after) {
-  constexpr double notable = 1.02;  // a ratio nearer to 1 is no reason
+  constexpr double notable = 1.02;  // a ratio closer to 1 is ignored
   return std::max(before, after) > notable * std::min(before, after);
 }
 
@@ -581,7 +582,7 @@ struct Kernel {
   double sectors() const { return read.sectors + write.sectors; }
 };
 
-// In a sentence: "4.57", "120", "65536".
+// A number in running text: "4.57", "120", "65536".
 std::string plain(double value) {
   return value < 100 ? fmt::format("{:.3g}", value) : fmt::format("{:.0f}", value);
 }
@@ -594,13 +595,13 @@ std::string at(const LineCost* line) {
 
 std::string times(double more, double less) { return plain(more / less) + " times"; }
 
-// "3 times fewer bank conflicts (100, b: 300)"; the line is that of who has more.
+// "3 times fewer bank conflicts (100 instead of 300)".
 std::string fewer(const std::string& things, double less, double more, const std::string& other) {
   if (less == 0) return "no " + things + " where " + other + " has " + plain(more);
   return times(more, less) + " fewer " + things + " (" + plain(less) + " instead of " + plain(more) + ")";
 }
 
-// The part of the traffic that differs most, and whether its requests are more or only dearer.
+// Names reads or writes, whichever differ more, and says if the requests are more or only more expensive.
 std::string why_traffic(const Kernel& less, const Kernel& more) {
   const bool reads = more.read.sectors - less.read.sectors >= more.write.sectors - less.write.sectors;
   const Total &a = reads ? less.read : less.write, &b = reads ? more.read : more.write;
@@ -614,14 +615,14 @@ std::string why_traffic(const Kernel& less, const Kernel& more) {
                      at(b.dearest));
 }
 
-// What speaks for one of two kernels: how much, and in words that follow its name.
+// An advantage of one kernel over another: its size, and the text that follows the kernel's name.
 struct Reason {
   double gain = 0;
   std::string words;
 };
 
-// The cycles are those of a multiprocessor, roughly: two for a sector, which is its share of what memory
-// gives, one for a wavefront and for a lane's atomic. They only rank what differs.
+// The gains are rough cycles of a multiprocessor, only used for ranking: two for a sector (its share of the
+// memory bandwidth), one for a wavefront and for a lane's atomic.
 Reason best_reason(const Kernel& less, const Kernel& more) {
   std::vector<Reason> reasons;
   const auto compare = [&](double a, double b, double cycles, auto&& words) {

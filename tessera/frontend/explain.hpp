@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the record of a program's launches says, for people: tables of launches, lines and arrays, findings
-// with their source, advice on what costs, and two kernels compared in words. The record's form is told in
-// runtime/launch_record.hpp. Nothing here depends on time, so that two traces print the same.
+// Reports on the record of a program's launches: tables of launches, lines and arrays, findings with their
+// source, advice on costs, and a comparison of two kernels in words. runtime/launch_record.hpp describes the
+// record's format. Nothing here depends on time, so two traces print the same text.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -16,38 +16,38 @@ using Json = nlohmann::ordered_json;
 
 struct Record {
   std::vector<Json> launches, findings;
-  std::map<std::int64_t, std::int64_t> repeated;  // how often a launch was not run again
+  std::map<std::int64_t, std::int64_t> repeated;  // by launch: its repeats that were not run
   std::vector<std::string> notes;
 };
 
 Record read_record(const std::string& path);
 
-// Launches that differ in nothing but their number; one that was traced stands for all.
+// Launches that differ only in their number; a traced one represents all.
 struct LaunchGroup {
   const Json* launch = nullptr;
   std::int64_t times = 0;
-  std::int64_t whole = 0;  // of them, those of which every block was traced, or that repeat such a one
+  std::int64_t whole = 0;  // launches with every block traced, and repeats of such launches
 };
 std::vector<LaunchGroup> groups_of(const Record& record);
 
-// The request of a warp that cost most.
+// The most expensive request of a warp.
 struct Request {
-  std::int64_t cost = 0;  // sectors or wavefronts; 0: it is not known
+  std::int64_t cost = 0;  // sectors or wavefronts; 0: unknown
   std::int64_t launch = 0, warp = 0;
   std::int64_t width = 0;             // bytes of an access
   std::vector<std::int64_t> block;    // its index
-  std::vector<std::int64_t> offsets;  // of each lane, bytes from where the array begins; -1: it is idle
-  std::int64_t start = 0;             // of the array, in 128 bytes of memory
+  std::vector<std::int64_t> offsets;  // by lane, in bytes from the array's start; -1: idle
+  std::int64_t start = 0;             // the array's offset in a 128-byte line
   std::int64_t element_bytes = 0, array_bytes = 0;
   std::vector<std::int64_t> extents;
 };
 
-// What one line asks of one array.
+// The cost of one source line's accesses to one array.
 struct LineCost {
   std::string file, space, act, array;
   int line = 0;
   std::int64_t width = 0;        // bytes of an access, the widest
-  std::int64_t array_bytes = 0;  // 0: not known
+  std::int64_t array_bytes = 0;  // 0: unknown
   std::int64_t requests = 0, divergent = 0, accesses = 0, bytes = 0, distinct_bytes = 0;
   std::int64_t sectors = 0, ideal_sectors = 0, wavefronts = 0, ideal_wavefronts = 0;
   Request dearest;
@@ -57,7 +57,7 @@ struct LineCost {
   std::int64_t conflicts() const { return wavefronts - ideal_wavefronts; }
 };
 std::vector<LineCost> costs_of(const Json& launch);  // by file, line, space, act and array
-std::vector<LineCost> costs_of(const std::vector<LaunchGroup>& launches);  // each group's launch, added
+std::vector<LineCost> costs_of(const std::vector<LaunchGroup>& launches);  // summed over the groups
 
 // A cost that can be avoided. `what`: uncoalesced, bank_conflicts, divergent, occupancy, repeated_loads.
 struct Advice {
@@ -71,7 +71,7 @@ report::Table launches_table(const std::vector<LaunchGroup>& launches);
 report::Table lines_table(const std::vector<LineCost>& costs);
 report::Table arrays_table(const Json& launch);
 
-// A finding or an advice, as a compiler says what it has to say of a line.
+// A finding or a piece of advice, in the form of a compiler's message.
 struct Remark {
   std::string kind;  // error, warning, cost
   std::string what, kernel, text, remedy, file, other_file;
@@ -86,7 +86,7 @@ std::string to_string(const std::vector<Remark>& remarks);  // with their lines 
 // "file.cu:12"; "" without a line.
 std::string place_of(const std::string& file, int line);
 
-// How the first traced launch of each of two kernels differs. Throws Error where one was not traced.
+// Explains how the first traced launches of two kernels differ. Throws Error if one was not traced.
 std::string why_text(const std::vector<LaunchGroup>& launches, const std::string& before,
                      const std::string& after);
 

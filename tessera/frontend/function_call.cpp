@@ -24,11 +24,11 @@ namespace fs = std::filesystem;
 using Words = std::vector<std::string>;
 constexpr const char* name_of_main = "--call";
 
-// A parameter's type, or what it points to.
+// A parameter's type, or the type that it points to.
 struct CallType {
   std::string_view name;   // in main()
   std::string_view numpy;  // "f4"
-  double tolerance;        // of a result
+  double tolerance;        // for results
 
   bool is_float() const { return numpy[0] == 'f'; }
   std::size_t bytes() const { return static_cast<std::size_t>(numpy[1] - '0'); }
@@ -57,7 +57,7 @@ constexpr std::pair<std::string_view, std::string_view> other_names[] = {{"__hal
                                                                          {"ulong", "unsigned long"},
                                                                          {"size_t", "unsigned long"}};
 
-// As in numpy.float32.
+// The type's name in NumPy, such as float32.
 std::string numpy_name(std::string_view type) {
   const std::string bits = std::to_string(8 * (type[1] - '0'));
   return type[0] == 'b' ? "bool" : (type[0] == 'f' ? "float" : type[0] == 'u' ? "uint" : "int") + bits;
@@ -136,7 +136,7 @@ CallParameter read_parameter(const TokenList& list, std::size_t at, std::size_t 
   return out;
 }
 
-// The tokens at the file's own scope or a namespace's: calls visit(index) for each that is a name.
+// Calls visit(index) for each name at file scope or at the scope of a namespace.
 template <class Visit>
 void visit_names(const std::vector<Token>& t, const Visit& visit) {
   for (std::size_t i = 0; t[i].kind != TokenKind::end; ++i) {
@@ -149,7 +149,7 @@ void visit_names(const std::vector<Token>& t, const Visit& visit) {
   }
 }
 
-// Whether the "{" of a function's body follows the name and its parameters.
+// True if the name and its parameters are followed by the "{" of a function's body.
 bool is_definition(const std::vector<Token>& t, std::size_t name) {
   if (!t[name + 1].is("(")) return false;
   const std::size_t behind = t[name + 1].partner + 1;
@@ -178,7 +178,7 @@ CalledFunction read_function(const TokenList& list, std::size_t name) {
   return out;
 }
 
-// What --call says.
+// The parsed argument of --call.
 struct CallText {
   std::string text, function;
   bool launches = false;
@@ -187,7 +187,7 @@ struct CallText {
     bool name = false;  // one name, and nothing else
   };
   std::vector<Argument> arguments;
-  std::vector<std::string> names;  // all that occur behind the function's
+  std::vector<std::string> names;  // all names after the function's
 
   bool mentions(const std::string& name) const { return std::ranges::find(names, name) != names.end(); }
 };
@@ -271,7 +271,7 @@ std::string element_name(const std::string& array, const Extents& extents, std::
   return array + (extents.empty() ? "[0]" : out);
 }
 
-// Floats in [-1, 1), integers from 0 to 9. The same whenever asked.
+// Reproducible values: floats in [-1, 1), integers from 0 to 9.
 npy::Elements made_up(const CallType& type, const Extents& extents, std::uint64_t stream) {
   npy::Elements out{std::string(type.numpy), extents, {}};
   out.bytes.resize(static_cast<std::size_t>(count_of(extents)) * type.bytes());
@@ -296,15 +296,15 @@ npy::Elements made_up(const CallType& type, const Extents& extents, std::uint64_
 struct CallArray {
   std::string name;
   CallParameter parameter;
-  bool read = false;       // it has a first content
-  npy::Elements elements;  // that, or no bytes
+  bool read = false;       // it has initial contents
+  npy::Elements elements;  // the initial contents, or no bytes
   std::string expected_file, saved_file;
   std::optional<npy::Elements> expected;
 
   std::size_t count() const { return static_cast<std::size_t>(count_of(elements.extents)); }
 };
 
-// Elements of `got` that differ from the expected ones. What is no number never equals anything.
+// Counts the elements of `got` that differ from the expected ones. NaN never equals anything.
 void compare_results(CallResult& out, const CallArray& array) {
   const npy::Elements& expected = *array.expected;
   const std::vector<double> got = npy::values_of(out.elements), wanted = npy::values_of(expected);
@@ -381,7 +381,7 @@ struct Call::Hidden {
                   " arguments (" + at + "), not " + std::to_string(call.arguments.size()));
   }
 
-  // What the file gives a value: variables of its own scope, macros.
+  // Collects the names to which the file gives a value: variables at its own scope, and macros.
   void find_constants(const std::vector<Token>& tokens, const std::string& file) {
     visit_names(tokens, [&](std::size_t i) {
       const bool declared = i > 0 && tokens[i - 1].kind == TokenKind::identifier && tokens[i + 1].is("=");
@@ -485,7 +485,7 @@ struct Call::Hidden {
       extents.push_back(extent);
       at = end + 1;
     }
-    (void)count_of(extents);  // throws where they are too many
+    (void)count_of(extents);  // throws if there are too many
     return extents;
   }
 
@@ -551,7 +551,7 @@ struct Call::Hidden {
 
   // main() ----------------------------------------------------------------------------------------------
 
-  // Its text depends on names and types only, so that other sizes are not compiled again.
+  // The text depends on names and types only, so other sizes need no recompilation.
   void make_main() {
     main = "#include \"tessera_main.h\"\n\nint main(int, char** argv) {\n";
     for (const auto& [name, text] : values) {
@@ -586,7 +586,7 @@ struct Call::Hidden {
                 ".bytes(), cudaMemcpyDeviceToHost);\n";
     }
     for (const CallArray& array : arrays) main += "  cudaFree(" + array.name + ");\n";
-    // Whether the launches of a function fail is its own business to ask.
+    // A host function checks its own launches; a kernel's launch is checked here.
     main += std::string("  return tessera_main::ended(") +
             (call.launches ? "cudaGetLastError" : "cudaDeviceSynchronize") + "());\n}\n";
   }
@@ -619,7 +619,7 @@ struct Call::Hidden {
   Words constants, used_in_shapes, words;
   CalledFunction function;
   std::vector<CallArray> arrays;
-  std::map<std::string, const CallType*> types;  // of values
+  std::map<std::string, const CallType*> types;  // of `values`
   TemporaryFolder folder;
   std::string main;
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One function of CUDA files that have no main(): `--call 'solve(a, b, c, n)'`. A main() is made for it,
-// which is compiled with the file. It copies the arrays to the device, calls, and copies those back that are
-// written.
+// Calls one function of CUDA files that have no main(): `--call 'solve(a, b, c, n)'`. A generated main(),
+// compiled with the file, copies the arrays to the device, calls the function, and copies the written arrays
+// back.
 #pragma once
 #include <memory>
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace tessera::frontend {
 
-// As of the command line; lists of "NAME=WHAT".
+// The flags of the command line; lists of "NAME=WHAT".
 struct CallOptions {
   std::string call;
   std::vector<std::string> values;  // n=1024
@@ -22,13 +22,13 @@ struct CallOptions {
   std::vector<std::string> save;    // c=FILE.npy
 };
 
-// An array that the function may write, afterwards.
+// An array that the function may have written, after the call.
 struct CallResult {
   std::string name, type;
   npy::Elements elements;
   std::string expected;  // a file, or ""
   std::int64_t wrong = 0;
-  double largest_difference = 0;  // where none is wrong
+  double largest_difference = 0;  // of the elements within tolerance
   std::string first_wrong, got, wanted;
 
   std::string text() const;  // a line
@@ -45,7 +45,7 @@ class Call {
   const std::string& main_text() const;
   std::vector<std::string> arguments() const;  // the program's
 
-  // What the program left. Writes the files of --save.
+  // Returns the written arrays after the program has run. Writes the files of --save.
   std::vector<CallResult> results() const;
 
  private:

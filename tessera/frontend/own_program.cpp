@@ -34,8 +34,8 @@ namespace {
 namespace fs = std::filesystem;
 using Words = std::vector<std::string>;
 
-// Runs a command and returns its status. It ends with this process. Standard error goes to the file `errors`,
-// if one is named; standard output to standard error, if that is asked for.
+// Runs a command and returns its status. The command ends with this process. Standard error goes to the file
+// `errors`, if named; standard output goes to standard error if `output_to_errors`.
 int spawn(const Words& words, const Words& variables, const std::string& errors,
           bool output_to_errors = false) {
   std::vector<char*> argv, environment;
@@ -48,7 +48,7 @@ int spawn(const Words& words, const Words& variables, const std::string& errors,
   if (process < 0) throw Error("cannot start '" + words[0] + "': " + std::strerror(errno));
   if (process == 0) {
     prctl(PR_SET_PDEATHSIG, SIGTERM);
-    std::signal(SIGINT, SIG_DFL);  // which this process may leave to its child
+    std::signal(SIGINT, SIG_DFL);  // the child would inherit an ignored SIGINT
     const int file = errors.empty() ? -1 : open(errors.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
     if (file >= 0) dup2(file, STDERR_FILENO);
     if (output_to_errors) dup2(STDERR_FILENO, STDOUT_FILENO);
@@ -61,7 +61,7 @@ int spawn(const Words& words, const Words& variables, const std::string& errors,
   return status;
 }
 
-// Two of FNV-1a with different starts: 128 bits of a name.
+// Two FNV-1a hashes with different starting values: 128 bits.
 class Hash {
  public:
   Hash& add(std::string_view text) {
@@ -85,7 +85,7 @@ class Hash {
   std::uint64_t a_ = 0xcbf29ce484222325u, b_ = 0x84222325cbf29ce4u;
 };
 
-// Which file this is, without reading it: another one of that name has another time.
+// Identifies a file without reading it, by its name, size and modification time.
 std::string identity(const std::string& file) {
   struct stat about {};
   if (stat(file.c_str(), &about) != 0) return file;
@@ -101,7 +101,7 @@ std::string library_file() {
   return fs::canonical(about.dli_fname, ignored).string();
 }
 
-// Where headers and libraries of this build or this installation are.
+// The folders of headers and libraries of this build or installation.
 struct Installation {
   std::string library = library_file(), libraries, headers, forwarding_headers, tracer_headers;
 
@@ -134,7 +134,7 @@ std::string find_compiler() {
   throw Error("CUDA files are compiled by g++, which is not here (Debian: apt-get install g++)");
 }
 
-// Of the flags for traced code those for the preprocessor, and the others.
+// Splits the flags for traced code into those for the preprocessor and the rest.
 std::pair<Words, Words> traced_flags(const Installation& here) {
   std::pair<Words, Words> out;
   std::istringstream words(TESSERA_TRACED_FLAGS);
@@ -150,7 +150,7 @@ std::pair<Words, Words> traced_flags(const Installation& here) {
   return out;
 }
 
-// The names that markers tell as files which are not system headers'.
+// Names of the files that line markers do not mark as system headers.
 std::set<std::string> user_files(std::string_view preprocessed) {
   std::set<std::string> out;
   for (std::size_t at = 0; at < preprocessed.size();) {
@@ -181,17 +181,17 @@ void write_file(const std::string& path, const std::string& text) {
   file.commit(false);
 }
 
-// Where nvcc would be given -Xcompiler -fopenmp.
+// True if the file includes <omp.h>, for which nvcc would need -Xcompiler -fopenmp.
 bool uses_openmp(std::string_view preprocessed) { return preprocessed.find("/omp.h\"") != preprocessed.npos; }
 
-// The compiler's colours.
+// Removes the compiler's colour codes.
 std::string without_colours(std::string text) {
   for (std::size_t at = 0; (at = text.find("\33[", at)) != text.npos;)
     text.erase(at, std::min(text.find_first_of("mK", at), text.size() - 1) + 1 - at);
   return text;
 }
 
-// Where the program calls what is not declared and has a name as CUDA's intrinsics have.
+// Rewords errors about undeclared names that look like CUDA's intrinsics.
 std::string with_unsupported_functions(std::string messages) {
   constexpr std::string_view said = "was not declared in this scope";
   for (std::size_t at = 0; (at = messages.find(said, at)) != messages.npos;) {
@@ -209,7 +209,7 @@ std::string with_unsupported_functions(std::string messages) {
   return messages;
 }
 
-// What the compiler says, in words of ours where something is missing that has a name.
+// Returns the compiler's messages, reworded if a known library is missing.
 std::string explained(std::string messages) {
   messages = with_unsupported_functions(std::move(messages));
   constexpr std::pair<const char*, const char*> headers[] = {
@@ -247,7 +247,7 @@ class Build {
       : source_(source), folder_(std::move(folder)), compiler_(find_compiler()) {
     common_ = {compiler_, "-std=gnu++17"};
     if (source.coloured) common_.emplace_back("-fdiagnostics-color=always");
-    // Arithmetic as everywhere in Tessera; what nvcc's device code allows and g++ would not.
+    // Arithmetic as everywhere in Tessera; code that nvcc accepts in device code and g++ would not.
     compile_ = {"-c",      "-w",         "-ffp-contract=off",   "-fno-strict-aliasing",
                 "-fwrapv", "-pthread",   "-fno-builtin-printf", "-fmax-errors=20",
                 "-g1",     "-fcheck-new"};
@@ -282,7 +282,7 @@ class Build {
   }
 
  private:
-  // Side by side.
+  // Makes all files in parallel.
   template <class Make>
   Words of_each_file(const Make& make) const {
     std::vector<std::future<std::string>> texts;
@@ -321,7 +321,7 @@ class Build {
     return folder_ + "/." + std::to_string(getpid()) + "-" + name;
   }
 
-  // Throws what the compiler says.
+  // Throws CompilerError with the compiler's messages.
   void compile(const Words& words, const std::string& name) const {
     const std::string errors = temporary(name) + ".errors";
     const int status = spawn(words, {}, errors);
@@ -341,13 +341,13 @@ class Build {
     std::string text = read_file(out).value_or("");
     unlink(out.c_str());
     if (from == file) return text;
-    // Another run has another name for it, and would compile again.
+    // The temporary name differs in each run, and would cause a recompilation.
     for (std::size_t at = 0; (at = text.find(from, at)) != text.npos; at += file.size())
       text.replace(at, from.size(), file);
     return text;
   }
 
-  // Preprocessed; for the device only where that differs.
+  // Preprocessed text; the device's only if it differs.
   struct Passes {
     std::string host, device;
   };
@@ -420,7 +420,7 @@ class Build {
     });
   }
 
-  // Files are compiled side by side.
+  // Called in parallel, once for each file.
   void count(const std::string& file, const std::vector<Replacement>& replacements) {
     const std::lock_guard lock(mutex_);
     times_.resize(replacements.size());
@@ -447,7 +447,7 @@ class Build {
       Words words{compiler_, "-pthread", "-o", making};
       append(words, objects);
       if (openmp_) words.emplace_back("-fopenmp");
-      // In a kernel these are the device's.
+      // In a kernel these functions use device memory.
       for (const char* function :
            {"malloc", "free", "_Znwm", "_Znam", "_ZnwmSt11align_val_t", "_ZnamSt11align_val_t", "_ZdlPv",
             "_ZdaPv", "_ZdlPvm", "_ZdaPvm", "_ZdlPvSt11align_val_t", "_ZdaPvSt11align_val_t",
@@ -462,12 +462,12 @@ class Build {
   std::string folder_, compiler_;
   Installation here_;
   Words common_, preprocess_, compile_;
-  std::vector<int> times_;  // of each replacement
+  std::vector<int> times_;  // by replacement
   std::atomic<bool> openmp_ = false;
   std::mutex mutex_;
 };
 
-// The program and its objects; half of them go when there are too many.
+// Deletes the least recently used half of the programs and objects if there are too many.
 void drop_oldest(const std::string& folder) {
   constexpr std::size_t most = 256;
   std::error_code failed;
@@ -479,7 +479,7 @@ void drop_oldest(const std::string& folder) {
   for (std::size_t i = 0; i < files.size() - most / 2; ++i) fs::remove(files[i].second, failed);
 }
 
-// Where programs are built.
+// The folder in which programs are built.
 struct BuildFolder {
   BuildFolder() {
     std::error_code ignored;
@@ -514,7 +514,7 @@ Ending run_program(const std::string& path, const Words& arguments, const Words&
                    bool output_to_errors) {
   Words words{path};
   words.insert(words.end(), arguments.begin(), arguments.end());
-  // An interrupt from the terminal is the program's; this process tells how it ended.
+  // An interrupt from the terminal goes to the program; this process reports how the program ended.
   const auto before = std::signal(SIGINT, SIG_IGN);
   const int status = spawn(words, variables, {}, output_to_errors);
   std::signal(SIGINT, before);

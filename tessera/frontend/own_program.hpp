@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From CUDA files to a program for this machine: g++ -E, rewrite, g++, link with the runtime. What was
-// compiled once is kept in the cache folder under a hash of all that it was made from.
+// Builds a program for this machine from CUDA files: g++ -E, rewrite, g++, link with the runtime. Compiled
+// results are kept in the cache folder under a hash of all their inputs.
 #pragma once
 #include <memory>
 #include <string>
@@ -10,15 +10,15 @@
 
 namespace tessera::frontend {
 
-// Behind the text of one of the files.
+// Text appended to one of the files.
 struct Addition {
   std::string file, text;
-  std::string name;  // of the text, in messages
+  std::string name;  // the text's name in messages
 };
 
 struct Source {
   std::vector<std::string> files;  // .cu is rewritten, .cpp and its like compiled as they are
-  std::vector<std::string> include_folders, definitions;  // as of -I and -D
+  std::vector<std::string> include_folders, definitions;  // given by -I and -D
   std::vector<Replacement> replacements;
   Addition addition = {};
   bool traced = false;    // compiled with a call before each access
@@ -28,13 +28,13 @@ struct Source {
 // The files as the rewriter gets them. Throws CompilerError or Error.
 std::vector<std::string> preprocessed(const Source& source);
 
-// What the compiler says.
+// The compiler's messages.
 class CompilerError : public Error {
  public:
   using Error::Error;
 };
 
-// An executable file. Where there is no cache folder it is deleted with the object.
+// An executable file. Without a cache folder it is deleted with the object.
 class OwnProgram {
  public:
   // Throws Refusal or CompilerError for the files, Error for what is missing.
@@ -48,8 +48,8 @@ class OwnProgram {
 };
 
 struct Ending {
-  int code = 0;    // what the program returned
-  int signal = 0;  // or what ended it
+  int code = 0;    // exit status
+  int signal = 0;  // the signal that ended it
 };
 
 // Runs the program with this process' files and environment, to which `variables` ("NAME=VALUE") are added;
@@ -57,7 +57,7 @@ struct Ending {
 Ending run_program(const std::string& path, const std::vector<std::string>& arguments,
                    const std::vector<std::string>& variables, bool output_to_errors = false);
 
-// The line of a refusal with a mark below its column, as compilers show it; "" where it cannot be read.
+// The refused source line with a mark below its column, as compilers show it; "" if it cannot be read.
 std::string excerpt(const Place& place);
 
 }  // namespace tessera::frontend

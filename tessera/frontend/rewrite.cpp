@@ -40,7 +40,7 @@ bool takes_arguments(const Token& token) {
   return any_of(token.text, words);
 }
 
-// As a string of C++.
+// Returns the text as a C++ string literal.
 std::string literal_of(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
@@ -67,7 +67,8 @@ struct Qualifiers {
   }
 };
 
-// What the tokens mean, as far as the rewriting needs it: scopes, and declarations with CUDA's specifiers.
+// The structure of the tokens, as far as the rewriting needs it: scopes, and declarations with CUDA's
+// specifiers.
 class Structure {
  public:
   explicit Structure(const TokenList& of) : list(of), t(of.tokens) { find_scopes(); }
@@ -107,7 +108,7 @@ class Structure {
     }
   }
 
-  // Where the declaration or statement of a token begins.
+  // The first token of the declaration or statement that contains a token.
   size_t start(size_t at) const {
     while (at > 0) {
       const Token& before = t[at - 1];
@@ -137,7 +138,7 @@ class Structure {
     size_t begin = 0, end = 0;  // the end is at ";", or past the head of a function
     Qualifiers qualifiers;
     size_t parameters = none;  // "(" of a function
-    size_t name = none;        // of a function
+    size_t name = none;        // a function's
     size_t body = none;        // "{" of a function
   };
 
@@ -161,7 +162,7 @@ class Structure {
         if (out.parameters != none || lambda) out.body = i;
         return out.end = i, out;
       }
-      if (token.is(":") && out.parameters != none) {  // what a constructor initializes
+      if (token.is(":") && out.parameters != none) {  // a constructor's initializers
         out.body = out.end = past_initializers(i + 1);
         return out;
       }
@@ -176,7 +177,7 @@ class Structure {
     bool initialized = false;
   };
 
-  // What a declaration of variables declares, from the token `begin` up to its ";".
+  // The declarators of a variable declaration, from the token `begin` up to its ";".
   std::vector<Declarator> declarators(size_t begin) const {
     std::vector<Declarator> out;
     Declarator now;
@@ -221,7 +222,7 @@ class Structure {
 
   void take_parameters(Declaration& out, size_t open) const {
     size_t name = open - 1;
-    if (t[name].is(">")) {  // of a specialization
+    if (t[name].is(">")) {  // a template specialization
       const size_t angle = angle_before(name);
       if (angle == none || angle == 0) refuse(open, "this declaration is not understood");
       name = angle - 1;
@@ -239,7 +240,7 @@ class Structure {
     refuse(at, "this constructor is not understood");
   }
 
-  // Whether this "{" does: "struct { int a; } x".
+  // True if this "{" opens the members of a type: "struct { int a; } x".
   bool holds_members(size_t begin, size_t brace) const {
     for (size_t i = brace; i-- > begin && !t[i].is("}") && !t[i].is("=");)
       if (t[i].is("struct") || t[i].is("union") || t[i].is("class") || t[i].is("enum")) return true;
@@ -294,7 +295,7 @@ class Structure {
   std::map<size_t, Scope> scope_of_brace_;
 };
 
-// Writes tokens at their places, with the text that is put between them.
+// Writes tokens at their places in the source, with inserted text between them.
 class Writer {
  public:
   explicit Writer(const TokenList& list)
@@ -339,12 +340,12 @@ class Writer {
     const std::string_view text = edit.by ? *edit.by : token.text;
     if (!text.empty()) go_to(token);
     put(text);
-    line_ += static_cast<int>(std::ranges::count(text, '\n'));  // of a raw string
+    line_ += static_cast<int>(std::ranges::count(text, '\n'));  // a raw string may span lines
     put(edit.behind);
     next_ = i + 1;
   }
 
-  // What stands before a token in the source, where it follows the token that it follows there.
+  // Writes the source text before a token if the token still follows its predecessor in the source.
   void gap(size_t i) {
     if (i != next_ || gap_written_[i]) return put(" ");
     gap_written_[i] = true;
@@ -364,7 +365,7 @@ class Writer {
 
   void put(std::string_view text) {
     out_ += text;
-    const size_t end_of_line = text.rfind('\n');  // of a raw string, or of what stands between tokens
+    const size_t end_of_line = text.rfind('\n');  // raw strings and gaps may hold newlines
     const bool one_line = end_of_line == text.npos;
     column_ =
         static_cast<int>(one_line ? static_cast<size_t>(column_) + text.size() : text.size() - end_of_line);
@@ -452,7 +453,7 @@ class Rewriter {
 
   bool in_device_body(size_t at) const { return device_body_[at] != none; }
 
-  // Specifiers go; what a declaration becomes is done once for it.
+  // Removes specifiers, and rewrites each declaration once.
   void rewrite_specifier(size_t i) {
     if (!any_of(t[i].text, specifiers)) return;
     writer_.drop(i);
@@ -467,7 +468,7 @@ class Rewriter {
     for (; from < to; ++from) writer_.drop(from);
   }
 
-  // Tokens with a blank between, without CUDA's specifiers and those words that a copy must not have.
+  // The tokens joined by blanks, without CUDA's specifiers and words that a copy must not have.
   std::string words(size_t from, size_t to, bool attributes = true) const {
     std::string out;
     for (size_t i = from; i < to; ++i) {
@@ -531,7 +532,8 @@ class Rewriter {
     return out + " = " + value + ";";
   }
 
-  // The runtime must know where they are. In a template, a class or a function there is no place to say it.
+  // The runtime must know the variables' addresses. Templates, classes and functions have no place to
+  // register them.
   bool is_registered(const Declaration& declaration) const {
     const Qualifiers q = declaration.qualifiers;
     if (!q.has(Qualifier::device) && !q.has(Qualifier::constant) && !q.has(Qualifier::managed)) return false;
@@ -560,8 +562,8 @@ class Rewriter {
     const bool aligned =
         mentions(begin, declaration.end, "alignas") || mentions(begin, declaration.end, "__attribute__");
     if (text.empty()) return writer_.behind(declared.back().end, text);
-    // Bytes on either side that belong to nobody, among those that begin as zeros and among the others. What
-    // is constant lies elsewhere, beside string literals.
+    // Surrounds the variable with unused bytes, both in the zero-initialized and in the initialized data.
+    // Constants lie elsewhere, beside string literals.
     const size_t head_end = declared[0].begin;
     const bool is_const = head_end == declared[0].name &&
                           (mentions(begin, head_end, "const") || mentions(begin, head_end, "constexpr"));
@@ -583,7 +585,7 @@ class Rewriter {
     if (!in_device_body(i) || is_member(i)) return;
     if (any_of(t[i].text, built_ins) && !declares(i))
       writer_.replace(i, "::tessera_cuda::built_in(" + std::string(t[i].text) + ")");
-    // The C library's counts the host's time.
+    // The C library's clock() measures the host's time.
     if (t[i].is("clock") && t[i + 1].is("(") && t[i + 2].is(")")) writer_.replace(i, "::tessera_cuda::clock");
   }
 
@@ -600,10 +602,10 @@ class Rewriter {
     if (begins && behind.is(";")) writer_.behind(t[i + 1].partner, ", ::tessera_cuda::result_is_unused()");
   }
 
-  // Whether a name is declared, initialized or captured here rather than used.
+  // True if a name is declared, initialized or captured here rather than used.
   bool declares(size_t i) const {
     const Token &before = t[i - 1], &after = t[i + 1];
-    if (after.is("(") || after.is("{")) return true;  // what is built in has neither
+    if (after.is("(") || after.is("{")) return true;  // built-in variables are followed by neither
     if (is_type(i - 1)) return true;
     const bool ends = after.is(",") || after.is(")") || after.is(";") || after.is("=") || after.is("[") ||
                       after.is("]") || after.is("}") || after.is(":");
@@ -611,10 +613,10 @@ class Rewriter {
     if (before.is("*") || before.is("&") || before.is("&&"))
       return in_introducer(i) || (is_type(i - 2) && begins_declaration(i - 2));
     if (before.is("[") || before.is(",")) return in_introducer(i) || is_further_declarator(i);
-    return before.is("{") && is_.scope(i) == Scope::type;  // of an enumeration
+    return before.is("{") && is_.scope(i) == Scope::type;  // an enumerator
   }
 
-  // Whether a name follows only a type here.
+  // True if this token, followed by a name, can only be a type.
   bool is_type(size_t at) const {
     constexpr std::string_view keywords[] = {"return", "case",  "else",   "throw",    "sizeof",   "do",
                                              "goto",   "new",   "delete", "alignof",  "typeof",   "not",
@@ -623,7 +625,7 @@ class Rewriter {
     return is_name(t[at]) && !any_of(t[at].text, keywords);
   }
 
-  // Whether a type that ends here is the first of a statement or of a parameter, "const" and the like aside.
+  // True if the type that ends here begins a statement or a parameter, possibly after "const" and the like.
   bool begins_declaration(size_t type) const {
     const size_t last = type;
     while (type > 0 && (is_name(t[type - 1]) || t[type - 1].is("::"))) --type;
@@ -693,7 +695,7 @@ class Rewriter {
     writer_.behind(t[arguments].partner, ")");
   }
 
-  // Where the expression before "<<<" begins: a name, perhaps of a template or a member, a call, a
+  // The first token of the expression before "<<<": a name, perhaps of a template or a member, a call, or a
   // parenthesis.
   size_t callee(size_t open) const {
     constexpr std::string_view keywords[] = {"if", "while", "for",  "switch", "return", "else",
@@ -797,7 +799,7 @@ class Rewriter {
     if (t[i].is("__cluster_dims__")) is_.refuse(i, "clusters of blocks are not supported");
   }
 
-  // On a GPU the kernels do not see it.
+  // On a GPU the kernels do not see the host's assignment.
   void refuse_assignment_by_host(size_t i) {
     if (in_device_body(i) || !device_variables_.contains(t[i].text) || is_.scope(i) != Scope::body) return;
     const bool begins = t[i - 1].is(";") || t[i - 1].is("{") || t[i - 1].is("}");
@@ -869,7 +871,7 @@ class Rewriter {
     return {};
   }
 
-  // By its address the runtime knows a kernel whose type is lost: "(void*)k". A template's type is not lost.
+  // The runtime finds a kernel whose type is lost by its address: "(void*)k". A template's type is not lost.
   std::string entry(const Declaration& f) const {
     const size_t begin = is_.start(f.begin);
     const auto same_name = [&](const Declaration& other) {
@@ -887,7 +889,7 @@ class Rewriter {
            kernel + ");";
   }
 
-  // Without their default values.
+  // The parameters without their default values.
   std::string parameters(const Declaration& f) const {
     std::string out;
     const size_t end = t[f.parameters].partner;
@@ -905,7 +907,7 @@ class Rewriter {
     return out + (out.empty() || from == end ? "" : " ") + words(from, end);
   }
 
-  // Whether a variable of this name may be meant.
+  // True if the tokens may refer to a variable of this name.
   bool mentions(size_t from, size_t to, std::string_view name) const {
     for (size_t i = from; i < to; ++i)
       if (t[i].is(name) && !is_member(i)) return true;
@@ -917,15 +919,15 @@ class Rewriter {
   Structure is_;
   Writer writer_;
   std::vector<Replacement>* replacements_;
-  std::vector<size_t> device_body_;  // of each token: the "{" of the outermost device function around it
+  std::vector<size_t> device_body_;  // by token: the "{" of the outermost device function around it
   std::vector<Declaration> functions_, variables_;
-  std::map<std::string_view, int> kernels_;  // how often each is declared
+  std::map<std::string_view, int> kernels_;  // declarations by name
   std::set<std::string_view> device_variables_;
-  std::map<size_t, std::set<std::string_view>> shared_names_;  // of each device body
+  std::map<size_t, std::set<std::string_view>> shared_names_;  // by device body
   std::vector<std::pair<std::string_view, std::string>> file_shared_;
 };
 
-// A declaration outside of functions, or what begins or ends a namespace or a class.
+// A declaration outside of functions, or the beginning or end of a namespace or a class.
 struct Unit {
   size_t begin = 0, end = 0, body = none;
   bool device = false, host = false;  // a function's specifiers
@@ -999,7 +1001,7 @@ class Merge {
   }
 
   void merge_bodies(const Unit& h, const Unit& d) {
-    if (!h.device) return;  // as the host has it
+    if (!h.device) return;  // the host's text stays
     copy_host_up_to(host_.list.offset(h.body));
     if (h.host) out_ += "{ if (::tessera_cuda::on_device())";
     copy(device_, d.body, d.end);
@@ -1029,7 +1031,7 @@ class Merge {
   }
 
   Structure host_, device_;
-  size_t written_ = 0;  // of the host's text
+  size_t written_ = 0;  // in the host's text
   std::string out_;
 };
 
@@ -1052,7 +1054,7 @@ std::string replace_macros(std::string source, std::vector<Replacement>& replace
       if (!directive || name == source.npos || source.compare(name, r.name.size(), r.name) != 0) continue;
       const size_t end_of_name = name + r.name.size();
       if (end_of_name < source.size() && source[end_of_name] != ' ' && source[end_of_name] != '\t') continue;
-      size_t end = end_of_name;  // of the line, or of those that continue it
+      size_t end = end_of_name;  // the end of the line and its continuation lines
       std::string lines;
       for (; end < source.size() && source[end] != '\n'; ++end)
         if (source[end] == '\\' && source.substr(end, 2) == "\\\n") lines += source[end++], lines += '\n';

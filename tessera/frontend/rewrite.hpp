@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a CUDA file, preprocessed by g++ -E, to C++ that g++ compiles against tessera_cuda.h.
+// Rewrites a CUDA file, preprocessed by g++ -E, to C++ that g++ compiles against tessera_cuda.h.
 //
 //   k<T><<<g, b>>>(x)               (tessera_cuda::configure(g, b), k<T>(x))
 //   __global__ void k(P) { … }      void k(P) { tessera_cuda::kernel("k", [=]() mutable { … }); }
@@ -9,8 +9,8 @@
 //   atomicAdd(p, 1);                atomicAdd(p, 1), tessera_cuda::result_is_unused();
 //   __constant__ float c[N];        float c[N]; static const tessera_cuda::Variable …("c", c, …);
 //
-// Every token of the file keeps its line and column: where text is inserted, a line marker and blanks follow.
-// What is not understood is refused. Nothing is guessed.
+// Every token of the file keeps its line and column: a line marker and blanks follow inserted text. Code that
+// is not understood is refused. Nothing is guessed.
 #pragma once
 #include <string>
 #include <string_view>
@@ -19,23 +19,22 @@
 
 namespace tessera::frontend {
 
-// A constant, variable or macro whose first value is replaced.
+// A constant, variable or macro whose initial value is replaced.
 struct Replacement {
   std::string name, value;
-  int times = 0;  // counted by those who replace it
+  int times = 0;  // replacements made
 };
 
 // Throws Refusal.
 std::string rewrite(std::string_view preprocessed, std::vector<Replacement>* replacements = nullptr,
                     const ReadFile& read = read_file);
 
-// Of the source text of a file: the values of macros "#define NAME value".
+// Replaces the values of macros "#define NAME value" in a file's source text.
 std::string replace_macros(std::string source, std::vector<Replacement>& replacements);
 
-// A file that asks for __CUDA_ARCH__ is preprocessed twice: without it for the host, with it for the device.
-// Bodies of device functions are taken from the second text, other functions from the first; a function for
-// both has both bodies. Throws Refusal where a declaration outside of functions differs, but for device
-// functions.
+// A file that tests __CUDA_ARCH__ is preprocessed twice: without it for the host, with it for the device.
+// Bodies of device functions come from the second text, other functions from the first; a function for both
+// has both bodies. Throws Refusal if a declaration outside of functions differs, except for device functions.
 std::string merge_passes(std::string_view host, std::string_view device, const ReadFile& read = read_file);
 
 }  // namespace tessera::frontend

@@ -21,7 +21,7 @@ bool continues_identifier(char c) {
 constexpr std::array operators{"...", "->", "::", "<=", ">=", "==", "!=", "+=", "-=", "*=",
                                "/=",  "%=", "&=", "|=", "^=", "&&", "||", "++", "--", "##"};
 
-// Reads tokens and what stands between them; knows lines and columns of the text itself.
+// Reads tokens and the text between them; tracks lines and columns of the text itself.
 class Lexer {
  public:
   explicit Lexer(std::string_view text) : text_(text) {}
@@ -108,7 +108,7 @@ class Lexer {
     return TokenKind::punctuator;
   }
 
-  // Of "u8R" in u8R"(…)": the characters before a quote that belong to it.
+  // The length of a literal's prefix: 3 for "u8R" in u8R"(…)".
   std::size_t prefix_of_text() const {
     for (const std::string_view prefix : {"u8R", "uR", "UR", "LR", "R", "u8", "u", "U", "L"})
       if (text_.substr(at_, prefix.size()) == prefix) {
@@ -179,7 +179,8 @@ std::optional<Marker> marker_of(std::string_view text) {
   return out;
 }
 
-// Where text of a system header that begins at `at` ends: at the next marker of another kind of file.
+// The end of the system header's text that begins at `at`: the next marker of a file that is no system
+// header.
 std::size_t end_of_system_text(std::string_view text, std::size_t at) {
   while ((at = text.find("\n# ", at)) != text.npos) {
     const std::size_t end = std::min(text.find('\n', at + 1), text.size());
@@ -214,8 +215,8 @@ void find_partners(TokenList& list) {
                   "'" + std::string(list.tokens[stack.back()].text) + "' is never closed");
 }
 
-// The tokens of one line as they were written, and what the preprocessor made of them: equal at both ends,
-// macros between.
+// Aligns the tokens of one line as written with its preprocessed tokens: both ends are equal, macros lie
+// between.
 void align(Token* from, Token* to, const std::vector<Token>& written, std::size_t first, std::size_t last) {
   const auto take = [](Token& token, const Token& of) { token.column = of.column, token.exact = true; };
   while (from != to && first != last && from->text == written[first].text) take(*from++, written[first++]);
@@ -300,7 +301,7 @@ TokenList tokenize(std::string_view preprocessed, const ReadFile& read) {
     const auto [found, added] = known.try_emplace(marker->file, static_cast<int>(out.files.size()));
     if (added) out.files.push_back(marker->file);
     file = found->second;
-    lexer.set_line(marker->line - 1);  // of the next line
+    lexer.set_line(marker->line - 1);  // a marker gives the next line's number
   }
   for (int i = 0; i < 4; ++i)
     add({.text = preprocessed.substr(preprocessed.size()), .kind = TokenKind::end, .line = lexer.line()});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tokens of preprocessed C++ text (g++ -E), each with its file and line as the line markers tell them,
-// and with the column that it has in that file.
+// The tokens of preprocessed C++ text (g++ -E), each with its file and line from the line markers, and with
+// its column in that file.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -16,12 +16,12 @@ namespace tessera::frontend {
 enum class TokenKind : std::uint8_t { identifier, number, text, punctuator, end };
 
 struct Token {
-  std::string_view text;  // a part of what was read
+  std::string_view text;  // a view into the source
   TokenKind kind = TokenKind::end;
   bool exact = false;  // the file has this token at this place: it is not the result of a macro
   int file = 0;        // index into TokenList::files
   int line = 0, column = 0;
-  std::size_t partner = 0;  // of a bracket: the one that belongs to it
+  std::size_t partner = 0;  // a bracket's matching bracket
 
   bool is(std::string_view other) const { return text == other; }
 };
@@ -31,14 +31,14 @@ struct Place {
   int line = 0, column = 0;
 };
 
-// What the front end does not take, and where it stands: "mm.cu:12:5: inline PTX is not supported".
+// An unsupported construct and its place: "mm.cu:12:5: inline PTX is not supported".
 class Refusal : public Error {
  public:
   Refusal(Place where, const std::string& what);
   Place place;
 };
 
-// Between tokens stand blanks, comments, directives and the text of system headers. '<' and '>' are tokens of
+// Blanks, comments, directives and the text of system headers separate tokens. '<' and '>' are tokens of
 // their own, except in "->", "<=" and ">=": templates close by ">>", launches open by "<<<".
 struct TokenList {
   std::string_view source;
@@ -55,11 +55,11 @@ struct TokenList {
 using ReadFile = std::function<std::optional<std::string>(const std::string&)>;
 std::optional<std::string> read_file(const std::string& path);
 
-// Of preprocessed text, which must outlive the list. Throws Refusal for a bracket without its partner.
-// Columns come from the files that the markers name, because g++ -E joins blanks and expands macros.
+// Tokenizes preprocessed text, which must outlive the list. Throws Refusal for an unmatched bracket. Columns
+// come from the files that the markers name, because g++ -E joins blanks and expands macros.
 TokenList tokenize(std::string_view preprocessed, const ReadFile& read = read_file);
 
-// Of source text as it was written: directives are left out, brackets have no partners.
+// Tokenizes source text as it was written: directives are left out, brackets have no partners.
 std::vector<Token> tokenize_source(std::string_view source);
 
 }  // namespace tessera::frontend

@@ -77,12 +77,12 @@ std::vector<std::int64_t> active_lanes(const Request& request) {
   return out;
 }
 
-// Where a lane's access begins, counted from a line of memory's start.
+// The byte at which a lane's access begins, counted from the start of the array's first 128-byte line.
 std::int64_t begin_of(const Request& request, std::int64_t lane) {
   return request.start + request.offsets[static_cast<std::size_t>(lane)];
 }
 
-// What lanes touch of one sector.
+// The lanes that touch a sector or a word, and the bytes that they touch.
 struct Touched {
   std::vector<std::int64_t> by;
   std::set<std::int64_t> bytes;
@@ -101,15 +101,15 @@ std::map<std::int64_t, Touched> sectors_of(const Request& request) {
   return out;
 }
 
-// Columns of one width for 32 lanes or banks.
+// 32 columns of equal width, for lanes or banks.
 struct Columns {
   Columns(double across, double margin)
       : small(report::is_narrow(across)), left(small ? 2 : margin), cell((across - left - 2) / 32) {}
   double x(std::int64_t column) const { return left + cell * static_cast<double>(column); }
   double middle(std::int64_t column) const { return x(column) + cell / 2; }
-  // What hovering shows. Narrow screens have no pointer that hovers, and the table says the same.
+  // The tooltip. Narrow screens have no hovering pointer, and the table says the same.
   std::string tip(const std::string& text) const { return small ? std::string() : text; }
-  // Every one, or as many as have space.
+  // Numbers every column, or every eighth on narrow screens.
   bool is_numbered(std::int64_t column) const { return !small || column % 8 == 0; }
 
   bool small;
@@ -122,8 +122,8 @@ void draw_numbers(Svg& svg, const Columns& columns, double y) {
       svg.text({columns.middle(i), y}, std::to_string(i), "small muted", Svg::Anchor::middle);
 }
 
-// Lanes above, sectors below, a line from each lane to what it touches. Sectors of one line of 128 bytes
-// stand close together.
+// Lanes above, sectors below, a line from each lane to the sectors that it touches. Sectors of one line of
+// 128 bytes are drawn close together.
 Svg draw_sectors(const Chart& chart, double width, const std::string& id, const LineCost& cost) {
   const Request& request = cost.dearest;
   const Elements elements(cost);
@@ -196,8 +196,8 @@ Svg draw_sectors(const Chart& chart, double width, const std::string& id, const 
   return svg;
 }
 
-// Of each bank the words that lanes want of it, in one phase: an access of 8 or 16 bytes takes the lanes by
-// halves or quarters.
+// The words that lanes access in each bank in one phase: an access of 8 or 16 bytes takes the lanes by halves
+// or quarters.
 struct Phase {
   std::vector<std::int64_t> of;                                   // lanes
   std::map<std::int64_t, std::map<std::int64_t, Touched>> words;  // by bank, then by number
@@ -231,8 +231,8 @@ std::int64_t wavefronts_of(const Request& request) {
   return out;
 }
 
-// Banks from left to right. In each the words that it must give, one a wavefront: what stands below the first
-// row waits.
+// Banks from left to right, each with its requested words. Each row is a wavefront: words below the first row
+// wait.
 Svg draw_banks(const Chart& chart, double width, const std::string& id, const LineCost& cost) {
   const Request& request = cost.dearest;
   const Elements elements(cost);
@@ -344,7 +344,7 @@ Chart request_chart(const LineCost& cost, const std::string& name) {
 
 namespace {
 
-// What is known of a line of source.
+// The costs and remarks of one source line.
 struct SourceRow {
   std::vector<LineCost> costs;
   std::vector<std::pair<std::string, std::string>> remarks;  // class, text
@@ -415,7 +415,7 @@ std::string section_of_page(const std::string& id, const std::string& title, con
       id, escaped(title), body);
 }
 
-// Numbers of the margin, with what a screen reader says after them.
+// The margin's numbers, with the text that a screen reader adds.
 struct Margin {
   explicit Margin(const std::vector<LineCost>& costs) {
     for (const LineCost& cost : costs) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The device that the runtime says it is, and what fits on it.
+// The GPU that the runtime reports: its properties and limits.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t GiB = std::size_t{1} << 30, MiB = std::size_t{1} << 20, KiB = 1 << 10;
 
-// As deviceQuery shows them.
+// The values that deviceQuery shows.
 constexpr Gpu gpus[] = {
     {"h200", "NVIDIA H200", 9, 0, 132, 1980000, 3201000, 6144, 143771 * MiB, 60 * MiB, 2048, 32, 228 * KiB,
      227 * KiB},

@@ -30,8 +30,8 @@ FindingRecord finding_of(std::string what, const LaunchRecord& launch) {
 }
 
 void find(FindingRecord finding) {
-  // A loop repeats its mistakes: each is written down once.
-  // Never destroyed: the end of the program has findings, too.
+  // A loop repeats its errors, so each is recorded once.
+  // Never destroyed, because findings also occur at the program's end.
   static auto& known = *new std::set<std::tuple<std::string, std::string, int, std::string>>;
   if (known.emplace(finding.what, finding.file, finding.line, finding.text).second) record(finding);
 }
@@ -179,7 +179,7 @@ void on_fault(int signal, siginfo_t* info, void* context) {
 }  // namespace
 
 void handle_faults() {
-  // Its first call loads a library, which a handler must not.
+  // The first call of backtrace() loads a library, which a handler must not do.
   void* frame = nullptr;
   backtrace(&frame, 1);
   static char stack[256 << 10];

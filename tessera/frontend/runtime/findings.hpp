@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a program does that it must not, beyond what the tracer finds in a kernel.
+// Errors of a program beyond those that the tracer finds in kernels.
 #pragma once
 #include <string>
 #include "tessera/frontend/runtime/launch_record.hpp"
@@ -8,28 +8,28 @@
 namespace tessera_cuda {
 
 FindingRecord finding_at(std::string what, std::string file, int line);
-// At the launch's line, of its kernel.
+// A finding at the launch's line, with the kernel's name.
 FindingRecord finding_of(std::string what, const LaunchRecord& launch);
-// Written down once for each place and text, and counted.
+// Records a finding, once for each place and text.
 void find(FindingRecord finding);
-// A copy, fill or release that the runtime refuses; gives the error back.
+// Records a copy, fill or release that the runtime refuses; returns the error.
 cudaError_t find_copy(cudaError_t error, const std::string& text, const Array* array, Place at);
-// The host copies [from, from + bytes) of an array: does it copy what nobody wrote?
+// Reports a host copy of [from, from + bytes) that includes bytes nobody wrote.
 void find_never_written(const Array& array, const void* from, std::size_t bytes, Place at);
-// The array goes: did a kernel write it for nobody?
+// Reports an array that is released although a kernel wrote it and nobody read it since.
 void find_never_read(const Array& array);
-// What is still allocated, what was never queried.
+// Reports memory still allocated and launch errors never queried.
 void find_at_exit();
-// A signal outside of kernels: was it device memory that the host touched?
+// Installs signal handlers that report accesses of host code to device memory.
 void handle_faults();
 
 // "d_A[17]", or "d_A[17] to d_A[20]".
 std::string place_in(const Array& array, std::size_t first_byte, std::size_t last_byte);
 
-// Forbidden bytes beside an array, in memory.cpp
+// Red zones beside an array, in memory.cpp
 bool zones_are_whole(const Array& array, std::ptrdiff_t& byte);
 void mend_zones(const Array& array);
-// Of an array, who wrote what: not known any more.
+// Forgets which bytes of an array were written.
 void release_marks(Array& array);
 
 }  // namespace tessera_cuda

@@ -139,7 +139,8 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream) {
 
 namespace {
 
-// The nodes that a new one comes after are in the graph already, so the order of adding is one that serves.
+// The dependencies of a new node are in the graph already, so the insertion order is a valid order of
+// execution.
 cudaError_t add(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* after, std::size_t count,
                 tessera_work work) {
   if (node == nullptr || graph == nullptr) return Runtime::get().fail(cudaErrorInvalidValue);
@@ -218,7 +219,7 @@ cudaError_t cudaGraphAddChildGraphNode(cudaGraphNode_t* node, cudaGraph_t graph,
 }
 cudaError_t cudaGraphAddDependencies(cudaGraph_t graph, const cudaGraphNode_t* from,
                                      const cudaGraphNode_t* to, size_t count) {
-  // A node that must come before one added earlier: the order of adding would not serve.
+  // An edge to a node that was added earlier would invalidate the insertion order.
   for (std::size_t i = 0; i < count; ++i)
     if (graph == nullptr || from[i]->index >= to[i]->index) return Runtime::get().fail(cudaErrorNotSupported);
   return cudaSuccess;

@@ -33,9 +33,9 @@ struct Capture {
   bool valid = true;
 };
 
-// Whether the stream is captured: then the work is a node of the graph, and not done.
+// True if the stream is being captured: the work then becomes a node of the graph, and is not executed.
 bool captured(cudaStream_t stream, const tessera_work& work);
-// What cannot be captured fails in a captured stream, and spoils the capture.
+// An operation that cannot be captured fails in a captured stream, and invalidates the capture.
 cudaError_t refuse_in_capture(cudaStream_t stream);
 // The legacy stream would wait for a stream that is captured.
 cudaError_t refuse_legacy_in_capture(cudaStream_t stream);

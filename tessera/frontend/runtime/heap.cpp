@@ -27,13 +27,13 @@ std::size_t round_up(std::size_t bytes, std::size_t unit) { return (bytes + unit
 
 struct Block {
   enum class State : std::uint8_t { given, freed_now, freed };  // now: in this launch
-  std::size_t bytes, room;  // room: with what lies between it and the next
+  std::size_t bytes, room;  // room: with the gap to the next block
   const char* call;         // malloc or new
   std::uint64_t caller;     // the address that it returned to
   State state;
 };
 
-// Found on a stack of its own: that of a GPU thread, on which findings are told, is small.
+// Runs on a stack of its own: that of a GPU thread, on which findings are reported, is small.
 SourceLine line_of_caller(const Block& block) {
   static auto& known = *new std::map<std::uint64_t, SourceLine>;
   static std::mutex mutex;
@@ -87,15 +87,15 @@ class Heap {
            static_cast<const char*>(pointer) < array_->data + array_->bytes;
   }
 
-  // Null: it is full.
+  // Null: the heap is full.
   void* allocate(std::size_t bytes, std::size_t alignment, const char* call, void* caller) {
     constexpr std::size_t gap = 32;  // a sector of its own, and one that belongs to nobody
     bytes = std::max<std::size_t>(1, bytes);
     const std::unique_lock lock(mutex_);
     if (array_ == nullptr || bytes > limit_ || live_ > limit_ - bytes) return nullptr;
     const std::size_t room = round_up(bytes, gap) + gap, unit = std::max(gap, alignment);
-    // Each block of threads has chunks of its own: what lanes of a warp are given lies alike each time.
-    // Without room for another chunk a block takes what is left anywhere.
+    // Each thread block has chunks of its own, so that the layout of a warp's allocations is reproducible. If
+    // no further chunk fits, a thread block takes any space left.
     Chunk* chunk = &chunks_[block_of_threads()];
     if (!chunk->holds(room, unit)) {
       tails_.push_back(*chunk);
@@ -108,7 +108,7 @@ class Heap {
     }
     char* const first = chunk->first(unit);
     chunk->at = first + room;
-    // Of those that lay there before nothing is known any more.
+    // Forgets earlier blocks that lay in this range.
     auto old = blocks_.lower_bound(first);
     if (old != blocks_.begin() && std::prev(old)->first + std::prev(old)->second.room > first) --old;
     while (old != blocks_.end() && old->first < first + room) old = blocks_.erase(old);
@@ -134,7 +134,7 @@ class Heap {
                          found == blocks_.end() ? std::nullopt : std::optional(found->second)});
   }
 
-  // The block that holds an address, or that it misses by least.
+  // The block that holds an address, or the nearest one.
   std::optional<std::pair<char*, Block>> near(std::uint64_t address) const {
     const std::shared_lock lock(mutex_);
     if (blocks_.empty()) return std::nullopt;
@@ -214,8 +214,8 @@ class Heap {
     return block.x + std::int64_t{grid.x} * (block.y + std::int64_t{grid.y} * block.z);
   }
 
-  // The next spare range of that size which begins at a multiple of `unit`, round and round: what was freed
-  // is given again late.
+  // The next spare range of that size that begins at a multiple of `unit`, searched cyclically so that freed
+  // memory is reused late.
   Chunk take(std::size_t bytes, std::size_t unit) {
     auto range = spare_.lower_bound(next_);
     for (std::size_t left = spare_.size() + 1; left != 0 && !spare_.empty(); --left, ++range) {
@@ -264,21 +264,20 @@ class Heap {
   mutable std::shared_mutex mutex_;
   Array* array_ = nullptr;
   std::size_t limit_ = std::size_t{8} << 20, live_ = 0, extent_ = 0;
-  std::map<char*, Block> blocks_;       // and those that were freed, until others lie there
-  std::map<char*, std::size_t> spare_;  // ranges, apart from each other
+  std::map<char*, Block> blocks_;       // including freed ones until their memory is reused
+  std::map<char*, std::size_t> spare_;  // disjoint ranges
   char* next_ = nullptr;
-  std::unordered_map<std::int64_t, Chunk> chunks_;  // of this launch, by block of threads
-  std::vector<Chunk> tails_;                        // of chunks that are used up
-  std::vector<char*> freed_, gone_;                 // in this launch; of these, what may be given again
-  std::vector<Mistake> mistakes_;  // of this launch: the stack of a GPU thread is too small to tell them
+  std::unordered_map<std::int64_t, Chunk> chunks_;  // this launch's, by thread block
+  std::vector<Chunk> tails_;                        // unused ends of full chunks
+  std::vector<char*> freed_, gone_;                 // in this launch; gone_: those whose memory may be reused
+  std::vector<Mistake> mistakes_;  // this launch's: the stack of a GPU thread is too small to report them
 };
 
-// Of the program, wherever it is called.
 void* allocate_here(std::size_t bytes, std::size_t alignment, const char* call, void* caller) {
   return Heap::get().allocate(bytes, alignment, call, caller);
 }
 
-// Whether the memory is the heap's, or this is a kernel: then it is done, or told.
+// True if the memory is the heap's or this is a kernel: the release is then done, or reported.
 bool release_here(void* pointer, const char* call, void* caller) {
   if (current_thread != nullptr) {
     Heap::get().release(pointer, call, caller);
@@ -315,7 +314,7 @@ void describe_heap(tessera::simt::TracedArray& traced) {
 
 }  // namespace tessera_cuda
 
-// What the linker puts in the place of these functions in a program (--wrap).
+// The linker redirects a program's calls of these functions to the following ones (--wrap).
 
 #define TESSERA_CALLER __builtin_return_address(0)
 

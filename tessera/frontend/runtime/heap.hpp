@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory of malloc() and new in kernels: an array of the device, of which kernels are given blocks.
+// Memory of malloc() and new in kernels: an array of the device from which kernels get blocks.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -10,13 +10,13 @@ namespace tessera_cuda {
 
 struct Array;
 
-// Before a launch and after it. What kernels free is given again after it, so that an address means one
-// block.
+// Called before and after a launch. Memory that kernels free is reused only after it, so that an address
+// means one block.
 void open_heap();
 void close_heap(const LaunchRecord& launch);
-// How the tracer tells the blocks of this array apart.
+// Sets how the tracer distinguishes the blocks of this array.
 void describe_heap(tessera::simt::TracedArray& traced);
-std::size_t heap_extent();  // of its array, as far as blocks ever lay
+std::size_t heap_extent();  // bytes from the array's start to the end of the farthest block ever
 void find_heap_leaks();
 std::size_t heap_limit();
 bool set_heap_limit(std::size_t bytes);  // false: kernels use the heap already

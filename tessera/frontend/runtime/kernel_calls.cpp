@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the threads of a kernel call.
+// The functions that the threads of a kernel call.
 #include <bit>
 #include <cfenv>
 #include <cmath>
@@ -85,7 +85,7 @@ void* dynamic_shared_place(const char* name, std::size_t element_bytes) noexcept
 
 void barrier(Place at) { tessera::simt::sync(location(at)); }
 
-// Two sets of counters take turns: a thread may come to the next call before others have left this one.
+// Two sets of counters alternate: a thread may reach the next call before others have left this one.
 int barrier_count(Count what, bool holds, Place at) {
   auto& counters = *reinterpret_cast<BlockCounters*>(running.shared + running.counters_offset);
   if (counters.mark != BlockCounters::fresh)
@@ -114,7 +114,7 @@ void sync_warp(unsigned lanes, Place at) {
   tessera::simt::collective(WarpCollective::sync_warp, lanes, 0, 0, location(at));
 }
 
-// As the instruction counts: within the `width` lanes that this one belongs to; a lane whose source lies
+// Shuffles like the instruction, within the `width` lanes that this lane belongs to; a lane whose source lies
 // outside keeps its own value.
 std::uint64_t shuffle(Shuffle how, unsigned lanes, std::uint64_t word, int operand, int width, Place at) {
   const int own = lane(), first = own & ~(width - 1), last = first + width - 1;
@@ -215,7 +215,7 @@ class Rounded {
   int before_;
 };
 
-// Kept from being computed before the mode changes, or after it changes back.
+// Prevents a computation before the rounding mode changes, or after it is restored.
 template <class T>
 T hidden(T value) {
   volatile T out = value;
@@ -270,7 +270,7 @@ int tessera_cuda_printf(const char* format, ...) __attribute__((format(printf, 1
 void tessera_cuda_assert_fail(const char* text, const char* file, unsigned line, const char* function)
     __attribute__((noreturn));
 
-// A kernel's output is shown in the order of its blocks when it is done, so that it is the same each time.
+// A kernel's output is shown in block order when it is done, so that it is reproducible.
 int tessera_cuda_printf(const char* format, ...) {
   va_list arguments;
   va_start(arguments, format);
@@ -306,7 +306,7 @@ void tessera_cuda_assert_fail(const char* text, const char* file, unsigned line,
   const auto list = [](uint3 i) {
     return "[" + std::to_string(i.x) + "," + std::to_string(i.y) + "," + std::to_string(i.z) + "]";
   };
-  const std::string_view of_kernel(function);  // whose body is a lambda
+  const std::string_view of_kernel(function);  // a kernel's body is a lambda
   const std::string said = std::string(file) + ":" + std::to_string(line) + ": " +
                            std::string(of_kernel.substr(0, of_kernel.find("::<lambda"))) +
                            ": block: " + list(block) + ", thread: " + list(thread) + " Assertion `" + text +

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels as the runtime knows them, and what the OS thread that runs one of their threads must know.
+// The kernels known to the runtime, and the state of an OS thread that runs one of their threads.
 #pragma once
 #include <atomic>
 #include <functional>
@@ -22,8 +22,8 @@ struct SharedName {
   const ElementsOf* type;
 };
 
-// The shared variables of one declaration. Those of a kernel's own body have their place in each of its
-// blocks from the start; those of device functions get one in a kernel when it first uses them.
+// The shared variables of one declaration. A kernel's own variables have an offset in its blocks from the
+// start; those of device functions get one in a kernel at their first use.
 struct SharedDeclaration {
   SharedStruct* of = nullptr;
   std::string type;
@@ -42,7 +42,7 @@ struct Kernel {
   KernelCode* code = nullptr;
   std::string name;                       // with template arguments: "scale<32>"
   std::string type;                       // the closure's
-  std::size_t own_end = 0, capacity = 0;  // of static shared memory, with what device functions may add
+  std::size_t own_end = 0, capacity = 0;  // static shared memory in bytes, without and with device functions'
   std::atomic<int> placed{0};
   std::vector<SharedPlacement> placements;  // never reallocated
   std::size_t largest_dynamic = 48 << 10;   // cudaFuncAttributeMaxDynamicSharedMemorySize
@@ -56,13 +56,13 @@ struct Kernel {
 
 Kernel& kernel_of(KernelCode& code);
 Kernel* kernel_at(const void* address);  // null: not known
-// A launch with the values that its arguments have now, to be done later.
+// Keeps a launch, with the present values of its arguments, to be executed later.
 cudaError_t keep_launch(std::function<cudaError_t()>& work, const void* kernel, dim3 grid, dim3 block,
                         void** arguments, std::size_t shared_bytes, Place at);
 
-// Bytes between and behind shared variables that belong to nobody.
+// Unused bytes between and after shared variables.
 inline constexpr std::size_t shared_gap = 256;
-// For __syncthreads_count and its like, behind all else.
+// Counters of __syncthreads_count and the like, after all else.
 struct BlockCounters {
   static constexpr std::uint64_t fresh = 0x7e55e7ac0117e75a;
   std::uint64_t mark;
@@ -70,7 +70,7 @@ struct BlockCounters {
   unsigned held[2], arrived[2];
 };
 
-// The launch that this OS thread runs a block of.
+// The launch of which this OS thread runs a block.
 struct Running {
   Kernel* kernel = nullptr;
   const void* closure = nullptr;
@@ -81,7 +81,7 @@ struct Running {
 };
 extern thread_local Running running __attribute__((tls_model("initial-exec")));
 
-// What a launch prints, block by block.
+// The output of a launch, by block.
 struct Output {
   std::mutex mutex;
   std::map<std::int64_t, std::string> text;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From <<<grid, block>>> to a run on the executor: limits, placement of shared memory, the tracer, and what
-// is written down of it.
+// Launches a kernel on the executor: checks limits, places shared memory, runs the tracer, and writes the
+// record.
 #include "tessera/frontend/runtime/kernels.hpp"
 #include <algorithm>
 #include <atomic>
@@ -51,17 +51,17 @@ Known& known() {
   return *all;
 }
 
-// The next launch of a host thread.
+// The configuration of a host thread's next launch.
 struct Configured {
   Launch shape;
   std::size_t shared_bytes = 0;
   bool cooperative = false;
   cudaStream_t stream = nullptr;
-  tessera_work* keep = nullptr;  // set: it is not done but kept there
+  tessera_work* keep = nullptr;  // set: the launch is kept there instead of run
   Place at{"", 0};
 };
 thread_local std::optional<Configured> configured;
-// Set: the kernel is only to be identified.
+// Set: the kernel is only identified, not run.
 thread_local Kernel** identify = nullptr;
 
 // "[with T = X]": X
@@ -94,7 +94,7 @@ std::string name_with_arguments(const std::string& name, const std::string& type
   return name + type.substr(first, end - first);
 }
 
-// Whether a type is local to a kernel's body, which is a lambda.
+// True if a type is local to a kernel's body, which is a lambda.
 bool is_in(const std::string& type, const std::string& kernel) {
   return type.starts_with(kernel + "::") || type.starts_with(kernel + " mutable::");
 }
@@ -129,7 +129,7 @@ Kernel& kernel_of(KernelCode& code) {
       kernel->placements.push_back({declaration.get(), kernel->own_end});
       kernel->own_end += bytes;
     } else if (declaration->type.find("::<lambda") == std::string::npos) {
-      others += bytes;  // of device functions
+      others += bytes;  // device functions'
     }
   }
   kernel->placed = static_cast<int>(kernel->placements.size());
@@ -171,11 +171,11 @@ std::size_t Kernel::offset_of(const SharedDeclaration& declaration) {
 
 namespace {
 
-// How much of a launch is traced: the first of its line whole, and the second if its arguments are others;
-// later ones in some blocks, those that repeat the one before not at all.
+// The traced part of a launch: the first one of its line whole, and the second if its arguments differ; later
+// ones in some blocks, repeats of the previous launch not at all.
 enum class Share { none, some, whole };
 
-// What the tracer must know of a block's shared memory.
+// The variable at an offset of a block's shared memory, for the tracer.
 std::optional<tessera::simt::SharedVariable> variable_at(const Kernel& kernel, std::size_t dynamic_offset,
                                                          std::size_t dynamic_bytes,
                                                          std::size_t counters_offset, std::size_t offset) {
@@ -266,7 +266,7 @@ Refusal refusal_of(const Kernel& kernel, const Configured& launch) {
   return {};
 }
 
-// An error of a kernel, which stays.
+// The sticky error of a kernel.
 cudaError_t error_of(const std::exception& e, const Output& output) {
   if (!output.assertion.empty()) return cudaErrorAssert;
   if (output.trapped) return cudaErrorLaunchFailure;
@@ -287,7 +287,7 @@ tessera::Index3 index_of(std::int64_t rank, std::int64_t x, std::int64_t y) {
   return {static_cast<int>(rank % x), static_cast<int>(rank / x % y), static_cast<int>(rank / x / y)};
 }
 
-// A mistake is told once for each line, or pair of lines, and array, however often the compiler copied the
+// Reports an error once for each line, or pair of lines, and array, however often the compiler duplicated the
 // line and whichever launch repeats it.
 void find_all(const Tracer& tracer, const LaunchRecord& launch) {
   using Line = std::pair<std::string, int>;
@@ -330,7 +330,7 @@ void find_all(const Tracer& tracer, const LaunchRecord& launch) {
   for (FindingRecord& out : found) find(std::move(out));
 }
 
-// What a kernel wrote beside arrays, where no tracer told.
+// Reports writes of a kernel beside arrays, unless the tracer reported them.
 void check_red_zones(const LaunchRecord& launch, bool traced) {
   for (const auto& [first, array] : Runtime::get().arrays) {
     std::ptrdiff_t byte = 0;
@@ -356,7 +356,7 @@ std::vector<tessera::simt::TracedArray> traced_arrays(bool whole) {
     traced.name = array.name;
     traced.data = array.data;
     traced.bytes = array.bytes;
-    constexpr std::size_t beside_variables = 256;  // where the front end leaves bytes that belong to nobody
+    constexpr std::size_t beside_variables = 256;  // unused bytes that the front end puts beside variables
     traced.red_zone_bytes = array.mapping == nullptr && array.kind != Array::Kind::registered
                                 ? beside_variables
                                 : array.zone_bytes;
@@ -370,8 +370,8 @@ std::vector<tessera::simt::TracedArray> traced_arrays(bool whole) {
   return out;
 }
 
-// Memory that this process may write. What kernels may use is not looked up here, and constants of the
-// program are where nobody writes.
+// The memory that this process may write. Arrays of kernels are not looked up here, and constants of the
+// program lie in read-only memory.
 class WritableMemory {
  public:
   WritableMemory() {
@@ -395,8 +395,8 @@ class WritableMemory {
   std::vector<Range> ranges_;  // in order
 };
 
-// Which arrays a launch wrote that nobody has read since. Of launches that were not wholly seen it is not
-// known.
+// Notes the arrays that a launch wrote and nobody has read since. This is unknown for launches that were not
+// traced whole.
 void note_use(const Tracer& tracer, Share share, const LaunchRecord& launch) {
   enum : unsigned { read = 1, written = 2 };
   std::vector<unsigned> use(tracer.arrays.size());
@@ -437,7 +437,8 @@ std::string place_of_fault(std::uint64_t address, unsigned width) {
                                                                           : fault + ", which was freed";
 }
 
-// Untraced, a kernel that reads host memory works here, and nowhere else. Its arguments tell.
+// Without tracing, a kernel that reads host memory works here, but not on a GPU. Its arguments show the
+// pointers.
 void find_host_arguments(const Kernel& kernel, const void* closure, const LaunchRecord& launch) {
   std::optional<WritableMemory> memory;
   for (std::size_t at = 0; at + sizeof(std::uint64_t) <= kernel.code->closure_bytes;
@@ -454,7 +455,7 @@ void find_host_arguments(const Kernel& kernel, const void* closure, const Launch
   }
 }
 
-// A kernel that did not come to its end: its error stays with the program.
+// Handles a kernel that failed: its error is sticky.
 void keep_failure(const std::exception_ptr& failure, const Output& output, const Tracer& tracer,
                   LaunchRecord& record_of) {
   Runtime& r = Runtime::get();
@@ -482,18 +483,18 @@ void print(const Output& output) {
   for (const auto& [block, text] : output.text) std::fwrite(text.data(), 1, text.size(), stdout);
 }
 
-// What is known of a launch that may come again.
+// The latest launch, which may be repeated.
 struct Latest {
   const Kernel* kernel = nullptr;
   std::vector<std::byte> closure;
   Launch shape;
   std::size_t shared_bytes = 0;
-  std::uint64_t version_after = 0;   // of memory
-  std::uint64_t contents_after = 0;  // 0: not looked at
+  std::uint64_t version_after = 0;   // memory's version
+  std::uint64_t contents_after = 0;  // 0: not computed
   bool changed_nothing = false;
   double seconds = 0;
   std::int64_t number = 0, not_repeated = 0;
-  int times = 0, next_look = 1;  // looking costs a pass over memory: less often where it was in vain
+  int times = 0, next_look = 1;  // a hash costs a pass over memory: fewer of them after misses
 };
 Latest& latest = *new Latest;  // never destroyed, as the runtime
 
@@ -505,7 +506,7 @@ bool is_same(const Latest& before, const Kernel& kernel, const Configured& spec,
          std::memcmp(before.closure.data(), closure, before.closure.size()) == 0;
 }
 
-// Of all memory that kernels may use; of that alone which the host may write unseen.
+// Hashes all memory that kernels may use, or only the memory that the host may write unseen.
 std::uint64_t contents(bool of_hosts_only) {
   std::uint64_t sum = 0x9e3779b97f4a7c15;
   const auto mix = [&sum](std::uint64_t word) {
@@ -537,7 +538,7 @@ Share share_of(const Kernel& kernel, const void* closure, Place at, bool repeats
   const int before = launches++;
   const auto* const bytes = static_cast<const std::byte*>(closure);
   if (before == 0) first.assign(bytes, bytes + kernel.code->closure_bytes);
-  // Of two arrays that change places the second launch shows what the first one left.
+  // If two arrays swap places, the second launch shows what the first one left.
   if (before == 1 && !repeats && std::memcmp(first.data(), bytes, first.size()) != 0) return Share::whole;
   static const bool all = std::string_view(std::getenv("TESSERA_CUDA_TRACE")) == "all";
   if (before == 0 || all) return Share::whole;
@@ -545,7 +546,7 @@ Share share_of(const Kernel& kernel, const void* closure, Place at, bool repeats
   return repeats || before > most_sampled ? Share::none : Share::some;
 }
 
-// Nothing is known any more of who wrote what.
+// Forgets which bytes of all arrays were written.
 void forget_marks() {
   for (auto& [first, array] : Runtime::get().arrays) {
     if (array.written != nullptr) release_marks(array);
@@ -605,7 +606,7 @@ void run(Kernel& kernel, const Configured& spec, const void* closure, LaunchReco
   context.output = &output;
   context.cooperative = spec.cooperative;
   context.dynamic_offset = kernel.capacity;
-  // A launch may give fewer bytes than its kernel uses, most often none: what is written there meets nothing.
+  // A launch may give fewer bytes than its kernel uses, most often none: such writes then hit unused memory.
   constexpr std::size_t beyond_dynamic = std::size_t{16} << 10;
   context.counters_offset =
       tessera::round_up(kernel.capacity + spec.shared_bytes, shared_gap) + beyond_dynamic;
@@ -630,7 +631,7 @@ void run(Kernel& kernel, const Configured& spec, const void* closure, LaunchReco
     tracer.shared_variable_at = [&](std::size_t offset) {
       return variable_at(kernel, context.dynamic_offset, spec.shared_bytes, context.counters_offset, offset);
     };
-    // Once an address is met that is in no array.
+    // The memory map is read at the first address outside all arrays.
     tracer.is_host_memory = [memory = std::optional<WritableMemory>(),
                              once = std::make_shared<std::once_flag>()](std::uint64_t address) mutable {
       std::call_once(*once, [&] { memory.emplace(); });
@@ -675,7 +676,7 @@ void run(Kernel& kernel, const Configured& spec, const void* closure, LaunchReco
     record_of.blocks_traced = static_cast<std::int64_t>(tracer.blocks_run);
     record_of.tracer = &tracer;
   }
-  // OS threads hand over what they saw as they end.
+  // OS threads deliver their sites in the order in which they end.
   std::ranges::sort(tracer.sites, {}, [](const auto& s) {
     return std::tuple(s.site.address(), s.site.bits, s.space, s.array);
   });
@@ -775,7 +776,7 @@ void make_known(const char* name, const void* address, Code code, void (*call)(C
   at.call = call;
 }
 
-// It is called with arguments that are all zeros, and comes as far as launch().
+// The kernel is called with all-zero arguments, and gets no further than launch().
 Kernel* kernel_at(const void* address) {
   const auto found = known().addresses.find(address);
   if (found == known().addresses.end()) return nullptr;

@@ -44,7 +44,7 @@ ordered_json occupancy_of(const LaunchRecord& launch) {
   return {{"blocks", fits.blocks}, {"warps", fits.warps}, {"fraction", fits.fraction}, {"limit", fits.limit}};
 }
 
-// The array of a site, in either space.
+// The array that a site accesses, in global or shared memory.
 struct Extent {
   std::size_t bytes = 0, element_bytes = 0, start = 0;
   tessera::Extents extents;
@@ -59,7 +59,7 @@ Extent extent_of(const tessera::simt::SiteCounts& site, const tessera::simt::Tra
   }
   if (site.array >= tracer.arrays.size()) return {};
   const tessera::simt::TracedArray& array = tracer.arrays[site.array];
-  if (array.part_at) return {};  // of which nobody knows the size
+  if (array.part_at) return {};  // blocks of unknown size
   return {array.bytes, array.element_bytes, reinterpret_cast<std::size_t>(array.data) % line_bytes,
           array.extents};
 }
