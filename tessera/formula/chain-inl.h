@@ -20,7 +20,7 @@ using Wide = hn::CappedTag<T, 64 / sizeof(T)>;
 template <class T>
 using V = hn::Vec<Wide<T>>;
 
-// As many vectors as the calling convention passes in registers.
+// Eight vectors: the number that the calling convention passes in registers.
 #define TESSERA_VALUES V<T> v0, V<T> v1, V<T> v2, V<T> v3, V<T> v4, V<T> v5, V<T> v6, V<T> v7
 #define TESSERA_HAND_ON v0, v1, v2, v3, v4, v5, v6, v7
 #define TESSERA_EACH(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
@@ -67,7 +67,7 @@ TESSERA_DEFINE_LINK(negate, hn::Neg(v))
 TESSERA_DEFINE_LINK(size, hn::Abs(v))
 TESSERA_DEFINE_LINK(root, hn::Sqrt(v))
 TESSERA_DEFINE_LINK(root_of_difference, hn::Sqrt(hn::Sub(operand<T>(link, offset, i), hn::Mul(v, v))))
-#if HWY_NATIVE_FMA  // else Highway would round twice
+#if HWY_NATIVE_FMA  // without FMA Highway would round twice
 TESSERA_DEFINE_LINK(multiply_add, hn::MulAdd(v, operand<T>(link, offset, i), other<T>(link, offset, i)))
 TESSERA_DEFINE_LINK(add_product, hn::MulAdd(operand<T>(link, offset, i), other<T>(link, offset, i), v))
 #endif
@@ -91,7 +91,7 @@ void leave_link(const Link* link, std::size_t offset, TESSERA_VALUES) {
 }
 
 #if HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
-// What the instructions estimate of 1/√a, to 2^-11 at least where they have range for a.
+// The instructions' estimate of 1/√a, accurate to at least 2^-11 for a in their range.
 template <class T>
 HWY_INLINE V<T> estimate(V<T> a) {
   if constexpr (sizeof(T) == 4) {
@@ -121,7 +121,7 @@ HWY_INLINE V<T> fast_root(V<T> a, V<T>& odd) {
   return hn::MulAdd(hn::Mul(s, e), hn::MulAdd(e, series, hn::Set(d, T(0.5))), s);
 }
 
-// The unit that draws roots works beside those that multiply: the first few vectors are its own.
+// The square-root unit works in parallel with the multipliers: it takes the first `drawn` vectors.
 template <class T, int drawn>
 HWY_INLINE void draw_roots(V<T>& v0, V<T>& v1, V<T>& v2, V<T>& v3, V<T>& v4, V<T>& v5, V<T>& v6, V<T>& v7) {
   static_assert(drawn < 4);
@@ -133,7 +133,7 @@ HWY_INLINE void draw_roots(V<T>& v0, V<T>& v1, V<T>& v2, V<T>& v3, V<T>& v4, V<T
   if constexpr (drawn < 3) odd = hn::Add(odd, e2);
   if constexpr (drawn < 2) odd = hn::Add(odd, e1);
   if constexpr (drawn < 1) odd = hn::Add(odd, e0);
-  // Zeros, infinities, what is negative, and what no estimate has range for: the instruction itself.
+  // Zeros, infinities, negative numbers and numbers outside the estimate's range: the instruction itself.
   if (HWY_UNLIKELY(!hn::AllTrue(Wide<T>(), hn::Eq(odd, odd)))) {
 #define TESSERA_SLOW(i) r##i = hn::Sqrt(v##i);
     TESSERA_EACH(TESSERA_SLOW)
@@ -158,7 +158,7 @@ void shared_root_of_difference_link(const Link* link, std::size_t offset, TESSER
   TESSERA_NEXT;
 }
 
-// How many pays depends on how long a root takes there beside eight series of products.
+// The best number of drawn roots depends on the time of a root relative to eight series of products.
 template <class T>
 Run<T> fast_root_of() {
   if constexpr (sizeof(T) == 4) return shared_root_link<T, 0>;
@@ -192,7 +192,7 @@ void run_chain(const Link* chain, std::size_t elements) {
 }
 
 template <class T>
-inline constexpr Run<T> fast_root_link = root_link<T>;  // what is best is known when the program runs
+inline constexpr Run<T> fast_root_link = root_link<T>;  // the best one is known only at run time
 template <class T>
 inline constexpr Run<T> fast_root_of_difference_link = root_of_difference_link<T>;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The links for each set of instructions, and from a program to its links.
+// The links for each instruction set, and the translation of a program into links.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "tessera/formula/chain.cpp"
 #include "tessera/core/vector_targets.hpp"
@@ -37,7 +37,7 @@ Chains chains<double>() {
 
 namespace {
 
-// Writes links; false from a member: this program is not for chains.
+// Writes links; a member returns false if the program is not for chains.
 template <class T>
 class Linker {
  public:
@@ -109,7 +109,7 @@ class Linker {
   bool is(int link, LinkKind kind) const {
     return link >= 0 && out_[link].run == links_[static_cast<int>(kind)];
   }
-  // What circles, spheres and ellipses are made of goes through one link.
+  // √(a - x²), the root in circles, spheres and ellipses, is one link.
   bool root(const Step& s) {
     const bool fast = roots_ == Roots::fast;
     if (is_value(s.a) && is(count_ - 1, LinkKind::subtract_from) && is(count_ - 2, LinkKind::square)) {
@@ -151,7 +151,7 @@ class Linker {
     return !needed_after(s.to, i + 1) || put(LinkKind::store, s.to);
   }
 
-  // Whether anybody but step `next` reads what this operand holds before it.
+  // True if a step after `next` reads this operand before it is overwritten.
   bool needed_after(int operand, int next) const {
     for (int k = next; k < program_.step_count; ++k) {
       const Step& s = program_.steps[k];
@@ -170,7 +170,7 @@ class Linker {
   void (*const* links_)();
   Link* out_;
   int count_ = 0;
-  std::optional<int> value_;  // the register whose value is handed on
+  std::optional<int> value_;  // the register whose value is passed on
 };
 
 }  // namespace
@@ -187,7 +187,7 @@ Chain<T>::Chain(const Program<T>& program, Roots roots, const Link& head, const 
   const Chains all = chains<T>();
   if (program.input_count != 1) return;
   const std::size_t blocks = std::size_t{1} + program.register_count + program.constant_count;
-  constexpr std::size_t apart = 64 / sizeof(T);  // so that blocks begin where vectors do
+  constexpr std::size_t apart = 64 / sizeof(T);  // to align the blocks to vectors
   memory_.resize(blocks * all.together + apart);
   void* first = memory_.data();
   std::size_t space = memory_.size() * sizeof(T);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program whose steps hand their values on in registers. Each link is a function that computes on eight
-// vectors at once and calls the next one last, so that what one step leaves lies where the next one looks for
-// it; memory holds only inputs, constants and values that are needed again later.
+// A program whose steps pass their values on in registers. Each link is a function that computes on eight
+// vectors at once and calls the next one last, so that a step's result lies where the next step expects it;
+// memory holds only inputs, constants and values that are needed again later.
 //
-// For the operators that cost less than the way through memory. Programs with others go step by step.
+// Only for operators that cost less than the way through memory. Programs with others run step by step.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace tessera::formula {
 
-// What a link does with the value that it is handed, and with `operand` and `other` in memory.
+// The operation of a link on the value passed to it, and on `operand` and `other` in memory.
 #define TESSERA_FORMULA_LINKS(X)                                                                   \
   X(load)          /* operand */                                                                   \
   X(store)         /* the value, to `operand`; it is handed on */                                  \
@@ -39,10 +39,10 @@ enum class LinkKind : std::uint8_t { TESSERA_FORMULA_LINKS(TESSERA_FORMULA_LINK)
 #undef TESSERA_FORMULA_LINK
 
 struct Link {
-  void (*run)() = nullptr;  // of a type that only the set of instructions knows
+  void (*run)() = nullptr;  // its real type depends on the instruction set
   void* operand = nullptr;
   const void* other = nullptr;
-  // Of how far the chain is, in elements, what counts for the operand: nothing for a constant.
+  // Masks of the position in the chain, in elements, for each operand: 0 for a constant.
   std::size_t operand_mask = ~std::size_t{0}, other_mask = ~std::size_t{0};
 };
 
@@ -63,14 +63,14 @@ enum class Roots : std::uint8_t { ieee, fast };
 
 inline constexpr int most_links = 24;
 
-// A program of one input as a chain between two links of the caller's: `head` leaves abscissae in the value,
+// A program of one input as a chain between two links of the caller: `head` leaves abscissae in the value,
 // `tail` takes samples from it and returns.
 template <class T>
 class Chain {
  public:
   Chain(const Program<T>& program, Roots roots, const Link& head, const Link& tail);
 
-  explicit operator bool() const { return count_ > 0; }  // else the program is not for chains
+  explicit operator bool() const { return count_ > 0; }  // false: the program is not for chains
   // Whole groups of chains<T>().together.
   void run(std::size_t elements) const { run_(links_, elements); }
 
@@ -81,7 +81,7 @@ class Chain {
   void (*run_)(const Link*, std::size_t) = nullptr;
 };
 
-// What a program's operands are to its links.
+// The memory of a program's operands, for its links.
 template <class T>
 struct LinkMemory {
   T* const* operands = nullptr;  // by the program's numbering

@@ -87,7 +87,7 @@ class Compiler {
     return once({From::step, static_cast<std::uint64_t>(op), {a, b, c}}, value);
   }
 
-  // What leaves every bit as it is.
+  // Simplifications that leave every bit as it is.
   int without(Op op, int a, int b) {
     if (op == Op::mul && is(a, 1)) return b;
     if ((op == Op::mul || op == Op::div) && is(b, 1)) return a;
@@ -159,7 +159,7 @@ class Compiler {
     return out;
   }
 
-  // The last value that needs each; the root is needed to the end, and -1 is what nothing needs.
+  // The last value that needs each; the root is needed to the end, and -1 means unused.
   std::vector<int> last_uses(int root) const {
     std::vector<int> last(values_.size(), -1);
     last[static_cast<std::size_t>(root)] = static_cast<int>(values_.size());
@@ -206,7 +206,7 @@ class Compiler {
   const Tree& tree_;
   const std::vector<std::string>& inputs_;
   std::vector<Value> values_;
-  std::vector<Key> keys_;  // of values_
+  std::vector<Key> keys_;  // one per value
 };
 
 }  // namespace

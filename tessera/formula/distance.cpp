@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// For each part of the formula it is asked what it is at the end, c, exactly; and if that is known, how the
-// rest, part - c, is computed without subtracting c. A part whose c is 0 is then its rest. Each identity used
-// holds in the whole range, not only near the end.
+// For each part of the formula, finds its exact value c at the end and, if that is known, computes the rest,
+// part - c, without subtracting c. A part whose c is 0 equals its rest. Each identity used holds in the whole
+// range, not only near the end.
 #include "tessera/formula/distance.hpp"
 #include <algorithm>
 #include <cmath>
@@ -251,7 +251,7 @@ class Rewriter {
                          : out_.tree.add(node);
   }
 
-  // The part less what it is at the end; of a part that varies.
+  // The part minus its value at the end; only for a part that varies.
   Index rest(Index i) {
     Index& written = rest_[at(i)];
     if (written >= 0) return written;
@@ -322,7 +322,7 @@ class Rewriter {
     }
   }
 
-  // Horner's way: d^k · (c_k + c_{k+1} d + …), whatever the constant is.
+  // Horner's scheme: d^k · (c_k + c_{k+1} d + …), whatever the constant is.
   Index rest_of_polynomial(const Polynomial& p, std::uint32_t place) {
     const Index distance = out_.tree.add_variable(distance_name, place);
     Index sum = -1;
@@ -331,7 +331,7 @@ class Rewriter {
       if (p[i] == 0 || i == 0) continue;
       sum = sum < 0 ? number(p[i]) : make(Op::add, number(p[i]), sum);
     }
-    return sum < 0 ? number(0) : sum;  // of a constant
+    return sum < 0 ? number(0) : sum;  // no terms: a constant
   }
 
   Index make(Op op, Index a, Index b = -1) { return out_.tree.add(op, 0, a, b); }
@@ -343,7 +343,7 @@ class Rewriter {
   double at_, side_;
   std::vector<Maybe> of_variable_, of_distance_;
   std::vector<std::optional<double>> at_end_;
-  std::vector<Index> whole_, rest_;  // what has been written, by part
+  std::vector<Index> whole_, rest_;  // nodes already written, by part
   AtEnd out_;
 };
 

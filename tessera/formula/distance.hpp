@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A formula near an end of its range, without cancellation. Where x = b - d and d is tiny, 1 - x^2 computed
-// from x has lost what d still knows; as d·(2 - d) it has not.
+// A formula near an end of its range, without cancellation. If x = b - d and d is tiny, 1 - x^2 computed from
+// x has lost digits of d; computed as d·(2 - d) it has not.
 #pragma once
 #include <string>
 #include <string_view>
@@ -13,9 +13,9 @@ enum class End { lower, upper };
 inline constexpr std::string_view distance_name = "distance from the end";  // no name that can be typed
 
 struct AtEnd {
-  Tree tree;           // of the variable, of distance_name, and of what else the formula holds
-  bool exact = false;  // whether any part was rewritten; else the tree is the formula itself
-  bool saves = false;  // whether a rewritten part, as it was typed, loses digits even where x is the distance
+  Tree tree;           // over the variable, distance_name and the formula's other variables
+  bool exact = false;  // true if any part was rewritten; else the tree is the formula itself
+  bool saves = false;  // true if a rewritten part, as typed, loses digits even if x is the distance
 };
 
 // The formula with x = at + distance (lower end) or x = at - distance (upper end), distance ≥ 0. A part that

@@ -63,7 +63,7 @@ class Evaluation {
     if (program.register_count == 0) at_[0] = spare_;  // operands that an operator has not are named 0
   }
 
-  // How many of the first points a chain has done.
+  // Runs a chain over whole groups of points, and returns the number of points done.
   std::size_t run_chain(std::size_t count, T* out) {
     const Chains all = chains<T>();
     const std::size_t whole = count / all.together * all.together;
@@ -112,7 +112,7 @@ class Evaluation {
   const Program<T>& program_;
   std::span<const Input<T>> inputs_;
   const OnBlock<T>* table_;
-  // By operand; to clear them all would take longer than a short formula's values.
+  // By operand; clearing all of them would take longer than a short formula's values.
   T* at_[first_constant + most_constants];
   T* copies_[most_inputs];
   T* spare_ = nullptr;

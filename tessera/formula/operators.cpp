@@ -20,7 +20,7 @@ constexpr About table[] = {{"number", 0},
                                TESSERA_FORMULA_2(TESSERA_FORMULA_ABOUT_2)
                                    TESSERA_FORMULA_3(TESSERA_FORMULA_ABOUT_3)};
 
-// What is written with a sign or a word of its own, or called otherwise in formulas.
+// True for operators with a sign or a word of their own, or with another name in formulas.
 bool has_own_syntax(Op op) {
   switch (op) {
     case Op::number:

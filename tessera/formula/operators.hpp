@@ -28,7 +28,7 @@
   X(sinh) X(cosh) X(tanh) X(asinh) X(acosh) X(atanh) X(cbrt)
 // clang-format on
 #define TESSERA_FORMULA_OWN_2(X) X(pow) X(atan2) X(hypot)
-// Those of the C library, on a GPU of CUDA's: the last bits may differ between the two.
+// Functions of the C library, on a GPU of CUDA: the last bits may differ between the two.
 #define TESSERA_FORMULA_LIBRARY_1(X) X(erf) X(erfc) X(tgamma) X(lgamma) X(j0) X(j1) X(y0) X(y1)
 
 #define TESSERA_FORMULA_1(X) TESSERA_FORMULA_EXACT_1(X) TESSERA_FORMULA_OWN_1(X) TESSERA_FORMULA_LIBRARY_1(X)
@@ -47,15 +47,15 @@ enum class Op : std::uint8_t {
 #undef TESSERA_FORMULA_NAME
 
 int arity(Op op);              // 0 for a number and a variable
-std::string_view name(Op op);  // as in the lists above
+std::string_view name(Op op);  // spelled as in the lists above
 bool same_everywhere(Op op);   // not one of the C library's
 
 struct Function {
   Op op;
-  int least, most;  // how many arguments may be written: min and max take many
+  int least, most;  // accepted numbers of arguments: min and max take many
 };
-std::optional<Function> find_function(std::string_view word);  // as formulas call it
-std::vector<std::string> function_names();                     // that find_function knows
+std::optional<Function> find_function(std::string_view word);  // by its name in formulas
+std::vector<std::string> function_names();                     // all names that find_function knows
 std::optional<double> find_constant(std::string_view word);    // pi, e, inf
 
 }  // namespace tessera::formula

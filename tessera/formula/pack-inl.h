@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the elementary functions are made of, for a vector of numbers: the counterpart of number-inl.h.
-// Included once for each set of instructions.
+// Building blocks of the elementary functions for a vector of numbers: the counterpart of number-inl.h.
+// Included once for each instruction set.
 #if defined(TESSERA_FORMULA_PACK_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef TESSERA_FORMULA_PACK_INL_H
 #undef TESSERA_FORMULA_PACK_INL_H
@@ -137,7 +137,7 @@ template <class D>
 FORMULA_FN Pack<D> with_sign(Pack<D> a, Pack<D> sign) {
   return Pack<D>(hn::CopySign(a.raw, sign.raw));
 }
-// Where Highway has no instruction for a whole number it loses the sign of a zero.
+// Highway loses the sign of a zero on targets without an instruction for integral values.
 template <class D>
 FORMULA_FN Pack<D> whole(hn::Vec<D> number, [[maybe_unused]] Pack<D> a) {
 #if HWY_TARGET == HWY_EMU128 || HWY_TARGET == HWY_SCALAR
@@ -197,7 +197,7 @@ FORMULA_FN Pack<D> significand_of(Pack<D> a) {
         hn::BitCast(D(), hn::Or(hn::And(of_a, hn::Set(bits, 0x007fffffu)), hn::Set(bits, 0x3f800000u))));
 }
 
-// The large ones one after another, the rest as they were.
+// Reduces the large ones one after another, and leaves the rest.
 template <class D>
 FORMULA_FN void huge_angles(Pack<D> x, Mask<D> which, Pack<D>& turns, Pack<D>& hi, Pack<D>& lo) {
   using T = hn::TFromD<D>;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The grammar, in Boost.Spirit's notation. Each rule leaves the index of its node on a stack; what a rule
-// has begun it finishes or throws, so nothing is ever read twice and the time is linear in the text.
+// The grammar, in Boost.Spirit's notation. Each rule leaves the index of its node on a stack; a rule that has
+// begun finishes or throws, so nothing is read twice and the time is linear in the text.
 #include <boost/spirit/home/x3.hpp>
 #include <charconv>
 #include "tessera/core/error.hpp"
@@ -13,7 +13,7 @@ namespace {
 namespace x3 = boost::spirit::x3;
 using Text = const char*;
 
-// What somebody may have meant who comes from another notation; `at` is where reading stopped.
+// A hint for users of another notation; `at` is where parsing stopped.
 std::string hint(Text begin, Text at, Text end, bool after_value) {
   if (at == end) return "";
   const char c = *at;
@@ -96,7 +96,7 @@ class Builder {
     for (int i = 1; i < given; ++i) apply(call.function.op, call.at);
   }
 
-  // Of as many nodes as the operator takes, from the top of the stack.
+  // Applies an operator to as many nodes from the top of the stack as it takes.
   void apply(Op op, Text at) {
     std::int32_t child[3] = {-1, -1, -1};
     for (int i = arity(op); i-- > 0; stack_.pop_back()) child[i] = stack_.back();

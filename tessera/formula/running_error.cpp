@@ -9,13 +9,13 @@ namespace tessera::formula {
 namespace {
 
 constexpr double unit = 0x1p-53, infinity = std::numeric_limits<double>::infinity();
-constexpr double own = 2 * unit, library = 16 * unit;  // of the value: what functions may be off
+constexpr double own = 2 * unit, library = 16 * unit;  // error bounds of functions, relative to the value
 double residual_of_sum(double a, double b, double sum) {
   const double other = sum - a;
   return std::fabs((a - (sum - other)) + (b - other));
 }
 
-// What the function's value moves by when its argument does, by the slope at the argument.
+// The change of the function's value if its argument changes by `error`, from the slope at the argument.
 double moved_by_slope(Op op, double a, double error, double value) {
   const double inside = std::fmax((1 - std::fabs(a)) * (1 + std::fabs(a)), error);
   switch (op) {
@@ -106,8 +106,7 @@ double of_power(Running a, Running b, double value) {
   return moved + own * std::fabs(value);
 }
 
-// Whether a result that is no number comes from an argument outside a domain. tgamma lacks single points
-// only.
+// True if a NaN comes from an argument outside a domain. tgamma is undefined only at single points.
 bool outside(Op op, Running a, Running b, Running c) {
   if (op == Op::select) return a.value != 0 ? b.outside : c.outside;
   if (std::isnan(a.value) || std::isnan(b.value) || std::isnan(c.value))
@@ -207,7 +206,7 @@ double of_three(Op op, Running a, Running b, Running c, double value) {
 }
 
 double error_of(Op op, Running a, Running b, Running c, double value) {
-  // What overflows is taken for exact: 1/cosh(x) is 0 far out, and right.
+  // Overflowed operands count as exact: 1/cosh(x) is 0 far out, and right.
   if (std::isinf(a.value) || std::isinf(b.value) || std::isinf(c.value))
     return std::isfinite(value) ? 0 : infinity;
   if (!std::isfinite(value)) return infinity;
@@ -217,7 +216,7 @@ double error_of(Op op, Running a, Running b, Running c, double value) {
                       : of_three(op, a, b, c, value);
 }
 
-// What f32 rounds off is what f64 would have kept.
+// The roundoff of an f32 operation is its difference from the f64 result.
 template <class T>
 Running followed(const Program<T>& program, std::span<const double> inputs) {
   Running registers[most_registers];

@@ -66,7 +66,7 @@ const char* infix(Op op) {
   }
 }
 
-// What stands before, between and after the operands of a node.
+// The text before, between and after the operands of a node.
 struct Spelling {
   std::string before, between, after;
 };
@@ -130,7 +130,8 @@ Tree part(const Tree& tree, std::int32_t root) {
   return out;
 }
 
-// A stack of its own: a long sum is a deep tree. What substitution has shared is written each time.
+// Uses an explicit stack, because a long sum is a deep tree. Parts shared by substitution are written each
+// time.
 std::string to_text(const Tree& tree) {
   constexpr std::size_t longest = 1 << 20;
   struct Open {
@@ -166,7 +167,8 @@ namespace {
 
 bool continues(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
 
-// A letter or sign beyond ASCII that takes one place and turns no text around: Latin, Greek, mathematics.
+// A letter or sign beyond ASCII that takes one column and keeps the text direction: Latin, Greek,
+// mathematics.
 bool may_be_shown(unsigned code) {
   return (code >= 0xA1 && code <= 0x24F && code != 0xAD) || (code >= 0x370 && code <= 0x3FF) ||
          (code >= 0x2010 && code <= 0x2027) || (code >= 0x2070 && code <= 0x209C) ||
@@ -178,7 +180,7 @@ struct Shown {
   std::size_t width = 0;
 };
 
-// As it may go to a terminal: what is no such sign becomes a question mark.
+// Text that is safe for a terminal: other characters become a question mark.
 Shown shown(std::string_view text) {
   Shown out;
   for (std::size_t i = 0; i < text.size(); ++out.width) {

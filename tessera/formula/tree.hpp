@@ -13,7 +13,7 @@ namespace tessera::formula {
 // Hostile text must cost little and end in a message.
 struct Limits {
   std::size_t length = 65536;  // characters
-  int depth = 100;             // of brackets, signs, powers and conditions in each other
+  int depth = 100;             // nesting of brackets, signs, powers and conditions
   std::size_t nodes = 4096;
 };
 
@@ -21,9 +21,9 @@ struct Node {
   Op op = Op::number;
   std::uint32_t place = 0;  // in the text
   std::int32_t child[3] = {-1, -1, -1};
-  double value = 0;        // of a number, rounded once to double …
+  double value = 0;        // a number, rounded once to double …
   float value32 = 0;       // … and once to float
-  std::int32_t name = -1;  // of a variable, an index of names()
+  std::int32_t name = -1;  // a variable: an index into names()
 };
 
 class Tree {
@@ -32,7 +32,7 @@ class Tree {
   const std::vector<Node>& nodes() const { return nodes_; }
   const Node& root() const { return nodes_.back(); }
   const std::vector<std::string>& names() const { return names_; }  // the variables, as they first appear
-  const std::string& text() const { return text_; }                 // that it was read from
+  const std::string& text() const { return text_; }                 // the source text
 
   std::int32_t add(Node node);  // its children must be there already; returns its index
   std::int32_t add(Op op, std::uint32_t place, std::int32_t a, std::int32_t b = -1, std::int32_t c = -1);
@@ -50,14 +50,14 @@ class Tree {
 // Throws Error with the place, and a caret under it, for anything that is not a formula.
 [[nodiscard]] Tree parse(std::string_view text, const Limits& limits = {});
 
-// With a number, or another formula, in the place of each appearance of the variable.
+// Replaces each appearance of the variable by a number or another formula.
 [[nodiscard]] Tree substitute(const Tree& tree, std::string_view name, double value);
 [[nodiscard]] Tree substitute(const Tree& tree, std::string_view name, const Tree& by);
 
 // The part of the tree below one of its nodes, as a tree of its own; only what the root needs, in order.
 Tree part(const Tree& tree, std::int32_t root);
 
-// As a formula again, fully bracketed; numbers with all their digits. Equal trees have equal texts.
+// Writes the tree as a formula, fully bracketed, numbers with all digits. Equal trees have equal texts.
 [[nodiscard]] std::string to_text(const Tree& tree);
 
 // A word for a message: not longer than a message may be.

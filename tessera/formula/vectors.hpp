@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One operator on a block of points: what evaluate_many is made of. A table for each set of instructions.
+// One operator on a block of points, the basis of evaluate_many. A table for each instruction set.
 #pragma once
 #include <cstddef>
 #include "tessera/formula/operators.hpp"
@@ -18,7 +18,7 @@ using OnBlock = void (*)(const T* a, const T* b, const T* c, T* to, std::size_t 
 const OnBlock<float>* on_blocks_f32();
 const OnBlock<double>* on_blocks_f64();
 
-// By the scalar functions, one after another: what vectors have no way of their own for.
+// Applies the scalar function to one element after another, for operators without a vector version.
 template <class T>
 void library_on_block(Op op, const T* a, const T* b, T* to, std::size_t count);
 template <class T>

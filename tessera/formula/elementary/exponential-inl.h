@@ -48,7 +48,7 @@ FORMULA_FN Pair<V> plus_one(Pair<V> e) {
 }
 
 template <class V>
-FORMULA_FN Pair<V> plus_one_any(Pair<V> e) {  // where |e| may be more than 1
+FORMULA_FN Pair<V> plus_one_any(Pair<V> e) {  // |e| may exceed 1
   const Pair<V> y = sum(V(1), e.hi);
   return sum_ordered(y.hi, y.lo + e.lo);
 }
@@ -147,7 +147,7 @@ FORMULA_FN Pair<V> log_pair(Halved<V> x) {
   return sum_ordered(y.hi, y.lo + low);
 }
 
-// What a logarithm is where x is not a positive number.
+// Returns y, or the logarithm's value at an x that is not positive and finite.
 template <class V>
 FORMULA_FN V log_or(V x, V y) {
   const V at_ends = pick(x == V(0), -infinity<V>(), not_a_number<V>());
@@ -190,7 +190,7 @@ FORMULA_FN Pair<V> log1p_pair(Pair<V> x) {
   Halved<V> h = halved(u.hi);
   h.f.lo =
       pick(h.k > V(100), V(0), (u.lo + x.lo) * power_of_two(-h.k));  // far out it is less than a rounding
-  const auto near_one = h.k == V(0);                                 // where x itself is the fraction, whole
+  const auto near_one = h.k == V(0);                                 // x itself is the whole fraction
   h.f.hi = pick(near_one, x.hi, h.f.hi);
   h.f.lo = pick(near_one, x.lo, h.f.lo);
   return log_pair(h);

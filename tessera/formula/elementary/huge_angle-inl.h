@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The angle of one number so large that its product with 2/π must be formed from the digits of 2/π which
-// decide its last turns (Payne and Hanek's way), in whole numbers. Included inside a namespace by its users.
+// Range reduction of one number so large that its product with 2/π must be formed from the digits of 2/π that
+// decide its last turns (Payne and Hanek's method), in integer arithmetic. Included inside a namespace by its
+// users.
 
 FORMULA_FN u64 two_over_pi(int word) {  // 64 bits of 0 first: places above the point
   constexpr u64 words[] = {0,
@@ -100,7 +101,7 @@ FORMULA_FN void huge_angle(T x, T& turns, T& hi, T& lo) {
   turns = x < T(0) ? -T(t.quarters) : T(t.quarters);
 }
 
-// As angle-inl.h asks for it.
+// The form that trigonometric-inl.h expects.
 template <class T>
 FORMULA_FN void huge_angle_or_none(T x, T& turns, T& hi, T& lo) {
   if (magnitude(x) < infinity<T>()) return huge_angle(x, turns, hi, lo);

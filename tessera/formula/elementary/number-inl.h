@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the elementary functions are made of, for one number: float or double, on the host, in kernels and
-// in text handed to NVRTC. pack-inl.h is the same for vectors. Included inside a namespace by its users, with
-// FORMULA_FN defined, so it includes nothing.
+// Building blocks of the elementary functions for one number: float or double, on the host, in kernels and in
+// text passed to NVRTC. pack-inl.h is the counterpart for vectors. Included inside a namespace by its users,
+// with FORMULA_FN defined, so it includes nothing.
 
 using u64 = unsigned long long;
 using u32 = unsigned int;
@@ -88,7 +88,7 @@ FORMULA_FN double power_of_two(double n) {
 }
 FORMULA_FN float power_of_two(float n) { return from_bits(bits_of(n + (12582912.0f + 127.0f)) << 23); }
 
-// Of a positive normal number a = significand · 2^exponent, 1 ≤ significand < 2.
+// Exponent and significand of a positive normal number a = significand · 2^exponent, 1 ≤ significand < 2.
 FORMULA_FN double exponent_of(double a) {
   return from_bits((bits_of(a) >> 52) | 0x4330000000000000u) - (4503599627370496.0 + 1023.0);
 }

@@ -55,7 +55,7 @@ FORMULA_FN Pair<V> cosine_pair(Pair<V> r) {
   return sum_ordered(y.hi, y.lo + rest);
 }
 
-// Which quarter turn: 0, 1, 2, 3.
+// The number of quarter turns modulo 4.
 template <class V>
 FORMULA_FN V quarter(V turns) {
   return turns - V(4) * below(V(0.25) * turns);

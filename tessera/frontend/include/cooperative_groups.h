@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cooperative groups: a thread's view of those that it works with. Groups of a warp hold their lanes as bits.
+// Cooperative groups: a thread's view of the threads it works with. Groups of a warp hold their lanes as
+// bits.
 #pragma once
 #include "device_functions.h"
 #include "tessera_calls.h"
@@ -14,7 +15,7 @@ namespace cooperative_groups {
 using tessera_cuda::Place;
 
 namespace details {
-// A value that is wider than what an instruction exchanges: one word after the other.
+// Exchanges a value wider than an instruction's operand, word by word.
 template <class T, class Exchange>
 T by_words(const T& value, Exchange exchange) {
   if constexpr (sizeof(T) == 1 || sizeof(T) == 2 || sizeof(T) == 4 || sizeof(T) == 8) {
@@ -42,7 +43,7 @@ TESSERA_DEVICE unsigned warp_lanes() {
 TESSERA_DEVICE unsigned below(unsigned lanes) {
   return static_cast<unsigned>(__builtin_popcount(lanes & ((1u << lane()) - 1)));
 }
-// The lane that is number `rank` among these.
+// The lane with rank `rank` among these.
 TESSERA_DEVICE int lane_of(unsigned lanes, unsigned rank) {
   for (; rank > 0 && lanes != 0; --rank) lanes &= lanes - 1;
   return lanes == 0 ? static_cast<int>(lane()) : __builtin_ctz(lanes);
@@ -72,7 +73,7 @@ class grid_group {
 };
 inline grid_group this_grid() { return {}; }
 
-// Where the warps of a block exchange values.
+// Memory through which the warps of a block exchange values.
 template <unsigned Threads = 1024>
 struct block_tile_memory {
   unsigned long long of_warp[(Threads + 31) / 32];
@@ -200,7 +201,7 @@ class thread_block_tile : public warp_lanes_group {
     return all & details::warp_lanes();
   }
 };
-// Of several warps. It waits for the whole block, so all tiles must make the same calls.
+// A tile of several warps. It waits for the whole block, so all tiles must make the same calls.
 template <unsigned Size, class Parent>
 class thread_block_tile<Size, Parent, false> {
   static_assert(Size <= 1024 && (Size & (Size - 1)) == 0, "a tile has a power of two threads");

@@ -9,7 +9,7 @@ TESSERA_DEVICE float half_to_float(unsigned short bits) {
   const unsigned sign = static_cast<unsigned>(bits & 0x8000u) << 16, rest = bits & 0x7fffu;
   if (rest >= 0x7c00u) return bits_of<float>(sign | 0x7f800000u | (rest & 0x3ffu) << 13);
   if (rest >= 0x400u) return bits_of<float>(sign | ((rest << 13) + 0x38000000u));
-  const float small = static_cast<float>(rest) * 5.9604644775390625e-8f;  // of 2^-24
+  const float small = static_cast<float>(rest) * 5.9604644775390625e-8f;  // a multiple of 2^-24
   return bits_of<float>(sign | bits_of<unsigned>(small));
 }
 
@@ -19,7 +19,7 @@ TESSERA_DEVICE unsigned short float_to_half(float value) {
   if (rest > 0x7f800000u) return static_cast<unsigned short>(sign | 0x7fffu);
   if (rest >= 0x477ff000u) return static_cast<unsigned short>(sign | 0x7c00u);
   if (rest < 0x38800000u) {
-    // Adding this leaves the digits that a small half has.
+    // Adding this leaves the digits of a subnormal half.
     const float shifted = bits_of<float>(rest) + 0.5f;
     return static_cast<unsigned short>(sign | (bits_of<unsigned>(shifted) - 0x3f000000u));
   }

@@ -36,7 +36,7 @@ constexpr size_t element_bytes_of() {
   else return sizeof(T);
 }
 
-// What cannot become part of a graph fails in a stream that is captured.
+// Fails in a captured stream, for operations that cannot become part of a graph.
 cudaError_t refuse_in_capture(cudaStream_t stream);
 
 // A kernel, whatever its parameters are.
@@ -315,7 +315,7 @@ cudaError_t blocks_per_multiprocessor(int* blocks, const void* kernel, int block
 cudaError_t best_block_size(int* grid, int* block, const void* kernel, size_t shared_bytes,
                             size_t (*shared_bytes_of)(const void* context, int block_size),
                             const void* context, int limit);
-// How to call the kernel at an address with arguments that lie elsewhere.
+// Registers how to call the kernel at an address with arguments that lie elsewhere.
 void make_known(const char* name, const void* kernel, Code code, void (*call)(Code, void** arguments));
 template <class... P, size_t... i>
 void call_with(Code kernel, [[maybe_unused]] void** arguments, std::index_sequence<i...>) {

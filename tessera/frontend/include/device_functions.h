@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a kernel calls to wait, to exchange values within a warp, and to update memory that others update too.
+// Functions of kernels for barriers, the exchange of values within a warp, and atomic updates of memory.
 #pragma once
 #include <time.h>
 #include "cuda_runtime_api.h"
@@ -10,10 +10,10 @@
 inline constexpr int warpSize = 32;
 
 #if defined(TESSERA_TRACED)
-// The tracer's: notes one atomic access; as long as it lives, nothing else is noted.
+// The tracer records one atomic access; during this object's lifetime it records nothing else.
 namespace tessera {
 namespace simt {
-void result_is_unused();  // of the atomic access that this lane noted last
+void result_is_unused();  // marks this lane's last atomic access
 class AtomicAccess {
  public:
   AtomicAccess(const void* address, unsigned width);
@@ -29,11 +29,11 @@ class AtomicAccess {
 namespace tessera_cuda {
 
 void barrier(Place at);
-// Of all threads of the block: how many hold, whether all do, whether any does.
+// Reductions over all threads of the block: the count of true predicates, all, or any.
 enum class Count { count, all, any };
 int barrier_count(Count what, bool holds, Place at);
 void sync_warp(unsigned lanes, Place at);
-// What lane `source` of the warp brings.
+// The choice of the lane whose value a shuffle returns.
 enum class Shuffle { index, up, down, exclusive_or };
 std::uint64_t shuffle(Shuffle how, unsigned lanes, std::uint64_t word, int operand, int width, Place at);
 enum class Vote { any, all, ballot, unanimous };
@@ -55,14 +55,14 @@ struct Atomically {
 };
 #endif
 
-// Behind a call of an atomic whose result the program leaves: it updates memory, and reads it for nobody.
+// Follows an atomic whose result the program ignores: the access updates memory, and counts as no read.
 TESSERA_DEVICE void result_is_unused() {
 #if defined(TESSERA_TRACED)
   tessera::simt::result_is_unused();
 #endif
 }
 
-// For what no instruction does at once: next(old) replaces old unless another thread was faster.
+// Updates for which there is no instruction: next(old) replaces old, repeated if another thread was faster.
 template <class T, class Next>
 TESSERA_DEVICE T atomic_update(T* address, Next next) {
   [[maybe_unused]] const Atomically access(address, sizeof(T));
@@ -120,10 +120,10 @@ TESSERA_DEVICE void __threadfence_block() { __asm__ volatile("" ::: "memory"); }
 TESSERA_DEVICE void __nanosleep(unsigned nanoseconds) { tessera_cuda::sleep(nanoseconds); }
 TESSERA_DEVICE void __trap(TESSERA_AT) { tessera_cuda::trap(at); }
 TESSERA_DEVICE void __brkpt(TESSERA_AT) { tessera_cuda::trap(at); }
-// Of this machine's processor.
+// Ticks of this machine's processor.
 TESSERA_DEVICE long long clock64() { return tessera_cuda::ticks(); }
 namespace tessera_cuda {
-// What clock() in device code becomes.
+// The replacement of clock() in device code.
 inline clock_t clock() { return on_device() ? static_cast<clock_t>(ticks()) : ::clock(); }
 }  // namespace tessera_cuda
 
@@ -173,7 +173,7 @@ TESSERA_DEVICE unsigned __match_all_sync(unsigned lanes, T value, int* same, TES
 }
 
 namespace tessera_cuda {
-// One value from all named lanes, by asking each for its own.
+// Reduces the values of all named lanes, reading each lane's own.
 template <class T, class Join>
 TESSERA_DEVICE T reduce_lanes(unsigned lanes, T value, Join join, Place at) {
   T sum{};
@@ -388,7 +388,7 @@ TESSERA_DEVICE unsigned __dp4a(unsigned a, unsigned b, unsigned c) {
   for (int i = 0; i < 4; ++i) c += (a >> 8 * i & 0xffu) * (b >> 8 * i & 0xffu);
   return c;
 }
-// Of two numbers of 16 bits with two of the bytes, the lower or the upper.
+// Dot product of two 16-bit numbers with two of the bytes, the lower or the upper, plus c.
 #define TESSERA_DP2A(name, type, half, byte, shift)                            \
   TESSERA_DEVICE type name(type a, type b, type c) {                           \
     return c + static_cast<half>(a) * static_cast<byte>(b >> (shift)) +        \
@@ -399,7 +399,7 @@ TESSERA_DP2A(__dp2a_hi, int, short, signed char, 16)
 TESSERA_DP2A(__dp2a_lo, unsigned, unsigned short, unsigned char, 0)
 TESSERA_DP2A(__dp2a_hi, unsigned, unsigned short, unsigned char, 16)
 #undef TESSERA_DP2A
-// Where the offset-th bit that is set lies, counted from `base` up or, where it is negative, down.
+// The position of the offset-th set bit, counted from `base` up or, if negative, down.
 TESSERA_DEVICE unsigned __fns(unsigned mask, unsigned base, int offset) {
   const int step = offset < 0 ? -1 : 1;
   int left = offset < 0 ? -offset : offset;

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What numbers of 16 bits have in common. cuda_fp16.h and cuda_bf16.h include it, each after it has said its
+// Code shared by the 16-bit formats. cuda_fp16.h and cuda_bf16.h include it, each after it has defined its
 // type's names: TESSERA_H, TESSERA_H2 (two of them), TESSERA_RAW (its bits), TESSERA_NAME(a, b) and
-// TESSERA_NAME2(a, b) (names of functions), TESSERA_TWICE (that
-// of two of one), TESSERA_INFINITY (its bits), and the conversions
-// tessera_cuda::TESSERA_WIDEN and TESSERA_NARROW. Hence no "pragma once".
+// TESSERA_NAME2(a, b) (names of functions), TESSERA_TWICE (that of two of one), TESSERA_INFINITY (its bits),
+// and the conversions tessera_cuda::TESSERA_WIDEN and TESSERA_NARROW. Hence no "pragma once".
 //
 // Arithmetic is done in single precision and rounded after each operation, as a GPU does: single precision
-// has digits enough that rounding twice is rounding once.
+// has enough digits that rounding twice is rounding once.
 #include "math_functions.h"
 #include "simd_functions.h"
 #include "tessera_calls.h"
@@ -15,7 +14,7 @@
 #define TESSERA_HALF_ARITHMETIC
 namespace tessera_cuda {
 
-// To single precision so that rounding this to half is rounding `value`: what is cut off leaves an odd digit.
+// Rounds to odd in single precision, so that rounding the result to half is rounding `value`.
 template <class Wide>
 TESSERA_DEVICE float to_odd(Wide value) {
   const float nearest = static_cast<float>(value);
@@ -25,7 +24,7 @@ TESSERA_DEVICE float to_odd(Wide value) {
   if ((back > value) == (value > 0)) --bits;  // towards zero
   return bits_of<float>(bits | 1u);
 }
-// a * b + c of half precision: the product is exact in double precision, and the sum has an odd digit if not.
+// a * b + c of half precision: the product is exact in double precision, and the sum is rounded to odd.
 TESSERA_DEVICE float odd_fma(float a, float b, float c) {
   const double product = static_cast<double>(a) * b, sum = product + c;
   const double c_part = sum - product, rest = (product - (sum - c_part)) + (c - c_part);
@@ -82,7 +81,7 @@ TESSERA_DEVICE TESSERA_H TESSERA_NAME(rounded_, )(long double value, Rounding ho
   const bool down = how == Rounding::down || (how == Rounding::zero && value > 0);
   const bool up = how == Rounding::up || (how == Rounding::zero && value < 0);
   if (!((back > value && down) || (back < value && up))) return out;
-  // The next number: what has a sign counts the other way.
+  // The next number: the bits of negative numbers count the other way.
   if (back == 0) out.bits = down ? 0x8001u : 1u;
   else out.bits = static_cast<unsigned short>((back > 0) == up ? out.bits + 1 : out.bits - 1);
   return out;
@@ -207,7 +206,7 @@ TESSERA_FMA(, sum)
 TESSERA_FMA(_sat, tessera_cuda::clamped(sum))
 TESSERA_FMA(_relu, tessera_cuda::rectified(sum))
 #undef TESSERA_FMA
-// Of complex numbers.
+// Complex a * b + c.
 TESSERA_DEVICE TESSERA_H2 __hcmadd(TESSERA_H2 a, TESSERA_H2 b, TESSERA_H2 c) {
   return {__hfma(__hneg(a.y), b.y, __hfma(a.x, b.x, c.x)), __hfma(a.y, b.x, __hfma(a.x, b.y, c.y))};
 }

@@ -5,7 +5,7 @@
 
 namespace tessera_cuda {
 
-// As long as one lives, the host may use device memory.
+// The host may use device memory during the lifetime of an instance.
 class HostUse {
  public:
   HostUse();
@@ -13,7 +13,7 @@ class HostUse {
   HostUse(const HostUse&) = delete;
   HostUse& operator=(const HostUse&) = delete;
 };
-// What it reads or writes there.
+// Notes a read or write of device memory by the host.
 void note_host_use(const void* first, size_t bytes, bool writes);
 
 }  // namespace tessera_cuda

@@ -5,7 +5,7 @@
 #include <cmath>
 #include "device_functions.h"
 
-// Least and greatest, for each pair of types that CUDA has them for.
+// Minimum and maximum, for each pair of types that CUDA has them for.
 #define TESSERA_LEAST(type, a_type, b_type)                                                           \
   TESSERA_DEVICE constexpr type min(a_type a, b_type b) {                                             \
     return static_cast<type>(a) < static_cast<type>(b) ? static_cast<type>(a) : static_cast<type>(b); \
@@ -49,7 +49,7 @@ TESSERA_DEVICE float fdividef(float a, float b) { return a / b; }
 TESSERA_DEVICE double fdivide(double a, double b) { return a / b; }
 TESSERA_DEVICE float fdivide(float a, float b) { return a / b; }
 namespace tessera_cuda {
-// Reduced first, for then whole and half turns are exact.
+// Reduced first, so that whole and half turns are exact.
 TESSERA_DEVICE double sine_of_half_turns(double x) {
   const double r = std::remainder(x, 2.0);
   if (r == 0 || r == 1 || r == -1) return 0 * x;
@@ -61,7 +61,7 @@ TESSERA_DEVICE double cosine_of_half_turns(double x) {
   if (r == 0.5) return 0;
   return r > 0.5 ? -std::cos(3.141592653589793 * (1.0 - r)) : std::cos(3.141592653589793 * r);
 }
-// Where erfc() is x, by Halley's steps from a guess that is right to some digits.
+// The inverse of erfc(), by Halley's steps from a guess that is right to some digits.
 TESSERA_DEVICE double inverse_erfc(double x) {
   if (!(x > 0 && x < 2)) return x == 0 ? HUGE_VAL : x == 2 ? -HUGE_VAL : NAN;
   const double tail = x > 1 ? 2 - x : x, w = -std::log(tail);
@@ -161,7 +161,7 @@ TESSERA_DEVICE float __frsqrt_rn(float x) {
   return static_cast<float>(1.0 / std::sqrt(static_cast<double>(x)));
 }
 
-// Arithmetic with a rounding that is named: rn to nearest, rz towards zero, ru up, rd down.
+// Arithmetic with explicit rounding: rn to nearest, rz towards zero, ru up, rd down.
 namespace tessera_cuda {
 enum class Rounding { nearest, zero, up, down };
 float rounded_add(float a, float b, Rounding how) noexcept;
@@ -239,7 +239,7 @@ TESSERA_ROUNDED(ru, tessera_cuda::Rounding::up)
 TESSERA_ROUNDED(rd, tessera_cuda::Rounding::down)
 #undef TESSERA_ROUNDED
 
-// Conversions. As on a GPU, what is out of range becomes the nearest number in it, and NaN 0.
+// Conversions, as on a GPU: a value out of range becomes the nearest number in range, and NaN 0.
 namespace tessera_cuda {
 template <class To, class From>
 TESSERA_DEVICE To to_whole(From rounded) {

@@ -6,7 +6,7 @@
 
 namespace tessera_cuda {
 
-// What becomes of each part; `Part` says its width and whether it has a sign. A result keeps its low bits.
+// Applies `join` to each part; `Part` gives its width and sign. A result keeps its low bits.
 template <class Part, class Join>
 TESSERA_DEVICE unsigned by_parts(unsigned a, unsigned b, unsigned c, Join join) {
   constexpr unsigned bits = 8 * sizeof(Part), mask = (1u << bits) - 1;
@@ -18,7 +18,7 @@ TESSERA_DEVICE unsigned by_parts(unsigned a, unsigned b, unsigned c, Join join) 
            << at;
   return out;
 }
-// The nearest number that a part has.
+// Saturates to the range of a part.
 template <class Part>
 TESSERA_DEVICE int saturated(int value) {
   constexpr int highest =
@@ -30,7 +30,8 @@ TESSERA_DEVICE int distance(int a, int b) { return a < b ? b - a : a - b; }
 
 }  // namespace tessera_cuda
 
-// Of `name` that for halves and that for bytes. `result` says it of ints a and b, and of their type Part.
+// Defines the variants of `name` for halves and for bytes. `result` is an expression of ints a and b, and
+// Part.
 #define TESSERA_PARTS_OF(name, part, result)                                                  \
   TESSERA_DEVICE unsigned name(unsigned a_word, unsigned b_word) {                            \
     using Part = part;                                                                        \
@@ -60,7 +61,7 @@ TESSERA_SIGNED(__vavgs, (a + b + (a + b >= 0)) >> 1)
 TESSERA_UNSIGNED(__vavgu, (a + b + 1) >> 1)
 TESSERA_UNSIGNED(__vhaddu, (a + b) >> 1)
 #undef TESSERA_SIGNED_AND_UNSIGNED
-// All bits of a part where it holds, or its lowest alone.
+// Sets all bits of a part if the predicate holds, or its lowest alone.
 #define TESSERA_SIGNED_AND_UNSIGNED(name, holds) \
   TESSERA_SIGNED(__vcmp##name##s, -(holds))      \
   TESSERA_UNSIGNED(__vcmp##name##u, -(holds))    \
@@ -107,7 +108,7 @@ TESSERA_SUM_OF_DISTANCES(__vsadu2, unsigned short, 16)
 TESSERA_SUM_OF_DISTANCES(__vsadu4, unsigned char, 8)
 #undef TESSERA_SUM_OF_DISTANCES
 
-// Least and greatest of sums and of three, of whole words and of halves; "relu": at least 0.
+// Minimum and maximum of sums and of three, of whole words and of halves; "relu": at least 0.
 namespace tessera_cuda {
 template <class T>
 TESSERA_DEVICE T least(T a, T b) {

@@ -14,13 +14,13 @@ namespace tessera_cuda {
 [[gnu::const]] uint3 block_extent() noexcept;
 [[gnu::const]] uint3 grid_extent() noexcept;
 [[gnu::const]] unsigned thread_rank() noexcept;  // in its block, x fastest
-// Whether a kernel runs: for functions of both sides whose text depends on __CUDA_ARCH__.
+// True in a kernel: for functions of both sides whose text depends on __CUDA_ARCH__.
 bool on_device() noexcept;
 inline dim3 block_dim() noexcept { return block_extent(); }
 inline dim3 grid_dim() noexcept { return grid_extent(); }
 constexpr int warp_size() noexcept { return 32; }
 
-// What the names of CUDA's built-in variables mean where nothing of the program hides them.
+// The types of CUDA's built-in variables where the program does not hide their names.
 struct ThreadIdx {};
 struct BlockIdx {};
 struct BlockDim {};
@@ -29,13 +29,13 @@ struct GridDim {};
 [[gnu::always_inline]] inline uint3 built_in(const BlockIdx&) noexcept { return block_index(); }
 [[gnu::always_inline]] inline dim3 built_in(const BlockDim&) noexcept { return block_dim(); }
 [[gnu::always_inline]] inline dim3 built_in(const GridDim&) noexcept { return grid_dim(); }
-// Something of the program has the name.
+// The program declares this name itself.
 template <class T>
 [[gnu::always_inline]] constexpr T&& built_in(T&& own) noexcept {
   return static_cast<T&&>(own);
 }
 
-// The next launch of this host thread.
+// Configures the next launch of this host thread.
 void configure(dim3 grid, dim3 block, std::size_t shared_bytes = 0, cudaStream_t stream = nullptr,
                Place at = Place::current());
 
@@ -51,7 +51,7 @@ struct KernelCode {
   Place at;
   void (*body)();  // one GPU thread; asks for its closure
   std::size_t closure_bytes;
-  int most_threads;  // of a block, by __launch_bounds__; 0: any
+  int most_threads;  // per block, by __launch_bounds__; 0: any
 };
 void launch(KernelCode& code, const void* closure);
 void get_closure(void* to) noexcept;
@@ -85,7 +85,7 @@ void kernel(const char* name, const Closure<F>& closure, int most_threads = 0, P
   static KernelCode code{name, type_text<F>(), at, &run_thread<F>, sizeof(F), most_threads};
   launch(code, &closure.code);
 }
-// As tests spell it.
+// The form that tests use.
 template <class F>
 void kernel(const char* name, const F& closure, Place at = Place::current()) {
   static_assert(std::is_trivially_destructible_v<F>);
@@ -101,7 +101,7 @@ struct Entry {
   }
 };
 
-// How often an element repeats in a declared type, so that a finding can say a[2][5].
+// The extents of a declared array, so that a finding can say a[2][5].
 struct ElementsOf {
   std::size_t bytes, element_bytes;
   int rank;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a rewritten CUDA file calls, included before its first line. The front end turns CUDA's own syntax
-// into these calls; libtessera_cuda.so answers them with the executor.
+// The calls of a rewritten CUDA file, included before its first line. The front end turns CUDA's own syntax
+// into these calls; libtessera_cuda.so implements them with the executor.
 //
 //   k<<<grid, block, bytes, stream>>>(x)   (tessera_cuda::configure(grid, block, bytes, stream), k(x))
 //   __global__ void k(P) { body }          void k(P) { tessera_cuda::kernel("k", [=]() mutable { body }); }
@@ -14,14 +14,14 @@
 //
 // C++17, and light: it is compiled with every student's file.
 #pragma once
-#pragma GCC system_header  // nor is what it includes rewritten, or changed by --set
+#pragma GCC system_header  // exempts this and what it includes from rewriting and --set
 #define __CUDACC__ 1
 #define __NVCC__ 1
 #define __CUDACC_VER_MAJOR__ 12
 #define __CUDACC_VER_MINOR__ 4
 #define __CUDACC_VER_BUILD__ 0
 
-// In a kernel these go to the executor, elsewhere to the C library.
+// In a kernel these call the executor, elsewhere the C library.
 extern "C" {
 int printf(const char* __restrict__ format, ...) __asm__("tessera_cuda_printf");
 void __assert_fail(const char* text, const char* file, unsigned int line, const char* function) noexcept

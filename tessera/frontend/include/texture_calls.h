@@ -8,7 +8,7 @@
 
 namespace tessera_cuda {
 
-// Of a texel: a scalar, or the members of a vector type.
+// The channel type of a texel: a scalar, or a member of a vector type.
 template <class T, class = void>
 struct TexelOf {
   using Channel = T;

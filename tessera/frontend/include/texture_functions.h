@@ -16,7 +16,7 @@ struct Texel {
   } channel[4];
 };
 enum class Texture { line, plane, volume, layered_line, layered_plane };
-// `wanted`: what the kernel makes of it. Coordinates of texels, or from 0 to 1, as the texture says.
+// `wanted`: the kernel's result type. Coordinates count texels, or run from 0 to 1, as the texture says.
 Texel fetch(cudaTextureObject_t texture, Texture shape, const cudaChannelFormatDesc& wanted, float x, float y,
             float z, int layer, Place at);
 Texel fetch_element(cudaTextureObject_t texture, const cudaChannelFormatDesc& wanted, int x, Place at);
@@ -41,7 +41,7 @@ TESSERA_DEVICE T from_texel(const Texel& texel) {
   return out;
 }
 
-// What a reference's fetch returns: its element, or floats of it.
+// The result of a fetch through a reference: its element, or floats of it.
 template <class T, int channels>
 struct FloatsOf;
 template <class T>

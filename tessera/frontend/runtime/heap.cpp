@@ -27,9 +27,9 @@ std::size_t round_up(std::size_t bytes, std::size_t unit) { return (bytes + unit
 
 struct Block {
   enum class State : std::uint8_t { given, freed_now, freed };  // now: in this launch
-  std::size_t bytes, room;  // room: with the gap to the next block
-  const char* call;         // malloc or new
-  std::uint64_t caller;     // the address that it returned to
+  std::size_t bytes, room;                                      // room: with the gap to the next block
+  const char* call;                                             // malloc or new
+  std::uint64_t caller;                                         // the address that it returned to
   State state;
 };
 

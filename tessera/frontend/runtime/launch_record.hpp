@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a program did, as lines of JSON in the file that TESSERA_CUDA_RECORD names. A line is written when it
-// is known and flushed, so that a crash loses nothing. Each is an object; "record" says which:
+// The record of a program, as lines of JSON in the file that TESSERA_CUDA_RECORD names. Each line is written
+// and flushed at once, so that a crash loses nothing. Each is an object; "record" names its kind:
 //
 //   {"record": "start", "version": 1, "gpu": "NVIDIA H200", "traced": true}
 //   {"record": "launch", "number": 1, "kernel": "scale<32>", "file", "line",       where it is launched
@@ -44,7 +44,7 @@
 
 namespace tessera_cuda {
 
-// The array that malloc() and new in kernels give blocks of, in sites and findings.
+// The name of the array that malloc() and new in kernels allocate from, in sites and findings.
 inline constexpr const char* heap_name = "the device's heap";
 
 struct LaunchRecord {
@@ -80,13 +80,13 @@ void record_repeats(std::int64_t launch, std::int64_t times);
 void record_note(const std::string& text);
 void record_end(std::int64_t launches, int signal);
 
-// The student's line of an access, as the debug information tells it.
+// The user's source line of an access, from the debug information.
 struct SourceLine {
   std::string file;
   int line = 0;
 };
 SourceLine line_of(std::uint64_t return_address);
-// Neither a header of ours nor the system's.
+// True if the file is neither a header of this project nor the system's.
 bool is_users(const std::string& file);
 
 }  // namespace tessera_cuda

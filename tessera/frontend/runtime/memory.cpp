@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory of the device: each array in a mapping of its own, between forbidden bytes that a kernel can touch
-// without a fault and pages that it cannot. While host code runs, device memory cannot be touched at all.
+// Device memory: each array has a mapping of its own, between red zones, which a kernel can touch without a
+// fault, and guard pages, which it cannot. While host code runs, device memory is inaccessible.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -19,14 +19,14 @@ namespace tessera_cuda {
 namespace {
 
 constexpr std::size_t page = 4096;
-constexpr std::size_t zone = 64 << 10;   // forbidden, but there
-constexpr std::size_t guard = 64 << 20;  // not there
+constexpr std::size_t zone = 64 << 10;   // forbidden, but accessible
+constexpr std::size_t guard = 64 << 20;  // inaccessible
 constexpr unsigned char zone_byte = 0xa5;
-constexpr std::size_t watched_zone = 1024;  // of a zone's bytes next to the array, looked at after launches
+constexpr std::size_t watched_zone = 1024;  // bytes next to the array that are checked after launches
 
 std::uintptr_t number(const void* pointer) { return reinterpret_cast<std::uintptr_t>(pointer); }
 
-// Of a protected array: to be there or not to be there.
+// Makes a protected array accessible or inaccessible.
 void let(const Array& array, bool in) {
   char* const low = array.data - array.zone_bytes;
   mprotect(low, tessera::round_up(array.bytes + 2 * array.zone_bytes, page),
@@ -58,7 +58,7 @@ void map_written(Array& array) {
   if (low != MAP_FAILED) array.written = static_cast<std::uint8_t*>(low);
 }
 
-// Where a copy reads or writes: how much of it lies in which array.
+// One end of a copy: the array that holds it, and if it fits there.
 struct End {
   Array* array = nullptr;  // null: the host's
   bool fits = true;
@@ -70,7 +70,7 @@ End end_of(const void* pointer, std::size_t bytes) {
   return {array, offset <= array->bytes && bytes <= array->bytes - offset};
 }
 
-// The array is there as long as this lives.
+// Keeps an array accessible for its lifetime.
 class Let {
  public:
   explicit Let(const Array* array) : array_(array != nullptr && array->is_protected() ? array : nullptr) {
@@ -92,7 +92,7 @@ void mark_written(Array* array, const void* at, std::size_t bytes) {
   else std::memset(array->written + (static_cast<const char*>(at) - array->data), 1, bytes);
 }
 
-// One row of a copy, both ends checked before.
+// Copies one row; both ends were checked before.
 void copy_row(const End& to, void* to_at, const End& from, const void* from_at, std::size_t bytes, Place at) {
   Runtime& r = Runtime::get();
   if (bytes == 0) return;
@@ -116,7 +116,7 @@ const char* kind_name(cudaMemcpyKind kind) {
   return names[kind];
 }
 
-// Whether the kind of a copy tells the truth about an end. Pinned and managed memory is both.
+// True if the kind of a copy matches this end. Pinned and managed memory counts as both.
 bool agrees(const End& end, bool device) {
   if (end.array == nullptr) return !device;
   return device || !end.array->on_device();
@@ -226,7 +226,7 @@ cudaError_t release(void* pointer, bool host, Place at) {
   r.arrays.erase(found);
   ++r.version;
   release_marks(array);
-  // Its addresses stay taken, so that a use after free is seen.
+  // Its addresses stay reserved, so that a use after free is detected.
   constexpr std::size_t most_freed = 512;
   mmap(array.mapping, array.mapping_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED,
        -1, 0);
@@ -238,7 +238,7 @@ cudaError_t release(void* pointer, bool host, Place at) {
   return r.state() == cudaSuccess ? cudaSuccess : r.fail(r.state());
 }
 
-// At once, or when the graph is launched that the stream is captured into.
+// Does the work at once, or when the graph that the stream is captured into is launched.
 template <class Work>
 cudaError_t do_in(cudaStream_t stream, const Work& work) {
   return captured(stream, work) ? cudaSuccess : work();
@@ -304,7 +304,7 @@ Array* Runtime::array_at(const void* address) {
   if (after == arrays.begin()) return nullptr;
   Array& array = std::prev(after)->second;
   const std::size_t offset = number(address) - number(array.data);
-  // What lies behind a mapping's array is still its own.
+  // The address just past a mapping's array still belongs to it.
   return offset < array.bytes || (offset == array.bytes && array.mapping != nullptr) ? &array : nullptr;
 }
 
@@ -328,7 +328,7 @@ std::size_t Runtime::device_bytes() const {
   return sum;
 }
 
-// What a kernel wrote beside an array, when no tracer watched it.
+// True if no kernel wrote beside the array; else `byte` is the offset of a write.
 bool zones_are_whole(const Array& array, std::ptrdiff_t& byte) {
   if (array.mapping == nullptr) return true;
   const auto* const data = reinterpret_cast<const unsigned char*>(array.data);
@@ -348,7 +348,7 @@ void mend_zones(const Array& array) {
 
 namespace {
 
-// Whether pages are in memory or swapped out; nothing: the system does not say.
+// True for pages in memory or swapped out; nothing: the system does not say.
 std::optional<std::vector<bool>> pages_touched(const char* first, std::size_t bytes) {
   static const int pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
   std::vector<std::uint64_t> entries(round_up(bytes, page) / page);
@@ -360,7 +360,7 @@ std::optional<std::vector<bool>> pages_touched(const char* first, std::size_t by
   for (const std::uint64_t entry : entries) out.push_back(entry >> 62 != 0);
   return out;
 }
-// A system may hide it: of a page that is there it must say so.
+// The system may hide it: a page known to be present must be reported as such.
 bool tells_pages() {
   static const bool tells = [] {
     const volatile char own = 1;
@@ -431,7 +431,7 @@ void drop_heap(Array* heap) {
 
 cudaError_t allocate_pitched(const char* text, void** pointer, std::size_t* pitch, std::size_t width,
                              std::size_t height, std::size_t element_bytes, Place at) {
-  constexpr std::size_t unit = 512;  // as GPUs round it
+  constexpr std::size_t unit = 512;  // GPUs round the pitch to this
   *pitch = tessera::round_up(width, unit);
   return allocate(text, pointer, *pitch * height, element_bytes, Memory::device, at);
 }

@@ -28,7 +28,7 @@ int threads_to_use() {
   return number > 0 ? number : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
 }
 
-// Before the program's own static objects, so that its end comes after theirs.
+// Runs before the program's static constructors, so that the runtime ends after the program's static objects.
 [[gnu::constructor(101)]] void begin() { Runtime::get(); }
 
 }  // namespace

@@ -20,26 +20,26 @@ struct Array {
   char* data = nullptr;
   std::size_t bytes = 0;
   Kind kind = Kind::device;
-  Place at{"", 0};                   // where it was made
-  std::size_t element_bytes = 0;     // 0: not known
+  Place at{"", 0};                   // its allocation
+  std::size_t element_bytes = 0;     // 0: unknown
   std::vector<std::size_t> extents;  // row-major; empty: one of all elements
   char* mapping = nullptr;           // null: not ours
   std::size_t mapping_bytes = 0, zone_bytes = 0;
-  std::size_t untouched_bytes = 0;  // behind it: the rest of its last page, where that must stay untouched
-  std::uint8_t* written = nullptr;  // traced: a byte for each byte, 1: somebody wrote it
+  std::size_t untouched_bytes = 0;  // after it: the rest of its last page, if that must stay untouched
+  std::uint8_t* written = nullptr;  // traced: a byte for each byte; 1: written
   struct Writer {
     std::string kernel;
     Place at;
     std::int64_t launch;
   };
-  std::optional<Writer> unread_since;  // traced: a launch that wrote it, and nobody has read it since
+  std::optional<Writer> unread_since;  // traced: the launch that wrote it, if nobody has read it since
 
   bool on_device() const { return is_protected() || kind == Kind::variable || kind == Kind::constant; }
   bool host_writes_unseen() const { return kind == Kind::managed || kind == Kind::pinned; }
   bool is_protected() const { return kind == Kind::device || kind == Kind::heap; }
 };
 
-// A GPU that the device says it is.
+// A GPU that the runtime can report.
 struct Gpu {
   const char *word, *name;
   int major, minor, multiprocessors, clock_khz, memory_clock_khz, bus_bits;
@@ -47,7 +47,7 @@ struct Gpu {
   int threads_per_multiprocessor, blocks_per_multiprocessor;
   std::size_t shared_per_multiprocessor, shared_per_block_most;
 };
-const Gpu& gpu();  // that of TESSERA_CUDA_GPU
+const Gpu& gpu();  // selected by TESSERA_CUDA_GPU
 
 struct Kernel;
 
@@ -62,16 +62,16 @@ class Runtime {
   // Memory
   std::map<std::uintptr_t, Array> arrays;  // by address
   std::map<std::uintptr_t, Array> freed;   // device memory that is gone, while nothing else lies there
-  Array* array_at(const void* address);    // that holds this byte, or ends there
-  Array* array_near(const void* address);  // that it misses by little
-  void let_kernels(bool in);               // device memory is there for kernels only
+  Array* array_at(const void* address);    // the one that holds this byte, or ends there
+  Array* array_near(const void* address);  // the one that the address misses by little
+  void let_kernels(bool in);               // true: makes device memory accessible
   std::size_t device_bytes() const;
   std::uint64_t version = 1;  // grows when memory changes
 
   // Errors
-  cudaError_t fail(cudaError_t error);  // of a call: returns it, and remembers it
-  cudaError_t sticky = cudaSuccess;     // a kernel died
-  // Calls begin with this: after a kernel's death every call returns its error.
+  cudaError_t fail(cudaError_t error);  // records and returns a call's error
+  cudaError_t sticky = cudaSuccess;     // set: a kernel failed
+  // Every call begins with this: after a kernel's failure it returns that error.
   cudaError_t state() { return sticky; }
 
   std::int64_t launches = 0;
@@ -97,26 +97,26 @@ using Lock = std::lock_guard<std::recursive_mutex>;
 // The last launch's error of this host thread, for cudaGetLastError.
 struct LastError {
   cudaError_t error = cudaSuccess;
-  std::int64_t launch = 0;  // that it comes from; 0: from a call
+  std::int64_t launch = 0;  // the launch that failed; 0: a call
 };
 extern thread_local LastError last_error;
 void note_queried(cudaError_t error);
 
-// Rows of `width` bytes, checked, as `call` names it.
+// Copies rows of `width` bytes, with checks; `call` is the name in messages.
 cudaError_t copy(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch, std::size_t width,
                  std::size_t rows, cudaMemcpyKind kind, const char* call, Place at);
-// Pages of managed or pinned memory that the host has touched count as written.
+// Marks pages of managed or pinned memory that the host has touched as written.
 void mark_host_writes(Array& array);
-// The array that malloc() and new in kernels give blocks of.
+// Makes the array that malloc() and new in kernels allocate from.
 Array* make_heap(std::size_t bytes);  // null: there is no room for it
 void drop_heap(Array* heap);
-// What textures hold may have been read by the launch that ends.
+// Marks arrays of textures as read, because the launch that ends may have read them.
 void forget_unread_textures();
 
 // "d_A" of "(void**)&d_A".
 std::string name_in(const char* text);
 double now();  // seconds
-// Says to the user, on stderr, once each text.
+// Prints to stderr, each text once.
 void say_once(const std::string& text);
 
 }  // namespace tessera_cuda

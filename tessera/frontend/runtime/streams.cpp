@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Streams and events. Everything is done when its call returns, so a stream has nothing to wait for; an event
-// is a moment of this machine's clock.
+// Streams and events. Work is complete when its call returns, so a stream has nothing to wait for; an event
+// is a time of this machine's clock.
 #include "tessera/frontend/runtime/launch_record.hpp"
 #include "tessera/frontend/runtime/runtime.hpp"
 #include "tessera/frontend/runtime/graphs.hpp"
@@ -53,7 +53,7 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
   Runtime& r = Runtime::get();
   const Lock lock(r.mutex);
   if (event == nullptr) return r.fail(cudaErrorInvalidResourceHandle);
-  // It takes part in the capture that the event belongs to.
+  // The stream joins the capture that the event belongs to.
   const bool joins = event->capture && event->capture->graph != nullptr;
   if (joins && is_special(stream)) return r.fail(cudaErrorStreamCaptureImplicit);
   if (joins) stream->capture = event->capture;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arrays, textures and surfaces. An array's rows lie one behind the other; fetches follow the programming
-// guide's section on texture fetching, with fractions of 8 bits where they filter.
+// Arrays, textures and surfaces. An array's rows are contiguous; fetches follow the programming guide's
+// section on texture fetching, with fractions of 8 bits where they filter.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -49,7 +49,7 @@ std::string name_of(const cudaChannelFormatDesc& f) {
   return std::to_string(channels_of(f)) + " " + kind + " of " + std::to_string(f.x) + " bits";
 }
 
-// What a texture or surface object stands for.
+// The state of a texture or surface object.
 struct Object {
   bool is_there = false, is_surface = false, is_linear = false;
   const char* data = nullptr;
@@ -58,13 +58,13 @@ struct Object {
               slice = 0;  // in bytes from `row` on
   bool is_layered = false;
   cudaTextureDesc how = {};
-  bool plain = false;            // texels are what a fetch returns
-  std::uint64_t fetched_as = 0;  // what a kernel must ask for
+  bool plain = false;            // a fetch returns texels unchanged
+  std::uint64_t fetched_as = 0;  // the format that a kernel must request
 };
 std::uint64_t key_of(const cudaChannelFormatDesc& f) {
   return static_cast<std::uint64_t>(f.x | f.y << 8 | f.z << 16 | f.w << 24) | std::uint64_t{f.f} << 32;
 }
-// A handle is a place in this list: 0 is none. They are read by kernels while nobody writes them.
+// A handle is an index into this list; 0: none. Kernels read the objects while nobody writes them.
 std::deque<Object>& objects() {
   static auto* const all = new std::deque<Object>;
   return *all;
@@ -147,7 +147,7 @@ cudaError_t object_of(const cudaResourceDesc& resource, Object& out) {
   return cudaSuccess;
 }
 
-// Filtering and conversion as the hardware allows them.
+// Checks that the hardware allows this filtering and conversion.
 cudaError_t check(const Object& object) {
   const bool floats = object.format.f == cudaChannelFormatKindFloat;
   const bool to_floats = object.how.readMode == cudaReadModeNormalizedFloat;
@@ -156,7 +156,7 @@ cudaError_t check(const Object& object) {
   return cudaSuccess;
 }
 
-// Along one axis: the texels that count, and the second one's share. -1: the border.
+// Along one axis: the two texels that contribute, and the second one's weight. -1: the border.
 struct Along {
   std::int64_t first, second;
   float share;
@@ -196,7 +196,7 @@ Along along(float x, std::size_t count, cudaTextureAddressMode mode, const cudaT
   return {in_range(i, n, mode), in_range(i + 1, n, mode), share};
 }
 
-// Whole numbers as such, floats as floats, or all as floats from -1 or 0 to 1.
+// Integers unchanged, floats as floats, or all as floats from -1 or 0 to 1.
 Texel read(const Object& object, const char* from) {
   Texel out{};
   if (object.plain) {
@@ -488,7 +488,7 @@ cudaError_t cudaCreateSurfaceObject(cudaSurfaceObject_t* object, const cudaResou
   if ((resource->res.array.array->flags & cudaArraySurfaceLoadStore) == 0)
     return r.fail(cudaErrorInvalidValue);
   made.is_surface = true;
-  // Kernels write it unseen.
+  // Writes of kernels to a surface are not observed.
   if (tessera_cuda::Array* const array = r.array_at(made.data)) tessera_cuda::release_marks(*array);
   *object = tessera_cuda::keep(made);
   return cudaSuccess;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A window that is a file: GL/glut.h says how.
+// A window that is written to a file, as GL/glut.h describes.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -27,7 +27,7 @@ Window& window() {
 }
 
 struct PixelBuffer {
-  void* data = nullptr;  // of the device
+  void* data = nullptr;  // device memory
   std::size_t bytes = 0;
 };
 struct PixelBuffers {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// As much of OpenGL and GLUT as a program needs to show one picture. There is no window: when the program
+// The part of OpenGL and GLUT that a program needs to show one picture. There is no window: when the program
 // enters glutMainLoop, its idle function runs a few times (TESSERA_CUDA_FRAMES, else 3), the picture that it
 // then draws is written to TITLE.ppm, and the Escape key is pressed.
 #pragma once

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A part of Thrust: vectors, and algorithms that run on the host over either memory. No lazy iterators but
-// counting and constant ones; execution policies are taken and make no difference.
+// A part of Thrust: vectors, and algorithms that run on the host over either memory. Only counting and
+// constant iterators are lazy; execution policies are accepted and ignored.
 #pragma once
 #include <algorithm>
 #include <functional>
@@ -244,7 +244,7 @@ using std::pair;
 
 namespace detail {
 
-// What an algorithm runs over: device memory by plain pointers, everything else as it is.
+// The iterator that an algorithm uses: a plain pointer to device memory, any other iterator unchanged.
 template <class I>
 I raw(I at) {
   return at;
@@ -270,7 +270,7 @@ void note(T* first, T* last, bool writes) {
 template <class I>
 using value = typename std::iterator_traits<decltype(raw(std::declval<I>()))>::value_type;
 
-// Device memory is free for as long as the algorithm runs.
+// Keeps device memory accessible while the algorithm runs.
 template <class I>
 class Input {
  public:
@@ -304,7 +304,7 @@ class Output {
 
 }  // namespace detail
 
-// Each algorithm also with a policy before its arguments.
+// Overloads of each algorithm with a policy before its arguments.
 #define TESSERA_WITH_POLICY(name)                               \
   template <class... A>                                         \
   auto name(const execution_policy&, A&&... arguments)          \
@@ -564,7 +564,7 @@ O gather(I map_first, I map_last, J from, O out) {
   for (auto index = map.first; index != map.last; ++index, ++at) *at = detail::raw(from)[*index];
   return to.wrote(at);
 }
-// Of each value: how many elements are at most that, or less.
+// For each value, the number of elements that are at most that (upper_bound), or less (lower_bound).
 template <class I, class J, class O>
 O upper_bound(I first, I last, J values, J values_last, O out) {
   const detail::Input<I> in(first, last);
