@@ -28,7 +28,7 @@
   X(sinh) X(cosh) X(tanh) X(asinh) X(acosh) X(atanh) X(cbrt)
 // clang-format on
 #define TESSERA_FORMULA_OWN_2(X) X(pow) X(atan2) X(hypot)
-// Functions of the C library, on a GPU of CUDA: the last bits may differ between the two.
+// Functions of the C library, and of CUDA's on a GPU: the last bits may differ between the two.
 #define TESSERA_FORMULA_LIBRARY_1(X) X(erf) X(erfc) X(tgamma) X(lgamma) X(j0) X(j1) X(y0) X(y1)
 
 #define TESSERA_FORMULA_1(X) TESSERA_FORMULA_EXACT_1(X) TESSERA_FORMULA_OWN_1(X) TESSERA_FORMULA_LIBRARY_1(X)

@@ -130,8 +130,7 @@ Tree part(const Tree& tree, std::int32_t root) {
   return out;
 }
 
-// Uses an explicit stack, because a long sum is a deep tree. Parts shared by substitution are written each
-// time.
+// Uses a stack of its own: a long sum is a deep tree. Parts shared by substitution are written each time.
 std::string to_text(const Tree& tree) {
   constexpr std::size_t longest = 1 << 20;
   struct Open {
@@ -167,8 +166,7 @@ namespace {
 
 bool continues(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
 
-// A letter or sign beyond ASCII that takes one column and keeps the text direction: Latin, Greek,
-// mathematics.
+// A letter or sign beyond ASCII of one column that keeps the text direction: Latin, Greek, mathematics.
 bool may_be_shown(unsigned code) {
   return (code >= 0xA1 && code <= 0x24F && code != 0xAD) || (code >= 0x370 && code <= 0x3FF) ||
          (code >= 0x2010 && code <= 0x2027) || (code >= 0x2070 && code <= 0x209C) ||

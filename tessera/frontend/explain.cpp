@@ -24,8 +24,7 @@ Record read_record(const std::string& path) {
     const std::string kind = json.value("record", "");
     if (kind == "launch") out.launches.push_back(json);
     if (kind == "finding") {
-      // A failed launch is recorded when it fails and, if never queried, again at exit; the last record
-      // counts.
+      // A failed launch is recorded at its failure and, if never queried, again at exit: the last one counts.
       if (!json.value("queried", true))
         std::erase_if(out.findings, [&](const Json& before) {
           return before.value("what", "") == json.value("what", "") &&

@@ -619,7 +619,7 @@ struct Call::Hidden {
   Words constants, used_in_shapes, words;
   CalledFunction function;
   std::vector<CallArray> arrays;
-  std::map<std::string, const CallType*> types;  // of `values`
+  std::map<std::string, const CallType*> types;  // the types of `values`
   TemporaryFolder folder;
   std::string main;
 };

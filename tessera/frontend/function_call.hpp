@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Calls one function of CUDA files that have no main(): `--call 'solve(a, b, c, n)'`. A generated main(),
-// compiled with the file, copies the arrays to the device, calls the function, and copies the written arrays
-// back.
+// compiled with the file, copies the arrays to the device, calls the function, and copies back the written
+// ones.
 #pragma once
 #include <memory>
 #include <string>
@@ -28,7 +28,7 @@ struct CallResult {
   npy::Elements elements;
   std::string expected;  // a file, or ""
   std::int64_t wrong = 0;
-  double largest_difference = 0;  // of the elements within tolerance
+  double largest_difference = 0;  // the largest within tolerance
   std::string first_wrong, got, wanted;
 
   std::string text() const;  // a line

@@ -67,8 +67,7 @@ struct Qualifiers {
   }
 };
 
-// The structure of the tokens, as far as the rewriting needs it: scopes, and declarations with CUDA's
-// specifiers.
+// The structure of the tokens that the rewriting needs: scopes, and declarations with CUDA's specifiers.
 class Structure {
  public:
   explicit Structure(const TokenList& of) : list(of), t(of.tokens) { find_scopes(); }

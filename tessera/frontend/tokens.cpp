@@ -179,8 +179,7 @@ std::optional<Marker> marker_of(std::string_view text) {
   return out;
 }
 
-// The end of the system header's text that begins at `at`: the next marker of a file that is no system
-// header.
+// The end of a system header's text: the next marker, from `at` on, of a file that is no such header.
 std::size_t end_of_system_text(std::string_view text, std::size_t at) {
   while ((at = text.find("\n# ", at)) != text.npos) {
     const std::size_t end = std::min(text.find('\n', at + 1), text.size());
@@ -215,8 +214,7 @@ void find_partners(TokenList& list) {
                   "'" + std::string(list.tokens[stack.back()].text) + "' is never closed");
 }
 
-// Aligns the tokens of one line as written with its preprocessed tokens: both ends are equal, macros lie
-// between.
+// Aligns one line's tokens as written with the preprocessed ones: equal at both ends, macros between.
 void align(Token* from, Token* to, const std::vector<Token>& written, std::size_t first, std::size_t last) {
   const auto take = [](Token& token, const Token& of) { token.column = of.column, token.exact = true; };
   while (from != to && first != last && from->text == written[first].text) take(*from++, written[first++]);

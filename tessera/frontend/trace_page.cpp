@@ -231,8 +231,7 @@ std::int64_t wavefronts_of(const Request& request) {
   return out;
 }
 
-// Banks from left to right, each with its requested words. Each row is a wavefront: words below the first row
-// wait.
+// Banks from left to right, each with its requested words. A row is a wavefront: all but the first row wait.
 Svg draw_banks(const Chart& chart, double width, const std::string& id, const LineCost& cost) {
   const Request& request = cost.dearest;
   const Elements elements(cost);

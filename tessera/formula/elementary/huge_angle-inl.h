@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Range reduction of one number so large that its product with 2/π must be formed from the digits of 2/π that
-// decide its last turns (Payne and Hanek's method), in integer arithmetic. Included inside a namespace by its
-// users.
+// decide its last turns (Payne and Hanek's method), in integers. Included inside a namespace by its users.
 
 FORMULA_FN u64 two_over_pi(int word) {  // 64 bits of 0 first: places above the point
   constexpr u64 words[] = {0,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cooperative groups: a thread's view of the threads it works with. Groups of a warp hold their lanes as
-// bits.
+// Cooperative groups: a thread's view of the threads it works with. Groups of a warp hold their
+// lanes as bits.
 #pragma once
 #include "device_functions.h"
 #include "tessera_calls.h"

@@ -30,8 +30,7 @@ TESSERA_DEVICE int distance(int a, int b) { return a < b ? b - a : a - b; }
 
 }  // namespace tessera_cuda
 
-// Defines the variants of `name` for halves and for bytes. `result` is an expression of ints a and b, and
-// Part.
+// Defines `name` for halves and for bytes. `result` is an expression of ints a and b, and of their type Part.
 #define TESSERA_PARTS_OF(name, part, result)                                                  \
   TESSERA_DEVICE unsigned name(unsigned a_word, unsigned b_word) {                            \
     using Part = part;                                                                        \

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arrays, textures and surfaces: types and calls of the host. The calls of kernels are in
-// texture_functions.h.
+// Arrays, textures and surfaces: types and calls of the host. Kernels use texture_functions.h.
 #pragma once
 #include "driver_types.h"
 

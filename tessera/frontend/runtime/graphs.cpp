@@ -139,8 +139,7 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream) {
 
 namespace {
 
-// The dependencies of a new node are in the graph already, so the insertion order is a valid order of
-// execution.
+// The dependencies of a new node are in the graph already, so insertion order is a valid execution order.
 cudaError_t add(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* after, std::size_t count,
                 tessera_work work) {
   if (node == nullptr || graph == nullptr) return Runtime::get().fail(cudaErrorInvalidValue);

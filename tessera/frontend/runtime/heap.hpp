@@ -10,8 +10,8 @@ namespace tessera_cuda {
 
 struct Array;
 
-// Called before and after a launch. Memory that kernels free is reused only after it, so that an address
-// means one block.
+// Called before and after a launch. Memory that kernels free is reused only after it, unless the heap is
+// full, so that an address means one block.
 void open_heap();
 void close_heap(const LaunchRecord& launch);
 // Sets how the tracer distinguishes the blocks of this array.

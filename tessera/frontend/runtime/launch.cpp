@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Launches a kernel on the executor: checks limits, places shared memory, runs the tracer, and writes the
-// record.
+// Launches a kernel on the executor: checks limits, places shared memory, traces, and writes the record.
 #include "tessera/frontend/runtime/kernels.hpp"
 #include <algorithm>
 #include <atomic>
@@ -437,8 +436,7 @@ std::string place_of_fault(std::uint64_t address, unsigned width) {
                                                                           : fault + ", which was freed";
 }
 
-// Without tracing, a kernel that reads host memory works here, but not on a GPU. Its arguments show the
-// pointers.
+// Without tracing, a kernel that reads host memory works here, but not on a GPU. Its arguments show it.
 void find_host_arguments(const Kernel& kernel, const void* closure, const LaunchRecord& launch) {
   std::optional<WritableMemory> memory;
   for (std::size_t at = 0; at + sizeof(std::uint64_t) <= kernel.code->closure_bytes;

@@ -15,9 +15,9 @@
 //               "ideal_sectors", "lines", "wavefronts", "ideal_wavefronts",
 //               "dearest": {"cost": 8, "block": [x, y, z], "warp", "offsets": [0, 8, …, null],
 //                           "start", "element_bytes", "extents", "array_bytes"}}],
-//               the request that cost most: its sectors or wavefronts; of each lane where in the array,
-//               in bytes; where the array begins in 128 bytes of memory. Absent where every request
-//               touched several arrays
+//               the most expensive request: its sectors or wavefronts; each lane's offset in the array, in
+//               bytes; the array's offset in a 128-byte line. Absent if every request touched several
+//               arrays
 //    "barriers": [{"file", "line", "times"}]}
 //   {"record": "repeated", "launch": 2, "times": 299}    not run again: nothing that it reads had changed
 //   {"record": "finding", "what": "race", "serious": true, "text", "file", "line", "other_file",
