@@ -25,9 +25,8 @@ struct Task {
   std::atomic<std::int64_t>* blocks_done = nullptr;  // incremented after each block; null: not counted
 };
 
-// Returns when every block has run. Throws Error, naming kernel, block and thread, for a mistake of the
-// kernel, and OutOfTime after the seconds of TimeLimit; the other OS threads then stop after their current
-// block.
+// Returns when every block has run. Throws Error, with kernel, block and thread, for a mistake of the kernel,
+// and OutOfTime after the seconds of TimeLimit; the other OS threads then stop after their current block.
 void execute(const Task& task, int os_threads);
 
 // Limit on the threads of a cooperative launch, summed over its blocks.

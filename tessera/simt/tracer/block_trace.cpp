@@ -11,8 +11,7 @@ namespace {
 
 constexpr unsigned sector_bytes = 32, sectors_per_line = 4, word_bytes = 4, banks = 32;
 
-// Capacity for the units of a request: 16 bytes are four words, and an unaligned access touches one unit
-// more.
+// Capacity for the units of a request: 16 bytes are four words, five if the access is unaligned.
 using Units = std::array<std::uint64_t, lanes_per_warp * 5>;
 
 // Stores the distinct units of `bytes` bytes that the active lanes touch, sorted. Returns their number.
@@ -664,8 +663,7 @@ void BlockTrace::fault(int rank, std::uint64_t address) {
   finding.site.bits = log.diverged ? (*log.own_site)[row][lane] : log.site[row];
   finding.block = block_;
   finding.thread = rank;
-  // A misaligned access by an instruction that requires alignment faults without an address: the table has
-  // it.
+  // An instruction that requires alignment faults without an address if misaligned: the table has it.
   const std::uint64_t logged = (*log.address)[row][lane];
   const unsigned width = finding.site.width();
   if (address == 0 && logged != 0 && logged % width != 0) {

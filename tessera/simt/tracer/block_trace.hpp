@@ -44,8 +44,7 @@ class BlockTrace {
   std::uint32_t empty_full(std::size_t warp);
   std::size_t warps() const { return warps_.size(); }
   void passed_barrier(SourceLocation location);
-  // A collective of a warp, or a barrier, was passed after some of its threads had returned; `text` names
-  // them.
+  // A warp's collective or a barrier was passed after some of its threads had returned; `text` names them.
   void passed_without_all(SourceLocation location, bool collective, const std::function<std::string()>& text);
   void warp_synced(std::size_t warp, std::uint32_t lanes);
   void fault(int rank, std::uint64_t address);  // the thread's last access stopped the block
@@ -114,8 +113,7 @@ class BlockTrace {
   bool as_before(Site& site, Space space, const LaneAddresses& address, std::uint32_t active) const;
   void request_by_lane(std::size_t warp, Site& site, const LaneAddresses& address, std::uint32_t active,
                        const WarpLog::Values* values);
-  // `dearest`: true if the request may be kept as the costliest, which requires that all its lanes touch one
-  // array.
+  // `dearest`: true if the request may be kept as the costliest, because all its lanes touch one array.
   void count(std::size_t warp, Site& site, Space space, const LaneAddresses& address, std::uint32_t active,
              const RequestCost& cost, bool dearest);
   void keep_dearest(DearestRequest& dearest, std::size_t warp, const Site& site, Space space,
