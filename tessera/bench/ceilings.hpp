@@ -10,7 +10,7 @@ namespace tessera::bench {
 
 struct MeasuredCeilings {
   Ceilings rates;
-  std::string date;  // of the last measurement
+  std::string date;  // date of the last measurement
 
   bool empty() const { return rates.empty(); }
 };
@@ -23,8 +23,7 @@ MeasuredCeilings better_of(const MeasuredCeilings& known, const MeasuredCeilings
 
 // Reads the cache folder's ceilings for a device of this name, driver and number of threads.
 std::optional<MeasuredCeilings> known_ceilings(const Device& device);
-std::string remember(const Device& device,
-                     const MeasuredCeilings& ceilings);  // returns "", or the reason why it failed
+std::string remember(const Device& device, const MeasuredCeilings& ceilings);  // "", or why it failed
 
 // Returns the cached ceilings; otherwise measures and caches them.
 Ceilings ceilings_of(const Device& device);

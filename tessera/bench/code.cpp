@@ -166,8 +166,7 @@ void count_instruction(KernelCode& out, std::uint64_t lower, std::uint64_t upper
     if (operation == one.operation) ++(out.*one.count);
 }
 
-// .nv.info is a list of attributes: a format, a name, and either a 2-byte value or a length and that many
-// bytes.
+// .nv.info is a list of attributes: a format, a name, and a 2-byte value or a length and that many bytes.
 std::optional<std::int64_t> attribute(const elf::File& cubin, unsigned wanted, std::string_view symbol) {
   constexpr unsigned sized = 4;
   const elf::Section* info = cubin.find(".nv.info");

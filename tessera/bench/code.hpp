@@ -2,8 +2,7 @@
 // Reads the compiled kernels of GPU code: registers, spills, shared memory, and the static number of
 // instructions of each kind.
 //
-// The encoding of instructions is not documented. It was found by compiling known kernels, and tests check
-// it.
+// The encoding of instructions is not documented. It was found by compiling known kernels; tests check it.
 #pragma once
 #include <nlohmann/json_fwd.hpp>
 #include <cstdint>
@@ -50,8 +49,7 @@ std::string readable(const std::string& symbol);
 const KernelCode* find_code(const std::vector<KernelCode>& all, const std::string& kernel_type,
                             int capability);
 
-// The type that a kernel of the library is made from, "matmul::Coarsened<float, …>"; "": not a kernel of the
-// library.
+// The type that a kernel of the library is made from, "matmul::Coarsened<float, …>"; "": of another library.
 std::string made_from(const std::string& kernel_name);
 
 nlohmann::ordered_json to_json(const KernelCode& code);

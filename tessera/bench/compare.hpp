@@ -35,16 +35,14 @@ struct Judging {
 
 // Largest share of the processors used by other programs at which times on them are judged.
 inline constexpr double quiet_load = 0.05;
-// Relative range of the medians of five repeats, each a fifth of the samples, consecutive; 0: too few
-// samples.
+// Relative range of the medians of five consecutive fifths of the samples; 0: too few samples.
 double between_repeats(const std::vector<double>& samples);
 
 struct Verdict {
   Change change = Change::ambiguous;
   std::string why = {};
 };
-// Judges by the times alone, for interleaved measurements, in which the candidate itself causes a different
-// clock.
+// Judges by the times alone, for interleaved samples: there, the candidate itself causes a different clock.
 Verdict judge(const std::vector<double>& before, const std::vector<double>& now, const Judging& judging = {});
 // Also gives no verdict if a machine was not quiet, or if repeats differ by as much.
 Pair judge(const Record& before, const Record& now, const Judging& judging = {});

@@ -299,7 +299,7 @@ Json to_json(const TraceSession& session) {
   return out;
 }
 
-// Read back.
+// Reading results back.
 
 namespace {
 

@@ -66,7 +66,7 @@ HWY_EXPORT(chain_i32);
 
 namespace {
 
-constexpr int fewest_rounds = 4, most_rounds = 12;  // of each loop; the best counts
+constexpr int fewest_rounds = 4, most_rounds = 12;  // rounds of each loop; the best counts
 
 void triad(double* __restrict to, const double* __restrict a, const double* __restrict b, double factor,
            std::size_t count) {

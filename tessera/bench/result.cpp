@@ -138,7 +138,7 @@ std::string label_of(const Device& device) {
   return device.label() + (part ? ":threads=" + std::to_string(device.threads) : "");
 }
 
-// Sentences.
+// Summary and warnings.
 
 namespace {
 

@@ -44,11 +44,10 @@ struct Row {
 
   std::vector<double> seconds;                       // per run; empty: not measured, see reason
   std::map<std::string, std::vector<double>> calls;  // samples of public calls, see measure_calls()
-  std::vector<double> fma_rates;   // flop/s of a loop of multiply-adds run beside each sample
-  std::vector<double> clocks_mhz;  // beside each sample; empty: the device does not report it
-  std::vector<std::optional<double>>
-      powers_w;               // beside each sample; missing if the meter averaged others, too
-  int launches = 1;           // in a sample, whose time is divided by them
+  std::vector<double> fma_rates;                // flop/s of a loop of multiply-adds run beside each sample
+  std::vector<double> clocks_mhz;               // beside each sample; empty: the device does not report it
+  std::vector<std::optional<double>> powers_w;  // beside each sample; missing: includes another candidate
+  int launches = 1;                             // in a sample, whose time is divided by them
   std::int64_t sets = 0;      // sets of inputs and outputs that launches cycle through; 0: always the same
   bool exposed = false;       // its launch overhead could not be hidden
   std::size_t throttled = 0;  // samples dropped because the clock had fallen
@@ -140,9 +139,8 @@ struct Driver {
 
 struct Document {
   std::string operation, caches, launches, distribution, date, git, compiler, flags;
-  std::string cuda_compiler,
-      cuda_flags;         // compiler with its architectures; "": not known, or a build without CUDA
-  std::string processor;  // processor of the machine
+  std::string cuda_compiler, cuda_flags;  // with its architectures; "": not known, or a build without CUDA
+  std::string processor;                  // processor of the machine
   std::string seed;
   std::vector<Driver> drivers;  // one for each device
   std::vector<Record> records;

@@ -39,8 +39,7 @@ class Rotation {
   Rotation& operator=(const Rotation&) = delete;
 
   std::int64_t sets() const { return sets_; }
-  // Rounds up to a number of launches, or to `most`, such that one sample ends at the set at which another
-  // begins.
+  // Rounds up to a number of launches, or to `most`, so that samples end at sets at which others begin.
   int launches(int wanted) const;
 
   // Returns the first set of the next `launches` launches; numbers wrap around.

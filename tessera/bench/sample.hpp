@@ -72,8 +72,7 @@ bool settled(const std::vector<Sample>& samples, const Effort& effort);
 
 // Takes the samples of all contestants in rounds. A contestant leaves the rounds when its next sample would
 // exceed effort.seconds, but takes at least one, dropped or not. `interrupted` is called before every sample;
-// once it returns true, the samples so far are returned. Keeps only power readings that are the contestant's
-// own.
+// once it returns true, the samples so far are returned. Keeps only the contestant's own power readings.
 std::vector<Taken> interleave(const std::vector<Contestant>& contestants, const Effort& effort,
                               const std::function<bool()>& interrupted = {});
 

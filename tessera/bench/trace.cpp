@@ -18,7 +18,7 @@ namespace {
 // hits a zone and is reported, instead of hitting another array or causing a fault.
 class TraceArrays {
  public:
-  // Copies inputs, and poisons outputs with bytes 0xFF, which is NaN or -1. `mark`: records which bytes are
+  // Copies inputs, and poisons outputs with bytes 0xFF, which is NaN or -1. `mark`: records the bytes
   // written.
   TraceArrays(const Arguments& host, bool mark);
   ~TraceArrays();

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Traces one plan of the executor: the memory requests of its kernel, as a GPU counts them, and the kernel's
-// mistakes.
+// Traces one plan of the executor: its kernel's memory requests, as a GPU counts them, and its mistakes.
 #pragma once
 #include <nlohmann/json_fwd.hpp>
 #include <functional>
@@ -18,13 +17,13 @@ namespace tessera::bench {
 struct Tracing {
   // Each schedule is searched for mistakes; counts are those of the first.
   std::vector<simt::Schedule> schedules = {{}};
-  std::int64_t blocks = 0;  // blocks of each launch to run, evenly spaced; 0: all, within `accesses`
-  std::uint64_t accesses = 60'000'000;    // approximate limit on the accesses of the blocks run
-  std::uint64_t seed = 1;                 // seed of the data
-  bool check = true;                      // look for races
-  bool places = true;                     // resolve source lines; false: merges all accesses of a kind
-  std::vector<SourceLocation> without;    // barriers to skip
-  int compute_capability = 90;            // for the occupancy
+  std::int64_t blocks = 0;              // blocks to run per launch, evenly spaced; 0: all, within `accesses`
+  std::uint64_t accesses = 60'000'000;  // approximate limit on the accesses of the blocks run
+  std::uint64_t seed = 1;               // seed of the data
+  bool check = true;                    // look for races
+  bool places = true;                   // resolve source lines; false: merges all accesses of a kind
+  std::vector<SourceLocation> without;  // barriers to skip
+  int compute_capability = 90;          // for the occupancy
   std::optional<std::int64_t> registers;  // per thread; nothing: from the code
   // The kernels' GPU code, by the shared object that registered the variant: kernels of two objects may have
   // the same name.

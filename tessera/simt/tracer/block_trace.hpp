@@ -48,9 +48,7 @@ class BlockTrace {
   void passed_without_all(SourceLocation location, bool collective, const std::function<std::string()>& text);
   void warp_synced(std::size_t warp, std::uint32_t lanes);
   void fault(int rank, std::uint64_t address);  // the thread's last access stopped the block
-  void communicate() {
-    communicates_ = true;
-  }  // the block synchronizes with others, in an order that is not tracked
+  void communicate() { communicates_ = true; }  // the block synchronizes with others, in an unknown order
   // At a collective of a warp, or at a barrier.
   void wait_in_vain(SourceLocation location, bool collective, const std::string& text);
 
@@ -143,8 +141,7 @@ class BlockTrace {
   // A plain read that races with an atomic is no mistake if its thread then updates the word by an atomic
   // that compares it, e.g. in an atomicCAS loop. Holds the number of such races of each finding.
   std::vector<std::uint64_t> harmless_;
-  std::map<std::pair<int, std::uint64_t>, std::vector<std::size_t>>
-      may_update_;                 // (thread, address) → findings
+  std::map<std::pair<int, std::uint64_t>, std::vector<std::size_t>> may_update_;  // by thread and address
   std::vector<Finding> findings_;  // merged here first: a mistake in a loop can occur a million times
 };
 
