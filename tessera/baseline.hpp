@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Included by rungs of place 00: Rung takes the variants that these functions return.
+// Included by baselines, the rungs numbered 00: a Rung takes the variants that these functions return.
 #pragma once
 #include "tessera/rung.hpp"
 
@@ -16,7 +16,7 @@ inline Variant baseline(std::string idea, Where where, std::vector<Choice> choic
   return out;
 }
 
-// For one that computes something slightly different: its results are not compared.
+// A baseline that computes something slightly different: its results are not compared.
 inline Variant timed_baseline(std::string idea, Where where, std::vector<Choice> choices,
                               std::function<Reason(const Device&)> needs = {}) {
   Variant out = baseline(std::move(idea), where, std::move(choices), std::move(needs));

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products of matrices of bytes, spread over a warp as tensor cores want them. Lane 4·g + t has of
-//   a    rows g and g + 8, columns 4·t to 4·t + 3 of every piece of 16: a word each
-//   b    column g, rows 4·t to 4·t + 3 of every piece
+// Products of 8-bit integer matrices in the tensor cores' fragment layout. Lane 4·g + t holds
+//   a    rows g and g + 8, columns 4·t to 4·t + 3 of every k-slice of 16: a word each
+//   b    column g, rows 4·t to 4·t + 3 of every k-slice
 //   d    rows g (d[0], d[1]) and g + 8 (d[2], d[3]), columns 2·t and 2·t + 1
-// Numbers are from 0 to 255, those of a signed operand from -128 to 127. Sums are modulo 2^32. Where there
-// are no tensor cores, lanes hand each other what they lack.
+// Values are from 0 to 255, those of a signed operand from -128 to 127. Sums are modulo 2^32. Without tensor
+// cores, lanes exchange operands by shuffles.
 #pragma once
 #include "tessera/kernel.hpp"
 #if defined(__CUDACC__)
@@ -21,7 +21,7 @@ std::uint32_t byte_number(std::uint32_t word, int b) {
   return is_signed && byte > 127 ? byte - 256 : byte;
 }
 
-// One piece of 16.
+// d += a·b for one k-slice of 16.
 template <bool signed_a, bool signed_b>
 void add_piece(Thread thread, std::uint32_t (&d)[4], const std::uint32_t (&a)[2], std::uint32_t b) {
   const int row = thread.lane() / 4, column = thread.lane() % 4 * 2;
@@ -37,7 +37,7 @@ void add_piece(Thread thread, std::uint32_t (&d)[4], const std::uint32_t (&a)[2]
 }
 #endif
 
-// d += a·b, of pieces `first` and the next, if there is one. All lanes of a warp call.
+// d += a·b for k-slice `first` and the next one, if it exists. Called by all lanes of a warp.
 template <bool signed_a, bool signed_b, std::size_t pieces>
 SIMT void multiply_bytes(Thread thread, std::uint32_t (&d)[4], const std::uint32_t (&a)[pieces][2],
                          const std::uint32_t (&b)[pieces], int first = 0) {
@@ -53,8 +53,7 @@ SIMT void multiply_bytes(Thread thread, std::uint32_t (&d)[4], const std::uint32
 #endif
 }
 
-// Of a matrix of 8 × 8 halves, lane 4·r + c has columns 2·c and 2·c + 1 of row r; afterwards those of the
-// matrix turned over.
+// Transposes an 8 × 8 matrix of 16-bit elements: lane 4·r + c holds columns 2·c and 2·c + 1 of row r.
 SIMT std::uint32_t movmatrix_trans(Thread thread, std::uint32_t pair) {
 #if defined(__CUDA_ARCH__)
   (void)thread;

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a .simt.cu rung includes. A kernel is a type, over an element T and a Config, with
+// Included by a .simt.cu rung. A kernel is a type, over an element T and a Config, with
 //
 //   struct Shared { … };                                      a block's shared memory
 //   static Launch launch(const Problem<T>&, const Tuning&);   the grid
 //   SIMT void operator()(Thread, Shared&, const Problem<T>&) const;
 //
-// and, where they apply,
+// and, optionally,
 //
-//   static std::vector<Range> ranges();                       parameters left to the run
-//   static Reason refuses(const Problem<T>&, const Tuning&);  what it cannot compute
-//   static std::size_t workspace_bytes(const Problem<T>&, const Tuning&);   spare memory of the device, zeros
-//                                                             at first; Problem has `void* workspace` for it
-//   static void finish(const Problem<T>&, const Tuning&, Run&);  what the host does after the launch: further
-//                                                             launches, or waiting for what was computed
+//   static std::vector<Range> ranges();                       parameters chosen at run time
+//   static Reason refuses(const Problem<T>&, const Tuning&);  why it cannot compute a problem
+//   static std::size_t workspace_bytes(const Problem<T>&, const Tuning&);   zero-initialized device memory;
+//                                                             Problem has `void* workspace` for it
+//   static void finish(const Problem<T>&, const Tuning&, Run&);  the host's work after the launch: further
+//                                                             launches, or waiting for results
 //   static Owner owner(const Tuning&, std::int64_t row, std::int64_t column);
-//   static constexpr int threads;                             a block's largest size
-//   static constexpr bool may_return_early = true;            before a barrier of others
+//   static constexpr int threads;                             maximum number of threads in a block
+//   static constexpr bool may_return_early = true;            before a barrier that other threads reach
 //
 // and Config has `Tuning tuning() const`. Declaring a KernelRung registers the kernel on the executor
 // (g++'s build) or on CUDA (nvcc's).
@@ -41,7 +41,7 @@ inline constexpr Where kernels_run_on = Where::cuda;
 inline constexpr Where kernels_run_on = Where::simt;
 #endif
 
-// For the ladder or, in the traced build, as the twin of a variant there.
+// Adds the variant to the ladder or, in the traced build, as the instrumented twin of a variant there.
 inline void register_kernels(Variant variant, SourceLocation location = SourceLocation::current()) {
 #if defined(TESSERA_TRACED)
   register_traced(std::move(variant), location);
@@ -57,7 +57,7 @@ constexpr std::int64_t shared_bytes() {
   return std::is_empty_v<typename Kernel::Shared> ? 0 : sizeof(typename Kernel::Shared);
 }
 
-// What every kernel needs of a device, whatever it computes.
+// Checks the launch limits of a device that apply to every kernel.
 inline Reason device_refuses(const Launch& launch, std::int64_t shared_bytes, const Device& device) {
   constexpr std::int64_t most_x = 2147483647, most_yz = 65535;
   const auto says = [](std::int64_t needed, const char* what, std::int64_t most) {
@@ -84,7 +84,7 @@ Reason kernel_refuses(const Arguments& arguments, const Tuning& tuning, const De
   return device_refuses(Kernel::launch(problem, tuning), shared_bytes<Kernel>(), device);
 }
 
-// A block too large for any GPU is never compiled, but keeps its place in the tables.
+// False: the block is too large for any GPU, and the kernel is not compiled but stays in the tables.
 template <class Kernel>
 constexpr bool fits_any_gpu() {
   if constexpr (requires { Kernel::threads; }) return Kernel::threads <= 1024;
@@ -149,7 +149,7 @@ void bind_kernel(Choice& choice, Types<T...>) {
   };
   if constexpr (requires(Tuning t) { Any::owner(t, 0, 0); })
     choice.owner = [](const Arguments& arguments, const Tuning& tuning, const Extents& index) {
-      std::optional<Owner> owner;  // by element: 16 bytes hold four of one and two of another
+      std::optional<Owner> owner;  // depends on the element: 16 bytes hold four floats but two doubles
       ((arguments.element() == element_of<T>
             ? void(owner = Selected::template Of<T>::owner(tuning, index[0], index[1]))
             : void()),
@@ -158,12 +158,12 @@ void bind_kernel(Choice& choice, Types<T...>) {
     };
 }
 
-// Kernel with its Config settled. Not a member of the rung: nvcc's host code names the kernel through
-// it, and a name that spells out every other Config as well.
+// Kernel with its Config bound. Not a member of the rung, because nvcc's host code names the kernel through
+// it, and the name of a member would spell out every other Config as well.
 //
-// Local is one of the kernel's types, in this template and the next. Two files may call their kernels
-// alike, each in a namespace of its own file; compilers keep functions made from such a *type* apart,
-// but functions made from a *template* alone they hand to the linker, which keeps the first it meets.
+// Local is one of the kernel's types, in this template and the next. Kernels of two files may have the same
+// name, each in an anonymous namespace. Functions instantiated from such a *type* have internal linkage, but
+// of functions instantiated from the *template* alone the linker keeps one copy.
 template <class Local, class Config, template <class, Config> class Kernel, Config config>
 struct With {
   template <class T>
@@ -198,7 +198,7 @@ inline constexpr auto first_of = first;
 
 }  // namespace detail
 
-// One Choice for each Config; the first is the default. The list is the search space.
+// One Choice for each Config; the first is the default, the list is the search space.
 template <template <class> class Problem, class Config, template <class, Config> class Kernel,
           Config... configs>
 using KernelRung =

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory that arrives in a block's shared memory before it is needed, in stages of a ring. From compute
-// capability 9.0 one warp asks the copy engine for whole pieces: no register and next to no instruction is
-// spent on what is under way. Before, every thread copies 16 bytes at a time, asynchronously from 8.0; the
-// executor's copies are done at once.
+// Prefetches global memory into a ring of stages in a block's shared memory. From compute capability 9.0, one
+// warp issues bulk copies (TMA), which take no registers and few instructions. Before 9.0, every thread
+// copies 16 bytes at a time, asynchronously from 8.0; the executor copies synchronously.
 #pragma once
 #include "tessera/kernel.hpp"
 #if defined(__CUDACC__)
@@ -13,21 +12,21 @@
 namespace tessera {
 inline namespace TESSERA_UNIT {
 
-// Lies in shared memory.
+// Must be in shared memory.
 template <int stages>
 struct RingState {
   std::uint64_t arrived[static_cast<unsigned>(stages)];
 };
 
-// Steps count from 0; step s is in stage s mod `stages`. A block asks for steps 0 to `ahead` − 1, and then at
-// each step s: await(s), a barrier, ask for step s + ahead, use step s. Behind that barrier nobody uses step
-// s − 1 any more, whose place is thus free.
+// Steps count from 0; step s uses stage s mod `stages`. A block asks for steps 0 to `ahead` − 1, and then at
+// each step s: await(s), a barrier, ask for step s + ahead, use step s. After that barrier no thread uses
+// step s − 1, so its stage is free.
 template <int stages>
 class Ring {
  public:
   static constexpr int ahead = stages - 1;
 
-  // All threads of the block, which meet where the copy engine's barriers are made.
+  // Called by all threads of the block, which synchronize after the mbarriers are initialized.
   SIMT Ring(Thread thread, RingState<stages>& state) : thread_(thread), state_(state) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     if (thread.rank() == 0) {
@@ -39,8 +38,8 @@ class Ring {
 #endif
   }
 
-  // Asks for a step, if it is `there`: up to 32 pieces, each named by name(i, copy) through
-  // copy(to, from, bytes), all three multiples of 16, or left out. All threads call, at each step.
+  // Issues the copies of a step, if it is `there`: up to 32 pieces. name(i, copy) calls copy(to, from, bytes)
+  // for piece i, all three multiples of 16, or omits it. Called by all threads, at each step.
   template <class Name>
   SIMT void ask(int step, bool there, int pieces, const Name& name) const {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
@@ -50,7 +49,7 @@ class Ring {
       name(thread_.lane(), [&](void* to, const void* from, int bytes) {
         cuda::ptx::cp_async_bulk(to, from, static_cast<std::uint32_t>(bytes), all);
       });
-    thread_.sync_warp();  // behind what every lane told the barrier to expect
+    thread_.sync_warp();  // after every lane's expect_tx on the barrier
     if (thread_.lane() == 0) cuda::ptx::mbarrier_arrive(all);
 #else
     (void)step;
@@ -66,21 +65,20 @@ class Ring {
 #endif
   }
 
-  // For a step that the block's threads have written themselves, with ordinary stores, before the next
-  // barrier.
+  // For a step that the block's threads write themselves, with ordinary stores, before the next barrier.
   SIMT void ask_nothing(int step) const {
     let_engine_write();
     ask(step, true, 0, [](int, const auto&) {});
   }
 
-  // After ordinary stores to a stage, by each thread that made some: later copies to it come later.
+  // Orders ordinary stores to a stage before later bulk copies to it; called by each thread that stored.
   SIMT void let_engine_write() const {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     cuda::ptx::fence_proxy_async();
 #endif
   }
 
-  // Until what this thread knows of a step has arrived. Behind a barrier of the block, all of it has.
+  // Waits until this thread's copies of a step have arrived; after a barrier of the block, all have.
   SIMT void await(int step) const {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     cuda::ptx::mbarrier_wait(barrier(step % stages), static_cast<std::uint32_t>(step / stages & 1));

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a rung in plain C++ (.cpp) or plain CUDA (.cu) includes: declaring a Rung registers it.
-//
+// Included by a rung in plain C++ (.cpp) or plain CUDA (.cu): declaring a Rung registers it.
 #pragma once
 #include <utility>
 #include "tessera/core/operation.hpp"
@@ -17,7 +16,7 @@ void bind_elements(Choice& choice, const F& f, const WorkspaceBytes& workspace_b
 }
 }  // namespace detail
 
-// A Problem may say what of the operation's arguments it has no room for.
+// A Problem may have unsupported_arguments(), which names arguments of the operation that it cannot take.
 template <template <class> class Problem, class... T>
 void bind_limits(Choice& choice, Types<T...>) {
   if constexpr (requires(const Arguments& arguments) { (Problem<T>::unsupported_arguments(arguments), ...); })
@@ -30,7 +29,7 @@ void bind_limits(Choice& choice, Types<T...>) {
     };
 }
 
-// A choice that runs f(problem, tuning, run) for each of the elements given, with a workspace of zeros.
+// A choice that runs f(problem, tuning, run) for each of the given elements, with a zeroed workspace.
 template <template <class> class Problem, class Elements = typename Problem<float>::Elements, class F>
 Choice choice_of(F f, Tuning tuning = {}, std::vector<Range> ranges = {},
                  const WorkspaceBytes& workspace_bytes = {}) {
@@ -52,7 +51,7 @@ struct Rung {
     variant.parent = std::move(parent);
     register_variant(std::move(variant), location);
   }
-  // For what the short form leaves out: baseline, needs.
+  // For members that the short form does not set: baseline, needs.
   explicit Rung(Variant variant, SourceLocation location = SourceLocation::current()) {
     register_variant(std::move(variant), location);
   }

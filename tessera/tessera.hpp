@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a program includes that finds operations by their names: arrays, files, the registry, and from
-// a problem to a checked answer. The typed calls of an operation are in tessera/ops/NAME.hpp.
+// Included by programs that look up operations by name: arrays, files, the registry, and running a problem
+// with a verified result. The typed calls of an operation are in tessera/ops/NAME.hpp.
 #pragma once
 #include "tessera/core/array.hpp"
 #include "tessera/core/load.hpp"

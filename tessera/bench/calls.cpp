@@ -22,13 +22,13 @@ using Call = PublicCall::Function;
 constexpr int calls_of_a_graph = 20;
 constexpr std::uint64_t seed_of_odd_sets = 0x0dd00000u;
 
-// So many calls, each of about `one` seconds, take about `wanted`.
+// Returns the number of calls of about `one` seconds each that take about `wanted` seconds.
 int calls_for(double wanted, double one, double least, double most) {
   return static_cast<int>(one > 0 ? std::clamp(wanted / one, least, most) : most);
 }
 
-// One for all problems, as programs have it, until the process ends: a stream keeps the memory that its calls
-// need.
+// One stream per device, for all problems, kept until the process ends like a program's: a stream keeps the
+// memory that its calls need.
 void* calling_stream(const Device& device) {
   static std::map<std::string, void*> streams;
   const auto [at, is_new] = streams.try_emplace(device.label());
@@ -48,10 +48,10 @@ struct CallNumbers {
 struct Caller {
   Row row;
   Call plain, prepared;
-  double seconds = 0;  // of one, about
+  double seconds = 0;  // approximate time of one call
   std::function<void()> graph, short_graph;
   int graph_calls = 0;
-  std::shared_ptr<Run> own = std::make_shared<Run>();  // of a baseline
+  std::shared_ptr<Run> own = std::make_shared<Run>();  // a baseline's state
   Array workspace;
 };
 
@@ -71,7 +71,7 @@ class CallTrials {
     const Arguments& host = even_.inputs.arguments();
     const std::int64_t bytes = set_bytes(host);
     if (bytes == 0) throw Error("--call: the arrays are empty");
-    // At least two sets, so that addresses change.
+    // Forces at least two sets, so that addresses change.
     Device cache = device;
     cache.cache_bytes = std::max(on_host() ? 0 : device.cache_bytes, bytes / 2 + 1);
     if (const Reason reason = cannot_rotate(cache, host, most_launches)) throw Error("--call: " + *reason);
@@ -112,7 +112,7 @@ class CallTrials {
     return *callers_.back();
   }
 
-  // Of an operation without a call of its own: a Call by its name.
+  // For an operation without a typed call: a Call by the operation's name.
   PublicCall call_by_name(const Arguments& there) const {
     const std::string where = device_.label();
     const auto call = std::make_shared<const tessera::Call>(
@@ -142,8 +142,8 @@ class CallTrials {
     out.prepared = std::move(call.prepared);
   }
 
-  // Planned ahead, as a program would call a library, so that the host's time is the library's own; on
-  // processors as it runs, in another process, which tells its own time.
+  // On a GPU, a baseline is planned ahead, like a program's calls of a library, so that the host time is the
+  // library's own. On processors it runs in another process, which reports its own time.
   void add_baseline(const Variant& variant, const Choice& choice) {
     const Plan plan{&variant, &choice, choice.defaults(), device_};
     const Arguments there = sets_->set(0);
@@ -169,7 +169,7 @@ class CallTrials {
       call(run_.stream, addresses_[static_cast<std::size_t>((first + i) % sets)]);
   }
 
-  // The first calls, which may load, search and allocate, and the graphs.
+  // Makes the first calls, which may load, search and allocate, and captures the graphs.
   void begin(Caller& caller) {
     if (measuring_->progress) measuring_->progress(caller.row.variant->name + ": first calls");
     constexpr int some = 3;
@@ -208,8 +208,8 @@ class CallTrials {
     return {.seconds = backend_->seconds(run_, [&] { repeat(call, count); }) / count};
   }
 
-  // A graph has the same sets each time. Where a cache holds those, something else takes their place, and
-  // two calls of others bring the code back. The device does that while the host launches the graph.
+  // A graph uses the same sets each time. If the cache may hold them, it is flushed first, and two calls on
+  // other sets bring the code back. The device does that while the host launches the graph.
   Sample graph(Caller& caller) {
     if (is_small_) {
       backend_->flush_caches(run_);
@@ -247,7 +247,7 @@ class CallTrials {
       if (!taken[i].samples.empty()) kinds[i].first->calls[kinds[i].second] = seconds_of(taken[i].samples);
   }
 
-  // A result of each call, of two sets.
+  // Verifies one result of each kind of call, on different sets.
   void verify(Caller& caller) {
     for (const Call* call : {&caller.plain, &caller.prepared}) {
       if (!*call) continue;
@@ -267,10 +267,10 @@ class CallTrials {
   Backend* backend_;
   CallNumbers even_, odd_;
   std::unique_ptr<Rotation> sets_;
-  std::vector<Addresses> addresses_;  // of each set
-  bool is_small_ = false;             // what a graph uses is less than the cache
+  std::vector<Addresses> addresses_;  // array addresses of each set
+  bool is_small_ = false;             // true if the sets of a graph take less than twice the cache
   Run run_;
-  std::vector<std::unique_ptr<Caller>> callers_;  // last: they use all of these
+  std::vector<std::unique_ptr<Caller>> callers_;  // last member: uses all the others
 };
 
 }  // namespace

@@ -46,7 +46,7 @@ Variant library(Where where) {
   return out;
 }
 
-// As one that works in another process.
+// Like a baseline that works in another process.
 Variant with_a_clock() {
   Variant out = rung("clock", Where::cpu, nullptr);
   out.baseline = true;

@@ -11,16 +11,16 @@
 namespace tessera::bench {
 namespace {
 
-// The first line of the file that keeps them; then the key, the date, and a line for each rate.
+// First line of the cache file; then the key, the date, and a line for each rate.
 constexpr const char* format = "tessera ceilings 3";
 
-// Everything that the ceilings depend on.
+// The properties that the ceilings depend on.
 std::string key_of(const Device& device) {
   return fmt::format("{}|{}|{} threads|{} processors|{}", name_of(device.where), device.name, device.threads,
                      device.processors, device.driver);
 }
 
-// FNV-1a: a name for the key that any file system takes; the file holds the key itself.
+// FNV-1a hash of the key, a valid name on any file system; the file holds the key itself.
 std::string file_of(const Device& device) {
   std::uint64_t hash = 0xcbf29ce484222325u;
   for (const char c : key_of(device)) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
@@ -95,13 +95,13 @@ std::string remember(const Device& device, const MeasuredCeilings& ceilings) {
 
 Ceilings ceilings_of(const Device& device) {
   static std::mutex mutex;
-  static std::map<std::string, Ceilings> used;  // by this process
+  static std::map<std::string, Ceilings> used;  // ceilings that this process has used
   const std::lock_guard lock(mutex);
   const auto [at, fresh] = used.emplace(key_of(device), Ceilings{});
   if (!fresh) return at->second;
   if (const auto known = known_ceilings(device)) return at->second = known->rates;
   const MeasuredCeilings measured = measure_ceilings(device);
-  // Where they cannot be kept, the next command measures again.
+  // If the cache cannot be written, the next command measures again.
   if (!measured.empty()) (void)remember(device, measured);
   return at->second = measured.rates;
 }

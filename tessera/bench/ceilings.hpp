@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a device can do at most, measured on it once and remembered: the roofs of the roofline.
+// Peak rates of a device, measured once and cached: the roofs of the roofline.
 #pragma once
 #include <functional>
 #include <optional>
@@ -10,33 +10,32 @@ namespace tessera::bench {
 
 struct MeasuredCeilings {
   Ceilings rates;
-  std::string date;  // when they were measured last
+  std::string date;  // date of the last measurement
 
   bool empty() const { return rates.empty(); }
 };
 
-// The best of several short runs. Empty: the executor has none.
+// The best of several short runs; empty: the device has none, like the executor.
 MeasuredCeilings measure_ceilings(const Device& device);
 
-// The higher rate of each; the date of `now`.
+// Takes the higher rate of each, and the date of `now`.
 MeasuredCeilings better_of(const MeasuredCeilings& known, const MeasuredCeilings& now);
 
-// What the cache folder holds for a device of this name, driver and number of threads.
+// Reads the cache folder's ceilings for a device of this name, driver and number of threads.
 std::optional<MeasuredCeilings> known_ceilings(const Device& device);
-std::string remember(const Device& device, const MeasuredCeilings& ceilings);  // why it could not, or ""
+std::string remember(const Device& device, const MeasuredCeilings& ceilings);  // "", or why it failed
 
-// The known ones; otherwise measures and remembers them.
+// Returns the cached ceilings; otherwise measures and caches them.
 Ceilings ceilings_of(const Device& device);
 
-// The best of several short runs: what can be reached, not what a busy machine leaves. At least `fewest`,
-// then until the best has stood for as many, and no more than `most`.
+// Returns the best rate of several short runs, so that other load on the machine does not lower it. Makes at
+// least `fewest` runs, goes on until the best has stood for as many, and stops after `most`.
 double best_of(int fewest, int most, const std::function<double()>& rate);
 
-// Of the processors: multiply-adds from registers to registers, fused for floating point, as many at a time
-// as the widest vectors hold. Counts a multiply-add as two. Element::f32, f64 or i32; takes a few
-// milliseconds.
+// Peak rate of the processors: register-to-register multiply-adds in the widest vectors, fused for floating
+// point. Counts a multiply-add as two. Element::f32, f64 or i32; takes a few milliseconds.
 double fma_flops_per_second(Element element, int threads);
-// A copy or a triad over arrays that no cache holds, on as many threads, whichever moves more.
+// The higher rate of a copy and a triad over arrays larger than the caches, on device.threads threads.
 double copy_bytes_per_second(const Device& device);
 
 }  // namespace tessera::bench

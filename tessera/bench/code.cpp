@@ -21,11 +21,11 @@ namespace tessera::bench {
 
 struct Cubins {
   std::vector<std::string> files;  // ELF files
-  std::size_t ptx = 0;             // entries that the driver would still have to compile
-  std::size_t unreadable = 0;      // compressed in a way that this build cannot read
+  std::size_t ptx = 0;             // PTX entries, which the driver compiles at load time
+  std::size_t unreadable = 0;      // entries in a compression that this build cannot read
 };
 
-// Throws Error with a reason and no name.
+// Throws Error with a reason but no file name.
 Cubins cubins_of(std::string_view file);
 
 namespace {
@@ -34,7 +34,7 @@ constexpr std::uint32_t magic = 0xba55ed50;
 constexpr std::uint64_t container_header = 16, entry_header = 64;
 constexpr std::uint16_t kind_ptx = 1, kind_elf = 2;
 constexpr std::uint64_t flag_lz4 = 0x2000, flag_zstd = 0x8000;
-// No kernel's code comes near; a damaged length must not ask for all memory.
+// Far above any kernel's size, so that a damaged length does not allocate all memory.
 constexpr std::uint64_t most_bytes = std::uint64_t{1} << 30;
 
 std::optional<std::string> unpacked([[maybe_unused]] std::string_view packed,
@@ -51,7 +51,7 @@ std::optional<std::string> unpacked([[maybe_unused]] std::string_view packed,
 #endif
 }
 
-// One entry: where its bytes are, how many of them are compressed, and how many they will be.
+// Reads one entry, whose header holds the compressed and the uncompressed size of its payload.
 void read_entry(std::string_view header, std::string_view payload, Cubins& out) {
   const auto kind = elf::at<std::uint16_t>(header, 0);
   if (kind == kind_ptx) ++out.ptx;
@@ -69,7 +69,7 @@ void read_entry(std::string_view header, std::string_view payload, Cubins& out) 
   }
 }
 
-// Containers one after another, as the linker left them: zeros may lie between.
+// Reads the containers that the linker concatenated, possibly with zeros between them.
 void read_containers(std::string_view bytes, Cubins& out) {
   for (std::uint64_t at = 0; at + container_header <= bytes.size();) {
     if (elf::at<std::uint64_t>(bytes, at) == 0) {
@@ -115,7 +115,7 @@ Cubins cubins_of(std::string_view file) {
 
 namespace {
 
-constexpr int oldest = 70;  // before, instructions were encoded in another way
+constexpr int oldest = 70;  // older architectures encode instructions differently
 constexpr std::uint64_t instruction_bytes = 16;
 
 int architecture_of(const elf::File& cubin) {
@@ -153,7 +153,7 @@ constexpr Plain plain[] = {{0x023, &K::fma32},       {0x021, &K::add32},   {0x02
                            {0x02b, &K::fma64},       {0x029, &K::add64},   {0x028, &K::mul64},
                            {0x03b, &K::matrix_load}, {0x11d, &K::barriers}};
 
-// Nine bits tell the instruction; three more, what its operands are.
+// Nine bits encode the instruction, three more the kinds of its operands.
 void count_instruction(KernelCode& out, std::uint64_t lower, std::uint64_t upper) {
   constexpr unsigned no_operation = 0x118;
   const unsigned operation = lower & 0x1ff;
@@ -166,7 +166,7 @@ void count_instruction(KernelCode& out, std::uint64_t lower, std::uint64_t upper
     if (operation == one.operation) ++(out.*one.count);
 }
 
-// .nv.info is a list of attributes: a form, a name, and either two bytes or a length and so many bytes.
+// .nv.info is a list of attributes: a format, a name, and a 2-byte value or a length and that many bytes.
 std::optional<std::int64_t> attribute(const elf::File& cubin, unsigned wanted, std::string_view symbol) {
   constexpr unsigned sized = 4;
   const elf::Section* info = cubin.find(".nv.info");
@@ -188,7 +188,7 @@ std::optional<std::int64_t> attribute(const elf::File& cubin, unsigned wanted, s
 std::int64_t shared_bytes_of(const elf::File& cubin, const std::string& symbol) {
   const elf::Section* own = cubin.find(".nv.shared." + symbol);
   if (own == nullptr) return 0;
-  // Since Hopper the section begins with what the driver keeps for itself.
+  // Since Hopper the section begins with the part reserved for the driver.
   const std::uint64_t reserve = cubin.find(".nv.shared.reserved.0") != nullptr ? 1024 : 0;
   return own->size > reserve ? static_cast<std::int64_t>(own->size - reserve) : 0;
 }
@@ -203,7 +203,7 @@ void read_cubin(std::string_view bytes, std::vector<KernelCode>& out) {
     if (!section.name.starts_with(text)) continue;
     KernelCode code;
     code.symbol = section.name.substr(text.size());
-    // A function that is no kernel has no place of its own for parameters.
+    // Only kernels have a constant bank for parameters; skips device functions.
     if (cubin.find(".nv.constant0." + code.symbol) == nullptr) continue;
     if (architecture < oldest)
       throw Error("holds code for compute capability " + std::to_string(architecture / 10) + "." +
@@ -227,7 +227,7 @@ bool replace_all(std::string& text, std::string_view from, std::string_view to) 
   return any;
 }
 
-// Words that begin so and are followed by that.
+// Replaces words that begin with `start` and are followed by `behind`.
 void replace_words(std::string& text, std::string_view start, std::string_view behind, std::string_view to) {
   const auto in_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
   for (std::size_t at = 0; (at = text.find(start, at)) != std::string::npos;) {
@@ -242,8 +242,8 @@ void replace_words(std::string& text, std::string_view start, std::string_view b
   }
 }
 
-// A name without what compilers differ in: files' own namespaces, builds' inline namespaces, and zeros at
-// the end of a braced value, which one writes and the other leaves out.
+// Removes differences between compilers from a name: namespaces of files, inline namespaces of builds, and
+// trailing zeros of a braced value, which only some compilers write.
 std::string spelled(std::string name) {
   replace_words(name, "_GLOBAL__N_", "", "(anonymous namespace)");
   replace_words(name, "unit_", "::", "");
@@ -261,7 +261,7 @@ std::string spelled(std::string name) {
 }  // namespace
 
 std::string readable(const std::string& symbol) {
-  constexpr std::size_t longest = 4096;  // what a damaged file holds may be longer, and is no name
+  constexpr std::size_t longest = 4096;  // longer symbols come from damaged files
   if (symbol.size() > longest) return symbol;
   int status = 0;
   const std::unique_ptr<char, decltype(&std::free)> text(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// GPU code made by hand: what is read from it, and that no damage to it does harm.
+// Hand-made GPU code: checks what is read from it, and that damage to it is handled.
 #include <gtest/gtest.h>
 #include <array>
 #include <cstring>
@@ -224,7 +224,7 @@ TEST(Code, CodeRunsOnLaterDevicesOfItsFamilyOnly) {
   EXPECT_EQ(find_code(all, type, 90), nullptr);
 }
 
-// Any prefix, and any byte changed, is either read or refused with words.
+// Any prefix, and any file with one byte changed, is either read or refused with a message.
 TEST(Code, CorruptFilesAreErrors) {
   for (const std::string& whole : {cubin(), program(fatbin(cubin()))}) {
     int refused = 0;

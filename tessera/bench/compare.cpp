@@ -11,12 +11,12 @@ namespace {
 
 struct Side {
   double low = 0, centre = 0, high = 0;
-  double error = 0;  // of the centre, relative
+  double error = 0;  // relative standard error of the centre
 };
 
 Side side_of(const std::vector<double>& samples) {
   const Summary summary = summarize(samples);
-  // For normal noise: quartiles lie 0.674 σ off, and a median's error is 1.253 σ/√n.
+  // For normal noise, the quartiles are at ±0.674 σ and the standard error of a median is 1.253 σ/√n.
   constexpr double per_spread = 1.253 / 0.674;
   const double error = per_spread * summary.spread() / std::sqrt(static_cast<double>(summary.count));
   return {summary.minimum, summary.median, summary.q3, error};
@@ -29,7 +29,7 @@ std::vector<double> cycles(const Record& record) {
   return out;
 }
 
-// `ambiguous` stands for a difference that the intervals do not carry.
+// `ambiguous`: the intervals do not confirm the difference.
 Change change_of(const Side& before, const Side& now, double threshold) {
   const double ratio = now.centre / before.centre;
   if (std::abs(ratio - 1) <= threshold)
@@ -39,7 +39,7 @@ Change change_of(const Side& before, const Side& now, double threshold) {
   return Change::ambiguous;
 }
 
-// A time may differ because the clock did. Then the cycles tell.
+// Withdraws the verdict unless the cycle counts confirm it: a time may differ because the clock did.
 void confirm_in_cycles(Pair& pair, const Judging& judging) {
   if (pair.before->clocks_mhz.empty() || pair.now->clocks_mhz.empty()) return;
   const Side before = side_of(cycles(*pair.before)), now = side_of(cycles(*pair.now));
@@ -50,7 +50,7 @@ void confirm_in_cycles(Pair& pair, const Judging& judging) {
   pair.why = "the clock changed: its cycles do not confirm it";
 }
 
-// What others did to the times.
+// Withdraws the verdict if other programs used the machine, or if repeats differ by as much.
 void confirm_quiet(Pair& pair) {
   for (const Record* record : {pair.before, pair.now})
     if (!record->device.starts_with("cuda") && record->other_load.value_or(0) > quiet_load) {
@@ -89,7 +89,7 @@ std::string_view name_of(Change change) {
 }
 
 double between_repeats(const std::vector<double>& samples) {
-  constexpr std::size_t repeats = 5, least = 4;  // samples of each
+  constexpr std::size_t repeats = 5, least = 4;  // minimum number of samples of each
   if (samples.size() < repeats * least) return 0;
   std::vector<double> medians;
   for (std::size_t i = 0; i < repeats; ++i) {
@@ -136,7 +136,7 @@ std::vector<Pair> compare(const Document& before, const Document& now, const Jud
     open.erase(same);
     if (measured(old) || measured(record)) out.push_back(judge(old, record, judging));
   }
-  // In the order of their document, which the map has lost.
+  // Appends gone records in the order of their document, which the map does not keep.
   for (const Record& record : before.records)
     for (const auto& [key, left] : open)
       if (left == &record && measured(record)) out.push_back(missing(&record, nullptr));
@@ -157,7 +157,7 @@ std::optional<std::string> incomparable(const Document& before, const Document& 
     if (old == before.drivers.end()) continue;
     any = true;
     if (old->cuda != driver.cuda) return differ("the driver", old->cuda, driver.cuda);
-    // Older files do not tell it.
+    // Older files lack the driver's version.
     if (!old->version.empty() && !driver.version.empty() && old->version != driver.version)
       return differ("the driver", old->version, driver.version);
   }

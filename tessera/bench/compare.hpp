@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Says whether something became faster or slower between two documents, only where the samples show it. A
+// Decides whether something became faster or slower between two documents, if the samples suffice. A
 // time's interval goes from its minimum to its upper quartile: disturbances only make a run longer, so the
 // lower end is the more trustworthy one.
 #pragma once
@@ -11,10 +11,10 @@
 namespace tessera::bench {
 
 enum class Change {
-  same,    // the medians differ by no more than the threshold, and are known that well
-  faster,  // by more, the intervals lie apart, and so they do in clock cycles where clocks are known
+  same,    // the medians differ by no more than the threshold, and their errors do not exceed it
+  faster,  // by more, with disjoint intervals, also in clock cycles if clocks are known
   slower,
-  ambiguous,  // by more, but the samples do not settle it; `why` says what is missing
+  ambiguous,  // the samples do not decide; `why` gives the reason
   gone,       // measured then, not now
   added,      // measured now, not then
   wrong,      // measured now, with a wrong result
@@ -22,39 +22,37 @@ enum class Change {
 std::string_view name_of(Change change);
 
 struct Pair {
-  const Record *before = nullptr, *now = nullptr;  // null: it has none
+  const Record *before = nullptr, *now = nullptr;  // null: that document has no such record
   Change change = Change::ambiguous;
   std::optional<double> times_faster = {}, times_fewer_cycles = {};  // before / now, of the medians
   std::string why = {};
 };
 
 struct Judging {
-  double threshold = 0.005;  // relative; a smaller difference is none
-  std::size_t fewest = 5;    // samples that a verdict needs
+  double threshold = 0.005;  // relative; smaller differences count as none
+  std::size_t fewest = 5;    // minimum number of samples for a verdict
 };
 
-// More of the processors than this, for other programs, and times on them are not judged.
+// Largest share of the processors used by other programs at which times on them are judged.
 inline constexpr double quiet_load = 0.05;
-// How far apart the medians of repeats lie, relative: samples that follow each other, a fifth of all each.
-// 0: too few to tell.
+// Relative range of the medians of five consecutive fifths of the samples; 0: too few samples.
 double between_repeats(const std::vector<double>& samples);
 
 struct Verdict {
   Change change = Change::ambiguous;
   std::string why = {};
 };
-// By the times alone, as it is right for what was measured in turn: there a clock that differs is the
-// candidate's own doing.
+// Judges by the times alone, for interleaved samples: there, the candidate itself causes a different clock.
 Verdict judge(const std::vector<double>& before, const std::vector<double>& now, const Judging& judging = {});
-// Beyond that no verdict where a machine was not quiet, and none on a difference that repeats show, too.
+// Also gives no verdict if a machine was not quiet, or if repeats differ by as much.
 Pair judge(const Record& before, const Record& now, const Judging& judging = {});
 
-// Every record of either document once, in the order of `now`, then what is gone. Records meet by
-// problem, element, variant, tuning, mode, device name and threads.
+// Pairs every record of either document once, in the order of `now`, then those that are gone. Records match
+// by problem, element, variant, tuning, mode, device name and threads.
 std::vector<Pair> compare(const Document& before, const Document& now, const Judging& judging = {});
 
-// Why times of the two cannot be set against each other: another operation, machine, data or cache
-// state. Nothing: they can.
+// The reason why times of the two cannot be compared: different operation, machine, data or cache
+// state; nothing: they can.
 std::optional<std::string> incomparable(const Document& before, const Document& now);
 
 }  // namespace tessera::bench

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Verdicts on recorded times: what may be called faster or slower, and what may not.
+// Verdicts on recorded times: faster, slower or neither.
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 #include "tessera/bench/compare.hpp"

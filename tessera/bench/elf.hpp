@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the sections and symbols of a 64-bit little-endian ELF file, the form of programs and of GPU code.
+// Reads the sections and symbols of a 64-bit little-endian ELF file, the format of programs and GPU code.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace tessera::elf {
 
-// A number at a place of untrusted bytes. Throws Error where it would lie beyond their end.
+// Reads a number from untrusted bytes. Throws Error if it extends beyond their end.
 template <class T>
 T at(std::string_view bytes, std::uint64_t offset) {
   if (offset > bytes.size() || bytes.size() - offset < sizeof(T)) throw Error("is cut short or damaged");
@@ -20,7 +20,7 @@ T at(std::string_view bytes, std::uint64_t offset) {
   return out;
 }
 
-// A part of untrusted bytes. Throws Error where they do not hold it.
+// Returns a part of untrusted bytes. Throws Error if it extends beyond their end.
 inline std::string_view part(std::string_view bytes, std::uint64_t offset, std::uint64_t size) {
   if (offset > bytes.size() || bytes.size() - offset < size) throw Error("is cut short or damaged");
   return bytes.substr(offset, size);
@@ -29,7 +29,7 @@ inline std::string_view part(std::string_view bytes, std::uint64_t offset, std::
 struct Section {
   std::string_view name;
   std::uint32_t type = 0;
-  std::uint64_t size = 0;  // also of a section that takes no room in the file
+  std::uint64_t size = 0;  // also of a section without bytes in the file
   std::string_view bytes;  // within the file
 };
 
@@ -41,7 +41,7 @@ struct Symbol {
 
 constexpr unsigned function = 2;
 
-// Views into the bytes that it was read from.
+// Holds views into the bytes that it was parsed from.
 struct File {
   unsigned machine = 0, abi_version = 0;
   std::uint32_t flags = 0;
@@ -85,7 +85,7 @@ inline const Section* File::find(std::string_view name) const {
   return found == sections.end() ? nullptr : &*found;
 }
 
-// Throws Error with a reason and no name: "is cut short or damaged".
+// Throws Error with a reason but no file name: "is cut short or damaged".
 inline File parse(std::string_view bytes) {
   if (!is_elf(bytes)) throw Error("is no ELF file");
   constexpr std::uint8_t wide = 2, little = 1;

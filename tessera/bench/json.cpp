@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// All that this folder writes to JSON and reads from it, in one unit: the library that does it takes long to
-// compile.
+// All JSON reading and writing of this folder, in one translation unit because the library compiles slowly.
 #include <nlohmann/json.hpp>
 #include <algorithm>
 #include <cmath>
@@ -18,7 +17,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::size_t most_samples = 1000;
 
-// JSON has no NaN and no infinity: what is not a number is missing.
+// JSON has no NaN and no infinity: they become null.
 Json number(std::optional<double> value) {
   return value && std::isfinite(*value) ? Json(*value) : Json(nullptr);
 }
@@ -31,7 +30,7 @@ Json numbers(const std::vector<std::optional<double>>& values) {
 }
 Json text(const std::string& value) { return value.empty() ? Json(nullptr) : Json(value); }
 
-// What built the kernels for GPUs; nothing: this build has none.
+// The compiler and flags of the GPU kernels; null: a build without CUDA.
 Json cuda_of(const Build& build) {
   if (build.cuda_compiler.empty()) return nullptr;
   return {{"compiler", build.cuda_compiler},
@@ -215,7 +214,7 @@ Json to_json(const KernelCode& code) {
 
 namespace {
 
-// Counts as whole numbers, ratios as they are, what has no meaning as null.
+// Writes counts as integers, ratios unchanged, and undefined values as null.
 Json counted(std::optional<double> value) {
   if (!value || !std::isfinite(*value)) return nullptr;
   if (std::trunc(*value) == *value && std::abs(*value) < 9e15) return static_cast<std::int64_t>(*value);
@@ -228,7 +227,7 @@ Json counters_json(const Counters& counters) {
   return out;
 }
 
-// One entry for each line of source, with everything that it does.
+// One entry for each line of source, with all its accesses.
 Json lines_json(const std::vector<TracedLine>& lines) {
   Json out = Json::array();
   for (const TracedLine& line : by_place(lines)) {
@@ -300,11 +299,11 @@ Json to_json(const TraceSession& session) {
   return out;
 }
 
-// Read back.
+// Reading results back.
 
 namespace {
 
-// A word of the document; "" where it is null or missing.
+// A string of the document; "": null or missing.
 std::string text(const Json& json, const char* key) {
   const auto found = json.find(key);
   if (found == json.end() || found->is_null()) return {};
@@ -334,7 +333,7 @@ std::optional<double> number(const Json& row, const char* key) {
   return found != row.end() && found->is_number() ? std::optional(found->get<double>()) : std::nullopt;
 }
 
-// All samples are there, and nothing is wrong with them.
+// True if the row has all its samples and its result is not wrong.
 bool usable(const Json& row) {
   const auto seconds = numbers(row, "seconds");
   return !seconds.empty() && number(row, "samples") == static_cast<double>(seconds.size()) &&
@@ -395,7 +394,7 @@ Document read_document(const Json& json, const std::string& name, const std::str
     Document out;
     out.operation = text(json, "operation");
     out.caches = text(json, "caches");
-    out.launches = json.value("launches", "queued");  // older files do not tell it
+    out.launches = json.value("launches", "queued");  // missing in older files
     out.distribution = text(json, "distribution");
     out.date = text(json, "date");
     out.git = text(json, "git");
@@ -447,7 +446,7 @@ Row recalled(const Json& json, Row row) {
 
 Earlier::Earlier(Json json, const std::string& name, const Session& now, const std::string& kind)
     : json_(std::make_shared<const Json>(std::move(json))) {
-  (void)read_document(*json_, name, kind);  // throws where it is none
+  (void)read_document(*json_, name, kind);  // throws if the document is invalid
   Session empty = now;
   empty.rows.clear();
   const Json mine = to_json(empty);

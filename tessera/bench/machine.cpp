@@ -20,7 +20,7 @@
 namespace tessera::bench {
 
 std::optional<OtherLoad::Ticks> OtherLoad::now() {
-  // cpu user nice system idle iowait irq softirq steal: guests are among `user`.
+  // cpu user nice system idle iowait irq softirq steal; `user` includes guests.
   std::ifstream file("/proc/stat");
   std::string word;
   double ticks[8];
@@ -82,7 +82,7 @@ std::string library_file() {
       dladdr(reinterpret_cast<const void*>(&library_file), &about) != 0 && about.dli_fname != nullptr;
   const std::string file = known ? about.dli_fname : "";
   return file.find(".so") != std::string::npos ? file
-                                               : "/proc/self/exe";  // a program is called as it was typed
+                                               : "/proc/self/exe";  // dli_fname of a program is argv[0]
 }
 
 std::string now_utc() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a result comes from: the machine, and the build of the program.
+// Provenance of a result: the machine, and the build of the program.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -20,13 +20,13 @@ struct Build {
   bool optimised = false;
 };
 
-// How busy others kept this machine since the object was made.
+// Load of this machine by other programs since the object was constructed.
 class OtherLoad {
  public:
   OtherLoad();
-  // The share of all processors' time that went to other programs, or that a host of this virtual machine
-  // gave to others. Nothing: the system does not tell, or it was too short for its ticks of a hundredth of a
-  // second.
+  // The share of all processors' time that went to other programs, or that the hypervisor gave to other
+  // virtual machines. Nothing: the system does not report it, or the time was too short for its ticks of a
+  // hundredth of a second.
   std::optional<double> share() const;
 
  private:
@@ -40,7 +40,7 @@ class OtherLoad {
 
 Machine this_machine();
 Build this_build();
-std::string library_file();  // the shared library or program that holds this code, and its GPU kernels
+std::string library_file();  // the shared library or program that contains this code and its GPU kernels
 std::string now_utc();       // "2030-01-31T12:00:00Z"
 
 }  // namespace tessera::bench

@@ -19,10 +19,10 @@ namespace tessera::bench {
 namespace {
 
 constexpr double quick_seconds = 0.01;     // a run this short is repeated to warm the caches
-constexpr double sample_seconds = 200e-6;  // and one far shorter fills a sample several times
-constexpr double graph_seconds = 2e-3;     // a graph takes a moment to start, which is none of its kernels'
-constexpr double batch_seconds = 0.02;     // of runs that follow each other without a look at the clock
-constexpr double energy_seconds = 1;       // a device counts its energy in steps of a tenth of a second
+constexpr double sample_seconds = 200e-6;  // far shorter runs are repeated to fill a sample
+constexpr double graph_seconds = 2e-3;     // longer, to amortize the launch of a graph
+constexpr double batch_seconds = 0.02;     // back-to-back runs of one sample when sustained
+constexpr double energy_seconds = 1;       // a device updates its energy counter every tenth of a second
 
 bool has_fma(Element element) {
   return element == Element::f32 || element == Element::f64 || element == Element::i32;
@@ -33,7 +33,7 @@ int launches_for(double wanted, double one) {
   return static_cast<int>(std::clamp(std::ceil(wanted / one), 1.0, double{most_launches}));
 }
 
-// What was found, in the row; a wrong one stays wrong.
+// Records a violation in the row.
 void blame(Row& row, const std::string& violation) {
   row.verified = Verified::wrong;
   row.guard_violation = violation;
@@ -55,8 +55,8 @@ void note(Row& row, const tessera::Verdict& verdict) {
 
 namespace {
 
-// Runs the row's choice on inputs that no timed run has seen, and verifies that, too: what kept an old
-// result, or knew its inputs, shows here.
+// Runs the row's choice on inputs that no timed run has used, and verifies the result: detects variants that
+// return an old result or recognize their inputs.
 void verify_afresh(Row& row, const Plan& plan, Inputs& fresh, Verifier& verifier) {
   PlacedCall placed(plan, fresh.arguments(), guard_bytes);
   placed.upload();
@@ -73,31 +73,31 @@ void verify_afresh(Row& row, const Plan& plan, Inputs& fresh, Verifier& verifier
   row.method = before + ", with fresh inputs too";
 }
 
-// The sets of arrays that all trials on one device use, and the verifier of the sets with odd numbers.
+// The sets of arrays that all trials on one device use, and the verifier of odd-numbered sets.
 struct Turns {
-  Rotation* sets = nullptr;  // null: they take their own arrays, always
+  Rotation* sets = nullptr;  // null: every launch uses the trial's own arrays
   Verifier* odd = nullptr;
 };
 
 // One candidate on its device: its first run, its samples, and the check of its results.
 class Trial {
  public:
-  // `slow`: one run is most of the time that it has, so it gets no run that is not timed.
+  // `slow`: one run takes more than a quarter of the time budget, so there is no untimed run.
   Trial(const Plan& plan, Inputs& inputs, Verifier& verifier, const Measuring& measuring, Row& row, bool slow,
         Turns turns = {});
 
-  // The first run, which may also load, compile and search, and so tells no time. Says what it harmed:
-  // where the host's memory is everybody's, only now is it known whose fault that was.
+  // The first run, which is not timed because it may load, compile and search. Returns its guard violation:
+  // in shared host memory, only a check right after the run tells which candidate caused it.
   Reason warm_up();
   Sample sample();
-  // The host's outputs may be everybody's, so this comes before anybody's next run.
+  // Called before the next candidate runs, because candidates may share the outputs in host memory.
   void finish();
-  // Run after run for that many seconds, or until interrupted; a row of its own.
+  // Runs back to back for that many seconds, or until interrupted; returns a row of its own.
   Row sustain(double seconds);
 
  private:
   void tell(const char* doing) const;
-  void expose();  // its launches cannot be hidden, for this variant waits for the device itself
+  void expose();  // its launch overhead cannot be hidden, because the variant itself waits for the device
   double run_once() { return run_once(placed_.arguments()); }
   double run_once(const Arguments& there);
   Sample timed(int launches);
@@ -123,8 +123,8 @@ class Trial {
   Backend* backend_;
   Turns turns_;
   std::map<std::pair<int, std::int64_t>, std::function<void()>>
-      graphs_;       // of so many launches, from a set on
-  double last_ = 0;  // what a run took, in seconds; 0: there was none
+      graphs_;       // by number of launches and first set
+  double last_ = 0;  // seconds of the last run; 0: there was none
   bool slow_, own_clock_ = false, hide_launches_ = true;
 };
 
@@ -162,7 +162,8 @@ Reason Trial::warm_up() {
   if (slow_) return std::nullopt;
   tell("first run");
   (void)run_once();
-  // One that compiled or searched tells nothing of how many fit into a sample, of which a graph is made once.
+  // Repeats a run that may have compiled or searched: its time sets the number of launches in a sample, and a
+  // graph of that length is captured only once.
   constexpr double most_seconds = 1;
   if (quick_seconds <= last_ && last_ < most_seconds) (void)run_once();
   return own_violation();
@@ -185,7 +186,7 @@ Sample Trial::timed(int launches, std::int64_t first_set) {
   const Stopwatch tried;
   constexpr int certain = 2;
   if (hide_launches_ && !measuring_->profile && (*measuring_->waiting)[row_->variant] >= certain) expose();
-  // A first run may load code, for which a device that waits would wait for ever.
+  // A first run may load code, which deadlocks if the device is held back meanwhile.
   const bool hide = hide_launches_ && last_ > 0;
   if (measuring_->profile) reading.seconds = backend_->seconds(placed_.state(), work);
   else if (measuring_->graph && hide) {
@@ -199,13 +200,13 @@ Sample Trial::timed(int launches, std::int64_t first_set) {
     out.lost += lost;
     return out;
   }
-  // A variant may know only by running that it works in another process.
+  // A variant may report only after a run that it works in another process.
   own_clock_ = placed_.state().reported_seconds >= 0;
   last_ = own_clock_ ? placed_.state().reported_seconds : reading.seconds / launches;
   return {.seconds = last_, .clock_mhz = reading.clock_mhz, .power_w = reading.power_w};
 }
 
-// A run that waits for the device itself cannot be noted; it is launched as it is, and its row says so.
+// A run that itself waits for the device cannot be captured; it is launched directly, and its row says so.
 const std::function<void()>& Trial::as_graph(const std::function<void()>& work, int launches,
                                              std::int64_t first_set) {
   std::function<void()>& graph = graphs_[{launches, first_set}];
@@ -219,21 +220,21 @@ const std::function<void()>& Trial::as_graph(const std::function<void()>& work, 
   return graph;
 }
 
-// Caches are cold for one launch only. A graph is of as many launches as the first was.
+// Caches are cold for one launch only. All graphs have as many launches as the first.
 int Trial::launches_in_a_sample() const {
   if (measuring_->cold || own_clock_) return 1;
   if (!graphs_.empty()) return graphs_.begin()->first.first;
   return rounded(launches_for(measuring_->graph ? graph_seconds : sample_seconds, last_));
 }
 
-// One that is slow is launched once, whatever the others are.
+// A slow candidate is launched once, without rounding up to all sets.
 int Trial::rounded(int launches) const {
   return turns_.sets == nullptr || slow_ ? launches : turns_.sets->launches(launches);
 }
 
 bool Trial::shares_arrays() const { return backend_->shares_host_memory() || turns_.sets != nullptr; }
 
-// What is verified: of sets, those of the last two launches, which the launches before them leave alone.
+// Poisons the outputs that will be verified: with sets, those of the last two launches.
 void Trial::poison(int launches) {
   if (turns_.sets == nullptr) return placed_.poison();
   for (int back = 1; back <= std::min(launches, 2); ++back)
@@ -250,8 +251,7 @@ Sample Trial::sample() {
   if (warm) (void)run_once();
   row_->launches = launches_in_a_sample();
   poison(row_->launches);
-  // Before sets, once more, on arrays that are none of them: what poison left in the cache gives way, as to a
-  // set.
+  // With sets, one more run on the trial's own arrays evicts from the cache what the poisoning left there.
   if (warm && turns_.sets != nullptr) (void)run_once();
   if (measuring_->cold) {
     backend_->flush_caches(placed_.state());
@@ -266,7 +266,7 @@ Sample Trial::sample() {
   return out;
 }
 
-// Sets stay where they are: a round trip is none of theirs.
+// Round trips are not timed with sets, which stay in device memory.
 void Trial::finish() {
   check(*row_);
   if (row_->verified != Verified::wrong && !backend_->shares_host_memory() && !measuring_->rotate)
@@ -283,7 +283,7 @@ Reason Trial::check_guards() {
   return turns_.sets != nullptr ? turns_.sets->check_guards() : std::nullopt;
 }
 
-// What everybody reads must not make the next one wrong.
+// Restores the inputs that candidates share, so that the next result is not wrong because of this one.
 void Trial::mend() {
   if (backend_->shares_host_memory()) inputs_->restore();
   if (turns_.sets != nullptr) turns_.sets->restore();
@@ -354,7 +354,7 @@ Row Trial::sustain(double seconds) {
   const auto joules_behind = backend_->joules(row_->device);
   if (joules_before && joules_behind && lasted >= energy_seconds)
     row.joules = (*joules_behind - *joules_before) / (static_cast<double>(samples.size()) * launches);
-  // The first half heats the device up to what it then holds.
+  // Drops the first half, in which the device heats up to its steady state.
   samples.erase(samples.begin(), samples.begin() + static_cast<std::ptrdiff_t>(samples.size() / 2));
   row.seconds = seconds_of(samples);
   row.clocks_mhz = clocks_of(samples);
@@ -363,10 +363,10 @@ Row Trial::sustain(double seconds) {
   return row;
 }
 
-// A time this long is the work's own, not that of a call, of waking threads or of a busy machine.
+// Longer times are dominated by the work, not by call overhead, thread wake-up or other load.
 constexpr double telling_seconds = 0.02;
-// The best of three runs, of which the first also loads, compiles, tries heuristics and fills caches: it
-// may be this slow and is repeated all the same.
+// Takes the best of three runs. The first also loads, compiles, tries heuristics and fills caches, so it is
+// repeated even if it is this slow.
 constexpr double first_seconds = 10;
 
 double seconds_of(const Plan& plan, const Inputs& inputs, double limit) {
@@ -378,7 +378,7 @@ double seconds_of(const Plan& plan, const Inputs& inputs, double limit) {
   return best;
 }
 
-// What makes a problem large: its dimensions, and the whole numbers that it was given.
+// The sizes of a problem: its dimensions and integer arguments.
 Dims sizes_of(const Operation& operation, const Case& problem) {
   Dims out = problem.dims;
   for (const Parameter* p : operation.signature.of(Parameter::Kind::integer))
@@ -406,7 +406,7 @@ std::optional<double> estimate_seconds(const Operation& operation, Element eleme
   std::optional<double> estimate;
   for (std::int64_t side = 64; side < largest; side *= 2) {
     const Case small = smaller(problem, sizes, side);
-    // Guarded, for what a rung does to memory must be found where it is measured, not end the program here.
+    // Guarded, so that a rung's stray write does not end the program here but is found when it is measured.
     const Inputs inputs(operation, element, small, 1, {.guard_bytes = guard_bytes});
     if (refuses(plan, inputs.arguments())) continue;
     const double flops = operation.flops(inputs.arguments());
@@ -420,7 +420,7 @@ std::optional<double> estimate_seconds(const Operation& operation, Element eleme
 
 namespace {
 
-// Unlike any seed that a timed run saw, however the caller counts.
+// Differs from any seed of a timed run, however the caller counts.
 std::uint64_t fresh_seed(std::uint64_t seed) { return seed + 0x5eed0000u; }
 std::uint64_t odd_seed(std::uint64_t seed) { return seed + 0x0dd00000u; }
 
@@ -475,7 +475,7 @@ class Trials {
     std::unique_ptr<Trial> trial;
   };
 
-  // Where nobody asked for a choice, the first that takes the problem.
+  // Selects the first choice that takes the problem, if the user named none.
   void settle(Candidate& candidate) const {
     if (candidate.absent || candidate.instead.empty() || !refuses(candidate.plan, inputs_->arguments()))
       return;
@@ -484,7 +484,7 @@ class Trials {
     if (fit != candidate.instead.end()) candidate.plan = *fit;
   }
 
-  // What an earlier session knows of it: all that is wanted now, or nothing.
+  // Takes the rows of an earlier session, if it has all that are wanted now.
   bool recall(Row& row) {
     if (!measuring_->known) return false;
     const auto burst = measuring_->known(row);
@@ -502,7 +502,7 @@ class Trials {
     if (measuring_->progress) measuring_->progress(text);
   }
 
-  // Those that can run, after their first run.
+  // Makes the first run of each candidate, and keeps those that can run.
   void invite() {
     for (std::size_t i = 0; i < rows_.size() && !interrupted(); ++i) {
       if (kept_[i]) continue;
@@ -521,8 +521,9 @@ class Trials {
     }
   }
 
-  // Why it cannot be measured: it refuses, or one run would take too long, which is not tried while a
-  // profiler looks on, for it would see other sizes. Returns whether one run is most of the time that it has.
+  // Sets the reason if the candidate cannot be measured: it refuses, or one run would take too long, which is
+  // not estimated under a profiler, because that would see the smaller sizes. Returns true if one run takes
+  // more than a quarter of the time budget.
   bool consider(Row& row, const Plan& plan) const {
     if (!row.reason) row.reason = refuses(plan, inputs_->arguments());
     if (row.reason || measuring_->profile) return false;
@@ -535,7 +536,7 @@ class Trials {
     return expected > most / 4;
   }
 
-  // The sets that this device's launches take in turn: all devices in the host's memory have the same.
+  // The sets that this device's launches cycle through; devices in host memory share theirs.
   Turns turns_of(Row& row) {
     if (!measuring_->rotate) return {};
     const Arguments& arguments = inputs_->arguments();
@@ -580,14 +581,14 @@ class Trials {
                                row.throttled, 100 * measuring_->effort.least_clock);
   }
 
-  // Rows of their own, behind all others, so that those stay as the ladder orders them.
+  // Adds separate rows after all others, which stay in the order of the ladder.
   void sustain() {
     for (const Guest& guest : guests_)
       if (rows_[guest.row].counts() && !interrupted())
         sustained_.push_back(guest.trial->sustain(measuring_->sustained_seconds));
   }
 
-  // One that ran once, timed, could not have prepared for it.
+  // Skips a candidate whose only run was timed: it cannot have stored a result.
   void verify_afresh() {
     const Element element = inputs_->arguments().element();
     for (Guest& guest : guests_) guest.trial.reset();
@@ -617,10 +618,10 @@ class Trials {
   std::unique_ptr<Inputs> inputs_;
   Verifier verifier_;
   std::vector<Row> rows_, sustained_;
-  std::vector<bool> kept_;                                      // from an earlier session
-  std::unique_ptr<Numbers> odd_;                                // what sets of odd numbers hold
-  std::map<std::string, std::unique_ptr<Rotation>> rotations_;  // by the memory that they lie in
-  std::vector<Guest> guests_;                                   // last: trials use all of these
+  std::vector<bool> kept_;                                      // taken from an earlier session
+  std::unique_ptr<Numbers> odd_;                                // contents of odd-numbered sets
+  std::map<std::string, std::unique_ptr<Rotation>> rotations_;  // by the memory that contains them
+  std::vector<Guest> guests_;                                   // last member: trials use all the others
 };
 
 }  // namespace

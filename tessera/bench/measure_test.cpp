@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measuring against rungs that misbehave, on the processors and on a device made up for the purpose: its
-// clock, its power and its times are what a test says.
+// Measuring rungs that misbehave, on the processors and on a fake device, whose clock, power and times are
+// set by each test.
 #include <gtest/gtest.h>
 #include <algorithm>
 #include <cmath>
@@ -40,12 +40,12 @@ void draws_power(const Buffers& b) {
   b.compute();
   drew_power = true;
 }
-// Leaves what lies there when it should be timed.
+// Does not write its output in timed runs.
 bool idle = false;
 void idles(const Buffers& b) {
   if (!idle) b.compute();
 }
-// Computes once for each length and gives that out for ever.
+// Computes once for each length and returns that result ever after.
 void remembers(const Buffers& b) {
   static std::map<std::int64_t, std::vector<float>> known;
   if (!known.contains(b.n)) {
@@ -133,7 +133,7 @@ TEST_P(Measured, AnOldResultDoesNotPassWithFreshInputs) {
   EXPECT_NE(rows[1].method.find("fresh inputs"), std::string::npos);
 }
 
-// What an earlier run has left in the output must not pass for the result of the runs that were timed.
+// The output of an earlier run must not pass for the result of the timed runs.
 TEST_P(Measured, TheResultOfAnEarlierRunDoesNotPass) {
   const auto measured_idle = [&](const std::string& phase) {
     const auto rows = measure({idles}, {.sustained_seconds = 0.01, .progress = [&](const std::string& doing) {
@@ -206,7 +206,7 @@ TEST_P(MeasuredOnGpu, ARunThatWaitsForTheDeviceIsTimedWithItsLaunches) {
   EXPECT_EQ(gpu_->hidden, 1);  // tried once
 }
 
-// To try takes seconds: a sweep over a variant's tunings would take nothing else.
+// Each attempt takes seconds, which would dominate a sweep over a variant's tunings.
 TEST_P(MeasuredOnGpu, WhatWaitedTwiceIsNotTriedAgain) {
   gpu_->waits = true;
   rungs_.assign(1, rung("rung", GetParam(), good));
@@ -305,7 +305,7 @@ TEST_P(MeasuredOnGpu, WhatAnEarlierSessionMeasuredIsKept) {
   EXPECT_EQ(rows[0].seconds, session.rows[0].seconds);
   EXPECT_EQ(rows[0].verified, Verified::ok);
   EXPECT_EQ(rows[0].kept_from, session.date);
-  // It never saw this one: it is measured, and the file keeps both.
+  // The earlier session lacks this one: it is measured, and the file keeps both.
   const auto other = measure(
       {good}, {.sustained_seconds = 0.01, .known = [&](const Row& blank) { return earlier.find(blank); }});
   EXPECT_GT(runs, before);
@@ -433,7 +433,7 @@ TEST(Estimate, WholeNumbersAreSizesToo) {
 
 }  // namespace
 
-// Sets of inputs that launches take in turn: that they do, what is verified of them, and what cannot be done.
+// Sets of inputs that launches cycle through: their order, their verification, and unsupported cases.
 
 namespace {
 
@@ -463,7 +463,7 @@ void notes(const Buffers& b) {
   if (made_up_gpu().timing) launched.push_back(b.a);
   b.compute();
 }
-// Reads where the launch before found its input: a kept address.
+// Reads the input of the previous launch through a stored address.
 void keeps_an_address(const Buffers& b) {
   if (!made_up_gpu().timing) return b.compute();
   for (std::int64_t i = 0; i < b.n; ++i) b.c[i] = 2 * (last_used != nullptr ? last_used : b.a)[i];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The loops that find what processors do at most: multiply-adds in registers, and copies through memory.
+// Benchmark loops for the peak rates of processors: multiply-adds in registers, and copies through memory.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "tessera/bench/peak.cpp"
 #define HWY_DISABLED_TARGETS \
@@ -64,10 +64,9 @@ HWY_EXPORT(chain_f32);
 HWY_EXPORT(chain_f64);
 HWY_EXPORT(chain_i32);
 
-// What the processors can move between their memory and themselves.
 namespace {
 
-constexpr int fewest_rounds = 4, most_rounds = 12;  // of each; the best counts
+constexpr int fewest_rounds = 4, most_rounds = 12;  // rounds of each loop; the best counts
 
 void triad(double* __restrict to, const double* __restrict a, const double* __restrict b, double factor,
            std::size_t count) {
@@ -78,7 +77,7 @@ void triad(double* __restrict to, const double* __restrict a, const double* __re
 
 double copy_bytes_per_second(const Device& device) {
   constexpr std::int64_t least = std::int64_t{32} << 20, most = std::int64_t{256} << 20;
-  // Three arrays must leave the machine room to breathe.
+  // Limits the three arrays to a small part of the memory.
   const std::int64_t bytes =
       std::clamp(2 * device.cache_bytes, least, std::max(least, std::min(most, device.memory_bytes / 16)));
   const auto count = static_cast<std::size_t>(bytes) / sizeof(double);
@@ -87,7 +86,7 @@ double copy_bytes_per_second(const Device& device) {
       c(Element::f64, a.extents());
   double* const arrays[] = {a.as<double>(), b.as<double>(), c.as<double>()};
   volatile double factor = 3;
-  // Each thread touches its part first, so that its pages lie near it.
+  // Each thread touches its part first, which places the pages on its NUMA node.
   const auto part_of = [&](auto work) {
     return [=](int part) {
       const std::size_t from = count * static_cast<std::size_t>(part) / static_cast<std::size_t>(parts),
@@ -133,7 +132,7 @@ double chain(Element element, long steps) {
 
 }  // namespace
 
-// Each thread by its own watch: it need not wait for the others.
+// Each thread times itself, so waiting for others does not count.
 double fma_flops_per_second(Element element, int threads) {
   constexpr long steps = 400000;
   std::vector<double> rates(static_cast<std::size_t>(std::max(1, threads)));

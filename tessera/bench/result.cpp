@@ -16,7 +16,7 @@ const Row* fastest_baseline(const std::vector<Row>& rows, const Row& of, const s
     const bool named = versus.empty() ? row.variant->baseline
                                       : row.variant->name == versus ||
                                             row.variant->ladder + "/" + row.variant->name == versus;
-    // A baseline of another device is no opponent unless it is asked for.
+    // A baseline on another device counts only if it is named.
     if (!named || !row.counts() || row.mode != of.mode ||
         (versus.empty() && label_of(row.device) != label_of(of.device)))
       continue;
@@ -37,11 +37,11 @@ std::optional<double> Row::gbps() const {
   return bytes / median() * 1e-9;
 }
 
-// A run cannot take less time than its arithmetic, nor less than its bytes. On processors the loop of
-// multiply-adds measured beside the samples is the better witness: it saw the same clock.
+// A run takes at least the time of its arithmetic and of its memory traffic. On processors, the peak rate is
+// that of the multiply-add loop measured beside the samples, which ran at the same clock.
 std::optional<Roofline> Row::roofline() const {
   if (!counts() || !ceilings.bytes_per_second) return std::nullopt;
-  // Multiply-adds of the plain element say nothing of another arithmetic.
+  // The peak rate of the plain element does not apply to another arithmetic.
   const bool plain = element_name() == tessera::name_of(element);
   const auto known = plain ? ceilings.flops_per_second.find(element) : ceilings.flops_per_second.end();
   const double memory_seconds = bytes / *ceilings.bytes_per_second;
@@ -91,8 +91,7 @@ Rows chosen(const Rows& rows, const auto& fits) {
   return out;
 }
 
-// The fastest choice of the rung that it changes: of those given the nearest place before it on its ladder,
-// if it names no other.
+// The fastest choice of the parent rung; by default the nearest given rung before it on its ladder.
 const Row* rung_before(const Rows& rows, const Row& of) {
   const Variant& mine = *of.variant;
   const Variant* nearest = nullptr;
@@ -139,7 +138,7 @@ std::string label_of(const Device& device) {
   return device.label() + (part ? ":threads=" + std::to_string(device.threads) : "");
 }
 
-// Sentences.
+// Summary and warnings.
 
 namespace {
 
@@ -170,7 +169,7 @@ std::string who(const Row& row) {
          label_of(row.device) + (row.mode == Mode::burst ? "" : ", sustained");
 }
 
-// One line for all of them: they have one cause.
+// One warning for all rows, because they have one cause.
 void warn_of_spread(const std::vector<Row>& rows, std::vector<std::string>& out) {
   const Row* worst = nullptr;
   int count = 0;
@@ -203,7 +202,7 @@ void warn_of_others(const std::vector<Row>& rows, std::vector<std::string>& out)
                     100 * *worst->other_load));
 }
 
-// Likewise: a sweep over its tunings would say nothing else.
+// One warning for all rows, because a sweep over tunings would repeat it.
 void warn_of_launches(const std::vector<Row>& rows, std::vector<std::string>& out) {
   const auto exposed = [](const Row& row) { return row.exposed && !row.seconds.empty(); };
   const auto first = std::ranges::find_if(rows, exposed);
@@ -230,7 +229,7 @@ void warn_of_clock(const Row& row, std::vector<std::string>& out) {
                     who(row), 100 * clock.spread(), clock.median));
 }
 
-// One of these is enough.
+// True if at least one baseline on this kind of device was measured.
 bool has_baseline(const std::vector<Row>& rows, Where where) {
   return std::ranges::any_of(
       rows, [where](const Row& r) { return r.variant->baseline && r.counts() && r.device.where == where; });
@@ -252,7 +251,7 @@ void warn_of(const Row& row, bool has_baseline, std::vector<std::string>& out) {
                                   : "the ceiling was measured on a busy device (tessera devices --measure)"));
 }
 
-// A processor never tells; a GPU should.
+// Processors never report power; a GPU should.
 void warn_of_unavailable(const std::vector<Row>& rows, std::vector<std::string>& out) {
   const auto silent = std::ranges::find_if(rows, [](const Row& r) {
     return r.device.where == Where::cuda && !r.seconds.empty() && r.powers_w.empty();
@@ -287,7 +286,7 @@ void warn_of_few(const std::vector<Row>& rows, std::vector<std::string>& out) {
 
 }  // namespace
 
-// The spread stands for one standard error of each.
+// Takes each spread as one standard error.
 Ratio ratio_of(const Summary& of, const Summary& to) {
   const double value = to.median / of.median;
   return {value, value * std::hypot(of.spread(), to.spread())};

@@ -8,7 +8,7 @@
 namespace tessera::bench {
 namespace {
 
-// Between arrays, and what they are aligned to; its bytes are known.
+// Gap between arrays, and their alignment; the gap is filled with a known byte.
 constexpr std::size_t gap = 256;
 constexpr unsigned char known_byte = 0xff;
 
@@ -75,7 +75,7 @@ Rotation::Rotation(const Device& device, const Arguments& even, const Arguments&
   memory_ = Array(Element::u8, {static_cast<std::int64_t>(gap + static_cast<std::size_t>(sets_) * set_room_)},
                   backend_->memory(device_));
   run_ = {&device_, nullptr, nullptr, 0};
-  // Last but what may throw without leaving it behind.
+  // Made last, because the destructor does not run if the constructor throws.
   run_.stream = backend_->make_stream(device_);
   try {
     restore();
@@ -137,7 +137,7 @@ void Rotation::fetch(std::int64_t number) {
   backend_->synchronize(run_);
 }
 
-// Two sets from the host, and the others from these, twice as many at a time.
+// Copies two sets from the host, then doubles the number of sets by copies on the device.
 void Rotation::restore() {
   backend_->fill(run_, memory_.view().data, known_byte, memory_.view().bytes());
   for (std::int64_t number = 0; number < std::min<std::int64_t>(sets_, 2); ++number)
@@ -152,7 +152,7 @@ void Rotation::restore() {
   backend_->synchronize(run_);
 }
 
-// Some sets at a time come to the host, which has not room for all that a device has.
+// Copies some sets at a time to the host, which may have less memory than the device.
 Reason Rotation::check_guards() {
   constexpr std::size_t at_once = std::size_t{64} << 20;
   const auto step = static_cast<std::int64_t>(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Several sets of one problem's inputs and outputs in a device's memory, for --rotate. Launches use one set
-// after the other, so no launch finds its data in the last-level cache. Code and constants stay cached.
+// Several sets of one problem's inputs and outputs in a device's memory, for --rotate. Launches cycle through
+// the sets, so no launch finds its data in the last-level cache. Code and constants stay cached.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -11,57 +11,57 @@
 
 namespace tessera::bench {
 
-// In a sample, but for what rounds up to all sets: a device's queue holds about a thousand, some runs take
-// several.
+// Largest number of launches in a sample, before rounding up to all sets: a device's queue holds about a
+// thousand, and some runs take several.
 inline constexpr int most_launches = 100;
 
-inline constexpr double rotated_caches = 2.5;  // all sets together, in sizes of the cache: at least
+inline constexpr double rotated_caches = 2.5;  // least size of all sets, relative to the cache
 
-// So many sets of `set_bytes` are together that large: 1 where one alone is; else an even number, and where
-// it exceeds `most`, the launches of a sample at most, a multiple of these.
+// Returns the number of sets of `set_bytes` that reach that size: 1 if one set suffices; otherwise an even
+// number, and a multiple of `most`, the most launches of a sample, if it exceeds that.
 std::int64_t sets_beyond(std::int64_t cache_bytes, std::int64_t set_bytes, int most);
 
-// Inputs and outputs, in bytes.
+// Bytes of all inputs and outputs.
 std::int64_t set_bytes(const Arguments& host);
 
-// Why launches there cannot take sets in turn: the cache's size is not known, or the sets would take more
-// than a quarter of the memory that is free.
+// The reason why launches on this device cannot cycle through sets: the cache's size is not known, or the
+// sets would take more than a quarter of the free memory.
 Reason cannot_rotate(const Device& device, const Arguments& host, int most);
 
 class Rotation {
  public:
-  // `even` and `odd`: what sets of even and odd numbers hold, the same problem with other numbers, which must
-  // stay. For fetch() and check_guards() they lie in host memory, and outputs without gaps. `most`: launches
-  // of a sample.
+  // `even` and `odd`: contents of even- and odd-numbered sets, the same problem with different numbers; they
+  // must outlive the object. fetch() and check_guards() require them in host memory, and row-major outputs.
+  // `most`: most launches of a sample.
   Rotation(const Device& device, const Arguments& even, const Arguments& odd, int most);
   ~Rotation();
   Rotation(const Rotation&) = delete;
   Rotation& operator=(const Rotation&) = delete;
 
   std::int64_t sets() const { return sets_; }
-  // At least so many launches, or `most`: such that one sample ends where another has begun or will begin.
+  // Rounds up to a number of launches, or to `most`, so that samples end at sets at which others begin.
   int launches(int wanted) const;
 
-  // The sets of the next so many launches begin with this one. Numbers go round.
+  // Returns the first set of the next `launches` launches; numbers wrap around.
   std::int64_t take(int launches);
   std::int64_t next() const { return next_; }
-  // As the device sees it. Valid until the next call.
+  // The arrays of a set in device memory. Valid until the next call.
   const Arguments& set(std::int64_t number);
-  // The host's arrays of what this set holds.
+  // The host's arrays with the contents of this set.
   const Arguments& host(std::int64_t number) const { return *hosts_[number & 1]; }
 
-  void poison(std::int64_t number);  // the outputs of one set, with bytes 0xFF …
-  void poison();                     // … and of all
-  void fetch(std::int64_t number);   // its outputs, to host(number)
-  // A write to an input or between the arrays, and the sets as they were.
+  void poison(std::int64_t number);  // fills the outputs of one set with bytes 0xFF …
+  void poison();                     // … or those of all sets
+  void fetch(std::int64_t number);   // copies the set's outputs to host(number)
+  // Reports a write to an input or between the arrays; restore() resets all sets.
   Reason check_guards();
   void restore();
 
  private:
   struct Piece {
     std::string name;
-    std::size_t offset, bytes, room;  // within a set; with what lies behind it
-    std::int64_t first;               // the lowest byte of the host's array, from its first element
+    std::size_t offset, bytes, room;  // offset in a set; room: with the gap behind it
+    std::int64_t first;               // lowest byte of the host's array, relative to its first element
     bool output;
   };
 

@@ -39,7 +39,7 @@ void PowerMeter::begin(double now) {
 }
 
 std::optional<double> PowerMeter::read(std::optional<double> watts, double now) {
-  // Without an earlier reading none can be told from this.
+  // An update is detected by a different reading, which requires an earlier one.
   renewed_ = renewed_ || (watts && last_ && *watts != *last_);
   if (watts) last_ = watts;
   return renewed_ && now - since_ >= shortest_turn_seconds ? watts : std::nullopt;
@@ -47,7 +47,7 @@ std::optional<double> PowerMeter::read(std::optional<double> watts, double now) 
 
 namespace {
 
-// What each device has shown.
+// Readings of one device.
 struct Shown {
   double highest_clock = 0;
   PowerMeter power;
@@ -61,7 +61,7 @@ bool throttled(const Sample& sample, double highest, const Effort& effort) {
 struct Track {
   std::vector<Sample> samples;
   std::size_t dropped = 0;
-  double spent = 0, longest = 0;  // wall time, with what a sample needs around it
+  double spent = 0, longest = 0;  // wall time of samples, including their overhead
 
   bool wants_another(const Effort& effort) const {
     if (samples.empty() && dropped == 0) return true;
@@ -71,7 +71,7 @@ struct Track {
     return samples.size() < effort.most && (spent < effort.enough_seconds || !settled(samples, effort));
   }
 
-  // `all`: since before the first sample of all.
+  // `all`: started before the first sample of any contestant.
   void take(const Contestant& from, Shown& shown, const Effort& effort, const Stopwatch& all) {
     if (effort.pause > 0) std::this_thread::sleep_for(std::chrono::duration<double>(effort.pause));
     const Stopwatch watch;
@@ -86,7 +86,7 @@ struct Track {
     else samples.push_back(sample);
   }
 
-  // The highest clock may have been seen only after a slow sample was kept.
+  // Drops throttled samples again, because the highest clock may have appeared after they were kept.
   Taken taken(double highest, const Effort& effort) {
     const auto slow = [&](const Sample& s) { return throttled(s, highest, effort); };
     const std::size_t more = std::erase_if(samples, slow);

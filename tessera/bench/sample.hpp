@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Repeated measurements: what they say, and how they are taken.
+// Repeated measurements: sampling and summaries.
 //
-// Medians and quartiles: one interrupted sample moves neither. Sampling is interleaved: each round takes one
-// sample of every candidate. A drift of the machine (its clock, its temperature, another program) then
-// affects all of them alike, and ratios stay right.
+// Summaries use medians and quartiles, which one interrupted sample does not move. Sampling is interleaved:
+// each round takes one sample of every candidate. A drift of the machine (its clock, its temperature, another
+// program) then affects all of them alike, and ratios stay right.
 #pragma once
 #include <chrono>
 #include <cstddef>
@@ -21,13 +21,13 @@ struct Summary {
   double spread() const { return median > 0 ? (q3 - q1) / (2 * median) : 0; }
 };
 
-// Quantiles interpolate linearly between order statistics. Throws Error when there is no sample.
+// Quantiles interpolate linearly between order statistics. Throws Error if there is no sample.
 Summary summarize(std::vector<double> samples);
 
 // At most `most` of the samples, evenly chosen, the first and the last among them.
 std::vector<double> thinned(const std::vector<double>& samples, std::size_t most);
 
-// The wall clock, for what a user waits for. Kernel time is Backend::seconds.
+// Wall-clock time, as a user experiences it; kernel time is Backend::seconds.
 
 class Stopwatch {
  public:
@@ -40,60 +40,60 @@ class Stopwatch {
 
 struct Sample {
   double seconds = 0;
-  std::optional<double> clock_mhz = {}, power_w = {};  // what the device's meter shows behind it
-  double lost = 0;  // wall time of an attempt that gave up; it does not count against the candidate
+  std::optional<double> clock_mhz = {}, power_w = {};  // the device's meters after the sample
+  double lost = 0;  // wall time of an attempt that gave up; not charged to the candidate
 };
 
 struct Effort {
-  double seconds = 10;      // the most that one candidate may take
-  std::size_t samples = 0;  // wanted of each; 0: until they have settled, see below
+  double seconds = 10;      // time budget of one candidate
+  std::size_t samples = 0;  // per candidate; 0: until they have settled, see below
   // With samples = 0: at least `fewest` and for `enough_seconds`; then up to `most`, until their spread is
-  // at most `spread`, or has stopped changing, for then more samples will not make it smaller.
+  // at most `spread`, or has stopped changing, because more samples will not reduce it then.
   std::size_t fewest = 9, most = 200;
   double enough_seconds = 0.3;
   double spread = 0.005;
   // A sample whose clock is below this share of the highest that its device has shown is dropped.
   double least_clock = 0.6;
-  double pause = 0;  // seconds of rest before each sample, in which devices cool; they count for nothing
+  double pause = 0;  // seconds of rest before each sample, to let devices cool; not charged
 };
 
 struct Contestant {
   std::function<Sample()> sample;
-  std::function<void()> finished;  // after its last sample, before anybody's next
-  int device = 0;                  // those of one number share a clock
+  std::function<void()> finished;  // called after its last sample, before any other's next
+  int device = 0;                  // contestants with the same number share a clock
 };
 
 struct Taken {
   std::vector<Sample> samples;
-  std::size_t throttled = 0;  // dropped
+  std::size_t throttled = 0;  // number of samples dropped
 };
 
 bool settled(const std::vector<Sample>& samples, const Effort& effort);
 
-// Each one's samples, in rounds. A contestant leaves the rounds when its next sample would exceed
-// effort.seconds, but has at least one, dropped or not. `interrupted` is asked before every sample; once
-// it says so, what has been measured is returned. Of the powers those are left that are the contestant's own.
+// Takes the samples of all contestants in rounds. A contestant leaves the rounds when its next sample would
+// exceed effort.seconds, but takes at least one, dropped or not. `interrupted` is called before every sample;
+// once it returns true, the samples so far are returned. Keeps only the contestant's own power readings.
 std::vector<Taken> interleave(const std::vector<Contestant>& contestants, const Effort& effort,
                               const std::function<bool()>& interrupted = {});
 
 std::vector<double> seconds_of(const std::vector<Sample>& samples);
-// As many as there are samples, or none: a clock that is known now and then says nothing of the rest.
+// One clock for each sample, or none if any is missing.
 std::vector<double> clocks_of(const std::vector<Sample>& samples);
-// As many as there are samples, or none where none is known.
+// One entry for each sample, or none if no power is known.
 std::vector<std::optional<double>> powers_of(const std::vector<Sample>& samples);
 
-// Decides which candidate a power reading belongs to. A device's meter shows the mean of a window and renews
-// it about ten times a second. Until then a reading is of whatever ran before.
+// Decides which candidate a power reading belongs to. A device's meter shows the mean over a window and
+// updates it about ten times a second; until the update, a reading belongs to the candidate that ran before.
 
 class PowerMeter {
  public:
-  // The time between two renewals, and before that the window that the earlier of them tells of.
+  // The time between two updates, plus the window that the earlier one averages over.
   static constexpr double shortest_turn_seconds = 0.2;
 
-  // From `now`, in seconds, the device works for one candidate only.
+  // Begins a turn: from `now`, in seconds, the device works for one candidate only.
   void begin(double now);
-  // What the meter shows at `now`, if it is of that candidate: not while its turn is too short for that, or
-  // the reading still the one from before it.
+  // Returns the reading at `now` if it belongs to that candidate: nothing while its turn is too short, or
+  // while the meter still shows the reading from before it.
   std::optional<double> read(std::optional<double> watts, double now);
 
  private:

@@ -14,12 +14,12 @@
 namespace tessera::bench {
 namespace {
 
-// A traced kernel's arrays: copies, each surrounded by so much accessible but forbidden memory that a wrong
-// index lands there and is reported, instead of in another array or in a fault.
+// A traced kernel's arrays: copies, each between accessible but forbidden zones, so large that a wrong index
+// hits a zone and is reported, instead of hitting another array or causing a fault.
 class TraceArrays {
  public:
-  // Inputs are copied, outputs poisoned with bytes 0xFF, which is NaN or -1, and marked where they are
-  // written if `mark` says so.
+  // Copies inputs, and poisons outputs with bytes 0xFF, which is NaN or -1. `mark`: records the bytes
+  // written.
   TraceArrays(const Arguments& host, bool mark);
   ~TraceArrays();
   TraceArrays(const TraceArrays&) = delete;
@@ -37,7 +37,7 @@ class TraceArrays {
   bool mark_;
 };
 
-// Address space, not memory: pages that nobody touches cost nothing.
+// Only address space is reserved; untouched pages take no memory.
 constexpr std::size_t red_zone_bytes = std::size_t{256} << 20;
 constexpr std::size_t page_bytes = 4096;
 constexpr int poison = 0xff;
@@ -98,7 +98,7 @@ class OneRun {
     tracer.sample = tracing.blocks;
   }
 
-  // What ends a kernel is a finding too, unless it is no mistake of the kernel's.
+  // Runs the kernel. A memory error that stops it becomes a finding, too.
   void operator()(int threads) {
     Device device = plan_.device;
     device.threads = threads;
@@ -131,10 +131,10 @@ class OneRun {
   }
 
   Tracer tracer;
-  double written = 1;  // the share of the outputs' elements, where all blocks were checked
+  double written = 1;  // share of the outputs' elements, if all blocks ran
 
  private:
-  // Elements that no thread wrote and that still hold the poison: the host did not write them either.
+  // Finds elements that no thread wrote and that still hold the poison: the host did not write them either.
   void look_for_unwritten() {
     std::size_t missing = 0, all = 0;
     for (const simt::TracedArray& array : arrays_.arrays()) {
@@ -172,7 +172,7 @@ std::uint64_t accesses_of(const Tracer& tracer) {
   return out;
 }
 
-// Puts numbers of the process into words of the source.
+// Translates addresses of the process into source lines and names.
 class Resolver {
  public:
   void lines(const Tracer& tracer, bool places, Traced& out) {
@@ -257,7 +257,7 @@ void keep_counts(const Tracer& tracer, Traced& out) {
   for (const auto& barrier : tracer.barriers) out.barriers += barrier.times;
 }
 
-// Few enough blocks, judged by the accesses of one in the middle.
+// Limits the number of blocks to run, estimated from the accesses of one block.
 void limit_blocks(const Plan& plan, const Choice& twin, const Arguments& inputs, Tracing& tracing,
                   double flops) {
   if (tracing.blocks != 0 || flops < static_cast<double>(tracing.accesses) / 2) return;
@@ -271,7 +271,7 @@ void limit_blocks(const Plan& plan, const Choice& twin, const Arguments& inputs,
   if (run.tracer.launches == 1 && run.tracer.blocks > most) tracing.blocks = static_cast<std::int64_t>(most);
 }
 
-// What the compiler made of the plan's kernel, whether or not it can be traced.
+// The compiled GPU code of the plan's kernel, even if it cannot be traced.
 std::optional<KernelCode> code_of(const Plan& plan, Element element, const Tracing& tracing) {
   const auto type = plan.choice->kernels.find(element);
   const auto all = tracing.code.find(plan.variant->object);
@@ -280,7 +280,7 @@ std::optional<KernelCode> code_of(const Plan& plan, Element element, const Traci
   return code != nullptr ? std::optional(*code) : std::nullopt;
 }
 
-// Lines that `key` makes alike, added up, in the order of the first of each.
+// Sums lines with equal `key`, in the order of the first of each.
 template <class Key>
 std::vector<TracedLine> added_up(const std::vector<TracedLine>& lines, const Key& key) {
   std::vector<TracedLine> out;
@@ -343,7 +343,7 @@ Traced trace(const Operation& operation, Element element, const Case& problem, c
     auto run = std::make_unique<OneRun>(plan, *twin, inputs.arguments(), tracing, schedule);
     (*run)(threads);
     if (run->tracer.blocks_communicate && threads != 1) {
-      threads = 1;  // what blocks tell each other depends on their order: one at a time, it is repeatable
+      threads = 1;  // repeatable: the results of communicating blocks depend on their order
       run = std::make_unique<OneRun>(plan, *twin, inputs.arguments(), tracing, schedule);
       (*run)(threads);
     }

@@ -25,7 +25,7 @@ void for_each_named(std::span<ThreadState> lanes, std::uint32_t named, F f) {
   for (; named != 0; named &= named - 1) f(lanes[static_cast<std::size_t>(__builtin_ctz(named))]);
 }
 
-// A lane whose source takes no part keeps its own value.
+// A lane whose source does not participate keeps its own value.
 void shuffle(std::span<ThreadState> lanes, std::uint32_t named) {
   for_each_named(lanes, named, [&](ThreadState& lane) {
     const int source = lane.wait.source;
@@ -59,7 +59,7 @@ std::uint64_t same_for_all(std::span<ThreadState> lanes, std::uint32_t named, Wa
   }
 }
 
-// What the lanes of a warp give each other once all that are named have come with a value for `what`.
+// Computes each lane's result of the collective `what`, once all named lanes have arrived with their values.
 void give_results(std::span<ThreadState> lanes, std::uint32_t named, WarpCollective what) {
   switch (what) {
     case WarpCollective::shuffle:
@@ -77,11 +77,11 @@ void give_results(std::span<ThreadState> lanes, std::uint32_t named, WarpCollect
   for_each_named(lanes, named, [&](ThreadState& lane) { lane.result = result; });
 }
 
-// As a float a signalling NaN: what a block did not write to its shared memory must not pass for data.
+// A signalling NaN if read as a float: shared memory that a block did not write must not pass for data.
 constexpr std::uint32_t poison = 0x7FBADBAD;
 constexpr std::size_t shared_alignment = 256;
 
-// Aligned as the GPU aligns it, and not one word longer, so that AddressSanitizer sees its end.
+// Aligned as on a GPU, and not a word longer than asked, so that AddressSanitizer detects overruns.
 std::unique_ptr<void, void (*)(void*)> allocate_shared(const Task& task) {
   const std::size_t bytes =
       task.tracer == nullptr ? task.shared_bytes : task.shared_bytes + 2 * shared_red_zone;
@@ -96,10 +96,10 @@ void fill_with_poison(void* memory, std::size_t bytes) {
     __builtin_memcpy(at + i, &poison, std::min(sizeof poison, bytes - i));
 }
 
-// A thread that makes more accesses than fill these, and never waits, seems to spin.
+// A thread that fills more tables than this without waiting counts as spinning.
 constexpr std::uint32_t most_full_tables = (std::uint32_t{1} << 26) / WarpLog::rows;
 
-// A full table of a lane that reads or updates few addresses, and writes none: what a loop that waits leaves.
+// True if a full table of a lane looks like a polling loop: reads or atomics on few addresses, no writes.
 bool polls(const LaneLog& lane) {
   constexpr std::size_t most_polled = 4;
   const WarpLog& log = *lane.warp;
@@ -116,10 +116,10 @@ bool polls(const LaneLog& lane) {
   return true;
 }
 
-// What concerns the block rather than the thread that noticed it.
+// An error of the block rather than of the thread that detected it.
 struct BlockError : Error {
   BlockError(const std::string& text, const Wait* of) : Error(Kind::memory, text), wait(of) {}
-  const Wait* wait;  // whose; null: of any thread that waits
+  const Wait* wait;  // the wait that failed; null: any waiting thread's
 };
 
 }  // namespace
@@ -152,7 +152,7 @@ Block::Block(const Task& task, Stacks& stacks)
   if (task.tracer != nullptr) tracer_side_ = std::make_unique<BlockTrace>(task, shared_, flush_lane, this);
 }
 
-// No schedule is wrong, and a kernel that needs one is. Untraced, it is always the same.
+// Every order is legal; a kernel that depends on one is wrong. Untraced launches always use ascending order.
 void Block::order_threads(std::int64_t block) {
   const Schedule& schedule = task_.tracer->schedule;
   if (schedule.order == Schedule::Order::ascending) return;
@@ -207,7 +207,7 @@ void Block::fiber_main(void* self) {
   leave(fiber, block.os_thread_);
 }
 
-// Here ends every exception of a kernel: beyond lies another stack.
+// Catches every exception of a kernel: unwinding cannot cross to another stack.
 void Block::run_fresh_threads(Fiber& fiber) {
   ThreadState* thread = nullptr;
   try {
@@ -235,8 +235,8 @@ void Block::run_thread(ThreadState& thread) {
   returned(thread);
 }
 
-// As on the GPU, a barrier waits only for threads that have not returned. A warp's collective names its
-// lanes: what a shuffle takes from one that is gone will never come.
+// Like a GPU's, a barrier waits only for threads that have not returned. A warp's collective names its
+// lanes: a shuffle that names a returned lane can never complete.
 void Block::returned(ThreadState& thread) {
   note_progress();
   --live_;
@@ -254,7 +254,7 @@ void Block::returned(ThreadState& thread) {
   if (live_ != 0 && at_barrier_.size() == live_) release_barrier();
 }
 
-// CUDA promises nothing where a lane that is named has returned; GPUs do not wait for it.
+// CUDA leaves a collective that names a returned lane undefined; GPUs do not wait for that lane.
 bool Block::spares_returned(const Wait& wait) const {
   const bool exchanges = wait.what == WarpCollective::shuffle || wait.what == WarpCollective::shuffle_up ||
                          wait.what == WarpCollective::shuffle_down ||
@@ -266,7 +266,7 @@ std::uint32_t Block::named_by(const Wait& wait, const Warp& warp) const {
   return wait.lanes & warp.present & (spares_returned(wait) ? ~warp.returned : ~0u);
 }
 
-// All lanes that are named have come; the others than `thread` may go on.
+// All named lanes have arrived: makes those other than `thread` ready to run.
 void Block::complete(const ThreadState& thread, Warp& warp, std::uint32_t named) {
   const auto lanes = warp_of(thread);
   warp.waiting &= ~named;
@@ -326,7 +326,7 @@ void Block::wake(std::size_t warp, std::uint32_t lanes) {
     ready_.push(&threads_[warp * 32 + static_cast<std::size_t>(std::countr_zero(lanes))]);
 }
 
-// Lanes with full tables waited for the rest of their warp, which cannot come before they go on.
+// Resumes lanes with full tables: the rest of their warp cannot proceed before they do.
 void Block::wake_full() {
   if (trace_ != nullptr)
     for (std::size_t warp = 0; warp < trace_->warps(); ++warp) wake(warp, trace_->empty_full(warp));
@@ -344,13 +344,13 @@ void Block::sync(ThreadState& thread, SourceLocation location) {
   at_barrier_.push(&thread);
   if (at_barrier_.size() < live_) return wait(thread);
   thread.state = ThreadState::State::waiting;
-  --at_barrier_.last;  // the last to come goes on at once
+  --at_barrier_.last;  // the last to arrive does not wait
   release_barrier();
   thread.state = ThreadState::State::running;
   if (trace_ != nullptr) trace_->resume(thread.rank, thread.fiber->stack);
 }
 
-// Nobody else can be ready: all that live wait here.
+// No other thread can be ready: all live threads wait at this barrier.
 void Block::release_barrier() {
   if (!same_place_) fail(waits_in_vain(threads_));
   if (live_ != threads_.size() && !task_.may_return_early) fail(leaves_out(threads_));
@@ -373,7 +373,7 @@ std::span<ThreadState> Block::warp_of(const ThreadState& thread) {
 
 std::uint64_t Block::collective(ThreadState& thread, const Wait& wait_for) {
   note_progress();
-  // What follows is not the kernel's: the linker may have taken a function of it from a traced unit.
+  // The code below is not the kernel's, but the linker may have taken its functions from a traced unit.
   BlockTrace::pause();
   Warp& warp = warps_[static_cast<std::size_t>(thread.rank / 32)];
   thread.wait = wait_for;
@@ -389,8 +389,8 @@ std::uint64_t Block::collective(ThreadState& thread, const Wait& wait_for) {
   return thread.result;
 }
 
-// Nobody else can go on: those of a warp that wait at one place came there together. Of each warp's places
-// the one that comes first in the source goes on, as its lanes may yet come to the others.
+// Called when no other thread can run: lanes of a warp that wait at one location form a group. In each warp,
+// the group at the first location in the source resumes, because its lanes may still reach the others.
 void Block::wake_gathered() {
   std::vector<ThreadState*> left;
   const auto is_before = [](SourceLocation a, SourceLocation b) { return a.line < b.line; };
@@ -418,7 +418,7 @@ std::uint32_t Block::active_lanes(ThreadState& thread, SourceLocation location) 
   return static_cast<std::uint32_t>(thread.result);
 }
 
-// The first of the block to pass its barrier waits for the other blocks, and with it their OS thread.
+// The first thread to pass the block's barrier waits for the other blocks, and blocks its OS thread.
 void Block::sync_grid(ThreadState& thread, SourceLocation location) {
   if (grid_ == nullptr)
     fail("a barrier of the whole grid at " + to_string(location) + " in a launch that is not cooperative");
@@ -430,7 +430,7 @@ void Block::sync_grid(ThreadState& thread, SourceLocation location) {
     BlockTrace::pause();
     trace_->communicate();
   }
-  current_thread = nullptr;  // no signal that ends a kernel may end this
+  current_thread = nullptr;  // a signal that stops kernels must not interrupt the wait
   const bool all = grid_->wait();
   current_thread = &thread;
   if (!all)
@@ -466,7 +466,7 @@ void Block::check_lanes(const ThreadState& thread, const Warp& warp) {
     fail(misses_lane(thread, warp_of(thread)[static_cast<std::size_t>(__builtin_ctz(gone))]), &thread.wait);
 }
 
-// CUDA lets the branches of a divergent warp meet in sync_warp, but not in what exchanges values.
+// CUDA lets divergent branches of a warp meet in sync_warp, but not in collectives that exchange values.
 bool Block::all_met(const ThreadState& thread, std::uint32_t named) {
   for (const ThreadState& lane : warp_of(thread)) {
     if ((named >> lane.rank % 32 & 1) == 0) continue;
@@ -490,7 +490,7 @@ void Block::keep_failure(const ThreadState* thread) {
     throw;
   } catch (const BlockError& e) {
     keep(e.kind(), e.what());
-    // A collective of a warp is nearer to the mistake than a barrier at which others wait for its lanes.
+    // A collective of a warp is closer to the mistake than a barrier at which others wait for its lanes.
     const Wait* wait = e.wait;
     for (const ThreadState& t : threads_)
       if (e.wait == nullptr && t.state == ThreadState::State::waiting &&
@@ -525,7 +525,7 @@ void Block::fail_by(const Stop& stop, double seconds_allowed) {
   current_thread = nullptr;
 }
 
-// What is said of a block that cannot go on.
+// Messages about a block that cannot proceed.
 
 namespace {
 
@@ -550,7 +550,7 @@ std::string place_of(const Wait& wait, bool with_column = false) {
   return "at " + to_string(wait.location) + column + " (" + what + ")";
 }
 
-// "thread 3" or "threads 0-15, 20": of as many ranges as one can read.
+// "thread 3" or "threads 0-15, 20", cut after a readable number of ranges.
 std::string ranges(const std::vector<int>& ranks) {
   constexpr int most = 8;
   std::string text = ranks.size() == 1 ? "thread " : "threads ";
@@ -564,7 +564,7 @@ std::string ranges(const std::vector<int>& ranks) {
   return text;
 }
 
-// Two barriers on one line are told apart by their columns, which are shown only then.
+// True if two waits are on one line: only then are columns shown.
 bool share_a_line(std::span<const ThreadState> threads) {
   std::set<std::tuple<std::string_view, int, int>> places;
   std::set<std::pair<std::string_view, int>> lines;

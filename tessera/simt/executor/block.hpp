@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // One block of a grid, run on one OS thread: its GPU threads are started in order, each runs until
-// it waits, and waiting threads give way to those that can go on. Nothing runs in lockstep.
+// it waits, and waiting threads yield to runnable ones. Nothing runs in lockstep.
 //
-// A GPU thread that never waits costs no switch: the fiber that ran it takes the next one.
+// A GPU thread that never waits costs no context switch: its fiber goes on to run the next thread.
 #pragma once
 #include <atomic>
 #include <condition_variable>
@@ -21,7 +21,7 @@
 
 namespace tessera::simt {
 
-// What a waiting thread waits for, and what it brings.
+// The operation that a thread waits in, and its operands.
 struct Wait {
   WarpCollective what = WarpCollective::sync;
   std::uint32_t lanes = 0;
@@ -35,23 +35,23 @@ class Block;
 struct ThreadState : ThreadContext {
   enum class State : std::uint8_t { fresh, running, waiting, returned };
   State state = State::fresh;
-  std::uint32_t full_tables = 0;  // traced: since it last waited
+  std::uint32_t full_tables = 0;  // traced: tables filled since it last waited
   Wait wait;
   std::uint64_t result = 0;
   Fiber* fiber = nullptr;
   Block* owner = nullptr;
 };
 
-// Lanes as bits.
+// Lane masks.
 struct Warp {
   std::uint32_t present = 0, returned = 0, waiting = 0;
 };
 
-// Where the blocks of a cooperative launch wait for each other, each on its OS thread.
+// Barrier between the blocks of a cooperative launch, each on its own OS thread.
 class GridBarrier {
  public:
   explicit GridBarrier(std::int64_t blocks) : blocks_(blocks) {}
-  bool wait();   // false: a block has ended, and never comes
+  bool wait();   // false: a block has ended and will never arrive
   void leave();  // a block has ended
 
  private:
@@ -69,14 +69,14 @@ class Block {
   Block(const Block&) = delete;
   Block& operator=(const Block&) = delete;
 
-  // False: it stopped because of failure(). Leaves nothing on this OS thread's stack that would
-  // need unwinding, so that a signal handler may jump out of it.
+  // Returns false if the block stopped because of failure(). Leaves nothing on this OS thread's stack
+  // that needs unwinding, so that a signal handler may jump out of it.
   bool run(std::int64_t block);
   std::exception_ptr failure() const { return failure_; }
   void fail_by(const Stop& stop, double seconds_allowed);  // after a jump out of run()
   const std::atomic<std::uint64_t>& progress() const {
     return progress_;
-  }  // grows with each step of a thread
+  }  // incremented by each barrier, collective and return
   BlockTrace* trace() { return tracer_side_.get(); }
 
   // Called by GPU threads.
@@ -87,7 +87,7 @@ class Block {
   void set_grid(GridBarrier* grid) { grid_ = grid; }
 
  private:
-  // First in, first out, of threads of the block: at most each of them once.
+  // FIFO of threads of the block, each at most once.
   struct Queue {
     std::vector<ThreadState*> slots = std::vector<ThreadState*>(most_threads);
     unsigned first = 0, last = 0;
@@ -119,7 +119,7 @@ class Block {
   bool spares_returned(const Wait& wait) const;
   std::uint32_t named_by(const Wait& wait, const Warp& warp) const;
   void complete(const ThreadState& thread, Warp& warp, std::uint32_t named);
-  void keep_failure(const ThreadState* thread);  // the exception being handled
+  void keep_failure(const ThreadState* thread);  // keeps the exception being handled
   void note_progress() {
     progress_.store(progress_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   }
@@ -132,36 +132,34 @@ class Block {
   std::vector<Warp> warps_;
   std::vector<Fiber> fibers_;
   std::unique_ptr<void, void (*)(void*)> memory_;
-  char* shared_;  // in it
+  char* shared_;  // within memory_
   Fiber os_thread_;
   std::size_t next_fresh_ = 0, fibers_used_ = 0;
   unsigned live_ = 0;       // threads that have not returned
-  bool same_place_ = true;  // all at the barrier came from one place
+  bool same_place_ = true;  // all threads at the barrier wait at one source location
   Queue ready_, at_barrier_;
-  std::vector<ThreadState*> gathered_;  // that wait to learn who is with them
-  GridBarrier* grid_ = nullptr;         // null: the blocks do not run at once
+  std::vector<ThreadState*> gathered_;  // threads that wait in active_lanes()
+  GridBarrier* grid_ = nullptr;         // null: the launch is not cooperative
   std::uint64_t grid_rounds_ = 0;
   std::exception_ptr failure_;
   std::atomic<std::uint64_t> progress_{0};   // read by a signal handler of the same OS thread
-  std::vector<std::size_t> order_;           // in which threads are started
-  std::mt19937_64 random_;                   // of a seeded schedule
-  std::unique_ptr<BlockTrace> tracer_side_;  // null: nobody watches
-  BlockTrace* trace_ = nullptr;              // of this block; null: it is not watched
+  std::vector<std::size_t> order_;           // start order of the threads
+  std::mt19937_64 random_;                   // generator for a seeded schedule
+  std::unique_ptr<BlockTrace> tracer_side_;  // null: the launch is not traced
+  BlockTrace* trace_ = nullptr;              // null: this block is not traced
 };
 
-// Sentences about threads that wait for each other in vain.
-
-// Where every thread of a stuck block stands: "threads 0-15 wait at x.simt.cu:40 (sync), …".
+// Lists where every thread of a stuck block waits: "threads 0-15 wait at x.simt.cu:40 (sync), …".
 std::string waits_in_vain(std::span<const ThreadState> threads);
-// The same of a barrier that some threads pass after others returned.
+// The same for a barrier that some threads pass after others returned.
 std::string leaves_out(std::span<const ThreadState> threads);
 std::string misses_threads(std::span<const ThreadState> threads);
 std::string misses_lane(const ThreadState& waiting, const ThreadState& gone);
 std::string misses_itself(const ThreadState& thread);
-// Why a thread was stopped, and what comes after saying which.
+// The reason why a thread was stopped, and the text that follows the thread's name.
 std::string describe(const Stop& stop);
 std::string hint(const Stop& stop);
-// Of a launch that was stopped by its clock.
+// The error of a launch that exceeded its time limit.
 std::exception_ptr out_of_time(const Task& task, double seconds_allowed);
 
 }  // namespace tessera::simt

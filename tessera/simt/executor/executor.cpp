@@ -19,10 +19,10 @@ namespace tessera::simt {
 
 namespace {
 
-// Every stack is two mappings, and a process may have some 65,000.
+// Every stack takes two mappings, and a process may have some 65,000 (vm.max_map_count).
 constexpr std::int64_t most_stacks = most_cooperative_threads;
 
-// One launch as its OS threads share it.
+// State of one launch, shared by its OS threads.
 struct Progress {
   explicit Progress(double seconds) : deadline(seconds) {}
 
@@ -34,10 +34,10 @@ struct Progress {
   std::int64_t failed_block = 0;
 
   std::int64_t workers = 1;
-  std::vector<std::int64_t> chosen;  // traced: these, dealt out by turns, so that a run can be repeated
-  std::vector<std::int64_t> taken;   // of these, by each worker
+  std::vector<std::int64_t> chosen;  // traced: the blocks to run, assigned round-robin for repeatability
+  std::vector<std::int64_t> taken;   // number of chosen blocks that each worker has taken
 
-  // The next block for a worker; negative: none is left.
+  // Returns the next block for a worker; negative: none is left.
   std::int64_t take(std::int64_t worker) {
     if (chosen.empty()) {
       const std::int64_t index = next.fetch_add(1);
@@ -48,14 +48,14 @@ struct Progress {
   }
 
   std::unique_ptr<GridBarrier> grid;  // cooperative
-  std::vector<WorkerShadow> shadows;  // traced: each worker's
+  std::vector<WorkerShadow> shadows;  // traced: one for each worker
 
   void keep(WorkerShadow shadow) {
     const std::lock_guard lock(mutex);
     if (shadow.shadow) shadows.push_back(std::move(shadow));
   }
 
-  // The message of the earliest block is the one that a second run is likeliest to repeat.
+  // Keeps the message of the lowest block, which a second run is most likely to repeat.
   void fail(std::int64_t block, std::exception_ptr what) {
     next = blocks;
     const std::lock_guard lock(mutex);
@@ -65,7 +65,7 @@ struct Progress {
   }
 };
 
-// The handler jumps back into this frame: nothing in it may need a destructor.
+// The signal handler jumps back into this frame, so nothing in it may need a destructor.
 bool run_watched(Block& block, Watch& watch, std::int64_t index) {
   if (sigsetjmp(watch.way_back(), 0) == 0) return block.run(index);
   return false;
@@ -94,7 +94,7 @@ void run_blocks(const Task& task, Progress& progress, std::int64_t worker) {
   if (block.trace() != nullptr) progress.keep(block.trace()->take_shadow());
 }
 
-// A worker that cannot even start is a failure of the launch.
+// A worker that cannot start makes the launch fail.
 void work(const Task& task, Progress& progress, std::int64_t worker) {
   try {
     run_blocks(task, progress, worker);
@@ -197,10 +197,10 @@ std::string kernel_name(const Task& task) {
   const std::unique_ptr<char, void (*)(void*)> demangled(
       abi::__cxa_demangle(task.type, nullptr, nullptr, &status), std::free);
   std::string name = status == 0 ? demangled.get() : task.type;
-  // What every kernel's name has in it tells nothing.
+  // Drops namespaces that are common to all kernels.
   for (const std::string_view noise : {"tessera::", "(anonymous namespace)::"})
     for (std::size_t at; (at = name.find(noise)) != std::string::npos;) name.erase(at, noise.size());
-  // Nor do the namespaces of a build and of a batch's file: unit_plain::, unit_gpu_05_shared_tiles::.
+  // Drops the namespaces of a build and of a batch's file: unit_plain::, unit_gpu_05_shared_tiles::.
   for (std::size_t at;
        (at = name.find("unit_")) != std::string::npos && name.find("::", at) != std::string::npos;)
     name.erase(at, name.find("::", at) + 2 - at);
@@ -216,7 +216,7 @@ std::string to_string(SourceLocation location) {
   return std::string(location.file) + ":" + std::to_string(location.line);
 }
 
-// Enlists the executor: a device whose memory is the host's.
+// Registers the executor, a device whose memory is the host's.
 
 namespace {
 

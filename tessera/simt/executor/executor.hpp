@@ -12,29 +12,28 @@ namespace tessera::simt {
 
 struct Tracer;
 
-// A kernel with its arguments and grid, free of types.
+// A type-erased kernel launch: the kernel, its arguments and its grid.
 struct Task {
-  const char* type = "";                                      // the kernel's, as the compiler mangles it
+  const char* type = "";                                      // mangled name of the kernel's type
   void (*body)(const void* context, void* shared) = nullptr;  // one GPU thread
   const void* context = nullptr;
   std::size_t shared_bytes = 0;
-  bool may_return_early = false;  // the kernel means it when threads return before a barrier of the others
+  bool may_return_early = false;  // threads may return before a barrier that other threads reach
   Launch launch;
-  bool cooperative = false;  // all blocks at once, each on an OS thread, so that the grid can have barriers
-  Tracer* tracer = nullptr;  // watches a traced kernel
-  std::atomic<std::int64_t>* blocks_done = nullptr;  // counts on, for those who wait
+  bool cooperative = false;  // all blocks run at once, each on its own OS thread, for barriers of the grid
+  Tracer* tracer = nullptr;  // null: the kernel is not traced
+  std::atomic<std::int64_t>* blocks_done = nullptr;  // incremented after each block; null: not counted
 };
 
-// Returns when every block has run. Throws Error with kernel, block and thread for what a kernel
-// did wrong, and OutOfTime after the seconds of TimeLimit; the other OS threads then stop after the
-// block they are in.
+// Returns when every block has run. Throws Error, with kernel, block and thread, for a mistake of the kernel,
+// and OutOfTime after the seconds of TimeLimit; the other OS threads then stop after their current block.
 void execute(const Task& task, int os_threads);
 
-// Of all blocks of a cooperative launch together.
+// Limit on the threads of a cooperative launch, summed over its blocks.
 inline constexpr std::int64_t most_cooperative_threads = 24'576;
 
-// Called by a GPU thread, besides what Thread has.
-// The lanes of the warp that came to this place together: it waits until no other can come.
+// Called by a GPU thread, in addition to the members of Thread.
+// The lanes of the warp that reached this location together: waits until no other lane can arrive.
 std::uint32_t active_lanes(SourceLocation location);
 // A barrier of all threads of a cooperative launch.
 void sync_grid(SourceLocation location);
@@ -44,21 +43,20 @@ class OutOfTime : public Error {
   using Error::Error;
 };
 
-// How long launches of the calling thread may take, as long as the object lives.
+// Limits the duration of launches by the calling thread, for the lifetime of the object.
 class TimeLimit {
  public:
-  explicit TimeLimit(double seconds);  // 0: any time
+  explicit TimeLimit(double seconds);  // 0: no limit
   ~TimeLimit();
   TimeLimit(const TimeLimit&) = delete;
   TimeLimit& operator=(const TimeLimit&) = delete;
 
-  static double seconds();  // of the latest on this thread; 0: any time
+  static double seconds();  // the innermost limit of this thread; 0: no limit
 
  private:
   double before_;
 };
 
-// How messages name parts of a task.
 std::string kernel_name(const Task& task);
 std::string to_string(const Index3& index);      // "(1, 0, 0)"
 std::string to_string(SourceLocation location);  // "file.cu:40"

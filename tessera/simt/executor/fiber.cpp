@@ -17,10 +17,10 @@ namespace tessera::simt {
 
 namespace {
 
-// As wide as a stack: a frame with a large array must not step over it.
+// The gap is as large as a stack, so that a frame with a large array does not skip it.
 constexpr std::size_t gap_bytes = 64 << 10;
-// Stacks whose tops lie at the same offset in a page would all compete for the same few sets of
-// the first-level cache, so tops are staggered within one more page.
+// Stack tops at the same offset in a page would all map to the same few sets of the L1 cache, so
+// tops are staggered within one extra page.
 constexpr std::size_t page_bytes = 4096, stagger_bytes = 320;
 constexpr std::size_t usable_bytes = stack_bytes + page_bytes;
 constexpr std::size_t pitch = gap_bytes + usable_bytes;
@@ -91,7 +91,7 @@ BorrowedStacks::~BorrowedStacks() {
   const std::lock_guard lock(pool().mutex);
   try {
     pool().idle.push_back(std::move(stacks_));
-  } catch (...) {  // no room to remember them: they are unmapped
+  } catch (...) {  // no memory for the pool's entry: they are unmapped
   }
 }
 
@@ -106,7 +106,7 @@ struct Jump {
   Fiber* to;
 };
 
-// Only the side that was jumped to learns where the other stopped.
+// The fiber that was jumped to stores the context of the one that jumped.
 Fiber& arrive(transfer_t transfer) {
   const Jump jump = *static_cast<const Jump*>(transfer.data);
   jump.from->context = transfer.fctx;

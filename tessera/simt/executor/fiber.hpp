@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fibers and the stacks that GPU threads run on. Each stack lies above an inaccessible gap, so that an
-// overflow faults where it happens instead of spoiling a neighbour.
+// Fibers and the stacks that GPU threads run on. An inaccessible guard gap below each stack makes an
+// overflow fault at once instead of corrupting a neighbouring stack.
 #pragma once
 #include <cstddef>
 #include <memory>
@@ -8,7 +8,7 @@
 
 namespace tessera::simt {
 
-// A sanitizer's frames are several times larger.
+// AddressSanitizer makes frames several times larger.
 #if defined(__SANITIZE_ADDRESS__)
 inline constexpr std::size_t stack_bytes = 256 << 10;
 #else
@@ -21,7 +21,7 @@ struct Stack {
   char* top() const { return low + bytes; }
 };
 
-// The stacks of one OS thread: mapped when first asked for, kept for later launches.
+// The stacks of one OS thread: mapped on first use, kept for later launches.
 class Stacks {
  public:
   Stacks() = default;
@@ -33,7 +33,7 @@ class Stacks {
   Stack operator[](std::size_t i) const { return stacks_[i]; }
   std::size_t count() const { return stacks_.size(); }
   bool in_gap(const void* address) const noexcept;  // safe in a signal handler
-  void forget_frames();  // what AddressSanitizer remembers of frames that were never left
+  void forget_frames();  // unpoisons, for AddressSanitizer, frames that never returned
 
  private:
   struct Region {
@@ -44,7 +44,7 @@ class Stacks {
   std::vector<Stack> stacks_;
 };
 
-// Stacks on loan; they go back to the process for the next launch.
+// Takes stacks from a pool of the process and returns them for the next launch.
 class BorrowedStacks {
  public:
   explicit BorrowedStacks(std::size_t count);
@@ -57,8 +57,8 @@ class BorrowedStacks {
   std::unique_ptr<Stacks> stacks_;
 };
 
-// A stack and where execution stopped on it. Switching is Boost.Context's bare jump: no unwinding,
-// no signal masks. AddressSanitizer is told of every switch.
+// A stack and the point at which execution stopped on it. Switching is Boost.Context's bare jump: no
+// unwinding, no signal masks. AddressSanitizer is notified of every switch.
 struct Fiber {
   Stack stack;
   void (*entry)(void*) = nullptr;
@@ -67,12 +67,12 @@ struct Fiber {
   void* fake_stack = nullptr;  // AddressSanitizer's
 };
 
-// When first switched to, the fiber calls entry(argument), which must not return but leave.
+// On the first switch to it, the fiber calls entry(argument), which must end with leave(), not return.
 void prepare(Fiber& fiber);
-void switch_to(Fiber& from, Fiber& to);           // returns when somebody switches back
-[[noreturn]] void leave(Fiber& from, Fiber& to);  // `from` will not be switched to again
+void switch_to(Fiber& from, Fiber& to);           // returns when a fiber switches back
+[[noreturn]] void leave(Fiber& from, Fiber& to);  // `from` is never resumed
 
-// The fiber that stands for the calling OS thread.
+// The fiber that represents the calling OS thread.
 Fiber this_os_thread();
 
 }  // namespace tessera::simt

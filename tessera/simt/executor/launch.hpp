@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How kernel.hpp launches a kernel on the executor; the counterpart of tessera/cuda/launch.cuh.
+// Launches a kernel of kernel.hpp on the executor; the counterpart of tessera/cuda/launch.cuh.
 #pragma once
 #include <optional>
 #include <type_traits>
@@ -10,7 +10,7 @@
 namespace tessera {
 inline namespace TESSERA_UNIT {
 
-// The host compiler's registers say nothing of a GPU's.
+// The host compiler's register count does not predict a GPU's.
 template <class Kernel, class Problem>
 std::optional<int> registers_of() {
   return std::nullopt;
@@ -26,7 +26,7 @@ void launch_kernel(const Launch& launch, const Problem& problem, Run& run) {
   task.type = typeid(Kernel).name();
   task.body = [](const void* context, void* shared) {
 #if defined(TESSERA_TRACED)
-    // Parameters are no memory traffic on a GPU: on the thread's own stack they are not seen.
+    // A copy on the thread's own stack is not traced, because parameters cause no memory traffic on a GPU.
     const Problem own = *static_cast<const Problem*>(context);
     context = &own;
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a kernel may do wrong besides its results: each mistake is told with kernel, block and thread,
-// and the next launch runs as if nothing had happened.
+// Mistakes of a kernel other than wrong results: each is reported with kernel, block and thread,
+// and the next launch is not affected.
 #include <gtest/gtest.h>
 #include <chrono>
 #include <sys/resource.h>
@@ -38,7 +38,7 @@ struct Harmless {
   }
 };
 
-// The message of a launch that must fail, after which another must not.
+// Returns the message of a launch that must fail; the next launch must succeed.
 template <class Kernel>
 std::string message_of(Launch grid, const Cells& cells, int os_threads = 2) {
   std::string text = "nothing was thrown";
@@ -124,7 +124,7 @@ TEST(Mistakes, TwoBarriersOnOneLineAreTwo) {
   std::vector<std::int64_t> cells(64);
   for (std::size_t i = 40; i < 64; ++i) cells[i] = 1;
   const std::string text = message_of<TwoOnOneLine>({.grid = {1}, .block = {64}}, Cells{cells.data()});
-  // By their columns, which compilers count from different ends of a call.
+  // Barriers differ by their columns, which compilers count from different ends of a call.
   expect_parts(text, {"in vain", "threads 0-39 wait at ", "threads 40-63 wait at ", line(one_line) + ":"});
 }
 
@@ -174,7 +174,7 @@ TEST(Mistakes, AnAccessToNoMemory) {
       message_of<Writes>(grid, Cells{reinterpret_cast<std::int64_t*>(0x1230)}),
       "an access to the address 0x1230, where there is no memory, in thread (2, 0, 0) of block (0, 1, 0) of "
       "kernel Writes");
-  // Not even an address to the machine, which therefore does not tell it.
+  // A non-canonical address, which the machine does not report.
   expect_parts(message_of<Writes>(grid, Cells{reinterpret_cast<std::int64_t*>(0x7f7f7f7f7f7f7f70)}),
                {"impossible address"});
 }
@@ -237,7 +237,7 @@ TEST(Mistakes, WaitingForAnotherBlockIsStopped) {
                 "0.2 s without a barrier or a return", "cooperative launch", "TESSERA_SIMT_TIMEOUT"});
 }
 
-// A launch that has a clock: one thread that goes on for ever, and blocks without end.
+// A launch with a time limit: one thread that runs for ever, and too many blocks.
 struct GoesOn {
   using Shared = NoShared;
   void operator()(Thread t, Shared&, const Cells& p) const {
@@ -264,12 +264,12 @@ TEST(Mistakes, ALaunchIsStoppedByItsClock) {
       EXPECT_GE(took.count(), 0.2);
       EXPECT_LT(took.count(), 5);
     }
-  // The next one is none the worse for it.
+  // The next launch is not affected.
   std::int64_t cell = 1;
   launch<GoesOn>({.grid = {4}, .block = {32}}, Cells{&cell}, 2);
 }
 
-// Each thread takes less time than it may, the block more.
+// Each thread stays within its time limit, the block exceeds it.
 struct TakesItsTime {
   using Shared = NoShared;
   void operator()(Thread t, Shared&, const Cells& p) const {

@@ -19,16 +19,16 @@ namespace {
 
 constexpr std::size_t handler_stack_bytes = 64 << 10;
 constexpr int faults[] = {SIGSEGV, SIGBUS, SIGFPE};
-// Ticks within the time that a GPU thread has: whoever came by in the last of them is spared.
+// Timer ticks within the time that a GPU thread may run without progress.
 constexpr int ticks = 4;
 
-// The clock's own signal, as another library's timers may use SIGALRM or SIGPROF.
+// A real-time signal, because another library's timers may use SIGALRM or SIGPROF.
 int tick_signal() { return SIGRTMIN + 5; }
 
 constinit thread_local Watch* watch __attribute__((tls_model("initial-exec"))) = nullptr;
 struct sigaction handled_before[NSIG];
 
-// A kernel runs: what happens outside of one is nothing that a kernel did.
+// True while a kernel runs on this OS thread; other faults are not the kernel's.
 bool in_kernel() { return watch != nullptr && current_thread != nullptr; }
 
 void on_fault(int signal, siginfo_t* info, void* context) {
@@ -36,7 +36,7 @@ void on_fault(int signal, siginfo_t* info, void* context) {
   const struct sigaction& before = handled_before[signal];
   if ((before.sa_flags & SA_SIGINFO) != 0) return before.sa_sigaction(signal, info, context);
   if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN) return before.sa_handler(signal);
-  // The instruction runs again and faults again, now unhandled.
+  // The instruction runs again and faults again, now with the default action.
   std::signal(signal, SIG_DFL);
 }
 
@@ -107,8 +107,8 @@ Watch::~Watch() {
   sigaltstack(&before_, nullptr);
 }
 
-// It counts this OS thread's processor time, so that a slow or busy machine is not taken for a
-// spinning kernel. Without a clock a kernel that spins does so for ever.
+// The clock counts this OS thread's CPU time, so that a slow or busy machine is not mistaken for a
+// spinning kernel. Without a clock, a spinning kernel runs for ever.
 void Watch::start_clock() {
   constexpr double shortest = 0.005;
   const double seconds = most_seconds_without_progress() / ticks;
@@ -144,7 +144,7 @@ bool Watch::stops(int signal, const siginfo_t& info) noexcept {
   }
   if (signal == SIGFPE) stop_ = {Stop::Why::division, nullptr};
   else stop_ = {stacks_.in_gap(info.si_addr) ? Stop::Why::overflow : Stop::Why::no_memory, info.si_addr};
-  // Sent by somebody, not caused by an instruction.
+  // A positive si_code: an instruction caused the signal; no process sent it.
   return info.si_code > 0;
 }
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Turns what a GPU thread can only be stopped from by a signal into a return to the OS thread's own
-// stack: an overflow of its stack, an access to memory that is not there, a division by zero, waiting by
-// spinning for what cannot come, and the end of the time that the launch may take. Outside of a kernel,
-// signals go to whoever handled them before.
+// Stops a GPU thread by a signal and returns to the OS thread's own stack: after a stack overflow, an access
+// to unmapped memory, an integer division by zero, a spin loop without progress, or the end of the launch's
+// time limit. Outside of a kernel, signals go to the handlers that were installed before.
 #pragma once
 #include <atomic>
 #include <chrono>
@@ -15,14 +14,12 @@
 
 namespace tessera::simt {
 
-// Why a GPU thread was stopped.
 struct Stop {
   enum class Why : std::uint8_t { overflow, no_memory, division, spinning, late };
   Why why = Why::overflow;
-  const void* address = nullptr;  // of the access; null also where the machine does not tell
+  const void* address = nullptr;  // the faulting address; null also if the machine does not report it
 };
 
-// When a launch must end.
 class Deadline {
  public:
   explicit Deadline(double seconds);  // 0: never
@@ -34,11 +31,11 @@ class Deadline {
   std::chrono::steady_clock::time_point end_;
 };
 
-// Seconds of processor time that a GPU thread may run without waiting or returning; 0: any. From
-// TESSERA_SIMT_TIMEOUT. Throws Error where that is no number.
+// CPU seconds that a GPU thread may run without waiting or returning; 0: no limit. Read from
+// TESSERA_SIMT_TIMEOUT. Throws Error if its value is not a number.
 double most_seconds_without_progress();
 
-// Watches the calling OS thread for as long as it lives.
+// Watches the calling OS thread during the object's lifetime.
 class Watch {
  public:
   // `progress` changes whenever a GPU thread waits or returns.
@@ -47,11 +44,11 @@ class Watch {
   Watch(const Watch&) = delete;
   Watch& operator=(const Watch&) = delete;
 
-  // To be filled by sigsetjmp before a fiber is entered.
+  // The caller fills it by sigsetjmp before it enters a fiber.
   sigjmp_buf& way_back() { return way_back_; }
   const Stop& stop() const { return stop_; }
 
-  // For the signal handlers: whether the GPU thread that runs now must stop.
+  // For the signal handlers: true if the running GPU thread must stop.
   bool stops(int signal, const siginfo_t& info) noexcept;
 
  private:
@@ -69,10 +66,10 @@ class Watch {
   bool has_clock_ = false;
   timer_t clock_ = {};
   std::uint64_t seen_ = 0;
-  int ticks_without_progress_ = 0, ticks_allowed_ = 0;  // 0 allowed: any number
+  int ticks_without_progress_ = 0, ticks_allowed_ = 0;  // 0 allowed: no limit
 };
 
-// Signals that the handler blocked and that stay blocked after a jump out of it.
+// Unblocks the handled signals, which stay blocked after a jump out of the handler.
 void unblock_signals();
 
 }  // namespace tessera::simt

@@ -34,8 +34,8 @@ std::string message_of(Launch grid, const Problem& problem) {
   return "";
 }
 
-// What each thread brings, and what it got. A warp's lanes are split in two groups by `lanes`,
-// which meet on their own in the same line of the kernel.
+// Operands and results of each thread. `lanes` splits a warp's lanes into two groups, each with its own
+// collectives in the same line of the kernel.
 template <class T>
 struct Exchange {
   struct Got {
@@ -228,7 +228,7 @@ TEST(Warp, ALaneMustNameItself) {
   EXPECT_NE(text.find("thread 0 is lane 0 and does not name itself at "), std::string::npos) << text;
 }
 
-// The lane returns before (3) or after (30) those that name it have come.
+// The lane returns before (3) or after (30) the lanes that name it arrive.
 struct LaneGone {
   using Shared = NoShared;
   void operator()(Thread t, Shared&, const Sum& p) const {

@@ -11,10 +11,10 @@ namespace {
 
 constexpr unsigned sector_bytes = 32, sectors_per_line = 4, word_bytes = 4, banks = 32;
 
-// Lanes may touch two of anything each, when an access lies across a boundary; 16 bytes are four words.
+// Capacity for the units of a request: 16 bytes are four words, five if the access is unaligned.
 using Units = std::array<std::uint64_t, lanes_per_warp * 5>;
 
-// The distinct units of `bytes` bytes that the active lanes touch, in order; gives their number.
+// Stores the distinct units of `bytes` bytes that the active lanes touch, sorted. Returns their number.
 std::size_t distinct_units(const LaneAddresses& address, std::uint32_t active, unsigned width, unsigned bytes,
                            Units& units) {
   std::size_t count = 0;
@@ -196,7 +196,7 @@ void BlockTrace::read_table(std::size_t warp) {
   WarpLog& log = warps_[warp].log;
   const std::uint32_t rows = *std::ranges::max_element(log.count);
   if (rows == 0) return;
-  // No signal that ends a kernel may end this.
+  // A signal that stops kernels must not interrupt this.
   ThreadContext* const running = std::exchange(current_thread, nullptr);
   if (log.diverged) read_parted(warp);
   else read_rows(warp);
@@ -223,7 +223,7 @@ BlockTrace::Site& BlockTrace::site_of(std::uint64_t key, std::uint32_t row) {
 void BlockTrace::read_rows(std::size_t warp) {
   WarpLog& log = warps_[warp].log;
   const auto [fewest, most] = std::ranges::minmax(log.count);
-  // Of a lock that lanes of the warp hand on, the order is that of the lanes.
+  // With fences, checks lane by lane: lanes of a warp may pass a lock on, in the order of the lanes.
   const auto is_fence = [](std::uint64_t key) { return SiteKey{key}.act() == Act::fence; };
   const bool by_lane = shadow_ && std::any_of(log.site.begin(),
                                               log.site.begin() + static_cast<std::ptrdiff_t>(most), is_fence);
@@ -268,12 +268,12 @@ void BlockTrace::read_parted(std::size_t warp) {
   for (Group& group : groups) request(warp, *group.site, group.address, group.active, nullptr);
 }
 
-// Counting: what the rows of a warp's table cost.
+// Counts the costs of the rows of a warp's table.
 
 namespace {
 
-// Sectors and lines depend on where in a line the first lane is; wavefronts only on where in a word, for
-// a shift by whole words turns all banks alike.
+// Sectors and lines depend on the first lane's offset in a line; wavefronts only on its offset in a word,
+// because a shift by whole words rotates all banks alike.
 std::uint64_t alignment_of(Space space, std::uint64_t address) {
   return address % (space == Space::global ? 128 : 4);
 }
@@ -369,7 +369,7 @@ BlockTrace::Region BlockTrace::region_of(std::uint64_t address, const Site& site
   return beside;
 }
 
-// What belongs to no part is a region of one byte, which everything else lies outside of.
+// Returns a region of one byte for an address in no part, so that every access to it is out of bounds.
 BlockTrace::Region BlockTrace::part_of(const Region& array, std::uint64_t address) const {
   if (!tracer_.arrays[array.array].part_at) return array;
   const auto part = tracer_.arrays[array.array].part_at(address);
@@ -377,7 +377,7 @@ BlockTrace::Region BlockTrace::part_of(const Region& array, std::uint64_t addres
   return {Space::global, array.array, number(part->data), part->bytes, part->freed};
 }
 
-// Of a byte between two variables the region is the one that the site touched before, which it left.
+// For a byte between two variables, returns the variable that the site accessed before.
 BlockTrace::Region BlockTrace::shared_region_of(std::uint64_t address, const Site& site) const {
   if (!tracer_.shared_variable_at) return {Space::shared, 0, shared_, task_.shared_bytes};
   const std::uint64_t first = shared_ + site.shared_first;
@@ -387,11 +387,11 @@ BlockTrace::Region BlockTrace::shared_region_of(std::uint64_t address, const Sit
     if (const auto variable = tracer_.shared_variable_at(offset))
       return {Space::shared, 0, shared_ + variable->first, variable->bytes};
   if (site.shared_bytes != 0) return {Space::shared, 0, first, site.shared_bytes};
-  // Near the variable before it.
+  // Otherwise the nearest variable below.
   for (std::uint64_t back = offset < task_.shared_bytes ? offset : task_.shared_bytes; back-- > 0;)
     if (const auto variable = tracer_.shared_variable_at(back))
       return {Space::shared, 0, shared_ + variable->first, variable->bytes};
-  return {Space::shared, 0, shared_, 1};  // there is none before it: wherever that is, it is outside
+  return {Space::shared, 0, shared_, 1};  // no variable below: a region that every access is outside of
 }
 
 std::string BlockTrace::array_of(const Region& region) const {
@@ -410,7 +410,8 @@ std::string BlockTrace::place_of(std::uint64_t address, const Region& region, un
   return place_in_shared(address, shared_);
 }
 
-// Lane by lane: what lies outside of everything known is the thread's own business or the program's.
+// Classifies a request lane by lane, ignoring addresses outside of all traced memory, which belong to the
+// thread or to the host program.
 void BlockTrace::request_by_lane(std::size_t warp, Site& site, const LaneAddresses& address,
                                  std::uint32_t active, const WarpLog::Values* values) {
   const unsigned width = site.key.width();
@@ -462,10 +463,9 @@ void BlockTrace::request_by_lane(std::size_t warp, Site& site, const LaneAddress
   }
 }
 
-// Checking: the rows of a warp's table in an order that the threads could have had, and words for what
-// is found.
+// Checks the rows of a warp's table, in an order in which the threads could have run, and words the findings.
 
-// Each lane in its own order as far as its next collective, where it waits for those it names.
+// Checks each lane in program order up to its next collective, where it waits for the lanes named.
 void BlockTrace::check_parted(std::size_t warp) {
   WarpLog& log = warps_[warp].log;
   std::array<std::uint32_t, lanes_per_warp> at{};
@@ -491,7 +491,7 @@ void BlockTrace::check_parted(std::size_t warp) {
   }
 }
 
-// The lanes of collectives at which all stand that are named; 0 in a row: the lane is at none.
+// Returns the lanes whose collective all named lanes have reached; 0 in `row`: the lane is at none.
 std::uint32_t BlockTrace::pass_collectives(std::size_t warp, LaneAddresses& row) {
   std::uint32_t passed = 0;
   for (std::size_t lane = 0; lane < lanes_per_warp; ++lane) {
@@ -506,7 +506,7 @@ std::uint32_t BlockTrace::pass_collectives(std::size_t warp, LaneAddresses& row)
   return passed;
 }
 
-// Fences and collectives among the rows.
+// Applies a row of fences or collectives.
 void BlockTrace::order(std::size_t warp, Act act, const LaneAddresses& lanes, std::uint32_t active) {
   LaneAddresses row{};
   for (std::uint32_t left = active; left != 0; left &= left - 1) {
@@ -539,7 +539,7 @@ void BlockTrace::check(std::size_t warp, Site& site, Space space, const LaneAddr
   }
 }
 
-// Bytes are marked by several OS threads at once. A write's mark stays.
+// Several OS threads mark bytes concurrently. An atomic does not overwrite the mark of a write.
 void BlockTrace::check_written(Site& site, std::size_t warp, std::uint32_t lanes,
                                const LaneAddresses& address) {
   const TracedArray& array = tracer_.arrays[site.array];
@@ -555,7 +555,7 @@ void BlockTrace::check_written(Site& site, std::size_t warp, std::uint32_t lanes
       all = all && mark == 1;
       any = any || mark != 0;
     }
-    // Of a struct that is copied whole some bytes may be padding.
+    // One written byte suffices for a read: some bytes of a struct copied as a whole may be padding.
     if (act == Act::read ? any : all) continue;
     constexpr int most_kept = 64;
     if (act != Act::write && site.unwritten_reads < most_kept) {
@@ -663,7 +663,7 @@ void BlockTrace::fault(int rank, std::uint64_t address) {
   finding.site.bits = log.diverged ? (*log.own_site)[row][lane] : log.site[row];
   finding.block = block_;
   finding.thread = rank;
-  // An access that the processor wants aligned faults without an address: the table has it.
+  // An instruction that requires alignment faults without an address if misaligned: the table has it.
   const std::uint64_t logged = (*log.address)[row][lane];
   const unsigned width = finding.site.width();
   if (address == 0 && logged != 0 && logged % width != 0) {

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tracer's side of one OS thread's blocks: it holds the warps' tables, and reads a table as soon as
-// no lane of its warp can add to it: each has returned, waits at the block's barrier, or has a full
-// column.
+// Traces the blocks of one OS thread: holds the warps' tables, and reads a table as soon as no lane of its
+// warp can add to it: each has returned, waits at the block's barrier, or has a full column.
 //
-// Lanes that follow one path make a row of the table one memory instruction. Lanes that parted are
-// joined by the place in the program and how often they were there, as if they met again as soon as
-// they can.
+// While lanes follow one path, a row of the table is one memory instruction. Accesses of diverged lanes are
+// matched by site and by the number of earlier visits to it, as if the lanes reconverged as soon as possible.
 #pragma once
 #include <map>
 #include <memory>
@@ -22,65 +20,67 @@ class BlockTrace {
  public:
   enum class Stop { at_barrier, returned, full };
 
-  // `flush_lane` is called by a lane whose column is full, with `owner`, and returns when it has room.
+  // A lane whose column is full calls `flush_lane`, which finds `owner` in the LaneLog and returns once the
+  // column is empty.
   BlockTrace(const Task& task, const char* shared, void (*flush_lane)(LaneLog&), void* owner);
-  ~BlockTrace();  // hands over what was counted
+  ~BlockTrace();  // adds the counts and findings to the tracer
   BlockTrace(const BlockTrace&) = delete;
   BlockTrace& operator=(const BlockTrace&) = delete;
-  WorkerShadow take_shadow();  // at the end
+  WorkerShadow take_shadow();  // after the last block
 
   void begin(std::int64_t block);
-  void resume(int rank, const Stack& stack);  // this GPU thread goes on
+  void resume(int rank, const Stack& stack);  // records for this GPU thread from now on
   static void pause() {
     if (recording != nullptr && recording->owed != nullptr) settle(*recording);
     abandon();
   }
-  static void abandon() { recording = nullptr; }  // its last access may have failed
+  static void abandon() { recording = nullptr; }  // the last write may have faulted: its value is not read
 
   bool leaves_out(SourceLocation location) const;
-  // This lane adds nothing for now. Gives the lanes of its warp that have room again.
+  // This lane stops recording for now. Returns the lanes of its warp whose full columns were emptied.
   std::uint32_t stop(int rank, Stop why);
-  // The lanes with a full column, made empty although others of the warp may still come.
+  // Reads the table although other lanes of the warp may still add to it. Returns the lanes whose full
+  // columns were emptied.
   std::uint32_t empty_full(std::size_t warp);
   std::size_t warps() const { return warps_.size(); }
   void passed_barrier(SourceLocation location);
-  // At a collective of a warp, or at a barrier, while others have returned; `text` says which.
+  // A warp's collective or a barrier was passed after some of its threads had returned; `text` names them.
   void passed_without_all(SourceLocation location, bool collective, const std::function<std::string()>& text);
   void warp_synced(std::size_t warp, std::uint32_t lanes);
-  void fault(int rank, std::uint64_t address);  // its last access ended the block
-  void communicate() { communicates_ = true; }  // with other blocks, in an order that is not looked at
+  void fault(int rank, std::uint64_t address);  // the thread's last access stopped the block
+  void communicate() { communicates_ = true; }  // the block synchronizes with others, in an unknown order
   // At a collective of a warp, or at a barrier.
   void wait_in_vain(SourceLocation location, bool collective, const std::string& text);
 
  private:
-  // What the last request from a place looked like: most look alike.
+  // Caches the last request of a site, because most have the same pattern.
   struct Pattern {
     std::uint32_t active = 0;
     std::uint64_t alignment = 0;
-    LaneAddresses offset{};  // from the first active lane's
+    LaneAddresses offset{};  // relative to the first active lane
     std::int64_t low = 0, high = 0;
     RequestCost cost;
   };
   struct Site {
     SiteKey key;
     struct ArrayCounts {
-      std::size_t array;  // as in SiteCounts
+      std::size_t array;  // see SiteCounts::array
       AccessCounts counts;
       DearestRequest dearest;
     };
-    std::vector<ArrayCounts> counts[2];  // by Space; of most there is one
+    std::vector<ArrayCounts> counts[2];  // indexed by Space; most have one element
     Pattern pattern[2];
-    std::size_t array = 0;                           // the one that it touched last
-    std::size_t shared_first = 0, shared_bytes = 0;  // the variable in shared memory
+    std::size_t array = 0;                           // index of the last array accessed
+    std::size_t shared_first = 0, shared_bytes = 0;  // last variable accessed
     std::uint32_t number = 0;
-    int unwritten_reads = 0;              // kept of it
-    ArrayCounts& counts_of(Space space);  // of these
+    int unwritten_reads = 0;              // number kept
+    ArrayCounts& counts_of(Space space);  // for the last array or variable accessed
   };
   struct WarpState {
     WarpLog log;
     std::uint32_t present = 0, returned = 0, running = 0, full = 0;
   };
-  // Where an address lies; bytes == 0: in nothing that is traced.
+  // The array, part or variable of an address; bytes == 0: not in traced memory.
   struct Region {
     Space space = Space::global;
     std::size_t array = 0;
@@ -92,6 +92,7 @@ class BlockTrace {
   void read_table(std::size_t warp);
   void read_rows(std::size_t warp);
   void read_parted(std::size_t warp);
+  // `values`: null if nothing is to be checked.
   void request(std::size_t warp, Site& site, LaneAddresses& address, std::uint32_t active,
                const WarpLog::Values* values);
   void order(std::size_t warp, Act act, const LaneAddresses& lanes, std::uint32_t active);
@@ -110,8 +111,7 @@ class BlockTrace {
   bool as_before(Site& site, Space space, const LaneAddresses& address, std::uint32_t active) const;
   void request_by_lane(std::size_t warp, Site& site, const LaneAddresses& address, std::uint32_t active,
                        const WarpLog::Values* values);
-  // `values`: null where nothing is to be checked.
-  // `dearest`: whether the request may be kept as that, as all its lanes touch one array.
+  // `dearest`: true if the request may be kept as the costliest, because all its lanes touch one array.
   void count(std::size_t warp, Site& site, Space space, const LaneAddresses& address, std::uint32_t active,
              const RequestCost& cost, bool dearest);
   void keep_dearest(DearestRequest& dearest, std::size_t warp, const Site& site, Space space,
@@ -131,18 +131,18 @@ class BlockTrace {
   std::vector<LaneLog> lanes_;
   std::unordered_map<std::uint64_t, std::unique_ptr<Site>> sites_;
   std::vector<Site*> by_number_;
-  std::unique_ptr<Shadow> shadow_;                                 // null: nothing is checked
-  std::vector<Site*> by_row_ = std::vector<Site*>(WarpLog::rows);  // each row's last site
+  std::unique_ptr<Shadow> shadow_;                                 // null: races are not checked
+  std::vector<Site*> by_row_ = std::vector<Site*>(WarpLog::rows);  // last site of each row
   std::vector<BarrierCounts> barriers_;
   std::int64_t block_ = 0;
   std::uint64_t blocks_ = 0;
   bool communicates_ = false;
   std::vector<UnwrittenRead> unwritten_;
-  // A plain read that races with an atomic is no mistake where its thread then updates the word by an atomic,
-  // which compares it, as in a loop of atomicCAS. Of each finding: how many of its races are such.
+  // A plain read that races with an atomic is no mistake if its thread then updates the word by an atomic
+  // that compares it, e.g. in an atomicCAS loop. Holds the number of such races of each finding.
   std::vector<std::uint64_t> harmless_;
-  std::map<std::pair<int, std::uint64_t>, std::vector<std::size_t>> may_update_;  // by reader and address
-  std::vector<Finding> findings_;  // handed over at the end: a mistake in a loop is told a million times
+  std::map<std::pair<int, std::uint64_t>, std::vector<std::size_t>> may_update_;  // by thread and address
+  std::vector<Finding> findings_;  // merged here first: a mistake in a loop can occur a million times
 };
 
 }  // namespace tessera::simt

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What g++ calls before each access of a kernel that it compiles with -fsanitize=thread; the names
-// are those of that compiler's interface. Outside of a traced GPU thread they do nothing.
+// Hooks that g++ -fsanitize=thread calls before each access of a kernel; the names are ThreadSanitizer's
+// interface. Outside of a traced GPU thread they record nothing.
 #include "tessera/core/thread.hpp"
 #include <cstring>
 #include <mutex>
@@ -18,7 +18,7 @@ void diverge(WarpLog& log) {
   if (!log.own_site) log.own_site = std::make_unique<std::array<LaneAddresses, WarpLog::rows>>();
   for (std::uint32_t lane = 0; lane < lanes_per_warp; ++lane)
     for (std::uint32_t row = 0; row < log.count[lane]; ++row) (*log.own_site)[row][lane] = log.site[row];
-  log.site.fill(0);  // from here on every access notes its site
+  log.site.fill(0);  // from here on every access records its own site
   log.diverged = true;
 }
 
@@ -45,7 +45,7 @@ void settle(LaneLog& lane) {
 
 namespace {
 
-// `several`: of the accesses that a copy makes, which happens when all are noted.
+// `several`: one of the accesses of a copy, which executes after all of them are recorded.
 [[gnu::always_inline]] inline void note(const volatile void* at, Act act, unsigned width, void* site,
                                         bool several = false) {
   LaneLog* const lane = recording;
@@ -64,7 +64,7 @@ namespace {
   }
 }
 
-// As a GPU would: in the widest accesses that the address allows.
+// Splits a range like a GPU: into the widest accesses that its alignment allows.
 void note_range(const void* at, std::size_t bytes, Act act, void* site) {
   const char* p = static_cast<const char*>(at);
   while (bytes != 0) {
@@ -104,7 +104,7 @@ AtomicAccess::AtomicAccess(const void* address, unsigned width) {
 namespace {
 
 std::mutex unused_mutex;
-std::set<std::uint64_t> unused_results;  // places in the program, whose meaning no launch changes
+std::set<std::uint64_t> unused_results;  // sites in the program, valid for all launches
 
 }  // namespace
 
@@ -129,7 +129,7 @@ AtomicAccess::~AtomicAccess() { recording = static_cast<LaneLog*>(paused_); }
 
 }  // namespace tessera::simt
 
-// Here these are the C library's own: this file is not compiled for tracing.
+// std::memcpy etc. are the C library's here: this file is not compiled for tracing.
 void* tessera_traced_memcpy(void* to, const void* from, std::size_t bytes) {
   tessera::simt::note_copy(to, from, bytes, __builtin_return_address(0));
   return std::memcpy(to, from, bytes);
@@ -143,7 +143,7 @@ void* tessera_traced_memset(void* to, int byte, std::size_t bytes) {
   return std::memset(to, byte, bytes);
 }
 
-// With sanitizers of its own the compiler keeps these names for itself, and nothing calls these functions.
+// In a sanitizer build the compiler reserves these names, and nothing calls these functions.
 #if !defined(TESSERA_TRACING_ABSENT)
 using tessera::simt::Act;
 using tessera::simt::note;

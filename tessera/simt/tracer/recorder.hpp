@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the hooks of a traced kernel leave what they see: for each warp a table of addresses, a row
-// for each access in turn and a column for each lane. While the lanes follow one path, a row is one
-// memory instruction of the warp and its site is noted once; when a lane leaves the path, every lane
-// gets a column of sites too.
+// The hooks of a traced kernel record accesses here: a table of addresses for each warp, with a row for each
+// access in order and a column for each lane. While the lanes follow one path, a row is one memory
+// instruction of the warp and has one site; after divergence, every lane has its own column of sites.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -10,30 +9,29 @@
 
 namespace tessera::simt {
 
-// What one memory instruction of a warp costs: 32 addresses, counted as the hardware counts them.
+// Cost of one memory instruction of a warp: 32 addresses, counted like the hardware does.
 //
-// Global memory moves in sectors of 32 bytes, whoever wants them; a cache looks its lines of 128 bytes up one
-// after another. Shared memory has 32 banks of 4 bytes; each wavefront gives one word of every bank, to as
-// many lanes as want that word. Accesses of 8 and 16 bytes take two and four phases, of half and quarter
-// warps.
+// Global memory moves in sectors of 32 bytes; a cache looks up its lines of 128 bytes one after another.
+// Shared memory has 32 banks of 4 bytes; each wavefront serves one word of every bank, broadcast to all lanes
+// that read that word. Accesses of 8 and 16 bytes take two and four phases, of half and quarter warps.
 
 inline constexpr int lanes_per_warp = 32;
 using LaneAddresses = std::array<std::uint64_t, lanes_per_warp>;
 
 struct RequestCost {
   std::uint32_t distinct_bytes = 0;
-  std::uint32_t sectors = 0, ideal_sectors = 0;        // of 32 bytes; ideal: distinct bytes packed
-  std::uint32_t lines = 0;                             // of 128 bytes, that the sectors lie in
+  std::uint32_t sectors = 0, ideal_sectors = 0;        // 32 bytes each; ideal: distinct bytes packed
+  std::uint32_t lines = 0;                             // cache lines of 128 bytes that contain the sectors
   std::uint32_t wavefronts = 0, ideal_wavefronts = 0;  // ideal: each phase takes one
 };
 
-// `active`: the lanes that take part, at least one, as bits; `width`: bytes of each access.
+// `active`: mask of participating lanes, not 0; `width`: bytes of each access.
 RequestCost global_cost(const LaneAddresses& address, std::uint32_t active, unsigned width);
 RequestCost shared_cost(const LaneAddresses& address, std::uint32_t active, unsigned width);
 
 enum class Act : std::uint8_t { read, write, atomic, collective, fence };
 
-// Where in the program, what, and how wide, in one word that is never 0 for an access.
+// Return address, kind and width of an access, packed into one word; 0: no access.
 struct SiteKey {
   std::uint64_t bits = 0;
 
@@ -48,35 +46,35 @@ struct SiteKey {
 
 struct WarpLog {
   static constexpr std::uint32_t rows = 512;
-  std::array<std::uint64_t, rows> site{};  // 0: nobody was here yet
+  std::array<std::uint64_t, rows> site{};  // 0: no access in this row yet
   bool diverged = false;
   std::unique_ptr<std::array<LaneAddresses, rows>> address =
       std::make_unique<std::array<LaneAddresses, rows>>();
-  std::unique_ptr<std::array<LaneAddresses, rows>> own_site;  // once lanes diverged
-  // What a write left, folded.
+  std::unique_ptr<std::array<LaneAddresses, rows>> own_site;  // null until lanes diverge
+  // Hash of the value that a write stored.
   static constexpr std::uint32_t unknown = 0;
   using Values = std::array<std::uint32_t, lanes_per_warp>;
   std::unique_ptr<std::array<Values, rows>> value = std::make_unique<std::array<Values, rows>>();
-  std::array<std::uint32_t, lanes_per_warp> count{};  // rows of each lane
+  std::array<std::uint32_t, lanes_per_warp> count{};  // number of rows of each lane
 };
 
 struct LaneLog {
-  std::uint64_t stack_low = 0, stack_bytes = 0;  // its own: what it does there stays out
+  std::uint64_t stack_low = 0, stack_bytes = 0;  // the thread's stack: accesses to it are not recorded
   WarpLog* warp = nullptr;
   std::uint32_t lane = 0;
-  void (*flush_lane)(LaneLog&) = nullptr;  // called when the table is full
+  void (*flush_lane)(LaneLog&) = nullptr;  // called when the lane's column is full
   void* owner = nullptr;
-  // A write that has been recorded and is about to happen: its value is looked at before anything else does.
+  // The address of a write that was recorded just before it executes: its value is read at the next event.
   const volatile void* owed = nullptr;
   std::uint32_t owed_row = 0, owed_width = 0;
 };
 
-// The lane that this OS thread runs, if it is being traced.
+// The lane that this OS thread runs; null: it is not traced.
 extern constinit thread_local LaneLog* recording __attribute__((tls_model("initial-exec")));
 
 void diverge(WarpLog& log);
 void note_site(LaneLog& lane, std::uint32_t row, std::uint64_t site);
-void settle(LaneLog& lane);  // the write that is owed
+void settle(LaneLog& lane);  // reads the value of the pending write
 
 inline void record(LaneLog& lane, std::uint64_t address, SiteKey site) {
   WarpLog& log = *lane.warp;

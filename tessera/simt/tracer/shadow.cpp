@@ -85,7 +85,7 @@ void Shadow::fence(int thread) {
   fenced_ = true;
 }
 
-// Whether something this block did earlier, in this epoch, is known to the thread.
+// True if an earlier access of this block in this epoch happens before the thread's current one.
 bool Shadow::ordered(const Trail& before, int thread) {
   if (before.thread == thread) return true;
   const auto own = static_cast<std::size_t>(thread), other = std::size_t{before.thread};
@@ -110,8 +110,8 @@ bool Shadow::knows_from(const Trail& before, const Seen& seen) const {
   return false;
 }
 
-// Whether something that was done is known to the thread by an atomic. An atomic is to whoever came later to
-// it.
+// True if atomics order an earlier access before the thread's current one. An atomic precedes later atomics
+// on its address.
 bool Shadow::knows(const Trail& before, int thread, std::uint64_t address) {
   const auto own = acquired_.find(thread);
   if (before.atomic &&
@@ -161,7 +161,7 @@ Conflict Shadow::conflict_of_write(Cell& cell, Act act, int thread, std::uint32_
 
 Conflict Shadow::record_access(Cell& cell, Act act, int thread, std::uint32_t site, std::uint32_t value,
                                std::uint64_t address, bool is_shared) {
-  // What an earlier block left in shared memory is not there any more.
+  // Shared memory does not persist from an earlier block.
   if (is_shared && cell.change().when.epoch < first_epoch_) cell.write = cell.atomic = {};
   if (is_shared && cell.read[0].when.epoch < first_epoch_) cell.read[0] = cell.read[1] = {};
   const Trail trail{now(thread), site, static_cast<std::uint16_t>(thread), act == Act::atomic};
@@ -192,7 +192,7 @@ Conflict Shadow::touch_all(Cells& cells, std::size_t offset, unsigned width, Act
                            std::uint32_t site, std::uint32_t value, std::uint64_t address, bool is_shared) {
   if (width % cells.granule() != 0 || offset % cells.granule() != 0) cells.refine();
   Conflict out;
-  bool written = false;  // any of it: a struct that is copied whole may have padding
+  bool written = false;  // any part: a struct copied as a whole may have padding
   for (std::size_t at = offset / cells.granule(); at < (offset + width) / cells.granule(); ++at) {
     Cell* const cell = cells.make(at);
     if (cell == nullptr) {

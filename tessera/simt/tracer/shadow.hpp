@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is remembered of every word that threads share, to find accesses that nothing orders.
+// Shadow memory: records the accesses to every word that threads share, to find data races.
 //
-// A barrier orders a block: between two of them lies an epoch, and two threads that touch a word in one
-// epoch, one of them writing, race, whatever the schedule was. A collective orders the lanes it names.
-// Between blocks, and within an epoch, an atomic on global memory orders what its thread did before its last
-// fence with what comes after a later atomic on that address: a lock, a ticket of the last block. That the
-// later one has a fence too is not asked for, as CUDA's own examples have none there. Atomics do not race
-// with atomics, nor hide the write before them. Of the readers of an epoch two are remembered, of different
-// warps where there are such: enough that a write finds one that is not its own.
+// Barriers divide a block's execution into epochs. Two threads that touch a word in one epoch, one of them
+// writing, race under any schedule. A collective orders the lanes it names. Between blocks, and within an
+// epoch, an atomic on global memory orders the accesses of its thread before its last fence with those after
+// a later atomic on that address: a lock, a ticket of the last block. The later thread needs no fence,
+// because CUDA's own examples have none there. Atomics do not race with atomics, nor hide the write before
+// them. Two readers of an epoch are remembered, of different warps if possible: enough for a write to find
+// one that is not its own thread.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -20,29 +20,29 @@
 
 namespace tessera::simt {
 
-// When a thread did something: what came before in its block is smaller.
+// The time of an access; earlier moments of the same block compare less.
 struct Moment {
   std::uint32_t epoch = 0;  // 0: never
-  std::uint32_t tick = 0;   // fences and collectives of the thread since
+  std::uint32_t tick = 0;   // fences and collectives of the thread in the epoch
   bool operator<(const Moment& other) const {
     return epoch != other.epoch ? epoch < other.epoch : tick < other.tick;
   }
 };
 
-struct Trail {  // of one access
+struct Trail {  // one recorded access
   Moment when;
-  std::uint32_t site = 0;  // its number
+  std::uint32_t site = 0;  // index of the site
   std::uint16_t thread = 0;
   bool atomic = false;
-  bool updates = false;  // a read: its thread then updated the word by an atomic
+  bool updates = false;  // a read whose thread later updated the word by an atomic
 };
 
 struct Cell {
-  Trail write;   // that is no atomic
-  Trail atomic;  // since that write
+  Trail write;   // last plain write
+  Trail atomic;  // last atomic since that write
   Trail read[2];
-  Trail elsewhere;      // a read by an earlier block
-  std::uint32_t value;  // that was written, folded; or it is not known
+  Trail elsewhere;      // read by an earlier block
+  std::uint32_t value;  // hash of the value written, or WarpLog::unknown
 
   const Trail& change() const { return atomic.when.epoch != 0 ? atomic : write; }
 };
@@ -51,12 +51,12 @@ struct Conflict {
   enum class Kind : std::uint8_t { none, race, uninitialised } kind = Kind::none;
   Trail other = {};
   bool other_wrote = false;
-  bool same_value = false;  // that both wrote
+  bool same_value = false;  // both threads wrote the same value
 };
 
-// The words of one array: made when first touched, of four bytes, or of one where smaller pieces are touched.
-// `chunks_left` is how many chunks may be made, for several arrays together; of other words nothing is
-// remembered.
+// The cells of one array, allocated on first access: one for each 4-byte word, or one for each byte after a
+// narrower or unaligned access. `chunks_left` is the number of chunks that may still be allocated, shared by
+// several arrays; accesses beyond that are not recorded.
 class Cells {
  public:
   static constexpr std::size_t chunk = 1024;
@@ -65,8 +65,8 @@ class Cells {
   Cells(std::size_t bytes, std::size_t& chunks_left)
       : chunks_left_(&chunks_left), chunks_((bytes + chunk - 1) / chunk) {}
   unsigned granule() const { return granule_; }
-  void refine();  // to single bytes
-  // Null: there is no room for it.
+  void refine();  // to one cell per byte
+  // Null: the limit on chunks is reached.
   Cell* make(std::size_t index) {
     auto& part = chunks_[index / chunk];
     if (!part) {
@@ -91,20 +91,20 @@ class Cells {
 
 class Shadow {
  public:
-  // `words`: of the arrays, to be remembered; 0: all.
+  // `words`: number of words of the arrays to record; 0: all.
   Shadow(std::size_t threads, std::size_t shared_bytes, const std::vector<std::size_t>& array_bytes,
          std::size_t words = 0);
   Shadow(const Shadow&) = delete;
   Shadow& operator=(const Shadow&) = delete;
-  bool forgets() const { return forgets_; }  // some words were too many
+  bool forgets() const { return forgets_; }  // true if the limit on words was exceeded
 
   void begin(std::int64_t block);
   void barrier();
   void warp_synced(std::size_t warp, std::uint32_t lanes);
   void fence(int thread);
 
-  // Whether a read of shared memory is like most: of words written before the last barrier, and adds
-  // nothing to what is remembered of their readers.
+  // Fast path. True if a read of shared memory cannot race and changes no record: its words were written
+  // before the last barrier, and enough of their readers are recorded.
   bool is_usual_read(std::size_t offset, unsigned width, int thread);
 
   // An access to [offset, offset + width) of shared memory or of an array, at `address`.
@@ -117,18 +117,18 @@ class Shadow {
   Cells& array(std::size_t i) { return arrays_[i]; }
 
  private:
-  // What somebody who saw an atomic may know of the block that did it.
+  // The accesses of a block that its atomic makes visible to threads with a later atomic on that address.
   struct Release {
     std::int64_t block;
-    std::uint32_t epoch;  // all before it
+    std::uint32_t epoch;  // every access of the block before this epoch
     std::uint16_t thread;
-    Moment fence;                                       // of that thread
-    std::shared_ptr<const std::vector<Moment>> fences;  // of all, as of its last barrier
+    Moment fence;                                       // last fence of `thread`
+    std::shared_ptr<const std::vector<Moment>> fences;  // last fences of all threads at the last barrier
   };
-  using Seen = std::map<std::uint64_t, std::size_t>;  // an atomic's address → how many releases
+  using Seen = std::map<std::uint64_t, std::size_t>;  // address of an atomic → number of its releases seen
 
   struct WarpClock {
-    std::uint32_t epoch = 0;  // of which the rest is
+    std::uint32_t epoch = 0;  // the members below are valid in this epoch
     std::array<std::uint32_t, lanes_per_warp> tick{};
     std::unique_ptr<std::array<std::array<std::uint32_t, lanes_per_warp>, lanes_per_warp>> known;
   };
@@ -152,13 +152,13 @@ class Shadow {
   Cells shared_;
   std::vector<Cells> arrays_;
   std::vector<WarpClock> warps_;
-  std::uint32_t epoch_ = 0, first_epoch_ = 0;  // of the block
+  std::uint32_t epoch_ = 0, first_epoch_ = 0;  // current and first epoch of the block
   std::int64_t block_ = 0;
-  std::vector<std::pair<std::uint32_t, std::int64_t>> blocks_;  // the first epoch of each
+  std::vector<std::pair<std::uint32_t, std::int64_t>> blocks_;  // first epoch and number of each block
 
   std::vector<Moment> last_fence_;
   std::shared_ptr<const std::vector<Moment>> fences_;
-  bool fenced_ = false;  // in this epoch
+  bool fenced_ = false;  // some thread fenced in this epoch
   std::unordered_map<std::uint64_t, std::vector<Release>> releases_;
   std::unordered_map<int, Seen> acquired_;  // by thread, since the last barrier
   Seen block_acquired_;
@@ -183,13 +183,13 @@ inline bool Shadow::is_usual_read(std::size_t offset, unsigned width, int thread
   return true;
 }
 
-// What one OS thread remembers of the blocks that it ran.
+// The accesses that one OS thread recorded in the blocks that it ran.
 struct WorkerShadow {
   std::unique_ptr<Shadow> shadow;
-  std::vector<SiteKey> sites;  // by their numbers
+  std::vector<SiteKey> sites;  // indexed by Trail::site
 };
 
-// Blocks of different shadows that touch the same word, one of them writing.
+// Reports races between blocks of different workers: both touch the same word, one of them writing.
 void find_races_across(std::vector<WorkerShadow>& workers, const Launch& launch, Tracer& tracer);
 
 }  // namespace tessera::simt

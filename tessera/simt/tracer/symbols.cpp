@@ -32,14 +32,15 @@ Dwarf_Word attribute(Dwarf_Die* die, unsigned name) {
   return found != nullptr && dwarf_formudata(found, &value) == 0 ? value : 0;
 }
 
-// Where the functions that lie inlined at an address were called.
+// Adds the call sites of the functions that are inlined at an address.
 void add_calls(Dwarf_Die* unit, Dwarf_Addr address, std::vector<SourceLine>& out) {
   Dwarf_Files* files = nullptr;
   std::size_t count = 0;
   if (dwarf_getsrcfiles(unit, &files, &count) != 0) return;
   Dwarf_Die *innermost = nullptr, *scopes = nullptr;
   if (dwarf_getscopes(unit, address, &innermost) < 1) return;
-  // Those around it in the code. What dwarf_getscopes itself goes on with is where the function was declared.
+  // The enclosing scopes in the code: beyond an inlined function, dwarf_getscopes lists the scopes of its
+  // declaration instead.
   const int depth = dwarf_getscopes_die(&innermost[0], &scopes);
   std::free(innermost);
   for (int i = 0; i < depth; ++i) {
@@ -52,7 +53,7 @@ void add_calls(Dwarf_Die* unit, Dwarf_Addr address, std::vector<SourceLine>& out
 
 }  // namespace
 
-// Reading a program's debug information takes a while: once is enough, and again when it has grown.
+// Caches the debug information, which is slow to read, until an address is in a new module.
 struct Symbols::Modules {
   std::mutex mutex;
   Dwfl* dwfl = nullptr;
@@ -74,7 +75,7 @@ struct Symbols::Modules {
 };
 
 Symbols::Modules& Symbols::modules() {
-  static auto* const all = new Modules;  // never destroyed: the end of a program asks, too
+  static auto* const all = new Modules;  // never destroyed: code that runs at program exit uses it
   return *all;
 }
 
@@ -82,7 +83,7 @@ std::vector<SourceLine> Symbols::lines(std::uint64_t address) const {
   std::vector<SourceLine> out;
   if (address == 0) return out;
   const std::lock_guard lock(modules().mutex);
-  const Dwarf_Addr call = address - 1;  // within the instruction that called
+  const Dwarf_Addr call = address - 1;  // within the call instruction
   Dwfl_Module* const module = modules().at(call);
   if (module == nullptr) return out;
   int line = 0;
@@ -104,7 +105,7 @@ std::vector<SourceLine> Symbols::lines(std::uint64_t) const { return {}; }
 
 namespace {
 
-// What every kernel is written with tells nothing about this one.
+// True for the headers that every kernel includes.
 bool is_plumbing(std::string_view file) {
   // The last two: headers for CUDA files, in the source tree and installed.
   constexpr std::array<std::string_view, 5> plumbing = {"tessera/core/", "tessera/simt/executor/launch.hpp",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From an address in this process to lines of source, by the debug information of its modules.
+// Maps an address in this process to source lines, by the debug information of its modules.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -9,17 +9,17 @@
 namespace tessera::simt {
 
 struct SourceLine {
-  std::string file;  // as the compiler was given it; "" when it is not known
+  std::string file;  // path as passed to the compiler; "": not known
   int line = 0;
 };
 
 class Symbols {
  public:
-  // The line of the access that returns to `address`, and the lines that the functions around it were
-  // inlined into, innermost first. Empty when nothing is known.
+  // Returns the line of the call whose return address is `address`, and the call sites of the functions
+  // inlined around it, innermost first. Empty: not known.
   std::vector<SourceLine> lines(std::uint64_t address) const;
 
-  // Of these the one that explains most: the innermost in the file where the kernel begins.
+  // Returns the innermost of these lines in the file where the kernel is defined.
   SourceLine line_of_kernel(std::uint64_t address) const;
 
  private:
@@ -27,7 +27,7 @@ class Symbols {
   static Modules& modules();
 };
 
-// The text of a line, without the blanks around it; "" where the file is not there.
+// The text of a line without its indentation; "" if the file is missing.
 class SourceText {
  public:
   const std::string& operator[](const SourceLine& line);

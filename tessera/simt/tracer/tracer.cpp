@@ -79,7 +79,7 @@ void Tracer::add(const BarrierCounts& more) {
   barriers.push_back(more);
 }
 
-// Of the same mistake the earliest block's is told, whichever OS thread came upon it first.
+// Equal mistakes are merged and the lowest block's is kept, whichever OS thread found it first.
 void Tracer::add(const Finding& more) {
   for (Finding& known : findings)
     if (known.kind == more.kind && known.site.bits == more.site.bits && known.other.bits == more.other.bits &&
@@ -96,7 +96,7 @@ void Tracer::find_unwritten_reads(const Launch& launch) {
   for (const UnwrittenRead& read : unwritten_reads) {
     const TracedArray& of = arrays[read.array];
     const std::uint8_t* const first = of.written + read.offset;
-    const bool updates = read.site.act() == Act::atomic;  // which marks the bytes itself
+    const bool updates = read.site.act() == Act::atomic;  // an atomic marks the bytes itself
     const auto end = first + read.site.width();
     const bool written = updates ? std::all_of(first, end, [](std::uint8_t byte) { return byte == 1; })
                                  : std::any_of(first, end, [](std::uint8_t byte) { return byte != 0; });
@@ -131,8 +131,7 @@ std::string Tracer::array_of(const SiteCounts& site) const {
 #if !defined(TESSERA_TRACING_ABSENT)
 namespace {
 
-// The traced build of the kernels is a library of its own, beside this one: it registers them when it is
-// loaded.
+// The traced build of the kernels is a separate library beside this one, which registers them when loaded.
 std::optional<std::string> load_traced_kernels() {
   Dl_info self;
   if (dladdr(reinterpret_cast<const void*>(&tracing_absent), &self) == 0) return "its own file is unknown";
@@ -220,7 +219,7 @@ std::string place_in(const SharedVariable& variable, std::uint64_t address, std:
   const auto offset = static_cast<std::int64_t>(address - first - variable.first);
   const auto bytes = static_cast<std::int64_t>(variable.bytes);
   const auto size = static_cast<std::int64_t>(variable.element_bytes);
-  // A single value has no elements.
+  // A scalar is named without an index.
   if (variable.extents.empty() && bytes == size && offset >= 0 && offset < bytes) return variable.name;
   return element_of(variable.name, offset, bytes, size, variable.extents);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is asked of a traced launch, and what it shows: for every access in the source its requests,
-// counted as the hardware counts them, and what the kernel does that it must not.
+// Options and results of a traced launch: the memory requests of every access in the source, as the hardware
+// counts them, and mistakes of the kernel.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -19,24 +19,24 @@ namespace tessera::simt {
 enum class Space : std::uint8_t { global, shared };
 
 struct AccessCounts {
-  std::uint64_t requests = 0;                          // memory instructions of warps
-  std::uint64_t divergent = 0;                         // of these, by a part of the warp's lanes
-  std::uint64_t accesses = 0, bytes = 0;               // of lanes
-  std::uint64_t distinct_bytes = 0;                    // of each request
+  std::uint64_t requests = 0;                          // memory instructions issued by warps
+  std::uint64_t divergent = 0;                         // requests by only a part of the warp's lanes
+  std::uint64_t accesses = 0, bytes = 0;               // summed over lanes
+  std::uint64_t distinct_bytes = 0;                    // distinct within a request, summed
   std::uint64_t sectors = 0, ideal_sectors = 0;        // global memory
-  std::uint64_t lines = 0;                             // of a cache, that these lie in
+  std::uint64_t lines = 0;                             // cache lines that contain the sectors
   std::uint64_t wavefronts = 0, ideal_wavefronts = 0;  // shared memory
 
   AccessCounts& operator+=(const AccessCounts& other);
   bool operator==(const AccessCounts&) const = default;
 };
 
-// The request of a place that cost most; of several the one of the lowest block, then warp, then the first.
+// The costliest request of a site; ties go to the lowest block, then the lowest warp, then the first request.
 struct DearestRequest {
-  std::uint32_t cost = 0;    // sectors in global memory, wavefronts in shared memory; 0: none is kept
-  std::uint32_t active = 0;  // its lanes
+  std::uint32_t cost = 0;    // sectors in global memory, wavefronts in shared memory; 0: no request
+  std::uint32_t active = 0;  // lane mask
   std::int64_t block = 0, warp = 0;
-  LaneAddresses offset{};  // of the active lanes, from where the array begins
+  LaneAddresses offset{};  // bytes from the start of the array, for active lanes
 
   bool is_before(std::uint32_t other_cost, std::int64_t other_block, std::int64_t other_warp) const {
     if (cost != other_cost) return cost > other_cost;
@@ -44,26 +44,26 @@ struct DearestRequest {
   }
 };
 
-// Accessible but forbidden bytes on both sides of a traced block's shared memory.
+// Bytes of the accessible but forbidden zone on each side of a traced block's shared memory.
 inline constexpr std::size_t shared_red_zone = 64 << 10;
 
-// One place in the program that touches one array.
+// One access in the program to one array.
 struct SiteCounts {
   SiteKey site;
   Space space = Space::global;
   AccessCounts counts;
-  std::size_t array = 0;  // of global memory: its number; of shared memory: where the variable begins
+  std::size_t array = 0;  // global memory: index of the array; shared memory: offset of the variable
   DearestRequest dearest;
 };
 
-// A part of an array, given out by itself: beside it lies nothing.
+// A suballocation of an array; accesses beside it are out of bounds.
 struct ArrayPart {
   char* data = nullptr;
   std::size_t bytes = 0;
   bool freed = false;
 };
 
-// An array in global memory with accessible but forbidden bytes on both sides.
+// An array in global memory between two accessible but forbidden zones.
 struct TracedArray {
   std::string name;
   char* data = nullptr;
@@ -71,26 +71,26 @@ struct TracedArray {
   Extents extents;                // row-major
   std::size_t element_bytes = 1;  // 0: not known
   bool input = false;             // must not be written
-  // Given: a byte for each of its bytes, 1 where somebody has written, 2 where an atomic has updated what
-  // nobody had written. A traced launch adds what it writes.
+  // Null, or a mark for each byte: 1 if it was written, 2 if an atomic updated it while it was unwritten. A
+  // traced launch adds its own marks.
   std::uint8_t* written = nullptr;
-  // Given: the part that holds an address or is nearest to it, and its name.
+  // Return the part that holds an address or is nearest to it, and its name; empty: the array has no parts.
   std::function<std::optional<ArrayPart>(std::uint64_t address)> part_at = {};
   std::function<std::string(std::uint64_t address)> name_of_part = {};
 };
 
-// A read of bytes of a global array that nobody had written by then. It is a finding if nobody has at the end
-// of the launch: other blocks' accesses are seen late.
+// A read of bytes of a global array before any write to them was seen. It becomes a finding if they are still
+// unwritten at the end of the launch, because other blocks' writes are recorded late.
 struct UnwrittenRead {
   SiteKey site;
   std::size_t array = 0, offset = 0;
   std::int64_t block = 0, thread = 0;
 };
 
-// A variable in shared memory; what lies between two of them belongs to nobody.
+// A variable in shared memory; bytes between two variables belong to neither.
 struct SharedVariable {
   std::string name;
-  std::size_t first = 0, bytes = 0;  // in the block's shared memory
+  std::size_t first = 0, bytes = 0;  // first: offset in the block's shared memory
   std::size_t element_bytes = 1;
   Extents extents;
 };
@@ -103,21 +103,21 @@ struct Finding {
     misaligned,
     writes_input,
     barrier,
-    inactive_lane,  // a collective of a warp that a lane it names does not come to
+    inactive_lane,  // a collective of a warp that a named lane does not reach
     host_pointer,
     stopped,
     never_written
   };
   Kind kind = Kind::race;
-  bool serious = true;             // false: on every GPU it goes well, as far as this run shows
-  SiteKey site, other;             // where; a race has two places …
-  SourceLocation location{"", 0};  // … and threads that wait in vain have this one
-  std::string text;                // of the first: threads, blocks, what was touched
-  std::int64_t block = 0;          // of the first
-  bool of_blocks = false;          // a race of threads of different blocks
+  bool serious = true;             // false: harmless on every GPU, as far as this run shows
+  SiteKey site, other;             // the accesses; only a race has two …
+  SourceLocation location{"", 0};  // … and a wait in vain has a location instead
+  std::string text;                // first occurrence: threads, blocks, memory accessed
+  std::int64_t block = 0;          // first occurrence
+  bool of_blocks = false;          // a race between threads of different blocks
   std::uint64_t times = 1;
-  std::string array;         // of the first, where there is one
-  std::int64_t thread = -1;  // of the first, by rank; -1: of several
+  std::string array;         // array of the first occurrence; "": none
+  std::int64_t thread = -1;  // rank, first occurrence; -1: several threads
 };
 const char* name_of(Finding::Kind kind);
 
@@ -137,35 +137,35 @@ Schedule parse_schedule(const std::string& word);  // throws Error
 
 struct BarrierCounts {
   SourceLocation location;
-  std::uint64_t times = 0;  // that a block passed it
+  std::uint64_t times = 0;  // number of times that a block passed it
 };
 
 struct Tracer {
-  // Asked
+  // Options
   std::vector<TracedArray> arrays;
   Schedule schedule;
-  std::int64_t sample = 0;              // blocks to run of each launch, evenly spread; 0: all
-  std::int64_t watched = 0;             // of the blocks that are run, those to watch, evenly spread; 0: all
-  bool check = true;                    // look for races and reads of what nobody wrote
-  std::vector<SourceLocation> without;  // barriers that are left out, to see whether they are needed
-  // The variable that holds a byte of shared memory. Not given: all of it is one.
+  std::int64_t sample = 0;              // number of blocks of each launch to run, evenly spaced; 0: all
+  std::int64_t watched = 0;             // number of these blocks to trace, evenly spaced; 0: all
+  bool check = true;                    // look for races and reads of unwritten memory
+  std::vector<SourceLocation> without;  // barriers to skip, to test whether they are needed
+  // Returns the variable that holds a byte of shared memory; empty: all of it is one variable.
   std::function<std::optional<SharedVariable>(std::size_t offset)> shared_variable_at;
-  // Whether an address in no array is memory of the host. Not given: nobody asks.
+  // Returns true if an address outside of all arrays is host memory; empty: not checked.
   std::function<bool(std::uint64_t address)> is_host_memory;
-  // What a faulting address is beside, such as "element 70000 of d_A, which has 100". Not given or "": not
-  // known.
+  // Describes a faulting address by the nearest array, such as "element 70000 of d_A, which has 100"; empty
+  // or returns "": not known.
   std::function<std::string(std::uint64_t address, unsigned width)> place_of_fault;
-  std::size_t words = 0;       // of global memory that each OS thread remembers the accesses to; 0: all
-  bool early_returns = false;  // find barriers of a block that some of its threads returned before
+  std::size_t words = 0;       // words of global memory whose accesses each OS thread records; 0: all
+  bool early_returns = false;  // report barriers of a block before which some of its threads returned
 
-  // Found, over all launches
+  // Results, over all launches
   std::vector<SiteCounts> sites;
   std::vector<BarrierCounts> barriers;
   std::vector<Finding> findings;
   std::uint64_t threads = 0, warps = 0, blocks_run = 0, blocks = 0, launches = 0;
-  std::int64_t shared_bytes = 0, threads_per_block = 0;  // the most of any launch
-  bool explained = false;                                // why a kernel ended: it is among the findings
-  bool blocks_communicate = false;  // by atomics or fences on global memory: their order matters
+  std::int64_t shared_bytes = 0, threads_per_block = 0;  // maximum over launches
+  bool explained = false;                                // the findings say why a kernel was stopped
+  bool blocks_communicate = false;  // through global memory, by atomics or fences: their order matters
 
   std::vector<std::int64_t> blocks_to_run(std::int64_t of) const;
   bool watches(std::int64_t block, std::int64_t of) const {
@@ -174,21 +174,21 @@ struct Tracer {
   void add(const SiteCounts& counts);
   void add(const BarrierCounts& counts);
   void add(const Finding& finding);
-  bool race_table_full = false;                // races in global memory beyond `words` were not looked for
-  std::vector<UnwrittenRead> unwritten_reads;  // during a launch; of each place and array some
+  bool race_table_full = false;                // races in global memory beyond `words` were not checked
+  std::vector<UnwrittenRead> unwritten_reads;  // during a launch; a limited number for each site
   void find_unwritten_reads(const Launch& launch);
   AccessCounts total(Space space, Act act) const;
-  std::string array_of(const SiteCounts& site) const;  // its name; "" when it has none
+  std::string array_of(const SiteCounts& site) const;  // the array's name; "": none
   std::mutex mutex;
 };
 
-// Whether the program leaves what an atomic of this place returns.
+// True if the program ignores the value that the atomic at this site returns.
 bool is_result_unused(SiteKey site);
 
-// Why this build cannot trace; nothing: it can.
+// The reason why this build cannot trace; nothing: it can.
 std::optional<std::string> tracing_absent();
 
-// Who did what where, as messages say it.
+// Parts of messages: thread, access and location.
 // "thread (1, 0, 0) of block (0, 0, 0)"
 std::string who(const Launch& launch, std::int64_t block, std::size_t thread);
 std::string deed(SiteKey site);  // " reads 4 bytes"
@@ -197,10 +197,9 @@ inline constexpr const char* wrote_the_same = "; both write the same value";
 std::string race_with(const Launch& launch, std::int64_t block, std::size_t thread, SiteKey site);
 
 std::string place_in_shared(std::uint64_t address, std::uint64_t first);
-// "C[3, 4]", or "element -1 of C, which has 100". Where the size of an element is not known, it is the
-// access's.
+// "C[3, 4]", or "element -1 of C, which has 100". If the element size is not known, uses the access's width.
 std::string place_in(const TracedArray& array, std::uint64_t address, unsigned width = 1);
-// Of an address and of where the block's shared memory begins.
+// `first`: address of the block's shared memory.
 std::string place_in(const SharedVariable& variable, std::uint64_t address, std::uint64_t first);
 
 }  // namespace tessera::simt

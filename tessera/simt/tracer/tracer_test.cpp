@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is remembered of a word must suffice to find a race at it, whoever of its readers then writes.
+// The readers recorded for a word must suffice to find a race, whichever thread writes it next.
 #include <gtest/gtest.h>
 #include "tessera/simt/tracer/recorder.hpp"
 #include "tessera/simt/tracer/shadow.hpp"
@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::uint32_t here = 1;
 
-// A word that somebody wrote, and these have read since the barrier behind.
+// A word that one thread wrote and, after a barrier, these threads read.
 class ReadBy {
  public:
   explicit ReadBy(const std::vector<int>& readers) {
@@ -84,8 +84,8 @@ TEST(Shadow, WritesOfOneValue) {
   EXPECT_FALSE(found.other_wrote);
 }
 
-// What a thread did before a fence and an atomic is known to whoever comes later to the atomic, and behind
-// the next barrier to that thread's block.
+// Accesses of a thread before a fence and an atomic are ordered before those of a thread with a later atomic
+// on the same address and, after the next barrier, before those of that thread's block.
 TEST(Shadow, AtomicsOrder) {
   for (const bool fenced : {true, false}) {
     Shadow shadow(64, 64, {64});
