@@ -39,7 +39,7 @@ class AtomicFile {
   void abandon() noexcept;
   [[noreturn]] void fail(const std::string& doing, int code) const;
 
-  std::string path_;    // as given by the user
+  std::string path_;    // the path given by the user
   std::string target_;  // symbolic links resolved; empty: a device or a pipe, written directly
   std::string folder_;  // the target's
   std::string temporary_;

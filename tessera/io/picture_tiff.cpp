@@ -146,7 +146,7 @@ Header read_header(TIFF* tiff, const std::string& name) {
 // The layout of a file: strips or tiles, each of one plane or of all.
 struct Cut {
   bool tiled = false, apart = false;
-  std::uint32_t width = 0, height = 0;  // of a strip or tile
+  std::uint32_t width = 0, height = 0;  // size of a block
   std::size_t samples = 0, row_bytes = 0;
   tmsize_t bytes = 0;
   std::uint64_t blocks = 0;
