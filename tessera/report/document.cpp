@@ -164,7 +164,7 @@ bool is_ratio(const std::string& counter) {
   return counter.ends_with("_per_request") || counter.ends_with("efficiency");
 }
 
-// Adds the counts of a line that loads and stores, or loads twice; a ratio of the sum is left out.
+// Adds the counts of a line that loads and stores, or loads twice; ratios cannot be added and are left out.
 void add_line(std::vector<SourceLine>& lines, SourceLine more) {
   const auto known = std::ranges::find_if(
       lines, [&](const SourceLine& l) { return l.line == more.line && l.file == more.file; });
