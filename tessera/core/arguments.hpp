@@ -43,8 +43,7 @@ class Arguments {
   Addresses addresses() const;
   // Copies the problem without some optional inputs and with other words, none of which is a size.
   Arguments without(std::initializer_list<std::string_view> inputs, const Words& words) const;
-  Arguments with_addresses(
-      std::span<void* const> arrays) const;  // one address for each array of the signature
+  Arguments with_addresses(std::span<void* const> arrays) const;  // one for each array of the signature
 
   double real(std::string_view name) const;
   std::int64_t integer(const std::string& name) const;

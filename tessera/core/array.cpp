@@ -20,7 +20,7 @@ class HostMemory final : public Memory {
         rounded < bytes ? nullptr : std::aligned_alloc(alignment, rounded == 0 ? alignment : rounded);
     if (address == nullptr) throw Error("the host cannot give " + std::to_string(bytes) + " bytes of memory");
 #if defined(MADV_HUGEPAGE)
-    if (bytes >= large) madvise(address, rounded, MADV_HUGEPAGE);  // only for speed; failure is ignored
+    if (bytes >= large) madvise(address, rounded, MADV_HUGEPAGE);  // only for speed: a refusal is ignored
 #endif
     return address;
   }

@@ -23,15 +23,7 @@ enum class Picture : std::uint8_t {
 };
 
 struct Parameter {
-  enum class Kind {
-    input,
-    output,
-    real,
-    integer,
-    text,
-    choice,
-    value
-  };  // value: a named number that is returned
+  enum class Kind { input, output, real, integer, text, choice, value };  // value: a named number, returned
   Kind kind = Kind::input;
   std::string name;
   std::string help;

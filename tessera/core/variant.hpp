@@ -91,7 +91,7 @@ struct Choice {
   Tuning tuning;              // fixed at compile time
   std::vector<Range> ranges;  // set at run time
   std::map<Element, Prepare> prepare;
-  std::map<Element, std::string> kernels;  // the kernels' template arguments, as the compiler spells them
+  std::map<Element, std::string> kernels;  // the kernels' types, as the compiler spells them
   // Optional: the reason why the argument type cannot express these arguments.
   std::function<Reason(const Arguments&)> unsupported_arguments = {};
   // Optional. The Tuning passed to these holds both the fixed values and the parameters.
@@ -103,9 +103,8 @@ struct Choice {
     return prepare.at(arguments.element())(arguments, all, device);
   }
   void run(const Arguments& arguments, const Tuning& all, Run& where) const;  // prepares and launches once
-  Tuning defaults() const;  // the fixed values and each parameter's default
-  bool allows(const Tuning& wanted)
-      const;  // true if the fixed values and the names of the ranges fit all of `wanted`
+  Tuning defaults() const;                  // the fixed values and each parameter's default
+  bool allows(const Tuning& wanted) const;  // true if values and ranges fit all of `wanted`
 };
 
 struct Variant {

@@ -179,10 +179,10 @@ class CudaStreamFactory final : public StreamFactory {
 [[maybe_unused]] const bool streams_registered =
     (register_streams(Where::cuda, std::make_unique<CudaStreamFactory>()), true);
 
-// Memory for callers' own CUDA streams. Workspaces come from our own pool in stream order: the driver knows
-// when a stream is done with one, even after the stream is destroyed, and reuses it without waiting. Memory
-// cached by stream handle could be found under another stream's reused handle. Memory of a captured graph
-// belongs to the graph, so that its launches do not conflict with other work.
+// Memory for callers' own CUDA streams, from our own pool in stream order: the driver knows when a stream is
+// done with it, even after the stream is destroyed, and reuses it without waiting. Memory cached by stream
+// handle could be found under another stream's reused handle. Memory of a captured graph belongs to the
+// graph, so that its launches do not conflict with other work.
 
 cudaStream_t stream_of(const Run& run) { return static_cast<cudaStream_t>(run.stream); }
 

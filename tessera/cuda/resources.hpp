@@ -55,9 +55,7 @@ class Event {
   void record(cudaStream_t stream) { check(cudaEventRecord(event_.get(), stream)); }
   // Work enqueued to the stream afterwards, even on another device, waits for the event.
   void hold(cudaStream_t stream) const { check(cudaStreamWaitEvent(stream, event_.get(), 0)); }
-  void synchronize() const {
-    check(cudaEventSynchronize(event_.get()));
-  }  // returns at once if never recorded
+  void synchronize() const { check(cudaEventSynchronize(event_.get())); }  // at once if never recorded
 
   // Requires that both have been recorded and that this one has been reached.
   double seconds_since(const Event& earlier) const {

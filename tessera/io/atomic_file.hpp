@@ -47,7 +47,7 @@ class AtomicFile {
   int file_ = -1;
 };
 
-// Throws the Error that AtomicFile's constructor would. Called before a long run, not after it.
+// Throws the Error that AtomicFile's constructor would; called before a long run, not after it.
 void demand_writable(const std::string& path);
 
 // Removes the unfinished temporary files of this process; for a signal handler that is about to end the
@@ -58,7 +58,7 @@ void remove_unfinished_files() noexcept;
 // folder. `line` has no line break. Returns the reason for a failure, or "".
 std::string append_line(const std::string& file, const std::string& line);
 
-// Returns no lines if there is no such file. A line that was cut off is returned as a line of its own.
+// Returns no lines if there is no such file; a line that was cut off is a line of its own.
 std::vector<std::string> read_lines(const std::string& file);
 
 }  // namespace tessera

@@ -24,7 +24,7 @@ Bytes encode_jpeg(const std::string& name, const ArrayView& pixels, const Style&
 Bytes encode_tiff(const std::string& name, const ArrayView& pixels, const Style& style);
 Bytes encode_pnm(const std::string& name, const ArrayView& pixels);
 
-// Allocates the pixels. Throws Error if a limit forbids them or the host has too little memory.
+// Allocates the pixels; throws Error if a limit forbids them or the host has too little memory.
 Array pixels_for(const std::string& name, const Limits& limits, Element element, std::int64_t height,
                  std::int64_t width, std::int64_t channels);
 

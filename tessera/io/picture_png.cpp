@@ -37,8 +37,7 @@ void on_error(png_structp png, png_const_charp text) {
   png_longjmp(png, 1);
 }
 
-// libpng warns of invalid chunks and skips them. Only pixels and their transparency must be there; other
-// chunks are not missed.
+// libpng warns of invalid chunks and skips them. Only pixels and their transparency must be there.
 void on_reading_warning(png_structp png, png_const_charp text) {
   auto* const state = static_cast<Reading*>(png_get_error_ptr(png));
   const bool counts = std::strncmp(text, "IDAT", 4) == 0 || std::strncmp(text, "tRNS", 4) == 0;
@@ -71,7 +70,7 @@ void flush(png_structp) {}
 bool read_header(Reading& r) {
   if (setjmp(png_jmpbuf(r.png))) return false;
   png_set_read_fn(r.png, &r, take);
-  // Our own limits bound pixels and memory. The chunk limit stops a text that unpacks to gigabytes.
+  // Our own limits bound pixels and memory; the chunk limit stops a text that unpacks to gigabytes.
   png_set_user_limits(r.png, 0x7fffffff, 0x7fffffff);
   png_set_chunk_malloc_max(r.png, png_alloc_size_t{1} << 26);
   png_set_benign_errors(r.png, 1);

@@ -10,11 +10,7 @@ namespace tessera::report {
 
 class Table {
  public:
-  enum class Align {
-    left,
-    right,
-    place
-  };  // place, such as FILE:LINE: left-aligned, and shortened from the left
+  enum class Align { left, right, place };  // place, such as FILE:LINE: left, and shortened from the left
   struct Column {
     std::string title;
     Align align = Align::right;
