@@ -12,7 +12,7 @@ namespace {
 
 using Kind = Parameter::Kind;
 
-// ", 0 to 1000", as far as there are bounds.
+// ", 0 to 1000": the bounds that there are.
 std::string range_of(const Parameter& p) {
   const Parameter none;
   const bool least = p.minimum != none.minimum, most = p.maximum != none.maximum;
@@ -36,7 +36,7 @@ double parse_real(const Parameter& p, const std::string& word) {
   return value;
 }
 
-// `said`: how the value came about.
+// `said`: the origin of the value, for the message.
 std::int64_t in_range(const Parameter& p, std::int64_t value, const std::string& said) {
   if (static_cast<double>(value) < p.minimum || static_cast<double>(value) > p.maximum)
     throw Error("--" + p.flag() + said + " out of its range, " +
@@ -49,12 +49,12 @@ std::int64_t parse_integer(const Parameter& p, const std::string& word) {
   return in_range(p, evaluate(word), " " + word + " is");
 }
 
-// What a size comes to that nobody gave.
+// Checks the range of a size that was left out.
 std::int64_t default_size(const Parameter& p, std::int64_t size) {
   return in_range(p, size, ", left out, would be " + p.value + " = " + std::to_string(size) + ",");
 }
 
-// Only where it says something else than the default does.
+// Throws if the word differs from the default, as it would have no effect without `needed`.
 void check_needs(const Parameter& p, const std::string& word, const Parameter& needed) {
   const bool same = p.kind == Kind::real ? parse_real(p, word) == parse_real(p, p.value) : word == p.value;
   if (!same)
@@ -62,7 +62,7 @@ void check_needs(const Parameter& p, const std::string& word, const Parameter& n
                 needed.flag() + " gives it");
 }
 
-// Its default is told only by the inputs.
+// True if the default is an expression of the inputs' dimensions.
 bool follows_from_dimensions(const Parameter& p) {
   return p.kind == Kind::integer &&
          std::ranges::any_of(p.value, [](unsigned char c) { return std::isalpha(c) != 0; });
@@ -73,7 +73,7 @@ std::int64_t millionths(double value) {
   return static_cast<std::int64_t>(std::nearbyint(std::clamp(value * 1e6, -most, most)));
 }
 
-// "1.0" is no other number than "1".
+// Compares numbers, not words: "1.0" equals "1".
 bool differs_from_default(const Parameter& p, const Arguments& arguments) {
   const std::string& word = arguments.text(p.name);
   if (word == p.value) return false;
@@ -82,7 +82,7 @@ bool differs_from_default(const Parameter& p, const Arguments& arguments) {
   return true;
 }
 
-// Where every array that could says that it serves all.
+// For an extent that every array leaves out as shared.
 std::string missing_dimension(const Signature& signature, const std::string& extent) {
   std::string names;
   for (const Parameter* p : signature.of(Kind::input))
@@ -97,7 +97,7 @@ void check_choice(const Parameter& p, const std::string& word) {
   throw Error("--" + p.flag() + " cannot be '" + word + "'" + suggestion(word, p.options));
 }
 
-// A scalar by its name, or by its flag, which has hyphens where the name has underscores.
+// Finds a scalar by its name, or by its flag, which has hyphens instead of underscores.
 const Parameter& scalar_named(const Signature& signature, const std::string& name) {
   std::vector<std::string> names;
   for (const Parameter& p : signature.parameters) {
@@ -157,7 +157,7 @@ void Arguments::Bound::bind_dims(const Parameter& p, const ArrayView& array) {
   }
 }
 
-// In an expression, a real counts its millionths.
+// Expressions see a real as its millionths.
 void Arguments::Bound::bind_sizes(const std::map<std::string, ArrayView>& inputs) {
   Dims named = dims;
   for (const auto& [name, value] : reals) named[name] = millionths(value);
@@ -211,7 +211,7 @@ Arguments::Arguments(const Signature& signature, Element element, std::map<std::
     if (given->second.element != wanted)
       throw Error(p->name + " holds " + std::string(name_of(given->second.element)) + ", not " +
                   std::string(name_of(wanted)));
-    // Fewer dimensions are the word that was left out.
+    // An array of one dimension fewer stands for the omitted word "all".
     if (!p->shared_by.empty() && !words.contains(p->shared_by) &&
         given->second.extents.size() + 1 == p->extents.size())
       bound->words[p->shared_by] = "all";
@@ -249,7 +249,7 @@ const void* Arguments::derived(std::type_index type,
     const auto known = bound_->derived.find(type);
     if (known != bound_->derived.end()) return known->second.get();
   }
-  auto made = make();  // which may derive something else
+  auto made = make();  // outside the lock: make() may call derived()
   const std::lock_guard lock(bound_->mutex);
   return bound_->derived.emplace(type, std::move(made)).first->second.get();
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The arguments of one run, bound to an operation's signature: what every part of the program
-// between the command line and a variant hands on. A variant takes its typed Problem from them.
+// The arguments of one run, bound to an operation's signature: passed on by every part of the program between
+// the command line and a variant. A variant makes its typed Problem from them.
 #pragma once
 #include <array>
 #include <map>
@@ -21,10 +21,10 @@ namespace tessera {
 // Addresses of an operation's arrays, in the order of its signature; null where one was not given.
 using Addresses = std::array<void*, Signature::most_arrays>;
 
-// A copy shares what was parsed and allocates nothing.
+// A copy shares the parsed arguments and allocates nothing.
 class Arguments {
  public:
-  using Words = std::map<std::string, std::string>;  // scalars, as one would type them
+  using Words = std::map<std::string, std::string>;  // scalars, spelled as on the command line
 
   // Checks shapes, elements and ranges. Outputs have extents but no memory until set_array.
   // Throws Error: "B has k = 33, but A has 65".
@@ -36,22 +36,22 @@ class Arguments {
   const Dims& dims() const { return bound_->dims; }
   std::int64_t dim(const std::string& name) const;
 
-  bool has(std::string_view name) const;                // was this optional array given?
-  const ArrayView& array(std::string_view name) const;  // as it lies in memory
+  bool has(std::string_view name) const;                // true if this optional array was given
+  const ArrayView& array(std::string_view name) const;  // in its memory layout
   void set_array(std::string_view name, void* data);
-  void set_array(std::string_view name, const ArrayView& view);  // of the same extents
+  void set_array(std::string_view name, const ArrayView& view);  // the extents must be the same
   Addresses addresses() const;
-  // The same problem without some optional inputs, and with other words, none of which is a size.
+  // Copies the problem without some optional inputs and with other words, none of which is a size.
   Arguments without(std::initializer_list<std::string_view> inputs, const Words& words) const;
-  Arguments with_addresses(std::span<void* const> arrays) const;  // of as many arrays as the signature has
+  Arguments with_addresses(std::span<void* const> arrays) const;  // one for each array of the signature
 
   double real(std::string_view name) const;
   std::int64_t integer(const std::string& name) const;
   const std::string& text(const std::string& name) const;  // text and choices
   const Words& words() const { return bound_->words; }     // every scalar, defaults filled in
 
-  // The array as the operation sees it (op applied; one that serves all: with a first stride of 0). An
-  // optional one not given has no data and extent 0. T is the element's type; throws where it is not.
+  // The array as the operation sees it (op applied; a shared one has a first stride of 0). An optional array
+  // that was not given has no data and extent 0. T is the element's type; otherwise throws.
   template <class T, int rank>
   View<T, rank> view(std::string_view name) const {
     View<T, rank> out;
@@ -66,8 +66,8 @@ class Arguments {
 
   ArrayView oriented(std::string_view name, Element element, int rank) const;
 
-  // What make() makes of words, sizes and elements, once for these arguments and their copies, whatever
-  // arrays they have. It stays as long as one of them does.
+  // Returns a value that make() computes from words, sizes and elements only, not from arrays. It is computed
+  // once for these arguments and their copies, and lives as long as one of them.
   template <class T, class Make>
   const T& derived(const Make& make) const {
     return *static_cast<const T*>(derived(
@@ -95,7 +95,7 @@ class Arguments {
   struct Bind {
     ArrayView view;
     bool given = false, transposed = false;
-    std::optional<std::int64_t> shared_along;  // the extent along which this one array serves all
+    std::optional<std::int64_t> shared_along;  // the extent along which this one array is shared
   };
 
   std::size_t place_of(std::string_view name) const;  // among the arrays of the signature
@@ -105,11 +105,11 @@ class Arguments {
   std::array<Bind, Signature::most_arrays> arrays_;
 };
 
-// Extents of every input array for given dimensions, as they lie in memory (before op).
+// Extents of an input array for given dimensions, in its memory layout (before op).
 Extents extents_in_memory(const Parameter& p, const Dims& dims, const Arguments::Words& words);
 
-// Refuses an option that would change nothing, given the others: whoever typed it expected an effect. Throws
-// Error "--size 5 is only for `what`" unless the word says what its default says, or `serves`.
+// Refuses an option that would have no effect, given the others. Throws Error "--size 5 is only for `what`"
+// unless the word equals its default, or `serves`.
 void demand_effect(const Arguments& arguments, const std::string& name, bool serves, const std::string& what);
 
 }  // namespace tessera

@@ -10,8 +10,8 @@ namespace {
 
 class HostMemory final : public Memory {
  public:
-  // Large arrays lie on whole pages of 2 MiB where the system has such: a walk along one then asks for a
-  // translation of addresses 512 times more seldom, and the first touch of it faults as much less often.
+  // Large arrays are aligned to huge pages of 2 MiB if the system has them: a traversal then has 512 times
+  // fewer TLB misses, and the first touch as many times fewer page faults.
   void* allocate(std::size_t bytes) override {
     constexpr std::size_t least = 256, page = std::size_t{2} << 20, large = 2 * page;
     const std::size_t alignment = bytes >= large ? page : least;
@@ -20,8 +20,7 @@ class HostMemory final : public Memory {
         rounded < bytes ? nullptr : std::aligned_alloc(alignment, rounded == 0 ? alignment : rounded);
     if (address == nullptr) throw Error("the host cannot give " + std::to_string(bytes) + " bytes of memory");
 #if defined(MADV_HUGEPAGE)
-    if (bytes >= large)
-      madvise(address, rounded, MADV_HUGEPAGE);  // only for speed: a refusal changes nothing
+    if (bytes >= large) madvise(address, rounded, MADV_HUGEPAGE);  // only for speed: a refusal is ignored
 #endif
     return address;
   }
@@ -102,7 +101,7 @@ std::size_t bytes_of(Element element, const Extents& extents) {
   return static_cast<std::size_t>(bytes);
 }
 
-// Only an empty array's strides can exceed 64 bits; nobody looks at them, and they may wrap.
+// Only an empty array's strides can exceed 64 bits; they are never used and may wrap.
 Extents row_major_strides(const Extents& extents) {
   Extents strides(extents.size(), 1);
   for (std::size_t i = extents.size(); i-- > 1;)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arrays of any rank and element: ArrayView lies in somebody's memory, Array owns its own. Which
-// memory, the host's or a device's, is the business of the Memory it came from.
+// Arrays of any rank and element: ArrayView refers to memory that others own, Array owns its own. The memory,
+// the host's or a device's, is allocated by a Memory.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -15,7 +15,7 @@
 
 namespace tessera {
 
-// Extents or strides, one for each dimension. Up to `inline_rank` of them take no allocation.
+// Extents or strides, one for each dimension. Up to `inline_rank` of them need no allocation.
 class Extents {
  public:
   using value_type = std::int64_t;
@@ -56,14 +56,14 @@ class Extents {
  private:
   std::size_t size_ = 0;
   std::array<std::int64_t, inline_rank> small_{};
-  std::vector<std::int64_t> large_;  // all of them, where there are more
+  std::vector<std::int64_t> large_;  // all of them if there are more than inline_rank
 };
 
 // "1000 × 33"; a 0-d array is "a single value".
 [[nodiscard]] std::string to_string(const Extents& extents);
 // The product of the extents; throws Error when it exceeds 2^62.
 [[nodiscard]] std::int64_t count_of(const Extents& extents);
-// What a row-major array takes; throws Error when it exceeds 2^63 - 1.
+// The size of a row-major array; throws Error when it exceeds 2^63 - 1.
 [[nodiscard]] std::size_t bytes_of(Element element, const Extents& extents);
 
 struct ArrayView {
@@ -73,8 +73,8 @@ struct ArrayView {
   Extents strides;  // in elements
 
   std::int64_t count() const { return count_of(extents); }
-  std::size_t bytes() const { return bytes_of(element, extents); }  // of its elements, without gaps
-  bool row_major() const;        // its elements lie one after another, last index fastest
+  std::size_t bytes() const { return bytes_of(element, extents); }  // the elements alone, without gaps
+  bool row_major() const;        // elements are contiguous, last index fastest
   ArrayView transposed() const;  // the last two dimensions exchanged
   // The smallest interval [first, last) of element offsets that holds every element.
   std::pair<std::int64_t, std::int64_t> span() const;
@@ -82,7 +82,7 @@ struct ArrayView {
 
 Extents row_major_strides(const Extents& extents);
 
-// Where bytes come from: the host, or a device of a Backend.
+// An allocator: of the host, or of a device of a Backend.
 class Memory {
  public:
   virtual ~Memory() = default;

@@ -22,7 +22,7 @@ Error system_error(const char* what) {
   return Error(Error::Kind::internal, std::string(what) + ": " + std::strerror(errno));
 }
 
-// False at the end of the other side's life.
+// Returns false at the end of the stream: the other side has closed it.
 bool read_all(int file, void* to, std::size_t bytes) {
   for (auto* at = static_cast<char*>(to); bytes != 0;) {
     const ssize_t got = read(file, at, bytes);
@@ -69,7 +69,7 @@ Child::Child(std::size_t request_bytes, const std::function<void()>& prepare, co
   throw system_error("cannot start a child process");
 }
 
-// The child sees its socket closed and leaves.
+// The child sees its socket closed and exits.
 Child::~Child() {
   shutdown(socket_, SHUT_RDWR);
   close(socket_);
@@ -107,7 +107,7 @@ double Child::call(const void* request) {
   return answer.seconds;
 }
 
-// Leaves without the parent's clean-up: that is the parent's to do.
+// The child exits without the parent's clean-up, which is the parent's task.
 void Child::serve_all(int socket, const std::function<void()>& prepare, const Serve& serve) {
   std::vector<unsigned char> request(request_bytes_);
   bool prepared = false;

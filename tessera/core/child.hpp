@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A child process that does one thing on demand, with memory that both sides see. For a library that
-// reads its environment when it is loaded, and so cannot be had in two ways in one process.
+// A child process that serves requests, with memory that both sides share. For a library that reads its
+// environment when it is loaded, and so cannot be configured in two ways in one process.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -12,19 +12,19 @@ namespace tessera {
 
 class Child {
  public:
-  // What the child does with each request: `bytes` is the shared memory. Returns the seconds it took.
+  // Serves a request in the child: `bytes` is the shared memory. Returns the seconds it took.
   using Serve = std::function<double(const void* request, void* bytes)>;
 
-  // Forks. `prepare` runs in the child first; what it throws, as what `serve` throws, is thrown by call().
+  // Forks. `prepare` runs first in the child; call() rethrows an exception of `prepare` or `serve`.
   Child(std::size_t request_bytes, const std::function<void()>& prepare, const Serve& serve);
   ~Child();
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;
 
-  // For threads that share the child: held from memory() until the result is read.
+  // For threads that share the child: locked from memory() until the result is read.
   [[nodiscard]] std::unique_lock<std::mutex> turn() { return std::unique_lock(turn_); }
-  void* memory(std::size_t bytes);   // shared, at least that much; what it held is lost if it grows
-  double call(const void* request);  // throws Error with the child's words
+  void* memory(std::size_t bytes);   // shared, at least that many bytes; the content is lost if it grows
+  double call(const void* request);  // throws Error with the child's message
   template <class Request>
   double call(const Request& request) {
     return call(static_cast<const void*>(&request));

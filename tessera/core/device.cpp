@@ -90,7 +90,7 @@ Device host_device(Where where) {
   device.threads = device.processors = host_threads();
   device.memory_bytes = std::int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE);
   device.cache_bytes = std::max(0L, sysconf(_SC_LEVEL3_CACHE_SIZE));
-  // The largest block memory of today's GPUs, so that the executor runs every rung.
+  // The largest shared memory of a block on today's GPUs, so that the executor runs every rung.
   if (where == Where::simt) device.max_shared_bytes = 227 * 1024;
   return device;
 }
@@ -103,7 +103,7 @@ void HostBackend::fill(const Run&, void* to, unsigned char byte, std::size_t byt
   if (bytes != 0) std::memset(to, byte, bytes);
 }
 
-// Sweeps through memory twice the size of the last-level cache, at most 512 MiB.
+// Reads memory twice the size of the last-level cache, at most 512 MiB.
 void HostBackend::flush_caches(const Run& run) {
   constexpr std::int64_t most = std::int64_t{512} << 20;
   static std::vector<std::int64_t> sweep(
@@ -140,7 +140,7 @@ std::map<Where, RefusesPart>& registered() {
   return all;
 }
 
-// Takes a number and then `sign` from the front of the text.
+// Parses a number and then `sign` from the front of the text.
 bool take(std::string_view& text, int& number, std::string_view sign) {
   const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (failed != std::errc()) return false;

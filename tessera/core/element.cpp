@@ -30,12 +30,12 @@ T read(const void* address) {
   return value;
 }
 
-// A double beyond int64 has no defined conversion: NaN and such become 0.
+// Converting a double beyond int64 is undefined: it and NaN become 0.
 std::int64_t truncated(double value) {
   return std::abs(value) < 9.2e18 ? static_cast<std::int64_t>(value) : 0;
 }
 
-// float to a narrower format of the same family: keep the exponent and `bits` of the fraction.
+// Drops the last `dropped` bits of a float's fraction, rounding to nearest even.
 std::uint32_t round_off(std::uint32_t value, int dropped) {
   const std::uint32_t half = 1u << (dropped - 1), odd = (value >> dropped) & 1;
   return (value + half - 1 + odd) >> dropped;
@@ -43,7 +43,7 @@ std::uint32_t round_off(std::uint32_t value, int dropped) {
 
 struct Fp8 {
   int fraction_bits, bias;
-  std::uint8_t largest, beyond;  // the largest finite number, and what lies behind it
+  std::uint8_t largest, beyond;  // the largest finite number, and the code after it
 };
 constexpr Fp8 e4m3_format{3, 7, 0x7e, 0x7f}, e5m2_format{2, 15, 0x7b, 0x7c};
 
@@ -56,7 +56,7 @@ std::uint8_t to_fp8(float value, const Fp8& format, Overflow overflow) {
   if (magnitude >= (bias_apart + 1) << 23) {
     out = round_off(magnitude - (bias_apart << 23), 23 - format.fraction_bits);
   } else {
-    // Subnormal: adding a power of two lines the fraction up with the last place, rounding as it goes.
+    // Subnormal: adding a power of two aligns the fraction with the last place and rounds.
     const float line = std::ldexp(1.0f, 24 - format.bias - format.fraction_bits);
     out = std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude) + line) -
           std::bit_cast<std::uint32_t>(line);
@@ -116,7 +116,7 @@ f16 f16::from(float value) {
   if (magnitude > 0x7f800000) return with_sign(0x7e00 | ((magnitude >> 13) & 0x1ff));
   if (magnitude >= 0x47800000) return with_sign(0x7c00);  // 65536 and above, infinity
   if (magnitude >= 0x38800000) return with_sign(round_off(magnitude - 0x38000000, 13));
-  // Subnormal: adding 0.5 lines the fraction up with f16's last place, rounding as it goes.
+  // Subnormal: adding 0.5 aligns the fraction with f16's last place and rounds.
   const float shifted = std::bit_cast<float>(magnitude) + 0.5f;
   return with_sign(std::bit_cast<std::uint32_t>(shifted) - std::bit_cast<std::uint32_t>(0.5f));
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The types an array may hold. f16, bf16, e4m3 and e5m2 are storage types of our own, so that a build
-// without CUDA has them and every build rounds alike (to nearest, ties to even).
+// The element types of arrays. f16, bf16, e4m3 and e5m2 are our own storage types, so that builds without
+// CUDA have them and every build rounds alike (to nearest, ties to even).
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -27,8 +27,8 @@ struct bf16 {
   explicit operator float() const;
 };
 
-// What becomes of a number beyond the largest, and of an infinity: the largest of its sign, as `cvt` with
-// `satfinite` gives, or what IEEE-like arithmetic would: an infinity, or NaN where the type has none.
+// The result of converting a number beyond the largest, or an infinity. saturates: the largest of its sign,
+// as `cvt` with `satfinite`. escapes: as IEEE 754 would, an infinity, or NaN if the type has none.
 enum class Overflow : std::uint8_t { saturates, escapes };
 
 // OCP's 8-bit floats (OFP8 1.0). e4m3: 1 sign, 4 exponent, 3 fraction bits, no infinities, one NaN of either
@@ -76,11 +76,11 @@ inline constexpr Element element_of<std::uint16_t> = Element::u16;
 std::size_t size_of(Element element);       // in bytes
 std::string_view name_of(Element element);  // "f32"
 [[nodiscard]] bool is_integer(Element element);
-// Takes "s16" for i16: users of pictures call it so.
+// Also accepts "s16" for i16, a name common for images.
 [[nodiscard]] std::optional<Element> parse_element(std::string_view name);
 const std::vector<Element>& all_elements();
 
-// One element at `address` as a double: exact for every element type.
+// Loads one element as a double, which is exact for every element type.
 double load_as_double(Element element, const void* address);
 // Rounds to the element type; integers are truncated towards zero and wrap.
 void store_from_double(Element element, void* address, double value);

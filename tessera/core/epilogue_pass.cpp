@@ -16,15 +16,15 @@ std::map<std::string, EpiloguePass, std::less<>>& passes() {
   return all;
 }
 
-// Looked up when it is needed: variants register before it or after it.
+// Looked up on use: variants may register before or after it.
 const EpiloguePass* serving(const std::string& operation, const Choice& choice, const Arguments& arguments) {
   if (!choice.unsupported_arguments(arguments)) return nullptr;
   const EpiloguePass* const found = epilogue_pass_of(operation);
   return found != nullptr && found->serves(arguments) ? found : nullptr;
 }
 
-// The variant's run, then the pass. The spare memory is the workspace's end: a variant knows what its front
-// holds.
+// Runs the variant, then the pass. The spare memory is at the workspace's end, because the variant's own
+// workspace is at its front.
 PreparedRun with_pass(const EpiloguePass& pass, const Prepare& prepare, const Arguments& arguments,
                       const Tuning& tuning, const Device& device) {
   const std::size_t spare_bytes = round_up(pass.spare_bytes(arguments), alignment);

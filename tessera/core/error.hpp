@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one exception. What ends a request is thrown; what a caller expects (a variant that cannot
-// run here, a result out of tolerance) is a value.
+// The one exception. Failures that end a request are thrown; expected outcomes (a variant that cannot run
+// here, a result out of tolerance) are values.
 #pragma once
 #include <stdexcept>
 #include <string>
@@ -10,10 +10,10 @@ namespace tessera {
 class Error : public std::runtime_error {
  public:
   enum class Kind {
-    user,       // the words, a file, a shape: the caller can mend it
-    no_device,  // a device was asked for and none is usable
+    user,       // words, a file, a shape: the caller can correct it
+    no_device,  // a device was requested and none is usable
     memory,     // a race, a bad access, a divergent barrier in a kernel
-    internal,   // our fault
+    internal,   // a defect of this program
   };
 
   Error(Kind kind, const std::string& text) : std::runtime_error(text), kind_(kind) {}

@@ -149,7 +149,7 @@ class Reader {
     return value;
   }
 
-  // Binds more than a sign, and groups from the right.
+  // Binds tighter than a sign, and associates to the right.
   Value power() {
     if (accept('-')) return {negated(number_of(factor()))};
     const Value first = atom();
@@ -189,7 +189,7 @@ class Reader {
     return with_exponent(value);
   }
 
-  // "1e6": a name cannot follow a number, so this is none.
+  // "1e6" is an exponent: a name cannot follow a number.
   std::int64_t with_exponent(std::int64_t value) {
     const auto digit_at = [this](std::size_t i) { return i < text_.size() && is_digit(text_[i]); };
     if (at_ >= text_.size() || (text_[at_] != 'e' && text_[at_] != 'E')) return value;
@@ -225,7 +225,7 @@ double number_in(const std::string& text, const std::string& word) {
   }
 }
 
-// Without blanks around them.
+// Splits the text and trims blanks.
 std::vector<std::string> parts_of(const std::string& text, char between) {
   constexpr const char* blanks = " \t\r\n";
   std::vector<std::string> out;
@@ -298,7 +298,7 @@ double number_of(const std::string& word) {
   return value;
 }
 
-// Commas stand between numbers; without any, blanks do.
+// Numbers are separated by commas, or by blanks if there are none.
 std::vector<double> numbers_of(const std::string& text) {
   if (text.find(':') != std::string::npos) return spaced(text);
   std::vector<double> out;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products added in vectors, floats' in one rounding, compiled for each instruction set (foreach_target).
+// Sums of products in vectors, with a single rounding for floats, compiled for each instruction set
+// (foreach_target).
 #if defined(TESSERA_CORE_FUSED_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef TESSERA_CORE_FUSED_INL_H
 #undef TESSERA_CORE_FUSED_INL_H
@@ -16,7 +17,7 @@ namespace tessera {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Products and sums in one rounding need the instruction; elsewhere the C library computes them one by one.
+// A fused multiply-add needs the instruction; elsewhere std::fma computes one element at a time.
 #if HWY_TARGET == HWY_SSSE3 || HWY_TARGET == HWY_SSE4 || HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128
 inline constexpr bool fuses = false;
 #elif defined(HWY_SSE2) && HWY_TARGET == HWY_SSE2

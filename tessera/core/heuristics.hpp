@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which of several rungs that can compute something is taken. Without a heuristic the highest place is; a
-// heuristic holds a rung back where another one is faster. Each operation keeps its heuristics in
-// ops/NAME/heuristics.
+// Selects a rung among several that can compute something. By default the highest place is taken; a heuristic
+// holds a rung back where another one is faster. Each operation keeps its heuristics in ops/NAME/heuristics.
 // Installed: for authors of variants.
 #pragma once
 #include <functional>
@@ -11,11 +10,11 @@
 
 namespace tessera {
 
-// Returns a sentence that says why another rung is faster for these arguments, where they lie on the device;
-// nothing: the rung keeps its priority.
+// Returns a sentence that says why another rung is faster for these arguments, whose addresses are the
+// device's; std::nullopt: the rung keeps its priority.
 using Heuristic = std::function<Reason(const Arguments& there, const Device& device)>;
 
-// For the rungs of these names, on every kind of device that has them.
+// Applies to the rungs of these names, on every kind of device that has them.
 void register_heuristic(const std::string& operation, const std::vector<std::string>& variants,
                         const Heuristic& heuristic);
 

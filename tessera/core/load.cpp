@@ -16,10 +16,10 @@
 namespace tessera {
 namespace {
 
-// What register_variant() refused while a file is being opened; null: none is.
+// Collects refusals of register_variant() while a file is being opened; null: no file is.
 std::vector<std::string>* refused = nullptr;
 
-std::string opening;  // what file_being_loaded() tells
+std::string opening;  // the result of file_being_loaded()
 
 std::string demangled(const std::string& name) {
   int status = 0;
@@ -28,7 +28,7 @@ std::string demangled(const std::string& name) {
   return status == 0 ? text.get() : name;
 }
 
-// "tessera::Interface<0, 2, 0, 64ul>::here" → "0.2.0"
+// "tessera::Interface<0, 2, 0, 64ul>::current" → "0.2.0"
 std::string version_in(const std::string& interface) {
   std::string out;
   for (std::size_t i = interface.find('<') + 1, commas = 0; i < interface.size() && commas < 3; ++i) {
@@ -43,8 +43,8 @@ std::string this_version() {
          std::to_string(version_patch);
 }
 
-// The version that a file was compiled against, if it is not this one: among the names in the file is
-// that of an Interface which this program has not.
+// The version that a file was compiled against, if it is not this one: the file then names an Interface that
+// this program does not have.
 std::string other_version(const std::string& file) {
   std::ifstream in(file, std::ios::binary);
   const std::string bytes{std::istreambuf_iterator<char>(in), {}};
@@ -56,7 +56,7 @@ std::string other_version(const std::string& file) {
   return {};
 }
 
-// The loader's words, without the file's name, which is said anyway.
+// The loader's message, without the file's name, which our message has already.
 std::string words_of_loader(const std::string& file) {
   const char* const said = dlerror();
   std::string text = said == nullptr ? "the loader does not say why" : said;
@@ -75,13 +75,13 @@ std::string why_not(const std::string& file) {
   return "needs " + demangled(said.substr(undefined.size())) + ", which this program does not have";
 }
 
-// Each file's symbols stay its own: two files may call their functions alike.
+// Each file's symbols are local: two files may have functions of the same name.
 void* opened(const std::string& file, std::vector<std::string>& kept) {
   struct Opening {
     Opening(const std::string& file, std::vector<std::string>& kept) { opening = file, refused = &kept; }
     ~Opening() { opening.clear(), refused = nullptr; }
   } const here(file, kept);
-  // A name without a slash would be looked for among the system's libraries.
+  // dlopen searches the system's libraries for a name without a slash.
   const std::string path = file.find('/') == std::string::npos ? "./" + file : file;
   if (void* const handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) return handle;
   throw Error(file + " " + why_not(path));

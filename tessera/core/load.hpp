@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rungs and operations that somebody brings along in shared objects, compiled elsewhere.
+// Loads rungs and operations from shared objects that were compiled elsewhere.
 #pragma once
 #include <string>
 #include <vector>
 
 namespace tessera {
 
-// Opens the files, whose rungs and operations register themselves. Before anything holds a pointer to a
-// Variant or an Operation: the registry moves. Throws Error when a file cannot be used, and says why;
-// what was registered until then stays.
+// Opens the files, whose rungs and operations register themselves. Must come before any pointer to a Variant
+// or an Operation is taken: the registry moves. Throws Error with the reason if a file cannot be used;
+// earlier registrations stay.
 void load(const std::vector<std::string>& files);
 
-// The file that is being opened right now; empty: none is, so what registers itself is this program's.
+// The file that is being opened right now; empty: none, registrations are this program's own.
 const std::string& file_being_loaded();
 
-// How register_variant() says no: throws Error, or, because nothing may be thrown through the system's
-// loader, leaves `text` for load() to throw.
+// Reports a refused registration: throws Error, or, during load(), leaves `text` for load() to throw, because
+// exceptions must not pass through the system's loader.
 void refuse_registration(const std::string& text);
 
 }  // namespace tessera

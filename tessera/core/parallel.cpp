@@ -22,7 +22,7 @@ void pause_briefly() {
 #endif
 }
 
-// Waits until `value` is no longer `old`: watching it first, sleeping when that takes long.
+// Waits until `value` is no longer `old`: spins first, then sleeps.
 void wait_for_change(const std::atomic<std::uint32_t>& value, std::uint32_t old) {
   constexpr auto watched = std::chrono::microseconds(100);
   const auto start = std::chrono::steady_clock::now();
@@ -35,7 +35,7 @@ void wait_for_change(const std::atomic<std::uint32_t>& value, std::uint32_t old)
   value.wait(old, std::memory_order_acquire);
 }
 
-thread_local bool inside = false;  // of a call's work
+thread_local bool inside = false;  // true in a thread that runs a call's work
 
 class Pool {
  public:
@@ -71,7 +71,7 @@ class Pool {
     }
   };
 
-  // One is listed once it has its thread: those listed are called and joined.
+  // A worker is listed only once its thread runs: every listed one is called and joined.
   void start_workers(std::size_t count) {
     workers_.reserve(count);
     while (workers_.size() < count) {
@@ -112,7 +112,7 @@ class Pool {
   std::atomic<bool> stopping_{false};
 };
 
-// A process that forked off has none of its parent's threads but one: it begins with a pool of its own.
+// After fork() only the calling thread exists in the child, so it begins with a new pool.
 std::unique_ptr<Pool>& pool() {
   static std::unique_ptr<Pool> all = [] {
     pthread_atfork(nullptr, nullptr, [] {

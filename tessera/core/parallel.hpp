@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One function on several threads at once. The threads stay: after a call they look out for the next
-// one for some microseconds, and sleep only then, so that small work pays no waking.
+// Runs one function on several threads at once. The threads persist: after a call they spin for some
+// microseconds before they sleep, so that small work needs no wake-up.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -8,13 +8,12 @@
 
 namespace tessera {
 
-// Calls work(0) … work(parts - 1), each on a thread of its own, the last on the caller's; returns when
-// all have returned. What the first of them threw is thrown here. Calls from several threads take
-// turns; a call from inside `work` runs its parts one after another. Throws Error where the system gives
-// fewer threads.
+// Calls work(0) … work(parts - 1), each on a thread of its own, the last on the caller's; returns when all
+// have returned. Rethrows the first exception. Calls from several threads take turns; a call from inside
+// `work` runs its parts one after another. Throws Error if the system gives fewer threads.
 void parallel(int parts, const std::function<void(int)>& work);
 
-// What to throw when the system refuses one of `wanted` threads.
+// The Error for a system that refuses one of `wanted` threads.
 Error no_more_threads(std::int64_t wanted);
 
 }  // namespace tessera

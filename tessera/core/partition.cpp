@@ -58,7 +58,7 @@ std::int64_t divided_rows(const std::string& operation, const Arguments& argumen
 
 namespace {
 
-std::deque<Contraction>& contractions() {  // whose entries stay where they are
+std::deque<Contraction>& contractions() {  // a deque, so that entries keep their addresses
   static std::deque<Contraction> contractions;
   return contractions;
 }

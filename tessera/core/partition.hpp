@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How an operation says that its result can be cut: into parts that are computed apart, by unlike devices
-// or one after another, and what each part reads. An operation that says nothing runs as a whole.
+// Describes how an operation's result can be cut into parts that are computed separately, by different
+// devices or one after another, and the inputs that each part reads. An operation without a partition runs as
+// a whole.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -14,7 +15,7 @@
 
 namespace tessera {
 
-// From first to last, which is excluded.
+// The half-open interval [first, last).
 struct Interval {
   std::int64_t first = 0, last = 0;
 
@@ -23,7 +24,7 @@ struct Interval {
   auto operator<=>(const Interval&) const = default;
 };
 
-// A part of a result, and of the sum behind each of its elements where that can be made in steps.
+// A part of a result, and of the sum behind each of its elements if that can be made in steps.
 struct Tile {
   Interval rows, cols, depth;
 
@@ -31,7 +32,8 @@ struct Tile {
   auto operator<=>(const Tile&) const = default;
 };
 
-// What a tile reads or writes of an array, as that lies in memory: an interval of each dimension.
+// The part of an array that a tile reads or writes, in the array's memory layout: an interval of each
+// dimension.
 struct Slice {
   std::string array;
   std::vector<Interval> box;
@@ -41,48 +43,48 @@ struct Slice {
 
 struct Partition {
   std::int64_t rows = 0, cols = 1, depth = 0;  // the result's extents; the length of its sums
-  // A cut lies at a multiple of these; a depth granule of 0: sums are not cut.
+  // Cuts lie at multiples of these; a depth granule of 0: sums are not cut.
   std::int64_t row_granule = 1, col_granule = 1, depth_granule = 0;
-  // Whether a tile of the whole depth, computed there alone, has the bits that it has inside the whole,
-  // computed by the same variant in the same tuning.
+  // True if a tile of the whole depth, computed separately on such a device, has the same bits as inside the
+  // whole result, computed by the same variant and tuning.
   std::function<bool(Where)> same_bits;
-  bool same_everywhere = false;  // … and those that any other variant gives it, on any device
+  bool same_everywhere = false;  // … and the same bits from any other variant on any device
   std::function<double(const Tile&)> flops;
-  double least_flops = 1e6;                              // of a tile that is worth dealing out
-  std::function<std::vector<Slice>(const Tile&)> reads;  // without what an earlier step of the sum left
+  double least_flops = 1e6;                              // a smaller tile is not worth distributing
+  std::function<std::vector<Slice>(const Tile&)> reads;  // without the partial sum of an earlier step
   std::function<std::vector<Slice>(const Tile&)> writes;
   // The arguments that compute the tile: views into the whole's arrays, nothing is copied. A tile whose depth
-  // does not begin with the sum adds to what its output holds.
+  // begins after 0 accumulates into its output.
   std::function<Arguments(const Tile&)> part;
 
   Tile whole() const { return {{0, rows}, {0, cols}, {0, depth}}; }
 };
 
-// The part of an array; its memory, where it has any, is the array's.
+// The view of a part of an array, in the array's own memory if it has any.
 ArrayView part_of(const ArrayView& array, const std::vector<Interval>& box);
 std::size_t bytes_of(const Slice& slice, const ArrayView& array);
 
-// Throws Error where arguments cannot be cut that others of the operation can.
+// Throws Error if these arguments cannot be cut although others of the operation can.
 using Partitioner = std::function<Partition(const Arguments&)>;
 
 void register_partition(const std::string& operation, Partitioner divide);
 [[nodiscard]] const Partitioner* find_partition(
     const std::string& operation);  // null: its result cannot be cut
 
-// The rows that devices divide. Throws Error where the operation cannot be cut.
+// The number of rows to divide among devices. Throws Error if the operation cannot be cut.
 std::int64_t divided_rows(const std::string& operation, const Arguments& arguments);
 
 // A result that is a sum, over one dimension, of products of two inputs: ranks can share it, each with rows
-// and columns of the result, while panels of both inputs pass by. An operation says so beside its definition.
+// and columns of the result, while panels of both inputs pass by. The operation registers its Contraction.
 
 // One part of the result, summed a panel at a time.
 class PanelSum {
  public:
   virtual ~PanelSum() = default;
-  // The next panel, in the order of the summed dimension: [rows, depth] and [depth, cols], with any strides.
-  // Of an empty sum one that is empty.
+  // Adds the next panel, in the order of the summed dimension: [rows, depth] and [depth, cols], with any
+  // strides. An empty sum has one empty panel.
   virtual void add(const ArrayView& left, const ArrayView& right) = 0;
-  virtual void finish() = 0;  // what follows the sum
+  virtual void finish() = 0;  // the epilogue after the sum
 };
 
 struct Contraction {
@@ -90,25 +92,25 @@ struct Contraction {
   std::string rows, cols, over;  // dimensions: "m", "n", "k"
   std::string left, right;  // inputs [rows, over] and [over, cols]; all others have rows, columns or neither
   std::string result;       // [rows, cols]
-  // The variant whose arithmetic the panels follow, so that however many ranks there are the bits are the
-  // same, and those that it gives alone on such a processor.
+  // The variant whose arithmetic the panels follow. The bits are then independent of the number of ranks, and
+  // equal to those of this variant alone on such a processor.
   std::function<std::string(const Arguments& whole)> variant;
-  std::function<std::int64_t(const Arguments& whole)> extent;  // of `over`; 0 where nothing is summed
-  std::function<std::int64_t(const Arguments& whole)> depth;   // of a panel
+  std::function<std::int64_t(const Arguments& whole)> extent;  // the extent of `over`; 0: nothing is summed
+  std::function<std::int64_t(const Arguments& whole)> depth;   // the depth of a panel
   // `part`: rows and columns of all arrays, over the whole summed dimension; the result has memory.
   std::function<std::unique_ptr<PanelSum>(const Arguments& part, int threads)> start;
 
-  // On devices the variants of the operation's own ladder add panels, each as a whole call.
-  std::function<Reason(const Arguments& whole)> no_panels;  // why they cannot
-  std::string begins_as;  // an optional input that the result holds before the first panel
-  // The call that adds a panel to `result`; the first one begins it.
+  // On devices, variants of the operation's own ladder add panels, each as a whole call.
+  std::function<Reason(const Arguments& whole)> no_panels;  // the reason why they cannot
+  std::string begins_as;  // an optional input: the result's content before the first panel
+  // The call that adds a panel to `result`; the first one initialises it.
   std::function<Arguments(const Arguments& part, const ArrayView& left, const ArrayView& right,
                           const ArrayView& result, bool first)>
       panel;
 };
 
-void register_contraction(Contraction contraction);  // the last of an operation counts
-// Returns null if the result cannot be shared so.
+void register_contraction(Contraction contraction);  // the last one registered for an operation counts
+// Returns null if the result cannot be shared this way.
 [[nodiscard]] const Contraction* contraction_of(std::string_view operation);
 
 }  // namespace tessera

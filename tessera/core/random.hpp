@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random numbers that are the same on every machine, which the standard library's distributions are not.
+// Random numbers that are equal on every machine, unlike those of the standard library's distributions.
 #pragma once
 #include <cmath>
 #include <cstdint>

@@ -71,7 +71,7 @@ std::optional<SharedPlace> find_shared(const void* address) {
   return SharedPlace{found->second.file, offset, static_cast<std::int64_t>(found->second.bytes)};
 }
 
-// Memory that is free or could be freed, and swap.
+// The sum of available memory and free swap.
 std::optional<std::int64_t> memory_left() {
   std::ifstream from("/proc/meminfo");
   std::optional<std::int64_t> out;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arrays in memory that other processes can map, so that they need no copy of them.
+// Arrays in memory that other processes can map without a copy.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -9,19 +9,19 @@ namespace tessera {
 
 [[nodiscard]] Array shared_array(Element element, const Extents& extents);  // row-major, zeros
 
-// Where a byte of such an array lies: a file descriptor, which the array keeps open, and the place in that
-// file.
+// The location of an address in such an array: a file descriptor, which the array keeps open, and the offset
+// in that file.
 struct SharedPlace {
   int file = -1;
   std::int64_t offset = 0;
-  std::int64_t bytes = 0;  // of the whole file
+  std::int64_t bytes = 0;  // size of the whole file
 };
 [[nodiscard]] std::optional<SharedPlace> find_shared(const void* address);
 
-// The memory behind a file descriptor that another process has handed over; it is gone with the owner.
+// Maps the memory behind a file descriptor received from another process; unmapped with its owner.
 [[nodiscard]] std::shared_ptr<void> map_shared(int file, std::size_t bytes);
 
-// What the system could give to such arrays now, by what it says itself; nothing where it says nothing.
+// The memory that the system reports as available for such arrays; std::nullopt: unknown.
 std::optional<std::int64_t> memory_left();
 
 }  // namespace tessera

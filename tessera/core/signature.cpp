@@ -23,8 +23,8 @@ bool Parameter::is_flag() const {
   return kind == Kind::input ? optional : kind != Kind::output && kind != Kind::value;
 }
 
-// "C0" → "c": an optional array's flag is its letter, as BLAS users expect. "roi_x", a name in expressions,
-// is --roi-x.
+// "C0" → "c": an optional array's flag is its lower-case letter, as BLAS users expect. "roi_x", a name in
+// expressions, is --roi-x.
 std::string Parameter::flag() const {
   std::string out;
   for (const char c : name)
@@ -180,10 +180,10 @@ std::vector<std::string> Signature::dimensions() const {
   const auto add = [&out](const std::string& name) {
     if (is_name(name) && std::ranges::find(out, name) == out.end()) out.push_back(name);
   };
-  // An output's order is the one that people name: m and n before k.
+  // The output comes first, for the customary order: m and n before k.
   for (const Parameter* p : of(Kind::output))
     for (const auto& extent : p->extents) add(extent);
-  // An optional array brings the sizes that are its own.
+  // Optional arrays are skipped: each brings its own sizes.
   for (const Parameter* p : of(Kind::input))
     for (const auto& extent : p->extents)
       if (!p->optional) add(extent);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The caller's place in the source. std::source_location would do, were it in clang 14; but g++ 12
-// tells a column by nothing else. nvcc, whose kernels ask too, has neither the column nor that library.
+// The caller's place in the source. std::source_location would do, but clang 14 lacks it, while g++ 12 gives
+// a column by nothing else. nvcc, whose kernels ask too, has neither the column nor that library.
 #pragma once
 
 #if defined(__CUDACC__)
@@ -17,7 +17,7 @@ namespace tessera {
 struct SourceLocation {
   const char* file;
   int line;
-  int column = 0;  // 0: not known
+  int column = 0;  // 0: unknown
 
 #if defined(__CUDACC__)
   TESSERA_ANYWHERE static constexpr SourceLocation current(const char* file = __builtin_FILE(),

@@ -5,9 +5,9 @@
 namespace tessera {
 namespace {
 
-// Letters put in, left out or replaced, and neighbours exchanged, each one edit: the optimal string alignment
-// distance (Boytsov, 2011, "Indexing methods for approximate dictionary searching", section 2.1), by rows of
-// its table.
+// The optimal string alignment distance (Boytsov, 2011, "Indexing methods for approximate dictionary
+// searching", section 2.1), by rows of its table: insertions, deletions, substitutions and swaps of
+// neighbours.
 std::size_t edits(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1), above, twice_above;
   for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
@@ -29,7 +29,7 @@ std::size_t edits(std::string_view a, std::string_view b) {
 
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates) {
   std::string best;
-  // As many edits as the word has letters make any word of it.
+  // With as many edits as the word has letters, it would match any word.
   std::size_t least =
       std::min(std::max<std::size_t>(2, word.size() / 3) + 1, std::max<std::size_t>(1, word.size()));
   for (const auto& candidate : candidates)

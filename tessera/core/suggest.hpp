@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// "Did you mean": what every message says of a name that nobody knows.
+// "Did you mean": suggestions for an unknown name.
 #pragma once
 #include <string>
 #include <string_view>
@@ -7,10 +7,10 @@
 
 namespace tessera {
 
-// The candidate nearest to `word` by edits, or "" when none is near enough to be meant.
+// The candidate nearest to `word` by edits, or "" if none is near enough.
 [[nodiscard]] std::string nearest(std::string_view word, const std::vector<std::string>& candidates);
 
-// "; did you mean 'gaussian'?"; where no name is near enough, all of them: "; there is a, b, c". "" without
+// "; did you mean 'gaussian'?"; if no name is near enough, all of them: "; there is a, b, c". "" without
 // names.
 [[nodiscard]] std::string suggestion(std::string_view word, const std::vector<std::string>& names);
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // One thread of a grid, as a kernel sees it.
 //
-// The same type serves nvcc's device pass and the CPU executor, so a kernel reads like CUDA, is
-// not a template on where it runs, and holds no #ifdef. Declarations are the same in both passes;
-// the bodies are in thread_cuda.hpp (device) and thread_simt.hpp (executor), chosen below.
+// The same type serves nvcc's device pass and the CPU executor: a kernel reads like CUDA, is not a template
+// on its target, and has no #ifdef. Declarations are the same in both passes; the bodies are in
+// thread_cuda.hpp (device) and thread_simt.hpp (executor), chosen below.
 #pragma once
 #include <cstdint>
 #include "tessera/core/source_location.hpp"
@@ -13,12 +13,12 @@
 #if defined(__CUDA_ARCH__)
 #define SIMT_UNROLL _Pragma("unroll")
 #define SIMT_NO_UNROLL _Pragma("unroll 1")
-#else  // the host's compiler would be handed pragmas that it does not know
+#else  // the host compiler does not know these pragmas
 #define SIMT_UNROLL
 #define SIMT_NO_UNROLL
 #endif
 #else
-// A traced access is told by the line of the kernel that it was inlined into.
+// A traced access is identified by the line of the kernel that it was inlined into.
 #if defined(TESSERA_TRACED)
 #define SIMT inline __attribute__((always_inline))
 #else
@@ -28,8 +28,8 @@
 #define SIMT_NO_UNROLL
 #endif
 
-// nvcc, the plain executor and the traced executor compile the same kernels: each in an inline
-// namespace of its own, or the linker would merge their functions.
+// nvcc, the plain executor and the traced executor compile the same kernels. Each uses its own inline
+// namespace; otherwise the linker would merge their functions.
 #if defined(__CUDACC__)
 #define TESSERA_UNIT unit_cuda
 #elif defined(TESSERA_TRACED)
@@ -54,7 +54,7 @@ struct Launch {
   std::int64_t threads() const { return std::int64_t{block.x} * block.y * block.z; }
 };
 
-// 16 bytes that travel together: one 128-bit access.
+// 16 bytes, loaded and stored by one 128-bit access.
 struct alignas(16) Bytes16 {
   std::uint32_t word[4];
 };
@@ -65,17 +65,17 @@ struct Thread {
   static constexpr int warp_size = 32;
   static constexpr std::uint32_t all_lanes = 0xffffffffu;
 
-  SIMT Index3 index() const;  // of this thread in its block
-  SIMT Index3 block() const;  // of this block in the grid
-  SIMT Index3 size() const;   // of a block, in threads
-  SIMT Index3 grid() const;   // of the grid, in blocks
-  SIMT int rank() const;      // of this thread in its block, x fastest
-  SIMT int lane() const;      // of this thread in its warp
-  SIMT int warp() const;      // of this thread's warp in its block
+  SIMT Index3 index() const;  // the thread's index in its block
+  SIMT Index3 block() const;  // the block's index in the grid
+  SIMT Index3 size() const;   // the block's size in threads
+  SIMT Index3 grid() const;   // the grid's size in blocks
+  SIMT int rank() const;      // the thread's linear index in its block, x fastest
+  SIMT int lane() const;      // the thread's index in its warp
+  SIMT int warp() const;      // the warp's index in its block
 
-  // `here` is the caller's place: the executor names it where threads wait for each other in vain.
-  SIMT void sync(SourceLocation location = SourceLocation::current()) const;  // every thread of the block
-  // The named lanes of the warp.
+  // `location` is the caller's place, which the executor names in a deadlock.
+  SIMT void sync(SourceLocation location = SourceLocation::current()) const;  // barrier of the block
+  // Barrier of the named lanes of the warp.
   SIMT void sync_warp(std::uint32_t lanes = all_lanes,
                       SourceLocation location = SourceLocation::current()) const;
 
@@ -107,8 +107,8 @@ struct Thread {
   SIMT std::uint32_t match_all(T value, std::uint32_t lanes = all_lanes,
                                SourceLocation location = SourceLocation::current()) const;
 
-  // Atomics on global or shared memory; each returns the value before. T: int32, uint32, uint64,
-  // float, double (minimum, maximum: integers only).
+  // Atomics on global or shared memory; each returns the old value. T: int32, uint32, uint64, float, double
+  // (minimum, maximum: integers only).
   template <class T>
   SIMT T atomic_add(T* address, T value) const;
   template <class T>

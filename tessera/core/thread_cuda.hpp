@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bodies of Thread under nvcc. The device pass gives each its intrinsic. nvcc's host pass, which
-// compiles kernels too, never runs one: g++'s build of the same file does that.
+// The bodies of Thread under nvcc. The device pass maps each to its intrinsic. nvcc's host pass also compiles
+// kernels but never runs one: g++'s build of the same file does that.
 #pragma once
 #include "tessera/core/thread.hpp"
 #include <cstdlib>
@@ -13,13 +13,13 @@ inline namespace TESSERA_UNIT {
 
 namespace detail {
 
-// The intrinsics know unsigned long long where std::uint64_t is unsigned long.
+// The intrinsics take unsigned long long, but std::uint64_t is unsigned long.
 template <class T>
 using Carrier = std::conditional_t<
     std::is_floating_point_v<T>, T,
     std::conditional_t<sizeof(T) == 4, std::conditional_t<std::is_signed_v<T>, int, unsigned>,
                        std::conditional_t<std::is_signed_v<T>, long long, unsigned long long>>>;
-// Whole words of T's width, for what the hardware compares or exchanges bit by bit.
+// Unsigned words of T's width, for bitwise comparison and exchange.
 template <class T>
 using Word = std::conditional_t<sizeof(T) == 4, unsigned, unsigned long long>;
 
@@ -90,7 +90,7 @@ SIMT std::uint32_t Thread::match_all(T value, std::uint32_t lanes, SourceLocatio
   return __match_all_sync(lanes, detail::bits_as<detail::Word<T>>(value), &same);
 }
 
-// Two's complement adds alike with and without a sign, and only the unsigned 64-bit form exists.
+// Two's complement addition is the same for signed and unsigned, and only the unsigned 64-bit form exists.
 template <class T>
 SIMT T Thread::atomic_add(T* address, T value) const {
   if constexpr (std::is_floating_point_v<T>) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bodies of Thread on the CPU executor. Where a thread stands is read off a thread-local
-// pointer, so that asking costs a load; whatever may have to wait is a call into tessera/simt.
+// The bodies of Thread on the CPU executor. A thread's indices are read through a thread-local pointer; calls
+// that may wait go to tessera/simt.
 #pragma once
 #include "tessera/core/thread.hpp"
 #include <cstddef>
@@ -20,8 +20,8 @@ struct ThreadContext {
   const BlockContext* of = nullptr;
 };
 
-// The GPU thread that this OS thread is running; null outside of a kernel. A fiber never changes
-// its OS thread, so the compiler may keep this variable's address across a wait.
+// The GPU thread that this OS thread is running; null outside a kernel. A fiber never changes its OS thread,
+// so the compiler may keep this variable's address across a wait.
 extern constinit thread_local ThreadContext* current_thread __attribute__((tls_model("initial-exec")));
 
 enum class WarpCollective : std::uint8_t {
@@ -39,18 +39,18 @@ enum class WarpCollective : std::uint8_t {
 };
 
 void sync(SourceLocation location);
-// Waits for the named lanes, gives each what it brought and what `what` makes of it. `source` is
-// the lane that a shuffle reads.
+// Waits for the named lanes and returns to each lane its result of the collective `what`. `source` is the
+// lane that a shuffle reads.
 std::uint64_t collective(WarpCollective what, std::uint32_t lanes, std::uint64_t value, int source,
                          SourceLocation location);
 [[noreturn]] void refuse_address(const void* address, std::size_t alignment, SourceLocation location);
 
-// In a traced kernel these replace what the compiler's own hooks would see in pieces: 16 bytes as
+// In a traced kernel these replace accesses that the compiler's own hooks would see in pieces: 16 bytes as
 // four words, an atomic sum as a load and an exchange.
 Bytes16 traced_load16(const void* address);
 void traced_store16(void* address, const Bytes16& value);
 
-// Notes one atomic access; as long as it lives, nothing else is noted.
+// Records one atomic access, and suppresses all other records during its lifetime.
 class AtomicAccess {
  public:
   AtomicAccess(const void* address, unsigned width);
@@ -76,7 +76,7 @@ struct Atomically {
 };
 #endif
 
-// What travels between lanes: 8 bytes, the upper half 0 for 4-byte types.
+// The word exchanged between lanes: 8 bytes, the upper half 0 for 4-byte types.
 template <class T>
 std::uint64_t to_word(T value) {
   static_assert(std::is_trivially_copyable_v<T> && (sizeof(T) == 4 || sizeof(T) == 8));
@@ -103,7 +103,7 @@ inline void demand_aligned(const void* address, std::size_t alignment, SourceLoc
     simt::refuse_address(address, alignment, location);
 }
 
-// For what no instruction does at once: next(old) replaces old unless another thread was faster.
+// For operations without an atomic instruction: compare-and-swap until next(old) replaces old.
 template <class T, class Next>
 T atomic_update(T* address, Next next) {
   T old;
@@ -130,8 +130,8 @@ inline void Thread::sync_warp(std::uint32_t lanes, SourceLocation location) cons
   simt::collective(simt::WarpCollective::sync_warp, lanes, 0, 0, location);
 }
 
-// As the hardware does, lanes and distances count modulo the warp's size, and a lane whose source
-// lies outside the warp keeps its own value.
+// Like the hardware, takes lanes and distances modulo the warp size; a lane whose source is outside the warp
+// keeps its own value.
 template <class T>
 T Thread::shuffle(T value, int lane, std::uint32_t lanes, SourceLocation location) const {
   return detail::collective_for(simt::WarpCollective::shuffle, lanes, value, lane & 31, location);
@@ -171,7 +171,7 @@ std::uint32_t Thread::match_all(T value, std::uint32_t lanes, SourceLocation loc
       simt::collective(simt::WarpCollective::match_all, lanes, detail::to_word(value), 0, location));
 }
 
-// Relaxed, as CUDA's are: fence() is what orders them.
+// Relaxed, as in CUDA: only fence() orders them.
 template <class T>
 T Thread::atomic_add(T* address, T value) const {
   [[maybe_unused]] const detail::Atomically access(address, sizeof(T));

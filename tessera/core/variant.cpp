@@ -39,7 +39,7 @@ struct Place {
   int place;
 };
 
-// "FOLDER/FILE" of a path, as Variant::file has it; the path itself where it has no folder.
+// "FOLDER/FILE" of a path, as in Variant::file; the path itself if it has no folder.
 std::string_view with_folder(std::string_view path) {
   const std::size_t slash = path.rfind('/');
   if (slash == std::string_view::npos || slash == 0) return path;
@@ -47,7 +47,8 @@ std::string_view with_folder(std::string_view path) {
   return before == std::string_view::npos ? path : path.substr(before + 1);
 }
 
-// ".../FOLDER/LADDER_PP_NAME.suffix": two digits between the first two underscores. Nothing: named otherwise.
+// ".../FOLDER/LADDER_PP_NAME.suffix": two digits between the first two underscores. std::nullopt: another
+// form.
 std::optional<Place> read_place(std::string_view path) {
   path = with_folder(path);
   const std::size_t slash = path.find('/');
@@ -185,7 +186,7 @@ const VariantInterface VariantInterface::current{};
 
 namespace {
 
-// False: the file's name is no rung's, and the refusal has been noted.
+// False: the file's name is not a rung's, and the refusal has been recorded.
 bool name_by_file(Variant& variant, SourceLocation location) {
   auto place = place_of(location.file);
   if (!place) return false;

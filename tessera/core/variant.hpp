@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A variant: one way to compute an operation, its tunings, and what measuring, tuning and reports may know of
-// it. Variants register themselves; nobody keeps a list. Its operation, ladder, place and name are read off
-// the name of its file.
+// A variant: one way to compute an operation, with its tunings and its metadata for measuring, tuning and
+// reports. Variants register themselves; there is no central list. Its operation, ladder, place and name come
+// from its file's name.
 #pragma once
 #include <functional>
 #include <map>
@@ -19,15 +19,15 @@
 
 namespace tessera {
 
-// What may be tuned in a variant: named whole numbers. A Choice fixes some when it is compiled and leaves
-// others, within ranges, to the run.
+// Values of a variant's tuning parameters: named whole numbers. A Choice fixes some at compile time and
+// leaves others, within ranges, to the run.
 class Tuning {
  public:
   Tuning() = default;
   Tuning(std::initializer_list<std::pair<std::string, int>> values) : values_(values) {}
 
   [[nodiscard]] std::optional<int> find(std::string_view name) const;
-  int operator[](std::string_view name) const;  // throws Error where there is none
+  int operator[](std::string_view name) const;  // throws Error if there is none
   void set(const std::string& name, int value);
   bool empty() const { return values_.empty(); }
   auto begin() const { return values_.begin(); }
@@ -41,61 +41,60 @@ class Tuning {
 [[nodiscard]] std::string to_string(const Tuning& tuning);  // "tile=16,unroll=1"; "" when empty
 [[nodiscard]] Tuning parse_tuning(std::string_view text);   // the inverse; throws Error
 
-// A parameter that a run may set, such as a block's width.
+// A parameter that is set at run time, such as a block's width.
 struct Range {
   std::string name;
   int first = 1, last = 1, value = 1;  // inclusive; `value` is the default
-  std::vector<int> values = {};        // the only ones that it may have, in order; empty: all between
+  std::vector<int> values = {};        // the only values allowed, in order; empty: all between
 };
 
-using Reason = std::optional<std::string>;  // why not; nothing: it can
+using Reason = std::optional<std::string>;  // why something is impossible; std::nullopt: it is possible
 
-// Who writes an element of the output.
+// The thread that writes an element of the output.
 struct Owner {
   Index3 block, thread;
 };
 
-// What a launch takes of a GPU, told before it.
+// The resources that a launch needs, known before it.
 struct Footprint {
   std::int64_t blocks = 0, threads_per_block = 0, shared_bytes = 0;
-  std::optional<int> registers = {};  // of a thread, where a compiler's answer is at hand
+  std::optional<int> registers = {};  // per thread, if a compiler has reported them
 };
 
-// A run that is planned. Each launch takes addresses, aligned as those that were planned for; several threads
-// may launch at once.
+// A planned run. Each launch takes addresses with the alignment that was planned for; several threads may
+// launch at once.
 struct PreparedRun {
   using Launcher = std::function<void(std::span<void* const> arrays, Run&)>;  // arrays: see Addresses
 
   Launcher launch;  // null: there is nothing to do
   std::size_t workspace_bytes = 0;
   std::size_t zeros = 0;      // bytes at the front of the workspace that must be zeros before a launch
-  bool planned_ahead = true;  // a launch does no more than take addresses, and leaves those zeros behind
+  bool planned_ahead = true;  // a launch only takes addresses, and leaves those zeros behind
 
   void operator()(std::span<void* const> arrays, Run& run) const {
     if (launch) launch(arrays, run);
   }
 };
 
-// Plans a run of these arguments, whose addresses stand for their alignment.
+// Plans a run of these arguments; their addresses only give the alignment.
 using Prepare = std::function<PreparedRun(const Arguments&, const Tuning&, const Device&)>;
 
-// For variants that plan nothing: each launch calls `compute` with arguments that have its addresses.
+// For variants without a plan: each launch calls `compute` with arguments that have its addresses.
 using RunAtOnce = std::function<void(const Arguments&, const Tuning&, Run&)>;
 using WorkspaceBytes = std::function<std::size_t(const Arguments&, const Tuning&)>;
 // `zeros`: the bytes of the workspace that must be zeros before a launch; by default all.
 Prepare unplanned(RunAtOnce compute, WorkspaceBytes workspace_bytes = {},
                   std::size_t zeros = static_cast<std::size_t>(-1));
 
-// Ready to run once its parameters have values.
+// A compiled configuration, ready to run once its parameters have values.
 struct Choice {
-  Tuning tuning;              // fixed when it was compiled
-  std::vector<Range> ranges;  // left to the run
+  Tuning tuning;              // fixed at compile time
+  std::vector<Range> ranges;  // set at run time
   std::map<Element, Prepare> prepare;
-  std::map<Element, std::string>
-      kernels;  // the types that kernels are made from, as the compiler spells them
-  // Optional: why the type that hands it the arguments has no room for what they ask.
+  std::map<Element, std::string> kernels;  // the kernels' types, as the compiler spells them
+  // Optional: the reason why the argument type cannot express these arguments.
   std::function<Reason(const Arguments&)> unsupported_arguments = {};
-  // Optional. The Tuning handed to these holds both the fixed values and the parameters.
+  // Optional. The Tuning passed to these holds both the fixed values and the parameters.
   std::function<Reason(const Arguments&, const Tuning&, const Device&)> refuses;
   std::function<std::optional<Owner>(const Arguments&, const Tuning&, const Extents& index)> owner;
   std::function<std::optional<Footprint>(const Arguments&, const Tuning&)> footprint = {};  // kernels only
@@ -104,29 +103,28 @@ struct Choice {
     return prepare.at(arguments.element())(arguments, all, device);
   }
   void run(const Arguments& arguments, const Tuning& all, Run& where) const;  // prepares and launches once
-  Tuning defaults() const;  // the fixed values and each parameter's default
-  bool allows(
-      const Tuning& wanted) const;  // its fixed values and the names of its ranges fit all of `wanted`
+  Tuning defaults() const;                  // the fixed values and each parameter's default
+  bool allows(const Tuning& wanted) const;  // true if values and ranges fit all of `wanted`
 };
 
 struct Variant {
-  std::string idea;  // what this rung adds to the one below it
+  std::string idea;  // the improvement over the rung below
   Where where = Where::cpu;
   std::vector<Choice> choices;      // the first is the default
-  bool baseline = false;            // somebody else's code: place 00
+  bool baseline = false;            // third-party code: place 00
   bool compares_time_only = false;  // a baseline that computes something slightly different
-  // Whether the machine can run it at all (an instruction set, a library).
+  // The reason why the machine cannot run it at all (an instruction set, a library).
   std::function<Reason(const Device&)> needs;
-  // The rung that this one changes, with which its results are compared. Nothing: the nearest place before it
-  // on its ladder. "": it begins something new.
+  // The rung that this one changes, with which its results are compared. std::nullopt: the nearest place
+  // before it on its ladder. "": it has no predecessor.
   std::optional<std::string> parent = {};
 
-  // Read off the file's name by register_variant().
+  // Set by register_variant() from the file's name.
   std::string operation, ladder, name, file;
-  std::string object;  // the shared object that brought it, as load() was told; empty: this program
+  std::string object;  // the shared object that brought it, as passed to load(); empty: this program
   int place = 0;
 
-  // Why this choice cannot run these arguments there: element, needs, limits, its own refusal.
+  // The reason why this choice cannot run these arguments there: element, needs, limits, its own refusal.
   Reason refuses(const Choice& choice, const Arguments& arguments, const Tuning& tuning,
                  const Device& device) const;
   const Choice* find(
@@ -137,12 +135,12 @@ using VariantInterface = InterfaceOf<Variant, Choice, Arguments, Tuning, Run, De
 template <>
 const VariantInterface VariantInterface::current;
 
-// ops/NAME/LADDER_PLACE_NAME.SUFFIX → the variant's place. Throws Error for any other file name, and for
-// a name that the ladder has already.
+// ops/NAME/LADDER_PLACE_NAME.SUFFIX → the variant's place. Throws Error for any other file name, and for a
+// name that the ladder has already.
 void register_variant(Variant variant, SourceLocation location = SourceLocation::current(),
                       const VariantInterface& = VariantInterface::current);
 
-// A kernel's second build, in which every access is seen. It is no rung of the ladder.
+// A kernel's second build, which records every access. It is not a rung of the ladder.
 void register_traced(Variant variant, SourceLocation location = SourceLocation::current());
 // The traced build of a choice of a variant; null: there is none.
 [[nodiscard]] const Choice* instrumented_choice(const Variant& variant, const Choice& choice);
@@ -151,21 +149,21 @@ const std::vector<Variant>& all_variants();
 // Returns the variants in the order of ladder and place.
 [[nodiscard]] std::vector<const Variant*> ladder_of(std::string_view operation);
 
-// A rung file that this build may have left out, from the catalogue that the build writes.
+// A rung file, perhaps left out of this build, from the catalogue that the build writes.
 struct CatalogueEntry {
   std::string operation, ladder, name, file;
   int place = 0;
-  std::string absent;  // why this build lacks it; empty: it is here
+  std::string absent;  // why this build lacks it; empty: it is included
 };
 const std::vector<CatalogueEntry>& catalogue();
 void register_catalogue(const char* file, const char* absent);
 
-// How a rung reads an operand that the user may hand over transposed. Rungs declare it, `list` shows it; one
-// that declares nothing reads any layout where it lies.
+// The way a rung reads an operand that the user may pass transposed. Rungs declare it, `list` shows it; a
+// rung that declares nothing reads any layout in place.
 enum class LayoutHandling {
   direct,
   transposed_on_load,
-  packed_first,  // a pass of its own writes a copy first, of this operand or of the smaller one
+  packed_first,  // a separate pass first writes a copy, of this operand or of the smaller one
   mixed,         // transposed on load, but direct where C has few rows
 };
 std::string_view text_of(LayoutHandling handling);
@@ -177,7 +175,7 @@ struct OperandLayout {
 };
 using HandlesLayout = std::function<LayoutHandling(Element, const OperandLayout&)>;
 
-// For the rung of the caller's file.
+// Registers for the rung of the caller's file.
 void register_layouts(HandlesLayout handles, SourceLocation location = SourceLocation::current());
 const HandlesLayout* layouts_of(std::string_view file);  // Variant::file; null: it declares nothing
 

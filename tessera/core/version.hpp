@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The library's version (the build reads it here), and the name by which a unit that was compiled
-// elsewhere and the program that loads it know that they mean the same types.
+// The library's version (the build reads it here), and the symbol by which a separately compiled unit and the
+// program that loads it agree on the same types.
 #pragma once
 #include <cstddef>
 
@@ -8,9 +8,9 @@ namespace tessera {
 
 inline constexpr int version_major = 0, version_minor = 2, version_patch = 0;
 
-// A version, and the sizes of what units hand to each other, as part of a symbol's name: whoever needs
-// `here` of one Interface finds nothing in a program that was built with another, and the loader
-// refuses it before any of its code runs.
+// The version, and the sizes of shared types, as part of a symbol's name: a unit that needs `current` of one
+// Interface finds no such symbol in a program built with another, and the loader refuses it before any of its
+// code runs.
 template <int major_version, int minor_version, int patch_version, std::size_t... sizes>
 struct Interface {
   static const Interface current;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An array in somebody else's memory, the host's or a device's: an address, extents, strides.
-// A transposed matrix is a view with its strides exchanged; nothing is copied.
+// An array in memory owned by others, the host's or a device's: an address, extents, strides. A transposed
+// matrix is a view with its strides exchanged; nothing is copied.
 #pragma once
 #include <cstdint>
 #include "tessera/core/thread.hpp"

@@ -43,7 +43,7 @@ class CudaMemory : public Memory {
   int index_;
 };
 
-// What one device keeps for all runs, made when first needed.
+// Resources of one device for all runs, made on first use.
 struct Spare {
   std::once_flag staging_made, flush_made, probe_made;
   std::unique_ptr<Staging> staging;
@@ -53,7 +53,7 @@ struct Spare {
 
 cudaStream_t stream_of(const Run& run) { return static_cast<cudaStream_t>(run.stream); }
 
-// Where the bytes at an address live, as far as a copy must know.
+// The kind of memory at an address, as far as a copy must know.
 enum class Home { device, pinned, pageable };
 
 Home home_of(const void* address) {
@@ -83,7 +83,8 @@ class CudaBackend : public Backend {
     return *memories_.at(static_cast<std::size_t>(device.index));
   }
 
-  // A GPU that a failed kernel has taken from this process may still serve another: all that it has is known.
+  // A GPU that a failed kernel left unusable for this process may still serve another: reports all its
+  // memory.
   std::int64_t free_memory(const Device& device) override {
     return ask_device(device.index, device.memory_bytes, [] {
       std::size_t free = 0, total = 0;
@@ -104,7 +105,7 @@ class CudaBackend : public Backend {
     if (bytes == 0) return;
     const OnDevice on_device(run.device->index);
     const Home target = home_of(to), source = home_of(from);
-    constexpr std::size_t small = 256 * 1024;  // the driver stages these itself, as quickly
+    constexpr std::size_t small = 256 * 1024;  // the driver stages small copies itself, just as fast
     const bool stage = bytes > small && (target == Home::pageable) != (source == Home::pageable) &&
                        (target == Home::device || source == Home::device);
     if (stage && source == Home::pageable) return staging(run).upload(stream_of(run), to, from, bytes);
@@ -124,7 +125,7 @@ class CudaBackend : public Backend {
     check(cudaStreamSynchronize(stream_of(run)));
   }
 
-  // Twice the L2, written: whatever the replacement policy, nothing older is left.
+  // Writes twice the size of the L2: whatever the replacement policy, no older lines remain.
   void flush_caches(const Run& run) override {
     const OnDevice on_device(run.device->index);
     Spare& spare = spare_of(run);
@@ -194,7 +195,7 @@ class CudaBackend : public Backend {
 
   std::once_flag looked_;
   Found found_;
-  std::vector<std::unique_ptr<CudaMemory>> memories_;  // by a device's index
+  std::vector<std::unique_ptr<CudaMemory>> memories_;  // indexed by device
   std::vector<std::unique_ptr<Spare>> spares_;
 };
 

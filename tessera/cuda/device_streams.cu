@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A GPU's three streams and the events between them. Copies from and to the host use the copy engines, beside
-// the kernels.
+// A GPU's three streams and the events between them. Copies from and to the host use the copy engines,
+// concurrently with kernels.
 #include "tessera/core/streams.hpp"
 #include <algorithm>
 #include <bit>
@@ -16,7 +16,7 @@
 namespace tessera::cuda {
 namespace {
 
-// Making an event takes longer than recording one: those that are given back are used again.
+// Creating an event takes longer than recording one, so returned events are reused.
 class Events {
  public:
   std::unique_ptr<Event> take() {
@@ -68,7 +68,7 @@ class CudaStreams final : public Streams {
  public:
   explicit CudaStreams(const Device& device) : device_(device) {
     const OnDevice on_device(device.index);
-    // Copies take no multiprocessors: only what is computed is bound to a part's.
+    // Copies use no multiprocessors: only the compute stream is bound to a part's.
     for (std::size_t kind = 0; kind < stream_count; ++kind)
       streams_.push_back(kind == static_cast<std::size_t>(StreamKind::compute) ? stream_on(device)
                                                                                : Stream());
@@ -89,8 +89,8 @@ class CudaStreams final : public Streams {
     return {buffer, buffer->get()};
   }
 
-  // Memory that begins and ends in pinned memory counts as pinned: whether it was registered in several parts
-  // cannot be asked.
+  // A range that begins and ends in pinned memory counts as pinned: CUDA cannot tell whether it was
+  // registered in several parts.
   bool is_pinned(const void* data, std::size_t bytes) override {
     if (bytes == 0) return true;
     return lies_pinned(data) && lies_pinned(static_cast<const char*>(data) + bytes - 1);
@@ -139,7 +139,7 @@ class CudaStreams final : public Streams {
  private:
   cudaStream_t stream(StreamKind kind) const { return streams_[static_cast<std::size_t>(kind)].get(); }
 
-  // Of a single row nobody asks for a pitch, but the copy wants one that holds the row.
+  // A single row may come with any pitch, but the copy needs one that holds the row.
   static std::size_t pitch(const Rows& rows, const RowShape& shape) {
     return std::max(rows.pitch, shape.bytes);
   }
@@ -179,20 +179,20 @@ class CudaStreamFactory final : public StreamFactory {
 [[maybe_unused]] const bool streams_registered =
     (register_streams(Where::cuda, std::make_unique<CudaStreamFactory>()), true);
 
-// CUDA's streams for callers who bring their own. Spare memory comes from a pool of ours in stream order: the
-// driver knows when a stream is done with it, also after the stream's end, and hands it on without waiting;
-// memory kept for each stream would be found again under the handle of another. Within a graph it is the
-// graph's own, so that launches of the graph meet nobody else's.
+// Memory for callers' own CUDA streams, from our own pool in stream order: the driver knows when a stream is
+// done with it, even after the stream is destroyed, and reuses it without waiting. Memory cached by stream
+// handle could be found under another stream's reused handle. Memory of a captured graph belongs to the
+// graph, so that its launches do not conflict with other work.
 
 cudaStream_t stream_of(const Run& run) { return static_cast<cudaStream_t>(run.stream); }
 
-// What is given back stays in the pool, up to a part of the device's memory: more is returned to the device
-// when somebody waits for it.
+// Freed memory up to this fraction of the device's memory stays in the pool; the rest returns to the device
+// at the next synchronization.
 constexpr std::size_t kept_part = 16;
 
 struct Pool {
   std::once_flag made;
-  cudaMemPool_t pool = nullptr;  // until the process ends, for work may still use what it lent
+  cudaMemPool_t pool = nullptr;  // lives until the process ends: work may still use its memory
 
   void make(const Device& device) {
     cudaMemPoolProps props{};
@@ -202,12 +202,12 @@ struct Pool {
     check(cudaMemPoolCreate(&pool, &props));
     std::uint64_t kept = static_cast<std::uint64_t>(device.memory_bytes) / kept_part;
     check(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &kept));
-    int no = 0;  // else one stream may be made to wait for another
+    int no = 0;  // otherwise one stream may be made to wait for another
     check(cudaMemPoolSetAttribute(pool, cudaMemPoolReuseAllowInternalDependencies, &no));
   }
 };
 
-// Memory that a stream keeps: a front of zeros, then as many bytes as its class says.
+// The memory that a stream keeps: first zeros, then the bytes of its size class.
 constexpr std::size_t kept_zeros = 64 * 1024, most_kept = std::size_t{64} << 20;
 
 cudaError_t capture_info(cudaStream_t stream, cudaStreamCaptureStatus* status, unsigned long long* id,
@@ -219,21 +219,21 @@ cudaError_t capture_info(cudaStream_t stream, cudaStreamCaptureStatus* status, u
 #endif
 }
 
-// Whose a block is. Streams and captures are numbered once and for all: a number never comes again.
+// The owner of a block. Stream and capture IDs are unique and never reused.
 struct Owner {
   int device = 0;
   int size_class = 0;                          // 2^class times kept_zeros
-  unsigned long long stream = 0, capture = 0;  // capture 0: what is enqueued runs at once
+  unsigned long long stream = 0, capture = 0;  // capture 0: enqueued work runs, not captured
 
   auto operator<=>(const Owner&) const = default;
 };
 
 class KeptBlocks {
  public:
-  // `graph`: the graph being captured; the block is the graph's until it and all instances of it are
-  // destroyed. Null: the blocks have taken what they may of the device's memory.
+  // `graph`: the graph being captured; it owns the block until it and all its instances are destroyed. Null:
+  // the blocks' share of the device's memory is used up.
   void* of(const Owner& owner, cudaGraph_t graph, const Device& device) {
-    // The same call again finds its block without a lock.
+    // A repeated call finds its block without a lock.
     constexpr std::size_t remembered = 16;
     thread_local std::pair<Owner, void*> last[remembered];
     auto& [known, block] =
@@ -268,7 +268,7 @@ class KeptBlocks {
       taken += bytes;
     }
     if (owner.capture == 0) return block;
-    // The graph gives its block back when it goes.
+    // The graph returns its block when it is destroyed.
     cudaUserObject_t object = nullptr;
     check(cudaUserObjectCreate(&object, new Held{this, owner, block}, &KeptBlocks::give_back, 1,
                                cudaUserObjectNoDestructorSync));
@@ -283,7 +283,7 @@ class KeptBlocks {
     at->blocks->spare_[{at->owner.device, at->owner.size_class}].push_back(at->block);
   }
 
-  // While somebody's stream is captured, this thread may still allocate.
+  // Allows this thread to allocate while another stream is being captured.
   static void* made(std::size_t bytes) {
     cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
     check(cudaThreadExchangeStreamCaptureMode(&mode));
@@ -307,8 +307,8 @@ class KeptBlocks {
 
   std::mutex mutex_;
   std::map<Owner, void*> blocks_;
-  std::map<int, std::size_t> taken_;                         // of each device's memory
-  std::map<std::pair<int, int>, std::vector<void*>> spare_;  // by device and class; their fronts are zeros
+  std::map<int, std::size_t> taken_;                         // bytes taken on each device
+  std::map<std::pair<int, int>, std::vector<void*>> spare_;  // by device and class; their zeros are intact
 };
 
 class CudaStreamOrderedMemory : public StreamOrderedMemory {
@@ -325,8 +325,8 @@ class CudaStreamOrderedMemory : public StreamOrderedMemory {
   }
 
   std::optional<std::string> refuses_stream(const Device& device, void* stream) override {
-    const OnDevice on_device(device.index);  // whose are the streams that have no handle
-    // A stream that is captured may not be asked for its device: that ends the capture.
+    const OnDevice on_device(device.index);  // streams without a handle belong to the current device
+    // Asking a stream that is being captured for its device would end the capture.
     cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
     cudaError_t status = cudaStreamIsCapturing(static_cast<cudaStream_t>(stream), &capture);
     const bool is_free = status == cudaSuccess && capture == cudaStreamCaptureStatusNone;
@@ -358,18 +358,18 @@ class CudaStreamOrderedMemory : public StreamOrderedMemory {
     if (status == cudaStreamCaptureStatusNone) {
       owner.capture = 0;
       check(cudaStreamGetId(stream_of(run), &owner.stream));
-    } else {  // which may not be asked for its number; during one capture its handle is as good
+    } else {  // a capturing stream cannot be asked for its ID; during one capture the handle is unique
       owner.stream = reinterpret_cast<std::uintptr_t>(run.stream);
     }
     auto* const front = static_cast<char*>(kept_.of(owner, graph, *run.device));
-    // What follows a short front may be written: its zeros are the last ones.
+    // Returns the last of the zeros, because the bytes behind them may be written.
     return front == nullptr ? nullptr : front + (kept_zeros - zeros) / 256 * 256;
   }
 
   void* borrow(const Run& run, std::size_t bytes) override {
     const OnDevice on_device(run.device->index);
     void* address = nullptr;
-    // While a stream is captured, any pool gives the graph's own memory.
+    // During capture, any pool gives memory that the graph owns.
     const cudaError_t status =
         is_capturing(run) ? cudaMallocAsync(&address, bytes, stream_of(run))
                           : cudaMallocFromPoolAsync(&address, bytes, pool_of(*run.device), stream_of(run));
@@ -384,7 +384,7 @@ class CudaStreamOrderedMemory : public StreamOrderedMemory {
   void give_back(const Run& run, void* address) noexcept override try {
     const OnDevice on_device(run.device->index);
     (void)cudaFreeAsync(address, stream_of(run));
-  } catch (const Error&) {  // the device is gone, and its memory with it
+  } catch (const Error&) {  // the device is lost, and its memory with it
   }
 
  private:
@@ -401,8 +401,8 @@ class CudaStreamOrderedMemory : public StreamOrderedMemory {
   }
 
   std::mutex mutex_;
-  std::vector<std::unique_ptr<Pool>> pools_;  // by a device's index
-  KeptBlocks& kept_ = *new KeptBlocks;        // until the process ends, for work may still use them
+  std::vector<std::unique_ptr<Pool>> pools_;  // indexed by device
+  KeptBlocks& kept_ = *new KeptBlocks;        // lives until the process ends: work may still use the blocks
 };
 
 [[maybe_unused]] const bool stream_ordered_memory_registered =

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A shared library that is loaded when it is first needed, so that neither the build nor the start of the
-// program needs it. It stays loaded until the process ends.
+// A shared library that is loaded on first use, so that neither the build nor the start of the program needs
+// it. It stays loaded until the process ends.
 #pragma once
 #include <dlfcn.h>
 #include <initializer_list>
@@ -32,17 +32,17 @@ class DynamicLibrary {
       return reinterpret_cast<F*>(address);
     }
   };
-  // Null where the library has no function of this name.
+  // Null if the library has no function of this name.
   Address function(const std::string& name) const {
     return {found() ? dlsym(handle_, name.c_str()) : nullptr};
   }
-  // Likewise, and the first that is null is missing().
+  // Like function(), and records the first missing name.
   Address required(const std::string& name) {
     const Address out = function(name);
     if (out.address == nullptr && missing_.empty()) missing_ = name;
     return out;
   }
-  const std::string& missing() const { return missing_; }  // "" where nothing is
+  const std::string& missing() const { return missing_; }  // "": nothing is missing
 
  private:
   void* handle_ = nullptr;

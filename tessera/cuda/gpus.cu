@@ -14,9 +14,9 @@ namespace tessera::cuda {
 namespace {
 
 constexpr int success = 0;
-constexpr unsigned instant_power = 186;  // a field's number
+constexpr unsigned instant_power = 186;  // NVML's field ID
 
-// As the library lays it out.
+// The layout of nvmlFieldValue_t.
 struct Field {
   unsigned id = 0, scope = 0;
   long long timestamp = 0, latency = 0;
@@ -50,7 +50,7 @@ struct Library {
   }
 };
 
-// Stays loaded until the program ends: loading takes long, and the runtime uses the driver until then.
+// Stays loaded until the program ends: loading is slow, and the runtime uses the driver until then.
 const Library& library() {
   static const Library* const loaded = new Library;
   return *loaded;
@@ -158,7 +158,7 @@ Found find_devices() {
 
 namespace {
 
-// The driver's functions, found at run time: the library must start where there is no driver, or an older
+// The driver's functions, looked up at run time: the program must start without a driver, or with an older
 // one.
 struct Driver {
   decltype(&cuDeviceGetDevResource) get_resource = nullptr;
@@ -200,9 +200,9 @@ void check_driver(CUresult status, const char* doing) {
     throw Error(Error::Kind::no_device, "the driver's error " + std::to_string(status) + " " + doing);
 }
 
-// The GPU's multiprocessors in the smallest groups that the driver gives: any of its parts is some of these,
-// so that parts of one GPU share no multiprocessor where their numbers do not meet. Small groups may lie in
-// different clusters of the hardware, where large clusters of blocks find no place.
+// The GPU's multiprocessors in the smallest groups that the driver gives: every part consists of whole
+// groups, so that parts of one GPU with disjoint ranges share no multiprocessor. Small groups may lie in
+// different hardware clusters (GPCs), where large thread block clusters do not fit.
 std::vector<CUdevResource> groups_of(const Device& device) {
   constexpr unsigned least = 2;  // multiprocessors come in pairs
   CUdevResource all{}, rest{};
@@ -237,7 +237,7 @@ CUgreenCtx make_context(const Device& device, const Part& part) {
   return out;
 }
 
-// Made once for each part, and kept until the process ends: streams may still be of them.
+// Made once for each part, and kept until the process ends: streams may still use it.
 CUgreenCtx context_of(const Device& device, const Part& part) {
   static std::mutex mutex;
   static auto* const known = new std::map<std::tuple<int, int, int>, CUgreenCtx>;
@@ -246,7 +246,7 @@ CUgreenCtx context_of(const Device& device, const Part& part) {
   if (const auto found = known->find(key); found != known->end()) return found->second;
   if (!driver().absent.empty()) throw Error(Error::Kind::no_device, driver().absent);
   const OnDevice on_device(device.index);
-  check(cudaFree(nullptr));  // the whole GPU's context first: else each part would make it anew
+  check(cudaFree(nullptr));  // creates the whole GPU's context; else each part would create it anew
   return known->emplace(key, make_context(device, part)).first->second;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The GPUs of this machine, and which of them this thread's CUDA calls go to.
+// The GPUs of this machine, and the choice of the calling thread's current device.
 #pragma once
 #include <string>
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace tessera::cuda {
 
-// While it lives, this thread's CUDA calls go to one device; then to the caller's again.
+// Makes a device current for the calling thread, and restores the previous one at the end of its scope.
 class OnDevice {
  public:
   explicit OnDevice(int index) : index_(index) {
@@ -27,15 +27,15 @@ class OnDevice {
 
 std::string pci_bus_of(int index);
 
-// What the driver offers. Where that is nothing, `devices` is empty and `unusable` says why.
+// The devices that the driver offers. If there is none, `devices` is empty and `unusable` gives the reason.
 struct Found {
   std::vector<Device> devices;
   std::string unusable;
 };
 Found find_devices();
 
-// What a device answers that a failed kernel may have left unusable for this process; `otherwise` where it
-// answers nobody any more. The error is cleared: it does not reach the next check.
+// Queries a device that a failed kernel may have left unusable for this process; returns `otherwise` if the
+// query fails. The error is cleared and does not reach the next check.
 template <class T, class Ask>
 T ask_device(int index, T otherwise, const Ask& ask) try {
   const OnDevice on_device(index);
@@ -44,8 +44,8 @@ T ask_device(int index, T otherwise, const Ask& ask) try {
   return otherwise;
 }
 
-// A stream of a GPU, or of a part of its multiprocessors (a green context): its kernels run on no others,
-// while memory, kernels' code and copy engines are shared. The GPU is the current device. Throws Error.
+// Makes a stream of a GPU, or of a part of its multiprocessors (a green context): kernels run on no others,
+// but memory, kernels' code and copy engines are shared. The GPU must be the current device. Throws Error.
 Stream stream_on(const Device& device);
 
 }  // namespace tessera::cuda

@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the driver's management library tells of a GPU: power, energy, what it is. Loaded when it is first
-// asked, through declarations of our own, so that neither the build nor the start of the program needs it.
+// NVML's power, energy, clock and driver version of a GPU. The library is loaded on first use, through our
+// own declarations, so that neither the build nor the start of the program needs it.
 #pragma once
 #include <optional>
 #include <string>
 
 namespace tessera::cuda {
 
-// Of one GPU, named by its PCI bus, which the library and the runtime number alike.
+// One GPU, named by its PCI bus ID, which is the same in NVML and the runtime.
 class Nvml {
  public:
   explicit Nvml(const std::string& pci_bus);
 
-  std::string driver_version() const;  // of the driver; "" where the library is not there
+  std::string driver_version() const;  // "": the library was not found
   const std::string& unavailable_reason() const {
     return unavailable_reason_;
-  }                                         // why it tells nothing; "" when it does
-  std::optional<double> clock_mhz() const;  // of the multiprocessors, now
-  // A mean of a window, renewed some ten times a second; where the driver is old, the window is a second.
+  }                                         // the reason why readings are missing; "": available
+  std::optional<double> clock_mhz() const;  // current clock of the multiprocessors
+  // The mean over a window, updated some ten times a second; with an old driver, the window is a second.
   std::optional<double> power_w() const;
-  std::optional<double> joules() const;  // since the driver was loaded; its last step may be 0.1 s old
+  std::optional<double> joules() const;  // since the driver was loaded; the latest update may be 0.1 s old
 
  private:
   void* device_ = nullptr;

@@ -12,14 +12,14 @@ namespace tessera::cuda {
 
 namespace {
 
-// Longer than any launch takes, short enough for a person to wait once.
+// Longer than any launch takes, but tolerable as a single delay.
 constexpr std::uint64_t gate_limit_ns = 2'000'000'000;
 
-struct Gate {  // in host memory, where both sides see it
+struct Gate {  // in host memory, visible to both sides
   int open, expired;
 };
 
-// What a multiprocessor's two clocks showed.
+// A reading of a multiprocessor's two clocks.
 struct Note {
   unsigned taken, unused;
   std::uint64_t nanoseconds;
@@ -36,11 +36,11 @@ __global__ void hold(volatile Gate* gate) {
     }
 }
 
-// The common clock may advance in steps of a microsecond: two notes this far apart tell a frequency.
+// The global timer may advance in steps of a microsecond: two readings this far apart give a frequency.
 constexpr std::uint64_t shortest_ns = 200'000;
 
-// More blocks than multiprocessors, so that most of these have one; the first on each takes the note.
-// `earlier`: the notes to keep the distance from, or null.
+// More blocks than multiprocessors, so that most of these get one; the first block on each takes the reading.
+// `earlier`: the readings to keep the distance from, or null.
 __global__ void note(Note* notes, const Note* earlier, unsigned processors) {
   const unsigned here = ptx::smid();
   if (here >= processors || atomicExch(&notes[here].taken, 1u) != 0) return;
@@ -58,7 +58,7 @@ void take_notes(cudaStream_t stream, Note* notes, const Note* earlier, int proce
   check(cudaGetLastError());
 }
 
-// Opens the gate when it goes, too, so that no exception leaves the device waiting.
+// The destructor opens the gate too, so that an exception leaves no kernel waiting.
 class Hold {
  public:
   Hold(cudaStream_t stream, volatile Gate* gate, bool wanted) : gate_(gate) {
@@ -99,7 +99,7 @@ Reading Probe::read(cudaStream_t stream, const std::function<void()>& work, bool
     take_notes(stream, notes + processors_, notes, processors_);
     held.release();
     check(cudaStreamSynchronize(stream));
-    out.power_w = nvml_.power_w();  // the window that it tells of may reach back before the work
+    out.power_w = nvml_.power_w();  // the averaging window may begin before the work
   }
   out.gave_up = gate->expired != 0;
   out.seconds = end_.seconds_since(begin_);
@@ -107,7 +107,7 @@ Reading Probe::read(cudaStream_t stream, const std::function<void()>& work, bool
   return out;
 }
 
-// The mean over the multiprocessors that both kernels met.
+// The mean over the multiprocessors with both readings.
 std::optional<double> Probe::clock_between_notes(cudaStream_t stream) {
   const auto count = static_cast<std::size_t>(processors_);
   std::vector<Note> notes(2 * count);
@@ -128,7 +128,7 @@ std::optional<double> Probe::clock_between_notes(cudaStream_t stream) {
 
 namespace {
 
-constexpr int threads = 256, rounds = 8;  // the best of these
+constexpr int threads = 256, rounds = 8;  // the best of these rounds counts
 
 __global__ void __launch_bounds__(threads) copy(const float4* from, float4* to, std::size_t count) {
   const std::size_t step = std::size_t{gridDim.x} * threads;
@@ -143,7 +143,7 @@ __device__ __forceinline__ int multiply_add(int x, int a, int b) {
 
 constexpr int chains = 8, steps = 4096;
 
-// The store happens for no thread, but the compiler cannot know.
+// No thread ever stores, but the compiler cannot know.
 template <class T>
 __global__ void __launch_bounds__(threads) chain(T factor, T term, T never, T* sink) {
   T x[chains];
@@ -168,7 +168,7 @@ __global__ void __launch_bounds__(threads) chain_products(double factor, double 
   for (int i = 0; i < 8; ++i) a[i] = factor + i;
 #pragma unroll
   for (int i = 0; i < 4; ++i) b[i] = factor - i;
-    // Unrolled, it spills.
+    // Unrolling would spill registers.
 #pragma unroll 1
   for (int s = 0; s < products; ++s)
 #pragma unroll
@@ -199,7 +199,7 @@ double best_seconds(const Stream& stream, const F& launch) {
 double copy_bytes_per_second(const Stream& stream, const Device& device) {
   std::size_t free = 0, total = 0;
   check(cudaMemGetInfo(&free, &total));
-  // Many times what the cache holds, but not what others may need.
+  // Much larger than the cache, but leaves memory for others.
   const std::size_t wanted =
       std::max<std::size_t>(std::size_t{1} << 30, 8 * static_cast<std::size_t>(device.cache_bytes));
   const std::size_t bytes = std::min(wanted, free / 4) / sizeof(float4) * sizeof(float4);
@@ -245,7 +245,7 @@ Ceilings measure_ceilings(const Device& device) {
   out.flops_per_second[Element::f32] = flops_per_second<float>(stream, device);
   out.flops_per_second[Element::i32] = flops_per_second<int>(stream, device);
   double f64 = flops_per_second<double>(stream, device);
-  // Libraries multiply doubles on the tensor cores, whose roof is higher.
+  // Libraries multiply doubles on the tensor cores, whose peak is higher.
   if (device.compute_capability >= 90) f64 = std::max(f64, tensor_flops_per_second(stream, device));
   out.flops_per_second[Element::f64] = f64;
   return out;

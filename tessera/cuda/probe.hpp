@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Takes times on one device with what surrounds them: launches hidden behind a kernel that waits, and
-// the clock at which the multiprocessors really ran, read by a kernel before and one behind.
+// Times work on one device, optionally hiding its launches behind a kernel that waits, and measures the
+// actual clock of the multiprocessors by a kernel before and one after the work.
 #pragma once
 #include <functional>
 #include "tessera/core/device.hpp"
@@ -9,7 +9,7 @@
 
 namespace tessera::cuda {
 
-class Probe {  // of the device that is current when it is made, and in its calls
+class Probe {  // for the device that is current at construction and in all calls
  public:
   explicit Probe(const Device& device);
 
@@ -20,14 +20,14 @@ class Probe {  // of the device that is current when it is made, and in its call
   std::optional<double> clock_between_notes(cudaStream_t stream);
 
   int processors_;
-  DeviceBuffer notes_;  // of every multiprocessor, before and behind the work
+  DeviceBuffer notes_;  // for every multiprocessor, before and after the work
   PinnedBuffer gate_;
   Event begin_, end_;
   Nvml nvml_;
 };
 
-// What a GPU does at most: a copy between two places of its memory, and multiply-adds from registers
-// to registers, for each element that it computes with.
+// Measures the peak rates of a GPU: a copy within its memory, and multiply-adds in registers for each element
+// type that it computes with.
 Ceilings measure_ceilings(const Device& device);
 
 }  // namespace tessera::cuda

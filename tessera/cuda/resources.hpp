@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checked CUDA calls, and the owners of what they make: streams, events, graphs, memory.
+// Checked CUDA calls, and RAII owners of streams, events, graphs and memory.
 #pragma once
 #include <cuda_runtime_api.h>
 #include <cstddef>
@@ -11,10 +11,10 @@
 
 namespace tessera::cuda {
 
-// CUDA calls that fail throw. A function, not a macro: the caller's place comes along by itself.
+// Throws if a CUDA call failed. A function, not a macro: SourceLocation gives the caller's place.
 inline void check(cudaError_t status, SourceLocation where = SourceLocation::current()) {
   if (status == cudaSuccess) return;
-  (void)cudaGetLastError();  // an error that the context survives must not surface again in the next call
+  (void)cudaGetLastError();  // a non-sticky error must not surface again in the next call
   const bool bad_access = status == cudaErrorIllegalAddress || status == cudaErrorMisalignedAddress;
   throw Error(bad_access ? Error::Kind::memory : Error::Kind::internal,
               std::string(where.file) + ":" + std::to_string(where.line) +
@@ -24,7 +24,7 @@ inline void check(cudaError_t status, SourceLocation where = SourceLocation::cur
                        : ""));
 }
 
-// The owner of a stream of the current device. Everyone else is handed get().
+// Owns a stream of the current device. All others use get().
 class Stream {
  public:
   Stream() {
@@ -44,7 +44,7 @@ class Stream {
   std::unique_ptr<CUstream_st, Destroy> stream_;
 };
 
-// A mark in a stream of the current device: to wait for, and to take the time between two.
+// An event of the current device: to wait for, and to time the interval between two.
 class Event {
  public:
   Event() {
@@ -53,11 +53,11 @@ class Event {
     event_.reset(event);
   }
   void record(cudaStream_t stream) { check(cudaEventRecord(event_.get(), stream)); }
-  // What is enqueued next to the stream, which may be another device's, waits for the mark.
+  // Work enqueued to the stream afterwards, even on another device, waits for the event.
   void hold(cudaStream_t stream) const { check(cudaStreamWaitEvent(stream, event_.get(), 0)); }
   void synchronize() const { check(cudaEventSynchronize(event_.get())); }  // at once if never recorded
 
-  // Both have been recorded, and this one has been reached.
+  // Requires that both have been recorded and that this one has been reached.
   double seconds_since(const Event& earlier) const {
     float milliseconds = 0;
     check(cudaEventElapsedTime(&milliseconds, earlier.event_.get(), event_.get()));
@@ -71,11 +71,11 @@ class Event {
   std::unique_ptr<CUevent_st, Destroy> event_;
 };
 
-// The owner of a graph that can be launched: what was enqueued while a stream was watched.
+// Owns an executable graph, captured from a stream.
 class Graph {
  public:
-  // Runs `work` while everything that it enqueues to the stream is captured, not done. Throws Error where it
-  // waits for the stream or does else what cannot be captured; the stream can be used as before.
+  // Captures everything that `work` enqueues to the stream instead of running it. Throws Error if `work`
+  // waits for the stream or does anything else that cannot be captured; the stream remains usable.
   Graph(cudaStream_t stream, const std::function<void()>& work) {
     check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
     cudaGraph_t captured = nullptr;
@@ -105,8 +105,7 @@ class Graph {
   std::unique_ptr<CUgraphExec_st, Destroy> graph_;
 };
 
-// Owners of memory: on the current device, and on the host in pages that the device's copy engine
-// can reach. Empty buffers have no address.
+// Owners of device memory and of pinned host memory. Empty buffers have no address.
 namespace detail {
 struct FreeDevice {
   void operator()(void* address) const noexcept { (void)cudaFree(address); }
@@ -116,7 +115,7 @@ struct FreePinned {
 };
 }  // namespace detail
 
-// Throws Error with the bytes wanted and the bytes free. The current device's; cudaFree releases.
+// Allocates on the current device; cudaFree releases. Throws Error with the bytes wanted and the bytes free.
 void* allocate_device(std::size_t bytes);
 
 class DeviceBuffer {

@@ -27,7 +27,7 @@ struct Library {
   int (*cubin_size)(Program, std::size_t*) = file.required("nvrtcGetCUBINSize");
   int (*cubin)(Program, char*) = file.required("nvrtcGetCUBIN");
   int major = 0, minor = 0;
-  std::string absent;  // why there is none; empty: loaded
+  std::string absent;  // the reason why there is none; empty: loaded
 
   Library() {
     if (!file.found()) absent = "NVRTC was not found (libnvrtc.so.13 or .12)";
@@ -98,7 +98,7 @@ Cubin compile(const std::string& source, const std::string& architecture) {
 
 namespace {
 
-// As the driver's header numbers them.
+// Values from the driver's header cuda.h.
 constexpr int illegal_address = 700, misaligned_address = 716;
 constexpr int attribute_max_threads = 0, attribute_registers = 4, attribute_max_dynamic_shared = 8;
 
@@ -115,7 +115,7 @@ struct Driver {
   int (*set_attribute)(int, int, void*, int) = file.required("cuKernelSetAttribute");
   int (*launch)(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*, void**,
                 void**) = file.required("cuLaunchKernel");
-  std::string absent;  // why there is none; empty: loaded
+  std::string absent;  // the reason why there is none; empty: loaded
 
   Driver() {
     if (!file.found()) absent = "the driver's library libcuda.so.1 is not there";
@@ -130,7 +130,7 @@ struct Driver {
   }
 };
 
-// Stays loaded until the program ends: the runtime uses it until then.
+// Stays loaded until the program ends, because the runtime uses it until then.
 const Driver& driver() {
   static const Driver* const loaded = new Driver;
   return *loaded;
@@ -157,8 +157,8 @@ Loaded load(const std::string& source, int compute_capability) {
           cubin.cached};
 }
 
-// What this process has loaded; some of it, so that a search over many formulas does not fill the GPU. Never
-// destroyed: at the program's end the driver may have gone before.
+// A cache of libraries that this process has loaded; bounded, so that a search over many formulas does not
+// fill the GPU. Never destroyed: at exit the driver may already be unloaded.
 Loaded loaded_once(const std::string& source, int compute_capability) {
   constexpr std::size_t most = 64;
   static std::mutex mutex;

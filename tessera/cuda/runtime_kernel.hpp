@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A kernel that is compiled while the program runs, loaded by the driver and launched. The driver's library
-// is loaded when it is first asked, through declarations of our own.
+// A kernel that is compiled at run time, loaded by the driver and launched. The driver's library is loaded on
+// first use, through our own declarations.
 #pragma once
 #include <memory>
 #include <string>
@@ -9,43 +9,44 @@
 
 namespace tessera::cuda {
 
-// CUDA text compiled while the program runs. NVRTC is loaded when it is first asked, through declarations of
-// our own; what it has compiled is kept on disk, for it takes thousands of times as long as a small kernel.
+// Run-time compilation of CUDA source. NVRTC is loaded on first use, through our own declarations; its output
+// is cached on disk, because compiling takes thousands of times as long as a small kernel.
 
-Reason no_nvrtc();            // why nothing can be compiled here; nothing: it can
+Reason no_nvrtc();            // the reason why nothing can be compiled here; std::nullopt: it can
 std::string nvrtc_version();  // "13.0"; empty without NVRTC
 
 // "sm_90" for a device of compute capability 9.0.
 std::string architecture_of(int compute_capability);
 
 struct Cubin {
-  std::string code;     // as the driver loads it
-  bool cached = false;  // nothing was compiled
+  std::string code;     // in the format that the driver loads
+  bool cached = false;  // true: nothing was compiled
 };
 
-// A kernel is `extern "C" __global__`. Never fused, IEEE division and roots, subnormals kept: the same bits
-// as everywhere. Kept by source, architecture and NVRTC's version in the cache folder; any number of
-// processes may compile at once. Throws Error with the compiler's words for text that does not compile.
+// Compiles an `extern "C" __global__` kernel. No contraction to FMA, IEEE division and square root,
+// subnormals kept: the same bits as everywhere. The cache folder's key is the source, the architecture and
+// NVRTC's version; any number of processes may compile at once. Throws Error with the compiler's messages for
+// source that does not compile.
 Cubin compile(const std::string& source, const std::string& architecture);
 
-Reason no_driver();  // why nothing can be launched here; nothing: it can
+Reason no_driver();  // the reason why nothing can be launched here; std::nullopt: it can
 
-// A rung whose kernels are compiled while the program runs.
+// A rung whose kernels are compiled at run time.
 Variant compiled_variant(std::string idea, Choice choice);
 
 class RuntimeKernel {
  public:
-  // Compiles (or takes from the cache folder, or from what this process has loaded already) and loads. `name`
-  // is an extern "C" __global__ of the source. Throws Error.
+  // Compiles (or takes from the cache folder, or from this process's loaded libraries) and loads. `name` is
+  // an extern "C" __global__ of the source. Throws Error.
   RuntimeKernel(const std::string& source, const std::string& name, int compute_capability);
 
-  bool cached() const { return cached_; }  // nothing was compiled
-  // Of a thread, and the largest block, on the calling thread's device.
+  bool cached() const { return cached_; }  // true: nothing was compiled
+  // Registers per thread, and the largest block, on the calling thread's device.
   int registers() const;
   int max_threads_per_block() const;
 
-  // On the calling thread's device (cudaSetDevice), in the order of the stream, a cudaStream_t. The arguments
-  // are of exactly the kernel's parameter types; they are copied before this returns.
+  // Launches on the calling thread's device (cudaSetDevice), in the order of the stream, a cudaStream_t. The
+  // arguments have exactly the kernel's parameter types; they are copied before this returns.
   template <class... Argument>
   void launch(const Launch& launch, std::size_t shared_bytes, void* stream,
               const Argument&... arguments) const {

@@ -9,7 +9,7 @@
 namespace tessera::cuda {
 namespace {
 
-// One processor's copy is several times slower than the link to a GPU.
+// Copies with several threads: one processor is several times slower than the link to a GPU.
 void copy_on_host(unsigned char* to, const unsigned char* from, std::size_t bytes) {
   constexpr std::size_t least_per_thread = std::size_t{2} << 20, most_threads = 8;
   const auto processors = static_cast<std::size_t>(std::max(1, host_threads()));

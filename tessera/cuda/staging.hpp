@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies between pageable host memory and a device. The copy engine reaches pinned pages only, so
-// the bytes pass through two pinned buffers: the host's processors fill or empty one while the
-// engine works on the other.
+// Copies between pageable host memory and a device. The copy engine needs pinned pages, so the bytes pass
+// through two pinned buffers: the host's processors fill or empty one while the engine works on the other.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -10,11 +9,11 @@
 
 namespace tessera::cuda {
 
-class Staging {  // of the device that is current when it is made, and in its calls
+class Staging {  // for the device that is current at construction and in all calls
  public:
   static constexpr std::size_t chunk_bytes = std::size_t{32} << 20;
 
-  // On return `from` may be used again; the copy is complete in the order of the stream.
+  // On return `from` may be reused; the copy completes in stream order.
   void upload(cudaStream_t stream, void* to, const void* from, std::size_t bytes);
   // On return `to` holds the bytes.
   void download(cudaStream_t stream, void* to, const void* from, std::size_t bytes);
@@ -22,7 +21,7 @@ class Staging {  // of the device that is current when it is made, and in its ca
  private:
   struct Slot {
     PinnedBuffer memory{chunk_bytes};
-    Event idle;  // reached when the engine is done with the memory
+    Event idle;  // reached when the engine no longer uses the memory
   };
   std::array<Slot, 2> slots_;
   std::mutex mutex_;

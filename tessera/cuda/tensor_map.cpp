@@ -59,7 +59,7 @@ CUtensorMap encoded(const Layers& layers, cuuint32_t rank, CUtensorMapDataType t
   const Matrix2D& matrix = layers.matrix;
   const auto wide = [](std::int64_t n) { return static_cast<cuuint64_t>(n); };
   const cuuint64_t extent[] = {wide(matrix.cols), wide(matrix.rows), wide(layers.count)};
-  // One line has no next one, one layer neither; their strides must be well formed all the same.
+  // A single row or layer needs no stride, but the stride must be valid all the same.
   const std::int64_t least = (matrix.cols * element_bytes + 15) / 16 * 16;
   const std::int64_t line = matrix.rows == 1 ? least : matrix.stride * element_bytes;
   const cuuint64_t stride[] = {wide(line),
@@ -68,7 +68,7 @@ CUtensorMap encoded(const Layers& layers, cuuint32_t rank, CUtensorMapDataType t
                             1};
   const cuuint32_t step[] = {1, 1, 1};
   CUtensorMap out;
-  // Promoted to 256 bytes, lines that begin within one of the cache's take up to a seventh longer.
+  // With promotion to 256 bytes, rows that begin within an L2 line take up to a seventh longer.
   const CUresult status =
       driver().encode(&out, type, rank, const_cast<void*>(matrix.data), extent, stride, box, step,
                       CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,

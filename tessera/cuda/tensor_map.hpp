@@ -7,7 +7,7 @@
 
 namespace tessera::cuda {
 
-// Why no map can be made here; nothing: it can.
+// The reason why no map can be made here; std::nullopt: it can.
 Reason no_tensor_maps();
 
 // Rows of contiguous elements, `stride` elements apart.
@@ -23,7 +23,7 @@ bool has_tensor_map(const Matrix2D& matrix, int element_bytes);
 // no map.
 CUtensorMap tensor_map(const Matrix2D& matrix, CUtensorMapDataType type, int element_bytes, int box_rows);
 
-// Matrices of one kind, `stride` elements apart.
+// Matrices of the same shape, `stride` elements apart.
 struct Layers {
   Matrix2D matrix;
   std::int64_t count = 1, stride = 0;

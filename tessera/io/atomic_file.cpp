@@ -19,8 +19,8 @@
 namespace tessera {
 namespace {
 
-// A name that no other process or thread of this machine has; short whatever the target's name, as
-// a folder limits the length of names. Machines that share a folder are told apart by O_EXCL.
+// Returns a name that no other process or thread of this machine uses. It is short whatever the target's
+// name, because a folder limits the length of names. O_EXCL tells apart machines that share a folder.
 std::string next_name(const std::string& folder) {
   static std::atomic<unsigned> counter{0};
   const std::string name =
@@ -28,9 +28,9 @@ std::string next_name(const std::string& folder) {
   return (std::filesystem::path(folder) / name).string();
 }
 
-// Where a chain of symbolic links ends, even if there is no file yet: a link keeps being a link.
+// Returns the end of a chain of symbolic links, which need not exist yet: the link itself is kept.
 std::string follow_links(const std::string& path) {
-  constexpr int most_links = 40;  // as many as the kernel follows
+  constexpr int most_links = 40;  // the kernel's limit
   std::filesystem::path at = path;
   std::error_code none;
   for (int i = 0; i < most_links && std::filesystem::is_symlink(at, none); ++i) {
@@ -43,9 +43,9 @@ std::string follow_links(const std::string& path) {
 
 }  // namespace
 
-// A temporary name that exists, where a signal handler can read it. A child made by fork() inherits it, but
-// it is not its own to remove. Others read the path only while the slot has an owner, and only its file frees
-// it.
+// A temporary name that exists, where a signal handler can read it. A child made by fork() inherits the slot
+// but must not remove the file. Others read the path only while the slot has an owner, and only its file
+// frees the slot.
 struct AtomicFile::Slot {
   std::atomic<pid_t> owner{0};
   char path[PATH_MAX] = {};
@@ -57,8 +57,8 @@ constinit AtomicFile::Slot slots[16];
 
 }  // namespace
 
-// To be called before the file gets the name: a signal that comes while the kernel makes it is handled
-// right after. One that finds no slot is only not removed by a signal.
+// Called before the file gets the name, so that a signal that arrives during the open is handled. A file that
+// finds no free slot is not removed by a signal.
 void AtomicFile::remember() {
   if (temporary_.size() >= sizeof Slot::path) return;
   for (Slot& slot : slots) {
@@ -93,7 +93,7 @@ AtomicFile::AtomicFile(std::string path) : path_(std::move(path)) {
   if (!named.has_filename()) fail("cannot be written", target_.empty() ? ENOENT : EISDIR);
   folder_ = named.has_parent_path() ? named.parent_path().string() : ".";
   open_beside();
-  // Best effort: what is lost is only the old file's permissions.
+  // Best effort: a failure loses only the old file's permissions.
   if (exists && ::fchmod(file_, old.st_mode & 07777) != 0) errno = 0;
 }
 
@@ -104,7 +104,6 @@ AtomicFile::AtomicFile(int descriptor, std::string name)
 
 AtomicFile::~AtomicFile() { abandon(); }
 
-// Tries names until one is new.
 void AtomicFile::open_beside() {
   for (;;) {
     temporary_ = next_name(folder_);
@@ -192,8 +191,8 @@ std::string append_line(const std::string& file, const std::string& line) {
   if (failed) return folder.string() + ": " + failed.message();
   const int to = ::open(file.c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
   if (to < 0) return reason(file, errno);
-  // Others wait, so that a line in the making is not taken for one that was cut off. Where a file system has
-  // no locks a line is still added whole.
+  // Other processes wait, so that a line being written is not taken for one that was cut off. On a file
+  // system without locks the line is still added whole.
   while (::flock(to, LOCK_EX) != 0 && errno == EINTR) continue;
   const std::string whole = (ends_within_a_line(to) ? "\n" : "") + line + "\n";
   ssize_t written = 0;

@@ -21,12 +21,12 @@ class AtomicFile {
   AtomicFile& operator=(const AtomicFile&) = delete;
 
   void write(std::span<const std::byte> bytes);
-  // For others who write parts of it, which must be on the disk before commit(): its length from now on, and
-  // its temporary name; empty where it is written directly.
+  // For other writers of parts of the file, which must be on the disk before commit(): sets the file's
+  // length, and gives its temporary name; empty if the file is written directly.
   void extend(std::size_t bytes);
   const std::string& temporary() const { return temporary_; }
-  // Waits until the disk has it; `lasting` false: a machine that loses power may keep a part of it, and who
-  // reads it must notice.
+  // Waits until the data is on the disk. `lasting` false: a machine that loses power may keep only a part of
+  // it, which readers must detect.
   void commit(bool lasting = true);
 
   struct Slot;
@@ -39,26 +39,26 @@ class AtomicFile {
   void abandon() noexcept;
   [[noreturn]] void fail(const std::string& doing, int code) const;
 
-  std::string path_;    // as the user wrote it
-  std::string target_;  // with symbolic links followed; empty: a device or a pipe, written directly
+  std::string path_;    // the path given by the user
+  std::string target_;  // symbolic links resolved; empty: a device or a pipe, written directly
   std::string folder_;  // the target's
   std::string temporary_;
-  Slot* slot_ = nullptr;  // where a signal handler finds the temporary name
+  Slot* slot_ = nullptr;  // holds the temporary name for a signal handler
   int file_ = -1;
 };
 
-// Throws what AtomicFile would at its start: to be asked before a long run, not after it.
+// Throws the Error that AtomicFile's constructor would; called before a long run, not after it.
 void demand_writable(const std::string& path);
 
-// Removes what AtomicFiles of this process have written under a temporary name; for a signal handler
-// that is about to end the process.
+// Removes the unfinished temporary files of this process; for a signal handler that is about to end the
+// process.
 void remove_unfinished_files() noexcept;
 
-// A file of lines to which several processes may add at once: each adds whole lines at the end. Makes the
-// folder. `line` has no line break. Returns why it could not be added, or "".
+// Appends a line to a file that several processes may append to at once; each line is added whole. Makes the
+// folder. `line` has no line break. Returns the reason for a failure, or "".
 std::string append_line(const std::string& file, const std::string& line);
 
-// Nothing where there is no such file. What was cut off is a line of its own.
+// Returns no lines if there is no such file; a line that was cut off is a line of its own.
 std::vector<std::string> read_lines(const std::string& file);
 
 }  // namespace tessera

@@ -60,19 +60,19 @@ std::string checksum(std::string_view text) {
   return out;
 }
 
-// The file holds the whole key, so that two keys of one name cost no more than time.
+// The file holds the whole key, so that a collision of names costs only time.
 std::string file_name(const CacheFolder& folder, const std::string& key) {
   return folder.name + "/" + checksum(key);
 }
 
-// key, its length before it, then what is kept, then the checksum of all that: nobody is handed what is cut
-// off or has changed on the disk.
+// The file's content: the key's length, the key, the result, and a checksum of all that, by which a truncated
+// or corrupted file is detected.
 std::string file_of(const std::string& key, const std::string& result) {
   const std::string out = std::to_string(key.size()) + "\n" + key + result;
   return out + checksum(out);
 }
 
-// Another process may have been here first: then there is nothing to do.
+// Another process may have deleted the files first; errors are ignored.
 void drop_oldest(const CacheFolder& of) {
   namespace fs = std::filesystem;
   const auto folder = cache_folder();
@@ -100,7 +100,7 @@ std::optional<std::string> find_cached(const CacheFolder& folder, const std::str
 }
 
 void store_cached(const CacheFolder& folder, const std::string& key, const std::string& result) {
-  // The checksum tells what a machine that lost power kept a part of.
+  // The checksum detects a file that was truncated by a power loss.
   if (write_cached(file_name(folder, key), file_of(key, result), false).empty()) drop_oldest(folder);
 }
 

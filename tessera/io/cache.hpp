@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files in which the program keeps what it has measured, tuned or compiled on this machine.
+// Files in which the program keeps results of measuring, tuning and compiling on this machine.
 #pragma once
 #include <cstddef>
 #include <optional>
@@ -7,27 +7,27 @@
 
 namespace tessera {
 
-// $XDG_CACHE_HOME/tessera, else ~/.cache/tessera; nothing where neither is an absolute path.
+// $XDG_CACHE_HOME/tessera, else ~/.cache/tessera; std::nullopt if neither is an absolute path.
 std::optional<std::string> cache_folder();
 
-// The text of a file of that folder; nothing where there is none.
+// The text of a file of that folder; std::nullopt if there is none.
 std::optional<std::string> read_cached(const std::string& name);
 
-// Whole or not at all; makes the folder. Returns why it could not, or "": a cache that cannot be written must
-// not end a run. `lasting` as of AtomicFile.
+// Writes the file whole or not at all; makes the folder. Returns the reason for a failure, or "": a cache
+// that cannot be written must not end a run. `lasting`: see AtomicFile::commit().
 std::string write_cached(const std::string& name, const std::string& text, bool lasting = true);
 
-// Results computed once and kept for other runs, a file for each key. The folder does not grow for ever:
-// beyond `most` files the older half is deleted.
+// Results computed once and kept for other runs, a file for each key. Beyond `most` files the older half is
+// deleted.
 struct CacheFolder {
   std::string name;  // within the cache folder
   std::size_t most = 512;
 };
 
-// The result stored for this key; nothing where there is none, or its file is damaged.
+// The result stored for this key; std::nullopt if there is none, or its file is damaged.
 std::optional<std::string> find_cached(const CacheFolder& folder, const std::string& key);
 
-// Does nothing where the file cannot be written.
+// Does nothing if the file cannot be written.
 void store_cached(const CacheFolder& folder, const std::string& key, const std::string& result);
 
 }  // namespace tessera

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a file seems to be that is none of those that can be read: for messages.
+// Guesses the kind of a file that cannot be read, for messages.
 #pragma once
 #include <cstddef>
 #include <optional>
@@ -9,14 +9,14 @@
 
 namespace tessera {
 
-// "a PDF document", "text": told by the first bytes of a file, of which some hundred are enough. "": who
-// knows.
+// "a PDF document", "text": the kind told by a file's first bytes, of which some hundred are enough. "":
+// unknown.
 std::string kind_of(std::span<const std::byte> beginning);
 
 // ", but seems to be a PDF document", or "".
 std::string but_seems(std::span<const std::byte> beginning);
 
-// The first bytes of a file; nothing where it cannot be read, or is not a regular file.
+// The first bytes of a file; std::nullopt if it cannot be read or is not a regular file.
 std::optional<std::vector<std::byte>> beginning_of(const std::string& path);
 
 }  // namespace tessera

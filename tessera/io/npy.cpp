@@ -19,21 +19,21 @@
 namespace tessera::npy {
 namespace {
 
-// The text of a header: a Python dictionary of three entries, read as the little language that it is. Nothing
-// in it is trusted.
+// The text of a header: a Python dictionary of three entries, parsed by a small grammar. The input is not
+// trusted.
 struct Dict {
   std::string descr;           // "<f4"
   bool fortran_order = false;  // the first index runs fastest
   Extents shape;
 };
 
-// What is written before the data, and where they begin.
+// The header's dictionary, and the offset of the data behind it.
 struct Preamble {
   Dict dict;
   std::size_t data_offset = 0;
 };
 
-// For messages: short, and without what would confuse a terminal.
+// For messages: shortened, with control and non-ASCII characters replaced.
 std::string printable(std::string_view text) {
   constexpr std::size_t longest = 40;
   std::string out(text.substr(0, longest));
@@ -159,7 +159,7 @@ class Parser {
 
   [[noreturn]] void fail(const std::string& reason) const { throw Error(name_ + ": " + reason); }
 
-  std::string_view text_;  // what is left
+  std::string_view text_;  // the unread rest
   const std::string& name_;
   Dict dict_;
   Key keys_[3] = {{"descr", &Parser::read_descr},
@@ -169,7 +169,7 @@ class Parser {
 
 constexpr std::string_view magic = "\x93NUMPY";
 constexpr char native_order = std::endian::native == std::endian::little ? '<' : '>';
-// NumPy has no name for bf16 and the 8-bit floats, so that ml_dtypes saves them as mere bytes.
+// NumPy has no name for bf16 and the 8-bit floats; ml_dtypes saves them as untyped bytes.
 struct Untyped {
   std::string_view code;
   Element element;
@@ -184,7 +184,7 @@ constexpr Code codes[] = {{"f8", Element::f64}, {"f4", Element::f32}, {"f2", Ele
                           {"i4", Element::i32}, {"i1", Element::i8},  {"u1", Element::u8},
                           {"i2", Element::i16}, {"u2", Element::u16}};
 
-// What NumPy can save and we cannot read, with the nearest type that we can.
+// Types that NumPy saves and we cannot read, with the nearest type that we can.
 struct Foreign {
   std::string_view code, name, nearest;
 };
@@ -205,8 +205,8 @@ std::string_view type_code(std::string_view descr) {
   return ordered ? descr.substr(1) : descr;
 }
 
-// Throws Error where no memory could hold them. Extents of 0 are left out of the overflow check's product, or
-// an empty array could have strides beyond any integer.
+// Throws Error if no memory could hold the data. The overflow check's product leaves out extents of 0;
+// otherwise an empty array could have strides beyond any integer.
 std::size_t bytes_of_data(const Extents& extents, std::size_t element_bytes, const std::string& name) {
   auto bytes = static_cast<std::int64_t>(element_bytes);
   bool empty = false;
@@ -298,7 +298,7 @@ Header parse_header(std::span<const std::byte> file, const std::string& name, st
   header.column_major = dict.fortran_order;
   read_element(header, dict.descr, name, as);
   header.data_bytes = bytes_of_data(header.extents, size_of(header.element), name);
-  // More is fine: NumPy lets arrays follow one another in a file.
+  // More bytes are allowed: NumPy lets arrays follow one another in a file.
   if (const std::size_t there = file.size() - header.data_offset; there < header.data_bytes)
     throw Error(name + ": is cut short: " + to_string(header.extents) + " of " +
                 std::string(name_of(header.element)) + " needs " + std::to_string(header.data_bytes) +
@@ -340,7 +340,7 @@ std::string format_header(Element element, bool column_major, const Extents& ext
 
 namespace {
 
-constexpr std::size_t widest_access = 16;  // of any kernel, in bytes
+constexpr std::size_t widest_access = 16;  // by any kernel, in bytes
 
 Array adopt(const Header& header, void* data, std::shared_ptr<void> owner) {
   return Array(ArrayView{data, header.element, header.extents, header.strides()}, std::move(owner));
@@ -350,7 +350,7 @@ void reverse_bytes(std::byte* data, std::size_t bytes, std::size_t size) {
   for (std::byte* at = data; at != data + bytes; at += size) std::reverse(at, at + size);
 }
 
-// In the order of the file, so that Fortran order needs no transposing here either.
+// Keeps the file's order, so that Fortran order needs no transposition.
 Array copy_of(const Header& header, std::span<const std::byte> file) {
   const std::size_t size = size_of(header.element), bytes = header.data_bytes;
   const auto kept = std::make_shared<Array>(header.element, Extents{static_cast<std::int64_t>(bytes / size)});
@@ -368,7 +368,7 @@ struct MappedFile {
   std::size_t bytes = 0;
 };
 
-// Private: writes go to copies of pages. Not reserved: the file may be larger than memory.
+// Private: writes go to copies of pages. MAP_NORESERVE: the file may be larger than memory.
 MappedFile map(const std::string& path) {
   // Without O_NONBLOCK, opening a pipe would wait for its writer.
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -410,7 +410,7 @@ void gather(const std::byte* from, std::int64_t step, std::byte* to, std::size_t
   }
 }
 
-// Streams a view in row order through a buffer, as a copy of the whole may not fit into memory.
+// Streams a view in row order through a buffer, because a copy of the whole may not fit in memory.
 class RowOrderWriter {
  public:
   RowOrderWriter(AtomicFile& file, const ArrayView& array)
@@ -500,7 +500,7 @@ double number(const std::byte* at) {
 
 struct NumberType {
   std::string_view code;
-  Element bits;  // an element of ours that has so many bytes
+  Element bits;  // an Element of the same size
   double (*number)(const std::byte*);
 };
 constexpr NumberType number_types[] = {

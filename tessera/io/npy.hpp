@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// NumPy's .npy files as arrays. Reading maps the file, so that its size is no matter and only what
-// is used is read; what cannot be used in place (other byte order, misaligned) is copied.
+// NumPy's .npy files as arrays. Reading maps the file, so that pages are read only when used; data that
+// cannot be used in place (other byte order, misaligned) is copied.
 #pragma once
 #include <cstddef>
 #include <optional>
@@ -11,26 +11,26 @@
 
 namespace tessera::npy {
 
-// `as` is what the caller expects; needed for bf16, which NumPy saves without its type. Fortran
-// order comes out as strides. The array may be written to; the file never changes by it. Replacing
-// the file meanwhile is harmless, but cutting it short is not: its pages are gone (SIGBUS).
-// Throws Error "PATH: reason".
+// `as` is the expected element, needed for bf16, which NumPy saves without its type. Fortran order comes out
+// as strides. The array may be written to; the file does not change. Replacing the file meanwhile is
+// harmless, but truncating it is not: its pages are gone (SIGBUS). Throws Error "PATH: reason".
 [[nodiscard]] Array read(const std::string& path, std::optional<Element> as = {});
 
-// The same from a file's bytes, which are copied. `name` is for messages.
+// Parses a file's bytes, which are copied. `name` is for messages.
 [[nodiscard]] Array parse(std::span<const std::byte> file, const std::string& name,
                           std::optional<Element> as = {});
 
-// A file's numbers as doubles, row after row. Unlike arrays to compute with they may be of any type of
-// NumPy's integers, booleans and floats of up to 64 bits, to the nearest double. Throws Error "PATH: reason".
+// A file's numbers as doubles, row after row. Unlike arrays for kernels they may be of any NumPy integer,
+// boolean or floating type of up to 64 bits; they are rounded to the nearest double. Throws Error "PATH:
+// reason".
 struct Numbers {
   Extents extents;
   std::vector<double> values;
 };
 [[nodiscard]] Numbers read_numbers(const std::string& path);
 
-// A file's elements of any of NumPy's integers, booleans and floats of up to 64 bits as they are, row after
-// row. Unlike arrays to compute with they may be of types that no kernel of ours has.
+// A file's elements of any NumPy integer, boolean or floating type of up to 64 bits, unconverted, row after
+// row. Unlike arrays for kernels they may be of types that no kernel has.
 struct Elements {
   std::string type;  // NumPy's, without byte order: "f4", "u8", "b1"
   Extents extents;
@@ -39,20 +39,20 @@ struct Elements {
 [[nodiscard]] Elements read_elements(const std::string& path);
 [[nodiscard]] Elements parse_elements(std::span<const std::byte> file, const std::string& name);
 void write_elements(const std::string& path, const Elements& elements);
-std::vector<double> values_of(const Elements& elements);  // to the nearest double
+std::vector<double> values_of(const Elements& elements);  // rounded to the nearest double
 
-// Of host memory with any strides; Fortran order where that saves a pass over the data. Until the
-// file is whole, an old one stays as it was.
+// Writes an array in host memory with any strides; in Fortran order if that saves a pass over the data. An
+// old file stays as it was until the new one is complete.
 void write(const std::string& path, const ArrayView& array);
-// The same to an open file (standard output); `name` is for messages.
+// Writes to an open file (standard output); `name` is for messages.
 void write(int descriptor, const std::string& name, const ArrayView& array);
 
-// The header of a file in our own terms: which element, how it lies, where the data begins.
-inline constexpr std::size_t most_dimensions = 64;  // as NumPy 2 has it
+// The header of a file in our own terms: the element, the layout, the offset of the data.
+inline constexpr std::size_t most_dimensions = 64;  // NumPy 2's limit
 
 struct Header {
   Element element = Element::f32;
-  bool swapped = false;       // of the byte order that this machine has not
+  bool swapped = false;       // the other byte order than this machine's
   bool column_major = false;  // Fortran order: the first index runs fastest
   Extents extents;
   std::size_t data_offset = 0;
@@ -61,12 +61,12 @@ struct Header {
   Extents strides() const;  // in elements
 };
 
-// Of a whole file, whose data is then known to be there. Throws Error "NAME: reason".
+// Parses the header of a whole file and checks that its data is complete. Throws Error "NAME: reason".
 [[nodiscard]] Header parse_header(std::span<const std::byte> file, const std::string& name,
                                   std::optional<Element> as);
 
-// Everything before the data, padded to a multiple of 64 bytes so that mapped data is aligned. At
-// most most_dimensions extents.
+// Everything before the data, padded to a multiple of 64 bytes so that mapped data is aligned. At most
+// most_dimensions extents.
 [[nodiscard]] std::string format_header(Element element, bool column_major, const Extents& extents);
 
 Extents column_major_strides(const Extents& extents);

@@ -67,7 +67,7 @@ class Descriptor {
   Descriptor& operator=(const Descriptor&) = delete;
   explicit operator bool() const { return file_ >= 0; }
 
-  // As many as there are, up to `most`.
+  // Reads up to `most` bytes, fewer at the end of the file.
   Bytes read(std::size_t most) const {
     Bytes out(most);
     std::size_t got = 0;
@@ -113,7 +113,7 @@ Raw parse_any(std::span<const std::byte> file, const std::string& name, const Li
               (file.empty() ? "empty" : "no PNG, JPEG, TIFF, PGM, PPM or PFM file" + but_seems(file)));
 }
 
-// ICC's header names the kind of colours at byte 16.
+// The ICC header names the colour space at byte 16.
 bool serves(std::span<const std::byte> profile, std::int64_t channels) {
   constexpr std::size_t header = 128, at = 16;
   if (profile.size() < header) return false;
@@ -146,7 +146,7 @@ Array pixels_for(const std::string& name, const Limits& limits, Element element,
 }
 
 Error unreadable(const std::string& name, const std::string& format, const std::string& message) {
-  // What libraries call the kinds that they do not read.
+  // The words by which libraries report kinds that they do not read.
   for (const char* kind :
        {"nsupported", "not supported", "not implemented", "not configured", "old-style JPEG"})
     if (message.find(kind) != std::string::npos)
@@ -255,9 +255,9 @@ void write(const std::string& path, const ArrayView& pixels, const Style& style)
 
 namespace {
 
-// How a camera was held: read from EXIF, and undone.
+// The EXIF orientation: read, and undone.
 
-// Numbers of either byte order, nothing beyond the end.
+// Numbers of either byte order; 0 beyond the end.
 class Numbers {
  public:
   Numbers(std::span<const std::byte> bytes, bool little) : bytes_(bytes), little_(little) {}
@@ -278,7 +278,7 @@ class Numbers {
 }  // namespace
 
 int exif_orientation(std::span<const std::byte> exif) {
-  constexpr std::uint32_t tag = 0x0112, whole_number = 3, long_number = 4;  // which some write instead
+  constexpr std::uint32_t tag = 0x0112, whole_number = 3, long_number = 4;  // LONG, which some write instead
   constexpr std::size_t entry_bytes = 12;
   if (exif.size() < 8) return 1;
   const Numbers numbers(exif, exif[0] == std::byte{'I'});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the formats' files share: each reads from memory and writes to memory, knows nothing of files, and
+// The interface of the formats' codecs: each reads from memory and writes to memory, opens no files, and
 // throws Error "NAME: reason".
 #pragma once
 #include "tessera/io/picture.hpp"
@@ -10,7 +10,7 @@ using Bytes = std::vector<std::byte>;
 
 struct Raw {
   Picture picture;
-  int orientation = 1;  // as EXIF counts: 1 is upright
+  int orientation = 1;  // EXIF's numbering: 1 is upright
 };
 
 Raw parse_png(std::span<const std::byte> file, const std::string& name, const Limits& limits);
@@ -24,16 +24,17 @@ Bytes encode_jpeg(const std::string& name, const ArrayView& pixels, const Style&
 Bytes encode_tiff(const std::string& name, const ArrayView& pixels, const Style& style);
 Bytes encode_pnm(const std::string& name, const ArrayView& pixels);
 
-// An array for the pixels, or Error where a limit forbids it or the host has no such memory.
+// Allocates the pixels; throws Error if a limit forbids them or the host has too little memory.
 Array pixels_for(const std::string& name, const Limits& limits, Element element, std::int64_t height,
                  std::int64_t width, std::int64_t channels);
 
-// What a library says of a file that it cannot read: it is damaged, or of a kind that the library lacks.
+// Turns a library's message into an Error: the file is damaged, or of a kind that the library does not
+// support.
 Error unreadable(const std::string& name, const std::string& format, const std::string& message);
 
-// The orientation in an EXIF block that begins with its TIFF header; 1 where it says none.
+// The orientation in an EXIF block that begins with its TIFF header; 1 if it has none.
 int exif_orientation(std::span<const std::byte> exif);
-// Upright, from pixels as a camera has stored them.
+// Turns pixels as stored by a camera upright.
 Array upright(const Array& pixels, int orientation);
 
 }  // namespace tessera::picture

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Views of a grid from files whose names say the place, or from one picture.
+// Views of a grid from files whose names give the place, or from one picture.
 #include <glob.h>
 #include <algorithm>
 #include <atomic>
@@ -25,8 +25,8 @@ std::string with_stars(std::string pattern) {
   return pattern;
 }
 
-// Whether a shell's pattern means this path, and the numbers that stand for {row} and {col}. What * stands
-// for takes no digit of a number behind it.
+// Matches a path against a shell pattern and collects the numbers that stand for {row} and {col}. A *
+// directly before a number takes no digit of it.
 bool matches(std::string_view pattern, std::string_view path, std::vector<std::string>& numbers) {
   constexpr std::string_view digits = "0123456789";
   const auto is_number = [](std::string_view text) {
@@ -68,7 +68,7 @@ std::string place_text(std::int64_t row, std::int64_t col) {
 }
 
 std::int64_t number_of(const std::string& path, std::string_view digits) {
-  constexpr std::size_t most_digits = 18;  // of what 64 bits hold
+  constexpr std::size_t most_digits = 18;  // always fit 64 bits
   if (digits[0] == '-')
     throw Error(path + ": " + std::string(digits) + " is no place in a grid: they begin at 0");
   digits.remove_prefix(std::min(digits.find_first_not_of('0'), digits.size() - 1));

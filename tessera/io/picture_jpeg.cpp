@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// JPEG by libjpeg-turbo. It leaves by longjmp where a file is damaged, so every function that calls it
-// between its setjmp and its end holds no object with a destructor. What libjpeg only warns of, data that
-// ends early or does not fit, is an error here: the picture would have holes.
+// JPEG by libjpeg-turbo, which reports a damaged file by longjmp. A function that calls it after setjmp
+// therefore holds no object with a destructor. Data that ends early or does not fit is only a warning to
+// libjpeg, but an error here: the picture would have holes.
 #include "tessera/io/picture_codec.hpp"
 #if defined(TESSERA_HAS_JPEG)
 #include <csetjmp>
 #include <cstdio>
 #include <cstring>
-// Needs size_t and FILE before it.
+// jpeglib.h needs size_t and FILE.
 #include <jpeglib.h>
 
 namespace tessera::picture {
 namespace {
 
-// The library hands back the first member.
+// jpeg_error_mgr comes first: the library passes a pointer to it.
 struct Failing {
   jpeg_error_mgr manager;
   std::jmp_buf back;
@@ -26,9 +26,9 @@ void on_exit(j_common_ptr info) {
   std::longjmp(failing->back, 1);
 }
 
-// At once: what is missing of a large picture would be made up for a long time.
+// Stops at the first warning: libjpeg would take long to fill the missing part of a large picture.
 void on_message(j_common_ptr info, int level) {
-  if (level < 0) on_exit(info);  // else a trace
+  if (level < 0) on_exit(info);  // other levels are traces
 }
 
 void prepare(Failing& failing) {
@@ -124,7 +124,7 @@ bool write_all(Writing& w, const unsigned char* pixels, unsigned width, unsigned
 }
 
 int orientation_of(const jpeg_decompress_struct& info) {
-  constexpr char magic[] = "Exif\0";  // and the 0 that ends the literal
+  constexpr char magic[] = "Exif\0";  // its size includes the literal's final 0
   for (const jpeg_marker_struct* m = info.marker_list; m != nullptr; m = m->next)
     if (m->marker == JPEG_APP0 + 1 && m->data_length > sizeof magic &&
         std::memcmp(m->data, magic, sizeof magic) == 0)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// PNG by libpng. It leaves by longjmp where a file is damaged, so every function that calls it between its
-// setjmp and its end holds no object with a destructor.
+// PNG by libpng, which reports a damaged file by longjmp. A function that calls it after setjmp therefore
+// holds no object with a destructor.
 #include "tessera/io/picture_codec.hpp"
 #if defined(TESSERA_HAS_PNG)
 #include <png.h>
@@ -37,8 +37,7 @@ void on_error(png_structp png, png_const_charp text) {
   png_longjmp(png, 1);
 }
 
-// libpng leaves out what it finds fault with and warns. Pixels and their transparency are the picture; what
-// else stands beside it is not missed.
+// libpng warns of invalid chunks and skips them. Only pixels and their transparency must be there.
 void on_reading_warning(png_structp png, png_const_charp text) {
   auto* const state = static_cast<Reading*>(png_get_error_ptr(png));
   const bool counts = std::strncmp(text, "IDAT", 4) == 0 || std::strncmp(text, "tRNS", 4) == 0;
@@ -71,17 +70,17 @@ void flush(png_structp) {}
 bool read_header(Reading& r) {
   if (setjmp(png_jmpbuf(r.png))) return false;
   png_set_read_fn(r.png, &r, take);
-  // The limits of pixels and memory are ours; a text that unpacks to gigabytes is none of our wishes.
+  // Our own limits bound pixels and memory; the chunk limit stops a text that unpacks to gigabytes.
   png_set_user_limits(r.png, 0x7fffffff, 0x7fffffff);
   png_set_chunk_malloc_max(r.png, png_alloc_size_t{1} << 26);
   png_set_benign_errors(r.png, 1);
-  png_set_crc_action(r.png, PNG_CRC_ERROR_QUIT, PNG_CRC_ERROR_QUIT);  // of every chunk
+  png_set_crc_action(r.png, PNG_CRC_ERROR_QUIT, PNG_CRC_ERROR_QUIT);  // for every chunk
   png_read_info(r.png, r.info);
   return true;
 }
 
-// Chunks lie within the file: libpng takes memory for what a chunk says it holds before it finds the file's
-// end. (Of the pixels it does not.)
+// True if all chunks lie within the file: libpng allocates the length that a chunk states before it finds the
+// file's end. (Not for IDAT chunks.)
 bool chunks_fit(std::span<const std::byte> file) {
   constexpr std::size_t signature = 8, head = 8, checksum = 4;
   const auto byte = [&](std::size_t at) { return std::to_integer<std::uint32_t>(file[at]); };
@@ -95,7 +94,7 @@ bool chunks_fit(std::span<const std::byte> file) {
   return true;
 }
 
-// What the header asks for, before libpng takes memory for rows.
+// Checks the header's extents against the limits before libpng allocates rows.
 void demand_room(const Reading& r, const std::string& name, const Limits& limits) {
   const int kind = png_get_color_type(r.png, r.info);
   const bool colour = (kind & PNG_COLOR_MASK_COLOR) != 0,
@@ -105,7 +104,7 @@ void demand_room(const Reading& r, const std::string& name, const Limits& limits
                  (colour ? 3 : 1) + (alpha ? 1 : 0)});
 }
 
-// Everything becomes 8 or 16 bits of 1 to 4 channels.
+// Converts everything to 8 or 16 bits and 1 to 4 channels.
 bool settle(Reading& r, int* passes) {
   if (setjmp(png_jmpbuf(r.png))) return false;
   png_set_expand(r.png);
@@ -160,7 +159,7 @@ bool write_all(Writing& w, png_uint_32 width, png_uint_32 height, int depth, int
   png_set_user_limits(w.png, 0x7fffffff, 0x7fffffff);
   png_set_IHDR(w.png, w.info, width, height, depth, kind, PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT,
                PNG_FILTER_TYPE_DEFAULT);
-  // A profile that libpng finds fault with is left out, not an error.
+  // A profile that libpng rejects is left out, not an error.
   png_set_benign_errors(w.png, 1);
   if (profile_bytes != 0)
     png_set_iCCP(w.png, w.info, "ICC", PNG_COMPRESSION_TYPE_BASE, profile, profile_bytes);

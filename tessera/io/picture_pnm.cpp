@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // PGM, PPM and PFM: a few numbers as text, then the samples. Samples of another range than 0 to 255 or 65535
-// are stretched to it, to the nearest.
+// are scaled to it and rounded to nearest.
 #include <bit>
 #include <cctype>
 #include <charconv>
@@ -39,7 +39,7 @@ class Text {
     return value;
   }
 
-  // Behind the single space that ends the header.
+  // The samples, after the single white-space character that ends the header.
   std::string_view rest(std::size_t bytes) {
     ++at_;
     if (at_ > text_.size() || text_.size() - at_ < bytes)
@@ -49,7 +49,7 @@ class Text {
     return out;
   }
 
-  // What nobody has read. Behind samples that are text, white space means nothing.
+  // The unread rest. White space after samples in text form is skipped.
   std::string_view behind(bool as_text) {
     if (as_text)
       while (at_ < text_.size() && std::isspace(static_cast<unsigned char>(text_[at_])) != 0) ++at_;
@@ -70,8 +70,8 @@ T stretched(std::int64_t value, std::int64_t most) {
   return static_cast<T>((value * full + most / 2) / most);
 }
 
-// A sample above `most`, the largest that the header allows, is an error, as it is to Netpbm: nobody knows
-// what it means.
+// A sample above `most`, the largest that the header allows, is an error, as in Netpbm: its meaning is
+// undefined.
 template <class T>
 void read_samples(Text& text, const std::string& name, bool as_text, std::int64_t most, T* to,
                   std::size_t count) {
@@ -95,7 +95,7 @@ float reversed(float value) {
   return std::bit_cast<float>(__builtin_bswap32(std::bit_cast<std::uint32_t>(value)));
 }
 
-// From the lowest row up; a negative scale says that the bytes are little-endian.
+// Rows are stored bottom-up; a negative scale means little-endian bytes.
 void read_floats(Text& text, const std::string& name, Array& pixels) {
   const std::string scale_text(text.word());
   char* end = nullptr;
@@ -129,7 +129,7 @@ Raw parse_pnm(std::span<const std::byte> file, const std::string& name, const Li
   const std::int64_t channels = kind == '3' || kind == '6' || kind == 'F' ? 3 : 1;
   const std::int64_t most = floats ? 0 : text.number(1, 65535);
   const Element element = floats ? Element::f32 : most > 255 ? Element::u16 : Element::u8;
-  // Every sample takes a byte of the file at least: a short file is not granted the memory of a long one.
+  // Every sample takes at least a byte of the file: a short file must not cause a large allocation.
   if (height <= limits.pixels / width && height * width * channels > static_cast<std::int64_t>(file.size()))
     throw Error(name + ": is damaged: it ends too early");
   Raw raw;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // TIFF by libtiff, from memory and to memory: grey or RGB of 8 and 16 bits and floats, strips or tiles,
-// planes together or apart. What libtiff only warns of while it reads pixels is an error: the picture would
+// planes together or apart. A warning of libtiff while it reads pixels is an error here: the picture would
 // have holes.
 #include "tessera/io/picture_codec.hpp"
 #if defined(TESSERA_HAS_TIFF)
@@ -17,10 +17,10 @@
 namespace tessera::picture {
 namespace {
 
-// A file in memory, as libtiff wants it.
+// A file in memory, for libtiff's I/O callbacks.
 struct Stream {
-  Bytes bytes;                           // when writing
-  std::span<const std::byte> file = {};  // when reading
+  Bytes bytes;                           // for writing
+  std::span<const std::byte> file = {};  // for reading
   std::size_t at = 0;
   bool reads_pixels = false, lacks_pixels = false;
   char message[200] = {};
@@ -69,7 +69,7 @@ int on_error(TIFF*, void* state, const char*, const char* format, va_list values
   return 1;
 }
 
-// Of tags that nobody knows there are many, and they are no damage.
+// Warnings of unknown tags are common and mean no damage.
 int on_warning(TIFF* tiff, void* state, const char* module, const char* format, va_list values) {
   auto* const stream = static_cast<Stream*>(state);
   if (!stream->reads_pixels || std::string_view(format).starts_with("Old-style LZW")) return 1;
@@ -143,10 +143,10 @@ Header read_header(TIFF* tiff, const std::string& name) {
   return h;
 }
 
-// How a file is cut: into strips or tiles, each of one plane or of all.
+// The layout of a file: strips or tiles, each of one plane or of all.
 struct Cut {
   bool tiled = false, apart = false;
-  std::uint32_t width = 0, height = 0;  // of a block
+  std::uint32_t width = 0, height = 0;  // size of a block
   std::size_t samples = 0, row_bytes = 0;
   tmsize_t bytes = 0;
   std::uint64_t blocks = 0;
@@ -178,13 +178,13 @@ Cut cut_of(TIFF* tiff, const Header& h, const std::string& name) {
   return c;
 }
 
-// How many bytes of pixels one of a file can stand for, at most.
+// The largest number of bytes of pixels that one compressed byte can stand for.
 double most_of_a_byte(std::uint16_t compression) {
   switch (compression) {
     case COMPRESSION_NONE:
       return 1;
     case COMPRESSION_PACKBITS:
-      return 64;  // 128 by two
+      return 64;  // a run: 128 bytes from two
     case COMPRESSION_LZW:
     case COMPRESSION_ADOBE_DEFLATE:
     case COMPRESSION_DEFLATE:
@@ -194,9 +194,9 @@ double most_of_a_byte(std::uint16_t compression) {
   }
 }
 
-// Before memory is taken: each block lies within the file, and they can hold as much as the header says.
-// A lone strip that reaches beyond the file's end libtiff gives the length that it should have; a block that
-// is not listed it reads from wherever 0 leads.
+// Before pixels are allocated: checks that each block lies within the file, and that the blocks can hold as
+// many pixels as the header says. libtiff gives a single strip that reaches beyond the end of the file its
+// nominal length, and reads a block that is not listed from offset 0.
 void demand_blocks(TIFF* tiff, const Header& h, const Cut& cut, const std::string& name, std::size_t file) {
   double stored = 0;
   for (std::uint64_t i = 0; i < cut.blocks; ++i) {
@@ -271,7 +271,7 @@ void describe(TIFF* tiff, const ArrayView& pixels, const Style& style, std::uint
 }  // namespace
 
 Raw parse_tiff(std::span<const std::byte> file, const std::string& name, const Limits& limits) {
-  constexpr std::int64_t least_memory = std::int64_t{1} << 26;  // libtiff counts its own tables too
+  constexpr std::int64_t least_memory = std::int64_t{1} << 26;  // libtiff counts its own tables, too
   Stream stream;
   stream.file = file;
   const Tiff tiff = open(stream, name, "rm", std::max(limits.bytes, least_memory));
@@ -304,7 +304,7 @@ Bytes encode_tiff(const std::string& name, const ArrayView& pixels, const Style&
   const std::size_t row_bytes = pixels.bytes() / height,
                     rows = std::clamp<std::size_t>(bytes_a_strip / row_bytes, 1, height);
   describe(tiff.get(), pixels, style, static_cast<std::uint32_t>(rows));
-  Bytes strip(rows * row_bytes);  // the predictor changes what it is handed
+  Bytes strip(rows * row_bytes);  // the predictor overwrites its input
   for (std::size_t y = 0, index = 0; y < height; y += rows, ++index) {
     const std::size_t bytes = std::min(rows, height - y) * row_bytes;
     std::memcpy(strip.data(), static_cast<const std::byte*>(pixels.data) + y * row_bytes, bytes);

@@ -16,14 +16,14 @@ std::string name_of_row(const Entry& row) {
                      tessera::to_string(row.tuning), to_string(row.dims));
 }
 
-// Above over below, where both were counted.
+// The quotient of two counters, if both were counted.
 Number quotient(const Entry& row, const std::string& above, const std::string& below) {
   const Number a = row.counter(above), b = row.counter(below);
   if (!a || !b || !(*b > 0)) return std::nullopt;
   return *a / *b;
 }
 
-// Bytes of "f32", "i32", "bf16": the digits at the end are bits.
+// The size in bytes of "f32", "i32", "bf16": the digits at the end are bits.
 Number bytes_of(const std::string& element) {
   const auto digits = element.find_first_of("0123456789");
   if (digits == std::string::npos || element.find_first_not_of("0123456789", digits) != std::string::npos)
@@ -31,7 +31,7 @@ Number bytes_of(const std::string& element) {
   return element.size() - digits > 3 ? Number() : Number(std::stoi(element.substr(digits)) / 8.0);
 }
 
-// The line that has most of a counter.
+// The line with the highest value of a counter.
 std::string place_of(const Entry& row, const std::string& counter) {
   const SourceLine* worst = nullptr;
   double most = 0;
@@ -55,7 +55,7 @@ void findings(const Entry& row, std::vector<Advice>& out) {
 void coalescing(const Entry& row, const std::string& access, std::vector<Advice>& out) {
   const Number sectors = quotient(row, access + ".sectors", access + ".requests"),
                size = bytes_of(row.element);
-  // A trace that counted what the addresses need at least says it better than the element does.
+  // The minimum that a trace counted from the addresses is more accurate than an estimate from the element.
   Number needed = quotient(row, access + ".ideal_sectors", access + ".requests");
   const bool counted = needed.has_value();
   if (!needed && size) needed = threads_of_a_warp * *size / bytes_of_a_sector;
@@ -102,7 +102,7 @@ void trace_advice(const Group& group, std::vector<Advice>& out) {
   }
 }
 
-// Where a rule starts to speak. None is a pass or a fail: they say only what is worth a look.
+// Thresholds of the rules. They mean no pass or fail, only that something is worth a look.
 constexpr double near_ceiling = 0.85, far_from_ceiling = 0.5, noisy = 0.05, clear_margin = 0.03;
 
 std::string percent(double fraction) { return fmt::format("{:.0f} %", 100 * fraction); }

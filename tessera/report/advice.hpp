@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What to try next. Each piece of advice is a rule over numbers in the files, and shows those numbers.
+// Advice on what to try next. Each piece is a rule over numbers in the files, and shows those numbers.
 #pragma once
 #include <string>
 #include <vector>

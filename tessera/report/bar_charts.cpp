@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Charts made of bars: the ladder, what each of several devices did, and what a trace counted by rung and by
-// line.
+// Bar charts: the ladder, the shares of several devices, and a trace's counters by rung and by line.
 #include <fmt/format.h>
 #include <algorithm>
 #include <array>
@@ -14,14 +13,14 @@ namespace {
 
 using Anchor = Svg::Anchor;
 
-// Letters are measured generously: the reader's font is not known here.
+// Upper bounds of letter widths: the reader's font is not known here.
 constexpr double letter = 7.6, small_letter = 6.9, code_letter = 7.0;
 
 std::size_t fitting(double room, double each) {
   return static_cast<std::size_t>(std::max(room / each + 0.01, 4.0));
 }
 
-// Where things lie: labels beside their bars, or above them where the page is narrow.
+// The layout: labels beside their bars, or above them if the page is narrow.
 struct Place {
   Place(double across, const Bars& bars) : small(is_narrow(across)), code(bars.source), width(across) {
     double letters = 0;
@@ -102,7 +101,7 @@ void draw_missing(Svg& svg, const Bar& bar, const Place& place, double y) {
            wrong ? "small bad-text" : "small muted");
 }
 
-// A narrow page has room for a detail only where the label leaves it.
+// On a narrow page, draws the detail only if the label leaves enough width.
 void draw_label_above(Svg& svg, const Bar& bar, const Place& place, double y) {
   const double room =
       place.width - 8 - letter * static_cast<double>(std::max<std::size_t>(display_width(bar.value_text), 3));
@@ -144,7 +143,7 @@ Svg draw_bars(const Bars& bars, double width, const std::string& id, const Chart
   }
   if (bars.reference) {
     const double x = scale.at(*bars.reference);
-    // Above narrow bars stand their values: the line leaves those alone.
+    // On a narrow page values stand above the bars, so the line is drawn only across the bars.
     if (!place.small) svg.line({x, place.top - 8}, {x, place.bottom}, "opponent");
     else
       for (std::size_t i = 0; i < bars.bars.size(); ++i)
@@ -172,7 +171,7 @@ Bar bar_of(const Entry& row, const Entries& rows, const Metric& metric) {
   }
   out.value_text = figure(*out.value);
   if (row.spread()) {
-    // A quartile of the time is one of the rate, upside down.
+    // For a rate, the quartiles of the time are inverted.
     const bool rate = metric.more_is_better;
     out.low = *out.value * (rate ? *row.median / *row.q3 : *row.q1 / *row.median);
     out.high = *out.value * (rate ? *row.median / *row.q1 : *row.q3 / *row.median);
@@ -198,7 +197,7 @@ DataTable table_of(const Entries& rungs, const Metric& metric, const Entry* best
                  {"verified", true, true}};
   for (const Entry* row : rungs) {
     const Number value = metric.of(*row);
-    // Beneath the name: a column of its own would push the last ones off the page.
+    // The tuning is beneath the name: a column of its own would push the last columns off the page.
     Cell rung(row->rung());
     rung.under = tessera::to_string(row->tuning);
     std::ranges::replace(rung.under, ',', ' ');
@@ -253,7 +252,7 @@ Chart ladder_chart(const Group& group, const Dims& problem) {
 
 namespace {
 
-// A row that several devices shared: who did how much, and who was waited for.
+// A row that several devices shared: each device's share and busy time.
 Chart split_chart(const Entry& row) {
   Chart out;
   out.name = "split-" + row.variant;
@@ -327,7 +326,7 @@ std::string unit_of(const Shown& shown) {
   return std::string(shown.name) == "cgma" ? "FLOP per access" : "per request";
 }
 
-// The file's own number, or the quotient that defines it.
+// The counter stored in the file, or the quotient that defines it.
 Number value_of(const Entry& row, const std::string& counter) {
   if (const Number given = row.counter(counter)) return given;
   const auto dot = counter.find('.');
@@ -339,7 +338,7 @@ Number value_of(const Entry& row, const std::string& counter) {
   return *above / *below;
 }
 
-// A ratio over no requests is no ratio: that says something of the rung, not of the trace.
+// Without requests the ratio is undefined, which is a property of the rung, not of the trace.
 std::string why_missing(const Entry& row, const std::string& counter) {
   const Number requests = row.counter(counter.substr(0, counter.find('.')) + ".requests");
   if (requests == 0.0) return "it makes none";
@@ -386,7 +385,7 @@ double counter_of(const SourceLine& line, const std::string& name) {
   return found == line.counters.end() ? 0 : found->second;
 }
 
-// What a line costs the memory system: sectors of global memory and wavefronts of shared memory.
+// The memory cost of a line: sectors of global memory plus wavefronts of shared memory.
 double cost_of(const SourceLine& line) {
   return counter_of(line, "global_load.sectors") + counter_of(line, "global_store.sectors") +
          counter_of(line, "shared_load.wavefronts") + counter_of(line, "shared_store.wavefronts");
@@ -417,7 +416,7 @@ bool several_files(const Entry& row) {
                              [&](const SourceLine& l) { return l.file != row.lines.front().file; });
 }
 
-// "kernel.cu:31" where lines are of several files, else the number alone.
+// "kernel.cu:31" if lines are from several files, else the number alone.
 std::string place_of(const SourceLine& line, bool several) {
   return several ? fmt::format("{}:{}", std::filesystem::path(line.file).filename().string(), line.line)
                  : fmt::format("{:>3}", line.line);
@@ -457,7 +456,7 @@ Bar line_bar(const SourceLine& line, double largest, bool several) {
   return out;
 }
 
-// The lines round the costly ones, in the order of the source.
+// The lines around the costly ones, in source order.
 Chart line_chart(const Entry& row) {
   constexpr std::size_t most = 40;
   Chart out;
@@ -491,7 +490,7 @@ Chart line_chart(const Entry& row) {
 std::vector<Chart> counter_charts(const Group& group) {
   std::vector<Chart> out;
   for (const Shown& shown : by_rung) out.push_back(counter_chart(group, shown));
-  // Two beside each other leave no gap for one that is left out.
+  // Charts are placed in pairs; missing ones go last, so that they leave no gap.
   std::stable_partition(out.begin(), out.end(), [](const Chart& chart) { return !chart.missing; });
   return out;
 }

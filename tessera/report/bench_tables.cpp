@@ -39,7 +39,8 @@ struct Refused {
   std::string why, who;
 };
 
-// "needs 2048 threads, the most is 1024" and "needs 4096 threads, …" are one reason.
+// Messages that differ only in numbers are one reason: "needs 2048 threads, the most is 1024" and "needs 4096
+// threads, …".
 std::string without_numbers(const std::string& text) {
   std::string out;
   for (const char c : text) {
@@ -51,7 +52,7 @@ std::string without_numbers(const std::string& text) {
 }
 
 std::string line_of(const std::vector<Refused>& alike) {
-  std::vector<std::string> names;  // each once, at whatever sizes
+  std::vector<std::string> names;  // each once, for all sizes
   for (const Refused& refused : alike)
     if (std::ranges::find(names, refused.who) == names.end()) names.push_back(refused.who);
   const std::size_t listed = std::min(names.size(), most_listed);
@@ -200,7 +201,7 @@ std::optional<double> call_seconds(const Row& row, const char* kind) {
   return bench::summarize(found->second).median;
 }
 
-// How many times as fast `call` is.
+// The speedup of `call` over the baseline.
 std::optional<double> call_ratio(const Row& call, const Row& baseline, const char* kind) {
   const auto ours = call_seconds(call, kind), its = call_seconds(baseline, kind);
   return ours && its ? std::optional(*its / *ours) : std::nullopt;
@@ -241,8 +242,8 @@ std::string call_means(const std::vector<Row>& rows) {
     int count = 0, near = 0;
     std::string where;
   };
-  std::map<std::array<std::string, 4>, Mean> means;  // of device, element, baseline, kind
-  const Row* call = nullptr;                         // it comes before the baselines of its problem
+  std::map<std::array<std::string, 4>, Mean> means;  // keys: device, element, baseline, kind
+  const Row* call = nullptr;                         // precedes the baselines of its problem
   for (const Row& row : rows) {
     if (!row.variant->baseline) call = &row;
     if (call == nullptr || call == &row) continue;
@@ -299,7 +300,7 @@ namespace {
 
 using Key = std::vector<std::string>;
 
-// The row's value of a name; "-" where it has none.
+// The row's value of a name; "-" if it has none.
 std::string value_of(const Row& row, const std::string& name) {
   if (const auto value = row.tuning.find(name)) return std::to_string(*value);
   if (name == "variant") return row.variant->name;
@@ -313,7 +314,7 @@ Key key_of(const Row& row, const std::vector<std::string>& names) {
   return out;
 }
 
-// Numbers by their value, words in the order of the rows.
+// Orders numbers by value and keeps words in the order of the rows.
 bool precedes(const std::string& a, const std::string& b) {
   const auto number = [](const std::string& text) {
     double out = -1;
@@ -364,7 +365,7 @@ class Notes {
   std::vector<std::string> texts_;
 };
 
-// One table: the rows that differ only in what is down and across.
+// One table: the rows that differ only in the parameters down and across.
 class TwoWay {
  public:
   TwoWay(const std::vector<const Row*>& rows, const std::vector<std::string>& down, const std::string& across,
@@ -383,7 +384,7 @@ class TwoWay {
   }
 
   std::string text() {
-    // With one name down, its values stand against those across; with more, each needs its title.
+    // With one parameter down, the corner names both axes; with more, each column needs its title.
     const bool corner = down_->size() == 1;
     std::vector<Table::Column> heads;
     for (const std::string& name : *down_)
@@ -405,7 +406,7 @@ class TwoWay {
     return a.counts() && (!b.counts() || a.median() < b.median());
   }
 
-  // Beside the speed of all cells, how right they are.
+  // The accuracy of all cells, in one line.
   std::string accuracy() const {
     std::size_t measured = 0, verified = 0;
     double largest = 0;

@@ -8,45 +8,45 @@
 
 namespace tessera::report {
 
-// One line per choice, for the rows of one problem; below it what could not be measured and why.
+// One line per choice, for the rows of one problem; below, the choices that could not be measured, with
+// reasons.
 std::string ladder_table(const std::vector<bench::Row>& rows);
 
-// × serial of each choice at each size, and its mean over the last two sizes; empty where no serial
-// rung was measured.
+// The speedup over serial of each choice at each size, and its mean over the last two sizes; empty if no
+// serial rung was measured.
 std::string mean_table(const std::vector<std::vector<bench::Row>>& sizes);
 
-// Rows of bench::measure_calls(), of one problem: a call's times, and how many times as fast the first row's
-// call is as each baseline.
+// For rows of bench::measure_calls() of one problem: a call's times, and the speedup of the first row's call
+// over each baseline.
 std::string call_table(const std::vector<bench::Row>& rows);
-// Of all problems: for each baseline the geometric mean of that, the share of problems at 0.9 and more, and
-// the lowest. Empty where there is one problem, or no baseline.
+// For each baseline over all problems: the geometric mean of that speedup, the share of problems at 0.9 and
+// more, and the lowest. Empty if there is one problem, or no baseline.
 std::string call_means(const std::vector<bench::Row>& rows);
 
 // Measured rows as a table of two or more parameters: one across, the others down.
 
-// Names are parameters of the tuning, "variant" or "device". What else the rows differ in makes a table of
-// its own for each combination. Cells hold GFLOP/s, or GB/s or the time where the operation counts none, or
-// where `times` are asked for; the fastest is marked, and what has no value says n/a with the number of a
-// note.
+// Names are parameters of the tuning, "variant" or "device". Each combination of the rows' other differences
+// makes a table of its own. Cells hold GFLOP/s, or GB/s or the time if the operation counts none, or if
+// `times` is true; the fastest is marked, and cells without a value show n/a with the number of a note.
 std::string two_way_table(const std::vector<bench::Row>& rows, const std::vector<std::string>& down,
                           const std::string& across, bool times = false);
 
-// Everything that the rows differ in, but for `across`: what to put down for one table of all rows.
+// All names in which the rows differ, except `across`: the names to put down for a single table of all rows.
 std::vector<std::string> differing(const std::vector<bench::Row>& rows, const std::string& across);
 
-// Two documents' times side by side, with the verdicts.
+// The times of two documents side by side, with the verdicts.
 
-// One line a pair, below it how many there are of each verdict.
+// One line per pair; below, the number of pairs for each verdict.
 std::string compare_table(const std::vector<bench::Pair>& pairs);
 
-// What several tables say of a measured row in words.
+// Texts about a measured row that several tables share.
 
 std::string device_of(const bench::Row& row);  // "simt (executor wall time)"
 std::string name_of(const bench::Row& row);    // "gpu/shared_tiles"
-std::string why_not(const bench::Row& row);    // of a row without samples
-// Why rows have no samples, each reason once, with those that it holds for.
+std::string why_not(const bench::Row& row);    // for a row without samples
+// The reasons why rows have no samples, each once, with the rows that it applies to.
 std::string reasons_of(const std::vector<bench::Row>& rows);
-std::string findings_of(const std::vector<bench::Row>& rows);       // what is wrong in wrong results
-std::string executor_note_of(const std::vector<bench::Row>& rows);  // "" where none ran on the executor
+std::string findings_of(const std::vector<bench::Row>& rows);       // the errors in wrong results
+std::string executor_note_of(const std::vector<bench::Row>& rows);  // "" if none ran on the executor
 
 }  // namespace tessera::report

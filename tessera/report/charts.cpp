@@ -10,7 +10,7 @@
 namespace tessera::report {
 namespace {
 
-constexpr double log_from = 30;  // times that the most exceeds the least
+constexpr double log_from = 30;  // the ratio of largest to smallest from which a logarithmic scale is used
 
 std::string tick_label(double value) {
   const double size = std::abs(value);
@@ -31,7 +31,7 @@ Scale::Scale(Kind kind, double low, double high, double from, double to)
 Scale Scale::around(Kind kind, double least, double most, double from, double to) {
   if (kind == Kind::linear) return {kind, 0, most > 0 ? most * 1.02 : 1, from, to};
   double low = std::pow(10, std::floor(std::log10(least)));
-  // A bar of length nothing would say nothing.
+  // A bar of zero length would be invisible.
   if (least < low * 1.25) low /= 10;
   return {kind, low, most * 1.15, from, to};
 }
@@ -62,7 +62,7 @@ std::vector<Tick> Scale::linear_ticks(int about) const {
   return out;
 }
 
-// Every n-th decade; within few decades also their 2 and 5.
+// Every n-th decade; over few decades also 2 and 5 times each.
 std::vector<Tick> Scale::log_ticks(int about) const {
   const int first = static_cast<int>(std::floor(std::log10(low_) + 1e-9));
   const int last = static_cast<int>(std::floor(std::log10(high_) + 1e-9));
@@ -108,7 +108,7 @@ std::string count(double value) {
 
 namespace {
 
-constexpr std::size_t long_text = 40;  // a cell that had better wrap
+constexpr std::size_t long_text = 40;  // longer cells wrap
 
 bool says_something(const DataTable& table, std::size_t column) {
   return !table.columns[column].optional ||

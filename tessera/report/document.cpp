@@ -20,17 +20,17 @@ using Json = nlohmann::ordered_json;
 
 class Fields {
  public:
-  // `where` is a place such as "rows[3]"; throws unless `json` is an object.
+  // `where` is a JSON path such as "rows[3]"; throws unless `json` is an object.
   Fields(const std::string& file, std::string where, const Json& json);
 
-  std::string text(const char* name) const;  // "" where missing
+  std::string text(const char* name) const;  // "" if missing
   std::string needed_text(const char* name) const;
   std::optional<double> number(const char* name) const;
-  int whole(const char* name) const;  // 0 where missing
+  int whole(const char* name) const;  // 0 if missing
   bool flag(const char* name) const;
   Dims dims(const char* name) const;
   Tuning tuning(const char* name) const;
-  const Json& array(const char* name) const;  // an empty one where missing
+  const Json& array(const char* name) const;  // an empty one if missing
   const Json* object(const char* name) const;
   const Json& json() const { return *json_; }
   std::string place(const std::string& name) const { return where_.empty() ? name : where_ + "." + name; }
@@ -141,7 +141,7 @@ constexpr std::array known_kinds{"bench",  "call",    "sweep", "tune",      "tra
                                  "verify", "compare", "code",  "agreement", "study"};
 constexpr std::array shown_as_tables{"verify", "compare", "code", "agreement"};
 
-// What to do instead of showing one run.
+// The hint for a file of a single run, which a report cannot show.
 std::string more_than_a_run(const Fields& fields) {
   const std::string name = fields.text("operation");
   return "`tessera bench" + (name.empty() ? "" : " " + name) +
@@ -151,7 +151,7 @@ std::string more_than_a_run(const Fields& fields) {
 
 std::string at(const std::string& list, std::size_t i) { return fmt::format("{}[{}]", list, i); }
 
-// With `kind`, such as "global_load", a line's own names are parts of its kind.
+// Prefixes a line's names with `kind`, such as "global_load".
 Counters counters_of(const Json& json, const std::string& kind = {}) {
   Counters out;
   for (const auto& [name, value] : json.items())
@@ -164,7 +164,7 @@ bool is_ratio(const std::string& counter) {
   return counter.ends_with("_per_request") || counter.ends_with("efficiency");
 }
 
-// Of one line that loads and stores, or loads twice, the counts are added; a ratio of two is none.
+// Adds the counts of a line that loads and stores, or loads twice; ratios cannot be added and are left out.
 void add_line(std::vector<SourceLine>& lines, SourceLine more) {
   const auto known = std::ranges::find_if(
       lines, [&](const SourceLine& l) { return l.line == more.line && l.file == more.file; });
@@ -312,7 +312,7 @@ Cell cell_of(const Json& value) {
   return {};
 }
 
-// Kinds without rungs to draw: the fields that are single values, in the order of their appearance.
+// Rows of kinds without rungs: the fields that are single values, in the order of their appearance.
 void read_cells(const std::string& file, const Json& rows, Document& out) {
   for (std::size_t i = 0; i < rows.size(); ++i)
     for (const auto& [name, value] : Fields(file, at("rows", i), rows[i]).json().items())
@@ -450,7 +450,7 @@ Document read_document(const std::string& path) {
 std::string to_string(const Dims& dims) {
   std::string out;
   std::vector<std::string> listed;
-  // Sizes that agree are named together; m, n, k in the order in which products are spoken of.
+  // Sizes that agree are named together; m, n, k come in their customary order.
   std::vector<std::string> names;
   for (const auto& [name, value] : dims) names.push_back(name);
   std::ranges::stable_sort(names, {}, [](const std::string& n) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A result file as a report reads it: every field checked, every missing number absent. A file that
-// is damaged or of another kind ends in an Error that names it, the place in it and the reason.
+// A result file as a report reads it: every field checked, every missing number absent. A file that is
+// damaged or of another kind causes an Error that names it, the place in it and the reason.
 #pragma once
 #include <nlohmann/json_fwd.hpp>
 #include <map>
@@ -14,7 +14,7 @@
 namespace tessera::report {
 
 using Number = std::optional<double>;
-// What a table holds: text, and a number to sort by where there is one.
+// A cell of a table: text, and a number to sort by if there is one.
 struct Cell {
   std::string text;  // empty: n/a
   Number value;
@@ -37,7 +37,7 @@ struct Finding {
   int line = 0;
 };
 
-// What one of several devices did of a row that they shared.
+// The part of a shared row that one device computed.
 struct Part {
   std::string device;
   Number share, seconds, gflops;
@@ -47,7 +47,7 @@ struct Part {
 struct Entry {
   Dims dims;
   std::string element, ladder, variant, device, verified, method, ceiling, mode, reason;
-  std::string previous;  // the rung that ratio_previous is to; older files do not tell
+  std::string previous;  // the rung that ratio_previous refers to; older files lack it
   int place = 0;
   Tuning tuning;
   bool baseline = false, serial = false;
@@ -64,31 +64,31 @@ struct Entry {
   bool counts() const { return median.has_value() && !wrong(); }
   Number work() const;       // floating-point operations that the problem needs
   Number intensity() const;  // flops for each byte that the problem needs
-  Number spread() const;     // half the quartiles' distance, as a fraction
+  Number spread() const;     // half the interquartile range, as a fraction
   Number counter(const std::string& name) const;
   std::string rung() const;  // "05 shared_tiles"
 };
 
 struct DeviceFacts {
   std::string label, name, driver;
-  Number memory_gbps;                    // as measured
-  std::map<std::string, double> gflops;  // as measured, by element
+  Number memory_gbps;                    // measured
+  std::map<std::string, double> gflops;  // measured, by element
 };
 
-// A table of a study: what was measured beside what was predicted, and what both say.
+// A table of a study: measurements beside predictions, and remarks on both.
 struct StudiedTable {
   std::string title;
-  std::vector<std::string> columns, shows;             // of each column: digits, seconds, error, ratio
+  std::vector<std::string> columns, shows;  // shows: each column's format: digits, seconds, error, ratio
   std::vector<std::vector<std::vector<double>>> rows;  // a cell's numbers; none: n/a
   std::vector<std::string> remarks;
 };
 
 struct Document {
   std::string path, kind, operation, caches;
-  std::vector<std::pair<std::string, std::string>> provenance;  // what is known, in reading order
+  std::vector<std::pair<std::string, std::string>> provenance;  // known facts, in reading order
   std::vector<DeviceFacts> devices;
   std::vector<Entry> rows;
-  // Rows of kinds that are shown as they are (verify, compare): titles, then cells by column.
+  // Rows of kinds that are shown verbatim (verify, compare): titles, then cells by column.
   std::vector<std::string> columns;
   std::vector<std::vector<Cell>> cells;
   std::vector<StudiedTable> studied;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows that may be compared: one element on one device, seen as a ladder, and the unit in which they
-// are told apart.
+// Rows that may be compared: one element on one device, as a ladder, with the metric for comparing them.
 #pragma once
 #include <string>
 #include <vector>
@@ -22,14 +21,14 @@ struct Group {
 
 std::vector<Group> groups_of(const Document& document);
 
-// What is drawn: arithmetic where the operation counts any, else traffic, else time.
+// The quantity to draw: arithmetic if the operation counts any, else traffic, else time.
 struct Metric {
   std::string name, unit;
   Number Entry::*field = nullptr;
   double factor = 1;
   bool more_is_better = true;
 
-  Number of(const Entry& entry) const;  // nothing for what failed
+  Number of(const Entry& entry) const;  // std::nullopt for failures
   std::string text(const Entry& entry) const;
   bool better(const Entry& a, const Entry& b) const;  // both have a value
 };
@@ -39,14 +38,14 @@ Metric metric_for(const Entries& rows);
 std::vector<Dims> problems_of(const Entries& rows);  // ascending by work
 Entries at_problem(const Entries& rows, const Dims& dims);
 
-// One for each rung, in the ladder's order: its best choice, or its first where none counts.
+// One row for each rung, in the ladder's order: its best choice, or its first if none counts.
 Entries best_choices(const Entries& rows, const Metric& metric);
-// Every choice of that rung.
+// Every choice of the rung.
 Entries choices_of(const Entries& rows, const Entry& rung);
 bool same_rung(const Entry& a, const Entry& b);
-const Entry* best_of(const Entries& rows, const Metric& metric);  // null where none counts
+const Entry* best_of(const Entries& rows, const Metric& metric);  // null if none counts
 
 std::string where(const Group& group);                         // "f32 on NVIDIA H200"
-std::string tip_of(const Entry& entry, const Metric& metric);  // what hovering tells
+std::string tip_of(const Entry& entry, const Metric& metric);  // the text of the tooltip
 
 }  // namespace tessera::report

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Heat maps of what was swept: rungs against sizes, and the choices of one rung.
+// Heat maps of sweeps: rungs against sizes, and the choices of one rung.
 #include <fmt/format.h>
 #include <algorithm>
 #include <cmath>
@@ -13,7 +13,7 @@ namespace {
 
 using Anchor = Svg::Anchor;
 
-// Steps of equal width between the least and the most, or of equal ratio where they lie far apart.
+// Steps of equal width between the least and the most, or of equal ratio if these are far apart.
 class Shades {
  public:
   explicit Shades(const HeatMap& map) : more_(map.more_is_better) {
@@ -33,7 +33,7 @@ class Shades {
     const int up = std::clamp(static_cast<int>(part * heat_steps), 0, heat_steps - 1);
     return more_ ? up : heat_steps - 1 - up;
   }
-  // Where step i begins, counted from the worst.
+  // The value at which step i begins, counted from the worst.
   double border(int i) const {
     const double part = static_cast<double>(more_ ? i : heat_steps - i) / heat_steps;
     return log_ ? least_ * std::pow(most_ / least_, part) : least_ + part * (most_ - least_);
@@ -132,7 +132,7 @@ DataTable heat_table(const HeatMap& map, const std::string& caption) {
   return out;
 }
 
-// What was swept: problems, and the choices of one rung.
+// Heat maps of sweeps: problems, and the choices of one rung.
 constexpr std::size_t most_lines = 32;
 
 HeatCell cell_of(const Entry* row, const Metric& metric) {
@@ -141,7 +141,7 @@ HeatCell cell_of(const Entry* row, const Metric& metric) {
   return {value, value ? figure(*value) : "n/a", tip_of(*row, metric), row->wrong()};
 }
 
-// The better of two in one cell; what has no value gives way.
+// Keeps the better of two rows for one cell; a row without a value loses.
 void keep_better(const Entry*& kept, const Entry* row, const Metric& metric) {
   if (kept == nullptr || !metric.of(*kept) || (metric.of(*row) && metric.better(*row, *kept))) kept = row;
 }
@@ -153,7 +153,7 @@ void finish(Chart& out, HeatMap map) {
   };
 }
 
-// What distinguishes problems: the sizes that vary, or all where they go together.
+// The sizes that distinguish problems: the ones that vary, or all if they vary together.
 std::string short_size(const Dims& dims) {
   std::set<std::int64_t> values;
   std::string out;
@@ -202,7 +202,7 @@ struct Line {
   std::string name, shown;
 };
 
-// Each combination of the other parameters once; by number where that is one parameter.
+// Each combination of the other parameters once; sorted by value if that is one parameter.
 std::vector<Line> lines_of(const Entries& rows, const std::vector<Axis>& axes, const Axis& across) {
   std::vector<Line> out;
   for (const Entry* row : rows) {
@@ -238,7 +238,7 @@ HeatMap tuning_map(const Entries& rows, const std::vector<Axis>& axes) {
   return map;
 }
 
-// Of the places of a map, the share that was tried.
+// The share of a map's cells that was tried.
 double filled(const HeatMap& map) {
   double tried = 0;
   for (const auto& line : map.cells)
@@ -247,7 +247,7 @@ double filled(const HeatMap& map) {
   return tried / static_cast<double>(map.lines.size() * map.columns.size());
 }
 
-// Choices that span no grid: bars, the best first.
+// Draws choices that span no grid as bars, the best first.
 void draw_as_bars(Chart& out, Entries rows, const Metric& metric) {
   const auto valued = [&](const Entry* row) { return metric.of(*row).has_value(); };
   std::stable_partition(rows.begin(), rows.end(), valued);

@@ -91,7 +91,7 @@ void append(std::vector<Chart>& to, std::vector<Chart> from) {
   for (Chart& chart : from) to.push_back(std::move(chart));
 }
 
-// Several rungs were timed at one problem.
+// True if several rungs were timed at one problem.
 bool is_ladder(const Entries& rows) {
   return std::ranges::any_of(rows, [&](const Entry* row) { return !same_rung(*row, *rows.front()); });
 }
@@ -101,7 +101,7 @@ std::string with_spread(const Entry& row) {
   return seconds_cell(row.median).text + (spread ? fmt::format(" ± {:.1f} %", 100 * *spread) : "");
 }
 
-// The sentence that a reader would take away.
+// The main result in one sentence.
 std::string sentence(const Entries& rungs, const Entries& choices, const Entry& best, const Metric& metric) {
   const auto rivals =
       std::ranges::count_if(rungs, [](const Entry* r) { return !r->baseline && r->counts(); });
@@ -169,7 +169,7 @@ void add_measured(Section& out, const Group& group) {
   append(out.charts, split_charts(group));
 }
 
-// The widest difference in how rungs load: what a trace is asked for first.
+// The largest difference in the rungs' load efficiency, a trace's most common question.
 std::string loads_sentence(const Group& group) {
   const auto sectors = [](const Entry* row) {
     return row->counter("global_load.sectors_per_request").value_or(0);
@@ -252,10 +252,10 @@ Section studied_section(const Document& document) {
   return out;
 }
 
-// The serial rung of another device's ladder: what its ratios refer to, no ladder of its own.
+// True for the serial rung of another device's ladder: a reference for ratios, not a ladder of its own.
 bool only_serial(const Group& group) { return std::ranges::all_of(group.rows, &Entry::serial); }
 
-// Two ladders on one page need two names: ladder, ladder-2.
+// Makes names unique: two ladders on one page become ladder and ladder-2.
 void name_uniquely(std::vector<Section>& sections) {
   std::set<std::string> taken;
   for (std::size_t i = 0; i < sections.size(); ++i) {
@@ -379,7 +379,7 @@ std::string provenance_html(const std::vector<Document>& documents) {
   return out + "</section>\n";
 }
 
-// "matmul on NVIDIA H200": what all files have in common, as far as they do.
+// "matmul on NVIDIA H200": the operation and device that all files have in common.
 std::string title_of(const std::vector<Document>& documents) {
   std::string operation, device;
   for (const Document& document : documents) {
@@ -417,12 +417,12 @@ std::string header_html(const std::string& title, const std::vector<Section>& se
 
 std::string page(const std::vector<Document>& documents) {
   auto sections = sections_of(documents);
-  // The section with the longest ladder heads the page.
+  // The section with the longest ladder is shown first.
   const auto lead = std::ranges::max_element(sections, {}, &Section::rungs);
   const std::string title = title_of(documents);
   PageParts parts{title + " – Tessera report", header_html(title, sections, *lead, documents), "",
                   "Written by tessera report. This file needs no network; n/a marks what was not measured."};
-  if (!lead->facts.empty()) lead->lede.clear();  // it stands at the top already
+  if (!lead->facts.empty()) lead->lede.clear();  // it is already shown at the top
   for (const Section& section : sections) parts.main += section_html(section);
   parts.main += advice_html(documents) + provenance_html(documents);
   return whole_page(parts);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One HTML file of result files: charts, their tables, what to try next, and where all of it came
-// from. It needs no network, and its policy allows none.
+// One HTML file for result files: charts, their tables, advice, and provenance. It needs no network, and its
+// content security policy allows none.
 #pragma once
 #include <string>
 #include <vector>
@@ -8,28 +8,28 @@
 
 namespace tessera::report {
 
-// A file's rows of one element on one device, with the charts that suit them.
+// A file's rows of one element on one device, with their charts.
 struct Section {
   std::string id, kind, title, lede;  // kind: "bench, FILE"
   std::vector<Chart> charts;
-  std::optional<DataTable> alarm;                          // what must be seen first
-  DataTable rows;                                          // for looking up
-  std::size_t rungs = 0;                                   // how much there is to see
-  std::vector<std::pair<std::string, std::string>> facts;  // what is shown large
+  std::optional<DataTable> alarm;                          // shown first
+  DataTable rows;                                          // for reference
+  std::size_t rungs = 0;                                   // the length of its ladder
+  std::vector<std::pair<std::string, std::string>> facts;  // shown in large type
 };
 
-// Names of charts are unique. The charts look into the documents, which must outlive them.
+// Makes sections with unique chart names. The charts refer to the documents, which must outlive them.
 std::vector<Section> sections_of(const std::vector<Document>& documents);
 
 std::string page(const std::vector<Document>& documents);
 
-// A page with the reports' style and script around parts that are HTML already; the title is text.
+// Wraps HTML parts in a page with the reports' style and script; the title is plain text.
 struct PageParts {
   std::string title, header, main, footer;
 };
 std::string whole_page(const PageParts& parts);
 
-// That chart as a file of its own. Throws Error naming those that there are.
+// Finds a chart by name, for export. Throws Error that lists the available names.
 const Chart& chart_named(const std::vector<Section>& sections, const std::string& name);
 
 }  // namespace tessera::report

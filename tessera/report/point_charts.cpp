@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Charts with two logarithmic axes: the roofline, and the errors of a study against what it varies.
+// Charts with two logarithmic axes: the roofline, and a study's errors against the varied parameter.
 #include <fmt/format.h>
 #include <algorithm>
 #include <cmath>
@@ -13,7 +13,7 @@ namespace {
 using Anchor = Svg::Anchor;
 
 struct Roof {
-  double gflops = 0, gbps = 0;  // what the device reached at best, as measured
+  double gflops = 0, gbps = 0;  // the best measured rates of the device
   double at(double intensity) const { return std::min(gflops, gbps * intensity); }
   double ridge() const { return gflops / gbps; }
 };
@@ -38,8 +38,8 @@ struct Spot {
   bool best = false;
 };
 
-// From the device's own entry; else from what the rows say of the share that they reach, which names
-// one ceiling each.
+// Taken from the device's own entry; else derived from the rows' roofline fractions, each of which gives one
+// ceiling.
 Roof roof_of(const Group& group) {
   Roof out;
   if (const DeviceFacts* device = group.document->device(group.device)) {
@@ -117,7 +117,7 @@ void draw_roof(Svg& svg, const Frame& f, const Roof& roof, bool small) {
            "small strong");
 }
 
-// Names stand in a column of their own, pushed apart, each led to its point.
+// Draws names in a column of their own, pushed apart, each with a line to its point.
 void draw_names(Svg& svg, const Frame& f, std::vector<Spot> spots, bool small) {
   constexpr double line = 16;
   std::ranges::sort(spots, std::greater(), &Spot::y);
@@ -204,7 +204,7 @@ namespace {
 
 using Anchor = Svg::Anchor;
 
-// A column of errors, as points that a logarithmic scale can hold.
+// A column of errors, as points on a logarithmic scale.
 struct Curve {
   std::string name;
   std::vector<std::pair<double, double>> points;
@@ -217,7 +217,7 @@ double middle(std::vector<double> numbers) {
   return numbers[numbers.size() / 2];
 }
 
-// "its error" is that of the column before.
+// "its error" belongs to the column before.
 std::string name_of(const StudiedTable& table, std::size_t column) {
   return table.columns[column] == "its error" && column > 0 ? table.columns[column - 1]
                                                             : table.columns[column];
@@ -237,12 +237,11 @@ std::vector<Curve> curves_of(const StudiedTable& table) {
   return out;
 }
 
-// Five colours, and once more in dashes; the prediction has its own.
+// Five colours, then the same ones dashed; the prediction has its own.
 constexpr std::size_t series_colours = 5, most_letters = 25;
 std::string colour_of(std::size_t series) { return "s" + std::to_string(series % series_colours); }
 
-// Names that would touch are moved apart, from the top down, and up again where the last would leave the
-// chart.
+// Moves overlapping names apart, from the top down, and up again if the last would leave the chart.
 std::vector<double> places_of(const std::vector<Curve>& curves, const Scale& y, double top, double bottom) {
   constexpr double line = 15;
   std::vector<std::size_t> order(curves.size());
@@ -321,7 +320,7 @@ Chart study_chart(const StudiedTable& table) {
   out.description = fmt::format(
       "Errors against {}, both logarithmic; the line without points is what theory predicts.", across);
   const auto is_line = [](const Curve& curve) { return curve.points.size() > 1; };
-  // A table with one error is about something else.
+  // A table with a single error column is not a comparison.
   if (curves.size() < 2 || std::ranges::none_of(curves, is_line))
     out.missing = "it has no errors of several ways to draw";
   out.table.caption = table.title;

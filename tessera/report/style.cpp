@@ -12,8 +12,8 @@ struct Colour {
   const char *name, *light, *dark;
 };
 
-// Blue against orange, never red against green; text has a contrast of at least 4.5 on what it
-// stands on. The steps of heat differ in lightness first, so that they survive grey paper.
+// Blue against orange, never red against green; text has a contrast of at least 4.5 to its background. The
+// heat steps differ mainly in lightness, so that they survive greyscale printing.
 constexpr std::array<Colour, 27> palette{{
     {"page", "#fbfbf9", "#121417"},  {"paper", "#ffffff", "#191c20"}, {"ink", "#1b1e22", "#e8eaed"},
     {"muted", "#5a626b", "#a0a8b1"}, {"rule", "#e2e3e1", "#2e3339"},  {"accent", "#1d5c9e", "#86b8f3"},
@@ -253,8 +253,8 @@ std::string page_style() {
          with_colours(page_rules, Colours::variables) + chart_style(Colours::variables);
 }
 
-// The page's script. Without it everything can still be read: it sorts tables and shows what lies
-// under the pointer at once, instead of after the browser's own delay.
+// The page's script sorts tables and shows tooltips without the browser's delay. The page is readable without
+// it.
 std::string page_script() {
   return R"JS('use strict';
 for (const table of document.querySelectorAll('table.sortable')) {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a report looks and the little that it does: one palette for light and dark, the rules of the
-// drawings, those of the page, and the script that sorts and hovers.
+// The style and script of a report: one palette for light and dark, the rules of the drawings, those of the
+// page, and the script for sorting and tooltips.
 #pragma once
 #include <string>
 
 namespace tessera::report {
 
-enum class Colours { light, variables };  // as they are, or by name as a page defines them
+enum class Colours { light, variables };  // literal values, or CSS variables that a page defines
 
 std::string chart_style(Colours colours);
 std::string page_style();  // with the palette, for screens light and dark, narrow ones, and paper

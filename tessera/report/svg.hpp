@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One drawing as SVG, built from few shapes. Colours are classes: the page's style sheet gives them
-// in light and dark, and an exported drawing carries its own.
+// One drawing as SVG, built from few shapes. Colours are CSS classes: the page's style sheet defines them in
+// light and dark, and an exported drawing carries its own.
 #pragma once
 #include <optional>
 #include <string>
@@ -15,11 +15,11 @@ class Svg {
   enum class Anchor { start, middle, end };
   using Point = std::pair<double, double>;
 
-  // `id` must be unique on its page; the title and the description are what a screen reader says.
+  // `id` must be unique on its page; the title and the description are for screen readers.
   Svg(double width, double height, std::string id, const std::string& title, const std::string& description);
 
-  // `tip`: what hovering shows; the shape is then a mark of the data. Coordinates that are not finite
-  // throw Error: a chart with a hole is worse than none.
+  // `tip`: the tooltip; the shape is then a mark of the data. Coordinates that are not finite throw Error: a
+  // chart with a hole is worse than none.
   void rect(double x, double y, double width, double height, const std::string& classes,
             const std::string& tip = {}, double radius = 0);
   void line(Point from, Point to, const std::string& classes);
@@ -42,11 +42,10 @@ class Svg {
   std::string id_, title_, description_, body_;
 };
 
-// Text from files on its way into HTML and SVG: names, messages and source lines are data, never
-// markup, whatever they hold.
+// Escaping of text from files for HTML and SVG: names, messages and source lines are data, never markup.
 
-// Safe between tags and inside quoted attributes. What XML forbids (control characters, bytes that
-// are no UTF-8) becomes U+FFFD.
+// Safe between tags and inside quoted attributes. Characters that XML forbids (control characters, invalid
+// UTF-8) become U+FFFD.
 std::string escaped(std::string_view text);
 
 // "Shared tiles: f32!" → "shared-tiles-f32": an identifier of letters, digits and dashes.

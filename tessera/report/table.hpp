@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tables as plain text: columns aligned, numbers to the right, "n/a" for what is missing. A table that is
-// wider than the terminal leaves out its less important columns, and then shortens words.
+// Plain-text tables: aligned columns, numbers to the right, "n/a" for missing values. A table wider than the
+// terminal first leaves out its less important columns, then shortens words.
 #pragma once
 #include <optional>
 #include <string>
@@ -14,8 +14,8 @@ class Table {
   struct Column {
     std::string title;
     Align align = Align::right;
-    bool optional = false;  // left out where every cell is n/a
-    int detail = 0;         // columns with the highest are left out first; 0: never
+    bool optional = false;  // left out if every cell is n/a
+    int detail = 0;         // columns with the highest detail are left out first; 0: never
   };
 
   explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
@@ -25,12 +25,12 @@ class Table {
   bool empty() const { return rows_.empty(); }
   std::string text() const;  // every line ends with '\n', none with a blank
   const std::vector<Column>& columns() const { return columns_; }
-  const std::vector<std::vector<std::string>>& rows() const { return rows_; }  // "n/a" where a cell is empty
+  const std::vector<std::vector<std::string>>& rows() const { return rows_; }  // "n/a" if a cell is empty
 
  private:
   Table without_empty_columns() const;
-  bool drop_detail();                       // one column; false: there is none to drop
-  void shorten_text(std::size_t too_wide);  // by so many characters, as far as they can be
+  bool drop_detail();                       // drops one column; false: there is none to drop
+  void shorten_text(std::size_t too_wide);  // by `too_wide` characters, as far as possible
   std::size_t width() const;
   std::string lines() const;
   std::vector<std::size_t> widths() const;
@@ -40,15 +40,15 @@ class Table {
   std::vector<std::vector<std::string>> rows_;  // a row without cells is a rule
 };
 
-// The width in characters that tables are fitted to from now on; 0, as at first: none.
+// Sets the width in characters to which tables are fitted from now on; 0, the default: no limit.
 void fit_tables(std::size_t width);
 
 std::size_t display_width(const std::string& text);  // characters of UTF-8, one column each
-// At most `most` characters, the last one "…" where text was cut; the first, if its end is kept.
+// Shortens text to at most `most` characters, with "…" at the cut: at the end, or at the start for end_of().
 std::string shortened(const std::string& text, std::size_t most);
 std::string end_of(const std::string& text, std::size_t most);
 
-// Three to four significant digits in a unit that suits; "n/a" for nothing or what is not finite.
+// Three to four significant digits in a suitable unit; "n/a" for no value or one that is not finite.
 std::string seconds(std::optional<double> value);  // "1.234 ms"
 std::string number(std::optional<double> value);   // "0.0123", "12.3", "1234"
 std::string bytes(std::int64_t value);             // "227 KiB"

@@ -20,12 +20,12 @@ std::string name_of(const bench::Traced& row) {
 
 std::string share(std::optional<double> value) { return value ? fmt::format("{:.0f}%", *value * 100) : ""; }
 
-// A count in full: it is exact.
+// Prints a count in full, because it is exact.
 std::string whole(std::optional<double> value) { return value ? fmt::format("{:.0f}", *value) : ""; }
 
 std::string cell(std::optional<double> value) { return value ? number(value) : ""; }
 
-// What the compiler's code tells: the last columns.
+// The last columns, from the compiled code.
 std::vector<std::string> code_cells(const std::optional<bench::KernelCode>& code, bool shared) {
   if (!code) return {"", "", "", ""};
   const auto registers =
@@ -34,7 +34,7 @@ std::vector<std::string> code_cells(const std::optional<bench::KernelCode>& code
           shared ? widths_text(code->shared_load) : "", cell(code->instructions_per_fma())};
 }
 
-// A kind of access that stands in the code, and that the trace has not seen once.
+// A kind of access that is in the code but never occurred in the trace.
 std::string unseen(const bench::Traced& row) {
   if (!row.code || row.threads == 0) return "";
   const bench::KernelCode& code = *row.code;
@@ -276,7 +276,7 @@ namespace {
 
 using Values = std::map<std::string, double>;
 
-// A ratio nearer to 1 than this is no reason.
+// A smaller ratio is not reported as a reason.
 constexpr double notable = 1.02;
 
 Values values_of(const bench::Traced& traced) {
@@ -334,7 +334,7 @@ class Comparison {
                           trimmed(a), std::max(a / b, b / a), a > b ? "fewer" : "more");
   }
 
-  // What no count of accesses shows: the instructions that the compiler made of the two.
+  // Differences that access counts do not show: the instructions that the compiler generated.
   void code(const bench::KernelCode& a, const bench::KernelCode& b) {
     const auto differs = [&](const std::string& what, const std::string& before, const std::string& after) {
       if (before != after) lines_ += fmt::format("- {}: {} instead of {}\n", what, after, before);
@@ -368,7 +368,8 @@ std::string with_tuning(const bench::Traced& row) {
   return row.plan.variant->name + (row.plan.tuning.empty() ? "" : " (" + to_string(row.plan.tuning) + ")");
 }
 
-// Of rungs that cannot be traced the compiler's code tells what it can, and why there is no more.
+// For rungs that cannot be traced: the differences of their compiled code, and the reason why there are no
+// counts.
 std::string why_by_code(const bench::Traced& before, const bench::Traced& after) {
   std::string absent;
   for (const bench::Traced* row : {&before, &after}) {

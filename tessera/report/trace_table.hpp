@@ -12,21 +12,22 @@ std::string trace_table(const std::vector<bench::Traced>& rows);
 std::string line_table(const bench::Traced& row);
 std::string array_table(const bench::Traced& row);
 std::string findings_text(const bench::Traced& row);        // "" when there are none
-std::string notes(const std::vector<bench::Traced>& rows);  // what the numbers rest on
+std::string notes(const std::vector<bench::Traced>& rows);  // the basis of the numbers
 
-// What the compiler made of kernels, as a table.
+// Tables of compiled kernels.
 
 std::string code_table(const std::vector<bench::KernelCode>& kernels);
 
-// "32×32 + 8×128": so many memory instructions of each width in bits.
+// "32×32 + 8×128": the number of memory instructions of each width in bits.
 std::string widths_text(const bench::Widths& widths);
 
-// The kernel's own part of a name that the library's templates made long.
+// The kernel's own part of a long name of a template instantiation.
 std::string short_name(const std::string& name);
 
-// Two rungs' counters, one subtracted from the other and put into words.
+// Differences between two rungs' counters, in words.
 
-// Why `after` may be faster or slower than `before`: what of their traces differs, a line each.
+// The reasons why `after` may be faster or slower than `before`: the differences of their traces, a line
+// each.
 std::string why(const bench::Traced& before, const bench::Traced& after);
 
 }  // namespace tessera::report

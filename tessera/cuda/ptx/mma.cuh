@@ -28,7 +28,7 @@ __device__ __forceinline__ void mma_f16(float (&d)[4], const std::uint32_t (&a)[
 #undef TESSERA_MMA
 
 // Loads four 8 × 8 matrices of 16-bit elements. Lane i gives the address of row i % 8 of matrix i / 8, 16
-// bytes. Of each matrix lane 4·g + t gets elements 2·t and 2·t + 1 of row g or, with `transpose`, of column
+// bytes. Lane 4·g + t gets elements 2·t and 2·t + 1 of row g of each matrix or, with `transpose`, of column
 // g.
 template <bool transpose>
 __device__ __forceinline__ void ldmatrix_x4(std::uint32_t (&to)[4], const void* row) {

@@ -5,7 +5,7 @@
 // caller tests it once for many roots: if all_in_fast_range(max_key, a) is false, a root may be wrong, and
 // the caller computes all of them again.
 
-// The hardware's approximations: a table and quadratic interpolation. Of f64 about 20 bits.
+// The hardware's approximations: a table and quadratic interpolation, about 20 bits for f64.
 static __device__ __forceinline__ double rsqrt_approx(double a) {
   double out;
   asm("rsqrt.approx.ftz.f64 %0, %1;" : "=d"(out) : "d"(a));
@@ -59,7 +59,7 @@ static __device__ __forceinline__ float sqrt_rn_fast(float a, unsigned& max_key)
   return __fmaf_rn(__fmaf_rn(-s, s, a), 0.5f * y, s);
 }
 
-// Without that correction. The error is at most 1 ulp for f64, 2 ulp for f32.
+// Omits that correction. The error is at most 1 ulp for f64, 2 ulp for f32.
 static __device__ __forceinline__ double sqrt_approx_fast(double a, unsigned& max_key) {
   accumulate_key(a, max_key);
   const double y = rsqrt_approx(a), s = a * y, e = __fma_rn(-s, half_of(y), 0.5);

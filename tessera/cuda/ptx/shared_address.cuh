@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Addresses of shared memory as PTX takes them.
+// Converts generic addresses of shared memory to the 32-bit form that PTX takes.
 #pragma once
 #include <cstdint>
 
