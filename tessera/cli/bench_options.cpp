@@ -128,7 +128,7 @@ void declare_flags(OptionParser& parser, BenchOptions& options, const Operation*
 
 namespace {
 
-// Options shared by bench, sweep and tune: the place of the run and the way to measure.
+// Options shared by bench, sweep and tune: where to run and how to measure.
 void declare_measuring(OptionParser& parser, BenchOptions& options) {
   parser.positionals("OPERATION SIZES", options.positionals, "");
   parser.value("--device,--devices", options.device,

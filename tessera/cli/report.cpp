@@ -100,7 +100,7 @@ std::string png_of(const report::Svg& drawing) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// A page under a picture's name would mislead whoever opens it.
+// A page under a picture's name would mislead its reader.
 void demand_page_name(const std::string& output) {
   for (const char* kind : {"svg", "png"})
     if (output.ends_with(std::string(".") + kind))

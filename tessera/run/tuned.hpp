@@ -9,7 +9,7 @@
 
 namespace tessera {
 
-// $TESSERA_CACHE, else tuning.jsonl in the cache folder; "" where there is none.
+// $TESSERA_CACHE, otherwise tuning.jsonl in the cache folder; "": there is none.
 std::string tuning_file();
 
 // The key of a finding. Sizes are not part of it: the nearest finding serves, if it is near enough.

@@ -43,7 +43,7 @@ Space space_of(const std::vector<const Variant*>& variants, const SpaceOptions& 
 bool has_parameter(const Variant& variant, const std::string& name);
 bool has_parameter(const Choice& choice, const std::string& name);
 std::vector<std::string> parameters_of(const Variant& variant);
-// Throws Error where none of them has a parameter of this name.
+// Throws Error if none of them has a parameter of this name.
 void demand_parameter(const std::vector<const Variant*>& variants, const std::string& name);
 
 std::string describe(
