@@ -324,9 +324,9 @@ Device choose_device(const Operation& operation, const Arguments& arguments, con
   return find_device("cpu");
 }
 
-// The processors try first for as long as a GPU's start and the compilation of a formula take, so the total is
-// at most twice the time of the right choice. The budget counts work, not time, so that the same call on one
-// machine gives the same bits.
+// The processors try first for as long as a GPU's start and the compilation of a formula take, so the total
+// is at most twice the time of the right choice. The budget counts work, not time, so that the same call on
+// one machine gives the same bits.
 std::optional<Fallback> choose_fallback(const Plan& chosen, const Operation& operation,
                                         const Arguments& arguments, const Request& request) {
   constexpr double start_seconds = 0.25,
