@@ -81,7 +81,7 @@ int bench_operation(const Operation& operation, const BenchOptions& options, con
     warn(bench::warnings(rows));
     results.add(rows);
   }
-  // A mean over sizes is one over one element's sizes.
+  // A mean over sizes needs several sizes with the same element type.
   if (sizes.size() > 1 && points[sizes.size() - 1].element == points[sizes.size() - 2].element)
     fmt::print(to, "{}", report::mean_table(sizes));
   results.finish();

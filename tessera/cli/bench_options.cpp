@@ -16,7 +16,7 @@ namespace {
 
 bool is_serial(const Variant& variant) { return variant.where == Where::cpu && variant.place == 1; }
 
-// The choice's values with those of `wanted`; nothing where they contradict it.
+// The choice's values overridden by `wanted`; nothing if they contradict.
 std::optional<Tuning> fitted(const Variant& variant, const Choice& choice, const Tuning& wanted) {
   Tuning out = choice.defaults();
   for (const auto& [name, value] : wanted) {
@@ -47,8 +47,8 @@ bool runs_on_one_of(const std::vector<const Variant*>& variants, const std::vect
                              [&](const Device& d) { return variant_on(variants, d.where) != nullptr; });
 }
 
-// On each device its own ladder, or those named that it has. A name that none of the devices has
-// keeps a row, which says so, unless it is the serial rung, which comes anyway.
+// Adds each device's own ladder, or those named that it has. A name that none of the devices has keeps a row
+// with the reason, unless it is the serial rung, which is added anyway.
 void add_device(const Operation& operation, const Device& device, const Selection& selection,
                 std::vector<bench::Candidate>& out) {
   if (selection.variants.empty())
@@ -128,7 +128,7 @@ void declare_flags(OptionParser& parser, BenchOptions& options, const Operation*
 
 namespace {
 
-// What bench, sweep and tune have in common: where it runs and how it is measured.
+// Options shared by bench, sweep and tune: where to run and how to measure.
 void declare_measuring(OptionParser& parser, BenchOptions& options) {
   parser.positionals("OPERATION SIZES", options.positionals, "");
   parser.value("--device,--devices", options.device,
@@ -191,7 +191,7 @@ bench::Measuring measuring_of(const BenchOptions& options) {
 
 namespace {
 
-// Those of --call take other inputs each time, which processors may still hold in their caches.
+// --call takes other inputs each time, which processors may still hold in their caches.
 bool calls_on_gpu(const BenchOptions& options) {
   return options.call && std::ranges::any_of(devices_named(options.device),
                                              [](const Device& d) { return d.where == Where::cuda; });

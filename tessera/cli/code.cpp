@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `tessera code`: what the compiler made of kernels, read from the GPU code in a file.
+// `tessera code`: the compiler's output for kernels, read from the GPU code in a file.
 #include "tessera/bench/code.hpp"
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -40,7 +40,7 @@ struct CodeOptions {
   bool all = false;
 };
 
-// The rung of each kernel, where a registered variant is made from it; a GPU's variant before the executor's.
+// Names the rung of each kernel that a registered variant uses; a GPU's variant before the executor's.
 void name_rungs(std::vector<bench::KernelCode>& kernels) {
   std::map<std::string, bench::KernelCode> known;
   for (const Where where : {Where::cuda, Where::simt})
@@ -74,7 +74,7 @@ std::string plain_name(const bench::KernelCode& kernel) {
   return whole.substr(whole.find_last_of(": ") + 1);  // npos + 1 is 0
 }
 
-// Those with one of the names in theirs. Throws Error where there are none.
+// The kernels whose names contain one of `names`. Throws Error if there are none.
 std::vector<bench::KernelCode> named(const std::vector<bench::KernelCode>& kernels,
                                      const std::vector<std::string>& names) {
   std::vector<bench::KernelCode> out;
@@ -91,7 +91,7 @@ std::vector<bench::KernelCode> named(const std::vector<bench::KernelCode>& kerne
   return out;
 }
 
-// Of a program's many kernels: one operation's and one element's.
+// Reduces a program's many kernels to those of one operation and one element.
 std::vector<bench::KernelCode> narrowed(const std::vector<bench::KernelCode>& kernels, std::string operation,
                                         std::string element) {
   const auto first_of = [&](std::string bench::KernelCode::*field) {

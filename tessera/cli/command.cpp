@@ -63,8 +63,8 @@ void print_version() {
              build.git.empty() ? "" : " (" + build.git + ")");
 }
 
-// Loads what --load names, before the verb or after it, else TESSERA_LOAD (files between colons); returns the
-// other words.
+// Loads the files of --load, before or after the verb, otherwise of TESSERA_LOAD (separated by colons);
+// returns the other words.
 std::vector<std::string> without_loads(const std::vector<std::string>& words) {
   constexpr std::string_view flag = "--load", with_value = "--load=";
   std::vector<std::string> files, others;

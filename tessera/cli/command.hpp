@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From words to an exit code: finds the verb and hands it the rest. Each verb has a file.
+// Finds the verb and passes it the remaining words; returns an exit code. Each verb has a file.
 #pragma once
 #include <string>
 #include <vector>
@@ -7,7 +7,7 @@
 
 namespace tessera::cli {
 
-// What the program tells its caller; --help prints it.
+// The exit codes, which --help prints.
 namespace exit_code {
 inline constexpr int passed = 0, wrong = 1, user = 2, regression = 3, memory = 4, no_device = 5, internal = 6,
                      short_of_tolerance = 7, interrupted = 130;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `tessera compare`: what became faster or slower between two results of `bench`.
+// `tessera compare`: the rows that became faster or slower between two results of `bench`.
 #include "tessera/bench/compare.hpp"
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -68,13 +68,13 @@ int exit_of_pairs(const std::vector<bench::Pair>& pairs) {
   };
   if (any(bench::Change::wrong)) return exit_code::wrong;
   if (any(bench::Change::slower)) return exit_code::regression;
-  // Pairs of which one side has no time say nothing, least of all that all is well.
+  // Pairs without a time on one side say nothing, least of all that all is well.
   const bool compared =
       std::ranges::any_of(pairs, [](const bench::Pair& pair) { return pair.times_faster.has_value(); });
   return compared ? exit_code::passed : exit_code::no_device;
 }
 
-// Documents of different builds are what one compares; but a reader must know.
+// Comparing different builds is the normal use, but the reader must know of the difference.
 void warn_of_builds(const bench::Document& before, const bench::Document& now) {
   if (before.compiler != now.compiler)
     warn({"the compilers differ: " + before.compiler + ", " + now.compiler});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `tessera devices`: what this machine offers, how fast it is at most, and why something is missing.
+// `tessera devices`: this machine's devices, their peak rates, and the reasons for missing ones.
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include "tessera/cli/command.hpp"

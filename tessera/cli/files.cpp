@@ -28,14 +28,14 @@ std::string replaced(std::string text, const std::string& field, const std::stri
   return text;
 }
 
-// One name for a file, however it is typed.
+// The same name for a file, however it is typed.
 std::string place_of(const std::string& path) {
   std::error_code none;
   const auto real = std::filesystem::weakly_canonical(std::filesystem::absolute(path, none), none);
   return none ? path : real.string();
 }
 
-// Pipes and devices take whatever comes.
+// False for pipes and devices, which have no content to overwrite.
 bool can_be_lost(const std::string& path) {
   std::error_code none;
   return !path.empty() && path != "-" &&
@@ -50,7 +50,7 @@ std::vector<std::string> several(const std::string& word) {
     std::ifstream list(word.substr(1));
     if (!list) throw Error(word.substr(1) + ": cannot be read");
     for (std::string line; std::getline(list, line);) {
-      if (line.ends_with('\r')) line.pop_back();  // of a list written on Windows
+      if (line.ends_with('\r')) line.pop_back();  // a list written on Windows
       if (!line.empty()) out.push_back(line);
     }
     if (out.empty()) throw Error(word.substr(1) + ": names no file");
@@ -100,7 +100,7 @@ void demand_apart(const std::vector<std::string>& inputs,
 
 void demand_files_of_their_own(const std::vector<FlagFile>& files, const std::vector<std::string>& inputs,
                                const std::vector<std::string>& outputs) {
-  std::map<std::string, std::string> others;  // what each place is
+  std::map<std::string, std::string> others;  // the role of each path
   for (const std::string& input : inputs)
     if (can_be_lost(input)) others.emplace(place_of(input), "is one of the files to be read");
   for (const std::string& output : outputs)
@@ -135,9 +135,9 @@ std::vector<std::string> paired_files(const std::string& flag, const std::string
 namespace {
 
 constexpr std::size_t picture_dimensions = 3;  // height, width, channels
-constexpr std::size_t grey_dimensions = 2;     // of what came from a picture file, where it has one channel
+constexpr std::size_t grey_dimensions = 2;     // a picture file with one channel
 
-// Whether every value of the one is one of the other.
+// True if every value of `from` is a value of `to`.
 bool widens(Element from, Element to) {
   if (from == to) return true;
   switch (to) {
@@ -155,7 +155,7 @@ bool widens(Element from, Element to) {
   }
 }
 
-// A mask of 16 bits by its upper eight.
+// A mask of 16 bits, by its upper bytes.
 Array upper_bytes(const Array& from) {
   Array out(Element::u8, from.extents());
   for (std::int64_t i = 0; i < from.view().count(); ++i)
@@ -177,7 +177,7 @@ Array converted(const std::string& path, const Array& from, std::optional<Elemen
   return out;
 }
 
-// A view of as many dimensions as the signature has: one more in front, one more at the end.
+// Widens a view to the dimensions of the signature: one more in front, one more at the end.
 ArrayView widened(const ArrayView& view) {
   ArrayView out = view;
   const auto front = [&out](std::int64_t extent) {
@@ -192,7 +192,7 @@ ArrayView widened(const ArrayView& view) {
   return out;
 }
 
-// What carries colour, or the alpha behind it.
+// A range of channels: the colours, or the alpha behind them.
 Array channels_of(const Array& pixels, std::int64_t first, std::int64_t count) {
   ArrayView part = pixels.view();
   part.data = const_cast<char*>(pixels.as<char>()) + static_cast<std::size_t>(first) * size_of(part.element);
@@ -202,7 +202,7 @@ Array channels_of(const Array& pixels, std::int64_t first, std::int64_t count) {
 
 bool is_plain_integer(Element element) { return element == Element::u8 || element == Element::u16; }
 
-// Between bytes and 16 bits of the full range of one to that of the other; else the values that it has.
+// Scales between the full ranges of u8 and u16; other types keep their values.
 Array alpha_as(const Array& alpha, Element element) {
   if (alpha.element() == element || !is_plain_integer(element) || !is_plain_integer(alpha.element()))
     return converted("alpha", alpha, element);
@@ -214,12 +214,13 @@ Array alpha_as(const Array& alpha, Element element) {
   return out;
 }
 
-// Of what is neither a picture nor an array: what it seems to be, and what can be read.
+// Throws Error for a file that is neither a picture nor an array: its likely kind, and the kinds that can be
+// read.
 void demand_array(const std::string& path) {
   constexpr std::string_view array = "\x93NUMPY",
-                             archive = "PK\x03\x04";  // of the latter the reader of arrays tells
+                             archive = "PK\x03\x04";  // the array reader has its own message for archives
   const auto beginning = beginning_of(path);
-  if (!beginning) return;  // reading says why
+  if (!beginning) return;  // reading it reports the reason
   const std::string_view text(reinterpret_cast<const char*>(beginning->data()), beginning->size());
   if (!text.empty() && (text.starts_with(array.substr(0, text.size())) || text.starts_with(archive))) return;
   const std::string kind = kind_of(*beginning);
@@ -273,7 +274,7 @@ Array Files::read_picture(const Parameter& p, const std::string& path, std::opti
   return converted(path, mask ? upper_bytes(pixels) : pixels, as);
 }
 
-// What is computed from a grid is written as pictures are.
+// Reads a grid; results computed from it are written as pictures.
 Array Files::read_grid(const Parameter& p, const std::string& path, std::optional<Element> as) {
   if (alpha_rule_ == "aside") throw Error("--alpha of " + p.name + " is channel or drop: each has its own");
   const bool drop = alpha_rule_ == "drop", named = picture::names_grid(path);
@@ -303,7 +304,7 @@ Array Files::read_grid(const Parameter& p, const std::string& path, std::optiona
 Array Files::read(const Parameter& p, const std::string& path, std::optional<Element> as) {
   if (is_grid(p)) return read_grid(p, path, as);
   const bool picture = picture::begins_as_picture(path);
-  if (!picture && picture::named_as_picture(path)) (void)picture::read(path, limits_);  // says what is wrong
+  if (!picture && picture::named_as_picture(path)) (void)picture::read(path, limits_);  // throws the reason
   if (!picture) demand_array(path);
   if (p.picture == Picture::no) {
     if (!picture) return npy::read(path, as);
@@ -332,7 +333,8 @@ void Files::cut_alpha(std::int64_t row, std::int64_t col, std::int64_t height, s
 ArrayView Files::as_in_file(const Parameter& p, const ArrayView& view) const {
   ArrayView out = view;
   if (p.picture == Picture::no || out.extents.size() != 4 || out.extents[0] != 1) return out;
-  // One of several as it came; always one, whatever came.
+  // A batch of one keeps its first dimension if it was read with one, unless the signature has exactly one
+  // picture.
   if (dimensions_.value_or(4) > picture_dimensions && p.extents[0] != "1") return out;
   out.extents.erase_front();
   out.strides.erase_front();
@@ -383,7 +385,7 @@ ArrayView as_picture(const std::string& path, ArrayView view) {
   return view;
 }
 
-// Several pictures that go into a file each.
+// True for several pictures with a file each.
 bool is_numbered(const Parameter& p, const std::string& path, const ArrayView& view) {
   return p.picture != Picture::no && view.extents.size() == 4 && has_index(path);
 }
@@ -409,7 +411,7 @@ void Files::demand_room(const Parameter& p, const std::string& path, const Array
   const bool alpha = added || (whole_alpha_ && p.picture != Picture::no && extents[2] % 2 == 0);
   if (const auto reason = picture::cannot_hold(path, pixels.element, extents, alpha))
     throw Error(path + ": " + *reason);
-  // What is written can be read again by a call with the same limit.
+  // A written picture must be readable by a call with the same limit.
   picture::demand_within(path, limits_, pixels.element, extents);
 }
 
@@ -445,7 +447,7 @@ ArrayView Files::write_one(const Parameter& p, const std::string& path, const Ar
     }
   }
   picture::write(path, pixels, style);
-  pixels.data = nullptr;  // only its shape is told
+  pixels.data = nullptr;  // only the shape is reported
   return pixels;
 }
 

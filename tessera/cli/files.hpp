@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The files of one run: their names as one types them (patterns and lists that mean several, {name} and
-// {index} for what is written), arrays from .npy files and from pictures, and outputs written as either.
+// The files of one run: their names as typed (patterns and lists for several, {name} and {index} for
+// outputs), arrays from .npy files and from pictures, and outputs written as either.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -12,13 +12,13 @@
 
 namespace tessera::cli {
 
-// The files that a word means: "photos/*.jpg", or "@list" for a file of names; nothing: it is the file's own
-// name.
+// The files that a word means: "photos/*.jpg", or "@list" for a file of names; nothing: the word is itself a
+// file name.
 std::vector<std::string> several(const std::string& word);
 
 // "out/{name}.png" for "in/cat.jpg": "out/cat.png". {index} stays.
 std::string named_after(const std::string& pattern, const std::string& input);
-// The same with {index} for one of several. Throws Error where the pattern would not tell files apart.
+// The same with {index} for one of several. Throws Error if the pattern would not tell files apart.
 std::string name_for(const std::string& pattern, const std::string& input, std::size_t index);
 
 inline constexpr const char* standard_output = "-";
@@ -27,18 +27,18 @@ bool has_index(const std::string& pattern);
 // {index} as a number of `count`, all of one length so that they sort.
 std::string numbered(const std::string& pattern, std::int64_t index, std::int64_t count);
 
-// Throws Error where one of several would be written over another, or over an input that is not its own.
+// Throws Error if one of several would overwrite another, or an input that is not its own.
 void demand_apart(const std::vector<std::string>& inputs,
                   const std::vector<std::vector<std::string>>& outputs);
-// What a flag names beside inputs and outputs, such as --json; "" and "-": no file.
+// A flag besides inputs and outputs, such as --json, with its file; "" and "-": no file.
 using FlagFile = std::pair<const char*, std::string>;
-// Throws Error where one of them would be written over an input, an output or another of them.
+// Throws Error if one of them would overwrite an input, an output or another of them.
 void demand_files_of_their_own(const std::vector<FlagFile>& files, const std::vector<std::string>& inputs,
                                const std::vector<std::string>& outputs);
 
 // The file that --FLAG WORD means for each of the inputs. One serves all; "masks/{name}.png" has each input's
-// name; a pattern or an @list means as many files as there are inputs, in their order. Throws Error where
-// they do not go together.
+// name; a pattern or an @list means as many files as there are inputs, in their order. Throws Error if the
+// numbers do not match.
 std::vector<std::string> paired_files(const std::string& flag, const std::string& word,
                                       const std::vector<std::string>& inputs);
 
@@ -49,36 +49,34 @@ enum class Alpha {
 };
 
 struct FileOptions {
-  std::string most_pixels, quality, alpha, tiles;  // as typed; "": the usual
+  std::string most_pixels, quality, alpha, tiles;  // text as typed; "": the default
 };
 
-// Whether an array is a grid of pictures, [rows,cols,height,width,channels]: files by a pattern with {row}
+// True if an array is a grid of pictures, [rows,cols,height,width,channels]: files by a pattern with {row}
 // and {col}, or one picture in tiles.
 inline bool is_grid(const Parameter& p) { return p.picture != Picture::no && p.extents.size() == 5; }
 
-// Remembers of the first picture what is no pixel, for the outputs: its colour profile, its alpha, and how
-// many dimensions its file had.
+// Remembers the first picture's colour profile, alpha and number of dimensions, for the outputs.
 class Files {
  public:
   explicit Files(const FileOptions& options);
 
   Array read(const Parameter& p, const std::string& path, std::optional<Element> as);
 
-  // Of a call whose result is that region of the picture: alpha that was set aside keeps only the region,
-  // too.
+  // Cuts the alpha that was set aside to the region of the picture that a call computes.
   void cut_alpha(std::int64_t row, std::int64_t col, std::int64_t height, std::int64_t width);
 
-  // Throws Error where the file cannot hold such an output, before it is computed.
+  // Throws Error if the file cannot hold such an output, before the output is computed.
   void demand_room(const Parameter& p, const std::string& path, const ArrayView& view) const;
-  // What the file was given, for telling; `path` is "-" for standard output.
-  // Where the output is several pictures, {index} in `path` makes a file of each.
+  // Returns the written array, for reports; `path` is "-" for standard output. {index} in `path` makes a file
+  // of each of several pictures.
   ArrayView write(const Parameter& p, const std::string& path, const ArrayView& view) const;
-  // What of the files read so far somebody may not expect.
+  // Facts about the files read so far that may surprise the user.
   const std::vector<std::string>& notes() const { return notes_; }
 
  private:
   ArrayView write_one(const Parameter& p, const std::string& path, const ArrayView& view) const;
-  // Notes what a file had beside the picture.
+  // Records the parts of a file besides the pixels.
   picture::Picture noted(const std::string& name, picture::Picture picture);
   picture::Picture parsed(const std::string& path);
   Array read_grid(const Parameter& p, const std::string& path, std::optional<Element> as);
@@ -93,7 +91,7 @@ class Files {
   std::string alpha_rule_, tiles_;
   std::vector<std::string> notes_;
   std::vector<std::byte> profile_;
-  std::optional<std::size_t> dimensions_;  // of the first picture's file
+  std::optional<std::size_t> dimensions_;  // in the first picture's file
   std::optional<Array> alpha_;             // [height,width,1]
   bool whole_alpha_ = false;               // the last channel of what is computed is alpha
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `tessera list`: the operations; one ladder, with what each rung adds and where it runs; or for a problem
-// which rung is taken and why.
+// `tessera list`: the operations; one ladder, with the idea of each rung and where it runs; or the rung that
+// is taken for a problem, and why.
 #include <fmt/format.h>
 #include <algorithm>
 #include <optional>
@@ -50,7 +50,7 @@ Reason reason_of(const Variant& variant) {
   return variant.needs ? variant.needs(find_backend(variant.where)->devices().front()) : std::nullopt;
 }
 
-// Reasons why something does not run here: each is told once, below the table, and has a number in it.
+// Reasons why something does not run here: each is printed once, below the table, and numbered in it.
 class Notes {
  public:
   std::string number_of(const std::string& reason) {
@@ -83,7 +83,7 @@ std::string where_it_runs(const Listed& rung, Notes& notes) {
   return reasons.empty() ? here : here + ", " + reasons;
 }
 
-// What any of its choices computes.
+// The elements that any of its choices computes.
 std::vector<std::string> elements_of(const Listed& rung) {
   const auto computes = [&rung](Element element) {
     return std::ranges::any_of(rung.registered, [element](const Variant* v) {
@@ -105,7 +105,7 @@ std::string tunings_of(const Listed& rung) {
   return fmt::format("{} (+{})", first, choices.size() - 1);
 }
 
-// Operands that a flag may transpose, each way; then the same where addresses are not aligned.
+// The operands that a flag may transpose, each way; then the same with unaligned addresses.
 std::vector<OperandLayout> operand_layouts(const Operation& operation) {
   std::vector<OperandLayout> out;
   for (const bool unaligned : {false, true})
@@ -145,7 +145,7 @@ std::vector<std::string> names_of(const std::vector<Element>& elements) {
   return out;
 }
 
-// Of the second half what differs from the first.
+// The handlings of the second half that differ from the first.
 std::string unaligned_text(const Handled& handled) {
   const std::size_t half = handled.handlings.size() / 2;
   std::vector<std::string_view> differing;
@@ -158,7 +158,7 @@ std::string unaligned_text(const Handled& handled) {
   return differing.empty() ? "the same" : fmt::format("{}", fmt::join(differing, ", "));
 }
 
-// How rungs read operands; empty where none declares it.
+// A table of how rungs read operands; empty if none declares it.
 std::string layout_table(const Operation& operation) {
   const auto layouts = operand_layouts(operation);
   const std::size_t aligned = layouts.size() / 2;
@@ -230,7 +230,7 @@ void print_ladder(std::FILE* to, const Operation& operation, bool verbose) {
              verbose ? details(operation, rungs) : "-v shows elements, tunings and ideas in full.\n");
 }
 
-// A rung, and on each place where it is registered whether it runs; "reason" where it does not.
+// A rung, and whether it runs in each place where it is registered, with a "reason" if not.
 Json json_of(const Listed& rung) {
   Json out{{"ladder", rung.ladder},
            {"place", rung.place},
@@ -269,7 +269,7 @@ Json json_of(const Command& command, const std::vector<const Operation*>& shown,
   return out;
 }
 
-// Which rung is taken for a problem on a device, and why not the others.
+// Prints the rung taken for a problem on a device, and why the others are not.
 Json print_choice(std::FILE* to, const Operation& operation, const Point& point, const Device& device) {
   const auto reads_contents = [&](const Parameter& p) {
     const auto word = point.problem.words.find(p.name);
@@ -319,7 +319,7 @@ int list_choices(const Command& command, const Operation& operation, const Bench
   return exit_code::passed;
 }
 
-// The operation whose sizes the words give; null: they name operations.
+// The operation, if the words give sizes; null: they name operations.
 const Operation* operation_with_sizes(const std::vector<std::string>& words) {
   for (std::size_t i = 1; i < words.size(); ++i)
     if (words[i][0] != '-' && words[i].find('=') != std::string::npos && !words[i - 1].starts_with("--"))

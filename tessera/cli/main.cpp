@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one place that turns what went wrong into a message and an exit code.
+// The one place that turns errors into messages and exit codes.
 #include <cerrno>
 #include <cstdio>
 #include <exception>

@@ -63,7 +63,7 @@ std::string type_of(const Parameter& p) {
   return out.empty() ? "TEXT" : out;
 }
 
-// Another name where a parameter has this one.
+// Another name if the operation has a parameter of this name.
 std::string protect_flag(const Operation& operation) {
   const bool taken = std::ranges::any_of(operation.signature.parameters, [](const Parameter& p) {
     return p.is_flag() && p.flag() == "protect";
@@ -71,7 +71,8 @@ std::string protect_flag(const Operation& operation) {
   return taken ? "--protect-run" : "--protect";
 }
 
-// `in_parts`: devices can share one result; else only many files, a file each. `protect`: the flag's name.
+// `in_parts`: devices can share one result; otherwise only many files, a file each. `protect`: the flag's
+// name.
 void declare(OptionParser& words, DeviceFlags& flags, bool in_parts, const std::string& protect) {
   const std::string part = in_parts ? "part" : "picture";
   words.value("--timeline", flags.timeline, "who copied and computed when, as a trace for a browser", "FILE");
@@ -190,7 +191,7 @@ void declare(OptionParser& words, const Operation& operation, CallOptions& optio
   words.closing(exit_codes);
 }
 
-// The options of one call for each input: where a flag names files, the one that goes with it.
+// The options of one call for each input; a flag that names files gets the input's own.
 std::vector<CallOptions> options_for_each(const Operation& operation, const CallOptions& options,
                                           const std::vector<std::string>& inputs,
                                           const std::vector<std::vector<std::string>>& outputs) {
@@ -212,7 +213,7 @@ Error missing(const Operation& operation, const std::string& what) {
   return Error(what + " is missing; usage: tessera " + operation.name + " " + operation.signature.usage());
 }
 
-// The words without a flag, by the parameters that they are for, in the order of the signature.
+// The positional words by parameter, in the order of the signature.
 std::map<std::string, std::string> places_of(const Operation& operation, const CallOptions& options) {
   std::map<std::string, std::string> out;
   std::size_t next = 0;
@@ -243,7 +244,7 @@ Arguments::Words words_of(const Operation& operation, const CallOptions& options
   return words;
 }
 
-// A file that came by a flag is told with it: "--x" may have been meant for a formula.
+// The error of a file given by a flag names the flag, because "--x" may have been meant as a formula.
 Array read_input(Files& files, const Parameter& p, const std::string& file, std::optional<Element> as) {
   try {
     return files.read(p, file, as);
@@ -257,7 +258,7 @@ std::map<std::string, Array> read_inputs(const Operation& operation, const CallO
                                          const std::map<std::string, std::string>& places) {
   std::optional<Element> element;
   if (!options.element.empty()) element = element_named(operation, options.element);
-  // The first file settles what follows from the operation's element; a type that was not asked for is
+  // The first file determines all that follows from the operation's element; a type that was not requested is
   // better refused by name later, beside the other arrays.
   std::optional<Element> first = element;
   const Arguments::Words words = words_of(operation, options, places);
@@ -305,7 +306,7 @@ Request request_of(const Operation& operation, const CallOptions& options, bool 
   if (!options.variant.empty()) {
     const auto named = variants_named(operation, options.variant);
     request.variant = named.front()->name;
-    // A ladder's name may say where: then only that is meant.
+    // A ladder's name may imply a place: then only that place is meant.
     const bool one_place =
         std::ranges::all_of(named, [&](const Variant* v) { return v->where == named.front()->where; });
     if (options.device == "auto" && one_place) request.device = std::string(name_of(named.front()->where));
@@ -316,7 +317,7 @@ Request request_of(const Operation& operation, const CallOptions& options, bool 
   return request;
 }
 
-// {name} in outputs, where one file is read.
+// Replaces {name} in outputs if one file is read.
 std::vector<std::string> outputs_after(const Operation& operation, const std::vector<std::string>& outputs,
                                        const std::map<std::string, std::string>& places) {
   std::vector<std::string> out = outputs;
@@ -333,7 +334,7 @@ std::vector<std::string> outputs_after(const Operation& operation, const std::ve
   return out;
 }
 
-// Where tables go; what stands in the way of writing the outputs is told before they are computed.
+// The stream for tables; obstacles to writing the outputs are reported before the computation.
 std::FILE* stream_of(const CallOptions& options) {
   std::FILE* to = table_stream(options.json);
   for (const std::string& output : options.outputs) {
@@ -375,8 +376,8 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-// Operations that work to a tolerance give a reason, which is "converged" where it was reached, and
-// begins with "as asked" where none was set.
+// Operations with a tolerance give a reason, which is "converged" if it was reached, and begins with "as
+// asked" if none was set.
 bool falls_short(const Values& values) {
   const auto found = values.find("reason");
   if (found == values.end()) return false;
@@ -398,7 +399,7 @@ std::vector<std::string> inputs_of(const Operation& operation, const CallOptions
   return out;
 }
 
-// What one call is, but for its files.
+// One call, without its files.
 struct Call {
   const Operation& operation;
   const CallOptions& options;
@@ -410,7 +411,7 @@ struct Call {
   }
 };
 
-// One call's files, as they were read.
+// The files of one call, after reading.
 struct Loaded {
   Files files;
   std::map<std::string, Array> arrays;
@@ -418,7 +419,7 @@ struct Loaded {
   FileTimes times = {};
 };
 
-// The result of an operation with these arguments is a region of its picture.
+// Cuts the alpha if the operation's result is a region of its picture.
 void cut_alpha(const Operation& operation, const Arguments& arguments, Files& files) {
   const Signature& s = operation.signature;
   if (s.find("roi_x") == nullptr || s.find("roi_y") == nullptr || s.of(Kind::output).empty()) return;
@@ -436,7 +437,7 @@ Loaded read_call(const Call& call, const Places& places) {
   return {std::move(files), std::move(arrays), std::move(arguments), times};
 }
 
-// The arguments hold the outputs from here on, which stay `outcome`'s.
+// Puts the outputs into the arguments; `outcome` keeps their memory.
 template <class Outcome>
 void take_outputs(Loaded& loaded, const Outcome& outcome) {
   for (const auto& [name, array] : outcome.outputs) loaded.arguments.set_array(name, array.view());
@@ -453,7 +454,7 @@ int finish(const Call& call, Loaded& loaded, const std::vector<std::string>& out
   return falls_short(outcome.values) ? exit_code::short_of_tolerance : exit_code::passed;
 }
 
-// By several devices, a part of the result each; what cannot be cut by one.
+// Runs on several devices, a part of the result each; a result that cannot be cut runs on one.
 int run_in_parts(const Call& call, Loaded& loaded, const std::vector<std::string>& outputs, std::FILE* to) {
   const CallOptions& options = call.options;
   MultiDeviceOptions shared = options_of(options.sharing, computing_devices(options.device), call.request);
@@ -468,7 +469,7 @@ int run_in_parts(const Call& call, Loaded& loaded, const std::vector<std::string
   return code;
 }
 
-// Several ranks share it: each calls this, and rank 0 tells of it.
+// Runs on several ranks: each calls this, and rank 0 reports.
 int run_on_ranks(const Call& call, const Loaded& loaded, const std::vector<std::string>& outputs) {
   const CallOptions& options = call.options;
   DistributedRequest request{call.request, options.check, {}, outputs.empty() ? "" : outputs[0]};
@@ -504,14 +505,14 @@ int run_study(const Call& call, const Loaded& loaded) {
   return exit_code::passed;
 }
 
-// Throws Error where what tells of a call would be written over its files.
+// Throws Error if a report would overwrite the call's files.
 void demand_apart_from_reports(const CallOptions& options, const std::vector<std::string>& inputs,
                                const std::vector<std::string>& outputs) {
   demand_files_of_their_own({{"--json", options.json}, {"--timeline", options.sharing.timeline}}, inputs,
                             outputs);
 }
 
-// From the files of one run to its own. `to` null: nothing is printed.
+// Runs one call from its input files to its output files. `to` null: nothing is printed.
 int run_once(const Call& call, const Places& places, const std::vector<std::string>& outputs, std::FILE* to,
              Progress* progress = nullptr) {
   const CallOptions& options = call.options;
@@ -533,7 +534,7 @@ int run_once(const Call& call, const Places& places, const std::vector<std::stri
   return code;
 }
 
-// How far several files have come. Its functions may be called by several threads at once.
+// Progress over several files. Thread-safe.
 class Tally {
  public:
   explicit Tally(const std::vector<std::string>& inputs) : inputs_(&inputs) {}
@@ -545,7 +546,7 @@ class Tally {
     progress_.say(fmt::format("{} of {}: {}", ++begun_, inputs_->size(), (*inputs_)[file]));
   }
 
-  // Runs one(); an Error for which `is_files` holds is the file's, others go on to the caller.
+  // Runs one(); an Error for which `is_files` holds is the file's, others propagate to the caller.
   template <class One, class IsFiles>
   void add(std::size_t file, const One& one, const IsFiles& is_files) {
     int code = exit_code::passed;
@@ -582,7 +583,7 @@ class Tally {
   int code_ = exit_code::passed;
 };
 
-// A file's size stands for the work that it is.
+// A file's size estimates its work.
 std::vector<double> work_of(const std::vector<std::string>& inputs) {
   std::vector<double> out;
   for (const std::string& input : inputs) {
@@ -593,8 +594,8 @@ std::vector<double> work_of(const std::vector<std::string>& inputs) {
   return out;
 }
 
-// Many files, one call each: by one device one after another, or dealt out to several devices. What fails is
-// reported and the others go on. Returns the first failure's exit code.
+// Many files, one call each: one after another on one device, or distributed over several. Failures are
+// reported, and the other files continue. Returns the first failure's exit code.
 int run_each(const Call& call, const Places& places, const std::string& name,
              const std::vector<std::string>& inputs) {
   const CallOptions& options = call.options;

@@ -17,8 +17,8 @@
 namespace tessera::cli {
 namespace {
 
-// A word such as "-(3+4)" is a number, not a flag, and "[0,1]" one word, not two: they travel past the reader
-// behind this mark.
+// A word such as "-(3+4)" is a number, not a flag, and "[0,1]" is one word, not two: this mark hides them
+// from the parsing library.
 constexpr char mark = '\x01';
 
 std::string marked(const std::string& word) {
@@ -28,7 +28,7 @@ std::string marked(const std::string& word) {
   return number || word.starts_with('[') ? mark + word : word;
 }
 
-// Where formulas are expected.
+// For positionals that may be formulas.
 std::string marked_formula(const std::string& word) {
   const bool flag = word.starts_with("--") || word == "-o" || word == "-h" || word.starts_with("-o=");
   return word.size() > 1 && word[0] == '-' && !flag ? mark + word : marked(word);
@@ -48,7 +48,7 @@ std::string long_name(const std::string& names) {
   return names.substr(from, names.find(',', from) - from);
 }
 
-// Not bytes, of which "…" has three.
+// Counts characters, not bytes, of which "…" has three.
 std::size_t letters(const std::string& text) {
   return static_cast<std::size_t>(
       std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
@@ -72,7 +72,7 @@ class Layout : public CLI::Formatter {
   }
 
  private:
-  // At blanks, so that lines that begin at `column` fit the terminal.
+  // Breaks at blanks, so that lines that begin at `column` fit the terminal.
   static std::string folded(const std::string& text, std::size_t column) {
     constexpr std::size_t usual = 100, least = 24;
     const std::size_t all = terminal_width() == 0 ? usual : terminal_width(),
@@ -100,7 +100,7 @@ struct OptionParser::Hidden {
   CLI::App app;
   bool help_wanted = false, wide = false, expressions = false;
   std::vector<std::string> flags{"--help"};
-  std::map<std::string, std::string> otherwise;  // for flags whose value may be left out
+  std::map<std::string, std::string> otherwise;  // values of flags that are given without one
 
   CLI::Option* known(CLI::Option* option, const std::string& names) {
     const std::string name = long_name(names);

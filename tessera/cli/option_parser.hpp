@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads what follows a verb: flags, each with its environment variable, and positionals. Hides the library
-// that does it, and says which flag was meant when one is misspelt.
+// Parses the words behind a verb: flags, each with its environment variable, and positionals. Hides the
+// parsing library, and suggests the flag that was meant by a misspelt one.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -17,24 +17,24 @@ class OptionParser {
   OptionParser(const OptionParser&) = delete;
   OptionParser& operator=(const OptionParser&) = delete;
 
-  // `names` as in "-o,--output"; `type` is what --help shows for the value.
+  // `names`: such as "-o,--output"; `type`: shown for the value by --help.
   void flag(const std::string& names, bool& into, const std::string& help);
   void value(const std::string& names, std::string& into, const std::string& help, const std::string& type);
-  // The value may be left out: then it is `otherwise`. A value is a number.
+  // The value may be omitted: then it is `otherwise`. A value is a number.
   void value_or(const std::string& name, std::string& into, const std::string& otherwise,
                 const std::string& help, const std::string& type);
   void values(const std::string& names, std::vector<std::string>& into, const std::string& help,
               const std::string& type);
-  // Two words after the flag.
+  // The flag takes two words.
   void pair(const std::string& names, std::vector<std::string>& into, const std::string& help,
             const std::string& type);
   void positionals(const std::string& name, std::vector<std::string>& into, const std::string& help);
   // From now on "-x^2" and "-inf" are positionals: of words behind a single '-', only -o and -h are flags.
   void expressions();
-  // `text` stands below the flags in --help.
+  // --help prints `text` below the flags.
   void closing(const std::string& text);
 
-  // False when help was asked for: then help() is all that is wanted. Throws Error.
+  // False if help was requested: the caller then prints help(). Throws Error.
   bool read(const std::vector<std::string>& words);
   std::string help() const;
 
@@ -43,7 +43,7 @@ class OptionParser {
   std::unique_ptr<Hidden> hidden_;
 };
 
-// A parameter's flag. Of a choice of no and yes, the flag alone says yes.
+// Declares a parameter's flag. For a choice of no and yes, the flag alone means yes.
 void declare_flag(OptionParser& words, const Parameter& p, std::string& into, const std::string& help,
                   const std::string& type);
 
@@ -57,7 +57,7 @@ std::int64_t count_named(const std::string& flag, const std::string& word, std::
                          std::int64_t most);
 std::int64_t bytes_named(const std::string& flag, const std::string& word);  // "500M", "8G", "123456"
 
-// Throws Error "WHAT 'word' is not known", with the nearest candidate or, where none is near, all.
+// Throws Error "WHAT 'word' is not known", with the nearest candidate or, if none is near, all.
 [[noreturn]] void unknown(const std::string& what, const std::string& word,
                           const std::vector<std::string>& candidates);
 

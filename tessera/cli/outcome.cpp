@@ -21,7 +21,7 @@ using Align = report::Table::Align;
 using Json = nlohmann::ordered_json;
 using Kind = Parameter::Kind;
 
-// For a browser's tracing page: a process for each device, a row for each activity.
+// A trace for a browser's tracing page: a process for each device, a row for each activity.
 std::string chrome_trace(const std::vector<TimelineSpan>& spans, const std::vector<std::string>& devices) {
   constexpr Activity all[] = {Activity::copy_in, Activity::message, Activity::compute, Activity::copy_out};
   constexpr double microseconds = 1e6;
@@ -45,8 +45,8 @@ std::string chrome_trace(const std::vector<TimelineSpan>& spans, const std::vect
   return Json{{"traceEvents", events}, {"displayTimeUnit", "ms"}}.dump() + "\n";
 }
 
-// What is no array: outputs of a single value, then what is reported besides, in the order of the signature;
-// then what it does not name.
+// The values that are no arrays: outputs of a single value, then reported values, in the order of the
+// signature; then values that it does not name.
 using Named = std::vector<std::pair<std::string, std::variant<float, double, std::int64_t, std::string>>>;
 
 Named named_values(const Operation& operation, const Arguments& arguments, const Values& values) {
@@ -62,7 +62,7 @@ Named named_values(const Operation& operation, const Arguments& arguments, const
     if (p.kind == Kind::value && found != values.end())
       std::visit([&](const auto& v) { out.emplace_back(p.name, v); }, found->second);
   }
-  // What is told only where something was asked for is no part of the signature: nobody waits for it.
+  // Values that are reported only on request are not in the signature: nobody expects them.
   for (const auto& [name, value] : values)
     if (operation.signature.find(name) == nullptr)
       std::visit([&, &n = name](const auto& v) { out.emplace_back(n, v); }, value);
@@ -76,10 +76,10 @@ bool lacks_value(const Values& values) {
   return number != nullptr && !std::isfinite(*number);
 }
 
-// Whether arrays go to the device and back: then a round trip is more than the computation.
+// True if arrays are copied to the device and back: then a round trip takes longer than the computation.
 bool is_copied_to(const Device& device) { return !backend_of(device).shares_host_memory(); }
 
-// The sign of a NaN says nothing of the result.
+// The sign of a NaN has no meaning.
 template <class T>
 const T& unsigned_nan(const T& value) {
   if constexpr (std::is_same_v<T, double>) {
@@ -214,7 +214,7 @@ std::string gflops(double flops, double seconds) {
   return flops > 0 && seconds > 0 ? report::number(flops / seconds * 1e-9) : "";
 }
 
-// How long whoever finished first waited for the last, of the whole.
+// The fraction of the whole time that the first device to finish waited for the last.
 double waited(const MultiDeviceOutcome& outcome) {
   double first = outcome.seconds;
   for (const DeviceReport& device : outcome.devices)
@@ -374,7 +374,7 @@ Json json_of_ranks(const DistributedOutcome& outcome) {
   return out;
 }
 
-// What the ranks did when: each is a row of the trace.
+// Writes the ranks' timelines: each rank is a row of the trace.
 void write_timeline(const std::string& path, const DistributedOutcome& outcome) {
   std::vector<std::string> names;
   std::vector<TimelineSpan> all;
@@ -388,7 +388,7 @@ void write_timeline(const std::string& path, const DistributedOutcome& outcome) 
   write_text(path, chrome_trace(all, names));
 }
 
-// That of one process, with the ranks beside it.
+// The JSON of one process, with the ranks added.
 Json json_of(const Reporting& where, const Arguments& arguments, const DistributedOutcome& outcome) {
   Outcome one;
   one.plan = outcome.plan;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tells what a call of an operation gave, as tables and as JSON: on one device, on several, on ranks, or the
-// tables of a study.
+// Reports the result of a call as tables and as JSON: on one device, on several, on ranks, or the tables of a
+// study.
 #pragma once
 #include <cstdio>
 #include "tessera/cli/command.hpp"
@@ -9,12 +9,12 @@
 
 namespace tessera::cli {
 
-// What files took besides the computation; 0: there were none.
+// The times of files, besides the computation; 0: there were none.
 struct FileTimes {
   double read = 0, write = 0;
 };
 
-// Of which call is told, and where.
+// The call to report, and the destinations.
 struct Reporting {
   const Command& command;
   const Operation& operation;
@@ -22,7 +22,7 @@ struct Reporting {
   std::string json, timeline = {};  // files; "": none
 };
 
-// `lines`: what stands below the table.
+// `lines`: printed below the table.
 void report_outcome(const Reporting& where, const Arguments& arguments, const Outcome& outcome,
                     const FileTimes& files, const std::string& lines);
 // `arguments` null: devices shared many files, not one result.
@@ -30,7 +30,7 @@ void report_outcome(const Reporting& where, const Arguments* arguments, const Mu
 // Rank 0 calls it. `output`: the file that was written, or "". `several`: each rank has several devices.
 void report_outcome(const Reporting& where, const Arguments& arguments, const DistributedOutcome& outcome,
                     const std::string& output, bool several);
-// Makes the study of that name. Throws Error where there is none.
+// Runs the study of that name. Throws Error if there is none.
 void report_study(const Reporting& where, const std::string& name, const Arguments& arguments,
                   const Request& request);
 

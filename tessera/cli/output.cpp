@@ -73,7 +73,7 @@ void end(int) {
   _exit(exit_code::interrupted);
 }
 
-// Its parent shall see which signal ended it.
+// The parent process must see which signal ended this one.
 void end_by(int signal) {
   remove_unfinished_files();
   std::signal(signal, SIG_DFL);
@@ -103,7 +103,7 @@ void Progress::clear() {
 }
 
 std::size_t terminal_width() {
-  constexpr std::size_t usual = 100;  // of a terminal that does not tell
+  constexpr std::size_t usual = 100;  // for a terminal that does not report it
   if (const char* columns = std::getenv("COLUMNS"); columns != nullptr)
     if (const long width = std::strtol(columns, nullptr, 10); width > 0)
       return static_cast<std::size_t>(width);
@@ -114,7 +114,7 @@ std::size_t terminal_width() {
 
 void clean_up_on_signals() {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP})
-    if (std::signal(signal, end_by) == SIG_IGN) std::signal(signal, SIG_IGN);  // as nohup has it
+    if (std::signal(signal, end_by) == SIG_IGN) std::signal(signal, SIG_IGN);  // nohup ignores it
 }
 void note_interrupts() { std::signal(SIGINT, note); }
 bool interrupted() { return noted != 0; }

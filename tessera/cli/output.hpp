@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where tables and JSON go: tables to standard output, unless `--json -` needs it for itself. Standard error
-// as a place for one line of progress; the interrupt key.
+// Tables go to standard output, unless `--json -` needs it for itself; one line of progress goes to standard
+// error. Also handles the interrupt key.
 #pragma once
 #include <nlohmann/json_fwd.hpp>
 #include <cstdio>
@@ -10,21 +10,21 @@
 
 namespace tessera::cli {
 
-// `json` is what --json was given: "", "-" or a path. Throws Error where it cannot be written, so that
-// this is asked before the work.
+// `json`: the value of --json: "", "-" or a path. Throws Error if it cannot be written, so call this before
+// the work.
 std::FILE* table_stream(const std::string& json);
-// Whole or not at all; nothing for "".
+// Writes the file whole or not at all; "": nothing.
 void write_json(const std::string& json, const nlohmann::ordered_json& value);
 // Likewise.
 void write_text(const std::string& path, const std::string& text);
-// What every result begins with: its kind, its operation (if any), and where it comes from.
+// The head of every result: its kind, its operation (if any), and its origin.
 nlohmann::ordered_json json_head(const Command& command, const char* kind, const std::string& operation = {});
 // The JSON in a file, or from standard input for "-". Throws Error naming it.
 nlohmann::ordered_json read_json(const std::string& path);
-// Each on a line of standard error.
+// Prints each on a line of standard error.
 void warn(const std::vector<std::string>& texts);
 
-// One line, rewritten; only where standard error is a terminal. Gone when the object is.
+// One line, rewritten; only if standard error is a terminal. Cleared by the destructor.
 class Progress {
  public:
   Progress();
@@ -38,13 +38,12 @@ class Progress {
   bool terminal_, shown_ = false;
 };
 
-// How many characters a line of standard output holds: $COLUMNS, or what the terminal says; 0: it is no
-// terminal.
+// Number of characters in a line of standard output: $COLUMNS, or the terminal's width; 0: it is no terminal.
 std::size_t terminal_width();
 
 // A terminated program leaves no half-written file.
 void clean_up_on_signals();
-// From now on an interrupt is noted, and the next one ends the program at once …
+// From now on an interrupt sets interrupted(), and the next one ends the program at once …
 void note_interrupts();
 bool interrupted();
 // … or every one ends it at once, with exit code 130.

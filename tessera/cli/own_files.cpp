@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `tessera run` and `tessera trace` of CUDA files: compiles them for this machine, runs their program as a
-// child process, and shows what its launches did.
+// `tessera run` and `tessera trace` of CUDA files: compile them for this machine, run the program as a child
+// process, and report its launches.
 #include <fmt/format.h>
 #include <unistd.h>
 #include <algorithm>
@@ -101,7 +101,7 @@ Json to_json(const Record& record, int exit_code, const frontend::Ending& ending
           {"notes", record.notes}};
 }
 
-// A file of this process that is deleted with the object.
+// A temporary file that is deleted with the object.
 class TemporaryFile {
  public:
   TemporaryFile() : path_((std::filesystem::temp_directory_path() / "tessera-XXXXXX").string()) {
@@ -141,7 +141,7 @@ bool has_errors(const Record& record, bool strict) {
                              [&](const Json& finding) { return strict || finding.value("serious", true); });
 }
 
-// Of --call: a launch that failed without a question wrote nothing.
+// For --call: a failed launch whose error was never queried wrote nothing.
 bool is_right(const Record& record, const std::vector<frontend::CallResult>& results) {
   return std::ranges::all_of(results, [](const frontend::CallResult& result) { return result.wrong == 0; }) &&
          std::ranges::none_of(record.findings, [](const Json& finding) {
@@ -149,12 +149,12 @@ bool is_right(const Record& record, const std::vector<frontend::CallResult>& res
          });
 }
 
-// results: of --call.
+// `results`: those of --call; null: there is no call.
 int exit_code_of(const Record& record, const frontend::Ending& ending,
                  const std::vector<frontend::CallResult>* results, const Options& options, bool traced) {
   if (has_errors(record, options.strict) && (traced || options.strict)) return exit_code::memory;
   if (results != nullptr && ending.code == 0 && !is_right(record, *results)) return exit_code::wrong;
-  constexpr int of_signals = 128;  // as shells tell it
+  constexpr int of_signals = 128;  // the convention of shells
   return ending.signal != 0 ? of_signals + ending.signal : ending.code;
 }
 
@@ -190,7 +190,7 @@ int run_files(const Options& options, bool traced) {
       frontend::run_program(program->path(), call ? call->arguments() : options.arguments, variables,
                             options.json == "-" || options.page == "-");
   Record record = frontend::read_record(record_file.path());
-  // A program that asks for the error of a launch, and goes well, knows of it.
+  // A program that queries the error of a launch, and still succeeds, knows of it.
   if (!call && ending.signal == 0 && ending.code == 0)
     std::erase_if(record.findings, [](const Json& finding) {
       return finding.value("what", "") == "launch error" && !finding.contains("queried");
@@ -212,7 +212,7 @@ int run_files(const Options& options, bool traced) {
   return code;
 }
 
-// What belongs to --call needs it.
+// Throws Error for options of --call without it.
 void demand_call(const Options& options) {
   const frontend::CallOptions& call = options.call;
   if (!call.call.empty()) {

@@ -21,7 +21,7 @@ void Ranks::join(bool requested) {
   if (communicator_ == nullptr && (several || requested)) communicator_ = open_mpi(launcher_);
 }
 
-// A launcher that tells no size may have started only this.
+// A launcher that does not report a size may have started only this process.
 Communicator* Ranks::communicator() {
   return communicator_ != nullptr && (requested_ || communicator_->size() > 1) ? communicator_.get()
                                                                                : nullptr;
@@ -38,7 +38,7 @@ void Ranks::demand_alone(const std::string& what) const {
                 " ranks were started");
 }
 
-// The others are told, or, where they can wait for this one no more, ended.
+// Tells the other ranks or, if they can no longer wait for this one, ends them.
 void Ranks::share(End& how) {
   if (communicator_->begun()) {
     std::fprintf(stderr, "tessera: rank %d on %s: %s\n", communicator_->rank(), communicator_->host().c_str(),
@@ -57,7 +57,7 @@ int Ranks::end(const End& how) {
   if (communicator_ != nullptr && all.error && !all.shared) share(all);
   const int code = all.error ? exit_code_of(all.error->kind()) : all.code;
   const bool alone = communicator_ == nullptr;
-  // Rank 0 has most often the same to say, and its end is that of all; else somebody must say it.
+  // Rank 0 usually reports the same error, and its end is that of all; otherwise this rank must report it.
   if (alone && !speaks() && all.error) std::this_thread::sleep_for(std::chrono::seconds(1));
   if (all.error && (alone || speaks())) std::fprintf(stderr, "tessera: %s\n", all.error->what());
   communicator_.reset();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ranks of which this process is one, where a launcher started several: one of them speaks, and all end
+// The ranks of which this process is one, if a launcher started several: one of them reports, and all end
 // alike.
 #pragma once
 #include <memory>
@@ -10,7 +10,7 @@
 
 namespace tessera::cli {
 
-// How a run ended: by an exit code, or by an error.
+// The end of a run: an exit code, or an error.
 struct End {
   int code = 0;
   std::optional<Error> error = {};
@@ -21,14 +21,14 @@ class Ranks {
  public:
   static Ranks& here();
 
-  // Meets the others, where a launcher started several, or where that is asked for. Throws Error without MPI.
+  // Joins the other ranks, if a launcher started several or `requested`. Throws Error without MPI.
   void join(bool requested);
   Communicator* communicator();  // null: this process is alone
   bool speaks() const;           // alone, or rank 0
-  // "mpirun started 4 ranks": throws where there are several, for what only one process does.
+  // "mpirun started 4 ranks": throws if there are several, for commands that only one process runs.
   void demand_alone(const std::string& what) const;
 
-  // Tells the error once, takes leave of the others, and gives the exit code.
+  // Reports the error once, leaves the other ranks, and returns the exit code.
   int end(const End& how);
 
  private:

@@ -39,7 +39,7 @@ constexpr const char* about_report =
 
 namespace fs = std::filesystem;
 
-// Runs a program with its output hidden; true when it ended with 0.
+// Runs a program with its output hidden; true if it exits with 0.
 bool runs(const std::vector<std::string>& command) {
   std::vector<char*> argv;
   for (const std::string& word : command) argv.push_back(const_cast<char*>(word.c_str()));
@@ -56,7 +56,7 @@ bool runs(const std::vector<std::string>& command) {
          WEXITSTATUS(status) == 0;
 }
 
-// Chromium, by any of its names on PATH, or what $TESSERA_BROWSER names; nothing where there is none.
+// Chromium, by any of its names on PATH, or the program named by $TESSERA_BROWSER; nothing: there is none.
 std::optional<std::string> find_browser() {
   if (const char* named = std::getenv("TESSERA_BROWSER"); named != nullptr && *named != 0)
     return access(named, X_OK) == 0 ? std::optional<std::string>(named) : std::nullopt;
@@ -71,7 +71,7 @@ std::optional<std::string> find_browser() {
   return std::nullopt;
 }
 
-// A PNG of the drawing, two pixels a unit, by a browser of the machine: the library rasterises nothing
+// A PNG of the drawing, two pixels a unit, made by an installed browser: the library rasterises nothing
 // itself.
 std::string png_of(const report::Svg& drawing) {
   const auto browser = find_browser();
@@ -100,7 +100,7 @@ std::string png_of(const report::Svg& drawing) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// A page under a picture's name would mislead whoever opens it.
+// A page under a picture's name would mislead its reader.
 void demand_page_name(const std::string& output) {
   for (const char* kind : {"svg", "png"})
     if (output.ends_with(std::string(".") + kind))

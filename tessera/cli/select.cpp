@@ -19,7 +19,7 @@ std::vector<Device> several(const std::string& item, std::size_t colon, std::siz
   try {
     first = evaluate(item.substr(colon + 1, dash - colon - 1));
     last = evaluate(item.substr(dash + 1));
-  } catch (const Error&) {  // it speaks of expressions, which nobody meant
+  } catch (const Error&) {  // its message is about expressions, which nobody typed
   }
   if (first < 0 || last < first || last - first > 1024)
     throw Error("--device " + item + " names no devices: write " + item.substr(0, colon) + ":FIRST-LAST");
@@ -47,7 +47,7 @@ std::vector<Device> devices_of(const std::string& item) {
   return {find_device(item)};
 }
 
-// Parts of a GPU that are named by their size lie one after another.
+// Parts of a GPU that are given by size are placed one after another.
 class Parts {
  public:
   Device placed(const Device& device, const std::string& item) {
@@ -102,7 +102,7 @@ bool names_several(const std::string& device) {
   return device == "all" || device.find(',') != std::string::npos || range;
 }
 
-// The list as one, for parts of a GPU lie one after another in it.
+// Resolves the list as a whole, because parts of a GPU are placed one after another in it.
 std::vector<Device> computing_devices(const std::string& words) {
   std::string named;
   const auto name = [&named](const std::string& item) { named += (named.empty() ? "" : ",") + item; };

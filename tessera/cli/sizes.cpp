@@ -19,7 +19,7 @@ struct Word {
   bool gives(const std::string& name) const { return std::ranges::find(names, name) != names.end(); }
 };
 
-// At the commas that no parentheses enclose.
+// Splits at the commas that no parentheses enclose.
 std::vector<std::string> split_outside(const std::string& text) {
   std::vector<std::string> out(1);
   int depth = 0;
@@ -84,7 +84,7 @@ std::vector<std::int64_t> values_of(const Word& word, const Dims& known) {
   return out;
 }
 
-// What the word adds, one entry for each of its values or tuples.
+// The entries that the word adds, one for each of its values or tuples.
 std::vector<Dims> entries_of(const Word& word, const Dims& known) {
   std::vector<Dims> out;
   if (!word.tuples) {
@@ -107,7 +107,7 @@ std::vector<Dims> entries_of(const Word& word, const Dims& known) {
 
 bool in_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
-// Whether every name in the text has a value by now.
+// True if every name in the text has a value already.
 bool settled(const std::string& text, const Dims& known) {
   for (std::size_t from = 0; from < text.size();) {
     std::size_t to = from;
@@ -128,7 +128,7 @@ void expand(std::vector<Word> open, const Dims& known, std::vector<Dims>& out) {
     return;
   }
   auto next = std::ranges::find_if(open, [&known](const Word& w) { return settled(w.text, known); });
-  if (next == open.end()) next = open.begin();  // reading it says what is wrong
+  if (next == open.end()) next = open.begin();  // reading it reports the error
   const Word word = *next;
   open.erase(next);
   for (Dims more : entries_of(word, known)) {
@@ -171,7 +171,7 @@ namespace {
 
 using Kind = Parameter::Kind;
 
-// "m=…" for a dimension or a whole number of the operation, or "(m,n)=…".
+// True for "m=…", a dimension or a whole number of the operation, or "(m,n)=…".
 bool is_size(const Operation& operation, const std::string& word) {
   if (word.starts_with('(') && word.find(")=") != std::string::npos) return true;
   const std::string name = word.substr(0, word.find('='));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The words behind an operation's name where several problems may be meant: text that comes by its place, and
-// sizes to try, as one types them: "m=256:1024:x2 n=m k=64,2*m".
+// Parses the words behind an operation's name where several problems may be meant: positional text, and sizes
+// to try, as typed: "m=256:1024:x2 n=m k=64,2*m".
 #pragma once
 #include <string>
 #include <vector>
@@ -22,14 +22,14 @@ struct Positionals {
   Arguments::Words words;
   std::vector<std::string> sizes;  // "m=256:1024:x2"
 };
-// `words`: the operation's name first. Throws Error where text that must come does not.
+// `words`: the operation's name first. Throws Error if required text is missing.
 Positionals positionals_of(const Operation& operation, const std::vector<std::string>& words);
 
-// Every combination of the sizes, each as `base` with them. Those left out have the signature's defaults.
-// Throws Error where one is missing or unknown.
+// Every combination of the sizes, each added to `base`. Those left out have the signature's defaults. Throws
+// Error if one is missing or unknown.
 std::vector<Case> problems_of(const Operation& operation, std::vector<std::string> sizes, const Case& base);
 
-// What a problem is called above its table: the operation, its text, its sizes.
+// The title of a problem's table: the operation, its text, its sizes.
 std::string title_of(const Operation& operation, const Case& problem);
 
 }  // namespace tessera::cli

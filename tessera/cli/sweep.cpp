@@ -45,9 +45,10 @@ struct SweepOptions : SearchOptions {
   bool times = false;
 };
 
-constexpr const char* of_the_run = "parameters left to the run";  // what --table alone means
+constexpr const char* of_the_run = "parameters left to the run";  // meaning of --table without names
 
-// The names of a table's sides. Without any: the two parameters that the first variant leaves to the run.
+// The parameters of a table's sides. Without names: the two parameters that the first variant leaves to the
+// run.
 std::vector<std::string> table_of(const std::string& names, const std::vector<Subject>& subjects) {
   if (names != of_the_run) return split(names, ',');
   for (const Subject& subject : subjects)
@@ -57,7 +58,7 @@ std::vector<std::string> table_of(const std::string& names, const std::vector<Su
   throw Error("--table alone needs a variant with two parameters left to the run; name them: --table y,x");
 }
 
-// The loop that one processor would run, if it was measured on this problem.
+// The row of the serial loop on one processor, if it was measured on this problem.
 const bench::Row* serial_of(const std::vector<bench::Row>& rows, const bench::Row& like) {
   const auto found = std::ranges::find_if(rows, [&like](const bench::Row& r) {
     return r.variant->where == Where::cpu && r.variant->place == 1 && r.counts() && r.dims == like.dims &&
@@ -80,7 +81,7 @@ std::int64_t rows_of(const DeviceReport& device, const MultiDeviceOutcome& run, 
   return run.flops > 0 ? std::llround(device.flops / run.flops * static_cast<double>(rows)) : 0;
 }
 
-// Of two devices, the first's time to the second's; of more, the longest to the shortest.
+// For two devices, the ratio of the first's time to the second's; for more, of the longest to the shortest.
 std::optional<double> ratio_of(const MultiDeviceOutcome& run) {
   std::vector<double> ends;
   for (const DeviceReport& device : run.devices)
@@ -260,7 +261,7 @@ class Sweep {
     }
   }
 
-  // Of the values asked for, those that concern the variants of one device: others may have more parameters.
+  // The requested values that concern the variants of one device: other devices' may have more parameters.
   tune::SpaceOptions space_options(const Subject& subject, const Case& problem) const {
     tune::SpaceOptions out = cli::space_options(*options_, problem, options_->over.empty());
     const auto knows = [](const Subject& s, const std::string& name) {
@@ -346,7 +347,7 @@ class Sweep {
     warn(bench::warnings(rows));
   }
 
-  // What the processors took for the same problem, for whoever reads another device's table.
+  // The processors' time for the same problem, for readers of another device's table.
   std::string beside(const std::vector<bench::Row>& rows) const {
     const bench::Row* host = nullptr;
     for (const bench::Row& row : results_.rows())

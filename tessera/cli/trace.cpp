@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `tessera trace`: what kernels ask of memory, counted on the executor, and what they do wrong.
+// `tessera trace`: the memory accesses of kernels, counted on the executor, and their errors.
 #include <fmt/format.h>
 #include <algorithm>
 #include "tessera/bench/machine.hpp"
@@ -62,7 +62,7 @@ void declare(OptionParser& parser, TraceOptions& options) {
   parser.closing(exit_codes);
 }
 
-// The operation's own flags that are no arrays.
+// Declares the operation's own flags that are no arrays.
 void declare_own(OptionParser& parser, TraceOptions& options, const std::vector<std::string>& given) {
   const bool named = !given.empty() && !given[0].starts_with('-');
   const Operation* operation = named ? find_operation(given[0]) : nullptr;
@@ -74,7 +74,7 @@ void declare_own(OptionParser& parser, TraceOptions& options, const std::vector<
 
 constexpr std::int64_t most_count = std::int64_t{1} << 40;
 
-// What is asked for must be there; the program itself and what it loaded may hold none.
+// Named files must contain code; the program itself and the objects that it loaded may contain none.
 std::map<std::string, std::vector<bench::KernelCode>> code_in(const std::string& files,
                                                               const std::vector<bench::Candidate>& rungs) {
   std::vector<bench::KernelCode> named;

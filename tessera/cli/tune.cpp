@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `tessera tune`: searches for the fastest configuration on each size, and keeps it for later calls.
+// `tessera tune`: searches for the fastest configuration for each size, and keeps it for later calls.
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <algorithm>
@@ -66,7 +66,7 @@ std::string without_a_winner(const tune::Outcome& outcome) {
   return name_of(*first) + " is the fastest so far; the best have not been measured in turn";
 }
 
-// One sample has no spread, and so its ratio no error that could be told.
+// A single sample has no spread, so the ratio has no known error.
 std::string times_faster(const bench::Row& of, const bench::Row& to) {
   const bench::Ratio ratio = bench::ratio_of(bench::summarize(of.seconds), bench::summarize(to.seconds));
   if (of.seconds.size() < 2 || to.seconds.size() < 2) return fmt::format("{:.2f} times faster", ratio.value);
@@ -132,7 +132,7 @@ void read_budget(const std::string& word, tune::Means& means) {
         number_named("--budget", "a number of trials, or seconds such as 60s", word, 1, 1e9));
 }
 
-// Which build this is, however its changes are called.
+// Identifies this build, including uncommitted changes.
 std::string build_key() {
   const bench::Build build = bench::this_build();
   std::string out = build.git + " " + build.compiler + " " + build.flags;
@@ -241,7 +241,7 @@ class Tune {
     decision.update(json_of(outcome, space));
     decisions_.push_back(std::move(decision));
     for (const auto* trials : {&outcome.trials, &outcome.left})
-      // Also those that an earlier call kept without what the device can do.
+      // Adds the device's ceilings also to trials that an earlier call kept without them.
       for (tune::Trial trial : *trials) {
         if (const auto known = bench::known_ceilings(trial.row.device)) trial.row.ceilings = known->rates;
         session_.rows.push_back(trial.row);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `tessera verify`: everything that an operation promises, tried.
+// `tessera verify`: tests everything that an operation promises.
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <map>
@@ -24,14 +24,14 @@ struct VerifyFlags {
   bool quick = false;
 };
 
-// What one device's walk over one operation came to.
+// The totals of one device's walk over one operation.
 struct Walked {
   const Operation* operation;
   Device device;
   std::vector<WalkTotals> totals;
 };
 
-// What failed, the first in full; why others were skipped, each reason once.
+// Failures, the first ones in full; reasons of skipped items, each once.
 class Findings {
  public:
   void take(const WalkItem& item, const std::string& device) {
@@ -62,7 +62,7 @@ Walk walk_of(const VerifyFlags& options, const Operation& operation, const Devic
   return out;
 }
 
-// Only the cases that need little: for tools that slow every kernel down.
+// Keeps only the small cases, for tools that slow every kernel down.
 Operation quick(Operation operation) {
   constexpr double most_flops = 2e5;
   std::erase_if(operation.cases, [&operation](const Case& c) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What words mean: sizes to try, and files.
+// Tests the meaning of words: sizes to try, and files.
 #include <gtest/gtest.h>
 #include <unistd.h>
 #include <filesystem>
@@ -79,7 +79,7 @@ class PairedFiles : public testing::Test {
     std::ofstream(folder_ + name) << text;
     return folder_ + name;
   }
-  // "" where they go together.
+  // "" if they go together.
   std::string refusal(const std::string& word, const Files& inputs) {
     try {
       (void)paired_files("protect", word, inputs);

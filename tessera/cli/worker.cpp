@@ -7,7 +7,7 @@
 #include "tessera/run/multi_device/process_worker.hpp"
 
 int main() {
-  // Its parent decides when it ends: an interrupt from the keyboard is told to both.
+  // The parent decides when this process ends: an interrupt from the keyboard reaches both.
   (void)std::signal(SIGINT, SIG_IGN);
   (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
   try {

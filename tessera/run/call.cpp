@@ -25,9 +25,9 @@ bool has_all_outputs(const Arguments& arguments) {
 
 struct Call::State {
   struct Key {
-    std::array<ArrayView, Signature::most_arrays> arrays;  // an address stands for its alignment
+    std::array<ArrayView, Signature::most_arrays> arrays;  // data holds the alignment, not the address
     int holder = 0;            // host_run, or the GPU that holds the output, or -1
-    std::size_t variants = 0;  // load() brings others
+    std::size_t variants = 0;  // load() adds variants
 
     static constexpr int host_run = -2;
 
@@ -44,13 +44,13 @@ struct Call::State {
     Key key;
     std::shared_ptr<const Arguments> arguments;
     Plan plan;
-    std::shared_ptr<const PreparedCall> prepared;  // null: the run goes by way of tessera::run()
+    std::shared_ptr<const PreparedCall> prepared;  // null: run_by() makes the run
   };
 
   const Operation& operation;
   Arguments::Words words;
   Request request;
-  std::vector<const Parameter*> parameters;  // of the arrays
+  std::vector<const Parameter*> parameters;  // the array parameters, in their order
   bool remembers = true;
   std::mutex mutex;
   std::vector<std::shared_ptr<const Known>> known;
@@ -110,7 +110,7 @@ struct Call::State {
       if (parameters[i]->kind == Parameter::Kind::input &&
           (!parameters[i]->optional || arrays[i].data != nullptr))
         inputs[parameters[i]->name] = arrays[i];
-    // An array that is not given says nothing of elements.
+    // An absent array (null data) does not determine the element type.
     const auto first = std::ranges::find_if(arrays, [](const ArrayView& x) { return x.data != nullptr; });
     const Element element = first == arrays.end() ? operation.elements.front() : first->element;
     Arguments out(operation.signature, element, std::move(inputs), words);
@@ -137,7 +137,7 @@ Outcome Call::run(std::span<const ArrayView> arrays, bool check) const {
   std::shared_ptr<const State::Known> known = s.known_by(key);
   if (!known) {
     const Arguments host = s.bind(arrays);
-    // A run that gives values back, such as an integral's, may move to another device while it goes on.
+    // A run that returns values, such as an integral, may move to another device while it runs.
     if (!host.signature().of(Parameter::Kind::value).empty())
       return tessera::run(s.operation, host, s.request, check);
     State::Known made{key, std::make_shared<const Arguments>(host), choose(s.operation, host, s.request),

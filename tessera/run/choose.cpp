@@ -15,7 +15,7 @@
 namespace tessera {
 namespace {
 
-// Parameters of some choices: the values that were fixed when they were compiled, and ranges left to the run.
+// Tuning parameters of several choices, both those fixed at compile time and those left to the run.
 struct TuningParameters {
   std::vector<std::string> names;
   std::map<std::string, std::set<int>> fixed;
@@ -45,7 +45,7 @@ std::string first_choices(const std::vector<const Choice*>& choices) {
   return choices.size() > most ? out + "; …" : out;
 }
 
-// Each value may be there, but not with the others.
+// Each value may exist on its own, but not in this combination; then some choices are listed.
 std::string alternatives(const std::vector<const Choice*>& choices, const Tuning& wanted) {
   const TuningParameters known = parameters_of(choices);
   if (known.names.empty()) return "; it takes no tuning";
@@ -69,7 +69,7 @@ std::string no_choice_with(const Variant& variant, const Tuning& wanted, std::op
   for (const Choice& choice : variant.choices)
     if (!element || choice.prepare.contains(*element)) choices.push_back(&choice);
   if (element && choices.empty()) return "does not compute " + std::string(name_of(*element));
-  const bool another = element && variant.find(wanted) != nullptr;  // of another element
+  const bool another = element && variant.find(wanted) != nullptr;  // compiled for another element type
   return "has no choice with " + to_string(wanted) +
          (another ? " for " + std::string(name_of(*element)) : "") + alternatives(choices, wanted);
 }
@@ -80,16 +80,16 @@ struct DeviceWords {
   Where where;
   int index = 0;
   std::optional<int> threads;
-  std::string part = {};  // of a GPU's multiprocessors
+  std::string part = {};  // multiprocessors of a GPU: "44" or "44-131"
 };
 
-// `what` is the part of the device that the number is.
+// `what` names the number in messages, `whole` is the whole word.
 int whole_number(const std::string& word, const std::string& what, const std::string& whole, int least) {
   constexpr int most = 1 << 20;
   std::optional<std::int64_t> value;
   try {
     value = evaluate(word);
-  } catch (const Error&) {  // it speaks of expressions, which nobody meant
+  } catch (const Error&) {  // its message is about expressions, which nobody typed
   }
   if (!value || *value < least || *value > most)
     throw Error("--device " + whole + ": " + what + " needs a whole number from " + std::to_string(least) +
@@ -121,7 +121,7 @@ DeviceWords parse_device(const std::string& word) {
   return out;
 }
 
-// "44": the first 44 of its multiprocessors; "44-131": those.
+// "44": the first 44 multiprocessors; "44-131": multiprocessors 44 to 131.
 Device named_part(const Device& gpu, const std::string& words, const std::string& whole) {
   const std::size_t dash = words.find('-');
   const std::string what = "sms=";
@@ -165,28 +165,28 @@ bool has_variant(const Operation& operation, const std::optional<std::string>& n
   });
 }
 
-// Whether a GPU finishes sooner although its arrays must travel. The figures are deliberately rough
-// and on the GPU's conservative side: what decides is the ratio of arithmetic to bytes, and between
-// the two extremes, either choice is good.
+// True if a GPU finishes sooner, transfers included. The figures are deliberately rough and on the GPU's
+// conservative side: the ratio of arithmetic to bytes decides, and between the two extremes either choice is
+// good.
 bool transfer_pays(const Operation& operation, const Arguments& arguments, const Device& cpu,
                    const Device& gpu) {
-  constexpr double bus_bytes = 10e9, start_seconds = 50e-6;  // a PCIe 4 bus, launches and waiting
-  constexpr double gpu_flops = 128 * 2 * 1.4e9 * 0.5;        // of one multiprocessor: 128 lanes, half used
-  constexpr double cpu_flops = 16 * 2 * 2.5e9, cpu_bytes = 20e9;  // of one core: two 256-bit units, one fused
+  constexpr double bus_bytes = 10e9, start_seconds = 50e-6;       // a PCIe 4 bus, launches and waiting
+  constexpr double gpu_flops = 128 * 2 * 1.4e9 * 0.5;             // per multiprocessor: 128 lanes, half used
+  constexpr double cpu_flops = 16 * 2 * 2.5e9, cpu_bytes = 20e9;  // per core: two 256-bit units, one fused
   const double flops = operation.flops(arguments), bytes = operation.bytes(arguments);
   const double there = start_seconds + bytes / bus_bytes + flops / (gpu_flops * gpu.processors);
   const double here = std::max(bytes / cpu_bytes, flops / (cpu_flops * cpu.threads));
   return there < here;
 }
 
-// The first choice that fits the tuning and accepts the arguments; or why none does.
+// Sets the plan to the first choice that fits the tuning and accepts the arguments, or returns why none does.
 Reason settle(Plan& plan, const Variant& variant, const Arguments& there, const Request& request) {
   Reason first_reason;
   const Element element = there.element();
   const auto computes = [element](const Choice& c) { return c.prepare.contains(element); };
   const bool computed = std::ranges::any_of(variant.choices, computes);
   for (const Choice& choice : variant.choices) {
-    if (request.tuning && computed && !computes(choice)) continue;  // its tuning is another element's
+    if (request.tuning && computed && !computes(choice)) continue;  // its tuning is of another element type
     Tuning tuning = choice.defaults();
     if (request.tuning) {
       if (!choice.allows(*request.tuning)) continue;
@@ -204,7 +204,7 @@ Reason settle(Plan& plan, const Variant& variant, const Arguments& there, const 
   return no_choice_with(variant, request.tuning.value_or(Tuning{}), element);
 }
 
-// Why `name` is no rung of this device's ladder.
+// Explains why `name` is not a rung of this device's ladder.
 Error unknown_variant(const std::string& name, const Operation& operation, const Device& device) {
   for (const Variant* v : ladder_of(operation.name))
     if (v->name == name)
@@ -244,7 +244,7 @@ Plan choose_in_place(const Device& device, const Operation& operation, const Arg
   std::ranges::stable_sort(ladder, std::ranges::greater{}, &Variant::place);
   Reason highest;
   bool highest_computes = false;
-  std::optional<Plan> slower;  // the first that is held back: taken if nothing else computes this
+  std::optional<Plan> slower;  // the first one held back, taken if no other variant computes this
   for (const Variant* variant : ladder) {
     const Reason reason = settle(plan, *variant, there, request);
     if (!reason) {
@@ -252,7 +252,7 @@ Plan choose_in_place(const Device& device, const Operation& operation, const Arg
       if (!slower) slower = plan;
       continue;
     }
-    // That a rung lacks the element type tells less than why one that has it refuses.
+    // The reason of a rung that has the element type tells more than a missing element type.
     const bool computes = std::ranges::any_of(
         variant->choices, [&](const Choice& choice) { return choice.prepare.contains(there.element()); });
     if (!highest || (computes && !highest_computes)) {
@@ -317,20 +317,20 @@ Device choose_device(const Operation& operation, const Arguments& arguments, con
     return transfer_pays(operation, arguments, cpu, gpu) ? gpu : cpu;
   }
   if (on_gpu) return find_device("cuda");
-  // The executor is for looking at kernels: naming a kernel that nothing else here can run asks for it.
+  // The executor is for inspecting kernels: only naming a kernel that nothing else here can run selects it.
   if (!on_cpu && request.variant && is_usable(Where::simt) &&
       has_variant(operation, request.variant, Where::simt))
     return find_device("simt");
   return find_device("cpu");
 }
 
-// What a GPU's start and the compilation of a formula take is spent on trying without: together that is at
-// most twice the time of whichever would have been right. By work, not by the clock, so that on one machine
-// the same call gives the same bits.
+// The processors try first for as long as a GPU's start and the compilation of a formula take, so the total
+// is at most twice the time of the right choice. The budget counts work, not time, so that the same call on
+// one machine gives the same bits.
 std::optional<Fallback> choose_fallback(const Plan& chosen, const Operation& operation,
                                         const Arguments& arguments, const Request& request) {
   constexpr double start_seconds = 0.25,
-                   core_per_second = 1e9;  // on an H200's host; of a formula's operators
+                   core_per_second = 1e9;  // formula operators per second, on an H200's host
   if (request.device != "auto" || request.variant || request.tuning || chosen.device.where != Where::cpu)
     return std::nullopt;
   if (!is_usable(Where::cuda) || !has_variant(operation, std::nullopt, Where::cuda)) return std::nullopt;
@@ -338,7 +338,7 @@ std::optional<Fallback> choose_fallback(const Plan& chosen, const Operation& ope
   try {
     return Fallback{choose_on(find_device("cuda"), operation, arguments, request),
                     start_seconds * core_per_second * chosen.device.threads};
-  } catch (const Error&) {  // none of its variants is for these arguments
+  } catch (const Error&) {  // no variant of the GPU accepts these arguments
     return std::nullopt;
   }
 }

@@ -14,7 +14,7 @@ Choice choice(Tuning fixed, std::initializer_list<Element> elements, std::vector
   return out;
 }
 
-// As a rung whose model chooses among tiles, of which one element has fewer.
+// Like a rung whose model chooses among tiles, with fewer tiles for one element type.
 Variant by_tiles() {
   Variant out;
   const std::vector<Range> splits{{.name = "splits", .first = 0, .last = 16, .value = 0}};

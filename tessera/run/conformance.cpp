@@ -39,7 +39,7 @@ class Trial {
   }
 
  private:
-  // A variant may not even be able to read what is meant for others.
+  // refuses() may throw if a variant cannot read arguments that are meant for other variants.
   Reason refused(const Plan& plan) const {
     try {
       return refuses(plan, inputs_.arguments());
@@ -56,7 +56,7 @@ class Trial {
     placed.upload();
     placed.launch();
     placed.fetch();
-    // First, for the reference is computed from the inputs.
+    // Guards first: the reference is computed from the inputs.
     if (const Reason violation = check_guards_of(placed)) {
       harmed = true;
       return *violation;
@@ -69,7 +69,7 @@ class Trial {
     return {};
   }
 
-  // What everybody reads must not make the next one wrong.
+  // Restores damaged inputs, since later variants read them, too.
   Reason check_guards_of(PlacedCall& placed) {
     Reason violation = placed.check_guards();
     if (!violation) violation = inputs_.check_guards();
@@ -84,8 +84,8 @@ class Trial {
   double flops_;
 };
 
-// The defaults and, where a choice has ranges, an odd shape within them; of listed values, those in the
-// middle.
+// The defaults and, if the choice has ranges, a second configuration: odd values within open ranges, the
+// middle of listed values.
 std::vector<Tuning> tunings_of(const Choice& choice) {
   constexpr int odd[] = {7, 5, 3};
   std::vector<Tuning> out{choice.defaults()};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The walk over everything that an operation promises: variants × choices × parameters × elements ×
-// cases on one device, each result verified.
+// Tests everything that an operation promises: variants × choices × parameters × elements × cases on one
+// device, with every result verified.
 #pragma once
 #include <functional>
 #include <optional>
@@ -17,28 +17,29 @@ struct WalkItem {
   Element element = Element::f32;
   const Case* tried = nullptr;
   Outcome outcome = Outcome::passed;
-  std::string text = {};  // why it was skipped, or what is wrong
+  std::string text = {};  // the reason for skipping it, or the failure
   bool harmed = false;    // it failed by writing to memory that is not its output
 };
 
 struct WalkTotals {
   const Variant* variant = nullptr;
   std::int64_t passed = 0, skipped = 0, failed = 0;
-  std::int64_t harmed = 0;   // of those that failed
-  double largest_ratio = 0;  // of an error to its bound, over all that passed
+  std::int64_t harmed = 0;   // failures that wrote outside the output
+  double largest_ratio = 0;  // the largest error relative to its bound, over all that passed
 };
 
 struct Walk {
   Device device;
   std::optional<std::string> variant = {};  // this one only
   std::vector<Element> elements = {};       // these only; none: all
-  // On the executor the first choice of a variant runs every case, the others those that need at most this.
+  // On the executor, choices other than a variant's first run only cases of at most this many flops.
   double flops_of_other_choices = 6e5;
   std::uint64_t seed = 1;
 };
 
-// One entry for each variant of the device's ladder, in its order. `each` may be empty. A variant that
-// compares time only is skipped. A write outside a buffer or to an input fails, whatever the result.
+// Returns one entry for each variant of the device's ladder, in its order. `each` may be empty. A variant
+// that only compares time is skipped. A write outside a buffer or to an input is a failure, even if the
+// result is right.
 std::vector<WalkTotals> walk(const Operation& operation, const Walk& walk,
                              const std::function<void(const WalkItem&)>& each = {});
 

@@ -11,15 +11,14 @@
 namespace tessera {
 namespace {
 
-// Where an address lies, as somebody would say it who expected it elsewhere; nothing: it is where it should
-// be.
+// Says where an address lies if it is not in the run's memory; nothing: it is.
 Reason elsewhere(const void* address, const Run& run) {
   StreamOrderedMemory* const gpus = find_stream_ordered_memory(Where::cuda);
   const auto holder = gpus == nullptr ? std::nullopt : gpus->holder_of(address);
   if (run.device->where != Where::cuda)
     return holder ? Reason("lies in the memory of cuda:" + std::to_string(*holder)) : std::nullopt;
   if (!holder) {
-    // What a graph allocates itself need not be known before it runs.
+    // Memory that a CUDA graph allocates may be unknown until the graph runs.
     if (gpus != nullptr && gpus->is_capturing(run)) return std::nullopt;
     return "lies in host memory";
   }

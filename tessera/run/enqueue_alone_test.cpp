@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is enqueued on a made-up kind of GPU: whose memory, which stream, which workspace, and who is refused.
+// Tests enqueue() on a made-up kind of GPU: memory, streams, workspaces and refusals.
 #include "tessera/run/enqueue.hpp"
 #include <gtest/gtest.h>
 #include <cstring>
@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t capacity = 1024, front = 64, kept_bytes = 512;
 
-// Two devices, whose memories are pieces of the host's.
+// Two devices, whose memories are parts of host memory.
 alignas(256) char memories[2][1 << 16];
 char streams[2];
 
@@ -61,7 +61,7 @@ class MadeUpOrder final : public StreamOrderedMemory {
   void give_back(const Run&, void*) noexcept override { ++lending.back; }
 };
 
-// What the variant found when it ran.
+// The state that the variant saw when it ran.
 struct Seen {
   int runs = 0;
   void* stream = nullptr;
@@ -107,7 +107,7 @@ Variant variant(const char* idea, bool baseline) {
   return out;
 }
 
-// Planned ahead: it needs less than it may, and leaves zeros at the front.
+// Planned ahead: needs less workspace than it may use, and leaves zeros at the front.
 int plans = 0;
 std::size_t planned_bytes = 256;
 
@@ -212,10 +212,10 @@ TEST_F(Enqueue, RunsOnTheStreamWithAWorkspaceOfTheCallers) {
   EXPECT_EQ(lending.borrowed, 0);
   for (std::size_t i = 0; i < capacity; ++i) ASSERT_EQ(seen.held[i], i < front ? 0 : '\xee') << i;
   EXPECT_EQ(space_[capacity], '\xee');
-  // The caller says that it need not be cleared.
+  // The caller says that the workspace need not be cleared.
   enqueue(chosen, arguments, nullptr, {space_, capacity, true});
   for (const char byte : seen.held) ASSERT_EQ(byte, 0x77);
-  // Who has not said how much of it shall be zeros gets all of it cleared.
+  // A variant that does not say how much of it must be zero gets all of it cleared.
   enqueue(plan(arguments, "all"), arguments, nullptr, {space_, 2 * capacity});
   for (const char byte : seen.held) ASSERT_EQ(byte, 0);
 }
@@ -227,7 +227,7 @@ TEST_F(Enqueue, BorrowsWhatTheCallerDoesNotGive) {
   EXPECT_EQ(lending.back, 1);
   EXPECT_EQ(lending.bytes, capacity);
   for (std::size_t i = 0; i < front; ++i) ASSERT_EQ(seen.held[i], 0);
-  // It is cleared whatever the caller says of a workspace that is not there.
+  // A borrowed workspace is cleared whatever the caller says.
   enqueue(plan(arguments), arguments, nullptr, {.zeroed = true});
   for (std::size_t i = 0; i < front; ++i) ASSERT_EQ(seen.held[i], 0);
   breaks = true;
@@ -248,7 +248,7 @@ TEST_F(Enqueue, TheDeviceIsWhereTheResultLies) {
   EXPECT_EQ(seen.workspace, memories[1] + sizeof memories[1] / 2);
 }
 
-// A copy would have none: where nothing is copied, what counts is how the arrays lie.
+// A copy would have no gaps; without a copy the arrays' own strides count.
 TEST_F(Enqueue, StridesAreThoseThatTheArraysHave) {
   const Arguments gaps = there({{"A", vector(in_, 2)}}, out_);
   EXPECT_EQ(complaint(gaps), "no variant of doubling can compute this on cuda:0; front: A has gaps");
@@ -351,7 +351,7 @@ TEST_F(Enqueue, PlannedCallsKeepTheirWorkspace) {
   EXPECT_EQ(lending.kept_zeros, front);
   EXPECT_EQ(*seen.workspace, 0x11) << "nothing is cleared";
   EXPECT_EQ(workspace_bytes(ahead, arguments), planned_bytes);
-  // What is too much to be kept is borrowed, and its front cleared.
+  // A workspace that is too large to keep is borrowed, and its front cleared.
   planned_bytes = kept_bytes + 1;
   enqueue(ahead, arguments, nullptr);
   EXPECT_EQ(lending.borrowed, 1);
@@ -359,7 +359,7 @@ TEST_F(Enqueue, PlannedCallsKeepTheirWorkspace) {
   planned_bytes = 256;
 }
 
-// What a graph allocates for itself is not known before it runs.
+// Memory that a graph allocates for itself is unknown until it runs.
 TEST_F(Enqueue, MemoryUnknownWhileCapturingIsTaken) {
   float host[8] = {};
   lending.capturing = true;

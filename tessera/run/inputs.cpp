@@ -10,7 +10,7 @@ namespace {
 
 using Buffers = std::map<std::string, Guarded>;
 
-// A row-major array of these extents whose rows lie `padding` elements further apart than they need.
+// Adds a row-major array with `padding` more elements per row than the extents need.
 ArrayView add_padded(Buffers& buffers, const Parameter& p, Element element, const Extents& extents,
                      Layout layout) {
   Extents padded = extents;
@@ -22,7 +22,7 @@ ArrayView add_padded(Buffers& buffers, const Parameter& p, Element element, cons
   return view;
 }
 
-// What lies without gaps: the elements of the last dimension, of a picture's last two.
+// Elements of a contiguous row: the last dimension, or the last two of a picture.
 std::size_t row_elements(const Extents& extents, const Parameter& p) {
   std::int64_t out = 1;
   for (std::size_t d = extents.size() - std::min(extents.size(), p.packed_dimensions()); d < extents.size();
@@ -31,7 +31,7 @@ std::size_t row_elements(const Extents& extents, const Parameter& p) {
   return static_cast<std::size_t>(out);
 }
 
-// make(parameter, element, extents): an array.
+// make(parameter, element, extents) returns an array.
 template <class Make>
 Arguments make_arguments(const Operation& operation, Element element, const Case& chosen, const Make& make) {
   std::map<std::string, ArrayView> inputs;
@@ -49,7 +49,7 @@ Arguments make_arguments(const Operation& operation, Element element, const Case
   return arguments;
 }
 
-// The address of a row of a view, whose rows are counted over all dimensions but the last.
+// The address of a row of a view; rows are numbered over all dimensions but the last.
 char* row_of(const ArrayView& view, std::int64_t row) {
   std::int64_t offset = 0;
   for (std::size_t d = view.extents.size() - 1; d-- > 0;) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arguments made up for a Case: what verification and measuring run on.
+// Arguments generated for a Case, for verification and measurement.
 #pragma once
 #include <map>
 #include <string>
@@ -13,7 +13,7 @@ struct Layout {
   std::size_t guard_bytes = 0;  // before and behind every array, likewise; a multiple of 256
 };
 
-// Arrays for a case, filled, and outputs with memory.
+// Arrays for a case: filled inputs, and outputs with memory.
 class Inputs {
  public:
   Inputs(const Operation& operation, Element element, const Case& chosen, std::uint64_t seed,
@@ -24,10 +24,10 @@ class Inputs {
   void poison();                // outputs and their padding
   bool padding_intact() const;  // nothing was written between the rows of an output
 
-  // From now on, a write to an input or, with guards, outside any array is noticed …
+  // From now on, check_guards() reports a write to an input or, with guards, outside any array.
   void seal();
-  Reason check_guards() const;  // … here
-  void restore();               // as they were made, and sealed again
+  Reason check_guards() const;
+  void restore();  // resets the inputs to their first values, and seals them again
 
  private:
   void fill_inputs();
@@ -36,7 +36,7 @@ class Inputs {
   Distribution distribution_;
   std::uint64_t seed_;
   std::map<std::string, Guarded> buffers_;             // with padding
-  std::map<std::string, std::uint64_t> fingerprints_;  // of the inputs, since seal()
+  std::map<std::string, std::uint64_t> fingerprints_;  // hashes of the inputs, since seal()
   Arguments arguments_;
 };
 
@@ -44,7 +44,7 @@ class Inputs {
 [[nodiscard]] Arguments arguments_without_memory(const Operation& operation, Element element,
                                                  const Case& chosen);
 
-// Standard normal; integers: every bit random. The same numbers for a seed on any number of threads.
+// Standard normal; integers: random bits. A seed gives the same numbers with any number of threads.
 void fill_normal(std::uint64_t seed, const ArrayView& to);
 
 }  // namespace tessera

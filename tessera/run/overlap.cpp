@@ -17,7 +17,7 @@ ByteRange whole_of(const ArrayView& view) {
   return {static_cast<std::uintptr_t>(at + first * size), static_cast<std::uintptr_t>(at + last * size)};
 }
 
-// The rows along a dimension, in the order of their addresses.
+// The rows along a dimension, sorted by address.
 std::vector<ByteRange> rows_along(const ArrayView& view, std::size_t inner) {
   ArrayView row = view;
   row.extents = {view.extents[inner]};
@@ -51,7 +51,7 @@ std::vector<ByteRange> rows_of(const ArrayView& view) {
   return rows_along(view, inner);
 }
 
-// Each element, in the order of their addresses.
+// Each element, sorted by address.
 std::vector<ByteRange> elements_of(const ArrayView& view) {
   ArrayView each = view;
   each.extents.push_back(1);
@@ -76,11 +76,11 @@ bool overlap(const ArrayView& a, const ArrayView& b) {
 bool overlaps_itself(const ArrayView& view) {
   if (view.count() < 2) return false;
   const auto stride = [&](std::int64_t d) { return std::abs(view.strides[static_cast<std::size_t>(d)]); };
-  Extents order;  // of dimensions; no vector, for calls that allocate nothing
+  Extents order;  // dimensions by stride; no std::vector, for calls that allocate nothing
   for (std::size_t d = 0; d < view.extents.size(); ++d)
     if (view.extents[d] > 1) order.push_back(static_cast<std::int64_t>(d));
   std::ranges::sort(order, {}, stride);
-  // Steps that reach over all that lies within them never meet.
+  // Strides that exceed the reach of all smaller ones keep all elements apart.
   std::int64_t reach = 1;
   bool apart = true;
   for (const std::int64_t d : order) {
@@ -99,8 +99,7 @@ struct ByteInterval {
   std::size_t access;
 };
 
-// The furthest of those before, and of another call. (The second furthest is of another call than the
-// furthest.)
+// The interval that reaches furthest so far, and the furthest one of another call.
 class Furthest {
  public:
   void add(const ByteInterval& interval, std::size_t call) {
@@ -150,8 +149,8 @@ std::optional<std::pair<std::size_t, std::size_t>> clash(std::span<const Access>
     if (accesses[i].view.data != nullptr && accesses[i].view.count() != 0)
       intervals.push_back({whole_of(accesses[i].view), i});
   if (!clash_of(intervals, accesses)) return std::nullopt;
-  // Perhaps they lie between each other's rows. What many calls read is looked at for two of them: whoever
-  // writes there is not both.
+  // The arrays may be interleaved row by row. An array that many calls access alike is examined for two of
+  // them: any writer differs from at least one.
   std::vector<ByteInterval> rows;
   std::map<std::tuple<const void*, Extents, Extents, std::size_t, bool>, std::set<std::size_t>> calls;
   for (const ByteInterval& interval : intervals) {

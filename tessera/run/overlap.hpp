@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether two arrays share memory: an output that lies where an input does would be read after it is
-// written, or poisoned before it is read.
+// Detects arrays that share memory: an input that an output overlaps would be read after it is overwritten or
+// poisoned.
 #pragma once
 #include <optional>
 #include <span>
@@ -9,7 +9,7 @@
 
 namespace tessera {
 
-// Addresses from `first` on, `last` excluded.
+// Addresses from `first` on, up to but without `last`.
 struct ByteRange {
   std::uintptr_t first = 0, last = 0;
 
@@ -17,36 +17,36 @@ struct ByteRange {
   bool meets(const ByteRange& other) const { return first < other.last && other.first < last; }
 };
 
-// The largest power of two, up to the 128 bytes of a cache line, that the address is a multiple of.
+// The largest power of two, up to the 128 bytes of a cache line, that divides the address.
 inline void* alignment_of(const void* data) {
   const auto address = reinterpret_cast<std::uintptr_t>(data) | 128;
   return reinterpret_cast<void*>(address & ~(address - 1));
 }
 
-// Exact where the elements of each innermost row lie next to each other; else a row counts as a whole.
-// Parts of one matrix that lie side by side do not overlap.
+// Exact if the elements of each innermost row are contiguous; otherwise a row counts as a whole. Parts of one
+// matrix that lie side by side do not overlap.
 bool overlap(const ArrayView& a, const ArrayView& b);
 
-// Whether two elements of it share memory, by strides that are too small.
+// True if two elements of it share memory, because strides are too small.
 bool overlaps_itself(const ArrayView& view);
 
-// What many calls that run at the same time do to an array.
+// A call's access to an array, among calls that run at the same time.
 struct Access {
   ArrayView view;
   bool written = false;
   std::size_t call = 0;
 };
-// Two accesses of different calls, the first of which writes what the other reads or writes; nothing where
-// there are none. Exact as overlap() is: arrays may lie between each other's rows. n arrays take O(n log n),
-// where some lie so O(r log r) of all their rows.
+// Two accesses of different calls, the first of which writes memory that the other reads or writes; nothing:
+// there are none. It is exact like overlap(): arrays may be interleaved row by row. Takes O(n log n) for n
+// arrays, and O(r log r) for the r rows of interleaved ones.
 std::optional<std::pair<std::size_t, std::size_t>> clash(std::span<const Access> accesses);
 
-// Throws Error where an array that is given has elements but no data, or is not aligned to them; outputs may
-// have none.
+// Throws Error if a given array has elements but no data, or is not aligned to them; outputs may have no
+// data.
 void check_data(const Arguments& arguments);
 
-// Throws Error where an output shares memory with an input, with another output or with itself. `in_place`
-// may lie exactly where the output does, element on element.
+// Throws Error if an output shares memory with an input, with another output or with itself. `in_place` may
+// coincide exactly with the output, element on element.
 void refuse_overlaps(const Arguments& host, const std::string& in_place = {});
 
 }  // namespace tessera

@@ -6,7 +6,7 @@
 namespace tessera {
 namespace {
 
-// Then packing its elements saves the device the gaps.
+// Packing the elements of such a view saves the device the gaps.
 bool has_gaps(const ArrayView& view) {
   const auto [first, last] = view.span();
   return last - first > view.count();
@@ -48,7 +48,7 @@ Arguments placed_arguments(const Arguments& host, const Device& device) {
     if (!p.is_array() || !host.has(p.name)) continue;
     ArrayView view = host.array(p.name);
     if (is_output(p) || has_gaps(view)) view.strides = row_major_strides(view.extents);
-    // Not null, for that means absent; aligned as device memory is.
+    // Not null, which means absent; aligned as device memory is.
     view.data = reinterpret_cast<void*>(std::uintptr_t{4096});
     out.set_array(p.name, view);
   }
@@ -85,7 +85,7 @@ PlacedCall::PlacedCall(const Plan& plan, const Arguments& host, std::size_t guar
     workspace_ = Guarded(Element::u8, {static_cast<std::int64_t>(workspace)}, backend_->memory(plan_.device),
                          guard_bytes_);
   run_ = {&plan_.device, nullptr, workspace == 0 ? nullptr : workspace_.view().data, workspace};
-  // Last, so that no exception of this constructor can leave it behind.
+  // Last, so that no exception of this constructor leaks the stream.
   run_.stream = backend_->make_stream(plan_.device);
 }
 
@@ -102,7 +102,7 @@ void PlacedCall::check_size(std::size_t workspace_bytes) const {
                 " bytes, " + std::to_string(free) + " are free");
 }
 
-// Arrays whose elements fill their span go as they lie, transposed or not.
+// Arrays without gaps keep their layout, transposed or not.
 void PlacedCall::place_input(const std::string& name) {
   const ArrayView& host = host_.array(name);
   Guarded& array = arrays_[name] =
@@ -191,7 +191,7 @@ Reason PlacedCall::changed_input(const std::string& name, const ArrayView& there
   return "a write to the input " + name;
 }
 
-// Only the elements: what lies between the rows of an output in host memory is the caller's.
+// Fills only the elements: the gaps between the rows of an output in host memory belong to the caller.
 void PlacedCall::poison() {
   for (const Parameter* p : host_.signature().of(Parameter::Kind::output)) {
     const ArrayView& view = here_.array(p->name);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Puts arguments where a Plan runs, and brings the outputs back. Where the device shares the host's
-// memory nothing is copied.
+// Puts arguments on the device of a Plan, and brings the outputs back. Nothing is copied if the device shares
+// the host's memory.
 #pragma once
 #include <map>
 #include <string>
@@ -11,10 +11,9 @@ namespace tessera {
 
 class PlacedCall {
  public:
-  // Allocates the arrays, the stream and the workspace, and copies nothing yet. The host's outputs
-  // must have memory. Throws Error with both sizes, before anything is allocated, where the device is too
-  // small.
-  // `guard_bytes`, a multiple of 256, lie before and behind what is allocated; see check_guards().
+  // Allocates the arrays, the stream and the workspace, and copies nothing yet. The host's outputs must have
+  // memory. Throws Error with both sizes, before any allocation, if the device is too small. `guard_bytes`, a
+  // multiple of 256, surround each allocation; see check_guards().
   PlacedCall(const Plan& plan, const Arguments& host, std::size_t guard_bytes = 0);
   ~PlacedCall();
   PlacedCall(const PlacedCall&) = delete;
@@ -24,7 +23,7 @@ class PlacedCall {
   const Arguments& arguments() const { return here_; }
   Run& state() { return run_; }
 
-  // A round trip's three parts, each complete on return, apart from launch, which may only enqueue.
+  // The three parts of a round trip, each complete on return, except launch, which may only enqueue.
   void upload();
   void launch() { launch(here_); }
   void launch(const Arguments& there);  // the same problem in other arrays of the device
@@ -34,8 +33,8 @@ class PlacedCall {
   double launch_and_measure() { return launch_and_measure(here_); }  // seconds on the device, copies excluded
   double launch_and_measure(const Arguments& there);
 
-  // What runs have done since upload() to memory that is not theirs: a write outside a buffer that was
-  // allocated here, or to the device's copy of an input. Waits for the device.
+  // Reports writes since upload() outside a buffer that was allocated here, or to the device's copy of an
+  // input. Waits for the device.
   Reason check_guards();
 
  private:
@@ -54,8 +53,8 @@ class PlacedCall {
   Run run_;
 };
 
-// The arguments with the strides and the alignment that they will have on the device, and no data:
-// what a variant accepts depends on these.
+// The arguments with the strides and the alignment that they will have on the device, and no data: these
+// decide what a variant accepts.
 Arguments placed_arguments(const Arguments& host, const Device& device);
 
 // Returns a copy of `host` in which each output without memory has a row-major array, which `owned` keeps

@@ -63,7 +63,7 @@ Outcome run(const Operation& operation, const Arguments& given, const Request& r
     outcome.plan = fallback->plan;
     try {
       run_plan(host, check, no_end, seconds_since(start), outcome);
-    } catch (const Error&) {  // nobody has asked for that device
+    } catch (const Error&) {  // the caller has not asked for that device
       outcome.plan = begun;
       run_plan(host, check, no_end, 0, outcome);
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A study: tables that an operation makes of itself, with what they show in words. Studies register
+// A study: tables that an operation makes about itself, with conclusions in words. Studies register
 // themselves beside their operation; the program prints them and writes them as JSON.
 #pragma once
 #include <cstdint>
@@ -23,7 +23,7 @@ struct StudyTable {
     std::string name;
     Show show = Show::digits;
   };
-  // Of no number: n/a. Several are repetitions, whose median is shown.
+  // No number: n/a. Several are repetitions, whose median is shown.
   struct Cell {
     std::vector<double> numbers = {};
     bool several = false, whole = false;
@@ -36,13 +36,13 @@ struct StudyTable {
 
   std::string title;
   std::vector<Column> columns;
-  std::vector<std::vector<Cell>> rows = {};  // of as many cells as there are columns
+  std::vector<std::vector<Cell>> rows = {};  // one cell per column
   std::vector<std::string> remarks = {};     // sentences, below the table
 };
 
 struct Study {
   std::string operation, name, summary;
-  // `report` hears what is being done; `made` gets each table as soon as it is whole.
+  // `report` receives progress messages; `made` receives each table when it is complete.
   std::function<void(const Operation&, const Arguments&, const Request&,
                      const std::function<void(const std::string&)>& report,
                      const std::function<void(const StudyTable&)>& made)>
@@ -51,6 +51,6 @@ struct Study {
 
 void register_study(Study study);
 std::vector<const Study*> studies_of(std::string_view operation);
-double median(std::vector<double> values);  // NaN of none
+double median(std::vector<double> values);  // NaN if empty
 
 }  // namespace tessera

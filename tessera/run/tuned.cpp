@@ -26,7 +26,7 @@ struct Record {
 };
 
 std::optional<Record> record_of(const std::string& line) {
-  // Most lines are the record of a search: they need not be parsed.
+  // Most lines are the record of a search, and need not be parsed.
   if (line.find("\"kind\":\"choice\"") == std::string::npos) return std::nullopt;
   try {
     const Json json = Json::parse(line);
@@ -46,7 +46,7 @@ std::optional<Record> record_of(const std::string& line) {
   }
 }
 
-// The findings of a file, read anew only when it has changed.
+// The findings in a file, read again only if it has changed.
 std::shared_ptr<const std::vector<Record>> records_in(const std::string& file) {
   struct Known {
     struct timespec written = {};
@@ -73,7 +73,7 @@ std::shared_ptr<const std::vector<Record>> records_in(const std::string& file) {
 
 constexpr double furthest = 2;  // powers of two
 
-// Of the sizes, in powers of two over all of them; nothing: one is too far away.
+// The distance between sizes, in powers of two over all of them; nothing: one size is too far away.
 std::optional<double> distance(const TunedFor& a, const TunedFor& b) {
   if (a.sizes.size() != b.sizes.size()) return std::nullopt;
   double out = 0;
@@ -97,7 +97,7 @@ std::optional<Plan> plan_of(const Record& record, bool same_sizes, const Device&
     if (choice == nullptr) return std::nullopt;
     Plan plan{variant, choice, choice->defaults(), device};
     for (const auto& [name, value] : record.tuning) plan.tuning.set(name, value);
-    // A parameter that the finding does not know is one that was added since.
+    // A parameter that the finding lacks was added later.
     const bool complete = std::ranges::all_of(
         plan.tuning, [&record](const auto& value) { return record.tuning.find(value.first).has_value(); });
     if (!complete || refuses_in_place(plan, there)) return std::nullopt;
@@ -113,7 +113,7 @@ const char* magnitude(std::int64_t size, std::int64_t largest) {
   return size >= largest / near ? "large" : size >= largest / far ? "middle" : "small";
 }
 
-// Older findings do not tell it.
+// Older findings do not have it.
 bool may_be_same(const std::string& a, const std::string& b) { return a.empty() || b.empty() || a == b; }
 
 std::string device_key(const Device& device) {
@@ -162,7 +162,7 @@ std::optional<Plan> tuned_plan(const std::string& file, const Device& device, co
       continue;
     if (const auto apart = distance(key, wanted)) near.emplace_back(*apart, &record);
   }
-  // Of several for the same sizes the last written is the most recent.
+  // The last written of several for the same sizes comes first.
   std::ranges::reverse(near);
   std::ranges::stable_sort(near, {}, &std::pair<double, const Record*>::first);
   for (const auto& [apart, record] : near)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What typed calls share: messages that name members of Options where the command line's name flags, and the
+// Shared by typed calls: messages that name members of Options instead of the command line's flags, and the
 // Call that a thread remembers for Options.
 #pragma once
 #include <memory>
@@ -14,7 +14,7 @@ namespace tessera {
 // "--output-element f32" becomes "output_element f32".
 std::string without_flags(std::string_view message);
 
-// Returns what `call` does. An Error that it throws speaks to programs.
+// Returns the result of `call`. The message of an Error names members of Options instead of flags.
 template <class F>
 decltype(auto) typed_call(const F& call) {
   try {
@@ -24,13 +24,13 @@ decltype(auto) typed_call(const F& call) {
   }
 }
 
-// The Call of the calling thread for these options: of its last sixteen, or one that make() makes. Options
-// have operator== and texts(), pointers to their string_views.
+// The calling thread's Call for these options: one of its last sixteen, or a new one that make() makes.
+// Options have operator== and texts(), pointers to their string_views.
 template <class Options, class Make>
 const Call& remembered_call(const Options& options, const Make& make) {
   struct One {
     Options options;
-    std::vector<std::string> texts;  // which the options' views point to
+    std::vector<std::string> texts;  // the targets of the options' views
     std::unique_ptr<const Call> call;
   };
   constexpr std::size_t most = 16;

@@ -15,12 +15,12 @@ namespace {
 
 constexpr std::size_t most_shown = 10;
 
-// Compares rows of an output with what they should be, and adds up what it finds.
+// Compares rows of an output with expected values, and accumulates the results.
 class Comparison {
  public:
   Comparison(const Operation& operation, const Arguments& host, const Plan* plan)
       : host_(host), output_(host.array(operation.output)), plan_(plan) {
-    rows_ = output_.count() == 0 ? 0 : 1;  // of an empty one the other extents may exceed any number
+    rows_ = output_.count() == 0 ? 0 : 1;  // in an empty output, the other extents may exceed any number
     for (std::size_t d = 0; rows_ != 0 && d < std::min(operation.row_dimensions, output_.extents.size()); ++d)
       rows_ *= output_.extents[d];
     row_length_ = rows_ == 0 ? 0 : output_.count() / rows_;
@@ -110,13 +110,13 @@ class Comparison {
   const ArrayView output_;
   const Plan* plan_;
   std::int64_t rows_ = 0, row_length_ = 0;
-  long double squares_ = 0, error_squares_ = 0;  // whose range holds the square of any double
+  long double squares_ = 0, error_squares_ = 0;  // the range of long double holds the square of any double
   std::int64_t seen_ = 0, finite_ = 0, unproven_ = 0;
   Verdict verdict_;
 };
 
 std::string format(double value) {
-  if (std::isnan(value)) return "nan";  // whatever its sign
+  if (std::isnan(value)) return "nan";  // regardless of its sign
   char text[40];
   std::snprintf(text, sizeof text, "%.9g", value);
   return text;
@@ -143,7 +143,7 @@ Verifier::Verifier(const Operation& operation, const Arguments& host, VerifyOpti
     : operation_(&operation), inputs_(host), options_(options) {}
 
 Verdict Verifier::operator()(const Arguments& host, const Plan* plan) {
-  constexpr std::int64_t most_elements = 1 << 22;  // that are worth keeping the expected values of
+  constexpr std::int64_t most_elements = 1 << 22;  // limit for keeping the expected values
   const bool all = !operation_->suspect_rows || (operation_->flops(host) <= options_.reference_flops &&
                                                  host.array(operation_->output).count() <= most_elements);
   Verdict out = all ? check_all(host, plan) : check_rows(host, plan);
@@ -156,7 +156,7 @@ Verdict Verifier::operator()(const Arguments& host, const Plan* plan) {
   return out;
 }
 
-// The reference of some rows, shared among at most so many threads, a piece for each.
+// The reference of some rows, computed by at most `parts` threads, a piece each.
 std::vector<Expected> Verifier::reference(const Arguments& host, std::span<const std::int64_t> rows,
                                           int parts) {
   std::vector<Expected> pieces(static_cast<std::size_t>(parts));
@@ -168,7 +168,7 @@ std::vector<Expected> Verifier::reference(const Arguments& host, std::span<const
   return pieces;
 }
 
-// The reference, once for all results.
+// The reference of all rows, computed once for all results.
 const Expected& Verifier::everything(std::span<const std::int64_t> rows) {
   if (expected_) return *expected_;
   constexpr double worth_a_thread = 1e6;

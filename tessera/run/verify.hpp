@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether an output is right: against the operation's reference and its derived bound, element by
-// element where that is cheap; else a randomised check finds the rows to look at.
+// Verifies an output against the operation's reference and its derived error bound, element by element where
+// that is cheap; otherwise a randomised check finds the rows to examine.
 #pragma once
 #include <optional>
 #include <span>
@@ -14,34 +14,34 @@ struct Mismatch {
   Extents index;
   double got = 0, expected = 0, bound = 0;
   std::uint8_t beyond = Expected::nothing;
-  std::optional<Owner> owner;  // who computed it, where the variant tells
+  std::optional<Owner> owner;  // the thread that computed it, if the variant tells
 };
 
 struct Verdict {
   bool passed = false;
   std::string method;        // "every element", or "randomised, 12 of 700 rows in full"
-  double largest_ratio = 0;  // of an element's error to its bound; infinite where one had to be exact
+  double largest_ratio = 0;  // largest error relative to its bound; infinite if an exact result was required
   std::optional<double>
-      norm_error;               // relative, L2, over the finite elements looked at; nothing where none is
-  bool norm_failed = false;     // it was demanded, and missed
-  double norm_demanded = 0;     // 0: it was not
+      norm_error;               // relative, L2, over the finite elements examined; nothing: there are none
+  bool norm_failed = false;     // a bound on it was required, and exceeded
+  double norm_demanded = 0;     // the required bound; 0: none
   std::int64_t wrong = 0;       // elements found wrong
-  std::vector<Mismatch> first;  // of these, at most 10
+  std::vector<Mismatch> first;  // at most 10 of these
 };
 
 struct VerifyOptions {
-  Data data = Data::any;         // what the inputs are
-  double reference_flops = 1e8;  // up to here every element is compared
+  Data data = Data::any;         // the kind of data in the inputs
+  double reference_flops = 1e8;  // limit for comparing every element
   std::uint64_t seed = 1;
 };
 
-// The expected values of one set of inputs, for as many results as there are to check.
+// The expected values of one set of inputs, for any number of results to check.
 class Verifier {
  public:
-  // `host`: the inputs, in host memory, which must stay.
+  // `host`: the inputs, in host memory, which must outlive the verifier.
   Verifier(const Operation& operation, const Arguments& host, VerifyOptions options = {});
 
-  // `host`: the same inputs, and the outputs to check. `plan` adds who computed what is wrong.
+  // `host`: the same inputs, and the outputs to check. `plan`: adds the owners of wrong elements.
   [[nodiscard]] Verdict operator()(const Arguments& host, const Plan* plan = nullptr);
 
  private:

@@ -25,7 +25,7 @@ Json choice_of(const bench::Row& row) {
 
 Json summary_of(const bench::Row& row) {
   const bench::Summary summary = bench::summarize(row.seconds);
-  const bool known = summary.count > 1;  // one sample has none to differ from
+  const bool known = summary.count > 1;  // a single sample has no spread
   return {{"median", summary.median},
           {"spread", known ? Json(summary.spread()) : Json(nullptr)},
           {"samples", summary.count}};

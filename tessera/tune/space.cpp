@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t most_configs = 1'000'000;
 
-// Those that it may have; else powers of two and its default.
+// The listed values; otherwise powers of two and the default.
 std::vector<int> values_of(const Range& range) {
   if (!range.values.empty()) return range.values;
   std::vector<int> out{range.value};
@@ -23,7 +23,7 @@ std::vector<int> values_of(const Range& range) {
   return out;
 }
 
-// Every value of the open ranges under each of `tunings`.
+// Every value of the open ranges combined with each of `tunings`.
 std::vector<Tuning> opened(std::vector<Tuning> tunings, const Choice& choice, const Tuning& wanted) {
   for (const Range& range : choice.ranges) {
     if (wanted.find(range.name)) continue;
@@ -40,7 +40,7 @@ std::vector<Tuning> opened(std::vector<Tuning> tunings, const Choice& choice, co
   return tunings;
 }
 
-// What of the values asked for concerns this variant.
+// The requested values that this variant has as parameters.
 Tuning wanted_of(const Variant& variant, const Dims& values, const Tuning& fixed) {
   Tuning out;
   for (const auto& [name, value] : fixed)
@@ -52,7 +52,7 @@ Tuning wanted_of(const Variant& variant, const Dims& values, const Tuning& fixed
   return out;
 }
 
-// Each once, in the order of coming.
+// Keeps each configuration once, in the order of insertion.
 class Configs {
  public:
   void add(Config config) {
@@ -89,7 +89,7 @@ Dims values_known(const Config& config, const Dims& sizes) {
   return out;
 }
 
-// Whether everything that the condition names is a parameter of the configuration or a size.
+// True if everything that the condition names is a parameter of the configuration or a size.
 bool concerns(const std::vector<std::string>& names, const Dims& known) {
   return std::ranges::all_of(names, [&known](const std::string& name) { return known.contains(name); });
 }

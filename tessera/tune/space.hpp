@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The configurations that `sweep` and `tune` measure: compiled choices of variants, with values for the
-// parameters that are left to the run.
+// parameters left to the run.
 #pragma once
 #include <string>
 #include <utility>
@@ -13,7 +13,7 @@ struct Config {
   const Variant* variant = nullptr;
   const Choice* choice = nullptr;
   Tuning tuning;       // every value
-  Reason absent = {};  // no choice has the values that were asked for; `choice` is then the first
+  Reason absent = {};  // no choice has the requested values; `choice` is then the first
 
   bool operator==(const Config& other) const {
     return variant == other.variant && choice == other.choice && tuning == other.tuning;
@@ -21,12 +21,12 @@ struct Config {
 };
 
 struct SpaceOptions {
-  std::vector<Dims> over = {};  // values to take together, by name; none: everything
+  std::vector<Dims> over = {};  // combinations of values, by name; none: everything
   Tuning fixed = {};
   bool open_ranges =
       false;  // parameters of the run that are not named take powers of two, else their defaults
   std::vector<std::string> where =
-      {};  // conditions on the parameters, and on `sizes` where no parameter is called so
+      {};  // conditions on the parameters, and on `sizes` if no parameter has that name
   Dims sizes = {};
 };
 
@@ -36,15 +36,14 @@ struct Space {
   std::vector<std::pair<std::string, std::size_t>> dropped;  // by each condition, in their order
 };
 
-// The configurations of each variant in turn; those asked for that no choice has keep a place. A name is
-// asked of the variants that have it. Throws Error for a name that none has, and for a space too large to
-// walk.
+// The configurations of each variant in turn; requested ones that no choice has keep a place. A name applies
+// to the variants that have it. Throws Error for a name that none has, and for a space too large to walk.
 Space space_of(const std::vector<const Variant*>& variants, const SpaceOptions& options);
 
 bool has_parameter(const Variant& variant, const std::string& name);
 bool has_parameter(const Choice& choice, const std::string& name);
 std::vector<std::string> parameters_of(const Variant& variant);
-// Throws Error where none of them has a parameter of this name.
+// Throws Error if none of them has a parameter of this name.
 void demand_parameter(const std::vector<const Variant*>& variants, const std::string& name);
 
 std::string describe(

@@ -103,14 +103,14 @@ const Variant& grid() {
 
 std::vector<Config> configs() { return space_of({&grid()}, {.open_ranges = true}).configs; }
 
-// Best at x = 64, y = 16; rising in every direction. Where x·y is too large it fails.
+// Fastest at x = 64, y = 16; slower in every direction. Fails if x·y is too large.
 std::optional<double> seconds(const Config& config) {
   const int x = config.tuning["x"], y = config.tuning["y"];
   if (x * y > 16384) return std::nullopt;
   return 1 + std::abs(std::log2(x / 64.0)) + std::abs(std::log2(y / 16.0));
 }
 
-// Walks until `most` places were proposed; returns them in order.
+// Runs the search until `most` places were proposed; returns them in order.
 std::vector<std::size_t> walk(Search& search, const std::vector<Config>& space, std::size_t most,
                               std::size_t batch) {
   std::vector<std::size_t> out;

@@ -27,7 +27,7 @@ std::vector<std::size_t> in_order(std::size_t count) {
   return out;
 }
 
-// Not std::shuffle: its order is each library's own, and a seed must mean the same everywhere.
+// Not std::shuffle, whose order depends on the library: a seed must mean the same everywhere.
 std::vector<std::size_t> shuffled(std::size_t count, std::uint64_t seed) {
   std::vector<std::size_t> out = in_order(count);
   std::mt19937_64 numbers(seed);
@@ -35,7 +35,7 @@ std::vector<std::size_t> shuffled(std::size_t count, std::uint64_t seed) {
   return out;
 }
 
-// One place after the other, whatever is told of them.
+// Proposes one place after the other, whatever was measured.
 class Listed : public Search {
  public:
   explicit Listed(std::vector<std::size_t> places) : places_(std::move(places)) {}
@@ -51,9 +51,9 @@ class Listed : public Search {
   std::size_t at_ = 0;
 };
 
-// Climbs from neighbour to neighbour, and starts anew where no neighbour is better.
-constexpr double never = std::numeric_limits<double>::infinity();  // of what failed
+constexpr double never = std::numeric_limits<double>::infinity();  // time of a failed place
 
+// Climbs from neighbour to neighbour, and restarts when no neighbour is better.
 class Local : public Search {
  public:
   Local(const std::vector<Config>& configs, std::uint64_t seed)
@@ -61,7 +61,7 @@ class Local : public Search {
         starts_(shuffled(configs.size(), seed)),
         seconds_(configs.size()),
         proposed_(configs.size()) {
-    // The first start is the first place: the default.
+    // The first start is the first place, the default.
     if (const auto first = std::ranges::find(starts_, std::size_t{0}); first != starts_.end())
       std::rotate(starts_.begin(), first, first + 1);
   }
@@ -84,7 +84,7 @@ class Local : public Search {
   }
 
  private:
-  // To a place where no climb has been.
+  // Moves to a place where no climb has been.
   bool start() {
     while (next_start_ < starts_.size() && proposed_[starts_[next_start_]]) ++next_start_;
     if (next_start_ == starts_.size()) return false;
@@ -92,7 +92,7 @@ class Local : public Search {
     return true;
   }
 
-  // To the best neighbour; nowhere, where none is better.
+  // Moves to the best neighbour, or nowhere if none is better.
   void climb() {
     std::optional<std::size_t> best;
     for (const std::size_t place : around(*at_))
@@ -107,7 +107,7 @@ class Local : public Search {
     return out;
   }
 
-  // For each parameter, the nearest above and below that the space has with all others equal.
+  // For each parameter, the nearest places above and below with all other parameters equal.
   std::vector<std::size_t> around(std::size_t place) const {
     std::vector<std::size_t> out;
     for (const auto& [name, value] : (*configs_)[place].tuning)
@@ -173,7 +173,7 @@ std::unique_ptr<Search> search_named(const std::string& name, const std::vector<
 
 namespace {
 
-// After an illegal access a GPU serves this process no more: whatever came next would fail, too.
+// An illegal access makes a GPU unusable for this process: all later work would fail, too.
 void demand_answer(const Device& device, const std::string& why) {
   Backend* backend = find_backend(device.where);
   if (backend == nullptr) return;
@@ -204,7 +204,7 @@ std::vector<bench::Row> measure_each(const std::vector<bench::Candidate>& candid
   }
   demand_answer(candidates[0].plan.device, why);
   if (candidates.size() == 1) {
-    // Known to fail, it is not run again: what is left of measuring is its row.
+    // Known to fail, it is not run again: measuring only makes its row.
     bench::Candidate failed = candidates[0];
     failed.absent = "failed: " + why;
     return measure({failed});
@@ -221,7 +221,7 @@ std::size_t batch_size(const Operation& operation, const Arguments& arguments, c
                        std::size_t most) {
   Backend& backend = backend_of(device);
   if (backend.shares_host_memory()) return most;
-  // Half of what is free: the runs need workspaces, and flushing the caches takes its share.
+  // Half of the free memory: the runs need workspaces, and flushing the caches takes its share.
   const double room = static_cast<double>(backend.free_memory(device)) / 2;
   const double each = std::max(operation.bytes(arguments), 1.0);
   return std::clamp<std::size_t>(static_cast<std::size_t>(std::min(room / each, 1e6)), 1, most);
@@ -272,7 +272,7 @@ class Tuner {
                             *task_->arguments);
   }
 
-  // To those that a search may look at, or to those that cannot run.
+  // Adds the configuration to the searchable ones, or to those that cannot run.
   void sort_in(const Config& config) {
     Trial trial{config, blank(config)};
     if (!trial.row.reason)
@@ -281,7 +281,8 @@ class Tuner {
     (trial.row.reason ? out_.left : open_).push_back(std::move(trial));
   }
 
-  // What is known is recalled; what once ended the program in company is measured alone, after the others.
+  // Known results are recalled; a configuration that ended the program among others is measured alone, at the
+  // end.
   void take(const std::vector<std::size_t>& places) {
     std::vector<std::size_t> fresh, suspects;
     for (const std::size_t place : places) {
@@ -315,7 +316,7 @@ class Tuner {
     if (means_->progress) means_->progress(out_.trials.size(), open_.size());
   }
 
-  // Whether the row says something that holds the next time, too: an interrupt may have cut it short.
+  // True if the row remains valid for later calls: an interrupt may have cut it short.
   bool ended(const bench::Row& row) const {
     if (interrupted()) return !row.seconds.empty() && row.verified != bench::Verified::unchecked;
     return !row.seconds.empty() || (row.reason && row.reason->starts_with("failed:")) ||
@@ -327,7 +328,7 @@ class Tuner {
     out_.trials.push_back({configs_[place], std::move(row), kept});
   }
 
-  // The best of the trials against what would be used otherwise, all in turn.
+  // Measures the best trials and the untuned plans in turn.
   void decide() {
     std::vector<const Trial*> best;
     for (const Trial& trial : out_.trials)
@@ -343,13 +344,13 @@ class Tuner {
     out_.winner = out_.finals.size();
     if (interrupted()) return;
     choose();
-    // Only what was verified, and often enough, may decide for others.
+    // Only a verified winner with enough samples may decide for later calls.
     if (const bench::Row* row = out_.best(); out_.settled && row->verified == bench::Verified::ok)
       journal_->decide(tuned_for(*task_->operation, *task_->arguments, task_->device), *row, out_.untuned());
   }
 
-  // The fastest of those that are faster than what is used untuned as `compare` understands it; that stays
-  // where none is. Where it could not be measured, the fastest.
+  // Picks the fastest final that is faster than the untuned plan by the rules of `compare`; if there is none,
+  // the untuned plan stays. If that could not be measured, picks the fastest.
   void choose() {
     const auto& finals = out_.finals;
     const bench::Row* untuned = out_.untuned();
@@ -371,7 +372,7 @@ class Tuner {
     if (out_.why.empty()) out_.why = "by too little to matter";
   }
 
-  // Of one of the finals against what is used untuned, the first of them.
+  // Compares a final with the first one, the untuned plan.
   bench::Verdict judged(std::size_t place) const {
     return bench::judge(out_.finals[0].seconds, out_.finals[place].seconds);
   }

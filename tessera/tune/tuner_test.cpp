@@ -14,7 +14,7 @@
 namespace tessera::tune {
 namespace {
 
-// C = A; what it computes is no matter here.
+// C = A; the computation does not matter here.
 const Operation& copying() {
   static const Operation& out = []() -> const Operation& {
     Operation operation;
@@ -305,7 +305,7 @@ TEST_F(TunerTest, FewSamplesDecideNothing) {
     EXPECT_FALSE(outcome.settled);
     EXPECT_FALSE(chosen(64).tuned) << "nothing is kept for later calls";
   }
-  // Nor do they where what is used untuned is faster than all.
+  // Nor do they if the untuned plan is faster than all.
   samples_ = [](const Variant&, const Tuning& tuning) {
     return std::vector<double>(3, tuning["tile"] == 4 ? 0.001 : 0.002);
   };
@@ -375,7 +375,7 @@ std::vector<bench::Row> measure(const std::vector<bench::Candidate>& some, int f
   return out;
 }
 
-// On a device that answers in every build: a GPU that does not would end the search.
+// On a device that is usable in every build: a GPU that does not answer would end the search.
 TEST(Measured, WhatFailsIsARow) {
   const auto rows =
       measure_each(candidates(Where::simt), [](const auto& some) { return measure(some, 16); }, {});

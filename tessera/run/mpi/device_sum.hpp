@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A rank's part of a contraction on devices: each panel is one call that the rank's devices share. The
-// devices are opened for the first panel, and stay.
+// devices are opened for the first panel, and stay open.
 #pragma once
 #include "tessera/core/partition.hpp"
 #include "tessera/run/mpi/communicator.hpp"
@@ -9,17 +9,17 @@
 
 namespace tessera {
 
-// Threads of processors, which the ranks of a host share unless `words` name a number, or the launcher has
-// given each rank its own.
+// Number of processor threads of a rank: an equal share of the host's, unless `words` gives a number or the
+// launcher has bound each rank to its own processors.
 int threads_of_rank(const Device& device, const std::string& words, int ranks_on_host);
 
-// What a rank has of a list that all ranks of its host were given: GPUs are dealt out in turn (where ranks
-// are more, several have the same one), processors all ranks have.
+// A rank's devices from a list that all ranks of its host were given: GPUs are dealt out round-robin (if
+// there are more ranks, several share a GPU), processors go to all ranks.
 std::vector<Device> devices_of_rank(const std::vector<Device>& list, const std::string& words,
                                     const HostPlace& here);
 
-// How deep their panels are: each is read, copied to devices and added as a whole, so they are deeper than
-// those of processors. Sums that devices cannot add to are one panel.
+// Depth of a device's panels: each is read, copied to devices and added as a whole, so they are deeper than
+// the processors' panels. A sum that devices cannot add to is one panel.
 std::int64_t device_panel_depth(const Contraction& contraction, const Arguments& whole);
 
 class DeviceSum final : public PanelSum {
@@ -46,7 +46,7 @@ class DeviceSum final : public PanelSum {
   const Arguments& part_;
   MultiDeviceOptions options_;
   DevicePool pool_;
-  // Sums alternate between two arrays: no call reads where it writes, so that tiles can be computed again.
+  // Sums alternate between two arrays: no call reads where it writes, so tiles can be computed again.
   Array spare_[2];
   ArrayView latest_;
   std::vector<DeviceReport> reports_;  // sums over all panels

@@ -23,7 +23,8 @@ double timed(const std::function<void()>& work) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-// Values as bytes: the same calls write and read them. All ranks are the same program on like machines.
+// Serialises values as bytes: the same calls write and read them. All ranks are the same program on like
+// machines.
 class Bytes {
  public:
   Bytes() = default;  // writes
@@ -56,7 +57,7 @@ class Bytes {
   bool reads_ = false;
 };
 
-// What a rank sends rank 0 at the end.
+// Serialises the report that a rank sends to rank 0 at the end.
 void pass(Bytes& bytes, RankReport& r, std::optional<Verdict>& verdict) {
   bytes.pass(r.host), bytes.pass(r.device);
   bytes.pass(r.rows), bytes.pass(r.cols), bytes.pass(r.threads);
@@ -151,8 +152,8 @@ void write_block(OpenFile& file, std::size_t header_bytes, const Extents& extent
                header_bytes + static_cast<std::size_t>((row * extents[1] + cols.first) * size));
 }
 
-// A .npy file that ranks write together, each its block, rows × cols, of a matrix of `extents`, and that
-// appears whole or not at all. The folder must be one that all their hosts share.
+// Writes a .npy file collectively, each rank its rows × cols block of a matrix of `extents`; the file appears
+// whole or not at all. All hosts must share its folder.
 void write_shared(Communicator& ranks, const std::string& path, const Extents& extents,
                   const ArrayView& block, const Interval& rows, const Interval& cols) {
   std::optional<AtomicFile> whole;
@@ -177,8 +178,8 @@ void write_shared(Communicator& ranks, const std::string& path, const Extents& e
   });
 }
 
-// One number for what was asked, by which ranks see that it was the same: sizes, words, elements, layouts,
-// and the depth of panels, which differs between unlike processors.
+// A hash of the request, by which ranks see that it is the same: sizes, words, elements, layouts, and the
+// depth of panels, which differs between unlike processors.
 std::int64_t fingerprint_of(const Arguments& whole, std::int64_t depth, const DistributedRequest& request,
                             bool devices) {
   std::string all = std::string(name_of(whole.element())) + request.output + (request.check ? "check" : "");
@@ -230,8 +231,8 @@ class Rank {
  private:
   bool idle() const { return grid_ == nullptr; }
 
-  // Processors compute as one process would; anything else takes panels from the scheduler. GPUs are dealt
-  // out to the ranks of a host, processors they share.
+  // Processors compute as in a single process; any other device takes panels from the scheduler. GPUs are
+  // dealt out to the ranks of a host, processors are shared.
   void choose_devices(const HostPlace& here) {
     Request request = request_.request;
     if (request.device == "auto") request.device = "cpu";
@@ -289,7 +290,7 @@ class Rank {
     report_.cols = nth_part(n, grid.cols, grid.col_of(rank));
   }
 
-  // An input as [outer, summed], the rank's part of it.
+  // The rank's part of an input, as [outer, summed].
   PanelOperand operand(const std::string& name, bool right, const Communicator& ranks) const {
     const auto seen = [&](const Arguments& arguments) {
       const ArrayView view = arguments.oriented(name, arguments.array(name).element, 2);
@@ -349,7 +350,7 @@ class Rank {
     report_.notes = device_sum_->notes();
   }
 
-  // Each rank checks its block against the files, not against what travelled.
+  // Each rank checks its block against the files, not against the received panels.
   void check() {
     agree(ranks_, [&] {
       if (!idle()) report_.check_seconds = timed([&] { verdict_ = verify(operation_, *part_); });
@@ -376,7 +377,7 @@ class Rank {
   Array result_;
   std::optional<PanelOperand> left_, right_;
   std::unique_ptr<PanelSum> sum_;
-  const DeviceSum* device_sum_ = nullptr;  // the sum, where devices make it
+  const DeviceSum* device_sum_ = nullptr;  // the sum, if devices compute it
   RankReport report_;
   std::optional<Verdict> verdict_;
   DistributedOutcome outcome_;

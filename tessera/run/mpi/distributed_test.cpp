@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A product shared by ranks from files to a file, with threads for ranks: the bits of one process, wrong
-// blocks, ranks that fail alone.
+// Tests a product computed by ranks from files to a file, with threads for ranks: the bits of one process,
+// wrong blocks, ranks that fail alone.
 #include "tessera/run/mpi/distributed.hpp"
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -41,7 +41,7 @@ class SharedProduct : public testing::Test {
     return out;
   }
 
-  // Every rank's outcome, or what it threw.
+  // Calls `see` with every rank's outcome; returns the errors that ranks threw.
   std::vector<std::string> run_ranks(int ranks, const DistributedRequest& request,
                                      const std::function<void(int, DistributedOutcome&)>& see = {},
                                      const std::function<Arguments(int)>& requested = {}) {
@@ -68,7 +68,7 @@ std::string content(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// The product's contraction with something done to one rank's block; that of the last registering counts.
+// Registers the product's contraction with a change to one rank's block; the last registration counts.
 void register_changed(const std::function<void(const Arguments& part)>& at_start,
                       const std::function<void(const Arguments& part)>& at_end) {
   struct Changed : PanelSum {
@@ -185,7 +185,7 @@ TEST_F(SharedProduct, WhatRanksDoNotComputeByIsRefused) {
   EXPECT_NE(refused({.tuning = Tuning{{"depth", 8}}}).find("--tuning"), std::string::npos);
 }
 
-// Each rank's kernels add panel after panel to C where it lies.
+// Each rank's kernels add panel after panel to C in place.
 TEST_F(SharedProduct, KernelsGiveTheSameForAnyNumberOfRanks) {
   std::string first;
   for (const int ranks : {1, 2, 4}) {
@@ -224,8 +224,7 @@ TEST(DevicesOfARank, GpusAreDealtOutAndProcessorsShared) {
   EXPECT_EQ(devices_of_rank(list, "cpu:threads=8", {0, 2}).back().threads, cpu.threads);
 }
 
-// Four panels of three kinds, the first of which adds to what was there, the last
-// of which is less deep.
+// Four panels of three kinds: the first adds to existing values, the last is less deep.
 TEST_F(SharedProduct, DevicesAreStartedOnceForAllPanels) {
   const Array a = filled(150, 3 * 4096 + 100), b = filled(3 * 4096 + 100, 90), c0 = filled(150, 90);
   for (const char* split : {"auto", "dynamic"})
@@ -251,7 +250,7 @@ TEST_F(SharedProduct, DevicesAreStartedOnceForAllPanels) {
     }
 }
 
-// In the trial or in the first panel, and in a later one.
+// Failures in the trial or in the first panel, and in a later one.
 TEST_F(SharedProduct, ADeviceThatFailsAmidAPanelIsLeftOutOfLaterPanels) {
   const Array a = filled(150, 10 * 4096), b = filled(10 * 4096, 90);
   for (const std::size_t step : {1U, 12U, 20U}) {
@@ -273,7 +272,7 @@ TEST_F(SharedProduct, ADeviceThatFailsAmidAPanelIsLeftOutOfLaterPanels) {
   }
 }
 
-// In this process: what fails in one panel has no part in the next.
+// Within this process: a device that fails in one panel is left out of the next.
 TEST_F(SharedProduct, ADeviceThatFailsIsLeftOutOfLaterPanels) {
   const Array a = filled(64, 9000), b = filled(9000, 48);
   std::atomic<int> calls = 0;

@@ -23,8 +23,8 @@ std::optional<Number> number(const Environment& environment, const char* name) {
   return value;
 }
 
-// SLURM's variables are set for all that runs within an allocation: a batch script, and a shell of `salloc`,
-// are steps of their own, whose numbers are the largest of 32 bits. Any other step was started by srun.
+// SLURM sets its variables for everything within an allocation: a batch script and a shell of `salloc` are
+// steps, too, with the largest numbers of 32 bits. Any other step was started by srun.
 std::optional<Launcher> step_of_slurm(const Environment& environment) {
   constexpr std::int64_t least_special = 0xfffffff0;
   auto step = number<std::int64_t>(environment, "SLURM_STEP_ID");
@@ -60,7 +60,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The file that somebody named; nothing is looked for elsewhere then.
+// The file that the user named; then no other place is searched.
 std::string named_library() {
   const char* const named = std::getenv("TESSERA_MPI");
   return named == nullptr ? "" : named;
@@ -95,8 +95,8 @@ Loaded load(const std::optional<Launcher>& launcher) {
     std::error_code none;
     if (!fs::exists(place, none)) continue;
     if (fs::is_directory(place, none)) throw without_mpi(launcher, place + " is a folder");
-    // Open MPI's own plug-ins look for its symbols among everybody's.
-    // A name without a folder is one of the current folder, not of the linker's.
+    // RTLD_GLOBAL, because Open MPI's own plug-ins look for its symbols in the global scope. A name without a
+    // folder means the current folder, not the linker's search path.
     const std::string path = fs::absolute(place).string();
     if (void* const handle = dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL)) return {handle, place};
     throw without_mpi(launcher, dlerror());
@@ -114,8 +114,8 @@ Function function(void* handle, const char* name) {
   return reinterpret_cast<Function>(dlsym(handle, name));
 }
 
-// Another MPI than the launcher's sees one rank, and so do tasks of srun that have no interface to meet by:
-// each would compute all, and write it where the others do.
+// An MPI other than the launcher's sees one rank, and so do srun's tasks without an interface to connect by:
+// each task would compute everything, and overwrite the others' files.
 void demand_seen(const std::optional<Launcher>& launcher, const Communicator& seen,
                  const std::string& library) {
   if (!launcher) return;

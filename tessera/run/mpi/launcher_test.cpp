@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What launchers leave in the environment, and what is none of theirs.
+// Tests the detection of launchers by the environment.
 #include "tessera/run/mpi/launcher.hpp"
 #include <gtest/gtest.h>
 #include <map>
@@ -61,7 +61,7 @@ TEST(Launcher, WhoShallBeAloneIsAlone) {
 
 TEST(Launcher, AnAllocationIsNoLauncher) {
   EXPECT_FALSE(launcher({{"SLURM_NTASKS", "8"}, {"SLURM_PROCID", "0"}, {"SLURM_JOB_ID", "12"}}));
-  // A batch script's step, and that of a shell: 2³² − 5 and − 6.
+  // The steps of a batch script and of a shell: 2³² − 5 and − 6.
   for (const char* const step : {"4294967291", "4294967290"})
     EXPECT_FALSE(launcher({{"SLURM_STEP_ID", step}, {"SLURM_STEP_NUM_TASKS", "8"}, {"SLURM_PROCID", "0"}}));
 }
@@ -77,7 +77,7 @@ TEST(Launcher, TasksOfAStepAreSeveralWithoutAnInterfaceToMeet) {
   }
   const auto one = launcher({{"SLURM_STEP_ID", "3"}, {"SLURM_STEP_NUM_TASKS", "1"}, {"SLURM_PROCID", "0"}});
   EXPECT_FALSE(one->started_several());
-  // mpirun within a step: what it says is nearer.
+  // mpirun within a step: its own variables take precedence.
   const auto inner =
       launcher({{"SLURM_STEP_ID", "3"}, {"SLURM_STEP_NUM_TASKS", "2"}, {"OMPI_COMM_WORLD_SIZE", "1"}});
   EXPECT_FALSE(inner->started_several());

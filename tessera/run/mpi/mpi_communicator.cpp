@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The communicator over MPI: a shared library of its own, so that a program that never meets a launcher needs
-// no MPI. What goes wrong within MPI ends all ranks by MPI's own handler.
+// The communicator over MPI: a shared library of its own, so that a program without a launcher needs no MPI.
+// A failure within MPI ends all ranks by MPI's own error handler.
 #include <mpi.h>
 #include <climits>
 #include <cstdlib>
@@ -34,7 +34,7 @@ std::string host_name() {
   return {name, static_cast<std::size_t>(length)};
 }
 
-// "Open MPI 4.1.4" of "Open MPI v4.1.4, package: …", and likewise of others.
+// "Open MPI v4.1.4, package: …" → "Open MPI 4.1.4", and likewise for other implementations.
 std::string library_name() {
   char text[MPI_MAX_LIBRARY_VERSION_STRING] = {};
   int length = 0;
@@ -108,7 +108,7 @@ class MpiCommunicator : public Communicator {
   }
 
  private:
-  // All ranks take part in it: before any of them can have failed and calls something else.
+  // Collective, so it runs before any rank can have failed and call something else.
   void find_on_host() {
     MPI_Comm here = MPI_COMM_NULL;
     MPI_Comm_split_type(comm_, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &here);

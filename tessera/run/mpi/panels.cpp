@@ -117,8 +117,8 @@ double between(Clock::time_point start, Clock::time_point end) {
 }
 double since(Clock::time_point start) { return between(start, Clock::now()); }
 
-// A panel of both inputs on its way. It is moved on by whoever asks, for most implementations of MPI do
-// nothing between calls: while this rank computes, a thread asks.
+// A panel of both inputs in transit. It advances only when polled, because most implementations of MPI do
+// nothing between calls: a thread polls while this rank computes.
 class Arrival {
  public:
   Arrival(Communicator& row, Communicator& col, PanelOperand& left, PanelOperand& right, std::int64_t index)
@@ -157,7 +157,7 @@ class Arrival {
   double seconds_ = -1, received_bytes_ = 0;
 };
 
-// Asks while it lives. It sleeps in between: the cores are for computing.
+// Polls during its lifetime. It sleeps in between, to leave the cores to the computation.
 class Mover {
  public:
   Mover(Arrival* arrival, bool any_thread) {
@@ -166,7 +166,7 @@ class Mover {
       thread_ = std::thread([this, arrival] {
         while (!stop_ && !arrival->done()) std::this_thread::sleep_for(std::chrono::microseconds(50));
       });
-    } catch (const std::system_error&) {  // without one the panel comes after the sum
+    } catch (const std::system_error&) {  // without a thread the panel arrives after the sum
     }
   }
   ~Mover() {
@@ -189,7 +189,7 @@ PanelTimes add_panels(Communicator& grid, Communicator& row, Communicator& col, 
   PanelTimes times;
   const auto beginning = Clock::now();
   bool stop = false;
-  // Whether `work` failed on any rank.
+  // Runs `work`; sets `stop` if it failed on any rank.
   const auto attempt = [&](const auto& work) {
     const auto start = Clock::now();
     std::int64_t fails = 0;

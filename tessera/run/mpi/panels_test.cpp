@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What ranks do together, with threads for ranks: agreeing, panels along a grid, and failing in the middle;
-// and grids of ranks: every element of the result belongs to one of them, and none communicates less.
+// Tests the collective work of ranks, with threads for ranks: agreeing, panels along a grid, and failing in
+// the middle; and grids of ranks: every element of the result belongs to one of them, and none communicates
+// less.
 #include "tessera/run/mpi/panels.hpp"
 #include <gtest/gtest.h>
 #include <atomic>
@@ -15,7 +16,7 @@ namespace {
 
 using made_up::on_threads;
 
-// Small whole numbers: sums are exact in any order.
+// Small integers: sums are exact in any order.
 std::int64_t left_at(std::int64_t i, std::int64_t l) { return (i * 7 + l * 3) % 11 - 5; }
 std::int64_t right_at(std::int64_t l, std::int64_t j) { return (l * 5 + j) % 13 - 6; }
 
@@ -46,7 +47,7 @@ class WholeSum : public PanelSum {
   std::vector<double> sums_;
 };
 
-// [outer, over], lying along either.
+// [outer, over], contiguous along either.
 Array seen(std::int64_t first, std::int64_t last, std::int64_t over, bool over_first, bool right) {
   const std::int64_t outer = last - first;
   Array all(Element::f64, over_first ? Extents{over, outer} : Extents{outer, over});
@@ -62,7 +63,7 @@ struct Problem {
   bool left_over_first = false, right_over_first = true;
 };
 
-// What one rank of a grid does; the sum of its block, checked, and what it received.
+// Computes one rank's block into `sum`; returns the bytes that the rank received.
 double one_rank(Communicator& ranks, const RankGrid& grid, const Problem& p, WholeSum& sum,
                 std::exception_ptr& failure) {
   const int rank = ranks.rank();
@@ -222,7 +223,7 @@ TEST(RankGrid, SquareProductsHaveSquareGrids) {
   EXPECT_EQ(eight.cols, 4);
 }
 
-// What travels, counted rank by rank, is what the formula says.
+// The bytes counted rank by rank equal the formula.
 TEST(RankGrid, TheFormulaCountsWhatEveryRankLacks) {
   for (const ProductSize& size :
        {ProductSize{1000, 700, 300, 4, 4}, ProductSize{13, 17, 5, 1, 8}, ProductSize{7, 7, 0, 4, 4}})
@@ -243,7 +244,7 @@ TEST(RankGrid, TheFormulaCountsWhatEveryRankLacks) {
         }
         most = std::max(most, bytes - before);
       }
-      // Where the owners' shares are alike.
+      // The formula assumes equal shares of the owners.
       const double wanted = size.k % 30 == 0 ? received_by_one(size, grid) : most;
       EXPECT_NEAR(most, wanted, most * 1e-12);
       EXPECT_EQ(bytes, received_bytes(size, grid)) << grid.rows << " × " << grid.cols;
@@ -287,7 +288,7 @@ TEST(RankGrid, RanksThatWouldHaveNothingAreLeftOut) {
   EXPECT_EQ(best_grid({9600, 9600, 9600}, 11).ranks(), 10);
 }
 
-// A dearer element on one side turns the grid.
+// Larger elements on one side change the shape of the grid.
 TEST(RankGrid, BytesAndNotElementsCount) {
   const RankGrid cheap_left = best_grid({9600, 9600, 9600, 1, 8}, 8);
   EXPECT_EQ(cheap_left.rows, 1);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes tiles on one device, for the scheduler: in this process, here or with streams
-// (streamed_worker.hpp), or in a process of its own (process_worker.hpp).
+// Computes tiles on one device, for the scheduler: in this process, with streams (streamed_worker.hpp) or
+// without, or in a process of its own (process_worker.hpp).
 #pragma once
 #include <vector>
 #include "tessera/core/partition.hpp"
@@ -9,27 +9,27 @@
 
 namespace tessera {
 
-// What it throws is the device's failure.
+// An exception from any of its functions is the device's failure.
 class DeviceWorker {
  public:
   virtual ~DeviceWorker() = default;
   virtual void make_ready() {}  // returns when tiles can begin
-  // Tiles are begun one after another and finished in that order, at most so many at a time. On return from
-  // finish() the tile is in the result. It returns what was done when, in seconds since the tile began; the
+  // Tiles are begun one after another and finished in that order, at most most_under_way() at a time. On
+  // return from finish() the tile is in the result. Returns the spans, in seconds since the tile began; the
   // caller fills in devices and tiles.
   virtual void begin(const Tile& tile) { begun_ = tile; }
   virtual std::vector<TimelineSpan> finish() { return compute(begun_); }
   virtual std::size_t most_under_way() const { return 1; }
-  virtual void stop() noexcept {}  // after a failure: waits until nothing writes into the result any more
+  virtual void stop() noexcept {}  // after a failure: returns once nothing writes into the result any more
 
  private:
-  virtual std::vector<TimelineSpan> compute(const Tile& tile) = 0;  // of workers that do one tile at a time
+  virtual std::vector<TimelineSpan> compute(const Tile& tile) = 0;  // for workers with one tile at a time
 
   Tile begun_;
 };
 
-// Copies in, computes and copies out, one after the other. `plan` is for the whole result; a tile that its
-// variant refuses is computed by one that accepts it.
+// Copies in, computes and copies out, in sequence. `plan` is for the whole result; a tile that its variant
+// refuses is computed by a variant that accepts it.
 class LocalWorker final : public DeviceWorker {
  public:
   LocalWorker(const Operation& operation, const Partition& partition, Plan plan, Request request)

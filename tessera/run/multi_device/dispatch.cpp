@@ -86,7 +86,7 @@ class Dispatcher {
     changed_.notify_all();
   }
 
-  // Reading and writing files is not the device's work, though it waits for them.
+  // File I/O does not count as the device's work, though the device waits for it.
   void deliver(std::size_t d, std::size_t call, const MultiDeviceOutcome& one) {
     const double at = seconds_at(Clock::now()), begun = seconds_at(one.started);
     if (!queue_.commit(d, call, at) || one.devices.empty()) return;

@@ -33,7 +33,7 @@ MultiDeviceOutcome run_once(const Operation& operation, const Arguments& host,
   return out;
 }
 
-// The median run; of an even number the mean of the middle two, and the rest from the faster of these.
+// The median run; of an even number, the mean time of the middle two, and the rest from the faster one.
 MultiDeviceOutcome median_of(std::vector<MultiDeviceOutcome> runs) {
   if (runs.size() == 1) return std::move(runs.front());
   std::vector<double> times;
@@ -136,7 +136,7 @@ MultiDeviceOutcome run_on_devices(const Operation& operation, const Arguments& g
   refuse_overlaps(given);
   check_faults(options);
   std::map<std::string, Array> outputs;
-  // Processes write into shared memory without a copy.
+  // Worker processes write into shared memory without a copy.
   const Arguments host = with_outputs(given, outputs, options.in_processes());
   const std::vector<std::shared_ptr<void>> pinned =
       options.pin ? pin(host, options) : std::vector<std::shared_ptr<void>>();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One call on several devices of this host, alike or not: its result is cut into tiles, each computed whole
-// by one device, straight into the result.
+// One call on several devices of this host, alike or not: the result is cut into tiles, each computed whole
+// by one device, directly into the result.
 #pragma once
 #include <chrono>
 #include "tessera/core/partition.hpp"
@@ -9,12 +9,12 @@
 
 namespace tessera {
 
-// Who computes what.
+// The assignment of the result to devices.
 struct Split {
   enum class How {
-    automatic,  // of GPUs: shares by a trial before; of others as dynamic
+    automatic,  // GPUs: shares by a preceding trial; other devices: dynamic
     dynamic,    // each device takes the next tile when it has done one
-    shares,     // of the result's rows, named by the caller
+    shares,     // shares of the result's rows, given by the caller
   };
   How how = How::automatic;
   std::vector<double> shares = {};  // for each device
@@ -22,7 +22,7 @@ struct Split {
 
 Split parse_split(const std::string& word);  // "auto", "dynamic", "2048:1024"; throws Error
 
-// The device's process is killed in the middle of a tile, so that it can be seen to lose nothing.
+// Kills the device's process in the middle of a tile, to show that nothing is lost.
 struct Fault {
   std::size_t device = 0;  // its place in the list, from 0
   std::size_t tile = 1;    // the first, second, … that it begins
@@ -32,24 +32,23 @@ std::vector<Fault> parse_faults(const std::string& words);  // "kill:1@3,kill:0@
 
 struct MultiDeviceOptions {
   std::vector<Device> devices;
-  Request request = {};  // its device does not count
+  Request request = {};  // its device is ignored
   Split split = {};
   bool whole = false;             // the result is one tile, on one device
-  std::int64_t memory_bytes = 0;  // the most that a device with memory of its own may hold; 0: what is free
+  std::int64_t memory_bytes = 0;  // limit for each device with its own memory; 0: the free memory
   // Each device in a process of its own, and each tile checked by the host: a device that dies, hangs or
   // computes wrongly loses nothing. Faults alone mean such processes, too, but no checks.
   bool protect = false;
   std::vector<Fault> faults = {};
   double limit_seconds = 300;  // the longest that a tile may take in such a process
-  std::size_t repeat = 1;      // runs, one after another, of which the median counts
-  bool pin = false;            // pins host arrays for devices with streams: worth it from the second run on
-  // Optional: called on the device's thread before a tile begins. What it throws is the device's failure.
+  std::size_t repeat = 1;      // consecutive runs; the median counts
+  bool pin = false;            // pins host arrays for devices with streams; pays from the second run on
+  // Optional: called on the device's thread before a tile begins. An exception is the device's failure.
   std::function<void(std::size_t device, std::size_t tile)> before_tile = {};
 
   bool in_processes() const { return protect || !faults.empty(); }
 };
 
-// What one device did.
 struct DeviceReport {
   Plan plan;
   std::size_t tiles = 0, begun = 0;  // begun: in all runs
@@ -58,18 +57,18 @@ struct DeviceReport {
   double end_seconds = 0;              // when its last tile was done
   std::size_t checked = 0, wrong = 0;  // protected: tiles checked, and found wrong and computed again
   double check_seconds = 0;
-  std::string failed = {};  // why the device was given up; others did its tiles
+  std::string failed = {};  // why the device was given up; others computed its tiles
 };
 
 struct MultiDeviceOutcome {
-  std::vector<DeviceReport> devices;              // in their order
-  std::map<std::string, Array> outputs;           // those that the arguments had no memory for
-  std::chrono::steady_clock::time_point started;  // of the timeline
-  double start_seconds = 0;                       // of processes and trials, before
+  std::vector<DeviceReport> devices;              // in the order of the options' devices
+  std::map<std::string, Array> outputs;           // those without memory in the arguments
+  std::chrono::steady_clock::time_point started;  // start of the timeline
+  double start_seconds = 0;                       // processes and trials, before `started`
   double seconds = 0;                             // from the first copy to the last
-  std::vector<double> times;                      // of each run, where several were asked for
+  std::vector<double> times;                      // each run's, if repeated
   double flops = 0;
-  std::int64_t copied_bytes = 0;  // of inputs, to shared memory
+  std::int64_t copied_bytes = 0;  // inputs copied to shared memory
   bool same_bits = false;         // the result is that of any of these devices alone, bit for bit
   Timeline timeline;
   std::optional<Verdict> verdict;  // with `check`
@@ -91,10 +90,10 @@ class AllDevicesFailed : public Error {
   std::vector<std::string> reasons_;
 };
 
-// The operation's own partition, else one tile, which is the call itself. `host` must stay.
+// The operation's own partition, otherwise a single tile, the whole call. `host` must outlive it.
 Partition partition_of(const Operation& operation, const Arguments& host);
 
-// As run(), which see. Throws Error for an operation whose result cannot be cut, and when no device is left.
+// Like run(). Throws Error for an operation whose result cannot be cut, and when no device is left.
 MultiDeviceOutcome run_on_devices(const Operation& operation, const Arguments& host,
                                   const MultiDeviceOptions& options, bool check = false);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One call on several devices gives what one device gives; devices in processes of their own; whole calls
-// dispatched to devices.
+// Tests that one call on several devices gives the result of one device; devices in processes of their own;
+// whole calls dispatched to devices.
 #include "tessera/run/multi_device/multi_device.hpp"
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -77,7 +77,7 @@ TEST(MultiDevice, SharesAreThoseThatWereNamed) {
   EXPECT_LE(outcome.timeline.end(), outcome.seconds);
 }
 
-// One that takes a problem of 777 rows, and none of its parts.
+// A variant that accepts a problem of 777 rows, but none of its parts.
 void register_a_coy_variant() {
   for (const Variant* known : ladder_of(product().name)) {
     if (known->name != "naive") continue;
@@ -132,7 +132,7 @@ TEST(MultiDevice, ADeviceThatFailsLosesNothing) {
     MultiDeviceOptions options{.devices = devices_of({"cpu:threads=1", "cpu:threads=1"}),
                                .request = {.cached = false},
                                .split = parse_split(split)};
-    // The other waits until this one has failed, so that it always does.
+    // Device 1 waits until device 0 has failed, so that the failure always happens.
     std::atomic<bool> failed = false;
     options.before_tile = [&failed](std::size_t device, std::size_t) {
       while (device == 1 && !failed) std::this_thread::yield();
@@ -212,7 +212,7 @@ TEST(Tiles, CoverTheResultOnceWithinTheMemory) {
       }
       EXPECT_EQ(elements, m * n);
       EXPECT_TRUE(memory > 0 || tiles.size() <= 128u) << tiles.size();
-      // Memory that holds everything changes nothing.
+      // A memory limit that holds everything changes nothing.
       if (memory == 0) {
         EXPECT_EQ(tiles, tiles_of(partition, inputs.arguments(), {0, m},
                                   {.least_flops = 1, .memory_bytes = std::int64_t{1} << 40}));
@@ -275,7 +275,7 @@ TEST(ProcessWorker, SharedOperandsAreNotCopiedAndOthersOnce) {
   EXPECT_EQ(std::memcmp(wanted.outputs.at("C").as<void>(), outcome.outputs.at("C").as<void>(), n * n * 4), 0);
 }
 
-// No page of it is touched.
+// No page of the arrays is touched.
 TEST(ProcessWorker, MoreThanMemoryHoldsIsRefusedBeforeItIsCopied) {
   const std::int64_t n = std::int64_t{1} << 22;  // 64 TiB each of A, B and C
   const auto bytes = static_cast<std::size_t>(n * n * 4);
@@ -310,7 +310,7 @@ MultiDeviceOptions two_devices(const char* split = "dynamic") {
           .split = parse_split(split)};
 }
 
-// What a call on one device tells.
+// The outcome of a call on one device.
 MultiDeviceOutcome of_one(const MultiDeviceOptions& on) {
   MultiDeviceOutcome out;
   out.devices.push_back({.plan = {}, .tiles = 1, .begun = 1, .failed = {}});

@@ -34,19 +34,19 @@ Error failure(const std::string& what, int reason) {
   return Error(Error::Kind::internal, what + ": " + std::strerror(reason));
 }
 
-// What a message says of the files that come with it.
+// Control data of a message: the descriptors of the files passed with it.
 constexpr std::size_t most_files = 64;
 struct ControlBytes {
   alignas(cmsghdr) char bytes[CMSG_SPACE(most_files * sizeof(int))];
 };
 
-constexpr int channel_file = 3;  // of the other program
+constexpr int channel_file = 3;  // the descriptor of the channel in the child process
 
-// Spawning closes nothing: what another thread opens meanwhile is marked by whoever opens it.
+// Spawning closes no descriptors: other threads must open theirs as close-on-exec.
 int spawn(const std::string& program, int channel) {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
-  // One that has the number already would be closed with this program's.
+  // A descriptor that already has this number would keep its close-on-exec flag.
   const int moved = fcntl(channel, F_DUPFD_CLOEXEC, channel_file + 1);
   int reason = moved < 0 ? errno : posix_spawn_file_actions_adddup2(&actions, moved, channel_file);
   pid_t process = -1;
@@ -66,7 +66,7 @@ std::string how_it_ended(int status) {
   return "its process ended with " + std::to_string(WEXITSTATUS(status));
 }
 
-// The ends of a channel. False, or nothing: it is closed.
+// Send and receive on a channel; false: it is closed.
 bool send_message(int channel, const std::string& message, const std::vector<int>& files = {}) {
   iovec text{const_cast<char*>(message.data()), message.size()};
   ControlBytes control{};
@@ -89,13 +89,13 @@ bool send_message(int channel, const std::string& message, const std::vector<int
   }
 }
 
-// Whether a message has come within so many seconds, or the channel is closed.
+// True if a message arrives within `seconds`, or the channel is closed.
 bool message_waits(int channel, double seconds) {
   pollfd waiting{channel, POLLIN, 0};
   return poll(&waiting, 1, static_cast<int>(std::ceil(seconds * 1e3))) > 0;
 }
 
-// `files`: those that came with it, in their order, which the caller closes.
+// `files`: those passed with the message, in order; the caller closes them.
 bool receive_message(int channel, std::string& message, std::vector<int>& files) {
   files.clear();
   for (;;) {
@@ -145,7 +145,7 @@ WorkerProcess::WorkerProcess(const std::string& program) {
 }
 
 WorkerProcess::~WorkerProcess() {
-  (void)shutdown(channel_, SHUT_RDWR);  // by which it knows that nothing more is asked of it
+  (void)shutdown(channel_, SHUT_RDWR);  // tells the process that no more work comes
   if (process_ > 0) (void)end();
   (void)close(channel_);
 }
@@ -160,7 +160,7 @@ void WorkerProcess::stop() noexcept {
 
 std::string WorkerProcess::end() {
   if (process_ <= 0) return "its process has ended";
-  // One that ends by itself, as its closed channel says, shall tell its own reason.
+  // A process that ends by itself, because its channel is closed, reports its own reason.
   int status = 0;
   pid_t ended = 0;
   for (int i = 0; i < 50 && (ended = waitpid(process_, &status, WNOHANG)) == 0; ++i) (void)usleep(2000);
@@ -225,7 +225,7 @@ Json plan_json(const Plan& plan) {
 
 SharedCall::SharedCall(const Operation& operation, const Arguments& host)
     : host_(&host), description_(std::make_unique<Json>()) {
-  std::set<std::string> objects;  // of kernels that a user has loaded
+  std::set<std::string> objects;  // shared objects of kernels that a user has loaded
   for (const Variant& variant : all_variants())
     if (!variant.object.empty()) objects.insert(std::filesystem::absolute(variant.object));
   *description_ = {{"operation", operation.name},
@@ -240,7 +240,8 @@ SharedCall::SharedCall(const Operation& operation, const Arguments& host)
 
 SharedCall::~SharedCall() = default;
 
-// The system would end a process that touches memory which it has promised, but does not have.
+// Checked in advance, because the system kills a process that touches memory which was promised but does not
+// exist.
 void SharedCall::check_memory() const {
   std::int64_t wanted = 0;
   for (const Parameter& p : host_->signature().parameters)
@@ -319,7 +320,7 @@ void ProcessWorker::begin(const Tile& tile) {
   under_way_.push_back({tile, std::chrono::steady_clock::now()});
 }
 
-// Both processes have the machine's clock.
+// Both processes use the same machine clock.
 std::vector<TimelineSpan> ProcessWorker::finish() {
   const Begun begun = under_way_.front();
   under_way_.pop_front();
@@ -355,7 +356,7 @@ std::string worker_program() {
                                           " is not beside this one; TESSERA_WORKER tells where it is");
 }
 
-// The worker's side: sets up the call that it is sent, then computes tile after tile, until it is sent
+// The worker's side: sets up the call that it receives, then computes tile after tile, until it receives
 // another call.
 namespace {
 
@@ -367,7 +368,7 @@ Tile tile_of(const Json& words) {
 
 class Service {
  public:
-  // `files`: those that the setup's arrays lie in. `streams` are kept for the next call.
+  // `files`: hold the setup's arrays. `streams` are kept for the next call.
   Service(const Json& setup, const std::vector<int>& files, std::shared_ptr<Streams>& streams)
       : kill_at_(setup.value("kill_at", std::size_t{0})) {
     operation_ = find_operation(setup.at("operation").get<std::string>());
@@ -455,8 +456,8 @@ class Service {
                                             tile_of(about.at("largest")));
   }
 
-  // In the middle of a tile: part of its result is overwritten with NaN, so that what is left of it cannot
-  // pass for a result.
+  // In the middle of a tile: overwrites part of its result with NaN, so that an unfinished tile cannot pass
+  // for a result.
   void die(const Tile& tile) const {
     for (const Slice& slice : partition_.writes(tile)) {
       const ArrayView view = part_of(arguments_->array(slice.array), slice.box);
@@ -492,8 +493,8 @@ void serve_worker() {
     for (const int file : files) (void)close(file);
     return loaded;
   };
-  // The caller sends the next tile when it has the answer to one: it is waited for, so that its inputs arrive
-  // behind computing.
+  // The caller sends the next tile when it has the answer to one; waiting for it lets its inputs arrive
+  // during the computation.
   constexpr double soon = 1e-3;
   for (;;) {
     Json answer;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A device in a process of its own: a program that is executed, not forked, for the caller may hold CUDA,
-// threads or an interpreter. A device that fails may take that process with it, but not this one. Operands
-// and result lie in memory that all of them map; other arrays are copied there, once for all processes.
+// A device in a process of its own: a program that is executed, not forked, because the caller may hold CUDA,
+// threads or an interpreter. A failing device may take that process down, but not this one. Operands and
+// result are in memory that all processes map; other arrays are copied there, once for all processes.
 #pragma once
 #include <chrono>
 #include <deque>
@@ -13,28 +13,29 @@
 
 namespace tessera {
 
-// Another program, started beside this one, and a channel of whole messages to it. It shares nothing with
-// this one but the files that come with messages: whatever becomes of it, this process goes on.
+// A child process and a channel of whole messages to it. It shares only the files passed with messages, so
+// its failure cannot affect this process.
 class WorkerProcess {
  public:
-  // Runs the program with the channel's other end as file 3; nothing else is inherited but the standard
-  // streams. Throws Error where it cannot be started.
+  // Runs the program with the channel's other end as file descriptor 3; it inherits nothing else but the
+  // standard streams. Throws Error if it cannot be started.
   explicit WorkerProcess(const std::string& program);
   ~WorkerProcess();
   WorkerProcess(const WorkerProcess&) = delete;
   WorkerProcess& operator=(const WorkerProcess&) = delete;
 
-  // Throw Error with how it ended, where it did. The files, open ones of this process, come with the message.
+  // Throws Error with how the process ended, if it did. `files`, open in this process, are passed with the
+  // message.
   void send(const std::string& message, const std::vector<int>& files = {});
-  // Likewise where no answer comes within so long, after which it is killed.
+  // Likewise if no answer comes within `seconds`, after which the process is killed.
   std::string receive(double seconds);
 
-  void stop() noexcept;  // at once; on return it does nothing any more
+  void stop() noexcept;  // immediately; on return the process does nothing any more
 
   int id() const { return process_; }
 
  private:
-  std::string end();  // kills it, unless it has ended; tells how it ended
+  std::string end();  // kills it, unless it has ended; returns how it ended
 
   int channel_ = -1, process_ = -1;
 };
@@ -42,7 +43,7 @@ class WorkerProcess {
 // A call's arrays in shared memory.
 class SharedCall {
  public:
-  // Throws Error where memory does not hold the copies.
+  // Throws Error if memory does not hold the copies.
   SharedCall(const Operation& operation, const Arguments& host);
   SharedCall(const SharedCall&) = delete;
   SharedCall& operator=(const SharedCall&) = delete;
@@ -68,15 +69,15 @@ class ProcessWorker final : public DeviceWorker {
  public:
   struct Options {
     double limit_seconds = 300;               // the longest that a tile may take
-    std::optional<std::size_t> kill_at = {};  // the process is killed at its tile of that number, from 1
-    std::int64_t memory_bytes = 0;            // streamed: the most to take of the device's memory
-    std::optional<Tile> largest = {};         // streamed: the largest tile; nothing: one thing after another
+    std::optional<std::size_t> kill_at = {};  // the process is killed at this tile, counted from 1
+    std::int64_t memory_bytes = 0;            // streamed: limit on the device's memory
+    std::optional<Tile> largest = {};         // streamed: the largest tile; nothing: no overlap
   };
 
-  // `process`: one that release() gave, of the same device; null: one is started.
+  // `process`: from release(), of the same device; null: a new one is started.
   ProcessWorker(const SharedCall& call, const Partition& partition, const Plan& plan, Options options,
                 std::unique_ptr<WorkerProcess> process = nullptr);
-  // For another call, when all tiles of this one are finished.
+  // Hands over the process for another call, when all tiles of this one are finished.
   std::unique_ptr<WorkerProcess> release() { return std::move(process_); }
   void make_ready() override;
   void begin(const Tile& tile) override;
@@ -100,11 +101,11 @@ class ProcessWorker final : public DeviceWorker {
   std::unique_ptr<WorkerProcess> process_;
 };
 
-// The program: TESSERA_WORKER, else `tessera-worker` beside this program, this library, or the folder above.
-// Throws Error where there is none.
+// The program: TESSERA_WORKER, otherwise `tessera-worker` beside this program, this library, or the folder
+// above. Throws Error if there is none.
 std::string worker_program();
 
-// All that the program does, one call after another. Returns when the other end of its channel is closed.
+// The program's main loop, one call after another. Returns when the other end of its channel is closed.
 void serve_worker();
 
 }  // namespace tessera

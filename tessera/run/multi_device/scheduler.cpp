@@ -11,13 +11,13 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// What decides about bits, where all devices compute by this.
+// The parts of a plan that decide the bits of a result.
 std::string text_of(const Plan& plan) {
   return plan.variant->ladder + "/" + plan.variant->name + " " + to_string(plan.tuning) + " on " +
          plan.device.name;
 }
 
-// Of a device that failed before its first tile.
+// Stands for a device that failed before its first tile.
 class FailedWorker final : public DeviceWorker {
  public:
   explicit FailedWorker(std::exception_ptr why) : why_(std::move(why)) {}
@@ -29,7 +29,7 @@ class FailedWorker final : public DeviceWorker {
   std::exception_ptr why_;
 };
 
-// The speed of one tile, computed twice: the first time loads the code.
+// The speed on one tile, computed twice: the first run loads the code.
 double trial_speed(const Operation& operation, const Partition& partition, const Plan& whole,
                    const Request& request) {
   constexpr std::int64_t side = 4096, depth = 2048;
@@ -76,7 +76,7 @@ Scheduler::Scheduler(const Operation& operation, const Arguments& host, const Pa
   if (options.in_processes()) shared_.emplace(operation, host);
   if (shared_) out_.copied_bytes = shared_->copied_bytes();
   for (std::size_t d = 0; d < options.devices.size(); ++d) workers_.push_back(make_worker(d));
-  // Processes that were started together get ready together.
+  // Processes that were started together become ready together.
   for (auto& worker : workers_) try {
       worker->make_ready();
     } catch (...) {
@@ -88,8 +88,8 @@ Scheduler::Scheduler(const Operation& operation, const Arguments& host, const Pa
 
 Scheduler::~Scheduler() = default;
 
-// `auto` for devices with streams: shares by a trial of each, kept for later calls. A trial that fails leaves
-// it to the queue to find that out.
+// `auto` for devices with streams: shares from a trial of each device, kept for later calls. A trial that
+// fails is left for the queue to discover.
 Split Scheduler::fitted_split() {
   const Split& requested = options_->split;
   const auto streamed = [&](const DeviceReport& one) { return streams(one.plan); };
@@ -110,7 +110,7 @@ Split Scheduler::fitted_split() {
   return out;
 }
 
-// A tile that the whole's variant refuses is computed by another, which sums in another order.
+// A tile that the whole's variant refuses is computed by another variant, which sums in another order.
 bool Scheduler::accepts_all_tiles(const Plan& plan) const {
   return std::ranges::none_of(
       tiles_, [&](const Tile& tile) { return refuses(plan, partition_->part(tile)).has_value(); });
@@ -166,7 +166,8 @@ void Scheduler::make_queue() {
   else queue_.emplace(std::move(work), speeds, in_flight);
   for (std::size_t d = 0; d < workers_.size(); ++d)
     if (!(*pool_)[d].failed.empty()) queue_->lose(d);
-  // A device that can hold all inputs takes tiles as their inputs arrive; others go back and forth.
+  // A device that can hold all inputs takes tiles as their inputs arrive; other devices go back and forth by
+  // rows.
   constexpr std::int64_t tiles_in_memory = 3;
   std::vector<bool> holds_all;
   for (const DeviceReport& one : out_.devices)
@@ -180,14 +181,14 @@ void Scheduler::make_queue() {
   });
 }
 
-// Whether a device copies and computes this call at the same time.
+// True if a device overlaps copies and computation in this call.
 bool Scheduler::streams(const Plan& plan) const {
   return find_streams(plan.device.where) != nullptr && !options_->whole &&
          !StreamedWorker::refuses(*operation_, *host_, *partition_, plan);
 }
 
-// A part of what is free, for a variant may want workspace. A device that is named twice, whole or in parts,
-// shares its memory with itself.
+// A part of the free memory, because a variant may want workspace. Entries of the same device, whole or in
+// parts, share its memory.
 std::int64_t Scheduler::memory_of(const Device& device) const {
   constexpr double usable_part = 0.9;
   const auto sharing = std::ranges::count_if(options_->devices, [&](const Device& one) {

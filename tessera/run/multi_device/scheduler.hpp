@@ -13,19 +13,19 @@
 
 namespace tessera {
 
-// What stays of a device from one call to the next on the same devices.
+// State of a device that is kept between calls on the same devices.
 struct DeviceState {
   std::shared_ptr<Streams> streams;
   std::unique_ptr<WorkerProcess> process;
   std::size_t begun = 0;   // tiles of all calls
   double trial_speed = 0;  // flops per second; 0: not measured
-  std::string failed;      // why it was given up: it gets no more tiles
+  std::string failed;      // why it was given up; it gets no more tiles
 };
 using DevicePool = std::vector<DeviceState>;
 
 class Scheduler {
  public:
-  // `pool`: a state for each device. All arguments must stay.
+  // `pool`: a state for each device. All arguments must outlive the scheduler.
   Scheduler(const Operation& operation, const Arguments& host, const Partition& partition,
             const MultiDeviceOptions& options, DevicePool& pool);
   ~Scheduler();
@@ -69,7 +69,7 @@ class Scheduler {
   MultiDeviceOutcome out_;
   std::vector<Tile> tiles_;
   Tile largest_;
-  std::vector<std::deque<std::size_t>> bands_;  // of a fixed split, by device
+  std::vector<std::deque<std::size_t>> bands_;  // fixed split: tiles by device
   std::optional<SharedCall> shared_;
   std::vector<std::unique_ptr<DeviceWorker>> workers_;
   std::optional<TileQueue> queue_;
@@ -79,27 +79,28 @@ class Scheduler {
   std::chrono::steady_clock::time_point start_;
 };
 
-// Into how many launches the whole can be cut so that each fills a GPU's multiprocessors with threads enough
-// to hide latency. Nothing: the variant does not say how it is launched.
+// The number of launches into which the whole can be cut so that each fills a GPU's multiprocessors with
+// enough threads to hide latency. Nothing: the variant does not declare its launch.
 std::optional<std::int64_t> full_launches(const Plan& plan, const Arguments& arguments);
 
 // Throws Error for faults of devices that are not in the list.
 void check_faults(const MultiDeviceOptions& options);
-// Throws Error where there are not as many shares as devices.
+// Throws Error unless there are as many shares as devices.
 void check_shares(const Split& split, std::size_t devices);
-// Flops per second, before anything is measured.
+// Estimated flops per second, before any measurement.
 double presumed_speed(const Device& device);
-// Pins the arrays for devices with streams, as far as the system allows, until what is returned is destroyed.
+// Pins the arrays for devices with streams, as far as the system allows, for the lifetime of the returned
+// objects.
 std::vector<std::shared_ptr<void>> pin(const Arguments& host, const MultiDeviceOptions& options);
 
-// serve(device) for each device, on a thread of its own, until all have returned; where the system has no
-// thread left, fail(device, why) instead.
+// Runs serve(device) for each device, on a thread of its own, and waits for all; if the system has no thread
+// left, calls fail(device, why) instead.
 void serve_devices(std::size_t count, const std::function<void(std::size_t)>& serve,
                    const std::function<void(std::size_t, const std::exception_ptr&)>& fail);
-// Why one device failed. Of a call on that device alone: that device's reason.
+// The reason of a device's failure; for a call on that device alone, that device's own reason.
 std::string reason_of(const std::exception_ptr& failure);
-// `devices`: with their failures; `first`: what the first one threw. Throws AllDevicesFailed, or `first`
-// itself where it is a user's mistake that all devices report.
+// `devices`: with their failures; `first`: the first exception. Throws AllDevicesFailed, or `first` itself if
+// it is a user's mistake that all devices report.
 [[noreturn]] void fail_without_devices(const std::vector<DeviceReport>& devices,
                                        const std::exception_ptr& first);
 

@@ -13,7 +13,7 @@ Rows at(const Rows& rows, std::size_t row, std::size_t byte) {
   return {static_cast<char*>(rows.data) + row * rows.pitch + byte, rows.pitch};
 }
 
-// One processor's copy is several times slower than the link to a GPU.
+// Parallel, because one processor's copy is several times slower than the link to a GPU.
 void copy_on_host(const Rows& to, const Rows& from, const RowShape& shape) {
   constexpr std::size_t least_per_thread = std::size_t{2} << 20, most_threads = 8;
   const auto processors = static_cast<std::size_t>(std::max(1, host_threads()));
@@ -30,7 +30,8 @@ void copy_on_host(const Rows& to, const Rows& from, const RowShape& shape) {
   });
 }
 
-// Calls `part` for parts that fit a buffer each: the first row and byte of each, and its shape.
+// Calls `part` for pieces that fit a staging buffer, with the first row, the first byte and the shape of
+// each.
 void in_chunks(const RowShape& whole,
                const std::function<void(std::size_t row, std::size_t byte, const RowShape&)>& part) {
   constexpr std::size_t most = StagingRing::chunk_bytes;
@@ -99,7 +100,7 @@ void Downloads::finish() {
 
 namespace {
 
-// Kernels read 16 bytes of a row at a time; arrays begin at multiples of 256.
+// Kernels read 16 bytes of a row at a time; arrays are aligned to 256 bytes.
 constexpr std::int64_t row_alignment = 16, alignment = 256;
 
 std::int64_t padded(std::int64_t bytes, std::int64_t unit) { return (bytes + unit - 1) / unit * unit; }
@@ -108,13 +109,13 @@ bool is_transposed(const ArrayView& array) {
   return array.extents.size() == 2 && array.strides[1] != 1 && array.strides[0] == 1;
 }
 
-// The slice in the array itself, as rows.
+// The slice in host memory, as rows.
 ArrayView rows_of(const Slice& slice, const ArrayView& array) {
   const ArrayView part = part_of(array, slice.box);
   return is_transposed(array) ? part.transposed() : part;
 }
 
-// Why arrays with such strides cannot be copied as rows.
+// The reason why arrays with such strides cannot be copied as rows.
 Reason no_rows(const Arguments& arguments) {
   for (const Parameter& p : arguments.signature().parameters) {
     if (!p.is_array() || !arguments.has(p.name)) continue;
@@ -127,7 +128,7 @@ Reason no_rows(const Arguments& arguments) {
   return std::nullopt;
 }
 
-// Of all inputs, each slice rounded up.
+// Bytes of all inputs, with each slice rounded up.
 std::int64_t bytes_of_inputs(const Arguments& host, const Partition& partition) {
   std::int64_t out = 0;
   for (const Slice& slice : partition.reads(partition.whole()))
@@ -212,7 +213,7 @@ void InputCache::allocate(Entry& entry, std::size_t oldest) {
   entry.data = entry.apart->get();
 }
 
-// The slice that was used longest ago; false: all are being read.
+// Evicts the least recently used slice; false: all are being read.
 bool InputCache::evict(std::size_t oldest) {
   const auto last_use = [](const auto& one) { return one.second.last_tile; };
   const auto longest_ago = std::ranges::min_element(entries_, {}, last_use);
@@ -252,7 +253,7 @@ StreamedWorker::StreamedWorker(const Operation& operation, const Arguments& host
   started_ = Clock::now();
 }
 
-// Computes the tile once, on whatever lies in the memory, so that code is loaded before the clock starts.
+// Computes the tile once, on arbitrary memory contents, so that code is loaded before the clock starts.
 void StreamedWorker::load(const Tile& tile) {
   const StreamMemory& block = inputs_->block();
   for (const Slice& slice : partition_->reads(tile))
@@ -290,8 +291,8 @@ void StreamedWorker::lay_out_writes(Buffer& buffer, const Tile& tile) {
     buffer.memory = std::make_unique<StreamMemory>(*streams_, bytes);
 }
 
-// The tile's arguments in device memory. An input that its partition does not read lies where the output
-// does.
+// Sets the tile's arguments in device memory. An input that the partition does not read shares the output's
+// memory.
 void StreamedWorker::set_arguments(Buffer& buffer, const Tile& tile, const ReadView& read) {
   buffer.arguments = partition_->part(tile);
   buffer.in_place.clear();
@@ -334,7 +335,7 @@ void StreamedWorker::begin(const Tile& tile) {
   set_arguments(buffer, tile, [&](const Slice& slice) {
     return inputs_->get(slice, host_->array(slice.array), pinned(slice.array), begun_, finished_, fresh);
   });
-  // Otherwise the tiles before have waited for these copies.
+  // Otherwise earlier tiles have waited for these copies.
   if (fresh) buffer.copied = streams_->record(StreamKind::in);
   enqueue_compute(buffer);
   ++begun_;
@@ -342,7 +343,7 @@ void StreamedWorker::begin(const Tile& tile) {
 
 std::vector<TimelineSpan> StreamedWorker::finish() {
   Buffer& buffer = buffers_[finished_ % buffers];
-  // The wait is enqueued only now: what waits in that stream for the next tile would hold this one back, too.
+  // The wait is enqueued only now: a wait for the next tile in that stream would delay this one, too.
   streams_->wait_for(StreamKind::out, *buffer.computed);
   buffer.copying_out = streams_->record(StreamKind::out);
   for (std::size_t i = 0; i < buffer.writes.size(); ++i) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tiles on a device that copies and computes at the same time: while one tile is computed, the next one's
-// inputs arrive and the last one's result leaves. Inputs stay in device memory for later tiles, so each row
-// or column panel crosses the link once while memory lasts; what was used longest ago makes room. So operands
-// may be larger than the device's memory. Knows no CUDA: what a device can do is behind Streams.
+// Tiles on a device that overlaps copies and computation: while one tile is computed, the next one's inputs
+// arrive and the previous result leaves. Inputs stay in device memory for later tiles, and the least recently
+// used are evicted, so each row or column panel crosses the link once while memory lasts, and operands may be
+// larger than the device's memory. Independent of CUDA: a device is used through Streams.
 #pragma once
 #include <array>
 #include <chrono>
@@ -14,11 +14,10 @@
 
 namespace tessera {
 
-// Copies between arrays in host memory and a device's rows, in one of its streams. Memory that the copies
-// cannot reach passes through a few pinned buffers in turn, which the host's processors fill or empty while
-// others travel.
+// Copies between arrays in host memory and rows in device memory, in one stream. Memory that is not pinned
+// passes through a few pinned buffers in turn, which the host's processors fill or empty while others travel.
 
-// Rows of an array in host memory: of two dimensions, or of one, the last of consecutive elements.
+// Rows of an array in host memory of one or two dimensions, the last one contiguous.
 struct HostRows {
   Rows rows;
   RowShape shape;
@@ -26,16 +25,16 @@ struct HostRows {
   static HostRows of(const ArrayView& view);
 };
 
-// Pinned buffers, used one after another.
+// Pinned buffers, used in turn.
 class StagingRing {
  public:
   struct Slot {
     std::shared_ptr<void> memory;
-    EventPtr idle;  // when the stream is done with the memory
+    EventPtr idle;  // recorded when the stream is done with the memory
   };
 
   explicit StagingRing(Streams& streams) : streams_(&streams) {}
-  Slot& next();  // its memory is made when it is first needed
+  Slot& next();  // allocates the slot's memory on first use
 
   static constexpr std::size_t chunk_bytes = std::size_t{16} << 20, slots = 4;
 
@@ -62,7 +61,7 @@ class Downloads {
   // On return the copy is enqueued; the host has the bytes after finish() at the latest.
   void copy(const HostRows& to, const Rows& from, bool pinned);
   void finish();
-  void forget() { pending_.clear(); }  // after a failure: nobody wants the rest
+  void forget() { pending_.clear(); }  // after a failure: drops the pending copies
 
  private:
   struct Pending {
@@ -77,8 +76,8 @@ class Downloads {
   std::deque<Pending> pending_;
 };
 
-// Rows of bytes from an address on. `transposed`: of an array of two dimensions whose columns are contiguous,
-// so that a row here is one of these.
+// Rows of bytes, `pitch` bytes apart. `transposed`: each row is a contiguous column of a two-dimensional
+// array.
 struct PackedRows {
   std::int64_t pitch = 0, rows = 0, row_bytes = 0;
   bool transposed = false;
@@ -89,7 +88,7 @@ struct PackedRows {
   ArrayView view_at(void* memory, const Slice& slice, const ArrayView& array) const;
 };
 
-// Offsets in a block of memory that is taken and released in pieces: the smallest gap that fits.
+// Best-fit allocator of offsets in a block of memory.
 class BlockAllocator {
  public:
   explicit BlockAllocator(std::int64_t bytes) { release(0, bytes); }
@@ -100,7 +99,7 @@ class BlockAllocator {
   std::map<std::int64_t, std::int64_t> gaps_;  // offset → bytes
 };
 
-// A block of a device's memory.
+// A block of device memory.
 class StreamMemory {
  public:
   StreamMemory(Streams& streams, std::int64_t bytes)
@@ -121,15 +120,15 @@ class StreamMemory {
   std::int64_t bytes_;
 };
 
-// Slices of inputs that a device keeps from one tile to the next.
+// Input slices that a device keeps from one tile to the next.
 class InputCache {
  public:
-  // Allocates one block at once: allocating and freeing may wait for all that the device does.
+  // Allocates a single block: allocating and freeing may wait for all work of the device.
   InputCache(Streams& streams, std::int64_t bytes)
       : streams_(&streams), uploads_(streams), block_(streams, bytes), free_(bytes) {}
 
-  // The slice in device memory, once the stream `in` has come so far. `fresh` becomes true where it was not
-  // there before. Slices that tiles from `oldest` on read stay where they are.
+  // The slice in device memory, valid once the stream `in` has come this far. Sets `fresh` to true if it was
+  // not there before. Slices that tiles from `oldest` on read are not evicted.
   ArrayView get(const Slice& slice, const ArrayView& array, bool pinned, std::size_t tile, std::size_t oldest,
                 bool& fresh);
   const StreamMemory& block() const { return block_; }
@@ -140,7 +139,7 @@ class InputCache {
     PackedRows rows;
     std::size_t last_tile = 0;
     std::int64_t offset = 0, bytes = 0;             // in the block
-    std::unique_ptr<StreamMemory> apart = nullptr;  // where the block had no room
+    std::unique_ptr<StreamMemory> apart = nullptr;  // its own memory, if the block had no room
   };
 
   void allocate(Entry& entry, std::size_t oldest);
@@ -155,12 +154,12 @@ class InputCache {
 
 class StreamedWorker final : public DeviceWorker {
  public:
-  // Why tiles of this call are not computed so on a device with streams.
+  // The reason why tiles of this call are not streamed.
   static Reason refuses(const Operation& operation, const Arguments& host, const Partition& partition,
                         const Plan& plan);
 
-  // `memory_bytes`: the most to take of the device. Memory is allocated and code loaded here, for `largest`,
-  // the largest tile. The streams are nobody else's meanwhile. All references must stay.
+  // `memory_bytes`: limit on the device's memory. Allocates memory and loads code for `largest`, the largest
+  // tile. The streams must not be used by others meanwhile. All references must outlive the worker.
   StreamedWorker(const Operation& operation, const Arguments& host, const Partition& partition, Plan plan,
                  Request request, std::shared_ptr<Streams> streams, std::int64_t memory_bytes,
                  const Tile& largest);
@@ -177,15 +176,15 @@ class StreamedWorker final : public DeviceWorker {
   using Clock = std::chrono::steady_clock;
   static constexpr std::size_t buffers = 2;
 
-  // A tile under way, and the memory for what it writes.
+  // A tile in flight, and the memory for its outputs.
   struct Buffer {
     Clock::time_point begun;
     std::unique_ptr<StreamMemory> memory;
     std::vector<Slice> writes;
-    std::vector<std::int64_t> offsets;  // of these in that memory
+    std::vector<std::int64_t> offsets;  // offsets of `writes` in `memory`
     std::vector<PackedRows> rows;
     std::optional<Arguments> arguments;
-    std::string in_place;  // the input that lies where the output does
+    std::string in_place;  // the input that shares the output's memory
     Plan plan;
     EventPtr copying, copied, computing, computed, copying_out, left;
   };
@@ -205,7 +204,7 @@ class StreamedWorker final : public DeviceWorker {
   Request request_;
   std::shared_ptr<Streams> streams_;
   Clock::time_point started_;
-  std::map<std::string, bool> pinned_;  // by array
+  std::map<std::string, bool> pinned_;  // by array name
   std::optional<InputCache> inputs_;
   Downloads downloads_;
   std::array<Buffer, buffers> buffers_;

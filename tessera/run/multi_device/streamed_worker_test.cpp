@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tiles from a queue on made-up devices that copy and compute at a time, each piece of work late by chance.
+// Tests tiles from a queue on made-up devices that overlap copies and computation, with random delays.
 #include "tessera/run/multi_device/streamed_worker.hpp"
 #include <gtest/gtest.h>
 #include <atomic>
@@ -56,7 +56,7 @@ struct OneWorker {
     inputs.poison();
   }
 
-  // Two under way at a time, as the queue's threads do it.
+  // Two tiles in flight at a time, as in the queue's threads.
   std::vector<TimelineSpan> compute(const std::vector<Tile>& tiles) {
     std::vector<TimelineSpan> out;
     for (std::size_t i = 0; i <= tiles.size(); ++i) {
@@ -95,7 +95,7 @@ TEST(StreamedWorker, ATileLeavesWhileTheNextIsComputed) {
   std::promise<void> open;
   const std::shared_future<void> gate = open.get_future().share();
   std::atomic<bool> waited_in_vain{false};
-  // The first step loads code, before any tile: the third is the second tile's.
+  // The first step loads code, before any tile; the third one belongs to the second tile.
   const auto hold = [&](std::size_t step) {
     if (step == 3 && gate.wait_for(std::chrono::seconds(10)) != std::future_status::ready)
       waited_in_vain = true;
@@ -112,14 +112,14 @@ TEST(StreamedWorker, ATileLeavesWhileTheNextIsComputed) {
 }
 
 TEST(StreamedWorker, WhereMemoryIsShortWhatWasUsedLongestAgoIsFreed) {
-  constexpr std::int64_t memory = 340'000;  // what three tiles need, and little more
+  constexpr std::int64_t memory = 340'000;  // enough for three tiles, and little more
   OneWorker one(sizes(300, 280, 260), memory, 36);
   const auto tiles = one.tiles(36);
   (void)one.compute(tiles);
   EXPECT_TRUE(verify(matmul(), one.inputs.arguments()).passed);
   EXPECT_LE(one.streams->most_held(), static_cast<std::size_t>(memory));
   EXPECT_GT(one.streams->bytes_in(), 4u * (300 * 260 + 260 * 280));
-  // Tile after tile with its inputs of its own would be far more.
+  // Copying each tile's inputs anew would be far more.
   std::size_t each = 0;
   for (const Tile& tile : tiles)
     for (const Slice& slice : one.partition.reads(tile))
@@ -159,7 +159,7 @@ TEST(StreamedWorker, EverySplitGivesTheBitsOfOneDeviceAlone) {
   }
 }
 
-// What a GPU and the processors share by default.
+// The default split of a GPU and the processors.
 TEST(StreamedWorker, BesideADeviceWithoutStreams) {
   Inputs inputs(matmul(), Element::f64, sizes(256, 200, 64), 3);
   const OnStreams streams;

@@ -14,7 +14,7 @@ TileQueue::TileQueue(std::vector<double> work, const std::vector<double>& speeds
       in_flight_(in_flight),
       fixed_(false) {
   if (speeds.empty()) throw Error(Error::Kind::internal, "a queue for no device");
-  // A device of which nothing is known is presumed to be like the others.
+  // A device of unknown speed is presumed to be like the others.
   double sum = 0;
   std::size_t known = 0;
   for (const double speed : speeds)
@@ -44,9 +44,9 @@ TileQueue::TileQueue(std::vector<double> work, std::vector<std::deque<std::size_
     throw Error(Error::Kind::internal, "bands that do not hold each tile once");
 }
 
-// Consecutive bands with which all finish at the same time. How much each gets is found by giving every tile
-// to whoever finishes it first: shares would be rounded to a tile more for a slow device, for which that is
-// long.
+// Makes consecutive bands with which all devices finish at the same time. Each tile goes to the device that
+// finishes it first, because shares rounded to whole tiles could give a slow device one tile too many, which
+// takes long.
 void TileQueue::make_bands() {
   std::vector<double> ends(devices_.size(), 0), shares(devices_.size(), 0);
   for (const double work : work_) {
@@ -79,8 +79,8 @@ void TileQueue::arrange(const Arrange& order) {
   }
 }
 
-// What was wrong by a factor for some is presumed to be wrong by it for those that have shown nothing yet:
-// like devices, one of which begins a little later, stay alike.
+// An error factor of some guesses is presumed for devices that have delivered nothing yet: like devices, one
+// of which begins a little later, stay alike.
 void TileQueue::correct_guesses() {
   double logarithms = 0, known = 0;
   for (const State& worker : devices_)
@@ -89,14 +89,14 @@ void TileQueue::correct_guesses() {
     if (worker.delivered == 0 && known > 0) worker.speed = worker.guess * std::exp(logarithms / known);
 }
 
-// A device that holds a tile longer than its speed says is that slow at least: it may have been guessed
-// wrong, or have stopped.
+// A device that holds a tile longer than its speed predicts is at least that slow: its guess may be wrong, or
+// it may have stopped.
 double TileQueue::pace(const State& worker, double now) const {
   if (worker.held.empty() || !(now > worker.since)) return worker.speed;
   return std::min(worker.speed, work_[worker.held.front()] / (now - worker.since));
 }
 
-// The tile that it is at may be done at any moment, once it takes longer than expected.
+// The current tile may be done at any moment, once it takes longer than expected.
 double TileQueue::finish(const State& worker, double now) const {
   if (worker.held.empty()) return now;
   double behind = 0;
@@ -104,7 +104,7 @@ double TileQueue::finish(const State& worker, double now) const {
   return std::max(now, worker.since + work_[worker.held.front()] / worker.speed) + behind / pace(worker, now);
 }
 
-// Whether, if each of the tiles that are left went to whoever finishes it first, none would come here.
+// True if this device gets none of the remaining tiles when each goes to the device that finishes it first.
 bool TileQueue::leaves_to_others(std::size_t device, double now) const {
   std::vector<double> ends, paces;
   for (const State& worker : devices_) {
@@ -123,8 +123,8 @@ bool TileQueue::leaves_to_others(std::size_t device, double now) const {
   return true;
 }
 
-// A second tile for a device of which nothing is known may be one that it should never have had. Where tiles
-// are many the copies that hide behind the first are worth more.
+// A second tile for a device of unknown speed may be one that it should never have had. With many tiles,
+// hiding the copies behind the first one is worth more.
 bool TileQueue::waits_for_first(const State& worker) const {
   constexpr std::size_t few = 16;
   return !fixed_ && worker.delivered == 0 && !worker.held.empty() && work_.size() < few * devices_.size();
@@ -137,7 +137,7 @@ std::optional<std::size_t> TileQueue::steal(double now) {
     if (worker.band.empty() || (fixed_ && !worker.lost)) continue;
     double work = 0;
     for (const std::size_t tile : worker.band) work += work_[tile];
-    // Nobody will do what a lost one had before it.
+    // A lost device never reaches its band.
     const double ends = worker.lost ? INFINITY : finish(worker, now) + work / pace(worker, now);
     if (ends > latest) latest = ends, victim = &worker;
   }
@@ -175,7 +175,7 @@ bool TileQueue::commit(std::size_t device, std::size_t tile, double now) {
   --left_;
   const double seconds = now - worker.since;
   worker.since = now;
-  // Recent tiles count more: a device that is throttled is seen within a few.
+  // Recent tiles count more: a throttled device is seen within a few.
   constexpr double weight = 0.25;
   const double shown = work_[tile] / seconds;
   if (seconds > 0 && shown > 0 && std::isfinite(shown))

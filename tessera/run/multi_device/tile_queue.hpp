@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tiles of a call, taken by the devices that compute them. It has no clock and no lock: callers tell the
-// time, so that tests can run it on a virtual clock.
+// The tiles of a call, taken by the devices that compute them. It has no clock and no lock: callers pass the
+// time, so tests can run it on a virtual clock.
 //
 // Each device has a band of neighbouring tiles, which read the same inputs. A device whose band is done takes
 // from the far end of the band that would last longest. Near the end a slow device leaves the last tiles to a
 // fast one that finishes them sooner.
 //
-// Fixed bands are worked off by their devices alone; only a failed device's tiles go to others.
+// Fixed bands are processed by their devices alone; only a failed device's tiles go to others.
 #pragma once
 #include <cmath>
 #include <cstdint>
@@ -19,44 +19,44 @@ namespace tessera {
 
 class TileQueue {
  public:
-  // `work` of each tile, in any unit; `speeds` in that unit for a second, as far as known: they set the
-  // bands, and their ratios count until a device has shown its own. `in_flight`: tiles that a device has at a
-  // time, more than one where the next one's copies hide behind the first.
+  // `work`: of each tile, in any unit; `speeds`: in that unit per second, as far as known: they set the
+  // bands, and their ratios count until a device has shown its own speed. `in_flight`: tiles that a device
+  // has at a time; with more than one, the next one's copies hide behind the first.
   TileQueue(std::vector<double> work, const std::vector<double>& speeds, std::size_t in_flight = 2);
   // Fixed bands: each tile is in one of them.
   TileQueue(std::vector<double> work, std::vector<std::deque<std::size_t>> bands, std::size_t in_flight = 2);
 
-  // Sets the order in which a device takes the tiles of its band; else it is that of their numbers.
+  // Sets the order in which a device takes the tiles of its band; by default, by number.
   using Arrange =
       std::function<std::vector<std::size_t>(std::size_t device, const std::vector<std::size_t>& tiles)>;
   void arrange(const Arrange& order);
 
-  // A tile for the device; nothing: none for now, or, where done(), none at all.
+  // A tile for the device; nothing: none for now, or, if done(), none at all.
   std::optional<std::size_t> take(std::size_t device, double now);
-  // The tile is part of the result. Where another device has delivered it already: false.
+  // Makes the tile part of the result; false: another device has delivered it already.
   bool commit(std::size_t device, std::size_t tile, double now);
-  // The device failed: the tiles that it held go back. What it delivered stays.
+  // The device failed: the tiles that it held go back, those that it delivered stay.
   void lose(std::size_t device);
-  // A tile was wrong, and has to be computed again.
+  // The tile was wrong, and must be computed again.
   void give_back(std::size_t device, std::size_t tile);
 
   bool done() const { return left_ == 0; }
   bool is_lost(std::size_t device) const { return devices_[device].lost; }
-  std::optional<std::size_t> owner(std::size_t tile) const { return owners_[tile]; }  // who delivered it
+  std::optional<std::size_t> owner(std::size_t tile) const { return owners_[tile]; }  // the delivering device
 
  private:
   struct State {
     double speed = 1, guess = 1;
     bool lost = false;
     std::size_t delivered = 0;
-    double since = 0;  // the moment from which what it holds takes time
+    double since = 0;  // start time of the tile that it is working on
     std::deque<std::size_t> band, held;
   };
 
   void make_bands();
   void correct_guesses();
   double pace(const State& worker, double now) const;
-  double finish(const State& worker, double now) const;  // of all that it holds
+  double finish(const State& worker, double now) const;  // expected end of all tiles that it holds
   bool leaves_to_others(std::size_t device, double now) const;
   bool waits_for_first(const State& worker) const;
   std::optional<std::size_t> steal(double now);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The queue on a virtual clock: what it costs not to know the devices beforehand. The bounds are those of a
-// simulation of the same schedules, with speeds that drift by 5 % and were measured 10 % wrong. Corners: few
-// tiles, speeds far apart, wrong guesses; each time against the best static split of the same tiles.
+// Tests the queue on a virtual clock: the cost of not knowing the devices beforehand. The bounds come from a
+// simulation of the same schedules, with speeds that drift by 5 % and were measured 10 % wrong. Corner cases:
+// few tiles, speeds far apart, wrong guesses; each against the best static split of the same tiles.
 #include "tessera/run/multi_device/tile_queue.hpp"
 #include <gtest/gtest.h>
 #include <algorithm>
@@ -34,7 +34,7 @@ struct Result {
 
 double sum(const std::vector<double>& values) { return std::accumulate(values.begin(), values.end(), 0.0); }
 
-// Speeds wander slowly about what they are, each device on its own.
+// Speeds drift slowly about their means, each device on its own.
 Behaviour behaviour_of(const Scenario& scenario, std::uint64_t seed) {
   const double ideal = static_cast<double>(scenario.tiles) / sum(scenario.speeds);
   auto drifts = std::make_shared<std::vector<double>>(scenario.speeds.size(), 0);
@@ -83,12 +83,12 @@ TEST(TileQueue, ComesNearTheIdealWhateverTheSpeeds) {
 }
 
 TEST(TileQueue, LivesWithAThrottledDevice) {
-  // What is possible is 1.117.
+  // The best possible is 1.117.
   EXPECT_LE(mean_makespan({.speeds = {1, 1.8}, .throttled_at = 0.3, .throttled_to = 0.6}), 1.14);
 }
 
 TEST(TileQueue, LosesLittleWithADevice) {
-  // What is possible: 1.167 and 1.5.
+  // The best possible are 1.167 and 1.5.
   EXPECT_LE(mean_makespan({.speeds = {1, 1, 1, 1}, .dies_at = 0.5}), 1.20);
   EXPECT_LE(mean_makespan({.speeds = {4, 2, 1, 1}, .dies_at = 0.5}), 1.54);
 }
@@ -126,7 +126,7 @@ TEST(TileQueue, FixedBandsStayWithTheirDevices) {
   EXPECT_THROW(TileQueue({1, 1}, Bands{{0}, {0}}), Error);
 }
 
-// Whatever the order, each tile is dealt out once, and at the end a band's last tiles go to others.
+// Each tile is dealt out once in any order, and at the end a band's last tiles go to others.
 TEST(TileQueue, BandsMayBeTakenInAnotherOrder) {
   TileQueue queue(std::vector<double>(36, 1.0), std::vector<double>{1.0, 1.0});
   queue.arrange([](std::size_t device, const std::vector<std::size_t>& tiles) {
@@ -160,7 +160,7 @@ TEST(TileQueue, NeedsNoGuessOfASpeed) {
 }
 
 TEST(TileQueue, ADeviceThatBeginsLateIsPresumedToBeLikeTheOthers) {
-  // Both are ten times as fast as anybody guessed; the first has shown it when the second comes.
+  // Both are ten times as fast as guessed; the first has shown it when the second begins.
   TileQueue queue(std::vector<double>(9, 1), std::vector<double>{1, 1}, 1);
   ASSERT_TRUE(queue.commit(0, *queue.take(0, 0), 0.1));
   ASSERT_TRUE(queue.take(0, 0.1).has_value());
@@ -168,7 +168,7 @@ TEST(TileQueue, ADeviceThatBeginsLateIsPresumedToBeLikeTheOthers) {
 }
 
 TEST(TileQueue, ADeviceThatHasStoppedIsNotCountedOn) {
-  // The first shows a speed of 1, then holds a tile for ever. The second is slow, but nobody else is there.
+  // The first shows a speed of 1, then holds a tile forever. The second is slow, but is the only one left.
   TileQueue queue(std::vector<double>(6, 1), std::vector<double>{1, 0.01}, 1);
   ASSERT_TRUE(queue.commit(0, *queue.take(0, 0), 1));
   ASSERT_TRUE(queue.take(0, 1).has_value());
@@ -227,7 +227,7 @@ TEST(TileQueue, NothingToDoIsDone) {
 
 using Speeds = std::vector<double>;
 
-// Every tile to whoever finishes it first, which is the best for tiles of one size.
+// Gives every tile to the device that finishes it first, which is optimal for tiles of one size.
 double best_split(const Speeds& speeds, std::size_t tiles) {
   Speeds ends(speeds.size(), 0);
   for (std::size_t t = 0; t < tiles; ++t) {
@@ -246,9 +246,9 @@ double time_of(const Speeds& speeds, const Speeds& guesses, std::size_t tiles, s
   return run_virtually(queue, speeds.size(), behaviour).end();
 }
 
-// Speeds up to 1:40 of two and three devices, the slow one first or last. Where devices are presumed to be
-// alike, a slow one's first tile is waited for, or its first two, where tiles are many and it has two at a
-// time. Right guesses cost nothing.
+// Speeds up to 1:40 of two and three devices, the slow one first or last. If devices are presumed to be
+// alike, the others wait for a slow device's first tile, or for its first two, if tiles are many and it has
+// two at a time. Right guesses cost nothing.
 TEST(TileQueueCorners, ASlowDevicesFirstTilesAreAllThatWrongGuessesCost) {
   for (const std::size_t in_flight : {1, 2})
     for (const double ratio : {1.8, 3.0, 8.0, 16.0, 40.0})

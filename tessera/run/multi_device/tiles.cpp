@@ -20,7 +20,7 @@ Tile first_tile(const Partition& partition, Interval rows, std::int64_t down, st
           {0, partition.depth}};
 }
 
-// Long tiles are cut where blocks of kernels usually end.
+// Long tiles are cut at multiples of the usual block size of kernels.
 std::int64_t rounded(std::int64_t side, std::int64_t granule) {
   constexpr std::int64_t block = 128;
   const std::int64_t unit = side > block ? std::max(block / granule * granule, granule) : granule;
@@ -36,7 +36,7 @@ std::vector<Interval> split_by_shares(std::int64_t extent, std::int64_t granule,
       throw Error("a share of " + std::to_string(share) + " is none");
   const double largest = shares.empty() ? 0 : *std::ranges::max_element(shares);
   if (!(largest > 0)) throw Error("a split needs a share that is not 0");
-  // Divided by the largest, so that the sum of huge shares does not overflow.
+  // Divided by the largest share, so that the sum of huge shares does not overflow.
   const double sum = std::accumulate(shares.begin(), shares.end(), 0.0,
                                      [&](double all, double share) { return all + share / largest; });
   const std::int64_t all = granules_of(extent, granule);
@@ -76,7 +76,7 @@ std::vector<std::size_t> in_growing_squares(const std::vector<Tile>& tiles, std:
   };
   std::ranges::stable_sort(some, {}, [&](std::size_t tile) {
     const auto row = place(rows, tiles[tile].rows.first), col = place(cols, tiles[tile].cols.first);
-    // Square by square; in one the new column from above, then the new row, which ends in its corner.
+    // Square by square; each adds its new column from above, then its new row, which ends in the corner.
     return std::tuple(std::max(row, col), row >= col, std::min(row, col));
   });
   return some;

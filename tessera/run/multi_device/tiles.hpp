@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a result is cut for several devices: into bands by shares, and into tiles that the devices take from a
-// queue.
+// Cuts a result for several devices: into bands by shares, and into tiles that the devices take from a queue.
 #pragma once
 #include <span>
 #include <vector>
@@ -9,7 +8,7 @@
 namespace tessera {
 
 // Consecutive parts in the ratio of the shares, cut at multiples of the granule; a part may be empty. Throws
-// Error where a share is negative, or all are 0.
+// Error if a share is negative, or all are 0.
 std::vector<Interval> split_by_shares(std::int64_t extent, std::int64_t granule,
                                       std::span<const double> shares);
 
@@ -18,16 +17,16 @@ std::vector<Interval> even_parts(Interval whole, std::int64_t most, std::int64_t
 
 struct Tiling {
   std::int64_t wanted = 64;       // tiles of the whole result
-  double least_flops = 1e6;       // of a tile, where the result is not smaller
-  std::int64_t memory_bytes = 0;  // what a tile may read and write; 0: any amount
+  double least_flops = 1e6;       // per tile, unless the result is smaller
+  std::int64_t memory_bytes = 0;  // bytes that a tile may read and write; 0: no limit
 };
 
-// Tiles of some rows of the result, row by row, back and forth. Throws Error where the memory holds none.
+// Tiles of some rows of the result, row by row, back and forth. Throws Error if the memory holds none.
 std::vector<Tile> tiles_of(const Partition& partition, const Arguments& arguments, Interval rows,
                            const Tiling& tiling);
 
-// These tiles in growing squares. For a device that keeps what it has read: after a few rows and columns of
-// inputs have arrived, many tiles can be computed, while row by row the first row waits for all columns.
+// Orders tiles in growing squares, for a device that keeps its inputs. After a few rows and columns of inputs
+// have arrived, many tiles can be computed; row by row, the first row waits for all columns.
 std::vector<std::size_t> in_growing_squares(const std::vector<Tile>& tiles, std::vector<std::size_t> some);
 
 std::int64_t bytes_of(const Partition& partition, const Arguments& arguments, const Tile& tile);

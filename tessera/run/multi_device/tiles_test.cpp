@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How results are cut, and, on a virtual clock, what a fitted split costs beside the best one.
+// Tests how results are cut and, on a virtual clock, the cost of a fitted split relative to the best one.
 #include "tessera/run/multi_device/tiles.hpp"
 #include <gtest/gtest.h>
 #include <algorithm>
@@ -70,7 +70,8 @@ TEST(EvenParts, LeaveNoThinOneOver) {
 
 Case product_of(std::int64_t m, std::int64_t n, std::int64_t k) { return {{{"m", m}, {"n", n}, {"k", k}}}; }
 
-// When a device ends that reads what tiles need over one link, keeps it, and computes with what is there.
+// The end time of a device that reads the tiles' inputs over one link, keeps them, and computes once they are
+// there.
 double ends(const Partition& partition, const Arguments& arguments, const std::vector<Tile>& tiles,
             const std::vector<std::size_t>& order, double bytes_per_second, double flops_per_second) {
   std::set<Slice> here;
@@ -84,9 +85,9 @@ double ends(const Partition& partition, const Arguments& arguments, const std::v
   return computed;
 }
 
-// Half of a product of f64 of 16384 rows at what one H200 showed of it, 54 TFLOP/s and 37.6 GB/s: row after
-// row of tiles the first waits for all of B, and three more follow. The sum of what must arrive, and of what
-// must be computed, is 86 and 81 ms.
+// Half of an f64 product of 16384 rows at the rates that one H200 showed, 54 TFLOP/s and 37.6 GB/s: row by
+// row, the first row of tiles waits for all of B, and three more follow. The transfers add up to 86 ms, the
+// computation to 81 ms.
 TEST(GrowingSquares, TilesAreComputedWhileBothInputsArrive) {
   const auto view = [](std::int64_t rows, std::int64_t cols) {
     return ArrayView{nullptr, Element::f64, {rows, cols}, {cols, 1}};
@@ -152,7 +153,7 @@ TEST(FullLaunches, AreAsManyAsKeepAllMultiprocessorsAtWork) {
   EXPECT_FALSE(launches("cpu", "simd", 8).has_value());
 }
 
-// `auto` of GPUs: shares by the speeds that a trial showed, tiles of each share for its device. Of 44 and of
+// `auto` of GPUs: shares by the speeds of a trial, and the tiles of each share for its device. With 44 and
 // 132 multiprocessors it takes at most 1.05 times as long as the best static split; the queue alone is near
 // it, too.
 TEST(FittedSplit, IsWithinFivePercentOfTheBestStaticSplit) {

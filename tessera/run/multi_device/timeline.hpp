@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each device did, and when.
+// The activities of each device, with their times.
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -24,7 +24,7 @@ struct TimelineSpan {
 struct Timeline {
   std::vector<TimelineSpan> spans;
 
-  double end() const {  // of the last span
+  double end() const {
     double out = 0;
     for (const TimelineSpan& span : spans) out = std::max(out, span.last);
     return out;
