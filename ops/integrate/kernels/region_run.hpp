@@ -672,8 +672,7 @@ Choice choice_by_regions(const Make& make, int place, std::vector<Range> ranges 
                 });
   out.refuses = [](const Arguments& a, const Tuning&, const Device&) { return not_by_regions(a); };
   out.footprint = [](const Arguments& a, const Tuning&) -> std::optional<Footprint> {
-    constexpr int threads =
-        128;  // per block of the estimating kernels; one block is enough for the first regions
+    constexpr int threads = 128;  // per block of the kernels that estimate; the first regions need one block
     const std::int64_t regions = std::int64_t{1} << std::min(rule_options_of(a).box.dimensions(), 6);
     return Footprint{(regions + threads - 1) / threads, threads, 0};
   };

@@ -199,8 +199,7 @@ enum RegionStatus { region_running, region_converged, region_roundoff, region_ev
 // The state that the kernels of one integral share; only one thread writes it at a time.
 struct RegionState {
   long long regions, splitting, evaluations, holes;
-  double value, error, magnitude, weighed,
-      largest;             // sums over all regions; largest: the largest error of one
+  double value, error, magnitude, weighed, largest;  // sums over the regions; largest: the largest error
   double budget;           // the allowed sum of the errors of regions that are not split
   int status, bin, fresh;  // bin: regions whose errors are in it or above are split
   int cap;                 // the cap that kept some regions whole: this round is then the last
@@ -210,7 +209,7 @@ struct RegionState {
 
 struct RegionFrame {
   int d;
-  int points;    // of the rule, per region
+  int points;    // per region, by the rule
   int may_grow;  // 1: the host enlarges the arrays when they are full
   long long capacity, most_evaluations;
   double relative, absolute;  // tolerance
@@ -220,7 +219,7 @@ struct RegionFrame {
   long long* list;      // regions to split
   double* partials;     // five for each chunk
   unsigned* counts;     // per chunk: regions to split, then their exclusive prefix sum
-  unsigned* histogram;  // of errors; 0 between launches
+  unsigned* histogram;  // counts errors; 0 between launches
   RegionMap map[12];
 };
 

@@ -49,7 +49,7 @@ namespace tessera::quadrature {
 
 struct Region {
   double centre[12], half[12];
-  int axis;  // to be split
+  int axis;  // the one to split
 };
 
 struct RegionResult {

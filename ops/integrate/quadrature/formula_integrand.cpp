@@ -218,7 +218,7 @@ std::vector<double> probes(const Range& range, int count) {
       out.push_back(range.lower + (range.upper - range.lower) * (i + 0.4 * (i % 2)) / (count + 0.4));
     if (range.contains(0)) out.push_back(0);
   } else {
-    constexpr double reach = 3;  // of |t|: distances from 1e-7 to 1e7
+    constexpr double reach = 3;  // largest |t|: distances from 1e-7 to 1e7
     const bool both = std::isinf(range.lower) && std::isinf(range.upper);
     for (int i = 0; i <= count; ++i) {
       const double t = both ? reach * i / count : reach * (2.0 * i / count - 1);

@@ -40,8 +40,7 @@ Answer tanh_sinh_product(UnitCube& cube, const Tolerance& tolerance, int threads
 // halved as for Genz and Malik's rule.
 
 inline constexpr int most_kronrod_dimensions = 3;
-inline constexpr double kronrod_relative =
-    1e-8;  // up to this tolerance `auto` uses it instead of Genz and Malik's
+inline constexpr double kronrod_relative = 1e-8;  // up to here `auto` takes it instead of Genz and Malik's
 
 class KronrodProduct {
  public:

@@ -102,8 +102,7 @@ std::vector<SeparateFactor> separate_factors(const formula::Tree& tree,
     if (own.empty()) continue;
     std::string text;
     for (const auto& [factor, variable] : factors) {
-      const bool here =
-          variable == none ? out.empty() : group[variable] == name;  // constants go to the first
+      const bool here = variable == none ? out.empty() : group[variable] == name;  // constants to the first
       if (here) text += (text.empty() ? "" : "*") + ("(" + factor + ")");
     }
     out.push_back({formula::parse(text), own});

@@ -178,12 +178,11 @@ class QuasiRandom::Sampling {
   Tolerance tolerance_;
   int threads_;
   std::uint64_t seed_;
-  std::vector<double> edges_;  // edges of each axis' bins
-  std::int64_t until_ = 0;     // the cube's evaluations that end this call
-  std::uint32_t points_ = 0;   // per repetition
-  double pace_ = 0;            // seconds per point
-  double scatter_ = infinity,
-         before_ = infinity;  // error from the repetitions; before_: with half as many points
+  std::vector<double> edges_;                      // edges of each axis' bins
+  std::int64_t until_ = 0;                         // the cube's evaluations that end this call
+  std::uint32_t points_ = 0;                       // per repetition
+  double pace_ = 0;                                // seconds per point
+  double scatter_ = infinity, before_ = infinity;  // of repetitions; before_: with half as many points
   bool learnt_ = false;
   Sums sums_[repetitions];
   std::vector<double> largest_;

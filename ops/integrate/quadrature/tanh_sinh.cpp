@@ -152,8 +152,7 @@ const CellNodes& cell_nodes(Shape shape, int k) {
 namespace {
 
 constexpr std::size_t chunk = 256;
-constexpr double negligible =
-    1e-2 * unit;                // share of the integral of |f| below which a term does not change a sum
+constexpr double negligible = 1e-2 * unit;  // times the integral of |f|: a term that changes no sum
 constexpr double resolved = 8;  // times the resolution of x: some digits of the distance are right
 
 struct Sums {

@@ -10,7 +10,7 @@ namespace tessera::integration {
 
 // Thirty-two sums side by side, for any instruction set: each lane adds strips of its own.
 
-inline constexpr int kLanes = 32, kRows = 32;  // of a block of strips
+inline constexpr int kLanes = 32, kRows = 32;  // lanes and rows of a block of strips
 
 // Lane j's next strips are first[j] + row[k], integers that T represents. If T represents every abscissa of
 // the sum exactly, they are the abscissae themselves.

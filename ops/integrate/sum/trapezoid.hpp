@@ -56,7 +56,7 @@ template <class T, class Self>
 struct Trapezoid {
   T a = 0, b = 0;
   T step = 0;   // from an abscissa to the next, rounded so that none lies beyond b
-  T width = 0;  // of each strip, rounded to nearest: a factor of the sum
+  T width = 0;  // a strip's width, rounded to nearest: a factor of the sum
   T scale = 1;
   std::int64_t strips = 1;
   Sum sum = Sum::pairwise;

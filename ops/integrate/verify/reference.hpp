@@ -19,7 +19,7 @@ void reference(const Arguments& arguments, std::span<const std::int64_t> rows, D
 // where a sum of two changes, so few steps prove nothing there. If only zeros are seen, the error is
 // infinite.
 struct LongIntegral {
-  long double value = 0, error = 0, sizes = 0;  // the latter: of |f|
+  long double value = 0, error = 0, sizes = 0;  // sizes: the integral of |f|
 };
 LongIntegral integral_between(const formula::Program<double>& f, long double a, long double b,
                               int fewest_steps);
