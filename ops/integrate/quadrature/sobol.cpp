@@ -182,7 +182,7 @@ class QuasiRandom::Sampling {
   std::int64_t until_ = 0;                         // the cube's evaluations that end this call
   std::uint32_t points_ = 0;                       // per repetition
   double pace_ = 0;                                // seconds per point
-  double scatter_ = infinity, before_ = infinity;  // of repetitions; before_: with half as many points
+  double scatter_ = infinity, before_ = infinity;  // scatter of the sums; before_: with half as many points
   bool learnt_ = false;
   Sums sums_[repetitions];
   std::vector<double> largest_;
