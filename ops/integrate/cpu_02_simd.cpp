@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // CPU rung 2: eight vectors of strips at a time, every core.
 //
-// The formula's operators run on vectors, cheap ones handing their values on in registers. Thirty-two runs of
-// strips are added side by side, one to a lane: the order within a run stays, and with it the bits. Plain and
-// Kahan sums: strips are dealt to the lanes in turn, lanes joined two by two, pieces of at least 32768 strips
-// in their order. What limits it now is the square root, which a processor draws one after another.
+// The formula's operators run on vectors; cheap operators keep their values in registers. Thirty-two runs of
+// strips are added side by side, one per lane, which preserves the order within a run and therefore the bits.
+// Plain and Kahan sums deal strips to the lanes round-robin, join the lanes pairwise, and add pieces of at
+// least 32768 strips in index order. It is now limited by the square root, which a core computes one after
+// another.
 #include <limits>
 #include "sum/simd_sum.hpp"
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// CPU rung 3: square roots from the estimate of their reciprocals. The sum's summit on processors.
+// CPU rung 3: square roots from estimates of their reciprocals; the fastest trapezoid sum on processors.
 //
-// Processors estimate 1/√a in a clock or two, and draw √a in a dozen that nothing else can share. A few terms
-// of a series make every digit of the estimate: products and sums, of which two start in each clock. The root
-// is within 3 units of the last place (f32: 5), which the bound of a check then takes into account; where it
-// is of c - x², that is rounded once. Bits differ from the other rungs': it runs where --roots fast allows
-// it. What limits it now is those products, and beside them the roots that the other unit draws.
+// A core estimates 1/√a in one or two clocks, but takes a dozen for √a, which nothing else can share. A few
+// terms of a series refine the estimate to full precision with products and sums, two of which start per
+// clock. The root is within 3 ulp (f32: 5), which the error bound of a check includes; in a root of c - x²
+// the argument is rounded once. Bits differ from those of the other rungs, so it runs only with --roots fast.
+// It is now limited by these products, and by the roots that the square-root unit computes beside them.
 #include <limits>
 #include "sum/simd_sum.hpp"
 

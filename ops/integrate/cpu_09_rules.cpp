@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// CPU rung 9: not one sum, but the rule that the integrand needs.
+// CPU rung 9: the rule that the integrand needs, instead of one sum.
 //
-// The trapezoid sum of the circle falls by h^1.5 alone, because its slope is infinite at 1. A change of
-// variable brings that end to infinity, and some seventy points give every digit that sixteen million
-// strips do not. What limits it: one integral is too little work for more than one core. Of several variables
-// it may be much more, which nobody knows before: beyond what a GPU's start costs, the GPU takes over.
+// The trapezoid error of the circle falls only as h^1.5, because the slope is infinite at 1. A change of
+// variable moves that end to infinity, and some seventy points give every digit that sixteen million strips
+// do not. One integral of one variable is too little work for more than one core. Integrals of several
+// variables may take far more, which is not known in advance: once the work exceeds the cost of starting a
+// GPU, the GPU takes over.
 #include "integrate_rules.hpp"
 #include "tessera/rung.hpp"
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// GPU baseline: CUB's reduction over the samples of strips that are counted, not stored.
+// GPU baseline: CUB's reduction over samples that are computed from the strip's index, not stored.
 //
-// The library's own tuning and its own order: samples of one thread, then of its block, then of the blocks.
-// It runs the same program of the formula as the rungs that interpret it, so what is compared with those is
-// how the sum is organised.
+// It uses the library's own tuning and order: a thread's samples, then its block's, then the blocks. It
+// interprets the same program of the formula as the interpreting rungs, so the comparison with them is of the
+// reduction alone.
 #include "sum/cub_sum.cuh"
 
 namespace tessera::integration {

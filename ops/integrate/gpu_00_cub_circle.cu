@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// GPU baseline: CUB's reduction of one integrand, the quarter circle, compiled ahead as its users would.
+// GPU baseline: CUB's reduction of one integrand, the quarter circle, compiled ahead of time as its users
+// would.
 //
-// A library of templates cannot be handed a formula while the program runs. Here it has what it is best at:
-// a functor of few instructions with fused operations, and indices of 32 bits where they suffice. It adds
-// plainly whatever --sum says, so only its time is compared.
+// A template library cannot take a formula at run time. This is its best case: a functor of few instructions
+// with fused multiply-adds, and 32-bit indices where they suffice. It always adds plainly, whatever --sum
+// says, so only its time is compared.
 #include <cstring>
 #include "sum/cub_sum.cuh"
 #include "tessera/formula/tree.hpp"

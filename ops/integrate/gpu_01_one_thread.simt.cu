@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // GPU rung 1: one thread does everything.
 //
-// The host's loop, moved as it is. A GPU's thread waits for each result of its own some twenty cycles, and
-// here nobody else has work meanwhile: all but one of its lanes stand still, and that one mostly waits.
+// The host's loop, unchanged. A GPU thread waits some twenty cycles for each of its results, and no other
+// thread hides that latency: all lanes but one are idle, and that one mostly waits.
 #include "integrate.hpp"
 #include "tessera/kernel.hpp"
 #include "sum/partials.hpp"

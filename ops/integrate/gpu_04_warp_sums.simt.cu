@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// GPU rung 4: lanes hand their sums to each other before anybody writes one.
+// GPU rung 4: shuffles and shared memory reduce a block's sums before one is written.
 //
-// Five shuffles join a warp's 32 sums in registers, and shared memory joins the warps of a block, so the
-// host is left with one number for each block (or for each 32 runs, where the order is fixed). What limits it
-// now is waiting: the host must see the kernel end before it can fetch, add and write the result.
+// Five shuffles reduce a warp's 32 sums in registers, and shared memory reduces the warps of a block, so the
+// host gets one number per block (or per 32 runs, if the order is fixed). It is now limited by latency: the
+// host must wait for the kernel's end before it can fetch, add and write the result.
 #include "integrate.hpp"
 #include "tessera/kernel.hpp"
 #include "sum/partials.hpp"

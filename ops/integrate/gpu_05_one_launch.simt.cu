@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// GPU rung 5: the block that finishes last adds what the others left.
+// GPU rung 5: the block that finishes last adds the partial sums of all blocks.
 //
-// Each block counts itself in when its partial sums are written; who counts last knows that all are there,
-// and finishes the sum on the device in an order that depends on nothing but their places. So one launch is
-// all: no second kernel, no way to the host and back. Which block is the last differs from run to run; what
-// it computes does not. A block has at most 512 threads: of 1024 each would have 64 registers, of which one
-// kernel for all ways of adding spills in every strip. What limits it now is the interpreter's work for each
-// strip.
+// Each block increments a counter once its partial sums are written. The block that counts last finishes the
+// sum on the device, in an order that depends only on the sums' positions: no second kernel, no round trip to
+// the host. The last block differs from run to run; its result does not. A block has at most 512 threads:
+// with 1024, each would have 64 registers, and the one kernel for all ways of adding spills in every strip.
+// It is now limited by the interpreter's work per strip.
 #include "integrate.hpp"
 #include "tessera/kernel.hpp"
 #include "sum/partials.hpp"
@@ -34,7 +33,7 @@ struct OneLaunch {
   }
 
   SIMT static bool is_last(const Thread& thread, Shared& shared, const Problem<T>& p) {
-    thread.fence();  // what this thread wrote is there before its block is counted
+    thread.fence();  // publishes this thread's writes before its block is counted
     thread.sync();
     if (thread.rank() == 0) {
       auto* const counter = static_cast<std::uint32_t*>(p.workspace);
@@ -47,7 +46,8 @@ struct OneLaunch {
     return shared.last != 0;
   }
 
-  // Each thread joins neighbouring partial sums, a whole subtree of them; then the threads join theirs.
+  // Each thread joins a whole subtree of neighbouring partial sums; then the threads' sums are joined
+  // pairwise.
   SIMT static void finish_pairs(const Thread& thread, Shared& shared, const Problem<T>& p,
                                 std::int64_t count) {
     int width = 1;
@@ -68,7 +68,7 @@ struct OneLaunch {
     if (me == 0) *p.result = p.finished(shared.value[0]);
   }
 
-  // A thread for each digit: whole numbers may be added in any order.
+  // One thread per digit: integers may be added in any order.
   SIMT static void finish_exactly(const Thread& thread, Shared& shared, const Problem<T>& p,
                                   std::int64_t count) {
     for (int word = thread.rank(); word < Exact<T>::words; word += thread.size().x) {

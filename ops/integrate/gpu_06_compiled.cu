@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// GPU rung 6: the formula compiled when it is typed.
+// GPU rung 6: the formula compiled at run time.
 //
-// What the interpreter looks up for every strip, the compiler settles once: operators become instructions,
-// intermediate results registers, and several strips overlap. The text goes to NVRTC, and what comes back is
-// kept on disk, for compiling takes as long as thousands of launches. The same operations in the same order:
-// the same bits. What limits it now is the root, which IEEE arithmetic rounds correctly.
+// The compiler resolves once what the interpreter looks up for every strip: operators become instructions,
+// intermediate results stay in registers, and several strips overlap. NVRTC compiles the text, and the result
+// is cached on disk, because compiling takes as long as thousands of launches. Operations and their order are
+// unchanged, and so are the bits. It is now limited by the square root, which IEEE arithmetic rounds
+// correctly.
 #include "ops/integrate/kernels/compiled.cuh"
 
 namespace tessera::integration {

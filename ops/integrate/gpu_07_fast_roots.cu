@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// GPU rung 7: square roots by the instruction for their reciprocals. The GPU's summit.
+// GPU rung 7: square roots from the reciprocal-root instruction; the fastest trapezoid sum on GPUs.
 //
-// A correctly rounded root takes a dozen instructions to repair an estimate that was good already. What is
-// left out here is that repair; the few roots that need care are products with the reciprocal root, within 5
-// units of the last place (f64: 3), which the bound of a check takes into account for all. Bits differ from
-// the other rungs': it runs where --roots fast allows it. What limits it now is double arithmetic itself.
+// A correctly rounded root spends a dozen instructions on correcting an estimate that is already good. This
+// rung leaves out the correction; the few roots that need care are products with the reciprocal root, within
+// 5 ulp (f64: 3), which the error bound of a check assumes for all roots. Bits differ from those of the other
+// rungs, so it runs only with --roots fast. It is now limited by double arithmetic itself.
 #include "ops/integrate/kernels/compiled.cuh"
 
 namespace tessera::integration {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// GPU rung 8: not one sum, but regions that are cut where the integrand needs it (Genz and Malik).
+// GPU rung 8: adaptive cubature, which splits regions where the integrand needs it (Genz and Malik).
 //
-// Of several variables a fixed rule learns everywhere what it needs somewhere. Here every round estimates all
-// regions that are not good enough at once, a thread for each, and what is split next is decided on the
-// device: the host looks on from time to time. What limits it is the interpreter's work for each point.
+// In several variables a fixed rule spends everywhere the points that it needs only somewhere. Here each
+// round estimates at once all regions that are not accurate enough, one thread per region, and the device
+// decides which regions are split next; the host only polls from time to time. It is limited by the
+// interpreter's work per point.
 #include "ops/integrate/kernels/program_evaluation.hpp"
 #include "ops/integrate/kernels/region_run.hpp"
 

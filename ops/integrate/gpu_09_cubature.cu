@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// GPU rung 9: the regions' estimates with the formula compiled into them.
+// GPU rung 9: region estimates with the formula compiled in.
 //
-// The compiler sees the loops over a rule's points around the formula: what depends on outer axes alone
-// leaves the inner loops, the rest stays in registers, and no point is ever written down. Elementary
-// functions are CUDA's own, within 2 units of the last place and half the work; with native=0 they are those
-// of the rung that interprets, and so are all regions and all bits. What limits it now is double arithmetic,
-// and at first, while there are few regions, the waiting of threads that have no neighbours.
+// The compiler sees the loops over the rule's points around the formula: it hoists terms that depend on outer
+// axes alone, keeps the rest in registers, and stores no point. Elementary functions are CUDA's, within 2 ulp
+// and half the work; with native=0 they are those of the interpreting rung, and all regions and bits are
+// identical to its own. It is now limited by double arithmetic, and in the first rounds, with few regions, by
+// latency that too few threads can hide.
 #include <memory>
 #include <optional>
 #include "ops/integrate/kernels/region_run.hpp"
@@ -15,7 +15,7 @@
 namespace tessera::integration {
 namespace {
 
-// Whether axes have maps is known only once the integrand has been looked at: there are two kernels.
+// There are two kernels, because only the frame of an integrand tells whether axes have maps.
 class Compiled {
  public:
   Compiled(const RuleOptions& options, const Tuning& tuning, const Device& device)

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// GPU rung 10: points drawn at random, where the integrand was seen to scatter (Lepage's VEGAS+).
+// GPU rung 10: random points, concentrated where the integrand varies most (Lepage's VEGAS+).
 //
-// Regions cost too many points in many dimensions; chance does not ask how many there are. A thread has up to
-// sixteen points of one cube. What is random is counted, not drawn from a state, and every sum has its place:
-// the bits are those of the processors. What limits it is the interpreter's work for each point.
+// Regions cost too many points in many dimensions; the convergence of Monte Carlo does not depend on the
+// dimension. A thread has up to sixteen points of one cube. Random numbers come from a counter, not from a
+// state, and every sum has a fixed place, so the bits equal those of the processors. It is limited by the
+// interpreter's work per point.
 #include "ops/integrate/kernels/vegas_run.hpp"
 
 namespace tessera::integration {

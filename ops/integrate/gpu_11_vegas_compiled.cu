@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// GPU rung 11: VEGAS with the formula compiled into the kernel that samples.
+// GPU rung 11: VEGAS with the formula compiled into the sampling kernel.
 //
-// The number of axes is known to the compiler, so a point's coordinates stay in registers, and nothing is
-// looked up for each operation. The same points and the same bits as from the rung that interprets. What
-// limits it now: random numbers and the grid's double arithmetic, and for small tasks the launches of an
-// iteration.
+// The compiler knows the number of axes, so a point's coordinates stay in registers and no operator is looked
+// up. Points and bits are those of the interpreting rung. It is now limited by random numbers and the grid's
+// double arithmetic, and for small tasks by the launches of an iteration.
 #include <memory>
 #include "tessera/cuda/gpus.hpp"
 #include "tessera/cuda/runtime_kernel.hpp"
@@ -16,7 +15,7 @@ namespace {
 
 using Kernel = std::shared_ptr<const cuda::RuntimeKernel>;
 
-// The one that this thread asked for last is kept: asking again costs a comparison.
+// Keeps the kernel that this thread requested last: a repeated request costs a comparison.
 Kernel kernel_for(const formula::Program<double>& program, int capability) {
   struct Cached {
     formula::Program<double> program;

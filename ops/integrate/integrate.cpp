@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The integral as an operation: its arguments, what it costs, how it is checked, what to try.
+// Registers the operation integrate: its arguments, cost, reference and test cases.
 #include <fmt/format.h>
 #include <cmath>
 #include <limits>
@@ -14,10 +14,10 @@
 namespace tessera::integration {
 namespace {
 
-// A number may be written as a formula without variables; left out, the rule knows what is usual.
+// A number may be written as a formula without variables; if it is empty, the rule's default applies.
 Parameter number(std::string name, std::string help, const char* type = "NUMBER") {
   Parameter out = parameter::text(std::move(name), "", std::move(help));
-  out.options = {type};  // as help calls it
+  out.options = {type};  // the type's name in --help
   return out;
 }
 Parameter numbers(std::string name, std::string help) {
@@ -73,12 +73,12 @@ Signature signature() {
 }
 
 double flops(const Arguments& arguments) {
-  if (asks_for_rule(arguments)) return 0;  // nobody knows before how many points it takes
+  if (asks_for_rule(arguments)) return 0;  // the number of points is not known in advance
   const TrapezoidOptions options = trapezoid_options_of(arguments);
   return static_cast<double>(options.strips) * (1 + program_of<double>(arguments).step_count);
 }
 
-// --- what is reported of a trapezoid sum beside its value ---
+// --- values reported beside a trapezoid sum ---
 
 template <class T>
 quadrature::Answer answer_of_sum(const Arguments& arguments) {
@@ -112,7 +112,7 @@ void report(const Arguments& arguments, Values& values) {
   if (values.contains("reason")) return;  // a rule has reported
   const double scale = arguments.real("scale");
   const std::int64_t strips = trapezoid_options_of(arguments).strips;
-  if (scale == 0) {  // nothing is left to be wrong
+  if (scale == 0) {  // the result is exactly 0
     values["evaluations"] = strips + 1;
     return;
   }
@@ -130,8 +130,8 @@ Case tried(std::string formula, std::string limits, std::string strips, Argument
   return {.dims = {}, .words = std::move(more)};
 }
 
-// Every way of adding, strip counts on both sides of leaves, warps and runs, one strip, fewer strips than
-// threads.
+// Covers every way of adding, strip counts on both sides of leaf, warp and run sizes, one strip, and fewer
+// strips than threads.
 std::vector<Case> cases() {
   const std::string circle = "sqrt(1-x^2)";
   std::vector<Case> out = {
@@ -150,7 +150,7 @@ std::vector<Case> cases() {
   // A straight line, by each rule.
   for (const char* rule : {"richardson", "simpson", "gauss_kronrod", "tanh_sinh"})
     out.push_back(tried("3-2*x", "-1 0.5", "", {{"rule", rule}, {"scale", "2"}}));
-  // Several variables: a polynomial that Genz and Malik's rule knows at once, and a bell.
+  // Several variables: a polynomial that Genz and Malik's rule integrates exactly, and a Gaussian.
   const auto several = [&out](std::string rule, std::string relative, std::string formula,
                               std::string limits) {
     out.push_back({.dims = {},

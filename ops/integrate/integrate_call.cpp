@@ -66,7 +66,7 @@ quadrature::Answer trapezoid_answer_of(double value, double a, double b, bool si
                          .sum = options.sum,
                          .unit = unit,
                          .sample_unit = unit};
-  // A callable's own rounding is taken for one unit.
+  // Assumes that the callable's value is rounded by one unit.
   const auto bounded_sample = [&](long double x) {
     const long double y = sample(static_cast<double>(x));
     return Bounded{y, std::fabs(y) * unit};

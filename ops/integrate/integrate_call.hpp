@@ -21,18 +21,18 @@ namespace tessera {
 namespace integration {
 
 struct Options {
-  std::optional<double> relative = {};  // the error allowed, as a share; 1e-10, or 1e-6 of several variables
-  double absolute = 0;                  // the error allowed in any case
-  std::optional<std::int64_t> most_evaluations = {};  // 4e6, or 1e8
-  std::optional<double> most_seconds = {};            // 10, or 20
-  std::string rule = "auto";                          // as the command has them
-  std::vector<double> points = {};                    // where the integrand is known to break
-  std::int64_t strips = 0;                            // > 0: the trapezoid sum of so many, not a rule
-  Sum sum = Sum::pairwise;                            // how the samples are added
-  int threads = 0;                                    // 0: all that this machine has
+  std::optional<double> relative = {};  // allowed relative error; 1e-10, several variables: 1e-6
+  double absolute = 0;                  // allowed absolute error
+  std::optional<std::int64_t> most_evaluations = {};  // 4e6, several variables: 1e8
+  std::optional<double> most_seconds = {};            // 10, several variables: 20
+  std::string rule = "auto";                          // a name of the command's --rule
+  std::vector<double> points = {};                    // abscissae of the integrand's known breaks
+  std::int64_t strips = 0;  // > 0: a trapezoid sum of so many strips instead of a rule
+  Sum sum = Sum::pairwise;  // the way of adding the samples
+  int threads = 0;          // 0: all of this machine
 };
 
-// --- trapezoid sums by the processors, with the bits of the command's rungs ---
+// --- trapezoid sums on the processors, bit-identical to the command's rungs ---
 
 inline namespace TESSERA_UNIT {
 
@@ -43,12 +43,12 @@ struct CallableTrapezoid : Trapezoid<T, CallableTrapezoid<T, F>> {
   explicit CallableTrapezoid(const F& callable) : f(callable) {}
 
 #if defined(__CUDACC__)
-#pragma nv_exec_check_disable  // whether the callable is the device's too is known to who launches
+#pragma nv_exec_check_disable  // the code that launches knows if the callable has device code
 #endif
   SIMT T sample(T x) const { return static_cast<T>(f(x)); }
 };
 
-// Thirty-two leaves side by side: compilers make vectors of them, and the order within each stays.
+// Adds thirty-two leaves side by side: compilers vectorize over leaves, and the order within each stays.
 template <class T, class Self>
 Pair<T> add_leaves(const Trapezoid<T, Self>& p, std::int64_t first) {
   constexpr int leaf = pairwise_leaf;
@@ -68,7 +68,7 @@ Pair<T> add_subtree(const Trapezoid<T, Self>& p, std::int64_t first, std::int64_
   constexpr std::int64_t together = pairwise_leaf * pairwise_leaf;
   Tree<T> tree(p.sum);
   for (; last - first >= together; first += together) tree.add(add_leaves(p, first));
-  // A rest is the last thing in the tree: less than one of the subtrees before it.
+  // The remainder, smaller than the subtrees before it, is the last leaf of the tree.
   if (first < last) {
     Tree<T> rest(p.sum);
     for (; first < last; first += pairwise_leaf)
@@ -78,7 +78,7 @@ Pair<T> add_subtree(const Trapezoid<T, Self>& p, std::int64_t first, std::int64_
   return tree.sum();
 }
 
-// Runs in a fixed order by all threads, sums in the caller's order by one.
+// Sums with a fixed order use all threads; plain and Kahan sums are added in strip order by one.
 template <class T, class Self>
 T add_on_processors(const Trapezoid<T, Self>& p, int threads) {
   if (!has_fixed_order(p.sum)) return add_everything(p);
@@ -107,14 +107,15 @@ T add_on_processors(const Trapezoid<T, Self>& p, int threads) {
 }  // namespace TESSERA_UNIT
 
 void check_trapezoid(double a, double b, const Options& options);
-// The sum with its error, its reason and why. `sum_of`: others over the same range.
+// Returns the sum with its error, reason and why. `sum_of`: the sum of other strip counts over the same
+// range.
 quadrature::Answer trapezoid_answer_of(double value, double a, double b, bool single, const Options& options,
                                        const std::function<double(double)>& sample,
                                        const std::function<double(std::int64_t)>& sum_of);
 
 inline namespace TESSERA_UNIT {
 
-// `add`: from strips to their sum. F is copied into them.
+// `add`: returns the sum of a CallableTrapezoid, which holds a copy of f.
 template <class T, class F, class Add>
 quadrature::Answer by_trapezoid(const F& f, double a, double b, const Options& options, const Add& add) {
   check_trapezoid(a, b, options);
@@ -137,7 +138,7 @@ quadrature::Answer by_trapezoid(const F& f, double a, double b, const Options& o
 
 // --- rules ---
 
-// A rule with the tolerances, caps, breaks that the options name.
+// Integrates by a rule with the options' tolerances, caps and breaks.
 quadrature::Answer by_rule(const quadrature::Integrand& f, const quadrature::Range& range,
                            const Options& options);
 quadrature::Answer by_rule(const quadrature::BatchIntegrand& f, const quadrature::Box& box,
@@ -192,7 +193,7 @@ void values_at(const F& f, std::span<const double> points, std::size_t count, st
   }
 }
 
-// The numbers of variables that arrays and separate arguments are tried for.
+// The largest numbers of variables that are tried as separate arguments and as an array.
 inline constexpr std::size_t most_separate = 8, most_in_array = 32;
 
 template <std::size_t D, class F>
@@ -227,14 +228,15 @@ quadrature::BatchIntegrand batch_integrand_of(const F& f, std::size_t dimensions
 
 inline namespace TESSERA_UNIT {
 
-// The integral of f from a to b, each of which may be infinite; where a > b, minus the one from b to a.
+// The integral of f from a to b, each of which may be infinite; if a > b, the negative of the integral from b
+// to a.
 //
-// f is called with x, or with x and its distance to the nearer limit: d >= 0 above the lower one, d < 0 below
-// the upper one, 0 where both are infinite. (1-x)^-0.8 has digits near 1 only in d.
+// f is called with x, or with x and its distance d to the nearer limit: d >= 0 above the lower limit, d < 0
+// below the upper one, 0 if both are infinite. Near 1, only d has the digits that (1-x)^-0.8 needs.
 //
-// The Answer's reason says whether its error is within the tolerance; its `why`, how it was found. T is what
-// a trapezoid sum is computed in, which calls f from several threads at once; rules compute in double. Throws
-// Error for limits, tolerances and counts without sense, and whatever f throws.
+// The Answer's `reason` says if its error is within the tolerance; its `why`, how it was found. T is the type
+// of a trapezoid sum, which calls f from several threads at once; rules compute in double. Throws Error for
+// invalid limits, tolerances and counts, and whatever f throws.
 template <class T = double, class F>
 requires(integration::detail::takes_x<T, F> || integration::detail::takes_distance<T, F>) quadrature::Answer
     integrate(const F& f, double a, double b, const integration::Options& options = {}) {
@@ -249,8 +251,8 @@ requires(integration::detail::takes_x<T, F> || integration::detail::takes_distan
     });
 }
 
-// The same over a box: f is called with std::span<const double>, with std::array<double, D>, or with up to
-// eight numbers, from several threads at once unless `threads` is 1.
+// The integral of f over a box: f is called with std::span<const double>, with std::array<double, D>, or with
+// up to eight numbers, from several threads at once unless `threads` is 1.
 template <class F>
 quadrature::Answer integrate(const F& f, const std::vector<quadrature::Range>& box,
                              const integration::Options& options = {}) {

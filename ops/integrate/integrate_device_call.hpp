@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// integrate(device, f, a, b, options): a trapezoid sum of a callable by the device that this file is compiled
-// for, a GPU by nvcc, else the executor.
+// integrate(device, f, a, b, options): a trapezoid sum of a callable on the device for which this file is
+// compiled: a GPU with nvcc, else the executor.
 // Installed: for programs.
 #pragma once
 #include <cstddef>
@@ -24,7 +24,7 @@ struct SumOfCallable {
   }
 };
 
-// A stream, and memory for partial sums, for as long as one sum takes.
+// Owns a stream and memory for partial sums while one sum is computed.
 class Launching {
  public:
   Launching(const Device& device, std::size_t bytes) : backend_(backend_of(device)) {
@@ -69,8 +69,8 @@ T add_on_device(const Device& device, const CallableTrapezoid<T, F>& given) {
 
 inline namespace TESSERA_UNIT {
 
-// A trapezoid sum by a device: find_device("cuda") where nvcc compiles this, find_device("simt") elsewhere;
-// find_device("cpu") in both. f is a __host__ __device__ callable whose bytes may be copied.
+// A trapezoid sum on a device: find_device("cuda") if nvcc compiles this, else find_device("simt");
+// find_device("cpu") with either. f is a trivially copyable __host__ __device__ callable.
 template <class T = double, class F>
 quadrature::Answer integrate(const Device& device, const F& f, double a, double b,
                              const integration::Options& options) {

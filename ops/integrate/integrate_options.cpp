@@ -65,7 +65,7 @@ namespace {
 
 constexpr std::int64_t usual_strips = 65536 * 256;
 
-// Words are apart where a blank lies outside of brackets.
+// Splits at blanks outside of brackets.
 std::vector<std::string> words_in(const std::string& text) {
   std::vector<std::string> out;
   int depth = 0;
@@ -103,7 +103,7 @@ void read_named(const std::string& word, std::size_t equals, Limits& out) {
   out.ranges.push_back(range_of(name, parts[0], parts[1]));
 }
 
-// Throws Error where limits without a name bind x, and the formula holds other variables but no x.
+// Throws Error if unnamed limits bind x, but the formula holds other variables and no x.
 void check_bare_limits(const formula::Tree& tree, const std::string& limits) {
   const std::vector<std::string>& names = tree.names();
   if (names.empty() || std::ranges::find(names, "x") != names.end()) return;
@@ -213,7 +213,7 @@ template const formula::Program<double>& program_of<double>(const Arguments&);
 
 namespace {
 
-// A number as a formula without variables; `otherwise` where nothing was written.
+// The value of an option that is a formula without variables; `otherwise` if it is empty.
 double number_or(const Arguments& arguments, const std::string& name, double otherwise) {
   const std::string& text = arguments.text(name);
   return text.empty() ? otherwise : number_of(text, "--" + name);
@@ -226,7 +226,7 @@ std::int64_t count_or(const Arguments& arguments, const std::string& name, std::
   return static_cast<std::int64_t>(value);
 }
 
-// An eighth of the memory that this machine has; a list that grows is there twice for a moment.
+// The number of regions in an eighth of this machine's memory: a growing vector briefly exists twice.
 std::int64_t regions_in_memory() {
   constexpr std::int64_t of_one = sizeof(quadrature::Region) + sizeof(quadrature::RegionResult),
                          least = 1 << 20;
@@ -242,7 +242,7 @@ std::vector<double> points_of(const std::string& text) {
   return out;
 }
 
-// A break that lies nowhere in the range is a mistake of whoever typed it.
+// Throws Error for a break outside of the range, which must be a typing error.
 void check_points(const std::vector<double>& points, const quadrature::Range& range) {
   const double from = std::fmin(range.lower, range.upper), to = std::fmax(range.lower, range.upper);
   for (const double x : points)
@@ -254,7 +254,7 @@ double rounded(double limit, Element element) {
   return element == Element::f32 ? static_cast<double>(static_cast<float>(limit)) : limit;
 }
 
-constexpr double usual_single = 1e-5;  // the tolerance of a formula that is computed in f32
+constexpr double usual_single = 1e-5;  // the default tolerance of a formula that is computed in f32
 
 }  // namespace
 
@@ -269,7 +269,7 @@ bool asks_for_rule(const Arguments& arguments) {
 quadrature::Tolerance tolerance_of(const Arguments& arguments, bool one_variable) {
   quadrature::Tolerance out = one_variable ? quadrature::Tolerance{} : quadrature::usual_cubature_tolerance;
   out.absolute = number_or(arguments, "absolute", out.absolute);
-  // It is the scaled integral's.
+  // The option bounds the error of the scaled integral.
   if (const double scale = arguments.real("scale"); scale != 0) out.absolute /= std::fabs(scale);
   if (arguments.element() == Element::f32) out.relative = usual_single;
   out.relative = number_or(arguments, "relative", out.relative);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The options of the command `integrate`: which formula over which range, as a trapezoid sum or by a rule.
+// The options of the command `integrate`: a formula and its range, as a trapezoid sum or by a rule.
 // Installed: for authors of variants.
 #pragma once
 #include <cstdint>
@@ -15,14 +15,14 @@
 
 namespace tessera::integration {
 
-// A formula without variables, "pi/2"; `what` it is, for the message where it is no number.
+// The value of a formula without variables, such as "pi/2"; `what`: its description in error messages.
 double number_of(const std::string& text, const std::string& what);
-// "0,pi/2" → two formulas, at the comma that no bracket encloses.
+// Splits at commas outside of brackets: "0,pi/2" → two formulas.
 std::vector<std::string> parts_of(const std::string& text);
-// Throws Error for a name that formulas know as a constant or a function: it cannot be given a value.
+// Throws Error if formulas know the name as a constant or function, which cannot be given a value.
 void check_free(const std::string& name);
 
-// A variable and its limits, as numbers and as they were written.
+// A variable and its limits, as numbers and as written.
 struct VariableRange {
   std::string variable;
   double from = 0, to = 0;
@@ -34,8 +34,8 @@ struct FixedParameter {
   double value = 0;
 };
 
-// "0 1" binds x; "x=[0,1] y=[-inf,inf]" names what it binds; "k=3" fixes a parameter. Limits are formulas
-// without variables. Throws Error for anything else, for a limit that is no number, and where nothing is
+// "0 1" binds x; "x=[0,1] y=[-inf,inf]" names its variables; "k=3" fixes a parameter. Limits are formulas
+// without variables. Throws Error for anything else, for a limit that is not a number, and if nothing is
 // bound.
 struct Limits {
   std::vector<VariableRange> ranges;
@@ -43,7 +43,7 @@ struct Limits {
 };
 Limits read_limits(const std::string& text);
 
-// The formula, with parameters as the numbers that they are. Throws Error for one that it does not hold.
+// Parses the formula and replaces parameters by their values. Throws Error for one that it does not hold.
 formula::Tree formula_with(const std::string& text, const std::vector<FixedParameter>& fixed);
 
 // --- the trapezoid sum ---
@@ -57,15 +57,15 @@ struct TrapezoidOptions {
   bool accumulated = false, scale_terms = false;
 };
 
-// Why no trapezoid sum is asked for: there are samples, another rule, or neither strips nor the trapezoid.
+// The reason why no trapezoid sum is requested: samples, another rule, or neither strips nor the trapezoid
+// rule.
 std::optional<std::string> not_trapezoid(const Arguments& arguments);
 
-// Throws Error where the trapezoid sum cannot do what is asked: several ranges, an infinite limit, more
-// strips than --most-evaluations allows.
+// Throws Error for requests that a trapezoid sum cannot meet: several ranges, an infinite limit, more strips
+// than --most-evaluations allows.
 TrapezoidOptions trapezoid_options_of(const Arguments& arguments);
 
-// Throws Error where the sum would take longer than --most-seconds (10, if none is given) on so many threads
-// of a processor.
+// Throws Error if the sum would take longer than --most-seconds (default 10) on so many processor threads.
 void check_seconds(const Arguments& arguments, int threads);
 
 // The integrand, compiled once for these arguments.
@@ -76,26 +76,26 @@ extern template const formula::Program<double>& program_of<double>(const Argumen
 
 // --- rules ---
 
-// Whether a table of samples was given.
+// True if a table of samples was given.
 bool has_samples(const Arguments& arguments);
 
-// Whether a rule is asked for that estimates its error; else a trapezoid sum, which is also meant where
-// strips are given and no rule is named.
+// True if a rule with an error estimate is requested; false for a trapezoid sum, which strips without a named
+// rule request, too.
 bool asks_for_rule(const Arguments& arguments);
 
 quadrature::Tolerance tolerance_of(const Arguments& arguments, bool one_variable);
 
 struct RuleOptions {
   std::string rule;
-  Element element = Element::f64;  // in which the formula is computed
-  formula::Tree formula;           // parameters have become numbers
+  Element element = Element::f64;  // the type in which the formula is computed
+  formula::Tree formula;           // with parameters replaced by their values
   std::vector<std::string> variables;
   quadrature::Box box;
   double scale = 1;
   quadrature::Tolerance tolerance;
   quadrature::Limits limits;
   std::vector<double> points;  // known breaks
-  std::uint64_t seed = 1;      // of random points
+  std::uint64_t seed = 1;      // for random points
 
   bool one_variable() const { return variables.size() == 1 && rule != "vegas"; }
 };

@@ -16,10 +16,10 @@ namespace {
 
 using quadrature::Answer;
 
-// Below this relative tolerance rules would follow the steps between the numbers of f32.
+// Below this relative tolerance rules would resolve the steps between the numbers of f32.
 constexpr double least_single = 2e-6;
 
-// f, until it has been computed at so many points.
+// f, which throws OutOfBudget after so many points.
 quadrature::BatchIntegrand within_budget(std::int64_t budget, const quadrature::BatchIntegrand& f) {
   return [f, left = std::make_shared<std::atomic<std::int64_t>>(budget)](
              std::span<const double> points, std::size_t count, std::span<double> y) {
@@ -61,7 +61,7 @@ Answer over_box(const RuleOptions& options, const quadrature::Tolerance& toleran
 }  // namespace
 
 std::optional<std::int64_t> work_budget_of(const RuleOptions& options, const Run& run) {
-  constexpr double fewest_seconds = 2;  // else the processors' share would be missed
+  constexpr double fewest_seconds = 2;  // below it, the time spent on the processors would be missed
   if (options.one_variable() || options.limits.seconds < fewest_seconds || !std::isfinite(run.work_budget))
     return std::nullopt;
   const auto steps = formula::compile<double>(options.formula, options.variables).step_count;
@@ -97,7 +97,7 @@ Answer answer_to(const RuleOptions& options, int threads, const quadrature::ByRe
   } else {
     out = over_box(options, tolerance, threads, by_regions, engine, budget);
   }
-  // More was asked for than f32 has.
+  // The requested tolerance is below the precision of f32.
   if (out.converged() && !(out.error() <= options.tolerance.of(out.value)))
     out.reason = quadrature::Reason::roundoff;
   return out;
@@ -136,7 +136,7 @@ std::vector<double> column(const Arguments& arguments, const std::string& name) 
   return out;
 }
 
-// The formula of x and y at every sample; LIMITS may fix parameters.
+// Evaluates the formula of x and y at every sample; LIMITS may fix parameters.
 std::vector<double> formula_at(const Arguments& arguments, const std::vector<double>& x,
                                const std::vector<double>& y) {
   const std::string& limits = arguments.text("LIMITS");
@@ -164,7 +164,7 @@ Answer answer_from_samples(const Arguments& arguments) {
     if (const Answer other = quadrature::simpson_of(x, y); other.error() < out.error()) out = other;
   out.why = x.size() < 3 ? "two samples: none can be left out, so the error is unknown"
                          : "samples: the error is what leaving out every second one changes";
-  // No more samples can be had: only a tolerance that was asked for can be missed.
+  // The samples are given, so only an explicitly requested tolerance can be missed.
   quadrature::Tolerance tolerance = tolerance_of(arguments, true);
   quadrature::check(tolerance);
   if (arguments.text("relative").empty()) tolerance.relative = 0;

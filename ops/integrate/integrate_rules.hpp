@@ -9,24 +9,24 @@
 
 namespace tessera::integration {
 
-// How many evaluations of the formula the processors may spend before a GPU takes over; nothing: no limit.
+// The number of evaluations that the processors may spend before a GPU takes over; nothing: no limit.
 std::optional<std::int64_t> work_budget_of(const RuleOptions& options, const Run& run);
-// Subtracts from the time limit what the device before this one has spent.
+// Subtracts the time that the previous device has spent from the time limit.
 void take_over(RuleOptions& options, const Run& run);
-// Says in the answer that this device took over.
+// Notes in the answer that this device took over.
 void add_fallback_note(quadrature::Answer& answer, const Run& run);
 
-// `by_regions`: how regions are integrated over, where it is not on the processors; `engine`: VEGAS likewise.
-// Throws OutOfBudget where several variables take more than `budget` evaluations.
+// `by_regions`: integrates over regions on another device than the processors; `engine`: VEGAS likewise.
+// Throws OutOfBudget if an integral of several variables takes more than `budget` evaluations.
 quadrature::Answer answer_to(const RuleOptions& options, int threads,
                              const quadrature::ByRegions& by_regions = {},
                              const quadrature::VegasEngineFor& engine = {},
                              std::optional<std::int64_t> budget = {});
 
-// The integral over x of a formula of the samples x and y, as the trapezoid or Simpson's rule has it.
+// The integral over x of a formula of the samples x and y, by the trapezoid or Simpson's rule.
 quadrature::Answer answer_from_samples(const Arguments& arguments);
 
-// The answer, scaled and rounded to the element given back, which is one rounding more: rules add in f64.
+// Scales the answer and rounds it to T, which adds a rounding error to the answer: rules add in f64.
 template <class T>
 T rounded_value(quadrature::Answer& answer, double scale) {
   const T given = static_cast<T>(answer.value * scale);
@@ -41,7 +41,7 @@ T rounded_value(quadrature::Answer& answer, double scale) {
   return given;
 }
 
-// The answer, scaled, by the signature's names.
+// The values of the scaled answer, by their names in the signature.
 Values values_of(const quadrature::Answer& answer, double scale);
 
 }  // namespace tessera::integration

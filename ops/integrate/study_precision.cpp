@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How far a sum of floats can be trusted: the same strips in float and double and in several ways of adding,
-// against what theory says; and the same strips launched to more and more threads.
+// A study of the precision of sums of floats: the same strips in float and double and in several ways of
+// adding, compared with theory; and the same strips launched to more and more threads.
 #include <fmt/format.h>
 #include <algorithm>
 #include <cmath>
@@ -24,14 +24,14 @@ struct Measured {
   std::vector<double> seconds;  // none: it was added elsewhere
 };
 
-// Of a lone thread of a GPU, which takes seconds for what a core does in a tenth of one: what is expected to
-// take longer than the first is added by the processors, and repetitions end after the second.
+// Limits in seconds for a single thread of a GPU, which takes seconds for what a core does in a tenth of one.
+// once: sums that are expected to take longer are added by the processors; together: no repetition after it.
 struct TimeLimit {
   double once = INFINITY, together = INFINITY;
 };
 constexpr TimeLimit of_a_device{0.75, 1};
 
-// One command's words, with some of them said otherwise.
+// Runs one command, with some of its words replaced.
 class Bench {
  public:
   Bench(const Operation& operation, const Arguments& given, const Request& request, const Progress& progress,
@@ -42,7 +42,7 @@ class Bench {
         progress_(&progress),
         time_limit_(time_limit) {}
 
-  // So many times, or as often as there is time_limit for, but once.
+  // Runs it so many times, or as often as the time limit allows, but at least once.
   Measured operator()(Element element, const Arguments::Words& more, int times,
                       std::optional<Tuning> tuning = {}) const {
     const Arguments::Words words = joined(more);
@@ -61,20 +61,20 @@ class Bench {
     return out;
   }
 
-  // Of a few strips, exactly: the size of what is added.
+  // The integral of |f|, as the exact sum of a few strips.
   double of_sizes() const {
     Arguments::Words more{
         {"FORMULA", "abs(" + words_.at("FORMULA") + ")"}, {"sum", "exact"}, {"strips", std::to_string(base)}};
     return std::fabs(by_processors(Element::f64, more).value);
   }
 
-  // Where that is expected to take so long for once: the processors, if it is too long.
+  // Runs it on the processors if one run is expected to take too long.
   Measured expecting(double seconds, Element element, const Arguments::Words& more, int times) const {
     return seconds > time_limit_.once ? by_processors(element, more) : (*this)(element, more, times);
   }
 
  private:
-  // By one accumulator, whose order is that of one thread. It has no time.
+  // Adds with one accumulator, in the order of one thread; reports no time.
   Measured by_processors(Element element, const Arguments::Words& more) const {
     Request request = request_;
     request.device = "cpu";
@@ -112,9 +112,9 @@ class Bench {
   TimeLimit time_limit_;
 };
 
-// --- what the tables show, in words, and no more than they show ---
+// --- remarks on the tables ---
 
-// What adding in float changed, in units of a float's last place: beside the exact sum of the same strips.
+// Errors of adding in float, in units of a float's last place, against the exact sum of the same strips.
 struct Drift {
   std::int64_t strips = 0;
   double exact = 0, plain = 0, pairwise = 0, kahan = 0;
@@ -122,22 +122,23 @@ struct Drift {
 
 struct Drifts {
   std::vector<Drift> rows = {};
-  double exact = 0;      // of the most strips so far
+  double exact = 0;      // the sum of the most strips so far
   double magnitude = 0;  // the integral of |f|
 
-  // Samples cancel: the sum's own last place says nothing of what was added.
+  // True if samples cancel: the sum's own last place is then no measure of its terms.
   bool cancels() const { return !(magnitude <= 16 * std::fabs(exact)); }
-  // From the exact sum; where samples cancel, in units of the integral of |f|.
+  // The difference from the exact sum in units of its last place; if samples cancel, of the integral of
+  // |f|'s.
   double units(double measured) const;
 };
 
-// One launch's sum: how many units it is off.
+// The error of one launch's sum, in units.
 struct Launched {
   std::int64_t threads = 0;
   double off = 0;
 };
 
-constexpr double notable = 8;  // units: what a simple program would put down to chance
+constexpr double notable = 8;  // units; a simple program would attribute less to chance
 
 double largest(const Drifts& drift, double Drift::*of) {
   double out = 0;
@@ -159,7 +160,7 @@ std::string growth_text(const Drifts& drift, bool of_sum) {
     out += fmt::format(", at {} {:.2g}: {:.2g} times as many for each doubling", first.strips,
                        std::fabs(first.plain), growth);
   out += ".";
-  // Errors of chance grow by √2.
+  // Random errors grow by √2 for each doubling.
   constexpr double of_chance = 1.5;
   if (!of_sum || (known && growth <= of_chance)) return out;
   return out +
@@ -192,7 +193,7 @@ std::string theory_text(const Convergence& order, double scale, const TrapezoidO
   std::string out =
       fmt::format("The error falls by h^{:g}: {:.6g}·h^{:g}, found from sums of up to 8192 strips.",
                   order.exponent, order.factor * scale, order.exponent);
-  // A root's end, c·√distance, brings c·ζ(-1/2)·h^1.5.
+  // An end like c·√distance has the error c·ζ(-1/2)·h^1.5.
   constexpr double zeta = -0.20788622497735456602;
   const double root = order.factor / zeta;
   if (order.exponent == 1.5)
@@ -216,7 +217,7 @@ std::vector<std::string> drift_text(const TrapezoidOptions& options, const Drift
         fmt::format("Samples cancel: the integral is {:.3g}, that of |f| {:.3g}. Units are of a float's last "
                     "place of the latter; beside the integral itself each is as much larger.",
                     drift.exact, drift.magnitude));
-  // Of a sum whose cures keep the error the samples are off.
+  // If the cures keep the error, the samples themselves are inaccurate.
   const double cured = std::fmax(largest(drift, &Drift::pairwise), largest(drift, &Drift::kahan));
   if (drifts) out.push_back(growth_text(drift, !drift.cancels() && cured < notable));
   else
@@ -316,7 +317,7 @@ StudyTable table_of_sums(const Bench& bench, const Arguments& given, const Trape
   drift.magnitude = bench.of_sizes();
   const std::vector<Way> all = ways(given.text("abscissa"));
   StudyTable out = without_rows(all);
-  std::vector<double> seconds(all.size(), 0);  // of half as many strips
+  std::vector<double> seconds(all.size(), 0);  // for half as many strips
   std::int64_t elsewhere = 0;
   for (std::int64_t strips = base; strips <= most_strips(given); strips *= 2) {
     std::vector<Cell> row;
@@ -339,7 +340,7 @@ StudyTable table_of_sums(const Bench& bench, const Arguments& given, const Trape
       if (way.digits) row.push_back(here ? Cell(measured.seconds) : Cell());
     }
     out.rows.push_back(std::move(row));
-    // In the order of ways().
+    // Indices are those of ways().
     const double exact = values[5];
     drift.exact = exact;
     drift.rows.push_back(
@@ -404,7 +405,7 @@ Error ignored(const std::string& option, const std::string& why) {
   return Error(option + " would be ignored: " + why);
 }
 
-// From up to 8192 strips in higher precision.
+// The convergence, from up to 8192 strips in higher precision.
 std::optional<Convergence> order_of(const Arguments& given) {
   const TrapezoidOptions options = trapezoid_options_of(given);
   constexpr int finest_level = 13;
@@ -438,7 +439,7 @@ void make(const Operation& operation, const Arguments& words, const Request& giv
   const Arguments given = with_strips(operation, words);
   const TrapezoidOptions options = trapezoid_options_of(given);
   const auto order = order_of(given);
-  // One accumulator is the lesson; how a launch's shape changes it has a table of its own.
+  // The first table is of one accumulator; the second shows the effect of the launch's shape.
   Request request = given_request, sums = given_request;
   const bool on_cpu = choose_device(operation, given, given_request).where == Where::cpu;
   sums.variant = on_cpu ? "naive" : "one_thread";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the rungs that compile a formula launch it.
+// Launch code of the rungs that compile a formula.
 #pragma once
 #include <bit>
 #include <cstring>
@@ -13,7 +13,7 @@
 
 namespace tessera::integration {
 
-// The kernel that this thread asked for last: asking again costs a comparison.
+// Keeps the kernel that this thread requested last: a repeated request costs a comparison.
 template <class T>
 const cuda::RuntimeKernel& kernel_for(const formula::Program<T>& program, const Compiled& how,
                                       int capability) {
@@ -35,7 +35,7 @@ const cuda::RuntimeKernel& kernel_for(const formula::Program<T>& program, const 
   return *last.kernel;
 }
 
-// How many pieces a thread adds: a whole subtree, and few enough that every thread has some.
+// The number of pieces per thread: a whole subtree, and few enough that every thread has some.
 template <class T>
 std::int64_t pieces_of_a_thread(const Problem<T>& p, std::int64_t piece, std::int64_t threads) {
   const std::int64_t pieces = (p.strips + piece - 1) / piece;
@@ -71,15 +71,16 @@ void add_compiled(const Problem<T>& p, const Tuning& tuning, Run& run, bool fast
   kernel_for(p.integrand, how, run.device->compute_capability).launch(launch_of(tuning), 0, run.stream, work);
 }
 
-// A rung's one choice; `allowed`: why these arguments are not for it, besides what holds for every such rung.
+// The only choice of a rung; `allowed`: the reason to refuse arguments, beyond those common to all such
+// rungs.
 inline Choice compiled_choice(bool fast_roots, Reason (*allowed)(const Arguments&)) {
   Choice out =
       choice_of<Problem>([fast_roots]<class T>(const Problem<T>& p, const Tuning& tuning,
                                                Run& run) { add_compiled(p, tuning, run, fast_roots); },
                          {}, launch_ranges(264, 512),
                          [](const Arguments&, const Tuning& tuning) {
-                           // An f32's pairs are shorter. A block of a fixed order leaves one for each subtree
-                           // of its threads'.
+                           // f32 pairs are smaller. With a fixed order there is one pair for each subtree of
+                           // a block's threads.
                            return partial_bytes<double>(Sum::plain, 2 * std::int64_t{tuning["block"]} + 1);
                          });
   out.refuses = [allowed](const Arguments& arguments, const Tuning& tuning, const Device&) -> Reason {

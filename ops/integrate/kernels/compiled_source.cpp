@@ -361,7 +361,7 @@ extern "C" __global__ void __launch_bounds__(threads, residents) estimate_region
 }
 )";
 
-// CUDA's take half the operations of those that have the same bits everywhere.
+// CUDA's functions take half the operations of the formula's own, whose bits are the same on every device.
 std::string with_native_functions(std::string text) {
   for (const char* name :
        {"exp",  "exp2", "expm1", "log",  "log2", "log10", "log1p", "sin",   "cos",  "tan", "asin",
@@ -373,7 +373,7 @@ std::string with_native_functions(std::string text) {
   return text;
 }
 
-// `of_spots`: the formula of an array.
+// Emits `of_spots`, which calls the integrand with the coordinates in an array.
 std::string arguments_of(int axes) {
   std::string out =
       "static __device__ __forceinline__ double of_spots(const Spot (&at)[axes]) {\n  return integrand(";
@@ -420,7 +420,8 @@ constexpr std::string_view vegas_points =
 #include "ops/integrate/quadrature/vegas_point-inl.h.text"
     ;
 
-// A block's points teach bins of its own first: neighbours would wait for each other at the grid's.
+// Each block first accumulates into bins of its own in shared memory: atomics on the grid's bins would
+// contend.
 constexpr std::string_view vegas_kernel = R"(
 extern "C" __global__ void __launch_bounds__(threads) vegas_sample(
     const __grid_constant__ VegasPlan plan, const __grid_constant__ VegasTasks tasks, const double* __restrict__ edges,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels of the rungs that compile a formula when it is typed, as text for NVRTC: sums of strips,
-// regions and VEGAS's samples.
+// CUDA source text, for NVRTC, of the kernels that are compiled with their formula: sums of strips, regions
+// and VEGAS samples.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -12,28 +12,28 @@ namespace tessera::integration {
 
 // --- the kernel `add_strips` ---
 
-// What it is given, by value; the text declares the same.
+// The kernel's parameter, passed by value; the source text declares the same struct.
 template <class T>
 struct Work {
   T a, b, step, width, scale;
-  std::int64_t strips, piece, each;  // a piece: strips that are added one by one; a thread has `each` of them
+  std::int64_t strips, piece, each;  // piece: strips that are added one by one; each: pieces per thread
   T* result;
-  std::uint32_t* counter;  // 0 before and after
-  void* partials;          // pairs, one of a block's threads together
+  std::uint32_t* counter;  // 0 before and after a launch
+  void* partials;          // pairs, one for all threads of a block
 };
 
 struct Compiled {
-  Sum sum = Sum::pairwise;  // not exact
+  Sum sum = Sum::pairwise;  // never exact
   bool scale_terms = false;
-  bool counted = false;     // each abscissa is the one before and a step, without rounding
-  bool fast_roots = false;  // within some units of the last place
-  int threads = 256;        // of a block, a power of two and whole warps
-  int together = 1;         // 1, 2 or 4 pieces are added side by side
+  bool counted = false;     // adding a step to an abscissa gives the next one without rounding
+  bool fast_roots = false;  // roots within a few ulp
+  int threads = 256;        // per block; a power of two, whole warps
+  int together = 1;         // pieces added side by side: 1, 2 or 4
 
   bool operator==(const Compiled&) const = default;
 };
 
-// The bits of the rung that interprets the same formula in one launch.
+// The bits equal those of the rung that interprets the formula in one launch.
 template <class T>
 std::string source_of(const formula::Program<T>& program, const Compiled& how);
 
@@ -46,21 +46,20 @@ extern template std::string source_of(const formula::Program<double>&, const Com
 inline constexpr int compiled_region_threads = 128;
 
 struct CompiledRegions {
-  bool plain = false;  // no axis has a map: slopes are 1, and nothing is computed for them
-  int residents = 4;   // blocks that a multiprocessor must have registers for
-  int unroll = 1;      // so many of the innermost loops over corners
-  bool native =
-      false;  // CUDA's elementary functions, within 2 units of the last place, in place of the formula's own
+  bool plain = false;   // no axis has a map: all slopes are 1 and are not computed
+  int residents = 4;    // minimum of resident blocks per multiprocessor, for the launch bounds
+  int unroll = 1;       // the number of innermost loops over corners that are unrolled
+  bool native = false;  // CUDA's elementary functions, within 2 ulp, instead of the formula's own
 };
 
 std::string region_source_of(const formula::Program<double>& program, const CompiledRegions& how);
 
-// --- the kernel that samples for VEGAS ---
+// --- the sampling kernel of VEGAS ---
 
 inline constexpr int compiled_vegas_threads = 128;
 
-// `vegas_sample`, of a VegasPlan, VegasTasks, and the addresses of edges, axes, sums and cubes of tasks,
-// weights and holes. The bits of the kernel that interprets.
+// The kernel `vegas_sample` takes a VegasPlan, VegasTasks, and the addresses of edges, axes, sums, cubes of
+// tasks, weights and holes. Its bits equal those of the interpreting kernel.
 std::string vegas_source_of(const formula::Program<double>& program, int threads = compiled_vegas_threads);
 
 }  // namespace tessera::integration

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A formula's value at a point, as a call: its interpreter holds every function that formulas know, once for
-// each build of the kernels, not once for each place that asks.
+// Evaluates a formula at a point in a function that is not inlined: the interpreter, which holds every
+// function of formulas, exists once per build of the kernels, not once per call site.
 // Installed: for authors of variants.
 #pragma once
 #include "tessera/formula/interpret.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The executor's two builds of the interpreter. nvcc's kernels each have their own: calls between objects
-// would cost them registers.
+// The interpreter for the executor's two builds. Each nvcc kernel has its own: calls between object files
+// would cost registers.
 #include "ops/integrate/kernels/program_evaluation.hpp"
 
 #if !defined(__CUDACC__)

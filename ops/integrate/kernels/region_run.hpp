@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cubature by regions, breadth first, on the executor and on GPUs. Kernels add up what the regions say,
-// decide which of them are split, and list those in the order of their places; so the same regions come about
-// on every device and with every launch. The host has the memory and the first regions, and launches until
-// the state that the kernels keep says that it is over, at which it looks only every few rounds.
+// Breadth-first adaptive cubature by regions, on the executor and on GPUs. Kernels sum the regions' results,
+// decide which regions are split, and list these in index order, so every device and every launch yields the
+// same regions. The host allocates memory, makes the first regions, and launches rounds until the state in
+// device memory says that the run is over; it reads that state only every few rounds.
 //
-// All regions are kept. In each round those are split whose errors are so large that the errors of all others
-// together are three quarters of what is allowed: an algorithm that takes the worst region each time would
-// have to split every one of them, too.
+// All regions are kept. Each round splits the regions with the largest errors, so many that the errors of all
+// others together are three quarters of the allowed error: an algorithm that always splits the worst region
+// would have to split each of them, too.
 #pragma once
 #include <cmath>
 #include <cstdint>
@@ -31,7 +31,7 @@ constexpr int region_unrolled = 1;
 constexpr int steering_threads = 256;
 constexpr long long most_chunks = 8192;
 
-// Regions that a warp takes together: so many that the block which finishes has little left to do.
+// The regions of a chunk, which one warp processes: so many that the finishing block has little left to do.
 SIMT long long chunk_of(long long regions) {
   long long out = 32;
   while (out * most_chunks < regions) out *= 2;
@@ -42,14 +42,14 @@ SIMT long long chunks_of(long long regions) {
   return (regions + each - 1) / each;
 }
 
-// The regions of one chunk, a warp's lanes side by side.
+// Visits the regions of one chunk, one per lane.
 template <class Each>
 SIMT void each_of_chunk(const Thread& thread, long long chunk, long long regions, Each each) {
   const long long size = chunk_of(regions), first = chunk * size;
   for (long long at = first; at < first + size && at < regions; at += 32) each(at + thread.lane());
 }
 
-// Chunks are dealt to the grid's warps.
+// Deals the chunks to the grid's warps.
 template <class Each>
 SIMT void each_chunk(const Thread& thread, long long chunks, Each each) {
   const long long warps = static_cast<long long>(thread.grid().x) * (steering_threads / 32);
@@ -58,7 +58,7 @@ SIMT void each_chunk(const Thread& thread, long long chunks, Each each) {
     each(chunk);
 }
 
-// Whether this block finishes after all others, so that it sees what they wrote.
+// True if this block finishes after all others and therefore sees their writes.
 SIMT bool finishes_last(const Thread& thread, int& last, unsigned* done) {
   thread.fence();
   thread.sync();
@@ -72,7 +72,7 @@ SIMT bool finishes_last(const Thread& thread, int& last, unsigned* done) {
   return last != 0;
 }
 
-// Value, error, magnitude, weighed; and the largest error.
+// Sums of value, error, magnitude and weighed; and the largest error.
 struct RegionTotals {
   double total[4] = {0, 0, 0, 0}, largest = 0;
 
@@ -110,7 +110,7 @@ struct AddUpRegions {
     f.partials[5 * chunk + 4] = mine.largest;
   }
 
-  // By one block: each thread some partial sums, then two threads' sums into one.
+  // Run by one block: each thread adds some partial sums, then the threads' sums are joined pairwise.
   SIMT static RegionTotals finish(const Thread& thread, Shared& shared, const RegionFrame& f,
                                   long long chunks) {
     const int me = thread.rank();
@@ -152,7 +152,7 @@ struct AddUpRegions {
                  allowed = relative > f.absolute ? relative : f.absolute;
     const double aim = region_aim(allowed, rounding, f.relative, s.magnitude, s.error);
     s.budget = (aim - rounding) * region_share;
-    const bool finite = allowed - allowed == 0;  // what is infinite allows everything
+    const bool finite = allowed - allowed == 0;  // an infinite bound would allow any error
     if (finite && s.error + rounding <= allowed) s.status = region_converged;
     else if (!finite || !(s.budget > 0) || s.error + rounding <= aim || s.largest <= 50 * unit * s.weighed)
       s.status = region_roundoff;
@@ -190,7 +190,7 @@ SIMT T sum_of_warp(const Thread& thread, T mine) {
   for (int apart = 1; apart < 32; apart *= 2) mine += thread.shuffle_xor(mine, apart);
   return mine;
 }
-// Of the lanes before this one; with `from_end`, of those behind it.
+// The sum over the lanes before this one; with `from_end`, over the lanes after it.
 template <class T>
 SIMT T sum_before(const Thread& thread, T mine, bool from_end) {
   T out = mine;
@@ -201,7 +201,7 @@ SIMT T sum_before(const Thread& thread, T mine, bool from_end) {
   return out - mine;
 }
 
-// How many regions have errors of which size; from that, which are split.
+// Makes a histogram of the regions' errors, and decides from it which regions are split.
 template <class T>
 struct WeighRegions {
   static constexpr int threads = steering_threads;
@@ -210,14 +210,14 @@ struct WeighRegions {
     int last;
   };
 
-  // The first bin whose regions cannot all stay whole, seen from below.
+  // The lowest bin whose regions cannot all stay whole.
   SIMT static int first_split(const Thread& thread, const Shared& shared) {
     const int mine = thread.lane() * bins_of_lane;
     double cost[bins_of_lane], of_lane = 0;
     for (int i = 0; i < bins_of_lane; ++i)
       of_lane += cost[i] = shared.bins[mine + i] * region_bin_end(mine + i);
     double held = sum_before(thread, of_lane, false);
-    int first = region_bins - 1;  // of the last one nothing is known
+    int first = region_bins - 1;  // the last bin has no upper bound
     for (int i = bins_of_lane - 1; i >= 0; --i) {
       double up_to = held;
       for (int k = 0; k <= i; ++k) up_to += cost[k];
@@ -226,7 +226,7 @@ struct WeighRegions {
     return least_of_warp(thread, first);
   }
 
-  // The first bin from `least` on for whose regions and those above there is room.
+  // The lowest bin from `least` on whose regions, with those of all higher bins, fit the capacity.
   SIMT static int first_that_fits(const Thread& thread, const Shared& shared, int least,
                                   long long capacity_left) {
     const int mine = thread.lane() * bins_of_lane;
@@ -247,7 +247,7 @@ struct WeighRegions {
     return sum_of_warp(thread, count);
   }
 
-  // By the lanes of one warp.
+  // Run by one warp.
   SIMT static void decide(const Thread& thread, const Shared& shared, const RegionFrame& f) {
     RegionState& s = *f.state;
     const long long by_cap = (f.most_evaluations - s.evaluations) / (2 * static_cast<long long>(f.points));
@@ -261,7 +261,7 @@ struct WeighRegions {
     s.bin = first;
     s.splitting = splitting;
     s.cap = splitting < all_wanted ? cap : region_running;
-    // Nothing wanted: the errors are small enough, and it is rounding that is not.
+    // No region need be split: the errors are small enough, but rounding is not.
     if (all_wanted == 0) s.status = region_roundoff;
     else if (splitting == 0 || (s.cap == region_full && f.may_grow != 0)) s.status = s.cap;
     if (s.status == region_running) return;
@@ -297,7 +297,7 @@ SIMT bool must_split(const RegionFrame& f, long long region) {
   return region_bin(error, f.state->budget) >= f.state->bin;
 }
 
-// How many of each chunk are split; then, how many of all chunks before it.
+// Counts the regions to split of each chunk, then replaces the counts by their exclusive prefix sum.
 template <class T>
 struct CountRegions {
   static constexpr int threads = steering_threads;
@@ -358,7 +358,7 @@ struct ListRegions {
   }
 };
 
-// How a variable of the cube leads to an axis; an axis between two limits is taken as it is.
+// The map from a variable of the cube to an axis; an axis between two finite limits has none.
 inline RegionMap map_of(const quadrature::Axis& axis) {
   const quadrature::Range& range = axis.range;
   RegionMap out{.kind = region_everywhere, .limit = 0, .per_length = 1};
@@ -372,7 +372,7 @@ inline RegionMap map_of(const quadrature::Axis& axis) {
   return out;
 }
 
-// Where the arrays of so many regions lie, behind each other.
+// The offsets of the arrays for `capacity` regions, one array after another.
 struct RegionMemory {
   std::size_t histogram, partials, counts, field, axis, list, bytes;
 
@@ -396,7 +396,7 @@ struct RegionMemory {
   }
 };
 
-// How many regions there is place for at first, of those that the caps allow; a run makes room for more.
+// The initial capacity in regions, limited by the cap on evaluations; a run grows it on demand.
 inline long long first_capacity(const quadrature::Limits& limits, int d, int place) {
   constexpr long long least = 128;
   const long long needed = least + limits.evaluations / (2 * region_points(d));
@@ -407,7 +407,7 @@ inline long long first_capacity(const quadrature::Limits& limits, int d, int pla
 template <class Estimate>
 class RegionRun {
  public:
-  // `place`: for so many regions at first.
+  // `place`: the initial capacity in regions.
   RegionRun(quadrature::UnitCube& cube, const quadrature::Tolerance& tolerance, double first_cut, int place,
             Run& run, const Estimate& estimate)
       : cube_(cube),
@@ -452,7 +452,7 @@ class RegionRun {
   const Estimate& estimate_;
   RegionFrame frame_{};
   RegionState state_{};
-  double pace_ = 0;           // seconds for each evaluation so far
+  double pace_ = 0;           // seconds per evaluation so far
   long long last_round_ = 0;  // evaluations of the last rounds
   void* own_ = nullptr;       // memory beyond the run's workspace
 };
@@ -472,7 +472,7 @@ void RegionRun<Estimate>::place(void* memory, long long capacity) {
   backend_.fill(run_, frame_.histogram, 0, region_bins * sizeof(unsigned));
 }
 
-// Halves of every axis while that gives few regions: one alone is too easily mistaken.
+// Starts with halves of up to six axes: the estimate of one region alone is too easily wrong.
 template <class Estimate>
 void RegionRun<Estimate>::start() {
   const int d = frame_.d, cut = std::min(d, 6), count = 1 << cut;
@@ -505,7 +505,7 @@ void RegionRun<Estimate>::start() {
   backend_.copy(run_, frame_.state, &state_, sizeof state_);
 }
 
-// Room for eight times as many regions, or as many as still go; false: for no more.
+// Makes room for eight times as many regions; false: the device has too little free memory.
 template <class Estimate>
 bool RegionRun<Estimate>::grow() {
   const long long wanted = 8 * frame_.capacity;
@@ -525,7 +525,7 @@ bool RegionRun<Estimate>::grow() {
   return true;
 }
 
-// As many as surely take little time together.
+// The number of rounds to launch before the state is read: few enough to take little time together.
 template <class Estimate>
 int RegionRun<Estimate>::rounds() const {
   constexpr double share = 0.1;
@@ -540,7 +540,8 @@ int RegionRun<Estimate>::rounds() const {
   return out;
 }
 
-// A round that has begun cannot be stopped: at most all regions are halved, seldom more than before by far.
+// A launched round cannot be stopped; it halves at most all regions, and seldom far more than the last
+// rounds.
 template <class Estimate>
 bool RegionRun<Estimate>::takes_too_long() const {
   constexpr double more = 4;
@@ -618,14 +619,14 @@ quadrature::Answer RegionRun<Estimate>::report() const {
       out.reason = quadrature::Reason::time;
   }
   if (state_.holes == 0) return out;
-  cube_.look_for_holes();  // where they are only the processors can tell
+  cube_.look_for_holes();  // only the processors can locate them
   cube_.judge(out);
-  // Where f has values around them, they counted as 0 here.
+  // The kernels counted holes as 0, even where f has values around them.
   if (out.converged()) out.reason = quadrature::Reason::doubtful;
   return out;
 }
 
-// Make: of what is asked and the tuning, what RegionRun's constructor calls Estimate.
+// Make: returns RegionRun's Estimate for the options and the tuning.
 template <class T, class Make>
 void integrate_by_regions(const Arguments& arguments, const Tuning& tuning, Run& run, const Make& make) {
   RuleOptions options = rule_options_of(arguments);
@@ -654,12 +655,12 @@ inline Reason not_by_regions(const Arguments& arguments) {
   return std::nullopt;
 }
 
-// `place`: for so many regions at first, unless the run says otherwise.
+// `place`: the default of the initial capacity in regions.
 template <class Make>
 Choice choice_by_regions(const Make& make, int place, std::vector<Range> ranges = {}) {
   Choice out;
   out.ranges = std::move(ranges);
-  // Of regions: room for more costs a copy.
+  // The initial capacity in regions; growing it costs a copy.
   out.ranges.push_back({.name = "place", .first = 128, .last = 1 << 24, .value = place});
   out.prepare[Element::f64] =
       unplanned([make](const Arguments& a, const Tuning& tuning,
@@ -671,7 +672,7 @@ Choice choice_by_regions(const Make& make, int place, std::vector<Range> ranges 
                 });
   out.refuses = [](const Arguments& a, const Tuning&, const Device&) { return not_by_regions(a); };
   out.footprint = [](const Arguments& a, const Tuning&) -> std::optional<Footprint> {
-    constexpr int threads = 128;  // of the kernels that estimate; for the first regions a block is enough
+    constexpr int threads = 128;  // per block of the kernels that estimate; the first regions need one block
     const std::int64_t regions = std::int64_t{1} << std::min(rule_options_of(a).box.dimensions(), 6);
     return Footprint{(regions + threads - 1) / threads, threads, 0};
   };

@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// Genz and Malik's rule of degree 7 on one region, what the kernels of a cubature know in common, and the one
-// that estimates regions: included by region_run.hpp inside a namespace, and as text by what NVRTC
-// compiles, behind region_estimate-inl.h. It includes nothing. REGION_FN is what functions are,
-// region_unrolled how many of the innermost loops over corners are unrolled.
+// Genz and Malik's rule of degree 7 on one region, the state that the kernels of a cubature share, and the
+// function that estimates regions: included by region_run.hpp inside a namespace, and as text in the source
+// for NVRTC, after region_estimate-inl.h. It includes nothing itself. REGION_FN holds the qualifiers of
+// functions; region_unrolled is the number of innermost loops over corners that are unrolled.
 //
-// Points are made where they are needed. The corners' loops are nested, an axis each, so that whatever of a
-// formula depends on the outer axes alone is computed once for all corners that share them; sums are joined
-// two by two on the way back.
+// Points are computed where they are needed, never stored. The loops over corners are nested, one per axis,
+// so that subexpressions of the outer axes alone are computed once for all corners that share them; sums are
+// joined pairwise on the way back.
 
 struct SumAndSize {
   double sum, size;
 };
 
-// A coordinate, and dx/du of the map that leads there.
+// A coordinate, and dx/du of its map.
 struct Spot {
   double x, slope;
 };
 
-// F: what is integrated.
-//   static constexpr int most;  int d() const;            axes that arrays have room for, and that there are
-//   Spot spot(int axis, double u) const;                  where u of an axis lies
+// F: the integrand.
+//   static constexpr int most;  int d() const;            capacity of arrays in axes; number of axes
+//   Spot spot(int axis, double u) const;                  the place of u on an axis
 //   double operator()(const Spot (&)[most]) const;        f times the slopes
 //   double per_length(int axis) const;                    1 over the axis' length
 template <class F>
@@ -60,7 +60,8 @@ class RegionRule {
     return 0;
   }
 
-  // A point moved along one axis; which one is known at run time only, and arrays are registers.
+  // The centre, moved along one axis; a loop selects the axis because a run-time index would take arrays out
+  // of registers.
   REGION_FN Spot moved(int axis, double offset) const {
     double u = 0;
     REGION_UNROLL
@@ -103,7 +104,7 @@ class RegionRule {
       REGION_UNROLL
       for (int k = 0; k < F::most; ++k) width = k == i ? half_[k] : width;
       width *= f_.per_length(i);
-      // Where no axis bends, the widest is split.
+      // If no axis bends, the widest is split.
       const double bend = region_size(near - twice - ratio * (far - twice)) + 1e-14 * sums.size[0] * width;
       if (bend > most || (bend == most && width > widest)) {
         most = bend;
@@ -139,7 +140,7 @@ class RegionRule {
     if constexpr (axis < F::most) {
       if (axis < f_.d()) {
         SumAndSize out = {0, 0};
-        // Few copies of a formula, and still some that overlap.
+        // Keeps the copies of the formula few, but lets some overlap.
         if constexpr (axis + region_unrolled < F::most) {
           REGION_NO_UNROLL
           for (int side = 0; side < 2; ++side) add_corners<axis>(side, at, out);
@@ -168,13 +169,13 @@ class RegionRule {
   int holes_ = 0;
 };
 
-// How the variable u of an axis leads to x. Axes without a map are integrated over as they are.
+// The map from the variable u of an axis to x. Axes without a map are integrated over unchanged.
 enum RegionMapKind { region_as_it_is, region_from, region_up_to, region_everywhere };
 
 struct RegionMap {
   int kind;
-  double limit;       // of a half-infinite axis
-  double per_length;  // 1 over the length that u runs over
+  double limit;       // the finite limit of a half-infinite axis
+  double per_length;  // 1 over the length of u's range
 };
 
 REGION_FN Spot region_spot(const RegionMap& map, double u) {
@@ -195,36 +196,36 @@ REGION_FN Spot region_spot(const RegionMap& map, double u) {
 
 enum RegionStatus { region_running, region_converged, region_roundoff, region_evaluations, region_full };
 
-// What the kernels of one integral know in common; one thread writes it at a time.
+// The state that the kernels of one integral share; only one thread writes it at a time.
 struct RegionState {
   long long regions, splitting, evaluations, holes;
-  double value, error, magnitude, weighed, largest;  // of all regions, and the largest error of one
-  double budget;                                     // what the errors of those not split may be together
-  int status, bin, fresh;  // regions whose errors are in the bin or beyond are split
-  int cap;                 // what kept some of them whole: then this round is the last
+  double value, error, magnitude, weighed, largest;  // sums over the regions; largest: the largest error
+  double budget;           // the allowed sum of the errors of regions that are not split
+  int status, bin, fresh;  // bin: regions whose errors are in it or above are split
+  int cap;                 // the cap that kept some regions whole: this round is then the last
   int rounds;
   unsigned done[2];  // blocks that have finished
 };
 
 struct RegionFrame {
   int d;
-  int points;    // of the rule
-  int may_grow;  // where there is no place for halves, the host makes some
+  int points;    // per region, by the rule
+  int may_grow;  // 1: the host enlarges the arrays when they are full
   long long capacity, most_evaluations;
   double relative, absolute;  // tolerance
   RegionState* state;
   double* field;  // arrays, `capacity` apart: d centres, d halves, value, error, magnitude, weighed
   int* axis;
-  long long* list;      // of regions to split
+  long long* list;      // regions to split
   double* partials;     // five for each chunk
-  unsigned* counts;     // of each chunk: regions to split, then those of the chunks before it
-  unsigned* histogram;  // of errors; zeros between the launches
+  unsigned* counts;     // per chunk: regions to split, then their exclusive prefix sum
+  unsigned* histogram;  // counts errors; 0 between launches
   RegionMap map[12];
 };
 
-// Splits those listed, in two each: the first half takes the place of the whole, the second a new one. At the
-// very first no region is split, and each is estimated. Two lanes side by side have the halves of one region.
-// Lanes: double other(double) const, the neighbour's; void add(long long*, long long) const, an atomic sum.
+// Halves the listed regions: the first half takes the place of the whole, the second a new one. In the first
+// launch no region is split, and each is estimated. Neighbouring lanes have the halves of one region. Lanes:
+// double other(double) const, the neighbour's; void add(long long*, long long) const, an atomic sum.
 template <class F, class Lanes>
 REGION_FN void split_regions(const F& f, const RegionFrame& frame, long long thread, long long threads,
                              const Lanes& lanes) {

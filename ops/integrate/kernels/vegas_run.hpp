@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// VEGAS in kernels: the same cubes, points and sums as on the processors, down to the bit. Each kernel's
-// thread has a cube, a group of cubes or a task to itself, and what several threads add to are whole numbers:
-// no thread waits for another. And the host's part: memory, launches, and which arguments are for it.
+// VEGAS in kernels, with cubes, points and sums bit-identical to those of the processors. Each thread has a
+// cube, a group of cubes or a task to itself, and totals that several threads add to are integers: no thread
+// waits for another. The host's part: memory, launches, and the test of the arguments.
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -21,7 +21,7 @@ inline namespace TESSERA_UNIT {
 
 using namespace quadrature;  // NOLINT: the arithmetic that all devices share
 
-// What an iteration leaves for the host.
+// The results of an iteration for the host.
 struct VegasLeft {
   VegasTotals totals;
   u64 points, holes;
@@ -31,16 +31,16 @@ struct VegasFrame {
   VegasPlan plan, before;
   VegasTasks tasks;
   double requested;                // points
-  double *wanted, *wanted_before;  // of each cube; the latter by the partition `before`, null: nothing yet
+  double *wanted, *wanted_before;  // per cube; wanted_before: in the partition `before`, null: none yet
   u32 *points, *first, *group_first, *super_first;
   u32* cube_of_task;
-  VegasSums* sums;  // of each task
+  VegasSums* sums;  // per task
   VegasTotals *of_cubes, *of_groups, *of_supers;
   VegasLeft* left;
-  u64* weights;  // behind `left`
+  u64* weights;  // follow `left` in memory
   const double* edges;
   const VegasAxis* axes;
-  int sampled;  // what is joined: what the points showed, or only what cubes want
+  int sampled;  // 1: join the cubes' totals; 0: only their `wanted`
 };
 
 SIMT u32 vegas_first_task(const VegasFrame& f, u32 cube) {
@@ -48,7 +48,7 @@ SIMT u32 vegas_first_task(const VegasFrame& f, u32 cube) {
   return f.super_first[group / vegas_super] + f.group_first[group] + f.first[cube];
 }
 
-// `count` things, a thread for each.
+// Runs Kernel::count items, one thread per item.
 template <class Kernel>
 struct ForEach {
   static constexpr int threads = 128;
@@ -60,7 +60,7 @@ struct ForEach {
   }
 };
 
-// A new partition takes over what the old one's cubes wanted.
+// Initializes `wanted` of a new partition from the cubes of the old one.
 struct Inherit {
   SIMT static u32 count(const VegasFrame& f) { return f.tasks.cubes; }
   SIMT static void run(const Thread&, const VegasFrame& f, u32 cube) {
@@ -112,13 +112,13 @@ struct Deal {
       tasks += vegas_task_count(points);
       all += points;
     }
-    f.group_first[group] = tasks;  // how many; where they begin is told by OffsetGroups
+    f.group_first[group] = tasks;  // a count, which OffsetGroups turns into an offset
     (void)thread.atomic_add(reinterpret_cast<std::uint64_t*>(&f.left->points), all);
   }
 };
 
-// Numbers become the sums of those before them; their sum is given back. Several are on their way from
-// memory at once.
+// Replaces the numbers by their exclusive prefix sum and returns their sum. Several loads are in flight at
+// once.
 SIMT u32 make_offsets(u32* numbers, u32 count) {
   constexpr u32 together = 16;
   u32 before = 0;
@@ -151,7 +151,7 @@ struct OffsetSupers {
   }
 };
 
-// Long cubes' tasks, a run of them by the thread of the first.
+// Joins the tasks of cubes with many of them; the thread of a run's first task joins the run.
 struct JoinRuns {
   SIMT static u32 count(const VegasFrame& f) { return f.super_first[f.tasks.supers]; }
   SIMT static void run(const Thread&, const VegasFrame& f, u32 task) {
@@ -177,7 +177,7 @@ struct Summarize {
   }
 };
 
-// The points, by the interpreter.
+// The frame of the interpreting kernel.
 struct Interpreted : VegasFrame {
   formula::Program<double> integrand;
 };
@@ -208,7 +208,7 @@ struct SampleTasks {
 namespace tessera::integration {
 inline namespace TESSERA_UNIT {
 
-// Memory of the run's device: a part of its workspace, or where that is too small its own.
+// Memory of the run's device: a part of its workspace, or an allocation of its own if that is too small.
 class DeviceArray {
  public:
   explicit DeviceArray(Run& run) : run_(run) {}
@@ -220,7 +220,7 @@ class DeviceArray {
     data_ = data;
     bytes_ = bytes;
   }
-  // What it held is lost where it grows.
+  // Growing loses the contents.
   void* at_least(std::size_t bytes) {
     if (bytes <= bytes_) return data_;
     release();
@@ -240,7 +240,7 @@ class DeviceArray {
   std::size_t bytes_ = 0;
 };
 
-// Arrays one behind the other in one piece of memory: first asked how much, then where.
+// Places arrays one after another in one piece of memory; without a base it only counts bytes.
 class Pieces {
  public:
   explicit Pieces(void* base = nullptr) : base_(static_cast<char*>(base)) {}
@@ -256,7 +256,7 @@ class Pieces {
   std::size_t bytes_ = 0;
 };
 
-// Where the parts of a frame lie.
+// The layout of a frame's parts.
 inline std::size_t left_bytes(int dimensions) {
   return sizeof(VegasLeft) + static_cast<std::size_t>(dimensions) * vegas_bins * sizeof(u64);
 }
@@ -292,7 +292,7 @@ inline void lay_out_cubes(VegasFrame& f, Pieces& pieces) {
   t.super_first = f.super_first;
 }
 
-// Each cube's last task may have few points.
+// An upper bound: each cube's last task may have few points.
 inline std::int64_t most_tasks(std::int64_t points, u32 cubes) {
   return std::max<std::int64_t>(points, 2 * std::int64_t{cubes}) / vegas_task_points + cubes + 1;
 }
@@ -302,7 +302,7 @@ inline void lay_out_tasks(VegasFrame& f, std::int64_t most, Pieces& pieces) {
   pieces.take(f.sums, static_cast<std::size_t>(most));
 }
 
-// What iterations of so many points take at most.
+// An upper bound of the memory for iterations of so many points.
 struct VegasMemory {
   std::size_t fixed, cubes, tasks, wanted;
 
@@ -320,7 +320,7 @@ struct VegasMemory {
     wanted = bytes([&](Pieces& p) { p.take(f.wanted, f.tasks.cubes); });
   }
   std::size_t bytes() const { return fixed + cubes + tasks + 2 * wanted; }
-  // Of a run with these caps; larger iterations bring their own.
+  // The memory of a run with these caps; larger iterations allocate their own.
   static VegasMemory of(int dimensions, const quadrature::Limits& limits) {
     const std::int64_t usual = kernels_run_on == Where::cuda ? quadrature::most_vegas_points : 1 << 18;
     return {dimensions, std::clamp<std::int64_t>(limits.evaluations, 16, usual)};
@@ -334,8 +334,8 @@ inline VegasAxis vegas_axis(const quadrature::Axis& axis) {
   return {range.lower, range.upper, kind};
 }
 
-// Sample: void(const VegasFrame&, std::int64_t tasks, Run&), enqueues the kernel that samples; there may be
-// fewer tasks.
+// Sample: void(const VegasFrame&, std::int64_t tasks, Run&), enqueues the sampling kernel; `tasks` is an
+// upper bound.
 template <class Sample>
 class VegasOnDevice : public quadrature::VegasEngine {
  public:
@@ -386,8 +386,8 @@ class VegasOnDevice : public quadrature::VegasEngine {
   int dimensions_;
   VegasFrame frame_{};
   DeviceArray fixed_, of_cubes_, of_tasks_, wanted_[2];
-  std::vector<double> edges_;  // that are there
-  int turn_ = 0;               // which of the two is wanted now
+  std::vector<double> edges_;  // those on the device
+  int turn_ = 0;               // index of the array that `wanted` uses
 };
 
 template <class Sample>
@@ -405,7 +405,7 @@ void VegasOnDevice<Sample>::borrow(const VegasMemory& memory) {
   lend(wanted_[1], memory.wanted);
 }
 
-// Where everything lies, what the cubes want, and the points dealt. How many tasks there are at most.
+// Lays out the frame, sets `wanted` of the cubes and deals the points. Returns an upper bound of the tasks.
 template <class Sample>
 std::int64_t VegasOnDevice<Sample>::lay_out(const quadrature::VegasIteration& requested) {
   const bool begun = frame_.tasks.cubes != 0;
@@ -446,7 +446,7 @@ void VegasOnDevice<Sample>::join(bool sampled) {
   launch<JoinAll>(1);
 }
 
-// The executor stops a launch when the time is over; a GPU's cannot be stopped.
+// The executor stops a launch when the time is over; a GPU's launch cannot be stopped.
 template <class Sample>
 quadrature::IterationStats VegasOnDevice<Sample>::iterate(const quadrature::VegasIteration& requested,
                                                           const std::vector<double>& edges) {
@@ -468,7 +468,7 @@ quadrature::IterationStats VegasOnDevice<Sample>::iterate(const quadrature::Vega
 template <class Sample>
 quadrature::IterationStats VegasOnDevice<Sample>::iterated(const quadrature::VegasIteration& requested,
                                                            const std::vector<double>& edges) {
-  // The totals stay: by what the cubes wanted in them the next points are dealt.
+  // Keeps the totals: the next points are dealt by their `wanted`.
   backend_.fill(run_, &frame_.left->points, 0, left_bytes(dimensions_) - offsetof(VegasLeft, points));
   if (edges != edges_)
     backend_.copy(run_, const_cast<double*>(frame_.edges), edges.data(), edges.size() * sizeof(double));
@@ -502,7 +502,7 @@ quadrature::IterationStats VegasOnDevice<Sample>::report() const {
   return out;
 }
 
-// Make: of the formula's Asked, what VegasOnDevice calls Sample.
+// Make: returns VegasOnDevice's Sample for the options.
 template <class T, class Make>
 void integrate_by_vegas(const Arguments& arguments, Run& run, const Make& make) {
   RuleOptions options = rule_options_of(arguments);
@@ -527,7 +527,7 @@ Choice choice_by_vegas(const Make& make) {
         return VegasMemory::of(options.box.dimensions(), options.limits).bytes();
       });
   out.footprint = [](const Arguments& a, const Tuning&) -> std::optional<Footprint> {
-    // Of the first points, which are a small part of most runs.
+    // The footprint of the first iteration, which is a small part of most runs.
     const std::int64_t points =
         std::clamp<std::int64_t>(rule_options_of(a).limits.evaluations / 32, 16, 1 << 14);
     constexpr int threads = SampleTasks<double>::threads;

@@ -30,7 +30,7 @@ void AdaptiveCubature<Rule>::each_of_chunk(std::size_t chunk, const Work& work) 
   for (std::size_t i = chunk * size; i < std::min(results_.size(), (chunk + 1) * size); ++i) work(i);
 }
 
-// All points of some regions in one call.
+// Evaluates all points of some regions in one call.
 template <class Rule>
 void AdaptiveCubature<Rule>::measure(std::span<Region> regions, std::span<RegionResult> results) const {
   thread_local std::vector<double> u, y;
@@ -50,8 +50,8 @@ void AdaptiveCubature<Rule>::measure(std::span<Region> regions, std::span<Region
   for (std::size_t i = 0; i < regions.size(); ++i) results[i] = rule_.summarize(&y[i * points], regions[i]);
 }
 
-// Where each axis is cut at first: at its breaks, and in halves while that gives few regions, for one alone
-// is too easily mistaken.
+// The first cuts of each axis: its breaks, and halves while that gives few regions, since one region alone is
+// too easily mistaken.
 template <class Rule>
 std::vector<std::vector<double>> AdaptiveCubature<Rule>::first_edges() const {
   const std::size_t most = rule_.most_first_regions();
@@ -128,7 +128,7 @@ void AdaptiveCubature<Rule>::list(int first, double budget, const std::vector<Hi
   });
 }
 
-// Evaluations for which the time that is left should do: of a round that it ends, nothing is kept.
+// The evaluations for which the remaining time should suffice: nothing is kept of a round that exceeds it.
 template <class Rule>
 std::int64_t AdaptiveCubature<Rule>::in_time_left() const {
   const double left = cube_.seconds_left(), gone = cube_.limits().seconds - left;
@@ -137,7 +137,7 @@ std::int64_t AdaptiveCubature<Rule>::in_time_left() const {
   return static_cast<std::int64_t>(std::fmin(1e18, share * rate * left));
 }
 
-// Which regions are halved next. False: there is nothing more to be done, or nothing more before `until`.
+// Chooses the regions that are halved next. False: nothing is left to do, at all or before `until`.
 template <class Rule>
 bool AdaptiveCubature<Rule>::choose(std::int64_t until) {
   const double rounding = 8 * unit * all_.weighed, allowed = tolerance_.of(all_.value),
@@ -147,7 +147,7 @@ bool AdaptiveCubature<Rule>::choose(std::int64_t until) {
     reason_ = reason;
     return false;
   };
-  const bool finite = allowed - allowed == 0;  // what is infinite allows everything
+  const bool finite = allowed - allowed == 0;  // an infinite bound would allow any error
   if (finite && all_.error + rounding <= allowed) return stop(Reason::converged);
   if (!finite || !(budget > 0) || all_.error + rounding <= aim || all_.largest <= 50 * unit * all_.weighed)
     return stop(Reason::roundoff);
@@ -164,13 +164,13 @@ bool AdaptiveCubature<Rule>::choose(std::int64_t until) {
   Histogram all{};
   for (const Histogram& part : histograms)
     for (std::size_t bin = 0; bin < part.size(); ++bin) all[bin] += part[bin];
-  // From below, those stay whole whose errors are together within the budget; ...
+  // From below, bins stay whole while the sum of their errors is within the budget; ...
   int wanted = 0;
   for (double held = 0; wanted < integration::region_bins - 1; ++wanted) {
     held += all[static_cast<std::size_t>(wanted)] * integration::region_bin_end(wanted);
     if (!(held <= 1)) break;
   }
-  // ... from above, as many are halved as there is room for.
+  // ... from above, bins are halved while the caps allow.
   const auto points = static_cast<std::int64_t>(rule_.points());
   const std::int64_t by_cap = (until - cube_.evaluations()) / (2 * points),
                      by_place = cube_.limits().regions - static_cast<std::int64_t>(regions_.size()),
@@ -184,12 +184,12 @@ bool AdaptiveCubature<Rule>::choose(std::int64_t until) {
   const bool limited = first > wanted;
   list(first, budget, histograms);
   if (limited && !(cap == Reason::evaluations && until < cube_.limits().evaluations)) cap_ = cap;
-  // Nothing wanted: the errors are small enough, and it is rounding that is not.
+  // No region need be halved: the errors are small enough, but rounding is not.
   if (chosen_.empty()) return stop(limited ? cap : Reason::roundoff);
   return true;
 }
 
-// Some of the chosen regions: the lower half takes the whole's place, the upper one a new one.
+// Halves some of the chosen regions: the lower half takes the place of the whole, the upper half a new one.
 template <class Rule>
 void AdaptiveCubature<Rule>::halve(std::size_t from, std::size_t to, std::size_t new_ones) {
   thread_local std::vector<Region> halves;
@@ -220,7 +220,7 @@ void AdaptiveCubature<Rule>::halve(std::size_t from, std::size_t to, std::size_t
 
 template <class Rule>
 void AdaptiveCubature<Rule>::halve_chosen() {
-  constexpr std::size_t together = 768;  // points, whose numbers stay in the nearest cache
+  constexpr std::size_t together = 768;  // points, few enough for the first-level cache
   const std::size_t before = regions_.size(),
                     group = std::max<std::size_t>(1, together / (2 * rule_.points()));
   regions_.resize(before + chosen_.size());

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Adaptive cubature: regions of the cube, each with a rule's value and error, are halved where the errors are
-// large. All regions are kept. In each round those are halved whose errors are so large that the errors of
-// the others together are three quarters of what is allowed: an algorithm that takes the worst region again
-// and again would halve every one of them, too, but this gives all cores work, and nothing is sorted. Which
-// ones does not depend on the number of cores.
+// large. All regions are kept. Each round halves the regions with the largest errors, so many that the errors
+// of all others together are three quarters of the allowed error: an algorithm that always takes the worst
+// region would halve each of them, too, but this one gives all cores work and sorts nothing. The choice does
+// not depend on the number of cores.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -14,16 +14,15 @@
 namespace tessera::integration {
 inline namespace TESSERA_UNIT {
 
-// Sizes of errors, counted instead of sorted: which regions are split follows from how many there are of each
-// size, and whole numbers may be counted in any order, by any number of threads.
+// A histogram of errors replaces sorting: it decides which regions are split, and its integer counts do not
+// depend on the order or the number of threads.
 
-// Of what is allowed: as much may remain of the errors of regions that stay whole. The rest is for the
-// halves.
+// The share of the allowed error that is left to the regions that stay whole; the rest is for the halves.
 inline constexpr double region_share = 0.75;
 inline constexpr int region_bins = 256, budget_bin = 176;
 
-// Bins of errors, in units of the budget: a quarter of an octave each, by exponent and the first two digits
-// behind the point.
+// The bin of an error in units of the budget: four bins per octave, by the exponent and the first two bits of
+// the mantissa.
 SIMT int region_bin(double error, double budget) {
   const double share = error / budget;
   if (!(share > 0)) return 0;
@@ -33,7 +32,7 @@ SIMT int region_bin(double error, double budget) {
   const std::int64_t bin = quarter + budget_bin;
   return static_cast<int>(bin < 0 ? 0 : bin >= region_bins ? region_bins - 1 : bin);
 }
-// No error in the bin is larger than this many budgets; of the last it is not known.
+// The upper bound of a bin's errors in units of the budget; the last bin has none.
 SIMT double region_bin_end(int bin) {
   const int quarter = bin + 1 - budget_bin, octave = (quarter + 1024) / 4 - 256;
   const std::uint64_t bits = static_cast<std::uint64_t>(octave + 1023) << 52 |
@@ -50,17 +49,17 @@ namespace tessera::quadrature {
 
 struct Region {
   double centre[12], half[12];
-  int axis;  // to be cut
+  int axis;  // the one to split
 };
 
 struct RegionResult {
   double value, error;
   double magnitude;    // the integral of |f|
-  double weighed;      // with the sizes of the weights, of which some are negative: what rounding goes by
-  double unconfirmed;  // the error, as long as no other region's value confirms it
+  double weighed;      // the sum with |weights|, some of which are negative; rounding grows with it
+  double unconfirmed;  // the error if no other region's value confirms it
 };
 
-// A list that grows without being moved or cleared, so that growing is not the work of one thread alone.
+// A list that grows in chunks, without moving or clearing elements, which would occupy one thread alone.
 template <class T>
 class GrowingList {
  public:
@@ -83,7 +82,7 @@ class GrowingList {
 template <class Rule>
 class AdaptiveCubature {
  public:
-  // `first_points`: about so many are spent on the first regions, or on 64 regions where that is more.
+  // `first_points`: points to spend on the first regions, or on 64 regions if that is more.
   AdaptiveCubature(UnitCube& cube, const Tolerance& tolerance, int threads, std::size_t first_points = 0)
       : cube_(cube),
         tolerance_(tolerance),
@@ -91,12 +90,12 @@ class AdaptiveCubature {
         threads_(threads),
         first_points_(first_points) {}
 
-  // Goes on for so many evaluations. Reason::evaluations: more of them would help.
+  // Continues for so many evaluations. Reason::evaluations: more of them would help.
   Answer advance(std::int64_t evaluations);
 
  private:
   using Histogram = std::array<std::uint32_t, integration::region_bins>;
-  // Of some regions, or of all.
+  // Sums over some regions or all.
   struct Totals {
     double value = 0, error = 0, magnitude = 0, weighed = 0, largest = 0;
     void join(const Totals& other);
@@ -127,7 +126,7 @@ class AdaptiveCubature {
   std::vector<std::size_t> chosen_;
   Totals all_;
   Reason reason_ = Reason::converged;
-  Reason cap_ = Reason::converged;  // what kept some regions whole: then this round is the last
+  Reason cap_ = Reason::converged;  // the cap that kept some regions whole: this round is then the last
 };
 
 }  // namespace tessera::quadrature

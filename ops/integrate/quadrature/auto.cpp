@@ -12,7 +12,7 @@
 namespace tessera::quadrature {
 namespace {
 
-constexpr int usual_level = 4, deepest = 8;  // of tanh-sinh
+constexpr int usual_level = 4, deepest = 8;  // levels of tanh-sinh
 
 class Automatic {
  public:
@@ -32,13 +32,13 @@ class Automatic {
 
   const Integrand& f_;
   const Range whole_;
-  Range range_;  // without the tails that were taken off
+  Range range_;  // without the tails that are summed as series
   Tolerance tolerance_;
   Sampler sampler_;
   std::vector<double> cuts_;
   std::vector<Part> parts_;
   std::vector<TanhSinh> rules_;
-  Answer tails_;  // their integral
+  Answer tails_;  // the integral over the tails
   const char* how_ = "";
   int added_ = 0;  // cuts where f has no value
 };
@@ -75,7 +75,7 @@ Answer Automatic::bisect(const Adaptive& how) {
   tracks.reserve(rules_.size());
   for (const TanhSinh& rule : rules_) {
     Track track{&rule.part(), &rule.variable()};
-    // As many points as the other rule took: what that saw, this one sees.
+    // Starts with as many points as tanh-sinh took, so that it sees the same features.
     track.cell = std::ldexp(first_cell, std::min(0, usual_level - rule.level()));
     track.from = -first_cell * std::ceil(rule.reach(0) / first_cell);
     track.to = first_cell * std::ceil(rule.reach(1) / first_cell);
@@ -87,7 +87,7 @@ Answer Automatic::bisect(const Adaptive& how) {
   return out;
 }
 
-// tanh-sinh has converged: Gauss-Kronrod must find the same.
+// tanh-sinh has converged; Gauss-Kronrod must find the same value.
 Answer Automatic::compare(Answer first) {
   constexpr int rounds = 3;
   how_ = "Gauss-Kronrod agrees";
@@ -100,7 +100,7 @@ Answer Automatic::compare(Answer first) {
     first.reason = sampler_.exhausted() ? sampler_.cap() : Reason::doubtful;
     how_ = "Gauss-Kronrod finds another value";
     if (sampler_.exhausted() || round == rounds) return first;
-    // One of them has missed something: smaller steps may show what.
+    // One of them has missed a feature that smaller steps may show.
     int level = 0;
     for (const TanhSinh& rule : rules_) level = std::max(level, rule.level());
     Answer again = refine(rules_, tolerance_, std::min(level + 2, deepest_level), deepest_level, tails_);
@@ -121,7 +121,7 @@ Answer Automatic::by_bisection(const Answer& first) {
     return out;
   }
   const Answer third = bisect({Pair::k15, golden});
-  double change = 0;  // by how much the first may be off
+  double change = 0;  // the error that the first answer may have
   for (const TanhSinh& rule : rules_) change += 4 * rule.change();
   Answer out = second;
   out.truncation = std::fmax(out.truncation, std::fabs(second.value - third.value));
@@ -138,7 +138,7 @@ Answer Automatic::by_bisection(const Answer& first) {
   return out;
 }
 
-// A point where f has no value, such as 0 of sin(x)/x, becomes a breakpoint.
+// Makes a breakpoint of a point where f has no value, such as 0 of sin(x)/x.
 bool Automatic::add_cut(double x) {
   constexpr int most = 8;
   if (!range_.contains(x) || added_ == most) return false;
@@ -229,12 +229,12 @@ Answer Automatic::finish(Answer out) {
   const double allowed = tolerance_.of(out.value);
   if (out.converged() && sampler_.exhausted() && !capped) out.reason = sampler_.cap();
   if (out.converged() && !(out.error() <= allowed)) out.reason = Reason::roundoff;
-  // Noise of the values is what keeps the rules from agreeing.
+  // Noise of the values keeps the rules from agreeing.
   const bool hindered = out.reason == Reason::doubtful || out.reason == Reason::unresolved;
   if (hindered && lost > allowed / 2 && out.truncation <= 8 * lost) out.reason = Reason::roundoff;
   if (out.reason == Reason::roundoff && out.truncation > 8 * out.rounding) out.reason = Reason::unresolved;
   judge_size(out);
-  // Of a value that may be off by anything nothing is known.
+  // A value with an infinite error is unknown.
   if (std::isinf(out.truncation) && out.magnitude > 0 && !std::isinf(out.value)) out.value = nan;
   return out;
 }
@@ -247,7 +247,7 @@ std::optional<Answer> integrate_trivially(const Integrand& f, const Range& range
   Answer out;
   out.rule = "none";
   out.why = empty ? "the limits are the same" : "the integrand is a constant";
-  // Any place tells whether f has a value.
+  // Any abscissa shows if f has a value.
   const double x = std::isfinite(range.lower) ? range.lower : std::isfinite(range.upper) ? range.upper : 0;
   const double distance = 0;
   double value = f.constant.value_or(0), error = 0;
@@ -278,7 +278,7 @@ std::optional<Answer> integrate_trivially(const Integrand& f, const Range& range
 }
 
 void check(const Tolerance& tolerance) {
-  // Within an infinite one everything would converge.
+  // With an infinite tolerance everything would converge.
   if (!(tolerance.relative >= 0 && tolerance.relative < infinity) ||
       !(tolerance.absolute >= 0 && tolerance.absolute < infinity))
     throw Error("a tolerance must be 0 or more, and finite");

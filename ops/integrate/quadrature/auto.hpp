@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rules of one variable by their names, and `auto`, which converges only where two rules agree. Their
-// points differ, but for the middles of cells:
+// The rules of one variable by name, and `auto`, which converges only if two rules agree. Their points
+// differ, except for the middles of cells:
 //   1. The range is cut at the known breakpoints and at those of the formula.
 //   2. tanh-sinh integrates every part; its step is halved until the error estimate meets the tolerance.
-//   3. Adaptive Gauss-Kronrod starts with as many points as that took, in the same variable.
+//   3. Adaptive Gauss-Kronrod starts with as many points as tanh-sinh took, in the same variable.
 //   4. If tanh-sinh does not converge and the tail oscillates, the tail becomes an alternating series, and
-//      what lies before it goes back to 2.
-//   5. If it does not converge otherwise, a second Gauss-Kronrod pair with other nodes and other cuts takes
-//      its place.
+//      the rest of the range goes back to 2.
+//   5. If tanh-sinh does not converge otherwise, a second Gauss-Kronrod pair with other nodes and other cuts
+//      takes its place.
 // Installed: for programs.
 #pragma once
 #include <optional>
@@ -17,21 +17,21 @@
 
 namespace tessera::quadrature {
 
-// Where lower > upper: minus the integral from upper to lower. Throws Error for a limit that is NaN, a
+// If lower > upper: the negative of the integral from upper to lower. Throws Error for a limit that is NaN, a
 // tolerance that is negative, infinite or NaN, and caps below 1.
-// `points`: known breaks; those outside the range are left out.
+// `points`: known breaks; those outside the range are ignored.
 Answer automatic(const Integrand& f, const Range& range, const Tolerance& tolerance = {},
                  const Limits& limits = {}, std::span<const double> points = {});
 
 void check(const Tolerance& tolerance);
 void check(const Range& range, const Tolerance& tolerance, const Limits& limits);
 
-// The integral where it needs no rule: of a constant, and between equal limits.
+// The integral of a constant or between equal limits; nothing: a rule is needed.
 std::optional<Answer> integrate_trivially(const Integrand& f, const Range& range);
 
-// "auto" compares two rules. Any other name stands for itself: its error is its own estimate. Where a limit
-// is greater than the other, the integral counts negatively. Throws Error for a rule that does not exist, or
-// that is for several variables, and for limits, tolerances and caps without sense.
+// "auto" compares two rules. Any other name is one rule, with its own error estimate. If lower > upper, the
+// result is the negative of the integral from upper to lower. Throws Error for an unknown rule, a rule for
+// several variables, and invalid limits, tolerances and caps.
 Answer by_name(const std::string& rule, const Integrand& f, const Range& range, const Tolerance& tolerance,
                const Limits& limits, std::span<const double> points);
 

@@ -9,7 +9,7 @@
 namespace tessera::quadrature {
 namespace {
 
-// Beside x, by another distance on each axis: f may depend on x - y alone.
+// A point beside x, offset by another distance on each axis: f may depend on x - y alone.
 std::vector<double> beside(const std::vector<Axis>& axes, const std::vector<double>& x, double sign) {
   constexpr double near = 1e-7, golden = 0.6180339887498949;
   std::vector<double> out = x;
@@ -100,7 +100,7 @@ void UnitCube::values(std::span<const double> u, std::size_t count, std::span<do
     ++holes;
     y[i] = 0;
     if (undefined_) continue;
-    if (varies && std::isfinite(value)) continue;  // at the far end of a map
+    if (varies && std::isfinite(value)) continue;  // overflow at the far end of a map
     at.resize(axes_.size());
     for (std::size_t k = 0; k < axes_.size(); ++k) at[k] = points[k * count + i];
     double found = value;
@@ -110,7 +110,7 @@ void UnitCube::values(std::span<const double> u, std::size_t count, std::span<do
   if (holes > 0) holes_.fetch_add(holes, std::memory_order_relaxed);
 }
 
-// The one place where f is evaluated.
+// All evaluations of f pass through here.
 void UnitCube::evaluate(std::span<const double> points, std::size_t count, std::span<double> y,
                         std::atomic<std::int64_t>& counted) const {
   const auto more = static_cast<std::int64_t>(count);
@@ -131,7 +131,7 @@ double UnitCube::value_at(const std::vector<double>& x) const {
   return y;
 }
 
-// Whether x lies far out, and f, on the way there, has faded before it loses its value.
+// True if x lies far out, and f vanishes on the way there before it has no value.
 bool UnitCube::faded(const std::vector<double>& x) const {
   constexpr double far = 10, very_far = 1e4, nothing_left = 1e-30;
   std::vector<double> there = x;
@@ -157,7 +157,7 @@ bool UnitCube::faded(const std::vector<double>& x) const {
   }
 }
 
-// The value that stands for one that is not finite; false: there is none around x either.
+// Finds a value in place of one that is not finite; false: there is none around x either.
 bool UnitCube::find_value(const std::vector<double>& x, double& y) const {
   for (const double sign : {-1.0, 1.0}) {
     const double other = value_at(beside(axes_, x, sign));
@@ -169,7 +169,7 @@ bool UnitCube::find_value(const std::vector<double>& x, double& y) const {
   return faded(x);
 }
 
-// An infinite value of an infinite range has grown too fast for an integral.
+// On an infinite range an infinite value means that f may grow too fast for an integral.
 void UnitCube::note_gap(const std::vector<double>& x, double value, bool first) const {
   const std::lock_guard lock(noting_);
   undefined_ = true;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Integrals over several variables: the integrand for many points at once, and the box they lie in.
+// Integrals over several variables: the integrand for many points at once, and the box that holds them.
 //
-// Rules work on the unit cube. Each axis has a map from there to its range, which may be infinite.
+// Rules work on the unit cube; each axis maps it to its range, which may be infinite.
 // Installed: for programs.
 #pragma once
 #include <atomic>
@@ -24,11 +24,12 @@ using BatchIntegrand =
 
 struct Box {
   std::vector<Range> axes;
-  std::vector<std::vector<double>> breaks = {};  // of each axis: where f is known not to be smooth
+  std::vector<std::vector<double>> breaks = {};  // per axis: abscissae where f is not smooth
   int dimensions() const { return static_cast<int>(axes.size()); }
 };
 
-// One axis: u in (0, 1) to x, and dx/du. Infinite ranges are mapped around 0, or from their limit on.
+// One axis: maps u in (0, 1) to x, with dx/du. Infinite ranges are mapped around 0 or from their finite
+// limit.
 struct Axis {
   Range range;
 
@@ -37,24 +38,25 @@ struct Axis {
   bool linear() const { return range.finite(); }
 };
 
-// Evaluates on the cube, counts, and keeps to the caps: whatever is evaluated through it counts.
+// Evaluates f on the cube, counts all evaluations, and enforces the caps.
 class UnitCube {
  public:
   UnitCube(BatchIntegrand f, const Box& box, const Limits& limits);
 
   int dimensions() const { return static_cast<int>(axes_.size()); }
   const std::vector<Axis>& axes() const { return axes_; }
-  // Where an axis is cut before anything is known: 0, the breaks, 1.
+  // The initial cuts of an axis: 0, the breaks, 1.
   const std::vector<double>& edges(std::size_t axis) const { return edges_[axis]; }
   // Values of f·dx/du. May be called by several threads. `placed`: coordinates of linear axes are x already.
   // To be called within_caps().
   //
-  // Where f has no finite value, a pole counts as 0 (it may be integrable), a point like that of sin(x)/x has
-  // the value beside it, and far out on an infinite axis, where inf/inf has none, a faded f is 0. Elsewhere f
-  // has no value in a part of the box, or grows without limit, and there is no integral: undefined().
+  // Values that are not finite: a pole counts as 0 (it may be integrable), a removable singularity such as
+  // that of sin(x)/x has the value beside it, and far out on an infinite axis, where inf/inf has no value, a
+  // vanished f counts as 0. Otherwise f has no value in a part of the box, or grows without limit, and there
+  // is no integral: undefined().
   void values(std::span<const double> u, std::size_t count, std::span<double> y, bool placed = false) const;
 
-  // False: a cap ended the work, whose results are incomplete; nothing is evaluated any more.
+  // False: a cap ended the work, and its results are incomplete; nothing is evaluated any more.
   template <class Work>
   bool within_caps(const Work& work) const {
     try {
@@ -63,7 +65,7 @@ class UnitCube {
     }
     return !exhausted();
   }
-  // Whether so many more evaluations are allowed now.
+  // True if so many more evaluations are allowed now.
   bool allows(std::int64_t more) const;
   double seconds_left() const;
   bool exhausted() const { return reached_ != Reason::converged; }
@@ -71,17 +73,17 @@ class UnitCube {
     if (exhausted()) return reached_;
     return seconds_left() > 0 ? Reason::evaluations : Reason::time;
   }
-  void count(std::int64_t evaluations) const { evaluations_ += evaluations; }  // that were made elsewhere
+  void count(std::int64_t evaluations) const { evaluations_ += evaluations; }  // evaluations made elsewhere
   std::int64_t evaluations() const { return evaluations_; }
   std::int64_t evaluations_left() const { return exhausted() ? 0 : limits_.evaluations - evaluations_; }
   const Limits& limits() const { return limits_; }
 
   std::int64_t holes() const { return holes_; }  // points without a finite value
   bool undefined() const { return undefined_; }
-  // Looks at scattered points for a part without values: for a device that only counts its holes. The same
-  // place is found whichever device asks.
+  // Searches scattered points for a part without values, for a device that only counts its holes. Every
+  // device finds the same place.
   void look_for_holes() const;
-  // Where f has no value in a part of the box, the answer says so.
+  // Marks the answer if f has no value in a part of the box.
   void judge(Answer& answer) const;
 
  private:
@@ -99,8 +101,8 @@ class UnitCube {
   std::vector<std::vector<double>> edges_;
   Limits limits_;
   std::chrono::steady_clock::time_point start_;
-  // Of the rule's points; of looks around holes. Only those beyond so many count against the cap: devices
-  // make fewer of them, and must do the same.
+  // looks_ counts evaluations around holes. Only those beyond free_looks count against the cap: devices make
+  // fewer of them, and must return the same results.
   static constexpr std::int64_t free_looks = 8192;
   mutable std::atomic<std::int64_t> evaluations_{0}, looks_{0}, holes_{0};
   mutable std::atomic<Reason> reached_{Reason::converged};  // the cap
@@ -110,15 +112,15 @@ class UnitCube {
   mutable Reason gap_reason_ = Reason::non_finite;
 };
 
-// Calls work(0) … work(parts - 1) on up to `threads` threads (0: all). Whichever thread comes next takes the
-// next part, so what a part does must depend on its number alone.
+// Calls work(0) … work(parts - 1) on up to `threads` threads (0: all). Threads take parts dynamically, so the
+// work of a part must depend on its number alone.
 void share_parts(int threads, std::size_t parts, const std::function<void(std::size_t)>& work);
 
-// A rule that cuts the box into regions, where it runs elsewhere than on the processors. `first_cut`: where
-// each axis is cut at first.
+// A rule that cuts the box into regions, on another device than the processors. `first_cut`: the first cut of
+// each axis, as a share of its length.
 struct ByRegions {
-  std::function<Answer(UnitCube&, const Tolerance&, double first_cut)> rule;  // none: the processors'
-  std::string where;  // of it, in words: " on the GPU"
+  std::function<Answer(UnitCube&, const Tolerance&, double first_cut)> rule;  // none: on the processors
+  std::string where;  // the device in messages: " on the GPU"
 };
 
 }  // namespace tessera::quadrature

@@ -69,7 +69,7 @@ bool Trapezoids::refine() {
   return true;
 }
 
-// p of an error that falls as h^p, from three sums of halved steps; NaN where they show none.
+// The exponent p of an error that falls as h^p, from three sums of halved steps; NaN: the sums show none.
 double exponent(double coarse, double middle, double fine) {
   const double ratio = (middle - coarse) / (fine - middle);
   if (!(ratio > 0) || std::isinf(ratio)) return nan;
@@ -77,14 +77,14 @@ double exponent(double coarse, double middle, double fine) {
   return std::log2(ratio);
 }
 
-// An exponent near a multiple of 1/2 is that multiple: later terms blur the last digits.
+// Rounds an exponent near a multiple of 1/2 to it: later terms blur the last digits.
 double snapped(double p, double moved) {
   const double near = std::round(2 * p) / 2;
   return std::fabs(p - near) < std::fmin(0.05, 8 * moved + 1e-6) ? near : p;
 }
 
-// How far the last of these sums is off. Where they move by nearly as much from one to the next, all that
-// further ones would move is an error, too.
+// The error estimate of the last sum. If the differences of the sums hardly shrink, it includes the
+// differences of all further sums.
 double remaining_error(const std::vector<double>& sums) {
   const std::size_t n = sums.size();
   const double last = std::fabs(sums[n - 1] - sums[n - 2]), before = std::fabs(sums[n - 2] - sums[n - 3]);
@@ -97,7 +97,7 @@ struct Estimate {
   double value = nan, error = infinity, exponent = nan;
 };
 
-// Takes one power of h after another from the sums, each as the remaining sums show it.
+// Eliminates one power of h after another; each exponent is estimated from the remaining sums.
 Estimate richardson_estimate(std::vector<double> column) {
   Estimate out{column.back(), remaining_error(column), nan};
   while (column.size() >= 5) {
@@ -105,7 +105,7 @@ Estimate richardson_estimate(std::vector<double> column) {
     double p = exponent(column[n - 3], column[n - 2], column[n - 1]);
     const double earlier = exponent(column[n - 4], column[n - 3], column[n - 2]);
     if (std::isnan(p) || !(std::fabs(p - earlier) < 0.02 * p) || p < 0.05) break;
-    // What a wrong exponent leaves: of h^1.04, taken for h, a share of what is taken away.
+    // A wrong exponent leaves an error: of h^1.04, taken for h, a share of the eliminated amount.
     const double moved_power = std::fabs(p - earlier);
     p = snapped(p, moved_power);
     if (std::isnan(out.exponent)) out.exponent = p;
@@ -185,13 +185,13 @@ double trapezoids(std::span<const double> x, std::span<const double> y) {
   return sum;
 }
 
-// The parabola through three samples, from x0 to x2.
+// The integral of the parabola through three samples, from x0 to x2.
 double parabola(const double* x, const double* y) {
   const double h0 = x[1] - x[0], h1 = x[2] - x[1], h = h0 + h1;
   return h / 6 * ((2 - h1 / h0) * y[0] + h * h / (h0 * h1) * y[1] + (2 - h0 / h1) * y[2]);
 }
 
-// The last strip of a parabola through three samples.
+// The integral over the last strip of the parabola through three samples.
 double last_strip(const double* x, const double* y) {
   const double h0 = x[1] - x[0], h1 = x[2] - x[1];
   return y[2] * (2 * h1 * h1 + 3 * h0 * h1) / (6 * (h0 + h1)) + y[1] * (h1 * h1 + 3 * h1 * h0) / (6 * h0) -
@@ -207,7 +207,7 @@ double parabolas(std::span<const double> x, std::span<const double> y) {
   return sum;
 }
 
-// Every second sample, and the last.
+// Keeps every second sample, and the last.
 void thin(std::span<const double> x, std::span<const double> y, std::vector<double>& fewer_x,
           std::vector<double>& fewer_y) {
   for (std::size_t i = 0; i < x.size(); i += 2) {
@@ -237,7 +237,7 @@ Answer of_samples(std::span<const double> x, std::span<const double> y, const ch
   out.rounding = unit * static_cast<double>(x.size()) * out.magnitude;
   const auto [least, most] = std::minmax_element(y.begin(), y.end());
   if (*least >= 0 || *most <= 0) out.magnitude = std::fabs(out.value);
-  if (x.size() < 3) return out;  // none can be left out
+  if (x.size() < 3) return out;  // no sample can be left out
   std::vector<double> fewer_x, fewer_y;
   thin(x, y, fewer_x, fewer_y);
   out.truncation = std::fabs(out.value - sum(fewer_x, fewer_y));

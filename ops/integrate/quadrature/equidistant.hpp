@@ -15,8 +15,8 @@ Answer trapezoid(const Integrand& f, const Range& range, const Tolerance& tolera
 Answer simpson(const Integrand& f, const Range& range, const Tolerance& tolerance = {},
                const Limits& limits = {});
 
-// Samples at any ordered abscissae. The error is the difference to every second sample and the last; of two,
-// of which none can be left out, it is infinite. Throws Error where x is not strictly increasing.
+// Integrals of samples at ordered abscissae. The error is the difference to the integral of every second
+// sample and the last; with two samples it is infinite. Throws Error if x is not strictly increasing.
 Answer trapezoid_of(std::span<const double> x, std::span<const double> y);
 Answer simpson_of(std::span<const double> x, std::span<const double> y);
 

@@ -33,11 +33,11 @@ namespace {
 using formula::Node;
 using formula::Op;
 
-// What is watched: the value of a node, or the difference of two.
+// A watched quantity: the value of a node, or the difference of two.
 struct Watched {
   std::int32_t first = -1, second = -1;
-  bool jumps = false;  // the value is a step function: each change counts, not the sign's
-  bool kink = true;    // f is continuous, or jumps, there: else it may have a pole or a branch point
+  bool jumps = false;  // the value is a step function: any change counts, not only that of the sign
+  bool kink = true;    // f has a kink or jump there; false: it may have a pole or a branch point
 };
 
 class Finder {
@@ -60,7 +60,7 @@ class Finder {
   void look(const Watched& w, const std::vector<double>& x);
 
   const std::vector<Node>& nodes_;
-  std::vector<bool> depends_;  // on the variable, and on no other
+  std::vector<bool> depends_;  // on this variable alone
   std::vector<double> values_;
   std::vector<Watched> watched_;
   std::vector<double> found_;
@@ -113,7 +113,7 @@ Finder::Finder(const formula::Tree& tree, const std::string& variable)
       case Op::round:
         w = {static_cast<std::int32_t>(i), -1, true};
         break;
-      case Op::fmod:  // how often the divisor was taken off, about: its jumps are those of the value
+      case Op::fmod:  // about the integer quotient, which jumps where the value does
         w = {static_cast<std::int32_t>(i), node.child[0], true};
         break;
       default:
@@ -144,7 +144,7 @@ double Finder::value(const Watched& w, double x) {
   return std::round((second - first) / values_[static_cast<std::size_t>(node.child[1])]);
 }
 
-// Halves until no number lies between. The upper one is the place, unless the value is 0 at the lower one.
+// Bisects until no number lies between. Returns the upper end, unless the value is 0 at the lower one.
 double Finder::locate(const Watched& w, double from, double to, double before) {
   for (int i = 0; i < 1100; ++i) {
     const double middle = from + (to - from) / 2;
@@ -156,7 +156,7 @@ double Finder::locate(const Watched& w, double from, double to, double before) {
   return !w.jumps && value(w, from) == 0 ? from : to;
 }
 
-// All changes between two points whose values differ.
+// Finds all changes between two points whose values differ.
 void Finder::between(const Watched& w, double from, double to, double before, double after) {
   while (differ(w, before, after) && found_.size() <= most_breakpoints) {
     from = locate(w, from, to, before);
@@ -166,7 +166,7 @@ void Finder::between(const Watched& w, double from, double to, double before, do
   }
 }
 
-// Between two points of one sign the value may cross 0 twice: looks where |value| is smallest.
+// Searches the smallest |value|: between two points of one sign the value may cross 0 twice.
 void Finder::dip(const Watched& w, double from, double to, double beside) {
   constexpr double golden = 0.6180339887498949;
   constexpr int steps = 40;
@@ -196,7 +196,7 @@ void Finder::dip(const Watched& w, double from, double to, double beside) {
 }
 
 void Finder::look(const Watched& w, const std::vector<double>& x) {
-  double before = nan, last = nan;  // the values at the two points before
+  double before = nan, last = nan;  // the values at the last two points
   for (std::size_t i = 0; i < x.size() && found_.size() <= most_breakpoints; ++i) {
     const double now = value(w, x[i]);
     if (i > 0 && differ(w, last, now)) between(w, x[i - 1], x[i], last, now);
@@ -209,7 +209,8 @@ void Finder::look(const Watched& w, const std::vector<double>& x) {
   }
 }
 
-// Points spread evenly over a finite range; evenly in the double exponential variable over an infinite one.
+// Evenly spaced points on a finite range; evenly spaced in the double exponential variable on an infinite
+// one.
 std::vector<double> probes(const Range& range, int count) {
   std::vector<double> out;
   if (range.finite()) {
@@ -217,7 +218,7 @@ std::vector<double> probes(const Range& range, int count) {
       out.push_back(range.lower + (range.upper - range.lower) * (i + 0.4 * (i % 2)) / (count + 0.4));
     if (range.contains(0)) out.push_back(0);
   } else {
-    constexpr double reach = 3;  // of t: distances of 1e-7 to 1e7
+    constexpr double reach = 3;  // largest |t|: distances from 1e-7 to 1e7
     const bool both = std::isinf(range.lower) && std::isinf(range.upper);
     for (int i = 0; i <= count; ++i) {
       const double t = both ? reach * i / count : reach * (2.0 * i / count - 1);
@@ -234,7 +235,7 @@ std::vector<double> Finder::run(const Range& range) {
   constexpr int most_passes = 4, many = 1024, few = 128;
   const bool kinks = std::any_of(watched_.begin(), watched_.end(), [](const Watched& w) { return w.kink; });
   std::vector<double> x = probes(range, kinks ? many : few), known;
-  // What is found shows more: abs(abs(x-0.3)-1e-5) has two kinks beside that of the inner one.
+  // Points of one pass reveal more: abs(abs(x-0.3)-1e-5) has two kinks beside that of the inner abs.
   for (int pass = 0; pass < most_passes; ++pass) {
     found_.clear();
     for (const Watched& w : watched_) look(w, x);
@@ -267,33 +268,34 @@ namespace {
 
 using formula::Program;
 
-// The formula, and as it is to be computed near each end.
+// The programs of the formula, and of its forms that are used near each end.
 struct Programs {
   Program<double> plain, lower, upper;
   bool lower_exact = false, upper_exact = false;
-  // Up to which distance; from an end other than 0 over its half of the range.
+  // The distances up to which `lower` and `upper` are used; infinite for an end other than 0.
   double lower_reach = infinity, upper_reach = infinity;
   double lower_end = 0, upper_end = 0;
   struct Single {
     Program<float> plain, lower, upper;
   };
-  std::optional<Single> single;  // where values are computed in f32
+  std::optional<Single> single;  // set if values are computed in f32
 
   const Program<float>& single_of(const Program<double>& program) const {
     return &program == &lower ? single->lower : &program == &upper ? single->upper : single->plain;
   }
-  // Whether the distance is that above the lower end. One of 0 tells nothing: at the upper end it is 0, too.
+  // True if the distance is measured from the lower end. A distance of 0 is ambiguous: the upper end has it,
+  // too.
   bool above(double x, double distance) const { return distance > 0 || (distance == 0 && x != upper_end); }
   const Program<double>& at(double x, double distance) const {
     if (above(x, distance)) {
       if (lower_exact && distance <= lower_reach) return lower;
-      // What is known from an end that is 0 is known from x.
+      // The distance from an end at 0 is x itself.
       return upper_exact && upper_end == 0 && -x <= upper_reach ? upper : plain;
     }
     if (upper_exact && -distance <= upper_reach) return upper;
     return lower_exact && lower_end == 0 && x <= lower_reach ? lower : plain;
   }
-  // The distance that this program takes.
+  // The distance that this program takes as its input.
   double away(const Program<double>& program, double x, double distance) const {
     const bool other = above(x, distance) ? &program == &upper : &program == &lower;
     return std::fabs(other ? x : distance);
@@ -306,12 +308,12 @@ struct Programs {
       for (std::size_t i = 0; i < x.size(); ++i) out[i] = away(program, x[i], distance[i]);
   }
   bool all_plain() const { return !lower_exact && !upper_exact; }
-  // The sign of the distance alone tells the program.
+  // True if the sign of the distance alone selects the program.
   bool by_sign() const {
     return (!lower_exact || (lower_reach == infinity && lower_end != 0)) &&
            (!upper_exact || (upper_reach == infinity && upper_end != 0));
   }
-  // How many points from the first one on share its program, at most so many.
+  // The number of points, from the first one on, that share its program; at most `most`.
   std::size_t run_length(std::span<const double> x, std::span<const double> distance,
                          std::size_t most) const {
     const std::size_t end = std::min(most, x.size());
@@ -327,7 +329,7 @@ struct Programs {
   }
 };
 
-// Whether the last bit of x still matters although the distance is given: then rounding does.
+// True if the last bit of x still matters although the distance is given: then the rounding of x does.
 bool needs_x(const Program<double>& program, double at, formula::End end, double length) {
   for (const double share : {1e-5, 1e-8, 1e-11, 1e-14}) {
     const double d = share * length, x = end == formula::End::lower ? at + d : at - d;
@@ -341,8 +343,8 @@ bool needs_x(const Program<double>& program, double at, formula::End end, double
   return false;
 }
 
-// Up to which distance from an end that is 0 the program rounds off less than the formula as it was typed;
-// 0: nowhere by much, and the formula stays as it is.
+// The distance from an end at 0 up to which the program has less roundoff than the formula as typed; 0: the
+// gain is small, and the formula stays as it is.
 double reach_of(const Program<double>& program, const Program<double>& plain, double side, double length) {
   constexpr int halvings = 44;
   double out = 0, gain = 1;
@@ -386,7 +388,7 @@ std::shared_ptr<Programs> compile(const formula::Tree& tree, const std::string& 
   return out;
 }
 
-// Far out on an infinite range f32 has no number any more: its last one stands for those.
+// Far out on an infinite range x exceeds the range of f32 and is clamped to its largest number.
 float single_of(double x) {
   constexpr double most = std::numeric_limits<float>::max();
   return static_cast<float>(std::isinf(x) ? x : std::clamp(x, -most, most));
@@ -414,7 +416,7 @@ void evaluate(const Programs& programs, std::span<const double> x, std::span<con
   constexpr std::size_t chunk = 256;
   double away[chunk];
   for (std::size_t from = 0, to = 0; from < x.size(); from = to) {
-    // Points of one program.
+    // Takes points that share a program.
     const Program<double>& program = programs.at(x[from], distance[from]);
     to = from + programs.run_length(x.subspan(from), distance.subspan(from), chunk);
     const std::size_t taken = &program == &programs.plain ? 1 : 2;
@@ -429,7 +431,7 @@ void evaluate(const Programs& programs, std::span<const double> x, std::span<con
   }
 }
 
-// What `answer_at` says of the program and its inputs at each point.
+// Calls `answer_at` with the program and its inputs at each point.
 template <class F>
 void follow(const Programs& programs, std::span<const double> x, std::span<const double> distance,
             std::span<double> out, const F& answer_at) {

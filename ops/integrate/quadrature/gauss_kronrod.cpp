@@ -12,9 +12,9 @@ struct Cell {
   std::size_t track = 0;
   double from = 0, to = 0;
   double value = 0, error = 0, magnitude = 0;
-  double moved = 0;  // the norm of what f·x moves from point to point
+  double moved = 0;  // the norm of the changes of f from point to point, times x
 
-  // Below it a sum's differences are rounding.
+  // The level below which differences of sums are roundoff.
   double noise(double rounding) const { return 50 * rounding * magnitude; }
 };
 
@@ -48,7 +48,7 @@ class Adaption {
   bool split();
   void add_up();
   void count(const Cell& cell, double sign);
-  // Of errors that a smaller cell may mend, and of those that are rounding.
+  // The cell's error if a smaller cell may reduce it; 0 if it is roundoff.
   double open(const Cell& cell) const { return cell.error > cell.noise(unit_) ? cell.error : 0; }
   double error() const { return std::fmax(open_, 0) + settled_; }
   double value() const { return known_.value + value_; }
@@ -60,13 +60,13 @@ class Adaption {
   Tolerance tolerance_;
   Adaptive how_;
   const Answer& known_;
-  std::vector<Cell> cells_;  // a heap by what is open
+  std::vector<Cell> cells_;  // a heap ordered by open()
   double unit_ = unit, value_ = 0, open_ = 0, settled_ = 0, magnitude_ = 0;
   Reason reason_ = Reason::converged;
   double where_ = nan;
 };
 
-// x = lower + u/(1-u) from one limit on, x = u/(1-u²) without limits.
+// x = lower + u/(1-u) on a half-infinite range, x = u/(1-u²) on an infinite one.
 void map_directly(const Range& range, double u, double& x, double& distance, double& weight) {
   if (range.finite()) {
     x = u;
@@ -160,7 +160,7 @@ bool Adaption::sum(const KronrodNodes<half>& nodes, Cell& cell, const double* x,
     spread += nodes.kronrod[i] * (std::fabs(y[i] - mean) + std::fabs(y[points - 1 - i] - mean));
   cell.value = radius * kronrod;
   cell.magnitude = radius * magnitude;
-  // As QUADPACK has it: Kronrod's sum is much nearer than Gauss's where f is smooth.
+  // QUADPACK's estimate: Kronrod's sum is much closer than Gauss's if f is smooth.
   const double apart = radius * std::fabs(kronrod - gauss);
   spread *= radius;
   cell.error = apart;
@@ -174,7 +174,7 @@ bool Adaption::measure(const KronrodNodes<half>& nodes, std::span<Cell> cells) {
   double x[most_together * points], distance[most_together * points], weight[most_together * points],
       y[most_together * points];
   for (std::size_t from = 0; from < cells.size();) {
-    // Those of one part of the range.
+    // Takes cells of one part of the range.
     std::size_t to = from, used = 0;
     for (; to < cells.size() && to < from + most_together && cells[to].track == cells[from].track; ++to) {
       place(nodes, cells[to], x + used, distance + used, weight + used);
@@ -268,7 +268,7 @@ Answer Adaption::run() {
   bool going = start();
   const bool whole = going;
   for (std::int64_t splits = 1; going; ++splits) {
-    if (splits % 64 == 0) add_up();  // what was added and subtracted leaves rounding behind
+    if (splits % 64 == 0) add_up();  // updates of the sums accumulate roundoff
     if (error() <= tolerance_.of(value())) {
       add_up();
       if (error() <= tolerance_.of(value())) break;

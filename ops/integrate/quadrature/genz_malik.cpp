@@ -10,7 +10,7 @@ namespace {
 #include "ops/integrate/quadrature/region_estimate-inl.h"
 #undef REGION_FN
 
-// In lanes, which the compiler makes vectors of.
+// Adds in lanes, which the compiler vectorizes.
 void add_values(const double* y, std::size_t count, double& value, double& size) {
   constexpr std::size_t lanes = 8;
   double values[lanes] = {}, sizes[lanes] = {};
@@ -80,7 +80,7 @@ RegionResult GenzMalik::summarize(const double* y, Region& region) const {
     sums.size[2] += std::fabs(at[2]) + std::fabs(at[3]);
     sums.hidden += region_hidden(y[0], near, far, at[4] + at[5]);
     const double fourth = std::fabs(near - 2 * y[0] - ratio * (far - 2 * y[0]));
-    // Where no axis bends, the widest is split.
+    // If no axis bends, the widest is split.
     const double measure = fourth + 1e-14 * sums.size[0] * region.half[axis];
     volume *= 2 * region.half[axis];
     if (measure > bend || (measure == bend && region.half[axis] > region.half[region.axis])) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Genz and Malik's rule of degree 7 with the rule of degree 5 in it, for two to twelve variables. What the
-// sums make is in region_estimate-inl.h, which GPUs share.
+// Genz and Malik's rule of degree 7 with the embedded rule of degree 5, for two to twelve variables. The
+// estimates from its sums are in region_estimate-inl.h, which GPUs share.
 #pragma once
 #include "ops/integrate/quadrature/adaptive_cubature.hpp"
 
@@ -16,14 +16,14 @@ class GenzMalik {
   static constexpr const char* name() { return "genz-malik"; }
   int dimensions() const { return dimensions_; }
   std::size_t points() const { return points_; }
-  // One coordinate of all points of a region.
+  // Writes one coordinate of all points of a region.
   void place(double centre, double half, int axis, double* u) const;
-  // From the values there; also the axis to split.
+  // Returns the result from the values there; sets the axis to split.
   RegionResult summarize(const double* y, Region& region) const;
-  // The error that a half may report whose value and the other half's are together `moved` from the whole's.
+  // The error that a half may report if the sum of both halves is `moved` away from the value of the whole.
   double believed(const RegionResult& half, const RegionResult& other, double moved,
                   double wholes_error) const;
-  static constexpr std::size_t most_first_regions() { return 4096; }  // where axes have breaks
+  static constexpr std::size_t most_first_regions() { return 4096; }  // from cuts at breaks
 
  private:
   int dimensions_;

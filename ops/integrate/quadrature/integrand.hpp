@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every rule of one variable takes and returns. The integrand gives values for many points in one call,
-// so that formulas, C++ callables and SIMD code all fit. The answer is the value, an error estimate and its
-// parts, and why the rule stopped: no rule throws for a difficult integrand.
+// The argument and result types of the rules of one variable. The integrand computes many points in one call,
+// which suits formulas, C++ callables and SIMD code. The answer holds the value, an error estimate and its
+// parts, and the reason why the rule stopped: no rule throws for a difficult integrand.
 //
 // Besides x the integrand gets its distance to the nearer end of the range. Near an end other than 0 the
 // rounded x keeps few digits of that distance, and (1-x)^-0.8 can only be integrated from 1-x itself.
@@ -32,10 +32,10 @@ enum class Reason {
   roundoff,      // rounding alone exceeds the tolerance
   singular,      // a singularity is suspected that the rule cannot resolve
   non_finite,    // the integrand has no finite value where one is needed
-  diverges,      // the integral has no finite value, by all that was seen
+  diverges,      // the integral has no finite value, as far as was seen
   unresolved,    // the rule's own limit was reached: another rule or break points may serve
   doubtful,      // two rules disagree, or nothing but zeros was seen
-  as_requested,  // so many strips were asked for, and no tolerance
+  as_requested,  // strips were requested, but no tolerance
   may_diverge,   // the integrand grows so fast that the integral may have no finite value
   too_large,     // the integral is beyond the largest number of its type
 };
@@ -44,7 +44,7 @@ struct Tolerance {
   double relative = 1e-10;
   double absolute = 0;
 
-  // The error that is allowed of this value; 0 where the value is not finite.
+  // The allowed error of this value; 0 if it is not finite.
   double of(double value) const {
     return std::isfinite(value) ? std::fmax(absolute, relative * std::fabs(value)) : 0;
   }
@@ -63,38 +63,38 @@ struct [[nodiscard]] Answer {
   double magnitude = 0;          // the integral of |f|
   std::int64_t evaluations = 0;
   Reason reason = Reason::unresolved;
-  double where = nan;              // the abscissa that the reason is about, if any
-  std::vector<double> place;       // the same in several variables
-  std::vector<std::string> names;  // of the variables; none: x, y, z, or x1, x2, …
-  const char* rule = "";           // the one that gave the value
+  double where = nan;              // the abscissa that the reason refers to, if any
+  std::vector<double> place;       // the point in several variables
+  std::vector<std::string> names;  // variables; none: x, y, z, or x1, x2, …
+  const char* rule = "";           // the rule that gave the value
   double exponent = nan;           // p of an error that falls as h^p, where a rule found one
   std::string why;                 // in words: which rules ran, and what they saw
 
   double error() const { return truncation + rounding; }
   bool converged() const { return reason == Reason::converged; }
   bool without_limit() const { return reason == Reason::diverges || reason == Reason::may_diverge; }
-  // There is no integral, as far as was seen.
+  // True if there is no integral, as far as was seen.
   bool undefined() const {
     return std::isnan(value) &&
            (reason == Reason::non_finite || reason == Reason::too_large || without_limit());
   }
-  // How much rounding of the values is magnified; 1 where f keeps its sign.
+  // The factor by which rounding of the values is magnified; 1 if f keeps its sign.
   double condition() const { return value == 0 ? infinity : std::fmax(1, magnitude / std::fabs(value)); }
 };
 
 std::string reason_text(const Answer& answer);
 
-// Of an infinite value nothing is claimed but that it is too large.
+// Marks an infinite value as too large, with an infinite error.
 void judge_size(Answer& answer);
 
 struct Range {
   double lower = 0, upper = 1;
-  double rounding = unit;  // of an abscissa, in the type that the integrand computes in
+  double rounding = unit;  // unit roundoff of an abscissa in the integrand's type
 
   bool single() const { return rounding > unit; }
   bool finite() const { return std::isfinite(lower) && std::isfinite(upper); }
   bool contains(double x) const { return lower < x && x < upper; }  // inside, not at an end
-  // The distance that an integrand is given for a point within.
+  // The distance argument of the integrand for a point inside.
   double distance(double x) const {
     if (std::isinf(lower) && std::isinf(upper)) return 0;
     if (std::isinf(upper)) return x - lower;
@@ -104,26 +104,26 @@ struct Range {
 };
 
 struct Integrand {
-  // distance[i] >= 0: x[i] is that far above the lower limit; < 0: that far below the upper one.
-  // 0 everywhere where both limits are infinite.
+  // distance[i] >= 0: x[i] is that far above the lower limit; < 0: that far below the upper one; 0 if both
+  // limits are infinite.
   using Values =
       std::function<void(std::span<const double> x, std::span<const double> distance, std::span<double> y)>;
 
   Values values;
-  // Near the lower, near the upper end: values are computed from the distance.
+  // True if values near the lower, the upper end are computed from the distance.
   bool knows[2] = {false, false};
   // The rest is optional.
-  Values errors = {};                                                  // how far each value may be off
-  std::function<std::vector<double>(const Range& range)> breaks = {};  // where f is not smooth
+  Values errors = {};                                                  // error bounds of the values
+  std::function<std::vector<double>(const Range& range)> breaks = {};  // abscissae where f is not smooth
   std::function<Integrand(const Range& part)> within = {};             // the same f for a part of the range
   std::optional<double> constant = {};                                 // its value, if f is constant
-  // Undefined: f has no number here by its domain, as sqrt(-1). Overflow: it has a finite value, of which a
-  // part overflowed on the way.
+  // undefined: x is outside of f's domain, as in sqrt(-1). overflow: f is finite, but an intermediate result
+  // overflowed.
   enum class Defect : std::uint8_t { none, undefined, overflow };
   std::function<Defect(double x, double distance)> defect = {};
 };
 
-// A callable of x alone.
+// Wraps a callable of x alone.
 template <class F>
 Integrand plain(F f) {
   return {[f = std::move(f)](std::span<const double> x, std::span<const double>, std::span<double> y) {
@@ -131,7 +131,7 @@ Integrand plain(F f) {
   }};
 }
 
-// A callable of x and the distance.
+// Wraps a callable of x and the distance.
 template <class F>
 Integrand with_distance(F f) {
   return {
@@ -158,15 +158,15 @@ class Part {
 // The range, cut at those of `points` that lie inside.
 std::vector<Range> cut(const Range& range, std::span<const double> points);
 
-// Evaluates within the caps, and counts. One for each answer.
+// Evaluates within the caps, and counts evaluations; one for each answer.
 class Sampler {
  public:
   explicit Sampler(const Limits& limits) : limits_(limits) {}
 
-  // False when a cap forbids it: nothing was evaluated then.
+  // False: a cap forbids it, and nothing was evaluated.
   bool values(const Integrand& f, std::span<const double> x, std::span<const double> distance,
               std::span<double> y);
-  bool values(const Part& part, std::span<const double> x, std::span<double> y);  // finds the distances
+  bool values(const Part& part, std::span<const double> x, std::span<double> y);  // computes the distances
   double value(const Part& part, double x);                                       // NaN beyond a cap
 
   const Limits& limits() const { return limits_; }
@@ -179,7 +179,7 @@ class Sampler {
 
   Limits limits_;
   std::chrono::steady_clock::time_point start_ = {};
-  // When the clock is read next; evaluations before the first look are timed by the later ones.
+  // next_look_: the count at which the clock is read next; untimed_: evaluations before the first reading.
   std::int64_t evaluations_ = 0, next_look_ = 256, untimed_ = 0;
   bool exhausted_ = false;
   Reason cap_ = Reason::evaluations;

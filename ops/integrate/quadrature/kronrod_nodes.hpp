@@ -6,8 +6,8 @@
 
 namespace tessera::quadrature {
 
-// The Kronrod extensions of Gauss's 7 and 10 points. From the end to the middle; every second node,
-// from the second on, is Gauss's.
+// The Kronrod extensions of Gauss's 7 and 10 points, from the end to the middle. Every second node, from the
+// second on, is Gauss's.
 template <std::size_t half>
 struct KronrodNodes {
   std::array<double, half> x, kronrod;
@@ -42,14 +42,14 @@ inline constexpr KronrodNodes<11> kronrod21{
      0.219086362515982043995534934228163, 0.269266719309996355091226921569469,
      0.295524224714752870173815619188769}};
 
-// Further differences that a pair of rules could have had. One alone happens to be 0 for some place of a
-// kink, and for some swings that its points do not resolve, while the rule is off; several are seldom 0
+// Null rules: further differences that a pair of rules could have. One alone may be 0 for some place of a
+// kink, or for oscillations that its points do not resolve, while the rule is wrong; several are seldom 0
 // together.
 //
-// Of even functions on the nodes, or of odd ones: the last few polynomials that are orthogonal where each
-// node weighs as much as Kronrod gives it. As weights they find nothing in any polynomial of lower degree.
-// Scaled as `difference`, Gauss's, is. The middle's weights are halved, for it counts as two points; odd
-// functions are 0 there. What even ones show, Gauss's difference shows, too: theirs are one degree lower.
+// Their weights are the last few polynomials, even or odd, that are orthogonal on the nodes with Kronrod's
+// weights, so they are 0 for polynomials of lower degree. They are scaled as `difference`, Gauss's, is. The
+// middle's weights are halved, because it counts as two points; odd functions are 0 there. Gauss's difference
+// shows what the even ones show, too: theirs are one degree lower.
 template <std::size_t all, std::size_t count>
 std::array<std::array<double, all>, count> null_rules(const double (&x)[all], const double (&kronrod)[all],
                                                       const double (&difference)[all], bool odd = false) {
@@ -83,9 +83,9 @@ std::array<std::array<double, all>, count> null_rules(const double (&x)[all], co
   return out;
 }
 
-// Differences of a pair, that of Gauss and Kronrod first; `odd`: of the right points less the left ones. Two
-// equal jumps, as far from the middle as the nodes tell, are 1 and an odd function, of which even ones show
-// nothing.
+// The differences of a pair, that of Gauss and Kronrod first; `odd`: differences of the right points minus
+// the left ones. Two equal jumps that the nodes see equally far from the middle are a constant and an odd
+// function, which even differences do not show.
 template <std::size_t half>
 struct Differences {
   static constexpr std::size_t count = 4, odd_count = 3;
@@ -112,8 +112,8 @@ struct Differences {
     return all;
   }
 
-  // From the sums of the points of each slot: the first where they fall off as a smooth function's do, as far
-  // as rounding shows them, else the largest.
+  // The error estimate from the sums of each difference: the first sum if the sums fall off as those of a
+  // smooth function, as far as rounding shows, else the largest.
   static double estimate(const double (&sums)[count], const double (&odd_sums)[odd_count], double noise) {
     double most = 0;
     const bool even_fall = falls(sums, noise, most), odd_fall = falls(odd_sums, noise, most);

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The root of a sum of squares.
+// The Euclidean norm.
 #pragma once
 #include <cmath>
 #include <functional>
 
 namespace tessera::quadrature {
 
-// Squares of numbers from 1e-140 to 1e140 neither overflow nor vanish.
+// Squares of numbers from 1e-140 to 1e140 neither overflow nor underflow.
 inline bool squares_hold(double squares) { return squares > 1e-280 && squares < 1e280; }
 
-// Where they do not, the numbers are divided by the largest, and squared again.
+// If the squares do not hold, the numbers are divided by the largest before they are squared.
 template <class Values, class Of = std::identity>
 double norm(const Values& values, const Of& of = {}) {
   double squares = 0;

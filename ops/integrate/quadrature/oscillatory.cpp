@@ -12,11 +12,11 @@ namespace tessera::quadrature {
 void Epsilon::add(double member) {
   ++members_;
   std::vector<double> next{member};
-  // The even entry with the smallest step from its neighbour is trusted most: beyond it rounding rules.
+  // The even entry with the smallest step from its neighbour is trusted most: beyond it rounding dominates.
   double best = member, smallest = infinity;
   for (std::size_t k = 0; k < diagonal_.size(); ++k) {
     const double step = next[k] - diagonal_[k];
-    if (std::fabs(step) <= 4 * unit * std::fabs(next[k])) {  // the sequence has come to rest here
+    if (std::fabs(step) <= 4 * unit * std::fabs(next[k])) {  // the sequence has converged here
       if (k % 2 == 0) {
         best = next[k];
         smallest = std::fabs(step);
@@ -43,7 +43,7 @@ void Epsilon::add(double member) {
 
 namespace {
 
-// The Illinois method: the secant, with a weight that keeps it from clinging to one side.
+// The Illinois method: the secant, with a weight that keeps it from retaining one end.
 double zero_between(Sampler& sampler, const Part& part, double a, double fa, double b, double fb) {
   for (int i = 0; i < 60; ++i) {
     double x = (a * fb - b * fa) / (fb - fa);
@@ -64,13 +64,13 @@ double zero_between(Sampler& sampler, const Part& part, double a, double fa, dou
   return 0.5 * (a + b);
 }
 
-// Walks outwards: by a twentieth of the way at first, then by fractions of the distance between zeros.
+// Walks outwards: by a twentieth of the distance at first, then by fractions of the distance between zeros.
 class Walk {
  public:
   Walk(Sampler& sampler, const Part& part, double from, int direction)
       : sampler_(sampler), part_(part), from_(from), direction_(direction), value_(at(distance_)) {}
 
-  // The next distance at which f changes sign; NaN where none is near.
+  // The next distance at which f changes sign; NaN: none is near.
   double next() {
     for (int step = 0; step < 600; ++step) {
       const double to = distance_ + stride();
@@ -106,7 +106,7 @@ class Walk {
   double distance_ = 1e-3, value_, last_ = nan, gap_ = nan;
 };
 
-// The zeros beyond `from`, but for the first few.
+// Finds the zeros beyond `from`, and skips the first few.
 Tail tail_beyond(Sampler& sampler, const Part& part, double from, int direction) {
   constexpr std::size_t wanted = 60, skipped = 2, fewest = 40;
   Tail out;
@@ -129,7 +129,7 @@ Tail tail_beyond(Sampler& sampler, const Part& part, double from, int direction)
   return out;
 }
 
-// The same f for stretches within the part.
+// f for stretches within the part, with distances to the part's ends.
 Integrand far_out(const Part& part) {
   Integrand out;
   const auto of = [&part](const Integrand::Values& values) {
@@ -148,7 +148,7 @@ Integrand far_out(const Part& part) {
   return out;
 }
 
-// The tail between cuts, as a series.
+// The integrals between successive cuts of the tail, as a series.
 struct Series {
   Answer answer;
   std::vector<double> terms;
@@ -171,7 +171,7 @@ Series series_between(Sampler& sampler, const Part& part, const Tail& tail, std:
   constexpr std::size_t telling = 4;  // terms whose errors matter: the limit depends little on later ones
   const Integrand f = far_out(part);
   const double rounding = part.range().rounding;
-  constexpr std::size_t fewest = 10;  // terms before the limit is taken seriously
+  constexpr std::size_t fewest = 10;  // terms before the limit is used
   Series out;
   Epsilon limit;
   double partial = 0, error = infinity;
@@ -205,7 +205,7 @@ Series series_between(Sampler& sampler, const Part& part, const Tail& tail, std:
     out.answer.magnitude += term.magnitude;
     out.terms.push_back(term.value);
     limit.add(partial += term.value);
-    // Later terms add rounding, and nothing else where the limit has been reached.
+    // Once the limit has been reached, later terms add only rounding.
     if (i < fewest || !(limit.error() < error || std::isnan(out.answer.value))) continue;
     out.answer.value = limit.limit();
     error = limit.error();
@@ -215,11 +215,10 @@ Series series_between(Sampler& sampler, const Part& part, const Tail& tail, std:
   return out;
 }
 
-// What is left of the series when its alternating part is taken away: terms may drift to one side, which no
-// limit of the swings shows. Returns how much the drift behind the terms may add up to; infinite where that
-// has no limit.
+// Removes the alternating part of the series: its terms may drift to one side, which the limit of the
+// oscillation does not show. Returns a bound of the drift beyond the terms; infinite: it has no limit.
 double drift_behind(std::span<const double> terms) {
-  constexpr std::size_t order = 16;  // of the differences that take alternating terms away
+  constexpr std::size_t order = 16;  // the order of the differences that remove alternating terms
   const auto mean = [&](std::size_t first) {
     double sum = 0, binomial = 1;
     for (std::size_t j = 0; j <= order; ++j) {
@@ -233,7 +232,7 @@ double drift_behind(std::span<const double> terms) {
   constexpr double telling = 1e-9, of_rounding = 32 * unit;
   if (latest <= of_rounding * std::fabs(terms.front())) return 0;
   if (!(latest > telling * std::fabs(terms.back()))) return latest * static_cast<double>(terms.size());
-  // As a power of the number of terms: how it falls tells how much is left.
+  // Models the drift as a power of the number of terms, which gives the part that is left.
   const double first = static_cast<double>(order) / 2, place = static_cast<double>(middle) + first,
                end = static_cast<double>(last) + first;
   const double power = std::fmin(std::log(early / late) / std::log(place / first),
@@ -241,13 +240,14 @@ double drift_behind(std::span<const double> terms) {
   return power > 1.05 ? 2 * latest * end / (power - 1) : infinity;
 }
 
-// Whether the terms fall off: a series whose terms do not is given a limit by the epsilon algorithm, too.
+// Returns converged if the terms fall off: the epsilon algorithm gives a limit even to a series whose terms
+// do not.
 Reason fading(std::span<const double> terms) {
   const std::size_t last = terms.size() - 1;
   for (std::size_t i = 1; i <= last; ++i)
     if ((terms[i] < 0) == (terms[i - 1] < 0) && terms[i] != 0) return Reason::unresolved;
   const auto size = [&](std::size_t i) { return std::fabs(terms[i]); };
-  // One that stands out is no part of the swings.
+  // A term that stands out is not part of the oscillation.
   constexpr std::size_t settled = 4;
   for (std::size_t i = settled; i <= last; ++i)
     if (size(i) > 2 * size(i - 1) && size(i) > 1e-12 * size(0)) return Reason::unresolved;
@@ -255,7 +255,7 @@ Reason fading(std::span<const double> terms) {
   const double early = std::log(size(last / 4) / size(last / 2)),
                late = std::log(size(last / 2) / size(last));
   if (late < 1e-6) return Reason::diverges;
-  // A slope that weakens like this leads to terms that stay: (1+1/x)·sin(x).
+  // A slope that weakens like this leads to terms that do not vanish, as in (1+1/x)·sin(x).
   return late < 0.1 && late < 0.75 * early ? Reason::may_diverge : Reason::converged;
 }
 
@@ -319,7 +319,7 @@ Answer ooura_mori(Sampler& sampler, const Part& part, const Tail& tail, double a
   return out;
 }
 
-// Adds what the series tells about its own limit.
+// Judges the limit of the series by its terms.
 void judge(Series& series, const Tail& tail) {
   Answer& answer = series.answer;
   if (answer.reason != Reason::converged) return;

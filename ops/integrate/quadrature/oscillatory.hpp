@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Half-infinite ranges whose tail oscillates for ever, such as sin(x)/x: spreading the points cannot serve
-// them. Between the zeros of f the tail is an alternating series, whose limit Wynn's epsilon algorithm finds.
-// Where the zeros are evenly spaced, Ooura and Mori's change of variable runs into them double exponentially.
+// Integrals over half-infinite ranges whose tail oscillates for ever, such as sin(x)/x; spreading the points
+// fails for them. Between the zeros of f the tail is an alternating series, whose limit Wynn's epsilon
+// algorithm finds. If the zeros are evenly spaced, the nodes of Ooura and Mori's change of variable approach
+// them double exponentially.
 #pragma once
 #include "ops/integrate/quadrature/integrand.hpp"
 
@@ -12,7 +13,7 @@ class Epsilon {
  public:
   void add(double member);
   double limit() const { return limit_; }
-  // How far the last limits lie apart; infinity before there are enough of them.
+  // The largest difference of the last limits; infinity before there are enough of them.
   double error() const { return error_; }
 
  private:
@@ -26,7 +27,7 @@ struct Tail {
   double start = 0;  // a zero of f
   int direction = 1;
   std::vector<double> zeros;  // distances from `start`; the first is 0. Empty: f does not oscillate
-  double gap = nan;           // the distance between zeros where it is constant
+  double gap = nan;           // the distance between zeros if it is constant, else NaN
 };
 
 Tail find_tail(Sampler& sampler, const Part& part);
@@ -37,8 +38,8 @@ Answer integrate_tail(Sampler& sampler, const Part& part, const Tail& tail);
 
 enum class TailRule { epsilon, ooura_mori };
 
-// By such a rule alone from a zero on, before it by tanh_sinh. Throws Error for a range that has not one
-// infinite limit.
+// Integrates by such a rule alone from a zero on, and by tanh_sinh before it. Throws Error for a range
+// without exactly one infinite limit.
 Answer oscillatory(const Integrand& f, const Range& range, const Tolerance& tolerance, const Limits& limits,
                    std::span<const double> points, TailRule rule);
 

@@ -13,12 +13,12 @@ constexpr std::size_t grids = std::size_t{1} << most_product_dimensions;
 
 struct Line {
   std::vector<double> u, weight;
-  std::vector<char> odd;        // whether a grid of twice the step lacks it
-  std::vector<char> outermost;  // of a part: nothing is known of what lies beyond
+  std::vector<char> odd;        // 1: a grid of twice the step lacks the point
+  std::vector<char> outermost;  // 1: an end of a part, beyond which f is unknown
 };
 
-// The points of one axis at this step, in each of the parts between its breaks. u keeps no digits nearer to 1
-// than rounding allows, so it ends there.
+// The points of one axis at this step, in each of the parts between its breaks. They end where u is within
+// rounding of 1.
 Line line(double step, const std::vector<double>& edges) {
   constexpr double reach = 3.15;
   Line out;
@@ -37,7 +37,7 @@ Line line(double step, const std::vector<double>& edges) {
   return out;
 }
 
-// By Neumaier: most terms are so small that a plain sum of tens of thousands would lose them one by one.
+// Neumaier's compensated sum: most terms are so small that a plain sum of tens of thousands would lose them.
 struct Compensated {
   double sum = 0, lost = 0;
 
@@ -51,12 +51,12 @@ struct Compensated {
 
 struct Sums {
   double value = 0, magnitude = 0;
-  double outermost = 0;  // of |terms| at the outermost points of any axis
-  // Of every second point of each axis, whose numbers are even there or, where the axis' bit is set, odd:
-  // grids of twice the step, each with a place of its own.
+  double outermost = 0;  // sum of |terms| at the outermost points of any axis
+  // Sums over the grids of twice the step: each takes the points of every axis with even numbers or, if the
+  // axis' bit is set in the index, with odd ones.
   double coarse[grids] = {};
 
-  // How far the sum moves that was furthest off, if its step is halved.
+  // The largest change of a coarse sum when its step is halved.
   double moved(std::size_t axes) const {
     double out = 0;
     for (std::size_t k = 0; k < std::size_t{1} << axes; ++k)
@@ -65,7 +65,7 @@ struct Sums {
   }
 };
 
-// Rows of the grid, each a sum of its own, so that threads change no bit.
+// Adds up the rows of the grid separately, so that the bits do not depend on the threads.
 Sums sum(const UnitCube& cube, const std::vector<Line>& lines, int threads) {
   const std::size_t d = lines.size(), n = lines[0].u.size();
   std::size_t rows = 1;
@@ -128,8 +128,8 @@ TanhSinhProduct::TanhSinhProduct(UnitCube& cube, const Tolerance& tolerance, int
   last_.rule = "tanh-sinh product";
 }
 
-// How far the last sum is off. Where f is analytic each step doubles the digits. Elsewhere steps may agree by
-// chance, but all the grids of twice the step together seldom do.
+// The error estimate of the last sum. If f is analytic, each step doubles the digits. Otherwise steps may
+// agree by chance, but all the grids of twice the step together seldom do.
 double TanhSinhProduct::truncation_estimate() const {
   const std::size_t n = values_.size();
   if (n < 3) return infinity;
@@ -138,12 +138,13 @@ double TanhSinhProduct::truncation_estimate() const {
   const bool doubles = moved <= 10 * size * std::pow(before / size, 1.5),
              twice_less = moved <= before / 4 && before <= earlier / 4;
   if (!doubles || !(twice_less || moved <= before / 30)) {
-    // Sums that move by a factor less from step to step still have all further steps before them.
+    // Sums whose changes fall by a factor from step to step still have the changes of all further steps
+    // ahead.
     constexpr double slowest = 0.98;
     const double factor = std::fmin(moved / before, slowest);
     return std::fmax(moved * factor / (1 - factor), std::fmax(1.5 * moved, before));
   }
-  // So slowly do kinks and jumps along oblique lines fall, too; all grids may be off to the same side.
+  // Errors at kinks and jumps along oblique lines fall as slowly, too; all grids may err to the same side.
   if (moved > before / 64) return 3 * std::fmax(std::fmax(apart, moved), before / 8);
   return std::fmax(apart, moved * std::fmin(1, 8 * moved / before));
 }
@@ -176,7 +177,7 @@ Answer TanhSinhProduct::advance(std::int64_t evaluations) {
     last_.value = sums.value;
     last_.magnitude = sums.magnitude;
     last_.rounding = 8 * unit * sums.magnitude;
-    // Beyond the outermost points a power of the distance to the end, u^-0.8 or a weaker one, leaves less.
+    // For a power of the distance to the end, u^-0.8 or weaker, less is left beyond the outermost points.
     constexpr double beyond = 0.5;
     last_.truncation = truncation_estimate() + beyond * sums.outermost / step_;
     last_.evaluations = cube_.evaluations();
@@ -189,7 +190,7 @@ Answer TanhSinhProduct::advance(std::int64_t evaluations) {
       last_.reason = Reason::converged;
       return last_;
     }
-    // Nothing but rounding moves the sums, which cancel to less than that.
+    // Only rounding changes the sums, which cancel to less than that.
     if (last_.truncation <= noise) {
       last_.reason = Reason::roundoff;
       return last_;
@@ -206,14 +207,15 @@ Answer tanh_sinh_product(UnitCube& cube, const Tolerance& tolerance, int threads
 namespace {
 
 using Pair = Differences<8>;
-constexpr std::size_t slots = 8;  // of a line: its middle and pairs of points
-// Between a line's outermost point and the face a jump would hide: one point more on each side of the middle
-// line of each axis sees it.
+constexpr std::size_t slots = 8;  // per line: its middle and pairs of points
+// A jump between a line's outermost point and the face would go unseen: one more point on each side of the
+// middle line of each axis detects it.
 constexpr double edge_offset = 1 - 0x1p-24;
 
-// Of a line: the pair's own difference where all fall off as a smooth function's do, else the largest; and
-// what is left of it, by how much each falls below the one of lower degree. Even differences go by degrees 8
-// to 14, Kronrod's rule is good up to 23: three falls beyond the first of them are counted, of eight.
+// plain: a line's difference of the pair if all fall off as a smooth function's do, else the largest. sharp:
+// the largest, reduced by the slowest fall of a difference below the one of lower degree. Even differences go
+// by degrees 8 to 14, Kronrod's rule is good up to 23: three falls beyond the first of them are counted, of
+// eight.
 struct NullEstimate {
   double plain, sharp;
 };
@@ -282,7 +284,8 @@ void KronrodProduct::place(double centre, double half, int axis, double* u) cons
   for (std::size_t p = 0; p < points_; ++p) u[p] = centre + half * offsets[p];
 }
 
-// Line by line: differences of opposite signs, as lines across a slanting jump have, do not cancel.
+// Adds estimates line by line, so that differences of opposite signs, as across an oblique jump, do not
+// cancel.
 KronrodProduct::Apart KronrodProduct::apart_along(const double* y, std::size_t axis) const {
   const Pair& differences = Pair::of(kronrod15);
   std::size_t stride = 1;
@@ -305,7 +308,7 @@ KronrodProduct::Apart KronrodProduct::apart_along(const double* y, std::size_t a
   return out;
 }
 
-// What the edges of the middle line are off where its points lead.
+// The difference between the values at the middle line's edges and those extrapolated from its points.
 double KronrodProduct::hidden_along(const double* y, std::size_t axis) const {
   std::size_t stride = 1, middle = 0;
   for (std::size_t k = 0, step = 1; k < static_cast<std::size_t>(dimensions_); ++k, step *= line_points) {
@@ -335,7 +338,7 @@ RegionResult KronrodProduct::summarize(const double* y, Region& region) const {
     volume *= 2 * region.half[axis];
     out.error += apart.sharp + hidden;
     out.unconfirmed += apart.plain + hidden;
-    // Where no axis shows anything, the widest is split.
+    // If no axis shows an error, the widest is split.
     const double measure = apart.sharp + hidden + 1e-14 * out.magnitude * region.half[axis];
     if (measure > worst) {
       worst = measure;
@@ -350,7 +353,7 @@ RegionResult KronrodProduct::summarize(const double* y, Region& region) const {
   return out;
 }
 
-// An error that is gone at once is only out of sight, unless halving hardly moved the value: then there was
+// An error that vanishes at once is merely unseen, unless halving hardly changed the value: then there was
 // none.
 double KronrodProduct::believed(const RegionResult& half, const RegionResult& other, double moved,
                                 double wholes_error) const {

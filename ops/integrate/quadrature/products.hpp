@@ -17,7 +17,7 @@ class TanhSinhProduct {
   // Throws Error for other than 2 or 3 variables.
   TanhSinhProduct(UnitCube& cube, const Tolerance& tolerance, int threads);
 
-  // Halves the step as often as so many evaluations allow. Reason::evaluations: more of them would help.
+  // Halves the step as often as the evaluations allow. Reason::evaluations: more of them would help.
   Answer advance(std::int64_t evaluations);
 
  private:
@@ -27,7 +27,7 @@ class TanhSinhProduct {
   Tolerance tolerance_;
   int threads_;
   double step_ = 0.25;
-  double pace_ = 0;  // seconds for each point so far: what takes too long is not begun
+  double pace_ = 0;  // seconds per point so far: a step that takes too long is not started
   Answer last_;
   std::vector<double> values_, moved_;  // at each step so far
 };
@@ -35,12 +35,12 @@ class TanhSinhProduct {
 Answer tanh_sinh_product(UnitCube& cube, const Tolerance& tolerance, int threads = 0);
 
 // Adaptive cubature with the product of Gauss-Kronrod pairs of 7 and 15 points on each of two or three axes.
-// A region takes 225 or 3375 points (Genz and Malik's rule 21 or 39), and is exact up to degree 23 of each
-// variable: where f is smooth and many digits are asked for, far fewer regions do. Regions are chosen and
+// A region takes 225 or 3375 points (Genz and Malik's rule 21 or 39), and is exact up to degree 23 in each
+// variable: if f is smooth and many digits are requested, far fewer regions suffice. Regions are chosen and
 // halved as for Genz and Malik's rule.
 
 inline constexpr int most_kronrod_dimensions = 3;
-inline constexpr double kronrod_relative = 1e-8;  // from here on `auto` takes it in place of Genz and Malik's
+inline constexpr double kronrod_relative = 1e-8;  // up to here `auto` takes it instead of Genz and Malik's
 
 class KronrodProduct {
  public:
@@ -49,14 +49,14 @@ class KronrodProduct {
   static constexpr const char* name() { return "gauss-kronrod product"; }
   int dimensions() const { return dimensions_; }
   std::size_t points() const { return points_; }
-  // One coordinate of all points of a region.
+  // Writes one coordinate of all points of a region.
   void place(double centre, double half, int axis, double* u) const;
-  // From the values there; also the axis to split, the one whose pairs are furthest apart.
+  // Returns the result from the values there; sets the axis to split, the one whose pairs differ most.
   RegionResult summarize(const double* y, Region& region) const;
-  // What a half may claim whose value and the other half's are together `moved` away from the whole's.
+  // The error that a half may report if the sum of both halves is `moved` away from the value of the whole.
   double believed(const RegionResult& half, const RegionResult& other, double moved,
                   double wholes_error) const;
-  // Regions to begin with, where axes come in parts.
+  // The most initial regions from cuts at breaks.
   std::size_t most_first_regions() const { return dimensions_ == 2 ? 1024 : 128; }
 
  private:
@@ -71,9 +71,9 @@ class KronrodProduct {
   int dimensions_;
   std::size_t points_;
   std::vector<double> offsets_;       // axis by axis
-  std::vector<double> weights_;       // of the grid's points, of a region of volume 1
-  std::vector<double> line_weights_;  // of the lines along any axis
-  double edge_[line_points] = {};     // carry the values on a line to its upper edge
+  std::vector<double> weights_;       // weights of the grid's points in a region of volume 1
+  std::vector<double> line_weights_;  // weights of the lines along any axis
+  double edge_[line_points] = {};     // extrapolates the values on a line to its upper edge
 };
 
 // For 2 or 3 variables. Throws Error for others.

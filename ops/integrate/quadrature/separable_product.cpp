@@ -14,7 +14,7 @@ namespace {
 using formula::Node;
 using formula::Op;
 
-// The factors of a product, as texts. exp(a + b) is exp(a)·exp(b).
+// The factors of a product, as texts. exp(a + b) counts as exp(a)·exp(b).
 class Factors {
  public:
   explicit Factors(const formula::Tree& tree) : tree_(tree) {
@@ -69,13 +69,13 @@ class Factors {
 
 std::vector<SeparateFactor> separate_factors(const formula::Tree& tree,
                                              const std::vector<std::string>& variables) {
-  constexpr std::size_t longest = 4096;  // characters: further work would be lost on such a formula
+  constexpr std::size_t longest = 4096;  // characters; a longer formula is not worth the work
   if (variables.size() < 2 || tree.nodes().size() > longest / 4) return {};
   // Variables that share a factor belong to the same group, which is named by the first of them.
   std::vector<std::size_t> group(variables.size());
   std::iota(group.begin(), group.end(), std::size_t{0});
   std::vector<bool> seen(variables.size());
-  std::vector<std::pair<std::string, std::size_t>> factors;  // and one of their variables
+  std::vector<std::pair<std::string, std::size_t>> factors;  // with one of their variables
   const std::size_t none = variables.size();
   const Factors texts(tree);
   for (const std::string& text : texts.texts()) {

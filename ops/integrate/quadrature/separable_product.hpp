@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Integrands that are products of factors without common variables, as exp(-(x^2+y^2)) is: their integrals
-// are products, too, each factor's found by `auto` for fewer variables.
+// Integrands that are products of factors without common variables, such as exp(-(x^2+y^2)): the integral is
+// the product of the factors' integrals, each found by `auto` for fewer variables.
 #pragma once
 #include <optional>
 #include "ops/integrate/quadrature/box.hpp"
@@ -10,7 +10,7 @@ namespace tessera::quadrature {
 
 struct SeparateFactor {
   formula::Tree formula;
-  std::vector<std::size_t> variables;  // which of them it holds
+  std::vector<std::size_t> variables;  // the indices of its variables
 };
 
 // At least two factors, which hold all variables together; none: the formula does not separate.
@@ -18,7 +18,7 @@ std::vector<SeparateFactor> separate_factors(const formula::Tree& tree,
                                              const std::vector<std::string>& variables);
 
 // The integral as a product. Nothing: the formula does not separate, or a factor's integral did not converge;
-// what that took is taken off `limits`. Where a factor has no integral, the product has none.
+// its cost is subtracted from `limits`. If a factor has no integral, the product has none.
 std::optional<Answer> integrate_separately(const formula::Tree& tree,
                                            const std::vector<std::string>& variables, const Box& box,
                                            const Tolerance& tolerance, Limits& limits, int threads);

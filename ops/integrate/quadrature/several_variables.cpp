@@ -12,15 +12,15 @@
 namespace tessera::quadrature {
 namespace {
 
-constexpr double telling = 2e-3;  // share of a value that another rule may be off by, and still confirm it
+constexpr double telling = 2e-3;  // share of a value by which another rule may differ and still confirm it
 
-// Genz and Malik's rule sees nothing of a corner of a region that an oblique kink cuts off: its first regions
+// Genz and Malik's rule has no point in a corner of a region that an oblique kink cuts off: its first regions
 // must be small.
 constexpr std::size_t first_points = 150'000;
 
 enum class Kind { adaptive, scattered };
 
-// A rule at work, and what it knows by now.
+// A running rule and its latest answer.
 struct Runner {
   Kind kind;
   std::string name;
@@ -30,7 +30,7 @@ struct Runner {
   double error_before = infinity;  // with `used_before` evaluations
   std::int64_t used_before = 0;
   bool ended = false;      // more evaluations would not help
-  bool refuted = false;    // scattered points contradict what it claims
+  bool refuted = false;    // scattered points contradict its value
   bool same_grid = false;  // all points lie on one grid: at kinks its steps may agree by chance
   bool known() const { return std::isfinite(answer.error()); }
 };
@@ -83,7 +83,7 @@ class Auto {
   Answer answer_;
 };
 
-// With a safety factor on its errors.
+// Adds a rule with a safety factor on its errors.
 template <class Rule>
 void Auto::enter(Kind kind, const char* name, double safety) {
   const Tolerance tolerance{tolerance_.relative / safety, tolerance_.absolute / safety};
@@ -105,7 +105,7 @@ Limits Auto::left() const {
   return out;
 }
 
-// Elsewhere they cannot be interrupted: all of them at once.
+// Regions on another device cannot be interrupted: they run in a single turn.
 void Auto::enter_by_regions() {
   runners_.push_back({Kind::adaptive, "Genz-Malik regions" + by_regions_.where, [this](std::int64_t) {
                         Limits limits = left();
@@ -119,7 +119,8 @@ void Auto::enter_by_regions() {
                       }});
 }
 
-// Begins anew each time, with more points: of so many digits as confirm a claim, where there is one.
+// VEGAS starts over in each turn, with more points; if there is a candidate, only to the accuracy that
+// confirms it.
 void Auto::enter_vegas(const char* name, std::uint64_t seed) {
   runners_.push_back({Kind::scattered, name, [this, seed](std::int64_t more) {
                         Limits limits = left();
@@ -145,15 +146,14 @@ void Auto::enter_rules() {
   else if (d <= most_kronrod_dimensions && tolerance_.relative <= kronrod_relative)
     enter<AdaptiveCubature<KronrodProduct>>(Kind::adaptive, "Gauss-Kronrod regions");
   else if (d <= most_cubature_dimensions)
-    // Where an oblique kink cuts off a corner of a region no point sees it: errors are up to six times too
-    // small.
+    // No point sees an oblique kink that cuts off a corner of a region: errors are up to six times too small.
     enter<AdaptiveCubature<GenzMalik>>(Kind::adaptive, "Genz-Malik regions", d == 2 ? 2 : 8);
   if (d <= most_sobol_dimensions) enter<QuasiRandom>(Kind::scattered, "quasi-random points");
   if (d > most_cubature_dimensions) enter_vegas("VEGAS", 11);
   if (d > most_sobol_dimensions) enter_vegas("VEGAS from other points", 12);
 }
 
-// Whether it knows enough to say something about the claim.
+// True if the runner is accurate enough to confirm or contradict the candidate.
 bool Auto::tells(const Runner& runner, const Answer& candidate) const {
   constexpr double cancelled = 0.1;
   const double size = std::fmax(std::fabs(candidate.value), cancelled * candidate.magnitude);
@@ -165,7 +165,7 @@ bool Auto::agree(const Answer& candidate, const Runner& other) {
   return std::fabs(candidate.value - other.answer.value) <= candidate.error() + slack * other.answer.error();
 }
 
-// Whether scattered points that know their own value well enough are not where an adaptive rule is.
+// True if scattered points with a sufficiently accurate value disagree with this adaptive rule.
 bool Auto::contradicted(const Runner& runner) const {
   return runner.kind == Kind::adaptive && runner.known() &&
          std::ranges::any_of(runners_, [&](const Runner& other) {
@@ -174,7 +174,7 @@ bool Auto::contradicted(const Runner& runner) const {
          });
 }
 
-// By how its error has fallen, it would need more evaluations than there are.
+// True if, at the rate at which its error has fallen, the rule needs more evaluations than are left.
 bool Auto::hopeless(const Runner& runner) const {
   const double error = runner.answer.error();
   if (!runner.known() || runner.used_before == 0 || !std::isfinite(runner.error_before)) return false;
@@ -197,8 +197,9 @@ void Auto::let_work(Runner& runner, std::int64_t evaluations) {
   runner.ended = runner.answer.reason != Reason::evaluations;
 }
 
-// Who confirms the claim. An adaptive rule needs scattered points that agree, for these know nothing of its
-// regions; scattered points need any other rule. A single grid also needs regions that agree closely.
+// The rule that confirms the candidate; null: none. An adaptive rule needs scattered points that agree,
+// because they are independent of its regions; scattered points need any other rule. A single grid also needs
+// regions that agree closely.
 const Runner* Auto::confirmed(Runner& candidate) {
   const Runner* out = nullptr;
   bool other_grid = !candidate.same_grid;
@@ -217,7 +218,7 @@ const Runner* Auto::confirmed(Runner& candidate) {
   return other_grid ? out : nullptr;
 }
 
-// As far as rules of similar accuracy are apart, each may be off.
+// Widens the error to the differences from rules of similar accuracy.
 void Auto::widen(Answer& answer, const Runner& candidate) const {
   for (const Runner& other : runners_) {
     const double apart = std::fabs(answer.value - other.answer.value);
@@ -229,7 +230,7 @@ void Auto::widen(Answer& answer, const Runner& candidate) const {
 bool Auto::decided() {
   for (Runner& candidate : runners_) {
     const Answer& answer = candidate.answer;
-    // Of parts that cancel, rounding may be all that is left.
+    // If parts cancel, only rounding may be left.
     const bool rounded = answer.reason == Reason::roundoff &&
                          answer.error() <= std::fmax(tolerance_.relative, 1e-12) * answer.magnitude;
     if (candidate.refuted || answer.magnitude == 0 || !(answer.converged() || rounded)) continue;
@@ -244,7 +245,7 @@ bool Auto::decided() {
   return false;
 }
 
-// Each rule in turn. False: nobody could do anything more.
+// Lets each rule work in turn. False: no rule can do anything more.
 bool Auto::turn(std::int64_t evaluations) {
   const auto active = [](const Runner& runner) { return !runner.ended && !runner.refuted; };
   const bool some_hope =
@@ -264,7 +265,7 @@ bool Auto::turn(std::int64_t evaluations) {
   return worked;
 }
 
-// The smallest error, and as far as it is from what others tell.
+// The answer with the smallest error, widened to its difference from rules that disagree.
 Answer Auto::undecided() {
   const Runner* best = nullptr;
   bool seen = false, disputed = false;
@@ -295,7 +296,7 @@ Answer Auto::undecided() {
     out.reason = Reason::doubtful;
     out.why += "; rules disagree";
   } else if (best == nullptr || out.converged()) {
-    // Nobody was left to confirm it.
+    // No rule was left to confirm it.
     out.reason = best == nullptr || over ? cube_.cap() : Reason::doubtful;
   }
   return out;
@@ -315,7 +316,7 @@ Answer Auto::run() {
       return finished(out);
     }
     if (decided()) return finished(answer_);
-    // Where there are doubts, or only scattered points get there, VEGAS knows of other points.
+    // If rules disagree, or only scattered points converge, VEGAS contributes other points.
     const bool wanted = std::ranges::any_of(
         runners_, [](const Runner& r) { return r.refuted || (r.kind == Kind::scattered && claims(r)); });
     if (reserve && (wanted || !worked)) {

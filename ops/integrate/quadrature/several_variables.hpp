@@ -4,8 +4,9 @@
 // `auto` lets rules of different kinds work in turns, each with more evaluations in every turn: adaptive
 // cubature (for two or three variables also tanh-sinh on each axis), and points scattered over the box
 // (quasi-random; VEGAS for many variables). The integral has converged when one of them meets the tolerance
-// and points of the other kind agree with it as far as they can tell. That is an error estimate, not a proof:
-// what neither kind sees, such as a peak between all points, is not in it. Installed: for programs.
+// and points of the other kind agree with it as far as they can tell. This is an error estimate, not a proof:
+// it does not cover features that neither kind sees, such as a peak between all points.
+// Installed: for programs.
 #pragma once
 #include "box.hpp"
 #include "vegas.hpp"
@@ -16,10 +17,10 @@ inline constexpr Tolerance usual_cubature_tolerance{.relative = 1e-6, .absolute 
 inline constexpr Limits usual_cubature_limits{.evaluations = 100'000'000, .seconds = 20, .regions = 1 << 20};
 
 // The rule: auto, genz_malik (2 to 12 variables), gauss_kronrod and tanh_sinh (products; 2 or 3 variables),
-// quasi_random (up to 21) or vegas (up to 32). An axis whose limits are exchanged counts negatively. threads
+// quasi_random (up to 21) or vegas (up to 32). An axis whose limits are exchanged changes the sign. threads
 // 0: all. Throws Error for a box without axes or with more than 32, for limits that are no numbers,
 // tolerances below 0, `points` (which are for one variable), and rules that do not fit. `by_regions` and
-// `engine`: who computes regions and VEGAS's samples, where it is not the processors.
+// `engine`: compute regions and VEGAS's samples on another device than the processors.
 Answer integrate_several(const std::string& rule, const BatchIntegrand& f, const Box& box,
                          const Tolerance& tolerance = usual_cubature_tolerance,
                          const Limits& limits = usual_cubature_limits, std::span<const double> points = {},

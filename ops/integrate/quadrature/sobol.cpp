@@ -10,14 +10,14 @@
 namespace tessera::quadrature {
 namespace {
 
-// A primitive polynomial over two elements, its inner coefficients as bits, and the first odd numbers.
+// A primitive polynomial over GF(2), its inner coefficients as bits, and the first odd direction numbers.
 struct Start {
   int degree;
   std::uint32_t inner;
   std::uint32_t first[7];
 };
 
-// Chosen by Joe and Kuo for good projections onto two axes.
+// Joe and Kuo's choice for good projections onto two axes.
 constexpr Start starts[most_sobol_dimensions - 1] = {
     {1, 0, {1}},
     {2, 1, {1, 3}},
@@ -87,8 +87,8 @@ std::uint32_t hashed(std::uint64_t seed, std::uint32_t axis) {
   return static_cast<std::uint32_t>(z >> 32 ^ z);
 }
 
-// Each bit is turned over or not as the bits above it say: a nested scrambling, by a hash whose bits
-// depend on lower bits alone, applied to the bits in reverse.
+// Nested (Owen) scrambling: each bit is flipped or not depending on the bits above it, by a hash whose bits
+// depend on lower bits alone, applied to the reversed bits.
 std::uint32_t scrambled(std::uint32_t x, std::uint32_t seed) {
   x = reversed(x);
   x ^= x * 0x3d20adeau;
@@ -101,7 +101,7 @@ std::uint32_t scrambled(std::uint32_t x, std::uint32_t seed) {
 
 }  // namespace
 
-// From one index to the next all bits up to the lowest 0 are turned over.
+// From one index to the next all bits up to the lowest 0 flip.
 void sobol(std::uint32_t first, std::size_t count, int axis, std::uint64_t seed, double* out) {
   const Directions& v = directions[static_cast<std::size_t>(axis)];
   const std::uint32_t scramble = hashed(seed, static_cast<std::uint32_t>(axis));
@@ -126,15 +126,15 @@ namespace {
 
 constexpr int repetitions = 16;
 constexpr std::uint32_t chunk = 512;  // points that one thread does at a time
-constexpr double student = 4.1;       // of 16 repetitions: one in a thousand is further off
+constexpr double student = 4.1;       // Student's t for 16 repetitions: one in a thousand is further off
 constexpr std::size_t bins = vegas_bins;
 
-// The terms so large that one of a chunk at most is, largest first; they tell how sizes thin out.
+// The number of largest terms to keep, one of a chunk at most; they show how the frequency of sizes falls.
 constexpr std::size_t most_kept = 64;
 
-// Of the sum, what terms larger than those that were met would have brought. Where sizes beyond t are as
-// frequent as t^-a (Hill's estimate of a from the largest ones), the scatter has no limit from a = 2 down and
-// tells little, and the mean beyond the largest is a/(a - 1) of it.
+// The contribution of terms larger than any that was seen. If sizes beyond t have the frequency t^-a (Hill's
+// estimate of a from the largest ones), the variance is infinite from a = 2 down, so that the scatter says
+// little, and the mean beyond the largest is a/(a - 1) of it.
 double beyond_largest(const std::vector<double>& largest) {
   constexpr std::size_t fewest = 16;
   constexpr double has_scatter = 2, has_mean = 0.85, nearly = 0.05, twice = 2;
@@ -167,8 +167,8 @@ class QuasiRandom::Sampling {
     double value = 0, magnitude = 0, largest = 0;  // the largest size of one term
   };
 
-  // Points first … first + count of one repetition; squares along the axes, in units of the largest, go to
-  // `weights`, if given.
+  // Samples points first … first + count of one repetition; adds squares along the axes, in units of the
+  // largest, to `weights`, if given.
   Sums sample(std::uint64_t seed, std::uint32_t first, std::uint32_t count, double* weights) const;
   void learn();
   bool extend(std::uint32_t to);
@@ -178,11 +178,11 @@ class QuasiRandom::Sampling {
   Tolerance tolerance_;
   int threads_;
   std::uint64_t seed_;
-  std::vector<double> edges_;                      // of each axis' bins
-  std::int64_t until_ = 0;                         // evaluations of the cube, in this call
-  std::uint32_t points_ = 0;                       // of each repetition
-  double pace_ = 0;                                // seconds for a point
-  double scatter_ = infinity, before_ = infinity;  // of the repetitions; with half as many points
+  std::vector<double> edges_;                      // edges of each axis' bins
+  std::int64_t until_ = 0;                         // the cube's evaluations that end this call
+  std::uint32_t points_ = 0;                       // per repetition
+  double pace_ = 0;                                // seconds per point
+  double scatter_ = infinity, before_ = infinity;  // scatter of the sums; before_: with half as many points
   bool learnt_ = false;
   Sums sums_[repetitions];
   std::vector<double> largest_;
@@ -214,20 +214,20 @@ QuasiRandom::Sampling::Sums QuasiRandom::Sampling::sample(std::uint64_t seed, st
   }
   if (weights == nullptr || !(out.largest > 0)) return out;
   for (std::uint32_t i = 0; i < count; ++i) {
-    const double share = y[i] / out.largest;  // so that no square vanishes
+    const double share = y[i] / out.largest;  // keeps squares from underflow
     for (std::size_t axis = 0; axis < d; ++axis)
       weights[axis * bins + static_cast<std::size_t>(bin[axis * count + i])] += share * share;
   }
   return out;
 }
 
-// The grids learn from points that are thrown away.
+// Refines the grids by points that are then discarded.
 void QuasiRandom::Sampling::learn() {
   constexpr int rounds = 10;
   constexpr std::size_t parts = 32;
   const std::size_t size = static_cast<std::size_t>(cube_.dimensions()) * bins;
   for (int round = 0; round < rounds; ++round) {
-    // Most is left for the sum itself.
+    // Leaves most evaluations for the sum itself.
     const double left = cube_.seconds_left();
     const auto points = static_cast<std::int64_t>(parts * chunk);
     if (8 * points > until_ - cube_.evaluations() || 4 * static_cast<double>(points) * pace_ > left) return;
@@ -254,14 +254,14 @@ void QuasiRandom::Sampling::learn() {
   }
 }
 
-// More points of each repetition; every chunk's sum has its place, whoever computed it.
+// Adds points to each repetition; every chunk's sum has a fixed place, whichever thread computed it.
 bool QuasiRandom::Sampling::extend(std::uint32_t to) {
   const std::uint32_t each = std::min(chunk, to - points_);
   const std::size_t chunks = (to - points_) / each;
   const auto more = static_cast<std::int64_t>(repetitions * chunks * each);
   const double left = cube_.seconds_left();
   const bool in_time = left > 0 && static_cast<double>(more) * pace_ <= left;
-  if (!in_time || cube_.evaluations() + more > until_) {  // what takes too long is not begun
+  if (!in_time || cube_.evaluations() + more > until_) {  // a step that takes too long is not started
     reason_ = in_time ? Reason::evaluations : Reason::time;
     return false;
   }
@@ -303,7 +303,7 @@ Answer QuasiRandom::Sampling::answer() const {
     out.value += sum.value / points_ / repetitions;
     out.magnitude += sum.magnitude / points_ / repetitions;
   }
-  // Of many looks at the scatter the first that is small enough would be the luckiest.
+  // Stopping at the first scatter that is small enough favours lucky ones, so the one before counts, too.
   out.truncation = std::fmax(scatter_, before_ / 2) +
                    beyond_largest(largest_) / (static_cast<double>(points_) * repetitions);
   out.rounding = 16 * unit * out.magnitude;
@@ -316,7 +316,7 @@ Answer QuasiRandom::Sampling::advance(std::int64_t evaluations) {
   reason_ = Reason::converged;
   if (!std::exchange(learnt_, true)) learn();
   std::uint32_t next = points_ > 0 ? 2 * points_ : 2 * chunk;
-  if (points_ == 0)  // so few are allowed
+  if (points_ == 0)  // fewer points are allowed
     while (next > least && 2 * repetitions * std::int64_t{next} > until_ - cube_.evaluations()) next /= 2;
   for (; next <= most && !cube_.undefined(); next *= 2) {
     if (!extend(next)) break;

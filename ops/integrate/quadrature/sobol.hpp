@@ -8,8 +8,8 @@
 
 namespace tessera::quadrature {
 
-// Sobol' points, each computed from its number alone, so that any thread or device may have any part of
-// them, and scrambled (Owen) by hashing, so that repetitions with other seeds give honest error bars.
+// Sobol' points, each computed from its number alone, so that any thread or device can compute any part of
+// them, and scrambled (Owen) by hashing, so that repetitions with other seeds give valid error bars.
 
 inline constexpr int most_sobol_dimensions = 21;
 
@@ -20,18 +20,18 @@ double sobol(std::uint32_t index, int axis, std::uint64_t seed);
 void sobol(std::uint32_t first, std::size_t count, int axis, std::uint64_t seed, double* out);
 
 // Quasi-random integration for many variables: sixteen independently scrambled Sobol' sequences, whose
-// scatter is the error. Points are first drawn together where |f| is large (a grid on each axis, refined
-// as Lepage's VEGAS does), for which only sums along the axes are needed.
+// scatter is the error. Points are first concentrated where |f| is large (a grid on each axis, refined as in
+// Lepage's VEGAS), which needs only sums along the axes.
 //
-// Sums are added in an order that the number of threads does not change: the same bits for any of them.
+// The order of additions does not depend on the number of threads, and neither do the bits.
 
 class QuasiRandom {
  public:
-  // Throws Error for more variables than Sobol' points are known for. threads 0: all.
+  // Throws Error for more than most_sobol_dimensions variables. threads 0: all.
   QuasiRandom(UnitCube& cube, const Tolerance& tolerance, int threads, std::uint64_t seed = 1);
   ~QuasiRandom();
 
-  // Doubles the points as often as so many evaluations allow. Reason::evaluations: more of them would help.
+  // Doubles the points as often as the evaluations allow. Reason::evaluations: more of them would help.
   Answer advance(std::int64_t evaluations);
 
  private:

@@ -17,7 +17,7 @@ constexpr int shapes = 3;
 
 double reach_of(Shape shape) { return shape == Shape::between ? 6.0 : 6.5; }
 
-// A table for each key, made when it is first needed, by whichever thread needs it.
+// A table for each key, made on first use by the thread that needs it.
 template <class T, int keys>
 class Kept {
  public:
@@ -70,7 +70,7 @@ DoubleExponential::DoubleExponential(const Part& part) : range_(part.range()) {
   if (shape_ == Shape::between) length_ = range_.upper - range_.lower;
   end_of_side_[0] = shape_ == Shape::half && below ? 1 : 0;
   end_of_side_[1] = 1 - end_of_side_[0];
-  // exp(π/2·sinh t) is the largest number of f32 a little further out than that.
+  // exp(π/2·sinh t) exceeds f32 a little further out than that.
   constexpr double last_single = 4.5;
   for (const int side : {0, 1}) {
     const double at = end(side);
@@ -111,7 +111,7 @@ void DoubleExponential::place(int side, std::span<const double> unit_distance, s
     x[i] = at + distance[i];
   }
   if (blind_[from] == 0) return;
-  // Never the end itself, where f may have no value.
+  // Avoids the end itself, where f may have no value.
   if (end_of_side_[from] == 0)
     for (std::size_t i = 0; i < count; ++i) x[i] = std::fmax(x[i], nearest_[from]);
   else
@@ -152,14 +152,14 @@ const CellNodes& cell_nodes(Shape shape, int k) {
 namespace {
 
 constexpr std::size_t chunk = 256;
-constexpr double negligible = 1e-2 * unit;  // of the integral of |f|: a term that no sum would notice
-constexpr double resolved = 8;  // times as far as x can tell: some digits of the distance are right
+constexpr double negligible = 1e-2 * unit;  // times the integral of |f|: a term that changes no sum
+constexpr double resolved = 8;  // times the resolution of x: some digits of the distance are right
 
 struct Sums {
   double value = 0, magnitude = 0;
 };
 
-// Four sums side by side: one long chain of additions would wait for each.
+// Four independent sums: a single chain of additions would be limited by latency.
 Sums weigh(std::span<const double> weight, std::span<const double> y) {
   double s[4] = {0, 0, 0, 0}, a[4] = {0, 0, 0, 0};
   std::size_t i = 0;
@@ -176,10 +176,10 @@ Sums weigh(std::span<const double> weight, std::span<const double> y) {
   return {(s[0] + s[1]) + (s[2] + s[3]), (a[0] + a[1]) + (a[2] + a[3])};
 }
 
-// Where g falls as exp(-∫m), m its logarithmic slope, g/m is left behind a place; but where m itself falls as
-// p/s, g falls as s^-p only, and g/m·p/(p-1) is left. Returns the slope of a power that leaves as much; 0
-// where that may be any amount: then p is so near 1 that 1/(s·log(s)), which has no limit, looks like it.
-// `before` and `slope` are the slopes at two places that lie `apart`.
+// If g falls as exp(-∫m), m its logarithmic slope, the integral beyond a place is g/m; but if m itself falls
+// as p/s, g falls as s^-p only, and the integral is g/m·p/(p-1). Returns the slope of a power with the same
+// integral; 0: the integral may be arbitrarily large, because p is so near 1 that 1/(s·log(s)), which
+// diverges, looks like it. `before` and `slope` are the slopes at two places that lie `apart`.
 double lasting_slope(double before, double slope, double apart) {
   constexpr double least = 1.5;
   if (!(slope > 0)) return 0;
@@ -190,7 +190,7 @@ double lasting_slope(double before, double slope, double apart) {
 
 }  // namespace
 
-// Both sides at the first step, and the middle between them.
+// The points of both sides at the first step, and the middle between them.
 struct TanhSinh::First {
   static constexpr std::size_t most = 64;
   double x[most], distance[most], weight[most], y[most], term[most];
@@ -206,7 +206,7 @@ TanhSinh::TanhSinh(Sampler& sampler, const Part& part) : sampler_(sampler), part
 }
 
 void TanhSinh::give_up(Reason reason, double where) {
-  if (trouble_ == Reason::non_finite) return;  // whatever else the other side shows
+  if (trouble_ == Reason::non_finite) return;  // takes precedence over the trouble of the other side
   trouble_ = reason;
   where_ = where;
 }
@@ -254,10 +254,10 @@ void TanhSinh::first_level() {
   change_ = std::fabs(step_ * sum_ - 2 * step_ * coarse);
 }
 
-// Whether the terms that are not finite, from `numbers` on, may be left out, where those from `last` on are
-// negligible. A value without a number may be one that overflowed on the way: behind values that have faded,
-// and, where the formula itself tells so, where the power of the distance shows what is left out. The same
-// holds of an infinite value. What lies within rounding of the end tells nothing.
+// True if the terms that are not finite, from `numbers` on, may be left out; terms from `last` on are
+// negligible. A NaN may result from an intermediate overflow: it may be left out after values that have
+// vanished and, if the formula itself reports the overflow, where the power of the distance gives the omitted
+// part. The same holds for an infinite value. Points within rounding of the end are ignored.
 bool TanhSinh::accounted(int side, const First& first, std::size_t last, std::size_t numbers) const {
   const Integrand& f = part_->f();
   const double end = variable_.end(side);
@@ -274,7 +274,7 @@ bool TanhSinh::accounted(int side, const First& first, std::size_t last, std::si
   return true;
 }
 
-// Finds how far out a side counts, and how much lies beyond.
+// Finds the reach of a side, beyond which terms are negligible, and the integral beyond it.
 void TanhSinh::settle(int side, const First& first, double magnitude) {
   const double* const term = first.term + first.from[side];
   const std::size_t size = first.size[side];
@@ -289,7 +289,7 @@ void TanhSinh::settle(int side, const First& first, double magnitude) {
     return give_up(grows ? Reason::may_diverge : Reason::non_finite,
                    grows ? variable_.end(side) : first.x[at]);
   }
-  // Far out a formula may overflow, to what is no number or to 0, where its integral goes on.
+  // Far out a formula may overflow, to NaN or to 0, although its integral goes on.
   constexpr double far_out = 1e30;
   const auto overflows_to_zero = [&] {
     const std::size_t at = first.from[side] + last;
@@ -300,14 +300,14 @@ void TanhSinh::settle(int side, const First& first, double magnitude) {
   };
   const bool overflows = last > 0 && last < size && (numbers == last || overflows_to_zero());
   const bool to_the_end = last == size || overflows;
-  // Where nothing counts, smaller steps may find something anywhere.
+  // If no term counts, smaller steps may find one anywhere.
   reach_[side] = first_step * double(last == 0 ? numbers : to_the_end ? last : last + 1);
   if (numbers == size && (last == size || last == 0)) reach_[side] = variable_.reach(side);
   if (variable_.blind(side) > 0) find_blind(side, first);
   else if (to_the_end && last > 3) find_beyond(side, first, last - 1);
 }
 
-// Beyond the outermost point, as the power of the distance that the last points show.
+// Estimates the integral beyond the outermost point by the power of the distance that the last points show.
 void TanhSinh::find_beyond(int side, const First& first, std::size_t last) {
   const Nodes& nodes = level_nodes(variable_.shape(), side, 0);
   const double length = variable_.length();
@@ -321,7 +321,7 @@ void TanhSinh::find_beyond(int side, const First& first, std::size_t last) {
     if (outwards) give_up(Reason::unresolved, variable_.end(side));
     return;
   }
-  // How far the exponent of f is from that of 1/d, where the integral ends to exist.
+  // The margin of f's exponent from that of 1/d, at which the integral ceases to exist.
   const auto margin = [&](std::size_t j) {
     const double power = std::log(std::fabs(y[j] / y[j - 1])) / std::log(distance(j) / distance(j - 1));
     return outwards ? -(power + 1) : power + 1;
@@ -333,7 +333,7 @@ void TanhSinh::find_beyond(int side, const First& first, std::size_t last) {
   constexpr double least = 1e-7;
   if (std::isnan(m)) return;
   if (m < least) return give_up(Reason::diverges, variable_.end(side));
-  // Where the logarithm is half as large: slopes as near as that would tell rounding alone.
+  // Takes the slope where the logarithm is half as large: nearer slopes differ by rounding alone.
   std::size_t j = last - 1;
   while (j > 1 && logarithm(j) > logarithm(last) / 2) --j;
   const double lasting = lasting_slope(margin(j), m, std::fabs(logarithm(last) - logarithm(j)));
@@ -341,8 +341,8 @@ void TanhSinh::find_beyond(int side, const First& first, std::size_t last) {
   beyond_[side] = std::fabs(y[last]) * distance(last) / lasting;
 }
 
-// Nearer to the end than x can tell, f was taken at the number next to it; the power that f shows before
-// tells how much that may be off.
+// Nearer to the end than the resolution of x, f was computed at the number next to the end; the power that f
+// shows before gives the error.
 void TanhSinh::find_blind(int side, const First& first) {
   const Nodes& nodes = level_nodes(variable_.shape(), side, 0);
   const double* const y = first.y + first.from[side];
@@ -388,7 +388,7 @@ bool TanhSinh::add(std::span<const double> x, std::span<const double> distance,
   return false;
 }
 
-// What f does from point to point, against the rounding of the points.
+// Adds the changes of f from point to point, times x, for the error of rounded abscissae.
 void TanhSinh::vary(int side, std::span<const double> x, std::span<const double> distance,
                     std::span<const double> y) {
   if (x.size() < 2) return;
@@ -422,8 +422,8 @@ double TanhSinh::rounding() const {
 }
 
 double TanhSinh::expected_change() const {
-  // Twenty times what the next halving would change if it gained only as much as the last one did. Sums that
-  // still differ by much may be alike by chance next.
+  // Twenty times the change of the next halving if it gains only as much as the last one did. Sums that still
+  // differ by much may agree by chance at the next step.
   constexpr double much = 1e-2, least = 2e-3;
   if (!(change_ > 0)) return 0;
   const double gained = change_ * std::fmin(1, std::fmax(least, 20 * change_ / change_before_));
@@ -445,7 +445,7 @@ bool TanhSinh::refine() {
         static_cast<std::size_t>(std::ceil(std::ldexp(reach_[side] / (2 * first_step), level_) - 0.5)));
   }
   double x[chunk], distance[chunk], weight[chunk];
-  while (done[0] < count[0] || done[1] < count[1]) {  // both sides in one call, where there is room
+  while (done[0] < count[0] || done[1] < count[1]) {  // both sides in one call, if they fit
     std::size_t used = 0, of_first = 0;
     for (const int side : {0, 1}) {
       const std::size_t n = std::min(chunk - used, count[side] - done[side]);
@@ -477,7 +477,7 @@ double TanhSinh::error_of_values() {
     variable_.place(side, {nodes.distance.data(), size}, x, distance);
     if (!sampler_.values(f, x, distance, {first.y, size})) return out;
     f.errors(x, distance, {first.term, size});
-    // The outermost value of which some digits are right: further out f is taken to grow no faster than its
+    // The outermost value with some right digits: further out f is assumed to grow no faster than its
     // integral allows.
     double right = 0, there = 0;
     for (std::size_t j = 0; j < size; ++j) {
@@ -500,10 +500,10 @@ double TanhSinh::error_of_values() {
 
 namespace {
 
-// Why no smaller step is tried.
+// Sets the reason why no smaller step is tried.
 void explain(Answer& answer, std::span<TanhSinh> parts, const Tolerance& tolerance) {
   const double allowed = tolerance.of(answer.value);
-  // A side that was given up is not in the sum, except where it is known how much it leaves out.
+  // The sum lacks a side that was given up, unless the omitted part is known.
   const bool complete = std::ranges::none_of(parts, [](const TanhSinh& part) {
     return part.trouble() != Reason::converged && part.trouble() != Reason::unresolved;
   });
@@ -564,7 +564,7 @@ Answer refine(std::span<TanhSinh> parts, const Tolerance& tolerance, int least, 
         worst = &part;
       }
     }
-    // Where nothing but zeros is seen, smaller steps may find what lies between them.
+    // If only zeros are seen, smaller steps may find something between them.
     if (unseen && known.magnitude == 0)
       for (TanhSinh& part : parts)
         if (part.level() < deepest_level) worst = &part;
@@ -579,7 +579,7 @@ Answer refine(std::span<TanhSinh> parts, const Tolerance& tolerance, int least, 
 
 Answer tanh_sinh(const Integrand& f, const Range& range, const Tolerance& tolerance, const Limits& limits,
                  std::span<const double> points) {
-  constexpr int least = 2;  // before, two sums may agree by chance
+  constexpr int least = 2;  // on coarser levels two sums may agree by chance
   Sampler sampler(limits);
   std::vector<Part> parts;
   for (const Range& part : cut(range, points)) parts.emplace_back(f, range, part);

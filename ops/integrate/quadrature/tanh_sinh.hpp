@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The double exponential change of variable (Takahasi and Mori): x(t) such that f(x(t))·x'(t) falls double
-// exponentially on both sides, whatever integrable singularity f has at an end and however it decays.
-// tanh-sinh between two limits, exp-sinh from one limit on, sinh-sinh without limits.
+// exponentially on both sides, whatever integrable singularity f has at an end and however it decays. It is
+// tanh-sinh on a finite range, exp-sinh on a half-infinite one, sinh-sinh on an infinite one.
 //
-// Points are kept as distances to the nearer end, computed as such: 1 - tanh(u) would keep no digits.
+// Points are stored as distances to the nearer end, computed directly: 1 - tanh(u) would keep no digits.
 #pragma once
 #include <span>
 #include "ops/integrate/quadrature/integrand.hpp"
@@ -19,21 +19,21 @@ struct Node {
 Node double_exponential_node(Shape shape, double t);
 
 // The change of variable for one part of the range. t < 0 lies towards the lower limit (or towards the finite
-// one where the other is infinite), t > 0 towards the other.
+// one if the other is infinite), t > 0 towards the other.
 class DoubleExponential {
  public:
   explicit DoubleExponential(const Part& part);
 
   Shape shape() const { return shape_; }
-  const char* name() const;  // of the rule in this variable
+  const char* name() const;  // name of the rule in this variable
   double length() const { return length_; }
-  double reach(int side) const { return reach_[side]; }  // |t| beyond which there are no more numbers
+  double reach(int side) const { return reach_[side]; }  // |t| beyond which distances over- or underflow
   double end(int side) const;                            // the limit, maybe infinite
-  // Nearer to this side's end than that, x cannot be told from it, and the integrand takes no distance; else
-  // 0.
+  // The distance below which x cannot be told from this side's end; 0: the end is infinite, or the integrand
+  // takes distances.
   double blind(int side) const { return blind_[side]; }
 
-  // Of points t on one side, as nodes of the unit range: x, and the distance that the integrand is given.
+  // Computes x and the integrand's distance argument for nodes of the unit range on one side.
   void place(int side, std::span<const double> unit_distance, std::span<double> x,
              std::span<double> distance) const;
 
@@ -61,18 +61,19 @@ struct CellNodes {
 };
 const CellNodes& cell_nodes(Shape shape, int k);
 
-// The trapezoid rule in the double exponential variable: where f is analytic inside the range, each halving
-// of the step doubles the number of right digits.
+// The trapezoid rule in the double exponential variable: if f is analytic inside the range, each halving of
+// the step doubles the number of right digits.
 
 // One part of the range, refined from outside so that several parts can share a tolerance.
 class TanhSinh {
  public:
   TanhSinh(Sampler& sampler, const Part& part);
 
-  bool refine();  // halves the step; false where that cannot be done
+  bool refine();  // halves the step; false: that cannot be done
   double value() const { return step_ * sum_; }
   double magnitude() const { return step_ * sum_abs_; }
-  // What the last halving changed, what the next one may change, and what lies beyond the outermost points.
+  // The change of the last halving, the expected change of the next one, and that plus the integral beyond
+  // the points.
   double change() const { return change_; }
   double expected_change() const;
   double truncation() const { return expected_change() + beyond_[0] + beyond_[1]; }
@@ -80,15 +81,15 @@ class TanhSinh {
   int level() const { return level_; }
   std::int64_t points() const { return points_; }
 
-  // Trouble that no smaller step mends, or `converged` where there is none; and where it is.
+  // The trouble that no smaller step mends, or `converged` if there is none; and its place.
   Reason trouble() const { return trouble_; }
   double where() const { return where_; }
 
   const Part& part() const { return *part_; }
   const DoubleExponential& variable() const { return variable_; }
-  double reach(int side) const { return reach_[side]; }  // |t| beyond which nothing counts
+  double reach(int side) const { return reach_[side]; }  // |t| beyond which terms are negligible
   double beyond(int side) const { return beyond_[side]; }
-  // By how much the integral of f may be off through the rounding within f; 0 where f does not tell.
+  // The error of the integral from rounding within f; 0 if f does not report it.
   double error_of_values();
 
  private:
@@ -107,7 +108,7 @@ class TanhSinh {
   const Part* part_;
   DoubleExponential variable_;
   double step_ = first_step, sum_ = 0, sum_abs_ = 0, change_ = infinity, change_before_ = infinity;
-  double variation_ = 0, squares_ = 0;  // of f·x from point to point, on the last level
+  double variation_ = 0, squares_ = 0;  // changes of f from point to point, times x, on the last level
   double reach_[2] = {0, 0}, beyond_[2] = {0, 0};
   int level_ = 0;
   std::int64_t points_ = 0;
@@ -116,16 +117,16 @@ class TanhSinh {
 };
 
 // The error of a sum that is due to rounded abscissae, in units of the last place: `steps` is the sum of
-// |f(x[i]) - f(x[i-1])|·|x[i]|, `squares` that of its squares, unless they overflow or vanish. Many small
+// |f(x[i]) - f(x[i-1])|·|x[i]|, `squares` that of its squares, unless they overflow or underflow. Many small
 // ones partly cancel.
 double abscissa_error(double steps, double squares);
 
-// By this rule alone.
+// Integrates by this rule alone.
 Answer tanh_sinh(const Integrand& f, const Range& range, const Tolerance& tolerance = {},
                  const Limits& limits = {}, std::span<const double> points = {});
 
 // Refines the parts where that helps most, until all together meet the tolerance or have `deepest` levels.
-// `known`: the integral over what is not among the parts.
+// `known`: the integral outside of the parts.
 Answer refine(std::span<TanhSinh> parts, const Tolerance& tolerance, int least, int deepest,
               const Answer& known);
 

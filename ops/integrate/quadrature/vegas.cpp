@@ -11,7 +11,7 @@
 namespace tessera::quadrature {
 namespace {
 
-// strata^(d - finer) · (strata + 1)^finer, or 0 where that is more than `most`.
+// strata^(d - finer) · (strata + 1)^finer, or 0 if that is more than `most`.
 std::int64_t cubes_within(int dimensions, std::int64_t strata, int finer, std::int64_t most) {
   std::int64_t out = 1;
   for (int axis = 0; axis < dimensions; ++axis) {
@@ -21,8 +21,8 @@ std::int64_t cubes_within(int dimensions, std::int64_t strata, int finer, std::i
   return out;
 }
 
-// Bins grow by half a width from one to the next at most: else the one across a jump to nothing would be so
-// wide that its part with something is hardly ever hit. Returns the new sum of the weights.
+// Limits the growth of bins to half a width from one to the next: otherwise a bin across a jump to 0 would be
+// so wide that its nonzero part is hardly ever hit. Returns the new sum of the weights.
 double soften(std::span<const double> edges, double* weights, double sum) {
   constexpr double growth = 0.5;
   double wide[vegas_bins];  // a new bin's width there
@@ -55,7 +55,7 @@ void refine_axis(std::span<double> edges, std::span<const std::uint64_t> weights
   if (!(total > 0)) return;
   double sum = 0;
   for (double& w : smooth) {
-    // Slower than the shares ask: they are noisy. No bin is given up.
+    // Refines more slowly than the noisy shares suggest. No bin is given up.
     const double share = std::fmax(w / total, 1e-30);
     w = share >= 1 ? 1 : (share - 1) / formula::elementary::log(share) + 1e-4 / vegas_bins;
     sum += w;
@@ -123,8 +123,8 @@ void refine(std::vector<double>& edges, const std::vector<std::uint64_t>& weight
 namespace {
 
 constexpr double level = 3.3;         // times sigma: one in a thousand is further off
-constexpr double doubted = 3.1;       // as many sigmas of chi^2: one in a thousand scatters more
-constexpr double most_of_one = 0.05;  // of the variance may come from one point
+constexpr double doubted = 3.1;       // sigmas of chi^2: one in a thousand scatters more
+constexpr double most_of_one = 0.05;  // the share of the variance that one point may bring
 constexpr std::size_t least_results = 6;
 
 // Scaled, as the terms are.
@@ -133,17 +133,17 @@ struct Result {
   std::int64_t points;
 };
 
-// Results of one grid, each weighed by its points: by the inverse of its variance, where every result is
-// given the same variance of a point, that of all together. Each one's own would favour those which chance
-// let see little.
+// Results of one grid, each weighted by its points, which is the inverse of its variance if all results have
+// the same variance per point. Weights by each result's own variance would favour results that missed large
+// values by chance.
 struct Together {
   double value = 0, sigma = infinity, magnitude = 0, chi2 = 0, of_one = 0, spike = 0, points = 0;
   std::size_t freedom = 0;
 
   double scatter() const { return freedom == 0 ? 0 : chi2 / static_cast<double>(freedom); }
   double truncation() const { return level * sigma * std::sqrt(std::fmax(1, scatter())); }
-  // What larger terms than any that was met would have brought, where one brings much of the variance: sizes
-  // beyond t are then as frequent as t^-a, a share of 1 - a/2 is the largest one's, and the mean beyond it is
+  // The contribution of terms larger than any that was seen, if one term brings much of the variance: sizes
+  // beyond t then have the frequency t^-a, the largest one has a share of 1 - a/2, and the mean beyond it is
   // a/(a - 1).
   double beyond_spike() const {
     constexpr double least = 1.05, unsure = 1.5;
@@ -151,7 +151,7 @@ struct Together {
     const double a = std::fmax(least, 2 * (1 - of_one));
     return unsure * spike * a / (a - 1);
   }
-  // Whether the results differ by more than their sigmas allow (Wilson and Hilferty's cube root of chi^2).
+  // True if the results differ by more than their sigmas allow (Wilson and Hilferty's cube root of chi^2).
   bool disagree() const {
     if (freedom == 0) return false;
     const double part = 2 / (9 * static_cast<double>(freedom));
@@ -213,7 +213,7 @@ class Sampling {
   std::vector<Result> results_;
   Together together_;
   std::int64_t first_points_, holes_ = 0;
-  double pace_ = 0;  // seconds for a point
+  double pace_ = 0;  // seconds per point
   Reason stopped_ = Reason::converged;
 };
 
@@ -221,7 +221,7 @@ bool Sampling::iterate(std::int64_t points, bool learn) {
   const std::int64_t d = cube_.dimensions();
   points = std::clamp<std::int64_t>(points, 16, most_vegas_points);
   const bool late = static_cast<double>(points) * pace_ > cube_.seconds_left();
-  if (late || !cube_.allows(points)) {  // what takes too long is not begun
+  if (late || !cube_.allows(points)) {  // an iteration that takes too long is not started
     stopped_ = late ? Reason::time : cube_.cap();
     return false;
   }
@@ -238,7 +238,7 @@ bool Sampling::iterate(std::int64_t points, bool learn) {
   seen_ = std::move(now);
   if (!(seen_.squares > 0 && std::isfinite(seen_.squares))) seen_.squares = squares;
   holes_ += seen_.holes;
-  if (seen_.holes > 0) cube_.look_for_holes();  // of another device's holes only their number is known
+  if (seen_.holes > 0) cube_.look_for_holes();  // another device reports only the number of its holes
   pace_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() /
           static_cast<double>(seen_.points);
   if (learn && seen_.weights.size() == static_cast<std::size_t>(d * vegas_bins))
@@ -247,16 +247,16 @@ bool Sampling::iterate(std::int64_t points, bool learn) {
   return !cube_.undefined();
 }
 
-// So that the largest term is about 1: an exponent alone, which loses no bit.
+// Scales the largest term to about 1, by a power of two, which loses no bit.
 void Sampling::rescale() {
   const int before = std::ilogb(requested_.scale);
   const int now = std::isfinite(seen_.largest) ? before - std::ilogb(seen_.largest) : before - 600;
   requested_.scale = std::ldexp(1.0, std::clamp(now, -1000, 1000));
   const double by = std::ldexp(1.0, std::ilogb(requested_.scale) - before), squares = seen_.squares * by * by;
-  seen_.squares = std::isnormal(squares) ? squares : 0x1p-10;  // what is too small or large to be squared
+  seen_.squares = std::isnormal(squares) ? squares : 0x1p-10;  // replaces squares that overflow or underflow
 }
 
-// Evenly, until something is seen: how large terms are. False where all is 0.
+// Samples evenly until a value other than 0 shows the size of terms. False: none was seen.
 bool Sampling::look() {
   for (std::int64_t points = first_points_; points <= 64 * first_points_; points *= 4) {
     if (!iterate(points, false)) return false;
@@ -268,26 +268,26 @@ bool Sampling::look() {
 }
 
 Result Sampling::result() const {
-  // What rounding blurs is not agreed upon more sharply; and where only zeros were seen, that says little.
+  // The variance is at least that of rounding and, if only zeros were seen, that of earlier squares.
   const double blur = 4 * unit * seen_.magnitude, n = static_cast<double>(seen_.points);
   const double least = seen_.magnitude > 0 ? 0 : seen_.squares / n;
   return {seen_.value, std::fmax(seen_.variance, std::fmax(blur * blur, least)), seen_.magnitude, seen_.spike,
           seen_.points};
 }
 
-// The sigma that the tolerance asks for.
+// The sigma that the tolerance requires.
 double Sampling::goal(double value) const {
   return tolerance_.of(value / requested_.scale) * requested_.scale / level;
 }
 
-// Points in all that the tolerance needs, by this result.
+// The total number of points that the tolerance needs, by this result.
 double Sampling::needed(const Result& r) const {
   const double ratio = std::sqrt(r.variance) / goal(r.value);
   return ratio * ratio * static_cast<double>(r.points);
 }
 
-// The grid and the cubes learn, by results that are thrown away: as long as a round saves more points than it
-// takes.
+// Adapts the grid and the cubes by results that are then discarded, as long as a round saves more points than
+// it takes.
 void Sampling::learn() {
   constexpr int least = 5, most = 40;
   constexpr std::int64_t most_points = 1 << 20;
@@ -295,13 +295,13 @@ void Sampling::learn() {
   int idle = 0;
   std::int64_t points = first_points_;
   for (int round = 0; round < most && (round < least || idle < 2); ++round) {
-    // Most is left for the sum itself.
+    // Leaves most evaluations for the sum itself.
     constexpr std::int64_t of_all = 8;
     if (!cube_.allows(of_all * points) || static_cast<double>(of_all * points) * pace_ > cube_.seconds_left())
       break;
     if (!iterate(points, true)) break;
     const double all = usable() ? needed(result()) : infinity;
-    // A peak, of which too little was seen before; or one that was seen before, and not now.
+    // higher: a peak of which too little was seen before; lost: one that was seen before, and not now.
     const bool higher = seen_.largest > 64, lost = !(seen_.largest > 0);
     if (round == 0) even = all;
     idle = higher || lost || before - all > static_cast<double>(points) ? 0 : idle + 1;
@@ -333,7 +333,7 @@ std::int64_t Sampling::next_points() const {
 void Sampling::measure() {
   constexpr std::size_t most_results = 4096;
   while (results_.size() < most_results && iterate(next_points(), false)) {
-    if (!usable()) {  // something far larger than all before: these saw nothing
+    if (!usable()) {  // a term far larger than all before: earlier results missed it
       rescale();
       results_.clear();
       continue;
@@ -392,7 +392,7 @@ Answer Sampling::run() {
   return out;
 }
 
-// On the processors: many points of the integrand in one call, tasks shared among the threads.
+// VEGAS on the processors: the integrand computes many points in one call, and threads share the tasks.
 constexpr std::size_t chunk = 64;  // tasks that one thread does at a time
 
 class Processors : public VegasEngine {
@@ -416,7 +416,7 @@ class Processors : public VegasEngine {
   std::vector<VegasSums> sums_;
 };
 
-// One thread's points, kept for its next chunk.
+// A thread's points, in buffers that its next chunk reuses.
 struct Points {
   std::size_t count = 0;
   std::vector<u32> point, cube, bits, stratum;
@@ -441,7 +441,7 @@ Points& own_points() {
   return points;
 }
 
-// Four words for each point, for four axes.
+// Draws four words for each point, for four axes.
 void draw(Points& p, const VegasPlan& plan, u32 axes) {
   const std::size_t count = p.count;
   const u32 *const point = p.point.data(), *const cube = p.cube.data();
@@ -468,7 +468,7 @@ void stretch(Points& p, const VegasPlan& plan, int axis, const double* edges) {
   }
 }
 
-// Joined in groups, and these in groups again. `sampled`: new sums say what the cubes hold and want.
+// Joins cubes in groups, and these in groups again. `sampled`: new sums give the cubes' totals and `wanted`.
 VegasTotals Processors::summarize(bool sampled) {
   constexpr std::size_t group = vegas_group, super = vegas_super * group;
   const std::size_t cubes = wanted_.size();
@@ -522,7 +522,7 @@ void Processors::lay_out(const VegasIteration& requested) {
   }
 }
 
-// The points of some tasks, on the unit cube; how many there are.
+// Places the points of some tasks on the unit cube; returns their number.
 std::size_t Processors::place(std::size_t first, std::size_t last, const std::vector<double>& edges) {
   Points& p = own_points();
   std::size_t count = 0;
@@ -553,7 +553,7 @@ std::size_t Processors::place(std::size_t first, std::size_t last, const std::ve
   return count;
 }
 
-// How many points it took.
+// Returns the number of points.
 std::size_t Processors::sample(std::size_t first, std::size_t last, const std::vector<double>& edges,
                                std::uint64_t* weights) {
   const std::size_t count = place(first, last, edges);
@@ -586,7 +586,7 @@ IterationStats Processors::iterate(const VegasIteration& requested, const std::v
   const bool learns = plan_.weight != 0;
   IterationStats out;
   out.weights.assign(learns ? bins : 0, 0);
-  // Whole numbers: whoever adds them, and when.
+  // Integers: any thread may add them in any order.
   std::vector<std::atomic<std::uint64_t>> weights(out.weights.size());
   const std::size_t parts = (tasks + chunk - 1) / chunk, shares = std::min<std::size_t>(parts, 64);
   std::atomic<std::size_t> done{0};

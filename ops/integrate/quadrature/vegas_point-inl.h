@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What VEGAS does to one point and to the points of one task: included by vegas_point.hpp inside a namespace,
-// and as text by what NVRTC compiles. It includes nothing. VEGAS_FN is what functions are, VEGAS_UNROLL
-// stands before loops over axes whose number a compiler may know, VEGAS_FROM_BITS makes a double.
+// VEGAS's computation of one point and of the points of one task: included by vegas_point.hpp inside a
+// namespace, and as text in the source for NVRTC. It includes nothing itself. VEGAS_FN holds the qualifiers
+// of functions, VEGAS_UNROLL precedes loops over axes whose number a compiler may know, VEGAS_FROM_BITS makes
+// a double of its bits.
 
 struct PhiloxState {
   u32 c0;
@@ -23,16 +24,15 @@ VEGAS_FN PhiloxState philox_five_rounds(PhiloxState s) {
   return philox_round(philox_round(philox_round(philox_round(philox_round(s)))));
 }
 
-// Salmon, Moraes, Dror and Shaw's Philox4x32-10: what is random is a function of where it is wanted. A
-// counter and a key become four words.
+// Salmon, Moraes, Dror and Shaw's Philox4x32-10: maps a counter and a key to four random words.
 VEGAS_FN PhiloxState philox(PhiloxState s) { return philox_five_rounds(philox_five_rounds(s)); }
 
-// (bits + 1/2) / 2^32. The sum is put together, for conversions are slow: 2^52 + bits, less 2^52 - 1/2.
+// (bits + 1/2) / 2^32, from the bit pattern of 2^52 + bits, less 2^52 - 1/2, because conversions are slow.
 VEGAS_FN double vegas_uniform(u32 bits) {
   return (VEGAS_FROM_BITS(0x4330000000000000ull | bits) - 4503599627370495.5) * 0x1p-32;
 }
 
-// v in (0, 1) to u by the grid's pieces, each of which is hit equally often.
+// Maps v in (0, 1) to u by the grid's bins, each of which is hit equally often.
 VEGAS_FN double vegas_stretch(const double* edges, double v, double* slope, int* bin) {
   const double t = v * double(vegas_bins);
   int i = int(t);
@@ -44,7 +44,7 @@ VEGAS_FN double vegas_stretch(const double* edges, double v, double* slope, int*
   return from + width * (t - double(i));
 }
 
-// `weight`: what the lengths of axes between two limits make; `slopes`: what the others' maps do.
+// `weight`: product of the lengths of finite axes; `slopes`: product of the slopes of the other axes' maps.
 VEGAS_FN double vegas_abscissa(VegasAxis axis, double u, double* weight, double* slopes) {
   if (axis.kind == 0) {
     *weight = *weight * (axis.to - axis.from);
@@ -61,7 +61,7 @@ VEGAS_FN double vegas_abscissa(VegasAxis axis, double u, double* weight, double*
   return axis.kind == 1 ? axis.from + away : axis.to - away;
 }
 
-// What a point's square adds to each of its bins: whole numbers, which may be added in any order.
+// The weight that a point's square adds to each of its bins: integers, which may be added in any order.
 VEGAS_FN u64 vegas_share(const VegasPlan& plan, double term, u32 points) {
   const double share = term * term * plan.weight / double(points);
   return share < plan.most_weight ? u64(share) : u64(plan.most_weight);
@@ -75,7 +75,7 @@ VEGAS_FN void vegas_add(VegasSums* sums, double term) {
   if (size > sums->largest) sums->largest = size;
 }
 
-// The last of `count` rising offsets that is not beyond `at`.
+// The index of the last of `count` ascending offsets that is not beyond `at`.
 VEGAS_FN u32 vegas_last(const u32* offsets, u32 count, u32 at) {
   u32 low = 0;
   u32 high = count;
@@ -112,8 +112,8 @@ VEGAS_FN void vegas_strata(const VegasPlan& plan, u32 cube, int dimensions, u32*
   }
 }
 
-// The points of one task. `f` gives the integrand's value, `learn` adds to a bin, `hole` counts a value that
-// is not finite and counts as 0.
+// Samples the points of one task. `f` gives the integrand's value, `learn` adds to a bin, `hole` counts a
+// value that is not finite and counts as 0.
 template <int most, class F, class Learn, class Hole>
 VEGAS_FN VegasSums vegas_task(const VegasPlan& plan, const double* edges, const VegasAxis* axes, u32 cube,
                               u32 points, u32 first, int dimensions, const F& f, const Learn& learn,

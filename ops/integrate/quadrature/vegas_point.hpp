@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of VEGAS that every device computes alike, down to the bit: where points lie, what a cube's points
-// say of it, how many it is given next.
+// The part of VEGAS that is bit-identical on every device: the places of points, the statistics of a cube's
+// points, and the number of points that it gets next.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -14,13 +14,14 @@
 namespace tessera::quadrature {
 #include "ops/integrate/quadrature/vegas_types-inl.h"
 
-// Of a cube, in shares of the whole; of several, their sums. Terms are scaled, as in VegasSums.
+// Statistics of a cube, as shares of the whole; of several cubes, their sums. Terms are scaled, as in
+// VegasSums.
 struct VegasTotals {
   double value, variance, magnitude;
   double squares;  // the mean of the squared terms
-  double wanted;   // what the next points are dealt by
+  double wanted;   // the weight by which the next points are dealt
   double spike;    // the most that one point adds beyond its cube's mean
-  double largest;  // of |term|
+  double largest;  // the largest |term|
 };
 
 inline namespace TESSERA_UNIT {
@@ -43,8 +44,8 @@ SIMT void vegas_join(VegasSums& to, const VegasSums& from) {
   if (from.largest > to.largest) to.largest = from.largest;
 }
 
-// `sums` of `points` points; `part`: the cube's share of the volume. A cube is dealt points by its scatter to
-// the power 0.75: all of it would follow chance too closely (Lepage).
+// `sums` of `points` points; `part`: the cube's share of the volume. Points are dealt by a cube's scatter to
+// the power 0.75: the scatter itself would follow chance too closely (Lepage).
 SIMT VegasTotals vegas_summary(const VegasSums& sums, u32 points, double part) {
   namespace exact = formula::elementary;
   const double n = points, mean = sums.sum / n;
@@ -61,7 +62,7 @@ SIMT VegasTotals vegas_summary(const VegasSums& sums, u32 points, double part) {
           sums.largest};
 }
 
-// How the points are dealt: two to each cube at least, for a scatter; the rest evenly, or as is wanted.
+// The deal of points: at least two per cube, for a variance; the rest evenly, or by `wanted`.
 struct VegasDeal {
   double rate;
   bool even;
@@ -80,7 +81,8 @@ inline constexpr u32 vegas_run = 64;  // tasks of one cube that are added one af
 
 SIMT u32 vegas_task_count(u32 points) { return (points + vegas_task_points - 1) / vegas_task_points; }
 
-// A cube of a new partition wants what the old one that holds its middle did.
+// The cube of the old partition that holds the middle of this cube of the new one, which inherits its
+// `wanted`.
 SIMT u32 vegas_parent(const VegasPlan& before, const VegasPlan& now, u32 cube) {
   u32 parent = 0, stride = 1;
   for (int axis = 0; axis < now.dimensions; ++axis) {
@@ -96,17 +98,17 @@ SIMT u32 vegas_parent(const VegasPlan& before, const VegasPlan& now, u32 cube) {
 
 }  // namespace TESSERA_UNIT
 
-// --- how an iteration's points are laid out, and how the grid on the axes learns ---
+// --- the layout of an iteration's points, and the refinement of the grid ---
 
 inline constexpr std::int64_t most_vegas_cubes = std::int64_t{1} << 21;
-inline constexpr std::int64_t most_vegas_points = std::int64_t{1} << 24;  // of one iteration
+inline constexpr std::int64_t most_vegas_points = std::int64_t{1} << 24;  // per iteration
 
-// Strata for so many points: some four points a cube, or more.
+// Chooses the strata for so many points: about four points per cube, or more.
 VegasPlan plan_of(int dimensions, const VegasIteration& requested);
 std::uint32_t cubes_of(const VegasPlan& plan);
 
 std::vector<double> even_edges(int dimensions);
-// Moves the edges so that each bin weighs the same; weights as in IterationStats.
+// Moves the edges so that all bins have the same weight; `weights` as in IterationStats.
 void refine(std::vector<double>& edges, const std::vector<std::uint64_t>& weights);
 
 }  // namespace tessera::quadrature

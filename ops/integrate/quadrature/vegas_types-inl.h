@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What VEGAS's points are made from, on every device: included by vegas_point.hpp inside a namespace, and as
-// text by what NVRTC compiles. It includes nothing.
+// The types of VEGAS's points, for every device: included by vegas_point.hpp inside a namespace, and as text
+// in the source for NVRTC. It includes nothing itself.
 
 using u32 = unsigned int;
 using u64 = unsigned long long;
@@ -10,14 +10,14 @@ constexpr u32 vegas_task_points = 16;
 constexpr u32 vegas_group = 32;
 constexpr u32 vegas_super = 64;
 
-// A limit that is not there makes another map; they are those of Axis without a peak.
+// The maps of axes with infinite limits are those of Axis.
 struct VegasAxis {
   double from;
   double to;
   int kind;  // 0 between two limits, 1 above one, 2 below one, 3 everywhere
 };
 
-// Sums over the points of a task, over those of a cube: each term times a power of two.
+// Sums over the points of a task or of a cube; each term is multiplied by a power of two.
 struct VegasSums {
   double sum;
   double squares;
@@ -25,10 +25,11 @@ struct VegasSums {
   double largest;
 };
 
-// Tasks are numbered through cubes, groups of cubes and groups of groups; offsets count from the one above.
+// Tasks are numbered through cubes, groups of cubes and groups of groups; offsets are relative to the level
+// above.
 struct VegasTasks {
-  const u32* points;  // of each cube
-  const u32* first;   // of each cube, in its group
+  const u32* points;  // per cube
+  const u32* first;   // per cube, relative to its group
   const u32* group_first;
   const u32* super_first;
   u32 cubes;
@@ -36,7 +37,7 @@ struct VegasTasks {
   u32 supers;
 };
 
-// Of a task: its cube, and its place among that cube's.
+// The cube of a task, and its index among the cube's tasks.
 struct VegasTask {
   u32 cube;
   u32 place;
@@ -44,7 +45,7 @@ struct VegasTask {
 
 struct VegasPlan {
   int dimensions;
-  int finer;  // so many axes, the first ones, have one stratum more
+  int finer;  // the number of first axes that have one stratum more
   u32 strata;
   double wide;    // 1 / strata
   double narrow;  // 1 / (strata + 1)
@@ -52,6 +53,6 @@ struct VegasPlan {
   u32 seed_low;
   u32 seed_high;
   double scale;
-  double weight;  // of a square on its bins; 0: the bins are not wanted
+  double weight;  // factor of a square for its bins; 0: no weights
   double most_weight;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// CUB's reduction over the samples of strips that are counted, not stored: what its baselines share.
+// CUB's reduction over samples that are computed from the strip's index: code shared by its baselines.
 #pragma once
 #include <thrust/iterator/counting_iterator.h>
 #include <thrust/iterator/transform_output_iterator.h>
@@ -18,14 +18,14 @@ struct Add {
   __device__ T operator()(T a, T b) const { return a + b; }
 };
 
-// Where CUB writes the sum: the half strips come off, and it is scaled, so no launch is needed for that.
+// Applied to the sum when CUB writes it: corrects the end samples and scales, which saves a launch.
 template <class T>
 struct Finish {
   Problem<T> p;
   __device__ T operator()(T sum) const { return p.finished(Pair<T>{sum, 0}); }
 };
 
-// `sample` of a strip's number, of type Index.
+// `sample`: the sample of a strip's number, of type Index.
 template <class Index, class T, class Sample>
 void add_with_cub(const Problem<T>& p, const Sample& sample, const Run& run) {
   const cuda::OnDevice on_device(run.device->index);

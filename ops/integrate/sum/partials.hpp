@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Partial sums of runs in the device's spare memory: who writes them, and how they become the result.
+// Partial sums of runs in the device's workspace: writes them, and joins them to the result.
 // Installed: for authors of variants.
 #pragma once
 #include <cstddef>
@@ -11,7 +11,7 @@
 namespace tessera::integration {
 inline namespace TESSERA_UNIT {
 
-// The first bytes of the workspace are for blocks to count in.
+// The first bytes of the workspace hold the counter of finished blocks.
 inline constexpr std::size_t counter_bytes = 256;
 
 template <class T>
@@ -30,7 +30,7 @@ SIMT std::int64_t* exact_words(const Trapezoid<T, Self>& p, std::int64_t run) {
          run * Exact<T>::words;
 }
 
-// Adds the strips of one run and leaves the sum at its place.
+// Adds the strips of one run and stores the sum at its place.
 template <class T, class Self>
 SIMT void add_run_to_partials(const Trapezoid<T, Self>& p, const Runs& runs, std::int64_t run) {
   const std::int64_t first = runs.first(run, p.strips), last = runs.first(run + 1, p.strips);
@@ -43,8 +43,8 @@ SIMT void add_run_to_partials(const Trapezoid<T, Self>& p, const Runs& runs, std
   }
 }
 
-// The result from partial sums, wherever they lie now, by one thread: where the order is fixed, in its tree;
-// else in the order of the runs.
+// Joins partial sums, in any memory, by one thread: in the tree of a fixed order, else in the order of the
+// runs.
 template <class T, class Self>
 SIMT T total_of(const Trapezoid<T, Self>& p, const void* partials, std::int64_t count) {
   if (p.sum == Sum::exact) {
@@ -65,7 +65,7 @@ SIMT T total_of(const Trapezoid<T, Self>& p, const void* partials, std::int64_t 
   return p.finished(sum);
 }
 
-// All strips by one thread, in the order that the way prescribes, else from the first to the last.
+// Adds all strips by one thread, in the fixed order if there is one, else from the first to the last.
 template <class T, class Self>
 SIMT T add_everything(const Trapezoid<T, Self>& p) {
   if (!has_fixed_order(p.sum)) return p.finished(p.add_strips(0, p.strips));
@@ -82,7 +82,7 @@ SIMT T add_everything(const Trapezoid<T, Self>& p) {
   return p.finished(tree.sum());
 }
 
-// What a kernel has left, fetched and added by the host.
+// Fetches the partial sums of a kernel and adds them on the host.
 template <class T, class Self>
 T fetched_total(const Trapezoid<T, Self>& p, std::int64_t count, Run& run) {
   Backend& backend = backend_of(*run.device);
@@ -93,20 +93,20 @@ T fetched_total(const Trapezoid<T, Self>& p, std::int64_t count, Run& run) {
   return total_of(p, partials.data(), count);
 }
 
-// The same, and the result written where it is wanted.
+// Writes fetched_total() to p.result.
 template <class T, class Self>
 void finish_on_host(const Trapezoid<T, Self>& p, std::int64_t count, Run& run) {
   const T total = fetched_total(p, count, run);
   backend_of(*run.device).copy(run, p.result, &total, sizeof total);
 }
 
-// Threads of a launch along x.
+// The number of threads of a launch along x, and the index of one of them.
 SIMT std::int64_t workers(const Thread& thread) { return std::int64_t{thread.grid().x} * thread.size().x; }
 SIMT std::int64_t worker(const Thread& thread) {
   return std::int64_t{thread.block().x} * thread.size().x + thread.index().x;
 }
 
-// The launch that a run's parameters ask for.
+// The launch that a run's tuning describes.
 inline Launch launch_of(const Tuning& tuning) {
   return {.grid = {tuning["block"]}, .block = {tuning["thread"]}};
 }
@@ -116,9 +116,9 @@ inline std::vector<Range> launch_ranges(int block, int thread) {
           {.name = "thread", .first = 1, .last = 1024, .value = thread}};
 }
 
-// Partial sums joined by the lanes of a warp and the warps of a block before anybody writes them.
+// Partial sums that the lanes of a warp and the warps of a block join before one is written.
 
-// What a block shares while it joins.
+// A block's shared memory for joining.
 template <class T>
 struct Joining {
   Pair<T> value[1024];
@@ -126,7 +126,7 @@ struct Joining {
   int last;
 };
 
-// The sum of a warp's lanes, in every lane that counts: neighbours first, then neighbouring pairs, and so on.
+// The sum of a warp's lanes, in every active lane: neighbours first, then neighbouring pairs, and so on.
 template <class T>
 SIMT Pair<T> join_lanes(const Thread& thread, Sum way, Pair<T> mine) {
   const int lanes = std::min(32, thread.size().x - thread.warp() * 32), lane = thread.lane();
@@ -141,21 +141,21 @@ SIMT Pair<T> join_lanes(const Thread& thread, Sum way, Pair<T> mine) {
   return mine;
 }
 
-constexpr int lanes_in_node = 32;  // runs, whose sums a warp joins
+constexpr int lanes_in_node = 32;  // runs whose sums a warp joins
 
 template <class T>
 SIMT std::int64_t nodes_of(const Runs& runs) {
   return (runs.count + lanes_in_node - 1) / lanes_in_node;
 }
 
-// How many partial sums a launch leaves.
+// The number of partial sums that a launch leaves.
 template <class T, class Self>
 SIMT std::int64_t joined_count(const Trapezoid<T, Self>& p, std::int64_t blocks, std::int64_t all) {
   if (!has_fixed_order(p.sum)) return blocks;
   return p.sum == Sum::exact ? p.runs(all).count : nodes_of<T>(p.runs(all));
 }
 
-// Runs 32 · node and the 31 behind it, by one thread: as a warp's lanes would.
+// Adds run 32 · node and the 31 after it by one thread, in the order of a warp's lanes.
 template <class T, class Self>
 SIMT Pair<T> add_node(const Trapezoid<T, Self>& p, const Runs& runs, std::int64_t node) {
   Tree<T> tree(p.sum);
@@ -164,8 +164,8 @@ SIMT Pair<T> add_node(const Trapezoid<T, Self>& p, const Runs& runs, std::int64_
   return tree.sum();
 }
 
-// Where the order is fixed a warp's lanes take 32 neighbouring runs; warps that are not whole leave each
-// thread to itself, with the same bits.
+// With a fixed order, a warp's lanes take 32 neighbouring runs; in blocks with a partial warp each thread
+// adds whole nodes, with the same bits.
 template <class T, class Self>
 SIMT void leave_nodes(const Thread& thread, const Trapezoid<T, Self>& p) {
   const std::int64_t all = workers(thread), me = worker(thread);
@@ -184,7 +184,7 @@ SIMT void leave_nodes(const Thread& thread, const Trapezoid<T, Self>& p) {
   }
 }
 
-// Every strip of the block's threads, striding over the grid, as one partial sum.
+// Adds the strips of the block's threads, striding over the grid, to one partial sum.
 template <class T, class Self>
 SIMT void leave_block_sum(const Thread& thread, Joining<T>& shared, const Trapezoid<T, Self>& p) {
   const Pair<T> sum = join_lanes(thread, p.sum, p.add_strips(worker(thread), p.strips, workers(thread)));

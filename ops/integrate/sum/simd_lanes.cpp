@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Abscissae and sums of thirty-two lanes, for each set of instructions.
+// Abscissae and sums of thirty-two lanes, for each instruction set.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ops/integrate/sum/simd_lanes.cpp"
 #include "tessera/core/vector_targets.hpp"
@@ -21,7 +21,7 @@ using formula::HWY_NAMESPACE::Wide;
 template <class T>
 inline constexpr int kWidth = static_cast<int>(hn::MaxLanes(Wide<T>()));
 
-// Of vector `vector` of a group that begins with strip `offset` of the block.
+// Abscissae of vector `vector` of a group that begins with strip `offset` of the block.
 template <class T, bool as_they_are>
 HWY_INLINE V<T> Abscissa(const Lanes<T>& lanes, std::size_t offset, int vector) {
   const Wide<T> d;
@@ -63,7 +63,7 @@ void head_link(const Link* link, std::size_t offset, TESSERA_VALUES) {
   TESSERA_NEXT;
 }
 
-// The last link: nothing is handed on.
+// The last link, which calls no other.
 template <class T, Sum way>
 void tail_link(const Link* link, std::size_t offset, TESSERA_VALUES) {
   Lanes<T>& lanes = *static_cast<Lanes<T>*>(link->operand);
@@ -114,7 +114,7 @@ void Clear(Lanes<T>& lanes) {
   }
 }
 
-// Neighbours' sums, then those of neighbouring pairs, and so on.
+// Adds neighbours, then neighbouring pairs, and so on.
 template <class T>
 T Joined(const Lanes<T>& lanes) {
   HWY_ALIGN T sums[kLanes];

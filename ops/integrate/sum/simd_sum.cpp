@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int64_t block = kLanes * kRows;
 
-// What one thread works with.
+// A thread's chains, lanes and buffers.
 template <class T>
 class Piece {
  public:
@@ -29,7 +29,7 @@ class Piece {
   Piece(const Piece&) = delete;
   Piece& operator=(const Piece&) = delete;
 
-  // Strips first … last - 1 of plain and Kahan sums.
+  // Adds strips first … last - 1 of plain and Kahan sums, dealt to the lanes in turn.
   Pair<T> in_turn(std::int64_t first, std::int64_t last) {
     start(first, 1, kLanes);
     for (; last - first >= block; first += block) add_block(further_);
@@ -42,13 +42,13 @@ class Piece {
     return joined();
   }
 
-  // Whole runs of `each` strips, as many as there are lanes, whose sums are joined two by two; again and
-  // again, as long as there are strips for all of them. Returns the first strip that is left.
+  // Adds kLanes whole runs of `each` strips and joins their sums pairwise, repeatedly, as long as there are
+  // strips for all of them. Returns the first strip that is left.
   std::int64_t runs(std::int64_t first, std::int64_t last, std::int64_t each, Tree<T>& tree) {
     const std::int64_t together = each * kLanes;
     if (last - first < together) return first;
     start(first, each, 1);
-    const T over = index_of(together - each, 0);  // to where the next runs begin
+    const T over = index_of(together - each, 0);  // to the start of the next runs
     for (; last - first >= together; first += together) {
       for (std::int64_t done = kRows; done < each; done += kRows) add_block(further_);
       add_block(further_ + over);
@@ -72,7 +72,7 @@ class Piece {
  private:
   formula::Link head() { return {as_they_are_ ? on_lanes_.as_they_are : on_lanes_.abscissae, &lanes_}; }
 
-  // An index, as the lanes have it.
+  // An index or its abscissa, as the lanes hold it.
   T index_of(std::int64_t index, T from) const {
     return as_they_are_ ? from + static_cast<T>(index) * p_.step : static_cast<T>(index);
   }
@@ -84,7 +84,7 @@ class Piece {
     further_ = index_of(kRows * stride, 0);
   }
 
-  // Through memory, where the formula is not for chains, or each sample is multiplied.
+  // Computes samples through memory if the formula has no chain, or each sample is multiplied.
   void compute_samples() {
     if (samples_) {
       samples_.run(block);
@@ -123,14 +123,14 @@ class Piece {
   formula::Chain<T> sum_, samples_;
 };
 
-// How the strips are cut, whoever takes which piece: whole subtrees of the fixed orders.
+// The cut of the strips into pieces, whole subtrees of the fixed orders; it does not depend on the threads.
 template <class T>
 struct Cut {
   std::int64_t each, count;
 
   explicit Cut(const Problem<T>& p) : each(1 << 15) {
     constexpr std::int64_t most = 1 << 13;
-    // To begin a piece costs as much as some hundred strips.
+    // Starting a piece costs as much as some hundred strips.
     if (has_fixed_order(p.sum) && p.strips >= std::int64_t{1} << 22) each = 1 << 17;
     while (each < (p.strips + most - 1) / most) each *= 2;
     count = (p.strips + each - 1) / each;
@@ -148,7 +148,7 @@ Pair<T> piece_of(const Problem<T>& p, Piece<T>& piece, std::int64_t first, std::
   return tree.sum();
 }
 
-// Abscissae from indices that the type cannot hold, and those that are added up, are left to single numbers.
+// False for indices that T cannot represent and for accumulated abscissae, which are left to scalar code.
 template <class T>
 bool suits_vectors(const Problem<T>& p) {
   return !p.accumulated && p.strips <= (std::int64_t{1} << std::numeric_limits<T>::digits);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The trapezoid sum by the processors' vectors, and what rungs of the processors share.
+// The trapezoid sum with the processors' vectors, and code shared by rungs of the processors.
 #pragma once
 #include <cstdint>
 #include "ops/integrate/integrate.hpp"
@@ -8,12 +8,12 @@
 
 namespace tessera::integration {
 
-// Thirty-two sums side by side, free of instruction sets: each lane adds strips of its own.
+// Thirty-two sums side by side, for any instruction set: each lane adds strips of its own.
 
-inline constexpr int kLanes = 32, kRows = 32;  // of a block of strips
+inline constexpr int kLanes = 32, kRows = 32;  // lanes and rows of a block of strips
 
-// Lane j's next strips are first[j] + row[k]: whole numbers that T holds. Where every abscissa of the sum is
-// a number that T holds, they are the abscissae themselves.
+// Lane j's next strips are first[j] + row[k], integers that T represents. If T represents every abscissa of
+// the sum exactly, they are the abscissae themselves.
 template <class T>
 struct Lanes {
   alignas(64) T first[kLanes] = {};
@@ -23,20 +23,20 @@ struct Lanes {
   T a = 0, step = 1;
 };
 
-// For the best instructions of this processor; a Lanes is the operand of both.
+// Functions for the best instruction set of this processor; the links' operand is a Lanes.
 template <class T>
 struct OnLanes {
   void (*abscissae)() = nullptr;    // a chain's head
-  void (*as_they_are)() = nullptr;  // likewise, of lanes that hold abscissae
+  void (*as_they_are)() = nullptr;  // likewise, for lanes that hold abscissae
   void (*accumulate[5])() = {};     // a chain's tail, by Sum; plain and pairwise are the same, exact has none
-  // The abscissae of a block, and its samples to the sums, through memory.
+  // Through memory: `write` stores a block's abscissae, `add` adds its samples to the sums.
   void (*write)(const Lanes<T>& lanes, bool as_they_are, T* x) = nullptr;
   void (*add)(Sum way, const T* y, Lanes<T>& lanes) = nullptr;
-  // Moves the first strips on. In the same vectors that read them: what narrow stores have written in pieces,
-  // a wide load would have to wait for.
+  // Advances the first strips in the vectors that read them: a wide load would stall on narrow stores before
+  // it.
   void (*advance)(Lanes<T>& lanes, T by) = nullptr;
   void (*clear)(Lanes<T>& lanes) = nullptr;      // the sums
-  T (*joined)(const Lanes<T>& lanes) = nullptr;  // plain and pairwise: two by two
+  T (*joined)(const Lanes<T>& lanes) = nullptr;  // plain and pairwise only: joins the lanes pairwise
 };
 
 OnLanes<float> on_lanes(float);
@@ -47,7 +47,7 @@ T add_by_simd(const Problem<T>& p, int threads, formula::Roots roots);
 extern template float add_by_simd(const Problem<float>&, int, formula::Roots);
 extern template double add_by_simd(const Problem<double>&, int, formula::Roots);
 
-// A choice of the processors that runs f(problem, device), which returns the sum.
+// A choice on the processors that runs f(problem, device), which returns the sum.
 template <class F>
 Choice trapezoid_choice(F f, int most_threads) {
   Choice out;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ways to add many numbers. A partial sum is a pair in all of them, so that rungs need not know which
-// one was asked for: what `low` means is the way's own business.
+// Methods of adding many numbers. A partial sum is a pair in all of them, so that rungs need not know the
+// method: it alone defines the meaning of `low`.
 // Installed: for programs.
 #pragma once
 #include <cstddef>
@@ -10,33 +10,33 @@
 
 namespace tessera::integration {
 
-// plain         one rounding for each addition, in the order of whoever adds
-// pairwise      runs of 32, joined two by two: a tree that depends on nothing but the number of strips
-// kahan         each addition's rounding error is given back at the next, in the order of whoever adds
+// plain         one rounding for each addition, in the caller's order
+// pairwise      runs of 32, joined pairwise: a tree that depends only on the number of strips
+// kahan         each addition's rounding error is compensated at the next, in the caller's order
 // double_float  a pair of numbers that share no digit, joined by a tree as above
-// exact         as whole numbers of the smallest unit: no rounding until the end
+// exact         as integers of the smallest unit: no rounding until the end
 enum class Sum : std::int32_t { plain, pairwise, kahan, double_float, exact };
 
 inline constexpr int pairwise_leaf = 32;
 
-// Then the result depends on the strips alone, not on who adds what.
+// True: the result depends on the strips alone, not on the threads that add them.
 constexpr bool has_fixed_order(Sum sum) { return sum != Sum::plain && sum != Sum::kahan; }
 
 inline namespace TESSERA_UNIT {
 
 template <class T>
 struct Pair {
-  T high, low;  // zero when made with {}; a block shares them raw
+  T high, low;  // 0 if made with {}; uninitialized in shared memory
 };
 
-// a + b and exactly what its rounding lost.
+// a + b and its exact rounding error.
 template <class T>
 SIMT Pair<T> two_sum(T a, T b) {
   const T sum = a + b, of_b = sum - a, of_a = sum - of_b;
   return {sum, (a - of_a) + (b - of_b)};
 }
 
-// Likewise where |a| ≥ |b|.
+// Likewise, for |a| ≥ |b|.
 template <class T>
 SIMT Pair<T> quick_two_sum(T a, T b) {
   const T sum = a + b;
@@ -56,7 +56,7 @@ SIMT Pair<T> plus(Sum way, Pair<T> sum, T value) {
   return {sum.high + value, 0};
 }
 
-// Two partial sums; the first belongs to the earlier strips.
+// Joins two partial sums; the first belongs to the earlier strips.
 template <class T>
 SIMT Pair<T> join(Sum way, Pair<T> a, Pair<T> b) {
   if (way == Sum::kahan) return plus(way, plus(way, a, b.high), b.low);
@@ -67,8 +67,8 @@ SIMT Pair<T> join(Sum way, Pair<T> a, Pair<T> b) {
   return {a.high + b.high, 0};
 }
 
-// Joins partial sums two by two, those two by two, and so on, as they come. Whoever hands it whole,
-// aligned subtrees instead of leaves gets the same bits.
+// Joins partial sums pairwise in a binary tree, as they come. Whole, aligned subtrees instead of leaves give
+// the same bits.
 template <class T>
 class Tree {
  public:
@@ -94,8 +94,8 @@ class Tree {
   Sum way_;
 };
 
-// Sums without rounding: every number is a whole multiple of the type's smallest, and whole numbers, kept
-// as digits of 32 bits in words of 64, can be added in any order. One rounding, at the end.
+// Sums without rounding: every number is an integer multiple of the type's smallest, and integers, kept as
+// 32-bit digits in 64-bit words, can be added in any order. The only rounding is at the end.
 
 template <class T>
 class Exact {
@@ -126,7 +126,7 @@ class Exact {
     if (wide) to[2] += sign * std::int64_t(high);
   }
 
-  // Brings every digit but the last into 0 … 2^32 - 1: what all of them mean stays.
+  // Brings every digit but the last into 0 … 2^32 - 1; the number stays the same.
   SIMT void carry() {
     for (int i = 0; i + 1 < digits; ++i) {
       word_[i + 1] += word_[i] >> 32;
@@ -137,7 +137,7 @@ class Exact {
   SIMT void store(std::int64_t* to) const {
     for (int i = 0; i < words; ++i) to[i] = word_[i];
   }
-  // Adds what was stored after carry(), at most 2^31 times between two calls of it.
+  // Adds words that were stored after carry(), at most 2^31 times between two calls of it.
   SIMT void add_stored(const std::int64_t* from) {
     for (int i = 0; i < digits; ++i) word_[i] += from[i];
     word_[digits] |= from[digits];
@@ -180,8 +180,8 @@ class Exact {
 
   SIMT bool bit(int place) const { return ((word_[place / 32] >> (place % 32)) & 1) != 0; }
 
-  // Of digits that carry() has put in order, none negative. A number's bits without its sign, read as a
-  // whole number, grow with it: rounding up is adding 1 to them.
+  // Requires digits after carry(), none negative. A number's bits without its sign, read as an integer, grow
+  // with it: rounding up adds 1 to them.
   SIMT Bits rounded_bits() const {
     int top = 32 * digits - 1;
     while (top >= 0 && !bit(top)) --top;

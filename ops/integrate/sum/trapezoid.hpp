@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The trapezoid sum of a formula or a callable over strips of one width, added in one of several ways. Each
-// strip brings the sample at its left end; finished() takes off half of the first sample and adds half of the
-// last strip's right end.
+// The trapezoid sum of a formula or a callable over strips of equal width, added by one of several methods.
+// Each strip contributes the sample at its left end; finished() subtracts half of the first sample and adds
+// half of that at the last strip's right end.
 // Installed: for programs.
 #pragma once
 #include <algorithm>
@@ -12,11 +12,11 @@
 
 namespace tessera::integration {
 
-// (b - a) / strips towards zero: then no index times it leads beyond b, however products and sums are
+// (b - a) / strips, rounded towards zero: no index times it leads beyond b, however products and sums are
 // rounded.
 template <class T>
 T step_of(T a, T b, std::int64_t strips) {
-  // Where an index is rounded up, so is the last one.
+  // If any index is rounded up, so is the last one.
   long double count = static_cast<long double>(strips);
   if (const auto rounded = static_cast<long double>(static_cast<T>(strips)); rounded > count) count = rounded;
   const long double exact = (static_cast<long double>(b) - a) / count;
@@ -24,8 +24,8 @@ T step_of(T a, T b, std::int64_t strips) {
   return std::fabs(static_cast<long double>(step)) > std::fabs(exact) ? std::nextafter(step, T(0)) : step;
 }
 
-// Whether a + i·step needs no rounding up to i = strips: both are whole multiples of some unit, and few
-// enough of it to be told apart.
+// True if a + i·step is exact up to i = strips: both are multiples of some unit, small enough for T to
+// represent.
 template <class T>
 bool steps_are_exact(T a, T step, std::int64_t strips) {
   if (!std::isfinite(a) || !std::isfinite(step)) return false;
@@ -44,9 +44,9 @@ bool steps_are_exact(T a, T step, std::int64_t strips) {
 
 inline namespace TESSERA_UNIT {
 
-// Consecutive strips that are added one after another by whoever has them.
+// Consecutive strips that one thread adds one after another.
 struct Runs {
-  std::int64_t count, strips;  // of each run; the last ones may have fewer, or none
+  std::int64_t count, strips;  // strips: per run; the last runs may have fewer, or none
 
   SIMT std::int64_t first(std::int64_t run, std::int64_t all) const { return std::min(run * strips, all); }
 };
@@ -56,7 +56,7 @@ template <class T, class Self>
 struct Trapezoid {
   T a = 0, b = 0;
   T step = 0;   // from an abscissa to the next, rounded so that none lies beyond b
-  T width = 0;  // of a strip, rounded to nearest: what the sum is multiplied by
+  T width = 0;  // a strip's width, rounded to nearest: a factor of the sum
   T scale = 1;
   std::int64_t strips = 1;
   Sum sum = Sum::pairwise;
@@ -82,7 +82,7 @@ struct Trapezoid {
     return (by > 0 ? next > b : next < b) ? b : next;
   }
 
-  // Strips `first`, first + stride, … before `last`, in this order.
+  // Adds strips `first`, first + stride, … before `last`, in this order.
   SIMT Pair<T> add_strips(std::int64_t first, std::int64_t last, std::int64_t stride = 1) const {
     Pair<T> out{};
     T x = abscissa(first);
@@ -96,7 +96,7 @@ struct Trapezoid {
 
   static constexpr int leaf = pairwise_leaf;
 
-  // A run in the way asked for, but the exact one.
+  // Adds a run by any method but the exact one.
   SIMT Pair<T> add_run(std::int64_t first, std::int64_t last) const {
     if (sum != Sum::pairwise || last - first <= leaf) return add_strips(first, last);
     Tree<T> tree(sum);
@@ -115,8 +115,8 @@ struct Trapezoid {
     out.carry();
   }
 
-  // How `workers` threads share the strips. Where the order is fixed it knows nothing of them: enough runs
-  // for the largest GPU, each a whole subtree.
+  // The runs for `workers` threads. With a fixed order they do not depend on `workers`: enough runs for the
+  // largest GPU, each a whole subtree.
   SIMT Runs runs(std::int64_t workers) const {
     if (sum == Sum::exact) return cut(4096, 1);
     if (!has_fixed_order(sum)) return cut(workers, 1);

@@ -15,7 +15,8 @@ using Real = long double;
 
 constexpr int first_level = 4;
 
-// Of sums whose differences shrink by the same factor again and again; exponents are halves of whole numbers.
+// The exponent of sums whose differences shrink by a constant factor, a multiple of 1/2; nothing: there is
+// none.
 std::optional<Real> exponent_of(const std::vector<Real>& sums, Real unit) {
   const std::size_t n = sums.size();
   if (n < 3) return std::nullopt;
@@ -26,7 +27,7 @@ std::optional<Real> exponent_of(const std::vector<Real>& sums, Real unit) {
   return half > 0 && std::fabs(found - half) < 0.1L ? std::optional(half) : std::nullopt;
 }
 
-// Without the error that falls with this exponent.
+// Eliminates the error that falls with this exponent.
 std::vector<Real> without(const std::vector<Real>& sums, Real exponent) {
   const Real factor = std::exp2(exponent);
   std::vector<Real> out;
@@ -59,7 +60,7 @@ std::optional<Convergence> convergence_of(const std::vector<Real>& sums, Real le
   std::vector<Real> rest = all;
   for (auto exponent = first; exponent; exponent = exponent_of(rest, unit)) rest = without(rest, *exponent);
   const Real limit = rest.back(), width = length / Real(std::size_t{1} << (sums.size() - 1));
-  // What is left at the finest width belongs to the first term, but for the terms that fall faster.
+  // The remaining error belongs to the first term, except for terms that fall faster, which are eliminated.
   std::vector<Real> factors;
   for (std::size_t i = 0; i < all.size(); ++i)
     factors.push_back(
@@ -71,14 +72,14 @@ std::optional<Convergence> convergence_of(const std::vector<Real>& sums, Real le
 
 namespace {
 
-constexpr int least_level = 8, most_level = 13;  // of the sums that show how the error falls
+constexpr int least_level = 8, most_level = 13;  // levels of the sums that show the convergence
 constexpr std::int64_t most_compared = 1 << 22;  // strips of a sum made for comparison only
 
-// What the samples of one of those sums show.
+// Statistics of the samples of one of those sums.
 struct Seen {
-  Real sizes = 0, errors = 0, steps = 0;  // mean |sample|, mean error of a sample, the way up and down
-  Real end_errors = 0;                    // those of the first and the last one
-  bool above = false, below = false;      // whether there are such samples
+  Real sizes = 0, errors = 0, steps = 0;  // mean |sample|, mean error of a sample, total variation
+  Real end_errors = 0;                    // errors of the first and the last sample
+  bool above = false, below = false;      // true: some samples are above, below 0
   Real hole = quadrature::nan;            // an abscissa without a finite sample
 };
 
@@ -108,21 +109,22 @@ Seen look(const SampleAt& sample, Real a, Real b, int level) {
 Real rounding_of(const TrapezoidSum& s, const Seen& seen) {
   const Real length = std::fabs(Real(s.b) - s.a), n = Real(s.strips), u = s.unit;
   const Real largest = std::max(std::fabs(Real(s.a)), std::fabs(Real(s.b)));
-  // Each abscissa is rounded; where widths are added again and again, so is each addition.
+  // Each abscissa is rounded; if steps are accumulated, so is each addition.
   const Real astray = 2 * u * largest * (s.accumulated ? n : 1);
   return (lost_by(s.sum, n + 2, u) + 3 * u) * seen.sizes * length + seen.errors * length +
          seen.end_errors * length / n + std::min(astray, length) * seen.steps;
 }
 
-// Whether finite samples alone have become an infinite sum.
+// True if finite samples alone have become an infinite sum.
 bool overflows(const TrapezoidSum& s, const Seen& seen) {
   const bool single = s.unit > std::numeric_limits<double>::epsilon();
   const Real largest = single ? std::numeric_limits<float>::max() : std::numeric_limits<double>::max();
   return std::isnan(seen.hole) && seen.sizes * Real(s.strips) > largest / 2;
 }
 
-// The change from a sum of about half the strips, if the error falls at least like the width. Of two such
-// sums: one number of strips shares no factor with theirs, so a wave in step with one sum is not so with all.
+// The change from two sums of about half the strips, if the error falls at least like the width. One of their
+// numbers of strips has no factor in common with the others, so a wave in step with one sum is not in step
+// with all.
 Real by_comparison(const TrapezoidSum& s, const SumOf& sum_of) {
   if (s.strips == 1) return 2 * std::fabs(sum_of(64) - Real(s.value));
   const std::int64_t half = std::min(s.strips / 2, most_compared), odd = half + half / 4 + 1;
@@ -145,7 +147,7 @@ Real lost_by(Sum sum, Real n, Real u) {
   const Real levels = std::ceil(std::log2(n)) + 2;
   switch (sum) {
     case Sum::plain:
-      return n * u;  // whatever the order, and however large
+      return n * u;  // in any order, however large
     case Sum::pairwise:
       return (pairwise_leaf + levels + 2) * u * 1.01L;
     case Sum::kahan:
@@ -184,7 +186,7 @@ Answer trapezoid_answer(const TrapezoidSum& s, const SampleAt& sample, const Sum
     const Real off = std::fabs(Real(s.value) - order->limit);
     out.exponent = order->exponent;
     out.why = fmt::format("the error of the trapezoid sum falls as h^{:.3g}", out.exponent);
-    // The limit is extrapolated from few strips: it counts where the sum agrees with it.
+    // The limit is extrapolated from few strips: it counts only if the sum agrees with it.
     if (off <= 1.5L * expected + out.rounding)
       out.truncation = static_cast<double>(1.1L * std::max(expected, off - out.rounding));
   }

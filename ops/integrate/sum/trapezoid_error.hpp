@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How far a trapezoid sum may be from the integral: its order of convergence, found from sums of few strips,
-// else comparison with other sums; and what rounding may lose.
+// Error estimates of a trapezoid sum: by its order of convergence, found from sums of few strips, else by
+// comparison with other sums; and a bound of its rounding error.
 #pragma once
 #include <functional>
 #include <optional>
@@ -21,8 +21,8 @@ struct Convergence {
 std::vector<long double> doubled_sums(const std::function<long double(long double x)>& f, long double a,
                                       long double b, int finest);
 
-// From such sums, those of 16 strips and more, of samples that are right to a share of `unit`. Nothing where
-// the error does not fall like a power.
+// The convergence of such sums, those of 16 strips and more, of samples with a relative error of `unit`.
+// Nothing: the error does not fall like a power.
 std::optional<Convergence> convergence_of(const std::vector<long double>& sums, long double length,
                                           long double unit);
 
@@ -32,7 +32,7 @@ struct TrapezoidSum {
   std::int64_t strips = 1;
   Sum sum = Sum::pairwise;
   bool accumulated = false;
-  double unit = quadrature::unit;  // of rounding, in the type that added
+  double unit = quadrature::unit;  // unit roundoff of the type that added
   double sample_unit = 0x1p-64;    // relative error of the samples that `sample` returns
 };
 
@@ -40,11 +40,11 @@ using SampleAt = std::function<Bounded(long double x)>;
 // Another sum over the same range.
 using SumOf = std::function<long double(std::int64_t strips)>;
 
-// `tolerance`: null where only the sum was asked for, which is then the reason.
+// `tolerance`: null if only the sum was requested, which is then the reason.
 quadrature::Answer trapezoid_answer(const TrapezoidSum& sum, const SampleAt& sample, const SumOf& sum_of,
                                     const quadrature::Tolerance* tolerance);
 
-// Of the sum of absolute samples, how much adding n numbers in this way may lose, in a type that rounds by u.
+// The error bound of adding n numbers by this method, as a share of the sum of |samples|; u: unit roundoff.
 long double lost_by(Sum sum, long double n, long double u);
 
 }  // namespace tessera::integration

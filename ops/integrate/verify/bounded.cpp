@@ -14,17 +14,17 @@ constexpr Real infinite = std::numeric_limits<Real>::infinity(), pi = 3.14159265
 // The shorter type: half a unit of its last place, and its smallest number.
 struct Short {
   Real u, least;
-  Real root;  // what its square roots may be off, in u
+  Real root;  // error bound of its square roots, in u
 };
 
-// The value, with the error that its operands bring and `roundings` halves of a unit of its own. What the
-// longer type itself rounds is 2^-11 of that or less: an eighth of a percent covers it many times.
+// The value, with the error from its operands and `roundings` halves of a unit of its own. Rounding in the
+// longer type is 2^-11 of that or less: an eighth of a percent covers it many times.
 Bounded rounded(Real value, Real error, Short type, Real roundings = 1) {
   if (std::isnan(error)) error = infinite;
   return {value, error * 1.00125L + roundings * type.u * (std::fabs(value) + error) * 1.00125L + type.least};
 }
 
-// What the project's own functions and the C library's may be off, in halves of a unit.
+// Error bounds of the project's own functions and of the C library's, in halves of a unit.
 constexpr Real own = 3, library = 64;
 
 template <class F>
@@ -35,14 +35,14 @@ Bounded monotonic(F f, Bounded a, Short type, Real roundings, Real from = -infin
   return rounded(value, std::max(std::fabs(high - value), std::fabs(value - low)), type, roundings);
 }
 
-// |f(x) - f(y)| ≤ |x - y|, and never more than 2.
+// For f with |f(x) - f(y)| ≤ |x - y|, and never more than 2.
 template <class F>
 Bounded gentle(F f, Bounded a, Short type) {
   return rounded(f(a.value), std::min<Real>(a.error, 2), type, own);
 }
 
-// Of a function that rises and falls: twice what it does at both ends, which holds where the error is small
-// against its waves.
+// For a function that rises and falls: twice its change at both ends, a bound if the error is small against
+// its waves.
 template <class F>
 Bounded other(F f, Bounded a, Short type) {
   const Real value = f(a.value);
@@ -69,7 +69,7 @@ Bounded tangent(Bounded a, Short type) {
   return pole ? Bounded{f(a.value), infinite} : monotonic(f, a, type, own);
 }
 
-// Rising or falling in each operand alone, so the corners are the extremes.
+// For f that is monotonic in each operand, so the corners are the extremes.
 template <class F>
 Bounded cornered(F f, Bounded a, Bounded b, Short type) {
   const Real value = f(a.value, b.value);
@@ -88,7 +88,7 @@ Bounded steps(F f, Bounded a) {
   return {value, std::max(std::fabs(f(a.value + a.error) - value), std::fabs(f(a.value - a.error) - value))};
 }
 
-// 1 or 0; either where the operands' errors leave it open.
+// 1 or 0; open: the operands' errors allow both.
 Bounded truth(bool holds, bool open) { return {holds ? 1.0L : 0.0L, open ? 1.0L : 0.0L}; }
 
 Bounded chosen(Bounded condition, Bounded yes, Bounded no) {

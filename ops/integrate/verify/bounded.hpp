@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A formula's value in higher precision, with how far a computation in a shorter type may be from it.
+// A formula's value in higher precision, with an error bound of its computation in a shorter type.
 #pragma once
 #include <span>
 #include "tessera/formula/program.hpp"
@@ -7,15 +7,15 @@
 namespace tessera::integration {
 
 struct Bounded {
-  long double value = 0, error = 0;  // infinite where nothing can be said
+  long double value = 0, error = 0;  // infinite: nothing is known
 };
 
-// At x ± error of x. The bound follows each operator: what its operands' errors become, and its own rounding;
-// `root`: what a square root may be off, in halves of a unit of the last place.
+// The value at x ± error of x. The bound follows each operator, with the errors of its operands and its own
+// rounding; `root`: the error bound of a square root, in halves of a unit of the last place.
 template <class T>
 Bounded bounded(const formula::Program<T>& program, Bounded x, int root = 1);
 
-// Of several variables, in the program's order.
+// Likewise for several variables, in the program's order.
 template <class T>
 Bounded bounded(const formula::Program<T>& program, std::span<const Bounded> inputs, int root = 1);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a rule's answer is held against: the tanh-sinh sum in long double, with the formula's value in long
-// double too, and twice its step for the error. Two and three variables: Gauss and Legendre's points on each
-// axis, and fewer of them for the error. It shares no table and no choice with the rules, but cuts at the
-// same breakpoints.
+// The reference for a rule's answer: the tanh-sinh sum in long double, with the formula's value in long
+// double, too, and twice its step for the error. Two and three variables: Gauss-Legendre points on each axis,
+// and fewer of them for the error. The reference shares no table and no choice with the rules, but cuts at
+// the same breakpoints.
 #include "reference.hpp"
 #include <algorithm>
 #include <cmath>
@@ -44,13 +44,13 @@ Point point(Real a, Real b, Real t) {
   return {t < 0 ? a + distance : b - distance, (b - a) * 2 * slope * e / ((1 + e) * (1 + e))};
 }
 
-// How far t goes: far out to 1e2764, for what falls hardly faster than the inverse distance.
+// The largest |t|: far out to 1e2764, for integrands that fall hardly faster than the inverse distance.
 int reach_of(Real a, Real b) {
   if (std::isinf(b - a)) return 9;
   return b - a > 1e40L ? 7 : 5;
 }
 
-// The value at t, times dx/dt; none where x is that of an end, or where it is no number.
+// The value at t, times dx/dt; none: x is an end, or the value is not finite.
 std::optional<Real> term_at(const formula::Program<double>& f, Real a, Real b, Real t) {
   const Point p = point(a, b, t);
   if (p.x == a || p.x == b || p.weight == 0) return {};
@@ -59,7 +59,7 @@ std::optional<Real> term_at(const formula::Program<double>& f, Real a, Real b, R
   return term;
 }
 
-// The points of one step that a coarser step has not had.
+// Adds the points of one step; `odd_only`: those that a coarser step lacks.
 void add(const formula::Program<double>& f, Real a, Real b, int steps, bool odd_only, TermSum& sum) {
   const int reach = reach_of(a, b) * steps;
   for (int j = -reach; j <= reach; ++j) {
@@ -70,7 +70,7 @@ void add(const formula::Program<double>& f, Real a, Real b, int steps, bool odd_
   }
 }
 
-// What lies behind the outermost points that count. Terms fall there faster than a geometric series.
+// The integral beyond the outermost points with a value, where terms fall faster than a geometric series.
 Real behind(const formula::Program<double>& f, Real a, Real b, int steps) {
   Real out = 0;
   const int reach = reach_of(a, b) * steps;
@@ -102,14 +102,14 @@ LongIntegral integral_between(const formula::Program<double>& f, Real a, Real b,
     before = now;
     if (steps >= fewest_steps && error <= 1e-15L * sum.sizes / Real(steps)) break;
   }
-  // What has seen nothing but zeros knows nothing.
+  // Nothing is known if only zeros were seen.
   if (sum.sizes == 0) error = INFINITY;
   return {before, error + behind(f, a, b, steps), sum.sizes / Real(steps)};
 }
 
 namespace {
 
-// Points in (-1, 1) and weights, by Newton's steps from where the zeros are about.
+// Points in (-1, 1) and weights, by Newton's method from approximate zeros.
 std::vector<std::pair<Real, Real>> gauss_legendre(int count) {
   std::vector<std::pair<Real, Real>> out;
   for (int i = 0; i < count; ++i) {
@@ -165,7 +165,7 @@ Bounded product_reference(const RuleOptions& options, Element element) {
   const auto program = formula::compile<double>(options.formula, options.variables);
   Real fine = 0, sizes = 0, apart = 0;
   add_product(program, options.box, 40, fine, sizes);
-  // At kinks and jumps along oblique lines two of them agree by chance.
+  // At kinks and jumps along oblique lines two counts may agree by chance.
   for (const int count : {39, 36, 31, 28}) {
     Real coarse = 0, unused = 0;
     add_product(program, options.box, count, coarse, unused);
@@ -220,12 +220,12 @@ namespace {
 
 using Real = long double;
 
-// Samples in higher precision, as many as one thread had.
+// Sums of one thread's samples in higher precision.
 struct Samples {
-  Pair<Real> sum{};       // with what its own rounding lost
-  Real sizes = 0;         // of their absolute values, errors included
-  Real errors = 0;        // of each as the elements' type computes it
-  bool infinite = false;  // one is no number, or too large for the type
+  Pair<Real> sum{};       // with its own rounding error
+  Real sizes = 0;         // sum of absolute values, errors included
+  Real errors = 0;        // sum of errors of the elements' type
+  bool infinite = false;  // a sample is no number, or too large for the type
 
   void add(Bounded sample, Real factor, Real most) {
     const Real value = sample.value * factor;
@@ -244,8 +244,8 @@ struct Samples {
   }
 };
 
-// What an abscissa may be off: nothing when it comes from the index, for the reference starts from the very
-// same number; when steps are added, each of them may round.
+// An abscissa and its error: 0 if it comes from the index, because the reference starts from the same number;
+// if steps are added, each of them may round.
 template <class T>
 Bounded abscissa(const Problem<T>& p, std::int64_t strip) {
   if (!p.accumulated) return {p.abscissa(strip), 0};
@@ -285,7 +285,8 @@ Result result_of(const Problem<T>& p, int root) {
   const Samples samples = samples_of(p, root);
   const Real factor = std::fabs((Real(p.b) - Real(p.a)) / Real(p.strips) * Real(p.scale));
   const Real sum = samples.sum.high + samples.sum.low, n = Real(p.strips) + 2;
-  // The width, and two products; where each sample is multiplied, also one product each, which may underflow.
+  // Rounding of the width and two products; with scale_terms, also of a product per sample, which may
+  // underflow.
   const Real lost = lost_by(p.sum, n, u) + (p.scale_terms ? u : 0);
   const Real error = samples.errors + lost * samples.sizes + 3.01L * u * (std::fabs(sum) + samples.errors);
   const Real underflow =
@@ -307,7 +308,7 @@ std::string key_of(const Arguments& arguments) {
   return key;
 }
 
-// Sweeps ask for the same strips again and again.
+// Keeps results, because sweeps request the same strips again and again.
 Result known_result_of(const Arguments& arguments) {
   if (has_samples(arguments))
     throw Error("integrals of samples are not checked: nothing else is known of them");
