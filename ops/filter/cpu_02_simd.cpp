@@ -384,7 +384,7 @@ HWY_INLINE void store_whole(D d, const Finish& f, V sum, To* to) {
       hn::Add(hn::ShiftRightSame(hn::Add(value, hn::Set(d, f.half)), f.shift), hn::Set(d, f.whole_offset));
   if constexpr (std::is_same_v<To, float>) {
     hn::StoreU(hn::ConvertTo(df, value), df, to);
-  } else {  // some instruction sets saturate to 8 bits only what 15 bits hold
+  } else {  // some instruction sets saturate to 8 bits only values of 15 bits
     value = hn::Min(hn::Max(value, hn::Set(d, least_of<To>)), hn::Set(d, most_of<To>));
     hn::StoreU(hn::DemoteTo(hn::Rebind<To, D>(), value), hn::Rebind<To, D>(), to);
   }

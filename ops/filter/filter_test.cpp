@@ -161,8 +161,8 @@ TEST(Filter, StripsOfAnyWidthAndHeightGiveTheSameBits) {
   EXPECT_GT(compare_strips("streamed_strips", Element::f32), 2);
 }
 
-// Rows that end where 16 bytes do, of up to so many times 16, of a picture of so many samples and some; some
-// of them narrower than a strip.
+// Rows of whole runs of 16 bytes, at most `most_runs` and some, of a picture of about `samples` samples; some
+// are narrower than a strip.
 Case streamed_case(Random& random, Element element, std::uint64_t most_runs, std::int64_t samples,
                    const std::vector<std::string>& kernels) {
   const auto pick = [&](std::vector<std::string> words) { return words[random.below(words.size())]; };
@@ -456,7 +456,7 @@ TEST(Filter, WordsWithoutEffectAreRefused) {
     says({{"border", border}, {"border-value", "5"}}, "--border-value 5 is only for --border constant");
 }
 
-constexpr double half_place = 0x1p-24;  // of f32, of a number: what rounding changes at most
+constexpr double half_place = 0x1p-24;  // half an ulp of f32, relative: the largest rounding error
 
 Kernel rounded(const std::string& text) {
   Kernel out = kernel_of(text, 3, 0, Element::f32);
@@ -543,9 +543,9 @@ std::string printed(int taps, double sigma, int digits) {
   return out;
 }
 
-// Holds |result − Σ w·x| of a picture of floats, w being the weights as they were given, against what is
-// allowed for each |w|·|x|: a rounding for each tap of the column and the row, one for the column's quotient,
-// five halves of a place between a weight and its product.
+// Compares |result − Σ w·x| of a picture of floats, w being the given weights, with the bound for each
+// |w|·|x|: a rounding for each tap of the column and the row, one for the column's quotient, five half ulps
+// between a weight and its product.
 void expect_sums(const std::string& text, bool separable) {
   constexpr int size = 40;
   Arguments::Words words{{"kernel", text}, {"border", "wrap"}};

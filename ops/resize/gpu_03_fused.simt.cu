@@ -20,7 +20,7 @@ struct Config {
 
 constexpr int threads_of_strip = 192, fetched = 16, quads = fetched / 4, pieces = threads_of_strip / quads;
 
-enum class Sums { exact, whole, real };  // floats that hold whole numbers, integers, floats
+enum class Sums { exact, whole, real };  // floats that hold integers, integers, floats
 
 // Loads 16 bytes; those outside [begin, end) are 0.
 SIMT Bytes16 bytes_within(const unsigned char* from, const unsigned char* begin, const unsigned char* end) {

@@ -4,8 +4,8 @@
 //
 // Each type has
 //   begin(p, first, taps, weight)   the column's samples and weights
-//   add(four)                       words of the next four rows, side by side
-//   result(p, entry, r)             of rows that end with row r of those four
+//   add(four)                       adjacent words of the next four rows
+//   result(p, entry, r)             the sum of the rows that end with row r of those four
 // A weight of up to 24 bits is a sum of digits (signed bytes): one instruction computes four products of a
 // digit.
 #pragma once

@@ -209,7 +209,7 @@ TEST(Words, WithoutEffectAreRefused) {
   onnx("nearest", "exclude-outside", "yes", "--exclude-outside yes" + sums);
   onnx("cubic", "exclude-outside", "yes", "");
   says({{"scale", "0.25"}, {"height", "5"}}, "--scale 0.25 is only for sides that are not given");
-  says({{"scale", "0.5"}, {"height", "5"}}, "");  // what the width is anyway
+  says({{"scale", "0.5"}, {"height", "5"}}, "");  // the width that it has anyway
   says({{"scale", "0.25"}}, "");
 }
 

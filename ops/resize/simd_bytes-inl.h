@@ -29,7 +29,7 @@ struct Known {
   static HWY_INLINE int or_else(int in_run) { return number != 0 ? number : in_run; }
 };
 
-// Vectors of at most two blocks: gathering more costs what it saves.
+// Vectors of at most two blocks: gathering more costs as much as it saves.
 class AlongRows {
  public:
   using Bytes = hn::CappedTag<std::uint8_t, 32>;
