@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // CPU rung 1: one sample of the result after another, on one core.
 //
-// For each of its samples every tap asks where its sample lies, the border included: what anyone would write
-// first. The questions cost more than the sums; the next rung asks them once for a row.
+// Every tap of every sample computes the position of its sample, border included. This costs more than the
+// sums; the next rung does it once per row.
 #include "filter.hpp"
 #include "tessera/rung.hpp"
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // CPU rung 2: vectors, rows kept, every core. The CPU's summit.
 //
-// A strip of the picture is walked from above: each row is read once, goes on beyond its edges by a copy, and
-// stays for as many rows as the kernel has. Four vectors of sums stay in registers while the taps pass; where
-// 16 bits hold every sum of bytes, the bytes are kept, and those of even and of odd places are summed apart:
-// no lane moves. A separable kernel sums a row when it is read. Highway compiles the strip for each
-// instruction set and picks at run time. Sums are taken in the order of the definition: the bits are those of
-// the rung below. What limits it now is memory for small kernels, and multiplying for large ones.
+// A strip of the picture is processed from top to bottom: each row is read once, extended beyond its edges in
+// a copy, and kept for as many rows as the kernel has. Four vectors of sums stay in registers for all taps;
+// if 16 bits hold every sum of bytes, rows are kept as bytes, and even and odd bytes are summed apart without
+// shuffles. A separable kernel sums a row when it is read. Highway compiles the strip for each instruction
+// set and selects one at run time. Sums are in the order of the definition: the bits are those of the rung
+// below. Memory limits small kernels; products limit large ones.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ops/filter/cpu_02_simd.cpp"
 #include "tessera/core/vector_targets.hpp"
@@ -23,15 +23,15 @@
 #define TESSERA_FILTER_STRIP
 namespace tessera::filtering {
 
-// Columns first to last, rows begin to end of the result of picture n. `past_caches`: a result that they
-// would not hold anyway goes to memory without being read from there first.
+// Columns first … last − 1, rows begin … end − 1 of picture n's result. `past_caches`: non-temporal stores,
+// for a result that the caches would not hold.
 struct Piece {
   std::int64_t n;
   int first, last, begin, end;
   bool past_caches = false;
 };
 
-// Where a weight meets a row of samples.
+// A weight and the row of samples that it multiplies.
 template <class A>
 struct Tap {
   const A* from;
@@ -43,13 +43,13 @@ struct WideTaps : std::vector<Tap<A>> {
   void add(const A* from, A weight) { this->push_back({from, weight}); }
 };
 
-// Where a weight meets a row of bytes.
+// A weight and the row of bytes that it multiplies.
 struct ByteTap {
   const std::uint8_t* from;
   std::int16_t weight;
 };
 
-// What a row of results is made from: taps of weight 1 need no product.
+// The taps of a row of results: those of weight 1 need no product.
 struct ByteTaps {
   std::vector<const std::uint8_t*> ones;
   std::vector<ByteTap> others;
@@ -64,8 +64,8 @@ struct ByteTaps {
   }
 };
 
-// A strip of a picture, some of its rows: reads each row once, keeps as many as the kernel has. A: sums'
-// type. R: that of the rows kept, which is A, or a byte's, whose sums take 16 bits.
+// A strip of a picture, some of its rows: reads each row once, keeps as many as the kernel has. A: the type
+// of sums. R: the type of kept rows, which is A, or bytes, whose sums take 16 bits.
 template <class A, class R = A>
 class Strip {
  public:
@@ -94,10 +94,10 @@ class Strip {
     }
   }
 
-  std::int64_t samples() const { return out_; }  // of a row of results
+  std::int64_t samples() const { return out_; }  // per row of results
 
  private:
-  static constexpr std::int64_t spare = 1024;  // samples behind a row that may be read and written in vain
+  static constexpr std::int64_t spare = 1024;  // samples after a row that vectors may read and overwrite
 
   Strip(const Taps& taps, const View<unsigned char, 4>& result, int channels, int roi_y, Element to,
         const Piece& piece)
@@ -132,7 +132,7 @@ class Strip {
         taken_.add(row.data() + std::int64_t{j} * channels_, weight(w));
   }
 
-  // The line that is the first tap's of row `line` of the result, and is kept.
+  // Reads and keeps the line of the first tap row of row `line` of the result.
   template <class Along>
   void take(int line, const Along& along) {
     R* const to = taps_.separable ? line_.data() : kept(line).data();
@@ -146,7 +146,7 @@ class Strip {
     }
   }
 
-  // Line y of the picture as it goes on beyond its edges, from the first tap's column on.
+  // Writes line y of the picture, extended beyond its edges, from the first tap's column on.
   template <class T>
   void extend(int y, R* to) const {
     const auto& p = *static_cast<const Problem<T>*>(problem_);
@@ -195,7 +195,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 #if HWY_TARGET == HWY_SCALAR
 
-// A processor without vectors: sample after sample.
+// Without vectors: sample by sample.
 template <class T>
 void run_strip(const Problem<T>& p, const Piece& piece) {
   filter_naive(p, piece.n, piece.first, piece.last, piece.begin, piece.end);
@@ -203,15 +203,14 @@ void run_strip(const Problem<T>& p, const Piece& piece) {
 
 #else
 
-// Bytes from an address to the next one that a vector of `bytes` begins at.
+// Bytes from an address to the next multiple of `bytes`.
 inline std::int64_t before_vector(const void* address, std::int64_t bytes) {
   const auto off = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(address) %
                                              static_cast<std::uintptr_t>(bytes));
   return off == 0 ? 0 : bytes - off;
 }
 
-// A load's bytes of even and of odd places, each a number of 16 bits: no lane moves, neither here nor on the
-// way back.
+// Sums of the even and of the odd bytes of a load, 16 bits each: neither loads nor stores need shuffles.
 class ByteSums {
  public:
   using D = hn::ScalableTag<std::int16_t>;
@@ -229,7 +228,7 @@ class ByteSums {
     odd_ = hn::Add(odd_, hn::Mul(odd(from), weight));
   }
 
-  // `Past`: to memory past the caches, where a vector's place begins.
+  // `Past`: a non-temporal store to an aligned address.
   template <bool Past>
   HWY_INLINE void store(bool absolute, V offset, std::uint8_t* to) const {
     const auto high = hn::ShiftLeft<8>(byte(odd_, absolute, offset));
@@ -258,7 +257,7 @@ inline constexpr std::int64_t byte_step() {
   return 2 * static_cast<std::int64_t>(hn::MaxLanes(ByteSums::Bytes()));
 }
 
-// `ones` and `others`: how many there are.
+// `ones` and `others`: the numbers of these taps.
 template <bool Past, class Ones, class Others>
 HWY_INLINE void filter_blocks(const Finish& f, const ByteTaps& taps, Ones ones, Others others,
                               std::int64_t begin, std::int64_t end, std::uint8_t* HWY_RESTRICT to) {
@@ -284,7 +283,7 @@ HWY_INLINE void filter_blocks(const Finish& f, const ByteTaps& taps, Ones ones, 
   }
 }
 
-// Numbers of taps that the compiler knows leave their places in registers.
+// Numbers of taps known at compile time keep the taps' addresses in registers.
 template <bool Past>
 void filter_bytes(const Finish& f, const ByteTaps& taps, std::int64_t begin, std::int64_t end,
                   std::uint8_t* HWY_RESTRICT to) {
@@ -299,8 +298,8 @@ void filter_bytes(const Finish& f, const ByteTaps& taps, std::int64_t begin, std
         f, taps, [=] { return ones; }, [=] { return others; }, begin, end, to);
 }
 
-// A row of results: whole vectors go where they belong, the others by way of `part`, byte_step() bytes. Past
-// the caches they go while others are summed, and only to places that begin a vector.
+// A row of results: whole vectors are stored directly, the others through `part`, byte_step() bytes.
+// Non-temporal stores overlap with sums and need aligned addresses.
 inline void filter_byte_row(const Finish& f, const ByteTaps& taps, std::int64_t count, bool past_caches,
                             std::uint8_t* part, std::uint8_t* HWY_RESTRICT to) {
   const auto by_part = [&](std::int64_t begin, std::int64_t end) {
@@ -318,8 +317,8 @@ inline void filter_byte_row(const Finish& f, const ByteTaps& taps, std::int64_t 
 
 using tessera::HWY_NAMESPACE::add_products;
 
-// Σ weight·from[x], tap after tap, four vectors at once, from `begin` to `end` and beyond to whole fours.
-// `store(vector, to)` takes the sums.
+// Σ weight·from[x], in the order of the taps, four vectors at once, from `begin` to `end` rounded up to whole
+// fours. `store(vector, to)` takes the sums.
 template <class A, class To, class Store>
 HWY_INLINE void sum_taps(const std::vector<Tap<A>>& taps, std::int64_t begin, std::int64_t end,
                          To* HWY_RESTRICT to, const Store& store) {
@@ -353,7 +352,7 @@ HWY_NOINLINE void sum_taps(const std::vector<Tap<A>>& taps, std::int64_t begin, 
   sum_taps(taps, begin, end, to, [](auto sum, A* at) HWY_ATTR { hn::StoreU(sum, hn::ScalableTag<A>(), at); });
 }
 
-// Floats to whole numbers of a narrower type, or as they are.
+// Stores floats as integers of a narrower type, or unchanged.
 template <class To, class D, class V>
 HWY_INLINE void store_float(D d, const Finish& f, V sum, To* to) {
   auto value = f.absolute ? hn::Abs(sum) : sum;
@@ -369,7 +368,7 @@ HWY_INLINE void store_float(D d, const Finish& f, V sum, To* to) {
   }
 }
 
-// Sums that become samples where they are taken, as a cache in between would cost a tenth.
+// Converts sums to samples in registers: a buffer in the cache would cost a tenth.
 inline HWY_NOINLINE void sum_taps(const Finish& f, const std::vector<Tap<float>>& taps, std::int64_t begin,
                                   std::int64_t end, std::uint16_t* to) {
   sum_taps(taps, begin, end, to,
@@ -385,7 +384,7 @@ HWY_INLINE void store_whole(D d, const Finish& f, V sum, To* to) {
       hn::Add(hn::ShiftRightSame(hn::Add(value, hn::Set(d, f.half)), f.shift), hn::Set(d, f.whole_offset));
   if constexpr (std::is_same_v<To, float>) {
     hn::StoreU(hn::ConvertTo(df, value), df, to);
-  } else {  // some instruction sets saturate to 8 bits only what 15 bits hold
+  } else {  // some instruction sets saturate to 8 bits only values of 15 bits
     value = hn::Min(hn::Max(value, hn::Set(d, least_of<To>)), hn::Set(d, most_of<To>));
     hn::StoreU(hn::DemoteTo(hn::Rebind<To, D>(), value), hn::Rebind<To, D>(), to);
   }
@@ -405,7 +404,7 @@ HWY_INLINE void store_narrow(D d, const Finish& f, V sum, To* to) {
   }
 }
 
-// Sums to samples; `to` may be where the sums are. Behind the last sum others may be read.
+// Converts sums to samples; `to` may be the address of the sums. Sums after the last one may be read.
 template <class To, class A>
 HWY_NOINLINE void finish_sums(const Finish& f, const A* sums, std::int64_t count, To* to) {
   const hn::ScalableTag<A> d;
@@ -424,7 +423,7 @@ HWY_NOINLINE void finish_sums(const Finish& f, const A* sums, std::int64_t count
   std::memcpy(to + x, last, static_cast<std::size_t>(count - x) * sizeof(To));
 }
 
-// No vector is stored as halves here.
+// Halves are stored without vectors.
 template <class A>
 HWY_NOINLINE void finish_sums(const Finish& f, const A* sums, std::int64_t count, f16* to) {
   for (std::int64_t x = 0; x < count; ++x) to[x] = finished<f16>(f, sums[x]);
@@ -448,7 +447,7 @@ void finish_sums(const Finish& f, const A* sums, std::int64_t count, Element ele
   }
 }
 
-// Bytes to memory past the caches.
+// Copies bytes by non-temporal stores.
 inline void stream_bytes(const unsigned char* HWY_RESTRICT from, std::int64_t count,
                          unsigned char* HWY_RESTRICT to) {
   const hn::ScalableTag<std::uint8_t> d;
@@ -459,7 +458,7 @@ inline void stream_bytes(const unsigned char* HWY_RESTRICT from, std::int64_t co
   std::memcpy(to + at, from + at, static_cast<std::size_t>(count - at));
 }
 
-// A row of results, in pieces whose sums the nearest cache holds.
+// A row of results, in pieces whose sums fit in the L1 cache.
 template <class A>
 void filter_row(const Finish& f, const std::vector<Tap<A>>& taps, std::int64_t count, Element element,
                 bool past_caches, unsigned char* to) {
@@ -471,7 +470,7 @@ void filter_row(const Finish& f, const std::vector<Tap<A>>& taps, std::int64_t c
   for (std::int64_t x = 0; x < count; x += most, to += most * size) {
     const std::int64_t piece = std::min(most, count - x);
     unsigned char* const out = past_caches ? samples : to;
-    // Floats are summed where they belong, and where they become 16 bits.
+    // Sums of floats are written directly to float results and to 16-bit results.
     const bool fits = past_caches || piece % fours == 0;
     bool done = false;
     if constexpr (std::is_same_v<A, float>)
@@ -561,7 +560,7 @@ void run_piece(const Problem<T>& p, const Piece& piece) {
   else HWY_DYNAMIC_DISPATCH(strip_f32)(p, piece);
 }
 
-// A part of all rows of all pictures, in strips that the caches hold.
+// Filters a part of all rows of all pictures, in strips that fit in the caches.
 template <class T>
 void run_rows(const Problem<T>& p, std::int64_t begin, std::int64_t end, bool past_caches) {
   constexpr int samples = 16384 / sizeof(T);
@@ -582,7 +581,7 @@ void run_simd(const Problem<T>& p, int threads) {
   if (samples == 0) return;
   const auto parts = static_cast<int>(
       std::clamp<std::int64_t>(samples / least_samples, 1, std::min<std::int64_t>(threads, rows)));
-  // What is larger than a share of the last cache is not in it when somebody reads it.
+  // A result larger than a share of the last-level cache is evicted before it is read.
   constexpr std::int64_t large = std::int64_t{16} << 20;
   const bool past_caches = samples * static_cast<std::int64_t>(size_of(p.to)) >= large;
   parallel(parts,

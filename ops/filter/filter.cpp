@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Filtering as an operation: its arguments, what it costs, its reference, how it is cut, what to try.
+// The operation filter: its arguments, cost, reference, partition and test cases.
 #include "filter.hpp"
 #include <algorithm>
 #include <bit>
@@ -49,7 +49,7 @@ Signature signature() {
   return out;
 }
 
-// A product and a sum for each tap; where the kernel is a column times a row, for each of theirs.
+// Counts a product and a sum per tap; for a column times a row, per tap of both.
 double flops(const Arguments& arguments) {
   const Options& options = options_of(arguments);
   const Taps& taps = options.taps;
@@ -64,7 +64,7 @@ double flops(const Arguments& arguments) {
   return out;
 }
 
-// The definition of docs/filter.md, sample by sample: what every rung is held against.
+// The definition of docs/filter.md, sample by sample: the reference for every rung.
 class Definition {
  public:
   explicit Definition(const Arguments& arguments)
@@ -147,7 +147,7 @@ class Definition {
   const Options& options_;
 };
 
-// Taps beyond an edge of the picture are found where the border has them, perhaps at the other edge.
+// Taps beyond an edge of the picture read the samples that the border names, perhaps at the other edge.
 Interval rows_read(const Options& options, std::int64_t height, Interval rows) {
   if (rows.empty()) return {0, height};
   const Interval own{rows.first + options.roi_y, rows.last + options.roi_y};
@@ -222,16 +222,16 @@ std::vector<Case> cases() {
       made(1, 6, 128, 3, {{"kernel", "sobel_y"}, {"abs", "yes"}, {"roi_x", "16"}}),
       made(1, 0, 5, 1, {}),
       made(1, 6, 40, 1, {{"kernel", "laplacian8"}, {"abs", "yes"}, {"output-element", "u8"}}),
-      // Strips beside and steps below one another, for sums along rows before those along columns.
+      // Several strips and steps, for the two passes of separable kernels.
       made(1, 46, 300, 1, {{"kernel", "gaussian"}, {"size", "9"}, {"border", "replicate"}}),
       made(1, 70, 164, 1, {{"kernel", "gaussian"}, {"size", "31"}, {"roi_x", "3"}, {"roi_y", "2"}}),
       made(2, 19, 149, 1, {{"kernel", "box"}, {"size", "6"}, {"border", "constant"}, {"border-value", "9"}}),
       made(1, 18, 288, 1,
            {{"kernel", "1 2 3 4 5 4 3 2 1; 2 4 6 8 10 8 6 4 2; 1 2 3 4 5 4 3 2 1"}, {"border", "wrap"}}),
       made(1, 40, 33, 1, {{"kernel", "1 0; 2 0; 0 0; 3 0; 1 0"}, {"offset", "-5"}}),
-      // Weights that are a product but for their rounding.
+      // Weights that are a product except for their rounding.
       made(1, 23, 196, 1, {{"kernel", "0.1 0.2 0.1; 0.3 0.6 0.3; 0.7 1.4 0.7"}, {"border", "replicate"}}),
-      // Rows of whole pieces of 16 bytes, for products of matrices: several strips, and ends of a picture.
+      // Rows of whole pieces of 16 bytes, for matrix products: several strips, and edges of a picture.
       made(1, 11, 1552, 1, {{"kernel", "gaussian"}, {"size", "9"}}),
       made(2, 13, 64, 3, {{"kernel", "gaussian"}, {"size", "7"}, {"border", "wrap"}}),
       made(1, 70, 80, 1, {{"kernel", "box"}, {"size", "31"}, {"border", "constant"}, {"border-value", "9"}}),
@@ -240,14 +240,14 @@ std::vector<Case> cases() {
   special.distribution = Distribution::special;
   special.elements = {Element::f32, Element::f16};
   out.push_back(special);
-  // Large enough for rungs that small pictures would only delay.
+  // Large enough for rungs that are slower for small pictures.
   Case large = made(1, 66, 2048, 1, {{"kernel", "laplacian8"}, {"abs", "yes"}, {"border", "reflect"}});
   large.elements = {Element::u8, Element::f32};
   out.push_back(large);
   large = made(1, 44, 1008, 3, {{"kernel", "laplacian4"}, {"border", "wrap"}});
   large.elements = {Element::u8, Element::f32};
   out.push_back(large);
-  // Weights of −0 among them, given and as quotients: they are left out like those of 0.
+  // Some weights are −0, given or as quotients: they are skipped like those of 0.
   for (const std::string kernel :
        {"gaussian", "1 0 2 0; 0 0 0 0; 3 0 6 0", "-1 -2 -1; 0 0 0; 1 2 1", "1 -0 0.5; -0 -0 -0; 0.3 2 -3"}) {
     special = made(1, 14, 141, 1, {{"kernel", kernel}});

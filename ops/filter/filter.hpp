@@ -17,25 +17,25 @@ using namespace imaging;
 
 inline constexpr int most_taps = 31;  // along an axis
 
-// Whole weights are kept as integers, others as a float's bits.
+// Integer weights are stored as integers, others as the bits of a float.
 struct Taps {
   int rows = 1, cols = 1;
   int above = 0, left = 0;  // taps above and to the left of the sample itself
   bool whole = false;       // integers are summed
   bool separable = false;   // weight = column × row: sums along rows come first
-  bool narrow = false;      // 16 bits hold every sum, of a part of the taps too, with the offset
-  bool bytes = false;       // separable: bytes hold the weights, 16 bits every sum of bytes along a row
-  std::int32_t weight[most_taps * most_taps] = {};  // row after row, `cols` in each
+  bool narrow = false;      // every sum, partial sums and the offset included, fits in 16 bits
+  bool bytes = false;       // separable: weights fit in bytes, sums of bytes along a row in 16 bits
+  std::int32_t weight[most_taps * most_taps] = {};  // row-major, `cols` per row
   std::int32_t column[most_taps] = {}, row[most_taps] = {};
 };
 
-// What becomes of a sum before it is stored.
+// The conversion of a sum before it is stored.
 struct Finish {
   bool absolute = false;
-  bool whole = false;                // whole numbers to the end: no factor, and a whole offset
-  std::int32_t shift = 0, half = 0;  // of whole sums: so many places are rounded off, a half upwards
+  bool whole = false;                // integers throughout: no factor, and an integer offset
+  std::int32_t shift = 0, half = 0;  // integer sums: bits that are rounded off, halves up
   std::int32_t whole_offset = 0;
-  bool scaled = false;  // else: times `scale`, plus `offset`, in one rounding
+  bool scaled = false;  // float sums: times `scale`, plus `offset`, rounded once
   float scale = 1, offset = 0;
 };
 
@@ -43,7 +43,7 @@ struct Options {
   Taps taps;
   Finish finish;
   Border border = Border::reflect_101;
-  double outside = 0;  // what a constant border holds: a number that the samples' type has
+  double outside = 0;  // value of a constant border, exact in the samples' type
   std::int64_t roi_x = 0, roi_y = 0;
   Element to = Element::u8;
 };
@@ -54,8 +54,8 @@ const Options& options_of(const Arguments& arguments);
 // The element of the result.
 Element element_of_result(Element element, const Arguments::Words& words);
 
-// The fastest rung of the CPU ladder, for it and for the check of large results. Pictures of any strides; a
-// result whose pixels lie side by side.
+// The fastest rung of the CPU ladder, also used to check large results. Pictures may have any strides; the
+// pixels of the result are adjacent.
 void filter_simd(const Arguments& arguments, int threads);
 
 inline namespace TESSERA_UNIT {
@@ -111,7 +111,7 @@ SIMT To finished(const Finish& f, std::int32_t sum) {
   else return sample_of<To>(static_cast<float>(value));
 }
 
-// The sum to the sample `at` of an array of the element `to`.
+// Stores the sum as sample `at` of an array of the element `to`.
 template <class A>
 SIMT void store_finished(void* data, std::int64_t at, Element to, const Finish& f, A sum) {
   switch (to) {
@@ -140,9 +140,9 @@ struct Problem {
   View<const T, 4> image;           // [images,height,width,channels]
   View<unsigned char, 4> filtered;  // [images,height,width,channels] of the element `to`; strides in elements
   Element to = Element::u8;
-  int roi_x = 0, roi_y = 0;  // where in the picture the result begins
+  int roi_x = 0, roi_y = 0;  // origin of the result in the picture
   Border border = Border::reflect_101;
-  T outside = {};  // what a constant border holds
+  T outside = {};  // value of a constant border
   Taps taps;
   Finish finish;
 
@@ -154,7 +154,7 @@ struct Problem {
   SIMT int cols() const { return static_cast<int>(filtered.extent[2]); }
   SIMT int row_samples() const { return cols() * channels(); }
 
-  // A sample of the picture, or of what lies around it.
+  // A sample of the picture or of its border.
   SIMT T sample(std::int64_t n, int y, int x, int c) const {
     const int row = border_index(y, height(), border), col = border_index(x, width(), border);
     return row == from_constant || col == from_constant ? outside : image(n, row, col, c);
@@ -173,7 +173,7 @@ struct Problem {
     store_finished(filtered.data, at, to, finish, sum);
   }
 
-  // A result from end to end.
+  // Computes one sample of the result.
   SIMT void compute(std::int64_t n, int y, int x, int c) const {
     if constexpr (std::is_integral_v<T>) {
       if (taps.whole) return store(n, y, x, c, sum_at<std::int32_t>(n, y, x, c));
@@ -181,7 +181,7 @@ struct Problem {
     store(n, y, x, c, sum_at<float>(n, y, x, c));
   }
 
-  // Whether the samples of a row lie one after another, here and in the result.
+  // True if the samples of a row are contiguous, in the picture and in the result.
   bool packed() const {
     const auto side_by_side = [this](const std::int64_t* stride) {
       return (stride[3] == 1 || channels() == 1) && stride[2] == channels();
@@ -217,7 +217,7 @@ struct Problem {
 
 }  // namespace TESSERA_UNIT
 
-// CPU rung 1 for columns first to last, rows begin to end of the result of picture n.
+// CPU rung 1 for columns first … last − 1, rows begin … end − 1 of picture n's result.
 template <class T>
 void filter_naive(const Problem<T>& p, std::int64_t n, int first, int last, int begin, int end);
 

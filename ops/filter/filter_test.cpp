@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What filtering alone promises: the same bits from every rung, borders as they are drawn, kernels as they
-// are named.
+// Tests that are specific to filter: equal bits from every rung, borders, and kernels by name.
 #include "filter.hpp"
 #include <gtest/gtest.h>
 #include <cmath>
@@ -21,7 +20,7 @@ namespace {
 const Operation& filtering() { return *find_operation("filter"); }
 
 TEST(Border, GoesOnAsDrawn) {
-  // Ten places before abcd, abcd, ten behind; '.' is the constant.
+  // Ten samples before abcd, abcd, ten samples after; '.' is the constant.
   const std::pair<Border, const char*> drawn[] = {{Border::constant, "..........abcd.........."},
                                                   {Border::replicate, "aaaaaaaaaaabcddddddddddd"},
                                                   {Border::reflect, "baabcddcbaabcddcbaabcddc"},
@@ -42,7 +41,7 @@ TEST(Border, OnePixelIsAllThereIs) {
     for (int i = -40; i < 40; ++i) EXPECT_EQ(border_index(i, 1, border), 0);
 }
 
-// Words that the kernel or the border has no use for are refused.
+// Options that have no effect on the kernel or the border are rejected.
 void leave_out_the_idle(Arguments::Words& words) {
   const std::string kernel = words.at("kernel");
   if (kernel != "gaussian" && kernel != "box") words.erase("size");
@@ -73,7 +72,7 @@ Case random_case(Random& random) {
   return out;
 }
 
-// The result's bytes by one rung.
+// The result's bytes from one rung.
 std::vector<char> computed(const Variant& v, const Tuning& tuning, const Case& chosen, Element element,
                            std::uint64_t seed) {
   Inputs inputs(filtering(), element, chosen, seed);
@@ -116,7 +115,7 @@ const Variant& named(Where where, const std::string& name) {
   throw Error("no " + name);
 }
 
-// Several strips and steps, rows that begin anywhere, every number of taps.
+// Several strips and steps, unaligned rows, every number of taps.
 Case wide_case(Random& random) {
   const auto pick = [&](std::vector<std::string> words) { return words[random.below(words.size())]; };
   const std::int64_t width = random.below(2) == 0 ? 16 * (1 + random.below(36)) : 1 + random.below(560);
@@ -135,7 +134,7 @@ Case wide_case(Random& random) {
   return out;
 }
 
-// Cases of strips by the rung of this name, against rows of processors; how many there were.
+// Compares cases of strips on the rung of this name with rows from the CPU; returns their number.
 int compare_strips(const std::string& name, Element usual) {
   Random random(11);
   const Variant &strips = named(Where::simt, name), &rows = named(Where::cpu, "simd");
@@ -162,8 +161,8 @@ TEST(Filter, StripsOfAnyWidthAndHeightGiveTheSameBits) {
   EXPECT_GT(compare_strips("streamed_strips", Element::f32), 2);
 }
 
-// Rows that end where 16 bytes do, of up to so many times 16, of a picture of so many samples and some; some
-// of them narrower than a strip.
+// Rows of whole runs of 16 bytes, at most `most_runs` and some, of a picture of about `samples` samples; some
+// are narrower than a strip.
 Case streamed_case(Random& random, Element element, std::uint64_t most_runs, std::int64_t samples,
                    const std::vector<std::string>& kernels) {
   const auto pick = [&](std::vector<std::string> words) { return words[random.below(words.size())]; };
@@ -225,7 +224,7 @@ TEST(Filter, ProductsOfMatricesGiveTheSameBits) {
                               wanted = computed(rows, rows.choices[0].tuning, chosen, Element::u8, i);
       EXPECT_EQ(got, wanted) << to_string(tuning) << " " << to_string(chosen);
       forms.insert(form);
-      break;  // the first that serves, as a plain call has it
+      break;  // the first that serves, as in a plain call
     }
   }
   EXPECT_EQ(forms.size(), matrices.choices.size());
@@ -241,11 +240,11 @@ TEST(Kernel, GaussiansOfBytesSumTo256) {
         EXPECT_GE(k.row[i], 0);
       }
     }
-  // 18.12, 62.58 and 94.60: the second takes what the first has left.
+  // 18.12, 62.58 and 94.60: the second takes the rounding error of the first.
   EXPECT_EQ(kernel_of("gaussian", 5, 1.1, Element::u8).row, (std::vector<double>{18, 63, 94, 63, 18}));
 }
 
-// Rounded, they are the bytes of the same call into u8.
+// Rounded, they equal the bytes of the same call with a result of u8.
 TEST(Filter, AGaussianOfBytesIntoFloatsKeepsItsFractions) {
   const auto filtered = [](const char* to, auto& values) {
     const Case chosen{.dims = {{"images", 1}, {"height", 20}, {"width", 30}, {"channels", 1}},
@@ -283,7 +282,7 @@ TEST(Kernel, ShortGaussiansOfNoWidthAreOpenCvs) {
     EXPECT_EQ(row(7), Row({8, 28, 56, 72, 56, 28, 8}));
     EXPECT_EQ(row(9), Row({4, 13, 30, 51, 60, 51, 30, 13, 4}));
   }
-  // A width that is stated holds.
+  // A given sigma is used.
   EXPECT_NE(kernel_of("gaussian", 3, 0.8, Element::f32).row[0], 0.25);
   EXPECT_NEAR(kernel_of("gaussian", 11, 0, Element::f32).row[0], 2.2559306989 / 256, 1e-9);
 }
@@ -457,7 +456,7 @@ TEST(Filter, WordsWithoutEffectAreRefused) {
     says({{"border", border}, {"border-value", "5"}}, "--border-value 5 is only for --border constant");
 }
 
-constexpr double half_place = 0x1p-24;  // of f32, of a number: what rounding changes at most
+constexpr double half_place = 0x1p-24;  // half an ulp of f32, relative: the largest rounding error
 
 Kernel rounded(const std::string& text) {
   Kernel out = kernel_of(text, 3, 0, Element::f32);
@@ -544,9 +543,9 @@ std::string printed(int taps, double sigma, int digits) {
   return out;
 }
 
-// Holds |result − Σ w·x| of a picture of floats, w being the weights as they were given, against what is
-// allowed for each |w|·|x|: a rounding for each tap of the column and the row, one for the column's quotient,
-// five halves of a place between a weight and its product.
+// Compares |result − Σ w·x| of a picture of floats, w being the given weights, with the bound for each
+// |w|·|x|: a rounding for each tap of the column and the row, one for the column's quotient, five half ulps
+// between a weight and its product.
 void expect_sums(const std::string& text, bool separable) {
   constexpr int size = 40;
   Arguments::Words words{{"kernel", text}, {"border", "wrap"}};
@@ -581,7 +580,7 @@ TEST(Filter, SeparableSumsAreAsNearToTheWeightsAsOthers) {
   expect_sums(printed(9, 2, 6), false);
 }
 
-// The CPU's summit, by each instruction set that this machine has, against the rung below.
+// The CPU's summit against the rung below, with each instruction set of this machine.
 class EveryTarget : public tessera::EveryTarget {
  protected:
   EveryTarget() : tessera::EveryTarget("filter") {}
@@ -628,7 +627,7 @@ TEST_F(EveryTarget, SumsOfEveryType) {
         check(5, 371, 3, {{"kernel", kernel}, {"output-element", to}, {"border", "reflect"}}, element);
 }
 
-// A result of 16 MiB goes past the caches; in two parts it does not. Rows begin anywhere in a vector.
+// A result of 16 MiB is written by non-temporal stores; in two parts it is not. Rows are unaligned.
 TEST(Filter, LargeResultsAreTheirParts) {
   constexpr std::int64_t large = std::int64_t{16} << 20;
   const auto& simd = named(Where::cpu, "simd");

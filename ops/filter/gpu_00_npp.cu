@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // GPU baseline: NPP's Laplacian of 3 × 3 and its Gaussians, of u8 and f32, one or three channels.
 //
-// Up to 15 × 15 a Gaussian is one of NPP's own. Beyond that NPP takes the caller's weights of a
-// separable one. NPP states no formula, and its functions know the replicated border alone: only times are
+// Up to 15 × 15, a Gaussian is one of NPP's own. Beyond that, NPP takes the caller's weights of a separable
+// kernel. NPP documents no formula, and its functions support only the replicated border: only times are
 // compared.
 #include <bit>
 #include "filter.hpp"
@@ -21,7 +21,7 @@ F* function_of(const Arguments& arguments, const std::string& kind) {
                                     std::to_string(arguments.dim("channels")) + "R_Ctx");
 }
 
-// How many taps, and the weights of one axis: floats in the device's memory.
+// The last arguments: the number of taps and the weights of one axis, floats in device memory.
 using ByWeights = int(const void*, int, npp::Size, npp::Point, void*, int, npp::Size, int, const float*, int,
                       npp::StreamContext);
 
@@ -35,14 +35,14 @@ struct Weights {
 };
 
 inline Weights weights_of(const Taps& taps) {
-  constexpr float one = 256;  // of whole weights
+  constexpr float one = 256;  // unit of integer weights
   Weights out = {.count = taps.cols, .of_tap = {}};
   for (int j = 0; j < taps.cols; ++j)
     out.of_tap[j] = taps.whole ? static_cast<float>(taps.row[j]) / one : std::bit_cast<float>(taps.row[j]);
   return out;
 }
 
-// Handed to a kernel by value: no memory of the host's that a stream would read later.
+// Passed to a kernel by value: the stream reads no host memory later.
 static __global__ void put_weights(Weights weights, float* to) {
   const auto tap = static_cast<int>(threadIdx.x);
   if (tap < weights.count) to[tap] = weights.of_tap[tap];

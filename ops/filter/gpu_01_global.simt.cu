@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// GPU rung 1: a thread for each pixel, everything from global memory.
+// GPU rung 1: one thread per pixel, all loads from global memory.
 //
-// Neighbouring threads read neighbouring samples, and the cache gives most of them again; but each of a
-// kernel's taps is a load of its own, asks for the border, and moves one sample where it could move sixteen
-// bytes.
+// Neighbouring threads read neighbouring samples, and most repeated loads hit the cache; but each tap of a
+// kernel is a load of its own, tests the border, and moves one sample instead of 16 bytes.
 #include "tessera/kernel.hpp"
 #include "filter.hpp"
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // GPU rung 2: tiles in shared memory.
 //
-// A block fetches the samples under its tile and those around it once, border and all, and its threads take
-// their taps from there. A tile's rim is fetched by its neighbours too: the smaller the tile, the larger that
-// share. What limits it now is that every tap is still a load, though of shared memory, and every thread has
-// one sample only.
+// A block loads the samples of its tile and its halo once, border included, and its threads read their taps
+// from shared memory. Neighbouring tiles load the halo, too: the smaller the tile, the larger that share. The
+// limits are that every tap is still a load, though from shared memory, and that every thread has only one
+// sample.
 #include "tessera/kernel.hpp"
 #include "filter.hpp"
 

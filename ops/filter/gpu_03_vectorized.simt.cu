@@ -2,9 +2,8 @@
 // GPU rung 3: sixteen bytes at a time.
 //
 // A thread has a run of 16 bytes of a row: it loads three lines of them, with the few samples beside, and
-// stores its results at once. Loads and stores are as wide as the hardware has them, and the border is asked
-// for once for a run. Each line is still loaded for three rows of results; the cache gives it twice of three
-// times.
+// stores its results at once. Loads and stores have the full width of the hardware, and the border is tested
+// once per run. Each line is still loaded for three rows of results; two of the three loads hit the cache.
 #include "runs.hpp"
 
 namespace tessera::filtering {

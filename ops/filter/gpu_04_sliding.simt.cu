@@ -2,9 +2,9 @@
 // GPU rung 4: a window that slides down.
 //
 // A thread has the same 16 bytes of many rows. Every line is loaded once and added to the three rows of
-// results that it touches, which wait in registers; only the lines above and below a thread's rows are loaded
-// by two. Two more lines are on their way while one is summed. For floats memory is what limits it; for
-// bytes it is arithmetic: a register and an instruction for each sample.
+// results that it touches, which stay in registers; only the lines above and below a thread's rows are loaded
+// by two threads. Two more lines are in flight while one is summed. Memory bandwidth limits floats;
+// arithmetic limits bytes: a register and an instruction per sample.
 #include "runs.hpp"
 
 namespace tessera::filtering {

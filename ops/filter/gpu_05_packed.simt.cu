@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// GPU rung 5: bytes two at a time, floats from the lanes beside. The summit of small kernels.
+// GPU rung 5: bytes two at a time, floats by warp shuffles. The summit of small kernels.
 //
-// A picture of bytes at the speed of memory leaves some ten instructions for a sample, fewer than unpacking,
-// nine products and packing take. Here an instruction works on two samples as halves, of which a
-// multiprocessor has twice as many a clock; a byte is a half without any conversion (runs.hpp), and what
-// lies beside two bytes are two others, or halves of two. Floats are four to a run: there the samples beside
-// a run, which other lanes have, are most of what is loaded, so lanes ask each other (runs.hpp). The
-// window slides as one rung below. What limits it now is memory, and for bytes how many lines can be on their
-// way beside the registers that sums take.
+// At the speed of memory, a picture of bytes leaves some ten instructions per sample, fewer than unpacking,
+// nine products and packing take. Here an instruction works on two samples as halves, which have twice the
+// throughput; a byte is a half without any conversion (runs.hpp), and the neighbours of a pair of bytes are
+// another pair, or halves of two pairs. A run has four floats: most of its loads would be samples beside the
+// run, which other lanes have, so lanes exchange them by shuffles (runs.hpp). The window slides as one rung
+// below. Memory limits it now and, for bytes, the number of lines in flight beside the registers of the sums.
 #include "runs.hpp"
 
 namespace tessera::filtering {
@@ -74,7 +73,7 @@ SIMT void slide_pairs(Thread thread, const Problem<std::uint8_t>& p, std::int64_
 template <class T, Config config>
 struct Packed {
   static constexpr int threads = config.threads;
-  // Registers for so many: who waits for memory does so the better the more there are.
+  // Registers must allow this many blocks: more blocks hide more memory latency.
   static constexpr int min_blocks_per_sm = 6;
   struct Shared {};
 

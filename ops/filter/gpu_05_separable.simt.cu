@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // GPU rung 5 for kernels that are a column times a row: the summit of large ones.
 //
-// A block slides down a strip of the picture: it fetches some rows, 16 bytes at once and before it needs
-// them, sums along them into a ring of such sums in shared memory, and then along the columns: as many
-// products for a sample as the kernel has rows and columns, not as it has taps, and every sum along a row is
-// made once. Bytes with weights of a byte are summed four and two an instruction. What limits it now is
-// arithmetic: of bytes always, of floats where the kernel is large.
+// A block slides down a strip of the picture: it prefetches some rows, 16 bytes per load, sums along them
+// into a ring in shared memory, and then down the columns. A sample takes as many products as the kernel has
+// rows and columns, not taps, and every sum along a row is computed once. Bytes with weights of a byte take
+// four and two products per instruction. Arithmetic limits it now: always for bytes, for floats if the kernel
+// is large.
 #include "separable.hpp"
 
 namespace tessera::filtering {
@@ -28,7 +28,7 @@ struct Separable {
     alignas(16) std::uint32_t row[48], column[32];
   };
 
-  // "rows": about so many of the result, for a block.
+  // "rows": the approximate number of rows of the result per block.
   static std::vector<Range> ranges() { return {{"rows", 1, 4096, 128}}; }
 
   SIMT static bool in_bytes(const Problem<T>& p) { return has_bytes && p.taps.bytes && p.to == Element::u8; }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// GPU rung 6 for bytes and kernels that are a column times a row: sums as products of matrices.
+// GPU rung 6 for bytes and kernels that are a column times a row: sums as matrix products.
 //
-// Sixteen sums along a row are a matrix of weights, the same everywhere, times the bytes as they lie, and
-// eight rows of the picture make eight columns of the product. Its sums of 16 bits lie in a lane's registers
-// so that their two bytes are the first factors of the products along columns: nothing lies between the
-// passes. What is left to other instructions is to pack, and to turn results so that a lane stores 16 bytes.
+// Sixteen sums along a row are a matrix of weights, the same everywhere, times the bytes as stored, and eight
+// rows of the picture are eight columns of the product. Its 16-bit sums are in a lane's registers so that
+// their two bytes are the first operands of the products down columns: nothing moves between the passes.
+// Other instructions only pack and transpose results, so that a lane stores 16 bytes.
 #include "streamed.hpp"
 #include "ops/imaging/samples.hpp"
 #include "tessera/byte_matrices.hpp"
@@ -13,9 +13,9 @@ namespace tessera::filtering {
 namespace {
 
 struct Config {
-  int pieces = 2;  // of 16 bytes, that 16 sums along a row are made of
-  int octets = 2;  // of rows of the picture, that eight rows of the result are made of
-  constexpr int groups() const { return (octets + 1) / 2; }  // of sixteen rows
+  int pieces = 2;  // 16-byte pieces that 16 sums along a row depend on
+  int octets = 2;  // groups of eight rows of the picture that eight rows of the result depend on
+  constexpr int groups() const { return (octets + 1) / 2; }  // groups of 16 rows
   Tuning tuning() const { return {{"pieces", pieces}, {"octets", octets}}; }
 };
 
@@ -35,14 +35,15 @@ struct Matrices {
     RingState<stages> ring;
   };
 
-  // What this lane has of the weights: of two sums along a row; of a row of the result.
+  // This lane's weights: for two sums along a row; for a row of the result.
   struct Weights {
     std::uint32_t row[pieces][2], column[config.groups()];
   };
-  // Of two sums each, those of as many rows of the picture as a row of the result needs, 16 bits each.
+  // The sums along rows of two samples, 16 bits each, for the rows of the picture that a row of the result
+  // needs.
   using Kept = std::uint32_t[octets][2];
 
-  // "rows": at most so many of the result, for a block.
+  // "rows": the largest number of rows of the result per block.
   static std::vector<Range> ranges() { return {{"rows", 1, 4096, 128}}; }
 
   static Launch launch(const Problem<T>& p, const Tuning& tuning) {
@@ -84,7 +85,7 @@ struct Matrices {
     return out;
   }
 
-  // Sums along eight rows of the picture, behind those that are kept.
+  // Appends the sums along eight rows of the picture to the kept ones.
   SIMT static void along(Thread thread, const unsigned char* from, const Weights& weights, Kept& kept) {
     const unsigned char* const at = from + thread.lane() / 4 * row_bytes + thread.lane() % 4 * 4;
     std::uint32_t bytes[pieces], d[4] = {};
@@ -101,7 +102,7 @@ struct Matrices {
     }
   }
 
-  // d += the sums along columns of the higher or the lower bytes of what is kept.
+  // d += the sums down columns of the higher or the lower bytes of the kept sums.
   SIMT static void down(Thread thread, const Kept& kept, const Weights& weights, bool higher,
                         std::uint32_t (&d)[4]) {
     constexpr int groups = config.groups();
@@ -116,7 +117,7 @@ struct Matrices {
       multiply_bytes<false, false, groups>(thread, d, bytes, weights.column, i);
   }
 
-  // Four results beside each other, of row lane / 4, from sample lane % 4 · 4 on.
+  // Four adjacent results of row lane / 4, from sample lane % 4 · 4 on.
   SIMT static std::uint32_t finish(Thread thread, const Finish& f, bool quick, std::uint32_t (&d)[4]) {
     if (!quick) {
       SIMT_UNROLL
@@ -125,7 +126,8 @@ struct Matrices {
     return movmatrix_trans(thread, third_bytes({d[0], d[2], d[1], d[3]}));
   }
 
-  // Lane c of four has had word c of 16 bytes in each of four tiles; afterwards all of tile c.
+  // A transpose among four lanes: lane c has word c of 16 bytes in each of four tiles and gets all words of
+  // tile c.
   SIMT static Bytes16 gathered(Thread thread, std::uint32_t (&word)[tiles]) {
     SIMT_UNROLL
     for (int by = 1; by < 4; by *= 2) {
@@ -147,7 +149,7 @@ struct Matrices {
     for (int step = 0; step < ring.ahead; ++step) part.ask(thread, ring, step, shared.rows[step]);
     const Weights weights = weights_of(thread, p, part.shift);
     const Finish& f = p.finish;
-    const bool quick = f.whole && f.shift == 16 && f.whole_offset == 0;  // weights of 2^16 in all: a Gaussian
+    const bool quick = f.whole && f.shift == 16 && f.whole_offset == 0;  // weights add up to 2^16: a Gaussian
     const std::uint32_t start = quick ? static_cast<std::uint32_t>(f.half) : 0;
     Kept kept[tiles] = {};
     const int first = thread.warp() * tiles * tile, mine = first + thread.lane() % 4 * tile;
@@ -166,7 +168,7 @@ struct Matrices {
       if (first >= part.used) continue;
       SIMT_UNROLL
       for (int t = 0; t < tiles; ++t) {
-        // A tile beyond the row has what another has, and is not stored.
+        // A tile beyond the row repeats another tile and is not stored.
         const int at = first + t * tile < part.used ? first + t * tile : part.used - tile;
         along(thread, lines[0] + part.shift / 4 * 4 + at, weights, kept[t]);
       }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// GPU rung 6: rows that arrive by themselves. The summit of small kernels on large pictures.
+// GPU rung 6: rows arrive by asynchronous copies. The summit of small kernels on large pictures.
 //
-// What a thread waits for it has to keep registers for, and an instruction for each; so few bytes are under
-// way that memory, not arithmetic, is idle. Here a block walks down a strip whose next rows are always on
-// their way into a ring in shared memory, asked for by one thread, some 60 KB of them; the others find theirs
-// there, neighbours included, and sum as one rung below. What limits it now is memory itself.
+// A load into registers takes a register and an instruction, which leaves so few bytes in flight that memory,
+// not arithmetic, is idle. Here a block walks down a strip whose next rows, some 60 KB of them, are always in
+// flight into a ring in shared memory, requested by one thread; the others read their samples there,
+// neighbours included, and sum as one rung below. Memory bandwidth limits it now.
 #include "runs.hpp"
 #include "streamed.hpp"
 
@@ -30,7 +30,7 @@ struct Streamed {
     RingState<config.stages> ring;
   };
 
-  // "rows": at most so many of the result, for a block.
+  // "rows": the largest number of rows of the result per block.
   static std::vector<Range> ranges() { return {{"rows", 1, 4096, 32}}; }
 
   static Launch launch(const Problem<T>& p, const Tuning& tuning) {
@@ -74,7 +74,7 @@ struct Streamed {
         if (line > strip.end) break;
         typename Sums::Line here;
         sums.take(strip.load(thread, rows[i], line), here);
-        // Of the row above this line is the last one, of the row below the first.
+        // This line is the last one of the row above and the first one of the row below.
         auto &above = sum[(i + 1) % 3], &beside = sum[(i + 2) % 3], &below = sum[i];
         sums.add(2, here, above);
         sums.add(1, here, beside);

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// GPU rung 6 for kernels that are a column times a row: strips whose rows arrive by themselves.
+// GPU rung 6 for kernels that are a column times a row: strips whose rows arrive by asynchronous copies.
 //
-// One rung below, a block's loads are under way only while it sums along columns, and what they bring passes
-// through registers on its way to shared memory. Here the copy engine fills a ring there, a step or more
-// ahead; all that is left to the threads is to sum, floats as they lie. What limits it now is how much of
-// the time a block's two passes wait for each other.
+// One rung below, a block's loads are in flight only while it sums down columns, and the data passes through
+// registers on its way to shared memory. Here bulk copies fill a ring there, a step or more ahead; the
+// threads only sum, and floats stay as stored. The waits of a block's two passes for each other limit it now.
 #include "separable.hpp"
 #include "tessera/ring.hpp"
 
@@ -12,7 +11,7 @@ namespace tessera::filtering {
 namespace {
 
 struct Config {
-  int stages = 2, blocks = 4;  // of a ring; on a multiprocessor
+  int stages = 2, blocks = 4;  // stages of the ring; blocks per multiprocessor
   Tuning tuning() const { return {{"stages", stages}, {"blocks", blocks}}; }
 };
 
@@ -29,7 +28,7 @@ struct StreamedStrips {
     RingState<stages> arrived;
   };
 
-  // The same as the passes see it: one stage of the ring.
+  // The part of Shared that the passes see: one stage of the ring.
   struct Stage {
     static constexpr bool swizzled_source = false;
     std::uint32_t *source, *ring, *row, *column;
@@ -38,7 +37,8 @@ struct StreamedStrips {
     return {shared.source[step % stages], shared.ring, shared.row, shared.column};
   }
 
-  // "rows": about so many of the result, for a block; fewer of a picture that has not enough for every block.
+  // "rows": the approximate number of rows of the result per block; fewer if the picture has not enough for
+  // every block.
   static std::vector<Range> ranges() { return {{"rows", 1, 4096, 504}}; }
 
   static Launch launch(const Problem<T>& p, const Tuning& tuning) {
@@ -57,14 +57,14 @@ struct StreamedStrips {
     return std::nullopt;
   }
 
-  // A step's rows into the ring: by copies as far as they are the picture's, and the columns around it then
-  // from those beside; rows of what lies around a constant border sample by sample.
+  // Brings a step's rows into the ring: samples of the picture are copied, and columns outside it are then
+  // set from the samples beside them; rows of a constant border are stored by the threads.
   struct Feed {
     static constexpr int run = run_samples<T>;
     const Strip<T>& strip;
     int runs, steps;
     int begin, end;  // samples of a line that are copied: whole runs inside the picture
-    int all;         // that a line in the ring has; sums need `strip.wide` of them
+    int all;         // samples of a line in the ring; sums need `strip.wide` of them
 
     SIMT explicit Feed(const Strip<T>& s) : strip(s), runs(Passes::runs(s.p.taps, s.shift)) {
       steps = (s.end - s.begin + 8 * lag_of(s.p.taps) + Passes::rows - 1) / Passes::rows;
@@ -80,7 +80,7 @@ struct StreamedStrips {
       return strip.p.border != Border::constant || (top >= 0 && top + Passes::rows <= strip.p.height());
     }
     SIMT const T* line(int row) const {
-      // Of rows that no sum needs any is as good as another.
+      // Any row serves in place of rows that no sum needs.
       const int y = strip.top + (row < strip.high ? row : strip.high - 1);
       return strip.plane + border_index(y, strip.p.height(), strip.p.border) * strip.p.image.stride[1];
     }
@@ -131,7 +131,7 @@ struct StreamedStrips {
     if (strip.empty()) return;
     const Ring<stages> ring(thread, shared.arrived);
     Stage stage = stage_of(shared, 0);
-    Passes::put_weights(thread, stage, p.taps, strip.shift);  // read behind the first step's barrier
+    Passes::put_weights(thread, stage, p.taps, strip.shift);  // read after the first step's barrier
     const Feed feed(strip);
     SIMT_NO_UNROLL
     for (int step = 0; step < ring.ahead; ++step) feed.ask(thread, ring, step, shared.source[step]);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a call's options to a kernel's weights, and to the arithmetic that they need.
+// Derives a kernel's weights, and the arithmetic that they need, from a call's options.
 #include "options.hpp"
 #include <algorithm>
 #include <bit>
@@ -77,7 +77,7 @@ Kernel product(std::vector<double> column, std::vector<double> row) {
   return out;
 }
 
-// 2^8 shared out among the taps: each takes what its predecessors' rounding left, the middle one the rest.
+// Distributes 2^8 among the taps: each takes the rounding error of its predecessors, the middle one the rest.
 std::vector<double> in_256ths(const std::vector<double>& bell) {
   std::vector<double> out(bell.size());
   double left_over = 0, sum = 0;
@@ -92,7 +92,7 @@ std::vector<double> in_256ths(const std::vector<double>& bell) {
   return out;
 }
 
-// OpenCV's short Gaussians of no stated width are these, in 256ths, up to the middle.
+// OpenCV's short Gaussians for an unspecified sigma, in 256ths, up to the middle.
 std::vector<double> usual_bell(int size) {
   constexpr int most = 9;
   static const std::vector<double> halves[] = {
@@ -109,7 +109,7 @@ std::vector<double> bell_of(int size, double sigma) {
   double sum = 0;
   for (int i = 0; i < size; ++i) {
     const double x = i - (size - 1) * 0.5;
-    // The middle is exp(0) also where the width's square is 0.
+    // The middle is exp(0) even if sigma² is 0.
     sum += bell[static_cast<std::size_t>(i)] = x == 0 ? 1 : std::exp(-x * x / (2 * sigma * sigma));
   }
   for (double& b : bell) b /= sum;
@@ -197,7 +197,7 @@ void turn_round(Kernel& kernel) {
   std::ranges::reverse(kernel.row);
 }
 
-// The row and the column that cross at the weight of the largest magnitude, the first of these.
+// The row and the column that cross at the first weight of the largest magnitude.
 class Cross {
  public:
   explicit Cross(const Kernel& kernel) : kernel_(kernel) {
@@ -215,8 +215,8 @@ class Cross {
 
   // Products of two floats are exact in double.
   bool is_exact(int i, int j) const { return entry(i, j) * largest_ == down(i) * along(j); }
-  // Four weights meet here. Each may have been rounded to f32, by half a place of its own, 2^-24, or by half
-  // of the least number, 2^-150; a fifth half covers what is left out of that sum.
+  // Four weights take part. Each may have been rounded to f32, by half an ulp, 2^-24, or by half of the least
+  // number, 2^-150; a fifth half ulp covers the neglected terms of that sum.
   bool is_rounded(int i, int j) const {
     return std::fabs(entry(i, j) - down(i) * along(j) / largest_) <=
            0x5p-24 * std::fabs(entry(i, j)) + 0x1p-148;
@@ -328,7 +328,7 @@ bool sums_are_whole(const Kernel& kernel, Element element) {
          largest_sum(kernel, element) < 0x1p31;
 }
 
-// A tap of weight 0 has no bit set: kernels leave it out by that, and −0 is one too.
+// A tap of weight 0 or −0 has no bit set: kernels skip it by that.
 std::int32_t stored(double weight, bool whole) {
   return whole         ? static_cast<std::int32_t>(weight)
          : weight == 0 ? 0
@@ -359,7 +359,7 @@ Error beyond_f32(const Arguments& arguments, const char* name) {
   return Error("--" + std::string(name) + " " + arguments.text(name) + " is not a number that f32 can hold");
 }
 
-// Which arithmetic the options need, and what follows the sum.
+// Chooses the arithmetic that the options need, and the conversion of the sum.
 void choose_arithmetic(const Arguments& arguments, const Kernel& kernel, Options& out) {
   const Element element = arguments.element();
   const double scale = arguments.real("scale") * kernel.factor, offset = arguments.real("offset");
@@ -369,7 +369,7 @@ void choose_arithmetic(const Arguments& arguments, const Kernel& kernel, Options
       out.taps.whole && element == Element::u8 && !kernel.column.empty() && sums_fit_bytes(kernel);
   Finish& f = out.finish;
   f.absolute = arguments.text("abs") == "yes";
-  // Fractions that 2^-shift leaves are kept where the result can hold them.
+  // Fractions from the factor 2^-shift are kept if the result can hold them.
   const bool rounds = kernel.shift == 0 || is_integer(out.to);
   f.whole =
       out.taps.whole && scale == 1 && is_whole(offset) && rounds && largest + std::fabs(offset) < 0x1p31;
@@ -380,7 +380,7 @@ void choose_arithmetic(const Arguments& arguments, const Kernel& kernel, Options
   }
   f.scale = static_cast<float>(std::ldexp(scale, -kernel.shift));
   f.offset = static_cast<float>(offset);
-  // As a 0, a tiny factor would mean that nothing is left of the picture.
+  // A tiny factor that rounds to 0 would erase the picture.
   if (!std::isfinite(f.scale) || (scale == 0) != (f.scale == 0)) throw beyond_f32(arguments, "scale");
   if (!std::isfinite(f.offset)) throw beyond_f32(arguments, "offset");
   f.scaled = f.scale != 1 || f.offset != 0;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The weights of a kernel: by name, as text or from a file, and whether it is the product of a column and a
-// row.
+// The weights of a kernel: by name, from text or from a file, and its factors if it is a column times a row.
 #pragma once
 #include <string>
 #include <vector>
@@ -8,28 +7,28 @@
 
 namespace tessera::filtering {
 
-// Rows of numbers, "1 2; 3 4": a row ends at ';' or at a line's end, between its numbers stand blanks or a
-// comma. Throws Error that shows the text and says what is wrong.
+// Parses rows of numbers, "1 2; 3 4": a row ends at ';' or at the end of a line; blanks or a comma separate
+// numbers. Throws Error with the text and the reason.
 std::vector<std::vector<double>> rows_of_numbers(const std::string& text);
 
 struct Kernel {
   int rows = 1, cols = 1;
-  std::vector<double> weights;      // row after row
-  std::vector<double> column, row;  // its factors, where it has them; else empty
-  double factor = 1;                // of every sum
-  int shift = 0;                    // of whole sums: the sum counts 2^-shift
+  std::vector<double> weights;      // row-major
+  std::vector<double> column, row;  // its factors; empty if it has none
+  double factor = 1;                // multiplies every sum
+  int shift = 0;                    // integer sums are in units of 2^-shift
 };
 
-// `text`: a name, "1 2 1; 2 4 2; 1 2 1", or a .npy file. `size` and `sigma` are of those named ones that have
+// `text`: a name, "1 2 1; 2 4 2; 1 2 1", or a .npy file. `size` and `sigma` are for named kernels that have
 // them. Throws Error.
 Kernel kernel_of(const std::string& text, int size, double sigma, Element element);
 
-// Every weight as a float.
+// Rounds every weight to f32.
 void round_weights(Kernel& kernel);
-// Finds the factors of a kernel of several rows and columns that is a column times a row: the row is the one
-// with the largest weight, the first of these, in whole numbers without a common divisor if all weights are
-// whole. Whole weights must be the products themselves. Others may differ from them by what rounding weights
-// to f32 makes of one.
+// Finds the factors of a kernel of several rows and columns that is a column times a row: the row is the
+// first one with the largest weight, in integers without a common divisor if all weights are integers.
+// Integer weights must equal the products. Other weights may differ from them by the rounding of weights to
+// f32.
 void find_factors(Kernel& kernel);
 
 const std::vector<std::string>& kernel_names();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lines of a picture in runs of 16 bytes, for kernels of up to 3 × 3 taps. A row is taken for its samples:
-// the pixel to the right lies `channels` samples further, whatever their number. The samples beside a run are
-// loaded one by one, from places found once for all lines; there alone the border shows.
+// Lines of a picture in runs of 16 bytes, for kernels of up to 3 × 3 taps. A row is a sequence of samples:
+// the pixel to the right is `channels` samples further. The samples beside a run are loaded one by one, from
+// offsets computed once for all lines; only they depend on the border.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -18,7 +18,7 @@ inline namespace TESSERA_UNIT {
 template <class T>
 inline constexpr int run_samples = 16 / static_cast<int>(sizeof(T));
 
-// A kernel of at most 3 × 3 taps, as 3 × 3 about its middle.
+// A kernel of at most 3 × 3 taps, padded to 3 × 3 around its anchor.
 template <class A>
 struct Weights3 {
   A weight[3][3], column[3], row[3];
@@ -46,7 +46,7 @@ inline Reason refuses_more_than_3x3(const Taps& taps) {
   return "is for kernels of up to 3 × 3 taps";
 }
 
-// The samples of 16 bytes, of which registers hold four words.
+// Samples in 16 bytes, which are four words in registers.
 template <class T>
 SIMT T sample_in(const Bytes16& bytes, int v) {
   constexpr int in_word = 4 / static_cast<int>(sizeof(T));
@@ -74,7 +74,7 @@ SIMT void store_bytes(Thread thread, T* to, const Bytes16& bytes) {
   for (int v = 0; v < run_samples<T>; ++v) to[v] = sample_in<T>(bytes, v);
 }
 
-// One line's run and the samples beside it, as they come from memory.
+// One line's run and the samples beside it, as loaded from memory.
 template <class T, int channels>
 struct RawRun {
   Bytes16 bytes;
@@ -86,7 +86,7 @@ class Lines {
  public:
   static constexpr int count = run_samples<T>;
 
-  // From sample `first` of the result's rows.
+  // The run begins at sample `first` of the result's rows.
   SIMT Lines(const Problem<T>& p, std::int64_t n, int first)
       : p_(p), base_(p.image.data + n * p.image.stride[0] + p.roi_x * channels + first), n_(n) {
     const int pixel = p.roi_x + first / channels, from = first % channels;  // a run may begin within a pixel
@@ -95,13 +95,13 @@ class Lines {
       left_[c] = place(pixel, from + c - channels, first);
       right_[c] = place(pixel, from + count + c, first);
     }
-    // The address of every line, as far as the low bits go.
+    // The low bits of every line's address.
     const auto bits =
         reinterpret_cast<std::uintptr_t>(base_) | static_cast<std::uintptr_t>(p.image.stride[1]) * sizeof(T);
     whole_ = (bits & 15) == 0;
   }
 
-  // Where this run begins in the line of a row of the result; nullptr: the line is of what lies outside.
+  // The start of this run in the line of a row of the result; nullptr: the line is in a constant border.
   SIMT const T* line(int y) const {
     const int row = border_index(y + p_.roi_y, p_.height(), p_.border);
     return row == from_constant ? nullptr : base_ + row * p_.image.stride[1];
@@ -122,7 +122,7 @@ class Lines {
     return out;
   }
 
-  // So many samples where a row, of which sample `first` is this run's, ends within it or behind; then zeros.
+  // The first `samples` samples of a run at the end of a row, then zeros. `first`: the run's first sample.
   SIMT Bytes16 edge_of_row(const T* line, int first, int samples) const {
     const int pixel = p_.roi_x + first / channels, from = first % channels;
     Bytes16 out;
@@ -161,7 +161,7 @@ class Lines {
  private:
   static constexpr int nowhere = -0x7fffffff;
 
-  // Sample `by` from the start of a pixel, counted from the run's first.
+  // The offset, from the run's first sample, of sample `by` from the start of a pixel.
   SIMT int place(int pixel, int by, int first) const {
     const int steps = by < 0 ? -((channels - 1 - by) / channels) : by / channels;
     const int col = border_index(pixel + steps, p_.width(), p_.border);
@@ -176,7 +176,7 @@ class Lines {
   bool whole_;
 };
 
-// A run and what lies beside it as numbers.
+// Converts a run and the samples beside it to numbers.
 template <class A, class T, int channels>
 SIMT void numbers_of(const RawRun<T, channels>& raw, A (&to)[run_samples<T> + 2 * channels]) {
   SIMT_UNROLL
@@ -188,7 +188,7 @@ SIMT void numbers_of(const RawRun<T, channels>& raw, A (&to)[run_samples<T> + 2 
   for (int v = 0; v < run_samples<T>; ++v) to[channels + v] = number<A>(sample_in<T>(raw.bytes, v));
 }
 
-// sum ← the taps of one row of the kernel, from the left.
+// Adds the taps of one row of the kernel to the sums, from the left.
 template <class A, int channels, int count>
 SIMT void add_row(const A (&weight)[3], const A (&from)[count + 2 * channels], A (&sum)[count]) {
   SIMT_UNROLL
@@ -199,7 +199,7 @@ SIMT void add_row(const A (&weight)[3], const A (&from)[count + 2 * channels], A
   }
 }
 
-// Results of a run, 16 bytes at once where they lie so.
+// Stores the results of a run, 16 bytes at once if they are aligned.
 template <class A, class T>
 SIMT void store_run(Thread thread, const Problem<T>& p, std::int64_t n, int y, int first,
                     const A (&sum)[run_samples<T>]) {
@@ -211,9 +211,9 @@ SIMT void store_run(Thread thread, const Problem<T>& p, std::int64_t n, int y, i
   store_bytes(thread, to, out);
 }
 
-// A run of columns from row `begin` to `end`. Each line adds to the three rows of results that it touches: it
-// is the last of the one above, the middle of its own, the first of the one below. Two more lines are on
-// their way meanwhile.
+// Filters a run of columns from row `begin` to `end`. Each line is added to the three rows of results that it
+// touches: as the last line of the row above, the middle line of its own and the first line of the row below.
+// Two more lines are in flight meanwhile.
 template <class A, class T, int channels>
 SIMT void slide(Thread thread, const Problem<T>& p, std::int64_t n, int first, int begin, int end) {
   constexpr int count = run_samples<T>;
@@ -248,14 +248,14 @@ SIMT void slide(Thread thread, const Problem<T>& p, std::int64_t n, int first, i
   }
 }
 
-// The last samples of a row where they make no whole run.
+// The last samples of a row, less than a whole run.
 template <class T>
 SIMT void rest_of_row(const Problem<T>& p, std::int64_t n, int first, int begin, int end) {
   for (int y = begin; y < end; ++y)
     for (int e = first; e < p.row_samples(); ++e) p.compute(n, y, e / p.channels(), e % p.channels());
 }
 
-// What a thread does: a run of columns, some rows of it.
+// The work of a thread: a run of columns, some rows of it.
 template <class T>
 SIMT void filter_run(Thread thread, const Problem<T>& p, std::int64_t n, int first, int begin, int end) {
   using A = std::conditional_t<std::is_integral_v<T>, std::int32_t, float>;
@@ -265,11 +265,11 @@ SIMT void filter_run(Thread thread, const Problem<T>& p, std::int64_t n, int fir
   else slide<A, T, 3>(thread, p, n, first, begin, end);
 }
 
-// Threads that have a run of 16 bytes of `rows` rows each.
+// A thread has a run of 16 bytes of at most `rows` rows.
 template <class T>
 Launch launch_of_runs(const Problem<T>& p, std::int64_t rows, int threads) {
   const std::int64_t runs = (p.row_samples() + run_samples<T> - 1) / run_samples<T>;
-  // Of a small picture every thread has few rows, lest most of the device be idle.
+  // In a small picture every thread has few rows, so that more of the device is busy.
   constexpr std::int64_t enough_threads = 65536;
   rows = std::clamp<std::int64_t>(runs * p.rows() * p.images() / enough_threads,
                                   std::min<std::int64_t>(2, rows), rows);
@@ -277,7 +277,7 @@ Launch launch_of_runs(const Problem<T>& p, std::int64_t rows, int threads) {
           .block = {threads}};
 }
 
-// "rows": at most so many of the result, for a thread.
+// "rows": the largest number of rows of the result per thread.
 inline std::vector<Range> ranges_of_runs() { return {{"rows", 1, 4096, 32}}; }
 
 template <class T>
@@ -292,12 +292,12 @@ Reason refuses_runs(const Problem<T>& p) {
 }  // namespace TESSERA_UNIT
 }  // namespace tessera::filtering
 
-// Lines of a picture as a warp has them: each lane a run of 16 bytes, and what lies beside it from the lanes
-// beside. The first and the last lane alone load that, and there alone the border shows. Three lines are on
-// their way while three are summed, and the three rows of results that a line touches take turns in the same
-// registers: nothing is moved.
+// Lines of a picture in a warp: each lane loads a run of 16 bytes and gets the samples beside it from
+// neighbouring lanes. Only the first and the last lane load them, and only there the border matters. Three
+// lines are in flight while three are summed, and the three rows of results that a line touches rotate in the
+// same registers without moves.
 
-// Three lines in turn, each its own code where registers have no numbers; elsewhere one loop compiles sooner.
+// Three lines in turn, unrolled on GPUs, whose registers cannot be indexed; elsewhere a loop compiles faster.
 #if defined(__CUDACC__)
 #define FILTER_TURNS SIMT_UNROLL
 #else
@@ -311,7 +311,7 @@ inline namespace TESSERA_UNIT {
 template <class T, int channels>
 inline constexpr int beside_words = (channels * static_cast<int>(sizeof(T)) + 3) / 4;
 
-// A run, the last words of the one to the left and the first words of the one to the right.
+// A run, the last words of the run to its left and the first words of the run to its right.
 template <class T, int channels>
 struct WideRun {
   Bytes16 bytes;
@@ -332,7 +332,7 @@ class WarpLines {
                        in_word = 4 / static_cast<int>(sizeof(T));
   using Run = WideRun<T, channels>;
 
-  // Runs begin at sample `first` of the result's rows, of which the last lanes may have nothing.
+  // The lane's run begins at sample `first` of the result's rows; the last lanes may have none.
   SIMT WarpLines(Thread thread, const Problem<T>& p, std::int64_t n, int first)
       : lines_(p, n, first), first_(first), valid_(p.row_samples() - first) {
     is_first_ = thread.lane() == 0;
@@ -341,7 +341,7 @@ class WarpLines {
 
   SIMT int valid() const { return valid_; }  // samples of the row from here on
 
-  // Beside the run only what no other lane has.
+  // Loads a run, and beside it only the samples that no other lane has.
   SIMT Run load(Thread thread, int y) const {
     Run out{};
     if (valid_ <= 0) return out;
@@ -358,7 +358,7 @@ class WarpLines {
     return out;
   }
 
-  // The rest of it. All lanes of the warp at once.
+  // Gets the other samples beside a run; all lanes of the warp must call it.
   SIMT void widen(Thread thread, Run& run) const {
     SIMT_UNROLL
     for (int i = 0; i < words; ++i) {
@@ -379,7 +379,7 @@ class WarpLines {
   bool is_first_, is_last_;
 };
 
-// A run and what lies beside it as numbers.
+// Converts a run and the samples beside it to numbers.
 template <class A, class T, int channels>
 SIMT void numbers_of(const WideRun<T, channels>& raw, A (&to)[run_samples<T> + 2 * channels]) {
   constexpr int words = beside_words<T, channels>, in_word = 4 / static_cast<int>(sizeof(T));
@@ -395,7 +395,7 @@ SIMT void numbers_of(const WideRun<T, channels>& raw, A (&to)[run_samples<T> + 2
   for (int v = 0; v < run_samples<T>; ++v) to[channels + v] = number<A>(sample_in<T>(raw.bytes, v));
 }
 
-// A run of results, of which so many are `there`.
+// Stores a run of results, of which `valid` are in the row.
 template <class T>
 SIMT void store_some(Thread thread, T* to, const Bytes16& bytes, int valid) {
   if (valid >= run_samples<T>) return store_bytes(thread, to, bytes);
@@ -411,7 +411,7 @@ class NumberSums {
   static constexpr int count = run_samples<T>;
   struct Line {
     A of[count + 2 * channels];
-    A along[count];  // of a kernel that is a column times a row
+    A along[count];  // for a kernel that is a column times a row
   };
   using Sum = A[count];
 
@@ -446,7 +446,7 @@ class NumberSums {
   Weights3<A> w_;
 };
 
-// A warp's runs of rows `begin` to `end`. Sums: how lines are summed, as NumberSums.
+// Filters a warp's runs of rows `begin` to `end`. Sums: the type that sums lines, such as NumberSums.
 template <class Sums, class T, int channels>
 SIMT void slide_warp(Thread thread, const Problem<T>& p, std::int64_t n, int first, int begin, int end) {
   const WarpLines<T, channels> lines(thread, p, n, first);
@@ -468,7 +468,7 @@ SIMT void slide_warp(Thread thread, const Problem<T>& p, std::int64_t n, int fir
       lines.widen(thread, next[i]);
       sums.take(next[i], here);
       if (line + 3 + i <= end) next[i] = lines.load(thread, line + 3 + i);
-      // Of the row above this line is the last one, of the row below the first.
+      // This line is the last one of the row above and the first one of the row below.
       auto &above = sum[(i + 1) % 3], &beside = sum[(i + 2) % 3], &below = sum[i];
       sums.add(2, here, above);
       sums.add(1, here, beside);
@@ -486,29 +486,29 @@ SIMT void slide_warp(Thread thread, const Problem<T>& p, std::int64_t n, int fir
 namespace tessera::filtering {
 inline namespace TESSERA_UNIT {
 
-// Bytes summed two at a time as halves. A byte b among the low bits of a half is the number b·2^-24: below
-// 2^-14 a half's bits count 2^-24 each, and up to 2^-13 they go on doing so. So a byte needs no conversion,
-// sums of up to 2048 are exact, and the bits of a sum that is not negative are the sum itself. On processors
-// the same sums are taken as integers.
+// Bytes summed two at a time as halves. A byte b in the low bits of a half is the number b·2^-24: the spacing
+// of halves is 2^-24 below 2^-14 and stays so up to 2^-13. A byte therefore needs no conversion, sums of up
+// to 2048 are exact, and the bits of a nonnegative sum are the sum itself. CPUs compute the same sums as
+// integers.
 
 inline constexpr int most_pair_sum = 2048;
 
 // Bytes 0 and 2 of a word, or 1 and 3, in the halves of a word.
 SIMT std::uint32_t even_bytes(std::uint32_t word) { return word & 0x00ff00ffu; }
 SIMT std::uint32_t odd_bytes(std::uint32_t word) { return permuted(word, 0, 0x4341); }
-// A word of bytes from the lowest bytes of its halves.
+// A word of bytes from the lowest bytes of both arguments' halves.
 SIMT std::uint32_t joined_bytes(std::uint32_t even, std::uint32_t odd) { return permuted(even, odd, 0x6240); }
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
 
-// A weight of at most 8, twice.
+// A weight of at most 8, in both halves.
 SIMT std::uint32_t pair_weight(std::int32_t weight) {
   return cuda::ptx::float_to_half(static_cast<float>(weight)) * 0x00010001u;
 }
 SIMT std::uint32_t pair_add(std::uint32_t weight, std::uint32_t bytes, std::uint32_t sum) {
   return cuda::ptx::hfma2(weight, bytes, sum);
 }
-// Sums, or their magnitudes, between 0 and 255.
+// Sums, or their magnitudes, clamped to 0 … 255.
 SIMT std::uint32_t pair_bytes(std::uint32_t sum, bool absolute) {
   const std::uint32_t positive = absolute ? sum & 0x7fff7fffu : cuda::ptx::hmax2(sum, 0u);
   return cuda::ptx::hmin2(positive, 0x00ff00ffu);
@@ -543,15 +543,15 @@ SIMT std::uint32_t pair_bytes(std::uint32_t sum, bool absolute) {
 namespace tessera::filtering {
 inline namespace TESSERA_UNIT {
 
-// Lines of bytes summed two samples an instruction: a line's pairs as a row of a kernel meets them.
+// Lines of bytes summed two samples per instruction: the pairs of a line for each tap of a row.
 
 constexpr int pairs = run_samples<std::uint8_t> / 2;
 
 // The high half of one word and the low half of the next.
 SIMT std::uint32_t across(std::uint32_t word, std::uint32_t next) { return permuted(word, next, 0x5432); }
 
-// Every pair of a run, as it stands to the left, in the middle and to the right. `before` and `behind` are
-// the words beside the run.
+// Every pair of a run for the left, the middle and the right tap. `before` and `behind` are the words beside
+// the run.
 template <int channels>
 SIMT void pairs_of(std::uint32_t before, const Bytes16& bytes, std::uint32_t behind,
                    std::uint32_t (&to)[3][pairs]) {
@@ -575,7 +575,7 @@ SIMT void pairs_of(std::uint32_t before, const Bytes16& bytes, std::uint32_t beh
   }
 }
 
-// Whatever part of the taps has been added, halves hold it.
+// True if halves hold every partial sum of the taps.
 inline bool sums_fit(const Taps& taps) {
   int above = 0, below = 0;
   for (int i = 0; i < taps.rows * taps.cols; ++i) (taps.weight[i] > 0 ? above : below) += taps.weight[i];
@@ -589,8 +589,8 @@ inline Reason refuses_pairs(const Taps& taps, const Finish& finish) {
   return std::nullopt;
 }
 
-// As NumberSums. `cross`: the kernel's corners are 0 and left out; all other weights are multiplied by, for a
-// product costs less than to ask whether it is needed.
+// NumberSums for pairs. `cross`: the kernel's corners are 0 and skipped; other weights of 0 are multiplied,
+// since a product costs less than a test.
 template <int channels, bool cross>
 class PairSums {
  public:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Strips of a picture that a block slides down: where their samples lie, and how they are fetched, 16 bytes
-// at once wherever they lie so inside the picture.
+// Strips of a picture that a block slides down: the position of their samples, and loads of 16 bytes at once
+// if they are aligned inside the picture.
 #pragma once
 #include "runs.hpp"
 #include "ops/imaging/samples.hpp"
@@ -8,23 +8,24 @@
 namespace tessera::filtering {
 inline namespace TESSERA_UNIT {
 
-// The last of four words, behind which the others move up: a loop without a copy for each word.
+// Drops the first of four words and appends one: a loop over words need not be unrolled.
 SIMT void append_word(Bytes16& bytes, std::uint32_t word) {
   SIMT_UNROLL
   for (int k = 0; k < 3; ++k) bytes.word[k] = bytes.word[k + 1];
   bytes.word[3] = word;
 }
 
-// Columns of one channel of the result, and the samples that their sums need. Strips begin where 16 bytes of
-// the picture do, but for up to three samples (`shift`), and at a multiple of four samples of the result.
+// Columns of one channel of the result, and the samples that their sums need. Strips begin at a multiple of
+// 16 bytes of the picture, except for up to three samples (`shift`), and at a multiple of four samples of the
+// result.
 template <class T>
 struct Strip {
   const Problem<T>& p;
   const T* plane;
-  std::int64_t origin;  // of the channel in the result
+  std::int64_t origin;  // offset of the channel in the result
   int n, c;
   int first, begin, end;  // columns of the result from `first`, its rows
-  int left, top;          // where in the picture the first of its samples lies
+  int left, top;          // position of its first sample in the picture
   int shift;              // samples before those that the first sum needs
   int wide, high;         // samples of a row, and rows, that any sum needs
   bool whole;             // runs of 16 bytes begin at a multiple of 16
@@ -52,7 +53,7 @@ struct Strip {
 
   SIMT bool empty() const { return first >= p.cols() || begin >= end; }
 
-  // Whether the first `length` samples of rows i to i + rows - 1 lie in the picture, 16 bytes by 16 bytes.
+  // True if the first `length` samples of rows i to i + rows - 1 are aligned runs inside the picture.
   SIMT bool plain(int i, int rows, int length) const {
     return whole && left >= 0 && left + length <= p.width() && i + rows <= high && top + i >= 0 &&
            top + i + rows <= p.height();
@@ -94,7 +95,7 @@ struct Strip {
 // Chunks of eight rows that are summed along before the first results are complete.
 SIMT int lag_of(const Taps& taps) { return (taps.rows + 6) / 8; }
 
-// Strips of `cols` columns, and about `rows` rows for a block, which takes steps of 16.
+// Strips of `cols` columns, and about `rows` rows per block, in steps of 16.
 template <class T>
 Launch launch_of_strips(const Problem<T>& p, int cols, int rows, int threads) {
   constexpr int step = 16, most_misplaced = run_samples<T> - 4;
@@ -110,17 +111,18 @@ Launch launch_of_strips(const Problem<T>& p, int cols, int rows, int threads) {
 namespace tessera::filtering {
 inline namespace TESSERA_UNIT {
 
-// A separable kernel's two passes over numbers of 32 bits: twice eight results of a thread at once, side by
-// side along rows, below one another along columns. Of eight samples that a tap takes, seven serve the next.
+// A separable kernel's two passes over 32-bit numbers: a thread computes two lines of eight adjacent results
+// at once, along a row or down a column. Seven of the eight samples of a tap are used by the next tap, too.
 
-// The executor's build has these sums once, not in each kernel anew.
+// The executor's build compiles these sums once, not in each kernel.
 #if defined(__CUDACC__) || defined(TESSERA_TRACED)
 #define FILTER_ONCE
 #else
 #define FILTER_ONCE __attribute__((noinline))
 #endif
 
-// Samples of 16 bytes' place in shared memory: lanes that are `2^apart` of them apart meet no bank twice.
+// The swizzled slot of 16 bytes in shared memory: lanes that are `2^apart` slots apart have no bank
+// conflicts.
 template <int apart>
 SIMT int swizzled(int slot) {
   return slot ^ (slot >> 3 & ((1 << apart) - 1));
@@ -128,7 +130,7 @@ SIMT int swizzled(int slot) {
 
 constexpr int two = 2;  // lines of a thread, eight results in each
 
-// sum ← sum + weight·sample of tap j for results that begin at `from`; behind these lie `more`.
+// sum ← sum + weight·sample of tap j for results that begin at `from`; `more` are the samples after `from`.
 template <class A>
 SIMT void add_tap(A weight, int j, const A (&from)[two][8], const A (&more)[two][8], A (&sum)[two][8]) {
   SIMT_UNROLL
@@ -139,8 +141,8 @@ SIMT void add_tap(A weight, int j, const A (&from)[two][8], const A (&more)[two]
   }
 }
 
-// Eight taps, or the last `taps`. Weights of 0 may be left out among whole numbers and must be among floats.
-// Where there are none, as mostly, nothing asks.
+// Adds eight taps, or the last `taps`. Weights of 0 may be skipped for integers and must be skipped for
+// floats. If there are none, as usual, no weight is tested.
 template <class A>
 FILTER_ONCE SIMT void add_taps(const Bytes16 (&weights)[2], int taps, const A (&from)[two][8],
                                const A (&more)[two][8], A (&sum)[two][8]) {
@@ -163,8 +165,8 @@ FILTER_ONCE SIMT void add_taps(const Bytes16 (&weights)[2], int taps, const A (&
   }
 }
 
-// sum ← Σ weight·sample, tap after tap, for results that begin one sample apart. load(k, to): the eight
-// samples of each line from k·8, asked for in order.
+// sum ← Σ weight·sample, in the order of the taps, for results that begin one sample apart. load(k, to):
+// loads the eight samples of each line from k·8 on, with k in ascending order.
 template <class A, class Load>
 SIMT void sum_taps(Thread thread, const std::uint32_t* weights, int taps, const Load& load,
                    A (&sum)[two][8]) {
@@ -190,7 +192,7 @@ SIMT void sum_taps(Thread thread, const std::uint32_t* weights, int taps, const 
 
 template <class T>
 struct NumberPasses {
-  static constexpr int cols = 128, rows = 16, threads = 128;  // of a strip; of a step
+  static constexpr int cols = 128, rows = 16, threads = 128;  // columns per strip; rows per step
   static constexpr int slots = 48, ring_chunks = 6, ring_slots = ring_chunks * 8 * (cols / 4);
   static constexpr int in_run = run_samples<T> / 4;  // slots that 16 bytes of samples fill
   static constexpr int fetches = (42 + in_run - 1) / in_run * rows / threads + 1;
@@ -247,7 +249,7 @@ struct NumberPasses {
     }
   }
 
-  // Of two columns, half a strip apart.
+  // Sums down two columns, half a strip apart.
   template <class Shared>
   SIMT static void down(Thread thread, const Shared& shared, const Strip<T>& strip, int step, int lag) {
     const int chunk = two * step + thread.rank() / (cols / two) - lag, x = thread.rank() % (cols / two);
@@ -295,25 +297,25 @@ struct NumberPasses {
 namespace tessera::filtering {
 inline namespace TESSERA_UNIT {
 
-// A separable kernel's two passes over bytes whose weights are bytes: four products an instruction along
-// rows, two along columns. Samples stay in the words that they came in; for results that do not begin where a
-// word does the weights are moved instead. Sums along two rows, 16 bits each, share a word for the columns'
-// sake.
+// A separable kernel's two passes over bytes with weights of a byte: four products per instruction along
+// rows, two down columns. Samples stay in the words that they were loaded in; for results that do not begin
+// at a word, the weights are shifted instead. Sums along two rows, 16 bits each, share a word for the pass
+// down columns.
 
 struct BytePasses {
   using T = std::uint8_t;
-  static constexpr int cols = 256, rows = 16, threads = 128;  // of a strip; of a step
+  static constexpr int cols = 256, rows = 16, threads = 128;  // columns per strip; rows per step
   static constexpr int slots = 24, ring_chunks = 6, ring_slots = ring_chunks * 4 * (cols / 4);
   static constexpr int fetches = 19 * rows / threads + 1;
 
-  // Words that the weights of a row touch, wherever in a word they begin.
+  // Words that the weights of a row touch at any offset in a word.
   SIMT static int words_along(const Taps& taps, int shift) { return (taps.cols + shift + 6) / 4; }
 
   SIMT static int runs(const Taps& taps, int shift) { return cols / 16 + (words_along(taps, shift) + 2) / 4; }
 
-  // A row's: by words, and there for results that begin at byte 0 to 3. A column's: by four pairs of rows,
-  // the first of them in fourth place; two words for results that begin with a pair, two for those in its
-  // middle.
+  // Row weights: by word, and for results that begin at bytes 0 to 3. Column weights: by four pairs of rows,
+  // the first pair in fourth place; two words for results that begin with a pair, two for those that begin in
+  // its middle.
   template <class Shared>
   SIMT static void put_weights(Thread thread, Shared& shared, const Taps& taps, int shift) {
     const int k = thread.rank(), column = k / 4 * 8 + k % 2 * 4 - k / 2 % 2 - 6;
@@ -382,7 +384,7 @@ struct BytePasses {
     const int chunk = 2 * step + thread.rank() / (cols / 4) - lag, four = thread.rank() % (cols / 4);
     if (chunk < 0) return;
     const Finish& f = strip.p.finish;
-    const bool quick = f.whole && f.shift == 16 && f.whole_offset == 0;  // weights of 2^16 in all: a Gaussian
+    const bool quick = f.whole && f.shift == 16 && f.whole_offset == 0;  // weights add up to 2^16: a Gaussian
     const int words = (strip.p.taps.rows + 2) / 2, start = quick ? f.half : 0;
     const std::uint32_t* const ring = shared.ring + swizzled<2>(four) * 4;
     std::uint32_t sum[8][4];

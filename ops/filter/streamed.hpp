@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Strips of rows that a block has arrive in a ring, and what a thread takes from there: 16 bytes and the
-// words beside them, which are neighbours in shared memory too. A strip's rows bring 16 bytes of what lies
-// beside the strip along; where the picture ends there is nothing to bring, and the border shows.
+// A block's strip of rows arrives in a ring in shared memory, from which a thread loads 16 bytes and the
+// adjacent words. A strip's rows include 16 bytes on either side of the strip, except at an edge of the
+// picture, where the border applies.
 #pragma once
 #include "tessera/ring.hpp"
 #include "runs.hpp"
@@ -9,9 +9,9 @@
 namespace tessera::filtering {
 inline namespace TESSERA_UNIT {
 
-inline constexpr int streamed_rows = 3;  // of a step: sums of as many rows take turns in registers
+inline constexpr int streamed_rows = 3;  // rows per step: sums of as many rows rotate in registers
 
-// Whether rows begin and end where 16 bytes do, in the picture and in the result.
+// True if rows begin and end at multiples of 16 bytes, in the picture and in the result.
 template <class T>
 bool streams(const Problem<T>& p) {
   constexpr int run = run_samples<T>;
@@ -24,7 +24,7 @@ bool streams(const Problem<T>& p) {
          whole(std::int64_t{p.roi_x} * p.channels()) && whole(p.row_samples());
 }
 
-// A block's part of the result, and where its samples come from.
+// A block's part of the result and the source of its samples.
 template <class T, int channels, int row_bytes>
 class StreamedStrip {
  public:
@@ -55,13 +55,13 @@ class StreamedStrip {
   }
 
   int begin, end;  // rows
-  bool there;      // whether this thread has a run
+  bool there;      // true: this thread has a run
   T* to;           // the run in row `begin`
 
   SIMT int steps() const { return begin < end ? (end - begin + 2 + streamed_rows - 1) / streamed_rows : 0; }
   SIMT int line(int step, int i) const { return begin - 1 + step * streamed_rows + i; }
 
-  // A step's lines into the ring.
+  // Requests copies of a step's lines into the ring.
   template <int stages>
   SIMT void ask(const Ring<stages>& ring, int step, Row (&rows)[streamed_rows]) const {
     ring.ask(step, step < steps(), 3 * streamed_rows, [&](int piece, const auto& copy) {
@@ -75,7 +75,7 @@ class StreamedStrip {
     });
   }
 
-  // This thread's run of a line that has arrived, if it is one of the picture's.
+  // This thread's run of a line that has arrived, or of the constant border.
   SIMT WideRun<T, channels> load(Thread thread, const Row& row, int y) const {
     WideRun<T, channels> out;
     if (outside(y)) {
@@ -110,7 +110,8 @@ class StreamedStrip {
     return border_ == Border::constant && (y + p_.roi_y < 0 || y + p_.roi_y >= p_.height());
   }
 
-  // What lies beside the picture: of each channel a sample of the first or last pixel, or of the one within.
+  // Sets the samples beside the picture: of each channel, a sample of the first or last pixel, or of the next
+  // one inside.
   SIMT void set_border(WideRun<T, channels>& out) const {
     constexpr int in_word = 4 / static_cast<int>(sizeof(T)), first = words * in_word - channels;
     T all[run + 2 * channels];
@@ -143,7 +144,7 @@ class StreamedStrip {
   const Problem<T>& p_;
   const T* image_;
   Border border_;
-  int used_, from_, to_, bytes_;  // samples of the strip's rows; what is copied of the picture's
+  int used_, from_, to_, bytes_;  // samples of the strip's rows; source, target and size of a row's copy
   bool left_wraps_, right_wraps_, at_left_, at_right_;
 };
 
@@ -153,21 +154,21 @@ class StreamedStrip {
 namespace tessera::filtering {
 inline namespace TESSERA_UNIT {
 
-// Rows of bytes that a block has arrive in a ring, eight a step, whatever the kernel needs beside and around
-// them included: copied as far as they are the picture's, and the columns around it then set by its border.
+// A block's rows of bytes arrive in a ring, eight per step, with all samples that the kernel needs around
+// them: samples of the picture are copied, and columns outside the picture are then set by the border rule.
 
-// The part of the result that a block makes: rows `begin` to `end`, `used` samples of each. A line of the
-// ring begins with sample `left` of a picture's row, a multiple of 16, of which the first sum needs the
-// sample `shift` places on.
+// The part of the result that a block computes: rows `begin` to `end`, `used` samples of each. A line of the
+// ring begins with sample `left` of a row of the picture, a multiple of 16; the first sum begins `shift`
+// samples further.
 template <int row_bytes>
 class ByteRows {
  public:
   using T = std::uint8_t;
-  static constexpr int rows = 8;  // of a step
+  static constexpr int rows = 8;  // rows per step
   using Rows = unsigned char[rows][row_bytes];
 
-  // `wide` samples of the result a block, which need lines of `wide` + `beside` bytes behind `shift` rounded
-  // down to a word. All are multiples of 16.
+  // A block has `wide` samples of the result, which need lines of `wide` + `beside` bytes after `shift`
+  // rounded down to a word. All are multiples of 16.
   SIMT ByteRows(Thread thread, const Problem<T>& p, int wide, int beside, int octets) : p_(p) {
     const int bands = thread.grid().y, channels = p.channels(),
               each = ((p.rows() + bands - 1) / bands + rows - 1) / rows * rows;
@@ -201,7 +202,7 @@ class ByteRows {
     });
   }
 
-  // Whether a step that has arrived lacks columns, which `set_border` sets.
+  // True if a step that has arrived lacks columns, which `set_border` sets.
   SIMT bool has_border(int step) const { return (copied_from_ > 0 || copied_to_ < all_) && is_copied(step); }
   SIMT void set_border(Thread thread, int step, Rows& to) const {
     set(thread, step, copied_from_, copied_to_, to);
@@ -216,12 +217,12 @@ class ByteRows {
   }
 
   SIMT const T* line(int step, int i) const {
-    // Of rows that no sum needs any is as good as another.
+    // Any row serves in place of rows that no sum needs.
     const int row = step * rows + i, y = top_ + (row < high_ ? row : high_ - 1);
     return image_ + border_index(y, p_.height(), p_.border) * p_.image.stride[1];
   }
 
-  // A step's bytes but those from `from` to `to`.
+  // Sets a step's bytes except those from `from` to `to`.
   SIMT void set(Thread thread, int step, int from, int to, Rows& lines) const {
     const int count = all_ - to + from, channels = p_.channels();
     SIMT_NO_UNROLL

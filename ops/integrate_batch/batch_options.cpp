@@ -15,7 +15,7 @@ using formula::Node;
 using formula::Op;
 using formula::Tree;
 
-// slope·x + rest, as text: its zero is right to the last bit, however large the parameters are. Empty: 0.
+// slope·x + rest, as text: its zero is exact to the last bit for parameters of any size. Empty: 0.
 struct Linear {
   std::string slope, rest;
 };
@@ -39,7 +39,7 @@ class Finder {
 
   Breakpoints run() {
     const auto& nodes = tree_.nodes();
-    std::vector<bool> inside(nodes.size(), false);  // of a larger part that is linear too
+    std::vector<bool> inside(nodes.size(), false);  // in a larger part that is linear too
     for (std::size_t i = 0; i < nodes.size(); ++i)
       for (const std::int32_t child : nodes[i].child)
         if (child >= 0 && degrees_[i] == 1) inside[static_cast<std::size_t>(child)] = true;
@@ -79,7 +79,7 @@ class Finder {
     }
   }
 
-  // Of a part whose degree is below 2.
+  // For a part whose degree is below 2.
   Linear linear(std::int32_t index) const {
     const Node& node = node_at(index);
     if (degree(index) == 0) return {"", "(" + formula::to_text(formula::part(tree_, index)) + ")"};
@@ -88,7 +88,7 @@ class Finder {
     return node.op == Op::neg ? negative(a) : combined(node, a, linear(node.child[1]));
   }
 
-  // Of a sum, a difference, or a product or quotient with a part that does not vary.
+  // For a sum, a difference, or a product or quotient with a constant part.
   Linear combined(const Node& node, const Linear& a, const Linear& b) const {
     if (node.op == Op::div) return {product(a.slope, "/", b.rest), product(a.rest, "/", b.rest)};
     if (node.op == Op::mul)
@@ -103,7 +103,8 @@ class Finder {
            (node.op == Op::div && !right);
   }
 
-  // A part that abs() makes of linear ones: all that it may be. Empty: it is something else, or too much.
+  // The possible linear forms of a part that abs() makes of linear ones. Empty: another kind of part, or too
+  // many forms.
   std::vector<Linear> branches(std::int32_t index) const {
     if (degree(index) < not_linear) return {linear(index)};
     const Node& node = node_at(index);
@@ -127,7 +128,7 @@ class Finder {
     else out_.complete = false;
   }
 
-  // Where the part is 0, if it varies.
+  // Adds the zeros of a part, if it varies.
   void add_zeros(std::int32_t index) {
     if (!varies(index)) return;
     const std::vector<Linear> all = branches(index);
@@ -135,7 +136,7 @@ class Finder {
     if (all.empty()) out_.complete = false;
   }
 
-  // Where two parts are equal.
+  // Adds the places where two parts are equal.
   void add_meetings(std::int32_t a, std::int32_t b) {
     if (!varies(a) && !varies(b)) return;
     const std::vector<Linear> left = branches(a), right = branches(b);
@@ -144,7 +145,7 @@ class Finder {
     if (left.empty() || right.empty()) out_.complete = false;
   }
 
-  // A comparison's value changes where its sides meet.
+  // A comparison's value changes where its sides are equal.
   void add_condition(std::int32_t index) {
     const Op op = node_at(index).op;
     if (!quadrature::breaks_where_arguments_meet(op) && op != Op::logic_not && op != Op::logic_and &&
@@ -196,8 +197,8 @@ namespace {
 using integration::number_of;
 using integration::parts_of;
 
-// Of many jumps in a cell the rule's error may be too small: by up to four times in thousands of random
-// staircases, saws and rectified waves.
+// With many jumps in a cell, the rule's error may be too small: by up to four times in thousands of random
+// staircases, sawtooth and rectified waves.
 constexpr double caution_of_jumps = 12;
 
 // "k=0.5:20:log" → {"k", "0.5", "20", "log"}.
@@ -307,7 +308,7 @@ formula::Program<double> one_program(const std::vector<formula::Tree>& ends,
   return formula::compile<double>(all, inputs);
 }
 
-// Unless it is a finite number.
+// False only for a finite number.
 bool may_be_infinite(const std::string& limit) {
   return !formula::parse(limit).names().empty() || !std::isfinite(number_of(limit, "LIMITS"));
 }

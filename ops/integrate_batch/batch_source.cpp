@@ -7,7 +7,7 @@
 namespace tessera::integrate_batch {
 namespace {
 
-// What all builds share, then what is NVRTC's alone.
+// Texts that all builds share, then one for NVRTC only.
 constexpr std::string_view rule[] = {
 #include "ops/integrate_batch/rule-inl.h.text"
     ,
@@ -56,7 +56,7 @@ std::string source_of(const BatchOptions& options, const Compiled& how) {
   constant("resident", static_cast<std::size_t>(how.resident));
   constant("warps", static_cast<std::size_t>(how.warps));
   std::string kernels(kernel_text);
-  if (how.cells == 0) {  // no thread keeps any
+  if (how.cells == 0) {  // no thread holds an integral
     const std::size_t few = kernels.find("// Few cells"), spare = kernels.find("// Where integrals go"),
                       alone = kernels.find("extern \"C\""),
                       together = kernels.find("extern \"C\"", alone + 1);

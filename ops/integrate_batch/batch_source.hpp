@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels of the rung that compiles a formula when it is typed, as text for NVRTC.
+// The kernels of the rung that compiles a formula at run time, as text for NVRTC.
 #pragma once
 #include <string>
 #include "batch_options.hpp"
@@ -7,13 +7,13 @@
 namespace tessera::integrate_batch {
 
 struct Compiled {
-  int cells = 16;     // of an integral that one thread keeps for itself; 0: none does
-  int threads = 128;  // of a block of such threads
-  int resident = 1;   // of such blocks, that registers are to suffice for on a multiprocessor
-  int warps = 4;      // of a block whose warps take an integral each
+  int cells = 16;     // cells of an integral that one thread holds; 0: warps take all integrals
+  int threads = 128;  // threads per block of that kernel
+  int resident = 1;   // its resident blocks per multiprocessor that registers must allow
+  int warps = 4;      // warps per block of the kernel with one integral per warp
 };
 
-// What the kernels are given beside Work, by value; the text declares the same.
+// The kernels' argument after Work, by value; kernels-inl.h declares the same type.
 struct Spare {
   unsigned* counters;
   unsigned* waiting;
@@ -21,7 +21,7 @@ struct Spare {
   int cells;
 };
 
-// The kernels `each_alone` and `together`. The bits of the rungs that interpret the same formula.
+// The kernels `each_alone` and `together`. They give the same bits as the rungs that interpret the formula.
 std::string source_of(const BatchOptions& options, const Compiled& how);
 
 }  // namespace tessera::integrate_batch

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The text that NVRTC is given. Compiling it needs no GPU; what it computes is compared on one, bit for bit,
-// with the other rungs.
+// The text for NVRTC. Compiling it needs no GPU; its results are compared on a GPU, bit for bit, with the
+// other rungs.
 #include "batch_source.hpp"
 #include <dlfcn.h>
 #include <gtest/gtest.h>
@@ -49,7 +49,7 @@ TEST(BatchSource, Compiles) {
   EXPECT_FALSE(cuda::compile(source("abs(x-k)", "-inf inf", "k=1:2", {.cells = 0}), "sm_90").code.empty());
 }
 
-// What CUDA has and C++ has not, for one thread.
+// CUDA's extensions of C++, for one thread.
 constexpr const char* one_thread = R"(
 #include <math.h>
 #define __device__
@@ -69,7 +69,7 @@ static unsigned __ballot_sync(unsigned, bool which) { return which; }
 )";
 
 void* built(const std::string& source) {
-  static int libraries = 0;  // one that is open keeps its file
+  static int libraries = 0;  // an open library keeps its file
   const std::string path = testing::TempDir() + "/tessera_batch" + std::to_string(libraries++);
   std::ofstream(path + ".cpp") << one_thread << source;
   const std::string command = TESSERA_TEST_CXX " -std=c++17 -O1 -w -ffp-contract=off -fPIC -shared -o " +
@@ -78,8 +78,8 @@ void* built(const std::string& source) {
   return dlopen((path + ".so").c_str(), RTLD_NOW | RTLD_LOCAL);
 }
 
-// The kernel for easy integrals, thread by thread: the bits of the processors', and who needs more cells
-// waits.
+// Runs the kernel for easy integrals thread by thread: it gives the bits of the CPU, and integrals that need
+// more cells are queued.
 void expect_the_bits(const char* formula, const char* parameters, int own, const char* limits = "-1 w") {
   constexpr std::size_t n = 60;
   Arguments arguments(

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the cells of an integral lie, for one thread and for the lanes of a warp, and how a warp measures
-// them; and what a batch is, as kernels are given it: where parameters come from and results go. Included
-// inside a namespace by its users, behind rule-inl.h, with power(a, b) defined.
+// The memory layout of an integral's cells, for one thread and for the lanes of a warp; the evaluation of
+// cells by a warp; and Work, the description of a batch for kernels. Its users include it inside a namespace,
+// after rule-inl.h, with power(a, b) defined.
 
 constexpr int cell_bytes = fields * 8 + links * 4;
 constexpr int piece_bytes = 2 * 8 + 2 * 4;
@@ -12,9 +12,9 @@ BATCH_FN long long list_bytes(int cells) {
   return (bytes + 7) / 8 * 8;
 }
 
-// Cells of one thread in memory that `stride` threads share, neighbours' numbers side by side.
+// Cells of one thread in memory that `stride` threads share; entries of neighbouring threads are adjacent.
 struct OwnCells {
-  double* numbers;  // of this thread's first
+  double* numbers;  // this thread's first number
   int* links_;
   long long stride;
   int cells;
@@ -63,7 +63,7 @@ struct OwnCells {
   }
 };
 
-// Cells that the lanes of a warp share: one writes, all look for the worst.
+// Cells that the lanes of a warp share: one lane writes, all lanes search for the worst cell.
 template <class Thread>
 struct SharedCells {
   const Thread& thread;
@@ -92,7 +92,7 @@ struct SharedCells {
     if (lane() == 0) cells.set_top(i, cell);
   }
 
-  // Of equal errors the first, as one thread would find it.
+  // The first of equal errors, the one that a single thread would find.
   BATCH_FN Worst worst(int count) const {
     Worst out = {0, -1};
     for (int i = lane(); i < count; i += lanes()) {
@@ -112,18 +112,18 @@ struct SharedCells {
   }
 };
 
-// One integral by the lanes of a warp: sixteen of them take one of the two cells, a lane takes a slot, which
-// is two points.
-constexpr int sums_of_cell = nulls + 5;  // as Sums has them
+// One integral by the lanes of a warp: sixteen lanes take one of the two cells, and a lane takes a slot,
+// which is two points.
+constexpr int sums_of_cell = nulls + 5;  // numbers of Sums, without the edge
 
-// A warp's own, in shared memory.
+// One warp's part of shared memory.
 struct WarpExchange {
-  double seen[2][4][slots];  // by cell: both samples, the lower, the upper one, the noise
+  double seen[2][4][slots];  // by cell: sum of both samples, the lower, the upper one, the noise
   double sums[2][sums_of_cell];
   Reach reach[2];
 };
 
-// What all lanes of a cell met.
+// The Reach of all lanes of a cell.
 template <class Thread>
 BATCH_FN Reach reach_of_cell(const Thread& thread, Reach mine) {
   for (int apart = 8; apart > 0; apart /= 2)
@@ -132,7 +132,7 @@ BATCH_FN Reach reach_of_cell(const Thread& thread, Reach mine) {
   return mine;
 }
 
-// One sum of one cell, slot after slot as one thread adds them.
+// One sum of one cell, in the slot order of a single thread.
 BATCH_FN double summed(const Nodes& nodes, const WarpExchange& exchange, int cell, int which) {
   const double(*seen)[slots] = exchange.seen[cell];
   double out = 0;
@@ -203,7 +203,7 @@ struct Column {
   long long stride;
   double from, to;
   int spread;
-  long long first, of;  // a range runs over so many integrals, of which these begin there; 0: over these
+  long long first, of;  // a range runs over `of` integrals, these from `first` on; of = 0: over these
 };
 
 BATCH_FN double parameter_of(const Column& column, long long index, long long count) {
@@ -217,7 +217,7 @@ BATCH_FN double parameter_of(const Column& column, long long index, long long co
 struct Work {
   Column columns[most_parameters];
   long long count;
-  const double* relative;  // of each integral; null: the same for all
+  const double* relative;  // per integral; null: demand's for all
   double* values;
   double* errors;
   int* spent;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // CPU rung 1: one integral after another.
 //
-// Each is bisected where its error is largest, until it meets its tolerance. What limits it: one core, one
-// point at a time, and an interpreter that looks up every operator for every point.
+// Each is bisected where its error is largest, until it meets its tolerance. The limits are one core, one
+// point at a time, and an interpreter that decodes every operator for every point.
 #include <vector>
 #include "integrate_batch.hpp"
 #include "tessera/rung.hpp"

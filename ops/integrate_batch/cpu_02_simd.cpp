@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // CPU rung 2: several integrals at a time, vectors, every core.
 //
-// Eight integrals each say which points they want next, and the interpreter computes all of these at once:
-// its own work is shared by some three hundred points, and operators run in vectors. Who is done makes room
-// for the next, and threads take the next integrals from one counter, so hard ones hold nobody up. The order
-// within an integral stays, and with it the bits. What limits it now is the elementary functions.
+// Each of eight integrals lists its next points, and the interpreter evaluates all of them at once: some
+// three hundred points share its overhead, and operators run in vectors. A finished integral is replaced by
+// the next one, and threads take integrals from one counter, so that hard integrals delay no others. The
+// order within an integral is unchanged, and so are the bits. Elementary functions limit it now.
 #include <atomic>
 #include <memory>
 #include <optional>
@@ -19,8 +19,8 @@ namespace {
 
 constexpr std::size_t together = 8, points = together * pair_cost;
 
-// The rule asks for samples in one order. It runs twice: first to write down the abscissae, then to read the
-// samples that were computed there.
+// The rule requests samples in a fixed order. It runs twice: first to write the abscissae, then to read the
+// samples computed there.
 struct WriteAbscissae {
   double* next;
   double operator()(double x) {
@@ -33,14 +33,14 @@ struct ReadSamples {
   double operator()(double) { return *next++; }
 };
 
-// One integral on its way.
+// One integral in progress.
 class Active {
  public:
   explicit Active(int cells) : memory_(static_cast<std::size_t>(list_bytes(cells)) / sizeof(double) + 1) {
     cells_ = OwnCells::of(memory_.data(), cells, 1, 0);
   }
 
-  // False: there was nothing to measure.
+  // False: nothing is to be measured.
   bool begin(const Problem<double>& p, std::int64_t index) {
     problem_ = &p;
     index_ = index;
@@ -111,7 +111,7 @@ class Group {
     return false;
   }
 
-  // The last one moves to the place that is free; its samples have been taken already.
+  // Moves the last integral to the free slot; its samples have been taken already.
   void close_up(std::size_t at) {
     --taken_;
     if (at == taken_) return;

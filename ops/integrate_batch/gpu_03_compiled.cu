@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// GPU rung 3: the formula compiled when it is typed; threads for the easy integrals, warps for the rest.
+// GPU rung 3: the formula compiled at run time; threads for the easy integrals, warps for the rest.
 //
-// The compiler settles what the interpreter looks up for every point. A thread works on an integral as long
-// as its cells fit into a few of its own, which most do; it puts the others into a queue, from which warps
-// take one after another, so no warp waits for a hard one among easy ones. Both ways give the same bits, so
-// nobody can tell which it was. What limits it now is the arithmetic of the formula, and the lanes that wait
-// while another of their warp splits its cells once more.
+// Compiled code needs none of the interpreter's work per point. A thread keeps an integral as long as its
+// cells fit in a small local list, as most do; it puts the others into a queue, from which warps take one
+// after another, so that no warp waits for a hard integral among easy ones. Both ways give the same bits. The
+// limits are the arithmetic of the formula, and lanes that wait while another lane of their warp splits its
+// cells once more.
 #include <algorithm>
 #include <cstring>
 #include <optional>
@@ -24,7 +24,7 @@ struct Kernels {
   std::optional<cuda::RuntimeKernel> alone, together;
 };
 
-// Those that this thread asked for last: asking again costs a comparison.
+// The kernels that this thread requested last are remembered: the same request costs a comparison.
 const Kernels& kernels_for(const BatchOptions& options, const Compiled& how, int capability) {
   thread_local std::string known;
   thread_local Kernels last;
@@ -49,7 +49,7 @@ const Kernels& kernels_for(const BatchOptions& options, const Compiled& how, int
   return last;
 }
 
-// Where an integral begins with more cells, a thread has room for them and some.
+// A thread holds at least the cells that an integral begins with, and four more.
 Compiled compiled_of(const Tuning& tuning, const BatchOptions& options) {
   const auto begins = 2 * (options.breaks() + 2), cells = tuning["cells"];
   return {cells == 0 ? 0 : std::max(cells, begins + 4), tuning["thread"], tuning["resident"],

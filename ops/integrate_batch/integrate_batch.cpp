@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A batch of integrals as an operation: its arguments, what it costs, how it is checked, what to try.
+// The operation integrate_batch: its arguments, cost, partition and test cases.
 #include "integrate_batch.hpp"
 #include <algorithm>
 #include <cmath>
@@ -56,7 +56,7 @@ Signature signature() {
 }
 
 double flops(const Arguments& arguments) {
-  // What the least of them needs: two cells.
+  // The minimum of an integral: two cells.
   const BatchOptions& options = batch_options_of(arguments);
   return static_cast<double>(arguments.array("integrals").extents[0]) * pair_cost *
          (1 + options.integrand.step_count);
@@ -181,7 +181,7 @@ Partition divide(const Arguments& arguments) {
   const double each = find_operation("integrate_batch")->flops(arguments) /
                       static_cast<double>(std::max<std::int64_t>(1, out.rows));
   out.flops = [each](const Tile& tile) { return each * static_cast<double>(tile.rows.size()); };
-  // They are those of the least that an integral needs.
+  // flops() counts only the minimum that an integral needs.
   out.least_flops = 2e3;
   out.reads = [whole](const Tile& tile) { return reads_of(*whole, tile); };
   out.writes = [](const Tile& tile) { return writes_of(tile); };
@@ -206,7 +206,7 @@ Operation operation() {
 [[maybe_unused]] const bool integrate_batch_registered =
     (register_operation(operation()), register_partition("integrate_batch", divide), true);
 
-// The weight of the node at `mine` in the value at 1 of the polynomial through all of them.
+// The weight of the node at `mine` in the value at 1 of the interpolating polynomial.
 double weight_at_end(const Nodes& nodes, double mine) {
   double out = 1;
   const auto factor = [&](double other) {

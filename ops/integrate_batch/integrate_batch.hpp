@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Many integrals of one formula that differ by their parameters: each has its own cells, tolerance, cap and
-// reason why it ended.
+// Many integrals of one formula that differ by their parameters: each has its own cells, tolerance, cap on
+// evaluations and reason for its end.
 #pragma once
 #include "batch_options.hpp"
 #include "ops/integrate/kernels/program_evaluation.hpp"
@@ -12,8 +12,9 @@ namespace tessera::integrate_batch {
 
 const Nodes& kronrod_nodes();
 
-// How a batch is checked: each integral by the double exponential sum in long double, of every stretch
-// between the breakpoints, within its own tolerance. What has not converged, by either rule, is not checked.
+// The check of a batch: each integral is compared, within its own tolerance, with the double exponential sum
+// in long double of every stretch between the breakpoints. Integrals that have not converged by either rule
+// are not checked.
 void reference(const Arguments& arguments, std::span<const std::int64_t> rows, Data data, Expected& out);
 
 inline namespace TESSERA_UNIT {
@@ -29,7 +30,7 @@ struct Formula {
   }
 };
 
-// That an integral may come to have: stretches begin with two each, a split brings one more.
+// An upper bound on the cells of an integral: each stretch begins with two, and a split adds one.
 inline int most_cells(const BatchOptions& options) { return options.most / pair_cost + options.breaks() + 2; }
 
 template <class T>
@@ -38,7 +39,7 @@ struct Problem {
 
   Work work{};
   formula::Program<double> integrand, end;
-  int cells = 0;  // that an integral may come to have
+  int cells = 0;  // upper bound per integral
   void* workspace = nullptr;
 
   SIMT Formula formula_of(const formula::Program<double>& program, std::int64_t index) const {

@@ -63,7 +63,7 @@ Batch ran(Arguments arguments,
   return out;
 }
 
-// What the program's check says of it.
+// The verdict of the program's check.
 Verdict verdict_of(Arguments arguments, Batch& batch) {
   arguments.set_array("integrals", batch.value.data());
   arguments.set_array("errors", batch.error.data());
@@ -74,7 +74,7 @@ Verdict verdict_of(Arguments arguments, Batch& batch) {
 
 std::string number(double x) { return std::isinf(x) ? (x < 0 ? "-inf" : "inf") : fmt::format("{:.17g}", x); }
 
-// The tolerance is met or another reason is told; and what was told is true.
+// The tolerance is met or another reason is given; and the error bound holds.
 void expect_honest(const Batch& batch, std::size_t i, double exact, double relative,
                    const std::string& what) {
   const double off = std::fabs(batch.value[i] - exact);
@@ -87,7 +87,7 @@ struct Family {
   const char *formula, *limits, *parameters;
   std::function<double(double)> exact;
   double from, to;
-  double share = 1;  // of the integrals that must converge
+  double share = 1;  // share of the integrals that must converge
 };
 
 TEST(Batch, KnownIntegralsAreRightOrSaidNotToBe) {
@@ -140,8 +140,7 @@ TEST(Batch, FamiliesMatchTheirClosedForms) {
   }
 }
 
-// A jump that no part of the formula gives away, at many places: it must be found or the claim left out.
-// What falls as a power of the logarithm only leaves more than any one halving moves.
+// Integrands that decrease only as a power of the logarithm leave more than any one halving moves.
 TEST(Batch, SlowFallsAreNotTakenForTheirEnd) {
   struct Slow {
     const char* formula;
@@ -171,7 +170,7 @@ TEST(Batch, SlowFallsAreNotTakenForTheirEnd) {
   for (std::size_t i = 0; i < powers.size(); ++i) EXPECT_EQ(powers.why[i], 0) << i;
 }
 
-// At places that the text cannot be solved for.
+// Jumps at places that cannot be solved for from the text.
 TEST(Batch, HiddenJumpsAreNeverMissed) {
   constexpr int n = 800;
   const Batch batch =
@@ -185,7 +184,7 @@ TEST(Batch, HiddenJumpsAreNeverMissed) {
   EXPECT_GE(met, n * 9 / 10u);
 }
 
-// Nor are kinks, where one pair of rules alone would often see nothing.
+// Kinks, where a single pair of rules would often see nothing.
 TEST(Batch, HiddenKinksAreNeverMissed) {
   constexpr int n = 300;
   for (const double relative : {1e-3, 1e-5, 1e-8}) {
@@ -202,8 +201,8 @@ TEST(Batch, HiddenKinksAreNeverMissed) {
   }
 }
 
-// Far out a cell's points do not resolve the swings, and of 21 samples two or three count: all four
-// differences may be small there by chance, and with them the error, while the value is any number.
+// Far out, a cell's points do not resolve the oscillations, and two or three of 21 samples count: all four
+// differences may be small by chance, and so may the error, although the value is arbitrary.
 TEST(Batch, SwingsThatFadeAreNotMissed) {
   const std::vector<Family> families = {
       {"cos(k*x)*exp(-x)", "0 inf", "k=0.5:20", [](double k) { return 1 / (1 + k * k); }, 0.5, 20},
@@ -225,7 +224,7 @@ TEST(Batch, SwingsThatFadeAreNotMissed) {
     }
 }
 
-// The four null rules: nothing of any polynomial below their degree, something of the next even one.
+// The four null rules are 0 for any polynomial up to their degree and nonzero for the next even one.
 TEST(Batch, NullRulesAreNull) {
   const Nodes& nodes = kronrod_nodes();
   for (int k = 0; k < nulls; ++k)
@@ -260,9 +259,9 @@ TEST(Batch, EachReasonIsItsOwn) {
   EXPECT_EQ(why("exp(-(x*x+x)^2+2e8*k*(x*x+x)-1e16)", "-inf inf"), doubtful);
 }
 
-// Jumps and kinks by the dozen, most of them between the outermost points of two cells: the error of an
-// integral that is not claimed is as far as it is off, too. Of two teeth in a cell all differences may be
-// small by chance: one in hundreds is off by half more.
+// Dozens of jumps and kinks, most of them between the outermost points of two cells: the error bound holds
+// for unconverged integrals, too. With two teeth in a cell, all differences may be small by chance: one in
+// hundreds is off by half more.
 TEST(Batch, ErrorsHoldWithoutConvergence) {
   const double to = 2.3, pi = std::numbers::pi;
   const auto parts = [&](double a, double of) {
@@ -314,7 +313,7 @@ TEST(Batch, WhatIsNotKnownIsNotReported) {
   EXPECT_TRUE(std::isinf(divergent.error[0]));
   const Batch undefined = ran(arguments_of("sqrt(x-k)", "0 1", "k=0.5:2", 2));
   EXPECT_TRUE(std::isnan(undefined.value[0]) && std::isinf(undefined.error[0]));
-  // The cap comes before the second stretch was seen.
+  // The cap is reached before the second stretch is sampled.
   const Batch capped = ran(arguments_of("abs(x-k)", "0 1", "k=0.5", 1, {{"most-evaluations", "42"}}));
   EXPECT_EQ(capped.why[0], evaluations);
   EXPECT_TRUE(std::isinf(capped.error[0]));
@@ -327,7 +326,7 @@ TEST(Batch, ARangeTurnedAroundIsItsNegative) {
   for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(up.value[i], -down.value[i]);
 }
 
-// Every rung of our own, wherever it runs, in launches of many shapes: the same bits of everything.
+// Every rung of our own gives the same bits on every device, in launches of many shapes.
 TEST(Batch, EveryRungGivesTheSameBits) {
   const std::vector<Arguments> problems = {
       arguments_of("sqrt(x)*cos(k*x)", "0 3", "k=0.5:20", 75, {{"relative", "1e-9"}}),
@@ -400,7 +399,7 @@ TEST(Batch, TextsThatMeanNothingAreRefused) {
   says("out of its range", "k*x", "0 1", "k=1:2", {{"most-evaluations", "41"}});
 }
 
-// A known lie: the check of this operation must find it.
+// A known error: the check of this operation must find it.
 TEST(Batch, TheCheckFindsAWrongIntegral) {
   const Arguments arguments = arguments_of("exp(-k*x)", "0 inf", "k=1:2", 5);
   Batch batch = ran(arguments);
@@ -411,8 +410,8 @@ TEST(Batch, TheCheckFindsAWrongIntegral) {
   EXPECT_FALSE(verdict_of(arguments, batch).passed);
 }
 
-// What falls hardly faster than the inverse distance has a part of itself behind 1e50, and the check's rule
-// goes there.
+// Integrands that decrease hardly faster than 1/x have a part of their integral beyond 1e50, and the check's
+// rule samples there.
 TEST(Batch, TheCheckOfSlowTailsIsRight) {
   for (const char* formula : {"1/(1+x^a)", "1/(1+x)^a"}) {
     const Arguments arguments = arguments_of(formula, "0 inf", "a=1.04:1.2", 4);
@@ -422,7 +421,7 @@ TEST(Batch, TheCheckOfSlowTailsIsRight) {
   }
 }
 
-// From 0 to x, of steps as wide as w.
+// The integral from 0 to x of steps of width w.
 double of_floor(double x, double w) {
   const double n = std::floor(x / w);
   return w * n * (n - 1) / 2 + n * (x - n * w);
@@ -478,7 +477,7 @@ TEST(Jumps, StaircasesAndSawsConvergeToTheRightValue) {
   EXPECT_GE(claims, 400);
 }
 
-// Its points lie as a mirror's images, as these steps nearly do where w is nearly a whole number.
+// The check's points are symmetric, and so nearly are these steps if w is nearly an integer.
 TEST(Jumps, TheCheckIsNotWrongOfThem) {
   for (const auto& [formula, parameters] :
        {std::pair("floor(x*w)", "w=5:500"), {"ceil(x*w)", "w=5:500"}, {"round(x*w)", "w=5.01:75.01"}}) {
@@ -489,7 +488,7 @@ TEST(Jumps, TheCheckIsNotWrongOfThem) {
   }
 }
 
-// Errors are multiplied where the text holds what jumps as the variable moves, and nowhere else.
+// Errors are multiplied only if the formula has parts that jump with the variable.
 TEST(Jumps, TheTextTellsWhereItJumps) {
   const auto caution = [](const std::string& formula) {
     return batch_options_of(arguments_of(formula, "0 1", "w=0.2:0.7", 3)).caution;
@@ -501,7 +500,7 @@ TEST(Jumps, TheTextTellsWhereItJumps) {
   for (const char* const smooth : {"x*floor(10*w)", "sin(x*w)", "abs(x-w)", "(x<w)", "abs(x-w)<0.1",
                                    "if(x<w,x,w)", "sign(x-w)", "max(x,w)", "fmod(3,w)*x", "x>w and x<2*w"})
     EXPECT_EQ(caution(smooth), 1) << smooth;
-  // More linear zeros than are cut at: some are places like any other.
+  // More linear zeros than the maximum of cuts: some are not cut at.
   std::string many = "(x<w)";
   for (int k = 1; k < 14; ++k) many += fmt::format("+(x<w*{})", 0.05 * k);
   EXPECT_GT(caution(many), 1);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels of the rung that compiles a formula. NVRTC's alone; behind the other texts and the formula's
-// own.
+// The kernels of the rung that compiles a formula. For NVRTC only; follows the other texts and the formula's
+// code.
 
-// A warp's lanes, as core/thread.hpp has them.
+// The warp functions of core/thread.hpp.
 struct Lanes {
   __device__ int lane() const { return static_cast<int>(threadIdx.x % 32); }
   __device__ void sync_warp() const { __syncwarp(); }
@@ -21,7 +21,7 @@ struct Lanes {
   __device__ unsigned ballot(bool which) const { return __ballot_sync(0xffffffffu, which); }
 };
 
-// Few cells, in a thread's own memory.
+// Few cells, in a thread's local memory.
 struct FewCells {
   double number[fields][own_cells], base[own_pieces], reach[own_pieces];
   int whole[links][own_cells], tail[own_pieces], tops[own_pieces];
@@ -54,9 +54,9 @@ struct FewCells {
   }
 };
 
-// Where integrals go that came to need more cells, and the cells of those who take them.
+// Where integrals go that need more cells: a queue, and cells for the warps that empty it.
 struct Spare {
-  unsigned* counters;  // how many wait, how many were taken, blocks that are done; 0 before and after
+  unsigned* counters;  // integrals queued, integrals taken, blocks done; 0 before and after
   unsigned* waiting;
   char* memory;  // list_bytes(cells) for each warp
   int cells;

@@ -11,7 +11,7 @@ namespace {
 using integration::integral_between;
 using integration::LongIntegral;
 using Real = long double;
-// One integral's formula, its parameters now numbers.
+// One integral's formula with its parameters replaced by numbers.
 formula::Program<double> program_of(const BatchOptions& options, const Formula& with) {
   formula::Tree tree = options.formula;
   const auto names = options.names();
@@ -78,7 +78,7 @@ void reference(const Arguments& arguments, std::span<const std::int64_t> rows, D
         continue;
       }
     }
-    // Nothing is claimed, or the other rule knows no more: everybody must at least say the same.
+    // Not converged, or the other rule is no more accurate: all rungs must at least agree.
     expect(own.value, std::isfinite(own.error) ? own.error : 0, Expected::unproven, out);
   }
 }

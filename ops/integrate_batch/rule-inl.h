@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rule for one integral of a batch: Gauss-Kronrod pairs of 10 and 21 points; the cell with the largest
-// error is halved until the sum of the errors meets the tolerance. One text serves the processors, the
-// executor, nvcc and NVRTC, so it includes nothing and every sum has one order: all give the same bits.
-// Included inside a namespace by its users, with BATCH_FN, middle_twice and may_be_endless
+// The quadrature of one integral of a batch: Gauss-Kronrod pairs of 10 and 21 points; the cell (subinterval)
+// with the largest error is bisected until the sum of the errors meets the tolerance. CPUs, the executor,
+// nvcc and NVRTC compile the same text: it includes nothing, and every sum has a fixed order, so that all
+// give the same bits. Its users include it inside a namespace, with BATCH_FN, middle_twice and may_be_endless
 // defined.
 //
-// A range is cut at known breaks. Between two neighbouring cuts two pieces meet in the middle, each with a
-// variable t from 0 to 1 whose square (or, towards infinity, one over it) is the distance from its end:
-// roots there become polynomials, and what is narrow there is seen. So cells come in pairs from the first on.
+// A range is cut at known breakpoints. Between two neighbouring cuts, two pieces meet in the middle. Each has
+// a variable t from 0 to 1 whose square (towards infinity, its inverse) is proportional to the distance from
+// the end of the piece: roots there become polynomials, and narrow features there are sampled. Cells
+// therefore come in pairs from the start.
 //
-// The difference of the pair of rules is 0 for some place of a kink, while Kronrod's rule is off. So there
-// are four such differences (null rules: 0 for polynomials up to degree 19, 17, 15 and 13), of which the
-// largest counts; wherever in a cell a jump or a kink lies, the rule is off by little more. Where they fall
-// off like those of a smooth function, so does the error. None sees what happens between the
-// outermost point and the end of the cell: where two cells meet, what each expects must agree.
+// For some positions of a kink, the difference of the pair of rules is 0 although the Kronrod rule is wrong.
+// There are therefore four such differences (null rules: 0 for polynomials up to degree 19, 17, 15 and 13),
+// and the largest one counts: wherever a jump or a kink lies in a cell, the error is little more. If they
+// decrease like those of a smooth function, the error does too. No difference sees the part between the
+// outermost point and the end of the cell: where two cells meet, their extrapolated values must agree.
 
 enum Why {  // numbered as quadrature::Reason
   converged = 0,
@@ -35,11 +36,11 @@ BATCH_FN double larger(double a, double b) { return a < b ? b : a; }
 BATCH_FN double smaller(double a, double b) { return b < a ? b : a; }
 BATCH_FN bool is_finite(double a) { return a - a == 0; }
 
-// By slot, of the interval from -1 to 1; the middle's weights are halved, for it counts as two points.
+// By slot, for the interval from -1 to 1; the middle's weights are halved because it counts as two points.
 struct Nodes {
   double x[slots], kronrod[slots];
-  double apart[nulls][slots];      // the first: by how much Gauss's weights are smaller than Kronrod's
-  double near[slots], far[slots];  // carry the samples of an end's half and of the other on to that end
+  double apart[nulls][slots];      // the first: Kronrod weights minus Gauss weights
+  double near[slots], far[slots];  // extrapolate to an end: samples of its half, of the other half
 };
 
 // x = base + reach·s², where s is t, or 1/t towards infinity.
@@ -57,8 +58,8 @@ BATCH_FN MappedPoint mapped_point(const Piece& piece, double t) {
   return {piece.base + piece.reach * square, 2 * size_of(piece.reach) * s * (piece.tail != 0 ? square : 1)};
 }
 
-// What points towards infinity met, by their t, which falls outwards: the first place without a number, the
-// outermost one with a number, and the outermost one whose number is not 0.
+// The samples towards infinity, by their t, which decreases outwards: the innermost NaN, the outermost
+// number, and the outermost nonzero number.
 struct Reach {
   double nothing, number, nonzero;
 };
@@ -71,8 +72,8 @@ BATCH_FN void join(Reach& to, const Reach& other) {
   to.nonzero = smaller(to.nonzero, other.nonzero);
 }
 
-// Far out inf·0 is no number: x^80·exp(-x) from x = 7000 on. It counts as 0 where the formula had fallen to 0
-// before; faded() tells whether it had.
+// Far out, inf·0 is NaN: x^80·exp(-x) from x = 7000 on. A NaN counts as 0 if the formula had fallen to 0
+// before; faded() tells if it had.
 BATCH_FN double met(double y, double t, Reach& reach) {
   const bool number = y == y;
   join(reach, {number ? 0 : t, number ? t : 2, number && y != 0 ? t : 2});
@@ -83,17 +84,17 @@ BATCH_FN bool faded(const Reach& reach) {
   return reach.nothing == 0 || (reach.nothing < reach.number && reach.number < reach.nonzero);
 }
 
-// What the two points of a slot see.
+// The samples at the two points of a slot.
 struct Samples {
   double above, below, x_above, x_below, term_above, term_below;
 };
 
 struct Sums {
   double kronrod, apart[nulls], low, high;
-  double noise;  // how far rounding of values and of abscissae may reach, in last_bit
+  double noise;  // bound on the roundoff of values and abscissae, in last_bit
   double edge;   // the outermost of the lower terms
-  double sizes;  // as kronrod, of the sizes of what each slot saw
-  Reach reach;   // of a piece that goes to infinity
+  double sizes;  // the Kronrod sum of the slots' absolute values
+  Reach reach;   // for a piece that goes to infinity
 };
 
 // `inner`: the slot before, towards the middle.
@@ -106,7 +107,7 @@ BATCH_FN double noise_of(const Nodes& nodes, int slot, double radius, const Samp
                        size_of(now.below - inner.below) * size_of(now.x_below));
 }
 
-// One slot after another: everybody adds in this order.
+// Adds one slot; every build adds slots in the same order.
 BATCH_FN void add_slot(const Nodes& nodes, int slot, double both, double low, double high, double noise,
                        Sums& to) {
   to.kronrod += nodes.kronrod[slot] * both;
@@ -118,8 +119,8 @@ BATCH_FN void add_slot(const Nodes& nodes, int slot, double both, double low, do
   to.edge = low;
 }
 
-// The middle is one point: computed twice it gives the same, and where a branch would keep the compiler from
-// overlapping both sides of every other slot, that is cheaper.
+// The middle is one point. With middle_twice it is computed twice, with the same result: that is cheaper
+// where a branch would keep the compiler from overlapping both sides of every other slot.
 template <class F>
 BATCH_FN Samples samples(const Piece& piece, double middle, double away, F& f, Reach& reach) {
   const bool endless = may_be_endless && piece.tail != 0;
@@ -158,7 +159,7 @@ BATCH_FN Sums measure(const Nodes& nodes, const Piece& piece, double from, doubl
 
 BATCH_FN double fall(double to, double from) { return from > 0 ? to / from : to > 0 ? 1 : 0; }
 
-// From each null rule to the next one of higher degree: below a half where the function is smooth.
+// The largest ratio of a null rule to the next one of lower degree: below 1/2 if the function is smooth.
 BATCH_FN double slowest_fall(const Sums& sums) {
   double out = 0;
   for (int k = 1; k < nulls; ++k) out = larger(out, fall(size_of(sums.apart[k - 1]), size_of(sums.apart[k])));
@@ -171,22 +172,22 @@ BATCH_FN double most_apart(const Sums& sums) {
   return most;
 }
 
-// How far the rule may be off, on an interval of length 2.
+// The error estimate of the rule, on an interval of length 2.
 BATCH_FN double apart_of(const Sums& sums) {
   const double most = most_apart(sums);
   const double slowest = slowest_fall(sums), square = slowest * slowest;
   return slowest < 0.5 ? 16 * (square * square) * most : most;
 }
 
-// Of swings that the points do not resolve the samples are as good as drawn by lot, and so are the four
-// differences: all of them may be small by chance. Then nothing is known but the size of what was seen. At a
-// kink and most jumps, where they fall as slowly, they are a smaller share of it.
+// The samples of oscillations that the points do not resolve are practically random, and so are the four
+// differences: all of them may be small by chance. Then only the magnitude of the samples is known. At a kink
+// and most jumps, where the differences decrease as slowly, they are a smaller share of this magnitude.
 BATCH_FN double unresolved(const Sums& sums) {
   constexpr double share = 128;
   return slowest_fall(sums) >= 0.5 && sums.sizes < share * most_apart(sums) ? sums.sizes : 0;
 }
 
-// A sum of two numbers, so that what was added and taken away again leaves nothing behind.
+// A double-double sum: a value that is added and subtracted again leaves no error.
 struct Exactly {
   double high = 0, low = 0;
 };
@@ -198,8 +199,8 @@ BATCH_FN void add(Exactly& to, double value) {
   to.low = lost - (to.high - sum);
 }
 
-// The cuts of a range, one stretch after another. ends(0) and ends(1) are its limits, ends(2) … known breaks,
-// wherever they lie.
+// The stretches of a range between its cuts, one after another. ends(0) and ends(1) are the limits, ends(2) …
+// known breakpoints in any order.
 struct Stretches {
   double at, end;
   int breaks;
@@ -228,10 +229,10 @@ struct Stretches {
 
 // --- the cells of one integral, and which of them is measured next ---
 //
-// It asks for two cells at a time, whoever measures them; so one thread may have an integral for itself, or
-// the lanes of a warp share its points. A List holds the cells: numbers by Field, whole numbers by Link.
-// Where several lanes share one, all of them call everything, one of them writes, and settle() makes that
-// visible to the others.
+// Adaption requests two cells at a time and leaves their evaluation to the caller: one thread may hold an
+// integral, or the lanes of a warp share its points. A List holds the cells: doubles by Field, integers by
+// Link. If several lanes share a List, all of them make every call, one of them writes, and settle() makes
+// the writes visible to the others.
 
 enum Field { from_of, width_of, value_of, gap_of, error_of, noise_of_cell, low_of, high_of, fields };
 enum Link { output_step, previous_of, piece_of, links };  // neighbours of the same piece, or -1
@@ -267,13 +268,13 @@ struct Adaption {
   Exactly value{}, error{}, noise{};
   int count = 0, pieces = 0, spent = 0, why = converged, stubborn = 0, rough = 0;
   bool starting = true, more = false, single = false;
-  Reach below = unmet(), above = unmet();  // of the pieces to either infinity
-  double span = 0;                         // of the range, if it has an end
-  double before_cut = 0;                   // the value before it
-  // What is split.
+  Reach below = unmet(), above = unmet();  // for the pieces to -inf and to inf
+  double span = 0;                         // length of the range; 0: infinite
+  double before_cut = 0;                   // the integrand just before the last cut
+  // The cell that is split.
   int parent = 0, parent_next = -1, parent_piece = 0;
   double parent_value = 0, parent_apart = 0, parent_error = 0, parent_noise = 0;
-  // What is to be measured: two cells of one width.
+  // The two cells to be measured, of equal width.
   Piece piece[2] = {};
   double from[2] = {}, width = 1;
 
@@ -297,7 +298,7 @@ struct Adaption {
     return begin_stretch(ends);
   }
 
-  // What the two cells came to. True: two more are to be measured.
+  // Takes the sums of the two cells. True: two more are to be measured.
   template <class Ends>
   BATCH_FN bool take(Ends& ends, const Sums& first, const Sums& second) {
     spent += pair_cost;
@@ -324,11 +325,11 @@ struct Adaption {
 
   BATCH_FN Ended ended() const {
     const double largest = 0x1p1023, infinite = 2 * largest;
-    // Who gives it more memory may see it fade.
+    // With more memory it may still fade to 0.
     const bool gone = !may_be_endless || why == memory || (faded(below) && faded(above));
     if (why == non_finite || !gone) return {infinite - infinite, infinite, spent, non_finite};
-    // Parts were never seen, or grow without a bound that anybody knows; and where zeros are all that was
-    // seen, how much lies between them nobody knows either.
+    // No error bound is known if parts were never sampled, if they grow without a known bound, or if all
+    // samples are 0.
     if (why == singular || (starting && why != converged) || why == doubtful)
       return {sign * value.high, infinite, spent, why};
     return {sign * value.high, demand.caution * larger(error.high, 0) + last_bit * noise.high + lost(), spent,
@@ -336,10 +337,10 @@ struct Adaption {
   }
 
  private:
-  static constexpr double settled = 6 * last_bit;  // of a cell's noise: a smaller error is rounding
+  static constexpr double settled = 6 * last_bit;  // times a cell's noise: smaller errors are roundoff
   static constexpr double safety = 1.6;
 
-  // Not finite where one of them is not.
+  // Not finite if one of the sums is not.
   BATCH_FN static double all_of(const Sums& sums) {
     double out = sums.kronrod + sums.noise + (sums.low + sums.high);
     for (int k = 0; k < nulls; ++k) out += sums.apart[k];
@@ -350,8 +351,8 @@ struct Adaption {
     if (of.tail != 0) join(of.reach < 0 ? below : above, sums.reach);
   }
 
-  // Samples are whole multiples of the smallest number, and so is what each brings: where they are few
-  // multiples, that is no small share. Zeros alone end as doubtful.
+  // The error of subnormal samples: they are integer multiples of the smallest number, and few multiples are
+  // a coarse approximation. If all samples are 0, the integral is doubtful.
   BATCH_FN double lost() const {
     const double smallest = 0x1p-1074, furthest = may_be_endless ? smaller(below.nonzero, above.nonzero) : 2;
     const double tail = furthest < 2 ? 1 / (furthest * furthest) : 0;
@@ -363,7 +364,7 @@ struct Adaption {
     return false;
   }
 
-  // A range without width: its one value must be a number.
+  // A range of length 0: its single value must be a number.
   BATCH_FN bool look_at(double x) {
     piece[0] = piece[1] = {x, 0, 0};
     single = true;
@@ -378,7 +379,7 @@ struct Adaption {
     return can_afford(2);
   }
 
-  // A cut is rounded, and with it where a jump is.
+  // The integrand next to a cut: a rounded cut misplaces a jump there.
   BATCH_FN double value_at_end(int which, const Sums& sums) const {
     const double weight = mapped_point(piece[which], 0.5 * width * (1 - nodes.x[slots - 1])).weight;
     return weight > 0 ? sums.edge / weight : 0;
@@ -418,15 +419,15 @@ struct Adaption {
           steep ? larger(its_error, radius * size_of(sums.kronrod)) : its_error);
   }
 
-  // Whether the function grows towards the cell's lower edge as if it had no limit there.
+  // True if the function grows towards the cell's lower edge as if it had no limit there.
   BATCH_FN static bool is_steep(const Sums& sums) {
-    return size_of(sums.low) > size_of(sums.kronrod);  // which is twice the mean
+    return size_of(sums.low) > size_of(sums.kronrod);  // kronrod is twice the mean
   }
 
-  // How far the sum is off, in what this halving moved, where it grows towards the end of its piece. What is
-  // left falls by a factor, or as a power p of the logarithm only, that is of the number of halvings; from p
-  // = 1 down nothing bounds it, and near 1 nothing can be said. The rule's outermost point is nine halvings
-  // ahead of its cell: counting four makes p too small.
+  // The error of the sum, as a multiple of the change by this halving, if the function grows towards the end
+  // of its piece. The remainder decreases by a constant factor, or only as a power p of the logarithm, that
+  // is of the number of halvings; it is unbounded for p <= 1 and unknown for p near 1. The rule's outermost
+  // point is nine halvings ahead of its cell: counting four makes p too small.
   BATCH_FN double ahead_of_end(double left_apart) const {
     constexpr double least = 1.5, any = 1e6;
     double halvings = 4;
@@ -436,9 +437,9 @@ struct Adaption {
     return p < least ? any : less / (1 - less) * (p / (p - 1));
   }
 
-  // How far the sum of two halves may be off, whose rules are so far apart, and which moved so far from their
-  // parent's value. Where errors fall by a constant factor from one halving to the next, as at a singularity,
-  // what all further halvings would move adds up; where the fall shows none, a tenth is left.
+  // The error of the sum of two halves. `apart`: the sum of their estimates; `moved`: the change from the
+  // parent's value. If errors decrease by a constant factor from one halving to the next, as at a
+  // singularity, the changes of all further halvings add up; the smallest factor is a tenth.
   BATCH_FN double error_of_halves(double apart, double moved) const {
     if (moved <= settled * parent_noise) return safety * apart;
     const double less = fall(apart, parent_apart), ahead = less < 0.99 ? less / (1 - less) : 99;
@@ -446,9 +447,9 @@ struct Adaption {
     return safety * larger(apart, moved * share);
   }
 
-  // What a half owes where nearly all of its parent's differences have gone at once, but those left do not
-  // fall: far out its few points that saw anything may have met the zeros of a swing. Another halving
-  // decides.
+  // The error of a half if nearly all of its parent's differences vanish in one halving, but the remaining
+  // ones do not decrease: far out, the few points with nonzero samples may be at the zeros of an oscillation.
+  // Another halving decides.
   BATCH_FN double gone_at_once(const Sums& half) const {
     constexpr double much = 64;
     const double sizes = 0.5 * width * half.sizes;
@@ -466,7 +467,7 @@ struct Adaption {
     left_error = larger(left_error, gone_at_once(left));
     double right_error = apart > 0 ? whole * (right_apart / apart) : 0.5 * whole;
     right_error = larger(right_error, gone_at_once(right));
-    // Halving neither moves the sum nor helps, and what is left has no order.
+    // Halving neither changes the sum nor reduces the error, and the null rules do not decrease.
     const bool shapeless = slowest_fall(left_apart > right_apart ? left : right) >= 0.5;
     if (shapeless && moved <= 1e-5 * size_of(now) && apart >= 0.99 * parent_apart) ++rough;
     if (from[0] == 0 && width < 0x1p-11 && left_apart >= 0.985 * parent_apart) ++stubborn;
@@ -483,7 +484,7 @@ struct Adaption {
     ++count;
   }
 
-  // Converged or not: the error holds what cells owe each other where they meet.
+  // Converged or not: the error includes the mismatch of cells where they meet.
   BATCH_FN bool decide() {
     list.settle();
     if (!is_finite(value.high) || !is_finite(error.high)) return stop(non_finite);
@@ -499,7 +500,7 @@ struct Adaption {
   }
 
   BATCH_FN bool goes_on() {
-    // What is left is rounding, which cells cannot mend.
+    // The rest is roundoff, which more cells cannot reduce.
     if (demand.caution * error.high <= 0.01 * demand.of(value.high)) return stop(roundoff);
     if (rough >= 10) return stop(roundoff);
     if (stubborn >= 12) return stop(singular);
@@ -534,8 +535,8 @@ struct Adaption {
     return apart <= 1e3 * last_bit * larger(size_of(a), size_of(b)) ? 0 : apart;
   }
 
-  // What a cell owes because a neighbour expects another value where they meet, or its piece's partner does
-  // where t is 1.
+  // The error of a cell whose extrapolated value differs from that of its neighbour where they meet, or of
+  // the piece's partner where t is 1.
   BATCH_FN double owed(int index) const {
     const double low = list.get(low_of, index), high = list.get(high_of, index);
     const int before = list.link(previous_of, index), behind = list.link(output_step, index);
@@ -546,7 +547,7 @@ struct Adaption {
     return apart * 0.5 * list.get(width_of, index) * (1 - nodes.x[slots - 1]);
   }
 
-  // Charges cells that expect different samples where they meet.
+  // Charges cells whose extrapolated values differ where they meet.
   BATCH_FN void charge_seams() {
     for (int first = 0; first < count; first += list.lanes()) {
       const int index = first + list.lane();
@@ -563,7 +564,7 @@ struct Adaption {
   }
 };
 
-// One integral from its beginning to its end, where one thread measures both cells.
+// One integral from beginning to end; one thread measures both cells.
 template <class List, class F, class Ends>
 BATCH_FN Ended integrate_alone(List& list, const Nodes& nodes, const Demand& demand, F& f, Ends& ends,
                                int breaks) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rule as the processors, the executor and nvcc compile it; NVRTC is given the same files as text.
+// The rule as CPUs, the executor and nvcc compile it; NVRTC receives the same files as text.
 #pragma once
 #include "ops/integrate/quadrature/integrand.hpp"
 #include "tessera/core/thread.hpp"

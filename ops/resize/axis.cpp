@@ -59,7 +59,7 @@ void read_onnx_options(const Arguments& arguments, Options& options) {
   options.exclude_outside = arguments.text("exclude-outside") == "yes";
 }
 
-// What only ONNX leaves open.
+// Rejects options that only ONNX has.
 void check_others(const Arguments& arguments, const Options& options) {
   const std::string& convention = arguments.text("convention");
   for (const char* name : {"coordinate", "nearest-mode"})
@@ -82,7 +82,7 @@ void check_method(const Options& options, const std::string& word) {
     throw Error("--convention onnx has no area; --antialias yes widens linear and cubic");
 }
 
-// What some methods have no use for. ("no" says what happens anyway.)
+// Rejects options that have no effect on the method. ("no" is accepted: it changes nothing.)
 void demand_effects(const Arguments& arguments, const Options& options) {
   constexpr const char* sums = "methods that sum; --method nearest and nearest_exact copy";
   const bool picks = options.method == Method::nearest || options.method == Method::nearest_exact;
@@ -127,7 +127,7 @@ Options options_of(const Arguments& arguments) {
 }
 
 std::int64_t scaled(std::int64_t side, const std::string& scale) {
-  // Of 64 bits of precision: 5 times 0.1 is a half.
+  // A significand of 64 bits: 5 · 0.1 is 0.5.
   const long double pixels = std::floor(static_cast<long double>(side) * std::stold(scale) + 0.5L);
   if (!(pixels <= 0x1p40L)) throw Error("--scale " + scale + " makes more than 2^40 pixels of a side");
   return static_cast<std::int64_t>(pixels);
@@ -220,7 +220,7 @@ Axis room(int source, int result, std::int64_t most) {
   return out;
 }
 
-// A single sample, too: a clipped pair still has two weights.
+// Two weights even for a single source sample: a clipped pair keeps both.
 Axis pair_room(int source, int result) {
   Axis out = room(source, result, 2);
   out.most = 2;
@@ -228,7 +228,7 @@ Axis pair_room(int source, int result) {
   return out;
 }
 
-// Taps from place `first` on, of which those outside the line are added to its ends.
+// Stores taps from position `first` on; weights of taps outside the line are added to its end samples.
 void put_clamped(Axis& axis, int i, std::int64_t first, const std::vector<double>& weights) {
   const std::int64_t last = axis.source - 1;
   const std::int64_t begin = std::clamp<std::int64_t>(first, 0, last),
@@ -261,12 +261,12 @@ Axis pillow_axis(const Options& options, int source, int result) {
   return out;
 }
 
-// Each sample weighs what of it lies within [i·s, (i + 1)·s).
+// The weight of a sample is its overlap with [i·s, (i + 1)·s).
 Axis overlap_axis(int source, int result) {
   const std::int64_t from = source, to = result;
   Axis out = room(source, result, from / to + 2);
   for (std::int64_t i = 0; i < to; ++i) {
-    const std::int64_t begin = i * from, end = begin + from;  // in parts of 1/to of a sample
+    const std::int64_t begin = i * from, end = begin + from;  // in units of 1/to of a sample
     const std::int64_t first = begin / to, last = (end - 1) / to;
     out.start[static_cast<std::size_t>(i)] = static_cast<std::int32_t>(first);
     out.count[static_cast<std::size_t>(i)] = static_cast<std::int32_t>(last - first + 1);
@@ -278,7 +278,7 @@ Axis overlap_axis(int source, int result) {
   return out;
 }
 
-// OpenCV's shares of the samples that a result covers: slivers below 0.001 are left out.
+// OpenCV's weights are the covered fractions of samples; slivers below 0.001 are left out.
 Axis opencv_area_axis(int source, int result) {
   constexpr double sliver = 1e-3;
   const double scale = 1.0 / (static_cast<double>(result) / source);
@@ -322,7 +322,7 @@ std::vector<double> opencv_cubic(float x, float a) {
   return {w0, w1, w2, 1.F - w0 - w1 - w2};
 }
 
-// Lanczos of four lobes with sines of the first tap's angle alone, as OpenCV rounds it.
+// Lanczos of four lobes from the sine and cosine of the first tap's angle alone, to match OpenCV's rounding.
 std::vector<double> opencv_lanczos4(float x) {
   constexpr double r = std::numbers::sqrt2 / 2, turn[] = {1, r, 0, -r, -1, -r, 0, r};  // cosines of i · 45°
   const double angle = -(x + 3) * std::numbers::pi * 0.25, sine = std::sin(angle), cosine = std::cos(angle);
@@ -426,10 +426,10 @@ Axis nearest_axis(const Options& options, int source, int result) {
   out.weight.clear();
   const double opencv = 1.0 / (static_cast<double>(result) / source),
                pillow = static_cast<double>(source) / result;
-  // OpenCV's exact one counts in 16 binary places.
+  // OpenCV's exact method has fixed-point positions with 16 fractional bits.
   constexpr int places = 16;
   const std::int64_t step = ((std::int64_t{source} << places) + result / 2) / result, half = step / 2 - 1;
-  double summed = pillow * 0.5;  // as Pillow has it: a step is added after another
+  double summed = pillow * 0.5;  // Pillow accumulates the steps
   for (int i = 0; i < result; ++i, summed += pillow) {
     double at = summed;
     if (options.convention == Convention::onnx)
@@ -472,7 +472,7 @@ Axis opencv_exact_linear_axis(int source, int result) {
   const double scale = 1.0 / (static_cast<double>(result) / source);
   Axis out = pair_room(source, result);
   for (int i = 0; i < result; ++i) {
-    // In double precision to the end: a place rounded to f32 gives another weight now and then.
+    // Double precision throughout: a position rounded to f32 sometimes gives another weight.
     const double at = (i + 0.5) * scale - 0.5, whole = std::floor(at);
     const bool inside = whole >= 0 && whole < source - 1;
     const int first = static_cast<int>(std::clamp(whole, 0.0, source - 1.0));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The options of a call: what libraries call their ways to resize, and which of them go together. And which
-// samples of a line each sample of the resized line is made from, with what weights: a table for each axis,
-// made once, on the host, in double precision. docs/resize.md has the formulas.
+// The options of a call, by the names that libraries use, and the valid combinations. The taps of an axis:
+// the source samples of each sample of the result and their weights, computed once on the host in double
+// precision. docs/resize.md has the formulas.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -29,7 +29,7 @@ enum class Method {
 enum class Coordinate { half_pixel, pytorch_half_pixel, align_corners, asymmetric };
 enum class Nearest { round_prefer_floor, round_prefer_ceil, floor, ceil };
 
-// What a call asks for, besides the sizes.
+// The options of a call, besides the sizes.
 struct Options {
   Convention convention = Convention::pillow;
   Method method = Method::cubic;
@@ -39,47 +39,47 @@ struct Options {
   bool antialias = false;                          // onnx
   bool exclude_outside = false;                    // onnx
   double one =
-      0;  // OpenCV's bytes: weights are whole parts of so many, before any are added up; 0: they are not
+      0;  // OpenCV's bytes: weights are rounded to multiples of 1/one before any are added up; 0: not rounded
 };
 
-// Throws Error for names that are unknown and for options that a convention does not have.
+// Throws Error for unknown names and for options that the convention does not have.
 Options options_of(const Arguments& arguments);
-// That many times a side, to the nearest, halves up.
+// A side times the scale, rounded to nearest, halves up.
 std::int64_t scaled(std::int64_t side, const std::string& scale);
 Method method_named(const std::string& word, Convention convention);
 
-// Rows of a picture and of its result, where other devices or calls have the rest.
+// The rows of a picture and of its result in this call; other devices or calls have the rest.
 struct Band {
-  std::int64_t from_first = 0, from_height = 0;  // of the picture: the first that is here, of how many
-  std::int64_t first = 0, height = 0;            // of the result: the first that is made, of how many
+  std::int64_t from_first = 0, from_height = 0;  // picture: the first row given, rows in all
+  std::int64_t first = 0, height = 0;            // result: the first row computed, rows in all
 };
 
-// The four numbers of --band; all rows without it. Throws Error for rows that there are not.
+// The four numbers of --band; all rows without it. Throws Error for rows out of range.
 Band band_of(const Arguments& arguments);
 
-// Result i is made from the samples start[i] … start[i] + count[i] − 1.
+// Sample i of the result depends on the samples start[i] … start[i] + count[i] − 1.
 struct Axis {
   int source = 1, result = 1;
-  int most = 1;  // taps of one result; each has room for as many
+  int most = 1;  // the largest number of taps; weights are padded to it
   std::vector<std::int32_t> start, count;
-  std::vector<double> weight;  // `most` for each result; none where samples are picked or weigh the same
+  std::vector<double> weight;  // `most` per sample of the result; empty: copies or equal weights
 
   double* weights(int i) { return weight.data() + std::size_t(i) * std::size_t(most); }
   const double* weights(int i) const { return weight.data() + std::size_t(i) * std::size_t(most); }
 };
 
-// Neighbours enlarged by OpenCV's area follow a rule of their own.
+// OpenCV's area has its own rule for enlarging.
 enum class Area { overlap, enlarging };
 
 Axis nearest_axis(const Options& options, int source, int result);
-// Weights as the convention has them before it rounds them to integers: OpenCV's are floats already.
+// Weights before the convention rounds them to integers; OpenCV's are already rounded to floats.
 Axis weighted_axis(const Options& options, int source, int result, Area area);
-// Two taps, one of them perhaps outside and clipped: start and count say which lines, both weights are always
-// there. `clamped`: beyond the edge the whole weight is the edge's.
+// Two taps, one of which may be clipped: start and count cover the samples inside, and both weights are
+// always stored. `clamped`: beyond the edge, the edge sample has the whole weight.
 Axis opencv_linear_axis(int source, int result, bool clamped, Area area);
-// The same for OpenCV's bit-exact method: weights are whole 256ths.
+// The two taps of OpenCV's bit-exact method: weights are multiples of 1/256.
 Axis opencv_exact_linear_axis(int source, int result);
-// `factor` samples after another, of one weight.
+// source / result consecutive samples of equal weight.
 Axis even_axis(int source, int result);
 
 }  // namespace tessera::resizing

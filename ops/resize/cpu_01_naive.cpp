@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // CPU rung 1: one pixel of the result after another, on one core.
 //
-// Every sample is summed from end to end: the sum along a row is taken anew for each row of the result that
-// it serves. The next rung takes it once.
+// The sum along a row is computed again for each row of the result that uses it. The next rung computes it
+// once.
 #include "resize.hpp"
 #include "tessera/rung.hpp"
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // CPU rung 2: vectors, rows summed once, every core. The CPU's summit.
 //
-// A strip of the result is made from above; sums along rows wait in the cache for as many rows as a result is
-// made from. Bytes are looked up: tables made once for a strip tell which bytes of a row come beside which
-// weights, so that one shuffle and one instruction of products serve two taps of four neighbouring samples,
-// whatever the channels and the scale, and four rows share a look at the tables. Of other samples a few rows
-// are interleaved, pixel by pixel, until they fill a vector: one load and one product serve the same tap of
-// all of them. Highway compiles the strip for each instruction set and picks at run time. What limits it now
-// is reading the picture for short filters of bytes, else products.
+// A strip of the result is computed from top to bottom; sums along rows stay in the cache for as many rows as
+// a result needs. Bytes go through tables, built once per strip, that pair bytes of a row with weights: one
+// shuffle and one multiply-add serve two taps of four neighbouring samples, whatever the channels and the
+// scale, and four rows share each table access. For other sample types, a few rows are interleaved pixel by
+// pixel until they fill a vector: one load and one product serve the same tap of all of them. Highway
+// compiles the strip for each instruction set and selects one at run time. Reading the picture limits short
+// filters of bytes; products limit the others.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ops/resize/cpu_02_simd.cpp"
 #include "tessera/core/vector_targets.hpp"
@@ -24,7 +24,7 @@ namespace HWY_NAMESPACE {
 
 #if HWY_TARGET == HWY_SCALAR
 
-// A processor without vectors: pixel after pixel, with all channels.
+// Without vectors: pixel by pixel, with all channels.
 template <class T>
 void run_strip(const Problem<T>& p, const Strip& strip) {
   for (int y = strip.begin; y < strip.end && strip.channel == 0; ++y) {
@@ -83,7 +83,7 @@ class Rows {
   }
   float* floats() { return reinterpret_cast<float*>(line_.data()); }
 
-  // Pixel after pixel, of each the rows, of each the channels.
+  // The layout is pixel, row, channel.
   void fill_lines(int top) {
     const int group = together_ * lanes_of_pixel;
     for (int r = 0; r < together_; ++r) {
@@ -157,7 +157,7 @@ class Rows {
     }
   }
 
-  // The row's sums into out_: whole or float, as the recipe has it.
+  // Sums into out_: integers or floats, by the recipe.
   void sum_rows(int y, int from, int taps) {
     const std::int32_t* const weight = p_.weights(p_.plan.across, y);
     const std::size_t step = hn::Lanes(Ints());
@@ -218,8 +218,8 @@ class Rows {
   const Strip& s_;
   bool real_;
   int together_, first_ = 0, end_ = 0, width_ = 0, kept_rows_ = 0, next_ = 0;
-  std::int32_t* to_[4] = {};               // where the sums of the rows at hand go
-  std::vector<const std::int32_t*> from_;  // the rows that a row of the result is made from
+  std::int32_t* to_[4] = {};               // destinations of the current row sums
+  std::vector<const std::int32_t*> from_;  // row sums that a row of the result needs
   std::vector<std::int32_t> line_, kept_, out_;
 };
 
@@ -254,11 +254,11 @@ HWY_AFTER_NAMESPACE();
 namespace tessera::resizing {
 namespace {
 
-constexpr std::uint8_t nothing = 0x80;  // the place of a 0
+constexpr std::uint8_t nothing = 0x80;  // the index that gives 0
 
-// What is left to take for one sample of the result.
+// The remaining taps of one sample of the result.
 struct Wanted {
-  std::int64_t byte = 0;  // of its next tap
+  std::int64_t byte = 0;  // byte of its next tap
   int left = 0;
   const std::int32_t* weight = nullptr;
 };
@@ -273,7 +273,7 @@ bool fits(std::int32_t weight) { return weight == static_cast<std::int16_t>(weig
 struct Step {
   std::int32_t offset = 0;
   std::array<std::uint8_t, step_bytes> place;
-  std::array<std::int32_t, 2 * block_samples> weight{};  // a sample's first, and its second
+  std::array<std::int32_t, 2 * block_samples> weight{};  // first and second tap of each sample
 };
 
 class Maker {
@@ -327,7 +327,7 @@ class Maker {
     while (std::ranges::any_of(wanted, left)) add_step(wanted);
   }
 
-  // From the foremost byte that is wanted on.
+  // Begins at the first byte that is still wanted.
   void add_step(std::array<Wanted, block_samples>& wanted) {
     std::int64_t offset = last_offset_;
     for (const Wanted& w : wanted)
@@ -351,7 +351,7 @@ class Maker {
     return at < begin_[block + 1] ? steps_[at] : Step{0, none(), {}};
   }
 
-  // Block `at` of a vector of `blocks`.
+  // Appends block `at` of a vector of `blocks` blocks.
   void put(Lookup& out, const Step& step, std::size_t at, std::size_t blocks) const {
     out.offset.push_back(step.offset);
     out.place.insert(out.place.end(), step.place.begin(), step.place.end());
@@ -377,7 +377,7 @@ class Maker {
   Weights kind_;
   std::int64_t samples_, last_offset_;
   std::vector<Step> steps_;
-  std::vector<std::size_t> begin_;  // of each block's steps
+  std::vector<std::size_t> begin_;  // the first step of each block
 };
 
 }  // namespace
@@ -394,7 +394,8 @@ bool can_look_up(const Problem<std::uint8_t>& p) {
   const Weights kind = weights_of(plan);
   const auto held = [kind](std::int32_t weight) {
     if (kind != Weights::floats) return fits(kind == Weights::whole ? weight : weight >> digit_bits);
-    constexpr float least = 0x1p-100F, most = 0x1p100F;  // 2^23 times as much is exact, and a 256th
+    constexpr float least = 0x1p-100F,
+                    most = 0x1p100F;  // 2^23 times as much is exact, and a 256th
     const float magnitude = std::fabs(std::bit_cast<float>(weight));
     return magnitude == 0 || (magnitude >= least && magnitude <= most);
   };
@@ -439,7 +440,7 @@ bool by_lookup(const Problem<T>& p) {
   else return false;
 }
 
-// A part of all rows of all pictures, in strips that the caches hold.
+// Computes a part of all rows of all pictures, in strips that fit in the caches.
 template <class T>
 void run_rows(const Problem<T>& p, bool looks_up, std::int64_t begin, std::int64_t end) {
   constexpr int samples = 8192, most_channels = 4;

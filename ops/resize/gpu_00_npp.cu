@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // GPU baseline: NPP's nppiResize of u8, u16, i16 and f32, one, three or four channels.
 //
-// NPP states no formula, and widens no filter but its "super sampling", which stands for area here: only
+// NPP documents no formula and widens only its "super sampling" filter, which stands for area here: only
 // times are compared.
 #include "ops/imaging/npp.cuh"
 #include "resize.hpp"
@@ -16,7 +16,7 @@ struct Rectangle {
   int x, y, width, height;
 };
 
-// Source, its pitch in bytes, its size and region; the same of the result; the method.
+// Source, its pitch in bytes, its size and region; the same four for the result; the method.
 using Resize = int(const void*, int, npp::Size, Rectangle, void*, int, npp::Size, Rectangle, int,
                    npp::StreamContext);
 
@@ -25,7 +25,7 @@ const npp::Library& geometry() {
   return loaded;
 }
 
-// As NPP's own enumeration counts; 0: it has none.
+// The value of NPP's enumeration; 0: NPP has no such method.
 int method_of(const Arguments& arguments) {
   switch (options_of(arguments).method) {
     case Method::nearest:

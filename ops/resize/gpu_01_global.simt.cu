@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// GPU rung 1: a thread for each pixel of the result, everything from global memory.
+// GPU rung 1: one thread per pixel of the result, all loads from global memory.
 //
-// Neighbouring threads read neighbouring samples, and the cache gives most of them again. But the sum along a
-// row is taken anew for every row of the result that it serves: of k taps along and k across, k × k products
+// Neighbouring threads read neighbouring samples, and most repeated loads hit the cache. The sum along a row
+// is computed again for every row of the result that uses it: with k taps along and k across, k × k products
 // where 2k would do.
 #include "resize_kernel.hpp"
 
@@ -10,7 +10,7 @@ namespace tessera::resizing {
 namespace {
 
 struct Config {
-  int rows = 8;  // of pixels in a block; a warp lies along a row
+  int rows = 8;  // rows of pixels per block; a warp covers part of a row
   Tuning tuning() const { return {{"rows", rows}}; }
 };
 

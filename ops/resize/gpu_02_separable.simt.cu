@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // GPU rung 2: two launches, along the rows and then across them.
 //
-// Each sum along a row is taken once, and waits in the device's memory for all rows of the result that it
-// serves. That memory is what limits it now: the sums are four times as wide as bytes, written once and read
-// as often as there are taps.
+// Each sum along a row is computed once and stored in device memory for all rows of the result that use it.
+// This memory traffic limits it now: the sums are four times as wide as bytes, written once and read once per
+// tap.
 #include "resize_kernel.hpp"
 
 namespace tessera::resizing {
 namespace {
 
 struct Config {
-  int rows = 8;  // of pixels in a block; a warp lies along a row
+  int rows = 8;  // rows of pixels per block; a warp covers part of a row
   Tuning tuning() const { return {{"rows", rows}}; }
 };
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // GPU rung 3: both passes in one launch.
 //
-// A block has a strip of the result's columns, a thread one sample of each of its rows, and walks down the
-// picture. Sixteen rows are fetched at a time, 16 bytes with each access, and turned so that a word holds
-// four rows of a sample: a load and a weight serve four of them. The sums along the rows wait in shared
-// memory, a column for each thread, which nobody else reads, until the rows of the result that need them are
-// made. The next rows are on their way meanwhile. Whole sums that floats hold exactly are taken as floats.
-// What limits it now is arithmetic: bytes are taken apart one by one.
+// A block walks down a strip of the result's columns; a thread computes one sample of each row. Sixteen rows
+// are loaded at a time, 16 bytes per access, and transposed so that a word holds four rows of a sample: one
+// load and one weight serve four rows. The sums along the rows stay in shared memory, a private column per
+// thread, until the rows of the result that need them are computed. The next rows are loaded meanwhile.
+// Integer sums that floats hold exactly are computed as floats. Arithmetic limits it now: bytes are unpacked
+// one by one.
 #include "ops/imaging/samples.hpp"
 #include "resize_kernel.hpp"
 
@@ -20,9 +20,9 @@ struct Config {
 
 constexpr int threads_of_strip = 192, fetched = 16, quads = fetched / 4, pieces = threads_of_strip / quads;
 
-enum class Sums { exact, whole, real };  // floats that hold whole numbers, integers, floats
+enum class Sums { exact, whole, real };  // floats that hold integers, integers, floats
 
-// 16 bytes, of which those outside [begin, end) are 0.
+// Loads 16 bytes; those outside [begin, end) are 0.
 SIMT Bytes16 bytes_within(const unsigned char* from, const unsigned char* begin, const unsigned char* end) {
   Bytes16 out;
   SIMT_UNROLL
@@ -43,11 +43,11 @@ struct Fused {
   static constexpr int threads = threads_of_strip;
 
   struct Shared {
-    alignas(16) std::uint32_t line[quads][pieces * 16];  // of each sample a byte from each of four rows
+    alignas(16) std::uint32_t line[quads][pieces * 16];  // a word per sample: a byte from each of four rows
     std::int32_t kept[config.kept][threads];
   };
 
-  // What one thread has of the strip.
+  // One thread's part of the strip.
   struct Mine {
     std::int64_t n;
     int x, c, begin, end;        // a column and a channel of the result, and its rows
@@ -62,7 +62,7 @@ struct Fused {
   static int pixels(const Problem<T>& p) { return std::max(1, threads / std::max(1, p.channels())); }
   SIMT static int strip_pixels(const Problem<T>& p) { return threads / p.channels(); }
 
-  // Tall enough that what two strips share is little, short enough that there are many.
+  // Tall enough that strips share few rows, short enough that there are many strips.
   static int strip_rows(const Problem<T>& p) {
     constexpr std::int64_t wanted = 2048, least = 16, most = 256;
     const std::int64_t columns = (p.cols() + pixels(p) - 1) / pixels(p);
@@ -82,7 +82,7 @@ struct Fused {
     if (p.plan.linear_light) return "is for samples as they are coded";
     if (!p.packed() || p.channels() > threads) return "is for pixels side by side";
     if (p.plan.across.most + fetched > config.kept) return "rows of sums exceed shared memory";
-    constexpr int line_bytes = pieces * 16 - 15;  // of a line, wherever it begins
+    constexpr int line_bytes = pieces * 16 - 15;  // usable bytes of a line at any alignment
     for (int x = 0; x < p.cols() && p.images() > 0; x += pixels(p)) {
       const int last = std::min(x + pixels(p), p.cols()) - 1;
       const std::int64_t samples =
@@ -100,7 +100,7 @@ struct Fused {
     m.n = thread.block().z;
     m.c = me % p.channels();
     m.x = left + me / p.channels();
-    if (m.x > right) m.x = right;  // idle threads do what the last ones do, and store nothing
+    if (m.x > right) m.x = right;  // idle threads repeat the last pixel and store nothing
     const int rows = (p.rows() + bands - 1) / bands;
     m.begin = thread.block().y * rows;
     m.end = m.begin + rows < p.rows() ? m.begin + rows : p.rows();
@@ -119,7 +119,7 @@ struct Fused {
     return m;
   }
 
-  // This thread's piece of four rows from `row` on. Only what belongs to the picture is read.
+  // Loads this thread's piece of four rows from `row` on. Reads nothing outside the picture.
   SIMT static void fetch(Thread thread, const Problem<T>& p, const Mine& m, int row, Bytes16 (&held)[4]) {
     const auto* const begin = reinterpret_cast<const unsigned char*>(p.image.data);
     const unsigned char* const end = begin + (p.images() - 1) * p.image.stride[0] +
@@ -146,7 +146,7 @@ struct Fused {
 
   SIMT static int slot_of(int row) { return row & (config.kept - 1); }
 
-  // Adding to 0 changes no sum of bytes: the sign of a 0 is lost when it becomes one.
+  // Starting from 0 changes no result: the sign of a zero is lost in the conversion to a byte.
   template <Sums sums>
   SIMT static void sum_lines(Thread thread, Shared& shared, const Problem<T>& p, const Mine& m, int row) {
     using A = std::conditional_t<sums == Sums::whole, std::int32_t, float>;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// GPU rung 4 for means of four: pictures of bytes to half. The summit of these.
+// GPU rung 4 for means of four: pictures of bytes to half their size. The summit of these.
 //
-// A thread has a run of two rows, some 16 bytes of each at a time, and sums of neighbours two to a word: few
-// instructions for a sample, no table. Runs of three channels end nowhere where wide stores begin, so a
-// block's results meet in shared memory first. What limits it now is memory.
+// A thread loads a run of two rows, two or three times 16 bytes of each, and sums neighbours two to a word:
+// few instructions per sample, no table. Runs of three channels do not end at boundaries of wide stores, so a
+// block gathers its results in shared memory first. Memory bandwidth limits it now.
 #include "ops/imaging/samples.hpp"
 #include "resize_kernel.hpp"
 
@@ -15,18 +15,19 @@ struct Config {
   Tuning tuning() const { return {{"threads", threads}}; }
 };
 
-// Bytes 0 and 2, or 1 and 3, of words of two rows, added.
+// Adds bytes 0 and 2, or 1 and 3, of the words of two rows.
 SIMT std::uint32_t even_sums(std::uint32_t a, std::uint32_t b) {
   return (a & 0x00ff00ffu) + (b & 0x00ff00ffu);
 }
 SIMT std::uint32_t odd_sums(std::uint32_t a, std::uint32_t b) { return even_sums(a >> 8, b >> 8); }
 
-// The bytes in places 0 and 2 of what this gives are means, to the nearest, halves up.
+// Bytes 0 and 2 of the result are means, rounded to nearest, halves up.
 SIMT std::uint32_t means_of(std::uint32_t sums, std::uint32_t others) {
   return (sums + others + 0x00020002u) >> 2;
 }
 
-// Means of the words of two rows, half as many. Of one channel neighbours are even and odd bytes of a word.
+// Means of the words of two rows, half as many words. With one channel, neighbours are even and odd bytes of
+// a word.
 SIMT void halve_1(const std::uint32_t* a, const std::uint32_t* b, std::uint32_t* to) {
   std::uint32_t mean[2];
   SIMT_UNROLL
@@ -34,15 +35,15 @@ SIMT void halve_1(const std::uint32_t* a, const std::uint32_t* b, std::uint32_t*
   to[0] = permuted(mean[0], mean[1], 0x6420);
 }
 
-// Of four channels they are two words.
+// With four channels, neighbours are two words.
 SIMT void halve_4(const std::uint32_t* a, const std::uint32_t* b, std::uint32_t* to) {
   const std::uint32_t even = means_of(even_sums(a[0], b[0]), even_sums(a[1], b[1])),
                       odd = means_of(odd_sums(a[0], b[0]), odd_sums(a[1], b[1]));
   to[0] = permuted(even, odd, 0x6240);
 }
 
-// Of three channels six words give three, as twice three give six bytes: of these mean[i] has the first and
-// third, the second and fifth, and the fourth and sixth.
+// With three channels, six words give three. Three words give six bytes: mean[0] has the first and third,
+// mean[1] the second and fifth, mean[2] the fourth and sixth.
 SIMT void halve_3(const std::uint32_t* a, const std::uint32_t* b, std::uint32_t* to) {
   std::uint32_t mean[2][3];
   SIMT_UNROLL
@@ -66,7 +67,7 @@ SIMT void halve_3(const std::uint32_t* a, const std::uint32_t* b, std::uint32_t*
 template <class T, Config config>
 struct Halved {
   static constexpr int threads = config.threads;
-  static constexpr int most_pieces = 3;  // of 16 bytes, of a row
+  static constexpr int most_pieces = 3;  // 16-byte pieces that a thread loads of a row
 
   struct Shared {
     alignas(16) std::uint64_t out[threads * most_pieces];
@@ -110,7 +111,7 @@ struct Halved {
     for (int w = 0; w < pieces; ++w) to[w] = std::uint64_t{out[2 * w + 1]} << 32 | out[2 * w];
   }
 
-  // The end of a row, and rows that lie anywhere.
+  // The end of a row, and unaligned rows.
   SIMT static void halve_bytes(const Problem<T>& p, const std::uint8_t* upper, const std::uint8_t* lower,
                                int count, std::uint64_t* to) {
     const int channels = p.channels();

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // GPU rung 4: samples stay four to a word from memory to the sum. The summit of bytes.
 //
-// Threads have columns of the result, one of each half of a strip, and walk down the picture as in the rung
-// below. Rows are sorted by channel once, on their way to shared memory; weights stay in registers all the
-// way; and a word of four samples meets four weights in one instruction, once for each byte that the weights
-// have, since sums of whole numbers may be taken in any order. Sums that are bytes wait four rows to a word,
-// so that the rows' weights, the same for the whole block, meet four at a time again. Floats keep the order
-// of the formula, but no byte is converted on the way to its product.
-// What limits it now is arithmetic: of sums with many taps. Those with few come close to memory.
+// A thread computes columns of the result, one in each half of a strip, and walks down the picture as in the
+// rung below. Rows are split by channel once, on their way to shared memory, and weights stay in registers.
+// One instruction multiplies the four samples of a word by four weights, once per byte of the weights, since
+// integer sums may be taken in any order. Byte sums are kept four rows to a word, so that the weights across
+// rows, the same for the whole block, are also applied four at a time. Floats keep the order of the formula,
+// but no byte is converted before its product. Arithmetic limits sums with many taps; those with few come
+// close to memory bandwidth.
 #include "resize_kernel.hpp"
 #include "packed_sums.hpp"
 
@@ -15,9 +15,9 @@ namespace tessera::resizing {
 namespace {
 
 // A strip's rows in shared memory, ready to be summed: a word has four neighbouring columns of one channel,
-// and such words of four rows lie side by side. Words begin at columns that are multiples of four.
+// and the words of four rows are adjacent. Words begin at columns that are multiples of four.
 struct Planes {
-  static constexpr int threads = 192, quads = 2, step = 4 * quads;  // rows at a time, by fours
+  static constexpr int threads = 192, quads = 2, step = 4 * quads;  // step: rows at a time
   static constexpr int lanes = threads / quads, vectors_per_line = 4 * (lanes + 2);
   using T = std::uint8_t;
 
@@ -26,8 +26,8 @@ struct Planes {
   int units;                      // words of a row
   bool aligned;
 
-  // A channel's words of four rows. Neighbouring lanes ask for several channels, whose words then lie in
-  // different banks.
+  // The distance between channels, in vectors of 16 bytes. Neighbouring lanes read several channels, whose
+  // words this places in different banks.
   SIMT static int stride(int channels) { return channels == 1 ? 3 * lanes : lanes + (channels == 3 ? 3 : 2); }
   SIMT static int most_units(int channels) { return channels == 1 ? 3 * lanes : lanes; }
 
@@ -45,7 +45,7 @@ struct Planes {
 
   SIMT static std::uint32_t word_at(const T* from) { return *reinterpret_cast<const std::uint32_t*>(from); }
 
-  // The words of four pixels of four rows.
+  // Loads the words of four pixels of four rows.
   template <int channels>
   SIMT static void fetch_whole(Thread thread, const T* const (&from)[4], std::uint32_t (&to)[4][4],
                                int at = 0) {
@@ -62,7 +62,7 @@ struct Planes {
     }
   }
 
-  // The same byte by byte: only what belongs to the pictures is read.
+  // Loads the same words byte by byte and reads nothing outside the pictures.
   SIMT void fetch_bytes(const T* const (&from)[4], int bytes, std::uint32_t (&to)[4][4], int at = 0) const {
     SIMT_UNROLL
     for (int r = 0; r < 4; ++r) {
@@ -89,7 +89,7 @@ struct Planes {
     else fetch_bytes(from, 4 * channels, to, at);
   }
 
-  // This thread's share of the rows from `row` on; rows below the picture are its last.
+  // Loads this thread's share of the rows from `row` on; rows below the picture repeat its last row.
   SIMT void fetch(Thread thread, int row, std::uint32_t (&held)[4][4]) const {
     const int unit = thread.rank() % lanes, quad = thread.rank() / lanes;
     const T* line[4];
@@ -106,7 +106,7 @@ struct Planes {
     }
   }
 
-  // Of 12 bytes every third, from byte c on.
+  // Every third of 12 bytes, from byte c on.
   SIMT static std::uint32_t every_third(const std::uint32_t (&from)[4], int c) {
     constexpr std::uint32_t two[] = {0x0630, 0x0741, 0x0052}, last[] = {0x5210, 0x6210, 0x7410};
     return permuted(permuted(from[0], from[1], two[c]), from[2], last[c]);
@@ -139,10 +139,10 @@ struct Planes {
 
 struct Config {
   Packed sums = Packed::bytes;
-  int words = 1;  // of four weights
+  int words = 1;  // words of four weights
   bool turned = true;
-  int columns = 2;  // of a thread
-  int blocks = 4;   // registers for so many on a multiprocessor
+  int columns = 2;  // columns per thread
+  int blocks = 4;   // resident blocks per multiprocessor that registers allow
   Tuning tuning() const {
     return {{"sums", static_cast<int>(sums)}, {"words", words}, {"turned", turned ? 1 : 0}};
   }
@@ -161,10 +161,10 @@ struct PackedSums {
   using Column = decltype(column_of<config>());
   static constexpr int threads = Planes::threads, columns = config.columns, min_blocks_per_sm = config.blocks;
 
-  static constexpr int most_rows = 128;  // of a strip
+  static constexpr int most_rows = 128;  // rows per strip
 
-  // Weights across rows lie here so that nobody waits for memory, where the next rows are on their way,
-  // before these are summed.
+  // The weights across rows are in shared memory: a load from global memory would wait behind those of the
+  // next rows.
   struct Shared {
     Bytes16 line[Planes::quads * Planes::vectors_per_line];
     Bytes16 entry[most_rows * Column::entry_words];
@@ -205,11 +205,11 @@ struct PackedSums {
     return std::nullopt;
   }
 
-  // What one thread has of the strip: of each column where its samples begin in shared memory.
+  // One thread's part of the strip. `at`: where each column's samples begin in shared memory.
   struct Mine {
     Column column[columns];
     int at[columns];
-    int sample, samples;  // its first of a row of the result, and how many such a row has
+    int sample, samples;  // its first sample in a row of the result; samples of such a row
   };
 
   SIMT static void begin_columns(Thread thread, const Problem<T>& p, int first_unit, int right, Mine& m) {
@@ -219,8 +219,7 @@ struct PackedSums {
     SIMT_UNROLL
     for (int k = 0; k < columns; ++k) {
       const int wanted = (m.sample + k * threads) / p.channels(), c = thread.rank() % p.channels();
-      const int x =
-          wanted < right ? wanted : right;  // idle threads do what the last ones do, and store nothing
+      const int x = wanted < right ? wanted : right;  // idle threads repeat the last pixel and store nothing
       const int first = p.start(along, x);
       m.at[k] = c * Planes::stride(p.channels()) + (first >> 2) - first_unit;
       m.column[k].begin(p, first, p.count(along, x), p.weights(along, x));
@@ -237,7 +236,7 @@ struct PackedSums {
     }
   }
 
-  // The weights of rows `begin` to `end` of the result.
+  // Copies the weights of rows `begin` to `end` of the result to shared memory.
   SIMT static void put_entries(Thread thread, Shared& shared, const Problem<T>& p, int begin, int end) {
     const std::int32_t* const from =
         p.table + p.plan.packing.rows + std::int64_t{begin} * (4 * Column::entry_words);
@@ -246,7 +245,8 @@ struct PackedSums {
       thread.store16(shared.entry + i, thread.load16(from + 4 * i));
   }
 
-  // A row of the result, whose last row is row r of the last four. Returns the last row of the next.
+  // Computes a row of the result whose last source row is row r of the last four. Returns the last source row
+  // of the next row.
   SIMT static int make(Thread thread, const Bytes16* from, const Problem<T>& p, const Mine& m, int r, T* to) {
     Bytes16 entry[Column::entry_words];
     SIMT_UNROLL

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// GPU rung 5: sums as products of matrices. The summit of Pillow's bytes with many taps.
+// GPU rung 5: sums as matrix products on tensor cores. The summit of Pillow's bytes with many taps.
 //
-// Sixteen samples of a row of the result are weights times the bytes of the picture's row, whatever the
-// channels: a matrix with many zeros, but tensor cores multiply faster than others pick samples out. Eight
-// rows of the picture make eight columns of the product; packed to bytes, four rows to a word, it lies in a
-// lane's registers as the first factor of the next product, by which rows are summed. So what is between the
-// two passes never leaves the registers, and nothing is sorted by channel. Rows of the picture arrive in a
-// ring. A weight is three digits, of which each has its products, the highest first. What limits it now is
-// how fast tensor cores multiply bytes.
+// Sixteen samples of a row of the result are a matrix of weights times the bytes of the picture's row,
+// whatever the channels: most weights are zero, but tensor cores multiply faster than other units pick
+// samples out. Eight rows of the picture are eight columns of the product. Packed to bytes, four rows to a
+// word, the product is already in the register layout of the first operand of the next product, which sums
+// across rows. Intermediate sums never leave the registers, and nothing is split by channel. Rows of the
+// picture arrive in a ring. A weight is three digits with products of their own, the highest first. The rate
+// of tensor-core products of bytes limits it now.
 #include "resize_kernel.hpp"
 #include "packed_sums.hpp"
 #include "tessera/ring.hpp"
@@ -18,8 +18,8 @@ namespace {
 constexpr int groups = Tiling::groups;
 
 struct Config {
-  int pieces = 4;  // of 16 bytes, that 16 samples are made of
-  int tiles = 2;   // of 16 samples, of a warp
+  int pieces = 4;  // 16-byte pieces that 16 samples depend on
+  int tiles = 2;   // tiles of 16 samples per warp
   Tuning tuning() const { return {{"pieces", pieces}}; }
 };
 
@@ -27,23 +27,23 @@ template <class T, Config config>
 struct Matrices {
   static constexpr int warps = 8, threads = 32 * warps, min_blocks_per_sm = 2, stages = 4;
   static constexpr int tiles = config.tiles, pieces = config.pieces;
-  static constexpr int strip = warps * tiles * Tiling::samples;  // samples of a block
+  static constexpr int strip = warps * tiles * Tiling::samples;  // samples per block
   using Strip = TileStrip<strip, pieces * Tiling::piece>;
   static constexpr int group_rows = Tiling::piece;
-  static constexpr int pitch = 53 * 16;  // an odd number: eight rows begin in different banks
+  static constexpr int pitch = 53 * 16;  // an odd multiple of 16: eight rows begin in different banks
 
   struct Shared {
     alignas(16) unsigned char rows[stages][group_rows][pitch];
     RingState<stages> ring;
   };
 
-  // Sixteen samples of a row of the result; a lane has two beside each other.
+  // Sixteen samples of a row of the result; a lane has two adjacent ones.
   struct Tile {
     TileWeights<3, pieces> along;
-    std::uint32_t sums[groups][2];  // of the last rows of the picture, bytes, four rows to a word
+    std::uint32_t sums[groups][2];  // row sums of the last rows of the picture: bytes, four rows to a word
   };
 
-  // What rows of eight are made of, by digits: this lane's words.
+  // This lane's weights of eight rows of the result, by digit.
   struct Entry {
     std::uint32_t weight[3][groups];
     int last;
@@ -75,8 +75,8 @@ struct Matrices {
 
   SIMT static std::int32_t whole(std::uint32_t sum) { return static_cast<std::int32_t>(sum) >> rounded_bits; }
 
-  // d: a times b, before it is rounded. Each digit has sums of its own, so that products of one need not
-  // wait for those of another.
+  // d = a · b, before rounding. Each digit has its own accumulators, so that products of different digits are
+  // independent.
   template <bool signed_first, int n, class A, class B>
   SIMT static void multiply(Thread thread, const A& a, const B& b, std::uint32_t (&d)[4]) {
     std::uint32_t sum[3][4];
@@ -94,7 +94,7 @@ struct Matrices {
     for (int i = 0; i < 4; ++i) d[i] = (sum[0][i] << 16) + (sum[1][i] << 8) + sum[2][i];
   }
 
-  // Sums along sixteen rows of the picture, eight a product.
+  // Sums along sixteen rows of the picture, eight per product.
   SIMT static void add_group(Thread thread, const unsigned char (&rows)[group_rows][pitch], Tile& tile) {
     std::uint32_t made[2] = {};
     SIMT_UNROLL
@@ -128,13 +128,13 @@ struct Matrices {
     return out;
   }
 
-  // Eight rows of the result.
+  // Computes and stores eight rows of the result.
   SIMT static void make(Thread thread, const Problem<T>& p, const Entry& entry, int octet, const Tile& tile) {
     std::uint32_t d[4];
     multiply<false, groups>(thread, tile.sums, entry.weight, d);
     const std::uint32_t both =
         packed_bytes(whole(d[0]), whole(d[2]), packed_bytes(whole(d[1]), whole(d[3]), 0));
-    // A lane has two samples of two rows; turned over, four of one.
+    // A lane has two samples of two rows; after the transpose, four samples of one row.
     const std::uint32_t four = movmatrix_trans(thread, both);
     const int y = octet * Tiling::rows + thread.lane() / 4, sample = tile.along.first + thread.lane() % 4 * 4;
     T* const row = p.resized.data + thread.block().z * p.resized.stride[0] + y * p.resized.stride[1];
@@ -174,8 +174,7 @@ struct Matrices {
       while (octet < end && entry.last == first + step) {
         SIMT_UNROLL
         for (int t = 0; t < tiles; ++t) make(thread, p, entry, octet, tile[t]);
-        if (++octet < end)
-          entry = load_entry(thread, p, octet);  // which arrives while the next rows are summed
+        if (++octet < end) entry = load_entry(thread, p, octet);  // arrives while the next rows are summed
       }
     }
   }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// GPU rung 6: a thread for each sample of the result, for pictures so small that all of them run at once.
+// GPU rung 6: one thread per sample of the result, for pictures so small that all threads run at once.
 //
-// A small picture takes as long as one thread does: strips would leave most of the GPU idle, and a second
-// launch would be half of the time. Neighbouring threads read neighbouring samples, a third of a pixel's
-// each. Every sum is taken anew, as in `global`, so more than one wave of threads is better served by other
-// rungs. What limits it is the launch and the chain of one sample's sums.
+// A small picture takes as long as one thread: strips would leave most of the GPU idle, and a second launch
+// would be half of the time. Neighbouring threads read neighbouring samples. Every sum is computed again, as
+// in `global`, so other rungs are faster beyond one wave of threads. The launch and the dependency chain of
+// one sample's sums limit it.
 #include "resize_kernel.hpp"
 
 namespace tessera::resizing {
@@ -38,7 +38,7 @@ struct Samples {
               c = at % p.channels();
     const std::int64_t n = thread.block().z;
     if (x >= p.cols()) return;
-    if (p.plan.premultiply) {  // a colour needs its alpha: the pixel's first thread makes all of it
+    if (p.plan.premultiply) {  // a colour needs its alpha: the pixel's first thread computes all of it
       if (c == 0) p.compute(n, y, x);
       return;
     }

@@ -5,9 +5,9 @@
 namespace tessera::resizing {
 namespace {
 
-// A sum for each sample is made anew: faster where all of them run at once.
+// Every sample computes its sums again: faster only if all samples run at once.
 Reason slower_samples(const Arguments& there, const Device&) {
-  constexpr std::int64_t most = std::int64_t{1} << 18;  // about what a large GPU's processors hold at once
+  constexpr std::int64_t most = std::int64_t{1} << 18;  // about the threads that a large GPU holds at once
   const std::int64_t samples = there.array("resized").count();
   if (samples <= most) return std::nullopt;
   return "is faster for results of at most " + std::to_string(most) + " samples, not " +

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The sums of one column of the result, as a thread keeps them on its way down a strip: its weights along
-// rows, what it has of the rows above, and how the next four rows' samples become sums, and these results.
+// The sums of one column of the result that a thread keeps on its way down a strip: the weights along rows
+// and the sums of the last rows.
 //
 // Each type has
 //   begin(p, first, taps, weight)   the column's samples and weights
-//   add(four)                       words of the next four rows, side by side
-//   result(p, entry, r)             of rows that end with row r of those four
-// Weights of up to 24 bits are sums of digits, signed bytes: of each digit four products are one instruction.
+//   add(four)                       adjacent words of the next four rows
+//   result(p, entry, r)             the sum of the rows that end with row r of those four
+// A weight of up to 24 bits is a sum of digits (signed bytes): one instruction computes four products of a
+// digit.
 #pragma once
 #include "ops/imaging/samples.hpp"
 #include "resize.hpp"
@@ -17,7 +18,7 @@ inline namespace TESSERA_UNIT {
 
 using BytesProblem = Problem<std::uint8_t>;
 
-// Words of samples, in a column's own order: where its first one is a word's first, or as they lie.
+// Words of samples: shifted so that the column's first sample starts a word, or as stored.
 template <int words, bool is_turned>
 struct Samples {
   static constexpr int loads = words + (is_turned ? 1 : 0);
@@ -28,11 +29,11 @@ struct Samples {
     if constexpr (is_turned) return permuted(four[i].word[r], four[i + 1].word[r], places);
     else return four[i].word[r];
   }
-  // Which weight belongs to byte b of word i.
+  // The tap of byte b of word i.
   SIMT static int tap(int first, int i, int b) { return 4 * i + b - (is_turned ? 0 : first & 3); }
 };
 
-// Digit d, the highest first, of a weight: between -128 and 127.
+// Digit d of a weight, the highest first: -128 … 127.
 template <int digits>
 SIMT std::uint32_t digit_of(std::int32_t weight, int d) {
   constexpr std::uint32_t middle = digits == 3 ? 0x808080u : 0x8080u;
@@ -77,17 +78,17 @@ struct DigitSums {
   }
 };
 
-constexpr int rounded_bits = 22;                                       // of Pillow's sums
-constexpr std::uint32_t rounded_half = 1u << (rounded_bits - 1 - 16);  // among the highest of three digits
+constexpr int rounded_bits = 22;                                       // fractional bits of Pillow's sums
+constexpr std::uint32_t rounded_half = 1u << (rounded_bits - 1 - 16);  // in units of the highest digit
 
-// Pillow's: rows of sums are bytes again, four rows to a word.
+// Pillow's sums: row sums are rounded to bytes, four rows to a word.
 template <int words, bool is_turned>
 struct ByteColumn {
   static constexpr int loads = Samples<words, is_turned>::loads, entry_words = (3 * words + 4) / 4;
-  static constexpr bool ends_anywhere = true;  // a result's last row may be any of four
+  static constexpr bool ends_anywhere = true;  // true: r of result() may be a run-time value
 
   DigitSums<words, is_turned, 3> along;
-  std::uint32_t rows[loads];  // the last has the last four
+  std::uint32_t rows[loads];  // the last word has the last four rows
 
   SIMT void begin(const BytesProblem&, int first, int taps, const std::int32_t* weight) {
     along.begin(first, taps, [&](int k) { return weight[k]; });
@@ -123,7 +124,7 @@ struct ByteColumn {
   }
 };
 
-// The sums of the last rows: those before the last four, and these.
+// The row sums of the last four rows and of the taps − 1 rows before them.
 template <class A, int taps>
 struct LastRows {
   A row[taps + 3];
@@ -137,7 +138,7 @@ struct LastRows {
   }
 };
 
-// OpenCV's cubic and Lanczos, and means: sums along rows stay whole.
+// OpenCV's cubic and Lanczos, and means: row sums are kept in full.
 template <int words>
 struct WholeColumn {
   static constexpr int loads = words + 1, taps = 4 * words, entry_words = words + 1;
@@ -167,7 +168,7 @@ struct WholeColumn {
   }
 };
 
-// OpenCV's linear: two taps, four bits of each sum cut off.
+// OpenCV's linear: two taps; each row sum drops its lowest four bits.
 struct LinearColumn {
   static constexpr int loads = 2, entry_words = 1;
   static constexpr bool ends_anywhere = false;
@@ -190,7 +191,7 @@ struct LinearColumn {
       last.row[1 + r] = static_cast<std::int32_t>(dot2(weights, samples.word(four, 0, r), false, 0) >> 4);
   }
 
-  // The last rows are cut already: linear_pair() for them.
+  // linear_pair() of row sums that are already shifted.
   SIMT std::uint32_t result(const BytesProblem&, const Bytes16 (&entry)[entry_words], int r) const {
     const std::int32_t upper = entry[0].word[2] != 0 ? last.row[r + 1] : last.row[r];
     const std::int32_t one = static_cast<std::int32_t>(entry[0].word[0]) * upper,
@@ -199,9 +200,9 @@ struct LinearColumn {
   }
 };
 
-// Floats, each product and each sum rounded. A byte b comes as 2^23 + b, and a weight's product with 2^23 is
-// exact: taken off the product before it is rounded, it leaves the product with b, rounded as it must be. A
-// weight of 0 adds nothing.
+// Floats, each product and each sum rounded. A byte b is loaded as the float 2^23 + b; weight · 2^23 is
+// exact, and a fused multiply-add that subtracts it gives weight · b, rounded once. A weight of 0 adds
+// nothing.
 template <int words>
 struct RealColumn {
   static constexpr int loads = words + 1, taps = 4 * words, entry_words = words + 1;
@@ -256,11 +257,11 @@ struct RealColumn {
 namespace tessera::resizing {
 inline namespace TESSERA_UNIT {
 
-// Sixteen samples of a row of the result as rows of a matrix of weights: times the bytes of a picture's row
-// as they lie, whatever the channels. And which bytes the strip of such tiles that a block makes is made of.
+// Sums along a row as matrix products: the weights of sixteen samples of the result times the bytes of a row
+// of the picture as stored, whatever the channels.
 
-// A strip of `samples` samples: bytes of a row of the picture, multiples of 16; no fewer than the `window`
-// that a tile reads, of which those that have no weight must be there too.
+// The bytes of a row of the picture for a strip of `samples` samples: a multiple of 16, and at least the
+// `window` that a tile reads, which includes bytes without a weight.
 template <int samples, int window>
 struct TileStrip {
   template <class P>
@@ -278,7 +279,7 @@ struct TileStrip {
     return count > window ? count : window;
   }
 
-  // Whether copies of 16 bytes serve, and lines of `line_bytes` bytes.
+  // Requires rows that can be copied by 16 bytes, and strips of at most `line_bytes` bytes.
   template <class P>
   static Reason refuses(const P& p, int line_bytes) {
     if (!p.packed()) return "is for pixels side by side";
@@ -294,17 +295,16 @@ struct TileStrip {
   }
 };
 
-// What a lane has of a tile's weights, by digits: those of samples 2·g and 2·g + 1, rows g and g + 8 of the
-// product.
+// A lane's weights of a tile, by digit: samples 2·g and 2·g + 1, which are rows g and g + 8 of the product.
 template <int digits, int pieces>
 struct TileWeights {
   static constexpr int window = 16 * pieces;
 
   std::uint32_t weight[digits][pieces][2];
-  int at;     // where the tile's bytes begin in the strip's
+  int at;     // offset of the tile's bytes in the strip
   int first;  // its first sample
 
-  // Of the tile from sample `from` on, in a strip of so many bytes from byte `begin` on.
+  // For the tile from sample `from` on, in a strip of `bytes` bytes from byte `begin` on.
   template <class P>
   SIMT void set(Thread thread, const P& p, int from, int begin, int bytes) {
     first = from;
@@ -337,7 +337,7 @@ struct TileWeights {
   }
 };
 
-// Bytes of a line of the ring as columns of a product have them.
+// Loads bytes of a line of the ring in the layout of a product's columns.
 template <int pieces>
 SIMT void load_pieces(Thread thread, const unsigned char* line, std::uint32_t (&to)[pieces]) {
   SIMT_UNROLL
@@ -345,7 +345,7 @@ SIMT void load_pieces(Thread thread, const unsigned char* line, std::uint32_t (&
     to[i] = *reinterpret_cast<const std::uint32_t*>(line + 16 * i + thread.lane() % 4 * 4);
 }
 
-// Four samples beside each other, as far as they belong to the row, which has `count` from here on.
+// Stores four adjacent samples, at most the `count` that are left in the row.
 SIMT void store_four(std::uint8_t* to, std::uint32_t four, int count) {
   if (count >= 4 && (reinterpret_cast<std::uintptr_t>(to) & 3) == 0) {
     *reinterpret_cast<std::uint32_t*>(to) = four;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A call's plan and its table: the weights of both axes; the same as packed sums and products of matrices
-// want them.
+// A call's plan and its table: the weights of both axes, also laid out for packed sums and matrix products.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -21,7 +20,7 @@ struct Line {
   const std::vector<std::int32_t>& table;
   AxisAt at;
   int results;
-  bool even;  // all of one weight
+  bool even;  // equal weights
 
   int start(int i) const { return table[static_cast<std::size_t>(at.start + i)]; }
   int count(int i) const { return table[static_cast<std::size_t>(at.count + i)]; }
@@ -33,12 +32,12 @@ struct Line {
   }
 };
 
-// What the sums of a line come to at most: the weights above 0 of one, and those below, added up.
+// Bounds on the sums of a line: the largest sum of a result's positive weights, and of its negative weights.
 struct Extremes {
-  std::int64_t above = 0, below = 0;  // below: without its sign
-  std::int64_t least = 0, most = 0;   // of one weight
+  std::int64_t above = 0, below = 0;  // below: its absolute value
+  std::int64_t least = 0, most = 0;   // range of a single weight
   int taps = 0, words = 0;  // words that a sum's samples touch, where words begin at multiples of four
-  bool ordered = true;      // later sums begin no earlier, and end no earlier
+  bool ordered = true;      // true: starts and ends never decrease
 };
 
 Extremes extremes_of(const Line& line) {
@@ -58,13 +57,13 @@ Extremes extremes_of(const Line& line) {
   return out;
 }
 
-// Whether weights are sums of so many signed bytes, each of another place.
+// True if every weight fits in `digits` signed bytes.
 bool are_digits(const Extremes& e, int digits) {
   const std::int64_t ones = digits == 3 ? 0x010101 : 0x0101;
   return e.least >= -128 * ones && e.most <= 127 * ones;
 }
 
-// Digits may pass 32 bits on the way; what they come to must not.
+// Intermediate sums of digits may wrap around 32 bits; the final sums must fit.
 bool sums_fit(const ResizePlan& plan, Packed kind, const Extremes& along, const Extremes& across) {
   const auto half = [](int shift) { return shift == 0 ? 0 : std::int64_t{1} << (shift - 1); };
   if (kind == Packed::bytes) {
@@ -104,7 +103,8 @@ bool serves(const PackedForm& form, const Extremes& along, const Extremes& acros
                      : std::max(along.words, across.words) <= form.words;
 }
 
-// Digits by words, the highest first. A turned word ends with the last row; others are words of four rows.
+// Stores digits by word, the highest first. Turned words end with the last row; other words begin at
+// multiples of four rows.
 void put_digits(const Line& line, const Packing& packing, int y, std::int32_t* to) {
   const int last = line.last(y), end = packing.turned ? last + 1 : last / 4 * 4 + 4;
   for (int k = 0; k < line.count(y); ++k) {
@@ -123,7 +123,7 @@ void put_row(const Line& line, const Packing& packing, int y, std::int32_t* to) 
   const int taps = line.count(y);
   to[packing.entry - 1] = y + 1 < line.results ? line.last(y + 1) : std::numeric_limits<std::int32_t>::max();
   if (packing.kind == Packed::bytes) return put_digits(line, packing, y, to);
-  if (packing.kind == Packed::linear) {  // both weights, even where both are of one row
+  if (packing.kind == Packed::linear) {  // both weights, even if they belong to one row
     to[0] = line.weight(y, 0), to[1] = line.weight(y, 1), to[2] = taps == 1;
     return;
   }
@@ -157,7 +157,7 @@ Packing packing_of(const ResizePlan& plan, int width, int height, std::vector<st
 
 namespace {
 
-constexpr int most_height = 1 << 17;  // beyond it the table would be large
+constexpr int most_height = 1 << 17;  // a larger picture would make the table large
 
 class Axis16 {
  public:
@@ -176,7 +176,8 @@ class Axis16 {
   const std::vector<std::int32_t>& table_;
 };
 
-// Pieces from a multiple of four bytes on, in which all is that sixteen samples are made of.
+// The number of 16-byte pieces, from a multiple of four bytes on, that hold the source bytes of sixteen
+// samples.
 int pieces_of(const Axis16& along, int channels, int width) {
   int most = 0;
   for (int first = 0; first < width * channels; first += Tiling::samples) {
@@ -187,7 +188,7 @@ int pieces_of(const Axis16& along, int channels, int width) {
   return (most + Tiling::piece - 1) / Tiling::piece;
 }
 
-// The words of one tile's rows, from `row` on.
+// Stores the weights of one tile's rows, from `row` on.
 void put_entry(const Axis16& across, int row, int height, int last, std::int32_t* to) {
   for (int group = 0; group < Tiling::groups; ++group)
     for (int lane = 0; lane < Tiling::lanes; ++lane)
@@ -209,7 +210,7 @@ void put_entry(const Axis16& across, int row, int height, int last, std::int32_t
 
 Tiling tiling_of(const ResizePlan& plan, int channels, int width, int height,
                  std::vector<std::int32_t>& table) {
-  // Sums of eight samples and fewer are faster with samples four to a word.
+  // Sums of at most eight samples are faster with four samples packed in a word.
   constexpr int most_words = 2;
   if (plan.packing.kind != Packed::bytes || plan.packing.words <= most_words || height > most_height)
     return {};
@@ -251,7 +252,7 @@ struct Making {
   Element element;
   std::int64_t channels;
   Axis along, across;
-  int rows, from_rows;  // that are made, and given
+  int rows, from_rows;  // rows computed, rows given
   Band band;
   PlanTable out;
 };
@@ -260,7 +261,7 @@ bool is_multiple(int source, int result) { return source % result == 0; }
 
 std::int32_t bits(double weight) { return std::bit_cast<std::int32_t>(static_cast<float>(weight)); }
 
-// To the nearest, halves as the libraries have them: OpenCV's to even, of a float; Pillow's away from 0.
+// Round to nearest with each library's ties: OpenCV's to even, in float; Pillow's away from 0.
 std::int32_t opencv_whole(double weight, double one) {
   return static_cast<std::int32_t>(std::nearbyint(static_cast<float>(weight) * static_cast<float>(one)));
 }
@@ -268,7 +269,7 @@ std::int32_t pillow_whole(double weight) {
   return static_cast<std::int32_t>(weight * pillow_one + (weight < 0 ? -0.5 : 0.5));
 }
 
-// The band's rows of an axis that was made for all.
+// Reduces an axis of all rows to the band's rows.
 void cut(Axis& axis, const Band& band, int rows, int from_rows) {
   const auto keep = [&](auto& list, std::int64_t each) {
     if (list.empty()) return;
@@ -315,7 +316,8 @@ void make_pick(Making& m, int width, int from_width, int height, int from_height
   put_axes(m, bits);
 }
 
-// OpenCV's linear has 11 bits and clips rows, not weights; the exact one 8 bits, and one rounding.
+// OpenCV's linear method has weights of 11 bits and clamps rows, not weights; the exact method has 8 bits and
+// one rounding.
 void make_opencv_linear(Making& m, int width, int from_width, int height, int from_height, Area area) {
   const bool exact = m.options.method == Method::linear_exact;
   m.along =
@@ -334,7 +336,7 @@ void make_mean(Making& m, int width, int from_width, int height, int from_height
   m.across = even_axis(from_height, height);
   m.out.plan.recipe = Recipe::mean;
   m.out.plan.share = 1.F / static_cast<float>(across * along);
-  const bool fast = m.channels == 1 || m.channels == 3 || m.channels == 4;  // where OpenCV has vectors
+  const bool fast = m.channels == 1 || m.channels == 3 || m.channels == 4;  // channels that OpenCV vectorizes
   m.out.plan.halves_up = across == 2 && along == 2 && fast;
   put_axes(m, bits);
 }
@@ -402,7 +404,7 @@ void check(const Arguments& arguments) {
   if (arguments.array("resized").count() != 0 &&
       (arguments.dim("from_width") == 0 || arguments.dim("from_height") == 0))
     throw Error("an empty picture cannot be enlarged");
-  // Sides that follow from it are told in numbers, too. (Of a band's rows nothing follows.)
+  // Sides that follow from --scale may also be given as numbers. (The rows of a band do not follow from it.)
   const auto follows = [&](const char* from, const char* side) {
     return scaled(arguments.dim(from), arguments.text("scale")) == arguments.dim(side);
   };
@@ -479,14 +481,14 @@ const PlanTable& plan_of(const Arguments& arguments) {
   });
 }
 
-// A table released here may still be read by a run that waits: releasing a device's memory waits for it.
+// A queued run may still read a table that is released here: releasing device memory waits for it.
 const std::int32_t* table_there(const Run& run, std::uint64_t id, const std::int32_t* table,
                                 std::int64_t entries) {
   Backend& backend = backend_of(*run.device);
   if (backend.shares_host_memory() || entries == 0) return table;
   constexpr std::size_t kept = 16;
   static std::mutex mutex;
-  static auto& copied = *new std::list<Copied>;  // at the end of the program a device may be gone before this
+  static auto& copied = *new std::list<Copied>;  // never destroyed: at exit a device may be gone already
   const std::scoped_lock lock(mutex);
   const std::string device = run.device->label();
   const auto found =

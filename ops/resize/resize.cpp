@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Resizing as an operation: its arguments, what it costs, its reference, how it is cut, what to try.
+// The operation resize: its arguments, cost, reference, partition and test cases.
 #include "resize.hpp"
 #include <algorithm>
 #include <bit>
@@ -12,8 +12,8 @@ namespace {
 
 constexpr const char *width_by_scale = "from_width * scale", *height_by_scale = "from_height * scale";
 
-// A side that is not given: the picture's times --scale; without --scale as the other side asks, so that the
-// picture keeps its shape.
+// A side that is not given: the picture's times --scale; without --scale it follows the other side and keeps
+// the aspect ratio.
 Parameter side(const char* name, const char* value, const std::string& other, const char* help) {
   Parameter out = parameter::dimension(name, value, 1, help);
   const std::string from = "from_" + std::string(name);
@@ -71,7 +71,7 @@ Signature signature() {
   return out;
 }
 
-// A product and a sum for each tap along the rows that are needed, and across them.
+// Counts a product and a sum per tap, along the rows that are needed and across them.
 double flops(const Arguments& arguments) {
   const PlanTable& planned = plan_of(arguments);
   const ResizePlan& plan = planned.plan;
@@ -88,7 +88,7 @@ double flops(const Arguments& arguments) {
          static_cast<double>(arguments.dim("images") * arguments.dim("channels"));
 }
 
-// The definition of docs/resize.md, sample by sample: what every rung is held against.
+// The definition of docs/resize.md, sample by sample: the reference for every rung.
 class Definition {
  public:
   explicit Definition(const Arguments& arguments)
@@ -115,7 +115,7 @@ class Definition {
     return sample_at(image_, {n, y, x, c});
   }
 
-  // A whole number where sums are whole, else one that an f32 holds.
+  // An integer if sums are integers, else a value that an f32 holds.
   double number(std::int64_t n, std::int64_t y, std::int64_t x, std::int64_t c) const {
     const std::int64_t last = image_.extents[3] - 1;
     double out = stored(n, y, x, c);
@@ -212,7 +212,7 @@ class Definition {
   const std::vector<std::int32_t>& table_;
 };
 
-// The rows of the picture that rows of the result are made from.
+// The rows of the picture that rows of the result depend on.
 Interval rows_read(const PlanTable& planned, std::int64_t height, Interval rows) {
   if (rows.empty() || planned.table.empty()) return {0, height};
   Interval out{height, 0};
@@ -233,7 +233,7 @@ Partition divide(const Arguments& arguments) {
       arguments, flops(arguments),
       {.input = "image",
        .output = "resized",
-       // So many rows of the result lie over what it reads beside its own.
+       // The rows of the picture that a part reads beyond its own, counted in rows of the result.
        .halo = planned.plan.across.most * arguments.dim("height") / std::max<std::int64_t>(1, height),
        .rows_read = [arguments,
                      height](Interval rows) { return rows_read(plan_of(arguments), height, rows); },

@@ -14,26 +14,26 @@
 namespace tessera::resizing {
 using namespace imaging;
 
-// How sums are taken where samples stay packed in words: which kind of sum serves, and the weights across
-// rows as such sums want them, a few words for each row of the result.
+// Sums of samples that stay packed in words: the kind of sum, and (Packing) the weights across rows packed
+// for it, a few words per row of the result.
 enum class Packed : int {
-  none,    // they cannot be
-  bytes,   // whole weights, rows of sums rounded to bytes: Pillow's
-  whole,   // whole weights, sums of rows whole: OpenCV's, and means
+  none,    // no packed sum serves
+  bytes,   // integer weights, row sums rounded to bytes: Pillow's
+  whole,   // integer weights, row sums kept in full: OpenCV's, and means
   linear,  // OpenCV's linear
   real,    // floats
 };
 
 struct Packing {
   Packed kind = Packed::none;
-  std::int32_t words = 0;  // of four weights
-  bool turned = false;     // samples are moved until the first is a word's first; else the weights are
-  std::int32_t rows = 0;   // place in the table of the weights across rows, a multiple of four
+  std::int32_t words = 0;  // words of four weights
+  bool turned = false;    // true: samples are shifted so that the first one starts a word; false: weights are
+  std::int32_t rows = 0;  // offset of the weights across rows in the table, a multiple of four
   std::int32_t entry =
-      0;  // words for each row, a multiple of four; the last is the last row of the next row's sum
+      0;  // words per row of the result, a multiple of four; the last: the last source row of the next row
 };
 
-// What the kernels for packed samples are compiled for: the first form that serves is taken.
+// The forms that packed kernels are compiled for: the first one that serves is used.
 struct PackedForm {
   Packed kind;
   int words;
@@ -44,89 +44,89 @@ inline constexpr PackedForm packed_forms[] = {
     {Packed::bytes, 4, false}, {Packed::bytes, 6, false}, {Packed::whole, 1, true},  {Packed::whole, 2, true},
     {Packed::linear, 1, true}, {Packed::real, 1, true},   {Packed::real, 2, true}};
 
-// Resizing as products of matrices of bytes: sixteen samples of the result along a row by what they are made
-// of, then eight rows of the result. Weights are three signed bytes each.
+// Resizing as matrix products of bytes: sixteen samples along a row of the result first, then eight rows. A
+// weight is three signed bytes.
 struct Tiling {
-  static constexpr int samples = 16, rows = 8;  // of a tile of the result
-  static constexpr int piece = 16;              // bytes of a row, or rows of the picture, of a product
-  static constexpr int groups = 3;              // of sixteen rows, that rows of a tile are made of
+  static constexpr int samples = 16, rows = 8;  // size of a tile of the result
+  static constexpr int piece = 16;              // bytes of a row, or rows of the picture, in one product
+  static constexpr int groups = 3;              // groups of sixteen rows that the rows of a tile depend on
   static constexpr int lanes = 32, entry = 3 * groups * lanes;
 
   std::int32_t pieces =
-      0;  // of 16 bytes along a row, that samples of a tile are made of; 0: no tiling serves
-  std::int32_t weights = 0;  // place in the table: for every eight rows, by digits, by groups, a word a lane
-  std::int32_t last = 0;     // place in the table: for every eight rows the last group that they need
+      0;  // 16-byte pieces of a row that the samples of a tile depend on; 0: no tiling serves
+  std::int32_t weights = 0;  // offset in the table: by eight rows, digit and group, a word per lane
+  std::int32_t last = 0;     // offset in the table: the last group that each eight rows need
 
-  // Row r of a group, which byte `b` of the word of a lane has: rows as they leave the first product.
+  // The row of a group in byte `b` of a lane's word: the layout that the first product leaves.
   static constexpr int row_of(int lane, int b) { return b / 2 * 8 + lane % 4 * 2 + b % 2; }
 };
 
-inline constexpr int tiling_forms[] = {4, 5};  // pieces that a kernel is compiled for
+inline constexpr int tiling_forms[] = {4, 5};  // values of `pieces` that kernels are compiled for
 
-// How a sample of the result is computed: along its row first, then across the rows. docs/resize.md, "The
+// The arithmetic of a sample of the result: along its row first, then across the rows. docs/resize.md, "The
 // formula".
 enum class Recipe : int {
   pick,    // a sample is copied
-  linear,  // OpenCV's bytes: 11 bits of weight, the sum across rows in steps that are cut off
-  whole,   // whole weights
-  mean,    // all of one weight, and a whole number of them
+  linear,  // OpenCV's bytes: weights of 11 bits, truncating shifts in the sum across rows
+  whole,   // integer weights
+  mean,    // equal weights, an integer number of samples per result
   real,    // floats, every product and every sum rounded
 };
 
-// Where an axis lies in the table.
+// The position of an axis in the table.
 struct AxisAt {
-  std::int32_t start = 0, count = 0, weight = 0;  // places of the first
-  std::int32_t most = 1;                          // weights of each result
+  std::int32_t start = 0, count = 0, weight = 0;  // offsets of the first entries
+  std::int32_t most = 1;                          // weights per sample of the result
 };
 
 struct ResizePlan {
   Recipe recipe = Recipe::pick;
   AxisAt along, across;
-  std::int32_t along_shift = 0;  // whole: a row's sums are rounded off by so much and saturated; 0: they stay
-  std::int32_t across_shift = 0;  // whole: the last rounding
-  bool halves_up = false;         // mean: of four, (sum + 2) >> 2
+  std::int32_t along_shift = 0;   // whole: row sums are rounded, shifted and saturated; 0: kept in full
+  std::int32_t across_shift = 0;  // whole: bits of the last rounding shift
+  bool halves_up = false;         // mean of four samples: (sum + 2) >> 2
   float share = 1;                // mean: 1 / samples
-  bool premultiply = false;       // colours count by the last channel
+  bool premultiply = false;       // colours are multiplied by the last channel
   bool linear_light = false;
-  std::int32_t decode = 0, encode = 0;  // places of the tables of linear light
+  std::int32_t decode = 0, encode = 0;  // offsets of the tables of linear light
   Packing packing;                      // bytes
-  Tiling tiling;                        // the same, if products of matrices serve
+  Tiling tiling;                        // bytes, if matrix products serve
 };
 
-// A plan with one table of integers that has everything that is looked up.
+// A plan and the one table of integers that it refers to.
 struct PlanTable {
   ResizePlan plan;
-  std::vector<std::int32_t> table;  // floats by their bits
-  std::uint64_t id = 0;             // the same for equal tables
+  std::vector<std::int32_t> table;  // floats as their bits
+  std::uint64_t id = 0;             // equal for equal tables
 };
 
-// Throws Error for options that cannot be computed. What is returned stays as long as the arguments do.
+// Throws Error for options that cannot be computed. The result lives as long as the arguments.
 const PlanTable& plan_of(const Arguments& arguments);
 
-// For a picture of bytes, `width` times `height` the result's size; adds the weights across rows to the
-// table.
+// For a picture of bytes and a result of width × height; appends the weights across rows to the table.
 Packing packing_of(const ResizePlan& plan, int width, int height, std::vector<std::int32_t>& table);
-// For a result of width × height, of pixels of so many channels; adds the weights across rows to the table.
+// For a result of width × height pixels of `channels` channels; appends the weights across rows to the table.
 Tiling tiling_of(const ResizePlan& plan, int channels, int width, int height,
                  std::vector<std::int32_t>& table);
 
-// The same entries, known by `id`, where the run can read them; on a device with memory of its own, until
-// many other tables were asked for.
+// The entries of table `id` in memory that the run can read. On a device with memory of its own, the copy
+// stays until many other tables have been requested.
 const std::int32_t* table_there(const Run& run, std::uint64_t id, const std::int32_t* table,
                                 std::int64_t entries);
 
-// Linear light: what codes of sRGB mean, of 0 … 1, as IEC 61966-2-1 has it.
+// The linear light of an sRGB code, both in 0 … 1 (IEC 61966-2-1).
 double light_of(double code);
-// decode: the light of each code 0 … most. encode: for each code 1 … most, the least light that becomes it.
+// decode: the light of each code 0 … most. encode: for each code 1 … most, the least light that is stored as
+// it.
 void put_light(int most, std::int32_t& decode, std::int32_t& encode, std::vector<std::int32_t>& table);
 
-// The fastest rung of the CPU ladder, for it and for the check of large results. Pictures of any strides; a
-// result whose pixels lie side by side.
+// The fastest rung of the CPU ladder, also used to check large results. Pictures may have any strides; the
+// channels of the result are contiguous.
 void resize_simd(const Arguments& arguments, int threads);
 
 inline namespace TESSERA_UNIT {
 
-// x·a/255, to the nearest, as Pillow has it.
+// x·a/255, rounded to nearest, as in Pillow.
 SIMT std::int32_t times_alpha(std::int32_t x, std::int32_t a) {
   const std::int32_t product = x * a + 128;
   return ((product >> 8) + product) >> 8;
@@ -143,12 +143,12 @@ SIMT std::int32_t rounded_off(std::int32_t sum, std::int32_t shift) {
   return (sum + (1 << (shift - 1))) >> shift;
 }
 
-// OpenCV's pair of rows: each product loses what is behind its 16 bits.
+// OpenCV's sum of a pair of rows: each product drops its lower 16 bits.
 SIMT std::int32_t linear_pair(std::int32_t w0, std::int32_t sum0, std::int32_t w1, std::int32_t sum1) {
   return (((w0 * (sum0 >> 4)) >> 16) + ((w1 * (sum1 >> 4)) >> 16) + 2) >> 2;
 }
 
-// How many of the thresholds a sum reaches: its code.
+// The code of a light: the number of thresholds that it reaches.
 SIMT std::int32_t code_of(const std::int32_t* thresholds, std::int32_t most, float light) {
   std::int32_t low = 0, high = most;  // the code is in low … high
   while (low < high) {
@@ -159,7 +159,8 @@ SIMT std::int32_t code_of(const std::int32_t* thresholds, std::int32_t most, flo
   return low;
 }
 
-// What a sum of whole numbers becomes. Bytes alone have weights; means are of any integers.
+// The sample that an integer sum is stored as. Only bytes have integer weights; means exist for all integer
+// types.
 template <class T>
 SIMT T finished(const ResizePlan& plan, std::int32_t sum) {
   if (plan.recipe == Recipe::mean)
@@ -174,7 +175,7 @@ struct Problem {
   View<const T, 4> image;  // [images,from_height,from_width,channels]
   View<T, 4> resized;      // [images,height,width,channels]
   ResizePlan plan;
-  const std::int32_t* table = nullptr;  // where the run is
+  const std::int32_t* table = nullptr;  // in memory that the run can read
   std::int64_t table_entries = 0;
   std::uint64_t table_id = 0;
   void* workspace = nullptr;
@@ -192,7 +193,7 @@ struct Problem {
     return table + axis.weight + static_cast<std::int64_t>(i) * axis.most;
   }
 
-  // A sample as it is summed: decoded, and counted by its alpha.
+  // A sample ready to be summed: decoded, and multiplied by its alpha.
   template <class A>
   SIMT A number(std::int64_t n, int y, int x, int c) const {
     const T sample = image(n, y, x, c);
@@ -233,7 +234,7 @@ struct Problem {
     return settled(sum);
   }
 
-  // As a row's sum waits for those of the other rows.
+  // A row sum as it is kept for the sum across rows.
   template <class A>
   SIMT A settled(A sum) const {
     if constexpr (std::is_same_v<A, std::int32_t>)
@@ -241,7 +242,7 @@ struct Problem {
     else return sum;
   }
 
-  // The sum across rows of what row(i) gives for row i of the picture.
+  // The sum across rows; row(i): the sum along row i of the picture.
   template <class A, class Row>
   SIMT A sum_across(int y, const Row& row) const {
     const int first = start(plan.across, y), taps = count(plan.across, y);
@@ -266,13 +267,13 @@ struct Problem {
     return sum;
   }
 
-  // The sums of a pixel's channels, each by sum(c), stored.
+  // Stores a pixel; sum(c): the sum of channel c.
   template <class A, class Sum>
   SIMT void store_pixel(std::int64_t n, int y, int x, const Sum& sum) const {
     store_pixel_to<A>(&resized(n, y, x, 0), channels(), sum, resized.stride[3]);
   }
 
-  // `count` channels, all of them where they are premultiplied.
+  // Stores `count` channels: all of the pixel's if colours are premultiplied.
   template <class A, class Sum>
   SIMT void store_pixel_to(T* to, int count, const Sum& sum, std::int64_t step = 1) const {
     if (!plan.premultiply) {
@@ -304,7 +305,7 @@ struct Problem {
     return sample_of<T>(sum);
   }
 
-  // A pixel of the result from end to end.
+  // Computes a pixel of the result from the picture.
   SIMT void compute(std::int64_t n, int y, int x) const {
     if (plan.recipe == Recipe::pick) {
       const int row = start(plan.across, y), col = start(plan.along, x);
@@ -325,7 +326,7 @@ struct Problem {
     });
   }
 
-  // Whether the samples of a row lie one after another, here and in the result.
+  // True if the samples of a row are contiguous, in the picture and in the result.
   bool packed() const {
     const auto side_by_side = [this](const std::int64_t* stride) {
       return (stride[3] == 1 || channels() == 1) && stride[2] == channels();
@@ -345,7 +346,7 @@ struct Problem {
     return p;
   }
 
-  // The tables go where the run is.
+  // Copies the table to where the run can read it.
   void prepare(Run& run) { table = table_there(run, table_id, table, table_entries); }
 };
 

@@ -19,16 +19,16 @@ struct ResizeOptions {
   // nearest, nearest_exact, linear (= bilinear), linear_exact, cubic (= bicubic), lanczos2, lanczos3,
   // lanczos4, area, box, hamming; lanczos is Pillow's 3, OpenCV's 4.
   std::string_view method = "cubic";
-  Convention convention = Convention::pillow;  // whose formula
-  std::optional<double> cubic_a = {};  // of cubic; by default -0.5 as in Pillow, -0.75 in OpenCV and ONNX
-  // Of onnx, by its names: coordinate is where a result's sample lies in the picture, nearest_mode which
-  // sample is the nearest, antialias whether filters are widened where a picture shrinks, exclude_outside
-  // whether taps outside weigh nothing.
+  Convention convention = Convention::pillow;  // library whose formula is used
+  std::optional<double> cubic_a = {};          // for cubic; default: -0.5 in Pillow, -0.75 in OpenCV and ONNX
+  // For onnx, by its names. coordinate: the position of a result's sample in the picture; nearest_mode: the
+  // choice of the nearest sample; antialias: filters are widened if a picture shrinks; exclude_outside: taps
+  // outside have weight 0.
   std::string_view coordinate = "auto", nearest_mode = "auto";
   std::optional<bool> antialias = {};
   bool exclude_outside = false;
-  Light light = Light::coded;            // linear: sums of light, of pictures coded as sRGB (8 and 16 bits)
-  std::optional<bool> premultiply = {};  // colours count by the last channel; by default pillow's of 2 and 4
+  Light light = Light::coded;            // linear: sums of linear light, for sRGB pictures (8 and 16 bits)
+  std::optional<bool> premultiply = {};  // colours by alpha, the last channel; default: Pillow with 2 or 4
   Request request = {};                  // device, variant, tuning
   bool check = false;                    // resize(): verify, see Outcome::verdict
 
@@ -43,13 +43,13 @@ std::shared_ptr<const PreparedCall> enqueue_resize(void* stream, const ArrayView
                                                    const Workspace& workspace);
 }  // namespace resizing
 
-// Of pictures in host memory, to the size of `resized`, which lies apart from them. T: std::uint8_t,
+// Resizes pictures in host memory to the size of `resized`, which must not overlap them. T: std::uint8_t,
 // std::uint16_t, std::int16_t, f16 or float.
 //
 // A thread remembers its last sixteen pairs of options and result sizes, with the plans of sixteen picture
-// sizes each: a repeated call reads no text. Without data for the result, the Outcome owns it. Throws Error
+// sizes each: a repeated call parses no text. If the result has no data, the Outcome owns it. Throws Error
 // for an unknown method, images or channels that differ, an overlap, a variant that refuses or is unknown; of
-// kind no_device where the device cannot be used.
+// kind no_device if the device cannot be used.
 template <class T, class Out>
 requires std::is_same_v<std::remove_const_t<T>, Out> Outcome resize(const ImageView<T>& image,
                                                                     const ImageView<Out>& resized,
@@ -58,9 +58,8 @@ requires std::is_same_v<std::remove_const_t<T>, Out> Outcome resize(const ImageV
                           options);
 }
 
-// The same in the memory of a GPU, after what the stream (a cudaStream_t) holds already; a graph may capture
-// it. Or in host memory: then the stream is null, and the work is done on return. Returns the call that was
-// planned.
+// Resizes in GPU memory, after the work that is already in the stream (a cudaStream_t); a graph may capture
+// it. In host memory, the stream is null and the work is done on return. Returns the planned call.
 template <class T, class Out>
 requires std::is_same_v<std::remove_const_t<T>, Out> std::shared_ptr<const PreparedCall> enqueue_resize(
     void* stream, const ImageView<T>& image, const ImageView<Out>& resized, const ResizeOptions& options = {},

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a .simt.cu rung of this operation includes: before a kernel runs, its tables are put where it can read
-// them.
+// The header of this operation's .simt.cu rungs: copies a problem's tables to the device before a launch.
 #pragma once
 #include <utility>
 #include "resize.hpp"
@@ -9,7 +8,7 @@
 namespace tessera::resizing {
 inline namespace TESSERA_UNIT {
 
-// Found by its problem, in place of the general one.
+// Found by argument-dependent lookup, in place of the general one.
 template <class Kernel, class T>
 void launch_kernel(const Launch& launch, Problem<T>& problem, Run& run) {
   problem.prepare(run);

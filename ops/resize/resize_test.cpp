@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What resizing alone promises: the same bits from every rung, tables by their definitions, names as
-// libraries have them. tests/resize_test.py holds it against those libraries.
+// Tests that are specific to resize: equal bits from every rung, tables by their definitions, the libraries'
+// names. tests/resize_test.py compares it with those libraries.
 #include "resize.hpp"
 #include <gtest/gtest.h>
 #include <cmath>
@@ -46,7 +46,7 @@ Case random_case(Random& random, Element element) {
                       {"exclude-outside", pick({"yes", "no"})}});
   if ((element == Element::u8 || element == Element::u16) && random.below(4) == 0)
     out.words["light"] = "linear";
-  if (out.words["method"].starts_with("nearest"))  // copies have no use for them
+  if (out.words["method"].starts_with("nearest"))  // copies do not have these options
     for (const char* name : {"antialias", "exclude-outside", "light"}) out.words.erase(name);
   return out;
 }
@@ -71,7 +71,7 @@ TEST(Resize, SidesAreScaledExactly) {
   EXPECT_EQ(inputs.arguments().dim("width"), 2);
 }
 
-// The result's bytes by one rung.
+// The result's bytes from one rung.
 std::vector<char> computed(const Variant& v, const Choice& choice, const Case& chosen, Element element,
                            std::uint64_t seed) {
   Inputs inputs(resizing(), element, chosen, seed);
@@ -145,12 +145,12 @@ TEST(Axis, OverlapsByHand) {
 }
 
 TEST(Axis, TheNearestOfEachConvention) {
-  // Of 5 samples, 2: 1.25 and 3.75 are their middles.
+  // 2 of 5 samples: their centres are 1.25 and 3.75.
   EXPECT_EQ(nearest_axis(options_for(Convention::opencv, Method::nearest), 5, 2).start,
             (std::vector<std::int32_t>{0, 2}));
   EXPECT_EQ(nearest_axis(options_for(Convention::pillow, Method::nearest), 5, 2).start,
             (std::vector<std::int32_t>{1, 3}));
-  // Of 4 samples, 2: 1 and 3 lie between two; OpenCV's exact one takes the lower.
+  // 2 of 4 samples: 1 and 3 lie between two; OpenCV's exact method takes the lower one.
   EXPECT_EQ(nearest_axis(options_for(Convention::opencv, Method::nearest_exact), 4, 2).start,
             (std::vector<std::int32_t>{0, 2}));
   EXPECT_EQ(nearest_axis(options_for(Convention::pillow, Method::nearest), 4, 2).start,
@@ -209,7 +209,7 @@ TEST(Words, WithoutEffectAreRefused) {
   onnx("nearest", "exclude-outside", "yes", "--exclude-outside yes" + sums);
   onnx("cubic", "exclude-outside", "yes", "");
   says({{"scale", "0.25"}, {"height", "5"}}, "--scale 0.25 is only for sides that are not given");
-  says({{"scale", "0.5"}, {"height", "5"}}, "");  // what the width is anyway
+  says({{"scale", "0.5"}, {"height", "5"}}, "");  // the width that it has anyway
   says({{"scale", "0.25"}}, "");
 }
 
@@ -229,7 +229,7 @@ struct Tried {
   std::int64_t padding;  // samples between rows
 };
 
-// To half, to 0.47, larger; strips that end in their middle; rows that begin at any byte.
+// To half, to 0.47, larger; incomplete strips; rows that begin at any byte.
 constexpr Tried tried[] = {
     {"pillow", "cubic", 1, 3, 60, 402, 30, 201, 0},      {"pillow", "cubic", 1, 3, 64, 400, 30, 188, 4},
     {"pillow", "cubic", 2, 1, 30, 333, 14, 157, 3},      {"pillow", "cubic", 1, 4, 9, 40, 29, 107, 0},
@@ -264,7 +264,7 @@ Case case_of(const Tried& t) {
   return out;
 }
 
-// The samples that a rung gives; none where it refuses.
+// The samples that a rung computes; none if it refuses.
 std::vector<unsigned char> result_of(const Variant& v, const Choice& choice, const Tried& t) {
   Inputs inputs(resizing(), Element::u8, case_of(t), 7, {.padding = t.padding});
   if (v.refuses(choice, inputs.arguments(), choice.defaults(), find_backend(v.where)->devices().at(0)))
@@ -385,8 +385,8 @@ TEST(Packed, WhatWouldNotFitIsRefused) {
   EXPECT_EQ(packed(opencv, {2048}, table).kind, Packed::none);
 }
 
-// The CPU's summit, by each instruction set that this machine has, against the rung below: what decides how
-// bytes are looked up.
+// The CPU's summit against the rung below, with each instruction set of this machine: it decides how bytes
+// are looked up.
 struct Size {
   std::int64_t height, width;
 };
@@ -420,7 +420,7 @@ TEST_F(EveryTarget, EveryRecipeAndNumberOfChannels) {
     }
 }
 
-// Means whose sums take 16 bits, and more.
+// Means whose sums take 16 bits, and more than 16 bits.
 TEST_F(EveryTarget, MeansOfAFewAndOfMany) {
   for (const std::int64_t factor : {2, 3, 8, 11, 12, 40})
     for (const std::int64_t channels : {1, 2, 3, 4})

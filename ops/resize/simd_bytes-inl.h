@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Strips of bytes: rows are summed along by looking bytes up (lookup.hpp), four rows at a time; their sums
-// wait for the rows of the result, which are summed across and stored as bytes. Compiled once for each
-// instruction set (Highway).
+// Strips of bytes: sums along rows by table lookup (lookup.hpp), four rows at a time, then sums across rows,
+// stored as bytes. Compiled once for each instruction set (Highway).
 #if defined(TESSERA_RESIZE_BYTES_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef TESSERA_RESIZE_BYTES_INL_H
 #undef TESSERA_RESIZE_BYTES_INL_H
@@ -24,13 +23,13 @@ namespace HWY_NAMESPACE {
 #if HWY_TARGET != HWY_SCALAR
 namespace hn = hwy::HWY_NAMESPACE;
 
-// A number that the compiler knows, or 0: then it is known in the run.
+// A number known at compile time; 0: known at run time.
 template <int number>
 struct Known {
   static HWY_INLINE int or_else(int in_run) { return number != 0 ? number : in_run; }
 };
 
-// Vectors of at most two blocks: to gather more costs what it saves.
+// Vectors of at most two blocks: gathering more costs as much as it saves.
 class AlongRows {
  public:
   using Bytes = hn::CappedTag<std::uint8_t, 32>;
@@ -38,7 +37,7 @@ class AlongRows {
   using Sums = hn::Repartition<std::int32_t, Bytes>;
   using Floats = hn::Repartition<float, Bytes>;
 
-  static constexpr int rows = 4;  // at once, for one look at the tables
+  static constexpr int rows = 4;  // rows per table access
   static constexpr int blocks() { return static_cast<int>(hn::MaxLanes(Bytes()) / step_bytes); }
   static constexpr std::size_t lanes() { return hn::MaxLanes(Sums()); }
   template <class K>
@@ -55,7 +54,7 @@ class AlongRows {
     });
   }
 
-  // In 16 bits, without the last `shift`.
+  // Stores 16 bits per sum, without the lowest `shift` bits.
   template <int shift>
   void sum_narrow(Lines<const std::uint8_t> from, Lines<std::int16_t> to) const {
     each_vector(2, [&](auto steps, Cursor& at, std::size_t i) HWY_ATTR {
@@ -69,7 +68,7 @@ class AlongRows {
     });
   }
 
-  // Weights of two digits; sums rounded off to bytes.
+  // Weights of two digits; sums rounded to bytes.
   void sum_digits(Lines<const std::uint8_t> from, Lines<std::int16_t> to, int shift) const {
     const Pairs d;
     each_vector(2, [&](auto steps, Cursor& at, std::size_t i) HWY_ATTR {
@@ -83,7 +82,7 @@ class AlongRows {
     });
   }
 
-  // Tap after tap, each product and each sum rounded.
+  // In the order of the taps, each product and each sum rounded.
   void sum(Lines<const std::uint8_t> from, Lines<float> to) const {
     each_vector(1, [&](auto steps, Cursor& at, std::size_t i) HWY_ATTR {
       VFloats sums[rows];
@@ -115,7 +114,7 @@ class AlongRows {
     const std::int32_t* weight;
   };
 
-  // `together` vectors at a time. A number of steps that the compiler knows saves their loop.
+  // `together` vectors at a time. A step count known at compile time avoids a loop.
   template <class Body>
   HWY_INLINE void each_vector(std::size_t together, const Body& body) const {
     const auto with = [&](auto steps) HWY_ATTR {
@@ -127,7 +126,7 @@ class AlongRows {
     else with(Known<0>());
   }
 
-  // The rows after these: a row is too short for the processor to foresee the next.
+  // Prefetches the next rows: a row is too short for the hardware prefetcher to reach them.
   HWY_INLINE void fetch_ahead(Lines<const std::uint8_t> from, const Cursor& at) const {
     for (int r = 0; r < rows; ++r) hwy::Prefetch(from[r] + at.offset[0] + next_rows_);
   }
@@ -203,8 +202,8 @@ class AlongRows {
     }
   }
 
-  // w·x, rounded once. 2^23 + x, a float's bits, are those of 2^23 or those of x: nothing is converted, and
-  // one instruction takes away w·2^23.
+  // w·x, rounded once. The bits of the float 2^23 + x are those of 2^23 OR x: nothing is converted, and a
+  // fused multiply-add subtracts w·2^23.
   static HWY_INLINE VFloats product(VFloats w, VSums x, VFloats off) {
     const Floats d;
     const auto with_above = hn::BitCast(d, hn::Or(x, hn::BitCast(Sums(), hn::Set(d, above))));
@@ -218,7 +217,7 @@ class AlongRows {
   std::int64_t next_rows_;
 };
 
-// For one row of the result. `row[k] + i` has row k's sums of the samples at hand.
+// Sums across rows for one row of the result. `row[k] + i`: row k's sums of the current samples.
 class AcrossRows {
  public:
   using Sums = hn::CappedTag<std::int32_t, 16>;
@@ -226,7 +225,7 @@ class AcrossRows {
   using Pairs = hn::Repartition<std::int16_t, Sums>;
   using Bytes = hn::Rebind<std::uint8_t, Pairs>;
 
-  static constexpr std::size_t lanes() { return hn::MaxLanes(Pairs()); }  // that one call stores
+  static constexpr std::size_t lanes() { return hn::MaxLanes(Pairs()); }  // samples that one call stores
   static constexpr int blocks() { return static_cast<int>(hn::MaxLanes(Sums()) / block_samples); }
 
   AcrossRows(const ResizePlan& plan, const std::int32_t* weight, int taps)
@@ -307,7 +306,7 @@ class AcrossRows {
     return hn::Combine(d, high, low);
   }
 
-  // Of bytes: a pair of rows a product.
+  // Sums of bytes: a pair of rows per product.
   HWY_INLINE VPairs of_digits(Line row, std::size_t i, int taps) const {
     const Pairs d;
     const Sums wide;
@@ -340,8 +339,7 @@ class AcrossRows {
     return rounded(hn::Mul(hn::ConvertTo(Floats(), sum), hn::Set(Floats(), plan_.share)));
   }
 
-  // From 0 to 255, ties to even; NaN gives 0. A float's last place is a whole number as soon as 1.5·2^23 is
-  // added.
+  // Rounds to 0 … 255, ties to even; NaN gives 0. After 1.5·2^23 is added, the last place of a float is 1.
   static HWY_INLINE VSums rounded(VFloats value) {
     const Floats f;
     const Sums d;
@@ -357,10 +355,10 @@ class AcrossRows {
   const ResizePlan& plan_;
   const std::int32_t* weight_;
   int taps_;
-  std::vector<std::int32_t> digits_;  // of each pair of rows: both lower digits, both higher ones
+  std::vector<std::int32_t> digits_;  // per pair of rows: both lower digits, both higher digits
 };
 
-// All channels of a strip. K: what a row's sums wait as.
+// All channels of a strip. K: the type of kept row sums.
 template <class K>
 class ByteRows {
  public:
@@ -398,7 +396,7 @@ class ByteRows {
 
   K* kept(int row) { return kept_.data() + static_cast<std::size_t>(row % kept_rows_) * room_; }
 
-  // Row `row`, or the last, as one piece of at least 16 bytes.
+  // Row `row` (at most the last) in contiguous memory of at least 16 bytes.
   const std::uint8_t* bytes_of(int row, std::size_t copy) {
     const std::uint8_t* const from = &p_.image(s_.n, std::min(row, p_.from_rows() - 1), 0, 0);
     if (copied_.empty()) return from;
@@ -441,7 +439,7 @@ class ByteRows {
     }
   }
 
-  // Whole vectors go where they belong, the last by way of out_.
+  // Stores whole vectors directly, the last one through out_.
   template <class Taps>
   HWY_NOINLINE void store(int y, const AcrossRows& across, Taps taps) {
     const std::size_t channels = static_cast<std::size_t>(p_.channels()),
@@ -467,12 +465,12 @@ class ByteRows {
   std::size_t room_, copied_room_ = 0;
   int kept_rows_, next_ = 0;
   std::vector<K> kept_;
-  std::vector<const K*> from_;  // the rows that a row of the result is made from
+  std::vector<const K*> from_;  // row sums that a row of the result needs
   std::vector<std::uint8_t> out_, copied_;
 };
 
-// Sums along rows take 16 bits where they fit: bytes, OpenCV's linear ones without their last 4 bits, and
-// means of a few.
+// Row sums take 16 bits where they fit: bytes, OpenCV's linear sums without their lowest 4 bits, and means of
+// few samples.
 inline void run_byte_strip(const Problem<std::uint8_t>& p, const Strip& strip) {
   constexpr int most = 32767 / 255;
   const ResizePlan& plan = p.plan;

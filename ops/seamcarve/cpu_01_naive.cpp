@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// CPU rung 1: every cost of every row anew for each seam, on one core.
+// CPU rung 1: all costs are computed again for each seam, on one core.
 //
-// Taking out a seam changes what its neighbours cost and nothing else, yet everything is computed again: the
-// next rung keeps what has not changed.
+// Removing a seam changes only the costs around it: the next rung keeps the others.
 #include "cpu_pass.hpp"
 #include "tessera/rung.hpp"
 

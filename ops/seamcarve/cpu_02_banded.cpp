@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// CPU rung 2: costs are kept, and only those around the seam that went are computed again. The CPU's summit.
+// CPU rung 2: costs are kept, and only those around the removed seam are computed again. The CPU's summit.
 //
-// A seam changes the costs beside it; what has changed in a row can change one column more on either side of
-// the next, and nothing where the new costs are the old ones: the band usually closes soon. A row's stretch
-// is computed with vectors, for each instruction set (Highway). Rows close over a seam from their shorter
-// side, on every core. What limits it now is moving the rows. Sums are whole numbers: the seams are those of
-// the rung below.
+// A seam changes the costs beside it; changes in a row can reach one more column on either side of the next
+// row, and end where the new costs equal the old ones: the band usually closes soon. A row's stretch is
+// computed with vectors, for each instruction set (Highway). Rows close over a seam from their shorter side,
+// on every core. Moving the rows limits it now. Sums are integers: the seams are those of the rung below.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ops/seamcarve/cpu_02_banded.cpp"
 #include <hwy/foreach_target.h>
@@ -16,7 +15,7 @@
 #define TESSERA_SEAMCARVE_STRETCH
 namespace tessera::seamcarve {
 
-// Columns first to last (without it) of a row of costs.
+// Columns first … last − 1 of a row of costs.
 template <class Sum>
 struct Stretch {
   const Pixel *above, *here, *below;
@@ -47,7 +46,7 @@ namespace tessera::seamcarve {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Of as many columns as a vector has from x on, none of them at an edge.
+// Costs of a vector of columns from x on, none of them at an edge.
 template <class D>
 HWY_INLINE void whole_vector(D d, const Stretch<Plain>& s, std::int32_t x) {
   const hn::Rebind<Pixel, D> narrow;
@@ -119,7 +118,7 @@ class Banded {
 
   std::int32_t width() const { return width_; }
 
-  // Takes the next seam out.
+  // Removes the next seam.
   const std::vector<std::int32_t>& next() {
     if (width_ == greys_.direction.across) sum_up_everything();
     else sum_up_again();
@@ -160,8 +159,8 @@ class Banded {
     for (std::int32_t y = 0; y < greys_.direction.length; ++y) sum_up(stretch(y, 0, width_, costs(y)));
   }
 
-  // Three columns on either side see a seam: its own greys, those of the rows above and below, the ways
-  // between.
+  // A seam affects three columns on either side: by its own greys, those of the rows above and below, and the
+  // steps between.
   void sum_up_again() {
     constexpr std::int32_t reach = 3;
     std::int32_t changed_first = 0, changed_last = 0;
@@ -214,7 +213,7 @@ class Banded {
   int threads_;
   std::int32_t width_;
   std::vector<Sum> costs_;
-  std::vector<std::int32_t> start_, seam_;  // where rows begin; the last seam
+  std::vector<std::int32_t> start_, seam_;  // starts of rows; the last seam
   std::vector<Sum> fresh_;                  // costs to compare
 };
 

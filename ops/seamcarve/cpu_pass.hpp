@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the processors' rungs do around their search: greys out of a picture, and at the end the picture put
-// together again.
+// The steps around the search, common to all CPU rungs: greys of a picture, and in the end the gathering of
+// the result.
 #pragma once
 #include <span>
 #include <vector>
@@ -19,7 +19,7 @@ struct Greys {
 // [seams,length]: columns as they were when each seam was found.
 using Seams = std::vector<std::int32_t>;
 
-// Rows shared among threads, where they are worth it.
+// Divides rows among threads if there are enough pixels.
 template <class F>
 void for_rows(int threads, const Direction& d, const F& f) {
   constexpr std::int64_t worth_a_thread = 1 << 16;
@@ -98,7 +98,7 @@ View<const T, rank> constant(const View<T, rank>& view) {
   return out;
 }
 
-// find(greys) gives the seams.
+// find(greys) returns the seams.
 template <class T, class Find>
 void carve_on_host(const Problem<T>& p, int threads, const Find& find) {
   const std::int64_t rows = p.image.extent[1], width = p.carved.extent[2], channels = p.channels();

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// GPU rung 1: a row at a time, a thread for each of its pixels.
+// GPU rung 1: one row per launch, one thread per pixel.
 //
-// A row's costs wait for those of the row above, so each row is a launch: what a launch takes, times the
-// rows, times the seams. All costs stay in memory, and one thread finds the way back up through them. What
-// limits it is the number of launches; the next rung makes one for many rows.
+// A row's costs depend on those of the row above, so each row of each seam is a launch. All costs stay in
+// global memory, and one thread traces the seam back up through them. The number of launches limits it; the
+// next rung makes one for many rows.
 #include "tessera/kernel.hpp"
 #include "gpu_pass.hpp"
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // GPU rung 2: many rows in a launch, in tiles of shared memory.
 //
-// A block takes a strip of columns down a number of rows and computes as many columns more on either side, as
-// what is wrong at a strip's edge creeps inwards by one column a row: the neighbours compute those too, and
-// nobody waits for anybody within a launch. A row costs one barrier of the block. Each pixel leaves a byte
-// that says where its way came from, by which one thread goes back up. What limits it is that barrier, once
-// for each row, and the way back.
+// A block takes a strip of columns down a number of rows and computes as many more columns on either side,
+// since errors at a strip's edge spread inwards by one column per row: the neighbours compute these columns,
+// too, and no block waits for another within a launch. A row takes one barrier of the block. Each pixel
+// stores a byte with its step, by which one thread traces the seam back up. The barrier for each row and the
+// traceback limit it.
 #include "tessera/kernel.hpp"
 #include "gpu_pass.hpp"
 
@@ -13,12 +13,13 @@ namespace tessera::seamcarve {
 namespace {
 
 struct Config {
-  int block = 256;  // columns, those of the edges among them
-  int rows = 32;    // in a launch
+  int block = 256;  // columns, including those of the edges
+  int rows = 32;    // rows per launch
   Tuning tuning() const { return {{"block", block}, {"rows", rows}}; }
 };
 
-// Costs of the row above the launch's first and of its last take turns; then a byte for each pixel.
+// Workspace: two alternating rows of costs, of the row above the launch's first and of its last row; then a
+// byte for each pixel.
 template <class Sum>
 struct Rows {
   Field field;

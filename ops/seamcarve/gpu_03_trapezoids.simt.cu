@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// GPU rung 3: trapezoids in registers, and ways that are known phase by phase. The GPU's summit.
+// GPU rung 3: trapezoids in registers, and traceback phase by phase. The GPU's summit.
 //
-// A phase is a launch that goes down as many rows as a strip's edges allow. Energies are made from
-// 16-bit greys when they are needed, and the minima are DPX instructions where the hardware has them; of all
-// costs only one row a phase is ever written. With a column's cost travels the column that its way had above
-// the phase: so the way back takes one step for each phase, after which all phases go down again side by
-// side, each in the one strip that the seam's part lies in, and note the steps. What limits it is the chain
-// of rows: a minimum, a sum and two exchanges between lanes for each, and a launch for each phase.
+// A phase is a launch that goes down as many rows as a strip's edges allow. Energies are computed from 16-bit
+// greys when they are needed, and the minima are DPX instructions where the hardware has them; only one row
+// of costs per phase is written. Each column's cost carries the column of its path above the phase: the
+// traceback takes one step per phase, after which all phases go down again in parallel, each in the one strip
+// with its part of the seam, and record the steps. The dependency chain of rows limits it: a minimum, a sum
+// and two shuffles for each, and a launch for each phase.
 #include "tessera/kernel.hpp"
 #include "gpu_pass.hpp"
 #if defined(__CUDACC__)
@@ -17,12 +17,12 @@ namespace tessera::seamcarve {
 namespace {
 
 struct Config {
-  int lane = 8;   // columns of a lane
-  int rows = 64;  // of a phase
+  int lane = 8;   // columns per lane
+  int rows = 64;  // rows per phase
   Tuning tuning() const { return {{"lane", lane}, {"rows", rows}}; }
 };
 
-// The lesser; of equals the first.
+// The minimum; the first one if both are equal.
 SIMT std::int32_t lesser(std::int32_t first, std::int32_t second, bool& is_first) {
 #if defined(__CUDA_ARCH__)
   return cuda::ptx::vibmin_s32(first, second, is_first);
@@ -36,7 +36,7 @@ SIMT Masked lesser(Masked first, Masked second, bool& is_first) {
   return is_first ? first : second;
 }
 
-// An energy and, above it, the pixel's mark: shared memory holds 32 bits of either kind of cost.
+// An energy and, above it, the pixel's mark: shared memory holds 32 bits for either type of cost.
 template <class Sum>
 SIMT std::uint32_t packed_energy(std::int32_t energy, std::int32_t pixel) {
   const auto low = static_cast<std::uint32_t>(energy);
@@ -48,16 +48,17 @@ SIMT Sum unpacked_energy(std::uint32_t word) {
   else return static_cast<Sum>(word & 0x3fffffffu) + weight_of<Sum>(static_cast<int>(word >> 30));
 }
 
-// What a launch goes down: rows first to last of a field of that width.
+// The rows of a launch: first to last, in a field of that width.
 template <class Sum>
 struct Stage {
   Field field;
-  std::int32_t width, phase;  // which of the launches for this seam
-  std::int32_t rows;          // of a phase
+  std::int32_t width, phase;  // index of the launch for this seam
+  std::int32_t rows;          // rows per phase
 
   SIMT std::int32_t first() const { return phase * rows; }
   SIMT std::int32_t last() const { return first() + rows < field.length() ? first() + rows : field.length(); }
-  // Costs of the row above a phase; a column in the row above, for each of its last row.
+  // Costs of the row above a phase; ancestors: for each column of its last row, the column in the row above
+  // it.
   SIMT Sum* tops(std::int32_t of) const { return reinterpret_cast<Sum*>(field.own) + of * field.stride; }
   SIMT std::int32_t phases() const { return (field.length() + rows - 1) / rows; }
   SIMT std::int32_t* ancestors(std::int32_t of) const {
@@ -74,25 +75,25 @@ struct Stage {
 };
 
 // A strip of columns down many rows, by a block whose first warp holds the costs in registers: its lanes have
-// several columns each and tell each other those at their edges, so that a row needs no barrier. The other
-// warps meanwhile make the energies of the rows to come. What is wrong at the strip's edges creeps inwards by
-// one column a row.
+// several columns each and exchange those at their edges, so that a row needs no barrier. The other warps
+// meanwhile compute the energies of the next rows. Errors at the strip's edges spread inwards by one column
+// per row.
 template <int in_lane, Energy energy, class Sum>
 struct Fall {
   static constexpr bool forward = energy == Energy::forward;
   static constexpr int columns = 32 * in_lane, piece = forward ? 8 : 16, threads = 256, quads = in_lane / 4;
 
-  // A lane's columns in fours, each four of all lanes side by side.
+  // A lane's columns in fours; the same four of all lanes are adjacent.
   struct Energies {
     alignas(16) std::uint32_t own[piece][columns];
     alignas(16)
-        std::uint32_t sides[forward ? piece : 1][columns];  // what coming from the left adds; from the right
+        std::uint32_t sides[forward ? piece : 1][columns];  // cost of a step from the left; from the right
   };
   struct Shared {
     Energies turn[2];
   };
 
-  // Of a lane, while it goes down.
+  // The state of a lane while it goes down.
   struct Lane {
     Sum cost[in_lane];
     std::int32_t from[in_lane];
@@ -219,7 +220,7 @@ struct Fall {
     }
   }
 
-  // Down the phase's rows from column x0, a multiple of 8, on. after(lane, row) sees each row.
+  // Goes down the phase's rows from column x0 on, a multiple of 8. after(lane, row) is called for each row.
   template <bool notes, class After>
   SIMT static void down(Thread thread, Shared& shared, const Stage<Sum>& s, std::int32_t x0, Lane& lane,
                         const After& after) {
@@ -266,7 +267,7 @@ struct Phase {
   }
 };
 
-// Where the seam ends, and where it passes from phase to phase.
+// Finds the seam's end and its column at the end of each phase.
 template <class Sum>
 struct Ends {
   static constexpr int threads = 1024, warps = threads / 32;
@@ -282,7 +283,7 @@ struct Ends {
   }
 };
 
-// A block for each phase: down once more, and up by the steps noted.
+// One block per phase: goes down again, then back up by the recorded steps.
 template <int in_lane, int rows, Energy energy, class Sum>
 struct Trace {
   using Falling = Fall<in_lane, energy, Sum>;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every rung of the GPU's ladder does around its search: greys out of a picture, a seam taken out of
-// them, and at the end the picture put together again. Seams are kept by the columns they had when they were
-// found, so that only the greys are ever moved; nothing on the way waits for the host.
+// The steps around the search, common to all GPU rungs: greys of a picture, removal of a seam from them, and
+// in the end the gathering of the result. Seams are stored by the columns they had when they were found, so
+// that only greys are moved; no step waits for the host.
 #pragma once
 #include "seamcarve.hpp"
 #include "tessera/kernel.hpp"
@@ -14,7 +14,7 @@ struct Field {
   Pixel* plane = nullptr;
   std::int64_t stride = 0;
   std::int32_t* seams = nullptr;  // [seams,length]
-  unsigned char* own = nullptr;   // the search's own memory
+  unsigned char* own = nullptr;   // workspace of the search
   Direction direction;
   Energy energy = Energy::gradient;
   bool masked = false;  // costs are Masked, else Plain
@@ -35,15 +35,15 @@ struct Pass {
   Field field;
   Source<T> from;
   View<T, 3> to;
-  View<std::uint8_t, 2> marks_to;  // no data: nobody asks for them
-  std::uint8_t* taken = nullptr;   // [length,across]: whether a seam has gone through
+  View<std::uint8_t, 2> marks_to;  // no data: not needed
+  std::uint8_t* taken = nullptr;   // [length,across]: 1 where a seam has passed
 };
 
 inline constexpr int pass_threads = 256;
 
 SIMT std::int64_t stride_for(std::int64_t across) { return (across + 7) / 8 * 8; }
 
-// Where in the workspace what lies, for the larger of the directions.
+// Offsets in the workspace, for the larger of the directions.
 struct Layout {
   std::int64_t taken = 0, seams = 0, picture = 0, marks = 0, own = 0;
 
@@ -72,7 +72,8 @@ struct Layout {
   }
 };
 
-// Direction i of picture n. What the first leaves lies in the workspace, where a second takes it up.
+// Direction i of picture n. The first direction leaves its result in the workspace, from which a second one
+// reads it.
 template <class T>
 SIMT Pass<T> pass_of(const Problem<T>& p, std::int64_t n, int i) {
   const Layout layout = Layout::of(p);
@@ -124,7 +125,7 @@ SIMT Pass<T> pass_of(const Problem<T>& p, std::int64_t n, int i) {
   return out;
 }
 
-// A thread for each pixel.
+// One thread per pixel.
 template <class T>
 SIMT void prepare(Thread thread, const Pass<T>& pass) {
   const Direction& d = pass.field.direction;
@@ -147,7 +148,7 @@ struct Prepare {
   SIMT void operator()(Thread thread, Shared&, const Pass<T>& pass) const { prepare(thread, pass); }
 };
 
-// Seam `found` is taken out: a block moves what lies behind it in a row.
+// Seam `found` is removed: a block moves the pixels after it in a row.
 struct Moving {
   Field field;
   std::int32_t found;
@@ -168,8 +169,8 @@ struct Close {
   }
 };
 
-// Columns as they were before any seam was taken out: each seam found earlier, from the last on, counts where
-// it lay at or before the column.
+// Columns before any seam was removed: each seam found earlier, from the last one on, adds 1 if it was at or
+// before the column.
 template <class T>
 struct Settle {
   static constexpr int threads = pass_threads;
@@ -194,7 +195,8 @@ SIMT int bits_in(std::uint32_t word) {
 #endif
 }
 
-// A block writes a row: what no seam took or, enlarging, everything and a pixel behind each that one took.
+// A block writes a row: the pixels that no seam took or, when enlarging, all pixels and one more after each
+// taken pixel.
 template <class T>
 struct Gather {
   static constexpr int threads = pass_threads, warps = threads / 32;
@@ -236,7 +238,7 @@ struct Gather {
   }
 };
 
-// The leftmost of the least costs of a row, by a whole block.
+// The leftmost of the least costs of a row, found by a whole block.
 template <class Sum, int warps>
 struct Leasts {
   Place<Sum> place[warps];
@@ -258,7 +260,7 @@ SIMT std::int32_t leftmost_least(Thread thread, Leasts<Sum, warps>& shared, cons
   return x < 0 ? 0 : x < width ? x : width - 1;
 }
 
-// own(direction, bytes of a cost): bytes of the search's own.
+// own(direction, bytes of a cost): bytes of the search's workspace.
 template <class T, class Own>
 std::size_t workspace_for(const Problem<T>& p, const Own& own) {
   const std::size_t cost = p.masked() ? sizeof(Masked) : sizeof(Plain);
@@ -268,7 +270,7 @@ std::size_t workspace_for(const Problem<T>& p, const Own& own) {
   return static_cast<std::size_t>(Layout::of(p).own) + most;
 }
 
-// What a rung itself launches: picture 0's first greys.
+// The launch of a rung's own kernel, which makes picture 0's first greys.
 template <class T>
 Launch first_launch(const Problem<T>& p) {
   Launch out = prepare_launch(p.options.direction[0]);
@@ -276,8 +278,7 @@ Launch first_launch(const Problem<T>& p) {
   return out;
 }
 
-// All pictures, one direction after another. Picture 0's first greys are there already: the rung's own
-// launch.
+// All pictures, one direction after another. The rung's own launch has already made picture 0's first greys.
 template <class T, class Search>
 void carve(const Problem<T>& p, Run& run, const Search& search) {
   for (std::int64_t n = 0; n < p.images(); ++n)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Seam carving as an operation: its options, what it costs, its reference, what to try.
+// The operation seamcarve: its options, cost, reference and test cases.
 #include "seamcarve.hpp"
 #include <algorithm>
 #include <compare>
@@ -60,7 +60,7 @@ std::int64_t cleared_width(const std::map<std::string, ArrayView>& inputs, Energ
   return size[2] - most;
 }
 
-// Without sizes, a mask of what is to go says how much goes.
+// Without sizes, a mask of pixels to remove determines the width.
 std::int64_t columns_left(const std::map<std::string, ArrayView>& inputs, const Dims& dims,
                           const Arguments::Words& words) {
   if (!inputs.contains("remove") || dims.contains("height")) return dims.at("columns");
@@ -100,7 +100,7 @@ Signature signature() {
   return out;
 }
 
-// Of each seam: what each pixel that is still there costs, and the cheapest way to it.
+// Counts, for each seam, the cost of each remaining pixel and the cheapest path to it.
 double flops(const Arguments& arguments) {
   constexpr double of_a_pixel = 8;
   const Options options = options_of(arguments);
@@ -112,7 +112,7 @@ double flops(const Arguments& arguments) {
   return of_a_pixel * out * static_cast<double>(arguments.dim("images"));
 }
 
-// What cameras give: shades that change slowly, edges, some noise. Masks: an ellipse.
+// Pictures like a camera's: smooth shades, edges, some noise. Masks: an ellipse.
 void fill(const Arguments&, const std::string& input, Distribution, std::uint64_t seed, const ArrayView& to) {
   const Extents &e = to.extents, &s = to.strides;
   const double most = to.element == Element::u16 ? 65535 : 255;
@@ -140,22 +140,22 @@ void fill(const Arguments&, const std::string& input, Distribution, std::uint64_
     }
 }
 
-// The definition of docs/seamcarve.md, in full for each seam: what every rung is held against.
+// The definition of docs/seamcarve.md, in full for each seam: the reference for every rung.
 using Whole = std::int64_t;
 using Wholes = std::vector<Whole>;
 
 std::size_t place(Whole i) { return static_cast<std::size_t>(i); }
 
-// What a way costs: compared in this order, added each for itself.
+// The cost of a path: compared in this order, added component by component.
 struct Cost {
-  Whole kept = 0, spared = 0, energy = 0;  // pixels to keep that it crosses; less those to go
+  Whole kept = 0, spared = 0, energy = 0;  // pixels to keep that it crosses; minus pixels to remove
   auto operator<=>(const Cost&) const = default;
   Cost operator+(const Cost& other) const {
     return {kept + other.kept, spared + other.spared, energy + other.energy};
   }
 };
 
-// A picture of any shape with what the masks say: −1 to go, 1 to stay.
+// A picture of any shape with its marks: −1 to remove, 1 to keep.
 struct Canvas {
   Whole rows = 0, columns = 0, channels = 0;
   std::vector<std::int32_t> samples, marks;
@@ -177,7 +177,7 @@ Canvas turned(const Canvas& from) {
   return out;
 }
 
-// Seams of a canvas, one after another, and which columns they take.
+// Seams of a canvas, one after another, and the columns that they take.
 class Definition {
  public:
   Definition(const Canvas& canvas, Energy energy, bool sixteen_bits, bool enlarges)
@@ -213,7 +213,7 @@ class Definition {
 
  private:
   std::size_t at(Whole y, Whole x) const { return place(y * columns_ + x); }
-  // Beyond an edge the pixel at it.
+  // Beyond an edge, the pixel at the edge.
   Whole grey(Whole y, Whole x) const {
     return grey_[at(std::clamp<Whole>(y, 0, rows_ - 1), std::clamp<Whole>(x, 0, width_ - 1))];
   }
@@ -304,7 +304,7 @@ std::vector<std::int32_t> result_of(const Arguments& arguments, Whole n) {
   return turned(carved(turned(narrow), arguments.dim("height"), energy, sixteen)).samples;
 }
 
-// Everything that the results follow from.
+// A hash of everything that the results depend on.
 std::size_t hash_of(const Arguments& arguments) {
   std::string all(name_of(arguments.element()));
   for (const auto& [name, word] : arguments.words()) all += "\n" + name + "=" + word;
@@ -318,7 +318,7 @@ std::size_t hash_of(const Arguments& arguments) {
   return out;
 }
 
-// A row needs its whole picture, and is asked for by several threads, one row after another.
+// A row needs the whole picture, and several threads request one row after another: the last result is kept.
 void reference(const Arguments& arguments, std::span<const std::int64_t> rows, Data, Expected& expected) {
   static std::mutex mutex;
   static std::size_t last_key = 0;
@@ -422,7 +422,7 @@ Options options_of(const Arguments& arguments) {
     check_sums(width, channels, arguments.element(), masked);
     out.direction[out.directions++] = direction(width, rows, height, true);
   }
-  if (out.directions == 0) {  // a copy, by no seams
+  if (out.directions == 0) {  // a copy: no seams
     check_sums(1, channels, arguments.element(), masked);
     out.direction[out.directions++] = direction(rows, columns, columns, false);
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pictures made narrower, lower, wider or higher by the seams that cost least. docs/seamcarve.md has the
-// formulas, in whole numbers, so that every device finds the same seams.
+// Seam carving: pictures become narrower, lower, wider or higher by the seams of least cost.
+// docs/seamcarve.md has the formulas, in integers, so that every device finds the same seams.
 #pragma once
 #include <cstdint>
 #include <type_traits>
@@ -13,20 +13,21 @@ namespace tessera::seamcarve {
 
 enum class Energy : std::uint8_t { gradient, laplacian, forward };
 
-// A pixel as a seam sees it: 14 bits of grey, and above them what the masks say of it.
+// A pixel for the search: 14 bits of grey and, above them, its mark from the masks.
 using Pixel = std::uint16_t;
 inline constexpr int grey_bits = 14;
 enum Mark : std::uint8_t { plain = 0, kept = 1, unwanted = 2 };
 
-// Without masks costs are 32 bits. With them first come the pixels to keep that a way crosses, then those to
-// go, then energies: one number of 64 bits, in which none of the three can outweigh the one before it.
+// Without masks, costs have 32 bits. With masks, a cost is one number of 64 bits: first the pixels to keep
+// that a path crosses, then the pixels to remove, then energies; none of the three can outweigh the one
+// before it.
 using Plain = std::int32_t;
 using Masked = std::int64_t;
 inline constexpr std::int32_t longest_masked = 65535;
 inline constexpr Masked unwanted_weight = Masked{1} << 30, kept_weight = Masked{1} << 46;
 static_assert(longest_masked * unwanted_weight + (Masked{1} << 29) < kept_weight);
 
-// Dearer than any seam; what is added to it still fits.
+// Greater than the cost of any seam; additions to it do not overflow.
 template <class Sum>
 inline constexpr Sum beyond = 2000000000;
 template <>
@@ -38,7 +39,7 @@ inline namespace TESSERA_UNIT {
 SIMT std::int32_t grey_of(Pixel pixel) { return pixel & ((1 << grey_bits) - 1); }
 SIMT Pixel marked(std::int32_t grey, unsigned mark) { return static_cast<Pixel>(grey | mark << grey_bits); }
 
-// A sample's share of the grey value: of 16 bits the upper 12.
+// The contribution to the grey value: the upper 12 of 16 bits.
 template <class T>
 SIMT std::int32_t grey_share(std::int32_t sum) {
   return std::is_same_v<T, std::uint16_t> ? sum >> 4 : sum;
@@ -46,7 +47,7 @@ SIMT std::int32_t grey_share(std::int32_t sum) {
 
 SIMT std::int32_t distance(std::int32_t a, std::int32_t b) { return a < b ? b - a : a - b; }
 
-// Grey values of a pixel and of those beside it; beyond an edge the pixel itself.
+// Grey values of a pixel and its neighbours; beyond an edge, the pixel itself.
 struct Around {
   std::int32_t left, here, right, above, below;
 };
@@ -65,7 +66,7 @@ SIMT std::int32_t own_energy(Energy energy, const Around& a) {
   return own_energy<Energy::forward>(a);
 }
 
-// What a pixel's mark adds to its energy.
+// The weight that a pixel's mark adds to its energy.
 template <class Sum>
 SIMT Sum weight_of(int mark) {
   if constexpr (sizeof(Sum) == sizeof(Plain)) return 0;
@@ -76,7 +77,7 @@ SIMT Sum with_mark(std::int32_t energy, Pixel pixel) {
   return energy + weight_of<Sum>(pixel >> grey_bits);
 }
 
-// The three ways to come from the row above, the leftmost of the cheapest.
+// The cheapest of the three steps from the row above; the leftmost if costs are equal.
 template <class Sum>
 struct Way {
   Sum cost;
@@ -91,14 +92,14 @@ SIMT Way<Sum> cheapest(Sum left, Sum above, Sum right) {
   return out;
 }
 
-// With what the forward energy adds for the edges that a way leaves behind.
+// Includes the forward energy of the edges that a step creates.
 template <class Sum>
 SIMT Way<Sum> cheapest_into(Energy energy, const Around& a, Sum left, Sum above, Sum right) {
   if (energy != Energy::forward) return cheapest(left, above, right);
   return cheapest<Sum>(left + distance(a.above, a.left), above, right + distance(a.above, a.right));
 }
 
-// A place in a row; of equal costs the leftmost is the lesser.
+// A column of a row and its cost; among equal costs, the leftmost is the lesser.
 template <class Sum>
 struct Place {
   Sum cost;
@@ -109,7 +110,7 @@ SIMT Place<Sum> lesser_of(const Place<Sum>& a, const Place<Sum>& b) {
   return b.cost < a.cost || (b.cost == a.cost && b.column < a.column) ? b : a;
 }
 
-// The pixel that doubling a seam puts behind one of its own.
+// The pixel that doubling a seam inserts after one of the seam's pixels.
 template <class T>
 SIMT T between(T a, T b) {
   return static_cast<T>((std::int32_t{a} + std::int32_t{b} + 1) >> 1);
@@ -120,38 +121,38 @@ SIMT T between(T a, T b) {
 
 namespace tessera::seamcarve {
 
-// Seams along one direction. `across` is the side that changes, `length` the other one as it is then.
+// Seams along one direction. `across` is the side that changes, `length` the other side at that time.
 struct Direction {
   std::int32_t length = 0, across = 0, seams = 0;
   bool turned = false;          // the side that changes is the height
-  bool enlarges = false;        // seams are doubled, not taken out
-  bool unwanted_count = false;  // whether the mask of what is to go counts
+  bool enlarges = false;        // seams are doubled, not removed
+  bool unwanted_count = false;  // true: the mask of pixels to remove counts
 
   std::int32_t result() const { return enlarges ? across + seams : across - seams; }
 };
 
-// Which directions change, by how many seams.
+// The directions that change, and their numbers of seams.
 struct Options {
   Energy energy = Energy::gradient;
   int directions = 0;  // those that change, the width first; at least one
   Direction direction[2];
 };
 
-// Throws Error where a size is out of its range.
+// Throws Error if a size is out of its range.
 Options options_of(const Arguments& arguments);
 
 Energy energy_named(const std::string& name);
-// Throws Error where seams of that length could not be summed.
+// Throws Error if the costs of seams of that length could overflow.
 void check_sums(std::int64_t length, std::int64_t channels, Element element, bool masked);
 
 inline namespace TESSERA_UNIT {
 
-// A picture with what the masks say of it, as one direction sees it: [along a seam, across it, channels].
+// A picture with its masks, as one direction sees it: [along a seam, across it, channels].
 template <class T>
 struct Source {
   View<const T, 3> pixels;
   View<const std::uint8_t, 3> protect, remove;  // no data: no mask
-  View<const std::uint8_t, 2> marks;            // or those of a direction before
+  View<const std::uint8_t, 2> marks;            // or the marks from the direction before
 
   SIMT static bool is_marked(const View<const std::uint8_t, 3>& mask, std::int64_t y, std::int64_t x) {
     constexpr int least = 128;
@@ -185,7 +186,7 @@ SIMT View<T, rank - 1> one_of(const View<T, rank>& all, std::int64_t n) {
   return out;
 }
 
-// Rows are columns.
+// Swaps rows and columns.
 template <class T, int rank>
 SIMT View<T, rank> turned(View<T, rank> view, bool turn) {
   if (!turn) return view;
@@ -227,11 +228,11 @@ struct Problem {
 };
 
 }  // namespace TESSERA_UNIT
-// The fastest rung of the CPU ladder, for it and for the check of large results.
+// The fastest rung of the CPU ladder, also used to check large results.
 void carve_banded(const Arguments& arguments, int threads);
 
-// How many seams, across rows, go before no pixel is left that is to go. Throws Error where a row has no
-// other.
+// The number of seams, across rows, that remove all pixels to remove. Throws Error if a row has no other
+// pixels.
 std::int64_t seams_to_clear(const Source<std::uint8_t>& picture, Energy energy, int threads);
 std::int64_t seams_to_clear(const Source<std::uint16_t>& picture, Energy energy, int threads);
 

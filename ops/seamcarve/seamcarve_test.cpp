@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What carving alone promises: the seams that brute force finds, the same bits from every rung, masks heeded.
+// Tests that are specific to seamcarve: the seams that brute force finds, equal bits from every rung, masks.
 #include "seamcarve.hpp"
 #include <gtest/gtest.h>
 #include <array>
@@ -28,7 +28,7 @@ Array array_of(const Samples& samples, std::int64_t rows, std::int64_t columns) 
   return out;
 }
 
-// The result of a rung, of one grey picture.
+// The result of a rung for one grey picture.
 Samples carved(const Made& made, Arguments::Words words, const std::string& device = "cpu",
                const std::string& variant = "") {
   std::map<std::string, Array> arrays;
@@ -47,10 +47,10 @@ Samples carved(const Made& made, Arguments::Words words, const std::string& devi
   return {bytes, bytes + out.view().bytes()};
 }
 
-// Pixels to keep, less pixels to go, energy: compared in this order.
+// Pixels to keep, minus pixels to remove, energy: compared in this order.
 using Cost = std::array<std::int64_t, 3>;
 
-// What a whole seam costs, by the formulas of the page, and nothing kept from one seam to the next.
+// The cost of a whole seam, by the formulas of the page, with nothing kept from one seam to the next.
 Cost cost_of(const Made& m, const std::vector<std::int64_t>& seam, const std::string& energy) {
   const auto grey = [&](std::int64_t y, std::int64_t x) {
     y = std::clamp<std::int64_t>(y, 0, m.rows - 1);
@@ -77,7 +77,7 @@ Cost cost_of(const Made& m, const std::vector<std::int64_t>& seam, const std::st
   return cost;
 }
 
-// Every connected path; of the cheapest, the one that is leftmost at the bottom, then in the row above, and
+// Tries every connected path; among the cheapest, the leftmost one at the bottom, then in the row above, and
 // so on.
 std::vector<std::int64_t> by_force(const Made& m, const std::string& energy) {
   std::vector<std::int64_t> best, seam(static_cast<std::size_t>(m.rows));
@@ -167,7 +167,7 @@ TEST(Seamcarve, EveryRungGivesTheSameBits) {
   }
 }
 
-// The band must open again wherever a seam changes something: many seams of a picture with many ties.
+// The band must widen again wherever a seam changes costs: many seams of a picture with many ties.
 TEST(Seamcarve, TheBandForgetsNothing) {
   Random random(9);
   for (const char* energy : {"gradient", "laplacian", "forward"})
@@ -209,7 +209,7 @@ TEST(Seamcarve, MasksAreHeeded) {
   Random random(6);
   Made m{40, 60, random_samples(random, 40 * 60, 256), Samples(40 * 60), Samples(40 * 60)};
   const auto at = [](std::size_t y, std::size_t x) { return y * 60 + x; };
-  // A protected block, and one to go that leans by one column each second row.
+  // A protected block, and a block to remove that shifts by one column every second row.
   for (std::size_t y = 10; y < 30; ++y)
     for (std::size_t x = 0; x < 7; ++x) {
       m.image[at(y, 5 + x)] = 255;
@@ -221,7 +221,7 @@ TEST(Seamcarve, MasksAreHeeded) {
     if (m.remove[i] == 0 && m.image[i] == 0) m.image[i] = 1;
   for (const char* energy : {"gradient", "laplacian", "forward"}) {
     const Samples out = carved(m, {{"energy", energy}});
-    ASSERT_EQ(out.size(), 40u * 53u) << energy;  // a seam for each column of the block that goes
+    ASSERT_EQ(out.size(), 40u * 53u) << energy;  // a seam for each column of the block to remove
     EXPECT_EQ(std::count(out.begin(), out.end(), 0), 0) << energy;
     for (std::size_t y = 10; y < 30; ++y)
       EXPECT_GE(std::count(out.begin() + static_cast<std::ptrdiff_t>(y * 53),
@@ -229,7 +229,7 @@ TEST(Seamcarve, MasksAreHeeded) {
                 7)
           << energy;
   }
-  // The weights of pixels to go are left aside while a picture grows.
+  // The weights of pixels to remove are ignored while a picture grows.
   Made without = m;
   without.remove.clear();
   EXPECT_EQ(carved(m, {{"width", "66"}}), carved(without, {{"width", "66"}}));
@@ -252,7 +252,7 @@ TEST(Seamcarve, NoWayRoundIsTooLongForWhatIsProtected) {
   }
 }
 
-// Two pixels to go do not pay for one to keep, which guards the way to the second.
+// Two pixels to remove do not outweigh one to keep, which blocks the path to the second.
 TEST(Seamcarve, WhatIsToGoDoesNotPayForWhatIsToStay) {
   Made m{4, 4, Samples(16), Samples(16), Samples(16)};
   std::iota(m.image.begin(), m.image.end(), std::uint8_t{0});
@@ -296,8 +296,7 @@ TEST(Seamcarve, WhatCannotBeIsReported) {
   }
 }
 
-// Pictures like a camera's, every row against the reference: the band of changed costs crosses many rows
-// there.
+// Pictures like a camera's, every row against the reference: their band of changed costs crosses many rows.
 struct Carving {
   std::int64_t rows, columns;
   Arguments::Words words;
