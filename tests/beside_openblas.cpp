@@ -13,7 +13,7 @@
 #include <random>
 #include <string>
 #include <vector>
-#include "ops/matmul/problem/multiply.hpp"
+#include "ops/matmul/api/multiply.hpp"
 
 namespace {
 

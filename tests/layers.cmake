@@ -23,7 +23,7 @@ tessera_test(emulated ${tests})
 target_include_directories(test_emulated BEFORE PRIVATE emulated)
 target_compile_options(test_emulated PRIVATE -Wno-unknown-pragmas)
 # These files have kernels and helpers of others' names.
-set_source_files_properties(${PROJECT_SOURCE_DIR}/ops/matmul/verify/freivalds_test.cpp ${PROJECT_SOURCE_DIR}/ops/matmul/kernels/ampere/mma_plan_test.cpp
+set_source_files_properties(${PROJECT_SOURCE_DIR}/ops/matmul/verify/freivalds_test.cpp ${PROJECT_SOURCE_DIR}/ops/matmul/plans/mma_plan_test.cpp
                             PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 foreach(name simt emulated)
   set_target_properties(test_${name} PROPERTIES UNITY_BUILD OFF)
@@ -44,7 +44,7 @@ if(TESSERA_HAS_CUDA)
   add_executable(calls_on_device ${PROJECT_SOURCE_DIR}/examples/calls/device.cpp)
   target_link_libraries(calls_on_device PRIVATE tessera_compile tessera::tessera CUDA::cudart)
   # Under the name that it has once it is installed.
-  file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/installed/tessera/ops/matmul.hpp CONTENT "#include \"ops/matmul/problem/multiply.hpp\"\n")
+  file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/installed/tessera/ops/matmul.hpp CONTENT "#include \"ops/matmul/api/multiply.hpp\"\n")
   target_include_directories(calls_on_device PRIVATE ${CMAKE_CURRENT_BINARY_DIR}/installed)
   set_target_properties(calls_on_device PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
   tessera_script(example_on_device calls_on_device)
@@ -125,8 +125,8 @@ include(products.cmake)
 tessera_script(readme_tables ${TESSERA_PYTHON} tools/readme_tables --check)
 
 # They compare a page's tables with what they find.
-set_source_files_properties(${PROJECT_SOURCE_DIR}/ops/matmul/kernels/emulated_fp32_test.cpp
-                            ${PROJECT_SOURCE_DIR}/ops/matmul/kernels/emulated_fp32_grade_test.cpp
+set_source_files_properties(${PROJECT_SOURCE_DIR}/ops/matmul/emulated_fp32/emulated_fp32_test.cpp
+                            ${PROJECT_SOURCE_DIR}/ops/matmul/emulated_fp32/emulated_fp32_grade_test.cpp
                             PROPERTIES COMPILE_DEFINITIONS TESSERA_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
 
 # Tests of code that starts threads or is called from several; the executor's are not among them.

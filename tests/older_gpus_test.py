@@ -15,7 +15,7 @@ nvcc = sys.argv[1]
 # Each of the least that includes what it stands for.
 files = {"ops/filter/gpu_05_packed.simt.cu": (75,), "ops/filter/gpu_06_matrices.simt.cu": (75, 80),
          "ops/filter/gpu_06_streamed.simt.cu": (75,), "ops/seamcarve/gpu_03_trapezoids.simt.cu": (75,),
-         "ops/matmul/gpu_12_tensor_cores.cu": (75,), "ops/matmul/kernels/ampere/mma_half.cu": (80,), "ops/matmul/kernels/ampere/mma_f64.cu": (80,)}
+         "ops/matmul/gpu_12_tensor_cores.cu": (75,), "ops/matmul/kernels/mma/mma_half.cu": (80,), "ops/matmul/kernels/mma/mma_f64.cu": (80,)}
 
 
 def compiled(job):

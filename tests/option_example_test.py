@@ -16,7 +16,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 PATCH = ROOT / "examples/clamp.patch"
 USE = """
 #include <limits>
-#include "ops/matmul/problem/gemm.hpp"
+#include "ops/matmul/gemm/gemm.hpp"
 using namespace tessera;
 using matmul::PostOp;
 int main() {
@@ -58,18 +58,18 @@ class Option(unittest.TestCase):
         files = re.findall(r"^\+\+\+ b/(\S+)", PATCH.read_text(), re.M)
         page = (ROOT / "CONTRIBUTING.md").read_text()
         self.assertEqual(sorted(files), sorted("ops/matmul/" + name for name in
-                                               re.findall(r"^\| `((?:problem|epilogue|verify)/\S+)` \|", page, re.M)))
+                                               re.findall(r"^\| `((?:api|gemm|operation|epilogue|verify)/\S+)` \|", page, re.M)))
         self.assertLessEqual(len(files), 7)
         with tempfile.TemporaryDirectory() as name:
             self.folder = type("Folder", (), {"name": name})
             shutil.copytree(ROOT / "ops", f"{name}/ops")
             self.done("git", "apply", str(PATCH))
             flags = (COMPILER, "-std=c++20", "-Wall", "-Wextra", "-Werror", "-I.", f"-I{ROOT}")
-            for unit in ("epilogue/epilogue_simd.cpp", "verify/bounds.cpp", "problem/gemm.cpp", "problem/matmul_operation.cpp",
+            for unit in ("epilogue/epilogue_simd.cpp", "verify/bounds.cpp", "gemm/gemm.cpp", "operation/matmul_operation.cpp",
                          "epilogue/epilogue_test.cpp"):
                 self.done(*flags, "-fsyntax-only", f"ops/matmul/{unit}")
             pathlib.Path(name, "use.cpp").write_text(USE)
-            self.done(*flags, "use.cpp", "ops/matmul/problem/post_op.cpp", LIBRARY,
+            self.done(*flags, "use.cpp", "ops/matmul/gemm/post_op.cpp", LIBRARY,
                       f"-Wl,-rpath,{pathlib.Path(LIBRARY).parent}", "-o", "use")
             self.done("./use")
 

@@ -13,7 +13,7 @@
 #include <algorithm>
 #include <string>
 #include "ops/filter/filter_call.hpp"
-#include "ops/matmul/problem/multiply.hpp"
+#include "ops/matmul/api/multiply.hpp"
 #include "ops/resize/resize_call.hpp"
 #include "tessera/core/random.hpp"
 #include "tessera/run/enqueue.hpp"

@@ -3,7 +3,7 @@
 //
 // Each factor is the sum of three bf16; the six largest of the nine products of parts are added as tensor
 // cores add them, and every 64 products the sum is promoted to f32.
-#include "ops/matmul/kernels/cpu/emulated_fp32_loops.hpp"
+#include "ops/matmul/emulated_fp32/emulated_fp32_loops.hpp"
 
 namespace tessera::matmul {
 namespace {

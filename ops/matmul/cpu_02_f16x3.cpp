@@ -3,7 +3,7 @@
 //
 // Each factor is split into two halves under a scale of its line and chunk of 64 along k; three of the four
 // products of parts are added as tensor cores add them, and after each chunk the sum is promoted to f32.
-#include "ops/matmul/kernels/cpu/emulated_fp32_loops.hpp"
+#include "ops/matmul/emulated_fp32/emulated_fp32_loops.hpp"
 
 namespace tessera::matmul {
 namespace {

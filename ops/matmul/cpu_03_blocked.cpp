@@ -6,7 +6,7 @@
 // summed in the order of k. One sum is loaded and stored for every product: registers come next.
 #include <algorithm>
 #include "ops/matmul/kernels/cpu/serial_loops.hpp"
-#include "ops/matmul/problem/operands.hpp"
+#include "ops/matmul/gemm/operands.hpp"
 #include "tessera/rung.hpp"
 
 namespace tessera::matmul {

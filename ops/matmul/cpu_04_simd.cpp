@@ -39,7 +39,7 @@ HWY_AFTER_NAMESPACE();
 #include <sys/mman.h>
 #include <unistd.h>
 #include "ops/matmul/kernels/cpu/small.hpp"
-#include "ops/matmul/problem/operands.hpp"
+#include "ops/matmul/gemm/operands.hpp"
 #include "tessera/core/parallel.hpp"
 #include "tessera/rung.hpp"
 

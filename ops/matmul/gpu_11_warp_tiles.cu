@@ -8,7 +8,7 @@
 // is then a multiply-add, and what limits the rung is their rate, and power.
 #include <typeinfo>
 #include "ops/matmul/kernels/simt/warp_kernel.cuh"
-#include "ops/matmul/problem/operands.hpp"
+#include "ops/matmul/gemm/operands.hpp"
 #include "tessera/cuda/launch.cuh"
 #include "tessera/rung.hpp"
 

@@ -7,8 +7,8 @@
 // Doubles are summed in doubles, as nothing else can that fast; of 16 bits, what limits it now is that every
 // operand passes through registers.
 #include <algorithm>
-#include "ops/matmul/problem/operands.hpp"
-#include "ops/matmul/kernels/ampere/mma_plan.hpp"
+#include "ops/matmul/gemm/operands.hpp"
+#include "ops/matmul/plans/mma_plan.hpp"
 #include "tessera/rung.hpp"
 
 namespace tessera::matmul {

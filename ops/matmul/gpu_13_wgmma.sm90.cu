@@ -4,8 +4,8 @@
 // wgmma reads its operands from where the TMA has put them, 64 rows by up to 256 columns an instruction: no
 // thread loads fragments, none computes addresses of elements. One warpgroup does everything, though: it
 // issues TMA loads, waits, multiplies, waits again. What limits it: while it waits, the tensor cores idle.
-#include "ops/matmul/problem/operands.hpp"
-#include "ops/matmul/kernels/hopper/wgmma_rung.cuh"
+#include "ops/matmul/gemm/operands.hpp"
+#include "ops/matmul/kernels/wgmma/wgmma_rung.cuh"
 
 namespace tessera::matmul {
 namespace {

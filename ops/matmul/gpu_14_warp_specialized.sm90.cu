@@ -5,8 +5,8 @@
 // only multiply, and release stages through mbarriers. setmaxnreg moves registers from the producer to the
 // consumers, so that a tile is twice as large. What limits it: at a tile's begin no load has completed,
 // during its epilogue the tensor cores idle, and each tile is a new block.
-#include "ops/matmul/problem/operands.hpp"
-#include "ops/matmul/kernels/hopper/wgmma_rung.cuh"
+#include "ops/matmul/gemm/operands.hpp"
+#include "ops/matmul/kernels/wgmma/wgmma_rung.cuh"
 
 namespace tessera::matmul {
 namespace {

@@ -5,8 +5,8 @@
 // the previous one's epilogue, and tiles that are computed at the same time are neighbours in C, whose rows
 // of A and columns of B the L2 cache then holds. What limits it: every block reads all of its A and B from
 // L2.
-#include "ops/matmul/problem/operands.hpp"
-#include "ops/matmul/kernels/hopper/wgmma_rung.cuh"
+#include "ops/matmul/gemm/operands.hpp"
+#include "ops/matmul/kernels/wgmma/wgmma_rung.cuh"
 
 namespace tessera::matmul {
 namespace {

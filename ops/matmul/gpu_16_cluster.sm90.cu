@@ -9,8 +9,8 @@
 // only its rows are misaligned and the model prefers it, it is read in place and the other operand is packed,
 // in a shifted copy for each alignment. FP8 accumulation has reduced precision, so it is promoted to FP32
 // every 128 elements of k. What limits it now: power.
-#include "ops/matmul/problem/operands.hpp"
-#include "ops/matmul/kernels/hopper/wgmma_rung.cuh"
+#include "ops/matmul/gemm/operands.hpp"
+#include "ops/matmul/kernels/wgmma/wgmma_rung.cuh"
 
 namespace tessera::matmul {
 namespace {
@@ -57,7 +57,7 @@ TileCosts costs_of(const MixedProblem& p) {
   return is_promoted(p) ? TileCosts(promoted_costs) : TileCosts(tile_costs);
 }
 
-// Options, as ops/matmul/kernels/hopper/tile_plan.hpp names them: below, beside: TileShape::cluster_rows,
+// Options, as ops/matmul/plans/tile_plan.hpp names them: below, beside: TileShape::cluster_rows,
 // cluster_cols; strips: TileOptions::tail; cuts: LaunchMode. 0: the model's choice.
 TileShape shape_in(const Tuning& tuning) {
   const auto value = [&](const char* name) { return tuning.find(name).value_or(0); };

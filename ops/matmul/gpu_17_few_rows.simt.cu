@@ -10,8 +10,8 @@
 // work; who comes last adds the parts, in their order.
 #include <algorithm>
 #include <typeinfo>
-#include "ops/matmul/kernels/tile_order.hpp"
-#include "ops/matmul/kernels/simt/few_rows_config.hpp"
+#include "ops/matmul/plans/tile_order.hpp"
+#include "ops/matmul/kernels/gemv/few_rows_config.hpp"
 
 namespace tessera::matmul {
 namespace {

@@ -9,7 +9,7 @@
 // of a sector of memory, the next store or the block's next tile fills while it is in the cache. Of f64 the
 // blocks take tiles in turn instead, and both panels arrive ahead.
 #include <typeinfo>
-#include "ops/matmul/kernels/simt/short_kernel.hpp"
+#include "ops/matmul/kernels/small_k/short_kernel.hpp"
 
 namespace tessera::matmul {
 namespace {

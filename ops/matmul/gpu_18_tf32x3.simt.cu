@@ -5,7 +5,7 @@
 // hi·hi + hi·lo + lo·hi is f32's product but for 2^-22. Tensor cores cut sums short, so each chunk's sum is
 // promoted to an f32 that rounds.
 #if !defined(__CUDACC__)
-#include "ops/matmul/kernels/simt/emulated_fp32_kernel.hpp"
+#include "ops/matmul/emulated_fp32/emulated_fp32_kernel.hpp"
 
 namespace tessera::matmul {
 namespace {

@@ -6,7 +6,7 @@
 // elements of k beside each other, whatever the operand's layout, so that the kernel of rung 16 loads and
 // swizzles them as TF32. The tensor cores truncate their sums: those of each 32 k are promoted to f32. If
 // components leave f32's range, a check on the device selects strict f32 instead. What limits it: power.
-#include "ops/matmul/kernels/hopper/emulated_fp32_launch.cuh"
+#include "ops/matmul/emulated_fp32/emulated_fp32_launch.cuh"
 
 namespace tessera::matmul {
 namespace {

@@ -4,7 +4,7 @@
 // bf16 has f32's range and 8 of its 24 bits: three parts hold a factor exactly. Of the nine products of
 // parts, the six that count are computed.
 #if !defined(__CUDACC__)
-#include "ops/matmul/kernels/simt/emulated_fp32_kernel.hpp"
+#include "ops/matmul/emulated_fp32/emulated_fp32_kernel.hpp"
 
 namespace tessera::matmul {
 namespace {

@@ -4,7 +4,7 @@
 // Three times 8 bits are all of f32's 24, and bf16 has f32's exponents: nothing is lost but what underflows.
 // Of nine products the six largest are added, at twice TF32's rate, so that they take as long as three of
 // those. The rest is rung 18's.
-#include "ops/matmul/kernels/hopper/emulated_fp32_launch.cuh"
+#include "ops/matmul/emulated_fp32/emulated_fp32_launch.cuh"
 
 namespace tessera::matmul {
 namespace {

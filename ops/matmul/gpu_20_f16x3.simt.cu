@@ -4,7 +4,7 @@
 // f16 has TF32's 11 bits at twice the speed, but a short range: each chunk of 64 along k of each line has a
 // power of two of its own as scale. Where that is not enough, strict f32 is computed.
 #if !defined(__CUDACC__)
-#include "ops/matmul/kernels/simt/emulated_fp32_kernel.hpp"
+#include "ops/matmul/emulated_fp32/emulated_fp32_kernel.hpp"
 
 namespace tessera::matmul {
 namespace {

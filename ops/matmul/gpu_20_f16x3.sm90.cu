@@ -6,7 +6,7 @@
 // product of both scales, exactly. The two consumer warpgroups issue wgmma in turn: one promotes while the
 // other keeps the tensor cores busy. If a row spans more than f16's exponents, a check on the device selects
 // strict f32 instead. What limits it: power.
-#include "ops/matmul/kernels/hopper/emulated_fp32_launch.cuh"
+#include "ops/matmul/emulated_fp32/emulated_fp32_launch.cuh"
 
 namespace tessera::matmul {
 namespace {

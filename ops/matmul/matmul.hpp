@@ -9,7 +9,7 @@
 #include <optional>
 #include <string>
 #include <type_traits>
-#include "problem/post_op.hpp"
+#include "gemm/post_op.hpp"
 #include "tessera/core/arguments.hpp"
 #include "tessera/core/element.hpp"
 #include "tessera/core/view.hpp"

@@ -6,8 +6,8 @@
 #include <cstring>
 #include <limits>
 #include "multiply_batch.hpp"
-#include "ops/matmul/problem/drawn_testing.hpp"
-#include "ops/matmul/problem/multiply.hpp"
+#include "ops/matmul/gemm/drawn_testing.hpp"
+#include "ops/matmul/api/multiply.hpp"
 #include "tests/complaint.hpp"
 
 namespace tessera::matmul_batch {

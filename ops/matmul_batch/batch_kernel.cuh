@@ -4,7 +4,7 @@
 // where its operands lie.
 #pragma once
 #include "batch_plan.hpp"
-#include "ops/matmul/kernels/hopper/wgmma_kernel.cuh"
+#include "ops/matmul/kernels/wgmma/wgmma_kernel.cuh"
 
 namespace tessera::matmul_batch {
 

@@ -5,8 +5,8 @@
 #include <vector>
 #include "batch_kernel.cuh"
 #include "matmul_batch.hpp"
-#include "ops/matmul/kernels/hopper/wgmma_launch.cuh"
-#include "ops/matmul/kernels/hopper/wgmma_rung.cuh"
+#include "ops/matmul/kernels/wgmma/wgmma_launch.cuh"
+#include "ops/matmul/kernels/wgmma/wgmma_rung.cuh"
 
 namespace tessera::matmul_batch {
 

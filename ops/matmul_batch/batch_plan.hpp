@@ -4,7 +4,7 @@
 #pragma once
 #include <span>
 #include <vector>
-#include "ops/matmul/kernels/hopper/tile_plan.hpp"
+#include "ops/matmul/plans/tile_plan.hpp"
 
 namespace tessera::matmul_batch {
 

@@ -7,7 +7,7 @@
 #include <deque>
 #include <set>
 #include "multiply_batch.hpp"
-#include "ops/matmul/problem/drawn_testing.hpp"
+#include "ops/matmul/gemm/drawn_testing.hpp"
 #include "tessera/core/random.hpp"
 #include "tests/complaint.hpp"
 

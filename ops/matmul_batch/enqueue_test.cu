@@ -2,7 +2,7 @@
 // Batches and groups put into a stream: the bits of the calls on host memory, also within graphs; nothing
 // waits and nothing is allocated again.
 #include "multiply_batch.hpp"
-#include "ops/matmul/problem/enqueue_testing.cuh"
+#include "ops/matmul/api/enqueue_testing.cuh"
 
 namespace tessera::matmul_batch {
 namespace {

@@ -8,7 +8,7 @@
 #include <numeric>
 #include "batch_launch.cuh"
 #include "matmul_batch.hpp"
-#include "ops/matmul/problem/operands.hpp"
+#include "ops/matmul/gemm/operands.hpp"
 
 namespace tessera::matmul_batch {
 namespace {

@@ -5,8 +5,8 @@
 #include <memory>
 #include "matmul_batch.hpp"
 #include "ops/matmul/epilogue/epilogue.hpp"
-#include "ops/matmul/problem/operands.hpp"
-#include "ops/matmul/problem/matmul_operation.hpp"
+#include "ops/matmul/gemm/operands.hpp"
+#include "ops/matmul/operation/matmul_operation.hpp"
 #include "tessera/core/partition.hpp"
 #include "tessera/core/operation.hpp"
 

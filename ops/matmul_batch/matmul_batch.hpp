@@ -6,7 +6,7 @@
 #include <span>
 #include <string>
 #include "../matmul/matmul.hpp"
-#include "../matmul/problem/gemm.hpp"
+#include "../matmul/gemm/gemm.hpp"
 #include "tessera/core/operation.hpp"
 #include "tessera/core/variant.hpp"
 

@@ -5,12 +5,12 @@
 #include <atomic>
 #include <cstring>
 #include <deque>
-#include "ops/matmul/problem/call_arguments.hpp"
-#include "ops/matmul/problem/gemm.hpp"
+#include "ops/matmul/gemm/call_arguments.hpp"
+#include "ops/matmul/gemm/gemm.hpp"
 #include "tessera/run/overlap.hpp"
 #include "multiply_batch.hpp"
 #include "matmul_batch.hpp"
-#include "ops/matmul/problem/operands.hpp"
+#include "ops/matmul/gemm/operands.hpp"
 #include "tessera/core/parallel.hpp"
 #include "tessera/run/typed_call.hpp"
 

@@ -6,7 +6,7 @@
 #include <span>
 #include <type_traits>
 #include <vector>
-#include "../matmul/problem/multiply.hpp"
+#include "../matmul/api/multiply.hpp"
 #include "tessera/run/enqueue.hpp"
 
 namespace tessera::matmul_batch {

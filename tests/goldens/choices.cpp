@@ -17,7 +17,7 @@
 #include <set>
 #include <string>
 #include <vector>
-#include "ops/matmul/problem/multiply.hpp"
+#include "ops/matmul/api/multiply.hpp"
 #include "tessera/core/device.hpp"
 #include "tessera/core/operation.hpp"
 #include "tessera/core/streams.hpp"

@@ -3,7 +3,7 @@
 // follow a sum.
 #pragma once
 #include <array>
-#include "ops/matmul/kernels/hopper/tile_plan.hpp"
+#include "ops/matmul/plans/tile_plan.hpp"
 #include "product.hpp"
 #include "tessera/core/variant.hpp"
 

@@ -4,7 +4,7 @@
 // the sanitizer's tools, which slow kernels down a hundredfold.
 #include <deque>
 #include "on_device.hpp"
-#include "ops/matmul/kernels/hopper/tile_plan.hpp"
+#include "ops/matmul/plans/tile_plan.hpp"
 #include "ops/matmul_batch/matmul_batch.hpp"
 
 namespace tessera::products {

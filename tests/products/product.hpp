@@ -4,7 +4,7 @@
 #pragma once
 #include <deque>
 #include <optional>
-#include "ops/matmul/problem/mixed_problem.hpp"
+#include "ops/matmul/gemm/mixed_problem.hpp"
 #include "placed.hpp"
 #include "tessera/core/operation.hpp"
 #include "whole.hpp"

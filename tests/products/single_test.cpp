@@ -5,7 +5,7 @@
 // repeat it.
 #include <algorithm>
 #include "on_device.hpp"
-#include "ops/matmul/kernels/hopper/tile_plan.hpp"
+#include "ops/matmul/plans/tile_plan.hpp"
 
 namespace tessera::products {
 namespace {

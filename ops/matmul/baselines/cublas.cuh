@@ -15,8 +15,8 @@
 #include <string>
 #include <vector>
 #include "ops/matmul/matmul.hpp"
-#include "ops/matmul/problem/operands.hpp"
-#include "ops/matmul/problem/mixed_problem.hpp"
+#include "ops/matmul/gemm/operands.hpp"
+#include "ops/matmul/gemm/mixed_problem.hpp"
 #include "tessera/baseline.hpp"
 #include "tessera/bench/rotation.hpp"
 #include "tessera/core/error.hpp"

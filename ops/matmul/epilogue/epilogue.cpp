@@ -3,7 +3,7 @@
 #include <map>
 #include <utility>
 #include "ops/matmul/matmul.hpp"
-#include "ops/matmul/problem/gemm.hpp"
+#include "ops/matmul/gemm/gemm.hpp"
 
 namespace tessera::matmul {
 namespace {

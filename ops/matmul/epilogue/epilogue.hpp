@@ -9,7 +9,7 @@
 #include <limits>
 #include <string>
 #include <type_traits>
-#include "ops/matmul/problem/mixed_problem.hpp"
+#include "ops/matmul/gemm/mixed_problem.hpp"
 #include "tessera/core/thread.hpp"
 #include "tessera/core/arguments.hpp"
 #include "tessera/core/epilogue_pass.hpp"

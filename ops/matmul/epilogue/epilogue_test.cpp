@@ -5,7 +5,7 @@
 #include <cstring>
 #include <gtest/gtest.h>
 #include <vector>
-#include "ops/matmul/problem/drawn_testing.hpp"
+#include "ops/matmul/gemm/drawn_testing.hpp"
 #include "ops/matmul/epilogue/epilogue.hpp"
 #include "ops/matmul/verify/bounds.hpp"
 #include "tessera/core/random.hpp"

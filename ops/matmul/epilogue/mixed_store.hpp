@@ -2,7 +2,7 @@
 // What follows a sum of a MixedProblem, for kernels: an element of C as Epilogue defines it, in every build.
 #pragma once
 #include "ops/matmul/epilogue/epilogue.hpp"
-#include "ops/matmul/kernels/simt/widened.hpp"
+#include "ops/matmul/gemm/widened.hpp"
 #include "ops/matmul/matmul.hpp"
 
 namespace tessera::matmul {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Emulated FP32 on a Hopper GPU is held back where strict f32 takes less time.
-#include "ops/matmul/kernels/hopper/emulated_fp32_launch.cuh"
-#include "ops/matmul/kernels/simt/warp_plan.hpp"
+#include "ops/matmul/emulated_fp32/emulated_fp32_launch.cuh"
+#include "ops/matmul/plans/warp_plan.hpp"
 #include "tessera/core/heuristics.hpp"
 
 namespace tessera::matmul {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rung 17's few rows are held back where tiles or tensor cores read the large operand as fast, and where sums
 // are too short for its lanes to share.
-#include "ops/matmul/kernels/simt/few_rows_config.hpp"
+#include "ops/matmul/kernels/gemv/few_rows_config.hpp"
 #include "tessera/core/heuristics.hpp"
 
 namespace tessera::matmul {

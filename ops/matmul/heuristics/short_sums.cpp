@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rung 17's short sums are held back where tensor cores take less time, and where lines of C leave lanes
 // idle.
-#include "ops/matmul/kernels/simt/short_kernel.hpp"
+#include "ops/matmul/kernels/small_k/short_kernel.hpp"
 #include "tessera/core/heuristics.hpp"
 
 namespace tessera::matmul {

@@ -9,7 +9,7 @@
 #pragma once
 #include <cstdint>
 #include <cstring>
-#include "ops/matmul/kernels/tile_order.hpp"
+#include "ops/matmul/plans/tile_order.hpp"
 #include "tessera/core/thread.hpp"
 
 namespace tessera::matmul {

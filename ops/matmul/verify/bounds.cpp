@@ -5,8 +5,8 @@
 #include <limits>
 #include <numbers>
 #include <utility>
-#include "ops/matmul/kernels/emulated_fp32.hpp"
-#include "ops/matmul/problem/operands.hpp"
+#include "ops/matmul/emulated_fp32/emulated_fp32.hpp"
+#include "ops/matmul/gemm/operands.hpp"
 
 namespace tessera::matmul {
 namespace {

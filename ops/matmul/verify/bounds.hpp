@@ -11,7 +11,7 @@
 #include <type_traits>
 #include "ops/matmul/epilogue/epilogue.hpp"
 #include "ops/matmul/matmul.hpp"
-#include "ops/matmul/problem/mixed_problem.hpp"
+#include "ops/matmul/gemm/mixed_problem.hpp"
 #include "tessera/core/operation.hpp"
 
 namespace tessera::matmul {

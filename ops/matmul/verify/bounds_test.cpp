@@ -6,8 +6,8 @@
 #include <cmath>
 #include <limits>
 #include <vector>
-#include "ops/matmul/problem/call_arguments.hpp"
-#include "ops/matmul/problem/gemm.hpp"
+#include "ops/matmul/gemm/call_arguments.hpp"
+#include "ops/matmul/gemm/gemm.hpp"
 #include "tessera/core/random.hpp"
 
 namespace tessera::matmul {

@@ -7,9 +7,9 @@
 #include <functional>
 #include <limits>
 #include "ops/matmul/matmul.hpp"
-#include "ops/matmul/problem/operands.hpp"
-#include "ops/matmul/problem/matmul_operation.hpp"
-#include "ops/matmul/problem/mixed_problem.hpp"
+#include "ops/matmul/gemm/operands.hpp"
+#include "ops/matmul/operation/matmul_operation.hpp"
+#include "ops/matmul/gemm/mixed_problem.hpp"
 #include "tessera/core/random.hpp"
 #include "tessera/run/inputs.hpp"
 

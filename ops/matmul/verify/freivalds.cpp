@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include "ops/matmul/problem/operands.hpp"
-#include "ops/matmul/problem/matmul_operation.hpp"
+#include "ops/matmul/gemm/operands.hpp"
+#include "ops/matmul/operation/matmul_operation.hpp"
 #include "ops/matmul/verify/bounds.hpp"
 #include "ops/matmul/verify/check_vectors.hpp"
 #include "tessera/core/parallel.hpp"

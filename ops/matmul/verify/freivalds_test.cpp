@@ -4,10 +4,10 @@
 #include <gtest/gtest.h>
 #include <cmath>
 #include <limits>
-#include "ops/matmul/problem/drawn_testing.hpp"
-#include "ops/matmul/problem/matmul_operation.hpp"
+#include "ops/matmul/gemm/drawn_testing.hpp"
+#include "ops/matmul/operation/matmul_operation.hpp"
 #include "ops/matmul/matmul.hpp"
-#include "ops/matmul/problem/multiply.hpp"
+#include "ops/matmul/api/multiply.hpp"
 #include "tessera/core/random.hpp"
 #include "tessera/run/inputs.hpp"
 

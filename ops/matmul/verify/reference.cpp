@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <span>
 #include <vector>
-#include "ops/matmul/problem/operands.hpp"
+#include "ops/matmul/gemm/operands.hpp"
 #include "ops/matmul/verify/bounds.hpp"
 #include "ops/matmul/verify/check_vectors.hpp"
-#include "ops/matmul/problem/matmul_operation.hpp"
+#include "ops/matmul/operation/matmul_operation.hpp"
 
 namespace tessera::matmul {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 #include "ops/matmul/epilogue/epilogue.hpp"
 #include "ops/matmul/matmul.hpp"
-#include "ops/matmul/problem/operands.hpp"
+#include "ops/matmul/gemm/operands.hpp"
 #include "tessera/rung.hpp"
 
 namespace tessera::matmul {

@@ -6,10 +6,10 @@
 #include <optional>
 #include <type_traits>
 #include "ops/matmul/epilogue/mixed_store.hpp"
-#include "ops/matmul/kernels/simt/widened.hpp"
+#include "ops/matmul/gemm/widened.hpp"
 #include "ops/matmul/matmul.hpp"
-#include "ops/matmul/problem/operands.hpp"
-#include "ops/matmul/problem/transposed.hpp"
+#include "ops/matmul/gemm/operands.hpp"
+#include "ops/matmul/gemm/transposed.hpp"
 #include "tessera/kernel.hpp"
 
 namespace tessera::matmul {

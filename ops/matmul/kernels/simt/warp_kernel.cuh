@@ -12,9 +12,9 @@
 #include <utility>
 #include "ops/matmul/kernels/split_k_reduction.cuh"
 #include "ops/matmul/kernels/copy_part.cuh"
-#include "ops/matmul/kernels/simt/warp_plan.hpp"
+#include "ops/matmul/plans/warp_plan.hpp"
 #include "ops/matmul/matmul.hpp"
-#include "ops/matmul/problem/transposed.hpp"
+#include "ops/matmul/gemm/transposed.hpp"
 #include "tessera/core/thread.hpp"
 #include "tessera/core/variant.hpp"
 #include "tessera/cuda/ptx/cp_async.cuh"

@@ -1,0 +1,380 @@
+// SPDX-License-Identifier: Apache-2.0
+// Products put into a stream: the bits of the call on host memory, within graphs, from several threads, with
+// a workspace of exactly the size asked for; nothing waits and nothing is allocated again.
+#include "ops/matmul/api/multiply.hpp"
+#include "ops/matmul/gemm/call_arguments.hpp"
+#include "ops/matmul/gemm/gemm.hpp"
+#include "ops/matmul/api/enqueue_testing.cuh"
+#include "tessera/cuda/gpus.hpp"
+
+namespace tessera::matmul {
+namespace {
+
+using on_gpu::There;
+
+class EnqueueOnGpu : public on_gpu::OnGpu {};
+
+struct Sizes {
+  std::int64_t m, n, k;
+};
+// Whole tiles, sizes that are multiples of nothing, a sum long enough to be split, a skinny one.
+constexpr Sizes sizes[] = {{256, 384, 512}, {77, 93, 131}, {64, 128, 16384}, {3, 515, 700}};
+
+// A product's arrays on the host and on the GPU; those that Options name among them.
+template <class T, class Out, class TB>
+struct Trial {
+  using Added = std::conditional_t<std::is_same_v<Out, std::int8_t>, float, Out>;
+
+  Sizes s;
+  Order order_c = Order::rows;
+  std::vector<T> a;
+  std::vector<TB> b;
+  std::vector<Out> c;
+  std::vector<float> scale_a, scale_b;
+  std::vector<Added> bias;
+  There<T> a_there;
+  There<TB> b_there;
+  There<Out> c_there;
+  There<float> scale_a_there, scale_b_there;
+  There<Added> bias_there;
+
+  explicit Trial(const Sizes& of, Order order = Order::rows)
+      : s(of),
+        order_c(order),
+        a(on_gpu::drawn<T>(s.m * s.k, 1)),
+        b(on_gpu::drawn<TB>(s.k * s.n, 2)),
+        c(on_gpu::drawn<Out>(s.m * s.n, 3)),
+        scale_a(on_gpu::drawn<float>(s.m, 4)),
+        scale_b(on_gpu::drawn<float>(s.n, 5)),
+        bias(on_gpu::drawn<Added>(s.m + s.n, 6)),
+        a_there(a),
+        b_there(b),
+        c_there(c),
+        scale_a_there(scale_a),
+        scale_b_there(scale_b),
+        bias_there(bias) {}
+
+  // The matrices as they lie in memory.
+  ConstMatrixView<T> a_at(const T* data, const Options& o) const {
+    return o.transpose_a ? ConstMatrixView<T>{data, s.k, s.m} : ConstMatrixView<T>{data, s.m, s.k};
+  }
+  ConstMatrixView<TB> b_at(const TB* data, const Options& o) const {
+    return o.transpose_b ? ConstMatrixView<TB>{data, s.n, s.k} : ConstMatrixView<TB>{data, s.k, s.n};
+  }
+  MatrixView<Out> c_at(Out* data) const { return {data, s.m, s.n, 0, order_c}; }
+
+  Options host_options(Options o, bool scales, bool added) const {
+    if (scales) o.scale_a = {scale_a.data(), true}, o.scale_b = {scale_b.data(), true};
+    if (added) o.bias = bias_of_columns(bias.data());
+    o.request = on_gpu::on_gpu();
+    return o;
+  }
+  Options there_options(const Options& host) const {
+    Options o = host;
+    if (o.scale_a.data != nullptr) o.scale_a.data = scale_a_there.get(), o.scale_b.data = scale_b_there.get();
+    if (o.bias.data != nullptr) o.bias.data = bias_there.get();
+    return o;
+  }
+
+  Plan put(cudaStream_t stream, const Options& there, const Workspace& workspace = {}) const {
+    return enqueue(stream, a_at(a_there.read(), there), b_at(b_there.read(), there), c_at(c_there.get()),
+                   there, workspace);
+  }
+  std::size_t needed_workspace(const Options& there) const {
+    return workspace_bytes(a_at(a_there.read(), there), b_at(b_there.read(), there), c_at(c_there.get()),
+                           there);
+  }
+  // Within the bound of every element, against the reference.
+  void expect_right(std::vector<Out> got, const Options& host, const std::string& what) const {
+    std::vector<Out> before = c;
+    Arguments arguments = Gemm::of(detail::any(a_at(a.data(), host)), detail::any(b_at(b.data(), host)),
+                                   detail::any(c_at(got.data())), host)
+                              .arguments();
+    if (host.beta != 0) arguments.set_array("C0", view_of("C0", detail::any(c_at(before.data()))));
+    const Verdict verdict = verify(matmul_operation(), arguments);
+    EXPECT_TRUE(verdict.passed) << what << ": " << describe(verdict);
+  }
+  // By the call on host memory.
+  std::vector<Out> wanted(const Options& host, std::string* variant = nullptr) const {
+    std::vector<Out> out = c;
+    const Outcome outcome = multiply(a_at(a.data(), host), b_at(b.data(), host), c_at(out.data()), host);
+    if (variant != nullptr) *variant = outcome.plan.variant->name;
+    return out;
+  }
+};
+
+template <class T, class Out = T, class TB = T>
+void expect_host_bits(cudaStream_t stream, const Options& given, bool scales = false, bool added = false) {
+  for (const Sizes& s : sizes)
+    for (const Order order : {Order::rows, Order::columns})
+      for (const bool transposed : {false, true}) {
+        Trial<T, Out, TB> trial(s, order);
+        Options host = trial.host_options(given, scales, added);
+        host.transpose_b = transposed;
+        host.transpose_a = transposed && order == Order::columns;
+        const Plan plan = trial.put(stream, trial.there_options(host));
+        cuda::check(cudaStreamSynchronize(stream));
+        const std::string what = plan.variant->name + " " + std::string(name_of(element_of<T>)) + " " +
+                                 std::to_string(s.m) + "x" + std::to_string(s.n) + "x" + std::to_string(s.k);
+        trial.expect_right(trial.c_there.fetched(), host, what);
+        if (order == Order::columns) continue;  // the call on host memory gives the device rows
+        std::string variant;
+        on_gpu::expect_same_bits(trial.c_there.fetched(), trial.wanted(host, &variant), what);
+        EXPECT_EQ(plan.variant->name, variant);
+      }
+}
+
+TEST_F(EnqueueOnGpu, IsRightAndGivesTheBitsOfTheCallOnHostMemory) {
+  const Options added{.alpha = 1.5, .beta = -0.5}, active{.activation = Activation::gelu};
+  for (const Options& o : {Options{}, added}) {
+    expect_host_bits<float>(stream(), o);
+    expect_host_bits<double>(stream(), o);
+    expect_host_bits<bf16>(stream(), o);
+    expect_host_bits<f16, float>(stream(), o);
+  }
+  expect_host_bits<std::int32_t>(stream(), {.alpha = 3, .beta = 2});
+  expect_host_bits<std::int8_t, std::int32_t>(stream(), {.alpha = 3, .beta = 2});
+  // Passes over C; with scales C0, which is C here, is read after the product.
+  const Options all{.alpha = 1.5, .beta = -0.5, .activation = Activation::gelu};
+  expect_host_bits<float>(stream(), all, true, true);
+  expect_host_bits<float>(stream(), all, false, true);
+  expect_host_bits<double>(stream(), all, false, true);
+  expect_host_bits<std::int32_t>(stream(), {.alpha = 3, .beta = 2, .activation = Activation::relu}, false,
+                                 true);
+  if (find_device("cuda").compute_capability != 90) GTEST_SKIP() << "no tensor cores of Hopper";
+  expect_host_bits<bf16>(stream(), active, true, true);
+  expect_host_bits<float>(stream(), {.compute = Compute::tf32});
+  expect_host_bits<e4m3, bf16, e5m2>(stream(), added, true, true);
+  expect_host_bits<e5m2, float, e4m3>(stream(), {.accumulate = Accumulate::fast});
+  expect_host_bits<std::int8_t, std::int8_t>(stream(), active, true, true);
+}
+
+TEST_F(EnqueueOnGpu, AnExactWorkspaceIsEnoughAndNothingAroundItIsWritten) {
+  for (const Sizes& s : sizes) {
+    const Trial<bf16, bf16, bf16> few(s);
+    const Trial<float, float, float> plain(s);
+    const auto expect_exact = [&](const auto& trial) {
+      const Options host = trial.host_options({}, false, false), there = trial.there_options(host);
+      const auto wanted = trial.wanted(host);
+      const std::size_t bytes = trial.needed_workspace(there);
+      const on_gpu::GuardedMemory guarded(bytes);  // full of NaN
+      const Workspace given{bytes == 0 ? nullptr : guarded.get(), bytes, false},
+          kept{given.data, bytes, true};
+      trial.put(stream(), there, given);
+      for (int again = 0; again < 3; ++again) {
+        wait();
+        on_gpu::expect_same_bits(trial.c_there.fetched(), wanted, "with " + std::to_string(bytes) + " bytes");
+        guarded.expect_guards_intact();
+        trial.put(stream(), there, kept);
+      }
+      wait();
+      if (bytes < 256) return;
+      EXPECT_NE(on_gpu::complaint_of([&] {
+                  trial.put(stream(), there, {guarded.get(), bytes - 1});
+                }),
+                "none");
+    };
+    expect_exact(few);
+    expect_exact(plain);
+  }
+}
+
+TEST_F(EnqueueOnGpu, IsCapturedAndLaunchedAgainWithOtherInputs) {
+  const auto expect_captured = [&]<class T>(Trial<T, float, T> trial, bool own, bool scales) {
+    const Sizes s = trial.s;
+    const Options host = trial.host_options({.bias = {}}, scales, true), there = trial.there_options(host);
+    trial.put(stream(), there);  // loads code
+    wait();
+    const std::size_t bytes = trial.needed_workspace(there);
+    const on_gpu::GuardedMemory guarded(bytes);
+    const cuda::Graph graph(stream(), [&] {
+      trial.put(stream(), there, own ? Workspace{bytes == 0 ? nullptr : guarded.get(), bytes} : Workspace{});
+    });
+    for (const std::uint64_t seed : {11, 12, 13}) {
+      trial.a = on_gpu::drawn<T>(s.m * s.k, seed);
+      trial.a_there.set(trial.a);
+      graph.launch(stream());
+      graph.launch(stream());
+      wait();
+      on_gpu::expect_same_bits(trial.c_there.fetched(), trial.wanted(host), own ? "own" : "borrowed");
+    }
+    guarded.expect_guards_intact();
+  };
+  for (const Sizes& s : sizes)
+    for (const bool own : {true, false}) {
+      expect_captured(Trial<bf16, float, bf16>(s), own, false);
+      expect_captured(Trial<float, float, float>(s), own, true);  // a product and a pass
+    }
+}
+
+// Three sets of arrays, none of which the product was prepared with.
+template <class T, class Out>
+void expect_prepared(cudaStream_t stream, const Options& given, bool own) {
+  for (const Sizes& s : sizes) {
+    std::optional<Prepared<T, Out>> product;
+    Options host;
+    {
+      const Trial<T, Out, T> gone(s);
+      host = gone.host_options(given, false, false);
+      product.emplace(gone.a_at(gone.a_there.read(), host), gone.b_at(gone.b_there.read(), host),
+                      gone.c_at(gone.c_there.get()), host);
+    }
+    const std::size_t bytes = product->workspace_bytes();
+    const on_gpu::GuardedMemory guarded(bytes, 0);
+    const Workspace workspace = own && bytes != 0 ? Workspace{guarded.get(), bytes, true} : Workspace{};
+    const auto put = [&](const Trial<T, Out, T>& t) {
+      product->enqueue(stream, t.a_there.read(), t.b_there.read(), t.c_there.get(), workspace);
+    };
+    std::vector<Trial<T, Out, T>> sets;
+    for (std::uint64_t seed = 0; seed < 3; ++seed) {
+      sets.emplace_back(s);
+      sets.back().a = on_gpu::drawn<T>(s.m * s.k, 100 + seed);
+      sets.back().a_there.set(sets.back().a);
+    }
+    for (const auto& t : sets) put(t);
+    cuda::check(cudaStreamSynchronize(stream));
+    const std::string what = product->plan().variant->name + (own ? ", own" : ", kept");
+    for (const auto& t : sets) on_gpu::expect_same_bits(t.c_there.fetched(), t.wanted(host), what);
+    // Within a graph, which is launched again: the same bits, for β is 0 then.
+    if (given.beta != 0) continue;
+    const cuda::Graph graph(stream, [&] {
+      for (const auto& t : sets) put(t);
+    });
+    for (const auto& t : sets) cuda::check(cudaMemset(t.c_there.get(), 0xff, t.c.size() * sizeof(Out)));
+    for (int again = 0; again < 3; ++again) graph.launch(stream);
+    cuda::check(cudaStreamSynchronize(stream));
+    for (const auto& t : sets)
+      on_gpu::expect_same_bits(t.c_there.fetched(), t.wanted(host), what + ", graph");
+    guarded.expect_guards_intact();
+  }
+}
+
+TEST_F(EnqueueOnGpu, PreparedProductsTakeOtherAddresses) {
+  for (const bool own : {true, false})
+    for (const Options& o : {Options{}, Options{.alpha = 1.5, .beta = -0.5}}) {
+      expect_prepared<float, float>(stream(), o, own);
+      expect_prepared<double, double>(stream(), o, own);
+      expect_prepared<bf16, bf16>(stream(), o, own);
+      expect_prepared<f16, float>(stream(), o, own);
+    }
+  expect_prepared<float, float>(stream(), {.activation = Activation::gelu}, false);  // a pass follows
+  const Trial<bf16, bf16, bf16> t(sizes[0]);
+  const Options there = t.there_options(t.host_options({}, false, false));
+  const Prepared<bf16> product(t.a_at(t.a_there.read(), there), t.b_at(t.b_there.read(), there),
+                               t.c_at(t.c_there.get()), there);
+  EXPECT_NE(on_gpu::complaint_of(
+                [&] { product.enqueue(stream(), t.a_there.read() + 1, t.b_there.read(), t.c_there.get()); }),
+            "none");
+}
+
+// What one stream noted twice has a workspace for each graph: side by side they do not meet.
+TEST_F(EnqueueOnGpu, GraphsBesideEachOtherDoNotMeet) {
+  const Trial<bf16, bf16, bf16> one(sizes[2]), other(sizes[2]);
+  const Options host = one.host_options({}, false, false);
+  const std::vector<bf16> wanted = one.wanted(host);
+  const auto capture = [&](const Trial<bf16, bf16, bf16>& t) {
+    return cuda::Graph(stream(), [&] {
+      for (int i = 0; i < 20; ++i) t.put(stream(), host);
+    });
+  };
+  one.put(stream(), host);
+  const cuda::Graph first = capture(one), second = capture(other);
+  const cuda::Stream beside;
+  wait();
+  for (int again = 0; again < 20; ++again) first.launch(stream()), second.launch(beside.get());
+  wait();
+  beside.synchronize();
+  on_gpu::expect_same_bits(one.c_there.fetched(), wanted, "the first");
+  on_gpu::expect_same_bits(other.c_there.fetched(), wanted, "the second");
+}
+
+TEST_F(EnqueueOnGpu, SeveralThreadsWithStreamsOfTheirOwn) {
+  constexpr int threads = 4, rounds = 40;
+  const Trial<bf16, bf16, bf16> one(sizes[1]);
+  const Options host = one.host_options({}, false, false);
+  const std::vector<bf16> wanted = one.wanted(host);
+  std::atomic<int> wrong = 0, done = 0;
+  std::vector<std::jthread> all;
+  for (int t = 0; t < threads; ++t)
+    all.emplace_back([&] {
+      try {
+        const Trial<bf16, bf16, bf16> own(sizes[1]);
+        const Trial<bf16, bf16, bf16> other(sizes[2]);  // so that what is lent changes hands
+        const cuda::Stream stream;
+        for (int round = 0; round < rounds; ++round) {
+          own.put(stream.get(), host);
+          other.put(stream.get(), host);
+        }
+        own.put(stream.get(), host);
+        stream.synchronize();
+        const std::vector<bf16> got = own.c_there.fetched();
+        if (std::memcmp(got.data(), wanted.data(), got.size() * sizeof(bf16)) != 0) ++wrong;
+        ++done;
+      } catch (const Error&) {  // counted below
+      }
+    });
+  all.clear();
+  EXPECT_EQ(done, threads);
+  EXPECT_EQ(wrong, 0);
+}
+
+TEST_F(EnqueueOnGpu, NeitherWaitsNorAllocatesOnceCallsRepeatThemselves) {
+  const Trial<bf16, bf16, bf16> few(sizes[1]), split(sizes[2]);
+  const Trial<float, float, float> plain(sizes[1]);
+  const Options host = few.host_options({}, false, false);
+  const on_gpu::GuardedMemory guarded(few.needed_workspace(host));
+  const auto put_all = [&] {
+    few.put(stream(), host);
+    few.put(stream(), host, {guarded.bytes() == 0 ? nullptr : guarded.get(), guarded.bytes()});
+    split.put(stream(), host);
+    plain.put(stream(), host);
+  };
+  for (int warm = 0; warm < 3; ++warm) (void)on_gpu::comes_back_at_once(stream(), put_all);
+  const std::size_t before = on_gpu::free_bytes();
+  for (int round = 0; round < 20; ++round) {
+    EXPECT_TRUE(on_gpu::comes_back_at_once(stream(), put_all)) << "round " << round;
+    EXPECT_EQ(on_gpu::free_bytes(), before) << "round " << round;
+  }
+}
+
+TEST_F(EnqueueOnGpu, SaysWhatIsWrong) {
+  const Trial<bf16, bf16, bf16> t(sizes[0]);
+  const auto [m, n, k] = t.s;
+  const ConstMatrixView<bf16> a{t.a_there.read(), m, k}, b{t.b_there.read(), k, n};
+  const MatrixView<bf16> c{t.c_there.get(), m, n};
+  std::vector<bf16> host(m * k);
+  const auto says = [&](ConstMatrixView<bf16> x, ConstMatrixView<bf16> y, MatrixView<bf16> z,
+                        const Options& o = {}, const Workspace& w = {}) {
+    return on_gpu::complaint_of([&] { enqueue<bf16>(stream(), x, y, z, o, w); });
+  };
+  EXPECT_EQ(says(a, b, c), "none");
+  EXPECT_EQ(says({host.data(), m, k}, b, c), "A lies in host memory, but the work is for cuda:0");
+  EXPECT_EQ(says(a, {nullptr, k, n}, c), "B has no data");
+  EXPECT_EQ(says(a, {a.data, k, m}, {t.a_there.get(), m, m}),
+            "C overlaps A in memory; an output must lie apart");
+  EXPECT_EQ(says(a, b, c, {.scale_a = {reinterpret_cast<const float*>(host.data())}}),
+            "scale-a lies in host memory, but the work is for cuda:0");
+  auto* const odd = reinterpret_cast<bf16*>(reinterpret_cast<char*>(c.data) + 1);
+  EXPECT_EQ(says(a, b, {odd, m, n}), "C is not aligned to its elements");
+  EXPECT_EQ(says(a, b, {c.data, m, n - 1, n}), "C is 256 × 383 of bf16, but must be 256 × 384 of bf16");
+  Options cublas;
+  cublas.request.variant = "cublas";
+  EXPECT_NE(says(a, b, c, cublas), "none") << "a baseline, which waits";
+  const std::size_t bytes = t.needed_workspace({});
+  if (bytes != 0) {
+    EXPECT_EQ(says(a, b, c, {}, {host.data(), bytes}).substr(0, 13), "the workspace");
+    EXPECT_EQ(says(a, b, c, {}, {reinterpret_cast<char*>(t.a_there.get()) + 2, bytes}),
+              "the workspace is not aligned to 256 bytes");
+    EXPECT_EQ(says(a, b, c, {}, {t.a_there.get(), bytes}), "the workspace overlaps A");
+  }
+  int count = 0;
+  cuda::check(cudaGetDeviceCount(&count));
+  if (count < 2) return;
+  const cuda::OnDevice second(1);
+  const cuda::Stream elsewhere;
+  EXPECT_EQ(on_gpu::complaint_of([&] { enqueue<bf16>(elsewhere.get(), a, b, c); }),
+            "the stream is of cuda:1, not of cuda:0");
+}
+
+}  // namespace
+}  // namespace tessera::matmul

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// Random small products in all layouts, single rows and columns, odd sums and lines with gaps among them;
+// every operand ends where its memory ends. Of small whole numbers, so results are exact. Under
+// compute-sanitizer (tools/gpu run small-shapes) nothing is read beyond an operand, and no two threads meet.
+#include <random>
+#include "ops/matmul/api/enqueue_testing.cuh"
+#include "ops/matmul/api/multiply.hpp"
+#include "tessera/cuda/gpus.hpp"
+
+namespace tessera::matmul {
+namespace {
+
+class SmallShapesOnGpu : public on_gpu::OnGpu {};
+
+// A matrix that lies in lines with gaps, the last of which ends at its last element.
+template <class T>
+struct Lines {
+  std::int64_t rows, cols, step;
+  std::vector<T> host;
+  cuda::DeviceBuffer there;
+
+  Lines(std::int64_t rows_, std::int64_t cols_, std::int64_t gap)
+      : rows(rows_),
+        cols(cols_),
+        step(cols_ + gap),
+        host(static_cast<std::size_t>((rows_ - 1) * step + cols_), T(77)),
+        there(host.size() * sizeof(T)) {}
+
+  T& at(std::int64_t i, std::int64_t j) { return host[static_cast<std::size_t>(i * step + j)]; }
+  T* data() const { return static_cast<T*>(there.get()); }
+  void send() const {
+    cuda::check(cudaMemcpy(data(), host.data(), host.size() * sizeof(T), cudaMemcpyHostToDevice));
+  }
+};
+
+template <class T>
+Lines<T> drawn_lines(std::int64_t rows, std::int64_t cols, std::int64_t gap, std::mt19937& random) {
+  Lines<T> out(rows, cols, gap);
+  for (std::int64_t i = 0; i < rows; ++i)
+    for (std::int64_t j = 0; j < cols; ++j)
+      store_from_double(element_of<T>, &out.at(i, j), static_cast<double>(random() % 7) - 3);
+  out.send();
+  return out;
+}
+
+template <class T, class Out = T>
+void expect_small_shapes(cudaStream_t stream, Options options = {}) {
+  std::mt19937 random(24);
+  const auto extent = [&](unsigned most) {
+    const unsigned of[] = {1, 9, 70, most};
+    return static_cast<std::int64_t>(random() % of[random() % 4] + 1);
+  };
+  options.request = on_gpu::on_gpu();
+  for (unsigned i = 0; i < 100; ++i) {
+    const std::int64_t m = extent(260), n = extent(260), k = extent(900);
+    const auto gap = [&] { return static_cast<std::int64_t>(random() % 3); };
+    options.transpose_a = i % 2 != 0, options.transpose_b = i / 2 % 2 != 0;
+    const bool columns = i / 4 % 2 != 0;
+    Lines<T> a = drawn_lines<T>(options.transpose_a ? k : m, options.transpose_a ? m : k, gap(), random),
+             b = drawn_lines<T>(options.transpose_b ? n : k, options.transpose_b ? k : n, gap(), random);
+    Lines<Out> c(columns ? n : m, columns ? m : n, gap());
+    c.send();
+    const Plan plan =
+        enqueue<T, Out>(stream, {a.data(), a.rows, a.cols, a.step}, {b.data(), b.rows, b.cols, b.step},
+                        {c.data(), m, n, c.step, columns ? Order::columns : Order::rows}, options);
+    cuda::check(cudaStreamSynchronize(stream));
+    Lines<Out> wanted = std::move(c);
+    std::vector<Out> got(wanted.host.size());
+    cuda::check(cudaMemcpy(got.data(), wanted.data(), got.size() * sizeof(Out), cudaMemcpyDeviceToHost));
+    for (std::int64_t x = 0; x < m; ++x)
+      for (std::int64_t y = 0; y < n; ++y) {
+        float sum = 0;
+        for (std::int64_t l = 0; l < k; ++l)
+          sum += static_cast<float>(options.transpose_a ? a.at(l, x) : a.at(x, l)) *
+                 static_cast<float>(options.transpose_b ? b.at(y, l) : b.at(l, y));
+        (columns ? wanted.at(y, x) : wanted.at(x, y)) = static_cast<Out>(sum);
+      }
+    on_gpu::expect_same_bits(got, wanted.host,
+                             plan.variant->name + " " + std::to_string(m) + "x" + std::to_string(n) + "x" +
+                                 std::to_string(k) + ", layout " + std::to_string(i % 8));
+  }
+}
+
+TEST_F(SmallShapesOnGpu, F32) { expect_small_shapes<float>(stream()); }
+TEST_F(SmallShapesOnGpu, F64) { expect_small_shapes<double>(stream()); }
+TEST_F(SmallShapesOnGpu, Tf32) { expect_small_shapes<float>(stream(), {.compute = Compute::tf32}); }
+TEST_F(SmallShapesOnGpu, Bf16) { expect_small_shapes<bf16, float>(stream()); }
+TEST_F(SmallShapesOnGpu, F16) { expect_small_shapes<f16, float>(stream()); }
+TEST_F(SmallShapesOnGpu, I8) { expect_small_shapes<std::int8_t, std::int32_t>(stream()); }
+TEST_F(SmallShapesOnGpu, E4m3) {
+  if (find_device("cuda").compute_capability != 90) GTEST_SKIP() << "no tensor cores of Hopper";
+  expect_small_shapes<e4m3, float>(stream());
+}
+
+}  // namespace
+}  // namespace tessera::matmul

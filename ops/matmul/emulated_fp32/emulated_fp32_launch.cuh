@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+// Emulated FP32, from arguments to launches: the passes that decompose the operands and check their range,
+// the product by tiles of promoted sums, and strict f32, which computes the product where the range
+// check failed.
+#pragma once
+#include "ops/matmul/kernels/wgmma/wgmma_launch.cuh"
+#include "ops/matmul/kernels/wgmma/wgmma_rung.cuh"
+#include "ops/matmul/emulated_fp32/packed_operands.hpp"
+#include "ops/matmul/emulated_fp32/emulated_fp32_operands.cuh"
+
+namespace tessera::matmul {
+
+inline constexpr TileConfig emulated_configs[] = {
+    {.rows = 256,
+     .cols = 128,
+     .consumer_warpgroups = 2,
+     .stages = 4,
+     .cluster_cols = 2,
+     .promoted = true,
+     .ordered_wgmma_issue = true},
+    {.rows = 128,
+     .cols = 128,
+     .consumer_warpgroups = 2,
+     .stages = 6,
+     .cluster_split_k = true,
+     .promoted = true,
+     .ordered_wgmma_issue = true},
+    {.rows = 64, .cols = 64, .consumer_warpgroups = 1, .stages = 12, .promoted = true}};
+// Times are of k groups, fitted to products on one NVIDIA H100.
+inline constexpr TileCost emulated_costs[] = {{256, 128, 1, 2, 2.25, 2.5, 0, 1.2, false, 0, false},
+                                              {128, 128, 1, 1, 1.15, 1.5, 0, 0.7, true},
+                                              {64, 64, 1, 1, 0.42, 0.8, 0, 0, false, 0, false}};
+
+template <class Kind>
+void run_emulated_tile(WgmmaLaunch& sub_problem, Run& run) {
+  const cuda::OnDevice on_device(run.device->index);
+  apply_plan(sub_problem.plan, sub_problem.args, run);
+  // The TMA copies the components as bits, whatever their type.
+  constexpr CUtensorMapDataType type = CU_TENSOR_MAP_DATA_TYPE_INT32;
+  if (sub_problem.plan.tile == 0)
+    return launch<TileTraits<Kind, emulated_configs[0]>>(sub_problem.args, sub_problem.a, sub_problem.b, type,
+                                                         run);
+  if (sub_problem.plan.tile == 1)
+    return launch<TileTraits<Kind, emulated_configs[1]>>(sub_problem.args, sub_problem.a, sub_problem.b, type,
+                                                         run);
+  launch<TileTraits<Kind, emulated_configs[2]>>(sub_problem.args, sub_problem.a, sub_problem.b, type, run);
+}
+
+// The plan of a product before it is launched. The workspace holds the range check's memory, its result, and
+// both operands' components.
+struct EmulatedPlan {
+  Compute compute;
+  PlannedLaunches launches;
+  std::size_t bytes_a = 0, bytes_b = 0;
+
+  static constexpr std::size_t in_range_bytes = 256;
+  std::size_t bytes() const { return range_check_bytes + in_range_bytes + bytes_a + bytes_b; }
+};
+
+// Operands that are decomposed already; null: they are not.
+struct ReadyComponents {
+  void *a = nullptr, *b = nullptr;
+
+  // The packed operands that the process keeps.
+  static ReadyComponents of(const WgmmaJob& job, Compute compute, const Device& device) {
+    const auto found = [&](const MatrixRef& f) {
+      return find_packed({f.data, f.rows, f.k, f.row_stride, f.k_stride, compute, device.index});
+    };
+    return {found(job.a), found(job.b)};
+  }
+};
+
+inline EmulatedPlan plan_emulated(const WgmmaJob& job, Compute compute, const Device& device) {
+  EmulatedPlan out{.compute = compute, .launches = {}};
+  const std::int64_t k = job.a.k;
+  if (k > 0) {
+    out.bytes_a = EmulatedLayout(compute, job.a.rows, k).bytes();
+    out.bytes_b = EmulatedLayout(compute, job.b.rows, k).bytes();
+  }
+  // Split-K only over a cluster.
+  const unsigned tiles = job.options.splits > 1 ? 0b010 : 0b111;
+  const auto plan = [&](std::int64_t rows, std::int64_t cols, bool is_large) {
+    const WgmmaArgs args = args_of(job.args, 0, 0, rows, cols);
+    // The model's k tile is a k group.
+    TilePlan plan_of_part =
+        plan_tiles(emulated_costs, rows, cols, k, promotion_k_tiles * k_of_line(compute), device.processors,
+                   is_large ? tiles : 0b111, is_large ? job.options : TileOptions{}, store_cost_of(args));
+    plan_of_part.k_tile_count *= promotion_k_tiles;
+    plan_of_part.k_tiles_per_split *= promotion_k_tiles;
+    return plan_of_part;
+  };
+  out.launches = plan_launches(job.args.m, job.args.n, job.launch_mode, plan);
+  return out;
+}
+
+// One function for each arithmetic, in `emulated_*.sm90.cu`.
+void run_f16x3(WgmmaLaunch& sub_problem, Run& run);
+void run_tf32x3(WgmmaLaunch& sub_problem, Run& run);
+void run_bf16x6(WgmmaLaunch& sub_problem, Run& run);
+
+inline void run_emulated_launch(Compute compute, WgmmaLaunch& sub_problem, Run& run) {
+  if (compute == Compute::f16x3) run_f16x3(sub_problem, run);
+  else if (compute == Compute::tf32x3) run_tf32x3(sub_problem, run);
+  else run_bf16x6(sub_problem, run);
+}
+
+inline void run_emulated(const MixedProblem& p, const WgmmaJob& job, const EmulatedPlan& planned, Run& run,
+                         const ReadyComponents& ready = {}) {
+  const cuda::OnDevice on_device(run.device->index);
+  char* const range_check = static_cast<char*>(run.workspace);
+  char* const in_range = range_check + range_check_bytes;
+  char* const to_a = in_range + EmulatedPlan::in_range_bytes;
+  const auto task = [](const MatrixRef& f, void* ready, char* to) {
+    return DecompositionTask{f, ready != nullptr ? ready : to, ready != nullptr};
+  };
+  const DecompositionTask a = task(job.a, ready.a, to_a), b = task(job.b, ready.b, to_a + planned.bytes_a);
+  TmaOperand operand_a{}, operand_b{};
+  EmulatedArgs emulation{};
+  if (p.k > 0) {
+    auto* const in_range_word = reinterpret_cast<std::uint32_t*>(in_range);
+    decompose_both(planned.compute, a, b, range_check, in_range_word, static_cast<cudaStream_t>(run.stream));
+    const EmulatedLayout layout_a(planned.compute, job.a.rows, p.k),
+        layout_b(planned.compute, job.b.rows, p.k);
+    const auto operand_of = [](const EmulatedLayout& layout, const DecompositionTask& x) {
+      return TmaOperand{{layout.parts_in(x.parts), x.from.rows, layout.line_bytes / 4, layout.line_bytes / 4},
+                        false};
+    };
+    operand_a = operand_of(layout_a, a), operand_b = operand_of(layout_b, b);
+    emulation = {layout_a.scales_in(a.parts), layout_b.scales_in(b.parts), layout_a.lines_step,
+                 layout_b.lines_step, in_range_word};
+  }
+  for (int i = 0; i < planned.launches.count; ++i) {
+    const PlannedLaunch& p_launch = planned.launches.launch[i];
+    WgmmaLaunch sub_problem{sub_operand(operand_a, 4, p_launch.row, p_launch.rows),
+                            sub_operand(operand_b, 4, p_launch.col, p_launch.cols),
+                            args_of(job.args, p_launch.row, p_launch.col, p_launch.rows, p_launch.cols),
+                            p_launch.plan};
+    sub_problem.args.emulation = emulation;
+    sub_problem.args.emulation.scales_a += p_launch.row;
+    sub_problem.args.emulation.scales_b += p_launch.col;
+    sub_problem.args.independent_of_previous = i > 0;
+    run_emulated_launch(planned.compute, sub_problem, run);
+  }
+  if (p.k > 0) multiply_strictly(p, emulation.in_range, run);
+}
+
+inline WgmmaJob emulated_job(const MixedProblem& p, const Tuning& tuning) {
+  WgmmaJob job =
+      job_of(p, {tuning.find("tile").value_or(0), tuning["splits"], tuning["group"], tuning["strips"]});
+  job.launch_mode = static_cast<LaunchMode>(tuning["cuts"]);
+  return job;
+}
+
+// The rungs differ only in the arithmetic.
+template <Compute compute>
+struct EmulatedFp32Rung {
+  static PreparedRun prepare(const Arguments& arguments, const Tuning& tuning, const Device& device) {
+    const MixedProblem given = MixedProblem::of(arguments);
+    const MixedProblem p = with_row_major_c(given);
+    if (p.m == 0 || p.n == 0) return {};
+    const EmulatedPlan planned = plan_emulated(emulated_job(p, tuning), compute, device);
+    return {.launch =
+                [given, planned, tuning](std::span<void* const> arrays, Run& run) {
+                  const MixedProblem device_problem = with_row_major_c(with_addresses(given, arrays));
+                  const WgmmaJob job = emulated_job(device_problem, tuning);
+                  run_emulated(device_problem, job, planned, run,
+                               ReadyComponents::of(job, compute, *run.device));
+                },
+            .workspace_bytes = planned.bytes(),
+            .zeros = range_check_bytes};
+  }
+
+  static Reason refuses(const Arguments& arguments, const Tuning&, const Device&) {
+    const MixedProblem p = MixedProblem::of(arguments);
+    if (p.compute != compute)
+      return "its factors are split: --compute " + std::string(text_of(compute)) + " asks for that";
+    if (p.c_col != 1 && p.c_row != 1 && p.n != 1 && p.m != 1)
+      return "C's rows, or its columns, are not contiguous";
+    return counts_beyond(arguments);
+  }
+
+  // A PackedOperand holds the components, then the range check's workspace.
+  static Reason refuses_packing(const Device& device) { return needs_hopper(device); }
+  static std::size_t packing_bytes(const PackedKey& key) {
+    return EmulatedLayout(key.compute, key.lines, key.k).bytes() + range_check_bytes;
+  }
+  static void pack_operand(const PackedKey& key, void* parts, Run& run) {
+    const cuda::OnDevice on_device(run.device->index);
+    const auto stream = static_cast<cudaStream_t>(run.stream);
+    char* const range_check =
+        static_cast<char*>(parts) + EmulatedLayout(key.compute, key.lines, key.k).bytes();
+    cuda::check(cudaMemsetAsync(range_check, 0, range_check_bytes, stream));
+    decompose_one(key.compute, {{key.data, 4, key.lines, key.k, key.row_stride, key.k_stride}, parts},
+                  range_check, stream);
+  }
+
+  static Variant variant(const char* idea) {
+    Choice choice;
+    choice.ranges = {
+        {.name = "tile", .first = 0, .last = static_cast<int>(std::size(emulated_costs)), .value = 0},
+        {.name = "splits", .first = 0, .last = max_cluster_splits, .value = 0},
+        {.name = "group", .first = 0, .last = 64, .value = 0},
+        {.name = "strips", .first = 0, .last = 2, .value = 0},
+        {.name = "cuts", .first = 0, .last = 2, .value = 0}};
+    choice.prepare[Element::f32] = prepare;
+    choice.refuses = refuses;
+    Variant out;
+    out.idea = idea;
+    out.where = Where::cuda;
+    out.needs = needs_hopper;
+    out.choices.push_back(std::move(choice));
+    static const Packer packer{refuses_packing, packing_bytes, pack_operand};
+    register_packer(packer);  // the same whichever comes last
+    return out;
+  }
+};
+
+inline LayoutHandling decomposed_first(Element, const OperandLayout&) { return LayoutHandling::packed_first; }
+
+}  // namespace tessera::matmul

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// The passes over f32 operands before a product by parts, and strict f32 where that would not be as good.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <cuda_runtime_api.h>
+#include "ops/matmul/kernels/pack/pack_operands.cuh"
+#include "ops/matmul/plans/tile_order.hpp"
+#include "ops/matmul/gemm/mixed_problem.hpp"
+#include "tessera/core/device.hpp"
+
+namespace tessera::matmul {
+
+// Whose parts fill 128 bytes.
+__host__ __device__ constexpr int k_of_line(Compute compute) { return compute == Compute::f16x3 ? 32 : 16; }
+
+// What an operand's parts take, and where they lie in a piece of memory that begins at a multiple of 256.
+struct EmulatedLayout {
+  std::int64_t line_bytes, lines_step;  // as DecomposedOperand has them
+  std::size_t parts, scales, ranges;    // bytes, one after the other; then one OperandRange
+
+  EmulatedLayout(Compute compute, std::int64_t lines, std::int64_t k);
+  std::size_t bytes() const { return parts + scales + ranges + 256; }
+  unsigned char* parts_in(void* base) const { return static_cast<unsigned char*>(base); }
+  float* scales_in(void* base) const { return reinterpret_cast<float*>(parts_in(base) + parts); }
+  unsigned char* ranges_in(void* base) const { return parts_in(base) + parts + scales; }
+  unsigned char* range_in(void* base) const { return ranges_in(base) + ranges; }
+};
+
+// Workspace of the range check: zeros before and after. As much as other rungs' counters take, for all of
+// which one workspace serves.
+inline constexpr std::size_t range_check_bytes = counter_bytes;
+
+struct DecompositionTask {
+  MatrixRef from;
+  void* parts;         // as EmulatedLayout has it
+  bool ready = false;  // the parts are there already
+};
+
+// Decomposes both operands of a product; in_range becomes 1, or 0 where strict f32 is to be computed.
+void decompose_both(Compute compute, const DecompositionTask& a, const DecompositionTask& b,
+                    void* range_check, std::uint32_t* in_range, cudaStream_t stream);
+// Decomposes one operand, for several products.
+void decompose_one(Compute compute, const DecompositionTask& x, void* range_check, cudaStream_t stream);
+
+// Computes the product in strict f32 if in_range is 0.
+void multiply_strictly(const MixedProblem& p, const std::uint32_t* in_range, Run& run);
+
+}  // namespace tessera::matmul

@@ -1,9 +1,0 @@
-// SPDX-License-Identifier: Apache-2.0
-// The tensor core kernels of f32 operands as f16 components, three products.
-#include "ops/matmul/kernels/hopper/emulated_fp32_launch.cuh"
-
-namespace tessera::matmul {
-
-void run_f16x3(WgmmaLaunch& sub_problem, Run& run) { run_emulated_tile<F16x3>(sub_problem, run); }
-
-}  // namespace tessera::matmul

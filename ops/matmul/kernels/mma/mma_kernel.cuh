@@ -1,0 +1,710 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kernel of rung 12, in four parts: what is multiplied (MmaF64, MmaHalf), asynchronous copies into shared
+// memory (MmaCopier), the way of the sums to C or of parts of them to memory (store_sums, store_partial), and
+// the mainloop (MmaTile).
+#pragma once
+#include <cstring>
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <type_traits>
+#include "ops/matmul/epilogue/epilogue.hpp"
+#include "ops/matmul/kernels/split_k_reduction.cuh"
+#include "ops/matmul/plans/mma_plan.hpp"
+#include "ops/matmul/kernels/copy_part.cuh"
+#include "ops/matmul/matmul.hpp"
+#include "ops/matmul/gemm/mixed_problem.hpp"
+#include "tessera/cuda/ptx/cp_async.cuh"
+#include "tessera/cuda/ptx/mma.cuh"
+
+namespace tessera::matmul {
+
+namespace ptx = cuda::ptx;
+
+struct MmaF64 {
+  using Element = double;
+  using Sum = double;
+  using Problem = matmul::Problem<double>;
+  template <class Panel>
+  using Loads = MmaLoads64<Panel>;
+  static constexpr int bytes = 8;
+  static constexpr auto& tiles = mma_f64_tiles;
+
+  struct Block {
+    double half[2][4];
+  };
+
+  template <class Panel>
+  static __device__ __forceinline__ void load(Block& to, const unsigned char* panel,
+                                              const Loads<Panel>& loads, int block, int /*step*/) {
+#pragma unroll
+    for (int half = 0; half < 2; ++half)
+#pragma unroll
+      for (int s = 0; s < 4; ++s)
+        to.half[half][s] = *reinterpret_cast<const double*>(panel + loads.offset(block, half, s));
+  }
+
+  // Times eight columns of b.
+  static __device__ __forceinline__ void multiply(double (&d)[4], const Block& a, const Block& b, int half) {
+    const double both[8] = {a.half[0][0], a.half[1][0], a.half[0][1], a.half[1][1],
+                            a.half[0][2], a.half[1][2], a.half[0][3], a.half[1][3]};
+    ptx::mma_f64(d, both, b.half[half]);
+  }
+
+  static __device__ __forceinline__ double epilogue(const Problem& p, std::int64_t i, std::int64_t j,
+                                                    double sum) {
+    return p.scaled(i, j, sum);
+  }
+  static __device__ __forceinline__ void put(const Problem& p, std::int64_t i, std::int64_t j, double value) {
+    p.c(i, j) = value;
+  }
+  static bool has_rows(const Problem& p) { return p.c.stride[1] <= p.c.stride[0]; }
+  // Whether a warp's stores fill sectors of C: by pairs of doubles, or where it is by columns, eight lanes.
+  static bool from_registers(const Problem& p, bool by_columns) {
+    const bool pairs =
+        p.c.stride[0] * p.c.stride[1] % 2 == 0 && reinterpret_cast<std::uintptr_t>(p.c.data) % 16 == 0;
+    return p.beta == 0 && (p.c.stride[0] == 1 || p.c.stride[1] == 1) && (by_columns || pairs);
+  }
+};
+
+template <class Element_>
+struct MmaHalf {
+  using Element = Element_;
+  using Sum = float;
+  using Problem = MixedProblem;
+  template <class Panel>
+  using Loads = MmaLoads16<Panel>;
+  static constexpr int bytes = 2;
+  static constexpr auto& tiles = mma_half_tiles;
+
+  struct Block {
+    std::uint32_t r[4];
+  };
+
+  template <class Panel>
+  static __device__ __forceinline__ void load(Block& to, const unsigned char* panel,
+                                              const Loads<Panel>& loads, int block, int step) {
+    ptx::ldmatrix_x4<Panel::along == Along::lines>(to.r, panel + loads.offset(block, step));
+  }
+
+  static __device__ __forceinline__ void multiply(float (&d)[4], const Block& a, const Block& b, int half) {
+    if constexpr (std::is_same_v<Element, __nv_bfloat16>) ptx::mma_bf16(d, a.r, b.r[half], b.r[half + 2]);
+    else ptx::mma_f16(d, a.r, b.r[half], b.r[half + 2]);
+  }
+
+  // C's element is of 16 bits or f32; C0 and bias have it, too.
+  static __device__ __forceinline__ float epilogue(const Problem& p, std::int64_t i, std::int64_t j,
+                                                   float sum) {
+    const float scale_a = p.scale_a != nullptr && p.k != 0 ? p.scale_a[i * p.scale_a_step] : 1.0f,
+                scale_b = p.scale_b != nullptr && p.k != 0 ? p.scale_b[j * p.scale_b_step] : 1.0f;
+    float value = scaled_sum(p.alpha, scale_a, scale_b, sum);
+    if (p.beta != 0) value += p.beta * read(p, p.c0.data, i * p.c0.row + j * p.c0.col);
+    if (p.bias != nullptr) value += read(p, p.bias, i * p.bias_row + j * p.bias_col);
+    return apply(p.post_op, value);
+  }
+  static __device__ __forceinline__ void put(const Problem& p, std::int64_t i, std::int64_t j, float value) {
+    const std::int64_t at = i * p.c_row + j * p.c_col;
+    if (p.c_element == tessera::Element::f32) static_cast<float*>(p.c)[at] = value;
+    else if (p.c_element == tessera::Element::f16) static_cast<__half*>(p.c)[at] = __half(value);
+    else static_cast<__nv_bfloat16*>(p.c)[at] = __nv_bfloat16(value);
+  }
+  static bool has_rows(const Problem& p) { return p.c_col <= p.c_row; }
+  static bool from_registers(const Problem&, bool) { return false; }
+
+ private:
+  static __device__ __forceinline__ float read(const Problem& p, const void* data, std::int64_t at) {
+    if (p.c_element == tessera::Element::f32) return static_cast<const float*>(data)[at];
+    if (p.c_element == tessera::Element::f16) return static_cast<float>(static_cast<const __half*>(data)[at]);
+    return static_cast<float>(static_cast<const __nv_bfloat16*>(data)[at]);
+  }
+};
+
+// One operand's way into shared memory: each thread's part in copying stage after stage. Pieces of 16 bytes
+// where the operand lies so that they can be copied whole, else element by element: doubles still
+// asynchronously, so that odd sizes cost little; 16-bit elements by way of registers.
+
+// An operand by its lines: rows of A, columns of B.
+template <class Element>
+struct MmaOperand {
+  const Element* data;
+  std::int64_t lines, line_step, k_step;
+  bool whole;  // in pieces of 16 bytes, along what its panel lies along
+};
+
+// Along what is contiguous, or nearer to it.
+inline Along along_of(const MmaMatrixRef& x) {
+  return x.k_step == 1 || x.k_step <= x.line_step ? Along::k : Along::lines;
+}
+
+template <class Kind>
+MmaOperand<typename Kind::Element> operand_of(const MmaMatrixRef& x, std::int64_t k) {
+  using Element = typename Kind::Element;
+  const bool along_k = along_of(x) == Along::k;
+  const std::int64_t step = along_k ? x.k_step : x.line_step, other = along_k ? x.line_step : x.k_step;
+  const bool whole = step == 1 && ((along_k ? x.lines : k) == 1 || other * Kind::bytes % 16 == 0) &&
+                     reinterpret_cast<std::uintptr_t>(x.data) % 16 == 0;
+  return {static_cast<const Element*>(x.data), x.lines, x.line_step, x.k_step, whole};
+}
+
+template <class Kind, class Panel, int threads>
+class MmaCopier {
+  using Element = typename Kind::Element;
+  using ThreadMap = MmaThreadMap<Panel, threads>;
+  static constexpr bool along_k = Panel::along == Along::k;
+  static constexpr int bytes = Kind::bytes;
+
+ public:
+  // `thread` of those that copy this panel.
+  __device__ MmaCopier(const MmaOperand<Element>& x, int thread, std::int64_t first_line,
+                       std::int64_t first_k)
+      : x_(x) {
+    // Of 16-bit elements, too, a piece is one thread's, whole or not.
+    const auto own = ThreadMap::first(thread, x.whole || bytes == 2 ? Panel::piece : 1);
+    row_ = own.row;
+    at_ = own.at;
+    smem_offset_ = Panel::offset_in_row(row_, at_);
+    const std::int64_t line = first_line + (along_k ? row_ : at_), k = first_k + (along_k ? at_ : row_);
+    const std::int64_t left = x.lines - line;
+    lines_left_ = left > 1 << 20 ? 1 << 20 : static_cast<int>(left);
+    next_ = x.data + line * x.line_step + k * x.k_step;
+  }
+
+  // `k_left` steps of k exist from this stage on. Lines that there are none of need not be copied, for nobody
+  // stores what they give. `whole`: both operands are.
+  template <bool whole>
+  __device__ __forceinline__ void copy(unsigned char* panel, int k_left) {
+    // From the thread's first line to its last one, or to the end of the piece.
+    constexpr int own_lines =
+        along_k ? (ThreadMap::passes(Panel::piece) - 1) * ThreadMap::step(Panel::piece) + 1 : Panel::piece;
+    const bool whole_stage = k_left >= Panel::depth;
+    if (!whole && !(bytes == 2 && x_.whole)) {
+      copy_single(panel, k_left);
+    } else if (whole_stage && lines_left_ >= own_lines) {
+      copy_whole<true>(panel, k_left);
+    } else if (whole_stage && along_k) {
+      copy_lines(panel);
+    } else if (along_k || lines_left_ > 0) {
+      copy_whole<false>(panel, k_left);
+    }
+    next_ += Panel::depth * x_.k_step;
+  }
+
+ private:
+  // How many of a piece's elements exist.
+  __device__ __forceinline__ int valid(int pass, int step, int k_left, int unit) const {
+    const int rows = (along_k ? lines_left_ : k_left - row_) - pass * step;
+    const int width = along_k ? k_left - at_ : lines_left_;
+    return rows <= 0 || width <= 0 ? 0 : width < unit ? width : unit;
+  }
+  __device__ __forceinline__ std::int64_t row_step(int step) const {
+    return step * (along_k ? x_.line_step : x_.k_step);
+  }
+
+  template <bool inside>
+  __device__ __forceinline__ void copy_whole(unsigned char* panel, int k_left) const {
+    constexpr int step = ThreadMap::step(Panel::piece);
+    const Element* from = next_;
+#pragma unroll inside ? ThreadMap::passes(Panel::piece) : 1
+    for (int i = 0; i < ThreadMap::passes(Panel::piece); ++i, from += row_step(step)) {
+      unsigned char* const to = panel + Panel::advance_rows(smem_offset_, i * step);
+      if constexpr (inside) {
+        ptx::cp_async<16>(to, from);
+      } else {
+        const int count = valid(i, step, k_left, Panel::piece);
+        if constexpr (bytes > 2)
+          copy_part<Panel::piece>(reinterpret_cast<Element*>(to), from, x_.data, count);
+        else if (count % Panel::piece == 0) ptx::cp_async<16>(to, count > 0 ? from : x_.data, count * bytes);
+        else gather(to, from, count);
+      }
+    }
+  }
+
+  __device__ __forceinline__ void copy_lines(unsigned char* panel) const {
+    constexpr int step = ThreadMap::step(Panel::piece);
+    const Element* from = next_;
+#pragma unroll
+    for (int i = 0; i < ThreadMap::passes(Panel::piece); ++i, from += row_step(step))
+      ptx::cp_async_if(i * step < lines_left_, panel + Panel::advance_rows(smem_offset_, i * step), from);
+  }
+
+  __device__ __forceinline__ void copy_single(unsigned char* panel, int k_left) const {
+    constexpr int unit = bytes == 2 ? Panel::piece : 1, step = ThreadMap::step(unit);
+    const Element* from = next_;
+#pragma unroll along_k ? ThreadMap::passes(unit) : 2
+    for (int i = 0; i < ThreadMap::passes(unit); ++i, from += row_step(step)) {
+      unsigned char* const to = panel + Panel::advance_rows(smem_offset_, i * step);
+      const int count = valid(i, step, k_left, unit);
+      if constexpr (unit == 1) ptx::cp_async<bytes>(to, count > 0 ? from : x_.data, count * bytes);
+      else gather(to, from, count);
+    }
+  }
+
+  __device__ __forceinline__ void gather(unsigned char* to, const Element* from, int count) const {
+    const std::int64_t step = along_k ? x_.k_step : x_.line_step;
+    Element piece[Panel::piece];
+#pragma unroll
+    for (int e = 0; e < Panel::piece; ++e) piece[e] = e < count ? from[e * step] : Element(0.0f);
+    uint4 words;
+    std::memcpy(&words, piece, sizeof words);
+    *reinterpret_cast<uint4*>(to) = words;
+  }
+
+  const MmaOperand<Element>& x_;  // of the kernel's arguments
+  const Element* next_;
+  int row_, at_, smem_offset_;  // of the thread's first unit
+  int lines_left_;              // from there on
+};
+
+// From a warp's sums to C, by way of shared memory, so that lanes write neighbours; or to where parts are
+// added.
+
+template <class Kind>
+struct MmaArgs {
+  typename Kind::Problem p;  // what follows the sum
+  MmaOperand<typename Kind::Element> a, b;
+  std::int64_t k;
+  bool transposed;      // C(j, i) is what the operands' row i and column j give
+  bool by_columns;      // of the operands' product, rows' neighbours lie beside each other in C
+  bool from_registers;  // results need not pass through shared memory
+  TileOrder order;
+  std::int32_t depth, split_depth;  // stages, in all and of each split
+  typename Kind::Sum* partials;     // of splits: a room for each unit of the order (split_k_reduction.cuh)
+  TileScheduler scheduler;          // the order, for blocks that have little else to do
+};
+
+// What a kernel is given, and which kernel: of which tile, for operands that lie along what.
+template <class Kind>
+struct MmaLaunch {
+  MmaArgs<Kind> args;
+  int tile;
+  Along a, b;
+};
+
+template <class Kind>
+MmaLaunch<Kind> launch_of(const typename Kind::Problem& p, const MmaJob& job, void* workspace) {
+  const MmaMatrixRef &a = job.left(), &b = job.right();
+  const MmaPlan& plan = job.plan;
+  MmaOperand<typename Kind::Element> of_a = operand_of<Kind>(a, job.k), of_b = operand_of<Kind>(b, job.k);
+  // Doubles of both or of none are copied in pieces: there are two loops, not four.
+  if (Kind::bytes > 2) of_a.whole = of_b.whole = of_a.whole && of_b.whole;
+  const MmaArgs<Kind> args{.p = p,
+                           .a = of_a,
+                           .b = of_b,
+                           .k = job.k,
+                           .transposed = job.transposed,
+                           .by_columns = Kind::has_rows(p) == job.transposed,
+                           .from_registers = Kind::from_registers(p, Kind::has_rows(p) == job.transposed),
+                           .order = plan.order,
+                           .depth = plan.depth,
+                           .split_depth = plan.split_depth,
+                           .partials = static_cast<typename Kind::Sum*>(workspace),
+                           .scheduler = plan.order};
+  return {args, plan.tile, along_of(a), along_of(b)};
+}
+
+// A lane's, of its warp's tile.
+template <class Kind, int row_blocks_, int col_blocks_>
+struct MmaSums {
+  using Sum = typename Kind::Sum;
+  static constexpr int row_blocks = row_blocks_, col_blocks = col_blocks_,
+                       count = row_blocks * col_blocks * 8;
+  Sum of_half[row_blocks][col_blocks][2][4];
+
+  __device__ __forceinline__ Sum (&of(int i, int j, int half))[4] { return of_half[i][j][half]; }
+  __device__ __forceinline__ Sum& at(int i) {
+    return of_half[i / (col_blocks * 8)][i / 8 % col_blocks][i / 4 % 2][i % 4];
+  }
+  __device__ __forceinline__ void clear() {
+#pragma unroll
+    for (int i = 0; i < count; ++i) at(i) = 0;
+  }
+};
+
+// The tiles of a product whose sums are split.
+template <class Kind>
+struct MmaPartials {
+  using Sum = typename Kind::Sum;
+  MmaArgs<Kind> args;
+  const Sum* partials;
+  std::int32_t rows, cols;
+
+  std::int64_t tiles() const { return std::int64_t{args.order.rows} * args.order.cols; }
+  SIMT TileOrder::Tile tile(int i) const { return args.order.at(i * args.order.splits); }
+  SIMT PartialSlots slots(int i) const { return {std::int64_t{i} * args.order.splits, args.order.splits}; }
+  SIMT bool contains(std::int64_t row, std::int64_t col) const {
+    return row < args.a.lines && col < args.b.lines;
+  }
+  __device__ __forceinline__ void store(std::int64_t row, std::int64_t col, Sum sum) const {
+    const std::int64_t i = args.transposed ? col : row, j = args.transposed ? row : col;
+    Kind::put(args.p, i, j, Kind::epilogue(args.p, i, j, sum));
+  }
+};
+
+template <class Kind>
+MmaPartials<Kind> partials_of(const MmaLaunch<Kind>& launch) {
+  const MmaConfig& tile = Kind::tiles[launch.tile];
+  return {launch.args, launch.args.partials, tile.rows, tile.cols};
+}
+
+template <class Sum>
+struct alignas(2 * sizeof(Sum)) MmaPair {
+  Sum first, second;
+};
+// Those of a lane that lie beside each other: put(row, col, both), in the warp's tile.
+template <class Sums, class Put>
+__device__ __forceinline__ void each_pair(Sums& sums, int lane, const Put& put) {
+#pragma unroll
+  for (int i = 0; i < Sums::row_blocks; ++i)
+#pragma unroll
+    for (int j = 0; j < Sums::col_blocks; ++j)
+#pragma unroll
+      for (int below = 0; below < 2; ++below)
+#pragma unroll
+        for (int half = 0; half < 2; ++half) {
+          const RowAndCol at = mma_result(lane, half, below);
+          put(i * 16 + at.row, j * 16 + at.col,
+              MmaPair<typename Sums::Sum>{sums.of(i, j, half)[2 * below],
+                                          sums.of(i, j, half)[2 * below + 1]});
+        }
+}
+
+// Leaves a warp's part of the sums in its room, from `to` on.
+template <MmaConfig config, class Sums>
+__device__ __forceinline__ void store_partial(typename Sums::Sum* to, Sums& sums, int lane) {
+  using Pair = MmaPair<typename Sums::Sum>;
+  each_pair(sums, lane, [&](int row, int col, const Pair& both) {
+    *reinterpret_cast<Pair*>(to + row * config.cols + col) = both;
+  });
+}
+
+// A warp's sums to shared memory, from (first_row, first_col) of `rows` by `cols` on, in rows or in columns.
+template <int rows, int cols, class Sums>
+__device__ __forceinline__ void stage_sums(unsigned char* to, Sums& sums, int lane, bool by_columns,
+                                           int first_row = 0, int first_col = 0) {
+  using Sum = typename Sums::Sum;
+  using Pair = MmaPair<Sum>;
+  if (!by_columns) {
+    each_pair(sums, lane, [&](int row, int col, const Pair& both) {
+      *reinterpret_cast<Pair*>(to + mma_result_offset<sizeof(Sum), cols>(first_row + row, first_col + col)) =
+          both;
+    });
+  } else {
+    each_pair(sums, lane, [&](int row, int col, const Pair& both) {
+      const int offset = mma_column_offset<sizeof(Sum), rows>(first_row + row, first_col + col);
+      *reinterpret_cast<Sum*>(to + offset) = both.first;
+      *reinterpret_cast<Sum*>(to + offset + mma_column_offset<sizeof(Sum), rows>(0, 1)) = both.second;
+    });
+  }
+}
+
+// Elements of C: of column c of what begins at (row, col) of the operands' product the rows from `first` on,
+// or `by_columns`, of row c the columns; below `end`. sum(r, c): the sum there, with `by_columns` of row c
+// and column r.
+template <int unrolled, bool by_columns, class Kind, class SumAt>
+__device__ __forceinline__ void put_rows(const MmaArgs<Kind>& args, std::int64_t row, std::int64_t col,
+                                         int first, int end, int c, const SumAt& sum) {
+  const auto with_index = [&](int r, const auto& use) {
+    const std::int64_t i = row + (by_columns ? c : r), j = col + (by_columns ? r : c);
+    use(args.transposed ? j : i, args.transposed ? i : j);
+  };
+  // All are read before the first is written, which the compiler could not know to be elsewhere.
+  typename Kind::Sum value[unrolled] = {};
+#pragma unroll
+  for (int e = 0; e < unrolled; ++e) {
+    const int r = first + e;
+    if (r < end)
+      with_index(r,
+                 [&](std::int64_t i, std::int64_t j) { value[e] = Kind::epilogue(args.p, i, j, sum(r, c)); });
+  }
+#pragma unroll
+  for (int e = 0; e < unrolled; ++e) {
+    const int r = first + e;
+    if (r < end) with_index(r, [&](std::int64_t i, std::int64_t j) { Kind::put(args.p, i, j, value[e]); });
+  }
+}
+
+// How much of a tile there is.
+struct MmaExtent {
+  int high, wide;
+};
+template <int rows, int cols, class Kind>
+__device__ __forceinline__ MmaExtent extent_of(const MmaArgs<Kind>& args, std::int64_t row,
+                                               std::int64_t col) {
+  const std::int64_t below = args.a.lines - row, right = args.b.lines - col;
+  return {below < rows ? static_cast<int>(below) : rows, right < cols ? static_cast<int>(right) : cols};
+}
+
+// The warp's tile, whose first element of C is (row, col).
+template <MmaConfig config, class Kind, class Sums>
+__device__ __forceinline__ void store_sums(const MmaArgs<Kind>& args, unsigned char* memory, Sums& sums,
+                                           std::int64_t row, std::int64_t col, int warp, int lane) {
+  using Sum = typename Kind::Sum;
+  constexpr int rows = config.warp_rows, cols = config.warp_cols, bytes = sizeof(Sum), unrolled = 32 / bytes;
+  unsigned char* const own = memory + warp * mma_result_bytes<bytes, rows, cols>();
+  stage_sums<rows, cols>(own, sums, lane, args.by_columns);
+  __syncwarp();
+  const auto [high, wide] = extent_of<rows, cols>(args, row, col);
+  if (!args.by_columns) {
+    const auto sum = [own](int r, int c) {
+      return *reinterpret_cast<const Sum*>(own + mma_result_offset<bytes, cols>(r, c));
+    };
+    for (int c = lane; c < wide; c += 32)
+      for (int r = 0; r < high; r += unrolled) put_rows<unrolled, false>(args, row, col, r, high, c, sum);
+    return;
+  }
+  const auto sum = [own](int c, int r) {
+    return *reinterpret_cast<const Sum*>(own + mma_column_offset<bytes, rows>(r, c));
+  };
+  constexpr int lanes = rows < 32 ? rows : 32, beside = 32 / lanes;  // columns at once
+  for (int r = lane % lanes; r < high; r += lanes)
+    for (int c = lane / lanes * unrolled; c < wide; c += beside * unrolled)
+      put_rows<unrolled, true>(args, row, col, c, wide, r, sum);
+}
+
+// Doubles that only α follows, from registers: each store writes whole sectors. `two`: of
+// neighbours in a row of the operands' product at once, which are neighbours in C; else its columns' are.
+template <bool two, MmaConfig config, class Sums>
+__device__ __forceinline__ void store_from_registers(const MmaArgs<MmaF64>& args, Sums& sums,
+                                                     std::int64_t row, std::int64_t col, int lane) {
+  const auto [high, wide] = extent_of<config.warp_rows, config.warp_cols>(args, row, col);
+  const auto& c = args.p.c;
+  const std::int64_t down = c.stride[args.transposed ? 1 : 0], across = c.stride[args.transposed ? 0 : 1];
+  const RowAndCol own = mma_result(lane, 0, 0);
+  double* at = c.data + (row + own.row) * down + (col + own.col) * across;
+  const double alpha = args.p.alpha;
+#pragma unroll
+  for (int r = 0; r < config.warp_rows; r += 8, at += 8 * down) {
+    if (own.row + r >= high) return;
+    double* here = at;
+#pragma unroll
+    for (int c8 = 0; c8 < config.warp_cols; c8 += 8, here += 8 * across) {
+      double(&sum)[4] = sums.of(r / 16, c8 / 16, c8 / 8 % 2);
+      const double first = multiply(alpha, sum[r / 8 % 2 * 2]),
+                   second = multiply(alpha, sum[r / 8 % 2 * 2 + 1]);
+      const int left = wide - own.col - c8;
+      if (two && left > 1) {
+        *reinterpret_cast<MmaPair<double>*>(here) = {first, second};
+      } else {
+        if (left > 0) *here = first;
+        if (left > 1) here[across] = second;
+      }
+    }
+  }
+}
+
+// The block's tile, of which this warp has the sums of one slice, from (own_row, own_col) on: added in the
+// slices' order. `memory`: of this slice. `partial`: for a part of the sum; else they go to C.
+template <MmaConfig config, class Kind, class Sums>
+__device__ __forceinline__ void store_slices(const MmaArgs<Kind>& args, unsigned char* memory, int slice,
+                                             Sums& sums, int own_row, int own_col, std::int64_t row,
+                                             std::int64_t col, int lane, typename Kind::Sum* partial) {
+  using Sum = typename Kind::Sum;
+  constexpr int rows = config.rows, cols = config.cols, bytes = sizeof(Sum), unrolled = 32 / bytes;
+  constexpr int apart = config.slice_bytes();
+  static_assert(mma_result_bytes<bytes, rows, cols>() <= config.slice_bytes());
+  const bool by_columns = args.by_columns && partial == nullptr;
+  stage_sums<rows, cols>(memory, sums, lane, by_columns, own_row, own_col);
+  const unsigned char* const all = memory - slice * apart;
+  __syncthreads();
+  const auto [high, wide] = extent_of<rows, cols>(args, row, col);
+  const int me = static_cast<int>(threadIdx.x);
+  const auto added = [all](int offset) {
+    Sum out = *reinterpret_cast<const Sum*>(all + offset);
+#pragma unroll
+    for (int i = 1; i < config.slices; ++i) out += *reinterpret_cast<const Sum*>(all + offset + i * apart);
+    return out;
+  };
+  if (partial != nullptr) {
+#pragma unroll
+    for (int at = me; at < rows * cols; at += config.threads())
+      partial[at] = added(mma_result_offset<bytes, cols>(at / cols, at % cols));
+    return;
+  }
+  // Lines that lie beside each other in C, of which the threads have one each.
+  const auto put_lines = [&]<bool by_columns>(int lines, int valid, const auto& sum) {
+    constexpr int across = by_columns ? rows : cols, along = by_columns ? cols : rows,
+                  beside = config.threads() / across;
+    static_assert(config.threads() % across == 0 && along % unrolled == 0);
+    const int line = me % across;
+    if (line >= lines) return;
+#pragma unroll 2
+    for (int at = me / across * unrolled; at < valid; at += beside * unrolled)
+      put_rows<unrolled, by_columns>(args, row, col, at, valid, line, sum);
+  };
+  if (!by_columns)
+    put_lines.template operator()<false>(
+        wide, high, [&](int r, int c) { return added(mma_result_offset<bytes, cols>(r, c)); });
+  else
+    put_lines.template operator()<true>(
+        high, wide, [&](int c, int r) { return added(mma_column_offset<bytes, rows>(r, c)); });
+}
+
+// The kernel of rung 12. A ring of stages in shared memory, filled by asynchronous copies; warps that each
+// multiply a tile of their own, block by block, loading the next block while the tensor cores have this one.
+
+template <class Kind_, MmaConfig config_, Along along_a, Along along_b>
+struct MmaTile {
+  using Kind = Kind_;
+  static constexpr MmaConfig config = config_;
+  static constexpr int threads = config.threads(), slice_threads = config.slice_threads(),
+                       stages = config.stages;
+  static constexpr int row_blocks = config.warp_rows / 16, col_blocks = config.warp_cols / 16;
+  using PanelA = MmaPanel<Kind::bytes, config.rows, along_a>;
+  using PanelB = MmaPanel<Kind::bytes, config.cols, along_b>;
+  using CopierA = MmaCopier<Kind, PanelA, slice_threads>;
+  using CopierB = MmaCopier<Kind, PanelB, slice_threads>;
+  static constexpr int depth = PanelA::depth, steps = depth / 16;
+  static constexpr int stage_bytes = PanelA::size + PanelB::size, ahead = stages - 1;
+  using Sums = MmaSums<Kind, row_blocks, col_blocks>;
+  static_assert(stages >= 3 && stages * stage_bytes == config.slice_bytes());
+  static_assert(config.slice_threads() / 32 *
+                    mma_result_bytes<sizeof(typename Kind::Sum), config.warp_rows, config.warp_cols>() <=
+                config.slice_bytes());
+  // A slice of one warp meets nobody on its way; those of several go on together, whatever is left of each.
+  static constexpr bool is_single_warp = config.slices > 1 && slice_threads == 32;
+
+  const MmaArgs<Kind>& args;
+  unsigned char* const block_memory;
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const int thread = static_cast<int>(threadIdx.x) % slice_threads;
+  const int slice = __shfl_sync(0xffffffffu, static_cast<int>(threadIdx.x) / slice_threads, 0);
+  unsigned char* const memory = block_memory + slice * config.slice_bytes();
+  const int warp = __shfl_sync(0xffffffffu, thread / 32, 0);        // uniform in the warp
+  const int row = warp / config.warps_across() * config.warp_rows;  // of the warp's tile in the block's
+  const int col = warp % config.warps_across() * config.warp_cols;
+  const typename Kind::template Loads<PanelA> loads_a{row, lane};
+  const typename Kind::template Loads<PanelB> loads_b{col, lane};
+
+  static __device__ __forceinline__ void sync() {
+    if constexpr (is_single_warp) __syncwarp();
+    else __syncthreads();
+  }
+
+  __device__ __forceinline__ void load_a(typename Kind::Block& a, const unsigned char* stage, int step,
+                                         int i) const {
+    Kind::template load<PanelA>(a, stage, loads_a, i, step);
+  }
+  __device__ __forceinline__ void load_b(typename Kind::Block& b, const unsigned char* stage, int step,
+                                         int j) const {
+    Kind::template load<PanelB>(b, stage + PanelA::size, loads_b, j, step);
+  }
+
+  // Where the threads are in the ring, and in k.
+  struct Progress {
+    const unsigned char* reading;
+    unsigned char *writing, *end;
+    int left, k_left;  // stages to multiply; steps of k that are not on their way yet
+  };
+
+  // `count` stages of the sum, by copies of whole pieces or by others: in two loops, each of which is short.
+  // While one is multiplied, stages - 1 others are on their way.
+  template <bool whole>
+  __device__ __forceinline__ void sum_up(Sums& sums, CopierA& from_a, CopierB& from_b, int k_left,
+                                         int count) const {
+    for (int s = 0; s < ahead; ++s) {
+      if (s < count) {
+        from_a.template copy<whole>(memory + s * stage_bytes, k_left);
+        from_b.template copy<whole>(memory + s * stage_bytes + PanelA::size, k_left);
+      }
+      ptx::cp_async_commit_group();
+      k_left -= depth;
+    }
+    ptx::cp_async_wait_group<ahead - 1>();
+    sync();
+    typename Kind::Block a, b[col_blocks];
+    Progress at{memory, memory + ahead * stage_bytes, memory + stages * stage_bytes, count, k_left};
+    load_a(a, at.reading, 0, 0);
+#pragma unroll
+    for (int j = 0; j < col_blocks; ++j) load_b(b[j], at.reading, 0, j);
+    for (; at.left > 0; --at.left) multiply_stage<whole>(sums, a, b, from_a, from_b, at);
+    ptx::cp_async_wait_group<0>();
+    sync();  // the ring is free for the results
+  }
+
+  // Block row by block row; meanwhile the next one's part of A comes from shared memory, at the end what the
+  // next stage begins with, of B in registers of its own, since a load waits for the product that still reads
+  // what it replaces. Copies begin between products, which they take no time from.
+  template <bool whole>
+  __device__ __forceinline__ void multiply_stage(Sums& sums, typename Kind::Block& a,
+                                                 typename Kind::Block (&b)[col_blocks], CopierA& from_a,
+                                                 CopierB& from_b, Progress& at) const {
+    constexpr int blocks = steps * row_blocks, last = blocks - 1;
+#pragma unroll
+    for (int block_row = 0; block_row < blocks; ++block_row) {
+      if (block_row == last) {  // all of this stage has been loaded: go to the next
+        ptx::cp_async_wait_group<blocks == 1 ? ahead - 2 : ahead - 1>();
+        sync();
+        at.reading = at.reading + stage_bytes == at.end ? memory : at.reading + stage_bytes;
+      }
+      const int next = (block_row + 1) % blocks;
+      const bool next_step = next % row_blocks == 0;
+      typename Kind::Block next_a, next_b[col_blocks];
+      load_a(next_a, at.reading, next / row_blocks, next % row_blocks);
+      if (next_step) {
+#pragma unroll
+        for (int j = 0; j < col_blocks; ++j) load_b(next_b[j], at.reading, next / row_blocks, j);
+      }
+#pragma unroll
+      for (int j = 0; j < col_blocks; ++j) {
+#pragma unroll
+        for (int half = 0; half < 2; ++half)
+          Kind::multiply(sums.of(block_row % row_blocks, j, half), a, b[j], half);
+        // The stage before this one is free since all have left it.
+        if (j == 0 && block_row == 0 && at.left > ahead) from_a.template copy<whole>(at.writing, at.k_left);
+        if (block_row == (blocks > 2 ? 1 : 0) && j == (blocks > 2 ? 0 : col_blocks - 1)) {
+          if (at.left > ahead) from_b.template copy<whole>(at.writing + PanelA::size, at.k_left);
+          ptx::cp_async_commit_group();
+          at.k_left -= depth;
+          at.writing = at.writing + stage_bytes == at.end ? memory : at.writing + stage_bytes;
+        }
+      }
+      a = next_a;
+      if (next_step) {
+#pragma unroll
+        for (int j = 0; j < col_blocks; ++j) b[j] = next_b[j];
+      }
+    }
+  }
+
+  __device__ __forceinline__ void store(Sums& sums, std::int64_t first_row, std::int64_t first_col) const {
+    if constexpr (std::is_same_v<Kind, MmaF64>)
+      if (args.from_registers) {
+        if (args.by_columns) store_from_registers<false, config>(args, sums, first_row, first_col, lane);
+        else store_from_registers<true, config>(args, sums, first_row, first_col, lane);
+        return;
+      }
+    store_sums<config>(args, memory, sums, first_row, first_col, warp, lane);
+  }
+
+  __device__ __forceinline__ void run() const {
+    // Others, whose registers are full, took 7 % longer so.
+    const auto unit = static_cast<std::int32_t>(blockIdx.x);
+    const TileOrder::Tile tile = config.slices > 1 ? args.scheduler.at(unit) : args.order.at(unit);
+    const std::int64_t first_row = std::int64_t{tile.row} * config.rows,
+                       first_col = std::int64_t{tile.col} * config.cols;
+    // Of the split's stages, this slice's.
+    const std::int32_t slice_depth = (args.split_depth + config.slices - 1) / config.slices;
+    const std::int32_t first = tile.split * args.split_depth, end = min(first + args.split_depth, args.depth);
+    const std::int64_t first_stage = std::int64_t{first} + slice * slice_depth;
+    const std::int64_t left = end - first_stage;
+    const int count = is_single_warp || config.slices == 1
+                          ? static_cast<int>(min(left, std::int64_t{slice_depth}))
+                          : slice_depth;
+    Sums sums;
+    sums.clear();
+    if (count > 0) {
+      CopierA from_a(args.a, thread, first_row, first_stage * depth);
+      CopierB from_b(args.b, thread, first_col, first_stage * depth);
+      const auto k_left = static_cast<int>(min(args.k - first_stage * depth, left * depth));
+      if (args.a.whole && args.b.whole) sum_up<true>(sums, from_a, from_b, k_left, count);
+      else sum_up<false>(sums, from_a, from_b, k_left, count);
+    }
+    typename Kind::Sum* const partial =
+        args.order.splits > 1 ? args.partials + std::int64_t{unit} * (config.rows * config.cols) : nullptr;
+    if constexpr (config.slices > 1)
+      store_slices<config>(args, memory, slice, sums, row, col, first_row, first_col, lane, partial);
+    else if (partial != nullptr) store_partial<config>(partial + row * config.cols + col, sums, lane);
+    else store(sums, first_row + row, first_col + col);
+  }
+};
+
+}  // namespace tessera::matmul

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+// The arguments of the wgmma kernels, and the layout of a block's shared memory.
+#pragma once
+#include <cstdint>
+#include <cuda.h>
+#include "ops/matmul/kernels/pack/matrix_ref.hpp"
+#include "ops/matmul/emulated_fp32/emulated_fp32_kinds.cuh"
+#include "ops/matmul/plans/tile_plan.hpp"
+#include "ops/matmul/gemm/mixed_problem.hpp"
+#include "tessera/cuda/ptx/cluster.cuh"
+#include "tessera/cuda/ptx/mbarrier.cuh"
+#include "tessera/cuda/ptx/wgmma.cuh"
+
+namespace tessera::matmul {
+
+namespace ptx = cuda::ptx;
+
+// The epilogue: C = activation(α·s_a[i]·s_b[j]·sum + β·C0 + bias).
+struct EpilogueArgs {
+  float alpha = 1, beta = 0;
+  const void* c0 = nullptr;  // of C's element
+  std::int64_t c0_row_stride = 0, c0_col_stride = 0;
+  const void* bias = nullptr;
+  Element bias_element = Element::f32;
+  std::int64_t bias_row_stride = 0, bias_col_stride = 0;
+  const float *scale_a = nullptr, *scale_b = nullptr;
+  std::int64_t scale_a_stride = 0, scale_b_stride = 0;
+  PostOp post_op;
+
+  // True if the epilogue is a product with one scalar.
+  bool is_scalar_only() const {
+    return beta == 0 && bias == nullptr && (scale_a == nullptr || scale_a_stride == 0) &&
+           (scale_b == nullptr || scale_b_stride == 0) && post_op.is_identity();
+  }
+};
+
+struct WgmmaArgs {
+  CUtensorMap a, b, c;  // box: 128 bytes along the contiguous dimension; c: 16 rows
+  TileScheduler order;
+  TailOrder tail;                  // tail tiles for the remaining columns
+  std::int32_t main_units, units;  // work units: of main tiles; of main and tail tiles
+  TileShape shape;                 // for tiles of runtime shape
+  std::int64_t m, n;
+  std::int32_t k_tile_count, k_tiles_per_split;  // of the product; of each split
+  std::int32_t cluster_splits;                   // split-K over a cluster: its blocks
+  std::int32_t a_tx_bytes, b_tx_bytes;           // expect-tx of a stage; less than its size if C is smaller
+  // For tiles of runtime shape: the rows of A and columns of B of a stage that this block loads, and the
+  // number of stages.
+  std::int32_t a_box_rows = 0, b_box_cols = 0, stages = 0;
+  EpilogueArgs epilogue;
+  void* c_data;
+  Element c_element;
+  bool scales_wide_elements;       // EpilogueArgs::is_scalar_only(), and C's elements have at least two bytes
+  bool tma_store;                  // the epilogue is scalar-only, and the TMA stores C
+  bool overlaps_epilogue = false;  // the 16-bit results may be stored while the next tile is multiplied
+  std::int64_t c_stride;           // of the rows of C, in elements
+  void* partial;  // split-K partial sums: tile after tile; a thread's are `consumer_threads` apart
+  // arrived[t] counts arrivals at tile t, arrived[max_split_tiles - 1 - t] departures; 0 before and after a
+  // launch.
+  std::uint32_t* arrived;
+  // True if the blocks that compute a tile's splits may wait for each other: the launch is cooperative with
+  // one cluster for each unit, so all are resident. False without split-K, and with one chunk of columns.
+  bool splits_can_wait;
+  bool independent_of_previous =
+      false;                    // the previous kernel in the stream writes nothing that this one reads
+  EmulatedArgs emulation = {};  // of emulated FP32
+};
+
+// For an operand with misaligned rows: RowAlignment says how the other operand is copied.
+struct MisalignedArgs : WgmmaArgs {
+  CUtensorMap tensor_maps[RowAlignment::max_classes];  // of the misaligned operand, instead of a or b: see
+                                                       // rows_of_class()
+  RowAlignment alignment;
+  bool misaligned_is_b;      // the misaligned operand is B; else A
+  std::int32_t copied_rows;  // of each copy of the other operand
+};
+
+// The shape of a tile of C and of the block that computes it.
+struct TileConfig {
+  int rows, cols;
+  int consumer_warpgroups;
+  int stages;
+  // The cluster's shape in blocks. Blocks of one cluster row load the same rows of A, those of one cluster
+  // column the same columns of B.
+  int cluster_rows = 1, cluster_cols = 1;
+  bool cluster_split_k = false;      // split-K over the blocks of a cluster, whose size is a launch parameter
+  bool promoted = false;             // each k tile has its own accumulators, which are added in f32
+  bool ordered_wgmma_issue = false;  // of emulated FP32: see OrderedSequenceBarrier
+  bool mn_major_a = false, mn_major_b = false;
+  bool misaligned_rows = false;  // one operand's rows may begin at any address
+  // Rows (64 for each consumer), columns and cluster shape are launch parameters: at most `rows`, `cols` and
+  // max_cluster_blocks blocks. There are as many stages as fit, at most `stages`.
+  bool runtime_shape = false;
+};
+
+template <class Kind_, TileConfig config>
+struct TileTraits {
+  using Kind = Kind_;
+  using Accumulator = typename Kind::Accumulator;
+  static constexpr int rows = config.rows, cols = config.cols,
+                       consumer_warpgroups = config.consumer_warpgroups, stages = config.stages;
+  // cluster: the blocks that multicast to each other, for tiles of runtime shape their maximum (cluster_rows
+  // and cluster_cols are not used then). Split-K over a cluster launches args.cluster_splits times as many.
+  static constexpr int cluster_rows = config.cluster_rows, cluster_cols = config.cluster_cols,
+                       cluster = config.runtime_shape ? max_cluster_blocks : cluster_rows * cluster_cols;
+  static constexpr bool cluster_split_k = config.cluster_split_k, promoted = config.promoted,
+                        ordered_wgmma_issue = config.ordered_wgmma_issue, mn_major_a = config.mn_major_a,
+                        mn_major_b = config.mn_major_b;
+  static constexpr int element_bytes = Kind::bytes;
+  static constexpr bool misaligned_rows = config.misaligned_rows, runtime_shape = config.runtime_shape;
+  using Args = std::conditional_t<misaligned_rows, MisalignedArgs, WgmmaArgs>;
+  static constexpr int m_tiles = rows / consumer_warpgroups / 64;  // of 64 rows, per consumer
+  static constexpr int accumulators = cols / 2;                    // of a thread per M tile
+  static constexpr bool has_tail =
+      cols > TailOrder::width && !misaligned_rows && !runtime_shape;  // the kernel computes tail tiles, too
+  static constexpr int a_bytes = rows * 128, b_bytes = cols * 128, stage_bytes = a_bytes + b_bytes;
+  static constexpr int threads = (consumer_warpgroups + 1) * 128,
+                       consumer_threads = consumer_warpgroups * 128;
+  // The epilogue's staging buffer of each consumer: two boxes, or 64 × 64 accumulators. A box of the epilogue
+  // is 64 rows of 128 bytes: four boxes of C's tensor map, 16 rows each, one stored by each warp.
+  static constexpr int box_bytes = matmul::box_bytes, epilogue_smem_bytes = matmul::epilogue_smem_bytes;
+  // The size of the stages; for a tile of runtime shape, with the maximum number of consumer warpgroups. With
+  // fewer, the stages (stage_count() in tile_plan.hpp) also occupy the unused staging buffers, since
+  // epilogue_smem() assigns the buffers from the last to the first.
+  static constexpr int pipeline_bytes =
+      runtime_shape ? runtime_shape_bytes - consumer_warpgroups * epilogue_smem_bytes : stages * stage_bytes;
+  // For emulated FP32 with scales: the scales of a tile's columns, one set for each promotion interval
+  // (promotion_k_tiles k tiles) in the pipeline, behind the barriers.
+  static constexpr int scale_bytes = has_scales<Kind> ? cols * 4 : 0,
+                       scales_at = (pipeline_bytes + consumer_warpgroups * epilogue_smem_bytes +
+                                    2 * stages * 8 + 15) /
+                                   16 * 16;
+  static constexpr int shared_bytes =
+      has_scales<Kind> ? scales_at + stages / 2 * scale_bytes + 1024
+                       : pipeline_bytes + consumer_warpgroups * epilogue_smem_bytes + 2 * stages * 8 + 1024;
+  static_assert(!IsEmulatedFp32<Kind> || (promoted && stages % promotion_k_tiles == 0));
+  static_assert(!misaligned_rows || (cluster == 1 && !mn_major_a && !mn_major_b && !IsEmulatedFp32<Kind>));
+  static_assert(!runtime_shape || (!mn_major_a && !mn_major_b && !cluster_split_k && !IsEmulatedFp32<Kind> &&
+                                   rows == consumer_warpgroups * 64));
+  static_assert(!cluster_split_k || (cluster == 1 && m_tiles == 1));
+  static_assert(shared_bytes <= 227 * 1024 && m_tiles * accumulators + (promoted ? accumulators : 0) <= 192);
+};
+
+// Split-K partial sums are reduced in chunks of chunk_cols columns.
+inline constexpr int chunk_cols = 64;
+template <class Traits>
+inline constexpr int chunks_per_tile = Traits::cols / chunk_cols;
+
+// The tile's shape: a constant, or a launch parameter for tiles of runtime shape.
+template <class Traits>
+TESSERA_HOST_DEVICE constexpr TileShape fixed_shape() {
+  return {Traits::rows, Traits::cols, Traits::cluster_rows, Traits::cluster_cols};
+}
+template <class Traits>
+TESSERA_HOST_DEVICE TileShape shape_of_tile(const WgmmaArgs& args) {
+  return Traits::runtime_shape ? args.shape : fixed_shape<Traits>();
+}
+
+// True if this kernel can be launched without multicast: each block then loads all its operands itself.
+// Split-K over a cluster launches several such blocks.
+template <class Traits>
+inline constexpr bool can_run_without_multicast = Traits::runtime_shape || Traits::cluster == 1;
+// True if this launch has no multicast. Then no block loads to another's shared memory, or arrives at its
+// barriers, before the epilogue.
+template <class Traits>
+__device__ __forceinline__ bool has_no_multicast(const TileShape& shape) {
+  return Traits::runtime_shape ? shape.cluster() == 1 : Traits::cluster == 1;
+}
+
+template <class Traits>
+struct TileShared {
+  unsigned char* base;
+  int rows, cols, stages;
+
+  __device__ explicit TileShared(unsigned char* raw, int rows = Traits::rows, int cols = Traits::cols,
+                                 int stages = Traits::stages)
+      : base(raw + (1024 - ptx::shared_address(raw) % 1024) % 1024),
+        rows(Traits::runtime_shape ? rows : Traits::rows),
+        cols(Traits::runtime_shape ? cols : Traits::cols),
+        stages(Traits::runtime_shape ? stages : Traits::stages) {}
+  __device__ int a_bytes() const { return rows * 128; }
+  __device__ int stage_bytes() const { return (rows + cols) * 128; }
+  __device__ unsigned char* a(int stage) const { return base + stage * stage_bytes(); }
+  __device__ unsigned char* b(int stage) const { return a(stage) + a_bytes(); }
+  // The staging buffers lie before the barriers.
+  __device__ unsigned char* epilogue_smem(int consumer) const {
+    constexpr int end = Traits::pipeline_bytes + Traits::consumer_warpgroups * Traits::epilogue_smem_bytes;
+    return base + (Traits::runtime_shape ? end - (consumer + 1) * Traits::epilogue_smem_bytes
+                                         : Traits::pipeline_bytes + consumer * Traits::epilogue_smem_bytes);
+  }
+  __device__ ptx::Mbarrier& full(int stage) const {
+    return reinterpret_cast<ptx::Mbarrier*>(base + Traits::pipeline_bytes +
+                                            Traits::consumer_warpgroups * Traits::epilogue_smem_bytes)[stage];
+  }
+  __device__ ptx::Mbarrier& empty(int stage) const { return (&full(0))[Traits::stages + stage]; }
+  // The stages of a promotion interval have common scales; `stage` is the first of them.
+  __device__ float* scales(int stage) const {
+    return reinterpret_cast<float*>(base + Traits::scales_at +
+                                    stage / promotion_k_tiles * Traits::scale_bytes);
+  }
+};
+
+// threadIdx.x, opaque to the compiler: it recomputes what depends on it instead of keeping registers, of
+// which the mainloop leaves none.
+__device__ __forceinline__ int opaque_thread_index() { return ptx::opaque(static_cast<int>(threadIdx.x)); }
+
+// The position in the pipeline: a stage's index and the parity of its barriers' phase.
+template <class Traits>
+struct PipelineState {
+  int stages, index = 0;
+  std::uint32_t phase = 0;
+  __device__ __forceinline__ explicit PipelineState(const TileShared<Traits>& shared)
+      : stages(shared.stages) {}
+  __device__ __forceinline__ void advance() {
+    if (++index == stages) index = 0, phase ^= 1;
+  }
+  __device__ __forceinline__ void skip(int count) {
+    const int to = index + count;
+    index = to % stages;
+    phase ^= to / stages & 1;
+  }
+};
+
+}  // namespace tessera::matmul

@@ -1,0 +1,559 @@
+// SPDX-License-Identifier: Apache-2.0
+// The epilogue of the wgmma kernels: from accumulators to C. store_scalar_only stages boxes for the TMA where
+// the epilogue is a product with one scalar; store_rows stages rows for coalesced stores otherwise. Split-K:
+// the partial sums of several units of work are reduced first, in a fixed order, in global memory
+// (reduce_splits) or through distributed shared memory (reduce_cluster_splits).
+#pragma once
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <type_traits>
+#include "ops/matmul/epilogue/epilogue.hpp"
+#include "ops/matmul/kernels/wgmma/wgmma_args.cuh"
+#include "tessera/cuda/ptx/cluster.cuh"
+#include "tessera/cuda/ptx/wgmma.cuh"
+#include "tessera/cuda/ptx/tma.cuh"
+
+namespace tessera::matmul {
+
+__device__ __forceinline__ float load_as_float(Element element, const void* data, std::int64_t offset) {
+  switch (element) {
+    case Element::bf16:
+      return static_cast<float>(static_cast<const __nv_bfloat16*>(data)[offset]);
+    case Element::f16:
+      return static_cast<float>(static_cast<const __half*>(data)[offset]);
+    case Element::i8:
+      return static_cast<float>(static_cast<const signed char*>(data)[offset]);
+    default:
+      return static_cast<const float*>(data)[offset];
+  }
+}
+
+__device__ __forceinline__ void store_float(Element element, void* data, std::int64_t offset, float value) {
+  switch (element) {
+    case Element::bf16:
+      static_cast<__nv_bfloat16*>(data)[offset] = __float2bfloat16_rn(value);
+      return;
+    case Element::f16:
+      static_cast<__half*>(data)[offset] = __float2half_rn(value);
+      return;
+    case Element::i8:
+      // Rounds to nearest and saturates; NaN becomes 0.
+      static_cast<signed char*>(data)[offset] =
+          static_cast<signed char>(max(-128, min(127, __float2int_rn(value))));
+      return;
+    default:
+      static_cast<float*>(data)[offset] = value;
+  }
+}
+
+// Integer epilogue, modulo 2^32.
+__device__ __forceinline__ void store_int32(const WgmmaArgs& args, std::int32_t accum, std::int64_t y,
+                                            std::int64_t x) {
+  const EpilogueArgs& e = args.epilogue;
+  auto value =
+      static_cast<std::uint32_t>(static_cast<std::int32_t>(e.alpha)) * static_cast<std::uint32_t>(accum);
+  if (e.beta != 0)
+    value += static_cast<std::uint32_t>(static_cast<std::int32_t>(e.beta)) *
+             static_cast<const std::uint32_t*>(e.c0)[y * e.c0_row_stride + x * e.c0_col_stride];
+  if (e.bias != nullptr)
+    value += static_cast<const std::uint32_t*>(e.bias)[y * e.bias_row_stride + x * e.bias_col_stride];
+  const std::int32_t result = apply(e.post_op, static_cast<std::int32_t>(value));
+  static_cast<std::int32_t*>(args.c_data)[y * args.c_stride + x] = result;
+}
+
+// 16 rows of 64 accumulators that a warp stages. Pairs of 16-byte pieces are swizzled by the row's number, so
+// that neither writing by fragments nor reading by rows has bank conflicts.
+struct StagedTile {
+  static constexpr int rows = 16, cols = 64;
+  static __device__ __forceinline__ int at(int row, int col) {
+    return row * cols + (((col / 4) ^ (row % 4 * 2)) * 4 | col % 4);
+  }
+};
+
+// The distance in C between neighbouring rows of a tile, and between neighbouring columns: 1; between
+// those that are rows of a misaligned operand, the number of alignment classes.
+struct UnitStride {
+  static constexpr int row = 1, col = 1;
+};
+struct MisalignedStride {
+  int row, col;
+};
+template <class Traits>
+__device__ __forceinline__ auto output_stride(const typename Traits::Args& args) {
+  if constexpr (Traits::misaligned_rows) {
+    const int count = args.alignment.classes();
+    return args.misaligned_is_b ? MisalignedStride{1, count} : MisalignedStride{count, 1};
+  } else {
+    return UnitStride();
+  }
+}
+
+// Returns the column of C where the tile's stores must end: C's end or, for a tile of runtime shape (narrower
+// than the accumulator array), the tile's if that is less. `col`: the tile's first.
+template <class Traits>
+__device__ __forceinline__ int end_of_tile(const typename Traits::Args& args, int col) {
+  const int n = static_cast<int>(args.n);
+  if constexpr (Traits::runtime_shape) return min(n, col + args.shape.cols);
+  else return n;
+}
+
+// Applies the epilogue to staged rows and stores them. `end`: the end of the columns.
+template <class Accumulator, class Stride>
+__device__ __forceinline__ void store_staged_rows(const WgmmaArgs& args, const Accumulator* staged, int row,
+                                                  int col, int end, Stride stride) {
+  constexpr int cols_per_lane = 2, unrolled = 2;  // columns lane and lane + 32; rows per iteration
+  const EpilogueArgs& e = args.epilogue;
+  const int lane = opaque_thread_index() % 32;
+  const bool is_int32 = args.c_element == Element::i32,
+             bias_of_column = e.bias != nullptr && e.bias_row_stride == 0;
+  float scale_b[cols_per_lane], bias[cols_per_lane];
+#pragma unroll
+  for (int i = 0; i < cols_per_lane; ++i) {
+    const std::int64_t x = col + (lane + 32 * i) * stride.col;
+    const bool valid = x < end;
+    scale_b[i] = valid && e.scale_b != nullptr ? e.scale_b[x * e.scale_b_stride] : 1.0f;
+    bias[i] = valid && bias_of_column && !is_int32
+                  ? load_as_float(e.bias_element, e.bias, x * e.bias_col_stride)
+                  : 0.0f;
+  }
+#pragma unroll 1
+  for (int r = 0; r < StagedTile::rows; r += unrolled) {
+    float old[unrolled][cols_per_lane];
+#pragma unroll
+    for (int j = 0; j < unrolled; ++j)
+#pragma unroll
+      for (int i = 0; i < cols_per_lane; ++i) {
+        const std::int64_t y = row + (r + j) * stride.row, x = col + (lane + 32 * i) * stride.col;
+        old[j][i] = e.beta != 0 && !is_int32 && y < args.m && x < end
+                        ? load_as_float(args.c_element, e.c0, y * e.c0_row_stride + x * e.c0_col_stride)
+                        : 0.0f;
+      }
+#pragma unroll
+    for (int j = 0; j < unrolled; ++j) {
+      const std::int64_t y = row + (r + j) * stride.row;
+      if (y >= args.m) return;
+      const float scale_a = e.scale_a != nullptr ? e.scale_a[y * e.scale_a_stride] : 1.0f;
+#pragma unroll
+      for (int i = 0; i < cols_per_lane; ++i) {
+        const std::int64_t x = col + (lane + 32 * i) * stride.col;
+        if (x >= end) continue;
+        const Accumulator accum = staged[StagedTile::at(r + j, lane + 32 * i)];
+        if (is_int32) {
+          store_int32(args, static_cast<std::int32_t>(accum), y, x);
+          continue;
+        }
+        float value = scaled_sum(e.alpha, scale_a, scale_b[i], static_cast<float>(accum));
+        if (e.beta != 0) value += e.beta * old[j][i];
+        if (bias_of_column) value += bias[i];
+        else if (e.bias != nullptr)
+          value += load_as_float(e.bias_element, e.bias, y * e.bias_row_stride + x * e.bias_col_stride);
+        store_float(args.c_element, args.c_data, y * args.c_stride + x, apply(e.post_op, value));
+      }
+    }
+  }
+}
+
+// Stores a consumer's accumulators through shared memory, 16 rows and 64 columns of each warp at a time. The
+// outer loop is not unrolled: its body is long.
+template <class Traits, int accumulators>
+__device__ __forceinline__ void store_rows(
+    const typename Traits::Args& args, const TileShared<Traits>& shared, int consumer,
+    const typename Traits::Accumulator (&accum)[Traits::m_tiles][accumulators], int row, int col) {
+  using Accumulator = typename Traits::Accumulator;
+  struct alignas(8) Pair {
+    Accumulator left, right;
+  };
+  const int thread_in_warpgroup = opaque_thread_index() % 128, warp = thread_in_warpgroup / 32,
+            lane = thread_in_warpgroup % 32;
+  Accumulator* const staged = reinterpret_cast<Accumulator*>(shared.epilogue_smem(consumer)) +
+                              warp * StagedTile::rows * StagedTile::cols;
+  constexpr int boxes = 2 * accumulators / StagedTile::cols;
+#pragma unroll 1
+  for (int current = 0; current < Traits::m_tiles * boxes; ++current) {
+#pragma unroll
+    for (int m = 0; m < Traits::m_tiles; ++m)
+#pragma unroll
+      for (int box_index = 0; box_index < boxes; ++box_index) {
+        if (current != m * boxes + box_index) continue;
+#pragma unroll
+        for (int i = 0; i < 32; i += 2) {
+          const int r = lane / 4 + 8 * (i / 2 % 2), c = 8 * (i / 4) + 2 * (lane % 4);
+          *reinterpret_cast<Pair*>(staged + StagedTile::at(r, c)) = {accum[m][32 * box_index + i],
+                                                                     accum[m][32 * box_index + i + 1]};
+        }
+      }
+    __syncwarp();
+    const auto stride = output_stride<Traits>(args);
+    store_staged_rows(args, staged, row + (current / boxes * 64 + warp * 16) * stride.row,
+                      col + current % boxes * StagedTile::cols * stride.col, end_of_tile<Traits>(args, col),
+                      stride);
+    __syncwarp();
+  }
+}
+
+// Two neighbouring results as one word of 16-bit elements.
+__device__ __forceinline__ std::uint32_t pair_of(__nv_bfloat16, float left, float right) {
+  const __nv_bfloat162 both = __floats2bfloat162_rn(left, right);
+  return reinterpret_cast<const std::uint32_t&>(both);
+}
+__device__ __forceinline__ std::uint32_t pair_of(__half, float left, float right) {
+  const __half2 both = __floats2half2_rn(left, right);
+  return reinterpret_cast<const std::uint32_t&>(both);
+}
+
+// The scalar of a scalar-only epilogue.
+struct EpilogueScale {
+  float scale;
+  bool scale_is_normal;  // else the product over- or underflows in f32: scaled_sum() uses f64
+  std::uint32_t alpha_int32;
+
+  __device__ explicit EpilogueScale(const EpilogueArgs& e) : scale(e.alpha) {
+    if (e.scale_a != nullptr) scale *= *e.scale_a;
+    scale_is_normal = is_ordinary(scale);
+    if (e.scale_b != nullptr) scale *= *e.scale_b;
+    scale_is_normal = (scale_is_normal && is_ordinary(scale)) || e.alpha == 0;
+    alpha_int32 = static_cast<std::uint32_t>(static_cast<std::int32_t>(e.alpha));
+  }
+  template <class Out, class Accumulator>
+  __device__ __forceinline__ auto of(Accumulator accum) const {
+    if constexpr (std::is_same_v<Out, std::int32_t>) return alpha_int32 * static_cast<std::uint32_t>(accum);
+    else return scale * static_cast<float>(accum);
+  }
+};
+
+// Writes 64 rows × 128 bytes of a consumer's results, box `box_index`, to a staging buffer, with the
+// 128-byte swizzle.
+template <class Out, class Accumulator, int accumulators>
+__device__ __forceinline__ void fill_box(unsigned char* box, const EpilogueScale& scale,
+                                         const Accumulator (&accum)[accumulators], int box_index) {
+  const int thread_in_warpgroup = opaque_thread_index() % 128, warp = thread_in_warpgroup / 32,
+            lane = thread_in_warpgroup % 32;
+  if constexpr (sizeof(Out) == 2) {
+    const int r = warp * 16 + lane % 16;
+#pragma unroll
+    for (int j = 0; j < 8; j += 2) {
+      std::uint32_t regs[4];
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        const int at = 4 * (box_index * 8 + j) + 2 * i;
+        regs[i] = pair_of(Out{}, scale.of<Out>(accum[at]), scale.of<Out>(accum[at + 1]));
+      }
+      ptx::stmatrix_x4(box + r * 128 + ((j + lane / 16) ^ (r % 8)) * 16, regs[0], regs[1], regs[2], regs[3]);
+    }
+  } else {
+    struct alignas(8) Pair {
+      Out left, right;
+    };
+#pragma unroll
+    for (int i = 0; i < 16; i += 2) {
+      const int r = warp * 16 + lane / 4 + 8 * (i / 2 % 2), chunk16 = 2 * (i / 4) + lane % 4 / 2,
+                at = 16 * box_index + i;
+      *reinterpret_cast<Pair*>(box + r * 128 + (chunk16 ^ (r % 8)) * 16 + lane % 2 * 8) = {
+          static_cast<Out>(scale.of<Out>(accum[at])), static_cast<Out>(scale.of<Out>(accum[at + 1]))};
+    }
+  }
+}
+
+// Copies a warp's 16 rows of a box to C, one element per lane, at any alignment. `row`: of C, of the
+// warp's first row.
+template <class Out, class Stride>
+__device__ __forceinline__ void store_elements(const WgmmaArgs& args, const unsigned char* box, int warp,
+                                               int lane, int row, int col, int end, Stride stride) {
+  constexpr int bytes = sizeof(Out), cols = 128 / bytes;
+  Out* const to = static_cast<Out*>(args.c_data) + row * args.c_stride + col + lane * stride.col;
+  const int rows = min(16, (static_cast<int>(args.m) - row + stride.row - 1) / stride.row),
+            valid = end - col - lane * stride.col;
+#pragma unroll 4
+  for (int r = 0; r < rows; ++r)
+#pragma unroll
+    for (int i = 0; i < cols; i += 32) {
+      const int at = (lane + i) * bytes;
+      const unsigned char* const from = box + (warp * 16 + r) * 128 + ((at / 16) ^ (r % 8)) * 16 + at % 16;
+      if (i * stride.col < valid)
+        to[r * stride.row * args.c_stride + i * stride.col] = *reinterpret_cast<const Out*>(from);
+    }
+}
+
+// The same with 16-byte vector stores: C's rows begin at multiples of 16 bytes, and end - col elements are a
+// multiple of 16 bytes.
+template <class Out>
+__device__ __forceinline__ void store_vectors(const WgmmaArgs& args, const unsigned char* box, int warp,
+                                              int lane, int row, int col, int end) {
+  constexpr int elements_per_vector = 16 / static_cast<int>(sizeof(Out));
+  const int vectors = (end - col) / elements_per_vector, rows = min(16, static_cast<int>(args.m) - row);
+  for (int i = lane; i < rows * vectors; i += 32) {
+    const int r = i / vectors, vector = i % vectors;
+    Out* const to =
+        static_cast<Out*>(args.c_data) + (row + r) * args.c_stride + col + vector * elements_per_vector;
+    *reinterpret_cast<uint4*>(to) =
+        *reinterpret_cast<const uint4*>(box + (warp * 16 + r) * 128 + (vector ^ (r % 8)) * 16);
+  }
+}
+
+// Stores a consumer's accumulators through two boxes in turn: a warp fills its rows of one while the TMA
+// reads the other, without waiting for other warps. The box is stored by the TMA if args.tma_store, else by
+// the warp. `layer`: the z coordinate of a three-dimensional tensor map of C.
+template <class Traits, class Out, int accumulators, class... Layer>
+__device__ __forceinline__ void store_through_smem(
+    const typename Traits::Args& args, const TileShared<Traits>& shared, int consumer,
+    const typename Traits::Accumulator (&accum)[Traits::m_tiles][accumulators], int row, int col,
+    Layer... layer) {
+  const bool tma_store = !Traits::misaligned_rows && (sizeof...(Layer) > 0 || args.tma_store);
+  const auto stride = output_stride<Traits>(args);
+  constexpr int cols = 128 / static_cast<int>(sizeof(Out)), boxes = 2 * accumulators / cols,
+                box_count = Traits::m_tiles * boxes;
+  const EpilogueScale scale(args.epilogue);
+  const int thread_in_warpgroup = opaque_thread_index() % 128, warp = thread_in_warpgroup / 32,
+            lane = thread_in_warpgroup % 32;
+#pragma unroll
+  for (int m = 0; m < Traits::m_tiles; ++m) {
+#pragma unroll
+    for (int box_index = 0; box_index < boxes; ++box_index) {
+      unsigned char* const box =
+          shared.epilogue_smem(consumer) + (m * boxes + box_index) % 2 * Traits::box_bytes;
+      const int first_row = row + (m * 64 + warp * 16) * stride.row,
+                first_col = col + box_index * cols * stride.col, end = end_of_tile<Traits>(args, col);
+      if (Traits::runtime_shape && first_col >= end) continue;
+      // With an odd number of boxes a tile's first box is the one that the previous tile used last.
+      if (tma_store && lane == 0) {
+        if ((Traits::runtime_shape || box_count % 2 == 1) && m + box_index == 0)
+          ptx::tma_store_wait_group_read<0>();
+        else ptx::tma_store_wait_group_read<1>();
+      }
+      __syncwarp();
+      fill_box<Out>(box, scale, accum[m], box_index);
+      // A box that extends beyond the tile must not be stored as a whole.
+      const bool is_partial = Traits::runtime_shape && end < args.n && first_col + cols > end;
+      if (tma_store && is_partial) {
+        __syncwarp();
+        store_vectors<Out>(args, box, warp, lane, first_row, first_col, end);
+        if (lane == 0) ptx::tma_store_commit_group();  // an empty group: it keeps the count of groups
+      } else if (tma_store) {
+        ptx::fence_proxy_async();
+        __syncwarp();
+        if (lane != 0) continue;
+        ptx::tma_store(args.c, box + warp * 16 * 128, first_col, first_row, layer...);
+        ptx::tma_store_commit_group();
+      } else {
+        __syncwarp();
+        store_elements<Out>(args, box, warp, lane, first_row, first_col, end, stride);
+      }
+    }
+  }
+}
+
+// Stores a tile with a scalar-only epilogue.
+template <class Traits, int accumulators, class... Layer>
+__device__ __forceinline__ void store_scalar_only(
+    const typename Traits::Args& args, const TileShared<Traits>& shared, int consumer,
+    const typename Traits::Accumulator (&accum)[Traits::m_tiles][accumulators], int row, int col,
+    Layer... layer) {
+  if constexpr (!std::is_same_v<typename Traits::Accumulator, float>) {
+    if (args.c_element == Element::i32)
+      return store_through_smem<Traits, std::int32_t, accumulators>(args, shared, consumer, accum, row, col,
+                                                                    layer...);
+  } else if constexpr (Traits::Kind::bytes <= 2) {
+    if (args.c_element == Element::bf16)
+      return store_through_smem<Traits, __nv_bfloat16, accumulators>(args, shared, consumer, accum, row, col,
+                                                                     layer...);
+    if (args.c_element == Element::f16)
+      return store_through_smem<Traits, __half, accumulators>(args, shared, consumer, accum, row, col,
+                                                              layer...);
+  }
+  store_through_smem<Traits, float, accumulators>(args, shared, consumer, accum, row, col, layer...);
+}
+
+// Stores a tile. row, col: of this consumer's first element.
+template <class Traits, int accumulators>
+__device__ __forceinline__ void store_tile(
+    const typename Traits::Args& args, const TileShared<Traits>& shared, int consumer,
+    const typename Traits::Accumulator (&accum)[Traits::m_tiles][accumulators], int row, int col) {
+  if (args.scales_wide_elements && EpilogueScale(args.epilogue).scale_is_normal)
+    store_scalar_only<Traits, accumulators>(args, shared, consumer, accum, row, col);
+  else store_rows<Traits, accumulators>(args, shared, consumer, accum, row, col);
+}
+
+// Split-K reduction of a tile through the workspace, among the blocks that compute its splits.
+template <class Traits>
+class InterBlockReduction {
+ public:
+  using Accumulator = typename Traits::Accumulator;
+  static constexpr int accumulators_per_thread = Traits::m_tiles * Traits::accumulators;
+
+  __device__ InterBlockReduction(const WgmmaArgs& args, TileOrder::Tile tile, std::uint32_t rank)
+      : splits_(args.order.splits),
+        consumer_thread_(opaque_thread_index() - 128),
+        tile_index_((tile.row * args.order.cols + tile.col) * Traits::cluster + static_cast<int>(rank)),
+        arrived_(args.arrived),
+        partials_(static_cast<Accumulator*>(args.partial) +
+                  std::int64_t{tile_index_} * splits_ * accumulators_per_thread * Traits::consumer_threads +
+                  consumer_thread_) {}
+
+  __device__ __forceinline__ void store_partial(
+      int split, const Accumulator (&accum)[Traits::m_tiles][Traits::accumulators]) const {
+    Accumulator* const slot = partials_ + split * accumulators_per_thread * Traits::consumer_threads;
+#pragma unroll
+    for (int i = 0; i < accumulators_per_thread; ++i)
+      __stcg(slot + i * Traits::consumer_threads, accum[i / Traits::accumulators][i % Traits::accumulators]);
+    __threadfence();
+    synchronize();
+  }
+
+  // Arrives. True in the last block of the tile to do so, which resets the counter.
+  __device__ __forceinline__ bool arrive_is_last() const {
+    __shared__ int last;
+    const auto others = static_cast<unsigned>(splits_) - 1;
+    if (consumer_thread_ == 0) {
+      last = atomicInc(arrived_ + tile_index_, others) == others;
+      __threadfence();
+    }
+    synchronize();
+    const bool out = last != 0;
+    synchronize();  // `last` has been read
+    return out;
+  }
+
+  // Arrives, and waits for the tile's other splits. All their blocks must be resident.
+  __device__ __forceinline__ void arrive_and_wait() const {
+    if (consumer_thread_ == 0) {
+      std::uint32_t* const counter = arrived_ + tile_index_;
+      atomicAdd(counter, 1u);
+      while (ptx::load_acquire(counter) < static_cast<std::uint32_t>(splits_)) {
+      }
+      __threadfence();
+    }
+    synchronize();
+  }
+
+  // The last block to depart resets both counters to 0.
+  __device__ __forceinline__ void depart() const {
+    if (consumer_thread_ != 0) return;
+    const auto others = static_cast<unsigned>(splits_) - 1;
+    if (atomicInc(arrived_ + max_split_tiles - 1 - tile_index_, others) == others)
+      atomicExch(arrived_ + tile_index_, 0u);
+  }
+
+  // Adds the partial sums of one chunk of columns. The next split is loaded while the previous one is
+  // added.
+  template <int accumulators>
+  __device__ __forceinline__ void add(int chunk, Accumulator (&accum)[Traits::m_tiles][accumulators]) const {
+    constexpr int count = Traits::m_tiles * accumulators;
+    const Accumulator* const from = partials_ + chunk * accumulators * Traits::consumer_threads;
+    Accumulator next[count];
+    const auto load = [&](int split) {
+#pragma unroll
+      for (int i = 0; i < count; ++i)
+        next[i] = __ldcg(from + (split * accumulators_per_thread + i / accumulators * Traits::accumulators +
+                                 i % accumulators) *
+                                    Traits::consumer_threads);
+    };
+    load(0);
+#pragma unroll
+    for (int i = 0; i < count; ++i) accum[i / accumulators][i % accumulators] = next[i];
+    load(1);
+#pragma unroll 1
+    for (int split = 2; split <= splits_; ++split) {
+      Accumulator current[count];
+#pragma unroll
+      for (int i = 0; i < count; ++i) current[i] = next[i];
+      if (split < splits_) load(split);
+#pragma unroll
+      for (int i = 0; i < count; ++i) accum[i / accumulators][i % accumulators] += current[i];
+    }
+  }
+
+ private:
+  __device__ __forceinline__ void synchronize() const {
+    ptx::named_barrier_sync(1 + Traits::consumer_warpgroups, Traits::consumer_threads);
+  }
+
+  int splits_, consumer_thread_, tile_index_;
+  std::uint32_t* arrived_;
+  Accumulator* partials_;
+};
+
+// Stores this split's partial sum, then reduces and stores chunks of 64 columns: if all blocks are resident,
+// each block every splits-th chunk; else the last block to arrive, all chunks.
+template <class Traits>
+__device__ __forceinline__ void reduce_splits(
+    const typename Traits::Args& args, const TileShared<Traits>& shared, TileOrder::Tile tile,
+    std::uint32_t rank, int consumer,
+    const typename Traits::Accumulator (&accum)[Traits::m_tiles][Traits::accumulators], int row, int col) {
+  const InterBlockReduction<Traits> reduction(args, tile, rank);
+  reduction.store_partial(tile.split, accum);
+  constexpr int chunks = chunks_per_tile<Traits>, chunk_accumulators = chunk_cols / 2;
+  int chunk = 0, stride = 1;
+  const bool shares_work = chunks > 1 && args.splits_can_wait;
+  if (shares_work) {
+    reduction.arrive_and_wait();
+    chunk = tile.split;
+    stride = args.order.splits;
+  } else if (!reduction.arrive_is_last()) {
+    return;
+  }
+#pragma unroll 1
+  for (; chunk < chunks; chunk += stride) {
+    typename Traits::Accumulator reduced[Traits::m_tiles][chunk_accumulators];
+    reduction.add(chunk, reduced);
+    store_tile<Traits, chunk_accumulators>(args, shared, consumer, reduced, row, col + chunk * chunk_cols);
+  }
+  if (shares_work) reduction.depart();
+}
+
+// Reduces the partial sums of a cluster's blocks: each block writes its own to its pipeline
+// stages; then each adds 64 × 64 tiles over distributed shared memory, in the order of the splits, and
+// stores them. `row`, `col`: of the tile.
+template <class Traits>
+__device__ __forceinline__ void reduce_cluster_splits(
+    const typename Traits::Args& args, const TileShared<Traits>& shared, std::uint32_t rank, int consumer,
+    const typename Traits::Accumulator (&accum)[Traits::m_tiles][Traits::accumulators], int row, int col) {
+  using Accumulator = typename Traits::Accumulator;
+  constexpr int accumulators = 32, loads = accumulators / 4, tile64_bytes = accumulators * 128 * 4,
+                tile64_count = Traits::consumer_warpgroups * Traits::cols / 64;
+  static_assert(tile64_count * tile64_bytes <= Traits::stages * Traits::stage_bytes);
+  const int thread_in_warpgroup = opaque_thread_index() % 128;
+  ptx::named_barrier_sync(1 + Traits::consumer_warpgroups,
+                          Traits::consumer_threads);  // others may still read these stages
+#pragma unroll
+  for (int i = 0; i < Traits::accumulators / 4; ++i) {
+    const int tile64 = i / loads * Traits::consumer_warpgroups + consumer;
+    struct alignas(16) Four {
+      Accumulator values[4];
+    };
+    *reinterpret_cast<Four*>(shared.base + tile64 * tile64_bytes +
+                             (i % loads * 128 + thread_in_warpgroup) * 16) = {
+        {accum[0][4 * i], accum[0][4 * i + 1], accum[0][4 * i + 2], accum[0][4 * i + 3]}};
+  }
+  ptx::cluster_sync();
+#pragma unroll 1
+  for (int tile64 = consumer * args.cluster_splits + static_cast<int>(rank); tile64 < tile64_count;
+       tile64 += args.cluster_splits * Traits::consumer_warpgroups) {
+    Accumulator total[1][accumulators];
+    const std::uint32_t address =
+        ptx::shared_address(shared.base) +
+        static_cast<std::uint32_t>(tile64 * tile64_bytes + thread_in_warpgroup * 16);
+#pragma unroll 1
+    for (int split = 0; split < args.cluster_splits; ++split) {
+      uint4 loaded[loads];
+#pragma unroll
+      for (int i = 0; i < loads; ++i)
+        loaded[i] = ptx::ld_shared_cluster(address + static_cast<std::uint32_t>(i * 2048),
+                                           static_cast<std::uint32_t>(split));
+#pragma unroll
+      for (int i = 0; i < accumulators; ++i) {
+        const std::uint32_t bits = i % 4 == 0   ? loaded[i / 4].x
+                                   : i % 4 == 1 ? loaded[i / 4].y
+                                   : i % 4 == 2 ? loaded[i / 4].z
+                                                : loaded[i / 4].w;
+        const Accumulator addend = reinterpret_cast<const Accumulator&>(bits);
+        total[0][i] = split == 0 ? addend : total[0][i] + addend;
+      }
+    }
+    const auto stride = output_stride<Traits>(args);
+    store_tile<Traits, accumulators>(args, shared, consumer, total,
+                                     row + tile64 % Traits::consumer_warpgroups * 64 * stride.row,
+                                     col + tile64 / Traits::consumer_warpgroups * 64 * stride.col);
+  }
+}
+
+}  // namespace tessera::matmul

@@ -1,0 +1,965 @@
+// SPDX-License-Identifier: Apache-2.0
+// The wgmma kernels: multiply_tiles, warp-specialized (rungs 14 to 16), and
+// multiply_one_warpgroup, in which one warpgroup loads and multiplies (rung 13).
+//
+// In multiply_tiles one producer warpgroup loads (produce) and the consumer warpgroups multiply (consume),
+// with a pipeline of stages in shared memory between them. With GridMode::persistent a cluster
+// loops over work units, and the next tile's loads complete during the previous tile's epilogue. The blocks
+// of a cluster multicast the slices of A and B that several of them need.
+//
+// This file has the mainloop first, then the overlapped epilogue: a tile's results, rounded to 16 bits, stay
+// in half as many registers as its accumulators, and are stored during the next tile's mainloop.
+#pragma once
+#include "ops/matmul/kernels/wgmma/wgmma_args.cuh"
+#include "tessera/cuda/ptx/tma.cuh"
+#include "tessera/cuda/ptx/wgmma.cuh"
+#include "ops/matmul/kernels/wgmma/wgmma_epilogue.cuh"
+
+namespace tessera::matmul {
+
+// A block's coordinate in its cluster, and the multicast masks of the blocks that need the same rows of A, or
+// the same columns of B.
+template <class Traits>
+struct BlockCoordInCluster {
+  int cluster_rows, cluster_cols;
+  std::uint32_t row, col;  // of the block in its cluster
+
+  __device__ explicit BlockCoordInCluster(std::uint32_t rank, int rows = Traits::cluster_rows,
+                                          int cols = Traits::cluster_cols)
+      : cluster_rows(rows),
+        cluster_cols(cols),
+        row(rank % static_cast<std::uint32_t>(rows)),
+        col(rank / static_cast<std::uint32_t>(rows)) {}
+  __device__ std::uint16_t multicast_mask_a() const {
+    std::uint32_t out = 0;
+#pragma unroll
+    for (int i = 0; i < cluster_cols; ++i) out |= 1u << (row + static_cast<std::uint32_t>(i * cluster_rows));
+    return static_cast<std::uint16_t>(out);
+  }
+  __device__ std::uint16_t multicast_mask_b() const {
+    return static_cast<std::uint16_t>(((1u << cluster_rows) - 1)
+                                      << (col * static_cast<std::uint32_t>(cluster_rows)));
+  }
+};
+
+template <class Traits>
+__device__ __forceinline__ BlockCoordInCluster<Traits> block_coord_in_cluster(const WgmmaArgs& args,
+                                                                              std::uint32_t rank) {
+  const TileShape shape = shape_of_tile<Traits>(args);
+  return BlockCoordInCluster<Traits>(Traits::cluster_split_k ? 0 : rank, shape.cluster_rows,
+                                     shape.cluster_cols);
+}
+
+// Loads this block's slice of one operand's stage and multicasts it to all blocks that need it. The stage has
+// `mn_extent` rows of A, or columns of B, from `first` on. `layer`: the z coordinate of a three-dimensional
+// tensor map.
+template <class Traits, bool mn_major, int mn_extent, int multicast_blocks, class... Layer>
+__device__ __forceinline__ void load_operand(unsigned char* to, const CUtensorMap& map, int first, int k,
+                                             int slice, std::uint16_t cta_mask, ptx::Mbarrier& full,
+                                             Layer... layer) {
+  constexpr int elements_per_swizzle_row = 128 / Traits::element_bytes,
+                slice_extent = mn_extent / multicast_blocks,
+                boxes = mn_major ? slice_extent / elements_per_swizzle_row : 1;
+  to += slice * slice_extent * 128;
+  first += slice * slice_extent;
+#pragma unroll
+  for (int i = 0; i < boxes; ++i) {
+    const int x = mn_major ? first + i * elements_per_swizzle_row : k, y = mn_major ? k : first;
+    unsigned char* const box = to + i * elements_per_swizzle_row * 128;
+    if constexpr (multicast_blocks == 1) ptx::tma_load(box, map, x, y, layer..., full);
+    else ptx::tma_load_multicast(cta_mask, box, map, x, y, layer..., full);
+  }
+}
+
+// The same for a tile whose shape is a launch parameter.
+__device__ __forceinline__ void load_operand_slice(unsigned char* to, const CUtensorMap& map,
+                                                   int slice_extent, std::uint32_t slice, int first, int k,
+                                                   int multicast_blocks, std::uint16_t cta_mask,
+                                                   ptx::Mbarrier& full) {
+  const int offset = static_cast<int>(slice) * slice_extent;
+  if (multicast_blocks == 1) ptx::tma_load(to, map, k, first, full);
+  else ptx::tma_load_multicast(cta_mask, to + offset * 128, map, k, first + offset, full);
+}
+
+// Loads the scales of `cols` columns of B from `col` on. The k tiles of a promotion interval share them; they
+// come with the first.
+template <class Traits, int cols>
+__device__ __forceinline__ void load_scales(const WgmmaArgs& args, const TileShared<Traits>& shared,
+                                            int stage, int col, int k) {
+  if constexpr (has_scales<typename Traits::Kind>) {
+    const int k_tile = k / (128 / Traits::element_bytes);
+    if (k_tile % promotion_k_tiles != 0) return;
+    ptx::cp_async_bulk(shared.scales(stage),
+                       args.emulation.scales_b + k_tile / promotion_k_tiles * args.emulation.stride_b + col,
+                       cols * 4, shared.full(stage));
+  }
+}
+
+// The tensor map of A and of B. With misaligned rows there is one for each alignment class.
+template <class Traits>
+__device__ __forceinline__ const CUtensorMap& tensor_map_a(const typename Traits::Args& args, int row_class) {
+  if constexpr (Traits::misaligned_rows)
+    if (!args.misaligned_is_b) return args.tensor_maps[row_class];
+  return args.a;
+}
+template <class Traits>
+__device__ __forceinline__ const CUtensorMap& tensor_map_b(const typename Traits::Args& args, int row_class) {
+  if constexpr (Traits::misaligned_rows)
+    if (args.misaligned_is_b) return args.tensor_maps[row_class];
+  return args.b;
+}
+
+// Loads this block's slices of A and B of one stage. `row`, `col`, `k`: coordinates in the tensor maps.
+// `row_class`: of the operand with misaligned rows.
+template <class Traits>
+__device__ __forceinline__ void load_stage(const typename Traits::Args& args,
+                                           const TileShared<Traits>& shared, int stage, int row, int col,
+                                           int k, const BlockCoordInCluster<Traits>& block_coord,
+                                           int row_class = 0) {
+  ptx::Mbarrier& full = shared.full(stage);
+  load_scales<Traits, Traits::cols>(args, shared, stage, col, k);
+  ptx::mbarrier_arrive_expect_tx(full, static_cast<std::uint32_t>(args.a_tx_bytes + args.b_tx_bytes));
+  if constexpr (Traits::runtime_shape) {
+    load_operand_slice(shared.a(stage), args.a, args.a_box_rows, block_coord.col, row, k,
+                       block_coord.cluster_cols, block_coord.multicast_mask_a(), full);
+    load_operand_slice(shared.b(stage), args.b, args.b_box_cols, block_coord.row, col, k,
+                       block_coord.cluster_rows, block_coord.multicast_mask_b(), full);
+  } else {
+    load_operand<Traits, Traits::mn_major_a, Traits::rows, Traits::cluster_cols>(
+        shared.a(stage), tensor_map_a<Traits>(args, row_class), row, k, static_cast<int>(block_coord.col),
+        block_coord.multicast_mask_a(), full);
+    load_operand<Traits, Traits::mn_major_b, Traits::cols, Traits::cluster_rows>(
+        shared.b(stage), tensor_map_b<Traits>(args, row_class), col, k, static_cast<int>(block_coord.row),
+        block_coord.multicast_mask_b(), full);
+  }
+}
+
+// The same for a tail tile, without multicast. A box of B may hold more columns than the tile.
+template <class Traits>
+__device__ __forceinline__ void load_tail_stage(const WgmmaArgs& args, const TileShared<Traits>& shared,
+                                                int stage, int row, int col, int k) {
+  constexpr int a_box_rows = Traits::rows / Traits::cluster_cols,
+                b_box_cols = Traits::mn_major_b ? TailOrder::width : Traits::cols / Traits::cluster_rows;
+  static_assert(b_box_cols >= TailOrder::width);
+  ptx::Mbarrier& full = shared.full(stage);
+  load_scales<Traits, TailOrder::width>(args, shared, stage, col, k);
+  ptx::mbarrier_arrive_expect_tx(full, static_cast<std::uint32_t>(args.a_tx_bytes + b_box_cols * 128));
+#pragma unroll
+  for (int i = 0; i < Traits::cluster_cols; ++i)
+    load_operand<Traits, Traits::mn_major_a, a_box_rows, 1>(shared.a(stage) + i * a_box_rows * 128, args.a,
+                                                            row + i * a_box_rows, k, 0, 0, full);
+  load_operand<Traits, Traits::mn_major_b, b_box_cols, 1>(shared.b(stage), args.b, col, k, 0, 0, full);
+}
+
+// The index of a split's first k tile, and the number of its k tiles.
+__device__ __forceinline__ int first_k_tile(const WgmmaArgs& args, int split) {
+  return split * args.k_tiles_per_split;
+}
+__device__ __forceinline__ int k_tiles_of_split(const WgmmaArgs& args, int split) {
+  const int remaining = args.k_tile_count - first_k_tile(args, split);
+  return remaining < args.k_tiles_per_split ? remaining : args.k_tiles_per_split;
+}
+
+// Calls act(row, col) for this block's tail tiles in a unit of work.
+template <class Traits, class Do>
+__device__ __forceinline__ void each_tail_tile(const WgmmaArgs& args, std::int32_t unit, std::uint32_t rank,
+                                               const Do& act) {
+  const int first_col = args.order.cols * Traits::cluster_cols * Traits::cols;
+#pragma unroll 1
+  for (std::int32_t i = 0; i < args.tail.tiles_per_block; ++i) {
+    const TailOrder::Tile tile =
+        args.tail.at(unit - args.main_units, i, Traits::cluster, static_cast<std::int32_t>(rank));
+    if (!tile.exists) return;
+    act(tile.row * Traits::rows, first_col + tile.col * TailOrder::width);
+  }
+}
+
+// This cluster's work units: the index of the first, and the distance between consecutive ones.
+__device__ __forceinline__ std::int32_t first_unit(int cluster_size) {
+  return static_cast<std::int32_t>(blockIdx.x) / cluster_size;
+}
+__device__ __forceinline__ std::int32_t work_unit_stride(int cluster_size) {
+  return static_cast<std::int32_t>(gridDim.x) / cluster_size;
+}
+template <class Traits>
+__device__ __forceinline__ int cluster_blocks(const WgmmaArgs& args) {
+  return Traits::cluster_split_k ? args.cluster_splits : shape_of_tile<Traits>(args).cluster();
+}
+// The split of the tile's sum that this block computes.
+template <class Traits>
+__device__ __forceinline__ int split_of(TileOrder::Tile tile, std::uint32_t rank) {
+  return Traits::cluster_split_k ? static_cast<int>(rank) : tile.split;
+}
+
+inline constexpr int k_blocks_per_stage = 4;  // of 32 bytes of k
+
+// Executed by each consumer warpgroup once it has read `stage`: arrives once at the stage's `empty` barrier
+// in each block of `empty_mask`, the blocks that multicast to this one. The arrival count of a barrier is
+// fixed: one arrival of each consumer warpgroup in each of the cluster_rows + cluster_cols - 1 blocks of the
+// same cluster row or column. no_multicast: no other block reads what this one loads, so each of its consumer
+// warpgroups arrives that many times at its own block's barrier, once from each of as many threads.
+template <class Traits, bool no_multicast>
+__device__ __forceinline__ void release(const TileShared<Traits>& shared, int stage,
+                                        std::uint32_t empty_mask) {
+  const int thread_in_warpgroup = static_cast<int>(threadIdx.x) % 128;
+  if constexpr (Traits::cluster == 1 || no_multicast) {
+    if (thread_in_warpgroup < Traits::cluster_rows + Traits::cluster_cols - 1)
+      ptx::mbarrier_arrive(shared.empty(stage));
+  } else {
+    if (thread_in_warpgroup < Traits::cluster && (empty_mask >> thread_in_warpgroup & 1) != 0)
+      ptx::mbarrier_arrive_cluster(shared.empty(stage), static_cast<std::uint32_t>(thread_in_warpgroup));
+  }
+}
+
+// True for the number of columns of a tail tile, which is loaded without multicast.
+template <class Traits, int cols>
+inline constexpr bool is_tail = cols != Traits::cols&& Traits::has_tail;
+
+// Issues one wgmma: k block `k_block` of a stage, 64 rows of the tile from row `row` on.
+template <class Traits, int cols>
+__device__ __forceinline__ void issue_wgmma(const TileShared<Traits>& shared, int stage, int row,
+                                            typename Traits::Accumulator (&accum)[cols / 2], int k_block,
+                                            bool accumulate) {
+  using Wgmma = ptx::Wgmma<typename Traits::Kind, cols, Traits::mn_major_a, Traits::mn_major_b>;
+  constexpr int elements_per_swizzle_row = 128 / Traits::element_bytes,
+                k_per_block = elements_per_swizzle_row / k_blocks_per_stage;
+  const unsigned char *const a = shared.a(stage), *const b = shared.b(stage);
+  const std::uint64_t desc_b =
+      Traits::mn_major_b
+          ? ptx::matrix_descriptor(b + k_block * k_per_block * 128, 1024, elements_per_swizzle_row * 128)
+          : ptx::matrix_descriptor(b + k_block * 32, 1024, 0);
+  const std::uint64_t desc_a = Traits::mn_major_a
+                                   ? ptx::matrix_descriptor(a + row * 128 + k_block * k_per_block * 128, 1024,
+                                                            elements_per_swizzle_row * 128)
+                                   : ptx::matrix_descriptor(a + row * 128 + k_block * 32, 1024, 0);
+  Wgmma::mma_async(accum, desc_a, desc_b, accumulate ? 1 : 0);
+}
+
+// Issues a stage's wgmma, from row `row` on, and commits them as one group.
+template <class Traits, int cols = Traits::cols>
+__device__ __forceinline__ void multiply_stage(
+    const TileShared<Traits>& shared, int stage, int row,
+    typename Traits::Accumulator (&accum)[Traits::m_tiles][cols / 2], bool accumulate) {
+  ptx::wgmma_fence();
+#pragma unroll
+  for (int k_block = 0; k_block < k_blocks_per_stage; ++k_block)
+#pragma unroll
+    for (int m = 0; m < Traits::m_tiles; ++m)
+      issue_wgmma<Traits, cols>(shared, stage, row + m * 64, accum[m], k_block, accumulate || k_block > 0);
+  ptx::wgmma_commit_group();
+}
+
+// Accumulates k tiles `from` to `end`. `pending_stage`: the stage whose wgmma group may
+// be pending, or -1.
+template <class Traits, int cols>
+__device__ __forceinline__ void add_k_tiles(
+    const TileShared<Traits>& shared, PipelineState<Traits>& state, int from, int end, int row,
+    std::uint32_t empty_mask, int& pending_stage,
+    typename Traits::Accumulator (&accum)[Traits::m_tiles][cols / 2]) {
+  for (int i = from; i < end; ++i) {
+    ptx::mbarrier_wait(shared.full(state.index), state.phase);
+    multiply_stage<Traits, cols>(shared, state.index, row, accum, i > 0);
+    ptx::wgmma_wait_group<1>();
+    if (pending_stage >= 0) release<Traits, is_tail<Traits, cols>>(shared, pending_stage, empty_mask);
+    pending_stage = state.index;
+    state.advance();
+  }
+}
+
+template <class Traits, int cols>
+__device__ __forceinline__ void finish_accumulators(
+    const TileShared<Traits>& shared, int pending_stage, std::uint32_t empty_mask,
+    typename Traits::Accumulator (&accum)[Traits::m_tiles][cols / 2]) {
+  ptx::wgmma_wait_group<0>();
+#pragma unroll
+  for (int m = 0; m < Traits::m_tiles; ++m) ptx::fence_accumulators(accum[m]);
+  if (pending_stage >= 0) release<Traits, is_tail<Traits, cols>>(shared, pending_stage, empty_mask);
+}
+
+// Accumulates all k tiles of a tile of C.
+template <class Traits, int cols>
+__device__ __forceinline__ void sum_k_tiles(
+    const TileShared<Traits>& shared, PipelineState<Traits>& state, int count, int row,
+    std::uint32_t empty_mask, typename Traits::Accumulator (&accum)[Traits::m_tiles][cols / 2]) {
+  int pending_stage = -1;
+  add_k_tiles<Traits, cols>(shared, state, 0, count, row, empty_mask, pending_stage, accum);
+  finish_accumulators<Traits, cols>(shared, pending_stage, empty_mask, accum);
+}
+
+// Accumulates each k tile in accumulators of its own and adds those in f32 (promotion). Consumers are not
+// ordered: while one adds, another may multiply.
+template <class Traits, int cols>
+__device__ __forceinline__ void promote_k_tiles(
+    const TileShared<Traits>& shared, PipelineState<Traits>& state, int count, int row,
+    std::uint32_t empty_mask, typename Traits::Accumulator (&accum)[Traits::m_tiles][cols / 2]) {
+  // Initialised so that the accumulators' live range does not extend back over the previous tile.
+  typename Traits::Accumulator partial_acc[cols / 2] = {};
+  for (int i = 0; i < count; ++i) {
+    ptx::mbarrier_wait(shared.full(state.index), state.phase);
+#pragma unroll
+    for (int m = 0; m < Traits::m_tiles; ++m) {
+      ptx::wgmma_fence();
+#pragma unroll
+      for (int k_block = 0; k_block < k_blocks_per_stage; ++k_block)
+        issue_wgmma<Traits, cols>(shared, state.index, row + m * 64, partial_acc, k_block, k_block > 0);
+      ptx::wgmma_commit_group();
+      ptx::wgmma_wait_group<0>();
+      ptx::fence_accumulators(partial_acc);
+      if (m + 1 == Traits::m_tiles) release<Traits, is_tail<Traits, cols>>(shared, state.index, empty_mask);
+#pragma unroll
+      for (int j = 0; j < cols / 2; ++j) accum[m][j] += partial_acc[j];
+    }
+    state.advance();
+  }
+}
+
+// Emulated FP32: issues products `from` to `to` of the list of pairs of components, for 64 rows of a stage
+// from row `row` on.
+template <class Traits, int cols, int from, int to>
+__device__ __forceinline__ void multiply_components(const TileShared<Traits>& shared, int stage, int row,
+                                                    float (&accum)[cols / 2], bool accumulate) {
+  using Kind = typename Traits::Kind;
+  using Wgmma = ptx::Wgmma<typename Kind::Component, cols, 0, 0>;
+  const unsigned char *const a = shared.a(stage) + row * 128, *const b = shared.b(stage);
+#pragma unroll
+  for (int i = from; i < to; ++i)
+    Wgmma::mma_async(accum, ptx::matrix_descriptor(a + Kind::product(i).a * 32, 1024, 0),
+                     ptx::matrix_descriptor(b + Kind::product(i).b * 32, 1024, 0),
+                     accumulate || i > from ? 1 : 0);
+}
+
+// Named barrier of one consumer warpgroup. Their numbers follow those of OrderedSequenceBarrier.
+__device__ __forceinline__ void sync_consumer_warpgroup(int consumer) {
+  constexpr int first_barrier = 10;
+  ptx::named_barrier_sync(first_barrier + consumer, 128);
+}
+
+// The two consumer warpgroups issue their wgmma one after the other, so that one multiplies while the other
+// adds in f32 (as in FlashAttention-3; unlike in CUTLASS's KernelPingpong both work on one tile). Without the
+// order both would issue, and then add, at the same time, while the tensor cores idle.
+template <class Traits>
+struct OrderedSequenceBarrier {
+  static constexpr bool enabled = IsEmulatedFp32<typename Traits::Kind> && Traits::consumer_warpgroups == 2 &&
+                                  Traits::ordered_wgmma_issue;
+  static constexpr int first_barrier = 8, threads = 256;
+
+  // Once, before the first wait().
+  __device__ __forceinline__ static void begin(int consumer) {
+    if constexpr (enabled)
+      if (consumer == 1) ptx::named_barrier_arrive(first_barrier, threads);
+  }
+  __device__ __forceinline__ static void wait(int consumer) {
+    if constexpr (enabled) ptx::named_barrier_sync(first_barrier + consumer, threads);
+  }
+  __device__ __forceinline__ static void arrive_next(int consumer) {
+    if constexpr (enabled) ptx::named_barrier_arrive(first_barrier + 1 - consumer, threads);
+  }
+  // Once, after the last arrive_next(): completes the barrier's open phase.
+  __device__ __forceinline__ static void end(int consumer) {
+    if constexpr (enabled)
+      if (consumer == 0) ptx::named_barrier_sync(first_barrier, threads);
+  }
+};
+
+// promote_k_tiles() for emulated FP32: each promotion interval has accumulators of its own, which are
+// added with the product of their scales. The small products of both k tiles come first. `first_k_tile`: the
+// first k tile's number along k; `c_row`: this consumer's first row in C; `row_in_tile`: the same within the
+// tile.
+template <class Traits, int cols>
+__device__ __forceinline__ void promote_components(const WgmmaArgs& args, const TileShared<Traits>& shared,
+                                                   PipelineState<Traits>& state, int first_k_tile, int count,
+                                                   int row_in_tile, int c_row, int consumer,
+                                                   std::uint32_t empty_mask,
+                                                   float (&accum)[Traits::m_tiles][cols / 2]) {
+  constexpr bool scaled = has_scales<typename Traits::Kind>, no_multicast = cols != Traits::cols;
+  constexpr int small = Traits::Kind::small_products;
+#pragma unroll
+  for (int i = 0; i < Traits::m_tiles * (cols / 2); ++i) accum[i / (cols / 2)][i % (cols / 2)] = 0;
+  float partial_acc[cols / 2] = {};
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const float* scales_a = nullptr;
+  if constexpr (scaled)
+    scales_a = args.emulation.scales_a + first_k_tile / promotion_k_tiles * args.emulation.stride_a + c_row +
+               static_cast<int>(threadIdx.x) % 128 / 32 * 16 + lane / 4;
+  for (int i = 0; i < count; i += promotion_k_tiles) {
+    float scale_a[Traits::m_tiles][2];
+    if constexpr (scaled) {
+#pragma unroll
+      for (int m = 0; m < Traits::m_tiles; ++m)
+#pragma unroll
+        for (int half = 0; half < 2; ++half) scale_a[m][half] = __ldg(scales_a + m * 64 + half * 8);
+      scales_a += args.emulation.stride_a;
+    }
+    const int stage = state.index;
+#pragma unroll
+    for (int m = 0; m < Traits::m_tiles; ++m) {
+      if (m == 0) {
+        ptx::mbarrier_wait(shared.full(stage), state.phase);
+        ptx::mbarrier_wait(shared.full(stage + 1), state.phase);
+      }
+      OrderedSequenceBarrier<Traits>::wait(consumer);
+      ptx::wgmma_fence();
+      const int first_row = row_in_tile + m * 64;
+      multiply_components<Traits, cols, 0, small>(shared, stage, first_row, partial_acc, false);
+      multiply_components<Traits, cols, 0, small>(shared, stage + 1, first_row, partial_acc, true);
+      multiply_components<Traits, cols, small, products_per_k_tile>(shared, stage, first_row, partial_acc,
+                                                                    true);
+      multiply_components<Traits, cols, small, products_per_k_tile>(shared, stage + 1, first_row, partial_acc,
+                                                                    true);
+      ptx::wgmma_commit_group();
+      OrderedSequenceBarrier<Traits>::arrive_next(consumer);
+      ptx::wgmma_wait_group<0>();
+      ptx::fence_accumulators(partial_acc);
+      if (m + 1 == Traits::m_tiles) {
+        release<Traits, no_multicast>(shared, stage + 1, empty_mask);
+        if (!scaled) release<Traits, no_multicast>(shared, stage, empty_mask);
+      }
+      if constexpr (scaled) {
+        const float* const scales_b = shared.scales(stage) + lane % 4 * 2;
+#pragma unroll
+        for (int j = 0; j < cols / 2; j += 4) {
+          const float2 scale_b = *reinterpret_cast<const float2*>(scales_b + 2 * j);
+          accum[m][j] = __fmaf_rn(partial_acc[j], scale_a[m][0] * scale_b.x, accum[m][j]);
+          accum[m][j + 1] = __fmaf_rn(partial_acc[j + 1], scale_a[m][0] * scale_b.y, accum[m][j + 1]);
+          accum[m][j + 2] = __fmaf_rn(partial_acc[j + 2], scale_a[m][1] * scale_b.x, accum[m][j + 2]);
+          accum[m][j + 3] = __fmaf_rn(partial_acc[j + 3], scale_a[m][1] * scale_b.y, accum[m][j + 3]);
+        }
+        if (m + 1 == Traits::m_tiles) {
+          sync_consumer_warpgroup(consumer);
+          release<Traits, no_multicast>(shared, stage, empty_mask);
+        }
+      } else {
+#pragma unroll
+        for (int j = 0; j < cols / 2; ++j) accum[m][j] += partial_acc[j];
+      }
+    }
+    state.advance();
+    state.advance();
+  }
+}
+
+// Accumulates `count` k tiles. The accumulators are zeroed if promoted (they are added to), if there is no
+// k tile, and, with more than one M tile, so that the accumulators' live range does not extend back over the
+// previous tile.
+template <class Traits, int cols>
+__device__ __forceinline__ void accumulate_tile(
+    const TileShared<Traits>& shared, PipelineState<Traits>& state, int count, int row,
+    std::uint32_t empty_mask, typename Traits::Accumulator (&accum)[Traits::m_tiles][cols / 2]) {
+  constexpr int accumulators = cols / 2;
+  if (count <= 0 || Traits::promoted || Traits::m_tiles > 1)
+#pragma unroll
+    for (int i = 0; i < Traits::m_tiles * accumulators; ++i) accum[i / accumulators][i % accumulators] = 0;
+  if constexpr (Traits::promoted) promote_k_tiles<Traits, cols>(shared, state, count, row, empty_mask, accum);
+  else sum_k_tiles<Traits, cols>(shared, state, count, row, empty_mask, accum);
+}
+
+// The same for a tile of runtime shape. Compares the tile's number of columns with each instance, from `cols`
+// up in steps of cols_granularity: wgmma needs a constant.
+template <class Traits, int cols = cols_granularity>
+__device__ __forceinline__ void accumulate_runtime_shape(
+    const TileShared<Traits>& shared, PipelineState<Traits>& state, int count, int row,
+    std::uint32_t empty_mask, typename Traits::Accumulator (&accum)[Traits::m_tiles][Traits::accumulators]) {
+  using First = typename Traits::Accumulator[Traits::m_tiles][cols / 2];
+  static_assert(Traits::m_tiles == 1);
+  if (shared.cols == cols || cols == Traits::cols)
+    accumulate_tile<Traits, cols>(shared, state, count, row, empty_mask, reinterpret_cast<First&>(accum));
+  else if constexpr (cols < Traits::cols)
+    accumulate_runtime_shape<Traits, cols + cols_granularity>(shared, state, count, row, empty_mask, accum);
+}
+
+// True for the tiles that can have the overlapped epilogue: those with one M tile per consumer, 256 columns,
+// f32 accumulators and operands of at most 2 bytes, without promotion and without split-K over a cluster. A
+// thread has 128 accumulators, which leaves registers for 64 packed pairs of the previous tile's results.
+// With 256 columns these are four boxes, the number that min_overlapped_k_tiles and store_last() assume.
+template <class Traits>
+inline constexpr bool can_overlap_epilogue =
+    !Traits::promoted && !Traits::cluster_split_k && Traits::m_tiles == 1 && Traits::cols == 256 &&
+    Traits::Kind::bytes <= 2 && std::is_same_v<typename Traits::Accumulator, float>;
+
+// One consumer's 64 rows of a tile, as pairs of 16-bit results.
+template <class Traits>
+struct OverlappedEpilogue {
+  static constexpr int box_count = Traits::accumulators / 32;  // boxes of 64 columns
+  static_assert(box_count == 4);                               // as in min_overlapped_k_tiles
+  std::uint32_t pairs[Traits::accumulators / 2];
+  int row = 0, col = 0;
+
+  template <class Out>
+  __device__ __forceinline__ void round_as(float scale, const float (&accum)[Traits::accumulators]) {
+    if (scale == 1) {
+#pragma unroll
+      for (int i = 0; i < Traits::accumulators / 2; ++i)
+        pairs[i] = pair_of(Out{}, accum[2 * i], accum[2 * i + 1]);
+    } else {
+#pragma unroll
+      for (int i = 0; i < Traits::accumulators / 2; ++i)
+        pairs[i] = pair_of(Out{}, scale * accum[2 * i], scale * accum[2 * i + 1]);
+    }
+  }
+  __device__ __forceinline__ void round(const WgmmaArgs& args, float scale,
+                                        const float (&accum)[Traits::accumulators]) {
+    if (args.c_element == Element::f16) round_as<__half>(scale, accum);
+    else round_as<__nv_bfloat16>(scale, accum);
+  }
+
+  // Writes 64 columns to a box.
+  __device__ __forceinline__ void fill(unsigned char* box, int box_index) const {
+    const int thread_in_warpgroup = opaque_thread_index() % 128, lane = thread_in_warpgroup % 32,
+              r = thread_in_warpgroup / 32 * 16 + lane % 16;
+#pragma unroll
+    for (int j = 0; j < 8; j += 2) {
+      const std::uint32_t* const at = pairs + 2 * (box_index * 8 + j);
+      ptx::stmatrix_x4(box + r * 128 + ((j + lane / 16) ^ (r % 8)) * 16, at[0], at[1], at[2], at[3]);
+    }
+  }
+  __device__ __forceinline__ void issue_tma_store(const WgmmaArgs& args, const unsigned char* box,
+                                                  int box_index) const {
+    const int warp = opaque_thread_index() % 128 / 32;
+    ptx::tma_store(args.c, box + warp * 16 * 128, col + box_index * 64, row + warp * 16);
+    ptx::tma_store_commit_group();
+  }
+
+  // Stores through two boxes in turn: one is filled while the TMA may still read the other.
+  __device__ __forceinline__ void store(const WgmmaArgs& args, const TileShared<Traits>& shared, int consumer,
+                                        int box_index) const {
+    unsigned char* const box = shared.epilogue_smem(consumer) + box_index % 2 * Traits::box_bytes;
+    const bool is_lane0 = opaque_thread_index() % 32 == 0;
+    if (is_lane0) ptx::tma_store_wait_group_read<1>();
+    __syncwarp();
+    fill(box, box_index);
+    ptx::fence_proxy_async();
+    __syncwarp();
+    if (is_lane0) issue_tma_store(args, box, box_index);
+  }
+
+  // Stores a block's last tile through boxes in A's stages, which no load overwrites any more.
+  __device__ __forceinline__ void store_last(const WgmmaArgs& args, const TileShared<Traits>& shared,
+                                             int consumer) const {
+    static_assert(box_count <= Traits::stages && Traits::cluster_cols == 1 &&
+                  Traits::a_bytes == Traits::consumer_warpgroups * Traits::box_bytes);
+#pragma unroll
+    for (int box_index = 0; box_index < box_count; ++box_index) {
+      unsigned char* const box = shared.a(box_index) + consumer * Traits::box_bytes;
+      fill(box, box_index);
+      ptx::fence_proxy_async();
+      __syncwarp();
+      if (opaque_thread_index() % 32 == 0) issue_tma_store(args, box, box_index);
+    }
+  }
+};
+
+// consume() with the overlapped epilogue: for launches without split-K and without tail tiles, whose C the
+// TMA stores as 16-bit elements (it clips tiles at C's edge). `boxes_per_k_tile` boxes are stored during
+// each k tile.
+template <class Traits, int boxes_per_k_tile>
+__device__ void consume_overlapped(const WgmmaArgs& args, const TileShared<Traits>& shared, int consumer,
+                                   std::uint32_t rank) {
+  const BlockCoordInCluster<Traits> block_coord(rank);
+  const std::uint32_t empty_mask = block_coord.multicast_mask_a() | block_coord.multicast_mask_b();
+  const int first_row = consumer * 64;
+  const float scale = EpilogueScale(args.epilogue).scale;
+  std::int32_t unit = first_unit(Traits::cluster);
+  if (unit >= args.units) return;
+
+  PipelineState<Traits> state(shared);
+  OverlappedEpilogue<Traits> pending;
+  typename Traits::Accumulator accum[1][Traits::accumulators];
+  ptx::mbarrier_wait(shared.full(state.index), state.phase);
+  multiply_stage<Traits>(shared, state.index, first_row, accum, false);
+  bool has_pending = false;
+  while (true) {
+    // The wgmma group of the tile's first k tile is pending.
+    int pending_stage = state.index;
+    state.advance();
+#pragma unroll
+    for (int box_index = 0; box_index < OverlappedEpilogue<Traits>::box_count;
+         box_index += boxes_per_k_tile) {
+      ptx::mbarrier_wait(shared.full(state.index), state.phase);
+      multiply_stage<Traits>(shared, state.index, first_row, accum, true);
+      if (has_pending) {
+#pragma unroll
+        for (int box = 0; box < boxes_per_k_tile; ++box)
+          pending.store(args, shared, consumer, box_index + box);
+      }
+      ptx::wgmma_wait_group<1>();
+      release<Traits, false>(shared, pending_stage, empty_mask);
+      pending_stage = state.index;
+      state.advance();
+    }
+    add_k_tiles<Traits, Traits::cols>(shared, state,
+                                      1 + OverlappedEpilogue<Traits>::box_count / boxes_per_k_tile,
+                                      args.k_tile_count - 1, first_row, empty_mask, pending_stage, accum);
+
+    ptx::mbarrier_wait(shared.full(state.index), state.phase);
+    multiply_stage<Traits>(shared, state.index, first_row, accum, true);
+    const TileOrder::Tile tile = args.order.at(ptx::opaque(unit));
+    pending.row =
+        (tile.row * Traits::cluster_rows + static_cast<int>(block_coord.row)) * Traits::rows + first_row;
+    pending.col = (tile.col * Traits::cluster_cols + static_cast<int>(block_coord.col)) * Traits::cols;
+    has_pending = true;
+    ptx::wgmma_wait_group<1>();
+    release<Traits, false>(shared, pending_stage, empty_mask);
+    pending_stage = state.index;
+    state.advance();
+    ptx::wgmma_wait_group<0>();
+    ptx::fence_accumulators(accum[0]);
+    release<Traits, false>(shared, pending_stage, empty_mask);
+    pending.round(args, scale, accum[0]);
+
+    unit += work_unit_stride(Traits::cluster);
+    if (unit >= args.units) break;
+    ptx::mbarrier_wait(shared.full(state.index), state.phase);
+    multiply_stage<Traits>(shared, state.index, first_row, accum, false);
+  }
+  pending.store_last(args, shared, consumer);
+  if (threadIdx.x % 32 == 0) ptx::tma_store_wait_group_read<0>();
+}
+
+// The origin of a block's tile: a and b in the tensor maps of A and B, row and col in C.
+template <class Traits>
+struct TileCoord {
+  int a, b, row, col, row_class = 0;
+
+  __device__ __forceinline__ TileCoord(const typename Traits::Args& args, const TileOrder::Tile& tile,
+                                       const BlockCoordInCluster<Traits>& block_coord) {
+    const TileShape shape = shape_of_tile<Traits>(args);
+    row = a = (tile.row * shape.cluster_rows + static_cast<int>(block_coord.row)) * shape.rows;
+    col = b = (tile.col * shape.cluster_cols + static_cast<int>(block_coord.col)) * shape.cols;
+    if constexpr (Traits::misaligned_rows) {
+      // Neighbouring tiles take the alignment classes in turn.
+      const int tile_index = args.misaligned_is_b ? tile.col : tile.row, bits = args.alignment.class_bits;
+      row_class = tile_index & ((1 << bits) - 1);
+      const int class_origin = (tile_index >> bits) * (args.misaligned_is_b ? Traits::cols : Traits::rows),
+                c_index = (class_origin << bits) + row_class, copy = row_class * args.copied_rows;
+      if (args.misaligned_is_b) b = class_origin, col = c_index, a += copy;
+      else a = class_origin, row = c_index, b += copy;
+    }
+  }
+};
+
+// A work unit of the block: the tile's origin, the first k tile of the split and the number of k tiles.
+template <class Traits>
+struct WorkTile {
+  TileCoord<Traits> origin;
+  int k_tile_begin, k_tile_count;
+
+  __device__ __forceinline__ WorkTile(const typename Traits::Args& args, const TileOrder::Tile& tile,
+                                      std::uint32_t rank, const BlockCoordInCluster<Traits>& block_coord)
+      : origin(args, tile, block_coord),
+        k_tile_begin(first_k_tile(args, split_of<Traits>(tile, rank))),
+        k_tile_count(k_tiles_of_split(args, split_of<Traits>(tile, rank))) {}
+  __device__ __forceinline__ WorkTile(const typename Traits::Args& args, std::int32_t unit,
+                                      std::uint32_t rank, const BlockCoordInCluster<Traits>& block_coord)
+      : WorkTile(args, args.order.at(unit), rank, block_coord) {}
+  __device__ __forceinline__ void load(const typename Traits::Args& args, const TileShared<Traits>& shared,
+                                       const BlockCoordInCluster<Traits>& block_coord, int i,
+                                       int stage) const {
+    load_stage<Traits>(args, shared, stage, origin.a, origin.b,
+                       (k_tile_begin + i) * (128 / Traits::element_bytes), block_coord, origin.row_class);
+  }
+  // The number of k tiles that load_prologue() requests before the block's first barrier. More of them delay
+  // the consumer warpgroups.
+  __device__ __forceinline__ int prologue_k_tiles(int stages) const {
+    return min(k_tile_count, min(stages, max_prologue_k_tiles));
+  }
+  static constexpr int max_prologue_k_tiles = 4;
+};
+
+// Loads the first k tiles of the first tile, by the thread that initialised the barriers. Only without
+// multicast: no other block multicasts to this one's shared memory, and the consumer warpgroups pass a
+// block barrier first.
+template <class Traits>
+__device__ __forceinline__ void load_prologue(const typename Traits::Args& args,
+                                              const TileShared<Traits>& shared, std::uint32_t rank) {
+  const BlockCoordInCluster<Traits> block_coord = block_coord_in_cluster<Traits>(args, rank);
+  const std::int32_t unit = first_unit(cluster_blocks<Traits>(args));
+  if (unit >= args.units || unit >= args.main_units) return;
+  const WorkTile<Traits> work(args, unit, rank, block_coord);
+  for (int i = 0; i < work.prologue_k_tiles(shared.stages); ++i) work.load(args, shared, block_coord, i, i);
+}
+
+template <class Traits>
+__device__ void produce(const typename Traits::Args& args, const TileShared<Traits>& shared,
+                        std::uint32_t rank) {
+  const BlockCoordInCluster<Traits> block_coord = block_coord_in_cluster<Traits>(args, rank);
+  PipelineState<Traits> state(shared);
+  const int cluster_size = cluster_blocks<Traits>(args);
+  for (std::int32_t unit = first_unit(cluster_size); unit < args.units;
+       unit += work_unit_stride(cluster_size)) {
+    if constexpr (Traits::has_tail) {
+      if (unit >= args.main_units) {
+        each_tail_tile<Traits>(args, unit, rank, [&](int row, int col) {
+          for (int i = 0; i < args.k_tile_count; ++i) {
+            ptx::mbarrier_wait(shared.empty(state.index), state.phase ^ 1);
+            load_tail_stage<Traits>(args, shared, state.index, row, col, i * (128 / Traits::element_bytes));
+            state.advance();
+          }
+        });
+        continue;
+      }
+    }
+    const WorkTile<Traits> work(args, unit, rank, block_coord);
+    const int in_flight =
+        has_no_multicast<Traits>(shape_of_tile<Traits>(args)) && unit == first_unit(cluster_size)
+            ? work.prologue_k_tiles(shared.stages)
+            : 0;
+    state.skip(in_flight);
+    for (int i = in_flight; i < work.k_tile_count; ++i) {
+      ptx::mbarrier_wait(shared.empty(state.index), state.phase ^ 1);
+      work.load(args, shared, block_coord, i, state.index);
+      state.advance();
+    }
+  }
+}
+
+// Zeroes the elements before the rows of one class in the first k tile: they may hold NaN, whose product with
+// 0 is NaN. Each consumer zeroes those that it reads.
+template <class Traits>
+__device__ __forceinline__ void zero_leading_elements(const typename Traits::Args& args,
+                                                      const TileShared<Traits>& shared,
+                                                      const PipelineState<Traits>& state, int row_class,
+                                                      int first_row, int consumer) {
+  if constexpr (Traits::misaligned_rows) {
+    const int lead = args.alignment.misalignment_bytes(row_class);
+    if (lead == 0) return;
+    ptx::mbarrier_wait(shared.full(state.index), state.phase);
+    unsigned char* const panel =
+        args.misaligned_is_b ? shared.b(state.index) : shared.a(state.index) + first_row * 128;
+    const int rows = args.misaligned_is_b ? Traits::cols : Traits::m_tiles * 64;
+    for (int row = opaque_thread_index() % 128; row < rows; row += 128)
+      for (int i = 0; i < lead; ++i) panel[row * 128 + row % 8 * 16 + i] = 0;  // the swizzled address
+    ptx::fence_proxy_async();
+    sync_consumer_warpgroup(consumer);
+  }
+}
+
+template <class Traits>
+__device__ void consume(const typename Traits::Args& args, const TileShared<Traits>& shared, int consumer,
+                        std::uint32_t rank) {
+  if constexpr (can_overlap_epilogue<Traits>)
+    if (args.overlaps_epilogue && EpilogueScale(args.epilogue).scale_is_normal) {
+      if (args.k_tile_count < min_overlapped_k_tiles<1>)
+        consume_overlapped<Traits, 2>(args, shared, consumer, rank);
+      else consume_overlapped<Traits, 1>(args, shared, consumer, rank);
+      return;
+    }
+  const BlockCoordInCluster<Traits> block_coord = block_coord_in_cluster<Traits>(args, rank);
+  // Bit r: block r of the cluster multicasts to this one, itself included.
+  const std::uint32_t empty_mask = block_coord.multicast_mask_a() | block_coord.multicast_mask_b();
+  const int first_row = consumer * Traits::m_tiles * 64;
+  PipelineState<Traits> state(shared);
+  OrderedSequenceBarrier<Traits>::begin(consumer);
+  const int cluster_size = cluster_blocks<Traits>(args);
+  for (std::int32_t unit = first_unit(cluster_size); unit < args.units;
+       unit += work_unit_stride(cluster_size)) {
+    if constexpr (Traits::has_tail) {
+      if (unit >= args.main_units) {
+        each_tail_tile<Traits>(args, unit, rank, [&](int row, int col) {
+          typename Traits::Accumulator accum[Traits::m_tiles][TailOrder::width / 2];
+          if constexpr (IsEmulatedFp32<typename Traits::Kind>)
+            promote_components<Traits, TailOrder::width>(args, shared, state, 0, args.k_tile_count, first_row,
+                                                         row + first_row, consumer, empty_mask, accum);
+          else
+            accumulate_tile<Traits, TailOrder::width>(shared, state, args.k_tile_count, first_row, empty_mask,
+                                                      accum);
+          store_tile<Traits, TailOrder::width / 2>(args, shared, consumer, accum, row + first_row, col);
+        });
+        continue;
+      }
+    }
+    const int count = k_tiles_of_split(args, split_of<Traits>(args.order.at(unit), rank));
+    typename Traits::Accumulator accum[Traits::m_tiles][Traits::accumulators];
+    if constexpr (IsEmulatedFp32<typename Traits::Kind>) {
+      const TileOrder::Tile main_tile = args.order.at(unit);
+      promote_components<Traits, Traits::cols>(
+          args, shared, state, first_k_tile(args, split_of<Traits>(main_tile, rank)), count, first_row,
+          (main_tile.row * Traits::cluster_rows + static_cast<int>(block_coord.row)) * Traits::rows +
+              first_row,
+          consumer, empty_mask, accum);
+    } else {
+      if constexpr (Traits::misaligned_rows) {
+        const WorkTile<Traits> work(args, unit, rank, block_coord);
+        if (work.k_tile_begin == 0 && count > 0)
+          zero_leading_elements<Traits>(args, shared, state, work.origin.row_class, first_row, consumer);
+      }
+      if constexpr (Traits::runtime_shape)
+        accumulate_runtime_shape<Traits>(shared, state, count, first_row, empty_mask, accum);
+      else accumulate_tile<Traits, Traits::cols>(shared, state, count, first_row, empty_mask, accum);
+    }
+    // Recomputed after the mainloop, which leaves no registers to keep these values.
+    const TileOrder::Tile tile = args.order.at(ptx::opaque(unit));
+    const TileCoord<Traits> origin(args, tile, block_coord);
+    const int row = origin.row + first_row * output_stride<Traits>(args).row, col = origin.col;
+    if constexpr (Traits::cluster_split_k) {
+      if (args.cluster_splits == 1)
+        store_tile<Traits, Traits::accumulators>(args, shared, consumer, accum, row, col);
+      else reduce_cluster_splits<Traits>(args, shared, rank, consumer, accum, origin.row, col);
+      continue;
+    }
+    if constexpr (!IsEmulatedFp32<typename Traits::Kind> && !Traits::runtime_shape)
+      if (args.order.splits > 1) {
+        reduce_splits<Traits>(args, shared, tile, rank, consumer, accum, row, col);
+        continue;
+      }
+    store_tile<Traits, Traits::accumulators>(args, shared, consumer, accum, row, col);
+  }
+  OrderedSequenceBarrier<Traits>::end(consumer);
+  if (args.tma_store && threadIdx.x % 32 == 0) ptx::tma_store_wait_group_read<0>();
+}
+
+struct NoPrologue {};
+
+// The body of a warp-specialized kernel. Warpgroup 0 is the producer, of which one thread issues TMA loads;
+// the others are consumer warpgroups, which issue wgmma.
+//   init()                       one thread, before the kernel may read what earlier kernels wrote
+//   prologue(shared, rank)       one thread: loads that need no other block and no empty stage
+//   producer(shared, rank)       one thread of warpgroup 0
+//   consumer_main(shared, i, rank)  consumer warpgroup i, counted from 0
+// `cluster_reduction`: the blocks of a cluster add their partial sums of one tile.
+// `independent_of_previous`: the previous kernel wrote nothing that this one reads, so only this kernel's end
+// waits for it.
+template <class Traits, class Init, class Producer, class Consumer, class Prologue = NoPrologue>
+__device__ __forceinline__ void warp_specialized_main(
+    unsigned char* raw, const Init& init, const Producer& producer, const Consumer& consumer_main,
+    bool cluster_reduction = false, bool independent_of_previous = false, const Prologue& prologue = {},
+    const TileShape& shape = fixed_shape<Traits>(), int stages = Traits::stages) {
+  const TileShared<Traits> shared(raw, shape.rows, shape.cols, stages);
+  const int consumer_warpgroups =
+      Traits::runtime_shape ? shape.rows / rows_granularity : Traits::consumer_warpgroups;
+  const int warpgroup_idx = __shfl_sync(0xffffffffu, static_cast<int>(threadIdx.x) / 128, 0);
+  const std::uint32_t rank =
+      Traits::cluster == 1 && !Traits::cluster_split_k ? 0 : ptx::block_rank_in_cluster();
+  if (threadIdx.x == 0) {
+    init();
+    for (int stage = 0; stage < Traits::stages; ++stage) {
+      ptx::mbarrier_init(shared.full(stage), 1);
+      ptx::mbarrier_init(
+          shared.empty(stage),
+          static_cast<std::uint32_t>(consumer_warpgroups * (shape.cluster_rows + shape.cluster_cols - 1)));
+    }
+    ptx::fence_mbarrier_init();
+    if constexpr (can_run_without_multicast<Traits> && !std::is_same_v<Prologue, NoPrologue>) {
+      if (has_no_multicast<Traits>(shape)) {
+        // The prologue's TMA loads use the barriers before any block barrier: the initialisation must be
+        // visible to the async proxy.
+        ptx::fence_proxy_async();
+        if (!independent_of_previous) ptx::griddepcontrol_wait();
+        prologue(shared, rank);
+      }
+    }
+  }
+  if (has_no_multicast<Traits>(shape)) __syncthreads();
+  else ptx::cluster_sync();
+  // After this wait all threads may access global memory that earlier kernels wrote. Only the prologue's TMA
+  // loads come before; thread 0 has then executed griddepcontrol.wait itself. Barrier initialisation and
+  // tensor map prefetches overlap the previous kernel.
+  if (!independent_of_previous) ptx::griddepcontrol_wait();
+  ptx::griddepcontrol_launch_dependents();
+  if (warpgroup_idx == 0) {
+    ptx::warpgroup_reg_dealloc<Traits::consumer_warpgroups == 1   ? 56
+                               : Traits::consumer_warpgroups == 2 ? 40
+                                                                  : 32>();
+    if (threadIdx.x < 32 && ptx::elect_one()) producer(shared, rank);
+    __syncwarp();
+    if (Traits::cluster_split_k && cluster_reduction)
+      ptx::cluster_sync();  // all threads must execute it: matches the one in reduce_cluster_splits()
+  } else {
+    ptx::warpgroup_reg_alloc<Traits::consumer_warpgroups == 1   ? 248
+                             : Traits::consumer_warpgroups == 2 ? 232
+                                                                : 160>();
+    consumer_main(shared, warpgroup_idx - 1, rank);
+  }
+  // A block must not exit while others of its cluster may still access its shared memory.
+  if (Traits::cluster > 1 || (Traits::cluster_split_k && cluster_reduction)) ptx::cluster_sync();
+  // A kernel that waits for this one has to wait for the previous one, too.
+  if (independent_of_previous) ptx::griddepcontrol_wait();
+}
+
+// True if the range check found that these operands cannot be decomposed into f16 or bf16 components: then
+// another kernel computes the product.
+template <class Traits>
+__device__ __forceinline__ bool fails_range_check(const WgmmaArgs& args) {
+  if constexpr (IsEmulatedFp32<typename Traits::Kind>)
+    return args.emulation.in_range != nullptr && __ldcg(args.emulation.in_range) == 0;
+  else return false;
+}
+
+template <class Traits>
+__global__ void __launch_bounds__(Traits::threads, 1)
+    multiply_tiles(const __grid_constant__ typename Traits::Args args) {
+  extern __shared__ unsigned char raw[];
+  const auto prologue = [&](const TileShared<Traits>& shared, std::uint32_t rank) {
+    if (fails_range_check<Traits>(args)) return;
+    if constexpr (can_run_without_multicast<Traits>) load_prologue<Traits>(args, shared, rank);
+  };
+  warp_specialized_main<Traits>(
+      raw,
+      [&] {
+        if (args.k_tile_count <= 0) return;
+        if constexpr (!Traits::misaligned_rows) {
+          ptx::prefetch_tensormap(args.a);
+          ptx::prefetch_tensormap(args.b);
+        }
+        if (args.tma_store) ptx::prefetch_tensormap(args.c);
+      },
+      [&](const TileShared<Traits>& shared, std::uint32_t rank) {
+        if (fails_range_check<Traits>(args)) return;
+        produce<Traits>(args, shared, rank);
+      },
+      [&](const TileShared<Traits>& shared, int consumer, std::uint32_t rank) {
+        if (fails_range_check<Traits>(args)) {
+          if (Traits::cluster_split_k && args.cluster_splits > 1)
+            ptx::cluster_sync();  // as in reduce_cluster_splits
+          return;
+        }
+        consume<Traits>(args, shared, consumer, rank);
+      },
+      args.cluster_splits > 1, args.independent_of_previous, prologue, shape_of_tile<Traits>(args),
+      args.stages);
+}
+
+// One warpgroup is producer and consumer.
+inline constexpr int one_warpgroup_threads = 128;
+
+template <class Traits>
+__global__ void __launch_bounds__(one_warpgroup_threads, 1)
+    multiply_one_warpgroup(const __grid_constant__ WgmmaArgs args) {
+  static_assert(Traits::cluster == 1 && Traits::consumer_warpgroups == 1);
+  extern __shared__ unsigned char raw[];
+  const TileShared<Traits> shared(raw);
+  if (threadIdx.x == 0) {
+    for (int stage = 0; stage < Traits::stages; ++stage) ptx::mbarrier_init(shared.full(stage), 1);
+    ptx::fence_mbarrier_init();
+  }
+  __syncthreads();  // with the fence orders mbarrier.init before the first TMA load
+  ptx::griddepcontrol_wait();
+  ptx::griddepcontrol_launch_dependents();
+  const TileOrder::Tile tile = args.order.at(static_cast<std::int32_t>(blockIdx.x));
+  const int row = tile.row * Traits::rows, col = tile.col * Traits::cols, count = args.k_tile_count;
+  const BlockCoordInCluster<Traits> block_coord(0);
+  const auto copy = [&](int i) {
+    if (threadIdx.x == 0 && i < count)
+      load_stage<Traits>(args, shared, i % Traits::stages, row, col, i * (128 / Traits::element_bytes),
+                         block_coord);
+  };
+  for (int i = 0; i + 1 < Traits::stages; ++i) copy(i);
+  typename Traits::Accumulator accum[Traits::m_tiles][Traits::accumulators];
+#pragma unroll
+  for (int i = 0; i < Traits::m_tiles * Traits::accumulators; ++i)
+    accum[i / Traits::accumulators][i % Traits::accumulators] = 0;
+  PipelineState<Traits> state(shared);
+  for (int i = 0; i < count; ++i) {
+    copy(i + Traits::stages - 1);  // to the stage that the last iteration read
+    ptx::mbarrier_wait(shared.full(state.index), state.phase);
+    multiply_stage<Traits>(shared, state.index, 0, accum, true);
+    ptx::wgmma_wait_group<0>();
+    __syncthreads();
+    state.advance();
+  }
+#pragma unroll
+  for (int m = 0; m < Traits::m_tiles; ++m) ptx::fence_accumulators(accum[m]);
+  store_tile<Traits, Traits::accumulators>(args, shared, 0, accum, row, col);
+  if (args.tma_store && threadIdx.x % 32 == 0) ptx::tma_store_wait_group_read<0>();
+}
+
+}  // namespace tessera::matmul

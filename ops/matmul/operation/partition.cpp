@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a product is cut: into tiles for devices, where a tile reads its rows of A and its columns of B; and
+// into panels of k for ranks.
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+#include "tessera/core/partition.hpp"
+#include "ops/matmul/gemm/operands.hpp"
+#include "ops/matmul/epilogue/epilogue.hpp"
+#include "ops/matmul/kernels/cpu/serial_loops.hpp"
+#include "ops/matmul/kernels/cpu/simd.hpp"
+#include "tessera/core/parallel.hpp"
+
+namespace tessera::matmul {
+namespace {
+
+bool is_transposed(const Arguments& arguments, const char* choice) {
+  return arguments.text(choice) == "transpose";
+}
+
+std::vector<Interval> oriented(Interval rows, Interval cols, bool transposed) {
+  if (transposed) std::swap(rows, cols);
+  return {rows, cols};
+}
+
+bool begins(const Tile& tile) { return tile.depth.first == 0; }
+
+// Factors of rows and columns, and what is added to the sums.
+std::vector<Slice> vectors_of(const Arguments& arguments, const Tile& tile) {
+  std::vector<Slice> out;
+  const auto add = [&](const char* name, bool one_for_all, Interval side) {
+    if (arguments.has(name)) out.push_back({name, {one_for_all ? Interval{0, 1} : side}});
+  };
+  add("scale-a", arguments.text("scale-a-per") == "tensor", tile.rows);
+  add("scale-b", arguments.text("scale-b-per") == "tensor", tile.cols);
+  add("bias", false, arguments.text("bias-along") == "rows" ? tile.rows : tile.cols);
+  return out;
+}
+
+std::vector<Slice> reads_of(const Arguments& arguments, const Tile& tile) {
+  std::vector<Slice> out{{"A", oriented(tile.rows, tile.depth, is_transposed(arguments, "op-a"))},
+                         {"B", oriented(tile.depth, tile.cols, is_transposed(arguments, "op-b"))}};
+  if (arguments.has("C0") && begins(tile)) out.push_back({"C0", {tile.rows, tile.cols}});
+  for (Slice& slice : vectors_of(arguments, tile)) out.push_back(std::move(slice));
+  return out;
+}
+
+Arguments part(const Arguments& whole, const Tile& tile) {
+  std::map<std::string, ArrayView> inputs;
+  for (const Slice& slice : reads_of(whole, tile))
+    inputs.emplace(slice.array, part_of(whole.array(slice.array), slice.box));
+  const ArrayView c = part_of(whole.array("C"), {tile.rows, tile.cols});
+  Arguments::Words words = whole.words();
+  if (!begins(tile)) {
+    inputs["C0"] = c;
+    words["beta"] = "1";
+  }
+  Arguments out(whole.signature(), whole.element(), std::move(inputs), words);
+  out.set_array("C", c);
+  return out;
+}
+
+Partition divide(const Arguments& arguments) {
+  const auto whole = std::make_shared<const Arguments>(arguments);
+  Partition out;
+  out.rows = arguments.dim("m");
+  out.cols = arguments.dim("n");
+  out.depth = arguments.dim("k");
+  // Whichever side lies along memory, a cut there falls between whole pieces of 16 bytes of any element.
+  out.row_granule = out.col_granule = 16;
+  // What follows a whole sum cannot follow a part of it, and a C of fewer bits cannot hold one.
+  if (is_plain(arguments)) out.depth_granule = 16;
+  // On GPUs the number of parts that make a sum follows from the sizes, on the host from k alone.
+  out.same_bits = [](Where where) { return where != Where::cuda; };
+  out.flops = [](const Tile& tile) {
+    return 2 * static_cast<double>(tile.rows.size()) * static_cast<double>(tile.cols.size()) *
+           static_cast<double>(tile.depth.size());
+  };
+  out.reads = [whole](const Tile& tile) { return reads_of(*whole, tile); };
+  out.writes = [](const Tile& tile) { return std::vector<Slice>{{"C", {tile.rows, tile.cols}}}; };
+  out.part = [whole](const Tile& tile) { return part(*whole, tile); };
+  return out;
+}
+
+[[maybe_unused]] const bool partition_registered = (register_partition("matmul", divide), true);
+
+// Among ranks: panels of k are added to a block of C as the rungs of one process add them, so that the bits
+// are theirs. What `simd` computes follows it: the panels are its blocks along k. The others, which one
+// process leaves to `naive`, are summed in the order of k like there, but by rows, in vectors and on all
+// threads.
+
+template <class T>
+Matrix<const T> matrix_of(const ArrayView& view) {
+  return {static_cast<const T*>(view.data),
+          {view.extents[0], view.extents[1]},
+          {view.strides[0], view.strides[1]}};
+}
+
+template <class T>
+class PlainSum : public PanelSum {
+ public:
+  PlainSum(const Arguments& part, int threads) : problem_(Problem<T>::of(part)), threads_(threads) {
+    if (!is_plain(part)) after_ = EpilogueProblem<T>::of(part, nullptr);
+  }
+
+  void add(const ArrayView& left, const ArrayView& right) override {
+    problem_.a = matrix_of<T>(left);
+    problem_.b = matrix_of<T>(right);
+    if (begun_) add_simd(problem_, threads_);
+    else multiply_simd(problem_, threads_);
+    begun_ = true;
+  }
+  void finish() override {
+    if (after_) run_epilogue_on_cpu(*after_, threads_);
+  }
+
+ private:
+  Problem<T> problem_;
+  std::optional<EpilogueProblem<T>> after_;
+  int threads_;
+  bool begun_ = false;
+};
+
+// Sum: float, or std::int32_t of whole factors.
+template <class Sum>
+class MixedSum : public PanelSum {
+ public:
+  MixedSum(const Arguments& part, int threads)
+      : problem_(MixedProblem::of(part)),
+        threads_(static_cast<int>(std::clamp<std::int64_t>(problem_.m, 1, threads))),
+        sums_(static_cast<std::size_t>(problem_.m * problem_.n)) {}
+
+  void add(const ArrayView& left, const ArrayView& right) override {
+    MixedProblem panel = problem_;
+    panel.a = {left.data, left.element, left.strides[0], left.strides[1]};
+    panel.b = {right.data, right.element, right.strides[0], right.strides[1]};
+    panel.k = left.extents[1];
+    with_factors(panel, [&](const auto& a, const auto& b) {
+      if constexpr (std::is_same_v<std::remove_cvref_t<decltype(*a.data)>, std::int8_t> ==
+                    std::is_integral_v<Sum>)
+        add_factors(a, b);
+    });
+  }
+
+  void finish() override {
+    const Epilogue epilogue(problem_);
+    each_rows([&](std::int64_t first, std::int64_t last) {
+      for (std::int64_t i = first; i < last; ++i)
+        for (std::int64_t j = 0; j < problem_.n; ++j) epilogue.store(i, j, row(i)[j]);
+    });
+  }
+
+ private:
+  Sum* row(std::int64_t i) { return sums_.data() + i * problem_.n; }
+
+  template <class A, class B>
+  void add_factors(const Matrix<const A>& a, const Matrix<const B>& b) {
+    wide_.resize(static_cast<std::size_t>(b.rows() * b.cols()));
+    for (std::int64_t l = 0; l < b.rows(); ++l)
+      for (std::int64_t j = 0; j < b.cols(); ++j)
+        wide_[static_cast<std::size_t>(l * b.cols() + j)] = static_cast<Sum>(widened(b(l, j)));
+    each_rows([&](std::int64_t first, std::int64_t last) {
+      for (std::int64_t i = first; i < last; ++i)
+        for (std::int64_t l = 0; l < a.cols(); ++l)
+          add_multiple(row(i), static_cast<Sum>(widened(a(i, l))), wide_.data() + l * b.cols(), 1, b.cols());
+    });
+  }
+
+  template <class Work>
+  void each_rows(const Work& work) {
+    parallel(threads_,
+             [&](int part) { work(problem_.m * part / threads_, problem_.m * (part + 1) / threads_); });
+  }
+
+  MixedProblem problem_;
+  int threads_;
+  std::vector<Sum> sums_, wide_;
+};
+
+bool follows_simd(const Arguments& arguments) {
+  return is_plain(arguments) || (has_epilogue(arguments) && !is_scaled(arguments));
+}
+
+std::unique_ptr<PanelSum> start(const Arguments& part, int threads) {
+  if (!follows_simd(part)) {
+    if (part.element() == Element::i8) return std::make_unique<MixedSum<std::int32_t>>(part, threads);
+    return std::make_unique<MixedSum<float>>(part, threads);
+  }
+  if (part.element() == Element::f64) return std::make_unique<PlainSum<double>>(part, threads);
+  if (part.element() == Element::i32) return std::make_unique<PlainSum<std::int32_t>>(part, threads);
+  return std::make_unique<PlainSum<float>>(part, threads);
+}
+
+// As in BLAS, α = 0 reads neither factor.
+std::int64_t extent(const Arguments& whole) { return whole.real("alpha") == 0 ? 0 : whole.dim("k"); }
+
+std::int64_t depth(const Arguments& whole) {
+  constexpr std::int64_t mixed_depth = 512;
+  if (!follows_simd(whole)) return mixed_depth;
+  return simd_depth(extent(whole), static_cast<std::int64_t>(size_of(whole.element())));
+}
+
+Reason no_panels(const Arguments& whole) {
+  if (is_plain(whole)) return std::nullopt;
+  return "a sum of " + element_text(whole) +
+         " is not added to from panel to panel there: f32, f64 and i32 without scales, bias and activation "
+         "are";
+}
+
+Arguments panel(const Arguments& part, const ArrayView& left, const ArrayView& right, const ArrayView& result,
+                bool first) {
+  std::map<std::string, ArrayView> inputs{{"A", left}, {"B", right}};
+  Arguments::Words words = part.words();
+  words["op-a"] = words["op-b"] = "none";
+  if (!first) words["beta"] = "1";
+  if (!first || part.has("C0")) inputs.emplace("C0", result);
+  for (const Parameter* p : part.signature().of(Parameter::Kind::input))
+    if (first && part.has(p->name)) inputs.emplace(p->name, part.array(p->name));
+  Arguments out(part.signature(), part.element(), std::move(inputs), words);
+  out.set_array("C", result);
+  return out;
+}
+
+Contraction contraction() {
+  Contraction out;
+  out.operation = "matmul";
+  out.rows = "m";
+  out.cols = "n";
+  out.over = "k";
+  out.left = "A";
+  out.right = "B";
+  out.result = "C";
+  out.variant = [](const Arguments& whole) { return follows_simd(whole) ? "simd" : "naive"; };
+  out.extent = extent;
+  out.depth = depth;
+  out.start = start;
+  out.no_panels = no_panels;
+  out.begins_as = "C0";
+  out.panel = panel;
+  return out;
+}
+
+[[maybe_unused]] const bool distributed_registered = (register_contraction(contraction()), true);
+
+}  // namespace
+}  // namespace tessera::matmul

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/matmul/plans/mma_plan.hpp"
+#include <algorithm>
+#include <cmath>
+
+namespace tessera::matmul {
+namespace {
+
+// In cycles, and bytes a cycle, of a multiprocessor. Fitted as the costs of tiles are; only their proportions
+// matter.
+constexpr double memory_rate = 12.4, cache_rate = 49;
+constexpr double seen = 0.19;      // of ends, where other blocks multiply meanwhile
+constexpr double adding = 3210;    // the second launch, of those who add them
+constexpr double add_rate = 6.76;  // of parts
+constexpr std::int64_t least_stages = 2;
+
+// What a tile takes a multiprocessor, in cycles: a stage (of sliced sums one of each slice) where other
+// blocks are there or wait, and where none is; its beginning and end.
+struct MmaCost {
+  double stage, alone, ends;
+};
+// Of doubles: fitted to 152 products with both operands along k on one NVIDIA H200 (of tools/shapes random
+// 7 and 11 and of listed ones), each in every tile and in up to six numbers of parts. Of 16 bits: what the
+// tensor cores, shared memory and the cache allow.
+constexpr MmaCost f64_costs[] = {{2354, 2360, 14612}, {1409, 1627, 7835}, {631, 862, 6421},
+                                 {684, 1279, 8533},   {508, 654, 5467},   {942, 1070, 6183},
+                                 {849, 1416, 3855},   {1577, 2026, 4667}};
+constexpr MmaCost half_costs[] = {{1280, 1280, 3500}, {480, 520, 2000}};
+static_assert(std::size(f64_costs) == std::size(mma_f64_tiles) &&
+              std::size(half_costs) == std::size(mma_half_tiles));
+
+std::int64_t parts(std::int64_t whole, std::int64_t part) { return (whole + part - 1) / part; }
+
+// Of things that happen at the same time, and get in each other's way where they take about as long.
+template <class... T>
+double combined(T... cycles) {
+  return std::sqrt(std::sqrt((... + (cycles * cycles * cycles * cycles))));
+}
+
+double cycles_of(const MmaElement& element, const MmaPlan& plan, double moved_bytes, int processors) {
+  const auto at = static_cast<std::size_t>(plan.tile);
+  const MmaConfig& tile = element.tiles[at];
+  const MmaCost& cost = element.bytes == 8 ? f64_costs[at] : half_costs[at];
+  const auto each = static_cast<double>(parts(plan.order.count(), processors));  // units of a multiprocessor
+  const double sums = each * static_cast<double>(parts(plan.split_depth, tile.slices)) *
+                      (each == 1 ? cost.alone : cost.stage);
+  const double ends = cost.ends * (tile.blocks == 1 ? each : 1 + seen * (each - 1));
+  const double tile_bytes = double(tile.rows) * tile.cols * element.sum_bytes;
+  const double split_cost =
+      plan.order.splits > 1 ? adding + tile_bytes * double(plan.order.count()) / (add_rate * processors) : 0;
+  // Of doubles; costs of 16 bits hold it. Whatever lies in memory once, each tile has from the cache.
+  const double cached_bytes =
+      element.bytes == 8 ? double(plan.order.count()) * plan.split_depth * (tile.rows + tile.cols) * 128 : 0;
+  return combined(sums, moved_bytes / (memory_rate * processors), cached_bytes / (cache_rate * processors)) +
+         ends + split_cost;
+}
+
+MmaPlan planned(const MmaElement& element, int tile, std::int64_t m, std::int64_t n, std::int64_t stages,
+                std::int64_t splits, int processors) {
+  const MmaConfig& config = element.tiles[static_cast<std::size_t>(tile)];
+  MmaPlan out;
+  out.tile = tile;
+  out.depth = static_cast<std::int32_t>(stages);
+  out.split_depth = static_cast<std::int32_t>(std::max<std::int64_t>(parts(stages, splits), 1));
+  out.order.rows = static_cast<std::int32_t>(parts(m, config.rows));
+  out.order.cols = static_cast<std::int32_t>(parts(n, config.cols));
+  out.order.splits = static_cast<std::int32_t>(std::max<std::int64_t>(parts(stages, out.split_depth), 1));
+  // Blocks that run together cover a square of C, near enough.
+  out.order.raster_rows =
+      std::max(1, int(std::sqrt(double(processors) * config.blocks * config.cols / config.rows)));
+  const double moved_bytes =
+      (double(m) + double(n)) * double(stages) * 128 + double(m) * double(n) * element.bytes;
+  out.cycles = cycles_of(element, out, moved_bytes, processors);
+  return out;
+}
+
+std::int64_t bytes_of_partials(const MmaElement& element, const MmaPlan& plan) {
+  if (plan.order.splits == 1) return 0;
+  const MmaConfig& tile = element.tiles[static_cast<std::size_t>(plan.tile)];
+  return plan.order.count() * tile.rows * tile.cols * element.sum_bytes;
+}
+
+}  // namespace
+
+std::size_t mma_workspace_bytes(const MmaElement& element, const MmaPlan& plan) {
+  return static_cast<std::size_t>(bytes_of_partials(element, plan));
+}
+
+MmaPlan plan_mma(const MmaElement& element, std::int64_t m, std::int64_t n, std::int64_t k,
+                 const MmaMachine& machine, const MmaOptions& options) {
+  const std::int64_t stages = parts(k, 128 / element.bytes);
+  MmaPlan best;
+  bool found = false;
+  for (int tile = 0; tile < static_cast<int>(element.tiles.size()); ++tile) {
+    const MmaConfig& config = element.tiles[static_cast<std::size_t>(tile)];
+    if (config.shared_bytes() > machine.shared_bytes) continue;
+    if (options.tile != 0 && options.tile != tile + 1) continue;
+    // As many parts as blocks that run together can make, if need be; a stage of each slice, at least.
+    const std::int64_t least = std::max<std::int64_t>(least_stages, config.slices),
+                       most = std::min<std::int64_t>(stages / least, machine.processors * config.blocks);
+    const auto consider = [&](std::int64_t splits) {
+      MmaPlan plan = planned(element, tile, m, n, stages, splits, machine.processors);
+      if (bytes_of_partials(element, plan) > max_mma_partial_bytes)
+        plan = planned(element, tile, m, n, stages, 1, machine.processors);
+      if (found && plan.cycles >= best.cycles) return;
+      best = plan;
+      found = true;
+    };
+    if (options.splits != 0) consider(options.splits);
+    else
+      for (std::int64_t splits = 1; splits <= std::max<std::int64_t>(most, 1);
+           splits += std::max<std::int64_t>(splits / 4, 1))
+        consider(splits);
+  }
+  if (!found && options.tile != 0)
+    return plan_mma(element, m, n, k, machine, {.tile = 0, .splits = options.splits, .group = options.group});
+  if (options.group != 0) best.order.raster_rows = options.group;
+  best.order.raster_rows = std::min(best.order.raster_rows, best.order.rows);  // for a scheduler's bands
+  return best;
+}
+
+}  // namespace tessera::matmul

@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/matmul/plans/tile_plan.hpp"
+#include <algorithm>
+#include "tessera/core/rounding.hpp"
+
+namespace tessera::matmul {
+
+namespace {
+
+// Split-K through the workspace:
+constexpr double split_k_sync_us = 1.08;  // the splits wait for each other
+constexpr double per_split_us = 0.03;     // each split
+constexpr double split_k_us = 1.47;       // each split's traffic, for 128 × 128 elements
+// Split-K over a cluster:
+constexpr double cluster_sync_us = 2.62;    // its blocks wait for each other
+constexpr double cluster_us = 0.25;         // each of them, for 128 × 128 elements
+constexpr double cluster_launch_us = 0.76;  // the blocks of a cluster begin and end together
+// L2 to shared memory of all multiprocessors, bytes/us:
+constexpr double l2_to_smem_rate = 10.24e6;
+constexpr double multicast_rate = 13.7e6;
+constexpr double l2_far_rate = 8.27e6;  // if the operands do not fit into both L2 partitions
+constexpr double bytes_fitting_both_l2_partitions = 50e6;
+// Cache lines requested by all multiprocessors, and by one, if some are requested twice, bytes/us:
+constexpr double request_rate = 13.6e6;
+constexpr double request_rate_of_one = 395e3;
+// Global memory bandwidth, bytes/us; fitted, as the rates above, to 202 products of bf16 and 132 of few rows
+// (bf16, e4m3, i8) on one NVIDIA H200:
+constexpr double read_rate = 4.15e6;
+constexpr double write_rate = 6.6e6;
+constexpr double exposed_fraction = 0.6;       // of the sum of memory time and all other time
+constexpr double runtime_shape_memory = 1.13;  // factor on memory time for tiles of runtime shape
+constexpr std::int64_t min_k_tiles_per_split = 4, min_k_tiles_per_cluster_split = 2;
+constexpr std::int32_t usual_raster_rows = 8;
+constexpr std::int64_t max_splits = 16;
+
+// Makespan of `units` of work that clusters take in turn; the first `tiles` of them take `tile_us`, the
+// others are tail tiles.
+double makespan(std::int64_t tiles, double tile_us, std::int64_t units, double unit_us,
+                std::int64_t clusters) {
+  double out = 0;
+  // The maximum is reached at the first cluster of each run of clusters with equal work: indices 0, tiles %
+  // clusters, units % clusters.
+  for (const std::int64_t i : {std::int64_t{0}, tiles % clusters, units % clusters}) {
+    if (i >= units) continue;
+    const std::int64_t units_of_cluster = (units - i - 1) / clusters + 1,
+                       main_tiles = i < tiles ? (tiles - i - 1) / clusters + 1 : 0;
+    out = std::max(out, static_cast<double>(main_tiles) * tile_us +
+                            static_cast<double>(units_of_cluster - main_tiles) * unit_us);
+  }
+  return out;
+}
+
+// Bytes of both operands.
+double operand_bytes(std::int64_t m, std::int64_t n, std::int64_t k_tiles) {
+  return 128.0 * static_cast<double>(m + n) * static_cast<double>(k_tiles);
+}
+
+// The time of a k tile if so many blocks are resident: they share the bandwidth of the L2. Of an operand
+// smaller than the tile, no more than it has is loaded.
+double k_tile_us(const TileCost& cost, std::int64_t m, std::int64_t n, std::int64_t blocks, int processors,
+                 double bytes, CacheLines cache_lines) {
+  const double bytes_per_row = 128.0 * static_cast<double>(std::min<std::int64_t>(blocks, processors)),
+               rate = cost.cluster() > 1                         ? multicast_rate
+                      : bytes > bytes_fitting_both_l2_partitions ? l2_far_rate
+                                                                 : l2_to_smem_rate;
+  const auto loaded =
+      static_cast<double>(std::min<std::int64_t>(cost.rows, m) + std::min<std::int64_t>(cost.cols, n));
+  const double us = std::max(cost.k_tile_us, bytes_per_row * loaded / rate);
+  if (cache_lines.a == 1 && cache_lines.b == 1) return us;
+  const double requested_lines = static_cast<double>(cost.rows) / cost.cluster_cols * cache_lines.a +
+                                 static_cast<double>(cost.cols) / cost.cluster_rows * cache_lines.b;
+  return std::max(
+      {us, bytes_per_row * requested_lines / request_rate, 128 * requested_lines / request_rate_of_one});
+}
+
+// Global memory traffic overlaps with everything else; if both take about as long, neither is hidden
+// completely. Split-K partial sums are written and read.
+double with_memory(const TileCost& cost, double us, std::int64_t m, std::int64_t n, double bytes,
+                   double store_cost, std::int64_t splits) {
+  const double bytes_per_element =
+                   splits > 1 ? 2 * store_cost + 8.0 * static_cast<double>(splits) : 2 * store_cost,
+               memory = bytes / read_rate +
+                        bytes_per_element * static_cast<double>(m) * static_cast<double>(n) / write_rate,
+               memory_us = cost.runtime_shape ? runtime_shape_memory * memory : memory;
+  return std::max({us, memory_us, exposed_fraction * (us + memory_us)});
+}
+
+// Resident clusters: a cluster lies in one GPC (up to 16 or 18 SMs).
+std::int64_t max_active_clusters(int processors, int blocks) {
+  const double fraction = blocks > 4 ? 0.86 : blocks > 2 ? 0.92 : 1;
+  return std::max<std::int64_t>(1, static_cast<std::int64_t>(processors * fraction) / blocks);
+}
+
+double launch_us_of_cluster(int blocks) { return blocks > 1 ? cluster_launch_us : 0; }
+
+// The same plan with tail tiles for the columns beyond the last whole tile; unchanged where there are none,
+// or too many.
+TilePlan with_tail_tiles(const TilePlan& whole, const TileCost& cost, std::int64_t m, std::int64_t n,
+                         std::int64_t clusters, double bytes, double store_cost, CacheLines cache_lines) {
+  constexpr std::int64_t max_tail_cols = 2;
+  const std::int64_t cluster_tile_cols = std::int64_t{cost.cols} * cost.cluster_cols,
+                     tail_cols = ceil_div(n % cluster_tile_cols, TailOrder::width);
+  if (cost.tail_us == 0 || n < cluster_tile_cols || tail_cols == 0 || tail_cols > max_tail_cols ||
+      whole.order.splits > 1 || whole.cluster_splits > 1)
+    return whole;
+  const int cluster = cost.cluster();
+  const double tile_us =
+                   whole.k_tile_count * k_tile_us(cost, m, n, whole.blocks,
+                                                  static_cast<int>(clusters) * cluster, bytes, cache_lines) +
+                   cost.tile_us,
+               tail_tile_us = whole.k_tile_count * cost.tail_us + cost.tile_us;
+  TilePlan best = whole;
+  for (std::int32_t tiles_per_block = 1; tiles_per_block <= 8; ++tiles_per_block) {
+    TilePlan out = whole;
+    out.order.cols = static_cast<std::int32_t>(n / cluster_tile_cols);
+    out.tail = {static_cast<std::int32_t>(ceil_div(m, cost.rows)), static_cast<std::int32_t>(tail_cols),
+                tiles_per_block};
+    out.units = out.order.count() + out.tail.units(cluster);
+    out.blocks = out.units * cluster;
+    const double us =
+        cost.fixed_us + launch_us_of_cluster(cluster) + cost.exposed_epilogue_us +
+        makespan(out.order.count(), tile_us, out.units, tiles_per_block * tail_tile_us, clusters);
+    out.microseconds = with_memory(cost, us, m, n, bytes, store_cost, 1);
+    if (best.tail.cols == 0 || out.microseconds < best.microseconds) best = out;
+  }
+  return best;
+}
+
+TilePlan plan_shape(const TileCost& cost, std::int64_t m, std::int64_t n, std::int64_t k_tiles,
+                    std::int64_t splits, int processors, double store_cost, CacheLines cache_lines) {
+  TilePlan out;
+  out.k_tile_count = static_cast<std::int32_t>(k_tiles);
+  out.k_tiles_per_split = static_cast<std::int32_t>(std::max<std::int64_t>(ceil_div(k_tiles, splits), 1));
+  out.order.rows = static_cast<std::int32_t>(ceil_div(m, std::int64_t{cost.rows} * cost.cluster_rows));
+  out.order.cols = static_cast<std::int32_t>(ceil_div(n, std::int64_t{cost.cols} * cost.cluster_cols));
+  const auto actual_splits =
+      static_cast<std::int32_t>(std::max<std::int64_t>(ceil_div(k_tiles, out.k_tiles_per_split), 1));
+  out.cluster_splits = cost.cluster_split_k ? actual_splits : 1;
+  out.order.splits = cost.cluster_split_k ? 1 : actual_splits;
+  out.order.raster_rows = std::max(1, usual_raster_rows / cost.cluster_rows * 2);
+  const int multicast_blocks = cost.cluster(), cluster = multicast_blocks * out.cluster_splits;
+  out.units = out.order.count();
+  out.blocks = out.units * cluster;
+  const std::int64_t waves = ceil_div(out.units, max_active_clusters(processors, cluster));
+  const double tile_scale = cost.rows * cost.cols / 16384.0, bytes = operand_bytes(m, n, k_tiles);
+  double us = static_cast<double>(waves) *
+                  (out.k_tiles_per_split * k_tile_us(cost, m, n, out.blocks, processors, bytes, cache_lines) +
+                   cost.tile_us) +
+              cost.exposed_epilogue_us + cost.fixed_us + launch_us_of_cluster(multicast_blocks);
+  if (out.order.splits > 1)
+    us += split_k_sync_us + (per_split_us + split_k_us * tile_scale) * out.order.splits;
+  if (out.cluster_splits > 1) us += cluster_sync_us + cluster_us * out.cluster_splits * tile_scale;
+  out.microseconds = with_memory(cost, us, m, n, bytes, store_cost, out.order.splits);
+  return out;
+}
+
+// Calls act(shape) for the shapes of a tile that match `wanted`, where that is not 0. Multicast slices are
+// multiples of eight rows.
+template <class Act>
+void for_each_shape(const TileCost& cost, const TileShape& wanted, const Act& act) {
+  if (!cost.runtime_shape) return act(cost);
+  const auto is_wanted = [](int value, int one) { return one == 0 || value == one; };
+  for (int rows = rows_granularity; rows <= cost.rows; rows += rows_granularity)
+    for (int cols = cols_granularity; cols <= cost.cols; cols += cols_granularity) {
+      if (rows + cols > max_rows_plus_cols || !is_wanted(rows, wanted.rows) || !is_wanted(cols, wanted.cols))
+        continue;
+      for (int cluster_rows = 1; cluster_rows <= max_cluster_side; cluster_rows *= 2)
+        for (int cluster_cols = 1;
+             cluster_cols <= max_cluster_side && cluster_rows * cluster_cols <= max_cluster_blocks;
+             cluster_cols *= 2)
+          if (cols % (8 * cluster_rows) == 0 && rows % (8 * cluster_cols) == 0 &&
+              is_wanted(cluster_rows, wanted.cluster_rows) && is_wanted(cluster_cols, wanted.cluster_cols))
+            act(TileShape{rows, cols, cluster_rows, cluster_cols});
+    }
+}
+
+TileCost cost_of_shape(const TileCost& cost, const TileShape& shape) {
+  TileCost out = cost;
+  if (!cost.runtime_shape) return out;
+  static_cast<TileShape&>(out) = shape;
+  const double area = static_cast<double>(shape.rows * shape.cols) / (cost.rows * cost.cols);
+  out.k_tile_us = cost.min_k_tile_us + (cost.k_tile_us - cost.min_k_tile_us) * area;
+  out.tile_us = cost.min_tile_us + (cost.tile_us - cost.min_tile_us) * area;
+  return out;
+}
+
+// A lower bound of the time of plans with these tiles.
+double min_time_us(const TileCost& cost, std::int64_t m, std::int64_t n, std::int64_t k_tiles, int processors,
+                   CacheLines cache_lines) {
+  const std::int64_t clusters = ceil_div(m, std::int64_t{cost.rows} * cost.cluster_rows) *
+                                ceil_div(n, std::int64_t{cost.cols} * cost.cluster_cols),
+                     waves = ceil_div(clusters, max_active_clusters(processors, cost.cluster()));
+  const double k_tile = k_tile_us(cost, m, n, clusters * cost.cluster(), processors, 0, cache_lines);
+  return static_cast<double>(waves) *
+         (static_cast<double>(k_tiles) * k_tile + cost.tile_us - cost.overlapped_us);
+}
+
+bool fits_workspace(const TileCost& cost, const TilePlan& plan) {
+  if (plan.order.splits == 1) return true;
+  return partial_bytes(cost, plan) <= std::size_t{max_split_bytes} && plan.blocks <= max_split_tiles;
+}
+
+}  // namespace
+
+std::size_t partial_bytes(const TileCost& cost, const TilePlan& plan) {
+  return static_cast<std::size_t>(plan.blocks * cost.rows * cost.cols) * 4;
+}
+
+TilePlan plan_tiles(TileCosts costs, std::int64_t m, std::int64_t n, std::int64_t k, int block_k,
+                    int processors, unsigned tiles, const TileOptions& options, double store_cost,
+                    CacheLines cache_lines) {
+  const std::int64_t k_tiles = ceil_div(k, block_k);
+  TilePlan best;
+  bool found = false;
+  for (int tile = 0; tile < static_cast<int>(costs.size()); ++tile) {
+    if ((tiles >> tile & 1) == 0 || (options.tile != 0 && options.tile != tile + 1)) continue;
+    const TileCost& max_shape = costs[static_cast<std::size_t>(tile)];
+    for_each_shape(max_shape, options.shape, [&](const TileShape& shape) {
+      TileCost cost = cost_of_shape(max_shape, shape);
+      cost.tile_us *= store_cost;
+      cost.exposed_epilogue_us *= store_cost;
+      // Clusters of more than two blocks only pay if loads request cache lines twice.
+      if (cost.runtime_shape && shape.cluster() > 2 && cache_lines.a == 1 && cache_lines.b == 1 &&
+          options.shape.cluster_rows == 0 && options.shape.cluster_cols == 0)
+        return;
+      if (cost.runtime_shape && found &&
+          min_time_us(cost, m, n, k_tiles, processors, cache_lines) >= best.microseconds)
+        return;
+      const bool allows_split_k = !cost.runtime_shape && (cost.allows_split_k || options.splits != 0);
+      const std::int64_t max_splits_of_shape = cost.cluster_split_k ? max_cluster_splits
+                                               : allows_split_k     ? max_splits
+                                                                    : 1,
+                         requested = std::min<std::int64_t>(options.splits, max_splits_of_shape);
+      for (std::int64_t splits = 1; splits <= max_splits_of_shape; ++splits) {
+        if (requested != 0
+                ? splits != requested
+                : splits > 1 && k_tiles / splits < (cost.cluster_split_k ? min_k_tiles_per_cluster_split
+                                                                         : min_k_tiles_per_split))
+          continue;
+        TileCost overlapped = cost;
+        if (store_cost == 1 && splits == 1 && k_tiles >= min_overlapped_k_tiles<2>) {
+          overlapped.tile_us -= cost.overlapped_us;
+          overlapped.exposed_epilogue_us += cost.overlapped_us;
+        }
+        TilePlan plan = plan_shape(overlapped, m, n, k_tiles, splits, processors, store_cost, cache_lines);
+        if (!fits_workspace(cost, plan)) {
+          if (options.splits == 0) continue;
+          plan = plan_shape(cost, m, n, k_tiles, 1, processors, store_cost, cache_lines);
+        }
+        if (options.tail != 1) {
+          const TilePlan with_tail =
+              with_tail_tiles(plan, cost, m, n, max_active_clusters(processors, cost.cluster()),
+                              operand_bytes(m, n, k_tiles), store_cost, cache_lines);
+          if (options.tail == 2 || with_tail.microseconds < plan.microseconds) plan = with_tail;
+        }
+        if (found && plan.microseconds >= best.microseconds) continue;
+        best = plan;
+        best.tile = tile;
+        best.shape = shape;
+        found = true;
+      }
+    });
+  }
+  // A requested tile or size that these operands do not allow is ignored.
+  if (!found)
+    return plan_tiles(
+        costs, m, n, k, block_k, processors, tiles,
+        {.tile = 0, .splits = options.splits, .group = options.group, .tail = options.tail, .shape = {}},
+        store_cost, cache_lines);
+  if (options.group != 0) best.order.raster_rows = options.group;
+  best.order.raster_rows =
+      std::min(best.order.raster_rows, best.order.rows);  // TileScheduler's bands have fewer than 2^31 tiles
+  return best;
+}
+
+namespace {
+
+// The cost of a further launch beyond its own plan; and the least time of a product for which splitting is
+// considered, since planning a part takes the host some microseconds.
+constexpr double launch_us = 0.3, min_us = 40;
+constexpr std::int64_t large = 256,
+                       small =
+                           64;  // rows, and columns, of the largest tile of a cluster, and of the smallest
+
+// `extent` rounded down to a multiple of large, or of small if extent < large.
+std::int64_t rounded_down(std::int64_t extent) {
+  return extent >= large ? extent / large * large : extent / small * small;
+}
+
+class Planner {
+ public:
+  Planner(std::int64_t m, std::int64_t n, const LaunchPlanner& plan) : m_(m), n_(n), plan_(plan) {}
+
+  // The large part has `rows` rows and `cols` columns.
+  PlannedLaunches split_at(std::int64_t rows, std::int64_t cols) const {
+    PlannedLaunches out;
+    add(out, 0, 0, rows, cols);
+    if (cols < n_) add(out, 0, cols, rows, n_ - cols);
+    if (rows < m_) add(out, rows, 0, m_ - rows, n_);
+    out.microseconds += launch_us * (out.count - 1);
+    return out;
+  }
+
+ private:
+  void add(PlannedLaunches& out, std::int64_t row, std::int64_t col, std::int64_t rows,
+           std::int64_t cols) const {
+    PlannedLaunch& sub_problem = out.launch[out.count];
+    sub_problem = {row, col, rows, cols, plan_(rows, cols, out.count == 0)};
+    out.microseconds += sub_problem.plan.microseconds;
+    ++out.count;
+  }
+
+  std::int64_t m_, n_;
+  const LaunchPlanner& plan_;
+};
+
+}  // namespace
+
+PlannedLaunches plan_launches(std::int64_t m, std::int64_t n, LaunchMode mode, const LaunchPlanner& plan) {
+  const Planner planner(m, n, plan);
+  const std::int64_t rows = rounded_down(m), cols = rounded_down(n);
+  const bool splits_rows = rows > 0 && rows < m;
+  const bool splits_cols = cols > 0 && cols < n;
+  if (mode == LaunchMode::several && (splits_rows || splits_cols))
+    return planner.split_at(splits_rows ? rows : m, splits_cols ? cols : n);
+  PlannedLaunches best = planner.split_at(m, n);
+  if (mode != LaunchMode::model || best.microseconds < min_us) return best;
+  const auto attempt = [&](std::int64_t split_rows, std::int64_t split_cols) {
+    const PlannedLaunches candidate = planner.split_at(split_rows, split_cols);
+    if (candidate.microseconds < best.microseconds) best = candidate;
+  };
+  if (splits_rows) attempt(rows, n);
+  if (splits_cols) attempt(m, cols);
+  if (splits_rows && splits_cols) attempt(rows, cols);
+  return best;
+}
+
+Reason refuses_shape(const TileShape& wanted, TileCosts costs) {
+  bool is_available = false;
+  for (const TileCost& cost : costs)
+    for_each_shape(cost, wanted, [&](const TileShape&) { is_available |= cost.runtime_shape; });
+  if (is_available || (wanted.rows | wanted.cols | wanted.cluster_rows | wanted.cluster_cols) == 0)
+    return std::nullopt;
+  const TileCost& max_shape = *std::ranges::find(costs, true, &TileCost::runtime_shape);
+  return "has no tile of so many rows and cols, below and beside: rows are a multiple of " +
+         std::to_string(rows_granularity) + " up to " + std::to_string(max_shape.rows) + ", cols of " +
+         std::to_string(cols_granularity) + " up to " + std::to_string(max_shape.cols) + ", at most " +
+         std::to_string(max_rows_plus_cols) + " together; below and beside are 1, 2 or 4, at most " +
+         std::to_string(max_cluster_blocks) + " together, and share out cols and rows in eights";
+}
+
+Reason refuses_tile(int tile, TileCosts costs, unsigned tiles) {
+  const int count = static_cast<int>(costs.size());
+  const auto is_available = [&](int one) { return one <= count && (tiles >> (one - 1) & 1) != 0; };
+  if (tile == 0 || is_available(tile)) return std::nullopt;
+  std::string available;
+  for (int one = 1; one <= count; ++one)
+    if (is_available(one)) available += (available.empty() ? "" : ", ") + std::to_string(one);
+  const std::string why = tile > count ? "sums that are promoted" : "MN-major operands";
+  return "has no tile=" + std::to_string(tile) + " for " + why + "; it has tile=" + available;
+}
+
+}  // namespace tessera::matmul

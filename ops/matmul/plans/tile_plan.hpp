@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+// The plan of a product: its tile, split-K, and the number of launches, chosen by a cost model. Plain
+// arithmetic.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <span>
+#include "ops/matmul/plans/tile_order.hpp"
+#include "tessera/core/variant.hpp"
+
+namespace tessera::matmul {
+
+// The tile of C that a block computes, and the cluster's shape in blocks.
+struct TileShape {
+  std::int32_t rows, cols, cluster_rows, cluster_cols;
+
+  TESSERA_HOST_DEVICE std::int32_t cluster() const { return cluster_rows * cluster_cols; }
+};
+
+struct TileCost : TileShape {
+  double k_tile_us;              // 128 bytes of k, with all multiprocessors busy
+  double tile_us;                // a tile's prologue and epilogue, as far as they are not hidden
+  double exposed_epilogue_us;    // hidden for all but a block's last tile
+  double tail_us = 0;            // as k_tile_us, of a tail tile; 0: the kernel has none
+  bool cluster_split_k = false;  // split-K over the blocks of a cluster
+  // The part of tile_us that the overlapped epilogue hides (16-bit results).
+  double overlapped_us = 0;
+  bool allows_split_k = true;  // else split-K only if requested
+  double fixed_us = 0;         // before a block's first k tile and after its last results
+  // The tile's shape is a launch parameter, without split-K: `rows` and `cols` are the maxima.
+  bool runtime_shape = false;
+  double min_k_tile_us = 0, min_tile_us = 0;  // the parts of k_tile_us and tile_us that do not scale
+};
+using TileCosts = std::span<const TileCost>;
+
+// Limits of a tile of runtime shape: rows and columns are multiples of these, so few together that its
+// pipeline has four stages; blocks of a cluster, and blocks along one side of it.
+inline constexpr int rows_granularity = 64, cols_granularity = 16, max_rows_plus_cols = 352,
+                     max_cluster_blocks = 8, max_cluster_side = 4;
+
+// Shared memory of a tile of runtime shape: for its pipeline, and for the staging boxes of each 64 rows.
+inline constexpr int runtime_shape_bytes = 225 * 1024, box_bytes = 64 * 128,
+                     epilogue_smem_bytes = 2 * box_bytes;
+inline constexpr int max_stages = 12;  // as many as barriers
+constexpr int stage_count(const TileShape& shape) {
+  const int bytes = runtime_shape_bytes - shape.rows / rows_granularity * epilogue_smem_bytes,
+            stage_bytes = (shape.rows + shape.cols) * 128;
+  return bytes / stage_bytes < max_stages ? bytes / stage_bytes : max_stages;
+}
+
+// The tiles that have kernels; the sixth is the first without a cluster: its loads start sooner but are not
+// multicast. Times: fitted to 209 products with K-major operands on one NVIDIA H100 (of tools/shapes
+// random 7 and 11, and listed ones; bf16 and TF32), each measured in graphs with every tile, and with that of
+// runtime shape in up to 28 shapes. The fit minimises first the slowdown of the chosen tile, then the time
+// error. Only the proportions of the times matter.
+inline constexpr TileCost tile_costs[] = {
+    {128, 256, 2, 1, 0.578, 2.17, 0, 0.2, false, 1.01, true, 2.13},
+    {128, 128, 1, 1, 0.516, 1.16, 0, 0.2, true, 0, true, 1.38},
+    {128, 64, 1, 1, 0.162, 0.57, 0, 0, true, 0, true, 2.28},
+    {64, 64, 1, 1, 0.143, 0.56, 0, 0, false, 0, true, 0.76},
+    {192, 192, 2, 4, 0.626, 2.56, 0, 0, false, 0, false, 2.81, true, 0.138, 0.09},
+    {128, 256, 1, 1, 0.622, 1.77, 0, 0.2, false, 1.31, true, 2.55},
+    {64, 128, 1, 1, 0.178, 0.77, 0, 0, false, 0, true, 1.44}};
+inline constexpr int tile_count = static_cast<int>(sizeof tile_costs / sizeof *tile_costs);
+// The tiles with promotion, fitted to 70 products of e4m3.
+inline constexpr TileCost promoted_costs[] = {
+    {256, 128, 1, 2, 0.765, 2.44, 0, 0.35, false, 0, true, 2.05},
+    {128, 128, 1, 1, 0.365, 1.32, 0, 0.2, true, 0, true, 2.29},
+    {128, 64, 1, 1, 0.253, 0.88, 0, 0, true, 0, true, 1.88},
+    {64, 64, 1, 1, 0.235, 0.55, 0, 0, false, 0, true, 1.36},
+    {128, 192, 2, 4, 0.532, 2.16, 0, 0, false, 0, false, 2.86, true, 0.175, 0.45}};
+
+// The third tile has a kernel for operands with misaligned rows, too; its number is this one, behind those of
+// tile_costs.
+inline constexpr int misaligned_base_tile = 2, misaligned_tile = tile_count;
+// Fitted to 122 unaligned products of tools/shapes random 7 on one NVIDIA H100.
+constexpr TileCost misaligned_cost(TileCosts costs) {
+  TileCost out = costs[misaligned_base_tile];
+  out.k_tile_us *= 1.15;
+  out.tile_us = 0.6;
+  out.fixed_us = 1.8;
+  return out;
+}
+// The time of a packing pass: a launch, and the bytes read and written in a microsecond.
+inline constexpr double packing_us = 2.5, packing_rate = 3.3e6;
+
+// The overlapped epilogue needs so many k tiles, so that there is time to store: `boxes` of its four during
+// each k tile but the first and the last.
+template <int boxes>
+inline constexpr std::int64_t min_overlapped_k_tiles = 4 / boxes + 2;
+
+// Workspace for split-K partial sums, at most.
+inline constexpr std::int64_t max_split_bytes = std::int64_t{64} << 20;
+
+struct TilePlan {
+  int tile = 0;  // of the table
+  TileOrder order;
+  TailOrder tail;                                        // for the remaining columns
+  std::int64_t units = 0;                                // of work, of a cluster each
+  std::int32_t cluster_splits = 1;                       // split-K over a cluster: its blocks
+  std::int32_t k_tile_count = 0, k_tiles_per_split = 0;  // of the product; of each split
+  TileShape shape{};                                     // of a tile
+  double microseconds = 0;                               // by the model
+  std::int64_t blocks = 0;                               // in the grid
+};
+
+// Returns the workspace that a plan's partial sums need.
+std::size_t partial_bytes(const TileCost& cost, const TilePlan& plan);
+
+// The maximum of blocks in a split-K cluster: every device can place so many.
+inline constexpr int max_cluster_splits = 8;
+
+// The caller's choice; 0: the model's. Splits that do not fit the workspace are ignored; with cluster_split_k
+// they are at most the blocks of a cluster.
+struct TileOptions {
+  int tile = 0;  // counted from 1
+  int splits = 0, group = 0;
+  int tail = 0;       // 1: none; 2: wherever possible
+  TileShape shape{};  // for tiles of runtime shape
+};
+
+// The 128-byte cache lines that the TMA requests for 128 bytes of a row of A or column of B: two if they do
+// not begin at multiples of 128 bytes.
+struct CacheLines {
+  int a = 1, b = 1;
+};
+
+// m, n ≥ 1, k ≥ 0; `block_k`: elements of k in a k tile. `tiles`: bits of the tiles that may be taken, at
+// least one. `store_cost`: the time of storing C relative to 16-bit elements in TMA boxes.
+TilePlan plan_tiles(TileCosts costs, std::int64_t m, std::int64_t n, std::int64_t k, int block_k,
+                    int processors, unsigned tiles, const TileOptions& options = {}, double store_cost = 1,
+                    CacheLines cache_lines = {});
+
+// A part of C and its plan.
+struct PlannedLaunch {
+  std::int64_t row = 0, col = 0, rows = 0, cols = 0;
+  TilePlan plan;
+};
+
+// The first launch computes the large part; the others, if it does not cover C, the columns right of it and
+// the rows below both.
+struct PlannedLaunches {
+  static constexpr int max_launches = 3;
+  PlannedLaunch launch[max_launches];
+  int count = 0;
+  double microseconds = 0;  // by the model
+};
+
+enum class LaunchMode : int { model, one, several };
+
+// Returns the plan of a part of C, `rows` by `cols`. is_large: the first part.
+using LaunchPlanner = std::function<TilePlan(std::int64_t rows, std::int64_t cols, bool is_large)>;
+
+// Plans a product in one launch or in several: a few rows or columns beyond whole tiles would cost a whole
+// wave; in launches of their own they need few small tiles. m, n ≥ 1. C is split at the last multiple of the
+// largest tile's rows and columns, or of the smallest one's if C has fewer; never if the model says that the
+// product takes less than min_us.
+PlannedLaunches plan_launches(std::int64_t m, std::int64_t n, LaunchMode mode, const LaunchPlanner& plan);
+
+// Why a requested tile cannot be used; nothing: it can. `tile`: counted from 1, 0: none is requested.
+// `tiles`: bits of those among `costs` that have kernels for the operands' layouts.
+Reason refuses_tile(int tile, TileCosts costs, unsigned tiles);
+
+// The same for a requested shape of the tile of runtime shape.
+Reason refuses_shape(const TileShape& wanted, TileCosts costs);
+
+}  // namespace tessera::matmul
