@@ -53,6 +53,20 @@ class Rules(unittest.TestCase):
             for used in re.findall(r'#include "tessera/(\w+)/', path.read_text()):
                 self.assertLessEqual(LAYERS.index(used), LAYERS.index(parts[0]), f"{relative(path)} uses {used}")
 
+    def test_a_room_of_the_product_uses_only_those_before_it(self):
+        rooms = ["gemm", "plans", "epilogue", "kernels", "emulated_fp32", "operation", "verify", "heuristics", "api", "baselines"]
+        product = ROOT / "ops/matmul"
+        self.assertEqual(sorted(rooms), sorted(path.name for path in product.iterdir() if path.is_dir()))
+        count = 0
+        for path in sources("ops/matmul"):
+            room = path.relative_to(product).parts[0]
+            if room not in rooms or "_test" in path.name:  # a rung, or the problem that rungs receive
+                continue
+            for other in re.findall(r'^#include "ops/matmul/(\w+)/', path.read_text(), re.M):
+                count += 1
+                self.assertLessEqual(rooms.index(other), rooms.index(room), f"{relative(path)} includes from {other}")
+        self.assertGreater(count, 100)
+
     def test_cuda_is_included_in_one_folder_only(self):
         for path in sources("tessera"):
             if path.relative_to(ROOT / "tessera").parts[0] == "cuda":

@@ -5,7 +5,8 @@
 #include <atomic>
 #include <cstring>
 #include <deque>
-#include "ops/matmul/gemm/call_arguments.hpp"
+#include "ops/matmul/api/gemm_calls.hpp"
+#include "ops/matmul/gemm/checks.hpp"
 #include "ops/matmul/gemm/gemm.hpp"
 #include "tessera/run/overlap.hpp"
 #include "multiply_batch.hpp"

@@ -2,7 +2,7 @@
 // Products put into a stream: the bits of the call on host memory, within graphs, from several threads, with
 // a workspace of exactly the size asked for; nothing waits and nothing is allocated again.
 #include "ops/matmul/api/multiply.hpp"
-#include "ops/matmul/gemm/call_arguments.hpp"
+#include "ops/matmul/gemm/checks.hpp"
 #include "ops/matmul/gemm/gemm.hpp"
 #include "ops/matmul/api/enqueue_testing.cuh"
 #include "tessera/cuda/gpus.hpp"

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <cstring>
 #include <vector>
-#include "ops/matmul/gemm/call_arguments.hpp"
+#include "ops/matmul/gemm/checks.hpp"
 #include "ops/matmul/gemm/drawn_testing.hpp"
 #include "ops/matmul/api/multiply.hpp"
 #include "tessera/run/inputs.hpp"

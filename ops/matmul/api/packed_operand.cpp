@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/matmul/emulated_fp32/packed_operands.hpp"
-#include "ops/matmul/gemm/call_arguments.hpp"
+#include "ops/matmul/gemm/checks.hpp"
 #include "ops/matmul/api/multiply.hpp"
 #include "tessera/run/enqueue.hpp"
 

@@ -20,6 +20,7 @@
 #include <optional>
 #include <string>
 #include "ops/matmul/gemm/accuracy.hpp"
+#include "ops/matmul/gemm/error_growth.hpp"
 #include "ops/matmul/gemm/mixed_problem.hpp"
 #include "tessera/core/thread.hpp"
 
@@ -29,9 +30,6 @@
 
 namespace tessera::matmul {
 inline namespace TESSERA_UNIT {
-
-// Along k, what is promoted together, and has a scale of its own.
-constexpr int emulation_chunk = 64;
 
 SIMT std::uint32_t bits_of(float x) { return __builtin_bit_cast(std::uint32_t, x); }
 SIMT float float_of(std::uint32_t bits) { return __builtin_bit_cast(float, bits); }
@@ -196,10 +194,6 @@ struct OperandRange {
  private:
   SIMT static void raise(float& most, float x) { most = most < x ? x : most; }
 };
-
-// As a share of Σ|a·b|, what may be lost to the range of the parts before strict f32 is taken instead: small
-// beside the λ√k·u that verify grants strict f32 (λ > 8).
-SIMT double range_allowance(double k) { return std::sqrt(k) * 0x1p-24; }
 
 // Whether the parts are as good as strict f32 for these operands. Sound for any data.
 //

@@ -4,9 +4,8 @@
 #include <cmath>
 #include <cstdio>
 #include <optional>
-#include "ops/matmul/emulated_fp32/emulated_fp32.hpp"
+#include "ops/matmul/gemm/error_growth.hpp"
 #include "ops/matmul/gemm/operands.hpp"
-#include "ops/matmul/verify/bounds.hpp"
 
 namespace tessera::matmul {
 namespace {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/matmul/gemm/gemm.hpp"
 #include <utility>
-#include "ops/matmul/epilogue/epilogue.hpp"
 #include "ops/matmul/gemm/accuracy.hpp"
-#include "ops/matmul/gemm/call_arguments.hpp"
+#include "ops/matmul/gemm/checks.hpp"
 #include "ops/matmul/gemm/operands.hpp"
 
 namespace tessera::matmul {

@@ -6,8 +6,8 @@
 // It is made of a typed call, without text, or of Arguments.
 #pragma once
 #include <cstdint>
-#include "ops/matmul/api/multiply.hpp"
 #include "ops/matmul/gemm/operands.hpp"
+#include "ops/matmul/gemm/product_options.hpp"
 #include "tessera/core/arguments.hpp"
 #include "tessera/run/overlap.hpp"
 
@@ -65,11 +65,5 @@ static_assert(sizeof(PostOp) % 8 == 0 && sizeof(Gemm) == 26 * 8 + sizeof(PostOp)
 
 // Throws Error where the element is one whose products take no scales.
 void check_scales(Element element, bool scaled);
-
-// As matmul::enqueue(); empty products leave the plan empty.
-const Plan& enqueue(void* stream, const Gemm& gemm, const Request& request, const Workspace& workspace = {});
-
-// True if all arrays lie in the device's memory, and C apart from the others; else perhaps not.
-bool lies_in_place(const Gemm& gemm, const Device& device);
 
 }  // namespace tessera::matmul

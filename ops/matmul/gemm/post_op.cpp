@@ -2,7 +2,7 @@
 #include "ops/matmul/gemm/post_op.hpp"
 #include <array>
 #include <string>
-#include "ops/matmul/api/multiply.hpp"
+#include "ops/matmul/gemm/product_options.hpp"
 
 namespace tessera::matmul {
 namespace {

@@ -89,31 +89,7 @@ void Reach::append(double lower, double upper, double most, Expected& expected) 
   append_to(expected, value, bound, rest.beyond());
 }
 
-namespace {
-
-double growth_always(const Arguments& arguments, double u) {
-  const double k = static_cast<double>(arguments.dim("k")), count = k + 3;
-  const double gamma = count * u < 1 ? count * u / (1 - count * u) : infinity;
-  const double sum = (k + 1) * u;
-  return std::min(gamma, sum + (1 + sum) * (1.01 * 3 * u));
-}
-
-}  // namespace
-
-double lambda_of(double elements, double roundings) {
-  constexpr double chance = 1e-6;
-  return std::sqrt(2 * std::log(2 * elements * roundings / chance));
-}
-
-double rounding_growth(const Arguments& arguments, double unit_roundoff, Data data) {
-  const double always = growth_always(arguments, unit_roundoff);
-  if (data == Data::any) return always;
-  const double count = static_cast<double>(arguments.dim("k")) + 3, u = unit_roundoff;
-  const double elements =
-      std::max(1.0, static_cast<double>(arguments.dim("m")) * static_cast<double>(arguments.dim("n")));
-  const double lambda = lambda_of(elements, count) / (1 - u);
-  return std::min(always, std::expm1(lambda * std::sqrt(count) * u + count * u * u / (1 - u)));
-}
+namespace {}  // namespace
 
 // The terms of one element, before α, in a range that none of them leaves.
 template <class T>
@@ -269,11 +245,6 @@ double for_random(const MixedProblem& p, double k, double lambda) {
 }
 
 }  // namespace
-
-double lost_in_emulation(Compute compute) {
-  if (compute == Compute::bf16x6) return 0x1.03p-23;
-  return is_emulated_fp32(compute) ? 0x1.81p-21 : 0;
-}
 
 double rounded_to(Element element, double x) {
   if (std::isnan(x)) return element == Element::i8 ? 0 : x;

@@ -10,6 +10,7 @@
 #include <optional>
 #include <type_traits>
 #include "ops/matmul/epilogue/epilogue.hpp"
+#include "ops/matmul/gemm/error_growth.hpp"
 #include "ops/matmul/matmul.hpp"
 #include "ops/matmul/gemm/mixed_problem.hpp"
 #include "tessera/core/operation.hpp"
@@ -58,23 +59,6 @@ bool is_whole(T value) {
          static_cast<T>(static_cast<std::int64_t>(value)) == value;
 }
 
-// γ such that an honest rung's error stays below γ·(|α|·|A|·|B| + |β|·|C0|), element by element.
-//
-// An element of C is a sum of k + 1 terms α·a·b and β·c0, each of which passes through at most k + 3
-// roundings in whatever order and association a rung sums. Always γ ≤ (k+3)u / (1 - (k+3)u), and, a sum's
-// error being at most (k+1)u·Σ|terms| for any k (C.-P. Jeannerod and S. M. Rump, "Improved error bounds for
-// inner products in floating-point arithmetic", SIAM J. Matrix Anal. Appl. 34(2), 2013), γ ≤ (1+(k+1)u)(1+u)³
-// - 1. Of random data roundings are as if independent with mean zero, and then γ ≤ exp(λ√(k+3)·u +
-// (k+3)u²/(1-u)) - 1 but for a probability of 2·exp(-λ²(1-u)²/2) for each of the roundings (N. J. Higham and
-// T. Mary, "A new approach to probabilistic rounding error analysis", SIAM J. Sci. Comput. 41(5), 2019,
-// theorems 2.4 and 3.1). λ is such that no element of a whole product exceeds it but for a probability of
-// 10⁻⁶. Of other data this cannot be asked: equal terms, for one, are all rounded the same way.
-double rounding_growth(const Arguments& arguments, double unit_roundoff, Data data);
-
-// The λ with which so many roundings in each of so many elements exceed their bound with a probability of
-// 10⁻⁶.
-double lambda_of(double elements, double roundings);
-
 // What one element of C may be. T: float or double.
 template <class T>
 class Bound {
@@ -115,11 +99,6 @@ double applied_exactly(const PostOp& post_op, double x);
 // ε such that the sum of products strays at most ε·Σ|a·b| from the exact one. docs/decisions/0007
 // derives it.
 double sum_growth(const MixedProblem& p, const Arguments& arguments, Data data);
-
-// What products of parts that are left out, and bits beyond the last part, come to, as a share of |a·b|.
-// Into two parts of 11 bits: lo·lo and what lo rounds off, 2⁻²² each. Into three of 8 bits, nothing is
-// rounded off: 2⁻²⁴ each of the two largest products that are left out.
-double lost_in_emulation(Compute compute);
 
 class MixedBound {
  public:

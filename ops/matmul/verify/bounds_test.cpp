@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where sums overflow or inputs are no finite numbers: every rung's honest result passes, and of what no
 // order of summation gives nothing does.
+#include "ops/matmul/api/multiply.hpp"
 #include "ops/matmul/verify/bounds.hpp"
 #include <gtest/gtest.h>
 #include <cmath>
 #include <limits>
 #include <vector>
-#include "ops/matmul/gemm/call_arguments.hpp"
+#include "ops/matmul/gemm/checks.hpp"
 #include "ops/matmul/gemm/gemm.hpp"
 #include "tessera/core/random.hpp"
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <cuda.h>
 #include "ops/matmul/kernels/pack/matrix_ref.hpp"
-#include "ops/matmul/emulated_fp32/emulated_fp32_kinds.cuh"
+#include "ops/matmul/kernels/wgmma/emulated_fp32_kinds.cuh"
 #include "ops/matmul/plans/tile_plan.hpp"
 #include "ops/matmul/gemm/mixed_problem.hpp"
 #include "tessera/cuda/ptx/cluster.cuh"

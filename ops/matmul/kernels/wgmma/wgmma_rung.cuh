@@ -34,8 +34,8 @@ inline EpilogueArgs epilogue_of(const MixedProblem& p) {
 inline MatrixRef operand_a(const MixedProblem& p) {
   return {p.a.data, static_cast<int>(size_of(p.a.element)), p.m, p.k, p.a.row, p.a.col};
 }
-// B is given transposed: the rows of a MatrixRef (ops/matmul/kernels/pack/matrix_ref.hpp) are rows of A or columns
-// of B.
+// B is given transposed: the rows of a MatrixRef (ops/matmul/kernels/pack/matrix_ref.hpp) are rows of A or
+// columns of B.
 inline MatrixRef operand_b(const MixedProblem& p) {
   return {p.b.data, static_cast<int>(size_of(p.b.element)), p.n, p.k, p.b.col, p.b.row};
 }

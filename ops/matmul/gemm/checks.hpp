@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks and steps that the calls for programs share: of a single product, and of batches.
+// Checks of what programs give, shared by the calls of one product, of batches and of groups.
 #pragma once
-#include "ops/matmul/api/multiply.hpp"
+#include "ops/matmul/gemm/product_options.hpp"
+#include "tessera/core/array.hpp"
+#include "tessera/core/operation.hpp"
 
 namespace tessera::matmul {
 

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// Views of matrices and the options of a product, as programs give them.
+// Installed: for programs.
+#pragma once
+#include <cstdint>
+#include <type_traits>
+#include <variant>
+#include "mixed_problem.hpp"
+#include "tessera/run/choose.hpp"
+
+namespace tessera::matmul {
+
+enum class Order : std::uint8_t { rows, columns };
+
+// A matrix in somebody's memory, row after row or column after column.
+template <class T>
+struct MatrixView {
+  T* data = nullptr;
+  std::int64_t rows = 0, cols = 0;
+  std::int64_t leading_dimension = 0;  // from one row (column) to the next, in elements; 0: one after another
+  Order order = Order::rows;
+
+  // A result is a factor of the next product.
+  template <class Const>
+  requires(!std::is_const_v<T> && std::is_same_v<Const, const T>) operator MatrixView<Const>() const {
+    return {data, rows, cols, leading_dimension, order};
+  }
+};
+template <class T>
+using ConstMatrixView = MatrixView<const T>;
+
+// f32 factors of the sums, in the memory that the matrices lie in.
+struct Scale {
+  const float* data = nullptr;  // null: none
+  bool of_each = false;         // one for each row of A, or column of B; else one for all
+  std::int64_t step = 0;        // batches: from one entry's to the next, in elements; 0: the same for all
+};
+
+// A vector to add, of C's element (f32 where C is i8), where the matrices lie.
+struct Bias {
+  const void* data = nullptr;  // null: none
+  Element element = Element::f32;
+  bool along_rows = false;  // one number for each row of C; else for each column
+  std::int64_t step = 0;    // as Scale has it
+};
+template <class T>
+[[nodiscard]] Bias bias_of_columns(const T* data, std::int64_t step = 0) {
+  return {data, element_of<T>, false, step};
+}
+template <class T>
+[[nodiscard]] Bias bias_of_rows(const T* data, std::int64_t step = 0) {
+  return {data, element_of<T>, true, step};
+}
+
+// What β multiplies where that is not C itself: m × n of C's element, apart from C.
+struct Addend {
+  const void* data = nullptr;
+  std::int64_t leading_dimension = 0;
+  Order order = Order::rows;
+  std::int64_t step = 0;  // batches: from one entry to the next; 0: as far as one reaches
+};
+
+enum class Accumulate : std::uint8_t { promoted, fast };  // fast: of 8-bit floats alone
+
+// How far C may be from the exact result, relative to |A||B|, element by element: as far as the type's own
+// product, or a number. The cheapest arithmetic of f32 that is as accurate is taken; see docs/products.md.
+using Accuracy = std::variant<std::monostate, Element, double>;
+
+struct Options {
+  double alpha = 1, beta = 0;                     // what β multiplies is read only where β is not 0
+  bool transpose_a = false, transpose_b = false;  // the memory holds the transpose
+  Request request = {};  // device, variant, tuning; by default the best for the sizes
+  bool check = false;    // verify, see Outcome::verdict
+  Scale scale_a = {}, scale_b = {};
+  Bias bias = {};
+  Activation activation = Activation::none;
+  Compute compute = Compute::strict;  // of f32 alone: see mixed_problem.hpp
+  Accumulate accumulate = Accumulate::promoted;
+  Addend c0 = {};          // by default C itself
+  Accuracy accuracy = {};  // of f32 and f64: Element::f32, Element::f64 or a number; without `compute`
+};
+
+namespace detail {
+
+// A MatrixView without its type.
+struct AnyMatrix {
+  const void* data;
+  Element element;
+  std::int64_t rows, cols, leading_dimension;
+  Order order;
+};
+
+template <class T>
+inline constexpr bool is_element = element_of<T> != Element::f64 || std::is_same_v<T, double>;
+
+template <class T>
+AnyMatrix any(const MatrixView<T>& x) {
+  using Plain = std::remove_const_t<T>;
+  static_assert(is_element<Plain>, "no array holds this type");
+  return {x.data, element_of<Plain>, x.rows, x.cols, x.leading_dimension, x.order};
+}
+
+}  // namespace detail
+}  // namespace tessera::matmul
