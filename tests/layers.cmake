@@ -24,6 +24,7 @@ target_include_directories(test_emulated BEFORE PRIVATE emulated)
 target_compile_options(test_emulated PRIVATE -Wno-unknown-pragmas)
 # These files have kernels and helpers of others' names.
 set_source_files_properties(${PROJECT_SOURCE_DIR}/ops/matmul/verify/freivalds_test.cpp ${PROJECT_SOURCE_DIR}/ops/matmul/plans/mma_plan_test.cpp
+                            ${PROJECT_SOURCE_DIR}/ops/matmul/api/multiply_test.cpp
                             PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 foreach(name simt emulated)
   set_target_properties(test_${name} PROPERTIES UNITY_BUILD OFF)

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <gtest/gtest.h>
 #include <vector>
+#include "ops/matmul/gemm/checks.hpp"
 #include "ops/matmul/gemm/drawn_testing.hpp"
 #include "ops/matmul/epilogue/epilogue.hpp"
 #include "ops/matmul/verify/bounds.hpp"
@@ -73,8 +74,6 @@ TEST(ScaledSum, IsWhatACheckAsksFor) {
 }
 
 constexpr std::int64_t batch = 2, m = 37, n = 69;  // more rows and columns than a block of the kernel has
-
-const Operation& product() { return *find_operation("matmul"); }
 
 struct Way {
   bool by_columns = false, apart = false, bias_along_rows = false;
@@ -224,10 +223,11 @@ TEST(EpilogueProblem, ScalesBesideAMatrixToAddThatLiesWhereTheResultDoes) {
     const decltype(tried.dims) few_rows{{"m", 4}, {"n", 21}, {"k", 140}},
         short_sums{{"m", 13}, {"n", 41}, {"k", 9}};
     for (const auto& dims : {few_rows, short_sums})
-      if (variant->refuses(choice, Inputs(product(), Element::f32, tried, 3).arguments(), choice.defaults(),
-                           device))
+      if (variant->refuses(choice, Inputs(matmul_operation(), Element::f32, tried, 3).arguments(),
+                           choice.defaults(), device))
         tried.dims = dims;
-    Inputs apart(product(), Element::f32, tried, 3), in_place(product(), Element::f32, tried, 3);
+    Inputs apart(matmul_operation(), Element::f32, tried, 3),
+        in_place(matmul_operation(), Element::f32, tried, 3);
     Arguments& arguments = in_place.arguments();
     arguments.set_array("C", arguments.array("C0"));
     for (Arguments* one : {&apart.arguments(), &arguments}) {
@@ -237,7 +237,7 @@ TEST(EpilogueProblem, ScalesBesideAMatrixToAddThatLiesWhereTheResultDoes) {
       tessera::Run here{&device, nullptr, workspace.data(), workspace.size() * 8};
       choice.run(*one, choice.defaults(), here);
     }
-    EXPECT_TRUE(verify(product(), apart.arguments()).passed) << variant->name;
+    EXPECT_TRUE(verify(matmul_operation(), apart.arguments()).passed) << variant->name;
     const ArrayView &c = apart.arguments().array("C"), &other = arguments.array("C");
     EXPECT_EQ(std::memcmp(c.data, other.data, c.bytes()), 0) << variant->name;
   }
@@ -248,19 +248,19 @@ TEST(EpilogueProblem, WhatIsLeftOutIsFound) {
   for (const Element element : {Element::f64, Element::i32, Element::f32}) {
     Case tried{.dims = {{"m", 33}, {"n", 21}, {"k", 40}}, .words = {{"activation", "relu"}}};
     tried.optional_inputs = {"bias"};
-    Inputs inputs(product(), element, tried, 4);
+    Inputs inputs(matmul_operation(), element, tried, 4);
     const Arguments& arguments = inputs.arguments();
-    (void)run(product(), inputs.arguments(), {.device = "cpu", .variant = "simd"});
-    EXPECT_TRUE(verify(product(), arguments).passed) << name_of(element);
-    (void)run(product(), inputs.arguments(), {.device = "cpu", .variant = "blocked"});
-    EXPECT_TRUE(verify(product(), arguments).passed) << name_of(element);
+    (void)run(matmul_operation(), inputs.arguments(), {.device = "cpu", .variant = "simd"});
+    EXPECT_TRUE(verify(matmul_operation(), arguments).passed) << name_of(element);
+    (void)run(matmul_operation(), inputs.arguments(), {.device = "cpu", .variant = "blocked"});
+    EXPECT_TRUE(verify(matmul_operation(), arguments).passed) << name_of(element);
     const Arguments bare = without_epilogue(arguments, nullptr);
     tessera::Run here{};
     const Device device = find_backend(Where::cpu)->devices().at(0);
     here.device = &device;
     for (const Variant* variant : ladder_of("matmul"))
       if (variant->name == "simd") variant->choices[0].run(bare, {}, here);
-    EXPECT_FALSE(verify(product(), arguments).passed) << name_of(element);
+    EXPECT_FALSE(verify(matmul_operation(), arguments).passed) << name_of(element);
   }
 }
 

@@ -7,6 +7,7 @@
 #include <functional>
 #include <limits>
 #include <vector>
+#include "ops/matmul/gemm/checks.hpp"
 #include "ops/matmul/epilogue/epilogue.hpp"
 #include "ops/matmul/verify/bounds.hpp"
 #include "ops/matmul/gemm/operands.hpp"
@@ -17,8 +18,6 @@
 
 namespace tessera::matmul {
 namespace {
-
-const Operation& product() { return *find_operation("matmul"); }
 
 Case sized(std::int64_t m, std::int64_t n, std::int64_t k, Arguments::Words words = {},
            std::vector<std::string> given = {}) {
@@ -128,9 +127,9 @@ float sums_in(const Row& a, const Row& b) {
 }
 
 Verdict verdict_of(Element element, const Case& tried, const Summing& sum_of, std::uint64_t seed = 5) {
-  Inputs inputs(product(), element, tried, seed);
+  Inputs inputs(matmul_operation(), element, tried, seed);
   compute(inputs.arguments(), sum_of);
-  return verify(product(), inputs.arguments(), nullptr, {.data = Data::random});
+  return verify(matmul_operation(), inputs.arguments(), nullptr, {.data = Data::random});
 }
 
 void expect_passes(Element element, const Case& tried, const Summing& sum_of) {
@@ -228,13 +227,13 @@ TEST(MixedProblem, WholeNumbersComeOutExactly) {
     Case tried = exact(sized(6, 7, 150, words_for(element), {"C0", "bias", "scale-a", "scale-b"}));
     tried.words["alpha"] = "-2";
     tried.words["beta"] = "3";
-    Inputs inputs(product(), element, tried, 9);
+    Inputs inputs(matmul_operation(), element, tried, 9);
     Expected expected;
     const std::vector<std::int64_t> rows{0, 1, 2, 3, 4, 5};
-    product().reference(inputs.arguments(), rows, Data::any, expected);
+    matmul_operation().reference(inputs.arguments(), rows, Data::any, expected);
     for (const double bound : expected.bound) EXPECT_EQ(bound, 0) << name_of(element);
     compute(inputs.arguments(), core_for(element));
-    EXPECT_TRUE(verify(product(), inputs.arguments()).passed);
+    EXPECT_TRUE(verify(matmul_operation(), inputs.arguments()).passed);
   }
 }
 
@@ -242,16 +241,16 @@ TEST(MixedProblem, WholeNumbersComeOutExactly) {
 TEST(MixedProblem, OnesAreExactAtOddDepths) {
   for (const Element element : {Element::bf16, Element::f16})
     for (const std::int64_t k : {1, 17, 255, 1001, 4097}) {
-      Inputs inputs(product(), element, sized(3, 4, k, {{"output-element", "f32"}}), 1);
+      Inputs inputs(matmul_operation(), element, sized(3, 4, k, {{"output-element", "f32"}}), 1);
       for (const char* name : {"A", "B"}) {
         const ArrayView& v = inputs.arguments().array(name);
         for (std::int64_t i = 0; i < v.count(); ++i)
           store_from_double(element, static_cast<char*>(v.data) + 2 * i, 1);
       }
       compute(inputs.arguments(), halves);
-      EXPECT_TRUE(verify(product(), inputs.arguments()).passed);
+      EXPECT_TRUE(verify(matmul_operation(), inputs.arguments()).passed);
       compute(inputs.arguments(), without_the_last(1));
-      EXPECT_EQ(verify(product(), inputs.arguments()).wrong, 12);
+      EXPECT_EQ(verify(matmul_operation(), inputs.arguments()).wrong, 12);
     }
 }
 
@@ -272,30 +271,30 @@ TEST(MixedProblem, WholeProductsOfI8) {
 
 TEST(MixedProblem, NanAndInfinityPass_AndReluKeepsNan) {
   for (const char* activation : {"none", "relu"}) {
-    Inputs inputs(product(), Element::bf16, sized(5, 6, 20, {{"activation", activation}}), 3);
+    Inputs inputs(matmul_operation(), Element::bf16, sized(5, 6, 20, {{"activation", activation}}), 3);
     const auto a = inputs.arguments().view<bf16, 2>("A");
     a(1, 2) = bf16::from(std::numeric_limits<float>::quiet_NaN());
     a(3, 4) = bf16::from(std::numeric_limits<float>::infinity());
     compute(inputs.arguments(), in_f32);
     const auto c = inputs.arguments().view<bf16, 2>("C");
     for (std::int64_t j = 0; j < 6; ++j) EXPECT_TRUE(std::isnan(static_cast<float>(c(1, j))));
-    EXPECT_TRUE(verify(product(), inputs.arguments()).passed);
+    EXPECT_TRUE(verify(matmul_operation(), inputs.arguments()).passed);
     c(1, 3) = bf16::from(0);
-    EXPECT_FALSE(verify(product(), inputs.arguments()).passed);
+    EXPECT_FALSE(verify(matmul_operation(), inputs.arguments()).passed);
   }
 }
 
 TEST(MixedProblem, BetaZeroReadsNoC0AndAnEmptySumLeavesWhatIsAdded) {
-  Inputs unread(product(), Element::f16, sized(5, 6, 7, {}, {"C0"}), 3);
+  Inputs unread(matmul_operation(), Element::f16, sized(5, 6, 7, {}, {"C0"}), 3);
   const ArrayView& c0 = unread.arguments().array("C0");
   std::memset(c0.data, 0xff, c0.bytes());
   compute(unread.arguments(), in_f32);
-  EXPECT_TRUE(verify(product(), unread.arguments()).passed);
+  EXPECT_TRUE(verify(matmul_operation(), unread.arguments()).passed);
   EXPECT_EQ(MixedProblem::of(unread.arguments()).c0.data, nullptr);
   for (const Case& empty :
        {sized(5, 6, 0, {{"beta", "2"}, {"activation", "relu"}}, {"C0", "bias"}),
         sized(5, 6, 9, {{"alpha", "0"}, {"beta", "2"}, {"activation", "relu"}}, {"C0", "bias"})}) {
-    Inputs inputs(product(), Element::bf16, empty, 4);
+    Inputs inputs(matmul_operation(), Element::bf16, empty, 4);
     const auto p = MixedProblem::of(inputs.arguments());
     EXPECT_EQ(p.k, 0);
     const auto c = inputs.arguments().view<bf16, 2>("C"), added = inputs.arguments().view<bf16, 2>("C0");
@@ -304,7 +303,7 @@ TEST(MixedProblem, BetaZeroReadsNoC0AndAnEmptySumLeavesWhatIsAdded) {
     EXPECT_EQ(
         c(2, 3).bits,
         bf16::from(std::max(0.0f, 2 * static_cast<float>(added(2, 3)) + static_cast<float>(bias(3)))).bits);
-    EXPECT_TRUE(verify(product(), inputs.arguments()).passed);
+    EXPECT_TRUE(verify(matmul_operation(), inputs.arguments()).passed);
   }
 }
 
@@ -315,9 +314,9 @@ TEST(MixedProblem, TheRandomisedCheckFindsOneWrongElement) {
                                                          {Element::f16, {{"output-element", "f32"}}},
                                                          {Element::e4m3, {}},
                                                          {Element::i8, {}}}) {
-    Inputs inputs(product(), element, sized(300, 280, 200, words), 6);
-    (void)run(product(), inputs.arguments(), {.device = "cpu", .variant = "naive"});
-    const Verdict right = verify(product(), inputs.arguments(), nullptr, randomised);
+    Inputs inputs(matmul_operation(), element, sized(300, 280, 200, words), 6);
+    (void)run(matmul_operation(), inputs.arguments(), {.device = "cpu", .variant = "naive"});
+    const Verdict right = verify(matmul_operation(), inputs.arguments(), nullptr, randomised);
     EXPECT_TRUE(right.passed) << name_of(element) << describe(right);
     EXPECT_TRUE(right.method.starts_with("a randomised check")) << right.method;
     const ArrayView& c = inputs.arguments().array("C");
@@ -325,14 +324,14 @@ TEST(MixedProblem, TheRandomisedCheckFindsOneWrongElement) {
         static_cast<char*>(c.data) + (123 * 280 + 77) * static_cast<std::int64_t>(size_of(c.element));
     const double was = load_as_double(c.element, victim);
     store_from_double(c.element, victim, was + (element == Element::i8 ? 1 : 60));
-    const Verdict found = verify(product(), inputs.arguments(), nullptr, randomised);
+    const Verdict found = verify(matmul_operation(), inputs.arguments(), nullptr, randomised);
     ASSERT_EQ(found.wrong, 1) << name_of(element);
     EXPECT_EQ(found.first[0].index, (Extents{123, 77}));
   }
-  Inputs bent(product(), Element::bf16, sized(200, 100, 60, {{"activation", "gelu"}}), 6);
-  (void)run(product(), bent.arguments(), {.device = "cpu", .variant = "naive"});
-  EXPECT_TRUE(
-      verify(product(), bent.arguments(), nullptr, randomised).method.starts_with("a sample of the rows"));
+  Inputs bent(matmul_operation(), Element::bf16, sized(200, 100, 60, {{"activation", "gelu"}}), 6);
+  (void)run(matmul_operation(), bent.arguments(), {.device = "cpu", .variant = "naive"});
+  EXPECT_TRUE(verify(matmul_operation(), bent.arguments(), nullptr, randomised)
+                  .method.starts_with("a sample of the rows"));
 }
 
 TEST(MixedProblem, RoundsAsTheElementsDo) {
@@ -350,8 +349,8 @@ TEST(MixedProblem, RoundsAsTheElementsDo) {
 
 std::string error_of(Element element, const Case& tried) {
   try {
-    Inputs inputs(product(), element, tried, 1);
-    (void)run(product(), inputs.arguments(), {.device = "cpu", .variant = "naive"});
+    Inputs inputs(matmul_operation(), element, tried, 1);
+    (void)run(matmul_operation(), inputs.arguments(), {.device = "cpu", .variant = "naive"});
   } catch (const Error& error) {
     return error.what();
   }
@@ -375,7 +374,7 @@ TEST(MixedProblem, SaysWhichElementsDoNotMeet) {
 
 TEST(MixedProblem, WordsForOtherElementsAreRefused) {
   using enum Element;
-  for (const Element element : product().elements) {
+  for (const Element element : matmul_operation().elements) {
     const std::string held = ": A holds " + std::string(name_of(element));
     EXPECT_EQ(error_of(element, sized(2, 2, 2, {{"accumulate", "fast"}})),
               element == e4m3 || element == e5m2 ? "no error"
@@ -387,8 +386,8 @@ TEST(MixedProblem, WordsForOtherElementsAreRefused) {
 
 TEST(MixedProblem, TellsKindsOfProductsApart) {
   const auto text = [](Element element, Arguments::Words words) {
-    const Inputs inputs(product(), element, sized(2, 2, 2, std::move(words)), 1);
-    return product().element_name(inputs.arguments());
+    const Inputs inputs(matmul_operation(), element, sized(2, 2, 2, std::move(words)), 1);
+    return matmul_operation().element_name(inputs.arguments());
   };
   EXPECT_EQ(text(Element::bf16, {}), "bf16");
   EXPECT_EQ(text(Element::bf16, {{"output-element", "bf16"}}), "bf16");
