@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// CPU baseline: oneDNN, which compiles its kernels for the CPU at hand when they are first called.
-// It has a product of float, none of double.
+// CPU baseline: oneDNN, which compiles kernels for the host CPU on their first call. It supports float
+// products, not double.
 #include "ops/matmul/baselines/gemm_child.hpp"
 
 namespace tessera::matmul {

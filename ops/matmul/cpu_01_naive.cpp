@@ -3,7 +3,7 @@
 //
 // The serial baseline that every other rung is measured against. The sum runs in the order of k,
 // rounding each product and each sum. Stepping down a column of B touches a new cache line for every
-// element, which is what the next rung mends.
+// element; the next rung avoids that.
 #include "ops/matmul/kernels/cpu/serial_loops.hpp"
 
 namespace tessera::matmul {

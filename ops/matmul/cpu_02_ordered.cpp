@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // CPU rung 2: the two inner loops exchanged.
 //
-// A row of C is built up from whole rows of B, so memory is read in the order in which it lies and
-// the compiler can use vectors. Each element is still summed in the order of k. All of B passes
-// through the caches once for every row of C: that limits it now.
+// A row of C accumulates multiples of whole rows of B, so memory is read sequentially and the compiler can
+// vectorize. Each element is still summed in the order of k. The limit is now that all of B passes through
+// the caches once for every row of C.
 #include "ops/matmul/kernels/cpu/serial_loops.hpp"
 #include "tessera/rung.hpp"
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // CPU rung 3: tiles that stay in the cache.
 //
-// A block of B of depth × width is copied together once and then serves every row of C before the
-// next block is fetched, so B comes from memory once instead of once per row. Each element is still
-// summed in the order of k. One sum is loaded and stored for every product: registers come next.
+// A block of B of depth × width is packed once and then serves every row of C before the next block is
+// fetched, so B is read from memory once instead of once per row. Each element is still summed in the order
+// of k. One sum is loaded and stored for every product: the next rung keeps sums in registers.
 #include <algorithm>
 #include "ops/matmul/kernels/cpu/serial_loops.hpp"
 #include "ops/matmul/gemm/operands.hpp"

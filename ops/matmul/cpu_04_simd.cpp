@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// CPU rung 4: vectors, a tile of C in registers, every core. The CPU's summit.
+// CPU rung 4: vectors, a tile of C in registers, every core. The fastest CPU rung.
 //
-// A register tile of rows × three vectors does that many multiply-adds for each element of A and
-// vector of B it loads, so that the arithmetic units and not the caches set the pace. B is packed into
-// panels that a tile reads from end to end; A is read where it lies. Each thread has a block of C to
-// itself and waits for no other. Highway compiles the tile for each instruction set and picks at run
-// time. Products are fused and blocks along k summed apart: bits differ from the rungs below.
-// Small products and such of few rows or columns have loops of their own, with the same bits (small.hpp).
+// A register tile of rows × three vectors reuses each element of A and each vector of B that it loads, so
+// that the arithmetic units and not the caches are the limit. B is packed into panels that a tile reads
+// sequentially; A is read in place. Each thread computes its own block of C and waits for no other. Highway
+// compiles the tile for each instruction set and dispatches at run time. Multiply-adds are fused and blocks
+// along k summed separately, so bits differ from the rungs below. Small products, and products with few rows
+// or columns, have separate loops that give the same bits (small.hpp).
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ops/matmul/cpu_04_simd.cpp"
 #include "tessera/core/vector_targets.hpp"
@@ -71,7 +71,7 @@ CacheSizes cache_sizes() {
 
 ThreadGrid thread_grid(std::int64_t m, std::int64_t n, int threads, std::int64_t row_unit,
                        std::int64_t col_unit) {
-  constexpr double copy_cost = 24;  // of one element of B, in products
+  constexpr double copy_cost = 24;  // per element of B, in units of one product
   ThreadGrid best{1, 1, std::max(m, row_unit), std::max(n, col_unit)};
   double least = 0;
   for (int down = 1; down <= threads; ++down) {
@@ -109,7 +109,7 @@ Strided<U> strided(const Matrix<T>& matrix) {
   return {reinterpret_cast<U*>(matrix.data), matrix.stride[0], matrix.stride[1]};
 }
 
-// Where it is the rows of C that are adjacent, its transpose is computed: Cᵀ = Bᵀ·Aᵀ.
+// True if columns of C are contiguous: then its transpose is computed, Cᵀ = Bᵀ·Aᵀ.
 template <class T>
 bool by_columns(const Problem<T>& p) {
   return p.c.stride[1] != 1 && p.c.stride[0] == 1;
@@ -188,7 +188,7 @@ void run(const Arguments& arguments, const Tuning&, Run& run) {
   multiply_simd(problem, run.device->threads, &after);
 }
 
-// A plain product is planned: a small one takes less time than its arguments.
+// A plain product is planned: parsing the arguments of a small one takes longer than the product.
 template <class T>
 PreparedRun prepare(const Arguments& arguments, const Tuning& tuning, const Device& device) {
   if (!is_plain(arguments)) return unplanned(run<T>)(arguments, tuning, device);
@@ -212,7 +212,7 @@ Choice choice() {
   out.prepare[Element::i32] = prepare<std::int32_t>;
   out.unsupported_arguments = [](const Arguments& arguments) -> Reason {
     if (is_scaled(arguments)) return "does not support scales";
-    (void)has_epilogue(arguments);  // throws where there is no such product
+    (void)has_epilogue(arguments);  // throws if the combination is not supported
     return std::nullopt;
   };
   return out;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The baseline: cuBLASLt. Its first guess is not always its best, so every algorithm that it
-// proposes for a shape is tried once, and the fastest is kept: on the product as it lies, which the L2 may
-// hold, or, as rotated=1, on copies that exceed it. first=1 takes the first guess, as most programs do.
+// The baseline: cuBLASLt. The first proposal of its heuristic is not always the fastest, so every algorithm
+// that it proposes for a shape is tried once, and the fastest is kept. Trials run in place, where the L2 may
+// hold the operands, or, with rotated=1, on copies that exceed the L2. first=1 takes the first proposal, like
+// most programs.
 #include "ops/matmul/baselines/cublas.cuh"
 
 namespace tessera::matmul {

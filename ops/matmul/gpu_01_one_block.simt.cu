@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// GPU rung 1: one block of 1024 threads does it all.
+// GPU rung 1: one block of 1024 threads computes all of C.
 //
 // The first step from a serial loop to a grid: the threads of a single block walk over C in patches of
-// 32 × 32, side by side, each summing its element as the serial loop would. A block runs on one
-// multiprocessor, so the others idle: that, before any question of memory, is the limit.
+// 32 × 32, each summing its element like the serial loop. A block runs on one multiprocessor, so the others
+// idle: that is the limit, before memory is.
 #include "tessera/kernel.hpp"
 #include "matmul.hpp"
 

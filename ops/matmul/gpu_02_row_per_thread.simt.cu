@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // GPU rung 2: one thread computes a row of C.
 //
-// Many blocks now, so every multiprocessor has work, if C has rows enough. Lanes of a warp own
-// neighbouring rows: what they read of A and write of C in one step lies a whole row apart, each value
-// in a memory sector of its own, and a product has far fewer rows than a GPU has room for threads.
+// There are many blocks now, so every multiprocessor has work if C has enough rows. Lanes of a warp own
+// neighbouring rows, so their accesses to A and C are a whole row apart, each in a memory sector of its own,
+// and a product has far fewer rows than a GPU can hold threads.
 #include "tessera/kernel.hpp"
 #include "matmul.hpp"
 

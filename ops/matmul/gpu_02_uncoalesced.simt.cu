@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// GPU rung 2, calibration: one thread for each element, with the indices the wrong way round.
+// GPU rung 2, calibration: one thread for each element, with the indices exchanged.
 //
-// Parallelism is plentiful, but x, which runs along a warp, picks the row. In a step the lanes read 32
-// rows of A, a sector each, and all the same element of B: with a warp along x and rows longer than a
-// sector that is 32 and 1 sectors a request, a count known exactly, by which the tracer is calibrated.
-// Only the two index lines tell it from the next rung.
+// Parallelism is plentiful, but x, which runs along a warp, selects the row. In a step the lanes read 32
+// rows of A, a sector each, and all the same element of B. With a warp along x and rows longer than a sector,
+// a request takes exactly 32 sectors of A and 1 of B; these counts calibrate the tracer. Only the two index
+// lines differ from the next rung.
 #include "tessera/kernel.hpp"
 #include "matmul.hpp"
 

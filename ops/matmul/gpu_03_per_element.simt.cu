@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // GPU rung 3: one thread for each element, neighbouring lanes in neighbouring columns.
 //
-// A warp along x now shares one element of A and reads a run of B: one broadcast and whole sectors,
-// where the swapped indices took a sector for every lane. Still every thread fetches its row and
-// column anew, two loads for each multiply-add, and the caches carry all of it.
+// A warp along x now shares one element of A and reads contiguous elements of B: one broadcast and whole
+// sectors, where the exchanged indices took a sector for every lane. Every thread still fetches its own row
+// and column, two loads for each multiply-add, all of which the caches have to serve.
 #include "tessera/kernel.hpp"
 #include "matmul.hpp"
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // GPU rung 4: tiles without shared memory.
 //
-// The block walks along k tile by tile and waits for its last thread after each, so that all its warps
-// want the same tile of A and of B at the same time and the first-level cache serves the reuse. The
-// cache still looks every load up, and other blocks of the multiprocessor may evict what this one
-// needs.
+// The block walks along k tile by tile with a barrier after each, so that all its warps read the same tile
+// of A and of B at the same time and the L1 cache serves the reuse. Every load still needs a cache lookup,
+// and other blocks on the multiprocessor may evict the tiles.
 #include "tessera/kernel.hpp"
 #include "matmul.hpp"
 

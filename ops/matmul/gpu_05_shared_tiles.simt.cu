@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // GPU rung 5: tiles in shared memory.
 //
-// An element of A or B now leaves DRAM once per block instead of once per thread, so traffic falls
-// tile-fold. Each thread still reads two elements from shared memory for one multiply-add: that is
-// what the rungs with several outputs a thread attack.
+// An element of A or B is now read from DRAM once per block instead of once per thread, so traffic falls by
+// a factor of `tile`. Each thread still reads two elements from shared memory for one multiply-add; rungs
+// with several outputs per thread reduce that.
 #include "tessera/kernel.hpp"
 #include "matmul.hpp"
 

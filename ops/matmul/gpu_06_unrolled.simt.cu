@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // GPU rung 6: shared tiles, with the loop over a tile's depth unrolled.
 //
-// A tile's depth is known when the kernel is compiled. Unrolled, the counter, the comparison and the
-// address arithmetic are gone, and four neighbours in a row of A's tile can come in one wide load. The
-// loads from global memory are still waited for before each tile.
+// A tile's depth is a compile-time constant. Unrolling removes the counter, the comparison and the address
+// arithmetic, and lets one wide load read four neighbours in a row of A's tile. Each tile still waits for its
+// loads from global memory.
 #include "ops/matmul/kernels/simt/coarsened.hpp"
 
 namespace tessera::matmul {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// GPU rung 7: shared tiles, with the next tiles on their way while these are used.
+// GPU rung 7: shared tiles, with the next tiles prefetched.
 //
-// The loads of the next step are issued before this step's arithmetic and land in registers, so their
-// latency passes behind it instead of before it. Where other blocks of the multiprocessor hid it
-// already, little is left to gain: two loads from shared memory for each multiply-add are the limit.
+// The loads of the next step into registers are issued before this step's arithmetic, which hides their
+// latency. If other blocks on the multiprocessor already hide it, little is gained: the limit is two loads
+// from shared memory for each multiply-add.
 #include "ops/matmul/kernels/simt/coarsened.hpp"
 
 namespace tessera::matmul {

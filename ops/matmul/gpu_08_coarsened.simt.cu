@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // GPU rung 8: several outputs for each thread.
 //
-// With 1 × 2 or 1 × 4 outputs in a row, an element of A's tile is read once for all of them: five
-// loads from shared memory do four multiply-adds, where one output takes eight. Reuse grows along the
-// row only; a patch of rows and columns is the next step. Unrolling and prefetching can be had with
-// each, so the whole factorial lies here, and one tile that no block can hold.
+// With 1 × 2 or 1 × 4 outputs in a row, an element of A's tile is read once for all of them: four
+// multiply-adds take five loads from shared memory, where single outputs take eight. Reuse grows along the
+// row only; a patch of rows and columns is the next step. Unrolling and prefetching combine with each, so all
+// combinations are listed here, and one tile that exceeds the limits of a block.
 #include "ops/matmul/kernels/simt/coarsened.hpp"
 
 namespace tessera::matmul {

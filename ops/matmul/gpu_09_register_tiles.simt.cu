@@ -3,8 +3,8 @@
 //
 // A step over k reads micro elements of A and micro of B and does micro² multiply-adds with them: the
 // loads from shared memory grow with the patch's edge, the work with its area. A patch's rows and
-// columns lie a whole row of threads apart, so neighbouring lanes touch neighbouring words. Each load
-// still brings one element, and issuing loads takes slots that multiply-adds could have.
+// columns are a whole row of threads apart, so neighbouring lanes access neighbouring words. Each load
+// still reads one element, and loads take issue slots from multiply-adds.
 #include "tessera/kernel.hpp"
 #include "matmul.hpp"
 
@@ -13,7 +13,7 @@ namespace {
 
 struct Config {
   int block = 128;  // rows and columns of C per block
-  int depth = 16;   // of a step along k
+  int depth = 16;   // elements of k per step
   int micro = 8;    // rows and columns of C per thread
   Tuning tuning() const { return {{"block", block}, {"depth", depth}, {"micro", micro}}; }
 };

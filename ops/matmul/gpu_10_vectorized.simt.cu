@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// GPU rung 10: everything travels 16 bytes at a time, and no two lanes want the same bank.
+// GPU rung 10: 16-byte accesses throughout, without bank conflicts.
 //
-// Rows of a patch come in runs of 16 bytes, so a fragment takes a quarter of the loads. Lanes are
-// dealt so that each half of a warp wants at most 128 different bytes, what shared memory gives at
-// once. Tiles of A and B lie alike, k by k: one that has to be transposed on its way in is written through
-// a swizzle, which spreads the lanes over all banks. Two buffers save a barrier a step. Loads still
-// pass through registers, and their addresses take slots that multiply-adds could have.
+// Rows of a patch are contiguous in 16 bytes, so a fragment takes a quarter of the loads. The lanes of each
+// half-warp read at most 128 different bytes, the width of shared memory. Tiles of A and B both have k as
+// their slow index: a tile that is transposed on its way in is written through a swizzle, which spreads the
+// lanes over all banks. Double buffering saves a barrier per step. Loads still pass through registers, and
+// their address arithmetic takes issue slots from multiply-adds.
 #include "ops/matmul/kernels/simt/vectorized.hpp"
 
 namespace tessera::matmul {

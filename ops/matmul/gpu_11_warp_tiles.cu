@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// GPU rung 11: the summit in the element's own arithmetic.
+// GPU rung 11: the fastest rung in the element's own arithmetic.
 //
-// Copies run asynchronously past the registers into a ring of stages, so that no thread waits for
-// global memory; a warp shares a square tile, so that a lane's outer product takes six 16-byte loads
-// for 128 multiply-adds; and the next fragment loads while this one is multiplied. Tiles that are no
-// multiple of the multiprocessors are dealt out to them stage by stage. Nearly every issued instruction
-// is then a multiply-add, and what limits the rung is their rate, and power.
+// Asynchronous copies bypass the registers and fill a ring of stages, so that no thread waits for global
+// memory. A warp computes a square tile, so that a lane's outer product takes six 16-byte loads for 128
+// multiply-adds, and the next fragment loads while this one is multiplied. If tiles do not divide evenly
+// among the multiprocessors, these share them stage by stage (stream-K). Nearly every issued instruction is
+// then a multiply-add, and the limits are their rate and power.
 #include <typeinfo>
 #include "ops/matmul/kernels/simt/warp_kernel.cuh"
 #include "ops/matmul/gemm/operands.hpp"
@@ -15,7 +15,7 @@
 namespace tessera::matmul {
 namespace {
 
-// Sums of f64 fill twice the registers: half the outputs a thread.
+// Sums of f64 take twice the registers, so a thread has half the outputs.
 template <class T>
 inline constexpr WarpTilesConfig plain_config = sizeof(T) == 4 ? warp_large
                                                                : WarpTilesConfig{.depth = 8, .warp_n = 32};
@@ -23,7 +23,7 @@ inline constexpr WarpTilesConfig plain_config = sizeof(T) == 4 ? warp_large
 template <class T, Access a, Access b>
 using PlainKernel = WarpTiles<T, plain_config<T>, a, b>;
 
-// The one for operands in rows.
+// The kernel for row-major operands.
 template <int tile>
 using RowsKernel =
     WarpTiles<float, warp_tiles[tile].config, access_of_a(tile, Access::along_k),
@@ -44,7 +44,7 @@ void launch(const WarpArgs<T>& args, Run& run) {
                                      run);
 }
 
-// f64 and i32, of any layout: `along_mn` takes whatever along_k does not.
+// f64 and i32, any layout: `along_mn` reads every layout that `along_k` does not.
 template <class T>
 void launch_plain(const Problem<T>& p, Run& run) {
   const WarpArgs<T> args = plain_args(p);
@@ -83,7 +83,7 @@ void launch_any(const WarpLaunch& wanted, Run& run) {
   launch_with_a<tile, Access::along_mn>(wanted, run);
 }
 
-// What is settled before a product of floats is launched, by sizes, strides and alignment alone.
+// Plans a product of floats from sizes, strides and alignment alone.
 WarpPlan plan_floats(const Problem<float>& p, const WarpOptions& options, const Device& device) {
   return warp_plan(p, {device.processors, device.max_shared_bytes}, options);
 }
@@ -100,7 +100,7 @@ void launch_floats(const Problem<float>& p, const WarpPlan& plan, Run& run) {
   launch_kernel<Add, Pdl::on>(Add::launch(partials), partials, run);
 }
 
-// `tile`: counted from 1; 0: as the model chooses.
+// `tile`: counted from 1; 0: the model's choice.
 template <int tile>
 PreparedRun prepare_f32(const Arguments& arguments, const Tuning& tuning, const Device& device) {
   const auto p = Problem<float>::of(arguments);
@@ -134,7 +134,7 @@ Reason refuses(const Arguments& arguments, const Tuning&, const Device& device) 
   return std::nullopt;
 }
 
-// Rows of C that are not aligned leave by other lanes than have their sums.
+// True if each lane stores its own sums: misaligned rows of C are stored by other lanes.
 template <class T>
 bool is_stored_by_lanes(const Problem<T>& p) {
   constexpr std::int64_t vector = 16 / sizeof(T);
@@ -145,7 +145,7 @@ bool is_stored_by_lanes(const Problem<T>& p) {
   return is_aligned(p.c) && (p.beta == T{0} || is_aligned(p.c0));
 }
 
-// Which block and thread write an element is settled where each has a tile, and the tile is known.
+// The block and thread that write an element; known only if each block computes one tile of a known shape.
 template <int tile>
 std::optional<Owner> owner(const Arguments& arguments, const Tuning& tuning, const Extents& index) {
   const std::int64_t m = arguments.dim("m"), n = arguments.dim("n"), i = index[0], j = index[1];
@@ -176,8 +176,8 @@ Footprint plain_footprint(const Arguments& arguments) {
       plain_args(Problem<T>::of(arguments)).stream_k.blocks());
 }
 
-// Of the kernel for rows, whose registers stand for those of the other layouts. Told where nothing is left to
-// the model, which asks the device.
+// The footprint of the kernel for row-major operands, whose registers stand for those of the other layouts.
+// Known only if nothing is left to the model, which depends on the device.
 template <int tile>
 std::optional<Footprint> footprint(const Arguments& arguments, const Tuning& tuning) {
   if (arguments.element() == Element::f64) return plain_footprint<double>(arguments);
@@ -193,7 +193,7 @@ std::optional<Footprint> footprint(const Arguments& arguments, const Tuning& tun
   return std::nullopt;
 }
 
-// By these names the compiler's code is found; of the kernels, those for rows.
+// The mangled names by which compiled code is found, those of the kernels for row-major operands.
 template <int tile>
 void name_kernels(Choice& choice) {
   choice.kernels[Element::f32] = typeid(RowsKernel < tile == 0 ? 0 : tile - 1 >).name();
@@ -222,7 +222,7 @@ Choice choice() {
   return out;
 }
 
-// The model's choice first; then each tile, for those who look for themselves.
+// The model's choice first; then each tile, for tuning.
 std::vector<Choice> choices() {
   return [&]<std::size_t... tile>(std::index_sequence<tile...>) {
     return std::vector<Choice>{choice<static_cast<int>(tile)>()...};

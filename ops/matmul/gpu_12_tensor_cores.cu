@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // GPU rung 12: tensor cores, a warp at a time.
 //
-// One instruction multiplies 16 × 16 numbers by 16 × 8, and the warp's lanes hold its operands together.
-// Copies run by themselves into a ring of stages in shared memory, in an order that lets any layout be read
-// without bank conflicts; a warp loads the next block's operands while the tensor cores have this one's.
-// Doubles are summed in doubles, as nothing else can that fast; of 16 bits, what limits it now is that every
-// operand passes through registers.
+// One instruction multiplies 16 × 16 numbers by 16 × 8; its operands are distributed over the warp's lanes.
+// Asynchronous copies fill a ring of stages in shared memory, swizzled so that any layout is read without
+// bank conflicts. A warp loads the next block's operands while the tensor cores multiply this one's. Doubles
+// are summed in double, faster than by any other unit. With 16-bit elements the limit is that every operand
+// passes through registers.
 #include <algorithm>
 #include "ops/matmul/gemm/operands.hpp"
 #include "ops/matmul/plans/mma_plan.hpp"
@@ -19,7 +19,8 @@ MmaOptions options_of(const Tuning& tuning) {
           static_cast<int>(tuning["group"])};
 }
 
-// Tiles are wider than high, so what is narrow shall be their rows. C may lie either way.
+// True if Cᵀ is computed: tiles are wider than high, so the shorter dimension of C becomes their rows. Either
+// layout of C is stored.
 bool by_columns(std::int64_t m, std::int64_t n, std::int64_t c_row, std::int64_t c_col) {
   return n < m || (n == m && c_col != 1 && c_row == 1);
 }
@@ -115,18 +116,18 @@ Variant variant() {
   out.where = Where::cuda;
   out.needs = [](const Device& device) -> Reason {
     if (device.compute_capability < 80) return "it needs compute capability 8.0";
-    // Without code of its own a device runs what was made for one without these instructions.
+    // A device without code of its own runs code for an older one, which lacks these instructions.
     if (mma_code(device) < 80) return "this build has no code for it: TESSERA_CUDA_ARCHITECTURES";
     return std::nullopt;
   };
-  // The model's choice first; then each tile, for those who look for themselves.
+  // The model's choice first; then each tile, for tuning.
   for (std::size_t tile = 0; tile <= std::max(mma_f64.tiles.size(), mma_half.tiles.size()); ++tile)
     out.choices.push_back(with_tile(tile));
   return out;
 }
 
 const Rung rung(variant());
-// A warp's loads turn 16-bit elements; doubles are taken one by one.
+// A warp's loads transpose 16-bit elements; doubles are loaded one by one.
 [[maybe_unused]] const bool registered =
     (register_layouts([](Element element, const OperandLayout& order) {
        const bool transposed = element != Element::f64 && !lies_along_k(order);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // GPU rung 13: tensor cores that read both operands from shared memory.
 //
-// wgmma reads its operands from where the TMA has put them, 64 rows by up to 256 columns an instruction: no
-// thread loads fragments, none computes addresses of elements. One warpgroup does everything, though: it
-// issues TMA loads, waits, multiplies, waits again. What limits it: while it waits, the tensor cores idle.
+// wgmma reads its operands from the shared memory that the TMA fills, 64 rows by up to 256 columns per
+// instruction: no thread loads fragments or computes addresses of elements. But one warpgroup does
+// everything: it issues TMA loads, waits, multiplies, waits again. The limit: while it waits, the tensor
+// cores idle.
 #include "ops/matmul/gemm/operands.hpp"
 #include "ops/matmul/kernels/wgmma/wgmma_rung.cuh"
 

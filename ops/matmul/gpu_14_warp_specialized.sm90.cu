@@ -3,7 +3,7 @@
 //
 // The producer warpgroup only issues TMA loads, as far ahead as there are stages; two consumer warpgroups
 // only multiply, and release stages through mbarriers. setmaxnreg moves registers from the producer to the
-// consumers, so that a tile is twice as large. What limits it: at a tile's begin no load has completed,
+// consumers, so that a tile is twice as large. The limit: at the start of a tile no load has completed,
 // during its epilogue the tensor cores idle, and each tile is a new block.
 #include "ops/matmul/gemm/operands.hpp"
 #include "ops/matmul/kernels/wgmma/wgmma_rung.cuh"

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // GPU rung 15: persistent blocks.
 //
-// As many blocks as there are multiprocessors take tile after tile, so the next tile's loads complete during
-// the previous one's epilogue, and tiles that are computed at the same time are neighbours in C, whose rows
-// of A and columns of B the L2 cache then holds. What limits it: every block reads all of its A and B from
-// L2.
+// One block per multiprocessor computes tile after tile, so the next tile's loads complete during the
+// previous one's epilogue. Tiles that are computed at the same time are neighbours in C, so that the L2 cache
+// holds their rows of A and columns of B. The limit: every block reads all of its A and B from L2.
 #include "ops/matmul/gemm/operands.hpp"
 #include "ops/matmul/kernels/wgmma/wgmma_rung.cuh"
 

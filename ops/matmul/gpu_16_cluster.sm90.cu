@@ -8,7 +8,7 @@
 // them. A cost model chooses tile and splits. An operand without a valid tensor map is packed first; or, if
 // only its rows are misaligned and the model prefers it, it is read in place and the other operand is packed,
 // in a shifted copy for each alignment. FP8 accumulation has reduced precision, so it is promoted to FP32
-// every 128 elements of k. What limits it now: power.
+// every 128 elements of k. The limit is now power.
 #include "ops/matmul/gemm/operands.hpp"
 #include "ops/matmul/kernels/wgmma/wgmma_rung.cuh"
 
@@ -57,7 +57,7 @@ TileCosts costs_of(const MixedProblem& p) {
   return is_promoted(p) ? TileCosts(promoted_costs) : TileCosts(tile_costs);
 }
 
-// Options, as ops/matmul/plans/tile_plan.hpp names them: below, beside: TileShape::cluster_rows,
+// Options by their names in ops/matmul/plans/tile_plan.hpp: below, beside: TileShape::cluster_rows,
 // cluster_cols; strips: TileOptions::tail; cuts: LaunchMode. 0: the model's choice.
 TileShape shape_in(const Tuning& tuning) {
   const auto value = [&](const char* name) { return tuning.find(name).value_or(0); };
@@ -160,8 +160,8 @@ Variant variant() {
       "tensor cores fed by the TMA, persistent blocks, clusters that share; tile and splits by a model";
   out.where = Where::cuda;
   out.needs = needs_hopper;
-  // The model's choice first; then every tile, for tuning; then splitting into several launches where the
-  // model would not.
+  // The model's choice first; then every tile, for tuning; then several launches even if the model prefers
+  // one.
   out.choices.push_back(with({}));
   for (int tile = 1; tile <= misaligned_tile + 1; ++tile) out.choices.push_back(with({{"tile", tile}}));
   out.choices.push_back(with({{"cuts", static_cast<int>(LaunchMode::several)}}));

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // GPU rung 17: C has at most four rows, or columns. Then each element of the large operand is used so few
-// times that memory is the limit, and no tile of shared memory helps. Elements of 16 and 8 bits are widened
-// in registers: sums are of f32, or i32.
+// times that memory is the limit, and tiles in shared memory do not help. Elements of 16 and 8 bits are
+// widened in registers and summed in f32 or i32.
 //
-// The large operand goes from memory to registers once, 16 bytes a lane, and meets the few rows, which stay
-// in the cache of the multiprocessor. Where its lines lie along k, a warp has some of them, and its lanes
-// share the sums; where they lie across k, lanes have columns of their own, and warps share the sums. Loads
-// are a step ahead, and nobody waits for others before the end. Sums are cut so that all multiprocessors have
-// work; who comes last adds the parts, in their order.
+// The large operand goes from memory to registers once, 16 bytes per lane; the few rows stay in the L1 cache.
+// If lines of the large operand lie along k, each warp has several lines, whose sums its lanes share. If they
+// lie across k, each lane has its own columns, and warps share the sums. Loads are a step ahead, and warps do
+// not wait for one another before the end. Sums are split so that all multiprocessors have work; the last
+// block to arrive adds the parts, in their order.
 #include <algorithm>
 #include <typeinfo>
 #include "ops/matmul/plans/tile_order.hpp"
@@ -21,10 +21,10 @@ inline namespace TESSERA_UNIT {
 template <class T>
 struct FewRowsArgs {
   GemmProblem<T> p;
-  std::int32_t splits;     // of each sum
+  std::int32_t splits;     // per sum
   std::int64_t chunk;      // k of each split
-  SumOf<T>* partial;       // of splits: tile after tile, split after split
-  std::uint32_t* arrived;  // of each tile; 0 before and after
+  SumOf<T>* partial;       // sums of the splits: tile after tile, split after split
+  std::uint32_t* arrived;  // splits that have arrived, per tile; 0 before and after
 };
 
 template <class T, FewRowsConfig config>
@@ -33,15 +33,15 @@ struct FewRows {
   using Piece = std::conditional_t<is_narrow<T>, Bytes16, Vector<T>>;  // 16 bytes of elements
   using Problem = GemmProblem<T>;
   static constexpr int rows = config.rows, vector = Vector<T>::count;
-  // As many blocks as registers allow, without any that would have to wait in memory.
+  // The number of blocks that registers allow without spilling.
   static constexpr int threads = 256, warps = threads / 32;
   static constexpr int min_blocks_per_sm = rows == 4 || !config.wide || sizeof(T) == 1 ? 2 : 3;
   static constexpr int step = 32 * vector;  // elements that a warp loads at once
-  // Of B along k, a warp's; of rows of B across k, loaded together.
+  // Lines of B per warp; if they lie across k, the rows of B that are loaded together.
   static constexpr int lines = config.along_k || sizeof(T) > 1 ? 4 : 2;
-  static constexpr int columns = config.along_k ? warps * lines : step;   // of C, a block's
-  static constexpr int depth = config.along_k ? step : warps * lines;     // of k, which a block takes at once
-  static constexpr int count = rows * (config.along_k ? lines : vector);  // sums of a lane
+  static constexpr int columns = config.along_k ? warps * lines : step;   // columns of C per block
+  static constexpr int depth = config.along_k ? step : warps * lines;     // k per step of a block
+  static constexpr int count = rows * (config.along_k ? lines : vector);  // sums per lane
 
   struct Shared {
     alignas(16) Sum a[config.along_k ? 1 : warps * rows * lines];
@@ -65,7 +65,8 @@ struct FewRows {
     for (int q = 0; q < count; ++q) sum[q] = Sum{0};
     if constexpr (config.along_k) add_lines(thread, p, tile, first, end, sum);
     else add_rows(thread, shared, p, tile, first, end, sum);
-    // Sum number `base` + q, of those that this thread has in the end, is of this row and column of the tile.
+    // for_each() passes the row and column in the tile of each sum that this thread holds at the end; sum[q]
+    // has the number base + q.
     int base = 0, valid = 0;
     if constexpr (config.along_k) valid = reduce_lanes(thread, sum, base);
     else valid = reduce_warps(thread, shared, sum);
@@ -81,7 +82,7 @@ struct FewRows {
     const std::int64_t column = std::int64_t{tile} * columns;
     if (args.splits == 1) {
       if constexpr (is_narrow<T>) {
-        // What follows the sums may be long: it is there once, in a loop.
+        // The epilogue may be long: a loop that is not unrolled holds its code once.
         for_each([&](int i, int j, Sum value) { shared.tile[i * columns + j] = value; });
         thread.sync();
         SIMT_NO_UNROLL
@@ -109,7 +110,7 @@ struct FewRows {
       const auto part = [&](int of) { return from[std::int64_t{of} * rows * columns]; };
       Sum all = part(0);
       int other = 1;
-      constexpr int at_once = 16;  // loads under way: each takes as long as all of them
+      constexpr int at_once = 16;  // loads in flight, to hide their latency
       for (; other + at_once <= args.splits; other += at_once) {
         Sum some[unsigned{at_once}];
         SIMT_UNROLL
@@ -127,7 +128,7 @@ struct FewRows {
   }
 
  private:
-  // Elements next to each other: all of them, or `there` and zeros.
+  // Loads a vector; load_some() loads `valid` elements and fills up with zeros.
   SIMT static Piece load(Thread thread, const T* from) {
     return __builtin_bit_cast(Piece, thread.load16(from));
   }
@@ -140,21 +141,21 @@ struct FewRows {
     return out;
   }
 
-  // Across k: of a lane's vector. Neighbouring lanes load what lies next to each other.
+  // Across k: the column of element e of a lane's vector. Loads of neighbouring lanes are coalesced.
   SIMT static int column_of(Thread thread, int e) {
     return config.wide ? thread.lane() * vector + e : thread.lane() + 32 * e;
   }
 
-  // Along k, of wide elements that 16-byte loads reach: a warp's lines are eight apart, so they begin at the
-  // same place of a cache's line of 128 bytes. The warp begins earlier by that, and each of its steps reads
-  // whole lines of the cache.
+  // Along k, with 16-byte loads of elements that are not narrow: a warp's lines are eight apart, so they
+  // start at the same offset in a cache line of 128 bytes. The warp starts earlier by that offset, so that
+  // each of its steps reads whole cache lines.
   static constexpr bool in_cache_lines = config.along_k && config.wide && !is_narrow<T>;
   SIMT static int line_of(Thread thread, int j) {
     return in_cache_lines ? j * warps + thread.warp() : thread.warp() * lines + j;
   }
 
-  // A warp's lines of B: lane after lane 16 bytes, or element after element. Beyond A's rows and B's lines,
-  // the last ones are read again, and what comes of them is not stored.
+  // Adds a warp's lines of B; consecutive lanes load 16 bytes each, or one element each. Beyond A's rows and
+  // B's lines, the last ones are read again, and their sums are not stored.
   SIMT void add_lines(Thread thread, const Problem& p, int tile, std::int64_t first, std::int64_t end,
                       Sum (&sum)[unsigned{count}]) const {
     constexpr int apart = config.wide ? 1 : 32;
@@ -168,7 +169,7 @@ struct FewRows {
     const auto earlier = static_cast<int>(
         in_cache_lines ? reinterpret_cast<std::uintptr_t>(b_line[0] - at) % 128 / sizeof(T) : 0);
     if (end < p.k()) end -= earlier;
-    // Whether all of this lane's elements are there, and else how many.
+    // True if all of this lane's elements exist; valid_of() counts those that do.
     const auto is_whole = [&](std::int64_t l) {
       return l + (config.wide ? at + vector : step) <= end && (!in_cache_lines || l + at >= 0);
     };
@@ -179,7 +180,7 @@ struct FewRows {
       if (!is_whole(l)) return load_some(b_line[j] + l, apart, valid_of(l));
       return config.wide ? load(thread, b_line[j] + l) : load_some(b_line[j] + l, apart, vector);
     };
-    // One branch for all lines: in each of its own, what is packed would be waited for.
+    // One branch for all lines: with a branch for each, packing would wait for the loads of each line.
     constexpr bool one_branch = is_narrow<T> || in_cache_lines;
     const auto load_b = [&](std::int64_t l, Piece(&b)[lines]) {
       if (one_branch && is_whole(l)) {
@@ -241,8 +242,8 @@ struct FewRows {
     }
   }
 
-  // Rows of B, some at a time; the warps take them in turn. What they meet of A, the lanes of a warp bring
-  // together to shared memory of its own, where all of them read it.
+  // Adds rows of B, `lines` at a time; the warps take them in turn. The lanes of a warp load the matching
+  // elements of A into the warp's part of shared memory, from where all of them read these.
   SIMT void add_rows(Thread thread, Shared& shared, const Problem& p, int tile, std::int64_t first,
                      std::int64_t end, Sum (&sum)[unsigned{count}]) const {
     constexpr int apart = config.wide ? 1 : 32;
@@ -257,7 +258,7 @@ struct FewRows {
         else b[u] = load_some(row, apart * p.b.stride[1], l + u < end ? left : 0);
       }
     };
-    constexpr int loads_per_lane = (rows * lines + 31) / 32;  // by a lane
+    constexpr int loads_per_lane = (rows * lines + 31) / 32;
     const auto load_a = [&](std::int64_t l, T(&a)[loads_per_lane]) {
       SIMT_UNROLL
       for (int q = 0; q < loads_per_lane; ++q) {
@@ -323,9 +324,9 @@ struct FewRows {
     else return x;
   }
 
-  // Over the lanes of a warp: each hands half of its sums to another, until it has few of all lanes. How
-  // many: `base` is the first. Of fewer sums than lanes, lanes next to each other have the same, and one
-  // counts.
+  // Reduces over the lanes of a warp: each exchanges half of its sums with another lane, until it holds a few
+  // sums over all lanes. Returns their number; `base` is the first. If there are fewer sums than lanes,
+  // neighbouring lanes hold the same sum, and only one of them returns it.
   template <int n = count, int mask = 16>
   SIMT static int reduce_lanes(Thread thread, Sum (&sum)[unsigned{count}], int& base) {
     if constexpr (mask == 0) {
@@ -339,8 +340,7 @@ struct FewRows {
       const bool upper = (thread.lane() & mask) != 0;
       SIMT_UNROLL
       for (int q = 0; q < half; ++q) {
-        // Both are loaded, then one is chosen: to choose a place, the compiler would keep the array in
-        // memory.
+        // Loads both, then selects: with a runtime index the compiler would keep the array in local memory.
         const Sum one = sum[q], other = sum[q + half];
         Sum keep = one, give = other;
         if (upper) keep = other, give = one;
@@ -351,7 +351,8 @@ struct FewRows {
     }
   }
 
-  // Over the warps: the upper half hands its sums to the lower one, until the first has them all.
+  // Reduces over the warps: the upper half passes its sums to the lower one, until the first warp has them
+  // all.
   SIMT int reduce_warps(Thread thread, Shared& shared, Sum (&sum)[unsigned{count}]) const {
     const int warp = thread.warp(), lane = thread.lane();
     SIMT_UNROLL
@@ -371,13 +372,13 @@ struct FewRows {
   }
 };
 
-// None where tensor cores read the large operand as it lies, and are as fast.
+// False if tensor cores can read the large operand directly and are as fast.
 template <class T>
 constexpr bool has_kernel(const FewRowsConfig& config) {
   return config.rows <= most_rows<T> && !(is_narrow<T> && config.rows > 1 && config.wide);
 }
 
-// Calls use.template operator()<Kernel>() with the kernel of a configuration.
+// Calls use.template operator()<Kernel>() with the kernel for a configuration.
 template <class T, class Use>
 auto with_kernel(const FewRowsConfig& config, const Use& use) {
   const auto wide = [&]<int rows, bool along_k>() {
@@ -392,7 +393,7 @@ auto with_kernel(const FewRowsConfig& config, const Use& use) {
   return along.template operator()<most_rows<T>>();
 }
 
-// Of a problem with few rows: splits, the k of each, and bytes of spare memory.
+// The plan of a problem with few rows: splits, the k of each, and bytes of workspace.
 struct FewRowsPlan {
   std::int32_t splits = 1;
   std::int64_t chunk = 0;
@@ -403,7 +404,7 @@ template <class Kernel>
 std::int64_t steps_of(std::int64_t k) {
   return std::max<std::int64_t>((k + Kernel::depth - 1) / Kernel::depth, 1);
 }
-// Beside each other on the device, as their registers allow.
+// The number of blocks that are resident on the device at once, limited by registers.
 template <class Kernel>
 std::int64_t blocks_of(const Device& device) {
   return std::int64_t{device.processors} * Kernel::min_blocks_per_sm;
@@ -415,12 +416,13 @@ std::size_t partial_bytes(std::int64_t tiles, std::int64_t splits) {
                              sizeof(typename Kernel::Sum);
 }
 
-// Spare memory is for five rounds of blocks at most.
+// The workspace holds at most five waves of blocks.
 inline std::int64_t most_splits(std::int64_t tiles, std::int64_t steps, std::int64_t blocks) {
   return std::max<std::int64_t>(std::min({std::int64_t{64}, steps, 5 * blocks / tiles}), 1);
 }
-// So many that the rounds of blocks take the least time. Each takes its steps and one more, to begin; parts
-// take three more, to be left and added. Beyond one round, splits are not short.
+// The number of splits that minimizes the time of the waves of blocks. Each wave takes its steps and one more
+// to start; splits take three more to store and add the parts. Beyond one wave, splits have at least
+// `least_steps` steps.
 inline std::int64_t splits_of(std::int64_t tiles, std::int64_t steps, std::int64_t blocks) {
   constexpr std::int64_t least_steps = 8;
   const auto rounds = [&](std::int64_t splits) { return (tiles * splits + blocks - 1) / blocks; };
@@ -472,7 +474,7 @@ PreparedRun prepare_few_rows(const Arguments& arguments, const Tuning& tuning, c
           .zeros = std::min(plan.bytes, counter_bytes)};
 }
 
-// Told where the number of splits is not left to the model, which asks the device.
+// Known only if the number of splits is not left to the model, which depends on the device.
 template <class T>
 std::optional<Footprint> footprint_of_few_rows(const Arguments& arguments, const Tuning& tuning) {
   const auto p = few_rows_first<T>(GemmArguments<T>::of(arguments));

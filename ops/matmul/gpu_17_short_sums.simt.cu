@@ -3,11 +3,11 @@
 // 16 and 8 bits are widened on their way to shared memory: multiply-adds of floats are fast enough for few
 // products, whatever the alignment.
 //
-// A block walks along a row of tiles of C. The panel of A stays in shared memory all the way; the next tile's
-// panel of B arrives while this tile is multiplied, and results leave while the next one is. Panels hold the
-// whole sum: there is one barrier a tile, none a step of k. Rows of C need no alignment: what a store leaves
-// of a sector of memory, the next store or the block's next tile fills while it is in the cache. Of f64 the
-// blocks take tiles in turn instead, and both panels arrive ahead.
+// A block walks along a row of tiles of C. The panel of A stays in shared memory; the next tile's panel of B
+// is loaded while this tile is multiplied, and results are stored while the next one is. Panels hold all of
+// k, so there is one barrier per tile, none per step of k. Rows of C need no alignment: a memory sector that
+// a store fills in part is completed by the next store or the block's next tile while it is in the cache. For
+// f64 the blocks take tiles in turn instead, and both panels are loaded ahead.
 #include <typeinfo>
 #include "ops/matmul/kernels/small_k/short_kernel.hpp"
 
@@ -34,7 +34,7 @@ PreparedRun prepare_short_sums(const Arguments& arguments, const Tuning& tuning,
   }};
 }
 
-// Of one multiprocessor: how many blocks there are depends on the device.
+// The footprint for one multiprocessor: the number of blocks depends on the device.
 template <class T>
 Footprint footprint_of_short_sums(const Arguments& arguments, const Tuning& tuning) {
   const auto p = by_rows_of_c<T>(GemmArguments<T>::of(arguments));

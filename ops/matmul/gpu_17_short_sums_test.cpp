@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rung 17's short sums on the executor, in every tile: blocks that walk over several tiles down and along C,
-// edges, odd sums, lines that lie anywhere. Of whole numbers, so results are exact.
+// Rung 17's short sums on the executor, with every tile: blocks that walk over several tiles down and along
+// C, edges, odd depths, misaligned lines. Operands are integers, so results are exact.
 #include <gtest/gtest.h>
 #include <algorithm>
 #include <cstring>
@@ -17,14 +17,14 @@ struct ShortShape {
   int more = 0;  // elements from the end of a line to the next one
 };
 
-// Small whole numbers are exact, others rounded.
+// Small integers are exact, other values rounded.
 template <class T>
 T whole(double x) {
   if constexpr (std::is_arithmetic_v<T>) return static_cast<T>(x);
   else return T::from(static_cast<float>(x));
 }
 
-// The memory that a matrix takes, with what lies between its lines.
+// The storage of a matrix, with the padding between its lines.
 template <class T>
 struct StoredMatrix {
   std::int64_t rows, cols, step;
@@ -49,7 +49,6 @@ struct StoredMatrix {
   MatrixView<const T> input() const { return {data.data(), rows, cols, step, order}; }
 };
 
-// C of the element Out.
 template <class T, class Out = T>
 void expect_exact(const ShortShape& s, std::int64_t tile, Order of_a, Order of_b, Order of_c, double beta) {
   std::mt19937 random(17);
@@ -92,8 +91,8 @@ TEST(ShortSums, EveryLayout) {
   expect_every_layout<double>({70, 133, 33, 3});
 }
 
-// Widened on their way to the panels, element by element or 16 bytes at once, and rounded to C's element,
-// one by one or in pairs.
+// Narrow elements are widened on their way to the panels, one by one or 16 bytes at once, and rounded to C's
+// element, one by one or in pairs.
 TEST(ShortSums, EveryLayoutOfNarrowElements) {
   for (const ShortShape& s : {ShortShape{70, 133, 20}, {70, 134, 33, 3}, {70, 136, 16, 16}}) {
     expect_every_layout<bf16>(s);
@@ -104,12 +103,12 @@ TEST(ShortSums, EveryLayoutOfNarrowElements) {
   }
 }
 
-// One executor's processor has a few blocks, each of which walks over a part of several lines of tiles.
+// The executor's one processor has a few blocks, each of which walks over a part of several lines of tiles.
 TEST(ShortSums, WalksOverSeveralLinesOfTiles) {
   for (const ShortShape& s : {ShortShape{200, 500, 5}, {500, 200, 5}, {300, 300, 36}}) {
     expect_every_tile<float>(s, Order::rows, Order::columns, Order::rows, 0);
     expect_every_tile<double>(s, Order::rows, Order::columns, Order::rows, 0);
-    // Of lines that are not aligned; longer sums of others are refused.
+    // Lines are misaligned; longer sums of aligned ones are refused.
     expect_every_tile<bf16>({s.m, s.n, s.k, 1}, Order::rows, Order::columns, Order::rows, 0);
   }
 }

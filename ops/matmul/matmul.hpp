@@ -36,7 +36,7 @@ SIMT T multiply(T a, T b) {
 
 template <class T>
 struct Problem {
-  using Elements = Types<float, double, std::int32_t>;  // what every rung of our own computes
+  using Elements = Types<float, double, std::int32_t>;  // every rung of our own supports these
 
   Matrix<const T> a, b;  // m × k, k × n
   Matrix<const T> c0;    // m × n, or no data: then beta is 0
@@ -47,7 +47,7 @@ struct Problem {
   SIMT std::int64_t n() const { return c.cols(); }
   SIMT std::int64_t k() const { return a.cols(); }
 
-  // Where a tile hangs over the edge, what it reads there is 0 and what it would write is dropped.
+  // Beyond the edge of a matrix, a tile reads zeros and its stores are dropped.
   SIMT T a_or_zero(std::int64_t i, std::int64_t l) const { return i < m() && l < k() ? a(i, l) : T{0}; }
   SIMT T b_or_zero(std::int64_t l, std::int64_t j) const { return l < k() && j < n() ? b(l, j) : T{0}; }
 
@@ -60,7 +60,7 @@ struct Problem {
     return beta == T{0} ? product : multiply_add(beta, c0(i, j), product);
   }
 
-  // What follows the sum besides α and β has no room here. (Strict sums serve who would take TF32's.)
+  // The epilogue here is α and β only. (`compute` is ignored: strict f32 is always accurate enough.)
   static std::optional<std::string> unsupported_arguments(const Arguments& arguments) {
     if (!PostOp::of(arguments).is_identity()) return "does not support activations";
     for (const char* name : {"bias", "scale-a", "scale-b"})
@@ -68,7 +68,7 @@ struct Problem {
     return std::nullopt;
   }
 
-  // As in BLAS, α = 0 reads neither A nor B: the sum over k is then empty.
+  // Like BLAS, reads neither A nor B if α = 0: the sum over k is then empty.
   static Problem of(const Arguments& arguments) {
     Problem p;
     p.a = arguments.view<const T, 2>("A");
@@ -81,8 +81,8 @@ struct Problem {
     return p;
   }
 
-  // Throws Error where T cannot hold it: 0.5 among integers, 1e300 among floats, and 1e-60 too, for as a 0
-  // it would mean that nothing is read.
+  // Throws Error if T cannot hold the value: 0.5 as an integer, 1e300 as a float, and 1e-60 as a float too,
+  // because rounded to 0 it would mean that nothing is read.
   static T factor(const Arguments& arguments, const char* name) {
     const double value = arguments.real(name);
     using limits = std::numeric_limits<T>;

@@ -12,7 +12,7 @@ namespace {
 
 constexpr double unit_of(Element element) { return element == Element::f64 ? 0x1p-53 : 0x1p-24; }
 
-// A number that is more than 0; nothing: a type, or something else.
+// A positive number; nullopt: a type, or something else.
 std::optional<double> number_in(const std::string& word) {
   double value = 0;
   char rest = 0;
@@ -21,7 +21,7 @@ std::optional<double> number_in(const std::string& word) {
   return value;
 }
 
-// To two digits, not below the value: what is printed as the smallest is accepted.
+// Rounds up to two digits, so that a bound is accepted as it was printed.
 std::string rounded_up(double value) {
   const double unit = value > 0 ? std::pow(10, std::floor(std::log10(value)) - 1) : 1;
   char text[32];
@@ -33,13 +33,13 @@ double of_f64(const Arguments& arguments) {
   return rounding_growth(arguments, unit_of(Element::f64), Data::random);
 }
 
-// The sums of a chunk in the tensor cores, each cut as docs/decisions/0007 has it: 10.5u for a block of 16
-// products, 6.5u for one of 8, in all that are added to a sum of the chunk's size.
+// Truncation error of a chunk's sums in the tensor cores, by docs/decisions/0007: 10.5u for a block of 16
+// products, 6.5u for a block of 8, for each block that is added to a sum of the chunk's size.
 double cuts_of_chunk(Compute compute, double k) {
   const double blocks =
       std::ceil(std::min(k, double{emulation_chunk}) / (compute == Compute::tf32x3 ? 8 : 16));
   const double of_block = compute == Compute::tf32x3 ? 6.5 : 10.5;
-  // Small products come first: as many blocks again for each, 2⁻⁷ of the size together.
+  // Small products come first: as many blocks again for each of them, 2⁻⁷ of the size together.
   return of_block * blocks * (1 + 0x1p-6) * 0x1p-24;
 }
 

@@ -1,29 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-// How accurate each arithmetic of f32 is, and which one an asked-for accuracy leads to.
+// Error bounds of each arithmetic of f32, and the choice of one for a requested accuracy.
 #pragma once
 #include <string>
 #include "ops/matmul/gemm/mixed_problem.hpp"
 
 namespace tessera::matmul {
 
-// How far an element of C may be from the exact one, relative to the sum of magnitudes Σ|a·b|.
+// Bounds on the error of an element of C, relative to the sum of magnitudes Σ|a·b|.
 struct ErrorBounds {
-  // But for a probability of 10⁻⁶ for the whole product, where roundings are independent with mean zero. Cuts
-  // of tensor cores, and what a split leaves out, count in full: they need not be independent.
+  // Holds for the whole product except with probability 10⁻⁶ if roundings are independent with mean zero. The
+  // truncations of tensor cores and the terms that a split leaves out count in full: they need not be
+  // independent.
   double likely = 0;
   double always = 0;
 };
-ErrorBounds error_bounds(Compute compute, const Arguments& arguments);  // of f32 and, strict, f64
+ErrorBounds error_bounds(Compute compute, const Arguments& arguments);  // f32; f64 if `compute` is strict
 
-// --compute or, with --accuracy, the cheapest arithmetic whose likely bound is within what is asked: of a
-// type, that of its strict product at this k. Strict sums serve whatever is asked, so nothing smaller than
-// their own bound is offered. Throws Error where less is asked.
+// Returns --compute or, with --accuracy, the cheapest arithmetic whose likely bound is within the requested
+// one. A type requests the bound of its strict product at this k. Throws Error if the requested bound is
+// smaller than that of the strict sums, the most accurate on offer.
 Compute compute_of(const Arguments& arguments);
 
-// What --accuracy led to, in words; empty: it was not given.
+// Describes the arithmetic that --accuracy selected; empty: it was not given.
 std::string accuracy_text(const Arguments& arguments);
 
-// Throws Error where the word is neither a type nor a number, or goes with neither `a` nor `compute`.
+// Throws Error if the word is neither a type nor a number, or does not fit `a` or `compute`.
 void check_accuracy(const std::string& word, Element a, const std::string& compute);
 
 }  // namespace tessera::matmul

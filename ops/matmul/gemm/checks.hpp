@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks of what programs give, shared by the calls of one product, of batches and of groups.
+// Checks of the arguments of public calls, shared by single, batched and grouped products.
 #pragma once
 #include "ops/matmul/gemm/product_options.hpp"
 #include "tessera/core/array.hpp"
@@ -9,20 +9,19 @@ namespace tessera::matmul {
 
 const Operation& matmul_operation();
 
-// Throws where `count` lines or matrices, `step` elements from one to the next, reach further than addresses
-// go.
+// Throws if `count` lines or matrices, `step` elements apart, exceed the address space.
 void check_reach(const char* name, std::int64_t count, std::int64_t step, Element element);
 
-// Throws where extents, leading dimension, data or its alignment cannot be.
+// Throws if the extents, the leading dimension, the pointer or its alignment are invalid.
 void check_matrix(const char* name, const detail::AnyMatrix& matrix);
-// Throws where the vector is not aligned, or the step from one entry's to the next is negative.
+// Throws if the vector is not aligned, or the step from one batch entry to the next is negative.
 void check_vector(const char* name, const void* data, Element element, std::int64_t step);
-// As it lies in memory, checked.
+// Checks the matrix and returns a view of it.
 ArrayView view_of(const char* name, const detail::AnyMatrix& matrix);
 
-// A copy of C, or of all entries' C, that lies in the same order: rounding may depend on that.
+// Copies C, or C of all batch entries, into `kept` with the same order of strides: rounding may depend on it.
 ArrayView set_aside(const ArrayView& c, Array& kept);
 
-void check_enqueued(const Options& options);  // throws where they ask for what needs waiting
+void check_enqueued(const Options& options);  // throws if an option needs synchronization
 
 }  // namespace tessera::matmul

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers of any element to multiply, and words, for tests.
+// Random operands of any element, and --compute words, for tests.
 #pragma once
 #include <cmath>
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace tessera::matmul {
 
-// Normal; of whole numbers the nearest to 20 times as much.
+// Normally distributed; integers are 20 times as large, rounded to nearest.
 template <class T>
 std::vector<T> drawn(std::int64_t count, std::uint64_t seed) {
   std::vector<T> out(static_cast<std::size_t>(count));
@@ -22,7 +22,7 @@ std::vector<T> drawn(std::int64_t count, std::uint64_t seed) {
   return out;
 }
 
-// The word of --compute that a rung of f32 waits for.
+// The word of --compute that an f32 rung requires.
 inline std::string compute_for(const std::string& variant) {
   const bool waits = variant == "tf32x3" || variant == "bf16x6" || variant == "f16x3";
   return waits ? variant : "strict";

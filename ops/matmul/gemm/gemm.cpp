@@ -8,7 +8,7 @@
 namespace tessera::matmul {
 namespace {
 
-// Throws where `value` is beyond the last of its enumeration: a program may cast any number.
+// Throws if `value` is beyond the last enumerator: a program may cast any number.
 template <class Enumeration>
 void check_named(const char* what, Enumeration value, Enumeration last) {
   if (value > last)
@@ -30,7 +30,7 @@ Gemm::Vector vector(const char* name, const void* data, Element element, bool of
   return {data, of_each ? 1 : 0};
 }
 
-// Arguments say how shapes and elements do not fit.
+// The constructor of Arguments throws the message that describes the misfit.
 [[noreturn]] void throw_misfit(const detail::AnyMatrix& a, const detail::AnyMatrix& b,
                                const detail::AnyMatrix& c, const Options& options) {
   Gemm without_c0 = Gemm::of(a.element, b.element, c.element, options);
@@ -266,7 +266,7 @@ Arguments Gemm::arguments() const {
   if (bias.data != nullptr) inputs["bias"] = in_memory(in_bias);
   Arguments out(matmul_operation().signature, a_element, std::move(inputs), words());
   out.set_array("C", in_memory(out_c));
-  if (accuracy_of != AccuracyOf::none) (void)compute_of(out);  // throws where less is asked than there is
+  if (accuracy_of != AccuracyOf::none) (void)compute_of(out);  // throws if the bound is too small
   return out;
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The description of a product, from which its other forms are made:
+// The description of a product, from which its other forms are derived:
 //
 //   C = convert(activation(α·s_a[i]·s_b[j]·op(A)·op(B) + β·C0 + bias))
 //
-// It is made of a typed call, without text, or of Arguments.
+// It is made from a typed call, without text, or from Arguments.
 #pragma once
 #include <cstdint>
 #include "ops/matmul/gemm/operands.hpp"
@@ -21,7 +21,7 @@ struct Gemm {
   };
   struct Vector {
     const void* data = nullptr;
-    std::int64_t step = 0;  // from one element to the next; 0: one number serves all
+    std::int64_t step = 0;  // from one element to the next; 0: one number for all
   };
   enum class AccuracyOf : std::uint8_t { none, f32, f64, number };
 
@@ -29,7 +29,7 @@ struct Gemm {
   std::int64_t m = 0, n = 0, k = 0;
   double alpha = 1, beta = 0;
   Vector scale_a, scale_b, bias;
-  double accuracy = 0;  // where `accuracy_of` is a number
+  double accuracy = 0;  // only used if `accuracy_of` is `number`
   PostOp post_op;
 
   Element a_element = Element::f32, b_element = Element::f32, c_element = Element::f32,
@@ -42,28 +42,28 @@ struct Gemm {
   bool adds_in_place = false;  // β multiplies C itself
   std::uint8_t unused[3] = {};
 
-  // All but arrays and sizes. Throws Error where a member of an enumeration is none.
+  // Sets everything but arrays and sizes. Throws Error if an enumerator is out of range.
   static Gemm of(Element a, Element b, Element c, const Options& options);
-  // Throws Error where shapes, elements, leading dimensions or alignment to elements do not fit.
+  // Throws Error if shapes, elements, leading dimensions or alignment to elements do not fit.
   static Gemm of(const detail::AnyMatrix& a, const detail::AnyMatrix& b, const detail::AnyMatrix& c,
                  const Options& options);
   static Gemm of(const Arguments& arguments);
 
   bool is_empty() const { return m == 0 || n == 0; }
   Addresses addresses() const;
-  // An array as it lies in memory; without data where it is not given.
+  // The array as stored, op not applied; its data is null if it is not given.
   ArrayView in_memory(ProductArray array) const;
   void set(ProductArray array, const ArrayView& in_memory);
   ByteRange range_of(ProductArray array) const;  // from the first element to the last
-  // The same without addresses: each stands for its alignment, up to the 128 bytes of a cache line, or on
-  // processors for its presence. One plan serves all products with the same key.
+  // A copy in which each address is replaced by its alignment, up to the 128 bytes of a cache line, or for
+  // CPUs by its presence. One plan serves all products with the same key.
   Gemm key(bool on_processors) const;
   Arguments::Words words() const;
   Arguments arguments() const;
 };
 static_assert(sizeof(PostOp) % 8 == 0 && sizeof(Gemm) == 26 * 8 + sizeof(PostOp));
 
-// Throws Error where the element is one whose products take no scales.
+// Throws Error if `scaled` and products of this element do not support scales.
 void check_scales(Element element, bool scaled);
 
 }  // namespace tessera::matmul

@@ -7,7 +7,7 @@
 namespace tessera::matmul {
 namespace {
 
-// Throws where f32 cannot hold it; as a 0, a tiny one would mean that nothing is read.
+// Throws if f32 cannot hold the value: a tiny one rounded to 0 would mean that nothing is read.
 float factor(double value, const char* name, bool whole) {
   const auto held = static_cast<float>(value);
   constexpr double most = 1 << 24;

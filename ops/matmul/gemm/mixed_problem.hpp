@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The product with everything that comes with mixed precision: elements of their own for factors and result,
-// scales, a bias, an activation:
+// A product of mixed precision: separate elements for factors and result, scales, a bias, an activation:
 //
 //   C = convert(activation(α·s_a[i]·s_b[j]·op(A)·op(B) + β·C0 + bias))
 //
-// One plain struct for all elements, by value, so that a kernel's interface is the same whatever it is made
-// for. f32 takes part: with TF32, or for the sake of what follows the sum.
+// One plain struct, passed by value, serves all elements, so that all kernels have the same interface. It
+// also serves f32 products that use TF32 or have an epilogue.
 // Installed: for authors of variants.
 #pragma once
 #include <cstdint>
@@ -16,19 +15,19 @@
 
 namespace tessera::matmul {
 
-// How f32 factors are multiplied. tf32: they may lose 13 bits. The others split each factor into parts that
-// tensor cores take, multiply the parts, and promote the sums to f32: tf32x3 and f16x3 into two parts, three
-// products; bf16x6 into three parts, six products. They permit it: a rung with strict sums serves as well.
+// The arithmetic of products of f32 factors. tf32: factors may lose 13 bits. The others split each factor
+// into parts for tensor cores, multiply the parts, and promote the sums to f32: tf32x3 and f16x3 into two
+// parts, three products; bf16x6 into three parts, six products. A rung with strict sums may be used instead.
 enum class Compute : std::uint8_t { strict, tf32, tf32x3, bf16x6, f16x3 };
 std::string_view text_of(Compute compute);
 [[nodiscard]] Compute compute_of(std::string_view text);
 inline bool is_emulated_fp32(Compute compute) { return compute > Compute::tf32; }
 
-// A matrix as the operation sees it, op applied: m × k, k × n, m × n.
+// A matrix with op applied: m × k, k × n, m × n.
 struct Operand {
   const void* data = nullptr;  // null: not given, or not read
   Element element = Element::f32;
-  std::int64_t row = 0, col = 0;  // from one row, one column, to the next, in elements
+  std::int64_t row = 0, col = 0;  // strides in elements
 };
 
 struct Gemm;  // gemm.hpp
@@ -41,7 +40,7 @@ struct MixedProblem {
   std::int64_t m = 0, n = 0, k = 0;  // k = 0 where α = 0: then neither A nor B is read
   float alpha = 1, beta = 0;         // whole numbers where C is i32; β = 0 where no C0 was given
 
-  // Vectors, and their steps from one element to the next: 0 where one number serves all.
+  // Vectors and their strides in elements; 0: one number for all.
   const void* bias = nullptr;  // null: none
   Element bias_element = Element::f32;
   std::int64_t bias_row = 0, bias_col = 0;  // for row i and column j: bias[i·bias_row + j·bias_col]
@@ -50,10 +49,10 @@ struct MixedProblem {
   std::int64_t scale_a_step = 0, scale_b_step = 0;
 
   PostOp post_op;
-  Compute compute = Compute::strict;  // of f32
+  Compute compute = Compute::strict;  // f32 only
   bool fast = false;  // 8-bit floats may be summed in the tensor cores' own registers from end to end
 
-  // Throws Error where the words ask for what there is not: a scale or a GELU beside an i32 result.
+  // Throws Error if the options are not supported: a scale or a GELU with an i32 result.
   static MixedProblem of(const Gemm& gemm);
   static MixedProblem of(const Arguments& arguments);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products of mixed precision: an honest rung passes, on processors or as tensor cores sum, and one that is
-// shorter anywhere does not.
+// Verification of mixed-precision products: correct sums pass, in the CPU's order or that of tensor cores;
+// any lower precision fails.
 #include <gtest/gtest.h>
 #include <cmath>
 #include <cstring>
@@ -61,13 +61,13 @@ float in_f32(const Row& a, const Row& b) {
 
 double cut(double x, double unit) { return std::trunc(x / unit) * unit; }
 
-// As a tensor core adds: `block` products and the sum so far, each cut off `bits` below the leading bit of
-// the largest, and the result at its own.
+// Models the sums of a tensor core: adds `block` products and the running sum, each truncated `bits` below
+// the leading bit of the largest, and truncates the result below its own leading bit.
 struct TensorCore {
   std::size_t block = 16;
   int bits = 25, kept = 23;
   std::size_t promoted_every = SIZE_MAX;
-  int factor_bits = 53;  // of a factor's fraction that are read
+  int factor_bits = 53;  // fraction bits of a factor that are read
 
   float operator()(const Row& a, const Row& b) const {
     float total = 0;
@@ -152,7 +152,7 @@ Arguments::Words words_for(Element element) {
   return {{"output-element", "f32"}};
 }
 
-// What is split is bound by what strict f32 may err and a little more: f32 passes, one TF32 product does not.
+// Split products are held to strict f32's bound and a little more: f32 passes, one TF32 product does not.
 TEST(MixedProblem, OfSplitFactorsIsHeldToF32) {
   for (const char* compute : {"tf32x3", "bf16x6", "f16x3"})
     for (const std::int64_t k : {16, 200, 1000}) {
@@ -205,7 +205,7 @@ TEST(MixedProblem, OnePrecisionLowerFails) {
                      return static_cast<float>(rounded_to(element, in_f32(a, b)));
                    });
   }
-  // Strict f32, with something behind the sum, is still strict.
+  // Strict f32 with an epilogue is still strict.
   expect_passes(Element::f32, sized(9, 11, 200, {}, {"bias"}), in_f32);
   expect_fails(Element::f32, sized(9, 11, 200, {}, {"bias"}), tf32);
 }
@@ -237,7 +237,7 @@ TEST(MixedProblem, WholeNumbersComeOutExactly) {
   }
 }
 
-// Equal terms are all cut the same way: what random data cannot show.
+// Equal terms are all truncated alike, which random data do not show.
 TEST(MixedProblem, OnesAreExactAtOddDepths) {
   for (const Element element : {Element::bf16, Element::f16})
     for (const std::int64_t k : {1, 17, 255, 1001, 4097}) {

@@ -11,7 +11,7 @@ std::string word_of(const Arguments::Words& words, const char* name, const char*
   return found == words.end() ? otherwise : found->second;
 }
 
-// What C may hold; the first if nothing is said. Empty: there is no product of A's element.
+// The elements that C may have, the default first; empty: there is no product of A's element.
 std::span<const Element> outputs_for(Element a) {
   using enum Element;
   static constexpr Element bf16_first[] = {bf16, f16, f32}, f16_first[] = {f16, bf16, f32},
@@ -64,7 +64,7 @@ Element element_of_b(Element a, const Arguments::Words& words) {
   return b;
 }
 
-// What other elements have no use for, and would silently do without.
+// Throws Error if an option would have no effect on products of this element.
 void demand_effects(Element a, const Arguments::Words& words) {
   if (word_of(words, "accumulate", "promoted") == "fast" && !is_fp8(a))
     throw Error("--accumulate fast is only for e4m3 and e5m2: A holds " + std::string(name_of(a)));

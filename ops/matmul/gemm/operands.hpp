@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The operands of a product: which elements may meet and what follows from the words that ask for them, what
-// rungs state of the layouts they read, and typed views for what runs on the CPU.
+// The operands of a product: the supported combinations of elements, the layouts that rungs read, and typed
+// views for the CPU.
 #pragma once
 #include <array>
 #include <bit>
@@ -21,25 +21,25 @@ namespace tessera::matmul {
 
 inline bool is_fp8(Element element) { return element == Element::e4m3 || element == Element::e5m2; }
 
-// Of A and of B, which differ only among the 8-bit floats; of C, and of what is added to it.
+// Elements of the operands, given A's and the options. A's and B's differ only among the 8-bit floats.
 Element element_of_b(Element a, const Arguments::Words& words);
-Element element_of_c(Element a, const Arguments::Words& words);  // throws Error where A's does not lead there
-Element element_of_bias(Element a, const Arguments::Words& words);  // C's, but f32 beside an i8
+Element element_of_c(Element a, const Arguments::Words& words);     // throws Error if A's cannot yield it
+Element element_of_bias(Element a, const Arguments::Words& words);  // C's, but f32 if C is i8
 
-// Throws Error where no product of A's and B's elements is of C's.
+// Throws Error if a product of these elements of A and B cannot have this element of C.
 void check_elements(Element a, Element b, Element c);
 
-// "bf16", "bf16>f32", "e4m3*e5m2>f16", "tf32", "e4m3 fast": what keeps one kind of product from another.
+// "bf16", "bf16>f32", "e4m3*e5m2>f16", "tf32", "e4m3 fast": distinguishes the kinds of products.
 std::string element_text(const Arguments& arguments);
 
-// C = α·op(A)·op(B) + β·C0 with one element for all, summed in its own arithmetic or a better one.
+// True for C = α·op(A)·op(B) + β·C0 with one element for all, summed in its own arithmetic or a better one.
 bool is_plain(const Arguments& arguments);
 
-// Why kernels that keep their counts in 32 bits cannot compute a product of this size.
+// The reason why kernels with 32-bit counts cannot compute a product of this size.
 std::optional<std::string> counts_beyond(std::int64_t m, std::int64_t n, std::int64_t k);
 std::optional<std::string> counts_beyond(const Arguments& arguments);
 
-// A MixedProblem, and no plain one, says what is to be computed and how exactly.
+// True if the product has to be described by a MixedProblem, not by a Problem.
 bool is_mixed(const Arguments& arguments);
 
 template <class T>
@@ -61,7 +61,7 @@ double widened(T value) {
   }
 }
 
-// A MixedProblem's factors as typed views, for what runs on the CPU.
+// A MixedProblem's factors as typed views, for the CPU.
 
 template <class T>
 Matrix<const T> view_of(const Operand& x, std::int64_t rows, std::int64_t cols) {
@@ -91,10 +91,10 @@ void with_factors(const MixedProblem& p, const F& f) {
   }
 }
 
-// The product's arrays, in the order of its signature and so of Addresses.
+// The product's arrays, in the order of its signature and of Addresses.
 enum ProductArray : std::size_t { in_a, in_b, in_c0, in_scale_a, in_scale_b, in_bias, out_c, product_arrays };
 
-// The same product in other arrays.
+// Returns the product with its pointers replaced by `arrays`.
 MixedProblem with_addresses(MixedProblem p, std::span<void* const> arrays);
 template <class T>
 Problem<T> with_addresses(Problem<T> p, std::span<void* const> arrays) {
@@ -105,24 +105,24 @@ Problem<T> with_addresses(Problem<T> p, std::span<void* const> arrays) {
   return p;
 }
 
-// Neighbours in memory are neighbours along k.
+// True if elements along k are contiguous in memory.
 inline bool lies_along_k(const OperandLayout& order) { return (order.input == "A") != order.transposed; }
 
-// Panels of B are copied, an element at a time, while they are needed.
+// B is copied to panels element by element during the product.
 inline LayoutHandling b_in_panels(Element, const OperandLayout& order) {
   return order.input == "B" ? LayoutHandling::transposed_on_load : LayoutHandling::direct;
 }
 
-// Hopper's TMA: lines along k as they lie; across k where the tensor cores take that; nothing at odd
-// addresses.
+// Hopper's TMA loads K-major operands directly, MN-major ones if the tensor cores support them, and no
+// misaligned ones.
 inline LayoutHandling by_tma(const OperandLayout& order, bool supports_mn_major) {
   if (order.unaligned) return LayoutHandling::packed_first;
   if (lies_along_k(order)) return LayoutHandling::direct;
   return supports_mn_major ? LayoutHandling::transposed_on_load : LayoutHandling::packed_first;
 }
 
-// Whoever multiplies lines across k: what lies along k is transposed on its way to shared memory. Of f32, a B
-// along k is taken as it lies where A has few rows (`takes_lines`).
+// Kernels that multiply lines across k transpose an operand along k on its way to shared memory. A B of f32
+// along k is read directly if A has few rows (`takes_lines`).
 inline LayoutHandling across_k(Element element, const OperandLayout& order) {
   if (!lies_along_k(order)) return LayoutHandling::direct;
   return element == Element::f32 && order.input == "B" ? LayoutHandling::mixed

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Views of matrices and the options of a product, as programs give them.
+// Matrix views and the options of a product, for the public calls.
 // Installed: for programs.
 #pragma once
 #include <cstdint>
@@ -12,15 +12,15 @@ namespace tessera::matmul {
 
 enum class Order : std::uint8_t { rows, columns };
 
-// A matrix in somebody's memory, row after row or column after column.
+// A matrix in the caller's memory, row-major or column-major.
 template <class T>
 struct MatrixView {
   T* data = nullptr;
   std::int64_t rows = 0, cols = 0;
-  std::int64_t leading_dimension = 0;  // from one row (column) to the next, in elements; 0: one after another
+  std::int64_t leading_dimension = 0;  // from one row (column) to the next, in elements; 0: contiguous
   Order order = Order::rows;
 
-  // A result is a factor of the next product.
+  // A mutable view converts to a const one: a result may be a factor of the next product.
   template <class Const>
   requires(!std::is_const_v<T> && std::is_same_v<Const, const T>) operator MatrixView<Const>() const {
     return {data, rows, cols, leading_dimension, order};
@@ -29,19 +29,19 @@ struct MatrixView {
 template <class T>
 using ConstMatrixView = MatrixView<const T>;
 
-// f32 factors of the sums, in the memory that the matrices lie in.
+// f32 factors of the sums, in the same memory as the matrices.
 struct Scale {
   const float* data = nullptr;  // null: none
-  bool of_each = false;         // one for each row of A, or column of B; else one for all
-  std::int64_t step = 0;        // batches: from one entry's to the next, in elements; 0: the same for all
+  bool of_each = false;         // one for each row of A or column of B; false: one for all
+  std::int64_t step = 0;        // batches: from one entry to the next, in elements; 0: the same for all
 };
 
-// A vector to add, of C's element (f32 where C is i8), where the matrices lie.
+// A vector to add, of C's element (f32 if C is i8), in the same memory as the matrices.
 struct Bias {
   const void* data = nullptr;  // null: none
   Element element = Element::f32;
-  bool along_rows = false;  // one number for each row of C; else for each column
-  std::int64_t step = 0;    // as Scale has it
+  bool along_rows = false;  // one number for each row of C; false: for each column
+  std::int64_t step = 0;    // see Scale
 };
 template <class T>
 [[nodiscard]] Bias bias_of_columns(const T* data, std::int64_t step = 0) {
@@ -52,32 +52,32 @@ template <class T>
   return {data, element_of<T>, true, step};
 }
 
-// What β multiplies where that is not C itself: m × n of C's element, apart from C.
+// The matrix that β multiplies if it is not C itself: m × n of C's element, not overlapping C.
 struct Addend {
   const void* data = nullptr;
   std::int64_t leading_dimension = 0;
   Order order = Order::rows;
-  std::int64_t step = 0;  // batches: from one entry to the next; 0: as far as one reaches
+  std::int64_t step = 0;  // batches: from one entry to the next; 0: contiguous
 };
 
-enum class Accumulate : std::uint8_t { promoted, fast };  // fast: of 8-bit floats alone
+enum class Accumulate : std::uint8_t { promoted, fast };  // fast: 8-bit floats only
 
-// How far C may be from the exact result, relative to |A||B|, element by element: as far as the type's own
-// product, or a number. The cheapest arithmetic of f32 that is as accurate is taken; see docs/products.md.
+// Bound on the error of C relative to |A||B|, element by element: that of the type's own product, or a
+// number. The cheapest arithmetic of f32 that is as accurate is chosen; see docs/products.md.
 using Accuracy = std::variant<std::monostate, Element, double>;
 
 struct Options {
-  double alpha = 1, beta = 0;                     // what β multiplies is read only where β is not 0
+  double alpha = 1, beta = 0;                     // β = 0: neither C nor C0 is read
   bool transpose_a = false, transpose_b = false;  // the memory holds the transpose
   Request request = {};  // device, variant, tuning; by default the best for the sizes
   bool check = false;    // verify, see Outcome::verdict
   Scale scale_a = {}, scale_b = {};
   Bias bias = {};
   Activation activation = Activation::none;
-  Compute compute = Compute::strict;  // of f32 alone: see mixed_problem.hpp
+  Compute compute = Compute::strict;  // f32 only: see mixed_problem.hpp
   Accumulate accumulate = Accumulate::promoted;
   Addend c0 = {};          // by default C itself
-  Accuracy accuracy = {};  // of f32 and f64: Element::f32, Element::f64 or a number; without `compute`
+  Accuracy accuracy = {};  // f32 and f64 only: Element::f32, Element::f64 or a number; excludes `compute`
 };
 
 namespace detail {

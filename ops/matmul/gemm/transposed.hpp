@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A product the other way round.
+// The transposed product.
 #pragma once
 #include <utility>
 #include "ops/matmul/matmul.hpp"

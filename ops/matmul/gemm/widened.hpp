@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elements of 16 and of 8 bits in a kernel's registers: widened to f32 or i32, and rounded back.
+// Elements of 16 and 8 bits in a kernel's registers: widened to f32 or i32, and rounded back.
 //
-// bf16 and f16 are Bits16, e4m3 and e5m2 are Bits8: which of the two is told at run time, so that one kernel
+// bf16 and f16 are Bits16, e4m3 and e5m2 are Bits8: the element is a runtime argument, so that one kernel
 // serves both.
 #pragma once
 #include <cmath>
@@ -25,7 +25,7 @@ struct Bits8 {
   std::uint8_t bits;
 };
 
-// What products of such elements are summed in.
+// The type in which products of such elements are summed.
 template <class T>
 using SumOf = std::conditional_t<std::is_same_v<T, Bits16> || std::is_same_v<T, Bits8>, float,
                                  std::conditional_t<std::is_same_v<T, std::int8_t>, std::int32_t, T>>;
@@ -50,8 +50,8 @@ SIMT float widened(Element element, Bits8 x) {
 }
 SIMT std::int32_t widened(Element, std::int8_t x) { return x; }
 
-// Sixteen bytes of elements stay packed in words until they are widened, four at a time, from number `first`
-// on: by themselves, each would take a register. The first argument only tells their type.
+// Widens four elements, from number `first` on, of sixteen packed bytes. Unpacked earlier, each element would
+// take a register. The first argument only selects the type.
 SIMT void widen(Bits16, Element element, const Bytes16& from, int first, float (&to)[4]) {
   SIMT_UNROLL
   for (int e = 0; e < 4; ++e)
@@ -80,7 +80,7 @@ SIMT void widen(std::int8_t, Element, const Bytes16& from, int first, std::int32
   for (int e = 0; e < 4; ++e) to[e] = static_cast<std::int8_t>(from.word[first / 4] >> e * 8);
 }
 
-// sum + the products of four elements each, from number `first` on.
+// Returns sum + the products of four elements each, from number `first` on.
 template <class T>
 SIMT float add_products(T type, Element a_element, Element b_element, const Bytes16& a, const Bytes16& b,
                         int first, float sum) {
@@ -103,7 +103,7 @@ SIMT std::int32_t add_products(std::int8_t, Element, Element, const Bytes16& a, 
 #endif
 }
 
-// Element number e among sixteen bytes of zeros.
+// Sets element number e, whose bytes were zero.
 template <class T>
 SIMT void put_element(Bytes16& into, int e, T x) {
   using Bits = std::conditional_t<sizeof(T) == 1, std::uint8_t, std::uint16_t>;
@@ -111,7 +111,7 @@ SIMT void put_element(Bytes16& into, int e, T x) {
   into.word[e / in_word] |= std::uint32_t{__builtin_bit_cast(Bits, x)} << e % in_word * (32 / in_word);
 }
 
-// To the nearest, ties to even.
+// Rounds to nearest, ties to even.
 SIMT Bits16 rounded(Element element, float x) {
 #if defined(__CUDA_ARCH__)
   if (element == Element::f16) return {__half_as_ushort(__float2half_rn(x))};

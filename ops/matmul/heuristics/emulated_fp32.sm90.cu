@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Emulated FP32 on a Hopper GPU is held back where strict f32 takes less time.
+// Heuristic: does not select emulated FP32 on a Hopper GPU if strict f32 takes less time.
 #include "ops/matmul/emulated_fp32/emulated_fp32_launch.cuh"
 #include "ops/matmul/plans/warp_plan.hpp"
 #include "tessera/core/heuristics.hpp"
@@ -7,8 +7,8 @@
 namespace tessera::matmul {
 namespace {
 
-// The time in microseconds, against strict f32 of rung 11: the passes read and write each operand once;
-// launches follow each other. Of one NVIDIA H100.
+// Estimated time in microseconds, compared with strict f32 of rung 11: the passes read and write each operand
+// once; launches run one after another. The constants are for one NVIDIA H100.
 double emulated_us(const WgmmaJob& job, const EmulatedPlan& planned, const ReadyComponents& ready) {
   constexpr double passes = 8.5, bytes = 2.75e6, launches = 8;
   const std::int64_t lines = (ready.a == nullptr ? job.args.m : 0) + (ready.b == nullptr ? job.args.n : 0);
@@ -17,7 +17,7 @@ double emulated_us(const WgmmaJob& job, const EmulatedPlan& planned, const Ready
 }
 double strict_us(const WgmmaJob& job, const Device& device) {
   constexpr double cycles = 1900, launch = 2;
-  // With operands in rows of multiples of 16 bytes, its best case.
+  // Assumes row-major operands with rows of multiples of 16 bytes, the best case of strict f32.
   const WarpPlan plan =
       plan_warp_tiles(job.args.m, job.args.n, job.a.k, {device.processors, device.max_shared_bytes}, ~0u);
   return plan.cycles / cycles + launch;
@@ -31,7 +31,7 @@ Reason slower_than_strict(const Arguments& there, const Device& device) {
       emulated_job(p, {{"tile", 0}, {"splits", 0}, {"group", 0}, {"strips", 0}, {"cuts", 0}});
   const double us =
       emulated_us(job, plan_emulated(job, p.compute, device), ReadyComponents::of(job, p.compute, device));
-  constexpr double margin = 1.1;  // of what both estimates err by
+  constexpr double margin = 1.1;  // for the errors of both estimates
   if (margin * us <= strict_us(job, device)) return std::nullopt;
   return "strict f32 takes less time at this size";
 }

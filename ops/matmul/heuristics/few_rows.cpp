@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rung 17's few rows are held back where tiles or tensor cores read the large operand as fast, and where sums
-// are too short for its lanes to share.
+// Heuristic: does not select rung 17's few rows if tiles or tensor cores read the large operand as fast, or
+// if sums are too short for its lanes to share.
 #include "ops/matmul/kernels/gemv/few_rows_config.hpp"
 #include "tessera/core/heuristics.hpp"
 
@@ -18,19 +18,19 @@ Reason slower_few_rows(const Arguments& there, const Device& device) {
       element, [&]<class T>() { return config_of<T>(few_rows_first<T>(GemmArguments<T>::of(there))); });
   if (is_narrow_element && config.rows > 1 && config.wide)
     return "tensor cores take several rows as fast where they read the large operand as it lies";
-  // Products, as measured on one NVIDIA H100.
+  // Numbers of products, measured on one NVIDIA H100.
   constexpr double most_of_fp8 = 16e6, most_along_k = 14e6;
   const double products = double(m) * double(n) * double(k);
   if (is_fp8(element) && config.wide && products > most_of_fp8)
     return "tensor cores take large products of 8-bit floats as fast where they read the large operand as it "
            "lies";
-  // As measured on one NVIDIA H200.
+  // Measured on one NVIDIA H200.
   constexpr double most_of_narrow = 100e6;
   const bool whole_lines = k * static_cast<std::int64_t>(size_of(element)) % 128 == 0;
   if (is_narrow_element && config.wide && whole_lines && device.compute_capability == 90 &&
       products > most_of_narrow)
     return "tensor cores take large products faster where they read the large operand as it lies";
-  // Of several rows, each warp brings all that lies along k for its few lines: too much for a large product.
+  // With several rows, each warp loads all of A along k for its few lines: too much for a large product.
   if (!is_narrow_element && config.along_k && config.rows > 1 &&
       (element == Element::f64 || products > most_along_k))
     return "the large operand lies along k: tiles in shared memory take several rows as fast";

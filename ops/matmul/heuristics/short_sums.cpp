@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rung 17's short sums are held back where tensor cores take less time, and where lines of C leave lanes
-// idle.
+// Heuristic: does not select rung 17's short sums if tensor cores take less time, or if lines of C are
+// shorter than a warp.
 #include "ops/matmul/kernels/small_k/short_kernel.hpp"
 #include "tessera/core/heuristics.hpp"
 
 namespace tessera::matmul {
 namespace {
 
-// Tensor cores multiply narrow elements so fast that only short sums take less time in multiply-adds of
-// floats: twice as long ones where operands would have to be packed for tensor cores, and twice as long ones
-// of a C that is written soon.
+// Tensor cores multiply narrow elements so fast that multiply-adds of floats take less time for short sums
+// only: twice as long ones if operands would have to be packed for tensor cores, and twice as long ones
+// again if C is small.
 template <class T>
 std::int64_t most_products_of_narrow(const GemmProblem<T>& p) {
   constexpr std::int64_t least = 8, small_c = 4'000'000;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rung 12 is held back for doubles where a GPU's tensor cores are slow at them.
+// Heuristic: does not select rung 12 for doubles if the GPU's tensor cores are slow at them.
 #include "tessera/core/heuristics.hpp"
 
 namespace tessera::matmul {
