@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A launch of a kernel that does nothing, as rung 16 launches its own: in clusters, overlapping the one
-// before, with as many arguments. What `bench --call` compares the host's time of a call with.
+// Launches an empty kernel in the way of rung 16: in clusters, with programmatic dependent launch and as many
+// bytes of arguments. `bench --call` compares the host time of a call with it.
 #include <cuda_runtime_api.h>
 #include "tessera/cuda/gpus.hpp"
 #include "tessera/cuda/ptx/cluster.cuh"

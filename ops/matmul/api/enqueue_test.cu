@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products put into a stream: the bits of the call on host memory, within graphs, from several threads, with
-// a workspace of exactly the size asked for; nothing waits and nothing is allocated again.
+// Products enqueued on a stream: the bits of the call on host memory, within graphs, from several threads,
+// with a workspace of exactly the required size; no synchronization and no repeated allocation.
 #include "ops/matmul/api/multiply.hpp"
 #include "ops/matmul/gemm/checks.hpp"
 #include "ops/matmul/gemm/gemm.hpp"
@@ -17,7 +17,7 @@ class EnqueueOnGpu : public on_gpu::OnGpu {};
 struct Sizes {
   std::int64_t m, n, k;
 };
-// Whole tiles, sizes that are multiples of nothing, a sum long enough to be split, a skinny one.
+// Whole tiles, odd sizes, a sum long enough to be split, a skinny product.
 constexpr Sizes sizes[] = {{256, 384, 512}, {77, 93, 131}, {64, 128, 16384}, {3, 515, 700}};
 
 // A product's arrays on the host and on the GPU; those that Options name among them.
@@ -54,7 +54,7 @@ struct Trial {
         scale_b_there(scale_b),
         bias_there(bias) {}
 
-  // The matrices as they lie in memory.
+  // The matrices as stored.
   ConstMatrixView<T> a_at(const T* data, const Options& o) const {
     return o.transpose_a ? ConstMatrixView<T>{data, s.k, s.m} : ConstMatrixView<T>{data, s.m, s.k};
   }
@@ -134,7 +134,7 @@ TEST_F(EnqueueOnGpu, IsRightAndGivesTheBitsOfTheCallOnHostMemory) {
   }
   expect_host_bits<std::int32_t>(stream(), {.alpha = 3, .beta = 2});
   expect_host_bits<std::int8_t, std::int32_t>(stream(), {.alpha = 3, .beta = 2});
-  // Passes over C; with scales C0, which is C here, is read after the product.
+  // Epilogue passes over C; with scales, C0, which is C here, is read after the product.
   const Options all{.alpha = 1.5, .beta = -0.5, .activation = Activation::gelu};
   expect_host_bits<float>(stream(), all, true, true);
   expect_host_bits<float>(stream(), all, false, true);
@@ -207,7 +207,7 @@ TEST_F(EnqueueOnGpu, IsCapturedAndLaunchedAgainWithOtherInputs) {
     }
 }
 
-// Three sets of arrays, none of which the product was prepared with.
+// Three sets of arrays, none of them used to prepare the product.
 template <class T, class Out>
 void expect_prepared(cudaStream_t stream, const Options& given, bool own) {
   for (const Sizes& s : sizes) {
@@ -235,7 +235,7 @@ void expect_prepared(cudaStream_t stream, const Options& given, bool own) {
     cuda::check(cudaStreamSynchronize(stream));
     const std::string what = product->plan().variant->name + (own ? ", own" : ", kept");
     for (const auto& t : sets) on_gpu::expect_same_bits(t.c_there.fetched(), t.wanted(host), what);
-    // Within a graph, which is launched again: the same bits, for β is 0 then.
+    // Within a graph that is launched twice: the same bits, because β is 0 then.
     if (given.beta != 0) continue;
     const cuda::Graph graph(stream, [&] {
       for (const auto& t : sets) put(t);
@@ -267,7 +267,7 @@ TEST_F(EnqueueOnGpu, PreparedProductsTakeOtherAddresses) {
             "none");
 }
 
-// What one stream noted twice has a workspace for each graph: side by side they do not meet.
+// Two graphs captured from one stream have separate workspaces, so they may run concurrently.
 TEST_F(EnqueueOnGpu, GraphsBesideEachOtherDoNotMeet) {
   const Trial<bf16, bf16, bf16> one(sizes[2]), other(sizes[2]);
   const Options host = one.host_options({}, false, false);

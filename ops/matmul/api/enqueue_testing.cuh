@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What tests of calls on a GPU's memory have in common.
+// Shared by tests of calls on a GPU's memory.
 #pragma once
 #include <gtest/gtest.h>
 #include <atomic>
@@ -33,7 +33,7 @@ class OnGpu : public testing::Test {
   std::optional<cuda::Stream> stream_;
 };
 
-// On the GPU; as the sizes say, whatever somebody tuned.
+// A request for the GPU, planned by sizes, without results of `tune`.
 inline Request on_gpu() {
   Request out;
   out.device = "cuda";
@@ -43,7 +43,7 @@ inline Request on_gpu() {
 
 using matmul::drawn;
 
-// Memory of the GPU between two zones of known bytes.
+// GPU memory between two guard zones of known bytes.
 class GuardedMemory {
  public:
   explicit GuardedMemory(std::size_t bytes, int filled = 0xff) : bytes_(bytes), memory_(bytes + 2 * zone) {
@@ -104,7 +104,7 @@ void expect_same_bits(const std::vector<T>& got, const std::vector<T>& wanted, c
   EXPECT_EQ(different, 0u) << what << ": of " << got.size() << " elements";
 }
 
-// Whether `work` comes back while the stream cannot go on: then it waits for nothing that the stream holds.
+// True if `work` returns while the stream is blocked, so that it does not wait for the stream.
 inline bool comes_back_at_once(cudaStream_t stream, const std::function<void()>& work) {
   struct Gate {
     std::atomic<bool> open = false, forced = false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The calls for programs: from views and Options to a Gemm, to the plan that a thread remembers for it.
+// The public calls: from views and Options to a Gemm, and to the plan that a thread caches for it.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -19,22 +19,22 @@ namespace tessera::matmul {
 namespace detail {
 namespace {
 
-const Plan no_plan;  // of products without elements
+const Plan no_plan;  // for products without elements
 
-// What a plan follows from, besides the machine. No address.
+// Everything that determines a plan, besides the machine. No addresses.
 struct CallKey {
   Gemm gemm;
-  char device[15] = {};  // as it was asked for
+  char device[15] = {};  // as requested
   bool cached = true;
   std::int64_t holder = 0;       // the GPU that holds C, host_call, or -1
-  std::uint64_t generation = 0;  // changes with the variants and the packed operands that there are
+  std::uint64_t generation = 0;  // changes with the sets of variants and of packed operands
 
   static constexpr std::int64_t host_call = -2;  // multiply(), which may copy to a GPU
 
-  // Nothing: the plan follows from more than that.
+  // nullopt: the plan depends on more than a key holds.
   static std::optional<CallKey> of(const Gemm& gemm, const Request& request, std::int64_t holder) {
     if (request.variant || request.tuning || request.device.size() > sizeof device) return std::nullopt;
-    // Processors take any address of an element.
+    // CPUs need no alignment beyond that of elements.
     const bool on_processors = holder < 0 && (request.device == "auto" || request.device.starts_with("cpu"));
     CallKey key{.gemm = gemm.key(on_processors), .cached = request.cached, .holder = holder};
     std::memcpy(key.device, request.device.data(), request.device.size());
@@ -44,7 +44,7 @@ struct CallKey {
   }
 
   bool operator==(const CallKey& other) const { return std::memcmp(this, &other, sizeof *this) == 0; }
-  // Of what differs most between a program's products.
+  // Hashes the members that vary most between a program's products.
   std::size_t hash() const {
     std::uint64_t out = 0, factor = 0x9e3779b97f4a7c15ull;
     for (const std::int64_t word :
@@ -59,11 +59,12 @@ static_assert(sizeof(CallKey) == sizeof(Gemm) + 32);
 
 struct Remembered {
   CallKey key;
-  std::shared_ptr<const PreparedCall> call;  // null: nothing is remembered here, or …
-  bool elsewhere = false;                    // … the product is not for the processors
+  std::shared_ptr<const PreparedCall> call;  // null: the slot is empty, or …
+  bool elsewhere = false;                    // … the product does not run on the CPU
 };
 
-// A thread's last calls, in sets of four whose places are filled in turn: nobody waits for anybody.
+// The thread's cache of its last calls, set-associative with four ways that are replaced in turn;
+// thread-local, so it needs no locks.
 Remembered& place_of(const CallKey& key) {
   struct Set {
     std::array<Remembered, 4> places;
@@ -78,7 +79,7 @@ Remembered& place_of(const CallKey& key) {
   return *(latest = &set.places[set.next++ % set.places.size()]);
 }
 
-// False: perhaps; arrays may lie between each other's rows.
+// False: unknown, because arrays may interleave by rows.
 bool overlaps_nothing(const Gemm& gemm, const ByteRange& c) {
   const auto is_apart = [&](ProductArray array, const void* data) {
     return data == nullptr || !c.meets(gemm.range_of(array));
@@ -95,7 +96,7 @@ bool lies_on(const void* data, const Device& device, StreamOrderedMemory* gpus) 
   return on_gpu ? holder == device.index : !holder;
 }
 
-// `known`: an address that lies there.
+// `known`: an address that is known to be on the device.
 bool lies_in_place(const Gemm& gemm, const Device& device, StreamOrderedMemory* gpus,
                    const void* known = nullptr) {
   if (!overlaps_nothing(gemm, gemm.range_of(out_c))) return false;
@@ -104,8 +105,8 @@ bool lies_in_place(const Gemm& gemm, const Device& device, StreamOrderedMemory* 
   return true;
 }
 
-// True if what enqueue() demands of addresses and stream holds for certain; else the long way finds out, and
-// says why not.
+// True if enqueue()'s requirements on addresses and stream certainly hold; otherwise the slow path checks
+// them and reports the violated one.
 bool passes_fast_checks(const PreparedCall& call, void* stream, const Gemm& gemm, const Workspace& workspace,
                         StreamOrderedMemory* gpus, int holder_of_c) {
   const Device& device = call.plan().device;
@@ -122,7 +123,7 @@ bool passes_fast_checks(const PreparedCall& call, void* stream, const Gemm& gemm
   return true;
 }
 
-// A product of the processors that is computed by what is remembered; false: by others, or not for certain.
+// Computes a product on the CPU by its cached plan. False: not computed; the general path has to be used.
 bool multiply_at_once(const Gemm& gemm, const Request& request, Outcome& outcome) {
   if (gemm.is_empty() || gemm.accuracy_of != Gemm::AccuracyOf::none) return false;
   if (!overlaps_nothing(gemm, gemm.range_of(out_c))) return false;
@@ -162,7 +163,7 @@ Outcome multiply_gemm(const AnyMatrix& a, const AnyMatrix& b, const AnyMatrix& c
   Outcome outcome;
   if (!options.check && multiply_at_once(gemm, options.request, outcome)) return outcome;
   Arguments arguments = gemm.arguments();
-  // What is added is set aside: C is written, and poisoned before a check, while C0 is still needed.
+  // Copies C0: C is written, and poisoned before a check, while C0 is still needed.
   Array kept;
   if (gemm.adds_in_place) arguments.set_array("C0", set_aside(arguments.array("C"), kept));
   return run(matmul_operation(), arguments, options.request, options.check);
@@ -176,8 +177,8 @@ Outcome multiply(const AnyMatrix& a, const AnyMatrix& b, const AnyMatrix& c, con
 
 struct PreparedProduct::State {
   Gemm gemm;
-  std::optional<PreparedCall> call;  // nothing: C has no elements
-  Gemm alignments;                   // as Gemm::key() has them
+  std::optional<PreparedCall> call;  // nullopt: C has no elements
+  Gemm alignments;                   // see Gemm::key()
 
   State(const AnyMatrix& a, const AnyMatrix& b, const AnyMatrix& c, const Options& options)
       : gemm((check_enqueued(options), Gemm::of(a, b, c, options))) {
@@ -202,7 +203,7 @@ void PreparedProduct::enqueue(void* stream, const void* a, const void* b, void* 
                               const Workspace& workspace) const {
   const State& s = *state_;
   if (!s.call) return;
-  // Processors take any address of an element.
+  // CPUs need no alignment beyond that of elements.
   const bool on_processors = s.call->plan().device.where == Where::cpu;
   const auto check = [on_processors](const char* name, const void* data, const void* aligned,
                                      Element element) {
@@ -248,7 +249,7 @@ const Plan& enqueue(void* stream, const Gemm& gemm, const Request& request, cons
   const int holder =
       gpus == nullptr || gemm.c.data == nullptr ? -1 : gpus->holder_of(gemm.c.data).value_or(-1);
   const auto key = CallKey::of(gemm, request, holder);
-  thread_local Remembered named;  // of requests that are not remembered
+  thread_local Remembered named;  // for requests that are not cached
   Remembered& last = key ? place_of(*key) : named;
   const bool known = key && last.call != nullptr && last.key == *key;
   if (known && passes_fast_checks(*last.call, stream, gemm, workspace, gpus, holder)) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The calls for programs: products of every element with all that follows the sum, in either order, right
-// against the reference; the same bits where the work is put in place; and what is told of wrong words.
+// The public calls: products of every element with every epilogue, in either order, compared with the
+// reference; the same bits from calls in place; and the messages for wrong arguments.
 #include <gtest/gtest.h>
 #include <algorithm>
 #include <array>
@@ -16,7 +16,7 @@
 namespace tessera::matmul {
 namespace {
 
-// Where rows or columns are not next to each other, what lies between is the caller's.
+// Padding between rows or columns belongs to the caller.
 template <class T>
 struct Padded {
   std::vector<T> memory;
@@ -47,7 +47,7 @@ void expect_right(Options options, const char* device = "cpu") {
       const Outcome outcome = multiply(a.read(), b.read(), c.view, options);
       ASSERT_TRUE(outcome.verdict.has_value());
       EXPECT_TRUE(outcome.verdict->passed) << describe(*outcome.verdict);
-      // The same bits in place, and what lies between lines as it was.
+      // The same bits in place, and unchanged padding between lines.
       Options unchecked = options;
       unchecked.check = false;
       const Plan plan = enqueue(nullptr, a.read(), b.read(), there.view, unchecked);
@@ -97,7 +97,7 @@ TEST(Multiply, EveryElementWithAllThatFollowsTheSum) {
   expect_right_with_all<std::int8_t, float>();
 }
 
-// What follows is fused on processors but for scales, and a pass of its own on the executor.
+// The epilogue is fused on the CPU, except scales, and a separate pass on the executor.
 TEST(Multiply, ElementsOfTheirOwnSumsWithAllThatFollows) {
   for (const char* device : {"cpu", "simt"}) {
     expect_right_with_all<float, float>(device);
@@ -140,7 +140,8 @@ TEST(Multiply, WhatIsAddedMayLieElsewhere) {
   EXPECT_EQ(c, in_place);
 }
 
-// The fast path of small products: what a checked call computes by the long one, and what lies between lines.
+// The fast path of small products gives the bits of a checked call, which takes the slow path, and leaves the
+// padding between lines unchanged.
 template <class T>
 void expect_small(std::int64_t rows, std::int64_t cols, std::int64_t depth) {
   for (int layout = 0; layout < 32; ++layout) {
@@ -187,14 +188,14 @@ TEST(Multiply, SmallProducts) {
   }
 }
 
-// C's lines between A's: the intervals meet, the elements do not.
+// C's lines interleave with A's: the address ranges overlap, the elements do not.
 TEST(Multiply, ASmallCMayLieBetweenTheLinesOfA) {
   std::vector<float> both(4 * 8, 1), b(16, 2);
   multiply<float>({both.data(), 4, 4, 8}, {b.data(), 4, 4}, {both.data() + 4, 4, 4, 8});
   for (std::size_t i = 0; i < both.size(); ++i) EXPECT_EQ(both[i], i % 8 < 4 ? 1 : 8);
 }
 
-// On which enqueue() relies: whoever writes an element of C has read C0's before, and nobody else does.
+// enqueue() relies on this: only the thread that writes an element of C reads that of C0, and reads it first.
 template <class T>
 void expect_same_in_place(const Case& chosen) {
   int tried = 0;
@@ -288,7 +289,7 @@ TEST(Multiply, SaysWhatIsWrong) {
                 .find("did you mean 'cuda'"),
             std::string::npos);
   EXPECT_EQ(complaint<float>({in, 2, 3}, {in, 3, 2}, {out, 2, 2}), "none");
-  // Addresses that would begin again at 0.
+  // Addresses that would wrap around.
   constexpr std::int64_t far = std::int64_t{1} << 61;
   EXPECT_EQ(complaint<float>({in, 2, 3, far}, {in, 3, 2}, {out, 2, 2}),
             "A reaches beyond any memory: 2 times 2305843009213693952 elements");
@@ -296,7 +297,7 @@ TEST(Multiply, SaysWhatIsWrong) {
             "C reaches beyond any memory: 2 times 2305843009213693952 elements");
 }
 
-// What is never read need be no number, and where nothing lies need be no memory.
+// Unread operands may hold NaN, and empty ones may have null pointers.
 TEST(Multiply, WhatIsNotReadDoesNotShow) {
   const std::vector<float> nan(40, NAN);
   const float* const none = nullptr;
@@ -321,7 +322,7 @@ TEST(Multiply, WhatIsNotReadDoesNotShow) {
     o.alpha = 1;
     EXPECT_EQ(c_of({none, 2, 0}, {none, 0, 3}, 2), 6) << variant;
     EXPECT_TRUE(std::isnan(c_of({nan.data(), 2, 5}, {ones.data(), 5, 3}, 2))) << variant;
-    // However many rows of nothing.
+    // Any number of empty rows.
     constexpr std::int64_t many = std::int64_t{1} << 60;
     multiply<float>({none, many, 0}, {none, 0, 0}, {nullptr, many, 0}, o);
     multiply<float>({none, 0, 0}, {none, 0, many}, {nullptr, 0, many}, o);
@@ -335,14 +336,14 @@ TEST(Enqueue, SaysWhatIsWrong) {
   EXPECT_EQ(complaint<float>({in, 2, 3}, {in, 3, 2}, {out, 2, 2}, {}, out), "none | cpu has no streams");
   EXPECT_EQ(complaint<float>({in, 2, 3}, {in, 3, 2}, {out, 2, 2}, {.check = true}),
             "none | check is not supported for asynchronous calls");
-  // A C0 that lies neither apart from C nor exactly there.
+  // A C0 that partially overlaps C.
   EXPECT_EQ(complaint<float>({in, 2, 3}, {in, 3, 2}, {out, 2, 2}, {.beta = 1, .c0 = {out + 1}}),
             "C overlaps C0 in memory; an output must lie apart");
   // Nothing to do, nowhere.
   EXPECT_EQ(enqueue<float>(nullptr, {in, 0, 3}, {in, 3, 2}, {nullptr, 0, 2}).variant, nullptr);
 }
 
-// Options that ask for an accuracy of f32 sums of k products, in bits of the result.
+// Options that request an accuracy of f32 sums of k products, in bits of the result.
 std::vector<float> product_with(const Options& options, std::int64_t depth) {
   const auto a = drawn<float>(9 * depth, 1), b = drawn<float>(depth * 7, 2);
   std::vector<float> c(63);
@@ -362,7 +363,7 @@ TEST(Accuracy, TakesTheCheapestArithmeticThatIsAsAccurate) {
   EXPECT_EQ(product_with(by("f16x3", Compute::strict, 1e-4), 500), split);
   // Strict sums serve as well, and nobody asks for parts without a name on processors.
   EXPECT_EQ(product_with({.accuracy = Element::f32}, 500), product_with({}, 500));
-  // Of few products strict f32 is the most accurate; of 1e-2 one TF32 product is enough.
+  // For few products strict f32 is the most accurate; for 1e-2 one TF32 product is enough.
   EXPECT_EQ(
       tessera::complaint([&] { product_with(by("f16x3", Compute::strict, Element::f32), 60); }),
       "no variant of matmul can compute this on cpu; f16x3: accuracy f32 leads to the arithmetic strict");
@@ -374,7 +375,7 @@ TEST(Accuracy, ThatIsNotOfferedIsRefusedWithTheSmallestThatIs) {
             "accuracy f64 is more than the product of f32 offers: the smallest at k = 1024 is 1.4e-05 of "
             "|A||B|, of "
             "operands in f64 2.6e-14");
-  // Asked again where a call without is remembered.
+  // Repeated while a call without accuracy is cached.
   (void)product_with({}, 1024);
   EXPECT_NE(tessera::complaint([] { product_with({.accuracy = 1e-7}, 1024); }).find("1.4e-05 of |A||B|"),
             std::string::npos);

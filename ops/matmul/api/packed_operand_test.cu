@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products by operands that were packed before: the bits of those that were not, also where strict f32 is
-// computed instead, as B, as A, transposed.
+// Products with packed operands: the bits of products with unpacked ones, also if strict f32 is computed
+// instead, as B, as A, transposed.
 #include <algorithm>
 #include <cstdio>
 #include "ops/matmul/api/multiply.hpp"
@@ -112,7 +112,7 @@ TEST_F(PackedOnGpu, SaysWhatItCannotPack) {
             "an operand is packed on Hopper GPUs: B lies in host memory");
 }
 
-// Numbers of full mantissas about 0, all different.
+// Distinct numbers around 0 with full mantissas.
 __global__ void draw(float* to, std::int64_t count, std::uint64_t seed) {
   for (std::int64_t i = blockIdx.x * std::int64_t{blockDim.x} + threadIdx.x; i < count;
        i += std::int64_t{gridDim.x} * blockDim.x) {
@@ -126,7 +126,7 @@ __global__ void draw(float* to, std::int64_t count, std::uint64_t seed) {
   }
 }
 
-// Of products in a stream, whose operands exceed the L2; the medians of several, in turn.
+// Medians of alternating runs of products in a stream, whose operands exceed the L2.
 TEST_F(PackedOnGpu, DISABLED_Speed) {
   for (const std::int64_t size : {4096, 8192, 16384}) {
     const std::int64_t count = size * size;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The calls for programs as `bench --call` measures them: matrices without gaps, a device, and otherwise the
-// defaults of Options.
+// The public calls that `bench --call` measures: contiguous matrices, a device, and otherwise the defaults of
+// Options.
 #include "tessera/run/public_call.hpp"
 #include "ops/matmul/gemm/accuracy.hpp"
 #include "ops/matmul/api/multiply.hpp"
@@ -20,7 +20,7 @@ Options options_of(const Device& device, const Arguments& there) {
   out.transpose_b = there.text("op-b") == "transpose";
   out.compute = compute_of(there);
   if (there.text("accumulate") == "fast") out.accumulate = Accumulate::fast;
-  // Arrays in a GPU's memory say for themselves where the work is done.
+  // Arrays in a GPU's memory determine the device.
   if (device.where == Where::cpu)
     out.request.device =
         device.threads == host_threads() ? "cpu" : "cpu:threads=" + std::to_string(device.threads);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random small products in all layouts, single rows and columns, odd sums and lines with gaps among them;
-// every operand ends where its memory ends. Of small whole numbers, so results are exact. Under
-// compute-sanitizer (tools/gpu run small-shapes) nothing is read beyond an operand, and no two threads meet.
+// Random small products in all layouts, including single rows and columns, odd depths and padded lines; every
+// operand ends at the end of its allocation. Operands are small integers, so results are exact.
+// compute-sanitizer (tools/gpu run small-shapes) checks for reads beyond an operand and for races.
 #include <random>
 #include "ops/matmul/api/enqueue_testing.cuh"
 #include "ops/matmul/api/multiply.hpp"
@@ -12,7 +12,7 @@ namespace {
 
 class SmallShapesOnGpu : public on_gpu::OnGpu {};
 
-// A matrix that lies in lines with gaps, the last of which ends at its last element.
+// A matrix of padded lines, the last without padding.
 template <class T>
 struct Lines {
   std::int64_t rows, cols, step;

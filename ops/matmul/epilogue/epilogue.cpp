@@ -13,7 +13,7 @@ Steps steps_of(const ArrayView& v) {
   return {0, v.strides[0], v.strides[1]};
 }
 
-// Of a vector along rows or columns of C, one for each entry or one for all.
+// Takes a vector along rows or columns of C, one for each batch entry or one for all.
 template <class T>
 const T* take_vector(const Arguments& arguments, const char* name, std::int64_t Steps::*along, Steps& steps) {
   if (!arguments.has(name)) return nullptr;

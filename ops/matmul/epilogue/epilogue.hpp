@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What follows the sum of products: scales, β·C0, bias, activation, rounding. In f32, for the CPU and
-// as the definition that kernels follow.
+// The epilogue: scales, β·C0, bias, activation, rounding. Computed in f32, for the CPU and as the definition
+// that kernels follow.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -18,14 +18,14 @@
 namespace tessera::matmul {
 inline namespace TESSERA_UNIT {
 
-// Among f32's normal numbers.
+// True if x is a normal f32.
 SIMT bool is_ordinary(float x) {
   return std::fabs(x) >= std::numeric_limits<float>::min() &&
          std::fabs(x) <= std::numeric_limits<float>::max();
 }
 
-// α·s_a·s_b·sum in f32, in this order. Where α·s_a·s_b leaves f32's normal numbers on the way, the whole may
-// still be one: f64 has room for all four.
+// α·s_a·s_b·sum in f32, in this order. If α·s_a·s_b overflows or underflows on the way, the result may still
+// be a normal f32: f64 holds the product of all four.
 SIMT float scaled_sum(float alpha, float scale_a, float scale_b, float sum) {
   const float first = alpha * scale_a, factor = first * scale_b;
   if (is_ordinary(first) && is_ordinary(factor)) return factor * sum;
@@ -34,7 +34,7 @@ SIMT float scaled_sum(float alpha, float scale_a, float scale_b, float sum) {
 
 }  // namespace TESSERA_UNIT
 
-// On the processors: element (i, j) of C from its sum, an f32 or the i32 of whole numbers.
+// On the CPU: stores element (i, j) of C from its sum, an f32, or an i32 of integer products.
 class Epilogue {
  public:
   explicit Epilogue(const MixedProblem& p) : p_(p) {}
@@ -81,7 +81,7 @@ class Epilogue {
            (i * p_.c_row + j * p_.c_col) * static_cast<std::int64_t>(size_of(p_.c_element));
   }
 
-  // An i8 is the nearest whole number, ties to even, within its range; NaN gives 0.
+  // An i8 is rounded to nearest, ties to even, and clamped; NaN gives 0.
   void put(std::int64_t i, std::int64_t j, float value) const {
     if (p_.c_element == Element::i8) {
       const float whole = std::nearbyint(value);
@@ -93,58 +93,58 @@ class Epilogue {
   MixedProblem p_;
 };
 
-// What follows a product of f32, f64 or i32 that is in memory already, for rungs whose own last step knows α
-// and β alone:
+// The epilogue of a product of f32, f64 or i32 that is in memory already, for rungs whose own epilogue
+// supports α and β only:
 //
-//   C = activation(α·s_a[i]·s_b[j]·sum + β·C0 + bias)    where there are scales, which f32 alone takes;
-//   C = activation(C + bias)                             else: α and β·C0 are in what the rung stored.
+//   C = activation(α·s_a[i]·s_b[j]·sum + β·C0 + bias)    with scales, which only f32 supports;
+//   C = activation(C + bias)                             without: the rung applied α and β·C0.
 //
-// One pass over C, after the rung's own work. f32 in the order and with the roundings of Epilogue.
+// One pass over C after the rung's kernels. f32 has the order and the roundings of Epilogue.
 
 struct Steps {
-  std::int64_t entry = 0, row = 0, col = 0;  // of a batch, of C; in elements, 0 where one number serves all
+  std::int64_t entry = 0, row = 0, col = 0;  // strides in elements; 0: one number for all
 };
 
-// A batch of results, of one entry where there is none. Plain addresses: every build of a kernel takes it.
+// The epilogue of a batch, or of a batch of one. Plain pointers, so that every build of a kernel takes it.
 template <class T>
 struct EpilogueProblem {
   std::int64_t batch = 0, m = 0, n = 0;
   T* c = nullptr;
-  const T* sums = nullptr;  // C itself, or memory apart
+  const T* sums = nullptr;  // C itself, or separate memory
   const T* c0 = nullptr;    // null: not read here
   const T* bias = nullptr;  // null: none
   const float* scale_a = nullptr;
   const float* scale_b = nullptr;
   Steps of_c, of_sums, of_c0, of_bias, of_scale_a, of_scale_b;
-  bool scaled = false;  // then `sums` are bare, and α and β are for here
+  bool scaled = false;  // true: `sums` are plain sums, and α and β are applied here
   T alpha = 1, beta = 0;
   PostOp post_op;
 
-  // Of the single product's arguments or of a batch's. `sums`: where these are, row after row, entry after
-  // entry; null: in C. Throws Error where T cannot hold α or β.
+  // From the arguments of a single product or a batch. `sums`: contiguous, row after row, entry after entry;
+  // null: in C. Throws Error if T cannot hold α or β.
   static EpilogueProblem of(const Arguments& arguments, void* sums);
   EpilogueProblem transposed() const;  // Cᵀ
 };
 
-// Whether the epilogue pass serves what is asked besides α and β: of f32, f64 and i32. Throws Error where
-// nobody does: scales of f64 or i32, a GELU beside an i32.
+// True if f32, f64 or i32 needs the epilogue pass, for more than α and β. Throws Error for combinations that
+// nothing supports: scales of f64 or i32, a GELU with an i32.
 bool has_epilogue(const Arguments& arguments);
 bool is_scaled(const Arguments& arguments);
 
-// What remains for a rung that knows α and β alone: bare sums where there are scales. Into C, or where `sums`
-// is.
+// The arguments for a rung that supports α and β only: plain sums if there are scales. The result goes to C,
+// or to `sums` if that is not null.
 Arguments without_epilogue(const Arguments& arguments, void* sums);
-// For sums of their own: with scales, β·C0 comes after them, and C0 may lie where C does.
+// Bytes for separate sums: with scales, β·C0 is added after them, and C0 may be C itself.
 std::size_t epilogue_pass_bytes(const Arguments& arguments);
 
-// In vectors, with the bits of a fused epilogue (simd.hpp). On up to `threads` threads.
+// Vectorized, with the bits of a fused epilogue (simd.hpp), on up to `threads` threads.
 template <class T>
 void run_epilogue_on_cpu(const EpilogueProblem<T>& problem, int threads);
 
-// In memory of the run's device, in its stream.
+// Runs on the memory of the run's device, in its stream.
 void run_epilogue(const Arguments& arguments, void* sums, Run& run);
 
-// The kernel of a build: nvcc's, the executor's, and its traced one.
+// The kernels of a build: nvcc's, the executor's, and the executor's traced one.
 struct EpilogueKernels {
   void (*f32)(const EpilogueProblem<float>&, Run&);
   void (*f64)(const EpilogueProblem<double>&, Run&);
@@ -164,7 +164,7 @@ SIMT std::int64_t place(const Steps& steps, std::int64_t e, std::int64_t i, std:
   return e * steps.entry + i * steps.row + j * steps.col;
 }
 
-// Of a bare sum, what the scales, α and β make of it.
+// Applies the scales, α and β to a plain sum.
 SIMT float scaled(const EpilogueProblem<float>& p, std::int64_t e, std::int64_t i, std::int64_t j,
                   float sum) {
   const float scale_a = p.scale_a != nullptr ? p.scale_a[place(p.of_scale_a, e, i, j)] : 1.0f;
@@ -183,7 +183,7 @@ SIMT T with_epilogue(const EpilogueProblem<T>& p, std::int64_t e, std::int64_t i
 
 }  // namespace TESSERA_UNIT
 
-// Of an operation whose arguments are the product's, or a batch's.
+// The pass of an operation whose arguments are those of a product or a batch.
 EpiloguePass epilogue_pass(const char* operation);
 
 }  // namespace tessera::matmul

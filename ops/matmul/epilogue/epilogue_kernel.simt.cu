@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The epilogue pass as a kernel: C is read and written once, neighbours by neighbouring lanes. A pass of its
-// own, so that the registers of the products before it are theirs alone.
+// The epilogue pass as a kernel: C is read and written once, with coalesced accesses. A separate kernel, so
+// that it takes no registers from the products.
 #include "ops/matmul/epilogue/epilogue.hpp"
 #include "tessera/kernel.hpp"
 
@@ -10,7 +10,7 @@ namespace {
 template <class T>
 struct EpilogueKernel {
   static constexpr int across = 32, down = 8, threads = across * down;
-  static constexpr int rows = 4;  // of a thread at a time: so many loads are on their way together
+  static constexpr int rows = 4;  // rows per thread at a time: loads in flight
   static constexpr std::int64_t most_layers = 65535;
 
   using Shared = NoShared;

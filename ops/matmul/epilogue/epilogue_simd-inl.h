@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What follows a product, in vectors, for a row of C that the caches still hold. An element comes to the same
-// bits wherever in a row it lies. Included once for each instruction set.
+// The vectorized epilogue of a row of C that is still in the caches. An element's bits do not depend on its
+// position in the row. Included once for each instruction set.
 #if defined(TESSERA_EPILOGUE_SIMD_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef TESSERA_EPILOGUE_SIMD_INL_H
 #undef TESSERA_EPILOGUE_SIMD_INL_H
@@ -17,9 +17,9 @@ namespace tessera::matmul {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// erfc(y)·exp(y²)/t for y ≥ 0 and t = 3/(3 + y), a smooth function of t even where y is infinite: the
-// polynomial of 2t - 1, highest power first, that interpolates it at Chebyshev's points (computed in 40
-// digits). It errs by less than 1e-8 of f32, 1e-16 of f64.
+// erfc(y)·exp(y²)/t for y ≥ 0 and t = 3/(3 + y), a smooth function of t even at y = ∞: the polynomial in
+// 2t - 1, highest power first, that interpolates it at Chebyshev points (computed with 40 digits). Its error
+// is less than 1e-8 for f32, 1e-16 for f64.
 template <class T>
 inline constexpr T kErfc[] = {};
 template <>
@@ -35,7 +35,8 @@ inline constexpr double kErfc<double>[] = {
     -0.000404138874987017226, 0.00894241153786801994,  0.0398425870957340901,    0.103489087300329069,
     0.196742785701367603,     0.294464817723292947,    0.358002302362779901};
 
-// x·Φ(x), with Φ(x) = 1 - erfc(x/√2)/2, and by symmetry erfc(-x/√2)/2 below 0, where the other would cancel.
+// x·Φ(x), with Φ(x) = 1 - erfc(x/√2)/2, and by symmetry erfc(-x/√2)/2 below 0, where the first form would
+// cancel.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V Gelu(D d, V x) {
   using T = hn::TFromD<D>;
@@ -48,8 +49,7 @@ HWY_INLINE V Gelu(D d, V x) {
   return hn::Mul(x, hn::IfThenElse(hn::Lt(x, hn::Zero(d)), tail, hn::Sub(one, tail)));
 }
 
-// x/(1 + exp(-z)). Exp is made for numbers up to `most`; beyond, the quotient is 0 for all that is rounded
-// to.
+// x/(1 + exp(-z)). Exp is defined up to `most`; beyond, the quotient rounds to 0 in every element type.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V TimesLogistic(D d, V x, V z) {
   using T = hn::TFromD<D>;
@@ -68,7 +68,7 @@ HWY_INLINE V GeluByTanh(D d, V x) {
 
 template <Activation kActivation, class D, class V = hn::Vec<D>>
 HWY_INLINE V Activated(D d, V x) {
-  // A NaN stays one, which a maximum would lose.
+  // NaN propagates, unlike with a maximum.
   if constexpr (kActivation == Activation::relu)
     return hn::IfThenElse(hn::Lt(x, hn::Zero(d)), hn::Zero(d), x);
   if constexpr (std::is_floating_point_v<hn::TFromD<D>>) {
@@ -79,7 +79,7 @@ HWY_INLINE V Activated(D d, V x) {
   return x;
 }
 
-// Up to a vector of numbers that lie `step` apart; what is beyond `count` is 0.
+// Loads up to a vector of numbers, `step` apart; lanes beyond `count` are 0.
 template <class D, class T = hn::TFromD<D>>
 HWY_INLINE hn::Vec<D> LoadSome(D d, const T* from, std::int64_t step, std::int64_t count) {
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
@@ -99,7 +99,7 @@ HWY_INLINE void StoreSome(D d, hn::Vec<D> value, T* to, std::int64_t step, std::
   for (std::int64_t l = 0; l < std::min(count, lanes); ++l) to[l * step] = buffer[l];
 }
 
-// Scales are for each element by itself: where their product leaves f32, f64 takes over.
+// Scales are applied element by element, because f64 takes over if their product leaves f32's range.
 template <class D, class T = hn::TFromD<D>>
 HWY_INLINE hn::Vec<D> LoadSums(D d, const EpilogueProblem<T>& p, std::int64_t e, std::int64_t i,
                                std::int64_t j, std::int64_t count) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The epilogue pass on the CPU, where no rung applies the epilogue while it stores.
+// The epilogue pass on the CPU, for rungs that do not fuse the epilogue.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ops/matmul/epilogue/epilogue_simd.cpp"
 #include "tessera/core/vector_targets.hpp"
@@ -10,7 +10,7 @@ HWY_BEFORE_NAMESPACE();
 namespace tessera::matmul {
 namespace HWY_NAMESPACE {
 
-// Rows count through all entries.
+// Rows are numbered through all batch entries.
 template <class T>
 void EpilogueRows(const EpilogueProblem<T>& p, std::int64_t first, std::int64_t last) {
   for (std::int64_t row = first; row < last; ++row) EpilogueRow(p, row / p.m, row % p.m, 0, p.n);

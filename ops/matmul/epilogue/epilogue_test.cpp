@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What follows the sum: as defined, and as a pass over C.
+// The epilogue: its definition, and the pass over C.
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -44,7 +44,7 @@ TEST(ScaledSum, IsRightWhereItsFactorsLeaveF32) {
   EXPECT_TRUE(std::isnan(scaled_sum(1, 1, std::numeric_limits<float>::quiet_NaN(), 1)));
 }
 
-// Each of `input`'s numbers, so many times as large.
+// Multiplies each element of `input` by a factor.
 void enlarge(const ArrayView& input, double times) {
   for (std::int64_t at = 0; at < input.count(); ++at) {
     void* const here =
@@ -53,7 +53,7 @@ void enlarge(const ArrayView& input, double times) {
   }
 }
 
-// The check knows the same bound, and holds results to it.
+// The check uses the same bound.
 TEST(ScaledSum, IsWhatACheckAsksFor) {
   struct Extreme {
     double factors, scale_a, scale_b;
@@ -80,7 +80,7 @@ struct Way {
   std::int64_t gap = 0;  // between neighbours
 };
 
-// A batch's arguments with C of that layout among guards, and what is written there.
+// A batch's arguments, with C in that layout between guards.
 template <class T>
 struct Tried {
   std::vector<T> a, b, bias, c, sums;
@@ -107,7 +107,7 @@ struct Tried {
   }
 };
 
-// How far vectors' functions may be from those of one number at a time: docs/products.md.
+// Bounds on the difference between vector and scalar functions: docs/products.md.
 template <class T>
 double allowed(Activation activation, double z) {
   if (activation == Activation::none || activation == Activation::relu) return 0;
@@ -163,7 +163,7 @@ TEST(EpilogueProblem, EveryLayoutAndEachBias) {
           }
 }
 
-// Every exponent, both signs, and what is no number.
+// Every exponent, both signs, and NaN.
 template <class T>
 void expect_functions_right() {
   using limits = std::numeric_limits<T>;
@@ -205,7 +205,7 @@ TEST(EpilogueProblem, FunctionsInVectorsAreRightEverywhere) {
   expect_functions_right<double>();
 }
 
-// With scales β·C0 comes after them, and C0 lies where the product is to be: the sums lie apart.
+// With scales, β·C0 is added after them, and C0 is C itself: the sums are in separate memory.
 TEST(EpilogueProblem, ScalesBesideAMatrixToAddThatLiesWhereTheResultDoes) {
   for (const Variant* variant : ladder_of("matmul")) {
     if (variant->where == Where::cuda || variant->baseline ||
@@ -219,7 +219,7 @@ TEST(EpilogueProblem, ScalesBesideAMatrixToAddThatLiesWhereTheResultDoes) {
                          {"activation", "relu"},
                          {"compute", compute_for(variant->name)}}};
     tried.optional_inputs = {"C0", "bias", "scale-a", "scale-b"};
-    // Some take few rows alone, or short sums.
+    // Some support few rows only, or short sums.
     const decltype(tried.dims) few_rows{{"m", 4}, {"n", 21}, {"k", 140}},
         short_sums{{"m", 13}, {"n", 41}, {"k", 9}};
     for (const auto& dims : {few_rows, short_sums})
@@ -243,7 +243,7 @@ TEST(EpilogueProblem, ScalesBesideAMatrixToAddThatLiesWhereTheResultDoes) {
   }
 }
 
-// A check must see what a pass leaves out.
+// A check must detect a missing pass.
 TEST(EpilogueProblem, WhatIsLeftOutIsFound) {
   for (const Element element : {Element::f64, Element::i32, Element::f32}) {
     Case tried{.dims = {{"m", 33}, {"n", 21}, {"k", 40}}, .words = {{"activation", "relu"}}};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What follows a sum of a MixedProblem, for kernels: an element of C as Epilogue defines it, in every build.
+// The epilogue of a MixedProblem for kernels of every build: stores an element of C as Epilogue defines it.
 #pragma once
 #include "ops/matmul/epilogue/epilogue.hpp"
 #include "ops/matmul/gemm/widened.hpp"
@@ -27,7 +27,7 @@ SIMT void store_element(Element element, void* data, std::int64_t offset, float 
       static_cast<Bits16*>(data)[offset] = rounded(element, value);
       return;
     case Element::i8: {
-      // To the nearest, ties to even, within the range; NaN gives 0.
+      // Rounds to nearest, ties to even, and clamps; NaN gives 0.
       const float whole = std::rint(value);
       const float held = whole > 127.0f ? 127.0f : whole < -128.0f ? -128.0f : whole;
       static_cast<std::int8_t*>(data)[offset] = static_cast<std::int8_t>(held == held ? held : 0.0f);
@@ -47,7 +47,7 @@ SIMT void store_sum(const MixedProblem& p, std::int64_t i, std::int64_t j, float
   store_element(p.c_element, p.c, i * p.c_row + j * p.c_col, apply(p.post_op, value));
 }
 
-// Whole numbers, modulo 2^32 where C holds them.
+// Integer sums; modulo 2^32 if C is i32.
 SIMT void store_sum(const MixedProblem& p, std::int64_t i, std::int64_t j, std::int32_t sum) {
   if (p.c_element != Element::i32) return store_sum(p, i, j, static_cast<float>(sum));
   const auto whole = [](float factor) { return static_cast<std::int32_t>(factor); };

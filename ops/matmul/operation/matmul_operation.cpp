@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The matrix product as an operation: its arguments, what it costs, how it is checked, what `verify` tries.
+// The matrix product as an operation: its arguments, cost and checks, and the cases of `verify`.
 #include "ops/matmul/operation/matmul_operation.hpp"
 #include "ops/matmul/matmul.hpp"
 #include "ops/matmul/gemm/accuracy.hpp"
@@ -19,7 +19,7 @@ Case with(Case base, Arguments::Words words, bool c0 = false) {
   return base;
 }
 
-// What only some elements know.
+// Cases for some elements only.
 std::vector<Case> mixed_cases() {
   using enum Distribution;
   const std::vector<Element> halves{Element::bf16, Element::f16}, bytes{Element::e4m3, Element::e5m2},
@@ -120,7 +120,7 @@ std::vector<Case> cases() {
 
 namespace {
 
-// Elements of their own, how exactly to compute, and what is done to the sum.
+// The parameters for element types, accuracy and the epilogue.
 std::vector<Parameter> what_follows() {
   using namespace parameter;
   Parameter bias = optional_input("bias", {"n"}, "a vector to add, of C's element (f32 where C is i8)");
@@ -202,7 +202,7 @@ bool sampled_only(const Arguments& arguments) {
   return !PostOp::of(arguments).is_identity() || arguments.array("C").element == Element::i8;
 }
 
-// What the norm can ask of floats whose errors chance cancels.
+// Roundoff partly cancels at random: the limit of the norm holds for strict f32 up to this k.
 bool norm_demanded(const Arguments& arguments) {
   constexpr std::int64_t largest_k = 1024;
   return arguments.element() == Element::f32 && is_plain(arguments) &&

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the matrix product alone promises, and that its checks can fail.
+// Guarantees specific to the matrix product, and failures that its checks detect.
 #include <gtest/gtest.h>
 #include <cmath>
 #include <limits>
@@ -21,7 +21,7 @@ Case case_of(std::int64_t m, std::int64_t n, std::int64_t k,
   return {.dims = {{"m", m}, {"n", n}, {"k", k}}, .distribution = distribution};
 }
 
-// C computed in order, each factor and each partial sum passed through a rounding.
+// Computes C in order, rounding each factor and each partial sum.
 template <class T, class Factor, class Sum>
 void multiply_with(const Arguments& arguments, Factor factor, Sum sum_of) {
   const auto p = Problem<T>::of(arguments);
@@ -50,7 +50,7 @@ float as_tf32(float value) {                   // 11 significant bits
 }
 double as_f32(double value) { return static_cast<float>(value); }
 
-// Every rung that runs on this machine's processors or the executor, on small arguments.
+// Every rung that runs on this machine's CPU or the executor, on small arguments.
 void for_each_rung(Element element, const std::function<void(const Plan&)>& each) {
   for (const Variant* v : ladder_of("matmul")) {
     Backend* backend = find_backend(v->where);
@@ -188,7 +188,7 @@ TEST(Matmul, BetaZeroDoesNotReadC0AndAlphaZeroNeitherFactor) {
   }
 }
 
-// Of products of 8-bit floats the executor has no kernels for tensor cores.
+// The executor has no tensor core kernels for products of 8-bit floats.
 TEST(Matmul, ARungThatIsHeldBackComputesWhatNoOtherCan) {
   if (find_backend(Where::simt) == nullptr) GTEST_SKIP() << "this build has no executor";
   const Case large{.dims = {{"m", 1}, {"n", 4100}, {"k", 4096}}, .words = {{"op-b", "transpose"}}};

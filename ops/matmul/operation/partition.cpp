@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a product is cut: into tiles for devices, where a tile reads its rows of A and its columns of B; and
-// into panels of k for ranks.
+// The partition of a product: into tiles for devices, where a tile reads its rows of A and its columns of B;
+// and into panels of k for ranks.
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -27,7 +27,7 @@ std::vector<Interval> oriented(Interval rows, Interval cols, bool transposed) {
 
 bool begins(const Tile& tile) { return tile.depth.first == 0; }
 
-// Factors of rows and columns, and what is added to the sums.
+// The slices of scales and bias.
 std::vector<Slice> vectors_of(const Arguments& arguments, const Tile& tile) {
   std::vector<Slice> out;
   const auto add = [&](const char* name, bool one_for_all, Interval side) {
@@ -68,11 +68,11 @@ Partition divide(const Arguments& arguments) {
   out.rows = arguments.dim("m");
   out.cols = arguments.dim("n");
   out.depth = arguments.dim("k");
-  // Whichever side lies along memory, a cut there falls between whole pieces of 16 bytes of any element.
+  // Keeps cuts at multiples of 16 bytes for every element, whichever dimension is contiguous.
   out.row_granule = out.col_granule = 16;
-  // What follows a whole sum cannot follow a part of it, and a C of fewer bits cannot hold one.
+  // The epilogue cannot be applied to a partial sum, and a C of fewer bits cannot hold one.
   if (is_plain(arguments)) out.depth_granule = 16;
-  // On GPUs the number of parts that make a sum follows from the sizes, on the host from k alone.
+  // On GPUs the number of splits of a sum depends on all sizes, on the host on k only.
   out.same_bits = [](Where where) { return where != Where::cuda; };
   out.flops = [](const Tile& tile) {
     return 2 * static_cast<double>(tile.rows.size()) * static_cast<double>(tile.cols.size()) *
@@ -86,10 +86,9 @@ Partition divide(const Arguments& arguments) {
 
 [[maybe_unused]] const bool partition_registered = (register_partition("matmul", divide), true);
 
-// Among ranks: panels of k are added to a block of C as the rungs of one process add them, so that the bits
-// are theirs. What `simd` computes follows it: the panels are its blocks along k. The others, which one
-// process leaves to `naive`, are summed in the order of k like there, but by rows, in vectors and on all
-// threads.
+// Ranks add panels of k to a block of C in the order of the rungs of a single process, and so get the same
+// bits. Products that `simd` computes use its blocks along k as panels. All others, which a single process
+// leaves to `naive`, are summed in its order of k, but by rows, vectorized and on all threads.
 
 template <class T>
 Matrix<const T> matrix_of(const ArrayView& view) {
@@ -123,7 +122,7 @@ class PlainSum : public PanelSum {
   bool begun_ = false;
 };
 
-// Sum: float, or std::int32_t of whole factors.
+// Sum: float, or std::int32_t for integer factors.
 template <class Sum>
 class MixedSum : public PanelSum {
  public:
@@ -193,7 +192,7 @@ std::unique_ptr<PanelSum> start(const Arguments& part, int threads) {
   return std::make_unique<PlainSum<float>>(part, threads);
 }
 
-// As in BLAS, α = 0 reads neither factor.
+// Like BLAS, reads neither factor if α = 0.
 std::int64_t extent(const Arguments& whole) { return whole.real("alpha") == 0 ? 0 : whole.dim("k"); }
 
 std::int64_t depth(const Arguments& whole) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A product in parts is the whole product: bit for bit where the sums are whole, within the bound where they
-// are made in steps.
+// A product in parts equals the whole product: bit for bit if the sums are not split, within the bound if
+// they are.
 #include "tessera/core/partition.hpp"
 #include <gtest/gtest.h>
 #include <cstring>

@@ -6,22 +6,22 @@
 namespace tessera::matmul {
 namespace {
 
-// In cycles, and bytes a cycle, of a multiprocessor. Fitted as the costs of tiles are; only their proportions
+// In cycles, and bytes per cycle, of a multiprocessor. Fitted like the costs of tiles; only their proportions
 // matter.
 constexpr double memory_rate = 12.4, cache_rate = 49;
-constexpr double seen = 0.19;      // of ends, where other blocks multiply meanwhile
-constexpr double adding = 3210;    // the second launch, of those who add them
-constexpr double add_rate = 6.76;  // of parts
+constexpr double seen = 0.19;      // exposed fraction of `ends` if other blocks multiply meanwhile
+constexpr double adding = 3210;    // the second launch, which adds the parts
+constexpr double add_rate = 6.76;  // bytes of parts added per cycle
 constexpr std::int64_t least_stages = 2;
 
-// What a tile takes a multiprocessor, in cycles: a stage (of sliced sums one of each slice) where other
-// blocks are there or wait, and where none is; its beginning and end.
+// The cost of a tile in cycles of a multiprocessor: a stage (of sliced sums one of each slice) if the
+// multiprocessor has several blocks to run, and if it has one; the prologue and epilogue.
 struct MmaCost {
   double stage, alone, ends;
 };
-// Of doubles: fitted to 152 products with both operands along k on one NVIDIA H200 (of tools/shapes random
-// 7 and 11 and of listed ones), each in every tile and in up to six numbers of parts. Of 16 bits: what the
-// tensor cores, shared memory and the cache allow.
+// Costs for doubles are fitted to 152 products with both operands along k on one NVIDIA H200 (of tools/shapes
+// random 7 and 11 and of listed ones), each with every tile and up to six numbers of parts. Costs for 16 bits
+// follow from the rates of the tensor cores, shared memory and the cache.
 constexpr MmaCost f64_costs[] = {{2354, 2360, 14612}, {1409, 1627, 7835}, {631, 862, 6421},
                                  {684, 1279, 8533},   {508, 654, 5467},   {942, 1070, 6183},
                                  {849, 1416, 3855},   {1577, 2026, 4667}};
@@ -31,7 +31,7 @@ static_assert(std::size(f64_costs) == std::size(mma_f64_tiles) &&
 
 std::int64_t parts(std::int64_t whole, std::int64_t part) { return (whole + part - 1) / part; }
 
-// Of things that happen at the same time, and get in each other's way where they take about as long.
+// The time of concurrent activities, which slow each other down if they take about as long.
 template <class... T>
 double combined(T... cycles) {
   return std::sqrt(std::sqrt((... + (cycles * cycles * cycles * cycles))));
@@ -41,14 +41,14 @@ double cycles_of(const MmaElement& element, const MmaPlan& plan, double moved_by
   const auto at = static_cast<std::size_t>(plan.tile);
   const MmaConfig& tile = element.tiles[at];
   const MmaCost& cost = element.bytes == 8 ? f64_costs[at] : half_costs[at];
-  const auto each = static_cast<double>(parts(plan.order.count(), processors));  // units of a multiprocessor
+  const auto each = static_cast<double>(parts(plan.order.count(), processors));  // units per multiprocessor
   const double sums = each * static_cast<double>(parts(plan.split_depth, tile.slices)) *
                       (each == 1 ? cost.alone : cost.stage);
   const double ends = cost.ends * (tile.blocks == 1 ? each : 1 + seen * (each - 1));
   const double tile_bytes = double(tile.rows) * tile.cols * element.sum_bytes;
   const double split_cost =
       plan.order.splits > 1 ? adding + tile_bytes * double(plan.order.count()) / (add_rate * processors) : 0;
-  // Of doubles; costs of 16 bits hold it. Whatever lies in memory once, each tile has from the cache.
+  // Traffic from the L2 cache, for doubles only: the costs for 16 bits include it.
   const double cached_bytes =
       element.bytes == 8 ? double(plan.order.count()) * plan.split_depth * (tile.rows + tile.cols) * 128 : 0;
   return combined(sums, moved_bytes / (memory_rate * processors), cached_bytes / (cache_rate * processors)) +
@@ -65,7 +65,7 @@ MmaPlan planned(const MmaElement& element, int tile, std::int64_t m, std::int64_
   out.order.rows = static_cast<std::int32_t>(parts(m, config.rows));
   out.order.cols = static_cast<std::int32_t>(parts(n, config.cols));
   out.order.splits = static_cast<std::int32_t>(std::max<std::int64_t>(parts(stages, out.split_depth), 1));
-  // Blocks that run together cover a square of C, near enough.
+  // Concurrent blocks cover roughly a square of C.
   out.order.raster_rows =
       std::max(1, int(std::sqrt(double(processors) * config.blocks * config.cols / config.rows)));
   const double moved_bytes =
@@ -95,7 +95,7 @@ MmaPlan plan_mma(const MmaElement& element, std::int64_t m, std::int64_t n, std:
     const MmaConfig& config = element.tiles[static_cast<std::size_t>(tile)];
     if (config.shared_bytes() > machine.shared_bytes) continue;
     if (options.tile != 0 && options.tile != tile + 1) continue;
-    // As many parts as blocks that run together can make, if need be; a stage of each slice, at least.
+    // At most one split per concurrent block, and at least one stage per slice in each.
     const std::int64_t least = std::max<std::int64_t>(least_stages, config.slices),
                        most = std::min<std::int64_t>(stages / least, machine.processors * config.blocks);
     const auto consider = [&](std::int64_t splits) {
@@ -115,7 +115,7 @@ MmaPlan plan_mma(const MmaElement& element, std::int64_t m, std::int64_t n, std:
   if (!found && options.tile != 0)
     return plan_mma(element, m, n, k, machine, {.tile = 0, .splits = options.splits, .group = options.group});
   if (options.group != 0) best.order.raster_rows = options.group;
-  best.order.raster_rows = std::min(best.order.raster_rows, best.order.rows);  // for a scheduler's bands
+  best.order.raster_rows = std::min(best.order.raster_rows, best.order.rows);  // bounds TileScheduler's bands
   return best;
 }
 

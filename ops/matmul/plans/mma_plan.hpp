@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rung 12 before its kernel: the layout of tiles in shared memory, and the cost model that chooses the tile
-// and split-K. Plain arithmetic, so that tests put the pieces together as the tensor cores do.
+// The host side of rung 12: the layout of tiles in shared memory, and the cost model that chooses the tile
+// and split-K. Plain arithmetic, so that tests can assemble fragments like the tensor cores.
 //
 // A line is a row of A or a column of B. The tensor cores' operands are blocks of 16 lines by 16 steps of k,
 // the lines in two halves; lane 4·g + t has parts of line g of each half.
@@ -15,11 +15,11 @@
 namespace tessera::matmul {
 
 struct MmaConfig {
-  int rows = 128, cols = 128;          // of C per block
-  int warp_rows = 64, warp_cols = 64;  // of C per warp
-  int stages = 3;                      // of 128 bytes along k
+  int rows = 128, cols = 128;          // tile of C per block
+  int warp_rows = 64, warp_cols = 64;  // tile of C per warp
+  int stages = 3;                      // each 128 bytes along k
   int blocks = 2;                      // per multiprocessor
-  int slices = 1;  // of the sum in a block, each with warps and a ring of stages of its own
+  int slices = 1;  // sliced-K: parts of the sum in a block, each with its own warps and ring of stages
 
   constexpr int warps_across() const { return cols / warp_cols; }
   constexpr int slice_threads() const { return rows / warp_rows * warps_across() * 32; }
@@ -28,12 +28,12 @@ struct MmaConfig {
   constexpr int shared_bytes() const { return slices * slice_bytes(); }
 };
 
-// What lies next to each other, in an operand and in its panel in shared memory: a line's steps of k, or all
-// lines of one step. So copies need no turning, whatever the layout.
+// The contiguous direction of an operand and of its panel in shared memory: the steps of k of a line, or the
+// lines of one step. Both have the same, so copies never transpose.
 enum class Along : std::uint8_t { k, lines };
 
-// A stage of one operand, in rows that are multiples of 128 bytes. In each of those, pieces of 16 bytes are
-// exchanged so that lanes that load together find theirs in different banks.
+// A stage of one operand, in rows of multiples of 128 bytes. Each 128 bytes are swizzled in pieces of 16
+// bytes, so that lanes that load together access different banks.
 template <int bytes_, int lines, Along along_>
 struct MmaPanel {
   static constexpr Along along = along_;
@@ -61,7 +61,7 @@ struct MmaPanel {
   }
 };
 
-// Which units a thread copies: `unit` elements at once, row below row.
+// The units that a thread copies: `unit` elements each, row after row.
 template <class Panel, int threads>
 struct MmaThreadMap {
   struct First {
@@ -76,15 +76,15 @@ struct MmaThreadMap {
   TESSERA_HOST_DEVICE static constexpr int passes(int unit) { return Panel::rows / step(unit); }
 };
 
-// Where a lane finds its part of block after block, of doubles: from line g of half h, steps 4·s + t of k. A
-// few places are kept; from them to the others it is a distance that the compiler knows.
+// Offsets of a lane's fragments of doubles, block after block: line g of half h, steps 4·s + t of k. A few
+// base offsets are kept; the others are at compile-time distances from them.
 template <class Panel>
 struct MmaLoads64 {
   static constexpr bool along_k = Panel::along == Along::k;
   static constexpr int kept = along_k ? 4 : 2;
   int base[kept];
 
-  // `line`: the first of the warp's, a multiple of 16.
+  // `line`: the warp's first line, a multiple of 16.
   TESSERA_HOST_DEVICE constexpr MmaLoads64(int line, int lane) : base() {
     for (int i = 0; i < kept; ++i)
       base[i] = along_k ? Panel::offset(line + lane / 4, 4 * i + lane % 4)
@@ -96,8 +96,8 @@ struct MmaLoads64 {
   }
 };
 
-// Of 16 bits: four matrices of eight lines by eight steps of k; lane i says where row i % 8 of the i / 8-th
-// is. The first two are the halves at the first eight steps.
+// Offsets for ldmatrix of 16-bit elements: four matrices of eight lines by eight steps of k; lane i gives the
+// address of row i % 8 of matrix i / 8. The first two matrices are the halves at the first eight steps.
 template <class Panel>
 struct MmaLoads16 {
   static constexpr bool along_k = Panel::along == Along::k;
@@ -116,8 +116,8 @@ struct MmaLoads16 {
   }
 };
 
-// A lane's sums from a block of A times half a block of B: elements (row, col) and (row, col + 1), `below` or
-// not.
+// A lane's sums of a block of A times half a block of B: elements (row, col) and (row, col + 1), in the upper
+// eight rows or, with `below` = 1, the lower eight.
 struct RowAndCol {
   int row, col;
 };
@@ -125,40 +125,39 @@ TESSERA_HOST_DEVICE constexpr RowAndCol mma_result(int lane, int half, int below
   return {8 * below + lane / 4, 8 * half + lane % 4 * 2};
 }
 
-// A warp's results on their way out, in bytes: rows of `cols`, in which pairs are written without bank
-// conflicts.
+// The offset in bytes of a warp's result that is staged in shared memory: rows of `cols`, swizzled so that
+// pairs are written without bank conflicts.
 template <int sum_bytes, int cols>
 TESSERA_HOST_DEVICE constexpr int mma_result_offset(int row, int col) {
   const int swizzled = sum_bytes == 8 ? (row & 1) << 6 : (row & 3) << 5;
   return row * (cols * sum_bytes) + (col * sum_bytes ^ swizzled);
 }
 
-// The same where the rows' neighbours lie beside each other in C: columns of `rows`, 16 bytes apart.
+// The same if columns of C are contiguous: columns of `rows`, padded by 16 bytes.
 template <int sum_bytes, int rows>
 TESSERA_HOST_DEVICE constexpr int mma_column_offset(int row, int col) {
   return col * (rows * sum_bytes + 16) + row * sum_bytes;
 }
-// Of one warp, in either order.
+// Bytes for the results of one warp, in either order.
 template <int sum_bytes, int rows, int cols>
 constexpr int mma_result_bytes() {
   return cols * (rows * sum_bytes + 16);
 }
 
-// Which tile rung 12 cuts a product into, and whether its sums are split: by a model of what binds a
-// multiprocessor. Plain arithmetic.
+// The choice of rung 12's tile and splits, by a model of the resources of a multiprocessor. Plain arithmetic.
 
-// The tiles that kernels are made for. The small ones give every multiprocessor something to do, and blocks
-// there hide each other's beginnings and ends; the fifth is for what is little more than a stream of B. Two
-// warps of the fourth have one half of the sum, two the other. In the last three, which are for small
-// products, each warp has the whole tile for a slice of the sum: operands pass through shared memory less
-// often, and warps wait for each other only once.
+// The tiles that have kernels. The small ones give every multiprocessor work, and their resident blocks hide
+// each other's prologues and epilogues; the fifth is for products that mostly stream B. Two warps of the
+// fourth compute one half of the sum, two the other. In the last three, for small products, each warp has the
+// whole tile for a slice of the sum: operands pass through shared memory less often, and there is only one
+// barrier.
 inline constexpr MmaConfig mma_f64_tiles[] = {{128, 128, 64, 32, 6, 1},  {128, 64, 64, 32, 4, 2},
                                               {64, 64, 32, 32, 4, 3},    {32, 64, 32, 32, 3, 3, 2},
                                               {16, 128, 16, 32, 6, 2},   {32, 32, 32, 32, 3, 2, 4},
                                               {16, 32, 16, 32, 3, 2, 4}, {16, 32, 16, 32, 3, 1, 8}};
 inline constexpr MmaConfig mma_half_tiles[] = {{128, 128, 64, 32, 5, 1}, {64, 64, 32, 32, 4, 3}};
 
-// What the kernels multiply: bytes of an element and of a sum.
+// The elements that the kernels multiply: bytes of an element and of a sum.
 struct MmaElement {
   std::span<const MmaConfig> tiles;
   int bytes, sum_bytes;
@@ -169,33 +168,33 @@ struct MmaPlan {
   int tile = 0;
   TileOrder order;
   std::int32_t depth = 0, split_depth = 0;  // stages, in all and of each split
-  double cycles = 0;                        // what the model tells
+  double cycles = 0;                        // by the model
 };
 
-// What the caller would have; 0: the model's choice. More splits than spare memory holds are none.
+// The caller's choice; 0: the model's. Splits that exceed the workspace are ignored.
 struct MmaOptions {
   int tile = 0;  // counted from 1
   int splits = 0, group = 0;
 };
 
-// What runs it: multiprocessors, and bytes of shared memory that a block may have.
+// The GPU: multiprocessors, and bytes of shared memory available to a block.
 struct MmaMachine {
   int processors;
   std::int64_t shared_bytes;
 };
 
-// Spare memory for the sums of splits, at most.
+// The maximum of workspace for the sums of splits.
 inline constexpr std::int64_t max_mma_partial_bytes = std::int64_t{64} << 20;
-// Of one plan; 0 where it has none.
+// The workspace of a plan; 0: it needs none.
 std::size_t mma_workspace_bytes(const MmaElement& element, const MmaPlan& plan);
 
-// m, n ≥ 1, k ≥ 0. A requested tile that the machine has no room for is ignored.
+// m, n ≥ 1, k ≥ 0. A requested tile that exceeds the machine's shared memory is ignored.
 MmaPlan plan_mma(const MmaElement& element, std::int64_t m, std::int64_t n, std::int64_t k,
                  const MmaMachine& machine, const MmaOptions& options = {});
 
-// What rung 12 hands to the launches of its kernels.
+// The arguments of launches of rung 12's kernels.
 
-// An operand by its lines: rows of A, columns of B; steps in elements.
+// An operand by its lines: rows of A, columns of B; strides in elements.
 struct MmaMatrixRef {
   const void* data;
   std::int64_t lines, line_step, k_step;
@@ -204,7 +203,7 @@ struct MmaMatrixRef {
 struct MmaJob {
   MmaMatrixRef a, b;
   std::int64_t k;
-  // Cᵀ = Bᵀ·Aᵀ is computed, and written where C lies: for results whose columns are contiguous.
+  // Computes Cᵀ = Bᵀ·Aᵀ into C's memory, for results whose columns are contiguous.
   bool transposed;
   MmaPlan plan;
 
@@ -212,7 +211,7 @@ struct MmaJob {
   const MmaMatrixRef& right() const { return transposed ? a : b; }
 };
 
-// The compute capability for which the code was compiled that a device runs: 75, or 90; 0: there is none.
+// The compute capability for which the code that the device runs was compiled: 75, or 90; 0: there is none.
 int mma_code(const Device& device);
 
 void run_mma(const Problem<double>& p, const MmaJob& job, Run& run);

@@ -10,7 +10,7 @@
 namespace tessera::matmul {
 namespace {
 
-// Of `width` bytes each: whether they lie in different banks.
+// True if accesses of `width` bytes each are in different banks.
 bool apart(const std::vector<int>& offsets, int width) {
   std::set<int> met;
   for (const int offset : offsets)
@@ -18,7 +18,7 @@ bool apart(const std::vector<int>& offsets, int width) {
   return true;
 }
 
-// Each element of a stage is written once, threads side by side to different banks.
+// Each element of a stage is written once, by neighbouring threads to different banks.
 template <class Panel, int threads>
 void expect_copies(int unit) {
   using ThreadMap = MmaThreadMap<Panel, threads>;
@@ -46,7 +46,7 @@ void expect_copies(int unit) {
   for (const int count : written) EXPECT_EQ(count, 1);
 }
 
-// Lanes that load together load from different banks, whichever block of 16 lines a warp is at.
+// Lanes that load together access different banks, in every block of 16 lines.
 template <class Panel>
 void expect_loads(int line, int block) {
   if constexpr (Panel::bytes == 8) {
@@ -72,7 +72,7 @@ void expect_loads(int line, int block) {
 template <int bytes, int lines, int threads, int warp_lines>
 void expect_panels() {
   const auto expect = [&]<class Panel>() {
-    // 16-bit elements are written in pieces however they are read.
+    // 16-bit elements are always written in pieces.
     for (const int unit : bytes == 8 ? std::vector{1, 2} : std::vector{8})
       expect_copies<Panel, threads>(unit);
     for (int line = 0; line < lines; line += warp_lines)
@@ -90,7 +90,7 @@ void expect_tile() {
   expect_panels<bytes, config.cols, config.slice_threads(), config.warp_cols>();
 }
 
-// That products come out right, mma_emulated_test shows.
+// mma_emulated_test checks the products.
 TEST(MmaLayout, StagesOfEveryTileAreCopiedAndLoadedWithoutConflicts) {
   [&]<std::size_t... tile>(std::index_sequence<tile...>) { (expect_tile<8, mma_f64_tiles[tile]>(), ...); }
   (std::make_index_sequence<std::size(mma_f64_tiles)>{});
@@ -106,7 +106,7 @@ void expect_results(int rows) {
       const int offset = mma_result_offset<sum_bytes, cols>(row, col);
       EXPECT_TRUE(offset >= 0 && offset < rows * cols * sum_bytes && offset % sum_bytes == 0);
       offsets.insert(offset);
-      // Two beside each other are written at once.
+      // Pairs are written at once.
       EXPECT_EQ((mma_result_offset<sum_bytes, cols>(row, col ^ 1)),
                 offset + (col % 2 == 0 ? sum_bytes : -sum_bytes));
     }
@@ -131,7 +131,7 @@ TEST(MmaLayout, ResultsLeaveWithoutConflicts) {
   expect_results<4, 32>(64);
 }
 
-// In columns: none lie over each other, and what a warp reads or writes at once meets other banks.
+// Column-major results do not overlap, and concurrent accesses of a warp are in different banks.
 template <int sum_bytes, int rows>
 void expect_column_results(int cols) {
   std::set<int> offsets;
@@ -169,7 +169,7 @@ void expect_covered(const MmaElement& element, const MmaPlan& plan, std::int64_t
   ASSERT_TRUE(std::int64_t{plan.order.cols} * tile.cols >= n &&
               std::int64_t{plan.order.cols - 1} * tile.cols < n);
   ASSERT_EQ(plan.depth, (k + depth - 1) / depth);
-  // Each split has something to add, and together they have all.
+  // Splits are not empty, and together cover the sum.
   ASSERT_GE(std::int64_t{plan.split_depth} * plan.order.splits, plan.depth);
   if (plan.order.splits == 1) return;
   ASSERT_LT(std::int64_t{plan.split_depth} * (plan.order.splits - 1), plan.depth);
@@ -201,7 +201,7 @@ TEST(MmaPlan, KnownShapes) {
   };
   EXPECT_EQ(f64(8192, 8192, 8192).tile, 0);
   EXPECT_EQ(f64(8192, 8192, 8192).order.splits, 1);
-  // Warps with a slice of the sum each: 32 × 32, or where that is too few blocks, 16 × 32.
+  // Sliced tiles: 32 × 32, or 16 × 32 if that gives too few blocks.
   EXPECT_EQ(f64(512, 512, 512).tile, 5);
   for (const std::int64_t size : {64, 128, 256}) EXPECT_GE(f64(size, size, size).tile, 6);
   EXPECT_EQ(f64(512, 512, 512).order.splits, 1);
@@ -227,20 +227,23 @@ TEST(MmaPlan, TheModelCountsWhatTakesLonger) {
   EXPECT_GT(cycles(2048, {.tile = 1}), cycles(1024, {.tile = 1}));
   EXPECT_GT(cycles(512, {.tile = 1, .splits = 2}), cycles(512, {.tile = 1, .splits = 1}));
   EXPECT_GT(cycles(2048, {.tile = 4}), cycles(2048, {.tile = 1}));
-  // 128 · 128 · 16 multiply-adds at 128 a cycle, in 128 stages of two tiles each: no model may promise more.
+  // 128 · 128 · 16 multiply-adds at 128 a cycle, in 128 stages of two tiles each: a lower bound for any
+  // model.
   EXPECT_GT(cycles(2048, {.tile = 1}), 2 * 128 * 2048.0);
 }
 
 TEST(MmaPlan, WhatIsWishedForIsDoneWhereItCanBe) {
   EXPECT_EQ(plan_mma(mma_f64, 4096, 4096, 4096, h200, {.tile = 3}).tile, 2);
   EXPECT_NE(plan_mma(mma_f64, 4096, 4096, 4096, {84, 99 * 1024}, {.tile = 1}).tile,
-            0);  // there is no room for it
+            0);  // exceeds shared memory
   EXPECT_EQ(plan_mma(mma_f64, 256, 256, 4096, h200, {.splits = 4}).order.splits, 4);
-  EXPECT_EQ(plan_mma(mma_f64, 256, 256, 4096, h200, {.tile = 6, .splits = 4}).order.splits, 4);  // of slices
-  EXPECT_EQ(plan_mma(mma_f64, 16, 32, 65536, h200, {.splits = 132}).order.splits, 128);   // of 32 stages each
-  EXPECT_EQ(plan_mma(mma_f64, 16384, 16384, 4096, h200, {.splits = 8}).order.splits, 1);  // no room
+  EXPECT_EQ(plan_mma(mma_f64, 256, 256, 4096, h200, {.tile = 6, .splits = 4}).order.splits,
+            4);                                                                          // of a sliced tile
+  EXPECT_EQ(plan_mma(mma_f64, 16, 32, 65536, h200, {.splits = 132}).order.splits, 128);  // 32 stages each
+  EXPECT_EQ(plan_mma(mma_f64, 16384, 16384, 4096, h200, {.splits = 8}).order.splits,
+            1);  // exceeds the workspace
   EXPECT_EQ(plan_mma(mma_f64, 4096, 4096, 4096, h200, {.group = 5}).order.raster_rows, 5);
-  // Bands of a scheduler are so many tiles as an int holds.
+  // An int holds the number of tiles in a scheduler's band.
   EXPECT_EQ(
       plan_mma(mma_f64, 16, std::int64_t{1} << 30, 64, h200, {.tile = 8, .group = 64}).order.raster_rows, 1);
 }

@@ -29,7 +29,7 @@ struct TileOrder {
 
   TESSERA_HOST_DEVICE std::int64_t count() const { return std::int64_t{rows} * cols * splits; }
 
-  // unit < count(), which is below 2^31 for whatever fits into a memory.
+  // unit < count(), which is below 2^31 for all matrices that fit into memory.
   TESSERA_HOST_DEVICE Tile at(std::int32_t unit) const {
     const std::int32_t tile = unit / splits, band = raster_rows * cols, before = tile / band * raster_rows;
     const std::int32_t height = rows - before < raster_rows ? rows - before : raster_rows,
@@ -46,13 +46,13 @@ class FastDivmod {
   // by ≥ 1
   explicit FastDivmod(std::int32_t by) {
     while ((std::int64_t{1} << shift_) < by) ++shift_;
-    // Less than 2^32; too large by less than 2^shift / 2^(31 + shift) of itself, which no n < 2^31 makes a
-    // whole.
+    // Less than 2^32; its relative error is less than 2^shift / 2^(31 + shift), which adds less than 1 to the
+    // quotient of any n < 2^31.
     multiplier_ = static_cast<std::uint32_t>(
         ((std::uint64_t{1} << (31 + shift_)) + static_cast<std::uint64_t>(by) - 1) /
         static_cast<std::uint64_t>(by));
   }
-  // n / by, of n ≥ 0
+  // n / by for n ≥ 0
   TESSERA_HOST_DEVICE std::int32_t quotient(std::int32_t n) const {
     return static_cast<std::int32_t>((std::uint64_t{static_cast<std::uint32_t>(n)} * multiplier_) >>
                                      (31 + shift_));
@@ -84,8 +84,7 @@ class TileScheduler : public TileOrder {
   }
 
  private:
-  FastDivmod splits_divmod_, band_divmod_, raster_divmod_,
-      last_band_divmod_;  // last_band_divmod_: of the last band
+  FastDivmod splits_divmod_, band_divmod_, raster_divmod_, last_band_divmod_;
 };
 
 // The columns of C beyond the last whole tile, covered by narrow tail tiles of 64 columns, each one block

@@ -14,7 +14,7 @@ constexpr double split_k_us = 1.47;       // each split's traffic, for 128 × 12
 // Split-K over a cluster:
 constexpr double cluster_sync_us = 2.62;    // its blocks wait for each other
 constexpr double cluster_us = 0.25;         // each of them, for 128 × 128 elements
-constexpr double cluster_launch_us = 0.76;  // the blocks of a cluster begin and end together
+constexpr double cluster_launch_us = 0.76;  // the blocks of a cluster start and end together
 // L2 to shared memory of all multiprocessors, bytes/us:
 constexpr double l2_to_smem_rate = 10.24e6;
 constexpr double multicast_rate = 13.7e6;
@@ -23,11 +23,11 @@ constexpr double bytes_fitting_both_l2_partitions = 50e6;
 // Cache lines requested by all multiprocessors, and by one, if some are requested twice, bytes/us:
 constexpr double request_rate = 13.6e6;
 constexpr double request_rate_of_one = 395e3;
-// Global memory bandwidth, bytes/us; fitted, as the rates above, to 202 products of bf16 and 132 of few rows
-// (bf16, e4m3, i8) on one NVIDIA H200:
+// Global memory bandwidth, bytes/us; fitted, like the rates above, to 202 products of bf16 and 132 of few
+// rows (bf16, e4m3, i8) on one NVIDIA H200:
 constexpr double read_rate = 4.15e6;
 constexpr double write_rate = 6.6e6;
-constexpr double exposed_fraction = 0.6;       // of the sum of memory time and all other time
+constexpr double exposed_fraction = 0.6;       // least share of the sum of memory time and all other time
 constexpr double runtime_shape_memory = 1.13;  // factor on memory time for tiles of runtime shape
 constexpr std::int64_t min_k_tiles_per_split = 4, min_k_tiles_per_cluster_split = 2;
 constexpr std::int32_t usual_raster_rows = 8;
@@ -55,8 +55,8 @@ double operand_bytes(std::int64_t m, std::int64_t n, std::int64_t k_tiles) {
   return 128.0 * static_cast<double>(m + n) * static_cast<double>(k_tiles);
 }
 
-// The time of a k tile if so many blocks are resident: they share the bandwidth of the L2. Of an operand
-// smaller than the tile, no more than it has is loaded.
+// The time of a k tile with this number of resident blocks, which share the bandwidth of the L2. Loads do not
+// exceed an operand that is smaller than the tile.
 double k_tile_us(const TileCost& cost, std::int64_t m, std::int64_t n, std::int64_t blocks, int processors,
                  double bytes, CacheLines cache_lines) {
   const double bytes_per_row = 128.0 * static_cast<double>(std::min<std::int64_t>(blocks, processors)),
@@ -85,7 +85,7 @@ double with_memory(const TileCost& cost, double us, std::int64_t m, std::int64_t
   return std::max({us, memory_us, exposed_fraction * (us + memory_us)});
 }
 
-// Resident clusters: a cluster lies in one GPC (up to 16 or 18 SMs).
+// The number of resident clusters: a cluster lies in one GPC (up to 16 or 18 SMs).
 std::int64_t max_active_clusters(int processors, int blocks) {
   const double fraction = blocks > 4 ? 0.86 : blocks > 2 ? 0.92 : 1;
   return std::max<std::int64_t>(1, static_cast<std::int64_t>(processors * fraction) / blocks);
@@ -93,8 +93,8 @@ std::int64_t max_active_clusters(int processors, int blocks) {
 
 double launch_us_of_cluster(int blocks) { return blocks > 1 ? cluster_launch_us : 0; }
 
-// The same plan with tail tiles for the columns beyond the last whole tile; unchanged where there are none,
-// or too many.
+// Returns the plan with tail tiles for the columns beyond the last whole tile; unchanged if there are none or
+// too many of these columns.
 TilePlan with_tail_tiles(const TilePlan& whole, const TileCost& cost, std::int64_t m, std::int64_t n,
                          std::int64_t clusters, double bytes, double store_cost, CacheLines cache_lines) {
   constexpr std::int64_t max_tail_cols = 2;
@@ -154,7 +154,7 @@ TilePlan plan_shape(const TileCost& cost, std::int64_t m, std::int64_t n, std::i
   return out;
 }
 
-// Calls act(shape) for the shapes of a tile that match `wanted`, where that is not 0. Multicast slices are
+// Calls act(shape) for the shapes of a tile that match the nonzero members of `wanted`. Multicast slices are
 // multiples of eight rows.
 template <class Act>
 void for_each_shape(const TileCost& cost, const TileShape& wanted, const Act& act) {

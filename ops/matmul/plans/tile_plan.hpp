@@ -19,13 +19,13 @@ struct TileShape {
 
 struct TileCost : TileShape {
   double k_tile_us;              // 128 bytes of k, with all multiprocessors busy
-  double tile_us;                // a tile's prologue and epilogue, as far as they are not hidden
+  double tile_us;                // the exposed part of a tile's prologue and epilogue
   double exposed_epilogue_us;    // hidden for all but a block's last tile
-  double tail_us = 0;            // as k_tile_us, of a tail tile; 0: the kernel has none
+  double tail_us = 0;            // k_tile_us of a tail tile; 0: the kernel has none
   bool cluster_split_k = false;  // split-K over the blocks of a cluster
   // The part of tile_us that the overlapped epilogue hides (16-bit results).
   double overlapped_us = 0;
-  bool allows_split_k = true;  // else split-K only if requested
+  bool allows_split_k = true;  // false: split-K only if requested
   double fixed_us = 0;         // before a block's first k tile and after its last results
   // The tile's shape is a launch parameter, without split-K: `rows` and `cols` are the maxima.
   bool runtime_shape = false;
@@ -33,15 +33,15 @@ struct TileCost : TileShape {
 };
 using TileCosts = std::span<const TileCost>;
 
-// Limits of a tile of runtime shape: rows and columns are multiples of these, so few together that its
-// pipeline has four stages; blocks of a cluster, and blocks along one side of it.
+// Limits of a tile of runtime shape: granularity of rows and columns; their maximal sum, with which the
+// pipeline still has four stages; blocks of a cluster, and blocks along one side of it.
 inline constexpr int rows_granularity = 64, cols_granularity = 16, max_rows_plus_cols = 352,
                      max_cluster_blocks = 8, max_cluster_side = 4;
 
 // Shared memory of a tile of runtime shape: for its pipeline, and for the staging boxes of each 64 rows.
 inline constexpr int runtime_shape_bytes = 225 * 1024, box_bytes = 64 * 128,
                      epilogue_smem_bytes = 2 * box_bytes;
-inline constexpr int max_stages = 12;  // as many as barriers
+inline constexpr int max_stages = 12;  // the number of barriers
 constexpr int stage_count(const TileShape& shape) {
   const int bytes = runtime_shape_bytes - shape.rows / rows_granularity * epilogue_smem_bytes,
             stage_bytes = (shape.rows + shape.cols) * 128;
@@ -70,8 +70,7 @@ inline constexpr TileCost promoted_costs[] = {
     {64, 64, 1, 1, 0.235, 0.55, 0, 0, false, 0, true, 1.36},
     {128, 192, 2, 4, 0.532, 2.16, 0, 0, false, 0, false, 2.86, true, 0.175, 0.45}};
 
-// The third tile has a kernel for operands with misaligned rows, too; its number is this one, behind those of
-// tile_costs.
+// The third tile has a kernel for operands with misaligned rows, too; its number follows those of tile_costs.
 inline constexpr int misaligned_base_tile = 2, misaligned_tile = tile_count;
 // Fitted to 122 unaligned products of tools/shapes random 7 on one NVIDIA H100.
 constexpr TileCost misaligned_cost(TileCosts costs) {
@@ -84,30 +83,30 @@ constexpr TileCost misaligned_cost(TileCosts costs) {
 // The time of a packing pass: a launch, and the bytes read and written in a microsecond.
 inline constexpr double packing_us = 2.5, packing_rate = 3.3e6;
 
-// The overlapped epilogue needs so many k tiles, so that there is time to store: `boxes` of its four during
-// each k tile but the first and the last.
+// The minimum of k tiles that gives the overlapped epilogue time to store: `boxes` of its four during each k
+// tile except the first and the last.
 template <int boxes>
 inline constexpr std::int64_t min_overlapped_k_tiles = 4 / boxes + 2;
 
-// Workspace for split-K partial sums, at most.
+// The maximum of workspace for split-K partial sums.
 inline constexpr std::int64_t max_split_bytes = std::int64_t{64} << 20;
 
 struct TilePlan {
-  int tile = 0;  // of the table
+  int tile = 0;  // index in the table
   TileOrder order;
   TailOrder tail;                                        // for the remaining columns
-  std::int64_t units = 0;                                // of work, of a cluster each
+  std::int64_t units = 0;                                // units of work, one cluster each
   std::int32_t cluster_splits = 1;                       // split-K over a cluster: its blocks
-  std::int32_t k_tile_count = 0, k_tiles_per_split = 0;  // of the product; of each split
-  TileShape shape{};                                     // of a tile
-  double microseconds = 0;                               // by the model
-  std::int64_t blocks = 0;                               // in the grid
+  std::int32_t k_tile_count = 0, k_tiles_per_split = 0;  // in all; per split
+  TileShape shape{};
+  double microseconds = 0;  // by the model
+  std::int64_t blocks = 0;  // in the grid
 };
 
 // Returns the workspace that a plan's partial sums need.
 std::size_t partial_bytes(const TileCost& cost, const TilePlan& plan);
 
-// The maximum of blocks in a split-K cluster: every device can place so many.
+// The maximum of blocks in a split-K cluster, which every device supports.
 inline constexpr int max_cluster_splits = 8;
 
 // The caller's choice; 0: the model's. Splits that do not fit the workspace are ignored; with cluster_split_k
@@ -119,14 +118,14 @@ struct TileOptions {
   TileShape shape{};  // for tiles of runtime shape
 };
 
-// The 128-byte cache lines that the TMA requests for 128 bytes of a row of A or column of B: two if they do
-// not begin at multiples of 128 bytes.
+// The number of 128-byte cache lines that the TMA requests for 128 bytes of a row of A or column of B: two if
+// these do not start at multiples of 128 bytes.
 struct CacheLines {
   int a = 1, b = 1;
 };
 
-// m, n ≥ 1, k ≥ 0; `block_k`: elements of k in a k tile. `tiles`: bits of the tiles that may be taken, at
-// least one. `store_cost`: the time of storing C relative to 16-bit elements in TMA boxes.
+// m, n ≥ 1, k ≥ 0; `block_k`: elements of k in a k tile. `tiles`: bits of the allowed tiles, at least one.
+// `store_cost`: the time of storing C relative to 16-bit elements in TMA boxes.
 TilePlan plan_tiles(TileCosts costs, std::int64_t m, std::int64_t n, std::int64_t k, int block_k,
                     int processors, unsigned tiles, const TileOptions& options = {}, double store_cost = 1,
                     CacheLines cache_lines = {});
@@ -152,13 +151,13 @@ enum class LaunchMode : int { model, one, several };
 using LaunchPlanner = std::function<TilePlan(std::int64_t rows, std::int64_t cols, bool is_large)>;
 
 // Plans a product in one launch or in several: a few rows or columns beyond whole tiles would cost a whole
-// wave; in launches of their own they need few small tiles. m, n ≥ 1. C is split at the last multiple of the
-// largest tile's rows and columns, or of the smallest one's if C has fewer; never if the model says that the
-// product takes less than min_us.
+// wave; in separate launches they need few small tiles. m, n ≥ 1. C is split at the last multiple of the
+// largest tile's rows and columns, or of the smallest one's if C has fewer; never if the model estimates less
+// than min_us for the product.
 PlannedLaunches plan_launches(std::int64_t m, std::int64_t n, LaunchMode mode, const LaunchPlanner& plan);
 
-// Why a requested tile cannot be used; nothing: it can. `tile`: counted from 1, 0: none is requested.
-// `tiles`: bits of those among `costs` that have kernels for the operands' layouts.
+// The reason why a requested tile cannot be used; nullopt: it can. `tile`: counted from 1, 0: none is
+// requested. `tiles`: bits of those among `costs` that have kernels for the operands' layouts.
 Reason refuses_tile(int tile, TileCosts costs, unsigned tiles);
 
 // The same for a requested shape of the tile of runtime shape.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Orders of tiles, the plan that the cost model chooses, and products in several launches.
+// Orders of tiles, plans chosen by the cost model, and products in several launches.
 #include <algorithm>
 #include <cmath>
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ TEST(TileOrder, CoversEveryTileAndSplitOnce) {
   }
 }
 
-// Any number by any other, those beside multiples first.
+// Quotients of random numbers, after those next to multiples.
 TEST(FastDivmod, DividesAsTheProcessorDoes) {
   std::mt19937 random(6);
   const auto number = [&] { return static_cast<std::int32_t>(random() >> (1 + random() % 31)); };
@@ -138,7 +138,7 @@ TEST(TilePlan, CoversAnyShapeAndItsSum) {
       ASSERT_TRUE(left <= 0 && left > -width);
     }
     ASSERT_EQ(plan.units, plan.order.count() + plan.tail.units(shape.cluster()));
-    // Each split has something to add, and together they have all.
+    // Splits are not empty, and together cover the sum.
     ASSERT_EQ(plan.k_tile_count, (k + 63) / 64);
     const std::int32_t accumulators = plan.order.splits * plan.cluster_splits;
     ASSERT_TRUE(cost.cluster_split_k ? plan.order.splits == 1 && plan.cluster_splits <= max_cluster_splits
@@ -182,16 +182,16 @@ TEST(TilePlan, KnownShapes) {
   EXPECT_NEAR(odd.microseconds, 4 * (64 * tile_costs[0].k_tile_us + tile_costs[0].tile_us) + around, 1e-9);
 }
 
-// Where 128 bytes of an operand's row lie in two cache lines, larger clusters, whose blocks ask for less
-// of what they need, win.
+// If 128 bytes of an operand's row span two cache lines, larger clusters win, because each block requests
+// less.
 TEST(TilePlan, LinesThatTheCacheHasInTwoAreRequestedTwice) {
   const auto plan = [](std::int64_t side, CacheLines lines, int tile = 0) {
     return plan_tiles(tile_costs, side, side, side, 64, 132, 0b1111111, {.tile = tile}, 1, lines);
   };
   const CacheLines two{.a = 2, .b = 2};
   EXPECT_LT(plan(3072, {}).shape.cluster(), plan(3080, two).shape.cluster());
-  // 1024 tiles of 128 × 128 on 132 multiprocessors, 65 k tiles of 512 cache lines each: what all can ask for
-  // in a microsecond.
+  // 1024 tiles of 128 × 128 on 132 multiprocessors, 65 k tiles of 512 cache lines each: bound by the request
+  // rate.
   const double k_tile_us = 132.0 * 2 * 256 * 128 / 13.6e6;
   EXPECT_NEAR(plan_tiles(tile_costs, 4096, 4096, 4104, 64, 132, 0b00010, {}, 1, two).microseconds,
               8 * (65 * k_tile_us + tile_costs[1].tile_us) + tile_costs[1].fixed_us, 1e-6);
@@ -209,11 +209,11 @@ TEST(TilePlan, WhatIsWishedForIsDoneWhereItCanBe) {
   whole.allows_split_k = false;
   const TileCosts alone(&whole, 1);
   EXPECT_EQ(plan_tiles(alone, 64, 128, 65536, 64, 132, 1).order.splits,
-            1);  // the model splits no sums for it
+            1);  // the model never splits with it
   EXPECT_EQ(plan_tiles(alone, 64, 128, 65536, 64, 132, 1, {.splits = 4}).order.splits, 4);
   EXPECT_EQ(plan_tiles(tile_costs, 4096, 4096, 4096, 64, 132, 0b1111, {.tile = 3}).tile, 2);
   EXPECT_EQ(plan_tiles(tile_costs, 4096, 4096, 4096, 64, 132, 0b0101, {.tile = 2}).tile,
-            0);  // there is none: the model's
+            0);  // no such tile: the model's choice
   EXPECT_EQ(plan_tiles(tile_costs, 256, 256, 4096, 64, 132, 0b1111, {.tile = 4, .splits = 4}).order.splits,
             4);
   EXPECT_EQ(plan_tiles(tile_costs, 256, 256, 4096, 64, 132, 0b1111, {.tile = 3, .splits = 4}).cluster_splits,
@@ -223,7 +223,7 @@ TEST(TilePlan, WhatIsWishedForIsDoneWhereItCanBe) {
       max_cluster_splits);
   EXPECT_EQ(
       plan_tiles(tile_costs, 16384, 16384, 4096, 64, 132, 0b1111, {.tile = 1, .splits = 8}).order.splits,
-      1);  // no room
+      1);  // exceeds the workspace
   EXPECT_EQ(plan_tiles(tile_costs, 4096, 4096, 4096, 64, 132, 0b1111, {.group = 5}).order.raster_rows, 5);
 }
 
@@ -264,7 +264,7 @@ TEST(TilePlan, ATileOfRuntimeShapeHasFourStages) {
   EXPECT_EQ(sizes, 12 + 12 + 10);
 }
 
-// Bands of a walk are so many tiles as an int holds.
+// An int holds the number of tiles in a band.
 TEST(TilePlan, GroupsAreNoTallerThanTheProduct) {
   const TilePlan plan = plan_tiles(tile_costs, 1, std::int64_t{1} << 30, 64, 64, 132, 0b1111111,
                                    {.tile = 5, .group = 64, .shape = {64, 16, 1, 1}});
@@ -294,8 +294,7 @@ LaunchPlanner planner(TileCosts costs, std::int64_t k) {
   };
 }
 
-// Parts meet nowhere and leave nothing out: together as large as C, each within it, no two with an element in
-// common.
+// Parts partition C: together as large as C, each within it, pairwise disjoint.
 void expect_each_element_once(const PlannedLaunches& launches, std::int64_t m, std::int64_t n) {
   ASSERT_TRUE(launches.count >= 1 && launches.count <= PlannedLaunches::max_launches);
   std::int64_t elements = 0;
@@ -331,7 +330,7 @@ TEST(TileParts, HoldEachElementOnceWhereverTheyAreCut) {
     // The TMA's addresses are multiples of 16 bytes, whatever the element.
     for (int j = 0; j < launches.count; ++j)
       ASSERT_TRUE(launches.launch[j].row % 16 == 0 && launches.launch[j].col % 16 == 0);
-    // A part's plan is of its own size.
+    // A part's plan covers the part exactly.
     for (int j = 0; j < launches.count; ++j) {
       const PlannedLaunch& p = launches.launch[j];
       const std::int64_t height = std::int64_t{p.plan.shape.rows} * p.plan.shape.cluster_rows;
@@ -354,15 +353,15 @@ TEST(TileParts, AreCutWhereThatPays) {
     ++cut;
     double sum = 0;
     for (int j = 0; j < launches.count; ++j) sum += launches.launch[j].plan.microseconds;
-    ASSERT_LT(sum, launches.microseconds);  // further launches are not for nothing
+    ASSERT_LT(sum, launches.microseconds);  // further launches have a cost
     ASSERT_LT(launches.microseconds, whole.microseconds) << m << " " << n;
   }
   EXPECT_GT(cut, 15);
 }
 
 TEST(TileParts, KnownShapes) {
-  // One row more than 16 tiles have, 16 of them beside each other: it would begin a third round of 132. (A
-  // tile of another width would not, which is the fifth.)
+  // One row more than 16 × 16 tiles cover would start a third wave of 132. (The fifth tile, of another width,
+  // avoids that.)
   const TileCosts four = TileCosts(promoted_costs).first(4);
   const PlannedLaunches odd = plan_launches(2049, 2048, LaunchMode::model, planner(four, 4101));
   ASSERT_EQ(odd.count, 2);
@@ -372,11 +371,11 @@ TEST(TileParts, KnownShapes) {
   EXPECT_EQ(odd.launch[1].cols, 2048);
   EXPECT_LT(odd.microseconds,
             0.95 * plan_launches(2049, 2048, LaunchMode::one, planner(four, 4101)).microseconds);
-  // Nothing is left over, or nearly a tile, or all is over so soon that a launch would show.
+  // No remainder, or one of nearly a tile, or a product so short that a further launch would not pay.
   EXPECT_EQ(plan_launches(4096, 4096, LaunchMode::several, planner(tile_costs, 4096)).count, 1);
   EXPECT_EQ(plan_launches(4095, 4096, LaunchMode::model, planner(tile_costs, 4096)).count, 1);
   EXPECT_EQ(plan_launches(257, 4099, LaunchMode::model, planner(tile_costs, 512)).count, 1);
-  // Wherever there is a remainder: rows and columns beyond 256, and beyond 64 where there are fewer.
+  // Splits at any remainder: rows and columns beyond multiples of 256, or of 64 if there are fewer.
   const PlannedLaunches all = plan_launches(300, 100, LaunchMode::several, planner(tile_costs, 100));
   ASSERT_EQ(all.count, 3);
   EXPECT_EQ(all.launch[0].rows, 256);
@@ -387,13 +386,13 @@ TEST(TileParts, KnownShapes) {
   EXPECT_EQ(plan_launches(40, 30, LaunchMode::several, planner(tile_costs, 100)).count, 1);
 }
 
-// One block of so large a tile on each multiprocessor; a stage takes as long as its products.
+// The cost of a tile with one block per multiprocessor; a stage takes time in proportion to its products.
 TileCost square_tile(int rows, int cols) { return {rows, cols, 1, 1, 1e-3 * rows * cols, 1, 0}; }
 
 struct Waves {
   std::int64_t tiles, waves, last;  // last: tiles of the last wave
 };
-// By the time that the plan tells: each wave takes as long.
+// Derived from the plan's time: all waves take equally long.
 Waves waves_of(const TileCost& cost, const TilePlan& plan, int processors) {
   const double waves = plan.microseconds / (plan.k_tile_count * cost.k_tile_us + cost.tile_us);
   EXPECT_NEAR(waves, std::round(waves), 1e-9);
@@ -407,8 +406,8 @@ Waves waves_of(const TileCost& cost, std::int64_t m, std::int64_t n, int process
 }
 
 // cuBLAS, in NVIDIA's "Matrix Multiplication Background User's Guide", "Wave Quantization": m = 2304, k =
-// 4096 on an A100's 108 multiprocessors in tiles of 256 × 128. Up to n = 1536 there is one wave, and it is
-// full; the next column begins another, and the time doubles.
+// 4096 on an A100's 108 multiprocessors in tiles of 256 × 128. At n = 1536 there is one full wave; the next
+// column starts another, and the time doubles.
 TEST(TileWaves, AsMeasuredOfCublas) {
   const TileCost cost = square_tile(256, 128);
   const auto plan = [&](std::int64_t n) { return plan_of({&cost, 1}, 2304, n, 108); };
@@ -424,8 +423,7 @@ TEST(TileWaves, AsMeasuredOfCublas) {
   EXPECT_DOUBLE_EQ(plan(3072).microseconds, plan(1537).microseconds);
 }
 
-// With the shapes that there are kernels of, a plan takes no more waves than any other tile of the same time
-// would.
+// With the shapes that have kernels, a plan takes no more waves than any other tile of equal time would.
 TEST(TileWaves, DecideBetweenTilesOfOneSpeed) {
   const TileCost costs[] = {square_tile(128, 256), square_tile(128, 128), square_tile(64, 128)};
   for (std::int64_t n = 64; n <= 8192; n += 64) {

@@ -6,25 +6,25 @@
 namespace tessera::matmul {
 namespace {
 
-// In cycles, and bytes a cycle, of a multiprocessor. Only their proportions matter. Fitted, as the rates of
-// tiles are, to 205 products (of tools/shapes random 7) on one NVIDIA H200, each in every tile, with B along
-// k, and a third of them with B across it, too: that the model's choices are fast counts most.
+// In cycles, and bytes per cycle, of a multiprocessor. Only their proportions matter. Fitted, like the rates
+// of tiles, to 205 products (of tools/shapes random 7) on one NVIDIA H200, each with every tile, with B along
+// k, and a third of them with B across k, too. The fit weights the speed of the chosen tile most.
 constexpr double multiply_adds = 128, memory_rate = 9.643, store_rate = 92;
-constexpr double start = 4949;      // a block's first copies, and its end
-constexpr double beside = 589;      // of each further block on a multiprocessor, what is not hidden of these
+constexpr double start = 4949;      // a block's prologue and epilogue
+constexpr double beside = 589;      // the exposed part of `start` for each further block on a multiprocessor
 constexpr double restart = 8370;    // a block's first copies for its next tile
-constexpr double adding = 2606;     // the second launch, of those who add parts
-constexpr double add_rate = 5.905;  // of parts
+constexpr double adding = 2606;     // the second launch, which adds the parts
+constexpr double add_rate = 5.905;  // bytes of parts added per cycle
 
-// What the model knows of a tile: of the rate of multiply-adds, what blocks come near to that fill a
-// multiprocessor, and a block that is alone there.
+// Fractions of the peak rate of multiply-adds that a tile reaches: with as many blocks as fill a
+// multiprocessor, and with a single block.
 struct Rates {
   double full, alone;
 };
 constexpr Rates rates[warp_tile_count] = {{0.738, 0.6143}, {0.6903, 0.5603}, {0.5092, 0.4488},
                                           {0.498, 0.4876}, {0.5957, 0.2748}, {0.735, 0.735},
                                           {0.6823, 0.6752}};
-constexpr double by_elements = 0.5223;  // of these rates, where lines are copied so
+constexpr double by_elements = 0.5223;  // factor on these rates if lines are copied element by element
 
 constexpr std::int64_t least_depth = 32;
 
@@ -32,7 +32,7 @@ std::int64_t parts(std::int64_t whole, std::int64_t part) { return (whole + part
 
 double combined(double a, double b) { return std::sqrt(std::sqrt(a * a * a * a + b * b * b * b)); }
 
-// Stages that `count` blocks beside each other take, each.
+// Cycles of a stage with `count` resident blocks.
 double stage_cycles(int tile, std::int64_t count) {
   const WarpTilesConfig& c = warp_tiles[tile].config;
   const double filled = c.blocks == 1 ? 1 : double(count - 1) / (c.blocks - 1);
@@ -40,7 +40,7 @@ double stage_cycles(int tile, std::int64_t count) {
   return double(count) * c.m * c.n * c.depth / multiply_adds / rate;
 }
 
-// Of `count` equal pieces of work, on multiprocessors that are filled one block after the other.
+// Cycles of `count` blocks of `stages` stages each, in waves over all multiprocessors.
 double busy(int tile, std::int64_t count, std::int64_t stages, int processors) {
   const int blocks = warp_tiles[tile].config.blocks;
   const std::int64_t slots = std::int64_t{processors} * blocks, rounds = count / slots;
@@ -59,7 +59,7 @@ double cycles_of(const WarpPlan& plan, double moved_bytes, bool single, int proc
   const auto resident = [&](std::int64_t blocks) {  // on a multiprocessor
     return static_cast<double>(std::min<std::int64_t>(parts(blocks, processors), tile.config.blocks));
   };
-  // The slices of a sum go on beside each other, all as long as the longest.
+  // The slices of a sum run concurrently and take as long as the longest.
   const auto sliced = [&](std::int64_t stages) {
     return parts(stages, tile.config.slices) * tile.config.slices;
   };
@@ -67,11 +67,11 @@ double cycles_of(const WarpPlan& plan, double moved_bytes, bool single, int proc
                   busy(plan.tile, others, sliced(s.iterations_per_block), processors);
   if (single) cycles /= by_elements;
   cycles = combined(cycles, moved_bytes / (memory_rate * processors));
-  // Blocks beside each other hide each other's beginnings and ends, but for the first and the last.
+  // Resident blocks hide each other's prologues and epilogues, except the first and the last.
   const auto rounds = static_cast<double>(parts(s.blocks(), tile.config.blocks == 1 ? slots : s.blocks()));
   cycles += rounds * (start + bytes / store_rate) + beside * (resident(s.blocks()) - 1);
   if (s.iterations_per_block == s.stages || others == 0) return cycles;
-  // All leave their parts at the same time; then all multiprocessors add them.
+  // All blocks store their parts at the same time; then all multiprocessors add them.
   if (s.iterations_per_tile % s.iterations_per_block != 0)
     cycles += restart * static_cast<double>(parts(s.iterations_per_block, s.stages));
   return cycles + adding + resident(others) * bytes / store_rate +
@@ -89,13 +89,13 @@ WarpPlan planned(int tile, std::int64_t m, std::int64_t n, std::int64_t k) {
   return out;
 }
 
-// Stages of a part, at least: one of each slice, too.
+// The minimum of stages of a part, at least one per slice.
 std::int64_t least_share(int tile) {
   const WarpTilesConfig& config = warp_tiles[tile].config;
   return std::max<std::int64_t>(parts(least_depth, config.depth), config.slices);
 }
 
-// Each tile's sum in equal parts.
+// Splits each tile's sum into equal parts.
 WarpPlan with_split_k(WarpPlan plan, std::int64_t splits) {
   StreamK& s = plan.stream_k;
   s.iterations_per_block = static_cast<std::int32_t>(parts(s.stages, splits));
@@ -105,8 +105,8 @@ WarpPlan with_split_k(WarpPlan plan, std::int64_t splits) {
   return plan;
 }
 
-// What is left after the rounds that fill all multiprocessors, and one of those: in as many shares as blocks
-// run together.
+// Divides the iterations of the last partial wave and of one full wave evenly among `blocks` concurrent
+// blocks.
 WarpPlan with_stream_k(WarpPlan plan, std::int64_t blocks) {
   StreamK& s = plan.stream_k;
   const std::int64_t least = least_share(plan.tile);
@@ -125,8 +125,8 @@ std::int64_t bytes_of_partials(const WarpPlan& plan) {
   return plan.stream_k.slots() * c.m * c.n * 4;
 }
 
-// The candidates of a tile, the simplest first: whole sums; equal parts, as many as blocks that run together
-// can make, if need be; shares, but of slices, which would start again with each tile.
+// The candidates of a tile, the simplest first: whole sums; split-K, with at most one split per concurrent
+// block; stream-K, except with slices, which would restart with each tile.
 template <class Try>
 void try_tile(const WarpPlan& plain, const WarpMachine& machine, int splits, const Try& consider) {
   if (splits != 0) {

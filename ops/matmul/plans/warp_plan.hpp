@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rung 11 before its kernel: which thread computes which element (WarpLayout), which block sums what
-// (StreamK), and which tile a cost model chooses (plan_warp_tiles). Plain arithmetic for host and device.
+// The host side of rung 11: the assignment of elements to threads (WarpLayout) and of sums to blocks
+// (StreamK), and the cost model that chooses a tile (plan_warp_tiles). Plain arithmetic for host and device.
 //
-// Which thread computes which element of C is said once, for the kernel and for whoever asks who wrote it.
+// The kernel and Owner queries share one definition of the thread that computes an element of C.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -13,20 +13,20 @@
 namespace tessera::matmul {
 
 struct WarpTilesConfig {
-  int m = 128, n = 128, depth = 16;  // of C per block; k per stage
+  int m = 128, n = 128, depth = 16;  // tile of C per block; k per stage
   int stages = 4;
-  int warp_m = 64, warp_n = 64;  // of C per warp
+  int warp_m = 64, warp_n = 64;  // tile of C per warp
   int blocks = 1;                // per multiprocessor
-  int lanes_m = 8;               // of a warp's 32, along m; the others lie along n
-  int slices = 1;                // of the sum in a block, each with warps and a ring of stages of its own
-  int run = 1;                   // of eight steps of a line along k, a thread's: more cost fewer registers
+  int lanes_m = 8;               // lanes along m; a warp has 32 / lanes_m along n
+  int slices = 1;                // sliced-K: parts of the sum in a block, each with its own warps and stages
+  int run = 1;  // steps per thread of eight steps of a line along k: more cost fewer registers
 
   constexpr int slice_threads() const { return 32 * (m / warp_m) * (n / warp_n); }
   constexpr int threads() const { return slices * slice_threads(); }
   Tuning tuning() const {
     return {{"m", m}, {"n", n}, {"k", depth}, {"stages", stages}, {"threads", threads()}};
   }
-  // Blocks that run together cover a compact patch of C, so that they share panels in the L2.
+  // Concurrent blocks cover a compact patch of C, so that they share panels in the L2.
   constexpr TileOrder order(std::int64_t rows, std::int64_t cols) const {
     const std::int64_t patch = m < 2048 ? 2048 / m : 1;
     return {.rows = static_cast<std::int32_t>((rows + m - 1) / m),
@@ -37,7 +37,7 @@ struct WarpTilesConfig {
 
 inline namespace TESSERA_UNIT {
 
-// `vector`: the elements of 16 bytes.
+// `vector`: elements per 16 bytes.
 template <WarpTilesConfig config, int vector>
 struct WarpLayout {
   static constexpr int lanes_m = config.lanes_m, lanes_n = 32 / lanes_m;
@@ -45,9 +45,8 @@ struct WarpLayout {
   static constexpr int warps_n = config.n / config.warp_n;
   static_assert(thread_m % vector == 0 && thread_n % vector == 0 && lanes_m % 2 == 0);
 
-  // In the block's tile: the first of this thread's rows and columns. Lanes are numbered so that
-  // either operand's 16-byte load finds its address repeated in a neighbour pair, which halves its
-  // passes through shared memory.
+  // The first of this thread's rows and columns in the block's tile. Lanes are numbered so that pairs of
+  // neighbours load the same 16 bytes of either operand, which halves the wavefronts of shared memory.
   struct ThreadOffset {
     int m, n;
     SIMT explicit ThreadOffset(int thread) {
@@ -57,17 +56,17 @@ struct WarpLayout {
     }
   };
 
-  // From there on: where the i-th of the thread's rows and the j-th of its columns lie.
+  // The offsets from there of the thread's i-th row and j-th column.
   SIMT static constexpr int row_of(int i) { return i / vector * (lanes_m * vector) + i % vector; }
   SIMT static constexpr int col_of(int j) { return j / vector * (lanes_n * vector) + j % vector; }
 
-  // Where sums are sliced: who adds the slices of an element and writes it; the threads take vectors in turn,
-  // row by row.
+  // The thread that adds the slices of an element and writes it: the threads take vectors in turn, row by
+  // row.
   SIMT static constexpr int adder(int row, int col) {
     return (row * (config.n / vector) + col / vector) % config.threads();
   }
 
-  // Of element (i, j) of C, which is m × n, where each block computes one tile.
+  // The owner of element (i, j) of C, m × n, if each block computes one tile.
   static Owner owner(std::int64_t m, std::int64_t n, std::int64_t i, std::int64_t j) {
     const TileOrder order = config.order(m, n);
     const std::int64_t tile_m = i / config.m, first = tile_m / order.raster_rows * order.raster_rows;
@@ -87,12 +86,12 @@ struct WarpLayout {
 }  // namespace TESSERA_UNIT
 
 // Stream-K: the first blocks compute a tile of C each (data-parallel). The iterations of the other tiles, a
-// stage each, one tile after the other, are divided evenly among the other blocks, whatever tiles they belong
-// to. So all multiprocessors are busy, however few tiles there are. Plain arithmetic for host and device.
+// stage each, one tile after the other, are divided evenly among the other blocks across tile boundaries.
+// This keeps all multiprocessors busy even with few tiles. Plain arithmetic for host and device.
 
 struct StreamK {
   std::int32_t tiles = 0, data_parallel_tiles = 0;  // in all; those of the first blocks
-  std::int32_t stages = 1;                          // of a tile's sum
+  std::int32_t stages = 1;                          // per tile
   // A tile's stages, or more, so that a block's iterations end with a tile.
   std::int32_t iterations_per_tile = 1;
   std::int32_t iterations_per_block = 1;
@@ -114,7 +113,7 @@ struct StreamK {
     TESSERA_HOST_DEVICE bool is_whole_tile() const { return from == to; }
   };
 
-  // A block's iterations are begin() to end() - 1; of a data-parallel block only number 0.
+  // A block's iterations are begin() to end() - 1; a data-parallel block only has iteration 0.
   TESSERA_HOST_DEVICE std::int64_t begin(std::int32_t block) const {
     return block < data_parallel_tiles ? 0 : std::int64_t{block - data_parallel_tiles} * iterations_per_block;
   }
@@ -149,8 +148,8 @@ struct StreamK {
             all.to,
             next};
   }
-  // The slot in the workspace for a block's partial sum of a tile. From one segment to the next the block or
-  // the tile changes: so slots are distinct, and those of one tile are consecutive.
+  // The slot in the workspace for a block's partial sum of a tile. From one segment to the next either the
+  // block or the tile advances, so slots are distinct and those of one tile are consecutive.
   TESSERA_HOST_DEVICE std::int64_t slot(std::int32_t block, std::int32_t tile) const {
     return std::int64_t{block} + tile - data_parallel_tiles;
   }
@@ -160,16 +159,16 @@ struct StreamK {
   }
 };
 
-// Which tile rung 11 cuts a product of floats into, and how its blocks share the work: by a model of what
-// binds a multiprocessor. Plain arithmetic.
+// The choice of rung 11's tile for a product of floats and of the division of work among blocks, by a model
+// of the resources of a multiprocessor. Plain arithmetic.
 
 struct WarpTile {
   WarpTilesConfig config;
 };
 
-// The tiles that kernels are made for: for large results; for small ones; for small products two
-// whose warps have the whole tile each, for a slice of the sum, and wait for each other only once; for few
-// rows; and two with more warps, for multiprocessors that have one block each, or two, and operands along k.
+// The tiles that have kernels: for large results; for small ones; for small products two whose warps have the
+// whole tile each, for a slice of the sum, with a single barrier; for few rows; and two with more warps, for
+// one or two blocks per multiprocessor and operands along k.
 inline constexpr WarpTilesConfig warp_large{.depth = 8, .stages = 5, .blocks = 2, .run = 2},
     warp_small{.m = 64, .n = 64, .warp_m = 32, .warp_n = 32, .blocks = 4, .lanes_m = 4},
     warp_sliced{.m = 16, .n = 64, .depth = 8, .warp_m = 16, .blocks = 2, .lanes_m = 2, .slices = 8},
@@ -186,10 +185,10 @@ struct WarpPlan {
   int tile = 0;
   TileOrder order;
   StreamK stream_k;
-  double cycles = 0;  // what the model tells
+  double cycles = 0;  // by the model
 };
 
-// What the caller would have; 0: the model's choice. Splits: equal parts of each tile's sum.
+// The caller's choice; 0: the model's. Splits: equal parts of each tile's sum.
 struct WarpOptions {
   int tile = 0;  // counted from 1
   int splits = 0;
@@ -197,21 +196,21 @@ struct WarpOptions {
 
 struct WarpMachine {
   int processors;
-  std::int64_t shared_bytes;  // that a block may have
+  std::int64_t shared_bytes;  // available to a block
 };
 
-// Of shared memory, with the 16 bytes that part the rows of a panel.
+// Bytes of shared memory, with the padding of 16 bytes between the rows of a panel.
 constexpr std::int64_t warp_shared_bytes(const WarpTilesConfig& config, std::int64_t element) {
   return std::int64_t{config.slices} * config.stages * config.depth * ((config.m + config.n) * element + 32);
 }
 
-// Workspace for partial sums, at most.
+// The maximum of workspace for partial sums.
 inline constexpr std::int64_t max_warp_partial_bytes = std::int64_t{64} << 20;
 // The workspace that a plan's partial sums need, a multiple of 256; 0 if it has none.
 std::size_t warp_workspace_bytes(const WarpPlan& plan);
 
-// m, n ≥ 1, k ≥ 0; tiles: bits of those that have a kernel for how the operands lie. Tiles without room in
-// shared memory, and wishes for them, are left out. single: bits of those that would copy lines along k
+// m, n ≥ 1, k ≥ 0; tiles: bits of the tiles that have a kernel for the operands' layouts. Tiles that exceed
+// shared memory are skipped, even if requested. single: bits of the tiles that would copy lines along k
 // element by element.
 WarpPlan plan_warp_tiles(std::int64_t m, std::int64_t n, std::int64_t k, const WarpMachine& machine,
                          unsigned tiles, const WarpOptions& options = {}, unsigned single = 0);

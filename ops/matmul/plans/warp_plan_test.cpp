@@ -62,11 +62,11 @@ constexpr unsigned all_tiles = (1u << warp_tile_count) - 1;
 
 struct Met {
   std::vector<std::int32_t> done;   // stages of each tile
-  std::vector<std::int32_t> parts;  // of each tile
+  std::vector<std::int32_t> parts;  // parts of each tile
   std::set<std::int64_t> slots;
 };
 
-// Shares come in their order, and so do a tile's parts: a part goes on where the one before it ended.
+// Segments are in order: each part of a tile starts at the end of the previous one.
 void expect_block(const StreamK& s, std::int32_t block, Met& met) {
   for (std::int64_t at = s.begin(block); at < s.end(block);) {
     const StreamK::Segment segment = s.segment(block, at);
@@ -134,7 +134,7 @@ TEST(WarpPlan, CoversAnyShapeAndItsSum) {
   }
 }
 
-// Whatever a plan could ask for, and more.
+// All combinations that a plan could request, and more.
 TEST(StreamK, EveryStageComesOnceInAnyShares) {
   std::mt19937 random(4);
   for (int i = 0; i < 1000; ++i) {
@@ -153,7 +153,7 @@ TEST(WarpPlan, KnownShapes) {
   const auto plan = [](std::int64_t m, std::int64_t n, std::int64_t k) {
     return plan_warp_tiles(m, n, k, h200, all_tiles);
   };
-  // Large squares: the largest tile. 1024 tiles are not a multiple of 264: the last ones are dealt out.
+  // Large squares: the largest tile. 1024 tiles are not a multiple of 264: the last ones use stream-K.
   for (const std::int64_t size : {2048, 4096, 8192}) EXPECT_EQ(plan(size, size, size).tile, 0);
   EXPECT_EQ(plan(4096, 4096, 4096).stream_k.data_parallel_tiles, 2 * 264);
   EXPECT_EQ(plan(4096, 4096, 4096).stream_k.blocks(), 3 * 264);
@@ -164,11 +164,11 @@ TEST(WarpPlan, KnownShapes) {
   EXPECT_EQ(plan(16, 24, 10864).tile, 3);
   EXPECT_GT(plan(16, 24, 10864).stream_k.blocks(), 60);
   EXPECT_GT(plan(32, 240, 10392).stream_k.blocks(), 90);
-  // Small ones in slices, whole.
+  // Small products: sliced tiles, no splits.
   for (const std::int64_t size : {64, 256, 512})
     EXPECT_GT(warp_tiles[plan(size, size, size).tile].config.slices, 1);
   EXPECT_EQ(plan(512, 512, 512).stream_k.data_parallel_tiles, plan(512, 512, 512).stream_k.tiles);
-  // Eight warps each on nearly all multiprocessors.
+  // Nearly all multiprocessors have a block of eight warps.
   EXPECT_EQ(plan(1024, 1024, 1024).tile, 6);
   EXPECT_EQ(plan(768, 768, 768).tile, 6);
   EXPECT_EQ(plan(64, 7168, 2112).tile, 6);
@@ -184,12 +184,12 @@ TEST(WarpPlan, TheModelCountsWhatTakesLonger) {
     EXPECT_GT(cycles(2048, {.tile = tile}), cycles(1024, {.tile = tile}));
   EXPECT_GT(cycles(512, {.tile = 1, .splits = 2}), cycles(512, {.tile = 1, .splits = 1}));
   EXPECT_GT(cycles(2048, {.tile = 3}), cycles(2048, {.tile = 1}));
-  // 2^33 multiply-adds at 128 a cycle of each multiprocessor: no model may promise more.
+  // 2^33 multiply-adds at 128 a cycle of each multiprocessor: a lower bound for any model.
   for (int tile = 1; tile <= warp_tile_count; ++tile)
     EXPECT_GT(cycles(2048, {.tile = tile}), std::exp2(33) / 128 / 132);
 }
 
-// Lines that end where no 16 bytes do.
+// Lines whose length is not a multiple of 16 bytes.
 TEST(WarpPlan, CopiesByElementsCountMore) {
   const WarpOptions options{.tile = 3, .splits = 1};
   EXPECT_GT(plan_warp_tiles(16, 8192, 8191, h200, all_tiles, options, 1u << 2).cycles,
@@ -206,7 +206,7 @@ TEST(WarpPlan, WhatIsWishedForIsDoneWhereItCanBe) {
   EXPECT_EQ(four.blocks(), 4 * four.tiles);
   EXPECT_EQ(plan(256, 4096, {.splits = 1}).stream_k.data_parallel_tiles,
             plan(256, 4096, {.splits = 1}).stream_k.tiles);
-  const StreamK none = plan(16384, 4096, {.splits = 8}).stream_k;  // no room
+  const StreamK none = plan(16384, 4096, {.splits = 8}).stream_k;  // exceeds the workspace
   EXPECT_EQ(none.data_parallel_tiles, none.tiles);
 }
 
