@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// cuBLASLt as a baseline: the library, loaded when first asked for (the program starts without it and says
-// why it is missing); any product, or a batch of one size, as it is described to it; the fastest of the
-// algorithms that it proposes, tried on the product itself or on sets of its arrays that exceed the L2; and
-// the variants made of that.
+// cuBLASLt as a baseline: the library, loaded on first use (the program starts without it and reports why it
+// is missing); its description of a product, or of a batch of one size; the fastest of the algorithms that it
+// proposes, tried on the product itself or on sets of its arrays that exceed the L2; and the variants.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -63,7 +62,7 @@ inline void check(cublasStatus_t status) {
     throw Error(Error::Kind::internal, std::string("cuBLASLt: ") + library().status_string(status));
 }
 
-// Owners of the library's descriptors.
+// Deleters of the library's descriptors.
 struct Destroy {
   void operator()(cublasLtMatmulDesc_t d) const noexcept { (void)library().destroy_desc(d); }
   void operator()(cublasLtMatrixLayout_t d) const noexcept { (void)library().destroy_layout(d); }
@@ -84,7 +83,7 @@ inline Owned<cublasLtMatmulDesc_t> make_desc(cublasComputeType_t compute, cudaDa
   return out;
 }
 
-// Columns one after another, `leading` elements apart.
+// Column-major, with columns `leading` elements apart.
 inline Owned<cublasLtMatrixLayout_t> make_layout(cudaDataType_t type, std::int64_t rows, std::int64_t cols,
                                                  std::int64_t leading) {
   cublasLtMatrixLayout_t d = nullptr;
@@ -93,7 +92,7 @@ inline Owned<cublasLtMatrixLayout_t> make_layout(cudaDataType_t type, std::int64
   return Owned<cublasLtMatrixLayout_t>(d);
 }
 
-// So many of these, `step` elements apart; 0: one for all.
+// Makes the layout that of a batch of matrices, `step` elements apart; 0: one for all.
 inline void set_batch(cublasLtMatrixLayout_t layout, std::int64_t batch, std::int64_t step) {
   const auto count = static_cast<std::int32_t>(batch);
   check(library().set_layout(layout, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &count, sizeof count));
@@ -109,7 +108,7 @@ inline Owned<cublasLtMatmulPreference_t> make_preference(std::size_t workspace_b
   return out;
 }
 
-// The library's handle for the current device, which has this index. Kept until the process ends.
+// The library's handle for the current device, whose index is `device`. Kept until the process ends.
 inline cublasLtHandle_t handle_of(int device) {
   static std::mutex mutex;
   static std::vector<cublasLtHandle_t> handles;
@@ -120,7 +119,7 @@ inline cublasLtHandle_t handle_of(int device) {
   return handles[at];
 }
 
-// Any product as cuBLASLt is told of it: one description for all elements.
+// The description of any product for cuBLASLt, one type for all elements.
 
 inline cudaDataType_t type_of(Element element) {
   switch (element) {
@@ -156,10 +155,10 @@ struct Described : Matrix<const char> {
   Described transposed() const { return of(data, element, cols(), rows(), stride[1], stride[0]); }
 };
 
-// A matrix as the library wants it: columns one after another, or the transpose of such a one.
+// A matrix in the library's form: column-major, or the transpose of a column-major one.
 struct Stored {
   bool transposed = false;
-  std::int64_t rows = 0, cols = 0, leading = 0;  // as they lie, before transposing
+  std::int64_t rows = 0, cols = 0, leading = 0;  // as stored, before transposing
 };
 
 inline std::optional<Stored> stored(const Described& x) {
@@ -185,15 +184,15 @@ struct Scalar {
 };
 
 struct Product {
-  Described a, b, c0, c;  // c0 = c where β = 0: it is not read, but the library wants an address
+  Described a, b, c0, c;  // c0 = c if β = 0: it is not read, but the library requires an address
   bool reads_c0 = false;
   cublasComputeType_t compute = CUBLAS_COMPUTE_32F;
   cudaDataType_t scale = CUDA_R_32F;
   Scalar alpha, beta;
 
-  MixedProblem after;  // of this what follows the sum, and `fast`
+  MixedProblem after;  // only its epilogue and `fast` are used
 
-  // So many of them, each so many elements from the one before.
+  // Batch size, and strides in elements from one entry to the next.
   bool batched = false;
   std::int64_t batch = 1, a_step = 0, b_step = 0, c0_step = 0, c_step = 0, bias_step = 0;
 
@@ -214,7 +213,7 @@ struct Product {
     out.after = after.transposed();
     return out;
   }
-  // The library writes columns. Where C has rows, its transpose has columns: Cᵀ = Bᵀ·Aᵀ.
+  // The library's C is column-major. If C is row-major, its transpose is column-major: Cᵀ = Bᵀ·Aᵀ.
   Product with_columns() const {
     const auto s = stored(c);
     return s && s->transposed ? transposed() : *this;
@@ -259,7 +258,7 @@ inline Product mixed_product(const MixedProblem& p) {
   return out;
 }
 
-// f64 and f32 without anything that follows go as they always did.
+// Plain products of f64 and strict f32 do not use the mixed description.
 inline Product product_of(const Arguments& arguments) {
   if (arguments.element() == Element::f64) return plain_product(Problem<double>::of(arguments));
   if (is_plain(arguments) && arguments.text("compute") == "strict")
@@ -267,7 +266,7 @@ inline Product product_of(const Arguments& arguments) {
   return mixed_product(MixedProblem::of(arguments));
 }
 
-// What the library's documentation rules out, in its terms: columns of D.
+// The epilogues that the library's documentation excludes, in its terms: D is column-major.
 inline Reason cannot_follow(const Product& p) {
   const auto activation = p.after.post_op.only_activation();
   if (!activation) return "cuBLASLt knows activations only";
@@ -327,7 +326,7 @@ inline Reason refuses(const Product& given) {
   return needs_of_bytes(p, *a, *b, *c);
 }
 
-// A product, or many of one size, described to cuBLASLt once, with the fastest of the algorithms that it
+// A product, or a batch of one size, described to cuBLASLt once, with the fastest of the algorithms that it
 // proposes.
 
 inline constexpr std::size_t workspace_bytes = std::size_t{64} << 20;
@@ -337,7 +336,7 @@ inline std::uint32_t alignment_of(const void* address) {
   return static_cast<std::uint32_t>(std::min<std::uintptr_t>(bits & (~bits + 1), 256));
 }
 
-// What two products must share to be served by one plan.
+// The key of a plan: products with equal keys share a plan.
 using Shape = std::array<std::int64_t, 34>;
 
 inline Shape shape_of(const Product& p, const Run& run) {
@@ -391,7 +390,7 @@ inline cublasLtEpilogue_t epilogue_of(const Product& p) {
   }
 }
 
-// With the addresses of this product's bias and scales.
+// The descriptor, with the addresses of this product's bias and scales.
 inline Owned<cublasLtMatmulDesc_t> describe(const Product& p) {
   auto out = make_desc(p.compute, p.scale, stored(p.a)->transposed, stored(p.b)->transposed);
   const auto set = [&out](cublasLtMatmulDescAttributes_t attribute, auto value) {
@@ -426,22 +425,22 @@ inline Owned<cublasLtMatrixLayout_t> layout(const Described& matrix, std::int64_
   return out;
 }
 
-// Of a name, which the library's types lack: nvcc 13.0 ends with an internal error at vectors of those.
+// A named type: nvcc 13.0 fails with an internal error at vectors of the library's unnamed types.
 struct Algorithm {
   cublasLtMatmulAlgo_t algo;
 };
 
-// How the library's algorithms are compared: not at all, which leaves its first; on the product itself, which
-// the L2 may hold; on copies that take turns, which it does not hold.
+// The comparison of the library's algorithms: none, which keeps its first proposal; on the product itself,
+// which the L2 may hold; on rotating copies, which exceed the L2.
 enum class Tries { none, in_place, rotated };
 
 using ProductOf = Product (*)(const Arguments&);
 
-// A product described to the library, with the fastest of its algorithms. It holds no address that it uses
-// for another product.
+// A product described to the library, with the fastest of its algorithms. Addresses are not reused for other
+// products.
 class LtPlan {
  public:
-  // `there`, `product_of`: for Tries::rotated, the arguments that `p` was made of, and how.
+  // `there`, `product_of`: for Tries::rotated, the arguments that `p` was made from, and the function.
   LtPlan(const Product& p, const Run& run, Tries tries, const Arguments* there = nullptr,
          ProductOf product_of = nullptr)
       : handle_(handle_of(run.device->index)),
@@ -460,7 +459,7 @@ class LtPlan {
   }
 
  private:
-  static constexpr int most_launches = 32;  // in a graph
+  static constexpr int most_launches = 32;  // per graph
 
   cublasStatus_t enqueue(const Product& p, const Run& run, const cublasLtMatmulAlgo_t& algorithm,
                          cublasLtMatmulDesc_t desc) const {
@@ -493,18 +492,18 @@ class LtPlan {
 
   cublasLtMatmulAlgo_t fastest(const Product& p, const Run& run, Tries tries, const Arguments* there,
                                ProductOf product_of) const {
-    // Where C is its own input, trying would add again and again.
+    // If C is also the input C0, every trial would accumulate into it.
     if (p.reads_c0 && p.c0.data == p.c.data) return candidates_.front().algo;
     Backend& backend = backend_of(*run.device);
     std::optional<bench::Rotation> sets;
     if (tries == Tries::rotated) {
-      backend.synchronize(run);  // the sets are copied in a stream of their own
+      backend.synchronize(run);  // the sets are copied in another stream
       sets.emplace(*run.device, *there, *there, most_launches);
     }
     const auto seconds_of = [&](const cublasLtMatmulAlgo_t& algorithm) {
       const auto launch = [&](const Product& which) { check(enqueue(which, run, algorithm, desc_.get())); };
       if (!sets) return backend.seconds(run, [&] { launch(p); });
-      // The mean of several sets, launched as a graph, so that the host's part in it does not count.
+      // The mean over several sets, launched as a graph to exclude host time.
       const int launches = sets->launches(1);
       const auto graph = backend.capture(run, [&] {
         for (int i = 0; i < launches; ++i) launch(product_of(sets->set(sets->take(1))).with_columns());
@@ -532,10 +531,10 @@ class LtPlan {
   Owned<cublasLtMatmulDesc_t> desc_;
   Owned<cublasLtMatrixLayout_t> a_, b_, c0_, c_;
   std::vector<Algorithm> candidates_;
-  cublasLtMatmulAlgo_t algorithm_;  // last: finding it uses the others
+  cublasLtMatmulAlgo_t algorithm_;  // last: its initializer uses the other members
 };
 
-// One value for each shape seen, made under a lock: searches would disturb each other.
+// One value per shape, computed under a lock: concurrent searches would disturb each other's timing.
 template <class Value>
 class ShapeCache {
  public:
@@ -558,7 +557,7 @@ inline Reason needs_library(const Device&) {
   return library().absent;
 }
 
-// Which products the library computes, only the library can tell.
+// Returns why the library computes no such product; only the library itself can tell.
 inline Reason not_proposed(const Product& p, const Device& device) {
   static ShapeCache<Reason> cache;
   const Run run{&device, nullptr, nullptr, workspace_bytes};
@@ -573,7 +572,7 @@ inline Reason not_proposed(const Product& p, const Device& device) {
   });
 }
 
-// The baseline of an operation. product_of(arguments): what the library is given.
+// The baseline of an operation. product_of(arguments): the product for the library.
 template <auto product_of>
 struct Baseline {
   static bool is_empty(const Product& p) { return p.batch == 0 || p.m() == 0 || p.n() == 0; }
@@ -610,8 +609,8 @@ struct Baseline {
     return out;
   }
 
-  // As a program calls the library: described once, so that a call is cublasLtMatmul and no more. The first
-  // finds the algorithm, which is tried where the arrays lie.
+  // Calls the library like a program: described once, so that a call is cublasLtMatmul only. The first call
+  // finds the algorithm by trials on the arrays in place.
   template <Tries tries>
   static PreparedRun prepare(const Arguments& arguments, const Tuning& tuning, const Device& device) {
     const Product given = product_of(arguments);
@@ -619,7 +618,7 @@ struct Baseline {
     if (given.reads_c0 || given.has_addresses()) return each_time<tries>()(arguments, tuning, device);
     struct State {
       Product product;
-      bool exchanged;  // Bᵀ·Aᵀ is computed
+      bool exchanged;  // true: computes Bᵀ·Aᵀ
       Arguments arguments;
       std::once_flag is_found;
       std::shared_ptr<const LtPlan> plan;
@@ -650,7 +649,7 @@ struct Baseline {
     out.tuning = std::move(tuning);
     for (const Element element :
          {Element::f32, Element::f64, Element::bf16, Element::f16, Element::e4m3, Element::e5m2, Element::i8})
-      // `bench --call`, whose inputs no cache holds, compares with what is planned ahead.
+      // `bench --call`, whose inputs exceed the caches, compares with calls planned ahead.
       out.prepare[element] = tries == Tries::in_place ? each_time<tries>() : Prepare(prepare<tries>);
     out.unsupported_arguments = [](const Arguments& arguments) -> Reason {
       return arguments.element() == Element::f64 ? Problem<double>::unsupported_arguments(arguments)

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A BLAS-like library as a baseline, run in a child process: it is loaded there with an environment
-// of its own, and its threads, which keep spinning after a call, have gone to sleep before the child
-// answers, so that they do not slow the candidate measured next. OpenBLAS's child is here, for both
-// operations.
+// A BLAS-like library as a baseline, in a child process with its own environment. The library's threads spin
+// after a call; the child answers when they sleep, so that they do not slow the candidate measured next.
+// OpenBLAS's child is here, for both operations.
 #pragma once
 #include <algorithm>
 #include <chrono>
@@ -22,14 +21,14 @@
 
 namespace tessera::matmul {
 
-// Row-major operands that lie one after another in shared memory: A, B, C.
+// Row-major operands, contiguous in memory shared with the child: A, B, C.
 struct GemmRequest {
   std::int64_t m, n, k;
-  bool transposed_a, transposed_b;  // as they lie in memory
+  bool transposed_a, transposed_b;  // memory holds the transpose
   double alpha, beta;
   bool f64;
   int threads;
-  std::int64_t batch = 1;  // products: all of A lie before all of B, then all of C
+  std::int64_t batch = 1;  // products: all A first, then all B, then all C
 };
 
 template <class T>
@@ -38,7 +37,7 @@ struct BlasProduct {
   const T* a;
   const T* b;
   T* c;
-  // As BLAS wants them; a leading dimension is never 0.
+  // BLAS requires leading dimensions of at least 1.
   std::int64_t lda() const { return std::max<std::int64_t>(1, request.transposed_a ? request.m : request.k); }
   std::int64_t ldb() const { return std::max<std::int64_t>(1, request.transposed_b ? request.k : request.n); }
   std::int64_t ldc() const { return std::max<std::int64_t>(1, request.n); }
@@ -51,7 +50,7 @@ inline void* symbol(const char* library, const char* name) {
   return address;
 }
 
-// Whether the program could load it, without loading it here.
+// Returns why the library cannot be loaded; tries it in a child, without loading it here.
 inline Reason library_missing(const std::string& library) {
   static std::mutex mutex;
   static std::map<std::string, Reason> known;
@@ -72,9 +71,9 @@ inline Reason library_missing(const std::string& library) {
   return at->second;
 }
 
-// The second of two rounds counts: threads are then awake and operands where the first left them. The first
-// is made with a C that nobody reads; it is left out where it would cost too long. Of short ones many count,
-// with that C: two readings of the clock would take longer than one.
+// Times the second of two rounds: threads are awake then and operands in the caches. The first round writes
+// an unused C and is skipped if it would take too long. Short products are timed in many rounds with that C,
+// because reading the clock twice takes longer than one product.
 template <class T, class Call>
 double serve_gemm(const GemmRequest& r, void* bytes, const Call& call) {
   constexpr double long_work = 5e10;  // flops
@@ -99,7 +98,8 @@ double serve_gemm(const GemmRequest& r, void* bytes, const Call& call) {
   return seconds;
 }
 
-// Copies a view to row-major memory, or its transpose where that is how it lies; true: the latter.
+// Copies a view, or its transpose if columns are contiguous, to row-major memory; returns true for the
+// transpose.
 template <class T>
 bool copy_operand(const Matrix<const T>& from, T* to) {
   const bool transposed = from.stride[1] != 1 && from.stride[0] == 1;
@@ -110,8 +110,8 @@ bool copy_operand(const Matrix<const T>& from, T* to) {
   return transposed;
 }
 
-// Hands `batch` problems of one size to the child and copies C back; only the child's own work is timed.
-// problem_at(e): the e-th.
+// Passes `batch` problems of one size to the child and copies C back; only the product in the child is timed.
+// problem_at(e): the e-th problem.
 template <class T, class ProblemAt>
 void run_gemm(Child& child, std::int64_t batch, const ProblemAt& problem_at, Run& run) {
   if (batch == 0) return;
@@ -148,7 +148,7 @@ void run_gemm(Child& child, std::int64_t batch, const ProblemAt& problem_at, Run
   }
 }
 
-// Libraries count in 32 bits and leave an empty product to themselves.
+// The libraries' interfaces have 32-bit counts.
 inline Reason gemm_refuses(const Arguments& arguments) {
   for (const auto& [name, extent] : arguments.dims())
     if (extent > std::numeric_limits<int>::max())
@@ -156,7 +156,7 @@ inline Reason gemm_refuses(const Arguments& arguments) {
   return std::nullopt;
 }
 
-// One call of OpenBLAS, for the child processes that hold it against the rungs.
+// One call of OpenBLAS, in the child processes.
 
 inline constexpr const char* openblas_library = "libopenblas.so.0";
 
@@ -179,9 +179,9 @@ void call_cblas(const BlasProduct<T>& g) {
        static_cast<int>(g.ldc()));
 }
 
-// OpenBLAS picks its kernels by recognising the CPU, once, when it is loaded, and takes a CPU newer than
-// itself for a much older one. So it is run both as installed (core=0) and with its kernels for AVX-512
-// (core=1), each in a child process of its own.
+// OpenBLAS selects its kernels by detecting the CPU once, when it is loaded, and takes a CPU newer than
+// itself for a much older one. It therefore runs both as installed (core=0) and with its kernels for AVX-512
+// (core=1), each in its own child process.
 template <bool avx512>
 Child& openblas() {
   static Child child(
@@ -195,7 +195,7 @@ Child& openblas() {
   return child;
 }
 
-// run(child, problem, run): of either operation's Problem.
+// run(child, problem, run): takes either operation's Problem.
 template <template <class> class AnyProblem, class RunIn>
 Variant openblas_variant(const char* idea, const RunIn& run) {
   std::vector<Choice> choices;

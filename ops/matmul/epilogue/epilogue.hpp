@@ -126,8 +126,8 @@ struct EpilogueProblem {
   EpilogueProblem transposed() const;  // Cᵀ
 };
 
-// True if f32, f64 or i32 needs the epilogue pass, for more than α and β. Throws Error for combinations that
-// nothing supports: scales of f64 or i32, a GELU with an i32.
+// True if the epilogue pass supports everything requested besides α and β: for f32, f64 and i32. Throws Error
+// for combinations that nothing supports: scales of f64 or i32, a GELU with an i32.
 bool has_epilogue(const Arguments& arguments);
 bool is_scaled(const Arguments& arguments);
 

@@ -52,7 +52,7 @@ Reach Reach::times(double factor, double lower, double upper) const {
   return out;
 }
 
-// What is not ReLU has no limit at -∞ that IEEE's arithmetic finds: 0·∞.
+// Activations other than ReLU compute 0·∞ = NaN at -∞.
 Reach Reach::after(const PostOp& post_op) const {
   Reach out = *this;
   const Activation activation = post_op.activation;
@@ -91,11 +91,11 @@ void Reach::append(double lower, double upper, double most, Expected& expected) 
 
 namespace {}  // namespace
 
-// The terms of one element, before α, in a range that none of them leaves.
+// The terms of one element, before α, in a type whose range they do not exceed.
 template <class T>
 struct Bound<T>::WideTerms {
   long double sum = 0, up = 0, down = 0,
-              largest = 0;  // up, down: the magnitudes of the finite ones of either sign
+              largest = 0;  // up, down: sums of magnitudes of the finite terms of either sign
   long double added = 0;    // β·c0
 };
 
@@ -115,16 +115,16 @@ void Bound<T>::append(std::int64_t i, std::int64_t j, Wide<T> sum, double produc
   const T c0 = p_.beta == T{0} ? T{0} : p_.c0(i, j);
   const double added = beta_ * std::fabs(static_cast<double>(c0));
   const double terms = alpha_ * product + added, magnitude = terms * (1 + count_ * 0x1p-52);
-  // Far from the largest number nothing overflows, in whatever order.
+  // Far from the largest number nothing overflows, in any order.
   constexpr double near = static_cast<double>(limits::max()) / 2;
   if (!(product <= near && magnitude <= near)) return append_overflowing(terms_of(i, j), expected);
   Wide<T> value = p_.alpha * sum;
   if (p_.beta != T{0}) value += Wide<T>{p_.beta} * c0;
   const auto rounded = static_cast<double>(value);
-  // Sums of whole numbers whose magnitudes stay within the significand round nowhere.
+  // Sums of integers whose magnitudes stay within the significand are exact.
   if (whole && scales_whole_ && is_whole(c0) && terms <= std::ldexp(1.0, limits::digits))
     return append_to(expected, rounded, 0);
-  // What the reference itself errs: its sums of floats are doubles, those of doubles nearly twice as long.
+  // The reference's own error: it sums floats in double, and doubles in pairs of doubles.
   const double u = 0x1p-53, own = std::is_same_v<T, float> ? count_ * u : count_ * u * count_ * u + 0x1p-60;
   const double underflow = count_ * (alpha_ + 2) * static_cast<double>(limits::denorm_min());
   append_to(expected, rounded, (growth_ + own) * magnitude + std::fabs(rounded) * u + underflow);
@@ -144,9 +144,9 @@ typename Bound<T>::WideTerms Bound<T>::terms_of(std::int64_t i, std::int64_t j) 
   return out;
 }
 
-// A partial sum is at most the sum of the terms of its sign. Where that is beyond the largest number, a
-// rung that adds these first gets an infinity, and keeps it unless it meets one of the other sign. A rung
-// that gets a number had no partial sum beyond the largest one, so each of its roundings is small.
+// A partial sum is at most the sum of the terms of its sign. If that exceeds the largest number, a rung that
+// adds these first gets an infinity, and keeps it unless one of the other sign is added. If a rung's result
+// is finite, no partial sum exceeded the largest number, so each of its roundings is small.
 template <class T>
 void Bound<T>::append_overflowing(const WideTerms& terms, Expected& expected) const {
   constexpr auto most = static_cast<long double>(limits::max());
@@ -163,10 +163,10 @@ void Bound<T>::append_overflowing(const WideTerms& terms, Expected& expected) co
                      (rises && falls ? Expected::not_a_number : 0);
   const long double value = p_.alpha * terms.sum + added;
   if (std::isnan(value)) return append_to(expected, std::numeric_limits<double>::quiet_NaN(), 0);
-  if (std::isinf(value))  // an input was: only an overflow the other way takes it away
+  if (std::isinf(value))  // from an infinite input: only an overflow of the other sign cancels it
     return append_to(expected, value > 0 ? infinity : -infinity, 0,
                      (value > 0 ? falls : rises) ? Expected::not_a_number : Expected::nothing);
-  // A fused multiply-add brings a product back from beyond, but no further than twice the largest number.
+  // A fused multiply-add may cancel a product beyond the largest number, but not beyond twice that.
   if (std::max(terms.largest, std::fabs(added)) > 2 * most * (1 + 4 * static_cast<long double>(unit_))) {
     const double shown = rises && falls ? std::numeric_limits<double>::quiet_NaN()
                          : rises        ? infinity
@@ -190,7 +190,7 @@ namespace {
 constexpr double u = 0x1p-24, tiny = 0x1p-149, largest = std::numeric_limits<float>::max();
 
 struct Format {
-  int digits, least;  // of the significand; the exponent of the smallest normal number
+  int digits, least;  // bits of the significand; exponent of the smallest normal number
   double most;
 };
 
@@ -210,15 +210,15 @@ double at(Element element, const void* data, std::int64_t offset) {
       element, static_cast<const char*>(data) + offset * static_cast<std::int64_t>(size_of(element)));
 }
 
-// What an activation may add of its own, as a share of what it is given: f32 functions are good to 20 bits,
-// and whoever takes GELU's approximation takes a GPU's approximate tanh, which is good to 11, as well.
+// The error of an activation relative to its argument: f32 functions are accurate to 20 bits, and GELU's
+// approximation may use a GPU's approximate tanh, which is accurate to 11 bits.
 double error_of(Activation activation) {
   if (activation == Activation::none || activation == Activation::relu) return 0;
   return activation == Activation::gelu_tanh ? 0x1p-11 : 0x1p-20;
 }
 
-// What the parts' range may take of small elements before strict sums are taken instead (emulated_fp32.hpp).
-// Of draws of a normal distribution less than 2⁻³⁰.
+// The loss of small elements to the parts' range, above which strict sums are used (emulated_fp32.hpp). For
+// normally distributed elements it is less than 2⁻³⁰.
 double lost_in_range(Compute compute, double k) { return is_emulated_fp32(compute) ? range_allowance(k) : 0; }
 
 double always(const MixedProblem& p, double k) {
@@ -235,7 +235,7 @@ double for_random(const MixedProblem& p, double k, double lambda) {
   const double rms = std::numbers::pi / 2 / std::sqrt(k), partial = std::min(1.0, lambda * rms);
   const double blocks = std::ceil(k / (p.compute == Compute::tf32 || p.compute == Compute::tf32x3 ? 8 : 16));
   double out = u * partial * (2 * blocks + lambda * std::sqrt(k + 17));
-  // Of what two cut factors lose, about its mean, which is for `stray`.
+  // The deviation of the loss of two truncated factors from its mean, which stray_of_sum() adds.
   if (p.compute == Compute::tf32) out += 0x1p-10 * std::min(1.0, lambda * rms / 2);
   out += lost_in_emulation(p.compute) * partial;
   if (!is_fp8(p.a.element)) return out;
@@ -299,8 +299,8 @@ MixedBound::After MixedBound::after(std::int64_t i, std::int64_t j) const {
   return out;
 }
 
-// Sums of i8 are exact. Only elements with f32's range have products beyond it, and only there is each looked
-// at.
+// Sums of i8 are exact. Only elements with f32's range have products beyond it, and only then is each term
+// examined.
 Terms MixedBound::terms_of(std::int64_t i, std::int64_t j, double sum, double magnitude) const {
   if (p_.a.element == Element::i8 || (std::isfinite(sum) && magnitude < largest / 4)) {
     const double size = p_.a.element == Element::i8 ? std::fabs(sum) : magnitude;
@@ -319,12 +319,12 @@ Terms MixedBound::terms_of(std::int64_t i, std::int64_t j, double sum, double ma
   return out;
 }
 
-// f32's fused multiply-add brings a product back from beyond, but no further than twice the largest number. A
+// f32's fused multiply-add may cancel a product beyond the largest number, but not beyond twice that. A
 // tensor core may hold the products of a step in a wider range.
 constexpr double brought_back = 2 * largest * (1 + 4 * u);
 
-// What α·s_a·s_b·sum + β·c0 + bias may come to: each partial sum, and each sum of scaled terms, is an f32.
-// `strays`: of the sum.
+// The non-finite values that α·s_a·s_b·sum + β·c0 + bias may have: each partial sum, and each sum of scaled
+// terms, is an f32. `strays`: the error bound of the sum.
 Reach MixedBound::reach_of(const Terms& terms, const After& after, double sum, double strays) const {
   const double margin = 1 + always_ + 8 * u, factor = after.factor;
   const bool strict = p_.a.element == Element::f32 && p_.compute == Compute::strict;
@@ -345,7 +345,7 @@ Reach MixedBound::reach_of(const Terms& terms, const After& after, double sum, d
   return out.with(after.added).with(after.bias);
 }
 
-// The sum of whole numbers, or of nothing but noughts.
+// True for sums of integers within range, and of zeros.
 bool MixedBound::is_exact(double magnitude, bool whole) const {
   if (p_.a.element == Element::i8 || magnitude == 0) return true;
   return whole && magnitude <= exact_within_ && !(p_.compute != Compute::strict && magnitude > 0x1p22);
@@ -353,25 +353,25 @@ bool MixedBound::is_exact(double magnitude, bool whole) const {
 
 double MixedBound::stray_of_sum(double sum, double magnitude, const Terms* found) const {
   double strays = growth_ * magnitude;
-  // A rung that has a number had no partial sum beyond f32, so each of its roundings is small.
+  // If a rung's result is finite, no partial sum exceeded f32, so each of its roundings is small.
   if (found != nullptr && found->largest <= brought_back)
     strays = std::min(strays, always_ * 2 * brought_back);
   if (p_.compute == Compute::tf32) strays += 0x1.02p-10 * std::fabs(sum);
   return strays;
 }
 
-// Of everything before the activation.
+// The error bound of the value before the activation.
 double MixedBound::stray(const After& after, double sum, double magnitude, bool whole,
                          const Terms* found) const {
   const double factor = std::fabs(after.factor), terms = std::fabs(after.added) + std::fabs(after.bias);
-  // Quarters of whole numbers that stay within the significand round nowhere, in whatever order.
+  // Multiples of a quarter that stay within the significand are exact, in any order.
   const auto quarters = [](double x) { return is_whole(4 * x); };
   const bool exact_sum = is_exact(magnitude, whole);
   if (exact_sum && quarters(after.factor) && quarters(after.added) && quarters(after.bias) &&
       quarters(p_.beta) && 4 * std::max(1.0, factor) * std::max(magnitude, 1.0) + 4 * terms <= 0x1p24)
     return 0;
   const double strays = exact_sum ? 0 : stray_of_sum(sum, magnitude, found);
-  // Before i32 becomes f32, in each product and in each sum.
+  // Roundings in the conversion of i32 to f32, in each product and in each sum.
   const double roundings = 8 * u * (factor * (std::fabs(sum) + strays) + terms);
   const double underflow = (static_cast<double>(p_.k) * factor + factor + 8) * tiny;
   return factor * (strays + own_ * magnitude) + roundings + underflow;
@@ -388,7 +388,7 @@ void MixedBound::append_whole(const After& after, double sum, Expected& expected
 void MixedBound::append(std::int64_t i, std::int64_t j, double sum, double magnitude, bool whole,
                         Expected& expected) const {
   const After after = this->after(i, j);
-  // Sums of whole numbers count modulo 2^32, whatever becomes of them.
+  // Integer sums are modulo 2^32, whatever C's element is.
   if (p_.a.element == Element::i8)
     sum = static_cast<std::int32_t>(static_cast<std::uint32_t>(static_cast<std::int64_t>(sum)));
   if (p_.c_element == Element::i32) return append_whole(after, sum, expected);
@@ -397,7 +397,7 @@ void MixedBound::append(std::int64_t i, std::int64_t j, double sum, double magni
     return append_reached(Reach::nothing_but_nan(), before, 0, expected);
   const double terms =
       magnitude * std::max(1.0, std::fabs(after.factor)) + std::fabs(after.added) + std::fabs(after.bias);
-  // Far from f32's largest number nothing overflows, in whatever order.
+  // Far from f32's largest number nothing overflows, in any order.
   if (terms < largest / 4)
     return append_reached({}, before, stray(after, sum, magnitude, whole, nullptr), expected);
   const Terms found = terms_of(i, j, sum, magnitude);
@@ -408,7 +408,7 @@ void MixedBound::append(std::int64_t i, std::int64_t j, double sum, double magni
   append_reached(reach, before, reach.number ? stray(after, sum, magnitude, whole, &found) : 0, expected);
 }
 
-// `before`: the exact number that the activation is given, `strays`: how far an honest one may be from it.
+// `before`: the exact argument of the activation, `strays`: the error bound of a correct rung's argument.
 void MixedBound::append_reached(const Reach& reach, double before, double strays, Expected& expected) const {
   Reach found = reach.after(p_.post_op);
   const Activation activation = p_.post_op.activation;
@@ -429,9 +429,10 @@ void MixedBound::append_reached(const Reach& reach, double before, double strays
 namespace {
 
 constexpr double unit = 0x1p-53;
-constexpr double of_functions = 0x1p-49, of_reference = 0x1p-51;  // times |z|: a rung's functions, and ours
+constexpr double of_functions = 0x1p-49,
+                 of_reference = 0x1p-51;  // times |z|: errors of a rung's functions, and of the reference's
 
-// What a bound says that an element may be.
+// The values that a bound allows.
 Reach reach_of(double value, std::uint8_t beyond) {
   const bool infinite = std::isinf(value);
   return {std::isfinite(value), (infinite && value > 0) || (beyond & Expected::infinity) != 0,
@@ -453,7 +454,7 @@ void run_epilogue(const PostOp& post_op, double bias, Expected& expected) {
   Reach reach = reach_of(value, expected.beyond.back());
   double z = value, strays = bound;
   if (reach.number && std::isfinite(bias)) {
-    const long double sum = static_cast<long double>(value) + bias;  // which no double need hold
+    const long double sum = static_cast<long double>(value) + bias;  // may exceed a double
     const auto exact = static_cast<double>(std::clamp<long double>(sum, -most, most));
     strays = strays_of(value, bound, bias, exact);
     z = exact;
@@ -478,7 +479,7 @@ void run_epilogue(const PostOp& post_op, double bias, Expected& expected) {
                  to = relu ? std::max(z + strays, 0.0) : right + strays;
     return reach.append(from, to, most, expected);
   }
-  // About the value itself, which the middle of its interval might not be to the last bit.
+  // Centred on the value itself: the interval's midpoint may differ from it in the last bit.
   append_to(expected, right, strays, reach.beyond());
 }
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an element of C may be. A Bound gives the exact value and how far any honest computation may stray
-// from it: for plain products (Bound), mixed-precision ones (MixedBound), and for what a bias and an
-// activation do to f64 and i32 (EpilogueBound). Where a sum may overflow, Reach says which infinities and NaN
-// are allowed.
+// The values that an element of C may have: the exact value and a bound on the error of any correct
+// computation, for plain products (Bound), mixed-precision ones (MixedBound), and bias and activation of f64
+// and i32 (EpilogueBound). If a sum may overflow, Reach gives the infinities and NaN that are allowed.
 #pragma once
 #include <cmath>
 #include <cstdint>
@@ -17,37 +16,37 @@
 
 namespace tessera::matmul {
 
-// The finite terms of a sum: the magnitudes of those above and below 0 added up, and the largest one.
+// The finite terms of a sum: the sums of magnitudes above and below 0, and the largest magnitude.
 struct Terms {
   double above = 0, below = 0, largest = 0;
-  bool plus = false, minus = false;  // whether any is an infinity of that sign
+  bool plus = false, minus = false;  // true: a term is an infinity of that sign
 };
 
 struct Reach {
-  bool number = true;  // a finite one
+  bool number = true;  // finite
   bool plus = false, minus = false, nan = false;
   bool nought = false;  // 0, from an infinity
 
   static Reach nothing_but_nan() { return {false, false, false, true}; }
 
-  // `rises`: in some order a partial sum of finite terms is beyond the largest number; `falls`: … below the
-  // least.
+  // `rises`: in some order a partial sum of finite terms exceeds the largest number; `falls`: … is below the
+  // lowest.
   Reach overflowing(bool rises, bool falls) const;
-  // The sum with x, infinite or no number: a finite one changes nothing.
+  // The sum with x, infinite or NaN; a finite x changes nothing.
   Reach with(double x) const;
-  // The product with a factor; of a number between lower and upper.
+  // The product with a factor; the finite number is between lower and upper.
   Reach times(double factor, double lower, double upper) const;
   Reach after(const PostOp& post_op) const;
 
-  std::uint8_t beyond() const;  // Expected::AllowedNonFinite's, added up
-  // Appends an element: its numbers between lower and upper, which may be infinite, but none beyond ±most.
+  std::uint8_t beyond() const;  // flags of Expected::AllowedNonFinite
+  // Appends an element: numbers between lower and upper, which may be infinite, but none beyond ±most.
   void append(double lower, double upper, double most, Expected& expected) const;
 };
 
-// How far rounding may take an element of C, and what becomes of it where a sum overflows.
+// Bounds on rounding errors of an element of C, and its values if a sum overflows.
 
-// double holds a product of floats, and of anything shorter, exactly; long double also holds what overflows
-// double.
+// double holds products of floats, and of shorter elements, exactly; long double also holds products that
+// overflow double.
 template <class T>
 using Wide = std::conditional_t<std::is_same_v<T, double>, long double, double>;
 static_assert(std::numeric_limits<long double>::digits >= 64 &&
@@ -59,14 +58,14 @@ bool is_whole(T value) {
          static_cast<T>(static_cast<std::int64_t>(value)) == value;
 }
 
-// What one element of C may be. T: float or double.
+// The allowed values of one element of C. T: float or double.
 template <class T>
 class Bound {
  public:
   Bound(const Arguments& arguments, const Problem<T>& p, Data data);
 
-  // Element (i, j). `sum` is that of its products, `product` that of their magnitudes; `whole`: its row
-  // of A, its column of B and its c0 are whole numbers.
+  // Appends element (i, j). `sum`: of its products, `product`: of their magnitudes; `whole`: its row of A and
+  // its column of B are integers.
   void append(std::int64_t i, std::int64_t j, Wide<T> sum, double product, bool whole,
               Expected& expected) const;
 
@@ -80,7 +79,7 @@ class Bound {
   static constexpr double unit_ = static_cast<double>(limits::epsilon()) / 2;
   Problem<T> p_;
   double growth_, always_;  // γ for this data, and for any
-  double count_;            // of roundings that a term may pass through
+  double count_;            // the most roundings that a term passes through
   double alpha_, beta_;     // their magnitudes
   bool scales_whole_;
 };
@@ -88,28 +87,27 @@ class Bound {
 extern template class Bound<float>;
 extern template class Bound<double>;
 
-// What an element of a product of mixed precision may be: the exact value, how far sums in f32 or in the
-// tensor cores' registers may stray from it, and what C's element makes of that interval.
+// The allowed values of an element of a mixed-precision product: the exact value, a bound on the error of
+// sums in f32 or in the tensor cores' registers, and the conversion of that interval to C's element.
 
-// The element's number nearest to x, ties to even: floats escape to infinity, i8 saturates.
+// Rounds x to nearest in the element's type, ties to even: floats overflow to infinity, i8 saturates.
 double rounded_to(Element element, double x);
 
 double applied_exactly(const PostOp& post_op, double x);
 
-// ε such that the sum of products strays at most ε·Σ|a·b| from the exact one. docs/decisions/0007
-// derives it.
+// ε such that the error of the sum of products is at most ε·Σ|a·b|. docs/decisions/0007 derives it.
 double sum_growth(const MixedProblem& p, const Arguments& arguments, Data data);
 
 class MixedBound {
  public:
   MixedBound(const MixedProblem& p, const Arguments& arguments, Data data);
 
-  // Element (i, j). `sum` is that of its products, `magnitude` that of their magnitudes; `whole`: its row of
-  // A and its column of B are whole numbers.
+  // Appends element (i, j). `sum`: of its products, `magnitude`: of their magnitudes; `whole`: its row of A
+  // and its column of B are integers.
   void append(std::int64_t i, std::int64_t j, double sum, double magnitude, bool whole,
               Expected& expected) const;
 
-  // Of α·s_a·s_b·sum + β·c0 + bias what follows the sum, for element (i, j).
+  // The factor and the addends of α·s_a·s_b·sum + β·c0 + bias, for element (i, j).
   struct After {
     double factor = 1, added = 0, bias = 0;  // added: β·c0
   };
@@ -126,25 +124,25 @@ class MixedBound {
 
   MixedProblem p_;
   double growth_, always_, own_;  // growth for this data, and for any
-  double exact_within_;           // sums of whole numbers up to here are exact
+  double exact_within_;           // sums of integers up to here are exact
 };
 
-// What a bias and an activation make of an element of f64 or i32, and of how far it may be off.
+// Applies a bias and an activation to an element of f64 or i32 and to its error bound.
 
-// T: double or std::int32_t. With z = v + bias of the exact v, where rungs have some v' with |v' - v| ≤ E:
-// the sum z' is rounded once, so |z' - z| ≤ E + u·(|z| + E); a slope of at most 1.13
-// (docs/products.md) makes that 1.13·|z' - z| of the activation's value, and its functions are good to
-// 2⁻⁴⁹·|z|. Whole numbers of which nothing is rounded, and i32, have one right answer.
+// T: double or std::int32_t. Let z = v + bias for the exact v, where rungs have some v' with |v' - v| ≤ E.
+// The sum z' is rounded once, so |z' - z| ≤ E + u·(|z| + E); a slope of at most 1.13 (docs/products.md)
+// bounds the error of the activation's value by 1.13·|z' - z|, and its functions are accurate to 2⁻⁴⁹·|z|.
+// Integers without roundings, and i32, have one correct result.
 template <class T>
 class EpilogueBound {
  public:
   explicit EpilogueBound(const Arguments& arguments);
 
-  // Of element (i, j), which `expected` ends with as it was before them.
+  // Replaces the last element of `expected`, element (i, j) before bias and activation.
   void apply(std::int64_t i, std::int64_t j, Expected& expected) const;
 
  private:
-  std::optional<EpilogueProblem<T>> after_;  // nothing: neither is there
+  std::optional<EpilogueProblem<T>> after_;  // nullopt: there is neither
 };
 
 }  // namespace tessera::matmul

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where sums overflow or inputs are no finite numbers: every rung's honest result passes, and of what no
-// order of summation gives nothing does.
+// Sums that overflow and inputs that are not finite: every rung's correct result passes, and results that no
+// order of summation gives fail.
 #include "ops/matmul/api/multiply.hpp"
 #include "ops/matmul/verify/bounds.hpp"
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ T as(double x) {
   else return T::from(static_cast<float>(x));
 }
 
-// A number of one of several ranges; `most`: of doubles or of f32.
+// A random number from one of several ranges; `most`: the largest double or f32.
 class Hostile {
  public:
   Hostile(std::uint64_t seed, double most) : random_(seed), most_(most) {}
@@ -107,7 +107,7 @@ TEST(Reach, HonestProductsOfHostileNumbersPass) {
   }
 }
 
-// What a rung refuses is not asked of it.
+// Skips arguments that a rung refuses.
 template <class T, class Out, class TB = T>
 void expect_rungs_of_gpus_pass(std::uint64_t seed) {
   for (const Variant* v : ladder_of("matmul")) {
@@ -134,7 +134,7 @@ TEST(Reach, HonestProductsOfHostileNumbersPassOnAGpu) {
   }
 }
 
-// A row times a column, and what may come of it.
+// A row times a column, and the allowed results.
 struct Claims {
   const char* name;
   std::vector<double> a, b, right, wrong;

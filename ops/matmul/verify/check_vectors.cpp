@@ -16,7 +16,7 @@ using Wide = hn::ScalableTag<double>;
 using V = hn::Vec<Wide>;
 constexpr Wide wide;
 
-// A sum as the double nearest to it, and what that leaves out.
+// A sum in double-double: the nearest double, and the remainder.
 struct Exact {
   V high, error;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lines so far apart that an element's place is beyond 2^31: every rung of the processors and of the
-// executor, in memory of which only the pages of elements are ever touched.
+// Strides with which offsets of elements exceed 2^31: every rung of the CPU and of the executor, in memory of
+// which only the pages with elements are touched.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <map>
@@ -12,7 +12,7 @@
 namespace tessera::matmul {
 namespace {
 
-// So many bytes of zeros; null where the system gives no addresses.
+// Zeroed memory; null if the system has no address space.
 class Sparse {
  public:
   explicit Sparse(std::size_t bytes)
@@ -62,7 +62,7 @@ class FarLines : public testing::Test {
     return {};
   }
 
-  // By every rung of `where` that takes it; how many did.
+  // Runs every rung of `where` that supports it; returns their number.
   int try_all(Where where, Element element, bool by_columns) {
     const Sparse in_a(bytes(by_columns ? far_k : far_m)), in_b(bytes(by_columns ? far_n : far_k)),
         in_c(bytes(by_columns ? far_n : far_m));

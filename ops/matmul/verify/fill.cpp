@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inputs that find errors. The exact ones are whole numbers that the element just holds, while every type
-// with a shorter significand rounds each of them; yet no sum leaves the whole numbers of the type it is
-// summed in (f32, f64, or the registers of 8-bit sums).
+// Inputs that expose errors. The exact ones are integers that fill the element's significand, so that every
+// type with a shorter significand rounds each of them; yet sums stay exact integers in the type in which they
+// are summed (f32, f64, or the registers of 8-bit sums).
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -16,7 +16,7 @@
 namespace tessera::matmul {
 namespace {
 
-// Some elements of an array that lie `stride` apart.
+// Elements of an array that are `stride` apart.
 struct Line {
   ArrayView view;
   std::int64_t offset, stride, length;
@@ -27,11 +27,11 @@ struct Line {
   }
 };
 
-// Along k, even places hold A's precise numbers against B's -1, 0 and 1, odd places the reverse.
+// Along k, even positions hold A's precise numbers against B's -1, 0 and 1, odd positions the reverse.
 //
-// Precise numbers are odd with `bits` significant bits, so rounding one to fewer bits errs by an odd
-// number. Every column of B has an odd count of ±1 in even places, every row of A an even count in odd
-// places: with both factors rounded, each element of C errs by an odd count of odd numbers, never by 0.
+// Precise numbers are odd with `bits` significant bits, so rounding one to fewer bits has an odd error. Every
+// column of B has an odd count of ±1 in even positions, every row of A an even count in odd positions: with
+// both factors rounded, the error of each element of C is a sum of an odd count of odd numbers, never 0.
 struct FillPlan {
   int bits;
   std::int64_t ones;  // the most ±1 in a line of either kind
@@ -65,12 +65,12 @@ int bits_of(const MixedProblem& p) {
     case Element::i8:
       return 7;
     default:
-      // Of split factors, one bit more than all parts but the last hold.
+      // For split factors, one bit more than all parts except the last hold.
       return p.compute == Compute::tf32 ? 11 : p.compute == Compute::bf16x6 ? 17 : 13;
   }
 }
 
-// Sums stay exact, and C's range allows them.
+// Keeps sums exact and within C's range.
 FillPlan mixed_plan(const MixedProblem& p) {
   const int bits = bits_of(p), digits = is_fp8(p.a.element) ? 12 : p.c_element == Element::f16 ? 15 : 19;
   const double alpha = std::max(1.0, std::fabs(static_cast<double>(p.alpha)));
@@ -84,21 +84,21 @@ double precise(Random& random, int bits) {
   return (draw & 1) != 0 ? -value : value;
 }
 
-// Sets every second element, from `first` on, to ±1 or 0, with at most `most` that are not 0, whose count is
-// odd or even.
+// Sets every second element, from `first` on, to ±1 or 0, with an odd or even count, at most `most`, of
+// nonzeros.
 void set_ones(Random& random, const Line& line, std::int64_t first, std::int64_t most, bool odd) {
   std::int64_t places = line.length > first ? (line.length - first + 1) / 2 : 0;
   std::int64_t left = std::min(places, most);
   if ((left % 2 != 0) != odd && left > 0) --left;
   for (std::int64_t l = first; l < line.length; l += 2, --places) {
-    // Each of the remaining places is equally likely to be among those left (Knuth's algorithm S).
+    // Chooses `left` of the remaining positions with equal probability (Knuth's algorithm S).
     const bool chosen = static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(places))) < left;
     if (chosen) --left;
     line.set(l, chosen ? ((random.next() & 1) != 0 ? 1 : -1) : 0);
   }
 }
 
-// A's rows, B's columns, C0's rows.
+// Fills A by rows, B by columns, C0 by rows.
 void fill_exact(const Arguments& arguments, const std::string& input, const FillPlan& plan,
                 const std::function<double(Random&)>& addend, std::uint64_t seed) {
   const ArrayView view = arguments.oriented(input, arguments.array(input).element, 2);
@@ -116,7 +116,7 @@ void fill_exact(const Arguments& arguments, const std::string& input, const Fill
   }
 }
 
-// A few of each, so that most rows and columns of C stay finite.
+// Sets a few elements to special values, so that most rows and columns of C stay finite.
 void strew_specials(const ArrayView& view, std::uint64_t seed) {
   if (view.count() == 0) return;
   Random random(seed, 1);
@@ -126,12 +126,12 @@ void strew_specials(const ArrayView& view, std::uint64_t seed) {
     const auto j = static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(view.extents[1])));
     char* at = static_cast<char*>(view.data) + (i * view.strides[0] + j * view.strides[1]) * size;
     store_from_double(view.element, at, value);
-    // Stored, an infinity saturates; e4m3 has none.
+    // store_from_double() saturates infinities; e4m3 has none.
     if (view.element == Element::e5m2 && std::isinf(value)) *at = static_cast<char>(value > 0 ? 0x7c : 0xfc);
   }
 }
 
-// A bias, or scales such that an i8 result neither vanishes nor always saturates.
+// Fills a bias, or scales such that an i8 result neither vanishes nor always saturates.
 void fill_mixed_vector(const MixedProblem& p, const std::string& input, bool exact, std::uint64_t seed,
                        const ArrayView& to) {
   Random random(seed);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A large product checked in O(n²) operations: C·x must be α·A·(B·x) + β·C0·x for every x.
+// Checks a large product in O(n²) operations: C·x must be α·A·(B·x) + β·C0·x for every x.
 //
-// Each matrix is read once. What this finds are rows to look at, so a row suspected in vain costs
-// little, and every doubt is resolved that way.
+// Each matrix is read once. The result is a list of rows to check in full: a false positive costs little, so
+// all doubtful rows are reported.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -16,7 +16,7 @@
 namespace tessera::matmul {
 namespace {
 
-// Calls work(first, last) for ranges of rows that are multiples of rows_at_once apart, on all processors.
+// Calls work(first, last) for ranges of rows that start at multiples of rows_at_once, on all processors.
 void for_rows(std::int64_t rows, std::int64_t work_per_row,
               const std::function<void(std::int64_t, std::int64_t)>& work) {
   constexpr std::int64_t worth_a_thread = 1 << 15;
@@ -28,8 +28,8 @@ void for_rows(std::int64_t rows, std::int64_t work_per_row,
   });
 }
 
-// Four rows of a matrix as adjacent numbers: where they lie, copied, or widened to double. Beyond the last
-// row it repeats.
+// Four rows of a matrix as contiguous numbers: in place, copied, or widened to double. Beyond the end the
+// last row is repeated.
 template <class T>
 class Rows {
  public:
@@ -68,8 +68,9 @@ class Rows {
   const Number* row_[rows_at_once] = {};
 };
 
-// Random signs x. Neighbouring columns form a group, and each group has a vector of its own: fewer honest
-// errors then add up to hide a wrong element. A group costs as much as a column, so narrow matrices have few.
+// Random signs x. Neighbouring columns form a group, and each group has its own vector, so that fewer
+// rounding errors add up to hide a wrong element. A group costs as much as a column, so narrow matrices have
+// few.
 struct Signs {
   Signs(std::int64_t columns, std::int64_t most_groups, std::uint64_t seed)
       : groups(std::clamp<std::int64_t>(columns / 64, 1, most_groups)),
@@ -84,13 +85,13 @@ struct Signs {
   std::vector<double> values;
 };
 
-// Of each row of C, the largest ratio of |C·x - factor·A·(B·s·x) - β·C0·x - bias·x| to what honest rounding
-// may make of it. Judge: s, and the ratio of one row and group. The bounds of what is added up enter by their
-// L2 norms; the triangle inequality makes those an O(n²) matter too.
+// The largest ratio, for each row of C, of the residual |C·x - factor·A·(B·s·x) - β·C0·x - bias·x| to its
+// rounding error bound. Judge: s, and the ratio of one row and group. The bounds of the terms enter by their
+// L2 norms; the triangle inequality makes these O(n²), too.
 template <class A, class B, class C, class Judge>
 class Residuals {
  public:
-  // `c0`: without data where β = 0.
+  // `c0`: its data is null if β = 0.
   Residuals(const Matrix<const A>& a, const Matrix<const B>& b, const Matrix<const C>& c,
             const Matrix<const C>& c0, const Judge& judge, std::uint64_t seed)
       : a_(a),
@@ -116,7 +117,7 @@ class Residuals {
   const std::vector<double>& ratios() const { return ratios_; }
 
  private:
-  // Each row's sum with signs, and its L2 norm: group after group.
+  // Computes each row's signed sum and its L2 norm, group after group.
   void fold_b(std::int64_t first, std::int64_t last) {
     Rows<B> rows(b_);
     for (std::int64_t l = first; l < last; l += rows_at_once) {
@@ -163,7 +164,7 @@ class Residuals {
   double largest_scale_ = 0;
 };
 
-// `bound`: of honest rounding. A NaN is never within it.
+// `bound`: on rounding errors. NaN always exceeds it.
 double ratio_of(double residual, double bound) {
   const double out = residual == 0 ? 0 : residual / bound;
   return out >= 0 ? out : std::numeric_limits<double>::infinity();
@@ -186,7 +187,7 @@ class PlainJudge {
   double ratio(const Signs&, std::int64_t, std::int64_t, const Fold& got, double product, double magnitude,
                const Fold& added) const {
     const double terms = std::fabs(alpha_) * magnitude + std::fabs(beta_) * std::sqrt(added.squares);
-    // Where a sum might overflow, only the full look at the row tells what it may be.
+    // If a sum might overflow, only the full check of the row knows its allowed values.
     if (!(std::max(magnitude, terms) < static_cast<double>(limits::max()) / 4))
       return std::numeric_limits<double>::infinity();
     return ratio_of(std::fabs(got.sum - (alpha_ * product + beta_ * added.sum)),
@@ -232,7 +233,7 @@ class MixedJudge {
     }
     const double residual = std::fabs(got.sum - (factor * product + p_.beta * added.sum + bias));
     if (p_.c_element == Element::i32) return ratio_of(residual, 0);
-    // Rounding errors of C are as if independent: three times their norm is more than any that are honest.
+    // Rounding errors of C behave like independent ones: their sum stays below three times their norm.
     const double rounding = 3 * half_unit() * std::sqrt(got.squares), sums = std::fabs(factor) * magnitude;
     const double terms = sums + std::fabs(p_.beta) * std::sqrt(added.squares) + std::sqrt(bias_size);
     const double own = static_cast<double>(p_.k + p_.n) * 0x1p-52 * terms;
@@ -248,7 +249,7 @@ class MixedJudge {
   MixedProblem p_;
   MixedBound after_;
   double growth_;
-  std::vector<double> bias_;  // of each column
+  std::vector<double> bias_;  // per column
 };
 
 template <class C>
@@ -276,7 +277,7 @@ std::vector<double> mixed_ratios(const Arguments& arguments, Data data, std::uin
   }
 }
 
-// Rows beyond the bound and, since honest errors are far below theirs, those that stand out most.
+// Rows beyond the bound and, because correct ones are far below it, those with the largest ratios.
 std::vector<std::int64_t> rows_that_stand_out(const std::vector<double>& ratios) {
   const std::size_t always_looked_at = std::clamp<std::size_t>(ratios.size() / 128, 1, 8);
   const auto ratio = [&](std::int64_t i) { return ratios[static_cast<std::size_t>(i)]; };
@@ -290,7 +291,7 @@ std::vector<std::int64_t> rows_that_stand_out(const std::vector<double>& ratios)
   return rows;
 }
 
-using Columns = std::vector<std::uint32_t>;  // `vectors` of them, row after row
+using Columns = std::vector<std::uint32_t>;  // `vectors` columns, row-major
 
 Columns times(const Matrix<const std::int32_t>& matrix, const Columns& x, std::int64_t count) {
   Columns out(static_cast<std::size_t>(matrix.rows() * vectors));
@@ -310,9 +311,9 @@ Columns times(const Matrix<const std::int32_t>& matrix, const Columns& x, std::i
   return out;
 }
 
-// Modulo 2^32 nothing is rounded. An error that is an odd multiple of 2^s vanishes against a random
-// number with a chance of 2^(s-32), at most a half: 32 vectors leave 2^-32. As many columns as that have
-// a vector each, and nothing is left to chance.
+// Modulo 2^32 nothing is rounded. An error that is an odd multiple of 2^s times a random number vanishes with
+// probability 2^(s-32), at most a half: 32 vectors miss it with probability 2^-32. With at most 32 columns,
+// each has its own unit vector, and the check is exact.
 std::vector<std::int64_t> suspects_among_integers(const Arguments& arguments, std::uint64_t seed) {
   const auto p = Problem<std::int32_t>::of(arguments);
   Random random(seed);

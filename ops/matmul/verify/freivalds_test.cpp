@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the product's checks accept and what they do not: a user's data, sums that overflow, and large
-// products of any shape.
+// Results that the product's checks accept or reject: a user's data, sums that overflow, and large products
+// of any shape.
 #include <gtest/gtest.h>
 #include <cmath>
 #include <limits>
@@ -53,7 +53,7 @@ TEST(Checking, EqualElementsAreRoundedAlikeAndPassAllTheSame) {
       EXPECT_GT(*found.norm_error, 1e-6) << "else this is no test of the norm";
       EXPECT_EQ(found.norm_demanded, 0);
     }
-    // Of random data more is asked, for there it holds.
+    // Random data have the tighter bound.
     EXPECT_FALSE(verify(product(), inputs.arguments(), nullptr, {.data = Data::random}).passed);
   }
 }
@@ -71,7 +71,7 @@ TEST(Checking, TheNormIsReportedOverWhatIsFinite) {
   Inputs inputs(product(), Element::f64, sized(6, 5, 4), 2);
   inputs.arguments().view<double, 2>("A")(1, 2) = std::numeric_limits<double>::infinity();
   inputs.arguments().view<double, 2>("A")(3, 0) = std::numeric_limits<double>::quiet_NaN();
-  inputs.arguments().view<double, 2>("A")(4, 0) = 1e200;  // its square is beyond a double
+  inputs.arguments().view<double, 2>("A")(4, 0) = 1e200;  // its square overflows a double
   multiply_in_order<double>(inputs.arguments());
   const Verdict found = verify(product(), inputs.arguments());
   EXPECT_TRUE(found.passed) << describe(found);
@@ -79,7 +79,7 @@ TEST(Checking, TheNormIsReportedOverWhatIsFinite) {
   EXPECT_LT(*found.norm_error, 1e-14);
 }
 
-// A row times a column, and what may come of it.
+// A row times a column, and the allowed results.
 struct Sum {
   const char* name;
   std::vector<double> a, b, right, wrong;
@@ -109,7 +109,7 @@ const std::vector<Sum> sums = {
     {"zero times infinity", {inf, 3e38, 3e38}, {0, 1, 1}, {nan}, {0, inf, 3e38}},
 };
 
-// Doubles overflow in the same sums, scaled; the least that may make a difference is smaller.
+// Doubles overflow in the same sums, scaled; their smallest relevant difference is smaller.
 double widened(double value) {
   if (value == most) return std::numeric_limits<double>::max();
   if (value == 1e31) return 1e292;
@@ -287,7 +287,7 @@ void expect_one_wrong_element_is_found(const Shape& shape) {
     const VerifyOptions options{.data = data, .reference_flops = 0};
     const Verdict right = verify(product(), inputs.arguments(), nullptr, options);
     EXPECT_TRUE(right.passed) << describe(right);
-    // Few rows are looked at in full: honest errors raise no suspicion.
+    // Few rows are checked in full: rounding errors raise no suspicion.
     const std::string many = std::to_string(shape.m) + " of " + std::to_string(shape.m);
     EXPECT_TRUE(shape.m < 100 || right.method.find(many) == std::string::npos) << right.method;
     for (int trial = 0; trial < 4; ++trial) {

@@ -11,7 +11,7 @@
 namespace tessera::matmul {
 namespace {
 
-// Some rows of C, while B passes by in square blocks that stay in the first cache.
+// Computes some rows of C; B is read in square blocks that stay in the L1 cache.
 template <class A, class B = A>
 class Sums {
  public:
@@ -64,7 +64,7 @@ class Sums {
     }
   }
 
-  // Along whichever of its directions B is contiguous.
+  // Reads B along its contiguous direction.
   void take_block(std::int64_t l, std::int64_t depth, std::int64_t j, std::int64_t width) {
     if (!any_whole_ && right_.stride[1] == 1) {
       for (std::int64_t d = 0; d < depth; ++d)
@@ -90,8 +90,8 @@ class Sums {
   std::int64_t stride_;
   std::vector<double> high_, error_, magnitude_, a_, b_;
   std::vector<char> row_whole_,
-      col_whole_;           // nothing but whole numbers in this row of A, in this column of B
-  bool any_whole_ = false;  // else nobody asks about the columns
+      col_whole_;           // true: this row of A, this column of B, has integers only
+  bool any_whole_ = false;  // false: col_whole_ is not needed
 };
 
 // Calls append(i, j, sum, magnitude, whole) for the elements of some rows of C.
