@@ -2,7 +2,7 @@
 // GPU rung 2, calibration: one thread for each element, with the indices exchanged.
 //
 // Parallelism is plentiful, but x, which runs along a warp, selects the row. In a step the lanes read 32
-// rows of A, a sector each, and all the same element of B. With a warp along x and rows longer than a sector,
+// rows of A, a sector each, and all the same element of B: with a warp along x and rows longer than a sector,
 // a request takes exactly 32 sectors of A and 1 of B; these counts calibrate the tracer. Only the two index
 // lines differ from the next rung.
 #include "tessera/kernel.hpp"

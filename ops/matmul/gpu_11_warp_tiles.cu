@@ -2,7 +2,7 @@
 // GPU rung 11: the fastest rung in the element's own arithmetic.
 //
 // Asynchronous copies bypass the registers and fill a ring of stages, so that no thread waits for global
-// memory. A warp computes a square tile, so that a lane's outer product takes six 16-byte loads for 128
+// memory; a warp computes a square tile, so that a lane's outer product takes six 16-byte loads for 128
 // multiply-adds, and the next fragment loads while this one is multiplied. If tiles do not divide evenly
 // among the multiprocessors, these share them stage by stage (stream-K). Nearly every issued instruction is
 // then a multiply-add, and the limits are their rate and power.

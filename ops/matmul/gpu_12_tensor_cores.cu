@@ -3,8 +3,8 @@
 //
 // One instruction multiplies 16 × 16 numbers by 16 × 8; its operands are distributed over the warp's lanes.
 // Asynchronous copies fill a ring of stages in shared memory, swizzled so that any layout is read without
-// bank conflicts. A warp loads the next block's operands while the tensor cores multiply this one's. Doubles
-// are summed in double, faster than by any other unit. With 16-bit elements the limit is that every operand
+// bank conflicts; a warp loads the next block's operands while the tensor cores multiply this one's. Doubles
+// are summed in double, faster than by any other unit; with 16-bit elements the limit is that every operand
 // passes through registers.
 #include <algorithm>
 #include "ops/matmul/gemm/operands.hpp"

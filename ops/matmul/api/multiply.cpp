@@ -24,7 +24,7 @@ const Plan no_plan;  // for products without elements
 // Everything that determines a plan, besides the machine. No addresses.
 struct CallKey {
   Gemm gemm;
-  char device[15] = {};  // as requested
+  char device[15] = {};
   bool cached = true;
   std::int64_t holder = 0;       // the GPU that holds C, host_call, or -1
   std::uint64_t generation = 0;  // changes with the sets of variants and of packed operands

@@ -61,12 +61,12 @@ const Plan& enqueue(void* stream, const AnyMatrix& a, const AnyMatrix& b, const 
 
 }  // namespace detail
 
-// Enqueues the product that multiply() computes on a stream (a cudaStream_t, null for the default one). All
-// pointers are to the memory of one GPU. The call is asynchronous, copies nothing from or to the host, and
-// allocates no memory when calls repeat, so a CUDA graph may capture it. β·C is added in place. Returns the
-// plan that multiply() would choose, by results of `tune` or the sizes; empty if C has no elements. The plan
-// is valid until the thread's next call. A thread caches the plans of its last calls that name neither
-// variant nor tuning.
+// Enqueues the product that multiply() computes on a stream (a cudaStream_t, null for the default one), for
+// data in the memory of one GPU. The call is asynchronous, copies nothing from or to the host, and allocates
+// no memory when calls repeat, so a CUDA graph may capture it. β·C is added in place. Returns the plan that
+// multiply() would choose, by results of `tune` or the sizes; empty if C has no elements. The plan is valid
+// until the thread's next call. A thread caches the plans of its last calls that name neither variant nor
+// tuning.
 //
 // Without a workspace from the caller, a stream keeps what its products need, up to 64 MiB, and a captured
 // graph has its own: two executable copies of one graph must not run at the same time.
@@ -122,8 +122,8 @@ class Prepared {
 
 // An f32 matrix in a Hopper GPU's memory that is multiplied many times, such as weights: the parts that
 // tf32x3, bf16x6 or f16x3 multiply are computed once, in stream order. During its lifetime, all products of
-// that arithmetic whose B is this matrix (its address, sizes and layout) use them. The matrix must therefore
-// not move or change; strict f32 may still be computed from it. Products in other streams must be ordered
+// that arithmetic whose B is this matrix (its address, sizes and layout) use them; so the matrix must not
+// move or change, as strict f32 may still be computed from it. Products in other streams must be ordered
 // after it.
 //
 //   const matmul::PackedOperand weights(stream, b, matmul::Compute::f16x3);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A BLAS-like library as a baseline, in a child process with its own environment. The library's threads spin
+// A BLAS-like library as a baseline, in a child process with its own environment; the library's threads spin
 // after a call; the child answers when they sleep, so that they do not slow the candidate measured next.
 // OpenBLAS's child is here, for both operations.
 #pragma once

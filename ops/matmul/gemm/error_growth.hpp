@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Growth of rounding errors in a product. `--accuracy` chooses an arithmetic by it, and verification bounds
-// results by it.
+// Growth of rounding errors in a product, by which `--accuracy` chooses an arithmetic and verification bounds
+// results.
 #pragma once
 #include <cmath>
 #include "ops/matmul/gemm/mixed_problem.hpp"
@@ -30,7 +30,7 @@ double lambda_of(double elements, double roundings);
 double growth_always(const Arguments& arguments, double unit_roundoff);
 
 // Bounds the products of parts that are left out and the bits beyond the last part, relative to |a·b|. Two
-// parts of 11 bits lose lo·lo and the roundoff of lo, 2⁻²² each. Three parts of 8 bits have no roundoff and
+// parts of 11 bits lose lo·lo and the roundoff of lo, 2⁻²² each; three parts of 8 bits have no roundoff and
 // lose the two largest products that are left out, 2⁻²⁴ each.
 double lost_in_emulation(Compute compute);
 
@@ -39,8 +39,8 @@ inline namespace TESSERA_UNIT {
 // Elements along k whose sum is promoted to f32 at once; f16x3 has a scale for each such chunk.
 constexpr int emulation_chunk = 64;
 
-// The loss to the limited range of the parts, relative to Σ|a·b|, above which strict f32 is used instead. It
-// is small beside the λ√k·u that verify grants strict f32 (λ > 8).
+// The loss to the limited range of the parts, relative to Σ|a·b|, above which strict f32 is used instead:
+// small beside the λ√k·u that verify grants strict f32 (λ > 8).
 SIMT double range_allowance(double k) { return std::sqrt(k) * 0x1p-24; }
 
 }  // namespace TESSERA_UNIT

@@ -21,7 +21,7 @@ namespace tessera::matmul {
 
 inline bool is_fp8(Element element) { return element == Element::e4m3 || element == Element::e5m2; }
 
-// Elements of the operands, given A's and the options. A's and B's differ only among the 8-bit floats.
+// Elements of the operands, given A's and the options; A's and B's differ only among the 8-bit floats.
 Element element_of_b(Element a, const Arguments::Words& words);
 Element element_of_c(Element a, const Arguments::Words& words);     // throws Error if A's cannot yield it
 Element element_of_bias(Element a, const Arguments::Words& words);  // C's, but f32 if C is i8

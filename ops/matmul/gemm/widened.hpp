@@ -51,7 +51,7 @@ SIMT float widened(Element element, Bits8 x) {
 SIMT std::int32_t widened(Element, std::int8_t x) { return x; }
 
 // Widens four elements, from number `first` on, of sixteen packed bytes. Unpacked earlier, each element would
-// take a register. The first argument only selects the type.
+// take a register.
 SIMT void widen(Bits16, Element element, const Bytes16& from, int first, float (&to)[4]) {
   SIMT_UNROLL
   for (int e = 0; e < 4; ++e)

@@ -8,7 +8,7 @@ namespace {
 
 // In cycles, and bytes per cycle, of a multiprocessor. Only their proportions matter. Fitted, like the rates
 // of tiles, to 205 products (of tools/shapes random 7) on one NVIDIA H200, each with every tile, with B along
-// k, and a third of them with B across k, too. The fit weights the speed of the chosen tile most.
+// k, and a third of them with B across k, too; the fit weights the speed of the chosen tile most.
 constexpr double multiply_adds = 128, memory_rate = 9.643, store_rate = 92;
 constexpr double start = 4949;      // a block's prologue and epilogue
 constexpr double beside = 589;      // the exposed part of `start` for each further block on a multiprocessor
