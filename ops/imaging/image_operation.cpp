@@ -19,7 +19,7 @@ struct BorderName {
   Border border;
 };
 
-// OpenCV's and ours; SciPy's (its reflect is OpenCV's); NPP's.
+// Names of this library and of OpenCV, then of SciPy (whose reflect is OpenCV's), NumPy and NPP.
 constexpr BorderName border_names[] = {
     {"constant", Border::constant},   {"replicate", Border::replicate},
     {"reflect", Border::reflect},     {"reflect_101", Border::reflect_101},
@@ -35,11 +35,10 @@ char* address(const ArrayView& array, std::int64_t offset) {
   return static_cast<char*>(array.data) + offset * static_cast<std::int64_t>(size_of(array.element));
 }
 
-// The tiles of one call.
 struct Tiles {
   Arguments arguments;
   PicturePartition pictures;
-  bool between;  // pictures, not rows
+  bool between;  // true: a tile is a range of pictures; false: of rows
 
   Interval images(const Tile& tile) const {
     return between ? tile.rows : Interval{0, arguments.array(pictures.output).extents[0]};
@@ -161,7 +160,7 @@ Partition partition_pictures(const Arguments& arguments, double flops, PicturePa
   const auto tiles = std::make_shared<const Tiles>(Tiles{arguments, std::move(pictures), result[0] >= many});
   Partition out;
   out.rows = tiles->between ? result[0] : result[1];
-  // A tile is at least eight times as high as what it reads beside itself.
+  // A tile is at least eight times as high as its halo.
   if (!tiles->between) out.row_granule = std::max<std::int64_t>(16, 8 * tiles->pictures.halo);
   out.same_bits = [](Where) { return true; };
   out.same_everywhere = true;

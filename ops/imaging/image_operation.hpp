@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What operations on pictures share outside their kernels: inputs to try, references, checks, and how their
-// results are cut for several devices.
+// Host code shared by the operations on pictures: test inputs, references, checks, and the partition of
+// results over several devices.
 #pragma once
 #include <functional>
 #include <initializer_list>
@@ -12,17 +12,19 @@
 
 namespace tessera::imaging {
 
-// Standard normal numbers; `special`: with infinities and NaN strewn in.
+// Fills `to` with standard normal numbers; `special`: with scattered infinities and NaN.
 void fill_samples(Distribution distribution, std::uint64_t seed, const ArrayView& to);
 
-// Where place i of an axis of n samples lies, folded one step at a time: the borders' definition, for
-// references. -1: nowhere.
+// Index of the sample at position i of an axis of n samples, folded one step at a time: the definition of the
+// borders, for references. -1: none.
 std::int64_t folded(std::int64_t i, std::int64_t n, Border border);
 double sample_at(const ArrayView& array, std::initializer_list<std::int64_t> place);
-// To the nearest value of the element, ties to even. Integers saturate; NaN is the least of them.
+// Rounds to the nearest value of the element, ties to even. Integers saturate; NaN becomes the smallest
+// integer.
 double nearest_value(Element element, double value);
 
-// Appends result(n, y, x, c) for rows that count over the output's pictures and their rows. Every bound is 0.
+// Appends result(n, y, x, c) for each of `rows`, which are numbered across all pictures of the output. Every
+// bound is 0.
 template <class Result>
 void expect_rows(const ArrayView& output, std::span<const std::int64_t> rows, Expected& expected,
                  const Result& result) {
@@ -35,15 +37,14 @@ void expect_rows(const ArrayView& output, std::span<const std::int64_t> rows, Ex
       }
 }
 
-// Rows of `output`, [pictures,rows,columns,channels], that differ in a byte from what `compute` writes: every
-// variant has the same bits, so these are the rows to look at. Every row where samples do not lie side by
-// side.
+// Rows of `output`, [pictures,rows,columns,channels], that differ in a byte from the result of `compute`: all
+// variants give the same bits, so only these rows need a check. All rows, if samples are not contiguous.
 std::vector<std::int64_t> differing_rows(const Arguments& arguments, const std::string& output,
                                          const std::function<void(const Arguments&)>& compute);
 
-// Sets the reference and the check of large results of an operation whose output, named before, is
-// [pictures,rows,columns,channels]. definition_of(arguments).result(n, y, x, c) is the reference; `compute`
-// is the fastest CPU rung.
+// Sets the reference of an operation and the check of its large results; operation.output must be set before,
+// and is [pictures,rows,columns,channels]. definition_of(arguments).result(n, y, x, c) is the reference;
+// `compute` is the fastest CPU rung.
 template <class DefinitionOf>
 void set_checks(Operation& operation, const DefinitionOf& definition_of,
                 const std::function<void(const Arguments&)>& compute) {
@@ -60,7 +61,7 @@ void set_checks(Operation& operation, const DefinitionOf& definition_of,
   };
 }
 
-// Calls run with the problem of the arguments' element.
+// Calls run() with the Problem<T> of the arguments' element.
 template <template <class> class Problem, class Run, class... T>
 void with_problem(const Arguments& arguments, const Run& run, Types<T...>) {
   (void)((arguments.element() == element_of<T> ? (run(Problem<T>::of(arguments)), true) : false) || ...);
@@ -73,12 +74,13 @@ void with_problem(const Arguments& arguments, const Run& run) {
 // "the result's pixels do not lie side by side", or nothing.
 Reason refuses_scattered(const ArrayView& result);
 
-// How a result [images,height,width,channels] is cut: between pictures where there are many, else at rows.
+// The partition of a result [images,height,width,channels]: between pictures if there are many, else between
+// rows.
 struct PicturePartition {
   std::string input, output;
-  std::int64_t halo = 0;  // rows of the picture that a tile reads beside its own, on both sides together
+  std::int64_t halo = 0;  // rows that a tile reads above and below its own, both sides together
   std::function<Interval(Interval rows)> rows_read;
-  // Changes the options of a call for those rows of the result, from those of the picture.
+  // Adapts the options of a call to these rows of the result, which depend on the rows `read` of the picture.
   std::function<void(Arguments::Words&, Interval read, Interval rows)> set_options;
 };
 

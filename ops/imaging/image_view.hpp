@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pictures in a program's memory, for typed calls, and what lies around a picture.
+// Views of pictures in a program's memory, for typed calls, and border modes.
 // Installed: for programs.
 #pragma once
 #include <cstdint>
@@ -12,17 +12,17 @@
 namespace tessera {
 namespace imaging {
 
-// An axis of "abcd" goes on as
+// Continuations of an axis "abcd":
 //   constant cc|abcd|cc   replicate aa|abcd|dd   reflect ba|abcd|dc   reflect_101 cb|abcd|cb
 //   wrap cd|abcd|ab
-// and is folded as often as it takes, so that pictures smaller than the kernel are no exception.
+// Indices are folded as often as needed, so pictures may be smaller than the kernel.
 enum class Border : int { constant, replicate, reflect, reflect_101, wrap };
 
 }  // namespace imaging
 
 using imaging::Border;
 
-// Pictures of one size. The channels of a pixel are neighbours in memory, and so are the pixels of a row.
+// Pictures of one size. The channels of a pixel are contiguous in memory, and so are the pixels of a row.
 template <class T>
 struct ImageView {
   T* data = nullptr;
@@ -34,8 +34,8 @@ struct ImageView {
 
 namespace imaging {
 
-// An ImageView without its type: [images,height,width,channels]. Throws Error for rows that are longer than
-// their stride, and for negative extents.
+// An ImageView without its type: [images,height,width,channels]. Throws Error for rows longer than their
+// stride and for negative extents.
 template <class T>
 ArrayView array_view(const char* name, const ImageView<T>& x) {
   using Plain = std::remove_const_t<T>;

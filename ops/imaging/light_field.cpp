@@ -35,7 +35,7 @@ void set_centre(LightFieldPlan& plan, const Arguments& arguments) {
   plan.centre_col = along(text, at[1], arguments.dim("cols"), grid);
 }
 
-// The definition of docs/lightfield.md, sample by sample: what every rung of both operations is held against.
+// The definition of docs/lightfield.md, sample by sample: the reference for every rung of both operations.
 struct Weighted {
   std::int64_t at;      // from the sample of the result, in pixels
   std::int64_t weight;  // in 2^-bits
@@ -43,8 +43,8 @@ struct Weighted {
 
 double nearest_whole(double value) { return std::floor(value + 0.5); }
 
-// The weights of an axis for a view at `place`: all numbers here are multiples of powers of 2 that a double
-// has.
+// The weights along an axis for a view at `place`: all numbers here are multiples of powers of 2 that a
+// double holds exactly.
 std::vector<Weighted> weights_of(double place, double slope, double bits, Between between) {
   const double one = std::ldexp(1.0, static_cast<int>(bits)),
                shift = nearest_whole(slope * place * one) / one;
@@ -108,7 +108,8 @@ class Definition {
     return static_cast<double>(sum < 0 ? 0 : std::min(most, (2 * sum + whole) / (2 * whole)));
   }
 
-  // One view after another of a row of the grid, for each line that it is read from.
+  // For each row of the grid and each of its vertical taps: the sum over the row's views first, then its
+  // weighted addition to the total.
   double float_result(std::int64_t plane, std::int64_t y, std::int64_t x, std::int64_t c) const {
     float sum = 0, weights = 0;
     const float unit = std::ldexp(1.0f, -bits_);
@@ -135,7 +136,7 @@ class Definition {
   int bits_;
 };
 
-// Two products for each sample that is read.
+// Two operations for each sample that is read.
 double flops(const Arguments& arguments, const LightFieldPlan& plan, const std::string& output) {
   const double taps = plan.between == Between::nearest ? 1 : plan.between == Between::linear ? 4 : 16;
   return 2 * taps * plan.count * static_cast<double>(arguments.array(output).count());

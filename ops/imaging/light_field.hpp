@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Light fields: which views are gathered, with which weights, how far each is shifted, and their weighted
-// mean: what refocusing and new viewpoints have in common. Integers are summed exactly and rounded once,
-// floats in a stated order: every rung gives the same bits. docs/lightfield.md has the formulas.
+// The weighted mean of shifted views of a light field, which refocusing and new viewpoints have in common.
+// Integers are summed exactly and rounded once, floats are summed in a stated order: every rung gives the
+// same bits. docs/lightfield.md has the formulas.
 #pragma once
 #include <cmath>
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace tessera::lightfield {
 using namespace imaging;
 
 inline constexpr int most_views = 1024, most_slopes = 256;
-inline constexpr int place_bits = 16;  // places in the grid and slopes are whole multiples of 2^-16
+inline constexpr int place_bits = 16;  // positions in the grid and slopes are multiples of 2^-16
 
 enum class Between : int { nearest, linear, cubic };
 
@@ -28,44 +28,46 @@ struct WeightedView {
 };
 
 struct LightFieldPlan {
-  int count = 0;  // of views, in the order of rows, then columns
+  int count = 0;  // number of views, ordered by rows, then columns
   WeightedView view[most_views];
   std::int32_t all_weights = 0;
   bool equal = false;                           // every weight is 1
-  std::int64_t centre_row = 0, centre_col = 0;  // the place that is not shifted, in 2^-16 of a view
-  int least_col = 0, most_col = 0;              // of the views
+  std::int64_t centre_row = 0, centre_col = 0;  // the position that is not shifted, in 2^-16 of a view
+  int least_col = 0, most_col = 0;              // range of the views' columns
   std::int32_t least_slope = 0, most_slope = 0;
-  std::int32_t slope[most_slopes] = {};  // of each plane, in 2^-16 pixels per view
+  std::int32_t slope[most_slopes] = {};  // slope of each plane, in 2^-16 pixels per view
   Between between = Between::linear;
   Border border = Border::replicate;
 };
 
-std::int64_t in_places(double value);  // rounded to 2^-16, halves upwards
+std::int64_t in_places(double value);  // rounded to 2^-16, halves up
 
 void set_slopes(LightFieldPlan& plan, const std::vector<double>& slopes);
-// The options that both operations have: interpolation, border, and the centre as "0.3,0.7" in `at` and
-// `units`, from 0, the first view, to 1, the last, or in views. Throws Error for views beyond the limits.
+// Reads the options that both operations have: interpolation, border, and the centre, given as "0.3,0.7" in
+// `at` and `units`, from 0, the first view, to 1, the last, or in views. Throws Error for views beyond the
+// limits.
 LightFieldPlan begin_plan(const Arguments& arguments);
 void add_view(LightFieldPlan& plan, std::int64_t row, std::int64_t col,
-              std::int64_t weight);  // none of weight 0
+              std::int64_t weight);  // ignores weight 0
 void end_plan(LightFieldPlan& plan);
 
 inline namespace TESSERA_UNIT {
 
-// Shifts are whole multiples of 2^-bits of a pixel, and weights of 2^-bits: so products of two are exact.
+// Shifts are multiples of 2^-bits of a pixel and weights are multiples of 2^-bits, so products of two weights
+// are exact.
 template <class T>
 inline constexpr int fraction_bits = std::is_same_v<T, std::uint8_t> ? 7 : 12;
 
 template <class T>
 using Sum = std::conditional_t<std::is_integral_v<T>, std::int64_t, float>;
 
-// Samples of an axis that are read for one of the result, from `first` places further on.
+// The samples along an axis that one sample of the result reads, from offset `first` on.
 struct Taps {
   int first = 0, count = 1;
   std::int32_t weight[4] = {};
 };
 
-// How far the view at `place` is shifted, in 2^-bits of a pixel; halves upwards.
+// The shift of the view at `place`, in 2^-bits of a pixel, halves rounded up.
 template <int bits>
 SIMT std::int64_t shift_of(int place, std::int64_t centre, std::int32_t slope) {
   constexpr int spare = 2 * place_bits - bits;
@@ -73,8 +75,8 @@ SIMT std::int64_t shift_of(int place, std::int64_t centre, std::int32_t slope) {
   return (exact + (std::int64_t{1} << (spare - 1))) >> spare;
 }
 
-// Keys' cubic of a = −1/2 at f·2^-bits, each weight to the nearest but that of the pixel before, which takes
-// what is missing to 1.
+// Keys' cubic (a = −1/2) at f·2^-bits, with weights rounded to nearest, except weight[1], which makes their
+// sum exactly 1.
 template <int bits>
 SIMT void cubic_weights(std::int64_t f, std::int32_t (&weight)[4]) {
   const std::int64_t one = std::int64_t{1} << bits, square = f * f, cube = square * f, half = one * one;
@@ -113,7 +115,7 @@ SIMT std::int64_t add_product(std::int64_t weight, std::int64_t x, std::int64_t 
 }
 SIMT float add_product(float weight, float x, float sum) { return std::fma(weight, x, sum); }
 
-// A weight in units that sums are taken in.
+// Converts a weight to the type and unit of the sums.
 template <class T>
 SIMT Sum<T> weight_as(std::int32_t weight) {
   if constexpr (std::is_integral_v<T>) return weight;
@@ -154,14 +156,14 @@ struct Gather {
     return taps_of<bits>(shift_of<bits>(col, plan.centre_col, plan.slope[plane]), plan.between);
   }
 
-  // Views from `first` on that stand in one row of the grid; the index behind them.
+  // One past the last of the views that are in the grid row of view `first`.
   SIMT int row_end(int first) const {
     int end = first + 1;
     while (end < plan.count && plan.view[end].row == plan.view[first].row) ++end;
     return end;
   }
 
-  // Along one row of the grid: Σ over its views, and each one's samples beside x, of line y.
+  // The sum over the views [first, end) of one grid row and over their horizontal taps around x, in line y.
   SIMT Sum<T> along(int first, int end, int plane, int y, int x, int c) const {
     Sum<T> sum = 0;
     SIMT_NO_UNROLL
@@ -195,12 +197,11 @@ struct Gather {
     return sum;
   }
 
-  // A sample of the result from end to end.
   SIMT void compute(int plane, int y, int x, int c) const {
     result(plane, y, x, c) = finished<T>(sum_at(plane, y, x, c), plan.all_weights);
   }
 
-  // Whether the samples of a row lie one after another, here and in the result.
+  // True if the samples of a row are contiguous, in the views and in the result.
   bool packed() const {
     const auto side_by_side = [this](std::int64_t pixel, std::int64_t sample) {
       return (sample == 1 || channels() == 1) && pixel == channels();
@@ -220,8 +221,8 @@ struct Gather {
 
 }  // namespace TESSERA_UNIT
 
-// The fastest rung of the CPU ladder, for both operations and for the check of large results. Views of any
-// strides; a result whose pixels lie side by side.
+// The fastest CPU rung, for both operations and for the check of large results. Views may have any strides;
+// the result's pixels must be contiguous.
 void sum_views(const Gather<std::uint8_t>& p, int threads);
 void sum_views(const Gather<std::uint16_t>& p, int threads);
 void sum_views(const Gather<float>& p, int threads);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels on light fields. First rungs 1 and 2 of both operations: a thread has a sample, or a run of 16
-// bytes of a row. Then lines summed four bytes an instruction: rungs 3 and 4 of refocus.
+// Kernels on light fields. First rungs 1 and 2 of both operations, where a thread computes a sample, or a run
+// of 16 bytes of a row; then rungs 3 and 4 of refocus, which sum four bytes an instruction.
 #pragma once
 #include "ops/imaging/light_field.hpp"
 #include "ops/imaging/samples.hpp"
@@ -9,9 +9,9 @@
 namespace tessera::lightfield {
 inline namespace TESSERA_UNIT {
 
-inline constexpr int run_bytes = 16;  // samples of bytes that a thread has
+inline constexpr int run_bytes = 16;  // bytes of a row that a thread computes
 
-// A run's results, as wide as its address allows.
+// Stores a run's results with the widest stores that its address allows.
 SIMT void store_run(Thread thread, std::uint8_t* to, const Bytes16& run, int count) {
   const auto address = reinterpret_cast<std::uintptr_t>(to);
   if (count >= run_bytes && (address & 15) == 0) return thread.store16(to, run);
@@ -25,12 +25,12 @@ SIMT void store_run(Thread thread, std::uint8_t* to, const Bytes16& run, int cou
     if (i < count) to[i] = static_cast<std::uint8_t>(byte_of(run.word[i / 4], i % 4));
 }
 
-// Five words from any address on, the last of them as far as the run reaches.
+// Five words from an address of any alignment, valid as far as the run reaches.
 struct Window {
   std::uint32_t word[5];
 };
 
-// The words that hold bytes 0 to 15 + `more` of an address. No other word is touched.
+// Loads bytes 0 to 15 + `more` of an address, and touches only the words that hold them.
 SIMT Window load_words(const std::uint8_t* from, int more) {
   const auto address = reinterpret_cast<std::uintptr_t>(from);
   const int before = static_cast<int>(address & 3), last = before + run_bytes - 1 + more;
@@ -44,7 +44,8 @@ SIMT Window load_words(const std::uint8_t* from, int more) {
   return out;
 }
 
-// The same of an address from which words must not be read, or of places around a line: byte after byte.
+// The same bytes, loaded one by one: for lines whose words must not be read, and for positions beyond a
+// line's ends.
 template <class P>
 SIMT Window gather_bytes(const P& p, const std::uint8_t* line, int first, int offset, int more) {
   Window out = {};
@@ -69,15 +70,16 @@ Reason refuses_runs(const Gather<T>& p) {
   return std::nullopt;
 }
 
-// ⌊value / whole⌋, which a byte holds: nearly so by floats, and exactly by trying. A division of 64 bits is a
-// long subroutine.
+// ⌊value / whole⌋, which fits in a byte: approximated in float, then corrected. A 64-bit division is a long
+// subroutine.
 SIMT std::uint32_t divided(std::uint64_t value, std::uint64_t whole) {
   const auto near = static_cast<std::uint32_t>(static_cast<float>(value) / static_cast<float>(whole));
   if (near * whole > value) return near - 1;
   return (near + 1) * whole <= value ? near + 1 : near;
 }
 
-// Run `run` of a row, of one plane. `beside`: bytes of a line that must not be asked for at both its ends.
+// Computes run `run` of a row of one plane. `beside`: margin at both ends of a line, in bytes, in which words
+// are not loaded.
 SIMT void refocus_run(Thread thread, const Gather<std::uint8_t>& p, int plane, int y, int run, int beside) {
   const int first = run * run_bytes, channels = p.channels();
   std::uint64_t sum[run_bytes] = {};
@@ -119,7 +121,7 @@ SIMT void refocus_run(Thread thread, const Gather<std::uint8_t>& p, int plane, i
   store_run(thread, &p.result(plane, y, 0, 0) + first, out, p.row_samples() - first);
 }
 
-// The rung gpu_01_global of both operations.
+// The kernel of gpu_01_global of both operations.
 template <class T, auto config>
 struct Global {
   static constexpr int threads = config.threads;
@@ -136,7 +138,7 @@ struct Global {
   }
 };
 
-// The rung gpu_02_rows of both.
+// The kernel of gpu_02_rows of both operations.
 template <class T, auto config>
 struct Rows {
   static constexpr int threads = config.threads;
@@ -163,28 +165,28 @@ struct Rows {
 namespace tessera::lightfield {
 inline namespace TESSERA_UNIT {
 
-// Lines of bytes summed along a row of the grid, four bytes an instruction, by a thread that has 16 bytes of
-// some rows of one or more planes: what rungs 3 and 4 share.
+// Shared by rungs 3 and 4: a thread computes 16 bytes of some rows of one or more planes, and sums lines
+// along a row of the grid, four bytes an instruction.
 
 inline constexpr int packed_warps = 4, packed_threads = 32 * packed_warps;
 
-// How the result is split among threads. Runs from `first` to before `last` lie within every view, however
-// shifted; lanes have such runs side by side. The others have blocks of their own, in which a thread has a
-// sample: few as they are, what counts is how long one takes.
+// The partition of the result among threads. Runs [first, last) lie within every shifted view; adjacent lanes
+// compute adjacent runs. The edge runs have blocks of their own, with a sample per thread: they are few, so
+// their latency counts.
 struct WorkSplit {
-  int first, last, runs, groups;  // a group: the rows that a thread has
+  int first, last, runs, groups;  // a group: the rows of one thread
   int inner_x, inner_y;           // blocks
-  std::int64_t edge_samples;      // of a row
+  std::int64_t edge_samples;      // per row
   std::int64_t edge_blocks;
-  int left, right;  // the farthest samples from where views are read
+  int left, right;  // farthest offsets at which views are read, in samples
 
   SIMT std::int64_t blocks() const { return std::int64_t{inner_x} * inner_y + edge_blocks; }
 };
 
 SIMT int divided_up(std::int64_t a, std::int64_t b) { return static_cast<int>((a + b - 1) / b); }
 
-// Bytes at both ends of a line that must not be asked for along with others: within an array whose ends are
-// multiples of 16, a piece of 16 bytes that holds one of its bytes holds no other.
+// Bytes at both ends of a line that 16-byte loads must not touch; 0 if both ends of the array are multiples
+// of 16, since a 16-byte piece with a byte of the array then holds no other bytes.
 SIMT int bytes_beside(const View<const std::uint8_t, 5>& views) {
   std::int64_t last = 0;
   for (int d = 0; d < 5; ++d) last += (views.extent[d] - 1) * views.stride[d];
@@ -193,7 +195,7 @@ SIMT int bytes_beside(const View<const std::uint8_t, 5>& views) {
 }
 
 SIMT WorkSplit work_split_of(const Gather<std::uint8_t>& p, int rows, int planes) {
-  std::int64_t left = 0, right = 0;  // the farthest samples that are read, from one of the result
+  std::int64_t left = 0, right = 0;  // farthest offsets at which samples are read
   for (int corner = 0; corner < 4; ++corner) {
     const int col = corner % 2 == 0 ? p.plan.least_col : p.plan.most_col;
     const std::int32_t slope = corner / 2 == 0 ? p.plan.least_slope : p.plan.most_slope;
@@ -222,7 +224,8 @@ SIMT WorkSplit work_split_of(const Gather<std::uint8_t>& p, int rows, int planes
   return out;
 }
 
-// Where a thread stands; run < 0: not in a run. Else a sample at the edge; below 0: nowhere.
+// A thread's work: run `run` if it is not negative, else edge sample `sample` if that is not negative, else
+// none.
 struct Standing {
   int run = -1, group = 0;
   int sample = -1, row = 0, plane = 0;
@@ -234,7 +237,7 @@ SIMT Standing standing_of(Thread thread, const Gather<std::uint8_t>& p, const Wo
   Standing out;
   out.left = split.left;
   out.right = split.right;
-  // Those at the edge come first: each takes long.
+  // Edge blocks come first, because each takes long.
   block -= split.edge_blocks;
   if (block >= 0) {
     out.run = split.first + static_cast<int>(block % split.inner_x) * 32 + thread.lane();
@@ -252,8 +255,8 @@ SIMT Standing standing_of(Thread thread, const Gather<std::uint8_t>& p, const Wo
   return out;
 }
 
-// A view in a plane as a block keeps it: how many samples and pixels further, and the weights of a sample and
-// the one beside it, in the bytes in which they are.
+// A view's shift in a plane, kept in shared memory: the offset in samples and in pixels, and the weights of
+// the two taps, in the bytes of their samples.
 struct Shift {
   std::int32_t offset, pixels;
   std::uint32_t weights;
@@ -277,7 +280,7 @@ SIMT void fill_shifts(Thread thread, Shifts<planes>& to, const Gather<std::uint8
   }
 }
 
-// A line's bytes in pieces of 16, none of them without a byte that is needed.
+// A line's bytes in aligned pieces of 16, each of which holds a byte that is needed.
 struct Pieces {
   std::uint32_t word[9];
   int before;
@@ -314,7 +317,7 @@ SIMT void add_from(const Pieces& pieces, std::uint32_t weights, std::uint32_t (&
   add_words(word, weights, sum);
 }
 
-// The threads of a warp are 16 bytes from each other: the branch is the same for all.
+// The lanes of a warp are 16 bytes apart, so the branch is uniform.
 SIMT void add_pieces(const Pieces& pieces, std::uint32_t weights, std::uint32_t (&sum)[run_bytes]) {
   switch (pieces.before >> 2) {
     case 0:
@@ -328,8 +331,8 @@ SIMT void add_pieces(const Pieces& pieces, std::uint32_t weights, std::uint32_t 
   }
 }
 
-// Lines of one plane, for `rows` rows of the result: where each begins in a view, and whether it counts. One
-// that does not is read all the same, so that no branch stands between loads.
+// The lines of a view that `rows` rows of the result read in one plane: their offsets, and whether they
+// count. A line that does not count is read too, so that no branch separates the loads.
 template <int rows>
 struct LinesOf {
   std::int64_t at[rows + 1];
@@ -350,7 +353,7 @@ struct LinesOf {
   }
 };
 
-// Views from `begin` to `end`, all of one row of the grid, added to the sums of one plane.
+// Adds views [begin, end), all of one row of the grid, to the sums of one plane.
 template <int rows>
 SIMT void add_views(Thread thread, const Gather<std::uint8_t>& p, const Shift* shifts,
                     const LinesOf<rows>& lines, int begin, int end, const Standing& place,
@@ -360,14 +363,14 @@ SIMT void add_views(Thread thread, const Gather<std::uint8_t>& p, const Shift* s
   const auto load = [&](int v, Pieces(&pieces)[rows + 1]) {
     const std::uint8_t* const view =
         p.views.data + p.plan.view[v].row * p.views.stride[0] + p.plan.view[v].col * p.views.stride[1];
-    // Whatever the block's table holds, no address lies outside the views.
+    // The clamp keeps addresses within the views, whatever the table in shared memory holds.
     const int offset = shifts[v].offset, above = offset > place.left ? offset : place.left;
     const int within = above < place.right ? above : place.right;
     SIMT_UNROLL
     for (int r = 0; r <= rows; ++r)
       pieces[r] = load_pieces(thread, view + lines.at[r] + first + within, p.channels());
   };
-  // The next view's lines are under way while this one's are summed.
+  // The next view's lines are loaded while this view's are summed.
   Pieces next[rows + 1];
   load(begin, next);
   SIMT_NO_UNROLL
@@ -397,8 +400,8 @@ SIMT void store_sums(Thread thread, const Gather<std::uint8_t>& p, int plane, in
   store_run(thread, &p.result(plane, y, 0, 0) + first, out, p.row_samples() - first);
 }
 
-// A thread's part of planes from `plane` on, `views_at_once` views of a row of the grid for one plane after
-// another.
+// Computes a thread's part of `planes` planes from `plane` on: `views_at_once` views of a grid row at a time,
+// for one plane after another.
 template <int rows, int planes>
 SIMT void refocus_packed(Thread thread, const Gather<std::uint8_t>& p, const Shifts<planes>& shifts,
                          int plane, const Standing& at, int views_at_once) {
@@ -424,7 +427,7 @@ SIMT void refocus_packed(Thread thread, const Gather<std::uint8_t>& p, const Shi
   }
 }
 
-// One sample where views end: the same sum, whose loads of one view after another are all under way.
+// Computes one edge sample: the same sum, with the loads of `together` views in flight.
 SIMT void refocus_sample(const Gather<std::uint8_t>& p, const Shift* shifts, int plane, int y, int sample) {
   constexpr int together = 4;
   const int channels = p.channels(), x = sample / channels, c = sample % channels;
@@ -468,7 +471,7 @@ SIMT void refocus_sample(const Gather<std::uint8_t>& p, const Shift* shifts, int
   (&p.result(plane, y, 0, 0))[sample] = static_cast<std::uint8_t>((sum + whole / 2) / whole);
 }
 
-// What rungs of one and of several planes are.
+// The kernel body of rungs 3 and 4.
 template <int rows, int planes>
 SIMT void refocus_block(Thread thread, Shifts<planes>& shifts, const Gather<std::uint8_t>& p,
                         int views_at_once) {

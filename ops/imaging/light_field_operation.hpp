@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What operations on light fields share outside their kernels.
+// Host code shared by the operations on light fields.
 #pragma once
 #include <functional>
 #include "ops/imaging/light_field.hpp"
@@ -8,8 +8,8 @@
 
 namespace tessera::lightfield {
 
-// Sets what follows from an operation's plan alone: elements, cost, inputs to try, reference and checks.
-// `compute` is the fastest CPU rung. The operation's output must be named before.
+// Sets the members that follow from an operation's plan alone: elements, cost, test inputs, reference and
+// checks. `compute` is the fastest CPU rung. operation.output must be set before.
 void set_checks(Operation& operation, LightFieldPlan (*plan_of)(const Arguments&),
                 std::function<void(const Arguments&)> compute);
 
@@ -29,7 +29,7 @@ Choice naive_choice() {
   });
 }
 
-// The CPU rung `simd` of an operation with that output.
+// The CPU rung `simd` of the operation with this output.
 template <template <class> class Problem>
 Choice simd_choice(const char* output) {
   Choice out =

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A band of rows of the result at a time: each line of a row of the grid is summed once along its views, and
-// added to the rows of the result that it touches. Highway compiles the lines for each instruction set.
+// The vectorized CPU rung of light fields. It computes bands of rows: each line of a grid row is summed over
+// its views once, and added to the rows of the result that it touches; Highway compiles the loops over lines
+// for each instruction set.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ops/imaging/light_field_simd.cpp"
 #include "tessera/core/vector_targets.hpp"
@@ -13,7 +14,7 @@
 #define TESSERA_LIGHT_FIELD_LINE
 namespace tessera::lightfield {
 
-// Σ weight(j) · from[i + j·apart] is added to sample i.
+// Adds Σ weight(j) · from[i + j·apart] to sample i.
 template <class T>
 struct Line {
   const T* from = nullptr;
@@ -31,10 +32,10 @@ namespace tessera::lightfield {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Weights of one or two taps are at most 128 together: 16 bits hold a sum, and twice as many lanes fit.
+// One or two taps weigh at most 128 together: a sum fits in 16 bits, and twice as many lanes in a vector.
 void add_line_u8(const Line<std::uint8_t>& line, std::int32_t* HWY_RESTRICT to) {
   std::int64_t i = 0;
-#if HWY_TARGET != HWY_SCALAR  // which has no two lanes
+#if HWY_TARGET != HWY_SCALAR  // HWY_SCALAR has a single lane
   const hn::ScalableTag<std::int32_t> d32;
   const hn::Repartition<std::uint16_t, decltype(d32)> d16;
   const hn::Rebind<std::uint8_t, decltype(d16)> d8;
@@ -61,7 +62,7 @@ void add_line_u8(const Line<std::uint8_t>& line, std::int32_t* HWY_RESTRICT to) 
       to[i] += line.tap[j] * line.view_weight * std::int32_t{line.from[i + std::int64_t{j} * line.apart]};
 }
 
-// As the compiler makes vectors of it: a line's own sum in 32 bits, what is added to in 64.
+// Vectorized by the compiler: a line's own sum takes 32 bits, the sum that it is added to 64.
 template <class T>
 HWY_INLINE void add_wide(const Line<T>& line, std::int64_t* HWY_RESTRICT to) {
   const T* HWY_RESTRICT const from = line.from;
@@ -169,7 +170,7 @@ void add_weighted(float weight, const float* from, std::int64_t count, float* to
   HWY_DYNAMIC_DISPATCH(add_weighted_f32)(weight, from, count, to);
 }
 
-// Rows of a plane; A holds every sum.
+// A band of rows of a plane; A: a type that holds every sum.
 template <class T, class A>
 class Band {
  public:
@@ -181,7 +182,7 @@ class Band {
         sums_(size(samples_ * rows_)) {}
 
   static std::int64_t rows_of(const Gather<T>& p) {
-    constexpr std::int64_t most_samples = 1 << 16;  // what a core's cache holds
+    constexpr std::int64_t most_samples = 1 << 16;  // fits in a core's cache
     return std::clamp<std::int64_t>(most_samples / std::max(1, p.row_samples()), 4, 64);
   }
 
@@ -287,7 +288,7 @@ void run_bands(const Gather<T>& p, int threads) {
 }  // namespace
 
 void sum_views(const Gather<std::uint8_t>& p, int threads) {
-  // Magnitudes of a cubic's weights sum to 25/16 at most, a little more as they are rounded.
+  // The magnitudes of a cubic's weights sum to at most 25/16, a little more after rounding.
   const double factor = p.plan.between == Between::cubic ? 1.6 : 1;
   const double largest = factor * 255 * (1 << (2 * fraction_bits<std::uint8_t>)) * (p.plan.all_weights + 1.0);
   if (largest < 0x1p31) run_bands<std::int32_t>(p, threads);

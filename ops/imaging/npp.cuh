@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// NPP's filters, loaded when first asked for, through declarations of our own: neither its headers nor the
-// library need be there when this is built.
+// NPP's filters, loaded at first use through declarations of our own: the build needs neither NPP's headers
+// nor its library.
 #pragma once
 #include <cstddef>
 #include <string>
@@ -27,11 +27,12 @@ struct StreamContext {
   int reserved;
 };
 
-// As NPP's own enumerations count.
+// Values of NPP's own enumerations.
 constexpr int mask_3x3 = 200, mask_5x5 = 201, mask_7x7 = 400, mask_9x9 = 500, mask_11x11 = 600,
               mask_13x13 = 700, mask_15x15 = 800, border_replicate = 2;
 
-// Source, its pitch in bytes, its size, where the region begins; result, its pitch, the region; mask, border.
+// Source, its pitch in bytes, its size, the region's offset; result, its pitch, the region's size; mask,
+// border.
 using Filter = int(const void*, int, Size, Point, void*, int, Size, int, int, StreamContext);
 
 class Library {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Samples as numbers to sum, and sums as samples, with the same bits on every device. Bytes that stay four to
-// a word. What lies outside a picture.
+// Conversions between samples and sums, with the same bits on every device. Arithmetic on bytes packed four
+// to a word; border indices.
 #pragma once
 #include <cmath>
 #include <cstdint>
@@ -15,12 +15,13 @@
 
 namespace tessera::imaging {
 
-// By this name, or by what OpenCV, SciPy, NumPy and NPP call it. Throws Error that names --border.
+// The border of this name, or of the name in OpenCV, SciPy, NumPy or NPP. Throws an Error that names
+// --border.
 Border border_named(const std::string& word);
 
 inline namespace TESSERA_UNIT {
 
-// What kernels on pictures are compiled for. A trace of samples of 16 bits would show nothing new.
+// The elements for which kernels on pictures are compiled. A trace of 16-bit samples would show nothing new.
 #if defined(TESSERA_TRACED)
 using PictureElements = Types<std::uint8_t, float>;
 #else
@@ -29,7 +30,7 @@ using PictureElements = Types<std::uint8_t, std::uint16_t, std::int16_t, f16, fl
 
 inline constexpr int from_constant = -1;
 
-// Where place i of an axis of n pixels is found. Mirrors are an even function with a period.
+// Index of the pixel at position i of an axis of n pixels. Mirror borders are even periodic functions.
 SIMT int border_index(int i, int n, Border border) {
   if (i >= 0 && i < n) return i;
   if (border == Border::constant) return from_constant;
@@ -69,7 +70,7 @@ SIMT A number(T sample) {
   else return static_cast<A>(sample);
 }
 
-// As a block keeps a sample: a half as the float that it will be summed as.
+// The type in which a block keeps a sample: a half as the float that is summed.
 template <class T>
 using Kept = std::conditional_t<std::is_same_v<T, f16>, float, T>;
 
@@ -96,8 +97,8 @@ inline constexpr int most_of<std::uint16_t> = 65535;
 template <>
 inline constexpr int most_of<std::int16_t> = 32767;
 
-// To the nearest whole number, ties to even, within the type's range; NaN gives the type's least. Below 2^22
-// a float's last place is a whole number as soon as 1.5·2^23 is added.
+// Rounds to the nearest integer, ties to even, within the type's range; NaN gives the type's minimum. Adding
+// 1.5·2^23 to a float below 2^22 makes its last place a unit.
 template <class To>
 SIMT To rounded(float value) {
   constexpr float least = static_cast<float>(least_of<To>), most = static_cast<float>(most_of<To>);
@@ -112,7 +113,7 @@ SIMT To saturated(std::int32_t value) {
   return static_cast<To>(above < most_of<To> ? above : most_of<To>);
 }
 
-// A float as a sample: as it is, or to the nearest value of the type.
+// Converts a float to a sample: unchanged, or rounded to the nearest value of the type.
 template <class To>
 SIMT To sample_of(float value) {
   if constexpr (std::is_same_v<To, float>) return value;
@@ -120,13 +121,13 @@ SIMT To sample_of(float value) {
   else return rounded<To>(value);
 }
 
-// Bytes four to a word: how they are moved between words, and sums of their products. An instruction or two
-// each on GPUs; plain C++ elsewhere.
+// Bytes packed four to a word: permutations and sums of products. Each takes an instruction or two on GPUs,
+// and is plain C++ elsewhere.
 SIMT std::uint32_t byte_of(std::uint32_t word, int b) { return word >> (8 * b) & 0xffu; }
 
 SIMT std::int32_t as_byte(std::int32_t value) { return saturated<std::uint8_t>(value); }
 
-// Bytes of two words by their places: 0 to 3 of the first, 4 to 7 of the second, the lowest digit first.
+// Selects bytes of two words: places 0 to 3 are in the first, 4 to 7 in the second, the lowest digit first.
 SIMT std::uint32_t permuted(std::uint32_t a, std::uint32_t b, std::uint32_t places) {
 #if defined(__CUDA_ARCH__)
   return __byte_perm(a, b, places);
@@ -139,10 +140,10 @@ SIMT std::uint32_t permuted(std::uint32_t a, std::uint32_t b, std::uint32_t plac
 #endif
 }
 
-// The places of four bytes of two words, from place `first` on.
+// The places of four consecutive bytes of two words, from place `first` on.
 SIMT std::uint32_t places_from(int first) { return 0x3210u + 0x1111u * static_cast<std::uint32_t>(first); }
 
-// The word that begins `bits` above the lowest bit of `low`, and goes on in `high`; 0 to 24.
+// The word that begins `bits` above the lowest bit of `low` and continues in `high`; bits: 0 to 24.
 SIMT std::uint32_t funnel_shifted(std::uint32_t low, std::uint32_t high, int bits) {
 #if defined(__CUDA_ARCH__)
   return __funnelshift_r(low, high, static_cast<unsigned>(bits));
@@ -151,7 +152,7 @@ SIMT std::uint32_t funnel_shifted(std::uint32_t low, std::uint32_t high, int bit
 #endif
 }
 
-// Four samples of each of four rows: word i of the result has sample i of all of them.
+// Transposes four samples of each of four rows: word i of the result has sample i of every row.
 SIMT Bytes16 transposed(std::uint32_t a, std::uint32_t b, std::uint32_t c, std::uint32_t d) {
   const std::uint32_t ab = permuted(a, b, 0x5140), cd = permuted(c, d, 0x5140);
   const std::uint32_t ab_high = permuted(a, b, 0x7362), cd_high = permuted(c, d, 0x7362);
@@ -172,7 +173,7 @@ SIMT std::uint32_t third_bytes(const std::uint32_t (&from)[4]) {
   return permuted(permuted(from[0], from[1], 0x0062), permuted(from[2], from[3], 0x0062), 0x5410);
 }
 
-// sum + Σ the four bytes of each.
+// sum + Σ of the products of corresponding bytes.
 SIMT std::uint32_t dot4(std::uint32_t bytes, std::uint32_t weights, std::uint32_t sum) {
 #if defined(__CUDA_ARCH__)
   return __dp4a(bytes, weights, sum);
@@ -183,7 +184,7 @@ SIMT std::uint32_t dot4(std::uint32_t bytes, std::uint32_t weights, std::uint32_
 #endif
 }
 
-// sum + Σ the four bytes times the four weights, which have signs. Modulo 2^32: what digits add up to fits.
+// sum + Σ of the products of corresponding bytes, with signed weights. Modulo 2^32: sums of digits fit.
 SIMT std::uint32_t signed_dot4(std::uint32_t bytes, std::uint32_t weights, std::uint32_t sum) {
 #if defined(__CUDA_ARCH__)
   return cuda::ptx::dp4a_u8s8(bytes, weights, sum);
@@ -197,7 +198,7 @@ SIMT std::uint32_t signed_dot4(std::uint32_t bytes, std::uint32_t weights, std::
 #endif
 }
 
-// sum + Σ the halves of `pair` times bytes 0 and 1 of the weights, or 2 and 3.
+// sum + Σ of the halves of `pair` times bytes 0 and 1 of the weights, or bytes 2 and 3 if `upper`.
 SIMT std::uint32_t dot2(std::uint32_t pair, std::uint32_t weights, bool upper, std::uint32_t sum) {
 #if defined(__CUDA_ARCH__)
   return upper ? __dp2a_hi(pair, weights, sum) : __dp2a_lo(pair, weights, sum);
@@ -207,10 +208,10 @@ SIMT std::uint32_t dot2(std::uint32_t pair, std::uint32_t weights, bool upper, s
 #endif
 }
 
-// 256 times as much, where bytes are moved, not numbers: sums of products have the multipliers.
+// sum · 256 by a byte permutation: the multipliers are busy with sums of products.
 SIMT std::uint32_t times_256(std::uint32_t sum) { return permuted(sum, 0u, 0x2104); }
 
-// Two numbers saturated to bytes, below what `rest` has in its lower half.
+// Saturates two numbers to bytes, below the lower half of `rest`.
 SIMT std::uint32_t packed_bytes(std::int32_t first, std::int32_t second, std::uint32_t rest) {
 #if defined(__CUDA_ARCH__)
   return cuda::ptx::cvt_pack_sat_u8(first, second, rest);
@@ -220,7 +221,7 @@ SIMT std::uint32_t packed_bytes(std::int32_t first, std::int32_t second, std::ui
 #endif
 }
 
-// 2^23 + a byte of the word, which is the byte among the last places of a float.
+// 2^23 + byte b of the word: the byte becomes the lowest mantissa bits of a float.
 SIMT float byte_above(std::uint32_t word, int b) {
   return __builtin_bit_cast(float, permuted(word, 0x4b000000u, 0x7440u + static_cast<std::uint32_t>(b)));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Options of typed calls on pictures as words of the command line.
+// Converts options of typed calls on pictures to words of the command line.
 #pragma once
 #include <string>
 #include "ops/imaging/image_view.hpp"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// GPU rung 1: a thread for each sample of the result, everything from global memory.
+// GPU rung 1: a thread for each sample of the result, all reads from global memory.
 //
-// Neighbouring threads read neighbouring samples, but one at a time; each looks up for itself where every
-// view lies and whether that is inside, which all its neighbours find out as well.
+// Neighbouring threads read neighbouring samples, but one at a time; each computes for itself the position in
+// every view and the border test, as all its neighbours do.
 #include "ops/imaging/light_field_kernels.hpp"
 #include "tessera/kernel.hpp"
 #include "refocus.hpp"

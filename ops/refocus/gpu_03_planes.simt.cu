@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// GPU rung 3: several planes share what is loaded.
+// GPU rung 3: several planes share loads.
 //
-// A thread has the same 16 bytes of several planes. A few views of a row of the grid are summed for one plane
-// after another, while the first cache still holds their lines; blocks that have other planes of the same
-// place run at the same time and find them in the second. What limits it: every plane shifts every line anew,
-// and the sums of many planes leave registers for few threads: planes one by one, a rung above, are faster.
+// A thread computes the same 16 bytes of several planes. A few views of a row of the grid are summed for one
+// plane after another, while L1 still holds their lines; blocks with other planes of the same place run at
+// the same time and find the lines in L2. The bottleneck: every plane shifts every line anew, and the sums of
+// many planes leave registers for few threads, so that rung 4, one plane at a time, is faster.
 #include "ops/imaging/light_field_kernels.hpp"
 #include "refocus.hpp"
 
@@ -12,12 +12,12 @@ namespace tessera::refocus {
 namespace {
 
 struct Config {
-  int rows = 2;    // of the result, in a thread
-  int planes = 2;  // likewise
+  int rows = 2;    // rows of the result per thread
+  int planes = 2;  // planes per thread
   Tuning tuning() const { return {{"rows", rows}, {"planes", planes}}; }
 };
 
-constexpr int views_at_once = 6;  // some 30 KiB of lines for a block
+constexpr int views_at_once = 6;  // some 30 KiB of lines per block
 
 template <class T, Config config>
 struct Planes {

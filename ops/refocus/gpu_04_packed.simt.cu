@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// GPU rung 4: one plane after another, four bytes an instruction. The summit.
+// GPU rung 4: one plane after another, four bytes an instruction. The fastest GPU rung.
 //
-// All views of a row of the grid move up and down alike, so a thread sums their lines first, each sample and
-// the one beside it in one product of four bytes, and weighs only the sums between two lines. It has 16 bytes
-// of a row or two; loads of 16 bytes fetch lines, whatever their address, while those before are summed. What
-// limits it now is how few threads its registers leave to wait for memory.
+// All views of a row of the grid have the same vertical shift, so a thread sums their lines first, a sample
+// and its neighbour in one dot product of four bytes, and weights only the sums between two lines. It
+// computes 16 bytes of a row or two; 16-byte loads fetch lines at any alignment, while earlier lines are
+// summed. The bottleneck is occupancy: registers leave few threads to hide the latency of memory.
 #include "ops/imaging/light_field_kernels.hpp"
 #include "refocus.hpp"
 
@@ -12,7 +12,7 @@ namespace tessera::refocus {
 namespace {
 
 struct Config {
-  int rows = 2;  // of the result, in a thread
+  int rows = 2;  // rows of the result per thread
   Tuning tuning() const { return {{"rows", rows}}; }
 };
 

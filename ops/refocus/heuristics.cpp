@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rung that shares loads between planes is held back for one plane.
+// Withholds the rung that shares loads between planes if there is one plane only.
 #include "tessera/core/heuristics.hpp"
 
 namespace tessera::refocus {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Refocusing as an operation: its arguments, what it costs, how it is checked, what to try.
+// Refocusing as an operation: its arguments, cost, checks, test cases, and partition over several devices.
 #include "refocus.hpp"
 #include <cmath>
 #include "ops/imaging/light_field_operation.hpp"
@@ -17,15 +17,16 @@ using lightfield::LightFieldPlan;
 
 constexpr const char* output_name = "refocused";
 
-// Of a view so far from the centre, in 2^-16 of a view.
+// The weight of a view at the offset (up, right) from the centre, in 2^-16 of a view.
 std::int64_t weight_of(const std::string& aperture, std::int64_t up, std::int64_t right, double radius) {
   constexpr double most = 255;
   if (aperture == "mean") return 1;
-  constexpr double beyond_any_grid = 40000;  // whose square in places 64 bits still hold
+  constexpr double beyond_any_grid = 40000;  // its square in units of 2^-32 fits in 64 bits
   const std::int64_t square = up * up + right * right,
                      reach = lightfield::in_places(std::min(radius, beyond_any_grid));
   if (aperture == "disc") return square <= reach * reach ? 1 : 0;
-  if (square == 0) return static_cast<std::int64_t>(most);  // also where the square of the radius is 0
+  if (square == 0)
+    return static_cast<std::int64_t>(most);  // avoids 0/0 if the square of the radius underflows
   const double views = std::ldexp(static_cast<double>(square), -2 * lightfield::place_bits);
   return static_cast<std::int64_t>(std::floor(most * std::exp(-views / (2 * radius * radius)) + 0.5));
 }
@@ -119,11 +120,11 @@ std::vector<Case> cases() {
   return out;
 }
 
-// The planes of a plan, as the option --slopes has them.
+// The planes of a plan, in the form of the option --slopes.
 std::string slopes_text(const lightfield::LightFieldPlan& plan, Interval planes) {
   std::string out;
   for (std::int64_t i = planes.first; i < planes.last; ++i) {
-    // Whole multiples of 2^-16, which so many digits hold.
+    // Multiples of 2^-16 are exact with 16 decimals.
     char text[48];
     (void)std::snprintf(text, sizeof text, "%.16f", std::ldexp(plan.slope[i], -lightfield::place_bits));
     out += (out.empty() ? "" : ",") + std::string(text);
@@ -151,7 +152,7 @@ Arguments part(const Arguments& whole, const lightfield::LightFieldPlan& plan, c
   return out;
 }
 
-// Refocusing is cut between planes, each of which needs every view.
+// The partition is by planes, each of which needs every view.
 Partition divide(const Arguments& arguments) {
   const auto whole = std::make_shared<const Arguments>(arguments);
   const auto plan = std::make_shared<const lightfield::LightFieldPlan>(plan_of(arguments));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A light field focused afterwards, on one plane or on many: the views' mean, each shifted by its place in
-// the grid times the plane's slope.
+// Refocuses a light field on one plane or on many: the mean of the views, each shifted by its position in the
+// grid times the plane's slope.
 #pragma once
 #include "ops/imaging/light_field.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What refocusing and new viewpoints promise: planes come back bit for bit where nothing hides them, and
-// every rung gives the same bits.
+// Tests of refocusing and new viewpoints: planes come back bit for bit where nothing hides them, and every
+// rung gives the same bits.
 #include "refocus.hpp"
 #include <gtest/gtest.h>
 #include <cstring>
@@ -19,9 +19,9 @@ struct Size {
   std::size_t samples() const { return static_cast<std::size_t>(height * width * channels); }
 };
 
-// A textured plane: a view at (t, s) sees its texture `disparity` pixels further for each view.
+// A textured plane, whose texture shifts by `disparity` pixels from one view to the next.
 struct Plane {
-  int disparity = 0, top = 0, left = 0, bottom = 0, right = 0;  // in the centre's view
+  int disparity = 0, top = 0, left = 0, bottom = 0, right = 0;  // in the central view
   std::uint64_t seed = 0;
 };
 
@@ -32,7 +32,7 @@ std::uint8_t texture(const Plane& plane, std::int64_t y, std::int64_t x, std::in
   return static_cast<std::uint8_t>((v ^ (v >> 32)) >> 7);
 }
 
-// From the farthest to the nearest, each over what is there.
+// Paints the planes from the farthest to the nearest, each over the ones before.
 Bytes painted(const Size& s, const std::vector<Plane>& planes) {
   Bytes out(static_cast<std::size_t>(s.rows * s.cols) * s.samples());
   std::size_t at = 0;
@@ -51,7 +51,7 @@ Bytes painted(const Size& s, const std::vector<Plane>& planes) {
   return out;
 }
 
-// The result as numbers, by the rung that a plain call takes, checked against the reference.
+// The result of the default rung as numbers, checked against the reference.
 std::vector<double> computed(const char* name, const Size& s, const std::vector<double>& views,
                              Element element, Arguments::Words words) {
   const Operation& operation = *find_operation(name);
@@ -109,7 +109,7 @@ TEST(Refocus, WhatIsBehindIsBlurred) {
   EXPECT_LT(equal, 20);
 }
 
-// Two views half a pixel to each side of a plane's own place: the mean of neighbours.
+// Two views, half a pixel to each side of the plane's own position: the mean of neighbours.
 TEST(Refocus, HalfAPixelIsTheMeanOfTwo) {
   const Size s{.rows = 1, .cols = 2, .height = 3, .width = 40, .channels = 1};
   Random random(7);
@@ -145,7 +145,7 @@ TEST(Refocus, OneViewIsShifted) {
   std::vector<double> view;
   for (std::size_t i = 0; i < s.samples(); ++i) view.push_back(static_cast<double>(i) * 0.5);
   EXPECT_EQ(computed("refocus", s, view, Element::f32, {{"slope", "3"}}), view);
-  // One view of two, a whole place from the aperture's centre.
+  // One view of two, a whole position from the aperture's centre.
   const Size two{.rows = 2, .cols = 1, .height = 9, .width = 20, .channels = 2};
   std::vector<double> views(s.samples(), 1e9);
   views.insert(views.end(), view.begin(), view.end());
@@ -170,8 +170,8 @@ TEST(Refocus, RadiiAsLargeOrSmallAsNumbersGet) {
     EXPECT_EQ(by("weighted", radius), one) << radius;
 }
 
-// As everything else on the grid a disc's radius is a multiple of 2^-16: 92682 of them are more than the way
-// to a corner, which is a little more than the 92681.5 that are rounded up to them.
+// A disc's radius, like every position on the grid, is a multiple of 2^-16: 92682 units exceed the distance
+// to a corner, which is a little more than the 92681.5 units that are rounded up to them.
 TEST(Refocus, ADiscsRadiusIsRoundedAsPlacesAre) {
   const Size s{.rows = 3, .cols = 3, .height = 12, .width = 30, .channels = 3};
   const std::vector<double> views = numbers(painted(s, scene));
@@ -214,7 +214,7 @@ TEST(Viewpoint, AtACameraItIsThatView) {
     }
 }
 
-// Between cameras a plane stands where the slope says, and is the same plane.
+// Between cameras the plane appears where the slope says, unchanged.
 TEST(Viewpoint, APlaneMovesWithTheCamera) {
   const Size s;
   const auto got = computed("viewpoint", s, numbers(painted(s, scene)), Element::u8,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // CPU rung 1: one pixel after another, on one core.
 //
-// Each pixel sums its whole window in every plane, though its neighbour has just summed nearly the same.
+// Each pixel sums its whole window in every plane, although its neighbour's window is nearly the same.
 #include "sharpest.hpp"
 #include "tessera/rung.hpp"
 

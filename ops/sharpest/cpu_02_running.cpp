@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // CPU rung 2: running sums, every core.
 //
-// A window is the one before it, one column of sums further: two additions whatever its size. A column's sum
-// goes down a row likewise. What limits it now is the edges themselves.
+// A window differs from the one before it by two column sums: two additions, whatever its size. A column's
+// sum moves down a row in the same way. The bottleneck is computing the edges.
 #include <algorithm>
 #include "sharpest.hpp"
 #include "tessera/core/device.hpp"
@@ -14,7 +14,7 @@ namespace {
 
 using Row = std::vector<std::uint64_t>;
 
-// Rows of the result.
+// A band of rows of the result.
 template <class T>
 class Band {
  public:
@@ -36,7 +36,7 @@ class Band {
     return static_cast<std::size_t>(y - begin_) * width_ + static_cast<std::size_t>(x);
   }
 
-  // A row's edges, as long as some window needs them.
+  // Adds a row's edges to the column sums, and keeps them for the later subtraction.
   void add_edges(int plane, int y) {
     Row row(width_);
     for (int x = 0; x < p_.width(); ++x)
@@ -78,7 +78,7 @@ class Band {
 
 template <class T>
 void run_running(const Problem<T>& p, int threads) {
-  constexpr int least_rows = 64;  // fewer, and windows are mostly summed twice
+  constexpr int least_rows = 64;  // with fewer, bands mostly compute rows that their neighbours compute too
   const int parts = std::clamp(p.height() / least_rows, 1, threads);
   parallel(parts, [&](int part) {
     Band<T>(p, static_cast<int>(std::int64_t{p.height()} * part / parts),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// GPU rung 1: a thread for each pixel, everything from global memory.
+// GPU rung 1: a thread for each pixel, all reads from global memory.
 //
-// Neighbouring threads sum nearly the same windows, each for itself; the first cache gives most samples.
+// Neighbouring threads sum nearly the same windows, each for itself; L1 serves most samples.
 #include "tessera/kernel.hpp"
 #include "sharpest.hpp"
 
@@ -9,7 +9,7 @@ namespace tessera::sharpest {
 namespace {
 
 struct Config {
-  int tile = 16;  // pixels along both sides of a block
+  int tile = 16;  // pixels along each side of a block
   Tuning tuning() const { return {{"tile", tile}}; }
 };
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // GPU rung 2: edges in shared memory, summed along rows first.
 //
-// A block measures the edges of a tile and its surroundings once for a plane, sums them along rows, and a
-// thread adds up as many row sums as its window has rows. What limits it now is the barriers of each plane.
+// For each plane, a block computes the edges of a tile and its halo once and sums them along rows; a thread
+// then adds the row sums of its window. The bottleneck is the barriers of each plane.
 #include "tessera/kernel.hpp"
 #include "sharpest.hpp"
 
@@ -10,11 +10,11 @@ namespace tessera::sharpest {
 namespace {
 
 struct Config {
-  int tile = 16;  // pixels along both sides of a block
+  int tile = 16;  // pixels along each side of a block
   Tuning tuning() const { return {{"tile", tile}}; }
 };
 
-constexpr int most_fitting = 8;  // radius for which a block has memory
+constexpr int most_fitting = 8;  // the largest radius whose tile fits in shared memory
 
 template <class T, Config config>
 struct Tiles {

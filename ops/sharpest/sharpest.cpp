@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The sharpest plane as an operation: its arguments, what it costs, how it is checked, what to try.
+// The sharpest plane as an operation: its arguments, cost, checks and test cases.
 #include "sharpest.hpp"
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Of a stack of pictures focused on different planes, the sharpest at every pixel: the picture that is sharp
-// everywhere, or which plane it was. The measure is a whole number, so every device finds the same.
+// Finds the sharpest plane of a focal stack at every pixel, and gives the picture that is sharp everywhere or
+// the planes' numbers. The measure is an integer, so every device finds the same plane.
 #pragma once
 #include <cstdint>
 #include "tessera/core/arguments.hpp"
@@ -20,16 +20,16 @@ struct Problem {
   View<const T, 4> stack;  // [planes,height,width,channels]
   View<unsigned char, 4>
       found;       // [1,height,width,channels or 1] of T, or of u16 for depths; strides in elements
-  int radius = 2;  // pixels of the window to each side
+  int radius = 2;  // pixels of the window on each side
   bool depth = false;
-  int step = 0;  // of a depth from plane to plane
+  int step = 0;  // difference in depth from plane to plane
 
   SIMT int planes() const { return static_cast<int>(stack.extent[0]); }
   SIMT int height() const { return static_cast<int>(stack.extent[1]); }
   SIMT int width() const { return static_cast<int>(stack.extent[2]); }
   SIMT int channels() const { return static_cast<int>(stack.extent[3]); }
 
-  // |2·here − left − right| + |2·here − above − below|, of all channels; edges go on as they are.
+  // 2·here − left − right| + |2·here − above − below|, summed over channels; the border is replicated.
   SIMT std::uint64_t edge(int plane, int y, int x) const {
     const int left = x > 0 ? x - 1 : 0, right = x + 1 < width() ? x + 1 : x;
     const int above = y > 0 ? y - 1 : 0, below = y + 1 < height() ? y + 1 : y;
@@ -44,7 +44,7 @@ struct Problem {
     return sum;
   }
 
-  // The sum of the window about a pixel, as far as it lies within the picture.
+  // The sum of the edges in the window around a pixel, clipped to the picture.
   SIMT std::uint64_t measure(int plane, int y, int x) const {
     std::uint64_t sum = 0;
     for (int i = y > radius ? y - radius : 0; i <= y + radius && i < height(); ++i)
@@ -52,7 +52,7 @@ struct Problem {
     return sum;
   }
 
-  // What a pixel of the result becomes by its plane.
+  // Stores the pixel of `plane`, or its depth.
   SIMT void store(int y, int x, int plane) const {
     const std::int64_t at = y * found.stride[1] + x * found.stride[2];
     if (depth) {

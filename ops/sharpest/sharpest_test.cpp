@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What finding the sharpest plane promises: the plane that has the texture, the first of equals, the same on
-// every rung.
+// Tests that the plane with the texture is found, the first of equal planes, and the same plane on every
+// rung.
 #include "sharpest.hpp"
 #include <gtest/gtest.h>
 #include <cstring>
@@ -60,7 +60,7 @@ TEST(Sharpest, ThePlaneThatHasTheTexture) {
     ASSERT_EQ(depth.size(), std::size_t{2 * height * width});
     for (int y = 0; y < height; ++y)
       for (int x = 0; x < width; ++x) {
-        if (x % 12 < 3 || x % 12 > 8) continue;  // windows that two textures share
+        if (x % 12 < 3 || x % 12 > 8) continue;  // windows that overlap two textures
         const int plane = x / 12, at = y * width + x;
         std::uint16_t reported = 0;
         std::memcpy(&reported, depth.data() + 2 * at, 2);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // CPU rung 1: one sample of the result after another, on one core.
 //
-// Each sample asks every view where it lies, the border included: what anyone would write first. The
-// questions cost more than the sums; the next rung asks them once for a line.
+// Each sample computes its position in every view, borders included, which costs more than the sums. The next
+// rung does so once for a line.
 #include "viewpoint.hpp"
 #include "ops/imaging/light_field_operation.hpp"
 #include "tessera/rung.hpp"

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// GPU rung 2: a run of 16 bytes of a row in a thread.
+// GPU rung 2: a thread computes a run of 16 bytes of a row.
 //
-// A view is shifted alike for all of a row: a thread asks once where it lies, loads words from there, brings
-// them to a word's begin by funnel shifts, and weighs a sample and the one beside it by one instruction. What
-// limits it now is that words are loaded one by one, and each line of a view twice, for the row above and the
-// row below it.
+// A view has one shift for all of a row: a thread computes it once, loads words from there, aligns them by
+// funnel shifts, and weights a sample and its neighbour in one instruction. The bottleneck is that words are
+// loaded one by one, and each line of a view twice, for the row above and the row below it.
 #include "tessera/kernel.hpp"
 #include "ops/imaging/light_field_kernels.hpp"
 #include "viewpoint.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// New viewpoints as an operation: its arguments, what it costs, how it is checked, what to try.
+// New viewpoints as an operation: its arguments, cost, checks and test cases.
 #include "viewpoint.hpp"
 #include "ops/imaging/light_field_operation.hpp"
 #include "tessera/core/device.hpp"
@@ -11,7 +11,7 @@ namespace {
 using lightfield::LightFieldPlan;
 
 constexpr const char* output_name = "seen";
-constexpr int weight_bits = 7;  // of a view, along each axis of the grid
+constexpr int weight_bits = 7;  // fraction bits of a view's weight along each axis of the grid
 
 Signature signature() {
   using namespace parameter;
@@ -72,7 +72,7 @@ struct Between {
   std::int64_t first = 0, weight[2] = {};
 };
 
-// The views on both sides of a place, in 2^-7 of the way from one to the other.
+// The views on both sides of a place, with weights in units of 2^-7.
 Between views_beside(std::int64_t place, bool nearest) {
   constexpr int spare = lightfield::place_bits - weight_bits;
   constexpr std::int64_t one = 1 << weight_bits;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A light field seen from a place between its cameras: the nearest views, each shifted by its distance times
-// the slope of the plane on which they shall meet.
+// the slope of the plane on which they meet.
 #pragma once
 #include "ops/imaging/light_field.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tensor core kernels of f32 operands as f16 components, three products.
+// Tensor core kernels for f32 operands decomposed into f16 components, three products.
 #include "ops/matmul/emulated_fp32/emulated_fp32_launch.cuh"
 
 namespace tessera::matmul {

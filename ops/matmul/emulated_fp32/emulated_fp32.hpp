@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// f32 factors as sums of shorter ones that tensor cores multiply, and when that is as good as f32's own
-// product. Used by the rungs f16x3, tf32x3 and bf16x6 on processors, on the executor and on GPUs.
+// f32 operands as sums of shorter parts that tensor cores multiply, and the criterion by which their product
+// is as accurate as strict f32. Used by the rungs f16x3, tf32x3 and bf16x6 on CPUs, on the executor and on
+// GPUs.
 //
 //   f16x3    x·s ≈ hi + lo, halves of 11 bits. s: a power of two for each line (row of A, column of B) and
 //            chunk of 64 along k, which puts the chunk's largest element just below f16's largest number.
@@ -9,10 +10,10 @@
 //   bf16x6   x = b0 + b1 + b2 in bf16: 8 bits each, and f32's range: no scales.
 //            b2·b0 + b1·b1 + b0·b2 + b1·b0 + b0·b1 + b0·b0.
 //
-// Products that are left out, and what the last part rounds off, come to at most 3·2⁻²² of |a·b| (bf16x6:
-// 2⁻²³). A product of f32 by such parts may still lose more than f32 would where numbers leave the parts'
-// range. OperandRange collects, in one pass over each operand, what tells whether that may be:
-// `passes_range_check` then says yes, or strict f32 is to be computed instead.
+// The products left out and the roundoff of the last part come to at most 3·2⁻²² of |a·b| (bf16x6: 2⁻²³). A
+// product by parts may still lose more than f32 would where numbers leave the parts' range. OperandRange
+// collects, in one pass over each operand, the statistics that tell whether it may; passes_range_check() then
+// accepts the parts, or strict f32 is computed instead.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -38,7 +39,7 @@ SIMT double power_of_two(int exponent) {
   return __builtin_bit_cast(double, static_cast<std::uint64_t>(exponent + 1023) << 52);
 }
 
-// Without the last `dropped` bits, to nearest, ties to even. Finite numbers only.
+// Rounds the last `dropped` bits away, to nearest, ties to even. Finite numbers only.
 SIMT float shortened(float x, int dropped) {
   const std::uint32_t bits = bits_of(x), odd = bits >> dropped & 1;
   return float_of((bits + (1u << (dropped - 1)) - 1 + odd) >> dropped << dropped);
@@ -52,7 +53,7 @@ SIMT std::uint16_t half_bits(float x) {
   const std::uint32_t bits = bits_of(x), sign = bits >> 16 & 0x8000, magnitude = bits & 0x7fffffff;
   std::uint32_t out = 0;
   if (magnitude >= 0x38800000) out = (magnitude - 0x38000000 + 0xfff + (magnitude >> 13 & 1)) >> 13;
-  else out = bits_of(float_of(magnitude) + 0.5f) - bits_of(0.5f);  // adding lines it up with the last place
+  else out = bits_of(float_of(magnitude) + 0.5f) - bits_of(0.5f);  // the sum rounds at f16's subnormal unit
   return static_cast<std::uint16_t>(sign | out);
 #endif
 }
@@ -67,8 +68,8 @@ SIMT float half_value(std::uint16_t half) {
 #endif
 }
 
-// The scale of a chunk whose largest magnitude this is: largest·scale is in [2¹⁵, 65520), or half of that
-// where rounding would leave f16. 1 for a chunk of zeros. The reciprocal is exact.
+// The scale of a chunk with this largest magnitude: largest·scale is in [2¹⁵, 65520), or half of that where
+// rounding would overflow f16. 1 for a chunk of zeros. The reciprocal is exact.
 SIMT float chunk_scale(float largest) {
   if (largest == 0) return 1;
   const int power = 15 - exponent_of(largest) - ((bits_of(largest) & 0x7fffff) >= 0x7ff000 ? 1 : 0);
@@ -76,7 +77,7 @@ SIMT float chunk_scale(float largest) {
 }
 SIMT float reciprocal_of_power(float power) { return float_of((254u << 23) - bits_of(power)); }
 
-// The exponent of a power of two above a chunk's largest magnitude: of the one that the scale makes 2¹⁶.
+// The exponent of the power of two that the chunk's scale maps to 2¹⁶; it exceeds the largest magnitude.
 SIMT int exponent_above(float largest) { return 16 - exponent_of(chunk_scale(largest)); }
 
 struct F16Parts {
@@ -105,13 +106,13 @@ SIMT Bf16Parts decompose_bf16(float x) {
   return {upper(b0), upper(b1), upper(b2)};
 }
 
-// What a pass over an operand sees of a piece of one line: one or several chunks, of 256 elements at most.
-// Four words, which a GPU's pass may leave in memory for another that adds up each line.
+// Statistics of a piece of one line, from a pass over an operand: one or several chunks, of 256 elements at
+// most. Four words, which a GPU's pass may leave in memory for a second pass that combines each line.
 struct ChunkRange {
-  float largest = 0, sum = 0;    // of magnitudes
+  float largest = 0, sum = 0;  // the largest magnitude; the sum of magnitudes
   std::uint32_t logarithms = 0;  // the sum of magnitudes' bits >> 8: see log_of_bits
   std::uint16_t zeros = 0;
-  std::uint16_t unfit = 0;  // whether any is infinite, no number, or subnormal
+  std::uint16_t unfit = 0;  // 1: an element is infinite, NaN or subnormal
 
   SIMT void add(float x) {
     const std::uint32_t bits = bits_of(x) & 0x7fffffff;
@@ -126,7 +127,7 @@ struct ChunkRange {
 
 struct LineRange {
   float largest = 0;
-  double peaks = 0, sums = 0;  // squares of the powers above chunks, and of the chunks' sums, added up
+  double peaks = 0, sums = 0;  // sums of squares: of the powers above the chunks, and of the chunks' sums
   std::uint64_t logarithms = 0;
   std::int64_t zeros = 0;
   bool unfit = false;
@@ -150,19 +151,19 @@ struct LineRange {
   }
 };
 
-// What is to be known of all lines of an operand. Maxima of numbers that are not negative, so a GPU may raise
-// the words by atomicMax.
+// Statistics over all lines of an operand. Maxima of non-negative numbers, so a GPU may raise the words by
+// atomicMax.
 //
-// Of a line with the power T above all: its depth is log2(T/|x|), added up over the elements that are not
-// zero, with the bits of |x|, read as a whole number, for its logarithm, which they exceed nowhere. Its peak
-// and its breadth are the depth and k times log2(‖p‖/T), with the Euclidean norm of the powers above its
-// chunks (peak) or of its chunks' sums of magnitudes (breadth).
+// For a line with the power T above all its elements: depth is Σ log2(T/|x|) over the nonzero elements, with
+// the bits of |x|, read as an integer, in place of the logarithm, which they never exceed. Its peak and its
+// breadth are the depth plus k·log2(‖p‖/T), with the Euclidean norm of the powers above its chunks (peak) or
+// of its chunks' sums of magnitudes (breadth).
 struct OperandRange {
   std::uint32_t unfit = 0;  // see ChunkRange
-  std::uint32_t zeros = 0;  // of the line that has most
-  float largest = 0;        // element
-  float smallest = 0;       // the reciprocal of the smallest of the lines' largest elements; 0: only zeros
-  float scale = 0;          // the largest of a chunk's, of f16x3 alone
+  std::uint32_t zeros = 0;  // in the line that has the most
+  float largest = 0;  // the largest magnitude
+  float smallest = 0;  // reciprocal of the smallest line maximum; 0: only zeros
+  float scale = 0;  // the largest scale of a chunk, for f16x3 alone
   float peak = 0, breadth = 0;
 
   SIMT void add_scale(float of_chunk) { raise(scale, of_chunk); }
@@ -195,17 +196,16 @@ struct OperandRange {
   SIMT static void raise(float& most, float x) { most = most < x ? x : most; }
 };
 
-// Whether the parts are as good as strict f32 for these operands. Sound for any data.
+// True if the parts are as accurate as strict f32 for these operands. Sound for any data.
 //
-// Besides what is proportional to itself, an element loses at most half a unit of the smallest f16 under its
+// Besides errors proportional to itself, an element loses at most half a unit of the smallest f16 under its
 // chunk's scale, 2⁻⁴¹ of the power p above the chunk (f16x3), or half a unit of the smallest part, 2⁻¹³⁴ (the
-// others). With s for the sum of a chunk's magnitudes, an element of C strays at most
-// 2⁻⁴¹·Σ(p_a·s_b + s_a·p_b) ≤ 2⁻⁴¹·(‖p_a‖·‖s_b‖ + ‖s_a‖·‖p_b‖). On the other hand, by the inequality of
-// arithmetic and geometric means over the n ≥ k - zeros_a - zeros_b products that are not zero,
-// Σ|a·b| ≥ n·T_a·T_b·2^(-(depth_a + depth_b)/n). The quotient of both must be within range_allowance(k).
-// k·log2(‖p‖/T) stands for n times that, and is not less as p ≥ T somewhere; ‖s‖ may be half of T, so that
-// breadths get one more for each zero.
-// Strict f32 is also taken where a partial sum might overflow, or a chunk's scales leave f32.
+// others). With s for the sum of a chunk's magnitudes, an element of C errs by at most 2⁻⁴¹·Σ(p_a·s_b +
+// s_a·p_b) ≤ 2⁻⁴¹·(‖p_a‖·‖s_b‖ + ‖s_a‖·‖p_b‖). On the other hand, by the inequality of arithmetic and
+// geometric means over the n ≥ k - zeros_a - zeros_b nonzero products, Σ|a·b| ≥ n·T_a·T_b·2^(-(depth_a +
+// depth_b)/n). The quotient of both must be within range_allowance(k). k·log2(‖p‖/T) replaces n·log2(‖p‖/T)
+// and is not less, since p ≥ T somewhere; ‖s‖ may be half of T, so breadths get one more for each zero.
+// Strict f32 is also taken where a partial sum might overflow, or a chunk's scales leave f32's range.
 SIMT bool passes_range_check(Compute compute, const OperandRange& a, const OperandRange& b, std::int64_t k) {
   if (a.unfit != 0 || b.unfit != 0) return false;
   if (a.largest == 0 || b.largest == 0) return true;  // all products are zero
@@ -218,7 +218,7 @@ SIMT bool passes_range_check(Compute compute, const OperandRange& a, const Opera
     const int of_a = exponent_of(a.scale), of_b = exponent_of(b.scale);
     if (of_a >= 126 || of_b >= 126 || of_a + of_b > 149) return false;
   } else {
-    constexpr std::uint32_t infinity = 0x7f800000;  // of which the first part is, at the end of f32's range
+    constexpr std::uint32_t infinity = 0x7f800000;  // the first part of numbers at the end of f32's range
     const int dropped = compute == Compute::tf32x3 ? 13 : 16;
     for (const float largest : {a.largest, b.largest})
       if (bits_of(shortened(largest, dropped)) == infinity) return false;
@@ -249,8 +249,8 @@ SIMT float part_of(Compute compute, float x, float scale, int part) {
 }
 SIMT constexpr int parts_of(Compute compute) { return compute == Compute::bf16x6 ? 3 : 2; }
 
-// What a tensor core adds to a sum at once: `count` products, each cut two bits below the last bit of the
-// largest, then the sum at its own last bit. Blocks of 16, of 8 for TF32.
+// Models one accumulation step of a tensor core: `count` products, each truncated two bits below the last bit
+// of the largest, then the sum at its own last bit. Blocks of 16, of 8 for TF32.
 template <class Left, class Right>
 SIMT float plus_block(float sum, const Left& left, const Right& right, int count) {
   double term[17];
@@ -273,8 +273,8 @@ SIMT float plus_block(float sum, const Left& left, const Right& right, int count
   return static_cast<float>(all < 0 ? -cut : cut);
 }
 
-// The products of a chunk of at most 64 elements, as tensor cores sum them: pairs of parts, small products
-// first. a(part, l), b(part, l): parts as floats.
+// The sum of a chunk of at most 64 products in the tensor cores' order: pairs of parts, small products first.
+// a(part, l), b(part, l): parts as floats.
 template <class A, class B>
 SIMT float chunk_sum(Compute compute, const A& a, const B& b, int count) {
   constexpr int pairs_of_two[3][2] = {{1, 0}, {0, 1}, {0, 0}},
@@ -293,12 +293,12 @@ SIMT float chunk_sum(Compute compute, const A& a, const B& b, int count) {
   return sum;
 }
 
-// A chunk's sum, freed of its scales, which is exact, added to f32.
+// Adds a chunk's sum to an f32 sum, after an exact division by its scales.
 SIMT float promoted(float sum, float chunk, float scale_a, float scale_b) {
   return std::fma(chunk, reciprocal_of_power(scale_a) * reciprocal_of_power(scale_b), sum);
 }
 
-// For rungs of one of these arithmetics: why they are not for what is asked.
+// For rungs of one of these arithmetics: the reason to refuse a call that asks for another.
 inline std::optional<std::string> refuses_other(Compute compute, const Arguments& arguments) {
   const Compute chosen = compute_of(arguments);
   if (chosen == compute) return std::nullopt;

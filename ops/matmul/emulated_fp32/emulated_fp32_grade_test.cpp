@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products by parts, graded as Demmel and others propose, by what NVIDIA's CUDALibrarySamples say of it
+// Products by parts, graded as proposed by Demmel and others, following NVIDIA's CUDALibrarySamples
 // (cuBLAS/Emulation/gemm_grading). Grade A: each element errs by at most f(k)·u of |A||B|, and f grows no
-// faster than k; here f(k) = k. The tests have the authors' numbers: 2 finds sums of other products than
-// a_il·b_lj, 4 and 6 find factors that were cut at a place fixed for a whole line. Theirs have the largest
-// exponents alone, and square matrices.
+// faster than k; here f(k) = k. The tests have the authors' numbers: 2 detects sums of products other than
+// a_il·b_lj, 4 and 6 detect operands truncated at a place fixed for a whole line. The authors' tests have
+// only the largest exponents, and square matrices.
 #include <gtest/gtest.h>
 #include <algorithm>
 #include <array>
@@ -20,10 +20,10 @@ namespace {
 
 constexpr std::int64_t side = 16;
 
-// The largest exponent of scales whose products overflow nowhere.
+// The largest exponent of scales with which no product overflows.
 int most_exponent(std::int64_t k) { return 62 - static_cast<int>(std::log2(static_cast<double>(k))); }
 
-// 2^E first and 2^-E last, for place l of `count`.
+// The exponent at place l of `count`: E at the first, -E at the last.
 int falling(int exponent, std::int64_t l, std::int64_t count) {
   return exponent -
          static_cast<int>(2.0 * exponent * static_cast<double>(l) / static_cast<double>(count - 1));
@@ -75,8 +75,7 @@ const Grading gradings[] = {{"uniform in (0, 1)", false,
                                  }
                              }}};
 
-// All calls of a test: k from 16 to 4096, the scales' exponent from 0 to the most that there may be, in
-// tenths.
+// All calls of a test: k from 16 to 4096, and the scales' exponent from 0 to its maximum in tenths.
 void for_each_call(const Grading& grading, const std::function<void(const Operands&, bool largest)>& take) {
   for (std::int64_t k = 16; k <= 4096; k *= 4)
     for (int tenth = 0; tenth <= (grading.with_scales ? 10 : 0); ++tenth) {
@@ -135,7 +134,7 @@ TEST(EmulatedFp32Grade, IsA) {
   }
 }
 
-// What the tests find: halves for all calls would fail both that have scales. Parts with f32's range do not.
+// Without the range check, f16x3 fails both tests that have scales. Parts with f32's range pass.
 TEST(EmulatedFp32Grade, IsNotAWithoutTheVerdict) {
   for (const Grading& grading : gradings)
     for (const Compute compute : emulations) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The product of f32 by parts of its factors (emulated_fp32.hpp) for the executor: what Hopper's kernels of
-// the same names do, in two launches. The first reads both operands and leaves what decides whether parts may
-// be used; the second reads that, and multiplies parts or, where they would not do, computes strict f32.
+// The product of f32 by parts (emulated_fp32.hpp) for the executor, in two launches like Hopper's kernels of
+// the same names. The first reads both operands and leaves the statistics that decide whether parts may be
+// used; the second reads them, and multiplies parts or computes strict f32.
 #pragma once
 #include <typeinfo>
 #include "ops/matmul/emulated_fp32/emulated_fp32.hpp"
@@ -21,7 +21,7 @@ struct EmulatedProblem {
   }
 };
 
-// One block for each operand, a thread for every so manieth line.
+// One block for each operand; thread t takes lines t, t + threads, …
 template <Compute compute>
 struct EmulatedRanges {
   static constexpr int threads = 64, words = sizeof(OperandRange) / 4;
@@ -56,14 +56,14 @@ struct EmulatedRanges {
   }
 };
 
-// A tile of 16 × 16 elements of C, a thread for each; a chunk of k at a time.
+// A tile of 16 × 16 elements of C, one for each thread, and a chunk of k at a time.
 template <Compute compute>
 struct EmulatedProduct {
   static constexpr int tile = 16, parts = parts_of(compute);
   static constexpr int threads = tile * tile;
   static constexpr bool scaled = compute == Compute::f16x3;
   struct Shared {
-    float part[2][parts][tile][emulation_chunk];  // of rows of A, of columns of B
+    float part[2][parts][tile][emulation_chunk];  // rows of A, columns of B
     float scale[2][tile];
     bool emulated;
   };
@@ -89,7 +89,7 @@ struct EmulatedProduct {
     for (std::int64_t first = 0; first < p.k(); first += emulation_chunk) {
       const int count = static_cast<int>(p.k() - first < emulation_chunk ? p.k() - first : emulation_chunk);
       if constexpr (scaled) {
-        // 32 threads find a line's scale each.
+        // Each of 32 threads computes the scale of a line.
         if (thread.rank() < 2 * tile) {
           const bool of_b = thread.rank() >= tile;
           const int line = thread.rank() % tile;
@@ -118,7 +118,7 @@ struct EmulatedProduct {
   }
 
  private:
-  // Of the block's own rows and columns; 0 beyond the edge.
+  // An element of the block's own rows or columns; 0 beyond the edge.
   SIMT static float element(const EmulatedProblem& args, bool of_b, int line, std::int64_t l, Thread thread) {
     if (of_b) return args.p.b_or_zero(l, std::int64_t{thread.block().x} * tile + line);
     return args.p.a_or_zero(std::int64_t{thread.block().y} * tile + line, l);
@@ -163,7 +163,7 @@ template <Compute compute>
 struct EmulatedFp32Rung {
   explicit EmulatedFp32Rung(std::string idea, SourceLocation location = SourceLocation::current()) {
     register_kernels(emulated_variant<compute>(std::move(idea)), location);
-    // Its workspace is not for operands.
+    // The workspace holds no packed operands.
     register_layouts([](Element, const OperandLayout&) { return LayoutHandling::direct; }, location);
   }
 };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// f32 operands on their way to the tensor cores. decompose_operands: each line along k becomes parts of fewer
-// bits, in lines of 128 bytes as emulated_fp32_kinds.cuh has them, with a power of two for
-// each 64 k of f16 parts. check_range: whether the product by parts will be as good as f32's own; it is on
-// the device that this is decided, and another kernel multiplies if not.
+// Kernels that prepare f32 operands for the tensor cores. decompose_operands: splits each line along k into
+// parts of fewer bits, in lines of 128 bytes (emulated_fp32_kinds.cuh), with a power of two for each 64 k of
+// f16 parts. check_range: decides on the device whether the product by parts will be as accurate as f32's; if
+// not, another kernel multiplies.
 #pragma once
 #include <cstdint>
 #include "ops/matmul/emulated_fp32/emulated_fp32.hpp"
@@ -13,12 +13,11 @@ namespace tessera::matmul {
 
 struct DecomposedOperand {
   const float* from;
-  std::int64_t lines, k, row_stride, k_stride;  // of the operand, in elements
+  std::int64_t lines, k, row_stride, k_stride;  // the operand's size and strides, in elements
   unsigned char* to;
   std::int64_t to_step;  // bytes from one line to the next, a multiple of 256
-  float* scales;         // what undoes the scales of the first 64 k, of all lines; then of the next 64
-  uint4* ranges;  // of the first `DecompositionShape::k` of all lines, as LineRangeWords packs them; then of
-                  // the next
+  float* scales;  // reciprocal scales of the first 64 k, of all lines; then of the next 64
+  uint4* ranges;  // LineRangeWords of the first `DecompositionShape::k` of all lines; then of the next
   std::int64_t lines_step;  // `lines`, rounded up
 };
 
@@ -30,10 +29,10 @@ struct DecompositionShape {
 
 struct DecomposedPair {
   DecomposedOperand of[2];
-  std::int64_t blocks[2];  // of the grid
+  std::int64_t blocks[2];  // the grid's blocks for each operand
 };
 
-// Over the 16 lanes that share a line.
+// Reduces over the 16 lanes that share a line.
 template <class T, class Join>
 __device__ __forceinline__ T over_line(T x, const Join& join) {
 #pragma unroll
@@ -44,7 +43,7 @@ __device__ __forceinline__ std::uint32_t both_halves(std::uint16_t a, std::uint1
   return a | static_cast<std::uint32_t>(b) << 16;
 }
 
-// Four neighbours along k, from step 4·`at` of a chunk of 64 on, to their parts in `to`'s lines.
+// Stores the parts of four neighbours along k, from step 4·`at` of a chunk of 64 on, in `to`'s lines.
 __device__ __forceinline__ void store_f16(const float (&x)[4], float scale, int at, unsigned char* to) {
   F16Parts part[4];
 #pragma unroll
@@ -77,7 +76,7 @@ __device__ __forceinline__ void store_bf16(const float (&x)[4], int at, unsigned
   *reinterpret_cast<uint2*>(line + 96) = {0, 0};
 }
 
-// What a thread sees of a line's 256 k, as ChunkRange has it: the last two of its words in one.
+// A thread's statistics of a line's 256 k: a ChunkRange with its last two members in one word.
 struct LineRangeWords {
   float largest = 0, sum = 0;
   std::uint32_t logarithms = 0, counts = 0;
@@ -97,8 +96,8 @@ struct LineRangeWords {
   }
 };
 
-// A block's 32 lines of 256 k, 64 at a time by way of shared memory: read along what is contiguous, the next
-// 64 while these are split.
+// Decomposes a block's 32 lines of 256 k, 64 at a time by way of shared memory: reads are along the
+// contiguous dimension, and the next 64 are loaded while these are split.
 template <Compute compute, bool along_k>
 __device__ __forceinline__ void decompose_block(
     const DecomposedOperand& x, std::int64_t block,
@@ -109,7 +108,7 @@ __device__ __forceinline__ void decompose_block(
   const int me = static_cast<int>(threadIdx.x),
             lines = static_cast<int>(min(x.lines - first_line, std::int64_t{S::lines})),
             k = static_cast<int>(min(x.k - first_k, std::int64_t{S::k}));
-  // A thread's loads: lines below each other, or steps.
+  // A thread's loads are apart by lines if along_k, else by steps of k.
   constexpr int apart = S::threads / (along_k ? S::chunk : S::lines);
   const int line_of_load = along_k ? me / S::chunk : me % S::lines,
             step_of_load = along_k ? me % S::chunk : me / S::lines;
@@ -191,7 +190,7 @@ __global__ void __launch_bounds__(DecompositionShape::threads, 4)
   else decompose_block<compute, false>(x, there, tile);
 }
 
-// The words of an OperandRange while blocks raise them; and how many have.
+// The words of an OperandRange, which blocks raise by atomicMax, and the number of blocks that have.
 struct RaisedRange {
   static constexpr int words = sizeof(OperandRange) / 4;
   std::uint32_t word[words];
@@ -202,27 +201,27 @@ struct RangeCheckWorkspace {  // zeros before and after
 };
 
 struct RangeCheckArgs {
-  const uint4* ranges[2];  // null: `known` is
+  const uint4* ranges[2];  // null: see `known`
   const OperandRange* known[2];
   std::int64_t lines[2], lines_step[2];
   std::uint32_t blocks_of_a;
   std::int64_t k;
   Compute compute;
   RangeCheckWorkspace* workspace;
-  OperandRange* result;     // of the first operand, which is alone then
-  std::uint32_t* in_range;  // else: 1, or 0 where strict f32 is to be computed
+  OperandRange* result;  // the range of the first operand, if it is the only one
+  std::uint32_t* in_range;  // otherwise: 1, or 0 if strict f32 is to be computed
 };
 
 struct RangeCheckShape {
   static constexpr int lines = 32, warps = 8, threads = 32 * warps;
 };
 
-// What a warp saw of a line that its lane has.
+// Each warp's statistics of the lines of its lanes.
 struct WarpLineRanges {
   LineRange of[RangeCheckShape::warps][RangeCheckShape::lines];
 };
 
-// Lanes have lines, warps take pieces of them in turn; the last block to come decides.
+// Each lane has a line, and the warps take its pieces in turn; the last block to arrive decides.
 __global__ void __launch_bounds__(RangeCheckShape::threads)
     check_range(const __grid_constant__ RangeCheckArgs args) {
   using S = RangeCheckShape;

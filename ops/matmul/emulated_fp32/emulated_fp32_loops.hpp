@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The product of f32 by parts of its factors (emulated_fp32.hpp) in plain loops: what the GPU's rungs of the
-// same names do, step by step, and the bits of the executor's.
+// The product of f32 by parts (emulated_fp32.hpp) in plain loops: the steps of the GPU's rungs of the same
+// names, and the bits of the executor's.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -12,8 +12,8 @@
 
 namespace tessera::matmul {
 
-// An operand's lines, rows of A or columns of B, one after another along k: their parts, their scales, and
-// what decides whether the parts may be used.
+// Lines of an operand along k, rows of A or columns of B: their parts, their scales, and the statistics that
+// decide whether the parts may be used.
 class DecomposedLines {
  public:
   DecomposedLines(Compute compute, const Matrix<const float>& lines)
@@ -61,7 +61,7 @@ Matrix<T> transposed(const Matrix<T>& x) {
   return {x.data, {x.extent[1], x.extent[0]}, {x.stride[1], x.stride[0]}};
 }
 
-// Of row i of A and column j of B.
+// The product of row i of A and column j of B.
 inline float sum_of_parts(Compute compute, const DecomposedLines& a, std::int64_t i, const DecomposedLines& b,
                           std::int64_t j) {
   float sum = 0;
@@ -75,7 +75,7 @@ inline float sum_of_parts(Compute compute, const DecomposedLines& a, std::int64_
   return sum;
 }
 
-// Strict f32 where the parts would not do.
+// Computes strict f32 if the range check fails.
 inline void multiply_emulated(Compute compute, const Problem<float>& p, int threads) {
   if (p.m() == 0 || p.n() == 0) return;
   const DecomposedLines a(compute, p.a), b(compute, transposed(p.b));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products of f32 by parts: what the parts hold, the same bits on processors and on the executor, errors
-// beside strict f32's own for data of many kinds, and strict f32 itself where parts would not do.
+// Tests of f32 products by parts: the values of the parts, equal bits on CPUs and on the executor, errors
+// compared with strict f32's for many kinds of data, and strict f32 where the range check fails.
 #include <gtest/gtest.h>
 #include <algorithm>
 #include <bit>
@@ -19,7 +19,7 @@ namespace {
 struct Kind {
   const char* name;
   std::function<void(Operands&, Random&)> fill;
-  bool always_emulated;  // f16x3
+  bool always_emulated;  // with f16x3
 };
 
 Kind wide(const char* name, double phi, bool always_emulated) {
@@ -96,7 +96,7 @@ TEST(Split, ScalesPutTheLargestElementJustBelowTheLargestHalf) {
   }
 }
 
-// Nothing is taken from the range of halves that was not allowed, whatever they are.
+// All finite halves, and a number between each half and the next.
 TEST(Split, HalvesAreThoseOfTheElement) {
   for (std::uint32_t bits = 0; bits < 0x10000; ++bits) {
     const auto half = static_cast<std::uint16_t>(bits);
@@ -126,7 +126,7 @@ TEST(Split, ProcessorsAndExecutorAgreeInEveryBit) {
     }
 }
 
-// The table of docs/learn/20_f16x3.md, which is that of k = 4096.
+// The table of docs/learn/20_f16x3.md has the rows of k = 4096.
 TEST(Split, ErrsNoMoreThanStrictF32) {
   for (const Kind& kind : kinds())
     for (const std::int64_t k : {256, 1024, 4096, 16384, 65536}) {
@@ -150,10 +150,10 @@ TEST(Split, ErrsNoMoreThanStrictF32) {
     }
 }
 
-// Lines of (u - ½)·exp(2·normal) as a GPU's pass sees them, 256 along k at once.
+// Lines of (u - ½)·exp(2·normal) as a GPU's pass reads them, 256 along k at once.
 struct WideLines {
   OperandRange range;
-  std::vector<float> widest;  // the magnitudes of the line with the largest peak, in order
+  std::vector<float> widest;  // sorted magnitudes of the line with the largest peak
 
   WideLines(std::int64_t lines, std::int64_t k, Random& random) {
     float largest = -1;
@@ -176,7 +176,7 @@ struct WideLines {
       if (of_one.peak > largest) largest = of_one.peak, widest = x;
     }
     std::sort(widest.begin(), widest.end());
-    // First of all, of the smallest, the one that loses most beside the largest.
+    // Moves to the front, of the 16 smallest elements, the one that loses most under the largest one's scale.
     const auto lost = [&](float y) {
       const float scale = chunk_scale(widest.back());
       const F16Parts parts = decompose_f16(y, scale);
@@ -187,8 +187,8 @@ struct WideLines {
   }
 };
 
-// Rows of docs/learn/20_f16x3.md. A verdict that sees each operand alone can hardly be sharper: where strict
-// f32 is taken, the same magnitudes in another order lose nearly what is allowed, or more.
+// Rows of docs/learn/20_f16x3.md. A check that sees each operand alone can hardly be sharper: where strict
+// f32 is taken, the same magnitudes in another order lose nearly the allowance, or more.
 TEST(Split, TakesStrictF32OfWideDataWhereAnotherOrderMayLoseWhatIsAllowed) {
   for (const auto& [lines, k] : std::vector<std::pair<std::int64_t, std::int64_t>>{
            {256, 256}, {256, 1024}, {256, 4096}, {1024, 256}, {1024, 1024}}) {
@@ -198,7 +198,7 @@ TEST(Split, TakesStrictF32OfWideDataWhereAnotherOrderMayLoseWhatIsAllowed) {
       const WideLines a(lines, k, random), b(lines, k, random);
       if (passes_range_check(Compute::f16x3, a.range, b.range, k)) continue;
       ++taken;
-      // Large ones meet small ones, and a chunk has the largest of both.
+      // Large elements meet small ones, and one chunk has the largest elements of both.
       Operands f(1, 1, k);
       f.a = a.widest, f.b.assign(b.widest.rbegin(), b.widest.rend());
       std::swap(f.a[1], f.a.back()), std::swap(f.b[1], f.b.back());
@@ -226,9 +226,9 @@ TEST(Split, ZerosInOneOperandAreFine) {
   }
 }
 
-// Wide ranges that cancel between A's columns and B's rows, so that every product counts as much although its
-// factors do not. 2^±E: until parts would not do, they err no more than strict f32, or within half of what
-// √k roundings come to; then strict f32 is taken.
+// Wide ranges that cancel between A's columns and B's rows, so that all products have like magnitudes
+// although their factors do not. With scales of 2^±E, parts err no more than strict f32, or by at most half
+// of √k roundoffs, until the range check selects strict f32.
 TEST(Split, OfHostileDataErrsNoMoreThanStrictF32OrTakesIt) {
   Random random(4);
   const auto power = [](double e) { return std::exp2(std::round(e)); };
@@ -281,8 +281,8 @@ TEST(Split, OfHostileDataErrsNoMoreThanStrictF32OrTakesIt) {
   EXPECT_LT(taken, all * 3 / 4);
 }
 
-// NaN, infinities, zeros of either sign, subnormal numbers, and products beyond the largest number or below
-// the smallest: the bits of strict f32, for strict f32 is computed.
+// NaN, infinities, zeros of either sign, subnormal numbers, and products that overflow or underflow: strict
+// f32 is computed, so the bits are those of strict f32.
 TEST(Split, OfSpecialNumbersHasStrictBits) {
   constexpr float infinity = std::numeric_limits<float>::infinity(),
                   nan = std::numeric_limits<float>::quiet_NaN();
@@ -308,7 +308,7 @@ TEST(Split, OfSpecialNumbersHasStrictBits) {
   }
 }
 
-// Rounded to the first part's digits, the largest number is infinite.
+// Rounding the largest number to the first part's digits gives infinity.
 TEST(Split, TheLargestNumberTimesSmallOnesHasStrictBits) {
   Random random(5);
   Operands f(4, 5, 130);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operands to multiply by parts, and how far a product is from the exact one, for tests.
+// Operands to multiply by parts, and the error of a product, for tests.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -48,7 +48,7 @@ struct Operands {
       }
     return c;
   }
-  // By parts, whatever becomes of the data.
+  // Multiplies by parts even if the range check fails.
   std::vector<float> by_parts(Compute compute) const {
     std::vector<float> c(index(m * n));
     const auto p = problem(c);
@@ -57,7 +57,7 @@ struct Operands {
       for (std::int64_t j = 0; j < n; ++j) c[index(i * n + j)] = sum_of_parts(compute, rows, i, columns, j);
     return c;
   }
-  // Of the public call, B stored along k.
+  // The result of the public call, with B stored along k.
   std::vector<float> called(Compute compute, const char* device, const char* variant) const {
     std::vector<float> c(index(m * n));
     Options options{.transpose_b = true, .compute = compute};
@@ -72,7 +72,7 @@ struct Operands {
     return passes_range_check(compute, DecomposedLines(compute, p.a).range(),
                               DecomposedLines(compute, transposed(p.b)).range(), k);
   }
-  // The largest error relative to |A||B|; infinite where a sum of zeros is not zero, or none is a number.
+  // The largest error relative to |A||B|; infinite if a sum of zeros is not zero or a result is NaN.
   double error(const std::vector<float>& c) const {
     double out = 0;
     for (std::int64_t i = 0; i < m; ++i)
@@ -97,7 +97,7 @@ inline void fill_each(Operands& f, const std::function<double()>& draw) {
   for (float& x : f.b) x = static_cast<float>(draw());
 }
 
-// Whether docs/learn/20_f16x3.md has this row in a table.
+// True if docs/learn/20_f16x3.md has this row in a table.
 inline bool page_has(const std::string& row) {
   static const std::string page = [] {
     std::ifstream file(TESSERA_SOURCE_DIR "/docs/learn/20_f16x3.md");

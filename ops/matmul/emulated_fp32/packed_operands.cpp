@@ -8,7 +8,7 @@ namespace tessera::matmul {
 namespace {
 
 struct KeptOperands {
-  std::atomic<std::size_t> count = 0;  // most programs have none, and ask for each product
+  std::atomic<std::size_t> count = 0;  // read without the lock for each product; most programs keep none
   std::atomic<std::uint32_t> changes = 0;
   std::mutex mutex;
   std::multimap<PackedKey, void*> all;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// f32 operands whose parts are kept: by where and how they lie, products find what was made of them before.
+// Registry of f32 operands whose parts are kept: products look them up by address and layout.
 #pragma once
 #include <compare>
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace tessera::matmul {
 
-// An operand by its lines along k, as a product reads it.
+// An operand as lines along k, in the form in which a product reads it.
 struct PackedKey {
   const void* data = nullptr;
   std::int64_t lines = 0, k = 0, row_stride = 0, k_stride = 0;
@@ -19,14 +19,15 @@ struct PackedKey {
   auto operator<=>(const PackedKey&) const = default;
 };
 
-// Null where there is none.
+// Null if there is none.
 void* find_packed(const PackedKey& key);
 void keep_packed(const PackedKey& key, void* data);
 void forget_packed(const PackedKey& key, const void* data);
-// How often either was called: who remembers what to do with the operands that are kept asks again then.
+// The number of calls of keep_packed() and forget_packed(), by which callers that cache results of
+// find_packed() notice changes.
 std::uint32_t packed_changes();
 
-// How a build for GPUs makes them.
+// The packing functions, which a build for GPUs registers.
 struct Packer {
   Reason (*refuses)(const Device& device);
   std::size_t (*bytes)(const PackedKey& key);
