@@ -109,7 +109,7 @@ SIMT Bf16Parts decompose_bf16(float x) {
 // Statistics of a piece of one line, from a pass over an operand: one or several chunks, of 256 elements at
 // most. Four words, which a GPU's pass may leave in memory for a second pass that combines each line.
 struct ChunkRange {
-  float largest = 0, sum = 0;  // the largest magnitude; the sum of magnitudes
+  float largest = 0, sum = 0;    // the largest magnitude; the sum of magnitudes
   std::uint32_t logarithms = 0;  // the sum of magnitudes' bits >> 8: see log_of_bits
   std::uint16_t zeros = 0;
   std::uint16_t unfit = 0;  // 1: an element is infinite, NaN or subnormal
@@ -161,9 +161,9 @@ struct LineRange {
 struct OperandRange {
   std::uint32_t unfit = 0;  // see ChunkRange
   std::uint32_t zeros = 0;  // in the line that has the most
-  float largest = 0;  // the largest magnitude
-  float smallest = 0;  // reciprocal of the smallest line maximum; 0: only zeros
-  float scale = 0;  // the largest scale of a chunk, for f16x3 alone
+  float largest = 0;        // the largest magnitude
+  float smallest = 0;       // reciprocal of the smallest line maximum; 0: only zeros
+  float scale = 0;          // the largest scale of a chunk, for f16x3 alone
   float peak = 0, breadth = 0;
 
   SIMT void add_scale(float of_chunk) { raise(scale, of_chunk); }

@@ -16,8 +16,8 @@ struct DecomposedOperand {
   std::int64_t lines, k, row_stride, k_stride;  // the operand's size and strides, in elements
   unsigned char* to;
   std::int64_t to_step;  // bytes from one line to the next, a multiple of 256
-  float* scales;  // reciprocal scales of the first 64 k, of all lines; then of the next 64
-  uint4* ranges;  // LineRangeWords of the first `DecompositionShape::k` of all lines; then of the next
+  float* scales;         // reciprocal scales of the first 64 k, of all lines; then of the next 64
+  uint4* ranges;         // LineRangeWords of the first `DecompositionShape::k` of all lines; then of the next
   std::int64_t lines_step;  // `lines`, rounded up
 };
 
@@ -208,7 +208,7 @@ struct RangeCheckArgs {
   std::int64_t k;
   Compute compute;
   RangeCheckWorkspace* workspace;
-  OperandRange* result;  // the range of the first operand, if it is the only one
+  OperandRange* result;     // the range of the first operand, if it is the only one
   std::uint32_t* in_range;  // otherwise: 1, or 0 if strict f32 is to be computed
 };
 

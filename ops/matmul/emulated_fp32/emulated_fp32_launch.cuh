@@ -26,7 +26,7 @@ inline constexpr TileConfig emulated_configs[] = {
      .promoted = true,
      .ordered_wgmma_issue = true},
     {.rows = 64, .cols = 64, .consumer_warpgroups = 1, .stages = 12, .promoted = true}};
-// Times are of k groups, fitted to products on one NVIDIA H100.
+// Times are in k groups, fitted to products on one NVIDIA H100.
 inline constexpr TileCost emulated_costs[] = {{256, 128, 1, 2, 2.25, 2.5, 0, 1.2, false, 0, false},
                                               {128, 128, 1, 1, 1.15, 1.5, 0, 0.7, true},
                                               {64, 64, 1, 1, 0.42, 0.8, 0, 0, false, 0, false}};
@@ -57,11 +57,11 @@ struct EmulatedPlan {
   std::size_t bytes() const { return range_check_bytes + in_range_bytes + bytes_a + bytes_b; }
 };
 
-// Operands that are decomposed already; null: they are not.
+// Operands that are decomposed already; null: not decomposed.
 struct ReadyComponents {
   void *a = nullptr, *b = nullptr;
 
-  // The packed operands that the process keeps.
+  // The packed operands that this process keeps.
   static ReadyComponents of(const WgmmaJob& job, Compute compute, const Device& device) {
     const auto found = [&](const MatrixRef& f) {
       return find_packed({f.data, f.rows, f.k, f.row_stride, f.k_stride, compute, device.index});
@@ -77,7 +77,7 @@ inline EmulatedPlan plan_emulated(const WgmmaJob& job, Compute compute, const De
     out.bytes_a = EmulatedLayout(compute, job.a.rows, k).bytes();
     out.bytes_b = EmulatedLayout(compute, job.b.rows, k).bytes();
   }
-  // Split-K only over a cluster.
+  // Split-K only within a cluster.
   const unsigned tiles = job.options.splits > 1 ? 0b010 : 0b111;
   const auto plan = [&](std::int64_t rows, std::int64_t cols, bool is_large) {
     const WgmmaArgs args = args_of(job.args, 0, 0, rows, cols);
@@ -210,7 +210,7 @@ struct EmulatedFp32Rung {
     out.needs = needs_hopper;
     out.choices.push_back(std::move(choice));
     static const Packer packer{refuses_packing, packing_bytes, pack_operand};
-    register_packer(packer);  // the same whichever comes last
+    register_packer(packer);  // all three rungs register the same functions
     return out;
   }
 };

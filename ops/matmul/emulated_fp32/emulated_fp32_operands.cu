@@ -12,8 +12,8 @@ namespace {
 
 std::size_t rounded_up(std::int64_t bytes) { return static_cast<std::size_t>(round_up(bytes, 256)); }
 
-// Programmatic dependent launch: each kernel but the first of a call may be placed while the one before is at
-// its end.
+// Programmatic dependent launch: each kernel of a call but the first may become resident while the previous
+// one finishes.
 constexpr bool first = false, follows = true;
 
 DecomposedOperand operand_of(Compute compute, const DecompositionTask& x) {
@@ -51,7 +51,7 @@ void decompose_any(Compute compute, std::initializer_list<DecompositionTask> all
   else decompose<Compute::bf16x6>(all, stream);
 }
 
-// Of blocks of the judgement, for one operand; none if its range is known.
+// Sets one operand's arguments of the range check and returns its number of blocks: 0 if its range is known.
 std::int64_t put(RangeCheckArgs& args, int i, Compute compute, const DecompositionTask& x) {
   const EmulatedLayout layout(compute, x.from.rows, x.from.k);
   args.k = x.from.k;
@@ -66,7 +66,7 @@ std::int64_t put(RangeCheckArgs& args, int i, Compute compute, const Decompositi
   return ceil_div(x.from.rows, RangeCheckShape::lines);
 }
 
-// Rung 11's kernel, with whatever follows the sums, element by element.
+// Rung 11's kernel, with the epilogue applied element by element.
 struct StrictArgs {
   WarpArgs<float> warp;
   MixedProblem p;
@@ -116,7 +116,7 @@ __global__ void __launch_bounds__(Kernel::threads, Kernel::min_blocks_per_sm)
   Kernel{}(Thread{}, *reinterpret_cast<typename Kernel::Shared*>(memory), args);
 }
 
-// Its blocks are placed while the product's last ones are at work: mostly they have nothing to do.
+// Its blocks become resident while the product's last ones run; mostly they return at once.
 template <class Kernel>
 void launch_strictly(const StrictArgs& args, const Run& run) {
   constexpr std::size_t bytes = sizeof(typename Kernel::Shared);
@@ -166,7 +166,7 @@ void multiply_strictly(const MixedProblem& p, const std::uint32_t* in_range, Run
   q.b = {static_cast<const float*>(p.b.data), {p.k, p.n}, {p.b.row, p.b.col}};
   q.c = {static_cast<float*>(p.c), {p.m, p.n}, {p.c_row, p.c_col}};
   args.warp.order = warp_small.order(p.m, p.n);
-  // Two ways to read operands suffice: this is seldom.
+  // Two access patterns suffice, because this is rare.
   if (access_to_a(q) == Access::along_k && access_to_b(q) == Access::vector)
     launch_strictly<StrictTiles<Access::along_k, Access::vector>>(args, run);
   else launch_strictly<StrictTiles<Access::along_mn, Access::along_mn>>(args, run);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The passes over f32 operands before a product by parts, and strict f32 where that would not be as good.
+// The passes over f32 operands before a product by parts, and the strict f32 product for operands that fail
+// the range check.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -11,12 +12,12 @@
 
 namespace tessera::matmul {
 
-// Whose parts fill 128 bytes.
+// Elements whose parts fill 128 bytes.
 __host__ __device__ constexpr int k_of_line(Compute compute) { return compute == Compute::f16x3 ? 32 : 16; }
 
-// What an operand's parts take, and where they lie in a piece of memory that begins at a multiple of 256.
+// Sizes and offsets of an operand's parts in memory that begins at a multiple of 256 bytes.
 struct EmulatedLayout {
-  std::int64_t line_bytes, lines_step;  // as DecomposedOperand has them
+  std::int64_t line_bytes, lines_step;  // see DecomposedOperand
   std::size_t parts, scales, ranges;    // bytes, one after the other; then one OperandRange
 
   EmulatedLayout(Compute compute, std::int64_t lines, std::int64_t k);
@@ -27,14 +28,14 @@ struct EmulatedLayout {
   unsigned char* range_in(void* base) const { return ranges_in(base) + ranges; }
 };
 
-// Workspace of the range check: zeros before and after. As much as other rungs' counters take, for all of
-// which one workspace serves.
+// Workspace of the range check: zeros before and after. It is as large as the counters of other rungs, so
+// that one workspace serves all.
 inline constexpr std::size_t range_check_bytes = counter_bytes;
 
 struct DecompositionTask {
   MatrixRef from;
-  void* parts;         // as EmulatedLayout has it
-  bool ready = false;  // the parts are there already
+  void* parts;         // see EmulatedLayout
+  bool ready = false;  // true: already decomposed
 };
 
 // Decomposes both operands of a product; in_range becomes 1, or 0 where strict f32 is to be computed.
