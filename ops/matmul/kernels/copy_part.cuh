@@ -5,9 +5,9 @@
 
 namespace tessera::matmul {
 
-// Copies the first `count` of `unit` elements; the rest of the target becomes 0. One copy may touch all of
-// its bytes, whatever it leaves out, so a part is copied element by element: nothing beyond the operand is
-// read. `any`: an address that may be read.
+// Copies the first `count` of `unit` elements and zeroes the rest of the target. One copy may touch all of
+// its source bytes, even those that it leaves out, so a partial piece is copied element by element: nothing
+// beyond the operand is read. `any`: a readable address.
 template <int unit, class T>
 __device__ __forceinline__ void copy_part(T* to, const T* from, const T* any, int count) {
   constexpr int bytes = sizeof(T);

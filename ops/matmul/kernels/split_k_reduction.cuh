@@ -3,9 +3,9 @@
 // workspace, row by row, and ends; a second kernel adds the partial sums of each element, in their order, and
 // stores the result.
 //
-// So no block waits for another, nothing is counted, and all multiprocessors add, however few tiles there
-// are: the second launch, which takes its place while the first ends, takes less time than blocks that meet
-// in memory, of which the last has all parts to read.
+// No block waits for another, nothing is counted, and all multiprocessors add, however few tiles there are:
+// the second launch, which becomes resident while the first ends, takes less time than blocks that meet in
+// memory, the last of which has to read all partial sums.
 #pragma once
 #include <cstdint>
 #include <cstring>
@@ -27,10 +27,10 @@ inline namespace TESSERA_UNIT {
 //   rows, cols                of a tile, multiples of 8
 //   partials                  the slots
 //   tiles()                   the number of tiles with partial sums
-//   tile(i)                   where the i-th of them is: TileOrder::Tile
+//   tile(i)                   the position of the i-th of them: TileOrder::Tile
 //   slots(i)                  its partial sums
 //   contains(row, col)        true if C has such an element
-//   store(row, col, sum)      what follows the sum, of an element that there is
+//   store(row, col, sum)      applies the epilogue and stores, for an element that exists
 template <class Product>
 struct SplitKReduction {
   static constexpr int threads = 128;
@@ -38,11 +38,10 @@ struct SplitKReduction {
   static constexpr bool no_early_trigger = true;
   struct Shared {};
   using Sum = typename Product::Sum;
-  // A thread has 8 bytes of a tile, a warp 8 rows of 32 bytes: whole sectors, whether C lies by rows or
-  // columns.
+  // A thread has 8 bytes of a tile, a warp 8 rows of 32 bytes: whole sectors, for C by rows and by columns.
   static constexpr int unit = 8 / sizeof(Sum), warp_cols = 4 * unit, warp_rows = 8;
-  // Parts under way: one after the other would take as many ways to the cache. Of sums that are dealt out a
-  // tile has two or three, for which as many instructions as for many would take most of the time.
+  // Loads in flight: one at a time, each partial sum would take a round trip to the cache. Stream-K tiles
+  // have two or three partial sums, for which the instructions of `many` would take most of the time.
   static constexpr int many = 32, few = 4;
 
   static Launch launch(const Product& product) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The product by three loops on one thread, of any element, and what the loops of the serial CPU rungs share.
+// The product by three loops on one thread, for any element, and the helpers that the serial CPU rungs share.
 #pragma once
 #include <cstdint>
 #include <type_traits>
@@ -11,15 +11,15 @@
 
 namespace tessera::matmul {
 
-// sum + a·b in two roundings: without instructions of one CPU, a fused one would be a function call
-// for each product. Integers wrap.
+// sum + a·b with two roundings: without instructions of a specific CPU, a fused multiply-add would be a
+// function call. Integers wrap.
 template <class T>
 inline T plus_product(T sum, T a, T b) {
   if constexpr (std::is_integral_v<T>) return multiply_add(a, b, sum);
   else return sum + a * b;
 }
 
-// sums[0, n) += a · row[0, n). A row of step 1 lets the compiler use its vectors.
+// sums[0, n) += a · row[0, n). A row of stride 1 lets the compiler vectorize.
 template <class T>
 inline void add_multiple(T* sums, T a, const T* row, std::int64_t step, std::int64_t n) {
   if (step == 1)
@@ -43,7 +43,7 @@ void naive(const Problem<T>& p) {
   }
 }
 
-// Factors of mixed precision: sums in f32, those of i8 in i32; then all that follows the sum.
+// Mixed precision: sums in f32, those of i8 in i32, then the epilogue.
 inline void naive_mixed(const MixedProblem& p) {
   if (p.m == 0 || p.n == 0) return;
   const Epilogue epilogue(p);
@@ -61,7 +61,7 @@ inline void naive_mixed(const MixedProblem& p) {
   });
 }
 
-// The choice of every element that the serial rungs have: plain products by `plain(problem)`, others by
+// The choice of the serial rungs for all their elements: plain products by `plain(problem)`, others by
 // `mixed(Mixed)`.
 template <template <class> class AnyProblem, class Mixed, class PlainRun, class MixedRun>
 Choice serial_choice(const PlainRun& plain, const MixedRun& mixed) {
@@ -74,7 +74,7 @@ Choice serial_choice(const PlainRun& plain, const MixedRun& mixed) {
     });
   out.unsupported_arguments = [held = out.unsupported_arguments](const Arguments& arguments) -> Reason {
     if (!has_mixed_problem(arguments.element())) return held(arguments);
-    (void)Mixed::of(arguments);  // throws where there is no such product
+    (void)Mixed::of(arguments);  // throws if there is no such product
     return std::nullopt;
   };
   return out;

@@ -19,21 +19,21 @@ namespace tessera::matmul {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Sums, a row of B and one element of A must fit the registers: 32 of them, or 16.
+// Sums, a row of B and one element of A must fit in the registers, of which there are 32 or 16.
 inline constexpr int kTileRows = HWY_MAX_BYTES >= 64 || HWY_ARCH_ARM_A64 ? 8 : 4;
 inline constexpr int kTileVectors = 3;
 
-// Where a tile's sums go, and how they are scaled.
+// The destination of a tile's sums, and their scaling.
 template <class T>
 struct Destination {
   Strided<T> c;         // at the tile's first element
-  Strided<const T> c0;  // likewise; no data where β = 0 or this is not the first block along k
+  Strided<const T> c0;  // likewise; null if β = 0 or this is not the first block along k
   T alpha, beta;
-  bool add;            // to what an earlier block along k left in C
-  bool whole_vectors;  // of adjacent elements of C and C0, so that they may be stored as such
+  bool add;            // true: adds to C, which holds the sums of earlier blocks along k
+  bool whole_vectors;  // elements of C and C0 are contiguous, and may be stored as vectors
 };
 
-// From row i and column j on; `first`: of the blocks along k.
+// The destination from row i and column j on; `first`: this is the first block along k.
 template <class T>
 Destination<T> DestinationOf(const Product<T>& p, std::int64_t i, std::int64_t j, bool first) {
   const bool reads_c0 = first && p.beta != T{0};
@@ -54,7 +54,7 @@ struct TileInput {
   const T* b;
   std::int64_t b_row;
   std::int64_t depth;
-  const T* next_a;  // rows of the strip that comes next, to be fetched into the second cache
+  const T* next_a;  // rows of the next strip, to be prefetched into L2
   int next_rows;    // their number, or 0
 };
 
@@ -74,8 +74,8 @@ HWY_INLINE void StoreVector(D d, hn::Vec<D> sum, const Destination<T>& out, std:
   hn::StoreU(PlusProduct(hn::Set(d, out.beta), hn::LoadU(d, out.c0.at(i, j)), product), d, c);
 }
 
-// A tile that hangs over the edge, or whose elements of C are not adjacent. With the vectors' own roundings,
-// one lane at a time: the bits of an element do not tell where a tile ends.
+// For a tile that extends beyond the edge, or whose elements of C are not contiguous. Rounds as the vectors
+// do, one lane at a time, so that an element's bits do not depend on where a tile ends.
 template <class T>
 HWY_NOINLINE void StoreElements(const T* sums, std::int64_t width, std::int64_t rows, std::int64_t cols,
                                 const Destination<T>& out) {
@@ -105,8 +105,8 @@ HWY_INLINE void MultiplyStep(D d, const T* HWY_RESTRICT a, std::int64_t a_row, c
   }
 }
 
-// Fetches what is needed after line `step` of the sums, a little at each step: the loads of B would have
-// to wait behind many that go to memory at once.
+// Prefetches data that is needed later, a little at each step: many requests to memory at once would delay
+// the loads of B.
 template <int kRows, int kVectors, class D, class T = hn::TFromD<D>>
 HWY_INLINE void FetchStep(D d, const TileInput<T>& in, const Destination<T>& out, std::int64_t step) {
   constexpr std::int64_t line = 64 / sizeof(T);  // elements in a cache line
@@ -183,7 +183,7 @@ TileFunction<T> TileOf(std::int64_t rows, std::int64_t vectors) {
 template <class T>
 struct Panel {
   const T* data;
-  T* copy;                 // the same, or null: it is read where B lies
+  T* copy;                 // the packed copy, equal to data; null: B is read in place
   std::int64_t row;        // from one of its rows to the next
   std::int64_t col, cols;  // its first column and their number
 };
@@ -205,7 +205,7 @@ class BlockProduct {
                        most = panels_limit(cache, sizeof(T), depth, panel_),
                        panels = (block_.last_col - block_.first_col + panel_ - 1) / panel_,
                        parts = (panels + most - 1) / most;
-    // Parts alike: all of A passes along each of them, which a narrow one would not repay.
+    // Equal parts: all of A passes along each of them, which a narrow part would not repay.
     for (std::int64_t part = 0; part < parts; ++part) {
       const std::int64_t j = block_.first_col + part * panels / parts * panel_,
                          end = block_.first_col + (part + 1) * panels / parts * panel_;
@@ -216,11 +216,12 @@ class BlockProduct {
   }
 
  private:
-  static constexpr std::int64_t kRowsCopied = 64;  // of A at a time, where its columns are not adjacent
+  static constexpr std::int64_t kRowsCopied =
+      64;  // rows of A copied at a time, if its columns are not contiguous
 
   bool few_rows() const { return block_.last_row - block_.first_row <= 2 * kTileRows; }
 
-  // All rows of C, columns [j, j + width), products of the depth [l, l + depth).
+  // Computes all rows of C, columns [j, j + width), over k in [l, l + depth).
   void run_depth(std::int64_t l, std::int64_t depth, std::int64_t j, std::int64_t width) {
     T* to = scratch_.get<T>(static_cast<std::size_t>(depth * (width + panel_) + kRowsCopied * depth));
     to = place_panels(l, depth, j, width, to);
@@ -234,7 +235,7 @@ class BlockProduct {
     }
   }
 
-  // A panel of B stays as it lies where few rows of A would not repay a copy, else has room at `to`.
+  // Leaves a panel of B in place if few rows of A would not repay a copy, else assigns it memory at `to`.
   T* place_panels(std::int64_t l, std::int64_t depth, std::int64_t j, std::int64_t width, T* to) {
     panels_.clear();
     for (std::int64_t done = 0; done < width; done += panel_) {
@@ -250,7 +251,7 @@ class BlockProduct {
     return to;
   }
 
-  // Row by row along all panels, as B lies in memory, or panel by panel where it lies by columns.
+  // Copies row by row along all panels if B is row-major, else panel by panel.
   void copy_panels(std::int64_t l, std::int64_t depth) const {
     if (p_.b.col == 1) {
       for (std::int64_t r = 0; r < depth; ++r)
@@ -263,7 +264,7 @@ class BlockProduct {
           panel.copy[r * panel.row + c] = c < panel.cols ? *p_.b.at(l + r, panel.col + c) : T{0};
   }
 
-  // Rows may be so far apart that the hardware does not foresee the next ones: they are fetched ahead.
+  // Rows may be too far apart for the hardware prefetcher, so the next ones are prefetched.
   void copy_row(const Panel<T>& panel, std::int64_t r, std::int64_t l, std::int64_t depth) const {
     constexpr std::int64_t rows_ahead = 4, line = 64 / sizeof(T);
     if (panel.copy == nullptr) return;
@@ -276,7 +277,7 @@ class BlockProduct {
     for (; c < panel.row; ++c) to[c] = c < panel.cols ? from[c] : T{0};
   }
 
-  // Rows [i, end) of A, made row-major. Square by square: both sides then stay in the first cache.
+  // Copies rows [i, end) of A to row-major order, square by square, so that both sides stay in L1.
   void copy_rows(std::int64_t i, std::int64_t end, std::int64_t l, std::int64_t depth, T* to) const {
     constexpr std::int64_t side = 16;
     for (std::int64_t i0 = i; i0 < end; i0 += side)
@@ -286,8 +287,8 @@ class BlockProduct {
             to[(r - i) * depth + s] = *p_.a.at(r, l + s);
   }
 
-  // Strips of A at `a`, whose columns are adjacent, along the panels. Each panel's tile fetches its share
-  // of the next strip.
+  // Multiplies strips of A at `a`, whose columns are contiguous, by all panels. Each panel's tile prefetches
+  // its share of the next strip.
   void run_rows(std::int64_t first, std::int64_t last, const T* a, std::int64_t a_row, std::int64_t l,
                 std::int64_t depth) {
     const int panels = static_cast<int>(panels_.size());
@@ -310,13 +311,13 @@ class BlockProduct {
     }
   }
 
-  // The thread's own, so that a call that repeats itself allocates nothing.
+  // Kept by the thread, so that repeated calls allocate nothing.
   static std::vector<Panel<T>>& kept_panels() {
     thread_local std::vector<Panel<T>> panels;
     return panels;
   }
 
-  // Strips that were summed to the end, along all panels.
+  // Applies the epilogue to strips with complete sums, along all panels.
   void run_epilogue(std::int64_t first, std::int64_t rows) const {
     const std::int64_t col = panels_.front().col, end = panels_.back().col + panels_.back().cols;
     for (std::int64_t i = first; i < first + rows; ++i) EpilogueRow(*p_.after, 0, i, col, end);

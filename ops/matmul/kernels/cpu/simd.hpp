@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The vectorized product, free of instruction sets: its operands as plain addresses, how the work is
-// divided among threads, and how much of it a cache may hold at a time.
+// The vectorized product, independent of instruction sets: operands as plain addresses, the partition among
+// threads, and block sizes for the caches.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -17,27 +17,26 @@ struct Strided {
   T* at(std::int64_t i, std::int64_t j) const { return data + i * row + j * col; }
 };
 
-// What the vectors' numbers stand for.
+// The type of the numbers that the vectors hold.
 template <class T>
 using Numbers = std::conditional_t<std::is_same_v<T, std::uint32_t>, std::int32_t, T>;
 
-// A Problem whose elements the vectors can hold: 32-bit integers count modulo 2^32, hence unsigned.
+// A Problem with elements that vectors can hold: 32-bit integers are modulo 2^32, hence unsigned.
 template <class T>
 struct Product {
   std::int64_t m, n, k;
   Strided<const T> a, b, c0;
   Strided<T> c;
   T alpha, beta;
-  bool adds = false;  // to what C holds, as a block along k does to those before it
-  const EpilogueProblem<Numbers<T>>* after =
-      nullptr;  // null: nothing follows. Else of this C, without scales
+  bool adds = false;  // true: adds to C, as each block along k after the first does
+  const EpilogueProblem<Numbers<T>>* after = nullptr;  // null: no epilogue; else for this C, without scales
 };
 
 struct Block {
-  std::int64_t first_row, last_row, first_col, last_col;  // of C, the last ones excluded
+  std::int64_t first_row, last_row, first_col, last_col;  // in C; the last ones are exclusive
 };
 
-// Memory that a thread keeps for the next call, on huge pages where the system has them.
+// Memory that a thread keeps for its next call, on huge pages if the system has them.
 class Scratch {
  public:
   Scratch() = default;
@@ -58,17 +57,17 @@ class Scratch {
 };
 
 struct CacheSizes {
-  std::int64_t l1, l2;  // of one core, in bytes
+  std::int64_t l1, l2;  // per core, in bytes
 };
 CacheSizes cache_sizes();
 
-// How deep a block of B should be: a strip of A, `rows` × depth, takes little more than half of the first
-// cache, where it serves every panel of B. Deeper blocks load and store C less often, but push the strip out.
+// The depth of a block of B: a strip of A, `rows` × depth, takes little more than half of L1, where it serves
+// every panel of B. Deeper blocks load and store C less often, but evict the strip.
 inline std::int64_t wanted_depth(const CacheSizes& cache, std::int64_t size, std::int64_t rows) {
   return std::clamp<std::int64_t>(cache.l1 * 6 / 11 / (rows * size), 64, 1024);
 }
 
-// How many panels wide: the block takes little more than half of the second cache, which also sees A and C.
+// The number of panels in a block: it takes little more than half of L2, which also holds A and C.
 inline std::int64_t panels_limit(const CacheSizes& cache, std::int64_t size, std::int64_t depth,
                                  std::int64_t panel) {
   return std::max<std::int64_t>(1, cache.l2 * 9 / 16 / (depth * size * panel));
@@ -81,13 +80,13 @@ inline std::int64_t even_part(std::int64_t length, std::int64_t limit, std::int6
   return std::max(unit, ((length + parts - 1) / parts + unit - 1) / unit * unit);
 }
 
-// Equal parts of a length, multiples of `unit`, as many as bring them nearest to the size wanted.
+// Equal parts of a length, multiples of `unit`, nearest to the size wanted.
 inline std::int64_t near_part(std::int64_t length, std::int64_t wanted, std::int64_t unit) {
   const std::int64_t parts = std::max<std::int64_t>(1, (length + wanted / 2) / wanted);
   return even_part(length, std::max<std::int64_t>(1, (length + parts - 1) / parts), unit);
 }
 
-// C divided into a grid of blocks, one a thread.
+// C divided into a grid of blocks, one for each thread.
 struct ThreadGrid {
   std::int64_t down, across, block_rows, block_cols;
 
@@ -97,22 +96,22 @@ struct ThreadGrid {
   }
 };
 
-// The grid whose largest block costs least: its products, and the copying of its columns of B, which
-// each thread does for itself.
+// The grid whose largest block costs least: its products, and copying its columns of B, which each thread
+// does for itself.
 ThreadGrid thread_grid(std::int64_t m, std::int64_t n, int threads, std::int64_t row_unit,
                        std::int64_t col_unit);
 
-// α·A·B + β·C0 on up to `threads` threads, with the best instruction set of this CPU. `after`: what follows
-// in C, without scales, is done strip by strip while the caches hold them.
+// α·A·B + β·C0 on up to `threads` threads, with the best instruction set of this CPU. `after`: the epilogue
+// of C, without scales, applied strip by strip while the caches hold them.
 template <class T>
 void multiply_simd(const Problem<T>& problem, int threads, const EpilogueProblem<T>* after = nullptr);
 
-// α·A·B added to C, as the blocks along k after the first are. Called block after block of simd_depth, the
-// first by multiply_simd, it gives the bits of one call for all of k.
+// α·A·B added to C, as for the blocks along k after the first. Called block after block of simd_depth(), with
+// multiply_simd() for the first, it gives the bits of one call for all of k.
 template <class T>
 void add_simd(const Problem<T>& problem, int threads);
 
-// How deep multiply_simd's blocks along k are on this CPU; T's size tells.
+// The depth of multiply_simd's blocks along k on this CPU, for elements of `size` bytes.
 std::int64_t simd_depth(std::int64_t k, std::int64_t size);
 
 }  // namespace tessera::matmul

@@ -75,7 +75,7 @@ void check(const Shape& shape, int layout, int threads) {
 
 class EveryTarget : public testing::Test {
  protected:
-  // Restricts dispatch to one instruction set after another.
+  // Calls f with dispatch restricted to one instruction set after another.
   template <class F>
   void each(const F& f) {
     const std::int64_t all = hwy::SupportedTargets();
@@ -131,7 +131,7 @@ TEST_F(EveryTarget, EmptySumsAndEmptyMatrices) {
   });
 }
 
-// Infinity times the zeros that pad a panel must reach no element of C.
+// Infinity times a panel's zero padding must reach no element of C.
 TEST_F(EveryTarget, InfinityStaysInItsRow) {
   each([] {
     Owned<float> a(9, 5, false, 1), b(5, 19, false, 1), c(9, 19, false, 1);
@@ -148,7 +148,7 @@ TEST_F(EveryTarget, InfinityStaysInItsRow) {
   });
 }
 
-// Any numbers: what is fused, and where, decides the last bit.
+// Arbitrary numbers: fused operations decide the last bit.
 template <class T>
 void fill_any(Owned<T>& to, std::mt19937& random) {
   for (T& value : to.memory) value = static_cast<T>(static_cast<double>(random()) / 3e9 - 0.7);
@@ -164,7 +164,7 @@ Matrix<T> rows(Matrix<T> of, std::int64_t first, std::int64_t last) {
   return {of.data + first * of.stride[0], {last - first, of.extent[1]}, {of.stride[0], of.stride[1]}};
 }
 
-// Part of C, panel after panel, as a rank computes it: the bits of the whole at once.
+// Part of C, panel by panel as a rank computes it, has the bits of the whole.
 template <class T>
 void check_panels(const Shape& shape, std::int64_t first, std::int64_t last) {
   std::mt19937 random(5);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The loops of small products, and of those of few rows or columns, for each instruction set. All sum along k
-// in order, one element of C in one lane, so that neither sizes nor layouts show in the bits.
+// The loops of small products, and of products with few rows or columns, for each instruction set. All sum
+// along k in order, one element of C in one lane, so neither sizes nor layouts affect the bits.
 //
-// SmallProduct: tiles of C in registers, A and B read where they lie. A panel of B is copied only where its
-// columns are not adjacent, or where it is larger than the first cache can serve.
-// RowStream: few rows of A, rows of B contiguous. B is read in its order, sums stay in the first cache.
-// ColumnStream: few rows of A, columns of B contiguous. These are transposed in registers.
+// SmallProduct: tiles of C in registers, A and B read in place. A panel of B is copied only if its columns
+// are not contiguous, or if it is larger than L1 can serve.
+// RowStream: few rows of A, rows of B contiguous. B is read in its order, sums stay in L1.
+// ColumnStream: few rows of A, columns of B contiguous. The columns are transposed in registers.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ops/matmul/kernels/cpu/small.cpp"
 #include "tessera/core/vector_targets.hpp"
@@ -17,11 +17,11 @@ HWY_BEFORE_NAMESPACE();
 namespace tessera::matmul {
 namespace HWY_NAMESPACE {
 
-// A last vector that hangs over the edge is read and written under a mask, where the instructions have masks;
-// else it is read from a copy, and its elements are written one by one.
+// A last vector that extends beyond the edge is loaded and stored under a mask, if the instruction set has
+// masks; else it is loaded from a copy and stored element by element.
 inline constexpr bool kMasks = !HWY_MEM_OPS_MIGHT_FAULT || HWY_TARGET == HWY_AVX2;
 
-// Fewer vectors leave registers for more rows. (Each row is a chain of its own.)
+// Fewer vectors leave registers for more rows. (Each row is a dependency chain of its own.)
 template <int kVectors>
 inline constexpr int kSmallRows = kVectors == 3   ? kTileRows
                                   : kVectors == 2 ? kTileRows * 3 / 2
@@ -36,7 +36,7 @@ struct SmallInput {
   std::int64_t depth;
 };
 
-// Sums that lie in memory, rows of `width`.
+// Stores sums from memory, in rows of `width`.
 template <class T>
 HWY_NOINLINE void StoreRows(const T* sums, std::int64_t width, std::int64_t rows, std::int64_t cols,
                             const Destination<T>& out) {
@@ -53,7 +53,7 @@ HWY_NOINLINE void StoreRows(const T* sums, std::int64_t width, std::int64_t rows
   StoreElements(sums + whole, width, rows, cols - whole, rest);
 }
 
-// `count` tiles one below the other, from row `first` of input and destination on.
+// Computes `count` tiles below each other, from row `first` of input and destination on.
 template <int kRows, int kVectors, class T>
 HWY_NOINLINE void SmallTile(const SmallInput<T>& in, const Destination<T>& out, std::int64_t cols,
                             std::int64_t first, std::int64_t count) {
@@ -70,7 +70,7 @@ HWY_NOINLINE void SmallTile(const SmallInput<T>& in, const Destination<T>& out, 
     SIMT_UNROLL
     for (int i = 0; i < kRows; ++i) SIMT_UNROLL
     for (int v = 0; v < kVectors; ++v) sums[i][v] = hn::Zero(d);
-    // An address for every four rows: one for each would take more registers than there are.
+    // An address for every four rows: one for each row would exceed the registers.
     const T* a[(kRows + 3) / 4];
     SIMT_UNROLL
     for (int i = 0; i < kRows; i += 4) a[i / 4] = strip + i * a_row;
@@ -139,8 +139,8 @@ struct SmallTiles {
   }
 };
 
-// Columns of a matrix whose rows are adjacent, as vectors: of as many columns as a vector has lanes, `kBlock`
-// rows. Each 16 bytes of a vector are loaded as such, and transposed where they are.
+// Vectors from a matrix with contiguous columns: `kBlock` rows of as many columns as a vector has lanes. Each
+// 16 bytes of a vector are loaded at once, and transposed in registers.
 template <class T>
 inline constexpr int kBlock = HWY_TARGET == HWY_SCALAR ? 1 : 16 / sizeof(T);
 
@@ -161,7 +161,7 @@ HWY_INLINE hn::Vec<D> LoadBlocks(D d, const T* from, std::int64_t step) {
 }
 
 #if HWY_TARGET != HWY_SCALAR
-// Each 16 bytes of four vectors, as a matrix of 4 × 4.
+// Transposes each 16 bytes of four vectors, a matrix of 4 × 4.
 template <class D>
 HWY_INLINE void TransposeBlocks(D d, hn::Vec<D> a, hn::Vec<D> b, hn::Vec<D> c, hn::Vec<D> e,
                                 hn::Vec<D> (&out)[4]) {
@@ -194,7 +194,7 @@ HWY_INLINE void LoadTransposed(D d, const T* from, std::int64_t step, hn::Vec<D>
 #endif
 }
 
-// Where a block along k ends that begins at l.
+// Blocks along k; at(l): the length of the block that begins at l.
 struct Depth {
   std::int64_t k, block;
   std::int64_t at(std::int64_t l) const { return std::min(block, k - l); }
@@ -207,7 +207,7 @@ Depth DepthOf(std::int64_t k) {
   return {k, near_part(k, wanted, 16)};
 }
 
-// A block of C, panel by panel of B, tile by tile.
+// Computes a block of C, panel by panel of B, tile by tile.
 template <class T>
 class SmallProduct {
  public:
@@ -248,12 +248,12 @@ class SmallProduct {
   }
 
   bool worth_copy(std::int64_t rows, std::int64_t depth, std::int64_t vectors) const {
-    // Rows of B where they lie are as good as a copy, until too few of them stay in the first cache.
+    // Reading rows of B in place is as good as a copy, until too few of them stay in L1.
     return rows >= 64 &&
            depth * vectors * lanes_ * static_cast<std::int64_t>(sizeof(T)) > 2 * cache_sizes().l1;
   }
 
-  // A panel of B, its rows one after another, zeros behind the last column.
+  // Copies a panel of B: its rows one after another, zeros after the last column.
   const T* copy(std::int64_t l, std::int64_t depth, std::int64_t j, std::int64_t cols, std::int64_t vectors) {
     const hn::ScalableTag<T> d;
     const std::int64_t width = vectors * lanes_;
@@ -282,7 +282,7 @@ class SmallProduct {
   const Product<T>& p_;
 };
 
-// The first `count` lanes, zeros behind them.
+// Loads the first `count` lanes, with zeros after them.
 template <class D, class T = hn::TFromD<D>>
 HWY_INLINE hn::Vec<D> LoadPart(D d, const T* from, std::int64_t count) {
   if constexpr (kMasks) return hn::MaskedLoad(hn::FirstN(d, static_cast<std::size_t>(count)), d, from);
@@ -295,8 +295,8 @@ HWY_INLINE hn::Vec<D> LoadPart(D d, const T* from, std::int64_t count) {
 
 inline constexpr int kStreamRows = 16;
 
-// B's columns are adjacent. A group of B's rows is read from left to right as far as the sums stay in the
-// first cache; the next group is fetched meanwhile.
+// For contiguous rows of B. A group of B's rows is read from left to right as far as the sums stay in L1; the
+// next group is prefetched meanwhile.
 template <class T>
 class RowStream {
  public:
@@ -329,7 +329,7 @@ class RowStream {
     StoreRows(sums_, width, p_.m, cols, DestinationOf(p_, 0, j, l == 0));
   }
 
-  // Rows of B to some rows' sums, side by side: one sum alone waits for itself.
+  // Adds rows of B to several rows' sums in parallel: a single sum would wait for its own latency.
   template <int kSums, int kRows, class D>
   static HWY_INLINE void add_chains(D d, const T (*a)[kRows], const hn::Vec<D> (&rows)[kRows], T* sums,
                                     std::int64_t cols) {
@@ -350,7 +350,7 @@ class RowStream {
     for (std::int64_t i = 0; i < p_.m; ++i)
       for (int r = 0; r < kRows; ++r) a[i][r] = *p_.a.at(i, l + r);
     const T* HWY_RESTRICT b = p_.b.at(l, j);
-    // The group that comes next, or this one again at the end.
+    // The next group, or this one again at the end.
     const T* next = p_.b.at(l + (l + 2 * kRows <= p_.k ? kRows : 0), j);
     const std::int64_t row = p_.b.row;
     hn::Vec<decltype(d)> rows[kRows];
@@ -384,9 +384,9 @@ class RowStream {
   HWY_ALIGN T sums_[kSumBytes / sizeof(T)];
 };
 
-// B's rows are adjacent: up to eight of its columns are read side by side and transposed in registers, so
-// that each column's sum goes along k like any other. (Of more columns that are a power of two apart, the
-// first cache would lose a line before it has been read.)
+// For contiguous columns of B: up to eight of them are read in parallel and transposed in registers, so that
+// each column's sum goes along k like any other. (More columns a power of two apart would evict lines from L1
+// before they are read.)
 template <class T>
 class ColumnStream {
  public:
@@ -394,7 +394,7 @@ class ColumnStream {
   using Tag = hn::CappedTag<T, 8>;
   static constexpr std::int64_t lanes_ = static_cast<std::int64_t>(hn::MaxLanes(Tag()));
 
-  // At least as many columns as a vector has lanes. The last ones begin within those before them.
+  // Needs at least as many columns as a vector has lanes. The last group overlaps the one before it.
   void run(std::int64_t first, std::int64_t last) {
     place_a(last - first);
     for (std::int64_t j = first; j < last; j += lanes_) {
@@ -404,13 +404,13 @@ class ColumnStream {
   }
 
  private:
-  // Rows of A at a time, as registers hold their sums.
+  // Rows of A at a time, limited by the registers for their sums.
   static constexpr int kMost = kTileRows == 8 ? 16 : 8;
-  static constexpr std::int64_t kAhead = 1024 / sizeof(T);  // what is fetched before it is needed
+  static constexpr std::int64_t kAhead = 1024 / sizeof(T);  // prefetch distance, in elements
   static constexpr std::int64_t kMostCopied = (512 << 10) / sizeof(T);
 
-  // Several rows of A are copied, the elements of a column side by side: lines of both operands that are a
-  // power of two apart would push each other out of the first cache.
+  // Copies several rows of A, with the elements of a column contiguous: lines of both operands that are a
+  // power of two apart would evict each other from L1.
   void place_a(std::int64_t columns) {
     a_ = p_.a;
     if (p_.m == 1 || columns < 16 * lanes_ || p_.m * p_.k > kMostCopied) return;
@@ -420,7 +420,7 @@ class ColumnStream {
     a_ = {to, 1, p_.m};
   }
 
-  // Columns [j, j + lanes), of which [begin, end) are stored.
+  // Computes columns [j, j + lanes), of which [begin, end) are stored.
   void run_group(std::int64_t j, std::int64_t begin, std::int64_t end) {
     const Depth depth = DepthOf<T>(p_.k);
     for (std::int64_t l = 0; l == 0 || l < p_.k; l += depth.block) {
@@ -533,7 +533,7 @@ void run_stream(const Product<T>& p, std::int64_t first, std::int64_t last) {
   else HWY_DYNAMIC_DISPATCH(stream_f64)(p, first, last);
 }
 
-// Of a single row or column the step to the next one tells nothing.
+// A stride along a dimension of extent 1 carries no information; it becomes 1 if the other stride is not.
 template <class T>
 void settle(Strided<T>& x, std::int64_t rows, std::int64_t cols) {
   if (cols == 1 && x.row != 1) x.col = 1;
@@ -543,7 +543,7 @@ void settle(Strided<T>& x, std::int64_t rows, std::int64_t cols) {
 constexpr std::int64_t small_side = 512, few = 16, vector_elements = 16;
 
 int useful_threads(double work, int threads) {
-  constexpr double thread_work = 128.0 * 128 * 64;  // multiply-adds that repay another thread's start
+  constexpr double thread_work = 128.0 * 128 * 64;  // multiply-adds that repay the start of another thread
   if (threads == 1 || work < 2 * thread_work) return 1;
   return static_cast<int>(std::min(work / thread_work, static_cast<double>(threads)));
 }
@@ -564,7 +564,7 @@ bool is_streamed(const Product<T>& p) {
 
 template <class T>
 void stream(const Product<T>& p, int threads) {
-  // A thread's share is told by its bytes: they take as long as eight multiply-adds each would.
+  // The share of a thread is limited by memory: an element of B takes as long as eight multiply-adds.
   const int parts = useful_threads(work_of(p) * 8 / static_cast<double>(p.m), threads);
   if (parts == 1) return run_stream(p, 0, p.n);
   const std::int64_t share = even_part(p.n, (p.n + parts - 1) / parts, vector_elements);
@@ -572,7 +572,7 @@ void stream(const Product<T>& p, int threads) {
            [&](int part) { run_stream(p, std::min(part * share, p.n), std::min((part + 1) * share, p.n)); });
 }
 
-// Of few rows or columns, which become rows of A.
+// Computes products of few rows or columns, which become rows of A.
 template <class T>
 bool multiply_few(Product<T>& p, int threads) {
   if (p.m > few || (p.n <= few && p.m > p.n)) p = exchanged(p);

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products of small matrices, and of few rows or columns, on processors: loops that start at once, and such
-// as read a large operand a single time. Each element has the bits that BlockProduct (simd-inl.h) gives it:
-// its sum goes along k one fused multiply-add after another, in the same blocks.
+// Products of small matrices, and of few rows or columns, on CPUs: loops that start at once, and loops that
+// read a large operand only once. Each element has the bits that BlockProduct (simd-inl.h) gives it: its sum
+// goes along k, one fused multiply-add after another, in the same blocks.
 #pragma once
 #include "ops/matmul/kernels/cpu/simd.hpp"
 
 namespace tessera::matmul {
 
-// Computes the product where it is small, or of few rows or columns, and says whether it was. It allocates
-// nothing once calls repeat themselves. The product's strides may be others afterwards, and its sides
-// exchanged; it is not copied, since that takes longer than some of them. T: float or double.
+// Computes the product if it is small, or has few rows or columns; returns true if it did. Repeated calls
+// allocate nothing. The product's strides may be changed and its sides exchanged; it is not copied, because
+// that takes longer than some products. T: float or double.
 template <class T>
 bool multiply_small(Product<T>& product, int threads);
 
-// What this thread keeps for copies of B.
+// This thread's memory for copies of B.
 Scratch& small_scratch();
 
-// Where rows and columns are exchanged: Cᵀ = Bᵀ·Aᵀ.
+// The transposed problem: Cᵀ = Bᵀ·Aᵀ.
 template <class T>
 Strided<T> exchanged(const Strided<T>& matrix) {
   return {matrix.data, matrix.col, matrix.row};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernel of rung 17's few rows that a product takes: how many rows, and how the large operand is read.
+// Configuration of rung 17's kernel for few rows: the number of rows, and the access to the large operand.
 #pragma once
 #include "ops/matmul/kernels/simt/gemm_problem.hpp"
 #include "ops/matmul/kernels/simt/vectorized.hpp"
@@ -8,17 +8,17 @@ namespace tessera::matmul {
 
 inline namespace TESSERA_UNIT {
 
-// Of more rows, tiles in shared memory or tensor cores take no longer, whatever the element.
+// With more rows, tiles in shared memory or tensor cores are as fast, whatever the element.
 template <class T>
 inline constexpr int most_rows = sizeof(T) == 1 ? 1 : 4;
 
 struct FewRowsConfig {
-  int rows = 4;         // at most, of C
-  bool along_k = true;  // how the lines of B lie
-  bool wide = true;     // and whether 16-byte loads reach them; along k, where elements are short, and A's
+  int rows = 4;         // rows of C, at most
+  bool along_k = true;  // the lines of B are contiguous along k; false: along n
+  bool wide = true;     // 16-byte loads reach B's lines and, along k with narrow elements, A's
 };
 
-// Whether 16-byte loads do, along k.
+// True if 16-byte loads reach A's rows along k.
 template <class P>
 SIMT bool is_a_vector_aligned(const P& p) {
   return is_vector_aligned(p.a.data, p.a.stride[1], p.m() == 1 ? 0 : p.a.stride[0]);

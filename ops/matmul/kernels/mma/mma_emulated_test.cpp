@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rung 12's kernels as they are, on the executor: copies that come as late as they may or as early as they
-// can, and the tensor cores as PTX's manual describes them (tests/emulated). Sums of whole numbers, so
+// Rung 12's kernels, unchanged, on the executor: asynchronous copies that complete as late or as early as
+// possible, and tensor cores as PTX's manual describes them (tests/emulated). Sums are of integers, so
 // results are exact.
 #include "cuda.hpp"
 #include "ops/matmul/kernels/mma/mma_kernel.cuh"
@@ -24,7 +24,7 @@ struct Emulated {
   }
 };
 
-// What to multiply, and how it lies: `ahead` elements from an aligned address, lines `more` elements longer.
+// A problem and its layout: `ahead` elements from an aligned address, lines `more` elements longer.
 struct Shape {
   std::int64_t m, n, k;
   bool a_along_k = true, b_along_k = true;
@@ -69,7 +69,7 @@ void set(MixedProblem& p, std::vector<float>& c, std::vector<float>& c0, const S
 
 template <class Kind, int tile, Along a, Along b>
 void execute(const MmaArgs<Kind>& args) {
-  Device device;  // one thread: what a block shares is static
+  Device device;  // one thread, because shared memory is static
   Run run{.device = &device};
   constexpr MmaConfig config = Kind::tiles[tile];
   launch_kernel<Emulated<MmaTile<Kind, config, a, b>>>(
@@ -103,7 +103,7 @@ void expect_product(const MmaElement& element, const Shape& s, std::mt19937& ran
   const std::int64_t a_step = (s.a_along_k ? s.k : s.m) + s.more, b_step = (s.b_along_k ? s.k : s.n) + s.more;
   Numbers<Number> a((s.a_along_k ? s.m : s.k) * a_step, s.ahead, random),
       b((s.b_along_k ? s.n : s.k) * b_step, s.ahead, random);
-  constexpr std::size_t beyond = 4096;  // numbers that nobody may write
+  constexpr std::size_t beyond = 4096;  // guard elements, which must not be written
   std::vector<Sum> c(static_cast<std::size_t>(s.m * s.n) + beyond, std::numeric_limits<Sum>::quiet_NaN()),
       c0(c.size());
   for (Sum& x : c0) x = static_cast<Sum>(random() % 5);
@@ -119,7 +119,7 @@ void expect_product(const MmaElement& element, const Shape& s, std::mt19937& ran
   std::vector<double> workspace(mma_workspace_bytes(element, job.plan) / sizeof(double),
                                 std::numeric_limits<double>::quiet_NaN());
   const auto launch = launch_of<Kind>(p, job, workspace.data());
-  // To the last element of each, and no further.
+  // Up to the last element of each operand.
   const auto range = [](const Numbers<Number>& x, std::int64_t lines, std::int64_t step, std::int64_t line) {
     return emulated::Range{x.data, x.data + (lines == 0 || line == 0 ? 1 : (lines - 1) * step + line)};
   };
@@ -196,7 +196,7 @@ void expect_all(const MmaElement& element) {
   (std::make_index_sequence<std::size(Kind::tiles)>{});
 }
 
-// Against the definition, for a result of the factors' element, in the second tile.
+// Compared with the definition, for a result of the operands' element, in the second tile.
 TEST(MmaKernel, WhatFollowsTheSumIsAsDefined) {
   using Kind = MmaHalf<__nv_bfloat16>;
   constexpr std::int64_t m = 70, n = 50, k = 72;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rung 12's kernels of doubles.
+// Rung 12's kernels for doubles.
 #include "ops/matmul/kernels/mma/mma_launch.cuh"
 #include "tessera/cuda/gpus.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rung 12's kernels of bf16 and f16.
+// Rung 12's kernels for bf16 and f16.
 #include "ops/matmul/kernels/mma/mma_launch.cuh"
 
 namespace tessera::matmul {

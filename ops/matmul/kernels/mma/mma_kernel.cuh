@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernel of rung 12, in four parts: what is multiplied (MmaF64, MmaHalf), asynchronous copies into shared
-// memory (MmaCopier), the way of the sums to C or of parts of them to memory (store_sums, store_partial), and
-// the mainloop (MmaTile).
+// The kernel of rung 12, in four parts: the multiplied elements (MmaF64, MmaHalf), asynchronous copies into
+// shared memory (MmaCopier), stores of sums to C or of partial sums to the workspace (store_sums,
+// store_partial), and the mainloop (MmaTile).
 #pragma once
 #include <cstring>
 #include <cuda_bf16.h>
@@ -43,7 +43,7 @@ struct MmaF64 {
         to.half[half][s] = *reinterpret_cast<const double*>(panel + loads.offset(block, half, s));
   }
 
-  // Times eight columns of b.
+  // Multiplies by eight columns of b.
   static __device__ __forceinline__ void multiply(double (&d)[4], const Block& a, const Block& b, int half) {
     const double both[8] = {a.half[0][0], a.half[1][0], a.half[0][1], a.half[1][1],
                             a.half[0][2], a.half[1][2], a.half[0][3], a.half[1][3]};
@@ -58,7 +58,8 @@ struct MmaF64 {
     p.c(i, j) = value;
   }
   static bool has_rows(const Problem& p) { return p.c.stride[1] <= p.c.stride[0]; }
-  // Whether a warp's stores fill sectors of C: by pairs of doubles, or where it is by columns, eight lanes.
+  // True if a warp's stores fill sectors of C: by pairs of doubles or, if C is stored by columns, by eight
+  // lanes.
   static bool from_registers(const Problem& p, bool by_columns) {
     const bool pairs =
         p.c.stride[0] * p.c.stride[1] % 2 == 0 && reinterpret_cast<std::uintptr_t>(p.c.data) % 16 == 0;
@@ -91,7 +92,7 @@ struct MmaHalf {
     else ptx::mma_f16(d, a.r, b.r[half], b.r[half + 2]);
   }
 
-  // C's element is of 16 bits or f32; C0 and bias have it, too.
+  // C's element is of 16 bits or f32; C0 and bias have the same.
   static __device__ __forceinline__ float epilogue(const Problem& p, std::int64_t i, std::int64_t j,
                                                    float sum) {
     const float scale_a = p.scale_a != nullptr && p.k != 0 ? p.scale_a[i * p.scale_a_step] : 1.0f,
@@ -118,19 +119,19 @@ struct MmaHalf {
   }
 };
 
-// One operand's way into shared memory: each thread's part in copying stage after stage. Pieces of 16 bytes
-// where the operand lies so that they can be copied whole, else element by element: doubles still
-// asynchronously, so that odd sizes cost little; 16-bit elements by way of registers.
+// The copies of one operand into shared memory, stage after stage, with each thread's part. They move pieces
+// of 16 bytes if the operand's layout allows, else single elements: doubles still asynchronously, so that odd
+// sizes cost little, 16-bit elements through registers.
 
-// An operand by its lines: rows of A, columns of B.
+// An operand as lines: rows of A, columns of B.
 template <class Element>
 struct MmaOperand {
   const Element* data;
   std::int64_t lines, line_step, k_step;
-  bool whole;  // in pieces of 16 bytes, along what its panel lies along
+  bool whole;  // can be copied in 16-byte pieces along its panel's contiguous dimension
 };
 
-// Along what is contiguous, or nearer to it.
+// The contiguous dimension, or the one with the smaller stride.
 inline Along along_of(const MmaMatrixRef& x) {
   return x.k_step == 1 || x.k_step <= x.line_step ? Along::k : Along::lines;
 }
@@ -153,11 +154,11 @@ class MmaCopier {
   static constexpr int bytes = Kind::bytes;
 
  public:
-  // `thread` of those that copy this panel.
+  // `thread`: index among the threads that copy this panel.
   __device__ MmaCopier(const MmaOperand<Element>& x, int thread, std::int64_t first_line,
                        std::int64_t first_k)
       : x_(x) {
-    // Of 16-bit elements, too, a piece is one thread's, whole or not.
+    // A piece of 16-bit elements belongs to one thread, whole or not.
     const auto own = ThreadMap::first(thread, x.whole || bytes == 2 ? Panel::piece : 1);
     row_ = own.row;
     at_ = own.at;
@@ -168,8 +169,8 @@ class MmaCopier {
     next_ = x.data + line * x.line_step + k * x.k_step;
   }
 
-  // `k_left` steps of k exist from this stage on. Lines that there are none of need not be copied, for nobody
-  // stores what they give. `whole`: both operands are.
+  // `k_left`: steps of k that exist from this stage on. Lines beyond the operand need not be copied, because
+  // their results are not stored. `whole`: both operands are copied in pieces.
   template <bool whole>
   __device__ __forceinline__ void copy(unsigned char* panel, int k_left) {
     // From the thread's first line to its last one, or to the end of the piece.
@@ -189,7 +190,7 @@ class MmaCopier {
   }
 
  private:
-  // How many of a piece's elements exist.
+  // The number of a piece's elements that exist.
   __device__ __forceinline__ int valid(int pass, int step, int k_left, int unit) const {
     const int rows = (along_k ? lines_left_ : k_left - row_) - pass * step;
     const int width = along_k ? k_left - at_ : lines_left_;
@@ -248,30 +249,31 @@ class MmaCopier {
     *reinterpret_cast<uint4*>(to) = words;
   }
 
-  const MmaOperand<Element>& x_;  // of the kernel's arguments
+  const MmaOperand<Element>& x_;  // in the kernel's arguments
   const Element* next_;
-  int row_, at_, smem_offset_;  // of the thread's first unit
+  int row_, at_, smem_offset_;  // position of the thread's first unit
   int lines_left_;              // from there on
 };
 
-// From a warp's sums to C, by way of shared memory, so that lanes write neighbours; or to where parts are
-// added.
+// From a warp's sums to C through shared memory, so that stores are coalesced; or to the workspace for
+// partial sums.
 
 template <class Kind>
 struct MmaArgs {
-  typename Kind::Problem p;  // what follows the sum
+  typename Kind::Problem p;  // the problem, for the epilogue
   MmaOperand<typename Kind::Element> a, b;
   std::int64_t k;
-  bool transposed;      // C(j, i) is what the operands' row i and column j give
-  bool by_columns;      // of the operands' product, rows' neighbours lie beside each other in C
+  bool transposed;      // true: C(j, i) is the product of the operands' row i and column j
+  bool by_columns;      // columns of the operands' product are contiguous in C
   bool from_registers;  // results need not pass through shared memory
   TileOrder order;
-  std::int32_t depth, split_depth;  // stages, in all and of each split
-  typename Kind::Sum* partials;     // of splits: a room for each unit of the order (split_k_reduction.cuh)
-  TileScheduler scheduler;          // the order, for blocks that have little else to do
+  std::int32_t depth, split_depth;  // stages, in all and per split
+  typename Kind::Sum*
+      partials;             // slots of split sums, one for each unit of the order (split_k_reduction.cuh)
+  TileScheduler scheduler;  // the order, for blocks with little other work
 };
 
-// What a kernel is given, and which kernel: of which tile, for operands that lie along what.
+// The arguments of a kernel, and its choice: the tile and the operands' contiguous dimensions.
 template <class Kind>
 struct MmaLaunch {
   MmaArgs<Kind> args;
@@ -284,7 +286,7 @@ MmaLaunch<Kind> launch_of(const typename Kind::Problem& p, const MmaJob& job, vo
   const MmaMatrixRef &a = job.left(), &b = job.right();
   const MmaPlan& plan = job.plan;
   MmaOperand<typename Kind::Element> of_a = operand_of<Kind>(a, job.k), of_b = operand_of<Kind>(b, job.k);
-  // Doubles of both or of none are copied in pieces: there are two loops, not four.
+  // Doubles are copied in pieces for both operands or for neither: two loops instead of four.
   if (Kind::bytes > 2) of_a.whole = of_b.whole = of_a.whole && of_b.whole;
   const MmaArgs<Kind> args{.p = p,
                            .a = of_a,
@@ -301,7 +303,7 @@ MmaLaunch<Kind> launch_of(const typename Kind::Problem& p, const MmaJob& job, vo
   return {args, plan.tile, along_of(a), along_of(b)};
 }
 
-// A lane's, of its warp's tile.
+// A lane's sums of its warp's tile.
 template <class Kind, int row_blocks_, int col_blocks_>
 struct MmaSums {
   using Sum = typename Kind::Sum;
@@ -319,7 +321,7 @@ struct MmaSums {
   }
 };
 
-// The tiles of a product whose sums are split.
+// The tiles of a product with split sums.
 template <class Kind>
 struct MmaPartials {
   using Sum = typename Kind::Sum;
@@ -349,7 +351,7 @@ template <class Sum>
 struct alignas(2 * sizeof(Sum)) MmaPair {
   Sum first, second;
 };
-// Those of a lane that lie beside each other: put(row, col, both), in the warp's tile.
+// Calls put(row, col, both) for each pair of adjacent sums of a lane, with coordinates in the warp's tile.
 template <class Sums, class Put>
 __device__ __forceinline__ void each_pair(Sums& sums, int lane, const Put& put) {
 #pragma unroll
@@ -367,7 +369,7 @@ __device__ __forceinline__ void each_pair(Sums& sums, int lane, const Put& put) 
         }
 }
 
-// Leaves a warp's part of the sums in its room, from `to` on.
+// Stores a warp's partial sums to its slot, from `to` on.
 template <MmaConfig config, class Sums>
 __device__ __forceinline__ void store_partial(typename Sums::Sum* to, Sums& sums, int lane) {
   using Pair = MmaPair<typename Sums::Sum>;
@@ -376,7 +378,8 @@ __device__ __forceinline__ void store_partial(typename Sums::Sum* to, Sums& sums
   });
 }
 
-// A warp's sums to shared memory, from (first_row, first_col) of `rows` by `cols` on, in rows or in columns.
+// Stores a warp's sums to shared memory, from (first_row, first_col) of `rows` by `cols` on, by rows or by
+// columns.
 template <int rows, int cols, class Sums>
 __device__ __forceinline__ void stage_sums(unsigned char* to, Sums& sums, int lane, bool by_columns,
                                            int first_row = 0, int first_col = 0) {
@@ -396,9 +399,9 @@ __device__ __forceinline__ void stage_sums(unsigned char* to, Sums& sums, int la
   }
 }
 
-// Elements of C: of column c of what begins at (row, col) of the operands' product the rows from `first` on,
-// or `by_columns`, of row c the columns; below `end`. sum(r, c): the sum there, with `by_columns` of row c
-// and column r.
+// Stores elements of C, from the block of the operands' product at (row, col): up to `unrolled` rows of
+// column c from `first` on or, `by_columns`, columns of row c; all below `end`. sum(r, c): the sum there,
+// with `by_columns` of row c and column r.
 template <int unrolled, bool by_columns, class Kind, class SumAt>
 __device__ __forceinline__ void put_rows(const MmaArgs<Kind>& args, std::int64_t row, std::int64_t col,
                                          int first, int end, int c, const SumAt& sum) {
@@ -406,7 +409,7 @@ __device__ __forceinline__ void put_rows(const MmaArgs<Kind>& args, std::int64_t
     const std::int64_t i = row + (by_columns ? c : r), j = col + (by_columns ? r : c);
     use(args.transposed ? j : i, args.transposed ? i : j);
   };
-  // All are read before the first is written, which the compiler could not know to be elsewhere.
+  // All are read before the first is written, because the compiler cannot know that they do not alias.
   typename Kind::Sum value[unrolled] = {};
 #pragma unroll
   for (int e = 0; e < unrolled; ++e) {
@@ -422,7 +425,7 @@ __device__ __forceinline__ void put_rows(const MmaArgs<Kind>& args, std::int64_t
   }
 }
 
-// How much of a tile there is.
+// The part of a tile that exists.
 struct MmaExtent {
   int high, wide;
 };
@@ -433,7 +436,7 @@ __device__ __forceinline__ MmaExtent extent_of(const MmaArgs<Kind>& args, std::i
   return {below < rows ? static_cast<int>(below) : rows, right < cols ? static_cast<int>(right) : cols};
 }
 
-// The warp's tile, whose first element of C is (row, col).
+// Stores the warp's tile, whose first element of C is (row, col).
 template <MmaConfig config, class Kind, class Sums>
 __device__ __forceinline__ void store_sums(const MmaArgs<Kind>& args, unsigned char* memory, Sums& sums,
                                            std::int64_t row, std::int64_t col, int warp, int lane) {
@@ -460,8 +463,8 @@ __device__ __forceinline__ void store_sums(const MmaArgs<Kind>& args, unsigned c
       put_rows<unrolled, true>(args, row, col, c, wide, r, sum);
 }
 
-// Doubles that only α follows, from registers: each store writes whole sectors. `two`: of
-// neighbours in a row of the operands' product at once, which are neighbours in C; else its columns' are.
+// Stores doubles, to which only α is applied, from registers: each store writes whole sectors. `two`: stores
+// pairs of neighbours in a row of the operands' product, which are contiguous in C; else its columns are.
 template <bool two, MmaConfig config, class Sums>
 __device__ __forceinline__ void store_from_registers(const MmaArgs<MmaF64>& args, Sums& sums,
                                                      std::int64_t row, std::int64_t col, int lane) {
@@ -491,8 +494,8 @@ __device__ __forceinline__ void store_from_registers(const MmaArgs<MmaF64>& args
   }
 }
 
-// The block's tile, of which this warp has the sums of one slice, from (own_row, own_col) on: added in the
-// slices' order. `memory`: of this slice. `partial`: for a part of the sum; else they go to C.
+// Stores the block's tile, of which this warp has the sums of one slice, from (own_row, own_col) on; slices
+// are added in their order. `memory`: this slice's. `partial`: the slot of a partial sum; null: stores to C.
 template <MmaConfig config, class Kind, class Sums>
 __device__ __forceinline__ void store_slices(const MmaArgs<Kind>& args, unsigned char* memory, int slice,
                                              Sums& sums, int own_row, int own_col, std::int64_t row,
@@ -519,7 +522,7 @@ __device__ __forceinline__ void store_slices(const MmaArgs<Kind>& args, unsigned
       partial[at] = added(mma_result_offset<bytes, cols>(at / cols, at % cols));
     return;
   }
-  // Lines that lie beside each other in C, of which the threads have one each.
+  // Adjacent lines of C, one for each thread.
   const auto put_lines = [&]<bool by_columns>(int lines, int valid, const auto& sum) {
     constexpr int across = by_columns ? rows : cols, along = by_columns ? cols : rows,
                   beside = config.threads() / across;
@@ -538,8 +541,9 @@ __device__ __forceinline__ void store_slices(const MmaArgs<Kind>& args, unsigned
         high, wide, [&](int c, int r) { return added(mma_column_offset<bytes, rows>(r, c)); });
 }
 
-// The kernel of rung 12. A ring of stages in shared memory, filled by asynchronous copies; warps that each
-// multiply a tile of their own, block by block, loading the next block while the tensor cores have this one.
+// The kernel of rung 12: a ring of stages in shared memory, filled by asynchronous copies. Each warp
+// multiplies a tile of its own, block by block, and loads the next block while the tensor cores multiply this
+// one.
 
 template <class Kind_, MmaConfig config_, Along along_a, Along along_b>
 struct MmaTile {
@@ -559,7 +563,8 @@ struct MmaTile {
   static_assert(config.slice_threads() / 32 *
                     mma_result_bytes<sizeof(typename Kind::Sum), config.warp_rows, config.warp_cols>() <=
                 config.slice_bytes());
-  // A slice of one warp meets nobody on its way; those of several go on together, whatever is left of each.
+  // A slice of one warp needs no barrier; slices of several warps run equally many stages, whatever is left
+  // of each.
   static constexpr bool is_single_warp = config.slices > 1 && slice_threads == 32;
 
   const MmaArgs<Kind>& args;
@@ -568,8 +573,9 @@ struct MmaTile {
   const int thread = static_cast<int>(threadIdx.x) % slice_threads;
   const int slice = __shfl_sync(0xffffffffu, static_cast<int>(threadIdx.x) / slice_threads, 0);
   unsigned char* const memory = block_memory + slice * config.slice_bytes();
-  const int warp = __shfl_sync(0xffffffffu, thread / 32, 0);        // uniform in the warp
-  const int row = warp / config.warps_across() * config.warp_rows;  // of the warp's tile in the block's
+  const int warp = __shfl_sync(0xffffffffu, thread / 32, 0);  // uniform in the warp
+  const int row =
+      warp / config.warps_across() * config.warp_rows;  // position of the warp's tile in the block's
   const int col = warp % config.warps_across() * config.warp_cols;
   const typename Kind::template Loads<PanelA> loads_a{row, lane};
   const typename Kind::template Loads<PanelB> loads_b{col, lane};
@@ -588,15 +594,15 @@ struct MmaTile {
     Kind::template load<PanelB>(b, stage + PanelA::size, loads_b, j, step);
   }
 
-  // Where the threads are in the ring, and in k.
+  // The threads' position in the ring, and in k.
   struct Progress {
     const unsigned char* reading;
     unsigned char *writing, *end;
-    int left, k_left;  // stages to multiply; steps of k that are not on their way yet
+    int left, k_left;  // stages to multiply; steps of k not requested yet
   };
 
-  // `count` stages of the sum, by copies of whole pieces or by others: in two loops, each of which is short.
-  // While one is multiplied, stages - 1 others are on their way.
+  // Adds `count` stages, with copies of whole pieces or of elements: two loops, each of which is short. While
+  // one stage is multiplied, stages - 1 others are in flight.
   template <bool whole>
   __device__ __forceinline__ void sum_up(Sums& sums, CopierA& from_a, CopierB& from_b, int k_left,
                                          int count) const {
@@ -620,9 +626,10 @@ struct MmaTile {
     sync();  // the ring is free for the results
   }
 
-  // Block row by block row; meanwhile the next one's part of A comes from shared memory, at the end what the
-  // next stage begins with, of B in registers of its own, since a load waits for the product that still reads
-  // what it replaces. Copies begin between products, which they take no time from.
+  // Multiplies block row by block row, and meanwhile loads the next block row's part of A from shared memory;
+  // at the end, it loads the first blocks of the next stage, B's to registers of their own, since a load
+  // waits for the product that still reads the registers that it overwrites. Copies are issued between
+  // products, where they cost no time.
   template <bool whole>
   __device__ __forceinline__ void multiply_stage(Sums& sums, typename Kind::Block& a,
                                                  typename Kind::Block (&b)[col_blocks], CopierA& from_a,
@@ -630,7 +637,7 @@ struct MmaTile {
     constexpr int blocks = steps * row_blocks, last = blocks - 1;
 #pragma unroll
     for (int block_row = 0; block_row < blocks; ++block_row) {
-      if (block_row == last) {  // all of this stage has been loaded: go to the next
+      if (block_row == last) {  // all of this stage has been loaded: advance
         ptx::cp_async_wait_group<blocks == 1 ? ahead - 2 : ahead - 1>();
         sync();
         at.reading = at.reading + stage_bytes == at.end ? memory : at.reading + stage_bytes;
@@ -648,7 +655,7 @@ struct MmaTile {
 #pragma unroll
         for (int half = 0; half < 2; ++half)
           Kind::multiply(sums.of(block_row % row_blocks, j, half), a, b[j], half);
-        // The stage before this one is free since all have left it.
+        // The stage before this one is free, because all threads have left it.
         if (j == 0 && block_row == 0 && at.left > ahead) from_a.template copy<whole>(at.writing, at.k_left);
         if (block_row == (blocks > 2 ? 1 : 0) && j == (blocks > 2 ? 0 : col_blocks - 1)) {
           if (at.left > ahead) from_b.template copy<whole>(at.writing + PanelA::size, at.k_left);
@@ -676,12 +683,12 @@ struct MmaTile {
   }
 
   __device__ __forceinline__ void run() const {
-    // Others, whose registers are full, took 7 % longer so.
+    // Tiles without slices, whose registers are full, took 7 % longer with the scheduler.
     const auto unit = static_cast<std::int32_t>(blockIdx.x);
     const TileOrder::Tile tile = config.slices > 1 ? args.scheduler.at(unit) : args.order.at(unit);
     const std::int64_t first_row = std::int64_t{tile.row} * config.rows,
                        first_col = std::int64_t{tile.col} * config.cols;
-    // Of the split's stages, this slice's.
+    // This slice's share of the split's stages.
     const std::int32_t slice_depth = (args.split_depth + config.slices - 1) / config.slices;
     const std::int32_t first = tile.split * args.split_depth, end = min(first + args.split_depth, args.depth);
     const std::int64_t first_stage = std::int64_t{first} + slice * slice_depth;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a job to the launch of rung 12's kernel: which layouts, which tile.
+// Launches rung 12's kernel for a job: chooses layouts and tile.
 #pragma once
 #include <algorithm>
 #include <atomic>
@@ -26,7 +26,7 @@ template <class Kind, MmaConfig config, Along along_a, Along along_b>
 void launch_blocks(const MmaArgs<Kind>& args, const Run& run) {
   const auto kernel = multiply_blocks<MmaTile<Kind, config, along_a, along_b>>;
   static std::atomic<std::uint64_t> allowed{0};
-  // Once, too: as many blocks shall fit as may, whatever that leaves of the cache.
+  // Also once: prefers shared memory to L1, so that as many blocks as possible are resident.
   if (detail::allow_shared_bytes(kernel, static_cast<std::size_t>(run.device->max_shared_bytes),
                                  run.device->index, allowed))
     cuda::check(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A matrix operand in memory, and what its alignment requires of the other operand. Plain arithmetic.
+// A matrix operand in memory, and the copies of the other operand that its alignment requires. Plain
+// arithmetic.
 #pragma once
 #include <cstdint>
 #include "ops/matmul/plans/tile_order.hpp"
@@ -9,7 +10,7 @@ namespace tessera::matmul {
 // An operand: A as it is, B transposed, so that rows are rows of A or columns of B (mn).
 struct MatrixRef {
   const void* data;
-  int bytes;  // of an element
+  int bytes;  // per element
   std::int64_t rows, k, row_stride, k_stride;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels that pack operands, as they are, on the executor: every byte of every line, nothing beyond, and
-// no load from outside the operand but of bytes that share 16 with its first one.
+// The kernels that pack operands, unchanged, on the executor: every byte of every line, no store beyond, and
+// no load from outside the operand except of bytes that share 16 with its first one.
 #include "cuda.hpp"
 #include "ops/matmul/kernels/pack/pack_kernels.cuh"
 #include <gtest/gtest.h>
@@ -27,8 +27,8 @@ using Transpose = Emulated<transpose_copy<bytes>, TransposeShape<bytes>::threads
 template <int bytes>
 using Copies = Emulated<make_copies<bytes>, RealignShape::threads, CopyArgs>;
 
-// An operand of `layers`, its first byte `ahead` elements behind an aligned address, and room for what it is
-// packed to.
+// An operand of `layers`, its first byte `ahead` elements after an aligned address, and memory for its packed
+// copy.
 template <int bytes>
 struct Operand {
   std::vector<unsigned char> memory;
@@ -36,7 +36,7 @@ struct Operand {
   std::size_t length;
   std::vector<std::uint32_t> packed;
   PackArgs args;
-  static constexpr std::size_t beyond = 64;  // words that nobody may write
+  static constexpr std::size_t beyond = 64;  // guard words, which must not be written
 
   Operand(std::int64_t lines, std::int64_t k, std::int64_t row_stride, std::int64_t k_stride,
           std::int64_t layers, int ahead, std::int64_t padding, std::mt19937& random) {
@@ -92,7 +92,7 @@ void expect_packed(bool transposed, std::mt19937& random) {
   emulated::readable = {{operand.first - (operand.first - static_cast<const unsigned char*>(nullptr)) % 16,
                          operand.first + operand.length}};
   const auto parts = [](std::int64_t whole, std::int64_t part) { return (whole + part - 1) / part; };
-  Device device;  // one thread: what a block shares is static
+  Device device;  // one thread, because shared memory is static
   Run run{.device = &device};
   if (transposed) {
     using Shape = TransposeShape<bytes>;
@@ -121,7 +121,7 @@ TEST(Packing, TurnsAndShiftsWhateverLiesAnyhow) {
   }
 }
 
-// Each copy has its own zeros in front, as the remainders of a large operand's lines ask for.
+// Each copy has its own leading zeros, as the alignment of a large operand's lines requires.
 template <int bytes>
 void expect_copies(std::int64_t lines, std::int64_t k, std::int64_t gap, const RowAlignment& alignment,
                    std::mt19937& random) {

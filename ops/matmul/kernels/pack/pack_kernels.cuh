@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels that pack operands: realign_copy, where k is contiguous and lines only begin at wrong
-// addresses, and transpose_copy, where k is not contiguous.
+// The kernels that pack operands: realign_copy, for contiguous k and lines that only begin at misaligned
+// addresses, and transpose_copy, for k that is not contiguous.
 #pragma once
 #include <cstdint>
 #include "ops/matmul/kernels/pack/matrix_ref.hpp"
@@ -20,9 +20,9 @@ struct PackArgs {
 struct PackPair {
   PackArgs of[2];
   int count = 0;
-  bool is_first = true;  // of a call's launches
+  bool is_first = true;  // the first launch of a call
 
-  // Layers of the grid are operands of a batch, those of a pair beside each other.
+  // Layers of the grid are operands of a batch, those of a pair adjacent.
   __device__ const PackArgs& here() const { return of[count == 2 ? blockIdx.z & 1 : 0]; }
   __device__ std::int64_t layer() const { return count == 2 ? blockIdx.z >> 1 : blockIdx.z; }
 };
@@ -42,7 +42,7 @@ struct Bits<4> {
   using Type = std::uint32_t;
 };
 
-// A word of elements that lie next to each other; `there` of them exist, the others are 0.
+// A word of contiguous elements; `valid` of them exist, the others are 0.
 template <int bytes>
 __device__ __forceinline__ std::uint32_t gather(const unsigned char* from, std::int64_t valid) {
   using Element = typename Bits<bytes>::Type;
@@ -54,8 +54,8 @@ __device__ __forceinline__ std::uint32_t gather(const unsigned char* from, std::
   return out;
 }
 
-// The first kernel of a call is placed while the one before is at work. The two of a product's operands have
-// nothing to do with each other: the second begins beside the first, and is over when both are.
+// The first kernel of a call becomes resident while the previous one runs. The kernels of a product's two
+// operands are independent: the second begins beside the first, and ends when both are done.
 template <class Work>
 __device__ __forceinline__ void with_pdl(bool is_first, const Work& work) {
   if (is_first) cuda::ptx::griddepcontrol_wait();
@@ -68,11 +68,11 @@ __device__ __forceinline__ void with_pdl(bool is_first, const Work& work) {
 // out of the aligned 32 bytes that hold them.
 
 struct RealignShape {
-  static constexpr int threads = 256, pieces = 4;                // of each lane
-  static constexpr int pieces_of_warp = 32 * pieces, lines = 8;  // of a block: a line for each warp
+  static constexpr int threads = 256, pieces = 4;                // pieces per lane
+  static constexpr int pieces_of_warp = 32 * pieces, lines = 8;  // lines per block: a line for each warp
 };
 
-// Bytes `words`·4 + `bits`/8 … of two pieces beside each other.
+// 16 bytes of two adjacent pieces, from byte `words`·4 + `bits`/8 on.
 __device__ __forceinline__ uint4 cut(const uint4& lo, const uint4& hi, std::uint32_t words,
                                      std::uint32_t bits) {
   std::uint32_t w[8] = {lo.x, lo.y, lo.z, lo.w, hi.x, hi.y, hi.z, hi.w};
@@ -86,7 +86,7 @@ __device__ __forceinline__ uint4 cut(const uint4& lo, const uint4& hi, std::uint
           __funnelshift_r(w[2], w[3], bits), __funnelshift_r(w[3], w[4], bits)};
 }
 
-// The first `there` bytes of a piece, then zeros.
+// The first `valid` bytes of a piece, then zeros.
 __device__ __forceinline__ uint4 first_bytes(const uint4& piece, std::int64_t valid) {
   const auto kept = [&](std::uint32_t word, std::int64_t left) {
     return left >= 4 ? word : left <= 0 ? 0 : word & ((1u << (8 * left)) - 1);
@@ -95,8 +95,8 @@ __device__ __forceinline__ uint4 first_bytes(const uint4& piece, std::int64_t va
           kept(piece.w, valid - 12)};
 }
 
-// A line as aligned pieces of 16 bytes. Those that hold bytes before the operand's first or behind its last
-// one are not read; all others of its lines are, whatever lies between lines.
+// A line as aligned pieces of 16 bytes. Pieces with bytes before the operand's first or after its last byte
+// are not read; all other pieces of its lines are, including the gaps between lines.
 template <int bytes>
 struct MisalignedLine {
   const unsigned char* from;
@@ -138,7 +138,7 @@ __device__ __forceinline__ void realign_line(const PackPair& pair) {
   if (at >= args.lines || begin >= pieces) return;
   const MisalignedLine<bytes> line(args, pair.layer(), at);
   auto* const to = reinterpret_cast<uint4*>(args.to + pair.layer() * args.to_layer + at * args.to_step);
-  // No load waits for another, nor for a condition.
+  // The loads are independent and unconditional.
   uint4 lo[count] = {}, hi[count] = {};
   if (line.first <= line.last) {
 #pragma unroll
@@ -162,11 +162,11 @@ __global__ void __launch_bounds__(RealignShape::threads) realign_copy(const __gr
   with_pdl(pair.is_first, [&] { realign_line<bytes>(pair); });
 }
 
-// Copies with zeros in front: small, so their speed hardly counts. A thread makes 16 bytes.
+// Copies with leading zeros: small, so their speed hardly counts. A thread writes 16 bytes.
 struct CopyArgs {
   const unsigned char* from;
   std::int64_t k, row_stride;  // in elements
-  std::int32_t lines, pieces;  // pieces of 16 bytes: of a line of a copy
+  std::int32_t lines, pieces;  // pieces of 16 bytes, per line of a copy
   uint4* to;
   RowAlignment alignment;
   bool is_first = true;
@@ -197,17 +197,16 @@ __global__ void __launch_bounds__(RealignShape::threads) make_copies(const __gri
 }
 
 // Transpose copy: packs an operand whose lines are contiguous, or that has no contiguous dimension: 128 bytes
-// of lines by 128 elements of k a block, transposed word by word in registers and as a whole by way of shared
-// memory, whose words are moved so that nobody meets on a bank.
+// of lines by 128 elements of k per block, transposed word by word in registers and as a whole through shared
+// memory, whose words are swizzled against bank conflicts.
 
 template <int bytes>
 struct TransposeShape {
   static constexpr int threads = 256, warps = threads / 32;
-  static constexpr int each = 4 / bytes;            // elements of a word
-  static constexpr int lines = 32 * each, k = 128;  // of a block
-  static constexpr int line_words = k / each;       // of a line
-  static constexpr int words =
-      lines * line_words / threads;  // of a thread, all on their way at the same time
+  static constexpr int each = 4 / bytes;                      // elements per word
+  static constexpr int lines = 32 * each, k = 128;            // extents of a block
+  static constexpr int line_words = k / each;                 // words per line
+  static constexpr int words = lines * line_words / threads;  // words per thread, all in flight at once
   static_assert(words == 16 && words % each == 0);
 };
 
@@ -230,14 +229,14 @@ __device__ __forceinline__ void transpose_words(std::uint32_t* word) {
   }
 }
 
-// A block's part of an operand. What follows has no branch in it: no load waits for another.
+// A block's part of an operand. The loads below have no branches, so that none waits for another.
 template <int bytes>
 struct TransposeTile {
   using Shape = TransposeShape<bytes>;
   const unsigned char* from;          // the part's first element
   std::int64_t k_stride, row_stride;  // in bytes
-  int lines, k;                       // that are there
-  bool ends_operand;                  // a word that begins in the part may end behind the operand
+  int lines, k;                       // extents that exist
+  bool ends_operand;                  // a word that begins in the part may end after the operand
 
   __device__ TransposeTile(const PackArgs& args, std::int64_t layer, std::int64_t first_line,
                            std::int64_t first_k)
@@ -262,15 +261,15 @@ struct TransposeTile {
     return (warp + i / Shape::each * Shape::warps) * Shape::each + i % Shape::each;
   }
 
-  // Of a whole part whose words are aligned.
+  // For a whole part with aligned words.
   __device__ __forceinline__ void load_words(int warp, int lane, std::uint32_t (&word)[Shape::words]) const {
 #pragma unroll
     for (int i = 0; i < Shape::words; ++i)
       word[i] = __ldg(reinterpret_cast<const std::uint32_t*>(from + step(warp, i) * k_stride) + lane);
   }
 
-  // Each word is cut from the two aligned ones that hold its bytes, or the one: none is read that holds no
-  // byte of the part. Steps beyond the last are the last one's, words beyond a step's last one that one.
+  // Extracts each word from the one or two aligned words that hold its bytes: no word is read that holds no
+  // byte of the part. Steps beyond the last repeat it, and words beyond a step's last word repeat that one.
   template <bool is_whole>
   __device__ __forceinline__ void load_halves(int warp, int lane, std::uint32_t (&word)[Shape::words]) const {
     const auto first = reinterpret_cast<std::uintptr_t>(from);
@@ -293,7 +292,7 @@ struct TransposeTile {
       word[i] = __funnelshift_r(word[i], hi[i], static_cast<std::uint32_t>(address(i)) * 8 % 32);
   }
 
-  // Of anything: lines beyond the last are the last one's, too.
+  // For any layout: lines beyond the last repeat it, too.
   __device__ __forceinline__ void load_elements(int warp, int lane,
                                                 std::uint32_t (&word)[Shape::words]) const {
     using Element = typename Bits<bytes>::Type;
@@ -311,7 +310,7 @@ struct TransposeTile {
 
   __device__ __forceinline__ void load(int warp, int lane, std::uint32_t (&word)[Shape::words]) const {
     if (row_stride == bytes && whole() && aligned()) return load_words(warp, lane, word);
-    if (k == 0) {  // all of it lies between the operand's end and a packed line's
+    if (k == 0) {  // the part lies between the operand's end and the end of a packed line
 #pragma unroll
       for (int i = 0; i < Shape::words; ++i) word[i] = 0;
       return;
@@ -358,8 +357,8 @@ __device__ __forceinline__ void transpose_tile(const PackPair& pair) {
   }
 }
 
-// Registers for all words of a thread: the compiler would do with half of them, and have half as many loads
-// on their way.
+// The bounds leave registers for all words of a thread: the compiler would use half of them, and have half as
+// many loads in flight.
 template <int bytes>
 __global__ void __launch_bounds__(TransposeShape<bytes>::threads, 4)
     transpose_copy(const __grid_constant__ PackPair pair) {

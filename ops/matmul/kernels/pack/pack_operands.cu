@@ -9,7 +9,7 @@
 namespace tessera::matmul {
 namespace {
 
-// Kernels begin beside the one before from compute capability 9.0 on.
+// Programmatic dependent launch needs compute capability 9.0.
 bool supports_pdl() {
   int device = 0, major = 0;
   cuda::check(cudaGetDevice(&device));
@@ -29,7 +29,8 @@ struct Launches {
     launch_grid(kernel, {.grid = grid, .block = {threads}}, 0, stream, supports_pdl(), args);
   }
 
-  // A block makes `wide` words of `high` lines. Grids are short along y and z: as many launches as it takes.
+  // A block writes `wide` words of `high` lines. Grids are limited along y and z, so there are as many
+  // launches as needed.
   template <class Kernel>
   void launch_all(Kernel kernel, PackPair pair, int bytes, std::int64_t wide, std::int64_t high,
                   int threads) {

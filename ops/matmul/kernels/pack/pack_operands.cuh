@@ -10,7 +10,7 @@
 namespace tessera::matmul {
 
 // The packed operand's row stride in elements, and its bytes. Rows begin at multiples of 16 bytes, as the TMA
-// requires; long ones at multiples of 128, so that the 128 bytes that a box has of each are one cache line.
+// requires; long rows at multiples of 128, so that the 128 bytes of each row in a box are one cache line.
 std::int64_t packed_step(const MatrixRef& f);
 std::size_t packed_bytes(const MatrixRef& f);
 
@@ -18,17 +18,17 @@ struct Packing {
   MatrixRef from;
   void* to;
   std::int64_t from_layer =
-      0;  // elements from one operand of a batch to the next; packed_bytes apart at the other end
+      0;  // elements from one operand of a batch to the next; packed copies are packed_bytes apart
 };
 
-// Elements of 1, 2 or 4 bytes; what is beyond k in a packed line is 0.
+// For elements of 1, 2 or 4 bytes; packed lines are 0 beyond k.
 template <int bytes>
 void pack(std::initializer_list<Packing> all, cudaStream_t stream, std::int64_t layers = 1);
 
-// The copies of a small operand for each class of rows, one after another, as one operand; k includes the
-// longest run of leading zeros.
+// The copies of a small operand, one for each class of rows, stored consecutively as one operand; k includes
+// the longest run of leading zeros.
 MatrixRef copies_of(const MatrixRef& f, const RowAlignment& alignment);
-// f.k_stride is 1. `to`: packed_bytes(copies_of(f, zeros)).
+// Requires f.k_stride = 1. `to`: packed_bytes(copies_of(f, zeros)).
 void pack_copies(const MatrixRef& f, const RowAlignment& alignment, void* to, cudaStream_t stream);
 
 }  // namespace tessera::matmul
