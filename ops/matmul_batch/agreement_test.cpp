@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The calls for programs against each other: batches, groups and what is put in place give each entry what
-// the single product gives, whatever Options say; and what all of them refuse.
+// Agreement of the calls for programs: batches, groups and products in place give each entry the single
+// product's result for all Options, and refuse the same arguments.
 #include <gtest/gtest.h>
 #include <cmath>
 #include <cstring>
@@ -45,7 +45,7 @@ struct Lying {
   }
 };
 
-// Bit by bit, but any NaN like any other.
+// Equal bit by bit; any NaN equals any other.
 template <class T>
 bool same(const std::vector<T>& a, const std::vector<T>& b) {
   for (std::size_t i = 0; i < a.size(); ++i) {
@@ -98,7 +98,7 @@ struct Drawn {
     options.request.device = "cpu";
   }
 
-  // What is entry e's, as a single product has it.
+  // The options of entry e, for the single product.
   Options of_entry(std::int64_t e) {
     Options out = options;
     if (out.scale_a.data != nullptr) out.scale_a.data += e * out.scale_a.step;
@@ -151,7 +151,7 @@ void expect_agreement(std::uint64_t seed, const char* variant) {
   x.options.check = false;
   enqueue_group<T, Out, TB>(nullptr, in_place, x.options);
   EXPECT_TRUE(same(placed_group, expected)) << "group in place";
-  // A core for each: of f32, f64 and i32 the same vectors as simd's.
+  // A core for each entry: for f32, f64 and i32 the same vectors as simd's.
   if (std::strcmp(variant, "simd") != 0) return;
   x.options.request.variant.reset();
   std::vector<Out> cores = x.c.memory;
@@ -239,13 +239,13 @@ TEST(Agreement, BaselinesOfProcessorsRunOnHostMemoryInPlace) {
     if (v->where != Where::cpu || !v->baseline || !v->choices[0].prepare.contains(Element::f32)) continue;
     std::vector<float> c(4);
     const Options options{.request = {.device = "cpu", .variant = v->name}};
-    if (v->needs && v->needs(find_device("cpu"))) continue;  // its library is not here
+    if (v->needs && v->needs(find_device("cpu"))) continue;  // its library is not installed
     matmul::enqueue<float>(nullptr, {ones.data(), 2, 2}, {ones.data(), 2, 2}, {c.data(), 2, 2}, options);
     EXPECT_EQ(c, std::vector<float>(4, 2)) << v->name;
   }
 }
 
-// More of them than could be counted one by one.
+// More entries than could be counted one by one.
 TEST(Agreement, EmptyEntriesCostNothing) {
   float x[8] = {};
   for (const char* variant : {"naive", "simd"})

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The batches' and groups' tensor core kernels of 8-bit floats in any mix.
+// Tensor core kernels for batches and groups of 8-bit floats in any mix.
 #include <vector>
 #include "batch_launch.cuh"
 
@@ -9,7 +9,7 @@ namespace {
 
 constexpr CUtensorMapDataType type = CU_TENSOR_MAP_DATA_TYPE_UINT8;
 
-// Calls run<Kind>() for what the factors hold.
+// Calls run<Kind>() for the elements of A and B.
 template <class F>
 void with_kind(const MixedProblem& p, const F& run) {
   const bool a_is_e5m2 = p.a.element == Element::e5m2, b_is_e5m2 = p.b.element == Element::e5m2;
@@ -24,8 +24,8 @@ void with_kind(const MixedProblem& p, const F& run) {
 void run_fp8(const BatchJob& job, Run& run) {
   with_kind(job.batch.first, [&]<class Kind>() { run_batch<Kind, true>(job, type, run); });
 }
-// Entries whose C lies by columns were transposed, and with them A's element and B's: those of either kind in
-// a launch of their own, in the same workspace one after the other.
+// Entries whose C is stored by columns were transposed, which exchanges the elements of A and B: entries of
+// either kind have a launch of their own, in the same workspace one after the other.
 void run_group_fp8(Entries entries, Run& run) {
   const auto is_first_kind = [&](const MixedProblem& p) {
     return p.a.element == entries.front().a.element && p.b.element == entries.front().b.element;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The batches' and groups' tensor core kernels of bf16, f16, TF32 and i8.
+// Tensor core kernels for batches and groups of bf16, f16, TF32 and i8.
 #include "batch_launch.cuh"
 
 namespace tessera::matmul_batch {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The single product's wgmma kernel with units of work that belong to entries of a batch: the same ring
-// of stages, the same sums in the same order, the same ways to C. What an entry brings of its own is
-// where its operands lie.
+// The single product's wgmma kernel with units of work that belong to entries of a batch: the same pipeline
+// of stages, the same sums in the same order, the same stores to C. Entries differ in the location of their
+// operands.
 #pragma once
 #include "batch_plan.hpp"
 #include "ops/matmul/kernels/wgmma/wgmma_kernel.cuh"
@@ -14,23 +14,23 @@ using matmul::PipelineState;
 using matmul::TileShared;
 using matmul::WgmmaArgs;
 
-// Of a group's entry, in device memory.
+// The arguments of a group's entry, in device memory.
 struct GroupEntry {
   WgmmaArgs args;
   std::int32_t first_unit;
 };
 
-// From an entry to the next, in bytes; where all are alike.
+// Distances from an entry to the next, in bytes; for entries of one size.
 struct EntrySteps {
   std::int64_t c = 0, c0 = 0, bias = 0, scale_a = 0, scale_b = 0;
 };
 
-// Entries of one size are layers of the maps in `one`. A group has a table of entries, and for each unit the
-// number of its entry there.
+// Entries of one size are layers of the tensor maps in `one`. A group has a table of entries and, for each
+// unit, the number of its entry there.
 struct BatchArgs {
   WgmmaArgs one;
   EqualEntries entries;
-  bool a_is_batched, b_is_batched;  // or serve all entries
+  bool a_is_batched, b_is_batched;  // false: serves all entries
   EntrySteps steps;
   const GroupEntry* table = nullptr;
   const std::int32_t* entry_of = nullptr;
@@ -126,7 +126,7 @@ __device__ __forceinline__ void consume(const BatchArgs& batch, const TileShared
     const int count = work_at(batch, unit).args.k_tile_count;
     typename Traits::Accumulator accum[Traits::m_tiles][Traits::accumulators];
     matmul::accumulate_tile<Traits, Traits::cols>(shared, state, count, first_row, peers, accum);
-    // Computed afresh: the products leave no register for what is needed only now.
+    // Recomputed, because the mainloop leaves no registers to keep it.
     const Work work = work_at(batch, ptx::opaque(unit));
     const int row =
                   (work.tile.row * Traits::cluster_rows + static_cast<int>(block_coord.row)) * Traits::rows +
@@ -137,7 +137,7 @@ __device__ __forceinline__ void consume(const BatchArgs& batch, const TileShared
       matmul::store_scalar_only<Traits, Traits::accumulators>(work.args, shared, consumer, accum, row, col,
                                                               work.layer);
     } else {
-      // Boxes of the unit before may still be read from where accumulators are staged.
+      // The TMA may still read the previous unit's boxes, which overlap the accumulators' staging buffer.
       if (threadIdx.x % 32 == 0) ptx::tma_store_wait_group_read<0>();
       if (threadIdx.x % 128 == 0) set_entry_args(own, batch, work);
       ptx::named_barrier_sync(1 + consumer, 128);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From many products to one launch of the wgmma kernel: of one size (run_batch), or of any sizes (run_group).
+// Launches of the wgmma kernel for many products: of one size (run_batch), or of any sizes (run_group).
 #pragma once
 #include <utility>
 #include <vector>
@@ -14,7 +14,7 @@ using matmul::MatrixRef;
 using matmul::MixedProblem;
 using matmul::TileConfig;
 
-// An operand of many entries: along k, or where `transposed` along columns of B.
+// An operand of many entries, K-major or MN-major.
 struct Layered {
   cuda::Layers layers;
   bool mn_major = false;
@@ -24,7 +24,7 @@ inline Layered layered(const matmul::TmaOperand& one, std::int64_t count, std::i
   return {{one.matrix, count, step}, one.mn_major};
 }
 
-// As it lies, if the TMA can read that.
+// The operand in place, if the TMA can read it.
 inline std::optional<Layered> tma_operand(const MatrixRef& f, std::int64_t count, std::int64_t step,
                                           bool supports_mn_major) {
   const Layered along = layered(matmul::k_major_operand(f), count, step),
@@ -35,7 +35,7 @@ inline std::optional<Layered> tma_operand(const MatrixRef& f, std::int64_t count
   return std::nullopt;
 }
 
-// Where operands that the TMA cannot read are packed to.
+// Packs operands that the TMA cannot read.
 class Packing {
  public:
   Packing(void* to, const Run& run)
@@ -56,9 +56,9 @@ class Packing {
   cudaStream_t stream_;
 };
 
-// Entries of one size, as the kernel is told of them.
+// Entries of one size, in the form that the kernel takes.
 struct BatchJob {
-  MixedBatch batch;  // C's columns lie next to each other
+  MixedBatch batch;  // C's rows are contiguous
   int tile;          // requested, counted from 1; 0: the model's choice
 };
 
@@ -70,7 +70,7 @@ inline MixedBatch with_row_major_c(MixedBatch batch) {
   return batch;
 }
 
-// The tiles that kernels of batches are made for, by the places that the single product gives them.
+// Tiles for which batches have kernels, as bits with the single product's indices.
 inline constexpr unsigned batch_tiles = 0b1101;
 inline constexpr std::int64_t max_units = std::int64_t{1} << 30;
 
@@ -84,11 +84,11 @@ inline constexpr TileConfig batch_config = [] {
 template <class Traits>
 void make_layer_maps(WgmmaArgs& args, const Layered& a, const Layered& b, CUtensorMapDataType type,
                      const cuda::Layers& c) {
-  // Rows that C has not need not be copied, where nobody shares them.
+  // Rows beyond C need not be loaded, unless blocks share them.
   const std::int64_t rows = std::min<std::int64_t>((args.m + 7) / 8 * 8, Traits::rows);
   const int a_rows = Traits::cluster_cols == 1 ? static_cast<int>(rows) : Traits::rows / Traits::cluster_cols;
   args.a_tx_bytes = a_rows * Traits::cluster_cols * 128;
-  if (args.k_tile_count > 0) {  // of an empty sum nothing is read
+  if (args.k_tile_count > 0) {  // an empty sum reads nothing
     args.a = cuda::tensor_map(a.layers, type, Traits::element_bytes, a_rows);
     args.b = cuda::tensor_map(
         b.layers, type, Traits::element_bytes,
@@ -133,11 +133,11 @@ inline WgmmaArgs args_of(const MixedProblem& p, const TileOrder& order, std::int
   args.order = order;
   args.units = static_cast<std::int32_t>(order.count());
   args.k_tile_count = args.k_tiles_per_split = static_cast<std::int32_t>(k_tiles);
-  args.scales_wide_elements = true;  // where it can be
+  args.scales_wide_elements = true;  // if possible
   return args;
 }
 
-// Sums of 8-bit floats are always promoted: of which tile an entry is must not show.
+// Sums of 8-bit floats are always promoted: an entry's bits must not depend on its tile.
 template <class Kind, bool promotes>
 void run_batch(const BatchJob& job, CUtensorMapDataType type, Run& run) {
   const cuda::OnDevice on_device(run.device->index);
@@ -176,8 +176,8 @@ void run_batch(const BatchJob& job, CUtensorMapDataType type, Run& run) {
   });
 }
 
-// By what A and B hold: batch_<names>.sm90.cu have them, of a batch and of a group.
-using Entries = std::span<const MixedProblem>;  // C is row-major; none of them without elements
+// One function for each element type of A and B, of a batch and of a group, in batch_<names>.sm90.cu.
+using Entries = std::span<const MixedProblem>;  // C is row-major; none is empty
 void run_bf16(const BatchJob& job, Run& run);
 void run_f16(const BatchJob& job, Run& run);
 void run_tf32(const BatchJob& job, Run& run);
@@ -208,17 +208,17 @@ inline Launches launches_of(Element element) {
   }
 }
 
-// Entries of unequal sizes in one launch of the tensor core kernel. What each brings, its maps and sizes,
-// travels as the arguments of a small kernel that writes it to device memory before: nothing in host memory
-// must stay, so a graph may capture it, and nothing synchronises.
+// Entries of unequal sizes in one launch of the tensor core kernel. Each entry's tensor maps and sizes are
+// arguments of a small kernel that writes them to device memory first: nothing in host memory must persist,
+// so a graph may capture the call, and nothing synchronizes.
 
-// As many as a kernel's arguments hold.
+// Entries that fit in a kernel's arguments.
 inline constexpr int entries_at_once = static_cast<int>((32764 - 256) / sizeof(GroupEntry));
 struct GroupTableChunk {
   GroupEntry entries[entries_at_once];
 };
 
-// Entry `first` + blockIdx.x of the table, and of which entry its units are.
+// Writes entry `first` + blockIdx.x of the table, and its number for each of its units.
 template <class Chunk>
 __global__ void write_group_table(const __grid_constant__ Chunk chunk, GroupEntry* table,
                                   std::int32_t* entry_of, std::int32_t first) {
@@ -257,8 +257,7 @@ inline void upload_group_table(std::span<const GroupEntry> entries, GroupEntry* 
   }
 }
 
-// Whether the kernel for a B that lies along columns serves all: what lies otherwise would have to be
-// transposed for it.
+// True if the kernel for an MN-major B serves all entries: any other B would have to be transposed for it.
 template <class Kind>
 bool all_b_mn_major(Entries entries) {
   return Kind::supports_mn_major && std::ranges::all_of(entries, [](const MixedProblem& p) {

@@ -8,12 +8,12 @@
 namespace tessera::matmul_batch {
 namespace {
 
-// What a unit of this entry takes.
+// The time of a unit of this entry.
 double unit_us(const matmul::TileCost& cost, const EntrySize& entry) {
   return static_cast<double>(entry.k_tiles) * cost.k_tile_us + cost.tile_us;
 }
 
-// As if units of the same length came in rounds, but no less than the longest of them.
+// The time if units of equal length came in rounds, but at least that of the longest unit.
 double batch_us(const matmul::TileCost& cost, std::span<const EntrySize> sizes, std::int64_t count,
                 int processors) {
   const int slots = std::max(1, processors / (cost.cluster_rows * cost.cluster_cols));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which tile a batch is cut into, and which entry and tile a unit of work is. Plain arithmetic for host and
-// device, so that tests count every tile of every entry.
+// The choice of a batch's tile, and the mapping from units of work to entries and tiles. Plain arithmetic for
+// host and device, so that tests count every tile of every entry.
 #pragma once
 #include <span>
 #include <vector>
@@ -17,15 +17,15 @@ struct EntrySize {
   std::int64_t k_tiles = 0;
 };
 
-// How tiles of one entry follow each other. Never split: the order of a sum is then the same in every batch.
+// The order of an entry's tiles. Sums are never split, so their order is the same in every batch.
 TileOrder order_of(const matmul::TileCost& cost, std::int64_t m, std::int64_t n);
 
-// As many units as an entry may have, whichever tile is chosen.
+// An upper bound on the units of an entry, for any tile.
 std::int64_t max_units_of(std::int64_t m, std::int64_t n);
 
 // Entries of one size, one after another.
 struct EqualEntries {
-  std::int32_t each = 1;  // units of an entry
+  std::int32_t each = 1;  // units per entry
 
   struct Unit {
     std::int32_t entry, within;
@@ -33,15 +33,15 @@ struct EqualEntries {
   TESSERA_HOST_DEVICE Unit at(std::int32_t unit) const { return {unit / each, unit % each}; }
 };
 
-// The tile that a model says is done soonest with all entries: of `count` entries like each of `sizes`.
-// `tiles`: bits of those that may be taken, one at least; `options`: counted from 1, 0 for none.
+// The tile with which all entries finish soonest by the model: `count` entries like each of `sizes`. `tiles`:
+// set of allowed tiles as bits, at least one; `options`: the requested tile, counted from 1, or 0.
 int choose_tile(TileCosts costs, std::span<const EntrySize> sizes, std::int64_t count, int processors,
                 unsigned tiles, int options = 0);
 
-// Units of entries of any sizes: those with the longest sums first, lest one of them begins last.
+// Units of entries of any sizes: longest sums first, so that none of them begins last.
 struct GroupOrder {
-  std::vector<std::int32_t> entries;  // in the order of their units, without those that have none
-  std::vector<std::int32_t> first;    // unit of each of them
+  std::vector<std::int32_t> entries;  // in the order of their units, without empty entries
+  std::vector<std::int32_t> first;    // first unit of each entry
   std::int64_t units = 0;
 };
 GroupOrder order_group(const matmul::TileCost& cost, std::span<const EntrySize> sizes);

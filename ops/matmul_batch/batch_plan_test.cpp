@@ -12,8 +12,7 @@ using matmul::TileCost;
 
 constexpr TileCosts costs{matmul::tile_costs};
 
-// Which entry and tile each unit is, as kernels compute it from a table of entries and a number for each
-// unit.
+// The entry of each unit, as kernels find it from a table of entries and a number for each unit.
 std::vector<std::int32_t> entry_of_each_unit(const GroupOrder& order) {
   std::vector<std::int32_t> out;
   for (std::size_t i = 0; i < order.entries.size(); ++i) {
@@ -53,7 +52,7 @@ TEST(BatchPlan, EveryTileOfEveryEntryOfAGroupComesOnce) {
       const std::int32_t entry = order.entries[at];
       const EntrySize& size = sizes[static_cast<std::size_t>(entry)];
       const TileOrder::Tile tile = order_of(cost, size.m, size.n).at(unit - order.first[at]);
-      // It is no tile that lies beyond the entry.
+      // No tile lies beyond the entry.
       ASSERT_LT(std::int64_t{tile.row} * cost.rows * cost.cluster_rows, size.m);
       ASSERT_LT(std::int64_t{tile.col} * cost.cols * cost.cluster_cols, size.n);
       ASSERT_EQ(tile.split, 0);
@@ -90,9 +89,9 @@ TEST(BatchPlan, SmallEntriesTakeSmallTilesAndLargeOnesLarge) {
   EXPECT_EQ(choose_tile(costs, {&large, 1}, 4, processors, all), 0);
   EXPECT_EQ(choose_tile(costs, {&small, 1}, 1000, processors, 0b0100), 2);
   EXPECT_EQ(choose_tile(costs, {&small, 1}, 1000, processors, all, 1), 0);
-  // A requested tile that is not there is ignored.
+  // A requested tile that does not exist is ignored.
   EXPECT_EQ(choose_tile(costs, {&small, 1}, 1000, processors, all, 2), 3);
-  // One long entry among many short ones: its tiles decide, for all must wait for them.
+  // One long entry among many short ones: its tiles decide, because all wait for them.
   std::vector<EntrySize> mixed(8, small);
   mixed.push_back({512, 512, 4000});
   EXPECT_NE(choose_tile(costs, mixed, 1, processors, all), 0);

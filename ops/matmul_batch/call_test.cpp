@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Batches and groups for programs: products of unequal sizes with vectors of their own, matrices anywhere;
-// what is told of wrong words. agreement_test.cpp compares them with the single product.
+// Batches and groups for programs: products of unequal sizes with vectors of their own, matrices anywhere,
+// and the messages for wrong options. agreement_test.cpp compares them with the single product.
 #include <gtest/gtest.h>
 #include <cmath>
 #include <cstring>
@@ -25,7 +25,7 @@ Options on_processors(Options options) {
   return options;
 }
 
-// (memcmp takes no null, which an empty vector's data may be.)
+// (memcmp must not get null, which an empty vector's data() may be.)
 template <class T>
 bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
   return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0);
@@ -70,7 +70,7 @@ TEST(BatchCalls, SayWhatIsWrong) {
   EXPECT_EQ(says({in, 2, 2, 3}, {in, 2, 3, 2}, {out, 2, 2, 2}), "none");
 }
 
-// Against the addresses that the entries write.
+// Compared with the addresses that the entries write.
 TEST(BatchCalls, AStepThatIsTooSmallForTheResultIsRefused) {
   Random random(9);
   std::vector<float> memory(1);
@@ -99,7 +99,7 @@ TEST(BatchCalls, AStepThatIsTooSmallForTheResultIsRefused) {
   EXPECT_GT(taken, 100);
 }
 
-// Unequal products, each with scales and a bias of its own, and what is wanted of them one by one.
+// Unequal products, each with scales and a bias of its own, and their expected results one by one.
 template <class T, class Out, class TB = T>
 void expect_group(const Options& given, bool vectors) {
   using Added = std::conditional_t<std::is_same_v<Out, std::int8_t>, float, Out>;
@@ -208,13 +208,13 @@ TEST(GroupCalls, SayWhatIsWrong) {
   EXPECT_EQ(enqueue_group<double>(nullptr, {}), "");
 }
 
-// Matrices anywhere on every device; where there is a GPU whose tensor cores serve them, there, too.
+// Matrices anywhere on every device, and on a GPU if its tensor cores serve them.
 
 struct Size {
   std::int64_t m, n, k;
 };
 
-// Matrices of a group in memory of their own each.
+// Matrices of a group, each in memory of its own.
 template <class T, class Out>
 struct Matrices {
   std::deque<std::vector<T>> a, b;

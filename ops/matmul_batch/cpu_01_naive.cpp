@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // CPU rung 1: one entry after another, three loops each, one thread.
 //
-// The serial baseline, of every element. What limits it: what limits the single product's first rung.
+// The serial baseline, for every element. The bottleneck is that of the single product's first rung.
 #include "matmul_batch.hpp"
 #include "ops/matmul/kernels/cpu/serial_loops.hpp"
 
 namespace tessera::matmul_batch {
 namespace {
 
-// There may be more empty entries than anybody can count.
+// There may be too many empty entries to loop over.
 template <class T>
 void naive(const Problem<T>& p) {
   if (p.first.m() == 0 || p.first.n() == 0) return;

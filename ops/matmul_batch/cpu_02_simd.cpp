@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// CPU rung 2: the vectorized product, cores spread over the entries. The CPU's summit.
+// CPU rung 2: the vectorized product, cores spread over the entries. The fastest CPU rung.
 //
-// As many entries as fill whole rounds of all cores are computed by one core each: no core waits for
-// another's panels, and a small entry pays no waking. The few that are left are divided among all cores. How
-// an element is summed depends on k alone, so it does not show which way its entry went.
+// Entries that fill whole rounds of all cores are computed by one core each: no core waits for another's
+// panels, and a small entry wakes no threads. The few that are left are divided among all cores. The order of
+// an element's sum depends on k alone, so its bits do not depend on which way its entry went.
 #include "matmul_batch.hpp"
 #include "ops/matmul/kernels/cpu/simd.hpp"
 #include "tessera/core/parallel.hpp"
@@ -14,8 +14,8 @@ namespace {
 
 template <class T>
 void multiply(const Problem<T>& p, int threads) {
-  if (p.first.m() == 0 || p.first.n() == 0) return;  // there may be more of them than anybody can count
-  constexpr std::int64_t least_work = 32 * 32 * 32;  // products worth another thread
+  if (p.first.m() == 0 || p.first.n() == 0) return;  // there may be too many empty entries to loop over
+  constexpr std::int64_t least_work = 32 * 32 * 32;  // multiply-adds worth another thread
   const std::int64_t whole_rounds = p.batch / threads * threads;
   const double work = static_cast<double>(p.first.m()) * static_cast<double>(p.first.n()) *
                       static_cast<double>(p.first.k() + 1) * static_cast<double>(whole_rounds);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Batches and groups put into a stream: the bits of the calls on host memory, also within graphs; nothing
-// waits and nothing is allocated again.
+// Batches and groups in a stream: the bits of the calls on host memory, also within graphs; nothing
+// synchronizes and nothing is allocated again.
 #include "multiply_batch.hpp"
 #include "ops/matmul/api/enqueue_testing.cuh"
 
@@ -154,7 +154,7 @@ TEST_F(BatchOnGpu, AGroupIsNotedDownAndDoneAgain) {
   options.request = on_gpu::on_gpu();
   enqueue_group<bf16>(stream(), trial.there, options);
   wait();
-  // The list that it is told of does not stay.
+  // The list that the call gets does not outlive it.
   const cuda::Graph graph(stream(), [&] {
     const auto list = trial.there;
     enqueue_group<bf16>(stream(), list, options);

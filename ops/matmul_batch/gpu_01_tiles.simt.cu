@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // GPU rung 1: the single product's vectorized tiles, a layer of blocks for each entry.
 //
-// All entries are one launch: small ones fill the device together, which each alone would leave idle. A
-// further launch follows where there are more than a grid has layers. What limits it: the plain
-// multiply-adds, and the tiles that hang over an entry's edges.
+// All entries are one launch: small ones, each of which would leave the device idle, fill it together. A
+// further launch follows if there are more entries than a grid has layers. The bottleneck: plain
+// multiply-adds, and tiles that extend beyond an entry's edges.
 #include "matmul_batch.hpp"
 #include "ops/matmul/kernels/simt/vectorized.hpp"
 
@@ -34,7 +34,7 @@ struct Tiles {
     OfOne::write_sums(thread, p.entry(e), sum);
   }
 
-  // In a loop over entries the addresses of C would all be kept from one to the next, for which there are no
+  // A loop over entries would keep all addresses of C from one entry to the next, for which there are no
   // registers.
   static void finish(const Problem<T>& p, const Tuning& tuning, Run& run) {
     for (std::int64_t done = most_layers; done < p.batch; done += most_layers) {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// GPU rung 2: Hopper's tensor cores; blocks that stay take tile after tile of entry after entry.
+// GPU rung 2: Hopper's tensor cores; persistent blocks take tile after tile of entry after entry.
 //
-// The single product's kernel, whose units of work belong to entries: the next entry's first stages arrive
-// while the last one's results are stored, and entries of one size are layers of one map, so that nothing is
-// prepared for each. Sums are never split, and those of 8-bit floats always promoted: an entry's bits do not
-// depend on the batch. What limits it: tiles that hang over the edges of small entries.
+// The single product's kernel, whose units of work belong to entries: the next entry's first stages are
+// loaded while the last one's results are stored, and entries of one size are layers of one tensor map, so
+// that nothing is prepared for each. Sums are never split, and those of 8-bit floats always promoted: an
+// entry's bits do not depend on the batch. The bottleneck is tiles that extend beyond the edges of small
+// entries.
 #include <numeric>
 #include "batch_launch.cuh"
 #include "matmul_batch.hpp"
@@ -13,7 +14,7 @@
 namespace tessera::matmul_batch {
 namespace {
 
-// Wherever they lie, both may have to be packed.
+// An upper bound: in any layout, both operands may have to be packed.
 std::size_t workspace(const Arguments& arguments, const Tuning&) {
   const MixedBatch all = with_row_major_c(MixedBatch::of(arguments));
   const auto bytes = [&](const MatrixRef& f, std::int64_t step) {
@@ -55,23 +56,23 @@ Variant variant() {
       "model";
   out.where = Where::cuda;
   out.needs = matmul::needs_hopper;
-  // The model's choice first; then each tile, by the single product's numbers.
+  // The model's choice first, then each tile, by the single product's numbers.
   for (int tile = 0; tile <= matmul::tile_count; ++tile)
     if (tile == 0 || (batch_tiles >> (tile - 1) & 1) != 0) out.choices.push_back(with_tile(tile));
   return out;
 }
 
 const Rung rung(variant());
-// An A across k is packed; there are kernels for a B that lies so.
+// An A across k is packed; a B across k has kernels of its own.
 [[maybe_unused]] const bool registered =
     (register_layouts([](Element element, const OperandLayout& order) {
        return matmul::by_tma(order, order.input == "B" && size_of(element) == 2);
      }),
      true);
 
-// The same kernels for products of any sizes, for those who call multiply_group.
+// The same kernels for products of any sizes, for callers of multiply_group.
 
-// As the kernel takes them; without those that have no elements.
+// The problems in the kernel's form, without those that have no elements.
 std::vector<MixedProblem> problems_of(std::span<const matmul::Gemm> entries) {
   std::vector<MixedProblem> out;
   for (const matmul::Gemm& entry : entries)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Many products of one size as an operation: its arguments, an entry as arguments of the single product, what
-// it costs, how it is checked and cut, what `verify` tries. Every entry is checked as a product of its own.
+// Many products of one size as an operation: its arguments, cost, checks and partition, entries as arguments
+// of the single product, and the cases of `verify`. Every entry is checked as a product of its own.
 #include <algorithm>
 #include <memory>
 #include "matmul_batch.hpp"
@@ -14,7 +14,7 @@ namespace tessera::matmul_batch {
 
 namespace {
 
-// "A-for", "scale-a-for": the choice that says whether an input is there for each entry or for all.
+// "A-for", "scale-a-for": the option that says whether an input is for each entry or for all.
 std::string word_for(const Parameter& input) { return input.flag() + "-for"; }
 
 const Signature& of_one() {
@@ -48,7 +48,7 @@ const void* moved(const void* data, Element element, std::int64_t elements) {
 
 }  // namespace
 
-// The single product's, with one dimension more in front of every array.
+// The single product's signature, with one more dimension in front of every array.
 Signature signature() {
   Signature out = matmul::signature();
   std::vector<Parameter> words;
@@ -122,7 +122,7 @@ Case with(Case base, Arguments::Words words, std::vector<std::string> given = {}
   return base;
 }
 
-// What only some elements know.
+// Cases of options that only some elements support.
 std::vector<Case> mixed_cases() {
   using enum Distribution;
   const std::vector<Element> bytes{Element::e4m3, Element::e5m2},
@@ -192,17 +192,17 @@ void fill(const Arguments& arguments, const std::string& input, Distribution dis
           const ArrayView& to) {
   const bool shared = arguments.signature().at(input).is_shared(arguments.words());
   const std::int64_t entries = shared ? 1 : arguments.dim("batch");
-  if (to.count() == 0) return;  // of any number of entries
+  if (to.count() == 0) return;  // for any number of entries
   Arguments target = arguments;
   target.set_array(input, to);
   for (std::int64_t e = 0; e < entries; ++e) {
     const Arguments one = entry_of(target, e);
-    // Far from the seeds of other inputs.
+    // Seeds far from those of other inputs.
     matmul::fill(one, input, distribution, seed + (static_cast<std::uint64_t>(e) << 32), one.array(input));
   }
 }
 
-// Rows count through all entries.
+// Rows are numbered through all entries.
 void reference(const Arguments& arguments, std::span<const std::int64_t> rows, Data data,
                Expected& expected) {
   const std::int64_t m = arguments.dim("m");
@@ -246,8 +246,8 @@ Operation operation() {
   return out;
 }
 
-// How a batch is cut: between entries, whose bits do not depend on their place. What serves all entries is
-// read by every tile.
+// The partition of a batch: between entries, whose bits do not depend on their position. Operands that serve
+// all entries are read by every tile.
 Slice slice_of(const Arguments& arguments, const Parameter& p, Interval entries) {
   Slice out{p.name, {}};
   for (const std::int64_t extent : arguments.array(p.name).extents) out.box.push_back({0, extent});
@@ -293,7 +293,7 @@ Partition divide(const Arguments& arguments) {
   return out;
 }
 
-// What a batch's rungs leave to do is the single product's epilogue, of all entries in one pass.
+// The epilogue pass of a batch is the single product's, for all entries at once.
 [[maybe_unused]] const bool registered =
     (register_operation(operation()), register_partition("matmul_batch", divide),
      register_epilogue_pass(matmul::epilogue_pass("matmul_batch")), true);

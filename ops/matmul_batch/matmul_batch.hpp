@@ -58,8 +58,7 @@ struct Problem {
 
 }  // namespace TESSERA_UNIT
 
-// The same for what the single product calls a MixedProblem: mixed precision, or something that follows the
-// sums.
+// A batch of MixedProblems: mixed precision, or an epilogue.
 struct MixedBatch {
   matmul::MixedProblem first;
   std::int64_t batch = 0;
@@ -70,23 +69,23 @@ struct MixedBatch {
   static MixedBatch of(const Arguments& arguments);  // throws as MixedProblem::of does
 };
 
-// An entry of a batch as arguments of the single product, whose reference, bound and inputs then serve.
+// An entry of a batch as arguments of the single product, so that its reference, bound and inputs apply.
 
 Signature signature();
 
-// Arrays without memory stay so.
+// Arrays without memory remain so.
 Arguments entry_of(const Arguments& batch, std::int64_t entry);
 
-// Groups: products of any sizes. On the CPU, whoever is free takes the next entry.
+// Groups: products of any sizes. On the CPU, an idle thread takes the next entry.
 void compute_on_cpu(std::span<const matmul::Gemm> entries, int threads);
 
-// What computes a whole group on a GPU at once, where a build has it.
+// A kernel that computes a whole group on a GPU at once, if the build has one.
 
 struct GroupKernel {
   std::string name;
   std::function<Reason(std::span<const matmul::Gemm>, const Device&)> refuses;
   std::function<std::size_t(std::span<const matmul::Gemm>)> workspace_bytes;
-  // With arrays, and a workspace, where the device has them; in the order of the stream, without waiting.
+  // Arrays and workspace are in device memory; runs in stream order, without synchronizing.
   std::function<void(std::span<const matmul::Gemm>, Run&)> run;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a batch promises besides right products: bits that do not depend on the batch, operands that serve all
+// Tests of batches beyond right products: bits that do not depend on the batch, operands that serve all
 // entries, layouts, and a check that finds one wrong entry among many.
 #include <gtest/gtest.h>
 #include <cmath>

@@ -23,7 +23,7 @@ namespace {
 
 Error wrong(const char* name, const std::string& what) { return Error(std::string(name) + " has " + what); }
 
-// One matrix serves all: as many dimensions as a matrix has.
+// An operand of one matrix serves all entries: it gets a matrix's number of dimensions.
 ArrayView operand(ArrayView view, std::int64_t entries) {
   if (view.extents[0] != 1 || entries == 1) return view;
   view.extents.erase_front();
@@ -31,7 +31,7 @@ ArrayView operand(ArrayView view, std::int64_t entries) {
   return view;
 }
 
-// A matrix by itself cannot: its leading dimension has been looked at.
+// A single matrix cannot overlap itself: its leading dimension has been checked.
 void check_apart(const ArrayView& c) {
   if (overlaps_itself(c))
     throw wrong("C", "the step " + std::to_string(c.strides[0]) + ", with which its entries overlap");
@@ -47,7 +47,7 @@ ArrayView view_of(const char* name, const detail::AnyBatch& batch) {
   if (batch.count < 0) throw wrong(name, "a negative extent");
   if (batch.step < 0) throw wrong(name, "the negative step " + std::to_string(batch.step));
   matmul::detail::AnyMatrix first = batch.first;
-  if (batch.count == 0) first.data = reinterpret_cast<const void*>(std::uintptr_t{256});  // nobody reads it
+  if (batch.count == 0) first.data = reinterpret_cast<const void*>(std::uintptr_t{256});  // never read
   ArrayView view = matmul::view_of(name, first);
   const std::size_t lines = first.order == Order::rows ? 0 : 1;
   const bool empty = view.extents[0] == 0 || view.extents[1] == 0;
@@ -102,7 +102,7 @@ Arguments batch_arguments(const ArrayView& a, const ArrayView& b, const ArrayVie
   std::map<std::string, ArrayView> inputs{{"A", operand(a, entries)}, {"B", operand(b, entries)}};
   if (added != nullptr) inputs["C0"] = *added;
   add_vectors(inputs, options, c);
-  // Somebody must say how many entries there are.
+  // One array must have the number of entries.
   if (inputs["A"].extents.size() == 2 && inputs["B"].extents.size() == 2 && added == nullptr) {
     inputs["A"] = a;
     inputs["A"].extents[0] = entries;
@@ -130,7 +130,7 @@ namespace detail {
 Outcome multiply_batch(const AnyBatch& a, const AnyBatch& b, const AnyBatch& c, const Options& options) {
   return typed_call([&] {
     const ArrayView out = result_of(c);
-    // What is added is set aside: C is written, and poisoned before a check, while C0 is still needed.
+    // If C0 is C, it is copied first: C is written, and poisoned before a check, while C0 is still needed.
     Array kept;
     ArrayView added;
     if (options.beta != 0)
@@ -168,8 +168,8 @@ Element element_of(const matmul::Scale&) { return Element::f32; }
 Element element_of(const matmul::Bias& bias) { return bias.element; }
 const void* moved(const void* data, std::int64_t bytes) { return static_cast<const char*>(data) + bytes; }
 
-// A product's own vector, of which there is one; else what Options have for it: `step` elements behind the
-// last one's.
+// A product's own vector, of which there is one; else that of Options, `step` elements after the previous
+// product's.
 template <class Vector>
 Vector own_or_shared(const char* name, const Vector& own, const Vector& shared, std::size_t product) {
   if (own.data != nullptr && own.step != 0)
@@ -195,8 +195,8 @@ constexpr std::pair<matmul::ProductArray, const char*> apart[] = {{matmul::out_c
 
 class Group {
  public:
-  // `in_place`: C itself is what β multiplies; else it is set aside, for C may be poisoned before it is
-  // written. Throws Error with the number of the product.
+  // `in_place`: β multiplies C itself; else a copy of C, because C may be poisoned before it is written.
+  // Throws Error with the number of the product.
   Group(std::span<const detail::AnyProduct> products, const Options& options, bool in_place);
 
   const std::vector<Gemm>& entries() const { return entries_; }
@@ -219,7 +219,7 @@ Group::Group(std::span<const detail::AnyProduct> products, const Options& option
   check_apart();
 }
 
-// They run at the same time: nobody writes what another reads or writes.
+// The products run at the same time: none may write memory that another reads or writes.
 void Group::check_apart() const {
   std::vector<Access> accesses;
   std::vector<const char*> names;
@@ -253,7 +253,7 @@ void Group::add(const detail::AnyProduct& product, const Options& options, bool 
   for (const auto& [array, name] : apart)
     if (array != matmul::out_c && overlap(entry.in_memory(array), c))
       throw Error(std::string("C overlaps ") + name);
-  // What all share is looked at once.
+  // Properties that all entries share are checked once.
   const bool is_special = product.bias.data != nullptr || entry.accuracy_of != Gemm::AccuracyOf::none;
   if (entries_.empty() || is_special)
     entry = Gemm::of(entry.arguments());  // throws; an accuracy becomes an arithmetic
@@ -282,7 +282,7 @@ std::optional<GroupKernel>& the_kernel() {
   return kernel;
 }
 
-// All inputs in one piece of memory, all outputs in another, there and back by one copy each.
+// All inputs in one allocation, all outputs in another, each transferred by one copy.
 class PlacedGroup {
  public:
   PlacedGroup(std::span<const Gemm> entries, const Device& device)
@@ -338,7 +338,7 @@ class PlacedGroup {
     return seconds;
   }
 
-  // Row after row, from a multiple of 256 bytes on.
+  // Places arrays row after row, each from a multiple of 256 bytes on.
   void lay_out(ProductArray array) {
     std::size_t& bytes = array == matmul::out_c ? output_bytes_ : input_bytes_;
     for (std::size_t e = 0; e < there_.size(); ++e) {
@@ -421,7 +421,7 @@ GroupOutcome detail::multiply_group(std::span<const AnyProduct> products, const 
 
 namespace {
 
-// Who computes a group where it lies.
+// The plan of a group that is computed in place.
 struct GroupPlan {
   std::vector<Gemm> entries;  // those with elements
   Device device;
@@ -488,7 +488,7 @@ std::string enqueue_group(void* stream, std::span<const AnyProduct> products, co
       compute_on_cpu(plan.entries, plan.device.threads);
       return "a core for each";
     }
-    // What one leaves in a workspace is nothing that another may find there.
+    // A product finds nothing useful in the workspace that another has left.
     const Workspace again{workspace.data, workspace.bytes, false};
     for (std::size_t e = 0; e < plan.plans.size(); ++e)
       tessera::enqueue(plan.plans[e], plan.entries[e].arguments(), stream, again, "C0");

@@ -24,8 +24,8 @@ template <class T>
 struct BatchView {
   T* data = nullptr;
   std::int64_t count = 0, rows = 0, cols = 0;
-  std::int64_t leading_dimension = 0;  // from one row (column) to the next, in elements; 0: one after another
-  std::int64_t step = 0;               // from one matrix to the next; 0: as far as one reaches
+  std::int64_t leading_dimension = 0;  // from one row (column) to the next, in elements; 0: no gaps
+  std::int64_t step = 0;               // from one matrix to the next; 0: no gaps
   Order order = Order::rows;
 };
 template <class T>
@@ -50,10 +50,10 @@ Outcome multiply_batch(const AnyBatch& a, const AnyBatch& b, const AnyBatch& c, 
 }  // namespace detail
 
 // Entry e of C from entry e of A and of B; an A or B of one matrix serves all entries, and so do scales, bias
-// and C0 whose step says so. The entries of C lie apart from each other and from A and B. Whatever the batch,
-// an entry's bits are those that it has alone on the same variant. T, Out, TB: those of matmul::multiply.
+// and C0 whose step says so. The entries of C must not overlap each other, A or B. An entry's bits are those
+// that it has alone on the same variant, for any batch. T, Out, TB: those of matmul::multiply.
 //
-// Throws as matmul::multiply does, and where a step is negative or too small.
+// Throws as matmul::multiply does, and if a step is negative or too small.
 template <class T, class Out = T, class TB = T>
 Outcome multiply_batch(ConstBatchView<T> a, ConstBatchView<TB> b, BatchView<Out> c,
                        const Options& options = {}) {
@@ -67,29 +67,29 @@ Plan enqueue(void* stream, const AnyBatch& a, const AnyBatch& b, const AnyBatch&
              const Workspace& workspace);
 }  // namespace detail
 
-// As multiply_batch() has it, on what matmul::enqueue() says of memory, bits, stream, workspace and
-// Options.
+// The same as multiply_batch() in stream order; matmul::enqueue() describes memory, bits, stream, workspace
+// and Options.
 template <class T, class Out = T, class TB = T>
 Plan enqueue(void* stream, ConstBatchView<T> a, ConstBatchView<TB> b, BatchView<Out> c,
              const Options& options = {}, const Workspace& workspace = {}) {
   return detail::enqueue(stream, detail::any(a), detail::any(b), detail::any(c), options, workspace);
 }
 
-// What the same call needs of a workspace of the caller's.
+// The bytes that the same call needs in a workspace of the caller's.
 template <class T, class Out = T, class TB = T>
 [[nodiscard]] std::size_t workspace_bytes(ConstBatchView<T> a, ConstBatchView<TB> b, BatchView<Out> c,
                                           const Options& options = {}) {
   return detail::workspace_bytes(detail::any(a), detail::any(b), detail::any(c), options);
 }
 
-// One product of a group, as matmul::multiply has it. The list of them, and the addresses in it, are the
-// host's and need not stay.
+// One product of a group, as for matmul::multiply. The list of products, and the addresses in it, are in host
+// memory and need not outlive the call.
 template <class T, class Out = T, class TB = T>
 struct Product {
   ConstMatrixView<T> a;
   ConstMatrixView<TB> b;
   MatrixView<Out> c;
-  // Its own, where they are given; else those of Options, of which product i has the ones i·step elements on.
+  // The product's own vectors, if given; else those of Options, for product i at i·step elements.
   matmul::Scale scale_a = {}, scale_b = {};
   matmul::Bias bias = {};
 };
@@ -97,8 +97,8 @@ struct Product {
 struct GroupOutcome {
   std::string how;                  // "cluster, one launch"
   double seconds = 0;               // on the device
-  std::optional<bool> passed = {};  // with Options::check: whether every product is right …
-  std::string wrong = {};           // … and what is not, of the first that is wrong
+  std::optional<bool> passed = {};  // with Options::check: true if every product is right
+  std::string wrong = {};           // the error of the first product that is wrong
 };
 
 namespace detail {
@@ -122,12 +122,12 @@ GroupOutcome multiply_group(std::span<const AnyProduct> products, const Options&
 
 }  // namespace detail
 
-// All of them, with the same options. On the processors each core takes one after another; on a GPU whose
-// tensor cores serve the elements they are one launch, else one after another, as they are where Options asks
-// for a variant of the single product, or for a tuning. "auto" is the device that the product of the most
-// arithmetic would take. No C may share memory with another, nor with what any product reads: they run at the
-// same time. (Matrices may lie between each other's rows, as blocks of one matrix do.) A product's bits do
-// not depend on the others. T, Out, TB: those of matmul::multiply. What β multiplies is C.
+// Computes all products with the same options. On CPUs each core takes one after another; on a GPU whose
+// tensor cores serve the elements they are one launch, else one after another, as they are if Options
+// requests a variant of the single product, or a tuning. "auto" is the device that the product of the most
+// arithmetic would take. No C may share memory with another, nor with any operand, because they run at the
+// same time. (Matrices may be interleaved row by row, as blocks of one matrix are.) A product's bits do not
+// depend on the others. T, Out, TB: those of matmul::multiply. β multiplies C.
 //
 // Throws as matmul::multiply does, with the number of the product.
 template <class T, class Out = T, class TB = T>
@@ -139,7 +139,7 @@ GroupOutcome multiply_group(std::span<const std::type_identity_t<Product<T, Out,
 // Products of one size by the addresses of their matrices.
 struct PointerShape {
   std::int64_t m = 0, n = 0, k = 0;
-  std::int64_t lda = 0, ldb = 0, ldc = 0;  // 0: rows lie one after another
+  std::int64_t lda = 0, ldb = 0, ldc = 0;  // 0: no gaps between rows
 };
 
 template <class T, class Out = T, class TB = T>
@@ -174,16 +174,16 @@ std::string enqueue_group(void* stream, std::span<const AnyProduct> products, co
                           const Workspace& workspace);
 }  // namespace detail
 
-// As multiply_group() has it, on what matmul::enqueue() says of memory, bits, stream, workspace and
-// Options. A GPU whose tensor cores do not serve them takes one after another. Returns how: "cluster, one
-// launch". A graph that captures the call keeps the list with it.
+// The same as multiply_group() in stream order; matmul::enqueue() describes memory, bits, stream, workspace
+// and Options. A GPU whose tensor cores do not serve the elements computes one after another. Returns how:
+// "cluster, one launch". A graph that captures the call keeps the list with it.
 template <class T, class Out = T, class TB = T>
 std::string enqueue_group(void* stream, std::span<const std::type_identity_t<Product<T, Out, TB>>> products,
                           const Options& options = {}, const Workspace& workspace = {}) {
   return detail::enqueue_group(stream, detail::any(products), options, workspace);
 }
 
-// What the same call needs of a workspace of the caller's.
+// The bytes that the same call needs in a workspace of the caller's.
 template <class T, class Out = T, class TB = T>
 [[nodiscard]] std::size_t group_workspace_bytes(
     std::span<const std::type_identity_t<Product<T, Out, TB>>> products, const Options& options = {}) {

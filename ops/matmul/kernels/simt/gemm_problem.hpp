@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The arguments of the kernels of rung 17, and how they are launched, of every element: factors of 16 and 8
-// bits are narrower than their sums, and come with all that a MixedProblem has.
+// The arguments of rung 17's kernels and their launch, for every element: operands of 16 and 8 bits are
+// narrower than their sums, and have all options of a MixedProblem.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -31,7 +31,7 @@ struct MixedGemm {
   }
 };
 
-// What the arguments say, and what a kernel takes.
+// The problem of the arguments, and the problem that a kernel takes.
 template <class T>
 using GemmArguments = std::conditional_t<is_narrow<T>, MixedProblem, Problem<T>>;
 template <class T>
@@ -51,7 +51,7 @@ GemmProblem<T> gemm_problem(const GemmArguments<T>& p) {
   else return p;
 }
 
-// Calls use.template operator()<T>() with the type by which kernels know the element.
+// Calls use.template operator()<T>() with the kernels' type for the element.
 template <class Use>
 auto with_element_type(Element element, const Use& use) {
   switch (element) {
@@ -69,7 +69,7 @@ auto with_element_type(Element element, const Use& use) {
   }
 }
 
-// GPUs begin such a kernel before the one ahead of it in the stream has ended.
+// On GPUs the kernel may begin before the previous kernel in the stream has ended.
 template <class Kernel, class Args>
 void start(const Args& args, Run& run) {
 #if defined(__CUDACC__)

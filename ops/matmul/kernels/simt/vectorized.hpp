@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernel of rung 10, of one product and of a batch's: a tile of C, everything 16 bytes at a time.
+// The kernel of rung 10, for one product and for a batch: a tile of C, with 16-byte accesses throughout.
 //
-// A tile in shared memory holds, for each k of a step, a run of rows of A or of columns of B: both are alike,
-// an operand that extends "along" its tile and "deep" into k. Whichever of the two is contiguous in memory is
-// the direction of the loads, so a transposed operand is as fast; where neither is, or the address is odd,
-// the same elements come one by one.
+// A tile in shared memory holds, for each k of a step, a run of rows of A or of columns of B: both are
+// operands that extend "along" their tile and "deep" into k. The loads go along the dimension that is
+// contiguous in memory, so a transposed operand is as fast; if neither is, or the address is misaligned,
+// elements are loaded one by one.
 #pragma once
 #include "ops/matmul/matmul.hpp"
 #include "tessera/kernel.hpp"
@@ -13,7 +13,7 @@ namespace tessera::matmul {
 
 inline namespace TESSERA_UNIT {
 
-// As many elements as 16 bytes hold.
+// The elements of 16 bytes.
 template <class T>
 struct Vector {
   static constexpr int count = 16 / int(sizeof(T));
@@ -25,7 +25,7 @@ struct Vector {
   }
 };
 
-// Whether 16-byte accesses along `stride` reach the elements at `data`, whatever line one is in.
+// True if 16-byte accesses along `stride` reach the elements at `data`, in every line.
 template <class T>
 SIMT bool is_vector_aligned(const T* data, std::int64_t stride, std::int64_t line_stride) {
   return stride == 1 && line_stride % Vector<T>::count == 0 &&
@@ -36,14 +36,14 @@ template <class T, int along, int threads>
 struct Tile16 {
   static constexpr int vector = Vector<T>::count;
   static constexpr int k_vectors = 4;                       // two whole sectors of a row of A
-  static constexpr int depth = k_vectors * vector;          // of a step along k
-  static constexpr int each = along * k_vectors / threads;  // vectors that a thread brings
+  static constexpr int depth = k_vectors * vector;          // steps of k in a tile
+  static constexpr int each = along * k_vectors / threads;  // vectors that a thread loads
   static_assert(each * threads == along * k_vectors && along % (8 * vector) == 0);
 
   alignas(16) T element[depth][along];
 
-  // Exchanges vectors within groups of eight, in another way for each of the four depths to which the
-  // lanes of a warp write when the tile is transposed: they then meet every bank once.
+  // Swizzles vectors within groups of eight, differently for each of the four depths that the lanes of a warp
+  // write when the tile is transposed: these stores then have no bank conflicts.
   SIMT static int swizzled(int l, int i) { return i ^ (l / vector * 2 * vector); }
 
   SIMT Vector<T> vector_at(Thread thread, int l, int i, int further) const {
@@ -66,7 +66,7 @@ struct Tile16 {
       offset_ = first * stride;
     }
 
-    // Loads the next tile's share, of which `left` of k are there; beyond the operand lie zeros.
+    // Loads the next tile's share, of which `left` of k exist, with zeros beyond the operand.
     SIMT void fetch(Thread thread, std::int64_t left) {
       const int deep = left < depth ? int(left) : depth;
       SIMT_UNROLL
@@ -122,7 +122,7 @@ struct Tile16 {
   };
 };
 
-// Writes a vector of C's row i from column j on, as far as C reaches.
+// Stores a vector of C's row i from column j on, clipped to C.
 template <class T>
 SIMT void store_vector(Thread thread, const Problem<T>& p, bool wide, std::int64_t i, std::int64_t j,
                        const T* sum) {
@@ -143,7 +143,7 @@ SIMT void store_vector(Thread thread, const Problem<T>& p, bool wide, std::int64
 inline namespace TESSERA_UNIT {
 
 struct VectorizedConfig {
-  int rows = 128, cols = 128;  // of C per block
+  int rows = 128, cols = 128;  // a block's tile of C
   Tuning tuning() const { return {{"rows", rows}, {"cols", cols}}; }
 };
 
@@ -168,8 +168,8 @@ struct Vectorized {
     return {.grid = {(p.n() + cols - 1) / cols, (p.m() + rows - 1) / rows}, .block = {threads}};
   }
 
-  // A warp is 4 threads down and 8 across; neighbouring lanes share a run of B's tile, and those two
-  // apart one of A's.
+  // A warp is 4 threads down and 8 across; adjacent lanes share a run of B's tile, and lanes two apart a run
+  // of A's.
   SIMT static int across_of(int rank) { return (rank >> 1) % 8 + rank / 32 % (cols / 64) * 8; }
   SIMT static int down_of(int rank) { return rank % 2 + (rank >> 4) % 2 * 2 + rank / (cols / 2) * 4; }
 
@@ -209,7 +209,7 @@ struct Vectorized {
     }
   }
 
-  // Of a problem like p, whose A and B lie there. (What p says is then read where it lies, and takes no
+  // For a problem like p, with A and B at these addresses. (p's members are then read in place, and take no
   // registers.)
   SIMT static void sum_products(Thread thread, Shared& shared, const Problem<T>& p, const T* a_data,
                                 const T* b_data, T (&sum)[micro][micro]) {

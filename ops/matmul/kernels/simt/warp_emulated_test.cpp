@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rung 11's kernels as they are, on the executor: copies that come as late as they may or as early as they
-// can, and sums whose parts several blocks make. Sums of whole numbers, so results are exact.
+// Rung 11's kernels, unchanged, on the executor: asynchronous copies that complete as late or as early as
+// possible, and partial sums of several blocks. Sums are of integers, so results are exact.
 #include "cuda.hpp"
 #include "ops/matmul/kernels/simt/warp_kernel.cuh"
 #include <gtest/gtest.h>
@@ -13,12 +13,12 @@
 namespace tessera::matmul {
 namespace {
 
-// What to multiply, and how it lies: `ahead` elements from an aligned address, lines `more` elements longer.
+// A problem and its layout: `ahead` elements from an aligned address, lines `more` elements longer.
 struct Shape {
   std::int64_t m, n, k;
   bool a_rows = true, b_rows = true;
   int more = 0, ahead = 0;
-  bool c0 = false, c_cols = false;  // of C: columns are contiguous
+  bool c0 = false, c_cols = false;  // C0 is given; C's columns are contiguous
   // Data-parallel tiles, and iterations of a stream-K block; 0: as the plan says for `splits`.
   int data_parallel_tiles = 0, iterations_per_block = 0, splits = 1;
 };
@@ -41,7 +41,7 @@ struct Numbers {
 template <int tile, Access a, Access b>
 bool execute_if(const WarpLaunch& launch) {
   if (launch.tile != tile || launch.a != a || launch.b != b) return false;
-  Device device;  // one thread: what a block shares is static
+  Device device;  // one thread, because shared memory is static
   Run run{.device = &device};
   using Kernel = WarpTiles<float, warp_tiles[tile].config, a, b>;
   launch_kernel<Kernel>({.grid = {launch.args.stream_k.blocks()}, .block = {Kernel::threads}}, launch.args,
@@ -68,7 +68,7 @@ bool execute(const WarpLaunch& launch) {
 
 void expect_product(int tile, const Shape& s, std::mt19937& random) {
   const Numbers a(s.m, s.k, s.a_rows, s, random), b(s.k, s.n, s.b_rows, s, random);
-  constexpr std::size_t beyond = 4096;  // numbers that nobody may write
+  constexpr std::size_t beyond = 4096;  // guard elements, which must not be written
   std::vector<float> c(static_cast<std::size_t>(s.m * s.n) + beyond, std::numeric_limits<float>::quiet_NaN()),
       c0(c.size());
   for (float& x : c0) x = static_cast<float>(random() % 5);
@@ -92,7 +92,7 @@ void expect_product(int tile, const Shape& s, std::mt19937& random) {
       static_cast<std::size_t>(stream_k.slots() * warp_tiles[tile].config.m * warp_tiles[tile].config.n),
       std::numeric_limits<float>::quiet_NaN());
   launch.args.partials = workspace.data();
-  // To the last element of each, and no further.
+  // Up to the last element of each operand.
   const auto range = [](const Matrix<const float>& x) {
     const bool empty = x.rows() == 0 || x.cols() == 0;
     return emulated::Range{x.data, empty ? x.data + 1 : &x(x.rows() - 1, x.cols() - 1) + 1};
@@ -170,8 +170,8 @@ TEST(WarpKernel, SmallTilesUseStreamK) {
         .iterations_per_block = 2}});
 }
 
-// Sums of fewer stages than slices, of as many, of more; results that end within a tile, by elements and by
-// 16 bytes.
+// Sums of fewer stages than slices, of as many, and of more; results that end within a tile, stored by
+// elements and by 16 bytes.
 TEST(WarpKernel, SlicesOfASumAreAdded) {
   expect_products(2, {{.m = 16, .n = 64, .k = 512},
                       {.m = 17, .n = 60, .k = 200, .b_rows = false, .c0 = true},

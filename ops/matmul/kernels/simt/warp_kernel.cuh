@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernel of rung 11. Panels of A and B travel to shared memory by asynchronous copies while earlier ones
-// are multiplied; each step along k is an outer product of register fragments; parts of Stream-K shares are
-// left for a second kernel to add.
+// The kernel of rung 11. Panels of A and B are copied to shared memory asynchronously while earlier ones are
+// multiplied; each step along k is an outer product of register fragments; a second kernel adds the partial
+// sums of Stream-K.
 //
-// Last, from a product to the launch of a kernel: which way round, which tile, how each operand is read.
+// Last in this file is the launch of a kernel for a product: orientation, tile, and access to each operand.
 //
-// First the panels: how threads copy them to shared memory, and where each finds its part.
+// First are the panels: their copies to shared memory, and the offsets at which threads read them.
 #pragma once
 #include <cstdint>
 #include <type_traits>
@@ -23,21 +23,21 @@ namespace tessera::matmul {
 
 inline namespace TESSERA_UNIT {
 
-// How a block reads a panel, which lies in shared memory with k as its slow dimension, but for a LinesPanel.
+// A block's access to a panel, which has k as its slow dimension in shared memory, except for a LinesPanel.
 enum class Access {
   along_k,   // along k, whose stride is 1: element by element, transposed on the way; or as it lies
   along_mn,  // element by element, neighbouring lanes along m or n, whatever the strides
   vector,    // 16 bytes at a time along m or n, whose stride is 1, all rows aligned
 };
 
-// A panel of one operand has `width` lines by config.depth steps of k. Each kind of panel says how a thread
-// copies its share of a stage: in so many `units`, which may come apart, beside other work; and from where.
-// `inner`: all of the stage exists.
+// A panel of one operand has `width` lines by config.depth steps of k. Each kind of panel defines how a
+// thread copies its share of a stage, in `units` that may be interleaved with other work, and the offset at
+// which it reads. `inner`: all of the stage exists.
 
 template <class T, WarpTilesConfig config, int width, Access access>
 class Panel {
   static constexpr int vector = 16 / sizeof(T);
-  static constexpr int unit = access == Access::vector ? vector : 1;  // elements a copy moves
+  static constexpr int unit = access == Access::vector ? vector : 1;  // elements per copy
   // The threads' arrangement over the panel, in units.
   static constexpr int threads = config.slice_threads();
   static constexpr int wide = width / unit < threads ? width / unit : threads;
@@ -46,10 +46,10 @@ class Panel {
   static_assert(wide * deep == threads && width % (wide * unit) == 0 && config.depth % deep == 0);
 
  public:
-  // A row 16 bytes longer than the panel is wide spreads a column of eight over all the banks.
+  // 16 bytes of padding per row spread a column of eight over all banks.
   using Stage = T[config.depth][width + vector];
   struct ThreadOffset {
-    int first;  // of a thread's rows or columns
+    int first;  // the thread's first row or column
   };
   static constexpr int units = across * (config.depth / deep);
 
@@ -65,7 +65,7 @@ class Panel {
         data_(data),
         next_(data + (first + mn_) * stride_ + (first_k + k_) * stride_k_) {}
 
-  __device__ bool inner() const { return all_; }  // but for the last steps of k
+  __device__ bool inner() const { return all_; }  // except for the last steps of k
   template <bool inner>
   __device__ void copy_unit(int n, Stage& stage, std::int64_t depth_left) {
     const int i = n % across, j = n / across;
@@ -82,20 +82,20 @@ class Panel {
     copy_part<unit>(to, from, data_, valid);
   }
 
-  int k_, mn_;         // of this thread's first unit in the panel
+  int k_, mn_;         // position of this thread's first unit in the panel
   std::int64_t left_;  // elements of the operand from there on, along m or n
   bool all_;
   std::int64_t stride_, stride_k_;
   const T *data_, *next_;
 };
 
-// Of an operand along k. A thread copies several steps of a line, and keeps the addresses of its lines: so a
-// copy costs hardly any arithmetic. Lines beyond the operand are the last one again: what comes of them is
-// not stored.
+// For an operand along k. A thread copies several steps of a line and keeps the addresses of its lines, so a
+// copy takes hardly any arithmetic. Lines beyond the operand repeat the last one; their results are not
+// stored.
 template <class T, WarpTilesConfig config, int width>
 class Panel<T, config, width, Access::along_k> {
   static constexpr int vector = 16 / sizeof(T), threads = config.slice_threads();
-  // Threads along k, each with `run` steps of every eight: so lanes that write together meet all banks.
+  // Threads along k, each with `run` steps of every eight, so that lanes that write together hit all banks.
   static constexpr int deep = threads / width > 8 / config.run ? threads / width : 8 / config.run;
   static constexpr int run = 8 / deep, wide = threads / deep, lines = width / wide,
                        steps = config.depth / deep;
@@ -136,28 +136,27 @@ class Panel<T, config, width, Access::along_k> {
   }
 
  private:
-  int k_, line_;  // of this thread's first unit in the panel
+  int k_, line_;  // position of this thread's first unit in the panel
   const T *data_, *next_[lines];
 };
 
-// Whether lines along k can be copied 16 bytes at a time, `stride` from one to the next.
+// True if lines along k, `stride` apart, can be copied 16 bytes at a time.
 template <class T>
 TESSERA_HOST_DEVICE bool is_vector_aligned(const T* data, std::int64_t stride) {
   return stride % (16 / sizeof(T)) == 0 && reinterpret_cast<std::uintptr_t>(data) % 16 == 0;
 }
 
-// A panel of an operand whose lines lie along k, as they lie: each in a row of its own, in pieces of 16
-// bytes. So it is copied 16 bytes at a time, and a thread loads several steps of each of its lines at once.
-// `lanes`: of a warp, beside each other in the panel.
+// A panel that keeps k contiguous, for an operand whose lines lie along k: each line has a row of its own, in
+// pieces of 16 bytes. It is copied 16 bytes at a time, and a thread loads several steps of each of its lines
+// at once. `lanes`: number of a warp's lanes side by side in the panel.
 template <class T, WarpTilesConfig config, int width, int lanes>
 class LinesPanel {
   static constexpr int vector = 16 / sizeof(T), pieces = config.depth / vector, row_bytes = pieces * 16;
   static constexpr int threads = config.slice_threads();
-  // Rows that all threads copy at once, in units of so many elements.
+  // Rows that all threads copy at once, in units of `unit` elements.
   static constexpr int beside(int unit) { return threads * unit / config.depth; }
-  // Lanes that load together, whose lines are `vector` apart, find theirs in neighbouring rows. From as
-  // many rows as have 128 bytes to the next as many, pieces are swizzled, so that eight lanes meet all
-  // banks.
+  // Lanes that load together have lines `vector` apart, stored in neighbouring rows. From each group of rows
+  // that fills 128 bytes to the next, pieces are swizzled, so that eight lanes hit all banks.
   static constexpr int row_of(int line) {
     return line / (vector * lanes) * (vector * lanes) + line % vector * lanes + line / vector % lanes;
   }
@@ -200,14 +199,14 @@ class LinesPanel {
   }
   __device__ void advance() { next_ += config.depth; }
 
-  // Where a thread finds its lines, of which `line` is the first.
+  // A thread's offsets of its lines, of which `line` is the first.
   struct ThreadOffset {
     int of[pieces];
     __device__ explicit ThreadOffset(int line) {
       SIMT_UNROLL
       for (int i = 0; i < pieces; ++i) of[i] = row_of(line) * row_bytes + (i ^ swizzle(row_of(line))) * 16;
     }
-    // Of the line `more` further on, the piece that begins with step k.
+    // The piece of the line `more` further on that begins with step k.
     __device__ const void* at(const Stage& stage, int more, int k) const {
       return reinterpret_cast<const char*>(&stage) + of[k / vector ^ swizzle(row_of(more))] +
              row_of(more) * row_bytes;
@@ -215,7 +214,7 @@ class LinesPanel {
   };
 
  private:
-  // `more`: a number of rows, of whose bits those that this thread begins with have none.
+  // `more`: a number of rows whose set bits are all clear in this thread's first row.
   template <int unit, bool inner>
   __device__ void copy_rows(Stage& stage, int steps, int more) const {
     char* const to = reinterpret_cast<char*>(&stage) + (smem_offset_ ^ swizzle(more) * 16) + more * row_bytes;
@@ -231,20 +230,20 @@ class LinesPanel {
   }
 
   bool whole_, all_;     // aligned to 16 bytes, else element by element; all lines exist
-  int k_, smem_offset_;  // of this thread's first unit
+  int k_, smem_offset_;  // position of this thread's first unit
   int left_;             // lines of the operand from there on, as far as the panel goes
   std::int64_t stride_;
   const T *data_, *next_;
 };
 
-// Whether B is taken as it lies along k: where a tile is little more than a stream of B.
+// True if B stays contiguous along k in shared memory: for tiles that are little more than a stream of B.
 constexpr bool keeps_k_contiguous(const WarpTilesConfig& config, Access b) {
   return b == Access::along_k && config.m <= 16;
 }
 
 }  // namespace TESSERA_UNIT
 
-// From a thread's sums to C, or to where the parts of several blocks are added.
+// From a thread's sums to C, or to the workspace if several blocks share a tile.
 
 inline namespace TESSERA_UNIT {
 
@@ -276,7 +275,7 @@ struct WarpPartials {
   SIMT void store(std::int64_t row, std::int64_t col, T sum) const { p.store(row, col, sum); }
 };
 
-// Whether rows may be read and written 16 bytes at a time.
+// True if rows may be read and written 16 bytes at a time.
 template <class T>
 __device__ bool are_rows_vector_aligned(const Matrix<T>& matrix) {
   constexpr int vector = 16 / sizeof(T);
@@ -302,8 +301,7 @@ __device__ void store_vector(const Problem<T>& p, std::int64_t row, std::int64_t
 
 }  // namespace TESSERA_UNIT
 
-// The kernel of rung 11: panels of A and B on their way to shared memory while earlier ones are
-// multiplied, and an outer product of register fragments for each step along k.
+// The mainloop and the stores of rung 11's kernel.
 
 inline namespace TESSERA_UNIT {
 
@@ -330,7 +328,7 @@ struct WarpTiles {
   };
   static_assert(config.slices == 1 || config.slice_threads() == 32,
                 "a slice is a warp's: it meets nobody on its way");
-  // Of a step of k, or of B in lines of so many.
+  // Fragments of a step of k; of B, of `vector` steps if its lines stay contiguous.
   static constexpr int steps_of_b = b_k_contiguous ? vector : 1;
   struct FragmentA {
     T of[thread_m];
@@ -350,7 +348,7 @@ struct WarpTiles {
       at = segment.next;
       sum_segment(thread, shared, args, segment);
       if (!supports_stream_k || at >= args.stream_k.end(block)) return;
-      thread.sync();  // the ring is read to its end
+      thread.sync();  // all stages have been read
     }
   }
 
@@ -359,7 +357,7 @@ struct WarpTiles {
     const Problem<T>& p = args.p;
     const TileOrder::Tile tile = args.order.at(segment.tile);
     const std::int64_t row = std::int64_t{tile.row} * config.m, col = std::int64_t{tile.col} * config.n;
-    // Of the part's stages, this slice's.
+    // This slice's share of the part's stages.
     const int rank = thread.index().x % config.slice_threads(),
               slice = thread.index().x / config.slice_threads();
     const int share = (segment.end - segment.first + config.slices - 1) / config.slices,
@@ -375,7 +373,7 @@ struct WarpTiles {
       PanelB b(rank, p.b.data, col, p.n(), p.b.stride[1], first, p.b.stride[0]);
       sum_over_k(thread, shared.slice[slice], a, b, offset, k, sums);
     }
-    // Of a part: where it is left.
+    // The slot of a partial sum; null: a whole tile.
     T* partial = nullptr;
     if constexpr (supports_stream_k)
       if (!segment.is_whole_tile())
@@ -387,8 +385,8 @@ struct WarpTiles {
     else store(thread, shared.slice[0], offset, p, row, col, sums);
   }
 
-  // The sum of 0 and each is in a register of its own: those that are stored 16 bytes at a time have an
-  // order, in which the multiply-adds would wait for each other.
+  // 0 is added to each sum in a register of its own: 16-byte stores impose an order on their registers, for
+  // which the multiply-adds would wait for each other.
   static __device__ void store_partial(T* partial, ThreadOffset offset, const Sums& sums) {
     SIMT_UNROLL
     for (int i = 0; i < thread_m; ++i) {
@@ -403,13 +401,13 @@ struct WarpTiles {
     }
   }
 
-  // Of those who share a ring of stages.
+  // A barrier for the threads that share a ring of stages.
   static __device__ void sync_slice(Thread thread) {
     if constexpr (config.slices > 1) __syncwarp();
     else thread.sync();
   }
 
-  // Part number `part` of so many of a stage.
+  // Copies part `part` of the `parts` of a stage.
   template <bool inner, class Panel>
   static __device__ void copy_slice(Panel& panel, typename Panel::Stage& stage, int part, int parts,
                                     std::int64_t depth_left) {
@@ -425,7 +423,7 @@ struct WarpTiles {
     copy_slice<inner>(b, shared.b[stage], part, parts, depth_left);
     if (part + 1 == parts) cuda::ptx::cp_async_commit_group();
   }
-  // All of a stage. One branch for both operands: it parts the multiply-adds around it.
+  // Copies all of a stage. Both operands have one branch, because it separates the multiply-adds around it.
   static __device__ void copy(Slice& shared, int stage, PanelA& a, PanelB& b, std::int64_t depth_left) {
     if (a.inner() && b.inner() && depth_left >= config.depth)
       copy_both_slices<true>(shared, stage, a, b, 0, 1, depth_left);
@@ -467,8 +465,8 @@ struct WarpTiles {
     }
   }
 
-  // While one fragment is multiplied the next comes from shared memory, and while one stage is
-  // multiplied config.stages - 1 others are on their way there.
+  // While one fragment is multiplied, the next is loaded from shared memory; while one stage is multiplied,
+  // config.stages - 1 others are in flight.
   static __device__ void sum_over_k(Thread thread, Slice& shared, PanelA& a, PanelB& b, ThreadOffset offset,
                                     std::int64_t k, Sums& sums) {
     for (int s = 0; s < ahead; ++s) copy(shared, s, a, b, k - s * config.depth);
@@ -492,15 +490,15 @@ struct WarpTiles {
     FragmentB of_b[2];
     int reading = 0, writing = ahead;
   };
-  // A stage, of which and of those after it `left` steps exist. `inner`: all that is copied beside it does,
-  // so that no branch is needed, and copies may come a few at a time: of many at once, loads of fragments
-  // would wait.
+  // Multiplies a stage; `left` steps of k exist from it on. `inner`: all that is copied meanwhile exists, so
+  // no branch is needed and copies may be issued a few at a time: many at once would delay the loads of
+  // fragments.
   template <bool inner>
   static __device__ void sum_stage(Thread thread, Slice& shared, PanelA& a, PanelB& b, ThreadOffset offset,
                                    const typename PanelB::ThreadOffset& b_offset, Loop& loop,
                                    std::int64_t left, Sums& sums) {
     const auto step = [&]<int l>() {
-      if constexpr (l == config.depth - 1) {  // the stage is read to its end: go to the next
+      if constexpr (l == config.depth - 1) {  // the stage has been read: advance
         cuda::ptx::cp_async_wait_group<ahead - 1>();
         sync_slice(thread);
         loop.reading = loop.reading + 1 == config.stages ? 0 : loop.reading + 1;
@@ -527,7 +525,7 @@ struct WarpTiles {
     for (int e = 0; e < vector; ++e) p.store(row, col + e, sums[e]);
   }
 
-  // The block's tile, whose first element of C is (row, col).
+  // Stores the block's tile, whose first element of C is (row, col).
   static __device__ void store(Thread thread, Slice& shared, ThreadOffset offset, const Problem<T>& p,
                                std::int64_t row, std::int64_t col, const Sums& sums) {
     if (!stores_vectors(p)) return store_neighbours(thread, shared, offset, p, row, col, sums);
@@ -539,12 +537,12 @@ struct WarpTiles {
     }
   }
 
-  // Rows of C that are not aligned, or lie across: by way of the ring, which is read to its end, so that
-  // lanes write neighbours. Each warp has a part of the ring for a piece of its tile.
+  // Stores rows of C that are misaligned or not contiguous, by way of the ring, all of which has been read:
+  // stores are then coalesced. Each warp has a part of the ring for a piece of its tile.
   static __device__ void store_neighbours(Thread thread, Slice& shared, ThreadOffset offset,
                                           const Problem<T>& p, std::int64_t row, std::int64_t col,
                                           const Sums& sums) {
-    constexpr int high = lanes_m * vector, group = lanes_n * vector;  // of lanes' vectors beside each other
+    constexpr int high = lanes_m * vector, group = lanes_n * vector;  // extents of adjacent lanes' vectors
     constexpr int own_bytes = static_cast<int>(sizeof(Slice)) / (config.slice_threads() / 32) / 16 * 16;
     constexpr int taken = [] {
       int groups = thread_n / vector;
@@ -583,16 +581,16 @@ struct WarpTiles {
     thread.sync();
   }
 
-  // `high` rows of `wide` sums, those of C's matrix that exist; each `pitch` after the one before.
+  // Stores `high` rows of `wide` sums, clipped to C; consecutive rows are `pitch` apart.
   template <int high, int wide, int pitch>
   static __device__ void store_piece(const Problem<T>& p, std::int64_t row, std::int64_t col, const T* sums,
                                      int lane) {
     const std::int64_t below = p.m() - row, right = p.n() - col;
     const int rows = below < high ? static_cast<int>(below) : high,
               cols = right < wide ? static_cast<int>(right) : wide;
-    // Neighbours are along what is contiguous, or nearer to it.
+    // Lanes go along the contiguous dimension, or the one with the smaller stride.
     const bool across = p.c.stride[1] > p.c.stride[0];
-    constexpr int some = 8;  // read before the first is written
+    constexpr int some = 8;  // elements read before the first is written
     const auto put = [&](int count, const auto& row_of, const auto& col_of) {
       for (int at = 0; at < count; at += some) {
         T value[some];
@@ -626,12 +624,13 @@ struct WarpTiles {
     *reinterpret_cast<uint4*>(to) = words;
   }
 
-  // Each warp leaves its slice's sums of the tile in its ring, which is read to its end; all threads add
-  // them, in the slices' order. `partial`: for a part of the sum; else they go to C.
+  // Each warp stores its slice's sums of the tile to its ring, all of which has been read; all threads add
+  // them, in the slices' order. `partial`: the slot of a partial sum; null: stores to C.
   static __device__ void store_slices(Thread thread, Shared& shared, int slice, ThreadOffset offset,
                                       const Problem<T>& p, std::int64_t row, std::int64_t col,
                                       const Sums& sums, T* partial) {
-    constexpr int wide = config.n + vector;  // 16 bytes more spread a column of eight lanes over the banks
+    constexpr int wide =
+        config.n + vector;  // 16 bytes of padding spread a column of eight lanes over the banks
     static_assert(sizeof(Slice) % sizeof(T) == 0 && config.m * wide * sizeof(T) <= sizeof(Slice));
     T* const own = &shared.slice[slice].a[0][0][0];
     cuda::ptx::cp_async_wait_group<0>();
@@ -692,8 +691,8 @@ Access access_to_b(const Problem<T>& p) {
   return access_to(p.b, p.b.stride[1], p.b.stride[0]);
 }
 
-// Tiles are at least as wide as high, so what is narrow shall be their rows. Else lanes write neighbours in
-// what is contiguous.
+// Tiles are at least as wide as high, so a narrow dimension becomes their rows. Otherwise lanes write along
+// the contiguous dimension.
 template <class T>
 bool by_columns(const Problem<T>& p) {
   constexpr std::int64_t narrow = 96;
@@ -701,7 +700,7 @@ bool by_columns(const Problem<T>& p) {
   return p.c.stride[1] != 1 && p.c.stride[0] == 1;
 }
 
-// Kernels for every way to read both operands would be many: each tile has those that are worth it.
+// Each tile has kernels only for the combinations of accesses that are worth it.
 constexpr Access access_of_a(int tile, Access a) {
   return tile > 0 && a == Access::vector ? Access::along_mn : a;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernel of short sums as GPUs have it, on the executor: copies that come as late as they may or as early
-// as they can (tests/emulated). Sums of whole numbers, so results are exact.
+// The kernel of short sums in its GPU version, on the executor: asynchronous copies that complete as late or
+// as early as possible (tests/emulated). Sums are of integers, so results are exact.
 #include "cuda.hpp"
 #include <gtest/gtest.h>
 #include <cmath>
@@ -10,7 +10,7 @@
 #include "tessera/cuda/ptx/cp_async.cuh"
 #include "ops/matmul/kernels/simt/gemm_problem.hpp"
 #include "ops/matmul/kernels/simt/vectorized.hpp"
-// A build of its own: the executor's has other code by the same names.
+// A separate namespace: the executor's build has other code under the same names.
 #undef TESSERA_UNIT
 #define TESSERA_UNIT unit_emulated
 #define __CUDA_ARCH__ 900
@@ -19,7 +19,7 @@
 namespace tessera::matmul {
 namespace {
 
-// What to multiply, and how it lies: `ahead` elements from an aligned address, lines `more` elements longer.
+// A problem and its layout: `ahead` elements from an aligned address, lines `more` elements longer.
 struct Shape {
   std::int64_t m, n, k;
   bool a_rows = true, b_rows = false;
@@ -46,7 +46,7 @@ struct Numbers {
 template <class T>
 void expect_product(int lines, const Shape& s, std::mt19937& random) {
   const Numbers<T> a(s.m, s.k, s.a_rows, s, random), b(s.k, s.n, s.b_rows, s, random);
-  constexpr std::size_t beyond = 4096;  // numbers that nobody may write
+  constexpr std::size_t beyond = 4096;  // guard elements, which must not be written
   std::vector<T> c(static_cast<std::size_t>(s.m * s.n) + beyond, std::numeric_limits<T>::quiet_NaN()),
       c0(c.size());
   for (T& x : c0) x = static_cast<T>(random() % 5);
@@ -59,7 +59,7 @@ void expect_product(int lines, const Shape& s, std::mt19937& random) {
     p.beta = 3;
     p.c0 = {c0.data(), {s.m, s.n}, {s.n, 1}};
   }
-  // To the last element of each, and no further.
+  // Up to the last element of each operand.
   const auto range = [](const Matrix<const T>& x) {
     return emulated::Range{x.data,
                            x.rows() == 0 || x.cols() == 0 ? x.data + 1 : &x(x.rows() - 1, x.cols() - 1) + 1};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernel of rung 17's short sums, and how a product is cut into its tiles.
+// The kernel of rung 17 for short sums, and the partition of a product into its tiles.
 #pragma once
 #include <algorithm>
 #include <bit>
@@ -13,34 +13,34 @@ namespace tessera::matmul {
 
 inline namespace TESSERA_UNIT {
 
-// What panels hold, and sums: narrow elements are widened on their way. Floats hold sums of few products of
-// 8-bit integers exactly.
+// The type of panels and sums: narrow elements are widened while they are loaded. Floats hold sums of few
+// products of 8-bit integers exactly.
 template <class T>
 using ShortPanel = std::conditional_t<is_narrow<T>, float, T>;
 
-// An operand by its lines: rows of A, columns of B.
+// An operand as lines: rows of A, columns of B.
 template <class T>
 struct ShortLines {
   const T* data;
   std::int64_t lines, step, k_step;
   std::int32_t
-      shift;  // log2 of the threads that bring a line, along k; -1: neighbours are of different lines
-  bool wide;  // 16 bytes a thread
+      shift;  // log2 of the threads that load a line, along k; -1: adjacent threads load different lines
+  bool wide;  // 16-byte loads
 };
 
-// How a warp's rows of results leave. near: neighbours in a row of C, and of C0, are neighbours in memory.
-// pairs: these have 16 bits, and two are an aligned word. apart: else, or where more than a scale follows the
-// sums of narrow elements.
+// A warp's stores of its rows of results. near: rows of C, and of C0, are contiguous. pairs: also, elements
+// have 16 bits, and two are an aligned word. apart: all other cases, and narrow elements with more than a
+// scale in the epilogue.
 enum class ShortStore : std::uint8_t { apart, near, pairs };
 
 template <class T>
 struct ShortSumsArgs {
   GemmProblem<T> p;
   ShortLines<T> a, b;
-  std::int32_t depth;  // k, and zeros up to what is multiplied at once
-  std::int32_t wide;   // tiles of a row of them
+  std::int32_t depth;  // k, padded with zeros to whole vectors
+  std::int32_t wide;   // tiles in a row of tiles
   std::int32_t blocks;
-  std::int32_t each, more;  // tiles of a block; of so many blocks, one more
+  std::int32_t each, more;  // tiles per block; `more` blocks have one more
   ShortStore store;
 };
 
@@ -50,13 +50,13 @@ template <class T, int lines_, int most_depth>
 struct ShortSums {
   using Sum = ShortPanel<T>;
   static constexpr int lines = lines_, vector = Vector<Sum>::count;
-  static constexpr int rows = lines == 32 || sizeof(Sum) == 8 ? 8 : 16, columns = lines / 32;  // of a lane
+  static constexpr int rows = lines == 32 || sizeof(Sum) == 8 ? 8 : 16, columns = lines / 32;  // per lane
   static constexpr int threads = 32 * (lines / rows);
-  // Vectors of lines that are read together lie in different banks.
+  // Vectors of lines that are read together are in different banks.
   static constexpr int stride = most_depth + vector;
 
-  // Whether the blocks take tiles in turn. What is written at the same time then lies side by side in memory,
-  // which takes large elements faster; but each tile has another panel of A.
+  // True if the blocks take tiles in turn. Concurrent stores are then adjacent in memory, which is faster for
+  // large elements; but each tile has another panel of A.
   static constexpr bool round_robin = sizeof(Sum) == 8;
 
   struct Shared {
@@ -66,7 +66,7 @@ struct ShortSums {
   static constexpr int by_registers = lines == 128 ? 2 : lines == 32 ? 6 : sizeof(Sum) == 8 ? 4 : 5;
   static constexpr int min_blocks_per_sm = std::min<int>(by_registers, 227 * 1024 / (sizeof(Shared) + 1024));
 
-  // As many blocks as fit beside each other share the tiles.
+  // The tiles are shared by all blocks that can be resident at once.
   static ShortSumsArgs<T> args(const GemmProblem<T>& p, int processors) {
     const std::int64_t depth = whole(p.k(), vector) * vector;
     const std::int64_t wide = whole(p.n(), lines), tiles = whole(p.m(), lines) * wide,
@@ -94,7 +94,7 @@ struct ShortSums {
   }
 
  private:
-  // Over so many tiles. The next one's panels arrive while this one is multiplied.
+  // Computes `left` tiles. The next tile's panels are loaded while this one is multiplied.
   SIMT void run_tiles(Thread thread, Shared& shared, const ShortSumsArgs<T>& args, int row, int column,
                       int left) const {
     load_panel(thread, shared.a[0], args.a, args, row);
@@ -126,8 +126,8 @@ struct ShortSums {
     }
   }
 
-  // Elements that pass through registers are not brought ahead: other blocks multiply meanwhile. One piece of
-  // code brings both operands: at small sizes the fetch of a kernel's code is what takes the time.
+  // Elements that pass through registers are not prefetched: other blocks multiply meanwhile. One piece of
+  // code loads both operands: at small sizes, fetching a kernel's code dominates the time.
   SIMT void run_narrow_tiles(Thread thread, Shared& shared, const ShortSumsArgs<T>& args, int row, int column,
                              int left) const {
     for (bool is_first = true; left > 0; --left, is_first = false) {
@@ -188,7 +188,7 @@ struct ShortSums {
     }
   }
 
-  // Other blocks read it, too.
+  // Cached in L1, because other blocks read the same elements.
   template <int bytes>
   SIMT static void copy(Thread thread, T* to, const T* from) {
 #if defined(__CUDA_ARCH__)
@@ -206,12 +206,12 @@ struct ShortSums {
 #endif
   }
 
-  // Where a line is in its panel. Two neighbours whose results leave together are in places 32 apart.
+  // The row of a line in its panel. Two neighbours that are stored together are 32 rows apart.
   SIMT static int panel_row(int line, bool paired) {
     return paired ? (line & ~63) | (line & 1) << 5 | (line & 63) >> 1 : line;
   }
 
-  // Elements that are widened pass through registers, several loads under way.
+  // Loads elements that are widened, by way of registers, with several loads in flight.
   SIMT static void load_widened(Thread thread, Sum* panel, const ShortLines<T>& x, Element element,
                                 const ShortSumsArgs<T>& args, int number, bool paired) {
     constexpr int piece = Vector<T>::count;
@@ -219,7 +219,7 @@ struct ShortSums {
     const T* const from = x.data + first * x.step;
     const int valid = x.lines - first < lines ? static_cast<int>(x.lines - first) : lines;
     const int k = static_cast<int>(args.p.k()), rank = thread.rank();
-    // Numbers at, at + by, … below `end`, those below `present` from memory.
+    // Loads numbers at, at + by, … below `end`; only those below `present` come from memory.
     const auto load_each = [&](int at, int by, int end, int present, const T* data, std::int64_t step,
                                const auto& address) {
       const auto load_some = [&]<int count>() {
@@ -264,7 +264,7 @@ struct ShortSums {
     }
   }
 
-  // Beyond the operand there are zeros.
+  // Loads a panel, with zeros beyond the operand.
   SIMT static void load_panel(Thread thread, T* panel, const ShortLines<T>& x, const ShortSumsArgs<T>& args,
                               int number) {
     const std::int64_t first = std::int64_t{number} * lines;
@@ -303,7 +303,7 @@ struct ShortSums {
     }
   }
 
-  // From a lane's first row and column on.
+  // Multiplies from a lane's first row and column on.
   SIMT static void multiply_panels(Thread thread, const Sum* a, const Sum* b, int depth,
                                    Sum (&sum)[unsigned{rows}][unsigned{columns}]) {
     SIMT_UNROLL
@@ -330,7 +330,7 @@ struct ShortSums {
     }
   }
 
-  // The row and column of C are those of the element that a lane has first.
+  // `row`, `column`: position in C of the lane's first element.
   SIMT static void store(const ShortSumsArgs<T>& args, std::int64_t row, std::int64_t column,
                          Sum (&sum)[unsigned{rows}][unsigned{columns}]) {
     if (args.store == ShortStore::apart) store_apart(args.p, row, column, sum);
@@ -344,7 +344,7 @@ struct ShortSums {
     const MixedProblem& p = args.p.problem;
     const int high = static_cast<int>(p.m - row < lines ? p.m - row : lines),
               wide = static_cast<int>(p.n - column < lines ? p.n - column : lines);
-    // Calls put(where the lane's first element is, its sums) for each row.
+    // Calls put(address of the lane's first element, its sums) for each row.
     const auto each_row = [&]<class Word>(const auto& put) {
       Word* const to = static_cast<Word*>(p.c) + row * p.c_row + column;
       SIMT_UNROLL
@@ -404,7 +404,7 @@ struct ShortSums {
     }
   }
 
-  // By a loop, not by code for each result: slow, but short.
+  // A loop instead of code for each result: slow, but short.
   SIMT static void store_apart(const GemmProblem<T>& p, std::int64_t row, std::int64_t column,
                                Sum (&sum)[unsigned{rows}][unsigned{columns}]) {
     SIMT_NO_UNROLL
@@ -419,14 +419,14 @@ struct ShortSums {
   }
 };
 
-// Of others than floats tensor cores take longer ones as fast.
+// For elements other than float, tensor cores are as fast on longer sums.
 template <class T>
 inline constexpr int longest_short_sum = std::is_same_v<T, float> ? 64 : 32;
 inline constexpr int short_sums_tiles[] = {128, 64, 32};  // their lines
 template <class T>
 inline constexpr int largest_short_sums_tile = sizeof(T) == 8 ? 64 : 128;
 
-// Calls use.template operator()<Kernel>() with the kernel of tiles of so many lines.
+// Calls use.template operator()<Kernel>() with the kernel whose tiles have `lines` lines.
 template <class T, int largest = largest_short_sums_tile<T>, class Use>
 auto with_short_sums(std::int64_t k, int lines, const Use& use) {
   if constexpr (largest > 32)
@@ -437,9 +437,9 @@ auto with_short_sums(std::int64_t k, int lines, const Use& use) {
   return use.template operator()<ShortSums<T, largest, 32>>();
 }
 
-// The tile that takes less time, by how many of them a multiprocessor has at most; or as the tuning says.
-// What one of the next size counts beside one of the largest, and how many its beginning counts as, are
-// fitted to 60 products on one NVIDIA H200.
+// The faster tile, by the largest number of tiles on a multiprocessor, or the one that is requested. The cost
+// of a tile of the next size relative to the largest, and the cost of its start, are fitted to 60 products on
+// one NVIDIA H200.
 template <class T>
 int short_sums_tile(const GemmProblem<T>& p, std::int64_t wanted, int processors) {
   constexpr int largest = largest_short_sums_tile<T>;
@@ -459,7 +459,7 @@ int short_sums_tile(const GemmProblem<T>& p, std::int64_t wanted, int processors
   return largest == 64 || tiles(64) < processors ? 32 : 64;
 }
 
-// Lanes lie along what is contiguous in C: its rows.
+// The problem whose C has contiguous rows, along which lanes store.
 template <class T>
 GemmProblem<T> by_rows_of_c(const GemmArguments<T>& given) {
   const auto p = gemm_problem<T>(given);

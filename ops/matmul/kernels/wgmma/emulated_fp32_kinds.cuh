@@ -39,7 +39,7 @@ struct ThreeProducts {
 };
 struct F16x3 : FourByteStorage, ThreeProducts {  // [hi 0…15 | hi 16…31 | lo 0…15 | lo 16…31]
   using Component = ptx::F16;
-  static constexpr int k = 32;          // of a row
+  static constexpr int k = 32;          // elements per row
   static constexpr bool scaled = true;  // each k group has one power-of-two scale per row
 };
 struct Tf32x3 : FourByteStorage, ThreeProducts {  // [hi 0…7 | hi 8…15 | lo 0…7 | lo 8…15]
@@ -72,7 +72,7 @@ struct EmulatedArgs {
   // group to the next.
   const float *scales_a = nullptr, *scales_b = nullptr;
   std::int64_t stride_a = 0, stride_b = 0;
-  const std::uint32_t* in_range = nullptr;  // where it is 0, another kernel computes the product
+  const std::uint32_t* in_range = nullptr;  // points to 0: another kernel computes the product
 };
 
 }  // namespace tessera::matmul

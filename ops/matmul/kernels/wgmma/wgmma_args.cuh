@@ -18,7 +18,7 @@ namespace ptx = cuda::ptx;
 // The epilogue: C = activation(α·s_a[i]·s_b[j]·sum + β·C0 + bias).
 struct EpilogueArgs {
   float alpha = 1, beta = 0;
-  const void* c0 = nullptr;  // of C's element
+  const void* c0 = nullptr;  // has C's element type
   std::int64_t c0_row_stride = 0, c0_col_stride = 0;
   const void* bias = nullptr;
   Element bias_element = Element::f32;
@@ -41,7 +41,7 @@ struct WgmmaArgs {
   std::int32_t main_units, units;  // work units: of main tiles; of main and tail tiles
   TileShape shape;                 // for tiles of runtime shape
   std::int64_t m, n;
-  std::int32_t k_tile_count, k_tiles_per_split;  // of the product; of each split
+  std::int32_t k_tile_count, k_tiles_per_split;  // in the product; in each split
   std::int32_t cluster_splits;                   // split-K over a cluster: its blocks
   std::int32_t a_tx_bytes, b_tx_bytes;           // expect-tx of a stage; less than its size if C is smaller
   // For tiles of runtime shape: the rows of A and columns of B of a stage that this block loads, and the
@@ -53,7 +53,7 @@ struct WgmmaArgs {
   bool scales_wide_elements;       // EpilogueArgs::is_scalar_only(), and C's elements have at least two bytes
   bool tma_store;                  // the epilogue is scalar-only, and the TMA stores C
   bool overlaps_epilogue = false;  // the 16-bit results may be stored while the next tile is multiplied
-  std::int64_t c_stride;           // of the rows of C, in elements
+  std::int64_t c_stride;           // C's row stride, in elements
   void* partial;  // split-K partial sums: tile after tile; a thread's are `consumer_threads` apart
   // arrived[t] counts arrivals at tile t, arrived[max_split_tiles - 1 - t] departures; 0 before and after a
   // launch.
@@ -63,16 +63,16 @@ struct WgmmaArgs {
   bool splits_can_wait;
   bool independent_of_previous =
       false;                    // the previous kernel in the stream writes nothing that this one reads
-  EmulatedArgs emulation = {};  // of emulated FP32
+  EmulatedArgs emulation = {};  // for emulated FP32
 };
 
 // For an operand with misaligned rows: RowAlignment says how the other operand is copied.
 struct MisalignedArgs : WgmmaArgs {
-  CUtensorMap tensor_maps[RowAlignment::max_classes];  // of the misaligned operand, instead of a or b: see
-                                                       // rows_of_class()
+  CUtensorMap tensor_maps[RowAlignment::max_classes];  // maps of the misaligned operand, instead of a or b:
+                                                       // see rows_of_class()
   RowAlignment alignment;
   bool misaligned_is_b;      // the misaligned operand is B; else A
-  std::int32_t copied_rows;  // of each copy of the other operand
+  std::int32_t copied_rows;  // rows in each copy of the other operand
 };
 
 // The shape of a tile of C and of the block that computes it.
@@ -85,7 +85,7 @@ struct TileConfig {
   int cluster_rows = 1, cluster_cols = 1;
   bool cluster_split_k = false;      // split-K over the blocks of a cluster, whose size is a launch parameter
   bool promoted = false;             // each k tile has its own accumulators, which are added in f32
-  bool ordered_wgmma_issue = false;  // of emulated FP32: see OrderedSequenceBarrier
+  bool ordered_wgmma_issue = false;  // for emulated FP32: see OrderedSequenceBarrier
   bool mn_major_a = false, mn_major_b = false;
   bool misaligned_rows = false;  // one operand's rows may begin at any address
   // Rows (64 for each consumer), columns and cluster shape are launch parameters: at most `rows`, `cols` and
@@ -109,8 +109,8 @@ struct TileTraits {
   static constexpr int element_bytes = Kind::bytes;
   static constexpr bool misaligned_rows = config.misaligned_rows, runtime_shape = config.runtime_shape;
   using Args = std::conditional_t<misaligned_rows, MisalignedArgs, WgmmaArgs>;
-  static constexpr int m_tiles = rows / consumer_warpgroups / 64;  // of 64 rows, per consumer
-  static constexpr int accumulators = cols / 2;                    // of a thread per M tile
+  static constexpr int m_tiles = rows / consumer_warpgroups / 64;  // M tiles of 64 rows per consumer
+  static constexpr int accumulators = cols / 2;                    // per thread and M tile
   static constexpr bool has_tail =
       cols > TailOrder::width && !misaligned_rows && !runtime_shape;  // the kernel computes tail tiles, too
   static constexpr int a_bytes = rows * 128, b_bytes = cols * 128, stage_bytes = a_bytes + b_bytes;

@@ -204,7 +204,7 @@ __device__ __forceinline__ std::uint32_t pair_of(__half, float left, float right
 // The scalar of a scalar-only epilogue.
 struct EpilogueScale {
   float scale;
-  bool scale_is_normal;  // else the product over- or underflows in f32: scaled_sum() uses f64
+  bool scale_is_normal;  // false: the product over- or underflows in f32, and scaled_sum() uses f64
   std::uint32_t alpha_int32;
 
   __device__ explicit EpilogueScale(const EpilogueArgs& e) : scale(e.alpha) {

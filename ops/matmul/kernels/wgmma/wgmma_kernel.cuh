@@ -22,7 +22,7 @@ namespace tessera::matmul {
 template <class Traits>
 struct BlockCoordInCluster {
   int cluster_rows, cluster_cols;
-  std::uint32_t row, col;  // of the block in its cluster
+  std::uint32_t row, col;  // position of the block in its cluster
 
   __device__ explicit BlockCoordInCluster(std::uint32_t rank, int rows = Traits::cluster_rows,
                                           int cols = Traits::cluster_cols)
@@ -191,7 +191,7 @@ __device__ __forceinline__ int split_of(TileOrder::Tile tile, std::uint32_t rank
   return Traits::cluster_split_k ? static_cast<int>(rank) : tile.split;
 }
 
-inline constexpr int k_blocks_per_stage = 4;  // of 32 bytes of k
+inline constexpr int k_blocks_per_stage = 4;  // 32 bytes of k each
 
 // Executed by each consumer warpgroup once it has read `stage`: arrives once at the stage's `empty` barrier
 // in each block of `empty_mask`, the blocks that multicast to this one. The arrival count of a barrier is
@@ -480,7 +480,7 @@ inline constexpr bool can_overlap_epilogue =
 template <class Traits>
 struct OverlappedEpilogue {
   static constexpr int box_count = Traits::accumulators / 32;  // boxes of 64 columns
-  static_assert(box_count == 4);                               // as in min_overlapped_k_tiles
+  static_assert(box_count == 4);                               // see min_overlapped_k_tiles
   std::uint32_t pairs[Traits::accumulators / 2];
   int row = 0, col = 0;
 
@@ -909,7 +909,7 @@ __global__ void __launch_bounds__(Traits::threads, 1)
       [&](const TileShared<Traits>& shared, int consumer, std::uint32_t rank) {
         if (fails_range_check<Traits>(args)) {
           if (Traits::cluster_split_k && args.cluster_splits > 1)
-            ptx::cluster_sync();  // as in reduce_cluster_splits
+            ptx::cluster_sync();  // matches the one in reduce_cluster_splits()
           return;
         }
         consume<Traits>(args, shared, consumer, rank);
