@@ -133,7 +133,7 @@ inline WgmmaArgs args_of(const MixedProblem& p, const TileOrder& order, std::int
   args.order = order;
   args.units = static_cast<std::int32_t>(order.count());
   args.k_tile_count = args.k_tiles_per_split = static_cast<std::int32_t>(k_tiles);
-  args.scales_wide_elements = true;  // if possible
+  args.scales_wide_elements = true;  // cleared by make_layer_maps() if it does not hold
   return args;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Many products in one call for programs, of matrices in host memory (multiply_batch) or in a GPU's memory,
-// in stream order (enqueue): each C[e] as matmul::multiply has it. Then groups: products of unequal sizes, or
-// whose matrices lie anywhere. Installed: for programs.
+// in stream order (enqueue): each C[e] is that of matmul::multiply. Then groups: products of unequal sizes,
+// or of matrices at any addresses. Installed: for programs.
 #pragma once
 #include <span>
 #include <type_traits>
