@@ -89,7 +89,6 @@ void Reach::append(double lower, double upper, double most, Expected& expected) 
   append_to(expected, value, bound, rest.beyond());
 }
 
-
 // The terms of one element, before α, in a type whose range they do not exceed.
 template <class T>
 struct Bound<T>::WideTerms {
