@@ -7,7 +7,7 @@
 namespace tessera::filtering {
 namespace {
 
-// The options and the size of the result, which is a word, too.
+// The options with the result's size and element type, which the call passes as words, too.
 struct CallOptions : FilterOptions {
   std::int64_t height = 0, width = 0;
   Element element = Element::u8;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Views of pictures in a program's memory, for typed calls, and border modes.
+// Image views, by which programs pass pictures in their own memory to calls such as filter(), and border
+// modes.
 // Installed: for programs.
 #pragma once
 #include <cstdint>

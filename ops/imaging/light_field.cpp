@@ -35,7 +35,10 @@ void set_centre(LightFieldPlan& plan, const Arguments& arguments) {
   plan.centre_col = along(text, at[1], arguments.dim("cols"), grid);
 }
 
-// The definition of docs/lightfield.md, sample by sample: the reference for every rung of both operations.
+// The reference for every rung of `refocus` and `viewpoint` evaluates the definition in docs/lightfield.md
+// one sample at a time.
+
+// A tap of an interpolation.
 struct Weighted {
   std::int64_t at;      // from the sample of the result, in pixels
   std::int64_t weight;  // in 2^-bits

@@ -224,8 +224,8 @@ SIMT WorkSplit work_split_of(const Gather<std::uint8_t>& p, int rows, int planes
   return out;
 }
 
-// A thread's work: run `run` if it is not negative, else edge sample `sample` if that is not negative, else
-// none.
+// The work of a thread: if `run` >= 0, that run (16 bytes of a row) of row group `group`; else, if `sample`
+// >= 0, that one edge sample of `row` and `plane`; else nothing.
 struct Standing {
   int run = -1, group = 0;
   int sample = -1, row = 0, plane = 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // integrate(f, a, b): the integral of a callable of C++, by a rule that estimates its error, or as a
-// trapezoid sum. Installed: for programs.
+// trapezoid sum.
+// Installed: for programs.
 #pragma once
 #include <array>
 #include <cstdint>

@@ -405,7 +405,8 @@ Error ignored(const std::string& option, const std::string& why) {
   return Error(option + " would be ignored: " + why);
 }
 
-// The convergence, from up to 8192 strips in higher precision.
+// The trapezoid rule's convergence for this integrand, from sums of 1 to 8192 strips in long double. Empty if
+// the error does not fall like a power of the width.
 std::optional<Convergence> order_of(const Arguments& given) {
   const TrapezoidOptions options = trapezoid_options_of(given);
   constexpr int finest_level = 13;

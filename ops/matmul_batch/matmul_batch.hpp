@@ -69,11 +69,10 @@ struct MixedBatch {
   static MixedBatch of(const Arguments& arguments);  // throws as MixedProblem::of does
 };
 
-// An entry of a batch as arguments of the single product, so that its reference, bound and inputs apply.
-
 Signature signature();
 
-// Arrays without memory remain so.
+// Returns an entry of a batch as arguments of the single product, so that its reference, bound and inputs
+// apply. Arrays whose address is null keep it.
 Arguments entry_of(const Arguments& batch, std::int64_t entry);
 
 // Groups: products of any sizes. On the CPU, an idle thread takes the next entry.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Many products in one call for programs, of matrices in host memory (multiply_batch) or in a GPU's memory,
 // in stream order (enqueue): each C[e] is that of matmul::multiply. Then groups: products of unequal sizes,
-// or of matrices at any addresses. Installed: for programs.
+// or of matrices at any addresses.
+// Installed: for programs.
 #pragma once
 #include <span>
 #include <type_traits>

@@ -7,7 +7,7 @@
 namespace tessera::resizing {
 namespace {
 
-// The options and the size of the result, which is a word, too.
+// The options with the result's size, which the call passes as words, too.
 struct CallOptions : ResizeOptions {
   std::int64_t height = 0, width = 0;
 

@@ -365,10 +365,11 @@ Row Trial::sustain(double seconds) {
 
 // Longer times are dominated by the work, not by call overhead, thread wake-up or other load.
 constexpr double telling_seconds = 0.02;
-// Takes the best of three runs. The first also loads, compiles, tries heuristics and fills caches, so it is
-// repeated even if it is this slow.
+// The first run also loads, compiles, tries heuristics and fills caches, so it is repeated if it took at most
+// this long, even beyond the limit.
 constexpr double first_seconds = 10;
 
+// Returns the best of up to three runs.
 double seconds_of(const Plan& plan, const Inputs& inputs, double limit) {
   PlacedCall placed(plan, inputs.arguments(), guard_bytes);
   placed.upload();

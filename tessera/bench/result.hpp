@@ -17,8 +17,8 @@ namespace tessera::bench {
 
 enum class Verified { unchecked, ok, wrong };
 
-// burst: interleaved with the others, with pauses; sustained: alone, back to back for seconds, at the clock
-// that heat and power allow.
+// burst: runs alternate with those of the other candidates, with pauses; sustained: one candidate runs alone,
+// back to back for seconds, at the clock that heat and power allow.
 enum class Mode { burst, sustained };
 std::string_view name_of(Mode mode);
 

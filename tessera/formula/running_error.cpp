@@ -106,7 +106,8 @@ double of_power(Running a, Running b, double value) {
   return moved + own * std::fabs(value);
 }
 
-// True if a NaN comes from an argument outside a domain. tgamma is undefined only at single points.
+// True if a NaN result comes from an argument outside the function's domain. tgamma is not listed: it is
+// undefined only at isolated points.
 bool outside(Op op, Running a, Running b, Running c) {
   if (op == Op::select) return a.value != 0 ? b.outside : c.outside;
   if (std::isnan(a.value) || std::isnan(b.value) || std::isnan(c.value))

@@ -34,7 +34,8 @@ class CompilerError : public Error {
   using Error::Error;
 };
 
-// An executable file. Without a cache folder it is deleted with the object.
+// The executable that is built from a Source. It is kept in the cache folder; if there is none, the
+// destructor deletes it.
 class OwnProgram {
  public:
   // Throws Refusal or CompilerError for the files, Error for what is missing.

@@ -22,11 +22,11 @@ class Guarded {
 
   const ArrayView& view() const { return array_.view(); }
 
-  // In host memory.
+  // arm() fills the zones; check_guards() reports writes to them. For a buffer in host memory:
   void arm();
   Reason check_guards(
       const std::string& name) const;  // "a write outside C: 64 bytes, from 16 bytes behind its end"
-  // In device memory.
+  // The same for a buffer in device memory.
   void arm(Backend& backend, const Run& run);
   Reason check_guards(const std::string& name, Backend& backend, const Run& run) const;
 

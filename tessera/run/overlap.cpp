@@ -149,8 +149,9 @@ std::optional<std::pair<std::size_t, std::size_t>> clash(std::span<const Access>
     if (accesses[i].view.data != nullptr && accesses[i].view.count() != 0)
       intervals.push_back({whole_of(accesses[i].view), i});
   if (!clash_of(intervals, accesses)) return std::nullopt;
-  // The arrays may be interleaved row by row. An array that many calls access alike is examined for two of
-  // them: any writer differs from at least one.
+  // The arrays' address ranges overlap, but their rows may be interleaved, so rows are compared. If many
+  // calls access the same array in the same way, two of them suffice: a call that conflicts with any of them
+  // differs from at least one of the two.
   std::vector<ByteInterval> rows;
   std::map<std::tuple<const void*, Extents, Extents, std::size_t, bool>, std::set<std::size_t>> calls;
   for (const ByteInterval& interval : intervals) {

@@ -137,7 +137,8 @@ std::int64_t AdaptiveCubature<Rule>::in_time_left() const {
   return static_cast<std::int64_t>(std::fmin(1e18, share * rate * left));
 }
 
-// Chooses the regions that are halved next. False: nothing is left to do, at all or before `until`.
+// Chooses the regions to halve next. Returns false if there are none: the integration has ended, or `until`
+// evaluations leave no room for more.
 template <class Rule>
 bool AdaptiveCubature<Rule>::choose(std::int64_t until) {
   const double rounding = 8 * unit * all_.weighed, allowed = tolerance_.of(all_.value),
@@ -164,13 +165,15 @@ bool AdaptiveCubature<Rule>::choose(std::int64_t until) {
   Histogram all{};
   for (const Histogram& part : histograms)
     for (std::size_t bin = 0; bin < part.size(); ++bin) all[bin] += part[bin];
-  // From below, bins stay whole while the sum of their errors is within the budget; ...
+  // From the smallest errors up, the regions of whole bins are left alone while their errors sum to at most
+  // the budget.
   int wanted = 0;
   for (double held = 0; wanted < integration::region_bins - 1; ++wanted) {
     held += all[static_cast<std::size_t>(wanted)] * integration::region_bin_end(wanted);
     if (!(held <= 1)) break;
   }
-  // ... from above, bins are halved while the caps allow.
+  // From the largest errors down, the regions of whole bins are halved, as many as the caps on evaluations,
+  // memory and time allow.
   const auto points = static_cast<std::int64_t>(rule_.points());
   const std::int64_t by_cap = (until - cube_.evaluations()) / (2 * points),
                      by_place = cube_.limits().regions - static_cast<std::int64_t>(regions_.size()),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The public calls of the product, of matrices in host memory (multiply) or in a GPU's memory, in stream
-// order (enqueue): C = convert(activation(α·s_a[i]·s_b[j]·op(A)·op(B) + β·C + bias)). Installed: for
-// programs.
+// order (enqueue): C = convert(activation(α·s_a[i]·s_b[j]·op(A)·op(B) + β·C + bias)).
+// Installed: for programs.
 #pragma once
 #include <cstdint>
 #include <memory>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The post-op: the function applied to each element of C last, before it is rounded to C's element. A new
-// post-op is a member here, of Options (product_options.hpp) and of the parameters (post_op.cpp); its arithmetic is
-// in apply(), in epilogue_simd-inl.h for vectors, and in verify/bounds.cpp as a reference.
+// post-op is a member here, of Options (product_options.hpp) and of the parameters (post_op.cpp); its
+// arithmetic is in apply(), in epilogue_simd-inl.h for vectors, and in verify/bounds.cpp as a reference.
 // Installed: for authors of variants.
 #pragma once
 #include <cmath>

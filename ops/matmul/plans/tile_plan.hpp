@@ -70,7 +70,8 @@ inline constexpr TileCost promoted_costs[] = {
     {64, 64, 1, 1, 0.235, 0.55, 0, 0, false, 0, true, 1.36},
     {128, 192, 2, 4, 0.532, 2.16, 0, 0, false, 0, false, 2.86, true, 0.175, 0.45}};
 
-// The third tile has a kernel for operands with misaligned rows, too; its number follows those of tile_costs.
+// The third tile (index 2) also has a kernel for operands with misaligned rows. It counts as a tile of its
+// own, with the index after the last of tile_costs.
 inline constexpr int misaligned_base_tile = 2, misaligned_tile = tile_count;
 // Fitted to 122 unaligned products of tools/shapes random 7 on one NVIDIA H100.
 constexpr TileCost misaligned_cost(TileCosts costs) {

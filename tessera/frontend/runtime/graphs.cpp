@@ -15,7 +15,7 @@ namespace {
 
 Capture* capture_of(cudaStream_t stream) {
   if (stream == nullptr || stream == cudaStreamLegacy || stream == cudaStreamPerThread) return nullptr;
-  // It has ended for every stream when it has for the first.
+  // A capture ends for all its streams when it ends on its origin stream, which sets its graph to null.
   if (stream->capture && stream->capture->graph == nullptr) stream->capture.reset();
   return stream->capture.get();
 }

@@ -59,7 +59,7 @@ void* shared_member(SharedStruct* of_struct, const char* name, std::size_t offse
     static std::mutex mutex;
     const std::lock_guard lock(mutex);
     for (const SharedName& other : declaration.names) is_known = is_known || other.offset == offset;
-    // Findings name as many as there is room for.
+    // Only as many names are kept as were reserved; findings about later members do not name them.
     if (!is_known && declaration.names.size() < declaration.names.capacity()) {
       declaration.names.push_back({name, offset, type});
       declaration.names_known.store(static_cast<int>(declaration.names.size()), std::memory_order_release);

@@ -369,8 +369,8 @@ std::vector<tessera::simt::TracedArray> traced_arrays(bool whole) {
   return out;
 }
 
-// The memory that this process may write. Arrays of kernels are not looked up here, and constants of the
-// program lie in read-only memory.
+// The process's writable memory. An address in it that belongs to no device array is host memory: callers
+// look up only addresses outside all device arrays, and the program's constants are in read-only memory.
 class WritableMemory {
  public:
   WritableMemory() {

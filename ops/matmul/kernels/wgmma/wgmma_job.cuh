@@ -16,7 +16,8 @@ struct WgmmaJob {
   LaunchMode launch_mode = LaunchMode::model;
 };
 
-// True for a scalar-only epilogue where the TMA cannot store C, by its address, row stride or row length.
+// True if the epilogue is scalar-only and the TMA cannot store C because of its address, row stride or row
+// length.
 inline bool needs_element_stores(const WgmmaArgs& args) {
   return scales_wide_elements(args) && !can_tma_store(args);
 }
