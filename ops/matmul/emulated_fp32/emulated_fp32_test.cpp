@@ -12,6 +12,9 @@
 #include <utility>
 #include <vector>
 #include "ops/matmul/emulated_fp32/emulated_fp32_testing.hpp"
+#include "ops/matmul/gemm/accuracy.hpp"
+#include "ops/matmul/gemm/checks.hpp"
+#include "tessera/run/inputs.hpp"
 
 namespace tessera::matmul {
 namespace {
@@ -97,6 +100,15 @@ TEST(Split, ScalesPutTheLargestElementJustBelowTheLargestHalf) {
 }
 
 // All finite halves, and a number between each half and the next.
+TEST(Split, BoundCoversARoundingForEveryPromotion) {
+  constexpr std::int64_t k = 1 << 16;
+  const Inputs inputs(matmul_operation(), Element::f32, Case{.dims = {{"m", 1}, {"n", 1}, {"k", k}}}, 1);
+  for (const auto& [compute, interval] : {std::pair{Compute::tf32x3, 32}, std::pair{Compute::bf16x6, 32},
+                                          std::pair{Compute::f16x3, emulation_chunk}})
+    EXPECT_GE(error_bounds(compute, inputs.arguments()).always, static_cast<double>(k / interval) * 0x1p-24)
+        << text_of(compute);
+}
+
 TEST(Split, HalvesAreThoseOfTheElement) {
   for (std::uint32_t bits = 0; bits < 0x10000; ++bits) {
     const auto half = static_cast<std::uint16_t>(bits);

@@ -43,6 +43,11 @@ double cuts_of_chunk(Compute compute, double k) {
   return of_block * blocks * (1 + 0x1p-6) * 0x1p-24;
 }
 
+// The fewest elements along k that a rung promotes at once: Hopper's of TF32 and bf16 promote half a chunk.
+double promotion_interval(Compute compute) {
+  return compute == Compute::f16x3 ? emulation_chunk : emulation_chunk / 2;
+}
+
 }  // namespace
 
 ErrorBounds error_bounds(Compute compute, const Arguments& arguments) {
@@ -54,7 +59,7 @@ ErrorBounds error_bounds(Compute compute, const Arguments& arguments) {
   if (compute == Compute::tf32)
     return {strict.likely + 0x1.02p-9 + cuts_of_chunk(Compute::tf32x3, 8) * std::ceil(k / 8),
             strict.always + 0x1.02p-9 + cuts_of_chunk(Compute::tf32x3, 8) * std::ceil(k / 8)};
-  const double promotions = std::ceil(k / emulation_chunk) + 1,
+  const double promotions = std::ceil(k / promotion_interval(compute)) + 1,
                cut = cuts_of_chunk(compute, k) + lost_in_emulation(compute) + range_allowance(k);
   const double elements =
       std::max(1.0, static_cast<double>(arguments.dim("m")) * static_cast<double>(arguments.dim("n")));
