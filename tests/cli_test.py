@@ -185,6 +185,18 @@ class Listing(Case):
         self.assertRegex(text, r"cpu/simd +f64 f32 i32 +direct +direct +transposed on load +transposed on load +the same")
         self.assertNotIn("Operand layouts", self.passes("list", "filter", "-v").stdout)
 
+    def test_list_of_sizes_says_why_a_rung_is_not_taken(self):
+        small = ("images=1", "height=64", "width=64", "channels=3")
+        for words in (("filter", *small, "--device", "simt"), ("--device", "simt", "-v", "filter", *small)):
+            told = json.loads(self.passes("list", *words, "--json", "-").stdout)["choices"][0]
+            rungs = {rung["variant"]: rung for rung in told["rungs"]}
+            self.assertEqual([name for name, rung in rungs.items() if rung["taken"]], ["packed"])
+            self.assertIn("131072 samples", rungs["streamed"]["held_back"])
+            self.assertIn("column times a row", rungs["separable"]["cannot"])
+        self.assertIn("held back: another rung is faster", self.passes("list", "filter", *small, "--device", "simt").stdout)
+        self.assertNotIn("held back", self.passes("list", "matmul", "m=64", "n=m", "k=m", "--device", "cpu").stdout)
+        self.assertIn("strips = 100", self.passes("list", "integrate", "x^2", "0", "1", "--strips", "100").stdout)
+
     def test_ceilings_are_measured_and_remembered(self):
         self.assertEqual(json.loads(self.passes("devices", "--json", "-", XDG_CACHE_HOME="/nowhere/at/all").stdout)["rows"][0]["ceilings"], None)
         self.passes("devices", "--measure")

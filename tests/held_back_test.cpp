@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rungs that a heuristic holds back compute what they are named for all the same, and only then.
+// A rung that a heuristic holds back runs if the caller names it, or if no other rung can compute the
+// problem.
 #include <gtest/gtest.h>
 #include <algorithm>
 #include <string>
@@ -17,7 +18,7 @@ struct Held {
   Element element;
   Dims dims;
   Arguments::Words words = {};
-  std::string sentence;  // how the heuristic's begins
+  std::string sentence;  // the beginning of the heuristic's message
 };
 
 Dims product(std::int64_t m, std::int64_t n, std::int64_t k) { return {{"m", m}, {"n", n}, {"k", k}}; }
@@ -27,11 +28,11 @@ Dims picture(std::int64_t height, std::int64_t width, std::int64_t channels, std
 
 const std::vector<Held>& all_held() {
   static const std::vector<Held> all{
-      {"matmul", "few_rows", Element::f32, product(2, 300, 40), {}, "of sums of fewer than 128"},
-      {"matmul", "few_rows", Element::f64, product(3, 33, 1), {}, "of sums of fewer than 128"},
-      {"matmul", "few_rows", Element::f32, product(1, 65, 0), {}, "of sums of fewer than 128"},
-      {"matmul", "few_rows", Element::bf16, product(4, 101, 200), {}, "of sums of fewer than 256"},
-      {"matmul", "few_rows", Element::i8, product(1, 300, 255), {}, "of sums of fewer than 256"},
+      {"matmul", "few_rows", Element::f32, product(2, 300, 40), {}, "sums of fewer than 128"},
+      {"matmul", "few_rows", Element::f64, product(3, 33, 1), {}, "sums of fewer than 128"},
+      {"matmul", "few_rows", Element::f32, product(1, 65, 0), {}, "sums of fewer than 128"},
+      {"matmul", "few_rows", Element::bf16, product(4, 101, 200), {}, "sums of fewer than 256"},
+      {"matmul", "few_rows", Element::i8, product(1, 300, 255), {}, "sums of fewer than 256"},
       {"matmul", "short_sums", Element::f32, product(200, 20, 33), {}, "lines of C have fewer than 32"},
       {"matmul", "short_sums", Element::f64, product(70, 1, 9), {}, "lines of C have fewer than 32"},
       {"matmul",
@@ -39,48 +40,58 @@ const std::vector<Held>& all_held() {
        Element::f32,
        product(90, 100, 40),
        {{"compute", "tf32"}},
-       "tensor cores take TF32"},
-      {"matmul", "short_sums", Element::f16, product(90, 104, 32), {}, "tensor cores take sums of more than"},
+       "tensor cores are faster at TF32"},
+      {"matmul",
+       "short_sums",
+       Element::f16,
+       product(90, 104, 32),
+       {},
+       "tensor cores are faster at sums of more than"},
       {"matmul", "short_sums", Element::e4m3, product(65, 31, 31), {}, "lines of C have fewer than 32"},
-      {"filter", "packed", Element::f32, picture(21, 40, 3), {}, "of floats of three channels"},
+      {"filter", "packed", Element::f32, picture(21, 40, 3), {}, "a lower rung is faster for floats"},
       {"filter",
        "packed",
        Element::f32,
        picture(40, 301, 3),
        {{"border", "constant"}},
-       "of floats of three channels"},
-      {"filter", "streamed", Element::u8, picture(20, 48, 1), {}, "is faster from 131072 samples on"},
-      {"filter", "streamed", Element::f32, picture(1, 4, 3), {{"border", "wrap"}}, "is faster from 131072"},
+       "a lower rung is faster for floats"},
+      {"filter", "streamed", Element::u8, picture(20, 48, 1), {}, "faster only for at least 131072 samples"},
+      {"filter",
+       "streamed",
+       Element::f32,
+       picture(1, 4, 3),
+       {{"border", "wrap"}},
+       "faster only for at least 131072"},
       {"filter",
        "matrices",
        Element::u8,
        picture(40, 160, 1),
        {{"kernel", "gaussian"}},
-       "is faster for more than 3 x 3"},
+       "faster only for more than 3 x 3"},
       {"filter",
        "matrices",
        Element::u8,
        picture(30, 16, 1),
        {{"kernel", "gaussian"}, {"size", "5"}},
-       "is faster from 4096"},
+       "faster only for at least 4096"},
       {"filter",
        "matrices",
        Element::u8,
        picture(3, 16, 3),
        {{"kernel", "box"}, {"size", "5"}},
-       "is faster from 4096"},
+       "faster only for at least 4096"},
       {"resize",
        "samples",
        Element::u8,
        {{"images", 1}, {"from_height", 300}, {"from_width", 310}, {"channels", 3}},
        {{"height", "290"}, {"width", "320"}, {"method", "linear"}},
-       "is faster for results of at most"},
+       "faster only for results of at most"},
       {"refocus",
        "planes",
        Element::u8,
        {{"rows", 3}, {"cols", 3}, {"height", 9}, {"width", 50}, {"channels", 1}},
        {{"slopes", "1.5"}},
-       "is faster for several planes"}};
+       "faster only for several planes"}};
   return all;
 }
 
@@ -96,7 +107,7 @@ void expect_right(const Held& held, const std::string& device) {
   const Arguments there = placed_arguments(inputs.arguments(), named.plan.device);
   const Reason reason = held_back(*named.plan.variant, there, named.plan.device);
   EXPECT_EQ(reason.value_or("").substr(0, held.sentence.size()), held.sentence) << where;
-  // Left open, it is taken where no other can compute this.
+  // Without a name it is taken only if no other rung can compute the problem.
   const auto rungs = consider(named.plan.device, operation, there);
   const bool is_alone = std::ranges::count_if(rungs, [](const Considered& one) { return !one.cannot; }) == 1;
   const auto own = std::ranges::find(rungs, named.plan.variant, &Considered::variant);
@@ -104,12 +115,12 @@ void expect_right(const Held& held, const std::string& device) {
   EXPECT_EQ(own->taken, is_alone) << where;
 }
 
-TEST(HeldBack, RungsComputeWhatTheyAreNamedFor) {
+TEST(HeldBack, NamedRungsRun) {
   if (find_backend(Where::simt) == nullptr) GTEST_SKIP() << "this build has no executor";
   for (const Held& held : all_held()) expect_right(held, "simt");
 }
 
-TEST(HeldBack, RungsComputeWhatTheyAreNamedForOnAGpu) {
+TEST(HeldBack, NamedRungsRunOnAGpu) {
   Backend* const gpus = find_backend(Where::cuda);
   if (gpus == nullptr || gpus->devices().empty()) GTEST_SKIP() << "no GPU";
   for (const Held& held : all_held()) expect_right(held, "cuda");

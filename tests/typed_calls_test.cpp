@@ -7,6 +7,8 @@
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
+#include <limits>
+#include <map>
 #include <new>
 #include <thread>
 #include <vector>
@@ -379,6 +381,57 @@ TEST(TypedCalls, NameMembersWhereTheCommandNamesFlags) {
 }
 
 // Any operation by its name: one plan, other addresses.
+TEST(TypedCalls, OfPicturesCheckViewsAndEnumerators) {
+  const std::vector<float> samples(12);
+  std::vector<float> out(12);
+  const ImageView<const float> image{samples.data(), 3, 4}, none{nullptr, 3, 4, 1, 0, 0};
+  const ImageView<float> to{out.data(), 3, 4};
+  EXPECT_EQ(enqueue_filter(nullptr, none, ImageView<float>{nullptr, 3, 4, 1, 0, 0}), nullptr);
+  (void)filter(none, ImageView<float>{nullptr, 3, 4, 1, 0, 0});
+  EXPECT_EQ(complaint([&] { (void)filter(ImageView<const float>{nullptr, 3, 4}, to); }), "image has no data");
+  constexpr std::int64_t huge = std::int64_t{1} << 40;
+  for (const auto& far :
+       {ImageView<const float>{samples.data(), 1, huge, huge},
+        ImageView<const float>{samples.data(), huge, 1, 1, huge},
+        ImageView<const float>{samples.data(), 1, 1, 1, std::numeric_limits<std::int64_t>::min()}})
+    EXPECT_EQ(complaint([&] { (void)filter(far, to); }), "image reaches beyond any memory");
+  for (const int number : {-1, 5})
+    EXPECT_EQ(complaint([&] { (void)filter(image, to, {.border = static_cast<Border>(number)}); }),
+              "border is number " + std::to_string(number) + " of its enumeration, which ends at 4");
+  EXPECT_EQ(complaint([&] { (void)resize(image, to, {.light = static_cast<ResizeOptions::Light>(2)}); }),
+            "light is number 2 of its enumeration, which ends at 1");
+}
+
+// Arrays of a Call, in the order of the signature.
+std::vector<ArrayView> arrays_of(const char* operation, const std::map<std::string, ArrayView>& given) {
+  std::vector<ArrayView> out;
+  for (const Parameter& p : find_operation(operation)->signature.parameters)
+    if (p.is_array()) out.push_back(given.contains(p.name) ? given.at(p.name) : ArrayView{});
+  return out;
+}
+
+TEST(TypedCalls, ACallTakesTheElementOfAMandatoryArrayWithoutData) {
+  const Call product("matmul", {{"output-element", "f32"}});
+  std::vector<float> c(6, 1.0f);
+  (void)product.run(arrays_of("matmul", {{"A", {nullptr, Element::bf16, {2, 0}, {0, 1}}},
+                                         {"B", {nullptr, Element::bf16, {0, 3}, {3, 1}}},
+                                         {"C", {c.data(), Element::f32, {2, 3}, {3, 1}}}}));
+  EXPECT_EQ(c, std::vector<float>(6));
+}
+
+TEST(TypedCalls, ABatchOfIntegralsRefusesGaps) {
+  const Call batch("integrate_batch", {{"FORMULA", "x"}, {"LIMITS", "0 1"}, {"n", "2"}});
+  std::vector<double> integrals(4, -1);
+  const auto run_with_stride = [&](std::int64_t stride) {
+    (void)batch.run(
+        arrays_of("integrate_batch", {{"integrals", {integrals.data(), Element::f64, {2}, {stride}}}}));
+  };
+  EXPECT_EQ(complaint([&] { run_with_stride(2); }), "integrals must be contiguous");
+  run_with_stride(1);
+  for (int i = 0; i < 2; ++i) EXPECT_NEAR(integrals[i], 0.5, 1e-12);
+  for (int i = 2; i < 4; ++i) EXPECT_EQ(integrals[i], -1);
+}
+
 TEST(TypedCalls, OfAnyOperationServeSeveralThreads) {
   const Operation& filter = *find_operation("filter");
   const Case picture{.dims = {{"images", 1}, {"height", 5}, {"width", 7}, {"channels", 1}}};

@@ -53,7 +53,8 @@ Outcome filter(const ImageView<T>& image, const ImageView<Out>& filtered, const 
 }
 
 // Filters in GPU memory, after the work that is already in the stream (a cudaStream_t); a graph may capture
-// it. In host memory, the stream is null and the work is done on return. Returns the planned call.
+// it. In host memory, the stream is null and the work is done on return. Returns the planned call; null: the
+// result is empty.
 template <class T, class Out>
 std::shared_ptr<const PreparedCall> enqueue_filter(void* stream, const ImageView<T>& image,
                                                    const ImageView<Out>& filtered,

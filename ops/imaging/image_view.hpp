@@ -4,6 +4,8 @@
 // Installed: for programs.
 #pragma once
 #include <cstdint>
+#include <cstdlib>
+#include <limits>
 #include <string>
 #include <type_traits>
 #include "tessera/core/array.hpp"
@@ -36,16 +38,20 @@ struct ImageView {
 namespace imaging {
 
 // An ImageView without its type: [images,height,width,channels]. Throws Error for rows longer than their
-// stride and for negative extents.
+// stride, for negative extents, and for sizes that exceed the address space.
 template <class T>
 ArrayView array_view(const char* name, const ImageView<T>& x) {
   using Plain = std::remove_const_t<T>;
-  const auto size = [](std::int64_t value) { return value < 0 ? -value : value; };
   if (x.images < 0 || x.height < 0 || x.width < 0 || x.channels < 0)
     throw Error(std::string(name) + " has a negative extent");
-  const std::int64_t line = x.width * x.channels, row = x.row_stride != 0 ? x.row_stride : line,
-                     image = x.image_stride != 0 ? x.image_stride : x.height * size(row);
-  if (x.height > 1 && size(row) < line)
+  std::int64_t line = 0, image = 0;
+  bool is_too_large = __builtin_mul_overflow(x.width, x.channels, &line);
+  const std::int64_t row = x.row_stride != 0 ? x.row_stride : line;
+  is_too_large = is_too_large || row == std::numeric_limits<std::int64_t>::min() ||
+                 __builtin_mul_overflow(x.height, std::abs(row), &image);
+  if (is_too_large) throw Error(std::string(name) + " reaches beyond any memory");
+  if (x.image_stride != 0) image = x.image_stride;
+  if (x.height > 1 && std::abs(row) < line)
     throw Error(std::string(name) + " has the row stride " + std::to_string(row) + ", but rows of " +
                 std::to_string(line) + " samples");
   return {const_cast<Plain*>(x.data),

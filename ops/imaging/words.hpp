@@ -12,9 +12,7 @@ inline std::string word_of(bool yes) { return yes ? "yes" : "no"; }
 
 inline std::string word_of(Border border) {
   constexpr const char* words[] = {"constant", "replicate", "reflect", "reflect_101", "wrap"};
-  if (border < Border::constant || border > Border::wrap)
-    throw Error("border is number " + std::to_string(static_cast<int>(border)) +
-                " of its enumeration, which ends at 4");
+  check_enumerator("border", border, Border::wrap);
   return words[static_cast<int>(border)];
 }
 

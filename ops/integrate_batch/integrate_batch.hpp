@@ -54,6 +54,9 @@ struct Problem {
 
   static Problem of(const Arguments& arguments) {
     const BatchOptions& options = batch_options_of(arguments);
+    for (const char* name : {"integrals", "errors", "evaluations", "reasons", "T"})
+      if (arguments.has(name) && !arguments.array(name).row_major())
+        throw Error(std::string(name) + " must be contiguous");
     Problem out;
     out.integrand = options.integrand;
     out.end = options.end;

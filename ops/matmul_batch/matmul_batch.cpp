@@ -14,7 +14,7 @@ namespace tessera::matmul_batch {
 
 namespace {
 
-// "A-for", "scale-a-for": the option that says whether an input is for each entry or for all.
+// "a-for", "scale-a-for": the option that says whether an input is for each entry or for all.
 std::string word_for(const Parameter& input) { return input.flag() + "-for"; }
 
 const Signature& of_one() {

@@ -6,7 +6,7 @@ namespace tessera::refocus {
 namespace {
 
 Reason slower_planes(const Arguments& there, const Device&) {
-  return there.array("refocused").extents[0] < 2 ? Reason("is faster for several planes") : std::nullopt;
+  return there.array("refocused").extents[0] < 2 ? Reason("faster only for several planes") : std::nullopt;
 }
 
 [[maybe_unused]] const bool heuristics_registered =

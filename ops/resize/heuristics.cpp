@@ -5,12 +5,12 @@
 namespace tessera::resizing {
 namespace {
 
-// Every sample computes its sums again: faster only if all samples run at once.
+// Each sample recomputes its sums, which is faster only if all samples run at once.
 Reason slower_samples(const Arguments& there, const Device&) {
   constexpr std::int64_t most = std::int64_t{1} << 18;  // about the threads that a large GPU holds at once
   const std::int64_t samples = there.array("resized").count();
   if (samples <= most) return std::nullopt;
-  return "is faster for results of at most " + std::to_string(most) + " samples, not " +
+  return "faster only for results of at most " + std::to_string(most) + " samples, not " +
          std::to_string(samples);
 }
 

@@ -17,10 +17,8 @@ struct CallOptions : ResizeOptions {
 Arguments::Words words_of(const CallOptions& o) {
   using imaging::word_of;
   constexpr const char* conventions[] = {"pillow", "opencv", "onnx"};
-  using enum ResizeOptions::Convention;
-  if (o.convention < pillow || o.convention > onnx)
-    throw Error("convention is number " + std::to_string(static_cast<int>(o.convention)) +
-                " of its enumeration, which ends at 2");
+  check_enumerator("convention", o.convention, ResizeOptions::Convention::onnx);
+  check_enumerator("light", o.light, ResizeOptions::Light::linear);
   const auto or_auto = [](const auto& value) { return value ? word_of(*value) : "auto"; };
   return {{"width", std::to_string(o.width)},
           {"height", std::to_string(o.height)},

@@ -59,7 +59,8 @@ requires std::is_same_v<std::remove_const_t<T>, Out> Outcome resize(const ImageV
 }
 
 // Resizes in GPU memory, after the work that is already in the stream (a cudaStream_t); a graph may capture
-// it. In host memory, the stream is null and the work is done on return. Returns the planned call.
+// it. In host memory, the stream is null and the work is done on return. Returns the planned call; null: the
+// result is empty.
 template <class T, class Out>
 requires std::is_same_v<std::remove_const_t<T>, Out> std::shared_ptr<const PreparedCall> enqueue_resize(
     void* stream, const ImageView<T>& image, const ImageView<Out>& resized, const ResizeOptions& options = {},

@@ -271,25 +271,23 @@ Json json_of(const Command& command, const std::vector<const Operation*>& shown,
 
 // Prints the rung taken for a problem on a device, and why the others are not.
 Json print_choice(std::FILE* to, const Operation& operation, const Point& point, const Device& device) {
-  const auto reads_contents = [&](const Parameter& p) {
-    const auto word = point.problem.words.find(p.name);
-    return p.reads_contents && p.reads_contents(word == point.problem.words.end() ? p.value : word->second);
-  };
   std::optional<Inputs> inputs;
-  if (std::ranges::any_of(operation.signature.parameters, reads_contents))
+  if (operation.signature.reads_contents(point.problem.words))
     inputs.emplace(operation, point.element, point.problem, 1);
   const Arguments arguments =
       inputs ? inputs->arguments() : arguments_without_memory(operation, point.element, point.problem);
   report::Table table({{"place"}, {"variant", Align::left}, {"", Align::left}});
   Json rungs = Json::array();
+  bool is_any_held_back = false;
   for (const Considered& one : consider(device, operation, placed_arguments(arguments, device))) {
     const std::string what = one.taken && one.tuned    ? "taken: `tune` found it"
-                             : one.taken && one.slower ? "taken, for no other can; held back: " + *one.slower
+                             : one.taken && one.slower ? "taken: no other rung can; held back: " + *one.slower
                              : one.taken               ? "taken"
                              : one.cannot              ? "cannot: " + *one.cannot
                              : one.slower              ? "held back: " + *one.slower
                                                        : "can";
     table.add({fmt::format("{:02}", one.variant->place), one.variant->name, what});
+    is_any_held_back = is_any_held_back || one.slower;
     rungs.push_back({{"variant", one.variant->name},
                      {"place", one.variant->place},
                      {"taken", one.taken},
@@ -297,11 +295,10 @@ Json print_choice(std::FILE* to, const Operation& operation, const Point& point,
                      {"cannot", one.cannot ? Json(*one.cannot) : Json(nullptr)},
                      {"held_back", one.slower ? Json(*one.slower) : Json(nullptr)}});
   }
-  fmt::print(to,
-             "{}, {} on {}\n{}held back: another one is faster; like one that \"can\", it runs where "
-             "--variant names it.\n",
-             title_of(operation, point.problem), name_of(point.element), bench::label_of(device),
-             table.text());
+  fmt::print(to, "{}, {} on {}\n{}", title_of(operation, point.problem), name_of(point.element),
+             bench::label_of(device), table.text());
+  if (is_any_held_back)
+    fmt::print(to, "held back: another rung is faster; it runs where a call names it by --variant.\n");
   return {{"operation", operation.name},
           {"element", std::string(name_of(point.element))},
           {"sizes", point.problem.dims},
@@ -321,9 +318,13 @@ int list_choices(const Command& command, const Operation& operation, const Bench
 
 // The operation, if the words give sizes; null: they name operations.
 const Operation* operation_with_sizes(const std::vector<std::string>& words) {
-  for (std::size_t i = 1; i < words.size(); ++i)
-    if (words[i][0] != '-' && words[i].find('=') != std::string::npos && !words[i - 1].starts_with("--"))
-      return operation_first(words);
+  const Operation* operation = nullptr;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (operation == nullptr) operation = find_operation(words[i]);
+    else if (!words[i].starts_with('-') && !words[i - 1].starts_with("--") && !find_operation(words[i]) &&
+             (words[i].find('=') != std::string::npos || !operation->signature.positional_texts().empty()))
+      return operation;
+  }
   return nullptr;
 }
 

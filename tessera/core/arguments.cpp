@@ -112,7 +112,9 @@ const Parameter& scalar_named(const Signature& signature, const std::string& nam
 
 void Arguments::Bound::parse(const Words& words_given) {
   Words given;
-  for (const auto& [name, word] : words_given) given[scalar_named(*signature, name).name] = word;
+  for (const auto& [name, word] : words_given)
+    if (const Parameter& p = scalar_named(*signature, name); !given.emplace(p.name, word).second)
+      throw Error("--" + p.flag() + " is given twice");
   for (const Parameter& p : signature->parameters) {
     if (p.is_array() || p.kind == Kind::value) continue;
     const auto found = given.find(p.name);

@@ -144,6 +144,17 @@ TEST(Arguments, TextMayComeByItsPlaceAndNumbersMayBeLeftOut) {
   EXPECT_EQ(spoken().usage(), "WHAT [MORE…] [OPTIONS] -> answer doubt");
 }
 
+TEST(Arguments, RefusesAWordThatIsGivenByNameAndByFlag) {
+  Signature signature;
+  signature.parameters = {parameter::input("A", {"m"}, ""), parameter::integer("roi_width", 1, 0, 9, "")};
+  float a[2] = {};
+  EXPECT_EQ(complaint_of([&] {
+              Arguments(signature, Element::f32, {{"A", {a, Element::f32, {2}, {1}}}},
+                        {{"roi-width", "3"}, {"roi_width", "2"}});
+            }),
+            "--roi-width is given twice");
+}
+
 TEST(Arguments, RefusesWordsWithoutEffect) {
   const auto says = [](const char* name, const Arguments::Words& words, bool serves = false) {
     return complaint_of(

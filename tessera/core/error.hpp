@@ -25,4 +25,13 @@ class Error : public std::runtime_error {
   Kind kind_;
 };
 
+// Throws Error unless `value` is one of the enumerators 0 to `last`: a program may cast any number.
+template <class Enumeration>
+void check_enumerator(const char* what, Enumeration value, Enumeration last) {
+  const auto number = static_cast<int>(value);
+  if (number < 0 || number > static_cast<int>(last))
+    throw Error(std::string(what) + " is number " + std::to_string(number) +
+                " of its enumeration, which ends at " + std::to_string(static_cast<int>(last)));
+}
+
 }  // namespace tessera

@@ -161,6 +161,14 @@ const Parameter& Signature::at(std::string_view name) const {
   throw Error(Error::Kind::internal, "no argument is called '" + std::string(name) + "'");
 }
 
+bool Signature::reads_contents(const std::map<std::string, std::string>& words) const {
+  return std::ranges::any_of(parameters, [&](const Parameter& p) {
+    if (!p.reads_contents) return false;
+    const auto word = words.find(p.name);
+    return p.reads_contents(word == words.end() ? p.value : word->second);
+  });
+}
+
 std::vector<const Parameter*> Signature::of(Kind kind) const {
   std::vector<const Parameter*> out;
   for (const Parameter& p : parameters)

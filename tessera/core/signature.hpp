@@ -99,6 +99,8 @@ struct Signature {
   const Parameter* find(std::string_view name) const;
   const Parameter& at(std::string_view name) const;  // throws Error
   std::vector<const Parameter*> of(Parameter::Kind kind) const;
+  // True if a word, given or by default, takes its meaning from the contents of an input or a file.
+  bool reads_contents(const std::map<std::string, std::string>& words) const;
   std::vector<const Parameter*> positional_texts() const;
   std::vector<std::string> dimensions() const;  // names that an input's extents introduce, in order
   std::string usage() const;                    // "A[m,k] B[k,n] [OPTIONS] -> C[m,n]"

@@ -58,12 +58,9 @@ struct Call::State {
 
   State(const std::string& name, Arguments::Words given, Request request_)
       : operation(find(name)), words(std::move(given)), request(std::move(request_)) {
-    for (const Parameter& p : operation.signature.parameters) {
+    for (const Parameter& p : operation.signature.parameters)
       if (p.is_array()) parameters.push_back(&p);
-      const auto word = words.find(p.name);
-      if (p.reads_contents && p.reads_contents(word == words.end() ? p.value : word->second))
-        remembers = false;
-    }
+    remembers = !operation.signature.reads_contents(words);
   }
 
   static const Operation& find(const std::string& name) {
@@ -104,16 +101,24 @@ struct Call::State {
     return out;
   }
 
+  // The element type of the first array that is mandatory or has data and whose type is the operation's.
+  Element element_of_operation(std::span<const ArrayView> arrays) const {
+    for (std::size_t i = 0; i < arrays.size(); ++i) {
+      const Parameter& p = *parameters[i];
+      const bool is_mandatory = p.kind == Parameter::Kind::input && !p.optional;
+      if ((is_mandatory || arrays[i].data != nullptr) && !p.element && !p.element_from)
+        return arrays[i].element;
+    }
+    return operation.elements.front();
+  }
+
   Arguments bind(std::span<const ArrayView> arrays) const {
     std::map<std::string, ArrayView> inputs;
     for (std::size_t i = 0; i < arrays.size(); ++i)
       if (parameters[i]->kind == Parameter::Kind::input &&
           (!parameters[i]->optional || arrays[i].data != nullptr))
         inputs[parameters[i]->name] = arrays[i];
-    // An absent array (null data) does not determine the element type.
-    const auto first = std::ranges::find_if(arrays, [](const ArrayView& x) { return x.data != nullptr; });
-    const Element element = first == arrays.end() ? operation.elements.front() : first->element;
-    Arguments out(operation.signature, element, std::move(inputs), words);
+    Arguments out(operation.signature, element_of_operation(arrays), std::move(inputs), words);
     for (std::size_t i = 0; i < arrays.size(); ++i)
       if (parameters[i]->kind == Parameter::Kind::output && arrays[i].data != nullptr)
         out.set_array(parameters[i]->name, arrays[i]);
@@ -175,6 +180,7 @@ std::shared_ptr<const PreparedCall> Call::enqueue(void* stream, std::span<const 
   std::shared_ptr<const State::Known> known = s.known_by(key);
   if (!known) {
     const Arguments there = s.bind(arrays);
+    if (there.array(s.operation.output).count() == 0) return nullptr;
     Plan plan = choose_in_place(s.operation, there, s.request);
     auto prepared = std::make_shared<const PreparedCall>(plan, there);
     known = s.remember({key, std::make_shared<const Arguments>(there), std::move(plan), std::move(prepared)});

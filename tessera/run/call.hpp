@@ -11,7 +11,10 @@
 namespace tessera {
 
 // Thread-safe. Remembers the last 16 plans; a remembered plan is not looked up in the findings of `tune`
-// again. Arrays are views in the order of the signature; a view without data is an absent array.
+// again. No plan is remembered for an operation that returns values, nor for a word whose meaning depends on
+// the contents of an array or a file. Arrays are views in the order of the signature; a view without data is
+// an absent array. The first mandatory array, or else the first one with data, determines the element type.
+// Calls made before load() must not be used after it.
 class Call {
  public:
   // `words`: the scalars, as typed on the command line.
@@ -25,7 +28,7 @@ class Call {
 
   // Enqueues on arrays in the memory of one GPU, in stream order, like tessera::enqueue(); with arrays in
   // host memory, `stream` is null and the work is done on return. Outputs must have data. Returns the
-  // remembered call.
+  // remembered call; null: the result is empty.
   std::shared_ptr<const PreparedCall> enqueue(void* stream, std::span<const ArrayView> arrays,
                                               const Workspace& workspace = {}) const;
 

@@ -228,6 +228,18 @@ bool may_use_cache(const Request& request) {
   return request.cached && !forbidden && !request.variant && !request.tuning;
 }
 
+// The device's rungs, highest place first: those of the variant that the request names, or all but baselines.
+std::vector<const Variant*> rungs_of(const Device& device, const Operation& operation,
+                                     const Request& request) {
+  auto out = ladder_of(operation.name);
+  std::erase_if(out, [&](const Variant* v) {
+    return v->where != device.where || (request.variant ? v->name != *request.variant : v->baseline);
+  });
+  if (out.empty() && request.variant) throw unknown_variant(*request.variant, operation, device);
+  std::ranges::stable_sort(out, std::ranges::greater{}, &Variant::place);
+  return out;
+}
+
 }  // namespace
 
 Plan choose_in_place(const Device& device, const Operation& operation, const Arguments& there,
@@ -236,16 +248,10 @@ Plan choose_in_place(const Device& device, const Operation& operation, const Arg
     if (auto found = tuned_plan(tuning_file(), device, operation, there)) return *found;
   Plan plan;
   plan.device = device;
-  auto ladder = ladder_of(operation.name);
-  std::erase_if(ladder, [&](const Variant* v) {
-    return v->where != device.where || (request.variant ? v->name != *request.variant : v->baseline);
-  });
-  if (ladder.empty() && request.variant) throw unknown_variant(*request.variant, operation, device);
-  std::ranges::stable_sort(ladder, std::ranges::greater{}, &Variant::place);
   Reason highest;
   bool highest_computes = false;
   std::optional<Plan> slower;  // the first one held back, taken if no other variant computes this
-  for (const Variant* variant : ladder) {
+  for (const Variant* variant : rungs_of(device, operation, request)) {
     const Reason reason = settle(plan, *variant, there, request);
     if (!reason) {
       if (request.variant || !held_back(*variant, there, device)) return plan;
@@ -267,12 +273,9 @@ Plan choose_in_place(const Device& device, const Operation& operation, const Arg
 
 std::vector<Considered> consider(const Device& device, const Operation& operation, const Arguments& there) {
   std::vector<Considered> out;
-  auto ladder = ladder_of(operation.name);
-  std::erase_if(ladder, [&](const Variant* v) { return v->where != device.where || v->baseline; });
-  std::ranges::stable_sort(ladder, std::ranges::greater{}, &Variant::place);
   Plan plan;
   plan.device = device;
-  for (const Variant* variant : ladder) {
+  for (const Variant* variant : rungs_of(device, operation, {})) {
     Considered& one = out.emplace_back(Considered{variant, settle(plan, *variant, there, {}), {}});
     if (!one.cannot) one.slower = held_back(*variant, there, device);
   }

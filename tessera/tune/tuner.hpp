@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Searches a space for the fastest configuration for one problem on one device. Configurations that cannot
-// run are set aside, those predicted to be slow may be left out, a search proposes, and trials are measured a
-// few at a time. The best of them are then measured again, interleaved with the untuned plans.
+// run are set aside, a search proposes, and trials are measured a few at a time. The best of them are then
+// measured again, interleaved with the untuned plans.
 #pragma once
 #include <cstdint>
 #include <functional>

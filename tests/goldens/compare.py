@@ -221,7 +221,7 @@ MASKS = [
     ("tessera bench*", r"(?m)^.*(?:times faster|times as fast|as fast as|the fastest|slower).*$", "<comparison>"),
     ("tessera bench*", r"# % of \w+", "# % of a ceiling"),
     ("tessera sweep*", r"(?m)^gpu/.*on simt.*$", "<comparison>"),
-    ("tessera tune*", r"(?m)^(?:simt \(exec|gpu/|kept in |n/a: |counted |what was chosen|predicted order).*\n", ""),
+    ("tessera tune*", r"(?m)^(?:simt \(exec|gpu/|kept in |n/a: |what was chosen).*\n", ""),
     ("tessera run*|tessera trace*", r"(?m)^.*(?:g\+\+|compil|registers|nvcc).*\n", ""),
 ]
 # Fields of JSON whose values vary, wherever they stand; of what they hold only the names and kinds are compared.

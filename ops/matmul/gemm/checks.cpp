@@ -11,10 +11,6 @@ void check_alignment(const char* name, const void* data, Element element) {
     throw Error(std::string(name) + " is not aligned to its elements");
 }
 
-std::int64_t step_of(const detail::AnyMatrix& x) {
-  return x.leading_dimension != 0 ? x.leading_dimension : x.order == Order::rows ? x.cols : x.rows;
-}
-
 }  // namespace
 
 const Operation& matmul_operation() {
@@ -31,11 +27,14 @@ void check_reach(const char* name, std::int64_t count, std::int64_t step, Elemen
                 std::to_string(step) + " elements");
 }
 
+std::int64_t step_of(const detail::AnyMatrix& x) {
+  return x.leading_dimension != 0 ? x.leading_dimension : x.order == Order::rows ? x.cols : x.rows;
+}
+
 void check_matrix(const char* name, const detail::AnyMatrix& x) {
   const auto wrong = [name](const std::string& what) { return Error(name + what); };
   if (x.order > Order::columns)
-    throw wrong("'s order is number " + std::to_string(static_cast<int>(x.order)) +
-                " of its enumeration, which ends at 1");
+    check_enumerator((std::string(name) + "'s order").c_str(), x.order, Order::columns);
   if (x.rows < 0 || x.cols < 0) throw wrong(" has a negative extent");
   const bool by_rows = x.order == Order::rows;
   const std::int64_t line = by_rows ? x.cols : x.rows, step = step_of(x);

@@ -36,7 +36,7 @@ double lost_in_emulation(Compute compute);
 
 inline namespace TESSERA_UNIT {
 
-// Elements along k whose sum is promoted to f32 at once; f16x3 has a scale for each such chunk.
+// Elements along k of a chunk: f16x3 has a scale for each. At most a chunk's sum is promoted to f32 at once.
 constexpr int emulation_chunk = 64;
 
 // The loss to the limited range of the parts, relative to Σ|a·b|, above which strict f32 is used instead:

@@ -8,18 +8,10 @@
 namespace tessera::matmul {
 namespace {
 
-// Throws if `value` is beyond the last enumerator: a program may cast any number.
-template <class Enumeration>
-void check_named(const char* what, Enumeration value, Enumeration last) {
-  if (value > last)
-    throw Error(std::string(what) + " is number " + std::to_string(static_cast<int>(value)) +
-                " of its enumeration, which ends at " + std::to_string(static_cast<int>(last)));
-}
-
 Gemm::Strided strided(const char* name, const detail::AnyMatrix& x, bool transposed) {
   check_matrix(name, x);
   const bool by_rows = x.order == Order::rows;
-  const std::int64_t step = x.leading_dimension != 0 ? x.leading_dimension : by_rows ? x.cols : x.rows;
+  const std::int64_t step = step_of(x);
   if (by_rows != transposed) return {x.data, step, 1};
   return {x.data, 1, step};
 }
@@ -56,10 +48,10 @@ ArrayView vector_view(const Gemm::Vector& x, Element element, std::int64_t count
 }  // namespace
 
 Gemm Gemm::of(Element a, Element b, Element c, const Options& options) {
-  check_named("compute", options.compute, Compute::f16x3);
-  check_named("accumulate", options.accumulate, Accumulate::fast);
+  check_enumerator("compute", options.compute, Compute::f16x3);
+  check_enumerator("accumulate", options.accumulate, Accumulate::fast);
   if (options.bias.data != nullptr)
-    check_named("bias's element", options.bias.element, all_elements().back());
+    check_enumerator("bias's element", options.bias.element, all_elements().back());
   Gemm g;
   g.post_op = PostOp::of(options);
   g.alpha = options.alpha;

@@ -27,9 +27,7 @@ void PostOp::check(Element c) const {
 }
 
 PostOp PostOp::of(const Options& options) {
-  if (options.activation > Activation::silu)
-    throw Error("activation is number " + std::to_string(static_cast<int>(options.activation)) +
-                " of its enumeration, which ends at " + std::to_string(activations.size() - 1));
+  check_enumerator("activation", options.activation, Activation::silu);
   return {.activation = options.activation};
 }
 

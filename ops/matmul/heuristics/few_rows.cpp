@@ -12,28 +12,27 @@ Reason slower_few_rows(const Arguments& there, const Device& device) {
   const Element element = there.element();
   const bool is_narrow_element = size_of(element) < 4;
   const std::int64_t least_k = is_narrow_element ? 256 : 128;
-  if (k < least_k)
-    return "of sums of fewer than " + std::to_string(least_k) + " products few lanes have a part";
+  if (k < least_k) return "sums of fewer than " + std::to_string(least_k) + " products leave most lanes idle";
   const FewRowsConfig config = with_element_type(
       element, [&]<class T>() { return config_of<T>(few_rows_first<T>(GemmArguments<T>::of(there))); });
   if (is_narrow_element && config.rows > 1 && config.wide)
-    return "tensor cores take several rows as fast where they read the large operand as it lies";
+    return "tensor cores read the large operand in place, and multiply several rows as fast";
   // Numbers of products, measured on one NVIDIA H100.
   constexpr double most_of_fp8 = 16e6, most_along_k = 14e6;
   const double products = double(m) * double(n) * double(k);
   if (is_fp8(element) && config.wide && products > most_of_fp8)
-    return "tensor cores take large products of 8-bit floats as fast where they read the large operand as it "
-           "lies";
+    return "tensor cores read the large operand in place, and multiply large products of 8-bit floats as "
+           "fast";
   // Measured on one NVIDIA H200.
   constexpr double most_of_narrow = 100e6;
   const bool whole_lines = k * static_cast<std::int64_t>(size_of(element)) % 128 == 0;
   if (is_narrow_element && config.wide && whole_lines && device.compute_capability == 90 &&
       products > most_of_narrow)
-    return "tensor cores take large products faster where they read the large operand as it lies";
+    return "tensor cores read the large operand in place, and multiply large products faster";
   // With several rows, each warp loads all of A along k for its few lines: too much for a large product.
   if (!is_narrow_element && config.along_k && config.rows > 1 &&
       (element == Element::f64 || products > most_along_k))
-    return "the large operand lies along k: tiles in shared memory take several rows as fast";
+    return "the large operand is contiguous along k: tiles in shared memory multiply several rows as fast";
   return std::nullopt;
 }
 

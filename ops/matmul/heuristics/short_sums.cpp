@@ -25,12 +25,13 @@ Reason slower_short_sums(const Arguments& there) {
   const auto p = by_rows_of_c<T>(GemmArguments<T>::of(there));
   constexpr std::int64_t least_line = 32, most_tf32 = 16;
   if (p.n() < least_line)
-    return "lines of C have fewer than " + std::to_string(least_line) + " elements, a warp's";
+    return "lines of C have fewer than " + std::to_string(least_line) +
+           " elements, one for each lane of a warp";
   if (std::is_same_v<T, float> && p.k() > most_tf32 && MixedProblem::of(there).compute == Compute::tf32)
-    return "tensor cores take TF32's sums of more than " + std::to_string(most_tf32) + " products faster";
+    return "tensor cores are faster at TF32 sums of more than " + std::to_string(most_tf32) + " products";
   if (is_narrow<T>)
     if (const std::int64_t most = most_products_of_narrow<T>(p); p.k() > most)
-      return "tensor cores take sums of more than " + std::to_string(most) + " products faster here";
+      return "tensor cores are faster at sums of more than " + std::to_string(most) + " products";
   return std::nullopt;
 }
 

@@ -9,7 +9,7 @@ Reason slower_doubles(const Arguments& there, const Device& device) {
   const int capability = device.compute_capability;
   const bool fast = capability == 80 || capability == 90 || capability == 100;
   if (there.element() == Element::f64 && !fast)
-    return "this GPU's tensor cores multiply doubles slower than its other units do";
+    return "this GPU's other units multiply doubles faster than its tensor cores";
   return std::nullopt;
 }
 
