@@ -4,7 +4,7 @@
 # every std::string + literal for an overlap: its bug 105651.)
 add_library(tessera_compile INTERFACE)
 target_compile_features(tessera_compile INTERFACE cxx_std_20)
-target_include_directories(tessera_compile INTERFACE ${PROJECT_SOURCE_DIR})
+target_include_directories(tessera_compile INTERFACE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include)
 # CMake 3.25 knows no CUDA_STANDARD 20 for nvcc. Results name these flags, hence their name.
 set(TESSERA_NVCC_OPTIONS -std=c++20 -fmad=false --Werror=all-warnings --expt-relaxed-constexpr)
 target_compile_options(tessera_compile INTERFACE

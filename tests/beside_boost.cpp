@@ -15,7 +15,7 @@
 #include <numbers>
 #include <string>
 #include <vector>
-#include "ops/integrate/integrate_call.hpp"
+#include "tessera/integrate.hpp"
 #include "ops/integrate/quadrature/auto.hpp"
 #include "ops/integrate/quadrature/tanh_sinh.hpp"
 #include "ops/integrate/quadrature/formula_integrand.hpp"

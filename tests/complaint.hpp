@@ -2,7 +2,7 @@
 #pragma once
 #include <gtest/gtest.h>
 #include <string>
-#include "tessera/core/error.hpp"
+#include "tessera/core/text/error.hpp"
 
 namespace tessera {
 

@@ -21,7 +21,7 @@ function(tessera_fuzzer name seconds seeds)
   file(CONFIGURE OUTPUT ${unit} CONTENT "${together}" @ONLY)
   add_custom_command(OUTPUT ${PROJECT_BINARY_DIR}/tests/${name}_fuzz
     COMMAND ${TESSERA_CLANG} -std=c++20 -O1 -g1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all
-            -DFMT_HEADER_ONLY -I${PROJECT_SOURCE_DIR} ${unit} ${alone} ${TESSERA_FUZZED_WITH} -o ${PROJECT_BINARY_DIR}/tests/${name}_fuzz
+            -DFMT_HEADER_ONLY -I${PROJECT_SOURCE_DIR} -I${PROJECT_SOURCE_DIR}/include ${unit} ${alone} ${TESSERA_FUZZED_WITH} -o ${PROJECT_BINARY_DIR}/tests/${name}_fuzz
     DEPENDS ${unit} ${fuzzed} VERBATIM)
   add_custom_target(fuzzer_${name} DEPENDS ${PROJECT_BINARY_DIR}/tests/${name}_fuzz)
   add_dependencies(fuzzers fuzzer_${name})
@@ -30,10 +30,10 @@ function(tessera_fuzzer name seconds seeds)
   file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/tests/${name}_found ${seeds})
 endfunction()
 
-tessera_fuzzer(npy 20 ${PROJECT_SOURCE_DIR}/tests/fuzz/npy io/npy_fuzz.cpp io/file_kind.cpp io/npy.cpp io/atomic_file.cpp core/array.cpp core/element.cpp)
-tessera_fuzzer(formula 6 ${PROJECT_SOURCE_DIR}/tests/fuzz/formula formula/formula_fuzz.cpp formula/parse.cpp core/suggest.cpp formula/distance.cpp formula/tree.cpp formula/operators.cpp formula/compile.cpp)
+tessera_fuzzer(npy 20 ${PROJECT_SOURCE_DIR}/tests/fuzz/npy io/npy_fuzz.cpp io/file_kind.cpp io/npy.cpp io/atomic_file.cpp core/array/array.cpp core/array/element.cpp)
+tessera_fuzzer(formula 6 ${PROJECT_SOURCE_DIR}/tests/fuzz/formula formula/formula_fuzz.cpp formula/parse.cpp core/text/suggest.cpp formula/distance.cpp formula/tree.cpp formula/operators.cpp formula/compile.cpp)
 # By hand for longer: build/tests/picture_fuzz -max_total_time=3600 build/tests/picture_found build/tests/picture_seeds
 get_directory_property(formats DIRECTORY ${PROJECT_SOURCE_DIR}/tessera DEFINITION TESSERA_PICTURE_FORMATS)
 set(TESSERA_FUZZED_WITH ${formats})
 tessera_fuzzer(picture 8 ${PROJECT_BINARY_DIR}/tests/picture_seeds io/picture_fuzz.cpp io/file_kind.cpp io/picture.cpp io/picture_jpeg.cpp io/picture_png.cpp
-               io/picture_pnm.cpp io/picture_tiff.cpp io/atomic_file.cpp core/array.cpp core/element.cpp)
+               io/picture_pnm.cpp io/picture_tiff.cpp io/atomic_file.cpp core/array/array.cpp core/array/element.cpp)

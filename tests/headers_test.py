@@ -15,6 +15,7 @@ root = pathlib.Path(__file__).resolve().parent.parent
 build = pathlib.Path(sys.argv[1]).resolve()
 compiler = sys.argv[2] if len(sys.argv) > 2 else "g++"
 nvcc = sys.argv[3] if len(sys.argv) > 3 else None
+paths = [f"-I{root}", f"-I{root}/include"]
 strict = ["-Wpedantic", "-Wshadow", "-Wconversion", "-Wsign-conversion"]
 
 
@@ -30,17 +31,19 @@ def is_installed(header):
 
 
 # -inl.h files are Highway's idiom: they are compiled once for each instruction set, by their user.
-headers = [h for folder in ("tessera", "ops") for suffix in ("hpp", "cuh") for h in sorted((root / folder).rglob(f"*.{suffix}"))]
+headers = [h for folder in ("include", "tessera", "ops") for suffix in ("hpp", "cuh") for h in sorted((root / folder).rglob(f"*.{suffix}"))]
 plain = [h for h in headers if not needs_cuda(h)]
 cuda = [h for h in headers if needs_cuda(h)]
 assert len(plain) > 20 and len(cuda) > 5, "there should be more headers"
-assert sum(is_installed(h) for h in plain if h.is_relative_to(root / "ops")) > 0, "no operation installs a header"
+entries = [h for h in headers if h.is_relative_to(root / "include")]
+assert len(entries) > 10 and all(map(is_installed, entries)), "every header of include/ is installed"
+assert all(re.search(r"^(#include|[^/#\n])", h.read_text(), re.M) for h in entries), "a public header is empty"
 
 
 def first_of(file):
     """What a file includes first, with no condition before it: a file of ours, or None."""
     found = re.match(r'(?:(?!#if).*\n)*?#include\s+["<]([^">]+)[">]', file.read_text()) if file.exists() else None
-    places = (file.parent / found[1], root / found[1]) if found else ()
+    places = (file.parent / found[1], root / found[1], root / "include" / found[1]) if found else ()
     return next((place.resolve() for place in places if place.exists()), None)
 
 
@@ -63,10 +66,10 @@ def first_included():
 
 def check(header):
     if needs_cuda(header):
-        command = [nvcc, "-std=c++20", "-arch=sm_90a", "--expt-relaxed-constexpr", "--Werror=all-warnings", f"-I{root}",
+        command = [nvcc, "-std=c++20", "-arch=sm_90a", "--expt-relaxed-constexpr", "--Werror=all-warnings", *paths,
                    "-include", str(header), "-x", "cu", "/dev/null", "-ptx", "-o", "/dev/null"]
     else:
-        command = [compiler, "-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Werror", f"-I{root}",
+        command = [compiler, "-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Werror", *paths,
                    "-x", "c++", "-include", str(header), "/dev/null"]
     return header, subprocess.run(command, capture_output=True, text=True)
 
@@ -74,7 +77,7 @@ def check(header):
 def check_strictly(installed):
     """Each compiles alone: what a stranger's warnings say of them, they say of all in a row."""
     text = "".join(f'#include "{h.relative_to(root)}"\n' for h in installed)
-    command = [compiler, "-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Werror", *strict, f"-I{root}", "-x", "c++", "-"]
+    command = [compiler, "-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Werror", *strict, *paths, "-x", "c++", "-"]
     return subprocess.run(command, capture_output=True, text=True, input=text)
 
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <string>
 #include <vector>
-#include "tessera/core/heuristics.hpp"
+#include "tessera/run/heuristics.hpp"
 #include "tessera/run/inputs.hpp"
 #include "tessera/run/place.hpp"
 #include "tessera/run/run.hpp"

@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 #include <vector>
-#include "tessera/core/variant.hpp"
+#include "tessera/core/operation/variant.hpp"
 
 namespace tessera::made_up {
 

@@ -9,9 +9,9 @@
 #include <span>
 #include <utility>
 #include <vector>
-#include "tessera/core/device.hpp"
-#include "tessera/core/operation.hpp"
-#include "tessera/core/variant.hpp"
+#include "tessera/core/device/device.hpp"
+#include "tessera/core/operation/operation.hpp"
+#include "tessera/core/operation/variant.hpp"
 
 namespace tessera::made_up {
 

@@ -17,8 +17,8 @@
 #include <random>
 #include <thread>
 #include <vector>
-#include "tessera/core/error.hpp"
-#include "tessera/core/streams.hpp"
+#include "tessera/core/text/error.hpp"
+#include "tessera/core/device/streams.hpp"
 
 namespace tessera::made_up {
 

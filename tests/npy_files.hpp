@@ -10,8 +10,8 @@
 #include <span>
 #include <string>
 #include <vector>
-#include "tessera/core/array.hpp"
-#include "tessera/core/error.hpp"
+#include "tessera/core/array/array.hpp"
+#include "tessera/core/text/error.hpp"
 
 namespace tessera::testing {
 

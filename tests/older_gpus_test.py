@@ -20,13 +20,13 @@ files = {"ops/filter/gpu_05_packed.simt.cu": (75,), "ops/filter/gpu_06_matrices.
 
 def compiled(job):
     file, architecture = job
-    command = [nvcc, "-std=c++20", "-O3", "-fmad=false", "--Werror=all-warnings", "--expt-relaxed-constexpr", f"-I{root}",
+    command = [nvcc, "-std=c++20", "-O3", "-fmad=false", "--Werror=all-warnings", "--expt-relaxed-constexpr", f"-I{root}", f"-I{root}/include",
                f"-arch=sm_{architecture}", "-cubin", "-x", "cu", "-o", "/dev/null", str(root / file)]
     return job, subprocess.run(command, capture_output=True, text=True, timeout=500)
 
 
 def included(file):
-    done = subprocess.run([nvcc, "-std=c++20", f"-I{root}", "-arch=sm_75", "-M", "-x", "cu", str(root / file)],
+    done = subprocess.run([nvcc, "-std=c++20", f"-I{root}", f"-I{root}/include", "-arch=sm_75", "-M", "-x", "cu", str(root / file)],
                           capture_output=True, text=True, check=True, timeout=100)
     return {str(pathlib.Path(name).resolve().relative_to(root)) for name in re.findall(r"[^\s\\]+", done.stdout)
             if pathlib.Path(name).resolve().is_relative_to(root)}

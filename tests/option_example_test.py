@@ -64,7 +64,7 @@ class Option(unittest.TestCase):
             self.folder = type("Folder", (), {"name": name})
             shutil.copytree(ROOT / "ops", f"{name}/ops")
             self.done("git", "apply", str(PATCH))
-            flags = (COMPILER, "-std=c++20", "-Wall", "-Wextra", "-Werror", "-I.", f"-I{ROOT}")
+            flags = (COMPILER, "-std=c++20", "-Wall", "-Wextra", "-Werror", "-I.", f"-I{ROOT}", f"-I{ROOT}/include")
             for unit in ("epilogue/epilogue_simd.cpp", "verify/bounds.cpp", "gemm/gemm.cpp", "operation/matmul_operation.cpp",
                          "epilogue/epilogue_test.cpp"):
                 self.done(*flags, "-fsyntax-only", f"ops/matmul/{unit}")

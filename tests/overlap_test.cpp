@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <functional>
 #include <set>
-#include "tessera/core/random.hpp"
+#include "tessera/core/array/random.hpp"
 
 namespace tessera {
 namespace {

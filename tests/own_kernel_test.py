@@ -42,8 +42,8 @@ class OwnKernels(unittest.TestCase):
         made = work / "made"
         for kind in ("other", "grown"):
             shutil.copytree(work / "prefix/include", made / kind)
-        edit(made / "other/tessera/core/version.hpp", "version_patch = ", "version_patch = 9")
-        edit(made / "grown/tessera/core/variant.hpp", "int place = 0;\n\n", "int place = 0;\n  double more = 0;\n\n")
+        edit(made / "other/tessera/core/text/version.hpp", "version_patch = ", "version_patch = 9")
+        edit(made / "grown/tessera/core/operation/variant.hpp", "int place = 0;\n\n", "int place = 0;\n  double more = 0;\n\n")
         must("cmake", "-S", str(TREE / "tests/own_kernel"), "-B", str(made), f"-DTREE={TREE}",
              f"-DCMAKE_PREFIX_PATH={work / 'prefix'}")
         must("cmake", "--build", str(made), "--parallel", "2")

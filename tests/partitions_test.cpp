@@ -6,7 +6,7 @@
 #include <atomic>
 #include <cmath>
 #include <cstring>
-#include "tessera/core/partition.hpp"
+#include "tessera/core/operation/partition.hpp"
 #include "tessera/run/inputs.hpp"
 #include "tessera/run/run.hpp"
 #include "tessera/run/multi_device/multi_device.hpp"

@@ -53,6 +53,16 @@ class Rules(unittest.TestCase):
             for used in re.findall(r'#include "tessera/(\w+)/', path.read_text()):
                 self.assertLessEqual(LAYERS.index(used), LAYERS.index(parts[0]), f"{relative(path)} uses {used}")
 
+    def test_a_room_of_core_uses_only_those_before_it(self):
+        rooms = ["text", "array", "device", "operation"]
+        core = ROOT / "tessera/core"
+        self.assertEqual(sorted(rooms), sorted(path.name for path in core.iterdir()))
+        for path in sources("tessera/core"):
+            room = path.relative_to(core).parts[0]
+            if "_test" not in path.name:
+                for other in re.findall(r'#include "tessera/core/(\w+)/', path.read_text()):
+                    self.assertLessEqual(rooms.index(other), rooms.index(room), f"{relative(path)} includes from {other}")
+
     def test_a_room_of_the_product_uses_only_those_before_it(self):
         rooms = ["gemm", "plans", "epilogue", "kernels", "emulated_fp32", "operation", "verify", "heuristics", "api", "baselines"]
         product = ROOT / "ops/matmul"
@@ -75,14 +85,14 @@ class Rules(unittest.TestCase):
                 self.fail(f"{relative(path)} includes {header}")
 
     def test_inline_ptx_stays_in_its_folder(self):
-        for path in sources("tessera", "ops"):
+        for path in sources("include", "tessera", "ops"):
             if relative(path).startswith("tessera/cuda/ptx/"):
                 continue
             if path.suffix in {".cu", ".cuh"}:
                 self.assertNotRegex(path.read_text(), r"\basm\b", relative(path))
 
     def test_the_library_neither_prints_nor_exits(self):
-        for path in sources("tessera", "ops"):
+        for path in sources("include", "tessera", "ops"):
             # The runtime of CUDA files belongs to their programs, which print and exit.
             if relative(path).startswith(("tessera/cli/", "tessera/frontend/include/", "tessera/frontend/runtime/")) or "_test." in path.name or "_fuzz." in path.name:
                 continue
@@ -91,11 +101,11 @@ class Rules(unittest.TestCase):
     def test_the_tree_is_formatted(self):
         if not shutil.which("clang-format"):
             self.skipTest("no clang-format")
-        files = [str(path) for path in sources("tessera", "ops", "baselines", "tests", "examples")]
+        files = [str(path) for path in sources("include", "tessera", "ops", "baselines", "tests", "examples")]
         checked = subprocess.run(["clang-format", "--dry-run", "-Werror", *files], capture_output=True, text=True, check=False)
         self.assertEqual(checked.returncode, 0, checked.stderr[:2000])
 
-    def test_no_two_headers_have_one_name(self):
+    def test_no_two_headers_have_one_name(self):  # but public ones, which have the names of operations
         seen = {}
         for path in sources("tessera", "ops"):
             # What stands for CUDA's headers has the names that CUDA gives them, folders included.
@@ -110,7 +120,7 @@ class Rules(unittest.TestCase):
                  for line in (ROOT / "tests/words.txt").read_text().splitlines() if line and not line.startswith("#")]
         self.assertGreater(len(rules), 20)
         found = []
-        for path in sources("tessera", "ops", "baselines", "tests"):
+        for path in sources("include", "tessera", "ops", "baselines", "tests"):
             text = path.read_text()
             code = re.sub(r'//[^\n]*|"(?:[^"\\\n]|\\.)*"', "", text)
             used = {"_" + "_".join(parts_of(word)) + "_": word for word in {path.stem, *re.findall(r"[A-Za-z_]\w*", code)}}
@@ -125,7 +135,7 @@ class Rules(unittest.TestCase):
         self.assertEqual(found, [], f"{len(found)} identifiers and phrases:\n" + "\n".join(found))
 
     def test_every_file_names_its_licence(self):
-        for path in sources("tessera", "ops", "tests"):
+        for path in sources("include", "tessera", "ops", "tests"):
             self.assertIn("SPDX-License-Identifier: Apache-2.0", path.read_text().splitlines()[0], relative(path))
 
     def test_results_name_no_folder_of_a_machine(self):
@@ -136,7 +146,7 @@ class Rules(unittest.TestCase):
             self.assertIsNone(found, f"{relative(path)}: {found and found[0]}")
 
     def test_nothing_is_left_open(self):
-        for path in sources("tessera", "ops", "tests"):
+        for path in sources("include", "tessera", "ops", "tests"):
             self.assertNotRegex(path.read_text(), r"\b(TODO|FIXME|XXX|HACK)\b", relative(path))
 
     def test_every_folder_of_ops_is_an_operation(self):

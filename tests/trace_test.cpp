@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the tracer says of kernels that break a rule, and that it says nothing of those that do not.
 #include <gtest/gtest.h>
-#include "tessera/core/error.hpp"
+#include "tessera/core/text/error.hpp"
 #include "tracing.hpp"
 
 namespace tessera {

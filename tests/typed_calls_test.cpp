@@ -14,10 +14,10 @@
 #include <vector>
 #include <algorithm>
 #include <string>
-#include "ops/filter/filter_call.hpp"
-#include "ops/matmul/api/multiply.hpp"
-#include "ops/resize/resize_call.hpp"
-#include "tessera/core/random.hpp"
+#include "tessera/filter.hpp"
+#include "tessera/matmul.hpp"
+#include "tessera/resize.hpp"
+#include "tessera/core/array/random.hpp"
 #include "tessera/run/enqueue.hpp"
 #include "tessera/io/npy.hpp"
 #include "tessera/run/inputs.hpp"

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <functional>
 #include <vector>
-#include "tessera/core/error.hpp"
+#include "tessera/core/text/error.hpp"
 #include "tessera/run/multi_device/tile_queue.hpp"
 #include "tessera/run/multi_device/timeline.hpp"
 

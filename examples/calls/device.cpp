@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <vector>
-#include "tessera/ops/matmul.hpp"
+#include "tessera/matmul.hpp"
 
 namespace {
 

@@ -3,8 +3,8 @@
 // that shares one matrix of 8-bit floats.
 #include <cstdio>
 #include <vector>
-#include "tessera/ops/matmul.hpp"
-#include "tessera/ops/matmul_batch.hpp"
+#include "tessera/matmul.hpp"
+#include "tessera/matmul_batch.hpp"
 
 int main() {
   using namespace tessera;

@@ -9,7 +9,7 @@
 // below. Memory limits small kernels; products limit large ones.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ops/filter/cpu_02_simd.cpp"
-#include "tessera/core/vector_targets.hpp"
+#include "tessera/core/device/vector_targets.hpp"
 #include <hwy/foreach_target.h>
 #include <hwy/cache_control.h>
 #include <hwy/highway.h>
@@ -17,7 +17,7 @@
 #include <cstring>
 #include <vector>
 #include "filter.hpp"
-#include "tessera/core/fused-inl.h"
+#include "tessera/core/array/fused-inl.h"
 
 #ifndef TESSERA_FILTER_STRIP
 #define TESSERA_FILTER_STRIP
@@ -539,7 +539,7 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 #include "ops/imaging/image_operation.hpp"
-#include "tessera/core/parallel.hpp"
+#include "tessera/core/device/parallel.hpp"
 #include "tessera/rung.hpp"
 
 namespace tessera::filtering {

@@ -5,7 +5,7 @@
 #include <bit>
 #include <cmath>
 #include "ops/imaging/image_operation.hpp"
-#include "tessera/core/device.hpp"
+#include "tessera/core/device/device.hpp"
 
 namespace tessera::filtering {
 namespace {

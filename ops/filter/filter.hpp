@@ -9,8 +9,8 @@
 #include <string>
 #include <type_traits>
 #include "ops/imaging/samples.hpp"
-#include "tessera/core/arguments.hpp"
-#include "tessera/core/view.hpp"
+#include "tessera/core/operation/arguments.hpp"
+#include "tessera/core/device/view.hpp"
 
 namespace tessera::filtering {
 using namespace imaging;

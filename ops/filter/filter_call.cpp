@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ops/filter/filter_call.hpp"
+#include "tessera/filter.hpp"
 #include <string>
 #include "ops/imaging/words.hpp"
 #include "tessera/run/typed_call.hpp"

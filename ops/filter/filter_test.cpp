@@ -8,7 +8,7 @@
 #include <numeric>
 #include <set>
 #include "options.hpp"
-#include "tessera/core/random.hpp"
+#include "tessera/core/array/random.hpp"
 #include "tessera/run/conformance.hpp"
 #include "tessera/run/inputs.hpp"
 #include "tessera/run/run.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rungs of the filter that are held back for pictures and kernels for which a lower one is faster.
 #include "ops/filter/filter.hpp"
-#include "tessera/core/heuristics.hpp"
+#include "tessera/run/heuristics.hpp"
 
 namespace tessera::filtering {
 namespace {

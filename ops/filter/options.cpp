@@ -9,8 +9,8 @@
 #include <string_view>
 #include "filter.hpp"
 #include "ops/imaging/image_operation.hpp"
-#include "tessera/core/expression.hpp"
-#include "tessera/core/suggest.hpp"
+#include "tessera/core/text/expression.hpp"
+#include "tessera/core/text/suggest.hpp"
 #include "tessera/io/npy.hpp"
 
 namespace tessera::filtering {

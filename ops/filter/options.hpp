@@ -3,7 +3,7 @@
 #pragma once
 #include <string>
 #include <vector>
-#include "tessera/core/element.hpp"
+#include "tessera/core/array/element.hpp"
 
 namespace tessera::filtering {
 

@@ -6,9 +6,9 @@
 #include <cstring>
 #include <memory>
 #include <string_view>
-#include "tessera/core/error.hpp"
-#include "tessera/core/suggest.hpp"
-#include "tessera/core/random.hpp"
+#include "tessera/core/text/error.hpp"
+#include "tessera/core/text/suggest.hpp"
+#include "tessera/core/array/random.hpp"
 #include "tessera/run/inputs.hpp"
 
 namespace tessera::imaging {

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 #include "ops/imaging/samples.hpp"
-#include "tessera/core/partition.hpp"
-#include "tessera/core/operation.hpp"
+#include "tessera/core/operation/partition.hpp"
+#include "tessera/core/operation/operation.hpp"
 
 namespace tessera::imaging {
 

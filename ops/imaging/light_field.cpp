@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include "tessera/core/expression.hpp"
+#include "tessera/core/text/expression.hpp"
 
 namespace tessera::lightfield {
 namespace {

@@ -9,10 +9,10 @@
 #include <type_traits>
 #include <vector>
 #include "ops/imaging/samples.hpp"
-#include "tessera/core/arguments.hpp"
-#include "tessera/core/element.hpp"
-#include "tessera/core/thread.hpp"
-#include "tessera/core/view.hpp"
+#include "tessera/core/operation/arguments.hpp"
+#include "tessera/core/array/element.hpp"
+#include "tessera/core/device/thread.hpp"
+#include "tessera/core/device/view.hpp"
 
 namespace tessera::lightfield {
 using namespace imaging;

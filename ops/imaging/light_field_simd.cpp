@@ -4,11 +4,11 @@
 // for each instruction set.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ops/imaging/light_field_simd.cpp"
-#include "tessera/core/vector_targets.hpp"
+#include "tessera/core/device/vector_targets.hpp"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 #include "ops/imaging/light_field.hpp"
-#include "tessera/core/fused-inl.h"
+#include "tessera/core/array/fused-inl.h"
 
 #ifndef TESSERA_LIGHT_FIELD_LINE
 #define TESSERA_LIGHT_FIELD_LINE
@@ -136,7 +136,7 @@ HWY_AFTER_NAMESPACE();
 #include <algorithm>
 #include <atomic>
 #include <vector>
-#include "tessera/core/parallel.hpp"
+#include "tessera/core/device/parallel.hpp"
 
 namespace tessera::lightfield {
 namespace {

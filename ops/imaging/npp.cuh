@@ -6,7 +6,7 @@
 #include <string>
 #include "ops/imaging/image_operation.hpp"
 #include "tessera/baseline.hpp"
-#include "tessera/core/device.hpp"
+#include "tessera/core/device/device.hpp"
 #include "tessera/cuda/dynamic_library.hpp"
 #include "tessera/cuda/resources.hpp"
 

@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <string>
 #include <type_traits>
-#include "ops/imaging/image_view.hpp"
-#include "tessera/core/element.hpp"
-#include "tessera/core/thread.hpp"
+#include "tessera/image_view.hpp"
+#include "tessera/core/array/element.hpp"
+#include "tessera/core/device/thread.hpp"
 #if defined(__CUDACC__)
 #include "tessera/cuda/ptx/scalar.cuh"
 #endif

@@ -2,8 +2,8 @@
 // Converts options of typed calls on pictures to words of the command line.
 #pragma once
 #include <string>
-#include "ops/imaging/image_view.hpp"
-#include "tessera/core/expression.hpp"
+#include "tessera/image_view.hpp"
+#include "tessera/core/text/expression.hpp"
 
 namespace tessera::imaging {
 

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <cmath>
 #include <string>
-#include "tessera/core/operation.hpp"
+#include "tessera/core/operation/operation.hpp"
 #include "tessera/run/run.hpp"
 #include "tests/made_up_gpu.hpp"
 

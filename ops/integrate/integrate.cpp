@@ -8,7 +8,7 @@
 #include "ops/integrate/quadrature/auto.hpp"
 #include "sum/simd_sum.hpp"
 #include "sum/trapezoid_error.hpp"
-#include "tessera/core/operation.hpp"
+#include "tessera/core/operation/operation.hpp"
 #include "verify/reference.hpp"
 
 namespace tessera::integration {

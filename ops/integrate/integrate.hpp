@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The trapezoid sum of a formula.
-// Installed: for authors of variants.
 #pragma once
 #include <cstdint>
 #include "kernels/program_evaluation.hpp"
 #include "integrate_options.hpp"
 #include "sum/trapezoid.hpp"
-#include "tessera/core/arguments.hpp"
+#include "tessera/core/operation/arguments.hpp"
 
 namespace tessera::integration {
 inline namespace TESSERA_UNIT {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "integrate_call.hpp"
+#include "tessera/integrate.hpp"
 #include <cmath>
 #include "ops/integrate/quadrature/auto.hpp"
 #include "ops/integrate/quadrature/several_variables.hpp"
 #include "sum/trapezoid_error.hpp"
-#include "tessera/core/device.hpp"
+#include "tessera/core/device/device.hpp"
 
 namespace tessera::integration {
 namespace {

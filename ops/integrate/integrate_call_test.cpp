@@ -4,8 +4,8 @@
 #include <cmath>
 #include <numbers>
 #include <stdexcept>
-#include "integrate_device_call.hpp"
-#include "tessera/core/operation.hpp"
+#include "tessera/integrate_device.hpp"
+#include "tessera/core/operation/operation.hpp"
 #include "tessera/run/choose.hpp"
 #include "tessera/run/run.hpp"
 

@@ -2,7 +2,7 @@
 // The call as nvcc compiles it: the same bits on a GPU as on the processors.
 #include <gtest/gtest.h>
 #include <cmath>
-#include "integrate_device_call.hpp"
+#include "tessera/integrate_device.hpp"
 #include "tessera/run/choose.hpp"
 
 namespace tessera {

@@ -8,7 +8,7 @@
 #include <cmath>
 #include "ops/integrate/quadrature/several_variables.hpp"
 #include "ops/integrate/quadrature/genz_malik.hpp"
-#include "tessera/core/error.hpp"
+#include "tessera/core/text/error.hpp"
 #include "tessera/formula/interpret.hpp"
 
 namespace tessera::integration {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The options of the command `integrate`: a formula and its range, as a trapezoid sum or by a rule.
-// Installed: for authors of variants.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -8,8 +7,8 @@
 #include <vector>
 #include "quadrature/box.hpp"
 #include "sum/sums.hpp"
-#include "tessera/core/arguments.hpp"
-#include "tessera/core/operation.hpp"
+#include "tessera/core/operation/arguments.hpp"
+#include "tessera/core/operation/operation.hpp"
 #include "tessera/formula/program.hpp"
 #include "tessera/formula/tree.hpp"
 

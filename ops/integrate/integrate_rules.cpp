@@ -8,7 +8,7 @@
 #include "ops/integrate/quadrature/formula_integrand.hpp"
 #include "ops/integrate/quadrature/separable_product.hpp"
 #include "ops/integrate/quadrature/several_variables.hpp"
-#include "tessera/core/error.hpp"
+#include "tessera/core/text/error.hpp"
 #include "tessera/formula/evaluate.hpp"
 
 namespace tessera::integration {

@@ -7,8 +7,8 @@
 #include <numbers>
 #include <random>
 #include "integrate_rules.hpp"
-#include "tessera/core/error.hpp"
-#include "tessera/core/operation.hpp"
+#include "tessera/core/text/error.hpp"
+#include "tessera/core/operation/operation.hpp"
 #include "tessera/run/run.hpp"
 #include "tessera/run/verify.hpp"
 #include "verify/reference.hpp"

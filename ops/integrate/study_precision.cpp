@@ -6,7 +6,7 @@
 #include <cmath>
 #include "integrate_options.hpp"
 #include "sum/trapezoid_error.hpp"
-#include "tessera/core/error.hpp"
+#include "tessera/core/text/error.hpp"
 #include "tessera/run/study.hpp"
 
 namespace tessera::integration {

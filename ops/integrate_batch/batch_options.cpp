@@ -6,7 +6,7 @@
 #include <set>
 #include "ops/integrate/integrate_options.hpp"
 #include "ops/integrate/quadrature/formula_integrand.hpp"
-#include "tessera/core/error.hpp"
+#include "tessera/core/text/error.hpp"
 
 namespace tessera::integrate_batch {
 namespace {

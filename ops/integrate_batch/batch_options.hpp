@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 #include "rule.hpp"
-#include "tessera/core/arguments.hpp"
+#include "tessera/core/operation/arguments.hpp"
 #include "tessera/formula/program.hpp"
 #include "tessera/formula/tree.hpp"
 

@@ -9,7 +9,7 @@
 #include <fstream>
 #include <set>
 #include "integrate_batch.hpp"
-#include "tessera/core/operation.hpp"
+#include "tessera/core/operation/operation.hpp"
 #include "tessera/cuda/runtime_kernel.hpp"
 #include "tessera/run/run.hpp"
 

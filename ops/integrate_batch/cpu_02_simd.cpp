@@ -10,7 +10,7 @@
 #include <optional>
 #include <vector>
 #include "integrate_batch.hpp"
-#include "tessera/core/parallel.hpp"
+#include "tessera/core/device/parallel.hpp"
 #include "tessera/formula/evaluate.hpp"
 #include "tessera/rung.hpp"
 

@@ -5,9 +5,9 @@
 #include <cmath>
 #include <fmt/format.h>
 #include <memory>
-#include "tessera/core/partition.hpp"
-#include "tessera/core/error.hpp"
-#include "tessera/core/operation.hpp"
+#include "tessera/core/operation/partition.hpp"
+#include "tessera/core/text/error.hpp"
+#include "tessera/core/operation/operation.hpp"
 #include "ops/integrate/quadrature/kronrod_nodes.hpp"
 
 namespace tessera::integrate_batch {

@@ -5,8 +5,8 @@
 #include "batch_options.hpp"
 #include "ops/integrate/kernels/program_evaluation.hpp"
 #include "rule.hpp"
-#include "tessera/core/arguments.hpp"
-#include "tessera/core/operation.hpp"
+#include "tessera/core/operation/arguments.hpp"
+#include "tessera/core/operation/operation.hpp"
 
 namespace tessera::integrate_batch {
 

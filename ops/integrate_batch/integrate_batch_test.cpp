@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 #include <functional>
 #include "tests/given_integrals.hpp"
-#include "tessera/core/error.hpp"
-#include "tessera/core/operation.hpp"
+#include "tessera/core/text/error.hpp"
+#include "tessera/core/operation/operation.hpp"
 #include "tessera/run/run.hpp"
 #include "tessera/run/verify.hpp"
 #include "tests/complaint.hpp"

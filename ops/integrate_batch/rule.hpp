@@ -2,7 +2,7 @@
 // The rule as CPUs, the executor and nvcc compile it; NVRTC receives the same files as text.
 #pragma once
 #include "ops/integrate/quadrature/integrand.hpp"
-#include "tessera/core/thread.hpp"
+#include "tessera/core/device/thread.hpp"
 #include "tessera/formula/elementary.hpp"
 
 #define BATCH_FN SIMT

@@ -9,7 +9,7 @@
 // or columns, have separate loops that give the same bits (small.hpp).
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ops/matmul/cpu_04_simd.cpp"
-#include "tessera/core/vector_targets.hpp"
+#include "tessera/core/device/vector_targets.hpp"
 #include <hwy/foreach_target.h>
 #include "ops/matmul/kernels/cpu/simd-inl.h"
 
@@ -40,7 +40,7 @@ HWY_AFTER_NAMESPACE();
 #include <unistd.h>
 #include "ops/matmul/kernels/cpu/small.hpp"
 #include "ops/matmul/gemm/operands.hpp"
-#include "tessera/core/parallel.hpp"
+#include "tessera/core/device/parallel.hpp"
 #include "tessera/rung.hpp"
 
 namespace tessera::matmul {

@@ -7,7 +7,7 @@
 #include <random>
 #include <string>
 #include <vector>
-#include "ops/matmul/api/multiply.hpp"
+#include "tessera/matmul.hpp"
 
 namespace tessera::matmul {
 namespace {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // C = α·op(A)·op(B) + β·C0, for any m, n, k ≥ 0. A transposed operand is a view with its strides
 // exchanged, so a rung sees A as m × k and B as k × n whatever op is, with any strides.
-// Installed: for authors of variants.
 #pragma once
 #include <cmath>
 #include <cstdint>
@@ -10,9 +9,9 @@
 #include <string>
 #include <type_traits>
 #include "gemm/post_op.hpp"
-#include "tessera/core/arguments.hpp"
-#include "tessera/core/element.hpp"
-#include "tessera/core/view.hpp"
+#include "tessera/core/operation/arguments.hpp"
+#include "tessera/core/array/element.hpp"
+#include "tessera/core/device/view.hpp"
 
 namespace tessera::matmul {
 inline namespace TESSERA_UNIT {

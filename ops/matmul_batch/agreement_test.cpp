@@ -5,9 +5,9 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include "multiply_batch.hpp"
+#include "tessera/matmul_batch.hpp"
 #include "ops/matmul/gemm/drawn_testing.hpp"
-#include "ops/matmul/api/multiply.hpp"
+#include "tessera/matmul.hpp"
 #include "tests/complaint.hpp"
 
 namespace tessera::matmul_batch {

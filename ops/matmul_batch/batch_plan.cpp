@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "batch_plan.hpp"
-#include "tessera/core/rounding.hpp"
+#include "tessera/core/array/rounding.hpp"
 #include <algorithm>
 #include <cmath>
 #include <numeric>

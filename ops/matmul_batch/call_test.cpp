@@ -6,9 +6,9 @@
 #include <cstring>
 #include <deque>
 #include <set>
-#include "multiply_batch.hpp"
+#include "tessera/matmul_batch.hpp"
 #include "ops/matmul/gemm/drawn_testing.hpp"
-#include "tessera/core/random.hpp"
+#include "tessera/core/array/random.hpp"
 #include "tests/complaint.hpp"
 
 namespace tessera::matmul_batch {

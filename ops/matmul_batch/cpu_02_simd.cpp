@@ -6,7 +6,7 @@
 // an element's sum depends on k alone, so its bits do not depend on which way its entry went.
 #include "matmul_batch.hpp"
 #include "ops/matmul/kernels/cpu/simd.hpp"
-#include "tessera/core/parallel.hpp"
+#include "tessera/core/device/parallel.hpp"
 #include "tessera/rung.hpp"
 
 namespace tessera::matmul_batch {

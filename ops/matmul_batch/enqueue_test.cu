@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Batches and groups in a stream: the bits of the calls on host memory, also within graphs; nothing
 // synchronizes and nothing is allocated again.
-#include "multiply_batch.hpp"
+#include "tessera/matmul_batch.hpp"
 #include "ops/matmul/api/enqueue_testing.cuh"
 
 namespace tessera::matmul_batch {

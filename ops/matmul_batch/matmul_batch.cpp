@@ -7,8 +7,8 @@
 #include "ops/matmul/epilogue/epilogue.hpp"
 #include "ops/matmul/gemm/operands.hpp"
 #include "ops/matmul/operation/matmul_operation.hpp"
-#include "tessera/core/partition.hpp"
-#include "tessera/core/operation.hpp"
+#include "tessera/core/operation/partition.hpp"
+#include "tessera/core/operation/operation.hpp"
 
 namespace tessera::matmul_batch {
 

@@ -7,8 +7,8 @@
 #include <string>
 #include "../matmul/matmul.hpp"
 #include "../matmul/gemm/gemm.hpp"
-#include "tessera/core/operation.hpp"
-#include "tessera/core/variant.hpp"
+#include "tessera/core/operation/operation.hpp"
+#include "tessera/core/operation/variant.hpp"
 
 namespace tessera::matmul_batch {
 

@@ -7,7 +7,7 @@
 #include <limits>
 #include <numeric>
 #include "matmul_batch.hpp"
-#include "multiply_batch.hpp"
+#include "tessera/matmul_batch.hpp"
 #include "tessera/run/inputs.hpp"
 
 namespace tessera::matmul_batch {

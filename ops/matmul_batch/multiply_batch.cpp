@@ -9,10 +9,10 @@
 #include "ops/matmul/gemm/checks.hpp"
 #include "ops/matmul/gemm/gemm.hpp"
 #include "tessera/run/overlap.hpp"
-#include "multiply_batch.hpp"
+#include "tessera/matmul_batch.hpp"
 #include "matmul_batch.hpp"
 #include "ops/matmul/gemm/operands.hpp"
-#include "tessera/core/parallel.hpp"
+#include "tessera/core/device/parallel.hpp"
 #include "tessera/run/typed_call.hpp"
 
 namespace tessera::matmul_batch {

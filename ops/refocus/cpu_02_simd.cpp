@@ -8,7 +8,7 @@
 // reading them back.
 #include "refocus.hpp"
 #include "ops/imaging/light_field_operation.hpp"
-#include "tessera/core/device.hpp"
+#include "tessera/core/device/device.hpp"
 #include "tessera/rung.hpp"
 
 namespace tessera::refocus {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Withholds the rung that shares loads between planes if there is one plane only.
-#include "tessera/core/heuristics.hpp"
+#include "tessera/run/heuristics.hpp"
 
 namespace tessera::refocus {
 namespace {

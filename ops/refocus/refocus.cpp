@@ -3,12 +3,12 @@
 #include "refocus.hpp"
 #include <cmath>
 #include "ops/imaging/light_field_operation.hpp"
-#include "tessera/core/device.hpp"
+#include "tessera/core/device/device.hpp"
 #include <algorithm>
 #include <memory>
-#include "tessera/core/arguments.hpp"
-#include "tessera/core/expression.hpp"
-#include "tessera/core/operation.hpp"
+#include "tessera/core/operation/arguments.hpp"
+#include "tessera/core/text/expression.hpp"
+#include "tessera/core/operation/operation.hpp"
 
 namespace tessera::refocus {
 namespace {

@@ -5,9 +5,9 @@
 #include <charconv>
 #include <cmath>
 #include <numbers>
-#include "tessera/core/expression.hpp"
-#include "tessera/core/operation.hpp"
-#include "tessera/core/suggest.hpp"
+#include "tessera/core/text/expression.hpp"
+#include "tessera/core/operation/operation.hpp"
+#include "tessera/core/text/suggest.hpp"
 
 namespace tessera::resizing {
 namespace {

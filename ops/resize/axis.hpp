@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 #include <vector>
-#include "tessera/core/arguments.hpp"
+#include "tessera/core/operation/arguments.hpp"
 
 namespace tessera::resizing {
 

@@ -10,7 +10,7 @@
 // filters of bytes; products limit the others.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ops/resize/cpu_02_simd.cpp"
-#include "tessera/core/vector_targets.hpp"
+#include "tessera/core/device/vector_targets.hpp"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 #include <algorithm>
@@ -248,7 +248,7 @@ HWY_AFTER_NAMESPACE();
 #include <bit>
 #include <cmath>
 #include "ops/imaging/image_operation.hpp"
-#include "tessera/core/parallel.hpp"
+#include "tessera/core/device/parallel.hpp"
 #include "tessera/rung.hpp"
 
 namespace tessera::resizing {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rung for small pictures is held back for large ones.
-#include "tessera/core/heuristics.hpp"
+#include "tessera/run/heuristics.hpp"
 
 namespace tessera::resizing {
 namespace {

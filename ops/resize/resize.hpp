@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 #include "ops/imaging/samples.hpp"
-#include "tessera/core/arguments.hpp"
-#include "tessera/core/device.hpp"
-#include "tessera/core/view.hpp"
+#include "tessera/core/operation/arguments.hpp"
+#include "tessera/core/device/device.hpp"
+#include "tessera/core/device/view.hpp"
 
 namespace tessera::resizing {
 using namespace imaging;

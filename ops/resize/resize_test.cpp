@@ -10,7 +10,7 @@
 #include <set>
 #include "axis.hpp"
 #include "lookup.hpp"
-#include "tessera/core/random.hpp"
+#include "tessera/core/array/random.hpp"
 #include "tessera/run/choose.hpp"
 #include "tessera/run/inputs.hpp"
 #include "tessera/run/run.hpp"

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 #include "ops/resize/lookup.hpp"
-#include "tessera/core/fused-inl.h"
+#include "tessera/core/array/fused-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tessera::resizing {

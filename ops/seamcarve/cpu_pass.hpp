@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 #include "seamcarve.hpp"
-#include "tessera/core/parallel.hpp"
+#include "tessera/core/device/parallel.hpp"
 
 namespace tessera::seamcarve {
 

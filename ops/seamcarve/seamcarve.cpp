@@ -7,8 +7,8 @@
 #include <mutex>
 #include <numeric>
 #include "ops/imaging/image_operation.hpp"
-#include "tessera/core/error.hpp"
-#include "tessera/core/random.hpp"
+#include "tessera/core/text/error.hpp"
+#include "tessera/core/array/random.hpp"
 #include "tessera/run/inputs.hpp"
 
 namespace tessera::seamcarve {

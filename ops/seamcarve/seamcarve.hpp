@@ -4,10 +4,10 @@
 #pragma once
 #include <cstdint>
 #include <type_traits>
-#include "tessera/core/arguments.hpp"
-#include "tessera/core/element.hpp"
-#include "tessera/core/thread.hpp"
-#include "tessera/core/view.hpp"
+#include "tessera/core/operation/arguments.hpp"
+#include "tessera/core/array/element.hpp"
+#include "tessera/core/device/thread.hpp"
+#include "tessera/core/device/view.hpp"
 
 namespace tessera::seamcarve {
 

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <functional>
 #include <numeric>
-#include "tessera/core/random.hpp"
+#include "tessera/core/array/random.hpp"
 #include "tessera/run/inputs.hpp"
 #include "tessera/run/run.hpp"
 

@@ -5,8 +5,8 @@
 // sum moves down a row in the same way. The bottleneck is computing the edges.
 #include <algorithm>
 #include "sharpest.hpp"
-#include "tessera/core/device.hpp"
-#include "tessera/core/parallel.hpp"
+#include "tessera/core/device/device.hpp"
+#include "tessera/core/device/parallel.hpp"
 #include "tessera/rung.hpp"
 
 namespace tessera::sharpest {

@@ -3,9 +3,9 @@
 // the planes' numbers. The measure is an integer, so every device finds the same plane.
 #pragma once
 #include <cstdint>
-#include "tessera/core/arguments.hpp"
-#include "tessera/core/thread.hpp"
-#include "tessera/core/view.hpp"
+#include "tessera/core/operation/arguments.hpp"
+#include "tessera/core/device/thread.hpp"
+#include "tessera/core/device/view.hpp"
 
 namespace tessera::sharpest {
 

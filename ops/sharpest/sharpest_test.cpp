@@ -4,7 +4,7 @@
 #include "sharpest.hpp"
 #include <gtest/gtest.h>
 #include <cstring>
-#include "tessera/core/random.hpp"
+#include "tessera/core/array/random.hpp"
 #include "tessera/run/inputs.hpp"
 #include "tessera/run/run.hpp"
 

@@ -2,8 +2,8 @@
 // New viewpoints as an operation: its arguments, cost, checks and test cases.
 #include "viewpoint.hpp"
 #include "ops/imaging/light_field_operation.hpp"
-#include "tessera/core/device.hpp"
-#include "tessera/core/operation.hpp"
+#include "tessera/core/device/device.hpp"
+#include "tessera/core/operation/operation.hpp"
 
 namespace tessera::viewpoint {
 namespace {

@@ -9,8 +9,8 @@
 #include <utility>
 #include "tessera/bench/machine.hpp"
 #include "tessera/bench/rotation.hpp"
-#include "tessera/core/error.hpp"
-#include "tessera/run/call.hpp"
+#include "tessera/core/text/error.hpp"
+#include "tessera/call.hpp"
 #include "tessera/run/inputs.hpp"
 #include "tessera/run/public_call.hpp"
 

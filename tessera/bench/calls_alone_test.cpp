@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 #include <algorithm>
-#include "tessera/core/error.hpp"
+#include "tessera/core/text/error.hpp"
 #include "tessera/report/bench_tables.hpp"
 #include "tessera/report/document.hpp"
 #include "tessera/run/public_call.hpp"

@@ -4,7 +4,7 @@
 #include <functional>
 #include <optional>
 #include <string>
-#include "tessera/core/device.hpp"
+#include "tessera/core/device/device.hpp"
 
 namespace tessera::bench {
 

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 #include "tessera/bench/elf.hpp"
-#include "tessera/core/rounding.hpp"
+#include "tessera/core/array/rounding.hpp"
 #if defined(TESSERA_HAS_ZSTD)
 #include <zstd.h>
 #endif

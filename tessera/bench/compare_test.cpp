@@ -5,8 +5,8 @@
 #include "tessera/bench/compare.hpp"
 #include "tessera/bench/machine.hpp"
 #include "tessera/bench/result.hpp"
-#include "tessera/core/device.hpp"
-#include "tessera/core/error.hpp"
+#include "tessera/core/device/device.hpp"
+#include "tessera/core/text/error.hpp"
 
 namespace tessera::bench {
 namespace {

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <ctime>
 #include <fstream>
-#include "tessera/core/device.hpp"
+#include "tessera/core/device/device.hpp"
 #include "tessera_build.h"   // written by the build
 #include "tessera_commit.h"  // written by the build
 

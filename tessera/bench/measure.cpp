@@ -9,7 +9,7 @@
 #include "tessera/bench/ceilings.hpp"
 #include "tessera/bench/machine.hpp"
 #include "tessera/bench/rotation.hpp"
-#include "tessera/core/error.hpp"
+#include "tessera/core/text/error.hpp"
 #include "tessera/run/inputs.hpp"
 #include "tessera/run/place.hpp"
 #include "tessera/run/verify.hpp"

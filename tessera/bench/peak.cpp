@@ -6,7 +6,7 @@
   (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)  // no arrays of vectors
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
-#include "tessera/core/thread.hpp"
+#include "tessera/core/device/thread.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace tessera::bench {
@@ -53,8 +53,8 @@ HWY_AFTER_NAMESPACE();
 #include <cstring>
 #include <numeric>
 #include <vector>
-#include "tessera/core/array.hpp"
-#include "tessera/core/parallel.hpp"
+#include "tessera/core/array/array.hpp"
+#include "tessera/core/device/parallel.hpp"
 #include "tessera/bench/sample.hpp"
 #include "tessera/bench/ceilings.hpp"
 

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 #include "tessera/bench/sample.hpp"
-#include "tessera/core/operation.hpp"
+#include "tessera/core/operation/operation.hpp"
 
 namespace tessera::bench {
 

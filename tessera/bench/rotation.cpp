@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include "tessera/core/error.hpp"
+#include "tessera/core/text/error.hpp"
 
 namespace tessera::bench {
 namespace {

@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <string>
 #include <vector>
-#include "tessera/core/arguments.hpp"
-#include "tessera/core/device.hpp"
-#include "tessera/core/variant.hpp"
+#include "tessera/core/operation/arguments.hpp"
+#include "tessera/core/device/device.hpp"
+#include "tessera/core/operation/variant.hpp"
 
 namespace tessera::bench {
 

@@ -4,7 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <thread>
-#include "tessera/core/error.hpp"
+#include "tessera/core/text/error.hpp"
 
 namespace tessera::bench {
 

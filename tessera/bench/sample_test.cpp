@@ -7,7 +7,7 @@
 #include <thread>
 #include "tessera/bench/result.hpp"
 #include "tessera/bench/sample.hpp"
-#include "tessera/core/error.hpp"
+#include "tessera/core/text/error.hpp"
 
 namespace tessera::bench {
 namespace {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 #include "tessera/bench/result.hpp"
-#include "tessera/core/arguments.hpp"
+#include "tessera/core/operation/arguments.hpp"
 #include "tessera/run/inputs.hpp"
 #include "tessera/simt/tracer/symbols.hpp"
 

@@ -15,7 +15,7 @@
 #include "tessera/cli/output.hpp"
 #include "tessera/cli/option_parser.hpp"
 #include "tessera/cli/select.hpp"
-#include "tessera/core/device.hpp"
+#include "tessera/core/device/device.hpp"
 #include "tessera/report/trace_table.hpp"
 
 namespace tessera::cli {

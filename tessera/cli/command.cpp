@@ -7,7 +7,7 @@
 #include "tessera/cli/ranks.hpp"
 #include "tessera/cli/option_parser.hpp"
 #include "tessera/bench/machine.hpp"
-#include "tessera/core/load.hpp"
+#include "tessera/load.hpp"
 #include "tessera/report/table.hpp"
 
 namespace tessera::cli {

@@ -3,7 +3,7 @@
 #pragma once
 #include <string>
 #include <vector>
-#include "tessera/core/operation.hpp"
+#include "tessera/core/operation/operation.hpp"
 
 namespace tessera::cli {
 

@@ -7,8 +7,8 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
-#include "tessera/core/expression.hpp"
-#include "tessera/core/suggest.hpp"
+#include "tessera/core/text/expression.hpp"
+#include "tessera/core/text/suggest.hpp"
 #include "tessera/io/file_kind.hpp"
 #include "tessera/io/npy.hpp"
 #include "tessera/io/picture.hpp"

@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 #include <vector>
-#include "tessera/core/operation.hpp"
+#include "tessera/core/operation/operation.hpp"
 #include "tessera/io/picture.hpp"
 
 namespace tessera::cli {

@@ -11,7 +11,7 @@
 #include "tessera/cli/select.hpp"
 #include "tessera/cli/sizes.hpp"
 #include "tessera/cli/option_parser.hpp"
-#include "tessera/core/epilogue_pass.hpp"
+#include "tessera/core/operation/epilogue_pass.hpp"
 #include "tessera/bench/machine.hpp"
 #include "tessera/bench/result.hpp"
 #include "tessera/report/table.hpp"

@@ -16,7 +16,7 @@
 #include "tessera/cli/output.hpp"
 #include "tessera/cli/ranks.hpp"
 #include "tessera/cli/select.hpp"
-#include "tessera/core/partition.hpp"
+#include "tessera/core/operation/partition.hpp"
 #include "tessera/io/atomic_file.hpp"
 #include "tessera/io/picture.hpp"
 #include "tessera/run/multi_device/dispatch.hpp"

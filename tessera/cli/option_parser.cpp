@@ -9,9 +9,9 @@
 #include <cmath>
 #include <map>
 #include "tessera/cli/output.hpp"
-#include "tessera/core/error.hpp"
-#include "tessera/core/expression.hpp"
-#include "tessera/core/suggest.hpp"
+#include "tessera/core/text/error.hpp"
+#include "tessera/core/text/expression.hpp"
+#include "tessera/core/text/suggest.hpp"
 #include "tessera/report/table.hpp"
 
 namespace tessera::cli {

@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 #include <vector>
-#include "tessera/core/signature.hpp"
+#include "tessera/core/operation/signature.hpp"
 
 namespace tessera::cli {
 

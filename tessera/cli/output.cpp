@@ -14,7 +14,7 @@
 #include <span>
 #include "tessera/bench/machine.hpp"
 #include "tessera/bench/result.hpp"
-#include "tessera/core/error.hpp"
+#include "tessera/core/text/error.hpp"
 #include "tessera/io/atomic_file.hpp"
 
 namespace tessera::cli {

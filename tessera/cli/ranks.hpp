@@ -5,7 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include "tessera/core/error.hpp"
+#include "tessera/core/text/error.hpp"
 #include "tessera/run/mpi/launcher.hpp"
 
 namespace tessera::cli {

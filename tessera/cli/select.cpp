@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 #include "tessera/cli/option_parser.hpp"
-#include "tessera/core/device.hpp"
+#include "tessera/core/device/device.hpp"
 #include "tessera/run/choose.hpp"
 
 namespace tessera::cli {

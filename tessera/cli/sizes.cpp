@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include "tessera/cli/option_parser.hpp"
-#include "tessera/core/error.hpp"
+#include "tessera/core/text/error.hpp"
 
 namespace tessera::cli {
 namespace {

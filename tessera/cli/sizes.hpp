@@ -4,8 +4,8 @@
 #pragma once
 #include <string>
 #include <vector>
-#include "tessera/core/expression.hpp"
-#include "tessera/core/operation.hpp"
+#include "tessera/core/text/expression.hpp"
+#include "tessera/core/operation/operation.hpp"
 
 namespace tessera::cli {
 

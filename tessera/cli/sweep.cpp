@@ -13,7 +13,7 @@
 #include "tessera/cli/output.hpp"
 #include "tessera/cli/sizes.hpp"
 #include "tessera/cli/select.hpp"
-#include "tessera/core/partition.hpp"
+#include "tessera/core/operation/partition.hpp"
 #include "tessera/report/bench_tables.hpp"
 #include "tessera/report/table.hpp"
 #include "tessera/run/inputs.hpp"

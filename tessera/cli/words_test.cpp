@@ -6,7 +6,7 @@
 #include <fstream>
 #include "tessera/cli/files.hpp"
 #include "tessera/cli/sizes.hpp"
-#include "tessera/core/error.hpp"
+#include "tessera/core/text/error.hpp"
 
 namespace tessera::cli {
 namespace {

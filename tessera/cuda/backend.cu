@@ -5,7 +5,7 @@
 #include <mutex>
 #include <string>
 #include <vector>
-#include "tessera/core/device.hpp"
+#include "tessera/core/device/device.hpp"
 #include "tessera/cuda/gpus.hpp"
 #include "tessera/cuda/probe.hpp"
 #include "tessera/cuda/resources.hpp"

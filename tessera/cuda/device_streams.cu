@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A GPU's three streams and the events between them. Copies from and to the host use the copy engines,
 // concurrently with kernels.
-#include "tessera/core/streams.hpp"
+#include "tessera/core/device/streams.hpp"
 #include <algorithm>
 #include <bit>
 #include <compare>

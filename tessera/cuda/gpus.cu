@@ -5,7 +5,7 @@
 #include <mutex>
 #include <tuple>
 #include <vector>
-#include "tessera/core/device.hpp"
+#include "tessera/core/device/device.hpp"
 #include "tessera/cuda/dynamic_library.hpp"
 #include "tessera/cuda/nvml.hpp"
 #include "tessera/cuda/resources.hpp"

@@ -3,7 +3,7 @@
 #pragma once
 #include <string>
 #include <vector>
-#include "tessera/core/device.hpp"
+#include "tessera/core/device/device.hpp"
 #include "tessera/cuda/resources.hpp"
 
 namespace tessera::cuda {

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <optional>
 #include <type_traits>
-#include "tessera/core/device.hpp"
-#include "tessera/core/thread.hpp"
+#include "tessera/core/device/device.hpp"
+#include "tessera/core/device/thread.hpp"
 #include "tessera/cuda/gpus.hpp"
 #include "tessera/cuda/ptx/cluster.cuh"
 

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <thread>
-#include "tessera/core/error.hpp"
+#include "tessera/core/text/error.hpp"
 #include "tessera/formula/emit.hpp"
 
 namespace tessera::cuda {

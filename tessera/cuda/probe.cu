@@ -2,7 +2,7 @@
 #include "tessera/cuda/probe.hpp"
 #include <algorithm>
 #include <vector>
-#include "tessera/core/device.hpp"
+#include "tessera/core/device/device.hpp"
 #include "tessera/cuda/resources.hpp"
 #include "tessera/cuda/gpus.hpp"
 #include "tessera/cuda/ptx/mma.cuh"

@@ -3,7 +3,7 @@
 // actual clock of the multiprocessors by a kernel before and one after the work.
 #pragma once
 #include <functional>
-#include "tessera/core/device.hpp"
+#include "tessera/core/device/device.hpp"
 #include "tessera/cuda/resources.hpp"
 #include "tessera/cuda/nvml.hpp"
 

@@ -6,8 +6,8 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include "tessera/core/error.hpp"
-#include "tessera/core/source_location.hpp"
+#include "tessera/core/text/error.hpp"
+#include "tessera/core/text/source_location.hpp"
 
 namespace tessera::cuda {
 

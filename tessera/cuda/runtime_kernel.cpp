@@ -4,7 +4,7 @@
 #include <memory>
 #include <mutex>
 #include <utility>
-#include "tessera/core/error.hpp"
+#include "tessera/core/text/error.hpp"
 #include "tessera/cuda/dynamic_library.hpp"
 #include "tessera/io/cache.hpp"
 

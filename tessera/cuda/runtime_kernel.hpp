@@ -4,8 +4,8 @@
 #pragma once
 #include <memory>
 #include <string>
-#include "tessera/core/thread.hpp"
-#include "tessera/core/variant.hpp"
+#include "tessera/core/device/thread.hpp"
+#include "tessera/core/operation/variant.hpp"
 
 namespace tessera::cuda {
 

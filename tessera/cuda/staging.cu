@@ -4,7 +4,7 @@
 #include <cstring>
 #include <thread>
 #include <vector>
-#include "tessera/core/device.hpp"
+#include "tessera/core/device/device.hpp"
 
 namespace tessera::cuda {
 namespace {

@@ -2,7 +2,7 @@
 #include "tessera/cuda/tensor_map.hpp"
 #include <algorithm>
 #include <string>
-#include "tessera/core/error.hpp"
+#include "tessera/core/text/error.hpp"
 #include "tessera/cuda/resources.hpp"
 
 namespace tessera::cuda {

@@ -3,7 +3,7 @@
 #pragma once
 #include <cuda.h>
 #include <cstdint>
-#include "tessera/core/variant.hpp"
+#include "tessera/core/operation/variant.hpp"
 
 namespace tessera::cuda {
 

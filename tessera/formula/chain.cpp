@@ -2,7 +2,7 @@
 // The links for each instruction set, and the translation of a program into links.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "tessera/formula/chain.cpp"
-#include "tessera/core/vector_targets.hpp"
+#include "tessera/core/device/vector_targets.hpp"
 #include <hwy/foreach_target.h>
 #include "tessera/formula/chain-inl.h"
 

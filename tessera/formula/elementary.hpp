@@ -4,7 +4,7 @@
 // each may err. The same text, included elsewhere, serves vectors (simd-inl.h) and NVRTC (emit.hpp).
 #pragma once
 #include <math.h>
-#include "tessera/core/thread.hpp"
+#include "tessera/core/device/thread.hpp"
 
 #define FORMULA_FN SIMT
 namespace tessera::formula::elementary {

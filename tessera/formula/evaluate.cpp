@@ -5,7 +5,7 @@
 #include <memory>
 #include <new>
 #include <utility>
-#include "tessera/core/error.hpp"
+#include "tessera/core/text/error.hpp"
 #include "tessera/formula/chain.hpp"
 #include "tessera/formula/interpret.hpp"
 #include "tessera/formula/vectors.hpp"

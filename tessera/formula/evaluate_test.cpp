@@ -7,7 +7,7 @@
 #include <cmath>
 #include <limits>
 #include <random>
-#include "tessera/core/error.hpp"
+#include "tessera/core/text/error.hpp"
 #include "tessera/formula/interpret.hpp"
 #include "tessera/formula/vectors.hpp"
 

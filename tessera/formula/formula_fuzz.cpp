@@ -2,7 +2,7 @@
 // libFuzzer's entry: any bytes either make a tree that reads the same when it is written out, and a program
 // that can be run, or an Error.
 #include <cstdlib>
-#include "tessera/core/error.hpp"
+#include "tessera/core/text/error.hpp"
 #include "tessera/formula/distance.hpp"
 #include "tessera/formula/program.hpp"
 

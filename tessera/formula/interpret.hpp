@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs a program for one point: in kernels, on the executor and on the host alike.
 #pragma once
-#include "tessera/core/thread.hpp"
+#include "tessera/core/device/thread.hpp"
 #include "tessera/formula/elementary.hpp"
 #include "tessera/formula/program.hpp"
 

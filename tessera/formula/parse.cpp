@@ -3,8 +3,8 @@
 // begun finishes or throws, so nothing is read twice and the time is linear in the text.
 #include <boost/spirit/home/x3.hpp>
 #include <charconv>
-#include "tessera/core/error.hpp"
-#include "tessera/core/suggest.hpp"
+#include "tessera/core/text/error.hpp"
+#include "tessera/core/text/suggest.hpp"
 #include "tessera/formula/tree.hpp"
 
 namespace tessera::formula {

@@ -2,7 +2,7 @@
 #include "tessera/formula/tree.hpp"
 #include <algorithm>
 #include <fmt/format.h>
-#include "tessera/core/error.hpp"
+#include "tessera/core/text/error.hpp"
 
 namespace tessera::formula {
 namespace {

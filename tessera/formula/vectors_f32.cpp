@@ -2,7 +2,7 @@
 // The operators on blocks of f32, for each set of instructions; the best is chosen when the program runs.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "tessera/formula/vectors_f32.cpp"
-#include "tessera/core/vector_targets.hpp"
+#include "tessera/core/device/vector_targets.hpp"
 #include <hwy/foreach_target.h>
 #include "tessera/formula/vectors-inl.h"
 

@@ -7,7 +7,7 @@
 #include <fstream>
 #include <set>
 #include <tuple>
-#include "tessera/core/error.hpp"
+#include "tessera/core/text/error.hpp"
 #include "tessera/frontend/runtime/launch_record.hpp"
 #include "tessera/report/table.hpp"
 

@@ -14,7 +14,7 @@
 #include <map>
 #include <optional>
 #include <utility>
-#include "tessera/core/random.hpp"
+#include "tessera/core/array/random.hpp"
 #include "tessera/io/temporary_folder.hpp"
 
 namespace tessera::frontend {

@@ -22,7 +22,7 @@
 #include <span>
 #include <sstream>
 #include <utility>
-#include "tessera/core/version.hpp"
+#include "tessera/core/text/version.hpp"
 #include "tessera/io/atomic_file.hpp"
 #include "tessera/io/cache.hpp"
 

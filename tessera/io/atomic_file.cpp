@@ -14,7 +14,7 @@
 #include <fstream>
 #include <system_error>
 #include <utility>
-#include "tessera/core/error.hpp"
+#include "tessera/core/text/error.hpp"
 
 namespace tessera {
 namespace {

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <utility>
 #include <vector>
-#include "tessera/core/error.hpp"
+#include "tessera/core/text/error.hpp"
 #include "tessera/io/atomic_file.hpp"
 
 namespace tessera {

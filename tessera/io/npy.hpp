@@ -7,7 +7,7 @@
 #include <span>
 #include <string>
 #include <vector>
-#include "tessera/core/array.hpp"
+#include "tessera/core/array/array.hpp"
 
 namespace tessera::npy {
 

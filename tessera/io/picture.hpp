@@ -10,7 +10,7 @@
 #include <span>
 #include <string>
 #include <vector>
-#include "tessera/core/array.hpp"
+#include "tessera/core/array/array.hpp"
 
 namespace tessera::picture {
 

@@ -6,9 +6,9 @@
 #include <charconv>
 #include <cstring>
 #include <map>
-#include "tessera/core/device.hpp"
-#include "tessera/core/error.hpp"
-#include "tessera/core/parallel.hpp"
+#include "tessera/core/device/device.hpp"
+#include "tessera/core/text/error.hpp"
+#include "tessera/core/device/parallel.hpp"
 #include "tessera/io/picture.hpp"
 
 namespace tessera::picture {

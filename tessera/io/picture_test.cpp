@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <numeric>
-#include "tessera/core/random.hpp"
+#include "tessera/core/array/random.hpp"
 #include "tessera/io/picture_codec.hpp"
 #include "tests/png_files.hpp"
 #include "tests/tiff_files.hpp"

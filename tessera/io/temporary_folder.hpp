@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <string>
-#include "tessera/core/error.hpp"
+#include "tessera/core/text/error.hpp"
 
 namespace tessera {
 

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 #include <vector>
-#include "tessera/core/variant.hpp"
+#include "tessera/core/operation/variant.hpp"
 #include "tessera/report/group.hpp"
 #include "tessera/report/svg.hpp"
 #include "tessera/report/table.hpp"

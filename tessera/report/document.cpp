@@ -11,7 +11,7 @@
 #include <fstream>
 #include <iterator>
 #include <limits>
-#include "tessera/core/error.hpp"
+#include "tessera/core/text/error.hpp"
 #include "tessera/report/charts.hpp"
 
 namespace tessera::report {

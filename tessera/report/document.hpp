@@ -8,8 +8,8 @@
 #include <string>
 #include <utility>
 #include <vector>
-#include "tessera/core/expression.hpp"
-#include "tessera/core/variant.hpp"
+#include "tessera/core/text/expression.hpp"
+#include "tessera/core/operation/variant.hpp"
 
 namespace tessera::report {
 

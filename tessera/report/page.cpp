@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <filesystem>
 #include <set>
-#include "tessera/core/error.hpp"
-#include "tessera/core/suggest.hpp"
+#include "tessera/core/text/error.hpp"
+#include "tessera/core/text/suggest.hpp"
 #include "tessera/report/advice.hpp"
 #include "tessera/report/charts.hpp"
 #include "tessera/report/style.hpp"

@@ -8,7 +8,7 @@
 #include <limits>
 #include <map>
 #include <regex>
-#include "tessera/core/error.hpp"
+#include "tessera/core/text/error.hpp"
 #include "tessera/report/advice.hpp"
 #include "tessera/report/page.hpp"
 #include "tessera/report/table.hpp"

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <cctype>
 #include <cmath>
-#include "tessera/core/error.hpp"
+#include "tessera/core/text/error.hpp"
 #include "tessera/report/style.hpp"
 #include "tessera/report/table.hpp"
 

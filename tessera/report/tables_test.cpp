@@ -6,7 +6,7 @@
 #include <limits>
 #include "tessera/bench/result.hpp"
 #include "tessera/bench/trace.hpp"
-#include "tessera/core/error.hpp"
+#include "tessera/core/text/error.hpp"
 #include "tessera/report/bench_tables.hpp"
 #include "tessera/report/table.hpp"
 #include "tessera/report/trace_table.hpp"

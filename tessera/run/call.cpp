@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/run/call.hpp"
+#include "tessera/call.hpp"
 #include <algorithm>
 #include <array>
 #include <chrono>
 #include <mutex>
 #include <utility>
-#include "tessera/core/streams.hpp"
-#include "tessera/core/suggest.hpp"
+#include "tessera/core/device/streams.hpp"
+#include "tessera/core/text/suggest.hpp"
 #include "tessera/run/overlap.hpp"
 
 namespace tessera {

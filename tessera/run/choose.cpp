@@ -2,13 +2,13 @@
 #include "tessera/run/choose.hpp"
 #include <algorithm>
 #include <cstdlib>
-#include "tessera/core/suggest.hpp"
-#include "tessera/core/heuristics.hpp"
+#include "tessera/core/text/suggest.hpp"
+#include "tessera/run/heuristics.hpp"
 #include "tessera/run/place.hpp"
 #include "tessera/run/tuned.hpp"
 #include <optional>
-#include "tessera/core/expression.hpp"
-#include "tessera/core/device.hpp"
+#include "tessera/core/text/expression.hpp"
+#include "tessera/core/device/device.hpp"
 #include <map>
 #include <set>
 

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 #include <vector>
-#include "tessera/core/operation.hpp"
+#include "tessera/core/operation/operation.hpp"
 
 namespace tessera {
 

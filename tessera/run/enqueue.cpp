@@ -4,7 +4,7 @@
 #include <memory>
 #include <mutex>
 #include <utility>
-#include "tessera/core/streams.hpp"
+#include "tessera/core/device/streams.hpp"
 #include "tessera/run/overlap.hpp"
 #include "tessera/run/public_call.hpp"
 

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <thread>
 #include <vector>
-#include "tessera/core/streams.hpp"
+#include "tessera/core/device/streams.hpp"
 
 namespace tessera {
 namespace {

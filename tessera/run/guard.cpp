@@ -4,7 +4,7 @@
 #include <cstring>
 #include <numeric>
 #include <vector>
-#include "tessera/core/parallel.hpp"
+#include "tessera/core/device/parallel.hpp"
 
 namespace tessera {
 namespace {

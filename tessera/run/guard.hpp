@@ -4,9 +4,9 @@
 #pragma once
 #include <cstddef>
 #include <string>
-#include "tessera/core/array.hpp"
-#include "tessera/core/device.hpp"
-#include "tessera/core/variant.hpp"
+#include "tessera/core/array/array.hpp"
+#include "tessera/core/device/device.hpp"
+#include "tessera/core/operation/variant.hpp"
 
 namespace tessera {
 

@@ -2,8 +2,8 @@
 #include "tessera/run/inputs.hpp"
 #include <algorithm>
 #include <cstring>
-#include "tessera/core/parallel.hpp"
-#include "tessera/core/random.hpp"
+#include "tessera/core/device/parallel.hpp"
+#include "tessera/core/array/random.hpp"
 
 namespace tessera {
 namespace {

@@ -3,7 +3,7 @@
 #pragma once
 #include <map>
 #include <string>
-#include "tessera/core/operation.hpp"
+#include "tessera/core/operation/operation.hpp"
 #include "tessera/run/guard.hpp"
 
 namespace tessera {

@@ -5,7 +5,7 @@
 #include <optional>
 #include <span>
 #include <utility>
-#include "tessera/core/arguments.hpp"
+#include "tessera/core/operation/arguments.hpp"
 
 namespace tessera {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/run/place.hpp"
 #include <cstring>
-#include "tessera/core/shared_array.hpp"
+#include "tessera/core/array/shared_array.hpp"
 
 namespace tessera {
 namespace {

@@ -9,8 +9,8 @@
 #include <memory>
 #include <mutex>
 #include <vector>
-#include "tessera/core/device.hpp"
-#include "tessera/core/heuristics.hpp"
+#include "tessera/core/device/device.hpp"
+#include "tessera/run/heuristics.hpp"
 #include "tessera/io/cache.hpp"
 
 namespace tessera {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 #include <vector>
-#include "tessera/run/call.hpp"
+#include "tessera/call.hpp"
 
 namespace tessera {
 

@@ -7,8 +7,8 @@
 #include <numeric>
 #include <set>
 #include <span>
-#include "tessera/core/parallel.hpp"
-#include "tessera/core/random.hpp"
+#include "tessera/core/device/parallel.hpp"
+#include "tessera/core/array/random.hpp"
 
 namespace tessera {
 namespace {

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 #include <algorithm>
 #include <unordered_set>
-#include "tessera/core/expression.hpp"
-#include "tessera/core/suggest.hpp"
+#include "tessera/core/text/expression.hpp"
+#include "tessera/core/text/suggest.hpp"
 #include "tessera/run/choose.hpp"
 
 namespace tessera::tune {

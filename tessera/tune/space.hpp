@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 #include <vector>
-#include "tessera/core/operation.hpp"
+#include "tessera/core/operation/operation.hpp"
 
 namespace tessera::tune {
 

@@ -13,7 +13,7 @@
 #include <vector>
 #include "tessera/bench/compare.hpp"
 #include "tessera/bench/result.hpp"
-#include "tessera/core/suggest.hpp"
+#include "tessera/core/text/suggest.hpp"
 
 namespace tessera::tune {
 

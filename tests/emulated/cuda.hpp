@@ -8,7 +8,7 @@
 #include <functional>
 #include <stdexcept>
 #include <vector>
-#include "tessera/core/thread.hpp"
+#include "tessera/core/device/thread.hpp"
 
 #define __device__
 #define __forceinline__ inline

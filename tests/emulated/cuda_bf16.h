@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // CUDA's bf16, as far as rung 12 takes it.
 #pragma once
-#include "tessera/core/element.hpp"
+#include "tessera/core/array/element.hpp"
 
 struct __nv_bfloat16 {
   tessera::bf16 value;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // CUDA's f16, as far as rung 12 takes it.
 #pragma once
-#include "tessera/core/element.hpp"
+#include "tessera/core/array/element.hpp"
 
 struct __half {
   tessera::f16 value;

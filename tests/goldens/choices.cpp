@@ -17,10 +17,10 @@
 #include <set>
 #include <string>
 #include <vector>
-#include "ops/matmul/api/multiply.hpp"
-#include "tessera/core/device.hpp"
-#include "tessera/core/operation.hpp"
-#include "tessera/core/streams.hpp"
+#include "tessera/matmul.hpp"
+#include "tessera/core/device/device.hpp"
+#include "tessera/core/operation/operation.hpp"
+#include "tessera/core/device/streams.hpp"
 #include "tessera/run/choose.hpp"
 #include "tessera/run/enqueue.hpp"
 #include "tessera/run/typed_call.hpp"

@@ -5,7 +5,7 @@
 #include <array>
 #include "ops/matmul/plans/tile_plan.hpp"
 #include "product.hpp"
-#include "tessera/core/variant.hpp"
+#include "tessera/core/operation/variant.hpp"
 
 namespace tessera::products {
 

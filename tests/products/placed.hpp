@@ -4,7 +4,7 @@
 #pragma once
 #include <string>
 #include <vector>
-#include "tessera/core/device.hpp"
+#include "tessera/core/device/device.hpp"
 
 namespace tessera::products {
 

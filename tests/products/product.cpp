@@ -6,7 +6,7 @@
 #include <mutex>
 #include <sstream>
 #include "ops/matmul/verify/bounds.hpp"
-#include "tessera/core/parallel.hpp"
+#include "tessera/core/device/parallel.hpp"
 
 namespace tessera::products {
 namespace {

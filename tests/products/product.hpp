@@ -6,7 +6,7 @@
 #include <optional>
 #include "ops/matmul/gemm/mixed_problem.hpp"
 #include "placed.hpp"
-#include "tessera/core/operation.hpp"
+#include "tessera/core/operation/operation.hpp"
 #include "whole.hpp"
 
 namespace tessera::products {

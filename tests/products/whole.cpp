@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "whole.hpp"
 #include <algorithm>
-#include "tessera/core/device.hpp"
-#include "tessera/core/parallel.hpp"
+#include "tessera/core/device/device.hpp"
+#include "tessera/core/device/parallel.hpp"
 
 namespace tessera::products {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A contributor copies a rung and changes it, names included or not: each file keeps its own kernel.
 #include <gtest/gtest.h>
-#include "tessera/core/operation.hpp"
+#include "tessera/core/operation/operation.hpp"
 
 namespace tessera {
 namespace {

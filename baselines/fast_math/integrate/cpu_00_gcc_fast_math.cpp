@@ -3,7 +3,7 @@
 //
 // It knows one formula and adds in whatever order the compiler likes; its sums have no promise of bits.
 #include "ops/integrate/integrate.hpp"
-#include "tessera/core/parallel.hpp"
+#include "tessera/core/device/parallel.hpp"
 #include "tessera/baseline.hpp"
 
 double circle_strips(double a, double step, std::int64_t first, std::int64_t last);

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <memory>
 #include "ops/integrate_batch/integrate_batch.hpp"
-#include "tessera/core/parallel.hpp"
+#include "tessera/core/device/parallel.hpp"
 #include "tessera/baseline.hpp"
 
 namespace tessera::integrate_batch {

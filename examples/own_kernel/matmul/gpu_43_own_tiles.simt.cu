@@ -3,7 +3,7 @@
 //
 // The folder says which operation it computes, the file's name its place and what it is called.
 #include "tessera/kernel.hpp"
-#include "tessera/ops/matmul.hpp"
+#include "tessera/matmul_variants.hpp"
 
 namespace tessera::matmul {
 namespace {

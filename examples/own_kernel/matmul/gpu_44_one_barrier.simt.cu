@@ -2,7 +2,7 @@
 // gpu_43_own_tiles without its second barrier, as a mistake to be found: a warp that is ahead fills the
 // next tiles while another still reads these. On a GPU it is right most of the time.
 #include "tessera/kernel.hpp"
-#include "tessera/ops/matmul.hpp"
+#include "tessera/matmul_variants.hpp"
 
 namespace tessera::matmul {
 namespace {

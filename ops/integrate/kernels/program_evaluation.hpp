@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Evaluates a formula at a point in a function that is not inlined: the interpreter, which holds every
 // function of formulas, exists once per build of the kernels, not once per call site.
-// Installed: for authors of variants.
 #pragma once
 #include "tessera/formula/interpret.hpp"
 

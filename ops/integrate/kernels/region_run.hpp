@@ -15,7 +15,7 @@
 #include "tessera/kernel.hpp"
 #include "ops/integrate/integrate_rules.hpp"
 #include "ops/integrate/quadrature/genz_malik.hpp"
-#include "tessera/core/error.hpp"
+#include "tessera/core/text/error.hpp"
 #include "tessera/rung.hpp"
 
 namespace tessera::integration {

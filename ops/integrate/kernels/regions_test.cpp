@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <cmath>
 #include "ops/integrate/kernels/compiled_source.hpp"
-#include "tessera/core/operation.hpp"
+#include "tessera/core/operation/operation.hpp"
 #include "tessera/cuda/runtime_kernel.hpp"
 #include "tessera/run/run.hpp"
 

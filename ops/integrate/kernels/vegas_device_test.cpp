@@ -2,7 +2,7 @@
 // VEGAS on the executor, by the kernels that GPUs run: every bit is that of the processors.
 #include <gtest/gtest.h>
 #include <cmath>
-#include "tessera/core/operation.hpp"
+#include "tessera/core/operation/operation.hpp"
 #include "tessera/run/run.hpp"
 
 namespace tessera::integration {

@@ -8,7 +8,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
-#include "tessera/core/thread.hpp"
+#include "tessera/core/device/thread.hpp"
 #include "ops/integrate/quadrature/box.hpp"
 
 namespace tessera::integration {

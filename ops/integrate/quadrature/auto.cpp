@@ -6,7 +6,7 @@
 #include "ops/integrate/quadrature/gauss_kronrod.hpp"
 #include "ops/integrate/quadrature/oscillatory.hpp"
 #include "ops/integrate/quadrature/tanh_sinh.hpp"
-#include "tessera/core/error.hpp"
+#include "tessera/core/text/error.hpp"
 #include "ops/integrate/quadrature/equidistant.hpp"
 
 namespace tessera::quadrature {

@@ -8,7 +8,6 @@
 //      the rest of the range goes back to 2.
 //   5. If tanh-sinh does not converge otherwise, a second Gauss-Kronrod pair with other nodes and other cuts
 //      takes its place.
-// Installed: for programs.
 #pragma once
 #include <optional>
 #include <span>

@@ -9,7 +9,7 @@
 #include <string>
 #include "ops/integrate/quadrature/formula_integrand.hpp"
 #include "ops/integrate/quadrature/equidistant.hpp"
-#include "tessera/core/error.hpp"
+#include "tessera/core/text/error.hpp"
 #include "tessera/formula/interpret.hpp"
 #include "tests/given_integrals.hpp"
 

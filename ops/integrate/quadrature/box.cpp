@@ -4,7 +4,7 @@
 #include <limits>
 #include <thread>
 #include "ops/integrate/quadrature/sobol.hpp"
-#include "tessera/core/parallel.hpp"
+#include "tessera/core/device/parallel.hpp"
 
 namespace tessera::quadrature {
 namespace {

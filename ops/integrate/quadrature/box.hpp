@@ -2,7 +2,6 @@
 // Integrals over several variables: the integrand for many points at once, and the box that holds them.
 //
 // Rules work on the unit cube; each axis maps it to its range, which may be infinite.
-// Installed: for programs.
 #pragma once
 #include <atomic>
 #include <chrono>

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <algorithm>
 #include "ops/integrate/quadrature/norm.hpp"
-#include "tessera/core/error.hpp"
+#include "tessera/core/text/error.hpp"
 
 namespace tessera::quadrature {
 namespace {

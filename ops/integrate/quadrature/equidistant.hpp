@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rules of evenly spaced points, for integrands and for tables of samples.
-// Installed: for programs.
 #pragma once
 #include <span>
 #include <vector>

@@ -5,7 +5,6 @@
 //
 // Besides x the integrand gets its distance to the nearer end of the range. Near an end other than 0 the
 // rounded x keeps few digits of that distance, and (1-x)^-0.8 can only be integrated from 1-x itself.
-// Installed: for programs.
 #pragma once
 #include <chrono>
 #include <cmath>

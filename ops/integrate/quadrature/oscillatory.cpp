@@ -5,7 +5,7 @@
 #include "ops/integrate/quadrature/gauss_kronrod.hpp"
 #include "ops/integrate/quadrature/norm.hpp"
 #include "ops/integrate/quadrature/tanh_sinh.hpp"
-#include "tessera/core/error.hpp"
+#include "tessera/core/text/error.hpp"
 
 namespace tessera::quadrature {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
-#include "tessera/core/error.hpp"
+#include "tessera/core/text/error.hpp"
 #include "ops/integrate/quadrature/kronrod_nodes.hpp"
 
 namespace tessera::quadrature {

@@ -7,7 +7,7 @@
 #include "ops/integrate/quadrature/genz_malik.hpp"
 #include "ops/integrate/quadrature/products.hpp"
 #include "ops/integrate/quadrature/sobol.hpp"
-#include "tessera/core/error.hpp"
+#include "tessera/core/text/error.hpp"
 
 namespace tessera::quadrature {
 namespace {

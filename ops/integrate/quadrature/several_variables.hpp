@@ -6,7 +6,6 @@
 // (quasi-random; VEGAS for many variables). The integral has converged when one of them meets the tolerance
 // and points of the other kind agree with it as far as they can tell. This is an error estimate, not a proof:
 // it does not cover features that neither kind sees, such as a peak between all points.
-// Installed: for programs.
 #pragma once
 #include "box.hpp"
 #include "vegas.hpp"

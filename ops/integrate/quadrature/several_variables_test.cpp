@@ -8,7 +8,7 @@
 #include <random>
 #include "ops/integrate/quadrature/genz_malik.hpp"
 #include "ops/integrate/quadrature/sobol.hpp"
-#include "tessera/core/error.hpp"
+#include "tessera/core/text/error.hpp"
 
 namespace tessera::quadrature {
 namespace {

@@ -5,7 +5,7 @@
 #include <functional>
 #include <utility>
 #include "ops/integrate/quadrature/vegas_point.hpp"
-#include "tessera/core/error.hpp"
+#include "tessera/core/text/error.hpp"
 
 namespace tessera::quadrature {
 namespace {

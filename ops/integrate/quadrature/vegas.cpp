@@ -6,7 +6,7 @@
 #include <span>
 #include "ops/integrate/quadrature/vegas_point.hpp"
 #include "tessera/formula/elementary.hpp"
-#include "tessera/core/error.hpp"
+#include "tessera/core/text/error.hpp"
 
 namespace tessera::quadrature {
 namespace {

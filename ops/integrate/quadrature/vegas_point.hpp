@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 #include "ops/integrate/quadrature/vegas.hpp"
-#include "tessera/core/thread.hpp"
+#include "tessera/core/device/thread.hpp"
 #include "tessera/formula/elementary.hpp"
 
 #define VEGAS_FN SIMT

@@ -7,7 +7,7 @@
 #include "ops/integrate/quadrature/several_variables.hpp"
 #include "ops/integrate/quadrature/formula_integrand.hpp"
 #include "ops/integrate/quadrature/vegas_point.hpp"
-#include "tessera/core/error.hpp"
+#include "tessera/core/text/error.hpp"
 
 namespace tessera::quadrature {
 namespace {

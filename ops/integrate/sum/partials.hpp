@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Partial sums of runs in the device's workspace: writes them, and joins them to the result.
-// Installed: for authors of variants.
 #pragma once
 #include <cstddef>
 #include <vector>
 #include "trapezoid.hpp"
-#include "tessera/core/device.hpp"
-#include "tessera/core/variant.hpp"
+#include "tessera/core/device/device.hpp"
+#include "tessera/core/operation/variant.hpp"
 
 namespace tessera::integration {
 inline namespace TESSERA_UNIT {

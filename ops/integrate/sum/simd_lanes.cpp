@@ -2,7 +2,7 @@
 // Abscissae and sums of thirty-two lanes, for each instruction set.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ops/integrate/sum/simd_lanes.cpp"
-#include "tessera/core/vector_targets.hpp"
+#include "tessera/core/device/vector_targets.hpp"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 #include <algorithm>

@@ -3,8 +3,8 @@
 #include <cmath>
 #include <limits>
 #include "partials.hpp"
-#include "ops/integrate/integrate_call.hpp"
-#include "tessera/core/parallel.hpp"
+#include "tessera/integrate.hpp"
+#include "tessera/core/device/parallel.hpp"
 #include "tessera/formula/evaluate.hpp"
 
 namespace tessera::integration {

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Methods of adding many numbers. A partial sum is a pair in all of them, so that rungs need not know the
 // method: it alone defines the meaning of `low`.
-// Installed: for programs.
 #pragma once
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
-#include "tessera/core/thread.hpp"
+#include "tessera/core/device/thread.hpp"
 
 namespace tessera::integration {
 

@@ -6,7 +6,7 @@
 #include <limits>
 #include <vector>
 #include "sums.hpp"
-#include "tessera/core/random.hpp"
+#include "tessera/core/array/random.hpp"
 
 namespace tessera::integration {
 namespace {

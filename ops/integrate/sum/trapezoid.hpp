@@ -2,7 +2,6 @@
 // The trapezoid sum of a formula or a callable over strips of equal width, added by one of several methods.
 // Each strip contributes the sample at its left end; finished() subtracts half of the first sample and adds
 // half of that at the last strip's right end.
-// Installed: for programs.
 #pragma once
 #include <algorithm>
 #include <cmath>

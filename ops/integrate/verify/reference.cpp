@@ -13,10 +13,10 @@
 #include <optional>
 #include <vector>
 #include "ops/integrate/quadrature/formula_integrand.hpp"
-#include "tessera/core/error.hpp"
+#include "tessera/core/text/error.hpp"
 #include "ops/integrate/integrate.hpp"
 #include "ops/integrate/sum/trapezoid_error.hpp"
-#include "tessera/core/parallel.hpp"
+#include "tessera/core/device/parallel.hpp"
 
 namespace tessera::integration {
 namespace {

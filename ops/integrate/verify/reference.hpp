@@ -4,7 +4,7 @@
 #include <span>
 #include "bounded.hpp"
 #include "ops/integrate/integrate_options.hpp"
-#include "tessera/core/operation.hpp"
+#include "tessera/core/operation/operation.hpp"
 
 namespace tessera::integration {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products enqueued on a stream: the bits of the call on host memory, within graphs, from several threads,
 // with a workspace of exactly the required size; no synchronization and no repeated allocation.
-#include "ops/matmul/api/multiply.hpp"
+#include "tessera/matmul.hpp"
 #include "ops/matmul/gemm/checks.hpp"
 #include "ops/matmul/gemm/gemm.hpp"
 #include "ops/matmul/api/enqueue_testing.cuh"

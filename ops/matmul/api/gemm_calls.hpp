@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Calls for a product given as a Gemm, such as an entry of a group.
 #pragma once
-#include "ops/matmul/api/multiply.hpp"
+#include "tessera/matmul.hpp"
 #include "ops/matmul/gemm/gemm.hpp"
 
 namespace tessera::matmul {

@@ -10,9 +10,9 @@
 #include "ops/matmul/gemm/checks.hpp"
 #include "ops/matmul/api/gemm_calls.hpp"
 #include "ops/matmul/gemm/gemm.hpp"
-#include "ops/matmul/api/multiply.hpp"
+#include "tessera/matmul.hpp"
 #include "ops/matmul/gemm/operands.hpp"
-#include "tessera/core/streams.hpp"
+#include "tessera/core/device/streams.hpp"
 #include "tessera/run/typed_call.hpp"
 
 namespace tessera::matmul {

@@ -9,7 +9,7 @@
 #include <vector>
 #include "ops/matmul/gemm/checks.hpp"
 #include "ops/matmul/gemm/drawn_testing.hpp"
-#include "ops/matmul/api/multiply.hpp"
+#include "tessera/matmul.hpp"
 #include "tessera/run/inputs.hpp"
 #include "tests/complaint.hpp"
 

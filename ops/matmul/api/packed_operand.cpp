@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/matmul/emulated_fp32/packed_operands.hpp"
 #include "ops/matmul/gemm/checks.hpp"
-#include "ops/matmul/api/multiply.hpp"
+#include "tessera/matmul.hpp"
 #include "tessera/run/enqueue.hpp"
 
 namespace tessera::matmul {

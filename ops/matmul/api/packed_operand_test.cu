@@ -3,7 +3,7 @@
 // instead, as B, as A, transposed.
 #include <algorithm>
 #include <cstdio>
-#include "ops/matmul/api/multiply.hpp"
+#include "tessera/matmul.hpp"
 #include "ops/matmul/api/enqueue_testing.cuh"
 #include "tessera/cuda/gpus.hpp"
 

@@ -3,7 +3,7 @@
 // Options.
 #include "tessera/run/public_call.hpp"
 #include "ops/matmul/gemm/accuracy.hpp"
-#include "ops/matmul/api/multiply.hpp"
+#include "tessera/matmul.hpp"
 #include "ops/matmul/gemm/operands.hpp"
 
 namespace tessera::matmul {

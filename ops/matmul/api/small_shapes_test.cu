@@ -4,7 +4,7 @@
 // compute-sanitizer (tools/gpu run small-shapes) checks for reads beyond an operand and for races.
 #include <random>
 #include "ops/matmul/api/enqueue_testing.cuh"
-#include "ops/matmul/api/multiply.hpp"
+#include "tessera/matmul.hpp"
 #include "tessera/cuda/gpus.hpp"
 
 namespace tessera::matmul {

@@ -16,7 +16,7 @@
 #include <thread>
 #include <type_traits>
 #include "ops/matmul/matmul.hpp"
-#include "tessera/core/child.hpp"
+#include "tessera/core/device/child.hpp"
 #include "tessera/baseline.hpp"
 
 namespace tessera::matmul {

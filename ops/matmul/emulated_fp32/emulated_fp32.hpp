@@ -23,7 +23,7 @@
 #include "ops/matmul/gemm/accuracy.hpp"
 #include "ops/matmul/gemm/error_growth.hpp"
 #include "ops/matmul/gemm/mixed_problem.hpp"
-#include "tessera/core/thread.hpp"
+#include "tessera/core/device/thread.hpp"
 
 #if defined(__CUDACC__)
 #include <cuda_fp16.h>

@@ -7,7 +7,7 @@
 #include <vector>
 #include "ops/matmul/emulated_fp32/emulated_fp32.hpp"
 #include "ops/matmul/matmul.hpp"
-#include "tessera/core/parallel.hpp"
+#include "tessera/core/device/parallel.hpp"
 #include "tessera/rung.hpp"
 
 namespace tessera::matmul {

@@ -5,7 +5,7 @@
 #include "ops/matmul/emulated_fp32/emulated_fp32_kernels.cuh"
 #include "tessera/cuda/resources.hpp"
 #include "tessera/kernel.hpp"
-#include "tessera/core/rounding.hpp"
+#include "tessera/core/array/rounding.hpp"
 
 namespace tessera::matmul {
 namespace {

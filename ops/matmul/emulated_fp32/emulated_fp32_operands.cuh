@@ -8,7 +8,7 @@
 #include "ops/matmul/kernels/pack/pack_operands.cuh"
 #include "ops/matmul/plans/tile_order.hpp"
 #include "ops/matmul/gemm/mixed_problem.hpp"
-#include "tessera/core/device.hpp"
+#include "tessera/core/device/device.hpp"
 
 namespace tessera::matmul {
 

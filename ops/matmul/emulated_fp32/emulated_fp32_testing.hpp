@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 #include "ops/matmul/emulated_fp32/emulated_fp32_loops.hpp"
-#include "ops/matmul/api/multiply.hpp"
-#include "tessera/core/random.hpp"
+#include "tessera/matmul.hpp"
+#include "tessera/core/array/random.hpp"
 
 namespace tessera::matmul {
 

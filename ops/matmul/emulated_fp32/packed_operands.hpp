@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include "ops/matmul/gemm/mixed_problem.hpp"
-#include "tessera/core/variant.hpp"
+#include "tessera/core/operation/variant.hpp"
 
 namespace tessera::matmul {
 

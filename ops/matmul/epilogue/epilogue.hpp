@@ -10,10 +10,10 @@
 #include <string>
 #include <type_traits>
 #include "ops/matmul/gemm/mixed_problem.hpp"
-#include "tessera/core/thread.hpp"
-#include "tessera/core/arguments.hpp"
-#include "tessera/core/epilogue_pass.hpp"
-#include "tessera/core/device.hpp"
+#include "tessera/core/device/thread.hpp"
+#include "tessera/core/operation/arguments.hpp"
+#include "tessera/core/operation/epilogue_pass.hpp"
+#include "tessera/core/device/device.hpp"
 
 namespace tessera::matmul {
 inline namespace TESSERA_UNIT {

@@ -2,7 +2,7 @@
 // The epilogue pass on the CPU, for rungs that do not fuse the epilogue.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ops/matmul/epilogue/epilogue_simd.cpp"
-#include "tessera/core/vector_targets.hpp"
+#include "tessera/core/device/vector_targets.hpp"
 #include <hwy/foreach_target.h>
 #include "ops/matmul/epilogue/epilogue_simd-inl.h"
 
@@ -31,7 +31,7 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 #include <algorithm>
-#include "tessera/core/parallel.hpp"
+#include "tessera/core/device/parallel.hpp"
 
 namespace tessera::matmul {
 namespace {

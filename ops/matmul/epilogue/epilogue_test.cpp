@@ -9,7 +9,7 @@
 #include "ops/matmul/gemm/drawn_testing.hpp"
 #include "ops/matmul/epilogue/epilogue.hpp"
 #include "ops/matmul/verify/bounds.hpp"
-#include "tessera/core/random.hpp"
+#include "tessera/core/array/random.hpp"
 #include "tessera/run/inputs.hpp"
 #include "tessera/run/run.hpp"
 

@@ -2,8 +2,8 @@
 // Checks of the arguments of public calls, shared by single, batched and grouped products.
 #pragma once
 #include "ops/matmul/gemm/product_options.hpp"
-#include "tessera/core/array.hpp"
-#include "tessera/core/operation.hpp"
+#include "tessera/core/array/array.hpp"
+#include "tessera/core/operation/operation.hpp"
 
 namespace tessera::matmul {
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <type_traits>
 #include <vector>
-#include "tessera/core/element.hpp"
-#include "tessera/core/random.hpp"
+#include "tessera/core/array/element.hpp"
+#include "tessera/core/array/random.hpp"
 
 namespace tessera::matmul {
 

@@ -4,8 +4,8 @@
 #pragma once
 #include <cmath>
 #include "ops/matmul/gemm/mixed_problem.hpp"
-#include "tessera/core/operation.hpp"
-#include "tessera/core/thread.hpp"
+#include "tessera/core/operation/operation.hpp"
+#include "tessera/core/device/thread.hpp"
 
 namespace tessera::matmul {
 

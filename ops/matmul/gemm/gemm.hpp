@@ -8,7 +8,7 @@
 #include <cstdint>
 #include "ops/matmul/gemm/operands.hpp"
 #include "ops/matmul/gemm/product_options.hpp"
-#include "tessera/core/arguments.hpp"
+#include "tessera/core/operation/arguments.hpp"
 #include "tessera/run/overlap.hpp"
 
 namespace tessera::matmul {

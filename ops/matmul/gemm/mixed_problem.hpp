@@ -5,13 +5,12 @@
 //
 // One plain struct, passed by value, serves all elements, so that all kernels have the same interface. It
 // also serves f32 products that use TF32 or have an epilogue.
-// Installed: for authors of variants.
 #pragma once
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include "post_op.hpp"
-#include "tessera/core/arguments.hpp"
+#include "tessera/core/operation/arguments.hpp"
 
 namespace tessera::matmul {
 

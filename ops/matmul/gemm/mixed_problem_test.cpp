@@ -12,7 +12,7 @@
 #include "ops/matmul/verify/bounds.hpp"
 #include "ops/matmul/gemm/operands.hpp"
 #include "ops/matmul/matmul.hpp"
-#include "tessera/core/random.hpp"
+#include "tessera/core/array/random.hpp"
 #include "tessera/run/inputs.hpp"
 #include "tessera/run/run.hpp"
 

@@ -10,12 +10,12 @@
 #include <span>
 #include <string>
 #include <type_traits>
-#include "tessera/core/arguments.hpp"
+#include "tessera/core/operation/arguments.hpp"
 #include "ops/matmul/matmul.hpp"
 #include "ops/matmul/gemm/mixed_problem.hpp"
-#include "tessera/core/element.hpp"
-#include "tessera/core/view.hpp"
-#include "tessera/core/variant.hpp"
+#include "tessera/core/array/element.hpp"
+#include "tessera/core/device/view.hpp"
+#include "tessera/core/operation/variant.hpp"
 
 namespace tessera::matmul {
 

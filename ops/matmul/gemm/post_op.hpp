@@ -2,7 +2,6 @@
 // The post-op: the function applied to each element of C last, before it is rounded to C's element. A new
 // post-op is a member here, of Options (product_options.hpp) and of the parameters (post_op.cpp); its
 // arithmetic is in apply(), in epilogue_simd-inl.h for vectors, and in verify/bounds.cpp as a reference.
-// Installed: for authors of variants.
 #pragma once
 #include <cmath>
 #include <cstdint>
@@ -10,8 +9,8 @@
 #include <string_view>
 #include <type_traits>
 #include <vector>
-#include "tessera/core/arguments.hpp"
-#include "tessera/core/thread.hpp"
+#include "tessera/core/operation/arguments.hpp"
+#include "tessera/core/device/thread.hpp"
 
 namespace tessera::matmul {
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Matrix views and the options of a product, for the public calls.
-// Installed: for programs.
 #pragma once
 #include <cstdint>
 #include <type_traits>

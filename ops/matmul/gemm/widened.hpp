@@ -7,8 +7,8 @@
 #include <cmath>
 #include <cstdint>
 #include <type_traits>
-#include "tessera/core/element.hpp"
-#include "tessera/core/thread.hpp"
+#include "tessera/core/array/element.hpp"
+#include "tessera/core/device/thread.hpp"
 #if defined(__CUDACC__)
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>

@@ -2,7 +2,7 @@
 // Heuristic: does not select emulated FP32 on a Hopper GPU if strict f32 takes less time.
 #include "ops/matmul/emulated_fp32/emulated_fp32_launch.cuh"
 #include "ops/matmul/plans/warp_plan.hpp"
-#include "tessera/core/heuristics.hpp"
+#include "tessera/run/heuristics.hpp"
 
 namespace tessera::matmul {
 namespace {

@@ -2,7 +2,7 @@
 // Heuristic: does not select rung 17's few rows if tiles or tensor cores read the large operand as fast, or
 // if sums are too short for its lanes to share.
 #include "ops/matmul/kernels/gemv/few_rows_config.hpp"
-#include "tessera/core/heuristics.hpp"
+#include "tessera/run/heuristics.hpp"
 
 namespace tessera::matmul {
 namespace {

@@ -2,7 +2,7 @@
 // Heuristic: does not select rung 17's short sums if tensor cores take less time, or if lines of C are
 // shorter than a warp.
 #include "ops/matmul/kernels/small_k/short_kernel.hpp"
-#include "tessera/core/heuristics.hpp"
+#include "tessera/run/heuristics.hpp"
 
 namespace tessera::matmul {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Heuristic: does not select rung 12 for doubles if the GPU's tensor cores are slow at them.
-#include "tessera/core/heuristics.hpp"
+#include "tessera/run/heuristics.hpp"
 
 namespace tessera::matmul {
 namespace {

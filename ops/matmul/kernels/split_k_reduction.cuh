@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <cstring>
 #include "ops/matmul/plans/tile_order.hpp"
-#include "tessera/core/thread.hpp"
+#include "tessera/core/device/thread.hpp"
 
 namespace tessera::matmul {
 

@@ -5,10 +5,10 @@
 #include <limits>
 #include "ops/matmul/gemm/operands.hpp"
 #include "ops/matmul/matmul.hpp"
-#include "ops/matmul/api/multiply.hpp"
-#include "tessera/core/heuristics.hpp"
-#include "tessera/core/variant.hpp"
-#include "tessera/core/random.hpp"
+#include "tessera/matmul.hpp"
+#include "tessera/run/heuristics.hpp"
+#include "tessera/core/operation/variant.hpp"
+#include "tessera/core/array/random.hpp"
 #include "tessera/run/inputs.hpp"
 
 namespace tessera::matmul {

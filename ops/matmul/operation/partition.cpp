@@ -6,12 +6,12 @@
 #include <optional>
 #include <utility>
 #include <vector>
-#include "tessera/core/partition.hpp"
+#include "tessera/core/operation/partition.hpp"
 #include "ops/matmul/gemm/operands.hpp"
 #include "ops/matmul/epilogue/epilogue.hpp"
 #include "ops/matmul/kernels/cpu/serial_loops.hpp"
 #include "ops/matmul/kernels/cpu/simd.hpp"
-#include "tessera/core/parallel.hpp"
+#include "tessera/core/device/parallel.hpp"
 
 namespace tessera::matmul {
 namespace {

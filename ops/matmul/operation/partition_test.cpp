@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A product in parts equals the whole product: bit for bit if the sums are not split, within the bound if
 // they are.
-#include "tessera/core/partition.hpp"
+#include "tessera/core/operation/partition.hpp"
 #include <gtest/gtest.h>
 #include <cstring>
 #include "tessera/run/inputs.hpp"

@@ -10,7 +10,7 @@
 #include "ops/matmul/plans/tile_order.hpp"
 #include "ops/matmul/matmul.hpp"
 #include "ops/matmul/gemm/mixed_problem.hpp"
-#include "tessera/core/device.hpp"
+#include "tessera/core/device/device.hpp"
 
 namespace tessera::matmul {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/matmul/plans/tile_plan.hpp"
 #include <algorithm>
-#include "tessera/core/rounding.hpp"
+#include "tessera/core/array/rounding.hpp"
 
 namespace tessera::matmul {
 

@@ -6,7 +6,7 @@
 #include <functional>
 #include <span>
 #include "ops/matmul/plans/tile_order.hpp"
-#include "tessera/core/variant.hpp"
+#include "tessera/core/operation/variant.hpp"
 
 namespace tessera::matmul {
 

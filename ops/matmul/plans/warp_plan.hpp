@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <span>
 #include "ops/matmul/plans/tile_order.hpp"
-#include "tessera/core/thread.hpp"
-#include "tessera/core/variant.hpp"
+#include "tessera/core/device/thread.hpp"
+#include "tessera/core/operation/variant.hpp"
 
 namespace tessera::matmul {
 

@@ -12,7 +12,7 @@
 #include "ops/matmul/gemm/error_growth.hpp"
 #include "ops/matmul/matmul.hpp"
 #include "ops/matmul/gemm/mixed_problem.hpp"
-#include "tessera/core/operation.hpp"
+#include "tessera/core/operation/operation.hpp"
 
 namespace tessera::matmul {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sums that overflow and inputs that are not finite: every rung's correct result passes, and results that no
 // order of summation gives fail.
-#include "ops/matmul/api/multiply.hpp"
+#include "tessera/matmul.hpp"
 #include "ops/matmul/verify/bounds.hpp"
 #include <gtest/gtest.h>
 #include <cmath>
@@ -9,7 +9,7 @@
 #include <vector>
 #include "ops/matmul/gemm/checks.hpp"
 #include "ops/matmul/gemm/gemm.hpp"
-#include "tessera/core/random.hpp"
+#include "tessera/core/array/random.hpp"
 
 namespace tessera::matmul {
 namespace {

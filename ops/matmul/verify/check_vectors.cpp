@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ops/matmul/verify/check_vectors.cpp"
-#include "tessera/core/vector_targets.hpp"
+#include "tessera/core/device/vector_targets.hpp"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 #include <cmath>

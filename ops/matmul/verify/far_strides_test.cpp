@@ -5,8 +5,8 @@
 #include <sys/mman.h>
 #include <map>
 #include "ops/matmul/matmul.hpp"
-#include "tessera/core/device.hpp"
-#include "tessera/core/variant.hpp"
+#include "tessera/core/device/device.hpp"
+#include "tessera/core/operation/variant.hpp"
 #include "tessera/run/choose.hpp"
 
 namespace tessera::matmul {

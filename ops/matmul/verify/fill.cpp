@@ -10,7 +10,7 @@
 #include "ops/matmul/gemm/operands.hpp"
 #include "ops/matmul/operation/matmul_operation.hpp"
 #include "ops/matmul/gemm/mixed_problem.hpp"
-#include "tessera/core/random.hpp"
+#include "tessera/core/array/random.hpp"
 #include "tessera/run/inputs.hpp"
 
 namespace tessera::matmul {

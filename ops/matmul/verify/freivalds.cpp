@@ -10,8 +10,8 @@
 #include "ops/matmul/operation/matmul_operation.hpp"
 #include "ops/matmul/verify/bounds.hpp"
 #include "ops/matmul/verify/check_vectors.hpp"
-#include "tessera/core/parallel.hpp"
-#include "tessera/core/random.hpp"
+#include "tessera/core/device/parallel.hpp"
+#include "tessera/core/array/random.hpp"
 
 namespace tessera::matmul {
 namespace {

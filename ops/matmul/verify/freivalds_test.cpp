@@ -7,8 +7,8 @@
 #include "ops/matmul/gemm/drawn_testing.hpp"
 #include "ops/matmul/operation/matmul_operation.hpp"
 #include "ops/matmul/matmul.hpp"
-#include "ops/matmul/api/multiply.hpp"
-#include "tessera/core/random.hpp"
+#include "tessera/matmul.hpp"
+#include "tessera/core/array/random.hpp"
 #include "tessera/run/inputs.hpp"
 
 namespace tessera::matmul {

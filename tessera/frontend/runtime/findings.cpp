@@ -8,7 +8,7 @@
 #include <cstring>
 #include <set>
 #include <tuple>
-#include "tessera/core/thread.hpp"
+#include "tessera/core/device/thread.hpp"
 #include "tessera/frontend/runtime/heap.hpp"
 #include "tessera/simt/tracer/symbols.hpp"
 

@@ -8,8 +8,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
-#include "tessera/core/error.hpp"
-#include "tessera/core/thread.hpp"
+#include "tessera/core/text/error.hpp"
+#include "tessera/core/device/thread.hpp"
 #include "tessera/frontend/include/cooperative_groups.h"
 #include "tessera/frontend/include/device_functions.h"
 #include "tessera/frontend/include/math_functions.h"

@@ -16,12 +16,12 @@
 #include <thread>
 #include <tuple>
 #include "tessera/bench/code.hpp"
-#include "tessera/core/error.hpp"
+#include "tessera/core/text/error.hpp"
 #include "tessera/frontend/runtime/findings.hpp"
 #include "tessera/frontend/runtime/graphs.hpp"
 #include "tessera/frontend/runtime/heap.hpp"
 #include "tessera/simt/executor/executor.hpp"
-#include "tessera/core/rounding.hpp"
+#include "tessera/core/array/rounding.hpp"
 
 namespace tessera_cuda {
 

@@ -13,7 +13,7 @@
 #include "tessera/frontend/runtime/findings.hpp"
 #include "tessera/frontend/runtime/runtime.hpp"
 #include "tessera/frontend/runtime/graphs.hpp"
-#include "tessera/core/rounding.hpp"
+#include "tessera/core/array/rounding.hpp"
 
 namespace tessera_cuda {
 namespace {

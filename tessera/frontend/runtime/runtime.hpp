@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 #include "tessera/frontend/include/tessera_calls.h"
-#include "tessera/core/thread.hpp"
+#include "tessera/core/device/thread.hpp"
 
 namespace tessera_cuda {
 

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <deque>
 #include <limits>
-#include "tessera/core/error.hpp"
+#include "tessera/core/text/error.hpp"
 #include "tessera/frontend/include/cuda_fp16.h"
 #include "tessera/frontend/include/texture_functions.h"
 #include "tessera/frontend/runtime/findings.hpp"

@@ -9,7 +9,7 @@
 #include <optional>
 #include <string>
 #include <vector>
-#include "tessera/core/error.hpp"
+#include "tessera/core/text/error.hpp"
 
 namespace tessera {
 

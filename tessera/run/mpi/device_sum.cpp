@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstring>
 #include <unistd.h>
-#include "tessera/core/shared_array.hpp"
+#include "tessera/core/array/shared_array.hpp"
 
 namespace tessera {
 

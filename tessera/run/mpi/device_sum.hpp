@@ -2,7 +2,7 @@
 // A rank's part of a contraction on devices: each panel is one call that the rank's devices share. The
 // devices are opened for the first panel, and stay open.
 #pragma once
-#include "tessera/core/partition.hpp"
+#include "tessera/core/operation/partition.hpp"
 #include "tessera/run/mpi/communicator.hpp"
 #include "tessera/run/mpi/distributed.hpp"
 #include "tessera/run/multi_device/scheduler.hpp"

@@ -6,8 +6,8 @@
 #pragma once
 #include <functional>
 #include <vector>
-#include "tessera/core/array.hpp"
-#include "tessera/core/partition.hpp"
+#include "tessera/core/array/array.hpp"
+#include "tessera/core/operation/partition.hpp"
 #include "tessera/run/mpi/communicator.hpp"
 #include "tessera/run/multi_device/timeline.hpp"
 

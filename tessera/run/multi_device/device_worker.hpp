@@ -3,7 +3,7 @@
 // without, or in a process of its own (process_worker.hpp).
 #pragma once
 #include <vector>
-#include "tessera/core/partition.hpp"
+#include "tessera/core/operation/partition.hpp"
 #include "tessera/run/choose.hpp"
 #include "tessera/run/multi_device/timeline.hpp"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
-#include "tessera/core/suggest.hpp"
+#include "tessera/core/text/suggest.hpp"
 #include "tessera/run/multi_device/scheduler.hpp"
 #include "tessera/run/overlap.hpp"
 

@@ -3,7 +3,7 @@
 // by one device, directly into the result.
 #pragma once
 #include <chrono>
-#include "tessera/core/partition.hpp"
+#include "tessera/core/operation/partition.hpp"
 #include "tessera/run/multi_device/timeline.hpp"
 #include "tessera/run/run.hpp"
 

@@ -12,7 +12,7 @@
 #include <set>
 #include <thread>
 #include <utility>
-#include "tessera/core/shared_array.hpp"
+#include "tessera/core/array/shared_array.hpp"
 #include "tessera/run/inputs.hpp"
 #include "tessera/run/multi_device/dispatch.hpp"
 #include "tessera/run/multi_device/process_worker.hpp"

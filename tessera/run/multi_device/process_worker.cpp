@@ -17,8 +17,8 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <set>
-#include "tessera/core/load.hpp"
-#include "tessera/core/shared_array.hpp"
+#include "tessera/load.hpp"
+#include "tessera/core/array/shared_array.hpp"
 #include "tessera/run/multi_device/multi_device.hpp"
 #include "tessera/run/multi_device/streamed_worker.hpp"
 #include "tessera/run/place.hpp"

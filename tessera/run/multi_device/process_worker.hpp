@@ -8,7 +8,7 @@
 #include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
-#include "tessera/core/array.hpp"
+#include "tessera/core/array/array.hpp"
 #include "tessera/run/multi_device/device_worker.hpp"
 
 namespace tessera {

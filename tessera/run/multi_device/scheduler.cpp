@@ -2,7 +2,7 @@
 #include "tessera/run/multi_device/scheduler.hpp"
 #include <algorithm>
 #include <thread>
-#include "tessera/core/parallel.hpp"
+#include "tessera/core/device/parallel.hpp"
 #include "tessera/run/multi_device/streamed_worker.hpp"
 #include "tessera/run/place.hpp"
 

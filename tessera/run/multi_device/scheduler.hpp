@@ -5,7 +5,7 @@
 #include <condition_variable>
 #include <deque>
 #include <mutex>
-#include "tessera/core/streams.hpp"
+#include "tessera/core/device/streams.hpp"
 #include "tessera/run/multi_device/multi_device.hpp"
 #include "tessera/run/multi_device/process_worker.hpp"
 #include "tessera/run/multi_device/tile_queue.hpp"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <functional>
-#include "tessera/core/parallel.hpp"
+#include "tessera/core/device/parallel.hpp"
 #include "tessera/run/enqueue.hpp"
 
 namespace tessera {

@@ -9,7 +9,7 @@
 #include <deque>
 #include <map>
 #include <optional>
-#include "tessera/core/streams.hpp"
+#include "tessera/core/device/streams.hpp"
 #include "tessera/run/multi_device/device_worker.hpp"
 
 namespace tessera {

@@ -2,7 +2,7 @@
 #include "tessera/run/multi_device/tile_queue.hpp"
 #include <algorithm>
 #include <cmath>
-#include "tessera/core/error.hpp"
+#include "tessera/core/text/error.hpp"
 
 namespace tessera {
 

@@ -10,7 +10,7 @@
 #include <numeric>
 #include <string>
 #include "tests/virtual_clock.hpp"
-#include "tessera/core/random.hpp"
+#include "tessera/core/array/random.hpp"
 
 namespace tessera {
 namespace {

@@ -3,7 +3,7 @@
 #pragma once
 #include <span>
 #include <vector>
-#include "tessera/core/partition.hpp"
+#include "tessera/core/operation/partition.hpp"
 
 namespace tessera {
 

@@ -11,7 +11,7 @@
 #include <tuple>
 #include <utility>
 #include <vector>
-#include "tessera/core/error.hpp"
+#include "tessera/core/text/error.hpp"
 #include "tessera/simt/executor/executor.hpp"
 
 namespace tessera::simt {

@@ -8,9 +8,9 @@
 #include <system_error>
 #include <thread>
 #include <vector>
-#include "tessera/core/device.hpp"
-#include "tessera/core/error.hpp"
-#include "tessera/core/parallel.hpp"
+#include "tessera/core/device/device.hpp"
+#include "tessera/core/text/error.hpp"
+#include "tessera/core/device/parallel.hpp"
 #include "tessera/simt/executor/executor.hpp"
 #include "tessera/simt/executor/block.hpp"
 #include "tessera/simt/executor/signals.hpp"

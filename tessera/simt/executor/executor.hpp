@@ -5,8 +5,8 @@
 #include <atomic>
 #include <cstddef>
 #include <string>
-#include "tessera/core/error.hpp"
-#include "tessera/core/thread.hpp"
+#include "tessera/core/text/error.hpp"
+#include "tessera/core/device/thread.hpp"
 
 namespace tessera::simt {
 

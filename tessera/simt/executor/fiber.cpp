@@ -3,7 +3,7 @@
 #include <sys/mman.h>
 #include <mutex>
 #include <string>
-#include "tessera/core/error.hpp"
+#include "tessera/core/text/error.hpp"
 #include "tessera/simt/executor/fiber.hpp"
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/asan_interface.h>

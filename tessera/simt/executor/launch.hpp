@@ -4,7 +4,7 @@
 #include <optional>
 #include <type_traits>
 #include <typeinfo>
-#include "tessera/core/device.hpp"
+#include "tessera/core/device/device.hpp"
 #include "tessera/simt/executor/executor.hpp"
 
 namespace tessera {

@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <string>
 #include <vector>
-#include "tessera/core/error.hpp"
+#include "tessera/core/text/error.hpp"
 #include "tessera/simt/executor/executor.hpp"
 #include "tessera/simt/executor/launch.hpp"
 

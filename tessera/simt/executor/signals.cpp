@@ -10,9 +10,9 @@
 #include <string>
 #include <system_error>
 #include <utility>
-#include "tessera/core/error.hpp"
+#include "tessera/core/text/error.hpp"
 #include "tessera/simt/executor/executor.hpp"
-#include "tessera/core/thread.hpp"
+#include "tessera/core/device/thread.hpp"
 
 namespace tessera::simt {
 namespace {

@@ -5,7 +5,7 @@
 #include <random>
 #include <string>
 #include <vector>
-#include "tessera/core/error.hpp"
+#include "tessera/core/text/error.hpp"
 #include "tessera/simt/executor/launch.hpp"
 
 namespace tessera {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Hooks that g++ -fsanitize=thread calls before each access of a kernel; the names are ThreadSanitizer's
 // interface. Outside of a traced GPU thread they record nothing.
-#include "tessera/core/thread.hpp"
+#include "tessera/core/device/thread.hpp"
 #include <cstring>
 #include <mutex>
 #include <set>

@@ -109,8 +109,8 @@ namespace {
 bool is_plumbing(std::string_view file) {
   // The last two: headers for CUDA files, in the source tree and installed.
   constexpr std::array<std::string_view, 5> plumbing = {"tessera/core/", "tessera/simt/executor/launch.hpp",
-                                                        "tessera/kernel.hpp", "tessera/frontend/include/",
-                                                        "share/tessera/cuda/"};
+                                                        "include/tessera/kernel.hpp",
+                                                        "tessera/frontend/include/", "share/tessera/cuda/"};
   for (const std::string_view part : plumbing)
     if (file.find(part) != std::string_view::npos) return true;
   return file.starts_with("/usr/include/");

@@ -4,7 +4,7 @@
 #include <charconv>
 #include <filesystem>
 #include <random>
-#include "tessera/core/error.hpp"
+#include "tessera/core/text/error.hpp"
 #include "tessera/simt/tracer/tracer.hpp"
 #include "tessera/simt/executor/executor.hpp"
 

@@ -9,9 +9,9 @@
 #include <optional>
 #include <string>
 #include <vector>
-#include "tessera/core/array.hpp"
-#include "tessera/core/source_location.hpp"
-#include "tessera/core/thread.hpp"
+#include "tessera/core/array/array.hpp"
+#include "tessera/core/text/source_location.hpp"
+#include "tessera/core/device/thread.hpp"
 #include "tessera/simt/tracer/recorder.hpp"
 
 namespace tessera::simt {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "twice.hpp"
-#include "tessera/core/operation.hpp"
+#include "tessera/core/operation/operation.hpp"
 
 namespace tessera::twice {
 namespace {

@@ -2,9 +2,9 @@
 // An operation for the tests alone, B = 2·A, with one right rung and others that are wrong, each in its
 // own way: so that the checks, the exit codes and the messages are seen to work.
 #pragma once
-#include "tessera/core/arguments.hpp"
-#include "tessera/core/element.hpp"
-#include "tessera/core/view.hpp"
+#include "tessera/core/operation/arguments.hpp"
+#include "tessera/core/array/element.hpp"
+#include "tessera/core/device/view.hpp"
 
 namespace tessera::twice {
 inline namespace TESSERA_UNIT {

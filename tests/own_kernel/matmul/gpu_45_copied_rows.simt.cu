@@ -3,7 +3,7 @@
 // and each thread copies its row from there as a whole; the barrier behind the copy is missing.
 #include <cstring>
 #include "tessera/kernel.hpp"
-#include "tessera/ops/matmul.hpp"
+#include "tessera/matmul_variants.hpp"
 
 namespace tessera::matmul {
 namespace {

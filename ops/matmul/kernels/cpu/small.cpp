@@ -8,7 +8,7 @@
 // ColumnStream: few rows of A, columns of B contiguous. The columns are transposed in registers.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ops/matmul/kernels/cpu/small.cpp"
-#include "tessera/core/vector_targets.hpp"
+#include "tessera/core/device/vector_targets.hpp"
 #include <hwy/foreach_target.h>
 #include "ops/matmul/kernels/cpu/simd-inl.h"
 #include "ops/matmul/kernels/cpu/small.hpp"
@@ -505,7 +505,7 @@ void stream_f64(const Product<double>& p, std::int64_t first, std::int64_t last)
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-#include "tessera/core/parallel.hpp"
+#include "tessera/core/device/parallel.hpp"
 
 namespace tessera::matmul {
 

@@ -5,7 +5,7 @@
 #include <atomic>
 #include <utility>
 #include "ops/matmul/kernels/mma/mma_kernel.cuh"
-#include "tessera/core/rounding.hpp"
+#include "tessera/core/array/rounding.hpp"
 #include "tessera/cuda/resources.hpp"
 #include "tessera/cuda/gpus.hpp"
 #include "tessera/cuda/launch.cuh"

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <random>
 #include <vector>
-#include "tessera/core/rounding.hpp"
+#include "tessera/core/array/rounding.hpp"
 #include "tessera/kernel.hpp"
 
 namespace tessera::matmul {

@@ -4,7 +4,7 @@
 #include "ops/matmul/kernels/pack/pack_kernels.cuh"
 #include "tessera/cuda/launch.cuh"
 #include "tessera/cuda/resources.hpp"
-#include "tessera/core/rounding.hpp"
+#include "tessera/core/array/rounding.hpp"
 
 namespace tessera::matmul {
 namespace {

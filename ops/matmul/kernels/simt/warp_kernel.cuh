@@ -15,8 +15,8 @@
 #include "ops/matmul/plans/warp_plan.hpp"
 #include "ops/matmul/matmul.hpp"
 #include "ops/matmul/gemm/transposed.hpp"
-#include "tessera/core/thread.hpp"
-#include "tessera/core/variant.hpp"
+#include "tessera/core/device/thread.hpp"
+#include "tessera/core/operation/variant.hpp"
 #include "tessera/cuda/ptx/cp_async.cuh"
 
 namespace tessera::matmul {

@@ -6,8 +6,8 @@
 #include <utility>
 #include "ops/matmul/kernels/wgmma/wgmma_args.cuh"
 #include "ops/matmul/kernels/pack/pack_operands.cuh"
-#include "tessera/core/device.hpp"
-#include "tessera/core/rounding.hpp"
+#include "tessera/core/device/device.hpp"
+#include "tessera/core/array/rounding.hpp"
 #include "tessera/cuda/tensor_map.hpp"
 
 namespace tessera::matmul {

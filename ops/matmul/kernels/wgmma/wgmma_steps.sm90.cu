@@ -2,7 +2,7 @@
 // The steps that lead to rung 16: rungs 13 to 15, each with one fixed tile shape.
 #include "ops/matmul/kernels/wgmma/wgmma_launch.cuh"
 #include "ops/matmul/kernels/wgmma/wgmma_rung.cuh"
-#include "tessera/core/rounding.hpp"
+#include "tessera/core/array/rounding.hpp"
 
 namespace tessera::matmul {
 namespace {

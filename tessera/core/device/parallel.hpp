@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs one function on several threads at once. The threads persist: after a call they spin for some
+// microseconds before they sleep, so that small work needs no wake-up.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include "tessera/core/text/error.hpp"
+
+namespace tessera {
+
+// Calls work(0) … work(parts - 1), each on a thread of its own, the last on the caller's; returns when all
+// have returned. Rethrows the first exception. Calls from several threads take turns; a call from inside
+// `work` runs its parts one after another. Throws Error if the system gives fewer threads.
+void parallel(int parts, const std::function<void(int)>& work);
+
+// The Error for a system that refuses one of `wanted` threads.
+Error no_more_threads(std::int64_t wanted);
+
+}  // namespace tessera
