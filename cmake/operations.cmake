@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Every folder of ops/ is an operation; every file in it whose suffix this build can serve is
+# A folder of ops/ is an operation, or code that several share; every file in it whose suffix this build can serve is
 # compiled: a new variant is one new file.
 #
 #   .cpp            C++                              always

@@ -53,6 +53,16 @@ class Rules(unittest.TestCase):
             for used in re.findall(r'#include "tessera/(\w+)/', path.read_text()):
                 self.assertLessEqual(LAYERS.index(used), LAYERS.index(parts[0]), f"{relative(path)} uses {used}")
 
+    def test_an_operation_uses_no_other_but_the_one_it_extends(self):
+        extends = {"matmul_batch": "matmul", "integrate_batch": "integrate"}
+        for path in sources("ops"):
+            own = path.relative_to(ROOT / "ops").parts[0]
+            shared = "" if own.startswith(("matmul", "integrate")) else "imaging"
+            for name in re.findall(r'#include "((?:ops/|\.\./)[^"]+)"', path.read_text()):
+                file = ROOT / name if name.startswith("ops/") else path.parent / name
+                other = file.resolve().relative_to(ROOT / "ops").parts[0]
+                self.assertIn(other, {own, extends.get(own), shared}, f"{relative(path)} includes {name}")
+
     def test_a_room_of_core_uses_only_those_before_it(self):
         rooms = ["text", "array", "device", "operation"]
         core = ROOT / "tessera/core"

@@ -2,7 +2,7 @@
 // The kernels of the rung that compiles a formula. For NVRTC only; follows the other texts and the formula's
 // code.
 
-// The warp functions of core/thread.hpp.
+// The warp functions of core/device/thread.hpp.
 struct Lanes {
   __device__ int lane() const { return static_cast<int>(threadIdx.x % 32); }
   __device__ void sync_warp() const { __syncwarp(); }

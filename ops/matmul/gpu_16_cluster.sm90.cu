@@ -108,12 +108,12 @@ Reason refuses_options(const MixedProblem& p, int tile) {
                       is_mn_major(operand_a(p)) || is_mn_major(operand_b(p)) ? mn_major_tiles : all_tiles);
 }
 
-Reason refuses(const Arguments& arguments, const Tuning& tuning, const Device& device) {
+Reason refuses(const Arguments& arguments, const Tuning& tuning, const Device&) {
   const MixedProblem p = MixedProblem::of(arguments);
   if (const Reason reason = refuses_options(with_row_major_c(p), tuning.find("tile").value_or(0)))
     return reason;
   if (const Reason reason = refuses_shape(shape_in(tuning), costs_of(p))) return reason;
-  return wgmma_refuses(arguments, tuning, device);
+  return unsupported_by_wgmma(p);
 }
 
 // True if tile number `tile`, counted from 1, has a runtime shape, in either table.

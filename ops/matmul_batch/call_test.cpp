@@ -61,7 +61,7 @@ TEST(BatchCalls, SayWhatIsWrong) {
   EXPECT_EQ(says({in, 3, 2, 3}, {in, 2, 3, 2}, {out, 3, 2, 2}), "B has batch = 2, but A has 3");
   EXPECT_EQ(says({nullptr, 2, 2, 3}, {in, 2, 3, 2}, {out, 2, 2, 2}), "A has no data");
   EXPECT_EQ(says({in, 2, 2, 3}, {in, 2, 3, 2}, {x.data() + 4, 2, 2, 2}),
-            "C overlaps A in memory; an output must lie apart");
+            "C overlaps A in memory; outputs must not alias other arrays");
   EXPECT_EQ(says({in, 2, 2, 3}, {in, 2, 3, 2}, {out, 2, 2, 2}, {.scale_a = {in, true, -2}}),
             "scale-a has the negative step -2");
   EXPECT_EQ(says({in, 2, 2, 3}, {in, 2, 3, 2}, {out, 2, 2, 2}, {.check = true}),

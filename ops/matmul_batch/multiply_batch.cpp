@@ -145,7 +145,7 @@ std::size_t workspace_bytes(const AnyBatch& a, const AnyBatch& b, const AnyBatch
   return typed_call([&]() -> std::size_t {
     const Arguments there = arguments_in_place(a, b, c, options);
     if (there.array("C").count() == 0) return 0;
-    return tessera::workspace_bytes(choose_in_place(the_batch(), there, options.request), there);
+    return PreparedCall(the_batch(), there, options.request).workspace_bytes();
   });
 }
 
@@ -154,9 +154,9 @@ Plan enqueue(void* stream, const AnyBatch& a, const AnyBatch& b, const AnyBatch&
   return typed_call([&]() -> Plan {
     const Arguments there = arguments_in_place(a, b, c, options);
     if (there.array("C").count() == 0) return {};
-    Plan plan = choose_in_place(the_batch(), there, options.request);
-    tessera::enqueue(plan, there, stream, workspace, "C0");
-    return plan;
+    const PreparedCall call(the_batch(), there, options.request);
+    tessera::enqueue(call, there, stream, workspace, "C0");
+    return call.plan();
   });
 }
 

@@ -14,14 +14,14 @@ namespace tessera::cli {
 
 const char* const exit_codes =
     "Exit codes:\n"
-    "    0  all that was asked was done and passed\n"
+    "    0  success: every check passed\n"
     "    1  a wrong result\n"
-    "    2  the user's mistake: words, files, disks\n"
+    "    2  a usage error, or a file that cannot be read or written\n"
     "    3  something became slower\n"
-    "    4  a kernel broke the rules of memory or barriers\n"
-    "    5  a device was asked for and none is usable, or everything was skipped\n"
-    "    6  the program's own fault\n"
-    "    7  an answer, but without the tolerance that was asked for\n"
+    "    4  a memory or synchronization error in a kernel\n"
+    "    5  the requested device is not usable, or everything was skipped\n"
+    "    6  an internal error\n"
+    "    7  a result that does not reach the requested tolerance\n"
     "  130  interrupted\n"
     "Every flag --some-flag has an environment variable, TESSERA_SOME_FLAG.";
 
@@ -104,7 +104,7 @@ int command(const std::vector<std::string>& argv) {
   Ranks& ranks = Ranks::here();
   ranks.join(false);
   const std::vector<std::string> words = without_loads({argv.begin() + 1, argv.end()});
-  if (words.empty()) throw Error("what is to be done? See tessera --help");
+  if (words.empty()) throw Error("no command is given: see tessera --help");
   if (words[0] == "help" && words.size() > 1) return command({argv[0], words[1], "--help"});
   const std::string& word = words[0];
   const bool help = word == "--help" || word == "-h" || word == "help";

@@ -181,9 +181,8 @@ std::shared_ptr<const PreparedCall> Call::enqueue(void* stream, std::span<const 
   if (!known) {
     const Arguments there = s.bind(arrays);
     if (there.array(s.operation.output).count() == 0) return nullptr;
-    Plan plan = choose_in_place(s.operation, there, s.request);
-    auto prepared = std::make_shared<const PreparedCall>(plan, there);
-    known = s.remember({key, std::make_shared<const Arguments>(there), std::move(plan), std::move(prepared)});
+    auto prepared = std::make_shared<const PreparedCall>(s.operation, there, s.request);
+    known = s.remember({key, std::make_shared<const Arguments>(there), prepared->plan(), prepared});
   }
   tessera::enqueue(*known->prepared, known->arguments->with_addresses(State::addresses_of(arrays)), stream,
                    workspace);

@@ -52,7 +52,7 @@ struct Plan {
 
 // The requested variant, otherwise the finding of `tune` for such arguments (tessera/run/tuned.hpp),
 // otherwise the highest rung of the device's ladder that accepts the arguments, is not held back by a
-// heuristic (core/heuristics.hpp) and is not a baseline. Throws Error with the nearest name, or with the
+// heuristic (run/heuristics.hpp) and is not a baseline. Throws Error with the nearest name, or with the
 // variant's reason.
 [[nodiscard]] Plan choose(const Operation& operation, const Arguments& arguments,
                           const Request& request = {});
@@ -62,8 +62,8 @@ struct Plan {
 [[nodiscard]] Plan choose_in_place(const Device& device, const Operation& operation, const Arguments& there,
                                    const Request& request = {});
 
-// The choice's findings about each rung of the device's ladder, highest place first; a baseline only if it is
-// taken.
+// Says for each rung of the device's ladder why it was taken or not, highest place first; for a baseline only
+// if it is taken.
 struct Considered {
   const Variant* variant = nullptr;
   Reason cannot;                      // why it cannot compute the arguments

@@ -137,6 +137,9 @@ PreparedCall::PreparedCall(Plan plan, const Arguments& there) : plan_(std::move(
   stream_memory_ = find_stream_ordered_memory(plan_.device.where);
 }
 
+PreparedCall::PreparedCall(const Operation& operation, const Arguments& there, const Request& request)
+    : PreparedCall(choose_in_place(operation, there, request), there) {}
+
 void PreparedCall::enqueue(void* stream, std::span<void* const> arrays, const Workspace& workspace) const {
   Run run{&plan_.device, stream};
   const std::size_t bytes = run.workspace_bytes = planned_.workspace_bytes;

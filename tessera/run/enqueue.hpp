@@ -40,6 +40,8 @@ class PreparedCall {
   // The addresses in `there` matter only for their alignment, and are not kept. Throws if the plan refuses
   // the arguments or cannot be enqueued.
   PreparedCall(Plan plan, const Arguments& there);
+  // With the plan that choose_in_place() chooses.
+  PreparedCall(const Operation& operation, const Arguments& there, const Request& request);
   PreparedCall(const PreparedCall&) = delete;
   PreparedCall& operator=(const PreparedCall&) = delete;
 

@@ -267,7 +267,7 @@ TEST_F(Enqueue, SaysWhatIsWrong) {
   EXPECT_EQ(complaint(there({{"A", vector(nullptr)}}, out_)), "A has no data");
   EXPECT_EQ(complaint(there({{"A", vector(odd)}}, out_)), "A is not aligned to its elements");
   EXPECT_EQ(complaint(there({{"A", vector(in_)}}, in_ + 7)),
-            "C overlaps A in memory; an output must lie apart");
+            "C overlaps A in memory; outputs must not alias other arrays");
   EXPECT_EQ(complaint(there(), &streams[1]), "the stream is of another device than cuda:0");
   EXPECT_EQ(complaint(there(), nullptr, {space_, capacity - 1}),
             "the workspace has 1023 bytes, 1024 are needed");
@@ -282,10 +282,11 @@ TEST_F(Enqueue, SaysWhatIsWrong) {
 
 TEST_F(Enqueue, AnInputMayLieWhereTheResultDoesIfItIsNamed) {
   const auto both = [this](float* d) { return there({{"A", vector(in_)}, {"D", vector(d)}}, added_); };
-  EXPECT_EQ(complaint(both(added_)), "C overlaps D in memory; an output must lie apart");
+  EXPECT_EQ(complaint(both(added_)), "C overlaps D in memory; outputs must not alias other arrays");
   EXPECT_EQ(complaint(both(added_ + 1), nullptr, {}, "D"),
-            "C overlaps D in memory; an output must lie apart");
-  EXPECT_EQ(complaint(both(added_), nullptr, {}, "A"), "C overlaps D in memory; an output must lie apart");
+            "C overlaps D in memory; outputs must not alias other arrays");
+  EXPECT_EQ(complaint(both(added_), nullptr, {}, "A"),
+            "C overlaps D in memory; outputs must not alias other arrays");
   EXPECT_EQ(complaint(both(added_), nullptr, {}, "D"), "none");
   EXPECT_EQ(added_[3], 106);
 }

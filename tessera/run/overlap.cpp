@@ -180,7 +180,7 @@ void refuse_overlaps(const Arguments& host, const std::string& in_place) {
   for (const Parameter& output : host.signature().parameters) {
     if (output.kind != Parameter::Kind::output) continue;
     const ArrayView& to = host.array(output.name);
-    if (overlaps_itself(to)) throw Error(output.name + " has steps with which its elements overlap");
+    if (overlaps_itself(to)) throw Error(output.name + " has strides that make its elements overlap");
     for (const Parameter& other : host.signature().parameters) {
       if (!other.is_array() || other.name == output.name || !host.has(other.name)) continue;
       const ArrayView& from = host.array(other.name);
@@ -188,7 +188,8 @@ void refuse_overlaps(const Arguments& host, const std::string& in_place) {
           from.strides == to.strides)
         continue;
       if (overlap(to, from))
-        throw Error(output.name + " overlaps " + other.name + " in memory; an output must lie apart");
+        throw Error(output.name + " overlaps " + other.name +
+                    " in memory; outputs must not alias other arrays");
     }
   }
 }

@@ -9,7 +9,7 @@ namespace tessera {
 
 struct Outcome {
   Plan plan;
-  std::map<std::string, Array> outputs;  // those without memory in the arguments
+  std::map<std::string, Array> outputs;  // those that the caller gave no memory for
   double kernel_seconds = 0;             // on the device
   double round_trip_seconds = 0;         // including the copies to it and back
   std::optional<Verdict> verdict;        // with `check`

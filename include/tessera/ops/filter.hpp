@@ -1,4 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// The name of this header before include/tessera held it; kept for programs written then.
+// An older path, for programs that use it.
 #pragma once
 #include "tessera/filter.hpp"

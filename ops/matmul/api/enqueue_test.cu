@@ -351,7 +351,7 @@ TEST_F(EnqueueOnGpu, SaysWhatIsWrong) {
   EXPECT_EQ(says({host.data(), m, k}, b, c), "A lies in host memory, but the work is for cuda:0");
   EXPECT_EQ(says(a, {nullptr, k, n}, c), "B has no data");
   EXPECT_EQ(says(a, {a.data, k, m}, {t.a_there.get(), m, m}),
-            "C overlaps A in memory; an output must lie apart");
+            "C overlaps A in memory; outputs must not alias other arrays");
   EXPECT_EQ(says(a, b, c, {.scale_a = {reinterpret_cast<const float*>(host.data())}}),
             "scale-a lies in host memory, but the work is for cuda:0");
   auto* const odd = reinterpret_cast<bf16*>(reinterpret_cast<char*>(c.data) + 1);

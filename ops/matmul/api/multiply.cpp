@@ -184,7 +184,7 @@ struct PreparedProduct::State {
       : gemm((check_enqueued(options), Gemm::of(a, b, c, options))) {
     const Arguments there = gemm.arguments();
     if (gemm.is_empty()) return;
-    call.emplace(choose_in_place(matmul_operation(), there, options.request), there);
+    call.emplace(matmul_operation(), there, options.request);
     alignments = gemm.key(false);
   }
 };
@@ -258,10 +258,9 @@ const Plan& enqueue(void* stream, const Gemm& gemm, const Request& request, cons
   }
   const Arguments there = gemm.arguments();
   if (gemm.is_empty()) return no_plan;
-  if (!known) {
-    Plan plan = choose_in_place(matmul_operation(), there, request);
-    last = {key.value_or(CallKey()), std::make_shared<const PreparedCall>(std::move(plan), there)};
-  }
+  if (!known)
+    last = {key.value_or(CallKey()),
+            std::make_shared<const PreparedCall>(matmul_operation(), there, request)};
   tessera::enqueue(*last.call, there, stream, workspace, "C0");
   return last.call->plan();
 }

@@ -271,7 +271,7 @@ TEST(Multiply, SaysWhatIsWrong) {
             "A has the leading dimension 4, but columns of 5");
   EXPECT_EQ(complaint<float>({in, -2, 3}, {in, 3, 2}, {out, 2, 2}), "A has a negative extent");
   EXPECT_EQ(complaint<float>({in, 2, 3}, {in, 3, 2}, {x.data() + 4, 2, 2}),
-            "C overlaps A in memory; an output must lie apart");
+            "C overlaps A in memory; outputs must not alias other arrays");
   const auto* const odd = reinterpret_cast<const float*>(reinterpret_cast<const char*>(in) + 2);
   EXPECT_EQ(complaint<float>({odd, 2, 3}, {in, 3, 2}, {out, 2, 2}), "A is not aligned to its elements");
   EXPECT_EQ((complaint<float>({in, 2, 3}, {in, 3, 2}, {out, 2, 2}, {.scale_a = {odd}})),
@@ -338,7 +338,7 @@ TEST(Enqueue, SaysWhatIsWrong) {
             "none | check is not supported for asynchronous calls");
   // A C0 that partially overlaps C.
   EXPECT_EQ(complaint<float>({in, 2, 3}, {in, 3, 2}, {out, 2, 2}, {.beta = 1, .c0 = {out + 1}}),
-            "C overlaps C0 in memory; an output must lie apart");
+            "C overlaps C0 in memory; outputs must not alias other arrays");
   // Nothing to do, nowhere.
   EXPECT_EQ(enqueue<float>(nullptr, {in, 0, 3}, {in, 3, 2}, {nullptr, 0, 2}).variant, nullptr);
 }

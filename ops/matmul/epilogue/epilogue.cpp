@@ -45,7 +45,7 @@ void epilogue_as(const Arguments& arguments, void* sums, Run& run,
   if (p.batch == 0 || p.m == 0 || p.n == 0) return;
   if (run.device->where == Where::cpu) return run_epilogue_on_cpu(p, run.device->threads);
   const auto found = kernels().find({run.device->where, run.tracer != nullptr});
-  if (found == kernels().end()) throw Error(Error::Kind::internal, "no kernel concludes products there");
+  if (found == kernels().end()) throw Error(Error::Kind::internal, "no epilogue kernel for this device");
   (found->second.*kernel)(p.of_c.col == 1 ? p : p.transposed(), run);
 }
 

@@ -174,9 +174,8 @@ Signature signature() {
       b,
       c0,
       real("alpha", 1,
-           "α, the factor of the product: what f32 can hold (f64's: f64), but no tiny number that would be "
-           "0; i32's "
-           "whole, in -2^31 to 2^31 - 1; i8's to i32 whole, in -2^24 to 2^24"),
+           "α, the factor of the product: representable in f32 (for f64: in f64) without underflow; for "
+           "i32 an integer from -2^31 to 2^31 - 1; for i8 to i32 an integer from -2^24 to 2^24"),
       beta,
       choice("op-a", {"none", "transpose"}, "transpose: the file holds Aᵀ"),
       choice("op-b", {"none", "transpose"}, "transpose: the file holds Bᵀ"),

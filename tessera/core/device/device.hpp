@@ -109,9 +109,8 @@ class Backend {
   virtual std::function<void()> capture(const Run&, const std::function<void()>& work) { return work; }
   // The energy that the device has used since some fixed moment, in joules; std::nullopt: not reported.
   virtual std::optional<double> joules(const Device&) { return std::nullopt; }
-  virtual std::string unavailable_reason(const Device&) {
-    return {};
-  }  // the reason why clock, power or energy are missing
+  // The reason why clock, power or energy are missing.
+  virtual std::string unavailable_reason(const Device&) { return {}; }
   // Takes about a second or less. Empty: this backend's timings say nothing about the device.
   virtual Ceilings measure_ceilings(const Device&) { return {}; }
 };

@@ -58,9 +58,8 @@ struct Parameter {
   Picture picture = Picture::no;  // arrays
 
   bool is_array() const { return kind == Kind::input || kind == Kind::output; }
-  std::size_t packed_dimensions() const {
-    return picture == Picture::no ? 1 : 2;
-  }                          // trailing dimensions that are contiguous in memory
+  // The number of trailing dimensions that are contiguous in memory.
+  std::size_t packed_dimensions() const { return picture == Picture::no ? 1 : 2; }
   bool is_flag() const;      // given as --name, not by position
   std::string flag() const;  // "op-a" for --op-a
   Element element_with(Element of_operation, const std::map<std::string, std::string>& words) const;

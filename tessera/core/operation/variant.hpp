@@ -69,7 +69,7 @@ struct PreparedRun {
   Launcher launch;  // null: there is nothing to do
   std::size_t workspace_bytes = 0;
   std::size_t zeros = 0;      // bytes at the front of the workspace that must be zeros before a launch
-  bool planned_ahead = true;  // a launch only takes addresses, and leaves those zeros behind
+  bool planned_ahead = true;  // a launch plans nothing, and restores those zeros
 
   void operator()(std::span<void* const> arrays, Run& run) const {
     if (launch) launch(arrays, run);

@@ -275,7 +275,7 @@ void Block::complete(const ThreadState& thread, Warp& warp, std::uint32_t named)
     if (gone != 0 && task_.tracer->early_returns)
       trace_->passed_without_all(thread.wait.location, thread.wait.what != WarpCollective::sync_warp, [&] {
         return misses_lane(thread, lanes[static_cast<std::size_t>(std::countr_zero(gone))]) +
-               "; CUDA promises nothing then";
+               "; its behaviour is undefined in CUDA";
       });
     trace_->warp_synced(static_cast<std::size_t>(thread.rank / 32), named);
   }
@@ -609,7 +609,7 @@ std::string leaves_out(std::span<const ThreadState> threads) {
 
 std::string misses_threads(std::span<const ThreadState> threads) {
   return "a barrier that not every thread of the block comes to: " + standing(threads) +
-         "; CUDA promises nothing then";
+         "; its behaviour is undefined in CUDA";
 }
 
 std::string misses_lane(const ThreadState& waiting, const ThreadState& gone) {

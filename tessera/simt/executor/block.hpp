@@ -74,9 +74,8 @@ class Block {
   bool run(std::int64_t block);
   std::exception_ptr failure() const { return failure_; }
   void fail_by(const Stop& stop, double seconds_allowed);  // after a jump out of run()
-  const std::atomic<std::uint64_t>& progress() const {
-    return progress_;
-  }  // incremented by each barrier, collective and return
+  // Incremented by each barrier, collective and return.
+  const std::atomic<std::uint64_t>& progress() const { return progress_; }
   BlockTrace* trace() { return tracer_side_.get(); }
 
   // Called by GPU threads.
