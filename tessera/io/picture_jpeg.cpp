@@ -133,8 +133,6 @@ int orientation_of(const jpeg_decompress_struct& info) {
   return 1;
 }
 
-}  // namespace
-
 Raw parse_jpeg(std::span<const std::byte> file, const std::string& name, const Limits& limits) {
   Reading r;
   prepare(r.failing);
@@ -176,16 +174,16 @@ Bytes encode_jpeg(const std::string& name, const ArrayView& pixels, const Style&
   return {bytes, bytes + w.bytes};
 }
 
+}  // namespace
+
+constinit const Codec jpeg_codec{.parse = parse_jpeg, .encode = encode_jpeg};
+
 }  // namespace tessera::picture
 #else
 namespace tessera::picture {
 
-constexpr const char* no_jpeg =
-    ": this build knows no JPEG; with libjpeg-turbo's development files (libjpeg62-turbo-dev) it would";
-Raw parse_jpeg(std::span<const std::byte>, const std::string& name, const Limits&) {
-  throw Error(name + no_jpeg);
-}
-Bytes encode_jpeg(const std::string& name, const ArrayView&, const Style&) { throw Error(name + no_jpeg); }
+constinit const Codec jpeg_codec{
+    .lacking = "JPEG; with libjpeg-turbo's development files (libjpeg62-turbo-dev) it would"};
 
 }  // namespace tessera::picture
 #endif
