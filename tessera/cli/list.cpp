@@ -50,33 +50,14 @@ Reason reason_of(const Variant& variant) {
   return variant.needs ? variant.needs(find_backend(variant.where)->devices().front()) : std::nullopt;
 }
 
-// Reasons why something does not run here: each is printed once, below the table, and numbered in it.
-class Notes {
- public:
-  std::string number_of(const std::string& reason) {
-    auto found = std::ranges::find(reasons_, reason);
-    if (found == reasons_.end()) found = reasons_.insert(reasons_.end(), reason);
-    return fmt::format("[{}]", found - reasons_.begin() + 1);
-  }
-  std::string text() const {
-    std::string out;
-    for (std::size_t i = 0; i < reasons_.size(); ++i) out += fmt::format("[{}] {}\n", i + 1, reasons_[i]);
-    return out;
-  }
-
- private:
-  std::vector<std::string> reasons_;
-};
-
-std::string where_it_runs(const Listed& rung, Notes& notes) {
+std::string where_it_runs(const Listed& rung, report::Notes& notes) {
   if (rung.registered.empty())
-    return "no " + notes.number_of(rung.absent.empty() ? "this build lacks it" : rung.absent);
+    return "no " + notes.refer(rung.absent.empty() ? "this build lacks it" : rung.absent);
   std::string here, reasons;
   for (const Variant* variant : rung.registered) {
     const std::string where(name_of(variant->where));
     if (const Reason reason = reason_of(*variant))
-      reasons +=
-          (reasons.empty() ? "" : ", ") + ("no " + where + " " + notes.number_of(where + ": " + *reason));
+      reasons += (reasons.empty() ? "" : ", ") + ("no " + where + " " + notes.refer(where + ": " + *reason));
     else here += (here.empty() ? "" : ", ") + where;
   }
   if (here.empty()) return reasons;
@@ -187,7 +168,7 @@ std::string layout_table(const Operation& operation) {
 }
 
 // One line per rung. The idea comes last, where a table that is too wide is cut.
-std::string ladder_table(const std::vector<Listed>& rungs, Notes& notes) {
+std::string ladder_table(const std::vector<Listed>& rungs, report::Notes& notes) {
   report::Table table({{"ladder", Align::left},
                        {"place"},
                        {"variant", Align::left},
@@ -223,7 +204,7 @@ std::string details(const Operation& operation, const std::vector<Listed>& rungs
 void print_ladder(std::FILE* to, const Operation& operation, bool verbose) {
   fmt::print(to, "{}: {}\n", operation.name, operation.summary);
   if (verbose) fmt::print(to, "Usage: tessera {} {}\n", operation.name, operation.signature.usage());
-  Notes notes;
+  report::Notes notes("[]");  // reasons why rungs do not run here
   const auto rungs = rungs_of(operation);
   const std::string table = ladder_table(rungs, notes);
   fmt::print(to, "\n{}{}{}", table, notes.text(),

@@ -48,12 +48,6 @@ std::string long_name(const std::string& names) {
   return names.substr(from, names.find(',', from) - from);
 }
 
-// Counts characters, not bytes, of which "…" has three.
-std::size_t letters(const std::string& text) {
-  return static_cast<std::size_t>(
-      std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
-}
-
 class Layout : public CLI::Formatter {
  public:
   explicit Layout(std::string usage) : usage_(std::move(usage)) { column_width(34); }
@@ -64,7 +58,7 @@ class Layout : public CLI::Formatter {
   }
   std::string make_option(const CLI::Option* option, bool is_positional) const override {
     std::string out = "  " + make_option_name(option, is_positional) + make_option_opts(option);
-    const std::size_t width = letters(out);
+    const std::size_t width = report::display_width(out);
     const std::size_t column = get_column_width();
     if (width >= column) out += "\n" + std::string(column, ' ');
     else out += std::string(column - width, ' ');
@@ -80,7 +74,7 @@ class Layout : public CLI::Formatter {
     std::string out;
     std::size_t used = 0;
     for (const std::string& word : split(text, ' ')) {
-      const auto width = letters(word);
+      const auto width = report::display_width(word);
       if (used != 0 && used + 1 + width > most) {
         out += "\n" + std::string(column, ' ');
         used = 0;

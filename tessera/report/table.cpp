@@ -145,6 +145,20 @@ std::string Table::lines() const {
   return out;
 }
 
+std::string Notes::refer(const std::string& note) {
+  auto found = std::ranges::find(notes_, note);
+  if (found == notes_.end()) found = notes_.insert(notes_.end(), note);
+  return number(static_cast<std::size_t>(found - notes_.begin()));
+}
+
+std::string Notes::text() const {
+  std::string out;
+  for (std::size_t i = 0; i < notes_.size(); ++i) out += number(i) + " " + notes_[i] + "\n";
+  return out;
+}
+
+std::string Notes::number(std::size_t i) const { return fmt::format("{}{}{}", open_, i + 1, close_); }
+
 std::string number(std::optional<double> value) {
   if (!value || !std::isfinite(*value)) return "n/a";
   const double size = std::abs(*value);
@@ -161,6 +175,12 @@ std::string seconds(std::optional<double> value) {
   if (*value >= 1) return number(*value) + " s ";
   if (*value >= 1e-3) return number(*value * 1e3) + " ms";
   return number(*value * 1e6) + " µs";
+}
+
+std::string seconds_in_text(double value) {
+  std::string out = seconds(value);
+  if (out.ends_with(' ')) out.pop_back();
+  return out;
 }
 
 std::string bytes(std::int64_t value) {
