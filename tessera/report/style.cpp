@@ -121,11 +121,6 @@ h3{margin:0 0 .25rem;font-size:1.05rem;line-height:1.35;font-weight:620;overflow
 p{margin:0 0 .75rem;max-width:46rem}
 .lede{margin:1rem 0 0;font-size:1.15rem;line-height:1.5;max-width:44rem}
 .quiet{color:$muted;font-size:.9rem}
-.facts{display:flex;flex-wrap:wrap;gap:1.1rem 2.75rem;margin:1.9rem 0 0;padding:1.2rem 0;border-top:1px solid $rule;border-bottom:1px solid $rule}
-.facts div{min-width:6rem}
-.facts dt{color:$muted;font-size:.8125rem}
-.facts dd{margin:0;font-size:1.35rem;font-weight:600;letter-spacing:-.015em;font-variant-numeric:tabular-nums}
-.facts dd small{display:block;color:$muted;font-size:.8125rem;font-weight:400;letter-spacing:0}
 nav{margin:1rem 0 0;font-size:.9rem;display:flex;flex-wrap:wrap;gap:.35rem 1.4rem}
 nav a{text-decoration:none}
 nav a:hover{text-decoration:underline}
@@ -214,8 +209,6 @@ svg.chart .mark:hover{filter:brightness(1.08)}
  .pair{display:block}
  svg.narrow{display:block}
  svg.narrow.fits{width:100%;max-width:27rem}
- .facts{display:grid;grid-template-columns:1fr 1fr;gap:1rem 1.2rem}
- .facts dd{font-size:1.15rem}
  .listing .row{grid-template-columns:2.6rem 0 3.2rem 3rem 0 minmax(0,1fr);gap:0 .3rem}
  .listing .less{display:none}
  .listing .row>small{grid-column:1/-1;padding-left:1.2rem}
