@@ -12,11 +12,7 @@ namespace {
 
 constexpr double log_from = 30;  // the ratio of largest to smallest from which a logarithmic scale is used
 
-std::string tick_label(double value) {
-  const double size = std::abs(value);
-  if (size != 0 && (size >= 1e6 || size < 1e-3)) return fmt::format("{:g}", value);
-  return fmt::format("{:.6g}", value);
-}
+std::string tick_label(double value) { return fmt::format("{:.6g}", value); }
 
 }  // namespace
 

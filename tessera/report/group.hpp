@@ -23,7 +23,7 @@ std::vector<Group> groups_of(const Document& document);
 
 // The quantity to draw: arithmetic if the operation counts any, else traffic, else time.
 struct Metric {
-  std::string name, unit;
+  std::string unit;
   Number Entry::*field = nullptr;
   double factor = 1;
   bool more_is_better = true;
