@@ -155,7 +155,11 @@ Svg draw_bars(const Bars& bars, double width, const std::string& id, const Chart
   return svg;
 }
 
-namespace {
+void show_bars(Chart& out, Bars bars) {
+  out.draw = [bars = std::move(bars)](const Chart& chart, double width, const std::string& id) {
+    return draw_bars(bars, width, id, chart);
+  };
+}
 
 Bar bar_of(const Entry& row, const Entries& rows, const Metric& metric) {
   Bar out;
@@ -180,6 +184,8 @@ Bar bar_of(const Entry& row, const Entries& rows, const Metric& metric) {
     if (const Number value = metric.of(*choice); value && choice != &row) out.choices.push_back(*value);
   return out;
 }
+
+namespace {
 
 DataTable table_of(const Entries& rungs, const Metric& metric, const Entry* best,
                    const std::string& caption) {
@@ -244,9 +250,7 @@ Chart ladder_chart(const Group& group, const Dims& problem) {
   }
   const bool dots = std::ranges::any_of(bars.bars, [](const Bar& bar) { return !bar.choices.empty(); });
   if (dots) out.note = "Small circles: other choices of the same rung.";
-  out.draw = [bars](const Chart& chart, double width, const std::string& id) {
-    return draw_bars(bars, width, id, chart);
-  };
+  show_bars(out, std::move(bars));
   return out;
 }
 
@@ -286,9 +290,7 @@ Chart split_chart(const Entry& row) {
   }
   if (!(longest > 0)) out.missing = "no device has a time";
   out.table_open = true;
-  out.draw = [bars](const Chart& chart, double width, const std::string& id) {
-    return draw_bars(bars, width, id, chart);
-  };
+  show_bars(out, std::move(bars));
   return out;
 }
 
@@ -374,9 +376,7 @@ Chart counter_chart(const Group& group, const Shown& shown) {
   }
   if (std::ranges::none_of(bars.bars, [](const Bar& bar) { return bar.value.has_value(); }))
     out.missing = "no row has this counter";
-  out.draw = [bars](const Chart& chart, double width, const std::string& id) {
-    return draw_bars(bars, width, id, chart);
-  };
+  show_bars(out, std::move(bars));
   return out;
 }
 
@@ -479,9 +479,7 @@ Chart line_chart(const Entry& row) {
   std::ranges::stable_sort(lines, {}, [](const SourceLine* l) { return std::tie(l->file, l->line); });
   Bars bars{"sectors + wavefronts", {}, {}, {}, true};
   for (const SourceLine* line : lines) bars.bars.push_back(line_bar(*line, largest, several_files(row)));
-  out.draw = [bars](const Chart& chart, double width, const std::string& id) {
-    return draw_bars(bars, width, id, chart);
-  };
+  show_bars(out, std::move(bars));
   return out;
 }
 

@@ -262,30 +262,16 @@ void draw_as_bars(Chart& out, Entries rows, const Metric& metric) {
   out.table.columns = {
       {"choice", true}, {metric.unit}, {"time"}, {"±", false, true}, {"why not", true, true}};
   for (const Entry* row : rows) {
-    const std::string choice = others(row->tuning, axes_of(rows), "");
-    const Number value = metric.of(*row);
-    const std::string why = row->wrong()          ? "wrong result"
-                            : row->reason.empty() ? "not measured"
-                                                  : row->reason;
-    bars.bars.push_back({choice,
-                         "",
-                         value ? figure(*value) : "",
-                         tip_of(*row, metric),
-                         value,
-                         {},
-                         {},
-                         {},
-                         row == rows.front() && value ? "best"
-                         : row->wrong()               ? "wrong"
-                                                      : "",
-                         value ? "" : why});
-    out.table.lines.push_back({{Cell(choice), number_cell(value), seconds_cell(row->median),
-                                percent_cell(row->spread()), Cell(value ? "" : why, {}, "words")},
+    Bar bar = bar_of(*row, {}, metric);
+    bar.label = others(row->tuning, axes_of(rows), "");
+    bar.detail.clear();
+    if (bar.value && row == rows.front()) bar.classes = "best";
+    out.table.lines.push_back({{Cell(bar.label), number_cell(bar.value), seconds_cell(row->median),
+                                percent_cell(row->spread()), Cell(bar.missing, {}, "words")},
                                row->wrong() ? "wrong" : ""});
+    bars.bars.push_back(std::move(bar));
   }
-  out.draw = [bars](const Chart& chart, double width, const std::string& id) {
-    return draw_bars(bars, width, id, chart);
-  };
+  show_bars(out, std::move(bars));
 }
 
 Chart one_tuning_chart(const Group& group, const Entries& rows, const std::vector<Axis>& axes,
