@@ -20,30 +20,19 @@ std::size_t fitting(double room, double each) {
   return static_cast<std::size_t>(std::max(room / each + 0.01, 4.0));
 }
 
-// The layout: labels beside their bars, or above them if the page is narrow.
+// The layout: labels and values stand above their bars, so that it serves every width.
 struct Place {
-  Place(double across, const Bars& bars) : small(is_narrow(across)), code(bars.source), width(across) {
-    double letters = 0;
-    bool details = false;
-    for (const Bar& bar : bars.bars) {
-      const auto label = static_cast<double>(display_width(bar.label)),
-                 detail = static_cast<double>(display_width(bar.detail));
-      letters = std::max({letters, label * (code ? code_letter : letter), detail * small_letter});
-      details = details || !bar.detail.empty();
-    }
-    left = small ? 2 : std::clamp(letters, 90.0, code ? 470.0 : 330.0) + 16;
-    right = small ? width - 6 : width - 74;
-    step = small ? 42 : code ? 26 : details ? 40 : 32;
-    top = bars.reference ? small ? 28 : 40 : small ? 12 : 20;
-    bottom = top + step * static_cast<double>(bars.bars.size()) + 4;
-  }
-  double height() const { return small ? 13 : 18; }
-  double bar_y(std::size_t i) const {
-    return top + step * static_cast<double>(i) + (small ? 22 : (step - height()) / 2);
-  }
+  Place(double across, const Bars& bars)
+      : width(across),
+        right(across - 6),
+        top(bars.reference ? 28 : 12),
+        bottom(top + step * static_cast<double>(bars.bars.size()) + 4),
+        code(bars.source) {}
+  double bar_y(std::size_t i) const { return top + step * static_cast<double>(i) + 22; }
 
-  bool small, code;
-  double width, left = 0, right = 0, top = 0, bottom = 0, step = 0;
+  static constexpr double left = 2, height = 13, step = 42;
+  double width, right, top, bottom;
+  bool code;
 };
 
 Scale scale_of(const Bars& bars, const Place& place) {
@@ -64,12 +53,12 @@ Scale scale_of(const Bars& bars, const Place& place) {
 }
 
 void draw_axis(Svg& svg, const Scale& scale, const Place& place, const std::string& unit) {
-  for (const Tick& tick : scale.ticks(place.small ? 4 : 7)) {
+  for (const Tick& tick : scale.ticks(is_narrow(place.width) ? 4 : 7)) {
     const double x = scale.at(tick.value);
     svg.line({x, place.top - 4}, {x, place.bottom}, "grid");
-    const Anchor anchor = x < place.left + 12 && place.small ? Anchor::start
-                          : x > place.right - 12             ? Anchor::end
-                                                             : Anchor::middle;
+    const Anchor anchor = x < place.left + 12    ? Anchor::start
+                          : x > place.right - 12 ? Anchor::end
+                                                 : Anchor::middle;
     svg.text({x, place.bottom + 16}, place.code ? count(tick.value) : tick.label, "small muted", anchor);
   }
   const std::string kind = scale.kind() == Scale::Kind::log ? ", logarithmic scale" : "";
@@ -77,32 +66,28 @@ void draw_axis(Svg& svg, const Scale& scale, const Place& place, const std::stri
 }
 
 void draw_value(Svg& svg, const Bar& bar, const Scale& scale, const Place& place, double y) {
-  const double end = scale.at(*bar.value), middle = y + place.height() / 2;
+  const double end = scale.at(*bar.value), middle = y + place.height / 2;
   if (*bar.value > 0)
-    svg.rect(place.left, y, std::max(end - place.left, 1.0), place.height(), "bar " + bar.classes, bar.tip,
-             2);
+    svg.rect(place.left, y, std::max(end - place.left, 1.0), place.height, "bar " + bar.classes, bar.tip, 2);
   for (const double choice : bar.choices) svg.circle({scale.at(choice), middle}, 2.5, "choice");
   if (bar.low && bar.high && scale.at(*bar.high) - scale.at(*bar.low) > 2) {
     svg.line({scale.at(*bar.low), middle}, {scale.at(*bar.high), middle}, "spread");
     for (const double side : {*bar.low, *bar.high})
       svg.line({scale.at(side), middle - 4}, {scale.at(side), middle + 4}, "spread");
   }
-  const std::string weight = bar.classes == "best" ? "strong" : "";
-  if (bar.value_text.empty()) return;
-  if (place.small) svg.text({place.right, y - 6}, bar.value_text, "strong", Anchor::end);
-  else svg.text({place.width - 2, y + 13.5}, bar.value_text, weight, Anchor::end);
+  if (!bar.value_text.empty()) svg.text({place.right, y - 6}, bar.value_text, "strong", Anchor::end);
 }
 
 void draw_missing(Svg& svg, const Bar& bar, const Place& place, double y) {
   const bool wrong = bar.classes == "wrong";
-  svg.rect(place.left, y, 24, place.height(), wrong ? "bar wrong" : "bar missing", bar.tip, 2);
+  svg.rect(place.left, y, 24, place.height, wrong ? "bar wrong" : "bar missing", bar.tip, 2);
   const std::size_t room = fitting(place.right - place.left - 34, small_letter);
-  svg.text({place.left + 32, y + place.height() - 4}, shortened((wrong ? "" : "n/a: ") + bar.missing, room),
+  svg.text({place.left + 32, y + place.height - 4}, shortened((wrong ? "" : "n/a: ") + bar.missing, room),
            wrong ? "small bad-text" : "small muted");
 }
 
-// On a narrow page, draws the detail only if the label leaves enough width.
-void draw_label_above(Svg& svg, const Bar& bar, const Place& place, double y) {
+// Draws the detail only if the label leaves enough width.
+void draw_label(Svg& svg, const Bar& bar, const Place& place, double y) {
   const double room =
       place.width - 8 - letter * static_cast<double>(std::max<std::size_t>(display_width(bar.value_text), 3));
   if (place.code)
@@ -113,18 +98,6 @@ void draw_label_above(Svg& svg, const Bar& bar, const Place& place, double y) {
   if (!bar.detail.empty() && room - taken > 5 * small_letter)
     svg.text({place.left + taken, y - 6}, shortened(bar.detail, fitting(room - taken, small_letter)),
              "small muted");
-}
-
-void draw_label(Svg& svg, const Bar& bar, const Place& place, double y) {
-  if (place.small) return draw_label_above(svg, bar, place, y);
-  const double room = place.left - 16;
-  if (place.code) return svg.text({2, y + 13}, shortened(bar.label, fitting(room, code_letter)), "code");
-  const std::string weight = bar.classes == "best" ? "strong" : "";
-  svg.text({room + 4, y + (bar.detail.empty() ? 13.5 : 5.5)}, shortened(bar.label, fitting(room, letter)),
-           weight, Anchor::end);
-  if (!bar.detail.empty())
-    svg.text({room + 4, y + 21.5}, shortened(bar.detail, fitting(room, small_letter)), "small muted",
-             Anchor::end);
 }
 
 }  // namespace
@@ -143,14 +116,11 @@ Svg draw_bars(const Bars& bars, double width, const std::string& id, const Chart
   }
   if (bars.reference) {
     const double x = scale.at(*bars.reference);
-    // On a narrow page values stand above the bars, so the line is drawn only across the bars.
-    if (!place.small) svg.line({x, place.top - 8}, {x, place.bottom}, "opponent");
-    else
-      for (std::size_t i = 0; i < bars.bars.size(); ++i)
-        svg.line({x, place.bar_y(i) - 2}, {x, place.bar_y(i) + place.height() + 2}, "opponent");
+    // Values stand above the bars, so the line is drawn only across the bars.
+    for (std::size_t i = 0; i < bars.bars.size(); ++i)
+      svg.line({x, place.bar_y(i) - 2}, {x, place.bar_y(i) + place.height + 2}, "opponent");
     const bool right = x > (place.left + place.right) / 2;
-    svg.text({x, place.small ? 13 : place.top - 14}, bars.reference_name, "small mark-text",
-             right ? Anchor::end : Anchor::start);
+    svg.text({x, 13}, bars.reference_name, "small mark-text", right ? Anchor::end : Anchor::start);
   }
   return svg;
 }
