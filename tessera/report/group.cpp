@@ -15,7 +15,6 @@ std::string Group::device_name() const {
 }
 
 bool Group::executor() const { return device.starts_with("simt"); }
-bool Group::gpu() const { return device.starts_with("cuda"); }
 
 std::vector<Group> groups_of(const Document& document) {
   std::vector<Group> out;

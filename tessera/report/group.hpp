@@ -16,7 +16,6 @@ struct Group {
 
   std::string device_name() const;  // "NVIDIA H200", or the label
   bool executor() const;            // times of the executor, not of a GPU
-  bool gpu() const;
 };
 
 std::vector<Group> groups_of(const Document& document);
