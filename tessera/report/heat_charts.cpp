@@ -104,7 +104,7 @@ Svg draw_heat_map(const HeatMap& map, double width, const std::string& id, const
   const Shades shades(map);
   Svg svg(p.width, p.bottom + 52, id, chart.title, chart.description);
   svg.text({p.left + 1, 14}, map.across + " →", "small muted");
-  if (!map.down.empty()) svg.text({2, p.top - 10}, map.down + " ↓", "small muted");
+  svg.text({2, p.top - 10}, map.down + " ↓", "small muted");
   for (std::size_t c = 0; c < map.columns.size(); ++c)
     svg.text({p.x(c) + p.cell / 2, p.top - 10}, map.columns[c], "small strong", Anchor::middle);
   for (std::size_t l = 0; l < map.lines.size(); ++l) {
@@ -217,15 +217,12 @@ std::vector<Line> lines_of(const Entries& rows, const std::vector<Axis>& axes, c
   return out;
 }
 
-HeatMap tuning_map(const Entries& rows, const std::vector<Axis>& axes) {
-  const Metric metric = metric_for(rows);
+HeatMap tuning_map(const Entries& rows, const std::vector<Axis>& axes, const Metric& metric) {
   const Axis& across = *std::ranges::max_element(axes, {}, [](const Axis& a) { return a.values.size(); });
-  HeatMap map{
-      across.name,          axes.size() == 1 ? "" : names_but(axes, across.name), metric.unit, {}, {}, {},
-      metric.more_is_better};
+  HeatMap map{across.name, names_but(axes, across.name), metric.unit, {}, {}, {}, metric.more_is_better};
   for (const int value : across.values) map.columns.push_back(std::to_string(value));
   for (const Line& line : lines_of(rows, axes, across)) {
-    map.lines.push_back(axes.size() == 1 ? metric.unit : line.shown);
+    map.lines.push_back(line.shown);
     auto& cells = map.cells.emplace_back();
     for (const int value : across.values) {
       const Entry* kept = nullptr;
@@ -277,14 +274,14 @@ void draw_as_bars(Chart& out, Entries rows, const Metric& metric) {
 Chart one_tuning_chart(const Group& group, const Entries& rows, const std::vector<Axis>& axes,
                        const Dims& problem) {
   constexpr double a_grid = 0.5;
-  HeatMap map = tuning_map(rows, axes);
   const Metric metric = metric_for(rows);
   Chart out;
   out.name = "tuning-" + rows[0]->variant;
   out.title = fmt::format("Choices of {} at {}", rows[0]->variant, to_string(problem));
   if (best_of(rows, metric) == nullptr) out.missing = "none of its choices has a time";
-  if (filled(map) < a_grid || map.lines.size() > most_lines) {
-    out.description = fmt::format("{} of each choice, {}, the best first.", map.unit, where(group));
+  HeatMap map = tuning_map(rows, axes, metric);
+  if (axes.size() == 1 || filled(map) < a_grid || map.lines.size() > most_lines) {
+    out.description = fmt::format("{} of each choice, {}, the best first.", metric.unit, where(group));
     draw_as_bars(out, rows, metric);
     return out;
   }
