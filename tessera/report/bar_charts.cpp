@@ -321,7 +321,6 @@ Chart counter_chart(const Group& group, const Shown& shown) {
   Bars bars{unit_of(shown), {}, {}, {}};
   Chart out;
   out.name = shown.name;
-  out.half = true;
   out.title = shown.title;
   out.description = std::string(shown.description);
   out.table.caption = out.title;
@@ -458,8 +457,6 @@ Chart line_chart(const Entry& row) {
 std::vector<Chart> counter_charts(const Group& group) {
   std::vector<Chart> out;
   for (const Shown& shown : by_rung) out.push_back(counter_chart(group, shown));
-  // Charts are placed in pairs; missing ones go last, so that they leave no gap.
-  std::stable_partition(out.begin(), out.end(), [](const Chart& chart) { return !chart.missing; });
   return out;
 }
 

@@ -80,7 +80,6 @@ struct Chart {
   DataTable table;
   Reason missing;           // the reason why there is no drawing
   bool table_open = false;  // shown expanded
-  bool half = false;        // half as wide: two fit side by side
 
   Svg drawn(double width, const std::string& id) const { return draw(*this, width, id); }
   std::string html() const;

@@ -285,18 +285,6 @@ namespace {
 
 constexpr std::size_t most_advice = 8;
 
-std::string charts_html(const std::vector<Chart>& charts) {
-  std::string out;
-  bool pair = false;
-  for (const Chart& chart : charts) {
-    const bool half = chart.half && !chart.missing;
-    if (half != pair) out += half ? "<div class=\"pair\">\n" : "</div>\n";
-    pair = half;
-    out += chart.html();
-  }
-  return out + (pair ? "</div>\n" : "");
-}
-
 std::string section_html(const Section& section) {
   std::string out = fmt::format(
       "<section id=\"{0}\" aria-labelledby=\"{0}-title\">\n<p class=\"eyebrow\">{2}</p>\n<h2 "
@@ -304,7 +292,7 @@ std::string section_html(const Section& section) {
       section.id, escaped(section.title), escaped(section.kind));
   if (!section.lede.empty()) out += "<p>" + escaped(section.lede) + "</p>\n";
   if (section.alarm) out += section.alarm->html();
-  out += charts_html(section.charts);
+  for (const Chart& chart : section.charts) out += chart.html();
   if (section.rows.columns.empty()) return out + "</section>\n";
   if (section.charts.empty()) return out + section.rows.html() + "</section>\n";
   return out + "<details><summary>" + escaped(section.rows.caption) + "</summary>\n" + section.rows.html() +

@@ -134,8 +134,6 @@ figure .scroll{--under:$paper}
 svg.chart{display:block;height:auto}
 svg.wide{max-width:100%}
 svg.narrow{display:none}
-.half svg.narrow{display:block;width:100%;max-width:27rem}
-.pair{display:grid;grid-template-columns:1fr 1fr;gap:0 1.5rem}
 .note{margin:.7rem 0 0;color:$muted;font-size:.85rem}
 .absent{margin:1.5rem 0 0;padding:.9rem 1.2rem;border:1px dashed $rule;border-radius:10px;color:$muted;font-size:.9rem}
 .absent strong{color:$ink;font-weight:600}
@@ -206,7 +204,6 @@ svg.chart .mark:hover{filter:brightness(1.08)}
  main>section{margin-top:2.6rem}
  figure{padding:1rem .9rem .8rem;margin-left:-.35rem;margin-right:-.35rem}
  svg.wide{display:none}
- .pair{display:block}
  svg.narrow{display:block}
  svg.narrow.fits{width:100%;max-width:27rem}
  .listing .row{grid-template-columns:2.6rem 0 3.2rem 3rem 0 minmax(0,1fr);gap:0 .3rem}
@@ -225,7 +222,6 @@ svg.chart .mark:hover{filter:brightness(1.08)}
  .listing .heads{position:static}
  svg.wide{display:block}
  svg.narrow{display:none}
- .half svg.narrow{display:block}
  figure{border:0;padding:0;break-inside:avoid}
  .scroll{overflow:visible}
  .scroll:has(table){background:none}
