@@ -38,7 +38,8 @@ class Fields {
   [[noreturn]] void fail(const std::string& name, const std::string& what) const;
 
  private:
-  const Json* find(const char* name) const;  // null counts as missing
+  // Null if the field is missing, or null; fails if it is not of that type.
+  const Json* find(const char* name, bool (Json::*is)() const noexcept, const char* mistake) const;
   std::string place(const std::string& name) const { return where_.empty() ? name : where_ + "." + name; }
 
   std::string file_, where_;
@@ -59,16 +60,16 @@ void Fields::fail(const std::string& name, const std::string& what) const {
   fail_file(file_, place(name) + " " + what);
 }
 
-const Json* Fields::find(const char* name) const {
+const Json* Fields::find(const char* name, bool (Json::*is)() const noexcept, const char* mistake) const {
   const auto found = json_->find(name);
-  return found == json_->end() || found->is_null() ? nullptr : &*found;
+  if (found == json_->end() || found->is_null()) return nullptr;
+  if (!((*found).*is)()) fail(name, mistake);
+  return &*found;
 }
 
 std::string Fields::text(const char* name) const {
-  const Json* found = find(name);
-  if (found == nullptr) return {};
-  if (!found->is_string()) fail(name, "is not text");
-  return found->get<std::string>();
+  const Json* found = find(name, &Json::is_string, "is not text");
+  return found == nullptr ? "" : found->get<std::string>();
 }
 
 std::string Fields::needed_text(const char* name) const {
@@ -78,27 +79,24 @@ std::string Fields::needed_text(const char* name) const {
 }
 
 std::optional<double> Fields::number(const char* name) const {
-  const Json* found = find(name);
+  const Json* found = find(name, &Json::is_number, "is not a number");
   if (found == nullptr) return std::nullopt;
-  if (!found->is_number()) fail(name, "is not a number");
   const auto out = found->get<double>();
   if (!std::isfinite(out)) fail(name, "is not finite");
   return out;
 }
 
 int Fields::whole(const char* name) const {
-  const Json* found = find(name);
+  const Json* found = find(name, &Json::is_number_integer, "is not a whole number");
   if (found == nullptr) return 0;
-  const double value = found->is_number_integer() ? found->get<double>() : std::nan("");
+  const auto value = found->get<double>();
   if (!(std::abs(value) <= std::numeric_limits<int>::max())) fail(name, "is not a whole number");
   return static_cast<int>(value);
 }
 
 bool Fields::flag(const char* name) const {
-  const Json* found = find(name);
-  if (found == nullptr) return false;
-  if (!found->is_boolean()) fail(name, "is neither true nor false");
-  return found->get<bool>();
+  const Json* found = find(name, &Json::is_boolean, "is neither true nor false");
+  return found != nullptr && found->get<bool>();
 }
 
 Dims Fields::dims(const char* name) const {
@@ -120,10 +118,8 @@ Tuning Fields::tuning(const char* name) const {
 
 const Json& Fields::array(const char* name) const {
   static const Json empty = Json::array();
-  const Json* found = find(name);
-  if (found == nullptr) return empty;
-  if (!found->is_array()) fail(name, "is not a list");
-  return *found;
+  const Json* found = find(name, &Json::is_array, "is not a list");
+  return found == nullptr ? empty : *found;
 }
 
 std::vector<Fields> Fields::objects(const char* name) const {
@@ -135,9 +131,8 @@ std::vector<Fields> Fields::objects(const char* name) const {
 }
 
 std::optional<Fields> Fields::object(const char* name) const {
-  const Json* found = find(name);
+  const Json* found = find(name, &Json::is_object, "is not an object");
   if (found == nullptr) return std::nullopt;
-  if (!found->is_object()) fail(name, "is not an object");
   return Fields(file_, place(name), *found);
 }
 
