@@ -398,27 +398,12 @@ Json json_of(const Reporting& where, const Arguments& arguments, const Distribut
   return out;
 }
 
-using Show = StudyTable::Show;
+constexpr const char* shows[] = {"digits", "seconds", "error", "ratio"};  // by StudyTable::Show
 
-std::string shown(double value, Show how) {
-  if (std::isnan(value)) return "";
-  switch (how) {
-    case Show::digits:
-      return fmt::format("{}", value);
-    case Show::seconds:
-      return report::seconds(value);
-    case Show::error:
-      return fmt::format("{:.2e}", value);
-    case Show::ratio:
-      return value < 0.1 ? fmt::format("{:.2g}", value) : fmt::format("{:.2f}", value);
-  }
-  return {};
-}
-
-std::string shown(const StudyTable::Cell& cell, Show how) {
+std::string shown(const StudyTable::Cell& cell, StudyTable::Show how) {
   if (cell.numbers.empty()) return {};
   const double value = median(cell.numbers);
-  return cell.whole ? fmt::format("{:.0f}", value) : shown(value, how);
+  return cell.whole ? fmt::format("{:.0f}", value) : report::studied(value, shows[static_cast<int>(how)]);
 }
 
 void print(std::FILE* to, const StudyTable& study) {
@@ -445,10 +430,9 @@ Json json_of(const StudyTable::Cell& cell) {
 Json json_of(const StudyTable& study) {
   Json out{
       {"title", study.title}, {"columns", Json::array()}, {"shows", Json::array()}, {"rows", Json::array()}};
-  constexpr const char* kinds[] = {"digits", "seconds", "error", "ratio"};
   for (const auto& column : study.columns) {
     out["columns"].push_back(column.name);
-    out["shows"].push_back(kinds[static_cast<int>(column.show)]);
+    out["shows"].push_back(shows[static_cast<int>(column.show)]);
   }
   for (const auto& row : study.rows) {
     Json cells = Json::array();

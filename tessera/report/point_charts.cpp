@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include "tessera/report/charts.hpp"
 #include "tessera/report/table.hpp"
+#include "tessera/run/study.hpp"
 
 namespace tessera::report {
 namespace {
@@ -219,12 +219,6 @@ struct Curve {
   bool predicted = false;
 };
 
-double middle(std::vector<double> numbers) {
-  if (numbers.empty()) return std::numeric_limits<double>::quiet_NaN();
-  std::ranges::sort(numbers);
-  return numbers[numbers.size() / 2];
-}
-
 // "its error" belongs to the column before.
 std::string name_of(const StudiedTable& table, std::size_t column) {
   return table.columns[column] == "its error" && column > 0 ? table.columns[column - 1]
@@ -237,7 +231,7 @@ std::vector<Curve> curves_of(const StudiedTable& table) {
     if (table.shows[c] != "error") continue;
     Curve curve{name_of(table, c), {}, table.columns[c].starts_with("predicted")};
     for (const auto& row : table.rows) {
-      const double x = middle(row[0]), y = std::fabs(middle(row[c]));
+      const double x = tessera::median(row[0]), y = std::fabs(tessera::median(row[c]));
       if (std::isfinite(x) && std::isfinite(y) && x > 0 && y > 0) curve.points.emplace_back(x, y);
     }
     if (!curve.points.empty()) out.push_back(std::move(curve));
@@ -285,12 +279,9 @@ Svg draw_study(const std::vector<Curve>& curves, const std::string& across, doub
 }
 
 Cell cell_of(const std::vector<double>& numbers, const std::string& shows) {
-  const double value = middle(numbers);
-  if (!std::isfinite(value)) return {};
+  const double value = tessera::median(numbers);
   if (shows == "seconds") return seconds_cell(value);
-  if (shows == "error") return {fmt::format("{:.2e}", value), value};
-  if (shows == "ratio") return {fmt::format("{:.3g}", value), value};
-  return {fmt::format("{}", value), value};
+  return std::isfinite(value) ? Cell(studied(value, shows), value) : Cell();
 }
 
 }  // namespace

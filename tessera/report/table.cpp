@@ -192,4 +192,12 @@ std::string bytes(std::int64_t value) {
                                   : fmt::format("{:.1f} {}", size, units[unit]);
 }
 
+std::string studied(double value, std::string_view shows) {
+  if (std::isnan(value)) return "";
+  if (shows == "seconds") return seconds(value);
+  if (shows == "error") return fmt::format("{:.2e}", value);
+  if (shows == "ratio") return value < 0.1 ? fmt::format("{:.2g}", value) : fmt::format("{:.2f}", value);
+  return fmt::format("{}", value);
+}
+
 }  // namespace tessera::report

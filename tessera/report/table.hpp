@@ -4,6 +4,7 @@
 #pragma once
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace tessera::report {
@@ -68,5 +69,7 @@ std::string seconds(std::optional<double> value);  // "1.234 ms"; "1.234 s " for
 std::string seconds_in_text(double value);         // "1.234 s"
 std::string number(std::optional<double> value);   // "0.0123", "12.3", "1234"
 std::string bytes(std::int64_t value);             // "227 KiB"
+// A number of a study; `shows`: digits (all of them), seconds, error or ratio. "" if it is not a number.
+std::string studied(double value, std::string_view shows);
 
 }  // namespace tessera::report
