@@ -164,7 +164,6 @@ void declare(OptionParser& parser, BenchOptions& options, const Operation* opera
   parser.flag("--no-serial", options.no_serial, "do without the serial rung");
   parser.flag("--resume", options.resume, "keep what --json FILE holds already, and measure the rest");
   declare_flags(parser, options, operation);
-  parser.closing(exit_codes);
 }
 
 bench::Measuring measuring_of(const BenchOptions& options) {

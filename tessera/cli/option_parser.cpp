@@ -3,12 +3,15 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <fmt/format.h>
 #include <algorithm>
 #include <cctype>
 #include <charconv>
 #include <cmath>
 #include <map>
+#include "tessera/cli/command.hpp"
 #include "tessera/cli/output.hpp"
+#include "tessera/cli/ranks.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/core/expression.hpp"
 #include "tessera/core/suggest.hpp"
@@ -106,6 +109,7 @@ struct OptionParser::Hidden {
 OptionParser::OptionParser(std::string verb, std::string usage, std::string about)
     : hidden_(new Hidden{.app = CLI::App(std::move(about), std::move(verb)), .otherwise = {}}) {
   hidden_->app.formatter(std::make_shared<Layout>(std::move(usage)));
+  hidden_->app.footer(exit_codes);
   hidden_->app.allow_extras();
   hidden_->app.set_help_flag();
   hidden_->app.add_flag("-h,--help", hidden_->help_wanted, "this text");
@@ -146,8 +150,6 @@ void OptionParser::positionals(const std::string& name, std::vector<std::string>
 
 void OptionParser::expressions() { hidden_->expressions = true; }
 
-void OptionParser::closing(const std::string& text) { hidden_->app.footer(text); }
-
 bool OptionParser::read(const std::vector<std::string>& words) {
   std::vector<std::string> reversed;
   for (std::size_t i = 0; i < words.size(); ++i) {
@@ -164,7 +166,10 @@ bool OptionParser::read(const std::vector<std::string>& words) {
     throw tessera::Error(error.what());
   }
   report::fit_tables(hidden_->wide ? 0 : terminal_width());
-  if (hidden_->help_wanted) return false;
+  if (hidden_->help_wanted) {
+    if (Ranks::here().speaks()) fmt::print("{}\n", hidden_->app.help());
+    return false;
+  }
   for (const std::string& word : hidden_->app.remaining()) {
     const std::string name = word.substr(0, word.find('='));
     if (name.starts_with('-') && nearest(name, hidden_->flags).empty())
@@ -175,8 +180,6 @@ bool OptionParser::read(const std::vector<std::string>& words) {
   }
   return true;
 }
-
-std::string OptionParser::help() const { return hidden_->app.help(); }
 
 void declare_flag(OptionParser& words, const Parameter& p, std::string& into, const std::string& help,
                   const std::string& type) {

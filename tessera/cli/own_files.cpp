@@ -215,7 +215,7 @@ void demand_call(const Options& options) {
 bool read(OptionParser& parser, const Command& command, Options& options) {
   const auto end = std::ranges::find(command.words, "--");
   if (end != command.words.end()) options.arguments.assign(end + 1, command.words.end());
-  if (!parser.read({command.words.begin(), end})) return fmt::print("{}\n", parser.help()), false;
+  if (!parser.read({command.words.begin(), end})) return false;
   std::erase_if(options.files, [&](const std::string& word) {
     const bool value = word.find('=') != word.npos && !std::filesystem::exists(word);
     if (value) options.call.values.push_back(word);
@@ -242,7 +242,6 @@ int run_own_files(const Command& command) {
   Options options;
   OptionParser parser("run", "tessera run FILE.cu… [NAME=NUMBER…] [FLAGS] [-- ARGUMENTS]", about_run);
   declare(parser, options);
-  parser.closing(exit_codes);
   return read(parser, command, options) ? run_files(options, false) : exit_code::passed;
 }
 
@@ -260,7 +259,6 @@ int trace_own_files(const Command& command) {
       "all: traces every block of every launch; else, of launches after the first of their line, some",
       "all");
   parser.flag("--strict", options.strict, "exit code 4 for every finding");
-  parser.closing(exit_codes);
   if (!read(parser, command, options)) return exit_code::passed;
   if (!options.blocks.empty() && options.blocks != "all")
     throw Error("--blocks can only be all, not '" + options.blocks + "'");

@@ -123,8 +123,7 @@ int report(const Command& command) {
                "the file to write; - is standard output [report.html, NAME.svg, NAME.png]", "FILE");
   parser.value("--svg", svg, "this chart alone, as SVG", "NAME");
   parser.value("--png", png, "this chart alone, as PNG; needs Chromium", "NAME");
-  parser.closing(exit_codes);
-  if (!parser.read(command.words)) return fmt::print("{}\n", parser.help()), exit_code::passed;
+  if (!parser.read(command.words)) return exit_code::passed;
   if (files.empty()) throw Error("which results? usage: tessera report RESULTS.json… [-o REPORT.html]");
   if (!svg.empty() && !png.empty()) throw Error("--svg and --png are two commands");
   if (svg.empty() && png.empty()) demand_page_name(output);

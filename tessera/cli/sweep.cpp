@@ -393,12 +393,11 @@ int sweep(const Command& command) {
                  "with --split: the most that a GPU may hold: 500M, 8G [what is free]", "BYTES");
   parser.flag("--times", options.times, "cells of tables are times, not rates");
   parser.flag("--resume", options.resume, "keep what --json FILE holds already, and measure the rest");
-  parser.closing(exit_codes);
   std::vector<std::string> given = command.words;
   for (std::size_t i = 0; i < given.size(); ++i)
     if (given[i] == "--table" && (i + 1 == given.size() || given[i + 1].starts_with('-')))
       given[i] += std::string("=") + of_the_run;
-  if (!parser.read(given)) return fmt::print("{}\n", parser.help()), exit_code::passed;
+  if (!parser.read(given)) return exit_code::passed;
   if (operation == nullptr) throw Error(std::string("which operation? usage: ") + usage);
   if (!options.split.empty())
     return SplitSweep(*operation, options, options.split, options.memory, command).run();

@@ -58,7 +58,6 @@ void declare(OptionParser& parser, TraceOptions& options, const Operation* opera
   parser.value("--seed", options.seed, "of the random data [1]", "N");
   parser.value("--json", options.json, "the results; - is standard output", "FILE");
   declare_flags(parser, options, operation);
-  parser.closing(exit_codes);
 }
 
 constexpr std::int64_t most_count = std::int64_t{1} << 40;
@@ -130,7 +129,7 @@ int trace(const Command& command) {
   OptionParser parser("trace", "tessera trace OPERATION SIZES… [FLAGS], or tessera trace FILE.cu… [FLAGS]",
                       about_trace);
   declare(parser, options, operation_first(command.words));
-  if (!parser.read(command.words)) return fmt::print("{}\n", parser.help()), exit_code::passed;
+  if (!parser.read(command.words)) return exit_code::passed;
   if (options.positionals.empty())
     throw Error("which operation? usage: tessera trace OPERATION SIZES… [FLAGS]");
   const Operation& operation = operation_named(options.positionals[0]);

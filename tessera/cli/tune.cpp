@@ -287,8 +287,7 @@ int tune(const Command& command) {
   parser.flag("--retry", options.retry, "measure again what failed or was wrong in an earlier call");
   parser.value("--cache", options.cache, "where findings are kept [tuning.jsonl in the cache folder]",
                "FILE");
-  parser.closing(exit_codes);
-  if (!parser.read(command.words)) return fmt::print("{}\n", parser.help()), exit_code::passed;
+  if (!parser.read(command.words)) return exit_code::passed;
   if (operation == nullptr) throw Error(std::string("which operation? usage: ") + usage);
   return Tune(*operation, options, command).run();
 }
