@@ -2,7 +2,6 @@
 // Heat maps of sweeps: rungs against sizes, and the choices of one rung.
 #include <fmt/format.h>
 #include <algorithm>
-#include <cmath>
 #include <set>
 #include "tessera/report/charts.hpp"
 #include "tessera/report/style.hpp"
@@ -16,35 +15,25 @@ using Anchor = Svg::Anchor;
 // Steps of equal width between the least and the most, or of equal ratio if these are far apart.
 class Shades {
  public:
-  explicit Shades(const HeatMap& map) : more_(map.more_is_better) {
+  explicit Shades(const HeatMap& map) {
+    std::vector<double> values;
     for (const auto& line : map.cells)
-      for (const HeatCell& cell : line) {
-        if (!cell.value) continue;
-        least_ = any_ ? std::min(least_, *cell.value) : *cell.value;
-        most_ = any_ ? std::max(most_, *cell.value) : *cell.value;
-        any_ = true;
-      }
-    log_ = least_ > 0 && kind_for(least_, most_) == Scale::Kind::log;
+      for (const HeatCell& cell : line)
+        if (cell.value) values.push_back(*cell.value);
+    if (values.empty()) return;
+    const auto [least, most] = std::ranges::minmax(values);
+    best_ = map.more_is_better ? most : least;
+    const double worst = map.more_is_better ? 0 : heat_steps;
+    if (least < most) scale_.emplace(kind_for(least, most), least, most, worst, heat_steps - worst);
   }
   int step(double value) const {
-    if (!(most_ > least_)) return heat_steps - 1;
-    const double part =
-        log_ ? std::log(value / least_) / std::log(most_ / least_) : (value - least_) / (most_ - least_);
-    const int up = std::clamp(static_cast<int>(part * heat_steps), 0, heat_steps - 1);
-    return more_ ? up : heat_steps - 1 - up;
+    return scale_ ? std::clamp(static_cast<int>(scale_->at(value)), 0, heat_steps - 1) : heat_steps - 1;
   }
-  // The value at which step i begins, counted from the worst.
-  double border(int i) const {
-    const double part = static_cast<double>(more_ ? i : heat_steps - i) / heat_steps;
-    return log_ ? least_ * std::pow(most_ / least_, part) : least_ + part * (most_ - least_);
-  }
-  double best() const { return more_ ? most_ : least_; }
-  bool any() const { return any_; }
-  bool varied() const { return most_ > least_; }
+  double best() const { return best_; }
 
  private:
-  double least_ = 0, most_ = 0;
-  bool more_, any_ = false, log_ = false;
+  double best_ = 0;
+  std::optional<Scale> scale_;
 };
 
 struct Grid {
@@ -84,25 +73,12 @@ void draw_cell(Svg& svg, const HeatCell& cell, const Shades& shades, const Grid&
            Anchor::middle);
 }
 
-void draw_legend(Svg& svg, const HeatMap& map, const Shades& shades, const Grid& p) {
-  const double y = p.bottom + 18, from = 2, swatch = 38;
-  if (!shades.varied()) {
-    svg.text({from, y + 10}, map.unit, "small muted");
-    return;
-  }
-  for (int i = 0; i < heat_steps; ++i) {
-    svg.rect(from + swatch * i, y, swatch, 10, fmt::format("heat{}", i));
-    if (i % 2 == 0) svg.text({from + swatch * i, y + 25}, figure(shades.border(i)), "small muted");
-  }
-  svg.text({from + swatch * heat_steps + 8, y + 10}, map.unit, "small muted");
-}
-
 }  // namespace
 
 Svg draw_heat_map(const HeatMap& map, double width, const std::string& id, const Chart& chart) {
   const Grid p(map, width);
   const Shades shades(map);
-  Svg svg(p.width, p.bottom + 52, id, chart.title, chart.description);
+  Svg svg(p.width, p.bottom + 34, id, chart.title, chart.description);
   svg.text({p.left + 1, 14}, map.across + " →", "small muted");
   svg.text({2, p.top - 10}, map.down + " ↓", "small muted");
   for (std::size_t c = 0; c < map.columns.size(); ++c)
@@ -112,7 +88,7 @@ Svg draw_heat_map(const HeatMap& map, double width, const std::string& id, const
     svg.text({2, p.y(l) + p.line / 2 + 4}, shortened(map.lines[l], room), "small");
     for (std::size_t c = 0; c < map.columns.size(); ++c) draw_cell(svg, map.cells[l][c], shades, p, l, c);
   }
-  if (shades.any()) draw_legend(svg, map, shades, p);
+  svg.text({2, p.bottom + 22}, map.unit, "small muted");
   return svg;
 }
 
