@@ -103,7 +103,7 @@ void trace_advice(const Group& group, std::vector<Advice>& out) {
 }
 
 // Thresholds of the rules. They mean no pass or fail, only that something is worth a look.
-constexpr double near_ceiling = 0.85, far_from_ceiling = 0.5, noisy = 0.05, clear_margin = 0.03;
+constexpr double near_ceiling = 0.85, noisy = 0.05, clear_margin = 0.03;
 
 std::string percent(double fraction) { return fmt::format("{:.0f} %", 100 * fraction); }
 
@@ -186,25 +186,15 @@ void at_the_edge(const Entries& choices, const Entry& best, std::vector<Advice>&
 
 void ceilings(const Group& group, const Entry& best, std::vector<Advice>& out) {
   const Number share = best.roofline;
-  if (!share) return;
+  if (!share || *share < near_ceiling) return;
   const bool memory = best.ceiling == "memory";
-  const char* const name = memory ? "memory" : "arithmetic";
-  if (*share >= near_ceiling)
-    out.push_back({20, fmt::format("{} is at the {} ceiling", best.variant, name),
-                   fmt::format("It reaches {} of what was measured as possible at {}, {}.", percent(*share),
-                               to_string(best.dims), where(group)),
-                   memory
-                       ? "Tuning has little left to win. Move fewer bytes: fuse with a neighbour, or use a "
-                         "narrower element."
-                       : "Tuning has little left to win. Do less arithmetic, or use a narrower element or "
-                         "units that do more at once."});
-  else if (*share < far_from_ceiling)
-    out.push_back({40, fmt::format("{} uses {} of its {} ceiling", best.variant, percent(*share), name),
-                   fmt::format("The fastest rung at {}, {}.", to_string(best.dims), where(group)),
-                   memory ? "Walk memory in the order in which it lies, by wide accesses, and keep more of "
-                            "them in flight."
-                          : "Keep more independent results in registers, so that what is loaded serves more "
-                            "often."});
+  out.push_back({20, fmt::format("{} is at the {} ceiling", best.variant, memory ? "memory" : "arithmetic"),
+                 fmt::format("It reaches {} of what was measured as possible at {}, {}.", percent(*share),
+                             to_string(best.dims), where(group)),
+                 memory ? "Tuning has little left to win. Move fewer bytes: fuse with a neighbour, or use a "
+                          "narrower element."
+                        : "Tuning has little left to win. Do less arithmetic, or use a narrower element or "
+                          "units that do more at once."});
 }
 
 void ladder_advice(const Group& group, std::vector<Advice>& out) {

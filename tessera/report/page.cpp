@@ -153,23 +153,7 @@ void add_measured(Section& out, const Group& group) {
   append(out.charts, split_charts(group));
 }
 
-// The largest difference in the rungs' load efficiency, a trace's most common question.
-std::string loads_sentence(const Group& group) {
-  const auto sectors = [](const Entry* row) {
-    return row->counter("global_load.sectors_per_request").value_or(0);
-  };
-  Entries rows;
-  std::ranges::copy_if(group.rows, std::back_inserter(rows),
-                       [&](const Entry* row) { return sectors(row) > 0; });
-  if (rows.size() < 2) return {};
-  const auto [least, most] = std::ranges::minmax(rows, {}, sectors);
-  if (sectors(least) == sectors(most)) return {};
-  return fmt::format("A global load of {} touches {} sectors on average, one of {} {}.", most->variant,
-                     figure(sectors(most)), least->variant, figure(sectors(least)));
-}
-
 void add_trace(Section& out, const Group& group) {
-  out.lede = loads_sentence(group);
   append(out.charts, counter_charts(group));
   append(out.charts, line_charts(group));
   const auto sampled = std::ranges::count_if(group.rows, [](const Entry* row) {
@@ -178,7 +162,6 @@ void add_trace(Section& out, const Group& group) {
   if (DataTable findings = findings_table(group); !findings.lines.empty()) {
     out.lede = fmt::format("The trace found {} break{} of the rules of memory or barriers.",
                            findings.lines.size(), findings.lines.size() == 1 ? "" : "s");
-    add_sentence(out.lede, loads_sentence(group));
     out.alarm = std::move(findings);
   }
   if (sampled > 0)
