@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <algorithm>
 #include <array>
+#include <boost/algorithm/string/trim.hpp>
 #include <filesystem>
 #include <tuple>
 #include "tessera/report/charts.hpp"
@@ -375,11 +376,6 @@ std::string spoken(std::string name) {
   return name;
 }
 
-std::string trimmed(const std::string& text) {
-  const auto first = text.find_first_not_of(" \t");
-  return first == std::string::npos ? std::string() : text.substr(first);
-}
-
 bool several_files(const Entry& row) {
   return std::ranges::any_of(row.lines,
                              [&](const SourceLine& l) { return l.file != row.lines.front().file; });
@@ -414,7 +410,7 @@ DataTable source_table(const Entry& row, const std::string& caption) {
 
 Bar line_bar(const SourceLine& line, double largest, bool several) {
   Bar out;
-  out.label = place_of(line, several) + "  " + (several ? trimmed(line.text) : line.text);
+  out.label = place_of(line, several) + "  " + (several ? boost::trim_left_copy(line.text) : line.text);
   out.tip = fmt::format("{}:{}", line.file, line.line);
   for (const auto& [name, value] : line.counters)
     if (value != 0) out.tip += "\n" + spoken(name) + " " + count(value);

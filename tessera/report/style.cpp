@@ -2,8 +2,8 @@
 #include "tessera/report/style.hpp"
 #include <fmt/format.h>
 #include <array>
-#include <cctype>
-#include <string_view>
+#include <boost/algorithm/string/replace.hpp>
+#include <ranges>
 
 namespace tessera::report {
 namespace {
@@ -79,22 +79,12 @@ std::string heat_rules() {
   return out;
 }
 
-std::string with_colours(std::string_view rules, Colours colours) {
-  std::string out;
-  for (std::size_t at = 0; at < rules.size();) {
-    if (rules[at] != '$') {
-      out += rules[at++];
-      continue;
-    }
-    std::size_t end = at + 1;
-    while (end < rules.size() && (std::isalnum(static_cast<unsigned char>(rules[end])) != 0)) ++end;
-    const std::string_view name = rules.substr(at + 1, end - at - 1);
-    for (const Colour& colour : palette)
-      if (name == colour.name)
-        out += colours == Colours::light ? colour.light : "var(--" + std::string(name) + ")";
-    at = end;
-  }
-  return out;
+std::string with_colours(std::string rules, Colours colours) {
+  // The last ones first, because $ink is the beginning of $ink0.
+  for (const Colour& colour : palette | std::views::reverse)
+    boost::replace_all(rules, std::string("$") + colour.name,
+                       colours == Colours::light ? colour.light : fmt::format("var(--{})", colour.name));
+  return rules;
 }
 
 std::string variables(bool dark) {
