@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `tessera OPERATION ARRAYS… -o OUT`: from files to a file. The flags come from the signature.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 #include <algorithm>
 #include <chrono>
@@ -58,9 +59,7 @@ std::string type_of(const Parameter& p) {
     default:
       break;
   }
-  std::string out;
-  for (const auto& option : p.options) out += (out.empty() ? "" : "|") + option;
-  return out.empty() ? "TEXT" : out;
+  return p.options.empty() ? "TEXT" : fmt::format("{}", fmt::join(p.options, "|"));
 }
 
 // Another name if the operation has a parameter of this name.

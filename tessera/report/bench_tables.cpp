@@ -23,6 +23,10 @@ std::string name_of(const Row& row) {
   return row.variant->ladder + "/" + row.variant->name + (row.serial ? " (serial)" : "");
 }
 
+std::string choice_of(const Row& row) {
+  return name_of(row) + (row.tuning.empty() ? "" : " " + to_string(row.tuning));
+}
+
 std::string why_not(const Row& row) {
   const std::string reason = row.reason.value_or("not measured");
   if (!row.estimate) return reason;
@@ -74,9 +78,7 @@ void add(std::vector<std::vector<Refused>>& groups, Refused refused, bool by_kin
 std::string reasons_of(const std::vector<Row>& rows) {
   std::vector<std::vector<Refused>> kinds;
   for (const Row& row : rows)
-    if (row.seconds.empty())
-      add(kinds, {why_not(row), name_of(row) + (row.tuning.empty() ? "" : " " + to_string(row.tuning))},
-          true);
+    if (row.seconds.empty()) add(kinds, {why_not(row), choice_of(row)}, true);
   std::string out;
   for (const std::vector<Refused>& kind : kinds) {
     std::vector<std::vector<Refused>> groups{kind};
@@ -248,8 +250,7 @@ std::string call_means(const std::vector<Row>& rows) {
     for (const char* kind : compared_calls) {
       const auto ratio = call_ratio(*call, row, kind);
       if (!ratio) continue;
-      Mean& mean = means[{bench::label_of(row.device), row.element_name(),
-                          name_of(row) + (row.tuning.empty() ? "" : " " + to_string(row.tuning)), kind}];
+      Mean& mean = means[{bench::label_of(row.device), row.element_name(), choice_of(row), kind}];
       mean.logarithms += std::log(*ratio);
       constexpr double near = 0.9;
       mean.near += *ratio >= near;

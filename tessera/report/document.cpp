@@ -420,24 +420,21 @@ Document read_document(const std::string& path) {
 }
 
 std::string to_string(const Dims& dims) {
-  std::string out;
-  std::vector<std::string> listed;
-  // Sizes that agree are named together; m, n, k come in their customary order.
+  // m, n, k come in their customary order.
   std::vector<std::string> names;
   for (const auto& [name, value] : dims) names.push_back(name);
   std::ranges::stable_sort(names, {}, [](const std::string& n) {
     return n == "k" ? 2 : n == "n" ? 1 : n == "m" ? 0 : 3;
   });
+  std::vector<std::pair<std::int64_t, std::string>> sizes;  // those that agree are named together: "m = n = "
   for (const auto& name : names) {
-    if (std::ranges::find(listed, name) != listed.end()) continue;
-    out += out.empty() ? "" : ", ";
-    for (const auto& other : names)
-      if (dims.at(other) == dims.at(name)) {
-        out += other + " = ";
-        listed.push_back(other);
-      }
-    out += std::to_string(dims.at(name));
+    auto size = std::ranges::find(sizes, dims.at(name), &std::pair<std::int64_t, std::string>::first);
+    if (size == sizes.end()) size = sizes.insert(sizes.end(), {dims.at(name), ""});
+    size->second += name + " = ";
   }
+  std::string out;
+  for (const auto& [size, its_names] : sizes)
+    out += (out.empty() ? "" : ", ") + its_names + std::to_string(size);
   return out;
 }
 
