@@ -88,12 +88,6 @@ Counters counters_of(const Traced& traced);
 Counters counters_of(const simt::AccessCounts& counts, simt::Space space);
 std::string name_of(simt::Space space, simt::Act act);  // "global_load"
 
-struct TraceSession {
-  std::vector<std::string> argv;
-  std::string operation, date;
-  std::uint64_t seed = 0;
-  std::vector<Traced> rows;
-};
-nlohmann::ordered_json to_json(const TraceSession& session);
+nlohmann::ordered_json to_json(const Traced& row);
 
 }  // namespace tessera::bench

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // `tessera trace`: the memory accesses of kernels, counted on the executor, and their errors.
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 #include <algorithm>
 #include "tessera/bench/machine.hpp"
+#include "tessera/bench/trace.hpp"
 #include "tessera/cli/bench_options.hpp"
 #include "tessera/cli/command.hpp"
 #include "tessera/cli/option_parser.hpp"
@@ -99,8 +101,7 @@ bench::Tracing tracing_of(const TraceOptions& options, const std::vector<bench::
   return out;
 }
 
-int exit_of_trace(const bench::TraceSession& session) {
-  const auto& rows = session.rows;
+int exit_of_trace(const std::vector<bench::Traced>& rows) {
   if (std::ranges::any_of(rows, [](const bench::Traced& r) { return !r.findings.empty(); }))
     return exit_code::memory;
   const bool useful = std::ranges::any_of(rows, [](const bench::Traced& r) { return !r.absent || r.code; });
@@ -142,7 +143,11 @@ int trace(const Command& command) {
   const auto chosen = candidates(operation, selection);
   const bench::Tracing tracing = tracing_of(options, chosen);
   std::FILE* const to = table_stream(options.json);
-  bench::TraceSession session{command.argv, operation.name, bench::now_utc(), tracing.seed, {}};
+  nlohmann::ordered_json out = json_head(command, "trace", operation.name);
+  out["seed"] = tracing.seed;
+  out["distribution"] = bench::distribution;
+  out["rows"] = nlohmann::ordered_json::array();
+  std::vector<bench::Traced> all;
   for (const auto& [element, problem] : points_of(operation, options)) {
     std::vector<bench::Traced> rows;
     for (const bench::Candidate& rung : chosen) {
@@ -157,10 +162,11 @@ int trace(const Command& command) {
     }
     fmt::print(to, "{}, {}\n", title_of(operation, problem), name_of(element));
     print(to, rows, options);
-    std::ranges::move(rows, std::back_inserter(session.rows));
+    for (const bench::Traced& row : rows) out["rows"].push_back(bench::to_json(row));
+    std::ranges::move(rows, std::back_inserter(all));
   }
-  write_json(options.json, session);
-  return exit_of_trace(session);
+  write_json(options.json, out);
+  return exit_of_trace(all);
 }
 
 }  // namespace tessera::cli
