@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Heat maps of sweeps: rungs against sizes, and the choices of one rung.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <algorithm>
 #include <set>
+#include <utility>
 #include "tessera/report/charts.hpp"
 #include "tessera/report/style.hpp"
 #include "tessera/report/table.hpp"
@@ -157,12 +159,11 @@ std::vector<Axis> axes_of(const Entries& rows) {
   return out;
 }
 
-// The other parameters of a choice, as the name of its line.
-std::string others(const Tuning& tuning, const std::vector<Axis>& axes, const std::string& across) {
-  std::string out;
+// The values of the other parameters, by which a choice finds its line.
+std::vector<int> others(const Tuning& tuning, const std::vector<Axis>& axes, const std::string& across) {
+  std::vector<int> out;
   for (const Axis& axis : axes)
-    if (const auto value = tuning.find(axis.name); value && axis.name != across)
-      out += fmt::format("{}{} {}", out.empty() ? "" : ", ", axis.name, *value);
+    if (axis.name != across) out.push_back(tuning.find(axis.name).value_or(0));
   return out;
 }
 
@@ -173,37 +174,19 @@ std::string names_but(const std::vector<Axis>& axes, const std::string& across) 
   return out;
 }
 
-struct Line {
-  Tuning tuning;
-  std::string name, shown;
-};
-
-// Each combination of the other parameters once; sorted by value if that is one parameter.
-std::vector<Line> lines_of(const Entries& rows, const std::vector<Axis>& axes, const Axis& across) {
-  std::vector<Line> out;
-  for (const Entry* row : rows) {
-    const std::string name = others(row->tuning, axes, across.name);
-    if (std::ranges::find(out, name, &Line::name) == out.end()) out.push_back({row->tuning, name, name});
-  }
-  if (axes.size() != 2) return out;
-  const std::string& down = axes[0].name == across.name ? axes[1].name : axes[0].name;
-  const auto value = [&down](const Line& line) { return line.tuning.find(down).value_or(0); };
-  std::ranges::stable_sort(out, {}, value);
-  for (Line& line : out) line.shown = std::to_string(value(line));
-  return out;
-}
-
 HeatMap tuning_map(const Entries& rows, const std::vector<Axis>& axes, const Metric& metric) {
   const Axis& across = *std::ranges::max_element(axes, {}, [](const Axis& a) { return a.values.size(); });
   HeatMap map{across.name, names_but(axes, across.name), metric.unit, {}, {}, {}, metric.more_is_better};
   for (const int value : across.values) map.columns.push_back(std::to_string(value));
-  for (const Line& line : lines_of(rows, axes, across)) {
-    map.lines.push_back(line.shown);
+  std::set<std::vector<int>> lines;
+  for (const Entry* row : rows) lines.insert(others(row->tuning, axes, across.name));
+  for (const auto& line : lines) {
+    map.lines.push_back(fmt::format("{}", fmt::join(line, ", ")));
     auto& cells = map.cells.emplace_back();
     for (const int value : across.values) {
       const Entry* kept = nullptr;
       for (const Entry* row : rows)
-        if (row->tuning.find(across.name) == value && others(row->tuning, axes, across.name) == line.name)
+        if (row->tuning.find(across.name) == value && others(row->tuning, axes, across.name) == line)
           keep_better(kept, row, metric);
       cells.push_back(cell_of(kept, metric));
     }
@@ -236,8 +219,7 @@ void draw_as_bars(Chart& out, Entries rows, const Metric& metric) {
       {"choice", true}, {metric.unit}, {"time"}, {"±", false, true}, {"why not", true, true}};
   for (const Entry* row : rows) {
     Bar bar = bar_of(*row, {}, metric);
-    bar.label = others(row->tuning, axes_of(rows), "");
-    bar.detail.clear();
+    bar.label = std::exchange(bar.detail, "");
     if (bar.value && row == rows.front()) bar.classes = "best";
     out.table.lines.push_back({{Cell(bar.label), number_cell(bar.value), seconds_cell(row->median),
                                 percent_cell(row->spread()), Cell(bar.missing, {}, "words")},
