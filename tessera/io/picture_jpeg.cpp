@@ -158,9 +158,6 @@ Raw parse_jpeg(std::span<const std::byte> file, const std::string& name, const L
 
 Bytes encode_jpeg(const std::string& name, const ArrayView& pixels, const Style& style) {
   const std::int64_t height = pixels.extents[0], width = pixels.extents[1];
-  if (height > JPEG_MAX_DIMENSION || width > JPEG_MAX_DIMENSION)
-    throw Error(name + ": a JPEG file has at most " + std::to_string(JPEG_MAX_DIMENSION) +
-                " rows and columns");
   if (style.quality < 1 || style.quality > 100) throw Error(name + ": the quality of JPEG is 1 to 100");
   Writing w;
   prepare(w.failing);
