@@ -11,20 +11,13 @@
 namespace tessera::bench {
 namespace {
 
-// First line of the cache file; then the key, the date, and a line for each rate.
-constexpr const char* format = "tessera ceilings 3";
+// A file holds the date, and a line for each rate.
+const CacheFolder folder{"ceilings"};
 
 // The properties that the ceilings depend on.
 std::string key_of(const Device& device) {
-  return fmt::format("{}|{}|{} threads|{} processors|{}", name_of(device.where), device.name, device.threads,
-                     device.processors, device.driver);
-}
-
-// FNV-1a hash of the key, a valid name on any file system; the file holds the key itself.
-std::string file_of(const Device& device) {
-  std::uint64_t hash = 0xcbf29ce484222325u;
-  for (const char c : key_of(device)) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-  return fmt::format("ceilings/{:016x}.txt", hash);
+  return fmt::format("3|{}|{}|{} threads|{} processors|{}", name_of(device.where), device.name,
+                     device.threads, device.processors, device.driver);
 }
 
 Ceilings of_the_processors(const Device& device) {
@@ -68,17 +61,13 @@ MeasuredCeilings better_of(const MeasuredCeilings& known, const MeasuredCeilings
 }
 
 std::optional<MeasuredCeilings> known_ceilings(const Device& device) {
-  const auto text = read_cached(file_of(device));
+  const auto text = find_cached(folder, key_of(device));
   if (!text) return std::nullopt;
   std::istringstream in(*text);
-  std::string line;
   MeasuredCeilings out;
-  if (!std::getline(in, line) || line != format || !std::getline(in, line) || line != key_of(device) ||
-      !std::getline(in, out.date))
-    return std::nullopt;
-  for (std::string name; in >> name;) {
-    double rate = 0;
-    if (!(in >> rate)) return std::nullopt;
+  std::getline(in, out.date);
+  std::string name;
+  for (double rate = 0; in >> name >> rate;) {
     if (name == "copy") out.rates.bytes_per_second = rate;
     else if (const auto element = parse_element(name)) out.rates.flops_per_second[*element] = rate;
   }
@@ -86,11 +75,11 @@ std::optional<MeasuredCeilings> known_ceilings(const Device& device) {
 }
 
 std::string remember(const Device& device, const MeasuredCeilings& ceilings) {
-  std::string text = fmt::format("{}\n{}\n{}\n", format, key_of(device), ceilings.date);
+  std::string text = ceilings.date + "\n";
   if (ceilings.rates.bytes_per_second) text += fmt::format("copy {}\n", *ceilings.rates.bytes_per_second);
   for (const auto& [element, rate] : ceilings.rates.flops_per_second)
     text += fmt::format("{} {}\n", name_of(element), rate);
-  return write_cached(file_of(device), text);
+  return store_cached(folder, key_of(device), text);
 }
 
 Ceilings ceilings_of(const Device& device) {

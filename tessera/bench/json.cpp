@@ -154,7 +154,7 @@ Json to_json(const Session& session) {
   Json out{{"schema", 1}, {"kind", "bench"}, {"operation", session.operation}};
   out.update(provenance(session.argv, session.date));
   out["seed"] = session.seed;
-  out["distribution"] = session.distribution;
+  out["distribution"] = distribution;
   out["caches"] = session.caches;
   out["launches"] = session.launches;
   out["devices"] = Json::array();
@@ -251,7 +251,9 @@ Json arrays_json(const std::vector<TracedLine>& lines) {
   return out;
 }
 
-Json row_json(const Traced& row) {
+}  // namespace
+
+Json to_json(const Traced& row) {
   Json out{{"dims", row.dims},
            {"element", row.elements.empty() ? std::string(tessera::name_of(row.element)) : row.elements},
            {"ladder", row.plan.variant->ladder},
@@ -284,18 +286,6 @@ Json row_json(const Traced& row) {
                                {"source", f.source},
                                {"times", f.times},
                                {"schedule", f.schedule}});
-  return out;
-}
-
-}  // namespace
-
-Json to_json(const TraceSession& session) {
-  Json out{{"schema", 1}, {"kind", "trace"}, {"operation", session.operation}};
-  out.update(provenance(session.argv, session.date));
-  out["seed"] = session.seed;
-  out["distribution"] = "standard normal, full mantissas; integers: every bit random";
-  out["rows"] = Json::array();
-  for (const Traced& row : session.rows) out["rows"].push_back(row_json(row));
   return out;
 }
 

@@ -86,9 +86,12 @@ struct Row {
 // within its mode.
 void fill_ratios(std::vector<Row>& rows, const std::string& versus);
 
+// Of random inputs.
+inline constexpr const char* distribution = "standard normal, full mantissas; integers: every bit random";
+
 struct Session {
   std::vector<std::string> argv;
-  std::string operation, distribution, date;
+  std::string operation, date;
   std::string caches;               // "hot", "cold" or "rotated"
   std::string launches = "queued";  // enqueued before the device starts; "graph": one graph; "plain": neither
   std::uint64_t seed = 0;

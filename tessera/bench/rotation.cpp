@@ -121,10 +121,7 @@ void Rotation::poison(std::int64_t number) {
 }
 
 void Rotation::poison() {
-  for (std::int64_t number = 0; number < sets_; ++number)
-    for (const Piece& piece : pieces_)
-      if (piece.output) backend_->fill(run_, set_at(number) + piece.offset, known_byte, piece.bytes);
-  backend_->synchronize(run_);
+  for (std::int64_t number = 0; number < sets_; ++number) poison(number);
 }
 
 void Rotation::fetch(std::int64_t number) {

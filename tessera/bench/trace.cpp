@@ -175,9 +175,9 @@ std::uint64_t accesses_of(const Tracer& tracer) {
 // Translates addresses of the process into source lines and names.
 class Resolver {
  public:
-  void lines(const Tracer& tracer, bool places, Traced& out) {
+  void lines(const Tracer& tracer, Traced& out) {
     for (const simt::SiteCounts& site : tracer.sites) {
-      const simt::SourceLine at = places ? line_of(site.site) : simt::SourceLine{};
+      const simt::SourceLine& at = line_of(site.site);
       const auto known = std::ranges::find_if(out.lines, [&](const TracedLine& line) {
         return line.file == shown(at.file) && line.line == at.line && line.space == site.space &&
                line.act == site.site.act() && line.array == tracer.array_of(site);
@@ -186,7 +186,7 @@ class Resolver {
       line.file = shown(at.file);
       line.line = at.line;
       line.array = tracer.array_of(site);
-      if (places) line.text = text_[at];
+      line.text = text_[at];
       line.space = site.space;
       line.act = site.site.act();
       line.width = std::max(line.width, site.site.width());
@@ -350,7 +350,7 @@ Traced trace(const Operation& operation, Element element, const Case& problem, c
     if (out.schedules.empty()) {
       keep_counts(run->tracer, out);
       written = run->written;
-      resolver.lines(run->tracer, tracing.places, out);
+      resolver.lines(run->tracer, out);
     }
     out.schedules.push_back(to_string(schedule));
     resolver.findings(run->tracer, out);

@@ -21,7 +21,6 @@ struct Tracing {
   std::uint64_t accesses = 60'000'000;  // approximate limit on the accesses of the blocks run
   std::uint64_t seed = 1;               // seed of the data
   bool check = true;                    // look for races
-  bool places = true;                   // resolve source lines; false: merges all accesses of a kind
   std::vector<SourceLocation> without;  // barriers to skip
   int compute_capability = 90;          // for the occupancy
   std::optional<std::int64_t> registers;  // per thread; nothing: from the code
@@ -89,12 +88,6 @@ Counters counters_of(const Traced& traced);
 Counters counters_of(const simt::AccessCounts& counts, simt::Space space);
 std::string name_of(simt::Space space, simt::Act act);  // "global_load"
 
-struct TraceSession {
-  std::vector<std::string> argv;
-  std::string operation, date;
-  std::uint64_t seed = 0;
-  std::vector<Traced> rows;
-};
-nlohmann::ordered_json to_json(const TraceSession& session);
+nlohmann::ordered_json to_json(const Traced& row);
 
 }  // namespace tessera::bench

@@ -99,7 +99,7 @@ int bench(const Command& command) {
   BenchOptions options;
   OptionParser parser("bench", "tessera bench OPERATION SIZES… [FLAGS]", about_bench);
   declare(parser, options, operation);
-  if (!parser.read(command.words)) return fmt::print("{}\n", parser.help()), exit_code::passed;
+  if (!parser.read(command.words)) return exit_code::passed;
   if (operation == nullptr) throw Error("which operation? usage: tessera bench OPERATION SIZES… [FLAGS]");
   return (options.call ? bench_calls : bench_operation)(*operation, options, command);
 }

@@ -164,7 +164,6 @@ void declare(OptionParser& parser, BenchOptions& options, const Operation* opera
   parser.flag("--no-serial", options.no_serial, "do without the serial rung");
   parser.flag("--resume", options.resume, "keep what --json FILE holds already, and measure the rest");
   declare_flags(parser, options, operation);
-  parser.closing(exit_codes);
 }
 
 bench::Measuring measuring_of(const BenchOptions& options) {
@@ -203,7 +202,6 @@ bench::Session session_of(const Operation& operation, const BenchOptions& option
   bench::Session out;
   out.argv = command.argv;
   out.operation = operation.name;
-  out.distribution = "standard normal, full mantissas; integers: every bit random";
   out.caches = options.cold ? "cold" : options.rotate || calls_on_gpu(options) ? "rotated" : "hot";
   out.launches = options.profile || options.call ? "plain" : options.graph ? "graph" : "queued";
   out.date = bench::now_utc();
@@ -235,10 +233,6 @@ void Results::write() const {
   nlohmann::ordered_json out = bench::to_json(session_);
   out["kind"] = kind_;
   write_json(json_, earlier_ ? earlier_->merged(std::move(out)) : out);
-}
-
-void write_json(const std::string& json, const bench::TraceSession& session) {
-  write_json(json, bench::to_json(session));
 }
 
 int exit_of(const std::vector<bench::Row>& rows, bool measured) {

@@ -8,7 +8,6 @@
 #include <vector>
 #include "tessera/bench/measure.hpp"
 #include "tessera/bench/result.hpp"
-#include "tessera/bench/trace.hpp"
 #include "tessera/cli/command.hpp"
 #include "tessera/cli/option_parser.hpp"
 #include "tessera/tune/space.hpp"
@@ -78,8 +77,6 @@ class Results {
   bench::Session session_;
   std::optional<bench::Earlier> earlier_;
 };
-
-void write_json(const std::string& json, const bench::TraceSession& session);
 
 // `measured`: true if anything was measured that counts.
 int exit_of(const std::vector<bench::Row>& rows, bool measured);

@@ -170,8 +170,7 @@ int code(const Command& command) {
                "TYPE");
   parser.flag("--all", options.all, "every kernel in this program");
   parser.value("--json", options.json, "the results; - is standard output", "FILE");
-  parser.closing(exit_codes);
-  if (!parser.read(command.words)) return fmt::print("{}\n", parser.help()), exit_code::passed;
+  if (!parser.read(command.words)) return exit_code::passed;
   const std::vector<bench::KernelCode> found = kernels_of(options);
   fmt::print(table_stream(options.json), "{}", report::code_table(found));
   nlohmann::ordered_json out = json_head(command, "code");

@@ -97,8 +97,7 @@ int compare(const Command& command) {
   parser.value("--threshold", threshold, "a smaller difference is none [0.5]", "PERCENT");
   parser.flag("--force", force, "compare what different machines, drivers, data or cache states gave");
   parser.value("--json", json, "the pairs with their verdicts; - is standard output", "FILE");
-  parser.closing(exit_codes);
-  if (!parser.read(command.words)) return fmt::print("{}\n", parser.help()), exit_code::passed;
+  if (!parser.read(command.words)) return exit_code::passed;
   if (files.size() != 2) throw Error("which two? usage: tessera compare OLD.json NEW.json");
   demand_files_of_their_own({{"--json", json}}, files, {});
   const bench::Judging judging{.threshold =

@@ -122,8 +122,7 @@ int devices(const Command& command) {
              "measure, and forget what was known: of another machine under the same name, or after a change");
   words.value("--device,--devices", named, "only these", "LIST");
   words.value("--json", json, "the devices; - is standard output", "FILE");
-  words.closing(exit_codes);
-  if (!words.read(command.words)) return fmt::print("{}\n", words.help()), exit_code::passed;
+  if (!words.read(command.words)) return exit_code::passed;
   const std::vector<Found> all = found(named, anew      ? Measuring::anew
                                               : measure ? Measuring::keeping_the_better
                                                         : Measuring::none);

@@ -3,6 +3,7 @@
 #include <glob.h>
 #include <unistd.h>
 #include <algorithm>
+#include <boost/algorithm/string/replace.hpp>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -20,12 +21,6 @@ constexpr const char *name_field = "{name}", *index_field = "{index}";
 
 bool has(const std::string& pattern, const std::string& field) {
   return pattern.find(field) != std::string::npos;
-}
-
-std::string replaced(std::string text, const std::string& field, const std::string& value) {
-  for (std::size_t at = text.find(field); at != std::string::npos; at = text.find(field, at + value.size()))
-    text.replace(at, field.size(), value);
-  return text;
 }
 
 // The same name for a file, however it is typed.
@@ -66,13 +61,13 @@ std::vector<std::string> several(const std::string& word) {
 }
 
 std::string named_after(const std::string& pattern, const std::string& input) {
-  return replaced(pattern, name_field, std::filesystem::path(input).stem().string());
+  return boost::replace_all_copy(pattern, name_field, std::filesystem::path(input).stem().string());
 }
 
 std::string name_for(const std::string& pattern, const std::string& input, std::size_t index) {
   if (!has(pattern, name_field) && !has_index(pattern))
     throw Error("-o " + pattern + " would be written for every file; put {name} or {index} into it");
-  return named_after(replaced(pattern, index_field, std::to_string(index)), input);
+  return named_after(boost::replace_all_copy(pattern, index_field, std::to_string(index)), input);
 }
 
 bool has_index(const std::string& pattern) { return has(pattern, index_field); }
@@ -80,7 +75,7 @@ bool has_index(const std::string& pattern) { return has(pattern, index_field); }
 std::string numbered(const std::string& pattern, std::int64_t index, std::int64_t count) {
   std::string digits = std::to_string(index);
   digits.insert(0, std::to_string(count - 1).size() - digits.size(), '0');
-  return replaced(pattern, index_field, digits);
+  return boost::replace_all_copy(pattern, index_field, digits);
 }
 
 void demand_apart(const std::vector<std::string>& inputs,

@@ -42,12 +42,6 @@ void demand_files_of_their_own(const std::vector<FlagFile>& files, const std::ve
 std::vector<std::string> paired_files(const std::string& flag, const std::string& word,
                                       const std::vector<std::string>& inputs);
 
-enum class Alpha {
-  aside,    // not computed on; given back to pictures of the same size
-  channel,  // computed on, as any channel
-  dropped,
-};
-
 struct FileOptions {
   std::string most_pixels, quality, alpha, tiles;  // text as typed; "": the default
 };

@@ -50,50 +50,37 @@ Reason reason_of(const Variant& variant) {
   return variant.needs ? variant.needs(find_backend(variant.where)->devices().front()) : std::nullopt;
 }
 
-// Reasons why something does not run here: each is printed once, below the table, and numbered in it.
-class Notes {
- public:
-  std::string number_of(const std::string& reason) {
-    auto found = std::ranges::find(reasons_, reason);
-    if (found == reasons_.end()) found = reasons_.insert(reasons_.end(), reason);
-    return fmt::format("[{}]", found - reasons_.begin() + 1);
-  }
-  std::string text() const {
-    std::string out;
-    for (std::size_t i = 0; i < reasons_.size(); ++i) out += fmt::format("[{}] {}\n", i + 1, reasons_[i]);
-    return out;
-  }
-
- private:
-  std::vector<std::string> reasons_;
-};
-
-std::string where_it_runs(const Listed& rung, Notes& notes) {
+std::string where_it_runs(const Listed& rung, report::Notes& notes) {
   if (rung.registered.empty())
-    return "no " + notes.number_of(rung.absent.empty() ? "this build lacks it" : rung.absent);
+    return "no " + notes.refer(rung.absent.empty() ? "this build lacks it" : rung.absent);
   std::string here, reasons;
   for (const Variant* variant : rung.registered) {
     const std::string where(name_of(variant->where));
     if (const Reason reason = reason_of(*variant))
-      reasons +=
-          (reasons.empty() ? "" : ", ") + ("no " + where + " " + notes.number_of(where + ": " + *reason));
+      reasons += (reasons.empty() ? "" : ", ") + ("no " + where + " " + notes.refer(where + ": " + *reason));
     else here += (here.empty() ? "" : ", ") + where;
   }
   if (here.empty()) return reasons;
   return reasons.empty() ? here : here + ", " + reasons;
 }
 
+bool computes(const Variant& variant, Element element) {
+  return std::ranges::any_of(variant.choices,
+                             [element](const Choice& choice) { return choice.prepare.contains(element); });
+}
+
 // The elements that any of its choices computes.
-std::vector<std::string> elements_of(const Listed& rung) {
-  const auto computes = [&rung](Element element) {
-    return std::ranges::any_of(rung.registered, [element](const Variant* v) {
-      return std::ranges::any_of(v->choices,
-                                 [element](const Choice& c) { return c.prepare.contains(element); });
-    });
-  };
-  std::vector<std::string> out;
+std::vector<Element> elements_of(const Listed& rung) {
+  std::vector<Element> out;
   for (const Element element : all_elements())
-    if (computes(element)) out.emplace_back(name_of(element));
+    if (std::ranges::any_of(rung.registered, [=](const Variant* v) { return computes(*v, element); }))
+      out.push_back(element);
+  return out;
+}
+
+std::vector<std::string> names_of(const std::vector<Element>& elements) {
+  std::vector<std::string> out;
+  for (const Element element : elements) out.emplace_back(name_of(element));
   return out;
 }
 
@@ -127,21 +114,13 @@ std::vector<Handled> handled_by(const Operation& operation, const Variant& varia
   const auto layouts = operand_layouts(operation);
   if (handles == nullptr || layouts.empty()) return out;
   for (const Element element : all_elements()) {
-    if (std::ranges::none_of(variant.choices,
-                             [element](const Choice& c) { return c.prepare.contains(element); }))
-      continue;
+    if (!computes(variant, element)) continue;
     std::vector<LayoutHandling> handlings;
     for (const OperandLayout& layout : layouts) handlings.push_back((*handles)(element, layout));
     const auto same = std::ranges::find(out, handlings, &Handled::handlings);
     if (same == out.end()) out.push_back({{element}, handlings});
     else same->elements.push_back(element);
   }
-  return out;
-}
-
-std::vector<std::string> names_of(const std::vector<Element>& elements) {
-  std::vector<std::string> out;
-  for (const Element element : elements) out.emplace_back(name_of(element));
   return out;
 }
 
@@ -187,7 +166,7 @@ std::string layout_table(const Operation& operation) {
 }
 
 // One line per rung. The idea comes last, where a table that is too wide is cut.
-std::string ladder_table(const std::vector<Listed>& rungs, Notes& notes) {
+std::string ladder_table(const std::vector<Listed>& rungs, report::Notes& notes) {
   report::Table table({{"ladder", Align::left},
                        {"place"},
                        {"variant", Align::left},
@@ -212,7 +191,7 @@ std::string details(const Operation& operation, const std::vector<Listed>& rungs
   for (const Listed& rung : rungs) {
     if (rung.registered.empty()) continue;
     const std::string name = rung.ladder + "/" + rung.name;
-    table.add({name, fmt::format("{}", fmt::join(elements_of(rung), " ")), tunings_of(rung)});
+    table.add({name, fmt::format("{}", fmt::join(names_of(elements_of(rung)), " ")), tunings_of(rung)});
     ideas += fmt::format("  {:<{}}  {}\n", name, width, rung.registered[0]->idea);
   }
   const EpiloguePass* const pass = epilogue_pass_of(operation.name);
@@ -223,7 +202,7 @@ std::string details(const Operation& operation, const std::vector<Listed>& rungs
 void print_ladder(std::FILE* to, const Operation& operation, bool verbose) {
   fmt::print(to, "{}: {}\n", operation.name, operation.summary);
   if (verbose) fmt::print(to, "Usage: tessera {} {}\n", operation.name, operation.signature.usage());
-  Notes notes;
+  report::Notes notes("[]");  // reasons why rungs do not run here
   const auto rungs = rungs_of(operation);
   const std::string table = ladder_table(rungs, notes);
   fmt::print(to, "\n{}{}{}", table, notes.text(),
@@ -236,7 +215,7 @@ Json json_of(const Listed& rung) {
            {"place", rung.place},
            {"variant", rung.name},
            {"idea", rung.registered.empty() ? Json(nullptr) : Json(rung.registered[0]->idea)},
-           {"elements", elements_of(rung)},
+           {"elements", names_of(elements_of(rung))},
            {"tunings", Json::array()},
            {"runs", Json::array()}};
   if (rung.registered.empty()) {
@@ -345,8 +324,7 @@ int list(const Command& command) {
   words.value("--json", json, "the same as JSON; - is standard output", "FILE");
   const Operation* const sized = operation_with_sizes(command.words);
   declare_flags(words, options, sized);
-  words.closing(exit_codes);
-  if (!words.read(command.words)) return fmt::print("{}\n", words.help()), exit_code::passed;
+  if (!words.read(command.words)) return exit_code::passed;
   if (sized != nullptr) return list_choices(command, *sized, options);
   if (!options.element.empty() || options.device != "auto")
     throw Error("--element and --device go with sizes: tessera list OPERATION NAME=SIZE …");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `tessera OPERATION ARRAYS… -o OUT`: from files to a file. The flags come from the signature.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 #include <algorithm>
 #include <chrono>
@@ -58,9 +59,7 @@ std::string type_of(const Parameter& p) {
     default:
       break;
   }
-  std::string out;
-  for (const auto& option : p.options) out += (out.empty() ? "" : "|") + option;
-  return out.empty() ? "TEXT" : out;
+  return p.options.empty() ? "TEXT" : fmt::format("{}", fmt::join(p.options, "|"));
 }
 
 // Another name if the operation has a parameter of this name.
@@ -188,7 +187,6 @@ void declare(OptionParser& words, const Operation& operation, CallOptions& optio
                "share it with the ranks that mpirun started; as found when there are several");
   words.flag("--no-cache", options.no_cache, "leave aside what `tune` has found");
   words.value("--json", options.json, "what was done, as JSON; - is standard output", "FILE");
-  words.closing(exit_codes);
 }
 
 // The options of one call for each input; a flag that names files gets the input's own.
@@ -669,10 +667,7 @@ int operate(const Operation& operation, const Command& command) {
                      about(operation));
   declare(words, operation, options);
   Ranks& ranks = Ranks::here();
-  if (!words.read(command.words)) {
-    if (ranks.speaks()) fmt::print("{}\n", words.help());
-    return exit_code::passed;
-  }
+  if (!words.read(command.words)) return exit_code::passed;
   end_on_interrupt();
   ranks.join(options.distributed);
   if (contraction_of(operation.name) == nullptr) ranks.demand_alone("tessera " + operation.name);

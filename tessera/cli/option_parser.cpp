@@ -3,12 +3,15 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <fmt/format.h>
 #include <algorithm>
 #include <cctype>
 #include <charconv>
 #include <cmath>
 #include <map>
+#include "tessera/cli/command.hpp"
 #include "tessera/cli/output.hpp"
+#include "tessera/cli/ranks.hpp"
 #include "tessera/core/text/error.hpp"
 #include "tessera/core/text/expression.hpp"
 #include "tessera/core/text/suggest.hpp"
@@ -48,12 +51,6 @@ std::string long_name(const std::string& names) {
   return names.substr(from, names.find(',', from) - from);
 }
 
-// Counts characters, not bytes, of which "…" has three.
-std::size_t letters(const std::string& text) {
-  return static_cast<std::size_t>(
-      std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
-}
-
 class Layout : public CLI::Formatter {
  public:
   explicit Layout(std::string usage) : usage_(std::move(usage)) { column_width(34); }
@@ -64,7 +61,7 @@ class Layout : public CLI::Formatter {
   }
   std::string make_option(const CLI::Option* option, bool is_positional) const override {
     std::string out = "  " + make_option_name(option, is_positional) + make_option_opts(option);
-    const std::size_t width = letters(out);
+    const std::size_t width = report::display_width(out);
     const std::size_t column = get_column_width();
     if (width >= column) out += "\n" + std::string(column, ' ');
     else out += std::string(column - width, ' ');
@@ -80,7 +77,7 @@ class Layout : public CLI::Formatter {
     std::string out;
     std::size_t used = 0;
     for (const std::string& word : split(text, ' ')) {
-      const auto width = letters(word);
+      const auto width = report::display_width(word);
       if (used != 0 && used + 1 + width > most) {
         out += "\n" + std::string(column, ' ');
         used = 0;
@@ -112,6 +109,7 @@ struct OptionParser::Hidden {
 OptionParser::OptionParser(std::string verb, std::string usage, std::string about)
     : hidden_(new Hidden{.app = CLI::App(std::move(about), std::move(verb)), .otherwise = {}}) {
   hidden_->app.formatter(std::make_shared<Layout>(std::move(usage)));
+  hidden_->app.footer(exit_codes);
   hidden_->app.allow_extras();
   hidden_->app.set_help_flag();
   hidden_->app.add_flag("-h,--help", hidden_->help_wanted, "this text");
@@ -152,8 +150,6 @@ void OptionParser::positionals(const std::string& name, std::vector<std::string>
 
 void OptionParser::expressions() { hidden_->expressions = true; }
 
-void OptionParser::closing(const std::string& text) { hidden_->app.footer(text); }
-
 bool OptionParser::read(const std::vector<std::string>& words) {
   std::vector<std::string> reversed;
   for (std::size_t i = 0; i < words.size(); ++i) {
@@ -170,7 +166,10 @@ bool OptionParser::read(const std::vector<std::string>& words) {
     throw tessera::Error(error.what());
   }
   report::fit_tables(hidden_->wide ? 0 : terminal_width());
-  if (hidden_->help_wanted) return false;
+  if (hidden_->help_wanted) {
+    if (Ranks::here().speaks()) fmt::print("{}\n", hidden_->app.help());
+    return false;
+  }
   for (const std::string& word : hidden_->app.remaining()) {
     const std::string name = word.substr(0, word.find('='));
     if (name.starts_with('-') && nearest(name, hidden_->flags).empty())
@@ -181,8 +180,6 @@ bool OptionParser::read(const std::vector<std::string>& words) {
   }
   return true;
 }
-
-std::string OptionParser::help() const { return hidden_->app.help(); }
 
 void declare_flag(OptionParser& words, const Parameter& p, std::string& into, const std::string& help,
                   const std::string& type) {

@@ -31,12 +31,9 @@ class OptionParser {
   void positionals(const std::string& name, std::vector<std::string>& into, const std::string& help);
   // From now on "-x^2" and "-inf" are positionals: of words behind a single '-', only -o and -h are flags.
   void expressions();
-  // --help prints `text` below the flags.
-  void closing(const std::string& text);
 
-  // False if help was requested: the caller then prints help(). Throws Error.
+  // False if help was requested, and printed with the exit codes below the flags. Throws Error.
   bool read(const std::vector<std::string>& words);
-  std::string help() const;
 
  private:
   struct Hidden;

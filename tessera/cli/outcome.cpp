@@ -222,13 +222,6 @@ double waited(const MultiDeviceOutcome& outcome) {
   return outcome.seconds > 0 ? 1 - first / outcome.seconds : 0;
 }
 
-std::string seconds_text(double seconds) {
-  std::string text = report::seconds(seconds);
-  text.erase(text.find_last_not_of(' ') + 1);
-  text.erase(0, text.find_first_not_of(' '));
-  return text;
-}
-
 const char* plural(std::size_t count) { return count == 1 ? "" : "s"; }
 
 void print_devices(std::FILE* to, const Operation& operation, const MultiDeviceOutcome& outcome) {
@@ -244,14 +237,14 @@ void print_devices(std::FILE* to, const Operation& operation, const MultiDeviceO
                fmt::format("{:.1f} %", 100 * share_of(device, outcome)), report::seconds(device.busy_seconds),
                device.tiles > 0 ? report::seconds(device.end_seconds) : "",
                gflops(device.flops, device.busy_seconds)});
-  fmt::print(to, "{}{} together: {}", table.text(), operation.name, seconds_text(outcome.seconds));
+  fmt::print(to, "{}{} together: {}", table.text(), operation.name, report::seconds_in_text(outcome.seconds));
   if (const std::string rate = gflops(outcome.flops, outcome.seconds); !rate.empty())
     fmt::print(to, ", {} GFLOP/s", rate);
   fmt::print(to, "; the first to be done waited for {:.1f} % of it\n", 100 * waited(outcome));
   if (outcome.times.size() > 1) {
     const auto [least, most] = std::ranges::minmax(outcome.times);
-    fmt::print(to, "the median of {} runs, which took {} to {}\n", outcome.times.size(), seconds_text(least),
-               seconds_text(most));
+    fmt::print(to, "the median of {} runs, which took {} to {}\n", outcome.times.size(),
+               report::seconds_in_text(least), report::seconds_in_text(most));
   }
   std::size_t checked = 0;
   double check_seconds = 0;
@@ -268,11 +261,11 @@ void print_devices(std::FILE* to, const Operation& operation, const MultiDeviceO
   }
   if (checked > 0)
     fmt::print(to, "checked by this machine's processors: {} part{}, {}\n", checked, plural(checked),
-               seconds_text(check_seconds));
+               report::seconds_in_text(check_seconds));
   if (outcome.copied_bytes > 0)
     fmt::print(to, "copied to shared memory: {}\n", report::bytes(outcome.copied_bytes));
   if (outcome.start_seconds > 1e-3)
-    fmt::print(to, "start-up before: {}\n", seconds_text(outcome.start_seconds));
+    fmt::print(to, "start-up before: {}\n", report::seconds_in_text(outcome.start_seconds));
 }
 
 void print(std::FILE* to, const Operation& operation, const Arguments& arguments,
@@ -405,27 +398,12 @@ Json json_of(const Reporting& where, const Arguments& arguments, const Distribut
   return out;
 }
 
-using Show = StudyTable::Show;
+constexpr const char* shows[] = {"digits", "seconds", "error", "ratio"};  // by StudyTable::Show
 
-std::string shown(double value, Show how) {
-  if (std::isnan(value)) return "";
-  switch (how) {
-    case Show::digits:
-      return fmt::format("{}", value);
-    case Show::seconds:
-      return report::seconds(value);
-    case Show::error:
-      return fmt::format("{:.2e}", value);
-    case Show::ratio:
-      return value < 0.1 ? fmt::format("{:.2g}", value) : fmt::format("{:.2f}", value);
-  }
-  return {};
-}
-
-std::string shown(const StudyTable::Cell& cell, Show how) {
+std::string shown(const StudyTable::Cell& cell, StudyTable::Show how) {
   if (cell.numbers.empty()) return {};
   const double value = median(cell.numbers);
-  return cell.whole ? fmt::format("{:.0f}", value) : shown(value, how);
+  return cell.whole ? fmt::format("{:.0f}", value) : report::studied(value, shows[static_cast<int>(how)]);
 }
 
 void print(std::FILE* to, const StudyTable& study) {
@@ -452,10 +430,9 @@ Json json_of(const StudyTable::Cell& cell) {
 Json json_of(const StudyTable& study) {
   Json out{
       {"title", study.title}, {"columns", Json::array()}, {"shows", Json::array()}, {"rows", Json::array()}};
-  constexpr const char* kinds[] = {"digits", "seconds", "error", "ratio"};
   for (const auto& column : study.columns) {
     out["columns"].push_back(column.name);
-    out["shows"].push_back(kinds[static_cast<int>(column.show)]);
+    out["shows"].push_back(shows[static_cast<int>(column.show)]);
   }
   for (const auto& row : study.rows) {
     Json cells = Json::array();

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include "tessera/cli/command.hpp"
@@ -16,6 +15,7 @@
 #include "tessera/frontend/own_program.hpp"
 #include "tessera/frontend/trace_page.hpp"
 #include "tessera/io/atomic_file.hpp"
+#include "tessera/io/temporary_folder.hpp"
 
 namespace tessera::cli {
 namespace {
@@ -101,23 +101,6 @@ Json to_json(const Record& record, int exit_code, const frontend::Ending& ending
           {"notes", record.notes}};
 }
 
-// A temporary file that is deleted with the object.
-class TemporaryFile {
- public:
-  TemporaryFile() : path_((std::filesystem::temp_directory_path() / "tessera-XXXXXX").string()) {
-    const int file = mkstemp(path_.data());
-    if (file < 0) throw Error("cannot create a file in " + std::filesystem::temp_directory_path().string());
-    close(file);
-  }
-  ~TemporaryFile() { unlink(path_.c_str()); }
-  TemporaryFile(const TemporaryFile&) = delete;
-  TemporaryFile& operator=(const TemporaryFile&) = delete;
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
-
 void explain(const Record& record, const Options& options) {
   const auto launches = frontend::groups_of(record);
   if (launches.empty()) return;
@@ -181,15 +164,16 @@ int run_files(const Options& options, bool traced) {
     fmt::print(stderr, "{}", error.what());
     return exit_code::user;
   }
-  const TemporaryFile record_file;
-  std::vector<std::string> variables{"TESSERA_CUDA_RECORD=" + record_file.path()};
+  const TemporaryFolder scratch;
+  const std::string record_file = scratch.file("record");
+  std::vector<std::string> variables{"TESSERA_CUDA_RECORD=" + record_file};
   if (traced) variables.push_back("TESSERA_CUDA_TRACE=" + (options.blocks.empty() ? "1" : options.blocks));
   if (!options.gpu.empty()) variables.push_back("TESSERA_CUDA_GPU=" + options.gpu);
   std::fflush(stdout);
   const frontend::Ending ending =
       frontend::run_program(program->path(), call ? call->arguments() : options.arguments, variables,
                             options.json == "-" || options.page == "-");
-  Record record = frontend::read_record(record_file.path());
+  Record record = frontend::read_record(record_file);
   // A program that queries the error of a launch, and still succeeds, knows of it.
   if (!call && ending.signal == 0 && ending.code == 0)
     std::erase_if(record.findings, [](const Json& finding) {
@@ -231,7 +215,7 @@ void demand_call(const Options& options) {
 bool read(OptionParser& parser, const Command& command, Options& options) {
   const auto end = std::ranges::find(command.words, "--");
   if (end != command.words.end()) options.arguments.assign(end + 1, command.words.end());
-  if (!parser.read({command.words.begin(), end})) return fmt::print("{}\n", parser.help()), false;
+  if (!parser.read({command.words.begin(), end})) return false;
   std::erase_if(options.files, [&](const std::string& word) {
     const bool value = word.find('=') != word.npos && !std::filesystem::exists(word);
     if (value) options.call.values.push_back(word);
@@ -258,7 +242,6 @@ int run_own_files(const Command& command) {
   Options options;
   OptionParser parser("run", "tessera run FILE.cu… [NAME=NUMBER…] [FLAGS] [-- ARGUMENTS]", about_run);
   declare(parser, options);
-  parser.closing(exit_codes);
   return read(parser, command, options) ? run_files(options, false) : exit_code::passed;
 }
 
@@ -276,7 +259,6 @@ int trace_own_files(const Command& command) {
       "all: traces every block of every launch; else, of launches after the first of their line, some",
       "all");
   parser.flag("--strict", options.strict, "exit code 4 for every finding");
-  parser.closing(exit_codes);
   if (!read(parser, command, options)) return exit_code::passed;
   if (!options.blocks.empty() && options.blocks != "all")
     throw Error("--blocks can only be all, not '" + options.blocks + "'");

@@ -11,7 +11,6 @@
 #include <fstream>
 #include <iterator>
 #include <optional>
-#include <sstream>
 #include "tessera/cli/command.hpp"
 #include "tessera/cli/files.hpp"
 #include "tessera/cli/option_parser.hpp"
@@ -39,8 +38,8 @@ constexpr const char* about_report =
 
 namespace fs = std::filesystem;
 
-// Runs a program with its output hidden; true if it exits with 0.
-bool runs(const std::vector<std::string>& command) {
+// Runs a program of PATH with its output hidden. Returns whether it exited with 0; nothing: there is none.
+std::optional<bool> runs(const std::vector<std::string>& command) {
   std::vector<char*> argv;
   for (const std::string& word : command) argv.push_back(const_cast<char*>(word.c_str()));
   argv.push_back(nullptr);
@@ -49,41 +48,24 @@ bool runs(const std::vector<std::string>& command) {
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
     posix_spawn_file_actions_addopen(&actions, stream, "/dev/null", O_RDWR, 0);
   pid_t process = 0;
-  const int failed = posix_spawn(&process, argv[0], &actions, nullptr, argv.data(), environ);
+  const int failed = posix_spawnp(&process, argv[0], &actions, nullptr, argv.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
+  if (failed != 0) return std::nullopt;
   int status = 0;
-  return failed == 0 && waitpid(process, &status, 0) == process && WIFEXITED(status) &&
-         WEXITSTATUS(status) == 0;
-}
-
-// Chromium, by any of its names on PATH, or the program named by $TESSERA_BROWSER; nothing: there is none.
-std::optional<std::string> find_browser() {
-  if (const char* named = std::getenv("TESSERA_BROWSER"); named != nullptr && *named != 0)
-    return access(named, X_OK) == 0 ? std::optional<std::string>(named) : std::nullopt;
-  const char* path = std::getenv("PATH");
-  std::stringstream folders(path == nullptr ? "" : path);
-  for (std::string folder; std::getline(folders, folder, ':');)
-    for (const char* name : {"chromium", "chromium-headless-shell", "chromium-browser", "google-chrome",
-                             "google-chrome-stable"}) {
-      const std::string file = folder + "/" + name;
-      if (access(file.c_str(), X_OK) == 0 && !fs::is_directory(file)) return file;
-    }
-  return std::nullopt;
+  return waitpid(process, &status, 0) == process && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
 // A PNG of the drawing, two pixels a unit, made by an installed browser: the library rasterises nothing
 // itself.
 std::string png_of(const report::Svg& drawing) {
-  const auto browser = find_browser();
-  if (!browser)
-    throw Error(
-        "a PNG needs a browser, and there is no Chromium here (Debian: apt-get install chromium); --svg "
-        "needs none");
+  std::vector<std::string> browsers{"chromium", "chromium-headless-shell", "chromium-browser",
+                                    "google-chrome", "google-chrome-stable"};
+  if (const char* named = std::getenv("TESSERA_BROWSER"); named != nullptr && *named != 0) browsers = {named};
   const TemporaryFolder scratch;
   const std::string svg = scratch.file("chart.svg"), picture = scratch.file("chart.png");
   std::ofstream(svg, std::ios::binary) << drawing.standalone();
   std::vector<std::string> command{
-      *browser,
+      "",
       "--headless",
       "--disable-gpu",
       "--hide-scrollbars",
@@ -94,10 +76,18 @@ std::string png_of(const report::Svg& drawing) {
       "file://" + svg};
   // Chromium's sandbox refuses to run as root; the drawing is this program's own.
   if (geteuid() == 0) command.insert(command.begin() + 1, "--no-sandbox");
-  if (!runs(command) || !fs::exists(picture))
-    throw Error("'" + *browser + "' could not make a PNG; --svg needs no browser");
-  std::ifstream file(picture, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
+  for (const std::string& browser : browsers) {
+    command[0] = browser;
+    const auto passed = runs(command);
+    if (!passed) continue;
+    if (!*passed || !fs::exists(picture))
+      throw Error("'" + browser + "' could not make a PNG; --svg needs no browser");
+    std::ifstream file(picture, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+  throw Error(
+      "a PNG needs a browser, and there is no Chromium here (Debian: apt-get install chromium); --svg needs "
+      "none");
 }
 
 // A page under a picture's name would mislead its reader.
@@ -133,8 +123,7 @@ int report(const Command& command) {
                "the file to write; - is standard output [report.html, NAME.svg, NAME.png]", "FILE");
   parser.value("--svg", svg, "this chart alone, as SVG", "NAME");
   parser.value("--png", png, "this chart alone, as PNG; needs Chromium", "NAME");
-  parser.closing(exit_codes);
-  if (!parser.read(command.words)) return fmt::print("{}\n", parser.help()), exit_code::passed;
+  if (!parser.read(command.words)) return exit_code::passed;
   if (files.empty()) throw Error("which results? usage: tessera report RESULTS.json… [-o REPORT.html]");
   if (!svg.empty() && !png.empty()) throw Error("--svg and --png are two commands");
   if (svg.empty() && png.empty()) demand_page_name(output);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/cli/select.hpp"
+#include <fmt/ranges.h>
 #include <algorithm>
 #include <map>
 #include "tessera/cli/option_parser.hpp"
@@ -79,11 +80,8 @@ Element element_named(const Operation& operation, const std::string& word) {
   std::vector<std::string> names;
   for (const Element e : operation.elements) names.emplace_back(name_of(e));
   if (element)
-    throw Error(operation.name + " does not compute " + word + "; it computes " + [&names] {
-      std::string list;
-      for (const auto& name : names) list += (list.empty() ? "" : ", ") + name;
-      return list;
-    }());
+    throw Error(
+        fmt::format("{} does not compute {}; it computes {}", operation.name, word, fmt::join(names, ", ")));
   unknown("the element", word, names);
 }
 

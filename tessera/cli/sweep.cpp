@@ -103,11 +103,10 @@ class SplitSweep {
         splits_(split(splits, ',')),
         to_(table_stream(options.json)) {
     for (const std::string& one : splits_)
-      if (devices_.size() < 2 && parse_split(one).how != Split::How::automatic)
+      if (parse_split(one).how != Split::How::automatic && devices_.size() < 2)
         throw Error("--split divides among several devices: name them with --devices");
     if (!memory.empty()) memory_ = bytes_named("--memory", memory);
     if (!options.over.empty()) throw Error("--over and --split are two sweeps");
-    for (const std::string& one : splits_) (void)parse_split(one);
     if (!options.variants.empty()) request_.variant = options.variants;
     if (!options.tuning.empty()) request_.tuning = parse_tuning(options.tuning);
     json_ = json_head(command, "sweep", operation.name);
@@ -383,22 +382,21 @@ int sweep(const Command& command) {
       "parameters (or variant, device), the last of them across; alone: the list, then a table of the two "
       "left to the run",
       "[NAME,…,NAME]");
-  if (operation == nullptr || find_partition(operation->name) != nullptr)
+  if (operation == nullptr || find_partition(operation->name) != nullptr) {
     parser.value("--split", options.split,
                  "instead: the rows that each of several devices computes, and what each took: "
                  "32:3040,1:1,auto,dynamic",
                  "A:B,…");
-  if (operation == nullptr || find_partition(operation->name) != nullptr)
     parser.value("--memory", options.memory,
                  "with --split: the most that a GPU may hold: 500M, 8G [what is free]", "BYTES");
+  }
   parser.flag("--times", options.times, "cells of tables are times, not rates");
   parser.flag("--resume", options.resume, "keep what --json FILE holds already, and measure the rest");
-  parser.closing(exit_codes);
   std::vector<std::string> given = command.words;
   for (std::size_t i = 0; i < given.size(); ++i)
     if (given[i] == "--table" && (i + 1 == given.size() || given[i + 1].starts_with('-')))
       given[i] += std::string("=") + of_the_run;
-  if (!parser.read(given)) return fmt::print("{}\n", parser.help()), exit_code::passed;
+  if (!parser.read(given)) return exit_code::passed;
   if (operation == nullptr) throw Error(std::string("which operation? usage: ") + usage);
   if (!options.split.empty())
     return SplitSweep(*operation, options, options.split, options.memory, command).run();

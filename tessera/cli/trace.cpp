@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // `tessera trace`: the memory accesses of kernels, counted on the executor, and their errors.
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 #include <algorithm>
 #include "tessera/bench/machine.hpp"
+#include "tessera/bench/trace.hpp"
 #include "tessera/cli/bench_options.hpp"
 #include "tessera/cli/command.hpp"
 #include "tessera/cli/option_parser.hpp"
@@ -15,11 +17,9 @@
 namespace tessera::cli {
 namespace {
 
-struct TraceOptions {
-  std::vector<std::string> positionals, why;
-  std::string variants, element, tuning, tunings, schedule, blocks, seed = "1", registers, capability = "90",
-                                                                    cubin, json;
-  std::map<std::string, std::string> flags;  // the operation's own
+struct TraceOptions : BenchOptions {
+  std::vector<std::string> why;
+  std::string schedule, blocks, registers, capability = "90", cubin;
   bool lines = false, arrays = false, no_check = false;
 };
 
@@ -36,7 +36,7 @@ constexpr const char* about_trace =
     "and no collective orders\n"
     "race, whatever the schedule; schedules only change what depends on data. The exit code is then 4.";
 
-void declare(OptionParser& parser, TraceOptions& options) {
+void declare(OptionParser& parser, TraceOptions& options, const Operation* operation) {
   parser.positionals("OPERATION SIZES", options.positionals, "");
   parser.value("--variant", options.variants, "these only; a list [the executor's whole ladder]", "NAME,…");
   parser.pair("--why", options.why, "what of two rungs' counters differs, in words", "RUNG RUNG");
@@ -59,17 +59,7 @@ void declare(OptionParser& parser, TraceOptions& options) {
   parser.value("--capability", options.capability, "compute capability, for the occupancy [90]", "N");
   parser.value("--seed", options.seed, "of the random data [1]", "N");
   parser.value("--json", options.json, "the results; - is standard output", "FILE");
-  parser.closing(exit_codes);
-}
-
-// Declares the operation's own flags that are no arrays.
-void declare_own(OptionParser& parser, TraceOptions& options, const std::vector<std::string>& given) {
-  const bool named = !given.empty() && !given[0].starts_with('-');
-  const Operation* operation = named ? find_operation(given[0]) : nullptr;
-  if (operation == nullptr) return;
-  if (!operation->signature.positional_texts().empty()) parser.expressions();
-  for (const Parameter& p : operation->signature.parameters)
-    if (p.is_flag() && !p.is_array()) declare_flag(parser, p, options.flags[p.name], p.help, "VALUE");
+  declare_flags(parser, options, operation);
 }
 
 constexpr std::int64_t most_count = std::int64_t{1} << 40;
@@ -111,28 +101,7 @@ bench::Tracing tracing_of(const TraceOptions& options, const std::vector<bench::
   return out;
 }
 
-std::vector<bench::Candidate> rungs(const Operation& operation, const TraceOptions& options) {
-  Selection selection;
-  selection.devices = {find_device("simt")};
-  selection.variants = options.why.empty() ? split(options.variants, ',') : options.why;
-  selection.tuning = parse_tuning(options.tuning);
-  if (!options.tunings.empty() && options.tunings != "all") unknown("--tunings", options.tunings, {"all"});
-  selection.all_tunings = options.tunings == "all";
-  selection.serial = false;
-  return candidates(operation, selection);
-}
-
-std::vector<Case> problems(const Operation& operation, const TraceOptions& options) {
-  const Positionals given = positionals_of(operation, options.positionals);
-  Case base;
-  base.words = given.words;
-  for (const auto& [name, word] : options.flags)
-    if (!word.empty()) base.words[name] = word;
-  return problems_of(operation, given.sizes, base);
-}
-
-int exit_of_trace(const bench::TraceSession& session) {
-  const auto& rows = session.rows;
+int exit_of_trace(const std::vector<bench::Traced>& rows) {
   if (std::ranges::any_of(rows, [](const bench::Traced& r) { return !r.findings.empty(); }))
     return exit_code::memory;
   const bool useful = std::ranges::any_of(rows, [](const bench::Traced& r) { return !r.absent || r.code; });
@@ -160,20 +129,26 @@ int trace(const Command& command) {
   TraceOptions options;
   OptionParser parser("trace", "tessera trace OPERATION SIZES… [FLAGS], or tessera trace FILE.cu… [FLAGS]",
                       about_trace);
-  declare(parser, options);
-  declare_own(parser, options, command.words);
-  if (!parser.read(command.words)) return fmt::print("{}\n", parser.help()), exit_code::passed;
+  declare(parser, options, operation_first(command.words));
+  if (!parser.read(command.words)) return exit_code::passed;
   if (options.positionals.empty())
     throw Error("which operation? usage: tessera trace OPERATION SIZES… [FLAGS]");
   const Operation& operation = operation_named(options.positionals[0]);
-  const Element element = element_named(operation, options.element);
   if (!options.why.empty() && (!options.variants.empty() || !options.tunings.empty()))
     throw Error("--why names the two rungs itself: leave out --variant and --tunings");
-  const auto chosen = rungs(operation, options);
+  options.device = "simt";
+  options.no_serial = true;
+  Selection selection = selection_of(options);
+  if (!options.why.empty()) selection.variants = options.why;
+  const auto chosen = candidates(operation, selection);
   const bench::Tracing tracing = tracing_of(options, chosen);
   std::FILE* const to = table_stream(options.json);
-  bench::TraceSession session{command.argv, operation.name, bench::now_utc(), tracing.seed, {}};
-  for (const Case& problem : problems(operation, options)) {
+  nlohmann::ordered_json out = json_head(command, "trace", operation.name);
+  out["seed"] = tracing.seed;
+  out["distribution"] = bench::distribution;
+  out["rows"] = nlohmann::ordered_json::array();
+  std::vector<bench::Traced> all;
+  for (const auto& [element, problem] : points_of(operation, options)) {
     std::vector<bench::Traced> rows;
     for (const bench::Candidate& rung : chosen) {
       if (!rung.absent) {
@@ -187,10 +162,11 @@ int trace(const Command& command) {
     }
     fmt::print(to, "{}, {}\n", title_of(operation, problem), name_of(element));
     print(to, rows, options);
-    std::ranges::move(rows, std::back_inserter(session.rows));
+    for (const bench::Traced& row : rows) out["rows"].push_back(bench::to_json(row));
+    std::ranges::move(rows, std::back_inserter(all));
   }
-  write_json(options.json, session);
-  return exit_of_trace(session);
+  write_json(options.json, out);
+  return exit_of_trace(all);
 }
 
 }  // namespace tessera::cli

@@ -48,11 +48,6 @@ std::size_t count(const std::vector<tune::Trial>& trials, bool (*is)(const bench
 bool is_wrong(const bench::Row& row) { return row.verified == bench::Verified::wrong; }
 bool has_no_time(const bench::Row& row) { return row.seconds.empty() && !is_wrong(row); }
 
-std::string name_of(const bench::Row& row) {
-  const std::string tuning = to_string(row.tuning);
-  return report::name_of(row) + (tuning.empty() ? "" : " " + tuning);
-}
-
 const bench::Row* fastest(const std::vector<tune::Trial>& trials) {
   const bench::Row* out = nullptr;
   for (const tune::Trial& trial : trials)
@@ -63,7 +58,7 @@ const bench::Row* fastest(const std::vector<tune::Trial>& trials) {
 std::string without_a_winner(const tune::Outcome& outcome) {
   const bench::Row* first = fastest(outcome.trials);
   if (first == nullptr) return "nothing was found: no configuration has a verified time";
-  return name_of(*first) + " is the fastest so far; the best have not been measured in turn";
+  return report::choice_of(*first) + " is the fastest so far; the best have not been measured in turn";
 }
 
 // A single sample has no spread, so the ratio has no known error.
@@ -77,15 +72,16 @@ std::string sentence(const tune::Outcome& outcome) {
   const bench::Row *best = outcome.best(), *untuned = outcome.untuned();
   if (best == nullptr) return without_a_winner(outcome);
   if (untuned == nullptr)
-    return name_of(*best) + " is the fastest; what is used without tuning could not be measured";
+    return report::choice_of(*best) + " is the fastest; what is used without tuning could not be measured";
   if (best != untuned)
-    return name_of(*best) + " ran " + times_faster(*best, *untuned) + " than " + name_of(*untuned) +
-           ", which is used without tuning";
+    return report::choice_of(*best) + " ran " + times_faster(*best, *untuned) + " than " +
+           report::choice_of(*untuned) + ", which is used without tuning";
   if (!outcome.rival)
-    return name_of(*best) +
+    return report::choice_of(*best) +
            " is the fastest of what was tried; it is what is used without tuning, and goes on being used";
   const bench::Row& rival = outcome.finals[*outcome.rival];
-  return name_of(*best) + ", which is used without tuning, goes on being used: " + name_of(rival) + " ran " +
+  return report::choice_of(*best) +
+         ", which is used without tuning, goes on being used: " + report::choice_of(rival) + " ran " +
          times_faster(rival, *best) + ", which does not show that it is faster (" + outcome.why +
          "). More samples (--reps) may tell";
 }
@@ -287,8 +283,7 @@ int tune(const Command& command) {
   parser.flag("--retry", options.retry, "measure again what failed or was wrong in an earlier call");
   parser.value("--cache", options.cache, "where findings are kept [tuning.jsonl in the cache folder]",
                "FILE");
-  parser.closing(exit_codes);
-  if (!parser.read(command.words)) return fmt::print("{}\n", parser.help()), exit_code::passed;
+  if (!parser.read(command.words)) return exit_code::passed;
   if (operation == nullptr) throw Error(std::string("which operation? usage: ") + usage);
   return Tune(*operation, options, command).run();
 }

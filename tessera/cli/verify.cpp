@@ -155,8 +155,7 @@ int verify(const Command& command) {
   words.value("--element", options.element, "these only; a list", "TYPE,…");
   words.flag("--quick", options.quick, "small cases only");
   words.value("--json", options.json, "the same as JSON; - is standard output", "FILE");
-  words.closing(exit_codes);
-  if (!words.read(command.words)) return fmt::print("{}\n", words.help()), exit_code::passed;
+  if (!words.read(command.words)) return exit_code::passed;
   end_on_interrupt();
   std::vector<const Operation*> chosen;
   for (const std::string& name : options.operations) chosen.push_back(&operation_named(name));

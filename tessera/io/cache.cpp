@@ -24,32 +24,9 @@ std::optional<std::string> cache_folder() {
   return std::nullopt;
 }
 
-std::optional<std::string> read_cached(const std::string& name) {
-  const auto folder = cache_folder();
-  if (!folder) return std::nullopt;
-  std::ifstream file(*folder + "/" + name, std::ios::binary);
-  if (!file) return std::nullopt;
-  return std::string(std::istreambuf_iterator<char>(file), {});
-}
-
-std::string write_cached(const std::string& name, const std::string& text, bool lasting) {
-  const auto folder = cache_folder();
-  if (!folder) return "neither XDG_CACHE_HOME nor HOME names a folder";
-  const std::filesystem::path path = std::filesystem::path(*folder) / name;
-  std::error_code failed;
-  std::filesystem::create_directories(path.parent_path(), failed);
-  if (failed) return path.parent_path().string() + ": " + failed.message();
-  try {
-    AtomicFile file(path.string());
-    file.write(std::as_bytes(std::span(text)));
-    file.commit(lasting);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return {};
-}
-
 namespace {
+
+namespace fs = std::filesystem;
 
 // FNV-1a: no byte can change alone, because each step has an inverse.
 std::string checksum(std::string_view text) {
@@ -60,9 +37,10 @@ std::string checksum(std::string_view text) {
   return out;
 }
 
-// The file holds the whole key, so that a collision of names costs only time.
-std::string file_name(const CacheFolder& folder, const std::string& key) {
-  return folder.name + "/" + checksum(key);
+// The file's name is a hash. It holds the whole key, so that a collision costs only time.
+std::optional<fs::path> file_for(const CacheFolder& folder, const std::string& key) {
+  const auto all = cache_folder();
+  return all ? std::optional(fs::path(*all) / folder.name / checksum(key)) : std::nullopt;
 }
 
 // The file's content: the key's length, the key, the result, and a checksum of all that, by which a truncated
@@ -73,35 +51,47 @@ std::string file_of(const std::string& key, const std::string& result) {
 }
 
 // Another process may have deleted the files first; errors are ignored.
-void drop_oldest(const CacheFolder& of) {
-  namespace fs = std::filesystem;
-  const auto folder = cache_folder();
-  if (!folder) return;
+void drop_oldest(const fs::path& folder, std::size_t most) {
   std::error_code failed;
   std::vector<std::pair<fs::file_time_type, fs::path>> files;
-  for (fs::directory_iterator at(*folder + "/" + of.name, failed), end; !failed && at != end;
-       at.increment(failed))
+  for (fs::directory_iterator at(folder, failed), end; !failed && at != end; at.increment(failed))
     files.emplace_back(at->last_write_time(failed), at->path());
-  if (files.size() <= of.most) return;
+  if (files.size() <= most) return;
   std::sort(files.begin(), files.end());
-  for (std::size_t i = 0; i < files.size() - of.most / 2; ++i) fs::remove(files[i].second, failed);
+  for (std::size_t i = 0; i < files.size() - most / 2; ++i) fs::remove(files[i].second, failed);
 }
 
 }  // namespace
 
 std::optional<std::string> find_cached(const CacheFolder& folder, const std::string& key) {
-  const auto file = read_cached(file_name(folder, key));
+  const auto path = file_for(folder, key);
+  if (!path) return std::nullopt;
+  std::ifstream in(*path, std::ios::binary);
+  const std::string file(std::istreambuf_iterator<char>(in), {});
   const std::string start = std::to_string(key.size()) + "\n" + key;
   constexpr std::size_t sum = 16;
-  if (!file || !file->starts_with(start) || file->size() < start.size() + sum) return std::nullopt;
-  const std::string_view all(file->data(), file->size() - sum);
-  if (checksum(all) != std::string_view(*file).substr(all.size())) return std::nullopt;
+  if (!file.starts_with(start) || file.size() < start.size() + sum) return std::nullopt;
+  const std::string_view all(file.data(), file.size() - sum);
+  if (checksum(all) != std::string_view(file).substr(all.size())) return std::nullopt;
   return std::string(all.substr(start.size()));
 }
 
-void store_cached(const CacheFolder& folder, const std::string& key, const std::string& result) {
-  // The checksum detects a file that was truncated by a power loss.
-  if (write_cached(file_name(folder, key), file_of(key, result), false).empty()) drop_oldest(folder);
+std::string store_cached(const CacheFolder& folder, const std::string& key, const std::string& result) {
+  const auto path = file_for(folder, key);
+  if (!path) return "neither XDG_CACHE_HOME nor HOME names a folder";
+  std::error_code failed;
+  fs::create_directories(path->parent_path(), failed);
+  if (failed) return path->parent_path().string() + ": " + failed.message();
+  const std::string text = file_of(key, result);
+  try {
+    AtomicFile file(path->string());
+    file.write(std::as_bytes(std::span(text)));
+    file.commit(false);  // the checksum detects a file that was truncated by a power loss
+  } catch (const Error& error) {
+    return error.what();
+  }
+  drop_oldest(path->parent_path(), folder.most);
+  return {};
 }
 
 }  // namespace tessera

@@ -169,17 +169,12 @@ class Parser {
 
 constexpr std::string_view magic = "\x93NUMPY";
 constexpr char native_order = std::endian::native == std::endian::little ? '<' : '>';
-// NumPy has no name for bf16 and the 8-bit floats; ml_dtypes saves them as untyped bytes.
-struct Untyped {
-  std::string_view code;
-  Element element;
-};
-constexpr Untyped untyped[] = {{"V2", Element::bf16}, {"V1", Element::e4m3}, {"V1", Element::e5m2}};
-
 struct Code {
   std::string_view code;
   Element element;
 };
+// NumPy has no name for bf16 and the 8-bit floats; ml_dtypes saves them as untyped bytes.
+constexpr Code untyped[] = {{"V2", Element::bf16}, {"V1", Element::e4m3}, {"V1", Element::e5m2}};
 constexpr Code codes[] = {{"f8", Element::f64}, {"f4", Element::f32}, {"f2", Element::f16},
                           {"i4", Element::i32}, {"i1", Element::i8},  {"u1", Element::u8},
                           {"i2", Element::i16}, {"u2", Element::u16}};
@@ -237,10 +232,9 @@ void read_element(Header& header, std::string_view descr, const std::string& nam
                   std::optional<Element> as) {
   const std::string_view code = type_code(descr);
   header.swapped = is_swapped(descr);
-  const Code* found =
-      std::find_if(std::begin(codes), std::end(codes), [&](const Code& c) { return c.code == code; });
+  const Code* const found = std::ranges::find(codes, code, &Code::code);
   if (found != std::end(codes)) header.element = found->element;
-  else if (std::ranges::any_of(untyped, [&](const Untyped& u) { return u.code == code && u.element == as; }))
+  else if (std::ranges::any_of(untyped, [&](const Code& u) { return u.code == code && u.element == as; }))
     header.element = *as;
   else throw Error(name + ": " + why_foreign(descr, code));
   if (as && *as != header.element)
@@ -331,7 +325,7 @@ std::string header_of_type(std::string_view code, bool column_major, const Exten
 
 std::string format_header(Element element, bool column_major, const Extents& extents) {
   std::string_view code;
-  for (const Untyped& u : untyped)
+  for (const Code& u : untyped)
     if (u.element == element) code = u.code;
   for (const Code& c : codes)
     if (c.element == element) code = c.code;
@@ -392,64 +386,25 @@ bool column_major(const ArrayView& array) {
   return true;
 }
 
-template <std::size_t size>
-void gather(const std::byte* from, std::int64_t step, std::byte* to, std::size_t count) {
-  for (std::size_t i = 0; i < count; ++i, from += step, to += size) std::memcpy(to, from, size);
+// Writes a view in row order, in pieces, because a copy of the whole may not fit in memory.
+void write_in_row_order(AtomicFile& file, const ArrayView& view) {
+  constexpr std::size_t most = std::size_t{1} << 20;
+  if (view.bytes() <= most) {
+    const Array piece = packed_copy(view);
+    return file.write({piece.as<std::byte>(), view.bytes()});
+  }
+  // In row order, halves along the first dimension that can be cut lie one after the other.
+  const auto cut = static_cast<std::size_t>(
+      std::ranges::find_if(view.extents, [](std::int64_t extent) { return extent > 1; }) -
+      view.extents.begin());
+  ArrayView half = view;
+  half.extents[cut] = view.extents[cut] / 2;
+  write_in_row_order(file, half);
+  half.data = static_cast<std::byte*>(view.data) +
+              half.extents[cut] * view.strides[cut] * static_cast<std::int64_t>(size_of(view.element));
+  half.extents[cut] = view.extents[cut] - half.extents[cut];
+  write_in_row_order(file, half);
 }
-
-void gather(const std::byte* from, std::int64_t step, std::byte* to, std::size_t count, std::size_t size) {
-  switch (size) {
-    case 1:
-      return gather<1>(from, step, to, count);
-    case 2:
-      return gather<2>(from, step, to, count);
-    case 4:
-      return gather<4>(from, step, to, count);
-    default:
-      return gather<8>(from, step, to, count);
-  }
-}
-
-// Streams a view in row order through a buffer, because a copy of the whole may not fit in memory.
-class RowOrderWriter {
- public:
-  RowOrderWriter(AtomicFile& file, const ArrayView& array)
-      : file_(file), array_(array), size_(size_of(array.element)), buffer_(std::size_t{1} << 20) {}
-
-  void write() {
-    dimension(0, static_cast<const std::byte*>(array_.data));
-    flush();
-  }
-
- private:
-  void dimension(std::size_t d, const std::byte* at) {
-    const std::int64_t step = array_.strides[d] * static_cast<std::int64_t>(size_);
-    if (d + 1 == array_.extents.size()) return row(at, step);
-    for (std::int64_t i = 0; i < array_.extents[d]; ++i) dimension(d + 1, at + i * step);
-  }
-
-  void row(const std::byte* at, std::int64_t step) {
-    for (auto left = static_cast<std::size_t>(array_.extents.back()); left != 0;) {
-      if (used_ == buffer_.size()) flush();
-      const std::size_t count = std::min(left, (buffer_.size() - used_) / size_);
-      gather(at, step, buffer_.data() + used_, count, size_);
-      at += static_cast<std::int64_t>(count) * step;
-      used_ += count * size_;
-      left -= count;
-    }
-  }
-
-  void flush() {
-    file_.write({buffer_.data(), used_});
-    used_ = 0;
-  }
-
-  AtomicFile& file_;
-  const ArrayView& array_;
-  const std::size_t size_;
-  std::vector<std::byte> buffer_;
-  std::size_t used_ = 0;
-};
 
 void write(AtomicFile& file, const std::string& name, const ArrayView& array) {
   if (array.extents.size() > most_dimensions)
@@ -459,7 +414,7 @@ void write(AtomicFile& file, const std::string& name, const ArrayView& array) {
   file.write(std::as_bytes(std::span(header)));
   const auto* data = static_cast<const std::byte*>(array.data);
   if (rows || columns) file.write({data, array.bytes()});
-  else RowOrderWriter(file, array).write();
+  else write_in_row_order(file, array);
   file.commit();
 }
 

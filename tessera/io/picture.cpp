@@ -4,11 +4,9 @@
 #include <cctype>
 #include <cerrno>
 #include <cstring>
-#include <fcntl.h>
-#include <memory>
-#include <sys/stat.h>
+#include <filesystem>
+#include <fstream>
 #include <system_error>
-#include <unistd.h>
 #include "tessera/io/atomic_file.hpp"
 #include "tessera/io/file_kind.hpp"
 #include "tessera/io/picture_codec.hpp"
@@ -51,66 +49,27 @@ Format format_named(const std::string& path) {
   return Format::none;
 }
 
-[[noreturn]] void fail(const std::string& path, int code) {
-  throw Error(path + ": " + std::generic_category().message(code));
+Bytes whole_file(const std::string& path, std::int64_t most) {
+  std::error_code failed, none;
+  const auto bytes = std::filesystem::file_size(path, failed);
+  if (std::filesystem::is_other(path, none)) throw Error(path + ": is not a regular file");
+  if (failed) throw Error(path + ": " + failed.message());
+  if (bytes > static_cast<std::uintmax_t>(most))
+    throw Error(path + ": has " + std::to_string(bytes) + " bytes, more than the limit of " +
+                std::to_string(most));
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw Error(path + ": " + std::generic_category().message(errno));
+  Bytes out(bytes);
+  file.read(reinterpret_cast<char*>(out.data()), static_cast<std::streamsize>(out.size()));
+  out.resize(static_cast<std::size_t>(file.gcount()));
+  return out;
 }
 
-class Descriptor {
- public:
-  // Without O_NONBLOCK, opening a pipe would wait for its writer.
-  explicit Descriptor(const std::string& path)
-      : file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {}
-  ~Descriptor() {
-    if (file_ >= 0) ::close(file_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  explicit operator bool() const { return file_ >= 0; }
-
-  // Reads up to `most` bytes, fewer at the end of the file.
-  Bytes read(std::size_t most) const {
-    Bytes out(most);
-    std::size_t got = 0;
-    while (got < most) {
-      const ssize_t some = ::read(file_, out.data() + got, most - got);
-      if (some < 0 && errno == EINTR) continue;
-      if (some <= 0) break;
-      got += static_cast<std::size_t>(some);
-    }
-    out.resize(got);
-    return out;
-  }
-
-  Bytes whole(const std::string& path, std::int64_t most) const {
-    struct stat about = {};
-    if (::fstat(file_, &about) != 0) fail(path, errno);
-    if (S_ISDIR(about.st_mode)) fail(path, EISDIR);
-    if (!S_ISREG(about.st_mode)) throw Error(path + ": is not a regular file");
-    if (about.st_size > most)
-      throw Error(path + ": has " + std::to_string(about.st_size) + " bytes, more than the limit of " +
-                  std::to_string(most));
-    return read(static_cast<std::size_t>(about.st_size));
-  }
-
- private:
-  int file_;
-};
-
-Raw parse_any(std::span<const std::byte> file, const std::string& name, const Limits& limits) {
-  switch (format_of(file)) {
-    case Format::png:
-      return parse_png(file, name, limits);
-    case Format::jpeg:
-      return parse_jpeg(file, name, limits);
-    case Format::tiff:
-      return parse_tiff(file, name, limits);
-    case Format::pnm:
-      return parse_pnm(file, name, limits);
-    case Format::none:
-      break;
-  }
-  throw Error(name + ": is " +
-              (file.empty() ? "empty" : "no PNG, JPEG, TIFF, PGM, PPM or PFM file" + but_seems(file)));
+const Codec& codec_of(Format format, const std::string& name) {
+  static constexpr const Codec* codecs[] = {nullptr, &png_codec, &jpeg_codec, &tiff_codec, &pnm_codec};
+  const Codec& out = *codecs[static_cast<std::size_t>(format)];
+  if (out.lacking != nullptr) throw Error(name + ": this build knows no " + out.lacking);
+  return out;
 }
 
 // The ICC header names the colour space at byte 16.
@@ -155,11 +114,8 @@ Error unreadable(const std::string& name, const std::string& format, const std::
 }
 
 bool begins_as_picture(const std::string& path) {
-  const Descriptor file(path);
-  struct stat about = {};
-  if (!file || ::stat(path.c_str(), &about) != 0 || !S_ISREG(about.st_mode)) return false;
-  constexpr std::size_t longest_magic = 8;
-  return format_of(file.read(longest_magic)) != Format::none;
+  const auto beginning = beginning_of(path);
+  return beginning && format_of(*beginning) != Format::none;
 }
 
 bool named_as_picture(const std::string& path) { return format_named(path) != Format::none; }
@@ -167,23 +123,25 @@ bool named_as_picture(const std::string& path) { return format_named(path) != Fo
 bool is_picture_output(const std::string& path) {
   if (named_as_picture(path)) return true;
   const std::string ending = ending_of(path);
-  struct stat about = {};
-  const bool device = ::stat(path.c_str(), &about) == 0 && !S_ISREG(about.st_mode);
+  std::error_code none;
+  const bool device = std::filesystem::exists(path, none) && !std::filesystem::is_regular_file(path, none);
   if (ending.empty() || ending == "npy" || device) return false;
   throw Error(path + ": nothing is written as ." + ending +
               " files; arrays go to .npy, pictures to .png, .jpg, .tif, .pgm, .ppm, .pfm");
 }
 
 Picture parse(std::span<const std::byte> file, const std::string& name, const Limits& limits) {
-  Raw raw = parse_any(file, name, limits);
+  const Format format = format_of(file);
+  if (format == Format::none)
+    throw Error(name + ": is " +
+                (file.empty() ? "empty" : "no PNG, JPEG, TIFF, PGM, PPM or PFM file" + but_seems(file)));
+  Raw raw = codec_of(format, name).parse(file, name, limits);
   raw.picture.pixels = upright(raw.picture.pixels, raw.orientation);
   return std::move(raw.picture);
 }
 
 Picture read(const std::string& path, const Limits& limits) {
-  const Descriptor file(path);
-  if (!file) fail(path, errno);
-  return parse(file.whole(path, limits.bytes), path, limits);
+  return parse(whole_file(path, limits.bytes), path, limits);
 }
 
 std::optional<std::string> cannot_hold(const std::string& path, Element element, const Extents& extents,
@@ -234,16 +192,7 @@ std::vector<std::byte> encode(const std::string& path, const ArrayView& pixels, 
   const ArrayView& view = pixels.row_major() ? pixels : packed.view();
   Style fitting = style;
   if (!serves(style.profile, pixels.extents[2])) fitting.profile = {};
-  switch (format_named(path)) {
-    case Format::png:
-      return encode_png(path, view, fitting);
-    case Format::jpeg:
-      return encode_jpeg(path, view, fitting);
-    case Format::tiff:
-      return encode_tiff(path, view, fitting);
-    default:
-      return encode_pnm(path, view);
-  }
+  return codec_of(format_named(path), path).encode(path, view, fitting);
 }
 
 void write(const std::string& path, const ArrayView& pixels, const Style& style) {

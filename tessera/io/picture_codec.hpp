@@ -13,16 +13,15 @@ struct Raw {
   int orientation = 1;  // EXIF's numbering: 1 is upright
 };
 
-Raw parse_png(std::span<const std::byte> file, const std::string& name, const Limits& limits);
-Raw parse_jpeg(std::span<const std::byte> file, const std::string& name, const Limits& limits);
-Raw parse_tiff(std::span<const std::byte> file, const std::string& name, const Limits& limits);
-Raw parse_pnm(std::span<const std::byte> file, const std::string& name, const Limits& limits);
-
-// `pixels` are row-major.
-Bytes encode_png(const std::string& name, const ArrayView& pixels, const Style& style);
-Bytes encode_jpeg(const std::string& name, const ArrayView& pixels, const Style& style);
-Bytes encode_tiff(const std::string& name, const ArrayView& pixels, const Style& style);
-Bytes encode_pnm(const std::string& name, const ArrayView& pixels);
+// Reads and writes one format.
+struct Codec {
+  Raw (*parse)(std::span<const std::byte> file, const std::string& name, const Limits& limits) = nullptr;
+  // `pixels` are row-major.
+  Bytes (*encode)(const std::string& name, const ArrayView& pixels, const Style& style) = nullptr;
+  // For a message, if this build lacks the format's library: there are no functions then.
+  const char* lacking = nullptr;
+};
+extern const Codec png_codec, jpeg_codec, tiff_codec, pnm_codec;
 
 // Allocates the pixels; throws Error if a limit forbids them or the host has too little memory.
 Array pixels_for(const std::string& name, const Limits& limits, Element element, std::int64_t height,

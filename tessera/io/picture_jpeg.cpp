@@ -133,8 +133,6 @@ int orientation_of(const jpeg_decompress_struct& info) {
   return 1;
 }
 
-}  // namespace
-
 Raw parse_jpeg(std::span<const std::byte> file, const std::string& name, const Limits& limits) {
   Reading r;
   prepare(r.failing);
@@ -160,9 +158,6 @@ Raw parse_jpeg(std::span<const std::byte> file, const std::string& name, const L
 
 Bytes encode_jpeg(const std::string& name, const ArrayView& pixels, const Style& style) {
   const std::int64_t height = pixels.extents[0], width = pixels.extents[1];
-  if (height > JPEG_MAX_DIMENSION || width > JPEG_MAX_DIMENSION)
-    throw Error(name + ": a JPEG file has at most " + std::to_string(JPEG_MAX_DIMENSION) +
-                " rows and columns");
   if (style.quality < 1 || style.quality > 100) throw Error(name + ": the quality of JPEG is 1 to 100");
   Writing w;
   prepare(w.failing);
@@ -176,16 +171,16 @@ Bytes encode_jpeg(const std::string& name, const ArrayView& pixels, const Style&
   return {bytes, bytes + w.bytes};
 }
 
+}  // namespace
+
+constinit const Codec jpeg_codec{.parse = parse_jpeg, .encode = encode_jpeg};
+
 }  // namespace tessera::picture
 #else
 namespace tessera::picture {
 
-constexpr const char* no_jpeg =
-    ": this build knows no JPEG; with libjpeg-turbo's development files (libjpeg62-turbo-dev) it would";
-Raw parse_jpeg(std::span<const std::byte>, const std::string& name, const Limits&) {
-  throw Error(name + no_jpeg);
-}
-Bytes encode_jpeg(const std::string& name, const ArrayView&, const Style&) { throw Error(name + no_jpeg); }
+constinit const Codec jpeg_codec{
+    .lacking = "JPEG; with libjpeg-turbo's development files (libjpeg62-turbo-dev) it would"};
 
 }  // namespace tessera::picture
 #endif

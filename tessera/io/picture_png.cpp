@@ -170,8 +170,6 @@ bool write_all(Writing& w, png_uint_32 width, png_uint_32 height, int depth, int
   return true;
 }
 
-}  // namespace
-
 Raw parse_png(std::span<const std::byte> file, const std::string& name, const Limits& limits) {
   if (!chunks_fit(file)) throw unreadable(name, "PNG", "it ends too early");
   Reading r;
@@ -221,16 +219,15 @@ Bytes encode_png(const std::string& name, const ArrayView& pixels, const Style& 
   return out;
 }
 
+}  // namespace
+
+constinit const Codec png_codec{.parse = parse_png, .encode = encode_png};
+
 }  // namespace tessera::picture
 #else
 namespace tessera::picture {
 
-constexpr const char* no_png =
-    ": this build knows no PNG; with libpng's development files (libpng-dev) it would";
-Raw parse_png(std::span<const std::byte>, const std::string& name, const Limits&) {
-  throw Error(name + no_png);
-}
-Bytes encode_png(const std::string& name, const ArrayView&, const Style&) { throw Error(name + no_png); }
+constinit const Codec png_codec{.lacking = "PNG; with libpng's development files (libpng-dev) it would"};
 
 }  // namespace tessera::picture
 #endif

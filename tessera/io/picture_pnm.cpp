@@ -119,8 +119,6 @@ bool begins_as_pnm(std::string_view bytes) {
          std::isspace(static_cast<unsigned char>(bytes[2])) != 0;
 }
 
-}  // namespace
-
 Raw parse_pnm(std::span<const std::byte> file, const std::string& name, const Limits& limits) {
   const char kind = static_cast<char>(file[1]);
   Text text(file, name);
@@ -143,7 +141,7 @@ Raw parse_pnm(std::span<const std::byte> file, const std::string& name, const Li
   return raw;
 }
 
-Bytes encode_pnm(const std::string&, const ArrayView& pixels) {
+Bytes encode_pnm(const std::string&, const ArrayView& pixels, const Style&) {
   const bool floats = pixels.element == Element::f32, colour = pixels.extents[2] == 3;
   constexpr bool little = std::endian::native == std::endian::little;
   const std::string header = std::string(floats   ? colour ? "PF" : "Pf"
@@ -171,5 +169,9 @@ Bytes encode_pnm(const std::string&, const ArrayView& pixels) {
   }
   return out;
 }
+
+}  // namespace
+
+constinit const Codec pnm_codec{.parse = parse_pnm, .encode = encode_pnm};
 
 }  // namespace tessera::picture

@@ -268,8 +268,6 @@ void describe(TIFF* tiff, const ArrayView& pixels, const Style& style, std::uint
                  style.profile.data());
 }
 
-}  // namespace
-
 Raw parse_tiff(std::span<const std::byte> file, const std::string& name, const Limits& limits) {
   constexpr std::int64_t least_memory = std::int64_t{1} << 26;  // libtiff counts its own tables, too
   Stream stream;
@@ -317,16 +315,15 @@ Bytes encode_tiff(const std::string& name, const ArrayView& pixels, const Style&
   return std::move(stream.bytes);
 }
 
+}  // namespace
+
+constinit const Codec tiff_codec{.parse = parse_tiff, .encode = encode_tiff};
+
 }  // namespace tessera::picture
 #else
 namespace tessera::picture {
 
-constexpr const char* no_tiff =
-    ": this build knows no TIFF; with libtiff's development files (libtiff-dev) it would";
-Raw parse_tiff(std::span<const std::byte>, const std::string& name, const Limits&) {
-  throw Error(name + no_tiff);
-}
-Bytes encode_tiff(const std::string& name, const ArrayView&, const Style&) { throw Error(name + no_tiff); }
+constinit const Codec tiff_codec{.lacking = "TIFF; with libtiff's development files (libtiff-dev) it would"};
 
 }  // namespace tessera::picture
 #endif

@@ -103,7 +103,7 @@ void trace_advice(const Group& group, std::vector<Advice>& out) {
 }
 
 // Thresholds of the rules. They mean no pass or fail, only that something is worth a look.
-constexpr double near_ceiling = 0.85, far_from_ceiling = 0.5, noisy = 0.05, clear_margin = 0.03;
+constexpr double near_ceiling = 0.85, noisy = 0.05, clear_margin = 0.03;
 
 std::string percent(double fraction) { return fmt::format("{:.0f} %", 100 * fraction); }
 
@@ -150,9 +150,8 @@ void steps_back(const Group& group, const Entries& rungs, std::vector<Advice>& o
         {30,
          row->variant + " is slower than " + (row->previous.empty() ? "the rung before it" : row->previous),
          fmt::format("{} times as fast at {}, {}.", figure(ratio), to_string(row->dims), where(group)),
-         group.gpu() ? "Trace both with --why to see which counter grew; tune it, or build the next rung on "
-                       "the other."
-                     : "Tune it, or build the next rung on the other."});
+         "Tune it, or build the next rung on the other; of GPU kernels, trace --why says which counter "
+         "grew."});
   }
 }
 
@@ -164,10 +163,7 @@ void against_baseline(const Group& group, const Entry& best, std::vector<Advice>
                  fmt::format("{} against the fastest library at {}, {}.", seconds_cell(best.median).text,
                              to_string(best.dims), where(group)),
                  near ? "The gap is of a size that tuning may close: tune this rung at this problem."
-                 : group.gpu()
-                     ? "The gap is too wide for tuning alone: trace the rung, and look for the next idea of "
-                       "the ladder."
-                     : "The gap is too wide for tuning alone: look for the next idea of the ladder."});
+                      : "The gap is too wide for tuning alone: look for the next idea of the ladder."});
 }
 
 void at_the_edge(const Entries& choices, const Entry& best, std::vector<Advice>& out) {
@@ -190,31 +186,15 @@ void at_the_edge(const Entries& choices, const Entry& best, std::vector<Advice>&
 
 void ceilings(const Group& group, const Entry& best, std::vector<Advice>& out) {
   const Number share = best.roofline;
-  if (!share) return;
+  if (!share || *share < near_ceiling) return;
   const bool memory = best.ceiling == "memory";
-  if (*share >= near_ceiling) {
-    out.push_back(
-        {20, fmt::format("{} is at the {} ceiling", best.variant, memory ? "memory" : "arithmetic"),
-         fmt::format("It reaches {} of what was measured as possible at {}, {}.", percent(*share),
-                     to_string(best.dims), where(group)),
-         memory ? "Tuning has little left to win. Move fewer bytes: fuse with a neighbour, or use a narrower "
-                  "element."
-         : group.gpu()
-             ? "Tuning has little left to win. Do less arithmetic, or use units that do more at once."
-             : "Tuning has little left to win. Do less arithmetic, or use a narrower element."});
-  } else if (*share < far_from_ceiling) {
-    out.push_back(
-        {40,
-         fmt::format("{} uses {} of its {} ceiling", best.variant, percent(*share),
-                     memory ? "memory" : "arithmetic"),
-         fmt::format("The fastest rung at {}, {}.", to_string(best.dims), where(group)),
-         group.gpu() ? memory ? "Ask for wider and adjacent accesses, and keep more of them in flight; trace "
-                                "shows the sectors."
-                              : "Give each thread more independent outputs, so that loads are used more "
-                                "often; trace shows the CGMA."
-         : memory    ? "Walk memory in the order in which it lies, and use all cores."
-                     : "Keep more independent sums in vector registers, and use all cores."});
-  }
+  out.push_back({20, fmt::format("{} is at the {} ceiling", best.variant, memory ? "memory" : "arithmetic"),
+                 fmt::format("It reaches {} of what was measured as possible at {}, {}.", percent(*share),
+                             to_string(best.dims), where(group)),
+                 memory ? "Tuning has little left to win. Move fewer bytes: fuse with a neighbour, or use a "
+                          "narrower element."
+                        : "Tuning has little left to win. Do less arithmetic, or use a narrower element or "
+                          "units that do more at once."});
 }
 
 void ladder_advice(const Group& group, std::vector<Advice>& out) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <algorithm>
 #include <array>
+#include <boost/algorithm/string/trim.hpp>
 #include <filesystem>
 #include <tuple>
 #include "tessera/report/charts.hpp"
@@ -20,30 +21,19 @@ std::size_t fitting(double room, double each) {
   return static_cast<std::size_t>(std::max(room / each + 0.01, 4.0));
 }
 
-// The layout: labels beside their bars, or above them if the page is narrow.
+// The layout: labels and values stand above their bars, so that it serves every width.
 struct Place {
-  Place(double across, const Bars& bars) : small(is_narrow(across)), code(bars.source), width(across) {
-    double letters = 0;
-    bool details = false;
-    for (const Bar& bar : bars.bars) {
-      const auto label = static_cast<double>(display_width(bar.label)),
-                 detail = static_cast<double>(display_width(bar.detail));
-      letters = std::max({letters, label * (code ? code_letter : letter), detail * small_letter});
-      details = details || !bar.detail.empty();
-    }
-    left = small ? 2 : std::clamp(letters, 90.0, code ? 470.0 : 330.0) + 16;
-    right = small ? width - 6 : width - 74;
-    step = small ? 42 : code ? 26 : details ? 40 : 32;
-    top = bars.reference ? small ? 28 : 40 : small ? 12 : 20;
-    bottom = top + step * static_cast<double>(bars.bars.size()) + 4;
-  }
-  double height() const { return small ? 13 : 18; }
-  double bar_y(std::size_t i) const {
-    return top + step * static_cast<double>(i) + (small ? 22 : (step - height()) / 2);
-  }
+  Place(double across, const Bars& bars)
+      : width(across),
+        right(across - 6),
+        top(bars.reference ? 28 : 12),
+        bottom(top + step * static_cast<double>(bars.bars.size()) + 4),
+        code(bars.source) {}
+  double bar_y(std::size_t i) const { return top + step * static_cast<double>(i) + 22; }
 
-  bool small, code;
-  double width, left = 0, right = 0, top = 0, bottom = 0, step = 0;
+  static constexpr double left = 2, height = 13, step = 42;
+  double width, right, top, bottom;
+  bool code;
 };
 
 Scale scale_of(const Bars& bars, const Place& place) {
@@ -64,12 +54,12 @@ Scale scale_of(const Bars& bars, const Place& place) {
 }
 
 void draw_axis(Svg& svg, const Scale& scale, const Place& place, const std::string& unit) {
-  for (const Tick& tick : scale.ticks(place.small ? 4 : 7)) {
+  for (const Tick& tick : scale.ticks(is_narrow(place.width) ? 4 : 7)) {
     const double x = scale.at(tick.value);
     svg.line({x, place.top - 4}, {x, place.bottom}, "grid");
-    const Anchor anchor = x < place.left + 12 && place.small ? Anchor::start
-                          : x > place.right - 12             ? Anchor::end
-                                                             : Anchor::middle;
+    const Anchor anchor = x < place.left + 12    ? Anchor::start
+                          : x > place.right - 12 ? Anchor::end
+                                                 : Anchor::middle;
     svg.text({x, place.bottom + 16}, place.code ? count(tick.value) : tick.label, "small muted", anchor);
   }
   const std::string kind = scale.kind() == Scale::Kind::log ? ", logarithmic scale" : "";
@@ -77,32 +67,28 @@ void draw_axis(Svg& svg, const Scale& scale, const Place& place, const std::stri
 }
 
 void draw_value(Svg& svg, const Bar& bar, const Scale& scale, const Place& place, double y) {
-  const double end = scale.at(*bar.value), middle = y + place.height() / 2;
+  const double end = scale.at(*bar.value), middle = y + place.height / 2;
   if (*bar.value > 0)
-    svg.rect(place.left, y, std::max(end - place.left, 1.0), place.height(), "bar " + bar.classes, bar.tip,
-             2);
+    svg.rect(place.left, y, std::max(end - place.left, 1.0), place.height, "bar " + bar.classes, bar.tip, 2);
   for (const double choice : bar.choices) svg.circle({scale.at(choice), middle}, 2.5, "choice");
   if (bar.low && bar.high && scale.at(*bar.high) - scale.at(*bar.low) > 2) {
     svg.line({scale.at(*bar.low), middle}, {scale.at(*bar.high), middle}, "spread");
     for (const double side : {*bar.low, *bar.high})
       svg.line({scale.at(side), middle - 4}, {scale.at(side), middle + 4}, "spread");
   }
-  const std::string weight = bar.classes == "best" ? "strong" : "";
-  if (bar.value_text.empty()) return;
-  if (place.small) svg.text({place.right, y - 6}, bar.value_text, "strong", Anchor::end);
-  else svg.text({place.width - 2, y + 13.5}, bar.value_text, weight, Anchor::end);
+  if (!bar.value_text.empty()) svg.text({place.right, y - 6}, bar.value_text, "strong", Anchor::end);
 }
 
 void draw_missing(Svg& svg, const Bar& bar, const Place& place, double y) {
   const bool wrong = bar.classes == "wrong";
-  svg.rect(place.left, y, 24, place.height(), wrong ? "bar wrong" : "bar missing", bar.tip, 2);
+  svg.rect(place.left, y, 24, place.height, wrong ? "bar wrong" : "bar missing", bar.tip, 2);
   const std::size_t room = fitting(place.right - place.left - 34, small_letter);
-  svg.text({place.left + 32, y + place.height() - 4}, shortened((wrong ? "" : "n/a: ") + bar.missing, room),
+  svg.text({place.left + 32, y + place.height - 4}, shortened((wrong ? "" : "n/a: ") + bar.missing, room),
            wrong ? "small bad-text" : "small muted");
 }
 
-// On a narrow page, draws the detail only if the label leaves enough width.
-void draw_label_above(Svg& svg, const Bar& bar, const Place& place, double y) {
+// Draws the detail only if the label leaves enough width.
+void draw_label(Svg& svg, const Bar& bar, const Place& place, double y) {
   const double room =
       place.width - 8 - letter * static_cast<double>(std::max<std::size_t>(display_width(bar.value_text), 3));
   if (place.code)
@@ -113,18 +99,6 @@ void draw_label_above(Svg& svg, const Bar& bar, const Place& place, double y) {
   if (!bar.detail.empty() && room - taken > 5 * small_letter)
     svg.text({place.left + taken, y - 6}, shortened(bar.detail, fitting(room - taken, small_letter)),
              "small muted");
-}
-
-void draw_label(Svg& svg, const Bar& bar, const Place& place, double y) {
-  if (place.small) return draw_label_above(svg, bar, place, y);
-  const double room = place.left - 16;
-  if (place.code) return svg.text({2, y + 13}, shortened(bar.label, fitting(room, code_letter)), "code");
-  const std::string weight = bar.classes == "best" ? "strong" : "";
-  svg.text({room + 4, y + (bar.detail.empty() ? 13.5 : 5.5)}, shortened(bar.label, fitting(room, letter)),
-           weight, Anchor::end);
-  if (!bar.detail.empty())
-    svg.text({room + 4, y + 21.5}, shortened(bar.detail, fitting(room, small_letter)), "small muted",
-             Anchor::end);
 }
 
 }  // namespace
@@ -143,19 +117,20 @@ Svg draw_bars(const Bars& bars, double width, const std::string& id, const Chart
   }
   if (bars.reference) {
     const double x = scale.at(*bars.reference);
-    // On a narrow page values stand above the bars, so the line is drawn only across the bars.
-    if (!place.small) svg.line({x, place.top - 8}, {x, place.bottom}, "opponent");
-    else
-      for (std::size_t i = 0; i < bars.bars.size(); ++i)
-        svg.line({x, place.bar_y(i) - 2}, {x, place.bar_y(i) + place.height() + 2}, "opponent");
+    // Values stand above the bars, so the line is drawn only across the bars.
+    for (std::size_t i = 0; i < bars.bars.size(); ++i)
+      svg.line({x, place.bar_y(i) - 2}, {x, place.bar_y(i) + place.height + 2}, "opponent");
     const bool right = x > (place.left + place.right) / 2;
-    svg.text({x, place.small ? 13 : place.top - 14}, bars.reference_name, "small mark-text",
-             right ? Anchor::end : Anchor::start);
+    svg.text({x, 13}, bars.reference_name, "small mark-text", right ? Anchor::end : Anchor::start);
   }
   return svg;
 }
 
-namespace {
+void show_bars(Chart& out, Bars bars) {
+  out.draw = [bars = std::move(bars)](const Chart& chart, double width, const std::string& id) {
+    return draw_bars(bars, width, id, chart);
+  };
+}
 
 Bar bar_of(const Entry& row, const Entries& rows, const Metric& metric) {
   Bar out;
@@ -180,6 +155,8 @@ Bar bar_of(const Entry& row, const Entries& rows, const Metric& metric) {
     if (const Number value = metric.of(*choice); value && choice != &row) out.choices.push_back(*value);
   return out;
 }
+
+namespace {
 
 DataTable table_of(const Entries& rungs, const Metric& metric, const Entry* best,
                    const std::string& caption) {
@@ -244,9 +221,7 @@ Chart ladder_chart(const Group& group, const Dims& problem) {
   }
   const bool dots = std::ranges::any_of(bars.bars, [](const Bar& bar) { return !bar.choices.empty(); });
   if (dots) out.note = "Small circles: other choices of the same rung.";
-  out.draw = [bars](const Chart& chart, double width, const std::string& id) {
-    return draw_bars(bars, width, id, chart);
-  };
+  show_bars(out, std::move(bars));
   return out;
 }
 
@@ -286,9 +261,7 @@ Chart split_chart(const Entry& row) {
   }
   if (!(longest > 0)) out.missing = "no device has a time";
   out.table_open = true;
-  out.draw = [bars](const Chart& chart, double width, const std::string& id) {
-    return draw_bars(bars, width, id, chart);
-  };
+  show_bars(out, std::move(bars));
   return out;
 }
 
@@ -349,7 +322,6 @@ Chart counter_chart(const Group& group, const Shown& shown) {
   Bars bars{unit_of(shown), {}, {}, {}};
   Chart out;
   out.name = shown.name;
-  out.half = true;
   out.title = shown.title;
   out.description = std::string(shown.description);
   out.table.caption = out.title;
@@ -374,9 +346,7 @@ Chart counter_chart(const Group& group, const Shown& shown) {
   }
   if (std::ranges::none_of(bars.bars, [](const Bar& bar) { return bar.value.has_value(); }))
     out.missing = "no row has this counter";
-  out.draw = [bars](const Chart& chart, double width, const std::string& id) {
-    return draw_bars(bars, width, id, chart);
-  };
+  show_bars(out, std::move(bars));
   return out;
 }
 
@@ -404,11 +374,6 @@ std::string spoken(std::string name) {
   std::ranges::replace(name, '.', ' ');
   std::ranges::replace(name, '_', ' ');
   return name;
-}
-
-std::string trimmed(const std::string& text) {
-  const auto first = text.find_first_not_of(" \t");
-  return first == std::string::npos ? std::string() : text.substr(first);
 }
 
 bool several_files(const Entry& row) {
@@ -445,7 +410,7 @@ DataTable source_table(const Entry& row, const std::string& caption) {
 
 Bar line_bar(const SourceLine& line, double largest, bool several) {
   Bar out;
-  out.label = place_of(line, several) + "  " + (several ? trimmed(line.text) : line.text);
+  out.label = place_of(line, several) + "  " + (several ? boost::trim_left_copy(line.text) : line.text);
   out.tip = fmt::format("{}:{}", line.file, line.line);
   for (const auto& [name, value] : line.counters)
     if (value != 0) out.tip += "\n" + spoken(name) + " " + count(value);
@@ -479,9 +444,7 @@ Chart line_chart(const Entry& row) {
   std::ranges::stable_sort(lines, {}, [](const SourceLine* l) { return std::tie(l->file, l->line); });
   Bars bars{"sectors + wavefronts", {}, {}, {}, true};
   for (const SourceLine* line : lines) bars.bars.push_back(line_bar(*line, largest, several_files(row)));
-  out.draw = [bars](const Chart& chart, double width, const std::string& id) {
-    return draw_bars(bars, width, id, chart);
-  };
+  show_bars(out, std::move(bars));
   return out;
 }
 
@@ -490,8 +453,6 @@ Chart line_chart(const Entry& row) {
 std::vector<Chart> counter_charts(const Group& group) {
   std::vector<Chart> out;
   for (const Shown& shown : by_rung) out.push_back(counter_chart(group, shown));
-  // Charts are placed in pairs; missing ones go last, so that they leave no gap.
-  std::stable_partition(out.begin(), out.end(), [](const Chart& chart) { return !chart.missing; });
   return out;
 }
 

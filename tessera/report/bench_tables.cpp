@@ -23,12 +23,14 @@ std::string name_of(const Row& row) {
   return row.variant->ladder + "/" + row.variant->name + (row.serial ? " (serial)" : "");
 }
 
+std::string choice_of(const Row& row) {
+  return name_of(row) + (row.tuning.empty() ? "" : " " + to_string(row.tuning));
+}
+
 std::string why_not(const Row& row) {
   const std::string reason = row.reason.value_or("not measured");
   if (!row.estimate) return reason;
-  std::string time = seconds(row.estimate);
-  time.erase(time.find_last_not_of(' ') + 1);
-  return fmt::format("{} (one run: about {})", reason, time);
+  return fmt::format("{} (one run: about {})", reason, seconds_in_text(*row.estimate));
 }
 
 namespace {
@@ -76,9 +78,7 @@ void add(std::vector<std::vector<Refused>>& groups, Refused refused, bool by_kin
 std::string reasons_of(const std::vector<Row>& rows) {
   std::vector<std::vector<Refused>> kinds;
   for (const Row& row : rows)
-    if (row.seconds.empty())
-      add(kinds, {why_not(row), name_of(row) + (row.tuning.empty() ? "" : " " + to_string(row.tuning))},
-          true);
+    if (row.seconds.empty()) add(kinds, {why_not(row), choice_of(row)}, true);
   std::string out;
   for (const std::vector<Refused>& kind : kinds) {
     std::vector<std::vector<Refused>> groups{kind};
@@ -250,8 +250,7 @@ std::string call_means(const std::vector<Row>& rows) {
     for (const char* kind : compared_calls) {
       const auto ratio = call_ratio(*call, row, kind);
       if (!ratio) continue;
-      Mean& mean = means[{bench::label_of(row.device), row.element_name(),
-                          name_of(row) + (row.tuning.empty() ? "" : " " + to_string(row.tuning)), kind}];
+      Mean& mean = means[{bench::label_of(row.device), row.element_name(), choice_of(row), kind}];
       mean.logarithms += std::log(*ratio);
       constexpr double near = 0.9;
       mean.near += *ratio >= near;
@@ -347,24 +346,6 @@ constexpr const char* title_of(Unit unit) {
   return unit == Unit::gflops ? "GFLOP/s" : unit == Unit::gbps ? "GB/s" : "kernel time";
 }
 
-// The notes below a table; cells refer to them by number.
-class Notes {
- public:
-  std::string refer(const std::string& text) {
-    auto found = std::ranges::find(texts_, text);
-    if (found == texts_.end()) found = texts_.insert(texts_.end(), text);
-    return fmt::format("({})", found - texts_.begin() + 1);
-  }
-  std::string text() const {
-    std::string out;
-    for (std::size_t i = 0; i < texts_.size(); ++i) out += fmt::format("({}) {}\n", i + 1, texts_[i]);
-    return out;
-  }
-
- private:
-  std::vector<std::string> texts_;
-};
-
 // One table: the rows that differ only in the parameters down and across.
 class TwoWay {
  public:
@@ -438,7 +419,7 @@ class TwoWay {
   std::vector<Key> lines_, columns_;
   std::map<std::pair<Key, Key>, const Row*> cells_;
   const Row* fastest_ = nullptr;
-  Notes notes_;
+  Notes notes_{"()"};
 };
 
 std::string title_of(Unit unit, const std::vector<std::string>& names, const Key& key) {

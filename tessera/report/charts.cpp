@@ -12,11 +12,7 @@ namespace {
 
 constexpr double log_from = 30;  // the ratio of largest to smallest from which a logarithmic scale is used
 
-std::string tick_label(double value) {
-  const double size = std::abs(value);
-  if (size != 0 && (size >= 1e6 || size < 1e-3)) return fmt::format("{:g}", value);
-  return fmt::format("{:.6g}", value);
-}
+std::string tick_label(double value) { return fmt::format("{:.6g}", value); }
 
 }  // namespace
 
@@ -173,11 +169,9 @@ std::string Chart::html() const {
   if (missing)
     return fmt::format("<p class=\"absent\"><strong>{}</strong> is left out: {}.</p>\n", escaped(title),
                        escaped(*missing));
-  std::string out =
-      fmt::format("<figure id=\"{}\"{}>\n<figcaption><h3>{}</h3><p>{}</p></figcaption>\n", slug(name),
-                  half ? " class=\"half\"" : "", escaped(title), escaped(description));
-  out += "<div class=\"scroll\">" + (half ? std::string() : drawing(*this, wide)) + drawing(*this, narrow) +
-         "</div>\n";
+  std::string out = fmt::format("<figure id=\"{}\">\n<figcaption><h3>{}</h3><p>{}</p></figcaption>\n",
+                                slug(name), escaped(title), escaped(description));
+  out += "<div class=\"scroll\">" + drawing(*this, wide) + drawing(*this, narrow) + "</div>\n";
   if (!note.empty()) out += "<p class=\"note\">" + escaped(note) + "</p>\n";
   out += table_open ? table.html()
                     : "<details><summary>The same as a table</summary>\n" + table.html() + "</details>\n";
@@ -194,11 +188,7 @@ Cell percent_cell(Number fraction) {
 }
 
 Cell seconds_cell(Number value) {
-  if (!value || !std::isfinite(*value)) return {};
-  const auto [factor, unit] = *value >= 1      ? std::pair(1.0, "s")
-                              : *value >= 1e-3 ? std::pair(1e3, "ms")
-                                               : std::pair(1e6, "µs");
-  return {figure(*value * factor) + " " + unit, value};
+  return value && std::isfinite(*value) ? Cell(seconds_in_text(*value), value) : Cell();
 }
 
 }  // namespace tessera::report

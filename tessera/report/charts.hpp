@@ -80,7 +80,6 @@ struct Chart {
   DataTable table;
   Reason missing;           // the reason why there is no drawing
   bool table_open = false;  // shown expanded
-  bool half = false;        // half as wide: two fit side by side
 
   Svg drawn(double width, const std::string& id) const { return draw(*this, width, id); }
   std::string html() const;
@@ -110,6 +109,9 @@ struct Bars {
   bool source = false;  // labels are lines of source: left-aligned and verbatim; the scale is linear
 };
 Svg draw_bars(const Bars& bars, double width, const std::string& id, const Chart& chart);
+void show_bars(Chart& out, Bars bars);  // as its drawing
+// The value of a row with its spread; `rows`: where other choices of its rung are found.
+Bar bar_of(const Entry& row, const Entries& rows, const Metric& metric);
 
 // The ladder at one problem, each rung with its best choice.
 Chart ladder_chart(const Group& group, const Dims& problem);

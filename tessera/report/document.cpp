@@ -30,15 +30,17 @@ class Fields {
   bool flag(const char* name) const;
   Dims dims(const char* name) const;
   Tuning tuning(const char* name) const;
-  const Json& array(const char* name) const;  // an empty one if missing
-  const Json* object(const char* name) const;
+  const Json& array(const char* name) const;             // an empty one if missing
+  std::vector<Fields> objects(const char* name) const;   // the objects of a list
+  std::optional<Fields> object(const char* name) const;  // nothing if missing
   const Json& json() const { return *json_; }
-  std::string place(const std::string& name) const { return where_.empty() ? name : where_ + "." + name; }
 
   [[noreturn]] void fail(const std::string& name, const std::string& what) const;
 
  private:
-  const Json* find(const char* name) const;  // null counts as missing
+  // Null if the field is missing, or null; fails if it is not of that type.
+  const Json* find(const char* name, bool (Json::*is)() const noexcept, const char* mistake) const;
+  std::string place(const std::string& name) const { return where_.empty() ? name : where_ + "." + name; }
 
   std::string file_, where_;
   const Json* json_;
@@ -58,16 +60,16 @@ void Fields::fail(const std::string& name, const std::string& what) const {
   fail_file(file_, place(name) + " " + what);
 }
 
-const Json* Fields::find(const char* name) const {
+const Json* Fields::find(const char* name, bool (Json::*is)() const noexcept, const char* mistake) const {
   const auto found = json_->find(name);
-  return found == json_->end() || found->is_null() ? nullptr : &*found;
+  if (found == json_->end() || found->is_null()) return nullptr;
+  if (!((*found).*is)()) fail(name, mistake);
+  return &*found;
 }
 
 std::string Fields::text(const char* name) const {
-  const Json* found = find(name);
-  if (found == nullptr) return {};
-  if (!found->is_string()) fail(name, "is not text");
-  return found->get<std::string>();
+  const Json* found = find(name, &Json::is_string, "is not text");
+  return found == nullptr ? "" : found->get<std::string>();
 }
 
 std::string Fields::needed_text(const char* name) const {
@@ -77,61 +79,61 @@ std::string Fields::needed_text(const char* name) const {
 }
 
 std::optional<double> Fields::number(const char* name) const {
-  const Json* found = find(name);
+  const Json* found = find(name, &Json::is_number, "is not a number");
   if (found == nullptr) return std::nullopt;
-  if (!found->is_number()) fail(name, "is not a number");
   const auto out = found->get<double>();
   if (!std::isfinite(out)) fail(name, "is not finite");
   return out;
 }
 
 int Fields::whole(const char* name) const {
-  const Json* found = find(name);
+  const Json* found = find(name, &Json::is_number_integer, "is not a whole number");
   if (found == nullptr) return 0;
-  const double value = found->is_number_integer() ? found->get<double>() : std::nan("");
+  const auto value = found->get<double>();
   if (!(std::abs(value) <= std::numeric_limits<int>::max())) fail(name, "is not a whole number");
   return static_cast<int>(value);
 }
 
 bool Fields::flag(const char* name) const {
-  const Json* found = find(name);
-  if (found == nullptr) return false;
-  if (!found->is_boolean()) fail(name, "is neither true nor false");
-  return found->get<bool>();
+  const Json* found = find(name, &Json::is_boolean, "is neither true nor false");
+  return found != nullptr && found->get<bool>();
 }
 
 Dims Fields::dims(const char* name) const {
   Dims out;
-  const Json* found = object(name);
-  if (found == nullptr) return out;
-  for (const auto& [key, value] : found->items()) {
-    if (!value.is_number_integer()) fail(name + ("." + key), "is not a whole number");
-    out[key] = value.get<std::int64_t>();
-  }
+  if (const auto found = object(name))
+    for (const auto& [key, value] : found->json().items()) {
+      if (!value.is_number_integer()) found->fail(key, "is not a whole number");
+      out[key] = value.get<std::int64_t>();
+    }
   return out;
 }
 
 Tuning Fields::tuning(const char* name) const {
   Tuning out;
-  const Json* found = object(name);
-  if (found == nullptr) return out;
-  const Fields values(file_, place(name), *found);
-  for (const auto& [key, value] : found->items()) out.set(key, values.whole(key.c_str()));
+  if (const auto found = object(name))
+    for (const auto& [key, value] : found->json().items()) out.set(key, found->whole(key.c_str()));
   return out;
 }
 
 const Json& Fields::array(const char* name) const {
   static const Json empty = Json::array();
-  const Json* found = find(name);
-  if (found == nullptr) return empty;
-  if (!found->is_array()) fail(name, "is not a list");
-  return *found;
+  const Json* found = find(name, &Json::is_array, "is not a list");
+  return found == nullptr ? empty : *found;
 }
 
-const Json* Fields::object(const char* name) const {
-  const Json* found = find(name);
-  if (found != nullptr && !found->is_object()) fail(name, "is not an object");
-  return found;
+std::vector<Fields> Fields::objects(const char* name) const {
+  const Json& list = array(name);
+  std::vector<Fields> out;
+  for (std::size_t i = 0; i < list.size(); ++i)
+    out.emplace_back(file_, fmt::format("{}[{}]", place(name), i), list[i]);
+  return out;
+}
+
+std::optional<Fields> Fields::object(const char* name) const {
+  const Json* found = find(name, &Json::is_object, "is not an object");
+  if (found == nullptr) return std::nullopt;
+  return Fields(file_, place(name), *found);
 }
 
 namespace {
@@ -148,8 +150,6 @@ std::string more_than_a_run(const Fields& fields) {
          " … --json FILE` measures what a report shows, and so does --study "
          "of an operation that has one";
 }
-
-std::string at(const std::string& list, std::size_t i) { return fmt::format("{}[{}]", list, i); }
 
 // Prefixes a line's names with `kind`, such as "global_load".
 Counters counters_of(const Json& json, const std::string& kind = {}) {
@@ -177,33 +177,17 @@ void add_line(std::vector<SourceLine>& lines, SourceLine more) {
   }
 }
 
-void read_trace(const std::string& file, const Fields& fields, Entry& out) {
-  if (const Json* counters = fields.object("counters")) out.counters = counters_of(*counters);
-  const Json& lines = fields.array("lines");
-  for (std::size_t i = 0; i < lines.size(); ++i) {
-    const Fields line(file, fields.place(at("lines", i)), lines[i]);
-    const Json* counters = line.object("counters");
+void read_trace(const Fields& fields, Entry& out) {
+  if (const auto counters = fields.object("counters")) out.counters = counters_of(counters->json());
+  for (const Fields& line : fields.objects("lines"))
     add_line(out.lines, {line.text("file"), line.text("text"), line.whole("line"),
-                         counters_of(counters != nullptr ? *counters : lines[i], line.text("kind"))});
-  }
-  const Json& findings = fields.array("findings");
-  for (std::size_t i = 0; i < findings.size(); ++i) {
-    const Fields finding(file, fields.place(at("findings", i)), findings[i]);
+                         counters_of(line.object("counters").value_or(line).json(), line.text("kind"))});
+  for (const Fields& finding : fields.objects("findings"))
     out.findings.push_back(
         {finding.text("kind"), finding.text("file"), finding.text("text"), finding.whole("line")});
-  }
 }
 
-void read_split(const std::string& file, const Fields& fields, Entry& out) {
-  const Json& parts = fields.array("split");
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    const Fields part(file, fields.place(at("split", i)), parts[i]);
-    out.split.push_back(
-        {part.needed_text("device"), part.number("share"), part.number("seconds"), part.number("gflops")});
-  }
-}
-
-Entry entry_of(const std::string& file, const Fields& fields) {
+Entry entry_of(const Fields& fields) {
   Entry out;
   out.dims = fields.dims("dims");
   out.element = fields.text("element");
@@ -213,7 +197,6 @@ Entry entry_of(const std::string& file, const Fields& fields) {
   out.tuning = fields.tuning("tuning");
   out.device = fields.text("device");
   out.verified = fields.text("verified");
-  out.method = fields.text("method");
   out.ceiling = fields.text("ceiling");
   out.mode = fields.text("mode");
   out.reason = fields.text("reason");
@@ -225,7 +208,6 @@ Entry entry_of(const std::string& file, const Fields& fields) {
                                                              {"q3", &Entry::q3},
                                                              {"minimum", &Entry::minimum},
                                                              {"samples", &Entry::samples},
-                                                             {"estimated_seconds", &Entry::estimate},
                                                              {"round_trip", &Entry::round_trip},
                                                              {"gflops", &Entry::gflops},
                                                              {"gbps", &Entry::gbps},
@@ -247,22 +229,21 @@ Entry entry_of(const std::string& file, const Fields& fields) {
                                                              {"relative_l2", &Entry::relative_l2}};
   for (const auto& [name, member] : numbers) out.*member = fields.number(name);
   if (out.median && !(*out.median > 0)) fields.fail("median", "is not a time");
-  read_trace(file, fields, out);
-  read_split(file, fields, out);
+  read_trace(fields, out);
+  for (const Fields& part : fields.objects("split"))
+    out.split.push_back(
+        {part.needed_text("device"), part.number("share"), part.number("seconds"), part.number("gflops")});
   return out;
 }
 
-DeviceFacts device_of(const std::string& file, const Fields& fields) {
+DeviceFacts device_of(const Fields& fields) {
   DeviceFacts out{fields.needed_text("label"), fields.text("name"), fields.text("driver"), {}, {}};
-  if (const Json* json = fields.object("ceilings")) {
-    const Fields ceilings(file, fields.place("ceilings"), *json);
-    out.memory_gbps = ceilings.number("memory_gbps");
-    if (const Json* by_element = ceilings.object("gflops")) {
-      const Fields rates(file, ceilings.place("gflops"), *by_element);
-      for (const auto& [element, value] : by_element->items())
-        if (const Number rate = rates.number(element.c_str())) out.gflops[element] = *rate;
-    }
-  }
+  const auto ceilings = fields.object("ceilings");
+  if (!ceilings) return out;
+  out.memory_gbps = ceilings->number("memory_gbps");
+  if (const auto rates = ceilings->object("gflops"))
+    for (const auto& [element, value] : rates->json().items())
+      if (const Number rate = rates->number(element.c_str())) out.gflops[element] = *rate;
   return out;
 }
 
@@ -273,7 +254,7 @@ std::string command_of(const Json& argv) {
   return out;
 }
 
-void read_provenance(const std::string& file, const Fields& fields, Document& out) {
+void read_provenance(const Fields& fields, Document& out) {
   const auto add = [&out](const char* name, const std::string& value) {
     if (!value.empty()) out.provenance.emplace_back(name, value);
   };
@@ -285,18 +266,16 @@ void read_provenance(const std::string& file, const Fields& fields, Document& ou
   add("Tessera", version);
   add("compiler", fields.text("compiler"));
   add("flags", fields.text("flags"));
-  if (const Json* json = fields.object("cuda")) {
-    const Fields cuda(file, "cuda", *json);
-    add("compiler for GPUs", cuda.text("compiler") + " for " + cuda.text("architectures"));
-    add("flags for GPUs", cuda.text("flags"));
+  if (const auto cuda = fields.object("cuda")) {
+    add("compiler for GPUs", cuda->text("compiler") + " for " + cuda->text("architectures"));
+    add("flags for GPUs", cuda->text("flags"));
   }
   for (const DeviceFacts& device : out.devices)
     add(device.label.c_str(), device.name + (device.driver.empty() ? "" : ", " + device.driver));
-  if (const Json* json = fields.object("machine")) {
-    const Fields machine(file, "machine", *json);
-    add("processor", machine.text("processor"));
-    if (const Number threads = machine.number("threads")) add("threads", count(*threads));
-    add("system", machine.text("system"));
+  if (const auto machine = fields.object("machine")) {
+    add("processor", machine->text("processor"));
+    if (const Number threads = machine->number("threads")) add("threads", count(*threads));
+    add("system", machine->text("system"));
   }
   add("inputs", fields.text("distribution"));
   if (const Number seed = fields.number("seed")) add("seed", fmt::format("{:.0f}", *seed));
@@ -313,52 +292,50 @@ Cell cell_of(const Json& value) {
 }
 
 // Rows of kinds without rungs: the fields that are single values, in the order of their appearance.
-void read_cells(const std::string& file, const Json& rows, Document& out) {
-  for (std::size_t i = 0; i < rows.size(); ++i)
-    for (const auto& [name, value] : Fields(file, at("rows", i), rows[i]).json().items())
+void read_cells(const std::vector<Fields>& rows, Document& out) {
+  for (const Fields& row : rows)
+    for (const auto& [name, value] : row.json().items())
       if (!value.is_structured() && std::ranges::find(out.columns, name) == out.columns.end())
         out.columns.push_back(name);
-  for (const Json& row : rows) {
+  for (const Fields& row : rows) {
     auto& cells = out.cells.emplace_back();
-    for (const std::string& name : out.columns)
-      cells.push_back(row.contains(name) ? cell_of(row[name]) : Cell());
+    for (const std::string& name : out.columns) cells.push_back(cell_of(row.json().value(name, Json())));
   }
 }
 
-std::vector<std::string> texts_of(const std::string& file, const std::string& place, const Json& list) {
+std::vector<std::string> texts_of(const Fields& fields, const char* name) {
   std::vector<std::string> out;
-  for (const Json& text : list) {
-    if (!text.is_string()) fail_file(file, place + " holds something that is no text");
+  for (const Json& text : fields.array(name)) {
+    if (!text.is_string()) fields.fail(name, "holds something that is no text");
     out.push_back(text.get<std::string>());
   }
   return out;
 }
 
-std::vector<double> numbers_of(const std::string& file, const std::string& place, const Json& cell) {
+std::vector<double> numbers_of(const Fields& fields, const Json& cell) {
   std::vector<double> out;
   const auto add = [&](const Json& value) {
     if (value.is_number()) out.push_back(value.get<double>());
-    else if (!value.is_null()) fail_file(file, place + " holds something that is no number");
+    else if (!value.is_null()) fields.fail("rows", "holds something that is no number");
   };
   if (cell.is_array()) std::ranges::for_each(cell, add);
   else add(cell);
   return out;
 }
 
-StudiedTable studied_of(const std::string& file, const std::string& place, const Json& json) {
-  const Fields fields(file, place, json);
+StudiedTable studied_of(const Fields& fields) {
   StudiedTable out{fields.needed_text("title"),
-                   texts_of(file, fields.place("columns"), fields.array("columns")),
-                   texts_of(file, fields.place("shows"), fields.array("shows")),
+                   texts_of(fields, "columns"),
+                   texts_of(fields, "shows"),
                    {},
-                   texts_of(file, fields.place("remarks"), fields.array("remarks"))};
+                   texts_of(fields, "remarks")};
   if (out.columns.empty()) fields.fail("columns", "are missing");
   if (out.shows.size() != out.columns.size()) fields.fail("shows", "do not go with the columns");
   for (const Json& row : fields.array("rows")) {
     if (!row.is_array() || row.size() != out.columns.size())
       fields.fail("rows", "do not go with the columns");
     auto& cells = out.rows.emplace_back();
-    for (const Json& cell : row) cells.push_back(numbers_of(file, fields.place("rows"), cell));
+    for (const Json& cell : row) cells.push_back(numbers_of(fields, cell));
   }
   return out;
 }
@@ -416,22 +393,17 @@ Document parse_document(const std::string& path, const std::string& text) {
                   : "its kind '" + out.kind + "' is not one that a report can show: those are " +
                         fmt::format("{}", fmt::join(known_kinds, ", ")));
   out.operation = fields.text("operation");
-  const Json& devices = fields.array("devices");
-  for (std::size_t i = 0; i < devices.size(); ++i)
-    out.devices.push_back(device_of(path, Fields(path, at("devices", i), devices[i])));
-  read_provenance(path, fields, out);
+  for (const Fields& device : fields.objects("devices")) out.devices.push_back(device_of(device));
+  read_provenance(fields, out);
   if (out.kind == "study") {
-    const Json& tables = fields.array("tables");
-    for (std::size_t i = 0; i < tables.size(); ++i)
-      out.studied.push_back(studied_of(path, at("tables", i), tables[i]));
+    for (const Fields& table : fields.objects("tables")) out.studied.push_back(studied_of(table));
     return out;
   }
   if (!json.contains("rows")) fail_file(path, "rows are missing");
-  const Json& rows = fields.array("rows");
+  const std::vector<Fields> rows = fields.objects("rows");
   if (std::ranges::find(shown_as_tables, out.kind) != shown_as_tables.end())
-    return read_cells(path, rows, out), out;
-  for (std::size_t i = 0; i < rows.size(); ++i)
-    out.rows.push_back(entry_of(path, Fields(path, at("rows", i), rows[i])));
+    return read_cells(rows, out), out;
+  for (const Fields& row : rows) out.rows.push_back(entry_of(row));
   return out;
 }
 
@@ -448,24 +420,21 @@ Document read_document(const std::string& path) {
 }
 
 std::string to_string(const Dims& dims) {
-  std::string out;
-  std::vector<std::string> listed;
-  // Sizes that agree are named together; m, n, k come in their customary order.
+  // m, n, k come in their customary order.
   std::vector<std::string> names;
   for (const auto& [name, value] : dims) names.push_back(name);
   std::ranges::stable_sort(names, {}, [](const std::string& n) {
     return n == "k" ? 2 : n == "n" ? 1 : n == "m" ? 0 : 3;
   });
+  std::vector<std::pair<std::int64_t, std::string>> sizes;  // those that agree are named together: "m = n = "
   for (const auto& name : names) {
-    if (std::ranges::find(listed, name) != listed.end()) continue;
-    out += out.empty() ? "" : ", ";
-    for (const auto& other : names)
-      if (dims.at(other) == dims.at(name)) {
-        out += other + " = ";
-        listed.push_back(other);
-      }
-    out += std::to_string(dims.at(name));
+    auto size = std::ranges::find(sizes, dims.at(name), &std::pair<std::int64_t, std::string>::first);
+    if (size == sizes.end()) size = sizes.insert(sizes.end(), {dims.at(name), ""});
+    size->second += name + " = ";
   }
+  std::string out;
+  for (const auto& [size, its_names] : sizes)
+    out += (out.empty() ? "" : ", ") + its_names + std::to_string(size);
   return out;
 }
 

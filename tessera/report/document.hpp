@@ -46,12 +46,12 @@ struct Part {
 // One choice on one problem, on one device.
 struct Entry {
   Dims dims;
-  std::string element, ladder, variant, device, verified, method, ceiling, mode, reason;
+  std::string element, ladder, variant, device, verified, ceiling, mode, reason;
   std::string previous;  // the rung that ratio_previous refers to; older files lack it
   int place = 0;
   Tuning tuning;
   bool baseline = false, serial = false;
-  Number median, q1, q3, minimum, samples, estimate, round_trip;
+  Number median, q1, q3, minimum, samples, round_trip;
   Number gflops, gbps, flops, bytes, roofline, fma_fraction, clock_mhz, power_w, joules, throttled, occupancy;
   Number blocks, blocks_traced;
   Number ratio_serial, ratio_previous, ratio_baseline, error_over_bound, relative_l2;

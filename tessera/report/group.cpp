@@ -15,7 +15,6 @@ std::string Group::device_name() const {
 }
 
 bool Group::executor() const { return device.starts_with("simt"); }
-bool Group::gpu() const { return device.starts_with("cuda"); }
 
 std::vector<Group> groups_of(const Document& document) {
   std::vector<Group> out;
@@ -61,20 +60,12 @@ Metric metric_for(const Entries& rows) {
   };
   if (all_have(&Entry::gflops)) {
     const bool tera = most(&Entry::gflops) >= 1000;
-    return {"arithmetic", tera ? "TFLOP/s" : "GFLOP/s", &Entry::gflops, tera ? 1e-3 : 1.0, true};
+    return {tera ? "TFLOP/s" : "GFLOP/s", &Entry::gflops, tera ? 1e-3 : 1.0, true};
   }
-  if (all_have(&Entry::gbps)) return {"traffic", "GB/s", &Entry::gbps, 1, true};
+  if (all_have(&Entry::gbps)) return {"GB/s", &Entry::gbps, 1, true};
   const double longest = most(&Entry::median);
   const bool seconds = longest >= 1, milli = longest >= 1e-3;
-  return {"time",
-          seconds ? "s"
-          : milli ? "ms"
-                  : "µs",
-          &Entry::median,
-          seconds ? 1
-          : milli ? 1e3
-                  : 1e6,
-          false};
+  return {seconds ? "s" : milli ? "ms" : "µs", &Entry::median, seconds ? 1 : milli ? 1e3 : 1e6, false};
 }
 
 std::vector<Dims> problems_of(const Entries& rows) {

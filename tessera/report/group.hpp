@@ -16,14 +16,13 @@ struct Group {
 
   std::string device_name() const;  // "NVIDIA H200", or the label
   bool executor() const;            // times of the executor, not of a GPU
-  bool gpu() const;
 };
 
 std::vector<Group> groups_of(const Document& document);
 
 // The quantity to draw: arithmetic if the operation counts any, else traffic, else time.
 struct Metric {
-  std::string name, unit;
+  std::string unit;
   Number Entry::*field = nullptr;
   double factor = 1;
   bool more_is_better = true;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Heat maps of sweeps: rungs against sizes, and the choices of one rung.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <algorithm>
-#include <cmath>
 #include <set>
+#include <utility>
 #include "tessera/report/charts.hpp"
 #include "tessera/report/style.hpp"
 #include "tessera/report/table.hpp"
@@ -16,35 +17,25 @@ using Anchor = Svg::Anchor;
 // Steps of equal width between the least and the most, or of equal ratio if these are far apart.
 class Shades {
  public:
-  explicit Shades(const HeatMap& map) : more_(map.more_is_better) {
+  explicit Shades(const HeatMap& map) {
+    std::vector<double> values;
     for (const auto& line : map.cells)
-      for (const HeatCell& cell : line) {
-        if (!cell.value) continue;
-        least_ = any_ ? std::min(least_, *cell.value) : *cell.value;
-        most_ = any_ ? std::max(most_, *cell.value) : *cell.value;
-        any_ = true;
-      }
-    log_ = least_ > 0 && kind_for(least_, most_) == Scale::Kind::log;
+      for (const HeatCell& cell : line)
+        if (cell.value) values.push_back(*cell.value);
+    if (values.empty()) return;
+    const auto [least, most] = std::ranges::minmax(values);
+    best_ = map.more_is_better ? most : least;
+    const double worst = map.more_is_better ? 0 : heat_steps;
+    if (least < most) scale_.emplace(kind_for(least, most), least, most, worst, heat_steps - worst);
   }
   int step(double value) const {
-    if (!(most_ > least_)) return heat_steps - 1;
-    const double part =
-        log_ ? std::log(value / least_) / std::log(most_ / least_) : (value - least_) / (most_ - least_);
-    const int up = std::clamp(static_cast<int>(part * heat_steps), 0, heat_steps - 1);
-    return more_ ? up : heat_steps - 1 - up;
+    return scale_ ? std::clamp(static_cast<int>(scale_->at(value)), 0, heat_steps - 1) : heat_steps - 1;
   }
-  // The value at which step i begins, counted from the worst.
-  double border(int i) const {
-    const double part = static_cast<double>(more_ ? i : heat_steps - i) / heat_steps;
-    return log_ ? least_ * std::pow(most_ / least_, part) : least_ + part * (most_ - least_);
-  }
-  double best() const { return more_ ? most_ : least_; }
-  bool any() const { return any_; }
-  bool varied() const { return most_ > least_; }
+  double best() const { return best_; }
 
  private:
-  double least_ = 0, most_ = 0;
-  bool more_, any_ = false, log_ = false;
+  double best_ = 0;
+  std::optional<Scale> scale_;
 };
 
 struct Grid {
@@ -84,27 +75,14 @@ void draw_cell(Svg& svg, const HeatCell& cell, const Shades& shades, const Grid&
            Anchor::middle);
 }
 
-void draw_legend(Svg& svg, const HeatMap& map, const Shades& shades, const Grid& p) {
-  const double y = p.bottom + 18, from = 2, swatch = 38;
-  if (!shades.varied()) {
-    svg.text({from, y + 10}, map.unit, "small muted");
-    return;
-  }
-  for (int i = 0; i < heat_steps; ++i) {
-    svg.rect(from + swatch * i, y, swatch, 10, fmt::format("heat{}", i));
-    if (i % 2 == 0) svg.text({from + swatch * i, y + 25}, figure(shades.border(i)), "small muted");
-  }
-  svg.text({from + swatch * heat_steps + 8, y + 10}, map.unit, "small muted");
-}
-
 }  // namespace
 
 Svg draw_heat_map(const HeatMap& map, double width, const std::string& id, const Chart& chart) {
   const Grid p(map, width);
   const Shades shades(map);
-  Svg svg(p.width, p.bottom + 52, id, chart.title, chart.description);
+  Svg svg(p.width, p.bottom + 34, id, chart.title, chart.description);
   svg.text({p.left + 1, 14}, map.across + " →", "small muted");
-  if (!map.down.empty()) svg.text({2, p.top - 10}, map.down + " ↓", "small muted");
+  svg.text({2, p.top - 10}, map.down + " ↓", "small muted");
   for (std::size_t c = 0; c < map.columns.size(); ++c)
     svg.text({p.x(c) + p.cell / 2, p.top - 10}, map.columns[c], "small strong", Anchor::middle);
   for (std::size_t l = 0; l < map.lines.size(); ++l) {
@@ -112,7 +90,7 @@ Svg draw_heat_map(const HeatMap& map, double width, const std::string& id, const
     svg.text({2, p.y(l) + p.line / 2 + 4}, shortened(map.lines[l], room), "small");
     for (std::size_t c = 0; c < map.columns.size(); ++c) draw_cell(svg, map.cells[l][c], shades, p, l, c);
   }
-  if (shades.any()) draw_legend(svg, map, shades, p);
+  svg.text({2, p.bottom + 22}, map.unit, "small muted");
   return svg;
 }
 
@@ -181,12 +159,11 @@ std::vector<Axis> axes_of(const Entries& rows) {
   return out;
 }
 
-// The other parameters of a choice, as the name of its line.
-std::string others(const Tuning& tuning, const std::vector<Axis>& axes, const std::string& across) {
-  std::string out;
+// The values of the other parameters, by which a choice finds its line.
+std::vector<int> others(const Tuning& tuning, const std::vector<Axis>& axes, const std::string& across) {
+  std::vector<int> out;
   for (const Axis& axis : axes)
-    if (const auto value = tuning.find(axis.name); value && axis.name != across)
-      out += fmt::format("{}{} {}", out.empty() ? "" : ", ", axis.name, *value);
+    if (axis.name != across) out.push_back(tuning.find(axis.name).value_or(0));
   return out;
 }
 
@@ -197,40 +174,19 @@ std::string names_but(const std::vector<Axis>& axes, const std::string& across) 
   return out;
 }
 
-struct Line {
-  Tuning tuning;
-  std::string name, shown;
-};
-
-// Each combination of the other parameters once; sorted by value if that is one parameter.
-std::vector<Line> lines_of(const Entries& rows, const std::vector<Axis>& axes, const Axis& across) {
-  std::vector<Line> out;
-  for (const Entry* row : rows) {
-    const std::string name = others(row->tuning, axes, across.name);
-    if (std::ranges::find(out, name, &Line::name) == out.end()) out.push_back({row->tuning, name, name});
-  }
-  if (axes.size() != 2) return out;
-  const std::string& down = axes[0].name == across.name ? axes[1].name : axes[0].name;
-  const auto value = [&down](const Line& line) { return line.tuning.find(down).value_or(0); };
-  std::ranges::stable_sort(out, {}, value);
-  for (Line& line : out) line.shown = std::to_string(value(line));
-  return out;
-}
-
-HeatMap tuning_map(const Entries& rows, const std::vector<Axis>& axes) {
-  const Metric metric = metric_for(rows);
+HeatMap tuning_map(const Entries& rows, const std::vector<Axis>& axes, const Metric& metric) {
   const Axis& across = *std::ranges::max_element(axes, {}, [](const Axis& a) { return a.values.size(); });
-  HeatMap map{
-      across.name,          axes.size() == 1 ? "" : names_but(axes, across.name), metric.unit, {}, {}, {},
-      metric.more_is_better};
+  HeatMap map{across.name, names_but(axes, across.name), metric.unit, {}, {}, {}, metric.more_is_better};
   for (const int value : across.values) map.columns.push_back(std::to_string(value));
-  for (const Line& line : lines_of(rows, axes, across)) {
-    map.lines.push_back(axes.size() == 1 ? metric.unit : line.shown);
+  std::set<std::vector<int>> lines;
+  for (const Entry* row : rows) lines.insert(others(row->tuning, axes, across.name));
+  for (const auto& line : lines) {
+    map.lines.push_back(fmt::format("{}", fmt::join(line, ", ")));
     auto& cells = map.cells.emplace_back();
     for (const int value : across.values) {
       const Entry* kept = nullptr;
       for (const Entry* row : rows)
-        if (row->tuning.find(across.name) == value && others(row->tuning, axes, across.name) == line.name)
+        if (row->tuning.find(across.name) == value && others(row->tuning, axes, across.name) == line)
           keep_better(kept, row, metric);
       cells.push_back(cell_of(kept, metric));
     }
@@ -262,43 +218,28 @@ void draw_as_bars(Chart& out, Entries rows, const Metric& metric) {
   out.table.columns = {
       {"choice", true}, {metric.unit}, {"time"}, {"±", false, true}, {"why not", true, true}};
   for (const Entry* row : rows) {
-    const std::string choice = others(row->tuning, axes_of(rows), "");
-    const Number value = metric.of(*row);
-    const std::string why = row->wrong()          ? "wrong result"
-                            : row->reason.empty() ? "not measured"
-                                                  : row->reason;
-    bars.bars.push_back({choice,
-                         "",
-                         value ? figure(*value) : "",
-                         tip_of(*row, metric),
-                         value,
-                         {},
-                         {},
-                         {},
-                         row == rows.front() && value ? "best"
-                         : row->wrong()               ? "wrong"
-                                                      : "",
-                         value ? "" : why});
-    out.table.lines.push_back({{Cell(choice), number_cell(value), seconds_cell(row->median),
-                                percent_cell(row->spread()), Cell(value ? "" : why, {}, "words")},
+    Bar bar = bar_of(*row, {}, metric);
+    bar.label = std::exchange(bar.detail, "");
+    if (bar.value && row == rows.front()) bar.classes = "best";
+    out.table.lines.push_back({{Cell(bar.label), number_cell(bar.value), seconds_cell(row->median),
+                                percent_cell(row->spread()), Cell(bar.missing, {}, "words")},
                                row->wrong() ? "wrong" : ""});
+    bars.bars.push_back(std::move(bar));
   }
-  out.draw = [bars](const Chart& chart, double width, const std::string& id) {
-    return draw_bars(bars, width, id, chart);
-  };
+  show_bars(out, std::move(bars));
 }
 
 Chart one_tuning_chart(const Group& group, const Entries& rows, const std::vector<Axis>& axes,
                        const Dims& problem) {
   constexpr double a_grid = 0.5;
-  HeatMap map = tuning_map(rows, axes);
   const Metric metric = metric_for(rows);
   Chart out;
   out.name = "tuning-" + rows[0]->variant;
   out.title = fmt::format("Choices of {} at {}", rows[0]->variant, to_string(problem));
   if (best_of(rows, metric) == nullptr) out.missing = "none of its choices has a time";
-  if (filled(map) < a_grid || map.lines.size() > most_lines) {
-    out.description = fmt::format("{} of each choice, {}, the best first.", map.unit, where(group));
+  HeatMap map = tuning_map(rows, axes, metric);
+  if (axes.size() == 1 || filled(map) < a_grid || map.lines.size() > most_lines) {
+    out.description = fmt::format("{} of each choice, {}, the best first.", metric.unit, where(group));
     draw_as_bars(out, rows, metric);
     return out;
   }

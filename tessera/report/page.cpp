@@ -85,7 +85,7 @@ DataTable rows_table(const Group& group) {
 }
 
 constexpr const char* executor_note =
-    " The SIMT executor runs GPU threads on the processors: its time says nothing of a GPU's.";
+    "The SIMT executor runs GPU threads on the processors: its time says nothing of a GPU's.";
 
 void append(std::vector<Chart>& to, std::vector<Chart> from) {
   for (Chart& chart : from) to.push_back(std::move(chart));
@@ -122,21 +122,8 @@ std::string sentence(const Entries& rungs, const Entries& choices, const Entry& 
   return out + ".";
 }
 
-void add_facts(Section& out, const Group& group, const Entry& best, const Metric& metric) {
-  out.facts.emplace_back("fastest rung", best.variant + "\n" + to_string(best.dims));
-  if (metric.field != &Entry::median) out.facts.emplace_back(metric.name, metric.text(best));
-  out.facts.emplace_back("time",
-                         seconds_cell(best.median).text +
-                             (best.spread() ? fmt::format("\n± {:.1f} %", 100 * *best.spread()) : ""));
-  if (best.ratio_baseline)
-    out.facts.emplace_back("against the baseline", figure(*best.ratio_baseline) + " ×");
-  if (best.roofline)
-    out.facts.emplace_back("of the roofline",
-                           fmt::format("{:.0f} %\n{}", 100 * *best.roofline, best.ceiling));
-  const auto measured =
-      std::ranges::count_if(group.rows, [](const Entry* row) { return row->median.has_value(); });
-  const auto ok = std::ranges::count(group.rows, "ok", &Entry::verified);
-  out.facts.emplace_back("verified", fmt::format("{} of {}\nmeasured rows", ok, measured));
+void add_sentence(std::string& to, const std::string& sentence) {
+  if (!sentence.empty()) to += (to.empty() ? "" : " ") + sentence;
 }
 
 void add_measured(Section& out, const Group& group) {
@@ -150,17 +137,14 @@ void add_measured(Section& out, const Group& group) {
   Entries own;
   std::ranges::copy_if(rungs, std::back_inserter(own), [](const Entry* row) { return !row->baseline; });
   out.rungs = own.size();
-  if (const Entry* best = best_of(own, metric)) {
+  if (const Entry* best = best_of(own, metric))
     out.lede = sentence(rungs, choices_of(rows, *best), *best, metric);
-    add_facts(out, group, *best, metric);
-  }
-  if (group.document->caches == "cold")
-    out.lede += (out.lede.empty() ? "" : " ") + std::string("The caches were flushed before each sample.");
+  if (group.document->caches == "cold") add_sentence(out.lede, "The caches were flushed before each sample.");
   if (group.document->caches == "rotated")
-    out.lede += (out.lede.empty() ? "" : " ") + std::string(
-                                                    "Each launch took the next of sets of inputs and "
-                                                    "outputs, 2.5 times the last-level cache together.");
-  if (group.executor()) out.lede += executor_note;
+    add_sentence(out.lede,
+                 "Each launch took the next of sets of inputs and outputs, 2.5 times the last-level cache "
+                 "together.");
+  if (group.executor()) add_sentence(out.lede, executor_note);
   if (is_ladder(rows)) out.charts.push_back(ladder_chart(group, problem));
   if (!group.executor() && (is_ladder(rows) || group.document->kind == "bench"))
     out.charts.push_back(roofline_chart(group, problem));
@@ -169,37 +153,20 @@ void add_measured(Section& out, const Group& group) {
   append(out.charts, split_charts(group));
 }
 
-// The largest difference in the rungs' load efficiency, a trace's most common question.
-std::string loads_sentence(const Group& group) {
-  const auto sectors = [](const Entry* row) {
-    return row->counter("global_load.sectors_per_request").value_or(0);
-  };
-  Entries rows;
-  std::ranges::copy_if(group.rows, std::back_inserter(rows),
-                       [&](const Entry* row) { return sectors(row) > 0; });
-  if (rows.size() < 2) return {};
-  const auto [least, most] = std::ranges::minmax(rows, {}, sectors);
-  if (sectors(least) == sectors(most)) return {};
-  return fmt::format("A global load of {} touches {} sectors on average, one of {} {}.", most->variant,
-                     figure(sectors(most)), least->variant, figure(sectors(least)));
-}
-
 void add_trace(Section& out, const Group& group) {
-  out.lede = loads_sentence(group);
   append(out.charts, counter_charts(group));
   append(out.charts, line_charts(group));
   const auto sampled = std::ranges::count_if(group.rows, [](const Entry* row) {
     return row->blocks && row->blocks_traced && *row->blocks_traced < *row->blocks;
   });
   if (DataTable findings = findings_table(group); !findings.lines.empty()) {
-    out.lede = fmt::format("The trace found {} break{} of the rules of memory or barriers.{}{}",
-                           findings.lines.size(), findings.lines.size() == 1 ? "" : "s",
-                           out.lede.empty() ? "" : " ", out.lede);
+    out.lede = fmt::format("The trace found {} break{} of the rules of memory or barriers.",
+                           findings.lines.size(), findings.lines.size() == 1 ? "" : "s");
     out.alarm = std::move(findings);
   }
   if (sampled > 0)
-    out.lede += fmt::format("{}Of {} of {} rows a sample of the blocks was traced.",
-                            out.lede.empty() ? "" : " ", sampled, group.rows.size());
+    add_sentence(out.lede, fmt::format("Of {} of {} rows a sample of the blocks was traced.", sampled,
+                                       group.rows.size()));
 }
 
 std::string kind_of(const Document& document) {
@@ -246,7 +213,7 @@ Section studied_section(const Document& document) {
   out.title = document.operation + ": a study";
   for (const StudiedTable& table : document.studied) {
     out.charts.push_back(study_chart(table));
-    for (const std::string& remark : table.remarks) out.lede += (out.lede.empty() ? "" : " ") + remark;
+    for (const std::string& remark : table.remarks) add_sentence(out.lede, remark);
   }
   if (document.studied.empty()) out.lede = "The file holds no tables.";
   return out;
@@ -301,30 +268,6 @@ namespace {
 
 constexpr std::size_t most_advice = 8;
 
-std::string facts_html(const Section& section) {
-  if (section.facts.empty()) return {};
-  std::string out = "<dl class=\"facts\">\n";
-  for (const auto& [name, value] : section.facts) {
-    const auto cut = value.find('\n');
-    out +=
-        fmt::format("<div><dt>{}</dt><dd>{}{}</dd></div>\n", escaped(name), escaped(value.substr(0, cut)),
-                    cut == std::string::npos ? "" : "<small>" + escaped(value.substr(cut + 1)) + "</small>");
-  }
-  return out + "</dl>\n";
-}
-
-std::string charts_html(const std::vector<Chart>& charts) {
-  std::string out;
-  bool pair = false;
-  for (const Chart& chart : charts) {
-    const bool half = chart.half && !chart.missing;
-    if (half != pair) out += half ? "<div class=\"pair\">\n" : "</div>\n";
-    pair = half;
-    out += chart.html();
-  }
-  return out + (pair ? "</div>\n" : "");
-}
-
 std::string section_html(const Section& section) {
   std::string out = fmt::format(
       "<section id=\"{0}\" aria-labelledby=\"{0}-title\">\n<p class=\"eyebrow\">{2}</p>\n<h2 "
@@ -332,7 +275,7 @@ std::string section_html(const Section& section) {
       section.id, escaped(section.title), escaped(section.kind));
   if (!section.lede.empty()) out += "<p>" + escaped(section.lede) + "</p>\n";
   if (section.alarm) out += section.alarm->html();
-  out += charts_html(section.charts);
+  for (const Chart& chart : section.charts) out += chart.html();
   if (section.rows.columns.empty()) return out + "</section>\n";
   if (section.charts.empty()) return out + section.rows.html() + "</section>\n";
   return out + "<details><summary>" + escaped(section.rows.caption) + "</summary>\n" + section.rows.html() +
@@ -401,7 +344,7 @@ std::string header_html(const std::string& title, const std::vector<Section>& se
       if (name == "date" && dates.empty()) dates = value.substr(0, 10);
   std::string out = "<header>\n<p class=\"eyebrow\">Tessera report" +
                     (dates.empty() ? "" : " · " + escaped(dates)) + "</p>\n<h1>" + escaped(title) + "</h1>\n";
-  if (!lead.facts.empty()) out += "<p class=\"lede\">" + escaped(lead.lede) + "</p>\n" + facts_html(lead);
+  if (lead.rungs > 0) out += "<p class=\"lede\">" + escaped(lead.lede) + "</p>\n";
   out += "<nav aria-label=\"On this page\">\n";
   for (const Section& section : sections) {
     const auto same = std::ranges::count(sections, section.title, &Section::title);
@@ -422,7 +365,7 @@ std::string page(const std::vector<Document>& documents) {
   const std::string title = title_of(documents);
   PageParts parts{title + " – Tessera report", header_html(title, sections, *lead, documents), "",
                   "Written by tessera report. This file needs no network; n/a marks what was not measured."};
-  if (!lead->facts.empty()) lead->lede.clear();  // it is already shown at the top
+  if (lead->rungs > 0) lead->lede.clear();  // it is already shown at the top
   for (const Section& section : sections) parts.main += section_html(section);
   parts.main += advice_html(documents) + provenance_html(documents);
   return whole_page(parts);

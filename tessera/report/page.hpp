@@ -12,10 +12,9 @@ namespace tessera::report {
 struct Section {
   std::string id, kind, title, lede;  // kind: "bench, FILE"
   std::vector<Chart> charts;
-  std::optional<DataTable> alarm;                          // shown first
-  DataTable rows;                                          // for reference
-  std::size_t rungs = 0;                                   // the length of its ladder
-  std::vector<std::pair<std::string, std::string>> facts;  // shown in large type
+  std::optional<DataTable> alarm;  // shown first
+  DataTable rows;                  // for reference
+  std::size_t rungs = 0;           // the length of its ladder
 };
 
 // Makes sections with unique chart names. The charts refer to the documents, which must outlive them.

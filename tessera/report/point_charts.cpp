@@ -3,14 +3,60 @@
 #include <fmt/format.h>
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include "tessera/report/charts.hpp"
 #include "tessera/report/table.hpp"
+#include "tessera/run/study.hpp"
 
 namespace tessera::report {
 namespace {
 
 using Anchor = Svg::Anchor;
+
+// Both axes are logarithmic.
+struct Frame {
+  Scale x, y;
+  double left, right, top, bottom;
+
+  Svg::Point at(double x_value, double y_value) const { return {x.at(x_value), y.at(y_value)}; }
+};
+
+// `factor`: from the values on the y axis to the numbers beside it.
+void draw_axes(Svg& svg, const Frame& f, bool small, const std::string& x_name, const std::string& y_name,
+               double factor = 1) {
+  for (const Tick& tick : f.x.ticks(small ? 4 : 7)) {
+    svg.line({f.x.at(tick.value), f.top}, {f.x.at(tick.value), f.bottom}, "grid");
+    svg.text({f.x.at(tick.value), f.bottom + 18}, tick.label, "small muted", Anchor::middle);
+  }
+  for (const Tick& tick : f.y.ticks(8)) {
+    svg.line({f.left, f.y.at(tick.value)}, {f.right, f.y.at(tick.value)}, "grid");
+    svg.text({f.left - 8, f.y.at(tick.value) + 4}, fmt::format("{:.6g}", tick.value * factor), "small muted",
+             Anchor::end);
+  }
+  svg.line({f.left, f.bottom}, {f.right, f.bottom}, "axis");
+  svg.text({f.right, f.bottom + 38}, x_name, "small muted", Anchor::end);
+  svg.text({small ? 2 : f.left, f.top - 12}, y_name, "small muted");
+}
+
+// The name of a point.
+struct Name {
+  Svg::Point of;
+  std::string text, classes;
+};
+
+// Draws names in a column of their own, pushed apart, each with a line to its point.
+void draw_names(Svg& svg, const Frame& f, std::vector<Name> names, double column) {
+  constexpr double line = 16;
+  std::ranges::stable_sort(names, {}, [](const Name& name) { return name.of.second; });
+  std::vector<double> ys;
+  for (const Name& name : names)
+    ys.push_back(std::max(name.of.second, ys.empty() ? f.top : ys.back() + line));
+  double limit = f.bottom + 4;
+  for (std::size_t i = ys.size(); i-- > 0; limit = ys[i] - line) ys[i] = std::min(ys[i], limit);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    svg.path({names[i].of, {f.right + 4, ys[i]}, {column - 3, ys[i]}}, "leader");
+    svg.text({column, ys[i] + 4}, names[i].text, names[i].classes);
+  }
+}
 
 struct Roof {
   double gflops = 0, gbps = 0;  // the best measured rates of the device
@@ -64,11 +110,6 @@ Reason missing_of(const Roof& roof, const std::vector<Spot>& spots) {
   return std::nullopt;
 }
 
-struct Frame {
-  Scale x, y;
-  double left, right, top, bottom;
-};
-
 Frame frame_of(const Roof& roof, const std::vector<Spot>& spots, double width) {
   const bool small = is_narrow(width);
   double first = roof.ridge(), last = roof.ridge(), least = roof.gflops;
@@ -88,23 +129,6 @@ Frame frame_of(const Roof& roof, const std::vector<Spot>& spots, double width) {
           bottom};
 }
 
-void draw_axes(Svg& svg, const Frame& f, const Rate& rate, bool small) {
-  for (const Tick& tick : f.x.ticks(small ? 4 : 7)) {
-    svg.line({f.x.at(tick.value), f.top}, {f.x.at(tick.value), f.bottom}, "grid");
-    svg.text({f.x.at(tick.value), f.bottom + 18}, tick.label, "small muted", Anchor::middle);
-  }
-  for (const Tick& tick : f.y.ticks(8)) {
-    svg.line({f.left, f.y.at(tick.value)}, {f.right, f.y.at(tick.value)}, "grid");
-    svg.text({f.left - 8, f.y.at(tick.value) + 4}, fmt::format("{:.6g}", tick.value * rate.factor),
-             "small muted", Anchor::end);
-  }
-  svg.line({f.left, f.bottom}, {f.right, f.bottom}, "axis");
-  svg.text({f.right, f.bottom + 38},
-           small ? "FLOP per byte" : "FLOP per byte that the problem needs, logarithmic scale", "small muted",
-           Anchor::end);
-  svg.text({small ? 2 : f.left, f.top - 12}, rate.unit, "small muted");
-}
-
 void draw_roof(Svg& svg, const Frame& f, const Roof& roof, bool small) {
   const double start = std::max(f.x.low(), f.y.low() / roof.gbps);
   const Svg::Point left{f.x.at(start), f.y.at(roof.at(start))},
@@ -115,27 +139,6 @@ void draw_roof(Svg& svg, const Frame& f, const Roof& roof, bool small) {
   const double middle = std::sqrt(start * roof.ridge());
   svg.text({f.x.at(middle) + (small ? 8 : 10), f.y.at(roof.at(middle)) + 16}, bandwidth_text(roof.gbps),
            "small strong");
-}
-
-// Draws names in a column of their own, pushed apart, each with a line to its point.
-void draw_names(Svg& svg, const Frame& f, std::vector<Spot> spots, bool small) {
-  constexpr double line = 16;
-  std::ranges::sort(spots, std::greater(), &Spot::y);
-  std::vector<double> ys;
-  for (const Spot& spot : spots) {
-    const double wanted = f.y.at(spot.y);
-    ys.push_back(ys.empty() ? wanted : std::max(wanted, ys.back() + line));
-  }
-  double limit = f.bottom + 4;
-  for (std::size_t i = ys.size(); i-- > 0; limit -= line) ys[i] = std::min(ys[i], limit);
-  const double column = f.right + (small ? 14 : 22);
-  for (std::size_t i = 0; i < spots.size(); ++i) {
-    const Svg::Point point{f.x.at(spots[i].x), f.y.at(spots[i].y)};
-    svg.path({{point.first + 6, point.second}, {f.right + 4, ys[i]}, {column - 3, ys[i]}}, "leader");
-    const std::string name = spots[i].row->rung();
-    svg.text({column, ys[i] + 4}, small ? shortened(name, 14) : name,
-             spots[i].best ? "small strong" : "small");
-  }
 }
 
 DataTable table_of(const std::vector<Spot>& spots, const Roof& roof, const std::string& caption) {
@@ -155,7 +158,7 @@ DataTable table_of(const std::vector<Spot>& spots, const Roof& roof, const std::
 
 Chart roofline_chart(const Group& group, const Dims& problem) {
   const Entries rows = at_problem(group.rows, problem);
-  const Metric metric{"arithmetic", "GFLOP/s", &Entry::gflops, 1, true};
+  const Metric metric{"GFLOP/s", &Entry::gflops, 1, true};
   const Roof roof = roof_of(group);
   std::vector<Spot> spots;
   Entries own;
@@ -187,10 +190,17 @@ Chart roofline_chart(const Group& group, const Dims& problem) {
     const Frame frame = frame_of(roof, spots, width);
     Svg svg(width, frame.bottom + 48, id, chart.title, chart.description);
     draw_roof(svg, frame, roof, small);
-    draw_axes(svg, frame, rate_for(roof.gflops), small);
-    draw_names(svg, frame, spots, small);
+    const Rate rate = rate_for(roof.gflops);
+    draw_axes(svg, frame, small,
+              small ? "FLOP per byte" : "FLOP per byte that the problem needs, logarithmic scale", rate.unit,
+              rate.factor);
+    std::vector<Name> names;
     for (const Spot& spot : spots)
-      svg.circle({frame.x.at(spot.x), frame.y.at(spot.y)}, spot.best ? 6.5 : 5.5,
+      names.push_back({frame.at(spot.x, spot.y), shortened(spot.row->rung(), small ? 14 : 30),
+                       spot.best ? "small strong" : "small"});
+    draw_names(svg, frame, names, frame.right + (small ? 14 : 22));
+    for (const Spot& spot : spots)
+      svg.circle(frame.at(spot.x, spot.y), spot.best ? 6.5 : 5.5,
                  spot.best            ? "point best"
                  : spot.row->baseline ? "point other"
                                       : "point",
@@ -202,20 +212,12 @@ Chart roofline_chart(const Group& group, const Dims& problem) {
 
 namespace {
 
-using Anchor = Svg::Anchor;
-
 // A column of errors, as points on a logarithmic scale.
 struct Curve {
   std::string name;
   std::vector<std::pair<double, double>> points;
   bool predicted = false;
 };
-
-double middle(std::vector<double> numbers) {
-  if (numbers.empty()) return std::numeric_limits<double>::quiet_NaN();
-  std::ranges::sort(numbers);
-  return numbers[numbers.size() / 2];
-}
 
 // "its error" belongs to the column before.
 std::string name_of(const StudiedTable& table, std::size_t column) {
@@ -229,7 +231,7 @@ std::vector<Curve> curves_of(const StudiedTable& table) {
     if (table.shows[c] != "error") continue;
     Curve curve{name_of(table, c), {}, table.columns[c].starts_with("predicted")};
     for (const auto& row : table.rows) {
-      const double x = middle(row[0]), y = std::fabs(middle(row[c]));
+      const double x = tessera::median(row[0]), y = std::fabs(tessera::median(row[c]));
       if (std::isfinite(x) && std::isfinite(y) && x > 0 && y > 0) curve.points.emplace_back(x, y);
     }
     if (!curve.points.empty()) out.push_back(std::move(curve));
@@ -241,72 +243,45 @@ std::vector<Curve> curves_of(const StudiedTable& table) {
 constexpr std::size_t series_colours = 5, most_letters = 25;
 std::string colour_of(std::size_t series) { return "s" + std::to_string(series % series_colours); }
 
-// Moves overlapping names apart, from the top down, and up again if the last would leave the chart.
-std::vector<double> places_of(const std::vector<Curve>& curves, const Scale& y, double top, double bottom) {
-  constexpr double line = 15;
-  std::vector<std::size_t> order(curves.size());
-  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-  std::ranges::stable_sort(order, {}, [&](std::size_t i) { return y.at(curves[i].points.back().second); });
-  std::vector<double> out(curves.size());
-  double last = top - line;
-  for (const std::size_t i : order)
-    last = out[i] = std::max(last + line, y.at(curves[i].points.back().second));
-  double room = bottom;
-  for (auto i = order.rbegin(); i != order.rend(); ++i, room -= line)
-    out[*i] = room = std::min(out[*i], room);
-  return out;
-}
-
 Svg draw_study(const std::vector<Curve>& curves, const std::string& across, double width,
                const std::string& id, const Chart& chart) {
   const bool small = is_narrow(width);
   const double left = small ? 46 : 64, right = width - (small ? 12 : 190), top = 28;
   const double bottom = small ? 250 : 330;
-  double least_x = std::numeric_limits<double>::infinity(), most_x = 0,
-         least_y = std::numeric_limits<double>::infinity(), most_y = 0;
+  std::vector<double> xs, ys;
   for (const Curve& curve : curves)
-    for (const auto& [at, value] : curve.points) {
-      least_x = std::min(least_x, at), most_x = std::max(most_x, at);
-      least_y = std::min(least_y, value), most_y = std::max(most_y, value);
-    }
-  const Scale x = Scale::around(Scale::Kind::log, least_x, most_x, left, right);
-  const Scale y = Scale::around(Scale::Kind::log, least_y, most_y, bottom, top);
-  Svg svg(width, bottom + 46, id, chart.title, chart.description);
-  for (const Tick& tick : y.ticks(6)) {
-    svg.line({left, y.at(tick.value)}, {right, y.at(tick.value)}, "grid");
-    svg.text({left - 8, y.at(tick.value) + 4}, tick.label, "small muted", Anchor::end);
-  }
-  for (const Tick& tick : x.ticks(small ? 3 : 6))
-    svg.text({x.at(tick.value), bottom + 18}, tick.label, "small muted", Anchor::middle);
-  svg.line({left, bottom}, {right, bottom}, "axis");
-  svg.text({2, 14}, "error", "small muted");
-  svg.text({right, bottom + 36}, across, "small muted", Anchor::end);
-  const std::vector<double> places = places_of(curves, y, top, bottom);
-  for (std::size_t i = 0, series = 0; i < curves.size(); series += !curves[i++].predicted) {
+    for (const auto& [at, value] : curve.points) xs.push_back(at), ys.push_back(value);
+  const auto scale = [](const std::vector<double>& values, double from, double to) {
+    return Scale::around(Scale::Kind::log, std::ranges::min(values), std::ranges::max(values), from, to);
+  };
+  const Frame frame{scale(xs, left, right), scale(ys, bottom, top), left, right, top, bottom};
+  Svg svg(width, bottom + 48, id, chart.title, chart.description);
+  draw_axes(svg, frame, small, across, "error");
+  std::vector<Name> names;
+  std::size_t series = 0;
+  for (const Curve& curve : curves) {
     std::vector<Svg::Point> points;
-    for (const auto& [at, value] : curves[i].points) points.emplace_back(x.at(at), y.at(value));
-    const std::string colour = curves[i].predicted ? "mark-text" : colour_of(series);
-    svg.path(points,
-             curves[i].predicted ? "steps" : "series " + colour + (series < series_colours ? "" : " dashed"));
-    if (!curves[i].predicted)
-      for (std::size_t k = 0; k < points.size(); ++k)
-        svg.circle(points[k], 4, "point " + colour,
-                   fmt::format("{}\n{} {}: {}", curves[i].name, across, count(curves[i].points[k].first),
-                               figure(curves[i].points[k].second)));
-    if (small) continue;
-    svg.line(points.back(), {right + 8, places[i]}, "leader");
-    svg.text({right + 10, places[i] + 4}, shortened(curves[i].name, most_letters), "small " + colour);
+    for (const auto& [at, value] : curve.points) points.push_back(frame.at(at, value));
+    const std::string colour = curve.predicted ? "mark-text" : colour_of(series);
+    names.push_back({points.back(), shortened(curve.name, most_letters), "small " + colour});
+    if (curve.predicted) {
+      svg.path(points, "steps");
+      continue;
+    }
+    svg.path(points, "series " + colour + (series++ < series_colours ? "" : " dashed"));
+    for (std::size_t k = 0; k < points.size(); ++k)
+      svg.circle(points[k], 4, "point " + colour,
+                 fmt::format("{}\n{} {}: {}", curve.name, across, count(curve.points[k].first),
+                             figure(curve.points[k].second)));
   }
+  if (!small) draw_names(svg, frame, names, right + 14);
   return svg;
 }
 
 Cell cell_of(const std::vector<double>& numbers, const std::string& shows) {
-  const double value = middle(numbers);
-  if (!std::isfinite(value)) return {};
+  const double value = tessera::median(numbers);
   if (shows == "seconds") return seconds_cell(value);
-  if (shows == "error") return {fmt::format("{:.2e}", value), value};
-  if (shows == "ratio") return {fmt::format("{:.3g}", value), value};
-  return {fmt::format("{}", value), value};
+  return std::isfinite(value) ? Cell(studied(value, shows), value) : Cell();
 }
 
 }  // namespace

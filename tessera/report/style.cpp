@@ -2,8 +2,8 @@
 #include "tessera/report/style.hpp"
 #include <fmt/format.h>
 #include <array>
-#include <cctype>
-#include <string_view>
+#include <boost/algorithm/string/replace.hpp>
+#include <ranges>
 
 namespace tessera::report {
 namespace {
@@ -79,22 +79,12 @@ std::string heat_rules() {
   return out;
 }
 
-std::string with_colours(std::string_view rules, Colours colours) {
-  std::string out;
-  for (std::size_t at = 0; at < rules.size();) {
-    if (rules[at] != '$') {
-      out += rules[at++];
-      continue;
-    }
-    std::size_t end = at + 1;
-    while (end < rules.size() && (std::isalnum(static_cast<unsigned char>(rules[end])) != 0)) ++end;
-    const std::string_view name = rules.substr(at + 1, end - at - 1);
-    for (const Colour& colour : palette)
-      if (name == colour.name)
-        out += colours == Colours::light ? colour.light : "var(--" + std::string(name) + ")";
-    at = end;
-  }
-  return out;
+std::string with_colours(std::string rules, Colours colours) {
+  // The last ones first, because $ink is the beginning of $ink0.
+  for (const Colour& colour : palette | std::views::reverse)
+    boost::replace_all(rules, std::string("$") + colour.name,
+                       colours == Colours::light ? colour.light : fmt::format("var(--{})", colour.name));
+  return rules;
 }
 
 std::string variables(bool dark) {
@@ -121,11 +111,6 @@ h3{margin:0 0 .25rem;font-size:1.05rem;line-height:1.35;font-weight:620;overflow
 p{margin:0 0 .75rem;max-width:46rem}
 .lede{margin:1rem 0 0;font-size:1.15rem;line-height:1.5;max-width:44rem}
 .quiet{color:$muted;font-size:.9rem}
-.facts{display:flex;flex-wrap:wrap;gap:1.1rem 2.75rem;margin:1.9rem 0 0;padding:1.2rem 0;border-top:1px solid $rule;border-bottom:1px solid $rule}
-.facts div{min-width:6rem}
-.facts dt{color:$muted;font-size:.8125rem}
-.facts dd{margin:0;font-size:1.35rem;font-weight:600;letter-spacing:-.015em;font-variant-numeric:tabular-nums}
-.facts dd small{display:block;color:$muted;font-size:.8125rem;font-weight:400;letter-spacing:0}
 nav{margin:1rem 0 0;font-size:.9rem;display:flex;flex-wrap:wrap;gap:.35rem 1.4rem}
 nav a{text-decoration:none}
 nav a:hover{text-decoration:underline}
@@ -139,8 +124,6 @@ figure .scroll{--under:$paper}
 svg.chart{display:block;height:auto}
 svg.wide{max-width:100%}
 svg.narrow{display:none}
-.half svg.narrow{display:block;width:100%;max-width:27rem}
-.pair{display:grid;grid-template-columns:1fr 1fr;gap:0 1.5rem}
 .note{margin:.7rem 0 0;color:$muted;font-size:.85rem}
 .absent{margin:1.5rem 0 0;padding:.9rem 1.2rem;border:1px dashed $rule;border-radius:10px;color:$muted;font-size:.9rem}
 .absent strong{color:$ink;font-weight:600}
@@ -211,11 +194,8 @@ svg.chart .mark:hover{filter:brightness(1.08)}
  main>section{margin-top:2.6rem}
  figure{padding:1rem .9rem .8rem;margin-left:-.35rem;margin-right:-.35rem}
  svg.wide{display:none}
- .pair{display:block}
  svg.narrow{display:block}
  svg.narrow.fits{width:100%;max-width:27rem}
- .facts{display:grid;grid-template-columns:1fr 1fr;gap:1rem 1.2rem}
- .facts dd{font-size:1.15rem}
  .listing .row{grid-template-columns:2.6rem 0 3.2rem 3rem 0 minmax(0,1fr);gap:0 .3rem}
  .listing .less{display:none}
  .listing .row>small{grid-column:1/-1;padding-left:1.2rem}
@@ -232,7 +212,6 @@ svg.chart .mark:hover{filter:brightness(1.08)}
  .listing .heads{position:static}
  svg.wide{display:block}
  svg.narrow{display:none}
- .half svg.narrow{display:block}
  figure{border:0;padding:0;break-inside:avoid}
  .scroll{overflow:visible}
  .scroll:has(table){background:none}

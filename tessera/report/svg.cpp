@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/report/svg.hpp"
 #include <fmt/format.h>
+#include <boost/locale/utf.hpp>
 #include <cctype>
 #include <cmath>
 #include "tessera/core/text/error.hpp"
@@ -8,46 +9,26 @@
 #include "tessera/report/table.hpp"
 
 namespace tessera::report {
-namespace {
-
-constexpr std::string_view replacement = "\xEF\xBF\xBD";
-
-// The length in bytes of the UTF-8 character that starts at text[0], or 0 if it is invalid.
-std::size_t character(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char first = byte(0);
-  if (first < 0x80) return 1;
-  const std::size_t length = first >= 0xF0 && first < 0xF5   ? 4
-                             : first >= 0xE0 && first < 0xF0 ? 3
-                             : first >= 0xC2 && first < 0xE0 ? 2
-                                                             : 0;
-  if (length == 0 || text.size() < length) return 0;
-  for (std::size_t i = 1; i < length; ++i)
-    if ((byte(i) & 0xC0) != 0x80) return 0;
-  const unsigned char second = byte(1);
-  const bool overlong = (first == 0xE0 && second < 0xA0) || (first == 0xF0 && second < 0x90);
-  const bool outside = (first == 0xED && second >= 0xA0) || (first == 0xF4 && second >= 0x90);
-  const bool no_character = first == 0xEF && second == 0xBF && byte(2) >= 0xBE;
-  return overlong || outside || no_character ? 0 : length;
-}
-
-}  // namespace
 
 std::string escaped(std::string_view text) {
+  namespace utf = boost::locale::utf;
   std::string out;
-  while (!text.empty()) {
-    const std::size_t length = character(text);
-    const char c = text[0];
-    if (length == 0 ||
-        (length == 1 && ((static_cast<unsigned char>(c) < 0x20 && c != '\t' && c != '\n') || c == 0x7F)))
-      out += replacement;
-    else if (c == '&') out += "&amp;";
+  for (const char *at = text.data(), *const end = at + text.size(); at != end;) {
+    const char* next = at;
+    const utf::code_point c = utf::utf_traits<char>::decode(next, end);
+    const bool control = (c < 0x20 && c != '\t' && c != '\n') || c == 0x7F;
+    if (!utf::is_valid_codepoint(c) || control || c == 0xFFFE || c == 0xFFFF) {
+      out += "\xEF\xBF\xBD";
+      ++at;
+      continue;
+    }
+    if (c == '&') out += "&amp;";
     else if (c == '<') out += "&lt;";
     else if (c == '>') out += "&gt;";
     else if (c == '"') out += "&quot;";
     else if (c == '\'') out += "&#39;";
-    else out += text.substr(0, length);
-    text.remove_prefix(length == 0 ? 1 : length);
+    else out.append(at, next);
+    at = next;
   }
   return out;
 }

@@ -145,6 +145,20 @@ std::string Table::lines() const {
   return out;
 }
 
+std::string Notes::refer(const std::string& note) {
+  auto found = std::ranges::find(notes_, note);
+  if (found == notes_.end()) found = notes_.insert(notes_.end(), note);
+  return number(static_cast<std::size_t>(found - notes_.begin()));
+}
+
+std::string Notes::text() const {
+  std::string out;
+  for (std::size_t i = 0; i < notes_.size(); ++i) out += number(i) + " " + notes_[i] + "\n";
+  return out;
+}
+
+std::string Notes::number(std::size_t i) const { return fmt::format("{}{}{}", open_, i + 1, close_); }
+
 std::string number(std::optional<double> value) {
   if (!value || !std::isfinite(*value)) return "n/a";
   const double size = std::abs(*value);
@@ -163,6 +177,12 @@ std::string seconds(std::optional<double> value) {
   return number(*value * 1e6) + " µs";
 }
 
+std::string seconds_in_text(double value) {
+  std::string out = seconds(value);
+  if (out.ends_with(' ')) out.pop_back();
+  return out;
+}
+
 std::string bytes(std::int64_t value) {
   constexpr const char* units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
   double size = static_cast<double>(value);
@@ -170,6 +190,14 @@ std::string bytes(std::int64_t value) {
   for (; size >= 1024 && unit + 1 < std::size(units); ++unit) size /= 1024;
   return size == std::floor(size) ? fmt::format("{:.0f} {}", size, units[unit])
                                   : fmt::format("{:.1f} {}", size, units[unit]);
+}
+
+std::string studied(double value, std::string_view shows) {
+  if (std::isnan(value)) return "";
+  if (shows == "seconds") return seconds(value);
+  if (shows == "error") return fmt::format("{:.2e}", value);
+  if (shows == "ratio") return value < 0.1 ? fmt::format("{:.2g}", value) : fmt::format("{:.2f}", value);
+  return fmt::format("{}", value);
 }
 
 }  // namespace tessera::report

@@ -4,6 +4,7 @@
 #pragma once
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace tessera::report {
@@ -40,6 +41,21 @@ class Table {
   std::vector<std::vector<std::string>> rows_;  // a row without cells is a rule
 };
 
+// Notes below a table; its cells refer to them by number. Equal notes are one.
+class Notes {
+ public:
+  explicit Notes(const char* brackets) : open_(brackets[0]), close_(brackets[1]) {}  // "()"
+
+  std::string refer(const std::string& note);  // "(1)"
+  std::string text() const;
+
+ private:
+  std::string number(std::size_t i) const;
+
+  char open_, close_;
+  std::vector<std::string> notes_;
+};
+
 // Sets the width in characters to which tables are fitted from now on; 0, the default: no limit.
 void fit_tables(std::size_t width);
 
@@ -49,8 +65,11 @@ std::string shortened(const std::string& text, std::size_t most);
 std::string end_of(const std::string& text, std::size_t most);
 
 // Three to four significant digits in a suitable unit; "n/a" for no value or one that is not finite.
-std::string seconds(std::optional<double> value);  // "1.234 ms"
+std::string seconds(std::optional<double> value);  // "1.234 ms"; "1.234 s " for a column
+std::string seconds_in_text(double value);         // "1.234 s"
 std::string number(std::optional<double> value);   // "0.0123", "12.3", "1234"
 std::string bytes(std::int64_t value);             // "227 KiB"
+// A number of a study; `shows`: digits (all of them), seconds, error or ratio. "" if it is not a number.
+std::string studied(double value, std::string_view shows);
 
 }  // namespace tessera::report

@@ -2,6 +2,7 @@
 #include "tessera/report/trace_table.hpp"
 #include <fmt/format.h>
 #include <algorithm>
+#include <boost/algorithm/string/erase.hpp>
 #include <cmath>
 #include <iterator>
 #include <map>
@@ -212,10 +213,6 @@ std::string whole(std::int64_t value) { return std::to_string(value); }
 std::string whole(const std::optional<std::int64_t>& value) { return value ? whole(*value) : ""; }
 std::string if_any(std::int64_t value) { return value == 0 ? "" : whole(value); }
 
-void erase_all(std::string& text, const std::string& what) {
-  for (std::size_t at; (at = text.find(what)) != std::string::npos;) text.erase(at, what.size());
-}
-
 }  // namespace
 
 std::string widths_text(const bench::Widths& widths) {
@@ -237,8 +234,8 @@ std::string short_name(const std::string& name) {
     if (const std::size_t arguments = out.rfind(">("); arguments != std::string::npos)
       out.resize(arguments + 1);
   }
-  erase_all(out, "(anonymous namespace)::");
-  erase_all(out, "tessera::");
+  boost::erase_all(out, "(anonymous namespace)::");
+  boost::erase_all(out, "tessera::");
   return out;
 }
 

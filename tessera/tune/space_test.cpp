@@ -143,12 +143,13 @@ TEST(Search, TheSeedDecidesTheOrder) {
     EXPECT_EQ(one, walk(*search_named(name, space, 1), space, 1000, 4)) << name;
     EXPECT_NE(one, walk(*search_named(name, space, 2), space, 1000, 4)) << name;
   }
-  EXPECT_EQ(walk(*exhaustive_search(5), space, 5, 2), (std::vector<std::size_t>{0, 1, 2, 3, 4}));
+  EXPECT_EQ(walk(*search_named("exhaustive", space, 1), space, 5, 2),
+            (std::vector<std::size_t>{0, 1, 2, 3, 4}));
 }
 
 TEST(Search, ALocalOneFindsAValleyInFewTrials) {
   const auto space = configs();
-  const auto places = walk(*local_search(space, 1), space, 45, 4);
+  const auto places = walk(*search_named("local", space, 1), space, 45, 4);
   EXPECT_EQ(places[0], 0u) << "it starts at the first place";
   const auto best = std::ranges::min_element(
       places, {}, [&](std::size_t place) { return seconds(space[place]).value_or(INFINITY); });
@@ -159,7 +160,7 @@ TEST(Search, ALocalOneLeavesPlacesThatFail) {
   auto space = configs();
   std::ranges::swap(space[0], space.back());  // it starts where everything around fails
   ASSERT_FALSE(seconds(space[0]));
-  EXPECT_EQ(walk(*local_search(space, 1), space, 1000, 3).size(), space.size());
+  EXPECT_EQ(walk(*search_named("local", space, 1), space, 1000, 3).size(), space.size());
 }
 
 }  // namespace

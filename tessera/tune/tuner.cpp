@@ -149,23 +149,11 @@ class Local : public Search {
 
 }  // namespace
 
-std::unique_ptr<Search> exhaustive_search(std::size_t count) {
-  return std::make_unique<Listed>(in_order(count));
-}
-
-std::unique_ptr<Search> random_search(std::size_t count, std::uint64_t seed) {
-  return std::make_unique<Listed>(shuffled(count, seed));
-}
-
-std::unique_ptr<Search> local_search(const std::vector<Config>& configs, std::uint64_t seed) {
-  return std::make_unique<Local>(configs, seed);
-}
-
 std::unique_ptr<Search> search_named(const std::string& name, const std::vector<Config>& configs,
                                      std::uint64_t seed) {
-  if (name == "exhaustive") return exhaustive_search(configs.size());
-  if (name == "random") return random_search(configs.size(), seed);
-  if (name == "local") return local_search(configs, seed);
+  if (name == "exhaustive") return std::make_unique<Listed>(in_order(configs.size()));
+  if (name == "random") return std::make_unique<Listed>(shuffled(configs.size(), seed));
+  if (name == "local") return std::make_unique<Local>(configs, seed);
   throw Error("no search is called '" + name + "'" + suggestion(name, {"exhaustive", "random", "local"}));
 }
 

@@ -30,16 +30,10 @@ class Search {
   virtual void tell(std::size_t place, std::optional<double> seconds) = 0;
 };
 
-// In the order of the space, defaults first.
-std::unique_ptr<Search> exhaustive_search(std::size_t count);
-// In an order given by the seed: any budget is a fair sample of the space.
-std::unique_ptr<Search> random_search(std::size_t count, std::uint64_t seed);
-// Climbs from the first place to its best neighbour until none is better, then from a place given by the
-// seed. A neighbour differs in one parameter, by as little as the space allows. `configs` must outlive the
-// search.
-std::unique_ptr<Search> local_search(const std::vector<Config>& configs, std::uint64_t seed);
-
-// "exhaustive", "random" or "local"; throws Error for anything else.
+// exhaustive: in the order of the space, defaults first. random: in an order given by the seed, so that any
+// budget is a fair sample of the space. local: climbs from the first place to its best neighbour until none
+// is better, then from a place given by the seed; a neighbour differs in one parameter, by as little as the
+// space allows. Throws Error for another name. `configs` must outlive the search.
 std::unique_ptr<Search> search_named(const std::string& name, const std::vector<Config>& configs,
                                      std::uint64_t seed);
 
