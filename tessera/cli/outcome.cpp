@@ -138,7 +138,9 @@ Json json_of(const Reporting& where, const Arguments& arguments, const Outcome& 
   out["tuning"] = bench::to_json(outcome.plan.tuning);
   out["tuned"] = outcome.plan.tuned;
   out["device"] = bench::to_json(outcome.plan.device);
-  const auto optional = [](double seconds, bool there) { return there ? Json(seconds) : Json(nullptr); };
+  const auto optional = [](double seconds, bool is_known) {
+    return is_known ? Json(seconds) : Json(nullptr);
+  };
   out["seconds"] = {{"read", optional(files.read, files.read > 0)},
                     {"kernel", outcome.kernel_seconds},
                     {"round_trip", optional(outcome.round_trip_seconds, is_copied_to(outcome.plan.device))},
@@ -169,7 +171,7 @@ void print(std::FILE* to, const Operation& operation, const Arguments& arguments
                        {"GFLOP/s", Align::right, true}});
   const Device& device = outcome.plan.device;
   const double flops = operation.flops ? operation.flops(arguments) : 0;
-  const auto time = [](double seconds, bool there) { return there ? report::seconds(seconds) : ""; };
+  const auto time = [](double seconds, bool is_known) { return is_known ? report::seconds(seconds) : ""; };
   table.add(
       {full_name(*outcome.plan.variant), to_string(outcome.plan.tuning),
        bench::label_of(device) + (device.where == Where::simt ? " (executor wall time)" : ""),

@@ -238,7 +238,7 @@ std::vector<Curve> curves_of(const StudiedTable& table) {
 }
 
 // Five colours, then the same ones dashed; the prediction has its own.
-constexpr std::size_t series_colours = 5, most_letters = 25;
+constexpr std::size_t series_colours = 5, max_letters = 25;
 std::string colour_of(std::size_t series) { return "s" + std::to_string(series % series_colours); }
 
 // Moves overlapping names apart, from the top down, and up again if the last would leave the chart.
@@ -262,15 +262,15 @@ Svg draw_study(const std::vector<Curve>& curves, const std::string& across, doub
   const bool small = is_narrow(width);
   const double left = small ? 46 : 64, right = width - (small ? 12 : 190), top = 28;
   const double bottom = small ? 250 : 330;
-  double least_x = std::numeric_limits<double>::infinity(), most_x = 0,
-         least_y = std::numeric_limits<double>::infinity(), most_y = 0;
+  double min_x = std::numeric_limits<double>::infinity(), max_x = 0,
+         min_y = std::numeric_limits<double>::infinity(), max_y = 0;
   for (const Curve& curve : curves)
     for (const auto& [at, value] : curve.points) {
-      least_x = std::min(least_x, at), most_x = std::max(most_x, at);
-      least_y = std::min(least_y, value), most_y = std::max(most_y, value);
+      min_x = std::min(min_x, at), max_x = std::max(max_x, at);
+      min_y = std::min(min_y, value), max_y = std::max(max_y, value);
     }
-  const Scale x = Scale::around(Scale::Kind::log, least_x, most_x, left, right);
-  const Scale y = Scale::around(Scale::Kind::log, least_y, most_y, bottom, top);
+  const Scale x = Scale::around(Scale::Kind::log, min_x, max_x, left, right);
+  const Scale y = Scale::around(Scale::Kind::log, min_y, max_y, bottom, top);
   Svg svg(width, bottom + 46, id, chart.title, chart.description);
   for (const Tick& tick : y.ticks(6)) {
     svg.line({left, y.at(tick.value)}, {right, y.at(tick.value)}, "grid");
@@ -295,7 +295,7 @@ Svg draw_study(const std::vector<Curve>& curves, const std::string& across, doub
                                figure(curves[i].points[k].second)));
     if (small) continue;
     svg.line(points.back(), {right + 8, places[i]}, "leader");
-    svg.text({right + 10, places[i] + 4}, shortened(curves[i].name, most_letters), "small " + colour);
+    svg.text({right + 10, places[i] + 4}, shortened(curves[i].name, max_letters), "small " + colour);
   }
   return svg;
 }

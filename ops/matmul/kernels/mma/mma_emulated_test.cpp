@@ -197,7 +197,7 @@ void expect_all(const MmaElement& element) {
 }
 
 // Compared with the definition, for a result of the operands' element, in the second tile.
-TEST(MmaKernel, WhatFollowsTheSumIsAsDefined) {
+TEST(MmaKernel, AppliesTheEpilogue) {
   using Kind = MmaHalf<__nv_bfloat16>;
   constexpr std::int64_t m = 70, n = 50, k = 72;
   std::mt19937 random(5);
