@@ -66,7 +66,7 @@ class Ring {
   }
 
   // For a step that the block's threads write themselves, with ordinary stores, before the next barrier.
-  SIMT void ask_nothing(int step) const {
+  SIMT void issue_nothing(int step) const {
     let_engine_write();
     issue(step, true, 0, [](int, const auto&) {});
   }

@@ -195,13 +195,13 @@ PreparedRun prepare(const Arguments& arguments, const Tuning& tuning, const Devi
   const auto problem = Problem<T>::of(arguments);
   return {.launch = [product = product_of(problem), exchanged = by_columns(problem)](
                         std::span<void* const> arrays, Run& run) {
-    auto problem = product;
-    using U = std::remove_reference_t<decltype(*problem.c.data)>;
-    problem.a.data = static_cast<const U*>(arrays[exchanged ? in_b : in_a]);
-    problem.b.data = static_cast<const U*>(arrays[exchanged ? in_a : in_b]);
-    problem.c.data = static_cast<U*>(arrays[out_c]);
-    if (problem.c0.data != nullptr) problem.c0.data = static_cast<const U*>(arrays[in_c0]);
-    run_product(problem, run.device->threads);
+    auto addressed = product;
+    using U = std::remove_reference_t<decltype(*addressed.c.data)>;
+    addressed.a.data = static_cast<const U*>(arrays[exchanged ? in_b : in_a]);
+    addressed.b.data = static_cast<const U*>(arrays[exchanged ? in_a : in_b]);
+    addressed.c.data = static_cast<U*>(arrays[out_c]);
+    if (addressed.c0.data != nullptr) addressed.c0.data = static_cast<const U*>(arrays[in_c0]);
+    run_product(addressed, run.device->threads);
   }};
 }
 

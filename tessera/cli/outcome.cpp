@@ -62,7 +62,7 @@ Named named_values(const Operation& operation, const Arguments& arguments, const
     if (p.kind == Kind::value && found != values.end())
       std::visit([&](const auto& v) { out.emplace_back(p.name, v); }, found->second);
   }
-  // Values that are reported only on request are not in the signature: nobody expects them.
+  // Values that are reported only on request are not in the signature, because callers do not expect them.
   for (const auto& [name, value] : values)
     if (operation.signature.find(name) == nullptr)
       std::visit([&, &n = name](const auto& v) { out.emplace_back(n, v); }, value);

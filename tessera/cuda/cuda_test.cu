@@ -181,7 +181,7 @@ TEST_F(OnGpu, PartsShareNoMultiprocessor) {
   EXPECT_EQ(of_second.size(), static_cast<std::size_t>(second.processors));
   for (const unsigned one : of_first) EXPECT_FALSE(of_second.contains(one)) << one;
   EXPECT_THROW(check_part(as_part(*device_, 1, 4)), Error);
-  // Times and clocks are told of a part's work, too.
+  // Times and clocks are reported for a part of a device, too.
   tessera::Run run{&first, backend_->make_stream(first)};
   const Reading reading = backend_->read(
       run, [&] { backend_->flush_caches(run); }, true);

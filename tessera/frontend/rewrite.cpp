@@ -588,7 +588,7 @@ class Rewriter {
     if (t[i].is("clock") && t[i + 1].is("(") && t[i + 2].is(")")) writer_.replace(i, "::tessera_cuda::clock");
   }
 
-  // "atomicAdd(…);" as a statement: nobody uses what it returns.
+  // "atomicAdd(…);" as a statement: its result is not used.
   void mark_unused_result(size_t i) {
     constexpr std::string_view atomics[] = {"atomicAdd", "atomicSub",  "atomicMin", "atomicMax",
                                             "atomicInc", "atomicDec",  "atomicAnd", "atomicOr",

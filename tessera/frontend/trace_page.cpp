@@ -313,7 +313,7 @@ Chart request_chart(const LineCost& cost, const std::string& name) {
   const std::string first = element(who.front()), last = element(who.back());
   std::string subject = who.size() == lanes ? "all lanes" : name_of_lanes(who);
   subject.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(subject.front())));
-  out.description = fmt::format("The dearest of {}: launch {}, block {}, warp {}. {} {}{} {} each, {}.",
+  out.description = fmt::format("The costliest of {}: launch {}, block {}, warp {}. {} {}{} {} each, {}.",
                                 times_of(cost.requests, "request"), request.launch, list_of(request.block),
                                 request.warp, subject, cost.act == "atomic" ? "update" : cost.act,
                                 who.size() == 1 ? "s" : "", times_of(request.width, "byte"),
@@ -520,7 +520,7 @@ std::string trace_page(const Record& record, const std::vector<std::string>& fil
       "<p>Numbers beside a line are sums over the launches of the table above, where one launch stands for "
       "all that "
       "differ in nothing. Open a line that has some, by a click or Enter: its counters by array, and which "
-      "lanes of a warp touch which sectors or banks in its dearest request.</p>\n";
+      "lanes of a warp touch which sectors or banks in its costliest request.</p>\n";
   for (const Listing& listing : listings.all()) {
     if (!std::filesystem::exists(listing.file)) continue;
     const std::string title = std::filesystem::path(listing.file).filename().string();

@@ -394,7 +394,7 @@ TEST_F(Png, AnAnimationIsReportedAsSeveralPictures) {
   EXPECT_TRUE(parsed(png_file(grey, two_frames, grey_rows)).first_of_several);
 }
 
-// TIFF files of kinds that nobody here writes, and ones that lack what their header promises.
+// TIFF files of kinds that this library does not write, and ones that lack what their header promises.
 using namespace tessera::testing;
 
 TiffBytes bytes_of(std::initializer_list<int> values) {

@@ -89,7 +89,7 @@ int whole_number(const std::string& word, const std::string& what, const std::st
   std::optional<std::int64_t> value;
   try {
     value = evaluate(word);
-  } catch (const Error&) {  // its message is about expressions, which nobody typed
+  } catch (const Error&) {  // its message is about expressions, which the user did not type
   }
   if (!value || *value < least || *value > most)
     throw Error("--device " + whole + ": " + what + " needs a whole number from " + std::to_string(least) +

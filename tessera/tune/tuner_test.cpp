@@ -243,7 +243,7 @@ TEST_F(TunerTest, SkipsAConfigurationThatCrashesTheProgram) {
   TunerOptions options;
   options.in_turn = 4;
   times_ = [](const Variant& v, const Tuning& tuning) {
-    if (tuning["tile"] == 8) throw Ended{};  // no std::exception: nobody catches it, as if the program died
+    if (tuning["tile"] == 8) throw Ended{};  // no std::exception: it is not caught, as if the program died
     return recorded(v, tuning);
   };
   EXPECT_THROW((void)tune(options), Ended);  // it was in company

@@ -361,7 +361,7 @@ TEST(Accuracy, ChoosesTheCheapestArithmeticThatIsAccurateEnough) {
   const auto split = product_with(by("f16x3", Compute::f16x3, {}), 500);
   EXPECT_EQ(product_with(by("f16x3", Compute::strict, Element::f32), 500), split);
   EXPECT_EQ(product_with(by("f16x3", Compute::strict, 1e-4), 500), split);
-  // Strict sums serve as well, and nobody asks for parts without a name on processors.
+  // Strict sums are accurate enough, and processors emulate f32 only if --compute names it.
   EXPECT_EQ(product_with({.accuracy = Element::f32}, 500), product_with({}, 500));
   // For few products strict f32 is the most accurate; for 1e-2 one TF32 product is enough.
   EXPECT_EQ(

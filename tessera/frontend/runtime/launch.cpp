@@ -394,8 +394,8 @@ class WritableMemory {
   std::vector<Range> ranges_;  // in order
 };
 
-// Notes the arrays that a launch wrote and nobody has read since. This is unknown for launches that were not
-// traced whole.
+// Notes the arrays that a launch wrote and that were not read since. This is unknown for launches that were
+// not traced whole.
 void note_use(const Tracer& tracer, TraceShare share, const LaunchRecord& launch) {
   enum : unsigned { read = 1, written = 2 };
   std::vector<unsigned> use(tracer.arrays.size());

@@ -32,7 +32,7 @@ struct Array {
     CallSite at;
     std::int64_t launch;
   };
-  std::optional<Writer> unread_since;  // traced: the launch that wrote it, if nobody has read it since
+  std::optional<Writer> unread_since;  // traced: the launch that wrote it, if it was not read since
 
   bool on_device() const { return is_protected() || kind == Kind::variable || kind == Kind::constant; }
   bool host_writes_unseen() const { return kind == Kind::managed || kind == Kind::pinned; }
@@ -79,7 +79,7 @@ class Runtime {
   void finish_repeats();
   void at_exit(int signal);
 
-  // Launches whose error nobody asked for yet
+  // Launches whose error has not been queried
   struct FailedLaunch {
     std::int64_t number;
     cudaError_t error;

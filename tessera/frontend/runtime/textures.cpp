@@ -64,7 +64,7 @@ struct Object {
 std::uint64_t key_of(const cudaChannelFormatDesc& f) {
   return static_cast<std::uint64_t>(f.x | f.y << 8 | f.z << 16 | f.w << 24) | std::uint64_t{f.f} << 32;
 }
-// A handle is an index into this list; 0: none. Kernels read the objects while nobody writes them.
+// A handle is an index into this list; 0: none. Kernels read the objects while none is written.
 std::deque<Object>& objects() {
   static auto* const all = new std::deque<Object>;
   return *all;

@@ -336,8 +336,7 @@ void Block::sync(ThreadState& thread, SourceLocation location) {
   note_progress();
   if (trace_ != nullptr) {
     BlockTrace::pause();
-    if (trace_->describe_barrier_after_return(location))
-      return trace_->resume(thread.rank, thread.fiber->stack);
+    if (trace_->is_skipped(location)) return trace_->resume(thread.rank, thread.fiber->stack);
     stop_tracing(thread, BlockTrace::Stop::at_barrier);
   }
   if (!at_barrier_.empty()) same_place_ = same_place_ && same(location, at_barrier_.slots[0]->wait.location);

@@ -29,7 +29,7 @@ struct Shape {
   std::int64_t m, n, k;
   bool a_along_k = true, b_along_k = true;
   int more = 0, ahead = 0, splits = 1;
-  // `exchanged`: C lies so that neighbours are the rows of what is computed.
+  // `exchanged`: the rows of the computed product are contiguous in C.
   bool c0 = false, transposed = false, exchanged = false;
   bool by_columns() const { return transposed != exchanged; }
 };
