@@ -105,7 +105,7 @@ class Joining(unittest.TestCase):
         spilled = {**CODE, "spill_load_bytes": 64}
         self.assertIn("spills", only(self.joined([REQUESTS], ["2000"], code=spilled), "global_load.requests")["why"])
 
-    def test_what_other_counts_tell(self):
+    def test_other_counters_are_explained(self):
         turns, stored, stored_turns = table.TURNS + "ld.sum", "smsp__inst_executed_op_shared_st.sum", table.TURNS + "st.sum"
         counters = {**self.counters, "shared_load.wavefronts": 4000, "shared_store.requests": 10, "shared_store.wavefronts": 40}
         same = self.joined([SHARED, turns, stored, stored_turns], ["1048576", "2000", "20", "40"], counters)
@@ -115,7 +115,7 @@ class Joining(unittest.TestCase):
         self.assertIn("joined", only(other, "shared_load.wavefronts")["why"])
         self.assertIn("unexplained", only(other, "shared_store.requests")["why"])
 
-    def test_registers_that_a_launch_sets_aside(self):
+    def test_registers_are_allocated_in_units(self):
         metric = "launch__registers_per_thread"
         few = only(self.joined([metric], ["16"], code={**CODE, "registers": 10}), "registers")
         self.assertIn("sets aside 16", few["why"])
@@ -152,7 +152,7 @@ class Joining(unittest.TestCase):
         self.assertEqual(one["rows"], [])
         self.assertIn("1 of 2", one["notes"][0])
 
-    def test_without_permission_only_what_needs_none(self):
+    def test_without_permission_only_unprivileged_counters(self):
         left = table.without_permission(table.metrics())
         self.assertIn("memory_l2_theoretical_sectors_global", left)
         self.assertIn("launch__registers_per_thread", left)
@@ -203,12 +203,12 @@ class Lines(unittest.TestCase):
         self.assertEqual(lines.kernel_name("void sum<int, (unsigned int)256, (bool)1>(const T1 *, unsigned int)"), lines.kernel_name("sum<int, 256, true>"))
         self.assertNotEqual(lines.kernel_name("sum<int, 256, true>"), lines.kernel_name("sum<int, 256, false>"))
 
-    def test_output_is_equal_apart_from_what_varies(self):
+    def test_output_is_equal_except_for_varying_fields(self):
         told = "/bin/a Starting\nDevice 0: NVIDIA H{}\n{} GB/s, Time = {} ms, Size = 64\nresult {}\n"
         self.assertEqual("equal", lines.output(told.format("200", 0.5, 12.25, 3), told.format("100 80GB HBM3", 300.1, 0.01, 3)))
         self.assertEqual("differs", lines.output(told.format("200", 0.5, 12.25, 3), told.format("200", 0.5, 12.25, 4)))
 
-    def test_a_product_is_checked_from_what_is_printed(self):
+    def test_a_product_is_checked_by_its_printed_values(self):
         told = "A:\n{} 2.0 \n\nB:\n3.0 \n4.0 \n\nC:\n{} \n\n"
         self.assertEqual("C = A·B in both", lines.output(told.format("1.0", "11.0"), told.format("2.0", "14.0")))
         self.assertEqual("differs", lines.output(told.format("1.0", "11.0"), told.format("2.0", "14.1")))

@@ -40,12 +40,12 @@ class Gsl(unittest.TestCase):
             self.assertEqual(told["by"], rule)
             self.assertEqual(told["reason"], "converged")
 
-    def test_it_says_when_it_falls_short(self):
+    def test_it_reports_a_missed_tolerance(self):
         code, told = self.gsl("1/x", "0", "1")
         self.assertEqual(code, 7)
         self.assertNotEqual(told["reason"], "converged")
 
-    def test_it_refuses_what_it_has_not(self):
+    def test_it_refuses_unsupported_options(self):
         for words in (("x", "0", "1", "--strips", "8"), ("x*y", "x=[0,1]", "y=[0,1]"), ("x", "0", "1", "--rule", "simpson")):
             done = run("integrate", *words, "--variant", "gsl", "--device", "cpu")
             self.assertNotEqual(done.returncode, 0, words)
@@ -60,7 +60,7 @@ class FastMath(unittest.TestCase):
         self.assertEqual(code, 0)
         self.assertAlmostEqual(told["integral"], 3.141592583496, delta=1e-11)
 
-    def test_it_knows_nothing_else(self):
+    def test_it_refuses_other_integrands(self):
         done = run("integrate", "x", "0", "1", "--strips", "8", *self.WORDS)
         self.assertNotEqual(done.returncode, 0)
         self.assertIn("sqrt(1-x^2) alone", done.stderr)

@@ -58,7 +58,7 @@ void expect_copy(std::uint64_t load_sectors, double load_efficiency, std::uint64
 }
 
 TEST(Calibration, CopiesOfFourBytesTakeFourSectors) { expect_copy<Copy<1, 0>>(2048, 1); }
-TEST(Calibration, ShiftedByOneTheyTakeAFifth) { expect_copy<Copy<1, 1>>(2560, 0.8); }
+TEST(Calibration, MisalignedCopiesTakeAFifthSector) { expect_copy<Copy<1, 1>>(2560, 0.8); }
 TEST(Calibration, EverySecondElementWastesHalf) { expect_copy<Copy<2, 0>>(4096, 0.5); }
 TEST(Calibration, AWholeSectorForEveryLane) { expect_copy<Copy<32, 0>>(16384, 0.125); }
 TEST(Calibration, WiderElementsTakeMoreSectorsAndNoMoreRequests) {
@@ -74,7 +74,7 @@ void expect_wavefronts(std::uint64_t wavefronts, std::uint64_t ideal) {
   EXPECT_EQ(counted.findings, 0u);
 }
 
-TEST(Calibration, LanesAStrideApartMeetInBanks) {
+TEST(Calibration, StridedLanesConflictInBanks) {
   expect_wavefronts<SharedStride<float, 1>>(512, 512);
   expect_wavefronts<SharedStride<float, 2>>(1024, 512);
   expect_wavefronts<SharedStride<float, 32>>(16384, 512);
@@ -132,7 +132,7 @@ TEST(Calibration, ProductsOfTiles) {
   expect_shared(of16.shared_store, 1024, 1024, 1024);
 }
 
-TEST(Calibration, LanesThatPartAreCountedTogetherWhereTheyMeet) {
+TEST(Calibration, DivergedLanesAreCountedTogetherAfterReconvergence) {
   const Counted counted = counts_of<Triangle>(line);
   expect_global(counted.load, 16384, 40960);
   expect_global(counted.store, 512, 2048);

@@ -68,7 +68,7 @@ class Benching(Case):
         self.assertIn("GB/s", wide[1])
         self.assertNotIn("round trip", wide[1], "a processor's is its kernel time")
 
-    def test_all_skipped_is_no_success(self):
+    def test_all_skipped_is_an_error(self):
         done = run("bench", "matmul", "m=8", "n=8", "k=8", "--device", "simt", "--variant", "ordered")
         self.assertEqual(done.returncode, 5)
         self.assertIn("runs on cpu, not on simt", done.stdout)
@@ -82,7 +82,7 @@ class Benching(Case):
         self.assertIn("--time", serial["reason"])
         self.assertNotIn("median", serial)
 
-    def test_sustained_is_told_apart(self):
+    def test_sustained_rows_are_separate(self):
         done = self.bench("m=64", "n=m", "k=m", "--device", "cpu", "--variant", "ordered", "--no-serial", "--reps", "5", "--sustained", "0.05")
         rows = json.loads(done.stdout)["rows"]
         self.assertEqual([r["mode"] for r in rows], ["burst", "sustained"])
@@ -121,7 +121,7 @@ class Benching(Case):
         row = json.loads(done.stdout)["rows"][0]
         self.assertEqual((sorted(row["calls"]), row["verified"]), (["host", "host_prepared"], "ok"))
 
-    def test_resume_measures_only_what_is_missing(self):
+    def test_resume_measures_only_missing_rows(self):
         words = ["bench", "matmul", "n=m", "k=m", "--device", "cpu", "--no-serial", "--reps", "5", "--json", "kept.json", "--resume"]
         self.passes(*words, "m=8", "--variant", "naive")
         with open("kept.json") as file:
@@ -174,7 +174,7 @@ class Sweep(Case):
         self.assertEqual(len(json.loads(done.stdout)["rows"]), 24)
         self.assertRegex(done.stderr, r"unroll +prefetch +outputs +tile=4 +tile=8\n")
 
-    def test_axes_that_go_together_and_conditions(self):
+    def test_joint_axes_and_conditions(self):
         done = self.sweep("(m,n,k)=(8,8,8),(16,4,2)", "--variant", "per_element", "--over", "(x,y)=(4,2),(2,8)", "--where", "x*m<=32")
         rows = json.loads(done.stdout)["rows"]
         self.assertEqual([(r["dims"]["m"], r["tuning"]["x"], r["tuning"]["y"]) for r in rows], [(8, 4, 2), (8, 2, 8), (16, 2, 8)])
@@ -224,7 +224,7 @@ class Tune(Case):
         with open(path) as file:
             return [json.loads(line) for line in file]
 
-    def test_a_second_call_goes_on_and_plain_calls_use_what_was_found(self):
+    def test_a_second_call_resumes_and_plain_calls_use_findings(self):
         part = self.passes(*self.words, "stopped.jsonl", "--budget", "3")
         told = json.loads(part.stdout)
         self.assertEqual(told["kind"], "tune")
@@ -261,7 +261,7 @@ class Tune(Case):
         self.assertFalse(json.loads(done.stdout)["decisions"][0]["settled"])
         self.assertEqual([line["kind"] for line in self.lines("few.jsonl") if line["kind"] == "choice"], [])
 
-    def test_what_cannot_run_is_a_row(self):
+    def test_configurations_that_cannot_run_are_rows(self):
         done = self.passes("tune", "matmul", "m=16", "n=m", "k=m", "--device", "simt", "--variant", "coarsened", "--over", "tile=4,64",
                            "--reps", "1", "--cache", "rows.jsonl", "--json", "-")
         rows = json.loads(done.stdout)["rows"]
@@ -269,7 +269,7 @@ class Tune(Case):
         self.assertEqual(sum("median" in row for row in rows), 12)
         self.assertIn("needs 4096 threads in a block, the most is 1024", done.stderr)
 
-    def test_an_interrupt_keeps_what_is_done(self):
+    def test_an_interrupt_keeps_finished_trials(self):
         words = ["tune", "matmul", "m=128", "n=m", "k=m", "--device", "simt", "--variant", "per_element", "--reps", "20", "--json", "part.json",
                  "--cache", "part.jsonl"]
         program = subprocess.Popen([PROGRAM, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -317,7 +317,7 @@ class Comparing(Case):
         told = json.loads(done.stdout)
         self.assertEqual((told["kind"], [r["verdict"] for r in told["rows"]]), ("compare", ["slower"] * 2))
 
-    def test_nothing_measured_is_no_pass(self):
+    def test_nothing_measured_is_an_error(self):
         self.result("old.json")
         self.result("now.json")
         for path, old, new in (("none.json", "now.json", ()), ("half.json", "now.json", ("naive",))):
@@ -346,7 +346,7 @@ class Comparing(Case):
         self.fails(2, "which two", "compare", "old.json")
         self.fails(2, "absent.json", "compare", "old.json", "absent.json")
 
-    def test_what_bench_writes_can_be_compared(self):
+    def test_results_of_bench_can_be_compared(self):
         for name in ("one", "two"):
             self.passes("bench", "matmul", "m=32", "n=m", "k=m", "--device", "cpu", "--variant", "naive,ordered", "--reps", "5",
                         "--json", name + ".json")

@@ -68,7 +68,7 @@ class Products(Case):
             self.assertIn("verified", out.stdout)
             self.assertEqual(out.stderr, "")
 
-    def test_what_follows_a_sum(self):
+    def test_epilogues(self):
         save("of_columns.npy", None, 4, lambda _, j: 10 * j - 5)
         save("of_rows.npy", None, 5, lambda _, i: 3 - 7 * i)
         sums = [[sum((i + 2 * l) * (l - j) for l in range(3)) for j in range(4)] for i in range(5)]
@@ -138,7 +138,7 @@ class Products(Case):
         self.fails(2, "one output too many", "matmul", "A.npy", "B.npy", "-o", "x.npy", "-o", "y.npy")
         self.assertEqual(load("old.npy"), before)
 
-    def test_scalars_that_cannot_be_meant(self):
+    def test_impossible_scalars(self):
         self.fails(2, "--beta 2 needs C0, which was not given; --c gives it", "matmul", "A.npy", "B.npy", "--beta", "2")
         self.fails(2, "needs C0", "bench", "matmul", "m=4", "n=4", "k=4", "--beta", "2", "--device", "cpu")
         self.passes("matmul", "A.npy", "B.npy", "--beta", "0.0")
@@ -222,7 +222,7 @@ class Tracing(Case):
             self.assertEqual(done.returncode, 5)
             self.skipTest(done.stdout)
 
-    def test_of_no_block_nothing_is_known(self):
+    def test_nothing_is_reported_for_an_empty_grid(self):
         done = self.passes("trace", "matmul", "m=0", "n=8", "k=8", "--variant", "per_element", "--json", "-")
         row = json.loads(done.stdout)["rows"][0]
         self.assertEqual((row["blocks"], row["occupancy"], row["counters"]["occupancy"]), (0, None, None))
@@ -266,14 +266,14 @@ class Tracing(Case):
         self.assertEqual(counts, {("A", "global_load"): 32, ("B", "global_load"): 1, ("C", "global_store"): 32})
         self.assertRegex(done.stderr, r"(?m)^A +global_load .* 32")
 
-    def test_samples_say_so(self):
+    def test_sampled_traces_are_marked(self):
         done = self.passes("trace", "matmul", "m=128", "n=m", "k=m", "--variant", "shared_tiles", "--blocks", "5", "--json", "-")
         row = json.loads(done.stdout)["rows"][0]
         self.assertEqual((row["blocks"], row["blocks_traced"]), (64, 5))
         self.assertEqual(row["counters"]["barriers"], 5 * 16)
         self.assertIn("5 of 64 blocks were traced", done.stderr)
 
-    def test_a_rung_for_gpus_alone_is_told_by_its_code(self):
+    def test_a_gpu_only_rung_is_described_by_its_code(self):
         if run("code", "--kernel", "WarpTiles").returncode != 0:
             self.skipTest("this build has no CUDA")
         done = self.passes("trace", "matmul", "m=64", "n=64", "k=64", "--why", "vectorized", "warp_tiles")
@@ -282,7 +282,7 @@ class Tracing(Case):
         self.assertRegex(done.stdout, r"gpu/warp_tiles .* \d+ +\d+ +\S.*\d\n")
         self.passes("trace", "matmul", "m=64", "n=64", "k=64", "--variant", "warp_tiles")
 
-    def test_what_cannot_be_traced(self):
+    def test_untraceable_variants(self):
         done = run("trace", "matmul", "m=8", "n=8", "k=8", "--variant", "naive")
         self.assertEqual(done.returncode, 5)
         self.assertIn("runs on cpu, not on simt", done.stdout)
@@ -298,7 +298,7 @@ class Verifying(Case):
         self.assertGreater(told["rows"][0]["passed"], 0)
         self.assertIn("0 failed", done.stderr)
 
-    def test_nothing_verified_is_no_success(self):
+    def test_nothing_verified_is_an_error(self):
         done = run("verify", "matmul", "--device", "simt", "--variant", "naive")
         self.assertNotEqual(done.returncode, 0)
 

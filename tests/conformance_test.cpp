@@ -10,7 +10,7 @@ namespace {
 
 class Conformance : public testing::TestWithParam<Where> {};
 
-TEST_P(Conformance, EveryVariantPassesOrSaysWhyNot) {
+TEST_P(Conformance, EveryVariantPassesOrGivesAReason) {
   Backend* backend = find_backend(GetParam());
   ASSERT_NE(backend, nullptr);
   ASSERT_FALSE(backend->devices().empty()) << backend->unusable();

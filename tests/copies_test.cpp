@@ -91,7 +91,7 @@ void expect_all_seen(std::index_sequence<i...>) {
   (expect_seen<copies[i]>(), ...);
 }
 
-TEST(Copies, AreSeenHoweverTheyAreSpelled) { expect_all_seen(std::make_index_sequence<std::size(copies)>()); }
+TEST(Copies, AreTracedInEverySpelling) { expect_all_seen(std::make_index_sequence<std::size(copies)>()); }
 
 // What the compiler computes is no access, and a function that it may compute stays one.
 constexpr unsigned first_of(const unsigned (&from)[2], bool by_bytes) {
@@ -109,7 +109,7 @@ struct Computes {
   }
 };
 
-TEST(Copies, OfRegistersAreNoAccesses) {
+TEST(Copies, OfRegistersAreNotCounted) {
   Traced<Computes> traced(true);
   EXPECT_EQ(traced.out.data()[63].value[0], 63);
   EXPECT_EQ(traced.tracer.total(Space::global, Act::write).accesses, 64u);

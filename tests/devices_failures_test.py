@@ -44,7 +44,7 @@ class Failures(devices_case.Case):
                     "--split", "1:1", "--check")
         np.testing.assert_allclose(np.load("out.npy"), self.a @ self.b, rtol=1e-4, atol=1e-4)
 
-    def test_files_that_tell_of_a_call_take_none_of_its_own(self):
+    def test_report_files_do_not_replace_outputs(self):
         before = self.bytes_of("left.npy")
         call = ("matmul", "left.npy", "right.npy", "-o", "kept.npy")
         os.symlink("left.npy", "link.npy")
@@ -72,7 +72,7 @@ class Failures(devices_case.Case):
         self.fails(2, "--json read.json is one of the files to be read", "code", "read.json", "--json", "read.json")
         self.assertEqual(self.bytes_of("read.json"), before)
 
-    def test_a_fault_that_did_not_happen_is_told(self):
+    def test_a_missed_fault_is_reported(self):
         call = ("matmul", "left.npy", "right.npy", "--devices", "cpu:threads=1,cpu:threads=1", "--split", "1:1", "--json", "parts.json")
         done = self.passes(*call, "--fault", "kill:1@99")
         with open("parts.json", encoding="utf-8") as file:

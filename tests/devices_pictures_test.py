@@ -25,7 +25,7 @@ class Pictures(devices_case.Case):
             save_png(f"masks/{i}.png", 255 * (np.arange(24 * 31).reshape(24, 31, 1) % 31 < 3).astype(np.uint8))
             save_png(f"views/{i // 2}_{i % 2}.png", random.integers(0, 256, (20, 22, 3), np.uint8))
 
-    def test_what_cannot_be_cut_is_protected_and_made_to_fail(self):
+    def test_indivisible_calls_can_be_protected_and_killed(self):
         call = ("seamcarve", "pictures/*.png", "--width", "25", "--protect", "masks/{name}.png")
         self.passes(*call, "--device", "cpu", "-o", "{name}_alone.png")
         for fault, said in (("kill:1@1", "(device 1) failed, and others did its parts: its process was ended by a signal: Killed"),
@@ -52,7 +52,7 @@ class Pictures(devices_case.Case):
             self.fails(2, f"{name} runs on one", name, *words, "--devices", "cpu,simt", "-o", "out.png")
             self.assertFalse(os.path.exists("out.png"))
 
-    def test_all_devices_that_files_lost_are_named(self):
+    def test_all_failed_devices_are_named(self):
         call = ("filter", "pictures/*.png", "--kernel", "box", "-o", "lost_{name}.png", *PAIR)
         said = self.fails(5, "0 of 4 files done", *call, "--protect", "--fault", "kill:0@1,kill:1@1").stderr
         self.assertIn("tessera: no device is left: cpu (device 0): its process was ended by a signal: Killed; cpu (device 1): its process was ended by a signal: Killed\n", said)
@@ -60,7 +60,7 @@ class Pictures(devices_case.Case):
         self.fails(5, "tessera: no device is left: cpu (device 0): its process was ended by a signal: Killed\n", "matmul", "left.npy", "right.npy",
                    "--device", "cpu", "--fault", "kill:0@1")
 
-    def test_a_file_that_cannot_be_read_is_no_part(self):
+    def test_an_unreadable_file_is_not_counted(self):
         os.makedirs("mixed", exist_ok=True)
         for i in range(4):
             save_png(f"mixed/{i}.png", np.full((8, 8, 3), i, np.uint8))

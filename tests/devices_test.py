@@ -31,7 +31,7 @@ class Devices(devices_case.Case):
             np.testing.assert_allclose(np.load("out.npy"), self.a.astype(np.float64) @ self.b, rtol=0, atol=1e-4)
         self.assertNotIn("simt", told)
 
-    def test_json_and_timeline_tell_of_each_device(self):
+    def test_json_and_timeline_list_each_device(self):
         self.product("--devices", "cpu:threads=1,cpu:threads=1", "--split", "1:1", "--json", "run.json", "--timeline", "trace.json", "--check")
         with open("run.json", encoding="utf-8") as file:
             run = json.load(file)

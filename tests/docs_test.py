@@ -83,7 +83,7 @@ class Commands(unittest.TestCase):
                 count += 1
         self.assertGreater(count, 15)
 
-    def test_what_pages_show_of_a_trace_is_printed(self):
+    def test_traces_on_pages_match_the_output(self):
         done = subprocess.run([PROGRAM, "trace", "examples/homework.cu", "--wide"], capture_output=True, text=True, timeout=120, check=False,
                               cwd=self.folder.name)
         printed = " ".join(done.stderr.split())
@@ -93,7 +93,7 @@ class Commands(unittest.TestCase):
             for text in shown:
                 self.assertIn(" ".join(text.split()), printed)  # up to "…"
 
-    def test_what_the_page_on_devices_shares_is_shared(self):
+    def test_shares_on_the_page_on_devices_match_the_output(self):
         shared = [command for command in commands(ROOT / "docs/devices.md")
                   if re.search(r" --devices \S+,\S+", command) and " sweep " not in command and " --fault " not in command and "mpirun" not in command]
         self.assertTrue(shared)
@@ -108,7 +108,7 @@ class Commands(unittest.TestCase):
         verbs = {shlex.split(command)[1] for page in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")] for command in commands(page)}
         self.assertLessEqual({"list", "verify", "bench", "compare", "devices", "sweep", "tune", "code", "trace", "report"}, verbs)
 
-    def test_every_link_leads_somewhere(self):
+    def test_every_link_has_a_target(self):
         pages = [*ROOT.glob("*.md"), *(page for folder in ("docs", "ops", "results", "tessera", "tests") for page in (ROOT / folder).rglob("*.md"))]
         self.assertGreater(len(pages), 50)
         for page in pages:

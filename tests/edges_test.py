@@ -37,13 +37,13 @@ class Sizes(cli_case.Case):
         save_empty("leading.npy", "(05, 0)")
         self.fails(2, "leading.npy", "matmul", "leading.npy", "B.npy")
 
-    def test_the_quotient_that_64_bits_do_not_hold(self):
+    def test_the_quotient_that_overflows_64_bits(self):
         for size in ("(0-9223372036854775807-1)/(0-1)", "-(0-9223372036854775807-1)"):
             self.fails(2, "larger than 2^63", "bench", "matmul", "m=" + size, "n=4", "k=4")
 
 
 class Tunings(cli_case.Case):
-    def test_what_a_rung_takes_is_told(self):
+    def test_supported_elements_are_listed(self):
         words = ("matmul", "A.npy", "B.npy", "--device")
         self.fails(2, "it takes no tuning", *words, "cpu", "--variant", "simd", "--tuning", "tile=9")
         self.fails(2, "it has tile=4, 8, 16, 32", *words, "simt", "--variant", "shared_tiles", "--tuning", "tile=9")
@@ -59,7 +59,7 @@ class Devices(cli_case.Case):
         self.assertIn("simt", self.passes("bench", "matmul", "m=4", "n=4", "k=4", "--devices", "simt", "--variant",
                                           "per_element", "--reps", "1").stdout)
 
-    def test_what_cannot_be_cut_runs_on_one(self):
+    def test_indivisible_calls_run_on_one_device(self):
         for words in ("cpu,simt", "all"):
             self.fails(2, "sharpest runs on one", "sharpest", "A.npy", "--device", words)
             self.fails(2, "integrate runs on one", "integrate", "x", "0", "1", "--device", words)
@@ -81,7 +81,7 @@ class Devices(cli_case.Case):
 
 
 class Listing(cli_case.Case):
-    def test_a_reason_is_told_once(self):
+    def test_a_reason_is_printed_once(self):
         text = self.passes("list", "matmul").stdout
         table, notes = text.split("Ideas")[0], re.findall(r"^\[(\d+)\] (.+)$", text, re.M)
         for number, reason in notes:
@@ -123,7 +123,7 @@ class Streams(cli_case.Case):
         self.assertEqual(done.returncode, 2)
         self.assertIn("terminal", done.stderr)
 
-    def test_what_cannot_be_written_is_told_before_the_work(self):
+    def test_unwritable_outputs_are_reported_before_the_work(self):
         self.fails(2, "no/such", "matmul", "A.npy", "B.npy", "-o", "no/such/C.npy")
         self.fails(2, "no/such", "matmul", "A.npy", "B.npy", "--json", "no/such/C.json")
         # Each would take minutes.
@@ -131,7 +131,7 @@ class Streams(cli_case.Case):
         self.fails(2, "no/such", "bench", "matmul", "m=4000", "n=m", "k=m", "--device", "cpu", "--variant", "naive",
                    "--time", "600", "--json", "no/such/C.json")
 
-    def test_termination_is_what_the_parent_sees(self):
+    def test_the_parent_sees_the_signal(self):
         words = ["bench", "matmul", "m=4:4000:1", "n=m", "k=m", "--device", "cpu", "--variant", "naive", "--reps", "3",
                  "--json", "part.json"]
         program = subprocess.Popen([cli_case.PROGRAM, *words], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)

@@ -77,7 +77,7 @@ class Exercises(unittest.TestCase):
                 self.assertIn((kind, lines[0]), findings(told), done.stderr)
                 self.assertEqual(done.returncode, 4 if kind in MEMORY_ERRORS | {"uninitialised"} else 0, done.stderr)
 
-    def test_what_is_corrected_has_no_finding(self):
+    def test_corrected_kernels_have_no_finding(self):
         for name, (kind, _, mistake, correction) in EXERCISES.items():
             with self.subTest(name):
                 text = (PAGES / "exercises" / f"{name}.cu").read_text()

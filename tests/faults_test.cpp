@@ -20,7 +20,9 @@ std::vector<const Variant*> rungs(Where where) {
 }
 
 // Writes to memory that is not its output; its result is right.
-bool harms(const Variant& variant) { return variant.name == "past_end" || variant.name == "changes_input"; }
+bool violates_guards(const Variant& variant) {
+  return variant.name == "past_end" || variant.name == "changes_input";
+}
 
 // With the right result in the output beforehand.
 Verdict verdict_of(const std::string& variant, Element element) {
@@ -50,7 +52,7 @@ TEST(Faults, ACheckedRunFindsEachWrongElement) {
   }
 }
 
-TEST(Faults, TheWalkFailsEveryWrongRung) {
+TEST(Faults, VerifyFailsEveryWrongRung) {
   std::string texts;
   for (const Where where : {Where::cpu, Where::simt}) {
     const Device device = find_backend(where)->devices().at(0);
@@ -61,7 +63,7 @@ TEST(Faults, TheWalkFailsEveryWrongRung) {
       const bool right = total.variant->name == "right";
       EXPECT_EQ(total.failed > 0, !right) << total.variant->name;
       EXPECT_EQ(total.passed > 0, right || total.variant->name == "outside") << total.variant->name;
-      EXPECT_EQ(total.harmed, harms(*total.variant) ? total.failed : 0) << total.variant->name;
+      EXPECT_EQ(total.harmed, violates_guards(*total.variant) ? total.failed : 0) << total.variant->name;
     }
   }
   for (const char* told :
@@ -72,13 +74,13 @@ TEST(Faults, TheWalkFailsEveryWrongRung) {
 }
 
 // One that runs behind it finds the inputs as they were, and is not blamed.
-TEST(Faults, HarmIsLaidAtTheDoorOfWhoDidIt) {
+TEST(Faults, GuardViolationsAreAttributedToTheirVariant) {
   const Device device = find_backend(Where::cpu)->devices().at(0);
   Operation one_case = twice();
   one_case.cases.resize(1);
   int after = 0;
   const auto told = [&](const WalkItem& item) {
-    EXPECT_EQ(item.harmed, harms(*item.variant)) << item.variant->name << ": " << item.text;
+    EXPECT_EQ(item.harmed, violates_guards(*item.variant)) << item.variant->name << ": " << item.text;
     EXPECT_EQ(item.text.find("a write ") == 0, item.harmed) << item.text;
     after += item.variant->name == "outside" && item.outcome == WalkItem::Outcome::passed;
   };
@@ -86,7 +88,7 @@ TEST(Faults, HarmIsLaidAtTheDoorOfWhoDidIt) {
   EXPECT_EQ(after, 1);
 }
 
-TEST(Faults, AMeasurementFindsThemThoughARightRungRanBefore) {
+TEST(Faults, BenchFindsThemAfterACorrectRung) {
   const Device device = find_backend(Where::cpu)->devices().at(0);
   std::vector<bench::Candidate> candidates;
   for (const Variant* v : rungs(Where::cpu))
@@ -103,7 +105,7 @@ TEST(Faults, AMeasurementFindsThemThoughARightRungRanBefore) {
   }
 }
 
-TEST(Inputs, NoticeWhatIsWrittenBetweenTheRows) {
+TEST(Inputs, DetectWritesBetweenRows) {
   Inputs inputs(twice(), Element::f32, {.dims = {{"m", 4}, {"n", 5}}}, 1, {.padding = 2});
   const auto b = inputs.arguments().view<float, 2>("B");
   ASSERT_EQ(b.stride[0], 7);

@@ -91,7 +91,7 @@ class WrongResults(unittest.TestCase):
                 self.assertIn("wrong result", done.stdout)
         self.assertEqual(run("verify", "twice", "--device", "cpu", "--variant", "right").returncode, 0)
 
-    def test_verify_finds_writes_to_what_is_no_output(self):
+    def test_verify_finds_writes_outside_outputs(self):
         for device, variant, told in (("cpu", "past_end", "a write outside B: 4 bytes, from 0 bytes behind its end"),
                                       ("simt", "past_end", "a write outside B: 4 bytes, from 0 bytes behind its end"),
                                       ("cpu", "changes_input", "a write to the input A")):

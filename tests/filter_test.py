@@ -102,7 +102,7 @@ class Filter(cli_case.Case):
         self.assertFalse(os.path.exists("never.tif") or os.path.exists("never.pfm"))
         self.passes("filter", "wide.png", "--output-element", "i16", "--alpha", "drop", "-o", "out.tif")
 
-    def test_a_turned_picture_is_put_upright(self):
+    def test_orientation_is_applied(self):
         picture = np.random.default_rng(5).integers(0, 256, (5, 9, 3), np.uint8)
         exif = b"II\x2a\0\x08\0\0\0\x01\0\x12\x01\x03\0\x01\0\0\0\x06\0\0\0\0\0\0\0"
         save_png("turned.png", picture, chunk(b"eXIf", exif))

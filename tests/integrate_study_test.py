@@ -12,7 +12,7 @@ CIRCLE = ("integrate", "sqrt(1-x^2)", "0", "1")
 
 
 class Studies(cli_case.Case):
-    def test_the_study_predicts_what_it_measures(self):
+    def test_predictions_match_measurements(self):
         done = self.passes(*CIRCLE, "--strips", "65536*2", "--scale", "4", "--device", "cpu", "--study", "precision", "--json", "-")
         table = json.loads(done.stdout)["tables"][0]
         names = table["columns"]
@@ -32,13 +32,13 @@ class Studies(cli_case.Case):
         self.assertEqual([c for c in tables[1]["columns"]][:3], ["block", "thread", "threads"])
         self.assertTrue(any("latency" in remark for remark in tables[1]["remarks"]))
 
-    def test_a_study_says_of_the_circle_only_what_holds_for_it(self):
+    def test_a_study_of_the_circle_makes_only_valid_claims(self):
         for formula, said in (("sqrt(1-x^2)", True), ("exp(x)", False)):
             done = self.passes("integrate", formula, "0", "1", "--strips", "65536", "--device", "cpu", "--study", "precision", "--json", "-")
             remarks = " ".join(json.loads(done.stdout)["tables"][0]["remarks"])
             self.assertEqual("2√3" in remarks, said, formula)
 
-    def test_a_study_says_of_drift_what_its_table_shows(self):
+    def test_remarks_on_drift_match_the_table(self):
         for formula, drifts in (("x^2", True), ("1", False)):
             done = self.passes("integrate", formula, "0", "1", "--strips", "65536*2", "--device", "cpu", "--study", "precision", "--json", "-")
             table = json.loads(done.stdout)["tables"][0]
@@ -58,7 +58,7 @@ class Studies(cli_case.Case):
         done = self.passes("integrate", formula, *limits, "--strips", "65536*2", "--device", "cpu", "--study", "precision", "--json", "-", *more)
         return " ".join(json.loads(done.stdout)["tables"][0]["remarks"])
 
-    def test_a_study_of_what_cancels_says_so(self):
+    def test_a_study_reports_cancellation(self):
         for formula, limits in (("sin(x)", ("0", "2*pi")),):
             remarks = self.remarks_of(formula, limits)
             self.assertIn("Samples cancel", remarks)
@@ -67,12 +67,12 @@ class Studies(cli_case.Case):
             self.assertLess(units, 1e3, remarks)  # of the integral of |f|, not of nearly nothing
         self.assertNotIn("Samples cancel", self.remarks_of("x^2", ("0", "1")))
 
-    def test_a_study_tells_the_abscissae_from_the_sum(self):
+    def test_a_study_separates_errors_of_abscissae_and_sum(self):
         remarks = self.remarks_of("x^2", ("0", "0.7"), "--abscissa", "accumulated")
         self.assertIn("the abscissae's error", remarks)
         self.assertNotIn("Neighbouring samples", remarks)
 
-    def test_a_study_says_of_threads_what_its_table_shows(self):
+    def test_remarks_on_threads_match_the_table(self):
         done = self.passes(*CIRCLE, "--strips", "65536*2", "--scale", "4", "--device", "simt", "--study", "precision", "--json", "-")
         table = json.loads(done.stdout)["tables"][1]
         off = [abs(row[table["columns"].index("error")]) for row in table["rows"]]

@@ -69,14 +69,14 @@ class Integrals(cli_case.Case):
                 values = self.on_cpu(formula, *limits, "--strips", str(strips), *more)
                 self.assertLessEqual(abs(values["integral"] - right), values["error"] + 1e-13, (formula, more))
 
-    def test_a_sum_that_overflows_says_what_holds_it(self):
+    def test_an_overflowing_sum_suggests_a_remedy(self):
         words = ("integrate", "3e38*(1-x/1000)", "0", "0.5", "--strips", "65536", "--element", "f32", "--device", "cpu")
         values = self.values(*words, code=7)
         self.assertTrue(values["reason"].startswith("too large"), values["reason"])
         self.assertIn("--scale-at term", values["why"])
         self.assertLess(abs(self.value(*words, "--scale-at", "term") - 1.499625e38), 1e32)
 
-    def test_strips_that_nobody_named_are_reported(self):
+    def test_default_strips_are_reported(self):
         reason = self.on_cpu(*CIRCLE[1:], "--rule", "trapezoid")["reason"]
         self.assertEqual(reason, "as asked: the trapezoid sum; no --strips were named, so 16777216")
         self.assertEqual(self.on_cpu(*CIRCLE[1:], "--strips", "1e4")["evaluations"], 10001)
@@ -90,7 +90,7 @@ class Integrals(cli_case.Case):
         self.assertRegex(done.stdout, r"kernel time\nblock \\ thread")
         self.assertRegex(done.stdout, r"beside it: naive on cpu.*, [0-9.]+ .?s")
 
-    def test_a_shape_that_cannot_run_says_why(self):
+    def test_an_impossible_launch_shape_gives_a_reason(self):
         done = self.passes("sweep", *CIRCLE, "--strips", "100", "--device", "simt", "--variant", "strips_per_thread",
                            "--over", "block=1,2", "--over", "thread=512:2048:x2", "--reps", "1", "--table", "block,thread")
         self.assertIn("n/a", done.stdout)
@@ -135,7 +135,7 @@ class Integrals(cli_case.Case):
         for words in (("exp(-x)", "0", "inf"), ("exp(-x^2)", "-inf", "inf"), ("1/(1+x^2)", "-inf", "0"), (*CIRCLE[1:], "--strips", "1000")):
             self.assertIn("verified", self.passes("integrate", *words, "--device", "cpu", "--check").stdout, words)
 
-    def test_json_has_what_was_asked(self):
+    def test_json_holds_the_options(self):
         done = self.passes("integrate", "k*exp(x)", "0", "1", "k=3", "--relative", "1e-8", "--device", "cpu", "--json", "-")
         asked = json.loads(done.stdout)["arguments"]
         self.assertEqual((asked["FORMULA"], asked["LIMITS"], asked["rule"], asked["relative"]), ("k*exp(x)", "0 1 k=3", "auto", "1e-8"))
@@ -153,7 +153,7 @@ class Integrals(cli_case.Case):
         self.assertEqual(self.on_cpu(*words, "--relative", "1e-3")["reason"], "converged")
         self.assertNotEqual(self.on_cpu(*words, "--relative", "1e-14", code=7)["reason"], "converged")
 
-    def test_a_sample_that_is_no_number_is_reported_by_its_place(self):
+    def test_a_sample_that_is_no_number_is_reported_with_its_index(self):
         for bad, rule in ((math.inf, "auto"), (-math.inf, "trapezoid"), (math.nan, "simpson")):
             save("x.npy", [0, 1, 2, 3, 4, 5])
             save("y.npy", [1, 1, bad, 1, 1, 1])
@@ -174,7 +174,7 @@ class Integrals(cli_case.Case):
 
     # --- what is refused, and help ---
 
-    def test_options_that_make_no_sense_are_refused(self):
+    def test_invalid_options_are_refused(self):
         tail = ("--device", "cpu", "--strips", "8")
         for message, *words in (
                 ("limits are missing", "integrate", "x"), ("0 or more", *CIRCLE, "--relative", "-1e-3"), ("0 or more", *CIRCLE, *tail, "--relative", "-1"),
@@ -189,7 +189,7 @@ class Integrals(cli_case.Case):
         self.assertAlmostEqual(self.value("integrate", "-t", "t=[-pi/2,0]", "--strips", "10", "--device", "cpu"), math.pi ** 2 / 8, delta=1e-12)
         self.assertAlmostEqual(self.value("integrate", "x", "1", "0"), -0.5, delta=1e-12)
 
-    def test_help_says_what_is_a_number(self):
+    def test_help_marks_numbers(self):
         self.assertRegex(self.passes("integrate", "--help").stdout, r"--relative NUMBER +the error")
 
 

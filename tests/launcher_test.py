@@ -24,16 +24,16 @@ class Launchers(cli_case.Case):
             self.fails(5, "need MPI", "matmul", "A.npy", "B.npy", "-o", "D.npy", TESSERA_MPI="/nowhere/libtessera_mpi.so", **variables)
             self.assertFalse(os.path.exists("D.npy"), variables)
 
-    def test_one_rank_and_an_allocation_are_no_several(self):
+    def test_one_rank_in_an_allocation_is_a_single_process(self):
         for variables in ({"OMPI_COMM_WORLD_SIZE": "1", "OMPI_COMM_WORLD_RANK": "0"},
                           {"SLURM_NTASKS": "8", "SLURM_PROCID": "0"},
                           {**STEP, "SLURM_STEP_ID": "4294967291", "SLURM_PROCID": "0"}):  # a batch script's
             self.passes("matmul", "A.npy", "B.npy", "-o", "one.npy", TESSERA_MPI="/nowhere", **variables)
 
-    def test_a_program_may_be_told_to_be_alone(self):
+    def test_mpi_can_be_turned_off(self):
         self.passes("matmul", "A.npy", "B.npy", OMPI_COMM_WORLD_SIZE="4", OMPI_COMM_WORLD_RANK="3", TESSERA_MPI="none")
 
-    def test_what_is_no_library_is_said(self):
+    def test_a_wrong_library_is_reported(self):
         with open("broken.so", "w") as file:
             file.write("no library")
         named = {"broken.so": "broken.so", ".": ". is a folder"}

@@ -113,7 +113,7 @@ class LightField(cli_case.Case):
             np.testing.assert_array_equal(np.load("read.npy"), mean[..., :channels])
         self.fails(2, "--alpha of views is channel or drop", "refocus", "rgba.png", "--tiles", "1x2", "--alpha", "aside")
 
-    def test_what_is_wrong_with_a_grid_is_told(self):
+    def test_invalid_grids_are_reported(self):
         save_png("views/two_1_1.png", self.views[1, 1])
         self.fails(2, "are both the view of row 1, column 1", "refocus", "views/*_{row}_{col}.png")
         os.remove("views/two_1_1.png")

@@ -35,7 +35,7 @@ class ThreadCommunicator : public Communicator {
   int size() const override { return room_->size; }
   std::string name() const override { return "threads"; }
   std::string host() const override { return "here"; }
-  HostPlace on_host() const override { return {rank(), size()}; }
+  HostRank on_host() const override { return {rank(), size()}; }
   bool any_thread() const override { return true; }
 
   std::unique_ptr<Communicator> split(int colour) override {

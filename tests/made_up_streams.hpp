@@ -72,8 +72,8 @@ class StreamThread {
       works_.pop_front();
       lock.unlock();
       if (!work) return;
-      constexpr unsigned most_us = 200;
-      if (random_() % 3 == 0) std::this_thread::sleep_for(std::chrono::microseconds(random_() % most_us));
+      constexpr unsigned max_us = 200;
+      if (random_() % 3 == 0) std::this_thread::sleep_for(std::chrono::microseconds(random_() % max_us));
       work();
     }
   }
@@ -106,7 +106,7 @@ class MadeUpStreams final : public Streams {
     allocated_ += bytes;
     const std::lock_guard lock(mutex_);
     held_ += sizes_[out] = bytes;
-    most_held_ = std::max(most_held_, held_);
+    max_held_ = std::max(max_held_, held_);
     return out;
   }
   void free(void* address) noexcept override {
@@ -163,7 +163,7 @@ class MadeUpStreams final : public Streams {
   std::size_t bytes_in() const { return bytes_in_; }
   std::size_t bytes_out() const { return bytes_out_; }
   std::size_t allocated() const { return allocated_; }
-  std::size_t most_held() const { return most_held_; }  // at a time
+  std::size_t max_held() const { return max_held_; }  // at a time
   std::size_t stagings() const { return stagings_; }
 
  private:
@@ -181,7 +181,7 @@ class MadeUpStreams final : public Streams {
   std::function<void(std::size_t)> before_step_;
   std::mutex mutex_;
   std::map<void*, std::size_t> sizes_;
-  std::size_t held_ = 0, most_held_ = 0;
+  std::size_t held_ = 0, max_held_ = 0;
   std::atomic<std::size_t> bytes_in_{0}, bytes_out_{0}, allocated_{0}, stagings_{0}, given_{0},
       copied_out_{0};
   std::chrono::steady_clock::time_point start_;

@@ -77,7 +77,7 @@ class Ranks(cli_case.Case):
         product = np.load("a64.npy") @ np.load("b64.npy")
         np.testing.assert_allclose(np.load("one.npy"), product, rtol=0, atol=1e-11)
 
-    def test_every_type_and_all_that_follows_a_sum(self):
+    def test_every_type_and_epilogue(self):
         self.same_bits((4,), "matmul", "a32.npy", "b32.npy", "--alpha", "-1.7", "--beta", "0.3", "--c", "c32.npy")
         self.same_bits((3,), "matmul", "ai.npy", "bi.npy", "--alpha", "3", "--beta", "-2", "--c", "ci.npy")
         self.same_bits((4,), "matmul", "at.npy", "bf.npy", "--op-a", "transpose", "--activation", "silu")
@@ -152,7 +152,7 @@ class Ranks(cli_case.Case):
         self.assertRegex(alone, r"\b(cpu|cuda)\b")
         self.assertNotIn("simt", alone)
 
-    def test_what_devices_of_ranks_do_not_add_to_is_one_panel(self):
+    def test_products_without_accumulation_are_one_panel(self):
         half = self.random.normal(size=(37, 5000)).astype(np.float16)
         np.save("dh.npy", half)
         np.save("dt.npy", half.T.copy())
@@ -204,7 +204,7 @@ class Ranks(cli_case.Case):
         self.same_bits((3,), "matmul", "none.npy", "none2.npy")
         self.same_bits((2,), "matmul", "norows.npy", "none.npy")
 
-    def test_what_is_told_once(self):
+    def test_messages_are_printed_once(self):
         done = self.shared(4, "matmul", "a64.npy", "b64.npy", "-o", "told.npy", "--check", "--json", "told.json")
         self.assertEqual(done.stdout.count("written to told.npy"), 1)
         self.assertIn("on 4 ranks as 2 × 2", done.stdout)
@@ -231,7 +231,7 @@ class Ranks(cli_case.Case):
         self.assertIn(message, said(done)[0])
         self.assertEqual(done.stdout, "")
 
-    def test_everybodys_mistake_is_said_once(self):
+    def test_a_common_mistake_is_printed_once(self):
         self.fails_once(2, "B has k = 61", ranks(3, "matmul", "a64.npy", "c64.npy"))
         self.fails_once(2, "missing.npy", ranks(3, "matmul", "missing.npy", "b64.npy"))
         self.fails_once(2, "tessera list runs in one process", ranks(2, "list"))
@@ -276,7 +276,7 @@ class Ranks(cli_case.Case):
             self.assertLess(time.monotonic() - at, 10)
             self.assertEqual([name for name in os.listdir(".") if "half" in name], [])
 
-    def test_help_is_told_once(self):
+    def test_help_is_printed_once(self):
         self.assertEqual(self.shared(3, "matmul", "--help").stdout.count("--distributed"), 1)
         self.assertEqual(len(self.shared(3, "--version").stdout.splitlines()), 1)
 

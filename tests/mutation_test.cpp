@@ -11,7 +11,7 @@
 namespace tessera {
 namespace {
 
-constexpr double most_flops = 1e6;
+constexpr double max_flops = 1e6;
 
 std::string told(const bench::Traced& traced) {
   std::string out;
@@ -83,7 +83,7 @@ TEST(Mutation, EveryKernelHasATracedBuildAndBreaksNoRule) {
     for (const Choice& choice : rung.variant->choices) {
       ASSERT_NE(instrumented_choice(*rung.variant, choice), nullptr)
           << rung.variant->name << " " << to_string(choice.tuning);
-      const double most = most_flops / (&choice == &rung.variant->choices[0] ? 5 : 100);
+      const double most = max_flops / (&choice == &rung.variant->choices[0] ? 5 : 100);
       for (const auto& [flops, tried] : cases) {
         if (flops > most) break;
         const bench::Traced result = traced(rung, choice, rung.element, tried);
@@ -127,16 +127,16 @@ std::size_t removed_and_caught(const Rung& rung, const Choice& choice, const std
 // only more work, the least of it.
 std::vector<Case> largest_of(std::vector<Sized> all) {
   constexpr std::size_t count = 3;
-  if (all.empty() || all[0].flops > 10 * most_flops) return {};
-  if (all[0].flops > most_flops) return {all[0].tried};
-  std::erase_if(all, [](const Sized& one) { return one.flops > most_flops; });
+  if (all.empty() || all[0].flops > 10 * max_flops) return {};
+  if (all[0].flops > max_flops) return {all[0].tried};
+  std::erase_if(all, [](const Sized& one) { return one.flops > max_flops; });
   std::ranges::stable_sort(all, std::ranges::greater{}, &Sized::flops);
   std::vector<Case> out;
   for (std::size_t i = 0; i < std::min(count, all.size()); ++i) out.push_back(all[i].tried);
   return out;
 }
 
-TEST(Mutation, EveryBarrierThatIsRemovedIsMissed) {
+TEST(Mutation, DetectsEveryRemovedBarrier) {
   std::size_t removed = 0;
   for (Rung rung : rungs()) {
     std::vector<Case> cases;

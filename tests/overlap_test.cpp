@@ -14,13 +14,13 @@ ArrayView view(std::int64_t first, Extents extents, Extents strides) {
   return {memory + first, Element::f32, std::move(extents), std::move(strides)};
 }
 
-TEST(Overlap, SameMemoryAndAnElementInCommon) {
+TEST(Overlap, DetectsSharedElements) {
   EXPECT_TRUE(overlap(view(0, {4, 5}, {5, 1}), view(0, {4, 5}, {5, 1})));
   EXPECT_TRUE(overlap(view(0, {4, 5}, {5, 1}), view(19, {2, 2}, {2, 1})));
   EXPECT_FALSE(overlap(view(0, {4, 5}, {5, 1}), view(20, {2, 2}, {2, 1})));
 }
 
-TEST(Overlap, PartsOfOneMatrixSideBySideDoNot) {
+TEST(Overlap, AdjacentPartsOfAMatrixDoNotOverlap) {
   const auto left = view(0, {8, 4}, {10, 1});
   EXPECT_FALSE(overlap(left, view(4, {8, 6}, {10, 1})));
   EXPECT_TRUE(overlap(left, view(3, {8, 6}, {10, 1})));
@@ -28,7 +28,7 @@ TEST(Overlap, PartsOfOneMatrixSideBySideDoNot) {
   EXPECT_TRUE(overlap(left, view(13, {7, 1}, {10, 1})));
 }
 
-TEST(Overlap, NothingAndSingleValues) {
+TEST(Overlap, HandlesEmptyAndSingleElementArrays) {
   EXPECT_FALSE(overlap(view(0, {0, 5}, {5, 1}), view(0, {4, 5}, {5, 1})));
   EXPECT_FALSE(overlap({nullptr, Element::f32, {2}, {1}}, view(0, {2}, {1})));
   EXPECT_TRUE(overlap(view(7, {}, {}), view(0, {8}, {1})));
@@ -36,7 +36,7 @@ TEST(Overlap, NothingAndSingleValues) {
   EXPECT_TRUE(overlap(view(9, {10}, {-1}), view(2, {2, 1}, {1, 5})));
 }
 
-TEST(Overlap, StepsThatAreTooSmall) {
+TEST(Overlap, DetectsStridesThatAreTooSmall) {
   EXPECT_FALSE(overlaps_itself(view(0, {4, 5}, {5, 1})));
   EXPECT_TRUE(overlaps_itself(view(0, {4, 5}, {4, 1})));
   EXPECT_TRUE(overlaps_itself(view(0, {2}, {0})));
@@ -48,7 +48,7 @@ TEST(Overlap, StepsThatAreTooSmall) {
 }
 
 // Against the sets of addresses.
-TEST(Overlap, StepsOfEveryKindAsCounted) {
+TEST(Overlap, MatchesBruteForceForRandomStrides) {
   Random random(5);
   int apart = 0;
   for (int i = 0; i < 3000; ++i) {
@@ -67,18 +67,18 @@ TEST(Overlap, StepsOfEveryKindAsCounted) {
   EXPECT_GT(apart, 500);
 }
 
-bool clashes(const std::vector<Access>& accesses) { return clash(accesses).has_value(); }
+bool clashes(const std::vector<Access>& accesses) { return find_conflict(accesses).has_value(); }
 
-TEST(Clash, OneWritesWhatAnotherReadsOrWrites) {
+TEST(Conflicts, FindsAWriteThatAnotherCallReadsOrWrites) {
   const auto left = view(0, {8, 4}, {10, 1}), right = view(4, {8, 6}, {10, 1}), both = view(0, {80}, {1}),
              beyond = view(80, {5}, {1});
   EXPECT_FALSE(clashes({}));
   EXPECT_FALSE(clashes({{left, true, 0}, {right, true, 1}, {beyond, false, 0}, {beyond, false, 1}}));
   EXPECT_FALSE(clashes({{both, false, 0}, {both, false, 1}, {left, false, 2}}));
   EXPECT_FALSE(clashes({{left, true, 0}, {left, false, 0}})) << "of one call";
-  EXPECT_EQ(clash(std::vector<Access>{{left, true, 0}, {right, false, 0}, {left, true, 1}}),
+  EXPECT_EQ(find_conflict(std::vector<Access>{{left, true, 0}, {right, false, 0}, {left, true, 1}}),
             std::pair(std::size_t{0}, std::size_t{2}));
-  EXPECT_EQ(clash(std::vector<Access>{{both, false, 0}, {beyond, true, 0}, {right, true, 1}}),
+  EXPECT_EQ(find_conflict(std::vector<Access>{{both, false, 0}, {beyond, true, 0}, {right, true, 1}}),
             std::pair(std::size_t{2}, std::size_t{0}));
 }
 
@@ -92,7 +92,7 @@ bool any_pair(const std::vector<Access>& accesses,
 
 // What a call itself writes and reads is looked at elsewhere. Against every pair by itself, whole matrices
 // and parts of one, many of them alike.
-TEST(Clash, AsEveryPairTells) {
+TEST(Conflicts, MatchesComparisonOfEveryPair) {
   Random random(6);
   int clashing = 0, apart = 0;
   for (int i = 0; i < 4000; ++i) {

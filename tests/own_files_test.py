@@ -72,7 +72,7 @@ class Parts(html.parser.HTMLParser):
 
 
 class OwnFiles(Case):
-    def test_cudas_syntax_where_it_is_hard_to_find(self):
+    def test_unusual_places_of_cuda_syntax(self):
         for verb in "run", "trace":
             done = run(verb, own("syntax.cu"))
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
@@ -209,7 +209,7 @@ class OwnFiles(Case):
     def test_a_parameter_with_a_destructor_and_shared_memory_of_the_file(self):
         self.assertEqual(self.runs_and_is_clean("lock.cu", "1\n2176\n"), [])
 
-    def test_names_of_what_is_built_in(self):
+    def test_names_of_built_ins(self):
         rest = "200 54 99 %d 7 17 3 2"
         self.assertEqual(self.runs_and_is_clean("names.cu", f"200: {rest % 7} {rest % 8}\n"), [])
 
@@ -237,7 +237,7 @@ class OwnFiles(Case):
         self.fails(2, "variable or macro 'width'", "run", own("race.cu"), "--set", "width=3")  # of our headers
         self.fails(2, "--set needs NAME=VALUE", "run", own("race.cu"), "--set", "N")
 
-    def test_what_is_not_taken_is_named_with_its_place(self):
+    def test_unsupported_constructs_are_named_with_their_position(self):
         self.fails(2, "refused.cu:4:3: inline PTX (asm) is not supported\n4 |   asm(", "run", own("refused.cu"))
 
     def test_a_library_that_is_missing_is_named_with_its_line(self):
@@ -249,24 +249,24 @@ class OwnFiles(Case):
         pathlib.Path("old.cu").write_text("__global__ void k(int* p) {\n  *p = __shfl_down(*p, 1);\n}\nint main() {}\n")
         self.fails(2, "old.cu:2:8: error: ‘__shfl_down’ is no function of CUDA that is supported", "run", "old.cu")
 
-    def test_the_heap_of_kernels_ends_where_it_is_told_to(self):
+    def test_the_heap_of_kernels_has_the_requested_size(self):
         done = self.passes("run", own("heap_full.cu"))
         self.assertEqual(done.stdout, f"8 MiB\ncudaSuccess\n{20000 * 19999 // 2} {20 * (32 + 1600)}\ncudaErrorInvalidValue\n", done.stderr)
 
-    def test_a_launch_that_fails_is_told_once(self):
+    def test_a_failed_launch_is_reported_once(self):
         pathlib.Path("failing.cu").write_text("__global__ void k() {}\nint main() {\n  for (int i = 0; i < 3; ++i) k<<<1, 2048>>>();\n}\n")
         done = run("run", "failing.cu")
         self.assertEqual(done.stderr.count("launch error"), 1, done.stderr)
         self.assertIn("never calls cudaGetLastError", done.stderr)
 
-    def test_a_launch_that_fails_and_is_asked_for_is_told_of_a_program_that_fails(self):
+    def test_a_checked_failed_launch_is_reported_if_the_program_fails(self):
         for code, times in (0, 0), (3, 1):
             pathlib.Path("asks.cu").write_text("__global__ void k() {}\nint main() {\n  k<<<1, 2048>>>();\n"
                                                f"  return cudaGetLastError() == cudaSuccess ? 1 : {code};\n}}\n")
             done = run("run", "asks.cu")
             self.assertEqual((done.returncode, done.stderr.count("launch error")), (code, times), done.stderr)
 
-    def test_the_compiler_tells_the_line_and_column_of_the_file(self):
+    def test_compiler_errors_have_the_line_and_column_of_the_file(self):
         done = self.fails(2, "misspelled.cu:4:60: error:", "run", own("misspelled.cu"))
         self.assertIn("nn", done.stderr)
 
@@ -325,7 +325,7 @@ class Calls(Case):
         self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
         self.assertIn("100 of 100 elements differ", done.stdout)
 
-    def test_small_differences_are_taken(self):
+    def test_small_differences_are_accepted(self):
         for factor, code in (1 + 5e-5, 0), (1 + 2e-4, 1):
             save("near.npy", None, 100, lambda i, j, by=factor: 1.5 * j * by)
             done = run("run", SOLVE, *self.solve, "N=100", "--in", "A=a.npy", "--in", "B=b.npy", "--expect", "C=near.npy")
@@ -411,7 +411,7 @@ class Calls(Case):
         self.fails(2, "takes no arguments behind --", "run", SOLVE, *self.solve, "N=8", *given, "--", "7")
         self.fails(2, "there is a main(): --call makes another one", "run", own("race.cu"), "--call", "part(a)", "--in", "a=8")
 
-    def test_functions_that_are_not_taken(self):
+    def test_unsupported_functions(self):
         for name, message in {"twice": "kinds.cu:28:6: there are several functions 'twice'",
                               "rows": "kinds.cu:29:11: a pointer to pointers is not supported by --call",
                               "vectors": "kinds.cu:30:14: a parameter of type 'float4' is not supported by --call",

@@ -144,13 +144,13 @@ class OwnKernels(unittest.TestCase):
         self.assertIn("0 failed", ran.stdout)
         self.run_with(1, "--load", self.built("twice"), "verify", "twice", "--device", "simt")
 
-    def test_what_is_no_shared_object(self):
+    def test_other_files_are_refused(self):
         self.refuses("there is no such file", self.made / "libmissing.so")
         self.refuses("is no file", self.made)
         self.refuses("invalid ELF header", TREE / "README.md")
         self.assertIn("--load needs a file", self.run_with(2, "list", "--load").stderr)
 
-    def test_what_does_not_fit_this_program(self):
+    def test_incompatible_objects_are_refused(self):
         self.refuses("needs nowhere::found(int), which this program does not have", self.built("lacking"))
         self.refuses("brings neither a rung nor an operation", self.built("idle"))
         for kind, message in (("other", "was built against Tessera 0.2.90, but this is 0.2.0"),
@@ -158,7 +158,7 @@ class OwnKernels(unittest.TestCase):
             ran = self.refuses(message, self.built(kind), PLACE="matmul/cpu_90_x.cpp")
             self.assertNotIn("code of the loaded file runs", ran.stdout)
 
-    def test_where_a_rung_may_stand(self):
+    def test_places_of_rungs(self):
         placed = self.built("placed")
         ran = self.run_with(0, "--load", placed, "list", "matmul", PLACE="/far/matmul/cpu_90_mine.cpp")
         self.assertRegex(ran.stdout, r"cpu +90 +mine")

@@ -94,7 +94,7 @@ bool parts_are_the_whole(const Operation& operation, Element element, const Case
   return true;
 }
 
-TEST(Divided, EveryCaseInPartsHasTheBitsOfTheWhole) {
+TEST(Divided, EveryCaseComputedInPartsHasTheBitsOfTheWhole) {
   const auto all = divided_without_a_word_about_variants();
   EXPECT_GE(all.size(), 4u);  // filter, resize, refocus, integrate_batch
   for (const Operation* operation : all) {
@@ -163,7 +163,7 @@ TEST_P(Shared, UnlikeDevicesGiveTheBitsOfOne) {
 }
 
 // As on GPUs, whose copies hide behind computing where the arrays can be laid out for that.
-TEST_P(Shared, DevicesThatCopyAndComputeAtATimeGiveThemToo) {
+TEST_P(Shared, StreamedDevicesGiveTheBitsOfOne) {
   Inputs inputs(operation(), operation().elements.front(), GetParam().problem, 7);
   inputs.poison();
   (void)run(operation(), inputs.arguments(), {.device = "cpu", .cached = false});

@@ -38,7 +38,7 @@ class Pictures(cli_case.Case):
         self.passes("matmul", "A.pfm", "B.npy", "-o", "D.npy")
         self.assertEqual(cli_case.load("D.npy"), cli_case.load("C.npy"))
 
-    def test_samples_become_what_was_asked_for(self):
+    def test_samples_are_converted_to_the_requested_type(self):
         with open("A.pgm", "wb") as file:
             file.write(b"P5\n3 5\n255\n" + bytes(i + 2 * j for i in range(5) for j in range(3)))
         self.passes("matmul", "A.npy", "B.npy", "-o", "C.npy")
@@ -46,7 +46,7 @@ class Pictures(cli_case.Case):
         self.assertEqual(cli_case.load("E.npy"), cli_case.load("C.npy"))
         self.fails(2, "A.pgm: holds u8, which e4m3 cannot", "matmul", "A.pgm", "B.npy", "--element", "e4m3")
 
-    def test_what_cannot_be_written_is_told_before_the_work(self):
+    def test_unwritable_outputs_are_reported_before_the_work(self):
         self.fails(2, "x.png: PNG holds u8, u16, not f32", "matmul", "A.npy", "B.npy", "-o", "x.png")
         self.fails(2, "x.ppm: .ppm holds 3 channels, not 1", "matmul", "A.npy", "B.npy", "-o", "x.ppm")
         self.assertFalse(os.path.exists("x.png"))
@@ -63,7 +63,7 @@ class Pictures(cli_case.Case):
         self.passes("resize", "p.pgm", "--width", "61", "--height", "20", "--most-pixels", "1200", "-o", "big.npy")
         self.fails(2, "wide.jpg: a JPEG file has at most 65500 rows and columns", "resize", "p.pgm", "--width", "65501", "--height", "20", "-o", "wide.jpg")
 
-    def test_of_several_pages_the_first_is_read_and_that_is_told(self):
+    def test_the_first_of_several_pages_is_read_with_a_note(self):
         def page(value, after):
             entries = [(256, 4, 2), (257, 4, 1), (258, 3, 8), (259, 3, 1), (262, 3, 1), (273, 4, after - 2), (277, 3, 1), (278, 4, 1), (279, 4, 2)]
             data = struct.pack("<H", len(entries)) + b"".join(struct.pack("<HHII", t, k, 1, v) for t, k, v in entries)
@@ -78,7 +78,7 @@ class Pictures(cli_case.Case):
         with open("page.pgm", "rb") as file:
             self.assertEqual(file.read()[-2:], bytes([7, 7]))
 
-    def test_what_follows_a_picture_is_told(self):
+    def test_trailing_data_is_reported(self):
         one = b"P5\n2 1\n255\n\7\7"
         for name, data, says in (("two.pgm", one + b"P6 1 1 255\n\1\2\3", "two.pgm: has several pictures; the first is read"),
                                  ("one.pgm", one + b"more", "")):
@@ -136,7 +136,7 @@ class Pictures(cli_case.Case):
                    "-o", "narrow/{name}.pgm")
         self.assertFalse(os.path.exists("marks/c.pgm"))
 
-    def test_what_is_no_picture_says_so(self):
+    def test_other_files_are_refused(self):
         with open("no.png", "wb") as file:
             file.write(b"GIF89a, or so")
         self.fails(2, "no.png: is no PNG, JPEG, TIFF, PGM, PPM or PFM file", "matmul", "no.png", "B.npy")

@@ -101,7 +101,7 @@ class Files(Case):
         for measured in ROOT.glob("results/*/matmul/matmul.json"):
             self.assertRegex(run("report", measured, "--svg", "roofline", "-o", "-").stdout, "<svg", measured)
 
-    def test_cold_caches_are_told_where_the_times_are(self):
+    def test_cold_caches_are_noted_beside_the_times(self):
         for caches in ("hot", "cold", "rotated"):
             made = self.here / f"{caches}.json"
             made.write_text(json.dumps({**report_samples.bench(), "caches": caches}))
@@ -110,7 +110,7 @@ class Files(Case):
             self.assertEqual("The caches were flushed before each sample." in lede, caches == "cold", lede)
             self.assertEqual("Each launch took the next of sets of inputs and outputs" in lede, caches == "rotated", lede)
 
-    def test_a_study_is_drawn_and_told(self):
+    def test_a_study_is_drawn_with_its_remarks(self):
         made = self.here / "study_made.json"
         run("integrate", "sqrt(1-x^2)", "0", "1", "--strips", "65536*4", "--scale", "4", "--device", "cpu", "--study", "precision", "--json", made)
         run("report", made, "-o", self.here / "study.html")
@@ -162,7 +162,7 @@ class Files(Case):
         self.assertIn("missing.json", run("report", self.here / "missing.json", code=2).stderr)
         self.assertIn("cannot read", run("report", self.here, code=2).stderr)
 
-    def test_a_hole_is_no_zero(self):
+    def test_a_gap_is_not_zero(self):
         self.assertRegex(self.page.read_text(), r'<td class="none">n/a</td>')
 
     def test_colours_can_be_read(self):
@@ -222,7 +222,7 @@ class Page(Case):
             self.assertEqual(page.complaints(), [])
             page.screenshot(os.path.join(PICTURES, name + ".png"))
 
-    def test_what_was_just_measured_is_drawn(self):
+    def test_new_measurements_are_drawn(self):
         page, made = self.here / "made.html", report_samples.measured(run, self.here)
         run("report", *made.values(), "-o", page)
         self.browser.view(1280, 900, False)
@@ -325,7 +325,7 @@ class Page(Case):
 
 
 class WithoutBrowser(Case):
-    def test_a_picture_needs_one_and_says_so(self):
+    def test_a_png_without_a_browser_is_an_error(self):
         done = subprocess.run([PROGRAM, "report", *map(str, self.samples), "--png", "ladder", "-o", str(self.here / "no.png")],
                               capture_output=True, text=True, timeout=60, env={"PATH": "/nonexistent"})
         self.assertEqual(done.returncode, 2, done.stderr)

@@ -116,7 +116,7 @@ class Tables(unittest.TestCase):
     def write(self, name, rows):
         (self.folder / "products" / f"matmul-products-{name}.json").write_text(json.dumps({"rows": rows}))
 
-    def test_means_and_leasts(self):
+    def test_means_and_minima(self):
         rows = [row for mode in ("burst", "sustained") for at, shape in enumerate(product_tables.CUBES + product_tables.OTHERS)
                 for row in rows_of(shape, 1, 2 if at % 2 == 0 else 0.5 if mode == "burst" else 2, mode)]
         self.write("bf16", rows)
@@ -131,7 +131,7 @@ class Tables(unittest.TestCase):
         share = past[0] * past[1] * past[2] / (2 * whole[0] ** 3)
         self.assertIn(f"1.500, 0.500; {share:.3f}", product_tables.tables("odd", self.folder))
 
-    def test_what_tables_are_of_and_what_misses(self):
+    def test_tables_list_their_sources_and_gaps(self):
         first, second = product_tables.CUBES[:2]
         rows = rows_of(first, 1, 0.9) + rows_of(first, 1, 1, "sustained") + rows_of(second, 1, 0.96)
         rows[0]["verified"] = "unchecked"
@@ -151,7 +151,7 @@ class Tables(unittest.TestCase):
         with self.assertRaises(SystemExit):
             product_tables.tables("shapes", self.folder)
 
-    def test_a_baseline_that_is_wrong_is_told_and_gives_no_ratio(self):
+    def test_a_wrong_baseline_is_reported_and_gives_no_ratio(self):
         past = (4097, 4099, 4101)
         rows = rows_of(product_tables.WHOLE, 1, 1) + rows_of(past, 2, 3) + rows_of(past, 2, 5, "sustained")
         next(row for row in rows if row["baseline"] and row["median"] == 3)["verified"] = "wrong"
@@ -159,7 +159,7 @@ class Tables(unittest.TestCase):
         self.assertIn("n/a, 2.500;", product_tables.tables("odd", self.folder))
         self.assertIn("- cuBLASLt's results of bf16 at 4097×4099×4101 were beyond", product_tables.tables("source", self.folder))
 
-    def test_what_is_measured_makes_every_table(self):
+    def test_measurements_make_every_table(self):
         """Every plan names a file of the tables, and a bench of several shapes in one layout, of rotated inputs."""
         for name in product_tables.TYPES:
             ends = set()
@@ -231,7 +231,7 @@ class Lines(unittest.TestCase):
             self.assertEqual({key: of.code for key, of in counted.items()},
                              {} if counts[path] is None else {("ops/x", path in ("tests/d.hpp", "e_test.cpp")): counts[path]}, path)
 
-    def test_a_change_is_told(self):
+    def test_a_change_is_printed(self):
         size = runpy.run_path(str(TOOLS / "size"))
         then, now = (size["sizes"]([("tools/a.py", text)]) for text in ("a = 1\n", "a = 1\nb = 2\n"))
         self.assertIn("+1", size["table"](now, then))

@@ -114,7 +114,7 @@ struct WarpHandOn {
   }
 };
 
-TEST(Trace, LanesOfAWarpAreNotInStep) {
+TEST(Trace, LanesOfAWarpAreNotInLockstep) {
   const Launch grid{.grid = {1}, .block = {64}};
   const auto found = [&](int mode) {
     const auto kinds = Traced<WarpHandOn>(grid, mode).kinds();
@@ -140,7 +140,7 @@ struct FullWhereLanesMeet {
   }
 };
 
-TEST(Trace, WhatIsToldWhereLanesMeetIsNoneOfTheirOwnAccesses) {
+TEST(Trace, CollectivesAreNotCountedAsAccesses) {
   const Traced<FullWhereLanesMeet> traced({.grid = {2}, .block = {64}});
   const auto kinds = traced.kinds();
   EXPECT_TRUE(std::ranges::find(kinds, Kind::race) != kinds.end());
@@ -158,7 +158,7 @@ struct ReadsUnwritten {
   }
 };
 
-TEST(Trace, SharedMemoryThatNobodyWrote) {
+TEST(Trace, FindsReadsOfUnwrittenSharedMemory) {
   const Traced<ReadsUnwritten> traced({.grid = {2}, .block = {64}});
   ASSERT_EQ(traced.kinds(), std::vector<Kind>{Kind::uninitialised});
   EXPECT_EQ(traced.line(), unwritten_line);
@@ -184,7 +184,7 @@ struct Astray {
   }
 };
 
-TEST(Trace, AccessesOutOfBoundsAndOutOfLine) {
+TEST(Trace, FindsOutOfBoundsAndMisalignedAccesses) {
   const Launch grid{.grid = {1}, .block = {64}};
   const auto only = [&](int mode, Kind kind, const std::vector<std::string>& parts) {
     const Traced<Astray> traced(grid, mode);
@@ -213,7 +213,7 @@ struct PartedBarrier {
   }
 };
 
-TEST(Trace, BarriersThatNotAllReach) {
+TEST(Trace, FindsBarriersThatSomeThreadsMiss) {
   Zoned<int> out("out", 64, false);
   simt::Tracer tracer;
   tracer.arrays = {out.array};
@@ -236,7 +236,7 @@ struct TouchesNothing {
   }
 };
 
-TEST(Trace, AnAddressWhereNothingIs) {
+TEST(Trace, FindsAnAccessToUnmappedMemory) {
   Zoned<int> out("out", 64, false);
   simt::Tracer tracer;
   tracer.arrays = {out.array};
@@ -349,7 +349,7 @@ struct Halves {
   }
 };
 
-TEST(Trace, BytesAreToldApart) {
+TEST(Trace, DistinguishesBytes) {
   EXPECT_EQ(Traced<Halves>({.grid = {2}, .block = {64}}).kinds(), std::vector<Kind>{});
   EXPECT_EQ(Traced<Halves>({.grid = {2}, .block = {64}}, 1).kinds(), std::vector<Kind>{Kind::race});
 }
@@ -372,7 +372,7 @@ TEST(Trace, TablesThatFillUpAreEmptied) {
   EXPECT_EQ(traced.kinds(), std::vector<Kind>{});
 }
 
-TEST(Trace, BarriersThatAreLeftOut) {
+TEST(Trace, SkipsRequestedBarriers) {
   simt::Tracer tracer;
   Zoned<int> in("in", 4096, true), out("out", 4096, false), count("count", 1, false);
   tracer.arrays = {in.array, out.array, count.array};

@@ -155,7 +155,7 @@ TEST(TypedCalls, ServeSeveralThreads) {
   EXPECT_LE(allocations - before, 2);  // its own C
 }
 
-TEST(TypedCalls, SayWhatDoesNotFit) {
+TEST(TypedCalls, ReportErrors) {
   std::vector<float> x(200, 1);
   const matmul::ConstMatrixView<float> a{x.data(), 8, 6}, b{x.data() + 48, 6, 4};
   const matmul::MatrixView<float> c{x.data() + 100, 7, 4}, fits{x.data() + 100, 8, 4};
@@ -173,7 +173,7 @@ TEST(TypedCalls, SayWhatDoesNotFit) {
 }
 
 // The executor's rungs plan for the alignment that the arrays have.
-TEST(TypedCalls, OfTheExecutorRepeatTheirBitsWhateverCameBefore) {
+TEST(TypedCalls, OnTheExecutorAreDeterministic) {
   std::vector<float> a(260), b(256 * 256 + 1);
   Random random(1);
   for (std::vector<float>* all : {&a, &b})
@@ -217,7 +217,7 @@ struct Picture {
 };
 
 // One Call, two threads, sizes and addresses that change from run to run.
-TEST(TypedCalls, OneCallServesSeveralThreadsAndSizes) {
+TEST(TypedCalls, SeveralThreadsAndSizesShareACall) {
   const Call filter("filter", {{"kernel", "1 2 1"}}, {.device = "cpu:threads=1", .variant = "naive"});
   constexpr int rounds = 50'000;
   std::atomic<int> wrong = 0;
@@ -262,7 +262,7 @@ TEST(TypedCalls, ACallOwnsAnOutputThatIsNotGivenAndChecks) {
 }
 
 // The weights of a file are read by each run.
-TEST(TypedCalls, ACallRemembersNothingOfAFile) {
+TEST(TypedCalls, ACallDoesNotRememberFileContents) {
   const std::string file = testing::TempDir() + "weights.npy";
   const auto write = [&](float middle) {
     const Array weights(Element::f32, {1, 3});
@@ -410,7 +410,7 @@ std::vector<ArrayView> arrays_of(const char* operation, const std::map<std::stri
   return out;
 }
 
-TEST(TypedCalls, ACallTakesTheElementOfAMandatoryArrayWithoutData) {
+TEST(TypedCalls, ACallInfersTheElementFromAnEmptyMandatoryArray) {
   const Call product("matmul", {{"output-element", "f32"}});
   std::vector<float> c(6, 1.0f);
   (void)product.run(arrays_of("matmul", {{"A", {nullptr, Element::bf16, {2, 0}, {0, 1}}},
@@ -436,17 +436,18 @@ TEST(TypedCalls, OfAnyOperationServeSeveralThreads) {
   const Operation& filter = *find_operation("filter");
   const Case picture{.dims = {{"images", 1}, {"height", 5}, {"width", 7}, {"channels", 1}}};
   Inputs inputs(filter, Element::u8, picture, 1);
-  const Arguments& there = inputs.arguments();
-  const PreparedCall call(choose_in_place(filter, there, {.device = "cpu:threads=1"}), there);
-  call.enqueue(nullptr, there.addresses());
-  const ArrayView& out = there.array("filtered");
+  const Arguments& device_arguments = inputs.arguments();
+  const PreparedCall call(choose_in_place(filter, device_arguments, {.device = "cpu:threads=1"}),
+                          device_arguments);
+  call.enqueue(nullptr, device_arguments.addresses());
+  const ArrayView& out = device_arguments.array("filtered");
   const std::vector<unsigned char> expected(static_cast<unsigned char*>(out.data),
                                             static_cast<unsigned char*>(out.data) + out.bytes());
   std::atomic<int> wrong = 0;
   const auto work = [&] {
     std::vector<unsigned char> own(out.bytes() + 64);
     for (int i = 0; i < 2000; ++i) {
-      Addresses arrays = there.addresses();
+      Addresses arrays = device_arguments.addresses();
       unsigned char* const at = own.data() + i % 64;
       for (void*& array : arrays)
         if (array == out.data) array = at;

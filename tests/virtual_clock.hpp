@@ -44,7 +44,7 @@ class QueueClock {
 
  private:
   double moment(std::size_t d) const {
-    return queue_->is_lost(d) ? INFINITY : std::min(busy_[d].done, dies_[d]);
+    return queue_->is_failed(d) ? INFINITY : std::min(busy_[d].done, dies_[d]);
   }
 
   void begin(std::size_t d) {
@@ -63,7 +63,7 @@ class QueueClock {
   void pass(std::size_t d) {
     now_ = moment(d);
     Busy& at = busy_[d];
-    if (dies_[d] <= at.done) return queue_->lose(d);
+    if (dies_[d] <= at.done) return queue_->mark_failed(d);
     out_.spans.push_back({d, Activity::compute, at.held.front(), at.first, now_});
     queue_->commit(d, at.held.front(), now_);
     at.held.erase(at.held.begin());

@@ -17,10 +17,10 @@ void check(cudaError_t status) {
 
 template <class T>
 T* on_gpu(const std::vector<T>& host) {
-  void* there = nullptr;
-  check(cudaMalloc(&there, host.size() * sizeof(T)));
-  check(cudaMemcpy(there, host.data(), host.size() * sizeof(T), cudaMemcpyHostToDevice));
-  return static_cast<T*>(there);
+  void* device_data = nullptr;
+  check(cudaMalloc(&device_data, host.size() * sizeof(T)));
+  check(cudaMemcpy(device_data, host.data(), host.size() * sizeof(T), cudaMemcpyHostToDevice));
+  return static_cast<T*>(device_data);
 }
 
 }  // namespace

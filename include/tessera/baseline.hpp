@@ -6,20 +6,20 @@
 namespace tessera {
 
 inline Variant baseline(std::string idea, Where where, std::vector<Choice> choices,
-                        std::function<Reason(const Device&)> needs = {}) {
+                        std::function<Reason(const Device&)> unsupported_device = {}) {
   Variant out;
   out.idea = std::move(idea);
   out.where = where;
   out.choices = std::move(choices);
-  out.needs = std::move(needs);
+  out.unsupported_device = std::move(unsupported_device);
   out.baseline = true;
   return out;
 }
 
 // A baseline that computes something slightly different: its results are not compared.
 inline Variant timed_baseline(std::string idea, Where where, std::vector<Choice> choices,
-                              std::function<Reason(const Device&)> needs = {}) {
-  Variant out = baseline(std::move(idea), where, std::move(choices), std::move(needs));
+                              std::function<Reason(const Device&)> unsupported_device = {}) {
+  Variant out = baseline(std::move(idea), where, std::move(choices), std::move(unsupported_device));
   out.compares_time_only = true;
   return out;
 }

@@ -194,14 +194,14 @@ void values_at(const F& f, std::span<const double> points, std::size_t count, st
 }
 
 // The largest numbers of variables that are tried as separate arguments and as an array.
-inline constexpr std::size_t most_separate = 8, most_in_array = 32;
+inline constexpr std::size_t max_separate = 8, max_in_array = 32;
 
 template <std::size_t D, class F>
 quadrature::BatchIntegrand many_of(const F& f, std::size_t dimensions) {
-  if constexpr (D > most_in_array) {
+  if constexpr (D > max_in_array) {
     throw Error("the integrand does not take " + std::to_string(dimensions) + " variables");
   } else {
-    if constexpr (takes_array<D, F> || (D <= most_separate && takes_separate<D, F>))
+    if constexpr (takes_array<D, F> || (D <= max_separate && takes_separate<D, F>))
       if (D == dimensions)
         return [&f](std::span<const double> points, std::size_t count, std::span<double> y) {
           values_at<F, D>(f, points, count, y);

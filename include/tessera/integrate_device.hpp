@@ -15,7 +15,7 @@ inline namespace TESSERA_UNIT {
 template <class T>
 struct SumOfCallable {
   static constexpr int threads = 256;
-  using Shared = Joining<T>;
+  using Shared = ReductionScratch<T>;
 
   template <class F>
   SIMT void operator()(Thread thread, Shared& shared, const CallableTrapezoid<T, F>& p) const {

@@ -59,7 +59,7 @@ constexpr std::int64_t shared_bytes() {
 
 // Checks the launch limits of a device that apply to every kernel.
 inline Reason device_refuses(const Launch& launch, std::int64_t shared_bytes, const Device& device) {
-  constexpr std::int64_t most_x = 2147483647, most_yz = 65535;
+  constexpr std::int64_t max_x = 2147483647, max_yz = 65535;
   const auto says = [](std::int64_t needed, const char* what, std::int64_t most) {
     return "needs " + std::to_string(needed) + " " + what + ", the most is " + std::to_string(most);
   };
@@ -70,9 +70,9 @@ inline Reason device_refuses(const Launch& launch, std::int64_t shared_bytes, co
   if (launch.block.z > 64) return says(launch.block.z, "threads along z", 64);
   if (shared_bytes > device.max_shared_bytes)
     return says(shared_bytes, "bytes of shared memory in a block", device.max_shared_bytes);
-  if (launch.grid.x > most_x) return says(launch.grid.x, "blocks along x", most_x);
-  if (launch.grid.y > most_yz) return says(launch.grid.y, "blocks along y", most_yz);
-  if (launch.grid.z > most_yz) return says(launch.grid.z, "blocks along z", most_yz);
+  if (launch.grid.x > max_x) return says(launch.grid.x, "blocks along x", max_x);
+  if (launch.grid.y > max_yz) return says(launch.grid.y, "blocks along y", max_yz);
+  if (launch.grid.z > max_yz) return says(launch.grid.z, "blocks along z", max_yz);
   return std::nullopt;
 }
 

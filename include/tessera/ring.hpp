@@ -38,12 +38,12 @@ class Ring {
 #endif
   }
 
-  // Issues the copies of a step, if it is `there`: up to 32 pieces. name(i, copy) calls copy(to, from, bytes)
-  // for piece i, all three multiples of 16, or omits it. Called by all threads, at each step.
+  // Issues the copies of a step, if it is `exists`: up to 32 pieces. name(i, copy) calls copy(to, from,
+  // bytes) for piece i, all three multiples of 16, or omits it. Called by all threads, at each step.
   template <class Name>
-  SIMT void ask(int step, bool there, int pieces, const Name& name) const {
+  SIMT void issue(int step, bool exists, int pieces, const Name& name) const {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    if (!there || thread_.warp() != 0) return;
+    if (!exists || thread_.warp() != 0) return;
     cuda::ptx::Mbarrier& all = barrier(step % stages);
     if (thread_.lane() < pieces)
       name(thread_.lane(), [&](void* to, const void* from, int bytes) {
@@ -54,7 +54,7 @@ class Ring {
 #else
     (void)step;
     SIMT_NO_UNROLL
-    for (int i = 0; i < pieces && there; ++i)
+    for (int i = 0; i < pieces && exists; ++i)
       name(i, [&](void* to, const void* from, int bytes) {
         for (int at = 16 * thread_.rank(); at < bytes; at += 16 * thread_.size().x)
           copy16(static_cast<char*>(to) + at, static_cast<const char*>(from) + at);
@@ -66,9 +66,9 @@ class Ring {
   }
 
   // For a step that the block's threads write themselves, with ordinary stores, before the next barrier.
-  SIMT void ask_nothing(int step) const {
+  SIMT void issue_nothing(int step) const {
     let_engine_write();
-    ask(step, true, 0, [](int, const auto&) {});
+    issue(step, true, 0, [](int, const auto&) {});
   }
 
   // Orders ordinary stores to a stage before later bulk copies to it; called by each thread that stored.

@@ -259,7 +259,7 @@ inline constexpr std::int64_t byte_step() {
 
 // `ones` and `others`: the numbers of these taps.
 template <bool Past, class Ones, class Others>
-HWY_INLINE void filter_blocks(const Finish& f, const ByteTaps& taps, Ones ones, Others others,
+HWY_INLINE void filter_blocks(const OutputConversion& f, const ByteTaps& taps, Ones ones, Others others,
                               std::int64_t begin, std::int64_t end, std::uint8_t* HWY_RESTRICT to) {
   const ByteSums::D d;
   constexpr std::int64_t lanes = byte_step() / 2;
@@ -285,7 +285,7 @@ HWY_INLINE void filter_blocks(const Finish& f, const ByteTaps& taps, Ones ones, 
 
 // Numbers of taps known at compile time keep the taps' addresses in registers.
 template <bool Past>
-void filter_bytes(const Finish& f, const ByteTaps& taps, std::int64_t begin, std::int64_t end,
+void filter_bytes(const OutputConversion& f, const ByteTaps& taps, std::int64_t begin, std::int64_t end,
                   std::uint8_t* HWY_RESTRICT to) {
   const auto four = [] { return std::size_t{4}; };
   const auto eight = [] { return std::size_t{8}; };
@@ -300,8 +300,8 @@ void filter_bytes(const Finish& f, const ByteTaps& taps, std::int64_t begin, std
 
 // A row of results: whole vectors are stored directly, the others through `part`, byte_step() bytes.
 // Non-temporal stores overlap with sums and need aligned addresses.
-inline void filter_byte_row(const Finish& f, const ByteTaps& taps, std::int64_t count, bool past_caches,
-                            std::uint8_t* part, std::uint8_t* HWY_RESTRICT to) {
+inline void filter_byte_row(const OutputConversion& f, const ByteTaps& taps, std::int64_t count,
+                            bool past_caches, std::uint8_t* part, std::uint8_t* HWY_RESTRICT to) {
   const auto by_part = [&](std::int64_t begin, std::int64_t end) {
     if (begin == end) return;
     filter_bytes<false>(f, taps, begin, end, part);
@@ -354,14 +354,14 @@ HWY_NOINLINE void sum_taps(const std::vector<Tap<A>>& taps, std::int64_t begin, 
 
 // Stores floats as integers of a narrower type, or unchanged.
 template <class To, class D, class V>
-HWY_INLINE void store_float(D d, const Finish& f, V sum, To* to) {
+HWY_INLINE void store_float(D d, const OutputConversion& f, V sum, To* to) {
   auto value = f.absolute ? hn::Abs(sum) : sum;
   if (f.scaled) value = add_products(d, value, hn::Set(d, f.scale), hn::Set(d, f.offset));
   if constexpr (std::is_same_v<To, float>) {
     hn::StoreU(value, d, to);
   } else {
-    const auto least = hn::Set(d, static_cast<float>(least_of<To>)),
-               most = hn::Set(d, static_cast<float>(most_of<To>));
+    const auto least = hn::Set(d, static_cast<float>(min_value<To>)),
+               most = hn::Set(d, static_cast<float>(max_value<To>));
     value = hn::IfThenElse(hn::Gt(value, least), value, least);
     value = hn::IfThenElse(hn::Lt(value, most), value, most);
     hn::StoreU(hn::DemoteTo(hn::Rebind<To, D>(), hn::NearestInt(value)), hn::Rebind<To, D>(), to);
@@ -369,14 +369,14 @@ HWY_INLINE void store_float(D d, const Finish& f, V sum, To* to) {
 }
 
 // Converts sums to samples in registers: a buffer in the cache would cost a tenth.
-inline HWY_NOINLINE void sum_taps(const Finish& f, const std::vector<Tap<float>>& taps, std::int64_t begin,
-                                  std::int64_t end, std::uint16_t* to) {
+inline HWY_NOINLINE void sum_taps(const OutputConversion& f, const std::vector<Tap<float>>& taps,
+                                  std::int64_t begin, std::int64_t end, std::uint16_t* to) {
   sum_taps(taps, begin, end, to,
            [&f](auto sum, std::uint16_t* at) HWY_ATTR { store_float(hn::ScalableTag<float>(), f, sum, at); });
 }
 
 template <class To, class D, class V>
-HWY_INLINE void store_whole(D d, const Finish& f, V sum, To* to) {
+HWY_INLINE void store_whole(D d, const OutputConversion& f, V sum, To* to) {
   const hn::Rebind<float, D> df;
   if (!f.whole) return store_float(df, f, hn::ConvertTo(df, sum), to);
   auto value = f.absolute ? hn::Abs(sum) : sum;
@@ -385,13 +385,13 @@ HWY_INLINE void store_whole(D d, const Finish& f, V sum, To* to) {
   if constexpr (std::is_same_v<To, float>) {
     hn::StoreU(hn::ConvertTo(df, value), df, to);
   } else {  // some instruction sets saturate to 8 bits only values of 15 bits
-    value = hn::Min(hn::Max(value, hn::Set(d, least_of<To>)), hn::Set(d, most_of<To>));
+    value = hn::Min(hn::Max(value, hn::Set(d, min_value<To>)), hn::Set(d, max_value<To>));
     hn::StoreU(hn::DemoteTo(hn::Rebind<To, D>(), value), hn::Rebind<To, D>(), to);
   }
 }
 
 template <class To, class D, class V>
-HWY_INLINE void store_narrow(D d, const Finish& f, V sum, To* to) {
+HWY_INLINE void store_narrow(D d, const OutputConversion& f, V sum, To* to) {
   auto value = f.absolute ? hn::Abs(sum) : sum;
   value = hn::Add(value, hn::Set(d, static_cast<std::int16_t>(f.whole_offset)));
   if constexpr (std::is_same_v<To, std::uint8_t>) {
@@ -406,7 +406,7 @@ HWY_INLINE void store_narrow(D d, const Finish& f, V sum, To* to) {
 
 // Converts sums to samples; `to` may be the address of the sums. Sums after the last one may be read.
 template <class To, class A>
-HWY_NOINLINE void finish_sums(const Finish& f, const A* sums, std::int64_t count, To* to) {
+HWY_NOINLINE void finish_sums(const OutputConversion& f, const A* sums, std::int64_t count, To* to) {
   const hn::ScalableTag<A> d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
   const auto store = [&](std::int64_t x, To* at) HWY_ATTR {
@@ -425,12 +425,13 @@ HWY_NOINLINE void finish_sums(const Finish& f, const A* sums, std::int64_t count
 
 // Halves are stored without vectors.
 template <class A>
-HWY_NOINLINE void finish_sums(const Finish& f, const A* sums, std::int64_t count, f16* to) {
+HWY_NOINLINE void finish_sums(const OutputConversion& f, const A* sums, std::int64_t count, f16* to) {
   for (std::int64_t x = 0; x < count; ++x) to[x] = finished<f16>(f, sums[x]);
 }
 
 template <class A>
-void finish_sums(const Finish& f, const A* sums, std::int64_t count, Element element, unsigned char* to) {
+void finish_sums(const OutputConversion& f, const A* sums, std::int64_t count, Element element,
+                 unsigned char* to) {
   switch (element) {
     case Element::u8:
       return finish_sums(f, sums, count, to);
@@ -460,8 +461,8 @@ inline void stream_bytes(const unsigned char* HWY_RESTRICT from, std::int64_t co
 
 // A row of results, in pieces whose sums fit in the L1 cache.
 template <class A>
-void filter_row(const Finish& f, const std::vector<Tap<A>>& taps, std::int64_t count, Element element,
-                bool past_caches, unsigned char* to) {
+void filter_row(const OutputConversion& f, const std::vector<Tap<A>>& taps, std::int64_t count,
+                Element element, bool past_caches, unsigned char* to) {
   constexpr std::int64_t most = 1024;
   const auto size = static_cast<std::int64_t>(size_of(element)),
              fours = 4 * static_cast<std::int64_t>(hn::Lanes(hn::ScalableTag<A>()));
@@ -496,7 +497,7 @@ void convert(const T* HWY_RESTRICT from, std::int64_t count, R* HWY_RESTRICT to)
 }
 
 template <class A, class R>
-HWY_NOINLINE void run(Strip<A, R>&& strip, const Finish& f, Element to, bool past_caches) {
+HWY_NOINLINE void run(Strip<A, R>&& strip, const OutputConversion& f, Element to, bool past_caches) {
   const std::int64_t samples = strip.samples();
   const auto along = [&](const auto& taps, A* sums) { sum_taps(taps, 0, samples, sums); };
   const auto store = [&](const auto& taps, R* scratch, unsigned char* at) {
@@ -509,7 +510,7 @@ HWY_NOINLINE void run(Strip<A, R>&& strip, const Finish& f, Element to, bool pas
 
 template <class A, class R = A, class T>
 void run_strip_as(const Problem<T>& p, const Piece& piece) {
-  run(Strip<A, R>(p, piece, convert<T, R>), p.finish, p.to, piece.past_caches);
+  run(Strip<A, R>(p, piece, convert<T, R>), p.conversion, p.to, piece.past_caches);
 }
 
 template <class T>
@@ -576,11 +577,11 @@ void run_rows(const Problem<T>& p, std::int64_t begin, std::int64_t end, bool pa
 
 template <class T>
 void run_simd(const Problem<T>& p, int threads) {
-  constexpr std::int64_t least_samples = 1 << 14;  // worth another thread
+  constexpr std::int64_t min_samples = 1 << 14;  // worth another thread
   const std::int64_t rows = p.images() * p.rows(), samples = rows * p.row_samples();
   if (samples == 0) return;
   const auto parts = static_cast<int>(
-      std::clamp<std::int64_t>(samples / least_samples, 1, std::min<std::int64_t>(threads, rows)));
+      std::clamp<std::int64_t>(samples / min_samples, 1, std::min<std::int64_t>(threads, rows)));
   // A result larger than a share of the last-level cache is evicted before it is read.
   constexpr std::int64_t large = std::int64_t{16} << 20;
   const bool past_caches = samples * static_cast<std::int64_t>(size_of(p.to)) >= large;

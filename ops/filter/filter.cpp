@@ -25,7 +25,7 @@ Signature signature() {
            "laplacian4 (= laplacian), laplacian8, laplacian_ksize3, gaussian, box, sobel_x, sobel_y, "
            "scharr_x, scharr_y, sharpen; "
            "weights as in \"1 2 1; 2 4 2; 1 2 1\"; or a .npy file; up to 31 × 31"),
-      integer("size", 3, 1, most_taps, "of gaussian and box: taps along a side"),
+      integer("size", 3, 1, max_taps, "of gaussian and box: taps along a side"),
       real("sigma", 0, "of gaussian, in pixels; 0: 0.3·((size − 1)/2 − 1) + 0.8"),
       choice("mode", {"correlation", "convolution"}, "convolution: the kernel turned by half a turn"),
       text("border", "reflect_101",
@@ -33,7 +33,7 @@ Signature signature() {
       real("border-value", 0, "what lies around the picture where the border is constant"),
       choice("abs", {"no", "yes"}, "the magnitude of each sum"),
       real("scale", 1, "a factor of each sum"),
-      real("offset", 0, "what is added then"),
+      real("offset", 0, "added to each sum"),
       choice("output-element", {"same", "u8", "u16", "i16", "s16", "f16", "f32"},
              "the result's type; whole numbers are rounded and saturate"),
       integer("roi_x", 0, 0, std::int64_t{1} << 30, "the region of interest: its first column"),
@@ -127,7 +127,7 @@ class Definition {
   }
 
   double finish_whole(std::int64_t sum) const {
-    const Finish& f = options_.finish;
+    const OutputConversion& f = options_.conversion;
     if (!f.whole) return finish_float(static_cast<float>(sum));
     const std::int64_t magnitude = f.absolute ? std::llabs(sum) : sum;
     const double rounded =
@@ -136,7 +136,7 @@ class Definition {
   }
 
   double finish_float(float sum) const {
-    const Finish& f = options_.finish;
+    const OutputConversion& f = options_.conversion;
     const float magnitude = f.absolute ? std::fabs(sum) : sum;
     return stored(f.scaled ? std::fma(magnitude, f.scale, f.offset) : magnitude);
   }

@@ -15,7 +15,7 @@
 namespace tessera::filtering {
 using namespace imaging;
 
-inline constexpr int most_taps = 31;  // along an axis
+inline constexpr int max_taps = 31;  // along an axis
 
 // Integer weights are stored as integers, others as the bits of a float.
 struct Taps {
@@ -25,12 +25,12 @@ struct Taps {
   bool separable = false;   // weight = column × row: sums along rows come first
   bool narrow = false;      // every sum, partial sums and the offset included, fits in 16 bits
   bool bytes = false;       // separable: weights fit in bytes, sums of bytes along a row in 16 bits
-  std::int32_t weight[most_taps * most_taps] = {};  // row-major, `cols` per row
-  std::int32_t column[most_taps] = {}, row[most_taps] = {};
+  std::int32_t weight[max_taps * max_taps] = {};  // row-major, `cols` per row
+  std::int32_t column[max_taps] = {}, row[max_taps] = {};
 };
 
 // The conversion of a sum before it is stored.
-struct Finish {
+struct OutputConversion {
   bool absolute = false;
   bool whole = false;                // integers throughout: no factor, and an integer offset
   std::int32_t shift = 0, half = 0;  // integer sums: bits that are rounded off, halves up
@@ -41,7 +41,7 @@ struct Finish {
 
 struct Options {
   Taps taps;
-  Finish finish;
+  OutputConversion conversion;
   Border border = Border::reflect_101;
   double outside = 0;  // value of a constant border, exact in the samples' type
   std::int64_t roi_x = 0, roi_y = 0;
@@ -91,20 +91,20 @@ SIMT A sum_of(const Taps& taps, const Fetch& fetch) {
   return sum;
 }
 
-SIMT std::int32_t whole_result(const Finish& f, std::int32_t sum) {
+SIMT std::int32_t whole_result(const OutputConversion& f, std::int32_t sum) {
   const std::int32_t magnitude = f.absolute && sum < 0 ? -sum : sum;
   return ((magnitude + f.half) >> f.shift) + f.whole_offset;
 }
 
 template <class To>
-SIMT To finished(const Finish& f, float sum) {
+SIMT To finished(const OutputConversion& f, float sum) {
   const float magnitude = f.absolute ? std::fabs(sum) : sum;
   const float value = f.scaled ? std::fma(magnitude, f.scale, f.offset) : magnitude;
   return sample_of<To>(value);
 }
 
 template <class To>
-SIMT To finished(const Finish& f, std::int32_t sum) {
+SIMT To finished(const OutputConversion& f, std::int32_t sum) {
   if (!f.whole) return finished<To>(f, static_cast<float>(sum));
   const std::int32_t value = whole_result(f, sum);
   if constexpr (std::is_integral_v<To>) return saturated<To>(value);
@@ -113,7 +113,7 @@ SIMT To finished(const Finish& f, std::int32_t sum) {
 
 // Stores the sum as sample `at` of an array of the element `to`.
 template <class A>
-SIMT void store_finished(void* data, std::int64_t at, Element to, const Finish& f, A sum) {
+SIMT void store_finished(void* data, std::int64_t at, Element to, const OutputConversion& f, A sum) {
   switch (to) {
     case Element::u8:
       static_cast<std::uint8_t*>(data)[at] = finished<std::uint8_t>(f, sum);
@@ -144,7 +144,7 @@ struct Problem {
   Border border = Border::reflect_101;
   T outside = {};  // value of a constant border
   Taps taps;
-  Finish finish;
+  OutputConversion conversion;
 
   SIMT int height() const { return static_cast<int>(image.extent[1]); }
   SIMT int width() const { return static_cast<int>(image.extent[2]); }
@@ -170,7 +170,7 @@ struct Problem {
   SIMT void store(std::int64_t n, int y, int x, int c, A sum) const {
     const std::int64_t at =
         n * filtered.stride[0] + y * filtered.stride[1] + x * filtered.stride[2] + c * filtered.stride[3];
-    store_finished(filtered.data, at, to, finish, sum);
+    store_finished(filtered.data, at, to, conversion, sum);
   }
 
   // Computes one sample of the result.
@@ -210,7 +210,7 @@ struct Problem {
     p.border = options.border;
     p.outside = outside_of(options.outside);
     p.taps = options.taps;
-    p.finish = options.finish;
+    p.conversion = options.conversion;
     return p;
   }
 };

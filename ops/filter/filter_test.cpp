@@ -19,7 +19,7 @@ namespace {
 
 const Operation& filtering() { return *find_operation("filter"); }
 
-TEST(Border, GoesOnAsDrawn) {
+TEST(Border, ExtendsAsDocumented) {
   // Ten samples before abcd, abcd, ten samples after; '.' is the constant.
   const std::pair<Border, const char*> drawn[] = {{Border::constant, "..........abcd.........."},
                                                   {Border::replicate, "aaaaaaaaaaabcddddddddddd"},
@@ -36,7 +36,7 @@ TEST(Border, GoesOnAsDrawn) {
   }
 }
 
-TEST(Border, OnePixelIsAllThereIs) {
+TEST(Border, WorksForASinglePixel) {
   for (const Border border : {Border::replicate, Border::reflect, Border::reflect_101, Border::wrap})
     for (int i = -40; i < 40; ++i) EXPECT_EQ(border_index(i, 1, border), 0);
 }
@@ -161,12 +161,12 @@ TEST(Filter, StripsOfAnyWidthAndHeightGiveTheSameBits) {
   EXPECT_GT(compare_strips("streamed_strips", Element::f32), 2);
 }
 
-// Rows of whole runs of 16 bytes, at most `most_runs` and some, of a picture of about `samples` samples; some
+// Rows of whole runs of 16 bytes, at most `max_runs` and some, of a picture of about `samples` samples; some
 // are narrower than a strip.
-Case streamed_case(Random& random, Element element, std::uint64_t most_runs, std::int64_t samples,
+Case streamed_case(Random& random, Element element, std::uint64_t max_runs, std::int64_t samples,
                    const std::vector<std::string>& kernels) {
   const auto pick = [&](std::vector<std::string> words) { return words[random.below(words.size())]; };
-  const std::int64_t run = element == Element::u8 ? 16 : 4, runs = 3 + random.below(most_runs),
+  const std::int64_t run = element == Element::u8 ? 16 : 4, runs = 3 + random.below(max_runs),
                      channels = 1 + 2 * random.below(2);
   const std::int64_t before = run * random.below(3), above = random.below(3), width = run * runs - before;
   const std::int64_t height = samples / (width * channels) + 1 + random.below(9);
@@ -188,7 +188,7 @@ Case streamed_case(Random& random, Element element, std::uint64_t most_runs, std
   return out;
 }
 
-TEST(Filter, RowsThatArriveInARingGiveTheSameBits) {
+TEST(Filter, StreamedRowsGiveTheSameBits) {
   Random random(5);
   const Variant &streamed = named(Where::simt, "streamed"), &rows = named(Where::cpu, "simd");
   for (std::uint64_t i = 0; i < 8; ++i) {
@@ -231,7 +231,7 @@ TEST(Filter, ProductsOfMatricesGiveTheSameBits) {
 }
 
 TEST(Kernel, GaussiansOfBytesSumTo256) {
-  for (int size = 1; size <= most_taps; size += 2)
+  for (int size = 1; size <= max_taps; size += 2)
     for (const double sigma : {0.0, 0.5, 1.5, 7.0}) {
       const Kernel k = kernel_of("gaussian", size, sigma, Element::u8);
       EXPECT_EQ(std::accumulate(k.row.begin(), k.row.end(), 0.0), 256) << size;
@@ -287,7 +287,7 @@ TEST(Kernel, ShortGaussiansOfNoWidthAreOpenCvs) {
   EXPECT_NEAR(kernel_of("gaussian", 11, 0, Element::f32).row[0], 2.2559306989 / 256, 1e-9);
 }
 
-TEST(Kernel, WhatCannotBeReadIsReported) {
+TEST(Kernel, ReportsUnreadableKernels) {
   const auto says = [](const std::string& text, const std::string& what) {
     try {
       (void)kernel_of(text, 4, 0, Element::u8);
@@ -346,7 +346,7 @@ TEST(Filter, ConstantsAndRampsHaveNoLaplacian) {
   EXPECT_EQ(filtered(sized(12, 20, {{"kernel", "sharpen"}}), flat), flat);
 }
 
-TEST(Filter, TheNarrowestAndTheWidestBell) {
+TEST(Filter, AcceptsTheNarrowestAndTheWidestGaussian) {
   std::vector<std::uint8_t> picture(11 * 13);
   for (std::size_t i = 0; i < picture.size(); ++i) picture[i] = static_cast<std::uint8_t>(i * 37);
   const auto with = [&](const char* kernel, const char* sigma) {
@@ -378,7 +378,7 @@ TEST(Filter, ABadRegionOrBorderIsReported) {
   says({{"roi_x", "3"}, {"roi_width", "3"}}, "beyond the image: 3 + 3 > width = 5");
   says({{"border", "mirorr"}}, "did you mean 'mirror'");
   says({{"border", "constant"}, {"border-value", "256"}}, "no value of u8");
-  says({{"kernel", "1e39"}}, "the weight 1e+39 is none that f32 can hold");
+  says({{"kernel", "1e39"}}, "the weight 1e+39 is outside the range of f32");
 }
 
 TEST(Kernel, RowsOfNumbersAsTheyAreTyped) {
@@ -390,7 +390,7 @@ TEST(Kernel, RowsOfNumbersAsTheyAreTyped) {
   EXPECT_EQ(rows_of_numbers(".5 1e-3 -2E2"), (Rows{{0.5, 1e-3, -200}}));
 }
 
-TEST(Kernel, WhatIsNoRowOfNumbersIsReported) {
+TEST(Kernel, ReportsInvalidRowsOfNumbers) {
   const auto says = [](const char* text, const std::string& what) {
     try {
       (void)rows_of_numbers(text);
@@ -402,13 +402,13 @@ TEST(Kernel, WhatIsNoRowOfNumbersIsReported) {
     }
   };
   for (const char* text : {" ", ";", ";;"}) says(text, "it has no number");
-  for (const char* text : {"1,,2", ",1", "1,2,"}) says(text, "no number stands beside a comma");
+  for (const char* text : {"1,,2", ",1", "1,2,"}) says(text, "a number is missing beside a comma");
   says("1 2; 3", "its rows have 2 and 1 weights");
   for (const char* text : {"1-2", "0x10", "1/16", "--3", "1 + 2", "nan", "[1]"})
     says(text, "is no finite number");
 }
 
-TEST(Filter, FactorsThatNoFloatHoldsAreRefused) {
+TEST(Filter, RefusesFactorsOutsideTheRangeOfFloat) {
   const auto says = [](Element element, Arguments::Words words, const std::string& what) {
     try {
       Inputs inputs(*find_operation("filter"), element, sized(4, 5, std::move(words)), 1);
@@ -433,7 +433,7 @@ TEST(Filter, FactorsThatNoFloatHoldsAreRefused) {
   says(Element::f16, beyond("65519"), "");
 }
 
-TEST(Filter, WordsWithoutEffectAreRefused) {
+TEST(Filter, RefusesOptionsWithoutEffect) {
   const auto says = [](Arguments::Words words, const std::string& what) {
     try {
       Inputs inputs(*find_operation("filter"), Element::u8, sized(4, 5, std::move(words)), 1);
@@ -469,7 +469,7 @@ bool is_product(Kernel kernel) {
   return !kernel.column.empty();
 }
 
-TEST(Kernel, FactorsAreFoundWhereTheyAreExact) {
+TEST(Kernel, SeparatesExactProducts) {
   Kernel product = rounded("2 4 2; -1 -2 -1");
   find_factors(product);
   EXPECT_EQ(product.row, (std::vector<double>{1, 2, 1}));
@@ -502,12 +502,12 @@ Kernel outer(const std::vector<double>& column, const std::vector<double>& row, 
   return out;
 }
 
-TEST(Kernel, AProductOfDoublesRoundedToFloatsIsOne) {
+TEST(Kernel, SeparatesRoundedProductsOfDoubles) {
   Random random(11);
-  for (int rows = 2; rows <= most_taps; ++rows)
+  for (int rows = 2; rows <= max_taps; ++rows)
     for (const double sigma : {0.0, 0.4, 1.1, 6.0})  // 0.4: the corners of 31 × 31 are beyond f32's least
       for (const double factor : {1.0, 1.0 / 273, 1e-30}) {
-        const int cols = 2 + static_cast<int>(random.below(most_taps - 1));
+        const int cols = 2 + static_cast<int>(random.below(max_taps - 1));
         Kernel kernel = outer(line(random, rows, sigma), line(random, cols, sigma), factor);
         round_weights(kernel);
         EXPECT_TRUE(is_product(kernel))
@@ -515,7 +515,7 @@ TEST(Kernel, AProductOfDoublesRoundedToFloatsIsOne) {
       }
 }
 
-TEST(Kernel, AWeightThatIsMoreThanRoundedAwayIsNoPartOfAProduct) {
+TEST(Kernel, KeepsKernelsThatDifferFromAProductByMoreThanRounding) {
   Random random(12);
   for (int i = 0; i < 50; ++i) {
     Kernel kernel = outer(line(random, 5, 2), line(random, 7, 2), 1);
@@ -572,7 +572,7 @@ void expect_sums(const std::string& text, bool separable) {
     }
 }
 
-TEST(Filter, SeparableSumsAreAsNearToTheWeightsAsOthers) {
+TEST(Filter, SeparableSumsAreAsAccurateAsOthers) {
   expect_sums(printed(9, 2, 12), true);
   expect_sums(printed(15, 1.5, 30), true);
   expect_sums("0.111111 0.111111 0.111111; 0.111111 0.111111 0.111111", true);
@@ -628,7 +628,7 @@ TEST_F(EveryTarget, SumsOfEveryType) {
 }
 
 // A result of 16 MiB is written by non-temporal stores; in two parts it is not. Rows are unaligned.
-TEST(Filter, LargeResultsAreTheirParts) {
+TEST(Filter, LargeResultsEqualTheirTiles) {
   constexpr std::int64_t large = std::int64_t{16} << 20;
   const auto& simd = named(Where::cpu, "simd");
   const auto compare = [&](Element element, std::int64_t width, Arguments::Words words) {

@@ -31,7 +31,7 @@ inline ByWeights* by_weights(const Arguments& arguments) {
 
 struct Weights {
   int count;
-  float of_tap[most_taps];
+  float of_tap[max_taps];
 };
 
 inline Weights weights_of(const Taps& taps) {
@@ -77,8 +77,8 @@ npp::Filter* function_of(const Arguments& arguments) {
 }
 
 bool brings_weights(const Arguments& arguments) {
-  constexpr int most_own_taps = 15;
-  return is_gaussian(arguments) && arguments.integer("size") > most_own_taps;
+  constexpr int max_own_taps = 15;
+  return is_gaussian(arguments) && arguments.integer("size") > max_own_taps;
 }
 
 template <class T>
@@ -86,7 +86,7 @@ void run_npp(const Arguments& arguments, const Tuning&, Run& run) {
   const auto p = Problem<T>::of(arguments);
   const npp::StreamContext context = npp::context_of(run);
   if (brings_weights(arguments)) {
-    put_weights<<<1, most_taps, 0, context.stream>>>(weights_of(p.taps), static_cast<float*>(run.workspace));
+    put_weights<<<1, max_taps, 0, context.stream>>>(weights_of(p.taps), static_cast<float*>(run.workspace));
     cuda::check(cudaGetLastError());
   }
   const int from_pitch = npp::pitch_of<T>(p.image.stride[1]),
@@ -114,16 +114,16 @@ Reason refuses(const Arguments& arguments, const Tuning&, const Device&) {
   if (const Reason gaps = npp::refuses_gaps<Problem>(arguments)) return gaps;
   if (options_of(arguments).to != arguments.element()) return "is for results of the picture's type";
   if (arguments.dim("channels") != 1 && arguments.dim("channels") != 3) return "is for 1 or 3 channels";
-  const bool there =
+  const bool is_available =
       brings_weights(arguments) ? by_weights(arguments) != nullptr : function_of(arguments) != nullptr;
-  if (!there) return "this NPP lacks the function";
+  if (!is_available) return "this NPP lacks the function";
   return std::nullopt;
 }
 
 Choice by_npp() {
   Choice choice;
   const auto bytes = [](const Arguments& arguments, const Tuning&) {
-    return brings_weights(arguments) ? sizeof(float) * most_taps : 0;
+    return brings_weights(arguments) ? sizeof(float) * max_taps : 0;
   };
   choice.prepare[Element::u8] = unplanned(run_npp<std::uint8_t>, bytes);
   choice.prepare[Element::f32] = unplanned(run_npp<float>, bytes);

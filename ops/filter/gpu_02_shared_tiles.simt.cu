@@ -18,7 +18,7 @@ struct Config {
 
 template <class T, Config config>
 struct SharedTiles {
-  static constexpr int tile = config.tile, threads = tile * tile, most = tile + most_taps - 1;
+  static constexpr int tile = config.tile, threads = tile * tile, most = tile + max_taps - 1;
 
   struct Shared {
     Kept<T> sample[most][most];

@@ -51,21 +51,21 @@ SIMT void slide_pairs(Thread thread, const Problem<std::uint8_t>& p, std::int64_
   RawRun<std::uint8_t, channels> next = lines.load(thread, begin - 1), after = lines.load(thread, begin);
   SIMT_NO_UNROLL
   for (int line = begin - 1; line <= end; ++line) {
-    std::uint32_t here[3][pairs], done[pairs];
-    pairs_of_raw<channels>(next, here);
+    std::uint32_t current_line[3][pairs], done[pairs];
+    pairs_of_raw<channels>(next, current_line);
     next = after;
     if (line + 2 <= end) after = lines.load(thread, line + 2);
     SIMT_UNROLL
     for (int v = 0; v < pairs; ++v) done[v] = two[v], two[v] = one[v], one[v] = 0;
-    add_pairs(weight[2], here, done);
-    add_pairs(weight[1], here, two);
-    add_pairs(weight[0], here, one);
+    add_pairs(weight[2], current_line, done);
+    add_pairs(weight[1], current_line, two);
+    add_pairs(weight[0], current_line, one);
     if (line <= begin) continue;
     Bytes16 out;
     SIMT_UNROLL
     for (int k = 0; k < 4; ++k)
-      out.word[k] = joined_bytes(pair_bytes(done[2 * k], p.finish.absolute),
-                                 pair_bytes(done[2 * k + 1], p.finish.absolute));
+      out.word[k] = joined_bytes(pair_bytes(done[2 * k], p.conversion.absolute),
+                                 pair_bytes(done[2 * k + 1], p.conversion.absolute));
     store_bytes(thread, to + (line - 1) * p.filtered.stride[1], out);
   }
 }
@@ -86,7 +86,7 @@ struct Packed {
   static Reason refuses(const Problem<T>& p, const Tuning&) {
     if (!std::is_same_v<T, std::uint8_t> && !std::is_same_v<T, float>) return "is for bytes and floats";
     if (const Reason reason = refuses_runs(p)) return reason;
-    return std::is_same_v<T, std::uint8_t> ? refuses_pairs(p.taps, p.finish) : std::nullopt;
+    return std::is_same_v<T, std::uint8_t> ? refuses_pairs(p.taps, p.conversion) : std::nullopt;
   }
 
   SIMT void operator()(Thread thread, Shared&, const Problem<T>& p) const {

@@ -118,7 +118,8 @@ struct Matrices {
   }
 
   // Four adjacent results of row lane / 4, from sample lane % 4 · 4 on.
-  SIMT static std::uint32_t finish(Thread thread, const Finish& f, bool quick, std::uint32_t (&d)[4]) {
+  SIMT static std::uint32_t converted(Thread thread, const OutputConversion& f, bool quick,
+                                      std::uint32_t (&d)[4]) {
     if (!quick) {
       SIMT_UNROLL
       for (int v = 0; v < 4; ++v) d[v] = std::uint32_t{finished<T>(f, static_cast<std::int32_t>(d[v]))} << 16;
@@ -146,9 +147,9 @@ struct Matrices {
     const Strip part(thread, p, strip, beside, octets);
     const Ring<stages> ring(thread, shared.ring);
     SIMT_NO_UNROLL
-    for (int step = 0; step < ring.ahead; ++step) part.ask(thread, ring, step, shared.rows[step]);
+    for (int step = 0; step < ring.ahead; ++step) part.issue(thread, ring, step, shared.rows[step]);
     const Weights weights = weights_of(thread, p, part.shift);
-    const Finish& f = p.finish;
+    const OutputConversion& f = p.conversion;
     const bool quick = f.whole && f.shift == 16 && f.whole_offset == 0;  // weights add up to 2^16: a Gaussian
     const std::uint32_t start = quick ? static_cast<std::uint32_t>(f.half) : 0;
     Kept kept[tiles] = {};
@@ -158,7 +159,7 @@ struct Matrices {
     for (int step = 0; step < part.steps; ++step) {
       ring.await(step);
       thread.sync();
-      part.ask(thread, ring, step + ring.ahead, shared.rows[(step + ring.ahead) % stages]);
+      part.issue(thread, ring, step + ring.ahead, shared.rows[(step + ring.ahead) % stages]);
       typename Strip::Rows& lines = shared.rows[step % stages];
       if (part.has_border(step)) {
         part.set_border(thread, step, lines);
@@ -181,7 +182,7 @@ struct Matrices {
         SIMT_UNROLL
         for (int v = 0; v < 4; ++v) d[v] = (d[v] << 8) + start;
         down(thread, kept[t], weights, false, d);
-        word[t] = finish(thread, f, quick, d);
+        word[t] = converted(thread, f, quick, d);
       }
       const Bytes16 run = gathered(thread, word);
       const int y = part.begin + rows * (step - octets + 1) + thread.lane() / 4;

@@ -46,7 +46,7 @@ struct Streamed {
     if (!std::is_same_v<T, std::uint8_t> && !std::is_same_v<T, float>) return "is for bytes and floats";
     if (const Reason reason = refuses_runs(p)) return reason;
     if (!streams(p)) return "is for rows that begin and end at multiples of 16 bytes";
-    return std::is_same_v<T, std::uint8_t> ? refuses_pairs(p.taps, p.finish) : std::nullopt;
+    return std::is_same_v<T, std::uint8_t> ? refuses_pairs(p.taps, p.conversion) : std::nullopt;
   }
 
   template <class Sums, int channels>
@@ -54,7 +54,7 @@ struct Streamed {
     const Strip<channels> strip(thread, p);
     const Ring<config.stages> ring(thread, shared.ring);
     SIMT_NO_UNROLL
-    for (int step = 0; step < ring.ahead; ++step) strip.ask(ring, step, shared.rows[step]);
+    for (int step = 0; step < ring.ahead; ++step) strip.issue(ring, step, shared.rows[step]);
     const Sums sums(p);
     typename Sums::Sum sum[3];
     SIMT_UNROLL
@@ -65,23 +65,23 @@ struct Streamed {
     for (int step = 0; step < steps; ++step) {
       ring.await(step);
       thread.sync();
-      strip.ask(ring, step + ring.ahead, shared.rows[(step + ring.ahead) % config.stages]);
-      if (!strip.there) continue;
+      strip.issue(ring, step + ring.ahead, shared.rows[(step + ring.ahead) % config.stages]);
+      if (!strip.has_run) continue;
       Rows& rows = shared.rows[step % config.stages];
       FILTER_TURNS
       for (int i = 0; i < streamed_rows; ++i) {
         const int line = strip.line(step, i);
         if (line > strip.end) break;
-        typename Sums::Line here;
-        sums.take(strip.load(thread, rows[i], line), here);
+        typename Sums::Line current_line;
+        sums.take(strip.load(thread, rows[i], line), current_line);
         // This line is the last one of the row above and the first one of the row below.
         auto &above = sum[(i + 1) % 3], &beside = sum[(i + 2) % 3], &below = sum[i];
-        sums.add(2, here, above);
-        sums.add(1, here, beside);
+        sums.add(2, current_line, above);
+        sums.add(1, current_line, beside);
         sums.clear(below);
-        sums.add(0, here, below);
+        sums.add(0, current_line, below);
         if (line <= strip.begin) continue;
-        thread.store16(to, sums.finish(above));
+        thread.store16(to, sums.converted(above));
         to += p.filtered.stride[1];
       }
     }

@@ -85,13 +85,13 @@ struct StreamedStrips {
       return strip.plane + border_index(y, strip.p.height(), strip.p.border) * strip.p.image.stride[1];
     }
 
-    SIMT void ask(Thread thread, const Ring<stages>& ring, int step, std::uint32_t* to) const {
+    SIMT void issue(Thread thread, const Ring<stages>& ring, int step, std::uint32_t* to) const {
       const int first = step * Passes::rows;
       if (step < steps && !is_copied(first)) {
         fill(thread, first, to);
-        return ring.ask_nothing(step);
+        return ring.issue_nothing(step);
       }
-      ring.ask(step, step < steps, Passes::rows, [&](int i, const auto& copy) {
+      ring.issue(step, step < steps, Passes::rows, [&](int i, const auto& copy) {
         if (begin == end) return;
         copy(to + i * Passes::slots * 4 + begin, line(first + i) + strip.left + begin,
              (end - begin) * static_cast<int>(sizeof(T)));
@@ -117,11 +117,11 @@ struct StreamedStrips {
         const bool needed = j < strip.wide;
         const int col =
                       needed ? border_index(strip.left + j, strip.p.width(), strip.p.border) : from_constant,
-                  there = col - strip.left;
+                  source_col = col - strip.left;
         T* const samples = reinterpret_cast<T*>(to + row * Passes::slots * 4);
-        samples[j] = col == from_constant            ? strip.p.outside
-                     : there >= begin && there < end ? samples[there]
-                                                     : line(step * Passes::rows + row)[col];
+        samples[j] = col == from_constant                      ? strip.p.outside
+                     : source_col >= begin && source_col < end ? samples[source_col]
+                                                               : line(step * Passes::rows + row)[col];
       }
     }
   };
@@ -134,12 +134,12 @@ struct StreamedStrips {
     Passes::put_weights(thread, stage, p.taps, strip.shift);  // read after the first step's barrier
     const Feed feed(strip);
     SIMT_NO_UNROLL
-    for (int step = 0; step < ring.ahead; ++step) feed.ask(thread, ring, step, shared.source[step]);
+    for (int step = 0; step < ring.ahead; ++step) feed.issue(thread, ring, step, shared.source[step]);
     SIMT_NO_UNROLL
     for (int step = 0; step < feed.steps; ++step) {
       ring.await(step);
       thread.sync();
-      feed.ask(thread, ring, step + ring.ahead, shared.source[(step + ring.ahead) % stages]);
+      feed.issue(thread, ring, step + ring.ahead, shared.source[(step + ring.ahead) % stages]);
       stage = stage_of(shared, step);
       if (feed.has_border(step)) {
         feed.set_border(thread, step, stage.source);

@@ -39,7 +39,7 @@ std::vector<std::string_view> split(std::string_view text, char between) {
 Row row_of(std::string_view text) {
   Row out;
   for (const std::string_view part : split(text, ',')) {
-    if (part.empty()) throw Error("no number stands beside a comma");
+    if (part.empty()) throw Error("a number is missing beside a comma");
     for (std::size_t from = 0; from != part.npos; from = part.find_first_not_of(blanks, from)) {
       const std::size_t to = std::min(part.find_first_of(blanks, from), part.size());
       out.push_back(number_of(std::string(part.substr(from, to - from))));
@@ -157,8 +157,8 @@ const std::vector<Fixed>& fixed_kernels() {
   return all;
 }
 
-void demand_size(std::int64_t rows, std::int64_t cols) {
-  if (rows < 1 || cols < 1 || rows > most_taps || cols > most_taps)
+void require_size(std::int64_t rows, std::int64_t cols) {
+  if (rows < 1 || cols < 1 || rows > max_taps || cols > max_taps)
     throw Error("--kernel has " + std::to_string(rows) + " × " + std::to_string(cols) +
                 " weights; 1 × 1 to 31 × 31 are possible");
 }
@@ -168,13 +168,13 @@ Kernel from_file(const std::string& path) {
   const Extents& extents = numbers.extents;
   if (extents.empty() || extents.size() > 2) throw Error(path + ": a kernel has 1 or 2 dimensions");
   const std::int64_t rows = extents.size() == 2 ? extents[0] : 1, cols = extents.back();
-  demand_size(rows, cols);
+  require_size(rows, cols);
   return {static_cast<int>(rows), static_cast<int>(cols), std::move(numbers.values), {}, {}};
 }
 
 Kernel from_text(const std::string& text) {
   const std::vector<std::vector<double>> rows = rows_of_numbers(text);
-  demand_size(static_cast<std::int64_t>(rows.size()), static_cast<std::int64_t>(rows[0].size()));
+  require_size(static_cast<std::int64_t>(rows.size()), static_cast<std::int64_t>(rows[0].size()));
   Kernel out{static_cast<int>(rows.size()), static_cast<int>(rows[0].size()), {}, {}, {}};
   for (const std::vector<double>& row : rows) out.weights.insert(out.weights.end(), row.begin(), row.end());
   return out;
@@ -260,7 +260,7 @@ void round_weights(Kernel& kernel) {
     if (!std::isfinite(narrow)) {
       char text[40];
       std::snprintf(text, sizeof text, "%.6g", w);
-      throw Error(std::string("--kernel: the weight ") + text + " is none that f32 can hold");
+      throw Error(std::string("--kernel: the weight ") + text + " is outside the range of f32");
     }
     w = narrow;
   }
@@ -283,7 +283,7 @@ void find_factors(Kernel& kernel) {
 
 namespace {
 
-double most_magnitude(Element element) {
+double max_magnitude(Element element) {
   switch (element) {
     case Element::u8:
       return 255;
@@ -300,7 +300,7 @@ double outside_of(const Arguments& arguments) {
   const double value = arguments.real("border-value");
   const Element element = arguments.element();
   const double least = element == Element::i16 ? -32768 : 0,
-               most = element == Element::i16 ? 32767 : most_magnitude(element);
+               most = element == Element::i16 ? 32767 : max_magnitude(element);
   if (is_integer(element) && (value != std::nearbyint(value) || value < least || value > most))
     throw Error("--border-value " + arguments.text("border-value") + " is no value of " +
                 std::string(name_of(element)));
@@ -320,7 +320,7 @@ double half_of(const Kernel& kernel) { return kernel.shift == 0 ? 0 : std::ldexp
 double largest_sum(const Kernel& kernel, Element element) {
   double weights = 0;
   for (const double w : kernel.weights) weights += std::fabs(w);
-  return weights * most_magnitude(element) + half_of(kernel);
+  return weights * max_magnitude(element) + half_of(kernel);
 }
 
 bool sums_are_whole(const Kernel& kernel, Element element) {
@@ -348,11 +348,11 @@ void put_weights(const Kernel& kernel, Taps& taps) {
 }
 
 bool sums_fit_bytes(const Kernel& kernel) {
-  constexpr double most_byte = 255, most_sum = 65535;
-  const auto is_byte = [](double w) { return w >= 0 && w <= most_byte; };
+  constexpr double max_byte = 255, max_sum = 65535;
+  const auto is_byte = [](double w) { return w >= 0 && w <= max_byte; };
   const double along = std::accumulate(kernel.row.begin(), kernel.row.end(), 0.0);
   return std::ranges::all_of(kernel.row, is_byte) && std::ranges::all_of(kernel.column, is_byte) &&
-         along * most_byte <= most_sum;
+         along * max_byte <= max_sum;
 }
 
 Error beyond_f32(const Arguments& arguments, const char* name) {
@@ -367,7 +367,7 @@ void choose_arithmetic(const Arguments& arguments, const Kernel& kernel, Options
   out.taps.whole = sums_are_whole(kernel, element);
   out.taps.bytes =
       out.taps.whole && element == Element::u8 && !kernel.column.empty() && sums_fit_bytes(kernel);
-  Finish& f = out.finish;
+  OutputConversion& f = out.conversion;
   f.absolute = arguments.text("abs") == "yes";
   // Fractions from the factor 2^-shift are kept if the result can hold them.
   const bool rounds = kernel.shift == 0 || is_integer(out.to);
@@ -406,17 +406,17 @@ void set_region(const Arguments& arguments, Options& out) {
     throw Error("image has rows of more than 2^30 samples");
 }
 
-void demand_effects(const Arguments& arguments) {
+void require_effects(const Arguments& arguments) {
   const std::string& kernel = arguments.text("kernel");
   const bool bell = kernel == "gaussian",
              constant = border_named(arguments.text("border")) == Border::constant;
-  demand_effect(arguments, "size", bell || kernel == "box", "--kernel gaussian or box");
-  demand_effect(arguments, "sigma", bell, "--kernel gaussian");
-  demand_effect(arguments, "border-value", constant, "--border constant");
+  require_effect(arguments, "size", bell || kernel == "box", "--kernel gaussian or box");
+  require_effect(arguments, "sigma", bell, "--kernel gaussian");
+  require_effect(arguments, "border-value", constant, "--border constant");
 }
 
 Options make(const Arguments& arguments) {
-  demand_effects(arguments);
+  require_effects(arguments);
   Options out;
   const auto size = static_cast<int>(arguments.integer("size"));
   Kernel kernel = kernel_of(arguments.text("kernel"), size, arguments.real("sigma"), arguments.element());

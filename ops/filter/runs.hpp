@@ -207,7 +207,7 @@ SIMT void store_run(Thread thread, const Problem<T>& p, std::int64_t n, int y, i
       reinterpret_cast<T*>(p.filtered.data) + n * p.filtered.stride[0] + y * p.filtered.stride[1] + first;
   Bytes16 out;
   SIMT_UNROLL
-  for (int v = 0; v < run_samples<T>; ++v) put_sample(out, v, finished<T>(p.finish, sum[v]));
+  for (int v = 0; v < run_samples<T>; ++v) put_sample(out, v, finished<T>(p.conversion, sum[v]));
   store_bytes(thread, to, out);
 }
 
@@ -434,10 +434,10 @@ class NumberSums {
     SIMT_UNROLL
     for (int v = 0; v < count; ++v) sum[v] = A{0};
   }
-  SIMT Bytes16 finish(const Sum& sum) const {
+  SIMT Bytes16 converted(const Sum& sum) const {
     Bytes16 out;
     SIMT_UNROLL
-    for (int v = 0; v < count; ++v) put_sample(out, v, finished<T>(p_.finish, sum[v]));
+    for (int v = 0; v < count; ++v) put_sample(out, v, finished<T>(p_.conversion, sum[v]));
     return out;
   }
 
@@ -475,7 +475,7 @@ SIMT void slide_warp(Thread thread, const Problem<T>& p, std::int64_t n, int fir
       sums.clear(below);
       sums.add(0, here, below);
       if (line + i > begin)
-        store_some(thread, to + (line + i - 1) * p.filtered.stride[1], sums.finish(above), lines.valid());
+        store_some(thread, to + (line + i - 1) * p.filtered.stride[1], sums.converted(above), lines.valid());
     }
   }
 }
@@ -491,7 +491,7 @@ inline namespace TESSERA_UNIT {
 // to 2048 are exact, and the bits of a nonnegative sum are the sum itself. CPUs compute the same sums as
 // integers.
 
-inline constexpr int most_pair_sum = 2048;
+inline constexpr int max_pair_sum = 2048;
 
 // Bytes 0 and 2 of a word, or 1 and 3, in the halves of a word.
 SIMT std::uint32_t even_bytes(std::uint32_t word) { return word & 0x00ff00ffu; }
@@ -579,11 +579,11 @@ SIMT void pairs_of(std::uint32_t before, const Bytes16& bytes, std::uint32_t beh
 inline bool sums_fit(const Taps& taps) {
   int above = 0, below = 0;
   for (int i = 0; i < taps.rows * taps.cols; ++i) (taps.weight[i] > 0 ? above : below) += taps.weight[i];
-  return above * 255 <= most_pair_sum && -below * 255 <= most_pair_sum;
+  return above * 255 <= max_pair_sum && -below * 255 <= max_pair_sum;
 }
 
-inline Reason refuses_pairs(const Taps& taps, const Finish& finish) {
-  if (!finish.whole || finish.shift != 0 || finish.whole_offset != 0)
+inline Reason refuses_pairs(const Taps& taps, const OutputConversion& conversion) {
+  if (!conversion.whole || conversion.shift != 0 || conversion.whole_offset != 0)
     return "is for sums of bytes without a factor or an offset";
   if (!sums_fit(taps)) return "is for weights of bytes whose positive and negative sums are at most 8";
   return std::nullopt;
@@ -597,7 +597,7 @@ class PairSums {
   using Line = std::uint32_t[3][pairs];
   using Sum = std::uint32_t[pairs];
 
-  SIMT explicit PairSums(const Problem<std::uint8_t>& p) : absolute_(p.finish.absolute) {
+  SIMT explicit PairSums(const Problem<std::uint8_t>& p) : absolute_(p.conversion.absolute) {
     const Weights3<std::int32_t> whole(p.taps);
     SIMT_UNROLL
     for (int i = 0; i < 9; ++i) weight_[i / 3][i % 3] = pair_weight(whole.weight[i / 3][i % 3]);
@@ -618,7 +618,7 @@ class PairSums {
     SIMT_UNROLL
     for (int v = 0; v < pairs; ++v) sum[v] = 0;
   }
-  SIMT Bytes16 finish(const Sum& sum) const {
+  SIMT Bytes16 converted(const Sum& sum) const {
     Bytes16 out;
     SIMT_UNROLL
     for (int k = 0; k < 4; ++k)

@@ -98,9 +98,9 @@ SIMT int lag_of(const Taps& taps) { return (taps.rows + 6) / 8; }
 // Strips of `cols` columns, and about `rows` rows per block, in steps of 16.
 template <class T>
 Launch launch_of_strips(const Problem<T>& p, int cols, int rows, int threads) {
-  constexpr int step = 16, most_misplaced = run_samples<T> - 4;
+  constexpr int step = 16, max_misplaced = run_samples<T> - 4;
   const int before = 8 * lag_of(p.taps), whole = (rows + before + step - 1) / step * step - before;
-  return {.grid = {p.cols() == 0 ? 0 : (p.cols() + most_misplaced + cols - 1) / cols,
+  return {.grid = {p.cols() == 0 ? 0 : (p.cols() + max_misplaced + cols - 1) / cols,
                    (p.rows() + whole - 1) / whole, p.images() * p.channels()},
           .block = {threads}};
 }
@@ -282,12 +282,12 @@ struct NumberPasses {
     T* to = reinterpret_cast<T*>(p.filtered.data) + strip.origin + y * stride[1] + x * stride[2];
     if (y + 8 <= strip.end) {
       SIMT_UNROLL
-      for (int v = 0; v < 8; ++v, to += stride[1]) *to = finished<T>(p.finish, sum[v]);
+      for (int v = 0; v < 8; ++v, to += stride[1]) *to = finished<T>(p.conversion, sum[v]);
       return;
     }
     SIMT_UNROLL
     for (int v = 0; v < 8; ++v, to += stride[1])
-      if (y + v < strip.end) *to = finished<T>(p.finish, sum[v]);
+      if (y + v < strip.end) *to = finished<T>(p.conversion, sum[v]);
   }
 };
 
@@ -383,7 +383,7 @@ struct BytePasses {
   SIMT static void down(Thread thread, const Shared& shared, const Strip<T>& strip, int step, int lag) {
     const int chunk = 2 * step + thread.rank() / (cols / 4) - lag, four = thread.rank() % (cols / 4);
     if (chunk < 0) return;
-    const Finish& f = strip.p.finish;
+    const OutputConversion& f = strip.p.conversion;
     const bool quick = f.whole && f.shift == 16 && f.whole_offset == 0;  // weights add up to 2^16: a Gaussian
     const int words = (strip.p.taps.rows + 2) / 2, start = quick ? f.half : 0;
     const std::uint32_t* const ring = shared.ring + swizzled<2>(four) * 4;

@@ -47,7 +47,7 @@ class StreamedStrip {
     left_wraps_ = first && wraps;
     right_wraps_ = last && wraps;
     const int at = thread.rank() * run;
-    there = at < used_;
+    has_run = at < used_;
     at_left_ = first && !wraps && at == 0;
     at_right_ = last && !wraps && at + run == used_;
     to = reinterpret_cast<T*>(p.filtered.data) + thread.block().z * p.filtered.stride[0] +
@@ -55,7 +55,7 @@ class StreamedStrip {
   }
 
   int begin, end;  // rows
-  bool there;      // true: this thread has a run
+  bool has_run;    // true: this thread has a run
   T* to;           // the run in row `begin`
 
   SIMT int steps() const { return begin < end ? (end - begin + 2 + streamed_rows - 1) / streamed_rows : 0; }
@@ -63,8 +63,8 @@ class StreamedStrip {
 
   // Requests copies of a step's lines into the ring.
   template <int stages>
-  SIMT void ask(const Ring<stages>& ring, int step, Row (&rows)[streamed_rows]) const {
-    ring.ask(step, step < steps(), 3 * streamed_rows, [&](int piece, const auto& copy) {
+  SIMT void issue(const Ring<stages>& ring, int step, Row (&rows)[streamed_rows]) const {
+    ring.issue(step, step < steps(), 3 * streamed_rows, [&](int piece, const auto& copy) {
       const int i = piece % streamed_rows, y = line(step, i), what = piece / streamed_rows;
       if (y > end || outside(y)) return;
       const T* const from = image_ + border_index(y + p_.roi_y, p_.height(), border_) * p_.image.stride[1];
@@ -191,12 +191,12 @@ class ByteRows {
   int begin, end, start, used, shift, steps;
 
   template <int stages>
-  SIMT void ask(Thread thread, const Ring<stages>& ring, int step, Rows& to) const {
+  SIMT void issue(Thread thread, const Ring<stages>& ring, int step, Rows& to) const {
     if (step < steps && !is_copied(step)) {
       set(thread, step, 0, 0, to);
-      return ring.ask_nothing(step);
+      return ring.issue_nothing(step);
     }
-    ring.ask(step, step < steps, rows, [&](int i, const auto& copy) {
+    ring.issue(step, step < steps, rows, [&](int i, const auto& copy) {
       if (copied_from_ < copied_to_)
         copy(to[i] + copied_from_, line(step, i) + left_ + copied_from_, copied_to_ - copied_from_);
     });

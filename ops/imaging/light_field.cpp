@@ -10,7 +10,7 @@ namespace {
 
 constexpr double place_unit = 1 << place_bits;
 
-void demand_at_most(const Arguments& arguments, const char* name, std::int64_t most) {
+void require_at_most(const Arguments& arguments, const char* name, std::int64_t most) {
   if (arguments.dim(name) > most)
     throw Error(std::string("views has ") + name + " = " + std::to_string(arguments.dim(name)) +
                 ", more than " + std::to_string(most));
@@ -48,15 +48,15 @@ double nearest_whole(double value) { return std::floor(value + 0.5); }
 
 // The weights along an axis for a view at `place`: all numbers here are multiples of powers of 2 that a
 // double holds exactly.
-std::vector<Weighted> weights_of(double place, double slope, double bits, Between between) {
+std::vector<Weighted> weights_of(double place, double slope, double bits, Interpolation between) {
   const double one = std::ldexp(1.0, static_cast<int>(bits)),
                shift = nearest_whole(slope * place * one) / one;
-  if (between == Between::nearest)
+  if (between == Interpolation::nearest)
     return {{static_cast<std::int64_t>(nearest_whole(shift)), static_cast<std::int64_t>(one)}};
   const auto first = static_cast<std::int64_t>(std::floor(shift));
   const double f = shift - std::floor(shift);
   const auto whole = [one](double weight) { return static_cast<std::int64_t>(nearest_whole(weight * one)); };
-  if (between == Between::linear) return {{first, whole(1 - f)}, {first + 1, whole(f)}};
+  if (between == Interpolation::linear) return {{first, whole(1 - f)}, {first + 1, whole(f)}};
   const std::int64_t before = whole((-f * f * f + 2 * f * f - f) / 2),
                      behind = whole((-3 * f * f * f + 4 * f * f + f) / 2),
                      last = whole((f * f * f - f * f) / 2);
@@ -141,7 +141,9 @@ class Definition {
 
 // Two operations for each sample that is read.
 double flops(const Arguments& arguments, const LightFieldPlan& plan, const std::string& output) {
-  const double taps = plan.between == Between::nearest ? 1 : plan.between == Between::linear ? 4 : 16;
+  const double taps = plan.between == Interpolation::nearest  ? 1
+                      : plan.between == Interpolation::linear ? 4
+                                                              : 16;
   return 2 * taps * plan.count * static_cast<double>(arguments.array(output).count());
 }
 
@@ -153,8 +155,8 @@ std::int64_t in_places(double value) {
 
 void set_slopes(LightFieldPlan& plan, const std::vector<double>& slopes) {
   constexpr double steepest = 1024;
-  if (slopes.size() > most_slopes)
-    throw Error(std::to_string(slopes.size()) + " slopes are more than " + std::to_string(most_slopes) +
+  if (slopes.size() > max_slopes)
+    throw Error(std::to_string(slopes.size()) + " slopes are more than " + std::to_string(max_slopes) +
                 " in one call");
   for (std::size_t i = 0; i < slopes.size(); ++i) {
     if (!(std::fabs(slopes[i]) <= steepest)) {
@@ -163,25 +165,25 @@ void set_slopes(LightFieldPlan& plan, const std::vector<double>& slopes) {
       throw Error(std::string("a slope of ") + text + " pixels per view is beyond ±1024");
     }
     plan.slope[i] = static_cast<std::int32_t>(in_places(slopes[i]));
-    plan.least_slope = i == 0 ? plan.slope[i] : std::min(plan.least_slope, plan.slope[i]);
-    plan.most_slope = i == 0 ? plan.slope[i] : std::max(plan.most_slope, plan.slope[i]);
+    plan.min_slope = i == 0 ? plan.slope[i] : std::min(plan.min_slope, plan.slope[i]);
+    plan.max_slope = i == 0 ? plan.slope[i] : std::max(plan.max_slope, plan.slope[i]);
   }
 }
 
 LightFieldPlan begin_plan(const Arguments& arguments) {
-  constexpr std::int64_t longest = std::int64_t{1} << 26, most_places = 4096;
+  constexpr std::int64_t longest = std::int64_t{1} << 26, max_places = 4096;
   for (const char* name : {"rows", "cols"}) {
-    demand_at_most(arguments, name, most_places);
+    require_at_most(arguments, name, max_places);
     if (arguments.dim(name) < 1) throw Error("views is a grid without a view");
   }
-  demand_at_most(arguments, "height", longest);
-  demand_at_most(arguments, "width", longest);
-  demand_at_most(arguments, "channels", longest / std::max<std::int64_t>(1, arguments.dim("width")));
+  require_at_most(arguments, "height", longest);
+  require_at_most(arguments, "width", longest);
+  require_at_most(arguments, "channels", longest / std::max<std::int64_t>(1, arguments.dim("width")));
   LightFieldPlan out;
   const std::string& between = arguments.text("interpolation");
-  out.between = between == "nearest"  ? Between::nearest
-                : between == "linear" ? Between::linear
-                                      : Between::cubic;
+  out.between = between == "nearest"  ? Interpolation::nearest
+                : between == "linear" ? Interpolation::linear
+                                      : Interpolation::cubic;
   out.border = border_named(arguments.text("border"));
   set_centre(out, arguments);
   return out;
@@ -189,8 +191,7 @@ LightFieldPlan begin_plan(const Arguments& arguments) {
 
 void add_view(LightFieldPlan& plan, std::int64_t row, std::int64_t col, std::int64_t weight) {
   if (weight == 0) return;
-  if (plan.count == most_views)
-    throw Error("more than " + std::to_string(most_views) + " views in one result");
+  if (plan.count == max_views) throw Error("more than " + std::to_string(max_views) + " views in one result");
   plan.view[plan.count++] = {static_cast<std::int16_t>(row), static_cast<std::int16_t>(col),
                              static_cast<std::int32_t>(weight)};
 }
@@ -199,11 +200,11 @@ void end_plan(LightFieldPlan& plan) {
   if (plan.count == 0)
     throw Error("no view has a weight: the aperture is smaller than the way to the nearest view");
   plan.equal = true;
-  plan.least_col = plan.most_col = plan.view[0].col;
+  plan.min_col = plan.max_col = plan.view[0].col;
   for (int i = 0; i < plan.count; ++i) {
     plan.all_weights += plan.view[i].weight;
-    plan.least_col = std::min<int>(plan.least_col, plan.view[i].col);
-    plan.most_col = std::max<int>(plan.most_col, plan.view[i].col);
+    plan.min_col = std::min<int>(plan.min_col, plan.view[i].col);
+    plan.max_col = std::max<int>(plan.max_col, plan.view[i].col);
     plan.equal = plan.equal && plan.view[i].weight == 1;
   }
 }

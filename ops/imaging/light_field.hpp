@@ -17,10 +17,10 @@
 namespace tessera::lightfield {
 using namespace imaging;
 
-inline constexpr int most_views = 1024, most_slopes = 256;
+inline constexpr int max_views = 1024, max_slopes = 256;
 inline constexpr int place_bits = 16;  // positions in the grid and slopes are multiples of 2^-16
 
-enum class Between : int { nearest, linear, cubic };
+enum class Interpolation : int { nearest, linear, cubic };
 
 struct WeightedView {
   std::int16_t row = 0, col = 0;
@@ -29,14 +29,14 @@ struct WeightedView {
 
 struct LightFieldPlan {
   int count = 0;  // number of views, ordered by rows, then columns
-  WeightedView view[most_views];
+  WeightedView view[max_views];
   std::int32_t all_weights = 0;
   bool equal = false;                           // every weight is 1
   std::int64_t centre_row = 0, centre_col = 0;  // the position that is not shifted, in 2^-16 of a view
-  int least_col = 0, most_col = 0;              // range of the views' columns
-  std::int32_t least_slope = 0, most_slope = 0;
-  std::int32_t slope[most_slopes] = {};  // slope of each plane, in 2^-16 pixels per view
-  Between between = Between::linear;
+  int min_col = 0, max_col = 0;                 // range of the views' columns
+  std::int32_t min_slope = 0, max_slope = 0;
+  std::int32_t slope[max_slopes] = {};  // slope of each plane, in 2^-16 pixels per view
+  Interpolation between = Interpolation::linear;
   Border border = Border::replicate;
 };
 
@@ -90,15 +90,15 @@ SIMT void cubic_weights(std::int64_t f, std::int32_t (&weight)[4]) {
 }
 
 template <int bits>
-SIMT Taps taps_of(std::int64_t shift, Between between) {
+SIMT Taps taps_of(std::int64_t shift, Interpolation between) {
   constexpr std::int32_t one = 1 << bits;
   Taps out;
   out.weight[0] = one;
   const auto fraction = static_cast<std::int32_t>(shift & (one - 1));
   out.first = static_cast<int>(shift >> bits);
-  if (between == Between::nearest) {
+  if (between == Interpolation::nearest) {
     out.first = static_cast<int>((shift + one / 2) >> bits);
-  } else if (fraction != 0 && between == Between::linear) {
+  } else if (fraction != 0 && between == Interpolation::linear) {
     out.count = 2;
     out.weight[0] = one - fraction;
     out.weight[1] = fraction;

@@ -66,7 +66,7 @@ Reason refuses_runs(const Gather<T>& p) {
   if (!std::is_same_v<T, std::uint8_t>) return "is for bytes";
   if (!p.packed()) return "is for pixels side by side";
   if (p.channels() > 3) return "is for 1 to 3 channels";
-  if (p.plan.between == Between::cubic) return "is for nearest and linear interpolation";
+  if (p.plan.between == Interpolation::cubic) return "is for nearest and linear interpolation";
   return std::nullopt;
 }
 
@@ -197,8 +197,8 @@ SIMT int bytes_beside(const View<const std::uint8_t, 5>& views) {
 SIMT WorkSplit work_split_of(const Gather<std::uint8_t>& p, int rows, int planes) {
   std::int64_t left = 0, right = 0;  // farthest offsets at which samples are read
   for (int corner = 0; corner < 4; ++corner) {
-    const int col = corner % 2 == 0 ? p.plan.least_col : p.plan.most_col;
-    const std::int32_t slope = corner / 2 == 0 ? p.plan.least_slope : p.plan.most_slope;
+    const int col = corner % 2 == 0 ? p.plan.min_col : p.plan.max_col;
+    const std::int32_t slope = corner / 2 == 0 ? p.plan.min_slope : p.plan.max_slope;
     const Taps taps = taps_of<p.bits>(shift_of<p.bits>(col, p.plan.centre_col, slope), p.plan.between);
     const std::int64_t at = std::int64_t{taps.first} * p.channels();
     left = at < left ? at : left;
@@ -226,15 +226,15 @@ SIMT WorkSplit work_split_of(const Gather<std::uint8_t>& p, int rows, int planes
 
 // The work of a thread: if `run` >= 0, that run (16 bytes of a row) of row group `group`; else, if `sample`
 // >= 0, that one edge sample of `row` and `plane`; else nothing.
-struct Standing {
+struct ThreadWork {
   int run = -1, group = 0;
   int sample = -1, row = 0, plane = 0;
   int left = 0, right = 0;
 };
 
-SIMT Standing standing_of(Thread thread, const Gather<std::uint8_t>& p, const WorkSplit& split,
-                          std::int64_t block, int planes) {
-  Standing out;
+SIMT ThreadWork thread_work(Thread thread, const Gather<std::uint8_t>& p, const WorkSplit& split,
+                            std::int64_t block, int planes) {
+  ThreadWork out;
   out.left = split.left;
   out.right = split.right;
   // Edge blocks come first, because each takes long.
@@ -264,7 +264,7 @@ struct Shift {
 
 template <int planes>
 struct Shifts {
-  Shift shift[planes][most_views];
+  Shift shift[planes][max_views];
 };
 
 template <int planes>
@@ -356,7 +356,7 @@ struct LinesOf {
 // Adds views [begin, end), all of one row of the grid, to the sums of one plane.
 template <int rows>
 SIMT void add_views(Thread thread, const Gather<std::uint8_t>& p, const Shift* shifts,
-                    const LinesOf<rows>& lines, int begin, int end, const Standing& place,
+                    const LinesOf<rows>& lines, int begin, int end, const ThreadWork& place,
                     std::uint32_t (&sum)[rows][run_bytes]) {
   const int first = place.run * run_bytes;
   std::uint32_t along[rows + 1][run_bytes] = {};
@@ -404,7 +404,7 @@ SIMT void store_sums(Thread thread, const Gather<std::uint8_t>& p, int plane, in
 // for one plane after another.
 template <int rows, int planes>
 SIMT void refocus_packed(Thread thread, const Gather<std::uint8_t>& p, const Shifts<planes>& shifts,
-                         int plane, const Standing& at, int views_at_once) {
+                         int plane, const ThreadWork& at, int views_at_once) {
   const int y = at.group * rows, first = at.run * run_bytes;
   std::uint32_t sum[planes][rows][run_bytes] = {};
   for (int begin = 0; begin < p.plan.count;) {
@@ -449,9 +449,9 @@ SIMT void refocus_sample(const Gather<std::uint8_t>& p, const Shift* shifts, int
         for (int j = 0; j < 2; ++j) {
           const int col = border_index(x + shift.pixels + j, p.width(), p.plan.border);
           weight[i][j] = v + i < end && col != from_constant ? shift.weights >> (8 * j * channels) & 255 : 0;
-          const int there = col == from_constant ? 0 : col * channels;
-          byte[i][j][0] = view[lines.at[0] + there];
-          byte[i][j][1] = view[lines.at[1] + there];
+          const int column_offset = col == from_constant ? 0 : col * channels;
+          byte[i][j][0] = view[lines.at[0] + column_offset];
+          byte[i][j][1] = view[lines.at[1] + column_offset];
         }
       }
       SIMT_UNROLL
@@ -478,8 +478,8 @@ SIMT void refocus_block(Thread thread, Shifts<planes>& shifts, const Gather<std:
   const int parts = (p.planes() + planes - 1) / planes, plane = thread.block().x % parts * planes;
   fill_shifts(thread, shifts, p, plane);
   thread.sync();
-  const Standing at =
-      standing_of(thread, p, work_split_of(p, rows, planes), thread.block().x / parts, planes);
+  const ThreadWork at =
+      thread_work(thread, p, work_split_of(p, rows, planes), thread.block().x / parts, planes);
   if (at.run >= 0) refocus_packed<rows, planes>(thread, p, shifts, plane, at, views_at_once);
   else if (at.sample >= 0 && plane + at.plane < p.planes())
     refocus_sample(p, shifts.shift[at.plane], plane + at.plane, at.row, at.sample);

@@ -182,8 +182,8 @@ class Band {
         sums_(size(samples_ * rows_)) {}
 
   static std::int64_t rows_of(const Gather<T>& p) {
-    constexpr std::int64_t most_samples = 1 << 16;  // fits in a core's cache
-    return std::clamp<std::int64_t>(most_samples / std::max(1, p.row_samples()), 4, 64);
+    constexpr std::int64_t max_samples = 1 << 16;  // fits in a core's cache
+    return std::clamp<std::int64_t>(max_samples / std::max(1, p.row_samples()), 4, 64);
   }
 
   void run(int plane, int begin) {
@@ -289,7 +289,7 @@ void run_bands(const Gather<T>& p, int threads) {
 
 void sum_views(const Gather<std::uint8_t>& p, int threads) {
   // The magnitudes of a cubic's weights sum to at most 25/16, a little more after rounding.
-  const double factor = p.plan.between == Between::cubic ? 1.6 : 1;
+  const double factor = p.plan.between == Interpolation::cubic ? 1.6 : 1;
   const double largest = factor * 255 * (1 << (2 * fraction_bits<std::uint8_t>)) * (p.plan.all_weights + 1.0);
   if (largest < 0x1p31) run_bands<std::int32_t>(p, threads);
   else run_bands<std::int64_t>(p, threads);

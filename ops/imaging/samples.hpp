@@ -87,21 +87,21 @@ SIMT A weight_as(std::int32_t stored) {
 }
 
 template <class T>
-inline constexpr int least_of = 0;
+inline constexpr int min_value = 0;
 template <>
-inline constexpr int least_of<std::int16_t> = -32768;
+inline constexpr int min_value<std::int16_t> = -32768;
 template <class T>
-inline constexpr int most_of = 255;
+inline constexpr int max_value = 255;
 template <>
-inline constexpr int most_of<std::uint16_t> = 65535;
+inline constexpr int max_value<std::uint16_t> = 65535;
 template <>
-inline constexpr int most_of<std::int16_t> = 32767;
+inline constexpr int max_value<std::int16_t> = 32767;
 
 // Rounds to the nearest integer, ties to even, within the type's range; NaN gives the type's minimum. Adding
 // 1.5·2^23 to a float below 2^22 makes its last place a unit.
 template <class To>
 SIMT To rounded(float value) {
-  constexpr float least = static_cast<float>(least_of<To>), most = static_cast<float>(most_of<To>);
+  constexpr float least = static_cast<float>(min_value<To>), most = static_cast<float>(max_value<To>);
   const float above = value > least ? value : least;
   const float within = above < most ? above : most;
   return static_cast<To>(__builtin_bit_cast(std::int32_t, within + 12582912.0f) - 0x4b400000);
@@ -109,8 +109,8 @@ SIMT To rounded(float value) {
 
 template <class To>
 SIMT To saturated(std::int32_t value) {
-  const std::int32_t above = value > least_of<To> ? value : least_of<To>;
-  return static_cast<To>(above < most_of<To> ? above : most_of<To>);
+  const std::int32_t above = value > min_value<To> ? value : min_value<To>;
+  return static_cast<To>(above < max_value<To> ? above : max_value<To>);
 }
 
 // Converts a float to a sample: unchanged, or rounded to the nearest value of the type.

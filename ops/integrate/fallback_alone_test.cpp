@@ -17,7 +17,7 @@ struct Gpu {
 };
 Gpu gpu;
 
-void integrate_there(const Arguments& arguments, const Tuning&, Run& run) {
+void integrate_on_device(const Arguments& arguments, const Tuning&, Run& run) {
   gpu = {gpu.runs + 1, run.work_budget, run.elapsed_seconds};
   *static_cast<double*>(arguments.array("integral").data) = 42;
   run.values["reason"] = std::string("made up");
@@ -32,7 +32,7 @@ class Fallback : public testing::Test {
     variant.idea = "always 42";
     variant.where = Where::cuda;
     Choice choice;
-    choice.prepare[Element::f64] = unplanned(integrate_there);
+    choice.prepare[Element::f64] = unplanned(integrate_on_device);
     variant.choices.push_back(std::move(choice));
     register_variant(std::move(variant), SourceLocation{"ops/integrate/gpu_99_made_up.cu", 1});
   }
@@ -69,7 +69,7 @@ class Fallback : public testing::Test {
   }
 };
 
-TEST_F(Fallback, TheGpuTakesOverWhatIsMoreThanItsStart) {
+TEST_F(Fallback, MovesToTheGpuIfTheWorkExceedsItsStartupCost) {
   const Ran answer = ran(long_one());
   EXPECT_EQ(answer.where, Where::cuda);
   EXPECT_EQ(answer.value, 42);
@@ -79,7 +79,7 @@ TEST_F(Fallback, TheGpuTakesOverWhatIsMoreThanItsStart) {
   EXPECT_TRUE(std::isinf(gpu.work_budget)) << "nobody waits for it";
 }
 
-TEST_F(Fallback, TheProcessorsKeepWhatTheyHaveDoneByThen) {
+TEST_F(Fallback, KeepsResultsThatTheCpuHasFinished) {
   const Ran answer = ran(short_one());
   EXPECT_EQ(answer.where, Where::cpu);
   EXPECT_NEAR(answer.value, 2.9283724, 1e-7);
@@ -89,7 +89,7 @@ TEST_F(Fallback, TheProcessorsKeepWhatTheyHaveDoneByThen) {
   EXPECT_EQ(answer.value, named.value) << "the same bits as without a GPU";
 }
 
-TEST_F(Fallback, NobodyTakesOverFromANamedDeviceOrVariant) {
+TEST_F(Fallback, DoesNotMoveFromANamedDeviceOrVariant) {
   Arguments::Words words = long_one();
   words["most-seconds"] = "2";
   for (const Request& request : {Request{.device = "cpu", .cached = false},
@@ -101,7 +101,7 @@ TEST_F(Fallback, NobodyTakesOverFromANamedDeviceOrVariant) {
   EXPECT_EQ(gpu.runs, 0);
 }
 
-TEST_F(Fallback, NobodyTakesOverWhoCannot) {
+TEST_F(Fallback, DoesNotMoveToADeviceThatRefuses) {
   Arguments::Words words = long_one();
   words["most-seconds"] = "2";
   EXPECT_EQ(ran(words, {.cached = false}, Element::f32).where, Where::cpu) << "it has no f32";
@@ -109,7 +109,7 @@ TEST_F(Fallback, NobodyTakesOverWhoCannot) {
 }
 
 // A share of the processors' own, which the caller would miss.
-TEST_F(Fallback, NobodyTakesOverWithinLittleTime) {
+TEST_F(Fallback, DoesNotMoveShortCalls) {
   Arguments::Words words = long_one();
   words["most-seconds"] = "1.9";
   EXPECT_EQ(ran(words).where, Where::cpu);

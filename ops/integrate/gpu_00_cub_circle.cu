@@ -44,7 +44,7 @@ Choice cub_of_circle() {
     const TrapezoidOptions options = trapezoid_options_of(arguments);
     if (!is_circle(arguments)) return std::string("it was compiled for ") + circle;
     if (options.scale_terms) return "it multiplies the sum by the width, not each sample";
-    if (options.accumulated) return "CUB deals strips as it likes: no abscissa follows from the one before";
+    if (options.accumulated) return "CUB distributes the strips itself: abscissae cannot be accumulated";
     return std::nullopt;
   };
   return choice;

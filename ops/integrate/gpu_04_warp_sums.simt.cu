@@ -18,7 +18,7 @@ struct Config {
 template <class T, Config config>
 struct WarpSums {
   static constexpr int threads = 1024;
-  using Shared = Joining<T>;
+  using Shared = ReductionScratch<T>;
 
   static std::vector<Range> ranges() { return launch_ranges(264, 256); }
   static Launch launch(const Problem<T>&, const Tuning& t) { return launch_of(t); }

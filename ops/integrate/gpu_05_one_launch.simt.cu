@@ -20,7 +20,7 @@ struct Config {
 template <class T, Config config>
 struct OneLaunch {
   static constexpr int threads = 512;
-  using Shared = Joining<T>;
+  using Shared = ReductionScratch<T>;
 
   static std::vector<Range> ranges() {
     std::vector<Range> out = launch_ranges(264, 256);

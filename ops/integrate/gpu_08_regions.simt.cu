@@ -17,13 +17,13 @@ struct Interpreted {
 };
 
 struct InterpretedIntegrand {
-  static constexpr int most = quadrature::most_cubature_dimensions;
+  static constexpr int most = quadrature::max_cubature_dimensions;
   const Interpreted& of;
 
   SIMT int d() const { return of.frame.d; }
-  SIMT Spot spot(int axis, double u) const { return region_spot(of.frame.map[axis], u); }
+  SIMT MappedCoordinate spot(int axis, double u) const { return region_spot(of.frame.map[axis], u); }
   SIMT double per_length(int axis) const { return of.frame.map[axis].per_length; }
-  SIMT double operator()(const Spot (&at)[most]) const {
+  SIMT double operator()(const MappedCoordinate (&at)[most]) const {
     double x[most], slope = 1;
     for (int k = 0; k < d(); ++k) {
       x[k] = at[k].x;

@@ -33,7 +33,7 @@ using quadrature::Answer;
 
 double circle(double x) { return std::sqrt(1 - x * x); }
 
-TEST(Call, TheRuleThatTheCircleNeeds) {
+TEST(Call, ChoosesTheRuleForTheCircle) {
   const Answer quarter = integrate(circle, 0, 1);
   EXPECT_NEAR(quarter.value, pi / 4, 1e-15);
   EXPECT_TRUE(quarter.converged()) << quarter.why;
@@ -110,7 +110,7 @@ TEST(Call, StripsHaveTheBitsOfTheCommand) {
     }
 }
 
-TEST(Call, StripsTellTheirError) {
+TEST(Call, TrapezoidSumsReportTheirError) {
   const Answer sum = integrate(circle, 0, 1, {.strips = 65536});
   const double off = std::fabs(sum.value - pi / 4);
   EXPECT_LE(off, sum.error());
@@ -138,17 +138,17 @@ TEST(Call, StripsTellTheirError) {
   EXPECT_EQ(overflown.truncation, quadrature::infinity);
 }
 
-TEST(Call, TheExecutorAddsTheSame) {
+TEST(Call, TheExecutorGivesTheSameSum) {
   const Device simt = find_device("simt"), cpu = find_device("cpu");
   for (const Sum sum : every_sum) {
     const Options options{.strips = 5000, .sum = sum};
-    const Answer there = integrate(simt, Witch{2}, 0, 1, options);
-    const Answer here = integrate(cpu, Witch{2}, 0, 1, options);
+    const Answer on_executor = integrate(simt, Witch{2}, 0, 1, options);
+    const Answer on_cpu = integrate(cpu, Witch{2}, 0, 1, options);
     if (integration::has_fixed_order(sum)) {
-      EXPECT_EQ(there.value, here.value) << static_cast<int>(sum);
+      EXPECT_EQ(on_executor.value, on_cpu.value) << static_cast<int>(sum);
     }
-    EXPECT_NEAR(there.value, pi / 2, 1e-7);
-    EXPECT_LE(std::fabs(there.value - pi / 2), there.error());
+    EXPECT_NEAR(on_executor.value, pi / 2, 1e-7);
+    EXPECT_LE(std::fabs(on_executor.value - pi / 2), on_executor.error());
   }
   const Options single{.strips = 3000};
   EXPECT_EQ(integrate<float>(simt, SingleWitch{}, 0, 1, single).value,
@@ -159,7 +159,7 @@ TEST(Call, TheExecutorAddsTheSame) {
   EXPECT_THROW((void)integrate(gpu, Witch{}, 0, 1, {.strips = 8}), Error);
 }
 
-TEST(Call, RefusesWhatMakesNoSense) {
+TEST(Call, RefusesInvalidOptions) {
   EXPECT_THROW((void)integrate(circle, 0, std::nan("")), Error);
   EXPECT_THROW((void)integrate(circle, 0, 1, {.relative = -1}), Error);
   EXPECT_THROW((void)integrate(circle, 0, 1, {.absolute = std::nan("")}), Error);

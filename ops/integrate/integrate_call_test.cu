@@ -23,7 +23,7 @@ struct SingleWitch {
 
 inline constexpr Sum every_sum[] = {Sum::pairwise, Sum::plain, Sum::kahan, Sum::double_float, Sum::exact};
 
-TEST(CallOnGpu, AddsTheSame) {
+TEST(CallOnGpu, GivesTheSameSum) {
   Backend* const backend = find_backend(Where::cuda);
   ASSERT_NE(backend, nullptr);
   if (backend->devices().empty()) GTEST_SKIP() << backend->unusable();
@@ -31,11 +31,11 @@ TEST(CallOnGpu, AddsTheSame) {
   for (const Sum sum : every_sum)
     for (const std::int64_t strips : {1, 5000, 1 << 20}) {
       const integration::Options options{.strips = strips, .sum = sum};
-      const quadrature::Answer there = integrate(gpu, Witch{2}, 0, 1, options);
-      const quadrature::Answer here = integrate(cpu, Witch{2}, 0, 1, options);
-      EXPECT_LE(std::fabs(there.value - std::acos(-1.0) / 2), there.error());
+      const quadrature::Answer on_gpu = integrate(gpu, Witch{2}, 0, 1, options);
+      const quadrature::Answer on_cpu = integrate(cpu, Witch{2}, 0, 1, options);
+      EXPECT_LE(std::fabs(on_gpu.value - std::acos(-1.0) / 2), on_gpu.error());
       if (!integration::has_fixed_order(sum)) continue;
-      EXPECT_EQ(there.value, here.value) << static_cast<int>(sum) << " " << strips;
+      EXPECT_EQ(on_gpu.value, on_cpu.value) << static_cast<int>(sum) << " " << strips;
       const SingleWitch single;
       EXPECT_EQ(integrate<float>(gpu, single, 0, 1, options).value,
                 integrate<float>(cpu, single, 0, 1, options).value);

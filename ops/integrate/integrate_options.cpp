@@ -135,7 +135,7 @@ Limits read_limits(const std::string& text) {
     if (word.starts_with('[')) throw Error("'" + word + "' binds no variable: write x=" + word);
   if (bare.size() > 2)
     throw Error("'" + bare[2] + "' is one limit too many: two bind x, others are written y=[FROM,TO]");
-  if (bare.size() == 1) throw Error("the limit " + bare[0] + " stands alone: x needs two");
+  if (bare.size() == 1) throw Error("the limit " + bare[0] + " is given alone: x needs two limits");
   if (bare.size() == 2) {
     for (const VariableRange& range : out.ranges)
       if (range.variable == "x") throw Error("the variable x is bound twice");

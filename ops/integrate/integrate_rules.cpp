@@ -17,7 +17,7 @@ namespace {
 using quadrature::Answer;
 
 // Below this relative tolerance rules would resolve the steps between the numbers of f32.
-constexpr double least_single = 2e-6;
+constexpr double min_single = 2e-6;
 
 // f, which throws OutOfBudget after so many points.
 quadrature::BatchIntegrand within_budget(std::int64_t budget, const quadrature::BatchIntegrand& f) {
@@ -86,7 +86,7 @@ Answer answer_to(const RuleOptions& options, int threads, const quadrature::ByRe
   quadrature::Tolerance tolerance = options.tolerance;
   const bool single = options.element == Element::f32;
   if (single && (tolerance.relative > 0 || tolerance.absolute > 0))
-    tolerance.relative = std::fmax(tolerance.relative, least_single);
+    tolerance.relative = std::fmax(tolerance.relative, min_single);
   Answer out;
   if (options.one_variable()) {
     quadrature::Range range = options.box.axes[0];

@@ -40,7 +40,7 @@ Ran ran(const std::string& formula, const std::string& limits, Arguments::Words 
   return {load_as_double(view.element, view.data), outcome.plan.variant->name, outcome.values};
 }
 
-TEST(IntegrateRules, PiByTheRuleThatTheCircleNeeds) {
+TEST(IntegrateRules, ComputesPiByTheRuleForTheCircle) {
   const Ran out = ran("sqrt(1-x^2)", "0 1", {{"scale", "4"}});
   EXPECT_EQ(out.variant, "rules");
   EXPECT_NEAR(out.value, pi, 4e-15);
@@ -50,12 +50,12 @@ TEST(IntegrateRules, PiByTheRuleThatTheCircleNeeds) {
   EXPECT_LT(out.number("error"), 4e-10);
 }
 
-TEST(IntegrateRules, StripsAskForTheSum) {
+TEST(IntegrateRules, StripsSelectTheTrapezoidSum) {
   EXPECT_NE(ran("sqrt(1-x^2)", "0 1", {{"strips", "100"}}).variant, "rules");
   EXPECT_NE(ran("sqrt(1-x^2)", "0 1", {{"rule", "trapezoid"}, {"strips", "100"}}).variant, "rules");
 }
 
-TEST(IntegrateRules, EachByItsName) {
+TEST(IntegrateRules, RunsEachRuleByName) {
   for (const char* rule : {"richardson", "simpson", "gauss_kronrod", "tanh_sinh"}) {
     const Ran out = ran("exp(x)", "0 1", {{"rule", rule}});
     EXPECT_NEAR(out.value, std::exp(1.0) - 1, 2e-10) << rule;
@@ -78,7 +78,7 @@ TEST(IntegrateRules, SeveralVariablesAndInfiniteRanges) {
   EXPECT_NEAR(gauss.value, std::sqrt(pi / 2), 1e-7);
 }
 
-TEST(IntegrateRules, SaysWhenItFallsShort) {
+TEST(IntegrateRules, ReportsAMissedTolerance) {
   const Ran pole = ran("1/x", "0 1");
   EXPECT_TRUE(pole.falls_short());
   EXPECT_EQ(pole.text("reason").substr(0, 8), "diverges");
@@ -90,7 +90,7 @@ TEST(IntegrateRules, SaysWhenItFallsShort) {
   EXPECT_FALSE(ran("x^3", "-1 1", {{"relative", "0"}, {"absolute", "1e-12"}}).falls_short());
 }
 
-TEST(IntegrateRules, IsHeldAgainstLongDouble) {
+TEST(IntegrateRules, IsVerifiedInLongDouble) {
   for (const char* formula : {"sqrt(1-x^2)", "exp(abs(x-0.3))", "log(x)", "cos(64*x)"}) {
     Arguments arguments(operation().signature, Element::f64, {},
                         {{"FORMULA", formula}, {"LIMITS", "0 1"}, {"scale", "4"}});
@@ -141,7 +141,7 @@ TEST(IntegrateRules, TablesOfSamples) {
   EXPECT_THROW((void)run(operation(), lonely, {.device = "cpu", .cached = false}), Error);
 }
 
-TEST(IntegrateRules, RefusesWhatMakesNoSense) {
+TEST(IntegrateRules, RefusesInvalidOptions) {
   for (const Arguments::Words& words : {Arguments::Words{{"relative", "-1"}},
                                         {{"absolute", "0/0"}},
                                         {{"relative", "x"}},

@@ -118,7 +118,7 @@ TEST(Integrate, OneAccumulatorOfFloatsDrifts) {
 }
 
 // … and in double; and what the end at x = 1 costs by theory: 4√2 ζ(-1/2) h^1.5.
-TEST(Integrate, TheRuleErrsAsItsTheorySays) {
+TEST(Integrate, TheTrapezoidErrorMatchesItsTheory) {
   constexpr double pi = 3.14159265358979323846, zeta = -0.20788622497735456602;  // ζ(-1/2)
   for (const char* sum : {"plain", "pairwise", "kahan", "double_float", "exact"}) {
     EXPECT_NEAR(result_of({{"strips", "65536"}, {"sum", sum}, {"scale", "4"}}), 3.141592583496, 1e-12) << sum;
@@ -131,7 +131,7 @@ TEST(Integrate, TheRuleErrsAsItsTheorySays) {
         << sum;
 }
 
-TEST(Integrate, LimitsMayBeFormulasNamesAndTurnedAround) {
+TEST(Integrate, AcceptsFormulasAndReversedLimits) {
   const Arguments::Words forth{{"FORMULA", "x*x+k"}, {"LIMITS", "-1 pi/2 k=0.5"}, {"strips", "100"}};
   const Arguments::Words back{{"FORMULA", "t*t+0.5"}, {"LIMITS", "t=[pi/2,-1]"}, {"strips", "100"}};
   EXPECT_NEAR(result_of(forth), -result_of(back), 1e-14);
@@ -140,7 +140,7 @@ TEST(Integrate, LimitsMayBeFormulasNamesAndTurnedAround) {
   EXPECT_EQ(result_of({{"LIMITS", "0.5 0.5"}, {"strips", "8"}}), 0);
 }
 
-TEST(Integrate, WhatMeansNothingIsSaid) {
+TEST(Integrate, ReportsInvalidOptions) {
   using Words = Arguments::Words;
   const auto says = [](const Words& words, const char* part) {
     const std::string text = complaint(words);
@@ -176,7 +176,7 @@ TEST(Integrate, WhatMeansNothingIsSaid) {
   says({{"points", "inf"}}, "outside of the range");
 }
 
-TEST(Integrate, StripsKeepToTheCaps) {
+TEST(Integrate, RespectsTheCapsOnStrips) {
   const auto says = [](const Arguments::Words& words, const char* part, const Request& request) {
     const std::string text = complaint(words, request);
     EXPECT_NE(text.find(part), std::string::npos) << text;
@@ -189,7 +189,7 @@ TEST(Integrate, StripsKeepToTheCaps) {
   says({{"strips", "8"}, {"most-seconds", "0"}}, "more than 0", simd);
 }
 
-TEST(Integrate, AnInfiniteSampleIsNoSilentNumber) {
+TEST(Integrate, ReportsAnInfiniteSample) {
   EXPECT_FALSE(std::isfinite(result_of({{"FORMULA", "1/sqrt(x)"}, {"strips", "100"}})));
   EXPECT_TRUE(std::isnan(result_of({{"FORMULA", "sqrt(x-0.5)"}, {"strips", "100"}})));
 }

@@ -265,13 +265,13 @@ std::string partial_sums_text(const std::vector<Launched>& launched) {
 // --- the tables ---
 
 // The ways that the first table compares; the first of each type is the note's.
-struct Way {
+struct Method {
   const char* title;
   Element element;
   Arguments::Words words;
   bool digits;  // its value is shown, not only its error
 };
-std::vector<Way> ways(const std::string& abscissa) {
+std::vector<Method> methods(const std::string& abscissa) {
   const auto words = [&](const char* sum, const char* scale_at) {
     return Arguments::Words{{"sum", sum}, {"scale-at", scale_at}, {"abscissa", abscissa}};
   };
@@ -283,7 +283,7 @@ std::vector<Way> ways(const std::string& abscissa) {
           {"f64 exact", Element::f64, words("exact", "end"), false}};
 }
 
-std::int64_t most_strips(const Arguments& given) {
+std::int64_t max_strips(const Arguments& given) {
   const std::int64_t most = given.text("strips").empty() ? base * 256 : given.integer("strips");
   if (most < base)
     throw Error("--study precision doubles the strips from " + std::to_string(base) + " on: --strips " +
@@ -300,10 +300,10 @@ std::string elsewhere_text(std::int64_t strips) {
       strips, of_a_device.once, of_a_device.together);
 }
 
-StudyTable without_rows(const std::vector<Way>& all) {
+StudyTable without_rows(const std::vector<Method>& all) {
   StudyTable out{.title = "Float against double: errors of the sum, by strips and by the way of adding",
                  .columns = {{"strips"}, {"predicted error", Show::error}}};
-  for (const Way& way : all) {
+  for (const Method& way : all) {
     if (way.digits) out.columns.push_back({way.title});
     out.columns.push_back({way.digits ? "its error" : way.title, Show::error});
     if (way.digits) out.columns.push_back({"its time", Show::seconds});
@@ -315,18 +315,18 @@ StudyTable table_of_sums(const Bench& bench, const Arguments& given, const Trape
                          const std::optional<Convergence>& order, Drifts& drift) {
   const double scale = options.scale;
   drift.magnitude = bench.of_sizes();
-  const std::vector<Way> all = ways(given.text("abscissa"));
+  const std::vector<Method> all = methods(given.text("abscissa"));
   StudyTable out = without_rows(all);
   std::vector<double> seconds(all.size(), 0);  // for half as many strips
   std::int64_t elsewhere = 0;
-  for (std::int64_t strips = base; strips <= most_strips(given); strips *= 2) {
+  for (std::int64_t strips = base; strips <= max_strips(given); strips *= 2) {
     std::vector<Cell> row;
     row.emplace_back(strips);
     const double width = std::fabs((options.b - options.a) / static_cast<double>(strips));
     row.push_back(order ? Cell(scale * order->factor * std::pow(width, order->exponent)) : Cell());
     std::vector<double> values;
     for (std::size_t i = 0; i < all.size(); ++i) {
-      const Way& way = all[i];
+      const Method& way = all[i];
       Arguments::Words words = way.words;
       words["strips"] = std::to_string(strips);
       const Measured measured =
@@ -340,7 +340,7 @@ StudyTable table_of_sums(const Bench& bench, const Arguments& given, const Trape
       if (way.digits) row.push_back(here ? Cell(measured.seconds) : Cell());
     }
     out.rows.push_back(std::move(row));
-    // Indices are those of ways().
+    // Indices are those of methods().
     const double exact = values[5];
     drift.exact = exact;
     drift.rows.push_back(
@@ -376,10 +376,9 @@ StudyTable table_of_threads(const Bench& bench, const Arguments& given, const Pl
   double alone = 0;
   std::vector<Launched> launched;
   for (const auto& [block, thread] : shapes) {
-    const Measured measured =
-        bench(Element::f32,
-              {{"sum", "plain"}, {"scale-at", "term"}, {"strips", std::to_string(most_strips(given))}},
-              repetitions, Tuning{{"block", block}, {"thread", thread}});
+    const Measured measured = bench(
+        Element::f32, {{"sum", "plain"}, {"scale-at", "term"}, {"strips", std::to_string(max_strips(given))}},
+        repetitions, Tuning{{"block", block}, {"thread", thread}});
     const double seconds = median(measured.seconds);
     if (alone == 0) alone = seconds;
     const std::int64_t threads = std::int64_t{block} * thread;
@@ -430,7 +429,7 @@ void check(const Arguments& given, const Request& given_request) {
 // A study is of sums, whether their strips were named or not.
 Arguments with_strips(const Operation& operation, const Arguments& given) {
   Arguments::Words words = given.words();
-  words["strips"] = std::to_string(most_strips(given));
+  words["strips"] = std::to_string(max_strips(given));
   return {operation.signature, given.element(), {}, words};
 }
 

@@ -52,7 +52,7 @@ class Finder {
 
  private:
   static constexpr int not_linear = 2;
-  static constexpr std::size_t most_branches = 8;
+  static constexpr std::size_t max_branches = 8;
 
   int degree(std::int32_t index) const { return index < 0 ? 0 : degrees_[static_cast<std::size_t>(index)]; }
   bool varies(std::int32_t index) const { return degree(index) != 0; }
@@ -117,7 +117,7 @@ class Finder {
     if (combines(node))
       for (const Linear& a : branches(node.child[0]))
         for (const Linear& b : branches(node.child[1])) out.push_back(combined(node, a, b));
-    return out.size() > most_branches ? std::vector<Linear>{} : out;
+    return out.size() > max_branches ? std::vector<Linear>{} : out;
   }
 
   void add_zero(const Linear& linear) {
@@ -245,16 +245,16 @@ std::vector<NamedParameter> parameters_of(const Arguments& arguments) {
       for (std::size_t i = 0; i + 1 < out.size(); ++i)
         if (out[i].name == out.back().name) throw Error("--parameters: " + out[i].name + " is named twice");
     }
-  if (out.size() > most_parameters)
-    throw Error(fmt::format("--parameters: at most {}, not {}", most_parameters, out.size()));
+  if (out.size() > max_parameters)
+    throw Error(fmt::format("--parameters: at most {}, not {}", max_parameters, out.size()));
   const auto columns = std::ranges::count(out, int{given}, &NamedParameter::spread);
-  const std::int64_t there = arguments.has("P") ? arguments.array("P").extents[1] : 0;
-  if (columns != there)
-    throw Error(
-        arguments.has("P")
-            ? fmt::format("P has {} columns, but --parameters names {} without a range", there, columns)
-            : "--parameters: " + std::ranges::find(out, int{given}, &NamedParameter::spread)->name +
-                  " has no range, and there is no array to take it from: --p FILE");
+  const std::int64_t columns_of_p = arguments.has("P") ? arguments.array("P").extents[1] : 0;
+  if (columns != columns_of_p)
+    throw Error(arguments.has("P")
+                    ? fmt::format("P has {} columns, but --parameters names {} without a range", columns_of_p,
+                                  columns)
+                    : "--parameters: " + std::ranges::find(out, int{given}, &NamedParameter::spread)->name +
+                          " has no range, and there is no array to take it from: --p FILE");
   return out;
 }
 
@@ -346,9 +346,9 @@ BatchOptions read(const Arguments& arguments) {
   for (const std::string& limit : limits) out.ends.push_back(end_tree(limit, out.variable, out));
   if (const std::string& points = arguments.text("points"); !points.empty())
     for (const std::string& point : parts_of(points)) out.ends.push_back(end_tree(point, out.variable, out));
-  if (out.ends.size() > most_breaks + 2)
-    throw Error(fmt::format("--points: at most {}, not {}", most_breaks, out.ends.size() - 2));
-  Breakpoints breakpoints = breakpoints_of(out.formula, out.variable, most_breaks + 2 - out.ends.size());
+  if (out.ends.size() > max_breaks + 2)
+    throw Error(fmt::format("--points: at most {}, not {}", max_breaks, out.ends.size() - 2));
+  Breakpoints breakpoints = breakpoints_of(out.formula, out.variable, max_breaks + 2 - out.ends.size());
   for (formula::Tree& place : breakpoints.places) out.ends.push_back(std::move(place));
   if (!breakpoints.complete) out.caution = caution_of_jumps;
   for (const std::string& name : out.names()) {

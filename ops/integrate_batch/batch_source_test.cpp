@@ -27,7 +27,7 @@ TEST(BatchSource, HoldsTheRuleOnceAndTheFormula) {
   const std::string text =
       source("cos(k*x)+w", "0 w", "k=1:2,w=3:4", {.cells = 24, .threads = 96, .resident = 5, .warps = 2});
   for (const char* part :
-       {"struct Adaption {", "double integrand(double x0, double x1, double x2)",
+       {"struct AdaptiveQuadrature {", "double integrand(double x0, double x1, double x2)",
         "double end_of_range(double x0, double x1, double x2)", "constexpr int own_cells = 24;",
         "constexpr int own_threads = 96;", "constexpr int resident = 5;", "constexpr int warps = 2;"}) {
     const std::size_t found = text.find(part);
@@ -36,7 +36,7 @@ TEST(BatchSource, HoldsTheRuleOnceAndTheFormula) {
   }
 }
 
-TEST(BatchSource, WithoutThreadsOfTheirOwnOnlyWarpsAreLeft) {
+TEST(BatchSource, OmitsTheThreadKernelWithoutPerThreadCells) {
   const std::string text = source("x^k", "0 1", "k=1:2", {.cells = 0});
   EXPECT_EQ(text.find("each_alone"), std::string::npos);
   EXPECT_EQ(text.find("struct FewCells"), std::string::npos);

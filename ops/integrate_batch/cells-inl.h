@@ -8,7 +8,7 @@ constexpr int piece_bytes = 2 * 8 + 2 * 4;
 
 BATCH_FN long long list_bytes(int cells) {
   const long long bytes =
-      static_cast<long long>(cells) * cell_bytes + static_cast<long long>(most_pieces) * piece_bytes;
+      static_cast<long long>(cells) * cell_bytes + static_cast<long long>(max_pieces) * piece_bytes;
   return (bytes + 7) / 8 * 8;
 }
 
@@ -22,7 +22,7 @@ struct OwnCells {
   // `memory` holds list_bytes(cells) for each thread.
   BATCH_FN static OwnCells of(void* memory, int cells, long long stride, long long mine) {
     double* const first = static_cast<double*>(memory);
-    int* const behind = reinterpret_cast<int*>(first + (fields * cells + 2 * most_pieces) * stride);
+    int* const behind = reinterpret_cast<int*>(first + (fields * cells + 2 * max_pieces) * stride);
     return {first + mine, behind + mine, stride, cells};
   }
 
@@ -40,25 +40,25 @@ struct OwnCells {
   BATCH_FN int link(Link link, int i) const { return whole(link * cells + i); }
   BATCH_FN void set_link(Link link, int i, int to) { whole(link * cells + i) = to; }
   BATCH_FN Piece piece(int i) const {
-    return {number(fields * cells + i), number(fields * cells + most_pieces + i), whole(links * cells + i)};
+    return {number(fields * cells + i), number(fields * cells + max_pieces + i), whole(links * cells + i)};
   }
   BATCH_FN void set_piece(int i, const Piece& piece) {
     number(fields * cells + i) = piece.base;
-    number(fields * cells + most_pieces + i) = piece.reach;
+    number(fields * cells + max_pieces + i) = piece.reach;
     whole(links * cells + i) = piece.tail;
   }
-  BATCH_FN int top(int i) const { return whole(links * cells + most_pieces + i); }
-  BATCH_FN void set_top(int i, int cell) { whole(links * cells + most_pieces + i) = cell; }
+  BATCH_FN int top(int i) const { return whole(links * cells + max_pieces + i); }
+  BATCH_FN void set_top(int i, int cell) { whole(links * cells + max_pieces + i) = cell; }
 
-  BATCH_FN Worst worst(int count) const {
-    Worst out = {0, get(error_of, 0)};
+  BATCH_FN WorstCell worst(int count) const {
+    WorstCell out = {0, get(error_of, 0)};
     for (int i = 1; i < count; ++i) {
       const double error = get(error_of, i);
       if (error > out.error) out = {i, error};
     }
     return out;
   }
-  BATCH_FN void add_in_order(Exactly& sum, double value) const {
+  BATCH_FN void add_in_order(DoubleDouble& sum, double value) const {
     if (value != 0) add(sum, value);
   }
 };
@@ -93,19 +93,19 @@ struct SharedCells {
   }
 
   // The first of equal errors, the one that a single thread would find.
-  BATCH_FN Worst worst(int count) const {
-    Worst out = {0, -1};
+  BATCH_FN WorstCell worst(int count) const {
+    WorstCell out = {0, -1};
     for (int i = lane(); i < count; i += lanes()) {
       const double error = get(error_of, i);
       if (error > out.error) out = {i, error};
     }
     for (int apart = 16; apart > 0; apart /= 2) {
-      const Worst other = {thread.shuffle_xor(out.index, apart), thread.shuffle_xor(out.error, apart)};
+      const WorstCell other = {thread.shuffle_xor(out.index, apart), thread.shuffle_xor(out.error, apart)};
       if (other.error > out.error || (other.error == out.error && other.index < out.index)) out = other;
     }
     return out;
   }
-  BATCH_FN void add_in_order(Exactly& sum, double value) const {
+  BATCH_FN void add_in_order(DoubleDouble& sum, double value) const {
     unsigned which = thread.ballot(value != 0);
     for (int from = 0; which != 0; ++from, which >>= 1)
       if ((which & 1) != 0) add(sum, thread.shuffle(value, from));
@@ -120,15 +120,15 @@ constexpr int sums_of_cell = nulls + 5;  // numbers of Sums, without the edge
 struct WarpExchange {
   double seen[2][4][slots];  // by cell: sum of both samples, the lower, the upper one, the noise
   double sums[2][sums_of_cell];
-  Reach reach[2];
+  TailSamples reach[2];
 };
 
-// The Reach of all lanes of a cell.
+// The TailSamples of all lanes of a cell.
 template <class Thread>
-BATCH_FN Reach reach_of_cell(const Thread& thread, Reach mine) {
+BATCH_FN TailSamples reach_of_cell(const Thread& thread, TailSamples mine) {
   for (int apart = 8; apart > 0; apart /= 2)
-    join(mine, {thread.shuffle_xor(mine.nothing, apart), thread.shuffle_xor(mine.number, apart),
-                thread.shuffle_xor(mine.nonzero, apart)});
+    join(mine, {thread.shuffle_xor(mine.innermost_nan, apart),
+                thread.shuffle_xor(mine.outermost_number, apart), thread.shuffle_xor(mine.nonzero, apart)});
   return mine;
 }
 
@@ -149,12 +149,12 @@ BATCH_FN double summed(const Nodes& nodes, const WarpExchange& exchange, int cel
 
 template <class Thread, class Adapting, class F>
 BATCH_FN void measure_together(const Thread& thread, WarpExchange& exchange, const Nodes& nodes,
-                               const Adapting& adaption, double node, F& f) {
+                               const Adapting& quadrature, double node, F& f) {
   const int cell = thread.lane() / 16, slot = thread.lane() % 16;
-  const double radius = 0.5 * adaption.width, middle = adaption.from[cell] + radius;
+  const double radius = 0.5 * quadrature.width, middle = quadrature.from[cell] + radius;
   Samples now = {0, 0, 0, 0, 0, 0}, inner = {0, 0, 0, 0, 0, 0};
-  Reach reach = unmet();
-  if (slot < slots) now = samples(adaption.piece[cell], middle, radius * node, f, reach);
+  TailSamples reach = no_tail_samples();
+  if (slot < slots) now = samples(quadrature.piece[cell], middle, radius * node, f, reach);
   if (may_be_endless) reach = reach_of_cell(thread, reach);
   inner.above = thread.shuffle_up(now.above, 1);
   inner.below = thread.shuffle_up(now.below, 1);
@@ -177,23 +177,24 @@ BATCH_FN Sums sums_of(const WarpExchange& exchange, int cell) {
 }
 
 template <class Thread, class F, class Ends>
-BATCH_FN Ended integrate_together(const Thread& thread, WarpExchange& exchange, const OwnCells& cells,
-                                  const Nodes& nodes, const Demand& demand, F& f, Ends& ends, int breaks) {
+BATCH_FN IntegralResult integrate_together(const Thread& thread, WarpExchange& exchange,
+                                           const OwnCells& cells, const Nodes& nodes,
+                                           const ErrorTolerance& tolerance, F& f, Ends& ends, int breaks) {
   SharedCells<Thread> list{thread, cells};
-  Adaption<SharedCells<Thread>> adaption(list, nodes, demand);
+  AdaptiveQuadrature<SharedCells<Thread>> quadrature(list, nodes, tolerance);
   const int slot = thread.lane() % 16;
   const double node = nodes.x[slot < slots ? slot : 0];
-  bool going = adaption.begin(ends, breaks);
+  bool going = quadrature.begin(ends, breaks);
   while (going) {
-    measure_together(thread, exchange, nodes, adaption, node, f);
-    going = adaption.take(ends, sums_of(exchange, 0), sums_of(exchange, 1));
+    measure_together(thread, exchange, nodes, quadrature, node, f);
+    going = quadrature.take(ends, sums_of(exchange, 0), sums_of(exchange, 1));
   }
-  return adaption.ended();
+  return quadrature.ended();
 }
 
 // --- the batch ---
 
-constexpr int most_parameters = 8;
+constexpr int max_parameters = 8;
 
 enum Spread { given, even, geometric };
 
@@ -215,24 +216,24 @@ BATCH_FN double parameter_of(const Column& column, long long index, long long co
 }
 
 struct Work {
-  Column columns[most_parameters];
+  Column columns[max_parameters];
   long long count;
-  const double* relative;  // per integral; null: demand's for all
+  const double* relative;  // per integral; null: tolerance's for all
   double* values;
   double* errors;
   int* spent;
   int* whys;
   int parameters, breaks;
-  Demand demand;
+  ErrorTolerance tolerance;
   Nodes nodes;
 };
 
-BATCH_FN Demand demand_of(const Work& work, long long index) {
-  return {work.relative != nullptr ? work.relative[index] : work.demand.relative, work.demand.absolute,
-          work.demand.most, work.demand.caution};
+BATCH_FN ErrorTolerance tolerance_of_row(const Work& work, long long index) {
+  return {work.relative != nullptr ? work.relative[index] : work.tolerance.relative, work.tolerance.absolute,
+          work.tolerance.most, work.tolerance.caution};
 }
 
-BATCH_FN void store(const Work& work, long long index, const Ended& ended) {
+BATCH_FN void store(const Work& work, long long index, const IntegralResult& ended) {
   work.values[index] = ended.value;
   work.errors[index] = ended.error;
   work.spent[index] = ended.spent;

@@ -16,7 +16,8 @@ void integrate_one_by_one(const Problem<double>& p, const Tuning&, Run&) {
     OwnCells cells = OwnCells::of(memory.data(), p.cells, 1, 0);
     Formula f = p.formula_of(p.integrand, i);
     Formula ends = p.ends_of(i);
-    store(p.work, i, integrate_alone(cells, p.work.nodes, demand_of(p.work, i), f, ends, p.work.breaks));
+    store(p.work, i,
+          integrate_alone(cells, p.work.nodes, tolerance_of_row(p.work, i), f, ends, p.work.breaks));
   }
 }
 

@@ -45,25 +45,26 @@ class Active {
     problem_ = &p;
     index_ = index;
     ends_ = p.ends_of(index);
-    adaption_.emplace(cells_, p.work.nodes, demand_of(p.work, index));
-    return adaption_->begin(ends_, p.work.breaks);
+    quadrature_.emplace(cells_, p.work.nodes, tolerance_of_row(p.work, index));
+    return quadrature_->begin(ends_, p.work.breaks);
   }
 
   void write_abscissae(double* x) const {
     WriteAbscissae f{x};
     for (int k = 0; k < 2; ++k)
-      (void)measure(problem_->work.nodes, adaption_->piece[k], adaption_->from[k], adaption_->width, f);
+      (void)measure(problem_->work.nodes, quadrature_->piece[k], quadrature_->from[k], quadrature_->width, f);
   }
 
   bool take_samples(const double* y) {
     ReadSamples f{y};
     Sums sums[2];
     for (int k = 0; k < 2; ++k)
-      sums[k] = measure(problem_->work.nodes, adaption_->piece[k], adaption_->from[k], adaption_->width, f);
-    return adaption_->take(ends_, sums[0], sums[1]);
+      sums[k] =
+          measure(problem_->work.nodes, quadrature_->piece[k], quadrature_->from[k], quadrature_->width, f);
+    return quadrature_->take(ends_, sums[0], sums[1]);
   }
 
-  void finish() const { store(problem_->work, index_, adaption_->ended()); }
+  void finish() const { store(problem_->work, index_, quadrature_->ended()); }
   double parameter(int i) const { return ends_.inputs[1 + i]; }
 
  private:
@@ -72,7 +73,7 @@ class Active {
   const Problem<double>* problem_ = nullptr;
   std::int64_t index_ = 0;
   Formula ends_{};
-  std::optional<Adaption<OwnCells>> adaption_;
+  std::optional<AdaptiveQuadrature<OwnCells>> quadrature_;
 };
 
 // The integrals that one thread works on.
@@ -129,7 +130,7 @@ class Group {
   std::size_t taken_ = 0;
   std::unique_ptr<Active> active_[together];
   std::vector<formula::Input<double>> inputs_;
-  alignas(64) double x_[points], y_[points], parameters_[most_parameters][points];
+  alignas(64) double x_[points], y_[points], parameters_[max_parameters][points];
 };
 
 void integrate_by_many(const Problem<double>& p, const Tuning&, Run& run) {

@@ -39,7 +39,8 @@ struct ThreadPerIntegral {
     for (std::int64_t i = mine; i < p.work.count; i += all) {
       Formula f = p.formula_of(p.integrand, i);
       Formula ends = p.ends_of(i);
-      store(p.work, i, integrate_alone(cells, p.work.nodes, demand_of(p.work, i), f, ends, p.work.breaks));
+      store(p.work, i,
+            integrate_alone(cells, p.work.nodes, tolerance_of_row(p.work, i), f, ends, p.work.breaks));
     }
   }
 };

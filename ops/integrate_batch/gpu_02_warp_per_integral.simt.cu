@@ -42,8 +42,9 @@ struct WarpPerIntegral {
     for (std::int64_t i = mine; i < p.work.count; i += all) {
       Formula f = p.formula_of(p.integrand, i);
       Formula ends = p.ends_of(i);
-      const Ended ended = integrate_together(thread, shared.exchange[thread.warp()], cells, p.work.nodes,
-                                             demand_of(p.work, i), f, ends, p.work.breaks);
+      const IntegralResult ended =
+          integrate_together(thread, shared.exchange[thread.warp()], cells, p.work.nodes,
+                             tolerance_of_row(p.work, i), f, ends, p.work.breaks);
       if (thread.lane() == 0) store(p.work, i, ended);
       thread.sync_warp();
     }

@@ -42,7 +42,7 @@ Signature signature() {
       text("absolute", "", "the error that is allowed in any case; 0"),
       text("points", "",
            "where the integrand is known to break; formulas of the parameters, such as \"k,2*k\""),
-      integer("most-evaluations", 20'000, pair_cost, 1'000'000, "of one integral: when to give it up"),
+      integer("most-evaluations", 20'000, pair_cost, 1'000'000, "limit on the evaluations of one integral"),
       output("integrals", {"n"}, "the integrals"),
       output("errors", {"n"}, "how far each may be off"),
       evaluations,
@@ -182,7 +182,7 @@ Partition divide(const Arguments& arguments) {
                       static_cast<double>(std::max<std::int64_t>(1, out.rows));
   out.flops = [each](const Tile& tile) { return each * static_cast<double>(tile.rows.size()); };
   // flops() counts only the minimum that an integral needs.
-  out.least_flops = 2e3;
+  out.min_flops = 2e3;
   out.reads = [whole](const Tile& tile) { return reads_of(*whole, tile); };
   out.writes = [](const Tile& tile) { return writes_of(tile); };
   out.part = [whole](const Tile& tile) { return part(*whole, tile); };

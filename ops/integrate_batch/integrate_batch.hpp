@@ -22,7 +22,7 @@ inline namespace TESSERA_UNIT {
 // A formula of one number and the parameters of one integral.
 struct Formula {
   const formula::Program<double>* program;
-  double inputs[1 + most_parameters];
+  double inputs[1 + max_parameters];
 
   SIMT double operator()(double first) {
     inputs[0] = first;
@@ -31,7 +31,7 @@ struct Formula {
 };
 
 // An upper bound on the cells of an integral: each stretch begins with two, and a split adds one.
-inline int most_cells(const BatchOptions& options) { return options.most / pair_cost + options.breaks() + 2; }
+inline int max_cells(const BatchOptions& options) { return options.most / pair_cost + options.breaks() + 2; }
 
 template <class T>
 struct Problem {
@@ -63,7 +63,7 @@ struct Problem {
     out.work.count = arguments.array("integrals").extents[0];
     out.work.parameters = static_cast<int>(options.parameters.size());
     out.work.breaks = options.breaks();
-    out.work.demand = {options.relative, options.absolute, options.most, options.caution};
+    out.work.tolerance = {options.relative, options.absolute, options.most, options.caution};
     out.work.nodes = kronrod_nodes();
     out.work.values = static_cast<double*>(arguments.array("integrals").data);
     out.work.errors = static_cast<double*>(arguments.array("errors").data);
@@ -71,7 +71,7 @@ struct Problem {
     out.work.whys = static_cast<int*>(arguments.array("reasons").data);
     if (arguments.has("T")) out.work.relative = static_cast<const double*>(arguments.array("T").data);
     out.set_columns(arguments, options);
-    out.cells = most_cells(options);
+    out.cells = max_cells(options);
     return out;
   }
 

@@ -90,7 +90,7 @@ struct Family {
   double share = 1;  // share of the integrals that must converge
 };
 
-TEST(Batch, KnownIntegralsAreRightOrSaidNotToBe) {
+TEST(Batch, KnownIntegralsAreRightOrReportedAsUnconverged) {
   int all = 0, met = 0;
   for (const double relative : {1e-4, 1e-10})
     for (const auto& known : test::given_integrals()) {
@@ -141,7 +141,7 @@ TEST(Batch, FamiliesMatchTheirClosedForms) {
 }
 
 // Integrands that decrease only as a power of the logarithm leave more than any one halving moves.
-TEST(Batch, SlowFallsAreNotTakenForTheirEnd) {
+TEST(Batch, SlowlyDecayingTailsAreNotTruncated) {
   struct Slow {
     const char* formula;
     const char* limits;
@@ -203,7 +203,7 @@ TEST(Batch, HiddenKinksAreNeverMissed) {
 
 // Far out, a cell's points do not resolve the oscillations, and two or three of 21 samples count: all four
 // differences may be small by chance, and so may the error, although the value is arbitrary.
-TEST(Batch, SwingsThatFadeAreNotMissed) {
+TEST(Batch, DecayingOscillationsAreNotMissed) {
   const std::vector<Family> families = {
       {"cos(k*x)*exp(-x)", "0 inf", "k=0.5:20", [](double k) { return 1 / (1 + k * k); }, 0.5, 20},
       {"exp(x)*cos(k*x)", "-inf 1", "k=0.5:20",
@@ -240,7 +240,7 @@ TEST(Batch, NullRulesAreNull) {
     }
 }
 
-TEST(Batch, EachReasonIsItsOwn) {
+TEST(Batch, ReportsADistinctReasonForEachFailure) {
   const auto why = [](const char* formula, const char* limits, Arguments::Words words = {}) {
     const Batch batch = ran(arguments_of(formula, limits, "k=1", 1, std::move(words)));
     EXPECT_EQ(std::get<std::string>(batch.values.at("reason")) == "converged", batch.why[0] == converged);
@@ -262,7 +262,7 @@ TEST(Batch, EachReasonIsItsOwn) {
 // Dozens of jumps and kinks, most of them between the outermost points of two cells: the error bound holds
 // for unconverged integrals, too. With two teeth in a cell, all differences may be small by chance: one in
 // hundreds is off by half more.
-TEST(Batch, ErrorsHoldWithoutConvergence) {
+TEST(Batch, ErrorBoundsHoldWithoutConvergence) {
   const double to = 2.3, pi = std::numbers::pi;
   const auto parts = [&](double a, double of) {
     return std::pair(std::floor(a * to / of), std::fmod(a * to, of));
@@ -308,19 +308,19 @@ TEST(Batch, ErrorsHoldWithoutConvergence) {
   }
 }
 
-TEST(Batch, WhatIsNotKnownIsNotReported) {
+TEST(Batch, ReportsNoErrorWithoutAnEstimate) {
   const Batch divergent = ran(arguments_of("k/x", "0 1", "k=1", 1));
   EXPECT_TRUE(std::isinf(divergent.error[0]));
   const Batch undefined = ran(arguments_of("sqrt(x-k)", "0 1", "k=0.5:2", 2));
   EXPECT_TRUE(std::isnan(undefined.value[0]) && std::isinf(undefined.error[0]));
-  // The cap is reached before the second stretch is sampled.
+  // The cap is reached before the second subrange is sampled.
   const Batch capped = ran(arguments_of("abs(x-k)", "0 1", "k=0.5", 1, {{"most-evaluations", "42"}}));
   EXPECT_EQ(capped.why[0], evaluations);
   EXPECT_TRUE(std::isinf(capped.error[0]));
   EXPECT_LE(capped.spent[0], 42);
 }
 
-TEST(Batch, ARangeTurnedAroundIsItsNegative) {
+TEST(Batch, ReversedLimitsNegateTheIntegral) {
   const Batch up = ran(arguments_of("exp(x)", "0 k", "k=1:2", 4)),
               down = ran(arguments_of("exp(x)", "k 0", "k=1:2", 4));
   for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(up.value[i], -down.value[i]);
@@ -374,7 +374,7 @@ TEST(Batch, TakesParametersAndTolerancesFromArrays) {
   EXPECT_THROW(ran(arguments_of("k*x^w", "0 1", "k,w", 0, also, {{"P", rows}, {"T", tolerances}})), Error);
 }
 
-TEST(Batch, TextsThatMeanNothingAreRefused) {
+TEST(Batch, RefusesInvalidTexts) {
   const auto says = [](const char* part, const char* formula, const char* limits, const char* parameters,
                        Arguments::Words words = {}) {
     const std::string said =
@@ -400,7 +400,7 @@ TEST(Batch, TextsThatMeanNothingAreRefused) {
 }
 
 // A known error: the check of this operation must find it.
-TEST(Batch, TheCheckFindsAWrongIntegral) {
+TEST(Batch, VerifyFindsAWrongIntegral) {
   const Arguments arguments = arguments_of("exp(-k*x)", "0 inf", "k=1:2", 5);
   Batch batch = ran(arguments);
   EXPECT_TRUE(verdict_of(arguments, batch).passed);
@@ -412,7 +412,7 @@ TEST(Batch, TheCheckFindsAWrongIntegral) {
 
 // Integrands that decrease hardly faster than 1/x have a part of their integral beyond 1e50, and the check's
 // rule samples there.
-TEST(Batch, TheCheckOfSlowTailsIsRight) {
+TEST(Batch, VerifyAcceptsSlowlyDecayingTails) {
   for (const char* formula : {"1/(1+x^a)", "1/(1+x)^a"}) {
     const Arguments arguments = arguments_of(formula, "0 inf", "a=1.04:1.2", 4);
     Batch batch = ran(arguments);
@@ -478,7 +478,7 @@ TEST(Jumps, StaircasesAndSawsConvergeToTheRightValue) {
 }
 
 // The check's points are symmetric, and so nearly are these steps if w is nearly an integer.
-TEST(Jumps, TheCheckIsNotWrongOfThem) {
+TEST(Jumps, VerifyAcceptsThem) {
   for (const auto& [formula, parameters] :
        {std::pair("floor(x*w)", "w=5:500"), {"ceil(x*w)", "w=5:500"}, {"round(x*w)", "w=5.01:75.01"}}) {
     const Arguments arguments = arguments_of(formula, "0 1", parameters, 34, {{"relative", "1e-3"}});
@@ -489,7 +489,7 @@ TEST(Jumps, TheCheckIsNotWrongOfThem) {
 }
 
 // Errors are multiplied only if the formula has parts that jump with the variable.
-TEST(Jumps, TheTextTellsWhereItJumps) {
+TEST(Jumps, AreRecognisedInTheFormula) {
   const auto caution = [](const std::string& formula) {
     return batch_options_of(arguments_of(formula, "0 1", "w=0.2:0.7", 3)).caution;
   };

@@ -43,13 +43,13 @@ struct FewCells {
   }
   __device__ int top(int i) const { return tops[i]; }
   __device__ void set_top(int i, int cell) { tops[i] = cell; }
-  __device__ Worst worst(int count) const {
-    Worst out = {0, number[error_of][0]};
+  __device__ WorstCell worst(int count) const {
+    WorstCell out = {0, number[error_of][0]};
     for (int i = 1; i < count; ++i)
       if (number[error_of][i] > out.error) out = {i, number[error_of][i]};
     return out;
   }
-  __device__ void add_in_order(Exactly& sum, double value) const {
+  __device__ void add_in_order(DoubleDouble& sum, double value) const {
     if (value != 0) add(sum, value);
   }
 };
@@ -69,7 +69,8 @@ extern "C" __global__ void __launch_bounds__(own_threads, resident)
   FewCells cells;
   Integrand f(work, index);
   Ends ends(work, index);
-  const Ended ended = integrate_alone(cells, work.nodes, demand_of(work, index), f, ends, work.breaks);
+  const IntegralResult ended =
+      integrate_alone(cells, work.nodes, tolerance_of_row(work, index), f, ends, work.breaks);
   if (ended.why == memory) spare.waiting[atomicAdd(spare.counters, 1u)] = static_cast<unsigned>(index);
   else store(work, index, ended);
 }
@@ -90,8 +91,8 @@ extern "C" __global__ void __launch_bounds__(32 * warps) together(const Work wor
     const long long index = own_cells > 0 ? spare.waiting[mine] : mine;
     Integrand f(work, index);
     Ends ends(work, index);
-    const Ended ended = integrate_together(lanes, exchange[warp], cells, work.nodes, demand_of(work, index),
-                                           f, ends, work.breaks);
+    const IntegralResult ended = integrate_together(lanes, exchange[warp], cells, work.nodes,
+                                                    tolerance_of_row(work, index), f, ends, work.breaks);
     if (lanes.lane() == 0) store(work, index, ended);
     lanes.sync_warp();
   }

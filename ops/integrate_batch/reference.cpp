@@ -42,13 +42,13 @@ LongIntegral by_other_rule(const Problem<double>& p, const BatchOptions& options
   return out;
 }
 
-Ended by_own_rule(const Problem<double>& p, std::int64_t row) {
+IntegralResult by_own_rule(const Problem<double>& p, std::int64_t row) {
   thread_local std::vector<double> memory;
   memory.resize(static_cast<std::size_t>(list_bytes(p.cells)) / sizeof(double) + 1);
   OwnCells cells = OwnCells::of(memory.data(), p.cells, 1, 0);
   Formula f = p.formula_of(p.integrand, row);
   Formula ends = p.ends_of(row);
-  return integrate_alone(cells, p.work.nodes, demand_of(p.work, row), f, ends, p.work.breaks);
+  return integrate_alone(cells, p.work.nodes, tolerance_of_row(p.work, row), f, ends, p.work.breaks);
 }
 
 void expect(double value, double bound, std::uint8_t beyond, Expected& out) {
@@ -63,15 +63,15 @@ void reference(const Arguments& arguments, std::span<const std::int64_t> rows, D
   const auto p = Problem<double>::of(arguments);
   const BatchOptions& options = batch_options_of(arguments);
   for (const std::int64_t row : rows) {
-    const Ended own = by_own_rule(p, row);
+    const IntegralResult own = by_own_rule(p, row);
     if (own.why == non_finite) {
       expect(own.value, 0, Expected::not_a_number, out);
       continue;
     }
-    const Demand demand = demand_of(p.work, row);
+    const ErrorTolerance tolerance = tolerance_of_row(p.work, row);
     if (own.why == converged) {
       const LongIntegral other = by_other_rule(p, options, row);
-      const Real allowed = demand.of(static_cast<double>(other.value));
+      const Real allowed = tolerance.of(static_cast<double>(other.value));
       if (std::isfinite(allowed) && other.error <= 0.1L * allowed) {
         expect(static_cast<double>(other.value), static_cast<double>((allowed + other.error) * 1.001L),
                Expected::nothing, out);

@@ -60,28 +60,29 @@ BATCH_FN MappedPoint mapped_point(const Piece& piece, double t) {
 
 // The samples towards infinity, by their t, which decreases outwards: the innermost NaN, the outermost
 // number, and the outermost nonzero number.
-struct Reach {
-  double nothing, number, nonzero;
+struct TailSamples {
+  double innermost_nan, outermost_number, nonzero;
 };
 
-BATCH_FN Reach unmet() { return {0, 2, 2}; }
+BATCH_FN TailSamples no_tail_samples() { return {0, 2, 2}; }
 
-BATCH_FN void join(Reach& to, const Reach& other) {
-  to.nothing = larger(to.nothing, other.nothing);
-  to.number = smaller(to.number, other.number);
+BATCH_FN void join(TailSamples& to, const TailSamples& other) {
+  to.innermost_nan = larger(to.innermost_nan, other.innermost_nan);
+  to.outermost_number = smaller(to.outermost_number, other.outermost_number);
   to.nonzero = smaller(to.nonzero, other.nonzero);
 }
 
 // Far out, inf·0 is NaN: x^80·exp(-x) from x = 7000 on. A NaN counts as 0 if the formula had fallen to 0
 // before; faded() tells if it had.
-BATCH_FN double met(double y, double t, Reach& reach) {
+BATCH_FN double sample_or_zero(double y, double t, TailSamples& reach) {
   const bool number = y == y;
   join(reach, {number ? 0 : t, number ? t : 2, number && y != 0 ? t : 2});
   return number ? y : 0;
 }
 
-BATCH_FN bool faded(const Reach& reach) {
-  return reach.nothing == 0 || (reach.nothing < reach.number && reach.number < reach.nonzero);
+BATCH_FN bool faded(const TailSamples& reach) {
+  return reach.innermost_nan == 0 ||
+         (reach.innermost_nan < reach.outermost_number && reach.outermost_number < reach.nonzero);
 }
 
 // The samples at the two points of a slot.
@@ -91,10 +92,10 @@ struct Samples {
 
 struct Sums {
   double kronrod, apart[nulls], low, high;
-  double noise;  // bound on the roundoff of values and abscissae, in last_bit
-  double edge;   // the outermost of the lower terms
-  double sizes;  // the Kronrod sum of the slots' absolute values
-  Reach reach;   // for a piece that goes to infinity
+  double noise;       // bound on the roundoff of values and abscissae, in last_bit
+  double edge;        // the outermost of the lower terms
+  double sizes;       // the Kronrod sum of the slots' absolute values
+  TailSamples reach;  // for a piece that goes to infinity
 };
 
 // `inner`: the slot before, towards the middle.
@@ -122,13 +123,13 @@ BATCH_FN void add_slot(const Nodes& nodes, int slot, double both, double low, do
 // The middle is one point. With middle_twice it is computed twice, with the same result: that is cheaper
 // where a branch would keep the compiler from overlapping both sides of every other slot.
 template <class F>
-BATCH_FN Samples samples(const Piece& piece, double middle, double away, F& f, Reach& reach) {
+BATCH_FN Samples samples(const Piece& piece, double middle, double away, F& f, TailSamples& reach) {
   const bool endless = may_be_endless && piece.tail != 0;
   const MappedPoint above = mapped_point(piece, middle + away);
   Samples out;
   out.x_above = above.x;
   out.above = f(above.x);
-  if (endless) out.above = met(out.above, middle + away, reach);
+  if (endless) out.above = sample_or_zero(out.above, middle + away, reach);
   out.term_above = out.above * above.weight;
   out.x_below = out.x_above;
   out.below = out.above;
@@ -137,7 +138,7 @@ BATCH_FN Samples samples(const Piece& piece, double middle, double away, F& f, R
   const MappedPoint below = mapped_point(piece, middle - away);
   out.x_below = below.x;
   out.below = f(below.x);
-  if (endless) out.below = met(out.below, middle - away, reach);
+  if (endless) out.below = sample_or_zero(out.below, middle - away, reach);
   out.term_below = out.below * below.weight;
   return out;
 }
@@ -145,7 +146,7 @@ BATCH_FN Samples samples(const Piece& piece, double middle, double away, F& f, R
 template <class F>
 BATCH_FN Sums measure(const Nodes& nodes, const Piece& piece, double from, double width, F& f) {
   const double radius = 0.5 * width, middle = from + radius;
-  Sums out = {0, {0, 0, 0, 0}, 0, 0, 0, 0, 0, unmet()};
+  Sums out = {0, {0, 0, 0, 0}, 0, 0, 0, 0, 0, no_tail_samples()};
   Samples inner = {0, 0, 0, 0, 0, 0};
   BATCH_ROLLED
   for (int slot = 0; slot < slots; ++slot) {
@@ -166,7 +167,7 @@ BATCH_FN double slowest_fall(const Sums& sums) {
   return out;
 }
 
-BATCH_FN double most_apart(const Sums& sums) {
+BATCH_FN double max_apart(const Sums& sums) {
   double most = 0;
   for (int k = 0; k < nulls; ++k) most = larger(most, size_of(sums.apart[k]));
   return most;
@@ -174,7 +175,7 @@ BATCH_FN double most_apart(const Sums& sums) {
 
 // The error estimate of the rule, on an interval of length 2.
 BATCH_FN double apart_of(const Sums& sums) {
-  const double most = most_apart(sums);
+  const double most = max_apart(sums);
   const double slowest = slowest_fall(sums), square = slowest * slowest;
   return slowest < 0.5 ? 16 * (square * square) * most : most;
 }
@@ -184,24 +185,24 @@ BATCH_FN double apart_of(const Sums& sums) {
 // and most jumps, where the differences decrease as slowly, they are a smaller share of this magnitude.
 BATCH_FN double unresolved(const Sums& sums) {
   constexpr double share = 128;
-  return slowest_fall(sums) >= 0.5 && sums.sizes < share * most_apart(sums) ? sums.sizes : 0;
+  return slowest_fall(sums) >= 0.5 && sums.sizes < share * max_apart(sums) ? sums.sizes : 0;
 }
 
 // A double-double sum: a value that is added and subtracted again leaves no error.
-struct Exactly {
+struct DoubleDouble {
   double high = 0, low = 0;
 };
 
-BATCH_FN void add(Exactly& to, double value) {
+BATCH_FN void add(DoubleDouble& to, double value) {
   const double sum = to.high + value, of_value = sum - to.high;
   const double lost = ((to.high - (sum - of_value)) + (value - of_value)) + to.low;
   to.high = sum + lost;
   to.low = lost - (to.high - sum);
 }
 
-// The stretches of a range between its cuts, one after another. ends(0) and ends(1) are the limits, ends(2) …
+// The subranges of a range between its cuts, one after another. ends(0) and ends(1) are the limits, ends(2) …
 // known breakpoints in any order.
-struct Stretches {
+struct Subranges {
   double at, end;
   int breaks;
 
@@ -229,23 +230,23 @@ struct Stretches {
 
 // --- the cells of one integral, and which of them is measured next ---
 //
-// Adaption requests two cells at a time and leaves their evaluation to the caller: one thread may hold an
-// integral, or the lanes of a warp share its points. A List holds the cells: doubles by Field, integers by
-// Link. If several lanes share a List, all of them make every call, one of them writes, and settle() makes
-// the writes visible to the others.
+// AdaptiveQuadrature requests two cells at a time and leaves their evaluation to the caller: one thread may
+// hold an integral, or the lanes of a warp share its points. A List holds the cells: doubles by Field,
+// integers by Link. If several lanes share a List, all of them make every call, one of them writes, and
+// settle() makes the writes visible to the others.
 
 enum Field { from_of, width_of, value_of, gap_of, error_of, noise_of_cell, low_of, high_of, fields };
 enum Link { output_step, previous_of, piece_of, links };  // neighbours of the same piece, or -1
 
-constexpr int most_breaks = 12;
-constexpr int most_pieces = 2 * (most_breaks + 2);
+constexpr int max_breaks = 12;
+constexpr int max_pieces = 2 * (max_breaks + 2);
 
-struct Worst {
+struct WorstCell {
   int index;
   double error;
 };
 
-struct Demand {
+struct ErrorTolerance {
   double relative, absolute;
   int most;        // evaluations
   double caution;  // errors are multiplied by it: 1, or more for formulas with many jumps
@@ -253,24 +254,24 @@ struct Demand {
   BATCH_FN double of(double value) const { return larger(absolute, relative * size_of(value)); }
 };
 
-struct Ended {
+struct IntegralResult {
   double value, error;
   int spent, why;
 };
 
 template <class List>
-struct Adaption {
+struct AdaptiveQuadrature {
   List& list;
   const Nodes& nodes;
-  Demand demand;
-  Stretches stretches{};
+  ErrorTolerance tolerance;
+  Subranges subranges{};
   double sign = 1;
-  Exactly value{}, error{}, noise{};
+  DoubleDouble value{}, error{}, noise{};
   int count = 0, pieces = 0, spent = 0, why = converged, stubborn = 0, rough = 0;
   bool starting = true, more = false, single = false;
-  Reach below = unmet(), above = unmet();  // for the pieces to -inf and to inf
-  double span = 0;                         // length of the range; 0: infinite
-  double before_cut = 0;                   // the integrand just before the last cut
+  TailSamples below = no_tail_samples(), above = no_tail_samples();  // for the pieces to -inf and to inf
+  double span = 0;                                                   // length of the range; 0: infinite
+  double before_cut = 0;                                             // the integrand just before the last cut
   // The cell that is split.
   int parent = 0, parent_next = -1, parent_piece = 0;
   double parent_value = 0, parent_apart = 0, parent_error = 0, parent_noise = 0;
@@ -278,8 +279,8 @@ struct Adaption {
   Piece piece[2] = {};
   double from[2] = {}, width = 1;
 
-  BATCH_FN Adaption(List& cells, const Nodes& table, const Demand& wanted)
-      : list(cells), nodes(table), demand(wanted) {}
+  BATCH_FN AdaptiveQuadrature(List& cells, const Nodes& table, const ErrorTolerance& wanted)
+      : list(cells), nodes(table), tolerance(wanted) {}
 
   // True: two cells are to be measured.
   template <class Ends>
@@ -293,9 +294,9 @@ struct Adaption {
       b = other;
       sign = -1;
     }
-    stretches = {a, b, breaks};
+    subranges = {a, b, breaks};
     span = is_finite(b - a) ? b - a : 0;
-    return begin_stretch(ends);
+    return begin_subrange(ends);
   }
 
   // Takes the sums of the two cells. True: two more are to be measured.
@@ -318,12 +319,12 @@ struct Adaption {
     if (pieces > 0) add(noise, size_of(value_at_end(0, first) - before_cut) * size_of(piece[0].base));
     before_cut = piece[1].tail != 0 ? value_at_end(0, first) : value_at_end(1, second);
     pieces += 2;
-    if (more) return begin_stretch(ends);
+    if (more) return begin_subrange(ends);
     starting = false;
     return decide();
   }
 
-  BATCH_FN Ended ended() const {
+  BATCH_FN IntegralResult ended() const {
     const double largest = 0x1p1023, infinite = 2 * largest;
     // With more memory it may still fade to 0.
     const bool gone = !may_be_endless || why == memory || (faded(below) && faded(above));
@@ -332,8 +333,8 @@ struct Adaption {
     // samples are 0.
     if (why == singular || (starting && why != converged) || why == doubtful)
       return {sign * value.high, infinite, spent, why};
-    return {sign * value.high, demand.caution * larger(error.high, 0) + last_bit * noise.high + lost(), spent,
-            why};
+    return {sign * value.high, tolerance.caution * larger(error.high, 0) + last_bit * noise.high + lost(),
+            spent, why};
   }
 
  private:
@@ -372,8 +373,8 @@ struct Adaption {
   }
 
   template <class Ends>
-  BATCH_FN bool begin_stretch(Ends& ends) {
-    more = stretches.next(ends, piece[0], piece[1]);
+  BATCH_FN bool begin_subrange(Ends& ends) {
+    more = subranges.next(ends, piece[0], piece[1]);
     from[0] = from[1] = 0;
     width = 1;
     return can_afford(2);
@@ -386,7 +387,7 @@ struct Adaption {
   }
 
   BATCH_FN bool can_afford(int cells) {
-    if (spent + pair_cost > demand.most) return stop(evaluations);
+    if (spent + pair_cost > tolerance.most) return stop(evaluations);
     if (count + cells > list.capacity()) return stop(memory);
     return true;
   }
@@ -490,29 +491,29 @@ struct Adaption {
     if (!is_finite(value.high) || !is_finite(error.high)) return stop(non_finite);
     BATCH_ROLLED
     for (bool charged = false;; charged = true) {
-      const bool met = is_met();
-      if (met && charged) return stop(noise.high == 0 ? doubtful : converged);
-      if (!met && goes_on()) return true;
+      const bool sample_or_zero = is_met();
+      if (sample_or_zero && charged) return stop(noise.high == 0 ? doubtful : converged);
+      if (!sample_or_zero && goes_on()) return true;
       if (charged) return false;
       charge_seams();
-      if (!met) return false;
+      if (!sample_or_zero) return false;
     }
   }
 
   BATCH_FN bool goes_on() {
     // The rest is roundoff, which more cells cannot reduce.
-    if (demand.caution * error.high <= 0.01 * demand.of(value.high)) return stop(roundoff);
+    if (tolerance.caution * error.high <= 0.01 * tolerance.of(value.high)) return stop(roundoff);
     if (rough >= 10) return stop(roundoff);
     if (stubborn >= 12) return stop(singular);
     return choose();
   }
 
   BATCH_FN bool is_met() const {
-    return demand.caution * error.high + last_bit * noise.high + lost() <= demand.of(value.high);
+    return tolerance.caution * error.high + last_bit * noise.high + lost() <= tolerance.of(value.high);
   }
 
   BATCH_FN bool choose() {
-    const Worst worst = list.worst(count);
+    const WorstCell worst = list.worst(count);
     parent = worst.index;
     parent_error = worst.error;
     parent_value = list.get(value_of, parent);
@@ -566,16 +567,16 @@ struct Adaption {
 
 // One integral from beginning to end; one thread measures both cells.
 template <class List, class F, class Ends>
-BATCH_FN Ended integrate_alone(List& list, const Nodes& nodes, const Demand& demand, F& f, Ends& ends,
-                               int breaks) {
-  Adaption<List> adaption(list, nodes, demand);
-  bool going = adaption.begin(ends, breaks);
+BATCH_FN IntegralResult integrate_alone(List& list, const Nodes& nodes, const ErrorTolerance& tolerance, F& f,
+                                        Ends& ends, int breaks) {
+  AdaptiveQuadrature<List> quadrature(list, nodes, tolerance);
+  bool going = quadrature.begin(ends, breaks);
   while (going) {
     Sums sums[2];
     BATCH_ROLLED
     for (int k = 0; k < 2; ++k)
-      sums[k] = measure(nodes, adaption.piece[k], adaption.from[k], adaption.width, f);
-    going = adaption.take(ends, sums[0], sums[1]);
+      sums[k] = measure(nodes, quadrature.piece[k], quadrature.from[k], quadrature.width, f);
+    going = quadrature.take(ends, sums[0], sums[1]);
   }
-  return adaption.ended();
+  return quadrature.ended();
 }

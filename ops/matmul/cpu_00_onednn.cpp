@@ -39,7 +39,7 @@ Choice by_onednn() {
         onednn(), 1, [&](std::int64_t) { return p; }, at);
   });
   choice.refuses = [](const Arguments& arguments, const Tuning&, const Device&) -> Reason {
-    if (Problem<float>::of(arguments).k() == 0) return "dnnl_sgemm leaves C as it is where nothing is summed";
+    if (Problem<float>::of(arguments).k() == 0) return "dnnl_sgemm does not write C if k = 0";
     return gemm_refuses(arguments);
   };
   return choice;

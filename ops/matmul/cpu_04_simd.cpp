@@ -139,10 +139,10 @@ void run_product(const Product<T>& product, int threads) {
     Product<T> small = product;
     if (multiply_small(small, threads)) return;
   }
-  constexpr std::int64_t least_work = 32 * 32 * 32;  // products worth another thread
+  constexpr std::int64_t min_work = 32 * 32 * 32;  // products worth another thread
   const double work =
       static_cast<double>(product.m) * static_cast<double>(product.n) * static_cast<double>(product.k + 1);
-  const int useful = static_cast<int>(std::clamp(work / least_work, 1.0, static_cast<double>(threads)));
+  const int useful = static_cast<int>(std::clamp(work / min_work, 1.0, static_cast<double>(threads)));
   const std::int64_t lanes = 64 / static_cast<std::int64_t>(sizeof(T));
   const ThreadGrid grid = thread_grid(product.m, product.n, useful, 8, lanes);
   const auto compute = [&](int part) { run_block(product, grid.block(part, product.m, product.n)); };
@@ -195,13 +195,13 @@ PreparedRun prepare(const Arguments& arguments, const Tuning& tuning, const Devi
   const auto problem = Problem<T>::of(arguments);
   return {.launch = [product = product_of(problem), exchanged = by_columns(problem)](
                         std::span<void* const> arrays, Run& run) {
-    auto here = product;
-    using U = std::remove_reference_t<decltype(*here.c.data)>;
-    here.a.data = static_cast<const U*>(arrays[exchanged ? in_b : in_a]);
-    here.b.data = static_cast<const U*>(arrays[exchanged ? in_a : in_b]);
-    here.c.data = static_cast<U*>(arrays[out_c]);
-    if (here.c0.data != nullptr) here.c0.data = static_cast<const U*>(arrays[in_c0]);
-    run_product(here, run.device->threads);
+    auto addressed = product;
+    using U = std::remove_reference_t<decltype(*addressed.c.data)>;
+    addressed.a.data = static_cast<const U*>(arrays[exchanged ? in_b : in_a]);
+    addressed.b.data = static_cast<const U*>(arrays[exchanged ? in_a : in_b]);
+    addressed.c.data = static_cast<U*>(arrays[out_c]);
+    if (addressed.c0.data != nullptr) addressed.c0.data = static_cast<const U*>(arrays[in_c0]);
+    run_product(addressed, run.device->threads);
   }};
 }
 
@@ -212,7 +212,7 @@ Choice choice() {
   out.prepare[Element::i32] = prepare<std::int32_t>;
   out.unsupported_arguments = [](const Arguments& arguments) -> Reason {
     if (is_scaled(arguments)) return "does not support scales";
-    (void)has_epilogue(arguments);  // throws if the combination is not supported
+    (void)supports_epilogue_pass(arguments);  // throws if the combination is not supported
     return std::nullopt;
   };
   return out;

@@ -129,7 +129,7 @@ Reason refuses(const Arguments& arguments, const Tuning&, const Device& device) 
     const Problem<float> q = by_columns(p) ? transposed(p) : p;
     if (arguments.element() == Element::f32 &&
         !has_kernel(tile - 1, access_of_a(tile - 1, access_to_a(q)), access_to_b(q)))
-      return "this tuning has no kernel for operands that lie so";
+      return "this tuning has no kernel for this operand layout";
   }
   return std::nullopt;
 }

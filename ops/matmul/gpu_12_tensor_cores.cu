@@ -114,7 +114,7 @@ Variant variant() {
       "ahead; "
       "tile and splits by a model";
   out.where = Where::cuda;
-  out.needs = [](const Device& device) -> Reason {
+  out.unsupported_device = [](const Device& device) -> Reason {
     if (device.compute_capability < 80) return "it needs compute capability 8.0";
     // A device without code of its own runs code for an older one, which lacks these instructions.
     if (mma_code(device) < 80) return "this build has no code for it: TESSERA_CUDA_ARCHITECTURES";

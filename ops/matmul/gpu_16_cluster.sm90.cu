@@ -159,7 +159,7 @@ Variant variant() {
   out.idea =
       "tensor cores fed by the TMA, persistent blocks, clusters that share; tile and splits by a model";
   out.where = Where::cuda;
-  out.needs = needs_hopper;
+  out.unsupported_device = no_hopper;
   // The model's choice first; then every tile, for tuning; then several launches even if the model prefers
   // one.
   out.choices.push_back(with({}));

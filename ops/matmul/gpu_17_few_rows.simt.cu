@@ -375,7 +375,7 @@ struct FewRows {
 // False if tensor cores can read the large operand directly and are as fast.
 template <class T>
 constexpr bool has_kernel(const FewRowsConfig& config) {
-  return config.rows <= most_rows<T> && !(is_narrow<T> && config.rows > 1 && config.wide);
+  return config.rows <= max_rows<T> && !(is_narrow<T> && config.rows > 1 && config.wide);
 }
 
 // Calls use.template operator()<Kernel>() with the kernel for a configuration.
@@ -390,7 +390,7 @@ auto with_kernel(const FewRowsConfig& config, const Use& use) {
     return config.along_k ? wide.template operator()<rows, true>() : wide.template operator()<rows, false>();
   };
   if (config.rows == 1) return along.template operator()<1>();
-  return along.template operator()<most_rows<T>>();
+  return along.template operator()<max_rows<T>>();
 }
 
 // The plan of a problem with few rows: splits, the k of each, and bytes of workspace.
@@ -417,23 +417,22 @@ std::size_t partial_bytes(std::int64_t tiles, std::int64_t splits) {
 }
 
 // The workspace holds at most five waves of blocks.
-inline std::int64_t most_splits(std::int64_t tiles, std::int64_t steps, std::int64_t blocks) {
+inline std::int64_t max_splits(std::int64_t tiles, std::int64_t steps, std::int64_t blocks) {
   return std::max<std::int64_t>(std::min({std::int64_t{64}, steps, 5 * blocks / tiles}), 1);
 }
 // The number of splits that minimizes the time of the waves of blocks. Each wave takes its steps and one more
 // to start; splits take three more to store and add the parts. Beyond one wave, splits have at least
-// `least_steps` steps.
+// `min_steps` steps.
 inline std::int64_t splits_of(std::int64_t tiles, std::int64_t steps, std::int64_t blocks) {
-  constexpr std::int64_t least_steps = 8;
+  constexpr std::int64_t min_steps = 8;
   const auto rounds = [&](std::int64_t splits) { return (tiles * splits + blocks - 1) / blocks; };
   const auto each = [&](std::int64_t splits) { return (steps + splits - 1) / splits; };
   const auto time_of = [&](std::int64_t splits) {
     return rounds(splits) * (each(splits) + 1) + (splits > 1 ? 3 : 0);
   };
   std::int64_t best = 1;
-  for (std::int64_t splits = 2; splits <= most_splits(tiles, steps, blocks); ++splits)
-    if ((rounds(splits) == 1 || each(splits) >= least_steps) && time_of(splits) < time_of(best))
-      best = splits;
+  for (std::int64_t splits = 2; splits <= max_splits(tiles, steps, blocks); ++splits)
+    if ((rounds(splits) == 1 || each(splits) >= min_steps) && time_of(splits) < time_of(best)) best = splits;
   return best;
 }
 
@@ -488,13 +487,13 @@ std::optional<Footprint> footprint_of_few_rows(const Arguments& arguments, const
 
 Reason refuses(const Arguments& arguments, const Tuning&, const Device& device) {
   const std::int64_t m = arguments.dim("m"), n = arguments.dim("n");
-  const int most = with_element_type(arguments.element(), [&]<class T>() { return most_rows<T>; });
+  const int most = with_element_type(arguments.element(), [&]<class T>() { return max_rows<T>; });
   if (std::min(m, n) > most)
     return "C has more than " + std::to_string(most) + (most == 1 ? " row and column" : " rows and columns");
   if (const Reason reason = counts_beyond(arguments)) return reason;
   constexpr std::int64_t bytes =
-      std::max(sizeof(FewRows<float, FewRowsConfig{most_rows<float>, false, true}>::Shared),
-               sizeof(FewRows<Bits16, FewRowsConfig{most_rows<Bits16>, false, false}>::Shared));
+      std::max(sizeof(FewRows<float, FewRowsConfig{max_rows<float>, false, true}>::Shared),
+               sizeof(FewRows<Bits16, FewRowsConfig{max_rows<Bits16>, false, false}>::Shared));
   if (bytes > device.max_shared_bytes)
     return "needs " + std::to_string(bytes) + " bytes of shared memory in a block";
   return std::nullopt;

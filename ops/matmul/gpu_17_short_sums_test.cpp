@@ -104,7 +104,7 @@ TEST(ShortSums, EveryLayoutOfNarrowElements) {
 }
 
 // The executor's one processor has a few blocks, each of which walks over a part of several lines of tiles.
-TEST(ShortSums, WalksOverSeveralLinesOfTiles) {
+TEST(ShortSums, CoversSeveralRowsOfTiles) {
   for (const ShortShape& s : {ShortShape{200, 500, 5}, {500, 200, 5}, {300, 300, 36}}) {
     expect_every_tile<float>(s, Order::rows, Order::columns, Order::rows, 0);
     expect_every_tile<double>(s, Order::rows, Order::columns, Order::rows, 0);

@@ -159,7 +159,7 @@ void expect_agreement(std::uint64_t seed, const char* variant) {
   EXPECT_TRUE(same(cores, expected)) << "a core for each";
 }
 
-TEST(Agreement, OfBatchesGroupsAndWhatIsPutInPlaceWithTheSingleProduct) {
+TEST(Agreement, BatchesGroupsAndInPlaceResultsEqualTheSingleProduct) {
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     for (const char* variant : {"naive", "simd"}) {
       expect_agreement<float>(seed, variant);
@@ -173,7 +173,7 @@ TEST(Agreement, OfBatchesGroupsAndWhatIsPutInPlaceWithTheSingleProduct) {
   }
 }
 
-TEST(Agreement, AddressesOfMatricesTakeTheStepsOfOptions) {
+TEST(Agreement, PointerBatchesUseTheStridesOfOptions) {
   const std::vector<float> ones(4, 1), scales{1, 2}, bias{1, 10, 100, 1000};
   std::vector<float> c(8);
   const float *const as[] = {ones.data(), ones.data()}, *const bs[] = {ones.data(), ones.data()};
@@ -184,7 +184,7 @@ TEST(Agreement, AddressesOfMatricesTakeTheStepsOfOptions) {
   EXPECT_EQ(c, (std::vector<float>{3, 12, 3, 12, 104, 1004, 104, 1004}));
 }
 
-TEST(Agreement, GroupsRefuseStepsAndTuningsThatMeanNothing) {
+TEST(Agreement, GroupsRefuseMeaninglessStridesAndTunings) {
   std::vector<float> x(40, 1);
   std::vector<Product<float>> products{{{x.data(), 2, 2}, {x.data(), 2, 2}, {x.data() + 20, 2, 2}},
                                        {{x.data(), 2, 2}, {x.data(), 2, 2}, {x.data() + 30, 2, 2}}};
@@ -209,7 +209,7 @@ TEST(Agreement, GroupsRefuseStepsAndTuningsThatMeanNothing) {
   EXPECT_EQ(says({.request = cpu}), "product 1: its own scale-a has the step 2: it is for one product");
 }
 
-TEST(Agreement, NumbersThatNoEnumerationHasAreRefused) {
+TEST(Agreement, RefusesInvalidEnumerators) {
   std::vector<float> x(40, 1);
   const auto all_say = [&](const Options& o, Order order, const std::string& message) {
     const ConstMatrixView<float> a{x.data(), 2, 2, 0, order}, b{x.data(), 2, 2};
@@ -233,13 +233,14 @@ TEST(Agreement, NumbersThatNoEnumerationHasAreRefused) {
           "bias's element is number 77" + ends + "10");
 }
 
-TEST(Agreement, BaselinesOfProcessorsRunOnHostMemoryInPlace) {
+TEST(Agreement, CpuBaselinesRunInPlaceOnHostMemory) {
   const std::vector<float> ones(4, 1);
   for (const Variant* v : ladder_of("matmul")) {
     if (v->where != Where::cpu || !v->baseline || !v->choices[0].prepare.contains(Element::f32)) continue;
     std::vector<float> c(4);
     const Options options{.request = {.device = "cpu", .variant = v->name}};
-    if (v->needs && v->needs(find_device("cpu"))) continue;  // its library is not installed
+    if (v->unsupported_device && v->unsupported_device(find_device("cpu")))
+      continue;  // its library is not installed
     matmul::enqueue<float>(nullptr, {ones.data(), 2, 2}, {ones.data(), 2, 2}, {c.data(), 2, 2}, options);
     EXPECT_EQ(c, std::vector<float>(4, 2)) << v->name;
   }

@@ -33,7 +33,7 @@ TEST(BatchPlan, NoTileHasMoreUnitsThanAreReserved) {
     }
 }
 
-TEST(BatchPlan, EveryTileOfEveryEntryOfAGroupComesOnce) {
+TEST(BatchPlan, VisitsEveryTileOfAGroupOnce) {
   std::mt19937 random(1);
   for (int round = 0; round < 300; ++round) {
     std::vector<EntrySize> sizes(random() % 12);
@@ -70,7 +70,7 @@ TEST(BatchPlan, LongSumsOfAGroupComeFirst) {
   EXPECT_EQ(order.first, (std::vector<std::int32_t>{0, 1, 2, 3}));
 }
 
-TEST(BatchPlan, EntriesOfOneSizeFollowEachOther) {
+TEST(BatchPlan, EntriesOfEqualSizeAreAdjacent) {
   for (const std::int32_t each : {1, 2, 7}) {
     const EqualEntries entries{each};
     for (std::int32_t unit = 0; unit < 50; ++unit) {

@@ -35,7 +35,7 @@ void fill_with_nan(std::vector<T>& to) {
   if (!to.empty()) std::memset(static_cast<void*>(to.data()), 0xff, to.size() * sizeof(T));
 }
 
-TEST(BatchCalls, OneOfEachServesAll) {
+TEST(BatchCalls, BroadcastsSingleOperands) {
   const std::vector<double> a(m * k, 1), b(k * n, 2);
   std::vector<double> c(batch * m * n, NAN);
   enqueue<double>(nullptr, {a.data(), 1, m, k}, {b.data(), 1, k, n}, {c.data(), batch, m, n});
@@ -44,7 +44,7 @@ TEST(BatchCalls, OneOfEachServesAll) {
             nullptr);
 }
 
-TEST(BatchCalls, SayWhatIsWrong) {
+TEST(BatchCalls, ReportErrors) {
   std::vector<float> x(300);
   const float* const in = x.data();
   float* const out = x.data() + 200;
@@ -71,7 +71,7 @@ TEST(BatchCalls, SayWhatIsWrong) {
 }
 
 // Compared with the addresses that the entries write.
-TEST(BatchCalls, AStepThatIsTooSmallForTheResultIsRefused) {
+TEST(BatchCalls, RefuseAStrideSmallerThanTheResult) {
   Random random(9);
   std::vector<float> memory(1);
   int refused = 0, taken = 0;
@@ -107,7 +107,7 @@ void expect_group(const Options& given, bool vectors) {
       {33, 65, 17}, {0, 5, 5}, {1, 1, 1}, {5, 6, 0}, {20, 40, 64}};
   std::vector<std::vector<T>> a;
   std::vector<std::vector<TB>> b;
-  std::vector<std::vector<Out>> grouped, alone, there;
+  std::vector<std::vector<Out>> grouped, alone, in_place;
   const std::vector<float> scale = drawn<float>(100, 6);
   const std::vector<Added> bias = drawn<Added>(100, 7);
   const auto products_in = [&](std::vector<std::vector<Out>>& c) {
@@ -126,21 +126,21 @@ void expect_group(const Options& given, bool vectors) {
     b.push_back(drawn<TB>(depth * cols, a.size() + 50));
     grouped.push_back(drawn<Out>(rows * cols, 8));
   }
-  alone = there = grouped;
+  alone = in_place = grouped;
   Options options = on_processors(given);
-  enqueue_group<T, Out, TB>(nullptr, products_in(there), options);
+  enqueue_group<T, Out, TB>(nullptr, products_in(in_place), options);
   options.check = true;
   const GroupOutcome outcome = multiply_group<T, Out, TB>(products_in(grouped), options);
   EXPECT_TRUE(outcome.passed.value_or(false)) << outcome.wrong;
   const auto load_elements = products_in(alone);
   for (std::size_t i = 0; i < sizes.size(); ++i) {
-    EXPECT_TRUE(same_bits(there[i], grouped[i])) << i;
+    EXPECT_TRUE(same_bits(in_place[i], grouped[i])) << i;
     multiply_group<T, Out, TB>(std::span(load_elements).subspan(i, 1), options);
     EXPECT_TRUE(same_bits(alone[i], grouped[i])) << i;
   }
 }
 
-TEST(GroupCalls, EveryElementWithVectorsOfEachProduct) {
+TEST(GroupCalls, SupportVectorsOfEachProductForEveryElement) {
   expect_group<bf16, bf16>({.alpha = 2, .beta = -1}, true);
   expect_group<f16, float>({.activation = Activation::silu}, true);
   expect_group<e4m3, bf16, e5m2>({}, true);
@@ -154,7 +154,7 @@ TEST(GroupCalls, EveryElementWithVectorsOfEachProduct) {
 }
 
 // Blocks of one matrix; vectors that another product would write.
-TEST(GroupCalls, ResultsMayLieBesideEachOther) {
+TEST(GroupCalls, AcceptAdjacentResults) {
   std::vector<float> in(100, 1), out(6 * 8, -1);
   const auto block = [&](std::int64_t first, std::int64_t cols) {
     return Product<float>{{in.data(), 6, 3}, {in.data(), 3, cols}, {out.data() + first, 6, cols, 8}};
@@ -177,7 +177,7 @@ TEST(GroupCalls, ResultsMayLieBesideEachOther) {
   EXPECT_EQ(says(chain), "product 0: C overlaps A of product 1" + why);
 }
 
-TEST(GroupCalls, SayWhatIsWrong) {
+TEST(GroupCalls, ReportErrors) {
   std::vector<double> x(100);
   const Product<double> right{{x.data(), 2, 3}, {x.data(), 3, 2}, {x.data() + 50, 2, 2}};
   Product<double> wrong = right;
@@ -287,7 +287,7 @@ void expect_same_bits_alone(const std::string& device) {
   }
 }
 
-TEST(Group, AProductHasTheBitsThatItHasAlone) {
+TEST(Group, AProductHasTheBitsOfASingleCall) {
   for (const std::string& device : devices()) {
     if (device == "simt") continue;
     expect_same_bits_alone<float>(device);
@@ -295,7 +295,7 @@ TEST(Group, AProductHasTheBitsThatItHasAlone) {
   }
 }
 
-TEST(Group, MatricesByTheirAddresses) {
+TEST(Group, AcceptsArraysOfPointers) {
   // Aᵀ in memory, B within a wider matrix, and the same B twice.
   const std::vector<float> a0{1, 2, 3, 4, 5, 6}, a1{6, 5, 4, 3, 2, 1}, b{1, 0, 9, 0, 1, 9, 1, 1, 9};
   std::vector<float> c0(4), c1(4);

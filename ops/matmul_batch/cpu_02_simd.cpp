@@ -15,11 +15,11 @@ namespace {
 template <class T>
 void multiply(const Problem<T>& p, int threads) {
   if (p.first.m() == 0 || p.first.n() == 0) return;  // there may be too many empty entries to loop over
-  constexpr std::int64_t least_work = 32 * 32 * 32;  // multiply-adds worth another thread
+  constexpr std::int64_t min_work = 32 * 32 * 32;    // multiply-adds worth another thread
   const std::int64_t whole_rounds = p.batch / threads * threads;
   const double work = static_cast<double>(p.first.m()) * static_cast<double>(p.first.n()) *
                       static_cast<double>(p.first.k() + 1) * static_cast<double>(whole_rounds);
-  const int useful = static_cast<int>(std::clamp(work / least_work, 1.0, static_cast<double>(threads)));
+  const int useful = static_cast<int>(std::clamp(work / min_work, 1.0, static_cast<double>(threads)));
   if (whole_rounds > 0)
     parallel(useful, [&](int part) {
       for (std::int64_t e = whole_rounds * part / useful; e < whole_rounds * (part + 1) / useful; ++e)

@@ -7,7 +7,7 @@
 namespace tessera::matmul_batch {
 namespace {
 
-using on_gpu::There;
+using on_gpu::DeviceCopy;
 
 class BatchOnGpu : public on_gpu::OnGpu {
  protected:
@@ -24,37 +24,37 @@ void expect_host_bits(cudaStream_t stream, Options host, bool shared_b, bool sca
   const auto c = on_gpu::drawn<Out>(batch * m * n, 3);
   const auto scale = on_gpu::drawn<float>(batch * (m + n), 4);
   const auto bias = on_gpu::drawn<Added>(n, 5);
-  const There<T> a_there(a);
-  const There<TB> b_there(b);
-  const There<Out> c_there(c);
-  const There<float> scale_there(scale);
-  const There<Added> bias_there(bias);
+  const DeviceCopy<T> device_a(a);
+  const DeviceCopy<TB> device_b(b);
+  const DeviceCopy<Out> device_c(c);
+  const DeviceCopy<float> device_scale(scale);
+  const DeviceCopy<Added> device_bias(bias);
   host.request = on_gpu::on_gpu();
-  Options there = host;
+  Options device_options = host;
   if (scales) {
     host.scale_a = {scale.data(), true, m};
     host.scale_b = {scale.data() + 7, true};
     host.bias = matmul::bias_of_columns(bias.data());
-    there.scale_a = {scale_there.get(), true, m};
-    there.scale_b = {scale_there.get() + 7, true};
-    there.bias = matmul::bias_of_columns(bias_there.read());
+    device_options.scale_a = {device_scale.get(), true, m};
+    device_options.scale_b = {device_scale.get() + 7, true};
+    device_options.bias = matmul::bias_of_columns(device_bias.read());
   }
   const std::int64_t of_b = shared_b ? 1 : batch;
   std::vector<Out> wanted = c;
   const Outcome outcome = multiply_batch<T, Out, TB>({a.data(), batch, m, k}, {b.data(), of_b, k, n},
                                                      {wanted.data(), batch, m, n}, host);
-  const ConstBatchView<T> a_view{a_there.read(), batch, m, k};
-  const ConstBatchView<TB> b_view{b_there.read(), of_b, k, n};
-  const BatchView<Out> c_view{c_there.get(), batch, m, n};
-  const Plan plan = enqueue(stream, a_view, b_view, c_view, there);
+  const ConstBatchView<T> a_view{device_a.read(), batch, m, k};
+  const ConstBatchView<TB> b_view{device_b.read(), of_b, k, n};
+  const BatchView<Out> c_view{device_c.get(), batch, m, n};
+  const Plan plan = enqueue(stream, a_view, b_view, c_view, device_options);
   cuda::check(cudaStreamSynchronize(stream));
   EXPECT_EQ(plan.variant->name, outcome.plan.variant->name);
-  on_gpu::expect_same_bits(c_there.fetched(), wanted, plan.variant->name + ", a batch");
+  on_gpu::expect_same_bits(device_c.fetched(), wanted, plan.variant->name + ", a batch");
   // With a workspace of exactly that size.
-  const std::size_t bytes = workspace_bytes(a_view, b_view, c_view, there);
+  const std::size_t bytes = workspace_bytes(a_view, b_view, c_view, device_options);
   const on_gpu::GuardedMemory workspace(bytes);
-  const There<Out> again(c);
-  enqueue(stream, a_view, b_view, BatchView<Out>{again.get(), batch, m, n}, there,
+  const DeviceCopy<Out> again(c);
+  enqueue(stream, a_view, b_view, BatchView<Out>{again.get(), batch, m, n}, device_options,
           {bytes == 0 ? nullptr : workspace.get(), bytes});
   on_gpu::expect_same_bits(again.fetched(), wanted, plan.variant->name + ", in an exact workspace");
   workspace.expect_guards_intact();
@@ -85,11 +85,11 @@ struct Trial {
   std::vector<std::vector<TB>> b;
   std::vector<std::vector<Out>> c;
   std::vector<float> scale = on_gpu::drawn<float>(600, 9);
-  std::vector<There<T>> a_there;
-  std::vector<There<TB>> b_there;
-  std::vector<There<Out>> c_there;
-  There<float> scale_there{scale};
-  std::vector<Product<T, Out, TB>> host, there;
+  std::vector<DeviceCopy<T>> device_a;
+  std::vector<DeviceCopy<TB>> device_b;
+  std::vector<DeviceCopy<Out>> device_c;
+  DeviceCopy<float> device_scale{scale};
+  std::vector<Product<T, Out, TB>> host, device_options;
 
   explicit Trial(bool scales) {
     const Size sizes[] = {{33, 65, 17}, {0, 5, 5},     {128, 128, 300}, {1, 1, 1},
@@ -99,25 +99,25 @@ struct Trial {
       a.push_back(on_gpu::drawn<T>(s.m * s.k, seed));
       b.push_back(on_gpu::drawn<TB>(s.k * s.n, seed + 100));
       c.push_back(on_gpu::drawn<Out>(s.m * s.n, seed + 200));
-      a_there.emplace_back(a.back());
-      b_there.emplace_back(b.back());
-      c_there.emplace_back(c.back());
+      device_a.emplace_back(a.back());
+      device_b.emplace_back(b.back());
+      device_c.emplace_back(c.back());
       host.push_back({{a.back().data(), s.m, s.k}, {b.back().data(), s.k, s.n}, {c.back().data(), s.m, s.n}});
-      there.push_back({{a_there.back().get(), s.m, s.k},
-                       {b_there.back().get(), s.k, s.n},
-                       {c_there.back().get(), s.m, s.n}});
+      device_options.push_back({{device_a.back().get(), s.m, s.k},
+                                {device_b.back().get(), s.k, s.n},
+                                {device_c.back().get(), s.m, s.n}});
       if (!scales) continue;
       host.back().scale_a = {scale.data() + seed, true};
-      there.back().scale_a = {scale_there.get() + seed, true};
+      device_options.back().scale_a = {device_scale.get() + seed, true};
       if (seed % 2 != 0) continue;
       host.back().scale_b = {scale.data()};
-      there.back().scale_b = {scale_there.get()};
+      device_options.back().scale_b = {device_scale.get()};
     }
   }
 
   void expect_host_bits(const std::string& how) const {
     for (std::size_t i = 0; i < host.size(); ++i)
-      on_gpu::expect_same_bits(c_there[i].fetched(), c[i], how + ", product " + std::to_string(i));
+      on_gpu::expect_same_bits(device_c[i].fetched(), c[i], how + ", product " + std::to_string(i));
   }
 };
 
@@ -125,9 +125,9 @@ template <class T, class Out = T, class TB = T>
 void expect_group(cudaStream_t stream, Options options, bool scales) {
   options.request = on_gpu::on_gpu();
   Trial<T, Out, TB> trial(scales);
-  const std::size_t bytes = group_workspace_bytes<T, Out, TB>(trial.there, options);
+  const std::size_t bytes = group_workspace_bytes<T, Out, TB>(trial.device_options, options);
   const on_gpu::GuardedMemory workspace(bytes);
-  const std::string how = enqueue_group<T, Out, TB>(stream, trial.there, options,
+  const std::string how = enqueue_group<T, Out, TB>(stream, trial.device_options, options,
                                                     {bytes == 0 ? nullptr : workspace.get(), bytes});
   cuda::check(cudaStreamSynchronize(stream));
   const GroupOutcome outcome = multiply_group<T, Out, TB>(trial.host, options);
@@ -147,23 +147,23 @@ TEST_F(BatchOnGpu, GroupsGiveTheBitsOfTheCallOnHostMemory) {
   expect_group<float>(stream(), {.compute = Compute::tf32}, true);
 }
 
-TEST_F(BatchOnGpu, AGroupIsNotedDownAndDoneAgain) {
+TEST_F(BatchOnGpu, AGroupIsCapturedAndReplayed) {
   if (!has_hopper()) GTEST_SKIP() << "no tensor cores of Hopper";
   Trial<bf16, bf16, bf16> trial(false);
   Options options;
   options.request = on_gpu::on_gpu();
-  enqueue_group<bf16>(stream(), trial.there, options);
+  enqueue_group<bf16>(stream(), trial.device_options, options);
   wait();
   // The list that the call gets does not outlive it.
   const cuda::Graph graph(stream(), [&] {
-    const auto list = trial.there;
+    const auto list = trial.device_options;
     enqueue_group<bf16>(stream(), list, options);
   });
   for (const std::uint64_t seed : {21, 22}) {
     for (std::size_t i = 0; i < trial.a.size(); ++i) {
       const auto fresh = on_gpu::drawn<bf16>(static_cast<std::int64_t>(trial.a[i].size()), seed + i);
       std::copy(fresh.begin(), fresh.end(), trial.a[i].begin());
-      trial.a_there[i].set(fresh);
+      trial.device_a[i].set(fresh);
     }
     graph.launch(stream());
     graph.launch(stream());
@@ -173,15 +173,15 @@ TEST_F(BatchOnGpu, AGroupIsNotedDownAndDoneAgain) {
   }
 }
 
-TEST_F(BatchOnGpu, NeitherWaitsNorAllocatesOnceCallsRepeatThemselves) {
+TEST_F(BatchOnGpu, RepeatedCallsNeitherSynchronizeNorAllocate) {
   if (!has_hopper()) GTEST_SKIP() << "no tensor cores of Hopper";
   const Trial<bf16, bf16, bf16> trial(false);
-  const There<bf16> a(on_gpu::drawn<bf16>(batch * m * k, 1)), b(on_gpu::drawn<bf16>(k * n, 2));
-  const There<bf16> c(on_gpu::drawn<bf16>(batch * m * n, 3));
+  const DeviceCopy<bf16> a(on_gpu::drawn<bf16>(batch * m * k, 1)), b(on_gpu::drawn<bf16>(k * n, 2));
+  const DeviceCopy<bf16> c(on_gpu::drawn<bf16>(batch * m * n, 3));
   Options options;
   options.request = on_gpu::on_gpu();
   const auto put = [&] {
-    enqueue_group<bf16>(stream(), trial.there, options);
+    enqueue_group<bf16>(stream(), trial.device_options, options);
     matmul_batch::enqueue<bf16>(stream(), {a.get(), batch, m, k}, {b.get(), 1, k, n}, {c.get(), batch, m, n},
                                 options);
   };
@@ -193,8 +193,8 @@ TEST_F(BatchOnGpu, NeitherWaitsNorAllocatesOnceCallsRepeatThemselves) {
   }
 }
 
-TEST_F(BatchOnGpu, SaysWhatIsWrong) {
-  const There<float> a(on_gpu::drawn<float>(batch * m * k, 1)), b(on_gpu::drawn<float>(k * n, 2));
+TEST_F(BatchOnGpu, ReportsErrors) {
+  const DeviceCopy<float> a(on_gpu::drawn<float>(batch * m * k, 1)), b(on_gpu::drawn<float>(k * n, 2));
   std::vector<float> host(batch * m * n);
   EXPECT_EQ(on_gpu::complaint_of([&] {
               Options options;

@@ -12,7 +12,7 @@ namespace {
 
 using matmul::VectorizedConfig;
 
-constexpr std::int64_t most_layers = 65535;
+constexpr std::int64_t max_layers = 65535;
 
 template <class T, VectorizedConfig config>
 struct Tiles {
@@ -22,7 +22,7 @@ struct Tiles {
 
   static Launch launch(const Problem<T>& p, const Tuning& tuning) {
     Launch out = OfOne::launch(p.first, tuning);
-    out.grid.z = p.batch < most_layers ? p.batch : most_layers;
+    out.grid.z = p.batch < max_layers ? p.batch : max_layers;
     return out;
   }
 
@@ -37,7 +37,7 @@ struct Tiles {
   // A loop over entries would keep all addresses of C from one entry to the next, for which there are no
   // registers.
   static void finish(const Problem<T>& p, const Tuning& tuning, Run& run) {
-    for (std::int64_t done = most_layers; done < p.batch; done += most_layers) {
+    for (std::int64_t done = max_layers; done < p.batch; done += max_layers) {
       Problem<T> rest = p;
       rest.first = p.entry(done);
       rest.batch = p.batch - done;

@@ -55,7 +55,7 @@ Variant variant() {
       "tensor cores fed by the TMA, blocks that stay for tile after tile of all entries; tile by a "
       "model";
   out.where = Where::cuda;
-  out.needs = matmul::needs_hopper;
+  out.unsupported_device = matmul::no_hopper;
   // The model's choice first, then each tile, by the single product's numbers.
   for (int tile = 0; tile <= matmul::tile_count; ++tile)
     if (tile == 0 || (batch_tiles >> (tile - 1) & 1) != 0) out.choices.push_back(with_tile(tile));
@@ -88,7 +88,7 @@ std::int64_t max_units_of_all(const std::vector<MixedProblem>& all) {
 }
 
 Reason refuses_group(std::span<const matmul::Gemm> entries, const Device& device) {
-  if (Reason reason = matmul::needs_hopper(device)) return reason;
+  if (Reason reason = matmul::no_hopper(device)) return reason;
   const Element element = entries.front().a_element;
   if (!matmul::has_mixed_problem(element))
     return "tensor cores here have no " + std::string(name_of(element));

@@ -60,7 +60,7 @@ Signature signature() {
     p.shared_by = word_for(p);
     words.push_back(parameter::choice(p.shared_by, {"each", "all"},
                                       "all: one " + p.name +
-                                          " serves every entry; a file of one dimension "
+                                          " is shared by all entries; a file of one dimension "
                                           "fewer says so itself"));
   }
   out.parameters.insert(out.parameters.end() - 1, words.begin(), words.end());

@@ -77,10 +77,10 @@ ArrayView addend_of(const Options& options, const ArrayView& c) {
 ArrayView vector_of(const char* name, const void* data, Element element, std::int64_t entries,
                     std::int64_t count, std::int64_t step) {
   matmul::check_vector(name, data, element, step);
-  auto* const there = const_cast<void*>(data);
-  if (step == 0) return {there, element, {count}, {1}};
+  auto* const device_arguments = const_cast<void*>(data);
+  if (step == 0) return {device_arguments, element, {count}, {1}};
   matmul::check_reach(name, entries, step, element);
-  return {there, element, {entries, count}, {step, 1}};
+  return {device_arguments, element, {entries, count}, {step, 1}};
 }
 
 void add_vectors(std::map<std::string, ArrayView>& inputs, const Options& options, const ArrayView& c) {
@@ -143,19 +143,19 @@ Outcome multiply_batch(const AnyBatch& a, const AnyBatch& b, const AnyBatch& c, 
 
 std::size_t workspace_bytes(const AnyBatch& a, const AnyBatch& b, const AnyBatch& c, const Options& options) {
   return typed_call([&]() -> std::size_t {
-    const Arguments there = arguments_in_place(a, b, c, options);
-    if (there.array("C").count() == 0) return 0;
-    return PreparedCall(the_batch(), there, options.request).workspace_bytes();
+    const Arguments device_arguments = arguments_in_place(a, b, c, options);
+    if (device_arguments.array("C").count() == 0) return 0;
+    return PreparedCall(the_batch(), device_arguments, options.request).workspace_bytes();
   });
 }
 
 Plan enqueue(void* stream, const AnyBatch& a, const AnyBatch& b, const AnyBatch& c, const Options& options,
              const Workspace& workspace) {
   return typed_call([&]() -> Plan {
-    const Arguments there = arguments_in_place(a, b, c, options);
-    if (there.array("C").count() == 0) return {};
-    const PreparedCall call(the_batch(), there, options.request);
-    tessera::enqueue(call, there, stream, workspace, "C0");
+    const Arguments device_arguments = arguments_in_place(a, b, c, options);
+    if (device_arguments.array("C").count() == 0) return {};
+    const PreparedCall call(the_batch(), device_arguments, options.request);
+    tessera::enqueue(call, device_arguments, stream, workspace, "C0");
     return call.plan();
   });
 }
@@ -229,7 +229,7 @@ void Group::check_apart() const {
         accesses.push_back({view, array == matmul::out_c, i});
         names.push_back(name);
       }
-  const auto found = clash(accesses);
+  const auto found = find_conflict(accesses);
   if (!found) return;
   const auto [writer, other] = *found;
   throw Error("product " + std::to_string(accesses[writer].call) + ": C overlaps " + names[other] +
@@ -287,24 +287,24 @@ class PlacedGroup {
  public:
   PlacedGroup(std::span<const Gemm> entries, const Device& device)
       : host_(entries),
-        there_(entries.begin(), entries.end()),
+        device_entries_(entries.begin(), entries.end()),
         device_(device),
         backend_(backend_of(device)) {
     for (std::size_t i = 0; i < matmul::product_arrays; ++i) lay_out(static_cast<ProductArray>(i));
     inputs_ = memory(input_bytes_);
     outputs_ = memory(output_bytes_);
-    for (std::size_t e = 0; e < there_.size(); ++e)
+    for (std::size_t e = 0; e < device_entries_.size(); ++e)
       for (std::size_t i = 0; i < matmul::product_arrays; ++i) {
         const auto array = static_cast<ProductArray>(i);
-        ArrayView view = there_[e].in_memory(array);
+        ArrayView view = device_entries_[e].in_memory(array);
         if (view.data == nullptr) continue;
         view.data = base_of(array).as<char>() + offset_[e][i];
-        there_[e].set(array, view);
+        device_entries_[e].set(array, view);
       }
   }
 
   double run(const GroupKernel& kernel) {
-    const std::size_t workspace_bytes = kernel.workspace_bytes(there_);
+    const std::size_t workspace_bytes = kernel.workspace_bytes(device_entries_);
     const Array workspace = memory(workspace_bytes);
     Run run{&device_, nullptr, workspace.view().data, workspace_bytes};
     run.stream = backend_.make_stream(device_);
@@ -330,7 +330,7 @@ class PlacedGroup {
         std::memcpy(staged.data() + offset_[e][i], packed_copy(view).view().data, view.bytes());
       }
     backend_.copy(run, inputs_.view().data, staged.data(), input_bytes_);
-    const double seconds = backend_.seconds(run, [&] { kernel.run(there_, run); });
+    const double seconds = backend_.seconds(run, [&] { kernel.run(device_entries_, run); });
     backend_.copy(run, staged.data(), outputs_.view().data, output_bytes_);
     backend_.synchronize(run);
     for (std::size_t e = 0; e < host_.size(); ++e)
@@ -341,11 +341,11 @@ class PlacedGroup {
   // Places arrays row after row, each from a multiple of 256 bytes on.
   void lay_out(ProductArray array) {
     std::size_t& bytes = array == matmul::out_c ? output_bytes_ : input_bytes_;
-    for (std::size_t e = 0; e < there_.size(); ++e) {
-      ArrayView view = there_[e].in_memory(array);
+    for (std::size_t e = 0; e < device_entries_.size(); ++e) {
+      ArrayView view = device_entries_[e].in_memory(array);
       if (view.data == nullptr) continue;
       view.strides = row_major_strides(view.extents);
-      there_[e].set(array, view);
+      device_entries_[e].set(array, view);
       offset_[e][array] = bytes;
       bytes += (view.bytes() + 255) / 256 * 256;
     }
@@ -357,8 +357,8 @@ class PlacedGroup {
   }
 
   std::span<const Gemm> host_;
-  std::vector<Gemm> there_;
-  std::vector<std::array<std::size_t, matmul::product_arrays>> offset_{there_.size()};
+  std::vector<Gemm> device_entries_;
+  std::vector<std::array<std::size_t, matmul::product_arrays>> offset_{device_entries_.size()};
   Device device_;
   Backend& backend_;
   std::size_t input_bytes_ = 0, output_bytes_ = 0;

@@ -29,7 +29,7 @@ struct Packed {
 
   SIMT void operator()(Thread thread, Shared& shared, const Problem<T>& p) const {
     if constexpr (std::is_same_v<T, std::uint8_t>)
-      lightfield::refocus_block<config.rows, 1>(thread, shared, p, lightfield::most_views);
+      lightfield::refocus_block<config.rows, 1>(thread, shared, p, lightfield::max_views);
   }
 };
 

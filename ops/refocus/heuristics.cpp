@@ -5,8 +5,9 @@
 namespace tessera::refocus {
 namespace {
 
-Reason slower_planes(const Arguments& there, const Device&) {
-  return there.array("refocused").extents[0] < 2 ? Reason("faster only for several planes") : std::nullopt;
+Reason slower_planes(const Arguments& arguments, const Device&) {
+  return arguments.array("refocused").extents[0] < 2 ? Reason("faster only for several planes")
+                                                     : std::nullopt;
 }
 
 [[maybe_unused]] const bool heuristics_registered =

@@ -83,7 +83,7 @@ const std::vector<Plane> scene = {
     {.disparity = 1, .top = 4, .left = 3, .bottom = 22, .right = 24, .seed = 2},
     {.disparity = 2, .top = 12, .left = 36, .bottom = 33, .right = 56, .seed = 3}};
 
-TEST(Refocus, APlaneComesBackWhereNothingHidesIt) {
+TEST(Refocus, RestoresAnUnoccludedPlane) {
   const Size s;
   const std::vector<double> views = numbers(painted(s, scene));
   for (const Plane& plane : {scene[1], scene[2]})
@@ -155,7 +155,7 @@ TEST(Refocus, OneViewIsShifted) {
     for (std::size_t i = 0; i < 40; ++i) ASSERT_EQ(got[y * 40 + i], view[(y + 2) * 40 + i]);
 }
 
-TEST(Refocus, RadiiAsLargeOrSmallAsNumbersGet) {
+TEST(Refocus, AcceptsExtremeRadii) {
   const Size s{.rows = 3, .cols = 3, .height = 12, .width = 30, .channels = 3};
   const std::vector<double> views = numbers(painted(s, scene));
   const auto by = [&](const char* aperture, const char* radius) {
@@ -172,7 +172,7 @@ TEST(Refocus, RadiiAsLargeOrSmallAsNumbersGet) {
 
 // A disc's radius, like every position on the grid, is a multiple of 2^-16: 92682 units exceed the distance
 // to a corner, which is a little more than the 92681.5 units that are rounded up to them.
-TEST(Refocus, ADiscsRadiusIsRoundedAsPlacesAre) {
+TEST(Refocus, RoundsRadiiLikePositions) {
   const Size s{.rows = 3, .cols = 3, .height = 12, .width = 30, .channels = 3};
   const std::vector<double> views = numbers(painted(s, scene));
   const auto disc = [&](double radius) {
@@ -185,7 +185,7 @@ TEST(Refocus, ADiscsRadiusIsRoundedAsPlacesAre) {
   EXPECT_EQ(disc(1.414207), cross) << "92681.47 units";
 }
 
-TEST(Refocus, AStackIsItsPlanes) {
+TEST(Refocus, AStackEqualsItsPlanes) {
   const Size s{.rows = 3, .cols = 3, .height = 12, .width = 30, .channels = 3};
   const std::vector<double> views = numbers(painted(s, scene));
   const auto stack = computed("refocus", s, views, Element::u8,
@@ -200,7 +200,7 @@ TEST(Refocus, AStackIsItsPlanes) {
   }
 }
 
-TEST(Viewpoint, AtACameraItIsThatView) {
+TEST(Viewpoint, EqualsTheViewAtACamera) {
   const Size s{.rows = 3, .cols = 5, .height = 11, .width = 17, .channels = 3};
   const std::vector<double> views = numbers(painted(s, scene));
   for (int row = 0; row < 3; ++row)
@@ -227,18 +227,18 @@ TEST(Viewpoint, APlaneMovesWithTheCamera) {
 
 TEST(Weights, ShiftsAndCubics) {
   for (int f = 0; f < 128; ++f) {
-    std::int32_t here[4], there[4];
-    cubic_weights<7>(f, here);
-    cubic_weights<7>(128 - f, there);
-    EXPECT_EQ(here[0] + here[1] + here[2] + here[3], 128);
-    for (int j = 0; j < 4; ++j) EXPECT_NEAR(here[j], there[3 - j], 1.01) << f;
+    std::int32_t weights[4], mirrored[4];
+    cubic_weights<7>(f, weights);
+    cubic_weights<7>(128 - f, mirrored);
+    EXPECT_EQ(weights[0] + weights[1] + weights[2] + weights[3], 128);
+    for (int j = 0; j < 4; ++j) EXPECT_NEAR(weights[j], mirrored[3 - j], 1.01) << f;
   }
   // 1.5 pixels for each of three views to the left: −4.5.
   EXPECT_EQ(shift_of<7>(0, 3 << place_bits, 3 << (place_bits - 1)), -9 * 64);
-  const Taps taps = taps_of<7>(-9 * 64, Between::linear);
+  const Taps taps = taps_of<7>(-9 * 64, Interpolation::linear);
   EXPECT_EQ(taps.first, -5);
   EXPECT_EQ(taps.weight[0], 64);
-  EXPECT_EQ(taps_of<7>(-9 * 64, Between::nearest).first, -4);
+  EXPECT_EQ(taps_of<7>(-9 * 64, Interpolation::nearest).first, -4);
 }
 
 std::vector<char> bytes_of(const Operation& operation, const Variant& v, const Choice& choice,
@@ -299,7 +299,7 @@ TEST(Rungs, AllGiveTheSameBits) {
   EXPECT_GT(compared, 120);
 }
 
-TEST(Refocus, WhatCannotBeIsReported) {
+TEST(Refocus, ReportsInvalidOptions) {
   const auto says = [](const char* name, Arguments::Words words, const std::string& what) {
     try {
       (void)computed(name, {.rows = 2, .cols = 2, .height = 2, .width = 2}, {}, Element::u8,

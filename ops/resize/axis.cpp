@@ -83,14 +83,14 @@ void check_method(const Options& options, const std::string& word) {
 }
 
 // Rejects options that have no effect on the method. ("no" is accepted: it changes nothing.)
-void demand_effects(const Arguments& arguments, const Options& options) {
+void require_effects(const Arguments& arguments, const Options& options) {
   constexpr const char* sums = "methods that sum; --method nearest and nearest_exact copy";
   const bool picks = options.method == Method::nearest || options.method == Method::nearest_exact;
-  demand_effect(arguments, "cubic-a", options.method == Method::cubic, "--method cubic");
-  demand_effect(arguments, "nearest-mode", options.method == Method::nearest, "--method nearest");
+  require_effect(arguments, "cubic-a", options.method == Method::cubic, "--method cubic");
+  require_effect(arguments, "nearest-mode", options.method == Method::nearest, "--method nearest");
   for (const char* name : {"antialias", "premultiply"})
-    demand_effect(arguments, name, !picks || arguments.text(name) == "no", sums);
-  for (const char* name : {"exclude-outside", "light"}) demand_effect(arguments, name, !picks, sums);
+    require_effect(arguments, name, !picks || arguments.text(name) == "no", sums);
+  for (const char* name : {"exclude-outside", "light"}) require_effect(arguments, name, !picks, sums);
 }
 
 }  // namespace
@@ -117,7 +117,7 @@ Options options_of(const Arguments& arguments) {
   check_method(out, arguments.text("method"));
   if (out.convention == Convention::onnx) read_onnx_options(arguments, out);
   else check_others(arguments, out);
-  demand_effects(arguments, out);
+  require_effects(arguments, out);
   const std::string& a = arguments.text("cubic-a");
   if (a == "auto") return out;
   const auto [end, failed] = std::from_chars(a.data(), a.data() + a.size(), out.cubic_a);
@@ -209,7 +209,7 @@ double filter(const Options& options, double x) {
   }
 }
 
-Axis room(int source, int result, std::int64_t most) {
+Axis empty_axis(int source, int result, std::int64_t most) {
   Axis out;
   out.source = source;
   out.result = result;
@@ -222,7 +222,7 @@ Axis room(int source, int result, std::int64_t most) {
 
 // Two weights even for a single source sample: a clipped pair keeps both.
 Axis pair_room(int source, int result) {
-  Axis out = room(source, result, 2);
+  Axis out = empty_axis(source, result, 2);
   out.most = 2;
   out.weight.resize(2 * static_cast<std::size_t>(result));
   return out;
@@ -244,7 +244,7 @@ void put_clamped(Axis& axis, int i, std::int64_t first, const std::vector<double
 Axis pillow_axis(const Options& options, int source, int result) {
   const double scale = static_cast<double>(source) / result, wide = std::max(scale, 1.0);
   const double support = support_of(options.method) * wide, step = 1.0 / wide;
-  Axis out = room(source, result, static_cast<std::int64_t>(std::ceil(support)) * 2 + 1);
+  Axis out = empty_axis(source, result, static_cast<std::int64_t>(std::ceil(support)) * 2 + 1);
   for (int i = 0; i < result; ++i) {
     const double centre = (i + 0.5) * scale;
     // NOLINTBEGIN(bugprone-incorrect-roundings): Pillow rounds so, below zero too.
@@ -264,7 +264,7 @@ Axis pillow_axis(const Options& options, int source, int result) {
 // The weight of a sample is its overlap with [i·s, (i + 1)·s).
 Axis overlap_axis(int source, int result) {
   const std::int64_t from = source, to = result;
-  Axis out = room(source, result, from / to + 2);
+  Axis out = empty_axis(source, result, from / to + 2);
   for (std::int64_t i = 0; i < to; ++i) {
     const std::int64_t begin = i * from, end = begin + from;  // in units of 1/to of a sample
     const std::int64_t first = begin / to, last = (end - 1) / to;
@@ -282,7 +282,7 @@ Axis overlap_axis(int source, int result) {
 Axis opencv_area_axis(int source, int result) {
   constexpr double sliver = 1e-3;
   const double scale = 1.0 / (static_cast<double>(result) / source);
-  Axis out = room(source, result, static_cast<std::int64_t>(scale) + 3);
+  Axis out = empty_axis(source, result, static_cast<std::int64_t>(scale) + 3);
   for (int i = 0; i < result; ++i) {
     const double begin = i * scale, end = begin + scale, width = std::min(scale, source - begin);
     const int last = std::min(static_cast<int>(std::floor(end)), source - 1),
@@ -298,12 +298,12 @@ Axis opencv_area_axis(int source, int result) {
   return out;
 }
 
-struct Place {
+struct SamplePosition {
   int sample;
   float fraction;
 };
 
-Place opencv_place(int source, int result, int i, Area area) {
+SamplePosition opencv_position(int source, int result, int i, Area area) {
   const double inverse = static_cast<double>(result) / source, scale = 1.0 / inverse;
   if (area == Area::enlarging) {
     const int sample = static_cast<int>(std::floor(i * scale));
@@ -350,9 +350,9 @@ std::vector<double> normalised(std::vector<double> weights) {
 // OpenCV never widens its filters.
 Axis opencv_axis(const Options& options, int source, int result) {
   const int half = static_cast<int>(support_of(options.method));
-  Axis out = room(source, result, 2 * half);
+  Axis out = empty_axis(source, result, 2 * half);
   for (int i = 0; i < result; ++i) {
-    const Place at = opencv_place(source, result, i, Area::overlap);
+    const SamplePosition at = opencv_position(source, result, i, Area::overlap);
     std::vector<double> weights;
     if (options.method == Method::cubic)
       weights = opencv_cubic(at.fraction, static_cast<float>(options.cubic_a));
@@ -391,7 +391,7 @@ Axis onnx_axis(const Options& options, int source, int result) {
   const double shrink = options.antialias ? std::min(1.0, static_cast<double>(result) / source) : 1;
   const double half = support_of(options.method);
   const int from = static_cast<int>(std::floor(-half / shrink)) + 1, to = 2 - from;  // taps from … to − 1
-  Axis out = room(source, result, to - from);
+  Axis out = empty_axis(source, result, to - from);
   for (int i = 0; i < result; ++i) {
     const double at = onnx_place(options, source, result, i), whole = std::floor(at);
     std::vector<double> weights;
@@ -422,7 +422,7 @@ double rounded_place(const Options& options, double at) {
 }  // namespace
 
 Axis nearest_axis(const Options& options, int source, int result) {
-  Axis out = room(source, result, 1);
+  Axis out = empty_axis(source, result, 1);
   out.weight.clear();
   const double opencv = 1.0 / (static_cast<double>(result) / source),
                pillow = static_cast<double>(source) / result;
@@ -455,7 +455,7 @@ Axis weighted_axis(const Options& options, int source, int result, Area area) {
 Axis opencv_linear_axis(int source, int result, bool clamped, Area area) {
   Axis out = pair_room(source, result);
   for (int i = 0; i < result; ++i) {
-    Place at = opencv_place(source, result, i, area);
+    SamplePosition at = opencv_position(source, result, i, area);
     if (clamped && at.sample < 0) at = {0, 0};
     if (clamped && at.sample >= source - 1) at = {source - 1, 0};
     const int first = std::clamp(at.sample, 0, source - 1), second = std::clamp(at.sample + 1, 0, source - 1);
@@ -486,7 +486,7 @@ Axis opencv_exact_linear_axis(int source, int result) {
 
 Axis even_axis(int source, int result) {
   const int factor = source / result;
-  Axis out = room(source, result, factor);
+  Axis out = empty_axis(source, result, factor);
   out.weight.clear();
   for (int i = 0; i < result; ++i) {
     out.start[static_cast<std::size_t>(i)] = i * factor;

@@ -257,7 +257,7 @@ namespace {
 constexpr std::uint8_t nothing = 0x80;  // the index that gives 0
 
 // The remaining taps of one sample of the result.
-struct Wanted {
+struct RemainingTaps {
   std::int64_t byte = 0;  // byte of its next tap
   int left = 0;
   const std::int32_t* weight = nullptr;
@@ -276,9 +276,9 @@ struct Step {
   std::array<std::int32_t, 2 * block_samples> weight{};  // first and second tap of each sample
 };
 
-class Maker {
+class TableBuilder {
  public:
-  Maker(const Problem<std::uint8_t>& p, int first, int last)
+  TableBuilder(const Problem<std::uint8_t>& p, int first, int last)
       : p_(p), first_(first), kind_(weights_of(p.plan)), samples_(std::int64_t{last - first} * p.channels()) {
     const std::int64_t bytes = std::int64_t{p.from_cols()} * p.channels();
     last_offset_ = std::max<std::int64_t>(bytes, step_bytes) - step_bytes;
@@ -315,7 +315,7 @@ class Maker {
   }
 
   void add_block(std::int64_t sample) {
-    std::array<Wanted, block_samples> wanted;
+    std::array<RemainingTaps, block_samples> wanted;
     for (int i = 0; i < block_samples && sample + i < samples_; ++i) {
       const int x = first_ + static_cast<int>((sample + i) / p_.channels());
       const auto channel = (sample + i) % p_.channels();
@@ -323,18 +323,18 @@ class Maker {
           std::int64_t{p_.start(p_.plan.along, x)} * p_.channels() + channel, p_.count(p_.plan.along, x),
           p_.plan.recipe == Recipe::mean ? nullptr : p_.weights(p_.plan.along, x)};
     }
-    const auto left = [](const Wanted& w) { return w.left > 0; };
+    const auto left = [](const RemainingTaps& w) { return w.left > 0; };
     while (std::ranges::any_of(wanted, left)) add_step(wanted);
   }
 
   // Begins at the first byte that is still wanted.
-  void add_step(std::array<Wanted, block_samples>& wanted) {
+  void add_step(std::array<RemainingTaps, block_samples>& wanted) {
     std::int64_t offset = last_offset_;
-    for (const Wanted& w : wanted)
+    for (const RemainingTaps& w : wanted)
       if (w.left > 0) offset = std::min(offset, w.byte);
     Step step{static_cast<std::int32_t>(offset), none(), {}};
     for (std::size_t i = 0; i < wanted.size(); ++i) {
-      Wanted& w = wanted[i];
+      RemainingTaps& w = wanted[i];
       for (std::size_t tap = 0; tap < 2 && w.left > 0 && w.byte < offset + step_bytes; ++tap) {
         step.place[4 * i + (kind_ == Weights::floats ? 1 : 2) * tap] =
             static_cast<std::uint8_t>(w.byte - offset);
@@ -407,7 +407,7 @@ bool can_look_up(const Problem<std::uint8_t>& p) {
 }
 
 Lookup lookup_of(const Problem<std::uint8_t>& p, int first, int last, const LookupShape& shape) {
-  return Maker(p, first, last).laid_out(shape);
+  return TableBuilder(p, first, last).laid_out(shape);
 }
 
 namespace {
@@ -443,14 +443,14 @@ bool by_lookup(const Problem<T>& p) {
 // Computes a part of all rows of all pictures, in strips that fit in the caches.
 template <class T>
 void run_rows(const Problem<T>& p, bool looks_up, std::int64_t begin, std::int64_t end) {
-  constexpr int samples = 8192, most_channels = 4;
-  const int together = looks_up ? p.channels() : most_channels, width = std::max(1, samples / together);
+  constexpr int samples = 8192, max_channels = 4;
+  const int together = looks_up ? p.channels() : max_channels, width = std::max(1, samples / together);
   for (std::int64_t row = begin; row < end;) {
     const std::int64_t n = row / p.rows(), top = row % p.rows(), count = std::min(end - row, p.rows() - top);
     const int first = static_cast<int>(top), last = static_cast<int>(top + count);
     row += count;
     // Premultiplied pixels of more channels than a strip has.
-    if (p.plan.recipe == Recipe::pick || (p.plan.premultiply && p.channels() > most_channels)) {
+    if (p.plan.recipe == Recipe::pick || (p.plan.premultiply && p.channels() > max_channels)) {
       copy_rows(p, n, first, last);
       continue;
     }
@@ -463,11 +463,11 @@ void run_rows(const Problem<T>& p, bool looks_up, std::int64_t begin, std::int64
 
 template <class T>
 void run_simd(const Problem<T>& p, int threads) {
-  constexpr std::int64_t least_samples = 1 << 14;  // worth another thread
+  constexpr std::int64_t min_samples = 1 << 14;  // worth another thread
   const std::int64_t rows = p.images() * p.rows(), samples = rows * p.cols() * p.channels();
   if (samples == 0) return;
   const auto parts = static_cast<int>(
-      std::clamp<std::int64_t>(samples / least_samples, 1, std::min<std::int64_t>(threads, rows)));
+      std::clamp<std::int64_t>(samples / min_samples, 1, std::min<std::int64_t>(threads, rows)));
   const bool looks_up = by_lookup(p);
   parallel(parts, [&](int part) { run_rows(p, looks_up, rows * part / parts, rows * (part + 1) / parts); });
 }

@@ -48,7 +48,7 @@ struct Fused {
   };
 
   // One thread's part of the strip.
-  struct Mine {
+  struct ThreadPart {
     std::int64_t n;
     int x, c, begin, end;        // a column and a channel of the result, and its rows
     const unsigned char* first;  // the strip's first piece of the picture's first row
@@ -92,8 +92,8 @@ struct Fused {
     return std::nullopt;
   }
 
-  SIMT static Mine mine_of(Thread thread, const Problem<T>& p) {
-    Mine m;
+  SIMT static ThreadPart mine_of(Thread thread, const Problem<T>& p) {
+    ThreadPart m;
     const int strip = strip_pixels(p), me = thread.rank(), bands = thread.grid().y;
     const int left = thread.block().x * strip;
     const int right = (left + strip < p.cols() ? left + strip : p.cols()) - 1;
@@ -120,7 +120,8 @@ struct Fused {
   }
 
   // Loads this thread's piece of four rows from `row` on. Reads nothing outside the picture.
-  SIMT static void fetch(Thread thread, const Problem<T>& p, const Mine& m, int row, Bytes16 (&held)[4]) {
+  SIMT static void fetch(Thread thread, const Problem<T>& p, const ThreadPart& m, int row,
+                         Bytes16 (&held)[4]) {
     const auto* const begin = reinterpret_cast<const unsigned char*>(p.image.data);
     const unsigned char* const end = begin + (p.images() - 1) * p.image.stride[0] +
                                      (p.from_rows() - 1) * p.image.stride[1] + p.from_cols() * p.channels();
@@ -135,7 +136,7 @@ struct Fused {
     }
   }
 
-  SIMT static void put(Thread thread, Shared& shared, const Mine& m, const Bytes16 (&held)[4]) {
+  SIMT static void put(Thread thread, Shared& shared, const ThreadPart& m, const Bytes16 (&held)[4]) {
     const int piece = thread.rank() % pieces, quad = thread.rank() / pieces;
     if (piece >= m.used) return;
     SIMT_UNROLL
@@ -148,7 +149,8 @@ struct Fused {
 
   // Starting from 0 changes no result: the sign of a zero is lost in the conversion to a byte.
   template <Sums sums>
-  SIMT static void sum_lines(Thread thread, Shared& shared, const Problem<T>& p, const Mine& m, int row) {
+  SIMT static void sum_lines(Thread thread, Shared& shared, const Problem<T>& p, const ThreadPart& m,
+                             int row) {
     using A = std::conditional_t<sums == Sums::whole, std::int32_t, float>;
     A sum[fetched] = {};
     const bool even = p.plan.recipe == Recipe::mean;
@@ -179,7 +181,7 @@ struct Fused {
   }
 
   template <Sums sums>
-  SIMT static void make(Thread thread, Shared& shared, const Problem<T>& p, const Mine& m, int y) {
+  SIMT static void make(Thread thread, Shared& shared, const Problem<T>& p, const ThreadPart& m, int y) {
     using A = std::conditional_t<sums == Sums::real, float, std::int32_t>;
     const A sum = p.template sum_across<A>(
         y, [&](int row) { return weight_as<A>(shared.kept[slot_of(row)][thread.rank()]); });
@@ -189,7 +191,7 @@ struct Fused {
 
   template <Sums sums>
   SIMT static void walk(Thread thread, Shared& shared, const Problem<T>& p) {
-    const Mine m = mine_of(thread, p);
+    const ThreadPart m = mine_of(thread, p);
     if (m.begin >= m.end) return;
     Bytes16 held[4] = {};
     int y = m.begin, row = p.start(p.plan.across, y);

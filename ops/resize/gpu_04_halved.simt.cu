@@ -67,10 +67,10 @@ SIMT void halve_3(const std::uint32_t* a, const std::uint32_t* b, std::uint32_t*
 template <class T, Config config>
 struct Halved {
   static constexpr int threads = config.threads;
-  static constexpr int most_pieces = 3;  // 16-byte pieces that a thread loads of a row
+  static constexpr int max_pieces = 3;  // 16-byte pieces that a thread loads of a row
 
   struct Shared {
-    alignas(16) std::uint64_t out[threads * most_pieces];
+    alignas(16) std::uint64_t out[threads * max_pieces];
   };
 
   SIMT static int pieces_of(const Problem<T>& p) { return p.channels() == 3 ? 3 : 2; }

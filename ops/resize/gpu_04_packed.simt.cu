@@ -29,7 +29,7 @@ struct Planes {
   // The distance between channels, in vectors of 16 bytes. Neighbouring lanes read several channels, whose
   // words this places in different banks.
   SIMT static int stride(int channels) { return channels == 1 ? 3 * lanes : lanes + (channels == 3 ? 3 : 2); }
-  SIMT static int most_units(int channels) { return channels == 1 ? 3 * lanes : lanes; }
+  SIMT static int max_units(int channels) { return channels == 1 ? 3 * lanes : lanes; }
 
   SIMT Planes(const Problem<T>& problem, std::int64_t n, int first_unit, int count)
       : p(problem), units(count) {
@@ -161,19 +161,19 @@ struct PackedSums {
   using Column = decltype(column_of<config>());
   static constexpr int threads = Planes::threads, columns = config.columns, min_blocks_per_sm = config.blocks;
 
-  static constexpr int most_rows = 128;  // rows per strip
+  static constexpr int max_rows = 128;  // rows per strip
 
   // The weights across rows are in shared memory: a load from global memory would wait behind those of the
   // next rows.
   struct Shared {
     Bytes16 line[Planes::quads * Planes::vectors_per_line];
-    Bytes16 entry[most_rows * Column::entry_words];
+    Bytes16 entry[max_rows * Column::entry_words];
   };
 
   SIMT static int strip_pixels(const Problem<T>& p) { return threads / p.channels() * columns; }
 
   static int strip_rows(const Problem<T>& p) {
-    constexpr std::int64_t wanted = 2048, least = 16, most = most_rows;
+    constexpr std::int64_t wanted = 2048, least = 16, most = max_rows;
     const std::int64_t strips = (p.cols() + strip_pixels(p) - 1) / strip_pixels(p);
     return static_cast<int>(std::clamp(p.images() * strips * p.rows() / wanted, least, most));
   }
@@ -200,19 +200,20 @@ struct PackedSums {
     if (packing.kind != config.sums || packing.words != config.words || packing.turned != config.turned)
       return "is for other sums";
     for (int x = 0; x < p.cols() && p.images() > 0; x += strip_pixels(p))
-      if (units_of(p, x, std::min(x + strip_pixels(p), p.cols()) - 1) > Planes::most_units(p.channels()))
+      if (units_of(p, x, std::min(x + strip_pixels(p), p.cols()) - 1) > Planes::max_units(p.channels()))
         return "row exceeds shared memory";
     return std::nullopt;
   }
 
   // One thread's part of the strip. `at`: where each column's samples begin in shared memory.
-  struct Mine {
+  struct ThreadPart {
     Column column[columns];
     int at[columns];
     int sample, samples;  // its first sample in a row of the result; samples of such a row
   };
 
-  SIMT static void begin_columns(Thread thread, const Problem<T>& p, int first_unit, int right, Mine& m) {
+  SIMT static void begin_columns(Thread thread, const Problem<T>& p, int first_unit, int right,
+                                 ThreadPart& m) {
     const AxisAt& along = p.plan.along;
     m.sample = thread.block().x * strip_pixels(p) * p.channels() + thread.rank();
     m.samples = p.cols() * p.channels();
@@ -226,7 +227,7 @@ struct PackedSums {
     }
   }
 
-  SIMT static void add_rows(Thread thread, const Problem<T>& p, const Bytes16* quad, Mine& m) {
+  SIMT static void add_rows(Thread thread, const Problem<T>& p, const Bytes16* quad, ThreadPart& m) {
     SIMT_UNROLL
     for (int k = 0; k < columns; ++k) {
       Bytes16 four[Column::loads];
@@ -247,7 +248,8 @@ struct PackedSums {
 
   // Computes a row of the result whose last source row is row r of the last four. Returns the last source row
   // of the next row.
-  SIMT static int make(Thread thread, const Bytes16* from, const Problem<T>& p, const Mine& m, int r, T* to) {
+  SIMT static int make(Thread thread, const Bytes16* from, const Problem<T>& p, const ThreadPart& m, int r,
+                       T* to) {
     Bytes16 entry[Column::entry_words];
     SIMT_UNROLL
     for (int i = 0; i < Column::entry_words; ++i) entry[i] = thread.load16(from + i);
@@ -267,7 +269,7 @@ struct PackedSums {
     const int first_unit = p.start(along, left) >> 2;
     const Planes planes(p, n, first_unit, units_of(p, left, right));
     put_entries(thread, shared, p, begin, end);
-    Mine m;
+    ThreadPart m;
     begin_columns(thread, p, first_unit, right, m);
     T* to = p.resized.data + n * p.resized.stride[0] + begin * p.resized.stride[1] + m.sample;
     const int top = p.start(across, begin) & ~3, bottom = p.start(across, end - 1) + p.count(across, end - 1);

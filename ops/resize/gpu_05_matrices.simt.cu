@@ -148,15 +148,15 @@ struct Matrices {
     const int steps = p.table[p.plan.tiling.last + end - 1] - first + 1;
     const T* const image = p.image.data + thread.block().z * p.image.stride[0] + from;
     const Ring<stages> ring(thread, shared.ring);
-    const auto ask = [&](int step) {
-      ring.ask(step, step < steps, group_rows, [&](int i, const auto& copy) {
+    const auto issue = [&](int step) {
+      ring.issue(step, step < steps, group_rows, [&](int i, const auto& copy) {
         const int wanted = (first + step) * group_rows + i,
                   y = wanted < p.from_rows() ? wanted : p.from_rows() - 1;
         copy(shared.rows[step % stages][i], image + y * p.image.stride[1], bytes);
       });
     };
     SIMT_NO_UNROLL
-    for (int step = 0; step < ring.ahead; ++step) ask(step);
+    for (int step = 0; step < ring.ahead; ++step) issue(step);
     Tile tile[tiles];
     SIMT_UNROLL
     for (int t = 0; t < tiles; ++t)
@@ -167,7 +167,7 @@ struct Matrices {
     for (int step = 0; step < steps; ++step) {
       ring.await(step);
       thread.sync();
-      ask(step + ring.ahead);
+      issue(step + ring.ahead);
       SIMT_UNROLL
       for (int t = 0; t < tiles; ++t) add_group(thread, shared.rows[step % stages], tile[t]);
       SIMT_NO_UNROLL

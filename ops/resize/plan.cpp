@@ -14,7 +14,7 @@
 namespace tessera::resizing {
 namespace {
 
-constexpr std::int64_t most_sum = std::numeric_limits<std::int32_t>::max(), most_byte = 255;
+constexpr std::int64_t max_sum = std::numeric_limits<std::int32_t>::max(), max_byte = 255;
 
 struct Line {
   const std::vector<std::int32_t>& table;
@@ -68,17 +68,17 @@ bool sums_fit(const ResizePlan& plan, Packed kind, const Extremes& along, const 
   const auto half = [](int shift) { return shift == 0 ? 0 : std::int64_t{1} << (shift - 1); };
   if (kind == Packed::bytes) {
     const auto fits = [&](const Extremes& e) {
-      return are_digits(e, 3) && most_byte * std::max(e.above, e.below) + half(22) <= most_sum;
+      return are_digits(e, 3) && max_byte * std::max(e.above, e.below) + half(22) <= max_sum;
     };
     return plan.along_shift == 22 && plan.across_shift == 22 && fits(along) && fits(across);
   }
-  const std::int64_t most_along = most_byte * std::max(along.above, along.below);
+  const std::int64_t max_along = max_byte * std::max(along.above, along.below);
   if (kind == Packed::linear)
-    return along.least >= 0 && across.least >= 0 && most_along / 16 * across.most <= most_sum;
+    return along.least >= 0 && across.least >= 0 && max_along / 16 * across.most <= max_sum;
   const std::int64_t highest = along.above * across.above + along.below * across.below,
                      lowest = along.above * across.below + along.below * across.above;
-  return are_digits(along, 2) && most_along <= most_sum &&
-         most_byte * std::max(highest, lowest) + half(plan.across_shift) <= most_sum;
+  return are_digits(along, 2) && max_along <= max_sum &&
+         max_byte * std::max(highest, lowest) + half(plan.across_shift) <= max_sum;
 }
 
 Packed kind_of(const ResizePlan& plan) {
@@ -157,7 +157,7 @@ Packing packing_of(const ResizePlan& plan, int width, int height, std::vector<st
 
 namespace {
 
-constexpr int most_height = 1 << 17;  // a larger picture would make the table large
+constexpr int max_height = 1 << 17;  // a larger picture would make the table large
 
 class Axis16 {
  public:
@@ -211,9 +211,8 @@ void put_entry(const Axis16& across, int row, int height, int last, std::int32_t
 Tiling tiling_of(const ResizePlan& plan, int channels, int width, int height,
                  std::vector<std::int32_t>& table) {
   // Sums of at most eight samples are faster with four samples packed in a word.
-  constexpr int most_words = 2;
-  if (plan.packing.kind != Packed::bytes || plan.packing.words <= most_words || height > most_height)
-    return {};
+  constexpr int max_words = 2;
+  if (plan.packing.kind != Packed::bytes || plan.packing.words <= max_words || height > max_height) return {};
   Tiling out;
   {
     const Axis16 along(plan.along, table), across(plan.across, table);
@@ -247,7 +246,7 @@ namespace {
 constexpr double opencv_one = 2048, exact_one = 256, pillow_one = 4194304;  // weights of 11, 8 and 22 bits
 constexpr int pillow_bits = 22;
 
-struct Making {
+struct PlanBuilder {
   Options options;
   Element element;
   std::int64_t channels;
@@ -303,13 +302,13 @@ AxisAt put(std::vector<std::int32_t>& table, const Axis& axis, const Stored& sto
 }
 
 template <class Stored>
-void put_axes(Making& m, const Stored& stored) {
+void put_axes(PlanBuilder& m, const Stored& stored) {
   cut(m.across, m.band, m.rows, m.from_rows);
   m.out.plan.along = put(m.out.table, m.along, stored);
   m.out.plan.across = put(m.out.table, m.across, stored);
 }
 
-void make_pick(Making& m, int width, int from_width, int height, int from_height) {
+void make_pick(PlanBuilder& m, int width, int from_width, int height, int from_height) {
   m.out.plan.recipe = Recipe::pick;
   m.along = nearest_axis(m.options, from_width, width);
   m.across = nearest_axis(m.options, from_height, height);
@@ -318,7 +317,7 @@ void make_pick(Making& m, int width, int from_width, int height, int from_height
 
 // OpenCV's linear method has weights of 11 bits and clamps rows, not weights; the exact method has 8 bits and
 // one rounding.
-void make_opencv_linear(Making& m, int width, int from_width, int height, int from_height, Area area) {
+void make_opencv_linear(PlanBuilder& m, int width, int from_width, int height, int from_height, Area area) {
   const bool exact = m.options.method == Method::linear_exact;
   m.along =
       exact ? opencv_exact_linear_axis(from_width, width) : opencv_linear_axis(from_width, width, true, area);
@@ -330,7 +329,7 @@ void make_opencv_linear(Making& m, int width, int from_width, int height, int fr
   put_axes(m, [one](double w) { return opencv_whole(w, one); });
 }
 
-void make_mean(Making& m, int width, int from_width, int height, int from_height) {
+void make_mean(PlanBuilder& m, int width, int from_width, int height, int from_height) {
   const int across = from_height / height, along = from_width / width;
   m.along = even_axis(from_width, width);
   m.across = even_axis(from_height, height);
@@ -341,14 +340,14 @@ void make_mean(Making& m, int width, int from_width, int height, int from_height
   put_axes(m, bits);
 }
 
-bool means(const Making& m, std::int64_t samples) {
+bool means(const PlanBuilder& m, std::int64_t samples) {
   if (m.out.plan.linear_light) return false;
   constexpr std::int64_t room = std::int64_t{1} << 31;
   if (m.element == Element::u8) return samples * 256 < room;
   return (m.element == Element::u16 || m.element == Element::i16) && samples * 65536 < room;
 }
 
-void make_weighted(Making& m, int width, int from_width, int height, int from_height, Area area) {
+void make_weighted(PlanBuilder& m, int width, int from_width, int height, int from_height, Area area) {
   ResizePlan& plan = m.out.plan;
   const bool bytes = m.element == Element::u8 && !plan.linear_light;
   const bool opencv = bytes && m.options.convention == Convention::opencv && m.options.method != Method::area;
@@ -369,7 +368,7 @@ void make_weighted(Making& m, int width, int from_width, int height, int from_he
   put_axes(m, bits);
 }
 
-void make_opencv(Making& m, int width, int from_width, int height, int from_height) {
+void make_opencv(PlanBuilder& m, int width, int from_width, int height, int from_height) {
   const bool plain = !m.out.plan.linear_light, shrinks = width <= from_width && height <= from_height;
   const bool whole = shrinks && is_multiple(from_width, width) && is_multiple(from_height, height);
   const bool twice = whole && from_width == 2 * width && from_height == 2 * height;
@@ -410,21 +409,21 @@ void check(const Arguments& arguments) {
   };
   const bool serves =
       !arguments.text("band").empty() || follows("from_width", "width") || follows("from_height", "height");
-  demand_effect(arguments, "scale", serves, "sides that are not given");
+  require_effect(arguments, "scale", serves, "sides that are not given");
 }
 
 PlanTable make(const Arguments& arguments) {
   check(arguments);
   const auto size = [&](const char* name) { return static_cast<int>(arguments.dim(name)); };
-  Making m{.options = options_of(arguments),
-           .element = arguments.element(),
-           .channels = arguments.dim("channels"),
-           .along = {},
-           .across = {},
-           .rows = size("height"),
-           .from_rows = size("from_height"),
-           .band = band_of(arguments),
-           .out = {}};
+  PlanBuilder m{.options = options_of(arguments),
+                .element = arguments.element(),
+                .channels = arguments.dim("channels"),
+                .along = {},
+                .across = {},
+                .rows = size("height"),
+                .from_rows = size("from_height"),
+                .band = band_of(arguments),
+                .out = {}};
   const int width = size("width"), from_width = size("from_width"), height = static_cast<int>(m.band.height),
             from_height = static_cast<int>(m.band.from_height);
   const bool picks = m.options.method == Method::nearest || m.options.method == Method::nearest_exact;
@@ -451,10 +450,10 @@ PlanTable make(const Arguments& arguments) {
   return m.out;
 }
 
-struct Copied {
+struct DeviceCopy {
   std::string device;
   std::uint64_t id;
-  Array there;
+  Array device_array;
 };
 
 }  // namespace
@@ -482,26 +481,26 @@ const PlanTable& plan_of(const Arguments& arguments) {
 }
 
 // A queued run may still read a table that is released here: releasing device memory waits for it.
-const std::int32_t* table_there(const Run& run, std::uint64_t id, const std::int32_t* table,
-                                std::int64_t entries) {
+const std::int32_t* device_table(const Run& run, std::uint64_t id, const std::int32_t* table,
+                                 std::int64_t entries) {
   Backend& backend = backend_of(*run.device);
   if (backend.shares_host_memory() || entries == 0) return table;
   constexpr std::size_t kept = 16;
   static std::mutex mutex;
-  static auto& copied = *new std::list<Copied>;  // never destroyed: at exit a device may be gone already
+  static auto& copied = *new std::list<DeviceCopy>;  // never destroyed: at exit a device may be gone already
   const std::scoped_lock lock(mutex);
   const std::string device = run.device->label();
   const auto found =
-      std::ranges::find_if(copied, [&](const Copied& c) { return c.id == id && c.device == device; });
+      std::ranges::find_if(copied, [&](const DeviceCopy& c) { return c.id == id && c.device == device; });
   if (found != copied.end()) {
     copied.splice(copied.begin(), copied, found);
-    return copied.front().there.as<const std::int32_t>();
+    return copied.front().device_array.as<const std::int32_t>();
   }
-  Array there(Element::i32, {entries}, backend.memory(*run.device));
-  backend.copy(run, there.view().data, table, static_cast<std::size_t>(entries) * sizeof *table);
-  copied.push_front({device, id, std::move(there)});
+  Array device_array(Element::i32, {entries}, backend.memory(*run.device));
+  backend.copy(run, device_array.view().data, table, static_cast<std::size_t>(entries) * sizeof *table);
+  copied.push_front({device, id, std::move(device_array)});
   if (copied.size() > kept) copied.pop_back();
-  return copied.front().there.as<const std::int32_t>();
+  return copied.front().device_array.as<const std::int32_t>();
 }
 
 }  // namespace tessera::resizing

@@ -111,8 +111,8 @@ Tiling tiling_of(const ResizePlan& plan, int channels, int width, int height,
 
 // The entries of table `id` in memory that the run can read. On a device with memory of its own, the copy
 // stays until many other tables have been requested.
-const std::int32_t* table_there(const Run& run, std::uint64_t id, const std::int32_t* table,
-                                std::int64_t entries);
+const std::int32_t* device_table(const Run& run, std::uint64_t id, const std::int32_t* table,
+                                 std::int64_t entries);
 
 // The linear light of an sRGB code, both in 0 … 1 (IEC 61966-2-1).
 double light_of(double code);
@@ -299,7 +299,7 @@ struct Problem {
   }
   SIMT T sample(float sum) const {
     if constexpr (std::is_unsigned_v<T>) {
-      constexpr std::int32_t most = most_of<T>;
+      constexpr std::int32_t most = max_value<T>;
       if (plan.linear_light) return static_cast<T>(code_of(table + plan.encode, most, sum));
     }
     return sample_of<T>(sum);
@@ -347,7 +347,7 @@ struct Problem {
   }
 
   // Copies the table to where the run can read it.
-  void prepare(Run& run) { table = table_there(run, table_id, table, table_entries); }
+  void prepare(Run& run) { table = device_table(run, table_id, table, table_entries); }
 };
 
 }  // namespace TESSERA_UNIT

@@ -134,7 +134,7 @@ TEST(Axis, WeightsAddUpToOneAndStayInside) {
         }
 }
 
-TEST(Axis, OverlapsByHand) {
+TEST(Axis, AreaWeightsMatchHandComputedOverlaps) {
   const Axis axis = weighted_axis(options_for(Convention::pillow, Method::area), 5, 2, Area::overlap);
   EXPECT_EQ(axis.start, (std::vector<std::int32_t>{0, 2}));
   EXPECT_EQ(axis.count, (std::vector<std::int32_t>{3, 3}));
@@ -144,7 +144,7 @@ TEST(Axis, OverlapsByHand) {
   }
 }
 
-TEST(Axis, TheNearestOfEachConvention) {
+TEST(Axis, NearestFollowsEachConvention) {
   // 2 of 5 samples: their centres are 1.25 and 3.75.
   EXPECT_EQ(nearest_axis(options_for(Convention::opencv, Method::nearest), 5, 2).start,
             (std::vector<std::int32_t>{0, 2}));
@@ -172,7 +172,7 @@ TEST(Light, EveryCodeIsItselfAgain) {
   }
 }
 
-TEST(Words, WithoutEffectAreRefused) {
+TEST(Words, RefusesWordsWithoutEffect) {
   const auto says = [](Arguments::Words words, const std::string& what) {
     Case c{.dims = {{"images", 1}, {"from_height", 6}, {"from_width", 8}, {"channels", 4}},
            .words = std::move(words)};
@@ -213,7 +213,7 @@ TEST(Words, WithoutEffectAreRefused) {
   says({{"scale", "0.25"}}, "");
 }
 
-TEST(Words, WhatLibrariesCallThem) {
+TEST(Words, AcceptsNamesOfOtherLibraries) {
   EXPECT_EQ(method_named("cv2.INTER_LANCZOS4", Convention::opencv), Method::lanczos4);
   EXPECT_EQ(method_named("Image.BICUBIC", Convention::pillow), Method::cubic);
   EXPECT_EQ(method_named("lanczos", Convention::pillow), Method::lanczos3);
@@ -313,7 +313,7 @@ TEST(Packed, EveryFormGivesTheBitsOfTheFormula) {
   EXPECT_EQ(reached.size(), forms);
 }
 
-TEST(Packed, TheHighestRungThatServesIsTaken) {
+TEST(Packed, ChoosesTheHighestRungThatSupportsThePlan) {
   const auto taken = [](const Tried& t, const std::string& premultiply) {
     Case chosen = case_of(t);
     if (!premultiply.empty()) chosen.words["premultiply"] = premultiply;
@@ -347,7 +347,7 @@ ResizePlan pillow() {
   return out;
 }
 
-TEST(Packed, WeightsAreWhatTheirDigitsAddUpTo) {
+TEST(Packed, DigitsAddUpToTheWeights) {
   const std::vector<std::int32_t> weights = {-128, 127, 128, 4194304, -400000, 65535, -65536, -32897, 1};
   std::vector<std::int32_t> table;
   const Packing packing = packed(pillow(), weights, table);
@@ -367,7 +367,7 @@ TEST(Packed, WeightsAreWhatTheirDigitsAddUpTo) {
             std::numeric_limits<std::int32_t>::max());
 }
 
-TEST(Packed, WhatWouldNotFitIsRefused) {
+TEST(Packed, RefusesWeightsThatDoNotFit) {
   std::vector<std::int32_t> table;
   EXPECT_EQ(packed(pillow(), {127 * 0x010101}, table).kind, Packed::bytes);
   EXPECT_EQ(packed(pillow(), {127 * 0x010101 + 1}, table).kind, Packed::none);  // not three signed bytes

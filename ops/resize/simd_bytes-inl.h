@@ -25,7 +25,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 // A number known at compile time; 0: known at run time.
 template <int number>
-struct Known {
+struct StaticCount {
   static HWY_INLINE int or_else(int in_run) { return number != 0 ? number : in_run; }
 };
 
@@ -121,9 +121,9 @@ class AlongRows {
       Cursor at(table_);
       for (std::size_t i = 0; i < samples(); i += together * lanes()) body(steps, at, i);
     };
-    if (table_.steps == 1) with(Known<1>());
-    else if (table_.steps == 2) with(Known<2>());
-    else with(Known<0>());
+    if (table_.steps == 1) with(StaticCount<1>());
+    else if (table_.steps == 2) with(StaticCount<2>());
+    else with(StaticCount<0>());
   }
 
   // Prefetches the next rows: a row is too short for the hardware prefetcher to reach them.
@@ -427,15 +427,15 @@ class ByteRows {
     const AcrossRows across(p_.plan, p_.weights(p_.plan.across, y), taps);
     switch (taps) {
       case 2:
-        return store(y, across, Known<2>());
+        return store(y, across, StaticCount<2>());
       case 3:
-        return store(y, across, Known<3>());
+        return store(y, across, StaticCount<3>());
       case 4:
-        return store(y, across, Known<4>());
+        return store(y, across, StaticCount<4>());
       case 8:
-        return store(y, across, Known<8>());
+        return store(y, across, StaticCount<8>());
       default:
-        return store(y, across, Known<0>());
+        return store(y, across, StaticCount<0>());
     }
   }
 

@@ -18,7 +18,7 @@ class Naive {
     const std::int32_t length = greys_.direction.length;
     for (std::int32_t y = 0; y < length; ++y)
       for (std::int32_t x = 0; x < width_; ++x) {
-        const Around a = around(y, x);
+        const Neighbourhood a = around(y, x);
         const Sum own = with_mark<Sum>(own_energy(greys_.energy, a), pixel(y, x));
         costs_[at(y, x)] = y == 0 ? own : own + way(y, x, a).cost;
       }
@@ -39,7 +39,7 @@ class Naive {
   }
   Pixel pixel(std::int32_t y, std::int32_t x) const { return greys_.pixels[at(y, x)]; }
   std::int32_t grey(std::int32_t y, std::int32_t x) const { return grey_of(pixel(y, x)); }
-  Around around(std::int32_t y, std::int32_t x) const {
+  Neighbourhood around(std::int32_t y, std::int32_t x) const {
     const std::int32_t below = std::min(y + 1, greys_.direction.length - 1);
     return {grey(y, std::max(x - 1, 0)), grey(y, x), grey(y, std::min(x + 1, width_ - 1)),
             grey(std::max(y - 1, 0), x), grey(below, x)};
@@ -47,7 +47,7 @@ class Naive {
   Sum cost(std::int32_t y, std::int32_t x) const {
     return x < 0 || x >= width_ ? beyond<Sum> : costs_[at(y, x)];
   }
-  Way<Sum> way(std::int32_t y, std::int32_t x, const Around& a) const {
+  StepCost<Sum> way(std::int32_t y, std::int32_t x, const Neighbourhood& a) const {
     return cheapest_into(greys_.energy, a, cost(y - 1, x - 1), cost(y - 1, x), cost(y - 1, x + 1));
   }
   void close(const std::int32_t* seam) {

@@ -29,8 +29,8 @@ template <class Sum>
 SIMT Sum cost_at(const Stretch<Sum>& s, std::int32_t x) {
   const auto grey = [](const Pixel* row, std::int32_t at) { return grey_of(row[at]); };
   const std::int32_t left = x > 0 ? x - 1 : 0, right = x + 1 < s.width ? x + 1 : x;
-  const Around a{grey(s.here, left), grey(s.here, x), grey(s.here, right), grey(s.above, x),
-                 grey(s.below, x)};
+  const Neighbourhood a{grey(s.here, left), grey(s.here, x), grey(s.here, right), grey(s.above, x),
+                        grey(s.below, x)};
   const Sum own = with_mark<Sum>(own_energy(s.energy, a), s.here[x]);
   if (s.costs_above == nullptr) return own;
   return own + cheapest_into(s.energy, a, x > 0 ? s.costs_above[x - 1] : beyond<Sum>, s.costs_above[x],
@@ -188,8 +188,8 @@ class Banded {
     const Pixel *const here = pixels(y), *const above = pixels(y - 1);
     const Sum* const c = costs(y - 1);
     const bool leftmost = x == 0, rightmost = x + 1 == width_;
-    const Around a{grey_of(here[leftmost ? x : x - 1]), 0, grey_of(here[rightmost ? x : x + 1]),
-                   grey_of(above[x]), 0};
+    const Neighbourhood a{grey_of(here[leftmost ? x : x - 1]), 0, grey_of(here[rightmost ? x : x + 1]),
+                          grey_of(above[x]), 0};
     return cheapest_into(greys_.energy, a, leftmost ? beyond<Sum> : c[x - 1], c[x],
                          rightmost ? beyond<Sum> : c[x + 1])
         .step;
@@ -262,7 +262,8 @@ std::int64_t count_seams(const Source<T>& picture, Energy energy, int threads) {
       left[y].erase(left[y].begin() + seam[y]);
     }
   }
-  if (unwanted_left != 0) throw Error("--remove marks what no seams clear; --width says how many to take");
+  if (unwanted_left != 0)
+    throw Error("no seams remove all that --remove marks; --width sets the number of seams");
   return out;
 }
 

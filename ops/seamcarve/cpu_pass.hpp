@@ -113,9 +113,9 @@ void carve_on_host(const Problem<T>& p, int threads, const Find& find) {
       const Direction& d = p.options.direction[i];
       const bool first = i == 0, last = i + 1 == p.options.directions;
       Source<T> from = first ? p.source(n) : Source<T>{constant(between), {}, {}, constant(marks_between)};
-      from = {turned(from.pixels, d.turned), turned(from.protect, d.turned), turned(from.remove, d.turned),
-              turned(from.marks, d.turned)};
-      const HostPass<T> pass{from, turned(last ? one_of(p.carved, n) : between, d.turned),
+      from = {transposed(from.pixels, d.transposed), transposed(from.protect, d.transposed),
+              transposed(from.remove, d.transposed), transposed(from.marks, d.transposed)};
+      const HostPass<T> pass{from, transposed(last ? one_of(p.carved, n) : between, d.transposed),
                              last ? View<std::uint8_t, 2>{} : marks_between, d};
       const Seams seams =
           d.seams == 0 ? Seams{} : find(greys_of(from, d, p.options.energy, p.masked(), threads));

@@ -24,7 +24,7 @@ struct Row {
   SIMT Sum cost(std::int32_t row, std::int32_t x) const {
     return x < 0 || x >= width ? beyond<Sum> : costs(row)[x];
   }
-  SIMT Way<Sum> way(std::int32_t row, std::int32_t x, const Around& a) const {
+  SIMT StepCost<Sum> way(std::int32_t row, std::int32_t x, const Neighbourhood& a) const {
     return cheapest_into(field.energy, a, cost(row - 1, x - 1), cost(row - 1, x), cost(row - 1, x + 1));
   }
 };
@@ -35,7 +35,7 @@ struct Down {
   SIMT void operator()(Thread thread, Shared&, const Row<Sum>& r) const {
     const std::int32_t x = thread.block().x * thread.size().x + thread.rank();
     if (x >= r.width) return;
-    const Around a = r.field.around(r.y, x, r.width);
+    const Neighbourhood a = r.field.around(r.y, x, r.width);
     const Sum own = with_mark<Sum>(own_energy(r.field.energy, a), r.field.plane[r.y * r.field.stride + x]);
     r.costs(r.y)[x] = r.y == 0 ? own : own + r.way(r.y, x, a).cost;
   }
@@ -44,10 +44,10 @@ struct Down {
 template <class Sum>
 struct Up {
   static constexpr int threads = 256, warps = threads / 32;
-  using Shared = Leasts<Sum, warps>;
+  using Shared = BlockMinima<Sum, warps>;
   SIMT void operator()(Thread thread, Shared& shared, const Row<Sum>& r) const {
     const std::int32_t found = r.field.direction.across - r.width;
-    std::int32_t x = leftmost_least(thread, shared, r.costs(r.y), r.width);
+    std::int32_t x = leftmost_minimum(thread, shared, r.costs(r.y), r.width);
     if (thread.rank() != 0) return;
     std::int32_t* const seam = r.field.seam(found);
     seam[r.y] = x;

@@ -57,9 +57,9 @@ struct Strips {
       shared.grey[turn][me] = here;
       thread.sync();
       const auto& costs = shared.cost[turn];
-      const Around a{shared.grey[turn][left], here, shared.grey[turn][right], above, below};
-      const Way<Sum> way = cheapest_into(r.field.energy, a, left == me ? beyond<Sum> : costs[left], cost,
-                                         right == me ? beyond<Sum> : costs[right]);
+      const Neighbourhood a{shared.grey[turn][left], here, shared.grey[turn][right], above, below};
+      const StepCost<Sum> way = cheapest_into(r.field.energy, a, left == me ? beyond<Sum> : costs[left], cost,
+                                              right == me ? beyond<Sum> : costs[right]);
       if (inside)
         cost = with_mark<Sum>(own_energy(r.field.energy, a), r.field.plane[y * r.field.stride + x]) +
                (y == 0 ? 0 : way.cost);
@@ -74,9 +74,9 @@ struct Strips {
 template <class Sum>
 struct Up {
   static constexpr int threads = 256, warps = threads / 32;
-  using Shared = Leasts<Sum, warps>;
+  using Shared = BlockMinima<Sum, warps>;
   SIMT void operator()(Thread thread, Shared& shared, const Rows<Sum>& r) const {
-    std::int32_t x = leftmost_least(thread, shared, r.costs(r.turn), r.width);
+    std::int32_t x = leftmost_minimum(thread, shared, r.costs(r.turn), r.width);
     if (thread.rank() != 0) return;
     std::int32_t* const seam = r.field.seam(r.field.direction.across - r.width);
     for (std::int32_t y = r.last - 1; y >= 0; --y) {

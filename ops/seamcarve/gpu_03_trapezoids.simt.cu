@@ -79,7 +79,7 @@ struct Stage {
 // meanwhile compute the energies of the next rows. Errors at the strip's edges spread inwards by one column
 // per row.
 template <int in_lane, Energy energy, class Sum>
-struct Fall {
+struct ColumnMinima {
   static constexpr bool forward = energy == Energy::forward;
   static constexpr int columns = 32 * in_lane, piece = forward ? 8 : 16, threads = 256, quads = in_lane / 4;
 
@@ -128,8 +128,8 @@ struct Fall {
         const int i = 4 * q + k;
         const std::int32_t me = grey_of(static_cast<Pixel>(here[i])),
                            next = i + 1 < group ? here[i + 1 < group ? i + 1 : i] : behind;
-        const Around a{before, me, x + i + 1 < s.width ? grey_of(static_cast<Pixel>(next)) : me,
-                       grey_of(static_cast<Pixel>(above[i])), grey_of(static_cast<Pixel>(below[i]))};
+        const Neighbourhood a{before, me, x + i + 1 < s.width ? grey_of(static_cast<Pixel>(next)) : me,
+                              grey_of(static_cast<Pixel>(above[i])), grey_of(static_cast<Pixel>(below[i]))};
         before = me;
         own.word[k] = packed_energy<Sum>(own_energy<energy>(a), here[i]);
         sides.word[k] = static_cast<std::uint32_t>(distance(a.above, a.left)) |
@@ -245,7 +245,7 @@ struct Fall {
 
 template <int in_lane, int rows, Energy energy, class Sum>
 struct Phase {
-  using Falling = Fall<in_lane, energy, Sum>;
+  using Falling = ColumnMinima<in_lane, energy, Sum>;
   static constexpr int threads = Falling::threads, useful = Falling::columns - 2 * rows;
   static_assert(useful > 0 && useful % 8 == 0 && rows % Falling::piece == 0);
   using Shared = typename Falling::Shared;
@@ -271,9 +271,9 @@ struct Phase {
 template <class Sum>
 struct Ends {
   static constexpr int threads = 1024, warps = threads / 32;
-  using Shared = Leasts<Sum, warps>;
+  using Shared = BlockMinima<Sum, warps>;
   SIMT void operator()(Thread thread, Shared& shared, const Stage<Sum>& s) const {
-    std::int32_t x = leftmost_least(thread, shared, s.tops(s.phases()), s.width);
+    std::int32_t x = leftmost_minimum(thread, shared, s.tops(s.phases()), s.width);
     if (thread.rank() != 0) return;
     for (std::int32_t phase = s.phases() - 1; phase >= 0; --phase) {
       s.ends()[phase] = x;
@@ -285,8 +285,8 @@ struct Ends {
 
 // One block per phase: goes down again, then back up by the recorded steps.
 template <int in_lane, int rows, Energy energy, class Sum>
-struct Trace {
-  using Falling = Fall<in_lane, energy, Sum>;
+struct TraceBack {
+  using Falling = ColumnMinima<in_lane, energy, Sum>;
   static constexpr int threads = Falling::threads;
   static_assert(Falling::columns / 2 - 8 >= rows);
   struct Shared {
@@ -336,7 +336,7 @@ struct Trapezoids {
   template <Energy energy, class Sum>
   static void search_by(const Field& field, std::int32_t found, Run& run) {
     using Down = Phase<config.lane, config.rows, energy, Sum>;
-    using Back = Trace<config.lane, config.rows, energy, Sum>;
+    using Back = TraceBack<config.lane, config.rows, energy, Sum>;
     Stage<Sum> s{field, field.width(found), 0, config.rows};
     const Launch strips{.grid = {(s.width + Down::useful - 1) / Down::useful}, .block = {Down::threads}};
     for (; s.phase < s.phases(); ++s.phase) launch_kernel<Down>(strips, s, run);

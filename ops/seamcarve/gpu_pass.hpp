@@ -24,7 +24,7 @@ struct Field {
   SIMT std::int32_t* seam(std::int32_t n) const { return seams + std::int64_t{n} * direction.length; }
   SIMT std::int32_t grey(std::int32_t y, std::int32_t x) const { return grey_of(plane[y * stride + x]); }
 
-  SIMT Around around(std::int32_t y, std::int32_t x, std::int32_t width) const {
+  SIMT Neighbourhood around(std::int32_t y, std::int32_t x, std::int32_t width) const {
     return {grey(y, x > 0 ? x - 1 : 0), grey(y, x), grey(y, x + 1 < width ? x + 1 : x),
             grey(y > 0 ? y - 1 : 0, x), grey(y + 1 < length() ? y + 1 : y, x)};
   }
@@ -117,11 +117,11 @@ SIMT Pass<T> pass_of(const Problem<T>& p, std::int64_t n, int i) {
       }
     }
   }
-  out.from.pixels = turned(out.from.pixels, d.turned);
-  out.from.protect = turned(out.from.protect, d.turned);
-  out.from.remove = turned(out.from.remove, d.turned);
-  out.from.marks = turned(out.from.marks, d.turned);
-  out.to = turned(out.to, d.turned);
+  out.from.pixels = transposed(out.from.pixels, d.transposed);
+  out.from.protect = transposed(out.from.protect, d.transposed);
+  out.from.remove = transposed(out.from.remove, d.transposed);
+  out.from.marks = transposed(out.from.marks, d.transposed);
+  out.to = transposed(out.to, d.transposed);
   return out;
 }
 
@@ -149,15 +149,15 @@ struct Prepare {
 };
 
 // Seam `found` is removed: a block moves the pixels after it in a row.
-struct Moving {
+struct SeamRemoval {
   Field field;
   std::int32_t found;
 };
 
-struct Close {
+struct RemoveSeam {
   static constexpr int threads = pass_threads;
   struct Shared {};
-  SIMT void operator()(Thread thread, Shared&, const Moving& m) const {
+  SIMT void operator()(Thread thread, Shared&, const SeamRemoval& m) const {
     Pixel* const row = m.field.plane + thread.block().x * m.field.stride;
     const std::int32_t last = m.field.width(m.found) - 1;
     for (std::int32_t first = m.field.seam(m.found)[thread.block().x]; first < last; first += threads) {
@@ -172,7 +172,7 @@ struct Close {
 // Columns before any seam was removed: each seam found earlier, from the last one on, adds 1 if it was at or
 // before the column.
 template <class T>
-struct Settle {
+struct OriginalColumns {
   static constexpr int threads = pass_threads;
   struct Shared {};
   SIMT void operator()(Thread thread, Shared&, const Pass<T>& pass) const {
@@ -240,22 +240,22 @@ struct Gather {
 
 // The leftmost of the least costs of a row, found by a whole block.
 template <class Sum, int warps>
-struct Leasts {
-  Place<Sum> place[warps];
+struct BlockMinima {
+  ColumnCost<Sum> place[warps];
 };
 
 template <class Sum, int warps>
-SIMT std::int32_t leftmost_least(Thread thread, Leasts<Sum, warps>& shared, const Sum* costs,
-                                 std::int32_t width) {
-  Place<Sum> least{beyond<Sum>, width - 1};
+SIMT std::int32_t leftmost_minimum(Thread thread, BlockMinima<Sum, warps>& shared, const Sum* costs,
+                                   std::int32_t width) {
+  ColumnCost<Sum> least{beyond<Sum>, width - 1};
   for (std::int32_t x = thread.rank(); x < width; x += warps * 32)
-    least = lesser_of(least, Place<Sum>{costs[x], x});
+    least = min_of(least, ColumnCost<Sum>{costs[x], x});
   for (int by = 16; by > 0; by /= 2)
-    least = lesser_of(least,
-                      Place<Sum>{thread.shuffle_xor(least.cost, by), thread.shuffle_xor(least.column, by)});
+    least = min_of(least,
+                   ColumnCost<Sum>{thread.shuffle_xor(least.cost, by), thread.shuffle_xor(least.column, by)});
   if (thread.lane() == 0) shared.place[thread.warp()] = least;
   thread.sync();
-  for (int w = 0; w < warps; ++w) least = lesser_of(least, shared.place[w]);
+  for (int w = 0; w < warps; ++w) least = min_of(least, shared.place[w]);
   const std::int32_t x = least.column;
   return x < 0 ? 0 : x < width ? x : width - 1;
 }
@@ -288,11 +288,12 @@ void carve(const Problem<T>& p, Run& run, const Search& search) {
       if (n != 0 || i != 0) launch_kernel<Prepare<T>>(prepare_launch(d), pass, run);
       for (std::int32_t found = 0; found < d.seams; ++found) {
         search(pass.field, found, run);
-        launch_kernel<Close>({.grid = {d.length}, .block = {pass_threads}}, Moving{pass.field, found}, run);
+        launch_kernel<RemoveSeam>({.grid = {d.length}, .block = {pass_threads}},
+                                  SeamRemoval{pass.field, found}, run);
       }
       const std::int64_t places = std::int64_t{d.length} * d.seams;
       if (places != 0)
-        launch_kernel<Settle<T>>(
+        launch_kernel<OriginalColumns<T>>(
             {.grid = {(places + pass_threads - 1) / pass_threads}, .block = {pass_threads}}, pass, run);
       launch_kernel<Gather<T>>({.grid = {d.length}, .block = {pass_threads}}, pass, run);
     }

@@ -16,17 +16,17 @@ using namespace imaging;
 
 namespace {
 
-constexpr std::int64_t longest = 1 << 20, most_channels = 4;
+constexpr std::int64_t longest = 1 << 20, max_channels = 4;
 
-Direction direction(std::int64_t length, std::int64_t from, std::int64_t to, bool turned) {
-  const char* const flag = turned ? "--height " : "--width ";
-  const std::string side = std::to_string(from) + (turned ? " rows" : " columns");
+Direction direction(std::int64_t length, std::int64_t from, std::int64_t to, bool transposed) {
+  const char* const flag = transposed ? "--height " : "--width ";
+  const std::string side = std::to_string(from) + (transposed ? " rows" : " columns");
   if (to > 2 * from) throw Error(flag + std::to_string(to) + " is more than twice the picture's " + side);
   Direction out;
   out.length = static_cast<std::int32_t>(length);
   out.across = static_cast<std::int32_t>(from);
   out.seams = static_cast<std::int32_t>(to > from ? to - from : from - to);
-  out.turned = turned;
+  out.transposed = transposed;
   out.enlarges = to > from;
   out.unwanted_count = !out.enlarges;
   return out;
@@ -167,7 +167,7 @@ struct Canvas {
   std::int32_t* pixel(Whole y, Whole x) { return &samples[place(at(y, x) * channels)]; }
 };
 
-Canvas turned(const Canvas& from) {
+Canvas transposed(const Canvas& from) {
   Canvas out(from.columns, from.rows, from.channels);
   for (Whole y = 0; y < from.rows; ++y)
     for (Whole x = 0; x < from.columns; ++x) {
@@ -301,7 +301,7 @@ std::vector<std::int32_t> result_of(const Arguments& arguments, Whole n) {
   const bool sixteen = arguments.element() == Element::u16;
   const Canvas narrow = carved(canvas_of(arguments, n), arguments.dim("width"), energy, sixteen);
   if (arguments.dim("height") == narrow.rows) return narrow.samples;
-  return turned(carved(turned(narrow), arguments.dim("height"), energy, sixteen)).samples;
+  return transposed(carved(transposed(narrow), arguments.dim("height"), energy, sixteen)).samples;
 }
 
 // A hash of everything that the results depend on.
@@ -395,10 +395,10 @@ Energy energy_named(const std::string& name) {
 }
 
 void check_sums(std::int64_t length, std::int64_t channels, Element element, bool masked) {
-  if (channels > most_channels)
+  if (channels > max_channels)
     throw Error("image has " + std::to_string(channels) + " channels; seams are found in up to 4");
-  const std::int64_t most_grey = channels * (element == Element::u16 ? 4095 : 255);
-  std::int64_t most = (std::int64_t{1} << 29) / (4 * most_grey);
+  const std::int64_t max_grey = channels * (element == Element::u16 ? 4095 : 255);
+  std::int64_t most = (std::int64_t{1} << 29) / (4 * max_grey);
   if (masked) most = std::min<std::int64_t>(most, longest_masked);
   if (length > most)
     throw Error("a seam of " + std::to_string(length) + " pixels is too long to be summed; " +

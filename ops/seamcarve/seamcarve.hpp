@@ -48,19 +48,19 @@ SIMT std::int32_t grey_share(std::int32_t sum) {
 SIMT std::int32_t distance(std::int32_t a, std::int32_t b) { return a < b ? b - a : a - b; }
 
 // Grey values of a pixel and its neighbours; beyond an edge, the pixel itself.
-struct Around {
+struct Neighbourhood {
   std::int32_t left, here, right, above, below;
 };
 
 template <Energy energy>
-SIMT std::int32_t own_energy(const Around& a) {
+SIMT std::int32_t own_energy(const Neighbourhood& a) {
   if constexpr (energy == Energy::gradient) return distance(a.left, a.right) + distance(a.above, a.below);
   else if constexpr (energy == Energy::laplacian)
     return distance(a.left + a.right + a.above + a.below, 4 * a.here);
   else return distance(a.left, a.right);
 }
 
-SIMT std::int32_t own_energy(Energy energy, const Around& a) {
+SIMT std::int32_t own_energy(Energy energy, const Neighbourhood& a) {
   if (energy == Energy::gradient) return own_energy<Energy::gradient>(a);
   if (energy == Energy::laplacian) return own_energy<Energy::laplacian>(a);
   return own_energy<Energy::forward>(a);
@@ -79,14 +79,14 @@ SIMT Sum with_mark(std::int32_t energy, Pixel pixel) {
 
 // The cheapest of the three steps from the row above; the leftmost if costs are equal.
 template <class Sum>
-struct Way {
+struct StepCost {
   Sum cost;
   std::int32_t step;  // −1, 0 or 1
 };
 
 template <class Sum>
-SIMT Way<Sum> cheapest(Sum left, Sum above, Sum right) {
-  Way<Sum> out{left, -1};
+SIMT StepCost<Sum> cheapest(Sum left, Sum above, Sum right) {
+  StepCost<Sum> out{left, -1};
   if (above < out.cost) out = {above, 0};
   if (right < out.cost) out = {right, 1};
   return out;
@@ -94,19 +94,19 @@ SIMT Way<Sum> cheapest(Sum left, Sum above, Sum right) {
 
 // Includes the forward energy of the edges that a step creates.
 template <class Sum>
-SIMT Way<Sum> cheapest_into(Energy energy, const Around& a, Sum left, Sum above, Sum right) {
+SIMT StepCost<Sum> cheapest_into(Energy energy, const Neighbourhood& a, Sum left, Sum above, Sum right) {
   if (energy != Energy::forward) return cheapest(left, above, right);
   return cheapest<Sum>(left + distance(a.above, a.left), above, right + distance(a.above, a.right));
 }
 
 // A column of a row and its cost; among equal costs, the leftmost is the lesser.
 template <class Sum>
-struct Place {
+struct ColumnCost {
   Sum cost;
   std::int32_t column;
 };
 template <class Sum>
-SIMT Place<Sum> lesser_of(const Place<Sum>& a, const Place<Sum>& b) {
+SIMT ColumnCost<Sum> min_of(const ColumnCost<Sum>& a, const ColumnCost<Sum>& b) {
   return b.cost < a.cost || (b.cost == a.cost && b.column < a.column) ? b : a;
 }
 
@@ -124,7 +124,7 @@ namespace tessera::seamcarve {
 // Seams along one direction. `across` is the side that changes, `length` the other side at that time.
 struct Direction {
   std::int32_t length = 0, across = 0, seams = 0;
-  bool turned = false;          // the side that changes is the height
+  bool transposed = false;      // the side that changes is the height
   bool enlarges = false;        // seams are doubled, not removed
   bool unwanted_count = false;  // true: the mask of pixels to remove counts
 
@@ -188,7 +188,7 @@ SIMT View<T, rank - 1> one_of(const View<T, rank>& all, std::int64_t n) {
 
 // Swaps rows and columns.
 template <class T, int rank>
-SIMT View<T, rank> turned(View<T, rank> view, bool turn) {
+SIMT View<T, rank> transposed(View<T, rank> view, bool turn) {
   if (!turn) return view;
   const std::int64_t extent = view.extent[0], stride = view.stride[0];
   view.extent[0] = view.extent[1];

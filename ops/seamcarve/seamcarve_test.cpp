@@ -168,7 +168,7 @@ TEST(Seamcarve, EveryRungGivesTheSameBits) {
 }
 
 // The band must widen again wherever a seam changes costs: many seams of a picture with many ties.
-TEST(Seamcarve, TheBandForgetsNothing) {
+TEST(Seamcarve, TheBandKeepsAllChanges) {
   Random random(9);
   for (const char* energy : {"gradient", "laplacian", "forward"})
     for (const std::uint64_t values : {2, 5, 256}) {
@@ -194,18 +194,18 @@ TEST(Seamcarve, EnlargingDoublesSeamsByTheMeanOfTheirNeighbours) {
   EXPECT_EQ(carved(m, {{"width", "6"}}), (Samples{10, 10, 10, 16, 21, 21}));
 }
 
-TEST(Seamcarve, HeightIsWidthTurned) {
+TEST(Seamcarve, HeightEqualsWidthTransposed) {
   Random random(4);
   const Made m{23, 31, random_samples(random, 23 * 31, 256)};
-  Made turned{31, 23, Samples(m.image.size())};
+  Made transposed{31, 23, Samples(m.image.size())};
   for (std::size_t y = 0; y < 23; ++y)
-    for (std::size_t x = 0; x < 31; ++x) turned.image[x * 23 + y] = m.image[y * 31 + x];
-  const Samples low = carved(m, {{"height", "17"}}), narrow = carved(turned, {{"width", "17"}});
+    for (std::size_t x = 0; x < 31; ++x) transposed.image[x * 23 + y] = m.image[y * 31 + x];
+  const Samples low = carved(m, {{"height", "17"}}), narrow = carved(transposed, {{"width", "17"}});
   for (std::size_t y = 0; y < 17; ++y)
     for (std::size_t x = 0; x < 31; ++x) EXPECT_EQ(low[y * 31 + x], narrow[x * 17 + y]);
 }
 
-TEST(Seamcarve, MasksAreHeeded) {
+TEST(Seamcarve, RespectsMasks) {
   Random random(6);
   Made m{40, 60, random_samples(random, 40 * 60, 256), Samples(40 * 60), Samples(40 * 60)};
   const auto at = [](std::size_t y, std::size_t x) { return y * 60 + x; };
@@ -236,7 +236,7 @@ TEST(Seamcarve, MasksAreHeeded) {
 }
 
 // Half of either side is expensive: the cheapest way of all would cross the protected column in the middle.
-TEST(Seamcarve, NoWayRoundIsTooLongForWhatIsProtected) {
+TEST(Seamcarve, ProtectsPixelsAtAnyCost) {
   constexpr std::size_t rows = 4320, columns = 41, middle = 20;
   Made m{rows, columns, Samples(rows * columns, 128), Samples(rows * columns)};
   for (std::size_t y = 0; y < rows; ++y) {
@@ -253,7 +253,7 @@ TEST(Seamcarve, NoWayRoundIsTooLongForWhatIsProtected) {
 }
 
 // Two pixels to remove do not outweigh one to keep, which blocks the path to the second.
-TEST(Seamcarve, WhatIsToGoDoesNotPayForWhatIsToStay) {
+TEST(Seamcarve, RemovalDoesNotOutweighProtection) {
   Made m{4, 4, Samples(16), Samples(16), Samples(16)};
   std::iota(m.image.begin(), m.image.end(), std::uint8_t{0});
   m.protect[0] = m.protect[1] = 255;
@@ -261,7 +261,7 @@ TEST(Seamcarve, WhatIsToGoDoesNotPayForWhatIsToStay) {
   EXPECT_EQ(carved(m, {{"width", "3"}}), (Samples{0, 1, 3, 4, 6, 7, 9, 10, 11, 13, 14, 15}));
 }
 
-TEST(Seamcarve, WhatCannotBeIsReported) {
+TEST(Seamcarve, ReportsInvalidOptions) {
   Random random(7);
   Made m{4, 6, random_samples(random, 24, 256)};
   const auto says = [&](const Made& made, Arguments::Words words, const std::string& what) {
@@ -324,7 +324,7 @@ void expect_the_references_rows(const Carving& carving, Element element, const s
   EXPECT_EQ(differing, 0) << rung << " of " << out.count() << " samples";
 }
 
-TEST(Seamcarve, ALargerPictureIsTheReferencesInEveryRow) {
+TEST(Seamcarve, ALargerPictureMatchesTheReferenceInEveryRow) {
   for (const char* energy : {"gradient", "laplacian", "forward"})
     for (const char* rung : {"naive", "banded"})
       expect_the_references_rows({130, 240, {{"width", "222"}, {"energy", energy}}}, Element::u8, rung);

@@ -78,8 +78,8 @@ class Band {
 
 template <class T>
 void run_running(const Problem<T>& p, int threads) {
-  constexpr int least_rows = 64;  // with fewer, bands mostly compute rows that their neighbours compute too
-  const int parts = std::clamp(p.height() / least_rows, 1, threads);
+  constexpr int min_rows = 64;  // with fewer, bands mostly compute rows that their neighbours compute too
+  const int parts = std::clamp(p.height() / min_rows, 1, threads);
   parallel(parts, [&](int part) {
     Band<T>(p, static_cast<int>(std::int64_t{p.height()} * part / parts),
             static_cast<int>(std::int64_t{p.height()} * (part + 1) / parts))

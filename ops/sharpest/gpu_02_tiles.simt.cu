@@ -14,13 +14,13 @@ struct Config {
   Tuning tuning() const { return {{"tile", tile}}; }
 };
 
-constexpr int most_fitting = 8;  // the largest radius whose tile fits in shared memory
+constexpr int max_fitting = 8;  // the largest radius whose tile fits in shared memory
 
 template <class T, Config config>
 struct Tiles {
   struct Shared {
-    std::uint32_t edge[config.tile + 2 * most_fitting][config.tile + 2 * most_fitting];
-    std::uint32_t along[config.tile + 2 * most_fitting][config.tile];
+    std::uint32_t edge[config.tile + 2 * max_fitting][config.tile + 2 * max_fitting];
+    std::uint32_t along[config.tile + 2 * max_fitting][config.tile];
   };
 
   static Launch launch(const Problem<T>& p, const Tuning&) {
@@ -29,7 +29,7 @@ struct Tiles {
   }
 
   static Reason refuses(const Problem<T>& p, const Tuning&) {
-    if (p.radius > most_fitting) return "is for windows of at most 17 × 17 pixels";
+    if (p.radius > max_fitting) return "is for windows of at most 17 × 17 pixels";
     if (p.channels() > 16) return "is for at most 16 channels";
     return std::nullopt;
   }

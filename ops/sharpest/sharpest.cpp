@@ -30,7 +30,7 @@ Signature signature() {
       choice("give", {"picture", "depth"},
              "the picture that is sharp everywhere; or the plane's number from 0, times ⌊65535/(planes − "
              "1)⌋, as u16"),
-      integer("radius", 2, 0, most_radius, "of the window over which sharpness is summed: 2 is 5 × 5 pixels"),
+      integer("radius", 2, 0, max_radius, "of the window over which sharpness is summed: 2 is 5 × 5 pixels"),
       found,
   };
   return out;

@@ -9,7 +9,7 @@
 
 namespace tessera::sharpest {
 
-inline constexpr int most_radius = 31;
+inline constexpr int max_radius = 31;
 
 inline namespace TESSERA_UNIT {
 

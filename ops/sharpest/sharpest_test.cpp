@@ -52,7 +52,7 @@ std::vector<Request> every_rung() {
   return out;
 }
 
-TEST(Sharpest, ThePlaneThatHasTheTexture) {
+TEST(Sharpest, FindsThePlaneWithTexture) {
   const auto pixels = stack();
   for (const Request& request : every_rung()) {
     const auto picture = found(pixels, planes, {{"radius", "2"}}, request);
@@ -72,7 +72,7 @@ TEST(Sharpest, ThePlaneThatHasTheTexture) {
   }
 }
 
-TEST(Sharpest, OfEqualsTheFirst) {
+TEST(Sharpest, TakesTheFirstOfEquallySharpPlanes) {
   std::vector<std::uint8_t> twice;
   const auto pixels = stack();
   const std::size_t plane = height * width * channels;

@@ -68,12 +68,12 @@ std::vector<Case> cases() {
   return out;
 }
 
-struct Between {
+struct Interpolation {
   std::int64_t first = 0, weight[2] = {};
 };
 
 // The views on both sides of a place, with weights in units of 2^-7.
-Between views_beside(std::int64_t place, bool nearest) {
+Interpolation views_beside(std::int64_t place, bool nearest) {
   constexpr int spare = lightfield::place_bits - weight_bits;
   constexpr std::int64_t one = 1 << weight_bits;
   const std::int64_t rounded = (place + (1 << (spare - 1))) >> spare;
@@ -100,7 +100,8 @@ LightFieldPlan plan_of(const Arguments& arguments) {
   LightFieldPlan out = lightfield::begin_plan(arguments);
   lightfield::set_slopes(out, {arguments.real("slope")});
   const bool nearest = arguments.text("cameras") == "nearest";
-  const Between rows = views_beside(out.centre_row, nearest), cols = views_beside(out.centre_col, nearest);
+  const Interpolation rows = views_beside(out.centre_row, nearest),
+                      cols = views_beside(out.centre_col, nearest);
   for (int i = 0; i < 2; ++i)
     for (int j = 0; j < 2; ++j)
       lightfield::add_view(out, rows.first + i, cols.first + j, rows.weight[i] * cols.weight[j]);

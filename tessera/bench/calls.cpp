@@ -74,8 +74,8 @@ class CallTrials {
     // Forces at least two sets, so that addresses change.
     Device cache = device;
     cache.cache_bytes = std::max(on_host() ? 0 : device.cache_bytes, bytes / 2 + 1);
-    if (const Reason reason = cannot_rotate(cache, host, most_launches)) throw Error("--call: " + *reason);
-    sets_ = std::make_unique<Rotation>(cache, host, odd_.inputs.arguments(), most_launches);
+    if (const Reason reason = cannot_rotate(cache, host, max_launches)) throw Error("--call: " + *reason);
+    sets_ = std::make_unique<Rotation>(cache, host, odd_.inputs.arguments(), max_launches);
     for (std::int64_t i = 0; i < sets_->sets(); ++i) addresses_.push_back(sets_->set(i).addresses());
     is_small_ = calls_of_a_graph * bytes < 2 * device.cache_bytes;
     run_ = {&device_, calling_stream(device_)};
@@ -113,15 +113,16 @@ class CallTrials {
   }
 
   // For an operation without a typed call: a Call by the operation's name.
-  PublicCall call_by_name(const Arguments& there) const {
+  PublicCall call_by_name(const Arguments& device_arguments) const {
     const std::string where = device_.label();
     const auto call = std::make_shared<const tessera::Call>(
-        operation_->name, there.words(),
+        operation_->name, device_arguments.words(),
         Request{.device = on_host() ? where + ":threads=" + std::to_string(device_.threads) : where});
-    std::array<ArrayView, Signature::most_arrays> views;
+    std::array<ArrayView, Signature::max_arrays> views;
     std::size_t count = 0;
     for (const Parameter& p : operation_->signature.parameters)
-      if (p.is_array()) views[count++] = there.has(p.name) ? there.array(p.name) : ArrayView();
+      if (p.is_array())
+        views[count++] = device_arguments.has(p.name) ? device_arguments.array(p.name) : ArrayView();
     const auto prepared = call->enqueue(run_.stream, std::span(views).first(count));
     PublicCall out;
     out.plan = prepared->plan();
@@ -146,9 +147,9 @@ class CallTrials {
   // library's own. On processors it runs in another process, which reports its own time.
   void add_baseline(const Variant& variant, const Choice& choice) {
     const Plan plan{&variant, &choice, choice.defaults(), device_};
-    const Arguments there = sets_->set(0);
-    const Reason reason = variant.refuses(choice, there, plan.tuning, device_);
-    const PreparedRun ahead = reason ? PreparedRun() : plan.prepared(there);
+    const Arguments device_arguments = sets_->set(0);
+    const Reason reason = variant.refuses(choice, device_arguments, plan.tuning, device_);
+    const PreparedRun ahead = reason ? PreparedRun() : plan.prepared(device_arguments);
     if (!on_host() && !ahead.planned_ahead) return;
     Caller& out = add(plan);
     out.row.reason = reason;
@@ -219,7 +220,7 @@ class CallTrials {
   }
 
   void take_turns() {
-    std::vector<Contestant> contestants;
+    std::vector<SampledCandidate> contestants;
     std::vector<std::pair<Row*, const char*>> kinds;
     for (const auto& each : callers_) {
       Caller& c = *each;

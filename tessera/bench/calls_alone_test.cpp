@@ -32,10 +32,10 @@ Variant library(Where where) {
   out.choices.resize(3, out.choices[0]);
   out.choices[0].tuning = {{"first", 1}};
   for (const std::size_t i : {0u, 1u})
-    out.choices[i].prepare[Element::f32] = [](const Arguments& there, const Tuning&, const Device&) {
+    out.choices[i].prepare[Element::f32] = [](const Arguments& arguments, const Tuning&, const Device&) {
       PreparedRun ahead;
       ahead.workspace_bytes = 512;
-      ahead.launch = [n = there.dim("n")](std::span<void* const> arrays, Run& run) {
+      ahead.launch = [n = arguments.dim("n")](std::span<void* const> arrays, Run& run) {
         EXPECT_EQ(run.workspace_bytes, 512u);
         EXPECT_EQ(static_cast<char*>(run.workspace)[511], 0);
         double_all(arrays, n);
@@ -50,8 +50,8 @@ Variant library(Where where) {
 Variant with_a_clock() {
   Variant out = rung("clock", Where::cpu, nullptr);
   out.baseline = true;
-  out.choices[0].prepare[Element::f32] = unplanned([](const Arguments& there, const Tuning&, Run& run) {
-    const Buffers arrays(there);
+  out.choices[0].prepare[Element::f32] = unplanned([](const Arguments& arguments, const Tuning&, Run& run) {
+    const Buffers arrays(arguments);
     seen.push_back({arrays.a, arrays.c});
     arrays.compute();
     run.reported_seconds = 1.5;
@@ -64,11 +64,11 @@ class Calls : public testing::Test {
   static void SetUpTestSuite() {
     gpu_ = &made_up_gpu();
     register_operation(toy());
-    register_public_call("toy", [](const Device& device, const Arguments& there) {
+    register_public_call("toy", [](const Device& device, const Arguments& arguments) {
       static const Variant own = rung("own", Where::cuda, nullptr);
       PublicCall out{.plan = {&own, &own.choices[0], {}, device}, .plain = {}, .prepared = {}};
-      out.plain = [n = there.dim("n")](void*, std::span<void* const> arrays) { double_all(arrays, n); };
-      out.prepared = [n = there.dim("n")](void*, std::span<void* const> arrays) {
+      out.plain = [n = arguments.dim("n")](void*, std::span<void* const> arrays) { double_all(arrays, n); };
+      out.prepared = [n = arguments.dim("n")](void*, std::span<void* const> arrays) {
         double_all(arrays, n, prepared_is_wrong ? 3 : 2);
       };
       return out;
@@ -161,14 +161,14 @@ TEST_F(Calls, InHostMemory) {
   expect_other_arrays_each_time();
 }
 
-TEST_F(Calls, AWrongResultOfEitherCallIsFound) {
+TEST_F(Calls, FindAWrongResultOfEitherCall) {
   prepared_is_wrong = true;
   const auto rows = measure(find_device("cpu"));
   EXPECT_EQ(rows[0].verified, Verified::wrong);
   EXPECT_NE(rows[0].finding, "");
 }
 
-TEST_F(Calls, WhatCannotBeMeasuredIsSaid) {
+TEST_F(Calls, ReportWhyACallCannotBeMeasured) {
   Operation other = toy();
   other.name = "other";
   EXPECT_THROW(measure_calls(other, Element::f32, {.dims = {{"n", 100}}}, find_device("cpu"), {}), Error);

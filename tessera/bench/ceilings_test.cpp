@@ -47,7 +47,7 @@ TEST_F(KnownCeilings, AreRememberedForOneDeviceAndDriver) {
   EXPECT_FALSE(known_ceilings(other));
 }
 
-TEST_F(KnownCeilings, ADamagedFileIsAsGoodAsNone) {
+TEST_F(KnownCeilings, IgnoreADamagedFile) {
   EXPECT_EQ(remember(device_, some(1)), "");
   for (const auto& entry : std::filesystem::recursive_directory_iterator(folder_))
     if (entry.is_regular_file()) std::ofstream(entry.path()) << "tessera ceilings 3\ncpu|";
@@ -63,7 +63,7 @@ TEST_F(KnownCeilings, ReportsAFolderThatCannotBeMade) {
   EXPECT_EQ(*cache_folder(), "/somewhere/.cache/tessera");
 }
 
-TEST_F(KnownCeilings, OfTheProcessorsAreMeasured) {
+TEST_F(KnownCeilings, MeasureTheProcessors) {
   const MeasuredCeilings found = measure_ceilings(device_);
   EXPECT_FALSE(found.date.empty());
   EXPECT_GT(found.rates.bytes_per_second.value(), 1e8);
@@ -74,7 +74,7 @@ TEST_F(KnownCeilings, OfTheProcessorsAreMeasured) {
   EXPECT_TRUE(measure_ceilings(host_device(Where::simt)).empty());
 }
 
-TEST_F(KnownCeilings, TheBetterOfTwoStands) {
+TEST_F(KnownCeilings, KeepTheBetterOfTwo) {
   EXPECT_EQ(better_of(some(2), some(1, later)).rates.bytes_per_second, 2);
   EXPECT_EQ(better_of(some(1), some(2, later)).rates.bytes_per_second, 2);
   EXPECT_EQ(better_of(some(2), some(1, later)).date, later);
@@ -83,7 +83,7 @@ TEST_F(KnownCeilings, TheBetterOfTwoStands) {
   EXPECT_EQ(better_of(some(2), none).rates.flops_per_second.at(Element::f64), 4);
 }
 
-TEST_F(KnownCeilings, TheBestStandsUntilItHasStoodForAsMany) {
+TEST_F(KnownCeilings, RepeatUntilTheBestIsStable) {
   int made = 0;
   EXPECT_EQ(best_of(4, 100, [&made] { return ++made == 3 ? 9.0 : 5.0; }), 9);
   EXPECT_EQ(made, 7);

@@ -35,12 +35,12 @@ constexpr std::uint64_t container_header = 16, entry_header = 64;
 constexpr std::uint16_t kind_ptx = 1, kind_elf = 2;
 constexpr std::uint64_t flag_lz4 = 0x2000, flag_zstd = 0x8000;
 // Far above any kernel's size, so that a damaged length does not allocate all memory.
-constexpr std::uint64_t most_bytes = std::uint64_t{1} << 30;
+constexpr std::uint64_t max_bytes = std::uint64_t{1} << 30;
 
 std::optional<std::string> unpacked([[maybe_unused]] std::string_view packed,
                                     [[maybe_unused]] std::uint64_t bytes) {
 #if defined(TESSERA_HAS_ZSTD)
-  if (bytes > most_bytes || ZSTD_getFrameContentSize(packed.data(), packed.size()) != bytes)
+  if (bytes > max_bytes || ZSTD_getFrameContentSize(packed.data(), packed.size()) != bytes)
     throw Error("is cut short or damaged");
   std::string out(bytes, '\0');
   if (ZSTD_decompress(out.data(), out.size(), packed.data(), packed.size()) != bytes)

@@ -152,7 +152,7 @@ std::string message_of(const std::string& file) {
   return "";
 }
 
-TEST(Code, TellsWhatStandsInAKernel) {
+TEST(Code, CountsTheInstructionsOfAKernel) {
   const auto found = code_of(cubin());
   ASSERT_EQ(found.size(), 1u);
   const KernelCode& k = found[0];
@@ -186,7 +186,7 @@ TEST(Code, FindsItInProgramsWithSeveralContainers) {
   EXPECT_EQ(found[1].architecture, 90);
 }
 
-TEST(Code, SaysWhyThereIsNone) {
+TEST(Code, ReportsMissingCode) {
   EXPECT_EQ(message_of(program("")), "holds no GPU code");
   EXPECT_NE(message_of(program(fatbin("ptx", 1))).find("holds PTX only"), std::string::npos);
   EXPECT_NE(message_of(program(fatbin(cubin(), 2, 0x2011))).find("--compress-mode=none"), std::string::npos);

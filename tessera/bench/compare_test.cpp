@@ -38,13 +38,13 @@ Document document(std::vector<Record> records) {
   return out;
 }
 
-TEST(Judge, ADifferenceBelowTheThresholdIsNone) {
+TEST(Judge, IgnoresADifferenceBelowTheThreshold) {
   EXPECT_EQ(judge(record(1), record(1.004)).change, Change::same);
   EXPECT_EQ(judge(record(1), record(0.996)).change, Change::same);
   EXPECT_EQ(judge(record(1), record(1.004), {.threshold = 0.001}).change, Change::slower);
 }
 
-TEST(Judge, IntervalsThatLieApartAreAVerdict) {
+TEST(Judge, DecidesByDisjointIntervals) {
   const Pair slower = judge(record(1), record(1.02)), faster = judge(record(1), record(0.9));
   EXPECT_EQ(slower.change, Change::slower);
   EXPECT_EQ(faster.change, Change::faster);
@@ -52,25 +52,25 @@ TEST(Judge, IntervalsThatLieApartAreAVerdict) {
   EXPECT_FALSE(faster.times_fewer_cycles);
 }
 
-TEST(Judge, OverlappingIntervalsAreNot) {
+TEST(Judge, OverlappingIntervalsGiveNoVerdict) {
   const Pair noisy = judge(record(1, 0.1), record(1.05, 0.1));
   EXPECT_EQ(noisy.change, Change::ambiguous);
   EXPECT_FALSE(noisy.why.empty());
 }
 
-TEST(Judge, EqualMediansOfNoiseAreNotTheSame) {
+TEST(Judge, NoisyEqualMediansGiveNoVerdict) {
   EXPECT_EQ(judge(record(1, 0.1), record(1, 0.1)).change, Change::ambiguous);
   EXPECT_EQ(judge(record(1, 0.1), record(1, 0.1), {.threshold = 0.1}).change, Change::same);
 }
 
-TEST(Judge, NorAreFewSamples) {
+TEST(Judge, FewSamplesGiveNoVerdict) {
   Record few = record(2);
   few.seconds.resize(4);
   EXPECT_EQ(judge(record(1), few).change, Change::ambiguous);
   EXPECT_EQ(judge(record(1), few, {.fewest = 4}).change, Change::slower);
 }
 
-TEST(Judge, CyclesMustConfirm) {
+TEST(Judge, RequiresConfirmationInCycles) {
   // The clock fell from 1980 to 1800 MHz and the time rose with it: as many cycles.
   const Pair cooled = judge(record(1, 0.002, 1980), record(1.1, 0.002, 1800));
   EXPECT_EQ(cooled.change, Change::ambiguous);
@@ -81,7 +81,7 @@ TEST(Judge, CyclesMustConfirm) {
   EXPECT_EQ(judge(record(1, 0.002, 1000), record(0.9, 0.002, 1500)).change, Change::ambiguous);
 }
 
-TEST(Judge, WhereTheMachineWasBusyThereIsNoVerdict) {
+TEST(Judge, ABusyMachineGivesNoVerdict) {
   const auto with = [](double centre, double load, const char* device = "cpu") {
     Record out = record(centre);
     out.device = device;
@@ -99,7 +99,7 @@ TEST(Judge, WhereTheMachineWasBusyThereIsNoVerdict) {
       << "a GPU's time is its own";
 }
 
-TEST(Judge, ADifferenceThatRepeatsShowIsNone) {
+TEST(Judge, ADifferenceBetweenRepeatsGivesNoVerdict) {
   // Quiet from one repeat to the next, until the last of them is 4 % above the others.
   const auto drifting = [](double centre) {
     Record out = record(centre);
@@ -117,14 +117,14 @@ TEST(Judge, ADifferenceThatRepeatsShowIsNone) {
   EXPECT_EQ(pair.why.find("repeats of the same differ by "), 0u) << pair.why;
 }
 
-TEST(Judge, NoTimeIsNoVerdict) {
+TEST(Judge, AMissingTimeGivesNoVerdict) {
   EXPECT_EQ(judge(record(0), record(0)).change, Change::ambiguous);
   Record wrong = record(0.5);
   wrong.verified = "wrong";
   EXPECT_EQ(judge(record(1), wrong).change, Change::wrong);
 }
 
-TEST(Compare, TellsWhatEitherSideLacks) {
+TEST(Compare, ReportsRowsMissingOnEitherSide) {
   Record other = record(1), silent = record(1), added = record(1);
   other.variant = "gpu/other";
   silent.variant = added.variant = "gpu/new";
@@ -173,7 +173,7 @@ TEST(Compare, RefusesOtherMachinesAndOtherData) {
   }
 }
 
-TEST(Compare, ADriversOwnVersionCountsWhereBothTellIt) {
+TEST(Compare, ComparesDriverVersionsIfBothAreKnown) {
   Document old = document({record(1)}), one = old, two = old;
   one.drivers[0].version = "580.1";
   two.drivers[0].version = "580.2";
@@ -183,7 +183,7 @@ TEST(Compare, ADriversOwnVersionCountsWhereBothTellIt) {
   EXPECT_EQ(incomparable(one, two), "the driver differs: 580.1 then, 580.2 now");
 }
 
-TEST(Documents, TellWhatBuiltTheKernelsAndWhichGpuRanThem) {
+TEST(Documents, RecordTheCompilerAndTheGpu) {
   Session session;
   Row row;
   const Variant variant;
@@ -209,7 +209,7 @@ TEST(Documents, TellWhatBuiltTheKernelsAndWhichGpuRanThem) {
   EXPECT_EQ(document.drivers[0].version + document.cuda_compiler + document.cuda_flags, "");
 }
 
-TEST(Documents, AreReadBackAndRefusedWhenTheyAreNone) {
+TEST(Documents, AreReadBackAndOtherFilesRefused) {
   const Json good =
       Json::parse(R"({"schema": 1, "kind": "bench", "operation": "toy", "seed": 3, "caches": "hot",
     "machine": {"processor": "p"}, "devices": [{"label": "cuda:0", "name": "a GPU", "driver": null}],

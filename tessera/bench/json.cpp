@@ -15,7 +15,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t most_samples = 1000;
+constexpr std::size_t max_samples = 1000;
 
 // JSON has no NaN and no infinity: they become null.
 Json number(std::optional<double> value) {
@@ -25,7 +25,7 @@ Json numbers(const std::vector<std::optional<double>>& values) {
   std::vector<double> all;
   for (const auto& value : values) all.push_back(value.value_or(std::nan("")));
   Json out = Json::array();
-  for (const double value : thinned(all, most_samples)) out.push_back(number(value));
+  for (const double value : thinned(all, max_samples)) out.push_back(number(value));
   return out;
 }
 Json text(const std::string& value) { return value.empty() ? Json(nullptr) : Json(value); }
@@ -61,7 +61,7 @@ Json to_json(const Row& row) {
   if (!row.optional_inputs.empty()) out["optional_inputs"] = row.optional_inputs;
   if (!row.seconds.empty()) {
     const Summary summary = summarize(row.seconds);
-    out["seconds"] = thinned(row.seconds, most_samples);
+    out["seconds"] = thinned(row.seconds, max_samples);
     out["samples"] = summary.count;
     out["median"] = summary.median;
     out["q1"] = summary.q1;
@@ -72,7 +72,7 @@ Json to_json(const Row& row) {
     const Summary summary = summarize(samples);
     out["calls"][name] = {{"median", summary.median}, {"q1", summary.q1}, {"q3", summary.q3}};
   }
-  if (!row.clocks_mhz.empty()) out["clocks_mhz"] = thinned(row.clocks_mhz, most_samples);
+  if (!row.clocks_mhz.empty()) out["clocks_mhz"] = thinned(row.clocks_mhz, max_samples);
   if (!row.powers_w.empty()) out["powers_w"] = numbers(row.powers_w);
   out["launches"] = row.launches;
   if (row.sets > 0) out["sets"] = row.sets;

@@ -40,8 +40,8 @@ std::optional<OtherLoad::Ticks> OtherLoad::now() {
 OtherLoad::OtherLoad() : start_(now()) {}
 
 std::optional<double> OtherLoad::share() const {
-  constexpr double least_seconds = 0.1;
-  const auto end = watch_.seconds() < least_seconds ? std::nullopt : now();
+  constexpr double min_seconds = 0.1;
+  const auto end = watch_.seconds() < min_seconds ? std::nullopt : now();
   if (!start_ || !end || !(end->all > start_->all)) return std::nullopt;
   const double all = end->all - start_->all, busy = all - (end->idle - start_->idle);
   return std::clamp((busy - (end->own - start_->own)) / all, 0.0, 1.0);

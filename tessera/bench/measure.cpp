@@ -30,7 +30,7 @@ bool has_fma(Element element) {
 
 int launches_for(double wanted, double one) {
   if (!(one > 0)) return 1;
-  return static_cast<int>(std::clamp(std::ceil(wanted / one), 1.0, double{most_launches}));
+  return static_cast<int>(std::clamp(std::ceil(wanted / one), 1.0, double{max_launches}));
 }
 
 // Records a violation in the row.
@@ -96,10 +96,10 @@ class Trial {
   Row sustain(double seconds);
 
  private:
-  void tell(const char* doing) const;
+  void report_progress(const char* doing) const;
   void expose();  // its launch overhead cannot be hidden, because the variant itself waits for the device
   double run_once() { return run_once(placed_.arguments()); }
-  double run_once(const Arguments& there);
+  double run_once(const Arguments& device_arguments);
   Sample timed(int launches);
   Sample timed(int launches, std::int64_t first_set);
   const std::function<void()>& as_graph(const std::function<void()>& work, int launches,
@@ -147,20 +147,20 @@ void Trial::expose() {
   ++(*measuring_->waiting)[row_->variant];
 }
 
-void Trial::tell(const char* doing) const {
+void Trial::report_progress(const char* doing) const {
   if (measuring_->progress)
     measuring_->progress(row_->variant->name + " " + to_string(row_->tuning) + ": " + doing);
 }
 
-double Trial::run_once(const Arguments& there) {
-  const double seconds = placed_.launch_and_measure(there);
+double Trial::run_once(const Arguments& device_arguments) {
+  const double seconds = placed_.launch_and_measure(device_arguments);
   own_clock_ = placed_.state().reported_seconds >= 0;
   return last_ = seconds;
 }
 
 Reason Trial::warm_up() {
   if (slow_) return std::nullopt;
-  tell("first run");
+  report_progress("first run");
   (void)run_once();
   // Repeats a run that may have compiled or searched: its time sets the number of launches in a sample, and a
   // graph of that length is captured only once.
@@ -174,13 +174,13 @@ Sample Trial::timed(int launches) {
 }
 
 Sample Trial::timed(int launches, std::int64_t first_set) {
-  const auto there = [this, first_set](int i) -> const Arguments& {
+  const auto device_arguments = [this, first_set](int i) -> const Arguments& {
     return turns_.sets != nullptr ? turns_.sets->set(first_set + i) : placed_.arguments();
   };
-  if (own_clock_) return {.seconds = run_once(there(0))};
+  if (own_clock_) return {.seconds = run_once(device_arguments(0))};
   placed_.state().reported_seconds = -1;
-  const auto work = [this, launches, there] {
-    for (int i = 0; i < launches; ++i) placed_.launch(there(i));
+  const auto work = [this, launches, device_arguments] {
+    for (int i = 0; i < launches; ++i) placed_.launch(device_arguments(i));
   };
   Reading reading;
   const Stopwatch tried;
@@ -242,7 +242,7 @@ void Trial::poison(int launches) {
 }
 
 Sample Trial::sample() {
-  tell("timing");
+  report_progress("timing");
   if (row_->device.where == Where::cpu && row_->flops > 0 && has_fma(row_->element) &&
       row_->element_name() == name_of(row_->element))
     row_->fma_rates.push_back(fma_flops_per_second(row_->element, row_->device.threads));
@@ -306,7 +306,7 @@ void Trial::verify(Row& row) {
 
 void Trial::check(Row& row) {
   if (measuring_->verify) {
-    tell("verifying");
+    report_progress("verifying");
     verify(row);
   }
   const Reason reason = check_guards();
@@ -316,7 +316,7 @@ void Trial::check(Row& row) {
 }
 
 void Trial::time_round_trips() {
-  tell("timing round trips");
+  report_progress("timing round trips");
   std::vector<double> seconds;
   const Stopwatch all;
   do {
@@ -330,7 +330,7 @@ void Trial::time_round_trips() {
 }
 
 Row Trial::sustain(double seconds) {
-  tell("sustained");
+  report_progress("sustained");
   Row row = *row_;
   row.mode = Mode::sustained;
   row.throttled = 0;
@@ -499,7 +499,7 @@ class Trials {
   }
 
   bool interrupted() const { return measuring_->interrupted && measuring_->interrupted(); }
-  void tell(const std::string& text) const {
+  void report_progress(const std::string& text) const {
     if (measuring_->progress) measuring_->progress(text);
   }
 
@@ -528,7 +528,7 @@ class Trials {
   bool consider(Row& row, const Plan& plan) const {
     if (!row.reason) row.reason = refuses(plan, inputs_->arguments());
     if (row.reason || measuring_->profile) return false;
-    tell(plan.variant->name + ": estimating");
+    report_progress(plan.variant->name + ": estimating");
     const double most = measuring_->effort.seconds;
     row.estimate = estimate_seconds(*operation_, row.element, *problem_, plan, row.flops, most);
     const double expected = row.estimate.value_or(0);
@@ -541,8 +541,8 @@ class Trials {
   Turns turns_of(Row& row) {
     if (!measuring_->rotate) return {};
     const Arguments& arguments = inputs_->arguments();
-    if ((row.reason = cannot_rotate(row.device, arguments, most_launches))) return {};
-    row.sets = sets_beyond(row.device.cache_bytes, set_bytes(arguments), most_launches);
+    if ((row.reason = cannot_rotate(row.device, arguments, max_launches))) return {};
+    row.sets = sets_beyond(row.device.cache_bytes, set_bytes(arguments), max_launches);
     if (row.sets == 1) return {};
     const bool on_host = backend_of(row.device).shares_host_memory();
     auto& sets = rotations_[on_host ? "host" : row.device.label()];
@@ -550,13 +550,13 @@ class Trials {
       if (!odd_)
         odd_ = std::make_unique<Numbers>(*operation_, arguments.element(), *problem_,
                                          odd_seed(measuring_->seed), Layout{});
-      sets = std::make_unique<Rotation>(row.device, arguments, odd_->inputs.arguments(), most_launches);
+      sets = std::make_unique<Rotation>(row.device, arguments, odd_->inputs.arguments(), max_launches);
     }
     return {sets.get(), &odd_->verifier};
   }
 
   void take_turns() {
-    std::vector<Contestant> contestants;
+    std::vector<SampledCandidate> contestants;
     for (const Guest& guest : guests_) {
       Trial* trial = guest.trial.get();
       const Device& device = rows_[guest.row].device;
@@ -572,14 +572,14 @@ class Trials {
     }
   }
 
-  void note_samples(Row& row, const Taken& taken) const {
+  void note_samples(Row& row, const SampleSet& taken) const {
     row.seconds = seconds_of(taken.samples);
     row.clocks_mhz = clocks_of(taken.samples);
     row.powers_w = powers_of(taken.samples);
     row.throttled = taken.throttled;
     if (row.seconds.empty() && row.throttled > 0)
       row.reason = fmt::format("all {} samples were taken at a clock below {:.0f} % of the device's highest",
-                               row.throttled, 100 * measuring_->effort.least_clock);
+                               row.throttled, 100 * measuring_->effort.min_clock);
   }
 
   // Adds separate rows after all others, which stay in the order of the ladder.
@@ -601,7 +601,7 @@ class Trials {
       Row& row = rows_[guest.row];
       const bool ran_once = guest.slow && row.seconds.size() == 1;
       if (row.verified != Verified::ok || ran_once || interrupted()) continue;
-      tell(row.variant->name + ": verifying with fresh inputs");
+      report_progress(row.variant->name + ": verifying with fresh inputs");
       const std::uint64_t seed = fresh_seed(measuring_->seed);
       if (!fresh) {
         fresh = std::make_unique<Numbers>(*operation_, element, *problem_, seed, guards);

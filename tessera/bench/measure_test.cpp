@@ -81,7 +81,7 @@ class Measured : public testing::TestWithParam<Where> {
   static inline FakeGpu* gpu_ = nullptr;
 };
 
-TEST_P(Measured, AWriteOutsideIsFoundAndIsNobodyElsesFault) {
+TEST_P(Measured, AttributesAnOutOfBoundsWriteToItsVariant) {
   const auto rows = measure({good, writes_behind, writes_before, good});
   ASSERT_EQ(rows.size(), 4u);
   EXPECT_EQ(rows[1].guard_violation, "a write outside C: 4 bytes, from 12 bytes behind its end");
@@ -98,7 +98,7 @@ TEST_P(Measured, AWriteOutsideIsFoundAndIsNobodyElsesFault) {
   }
 }
 
-TEST_P(Measured, AChoiceThatTakesTheProblemIsMeasuredInsteadOfOneThatRefuses) {
+TEST_P(Measured, MeasuresAnAcceptingChoiceInsteadOfARefusingOne) {
   Variant v = rung("rung", GetParam(), good);
   v.choices.push_back(v.choices[0]);
   v.choices[0].refuses = [](auto&&...) -> Reason { return "no"; };
@@ -111,7 +111,7 @@ TEST_P(Measured, AChoiceThatTakesTheProblemIsMeasuredInsteadOfOneThatRefuses) {
   EXPECT_EQ(rows[1].verified, Verified::ok);
 }
 
-TEST_P(Measured, AChangedInputIsFoundAndMended) {
+TEST_P(Measured, DetectsAndRestoresAChangedInput) {
   const auto rows = measure({changes_its_input, good});
   EXPECT_EQ(rows[0].guard_violation, "a write to the input A");
   EXPECT_EQ(rows[0].verified, Verified::wrong);
@@ -119,7 +119,7 @@ TEST_P(Measured, AChangedInputIsFoundAndMended) {
   EXPECT_EQ(rows[1].guard_violation, "");
 }
 
-TEST_P(Measured, WhatLiesBehindABufferIsNaN) {
+TEST_P(Measured, FillsTheGuardsWithNaN) {
   const auto rows = measure({reads_behind});
   EXPECT_EQ(rows[0].verified, Verified::wrong);
   EXPECT_EQ(rows[0].guard_violation, "");
@@ -150,7 +150,7 @@ TEST_P(Measured, TheResultOfAnEarlierRunDoesNotPass) {
   EXPECT_EQ(rows[1].verified, Verified::wrong);
 }
 
-TEST_P(Measured, UncheckedIsUncheckedButGuardViolationsAreNot) {
+TEST_P(Measured, ChecksGuardsWithoutVerification) {
   const auto rows = measure({remembers, writes_behind}, {.verify = false});
   EXPECT_EQ(rows[0].verified, Verified::unchecked);
   EXPECT_EQ(rows[1].verified, Verified::wrong);
@@ -176,7 +176,7 @@ TEST_P(MeasuredOnGpu, ThrottledSamplesAreDroppedAndCounted) {
   EXPECT_GE(row.throttled, 2u);
   EXPECT_DOUBLE_EQ(row.median(), 1e-3);
   sample = 0;
-  EXPECT_EQ(measure({good}, {.effort = {.least_clock = 0}})[0].throttled, 0u);
+  EXPECT_EQ(measure({good}, {.effort = {.min_clock = 0}})[0].throttled, 0u);
 }
 
 TEST_P(MeasuredOnGpu, SlowSamplesFromBeforeTheFullClockWasSeenAreDroppedToo) {
@@ -187,7 +187,7 @@ TEST_P(MeasuredOnGpu, SlowSamplesFromBeforeTheFullClockWasSeenAreDroppedToo) {
   EXPECT_EQ(row.seconds.size(), 4u);
 }
 
-TEST_P(MeasuredOnGpu, WhenAllAreThrottledThereIsNoTime) {
+TEST_P(MeasuredOnGpu, AllThrottledSamplesGiveNoTime) {
   gpu_->clock = [] { return std::exchange(drew_power, false) ? 400.0 : 1900.0; };
   const auto rows = measure({good, draws_power}, {.effort = {.seconds = 0.05}});
   EXPECT_FALSE(rows[0].seconds.empty());
@@ -207,7 +207,7 @@ TEST_P(MeasuredOnGpu, ARunThatWaitsForTheDeviceIsTimedWithItsLaunches) {
 }
 
 // Each attempt takes seconds, which would dominate a sweep over a variant's tunings.
-TEST_P(MeasuredOnGpu, WhatWaitedTwiceIsNotTriedAgain) {
+TEST_P(MeasuredOnGpu, StopsHidingLaunchesAfterTwoTimeouts) {
   gpu_->waits = true;
   rungs_.assign(1, rung("rung", GetParam(), good));
   const Candidate candidate{
@@ -243,14 +243,14 @@ TEST_P(MeasuredOnGpu, AGraphIsMadeOnceAndLaunchedForEverySample) {
 }
 
 // A graph is made once: its length must not be told by a first run that compiled.
-TEST_P(MeasuredOnGpu, AGraphIsAsLongWhateverTheFirstRunTook) {
+TEST_P(MeasuredOnGpu, GraphLengthIsIndependentOfTheFirstRun) {
   const int launches = measure({good}, {.graph = true})[0].launches;
   EXPECT_GT(launches, 1);
   gpu_->first_seconds = 0.3;
   EXPECT_EQ(measure({good}, {.graph = true})[0].launches, launches);
 }
 
-TEST_P(MeasuredOnGpu, WhatCannotBeCapturedIsLaunchedAsItIs) {
+TEST_P(MeasuredOnGpu, LaunchesDirectlyWithoutCapture) {
   gpu_->waits = true;
   gpu_->graphs = 0;
   const Row row = measure({good}, {.graph = true})[0];
@@ -279,7 +279,7 @@ TEST_P(MeasuredOnGpu, SustainedIsARowOfItsOwnWithTheEnergyOfOneRun) {
   EXPECT_TRUE(to_json(rows[0])["power_w"].is_null());
 }
 
-TEST_P(MeasuredOnGpu, PowersThatAreNotKnownAreNull) {
+TEST_P(MeasuredOnGpu, UnknownPowerIsNull) {
   Row row = measure({good})[0];
   EXPECT_TRUE(row.powers_w.empty());
   row.powers_w = {std::nullopt, 200.0, 210.0, 220.0, std::nullopt, std::nullopt};
@@ -289,7 +289,7 @@ TEST_P(MeasuredOnGpu, PowersThatAreNotKnownAreNull) {
   EXPECT_EQ(recalled(json, row).powers_w, row.powers_w);
 }
 
-TEST_P(MeasuredOnGpu, WhatAnEarlierSessionMeasuredIsKept) {
+TEST_P(MeasuredOnGpu, KeepsRowsOfAnEarlierSession) {
   Session session;
   session.operation = "toy";
   session.date = "2030-01-01T00:00:00Z";
@@ -384,7 +384,7 @@ TEST(Estimate, GrowsWithTheWork) {
   EXPECT_LE(timed.largest(), 1 << 15) << "it took longer than it had to";
 }
 
-TEST(Estimate, WhatACallCostsIsNotMultiplied) {
+TEST(Estimate, DoesNotMultiplyTheOverheadOfACall) {
   Timed timed([](double n, int) { return 2e-3 + 1e-9 * n; });
   for (const double limit : {0.02, 0.1, 10.0}) EXPECT_LT(timed.estimate(full, limit), limit);
 }
@@ -394,12 +394,12 @@ TEST(Estimate, AFirstCallThatCompilesIsNotMultiplied) {
   EXPECT_LT(timed.estimate(full, 0.1), 0.02);
 }
 
-TEST(Estimate, NorIsOneThatTakesLongerThanTheLimitToCompile) {
+TEST(Estimate, AFirstCallThatCompilesBeyondTheLimitIsNotMultiplied) {
   Timed timed([](double n, int before) { return (before == 0 ? 2.5 : 0.0) + 1e-8 * n; });
   EXPECT_LT(timed.estimate(full, 2), 0.02);
 }
 
-TEST(Estimate, AHopelessOneIsNotRunTwice) {
+TEST(Estimate, ATooSlowVariantIsRunOnce) {
   int runs = 0;
   Timed timed([&runs](double, int) { return ++runs, 20.0; });
   EXPECT_GT(timed.estimate(full, 10), 1e5);
@@ -407,7 +407,7 @@ TEST(Estimate, AHopelessOneIsNotRunTwice) {
 }
 
 // A sum over a counted range has no array that says how large it is.
-TEST(Estimate, WholeNumbersAreSizesToo) {
+TEST(Estimate, AcceptsIntegerParametersAsSizes) {
   Operation operation;
   operation.signature.parameters = {parameter::optional_integer("n", 1, std::int64_t{1} << 40, ""),
                                     parameter::output("sum", {}, "")};
@@ -538,8 +538,8 @@ void expect_a_round(const std::vector<const float*>& used, std::size_t sets) {
   }
 }
 
-TEST_F(Rotated, NoLaunchFindsASetBeforeAllOthersWereTaken) {
-  ASSERT_EQ(sets_beyond(4096, set_size, most_launches), 14);
+TEST_F(Rotated, ReusesASetOnlyAfterAllOthers) {
+  ASSERT_EQ(sets_beyond(4096, set_size, max_launches), 14);
   for (const Where where : {Where::cuda, Where::cpu}) {
     const auto rows = measure({notes, notes}, {.sustained_seconds = 0.01}, where);
     ASSERT_EQ(rows.size(), 4u);
@@ -554,7 +554,7 @@ TEST_F(Rotated, NoLaunchFindsASetBeforeAllOthersWereTaken) {
   }
 }
 
-TEST_F(Rotated, GraphsGoRoundToo) {
+TEST_F(Rotated, GraphsRotateSets) {
   const Row row = measure({notes}, {.graph = true})[0];
   EXPECT_FALSE(row.exposed);
   EXPECT_EQ(gpu_.graphs, 1) << "of a whole round";
@@ -563,9 +563,9 @@ TEST_F(Rotated, GraphsGoRoundToo) {
 }
 
 // More sets than a sample launches: samples take parts of the round, a graph each.
-TEST_F(Rotated, ASampleMayBeAPartOfTheRound) {
+TEST_F(Rotated, SamplesMayBeShorterThanARotation) {
   gpu_.set_cache(100'000);
-  const std::int64_t sets = sets_beyond(100'000, set_size, most_launches);
+  const std::int64_t sets = sets_beyond(100'000, set_size, max_launches);
   ASSERT_EQ(sets, 400);
   for (const bool graph : {false, true}) {
     launched.clear();
@@ -580,16 +580,16 @@ TEST_F(Rotated, ASampleMayBeAPartOfTheRound) {
   }
 }
 
-TEST_F(Rotated, WhatKeepsTheAddressesOfALaunchBeforeIsWrong) {
+TEST_F(Rotated, DetectsVariantsThatKeepOldAddresses) {
   EXPECT_EQ(measure({keeps_an_address})[0].verified, Verified::wrong);
 }
 
-TEST_F(Rotated, TheResultsOfTwoSetsAreLookedAt) {
+TEST_F(Rotated, VerifiesTwoSets) {
   for (const Body body : {leaves_even_ones, leaves_odd_ones})
     EXPECT_EQ(measure({body})[0].verified, Verified::wrong);
 }
 
-TEST_F(Rotated, GuardViolationsOfASetAreFoundAndMended) {
+TEST_F(Rotated, DetectsAndRestoresGuardViolations) {
   for (const auto& [body, what] :
        {std::pair<Body, std::string>{spoils_its_input, "a write to the input A, in one of the sets"},
         std::pair<Body, std::string>{writes_behind_when_timed,
@@ -612,7 +612,7 @@ TEST_F(Rotated, OneSetThatExceedsTheCacheIsEnough) {
   EXPECT_EQ(measure({notes})[0].sets, 2);
 }
 
-TEST_F(Rotated, WhatCannotRotateSaysWhy) {
+TEST_F(Rotated, ReportsWhyItCannotRotate) {
   gpu_.set_cache(0);
   EXPECT_NE(measure({notes})[0].reason.value_or("").find("cache is not known"), std::string::npos);
   gpu_.set_cache(4096);

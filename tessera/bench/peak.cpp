@@ -66,7 +66,7 @@ HWY_EXPORT(chain_i32);
 
 namespace {
 
-constexpr int fewest_rounds = 4, most_rounds = 12;  // rounds of each loop; the best counts
+constexpr int fewest_rounds = 4, max_rounds = 12;  // rounds of each loop; the best counts
 
 void triad(double* __restrict to, const double* __restrict a, const double* __restrict b, double factor,
            std::size_t count) {
@@ -98,7 +98,7 @@ double copy_bytes_per_second(const Device& device) {
              for (double* array : arrays) std::fill_n(array + from, n, 1.0);
            }));
   const auto timed = [&](int moved, auto work) {
-    return best_of(fewest_rounds, most_rounds, [&] {
+    return best_of(fewest_rounds, max_rounds, [&] {
       const Stopwatch watch;
       parallel(parts, part_of(work));
       return moved * static_cast<double>(bytes) / watch.seconds();

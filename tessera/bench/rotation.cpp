@@ -141,9 +141,9 @@ void Rotation::restore() {
     for (const Piece& piece : pieces_)
       if (!piece.output)
         backend_->copy(run_, set_at(number) + piece.offset, host_at(number, piece), piece.bytes);
-  for (std::int64_t there = 2; there < sets_; there *= 2) {
-    const auto more = static_cast<std::size_t>(std::min(there, sets_ - there));
-    backend_->copy(run_, set_at(0) + static_cast<std::size_t>(there) * set_room_, set_at(0),
+  for (std::int64_t filled = 2; filled < sets_; filled *= 2) {
+    const auto more = static_cast<std::size_t>(std::min(filled, sets_ - filled));
+    backend_->copy(run_, set_at(0) + static_cast<std::size_t>(filled) * set_room_, set_at(0),
                    more * set_room_);
   }
   backend_->synchronize(run_);

@@ -13,7 +13,7 @@ namespace tessera::bench {
 
 // Largest number of launches in a sample, before rounding up to all sets: a device's queue holds about a
 // thousand, and some runs take several.
-inline constexpr int most_launches = 100;
+inline constexpr int max_launches = 100;
 
 inline constexpr double rotated_caches = 2.5;  // least size of all sets, relative to the cache
 

@@ -55,7 +55,7 @@ struct Shown {
 using Devices = std::map<int, Shown>;
 
 bool throttled(const Sample& sample, double highest, const Effort& effort) {
-  return sample.clock_mhz && *sample.clock_mhz < effort.least_clock * highest;
+  return sample.clock_mhz && *sample.clock_mhz < effort.min_clock * highest;
 }
 
 struct Track {
@@ -72,7 +72,7 @@ struct Track {
   }
 
   // `all`: started before the first sample of any contestant.
-  void take(const Contestant& from, Shown& shown, const Effort& effort, const Stopwatch& all) {
+  void take(const SampledCandidate& from, Shown& shown, const Effort& effort, const Stopwatch& all) {
     if (effort.pause > 0) std::this_thread::sleep_for(std::chrono::duration<double>(effort.pause));
     const Stopwatch watch;
     shown.power.begin(all.seconds());
@@ -87,7 +87,7 @@ struct Track {
   }
 
   // Drops throttled samples again, because the highest clock may have appeared after they were kept.
-  Taken taken(double highest, const Effort& effort) {
+  SampleSet taken(double highest, const Effort& effort) {
     const auto slow = [&](const Sample& s) { return throttled(s, highest, effort); };
     const std::size_t more = std::erase_if(samples, slow);
     return {std::move(samples), dropped + more};
@@ -107,13 +107,13 @@ bool settled(const std::vector<Sample>& samples, const Effort& effort) {
   return std::abs(summarize(seconds).spread() - spread) <= as_before * spread;
 }
 
-std::vector<Taken> interleave(const std::vector<Contestant>& contestants, const Effort& effort,
-                              const std::function<bool()>& interrupted) {
+std::vector<SampleSet> interleave(const std::vector<SampledCandidate>& contestants, const Effort& effort,
+                                  const std::function<bool()>& interrupted) {
   std::vector<Track> tracks(contestants.size());
   Devices devices;
   const Stopwatch all;
   const auto finished = [&] {
-    std::vector<Taken> out;
+    std::vector<SampleSet> out;
     for (std::size_t i = 0; i < tracks.size(); ++i)
       out.push_back(tracks[i].taken(devices[contestants[i].device].highest_clock, effort));
     return out;

@@ -53,17 +53,17 @@ struct Effort {
   double enough_seconds = 0.3;
   double spread = 0.005;
   // A sample whose clock is below this share of the highest that its device has shown is dropped.
-  double least_clock = 0.6;
+  double min_clock = 0.6;
   double pause = 0;  // seconds of rest before each sample, to let devices cool; not charged
 };
 
-struct Contestant {
+struct SampledCandidate {
   std::function<Sample()> sample;
   std::function<void()> finished;  // called after its last sample, before any other's next
   int device = 0;                  // contestants with the same number share a clock
 };
 
-struct Taken {
+struct SampleSet {
   std::vector<Sample> samples;
   std::size_t throttled = 0;  // number of samples dropped
 };
@@ -73,8 +73,8 @@ bool settled(const std::vector<Sample>& samples, const Effort& effort);
 // Takes the samples of all contestants in rounds. A contestant leaves the rounds when its next sample would
 // exceed effort.seconds, but takes at least one, dropped or not. `interrupted` is called before every sample;
 // once it returns true, the samples so far are returned. Keeps only the contestant's own power readings.
-std::vector<Taken> interleave(const std::vector<Contestant>& contestants, const Effort& effort,
-                              const std::function<bool()>& interrupted = {});
+std::vector<SampleSet> interleave(const std::vector<SampledCandidate>& contestants, const Effort& effort,
+                                  const std::function<bool()>& interrupted = {});
 
 std::vector<double> seconds_of(const std::vector<Sample>& samples);
 // One clock for each sample, or none if any is missing.

@@ -35,11 +35,11 @@ TEST(Statistics, ThinningKeepsTheEnds) {
   EXPECT_EQ(thinned(few, 200), few);
 }
 
-TEST(Sampling, GoesInRoundsAndTellsWhenOneIsDone) {
+TEST(Sampling, InterleavesCandidatesAndReportsFinishedOnes) {
   std::string order;
   const auto says = [&order](char c) {
-    return Contestant{[&order, c] { return order += c, Sample{1.0}; },
-                      [&order, c] { order += static_cast<char>(c - 'a' + 'A'); }};
+    return SampledCandidate{[&order, c] { return order += c, Sample{1.0}; },
+                            [&order, c] { order += static_cast<char>(c - 'a' + 'A'); }};
   };
   const auto samples = interleave({says('a'), says('b')}, {.seconds = 100, .samples = 3});
   EXPECT_EQ(order, "ababaAbB");
@@ -52,7 +52,7 @@ TEST(Sampling, ASlowOneGetsOneSample) {
   EXPECT_EQ(samples[0].samples.size(), 1u);
 }
 
-TEST(Sampling, AnInterruptKeepsWhatThereIs) {
+TEST(Sampling, AnInterruptKeepsTheSamplesSoFar) {
   int taken = 0;
   const auto samples = interleave({{[&] { return ++taken, Sample{1.0}; }, {}}},
                                   {.seconds = 100, .samples = 50}, [&] { return taken == 3; });
@@ -86,7 +86,7 @@ TEST(Sampling, StopsWhenMoreSamplesWouldNotMakeTheSpreadSmaller) {
   EXPECT_LT(taken, 60u);
 }
 
-TEST(Sampling, GoesOnWhileTheSpreadMoves) {
+TEST(Sampling, ContinuesWhileTheSpreadChanges) {
   EXPECT_EQ(samples_until_settled([](int i) { return std::pow(1.1, i); }), Effort{}.most);
 }
 
@@ -96,7 +96,7 @@ TEST(Sampling, ClocksAreAsManyAsSamplesOrNone) {
 }
 
 // Renewed every 0.1 s, in turns of 0.01 s.
-TEST(Power, AReadingOfOthersIsNobodys) {
+TEST(Power, DiscardsReadingsOfOtherCandidates) {
   PowerMeter meter;
   double now = 0;
   for (int turn = 0; turn < 200; ++turn) {
@@ -106,7 +106,7 @@ TEST(Power, AReadingOfOthersIsNobodys) {
   }
 }
 
-TEST(Power, IsKnownOnceTheMeterHasSeenNobodyElse) {
+TEST(Power, IsKnownAfterAFullMeterWindow) {
   PowerMeter meter;
   meter.begin(0);
   EXPECT_FALSE(meter.read(100, 0.05));
@@ -121,14 +121,14 @@ TEST(Power, IsKnownOnceTheMeterHasSeenNobodyElse) {
   EXPECT_EQ(meter.read(260, 9.6), 260);
 }
 
-TEST(Power, OfShortSamplesInTurnIsUnknownOfLongOnesIsNot) {
+TEST(Power, IsUnknownForShortInterleavedSamples) {
   double watts = 100;
   const auto runs = [&watts](double seconds) {
-    return Contestant{[&watts, seconds] {
-                        std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
-                        return Sample{.seconds = seconds, .power_w = ++watts};
-                      },
-                      {}};
+    return SampledCandidate{[&watts, seconds] {
+                              std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+                              return Sample{.seconds = seconds, .power_w = ++watts};
+                            },
+                            {}};
   };
   const auto taken = interleave({runs(0.001), runs(0.21)}, {.seconds = 100, .samples = 2});
   EXPECT_TRUE(powers_of(taken[0].samples).empty());
@@ -184,7 +184,7 @@ TEST_F(Ratios, WhereALadderBranchesTheRungNamesTheOneThatItChanges) {
   EXPECT_FALSE(rows[3].ratio_previous);
 }
 
-TEST_F(Ratios, AWrongResultIsNoTime) {
+TEST_F(Ratios, OmitTheTimeOfAWrongResult) {
   std::vector<Row> rows{row(first, 16), row(second, 1, Verified::wrong), row(third, 4), row(library, 0)};
   rows[0].serial = true;
   fill_ratios(rows, "");

@@ -91,7 +91,7 @@ std::vector<bench::Candidate> candidates(const Operation& operation, const Selec
   if (selection.serial) mark_serial(operation, out);
   std::vector<const Variant*> variants;
   for (const bench::Candidate& candidate : out) variants.push_back(candidate.plan.variant);
-  for (const auto& [name, value] : selection.tuning) tune::demand_parameter(variants, name);
+  for (const auto& [name, value] : selection.tuning) tune::require_parameter(variants, name);
   return out;
 }
 

@@ -22,13 +22,13 @@ namespace tessera::cli {
 namespace {
 
 constexpr const char* about_code =
-    "Reads what the compiler made of GPU kernels: registers, spills, widths of memory accesses. It needs no "
+    "Analyses compiled GPU kernels: registers, spills, widths of memory accesses. It needs no "
     "GPU and\n"
     "no CUDA.\n\n"
     "OPERATION is one whose kernels this program holds; without it, the first. FILE is a .cubin, .fatbin, "
     "object,\n"
     "library or program; all its kernels are shown.\n\n"
-    "Counts are of instructions that stand in the code, each once, however often it runs. 32×32 + 8×128: 32\n"
+    "Instructions in the code are counted once, however often they run. 32×32 + 8×128: 32\n"
     "instructions that move 32 bits a lane, and 8 that move 128. Spills go to memory because registers ran "
     "out, or\n"
     "because an array is indexed by a value that only the run knows. `per FMA`: instructions for each "
@@ -134,7 +134,7 @@ std::vector<bench::KernelCode> kernels_of(const CodeOptions& options) {
     if (find_operation(word) != nullptr) operation = word;
     else files.push_back(word);
   }
-  demand_files_of_their_own({{"--json", options.json}}, files, {});
+  require_files_of_their_own({{"--json", options.json}}, files, {});
   if (files.empty() && find_backend(Where::cuda) == nullptr)
     throw Error(
         "this program was built without CUDA and holds no GPU code: name a .cubin, object, library or "

@@ -114,7 +114,7 @@ int command(const std::vector<std::string>& argv) {
   const Command rest{{words.begin() + 1, words.end()}, argv};
   for (const Verb& verb : verbs)
     if (word == verb.name) {
-      ranks.demand_alone("tessera " + word);
+      ranks.require_alone("tessera " + word);
       return verb.run(rest);
     }
   if (const Operation* operation = find_operation(word)) return operate(*operation, rest);

@@ -27,7 +27,7 @@ constexpr const char* about_compare =
     "            samples) differ as much, or other programs kept the processors busy while either was "
     "measured\n"
     "gone, added measured in one of the two only; where nothing was measured in both: exit code 5\n\n"
-    "Rows meet by problem, element, variant, tuning, mode, device name and threads.";
+    "Rows are matched by problem, element, variant, tuning, mode, device name and threads.";
 
 Json number(std::optional<double> value) { return value ? Json(*value) : Json(nullptr); }
 
@@ -94,12 +94,12 @@ int compare(const Command& command) {
   bool force = false;
   OptionParser parser("compare", "tessera compare OLD.json NEW.json [FLAGS]", about_compare);
   parser.positionals("OLD NEW", files, "");
-  parser.value("--threshold", threshold, "a smaller difference is none [0.5]", "PERCENT");
+  parser.value("--threshold", threshold, "smaller differences are ignored [0.5]", "PERCENT");
   parser.flag("--force", force, "compare what different machines, drivers, data or cache states gave");
   parser.value("--json", json, "the pairs with their verdicts; - is standard output", "FILE");
   if (!parser.read(command.words)) return exit_code::passed;
   if (files.size() != 2) throw Error("which two? usage: tessera compare OLD.json NEW.json");
-  demand_files_of_their_own({{"--json", json}}, files, {});
+  require_files_of_their_own({{"--json", json}}, files, {});
   const bench::Judging judging{.threshold =
                                    number_named("--threshold", "a percentage", threshold, 0, 999) / 100};
   const bench::Document before = bench::read_document(read_json(files[0]), files[0]),

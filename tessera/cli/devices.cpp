@@ -18,7 +18,7 @@ using Align = report::Table::Align;
 using Json = nlohmann::ordered_json;
 
 constexpr const char* about_devices =
-    "What this machine offers to run on.\n\n"
+    "The devices of this machine.\n\n"
     "GB/s, GFLOP/s  what a copy and multiply-adds reach at most, measured on the device by --measure, or by "
     "the\n"
     "               first bench, and remembered for its name and driver, with the date\n\n"

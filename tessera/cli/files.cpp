@@ -78,8 +78,8 @@ std::string numbered(const std::string& pattern, std::int64_t index, std::int64_
   return boost::replace_all_copy(pattern, index_field, digits);
 }
 
-void demand_apart(const std::vector<std::string>& inputs,
-                  const std::vector<std::vector<std::string>>& outputs) {
+void require_apart(const std::vector<std::string>& inputs,
+                   const std::vector<std::vector<std::string>>& outputs) {
   std::map<std::string, std::size_t> read, written;
   for (std::size_t i = 0; i < inputs.size(); ++i) read.emplace(place_of(inputs[i]), i);
   for (std::size_t i = 0; i < outputs.size(); ++i)
@@ -93,8 +93,8 @@ void demand_apart(const std::vector<std::string>& inputs,
     }
 }
 
-void demand_files_of_their_own(const std::vector<FlagFile>& files, const std::vector<std::string>& inputs,
-                               const std::vector<std::string>& outputs) {
+void require_files_of_their_own(const std::vector<FlagFile>& files, const std::vector<std::string>& inputs,
+                                const std::vector<std::string>& outputs) {
   std::map<std::string, std::string> others;  // the role of each path
   for (const std::string& input : inputs)
     if (can_be_lost(input)) others.emplace(place_of(input), "is one of the files to be read");
@@ -211,7 +211,7 @@ Array alpha_as(const Array& alpha, Element element) {
 
 // Throws Error for a file that is neither a picture nor an array: its likely kind, and the kinds that can be
 // read.
-void demand_array(const std::string& path) {
+void require_array(const std::string& path) {
   constexpr std::string_view array = "\x93NUMPY",
                              archive = "PK\x03\x04";  // the array reader has its own message for archives
   const auto beginning = beginning_of(path);
@@ -223,7 +223,7 @@ void demand_array(const std::string& path) {
               (kind.empty()   ? "is not known"
                : text.empty() ? "is empty"
                               : "seems to be " + kind) +
-              "; what is read are .npy arrays and PNG, JPEG, TIFF, PGM, PPM and PFM pictures");
+              "; supported are .npy arrays and PNG, JPEG, TIFF, PGM, PPM and PFM pictures");
 }
 
 }  // namespace
@@ -277,7 +277,7 @@ Array Files::read_grid(const Parameter& p, const std::string& path, std::optiona
   dimensions_ = grey_dimensions;
   if (!named && !picture::begins_as_picture(path) && !picture::named_as_picture(path)) {
     if (!tiles_.empty()) throw Error("--tiles is for one picture, not for " + path);
-    demand_array(path);
+    require_array(path);
     dimensions_ = picture_dimensions;
     return npy::read(path, as);
   }
@@ -300,7 +300,7 @@ Array Files::read(const Parameter& p, const std::string& path, std::optional<Ele
   if (is_grid(p)) return read_grid(p, path, as);
   const bool picture = picture::begins_as_picture(path);
   if (!picture && picture::named_as_picture(path)) (void)picture::read(path, limits_);  // throws the reason
-  if (!picture) demand_array(path);
+  if (!picture) require_array(path);
   if (p.picture == Picture::no) {
     if (!picture) return npy::read(path, as);
     const Array pixels = converted(path, parsed(path).pixels, as);
@@ -396,8 +396,8 @@ ArrayView entry_of(const ArrayView& view, std::int64_t index) {
 
 }  // namespace
 
-void Files::demand_room(const Parameter& p, const std::string& path, const ArrayView& view) const {
-  if (is_numbered(p, path, view) && view.extents[0] > 1) return demand_room(p, path, entry_of(view, 0));
+void Files::require_room(const Parameter& p, const std::string& path, const ArrayView& view) const {
+  if (is_numbered(p, path, view) && view.extents[0] > 1) return require_room(p, path, entry_of(view, 0));
   if (path == standard_output || !picture::is_picture_output(path)) return;
   const ArrayView pixels = as_picture(path, as_in_file(p, view));
   Extents extents = pixels.extents;
@@ -407,7 +407,7 @@ void Files::demand_room(const Parameter& p, const std::string& path, const Array
   if (const auto reason = picture::cannot_hold(path, pixels.element, extents, alpha))
     throw Error(path + ": " + *reason);
   // A written picture must be readable by a call with the same limit.
-  picture::demand_within(path, limits_, pixels.element, extents);
+  picture::require_within(path, limits_, pixels.element, extents);
 }
 
 ArrayView Files::write(const Parameter& p, const std::string& path, const ArrayView& view) const {

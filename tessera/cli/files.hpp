@@ -28,13 +28,13 @@ bool has_index(const std::string& pattern);
 std::string numbered(const std::string& pattern, std::int64_t index, std::int64_t count);
 
 // Throws Error if one of several would overwrite another, or an input that is not its own.
-void demand_apart(const std::vector<std::string>& inputs,
-                  const std::vector<std::vector<std::string>>& outputs);
+void require_apart(const std::vector<std::string>& inputs,
+                   const std::vector<std::vector<std::string>>& outputs);
 // A flag besides inputs and outputs, such as --json, with its file; "" and "-": no file.
 using FlagFile = std::pair<const char*, std::string>;
 // Throws Error if one of them would overwrite an input, an output or another of them.
-void demand_files_of_their_own(const std::vector<FlagFile>& files, const std::vector<std::string>& inputs,
-                               const std::vector<std::string>& outputs);
+void require_files_of_their_own(const std::vector<FlagFile>& files, const std::vector<std::string>& inputs,
+                                const std::vector<std::string>& outputs);
 
 // The file that --FLAG WORD means for each of the inputs. One serves all; "masks/{name}.png" has each input's
 // name; a pattern or an @list means as many files as there are inputs, in their order. Throws Error if the
@@ -61,7 +61,7 @@ class Files {
   void cut_alpha(std::int64_t row, std::int64_t col, std::int64_t height, std::int64_t width);
 
   // Throws Error if the file cannot hold such an output, before the output is computed.
-  void demand_room(const Parameter& p, const std::string& path, const ArrayView& view) const;
+  void require_room(const Parameter& p, const std::string& path, const ArrayView& view) const;
   // Returns the written array, for reports; `path` is "-" for standard output. {index} in `path` makes a file
   // of each of several pictures.
   ArrayView write(const Parameter& p, const std::string& path, const ArrayView& view) const;

@@ -47,7 +47,9 @@ std::vector<Listed> rungs_of(const Operation& operation) {
 
 Reason reason_of(const Variant& variant) {
   if (Reason reason = unusable(variant.where)) return reason;
-  return variant.needs ? variant.needs(find_backend(variant.where)->devices().front()) : std::nullopt;
+  return variant.unsupported_device
+             ? variant.unsupported_device(find_backend(variant.where)->devices().front())
+             : std::nullopt;
 }
 
 std::string where_it_runs(const Listed& rung, report::Notes& notes) {

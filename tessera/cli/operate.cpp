@@ -201,7 +201,7 @@ std::vector<CallOptions> options_for_each(const Operation& operation, const Call
     const auto files = paired_files(p->flag(), options.flags.at(p->name), inputs);
     const std::string flag = "--" + p->flag();
     for (const std::string& file : std::set<std::string>(files.begin(), files.end()))
-      demand_files_of_their_own({{flag.c_str(), file}}, {}, written);
+      require_files_of_their_own({{flag.c_str(), file}}, {}, written);
     for (std::size_t i = 0; i < inputs.size(); ++i) out[i].flags[p->name] = files[i];
   }
   return out;
@@ -337,7 +337,7 @@ std::FILE* stream_of(const CallOptions& options) {
   std::FILE* to = table_stream(options.json);
   for (const std::string& output : options.outputs) {
     if (output != standard_output) {
-      demand_writable(output);
+      require_writable(output);
       continue;
     }
     if (to == stderr) throw Error("standard output can take one thing: -o - or --json -");
@@ -347,11 +347,11 @@ std::FILE* stream_of(const CallOptions& options) {
   return to;
 }
 
-void demand_room(const Operation& operation, const std::vector<std::string>& files,
-                 const Arguments& arguments, const Files& known) {
+void require_room(const Operation& operation, const std::vector<std::string>& files,
+                  const Arguments& arguments, const Files& known) {
   const auto outputs = operation.signature.of(Kind::output);
   for (std::size_t i = 0; i < files.size(); ++i)
-    known.demand_room(*outputs[i], files[i], arguments.array(outputs[i]->name));
+    known.require_room(*outputs[i], files[i], arguments.array(outputs[i]->name));
 }
 
 // Returns a line for each output.
@@ -482,7 +482,7 @@ int run_on_ranks(const Call& call, const Loaded& loaded, const std::vector<std::
   return outcome.passed ? exit_code::passed : exit_code::wrong;
 }
 
-void demand_of_ranks(const CallOptions& options) {
+void require_of_ranks(const CallOptions& options) {
   if (!options.sharing.repeat.empty()) throw Error("--repeat is for one process, not for ranks");
   if (!options.study.empty()) throw Error("--study runs in one process, not on ranks");
   if (options.outputs.empty()) return;
@@ -504,17 +504,17 @@ int run_study(const Call& call, const Loaded& loaded) {
 }
 
 // Throws Error if a report would overwrite the call's files.
-void demand_apart_from_reports(const CallOptions& options, const std::vector<std::string>& inputs,
-                               const std::vector<std::string>& outputs) {
-  demand_files_of_their_own({{"--json", options.json}, {"--timeline", options.sharing.timeline}}, inputs,
-                            outputs);
+void require_apart_from_reports(const CallOptions& options, const std::vector<std::string>& inputs,
+                                const std::vector<std::string>& outputs) {
+  require_files_of_their_own({{"--json", options.json}, {"--timeline", options.sharing.timeline}}, inputs,
+                             outputs);
 }
 
 // Runs one call from its input files to its output files. `to` null: nothing is printed.
 int run_once(const Call& call, const Places& places, const std::vector<std::string>& outputs, std::FILE* to,
              Progress* progress = nullptr) {
   const CallOptions& options = call.options;
-  demand_apart_from_reports(options, inputs_of(call.operation, options, places), outputs);
+  require_apart_from_reports(options, inputs_of(call.operation, options, places), outputs);
   Loaded loaded = read_call(call, places);
   for (const std::string& note : loaded.files.notes()) {
     if (progress != nullptr) progress->clear();
@@ -522,7 +522,7 @@ int run_once(const Call& call, const Places& places, const std::vector<std::stri
   }
   if (!options.study.empty()) return run_study(call, loaded);
   if (Ranks::here().communicator() != nullptr) return run_on_ranks(call, loaded, outputs);
-  demand_room(call.operation, outputs, loaded.arguments, loaded.files);
+  require_room(call.operation, outputs, loaded.arguments, loaded.files);
   if (is_shared(options)) return run_in_parts(call, loaded, outputs, to);
   const Outcome outcome = run(call.operation, loaded.arguments, call.request, options.check);
   take_outputs(loaded, outcome);
@@ -602,7 +602,7 @@ int run_each(const Call& call, const Places& places, const std::string& name,
   std::vector<std::vector<std::string>> outputs(inputs.size());
   for (std::size_t i = 0; i < inputs.size(); ++i)
     for (const std::string& pattern : options.outputs) outputs[i].push_back(name_for(pattern, inputs[i], i));
-  demand_apart(inputs, outputs);
+  require_apart(inputs, outputs);
   const std::vector<CallOptions> own = options_for_each(call.operation, options, inputs, outputs);
   const auto call_for = [&](std::size_t i) {
     return Call{call.operation, own[i], call.command, call.request};
@@ -613,7 +613,7 @@ int run_each(const Call& call, const Places& places, const std::string& name,
     return out;
   };
   for (std::size_t i = 0; i < inputs.size(); ++i)
-    demand_apart_from_reports(options, inputs_of(call.operation, own[i], places_for(i)), outputs[i]);
+    require_apart_from_reports(options, inputs_of(call.operation, own[i], places_for(i)), outputs[i]);
   Tally tally(inputs);
   if (!is_shared(options)) {
     for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -634,7 +634,7 @@ int run_each(const Call& call, const Places& places, const std::string& name,
         [&] {
           Loaded loaded = read_call(call_for(i), places_for(i));
           for (const std::string& note : loaded.files.notes()) fmt::print(stderr, "{}\n", note);
-          demand_room(call.operation, outputs[i], loaded.arguments, loaded.files);
+          require_room(call.operation, outputs[i], loaded.arguments, loaded.files);
           out = run_on_devices(call.operation, loaded.arguments, on, options.check);
           take_outputs(loaded, out);
           std::string lines;
@@ -670,10 +670,10 @@ int operate(const Operation& operation, const Command& command) {
   if (!words.read(command.words)) return exit_code::passed;
   end_on_interrupt();
   ranks.join(options.distributed);
-  if (contraction_of(operation.name) == nullptr) ranks.demand_alone("tessera " + operation.name);
+  if (contraction_of(operation.name) == nullptr) ranks.require_alone("tessera " + operation.name);
   if (options.outputs.size() > operation.signature.of(Kind::output).size())
     throw Error("-o " + options.outputs.back() + " is one output too many");
-  if (ranks.communicator() != nullptr) demand_of_ranks(options);
+  if (ranks.communicator() != nullptr) require_of_ranks(options);
   std::FILE* const to = stream_of(options);
   const auto places = places_of(operation, options);
   for (const auto& [name, word] : places)

@@ -62,7 +62,7 @@ Named named_values(const Operation& operation, const Arguments& arguments, const
     if (p.kind == Kind::value && found != values.end())
       std::visit([&](const auto& v) { out.emplace_back(p.name, v); }, found->second);
   }
-  // Values that are reported only on request are not in the signature: nobody expects them.
+  // Values that are reported only on request are not in the signature, because callers do not expect them.
   for (const auto& [name, value] : values)
     if (operation.signature.find(name) == nullptr)
       std::visit([&, &n = name](const auto& v) { out.emplace_back(n, v); }, value);
@@ -138,7 +138,9 @@ Json json_of(const Reporting& where, const Arguments& arguments, const Outcome& 
   out["tuning"] = bench::to_json(outcome.plan.tuning);
   out["tuned"] = outcome.plan.tuned;
   out["device"] = bench::to_json(outcome.plan.device);
-  const auto optional = [](double seconds, bool there) { return there ? Json(seconds) : Json(nullptr); };
+  const auto optional = [](double seconds, bool is_known) {
+    return is_known ? Json(seconds) : Json(nullptr);
+  };
   out["seconds"] = {{"read", optional(files.read, files.read > 0)},
                     {"kernel", outcome.kernel_seconds},
                     {"round_trip", optional(outcome.round_trip_seconds, is_copied_to(outcome.plan.device))},
@@ -169,7 +171,7 @@ void print(std::FILE* to, const Operation& operation, const Arguments& arguments
                        {"GFLOP/s", Align::right, true}});
   const Device& device = outcome.plan.device;
   const double flops = operation.flops ? operation.flops(arguments) : 0;
-  const auto time = [](double seconds, bool there) { return there ? report::seconds(seconds) : ""; };
+  const auto time = [](double seconds, bool is_known) { return is_known ? report::seconds(seconds) : ""; };
   table.add(
       {full_name(*outcome.plan.variant), to_string(outcome.plan.tuning),
        bench::label_of(device) + (device.where == Where::simt ? " (executor wall time)" : ""),

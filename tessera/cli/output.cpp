@@ -21,7 +21,7 @@ namespace tessera::cli {
 
 std::FILE* table_stream(const std::string& json) {
   if (json == "-") return stderr;
-  if (!json.empty()) demand_writable(json);
+  if (!json.empty()) require_writable(json);
   return stdout;
 }
 

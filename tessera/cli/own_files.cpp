@@ -143,8 +143,8 @@ int exit_code_of(const Record& record, const frontend::Ending& ending,
 
 int run_files(const Options& options, bool traced) {
   std::FILE* const json = options.json.empty() ? nullptr : table_stream(options.json);
-  demand_files_of_their_own({{"--json", options.json}, {"--page", options.page}}, options.files, {});
-  if (!options.page.empty() && options.page != "-") demand_writable(options.page);
+  require_files_of_their_own({{"--json", options.json}, {"--page", options.page}}, options.files, {});
+  if (!options.page.empty() && options.page != "-") require_writable(options.page);
   frontend::Source source{.files = options.files,
                           .include_folders = options.include_folders,
                           .definitions = options.definitions,
@@ -197,7 +197,7 @@ int run_files(const Options& options, bool traced) {
 }
 
 // Throws Error for options of --call without it.
-void demand_call(const Options& options) {
+void require_call(const Options& options) {
   const frontend::CallOptions& call = options.call;
   if (!call.call.empty()) {
     if (!options.arguments.empty()) throw Error("a program that --call makes takes no arguments behind --");
@@ -221,7 +221,7 @@ bool read(OptionParser& parser, const Command& command, Options& options) {
     if (value) options.call.values.push_back(word);
     return value;
   });
-  demand_call(options);
+  require_call(options);
   if (options.files.empty()) throw Error("which file? usage: tessera run FILE.cu… [FLAGS] [-- ARGUMENTS]");
   return true;
 }

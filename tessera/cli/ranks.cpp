@@ -32,7 +32,7 @@ bool Ranks::speaks() const {
   return !launcher_ || launcher_->rank.value_or(0) == 0;
 }
 
-void Ranks::demand_alone(const std::string& what) const {
+void Ranks::require_alone(const std::string& what) const {
   if (communicator_ != nullptr && communicator_->size() > 1)
     throw Error(what + " runs in one process, but " + std::to_string(communicator_->size()) +
                 " ranks were started");

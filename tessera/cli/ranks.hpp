@@ -26,7 +26,7 @@ class Ranks {
   Communicator* communicator();  // null: this process is alone
   bool speaks() const;           // alone, or rank 0
   // "mpirun started 4 ranks": throws if there are several, for commands that only one process runs.
-  void demand_alone(const std::string& what) const;
+  void require_alone(const std::string& what) const;
 
   // Reports the error once, leaves the other ranks, and returns the exit code.
   int end(const End& how);

@@ -91,7 +91,7 @@ std::string png_of(const report::Svg& drawing) {
 }
 
 // A page under a picture's name would mislead its reader.
-void demand_page_name(const std::string& output) {
+void require_page_name(const std::string& output) {
   for (const char* kind : {"svg", "png"})
     if (output.ends_with(std::string(".") + kind))
       throw Error(fmt::format(
@@ -126,13 +126,13 @@ int report(const Command& command) {
   if (!parser.read(command.words)) return exit_code::passed;
   if (files.empty()) throw Error("which results? usage: tessera report RESULTS.json… [-o REPORT.html]");
   if (!svg.empty() && !png.empty()) throw Error("--svg and --png are two commands");
-  if (svg.empty() && png.empty()) demand_page_name(output);
+  if (svg.empty() && png.empty()) require_page_name(output);
   if (!svg.empty() && output.ends_with(".png"))
     throw Error("'" + output + "' is no name for an SVG: --png NAME makes a PNG");
   if (!png.empty() && output.ends_with(".svg"))
     throw Error("'" + output + "' is no name for a PNG: --svg NAME makes an SVG");
   if (!png.empty() && output == "-") throw Error("a PNG does not go to standard output: name a file with -o");
-  demand_files_of_their_own({{"-o", output}}, files, {});
+  require_files_of_their_own({{"-o", output}}, files, {});
   std::vector<report::Document> documents;
   for (const std::string& file : files) documents.push_back(report::read_document(file));
   if (!svg.empty() || !png.empty())

@@ -20,10 +20,11 @@ std::vector<Device> several(const std::string& item, std::size_t colon, std::siz
   try {
     first = evaluate(item.substr(colon + 1, dash - colon - 1));
     last = evaluate(item.substr(dash + 1));
-  } catch (const Error&) {  // its message is about expressions, which nobody typed
+  } catch (const Error&) {  // its message is about expressions, which the user did not type
   }
   if (first < 0 || last < first || last - first > 1024)
-    throw Error("--device " + item + " names no devices: write " + item.substr(0, colon) + ":FIRST-LAST");
+    throw Error("--device " + item + " is not a range of devices: write " + item.substr(0, colon) +
+                ":FIRST-LAST");
   std::vector<Device> out;
   for (std::int64_t i = first; i <= last; ++i)
     out.push_back(find_device(item.substr(0, colon + 1) + std::to_string(i)));

@@ -8,7 +8,7 @@
 namespace tessera::cli {
 namespace {
 
-constexpr std::size_t most_combinations = 100'000;
+constexpr std::size_t max_combinations = 100'000;
 
 // "m=…", or several that go together: "(m,n)=(…,…),…".
 struct Word {
@@ -62,12 +62,12 @@ void add_range(const std::string& item, const std::vector<std::string>& parts, c
     throw Error("the range '" + item + "' never reaches its end");
   for (std::int64_t at = first; at <= last;) {
     out.push_back(at);
-    if (out.size() > most_combinations) throw Error("'" + item + "' are too many sizes");
+    if (out.size() > max_combinations) throw Error("'" + item + "' are too many sizes");
     if (by_factor ? __builtin_mul_overflow(at, step, &at) : __builtin_add_overflow(at, step, &at)) return;
   }
 }
 
-void demand_size(const std::string& name, std::int64_t value) {
+void require_size(const std::string& name, std::int64_t value) {
   if (value < 0) throw Error(name + " = " + std::to_string(value) + " is negative");
 }
 
@@ -80,7 +80,7 @@ std::vector<std::int64_t> values_of(const Word& word, const Dims& known) {
     else out.push_back(evaluate(item, known));
   }
   if (out.empty()) throw Error(name + "= needs a size");
-  demand_size(name, std::ranges::min(out));
+  require_size(name, std::ranges::min(out));
   return out;
 }
 
@@ -99,7 +99,7 @@ std::vector<Dims> entries_of(const Word& word, const Dims& known) {
     Dims& entry = out.emplace_back();
     for (std::size_t i = 0; i < parts.size(); ++i) {
       entry[word.names[i]] = evaluate(parts[i], known);
-      demand_size(word.names[i], entry[word.names[i]]);
+      require_size(word.names[i], entry[word.names[i]]);
     }
   }
   return out;
@@ -123,8 +123,8 @@ bool settled(const std::string& text, const Dims& known) {
 void expand(std::vector<Word> open, const Dims& known, std::vector<Dims>& out) {
   if (open.empty()) {
     out.push_back(known);
-    if (out.size() > most_combinations)
-      throw Error("more than " + std::to_string(most_combinations) + " combinations of sizes");
+    if (out.size() > max_combinations)
+      throw Error("more than " + std::to_string(max_combinations) + " combinations of sizes");
     return;
   }
   auto next = std::ranges::find_if(open, [&known](const Word& w) { return settled(w.text, known); });

@@ -23,7 +23,7 @@
 namespace tessera::cli {
 namespace {
 
-constexpr std::size_t most_interleaved = 16;
+constexpr std::size_t max_interleaved = 16;
 
 constexpr const char* about_sweep =
     "Times every configuration of variants: the tunings fixed when they were compiled, and the parameters\n"
@@ -281,9 +281,9 @@ class Sweep {
   }
 
   std::size_t in_turn(const Point& point, const Device& device) const {
-    if (backend_of(device).shares_host_memory()) return most_interleaved;
+    if (backend_of(device).shares_host_memory()) return max_interleaved;
     const Inputs inputs(*operation_, point.element, point.problem, measuring_.seed);
-    return tune::batch_size(*operation_, inputs.arguments(), device, most_interleaved);
+    return tune::batch_size(*operation_, inputs.arguments(), device, max_interleaved);
   }
 
   void measure(const Point& point, const Subject& subject) {

@@ -62,7 +62,7 @@ void declare(OptionParser& parser, TraceOptions& options, const Operation* opera
   declare_flags(parser, options, operation);
 }
 
-constexpr std::int64_t most_count = std::int64_t{1} << 40;
+constexpr std::int64_t max_count = std::int64_t{1} << 40;
 
 // Named files must contain code; the program itself and the objects that it loaded may contain none.
 std::map<std::string, std::vector<bench::KernelCode>> code_in(const std::string& files,
@@ -91,13 +91,12 @@ bench::Tracing tracing_of(const TraceOptions& options, const std::vector<bench::
   const std::string words = options.schedule.empty() ? "ascending,descending,1" : options.schedule;
   for (const std::string& word : split(words, ',')) out.schedules.push_back(simt::parse_schedule(word));
   if (options.blocks == "all") out.accesses = ~std::uint64_t{0};
-  else if (!options.blocks.empty()) out.blocks = count_named("--blocks", options.blocks, 1, most_count);
+  else if (!options.blocks.empty()) out.blocks = count_named("--blocks", options.blocks, 1, max_count);
   out.check = !options.no_check;
-  out.seed = static_cast<std::uint64_t>(count_named("--seed", options.seed, 0, most_count));
-  out.compute_capability = static_cast<int>(count_named("--capability", options.capability, 75, most_count));
+  out.seed = static_cast<std::uint64_t>(count_named("--seed", options.seed, 0, max_count));
+  out.compute_capability = static_cast<int>(count_named("--capability", options.capability, 75, max_count));
   out.code = code_in(options.cubin, rungs);
-  if (!options.registers.empty())
-    out.registers = count_named("--registers", options.registers, 1, most_count);
+  if (!options.registers.empty()) out.registers = count_named("--registers", options.registers, 1, max_count);
   return out;
 }
 

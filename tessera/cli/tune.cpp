@@ -22,7 +22,7 @@
 namespace tessera::cli {
 namespace {
 
-constexpr std::size_t most_in_turn = 8, quick_samples = 5;
+constexpr std::size_t max_in_turn = 8, quick_samples = 5;
 
 constexpr const char* about_tune =
     "Searches the configurations of variants for the fastest on each size: compiled tunings, and free\n"
@@ -118,13 +118,13 @@ Json json_of(const tune::Outcome& outcome, const tune::Space& space) {
 }
 
 // "200" trials, or "60s".
-void read_budget(const std::string& word, tune::Means& means) {
+void read_budget(const std::string& word, tune::TunerOptions& options) {
   if (word.empty()) return;
   if (word.ends_with('s'))
-    means.most_seconds =
+    options.most_seconds =
         number_named("--budget", "seconds such as 60s", word.substr(0, word.size() - 1), 1e-3, 1e7);
   else
-    means.most_trials = static_cast<std::size_t>(
+    options.max_trials = static_cast<std::size_t>(
         number_named("--budget", "a number of trials, or seconds such as 60s", word, 1, 1e9));
 }
 
@@ -150,12 +150,12 @@ class Tune {
         to_(table_stream(options.json)),
         journal_(options.cache.empty() ? tuning_file() : options.cache, context()) {
     session_ = session_of(operation, options, command);
-    means_.search = options.search;
-    means_.seed = measuring_.seed;
-    means_.retry = options.retry;
-    means_.interrupted = interrupted;
-    means_.clock = [this] { return stopwatch_.seconds(); };
-    read_budget(options.budget, means_);
+    tuner_options_.search = options.search;
+    tuner_options_.seed = measuring_.seed;
+    tuner_options_.retry = options.retry;
+    tuner_options_.interrupted = interrupted;
+    tuner_options_.clock = [this] { return stopwatch_.seconds(); };
+    read_budget(options.budget, tuner_options_);
     (void)tune::search_named(options.search, {}, 0);
   }
 
@@ -204,18 +204,18 @@ class Tune {
       };
       bench::Measuring quick = measuring_;
       if (quick.effort.samples == 0) quick.effort.samples = quick_samples;
-      means_.explore = measure_with(point, quick);
-      means_.decide = measure_with(point, measuring_);
-      means_.in_turn = tune::batch_size(*operation_, inputs.arguments(), subject.device, most_in_turn);
-      means_.progress = [&done](std::size_t trials, std::size_t of) {
+      tuner_options_.explore = measure_with(point, quick);
+      tuner_options_.confirm = measure_with(point, measuring_);
+      tuner_options_.in_turn = tune::batch_size(*operation_, inputs.arguments(), subject.device, max_in_turn);
+      tuner_options_.progress = [&done](std::size_t trials, std::size_t of) {
         done = fmt::format("{}/{}", trials, of);
       };
-      outcome = tune::tune(task, space, means_, journal_);
+      outcome = tune::tune(task, space, tuner_options_, journal_);
     }
-    tell(title, outcome, space);
+    print_outcome(title, outcome, space);
   }
 
-  void tell(const std::string& title, const tune::Outcome& outcome, const tune::Space& space) {
+  void print_outcome(const std::string& title, const tune::Outcome& outcome, const tune::Space& space) {
     fmt::print(to_, "{}\n{}", title, text_of(outcome, space, options_->search));
     const bench::Row* best = outcome.best();
     if (interrupted()) fmt::print(to_, "interrupted: what was measured is kept; the same command goes on\n");
@@ -263,7 +263,7 @@ class Tune {
   std::FILE* to_;
   tune::Journal journal_;
   bench::Stopwatch stopwatch_;
-  tune::Means means_;
+  tune::TunerOptions tuner_options_;
   bench::Session session_;
   Json rows_ = Json::array(), decisions_ = Json::array();
   bool found_ = false;

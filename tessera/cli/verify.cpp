@@ -64,11 +64,11 @@ Walk walk_of(const VerifyFlags& options, const Operation& operation, const Devic
 
 // Keeps only the small cases, for tools that slow every kernel down.
 Operation quick(Operation operation) {
-  constexpr double most_flops = 2e5;
+  constexpr double max_flops = 2e5;
   std::erase_if(operation.cases, [&operation](const Case& c) {
     const Inputs inputs(operation, c.elements.empty() ? operation.elements.front() : c.elements.front(), c,
                         1);
-    return operation.flops && operation.flops(inputs.arguments()) > most_flops;
+    return operation.flops && operation.flops(inputs.arguments()) > max_flops;
   });
   return operation;
 }

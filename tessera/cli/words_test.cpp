@@ -28,7 +28,7 @@ TEST(Ranges, AreInclusive) {
   EXPECT_EQ(values("m=0"), (std::vector<std::int64_t>{0}));
 }
 
-TEST(Ranges, OneSizeMayFollowAnother) {
+TEST(Ranges, ASizeMayDependOnAnother) {
   const auto all = combinations({"k=2*n", "n=m", "m=4,8"}, mnk);
   ASSERT_EQ(all.size(), 2u);
   EXPECT_EQ(all[0], (Dims{{"m", 4}, {"n", 4}, {"k", 8}}));
@@ -44,7 +44,7 @@ TEST(Ranges, EveryCombinationTheFirstSlowest) {
 
 TEST(Ranges, AFactorIsNotASizeCalledX2) { EXPECT_EQ(combinations({"x2=1:4:x2"}, {"x2"}).size(), 3u); }
 
-TEST(Ranges, SomeGoInOneLaunch) {
+TEST(Ranges, AxesMayBePaired) {
   const auto all = combinations({"(m,n)=(512,512),(1024,2*(3+k))", "k=4,8"}, mnk);
   ASSERT_EQ(all.size(), 4u);
   EXPECT_EQ(all[0], (Dims{{"m", 512}, {"n", 512}, {"k", 4}}));
@@ -59,7 +59,7 @@ TEST(Ranges, SomeGoInOneLaunch) {
   EXPECT_THROW(combinations({"(m,n)=(1,2)", "n=1", "k=1"}, mnk), Error);
 }
 
-TEST(Ranges, MistakesAreSaid) {
+TEST(Ranges, ReportsErrors) {
   for (const char* word : {"m", "m=", "m=4:2:1", "m=0:4:x2", "m=1:4:x1", "m=1:4:-1", "m=1:2", "m=1:2:3:4",
                            "m=-1", "m=1:1000000:1", "m=q", "z=1", "m=1/0"})
     EXPECT_THROW(combinations({word}, {"m"}), Error) << word;
@@ -94,7 +94,7 @@ class PairedFiles : public testing::Test {
       "/";
 };
 
-TEST_F(PairedFiles, OneServesAllAndFieldsAreFilled) {
+TEST_F(PairedFiles, BroadcastsOneFileAndFillsFields) {
   EXPECT_EQ(paired_files("protect", "m.png", {"a.jpg", "b.jpg"}), (Files{"m.png", "m.png"}));
   EXPECT_EQ(paired_files("protect", "m/{name}_mask.png", {"in/a.jpg", "b.jpg"}),
             (Files{"m/a_mask.png", "m/b_mask.png"}));
@@ -102,7 +102,7 @@ TEST_F(PairedFiles, OneServesAllAndFieldsAreFilled) {
   EXPECT_EQ(paired_files("protect", folder_ + "*.png", {"a.jpg", "b.jpg"}), (Files{only, only}));
 }
 
-TEST_F(PairedFiles, SeveralAreAsManyInTheirOrder) {
+TEST_F(PairedFiles, PairsSeveralFilesInOrder) {
   const std::string one = put("1.png"), two = put("2.png");
   EXPECT_EQ(paired_files("protect", folder_ + "*.png", {"b.jpg", "a.jpg"}), (Files{one, two}));
   const std::string list = put("list", two + "\n" + one + "\n");

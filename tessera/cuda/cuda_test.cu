@@ -71,9 +71,9 @@ TEST_F(OnGpu, CopiesOfAnySizeComeBackUnchanged) {
                                   chunk - 1, chunk, chunk + 1, 2 * chunk + 5, 3 * chunk + 4097}) {
     const std::vector<unsigned char> from = pattern(bytes);
     std::vector<unsigned char> to(bytes + 1, 0xa5);
-    const Array there(Element::u8, {static_cast<std::int64_t>(bytes)}, backend_->memory(*device_));
-    backend_->copy(run_, there.view().data, from.data(), bytes);
-    backend_->copy(run_, to.data(), there.view().data, bytes);
+    const Array device_array(Element::u8, {static_cast<std::int64_t>(bytes)}, backend_->memory(*device_));
+    backend_->copy(run_, device_array.view().data, from.data(), bytes);
+    backend_->copy(run_, to.data(), device_array.view().data, bytes);
     backend_->synchronize(run_);
     EXPECT_EQ(std::memcmp(from.data(), to.data(), bytes), 0) << bytes << " bytes";
     EXPECT_EQ(to[bytes], 0xa5) << "wrote past " << bytes << " bytes";
@@ -84,10 +84,10 @@ TEST_F(OnGpu, TheSourceOfAnUploadMayBeReusedAtOnce) {
   const std::size_t bytes = 2 * cuda::Staging::chunk_bytes + 77;
   const std::vector<unsigned char> kept = pattern(bytes);
   std::vector<unsigned char> from = kept, to(bytes);
-  const Array there(Element::u8, {static_cast<std::int64_t>(bytes)}, backend_->memory(*device_));
-  backend_->copy(run_, there.view().data, from.data(), bytes);
+  const Array device_array(Element::u8, {static_cast<std::int64_t>(bytes)}, backend_->memory(*device_));
+  backend_->copy(run_, device_array.view().data, from.data(), bytes);
   std::fill(from.begin(), from.end(), static_cast<unsigned char>(0));
-  backend_->copy(run_, to.data(), there.view().data, bytes);
+  backend_->copy(run_, to.data(), device_array.view().data, bytes);
   EXPECT_EQ(to, kept);
 }
 
@@ -121,11 +121,11 @@ TEST_F(OnGpu, OutOfMemoryNamesBothSizesAndLeavesTheDeviceUsable) {
 
 TEST_F(OnGpu, TimesWhatIsEnqueued) {
   const std::int64_t bytes = std::int64_t{1} << 30;
-  const Array there(Element::u8, {bytes}, backend_->memory(*device_));
+  const Array device_array(Element::u8, {bytes}, backend_->memory(*device_));
   const auto filling = [&](int times) {
     return backend_->seconds(run_, [&] {
       for (int i = 0; i < times; ++i)
-        backend_->fill(run_, there.view().data, 1, static_cast<std::size_t>(bytes));
+        backend_->fill(run_, device_array.view().data, 1, static_cast<std::size_t>(bytes));
     });
   };
   (void)filling(1);
@@ -136,7 +136,7 @@ TEST_F(OnGpu, TimesWhatIsEnqueued) {
   backend_->synchronize(run_);
 }
 
-TEST_F(OnGpu, AnEventNeverRecordedIsReachedAndOwnersMove) {
+TEST_F(OnGpu, AnUnrecordedEventIsComplete) {
   cuda::Event event;
   event.synchronize();
   cuda::Stream stream;
@@ -181,7 +181,7 @@ TEST_F(OnGpu, PartsShareNoMultiprocessor) {
   EXPECT_EQ(of_second.size(), static_cast<std::size_t>(second.processors));
   for (const unsigned one : of_first) EXPECT_FALSE(of_second.contains(one)) << one;
   EXPECT_THROW(check_part(as_part(*device_, 1, 4)), Error);
-  // Times and clocks are told of a part's work, too.
+  // Times and clocks are reported for a part of a device, too.
   tessera::Run run{&first, backend_->make_stream(first)};
   const Reading reading = backend_->read(
       run, [&] { backend_->flush_caches(run); }, true);

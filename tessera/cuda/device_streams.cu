@@ -208,7 +208,7 @@ struct Pool {
 };
 
 // The memory that a stream keeps: first zeros, then the bytes of its size class.
-constexpr std::size_t kept_zeros = 64 * 1024, most_kept = std::size_t{64} << 20;
+constexpr std::size_t kept_zeros = 64 * 1024, max_kept = std::size_t{64} << 20;
 
 cudaError_t capture_info(cudaStream_t stream, cudaStreamCaptureStatus* status, unsigned long long* id,
                          cudaGraph_t* graph) {
@@ -334,7 +334,7 @@ class CudaStreamOrderedMemory : public StreamOrderedMemory {
     if (is_free) status = cudaStreamGetDevice(static_cast<cudaStream_t>(stream), &index);
     (void)cudaGetLastError();  // a driver that cannot tell refuses nothing
     if (status == cudaErrorInvalidResourceHandle || status == cudaErrorContextIsDestroyed)
-      return "this is no stream";
+      return "this is not a CUDA stream";
     if (index != device.index)
       return "the stream is of cuda:" + std::to_string(index) + ", not of " + device.label();
     return std::nullopt;
@@ -348,7 +348,7 @@ class CudaStreamOrderedMemory : public StreamOrderedMemory {
   }
 
   void* keep(const Run& run, std::size_t zeros, std::size_t bytes) override {
-    if (zeros > kept_zeros || bytes > most_kept) return nullptr;
+    if (zeros > kept_zeros || bytes > max_kept) return nullptr;
     const OnDevice on_device(run.device->index);
     Owner owner{.device = run.device->index,
                 .size_class = static_cast<int>(std::bit_width((bytes - 1) / kept_zeros))};

@@ -220,13 +220,13 @@ std::vector<CUdevResource> groups_of(const Device& device) {
 CUgreenCtx make_context(const Device& device, const Part& part) {
   std::vector<CUdevResource> groups = groups_of(device);
   const int size = groups.empty() ? 0 : static_cast<int>(groups[0].sm.smCount);
-  if (size == 0) throw Error(Error::Kind::no_device, "the driver divides no multiprocessors");
+  if (size == 0) throw Error(Error::Kind::no_device, "the driver cannot partition the multiprocessors");
   if (part.first % size != 0 || part.count % size != 0)
-    throw Error("multiprocessors are dealt out by " + std::to_string(size));
+    throw Error("multiprocessors are allocated in multiples of " + std::to_string(size));
   const auto first = static_cast<std::size_t>(part.first / size),
              count = static_cast<std::size_t>(part.count / size);
   if (first + count > groups.size())
-    throw Error("the driver deals out only " +
+    throw Error("the driver allocates only " +
                 std::to_string(groups.size() * static_cast<std::size_t>(size)) + " multiprocessors");
   CUdevResourceDesc description{};
   check_driver(driver().describe(&description, groups.data() + first, static_cast<unsigned>(count)),

@@ -86,7 +86,7 @@ TEST_F(Nvrtc, AFileWithOneByteChangedIsCompiledAgain) {
   }
 }
 
-TEST_F(Nvrtc, ManyMayCompileAtOnce) {
+TEST_F(Nvrtc, CompilesInSeveralThreads) {
   std::vector<std::thread> threads;
   std::vector<std::string> codes(4);
   for (auto& code : codes) threads.emplace_back([&code] { code = compile(kernel("*x = 4;"), "sm_90").code; });
@@ -95,13 +95,13 @@ TEST_F(Nvrtc, ManyMayCompileAtOnce) {
   EXPECT_EQ(files().size(), 1u) << "nothing unfinished is left";
 }
 
-TEST_F(Nvrtc, WithoutACacheItOnlyTakesLonger) {
+TEST_F(Nvrtc, WorksWithoutACache) {
   setenv("XDG_CACHE_HOME", "/dev/null", 1);
   EXPECT_FALSE(compile(kernel("*x = 5;"), "sm_90").cached);
   EXPECT_FALSE(compile(kernel("*x = 5;"), "sm_90").cached);
 }
 
-TEST_F(Nvrtc, WhatDoesNotCompileIsAnError) {
+TEST_F(Nvrtc, ReportsCompilerErrors) {
   try {
     compile(kernel("*x = nothing;"), "sm_90");
     FAIL();

@@ -42,12 +42,12 @@ constexpr std::uint64_t shortest_ns = 200'000;
 // More blocks than multiprocessors, so that most of these get one; the first block on each takes the reading.
 // `earlier`: the readings to keep the distance from, or null.
 __global__ void note(Note* notes, const Note* earlier, unsigned processors) {
-  const unsigned here = ptx::smid();
-  if (here >= processors || atomicExch(&notes[here].taken, 1u) != 0) return;
-  if (earlier != nullptr && earlier[here].taken != 0)
-    while (ptx::globaltimer() - earlier[here].nanoseconds < shortest_ns) continue;
-  notes[here].nanoseconds = ptx::globaltimer();
-  notes[here].cycles = clock64();
+  const unsigned smid = ptx::smid();
+  if (smid >= processors || atomicExch(&notes[smid].taken, 1u) != 0) return;
+  if (earlier != nullptr && earlier[smid].taken != 0)
+    while (ptx::globaltimer() - earlier[smid].nanoseconds < shortest_ns) continue;
+  notes[smid].nanoseconds = ptx::globaltimer();
+  notes[smid].cycles = clock64();
 }
 
 constexpr int blocks_per_sm = 4;

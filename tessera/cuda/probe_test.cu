@@ -39,7 +39,7 @@ class Probing : public testing::Test {
 };
 
 // A kernel of so many cycles takes them at the clock that was read.
-TEST_F(Probing, TheClockIsTheOneThatTheWorkRanAt) {
+TEST_F(Probing, MeasuresTheClockDuringTheWork) {
   for (const bool hide : {false, true}) {
     (void)backend_->read(
         run_, [&] { launch(100 * some_cycles); }, hide);
@@ -51,7 +51,7 @@ TEST_F(Probing, TheClockIsTheOneThatTheWorkRanAt) {
   }
 }
 
-TEST_F(Probing, EvenAShortRunHasAClock) {
+TEST_F(Probing, MeasuresTheClockOfAShortRun) {
   const Reading reading = backend_->read(
       run_, [&] { launch(1); }, true);
   EXPECT_LT(reading.seconds, 1e-4);
@@ -72,7 +72,7 @@ TEST_F(Probing, HiddenLaunchesTakeNoTime) {
   EXPECT_LE(hidden, plain * 1.05);
 }
 
-TEST_F(Probing, WorkThatWaitsForTheDeviceIsGivenUpNotWaitedForForEver) {
+TEST_F(Probing, AbandonsWorkThatSynchronizes) {
   const auto waits = [&] {
     launch(some_cycles);
     cuda::check(cudaStreamSynchronize(static_cast<cudaStream_t>(run_.stream)));

@@ -106,7 +106,7 @@ TEST_F(QuickRoots, EveryFloatHasItsRoot) {
   EXPECT_LE(found.worst, 2u);
 }
 
-TEST_F(QuickRoots, DoublesHaveTheirs) {
+TEST_F(QuickRoots, EveryDoubleHasItsRoot) {
   const Counts any = of("many_doubles", std::uint64_t{4096});
   EXPECT_EQ(any.wrong, 0u);
   EXPECT_GT(any.good, threads * 4096 * 2 / 5);  // the positive ones but the tiny

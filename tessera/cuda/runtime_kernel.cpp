@@ -186,7 +186,7 @@ Variant compiled_variant(std::string idea, Choice choice) {
   Variant out;
   out.idea = std::move(idea);
   out.where = Where::cuda;
-  out.needs = [](const Device&) -> Reason {
+  out.unsupported_device = [](const Device&) -> Reason {
     if (Reason absent = no_nvrtc()) return absent;
     return no_driver();
   };

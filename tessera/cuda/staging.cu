@@ -11,10 +11,10 @@ namespace {
 
 // Copies with several threads: one processor is several times slower than the link to a GPU.
 void copy_on_host(unsigned char* to, const unsigned char* from, std::size_t bytes) {
-  constexpr std::size_t least_per_thread = std::size_t{2} << 20, most_threads = 8;
+  constexpr std::size_t min_per_thread = std::size_t{2} << 20, max_threads = 8;
   const auto processors = static_cast<std::size_t>(std::max(1, host_threads()));
   const std::size_t threads =
-      std::clamp<std::size_t>(bytes / least_per_thread, 1, std::min(processors, most_threads));
+      std::clamp<std::size_t>(bytes / min_per_thread, 1, std::min(processors, max_threads));
   const std::size_t part = (bytes + threads - 1) / threads;
   std::vector<std::jthread> helpers;
   for (std::size_t begin = part; begin < bytes; begin += part)

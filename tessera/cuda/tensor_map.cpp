@@ -79,7 +79,7 @@ CUtensorMap encoded(const Layers& layers, cuuint32_t rank, CUtensorMapDataType t
 }
 
 void check_reach(bool reached) {
-  if (!reached) throw Error(Error::Kind::internal, "the TMA was asked for a matrix that it cannot copy");
+  if (!reached) throw Error(Error::Kind::internal, "the TMA does not support this matrix");
 }
 
 }  // namespace

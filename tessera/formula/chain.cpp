@@ -56,7 +56,7 @@ class Linker {
     for (int i = 0; i < p.step_count; ++i)
       if (!add_step(i)) return 0;
     if (memory_.tail == nullptr) return put(LinkKind::leave, to_result) ? count_ : 0;
-    if (count_ == most_links) return 0;
+    if (count_ == max_links) return 0;
     out_[count_++] = *memory_.tail;
     return count_;
   }
@@ -76,7 +76,7 @@ class Linker {
 
   bool put(LinkKind kind, int operand = none, int other = none) {
     const auto found = links_[static_cast<int>(kind)];
-    if (count_ == most_links || found == nullptr) return false;
+    if (count_ == max_links || found == nullptr) return false;
     out_[count_++] = {found, at(operand), at(other), mask(operand), mask(other)};
     return true;
   }
@@ -192,7 +192,7 @@ Chain<T>::Chain(const Program<T>& program, Roots roots, const Link& head, const 
   void* first = memory_.data();
   std::size_t space = memory_.size() * sizeof(T);
   T* next = static_cast<T*>(std::align(64, sizeof(T), first, space));
-  T* operands[first_constant + most_constants] = {};
+  T* operands[first_constant + max_constants] = {};
   const auto take = [&] { return std::exchange(next, next + all.together); };
   operands[first_input] = take();
   for (int i = 0; i < program.register_count; ++i) operands[i] = take();

@@ -61,7 +61,7 @@ Chains chains<double>();
 
 enum class Roots : std::uint8_t { ieee, fast };
 
-inline constexpr int most_links = 24;
+inline constexpr int max_links = 24;
 
 // A program of one input as a chain between two links of the caller: `head` leaves abscissae in the value,
 // `tail` takes samples from it and returns.
@@ -76,7 +76,7 @@ class Chain {
 
  private:
   std::vector<T> memory_;
-  Link links_[most_links];
+  Link links_[max_links];
   int count_ = 0;
   void (*run_)(const Link*, std::size_t) = nullptr;
 };
@@ -90,7 +90,7 @@ struct LinkMemory {
   const Link *head = nullptr, *tail = nullptr;
 };
 
-// At most most_links; 0: the program is not for chains.
+// At most max_links; 0: the program is not for chains.
 template <class T>
 int link(const Program<T>& program, Roots roots, const LinkMemory<T>& memory, Link* out);
 

@@ -13,8 +13,8 @@ template <class T>
 class Compiler {
  public:
   Compiler(const Tree& tree, const std::vector<std::string>& inputs) : tree_(tree), inputs_(inputs) {
-    if (inputs.size() > most_inputs)
-      throw Error("a formula takes at most " + std::to_string(most_inputs) + " variables, not " +
+    if (inputs.size() > max_inputs)
+      throw Error("a formula takes at most " + std::to_string(max_inputs) + " variables, not " +
                   std::to_string(inputs.size()));
   }
 
@@ -172,14 +172,14 @@ class Compiler {
   }
 
   static int place_constant(Program<T>& out, T number) {
-    if (out.constant_count == most_constants) too_much("constants", most_constants);
+    if (out.constant_count == max_constants) too_much("constants", max_constants);
     out.constants[out.constant_count] = number;
     return first_constant + out.constant_count++;
   }
 
   static int place_step(Program<T>& out, const Value& value, int index, const std::vector<int>& last,
                         const std::vector<int>& code, std::vector<int>& idle) {
-    if (out.step_count == most_steps) too_much("operations", most_steps);
+    if (out.step_count == max_steps) too_much("operations", max_steps);
     Step& step = out.steps[out.step_count++];
     step.op = value.op;
     std::uint8_t* const operand[3] = {&step.a, &step.b, &step.c};
@@ -188,10 +188,10 @@ class Compiler {
       const auto from = static_cast<std::size_t>(value.operand[i]);
       *operand[i] = static_cast<std::uint8_t>(code[from]);
       const bool again = std::find(idle.begin(), idle.end(), code[from]) != idle.end();  // x*x frees x once
-      if (last[from] == index && code[from] < most_registers && !again) idle.push_back(code[from]);
+      if (last[from] == index && code[from] < max_registers && !again) idle.push_back(code[from]);
     }
     if (idle.empty()) {
-      if (out.register_count == most_registers) too_much("intermediate results at a time", most_registers);
+      if (out.register_count == max_registers) too_much("intermediate results at a time", max_registers);
       idle.push_back(out.register_count++);
     }
     step.to = static_cast<std::uint8_t>(idle.back());

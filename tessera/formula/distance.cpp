@@ -42,11 +42,11 @@ class Exact {
 using Polynomial =
     std::vector<double>;  // from the constant upwards, the last not 0 unless it is the only one
 using Maybe = std::optional<Polynomial>;
-constexpr std::size_t most_terms = 9;
+constexpr std::size_t max_terms = 9;
 
 Maybe kept(Polynomial p, const Exact& exact) {
   while (p.size() > 1 && p.back() == 0) p.pop_back();
-  if (!exact.holds() || p.size() > most_terms) return std::nullopt;
+  if (!exact.holds() || p.size() > max_terms) return std::nullopt;
   for (const double c : p)
     if (!std::isfinite(c)) return std::nullopt;
   return p;
@@ -71,7 +71,7 @@ Maybe product(const Polynomial& a, const Polynomial& b) {
 
 Maybe power(const Polynomial& base, const Polynomial& exponent) {
   if (exponent.size() != 1 || exponent[0] != std::trunc(exponent[0]) || exponent[0] < 0 ||
-      exponent[0] >= most_terms)
+      exponent[0] >= max_terms)
     return std::nullopt;
   Maybe out = Polynomial{1};
   for (int i = 0; i < static_cast<int>(exponent[0]) && out; ++i) out = product(*out, base);

@@ -73,7 +73,7 @@ TEST(Distance, FarFromTheEndItIsTheFormula) {
           << text;
 }
 
-TEST(Distance, LeavesAloneWhatHasNoExactRootThere) {
+TEST(Distance, KeepsFormulasWithoutAnExactRoot) {
   EXPECT_FALSE(changes("2-x", End::upper, 1));
   EXPECT_FALSE(changes("x^2-2", End::upper, std::sqrt(2.0)));
   EXPECT_FALSE(changes("a-x", End::upper, 1));
@@ -84,12 +84,12 @@ TEST(Distance, LeavesAloneWhatHasNoExactRootThere) {
   EXPECT_TRUE(with_distance(substitute(parse("a-x"), "a", 1), "x", End::upper, 1).exact);
 }
 
-TEST(Distance, ConstantPartsDoNoHarm) {
+TEST(Distance, AcceptsConstantParts) {
   EXPECT_DOUBLE_EQ(value("0^0.5*x+exp(0)*x+0*x+sqrt(0)", End::lower, 0, 0.25), 0.25);
   EXPECT_DOUBLE_EQ(value("log(1)+cos(0)*(1-x)/1+0/(2-x)", End::upper, 1, 0.25), 0.25);
 }
 
-TEST(Distance, ALongFormulaIsNoTrouble) {
+TEST(Distance, AcceptsALongFormula) {
   std::string text = "sin(x)";
   for (int i = 0; i < 1300; ++i) text += "+sin(x)";
   EXPECT_TRUE(changes(text, End::lower, 0));

@@ -189,7 +189,7 @@ TEST(Elementary, SpecialValuesOfDouble) { expect_specials<double>(); }
 TEST(Elementary, SpecialValuesOfFloat) { expect_specials<float>(); }
 
 // The double nearest to a multiple of π/2, and others known to be hard; and the ends of the range.
-TEST(Elementary, AnglesHoweverLarge) {
+TEST(Elementary, AnglesOfAnySize) {
   for (const double x : {0x1.6ac5b262ca1ffp+849, 0x1.921fb54442d18p+0, 0x1.921fb54442d18p+26, 0x1p1023,
                          0x1.fffffffffffffp+1023, 134217728.0, 134217729.0, 0x1.921fb54442d19p+28, 1e22}) {
     EXPECT_LE(ulps<double>(own::sin(x), std::sin(Wide{x})), 0.8) << x;
@@ -202,7 +202,7 @@ TEST(Elementary, AnglesHoweverLarge) {
   }
 }
 
-TEST(Elementary, ExactWhereTheAnswerIs) {
+TEST(Elementary, IsExactForExactResults) {
   for (int i = -300; i <= 300; ++i) EXPECT_EQ(own::exp2(double(i)), std::ldexp(1.0, i));
   for (int i = -1074; i <= 1023; ++i) EXPECT_EQ(own::log2(std::ldexp(1.0, i)), i);
   double ten = 1;

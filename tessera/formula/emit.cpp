@@ -68,7 +68,7 @@ class Writer {
   const Program<T>& program_;
   std::string_view root_;
   bool watched_;
-  std::string words_[first_constant + most_constants];  // by operand
+  std::string words_[first_constant + max_constants];  // by operand
 };
 
 }  // namespace

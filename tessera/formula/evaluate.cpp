@@ -71,7 +71,7 @@ class Evaluation {
         std::any_of(inputs_.begin(), inputs_.end(), [](const Input<T>& i) { return !i.varies; }))
       return 0;
     for (int i = 0; i < program_.input_count; ++i) bind(i, 0, whole, true);
-    Link chain[most_links];
+    Link chain[max_links];
     if (link<T>(program_, Roots::ieee, {at_, ~std::size_t{0}, 0, out, nullptr, nullptr}, chain) == 0)
       return 0;
     all.run(chain, whole);
@@ -113,8 +113,8 @@ class Evaluation {
   std::span<const Input<T>> inputs_;
   const OnBlock<T>* table_;
   // By operand; clearing all of them would take longer than a short formula's values.
-  T* at_[first_constant + most_constants];
-  T* copies_[most_inputs];
+  T* at_[first_constant + max_constants];
+  T* copies_[max_inputs];
   T* spare_ = nullptr;
 };
 

@@ -125,7 +125,7 @@ TEST(Evaluate, EveryOperatorHasTheSameBitsInVectors) {
 #undef TESSERA_FORMULA_CHECK
 }
 
-TEST(Evaluate, FormulasToo) {
+TEST(Evaluate, FormulasHaveTheSameBitsInVectors) {
   for (const char* text : {"sqrt(1-x^2)", "x<y ? sin(x)*exp(-y^2) : log(abs(z))+x^-3", "z", "2",
                            "(x+y)*(y+z)*(z+x)-x*y*z/3", "min(x,y,z)+hypot(x,y)^z"}) {
     expect_same_bits<double>(compile<double>(parse(text), {"x", "y", "z"}), text);

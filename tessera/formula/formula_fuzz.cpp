@@ -10,24 +10,24 @@ namespace {
 
 using namespace tessera;
 
-void demand(bool holds) {
+void require(bool holds) {
   if (!holds) std::abort();
 }
 
 void check(std::string_view text) {
   const formula::Tree tree = formula::parse(text);
-  demand(!tree.nodes().empty() && tree.nodes().size() <= formula::Limits{}.nodes);
+  require(!tree.nodes().empty() && tree.nodes().size() <= formula::Limits{}.nodes);
   const std::string written = formula::to_text(tree);
   formula::Limits roomy;
   roomy.depth = 2000;  // a long sum is written with brackets
   roomy.length = 1 << 20;
-  if (written.size() < 2000) demand(formula::to_text(formula::parse(written, roomy)) == written);
+  if (written.size() < 2000) require(formula::to_text(formula::parse(written, roomy)) == written);
   if (!tree.names().empty()) {
     formula::with_distance(tree, tree.names()[0], formula::End::upper, 1);
     formula::with_distance(tree, tree.names()[0], formula::End::lower, 0);
   }
   const auto program = formula::compile<double>(tree, tree.names());
-  const double point[formula::most_inputs] = {};
+  const double point[formula::max_inputs] = {};
   formula::evaluate<double>(program, {point, program.input_count});
 }
 
@@ -37,7 +37,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   try {
     check({reinterpret_cast<const char*>(data), size});
   } catch (const Error& error) {
-    demand(error.kind() == Error::Kind::user);
+    require(error.kind() == Error::Kind::user);
   }
   return 0;
 }

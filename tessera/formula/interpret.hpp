@@ -34,7 +34,7 @@ SIMT T apply(Op op, T a, [[maybe_unused]] T b, [[maybe_unused]] T c) {
 
 template <class T>
 SIMT T interpret(const Program<T>& program, const T* inputs) {
-  T registers[most_registers];
+  T registers[max_registers];
   registers[0] = T(0);  // the operand that an operator does not take
   const auto value = [&](std::uint8_t operand) {
     return operand < first_input      ? registers[operand]

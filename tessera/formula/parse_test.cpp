@@ -55,7 +55,7 @@ TEST(Parse, VariablesInTheOrderOfTheirAppearance) {
   EXPECT_EQ(parse("b*x+a*x_1+pi").names(), (std::vector<std::string>{"b", "x", "a", "x_1"}));
 }
 
-TEST(Parse, ATextWrittenOutReadsTheSame) {
+TEST(Parse, WrittenFormulasParseToTheSameTree) {
   for (const char* text : {"sqrt(1-x^2)", "x<0?-x:not y", "1e-300*x^-y", "min(x,y,z)^2^x", "-(-x)-(-1)"})
     EXPECT_EQ(reads(reads(text)), reads(text)) << text;
 }
@@ -87,7 +87,7 @@ TEST(Parse, MessagesPointAtTheMistake) {
   EXPECT_EQ(refusal("max(x,)"), "a value is expected at column 7\n  max(x,)\n        ^");
 }
 
-TEST(Parse, OtherNotationsAreAnswered) {
+TEST(Parse, SuggestsTheNotationForOtherLanguages) {
   EXPECT_NE(refusal("x**2").find("(a power is x^2)"), std::string::npos);
   EXPECT_NE(refusal("|x|").find("abs(x)"), std::string::npos);
   EXPECT_NE(refusal("!x").find("not x"), std::string::npos);
@@ -105,7 +105,7 @@ TEST(Parse, ALongTextIsShownAroundTheMistake) {
   EXPECT_LT(refusal(std::string(60000, 'f') + "(x)").size(), 250u);
 }
 
-TEST(Parse, WhatIsTooMuchIsRefused) {
+TEST(Parse, RefusesFormulasBeyondTheLimits) {
   const auto repeated = [](const std::string& part, int times) {
     std::string out;
     for (int i = 0; i < times; ++i) out += part;
@@ -122,7 +122,7 @@ TEST(Parse, WhatIsTooMuchIsRefused) {
 }
 
 // What the fuzzer does at length: any bytes make a tree or an Error, at once.
-TEST(Parse, AnyBytesMakeATreeOrAnError) {
+TEST(Parse, AnyBytesGiveATreeOrAnError) {
   const char* const parts[] = {"x",    "1",   "(",    ")",    "+",    "-",    "*", "/", "^",   ",",
                                "?",    ":",   "<",    "==",   "sin(", "if(",  "e", ".", "1e9", " ",
                                "not ", "and", "pow(", "\x80", "\n",   "min(", "!", "&&"};
@@ -144,7 +144,7 @@ TEST(Parse, AnyBytesMakeATreeOrAnError) {
   EXPECT_GT(read, 300);
 }
 
-TEST(Tree, AVariableGivesWayToANumberOrAFormula) {
+TEST(Tree, SubstitutesVariables) {
   const Tree tree = parse("sqrt(a-x^2)+x");
   EXPECT_EQ(to_text(substitute(tree, "a", 2)), "(sqrt((2-(x^2)))+x)");
   EXPECT_EQ(substitute(tree, "a", 2).names(), std::vector<std::string>{"x"});

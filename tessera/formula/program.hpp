@@ -13,8 +13,8 @@
 namespace tessera::formula {
 
 // An operand is a register, an input or a constant: three ranges of one byte.
-inline constexpr int most_registers = 64, most_inputs = 32, most_constants = 128, most_steps = 256;
-inline constexpr int first_input = most_registers, first_constant = most_registers + most_inputs;
+inline constexpr int max_registers = 64, max_inputs = 32, max_constants = 128, max_steps = 256;
+inline constexpr int first_input = max_registers, first_constant = max_registers + max_inputs;
 
 struct Step {
   Op op = Op::number;
@@ -24,8 +24,8 @@ struct Step {
 
 template <class T>
 struct Program {
-  T constants[most_constants] = {};
-  Step steps[most_steps] = {};
+  T constants[max_constants] = {};
+  Step steps[max_steps] = {};
   std::int16_t step_count = 0;
   std::uint8_t register_count = 0, input_count = 0, constant_count = 0;
   std::uint8_t result = 0;  // an operand: "x" and "2" are programs without a step

@@ -45,7 +45,7 @@ TEST(Program, TruthIsOneOrZero) {
   EXPECT_EQ(value("x<1", {nan}) + value("x>=1", {nan}) + value("x==x", {nan}), 0);
 }
 
-TEST(Program, NaNIsHandedOnExceptWhereCDropsIt) {
+TEST(Program, PropagatesNaNExceptInFminAndFmax) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   EXPECT_TRUE(std::isnan(value("min(x,1)", {nan})));
   EXPECT_TRUE(std::isnan(value("max(1,x)", {nan})));
@@ -83,7 +83,7 @@ TEST(Program, EqualPartsAreComputedOnce) {
   EXPECT_EQ(steps("(x-y)*(y-x)"), 3);
 }
 
-TEST(Program, WhatIsKnownIsFoldedOnlyWhereTheBitsStay) {
+TEST(Program, FoldsConstantsOnlyIfTheBitsStay) {
   EXPECT_EQ(steps("2*pi/3"), 0);
   EXPECT_EQ(steps("sin(1)*x"), 1);
   EXPECT_EQ(steps("erf(1)*x"), 2);
@@ -104,7 +104,7 @@ TEST(Program, RegistersAreUsedAgain) {
   EXPECT_EQ(program.register_count, 1);
 }
 
-TEST(Program, WhatItCannotHoldIsRefused) {
+TEST(Program, RefusesFormulasBeyondItsLimits) {
   EXPECT_THROW(compile<double>(parse("x+y"), {"x"}), Error);
   EXPECT_THROW(compile<double>(parse("x"), std::vector<std::string>(40, "x")), Error);
   std::string text = "x";

@@ -220,7 +220,7 @@ double error_of(Op op, Running a, Running b, Running c, double value) {
 // The roundoff of an f32 operation is its difference from the f64 result.
 template <class T>
 Running followed(const Program<T>& program, std::span<const double> inputs) {
-  Running registers[most_registers];
+  Running registers[max_registers];
   const auto operand = [&](std::uint8_t code) -> Running {
     if (code < first_input) return registers[code];
     if (code >= first_constant) return {static_cast<double>(program.constants[code - first_constant]), 0};

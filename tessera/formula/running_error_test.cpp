@@ -9,15 +9,15 @@
 namespace tessera::formula {
 namespace {
 
-struct Known {
+struct KnownError {
   const char* text;
   std::function<long double(long double)> exact;
   double from, to;
 };
 
-TEST(RunningError, HoldsAndIsNotFarAbove) {
+TEST(RunningError, IsATightBound) {
   using L = long double;
-  const std::vector<Known> all = {
+  const std::vector<KnownError> all = {
       {"1-cos(x)", [](L x) { return 2 * sinl(x / 2) * sinl(x / 2); }, 1e-12, 1},
       {"(x-sin(x))/x^3", [](L x) { return (x - sinl(x)) / (x * x * x); }, 1e-2, 1},
       {"sqrt(1+x)-1", [](L x) { return x / (1 + sqrtl(1 + x)); }, 1e-15, 10},
@@ -28,7 +28,7 @@ TEST(RunningError, HoldsAndIsNotFarAbove) {
       {"pow(1+x,30)-cosh(x)", [](L x) { return powl(1 + x, 30) - coshl(x); }, 1e-9, 2},
       {"hypot(1,x)-1", [](L x) { return x * x / (1 + sqrtl(1 + x * x)); }, 1e-6, 2},
       {"fma(x,x,-x)*acos(x)", [](L x) { return (x * x - x) * acosl(x); }, 0.01, 0.99}};
-  for (const Known& known : all) {
+  for (const KnownError& known : all) {
     const auto program = compile<double>(parse(known.text), {"x"});
     double ratio = 0;
     int held = 0, tried = 0;
@@ -46,20 +46,20 @@ TEST(RunningError, HoldsAndIsNotFarAbove) {
   }
 }
 
-TEST(RunningError, WhatIsExactHasNone) {
+TEST(RunningError, IsZeroForExactOperations) {
   const double x = 0.75;
   for (const char* text :
        {"x", "x-0.5", "2*x+1", "abs(-x)", "floor(x)", "x<0.8 ? x : 0", "sqrt(x*12)", "fmod(x,0.5)"})
     EXPECT_EQ(running_error(compile<double>(parse(text), {"x"}), {&x, 1}).error, 0) << text;
 }
 
-TEST(RunningError, AnOpenChoiceCostsTheDifference) {
+TEST(RunningError, UndecidedConditionsAddTheDifference) {
   const double x = 1;
   const auto program = compile<double>(parse("(x/3)*3-1 < 0 ? 5 : 2"), {"x"});
   EXPECT_GE(running_error(program, {&x, 1}).error, 3);
 }
 
-TEST(RunningError, AnOverflowOnTheWayToZeroCostsNothing) {
+TEST(RunningError, OverflowOnTheWayToZeroAddsNothing) {
   const double x = 1000;
   for (const char* text : {"1/cosh(x)", "x^3/(exp(x)-1)", "1/(1+exp(x))", "exp(-exp(x))", "x/sinh(x)^2"}) {
     const Running running = running_error(compile<double>(parse(text), {"x"}), {&x, 1});

@@ -112,14 +112,14 @@ Tree substitute(const Tree& tree, std::string_view name, double value) {
 
 Tree substitute(const Tree& tree, std::string_view name, const Tree& by) {
   Tree out(tree.text());
-  std::int32_t there = -1;  // `by` is copied in once, however often it is used
+  std::int32_t copied_root = -1;  // `by` is copied in once, however often it is used
   copy_into(out, tree, root_of(tree), [&](const Node& node) {
     if (!is_name(tree, node, name)) return -1;
-    if (there < 0) {
+    if (copied_root < 0) {
       copy_into(out, by, root_of(by), [](const Node&) { return -1; });
-      there = root_of(out);
+      copied_root = root_of(out);
     }
-    return there;
+    return copied_root;
   });
   return out;
 }

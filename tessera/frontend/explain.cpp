@@ -86,7 +86,7 @@ void add(LineCost& to, const LineCost& more) {
   to.ideal_sectors += more.ideal_sectors;
   to.wavefronts += more.wavefronts;
   to.ideal_wavefronts += more.ideal_wavefronts;
-  if (more.dearest.cost > to.dearest.cost) to.dearest = more.dearest;
+  if (more.costliest.cost > to.costliest.cost) to.costliest = more.costliest;
 }
 
 // Merges costs with equal keys, ordered by key.
@@ -141,7 +141,7 @@ std::vector<LaunchGroup> groups_of(const Record& record) {
 
 namespace {
 
-Request dearest_of(const Json& site, std::int64_t launch) {
+Request costliest_of(const Json& site, std::int64_t launch) {
   Request out;
   const auto found = site.find("dearest");
   if (found == site.end()) return out;
@@ -185,7 +185,7 @@ std::vector<LineCost> costs_of(const Json& launch) {
     cost.ideal_sectors = count(site, "ideal_sectors");
     cost.wavefronts = count(site, "wavefronts");
     cost.ideal_wavefronts = count(site, "ideal_wavefronts");
-    cost.dearest = dearest_of(site, count(launch, "number"));
+    cost.costliest = costliest_of(site, count(launch, "number"));
   }
   return by_line(all);
 }
@@ -409,7 +409,7 @@ void advise_on_line(std::vector<Advice>& out, const std::string& kernel, const L
                     "different words of one bank",
                     cost.act, array, report::number(turns),
                     report::number(ratio(cost.ideal_wavefronts, cost.requests))),
-        cost.dearest.extents.size() == 1
+        cost.costliest.extents.size() == 1
             ? fmt::format(
                   "let neighbouring lanes take neighbouring elements of {}, or put element i at i + i / 32",
                   array)
@@ -508,7 +508,7 @@ const Json& launch_of(const std::vector<LaunchGroup>& launches, const std::strin
 // Totals over all lines of one kind, scaled up to all blocks if a launch was traced in part.
 struct Total {
   double requests = 0, divergent = 0, sectors = 0, conflicts = 0, wavefronts = 0, accesses = 0;
-  const LineCost* dearest = nullptr;
+  const LineCost* costliest = nullptr;
 };
 
 double cost_of(const LineCost& cost) {
@@ -526,7 +526,7 @@ Total total_of(const std::vector<LineCost>& costs, const std::string& space, con
     out.sectors += scale * static_cast<double>(cost.sectors);
     out.wavefronts += scale * static_cast<double>(cost.wavefronts);
     out.conflicts += scale * static_cast<double>(cost.conflicts());
-    if (out.dearest == nullptr || cost_of(cost) > cost_of(*out.dearest)) out.dearest = &cost;
+    if (out.costliest == nullptr || cost_of(cost) > cost_of(*out.costliest)) out.costliest = &cost;
   }
   return out;
 }
@@ -573,9 +573,9 @@ struct Kernel {
       const Total part = total_of(costs, "shared", act, scale);
       shared.wavefronts += part.wavefronts;
       shared.conflicts += part.conflicts;
-      if (part.dearest != nullptr &&
-          (shared.dearest == nullptr || cost_of(*part.dearest) > cost_of(*shared.dearest)))
-        shared.dearest = part.dearest;
+      if (part.costliest != nullptr &&
+          (shared.costliest == nullptr || cost_of(*part.costliest) > cost_of(*shared.costliest)))
+        shared.costliest = part.costliest;
     }
   }
   double sectors() const { return read.sectors + write.sectors; }
@@ -605,13 +605,13 @@ std::string why_traffic(const Kernel& less, const Kernel& more) {
   const bool reads = more.read.sectors - less.read.sectors >= more.write.sectors - less.write.sectors;
   const Total &a = reads ? less.read : less.write, &b = reads ? more.read : more.write;
   const std::string act = reads ? "read" : "write";
-  if (a.requests == 0 || b.requests == 0) return at(b.dearest);
+  if (a.requests == 0 || b.requests == 0) return at(b.costliest);
   const double own = a.sectors / a.requests, others = b.sectors / b.requests;
   if (others / own >= b.requests / a.requests)
     return fmt::format(": a {} takes {} sectors a request, in {} {}{}", act, plain(own), more.name,
-                       plain(others), at(b.dearest));
+                       plain(others), at(b.costliest));
   return fmt::format(": {} makes {} as many {} requests{}", more.name, times(b.requests, a.requests), act,
-                     at(b.dearest));
+                     at(b.costliest));
 }
 
 // An advantage of one kernel over another: its size, and the text that follows the kernel's name.
@@ -640,7 +640,7 @@ Reason best_reason(const Kernel& less, const Kernel& more) {
   compare(less.atomic.accesses, more.atomic.accesses, 1, [&] {
     return "makes " +
            fewer("atomic updates of global memory", less.atomic.accesses, more.atomic.accesses, more.name) +
-           at(more.atomic.dearest);
+           at(more.atomic.costliest);
   });
   const bool by_conflicts =
       more.shared.conflicts - less.shared.conflicts > 0.5 * (more.shared.wavefronts - less.shared.wavefronts);
@@ -649,15 +649,15 @@ Reason best_reason(const Kernel& less, const Kernel& more) {
                 ? "has " + fewer("bank conflicts", less.shared.conflicts, more.shared.conflicts, more.name)
                 : "takes " + fewer("wavefronts in shared memory", less.shared.wavefronts,
                                    more.shared.wavefronts, more.name)) +
-           at(more.shared.dearest);
+           at(more.shared.costliest);
   });
   compare(less.read.requests + less.write.requests, more.read.requests + more.write.requests, 1, [&] {
     const double own = less.read.requests + less.write.requests,
                  others = more.read.requests + more.write.requests;
     return "makes " + fewer("requests to global memory", own, others, more.name) +
            at(more.read.requests - less.read.requests >= more.write.requests - less.write.requests
-                  ? more.read.dearest
-                  : more.write.dearest);
+                  ? more.read.costliest
+                  : more.write.costliest);
   });
   const auto best = std::ranges::max_element(reasons, {}, &Reason::gain);
   return best == reasons.end() ? Reason{} : *best;
@@ -695,7 +695,7 @@ std::string why_text(const std::vector<LaunchGroup>& launches, const std::string
       const Total a = total_of(costs_before, space, act, scale_before);
       const Total b = total_of(costs_after, space, act, scale_after);
       const std::string kind = std::string(space) + " " + act + "s";
-      const auto dearer = [&](double x, double y) { return x > y ? a.dearest : b.dearest; };
+      const auto dearer = [&](double x, double y) { return x > y ? a.costliest : b.costliest; };
       compare(out, kind + ", requests", a.requests, b.requests, dearer(a.requests, b.requests));
       const bool global = std::string(space) == "global";
       if (global && a.requests > 0 && b.requests > 0)

@@ -50,7 +50,7 @@ struct LineCost {
   std::int64_t array_bytes = 0;  // 0: unknown
   std::int64_t requests = 0, divergent = 0, accesses = 0, bytes = 0, distinct_bytes = 0;
   std::int64_t sectors = 0, ideal_sectors = 0, wavefronts = 0, ideal_wavefronts = 0;
-  Request dearest;
+  Request costliest;
 
   bool global() const { return space == "global"; }
   bool shared() const { return space == "shared"; }

@@ -129,7 +129,7 @@ TEST(Explain, TwoKernelsAreComparedInWords) {
   EXPECT_THROW(why_text(groups, "absent", "quick"), Error);
 }
 
-TEST(Explain, TheSummarySaysWhatSpeaksForEitherKernel) {
+TEST(Explain, SummarizesTheAdvantagesOfEitherKernel) {
   Record record;
   record.launches = {
       launch(1, "naive", {site(3, "global", "read", "a", 100, 3200, 0)}),
@@ -154,7 +154,7 @@ TEST(Explain, TheSummarySaysWhatSpeaksForEitherKernel) {
             std::string::npos);
 }
 
-TEST(Explain, AMistakeIsPrintedWithItsPlaceAndARemedy) {
+TEST(Explain, PrintsAMistakeWithItsLocationAndARemedy) {
   const std::string text = to_string(remarks_of(std::vector<Json>{{{"what", "leak"},
                                                                    {"serious", false},
                                                                    {"text", "d_a is not freed"},
@@ -164,7 +164,7 @@ TEST(Explain, AMistakeIsPrintedWithItsPlaceAndARemedy) {
   EXPECT_EQ(text, "made_up.cu:12: warning: leak: d_a is not freed (3 times)\n    remedy: free it\n");
 }
 
-TEST(Explain, TheRemedyOfARaceSuitsIt) {
+TEST(Explain, SuggestsASuitableRemedyForARace) {
   const auto remedy = [](const std::string& text, int line, int other, bool serious) {
     return to_string(remarks_of(std::vector<Json>{{{"what", "race"},
                                                    {"serious", serious},

@@ -75,7 +75,7 @@ struct CallParameter {
 
 struct CalledFunction {
   std::string name, file;
-  Place place;
+  SourcePosition place;
   bool kernel = false;
   std::vector<CallParameter> parameters;
 };
@@ -342,7 +342,7 @@ struct Call::Hidden {
         save(named(options.save, "--save")) {
     find_function(source);
     match_arguments();
-    demand_all_used();
+    require_all_used();
     make_arrays();
     make_main();
     source.addition = {.file = function.file, .text = main, .name = name_of_main};
@@ -447,7 +447,7 @@ struct Call::Hidden {
     known->parameter.constant &= parameter.constant;
   }
 
-  void demand_all_used() const {
+  void require_all_used() const {
     const auto is_used = [&](const std::string& name) {
       return std::ranges::find(arrays, name, &CallArray::name) != arrays.end();
     };
@@ -498,7 +498,7 @@ struct Call::Hidden {
       if (const auto file = save.find(array.name); file != save.end()) array.saved_file = file->second;
       if (const auto given = in.find(array.name); given != in.end() && is_file(given->second)) {
         array.elements = npy::read_elements(given->second);
-        demand_type(array, given->second, array.elements.type);
+        require_type(array, given->second, array.elements.type);
       } else if (given != in.end()) {
         array.elements = made_up(type, shape_of("--in", array.name, given->second),
                                  static_cast<std::uint64_t>(&array - arrays.data()));
@@ -526,10 +526,10 @@ struct Call::Hidden {
     array.expected = npy::read_elements(file);
     // Every other number is exact in a double.
     const CallType& type = *array.parameter.type;
-    if (type.bytes() == 8 && !type.is_float()) demand_type(array, file, array.expected->type);
+    if (type.bytes() == 8 && !type.is_float()) require_type(array, file, array.expected->type);
   }
 
-  void demand_type(const CallArray& array, const std::string& file, const std::string& type) const {
+  void require_type(const CallArray& array, const std::string& file, const std::string& type) const {
     if (type == array.parameter.type->numpy) return;
     throw Error(file + ": holds " + numpy_name(type) + ", but '" + array.name + "' of '" + function.name +
                 "' is " + array.parameter.text() + "; convert with a.astype('" +
@@ -559,7 +559,7 @@ struct Call::Hidden {
       const auto known = types.find(name);
       const CallType& type =
           known == types.end() ? *std::ranges::find(call_types, "int", &CallType::name) : *known->second;
-      demand_value(name, text, type);
+      require_value(name, text, type);
       const std::string word = "argv[" + std::to_string(2 + words.size()) + "]";
       const std::string number = type.is_float()      ? "strtod(" + word + ", nullptr)"
                                  : type.numpy == "u8" ? "strtoull(" + word + ", nullptr, 10)"
@@ -591,7 +591,7 @@ struct Call::Hidden {
             (call.launches ? "cudaGetLastError" : "cudaDeviceSynchronize") + "());\n}\n";
   }
 
-  static void demand_value(const std::string& name, const std::string& text, const CallType& type) {
+  static void require_value(const std::string& name, const std::string& text, const CallType& type) {
     double number = 0;
     std::int64_t whole = 0;
     std::uint64_t positive = 0;

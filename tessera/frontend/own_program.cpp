@@ -270,7 +270,7 @@ class Build {
 
   std::string program() {
     const Words files = of_each_file([this](const std::string& file) { return object(file); });
-    demand_all_replaced();
+    require_all_replaced();
     return linked(files);
   }
 
@@ -432,7 +432,7 @@ class Build {
     }
   }
 
-  void demand_all_replaced() const {
+  void require_all_replaced() const {
     for (std::size_t i = 0; i < times_.size(); ++i)
       if (times_[i] == 0)
         throw Error("--set: no file defines a constant, variable or macro '" + source_.replacements[i].name +
@@ -522,7 +522,7 @@ Ending run_program(const std::string& path, const Words& arguments, const Words&
   return {.code = WEXITSTATUS(status), .signal = 0};
 }
 
-std::string excerpt(const Place& place) {
+std::string excerpt(const SourcePosition& place) {
   const auto text = read_file(place.file);
   if (!text) return {};
   std::istringstream lines(*text);

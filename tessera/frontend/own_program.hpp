@@ -59,6 +59,6 @@ Ending run_program(const std::string& path, const std::vector<std::string>& argu
                    const std::vector<std::string>& variables, bool output_to_errors = false);
 
 // The refused source line with a mark below its column, as compilers show it; "" if it cannot be read.
-std::string excerpt(const Place& place);
+std::string excerpt(const SourcePosition& place);
 
 }  // namespace tessera::frontend

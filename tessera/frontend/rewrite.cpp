@@ -553,7 +553,7 @@ class Rewriter {
     for (const auto& d : declared) {
       if (is_extern && !d.initialized) continue;
       const std::string name(t[d.name].text);
-      const Place place = list_.place(d.name);
+      const SourcePosition place = list_.place(d.name);
       text += " static const ::tessera_cuda::Variable tessera_variable_" + name + "(" + literal_of(name) +
               ", " + name + ", ::tessera_cuda::Variable::" + kind + ", {" + literal_of(place.file) + ", " +
               std::to_string(place.line) + "});";
@@ -588,7 +588,7 @@ class Rewriter {
     if (t[i].is("clock") && t[i + 1].is("(") && t[i + 2].is(")")) writer_.replace(i, "::tessera_cuda::clock");
   }
 
-  // "atomicAdd(…);" as a statement: nobody uses what it returns.
+  // "atomicAdd(…);" as a statement: its result is not used.
   void mark_unused_result(size_t i) {
     constexpr std::string_view atomics[] = {"atomicAdd", "atomicSub",  "atomicMin", "atomicMax",
                                             "atomicInc", "atomicDec",  "atomicAnd", "atomicOr",
@@ -840,7 +840,7 @@ class Rewriter {
       if (kernel) {
         begin = " ::tessera_cuda::kernel(" + literal_of(t[f.name].text) +
                 ", ::tessera_cuda::Closure{[=]() mutable {";
-        finish = "}}" + most_threads(f) + "); ";
+        finish = "}}" + max_threads(f) + "); ";
       }
       std::string shared;
       if (device_body_[f.body] == f.body)  // not within another one
@@ -857,7 +857,7 @@ class Rewriter {
   }
 
   // ", int(N)" of __launch_bounds__(N, …) in a kernel's head.
-  std::string most_threads(const Declaration& f) const {
+  std::string max_threads(const Declaration& f) const {
     for (size_t i = is_.start(f.begin); i < f.parameters; ++i) {
       if (!t[i].is("__launch_bounds__") || !t[i + 1].is("(")) continue;
       size_t end = i + 2;
@@ -1025,7 +1025,7 @@ class Merge {
   }
 
   void mark(const Structure& of, size_t token) {
-    const Place place = of.list.place(token);
+    const SourcePosition place = of.list.place(token);
     out_ += "\n# " + std::to_string(place.line) + " " + literal_of(place.file) + "\n";
   }
 

@@ -57,7 +57,7 @@ TEST(Rewrite, Launches) {
             "void f() { (configure( 1, 2), o.template k<A<B<int>>> ()) ; }");
 }
 
-TEST(Rewrite, AnAtomicWhoseResultNobodyUsesSaysSo) {
+TEST(Rewrite, MarksAtomicsWithUnusedResults) {
   EXPECT_EQ(rewritten("__device__ void f(int* p) { if (*p) atomicAdd(p, g(1)); }"),
             "void f(int* p) { if (*p) atomicAdd(p, g(1)), result_is_unused() ; }");
   const std::string used = "{ int a = atomicAdd(p, 1); return b ? a : atomicSub(p, 1); }";
@@ -233,7 +233,7 @@ TEST(Rewrite, KernelsOfOneName) {
       << out;
 }
 
-TEST(Rewrite, LeavesToCppWhatANameOfABuiltInMeans) {
+TEST(Rewrite, LeavesNamesOfBuiltInsToTheCompiler) {
   const std::string text =
       "__device__ int f(int a, int gridDim) { return gridDim * blockDim.x; }\n"
       "__global__ void k(const dim3& blockDim) { { int threadIdx = blockDim.x; use(threadIdx); }"

@@ -200,7 +200,7 @@ void find_partners(TokenList& list) {
     const std::size_t kind = close.find(token.text[0]);
     if (kind == close.npos) continue;
     const std::string name(token.text);
-    if (stack.empty()) throw Refusal(list.place(i), "'" + name + "' closes nothing");
+    if (stack.empty()) throw Refusal(list.place(i), "'" + name + "' has no opening bracket");
     Token& opened = list.tokens[stack.back()];
     if (opened.text[0] != open[kind])
       throw Refusal(list.place(i), "'" + name + "' does not close the '" + std::string(opened.text) +
@@ -248,12 +248,12 @@ void find_columns(TokenList& list, const ReadFile& read) {
 
 }  // namespace
 
-Refusal::Refusal(Place where, const std::string& what)
+Refusal::Refusal(SourcePosition where, const std::string& what)
     : Error(where.file + ":" + std::to_string(where.line) + ":" +
             (where.column == 0 ? "" : std::to_string(where.column) + ":") + " " + what),
       place(std::move(where)) {}
 
-Place TokenList::place(std::size_t token) const {
+SourcePosition TokenList::place(std::size_t token) const {
   const Token& of = tokens[token];
   return {files[static_cast<std::size_t>(of.file)], of.line, of.column};
 }

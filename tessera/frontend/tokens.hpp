@@ -26,7 +26,7 @@ struct Token {
   bool is(std::string_view other) const { return text == other; }
 };
 
-struct Place {
+struct SourcePosition {
   std::string file;
   int line = 0, column = 0;
 };
@@ -34,8 +34,8 @@ struct Place {
 // An unsupported construct and its place: "mm.cu:12:5: inline PTX is not supported".
 class Refusal : public Error {
  public:
-  Refusal(Place where, const std::string& what);
-  Place place;
+  Refusal(SourcePosition where, const std::string& what);
+  SourcePosition place;
 };
 
 // Blanks, comments, directives and the text of system headers separate tokens. '<' and '>' are tokens of
@@ -48,7 +48,7 @@ struct TokenList {
   std::size_t offset(std::size_t token) const {
     return static_cast<std::size_t>(tokens[token].text.data() - source.data());
   }
-  Place place(std::size_t token) const;
+  SourcePosition place(std::size_t token) const;
 };
 
 // The text of a file; nothing where it cannot be read.

@@ -101,7 +101,7 @@ std::string refused(const std::string& text) {
 
 TEST(Tokens, RefuseBracketsWithoutPartners) {
   EXPECT_EQ(refused("int f() {\n  g(;\n}"), "a.cu:3:1: '}' does not close the '(' of line 2");
-  EXPECT_EQ(refused("int a;\n }"), "a.cu:2:2: '}' closes nothing");
+  EXPECT_EQ(refused("int a;\n }"), "a.cu:2:2: '}' has no opening bracket");
   EXPECT_EQ(refused("int f() {\n  if (1) {\n}"), "a.cu:1:9: '{' is never closed");
 }
 

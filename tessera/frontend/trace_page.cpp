@@ -26,8 +26,8 @@ constexpr std::int64_t lanes = 32, banks = 32, word_bytes = 4, sector_bytes = 32
 class Elements {
  public:
   explicit Elements(const LineCost& cost)
-      : global_(!cost.shared()), width_(static_cast<unsigned>(cost.dearest.width)) {
-    const Request& request = cost.dearest;
+      : global_(!cost.shared()), width_(static_cast<unsigned>(cost.costliest.width)) {
+    const Request& request = cost.costliest;
     const auto bytes = static_cast<std::size_t>(request.array_bytes);
     const auto element = static_cast<std::size_t>(std::max<std::int64_t>(0, request.element_bytes));
     array_.name = variable_.name = cost.array.empty() ? "memory" : cost.array;
@@ -125,7 +125,7 @@ void draw_numbers(Svg& svg, const Columns& columns, double y) {
 // Lanes above, sectors below, a line from each lane to the sectors that it touches. Sectors of one line of
 // 128 bytes are drawn close together.
 Svg draw_sectors(const Chart& chart, double width, const std::string& id, const LineCost& cost) {
-  const Request& request = cost.dearest;
+  const Request& request = cost.costliest;
   const Elements elements(cost);
   const auto sectors = sectors_of(request);
   const Columns columns(width, 62);
@@ -233,7 +233,7 @@ std::int64_t wavefronts_of(const Request& request) {
 
 // Banks from left to right, each with its requested words. A row is a wavefront: all but the first row wait.
 Svg draw_banks(const Chart& chart, double width, const std::string& id, const LineCost& cost) {
-  const Request& request = cost.dearest;
+  const Request& request = cost.costliest;
   const Elements elements(cost);
   const auto phases = phases_of(request);
   const Columns columns(width, 92);
@@ -280,7 +280,7 @@ std::string list_of(const std::vector<std::int64_t>& index) {
 }
 
 DataTable lanes_table(const LineCost& cost, const std::string& caption) {
-  const Request& request = cost.dearest;
+  const Request& request = cost.costliest;
   const Elements elements(cost);
   DataTable out{.caption = caption, .columns = {}, .lines = {}, .sortable = false};
   out.columns = {
@@ -299,7 +299,7 @@ DataTable lanes_table(const LineCost& cost, const std::string& caption) {
 }  // namespace
 
 Chart request_chart(const LineCost& cost, const std::string& name) {
-  const Request& request = cost.dearest;
+  const Request& request = cost.costliest;
   const Elements elements(cost);
   const std::string array = cost.array.empty() ? "memory" : cost.array;
   const auto who = active_lanes(request);
@@ -313,7 +313,7 @@ Chart request_chart(const LineCost& cost, const std::string& name) {
   const std::string first = element(who.front()), last = element(who.back());
   std::string subject = who.size() == lanes ? "all lanes" : name_of_lanes(who);
   subject.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(subject.front())));
-  out.description = fmt::format("The dearest of {}: launch {}, block {}, warp {}. {} {}{} {} each, {}.",
+  out.description = fmt::format("The costliest of {}: launch {}, block {}, warp {}. {} {}{} {} each, {}.",
                                 times_of(cost.requests, "request"), request.launch, list_of(request.block),
                                 request.warp, subject, cost.act == "atomic" ? "update" : cost.act,
                                 who.size() == 1 ? "s" : "", times_of(request.width, "byte"),
@@ -481,7 +481,7 @@ std::string row_html(const Listing& listing, int line, const std::string& text, 
       classes, line, Margin(row->costs).html(), code, said);
   out += counters_of_line(row->costs, fmt::format("Accesses of line {}", line)).html();
   for (const LineCost& cost : row->costs)
-    if (cost.dearest.cost != 0) out += request_chart(cost, fmt::format("request-{}", ++charts)).html();
+    if (cost.costliest.cost != 0) out += request_chart(cost, fmt::format("request-{}", ++charts)).html();
   return out + "</div></details>\n";
 }
 
@@ -520,7 +520,7 @@ std::string trace_page(const Record& record, const std::vector<std::string>& fil
       "<p>Numbers beside a line are sums over the launches of the table above, where one launch stands for "
       "all that "
       "differ in nothing. Open a line that has some, by a click or Enter: its counters by array, and which "
-      "lanes of a warp touch which sectors or banks in its dearest request.</p>\n";
+      "lanes of a warp touch which sectors or banks in its costliest request.</p>\n";
   for (const Listing& listing : listings.all()) {
     if (!std::filesystem::exists(listing.file)) continue;
     const std::string title = std::filesystem::path(listing.file).filename().string();

@@ -19,13 +19,13 @@ LineCost request(const char* space, std::int64_t width, std::int64_t stride, std
   out.act = "read";
   out.array = "a<b>";
   out.requests = 1;
-  out.dearest.cost = 1;
-  out.dearest.width = width;
-  out.dearest.block = {0, 0, 0};
-  for (std::int64_t lane = 0; lane < 32; ++lane) out.dearest.offsets.push_back(lane * stride);
-  out.dearest.start = start;
-  out.dearest.element_bytes = width;
-  out.dearest.array_bytes = 1 << 20;
+  out.costliest.cost = 1;
+  out.costliest.width = width;
+  out.costliest.block = {0, 0, 0};
+  for (std::int64_t lane = 0; lane < 32; ++lane) out.costliest.offsets.push_back(lane * stride);
+  out.costliest.start = start;
+  out.costliest.element_bytes = width;
+  out.costliest.array_bytes = 1 << 20;
   return out;
 }
 
@@ -66,10 +66,10 @@ TEST(TracePage, WavefrontsAreThoseThatTheTracerCounts) {
     }
 }
 
-TEST(TracePage, LanesThatTakeNoPartAreNamed) {
+TEST(TracePage, NamesInactiveLanes) {
   LineCost cost = request("global", 4, 4);
   for (std::size_t lane = 0; lane < 32; ++lane)
-    if (lane != 3 && lane != 4 && lane != 9) cost.dearest.offsets[lane] = -1;
+    if (lane != 3 && lane != 4 && lane != 9) cost.costliest.offsets[lane] = -1;
   const report::Chart chart = request_chart(cost, "made-up");
   EXPECT_NE(chart.description.find("Lanes 3, 4, 9 read 4 bytes each, from a<b>[3] to a<b>[9]."),
             std::string::npos)

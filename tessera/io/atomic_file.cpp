@@ -30,10 +30,10 @@ std::string next_name(const std::string& folder) {
 
 // Returns the end of a chain of symbolic links, which need not exist yet: the link itself is kept.
 std::string follow_links(const std::string& path) {
-  constexpr int most_links = 40;  // the kernel's limit
+  constexpr int max_links = 40;  // the kernel's limit
   std::filesystem::path at = path;
   std::error_code none;
-  for (int i = 0; i < most_links && std::filesystem::is_symlink(at, none); ++i) {
+  for (int i = 0; i < max_links && std::filesystem::is_symlink(at, none); ++i) {
     const std::filesystem::path next = std::filesystem::read_symlink(at, none);
     if (none) break;
     at = at.parent_path() / next;
@@ -153,7 +153,7 @@ void AtomicFile::fail(const std::string& doing, int code) const {
   throw Error(path_ + ": " + doing + ": " + std::generic_category().message(code));
 }
 
-void demand_writable(const std::string& path) {
+void require_writable(const std::string& path) {
   struct stat old = {};
   // Opening a pipe would wait for its reader.
   if (::stat(path.c_str(), &old) == 0 && !S_ISREG(old.st_mode) && !S_ISDIR(old.st_mode)) {

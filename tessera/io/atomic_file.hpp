@@ -48,7 +48,7 @@ class AtomicFile {
 };
 
 // Throws the Error that AtomicFile's constructor would; called before a long run, not after it.
-void demand_writable(const std::string& path);
+void require_writable(const std::string& path);
 
 // Removes the unfinished temporary files of this process; for a signal handler that is about to end the
 // process.

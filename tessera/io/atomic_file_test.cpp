@@ -76,7 +76,7 @@ TEST_F(AtomicFileTest, withoutCommitNothingHappened) {
 }
 
 // What a run leaves behind that ends by a signal with a handler: nothing.
-TEST_F(AtomicFileTest, aSignalLeavesNothing) {
+TEST_F(AtomicFileTest, aSignalRemovesTheTemporaryFile) {
   EXPECT_EXIT(
       {
         AtomicFile file(path());
@@ -88,7 +88,7 @@ TEST_F(AtomicFileTest, aSignalLeavesNothing) {
   EXPECT_EQ(files(), 0);
 }
 
-TEST_F(AtomicFileTest, aChildsSignalLeavesItsParentsFilesAlone) {
+TEST_F(AtomicFileTest, aSignalInAChildKeepsTheParentsFiles) {
   AtomicFile file(path());
   file.write(bytes("whole"));
   EXPECT_EXIT(
@@ -128,16 +128,16 @@ TEST_F(AtomicFileTest, writesToAnOpenFile) {
   EXPECT_EQ(content(), "abcd");
 }
 
-TEST_F(AtomicFileTest, whatCannotBeWrittenIsKnownBefore) {
-  EXPECT_EQ(error_of([&] { demand_writable(path("none/x")); }),
+TEST_F(AtomicFileTest, unwritablePathFailsAtConstruction) {
+  EXPECT_EQ(error_of([&] { require_writable(path("none/x")); }),
             path("none/x") + ": cannot be written to folder " + path("none") + ": No such file or directory");
-  EXPECT_EQ(error_of([&] { demand_writable(folder_.string()); }),
+  EXPECT_EQ(error_of([&] { require_writable(folder_.string()); }),
             folder_.string() + ": cannot be written: Is a directory");
   ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
-  demand_writable(path("pipe"));  // and it does not wait for a reader
+  require_writable(path("pipe"));  // and it does not wait for a reader
   write("old");
-  demand_writable(path());
-  demand_writable(path("new"));
+  require_writable(path());
+  require_writable(path("new"));
   EXPECT_EQ(content(), "old");
   EXPECT_EQ(files(), 2);
 }
@@ -177,7 +177,7 @@ TEST_F(AtomicFileTest, errorsNameFileAndReason) {
   EXPECT_EQ(files(), 1);
 }
 
-TEST_F(AtomicFileTest, aFolderLostMeanwhileIsAnError) {
+TEST_F(AtomicFileTest, aRemovedFolderIsAnError) {
   fs::create_directory(path("sub"));
   AtomicFile file(path("sub/x"));
   file.write(bytes("new"));
@@ -211,7 +211,7 @@ TEST_F(AtomicFileTest, followsLinks) {
 }
 
 // A pipe of our own stands for all devices: were this to fail on /dev/null, root would lose it.
-TEST_F(AtomicFileTest, whatIsNoRegularFileIsWrittenNotReplaced) {
+TEST_F(AtomicFileTest, specialFilesAreWrittenInPlace) {
   ASSERT_EQ(::mkfifo(path().c_str(), 0600), 0);
   const int reader = ::open(path().c_str(), O_RDONLY | O_NONBLOCK);
   ASSERT_GE(reader, 0);
@@ -224,7 +224,7 @@ TEST_F(AtomicFileTest, whatIsNoRegularFileIsWrittenNotReplaced) {
   EXPECT_EQ(files(), 1);
 }
 
-TEST_F(AtomicFileTest, theLongestNameWillDo) {
+TEST_F(AtomicFileTest, acceptsTheLongestFileName) {
   const std::string name(255, 'n');
   write("x", name);
   EXPECT_EQ(content(name), "x");

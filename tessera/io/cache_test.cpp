@@ -35,7 +35,7 @@ class Cache : public ::testing::Test {
   std::string home_ = ::testing::TempDir() + "kept-" + std::to_string(::getpid()), before_;
 };
 
-TEST_F(Cache, IsFoundByItsKeyAlone) {
+TEST_F(Cache, FindsEntriesByKeyOnly) {
   EXPECT_EQ(find_cached(things_, "a key"), std::nullopt);
   store_cached(things_, "a key", std::string("one\0two", 7));
   EXPECT_EQ(find_cached(things_, "a key"), std::string("one\0two", 7));
@@ -45,7 +45,7 @@ TEST_F(Cache, IsFoundByItsKeyAlone) {
   EXPECT_EQ(find_cached(things_, "a key"), "");
 }
 
-TEST_F(Cache, AFileOfAnotherKeyIsNone) {
+TEST_F(Cache, IgnoresAFileWithAnotherKey) {
   store_cached(things_, "a key", "one");
   store_cached(things_, "b key", "two");
   const auto all = files();
@@ -54,7 +54,7 @@ TEST_F(Cache, AFileOfAnotherKeyIsNone) {
   EXPECT_NE(find_cached(things_, "a key").has_value(), find_cached(things_, "b key").has_value());
 }
 
-TEST_F(Cache, WhatIsCutOffOrChangedIsNone) {
+TEST_F(Cache, IgnoresTruncatedOrChangedFiles) {
   store_cached(things_, "a key", "something");
   const fs::path file = files().at(0);
   fs::resize_file(file, fs::file_size(file) - 1);
@@ -77,7 +77,7 @@ TEST_F(Cache, WhatIsCutOffOrChangedIsNone) {
   EXPECT_EQ(find_cached(things_, "a key"), "something");
 }
 
-TEST_F(Cache, TheFolderDoesNotGrowForEver) {
+TEST_F(Cache, LimitsTheSizeOfTheFolder) {
   for (int i = 0; i < 40; ++i) {
     store_cached(things_, std::to_string(i), "x");
     EXPECT_LE(files().size(), things_.most);
@@ -85,7 +85,7 @@ TEST_F(Cache, TheFolderDoesNotGrowForEver) {
   }
 }
 
-TEST_F(Cache, WithoutAFolderNothingIsKeptAndNothingFails) {
+TEST_F(Cache, WorksWithoutAFolder) {
   setenv("XDG_CACHE_HOME", "/dev/null", 1);
   store_cached(things_, "a key", "one");
   EXPECT_EQ(find_cached(things_, "a key"), std::nullopt);

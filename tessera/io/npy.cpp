@@ -93,8 +93,8 @@ class Parser {
   void read_shape() {
     expect('(', "a tuple as shape");
     while (!accept(')')) {
-      if (dict_.shape.size() == most_dimensions)
-        fail("has more than " + std::to_string(most_dimensions) + " dimensions");
+      if (dict_.shape.size() == max_dimensions)
+        fail("has more than " + std::to_string(max_dimensions) + " dimensions");
       dict_.shape.push_back(extent());
       if (accept(',')) continue;
       // In Python, (3) is a number and only (3,) is a tuple.
@@ -293,10 +293,11 @@ Header parse_header(std::span<const std::byte> file, const std::string& name, st
   read_element(header, dict.descr, name, as);
   header.data_bytes = bytes_of_data(header.extents, size_of(header.element), name);
   // More bytes are allowed: NumPy lets arrays follow one another in a file.
-  if (const std::size_t there = file.size() - header.data_offset; there < header.data_bytes)
+  if (const std::size_t available_bytes = file.size() - header.data_offset;
+      available_bytes < header.data_bytes)
     throw Error(name + ": is cut short: " + to_string(header.extents) + " of " +
                 std::string(name_of(header.element)) + " needs " + std::to_string(header.data_bytes) +
-                " bytes, " + std::to_string(there) + " are there");
+                " bytes, " + std::to_string(available_bytes) + " are there");
   return header;
 }
 
@@ -407,8 +408,8 @@ void write_in_row_order(AtomicFile& file, const ArrayView& view) {
 }
 
 void write(AtomicFile& file, const std::string& name, const ArrayView& array) {
-  if (array.extents.size() > most_dimensions)
-    throw Error(name + ": cannot be written: more than " + std::to_string(most_dimensions) + " dimensions");
+  if (array.extents.size() > max_dimensions)
+    throw Error(name + ": cannot be written: more than " + std::to_string(max_dimensions) + " dimensions");
   const bool rows = array.count() == 0 || array.row_major(), columns = !rows && column_major(array);
   const std::string header = format_header(array.element, columns, array.extents);
   file.write(std::as_bytes(std::span(header)));

@@ -48,7 +48,7 @@ void write(const std::string& path, const ArrayView& array);
 void write(int descriptor, const std::string& name, const ArrayView& array);
 
 // The header of a file in our own terms: the element, the layout, the offset of the data.
-inline constexpr std::size_t most_dimensions = 64;  // NumPy 2's limit
+inline constexpr std::size_t max_dimensions = 64;  // NumPy 2's limit
 
 struct Header {
   Element element = Element::f32;
@@ -66,7 +66,7 @@ struct Header {
                                   std::optional<Element> as);
 
 // Everything before the data, padded to a multiple of 64 bytes so that mapped data is aligned. At most
-// most_dimensions extents.
+// max_dimensions extents.
 [[nodiscard]] std::string format_header(Element element, bool column_major, const Extents& extents);
 
 Extents column_major_strides(const Extents& extents);

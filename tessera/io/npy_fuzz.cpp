@@ -12,15 +12,15 @@ namespace {
 
 using namespace tessera;
 
-void demand(bool holds) {
+void require(bool holds) {
   if (!holds) std::abort();
 }
 
 void check_array(const Array& array) {
   const Array packed = packed_copy(array.view());
-  demand(packed.extents() == array.extents());
+  require(packed.extents() == array.extents());
   if (array.view().count() == 0) return;
-  demand(array.view().span() == packed.view().span());
+  require(array.view().span() == packed.view().span());
 }
 
 void check_header(const npy::Header& header) {
@@ -28,18 +28,18 @@ void check_header(const npy::Header& header) {
   std::vector<std::byte> file(text.size() + header.data_bytes);
   std::memcpy(file.data(), text.data(), text.size());
   const npy::Header again = npy::parse_header(file, "again", header.element);
-  demand(again.extents == header.extents && again.column_major == header.column_major);
-  demand(again.data_bytes == header.data_bytes && again.data_offset % 64 == 0 && !again.swapped);
+  require(again.extents == header.extents && again.column_major == header.column_major);
+  require(again.data_bytes == header.data_bytes && again.data_offset % 64 == 0 && !again.swapped);
 }
 
 void check(std::span<const std::byte> file, std::optional<Element> as) {
   try {
     const npy::Header header = npy::parse_header(file, "input", as);
-    demand(header.data_offset + header.data_bytes <= file.size());
+    require(header.data_offset + header.data_bytes <= file.size());
     check_array(npy::parse(file, "input", as));
     check_header(header);
   } catch (const Error& error) {
-    demand(error.kind() == Error::Kind::user && std::string(error.what()).starts_with("input: "));
+    require(error.kind() == Error::Kind::user && std::string(error.what()).starts_with("input: "));
   }
 }
 

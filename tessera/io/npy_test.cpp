@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 using namespace testing;
 using NpyTest = TemporaryFolder;
 
-TEST_F(NpyTest, comesBackAsItWas) {
+TEST_F(NpyTest, roundTrips) {
   for (const Element element : all_elements())
     for (const Extents& extents : {Extents{}, {0}, {7}, {3, 5}, {0, 4}, {4, 1}, {2, 3, 4}}) {
       const Array a = counted(element, extents);
@@ -243,7 +243,7 @@ TEST(NpyParse, scalarsAndEmptyArrays) {
   }
 }
 
-TEST(NpyParse, acceptsWhateverPythonWouldWrite) {
+TEST(NpyParse, acceptsEveryHeaderThatPythonWrites) {
   for (const char* text : {
            "{'descr': '|u1', 'fortran_order': False, 'shape': (3, 2)}",
            "\t{ \"shape\" :(3L,\n2L , ) ,\"fortran_order\":False,\"descr\":\"|u1\" , }  \n",
@@ -307,7 +307,7 @@ TEST(NpyParse, refusesEveryTruncation) {
             "x.npy: is cut short: 2 × 3 of f32 needs 24 bytes, 23 are there");
 }
 
-TEST(NpyParse, refusesWhatIsNoNpyFile) {
+TEST(NpyParse, refusesOtherFiles) {
   EXPECT_EQ(refusal("hello, world"), "x.npy: is not a .npy file, but seems to be text");
   EXPECT_EQ(refusal("PK\x03\x04zip"), "x.npy: is a zip archive (.npz); save its arrays one by one");
   EXPECT_EQ(refusal(file_of(dict_of("|u1", "()"), "x", 4)),

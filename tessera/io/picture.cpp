@@ -14,7 +14,7 @@
 namespace tessera::picture {
 namespace {
 
-constexpr std::int64_t most_jpeg_side = 65500;  // libjpeg's JPEG_MAX_DIMENSION
+constexpr std::int64_t max_jpeg_side = 65500;  // libjpeg's JPEG_MAX_DIMENSION
 
 enum class Format { none, png, jpeg, tiff, pnm };
 
@@ -68,7 +68,7 @@ Bytes whole_file(const std::string& path, std::int64_t most) {
 const Codec& codec_of(Format format, const std::string& name) {
   static constexpr const Codec* codecs[] = {nullptr, &png_codec, &jpeg_codec, &tiff_codec, &pnm_codec};
   const Codec& out = *codecs[static_cast<std::size_t>(format)];
-  if (out.lacking != nullptr) throw Error(name + ": this build knows no " + out.lacking);
+  if (out.lacking != nullptr) throw Error(name + ": this build does not support " + out.lacking);
   return out;
 }
 
@@ -82,7 +82,7 @@ bool serves(std::span<const std::byte> profile, std::int64_t channels) {
 
 }  // namespace
 
-void demand_within(const std::string& name, const Limits& limits, Element element, const Extents& extents) {
+void require_within(const std::string& name, const Limits& limits, Element element, const Extents& extents) {
   const std::int64_t height = extents[0], width = extents[1], channels = extents[2];
   if (height < 1 || width < 1) throw Error(name + ": has no pixels");
   if (height > limits.pixels / width)
@@ -95,11 +95,11 @@ void demand_within(const std::string& name, const Limits& limits, Element elemen
 
 Array pixels_for(const std::string& name, const Limits& limits, Element element, std::int64_t height,
                  std::int64_t width, std::int64_t channels) {
-  demand_within(name, limits, element, {height, width, channels});
+  require_within(name, limits, element, {height, width, channels});
   try {
     return Array(element, {height, width, channels});
   } catch (const Error& error) {
-    throw Error(error.kind(), name + ": its header speaks of " + std::to_string(width) + " × " +
+    throw Error(error.kind(), name + ": its header announces " + std::to_string(width) + " × " +
                                   std::to_string(height) + " pixels, but " + error.what());
   }
 }
@@ -163,8 +163,8 @@ std::optional<std::string> cannot_hold(const std::string& path, Element element,
       return lacks("PNG", {Element::u8, Element::u16});
     case Format::jpeg:
       if (alpha || channels == 2 || channels == 4) return "JPEG has no alpha; a .png file has";
-      if (std::max(extents[0], extents[1]) > most_jpeg_side)
-        return "a JPEG file has at most " + std::to_string(most_jpeg_side) + " rows and columns";
+      if (std::max(extents[0], extents[1]) > max_jpeg_side)
+        return "a JPEG file has at most " + std::to_string(max_jpeg_side) + " rows and columns";
       return lacks("JPEG", {Element::u8});
     case Format::tiff:
       return lacks("TIFF", {Element::u8, Element::u16, Element::i16, Element::f16, Element::f32});
@@ -182,7 +182,7 @@ std::optional<std::string> cannot_hold(const std::string& path, Element element,
     case Format::none:
       break;
   }
-  return "its name ends as no picture's does";
+  return "its name has no picture format's suffix";
 }
 
 std::vector<std::byte> encode(const std::string& path, const ArrayView& pixels, const Style& style) {

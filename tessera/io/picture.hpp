@@ -28,7 +28,7 @@ struct Limits {
 };
 
 // Throws Error if a limit forbids pixels of extents [height,width,channels].
-void demand_within(const std::string& name, const Limits& limits, Element element, const Extents& extents);
+void require_within(const std::string& name, const Limits& limits, Element element, const Extents& extents);
 
 // True if a file begins as one of these formats; false if it cannot be read.
 bool begins_as_picture(const std::string& path);

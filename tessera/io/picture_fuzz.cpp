@@ -18,7 +18,7 @@ using namespace tessera;
 
 constexpr picture::Limits limits{.pixels = 1 << 16, .bytes = 1 << 20};
 
-void demand(bool holds) {
+void require(bool holds) {
   if (!holds) std::abort();
 }
 
@@ -105,19 +105,19 @@ void check(std::span<const std::byte> file) {
   try {
     const picture::Picture read = picture::parse(file, "input", limits);
     const Array& pixels = read.pixels;
-    demand(pixels.extents().size() == 3 && pixels.view().bytes() <= static_cast<std::size_t>(limits.bytes));
+    require(pixels.extents().size() == 3 && pixels.view().bytes() <= static_cast<std::size_t>(limits.bytes));
     for (const std::string ending : {"png", "jpg", "tif", "ppm", "pfm"}) {
       const std::string name = "a." + ending;
       if (picture::cannot_hold(name, pixels.element(), pixels.extents(), read.alpha)) continue;
       const auto written =
           picture::encode(name, pixels.view(), {.alpha = read.alpha, .profile = read.profile});
       const picture::Picture again = picture::parse(written, "again");
-      demand(again.pixels.extents() == pixels.extents() && again.pixels.element() == pixels.element());
+      require(again.pixels.extents() == pixels.extents() && again.pixels.element() == pixels.element());
       if (!may_differ(ending))
-        demand(std::memcmp(again.pixels.as<char>(), pixels.as<char>(), pixels.view().bytes()) == 0);
+        require(std::memcmp(again.pixels.as<char>(), pixels.as<char>(), pixels.view().bytes()) == 0);
     }
   } catch (const Error& error) {
-    demand(error.kind() == Error::Kind::user && std::string(error.what()).starts_with("input: "));
+    require(error.kind() == Error::Kind::user && std::string(error.what()).starts_with("input: "));
   }
 }
 

@@ -15,7 +15,7 @@ namespace tessera::picture {
 namespace {
 
 constexpr std::string_view row_word = "{row}", col_word = "{col}";
-constexpr std::int64_t most_places = 4096;  // along an axis
+constexpr std::int64_t max_places = 4096;  // along an axis
 
 std::string with_stars(std::string pattern) {
   for (const std::string_view word : {row_word, col_word})
@@ -68,13 +68,13 @@ std::string place_text(std::int64_t row, std::int64_t col) {
 }
 
 std::int64_t number_of(const std::string& path, std::string_view digits) {
-  constexpr std::size_t most_digits = 18;  // always fit 64 bits
+  constexpr std::size_t max_digits = 18;  // always fit 64 bits
   if (digits[0] == '-')
     throw Error(path + ": " + std::string(digits) + " is no place in a grid: they begin at 0");
   digits.remove_prefix(std::min(digits.find_first_not_of('0'), digits.size() - 1));
-  if (digits.size() > most_digits)
+  if (digits.size() > max_digits)
     throw Error(path + ": the number " + std::string(digits) + " has more than " +
-                std::to_string(most_digits) + " digits");
+                std::to_string(max_digits) + " digits");
   std::int64_t out = 0;
   std::from_chars(digits.data(), digits.data() + digits.size(), out);
   return out;
@@ -107,7 +107,7 @@ Picture read_view(const std::string& path, bool drop_alpha, const Limits& limits
   return out;
 }
 
-void demand_same(const std::string& path, const Array& view, const std::string& first, const Array& like) {
+void require_same(const std::string& path, const Array& view, const std::string& first, const Array& like) {
   if (view.extents() != like.extents() || view.element() != like.element())
     throw Error(path + ": is " + to_string(view.extents()) + " of " + std::string(name_of(view.element())) +
                 ", but " + first + " is " + to_string(like.extents()) + " of " +
@@ -117,7 +117,7 @@ void demand_same(const std::string& path, const Array& view, const std::string& 
 std::int64_t tiles_along(const std::string& tiles, std::string_view word) {
   std::int64_t out = 0;
   const auto [end, failed] = std::from_chars(word.data(), word.data() + word.size(), out);
-  if (failed != std::errc() || end != word.data() + word.size() || out < 1 || out > most_places)
+  if (failed != std::errc() || end != word.data() + word.size() || out < 1 || out > max_places)
     throw Error("--tiles " + tiles + " should be ROWSxCOLS, as 17x17");
   return out;
 }
@@ -145,10 +145,10 @@ GridFiles find_grid(const std::string& pattern) {
     col0 = std::min(col0, place.second), col1 = std::max(col1, place.second);
   }
   GridFiles out{row1 - row0 + 1, col1 - col0 + 1, {}};
-  if (out.rows > most_places || out.cols > most_places)
+  if (out.rows > max_places || out.cols > max_places)
     throw Error("'" + pattern + "' names rows " + std::to_string(row0) + " to " + std::to_string(row1) +
                 " and columns " + std::to_string(col0) + " to " + std::to_string(col1) + ": more than " +
-                std::to_string(most_places));
+                std::to_string(max_places));
   const auto missing = out.rows * out.cols - static_cast<std::int64_t>(places.size());
   for (std::int64_t row = row0; row <= row1; ++row)
     for (std::int64_t col = col0; col <= col1; ++col) {
@@ -181,7 +181,7 @@ Picture read_grid(const GridFiles& files, bool drop_alpha, const Limits& limits)
       Picture view;
       if (i == 0) view.pixels = first;
       else view = read_view(path, drop_alpha, limits);
-      demand_same(path, view.pixels, files.paths[0], first);
+      require_same(path, view.pixels, files.paths[0], first);
       if (view.first_of_several) several = true;
       std::memcpy(out.pixels.as<char>() + static_cast<std::size_t>(i) * bytes, view.pixels.as<char>(), bytes);
     }

@@ -40,8 +40,8 @@ void prepare(Failing& failing) {
 
 // A small file can ask for thousands of passes over a large picture.
 void on_progress(j_common_ptr info) {
-  constexpr int most_scans = 500;
-  if (reinterpret_cast<j_decompress_ptr>(info)->input_scan_number <= most_scans) return;
+  constexpr int max_scans = 500;
+  if (reinterpret_cast<j_decompress_ptr>(info)->input_scan_number <= max_scans) return;
   auto* const failing = reinterpret_cast<Failing*>(info->err);
   std::strcpy(failing->message, "it has more than 500 scans");
   std::longjmp(failing->back, 1);
@@ -72,17 +72,17 @@ struct Writing {
   }
 };
 
-constexpr unsigned most_marker = 0xffff;
+constexpr unsigned max_marker = 0xffff;
 
-bool read_header(Reading& r, const unsigned char* file, unsigned long bytes, long most_memory) {
+bool read_header(Reading& r, const unsigned char* file, unsigned long bytes, long max_memory) {
   if (setjmp(r.failing.back)) return false;
   jpeg_create_decompress(&r.info);
-  r.info.mem->max_memory_to_use = most_memory;
+  r.info.mem->max_memory_to_use = max_memory;
   r.progress.progress_monitor = on_progress;
   r.info.progress = &r.progress;
   jpeg_mem_src(&r.info, file, bytes);
-  jpeg_save_markers(&r.info, JPEG_APP0 + 1, most_marker);
-  jpeg_save_markers(&r.info, JPEG_APP0 + 2, most_marker);
+  jpeg_save_markers(&r.info, JPEG_APP0 + 1, max_marker);
+  jpeg_save_markers(&r.info, JPEG_APP0 + 2, max_marker);
   jpeg_read_header(&r.info, TRUE);
   if (r.info.jpeg_color_space != JCS_GRAYSCALE && r.info.num_components == 3)
     r.info.out_color_space = JCS_RGB;
@@ -180,7 +180,7 @@ constinit const Codec jpeg_codec{.parse = parse_jpeg, .encode = encode_jpeg};
 namespace tessera::picture {
 
 constinit const Codec jpeg_codec{
-    .lacking = "JPEG; with libjpeg-turbo's development files (libjpeg62-turbo-dev) it would"};
+    .lacking = "JPEG: install libjpeg-turbo's development files (libjpeg62-turbo-dev) and build again"};
 
 }  // namespace tessera::picture
 #endif

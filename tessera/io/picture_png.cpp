@@ -95,13 +95,13 @@ bool chunks_fit(std::span<const std::byte> file) {
 }
 
 // Checks the header's extents against the limits before libpng allocates rows.
-void demand_room(const Reading& r, const std::string& name, const Limits& limits) {
+void require_room(const Reading& r, const std::string& name, const Limits& limits) {
   const int kind = png_get_color_type(r.png, r.info);
   const bool colour = (kind & PNG_COLOR_MASK_COLOR) != 0,
              alpha = (kind & PNG_COLOR_MASK_ALPHA) != 0 || png_get_valid(r.png, r.info, PNG_INFO_tRNS) != 0;
-  demand_within(name, limits, png_get_bit_depth(r.png, r.info) == 16 ? Element::u16 : Element::u8,
-                {png_get_image_height(r.png, r.info), png_get_image_width(r.png, r.info),
-                 (colour ? 3 : 1) + (alpha ? 1 : 0)});
+  require_within(name, limits, png_get_bit_depth(r.png, r.info) == 16 ? Element::u16 : Element::u8,
+                 {png_get_image_height(r.png, r.info), png_get_image_width(r.png, r.info),
+                  (colour ? 3 : 1) + (alpha ? 1 : 0)});
 }
 
 // Converts everything to 8 or 16 bits and 1 to 4 channels.
@@ -178,7 +178,7 @@ Raw parse_png(std::span<const std::byte> file, const std::string& name, const Li
   if (r.png != nullptr) r.info = png_create_info_struct(r.png);
   if (r.info == nullptr) throw Error(name + ": no memory is left for reading it");
   if (!read_header(r)) throw unreadable(name, "PNG", r.message);
-  demand_room(r, name, limits);
+  require_room(r, name, limits);
   int passes = 0;
   if (!settle(r, &passes)) throw unreadable(name, "PNG", r.message);
   Raw raw;
@@ -227,7 +227,8 @@ constinit const Codec png_codec{.parse = parse_png, .encode = encode_png};
 #else
 namespace tessera::picture {
 
-constinit const Codec png_codec{.lacking = "PNG; with libpng's development files (libpng-dev) it would"};
+constinit const Codec png_codec{.lacking =
+                                    "PNG: install libpng's development files (libpng-dev) and build again"};
 
 }  // namespace tessera::picture
 #endif

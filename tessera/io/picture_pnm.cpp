@@ -62,7 +62,7 @@ class Text {
   std::size_t at_ = 2;
 };
 
-constexpr std::int64_t most_side = 0x7fffffff;
+constexpr std::int64_t max_side = 0x7fffffff;
 
 template <class T>
 T stretched(std::int64_t value, std::int64_t most) {
@@ -122,7 +122,7 @@ bool begins_as_pnm(std::string_view bytes) {
 Raw parse_pnm(std::span<const std::byte> file, const std::string& name, const Limits& limits) {
   const char kind = static_cast<char>(file[1]);
   Text text(file, name);
-  const std::int64_t width = text.number(1, most_side), height = text.number(1, most_side);
+  const std::int64_t width = text.number(1, max_side), height = text.number(1, max_side);
   const bool floats = kind == 'f' || kind == 'F', as_text = kind == '2' || kind == '3';
   const std::int64_t channels = kind == '3' || kind == '6' || kind == 'F' ? 3 : 1;
   const std::int64_t most = floats ? 0 : text.number(1, 65535);

@@ -55,7 +55,7 @@ std::optional<Bytes> encoded(const Kind& kind, const Array& pixels, const Style&
   try {
     return encode(kind.name, pixels.view(), style);
   } catch (const Error& error) {
-    if (std::string(error.what()).find("this build knows no") == std::string::npos) throw;
+    if (std::string(error.what()).find("this build does not support") == std::string::npos) throw;
     return std::nullopt;
   }
 }
@@ -66,7 +66,7 @@ void expect_same(const Array& a, const Array& b) {
   EXPECT_EQ(std::memcmp(a.as<char>(), b.as<char>(), a.view().bytes()), 0);
 }
 
-TEST(Picture, EveryFormatGivesBackWhatItWasGiven) {
+TEST(Picture, EveryFormatRoundTrips) {
   for (const Kind& kind : kinds) {
     SCOPED_TRACE(std::string(kind.name) + " " + std::string(name_of(kind.element)) + " " +
                  std::to_string(kind.channels));
@@ -90,7 +90,7 @@ TEST(Picture, EveryFormatGivesBackWhatItWasGiven) {
   }
 }
 
-TEST(Picture, ProfilesStayWhereTheyServe) {
+TEST(Picture, KeepsProfilesOfMatchingPixels) {
   Bytes profile(400);
   Random random(5);
   for (std::size_t i = 132; i < profile.size(); ++i) profile[i] = static_cast<std::byte>(random.below(256));
@@ -130,7 +130,7 @@ TEST(Picture, OrientationIsUndone) {
   }
 }
 
-TEST(Picture, ExifTellsTheOrientationInEitherByteOrder) {
+TEST(Picture, ReadsTheExifOrientationInEitherByteOrder) {
   const auto exif = [](const char* text, std::size_t size) {
     return exif_orientation({reinterpret_cast<const std::byte*>(text), size});
   };
@@ -143,7 +143,7 @@ TEST(Picture, ExifTellsTheOrientationInEitherByteOrder) {
   EXPECT_EQ(exif("II", 2), 1);
 }
 
-TEST(Picture, WhatAFormatLacksIsSaidBeforehand) {
+TEST(Picture, ReportsUnsupportedPixelsBeforeWriting) {
   EXPECT_FALSE(cannot_hold("a.png", Element::u8, {4, 4, 3}, false));
   EXPECT_NE(cannot_hold("a.png", Element::f32, {4, 4, 3}, false).value().find("PNG holds u8, u16, not f32"),
             std::string::npos);
@@ -203,13 +203,13 @@ TEST(Picture, AHeaderAloneTakesNoMemory) {
     return used.ru_maxrss;
   };
   const auto encodes = encoded({"a.png", Element::u8, 1}, made(Element::u8, 1, 1, 1), {});
-  if (!encodes) GTEST_SKIP() << "this build knows no PNG";
+  if (!encodes) GTEST_SKIP() << "this build does not support PNG";
   const long before = kilobytes();
   expect_refused(bare_png(0x7fffffff, 0x7fffffff), "more than the limit of 536870912");
   EXPECT_LT(kilobytes() - before, 100000);
 }
 
-TEST(Picture, AKindThatALibraryLacksIsNoDamagedFile) {
+TEST(Picture, DistinguishesUnsupportedFromDamagedFiles) {
   EXPECT_STREQ(unreadable("a.jpg", "JPEG", "Unsupported JPEG data precision 12").what(),
                "a.jpg: is a JPEG file of a kind that is not read here: Unsupported JPEG data precision 12");
   EXPECT_STREQ(
@@ -310,7 +310,7 @@ class Png : public ::testing::Test {
     try {
       (void)encode("a.png", one.view());
     } catch (const Error&) {
-      GTEST_SKIP() << "this build knows no PNG";
+      GTEST_SKIP() << "this build does not support PNG";
     }
   }
 };
@@ -394,7 +394,7 @@ TEST_F(Png, AnAnimationIsReportedAsSeveralPictures) {
   EXPECT_TRUE(parsed(png_file(grey, two_frames, grey_rows)).first_of_several);
 }
 
-// TIFF files of kinds that nobody here writes, and ones that lack what their header promises.
+// TIFF files of kinds that this library does not write, and ones that lack what their header promises.
 using namespace tessera::testing;
 
 TiffBytes bytes_of(std::initializer_list<int> values) {
@@ -414,7 +414,7 @@ std::optional<Picture> parsed(const TiffBytes& file) {
   try {
     return parse(file, "file");
   } catch (const Error& error) {
-    if (std::string(error.what()).find("this build knows no") == std::string::npos) throw;
+    if (std::string(error.what()).find("this build does not support") == std::string::npos) throw;
     return std::nullopt;
   }
 }
@@ -441,7 +441,7 @@ void expect_tiff_refused(const TiffBytes& file, const std::string& says) {
   }
 }
 
-TEST(Tiff, AKindThatIsNotReadIsNoDamagedFile) {
+TEST(Tiff, DistinguishesUnsupportedFromDamagedFiles) {
   expect_tiff_refused(tiff_file({tiff_page(10, 2, 1, 1, 2, {bytes_of({0xa0, 0x40, 0x0f, 0xc0})})}),
                       "1-bit samples of a type that is not read here");
   expect_tiff_refused(tiff_file({tiff_page(3, 1, 8, 0, 1, {bytes_of({1, 2, 3})})}),
@@ -454,7 +454,7 @@ TEST(Tiff, AKindThatIsNotReadIsNoDamagedFile) {
   }
 }
 
-TEST(Tiff, TilesAndPlanesComeTogether) {
+TEST(Tiff, ReadsTilesAndPlanes) {
   // 20 × 3 of two planes in tiles of 16 × 16: four tiles, the second of each plane hangs over the edge.
   TiffPage page{{{tiff_width, {20}},
                  {tiff_height, {3}},
@@ -479,7 +479,7 @@ TEST(Tiff, TilesAndPlanesComeTogether) {
   expect_values(tiff_file({page}), wanted);
 }
 
-TEST(Tiff, WhatIsMissingIsAnError) {
+TEST(Tiff, MissingDataIsAnError) {
   std::vector<int> whole(20);
   std::iota(whole.begin(), whole.end(), 0);
   expect_values(tiff_file({tiff_page(4, 5, 8, 1, 5, {rising(20)})}), whole);
@@ -548,7 +548,7 @@ std::string said(const F& f) {
   return "nothing";
 }
 
-TEST_F(Grid, NamesSayThePlace) {
+TEST_F(Grid, ReadsPositionsFromFileNames) {
   put_all();
   put("v_note.pgm", 0);
   const GridFiles files = find_grid(in("*_{row}_{col}.pgm"));
@@ -564,7 +564,7 @@ TEST_F(Grid, NamesSayThePlace) {
   EXPECT_EQ(turned.paths[1], files.paths[3]);
 }
 
-TEST_F(Grid, StarsLeaveNumbersWhole) {
+TEST_F(Grid, StarsMatchWholeNumbers) {
   for (int row = 8; row < 12; ++row) put("v" + std::to_string(row) + "_0.pgm", 0);
   for (const char* pattern : {"*{row}_{col}.pgm", "v{row}_{col}*", "*{row}_{col}*"}) {
     const GridFiles files = find_grid(in(pattern));
@@ -591,7 +591,7 @@ TEST_F(Grid, NumbersMayBeLong) {
             std::string::npos);
 }
 
-TEST_F(Grid, NoNumberIsLeftOutOrCut) {
+TEST_F(Grid, RefusesMissingAndTruncatedNumbers) {
   put("v_0_1.pgm", 0);
   put("v_-1_1.pgm", 0);
   EXPECT_NE(said([&] { find_grid(in("v_{row}_{col}.pgm")); }).find("v_-1_1.pgm: -1 is no place in a grid"),
@@ -602,7 +602,7 @@ TEST_F(Grid, NoNumberIsLeftOutOrCut) {
   EXPECT_EQ(find_grid(in("w{row}*{col}.pgm")).paths, std::vector{in("w3x4.pgm")});
 }
 
-TEST_F(Grid, WhatIsMissingOrTwiceIsReported) {
+TEST_F(Grid, ReportsMissingAndDuplicateFiles) {
   put_all();
   std::filesystem::remove(in("v_02_9.pgm"));
   const std::string pattern = in("*_{row}_{col}.pgm");

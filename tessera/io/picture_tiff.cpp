@@ -79,11 +79,11 @@ int on_warning(TIFF* tiff, void* state, const char* module, const char* format, 
 
 using Tiff = std::unique_ptr<TIFF, void (*)(TIFF*)>;
 
-Tiff open(Stream& stream, const std::string& name, const char* mode, std::int64_t most_bytes) {
+Tiff open(Stream& stream, const std::string& name, const char* mode, std::int64_t max_bytes) {
   const std::unique_ptr<TIFFOpenOptions, void (*)(TIFFOpenOptions*)> options(TIFFOpenOptionsAlloc(),
                                                                              TIFFOpenOptionsFree);
   if (!options) throw Error(name + ": no memory is left");
-  TIFFOpenOptionsSetMaxSingleMemAlloc(options.get(), most_bytes);
+  TIFFOpenOptionsSetMaxSingleMemAlloc(options.get(), max_bytes);
   TIFFOpenOptionsSetErrorHandlerExtR(options.get(), on_error, &stream);
   TIFFOpenOptionsSetWarningHandlerExtR(options.get(), on_warning, &stream);
   return {TIFFClientOpenExt(
@@ -179,7 +179,7 @@ Cut cut_of(TIFF* tiff, const Header& h, const std::string& name) {
 }
 
 // The largest number of bytes of pixels that one compressed byte can stand for.
-double most_of_a_byte(std::uint16_t compression) {
+double max_of_a_byte(std::uint16_t compression) {
   switch (compression) {
     case COMPRESSION_NONE:
       return 1;
@@ -197,7 +197,7 @@ double most_of_a_byte(std::uint16_t compression) {
 // Before pixels are allocated: checks that each block lies within the file, and that the blocks can hold as
 // many pixels as the header says. libtiff gives a single strip that reaches beyond the end of the file its
 // nominal length, and reads a block that is not listed from offset 0.
-void demand_blocks(TIFF* tiff, const Header& h, const Cut& cut, const std::string& name, std::size_t file) {
+void require_blocks(TIFF* tiff, const Header& h, const Cut& cut, const std::string& name, std::size_t file) {
   double stored = 0;
   for (std::uint64_t i = 0; i < cut.blocks; ++i) {
     const auto index = static_cast<std::uint32_t>(i);
@@ -211,7 +211,7 @@ void demand_blocks(TIFF* tiff, const Header& h, const Cut& cut, const std::strin
     stored += static_cast<double>(length);
   }
   const double wanted = static_cast<double>(h.height) * ((1.0 * h.width * h.samples * h.bits) / 8);
-  if (wanted > stored * most_of_a_byte(h.compression))
+  if (wanted > stored * max_of_a_byte(h.compression))
     throw Error(name + ": is a damaged TIFF file: it ends too early");
 }
 
@@ -269,15 +269,15 @@ void describe(TIFF* tiff, const ArrayView& pixels, const Style& style, std::uint
 }
 
 Raw parse_tiff(std::span<const std::byte> file, const std::string& name, const Limits& limits) {
-  constexpr std::int64_t least_memory = std::int64_t{1} << 26;  // libtiff counts its own tables, too
+  constexpr std::int64_t min_memory = std::int64_t{1} << 26;  // libtiff counts its own tables, too
   Stream stream;
   stream.file = file;
-  const Tiff tiff = open(stream, name, "rm", std::max(limits.bytes, least_memory));
+  const Tiff tiff = open(stream, name, "rm", std::max(limits.bytes, min_memory));
   if (!tiff) throw unreadable(name, "TIFF", stream.message);
   const Header h = read_header(tiff.get(), name);
-  demand_within(name, limits, h.element, {h.height, h.width, h.samples});
+  require_within(name, limits, h.element, {h.height, h.width, h.samples});
   const Cut cut = cut_of(tiff.get(), h, name);
-  demand_blocks(tiff.get(), h, cut, name, file.size());
+  require_blocks(tiff.get(), h, cut, name, file.size());
   Raw raw;
   raw.picture.pixels = pixels_for(name, limits, h.element, h.height, h.width, h.samples);
   raw.picture.alpha = h.alpha;
@@ -323,7 +323,8 @@ constinit const Codec tiff_codec{.parse = parse_tiff, .encode = encode_tiff};
 #else
 namespace tessera::picture {
 
-constinit const Codec tiff_codec{.lacking = "TIFF; with libtiff's development files (libtiff-dev) it would"};
+constinit const Codec tiff_codec{
+    .lacking = "TIFF: install libtiff's development files (libtiff-dev) and build again"};
 
 }  // namespace tessera::picture
 #endif

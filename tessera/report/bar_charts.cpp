@@ -22,8 +22,8 @@ std::size_t fitting(double room, double each) {
 }
 
 // The layout: labels and values stand above their bars, so that it serves every width.
-struct Place {
-  Place(double across, const Bars& bars)
+struct ChartLayout {
+  ChartLayout(double across, const Bars& bars)
       : width(across),
         right(across - 6),
         top(bars.reference ? 28 : 12),
@@ -36,7 +36,7 @@ struct Place {
   bool code;
 };
 
-Scale scale_of(const Bars& bars, const Place& place) {
+Scale scale_of(const Bars& bars, const ChartLayout& place) {
   double least = 0, most = 0;
   const auto take = [&](Number value) {
     if (!value || !(*value > 0)) return;
@@ -53,7 +53,7 @@ Scale scale_of(const Bars& bars, const Place& place) {
   return Scale::around(kind, least, most, place.left, place.right);
 }
 
-void draw_axis(Svg& svg, const Scale& scale, const Place& place, const std::string& unit) {
+void draw_axis(Svg& svg, const Scale& scale, const ChartLayout& place, const std::string& unit) {
   for (const Tick& tick : scale.ticks(is_narrow(place.width) ? 4 : 7)) {
     const double x = scale.at(tick.value);
     svg.line({x, place.top - 4}, {x, place.bottom}, "grid");
@@ -66,7 +66,7 @@ void draw_axis(Svg& svg, const Scale& scale, const Place& place, const std::stri
   svg.text({place.right, place.bottom + 34}, unit + kind, "small muted", Anchor::end);
 }
 
-void draw_value(Svg& svg, const Bar& bar, const Scale& scale, const Place& place, double y) {
+void draw_value(Svg& svg, const Bar& bar, const Scale& scale, const ChartLayout& place, double y) {
   const double end = scale.at(*bar.value), middle = y + place.height / 2;
   if (*bar.value > 0)
     svg.rect(place.left, y, std::max(end - place.left, 1.0), place.height, "bar " + bar.classes, bar.tip, 2);
@@ -79,7 +79,7 @@ void draw_value(Svg& svg, const Bar& bar, const Scale& scale, const Place& place
   if (!bar.value_text.empty()) svg.text({place.right, y - 6}, bar.value_text, "strong", Anchor::end);
 }
 
-void draw_missing(Svg& svg, const Bar& bar, const Place& place, double y) {
+void draw_missing(Svg& svg, const Bar& bar, const ChartLayout& place, double y) {
   const bool wrong = bar.classes == "wrong";
   svg.rect(place.left, y, 24, place.height, wrong ? "bar wrong" : "bar missing", bar.tip, 2);
   const std::size_t room = fitting(place.right - place.left - 34, small_letter);
@@ -88,7 +88,7 @@ void draw_missing(Svg& svg, const Bar& bar, const Place& place, double y) {
 }
 
 // Draws the detail only if the label leaves enough width.
-void draw_label(Svg& svg, const Bar& bar, const Place& place, double y) {
+void draw_label(Svg& svg, const Bar& bar, const ChartLayout& place, double y) {
   const double room =
       place.width - 8 - letter * static_cast<double>(std::max<std::size_t>(display_width(bar.value_text), 3));
   if (place.code)
@@ -104,7 +104,7 @@ void draw_label(Svg& svg, const Bar& bar, const Place& place, double y) {
 }  // namespace
 
 Svg draw_bars(const Bars& bars, double width, const std::string& id, const Chart& chart) {
-  const Place place(width, bars);
+  const ChartLayout place(width, bars);
   Svg svg(width, place.bottom + 42, id, chart.title, chart.description);
   const Scale scale = scale_of(bars, place);
   draw_axis(svg, scale, place, bars.unit);

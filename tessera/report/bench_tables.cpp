@@ -35,7 +35,7 @@ std::string why_not(const Row& row) {
 
 namespace {
 
-constexpr std::size_t most_listed = 4;  // configurations a line
+constexpr std::size_t max_listed = 4;  // configurations a line
 
 struct Refused {
   std::string why, who;
@@ -57,7 +57,7 @@ std::string line_of(const std::vector<Refused>& alike) {
   std::vector<std::string> names;  // each once, for all sizes
   for (const Refused& refused : alike)
     if (std::ranges::find(names, refused.who) == names.end()) names.push_back(refused.who);
-  const std::size_t listed = std::min(names.size(), most_listed);
+  const std::size_t listed = std::min(names.size(), max_listed);
   std::string out = fmt::format(
       "n/a: {}", fmt::join(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(listed), "; "));
   if (names.size() > listed) out += fmt::format("; and {} more", names.size() - listed);
@@ -82,7 +82,7 @@ std::string reasons_of(const std::vector<Row>& rows) {
   std::string out;
   for (const std::vector<Refused>& kind : kinds) {
     std::vector<std::vector<Refused>> groups{kind};
-    if (kind.size() <= most_listed) {
+    if (kind.size() <= max_listed) {
       groups.clear();
       for (const Refused& refused : kind) add(groups, refused, false);
     }

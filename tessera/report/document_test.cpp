@@ -50,7 +50,7 @@ TEST(Document, ReadsWhatTraceWrites) {
   EXPECT_FALSE(row.counts());
 }
 
-TEST(Document, ALineThatDoesSeveralThingsIsOneLine) {
+TEST(Document, MergesTheAccessesOfASourceLine) {
   const Document read = parse_document("some.json", file(R"({"variant": "tiles", "lines": [
     {"file": "k.cu", "line": 3, "text": "x", "kind": "global_load", "width": 4, "requests": 8, "sectors": 32, "sectors_per_request": 4},
     {"file": "k.cu", "line": 3, "text": "x", "kind": "global_load", "width": 4, "requests": 8, "sectors": 8, "sectors_per_request": 1},
@@ -96,7 +96,7 @@ TEST(Document, NamesTheFileThePlaceAndTheReason) {
   EXPECT_THROW(read_document("/no/such/file.json"), Error);
 }
 
-TEST(Document, OtherKindsBecomeTheirTable) {
+TEST(Document, ShowsOtherDocumentsAsTables) {
   const Document read = parse_document("v.json", R"({"schema": 1, "kind": "verify", "rows":
     [{"variant": "a", "passed": 4}, {"variant": "b", "failed": 1, "deep": {"x": 1}}]})");
   EXPECT_EQ(read.columns, (std::vector<std::string>{"variant", "passed", "failed"}));

@@ -111,7 +111,7 @@ DataTable heat_table(const HeatMap& map, const std::string& caption) {
 }
 
 // Heat maps of sweeps: problems, and the choices of one rung.
-constexpr std::size_t most_lines = 32;
+constexpr std::size_t max_lines = 32;
 
 HeatCell cell_of(const Entry* row, const Metric& metric) {
   if (row == nullptr) return {};
@@ -209,9 +209,9 @@ void draw_as_bars(Chart& out, Entries rows, const Metric& metric) {
   std::stable_partition(rows.begin(), rows.end(), valued);
   std::ranges::stable_sort(
       rows, [&](const Entry* a, const Entry* b) { return valued(a) && valued(b) && metric.better(*a, *b); });
-  if (rows.size() > most_lines) {
-    out.note = fmt::format("The best {} of {} choices.", most_lines, rows.size());
-    rows.resize(most_lines);
+  if (rows.size() > max_lines) {
+    out.note = fmt::format("The best {} of {} choices.", max_lines, rows.size());
+    rows.resize(max_lines);
   }
   Bars bars{metric.unit, {}, {}, {}};
   out.table.caption = out.title;
@@ -238,7 +238,7 @@ Chart one_tuning_chart(const Group& group, const Entries& rows, const std::vecto
   out.title = fmt::format("Choices of {} at {}", rows[0]->variant, to_string(problem));
   if (best_of(rows, metric) == nullptr) out.missing = "none of its choices has a time";
   HeatMap map = tuning_map(rows, axes, metric);
-  if (axes.size() == 1 || filled(map) < a_grid || map.lines.size() > most_lines) {
+  if (axes.size() == 1 || filled(map) < a_grid || map.lines.size() > max_lines) {
     out.description = fmt::format("{} of each choice, {}, the best first.", metric.unit, where(group));
     draw_as_bars(out, rows, metric);
     return out;

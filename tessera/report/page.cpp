@@ -266,7 +266,7 @@ const Chart& chart_named(const std::vector<Section>& sections, const std::string
 
 namespace {
 
-constexpr std::size_t most_advice = 8;
+constexpr std::size_t max_advice = 8;
 
 std::string section_html(const Section& section) {
   std::string out = fmt::format(
@@ -295,7 +295,7 @@ std::string advice_html(const std::vector<Document>& documents) {
   out +=
       "<p class=\"quiet\">Rules over the numbers of this page, the most urgent first; each shows what it "
       "rests on.</p>\n<ol class=\"advice\">\n";
-  const std::size_t shown = std::min(all.size(), most_advice);
+  const std::size_t shown = std::min(all.size(), max_advice);
   for (std::size_t i = 0; i < shown; ++i) out += advice_item(all[i]);
   out += "</ol>\n";
   if (shown < all.size()) {

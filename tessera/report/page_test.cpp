@@ -80,7 +80,7 @@ TEST(Escape, MarkupBecomesText) {
   EXPECT_EQ(escaped("µ × …"), "µ × …");
 }
 
-TEST(Escape, WhatXmlForbidsIsReplaced) {
+TEST(Escape, ReplacesCharactersThatXmlForbids) {
   const std::string replaced = "\xEF\xBF\xBD";
   EXPECT_EQ(escaped(std::string("a\0b", 3)), "a" + replaced + "b");
   EXPECT_EQ(escaped("\x1b"), replaced);
@@ -198,7 +198,7 @@ Bars bars_of(const std::vector<double>& numbers) {
   return out;
 }
 
-TEST(Bars, AreLogarithmicWhereTheLeastWouldVanish) {
+TEST(Bars, UseALogarithmicAxisForWideRanges) {
   const Chart chart;
   for (const double width : {wide, narrow}) {
     EXPECT_NE(draw_bars(bars_of({1, 1000}), width, "a", chart).standalone().find("logarithmic"),
@@ -208,7 +208,7 @@ TEST(Bars, AreLogarithmicWhereTheLeastWouldVanish) {
   }
 }
 
-TEST(Bars, WhatIsMissingIsSaidAndExtremesAreDrawn) {
+TEST(Bars, LabelMissingValuesAndDrawExtremes) {
   const Chart chart;
   for (const double width : {wide, narrow})
     for (const auto& numbers : std::vector<std::vector<double>>{
@@ -221,7 +221,7 @@ TEST(Bars, WhatIsMissingIsSaidAndExtremesAreDrawn) {
     }
 }
 
-TEST(HeatMap, SaysWhatCouldNotRunAndLeavesWhatWasNotTried) {
+TEST(HeatMap, MarksFailedCellsAndOmitsUntriedOnes) {
   HeatMap map{"x", "y", "GFLOP/s", {"1", "2", "4"}, {"8"}, {{{3.0, "3.00", "tip"}, {{}, "n/a", "why"}, {}}}};
   const Chart chart;
   for (const double width : {wide, narrow}) {
@@ -232,7 +232,7 @@ TEST(HeatMap, SaysWhatCouldNotRunAndLeavesWhatWasNotTried) {
   }
 }
 
-TEST(HeatMap, TheBestIsTheDarkestWhicheverWayIsBetter) {
+TEST(HeatMap, DrawsTheBestCellDarkest) {
   const Chart chart;
   for (const bool more : {true, false}) {
     HeatMap map{"x", "y", "u", {"1", "2"}, {"8"}, {{{1.0, "low", "t"}, {2.0, "high", "t"}}}, more};
@@ -329,13 +329,13 @@ TEST(Page, TheSerialRungIsARungOfItsOwnDeviceOnly) {
   EXPECT_EQ(sections_of(together).at(0).charts.at(0).table.lines.size(), 2u);
 }
 
-TEST(Page, NothingMeasuredIsSaid) {
+TEST(Page, ReportsThatNothingWasMeasured) {
   EXPECT_NE(page({document("")}).find("The file holds no rows."), std::string::npos);
   const std::string text = page({document(R"({"variant": "a"}, {"variant": "b"})")});
   EXPECT_NE(text.find("no rung has a time"), std::string::npos);
 }
 
-TEST(Advice, RestsOnTheNumbers) {
+TEST(Advice, FollowsFromTheNumbers) {
   EXPECT_TRUE(advice_for({document(row("a", 0.1) + "," + row("b", 0.05))}).empty());
   const auto slower =
       advice_for({document(row("a", 0.1) + "," + row("b", 0.2, R"(, "ratio_previous": 0.5)"))});
@@ -353,7 +353,7 @@ TEST(Advice, RestsOnTheNumbers) {
   EXPECT_EQ(wrong[0].title, "w computes a wrong result");
 }
 
-TEST(Advice, TheEdgeOfWhatWasTried) {
+TEST(Advice, ReportsABestValueAtTheEdgeOfItsRange) {
   const auto swept = [](double a, double b, double c) {
     return advice_for(
         {document(row("s", a, R"(, "tuning": {"x": 1})") + "," + row("s", b, R"(, "tuning": {"x": 2})") +

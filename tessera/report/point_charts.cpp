@@ -240,7 +240,7 @@ std::vector<Curve> curves_of(const StudiedTable& table) {
 }
 
 // Five colours, then the same ones dashed; the prediction has its own.
-constexpr std::size_t series_colours = 5, most_letters = 25;
+constexpr std::size_t series_colours = 5, max_letters = 25;
 std::string colour_of(std::size_t series) { return "s" + std::to_string(series % series_colours); }
 
 Svg draw_study(const std::vector<Curve>& curves, const std::string& across, double width,
@@ -263,7 +263,7 @@ Svg draw_study(const std::vector<Curve>& curves, const std::string& across, doub
     std::vector<Svg::Point> points;
     for (const auto& [at, value] : curve.points) points.push_back(frame.at(at, value));
     const std::string colour = curve.predicted ? "mark-text" : colour_of(series);
-    names.push_back({points.back(), shortened(curve.name, most_letters), "small " + colour});
+    names.push_back({points.back(), shortened(curve.name, max_letters), "small " + colour});
     if (curve.predicted) {
       svg.path(points, "steps");
       continue;

@@ -70,7 +70,7 @@ TEST(Table, AShortenedPlaceKeepsItsLine) {
   EXPECT_EQ(end_of("µµ:7", 4), "µµ:7");
 }
 
-TEST(Table, WhatIsMissingIsNeverZero) {
+TEST(Table, MissingValuesAreNotZero) {
   EXPECT_EQ(number(std::nullopt), "n/a");
   EXPECT_EQ(number(std::numeric_limits<double>::quiet_NaN()), "n/a");
   EXPECT_EQ(seconds(std::nullopt), "n/a");
@@ -151,7 +151,7 @@ TEST_F(BenchTables, ReasonsAreListedOnceAndLongListsAreCut) {
   EXPECT_NE(two.find("x=2: needs 4096 threads"), std::string::npos) << "few are told exactly: " << two;
 }
 
-TEST_F(BenchTables, WarningsNameWhatToDo) {
+TEST_F(BenchTables, WarningsNameARemedy) {
   EXPECT_TRUE(bench::warnings(rows_).empty());
   rows_[0].seconds.clear();
   rows_[0].reason = "not installed";
@@ -164,7 +164,7 @@ TEST_F(BenchTables, WarningsNameWhatToDo) {
     EXPECT_NE(text[i++].find(remedy), std::string::npos) << remedy;
 }
 
-TEST_F(BenchTables, OneBaselineIsEnough) {
+TEST_F(BenchTables, DoesNotWarnIfOneBaselineIsInstalled) {
   Variant other = library_;
   other.name = "other";
   rows_.push_back(row(other, {}));
@@ -176,7 +176,7 @@ TEST_F(BenchTables, OneBaselineIsEnough) {
   EXPECT_NE(bench::warnings(rows_)[0].find("no baseline: not installed"), std::string::npos);
 }
 
-TEST_F(BenchTables, TheRooflineIsTheCeilingThatBinds) {
+TEST_F(BenchTables, TheRooflineIsTheLowestCeiling) {
   bench::Row& row = rows_[2];  // 4 s
   EXPECT_FALSE(row.roofline());
   row.ceilings = {.bytes_per_second = 2e9, .flops_per_second = {{Element::f32, 6e9}}};
@@ -212,7 +212,7 @@ bench::Row row(Tuning tuning, double seconds) {
   return out;
 }
 
-TEST(TwoWayTable, OneAgainstTheOther) {
+TEST(TwoWayTable, ShowsOneParameterAgainstAnother) {
   std::vector<bench::Row> rows{row({{"x", 16}, {"y", 2}}, 0.5), row({{"x", 16}, {"y", 10}}, 0.25),
                                row({{"x", 4}, {"y", 2}}, 1), row({{"x", 4}, {"y", 10}}, 0)};
   rows[3].reason = "needs too many threads";
@@ -230,7 +230,7 @@ TEST(TwoWayTable, OneAgainstTheOther) {
             "(1) needs too many threads\n");
 }
 
-TEST(TwoWayTable, SeveralDownAndHoles) {
+TEST(TwoWayTable, ShowsSeveralRowsAndGaps) {
   const std::vector<bench::Row> rows{row({{"u", 0}, {"p", 0}, {"tile", 8}}, 1),
                                      row({{"u", 1}, {"p", 0}, {"tile", 8}}, 2),
                                      row({{"u", 1}, {"p", 1}, {"tile", 16}}, 4)};
@@ -246,7 +246,7 @@ TEST(TwoWayTable, SeveralDownAndHoles) {
             "(1) not among the configurations\n");
 }
 
-TEST(TwoWayTable, WhatElseDiffersMakesTables) {
+TEST(TwoWayTable, MakesATableForEachOtherParameter) {
   const std::vector<bench::Row> rows{row({{"x", 1}, {"y", 1}, {"z", 1}}, 1),
                                      row({{"x", 1}, {"y", 1}, {"z", 2}}, 0.5)};
   const std::string text = two_way_table(rows, {"y"}, "x");
@@ -321,7 +321,7 @@ void expect_in(const std::string& part, const std::string& text) {
   EXPECT_NE(text.find(part), std::string::npos) << part << " is not in:\n" << text;
 }
 
-TEST_F(TraceTable, OfWhatCannotBeTracedTheCompilersCodeTells) {
+TEST_F(TraceTable, UsesCompiledCodeForUntraceableRungs) {
   const std::string text = why(before_, after_);
   for (const char* part :
        {"second against first, by the compiler's code alone:", "multiply-add: 5.6 instead of 10",
@@ -338,7 +338,7 @@ TEST_F(TraceTable, OfWhatCannotBeTracedTheCompilersCodeTells) {
   expect_in("of the GPU code", notes({after_}));
 }
 
-TEST_F(TraceTable, WithoutCodeItSaysWhatIsMissing) {
+TEST_F(TraceTable, ReportsMissingCode) {
   after_.code.reset();
   const std::string text = why(before_, after_);
   expect_in("second runs on cuda", text);
@@ -347,7 +347,7 @@ TEST_F(TraceTable, WithoutCodeItSaysWhatIsMissing) {
   EXPECT_EQ(text.find("against"), std::string::npos) << text;
 }
 
-TEST_F(TraceTable, WarnsOfAccessesThatItHasNotSeen) {
+TEST_F(TraceTable, WarnsOfUnrecordedAccesses) {
   const std::string shared = "gpu/first: its GPU code has 12 loads of shared memory, and the trace saw none";
   const std::string global = "gpu/first: its GPU code has 2 loads of global memory, and the trace saw none";
   expect_in(shared, notes({before_}));

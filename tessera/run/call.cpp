@@ -25,9 +25,9 @@ bool has_all_outputs(const Arguments& arguments) {
 
 struct Call::State {
   struct Key {
-    std::array<ArrayView, Signature::most_arrays> arrays;  // data holds the alignment, not the address
-    int holder = 0;            // host_run, or the GPU that holds the output, or -1
-    std::size_t variants = 0;  // load() adds variants
+    std::array<ArrayView, Signature::max_arrays> arrays;  // data holds the alignment, not the address
+    int holder = 0;                                       // host_run, or the GPU that holds the output, or -1
+    std::size_t variants = 0;                             // load() adds variants
 
     static constexpr int host_run = -2;
 
@@ -40,7 +40,7 @@ struct Call::State {
     }
   };
 
-  struct Known {
+  struct RememberedCall {
     Key key;
     std::shared_ptr<const Arguments> arguments;
     Plan plan;
@@ -53,7 +53,7 @@ struct Call::State {
   std::vector<const Parameter*> parameters;  // the array parameters, in their order
   bool remembers = true;
   std::mutex mutex;
-  std::vector<std::shared_ptr<const Known>> known;
+  std::vector<std::shared_ptr<const RememberedCall>> known;
   std::size_t oldest = 0;
 
   State(const std::string& name, Arguments::Words given, Request request_)
@@ -85,15 +85,15 @@ struct Call::State {
     return key;
   }
 
-  std::shared_ptr<const Known> known_by(const Key& key) {
+  std::shared_ptr<const RememberedCall> find_remembered(const Key& key) {
     const std::scoped_lock lock(mutex);
     for (const auto& one : known)
       if (one->key == key) return one;
     return nullptr;
   }
 
-  std::shared_ptr<const Known> remember(Known made) {
-    auto out = std::make_shared<const Known>(std::move(made));
+  std::shared_ptr<const RememberedCall> remember(RememberedCall made) {
+    auto out = std::make_shared<const RememberedCall>(std::move(made));
     if (!remembers) return out;
     const std::scoped_lock lock(mutex);
     if (known.size() < remembered_plans) known.push_back(out);
@@ -139,14 +139,14 @@ Call::~Call() = default;
 Outcome Call::run(std::span<const ArrayView> arrays, bool check) const {
   State& s = *state_;
   const State::Key key = s.key_of(arrays, State::Key::host_run);
-  std::shared_ptr<const State::Known> known = s.known_by(key);
+  std::shared_ptr<const State::RememberedCall> known = s.find_remembered(key);
   if (!known) {
     const Arguments host = s.bind(arrays);
     // A run that returns values, such as an integral, may move to another device while it runs.
     if (!host.signature().of(Parameter::Kind::value).empty())
       return tessera::run(s.operation, host, s.request, check);
-    State::Known made{key, std::make_shared<const Arguments>(host), choose(s.operation, host, s.request),
-                      nullptr};
+    State::RememberedCall made{key, std::make_shared<const Arguments>(host),
+                               choose(s.operation, host, s.request), nullptr};
     const bool at_once =
         made.plan.device.where == Where::cpu && !made.plan.variant->baseline && has_all_outputs(host);
     if (at_once) {
@@ -177,12 +177,13 @@ std::shared_ptr<const PreparedCall> Call::enqueue(void* stream, std::span<const 
   if (const void* const data = arrays[static_cast<std::size_t>(output - s.parameters.begin())].data;
       gpus != nullptr && data != nullptr)
     key.holder = gpus->holder_of(data).value_or(-1);
-  std::shared_ptr<const State::Known> known = s.known_by(key);
+  std::shared_ptr<const State::RememberedCall> known = s.find_remembered(key);
   if (!known) {
-    const Arguments there = s.bind(arrays);
-    if (there.array(s.operation.output).count() == 0) return nullptr;
-    auto prepared = std::make_shared<const PreparedCall>(s.operation, there, s.request);
-    known = s.remember({key, std::make_shared<const Arguments>(there), prepared->plan(), prepared});
+    const Arguments device_arguments = s.bind(arrays);
+    if (device_arguments.array(s.operation.output).count() == 0) return nullptr;
+    auto prepared = std::make_shared<const PreparedCall>(s.operation, device_arguments, s.request);
+    known =
+        s.remember({key, std::make_shared<const Arguments>(device_arguments), prepared->plan(), prepared});
   }
   tessera::enqueue(*known->prepared, known->arguments->with_addresses(State::addresses_of(arrays)), stream,
                    workspace);

@@ -56,8 +56,8 @@ std::string alternatives(const std::vector<const Choice*>& choices, const Tuning
     const auto fixed = known.fixed.find(name);
     if (fixed == known.fixed.end() || fixed->second.contains(value)) continue;
     out += (out.empty() ? "; it has " : "; ") + name + "=";
-    for (const int there : fixed->second)
-      out += (there == *fixed->second.begin() ? "" : ", ") + std::to_string(there);
+    for (const int allowed : fixed->second)
+      out += (allowed == *fixed->second.begin() ? "" : ", ") + std::to_string(allowed);
   }
   return out.empty() ? "; it has " + first_choices(choices) : out;
 }
@@ -89,7 +89,7 @@ int whole_number(const std::string& word, const std::string& what, const std::st
   std::optional<std::int64_t> value;
   try {
     value = evaluate(word);
-  } catch (const Error&) {  // its message is about expressions, which nobody typed
+  } catch (const Error&) {  // its message is about expressions, which the user did not type
   }
   if (!value || *value < least || *value > most)
     throw Error("--device " + whole + ": " + what + " needs a whole number from " + std::to_string(least) +
@@ -174,15 +174,16 @@ bool transfer_pays(const Operation& operation, const Arguments& arguments, const
   constexpr double gpu_flops = 128 * 2 * 1.4e9 * 0.5;             // per multiprocessor: 128 lanes, half used
   constexpr double cpu_flops = 16 * 2 * 2.5e9, cpu_bytes = 20e9;  // per core: two 256-bit units, one fused
   const double flops = operation.flops(arguments), bytes = operation.bytes(arguments);
-  const double there = start_seconds + bytes / bus_bytes + flops / (gpu_flops * gpu.processors);
-  const double here = std::max(bytes / cpu_bytes, flops / (cpu_flops * cpu.threads));
-  return there < here;
+  const double gpu_time = start_seconds + bytes / bus_bytes + flops / (gpu_flops * gpu.processors);
+  const double cpu_time = std::max(bytes / cpu_bytes, flops / (cpu_flops * cpu.threads));
+  return gpu_time < cpu_time;
 }
 
 // Sets the plan to the first choice that fits the tuning and accepts the arguments, or returns why none does.
-Reason settle(Plan& plan, const Variant& variant, const Arguments& there, const Request& request) {
+Reason prepare_plan(Plan& plan, const Variant& variant, const Arguments& device_arguments,
+                    const Request& request) {
   Reason first_reason;
-  const Element element = there.element();
+  const Element element = device_arguments.element();
   const auto computes = [element](const Choice& c) { return c.prepare.contains(element); };
   const bool computed = std::ranges::any_of(variant.choices, computes);
   for (const Choice& choice : variant.choices) {
@@ -193,7 +194,7 @@ Reason settle(Plan& plan, const Variant& variant, const Arguments& there, const 
       for (const auto& [name, value] : *request.tuning) tuning.set(name, value);
     }
     const Plan tried{&variant, &choice, std::move(tuning), plan.device};
-    const Reason reason = refuses_in_place(tried, there);
+    const Reason reason = refuses_in_place(tried, device_arguments);
     if (!reason) {
       plan = tried;
       return std::nullopt;
@@ -242,25 +243,26 @@ std::vector<const Variant*> rungs_of(const Device& device, const Operation& oper
 
 }  // namespace
 
-Plan choose_in_place(const Device& device, const Operation& operation, const Arguments& there,
+Plan choose_in_place(const Device& device, const Operation& operation, const Arguments& device_arguments,
                      const Request& request) {
   if (may_use_cache(request))
-    if (auto found = tuned_plan(tuning_file(), device, operation, there)) return *found;
+    if (auto found = tuned_plan(tuning_file(), device, operation, device_arguments)) return *found;
   Plan plan;
   plan.device = device;
   Reason highest;
   bool highest_computes = false;
   std::optional<Plan> slower;  // the first one held back, taken if no other variant computes this
   for (const Variant* variant : rungs_of(device, operation, request)) {
-    const Reason reason = settle(plan, *variant, there, request);
+    const Reason reason = prepare_plan(plan, *variant, device_arguments, request);
     if (!reason) {
-      if (request.variant || !held_back(*variant, there, device)) return plan;
+      if (request.variant || !held_back(*variant, device_arguments, device)) return plan;
       if (!slower) slower = plan;
       continue;
     }
     // The reason of a rung that has the element type tells more than a missing element type.
-    const bool computes = std::ranges::any_of(
-        variant->choices, [&](const Choice& choice) { return choice.prepare.contains(there.element()); });
+    const bool computes = std::ranges::any_of(variant->choices, [&](const Choice& choice) {
+      return choice.prepare.contains(device_arguments.element());
+    });
     if (!highest || (computes && !highest_computes)) {
       highest = variant->name + ": " + *reason;
       highest_computes = computes;
@@ -271,16 +273,18 @@ Plan choose_in_place(const Device& device, const Operation& operation, const Arg
               (highest ? "; " + *highest : std::string(": this build has none")));
 }
 
-std::vector<Considered> consider(const Device& device, const Operation& operation, const Arguments& there) {
+std::vector<Considered> consider(const Device& device, const Operation& operation,
+                                 const Arguments& device_arguments) {
   std::vector<Considered> out;
   Plan plan;
   plan.device = device;
   for (const Variant* variant : rungs_of(device, operation, {})) {
-    Considered& one = out.emplace_back(Considered{variant, settle(plan, *variant, there, {}), {}});
-    if (!one.cannot) one.slower = held_back(*variant, there, device);
+    Considered& one =
+        out.emplace_back(Considered{variant, prepare_plan(plan, *variant, device_arguments, {}), {}});
+    if (!one.cannot) one.slower = held_back(*variant, device_arguments, device);
   }
   if (std::ranges::none_of(out, [](const Considered& one) { return !one.cannot; })) return out;
-  const Plan taken = choose_in_place(device, operation, there, {});
+  const Plan taken = choose_in_place(device, operation, device_arguments, {});
   auto own = std::ranges::find(out, taken.variant, &Considered::variant);
   if (own == out.end()) own = out.insert(out.end(), Considered{taken.variant, {}, {}});
   own->taken = true;
@@ -303,8 +307,8 @@ Plan Plan::without_names() const {
   return out;
 }
 
-Reason refuses_in_place(const Plan& plan, const Arguments& there) {
-  return plan.variant->refuses(*plan.choice, there, plan.tuning, plan.device);
+Reason refuses_in_place(const Plan& plan, const Arguments& device_arguments) {
+  return plan.variant->refuses(*plan.choice, device_arguments, plan.tuning, plan.device);
 }
 
 Reason refuses(const Plan& plan, const Arguments& host) {

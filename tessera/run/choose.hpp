@@ -26,7 +26,9 @@ struct Plan {
   Device device;
   bool tuned = false;  // found by `tune`
 
-  PreparedRun prepared(const Arguments& there) const { return choice->prepared(there, tuning, device); }
+  PreparedRun prepared(const Arguments& device_arguments) const {
+    return choice->prepared(device_arguments, tuning, device);
+  }
   // A copy without the device's name, which allocates nothing but a non-empty tuning.
   Plan without_names() const;
 };
@@ -34,7 +36,7 @@ struct Plan {
 // The reason why the plan cannot run these arguments, which may still be in host memory; nothing: it can.
 [[nodiscard]] Reason refuses(const Plan& plan, const Arguments& host);
 // The same for arguments that are already in the memory of the plan's device.
-[[nodiscard]] Reason refuses_in_place(const Plan& plan, const Arguments& there);
+[[nodiscard]] Reason refuses_in_place(const Plan& plan, const Arguments& device_arguments);
 
 // "cpu:threads=1" or "cuda:1" → the device. Throws Error: of kind no_device, with the reason, if this machine
 // or this build has none; of kind user for a word that names no device.
@@ -59,8 +61,8 @@ struct Plan {
 [[nodiscard]] Plan choose_on(const Device& device, const Operation& operation, const Arguments& arguments,
                              const Request& request);
 // For arguments that are not copied: their own strides and alignment count.
-[[nodiscard]] Plan choose_in_place(const Device& device, const Operation& operation, const Arguments& there,
-                                   const Request& request = {});
+[[nodiscard]] Plan choose_in_place(const Device& device, const Operation& operation,
+                                   const Arguments& device_arguments, const Request& request = {});
 
 // Says for each rung of the device's ladder why it was taken or not, highest place first; for a baseline only
 // if it is taken.
@@ -71,7 +73,7 @@ struct Considered {
   bool taken = false, tuned = false;  // tuned: because `tune` found it
 };
 [[nodiscard]] std::vector<Considered> consider(const Device& device, const Operation& operation,
-                                               const Arguments& there);
+                                               const Arguments& device_arguments);
 
 // The plan to fall back on if the amount of work is unknown in advance (Operation::flops gives 0), and when
 // to do so.

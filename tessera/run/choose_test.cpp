@@ -25,7 +25,7 @@ Variant by_tiles() {
   return out;
 }
 
-TEST(KnownTunings, TellWhatIsThereInstead) {
+TEST(KnownTunings, ListTheAlternatives) {
   const Variant variant = by_tiles();
   EXPECT_EQ(no_choice_with(variant, {{"tile", 9}}), "has no choice with tile=9; it has tile=1, 2, 3");
   EXPECT_EQ(no_choice_with(variant, {{"tile", 9}}, Element::f64),
@@ -34,14 +34,14 @@ TEST(KnownTunings, TellWhatIsThereInstead) {
             "has no choice with tiel=1: 'tiel' is none of its parameters; did you mean 'tile'?");
 }
 
-TEST(KnownTunings, OfAnElementAreThoseThatComputeIt) {
+TEST(KnownTunings, ListOnlyTuningsOfTheElement) {
   const Variant variant = by_tiles();
   EXPECT_EQ(no_choice_with(variant, {{"tile", 3}}, Element::bf16),
             "has no choice with tile=3 for bf16; it has tile=1, 2");
   EXPECT_EQ(no_choice_with(variant, {{"tile", 3}}, Element::i8), "does not compute i8");
 }
 
-TEST(KnownTunings, WhatIsThereButApartIsReportedWhole) {
+TEST(KnownTunings, ListWholeChoicesForUnavailableCombinations) {
   Variant variant;
   variant.choices = {choice({{"tile", 4}, {"unroll", 0}}, {Element::f32}),
                      choice({{"tile", 8}, {"unroll", 1}}, {Element::f32})};

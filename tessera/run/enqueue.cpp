@@ -31,23 +31,23 @@ void check_place(const std::string& what, const void* address, const Run& run) {
     throw Error(what + " " + *reason + ", but the work is for " + run.device->label());
 }
 
-void check_arrays(const Arguments& there, const Run& run) {
-  check_data(there);
-  for (const Parameter& p : there.signature().parameters) {
-    if (!p.is_array() || !there.has(p.name)) continue;
-    const ArrayView& view = there.array(p.name);
+void check_arrays(const Arguments& device_arguments, const Run& run) {
+  check_data(device_arguments);
+  for (const Parameter& p : device_arguments.signature().parameters) {
+    if (!p.is_array() || !device_arguments.has(p.name)) continue;
+    const ArrayView& view = device_arguments.array(p.name);
     if (view.count() == 0) continue;
     if (view.data == nullptr) throw Error(p.name + " has no data");
     check_place(p.name, view.data, run);
   }
 }
 
-void check_plan(const Plan& plan, const Arguments& there) {
-  if (!there.signature().of(Parameter::Kind::value).empty())
+void check_plan(const Plan& plan, const Arguments& device_arguments) {
+  if (!device_arguments.signature().of(Parameter::Kind::value).empty())
     throw Error("this operation returns host values; it cannot be enqueued");
   if (plan.variant->baseline && plan.device.where == Where::cuda)
     throw Error(plan.variant->name + " is a baseline, which may wait for the device: it cannot be enqueued");
-  if (const Reason reason = refuses_in_place(plan, there))
+  if (const Reason reason = refuses_in_place(plan, device_arguments))
     throw Error(plan.variant->name + " cannot compute this here: " + *reason);
 }
 
@@ -69,13 +69,13 @@ void check_size(const Workspace& given, std::size_t wanted) {
     throw Error("the workspace is not aligned to 256 bytes");
 }
 
-void check_workspace(const Workspace& given, std::size_t wanted, std::span<const Arguments> there,
+void check_workspace(const Workspace& given, std::size_t wanted, std::span<const Arguments> device_arguments,
                      const Run& run) {
   if (wanted == 0) return;
   check_size(given, wanted);
   check_place("the workspace", given.data, run);
   const ArrayView whole{given.data, Element::u8, {static_cast<std::int64_t>(wanted)}, {1}};
-  for (const Arguments& arguments : there)
+  for (const Arguments& arguments : device_arguments)
     for (const Parameter& p : arguments.signature().parameters)
       if (p.is_array() && arguments.has(p.name) && overlap(arguments.array(p.name), whole))
         throw Error("the workspace overlaps " + p.name);
@@ -90,25 +90,27 @@ Device device_holding(const void* address) {
   return find_device("cpu");
 }
 
-Plan choose_in_place(const Operation& operation, const Arguments& there, const Request& request) {
-  const Device device = request.device == "auto" ? device_holding(there.array(operation.output).data)
-                                                 : find_device(request.device);
-  return choose_in_place(device, operation, there, request);
+Plan choose_in_place(const Operation& operation, const Arguments& device_arguments, const Request& request) {
+  const Device device = request.device == "auto"
+                            ? device_holding(device_arguments.array(operation.output).data)
+                            : find_device(request.device);
+  return choose_in_place(device, operation, device_arguments, request);
 }
 
-void check_in_place(const Device& device, const Arguments& there, void* stream, const std::string& in_place) {
+void check_in_place(const Device& device, const Arguments& device_arguments, void* stream,
+                    const std::string& in_place) {
   const Run run{&device, stream};
   check_stream(run);
-  check_arrays(there, run);
-  refuse_overlaps(there, in_place);
+  check_arrays(device_arguments, run);
+  refuse_overlaps(device_arguments, in_place);
 }
 
 ScopedWorkspace::ScopedWorkspace(const Device& device, void* stream, const Workspace& given,
-                                 std::size_t bytes, std::span<const Arguments> there)
+                                 std::size_t bytes, std::span<const Arguments> device_arguments)
     : run_{&device, stream} {
   if (bytes == 0) return;
   if (given.data != nullptr || given.bytes != 0) {
-    check_workspace(given, bytes, there, run_);
+    check_workspace(given, bytes, device_arguments, run_);
     run_.workspace = given.data;
   } else if (StreamOrderedMemory* const order = find_stream_ordered_memory(device.where)) {
     run_.workspace = order->borrow(run_, bytes);
@@ -127,18 +129,19 @@ ScopedWorkspace::~ScopedWorkspace() {
   else backend_of(*run_.device).memory(*run_.device).release(run_.workspace);
 }
 
-std::size_t workspace_bytes(const Plan& plan, const Arguments& there) {
-  return plan.prepared(there).workspace_bytes;
+std::size_t workspace_bytes(const Plan& plan, const Arguments& device_arguments) {
+  return plan.prepared(device_arguments).workspace_bytes;
 }
 
-PreparedCall::PreparedCall(Plan plan, const Arguments& there) : plan_(std::move(plan)) {
-  check_plan(plan_, there);
-  planned_ = plan_.prepared(there);
+PreparedCall::PreparedCall(Plan plan, const Arguments& device_arguments) : plan_(std::move(plan)) {
+  check_plan(plan_, device_arguments);
+  planned_ = plan_.prepared(device_arguments);
   stream_memory_ = find_stream_ordered_memory(plan_.device.where);
 }
 
-PreparedCall::PreparedCall(const Operation& operation, const Arguments& there, const Request& request)
-    : PreparedCall(choose_in_place(operation, there, request), there) {}
+PreparedCall::PreparedCall(const Operation& operation, const Arguments& device_arguments,
+                           const Request& request)
+    : PreparedCall(choose_in_place(operation, device_arguments, request), device_arguments) {}
 
 void PreparedCall::enqueue(void* stream, std::span<void* const> arrays, const Workspace& workspace) const {
   Run run{&plan_.device, stream};
@@ -163,18 +166,18 @@ void PreparedCall::enqueue(void* stream, std::span<void* const> arrays, const Wo
   planned_(arrays, workspace_scope.run());
 }
 
-void enqueue(const Plan& plan, const Arguments& there, void* stream, const Workspace& workspace,
+void enqueue(const Plan& plan, const Arguments& device_arguments, void* stream, const Workspace& workspace,
              const std::string& in_place) {
-  enqueue(PreparedCall(plan, there), there, stream, workspace, in_place);
+  enqueue(PreparedCall(plan, device_arguments), device_arguments, stream, workspace, in_place);
 }
 
-void enqueue(const PreparedCall& call, const Arguments& there, void* stream, const Workspace& workspace,
-             const std::string& in_place) {
+void enqueue(const PreparedCall& call, const Arguments& device_arguments, void* stream,
+             const Workspace& workspace, const std::string& in_place) {
   const Device& device = call.plan().device;
-  check_in_place(device, there, stream, in_place);
+  check_in_place(device, device_arguments, stream, in_place);
   if (workspace.data != nullptr || workspace.bytes != 0)
-    check_workspace(workspace, call.workspace_bytes(), {&there, 1}, Run{&device, stream});
-  call.enqueue(stream, there.addresses(), workspace);
+    check_workspace(workspace, call.workspace_bytes(), {&device_arguments, 1}, Run{&device, stream});
+  call.enqueue(stream, device_arguments.addresses(), workspace);
 }
 
 }  // namespace tessera

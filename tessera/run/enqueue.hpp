@@ -27,21 +27,21 @@ struct Workspace {
 [[nodiscard]] Device device_holding(const void* address);
 
 // choose_in_place() on the device that holds the operation's output; a requested device must be that one.
-[[nodiscard]] Plan choose_in_place(const Operation& operation, const Arguments& there,
+[[nodiscard]] Plan choose_in_place(const Operation& operation, const Arguments& device_arguments,
                                    const Request& request = {});
 
 // The workspace that enqueue() needs for these arguments.
-[[nodiscard]] std::size_t workspace_bytes(const Plan& plan, const Arguments& there);
+[[nodiscard]] std::size_t workspace_bytes(const Plan& plan, const Arguments& device_arguments);
 
 // A call that is made many times: planned once for sizes, strides and alignment, with new addresses in each
 // call.
 class PreparedCall {
  public:
-  // The addresses in `there` matter only for their alignment, and are not kept. Throws if the plan refuses
-  // the arguments or cannot be enqueued.
-  PreparedCall(Plan plan, const Arguments& there);
+  // The addresses in `device_arguments` matter only for their alignment, and are not kept. Throws if the plan
+  // refuses the arguments or cannot be enqueued.
+  PreparedCall(Plan plan, const Arguments& device_arguments);
   // With the plan that choose_in_place() chooses.
-  PreparedCall(const Operation& operation, const Arguments& there, const Request& request);
+  PreparedCall(const Operation& operation, const Arguments& device_arguments, const Request& request);
   PreparedCall(const PreparedCall&) = delete;
   PreparedCall& operator=(const PreparedCall&) = delete;
 
@@ -61,19 +61,21 @@ class PreparedCall {
 // array is not in the device's memory or not aligned to its elements, an output overlaps another array, the
 // stream belongs to another device, the workspace is too small, the plan refuses, or the operation needs the
 // host: it returns values, or the variant is a GPU's baseline, which measures first.
-void enqueue(const Plan& plan, const Arguments& there, void* stream, const Workspace& workspace = {},
-             const std::string& in_place = {});
+void enqueue(const Plan& plan, const Arguments& device_arguments, void* stream,
+             const Workspace& workspace = {}, const std::string& in_place = {});
 // The same with a plan that was prepared for such arguments.
-void enqueue(const PreparedCall& call, const Arguments& there, void* stream, const Workspace& workspace = {},
-             const std::string& in_place = {});
+void enqueue(const PreparedCall& call, const Arguments& device_arguments, void* stream,
+             const Workspace& workspace = {}, const std::string& in_place = {});
 
 // The addresses in the form that PreparedCall::enqueue takes.
-[[nodiscard]] inline Addresses addresses_of(const Arguments& there) { return there.addresses(); }
+[[nodiscard]] inline Addresses addresses_of(const Arguments& device_arguments) {
+  return device_arguments.addresses();
+}
 
 // Parts of enqueue(), for launches that combine several problems.
 
 // Throws the Errors of enqueue() that concern arrays and stream.
-void check_in_place(const Device& device, const Arguments& there, void* stream,
+void check_in_place(const Device& device, const Arguments& device_arguments, void* stream,
                     const std::string& in_place = {});
 
 // The workspace for all that is enqueued during this object's lifetime: the caller's, which is checked, or a
@@ -82,7 +84,7 @@ class ScopedWorkspace {
  public:
   // `device` must outlive this object.
   ScopedWorkspace(const Device& device, void* stream, const Workspace& given, std::size_t bytes,
-                  std::span<const Arguments> there);
+                  std::span<const Arguments> device_arguments);
   ~ScopedWorkspace();
   ScopedWorkspace(const ScopedWorkspace&) = delete;
   ScopedWorkspace& operator=(const ScopedWorkspace&) = delete;

@@ -72,7 +72,7 @@ struct Seen {
 Seen seen;
 bool breaks = false;
 
-void add(const Arguments& there, const Tuning&, Run& run) {
+void add(const Arguments& device_arguments, const Tuning&, Run& run) {
   if (breaks) throw Error("it broke");
   auto* const workspace = static_cast<char*>(run.workspace);
   seen = {seen.runs + 1,
@@ -81,14 +81,14 @@ void add(const Arguments& there, const Tuning&, Run& run) {
           run.workspace_bytes,
           {workspace, workspace + run.workspace_bytes}};
   std::memset(run.workspace, 0x77, run.workspace_bytes);
-  const auto a = there.view<const float, 1>("A"), d = there.view<const float, 1>("D");
-  const auto c = there.view<float, 1>("C");
+  const auto a = device_arguments.view<const float, 1>("A"), d = device_arguments.view<const float, 1>("D");
+  const auto c = device_arguments.view<float, 1>("C");
   for (std::int64_t i = 0; i < c.extent[0]; ++i) c(i) = 2 * a(i) + (d.data != nullptr ? d(i) : 0);
 }
 
-void double_it(const Arguments& there, const Tuning&, Run&) {
-  const auto a = there.view<const float, 1>("A");
-  const auto c = there.view<float, 1>("C");
+void double_it(const Arguments& device_arguments, const Tuning&, Run&) {
+  const auto a = device_arguments.view<const float, 1>("A");
+  const auto c = device_arguments.view<float, 1>("C");
   for (std::int64_t i = 0; i < c.extent[0]; ++i) c(i) = 2 * a(i);
 }
 
@@ -126,13 +126,13 @@ PreparedRun planned(const Arguments& arguments, const Tuning&, const Device&) {
           .zeros = front};
 }
 
-Operation operation(const char* name, bool tells) {
+Operation operation(const char* name, bool returns_values) {
   using namespace parameter;
   Operation out;
   out.name = name;
   out.summary = "twice A, and D";
   out.signature.parameters = {input("A", {"n"}, "a vector"), optional_input("D", {"n"}, "another")};
-  if (tells) out.signature.parameters.push_back(value("sum", "what it tells"));
+  if (returns_values) out.signature.parameters.push_back(value("sum", "what it tells"));
   out.signature.parameters.push_back(output("C", {"n"}, "the result"));
   out.elements = {Element::f32};
   out.output = "C";
@@ -176,12 +176,13 @@ class Enqueue : public testing::Test {
   char* const space_ = memories[0] + 4096;
 
   static ArrayView vector(float* data, std::int64_t step = 1) { return {data, Element::f32, {8}, {step}}; }
-  Arguments there(std::map<std::string, ArrayView> inputs, float* out, const char* name = "doubling") const {
+  Arguments device_arguments(std::map<std::string, ArrayView> inputs, float* out,
+                             const char* name = "doubling") const {
     Arguments arguments(find_operation(name)->signature, Element::f32, std::move(inputs), {});
     arguments.set_array("C", vector(out));
     return arguments;
   }
-  Arguments there() const { return there({{"A", vector(in_)}}, out_); }
+  Arguments device_arguments() const { return device_arguments({{"A", vector(in_)}}, out_); }
   Plan plan(const Arguments& arguments, const char* name = "front") const {
     return choose_in_place(doubling_, arguments, {.device = "cuda", .variant = name, .cached = false});
   }
@@ -201,7 +202,7 @@ class Enqueue : public testing::Test {
 };
 
 TEST_F(Enqueue, RunsOnTheStreamWithAWorkspaceOfTheCallers) {
-  const Arguments arguments = there({{"A", vector(in_)}, {"D", vector(added_)}}, out_);
+  const Arguments arguments = device_arguments({{"A", vector(in_)}, {"D", vector(added_)}}, out_);
   const Plan chosen = plan(arguments);
   ASSERT_EQ(workspace_bytes(chosen, arguments), capacity);
   enqueue(chosen, arguments, &streams[0], {space_, capacity});
@@ -220,8 +221,8 @@ TEST_F(Enqueue, RunsOnTheStreamWithAWorkspaceOfTheCallers) {
   for (const char byte : seen.held) ASSERT_EQ(byte, 0);
 }
 
-TEST_F(Enqueue, BorrowsWhatTheCallerDoesNotGive) {
-  const Arguments arguments = there();
+TEST_F(Enqueue, AllocatesAMissingWorkspace) {
+  const Arguments arguments = device_arguments();
   enqueue(plan(arguments), arguments, nullptr);
   EXPECT_EQ(lending.borrowed, 1);
   EXPECT_EQ(lending.back, 1);
@@ -235,13 +236,13 @@ TEST_F(Enqueue, BorrowsWhatTheCallerDoesNotGive) {
   EXPECT_EQ(lending.borrowed, lending.back);
 }
 
-TEST_F(Enqueue, TheDeviceIsWhereTheResultLies) {
+TEST_F(Enqueue, RunsOnTheDeviceThatHoldsTheResult) {
   EXPECT_EQ(device_holding(in_).label(), "cuda:0");
   EXPECT_EQ(device_holding(memories[1] + 5).label(), "cuda:1");
   EXPECT_EQ(device_holding(this).label(), "cpu");
-  EXPECT_EQ(choose_in_place(doubling_, there()).device.index, 0);
+  EXPECT_EQ(choose_in_place(doubling_, device_arguments()).device.index, 0);
   auto* const second = reinterpret_cast<float*>(memories[1]);
-  const Arguments arguments = there({{"A", vector(second)}}, second + 8);
+  const Arguments arguments = device_arguments({{"A", vector(second)}}, second + 8);
   const Plan chosen = choose_in_place(doubling_, arguments);
   EXPECT_EQ(chosen.device.index, 1);
   enqueue(chosen, arguments, &streams[1]);
@@ -249,39 +250,42 @@ TEST_F(Enqueue, TheDeviceIsWhereTheResultLies) {
 }
 
 // A copy would have no gaps; without a copy the arrays' own strides count.
-TEST_F(Enqueue, StridesAreThoseThatTheArraysHave) {
-  const Arguments gaps = there({{"A", vector(in_, 2)}}, out_);
+TEST_F(Enqueue, KeepsTheStridesOfTheArrays) {
+  const Arguments gaps = device_arguments({{"A", vector(in_, 2)}}, out_);
   EXPECT_EQ(complaint(gaps), "no variant of doubling can compute this on cuda:0; front: A has gaps");
   EXPECT_NO_THROW((void)choose(doubling_, gaps, {.device = "cuda", .cached = false}));
-  EXPECT_THROW(enqueue(plan(there()), gaps, nullptr), Error) << "a Plan made for others";
+  EXPECT_THROW(enqueue(plan(device_arguments()), gaps, nullptr), Error) << "a Plan made for others";
 }
 
-TEST_F(Enqueue, SaysWhatIsWrong) {
+TEST_F(Enqueue, ReportsErrors) {
   float host[8] = {};
   auto* const second = reinterpret_cast<float*>(memories[1]);
   auto* const odd = reinterpret_cast<float*>(memories[0] + 2);
-  EXPECT_EQ(complaint(there({{"A", vector(host)}}, out_)),
+  EXPECT_EQ(complaint(device_arguments({{"A", vector(host)}}, out_)),
             "A lies in host memory, but the work is for cuda:0");
-  EXPECT_EQ(complaint(there({{"A", vector(second)}}, out_)),
+  EXPECT_EQ(complaint(device_arguments({{"A", vector(second)}}, out_)),
             "A lies in the memory of cuda:1, but the work is for cuda:0");
-  EXPECT_EQ(complaint(there({{"A", vector(nullptr)}}, out_)), "A has no data");
-  EXPECT_EQ(complaint(there({{"A", vector(odd)}}, out_)), "A is not aligned to its elements");
-  EXPECT_EQ(complaint(there({{"A", vector(in_)}}, in_ + 7)),
+  EXPECT_EQ(complaint(device_arguments({{"A", vector(nullptr)}}, out_)), "A has no data");
+  EXPECT_EQ(complaint(device_arguments({{"A", vector(odd)}}, out_)), "A is not aligned to its elements");
+  EXPECT_EQ(complaint(device_arguments({{"A", vector(in_)}}, in_ + 7)),
             "C overlaps A in memory; outputs must not alias other arrays");
-  EXPECT_EQ(complaint(there(), &streams[1]), "the stream is of another device than cuda:0");
-  EXPECT_EQ(complaint(there(), nullptr, {space_, capacity - 1}),
+  EXPECT_EQ(complaint(device_arguments(), &streams[1]), "the stream is of another device than cuda:0");
+  EXPECT_EQ(complaint(device_arguments(), nullptr, {space_, capacity - 1}),
             "the workspace has 1023 bytes, 1024 are needed");
   alignas(256) static char on_host[capacity];
-  EXPECT_EQ(complaint(there(), nullptr, {on_host, capacity}),
+  EXPECT_EQ(complaint(device_arguments(), nullptr, {on_host, capacity}),
             "the workspace lies in host memory, but the work is for cuda:0");
-  EXPECT_EQ(complaint(there(), nullptr, {nullptr, capacity}), "the workspace has no data");
-  EXPECT_EQ(complaint(there(), nullptr, {space_ + 8, capacity}), "the workspace is not aligned to 256 bytes");
-  EXPECT_EQ(complaint(there(), nullptr, {in_, capacity}), "the workspace overlaps A");
-  EXPECT_EQ(complaint(there()), "none");
+  EXPECT_EQ(complaint(device_arguments(), nullptr, {nullptr, capacity}), "the workspace has no data");
+  EXPECT_EQ(complaint(device_arguments(), nullptr, {space_ + 8, capacity}),
+            "the workspace is not aligned to 256 bytes");
+  EXPECT_EQ(complaint(device_arguments(), nullptr, {in_, capacity}), "the workspace overlaps A");
+  EXPECT_EQ(complaint(device_arguments()), "none");
 }
 
-TEST_F(Enqueue, AnInputMayLieWhereTheResultDoesIfItIsNamed) {
-  const auto both = [this](float* d) { return there({{"A", vector(in_)}, {"D", vector(d)}}, added_); };
+TEST_F(Enqueue, AcceptsANamedInPlaceInput) {
+  const auto both = [this](float* d) {
+    return device_arguments({{"A", vector(in_)}, {"D", vector(d)}}, added_);
+  };
   EXPECT_EQ(complaint(both(added_)), "C overlaps D in memory; outputs must not alias other arrays");
   EXPECT_EQ(complaint(both(added_ + 1), nullptr, {}, "D"),
             "C overlaps D in memory; outputs must not alias other arrays");
@@ -291,16 +295,16 @@ TEST_F(Enqueue, AnInputMayLieWhereTheResultDoesIfItIsNamed) {
   EXPECT_EQ(added_[3], 106);
 }
 
-TEST_F(Enqueue, WhatMustBeWaitedForIsRefused) {
-  const Arguments telling = there({{"A", vector(in_)}}, out_, "telling");
+TEST_F(Enqueue, RefusesOperationsThatReturnHostValues) {
+  const Arguments telling = device_arguments({{"A", vector(in_)}}, out_, "telling");
   EXPECT_THROW(enqueue(choose_in_place(*find_operation("telling"), telling), telling, nullptr), Error);
-  const Arguments arguments = there();
+  const Arguments arguments = device_arguments();
   EXPECT_THROW(enqueue(plan(arguments, "other"), arguments, nullptr), Error);
   EXPECT_EQ(seen.runs, 0);
 }
 
 TEST_F(Enqueue, PreparedCallsTakeOtherAddresses) {
-  const Arguments arguments = there({{"A", vector(in_)}, {"D", vector(added_)}}, out_);
+  const Arguments arguments = device_arguments({{"A", vector(in_)}, {"D", vector(added_)}}, out_);
   for (const char* name : {"front", "all"}) {  // not planned ahead: the whole run, with other addresses
     const PreparedCall call(plan(arguments, name), arguments);
     void* const arrays[] = {added_, in_, in_ + 100};
@@ -325,8 +329,8 @@ TEST_F(Enqueue, PreparedCallsTakeOtherAddresses) {
 }
 
 // Each call has arguments of its own while it runs.
-TEST_F(Enqueue, OnePreparedCallServesSeveralThreads) {
-  const Arguments arguments = there();
+TEST_F(Enqueue, SeveralThreadsShareAPreparedCall) {
+  const Arguments arguments = device_arguments();
   const PreparedCall call(plan(arguments, "plain"), arguments);
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t)
@@ -343,7 +347,7 @@ TEST_F(Enqueue, OnePreparedCallServesSeveralThreads) {
 }
 
 TEST_F(Enqueue, PlannedCallsKeepTheirWorkspace) {
-  const Arguments arguments = there();
+  const Arguments arguments = device_arguments();
   const Plan ahead = plan(arguments, "ahead");
   std::memset(memories[0] + sizeof memories[0] / 4, 0x11, kept_bytes);
   enqueue(ahead, arguments, nullptr);
@@ -361,11 +365,11 @@ TEST_F(Enqueue, PlannedCallsKeepTheirWorkspace) {
 }
 
 // Memory that a graph allocates for itself is unknown until it runs.
-TEST_F(Enqueue, MemoryUnknownWhileCapturingIsTaken) {
+TEST_F(Enqueue, AcceptsUnknownMemoryWhileCapturing) {
   float host[8] = {};
   lending.capturing = true;
-  EXPECT_EQ(complaint(there({{"A", vector(host)}}, out_)), "none");
-  EXPECT_EQ(complaint(there({{"A", vector(reinterpret_cast<float*>(memories[1]))}}, out_)),
+  EXPECT_EQ(complaint(device_arguments({{"A", vector(host)}}, out_)), "none");
+  EXPECT_EQ(complaint(device_arguments({{"A", vector(reinterpret_cast<float*>(memories[1]))}}, out_)),
             "A lies in the memory of cuda:1, but the work is for cuda:0");
 }
 

@@ -19,10 +19,10 @@ void register_heuristic(const std::string& operation, const std::vector<std::str
     all_heuristics().emplace(std::pair{operation, variant}, heuristic);
 }
 
-Reason held_back(const Variant& variant, const Arguments& there, const Device& device) {
+Reason held_back(const Variant& variant, const Arguments& arguments, const Device& device) {
   const auto [first, last] = all_heuristics().equal_range({variant.operation, variant.name});
   for (auto one = first; one != last; ++one)
-    if (Reason reason = one->second(there, device)) return reason;
+    if (Reason reason = one->second(arguments, device)) return reason;
   return std::nullopt;
 }
 

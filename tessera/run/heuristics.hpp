@@ -11,7 +11,7 @@ namespace tessera {
 
 // Returns a sentence that says why another rung is faster for these arguments, whose addresses are the
 // device's; std::nullopt: the rung keeps its priority.
-using Heuristic = std::function<Reason(const Arguments& there, const Device& device)>;
+using Heuristic = std::function<Reason(const Arguments& arguments, const Device& device)>;
 
 // Applies to the rungs of these names, on every kind of device that has them.
 void register_heuristic(const std::string& operation, const std::vector<std::string>& variants,
@@ -19,6 +19,6 @@ void register_heuristic(const std::string& operation, const std::vector<std::str
 
 // Returns the first heuristic's sentence. A rung that is held back is taken where its caller names it, where
 // `tune` found it for the same sizes, and where no other rung can compute the arguments.
-[[nodiscard]] Reason held_back(const Variant& variant, const Arguments& there, const Device& device);
+[[nodiscard]] Reason held_back(const Variant& variant, const Arguments& arguments, const Device& device);
 
 }  // namespace tessera

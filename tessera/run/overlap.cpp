@@ -63,10 +63,10 @@ std::vector<ByteRange> elements_of(const ArrayView& view) {
 
 bool overlap(const ArrayView& a, const ArrayView& b) {
   if (a.data == nullptr || b.data == nullptr || a.count() == 0 || b.count() == 0) return false;
-  if (!whole_of(a).meets(whole_of(b))) return false;
+  if (!whole_of(a).intersects(whole_of(b))) return false;
   const auto rows_a = rows_of(a), rows_b = rows_of(b);
   for (auto i = rows_a.begin(), j = rows_b.begin(); i != rows_a.end() && j != rows_b.end();) {
-    if (i->meets(*j)) return true;
+    if (i->intersects(*j)) return true;
     if (i->last <= j->first) ++i;
     else ++j;
   }
@@ -100,7 +100,7 @@ struct ByteInterval {
 };
 
 // The interval that reaches furthest so far, and the furthest one of another call.
-class Furthest {
+class FurthestEnd {
  public:
   void add(const ByteInterval& interval, std::size_t call) {
     if (!first_ || call == first_call_) {
@@ -124,10 +124,10 @@ class Furthest {
   std::size_t first_call_ = 0;
 };
 
-std::optional<std::pair<std::size_t, std::size_t>> clash_of(std::vector<ByteInterval>& intervals,
-                                                            std::span<const Access> accesses) {
+std::optional<std::pair<std::size_t, std::size_t>> find_conflict_of(std::vector<ByteInterval>& intervals,
+                                                                    std::span<const Access> accesses) {
   std::ranges::stable_sort(intervals, {}, [](const ByteInterval& i) { return i.bytes.first; });
-  Furthest written, read;
+  FurthestEnd written, read;
   for (const ByteInterval& interval : intervals) {
     const Access& access = accesses[interval.access];
     const ByteInterval* const before = written.of_another(access.call);
@@ -143,12 +143,12 @@ std::optional<std::pair<std::size_t, std::size_t>> clash_of(std::vector<ByteInte
 
 }  // namespace
 
-std::optional<std::pair<std::size_t, std::size_t>> clash(std::span<const Access> accesses) {
+std::optional<std::pair<std::size_t, std::size_t>> find_conflict(std::span<const Access> accesses) {
   std::vector<ByteInterval> intervals;
   for (std::size_t i = 0; i < accesses.size(); ++i)
     if (accesses[i].view.data != nullptr && accesses[i].view.count() != 0)
       intervals.push_back({whole_of(accesses[i].view), i});
-  if (!clash_of(intervals, accesses)) return std::nullopt;
+  if (!find_conflict_of(intervals, accesses)) return std::nullopt;
   // The arrays' address ranges overlap, but their rows may be interleaved, so rows are compared. If many
   // calls access the same array in the same way, two of them suffice: a call that conflicts with any of them
   // differs from at least one of the two.
@@ -161,7 +161,7 @@ std::optional<std::pair<std::size_t, std::size_t>> clash(std::span<const Access>
     if (alike.size() == 2 || !alike.insert(access.call).second) continue;
     for (const ByteRange& row : rows_of(view)) rows.push_back({row, interval.access});
   }
-  return clash_of(rows, accesses);
+  return find_conflict_of(rows, accesses);
 }
 
 void check_data(const Arguments& arguments) {

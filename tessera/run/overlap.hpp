@@ -14,7 +14,7 @@ struct ByteRange {
   std::uintptr_t first = 0, last = 0;
 
   bool operator<(const ByteRange& other) const { return first < other.first; }
-  bool meets(const ByteRange& other) const { return first < other.last && other.first < last; }
+  bool intersects(const ByteRange& other) const { return first < other.last && other.first < last; }
 };
 
 // The largest power of two, up to the 128 bytes of a cache line, that divides the address.
@@ -39,7 +39,7 @@ struct Access {
 // Two accesses of different calls, the first of which writes memory that the other reads or writes; nothing:
 // there are none. It is exact like overlap(): arrays may be interleaved row by row. Takes O(n log n) for n
 // arrays, and O(r log r) for the r rows of interleaved ones.
-std::optional<std::pair<std::size_t, std::size_t>> clash(std::span<const Access> accesses);
+std::optional<std::pair<std::size_t, std::size_t>> find_conflict(std::span<const Access> accesses);
 
 // Throws Error if a given array has elements but no data, or is not aligned to them; outputs may have no
 // data.

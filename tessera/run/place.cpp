@@ -145,11 +145,11 @@ void PlacedCall::upload() {
   backend_->synchronize(run_);
 }
 
-void PlacedCall::launch(const Arguments& there) { planned_(there.addresses(), run_); }
+void PlacedCall::launch(const Arguments& device_arguments) { planned_(device_arguments.addresses(), run_); }
 
-double PlacedCall::launch_and_measure(const Arguments& there) {
+double PlacedCall::launch_and_measure(const Arguments& device_arguments) {
   run_.reported_seconds = -1;
-  const double seconds = backend_->seconds(run_, [&] { launch(there); });
+  const double seconds = backend_->seconds(run_, [&] { launch(device_arguments); });
   return run_.reported_seconds >= 0 ? run_.reported_seconds : seconds;
 }
 
@@ -178,14 +178,14 @@ Reason PlacedCall::check_guards() {
   return run_.workspace_bytes == 0 ? std::nullopt : workspace_.check_guards("the workspace", *backend_, run_);
 }
 
-Reason PlacedCall::changed_input(const std::string& name, const ArrayView& there) {
+Reason PlacedCall::changed_input(const std::string& name, const ArrayView& device_arguments) {
   const ArrayView& host = host_.array(name);
   const std::size_t bytes = host.bytes();
   if (bytes == 0) return std::nullopt;
   const Array packed = has_gaps(host) ? packed_copy(host) : Array(host, nullptr);
   const char* const meant = has_gaps(host) ? static_cast<const char*>(packed.view().data) : first_byte(host);
   Array back(Element::u8, {static_cast<std::int64_t>(bytes)});
-  backend_->copy(run_, back.as<char>(), there.data, bytes);
+  backend_->copy(run_, back.as<char>(), device_arguments.data, bytes);
   backend_->synchronize(run_);
   if (std::memcmp(back.as<char>(), meant, bytes) == 0) return std::nullopt;
   return "a write to the input " + name;

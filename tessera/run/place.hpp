@@ -26,12 +26,12 @@ class PlacedCall {
   // The three parts of a round trip, each complete on return, except launch, which may only enqueue.
   void upload();
   void launch() { launch(here_); }
-  void launch(const Arguments& there);  // the same problem in other arrays of the device
+  void launch(const Arguments& device_arguments);  // the same problem in other arrays of the device
   void fetch();
 
   void poison();  // fills the outputs with bytes 0xFF: NaN, or -1
   double launch_and_measure() { return launch_and_measure(here_); }  // seconds on the device, copies excluded
-  double launch_and_measure(const Arguments& there);
+  double launch_and_measure(const Arguments& device_arguments);
 
   // Reports writes since upload() outside a buffer that was allocated here, or to the device's copy of an
   // input. Waits for the device.
@@ -41,7 +41,7 @@ class PlacedCall {
   void place_input(const std::string& name);
   void place_output(const std::string& name);
   void check_size(std::size_t workspace_bytes) const;
-  Reason changed_input(const std::string& name, const ArrayView& there);
+  Reason changed_input(const std::string& name, const ArrayView& device_arguments);
 
   Plan plan_;
   Backend* backend_;

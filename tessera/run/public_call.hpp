@@ -19,8 +19,9 @@ struct PublicCall {
   Function prepared;  // planned once; null: the operation has no such call
 };
 
-// `there`: in the device's memory, without gaps. Throws Error if the call does not take such arguments.
-using MakeCall = std::function<PublicCall(const Device& device, const Arguments& there)>;
+// `device_arguments`: in the device's memory, without gaps. Throws Error if the call does not take such
+// arguments.
+using MakeCall = std::function<PublicCall(const Device& device, const Arguments& device_arguments)>;
 
 void register_public_call(const std::string& operation, MakeCall make);
 [[nodiscard]] const MakeCall* public_call_of(std::string_view operation);  // null: it has none

@@ -48,18 +48,18 @@ std::optional<Record> record_of(const std::string& line) {
 
 // The findings in a file, read again only if it has changed.
 std::shared_ptr<const std::vector<Record>> records_in(const std::string& file) {
-  struct Known {
+  struct CachedRecords {
     struct timespec written = {};
     off_t bytes = 0;
     ino_t inode = 0;
     std::shared_ptr<const std::vector<Record>> records;
   };
   static std::mutex mutex;
-  static std::map<std::string, Known> known;
+  static std::map<std::string, CachedRecords> known;
   struct stat now = {};
   if (::stat(file.c_str(), &now) != 0 || !S_ISREG(now.st_mode)) return nullptr;
   const std::scoped_lock lock(mutex);
-  Known& last = known[file];
+  CachedRecords& last = known[file];
   if (last.records && last.bytes == now.st_size && last.inode == now.st_ino &&
       last.written.tv_sec == now.st_mtim.tv_sec && last.written.tv_nsec == now.st_mtim.tv_nsec)
     return last.records;
@@ -89,7 +89,7 @@ std::optional<double> distance(const TunedFor& a, const TunedFor& b) {
 }
 
 std::optional<Plan> plan_of(const Record& record, bool same_sizes, const Device& device,
-                            const Arguments& there) {
+                            const Arguments& device_arguments) {
   for (const Variant* variant : ladder_of(record.key.operation)) {
     if (variant->where != device.where || variant->ladder != record.ladder || variant->name != record.variant)
       continue;
@@ -100,8 +100,8 @@ std::optional<Plan> plan_of(const Record& record, bool same_sizes, const Device&
     // A parameter that the finding lacks was added later.
     const bool complete = std::ranges::all_of(
         plan.tuning, [&record](const auto& value) { return record.tuning.find(value.first).has_value(); });
-    if (!complete || refuses_in_place(plan, there)) return std::nullopt;
-    if (!same_sizes && held_back(*variant, there, device)) return std::nullopt;
+    if (!complete || refuses_in_place(plan, device_arguments)) return std::nullopt;
+    if (!same_sizes && held_back(*variant, device_arguments, device)) return std::nullopt;
     plan.tuned = true;
     return plan;
   }
@@ -150,10 +150,10 @@ TunedFor tuned_for(const Operation& operation, const Arguments& arguments, const
 }
 
 std::optional<Plan> tuned_plan(const std::string& file, const Device& device, const Operation& operation,
-                               const Arguments& there) {
+                               const Arguments& device_arguments) {
   const auto records = file.empty() ? nullptr : records_in(file);
   if (!records || records->empty()) return std::nullopt;
-  const TunedFor wanted = tuned_for(operation, there, device);
+  const TunedFor wanted = tuned_for(operation, device_arguments, device);
   std::vector<std::pair<double, const Record*>> near;
   for (const Record& record : *records) {
     const TunedFor& key = record.key;
@@ -166,7 +166,7 @@ std::optional<Plan> tuned_plan(const std::string& file, const Device& device, co
   std::ranges::reverse(near);
   std::ranges::stable_sort(near, {}, &std::pair<double, const Record*>::first);
   for (const auto& [apart, record] : near)
-    if (auto plan = plan_of(*record, apart == 0, device, there)) return plan;
+    if (auto plan = plan_of(*record, apart == 0, device, device_arguments)) return plan;
   return std::nullopt;
 }
 

@@ -27,6 +27,6 @@ TunedFor tuned_for(const Operation& operation, const Arguments& arguments, const
 // the arguments, which are on the device. A finding for other sizes is not used if a heuristic holds its rung
 // back. Nothing if there is none, or the file cannot be read.
 std::optional<Plan> tuned_plan(const std::string& file, const Device& device, const Operation& operation,
-                               const Arguments& there);
+                               const Arguments& device_arguments);
 
 }  // namespace tessera

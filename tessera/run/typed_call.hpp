@@ -28,17 +28,17 @@ decltype(auto) typed_call(const F& call) {
 // Options have operator== and texts(), pointers to their string_views.
 template <class Options, class Make>
 const Call& remembered_call(const Options& options, const Make& make) {
-  struct One {
+  struct CachedCall {
     Options options;
     std::vector<std::string> texts;  // the targets of the options' views
     std::unique_ptr<const Call> call;
   };
   constexpr std::size_t most = 16;
-  thread_local std::vector<std::unique_ptr<One>> known;
+  thread_local std::vector<std::unique_ptr<CachedCall>> known;
   thread_local std::size_t oldest = 0;
   for (const auto& one : known)
     if (one->options == options) return *one->call;
-  auto made = std::make_unique<One>(One{options, {}, make()});
+  auto made = std::make_unique<CachedCall>(CachedCall{options, {}, make()});
   const auto views = made->options.texts();
   made->texts.reserve(views.size());
   for (std::string_view* const view : views) *view = made->texts.emplace_back(*view);

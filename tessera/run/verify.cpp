@@ -13,7 +13,7 @@
 namespace tessera {
 namespace {
 
-constexpr std::size_t most_shown = 10;
+constexpr std::size_t max_shown = 10;
 
 // Compares rows of an output with expected values, and accumulates the results.
 class Comparison {
@@ -31,7 +31,7 @@ class Comparison {
   std::string unproven() const {
     if (unproven_ == 0) return "";
     return "; " + std::to_string(unproven_) + " of " + std::to_string(seen_) +
-           " elements not checked: nothing certain is known of them";
+           " elements not checked: no value is certain for them";
   }
 
   // `expected` holds these rows only.
@@ -72,7 +72,7 @@ class Comparison {
     verdict_.largest_ratio =
         std::max(verdict_.largest_ratio, std::isfinite(error / bound) ? error / bound : infinity_);
     ++verdict_.wrong;
-    if (verdict_.first.size() < most_shown) {
+    if (verdict_.first.size() < max_shown) {
       const Extents index = index_of(element);
       verdict_.first.push_back({index, got, expected, bound, beyond, owner_of(index)});
     }
@@ -143,9 +143,9 @@ Verifier::Verifier(const Operation& operation, const Arguments& host, VerifyOpti
     : operation_(&operation), inputs_(host), options_(options) {}
 
 Verdict Verifier::operator()(const Arguments& host, const Plan* plan) {
-  constexpr std::int64_t most_elements = 1 << 22;  // limit for keeping the expected values
+  constexpr std::int64_t max_elements = 1 << 22;  // limit for keeping the expected values
   const bool all = !operation_->suspect_rows || (operation_->flops(host) <= options_.reference_flops &&
-                                                 host.array(operation_->output).count() <= most_elements);
+                                                 host.array(operation_->output).count() <= max_elements);
   Verdict out = all ? check_all(host, plan) : check_rows(host, plan);
   if (options_.data == Data::random && out.norm_error && operation_->norm_demanded &&
       operation_->norm_demanded(host)) {
@@ -212,7 +212,7 @@ Verdict Verifier::check_rows(const Arguments& host, const Plan* plan) {
   const std::vector<std::int64_t> list(chosen.begin(), chosen.end());
   const auto threads = static_cast<std::size_t>(host_threads());
   std::size_t looked_at = 0;
-  while (looked_at < list.size() && static_cast<std::size_t>(comparison.verdict().wrong) < most_shown) {
+  while (looked_at < list.size() && static_cast<std::size_t>(comparison.verdict().wrong) < max_shown) {
     constexpr std::size_t rows_a_thread = 16;
     const auto some =
         std::span(list).subspan(looked_at, std::min(rows_a_thread * threads, list.size() - looked_at));

@@ -93,14 +93,14 @@ void Journal::add(const bench::Row& row) {
   write(line.dump());
 }
 
-void Journal::let_go(const bench::Row& blank) {
+void Journal::drop(const bench::Row& blank) {
   Json line = line_of("let go");
   line["key"] = key_of(blank);
   begun_.erase(key_of(blank));
   write(line.dump());
 }
 
-void Journal::decide(const TunedFor& key, const bench::Row& winner, const bench::Row* untuned) {
+void Journal::record_winner(const TunedFor& key, const bench::Row& winner, const bench::Row* untuned) {
   Json line = line_of("choice");
   line["operation"] = key.operation;
   line["element"] = key.element;

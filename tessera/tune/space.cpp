@@ -10,7 +10,7 @@
 namespace tessera::tune {
 namespace {
 
-constexpr std::size_t most_configs = 1'000'000;
+constexpr std::size_t max_configs = 1'000'000;
 
 // The listed values; otherwise powers of two and the default.
 std::vector<int> values_of(const Range& range) {
@@ -33,8 +33,8 @@ std::vector<Tuning> opened(std::vector<Tuning> tunings, const Choice& choice, co
         more.push_back(tuning);
         more.back().set(range.name, value);
       }
-    if (more.size() > most_configs)
-      throw Error("more than " + std::to_string(most_configs) + " configurations");
+    if (more.size() > max_configs)
+      throw Error("more than " + std::to_string(max_configs) + " configurations");
     tunings = std::move(more);
   }
   return tunings;
@@ -59,8 +59,8 @@ class Configs {
     const std::string name =
         std::to_string(config.choice - config.variant->choices.data()) + ' ' + to_string(config.tuning);
     if (names_.insert(name).second) all_.push_back(std::move(config));
-    if (all_.size() > most_configs)
-      throw Error("more than " + std::to_string(most_configs) + " configurations");
+    if (all_.size() > max_configs)
+      throw Error("more than " + std::to_string(max_configs) + " configurations");
   }
   std::vector<Config> taken() { return std::move(all_); }
 
@@ -138,7 +138,7 @@ bool has_parameter(const Variant& variant, const std::string& name) {
                              [&name](const Choice& choice) { return has_parameter(choice, name); });
 }
 
-void demand_parameter(const std::vector<const Variant*>& variants, const std::string& name) {
+void require_parameter(const std::vector<const Variant*>& variants, const std::string& name) {
   std::vector<std::string> known;
   for (const Variant* variant : variants)
     for (const std::string& parameter : parameters_of(*variant))
@@ -149,9 +149,9 @@ void demand_parameter(const std::vector<const Variant*>& variants, const std::st
 }
 
 Space space_of(const std::vector<const Variant*>& variants, const SpaceOptions& options) {
-  for (const auto& [name, value] : options.fixed) demand_parameter(variants, name);
+  for (const auto& [name, value] : options.fixed) require_parameter(variants, name);
   if (!options.over.empty())
-    for (const auto& [name, value] : options.over[0]) demand_parameter(variants, name);
+    for (const auto& [name, value] : options.over[0]) require_parameter(variants, name);
   Space out;
   for (const Variant* variant : variants) {
     Configs found;

@@ -44,7 +44,7 @@ bool has_parameter(const Variant& variant, const std::string& name);
 bool has_parameter(const Choice& choice, const std::string& name);
 std::vector<std::string> parameters_of(const Variant& variant);
 // Throws Error if none of them has a parameter of this name.
-void demand_parameter(const std::vector<const Variant*>& variants, const std::string& name);
+void require_parameter(const std::vector<const Variant*>& variants, const std::string& name);
 
 std::string describe(
     const Space& space);  // "1,204 of 4,096 configurations kept; 2,892 dropped by m*n<=16384"

@@ -57,7 +57,7 @@ TEST(Space, NamedValues) {
       << "who has no such parameter comes once";
 }
 
-TEST(Space, WhatNoChoiceHasKeepsItsPlace) {
+TEST(Space, KeepsUnavailableCombinationsWithTheirReason) {
   const Variant a = compiled();
   EXPECT_EQ(words(space_of({&a}, {.over = {{{"tile", 5}}, {{"tile", 8}}}})),
             (std::vector<std::string>{"tile=5 has no choice with tile=5; it has tile=8, 16, 32",
@@ -82,7 +82,7 @@ TEST(Space, LargeCountsAreGrouped) {
             "108 of 1,296 configurations kept; 1,188 dropped by x==1");
 }
 
-TEST(Space, MistakesAreSaid) {
+TEST(Space, ReportsErrors) {
   const Variant a = compiled(), b = shaped();
   EXPECT_THROW(space_of({&a}, {.over = {{{"z", 1}}}}), Error);
   EXPECT_THROW(space_of({&a}, {.fixed = {{"z", 1}}}), Error);
@@ -118,7 +118,7 @@ std::vector<std::size_t> walk(Search& search, const std::vector<Config>& space, 
     const auto places = search.next(std::min(batch, most - out.size()));
     if (places.empty()) break;
     EXPECT_LE(places.size(), batch);
-    for (const std::size_t place : places) search.tell(place, seconds(space[place]));
+    for (const std::size_t place : places) search.report_time(place, seconds(space[place]));
     out.insert(out.end(), places.begin(), places.end());
   }
   return out;

@@ -44,7 +44,7 @@ class Listed : public Search {
     for (; at_ < places_.size() && out.size() < most; ++at_) out.push_back(places_[at_]);
     return out;
   }
-  void tell(std::size_t, std::optional<double>) override {}
+  void report_time(std::size_t, std::optional<double>) override {}
 
  private:
   std::vector<std::size_t> places_;
@@ -79,7 +79,7 @@ class Local : public Search {
     }
   }
 
-  void tell(std::size_t place, std::optional<double> seconds) override {
+  void report_time(std::size_t place, std::optional<double> seconds) override {
     seconds_[place] = seconds.value_or(never);
   }
 
@@ -121,9 +121,9 @@ class Local : public Search {
     std::optional<std::size_t> best;
     int step = std::numeric_limits<int>::max();
     for (std::size_t other = 0; other < configs_->size(); ++other) {
-      const auto there = (*configs_)[other].tuning.find(name);
-      if (!there || (direction > 0 ? *there <= value : *there >= value)) continue;
-      const int apart = direction > 0 ? *there - value : value - *there;
+      const auto neighbour = (*configs_)[other].tuning.find(name);
+      if (!neighbour || (direction > 0 ? *neighbour <= value : *neighbour >= value)) continue;
+      const int apart = direction > 0 ? *neighbour - value : value - *neighbour;
       if (apart >= step || !differ_only_in(place, other, name)) continue;
       best = other;
       step = apart;
@@ -162,7 +162,7 @@ std::unique_ptr<Search> search_named(const std::string& name, const std::vector<
 namespace {
 
 // An illegal access makes a GPU unusable for this process: all later work would fail, too.
-void demand_answer(const Device& device, const std::string& why) {
+void require_answer(const Device& device, const std::string& why) {
   Backend* backend = find_backend(device.where);
   if (backend == nullptr) return;
   Run run;
@@ -170,7 +170,7 @@ void demand_answer(const Device& device, const std::string& why) {
   try {
     backend->synchronize(run);
   } catch (const std::exception&) {
-    throw Error(Error::Kind::memory, device.label() + " answers no more: " + why);
+    throw Error(Error::Kind::memory, device.label() + " no longer responds: " + why);
   }
 }
 
@@ -190,7 +190,7 @@ std::vector<bench::Row> measure_each(const std::vector<bench::Candidate>& candid
   } catch (const std::exception& error) {
     why = error.what();
   }
-  demand_answer(candidates[0].plan.device, why);
+  require_answer(candidates[0].plan.device, why);
   if (candidates.size() == 1) {
     // Known to fail, it is not run again: measuring only makes its row.
     bench::Candidate failed = candidates[0];
@@ -221,12 +221,12 @@ bool is_default(const Config& config) { return config.tuning == config.variant->
 
 class Tuner {
  public:
-  Tuner(const Task& task, const Space& space, const Means& means, Journal& journal)
-      : task_(&task), means_(&means), journal_(&journal) {
+  Tuner(const Task& task, const Space& space, const TunerOptions& options, Journal& journal)
+      : task_(&task), options_(&options), journal_(&journal) {
     for (const Config& config : space.configs) sort_in(config);
     std::ranges::stable_partition(open_, [](const Trial& trial) { return is_default(trial.config); });
     for (const Trial& trial : open_) configs_.push_back(trial.config);
-    search_ = search_named(means.search, configs_, means.seed);
+    search_ = search_named(options.search, configs_, options.seed);
     start_ = now();
   }
 
@@ -237,22 +237,22 @@ class Tuner {
       take(places);
     }
     out_.complete = !interrupted() && !spent();
-    if (!interrupted()) decide();
+    if (!interrupted()) measure_finalists();
     out_.interrupted = interrupted();
     return std::move(out_);
   }
 
  private:
-  bool interrupted() const { return means_->interrupted && means_->interrupted(); }
-  double now() const { return means_->clock ? means_->clock() : 0; }
+  bool interrupted() const { return options_->interrupted && options_->interrupted(); }
+  double now() const { return options_->clock ? options_->clock() : 0; }
   bool spent() const {
-    return (means_->most_trials && measured_ >= *means_->most_trials) ||
-           (means_->most_seconds && now() - start_ >= *means_->most_seconds);
+    return (options_->max_trials && measured_ >= *options_->max_trials) ||
+           (options_->most_seconds && now() - start_ >= *options_->most_seconds);
   }
   bool over() const { return interrupted() || spent(); }
   std::size_t room() const {
-    return means_->most_trials ? std::min(means_->in_turn, *means_->most_trials - measured_)
-                               : means_->in_turn;
+    return options_->max_trials ? std::min(options_->in_turn, *options_->max_trials - measured_)
+                                : options_->in_turn;
   }
 
   bench::Row blank(const Config& config) const {
@@ -275,7 +275,7 @@ class Tuner {
     std::vector<std::size_t> fresh, suspects;
     for (const std::size_t place : places) {
       const bench::Row empty = blank(configs_[place]);
-      if (auto row = journal_->find(empty, means_->retry)) note(place, std::move(*row), true);
+      if (auto row = journal_->find(empty, options_->retry)) note(place, std::move(*row), true);
       else if (journal_->is_suspect(empty)) suspects.push_back(place);
       else fresh.push_back(place);
     }
@@ -292,16 +292,16 @@ class Tuner {
       candidates.push_back(candidate_of(configs_[place], task_->device));
     }
     journal_->begin(blanks);
-    auto rows = measure_each(candidates, means_->explore, means_->interrupted);
+    auto rows = measure_each(candidates, options_->explore, options_->interrupted);
     for (std::size_t i = 0; i < places.size(); ++i) {
       const bool done = i < rows.size() && ended(rows[i]);
-      if (!done) journal_->let_go(blanks[i]);
+      if (!done) journal_->drop(blanks[i]);
       else journal_->add(rows[i]);
       if (!done && interrupted()) continue;
       ++measured_;
       note(places[i], i < rows.size() ? std::move(rows[i]) : std::move(blanks[i]), false);
     }
-    if (means_->progress) means_->progress(out_.trials.size(), open_.size());
+    if (options_->progress) options_->progress(out_.trials.size(), open_.size());
   }
 
   // True if the row remains valid for later calls: an interrupt may have cut it short.
@@ -312,29 +312,30 @@ class Tuner {
   }
 
   void note(std::size_t place, bench::Row row, bool kept) {
-    search_->tell(place, row.counts() ? std::optional(row.median()) : std::nullopt);
+    search_->report_time(place, row.counts() ? std::optional(row.median()) : std::nullopt);
     out_.trials.push_back({configs_[place], std::move(row), kept});
   }
 
   // Measures the best trials and the untuned plans in turn.
-  void decide() {
+  void measure_finalists() {
     std::vector<const Trial*> best;
     for (const Trial& trial : out_.trials)
       if (trial.row.counts()) best.push_back(&trial);
     std::ranges::stable_sort(best, {}, [](const Trial* trial) { return trial->row.median(); });
     if (best.empty()) return;
-    if (best.size() > means_->finalists) best.resize(means_->finalists);
+    if (best.size() > options_->finalists) best.resize(options_->finalists);
     std::vector<bench::Candidate> finalists;
     for (const Plan& plan : task_->known) add(finalists, plan);
     for (const Trial* trial : best)
       add(finalists, {trial->config.variant, trial->config.choice, trial->config.tuning, task_->device});
-    out_.finals = measure_each(finalists, means_->decide, means_->interrupted);
+    out_.finals = measure_each(finalists, options_->confirm, options_->interrupted);
     out_.winner = out_.finals.size();
     if (interrupted()) return;
     choose();
     // Only a verified winner with enough samples may decide for later calls.
     if (const bench::Row* row = out_.best(); out_.settled && row->verified == bench::Verified::ok)
-      journal_->decide(tuned_for(*task_->operation, *task_->arguments, task_->device), *row, out_.untuned());
+      journal_->record_winner(tuned_for(*task_->operation, *task_->arguments, task_->device), *row,
+                              out_.untuned());
   }
 
   // Picks the fastest final that is faster than the untuned plan by the rules of `compare`; if there is none,
@@ -367,14 +368,14 @@ class Tuner {
   static bool enough(const bench::Row& row) { return row.seconds.size() >= bench::Judging{}.fewest; }
 
   static void add(std::vector<bench::Candidate>& finalists, const Plan& plan) {
-    const bool there = std::ranges::any_of(finalists, [&plan](const bench::Candidate& c) {
+    const bool is_included = std::ranges::any_of(finalists, [&plan](const bench::Candidate& c) {
       return c.plan.variant == plan.variant && c.plan.tuning == plan.tuning;
     });
-    if (!there) finalists.push_back({.plan = plan});
+    if (!is_included) finalists.push_back({.plan = plan});
   }
 
   const Task* task_;
-  const Means* means_;
+  const TunerOptions* options_;
   Journal* journal_;
   std::vector<Trial> open_;  // by place; their rows are empty
   std::vector<Config> configs_;
@@ -396,8 +397,8 @@ std::size_t Outcome::kept() const {
       std::ranges::count_if(trials, [](const Trial& trial) { return trial.kept; }));
 }
 
-Outcome tune(const Task& task, const Space& space, const Means& means, Journal& journal) {
-  return Tuner(task, space, means, journal).run();
+Outcome tune(const Task& task, const Space& space, const TunerOptions& options, Journal& journal) {
+  return Tuner(task, space, options, journal).run();
 }
 
 namespace {

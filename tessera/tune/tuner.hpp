@@ -27,7 +27,7 @@ class Search {
   // Places in the space that were not proposed before, at most `most`; none: the search is over.
   virtual std::vector<std::size_t> next(std::size_t most) = 0;
   // The time of a proposed place; nothing: it failed, or its result was wrong.
-  virtual void tell(std::size_t place, std::optional<double> seconds) = 0;
+  virtual void report_time(std::size_t place, std::optional<double> seconds) = 0;
 };
 
 // exhaustive: in the order of the space, defaults first. random: in an order given by the seed, so that any
@@ -53,10 +53,10 @@ class Journal {
   bool is_suspect(const bench::Row& blank) const;
 
   void begin(const std::vector<bench::Row>& blanks);
-  void add(const bench::Row& row);       // it is finished
-  void let_go(const bench::Row& blank);  // it was not measured, for no fault of its own
+  void add(const bench::Row& row);     // it is finished
+  void drop(const bench::Row& blank);  // it was not measured, for no fault of its own
   // Records the winner of a tuning for later calls. `untuned`: the choice that they would use without it.
-  void decide(const TunedFor& key, const bench::Row& winner, const bench::Row* untuned);
+  void record_winner(const TunedFor& key, const bench::Row& winner, const bench::Row* untuned);
 
   const std::string& file() const { return file_; }
   const std::string& failure() const { return failure_; }  // why a line could not be written; "": all were
@@ -96,11 +96,11 @@ struct Task {
   std::vector<Plan> known = {};  // plans used without this tuning; the first: without any tuning
 };
 
-struct Means {
-  Measure explore, decide;  // quick; careful
+struct TunerOptions {
+  Measure explore, confirm;  // quick; careful
   std::string search = "exhaustive";
   std::uint64_t seed = 1;
-  std::optional<std::size_t> most_trials = {};  // new measurements; recalled ones are free
+  std::optional<std::size_t> max_trials = {};  // new measurements; recalled ones are free
   std::optional<double> most_seconds = {};
   std::size_t in_turn = 8, finalists = 4;
   bool retry = false;                  // repeats failed and wrong trials
@@ -132,7 +132,7 @@ struct Outcome {
   std::size_t kept() const;
 };
 
-Outcome tune(const Task& task, const Space& space, const Means& means, Journal& journal);
+Outcome tune(const Task& task, const Space& space, const TunerOptions& options, Journal& journal);
 
 // Texts about the findings of a sweep or a search.
 

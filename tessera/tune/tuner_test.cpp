@@ -70,14 +70,14 @@ class TunerTest : public testing::Test {
     std::filesystem::remove(file_, none);
   }
 
-  Outcome tune(Means means = {}) {
+  Outcome tune(TunerOptions options = {}) {
     const Inputs inputs(copying(), Element::f32, problem_, 1);
     const auto measure = [&](const std::vector<bench::Candidate>& candidates) {
       for (const auto& candidate : candidates) requested_.push_back(to_string(candidate.plan.tuning));
       return made_up::measured(copying(), problem_, inputs.arguments(), candidates, times_);
     };
-    means.explore = measure;
-    means.decide = [&](const std::vector<bench::Candidate>& candidates) {
+    options.explore = measure;
+    options.confirm = [&](const std::vector<bench::Candidate>& candidates) {
       auto rows = measure(candidates);
       for (bench::Row& row : rows)
         if (samples_ && row.counts()) row.seconds = samples_(*row.variant, row.tuning);
@@ -88,7 +88,7 @@ class TunerTest : public testing::Test {
     Journal journal(file_, "test");
     const Space space = space_of({&variant("tiled")}, {.open_ranges = true});
     EXPECT_EQ(space.configs.size(), 8u);
-    return tessera::tune::tune(task, space, means, journal);
+    return tessera::tune::tune(task, space, options, journal);
   }
 
   Plan chosen(std::int64_t size, const Request& request = {}, const std::string& way = "plain") {
@@ -134,7 +134,7 @@ TEST_F(TunerTest, TheTunedCallPicksTheFasterConfiguration) {
   EXPECT_EQ(to_string(outcome.untuned()->tuning), "tile=4");
 }
 
-TEST_F(TunerTest, AFindingServesWhatIsLikeIt) {
+TEST_F(TunerTest, AppliesAFindingToSimilarProblems) {
   (void)tune();
   EXPECT_TRUE(chosen(100).tuned);
   EXPECT_TRUE(chosen(17).tuned);
@@ -149,7 +149,7 @@ TEST_F(TunerTest, AFindingServesWhatIsLikeIt) {
   EXPECT_FALSE(chosen(64).tuned);
 }
 
-TEST_F(TunerTest, AnotherDriverIsAnotherDeviceWhereItIsKnown) {
+TEST_F(TunerTest, DistinguishesDriverVersions) {
   device_.driver = "driver 580.1 for CUDA 13.0, runtime 13.0";
   (void)tune();
   EXPECT_TRUE(chosen(64).tuned);
@@ -163,7 +163,7 @@ TEST_F(TunerTest, AnotherDriverIsAnotherDeviceWhereItIsKnown) {
   EXPECT_TRUE(chosen(64).tuned);
 }
 
-TEST_F(TunerTest, TheNearestAndThenTheLatestFindingServes) {
+TEST_F(TunerTest, PrefersTheNearestThenTheLatestFinding) {
   (void)tune();
   problem_.dims = {{"m", 128}, {"n", 128}};
   times_ = [](const Variant&, const Tuning& tuning) { return tuning["tile"] == 8 ? 0.001 : 0.002; };
@@ -171,7 +171,7 @@ TEST_F(TunerTest, TheNearestAndThenTheLatestFindingServes) {
   EXPECT_EQ(to_string(chosen(70).tuning), "tile=16");
   EXPECT_EQ(to_string(chosen(120).tuning), "tile=8");
   times_ = [](const Variant&, const Tuning& tuning) { return tuning["tile"] == 32 ? 0.001 : 0.002; };
-  Means again;
+  TunerOptions again;
   std::filesystem::rename(file_, file_ + ".old");
   (void)tune(again);  // nothing is known: it measures
   for (const std::string& line : read_lines(file_)) (void)append_line(file_ + ".old", line);
@@ -203,52 +203,52 @@ TEST_F(TunerTest, FindingsThatNoLongerHoldAreIgnored) {
   EXPECT_FALSE(with("}", "")) << "cut off";
 }
 
-TEST_F(TunerTest, ASecondCallTakesUpWhereTheFirstWasStopped) {
-  Means means;
-  means.in_turn = 2;
-  means.most_trials = 4;
-  const Outcome first = tune(means);
+TEST_F(TunerTest, ResumesAnInterruptedSearch) {
+  TunerOptions options;
+  options.in_turn = 2;
+  options.max_trials = 4;
+  const Outcome first = tune(options);
   EXPECT_EQ(first.trials.size(), 4u);
   EXPECT_FALSE(first.complete);
   requested_.clear();
-  means.most_trials = {};
-  const Outcome second = tune(means);
+  options.max_trials = {};
+  const Outcome second = tune(options);
   EXPECT_TRUE(second.complete);
   EXPECT_EQ(second.kept(), 4u);
   EXPECT_EQ(second.trials.size(), 7u);
   EXPECT_EQ(to_string(second.best()->tuning), "tile=16");
   requested_.clear();
-  const Outcome third = tune(means);
+  const Outcome third = tune(options);
   EXPECT_EQ(third.kept(), 7u) << "failed and wrong ones are known, too";
   EXPECT_EQ(requested_.size(), third.finals.size()) << "only the finals are measured";
-  means.retry = true;
-  EXPECT_EQ(tune(means).kept(), 5u);
+  options.retry = true;
+  EXPECT_EQ(tune(options).kept(), 5u);
 }
 
-TEST_F(TunerTest, AnInterruptKeepsWhatIsDone) {
-  Means means;
-  means.in_turn = 2;
-  means.interrupted = [this] { return requested_.size() >= 4; };
-  const Outcome first = tune(means);
+TEST_F(TunerTest, AnInterruptKeepsFinishedTrials) {
+  TunerOptions options;
+  options.in_turn = 2;
+  options.interrupted = [this] { return requested_.size() >= 4; };
+  const Outcome first = tune(options);
   EXPECT_EQ(first.best(), nullptr);
   EXPECT_FALSE(chosen(64).tuned);
-  means.interrupted = {};
-  const Outcome second = tune(means);
+  options.interrupted = {};
+  const Outcome second = tune(options);
   EXPECT_GE(second.kept(), 2u);
   EXPECT_EQ(to_string(second.best()->tuning), "tile=16");
 }
 
-TEST_F(TunerTest, WhatEndsTheProgramIsFoundAndSteppedOver) {
+TEST_F(TunerTest, SkipsAConfigurationThatCrashesTheProgram) {
   struct Ended {};
-  Means means;
-  means.in_turn = 4;
+  TunerOptions options;
+  options.in_turn = 4;
   times_ = [](const Variant& v, const Tuning& tuning) {
-    if (tuning["tile"] == 8) throw Ended{};  // no std::exception: nobody catches it, as if the program died
+    if (tuning["tile"] == 8) throw Ended{};  // no std::exception: it is not caught, as if the program died
     return recorded(v, tuning);
   };
-  EXPECT_THROW((void)tune(means), Ended);  // it was in company
-  EXPECT_THROW((void)tune(means), Ended);  // it was alone
-  const Outcome outcome = tune(means);
+  EXPECT_THROW((void)tune(options), Ended);  // it was in company
+  EXPECT_THROW((void)tune(options), Ended);  // it was alone
+  const Outcome outcome = tune(options);
   ASSERT_NE(outcome.best(), nullptr);
   EXPECT_EQ(to_string(outcome.best()->tuning), "tile=16");
   int ended = 0;
@@ -259,20 +259,20 @@ TEST_F(TunerTest, WhatEndsTheProgramIsFoundAndSteppedOver) {
 
 TEST_F(TunerTest, TimeIsABudgetToo) {
   double now = 0;
-  Means means;
-  means.in_turn = 1;
-  means.most_seconds = 3;
-  means.clock = [&now] { return now++; };
-  EXPECT_LT(tune(means).trials.size(), 4u);
+  TunerOptions options;
+  options.in_turn = 1;
+  options.most_seconds = 3;
+  options.clock = [&now] { return now++; };
+  EXPECT_LT(tune(options).trials.size(), 4u);
 }
 
-TEST_F(TunerTest, WhatIsNotClearlyFasterReplacesNothing) {
+TEST_F(TunerTest, KeepsTheDefaultWithoutAClearWinner) {
   times_ = [](const Variant&, const Tuning&) { return 0.01; };
   EXPECT_EQ(to_string(tune().best()->tuning), "tile=4");
 }
 
 // Its minimum and its median are lower, but its upper quartile is not below the other's minimum.
-TEST_F(TunerTest, WhatTheSamplesDoNotSettleReplacesNothing) {
+TEST_F(TunerTest, KeepsTheDefaultWithUnsettledSamples) {
   samples_ = [](const Variant&, const Tuning& tuning) -> std::vector<double> {
     if (tuning["tile"] == 16) return {0.009, 0.0095, 0.0100, 0.0120, 0.0130};
     return {0.0100, 0.0110, 0.0120, 0.0130, 0.0140};
@@ -286,7 +286,7 @@ TEST_F(TunerTest, WhatTheSamplesDoNotSettleReplacesNothing) {
   EXPECT_EQ(to_string(chosen(64).tuning), "tile=4");
 }
 
-TEST_F(TunerTest, ALowerMinimumAloneReplacesNothing) {
+TEST_F(TunerTest, KeepsTheDefaultForALowerMinimumAlone) {
   samples_ = [](const Variant&, const Tuning& tuning) -> std::vector<double> {
     if (tuning["tile"] == 16) return {0.001, 0.0119, 0.0119, 0.0119, 0.0130};
     return {0.0110, 0.0120, 0.0120, 0.0120, 0.0140};
@@ -294,7 +294,7 @@ TEST_F(TunerTest, ALowerMinimumAloneReplacesNothing) {
   EXPECT_EQ(to_string(tune().best()->tuning), "tile=4");
 }
 
-TEST_F(TunerTest, FewSamplesDecideNothing) {
+TEST_F(TunerTest, KeepsTheDefaultWithFewSamples) {
   for (const std::size_t few : {1u, 4u}) {
     samples_ = [few](const Variant& v, const Tuning& tuning) {
       return std::vector<double>(few, recorded(v, tuning));
@@ -323,7 +323,7 @@ TEST_F(TunerTest, AnUnknownSpreadIsNull) {
   bench::Row row = bench::blank_row({.plan = plan}, copying(), problem_, inputs.arguments());
   row.verified = bench::Verified::ok;
   row.seconds = {1};
-  Journal(file_, "test").decide(tuned_for(copying(), inputs.arguments(), device_), row, &row);
+  Journal(file_, "test").record_winner(tuned_for(copying(), inputs.arguments(), device_), row, &row);
   const std::string line = read_lines(file_).back();
   const auto first = line.find("\"spread\":null");
   EXPECT_NE(first, std::string::npos) << line;
@@ -331,7 +331,7 @@ TEST_F(TunerTest, AnUnknownSpreadIsNull) {
   EXPECT_EQ(to_string(chosen(64).tuning), "tile=8") << "and the line can be read";
 }
 
-TEST_F(TunerTest, AFileThatCannotBeWrittenEndsNothing) {
+TEST_F(TunerTest, ContinuesWithoutAWritableFile) {
   file_ = "/dev/null/tuning.jsonl";
   EXPECT_EQ(to_string(tune().best()->tuning), "tile=16");
   Journal journal(file_, "test");
@@ -376,7 +376,7 @@ std::vector<bench::Row> measure(const std::vector<bench::Candidate>& some, int f
 }
 
 // On a device that is usable in every build: a GPU that does not answer would end the search.
-TEST(Measured, WhatFailsIsARow) {
+TEST(Measured, RecordsAFailureAsARow) {
   const auto rows =
       measure_each(candidates(Where::simt), [](const auto& some) { return measure(some, 16); }, {});
   ASSERT_EQ(rows.size(), 3u);

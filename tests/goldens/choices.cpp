@@ -88,7 +88,7 @@ ArrayView packed(Addresses& addresses, Element element, Extents extents) {
   return {addresses.next(0), element, extents, row_major_strides(extents)};
 }
 
-void tell(std::string& text, const std::string& name, std::int64_t value) {
+void append_field(std::string& text, const std::string& name, std::int64_t value) {
   text += (text.empty() ? "" : " ") + name + "=" + std::to_string(value);
 }
 
@@ -206,10 +206,10 @@ Problem product(Random& random, Element element, bool batched) {
   const std::int64_t most = batched ? 1024 : 16384;
   const std::int64_t m = std::min(side(random), most), n = std::min(side(random), most),
                      k = std::min(depth(random), 2 * most);
-  if (batched) tell(p.text, "batch", batch);
-  tell(p.text, "m", m);
-  tell(p.text, "n", n);
-  tell(p.text, "k", k);
+  if (batched) append_field(p.text, "batch", batch);
+  append_field(p.text, "m", m);
+  append_field(p.text, "n", n);
+  append_field(p.text, "k", k);
   bool c0 = false;
   add_words_of_a_product(random, element, p, c0);
   p.in_place = random.happens(50);
@@ -259,7 +259,7 @@ Problem product(Random& random, Element element, bool batched) {
 
 ArrayView picture(Addresses& addresses, Problem& p, const std::string& name, Element element,
                   Extents extents) {
-  tell(p.text, name, extents[0]);
+  append_field(p.text, name, extents[0]);
   for (std::size_t i = 1; i < extents.size(); ++i) p.text += "x" + std::to_string(extents[i]);
   return packed(addresses, element, std::move(extents));
 }
@@ -487,9 +487,9 @@ Problem tuned_problem(Random& random, const Section& section) {
     p.words["size"] = random.word({"5", "5", "7", "31"});
   } else {
     const std::int64_t m = near(), n = random.happens(50) ? m : near(), k = random.happens(50) ? m : near();
-    tell(p.text, "m", m);
-    tell(p.text, "n", n);
-    tell(p.text, "k", k);
+    append_field(p.text, "m", m);
+    append_field(p.text, "n", n);
+    append_field(p.text, "k", k);
     p.inputs["A"] = packed(addresses, section.element, {m, k});
     p.inputs["B"] = packed(addresses, section.element, random.happens(80) ? Extents{k, n} : Extents{n, k});
     if (p.inputs["B"].extents != Extents{k, n} || (n == k && random.happens(20)))
@@ -560,9 +560,10 @@ Device host(Where where) {
 // The driver and NVRTC of this machine are no property of a made-up GPU.
 void forget_this_machine() {
   for (Variant& variant : const_cast<std::vector<Variant>&>(all_variants())) {
-    if (variant.where != Where::cuda || !variant.needs) continue;
-    variant.needs = [needs = variant.needs](const Device& device) -> Reason {
-      const Reason reason = needs(device);
+    if (variant.where != Where::cuda || !variant.unsupported_device) continue;
+    variant.unsupported_device = [unsupported_device =
+                                      variant.unsupported_device](const Device& device) -> Reason {
+      const Reason reason = unsupported_device(device);
       if (!reason) return reason;
       for (const char* part : {"driver", "NVRTC", "this build has no code for it"})
         if (reason->find(part) != std::string::npos) return std::nullopt;
@@ -613,12 +614,13 @@ class TypedProduct {
     o.transpose_a = word("op-a", "none") == "transpose";
     o.transpose_b = word("op-b", "none") == "transpose";
     if (const ArrayView* x = input("scale-a"))
-      o.scale_a = {static_cast<const float*>(there(*x)), word("scale-a-per", "row") == "row"};
+      o.scale_a = {static_cast<const float*>(device_pointer(*x)), word("scale-a-per", "row") == "row"};
     if (const ArrayView* x = input("scale-b"))
-      o.scale_b = {static_cast<const float*>(there(*x)), word("scale-b-per", "column") == "column"};
+      o.scale_b = {static_cast<const float*>(device_pointer(*x)), word("scale-b-per", "column") == "column"};
     if (const ArrayView* x = input("bias"))
-      o.bias = {there(*x), x->element, word("bias-along", "columns") == "rows"};
-    if (const ArrayView* x = input("C0"); x != nullptr && o.beta != 0) o.c0 = {there(*x), x->strides[0]};
+      o.bias = {device_pointer(*x), x->element, word("bias-along", "columns") == "rows"};
+    if (const ArrayView* x = input("C0"); x != nullptr && o.beta != 0)
+      o.c0 = {device_pointer(*x), x->strides[0]};
     o.activation = named<matmul::Activation>("activation", {"none", "relu", "gelu", "gelu-tanh", "silu"});
     o.compute = named<matmul::Compute>("compute", {"strict", "tf32", "tf32x3", "bf16x6", "f16x3"});
     o.accumulate = named<matmul::Accumulate>("accumulate", {"promoted", "fast"});
@@ -663,7 +665,7 @@ class TypedProduct {
     const auto found = p_.inputs.find(name);
     return found == p_.inputs.end() ? nullptr : &found->second;
   }
-  void* there(const ArrayView& x) const {
+  void* device_pointer(const ArrayView& x) const {
     return device_.where == Where::cuda ? on_gpu(x.data, device_) : x.data;
   }
   template <class T>
@@ -674,7 +676,7 @@ class TypedProduct {
   template <class T>
   matmul::MatrixView<T> view(const ArrayView& x) const {
     const bool by_columns = x.strides[1] != 1 || (x.strides[0] == 1 && x.extents[1] > 1);
-    return {static_cast<T*>(there(x)), x.extents[0], x.extents[1], x.strides[by_columns ? 1 : 0],
+    return {static_cast<T*>(device_pointer(x)), x.extents[0], x.extents[1], x.strides[by_columns ? 1 : 0],
             by_columns ? matmul::Order::columns : matmul::Order::rows};
   }
   template <class T, class Out, class TB>
@@ -801,17 +803,17 @@ void print(const Section& section, const std::vector<Device>& devices) {
   for (int i = 0; i < section.problems; ++i) {
     const Problem p = problem_of(random, section);
     std::printf("P %s\n", p.text.c_str());
-    std::optional<Arguments> arguments, there;
+    std::optional<Arguments> arguments, device_pointer;
     try {
-      there = arguments = Arguments(operation.signature, section.element, p.inputs, p.words);
-      if (p.output.data != nullptr) there->set_array(operation.output, p.output);
+      device_pointer = arguments = Arguments(operation.signature, section.element, p.inputs, p.words);
+      if (p.output.data != nullptr) device_pointer->set_array(operation.output, p.output);
     } catch (const Error& error) {
       std::printf("all\terror: %s\n", error.what());
       continue;
     }
     for (const Device& device : devices) {
       const bool in_place = p.in_place && device.where == Where::cuda;
-      const Asked asked(operation, device, in_place ? *there : *arguments, in_place, section.tuned);
+      const Asked asked(operation, device, in_place ? *device_pointer : *arguments, in_place, section.tuned);
       const std::string outcome = asked.outcome();
       std::printf("%s\t%s%s\n", device.label().c_str(), outcome.c_str(),
                   typed(section, p, device, outcome).c_str());

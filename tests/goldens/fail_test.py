@@ -31,10 +31,10 @@ class Choices(unittest.TestCase):
         digests = self.digests | changes.get("digests", {})
         return compare.compare_choices(CHOICES, wanted, [SECTION], (recorded, digests))[0]
 
-    def test_what_is_recorded_passes(self):
+    def test_recorded_behaviour_passes(self):
         self.assertEqual(self.found(), [])
 
-    def test_a_changed_rung_tuning_or_reason_is_told_with_its_problem(self):
+    def test_a_changed_rung_tuning_or_reason_is_reported_with_its_problem(self):
         rung, rest = self.recorded[self.key].split(" ", 1)
         for text in ("another " + rest, f"{rung}[tile=7] {rest}", f"{rung} {rest} or not", rest):
             found = self.found(text=text)
@@ -44,7 +44,7 @@ class Choices(unittest.TestCase):
             self.assertIn(f"+{self.recorded[self.key]}", found[0])
             self.assertRegex(found[0], r"of m=\d+ n=\d+ k=\d+")
 
-    def test_other_problems_are_told(self):
+    def test_other_problems_are_reported(self):
         self.assertIn("the generator of choices.cpp has changed", self.found(digests={SECTION: "0"})[0])
 
 
@@ -60,7 +60,7 @@ class Calls(unittest.TestCase):
         recorded = self.observed | {call: self.observed[call].replace(old, new, 1)}
         return differences("calls", recorded, self.observed, NOTHING)
 
-    def test_each_change_is_told(self):
+    def test_each_change_is_reported(self):
         for call, old, new in ((self.MESSAGE, "did you mean 'naive'?", "did you mean 'simd'?"), (self.MESSAGE, "exit 2", "exit 0"),
                                (self.JSON, '"kind": "list"', '"kind": "ladder"'), (self.JSON, '"place":', '"rung":')):
             found = self.changed(call, old, new)
@@ -69,7 +69,7 @@ class Calls(unittest.TestCase):
             self.assertIn(old, found[0])
             self.assertIn(new, found[0])
 
-    def test_keys_that_come_and_go_are_told(self):
+    def test_new_and_missing_keys_are_reported(self):
         less = {self.MESSAGE: self.observed[self.MESSAGE]}
         self.assertIn("is not recorded", differences("calls", less, self.observed, NOTHING)[0])
         self.assertIn("is missing now", differences("calls", self.observed, less, NOTHING)[0])

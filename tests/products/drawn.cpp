@@ -59,7 +59,7 @@ std::vector<Element> outputs_of(Element a) {
   }
 }
 
-int most_of(const Asked& asked) {
+int max_value(const Asked& asked) {
   if (asked.a == Element::i32 || asked.c == Element::i32) return 127;
   if (asked.c == Element::i8) return 2;
   return is_fp8(asked.a) ? 3 : 8;
@@ -92,7 +92,7 @@ Asked draw_kind(const Variant& variant, Element element, Random& random) {
   const auto outputs = outputs_of(element);
   out.c = outputs[random() % outputs.size()];
   out.fast = is_fp8(element) && once_in(random, 4);
-  out.most = most_of(out);
+  out.most = max_value(out);
   out.alpha = once_in(random, 3) ? pick<double>(random, {2, -1, 3}) : 1;
   out.beta = once_in(random, 3) ? pick<double>(random, {1, -1, 2}) : 0;
   const bool no_scales = element == Element::f64 || element == Element::i32;
@@ -157,7 +157,7 @@ void make_plain(Asked& asked, Random& random) {
            .lies_b = asked.lies_b,
            .tf32 = asked.tf32,
            .fast = asked.fast};
-  asked.most = most_of(asked);
+  asked.most = max_value(asked);
   asked.lies_c = draw_lie(random, true);
   if (asked.c == Element::i32) return;
   asked.alpha = alpha;

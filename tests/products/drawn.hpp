@@ -37,7 +37,7 @@ struct Tiled {
 // What C may hold, the first if nothing is said.
 std::vector<Element> outputs_of(Element a);
 // Magnitudes whose sums stay exact wherever they are summed, and spread over what C holds.
-int most_of(const Asked& asked);
+int max_value(const Asked& asked);
 
 // Elements and what follows the sums of a product by `variant`.
 Asked draw_kind(const Variant& variant, Element element, Random& random);

@@ -26,7 +26,8 @@ class EachKernel : public OnDevice {
   // Whether this device runs it; else the test is skipped.
   const Variant* wanted(const char* operation, const char* name) {
     const Variant* const variant = variant_called(operation, name, Where::cuda);
-    if (variant == nullptr || (variant->needs && variant->needs(device_))) return nullptr;
+    if (variant == nullptr || (variant->unsupported_device && variant->unsupported_device(device_)))
+      return nullptr;
     return variant;
   }
 
@@ -38,7 +39,7 @@ class EachKernel : public OnDevice {
         size_of(kind.a) == 1 ? 2 : 3;  // of k: odd lines of bytes have too many remainders
     const auto outputs = outputs_of(kind.a);
     out.c = outputs[static_cast<std::size_t>(count_++) % outputs.size()];
-    out.most = most_of(out);
+    out.most = max_value(out);
     out.m = std::int64_t{tile.rows} * tile.cluster_rows + (odd ? 9 : 16);
     out.n = std::int64_t{tile.cols} * tile.cluster_cols + (odd ? 21 : 16);
     out.k = (way == Way::everything ? 5 : 3) * 128 / static_cast<std::int64_t>(size_of(kind.a)) -
@@ -157,7 +158,7 @@ class EachKernel : public OnDevice {
     asked.n = (units + rows - 1) / rows * width;
     asked.lies_c = {};
     asked.c = outputs_of(kind.a).front();
-    asked.most = most_of(asked);
+    asked.most = max_value(asked);
     // And so few that a tile's results are still read from shared memory when the next one's are there.
     for (const std::int64_t stages : {matmul::min_overlapped_k_tiles<1>, std::int64_t{1}}) {
       asked.k = stages * 128 / static_cast<std::int64_t>(size_of(kind.a));
@@ -173,7 +174,7 @@ class EachKernel : public OnDevice {
     for (const Way way : all_ways) {
       Asked asked = asked_for(kind, {64, 64, 1, 1, 0, 0, 0}, way, layout);
       asked.c = outputs_of(kind.a).front();
-      asked.most = most_of(asked);
+      asked.most = max_value(asked);
       if (asked.c == Element::i32) {  // what follows differs by what C holds
         asked.scale_a = asked.scale_b = asked.scale_a_for_all = false;
       }
@@ -188,7 +189,7 @@ class EachKernel : public OnDevice {
     workspace.lend(run_);
     kernel.run(entries, run_);
     backend_->synchronize(run_);
-    EXPECT_EQ(workspace.harm(), "");
+    EXPECT_EQ(workspace.guard_violation(), "");
     for (Product& product : products) EXPECT_EQ(product.wrong(), "") << to_string(product.asked());
   }
 

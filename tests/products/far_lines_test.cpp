@@ -15,9 +15,9 @@ class Filled {
  public:
   Filled(const Run& run, Element element, std::int64_t rows, std::int64_t cols, Extents strides,
          unsigned char byte)
-      : run_(run), view_{nullptr, element, {rows, cols}, std::move(strides)}, there_(run, bytes()) {
-    view_.data = there_.data();
-    backend_of(*run.device).fill(run, there_.data(), byte, bytes());
+      : run_(run), view_{nullptr, element, {rows, cols}, std::move(strides)}, device_bytes_(run, bytes()) {
+    view_.data = device_bytes_.data();
+    backend_of(*run.device).fill(run, device_bytes_.data(), byte, bytes());
   }
   const ArrayView& view() const { return view_; }
   void set(std::int64_t i, std::int64_t j, double value) const {
@@ -41,7 +41,7 @@ class Filled {
 
   Run run_;
   ArrayView view_;
-  Bytes there_;
+  Bytes device_bytes_;
 };
 
 struct Long {
@@ -64,7 +64,7 @@ class FarLines : public OnDevice {
 
   void expect_right(const Long& given) {
     const Variant* const variant = variant_called("matmul", given.variant, Where::cuda);
-    if (variant == nullptr || (variant->needs && variant->needs(device_))) return;
+    if (variant == nullptr || (variant->unsupported_device && variant->unsupported_device(device_))) return;
     const Filled a(run_, given.element, given.m, given.k, {given.ld_a, 1}, 0),
         b(run_, given.element, given.k, given.n,
           given.b_by_rows ? Extents{given.ld_b, 1} : Extents{1, given.ld_b}, 0x38),
@@ -90,7 +90,7 @@ class FarLines : public OnDevice {
     workspace.lend(run_);
     choice.run(arguments, tuning, run_);
     backend_->synchronize(run_);
-    EXPECT_EQ(workspace.harm(), "") << what;
+    EXPECT_EQ(workspace.guard_violation(), "") << what;
     for (std::size_t i = 0; i < rows.size(); ++i)
       for (std::size_t j = 0; j < cols.size(); ++j) {
         double sum = 0;
@@ -120,7 +120,8 @@ TEST_F(FarLines, WithoutAFactorReadNoneOnAGpu) {
   constexpr std::int64_t m = 70, n = 48, k = 96;
   int tried = 0;
   for (const Variant* variant : ladder_of("matmul")) {
-    if (variant->where != Where::cuda || variant->baseline || (variant->needs && variant->needs(device_)))
+    if (variant->where != Where::cuda || variant->baseline ||
+        (variant->unsupported_device && variant->unsupported_device(device_)))
       continue;
     for (const auto& [element, prepare] : variant->choices.front().prepare) {
       if (element == Element::i32 || element == Element::i8) continue;  // which have no NaN

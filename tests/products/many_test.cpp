@@ -176,7 +176,7 @@ class Many : public OnDevice {
     for (Product& product : products) product.poison();
     for (int times = once_in(random, 2) ? 2 : 1; times > 0; --times) kernel.run(entries, run_);
     backend_->synchronize(run_);
-    if (std::string out = workspace.harm(); !out.empty())
+    if (std::string out = workspace.guard_violation(); !out.empty())
       return out + ", group of " + std::to_string(entries.size());
     for (std::size_t i = 0; i < products.size(); ++i)
       if (const std::string out = products[i].wrong(); !out.empty())
@@ -220,7 +220,7 @@ TEST_F(Many, ExtremeScalesAreRightOnAGpu) {
   if (IsSkipped()) return;
   const Variant* const cluster = variant_called("matmul_batch", "cluster", Where::cuda);
   if (cluster == nullptr) GTEST_SKIP() << "this build has no code for Hopper";
-  if (const Reason reason = cluster->needs(device_)) GTEST_SKIP() << *reason;
+  if (const Reason reason = cluster->unsupported_device(device_)) GTEST_SKIP() << *reason;
   EXPECT_EQ(wrong_of_extreme_batches(*cluster), "");
   const matmul_batch::GroupKernel& kernel = *matmul_batch::group_kernel();
   EXPECT_EQ(wrong_of_extreme_groups([&](const std::vector<matmul::Gemm>& entries) {
@@ -235,7 +235,7 @@ TEST_F(Many, ExtremeScalesAreRightOnAGpu) {
 TEST_F(Many, GroupsAreRightOnAGpu) {
   take(Where::cuda);
   if (IsSkipped()) return;
-  if (const Reason reason = variant_called("matmul", "cluster", Where::cuda)->needs(device_))
+  if (const Reason reason = variant_called("matmul", "cluster", Where::cuda)->unsupported_device(device_))
     GTEST_SKIP() << *reason;
   try_groups(6);
 }

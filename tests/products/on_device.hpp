@@ -39,7 +39,7 @@ class OnDevice : public testing::Test {
       again();
     }
     backend_->synchronize(run_);
-    if (std::string out = workspace.harm(); !out.empty()) return out;
+    if (std::string out = workspace.guard_violation(); !out.empty()) return out;
     return product.wrong();
   }
 

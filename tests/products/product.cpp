@@ -129,7 +129,7 @@ void Product::place_added(Random& random) {
   if (asked_.scale_b) scale_b_ = place_scales("scale-b", asked_.scale_b_for_all, asked_.n, asked_.scales_b);
 }
 
-Placed& Product::place(const char* name, Element element, Extents extents, const Lie& lie) {
+DeviceMatrix& Product::place(const char* name, Element element, Extents extents, const Lie& lie) {
   return arrays_
       .emplace_back(std::piecewise_construct, std::forward_as_tuple(name),
                     std::forward_as_tuple(run_, element, std::move(extents), lie))
@@ -142,7 +142,7 @@ void Product::place_factor(const char* name, const std::vector<Whole>& entries, 
   const std::int64_t rows = turned ? first.cols : first.rows, cols = turned ? first.rows : first.cols;
   Extents extents{rows, cols};
   if (asked_.batch != 0 && !for_all) extents.insert_front(asked_.batch);
-  Placed& array = place(name, element, extents, lie);
+  DeviceMatrix& array = place(name, element, extents, lie);
   std::size_t at = 0, of = 0;
   const auto size = static_cast<std::size_t>(rows * cols);
   array.fill([&]() -> double {
@@ -153,18 +153,18 @@ void Product::place_factor(const char* name, const std::vector<Whole>& entries, 
   });
 }
 
-Placed* Product::place_vector(const char* name, Element element, std::int64_t size,
-                              const std::vector<double>& from, Random& random) {
+DeviceMatrix* Product::place_vector(const char* name, Element element, std::int64_t size,
+                                    const std::vector<double>& from, Random& random) {
   Extents extents{size};
   if (asked_.batch != 0) extents.insert_front(asked_.batch);
-  Placed& array = place(name, element, extents, {.ahead = asked_.vectors_ahead});
+  DeviceMatrix& array = place(name, element, extents, {.ahead = asked_.vectors_ahead});
   for (std::int64_t at = 0; at < array.count(); ++at) array.set(at, from[random() % from.size()]);
   return &array;
 }
 
 double Product::before_activation(std::int64_t entry, std::int64_t i, std::int64_t j, double sum) const {
   // Of entry `entry`'s vector of so many numbers; one serves all.
-  const auto of = [&](const Placed& vector, std::int64_t size, std::int64_t at, bool for_all) {
+  const auto of = [&](const DeviceMatrix& vector, std::int64_t size, std::int64_t at, bool for_all) {
     return for_all ? vector.get(entry) : vector.get(entry * size + at);
   };
   double z = asked_.alpha * sum;
@@ -205,7 +205,7 @@ std::string Product::wrong() {
   c_->fetch();
   for (std::int64_t e = 0; e < std::max<std::int64_t>(asked_.batch, 1); ++e)
     if (std::string out = wrong_in(e); !out.empty()) return out;
-  if (std::string out = c_->harm(); !out.empty()) return "around C, " + out;
+  if (std::string out = c_->guard_violation(); !out.empty()) return "around C, " + out;
   return {};
 }
 

@@ -5,7 +5,7 @@
 #include <deque>
 #include <optional>
 #include "ops/matmul/gemm/mixed_problem.hpp"
-#include "placed.hpp"
+#include "device_matrix.hpp"
 #include "tessera/core/operation/operation.hpp"
 #include "whole.hpp"
 
@@ -41,11 +41,11 @@ class Product {
   std::string wrong();
 
  private:
-  Placed& place(const char* name, Element element, Extents extents, const Lie& lie);
+  DeviceMatrix& place(const char* name, Element element, Extents extents, const Lie& lie);
   void place_factor(const char* name, const std::vector<Whole>& entries, Element element, bool turned,
                     bool for_all, const Lie& lie);
-  Placed* place_vector(const char* name, Element element, std::int64_t size, const std::vector<double>& from,
-                       Random& random);
+  DeviceMatrix* place_vector(const char* name, Element element, std::int64_t size,
+                             const std::vector<double>& from, Random& random);
   void place_added(Random& random);
   double before_activation(std::int64_t entry, std::int64_t i, std::int64_t j, double sum) const;
   std::string wrong_in(std::int64_t entry) const;
@@ -53,8 +53,8 @@ class Product {
   Run run_;
   Asked asked_;
   std::vector<Whole> a_, b_;
-  std::deque<std::pair<std::string, Placed>> arrays_;
-  Placed *c_ = nullptr, *c0_ = nullptr, *bias_ = nullptr, *scale_a_ = nullptr, *scale_b_ = nullptr;
+  std::deque<std::pair<std::string, DeviceMatrix>> arrays_;
+  DeviceMatrix *c_ = nullptr, *c0_ = nullptr, *bias_ = nullptr, *scale_a_ = nullptr, *scale_b_ = nullptr;
   std::optional<Arguments> arguments_;
 };
 

@@ -150,7 +150,7 @@ TEST_F(Products, OfExtremeScalesAreRightOnAGpu) {
 }
 
 // Whoever looks for wrong results must see them.
-TEST_F(Products, WhatIsWrongIsSeen) {
+TEST_F(Products, DetectsWrongResults) {
   take(Where::cpu);
   if (IsSkipped()) return;
   const Asked asked{.a = Element::bf16,

@@ -16,7 +16,7 @@
 namespace tessera::integration {
 namespace {
 
-constexpr std::size_t most_intervals = 2000;
+constexpr std::size_t max_intervals = 2000;
 
 struct Called {
   formula::Program<double> program;
@@ -42,16 +42,16 @@ Result integrate_between(const RuleOptions& options, gsl_function& f, double a, 
   const bool below = std::isinf(a), above = std::isinf(b);
   if (below && above) {
     r.rule = "qagi";
-    r.status = gsl_integration_qagi(&f, absolute, relative, most_intervals, space, &r.value, &r.error);
+    r.status = gsl_integration_qagi(&f, absolute, relative, max_intervals, space, &r.value, &r.error);
   } else if (below) {
     r.rule = "qagil";
-    r.status = gsl_integration_qagil(&f, b, absolute, relative, most_intervals, space, &r.value, &r.error);
+    r.status = gsl_integration_qagil(&f, b, absolute, relative, max_intervals, space, &r.value, &r.error);
   } else if (above) {
     r.rule = "qagiu";
-    r.status = gsl_integration_qagiu(&f, a, absolute, relative, most_intervals, space, &r.value, &r.error);
+    r.status = gsl_integration_qagiu(&f, a, absolute, relative, max_intervals, space, &r.value, &r.error);
   } else if (options.rule == "gauss_kronrod") {
     r.rule = "qag";
-    r.status = gsl_integration_qag(&f, a, b, absolute, relative, most_intervals, GSL_INTEG_GAUSS21, space,
+    r.status = gsl_integration_qag(&f, a, b, absolute, relative, max_intervals, GSL_INTEG_GAUSS21, space,
                                    &r.value, &r.error);
   } else if (!options.points.empty()) {
     std::vector<double> points = options.points;
@@ -59,11 +59,11 @@ Result integrate_between(const RuleOptions& options, gsl_function& f, double a, 
     points.push_back(b);
     std::sort(points.begin(), points.end());
     r.rule = "qagp";
-    r.status = gsl_integration_qagp(&f, points.data(), points.size(), absolute, relative, most_intervals,
+    r.status = gsl_integration_qagp(&f, points.data(), points.size(), absolute, relative, max_intervals,
                                     space, &r.value, &r.error);
   } else {
     r.rule = "qags";
-    r.status = gsl_integration_qags(&f, a, b, absolute, relative, most_intervals, space, &r.value, &r.error);
+    r.status = gsl_integration_qags(&f, a, b, absolute, relative, max_intervals, space, &r.value, &r.error);
   }
   return r;
 }
@@ -92,7 +92,7 @@ void integrate_by_gsl(const Arguments& arguments, const Tuning&, Run& run) {
   Called called{formula::compile<double>(options.formula, options.variables)};
   gsl_function f{value_at, &called};
   const std::unique_ptr<gsl_integration_workspace, void (*)(gsl_integration_workspace*)> space(
-      gsl_integration_workspace_alloc(most_intervals), gsl_integration_workspace_free);
+      gsl_integration_workspace_alloc(max_intervals), gsl_integration_workspace_free);
   if (!space) throw Error("GSL has no memory for its intervals");
   const quadrature::Range range = options.box.axes[0];
   const bool turned = range.lower > range.upper;

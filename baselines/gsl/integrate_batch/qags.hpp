@@ -43,7 +43,8 @@ struct Counted {
 
 // qags between finite limits, else qagi and its kin.
 template <class F>
-Ended by_gsl(F f, double a, double b, const Demand& demand, gsl_integration_workspace* space) {
+IntegralResult by_gsl(F f, double a, double b, const ErrorTolerance& tolerance,
+                      gsl_integration_workspace* space) {
   if (std::isnan(a) || std::isnan(b)) return {NAN, INFINITY, 0, non_finite};
   const double sign = a > b ? -1 : 1;
   if (a > b) std::swap(a, b);
@@ -51,15 +52,15 @@ Ended by_gsl(F f, double a, double b, const Demand& demand, gsl_integration_work
   gsl_function function{Counted<F>::call, &counted};
   double value = 0, error = 0;
   const std::size_t limit = space->limit;
-  const int status =
-      std::isinf(a) && std::isinf(b)
-          ? gsl_integration_qagi(&function, demand.absolute, demand.relative, limit, space, &value, &error)
-      : std::isinf(b) ? gsl_integration_qagiu(&function, a, demand.absolute, demand.relative, limit, space,
-                                              &value, &error)
-      : std::isinf(a) ? gsl_integration_qagil(&function, b, demand.absolute, demand.relative, limit, space,
-                                              &value, &error)
-                      : gsl_integration_qags(&function, a, b, demand.absolute, demand.relative, limit, space,
-                                             &value, &error);
+  const int status = std::isinf(a) && std::isinf(b)
+                         ? gsl_integration_qagi(&function, tolerance.absolute, tolerance.relative, limit,
+                                                space, &value, &error)
+                     : std::isinf(b) ? gsl_integration_qagiu(&function, a, tolerance.absolute,
+                                                             tolerance.relative, limit, space, &value, &error)
+                     : std::isinf(a) ? gsl_integration_qagil(&function, b, tolerance.absolute,
+                                                             tolerance.relative, limit, space, &value, &error)
+                                     : gsl_integration_qags(&function, a, b, tolerance.absolute,
+                                                            tolerance.relative, limit, space, &value, &error);
   if (!std::isfinite(value)) return {NAN, INFINITY, counted.count, non_finite};
   return {sign * value, error, counted.count, why_of(status)};
 }
@@ -71,11 +72,11 @@ void all_by_gsl(const Problem<double>& p, const Run& run, IntegrandOf f_of) {
   std::atomic<std::int64_t> next{0};
   parallel(run.device->threads, [&](int) {
     const std::unique_ptr<gsl_integration_workspace, void (*)(gsl_integration_workspace*)> space(
-        gsl_integration_workspace_alloc(static_cast<std::size_t>(p.work.demand.most / pair_cost) + 1),
+        gsl_integration_workspace_alloc(static_cast<std::size_t>(p.work.tolerance.most / pair_cost) + 1),
         gsl_integration_workspace_free);
     for (std::int64_t i = 0; (i = next.fetch_add(1, std::memory_order_relaxed)) < p.work.count;) {
       Formula ends = p.formula_of(p.end, i);
-      store(p.work, i, by_gsl(f_of(i), ends(0), ends(1), demand_of(p.work, i), space.get()));
+      store(p.work, i, by_gsl(f_of(i), ends(0), ends(1), tolerance_of_row(p.work, i), space.get()));
     }
   });
 }

@@ -100,13 +100,13 @@ Choice by_liblqr() {
   return choice;
 }
 
-Reason needs(const Device&) {
+Reason unsupported_device(const Device&) {
   if (library().found()) return std::nullopt;
   return "liblqr was not found (liblqr-1.so.0)";
 }
 
 const Rung rung(timed_baseline("liblqr, as GIMP and ImageMagick call it, on one core", Where::cpu,
-                               {by_liblqr()}, needs));
+                               {by_liblqr()}, unsupported_device));
 
 }  // namespace
 }  // namespace tessera::seamcarve

@@ -376,7 +376,8 @@ std::string with_native_functions(std::string text) {
 // Emits `of_spots`, which calls the integrand with the coordinates in an array.
 std::string arguments_of(int axes) {
   std::string out =
-      "static __device__ __forceinline__ double of_spots(const Spot (&at)[axes]) {\n  return integrand(";
+      "static __device__ __forceinline__ double of_spots(const MappedCoordinate (&at)[axes]) {\n  return "
+      "integrand(";
   for (int k = 0; k < axes; ++k) out += (k == 0 ? "at[" : ", at[") + std::to_string(k) + "].x";
   return out + ");\n}\n";
 }

@@ -16,7 +16,7 @@ std::string text_of(const char* formula, Compiled how) {
 // The part that is not the library of functions, which owns literals of both types.
 std::string own_part(const std::string& text) { return text.substr(text.find("\nusing R = ")); }
 
-TEST(CompiledSource, SettlesWhatTheRunHasFixed) {
+TEST(CompiledSource, SpecializesTheParametersOfTheRun) {
   const std::string text = own_part(
       text_of<double>("sqrt(1-x^2)", {.sum = Sum::kahan, .scale_terms = true, .threads = 64, .together = 2}));
   for (const char* part :
@@ -26,7 +26,7 @@ TEST(CompiledSource, SettlesWhatTheRunHasFixed) {
     EXPECT_NE(text.find(part), std::string::npos) << part;
 }
 
-TEST(CompiledSource, TakesTheRootThatItIsGiven) {
+TEST(CompiledSource, UsesTheGivenRoot) {
   const std::string exact = text_of<float>("sqrt(x)", {}),
                     near = text_of<float>("sqrt(x)", {.fast_roots = true});
   for (const char* call : {"= formula::root(x0)", "= sqrt_rn_fast(x0, max_key)"}) {
@@ -39,7 +39,7 @@ TEST(CompiledSource, TakesTheRootThatItIsGiven) {
   }
 }
 
-TEST(CompiledSource, FloatsStayFloats) {
+TEST(CompiledSource, KeepsFloats) {
   const std::string text = own_part(text_of<float>("1-x*x/3", {}));
   EXPECT_NE(text.find("using R = float;"), std::string::npos);
   const std::string integrand = text.substr(text.find("float quick_integrand("),

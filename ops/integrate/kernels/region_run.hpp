@@ -29,12 +29,12 @@ constexpr int region_unrolled = 1;
 #include "ops/integrate/kernels/regions-inl.h"
 
 constexpr int steering_threads = 256;
-constexpr long long most_chunks = 8192;
+constexpr long long max_chunks = 8192;
 
 // The regions of a chunk, which one warp processes: so many that the finishing block has little left to do.
 SIMT long long chunk_of(long long regions) {
   long long out = 32;
-  while (out * most_chunks < regions) out *= 2;
+  while (out * max_chunks < regions) out *= 2;
   return out;
 }
 SIMT long long chunks_of(long long regions) {
@@ -178,7 +178,7 @@ SIMT int ones(std::uint32_t word) {
 }
 
 template <class T>
-SIMT T least_of_warp(const Thread& thread, T mine) {
+SIMT T min_of_warp(const Thread& thread, T mine) {
   for (int apart = 1; apart < 32; apart *= 2) {
     const T other = thread.shuffle_xor(mine, apart);
     if (other < mine) mine = other;
@@ -223,7 +223,7 @@ struct WeighRegions {
       for (int k = 0; k <= i; ++k) up_to += cost[k];
       if (!(up_to <= 1) && mine + i < first) first = mine + i;
     }
-    return least_of_warp(thread, first);
+    return min_of_warp(thread, first);
   }
 
   // The lowest bin from `least` on whose regions, with those of all higher bins, fit the capacity.
@@ -238,7 +238,7 @@ struct WeighRegions {
       above += shared.bins[mine + i];
       if (above <= capacity_left && mine + i >= least) first = mine + i;
     }
-    return least_of_warp(thread, first);
+    return min_of_warp(thread, first);
   }
 
   SIMT static long long from_bin_on(const Thread& thread, const Shared& shared, int first) {
@@ -378,7 +378,7 @@ struct RegionMemory {
 
   RegionMemory(int d, long long capacity) {
     const auto c = static_cast<std::size_t>(capacity);
-    const auto chunks = static_cast<std::size_t>(std::min(most_chunks, (capacity + 31) / 32));
+    const auto chunks = static_cast<std::size_t>(std::min(max_chunks, (capacity + 31) / 32));
     std::size_t at = 0;
     const auto place = [&at](std::size_t wanted) {
       const std::size_t here = at;
@@ -650,7 +650,7 @@ inline Reason not_by_regions(const Arguments& arguments) {
   const std::string& rule = arguments.text("rule");
   if (rule != "auto" && rule != "genz_malik") return "it knows the rule genz_malik alone";
   const int d = rule_options_of(arguments).box.dimensions();
-  if (d < 2 || d > quadrature::most_cubature_dimensions)
+  if (d < 2 || d > quadrature::max_cubature_dimensions)
     return "Genz and Malik's rule takes 2 to 12 variables";
   return std::nullopt;
 }

@@ -13,14 +13,14 @@ struct SumAndSize {
 };
 
 // A coordinate, and dx/du of its map.
-struct Spot {
+struct MappedCoordinate {
   double x, slope;
 };
 
 // F: the integrand.
 //   static constexpr int most;  int d() const;            capacity of arrays in axes; number of axes
-//   Spot spot(int axis, double u) const;                  the place of u on an axis
-//   double operator()(const Spot (&)[most]) const;        f times the slopes
+//   MappedCoordinate spot(int axis, double u) const;                  the place of u on an axis
+//   double operator()(const MappedCoordinate (&)[most]) const;        f times the slopes
 //   double per_length(int axis) const;                    1 over the axis' length
 template <class F>
 class RegionRule {
@@ -39,7 +39,7 @@ class RegionRule {
     sums.size[0] = region_size(sums.value[0]);
     on_axes(sums, out);
     on_pairs(sums);
-    Spot at[F::most];
+    MappedCoordinate at[F::most];
     const SumAndSize corners = on_corners<0>(at);
     sums.value[4] = corners.sum;
     sums.size[4] = corners.size;
@@ -53,7 +53,7 @@ class RegionRule {
   }
 
  private:
-  REGION_FN double value(const Spot (&at)[F::most]) {
+  REGION_FN double value(const MappedCoordinate (&at)[F::most]) {
     const double y = f_(at);
     if (y - y == 0) return y;
     ++holes_;
@@ -62,13 +62,14 @@ class RegionRule {
 
   // The centre, moved along one axis; a loop selects the axis because a run-time index would take arrays out
   // of registers.
-  REGION_FN Spot moved(int axis, double offset) const {
+  REGION_FN MappedCoordinate moved(int axis, double offset) const {
     double u = 0;
     REGION_UNROLL
     for (int k = 0; k < F::most; ++k) u = k == axis ? centre_[k] + offset * half_[k] : u;
     return f_.spot(axis, u);
   }
-  REGION_FN static void put(const Spot (&from)[F::most], int axis, const Spot& spot, Spot (&to)[F::most]) {
+  REGION_FN static void put(const MappedCoordinate (&from)[F::most], int axis, const MappedCoordinate& spot,
+                            MappedCoordinate (&to)[F::most]) {
     REGION_UNROLL
     for (int k = 0; k < F::most; ++k) {
       to[k].x = k == axis ? spot.x : from[k].x;
@@ -86,7 +87,7 @@ class RegionRule {
       REGION_NO_UNROLL
       for (int p = 0; p < 3; ++p) {
         const double offset = p == 0 ? near_offset : p == 1 ? far_offset : edge_offset;
-        Spot at[F::most];
+        MappedCoordinate at[F::most];
         put(middle_, i, moved(i, -offset), at);
         const double low = value(at);
         put(middle_, i, moved(i, offset), at);
@@ -119,11 +120,11 @@ class RegionRule {
     for (int i = 0; i + 1 < f_.d(); ++i) {
       REGION_NO_UNROLL
       for (int side = 0; side < 2; ++side) {
-        Spot first[F::most];
+        MappedCoordinate first[F::most];
         put(middle_, i, moved(i, side == 0 ? -far_offset : far_offset), first);
         REGION_NO_UNROLL
         for (int j = i + 1; j < f_.d(); ++j) {
-          Spot at[F::most];
+          MappedCoordinate at[F::most];
           put(first, j, moved(j, -far_offset), at);
           const double low = value(at);
           put(first, j, moved(j, far_offset), at);
@@ -136,7 +137,7 @@ class RegionRule {
   }
 
   template <int axis>
-  REGION_FN SumAndSize on_corners(Spot (&at)[F::most]) {
+  REGION_FN SumAndSize on_corners(MappedCoordinate (&at)[F::most]) {
     if constexpr (axis < F::most) {
       if (axis < f_.d()) {
         SumAndSize out = {0, 0};
@@ -155,7 +156,7 @@ class RegionRule {
     return {y, region_size(y)};
   }
   template <int axis>
-  REGION_FN void add_corners(int side, Spot (&at)[F::most], SumAndSize& out) {
+  REGION_FN void add_corners(int side, MappedCoordinate (&at)[F::most], SumAndSize& out) {
     at[axis] = f_.spot(axis, centre_[axis] + (side == 0 ? -corner_offset : corner_offset) * half_[axis]);
     const SumAndSize part = on_corners<axis + 1>(at);
     out.sum += part.sum;
@@ -165,7 +166,7 @@ class RegionRule {
   const F& f_;
   const double (&centre_)[F::most];
   const double (&half_)[F::most];
-  Spot middle_[F::most] = {};
+  MappedCoordinate middle_[F::most] = {};
   int holes_ = 0;
 };
 
@@ -178,7 +179,7 @@ struct RegionMap {
   double per_length;  // 1 over the length of u's range
 };
 
-REGION_FN Spot region_spot(const RegionMap& map, double u) {
+REGION_FN MappedCoordinate region_spot(const RegionMap& map, double u) {
   switch (map.kind) {
     case region_from:
     case region_up_to: {

@@ -52,7 +52,7 @@ constexpr Tried tried[] = {
     {"1/(0.1+(a-0.3)^2+b*c+d^2)*g", "a=[0,1] b=[0,1] c=[0,2] d=[-1,1] g=[1,0]", "1e-3"},
 };
 
-TEST(Regions, AreThoseOfTheProcessorsRule) {
+TEST(Regions, MatchTheCpuRule) {
   for (const Tried& t : tried) {
     const Arguments::Words words{{"FORMULA", t.formula}, {"LIMITS", t.limits}, {"relative", t.relative}};
     const Result rule = result_by(processors, words), regions = result_by(executor(), words);
@@ -65,7 +65,7 @@ TEST(Regions, AreThoseOfTheProcessorsRule) {
   }
 }
 
-TEST(Regions, AreTheSameForAnyThreadsAndHoweverMemoryGrows) {
+TEST(Regions, AreIndependentOfThreadsAndMemoryGrowth) {
   const Arguments::Words words{
       {"FORMULA", "abs(x-0.4)*cos(3*y)+sqrt(x*y)"}, {"LIMITS", "0 1 y=[0,1]"}, {"relative", "1e-5"}};
   const Result one = result_by(executor(1), words);
@@ -94,7 +94,7 @@ TEST(Regions, KeepToTheirCaps) {
   EXPECT_EQ(result_by(executor(), soon).reason, "cap reached: time");
 }
 
-TEST(Regions, SayWhatRoundingSpoils) {
+TEST(Regions, ReportRoundoff) {
   const Result none =
       result_by(executor(), {{"FORMULA", "sin(x)*y"}, {"LIMITS", "x=[-1,1] y=[0,1]"}, {"relative", "1e-6"}});
   EXPECT_EQ(none.reason.substr(0, 8), "roundoff");  // 0 by symmetry has no relative accuracy
@@ -135,12 +135,12 @@ TEST(Regions, AreChosenAndCheckedByAuto) {
 }
 
 // Devices compute formulas over regions in f64 alone, and do not pass that off for f32.
-TEST(Regions, OnDevicesAreNoFloats) {
+TEST(Regions, RefuseFloatsOnDevices) {
   const Arguments::Words words{{"FORMULA", "x*y+1/3"}, {"LIMITS", "x=[0,1] y=[0,1]"}, {"relative", "1e-5"}};
   EXPECT_THROW(result_by(executor(), words, Element::f32), Error);
 }
 
-TEST(Regions, RefuseWhatIsNotTheirs) {
+TEST(Regions, RefuseUnsupportedIntegrals) {
   const Arguments::Words one{{"FORMULA", "x"}, {"LIMITS", "0 1"}};
   EXPECT_THROW(result_by(executor(), one), Error);
   const Arguments::Words other{{"FORMULA", "x*y"}, {"LIMITS", "0 1 y=[0,1]"}, {"rule", "quasi_random"}};
@@ -151,7 +151,7 @@ std::string text_of(const char* formula, std::vector<std::string> variables, con
   return region_source_of(formula::compile<double>(formula::parse(formula), variables), how);
 }
 
-TEST(RegionSource, SettlesWhatTheRunHasFixed) {
+TEST(RegionSource, SpecializesTheParametersOfTheRun) {
   const std::string text = text_of("x*y^2+z", {"x", "y", "z"}, {.plain = true, .residents = 3, .unroll = 2});
   for (const char* part :
        {"constexpr int axes = 3;", "constexpr int residents = 3;", "constexpr int region_unrolled = 2;",
@@ -161,7 +161,7 @@ TEST(RegionSource, SettlesWhatTheRunHasFixed) {
   EXPECT_NE(text_of("x*y", {"x", "y"}, {}).find("constexpr bool plain = false;"), std::string::npos);
 }
 
-TEST(RegionSource, TakesCudasFunctionsWhereItMay) {
+TEST(RegionSource, UsesCudaFunctionsWhereAllowed) {
   const char* const formula = "cos(x)*exp2(y)+exp(x)^y";
   const std::string own = text_of(formula, {"x", "y"}, {}),
                     native = text_of(formula, {"x", "y"}, {.native = true});

@@ -61,7 +61,7 @@ TEST(VegasOnTheExecutor, HasTheBitsOfTheProcessors) {
   }
 }
 
-TEST(VegasOnTheExecutor, TheSameFromAnyNumberOfThreads) {
+TEST(VegasOnTheExecutor, GivesTheSameBitsForAnyNumberOfThreads) {
   const char *formula = "abs(x-y)*z", *limits = "x=[0,1] y=[0,1] z=[0,1]";
   const Report alone = report("simt:threads=1", formula, limits, "30000", "7");
   expect_equal(alone, report("simt:threads=3", formula, limits, "30000", "7"), formula);

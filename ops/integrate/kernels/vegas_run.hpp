@@ -22,7 +22,7 @@ inline namespace TESSERA_UNIT {
 using namespace quadrature;  // NOLINT: the arithmetic that all devices share
 
 // The results of an iteration for the host.
-struct VegasLeft {
+struct VegasIterationResults {
   VegasTotals totals;
   u64 points, holes;
 };
@@ -36,7 +36,7 @@ struct VegasFrame {
   u32* cube_of_task;
   VegasSums* sums;  // per task
   VegasTotals *of_cubes, *of_groups, *of_supers;
-  VegasLeft* left;
+  VegasIterationResults* left;
   u64* weights;  // follow `left` in memory
   const double* edges;
   const VegasAxis* axes;
@@ -61,7 +61,7 @@ struct ForEach {
 };
 
 // Initializes `wanted` of a new partition from the cubes of the old one.
-struct Inherit {
+struct InheritWeights {
   SIMT static u32 count(const VegasFrame& f) { return f.tasks.cubes; }
   SIMT static void run(const Thread&, const VegasFrame& f, u32 cube) {
     f.wanted[cube] = f.wanted_before == nullptr ? 1.0 : f.wanted_before[vegas_parent(f.before, f.plan, cube)];
@@ -72,7 +72,7 @@ struct JoinCubes {
   SIMT static u32 count(const VegasFrame& f) { return f.tasks.groups; }
   SIMT static void run(const Thread&, const VegasFrame& f, u32 group) {
     VegasTotals sum{};
-    const u32 last = vegas_least((group + 1) * vegas_group, f.tasks.cubes);
+    const u32 last = vegas_min((group + 1) * vegas_group, f.tasks.cubes);
     for (u32 cube = group * vegas_group; cube < last; ++cube)
       vegas_join(sum, f.sampled != 0 ? f.of_cubes[cube] : VegasTotals{0, 0, 0, 0, f.wanted[cube], 0, 0});
     f.of_groups[group] = sum;
@@ -83,7 +83,7 @@ struct JoinGroups {
   SIMT static u32 count(const VegasFrame& f) { return f.tasks.supers; }
   SIMT static void run(const Thread&, const VegasFrame& f, u32 super) {
     VegasTotals sum{};
-    const u32 last = vegas_least((super + 1) * vegas_super, f.tasks.groups);
+    const u32 last = vegas_min((super + 1) * vegas_super, f.tasks.groups);
     for (u32 group = super * vegas_super; group < last; ++group) vegas_join(sum, f.of_groups[group]);
     f.of_supers[super] = sum;
   }
@@ -98,11 +98,11 @@ struct JoinAll {
   }
 };
 
-struct Deal {
+struct AllocatePoints {
   SIMT static u32 count(const VegasFrame& f) { return f.tasks.groups; }
   SIMT static void run(const Thread& thread, const VegasFrame& f, u32 group) {
-    const VegasDeal deal = vegas_deal(f.left->totals.wanted, f.requested, f.tasks.cubes);
-    const u32 last = vegas_least((group + 1) * vegas_group, f.tasks.cubes);
+    const VegasAllocation deal = vegas_allocation(f.left->totals.wanted, f.requested, f.tasks.cubes);
+    const u32 last = vegas_min((group + 1) * vegas_group, f.tasks.cubes);
     u32 tasks = 0;
     std::uint64_t all = 0;
     for (u32 cube = group * vegas_group; cube < last; ++cube) {
@@ -140,7 +140,7 @@ struct OffsetGroups {
   SIMT static void run(const Thread&, const VegasFrame& f, u32 super) {
     const u32 first = super * vegas_super;
     f.super_first[super] =
-        make_offsets(f.group_first + first, vegas_least(vegas_super, f.tasks.groups - first));
+        make_offsets(f.group_first + first, vegas_min(vegas_super, f.tasks.groups - first));
   }
 };
 
@@ -159,7 +159,7 @@ struct JoinRuns {
     const u32 tasks = vegas_task_count(f.points[cube]);
     if (place % vegas_run != 0 || tasks <= vegas_run) return;
     VegasSums sum{};
-    for (u32 i = 0; i < vegas_least(vegas_run, tasks - place); ++i) vegas_join(sum, f.sums[task + i]);
+    for (u32 i = 0; i < vegas_min(vegas_run, tasks - place); ++i) vegas_join(sum, f.sums[task + i]);
     f.sums[task] = sum;
   }
 };
@@ -192,7 +192,7 @@ struct SampleTasks {
     if (me >= f.super_first[f.tasks.supers]) return;
     const VegasTask task = vegas_find(f.tasks, static_cast<u32>(me));
     f.cube_of_task[me] = task.cube;
-    f.sums[me] = vegas_task<most_dimensions>(
+    f.sums[me] = vegas_task<max_dimensions>(
         f.plan, f.edges, f.axes, task.cube, f.points[task.cube], task.place * vegas_task_points,
         f.plan.dimensions, [&](const double* x) { return evaluate(f.integrand, x); },
         [&](u32 bin, u64 share) {
@@ -258,7 +258,7 @@ class Pieces {
 
 // The layout of a frame's parts.
 inline std::size_t left_bytes(int dimensions) {
-  return sizeof(VegasLeft) + static_cast<std::size_t>(dimensions) * vegas_bins * sizeof(u64);
+  return sizeof(VegasIterationResults) + static_cast<std::size_t>(dimensions) * vegas_bins * sizeof(u64);
 }
 
 inline void lay_out_fixed(VegasFrame& f, int dimensions, Pieces& pieces) {
@@ -269,7 +269,7 @@ inline void lay_out_fixed(VegasFrame& f, int dimensions, Pieces& pieces) {
   pieces.take(edges, static_cast<std::size_t>(dimensions) * (vegas_bins + 1));
   pieces.take(axes, static_cast<std::size_t>(dimensions));
   if (left == nullptr) return;
-  f.left = reinterpret_cast<VegasLeft*>(left);
+  f.left = reinterpret_cast<VegasIterationResults*>(left);
   f.weights = reinterpret_cast<u64*>(f.left + 1);
   f.edges = edges;
   f.axes = axes;
@@ -293,7 +293,7 @@ inline void lay_out_cubes(VegasFrame& f, Pieces& pieces) {
 }
 
 // An upper bound: each cube's last task may have few points.
-inline std::int64_t most_tasks(std::int64_t points, u32 cubes) {
+inline std::int64_t max_tasks(std::int64_t points, u32 cubes) {
   return std::max<std::int64_t>(points, 2 * std::int64_t{cubes}) / vegas_task_points + cubes + 1;
 }
 
@@ -308,7 +308,7 @@ struct VegasMemory {
 
   VegasMemory(int dimensions, std::int64_t points) {
     VegasFrame f{};
-    f.tasks.cubes = static_cast<u32>(std::clamp<std::int64_t>(points / 4, 1, quadrature::most_vegas_cubes));
+    f.tasks.cubes = static_cast<u32>(std::clamp<std::int64_t>(points / 4, 1, quadrature::max_vegas_cubes));
     const auto bytes = [](const auto& lay_out) {
       Pieces pieces;
       lay_out(pieces);
@@ -316,13 +316,13 @@ struct VegasMemory {
     };
     fixed = bytes([&](Pieces& p) { lay_out_fixed(f, dimensions, p); });
     cubes = bytes([&](Pieces& p) { lay_out_cubes(f, p); });
-    tasks = bytes([&](Pieces& p) { lay_out_tasks(f, most_tasks(points, f.tasks.cubes), p); });
+    tasks = bytes([&](Pieces& p) { lay_out_tasks(f, max_tasks(points, f.tasks.cubes), p); });
     wanted = bytes([&](Pieces& p) { p.take(f.wanted, f.tasks.cubes); });
   }
   std::size_t bytes() const { return fixed + cubes + tasks + 2 * wanted; }
   // The memory of a run with these caps; larger iterations allocate their own.
   static VegasMemory of(int dimensions, const quadrature::Limits& limits) {
-    const std::int64_t usual = kernels_run_on == Where::cuda ? quadrature::most_vegas_points : 1 << 18;
+    const std::int64_t usual = kernels_run_on == Where::cuda ? quadrature::max_vegas_points : 1 << 18;
     return {dimensions, std::clamp<std::int64_t>(limits.evaluations, 16, usual)};
   }
 };
@@ -418,7 +418,7 @@ std::int64_t VegasOnDevice<Sample>::lay_out(const quadrature::VegasIteration& re
   lay_out_cubes(frame_, size);
   Pieces pieces(of_cubes_.at_least(size.bytes()));
   lay_out_cubes(frame_, pieces);
-  const std::int64_t most = most_tasks(requested.points, t.cubes);
+  const std::int64_t most = max_tasks(requested.points, t.cubes);
   Pieces tasks_size;
   lay_out_tasks(frame_, most, tasks_size);
   Pieces tasks(of_tasks_.at_least(tasks_size.bytes()));
@@ -429,10 +429,10 @@ std::int64_t VegasOnDevice<Sample>::lay_out(const quadrature::VegasIteration& re
     frame_.wanted_before = begun ? frame_.wanted : nullptr;
     turn_ = 1 - turn_;
     frame_.wanted = static_cast<double*>(wanted_[turn_].at_least(t.cubes * sizeof(double)));
-    launch<Inherit>(t.cubes);
+    launch<InheritWeights>(t.cubes);
     join(false);
   }
-  launch<Deal>(t.groups);
+  launch<AllocatePoints>(t.groups);
   launch<OffsetGroups>(t.supers);
   launch<OffsetSupers>(1);
   return most;
@@ -469,7 +469,8 @@ template <class Sample>
 quadrature::IterationStats VegasOnDevice<Sample>::iterated(const quadrature::VegasIteration& requested,
                                                            const std::vector<double>& edges) {
   // Keeps the totals: the next points are dealt by their `wanted`.
-  backend_.fill(run_, &frame_.left->points, 0, left_bytes(dimensions_) - offsetof(VegasLeft, points));
+  backend_.fill(run_, &frame_.left->points, 0,
+                left_bytes(dimensions_) - offsetof(VegasIterationResults, points));
   if (edges != edges_)
     backend_.copy(run_, const_cast<double*>(frame_.edges), edges.data(), edges.size() * sizeof(double));
   edges_ = edges;
@@ -484,9 +485,9 @@ quadrature::IterationStats VegasOnDevice<Sample>::iterated(const quadrature::Veg
 template <class Sample>
 quadrature::IterationStats VegasOnDevice<Sample>::report() const {
   const bool learns = frame_.plan.weight != 0;
-  std::vector<u64> words((learns ? left_bytes(dimensions_) : sizeof(VegasLeft)) / sizeof(u64));
+  std::vector<u64> words((learns ? left_bytes(dimensions_) : sizeof(VegasIterationResults)) / sizeof(u64));
   backend_.copy(run_, words.data(), frame_.left, words.size() * sizeof(u64));
-  VegasLeft left;
+  VegasIterationResults left;
   std::memcpy(&left, words.data(), sizeof left);
   quadrature::IterationStats out;
   out.value = left.totals.value;
@@ -531,7 +532,7 @@ Choice choice_by_vegas(const Make& make) {
     const std::int64_t points =
         std::clamp<std::int64_t>(rule_options_of(a).limits.evaluations / 32, 16, 1 << 14);
     constexpr int threads = SampleTasks<double>::threads;
-    const std::int64_t tasks = most_tasks(points, static_cast<u32>(points / 4));
+    const std::int64_t tasks = max_tasks(points, static_cast<u32>(points / 4));
     return Footprint{(tasks + threads - 1) / threads, threads, 0};
   };
   out.refuses = [](const Arguments& a, const Tuning&, const Device&) -> tessera::Reason {

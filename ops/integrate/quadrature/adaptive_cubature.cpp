@@ -54,7 +54,7 @@ void AdaptiveCubature<Rule>::measure(std::span<Region> regions, std::span<Region
 // too easily mistaken.
 template <class Rule>
 std::vector<std::vector<double>> AdaptiveCubature<Rule>::first_edges() const {
-  const std::size_t most = rule_.most_first_regions();
+  const std::size_t most = rule_.max_first_regions();
   std::vector<std::vector<double>> out;
   std::size_t regions = 1;
   for (std::size_t axis = 0; axis < cube_.axes().size(); ++axis) {

@@ -219,7 +219,7 @@ Answer Automatic::finish(Answer out) {
   if (out.magnitude == 0 && out.reason == Reason::converged) {
     out.reason = Reason::doubtful;
     out.truncation = infinity;
-    out.why = "nothing but zeros was seen";
+    out.why = "all samples were zero";
   }
   double lost = 0;
   const bool capped = sampler_.exhausted();
@@ -345,7 +345,7 @@ Answer by_name(const std::string& rule, const Integrand& f, const Range& range, 
   if (out.converged() && out.value == 0 && out.magnitude == 0 && !f.constant) {
     out.reason = Reason::doubtful;
     out.truncation = infinity;
-    out.why = "nothing but zeros was seen";
+    out.why = "all samples were zero";
   }
   if (out.without_limit() || out.reason == Reason::non_finite) {
     out.value = nan;

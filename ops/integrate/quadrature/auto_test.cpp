@@ -320,7 +320,7 @@ TEST(Auto, LimitsAndOptions) {
           .converged());
 }
 
-TEST(Rules, ByNameTellTheirError) {
+TEST(Rules, ReportTheirError) {
   struct Named {
     const char* rule;
     Case one;

@@ -134,7 +134,7 @@ double UnitCube::value_at(const std::vector<double>& x) const {
 // True if x lies far out, and f vanishes on the way there before it has no value.
 bool UnitCube::faded(const std::vector<double>& x) const {
   constexpr double far = 10, very_far = 1e4, nothing_left = 1e-30;
-  std::vector<double> there = x;
+  std::vector<double> point = x;
   double outermost = nan, largest = 0;
   for (;;) {
     bool far_out = false;
@@ -144,13 +144,13 @@ bool UnitCube::faded(const std::vector<double>& x) const {
       const double base = std::isfinite(range.lower)   ? range.lower
                           : std::isfinite(range.upper) ? range.upper
                                                        : 0;
-      const double away = std::fmin(std::fabs(there[axis] - base), std::numeric_limits<double>::max());
+      const double away = std::fmin(std::fabs(point[axis] - base), std::numeric_limits<double>::max());
       far_out = far_out || away > far;
-      there[axis] = base + std::copysign(away > very_far ? std::sqrt(away) * std::sqrt(far) : away / 2,
-                                         there[axis] - base);
+      point[axis] = base + std::copysign(away > very_far ? std::sqrt(away) * std::sqrt(far) : away / 2,
+                                         point[axis] - base);
     }
     if (!far_out) return std::fabs(outermost) <= nothing_left * largest;
-    const double y = value_at(there);
+    const double y = value_at(point);
     if (!std::isfinite(y)) continue;
     if (std::isnan(outermost)) outermost = y;
     largest = std::fmax(largest, std::fabs(y));
@@ -190,7 +190,7 @@ void UnitCube::look_for_holes() const {
   within_caps([&] {
     for (std::uint32_t i = 0; i < count; ++i) {
       for (std::size_t k = 0; k < axes_.size(); ++k)
-        axes_[k].map(sobol(i, static_cast<int>(k) % most_sobol_dimensions, 77 + k / most_sobol_dimensions),
+        axes_[k].map(sobol(i, static_cast<int>(k) % max_sobol_dimensions, 77 + k / max_sobol_dimensions),
                      x[k], slope);
       const double value = value_at(x);
       double found = value;

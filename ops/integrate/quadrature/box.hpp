@@ -15,7 +15,7 @@
 
 namespace tessera::quadrature {
 
-inline constexpr int most_dimensions = 32;
+inline constexpr int max_dimensions = 32;
 
 // points[axis·count + i] is one coordinate of point i. Called from several threads at once.
 using BatchIntegrand =

@@ -34,41 +34,41 @@ using formula::Node;
 using formula::Op;
 
 // A watched quantity: the value of a node, or the difference of two.
-struct Watched {
+struct MonitoredQuantity {
   std::int32_t first = -1, second = -1;
   bool jumps = false;  // the value is a step function: any change counts, not only that of the sign
   bool kink = true;    // f has a kink or jump there; false: it may have a pole or a branch point
 };
 
-class Finder {
+class BreakpointFinder {
  public:
-  Finder(const formula::Tree& tree, const std::string& variable);
+  BreakpointFinder(const formula::Tree& tree, const std::string& variable);
 
   bool nothing_to_do() const { return watched_.empty(); }
   std::vector<double> run(const Range& range);
 
  private:
   bool depends(std::int32_t node) const { return node >= 0 && depends_[static_cast<std::size_t>(node)]; }
-  double value(const Watched& w, double x);
-  static bool differ(const Watched& w, double a, double b) {
+  double value(const MonitoredQuantity& w, double x);
+  static bool differ(const MonitoredQuantity& w, double a, double b) {
     if (std::isnan(a) || std::isnan(b)) return false;
     return w.jumps ? a != b : (a < 0) != (b < 0);
   }
-  double locate(const Watched& w, double from, double to, double before);
-  void between(const Watched& w, double from, double to, double before, double after);
-  void dip(const Watched& w, double from, double to, double beside);
-  void look(const Watched& w, const std::vector<double>& x);
+  double locate(const MonitoredQuantity& w, double from, double to, double before);
+  void between(const MonitoredQuantity& w, double from, double to, double before, double after);
+  void dip(const MonitoredQuantity& w, double from, double to, double beside);
+  void look(const MonitoredQuantity& w, const std::vector<double>& x);
 
   const std::vector<Node>& nodes_;
   std::vector<bool> depends_;  // on this variable alone
   std::vector<double> values_;
-  std::vector<Watched> watched_;
+  std::vector<MonitoredQuantity> watched_;
   std::vector<double> found_;
 };
 
 bool whole_number(const Node& node) { return node.op == Op::number && node.value == std::trunc(node.value); }
 
-Finder::Finder(const formula::Tree& tree, const std::string& variable)
+BreakpointFinder::BreakpointFinder(const formula::Tree& tree, const std::string& variable)
     : nodes_(tree.nodes()), values_(tree.nodes().size()) {
   std::vector<bool> other(nodes_.size());
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
@@ -88,7 +88,7 @@ Finder::Finder(const formula::Tree& tree, const std::string& variable)
   for (std::size_t i = 0; i < nodes_.size(); ++i) depends_[i] = depends_[i] && !other[i];
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     const Node& node = nodes_[i];
-    Watched w;
+    MonitoredQuantity w;
     switch (node.op) {
       case Op::abs:
       case Op::sign:
@@ -125,7 +125,7 @@ Finder::Finder(const formula::Tree& tree, const std::string& variable)
   }
 }
 
-double Finder::value(const Watched& w, double x) {
+double BreakpointFinder::value(const MonitoredQuantity& w, double x) {
   const auto last = static_cast<std::size_t>(std::max(w.first, w.second));
   const auto child = [&](const Node& node, int k) {
     return node.child[k] < 0 ? 0 : values_[static_cast<std::size_t>(node.child[k])];
@@ -145,20 +145,21 @@ double Finder::value(const Watched& w, double x) {
 }
 
 // Bisects until no number lies between. Returns the upper end, unless the value is 0 at the lower one.
-double Finder::locate(const Watched& w, double from, double to, double before) {
+double BreakpointFinder::locate(const MonitoredQuantity& w, double from, double to, double before) {
   for (int i = 0; i < 1100; ++i) {
     const double middle = from + (to - from) / 2;
     if (!(from < middle && middle < to)) break;
-    const double there = value(w, middle);
-    if (!w.jumps && there == 0) return middle;
-    (differ(w, before, there) ? to : from) = middle;
+    const double at_middle = value(w, middle);
+    if (!w.jumps && at_middle == 0) return middle;
+    (differ(w, before, at_middle) ? to : from) = middle;
   }
   return !w.jumps && value(w, from) == 0 ? from : to;
 }
 
 // Finds all changes between two points whose values differ.
-void Finder::between(const Watched& w, double from, double to, double before, double after) {
-  while (differ(w, before, after) && found_.size() <= most_breakpoints) {
+void BreakpointFinder::between(const MonitoredQuantity& w, double from, double to, double before,
+                               double after) {
+  while (differ(w, before, after) && found_.size() <= max_breakpoints) {
     from = locate(w, from, to, before);
     found_.push_back(from);
     if (!w.jumps || !(from < to)) return;
@@ -167,7 +168,7 @@ void Finder::between(const Watched& w, double from, double to, double before, do
 }
 
 // Searches the smallest |value|: between two points of one sign the value may cross 0 twice.
-void Finder::dip(const Watched& w, double from, double to, double beside) {
+void BreakpointFinder::dip(const MonitoredQuantity& w, double from, double to, double beside) {
   constexpr double golden = 0.6180339887498949;
   constexpr int steps = 40;
   const double first = from, last = to;
@@ -175,10 +176,10 @@ void Finder::dip(const Watched& w, double from, double to, double beside) {
   double at_left = value(w, left), at_right = value(w, right);
   for (int i = 0; i < steps && from < left && left < right && right < to; ++i) {
     for (const double x : {left, right}) {
-      const double there = x == left ? at_left : at_right;
-      if (!differ(w, beside, there)) continue;
+      const double at_end = x == left ? at_left : at_right;
+      if (!differ(w, beside, at_end)) continue;
       found_.push_back(locate(w, first, x, beside));
-      found_.push_back(locate(w, x, last, there));
+      found_.push_back(locate(w, x, last, at_end));
       return;
     }
     if (std::fabs(at_left) < std::fabs(at_right)) {
@@ -195,9 +196,9 @@ void Finder::dip(const Watched& w, double from, double to, double beside) {
   }
 }
 
-void Finder::look(const Watched& w, const std::vector<double>& x) {
+void BreakpointFinder::look(const MonitoredQuantity& w, const std::vector<double>& x) {
   double before = nan, last = nan;  // the values at the last two points
-  for (std::size_t i = 0; i < x.size() && found_.size() <= most_breakpoints; ++i) {
+  for (std::size_t i = 0; i < x.size() && found_.size() <= max_breakpoints; ++i) {
     const double now = value(w, x[i]);
     if (i > 0 && differ(w, last, now)) between(w, x[i - 1], x[i], last, now);
     else if (i > 1 && !w.jumps && last == 0 && before != 0 && now != 0) found_.push_back(x[i - 1]);
@@ -231,15 +232,16 @@ std::vector<double> probes(const Range& range, int count) {
   return out;
 }
 
-std::vector<double> Finder::run(const Range& range) {
-  constexpr int most_passes = 4, many = 1024, few = 128;
-  const bool kinks = std::any_of(watched_.begin(), watched_.end(), [](const Watched& w) { return w.kink; });
+std::vector<double> BreakpointFinder::run(const Range& range) {
+  constexpr int max_passes = 4, many = 1024, few = 128;
+  const bool kinks =
+      std::any_of(watched_.begin(), watched_.end(), [](const MonitoredQuantity& w) { return w.kink; });
   std::vector<double> x = probes(range, kinks ? many : few), known;
   // Points of one pass reveal more: abs(abs(x-0.3)-1e-5) has two kinks beside that of the inner abs.
-  for (int pass = 0; pass < most_passes; ++pass) {
+  for (int pass = 0; pass < max_passes; ++pass) {
     found_.clear();
-    for (const Watched& w : watched_) look(w, x);
-    if (found_.size() > most_breakpoints) return {};
+    for (const MonitoredQuantity& w : watched_) look(w, x);
+    if (found_.size() > max_breakpoints) return {};
     const auto near = [](double a, double b) {
       return std::isfinite(b) && std::fabs(a - b) <= 16 * unit * std::fmax(std::fabs(a), std::fabs(b));
     };
@@ -260,7 +262,7 @@ std::vector<double> Finder::run(const Range& range) {
 }  // namespace
 
 std::vector<double> breakpoints(const formula::Tree& tree, const std::string& variable, const Range& range) {
-  Finder finder(tree, variable);
+  BreakpointFinder finder(tree, variable);
   return finder.nothing_to_do() ? std::vector<double>{} : finder.run(range);
 }
 
@@ -330,7 +332,7 @@ struct Programs {
 };
 
 // True if the last bit of x still matters although the distance is given: then the rounding of x does.
-bool needs_x(const Program<double>& program, double at, formula::End end, double length) {
+bool depends_on_x(const Program<double>& program, double at, formula::End end, double length) {
   for (const double share : {1e-5, 1e-8, 1e-11, 1e-14}) {
     const double d = share * length, x = end == formula::End::lower ? at + d : at - d;
     const double apart[2] = {x, std::nextafter(x, x - (end == formula::End::lower ? -length : length))};
@@ -350,10 +352,10 @@ double reach_of(const Program<double>& program, const Program<double>& plain, do
   double out = 0, gain = 1;
   for (int k = halvings; k >= 0; --k) {
     const double d = std::ldexp(length, -k), inputs[2] = {side * d, d};
-    const double here = formula::running_error(program, inputs).error;
-    const double there = formula::running_error(plain, {inputs, 1}).error;
-    if (!(here <= there)) break;
-    gain = std::fmax(gain, there / here);
+    const double near_error = formula::running_error(program, inputs).error;
+    const double far_error = formula::running_error(plain, {inputs, 1}).error;
+    if (!(near_error <= far_error)) break;
+    gain = std::fmax(gain, far_error / near_error);
     out = d;
   }
   return gain > 16 ? out : 0;
@@ -371,7 +373,7 @@ std::shared_ptr<Programs> compile(const formula::Tree& tree, const std::string& 
     const formula::AtEnd found = formula::with_distance(tree, variable, end, at);
     if (!found.exact || (at == 0 && !found.saves)) return false;  // there x is the distance
     program = formula::compile<double>(found.tree, both);
-    if (at != 0) return !needs_x(program, at, end, length);
+    if (at != 0) return !depends_on_x(program, at, end, length);
     reach = reach_of(program, out->plain, end == formula::End::lower ? 1 : -1, std::fmin(1, length));
     return reach > 0;
   };
@@ -399,7 +401,7 @@ void evaluate_single(const Program<float>& program, std::span<const std::span<co
   constexpr std::size_t chunk = 256;
   std::vector<float> rounded(inputs.size() * chunk);
   float out[chunk];
-  formula::Input<float> taken[formula::most_inputs];
+  formula::Input<float> taken[formula::max_inputs];
   for (std::size_t done = 0; done < y.size(); done += chunk) {
     const std::size_t count = std::min(chunk, y.size() - done);
     for (std::size_t k = 0; k < inputs.size(); ++k) {
@@ -492,7 +494,7 @@ Integrand integrand_of(const formula::Tree& tree, const std::string& variable, c
 BatchIntegrand batch_integrand_of(const formula::Tree& tree, const std::vector<std::string>& variables) {
   const auto program = std::make_shared<Program<double>>(formula::compile<double>(tree, variables));
   return [program](std::span<const double> points, std::size_t count, std::span<double> y) {
-    formula::Input<double> inputs[formula::most_inputs];
+    formula::Input<double> inputs[formula::max_inputs];
     const std::size_t axes = points.size() / std::max<std::size_t>(count, 1);
     for (std::size_t axis = 0; axis < axes; ++axis) inputs[axis] = {&points[axis * count]};
     formula::evaluate_many<double>(*program, {inputs, axes}, count, y.data());
@@ -502,7 +504,7 @@ BatchIntegrand batch_integrand_of(const formula::Tree& tree, const std::vector<s
 BatchIntegrand many_single_values_of(const formula::Tree& tree, const std::vector<std::string>& variables) {
   const auto program = std::make_shared<Program<float>>(formula::compile<float>(tree, variables));
   return [program](std::span<const double> points, std::size_t count, std::span<double> y) {
-    std::span<const double> inputs[formula::most_inputs];
+    std::span<const double> inputs[formula::max_inputs];
     const std::size_t axes = points.size() / std::max<std::size_t>(count, 1);
     for (std::size_t axis = 0; axis < axes; ++axis) inputs[axis] = points.subspan(axis * count, count);
     evaluate_single(*program, {inputs, axes}, y.first(count));

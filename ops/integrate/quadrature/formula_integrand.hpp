@@ -22,10 +22,10 @@ BatchIntegrand many_single_values_of(const formula::Tree& tree, const std::vecto
 // The points where operators of the formula may break. Their arguments are computed at about a thousand
 // points, or a hundred if the operators are only divisions, logarithms and roots; changes between neighbours
 // are located by bisection, two changes only if the argument is nearly 0 there. Parts that hold other
-// variables are ignored. Empty if there are more than `most_breakpoints`.
+// variables are ignored. Empty if there are more than `max_breakpoints`.
 std::vector<double> breakpoints(const formula::Tree& tree, const std::string& variable, const Range& range);
 
-inline constexpr std::size_t most_breakpoints = 1024;
+inline constexpr std::size_t max_breakpoints = 1024;
 
 // True for a comparison, a minimum or a maximum, which may break where its two arguments meet.
 bool breaks_where_arguments_meet(formula::Op op);

@@ -18,7 +18,7 @@ struct Cell {
   double noise(double rounding) const { return 50 * rounding * magnitude; }
 };
 
-constexpr std::size_t most_together = 12;  // cells whose points are computed in one call
+constexpr std::size_t max_together = 12;  // cells whose points are computed in one call
 
 template <std::size_t half>
 constexpr std::size_t points_of = 2 * half - 1;
@@ -171,12 +171,12 @@ bool Adaption::sum(const KronrodNodes<half>& nodes, Cell& cell, const double* x,
 template <std::size_t half>
 bool Adaption::measure(const KronrodNodes<half>& nodes, std::span<Cell> cells) {
   constexpr std::size_t points = points_of<half>;
-  double x[most_together * points], distance[most_together * points], weight[most_together * points],
-      y[most_together * points];
+  double x[max_together * points], distance[max_together * points], weight[max_together * points],
+      y[max_together * points];
   for (std::size_t from = 0; from < cells.size();) {
     // Takes cells of one part of the range.
     std::size_t to = from, used = 0;
-    for (; to < cells.size() && to < from + most_together && cells[to].track == cells[from].track; ++to) {
+    for (; to < cells.size() && to < from + max_together && cells[to].track == cells[from].track; ++to) {
       place(nodes, cells[to], x + used, distance + used, weight + used);
       used += points;
     }

@@ -34,7 +34,7 @@ void add_values(const double* y, std::size_t count, double& value, double& size)
 
 // Order: the centre; ±near, ±far and ±edge on each axis; ±far on each pair of axes; the corners.
 GenzMalik::GenzMalik(int dimensions) : dimensions_(dimensions) {
-  if (dimensions < 2 || dimensions > most_cubature_dimensions)
+  if (dimensions < 2 || dimensions > max_cubature_dimensions)
     throw Error("Genz and Malik's rule takes 2 to 12 variables");
   const auto d = static_cast<std::size_t>(dimensions);
   points_ = static_cast<std::size_t>(region_points(dimensions));

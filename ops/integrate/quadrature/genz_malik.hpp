@@ -6,7 +6,7 @@
 
 namespace tessera::quadrature {
 
-inline constexpr int most_cubature_dimensions = 12;
+inline constexpr int max_cubature_dimensions = 12;
 
 // The rule's points and weights for d variables, in units of half a region's width.
 class GenzMalik {
@@ -23,7 +23,7 @@ class GenzMalik {
   // The error that a half may report if the sum of both halves is `moved` away from the value of the whole.
   double believed(const RegionResult& half, const RegionResult& other, double moved,
                   double wholes_error) const;
-  static constexpr std::size_t most_first_regions() { return 4096; }  // from cuts at breaks
+  static constexpr std::size_t max_first_regions() { return 4096; }  // from cuts at breaks
 
  private:
   int dimensions_;

@@ -52,7 +52,7 @@ std::string reason_text(const Answer& answer) {
     case Reason::doubtful:
       return "doubtful: the rules disagree, or all samples were 0";
     case Reason::too_large:
-      return "too large: the integral, or a sum on the way there, is beyond the largest number of its type";
+      return "too large: the integral, or an intermediate sum, is beyond the largest number of its type";
     case Reason::as_requested:
       return "as asked: no tolerance was named";
   }

@@ -97,10 +97,10 @@ TEST(KronrodProduct, ManyDigitsOfSmoothFunctionsTakeFewerPoints) {
 
 // Kinks and jumps along axes and across, wherever they lie: within the error, and within what was asked where
 // it claims that.
-TEST(KronrodProduct, ClaimsNothingWrongOfKinksAndJumps) {
+TEST(KronrodProduct, BoundsErrorsAtKinksAndJumps) {
   std::mt19937_64 random(7);
   std::uniform_real_distribution<double> uniform(0.02, 0.98);
-  int claims = 0;
+  int is_candidate = 0;
   for (int i = 0; i < 12; ++i) {
     const double a = uniform(random), b = uniform(random);
     const std::string at = fmt::format("{:.17g}", a), other = fmt::format("{:.17g}", b);
@@ -119,11 +119,11 @@ TEST(KronrodProduct, ClaimsNothingWrongOfKinksAndJumps) {
       const double off = std::fabs(answer.value - exact);
       EXPECT_LE(off, answer.error() + 1e-15) << text << " " << reason_text(answer);
       if (!answer.converged()) continue;
-      ++claims;
+      ++is_candidate;
       EXPECT_LE(off, 1e-3 * exact) << text;
     }
   }
-  EXPECT_GE(claims, 60);
+  EXPECT_GE(is_candidate, 60);
 }
 
 TEST(KronrodProduct, SeesAJumpBehindItsOutermostPoints) {
@@ -151,7 +151,7 @@ TEST(KronrodProduct, KeepsToItsCapsAndGivesTheSameBitsFromAnyNumberOfThreads) {
 
 // By its name, over ranges without end and limits exchanged; auto takes it where products of tanh-sinh fall
 // short and many digits are asked for.
-TEST(KronrodProduct, IsARuleByNameAndOneOfAutos) {
+TEST(KronrodProduct, IsAvailableByNameAndToAuto) {
   const auto named = [](const std::string& text, const Box& box, double relative) {
     return integrate_several("gauss_kronrod", of(text, box.dimensions()), box, {.relative = relative},
                              usual_cubature_limits, {}, 1);

@@ -9,7 +9,7 @@
 namespace tessera::quadrature {
 namespace {
 
-constexpr std::size_t grids = std::size_t{1} << most_product_dimensions;
+constexpr std::size_t grids = std::size_t{1} << max_product_dimensions;
 
 struct Line {
   std::vector<double> u, weight;
@@ -123,7 +123,7 @@ Sums sum(const UnitCube& cube, const std::vector<Line>& lines, int threads) {
 
 TanhSinhProduct::TanhSinhProduct(UnitCube& cube, const Tolerance& tolerance, int threads)
     : cube_(cube), tolerance_(tolerance), threads_(threads) {
-  if (cube.dimensions() < 2 || cube.dimensions() > most_product_dimensions)
+  if (cube.dimensions() < 2 || cube.dimensions() > max_product_dimensions)
     throw Error("tanh_sinh takes up to 3 variables");
   last_.rule = "tanh-sinh product";
 }
@@ -249,7 +249,7 @@ double weight(std::size_t i) { return kronrod15.kronrod[i < slots ? i : 2 * (slo
 
 // Order: the grid, the first axis fastest; then both edges of each axis.
 KronrodProduct::KronrodProduct(int dimensions) : dimensions_(dimensions) {
-  if (dimensions < 2 || dimensions > most_kronrod_dimensions)
+  if (dimensions < 2 || dimensions > max_kronrod_dimensions)
     throw Error("products of Gauss-Kronrod pairs take 2 or 3 variables: more have genz_malik");
   const auto d = static_cast<std::size_t>(dimensions);
   std::size_t grid = 1;
@@ -286,11 +286,11 @@ void KronrodProduct::place(double centre, double half, int axis, double* u) cons
 
 // Adds estimates line by line, so that differences of opposite signs, as across an oblique jump, do not
 // cancel.
-KronrodProduct::Apart KronrodProduct::apart_along(const double* y, std::size_t axis) const {
+KronrodProduct::GridDifference KronrodProduct::apart_along(const double* y, std::size_t axis) const {
   const Pair& differences = Pair::of(kronrod15);
   std::size_t stride = 1;
   for (std::size_t k = 0; k < axis; ++k) stride *= line_points;
-  Apart out;
+  GridDifference out;
   for (std::size_t line = 0; line < lines(); ++line) {
     const double* const first = y + line % stride + line / stride * stride * line_points;
     double even[Pair::count] = {}, odd[Pair::odd_count] = {}, size = 0;
@@ -333,7 +333,7 @@ RegionResult KronrodProduct::summarize(const double* y, Region& region) const {
   }
   double worst = -1, volume = 1;
   for (int axis = 0; axis < dimensions_; ++axis) {
-    const Apart apart = apart_along(y, static_cast<std::size_t>(axis));
+    const GridDifference apart = apart_along(y, static_cast<std::size_t>(axis));
     const double hidden = hidden_along(y, static_cast<std::size_t>(axis));
     volume *= 2 * region.half[axis];
     out.error += apart.sharp + hidden;

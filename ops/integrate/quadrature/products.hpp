@@ -10,7 +10,7 @@ namespace tessera::quadrature {
 // The double exponential (tanh-sinh) rule on each of two or three axes: many digits where f is analytic
 // inside the box, however singular on its faces, edges and corners.
 
-inline constexpr int most_product_dimensions = 3;
+inline constexpr int max_product_dimensions = 3;
 
 class TanhSinhProduct {
  public:
@@ -39,7 +39,7 @@ Answer tanh_sinh_product(UnitCube& cube, const Tolerance& tolerance, int threads
 // variable: if f is smooth and many digits are requested, far fewer regions suffice. Regions are chosen and
 // halved as for Genz and Malik's rule.
 
-inline constexpr int most_kronrod_dimensions = 3;
+inline constexpr int max_kronrod_dimensions = 3;
 inline constexpr double kronrod_relative = 1e-8;  // up to here `auto` takes it instead of Genz and Malik's
 
 class KronrodProduct {
@@ -57,13 +57,13 @@ class KronrodProduct {
   double believed(const RegionResult& half, const RegionResult& other, double moved,
                   double wholes_error) const;
   // The most initial regions from cuts at breaks.
-  std::size_t most_first_regions() const { return dimensions_ == 2 ? 1024 : 128; }
+  std::size_t max_first_regions() const { return dimensions_ == 2 ? 1024 : 128; }
 
  private:
-  struct Apart {
+  struct GridDifference {
     double plain = 0, sharp = 0;
   };
-  Apart apart_along(const double* y, std::size_t axis) const;
+  GridDifference apart_along(const double* y, std::size_t axis) const;
   double hidden_along(const double* y, std::size_t axis) const;
   std::size_t lines() const { return weights_.size() / line_points; }
 

@@ -57,15 +57,15 @@ class Auto {
   Limits left() const;
 
   double allowed(const Answer& answer) const { return tolerance_.of(answer.value); }
-  static bool claims(const Runner& runner) {
+  static bool is_candidate(const Runner& runner) {
     return !runner.refuted && runner.answer.converged() && runner.answer.magnitude > 0;
   }
-  bool has_candidate() const { return std::ranges::any_of(runners_, claims); }
-  bool tells(const Runner& runner, const Answer& candidate) const;
+  bool has_candidate() const { return std::ranges::any_of(runners_, is_candidate); }
+  bool is_decisive(const Runner& runner, const Answer& candidate) const;
   bool contradicted(const Runner& runner) const;
   static bool agree(const Answer& candidate, const Runner& other);
-  bool hopeless(const Runner& runner) const;
-  void let_work(Runner& runner, std::int64_t evaluations);
+  bool cannot_converge(const Runner& runner) const;
+  void advance(Runner& runner, std::int64_t evaluations);
   bool turn(std::int64_t evaluations);
   const Runner* confirmed(Runner& candidate);
   void widen(Answer& answer, const Runner& candidate) const;
@@ -138,23 +138,23 @@ void Auto::enter_vegas(const char* name, std::uint64_t seed) {
 
 void Auto::enter_rules() {
   const int d = cube_.dimensions();
-  if (d <= most_product_dimensions) {
+  if (d <= max_product_dimensions) {
     enter<TanhSinhProduct>(Kind::adaptive, "tanh-sinh on each axis");
     runners_.back().same_grid = true;
   }
-  if (by_regions_.rule && d <= most_cubature_dimensions) enter_by_regions();
-  else if (d <= most_kronrod_dimensions && tolerance_.relative <= kronrod_relative)
+  if (by_regions_.rule && d <= max_cubature_dimensions) enter_by_regions();
+  else if (d <= max_kronrod_dimensions && tolerance_.relative <= kronrod_relative)
     enter<AdaptiveCubature<KronrodProduct>>(Kind::adaptive, "Gauss-Kronrod regions");
-  else if (d <= most_cubature_dimensions)
+  else if (d <= max_cubature_dimensions)
     // No point sees an oblique kink that cuts off a corner of a region: errors are up to six times too small.
     enter<AdaptiveCubature<GenzMalik>>(Kind::adaptive, "Genz-Malik regions", d == 2 ? 2 : 8);
-  if (d <= most_sobol_dimensions) enter<QuasiRandom>(Kind::scattered, "quasi-random points");
-  if (d > most_cubature_dimensions) enter_vegas("VEGAS", 11);
-  if (d > most_sobol_dimensions) enter_vegas("VEGAS from other points", 12);
+  if (d <= max_sobol_dimensions) enter<QuasiRandom>(Kind::scattered, "quasi-random points");
+  if (d > max_cubature_dimensions) enter_vegas("VEGAS", 11);
+  if (d > max_sobol_dimensions) enter_vegas("VEGAS from other points", 12);
 }
 
 // True if the runner is accurate enough to confirm or contradict the candidate.
-bool Auto::tells(const Runner& runner, const Answer& candidate) const {
+bool Auto::is_decisive(const Runner& runner, const Answer& candidate) const {
   constexpr double cancelled = 0.1;
   const double size = std::fmax(std::fabs(candidate.value), cancelled * candidate.magnitude);
   return runner.answer.error() <= std::fmax(10 * allowed(candidate), telling * size);
@@ -169,13 +169,13 @@ bool Auto::agree(const Answer& candidate, const Runner& other) {
 bool Auto::contradicted(const Runner& runner) const {
   return runner.kind == Kind::adaptive && runner.known() &&
          std::ranges::any_of(runners_, [&](const Runner& other) {
-           return other.kind == Kind::scattered && other.known() && tells(other, other.answer) &&
+           return other.kind == Kind::scattered && other.known() && is_decisive(other, other.answer) &&
                   !agree(runner.answer, other);
          });
 }
 
 // True if, at the rate at which its error has fallen, the rule needs more evaluations than are left.
-bool Auto::hopeless(const Runner& runner) const {
+bool Auto::cannot_converge(const Runner& runner) const {
   const double error = runner.answer.error();
   if (!runner.known() || runner.used_before == 0 || !std::isfinite(runner.error_before)) return false;
   const double grown = static_cast<double>(runner.used) / static_cast<double>(runner.used_before);
@@ -186,7 +186,7 @@ bool Auto::hopeless(const Runner& runner) const {
   return needed > static_cast<double>(runner.used + cube_.evaluations_left());
 }
 
-void Auto::let_work(Runner& runner, std::int64_t evaluations) {
+void Auto::advance(Runner& runner, std::int64_t evaluations) {
   const std::int64_t before = cube_.evaluations();
   if (runner.known()) {
     runner.error_before = runner.answer.error();
@@ -208,7 +208,8 @@ const Runner* Auto::confirmed(Runner& candidate) {
     return nullptr;
   }
   for (const Runner& other : runners_) {
-    if (&other == &candidate || other.refuted || !other.known() || !tells(other, candidate.answer)) continue;
+    if (&other == &candidate || other.refuted || !other.known() || !is_decisive(other, candidate.answer))
+      continue;
     if (contradicted(other)) continue;
     if (!agree(candidate.answer, other)) return nullptr;
     if (other.kind == Kind::adaptive && other.answer.error() <= 10 * allowed(candidate.answer))
@@ -249,16 +250,16 @@ bool Auto::decided() {
 bool Auto::turn(std::int64_t evaluations) {
   const auto active = [](const Runner& runner) { return !runner.ended && !runner.refuted; };
   const bool some_hope =
-      std::ranges::any_of(runners_, [&](const Runner& r) { return active(r) && !hopeless(r); });
+      std::ranges::any_of(runners_, [&](const Runner& r) { return active(r) && !cannot_converge(r); });
   bool worked = false;
   auto waiting = std::ranges::count_if(runners_, active);
   for (Runner& runner : runners_) {
     if (!active(runner)) continue;
     const std::int64_t share = std::min(evaluations, cube_.evaluations_left() / waiting--);
     if (share < 1 || !(cube_.seconds_left() > 0)) continue;
-    if ((some_hope || has_candidate()) && hopeless(runner)) continue;
+    if ((some_hope || has_candidate()) && cannot_converge(runner)) continue;
     const std::int64_t before = cube_.evaluations();
-    let_work(runner, share);
+    advance(runner, share);
     worked = worked || cube_.evaluations() > before || runner.ended;
     if (runner.answer.undefined() || cube_.undefined() || decided()) return true;
   }
@@ -305,7 +306,7 @@ Answer Auto::undecided() {
 Answer Auto::run() {
   constexpr std::int64_t first = 400'000, factor = 4;
   enter_rules();
-  bool reserve = cube_.dimensions() <= most_cubature_dimensions;
+  bool reserve = cube_.dimensions() <= max_cubature_dimensions;
   for (std::int64_t evaluations = first;; evaluations *= factor) {
     const bool worked = turn(evaluations);
     for (const Runner& runner : runners_)
@@ -317,8 +318,9 @@ Answer Auto::run() {
     }
     if (decided()) return finished(answer_);
     // If rules disagree, or only scattered points converge, VEGAS contributes other points.
-    const bool wanted = std::ranges::any_of(
-        runners_, [](const Runner& r) { return r.refuted || (r.kind == Kind::scattered && claims(r)); });
+    const bool wanted = std::ranges::any_of(runners_, [](const Runner& r) {
+      return r.refuted || (r.kind == Kind::scattered && is_candidate(r));
+    });
     if (reserve && (wanted || !worked)) {
       enter_vegas("VEGAS", 11);
       reserve = false;
@@ -351,9 +353,9 @@ Answer integrate_several(const std::string& rule, const BatchIntegrand& f, const
                          const VegasEngineFor& engine) {
   if (!points.empty()) throw Error("known breaks are for one variable");
   if (box.axes.empty()) throw Error("an integral needs a variable with limits");
-  if (box.dimensions() > most_dimensions)
+  if (box.dimensions() > max_dimensions)
     throw Error(fmt::format("{} variables are too many: {} can be integrated over", box.dimensions(),
-                            most_dimensions));
+                            max_dimensions));
   Box upwards = box;
   double sign = 1;
   bool empty = false;
@@ -381,7 +383,7 @@ Answer integrate_several(const std::string& rule, const BatchIntegrand& f, const
     if (out.value == 0 && out.magnitude == 0 && !std::isinf(out.truncation)) {
       out.reason = Reason::doubtful;
       out.truncation = infinity;
-      out.why += (out.why.empty() ? "" : "; ") + std::string("nothing but zeros was seen");
+      out.why += (out.why.empty() ? "" : "; ") + std::string("all samples were zero");
     }
     out.why += (out.why.empty() ? "" : "; ") + std::string("asked for; no other rule checks it");
   }

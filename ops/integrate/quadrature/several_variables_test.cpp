@@ -20,7 +20,7 @@ bool near(double value, double exact, double relative) {
 template <class F>
 BatchIntegrand many(int d, F f) {
   return [d, f](std::span<const double> points, std::size_t count, std::span<double> y) {
-    double x[most_dimensions];
+    double x[max_dimensions];
     for (std::size_t i = 0; i < count; ++i) {
       for (int k = 0; k < d; ++k) x[k] = points[static_cast<std::size_t>(k) * count + i];
       y[i] = f(x);
@@ -46,7 +46,7 @@ double squares(int d, const double* x) {
   return sum(d, [x](std::size_t i) { return x[i] * x[i]; });
 }
 
-struct Known {
+struct KnownIntegral {
   std::string id;
   int d;
   Range range;  // of every axis
@@ -55,19 +55,19 @@ struct Known {
   double relative = 1e-6;
 };
 
-Answer answer_of(const Known& known, const Limits& limits = usual_cubature_limits) {
+Answer answer_of(const KnownIntegral& known, const Limits& limits = usual_cubature_limits) {
   return integrate_several("auto", many(known.d, known.f),
                            Box{std::vector<Range>(static_cast<std::size_t>(known.d), known.range)},
                            {.relative = known.relative}, limits);
 }
 
-void expect_right(const Known& known, const Answer& answer) {
+void expect_right(const KnownIntegral& known, const Answer& answer) {
   const double off = std::fabs(answer.value - known.exact), bound = known.relative * std::fabs(known.exact);
   EXPECT_TRUE(off <= answer.error() && off <= bound)
       << known.id << " claims " << answer.value << " and is " << known.exact << "; " << answer.why;
 }
 
-Known gaussian(int d, Range range, double c) {
+KnownIntegral gaussian(int d, Range range, double c) {
   const double r = std::sqrt(c), one = std::sqrt(std::numbers::pi) / 2 / r *
                                        (std::erf(r * range.upper) - std::erf(r * range.lower));
   return {fmt::format("a Gaussian in {} variables over ({}, {})", d, range.lower, range.upper), d, range,
@@ -76,8 +76,8 @@ Known gaussian(int d, Range range, double c) {
 
 double ball_of(int d) { return std::pow(std::numbers::pi, d / 2.0) / std::tgamma(d / 2.0 + 1); }
 
-std::vector<Known> everyday() {
-  std::vector<Known> out;
+std::vector<KnownIntegral> everyday() {
+  std::vector<KnownIntegral> out;
   for (int d = 2; d <= 6; ++d) {
     out.push_back(gaussian(d, {-1, 1}, 1));
     out.push_back(gaussian(d, {0, 1}, 1));
@@ -120,7 +120,7 @@ std::vector<Known> everyday() {
 }
 
 TEST(SeveralVariables, EverydayIntegralsConverge) {
-  for (const Known& known : everyday()) {
+  for (const KnownIntegral& known : everyday()) {
     const Answer answer = answer_of(known);
     EXPECT_TRUE(answer.converged()) << known.id << ": " << reason_text(answer) << "; " << answer.why;
     if (answer.converged()) expect_right(known, answer);
@@ -136,7 +136,7 @@ double between(Generator& random, double lower, double upper) {
 }
 
 // exp(-|A(x - m)|^2/2) over everything, A = widths times rotations.
-Known rotated_gaussian(Generator& random, int d) {
+KnownIntegral rotated_gaussian(Generator& random, int d) {
   const auto n = static_cast<std::size_t>(d);
   std::vector<double> a(n * n), m(n);
   double determinant = 1;
@@ -190,7 +190,7 @@ const Factor factors[] = {
      [](double u, double) { return 1 / (u + 0.5); }},
 };
 
-Known of_factors(Generator& random, int d) {
+KnownIntegral of_factors(Generator& random, int d) {
   std::vector<const Factor*> chosen;
   std::vector<double> u, c;
   double exact = 1;
@@ -213,7 +213,7 @@ Known of_factors(Generator& random, int d) {
           1e-3};
 }
 
-Known wave(Generator& random, int d) {
+KnownIntegral wave(Generator& random, int d) {
   std::vector<double> c;
   const double a = between(random, 0, 2 * std::numbers::pi);
   double phase = a, size = 1;
@@ -233,7 +233,7 @@ Known wave(Generator& random, int d) {
 double parity(int corner) { return __builtin_popcount(static_cast<unsigned>(corner)) % 2 != 0 ? -1 : 1; }
 
 // (1 + c·x)^-(d+1), by a sum over the corners.
-Known corner_peak(Generator& random, int d) {
+KnownIntegral corner_peak(Generator& random, int d) {
   std::vector<double> c;
   double all = 1, exact = 0;
   for (int i = 0; i < d; ++i) {
@@ -253,7 +253,7 @@ Known corner_peak(Generator& random, int d) {
 }
 
 // Inside the cube, some on a ground.
-Known ball(Generator& random, int d) {
+KnownIntegral ball(Generator& random, int d) {
   std::vector<double> m;
   const double r = between(random, 0.05, 0.4), ground = random() % 2 == 0 ? 0 : between(random, 0, 0.1);
   for (int i = 0; i < d; ++i) m.push_back(between(random, r, 1 - r));
@@ -269,7 +269,7 @@ Known ball(Generator& random, int d) {
 }
 
 // |a·x - b|, by the integral of max(b - a·x, 0), a sum over the corners: |t| = 2·max(t, 0) - t.
-Known oblique_kink(Generator& random, int d) {
+KnownIntegral oblique_kink(Generator& random, int d) {
   std::vector<double> a;
   double b = 0, all = 1, middle = 0, inside = 0;
   for (int i = 0; i < d; ++i) {
@@ -293,7 +293,7 @@ Known oblique_kink(Generator& random, int d) {
 TEST(SeveralVariables, NoRandomIntegralConvergesToAWrongValue) {
   struct Family {
     const char* id;
-    Known (*of)(Generator& random, int d);
+    KnownIntegral (*of)(Generator& random, int d);
     int fewest, most;  // variables
     int count;
     double share;  // that converges
@@ -308,7 +308,7 @@ TEST(SeveralVariables, NoRandomIntegralConvergesToAWrongValue) {
     int converged = 0;
     for (int i = 0; i < family.count; ++i) {
       const int d = family.fewest + i % (family.most - family.fewest + 1);
-      const Known known = family.of(random, d);
+      const KnownIntegral known = family.of(random, d);
       const Answer answer = answer_of(known, {.evaluations = 10'000'000, .seconds = 20, .regions = 1 << 20});
       if (!answer.converged()) continue;
       ++converged;
@@ -318,7 +318,7 @@ TEST(SeveralVariables, NoRandomIntegralConvergesToAWrongValue) {
   }
 }
 
-TEST(SeveralVariables, ReasonsAreHonest) {
+TEST(SeveralVariables, ReportsTheRightReasons) {
   const auto reason = [](int d, Range range, std::function<double(const double*)> f) {
     return answer_of({"", d, range, 0, std::move(f)}, {.evaluations = 2'000'000}).reason;
   };
@@ -333,7 +333,7 @@ TEST(SeveralVariables, ReasonsAreHonest) {
   EXPECT_EQ(reason(2, {0, 1e9}, [](const double* x) { return 1e300 * x[0]; }), Reason::too_large);
 }
 
-TEST(SeveralVariables, APointWithoutAValueIsNoGap) {
+TEST(SeveralVariables, SkipsASinglePointWithoutAValue) {
   const Answer answer = answer_of({"sin(x-y)/(x-y)", 2, {0, 1}, 0, [](const double* x) {
                                      return std::sin(x[0] - x[1]) / (x[0] - x[1]);
                                    }});
@@ -341,10 +341,10 @@ TEST(SeveralVariables, APointWithoutAValueIsNoGap) {
   EXPECT_NEAR(answer.value, 0.97277075, 1e-7);
 }
 
-TEST(SeveralVariables, KeepToTheirCaps) {
-  const Known wild{"wild", 5, {0, 1}, 0, [](const double* x) {
-                     return std::sin(1e6 * std::sin(1e6 * (x[0] + x[1] * x[2] + x[3] * x[4])));
-                   }};
+TEST(SeveralVariables, RespectsCaps) {
+  const KnownIntegral wild{"wild", 5, {0, 1}, 0, [](const double* x) {
+                             return std::sin(1e6 * std::sin(1e6 * (x[0] + x[1] * x[2] + x[3] * x[4])));
+                           }};
   const Answer few = answer_of(wild, {.evaluations = 200'000});
   EXPECT_FALSE(few.converged());
   EXPECT_LE(few.evaluations, 200'000);
@@ -353,7 +353,7 @@ TEST(SeveralVariables, KeepToTheirCaps) {
   EXPECT_LT(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), 5);
 }
 
-TEST(SeveralVariables, TheSameBitsFromAnyNumberOfThreads) {
+TEST(SeveralVariables, GivesTheSameBitsForAnyNumberOfThreads) {
   const auto f = many(5, [](const double* x) {
     return std::exp(-sum(5, [x](std::size_t i) { return std::fabs(x[i] - 0.3); }));
   });
@@ -370,7 +370,7 @@ TEST(SeveralVariables, TheSameBitsFromAnyNumberOfThreads) {
   }
 }
 
-TEST(SeveralVariables, RefuseWhatMakesNoSense) {
+TEST(SeveralVariables, RefusesInvalidOptions) {
   const auto f = many(2, [](const double* x) { return x[0]; });
   const auto of = [&f](const std::vector<Range>& axes, double relative = 1e-6, const char* rule = "auto") {
     return integrate_several(rule, f, Box{axes}, {.relative = relative});
@@ -386,7 +386,7 @@ TEST(SeveralVariables, RefuseWhatMakesNoSense) {
   EXPECT_TRUE(near(of({{1, 0}, one}).value, -0.5, 1e-6));
 }
 
-TEST(SeveralVariables, BreaksAreCuts) {
+TEST(SeveralVariables, SplitsAtBreaks) {
   const auto f = many(2, [](const double* x) { return (x[0] < 0.3 ? 1.0 : 2.0) * std::fabs(x[1] - 0.7); });
   const double exact = 1.7 * (0.7 * 0.7 + 0.3 * 0.3) / 2;
   for (const char* rule : {"genz_malik", "gauss_kronrod", "tanh_sinh", "auto"}) {
@@ -418,7 +418,7 @@ TEST(GenzMalik, IsExactForPolynomialsOfDegreeSeven) {
 }
 
 TEST(Sobol, EveryBlockFillsEveryInterval) {
-  for (int axis = 0; axis < most_sobol_dimensions; ++axis)
+  for (int axis = 0; axis < max_sobol_dimensions; ++axis)
     for (const std::uint64_t seed : {1u, 2u, 3u}) {
       int hits[64] = {};
       for (std::uint32_t i = 64; i < 128; ++i) ++hits[static_cast<int>(64 * sobol(i, axis, seed))];

@@ -11,14 +11,14 @@ namespace tessera::quadrature {
 namespace {
 
 // A primitive polynomial over GF(2), its inner coefficients as bits, and the first odd direction numbers.
-struct Start {
+struct DirectionNumbers {
   int degree;
   std::uint32_t inner;
   std::uint32_t first[7];
 };
 
 // Joe and Kuo's choice for good projections onto two axes.
-constexpr Start starts[most_sobol_dimensions - 1] = {
+constexpr DirectionNumbers starts[max_sobol_dimensions - 1] = {
     {1, 0, {1}},
     {2, 1, {1, 3}},
     {3, 1, {1, 3, 1}},
@@ -49,7 +49,7 @@ constexpr Directions directions_of(int axis) {
     for (int b = 0; b < 32; ++b) out[static_cast<std::size_t>(b)] = 1u << (31 - b);
     return out;
   }
-  const Start& start = starts[axis - 1];
+  const DirectionNumbers& start = starts[axis - 1];
   for (int b = 0; b < 32; ++b) {
     const auto at = static_cast<std::size_t>(b);
     if (b < start.degree) {
@@ -65,8 +65,8 @@ constexpr Directions directions_of(int axis) {
 }
 
 constexpr auto all_directions() {
-  std::array<Directions, most_sobol_dimensions> out{};
-  for (int axis = 0; axis < most_sobol_dimensions; ++axis)
+  std::array<Directions, max_sobol_dimensions> out{};
+  for (int axis = 0; axis < max_sobol_dimensions; ++axis)
     out[static_cast<std::size_t>(axis)] = directions_of(axis);
   return out;
 }
@@ -130,7 +130,7 @@ constexpr double student = 4.1;       // Student's t for 16 repetitions: one in 
 constexpr std::size_t bins = vegas_bins;
 
 // The number of largest terms to keep, one of a chunk at most; they show how the frequency of sizes falls.
-constexpr std::size_t most_kept = 64;
+constexpr std::size_t max_kept = 64;
 
 // The contribution of terms larger than any that was seen. If sizes beyond t have the frequency t^-a (Hill's
 // estimate of a from the largest ones), the variance is infinite from a = 2 down, so that the scatter says
@@ -283,7 +283,7 @@ bool QuasiRandom::Sampling::extend(std::uint32_t to) {
     largest_.push_back(parts[k].largest);
   }
   std::sort(largest_.begin(), largest_.end(), std::greater<>());
-  if (largest_.size() > most_kept) largest_.resize(most_kept);
+  if (largest_.size() > max_kept) largest_.resize(max_kept);
   points_ = to;
   double mean = 0, squares = 0;
   for (const Sums& sum : sums_) mean += sum.value / points_ / repetitions;
@@ -334,7 +334,7 @@ Answer QuasiRandom::Sampling::advance(std::int64_t evaluations) {
 }
 
 QuasiRandom::QuasiRandom(UnitCube& cube, const Tolerance& tolerance, int threads, std::uint64_t seed) {
-  if (cube.dimensions() > most_sobol_dimensions)
+  if (cube.dimensions() > max_sobol_dimensions)
     throw Error("quasi-random integration takes up to 21 variables");
   sampling_ = std::make_unique<Sampling>(cube, tolerance, threads, seed);
 }

@@ -11,7 +11,7 @@ namespace tessera::quadrature {
 // Sobol' points, each computed from its number alone, so that any thread or device can compute any part of
 // them, and scrambled (Owen) by hashing, so that repetitions with other seeds give valid error bars.
 
-inline constexpr int most_sobol_dimensions = 21;
+inline constexpr int max_sobol_dimensions = 21;
 
 // Coordinate `axis` of point `index` < 2^32 of the repetition that `seed` names, in (0, 1).
 double sobol(std::uint32_t index, int axis, std::uint64_t seed);
@@ -27,7 +27,7 @@ void sobol(std::uint32_t first, std::size_t count, int axis, std::uint64_t seed,
 
 class QuasiRandom {
  public:
-  // Throws Error for more than most_sobol_dimensions variables. threads 0: all.
+  // Throws Error for more than max_sobol_dimensions variables. threads 0: all.
   QuasiRandom(UnitCube& cube, const Tolerance& tolerance, int threads, std::uint64_t seed = 1);
   ~QuasiRandom();
 

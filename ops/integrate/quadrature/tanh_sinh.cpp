@@ -19,7 +19,7 @@ double reach_of(Shape shape) { return shape == Shape::between ? 6.0 : 6.5; }
 
 // A table for each key, made on first use by the thread that needs it.
 template <class T, int keys>
-class Kept {
+class PerKeyTable {
  public:
   template <class Make>
   const T& get(int key, const Make& make) {
@@ -119,7 +119,7 @@ void DoubleExponential::place(int side, std::span<const double> unit_distance, s
 }
 
 const Nodes& level_nodes(Shape shape, int side, int level) {
-  static Kept<Nodes, shapes * 2 * (deepest_level + 1)> all;
+  static PerKeyTable<Nodes, shapes * 2 * (deepest_level + 1)> all;
   return all.get((static_cast<int>(shape) * 2 + side) * (deepest_level + 1) + level, [&] {
     Nodes out;
     const double step = level == 0 ? first_step : std::ldexp(2 * first_step, -level);
@@ -135,7 +135,7 @@ const Nodes& level_nodes(Shape shape, int side, int level) {
 
 const CellNodes& cell_nodes(Shape shape, int k) {
   constexpr int cells = 13;  // on each side
-  static Kept<CellNodes, shapes * 2 * cells> all;
+  static PerKeyTable<CellNodes, shapes * 2 * cells> all;
   return all.get(static_cast<int>(shape) * 2 * cells + k + cells, [&] {
     CellNodes out;
     for (int i = 0; i < 21; ++i) {
@@ -361,8 +361,8 @@ void TanhSinh::find_blind(int side, const First& first) {
   const double margin = power + 1;
   if (margin < -0.2) return give_up(Reason::diverges, variable_.end(side));
   if (margin < 0.02) return give_up(Reason::may_diverge, variable_.end(side));
-  const double there = std::fabs(y[last]) * std::pow(blind / distance(last), power);
-  beyond_[side] = 4 * there * blind * std::fabs(power) / margin;
+  const double value_at_blind = std::fabs(y[last]) * std::pow(blind / distance(last), power);
+  beyond_[side] = 4 * value_at_blind * blind * std::fabs(power) / margin;
 }
 
 bool TanhSinh::add(std::span<const double> x, std::span<const double> distance,
@@ -396,8 +396,8 @@ void TanhSinh::vary(int side, std::span<const double> x, std::span<const double>
       variable_.blind(side) == 0 && variable_.shape() != Shape::everywhere ? distance.data() : x.data();
   double moved[chunk];
   for (std::size_t i = 0; i + 1 < x.size(); ++i) {
-    const double here = std::fabs(place[i + 1]), there = std::fabs(place[i]);
-    moved[i] = std::fabs(y[i + 1] - y[i]) * (here < there ? here : there);
+    const double step_in = std::fabs(place[i + 1]), step_out = std::fabs(place[i]);
+    moved[i] = std::fabs(y[i + 1] - y[i]) * (step_in < step_out ? step_in : step_out);
   }
   const std::size_t n = x.size() - 1;
   double steps[4] = {0, 0, 0, 0}, squares[4] = {0, 0, 0, 0};
@@ -479,16 +479,16 @@ double TanhSinh::error_of_values() {
     f.errors(x, distance, {first.term, size});
     // The outermost value with some right digits: further out f is assumed to grow no faster than its
     // integral allows.
-    double right = 0, there = 0;
+    double right = 0, right_at = 0;
     for (std::size_t j = 0; j < size; ++j) {
       const double value = std::fabs(first.y[j]), at = nodes.distance[j];
       double error = first.term[j];
       if (!std::isfinite(value) || std::isnan(error)) continue;
       if (error <= value / 4) {
         right = value;
-        there = at;
-      } else if (there > 0) {
-        const double ratio = at / there;
+        right_at = at;
+      } else if (right_at > 0) {
+        const double ratio = at / right_at;
         error = std::fmin(error, value + right * (ratio < 1 ? 1 / std::sqrt(ratio) : std::pow(ratio, -1.5)));
       }
       const double lost = first_step * nodes.weight[j] * variable_.length() * error;

@@ -116,7 +116,7 @@ TEST(UndefinedParts, OfAnInfiniteRange) {
   }
 }
 
-TEST(UndefinedParts, InfiniteOnAPart) {
+TEST(UndefinedParts, FindsAnInfinitePart) {
   for (const char* formula : {"log(max(x-1,0))", "1/max(x-1,0)^0.5", "exp(x)+log(max(x-0.01,0))"})
     for (const char* rule : {"auto", "tanh_sinh"}) {
       const Range range{0, 10};
@@ -142,7 +142,7 @@ TEST(UndefinedParts, OfABox) {
   }
 }
 
-TEST(UndefinedParts, AnEndAloneIsNone) {
+TEST(UndefinedParts, ASingleEndIsNone) {
   for (const Limited& f : limited_functions)
     for (const double at : {0.0, 1.0, -2.5})
       for (const bool mirrored : {false, true}) {
@@ -164,23 +164,24 @@ TEST(UndefinedParts, AnEndAloneIsNone) {
 
 // Far out, and next to an end, a formula may overflow or vanish on the way to a harmless value.
 TEST(UndefinedParts, OverflowIsNone) {
-  struct Known {
+  struct KnownIntegral {
     const char* formula;
     Range range;
     double exact;
   };
   const double pi = std::numbers::pi;
-  for (const Known& one :
-       {Known{"x^2*exp(-x^2)", {0, infinity}, std::sqrt(pi) / 4},
-        Known{"x^80*exp(-x)", {0, infinity}, std::tgamma(81)},
-        Known{"exp(x)/(1+exp(2*x))", {0, infinity}, pi / 4},
-        Known{"exp(x)/(1+exp(2*x))", {-infinity, infinity}, pi / 2},
-        Known{"x/sinh(x)", {0, infinity}, pi * pi / 4}, Known{"x^4/sin(x)^4*cos(x)*0+1/sqrt(x)", {0, 1}, 2},
-        Known{"sin(x)^6/x^6*x^5", {0, 1e-3}, 1e-18 / 6 * (1 - 6.0 / 8 * 1e-6)},
-        Known{"exp(-1/x)/x^2", {0, 1}, std::exp(-1)},
-        Known{"log(x)", {0, 1e-100}, 1e-100 * (std::log(1e-100) - 1)},
-        Known{"atanh(1-x)", {0, 1}, std::numbers::ln2},
-        Known{"acosh(x*1.4285714285714286)", {0.7, 1}, nan}}) {
+  for (const KnownIntegral& one :
+       {KnownIntegral{"x^2*exp(-x^2)", {0, infinity}, std::sqrt(pi) / 4},
+        KnownIntegral{"x^80*exp(-x)", {0, infinity}, std::tgamma(81)},
+        KnownIntegral{"exp(x)/(1+exp(2*x))", {0, infinity}, pi / 4},
+        KnownIntegral{"exp(x)/(1+exp(2*x))", {-infinity, infinity}, pi / 2},
+        KnownIntegral{"x/sinh(x)", {0, infinity}, pi * pi / 4},
+        KnownIntegral{"x^4/sin(x)^4*cos(x)*0+1/sqrt(x)", {0, 1}, 2},
+        KnownIntegral{"sin(x)^6/x^6*x^5", {0, 1e-3}, 1e-18 / 6 * (1 - 6.0 / 8 * 1e-6)},
+        KnownIntegral{"exp(-1/x)/x^2", {0, 1}, std::exp(-1)},
+        KnownIntegral{"log(x)", {0, 1e-100}, 1e-100 * (std::log(1e-100) - 1)},
+        KnownIntegral{"atanh(1-x)", {0, 1}, std::numbers::ln2},
+        KnownIntegral{"acosh(x*1.4285714285714286)", {0.7, 1}, nan}}) {
     const Integrand f = integrand_of(formula::parse(one.formula), "x", one.range);
     Integrand callable;
     callable.values = f.values;
@@ -195,7 +196,7 @@ TEST(UndefinedParts, OverflowIsNone) {
 }
 
 // An error estimate of the part that is left tells nothing of the part that was given up.
-TEST(UndefinedParts, NoToleranceAcceptsThem) {
+TEST(UndefinedParts, AreReportedForAnyTolerance) {
   for (const char* formula : {"acosh(x+0.63)", "acosh(x-0.37+1)", "log2(x-0.37)", "asin(x+0.3)",
                               "log1p(x-1.3)", "atanh(x+0.4)", "x^2*acos(x+0.25)"})
     for (const char* rule : {"auto", "tanh_sinh"})
@@ -228,15 +229,16 @@ TEST(UndefinedParts, ATailThatOverflowsToZeroIsNoEnd) {
 // An infinite value next to an end, where x underflows, lies behind values that have faded.
 TEST(UndefinedParts, InfiniteValuesBehindFadedOnesAreNone) {
   const double pi = std::numbers::pi, single = 6e-8;
-  struct Known {
+  struct KnownIntegral {
     const char* formula;
     Range range;
     double exact;
   };
-  for (const Known& one : {Known{"log(x^2)", {-1, 1}, -4}, Known{"log(x)", {0, 1, single}, -1},
-                           Known{"log(sin(x))", {0, pi, single}, -pi * std::numbers::ln2},
-                           Known{"exp(-x)/sqrt(x)", {0, infinity, single}, std::sqrt(pi)},
-                           Known{"log(log(1/x))", {0, 1, single}, -0.57721566490153286}}) {
+  for (const KnownIntegral& one :
+       {KnownIntegral{"log(x^2)", {-1, 1}, -4}, KnownIntegral{"log(x)", {0, 1, single}, -1},
+        KnownIntegral{"log(sin(x))", {0, pi, single}, -pi * std::numbers::ln2},
+        KnownIntegral{"exp(-x)/sqrt(x)", {0, infinity, single}, std::sqrt(pi)},
+        KnownIntegral{"log(log(1/x))", {0, 1, single}, -0.57721566490153286}}) {
     const Answer answer =
         answer_by("auto", integrand_of(formula::parse(one.formula), "x", one.range), one.range);
     EXPECT_TRUE(answer.converged()) << text_of_answer(one.formula, one.range, answer);

@@ -77,7 +77,7 @@ void refine_axis(std::span<double> edges, std::span<const std::uint64_t> weights
 }  // namespace
 
 VegasPlan plan_of(int dimensions, const VegasIteration& requested) {
-  const std::int64_t most = std::clamp<std::int64_t>(requested.points / 4, 1, most_vegas_cubes);
+  const std::int64_t most = std::clamp<std::int64_t>(requested.points / 4, 1, max_vegas_cubes);
   std::int64_t strata = 1;
   while (cubes_within(dimensions, strata + 1, 0, most) != 0) ++strata;
   int finer = 0;
@@ -92,7 +92,7 @@ VegasPlan plan_of(int dimensions, const VegasIteration& requested) {
   out.seed_low = static_cast<std::uint32_t>(requested.seed);
   out.seed_high = static_cast<std::uint32_t>(requested.seed >> 32);
   out.scale = requested.scale;
-  out.most_weight = std::floor(0x1p62 / static_cast<double>(2 * requested.points));
+  out.max_weight = std::floor(0x1p62 / static_cast<double>(2 * requested.points));
   if (requested.typical > 0) {
     // A typical square counts 2^20 in the mean of its cube's points.
     const double cubes = cubes_of(out);
@@ -103,7 +103,7 @@ VegasPlan plan_of(int dimensions, const VegasIteration& requested) {
 }
 
 std::uint32_t cubes_of(const VegasPlan& plan) {
-  return static_cast<std::uint32_t>(cubes_within(plan.dimensions, plan.strata, plan.finer, most_vegas_cubes));
+  return static_cast<std::uint32_t>(cubes_within(plan.dimensions, plan.strata, plan.finer, max_vegas_cubes));
 }
 
 std::vector<double> even_edges(int dimensions) {
@@ -122,10 +122,10 @@ void refine(std::vector<double>& edges, const std::vector<std::uint64_t>& weight
 
 namespace {
 
-constexpr double level = 3.3;         // times sigma: one in a thousand is further off
-constexpr double doubted = 3.1;       // sigmas of chi^2: one in a thousand scatters more
-constexpr double most_of_one = 0.05;  // the share of the variance that one point may bring
-constexpr std::size_t least_results = 6;
+constexpr double level = 3.3;        // times sigma: one in a thousand is further off
+constexpr double doubted = 3.1;      // sigmas of chi^2: one in a thousand scatters more
+constexpr double max_of_one = 0.05;  // the share of the variance that one point may bring
+constexpr std::size_t min_results = 6;
 
 // Scaled, as the terms are.
 struct Result {
@@ -136,7 +136,7 @@ struct Result {
 // Results of one grid, each weighted by its points, which is the inverse of its variance if all results have
 // the same variance per point. Weights by each result's own variance would favour results that missed large
 // values by chance.
-struct Together {
+struct CombinedResult {
   double value = 0, sigma = infinity, magnitude = 0, chi2 = 0, of_one = 0, spike = 0, points = 0;
   std::size_t freedom = 0;
 
@@ -147,7 +147,7 @@ struct Together {
   // a/(a - 1).
   double beyond_spike() const {
     constexpr double least = 1.05, unsure = 1.5;
-    if (of_one <= most_of_one) return 0;
+    if (of_one <= max_of_one) return 0;
     const double a = std::fmax(least, 2 * (1 - of_one));
     return unsure * spike * a / (a - 1);
   }
@@ -159,8 +159,8 @@ struct Together {
   }
 };
 
-Together together(const std::vector<Result>& results) {
-  Together out;
+CombinedResult together(const std::vector<Result>& results) {
+  CombinedResult out;
   for (const Result& r : results) out.points += static_cast<double>(r.points);
   double variance = 0;
   for (const Result& r : results) {
@@ -211,7 +211,7 @@ class Sampling {
   VegasIteration requested_;
   IterationStats seen_;
   std::vector<Result> results_;
-  Together together_;
+  CombinedResult together_;
   std::int64_t first_points_, holes_ = 0;
   double pace_ = 0;  // seconds per point
   Reason stopped_ = Reason::converged;
@@ -219,7 +219,7 @@ class Sampling {
 
 bool Sampling::iterate(std::int64_t points, bool learn) {
   const std::int64_t d = cube_.dimensions();
-  points = std::clamp<std::int64_t>(points, 16, most_vegas_points);
+  points = std::clamp<std::int64_t>(points, 16, max_vegas_points);
   const bool late = static_cast<double>(points) * pace_ > cube_.seconds_left();
   if (late || !cube_.allows(points)) {  // an iteration that takes too long is not started
     stopped_ = late ? Reason::time : cube_.cap();
@@ -290,7 +290,7 @@ double Sampling::needed(const Result& r) const {
 // it takes.
 void Sampling::learn() {
   constexpr int least = 5, most = 40;
-  constexpr std::int64_t most_points = 1 << 20;
+  constexpr std::int64_t max_points = 1 << 20;
   double before = infinity, even = infinity;
   int idle = 0;
   std::int64_t points = first_points_;
@@ -308,7 +308,7 @@ void Sampling::learn() {
     before = higher ? infinity : std::fmin(before, all);
     if (higher) rescale();
     const std::int64_t more =
-        round % 2 == 1 && before < infinity ? std::min<std::int64_t>(2 * points, most_points) : points;
+        round % 2 == 1 && before < infinity ? std::min<std::int64_t>(2 * points, max_points) : points;
     points = std::max(points, static_cast<std::int64_t>(std::fmin(before / 64, static_cast<double>(more))));
   }
   if (even <= before) edges_ = even_edges(cube_.dimensions());  // there was nothing to learn
@@ -317,9 +317,9 @@ void Sampling::learn() {
 std::int64_t Sampling::next_points() const {
   const double n = static_cast<double>(seen_.points);
   double points = 0;
-  if (results_.size() < least_results) {
+  if (results_.size() < min_results) {
     const Result last = results_.empty() ? result() : results_.back();
-    points = 1.1 * needed(last) / static_cast<double>(least_results);
+    points = 1.1 * needed(last) / static_cast<double>(min_results);
   } else {
     const double ratio = together_.truncation() / level / goal(together_.value);
     points = 1.1 * together_.points * (ratio * ratio - 1);
@@ -327,12 +327,12 @@ std::int64_t Sampling::next_points() const {
   points = std::fmin(std::fmax(points, n), results_.empty() ? 16 * n : 4 * n);
   const auto left = cube_.limits().evaluations - cube_.evaluations();
   return std::clamp<std::int64_t>(std::min(static_cast<std::int64_t>(std::fmin(points, 1e15)), left),
-                                  first_points_, most_vegas_points);
+                                  first_points_, max_vegas_points);
 }
 
 void Sampling::measure() {
-  constexpr std::size_t most_results = 4096;
-  while (results_.size() < most_results && iterate(next_points(), false)) {
+  constexpr std::size_t max_results = 4096;
+  while (results_.size() < max_results && iterate(next_points(), false)) {
     if (!usable()) {  // a term far larger than all before: earlier results missed it
       rescale();
       results_.clear();
@@ -340,7 +340,7 @@ void Sampling::measure() {
     }
     results_.push_back(result());
     together_ = together(results_);
-    if (results_.size() < least_results) continue;
+    if (results_.size() < min_results) continue;
     if (const Reason reason = reason_of(answer());
         reason == Reason::converged || reason == Reason::non_finite)
       return;
@@ -366,10 +366,10 @@ Answer Sampling::answer() const {
 Reason Sampling::reason_of(const Answer& out) const {
   if (cube_.undefined() || static_cast<double>(holes_) > 1e-3 * static_cast<double>(out.evaluations))
     return Reason::non_finite;
-  if (results_.size() < least_results && stopped_ != Reason::converged) return stopped_;
+  if (results_.size() < min_results && stopped_ != Reason::converged) return stopped_;
   if (!(out.error() <= tolerance_.of(out.value)))
     return stopped_ == Reason::converged ? Reason::unresolved : stopped_;
-  if (together_.disagree() || !(together_.of_one <= most_of_one)) return Reason::doubtful;
+  if (together_.disagree() || !(together_.of_one <= max_of_one)) return Reason::doubtful;
   return Reason::converged;
 }
 
@@ -511,7 +511,8 @@ void Processors::lay_out(const VegasIteration& requested) {
     for (u32 h = 0; h < cubes; ++h) now[h] = wanted_[vegas_parent(before, plan_, h)];
     wanted_ = std::move(now);
   }
-  const VegasDeal deal = vegas_deal(summarize(false).wanted, static_cast<double>(requested.points), cubes);
+  const VegasAllocation deal =
+      vegas_allocation(summarize(false).wanted, static_cast<double>(requested.points), cubes);
   points_.resize(cubes);
   first_task_.resize(cubes);
   cube_of_task_.clear();
@@ -529,9 +530,9 @@ std::size_t Processors::place(std::size_t first, std::size_t last, const std::ve
   const auto points_of = [&](std::size_t task, u32& from) {
     const u32 h = cube_of_task_[task];
     from = static_cast<u32>(task - first_task_[h]) * vegas_task_points;
-    return vegas_least(vegas_task_points, points_[h] - from);
+    return vegas_min(vegas_task_points, points_[h] - from);
   };
-  u32 from = 0, stratum[most_dimensions];
+  u32 from = 0, stratum[max_dimensions];
   for (std::size_t task = first; task < last; ++task) count += points_of(task, from);
   const int d = plan_.dimensions;
   p.resize(count, static_cast<std::size_t>(d));
@@ -564,7 +565,7 @@ std::size_t Processors::sample(std::size_t first, std::size_t last, const std::v
     const u32 h = cube_of_task_[task];
     const u32 from = static_cast<u32>(task - first_task_[h]) * vegas_task_points;
     VegasSums sums{};
-    for (u32 left = vegas_least(vegas_task_points, points_[h] - from); left > 0; --left, ++at) {
+    for (u32 left = vegas_min(vegas_task_points, points_[h] - from); left > 0; --left, ++at) {
       const double term = p.y[at] * p.slope[at] * plan_.scale;
       vegas_add(&sums, term);
       if (weights == nullptr) continue;
@@ -616,8 +617,8 @@ std::unique_ptr<VegasEngine> vegas_on_processors(const UnitCube& cube, int threa
 }
 
 Answer vegas(UnitCube& cube, const Tolerance& tolerance, const Vegas& how) {
-  if (cube.dimensions() < 1 || cube.dimensions() > most_dimensions)
-    throw Error(fmt::format("VEGAS takes 1 to {} variables, not {}", most_dimensions, cube.dimensions()));
+  if (cube.dimensions() < 1 || cube.dimensions() > max_dimensions)
+    throw Error(fmt::format("VEGAS takes 1 to {} variables, not {}", max_dimensions, cube.dimensions()));
   const auto engine = how.engine ? how.engine(cube) : vegas_on_processors(cube, how.threads);
   return Sampling(cube, *engine, tolerance, how.seed).run();
 }

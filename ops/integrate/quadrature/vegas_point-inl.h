@@ -64,7 +64,7 @@ VEGAS_FN double vegas_abscissa(VegasAxis axis, double u, double* weight, double*
 // The weight that a point's square adds to each of its bins: integers, which may be added in any order.
 VEGAS_FN u64 vegas_share(const VegasPlan& plan, double term, u32 points) {
   const double share = term * term * plan.weight / double(points);
-  return share < plan.most_weight ? u64(share) : u64(plan.most_weight);
+  return share < plan.max_weight ? u64(share) : u64(plan.max_weight);
 }
 
 VEGAS_FN void vegas_add(VegasSums* sums, double term) {
@@ -100,7 +100,7 @@ VEGAS_FN VegasTask vegas_find(const VegasTasks& tasks, u32 task) {
   return {cube, task - tasks.first[cube]};
 }
 
-VEGAS_FN u32 vegas_least(u32 a, u32 b) { return a < b ? a : b; }
+VEGAS_FN u32 vegas_min(u32 a, u32 b) { return a < b ? a : b; }
 
 // The stratum of a cube along each axis, the first axis fastest.
 VEGAS_FN void vegas_strata(const VegasPlan& plan, u32 cube, int dimensions, u32* stratum) {
@@ -120,7 +120,7 @@ VEGAS_FN VegasSums vegas_task(const VegasPlan& plan, const double* edges, const 
                               const Hole& hole) {
   u32 stratum[most];
   vegas_strata(plan, cube, dimensions, stratum);
-  const u32 last = vegas_least(first + vegas_task_points, points);
+  const u32 last = vegas_min(first + vegas_task_points, points);
   VegasSums sums = {0.0, 0.0, 0.0, 0.0};
   for (u32 point = first; point < last; ++point) {
     double x[most];

@@ -63,17 +63,17 @@ SIMT VegasTotals vegas_summary(const VegasSums& sums, u32 points, double part) {
 }
 
 // The deal of points: at least two per cube, for a variance; the rest evenly, or by `wanted`.
-struct VegasDeal {
+struct VegasAllocation {
   double rate;
   bool even;
 };
 
-SIMT VegasDeal vegas_deal(double wanted, double points, u32 cubes) {
+SIMT VegasAllocation vegas_allocation(double wanted, double points, u32 cubes) {
   const double spare = points > 2.0 * cubes ? points - 2.0 * cubes : 0;
-  return wanted > 0 ? VegasDeal{spare / wanted, false} : VegasDeal{spare / cubes, true};
+  return wanted > 0 ? VegasAllocation{spare / wanted, false} : VegasAllocation{spare / cubes, true};
 }
 
-SIMT u32 vegas_points(double wanted, const VegasDeal& deal) {
+SIMT u32 vegas_points(double wanted, const VegasAllocation& deal) {
   return 2 + u32(deal.even ? deal.rate : wanted * deal.rate);
 }
 
@@ -100,8 +100,8 @@ SIMT u32 vegas_parent(const VegasPlan& before, const VegasPlan& now, u32 cube) {
 
 // --- the layout of an iteration's points, and the refinement of the grid ---
 
-inline constexpr std::int64_t most_vegas_cubes = std::int64_t{1} << 21;
-inline constexpr std::int64_t most_vegas_points = std::int64_t{1} << 24;  // per iteration
+inline constexpr std::int64_t max_vegas_cubes = std::int64_t{1} << 21;
+inline constexpr std::int64_t max_vegas_points = std::int64_t{1} << 24;  // per iteration
 
 // Chooses the strata for so many points: about four points per cube, or more.
 VegasPlan plan_of(int dimensions, const VegasIteration& requested);

@@ -99,14 +99,14 @@ TEST(Vegas, NamesCubesOnceEach) {
       if (points == 50'000 && d > 1) {
         EXPECT_GE(cubes, points / 4 / 2) << d;
       }
-      u32 stratum[most_dimensions];
+      u32 stratum[max_dimensions];
       vegas_strata(plan, cubes - 1, d, stratum);
       for (int axis = 0; axis < d; ++axis)
         EXPECT_EQ(stratum[axis] + 1, plan.strata + (axis < plan.finer ? 1 : 0)) << d << " " << points;
     }
 }
 
-TEST(Vegas, TheGridGoesWhereTheWeightsAre) {
+TEST(Vegas, TheGridFollowsTheWeights) {
   std::vector<double> edges = even_edges(2);
   const std::vector<double> even = edges;
   std::vector<std::uint64_t> weights(2 * vegas_bins, 1000);
@@ -166,7 +166,7 @@ TEST(Vegas, ItsSigmaIsHonestAtJumps) {
     if (one.id == "M6") expect_honest_sigma(one, 2e-2, 100'000);
 }
 
-TEST(Vegas, MorePointsAreMoreDigits) {
+TEST(Vegas, ErrorsFallWithTheNumberOfPoints) {
   const OfSeveral one{"", "cos(x1+2*x2)*exp(x3)*(1+x4*x5)", 5, {0, 1}, 0};
   const double few = answer_of(one, {.relative = 1e-9}, 100'000).truncation,
                many = answer_of(one, {.relative = 1e-9}, 1'600'000).truncation;
@@ -174,7 +174,7 @@ TEST(Vegas, MorePointsAreMoreDigits) {
   EXPECT_GT(many, few / 100);
 }
 
-TEST(Vegas, IsRightOrSaysWhyNot) {
+TEST(Vegas, IsRightOrGivesAReason) {
   int converged = 0;
   for (const OfSeveral& one : of_several()) {
     const Answer answer = answer_of(one, {.relative = 1e-3}, 1'500'000);
@@ -196,7 +196,7 @@ TEST(Vegas, FindsANarrowBellInNineDimensions) {
   }
 }
 
-TEST(Vegas, TheSameBitsFromAnyNumberOfThreads) {
+TEST(Vegas, GivesTheSameBitsForAnyNumberOfThreads) {
   for (const OfSeveral& one : of_several()) {
     if (one.id != "M5" && one.id != "M7") continue;
     const Answer alone = answer_of(one, {.relative = 1e-3}, 300'000, {.threads = 1});
@@ -210,7 +210,7 @@ TEST(Vegas, TheSameBitsFromAnyNumberOfThreads) {
   }
 }
 
-TEST(Vegas, SizesDoNotMatter) {
+TEST(Vegas, IsIndependentOfTheScaleOfF) {
   const OfSeveral one{"", "exp(x1+x2)", 2, {0, 1}, 0};
   const Answer plain = answer_of(one, {.relative = 1e-3}, 100'000);
   for (const double size : {0x1p-900, 0x1p900}) {
@@ -222,7 +222,7 @@ TEST(Vegas, SizesDoNotMatter) {
   }
 }
 
-TEST(Vegas, ItsReasonsAreHonest) {
+TEST(Vegas, ReportsTheRightReasons) {
   const auto of = [](const char* formula, int d, std::int64_t most = 200'000) {
     return answer_of({"", formula, d, {0, 1}, 0}, {.relative = 1e-3}, most);
   };
@@ -259,7 +259,7 @@ TEST(Vegas, KeepsToItsTime) {
   EXPECT_LT(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), 2);
 }
 
-TEST(Vegas, HelpsWhereNoOtherRuleCan) {
+TEST(Vegas, ConvergesWhereOtherRulesFail) {
   for (const OfSeveral& one : of_several()) {
     if (one.id != "24 axes") continue;
     const BatchIntegrand f = batch_integrand_of(formula::parse(one.formula), one.variables());

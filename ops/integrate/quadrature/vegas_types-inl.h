@@ -54,5 +54,5 @@ struct VegasPlan {
   u32 seed_high;
   double scale;
   double weight;  // factor of a square for its bins; 0: no weights
-  double most_weight;
+  double max_weight;
 };

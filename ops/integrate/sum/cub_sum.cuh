@@ -44,9 +44,9 @@ void add_with_cub(const Problem<T>& p, const Sample& sample, const Run& run) {
 
 inline Reason cub_refuses(const Arguments& arguments) {
   const TrapezoidOptions options = trapezoid_options_of(arguments);
-  if (options.accumulated) return "CUB deals strips as it likes: no abscissa follows from the one before";
+  if (options.accumulated) return "CUB distributes the strips itself: abscissae cannot be accumulated";
   if (options.sum == Sum::plain || options.sum == Sum::pairwise) return std::nullopt;
-  return "CUB adds plainly, in a tree of its own";
+  return "CUB computes plain sums in an order of its own";
 }
 
 }  // namespace tessera::integration

@@ -119,7 +119,7 @@ inline std::vector<Range> launch_ranges(int block, int thread) {
 
 // A block's shared memory for joining.
 template <class T>
-struct Joining {
+struct ReductionScratch {
   Pair<T> value[1024];
   std::int64_t column[Exact<T>::words];
   int last;
@@ -185,7 +185,7 @@ SIMT void leave_nodes(const Thread& thread, const Trapezoid<T, Self>& p) {
 
 // Adds the strips of the block's threads, striding over the grid, to one partial sum.
 template <class T, class Self>
-SIMT void leave_block_sum(const Thread& thread, Joining<T>& shared, const Trapezoid<T, Self>& p) {
+SIMT void leave_block_sum(const Thread& thread, ReductionScratch<T>& shared, const Trapezoid<T, Self>& p) {
   const Pair<T> sum = join_lanes(thread, p.sum, p.add_strips(worker(thread), p.strips, workers(thread)));
   if (thread.lane() == 0) shared.value[thread.warp()] = sum;
   thread.sync();
@@ -198,7 +198,7 @@ SIMT void leave_block_sum(const Thread& thread, Joining<T>& shared, const Trapez
 }
 
 template <class T, class Self>
-SIMT void leave_partials(const Thread& thread, Joining<T>& shared, const Trapezoid<T, Self>& p) {
+SIMT void leave_partials(const Thread& thread, ReductionScratch<T>& shared, const Trapezoid<T, Self>& p) {
   if (p.sum == Sum::exact) {
     const Runs runs = p.runs(1);
     for (std::int64_t run = worker(thread); run < runs.count; run += workers(thread))

@@ -49,12 +49,12 @@ extern template double add_by_simd(const Problem<double>&, int, formula::Roots);
 
 // A choice on the processors that runs f(problem, device), which returns the sum.
 template <class F>
-Choice trapezoid_choice(F f, int most_threads) {
+Choice trapezoid_choice(F f, int max_threads) {
   Choice out;
   const auto bind = [&]<class T>(T) {
     out.prepare[element_of<T>] =
-        unplanned([f, most_threads](const Arguments& arguments, const Tuning&, Run& run) {
-          check_seconds(arguments, std::min(most_threads, run.device->threads));
+        unplanned([f, max_threads](const Arguments& arguments, const Tuning&, Run& run) {
+          check_seconds(arguments, std::min(max_threads, run.device->threads));
           const Problem<T> p = Problem<T>::of(arguments);
           *p.result = f(p, *run.device);
         });

@@ -104,7 +104,7 @@ class Exact {
   static constexpr int greatest_exponent = wide ? 2047 : 255;
   static constexpr int digits = (greatest_exponent + mantissa_bits) / 32 + 2;
   static constexpr int words = digits + 1;  // the last: which of infinity, -infinity, NaN were seen
-  static constexpr std::int64_t most_additions = 1 << 20;  // between two calls of carry(), with much to spare
+  static constexpr std::int64_t max_additions = 1 << 20;  // between two calls of carry(), with much to spare
 
   SIMT void add(T value) {
     const Bits bits = bits_of(value);

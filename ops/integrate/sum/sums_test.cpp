@@ -23,7 +23,7 @@ class Exactly : public testing::Test {};
 using Kinds = testing::Types<float, double>;
 TYPED_TEST_SUITE(Exactly, Kinds);
 
-TYPED_TEST(Exactly, NothingIsLost) {
+TYPED_TEST(Exactly, LosesNothing) {
   using T = TypeParam;
   using limits = std::numeric_limits<T>;
   const T large = limits::max() / 4, least = limits::denorm_min();
@@ -47,7 +47,7 @@ TYPED_TEST(Exactly, RoundsOnceToTheNearestAndTiesToEven) {
   EXPECT_EQ(exact_sum<T>({-1, -half, -tiny}), -1 - 2 * half);
 }
 
-TYPED_TEST(Exactly, InfinitiesStayAndCancelToNothing) {
+TYPED_TEST(Exactly, PropagatesInfinities) {
   using T = TypeParam;
   const T infinite = std::numeric_limits<T>::infinity();
   EXPECT_EQ(exact_sum<T>({1, infinite}), infinite);
@@ -83,7 +83,7 @@ TYPED_TEST(Exactly, AnyOrderAndAnyPartsGiveTheSame) {
   EXPECT_EQ(forward, whole.rounded());
 }
 
-TEST(Sums, WholeSubtreesAreAsGoodAsTheirLeaves) {
+TEST(Sums, SubtreesCombineLikeTheirLeaves) {
   Random random(3);
   for (const Sum way : {Sum::pairwise, Sum::double_float})
     for (const int count : {1, 5, 31, 32, 33, 100, 129}) {

@@ -109,7 +109,7 @@ struct Trapezoid {
       if (!accumulated) x = abscissa(i);
       out.add(term(x));
       if (accumulated) x = advanced(x, step);
-      if ((i - first + 1) % Exact<T>::most_additions == 0) out.carry();
+      if ((i - first + 1) % Exact<T>::max_additions == 0) out.carry();
     }
     out.carry();
   }
@@ -120,7 +120,7 @@ struct Trapezoid {
     if (sum == Sum::exact) return cut(4096, 1);
     if (!has_fixed_order(sum)) return cut(workers, 1);
     std::int64_t each = leaf;
-    while (each < (strips + most_runs - 1) / most_runs) each *= 2;
+    while (each < (strips + max_runs - 1) / max_runs) each *= 2;
     return cut((strips + each - 1) / each, each);
   }
 
@@ -136,7 +136,7 @@ struct Trapezoid {
   SIMT T scaled(T total) const { return (scale_terms ? total : total * width) * scale; }
 
  private:
-  static constexpr std::int64_t most_runs = 1 << 18;
+  static constexpr std::int64_t max_runs = 1 << 18;
 
   SIMT Runs cut(std::int64_t count, std::int64_t least) const {
     const std::int64_t each = std::max(least, (strips + count - 1) / count);

@@ -72,19 +72,19 @@ std::optional<Convergence> convergence_of(const std::vector<Real>& sums, Real le
 
 namespace {
 
-constexpr int least_level = 8, most_level = 13;  // levels of the sums that show the convergence
-constexpr std::int64_t most_compared = 1 << 22;  // strips of a sum made for comparison only
+constexpr int min_level = 8, max_level = 13;    // levels of the sums that show the convergence
+constexpr std::int64_t max_compared = 1 << 22;  // strips of a sum made for comparison only
 
 // Statistics of the samples of one of those sums.
-struct Seen {
+struct SampleStatistics {
   Real sizes = 0, errors = 0, steps = 0;  // mean |sample|, mean error of a sample, total variation
   Real end_errors = 0;                    // errors of the first and the last sample
   bool above = false, below = false;      // true: some samples are above, below 0
   Real hole = quadrature::nan;            // an abscissa without a finite sample
 };
 
-Seen look(const SampleAt& sample, Real a, Real b, int level) {
-  Seen out;
+SampleStatistics look(const SampleAt& sample, Real a, Real b, int level) {
+  SampleStatistics out;
   const std::int64_t strips = std::int64_t{1} << level;
   Real before = 0;
   for (std::int64_t i = 0; i <= strips; ++i) {
@@ -106,7 +106,7 @@ Seen look(const SampleAt& sample, Real a, Real b, int level) {
   return out;
 }
 
-Real rounding_of(const TrapezoidSum& s, const Seen& seen) {
+Real rounding_of(const TrapezoidSum& s, const SampleStatistics& seen) {
   const Real length = std::fabs(Real(s.b) - s.a), n = Real(s.strips), u = s.unit;
   const Real largest = std::max(std::fabs(Real(s.a)), std::fabs(Real(s.b)));
   // Each abscissa is rounded; if steps are accumulated, so is each addition.
@@ -116,7 +116,7 @@ Real rounding_of(const TrapezoidSum& s, const Seen& seen) {
 }
 
 // True if finite samples alone have become an infinite sum.
-bool overflows(const TrapezoidSum& s, const Seen& seen) {
+bool overflows(const TrapezoidSum& s, const SampleStatistics& seen) {
   const bool single = s.unit > std::numeric_limits<double>::epsilon();
   const Real largest = single ? std::numeric_limits<float>::max() : std::numeric_limits<double>::max();
   return std::isnan(seen.hole) && seen.sizes * Real(s.strips) > largest / 2;
@@ -127,7 +127,7 @@ bool overflows(const TrapezoidSum& s, const Seen& seen) {
 // with all.
 Real by_comparison(const TrapezoidSum& s, const SumOf& sum_of) {
   if (s.strips == 1) return 2 * std::fabs(sum_of(64) - Real(s.value));
-  const std::int64_t half = std::min(s.strips / 2, most_compared), odd = half + half / 4 + 1;
+  const std::int64_t half = std::min(s.strips / 2, max_compared), odd = half + half / 4 + 1;
   Real out = 0;
   for (const std::int64_t strips : {half, std::gcd(odd, s.strips) == 1 ? odd : odd + 1})
     out = std::max(out, std::fabs(sum_of(strips) - Real(s.value)) *
@@ -136,8 +136,8 @@ Real by_comparison(const TrapezoidSum& s, const SumOf& sum_of) {
 }
 
 int level_for(std::int64_t strips) {
-  int level = least_level;
-  while (level < most_level && (std::int64_t{4} << level) <= strips) ++level;
+  int level = min_level;
+  while (level < max_level && (std::int64_t{4} << level) <= strips) ++level;
   return level;
 }
 
@@ -167,7 +167,7 @@ Answer trapezoid_answer(const TrapezoidSum& s, const SampleAt& sample, const Sum
   out.evaluations = s.strips + 1;
   out.rule = "trapezoid";
   const int level = level_for(s.strips);
-  const Seen seen = look(sample, s.a, s.b, level);
+  const SampleStatistics seen = look(sample, s.a, s.b, level);
   const Real length = std::fabs(Real(s.b) - s.a);
   out.magnitude = seen.above && seen.below ? static_cast<double>(seen.sizes * length) : std::fabs(s.value);
   out.rounding = static_cast<double>(rounding_of(s, seen));

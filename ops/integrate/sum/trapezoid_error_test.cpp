@@ -14,7 +14,7 @@ std::optional<Convergence> of(const std::string& formula, const std::string& lim
   return convergence_of(doubled_sums(f, range.from, range.to, 13), range.to - range.from, 0x1p-64L);
 }
 
-TEST(ConvergenceOf, AnEndOfInfiniteSlopeShows) {
+TEST(ConvergenceOf, DetectsAnEndOfInfiniteSlope) {
   const auto circle = of("sqrt(1-x^2)", "0 1");
   ASSERT_TRUE(circle);
   EXPECT_EQ(circle->exponent, 1.5);
@@ -34,7 +34,7 @@ TEST(ConvergenceOf, SmoothEndsFallByTheSquare) {
   EXPECT_NEAR(wide->factor, 8.0 / 12, 1e-9);
 }
 
-TEST(ConvergenceOf, WhatDoesNotFallLikeAPowerIsLeftOut) {
+TEST(ConvergenceOf, OmitsErrorsThatFollowNoPowerLaw) {
   EXPECT_FALSE(of("exp(cos(x))", "0 2*pi"));  // faster than any power
   EXPECT_FALSE(of("1/x", "0 1"));
   EXPECT_FALSE(of("2*x+1", "0 1"));  // no error to fall

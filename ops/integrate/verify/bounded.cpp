@@ -12,14 +12,14 @@ using Real = long double;
 constexpr Real infinite = std::numeric_limits<Real>::infinity(), pi = 3.14159265358979323846264338327950288L;
 
 // The shorter type: half a unit of its last place, and its smallest number.
-struct Short {
+struct ShortFormat {
   Real u, least;
   Real root;  // error bound of its square roots, in u
 };
 
 // The value, with the error from its operands and `roundings` halves of a unit of its own. Rounding in the
 // longer type is 2^-11 of that or less: an eighth of a percent covers it many times.
-Bounded rounded(Real value, Real error, Short type, Real roundings = 1) {
+Bounded rounded(Real value, Real error, ShortFormat type, Real roundings = 1) {
   if (std::isnan(error)) error = infinite;
   return {value, error * 1.00125L + roundings * type.u * (std::fabs(value) + error) * 1.00125L + type.least};
 }
@@ -28,7 +28,8 @@ Bounded rounded(Real value, Real error, Short type, Real roundings = 1) {
 constexpr Real own = 3, library = 64;
 
 template <class F>
-Bounded monotonic(F f, Bounded a, Short type, Real roundings, Real from = -infinite, Real to = infinite) {
+Bounded monotonic(F f, Bounded a, ShortFormat type, Real roundings, Real from = -infinite,
+                  Real to = infinite) {
   const Real value = f(a.value);
   const Real low = f(std::clamp(a.value - a.error, from, to)),
              high = f(std::clamp(a.value + a.error, from, to));
@@ -37,32 +38,32 @@ Bounded monotonic(F f, Bounded a, Short type, Real roundings, Real from = -infin
 
 // For f with |f(x) - f(y)| ≤ |x - y|, and never more than 2.
 template <class F>
-Bounded gentle(F f, Bounded a, Short type) {
+Bounded gentle(F f, Bounded a, ShortFormat type) {
   return rounded(f(a.value), std::min<Real>(a.error, 2), type, own);
 }
 
 // For a function that rises and falls: twice its change at both ends, a bound if the error is small against
 // its waves.
 template <class F>
-Bounded other(F f, Bounded a, Short type) {
+Bounded other(F f, Bounded a, ShortFormat type) {
   const Real value = f(a.value);
   const Real moved =
       std::max(std::fabs(f(a.value + a.error) - value), std::fabs(f(a.value - a.error) - value));
   return rounded(value, a.error == 0 ? 0 : 2 * moved, type, library);
 }
 
-Bounded product(Bounded a, Bounded b, Short type) {
+Bounded product(Bounded a, Bounded b, ShortFormat type) {
   const Real error = std::fabs(a.value) * b.error + std::fabs(b.value) * a.error + a.error * b.error;
   return rounded(a.value * b.value, error, type);
 }
 
-Bounded quotient(Bounded a, Bounded b, Short type) {
+Bounded quotient(Bounded a, Bounded b, ShortFormat type) {
   const Real value = a.value / b.value, nearest = std::fabs(b.value) - b.error;
   const Real error = a.error == 0 && b.error == 0 ? 0 : (a.error + std::fabs(value) * b.error) / nearest;
   return rounded(value, nearest > 0 || b.error == 0 ? error : infinite, type);
 }
 
-Bounded tangent(Bounded a, Short type) {
+Bounded tangent(Bounded a, ShortFormat type) {
   const auto f = [](Real x) { return std::tan(x); };
   const bool pole =
       std::floor((a.value - a.error) / pi + 0.5L) != std::floor((a.value + a.error) / pi + 0.5L);
@@ -71,7 +72,7 @@ Bounded tangent(Bounded a, Short type) {
 
 // For f that is monotonic in each operand, so the corners are the extremes.
 template <class F>
-Bounded cornered(F f, Bounded a, Bounded b, Short type) {
+Bounded cornered(F f, Bounded a, Bounded b, ShortFormat type) {
   const Real value = f(a.value, b.value);
   Real error = 0;
   for (const Real x : {a.value - a.error, a.value + a.error})
@@ -97,7 +98,7 @@ Bounded chosen(Bounded condition, Bounded yes, Bounded no) {
           std::fabs(yes.value - no.value) + std::max(yes.error, no.error)};
 }
 
-Bounded one_operand(Op op, Bounded a, Short t) {
+Bounded one_operand(Op op, Bounded a, ShortFormat t) {
   const auto plain = [&](auto f, Real roundings = own, Real from = -infinite, Real to = infinite) {
     return monotonic(f, a, t, roundings, from, to);
   };
@@ -181,7 +182,7 @@ Bounded one_operand(Op op, Bounded a, Short t) {
   }
 }
 
-Bounded two_operands(Op op, Bounded a, Bounded b, Short t) {
+Bounded two_operands(Op op, Bounded a, Bounded b, ShortFormat t) {
   const Real apart = std::fabs(a.value - b.value), unsure = a.error + b.error;
   const bool open = apart <= unsure && unsure > 0;
   const auto is_true = [](Bounded x) {
@@ -228,7 +229,7 @@ Bounded two_operands(Op op, Bounded a, Bounded b, Short t) {
   }
 }
 
-Bounded result_of(Op op, Bounded a, Bounded b, Bounded c, Short t) {
+Bounded result_of(Op op, Bounded a, Bounded b, Bounded c, ShortFormat t) {
   if (op == Op::select) return chosen(a, b, c);
   if (op == Op::fma) {
     const Real error =
@@ -247,9 +248,9 @@ Bounded bounded(const formula::Program<T>& program, Bounded x, int root) {
 
 template <class T>
 Bounded bounded(const formula::Program<T>& program, std::span<const Bounded> inputs, int root) {
-  const Short type{std::numeric_limits<T>::epsilon() / 2, std::numeric_limits<T>::denorm_min(),
-                   static_cast<Real>(root)};
-  Bounded registers[formula::most_registers];
+  const ShortFormat type{std::numeric_limits<T>::epsilon() / 2, std::numeric_limits<T>::denorm_min(),
+                         static_cast<Real>(root)};
+  Bounded registers[formula::max_registers];
   const auto value = [&](std::uint8_t operand) -> Bounded {
     if (operand < formula::first_input) return registers[operand];
     if (operand < formula::first_constant) return inputs[operand - formula::first_input];

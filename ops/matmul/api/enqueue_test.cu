@@ -10,7 +10,7 @@
 namespace tessera::matmul {
 namespace {
 
-using on_gpu::There;
+using on_gpu::DeviceCopy;
 
 class EnqueueOnGpu : public on_gpu::OnGpu {};
 
@@ -32,11 +32,11 @@ struct Trial {
   std::vector<Out> c;
   std::vector<float> scale_a, scale_b;
   std::vector<Added> bias;
-  There<T> a_there;
-  There<TB> b_there;
-  There<Out> c_there;
-  There<float> scale_a_there, scale_b_there;
-  There<Added> bias_there;
+  DeviceCopy<T> device_a;
+  DeviceCopy<TB> device_b;
+  DeviceCopy<Out> device_c;
+  DeviceCopy<float> device_scale_a, device_scale_b;
+  DeviceCopy<Added> device_bias;
 
   explicit Trial(const Sizes& of, Order order = Order::rows)
       : s(of),
@@ -47,12 +47,12 @@ struct Trial {
         scale_a(on_gpu::drawn<float>(s.m, 4)),
         scale_b(on_gpu::drawn<float>(s.n, 5)),
         bias(on_gpu::drawn<Added>(s.m + s.n, 6)),
-        a_there(a),
-        b_there(b),
-        c_there(c),
-        scale_a_there(scale_a),
-        scale_b_there(scale_b),
-        bias_there(bias) {}
+        device_a(a),
+        device_b(b),
+        device_c(c),
+        device_scale_a(scale_a),
+        device_scale_b(scale_b),
+        device_bias(bias) {}
 
   // The matrices as stored.
   ConstMatrixView<T> a_at(const T* data, const Options& o) const {
@@ -69,20 +69,21 @@ struct Trial {
     o.request = on_gpu::on_gpu();
     return o;
   }
-  Options there_options(const Options& host) const {
+  Options device_options(const Options& host) const {
     Options o = host;
-    if (o.scale_a.data != nullptr) o.scale_a.data = scale_a_there.get(), o.scale_b.data = scale_b_there.get();
-    if (o.bias.data != nullptr) o.bias.data = bias_there.get();
+    if (o.scale_a.data != nullptr)
+      o.scale_a.data = device_scale_a.get(), o.scale_b.data = device_scale_b.get();
+    if (o.bias.data != nullptr) o.bias.data = device_bias.get();
     return o;
   }
 
-  Plan put(cudaStream_t stream, const Options& there, const Workspace& workspace = {}) const {
-    return enqueue(stream, a_at(a_there.read(), there), b_at(b_there.read(), there), c_at(c_there.get()),
-                   there, workspace);
+  Plan put(cudaStream_t stream, const Options& device_options, const Workspace& workspace = {}) const {
+    return enqueue(stream, a_at(device_a.read(), device_options), b_at(device_b.read(), device_options),
+                   c_at(device_c.get()), device_options, workspace);
   }
-  std::size_t needed_workspace(const Options& there) const {
-    return workspace_bytes(a_at(a_there.read(), there), b_at(b_there.read(), there), c_at(c_there.get()),
-                           there);
+  std::size_t needed_workspace(const Options& device_options) const {
+    return workspace_bytes(a_at(device_a.read(), device_options), b_at(device_b.read(), device_options),
+                           c_at(device_c.get()), device_options);
   }
   // Within the bound of every element, against the reference.
   void expect_right(std::vector<Out> got, const Options& host, const std::string& what) const {
@@ -112,19 +113,19 @@ void expect_host_bits(cudaStream_t stream, const Options& given, bool scales = f
         Options host = trial.host_options(given, scales, added);
         host.transpose_b = transposed;
         host.transpose_a = transposed && order == Order::columns;
-        const Plan plan = trial.put(stream, trial.there_options(host));
+        const Plan plan = trial.put(stream, trial.device_options(host));
         cuda::check(cudaStreamSynchronize(stream));
         const std::string what = plan.variant->name + " " + std::string(name_of(element_of<T>)) + " " +
                                  std::to_string(s.m) + "x" + std::to_string(s.n) + "x" + std::to_string(s.k);
-        trial.expect_right(trial.c_there.fetched(), host, what);
+        trial.expect_right(trial.device_c.fetched(), host, what);
         if (order == Order::columns) continue;  // the call on host memory gives the device rows
         std::string variant;
-        on_gpu::expect_same_bits(trial.c_there.fetched(), trial.wanted(host, &variant), what);
+        on_gpu::expect_same_bits(trial.device_c.fetched(), trial.wanted(host, &variant), what);
         EXPECT_EQ(plan.variant->name, variant);
       }
 }
 
-TEST_F(EnqueueOnGpu, IsRightAndGivesTheBitsOfTheCallOnHostMemory) {
+TEST_F(EnqueueOnGpu, GivesTheBitsOfTheCallOnHostMemory) {
   const Options added{.alpha = 1.5, .beta = -0.5}, active{.activation = Activation::gelu};
   for (const Options& o : {Options{}, added}) {
     expect_host_bits<float>(stream(), o);
@@ -149,28 +150,29 @@ TEST_F(EnqueueOnGpu, IsRightAndGivesTheBitsOfTheCallOnHostMemory) {
   expect_host_bits<std::int8_t, std::int8_t>(stream(), active, true, true);
 }
 
-TEST_F(EnqueueOnGpu, AnExactWorkspaceIsEnoughAndNothingAroundItIsWritten) {
+TEST_F(EnqueueOnGpu, WritesNothingOutsideAnExactWorkspace) {
   for (const Sizes& s : sizes) {
     const Trial<bf16, bf16, bf16> few(s);
     const Trial<float, float, float> plain(s);
     const auto expect_exact = [&](const auto& trial) {
-      const Options host = trial.host_options({}, false, false), there = trial.there_options(host);
+      const Options host = trial.host_options({}, false, false), device_options = trial.device_options(host);
       const auto wanted = trial.wanted(host);
-      const std::size_t bytes = trial.needed_workspace(there);
+      const std::size_t bytes = trial.needed_workspace(device_options);
       const on_gpu::GuardedMemory guarded(bytes);  // full of NaN
       const Workspace given{bytes == 0 ? nullptr : guarded.get(), bytes, false},
           kept{given.data, bytes, true};
-      trial.put(stream(), there, given);
+      trial.put(stream(), device_options, given);
       for (int again = 0; again < 3; ++again) {
         wait();
-        on_gpu::expect_same_bits(trial.c_there.fetched(), wanted, "with " + std::to_string(bytes) + " bytes");
+        on_gpu::expect_same_bits(trial.device_c.fetched(), wanted,
+                                 "with " + std::to_string(bytes) + " bytes");
         guarded.expect_guards_intact();
-        trial.put(stream(), there, kept);
+        trial.put(stream(), device_options, kept);
       }
       wait();
       if (bytes < 256) return;
       EXPECT_NE(on_gpu::complaint_of([&] {
-                  trial.put(stream(), there, {guarded.get(), bytes - 1});
+                  trial.put(stream(), device_options, {guarded.get(), bytes - 1});
                 }),
                 "none");
     };
@@ -182,21 +184,23 @@ TEST_F(EnqueueOnGpu, AnExactWorkspaceIsEnoughAndNothingAroundItIsWritten) {
 TEST_F(EnqueueOnGpu, IsCapturedAndLaunchedAgainWithOtherInputs) {
   const auto expect_captured = [&]<class T>(Trial<T, float, T> trial, bool own, bool scales) {
     const Sizes s = trial.s;
-    const Options host = trial.host_options({.bias = {}}, scales, true), there = trial.there_options(host);
-    trial.put(stream(), there);  // loads code
+    const Options host = trial.host_options({.bias = {}}, scales, true),
+                  device_options = trial.device_options(host);
+    trial.put(stream(), device_options);  // loads code
     wait();
-    const std::size_t bytes = trial.needed_workspace(there);
+    const std::size_t bytes = trial.needed_workspace(device_options);
     const on_gpu::GuardedMemory guarded(bytes);
     const cuda::Graph graph(stream(), [&] {
-      trial.put(stream(), there, own ? Workspace{bytes == 0 ? nullptr : guarded.get(), bytes} : Workspace{});
+      trial.put(stream(), device_options,
+                own ? Workspace{bytes == 0 ? nullptr : guarded.get(), bytes} : Workspace{});
     });
     for (const std::uint64_t seed : {11, 12, 13}) {
       trial.a = on_gpu::drawn<T>(s.m * s.k, seed);
-      trial.a_there.set(trial.a);
+      trial.device_a.set(trial.a);
       graph.launch(stream());
       graph.launch(stream());
       wait();
-      on_gpu::expect_same_bits(trial.c_there.fetched(), trial.wanted(host), own ? "own" : "borrowed");
+      on_gpu::expect_same_bits(trial.device_c.fetched(), trial.wanted(host), own ? "own" : "borrowed");
     }
     guarded.expect_guards_intact();
   };
@@ -216,35 +220,35 @@ void expect_prepared(cudaStream_t stream, const Options& given, bool own) {
     {
       const Trial<T, Out, T> gone(s);
       host = gone.host_options(given, false, false);
-      product.emplace(gone.a_at(gone.a_there.read(), host), gone.b_at(gone.b_there.read(), host),
-                      gone.c_at(gone.c_there.get()), host);
+      product.emplace(gone.a_at(gone.device_a.read(), host), gone.b_at(gone.device_b.read(), host),
+                      gone.c_at(gone.device_c.get()), host);
     }
     const std::size_t bytes = product->workspace_bytes();
     const on_gpu::GuardedMemory guarded(bytes, 0);
     const Workspace workspace = own && bytes != 0 ? Workspace{guarded.get(), bytes, true} : Workspace{};
     const auto put = [&](const Trial<T, Out, T>& t) {
-      product->enqueue(stream, t.a_there.read(), t.b_there.read(), t.c_there.get(), workspace);
+      product->enqueue(stream, t.device_a.read(), t.device_b.read(), t.device_c.get(), workspace);
     };
     std::vector<Trial<T, Out, T>> sets;
     for (std::uint64_t seed = 0; seed < 3; ++seed) {
       sets.emplace_back(s);
       sets.back().a = on_gpu::drawn<T>(s.m * s.k, 100 + seed);
-      sets.back().a_there.set(sets.back().a);
+      sets.back().device_a.set(sets.back().a);
     }
     for (const auto& t : sets) put(t);
     cuda::check(cudaStreamSynchronize(stream));
     const std::string what = product->plan().variant->name + (own ? ", own" : ", kept");
-    for (const auto& t : sets) on_gpu::expect_same_bits(t.c_there.fetched(), t.wanted(host), what);
+    for (const auto& t : sets) on_gpu::expect_same_bits(t.device_c.fetched(), t.wanted(host), what);
     // Within a graph that is launched twice: the same bits, because β is 0 then.
     if (given.beta != 0) continue;
     const cuda::Graph graph(stream, [&] {
       for (const auto& t : sets) put(t);
     });
-    for (const auto& t : sets) cuda::check(cudaMemset(t.c_there.get(), 0xff, t.c.size() * sizeof(Out)));
+    for (const auto& t : sets) cuda::check(cudaMemset(t.device_c.get(), 0xff, t.c.size() * sizeof(Out)));
     for (int again = 0; again < 3; ++again) graph.launch(stream);
     cuda::check(cudaStreamSynchronize(stream));
     for (const auto& t : sets)
-      on_gpu::expect_same_bits(t.c_there.fetched(), t.wanted(host), what + ", graph");
+      on_gpu::expect_same_bits(t.device_c.fetched(), t.wanted(host), what + ", graph");
     guarded.expect_guards_intact();
   }
 }
@@ -259,16 +263,18 @@ TEST_F(EnqueueOnGpu, PreparedProductsTakeOtherAddresses) {
     }
   expect_prepared<float, float>(stream(), {.activation = Activation::gelu}, false);  // a pass follows
   const Trial<bf16, bf16, bf16> t(sizes[0]);
-  const Options there = t.there_options(t.host_options({}, false, false));
-  const Prepared<bf16> product(t.a_at(t.a_there.read(), there), t.b_at(t.b_there.read(), there),
-                               t.c_at(t.c_there.get()), there);
-  EXPECT_NE(on_gpu::complaint_of(
-                [&] { product.enqueue(stream(), t.a_there.read() + 1, t.b_there.read(), t.c_there.get()); }),
+  const Options device_options = t.device_options(t.host_options({}, false, false));
+  const Prepared<bf16> product(t.a_at(t.device_a.read(), device_options),
+                               t.b_at(t.device_b.read(), device_options), t.c_at(t.device_c.get()),
+                               device_options);
+  EXPECT_NE(on_gpu::complaint_of([&] {
+              product.enqueue(stream(), t.device_a.read() + 1, t.device_b.read(), t.device_c.get());
+            }),
             "none");
 }
 
 // Two graphs captured from one stream have separate workspaces, so they may run concurrently.
-TEST_F(EnqueueOnGpu, GraphsBesideEachOtherDoNotMeet) {
+TEST_F(EnqueueOnGpu, ConcurrentGraphsDoNotInterfere) {
   const Trial<bf16, bf16, bf16> one(sizes[2]), other(sizes[2]);
   const Options host = one.host_options({}, false, false);
   const std::vector<bf16> wanted = one.wanted(host);
@@ -284,8 +290,8 @@ TEST_F(EnqueueOnGpu, GraphsBesideEachOtherDoNotMeet) {
   for (int again = 0; again < 20; ++again) first.launch(stream()), second.launch(beside.get());
   wait();
   beside.synchronize();
-  on_gpu::expect_same_bits(one.c_there.fetched(), wanted, "the first");
-  on_gpu::expect_same_bits(other.c_there.fetched(), wanted, "the second");
+  on_gpu::expect_same_bits(one.device_c.fetched(), wanted, "the first");
+  on_gpu::expect_same_bits(other.device_c.fetched(), wanted, "the second");
 }
 
 TEST_F(EnqueueOnGpu, SeveralThreadsWithStreamsOfTheirOwn) {
@@ -307,7 +313,7 @@ TEST_F(EnqueueOnGpu, SeveralThreadsWithStreamsOfTheirOwn) {
         }
         own.put(stream.get(), host);
         stream.synchronize();
-        const std::vector<bf16> got = own.c_there.fetched();
+        const std::vector<bf16> got = own.device_c.fetched();
         if (std::memcmp(got.data(), wanted.data(), got.size() * sizeof(bf16)) != 0) ++wrong;
         ++done;
       } catch (const Error&) {  // counted below
@@ -318,7 +324,7 @@ TEST_F(EnqueueOnGpu, SeveralThreadsWithStreamsOfTheirOwn) {
   EXPECT_EQ(wrong, 0);
 }
 
-TEST_F(EnqueueOnGpu, NeitherWaitsNorAllocatesOnceCallsRepeatThemselves) {
+TEST_F(EnqueueOnGpu, RepeatedCallsNeitherSynchronizeNorAllocate) {
   const Trial<bf16, bf16, bf16> few(sizes[1]), split(sizes[2]);
   const Trial<float, float, float> plain(sizes[1]);
   const Options host = few.host_options({}, false, false);
@@ -337,11 +343,11 @@ TEST_F(EnqueueOnGpu, NeitherWaitsNorAllocatesOnceCallsRepeatThemselves) {
   }
 }
 
-TEST_F(EnqueueOnGpu, SaysWhatIsWrong) {
+TEST_F(EnqueueOnGpu, ReportsErrors) {
   const Trial<bf16, bf16, bf16> t(sizes[0]);
   const auto [m, n, k] = t.s;
-  const ConstMatrixView<bf16> a{t.a_there.read(), m, k}, b{t.b_there.read(), k, n};
-  const MatrixView<bf16> c{t.c_there.get(), m, n};
+  const ConstMatrixView<bf16> a{t.device_a.read(), m, k}, b{t.device_b.read(), k, n};
+  const MatrixView<bf16> c{t.device_c.get(), m, n};
   std::vector<bf16> host(m * k);
   const auto says = [&](ConstMatrixView<bf16> x, ConstMatrixView<bf16> y, MatrixView<bf16> z,
                         const Options& o = {}, const Workspace& w = {}) {
@@ -350,7 +356,7 @@ TEST_F(EnqueueOnGpu, SaysWhatIsWrong) {
   EXPECT_EQ(says(a, b, c), "none");
   EXPECT_EQ(says({host.data(), m, k}, b, c), "A lies in host memory, but the work is for cuda:0");
   EXPECT_EQ(says(a, {nullptr, k, n}, c), "B has no data");
-  EXPECT_EQ(says(a, {a.data, k, m}, {t.a_there.get(), m, m}),
+  EXPECT_EQ(says(a, {a.data, k, m}, {t.device_a.get(), m, m}),
             "C overlaps A in memory; outputs must not alias other arrays");
   EXPECT_EQ(says(a, b, c, {.scale_a = {reinterpret_cast<const float*>(host.data())}}),
             "scale-a lies in host memory, but the work is for cuda:0");
@@ -363,9 +369,9 @@ TEST_F(EnqueueOnGpu, SaysWhatIsWrong) {
   const std::size_t bytes = t.needed_workspace({});
   if (bytes != 0) {
     EXPECT_EQ(says(a, b, c, {}, {host.data(), bytes}).substr(0, 13), "the workspace");
-    EXPECT_EQ(says(a, b, c, {}, {reinterpret_cast<char*>(t.a_there.get()) + 2, bytes}),
+    EXPECT_EQ(says(a, b, c, {}, {reinterpret_cast<char*>(t.device_a.get()) + 2, bytes}),
               "the workspace is not aligned to 256 bytes");
-    EXPECT_EQ(says(a, b, c, {}, {t.a_there.get(), bytes}), "the workspace overlaps A");
+    EXPECT_EQ(says(a, b, c, {}, {t.device_a.get(), bytes}), "the workspace overlaps A");
   }
   int count = 0;
   cuda::check(cudaGetDeviceCount(&count));

@@ -69,9 +69,9 @@ class GuardedMemory {
 };
 
 template <class T>
-class There {
+class DeviceCopy {
  public:
-  explicit There(const std::vector<T>& host) : memory_(host.size() * sizeof(T)), count_(host.size()) {
+  explicit DeviceCopy(const std::vector<T>& host) : memory_(host.size() * sizeof(T)), count_(host.size()) {
     set(host);
   }
 

@@ -82,7 +82,7 @@ Remembered& place_of(const CallKey& key) {
 // False: unknown, because arrays may interleave by rows.
 bool overlaps_nothing(const Gemm& gemm, const ByteRange& c) {
   const auto is_apart = [&](ProductArray array, const void* data) {
-    return data == nullptr || !c.meets(gemm.range_of(array));
+    return data == nullptr || !c.intersects(gemm.range_of(array));
   };
   return is_apart(in_a, gemm.a.data) && is_apart(in_b, gemm.b.data) &&
          is_apart(in_scale_a, gemm.scale_a.data) && is_apart(in_scale_b, gemm.scale_b.data) &&
@@ -119,7 +119,7 @@ bool passes_fast_checks(const PreparedCall& call, void* stream, const Gemm& gemm
   const ByteRange spare{spare_first, spare_first + call.workspace_bytes()};
   if (!lies_on(workspace.data, device, gpus)) return false;
   for (std::size_t i = 0; i < product_arrays; ++i)
-    if (gemm.addresses()[i] != nullptr && spare.meets(gemm.range_of(ProductArray(i)))) return false;
+    if (gemm.addresses()[i] != nullptr && spare.intersects(gemm.range_of(ProductArray(i)))) return false;
   return true;
 }
 
@@ -182,9 +182,9 @@ struct PreparedProduct::State {
 
   State(const AnyMatrix& a, const AnyMatrix& b, const AnyMatrix& c, const Options& options)
       : gemm((check_enqueued(options), Gemm::of(a, b, c, options))) {
-    const Arguments there = gemm.arguments();
+    const Arguments device_arguments = gemm.arguments();
     if (gemm.is_empty()) return;
-    call.emplace(matmul_operation(), there, options.request);
+    call.emplace(matmul_operation(), device_arguments, options.request);
     alignments = gemm.key(false);
   }
 };
@@ -256,12 +256,12 @@ const Plan& enqueue(void* stream, const Gemm& gemm, const Request& request, cons
     last.call->enqueue(stream, gemm.addresses(), workspace);
     return last.call->plan();
   }
-  const Arguments there = gemm.arguments();
+  const Arguments device_arguments = gemm.arguments();
   if (gemm.is_empty()) return no_plan;
   if (!known)
     last = {key.value_or(CallKey()),
-            std::make_shared<const PreparedCall>(matmul_operation(), there, request)};
-  tessera::enqueue(*last.call, there, stream, workspace, "C0");
+            std::make_shared<const PreparedCall>(matmul_operation(), device_arguments, request)};
+  tessera::enqueue(*last.call, device_arguments, stream, workspace, "C0");
   return last.call->plan();
 }
 

@@ -42,17 +42,17 @@ void expect_right(Options options, const char* device = "cpu") {
       options.transpose_b = order_a == Order::columns;
       const Padded<T> a(m, k, order_a, 1);
       const Padded<TB> b(options.transpose_b ? n : k, options.transpose_b ? k : n, order_c, 2);
-      Padded<Out> c(m, n, order_c, 3), there = c;
-      there.view.data = there.memory.data();
+      Padded<Out> c(m, n, order_c, 3), in_place = c;
+      in_place.view.data = in_place.memory.data();
       const Outcome outcome = multiply(a.read(), b.read(), c.view, options);
       ASSERT_TRUE(outcome.verdict.has_value());
       EXPECT_TRUE(outcome.verdict->passed) << describe(*outcome.verdict);
       // The same bits in place, and unchanged padding between lines.
       Options unchecked = options;
       unchecked.check = false;
-      const Plan plan = enqueue(nullptr, a.read(), b.read(), there.view, unchecked);
+      const Plan plan = enqueue(nullptr, a.read(), b.read(), in_place.view, unchecked);
       EXPECT_EQ(plan.variant, outcome.plan.variant);
-      EXPECT_EQ(std::memcmp(c.memory.data(), there.memory.data(), c.memory.size() * sizeof(Out)), 0);
+      EXPECT_EQ(std::memcmp(c.memory.data(), in_place.memory.data(), c.memory.size() * sizeof(Out)), 0);
     }
 }
 
@@ -83,7 +83,7 @@ void expect_right_with_all(const char* device = "cpu") {
                            device);
 }
 
-TEST(Multiply, EveryElementWithAllThatFollowsTheSum) {
+TEST(Multiply, SupportsEveryEpilogueForEveryElement) {
   expect_right_with_all<bf16, bf16>();
   expect_right_with_all<bf16, float>();
   expect_right_with_all<f16, f16>();
@@ -98,7 +98,7 @@ TEST(Multiply, EveryElementWithAllThatFollowsTheSum) {
 }
 
 // The epilogue is fused on the CPU, except scales, and a separate pass on the executor.
-TEST(Multiply, ElementsOfTheirOwnSumsWithAllThatFollows) {
+TEST(Multiply, SupportsEveryEpilogueForElementsWithTheirOwnSums) {
   for (const char* device : {"cpu", "simt"}) {
     expect_right_with_all<float, float>(device);
     expect_right_with_all<double, double>(device);
@@ -124,7 +124,7 @@ TEST(Multiply, AResultIsAFactorOfTheNextProduct) {
   EXPECT_TRUE(cubed[0] == 37 && cubed[1] == 54 && cubed[2] == 81 && cubed[3] == 118);
 }
 
-TEST(Multiply, WhatIsAddedMayLieElsewhere) {
+TEST(Multiply, AcceptsASeparateC0) {
   const Padded<bf16> a(m, k, Order::rows, 1), b(k, n, Order::rows, 2);
   const Padded<float> c0(m, n, Order::columns, 3);
   std::vector<float> c(m * n, NAN), in_place(m * n);
@@ -189,7 +189,7 @@ TEST(Multiply, SmallProducts) {
 }
 
 // C's lines interleave with A's: the address ranges overlap, the elements do not.
-TEST(Multiply, ASmallCMayLieBetweenTheLinesOfA) {
+TEST(Multiply, AcceptsACBetweenTheRowsOfA) {
   std::vector<float> both(4 * 8, 1), b(16, 2);
   multiply<float>({both.data(), 4, 4, 8}, {b.data(), 4, 4}, {both.data() + 4, 4, 4, 8});
   for (std::size_t i = 0; i < both.size(); ++i) EXPECT_EQ(both[i], i % 8 < 4 ? 1 : 8);
@@ -251,7 +251,7 @@ std::string complaint(ConstMatrixView<T> a, ConstMatrixView<TB> b, MatrixView<Ou
   return first == "none" ? first : first + " | none";
 }
 
-TEST(Multiply, SaysWhatIsWrong) {
+TEST(Multiply, ReportsErrors) {
   std::vector<float> x(200);
   std::vector<bf16> y(100);
   const float* const in = x.data();
@@ -298,7 +298,7 @@ TEST(Multiply, SaysWhatIsWrong) {
 }
 
 // Unread operands may hold NaN, and empty ones may have null pointers.
-TEST(Multiply, WhatIsNotReadDoesNotShow) {
+TEST(Multiply, IgnoresUnreadOperands) {
   const std::vector<float> nan(40, NAN);
   const float* const none = nullptr;
   for (const char* variant : {"naive", "ordered", "blocked", "simd"}) {
@@ -329,7 +329,7 @@ TEST(Multiply, WhatIsNotReadDoesNotShow) {
   }
 }
 
-TEST(Enqueue, SaysWhatIsWrong) {
+TEST(Enqueue, ReportsErrors) {
   std::vector<float> x(200);
   const float* const in = x.data();
   float* const out = x.data() + 150;
@@ -351,7 +351,7 @@ std::vector<float> product_with(const Options& options, std::int64_t depth) {
   return c;
 }
 
-TEST(Accuracy, TakesTheCheapestArithmeticThatIsAsAccurate) {
+TEST(Accuracy, ChoosesTheCheapestArithmeticThatIsAccurateEnough) {
   const auto by = [](const char* variant, Compute compute, Accuracy accuracy) {
     Options out{.compute = compute, .accuracy = accuracy};
     out.request.device = "cpu";
@@ -361,7 +361,7 @@ TEST(Accuracy, TakesTheCheapestArithmeticThatIsAsAccurate) {
   const auto split = product_with(by("f16x3", Compute::f16x3, {}), 500);
   EXPECT_EQ(product_with(by("f16x3", Compute::strict, Element::f32), 500), split);
   EXPECT_EQ(product_with(by("f16x3", Compute::strict, 1e-4), 500), split);
-  // Strict sums serve as well, and nobody asks for parts without a name on processors.
+  // Strict sums are accurate enough, and processors emulate f32 only if --compute names it.
   EXPECT_EQ(product_with({.accuracy = Element::f32}, 500), product_with({}, 500));
   // For few products strict f32 is the most accurate; for 1e-2 one TF32 product is enough.
   EXPECT_EQ(
@@ -370,7 +370,7 @@ TEST(Accuracy, TakesTheCheapestArithmeticThatIsAsAccurate) {
   EXPECT_NE(tessera::complaint([&] { product_with(by("f16x3", Compute::strict, 1e-2), 500); }), "none");
 }
 
-TEST(Accuracy, ThatIsNotOfferedIsRefusedWithTheSmallestThatIs) {
+TEST(Accuracy, RefusesAnUnavailableAccuracyAndNamesTheBestOne) {
   EXPECT_EQ(tessera::complaint([] { product_with({.accuracy = Element::f64}, 1024); }),
             "accuracy f64 is more than the product of f32 offers: the smallest at k = 1024 is 1.4e-05 of "
             "|A||B|, of "

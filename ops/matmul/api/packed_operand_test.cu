@@ -10,7 +10,7 @@
 namespace tessera::matmul {
 namespace {
 
-using on_gpu::There;
+using on_gpu::DeviceCopy;
 
 class PackedOnGpu : public on_gpu::OnGpu {
  protected:
@@ -36,14 +36,14 @@ TEST_F(PackedOnGpu, ProductsHaveTheSameBits) {
       for (const bool unfit : {false, true}) {
         auto b_host = on_gpu::drawn<float>(k * n, 2);
         if (unfit) b_host[1000] = std::numeric_limits<float>::infinity();
-        const There<float> a(on_gpu::drawn<float>(m * k, 1)), b(b_host);
-        const There<float> c(std::vector<float>(m * n)), d(std::vector<float>(m * n));
+        const DeviceCopy<float> a(on_gpu::drawn<float>(m * k, 1)), b(b_host);
+        const DeviceCopy<float> c(std::vector<float>(m * n)), d(std::vector<float>(m * n));
         Options options = options_for(compute);
         options.transpose_b = transposed;
         const ConstMatrixView<float> left{a.get(), m, k}, right = transposed
                                                                       ? ConstMatrixView<float>{b.get(), n, k}
                                                                       : ConstMatrixView<float>{b.get(), k, n};
-        const auto multiply_to = [&](const There<float>& to) {
+        const auto multiply_to = [&](const DeviceCopy<float>& to) {
           enqueue(stream(), left, right, MatrixView<float>{to.get(), m, n}, options);
         };
         multiply_to(c);
@@ -56,9 +56,9 @@ TEST_F(PackedOnGpu, ProductsHaveTheSameBits) {
       }
 }
 
-TEST_F(PackedOnGpu, TakesItsPartsFromWhereTheyAre) {
+TEST_F(PackedOnGpu, ReadsComponentsInPlace) {
   constexpr std::int64_t m = 64, n = 128, k = 256;
-  const There<float> a(on_gpu::drawn<float>(m * k, 1)), b(on_gpu::drawn<float>(k * n, 2)),
+  const DeviceCopy<float> a(on_gpu::drawn<float>(m * k, 1)), b(on_gpu::drawn<float>(k * n, 2)),
       c(std::vector<float>(m * n)), d(std::vector<float>(m * n));
   const ConstMatrixView<float> left{a.get(), m, k}, right{b.get(), k, n};
   const Options options = options_for(Compute::f16x3);
@@ -79,9 +79,9 @@ TEST_F(PackedOnGpu, TakesItsPartsFromWhereTheyAre) {
   on_gpu::expect_same_bits(d.fetched(), std::vector<float>(m * n), "forgotten");
 }
 
-TEST_F(PackedOnGpu, AnAIsTheBOfTheTransposedProduct) {
+TEST_F(PackedOnGpu, APackedAServesAsBOfTheTransposedProduct) {
   constexpr std::int64_t m = 96, n = 64, k = 192;
-  const There<float> a(on_gpu::drawn<float>(m * k, 1)), b(on_gpu::drawn<float>(k * n, 2)),
+  const DeviceCopy<float> a(on_gpu::drawn<float>(m * k, 1)), b(on_gpu::drawn<float>(k * n, 2)),
       c(std::vector<float>(m * n)), d(std::vector<float>(m * n));
   const ConstMatrixView<float> left{a.get(), m, k}, right{b.get(), k, n};
   const Options options = options_for(Compute::f16x3);
@@ -96,7 +96,7 @@ TEST_F(PackedOnGpu, AnAIsTheBOfTheTransposedProduct) {
   on_gpu::expect_same_bits(d.fetched(), before, "A");
 }
 
-TEST_F(PackedOnGpu, SaysWhatItCannotPack) {
+TEST_F(PackedOnGpu, ReportsUnsupportedOperands) {
   std::vector<float> host(12, 1.0f);
   const auto complaint = [&](Compute compute, const float* data) {
     try {

@@ -9,17 +9,18 @@
 namespace tessera::matmul {
 namespace {
 
-Options options_of(const Device& device, const Arguments& there) {
+Options options_of(const Device& device, const Arguments& device_arguments) {
   for (const char* vector : {"C0", "bias", "scale-a", "scale-b"})
-    if (there.has(vector)) throw Error(std::string("--call measures products of A and B, without ") + vector);
-  if (there.real("beta") != 0 || !PostOp::of(there).is_identity())
+    if (device_arguments.has(vector))
+      throw Error(std::string("--call measures products of A and B, without ") + vector);
+  if (device_arguments.real("beta") != 0 || !PostOp::of(device_arguments).is_identity())
     throw Error("--call measures products of A and B, without --beta and --activation");
   Options out;
-  out.alpha = there.real("alpha");
-  out.transpose_a = there.text("op-a") == "transpose";
-  out.transpose_b = there.text("op-b") == "transpose";
-  out.compute = compute_of(there);
-  if (there.text("accumulate") == "fast") out.accumulate = Accumulate::fast;
+  out.alpha = device_arguments.real("alpha");
+  out.transpose_a = device_arguments.text("op-a") == "transpose";
+  out.transpose_b = device_arguments.text("op-b") == "transpose";
+  out.compute = compute_of(device_arguments);
+  if (device_arguments.text("accumulate") == "fast") out.accumulate = Accumulate::fast;
   // Arrays in a GPU's memory determine the device.
   if (device.where == Where::cpu)
     out.request.device =
@@ -27,10 +28,10 @@ Options options_of(const Device& device, const Arguments& there) {
   return out;
 }
 
-PublicCall product_call(const Device& device, const Arguments& there) {
-  const Options options = options_of(device, there);
-  const auto matrix = [&there](const char* name) -> detail::AnyMatrix {
-    const ArrayView& view = there.array(name);
+PublicCall product_call(const Device& device, const Arguments& device_arguments) {
+  const Options options = options_of(device, device_arguments);
+  const auto matrix = [&device_arguments](const char* name) -> detail::AnyMatrix {
+    const ArrayView& view = device_arguments.array(name);
     return {view.data, view.element, view.extents[0], view.extents[1], 0, Order::rows};
   };
   const detail::AnyMatrix a = matrix("A"), b = matrix("B"), c = matrix("C");

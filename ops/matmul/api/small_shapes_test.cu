@@ -17,17 +17,17 @@ template <class T>
 struct Lines {
   std::int64_t rows, cols, step;
   std::vector<T> host;
-  cuda::DeviceBuffer there;
+  cuda::DeviceBuffer device;
 
   Lines(std::int64_t rows_, std::int64_t cols_, std::int64_t gap)
       : rows(rows_),
         cols(cols_),
         step(cols_ + gap),
         host(static_cast<std::size_t>((rows_ - 1) * step + cols_), T(77)),
-        there(host.size() * sizeof(T)) {}
+        device(host.size() * sizeof(T)) {}
 
   T& at(std::int64_t i, std::int64_t j) { return host[static_cast<std::size_t>(i * step + j)]; }
-  T* data() const { return static_cast<T*>(there.get()); }
+  T* data() const { return static_cast<T*>(device.get()); }
   void send() const {
     cuda::check(cudaMemcpy(data(), host.data(), host.size() * sizeof(T), cudaMemcpyHostToDevice));
   }

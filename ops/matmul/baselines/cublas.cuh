@@ -269,7 +269,7 @@ inline Product product_of(const Arguments& arguments) {
 // The epilogues that the library's documentation excludes, in its terms: D is column-major.
 inline Reason cannot_follow(const Product& p) {
   const auto activation = p.after.post_op.only_activation();
-  if (!activation) return "cuBLASLt knows activations only";
+  if (!activation) return "cuBLASLt supports activations only";
   if (*activation == Activation::gelu)
     return "cuBLASLt's GELU is the approximation by tanh (--activation gelu-tanh)";
   if (*activation == Activation::silu) return "cuBLASLt has no SiLU";
@@ -440,8 +440,9 @@ using ProductOf = Product (*)(const Arguments&);
 // products.
 class LtPlan {
  public:
-  // `there`, `product_of`: for Tries::rotated, the arguments that `p` was made from, and the function.
-  LtPlan(const Product& p, const Run& run, Tries tries, const Arguments* there = nullptr,
+  // `device_arguments`, `product_of`: for Tries::rotated, the arguments that `p` was made from, and the
+  // function.
+  LtPlan(const Product& p, const Run& run, Tries tries, const Arguments* device_arguments = nullptr,
          ProductOf product_of = nullptr)
       : handle_(handle_of(run.device->index)),
         desc_(describe(p)),
@@ -451,7 +452,7 @@ class LtPlan {
         c_(layout(p.c, p.batch, p.c_step)),
         candidates_(proposals(p, run)),
         algorithm_(tries == Tries::none ? candidates_.front().algo
-                                        : fastest(p, run, tries, there, product_of)) {}
+                                        : fastest(p, run, tries, device_arguments, product_of)) {}
 
   void enqueue(const Product& p, const Run& run) const {
     const auto own = p.has_addresses() ? describe(p) : nullptr;
@@ -459,7 +460,7 @@ class LtPlan {
   }
 
  private:
-  static constexpr int most_launches = 32;  // per graph
+  static constexpr int max_launches = 32;  // per graph
 
   cublasStatus_t enqueue(const Product& p, const Run& run, const cublasLtMatmulAlgo_t& algorithm,
                          cublasLtMatmulDesc_t desc) const {
@@ -490,15 +491,15 @@ class LtPlan {
     return out;
   }
 
-  cublasLtMatmulAlgo_t fastest(const Product& p, const Run& run, Tries tries, const Arguments* there,
-                               ProductOf product_of) const {
+  cublasLtMatmulAlgo_t fastest(const Product& p, const Run& run, Tries tries,
+                               const Arguments* device_arguments, ProductOf product_of) const {
     // If C is also the input C0, every trial would accumulate into it.
     if (p.reads_c0 && p.c0.data == p.c.data) return candidates_.front().algo;
     Backend& backend = backend_of(*run.device);
     std::optional<bench::Rotation> sets;
     if (tries == Tries::rotated) {
       backend.synchronize(run);  // the sets are copied in another stream
-      sets.emplace(*run.device, *there, *there, most_launches);
+      sets.emplace(*run.device, *device_arguments, *device_arguments, max_launches);
     }
     const auto seconds_of = [&](const cublasLtMatmulAlgo_t& algorithm) {
       const auto launch = [&](const Product& which) { check(enqueue(which, run, algorithm, desc_.get())); };

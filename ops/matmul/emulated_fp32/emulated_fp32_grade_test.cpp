@@ -21,7 +21,7 @@ namespace {
 constexpr std::int64_t side = 16;
 
 // The largest exponent of scales with which no product overflows.
-int most_exponent(std::int64_t k) { return 62 - static_cast<int>(std::log2(static_cast<double>(k))); }
+int max_exponent(std::int64_t k) { return 62 - static_cast<int>(std::log2(static_cast<double>(k))); }
 
 // The exponent at place l of `count`: E at the first, -E at the last.
 int falling(int exponent, std::int64_t l, std::int64_t count) {
@@ -81,7 +81,7 @@ void for_each_call(const Grading& grading, const std::function<void(const Operan
     for (int tenth = 0; tenth <= (grading.with_scales ? 10 : 0); ++tenth) {
       Operands f(side, side, k);
       Random random(static_cast<std::uint64_t>(k + tenth));
-      grading.fill(f, random, most_exponent(k) * tenth / 10);
+      grading.fill(f, random, max_exponent(k) * tenth / 10);
       take(f, tenth == 10);
     }
 }
@@ -135,7 +135,7 @@ TEST(EmulatedFp32Grade, IsA) {
 }
 
 // Without the range check, f16x3 fails both tests that have scales. Parts with f32's range pass.
-TEST(EmulatedFp32Grade, IsNotAWithoutTheVerdict) {
+TEST(EmulatedFp32Grade, IsNotAWithoutTheRangeCheck) {
   for (const Grading& grading : gradings)
     for (const Compute compute : emulations) {
       int failed = 0;

@@ -185,9 +185,9 @@ __global__ void __launch_bounds__(DecompositionShape::threads, 4)
   const std::int64_t block = blockIdx.x;
   const bool second = block >= pair.blocks[0];
   const DecomposedOperand& x = pair.of[second ? 1 : 0];
-  const std::int64_t there = block - (second ? pair.blocks[0] : 0);
-  if (x.k_stride == 1) decompose_block<compute, true>(x, there, tile);
-  else decompose_block<compute, false>(x, there, tile);
+  const std::int64_t local_block = block - (second ? pair.blocks[0] : 0);
+  if (x.k_stride == 1) decompose_block<compute, true>(x, local_block, tile);
+  else decompose_block<compute, false>(x, local_block, tile);
 }
 
 // The words of an OperandRange, which blocks raise by atomicMax, and the number of blocks that have.

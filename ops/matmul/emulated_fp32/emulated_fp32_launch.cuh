@@ -180,7 +180,7 @@ struct EmulatedFp32Rung {
   }
 
   // A PackedOperand holds the components, then the range check's workspace.
-  static Reason refuses_packing(const Device& device) { return needs_hopper(device); }
+  static Reason refuses_packing(const Device& device) { return no_hopper(device); }
   static std::size_t packing_bytes(const PackedKey& key) {
     return EmulatedLayout(key.compute, key.lines, key.k).bytes() + range_check_bytes;
   }
@@ -207,7 +207,7 @@ struct EmulatedFp32Rung {
     Variant out;
     out.idea = idea;
     out.where = Where::cuda;
-    out.needs = needs_hopper;
+    out.unsupported_device = no_hopper;
     out.choices.push_back(std::move(choice));
     static const Packer packer{refuses_packing, packing_bytes, pack_operand};
     register_packer(packer);  // all three rungs register the same functions

@@ -130,16 +130,16 @@ TEST(Split, ProcessorsAndExecutorAgreeInEveryBit) {
       kind.fill(f, random);
       for (const Compute compute : emulations) {
         const std::string variant(text_of(compute));
-        const auto here = f.called(compute, "cpu", variant.c_str()),
-                   there = f.called(compute, "simt", variant.c_str());
-        EXPECT_EQ(here, f.product(compute)) << kind.name << " " << variant << " k = " << k;
-        EXPECT_EQ(here, there) << kind.name << " " << variant << " k = " << k;
+        const auto on_cpu = f.called(compute, "cpu", variant.c_str()),
+                   on_executor = f.called(compute, "simt", variant.c_str());
+        EXPECT_EQ(on_cpu, f.product(compute)) << kind.name << " " << variant << " k = " << k;
+        EXPECT_EQ(on_cpu, on_executor) << kind.name << " " << variant << " k = " << k;
       }
     }
 }
 
 // The table of docs/learn/20_f16x3.md has the rows of k = 4096.
-TEST(Split, ErrsNoMoreThanStrictF32) {
+TEST(Split, IsAsAccurateAsStrictF32) {
   for (const Kind& kind : kinds())
     for (const std::int64_t k : {256, 1024, 4096, 16384, 65536}) {
       const std::int64_t side = k <= 1024 ? 16 : k == 4096 ? 12 : 4;
@@ -201,7 +201,7 @@ struct WideLines {
 
 // Rows of docs/learn/20_f16x3.md. A check that sees each operand alone can hardly be sharper: where strict
 // f32 is taken, the same magnitudes in another order lose nearly the allowance, or more.
-TEST(Split, TakesStrictF32OfWideDataWhereAnotherOrderMayLoseWhatIsAllowed) {
+TEST(Split, UsesStrictF32ForDataOfWideRange) {
   for (const auto& [lines, k] : std::vector<std::pair<std::int64_t, std::int64_t>>{
            {256, 256}, {256, 1024}, {256, 4096}, {1024, 256}, {1024, 1024}}) {
     int taken = 0;
@@ -241,7 +241,7 @@ TEST(Split, ZerosInOneOperandAreFine) {
 // Wide ranges that cancel between A's columns and B's rows, so that all products have like magnitudes
 // although their factors do not. With scales of 2^±E, parts err no more than strict f32, or by at most half
 // of √k roundoffs, until the range check selects strict f32.
-TEST(Split, OfHostileDataErrsNoMoreThanStrictF32OrTakesIt) {
+TEST(Split, HostileDataErrsNoMoreThanStrictF32) {
   Random random(4);
   const auto power = [](double e) { return std::exp2(std::round(e)); };
   // Element l of line i of A, and of B, for the exponent E.
@@ -295,7 +295,7 @@ TEST(Split, OfHostileDataErrsNoMoreThanStrictF32OrTakesIt) {
 
 // NaN, infinities, zeros of either sign, subnormal numbers, and products that overflow or underflow: strict
 // f32 is computed, so the bits are those of strict f32.
-TEST(Split, OfSpecialNumbersHasStrictBits) {
+TEST(Split, SpecialNumbersGiveStrictBits) {
   constexpr float infinity = std::numeric_limits<float>::infinity(),
                   nan = std::numeric_limits<float>::quiet_NaN();
   const std::vector<std::pair<float, float>> strewn{
@@ -321,7 +321,7 @@ TEST(Split, OfSpecialNumbersHasStrictBits) {
 }
 
 // Rounding the largest number to the first part's digits gives infinity.
-TEST(Split, TheLargestNumberTimesSmallOnesHasStrictBits) {
+TEST(Split, TheLargestNumberTimesSmallOnesGivesStrictBits) {
   Random random(5);
   Operands f(4, 5, 130);
   fill_each(f, [&] { return 1e-4 * random.normal(); });

@@ -95,7 +95,7 @@ template struct EpilogueProblem<float>;
 template struct EpilogueProblem<double>;
 template struct EpilogueProblem<std::int32_t>;
 
-bool has_epilogue(const Arguments& arguments) {
+bool supports_epilogue_pass(const Arguments& arguments) {
   const Element element = arguments.element();
   if (element != Element::f32 && element != Element::f64 && element != Element::i32) return false;
   check_scales(element, is_scaled(arguments));
@@ -150,8 +150,8 @@ EpiloguePass epilogue_pass(const char* operation) {
       "elements, "
       "and TF32\non tensor cores: in the rung's own last step. Baselines: as their library does, or "
       "refused.\n";
-  out.serves = has_epilogue;
-  out.spare_bytes = epilogue_pass_bytes;
+  out.supports = supports_epilogue_pass;
+  out.workspace_bytes = epilogue_pass_bytes;
   out.before = without_epilogue;
   out.after = run_epilogue;
   return out;

@@ -128,7 +128,7 @@ struct EpilogueProblem {
 
 // True if the epilogue pass supports everything requested besides α and β: for f32, f64 and i32. Throws Error
 // for combinations that nothing supports: scales of f64 or i32, a GELU with an i32.
-bool has_epilogue(const Arguments& arguments);
+bool supports_epilogue_pass(const Arguments& arguments);
 bool is_scaled(const Arguments& arguments);
 
 // The arguments for a rung that supports α and β only: plain sums if there are scales. The result goes to C,

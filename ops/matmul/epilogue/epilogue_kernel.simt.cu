@@ -11,14 +11,14 @@ template <class T>
 struct EpilogueKernel {
   static constexpr int across = 32, down = 8, threads = across * down;
   static constexpr int rows = 4;  // rows per thread at a time: loads in flight
-  static constexpr std::int64_t most_layers = 65535;
+  static constexpr std::int64_t max_layers = 65535;
 
   using Shared = NoShared;
 
   static Launch launch(const EpilogueProblem<T>& p) {
     constexpr std::int64_t height = std::int64_t{down} * rows;
-    return {.grid = {(p.n + across - 1) / across, std::min((p.m + height - 1) / height, most_layers),
-                     std::min(p.batch, most_layers)},
+    return {.grid = {(p.n + across - 1) / across, std::min((p.m + height - 1) / height, max_layers),
+                     std::min(p.batch, max_layers)},
             .block = {across, down}};
   }
 
@@ -40,9 +40,9 @@ struct EpilogueKernel {
   SIMT void operator()(Thread thread, Shared&, const EpilogueProblem<T>& p) const {
     const std::int64_t j = std::int64_t{thread.block().x} * across + thread.index().x;
     if (j >= p.n) return;
-    for (std::int64_t e = thread.block().z; e < p.batch; e += most_layers)
+    for (std::int64_t e = thread.block().z; e < p.batch; e += max_layers)
       for (std::int64_t i = std::int64_t{thread.block().y} * down * rows + thread.index().y; i < p.m;
-           i += most_layers * down * rows)
+           i += max_layers * down * rows)
         epilogue_rows(p, e, i, j);
   }
 };

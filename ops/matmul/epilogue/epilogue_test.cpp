@@ -16,7 +16,7 @@
 namespace tessera::matmul {
 namespace {
 
-TEST(ScaledSum, HasTheBitsOfF32WhereItsFactorsAreOrdinary) {
+TEST(ScaledSum, HasTheBitsOfF32ForNormalFactors) {
   Random random(3);
   const auto draw = [&] {
     return static_cast<float>(std::ldexp(random.normal(), static_cast<int>(random.below(40)) - 20));
@@ -29,7 +29,7 @@ TEST(ScaledSum, HasTheBitsOfF32WhereItsFactorsAreOrdinary) {
   }
 }
 
-TEST(ScaledSum, IsRightWhereItsFactorsLeaveF32) {
+TEST(ScaledSum, IsRightForFactorsOutsideTheRangeOfF32) {
   constexpr float infinity = std::numeric_limits<float>::infinity();
   EXPECT_FLOAT_EQ(scaled_sum(1, 1e20f, 1e20f, 1e-30f), 1e10f);
   EXPECT_FLOAT_EQ(scaled_sum(1e30f, 1e30f, 1e-30f, 1e-5f), 1e25f);
@@ -54,7 +54,7 @@ void enlarge(const ArrayView& input, double times) {
 }
 
 // The check uses the same bound.
-TEST(ScaledSum, IsWhatACheckAsksFor) {
+TEST(ScaledSum, MatchesTheReference) {
   struct Extreme {
     double factors, scale_a, scale_b;
   };
@@ -200,13 +200,13 @@ void expect_functions_right() {
   }
 }
 
-TEST(EpilogueProblem, FunctionsInVectorsAreRightEverywhere) {
+TEST(EpilogueProblem, VectorActivationsAreAccurateForAllInputs) {
   expect_functions_right<float>();
   expect_functions_right<double>();
 }
 
 // With scales, β·C0 is added after them, and C0 is C itself: the sums are in separate memory.
-TEST(EpilogueProblem, ScalesBesideAMatrixToAddThatLiesWhereTheResultDoes) {
+TEST(EpilogueProblem, ScalesAndAddsAnInPlaceMatrix) {
   for (const Variant* variant : ladder_of("matmul")) {
     if (variant->where == Where::cuda || variant->baseline ||
         !variant->choices[0].prepare.contains(Element::f32))
@@ -244,7 +244,7 @@ TEST(EpilogueProblem, ScalesBesideAMatrixToAddThatLiesWhereTheResultDoes) {
 }
 
 // A check must detect a missing pass.
-TEST(EpilogueProblem, WhatIsLeftOutIsFound) {
+TEST(EpilogueProblem, FindsOmittedSteps) {
   for (const Element element : {Element::f64, Element::i32, Element::f32}) {
     Case tried{.dims = {{"m", 33}, {"n", 21}, {"k", 40}}, .words = {{"activation", "relu"}}};
     tried.optional_inputs = {"bias"};

@@ -30,7 +30,7 @@ Gemm::Vector vector(const char* name, const void* data, Element element, bool of
   Arguments out(matmul_operation().signature, a.element, {{"A", view_of("A", a)}, {"B", view_of("B", b)}},
                 without_c0.words());
   out.set_array("C", view_of("C", c));
-  throw Error(Error::Kind::internal, "shapes fit after all");
+  throw Error(Error::Kind::internal, "operands of other sizes were accepted");
 }
 
 const char* word_of(bool transposed) { return transposed ? "transpose" : "none"; }

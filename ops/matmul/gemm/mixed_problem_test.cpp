@@ -153,7 +153,7 @@ Arguments::Words words_for(Element element) {
 }
 
 // Split products are held to strict f32's bound and a little more: f32 passes, one TF32 product does not.
-TEST(MixedProblem, OfSplitFactorsIsHeldToF32) {
+TEST(MixedProblem, EmulatedFp32IsVerifiedAsF32) {
   for (const char* compute : {"tf32x3", "bf16x6", "f16x3"})
     for (const std::int64_t k : {16, 200, 1000}) {
       const Case tried = sized(30, 30, k, {{"compute", compute}});
@@ -357,7 +357,7 @@ std::string error_of(Element element, const Case& tried) {
   return "no error";
 }
 
-TEST(MixedProblem, SaysWhichElementsDoNotMeet) {
+TEST(MixedProblem, ReportsIncompatibleElements) {
   EXPECT_EQ(error_of(Element::bf16, sized(2, 2, 2, {{"output-element", "i8"}})),
             "--output-element i8: the product of bf16 can be bf16, f16 or f32");
   EXPECT_EQ(error_of(Element::f16, sized(2, 2, 2, {{"element-b", "e5m2"}})),
@@ -384,7 +384,7 @@ TEST(MixedProblem, WordsForOtherElementsAreRefused) {
   }
 }
 
-TEST(MixedProblem, TellsKindsOfProductsApart) {
+TEST(MixedProblem, DistinguishesKindsOfProducts) {
   const auto text = [](Element element, Arguments::Words words) {
     const Inputs inputs(matmul_operation(), element, sized(2, 2, 2, std::move(words)), 1);
     return matmul_operation().element_name(inputs.arguments());

@@ -66,7 +66,7 @@ Element element_of_b(Element a, const Arguments::Words& words) {
 }
 
 // Throws Error if an option would have no effect on products of this element.
-void demand_effects(Element a, const Arguments::Words& words) {
+void require_effects(Element a, const Arguments::Words& words) {
   if (word_of(words, "accumulate", "promoted") == "fast" && !is_fp8(a))
     throw Error("--accumulate fast is only for e4m3 and e5m2: A holds " + std::string(name_of(a)));
   const std::string compute = word_of(words, "compute", "strict");
@@ -76,7 +76,7 @@ void demand_effects(Element a, const Arguments::Words& words) {
 }
 
 Element element_of_c(Element a, const Arguments::Words& words) {
-  demand_effects(a, words);
+  require_effects(a, words);
   const std::string word = word_of(words, "output-element", "default");
   const auto allowed = outputs_for(a);
   if (word == "default") return allowed.empty() ? a : allowed[0];

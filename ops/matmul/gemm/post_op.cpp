@@ -37,7 +37,7 @@ void PostOp::add_to(Arguments::Words& words) const {
 
 std::vector<Parameter> post_op_parameters() {
   return {parameter::choice("activation", {activations.begin(), activations.end()},
-                            "what C is put through; gelu is exact, by erf")};
+                            "activation applied to C; gelu is exact, by erf")};
 }
 
 Arguments::Words identity_words() {

@@ -23,9 +23,9 @@ double strict_us(const WgmmaJob& job, const Device& device) {
   return plan.cycles / cycles + launch;
 }
 
-Reason slower_than_strict(const Arguments& there, const Device& device) {
+Reason slower_than_strict(const Arguments& arguments, const Device& device) {
   if (device.where != Where::cuda) return std::nullopt;
-  const MixedProblem p = with_row_major_c(MixedProblem::of(there));
+  const MixedProblem p = with_row_major_c(MixedProblem::of(arguments));
   if (p.m == 0 || p.n == 0 || p.k == 0) return "an empty product needs no parts";
   const WgmmaJob job =
       emulated_job(p, {{"tile", 0}, {"splits", 0}, {"group", 0}, {"strips", 0}, {"cuts", 0}});

@@ -7,31 +7,31 @@
 namespace tessera::matmul {
 namespace {
 
-Reason slower_few_rows(const Arguments& there, const Device& device) {
-  const std::int64_t m = there.dim("m"), n = there.dim("n"), k = there.dim("k");
-  const Element element = there.element();
+Reason slower_few_rows(const Arguments& arguments, const Device& device) {
+  const std::int64_t m = arguments.dim("m"), n = arguments.dim("n"), k = arguments.dim("k");
+  const Element element = arguments.element();
   const bool is_narrow_element = size_of(element) < 4;
-  const std::int64_t least_k = is_narrow_element ? 256 : 128;
-  if (k < least_k) return "sums of fewer than " + std::to_string(least_k) + " products leave most lanes idle";
+  const std::int64_t min_k = is_narrow_element ? 256 : 128;
+  if (k < min_k) return "sums of fewer than " + std::to_string(min_k) + " products leave most lanes idle";
   const FewRowsConfig config = with_element_type(
-      element, [&]<class T>() { return config_of<T>(few_rows_first<T>(GemmArguments<T>::of(there))); });
+      element, [&]<class T>() { return config_of<T>(few_rows_first<T>(GemmArguments<T>::of(arguments))); });
   if (is_narrow_element && config.rows > 1 && config.wide)
     return "tensor cores read the large operand in place, and multiply several rows as fast";
   // Numbers of products, measured on one NVIDIA H100.
-  constexpr double most_of_fp8 = 16e6, most_along_k = 14e6;
+  constexpr double max_of_fp8 = 16e6, max_along_k = 14e6;
   const double products = double(m) * double(n) * double(k);
-  if (is_fp8(element) && config.wide && products > most_of_fp8)
+  if (is_fp8(element) && config.wide && products > max_of_fp8)
     return "tensor cores read the large operand in place, and multiply large products of 8-bit floats as "
            "fast";
   // Measured on one NVIDIA H200.
-  constexpr double most_of_narrow = 100e6;
+  constexpr double max_of_narrow = 100e6;
   const bool whole_lines = k * static_cast<std::int64_t>(size_of(element)) % 128 == 0;
   if (is_narrow_element && config.wide && whole_lines && device.compute_capability == 90 &&
-      products > most_of_narrow)
+      products > max_of_narrow)
     return "tensor cores read the large operand in place, and multiply large products faster";
   // With several rows, each warp loads all of A along k for its few lines: too much for a large product.
   if (!is_narrow_element && config.along_k && config.rows > 1 &&
-      (element == Element::f64 || products > most_along_k))
+      (element == Element::f64 || products > max_along_k))
     return "the large operand is contiguous along k: tiles in shared memory multiply several rows as fast";
   return std::nullopt;
 }

@@ -11,7 +11,7 @@ namespace {
 // only: twice as long ones if operands would have to be packed for tensor cores, and twice as long ones
 // again if C is small.
 template <class T>
-std::int64_t most_products_of_narrow(const GemmProblem<T>& p) {
+std::int64_t max_products_of_narrow(const GemmProblem<T>& p) {
   constexpr std::int64_t least = 8, small_c = 4'000'000;
   const auto vector_aligned = [](const Matrix<const T>& x) {
     return is_vector_aligned(x.data, x.stride[0], x.stride[1]) ||
@@ -21,25 +21,26 @@ std::int64_t most_products_of_narrow(const GemmProblem<T>& p) {
 }
 
 template <class T>
-Reason slower_short_sums(const Arguments& there) {
-  const auto p = by_rows_of_c<T>(GemmArguments<T>::of(there));
-  constexpr std::int64_t least_line = 32, most_tf32 = 16;
-  if (p.n() < least_line)
-    return "lines of C have fewer than " + std::to_string(least_line) +
+Reason slower_short_sums(const Arguments& arguments) {
+  const auto p = by_rows_of_c<T>(GemmArguments<T>::of(arguments));
+  constexpr std::int64_t min_line = 32, max_tf32 = 16;
+  if (p.n() < min_line)
+    return "lines of C have fewer than " + std::to_string(min_line) +
            " elements, one for each lane of a warp";
-  if (std::is_same_v<T, float> && p.k() > most_tf32 && MixedProblem::of(there).compute == Compute::tf32)
-    return "tensor cores are faster at TF32 sums of more than " + std::to_string(most_tf32) + " products";
+  if (std::is_same_v<T, float> && p.k() > max_tf32 && MixedProblem::of(arguments).compute == Compute::tf32)
+    return "tensor cores are faster at TF32 sums of more than " + std::to_string(max_tf32) + " products";
   if (is_narrow<T>)
-    if (const std::int64_t most = most_products_of_narrow<T>(p); p.k() > most)
+    if (const std::int64_t most = max_products_of_narrow<T>(p); p.k() > most)
       return "tensor cores are faster at sums of more than " + std::to_string(most) + " products";
   return std::nullopt;
 }
 
 [[maybe_unused]] const bool short_sums_heuristic_registered =
     (register_heuristic("matmul", {"short_sums"},
-                        [](const Arguments& there, const Device&) {
-                          return with_element_type(there.element(),
-                                                   [&]<class T>() { return slower_short_sums<T>(there); });
+                        [](const Arguments& arguments, const Device&) {
+                          return with_element_type(arguments.element(), [&]<class T>() {
+                            return slower_short_sums<T>(arguments);
+                          });
                         }),
      true);
 

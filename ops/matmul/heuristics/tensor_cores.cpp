@@ -5,10 +5,10 @@
 namespace tessera::matmul {
 namespace {
 
-Reason slower_doubles(const Arguments& there, const Device& device) {
+Reason slower_doubles(const Arguments& arguments, const Device& device) {
   const int capability = device.compute_capability;
   const bool fast = capability == 80 || capability == 90 || capability == 100;
-  if (there.element() == Element::f64 && !fast)
+  if (arguments.element() == Element::f64 && !fast)
     return "this GPU's other units multiply doubles faster than its tensor cores";
   return std::nullopt;
 }

@@ -168,7 +168,7 @@ Signature signature() {
   b.element_from = element_of_b;
   c.element_from = c0.element_from = element_of_c;
   Parameter beta = real("beta", 0, "β, the factor of C0, a number as α");
-  beta.needs = "C0";
+  beta.requires_input = "C0";
   out.parameters = {
       a,
       b,

@@ -211,7 +211,7 @@ TEST(Matmul, AWrongElementNamesItsOwner) {
   EXPECT_NE(describe(found).find("by thread (3,1,0) of block (2,1,0)"), std::string::npos) << describe(found);
 }
 
-// `list` says so of rungs that state nothing: whoever copied an input first would need memory for it.
+// `list` says so of rungs that state nothing: a rung that copied an input first would need memory for it.
 TEST(Matmul, RungsThatDeclareNoLayoutsPackNothing) {
   int tried = 0;
   for (const char* name : {"matmul", "matmul_batch"})

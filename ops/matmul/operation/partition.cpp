@@ -179,7 +179,7 @@ class MixedSum : public PanelSum {
 };
 
 bool follows_simd(const Arguments& arguments) {
-  return is_plain(arguments) || (has_epilogue(arguments) && !is_scaled(arguments));
+  return is_plain(arguments) || (supports_epilogue_pass(arguments) && !is_scaled(arguments));
 }
 
 std::unique_ptr<PanelSum> start(const Arguments& part, int threads) {

@@ -115,7 +115,7 @@ TEST(InSteps, ASumMadeInStepsIsWithinTheBound) {
   }
 }
 
-TEST(InSteps, WhatFollowsASumKeepsItWhole) {
+TEST(InSteps, EpiloguesKeepTheSumWhole) {
   Inputs inputs(operation(), Element::bf16, {{{"m", 32}, {"n", 32}, {"k", 64}}}, 1);
   EXPECT_EQ(partition_of(inputs.arguments()).depth_granule, 0);
 }

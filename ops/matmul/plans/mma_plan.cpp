@@ -12,7 +12,7 @@ constexpr double memory_rate = 12.4, cache_rate = 49;
 constexpr double seen = 0.19;      // exposed fraction of `ends` if other blocks multiply meanwhile
 constexpr double adding = 3210;    // the second launch, which adds the parts
 constexpr double add_rate = 6.76;  // bytes of parts added per cycle
-constexpr std::int64_t least_stages = 2;
+constexpr std::int64_t min_stages = 2;
 
 // The cost of a tile in cycles of a multiprocessor: a stage (of sliced sums one of each slice) if the
 // multiprocessor has several blocks to run, and if it has one; the prologue and epilogue.
@@ -96,7 +96,7 @@ MmaPlan plan_mma(const MmaElement& element, std::int64_t m, std::int64_t n, std:
     if (config.shared_bytes() > machine.shared_bytes) continue;
     if (options.tile != 0 && options.tile != tile + 1) continue;
     // At most one split per concurrent block, and at least one stage per slice in each.
-    const std::int64_t least = std::max<std::int64_t>(least_stages, config.slices),
+    const std::int64_t least = std::max<std::int64_t>(min_stages, config.slices),
                        most = std::min<std::int64_t>(stages / least, machine.processors * config.blocks);
     const auto consider = [&](std::int64_t splits) {
       MmaPlan plan = planned(element, tile, m, n, stages, splits, machine.processors);

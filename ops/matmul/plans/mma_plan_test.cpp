@@ -220,7 +220,7 @@ TEST(MmaPlan, KnownShapes) {
   EXPECT_EQ(plan_mma(mma_f64, 640, 640, 4096, {100, 227 * 1024}).tile, 2);
 }
 
-TEST(MmaPlan, TheModelCountsWhatTakesLonger) {
+TEST(MmaPlan, TheCostModelCountsSlowerCopies) {
   const auto cycles = [](std::int64_t k, MmaOptions options) {
     return plan_mma(mma_f64, 2048, 2048, k, h200, options).cycles;
   };
@@ -232,7 +232,7 @@ TEST(MmaPlan, TheModelCountsWhatTakesLonger) {
   EXPECT_GT(cycles(2048, {.tile = 1}), 2 * 128 * 2048.0);
 }
 
-TEST(MmaPlan, WhatIsWishedForIsDoneWhereItCanBe) {
+TEST(MmaPlan, HonoursRequestedOptionsWherePossible) {
   EXPECT_EQ(plan_mma(mma_f64, 4096, 4096, 4096, h200, {.tile = 3}).tile, 2);
   EXPECT_NE(plan_mma(mma_f64, 4096, 4096, 4096, {84, 99 * 1024}, {.tile = 1}).tile,
             0);  // exceeds shared memory

@@ -31,7 +31,7 @@ TEST(TileOrder, CoversEveryTileAndSplitOnce) {
 }
 
 // Quotients of random numbers, after those next to multiples.
-TEST(FastDivmod, DividesAsTheProcessorDoes) {
+TEST(FastDivmod, EqualsIntegerDivision) {
   std::mt19937 random(6);
   const auto number = [&] { return static_cast<std::int32_t>(random() >> (1 + random() % 31)); };
   for (int i = 0; i < 20000; ++i) {
@@ -42,7 +42,7 @@ TEST(FastDivmod, DividesAsTheProcessorDoes) {
   }
 }
 
-TEST(TileScheduler, GoesAsTheOrderDoes) {
+TEST(TileScheduler, FollowsTheTileOrder) {
   std::mt19937 random(7);
   for (int i = 0; i < 300; ++i) {
     const auto below = [&](std::uint32_t most) { return static_cast<std::int32_t>(random() % most + 1); };
@@ -184,7 +184,7 @@ TEST(TilePlan, KnownShapes) {
 
 // If 128 bytes of an operand's row span two cache lines, larger clusters win, because each block requests
 // less.
-TEST(TilePlan, LinesThatTheCacheHasInTwoAreRequestedTwice) {
+TEST(TilePlan, CountsCacheLinesSplitBetweenPartitionsTwice) {
   const auto plan = [](std::int64_t side, CacheLines lines, int tile = 0) {
     return plan_tiles(tile_costs, side, side, side, 64, 132, 0b1111111, {.tile = tile}, 1, lines);
   };
@@ -204,7 +204,7 @@ TEST(TilePlan, LinesThatTheCacheHasInTwoAreRequestedTwice) {
   }
 }
 
-TEST(TilePlan, WhatIsWishedForIsDoneWhereItCanBe) {
+TEST(TilePlan, HonoursRequestedOptionsWherePossible) {
   TileCost whole = tile_costs[6];
   whole.allows_split_k = false;
   const TileCosts alone(&whole, 1);
@@ -227,7 +227,7 @@ TEST(TilePlan, WhatIsWishedForIsDoneWhereItCanBe) {
   EXPECT_EQ(plan_tiles(tile_costs, 4096, 4096, 4096, 64, 132, 0b1111, {.group = 5}).order.raster_rows, 5);
 }
 
-TEST(TilePlan, ASizeThatThereIsIsTakenAndAnotherRefused) {
+TEST(TilePlan, AcceptsCompiledTilesAndRefusesOthers) {
   std::mt19937 random(8);
   int taken = 0;
   for (int i = 0; i < 2000; ++i) {
@@ -265,7 +265,7 @@ TEST(TilePlan, ATileOfRuntimeShapeHasFourStages) {
 }
 
 // An int holds the number of tiles in a band.
-TEST(TilePlan, GroupsAreNoTallerThanTheProduct) {
+TEST(TilePlan, RasterGroupsFitTheProduct) {
   const TilePlan plan = plan_tiles(tile_costs, 1, std::int64_t{1} << 30, 64, 64, 132, 0b1111111,
                                    {.tile = 5, .group = 64, .shape = {64, 16, 1, 1}});
   EXPECT_EQ(plan.order.raster_rows, 1);
@@ -273,7 +273,7 @@ TEST(TilePlan, GroupsAreNoTallerThanTheProduct) {
   EXPECT_EQ(walk.at(12345).col, 12345);
 }
 
-TEST(TilePlan, AWishThatWouldNotBeHeardIsRefused) {
+TEST(TilePlan, RefusesARequestWithoutEffect) {
   EXPECT_EQ(refuses_tile(2, tile_costs, 0b00101), "has no tile=2 for MN-major operands; it has tile=1, 3");
   EXPECT_EQ(refuses_tile(9, promoted_costs, 0b11111),
             "has no tile=9 for sums that are promoted; it has tile=1, 2, 3, 4, 5");
@@ -313,7 +313,7 @@ void expect_each_element_once(const PlannedLaunches& launches, std::int64_t m, s
   ASSERT_EQ(elements, m * n) << m << " " << n;
 }
 
-TEST(TileParts, HoldEachElementOnceWhereverTheyAreCut) {
+TEST(TileParts, HoldEachElementOnceForAnySplit) {
   std::mt19937 random(4);
   const auto extent = [&] {
     return static_cast<std::int64_t>(std::exp2(static_cast<double>(random() % 1400) / 100));
@@ -340,7 +340,7 @@ TEST(TileParts, HoldEachElementOnceWhereverTheyAreCut) {
   EXPECT_GT(cut, 100);
 }
 
-TEST(TileParts, AreCutWhereThatPays) {
+TEST(TileParts, AreSplitWhereItPays) {
   std::mt19937 random(5);
   int cut = 0;
   for (int i = 0; i < 150; ++i) {
@@ -408,7 +408,7 @@ Waves waves_of(const TileCost& cost, std::int64_t m, std::int64_t n, int process
 // cuBLAS, in NVIDIA's "Matrix Multiplication Background User's Guide", "Wave Quantization": m = 2304, k =
 // 4096 on an A100's 108 multiprocessors in tiles of 256 × 128. At n = 1536 there is one full wave; the next
 // column starts another, and the time doubles.
-TEST(TileWaves, AsMeasuredOfCublas) {
+TEST(TileWaves, MatchMeasurementsOfCublas) {
   const TileCost cost = square_tile(256, 128);
   const auto plan = [&](std::int64_t n) { return plan_of({&cost, 1}, 2304, n, 108); };
   const Waves full = waves_of(cost, plan(1536), 108), more = waves_of(cost, plan(1537), 108);

@@ -26,7 +26,7 @@ constexpr Rates rates[warp_tile_count] = {{0.738, 0.6143}, {0.6903, 0.5603}, {0.
                                           {0.6823, 0.6752}};
 constexpr double by_elements = 0.5223;  // factor on these rates if lines are copied element by element
 
-constexpr std::int64_t least_depth = 32;
+constexpr std::int64_t min_depth = 32;
 
 std::int64_t parts(std::int64_t whole, std::int64_t part) { return (whole + part - 1) / part; }
 
@@ -90,9 +90,9 @@ WarpPlan planned(int tile, std::int64_t m, std::int64_t n, std::int64_t k) {
 }
 
 // The minimum of stages of a part, at least one per slice.
-std::int64_t least_share(int tile) {
+std::int64_t min_iterations_per_block(int tile) {
   const WarpTilesConfig& config = warp_tiles[tile].config;
-  return std::max<std::int64_t>(parts(least_depth, config.depth), config.slices);
+  return std::max<std::int64_t>(parts(min_depth, config.depth), config.slices);
 }
 
 // Splits each tile's sum into equal parts.
@@ -109,7 +109,7 @@ WarpPlan with_split_k(WarpPlan plan, std::int64_t splits) {
 // blocks.
 WarpPlan with_stream_k(WarpPlan plan, std::int64_t blocks) {
   StreamK& s = plan.stream_k;
-  const std::int64_t least = least_share(plan.tile);
+  const std::int64_t least = min_iterations_per_block(plan.tile);
   s.data_parallel_tiles = static_cast<std::int32_t>(std::max<std::int64_t>(s.tiles / blocks - 1, 0) * blocks);
   const std::int64_t iterations = std::max(parts(s.stream_k_iterations(), blocks), least);
   if (iterations == s.stages || iterations >= std::int64_t{s.stages} * 2) {
@@ -135,7 +135,8 @@ void try_tile(const WarpPlan& plain, const WarpMachine& machine, int splits, con
   }
   consider(plain);
   const std::int64_t blocks = warp_tiles[plain.tile].config.blocks, concurrent = machine.processors * blocks,
-                     most = std::min(plain.stream_k.stages / least_share(plain.tile), concurrent);
+                     most =
+                         std::min(plain.stream_k.stages / min_iterations_per_block(plain.tile), concurrent);
   for (std::int64_t count = 2; count <= most; count += std::max<std::int64_t>(count / 4, 1))
     consider(with_split_k(plain, count));
   if (warp_tiles[plain.tile].config.slices > 1) return;

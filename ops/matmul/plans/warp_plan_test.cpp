@@ -135,7 +135,7 @@ TEST(WarpPlan, CoversAnyShapeAndItsSum) {
 }
 
 // All combinations that a plan could request, and more.
-TEST(StreamK, EveryStageComesOnceInAnyShares) {
+TEST(StreamK, CoversEveryStageOnce) {
   std::mt19937 random(4);
   for (int i = 0; i < 1000; ++i) {
     const auto number = [&](unsigned most) { return static_cast<std::int32_t>(random() % most); };
@@ -176,7 +176,7 @@ TEST(WarpPlan, KnownShapes) {
   EXPECT_EQ(plan(1, 1, 0).stream_k.stages, 1);
 }
 
-TEST(WarpPlan, TheModelCountsWhatTakesLonger) {
+TEST(WarpPlan, TheCostModelCountsSlowerCopies) {
   const auto cycles = [](std::int64_t k, WarpOptions options) {
     return plan_warp_tiles(2048, 2048, k, h200, all_tiles, options).cycles;
   };
@@ -196,7 +196,7 @@ TEST(WarpPlan, CopiesByElementsCountMore) {
             plan_warp_tiles(16, 8192, 8191, h200, all_tiles, options).cycles);
 }
 
-TEST(WarpPlan, WhatIsWishedForIsDoneWhereItCanBe) {
+TEST(WarpPlan, HonoursRequestedOptionsWherePossible) {
   const auto plan = [](std::int64_t size, std::int64_t k, WarpOptions options) {
     return plan_warp_tiles(size, size, k, h200, all_tiles, options);
   };

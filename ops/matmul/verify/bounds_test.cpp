@@ -199,7 +199,7 @@ const std::vector<Claims> claims = {
      Activation::relu},
 };
 
-TEST(Reach, OnlyWhatSomeOrderGivesPasses) {
+TEST(Reach, OnlyValuesOfSomeOrderPass) {
   for (const Claims& one : claims) {
     expect_only_what_is_right<bf16>(one);
     expect_only_what_is_right<float>(one);
@@ -209,7 +209,7 @@ TEST(Reach, OnlyWhatSomeOrderGivesPasses) {
     expect_only_what_is_right<f16, float>({"scaled beyond", {60000}, {1}, {inf}, {wrong}, scale});
 }
 
-TEST(Reach, DoublesPassOnlyWhatSomeOrderGives) {
+TEST(Reach, OnlyDoublesOfSomeOrderPass) {
   using enum Activation;
   const std::vector<Claims> doubles = {
       {"a bias takes it beyond", {1.5e308}, {1}, {inf}, {nan, -inf, 1e308}, 1, 1e308},

@@ -101,7 +101,7 @@ class FarLines : public testing::Test {
   }
 };
 
-TEST_F(FarLines, AreReachedByTheProcessors) {
+TEST_F(FarLines, AreAddressedOnTheCpu) {
   using enum Element;
   for (const Element element : {f32, f64, i32, bf16, f16, i8})
     for (const bool by_columns : {false, true}) {
@@ -111,7 +111,7 @@ TEST_F(FarLines, AreReachedByTheProcessors) {
     }
 }
 
-TEST_F(FarLines, AreReachedByTheExecutor) {
+TEST_F(FarLines, AreAddressedOnTheExecutor) {
   using enum Element;
   for (const Element element : {f32, f64, i32})
     for (const bool by_columns : {false, true}) {

@@ -41,13 +41,13 @@ struct FillPlan {
 template <class T>
 FillPlan plain_plan(const Arguments& arguments) {
   const auto p = Problem<T>::of(arguments);
-  constexpr int digits = std::numeric_limits<T>::digits, least_bits = digits == 24 ? 13 : 30;
+  constexpr int digits = std::numeric_limits<T>::digits, min_bits = digits == 24 ? 13 : 30;
   const double alpha = std::max(1.0, std::fabs(static_cast<double>(p.alpha))),
                beta = std::fabs(static_cast<double>(p.beta)) + (arguments.has("bias") ? 1 : 0);
   // Σ|terms| ≤ 2^bits·(|α|·ones on either side + 2|β|) must stay within 2^digits.
   const double all_terms = alpha * static_cast<double>(p.k() + 1) + 2 * beta;
   const int bits =
-      std::clamp(digits - 1 - static_cast<int>(std::ceil(std::log2(all_terms))), least_bits, digits - 1);
+      std::clamp(digits - 1 - static_cast<int>(std::ceil(std::log2(all_terms))), min_bits, digits - 1);
   const double most = (std::ldexp(1.0, digits - bits) - 2 * beta) / alpha / 2;
   return {bits, static_cast<std::int64_t>(std::clamp(most, 1.0, 1e15))};
 }

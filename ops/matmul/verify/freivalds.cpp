@@ -72,8 +72,8 @@ class Rows {
 // rounding errors add up to hide a wrong element. A group costs as much as a column, so narrow matrices have
 // few.
 struct Signs {
-  Signs(std::int64_t columns, std::int64_t most_groups, std::uint64_t seed)
-      : groups(std::clamp<std::int64_t>(columns / 64, 1, most_groups)),
+  Signs(std::int64_t columns, std::int64_t max_groups, std::uint64_t seed)
+      : groups(std::clamp<std::int64_t>(columns / 64, 1, max_groups)),
         values(static_cast<std::size_t>(columns)) {
     Random random(seed);
     for (double& sign : values) sign = (random.next() & 1) != 0 ? 1 : -1;
@@ -99,7 +99,7 @@ class Residuals {
         c_(c),
         c0_(c0),
         judge_(judge),
-        signs_(c.cols(), Judge::most_groups, seed),
+        signs_(c.cols(), Judge::max_groups, seed),
         scaled_signs_(signs_.values),
         sums_(static_cast<std::size_t>(b.rows() * signs_.groups)),
         norms_(sums_.size()),
@@ -174,7 +174,7 @@ double ratio_of(double residual, double bound) {
 template <class T>
 class PlainJudge {
  public:
-  static constexpr std::int64_t most_groups = 16;
+  static constexpr std::int64_t max_groups = 16;
 
   PlainJudge(const Problem<T>& p, const Arguments& arguments, Data data)
       : growth_(rounding_growth(arguments, static_cast<double>(limits::epsilon()) / 2, data)),
@@ -211,7 +211,7 @@ std::vector<double> plain_ratios(const Arguments& arguments, Data data, std::uin
 // Mixed precision: C's own rounding hides more, so the columns form more groups.
 class MixedJudge {
  public:
-  static constexpr std::int64_t most_groups = 32;
+  static constexpr std::int64_t max_groups = 32;
 
   MixedJudge(const MixedProblem& p, const Arguments& arguments, Data data)
       : p_(p), after_(p, arguments, data), growth_(sum_growth(p, arguments, data)) {

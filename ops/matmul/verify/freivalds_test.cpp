@@ -40,7 +40,7 @@ void multiply_in_order(const Arguments& arguments) {
     }
 }
 
-TEST(Checking, EqualElementsAreRoundedAlikeAndPassAllTheSame) {
+TEST(Checking, AcceptsEquallyRoundedEqualElements) {
   for (const std::int64_t k : {1024, 5000, 100000}) {
     Inputs inputs(product(), Element::f32, sized(3, 2, k), 1);
     set_all(inputs.arguments().view<float, 2>("A"), 0.1F);
@@ -58,7 +58,7 @@ TEST(Checking, EqualElementsAreRoundedAlikeAndPassAllTheSame) {
   }
 }
 
-TEST(Checking, TheNormIsRequiredOfRandomDataWhateverCHolds) {
+TEST(Checking, RequiresTheNormForRandomData) {
   Inputs inputs(product(), Element::f32, sized(9, 8, 7), 1);
   set_all(inputs.arguments().view<float, 2>("C"), 0.0F);
   const Verdict zeros = verify(product(), inputs.arguments(), nullptr, {.data = Data::random});
@@ -67,7 +67,7 @@ TEST(Checking, TheNormIsRequiredOfRandomDataWhateverCHolds) {
   EXPECT_EQ(zeros.norm_demanded, 1e-6);
 }
 
-TEST(Checking, TheNormIsReportedOverWhatIsFinite) {
+TEST(Checking, ReportsTheNormOverFiniteElements) {
   Inputs inputs(product(), Element::f64, sized(6, 5, 4), 2);
   inputs.arguments().view<double, 2>("A")(1, 2) = std::numeric_limits<double>::infinity();
   inputs.arguments().view<double, 2>("A")(3, 0) = std::numeric_limits<double>::quiet_NaN();
@@ -156,14 +156,14 @@ void expect_only_what_is_right(const Sum& sum) {
   }
 }
 
-TEST(Checking, WhereSumsOverflowOnlyWhatAnOrderOfSummationGivesPasses) {
+TEST(Checking, AcceptsOnlyOverflowsThatSomeOrderOfSummationGives) {
   for (const Sum& sum : sums) {
     expect_only_what_is_right<float>(sum);
     expect_only_what_is_right<double>(sum);
   }
 }
 
-TEST(Checking, AnOverflowNamesWhatElseWouldBeRight) {
+TEST(Checking, ReportsTheAllowedValuesOfAnOverflow) {
   Inputs inputs(product(), Element::f32, sized(1, 1, 3), 4);
   const auto a = inputs.arguments().view<float, 2>("A");
   set_all(a, 3e38F);
@@ -176,7 +176,7 @@ TEST(Checking, AnOverflowNamesWhatElseWouldBeRight) {
   EXPECT_EQ(text.find("-inf"), std::string::npos) << text;
 }
 
-TEST(Checking, EveryRungOverflowsAsItMay) {
+TEST(Checking, EveryRungOverflowsWithinTheRules) {
   for (const Variant* v : ladder_of("matmul")) {
     Backend* backend = find_backend(v->where);
     if (v->where == Where::cuda || backend == nullptr || v->baseline) continue;
@@ -249,7 +249,7 @@ std::string refusal_of(const char* name, const std::string& word) {
   }
 }
 
-TEST(Factors, AreHeldOrRefused) {
+TEST(Factors, AreRepresentableOrRefused) {
   EXPECT_EQ(refusal_of<std::int32_t>("alpha", "-2147483648"), "-2147483648");
   EXPECT_EQ(refusal_of<std::int32_t>("beta", "2147483647"), "2147483647");
   for (const char* word : {"-2147483649", "2147483648", "0.5", "1e-60", "1e300"})
@@ -315,7 +315,7 @@ TEST(Checking, OneWrongElementIsFoundInEveryShape) {
   }
 }
 
-TEST(Checking, NumbersFarFromOnePassAndFailAsOthers) {
+TEST(Checking, ScalesOfTheDataDoNotMatter) {
   for (const double scale : {1e-200, 1e-160, 1e150}) {
     Inputs inputs(product(), Element::f64, sized(40, 41, 42), 9);
     const auto a = inputs.arguments().view<double, 2>("A"), b = inputs.arguments().view<double, 2>("B"),

@@ -81,7 +81,7 @@ Device gpu() {
   return out;
 }
 
-TEST(Parts, AreDevicesOfSoManyMultiprocessors) {
+TEST(Parts, HaveTheGivenNumberOfMultiprocessors) {
   const Device first = as_part(gpu(), 0, 44), rest = as_part(gpu(), 44, 88);
   EXPECT_EQ(first.processors, 44);
   EXPECT_EQ(part_of(first), (Part{0, 44, 132}));
@@ -101,13 +101,13 @@ TEST(Parts, HaveNamesOfTheirOwn) {
   }
 }
 
-TEST(Parts, OfMoreThanThereIsAreRefused) {
+TEST(Parts, AreRefusedBeyondTheDevice) {
   for (const auto& [first, count] : {std::pair{0, 0}, {0, 133}, {100, 33}, {-2, 4}, {132, 1}})
     EXPECT_THROW((void)as_part(gpu(), first, count), Error) << first << " " << count;
   EXPECT_EQ(as_part(gpu(), 0, 132).processors, 132);
 }
 
-TEST(Parts, AreGivenOrNot) {
+TEST(Parts, CheckAcceptsWholeDevicesAndRefusesAMissingGpu) {
   EXPECT_NO_THROW(check_part(gpu()));
   EXPECT_NO_THROW(check_part(host_device(Where::cpu)));
   // No GPU is here, or none that has a part of so few and so many.

@@ -39,7 +39,7 @@ void expect_round_trip() {
   }
 }
 
-TEST(Element, EveryHalfSurvivesTheWayThroughFloat) {
+TEST(Element, EveryHalfRoundTripsThroughFloat) {
   expect_round_trip<f16>();
   expect_round_trip<bf16>();
 }
@@ -116,7 +116,7 @@ TEST(Element, Fp8RoundsToNearestTiesToEven) {
   expect_fp8_roundings<e5m2>(0x7b);
 }
 
-TEST(Element, Fp8BeyondTheLargestSaturatesOrEscapes) {
+TEST(Element, Fp8OverflowSaturatesOrGivesNaN) {
   using enum Overflow;
   EXPECT_EQ(e4m3::from(464.0f, escapes).bits, 0x7e);  // the tie with 480, which is not a number
   EXPECT_EQ(e4m3::from(464.1f, escapes).bits, 0x7f);

@@ -60,7 +60,7 @@ Array shared_array(Element element, const Extents& extents) {
   return {{address, element, extents, row_major_strides(extents)}, std::shared_ptr<void>(address, release)};
 }
 
-std::optional<SharedPlace> find_shared(const void* address) {
+std::optional<SharedMemoryLocation> find_shared(const void* address) {
   const std::lock_guard lock(mutex);
   const auto* const at = static_cast<const char*>(address);
   auto found = mappings().upper_bound(at);
@@ -68,7 +68,7 @@ std::optional<SharedPlace> find_shared(const void* address) {
   --found;
   const std::int64_t offset = at - found->first;
   if (offset >= static_cast<std::int64_t>(found->second.bytes)) return std::nullopt;
-  return SharedPlace{found->second.file, offset, static_cast<std::int64_t>(found->second.bytes)};
+  return SharedMemoryLocation{found->second.file, offset, static_cast<std::int64_t>(found->second.bytes)};
 }
 
 // The sum of available memory and free swap.

@@ -11,12 +11,12 @@ namespace tessera {
 
 // The location of an address in such an array: a file descriptor, which the array keeps open, and the offset
 // in that file.
-struct SharedPlace {
+struct SharedMemoryLocation {
   int file = -1;
   std::int64_t offset = 0;
   std::int64_t bytes = 0;  // size of the whole file
 };
-[[nodiscard]] std::optional<SharedPlace> find_shared(const void* address);
+[[nodiscard]] std::optional<SharedMemoryLocation> find_shared(const void* address);
 
 // Maps the memory behind a file descriptor received from another process; unmapped with its owner.
 [[nodiscard]] std::shared_ptr<void> map_shared(int file, std::size_t bytes);

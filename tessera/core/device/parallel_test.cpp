@@ -61,7 +61,7 @@ TEST(Parallel, WakesThreadsThatHaveGoneToSleep) {
   EXPECT_EQ(runs, 6);
 }
 
-TEST(Parallel, HandsOnWhatAPartThrows) {
+TEST(Parallel, RethrowsExceptionsOfParts) {
   for (int thrower = 0; thrower < 3; ++thrower) {
     std::atomic<int> finished{0};
     EXPECT_THROW(parallel(3,
@@ -74,7 +74,7 @@ TEST(Parallel, HandsOnWhatAPartThrows) {
   }
 }
 
-TEST(Parallel, KeepsNothingOfWhatAPartThrew) {
+TEST(Parallel, ReleasesExceptionsOfParts) {
   std::weak_ptr<int> thrown;
   try {
     parallel(2, [&](int part) {
@@ -161,7 +161,7 @@ std::string failure_of(Child& child, int request) {
   return "none";
 }
 
-TEST(Child, SaysWhatWentWrongAndGoesOn) {
+TEST(Child, ReportsAnErrorAndContinues) {
   Child child(
       sizeof(int), [] {},
       [](const void* request, void*) -> double {

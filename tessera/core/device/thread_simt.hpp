@@ -98,7 +98,7 @@ T collective_for(simt::WarpCollective what, std::uint32_t lanes, T value, int so
   return from_word<T>(simt::collective(what, lanes, to_word(value), source, location));
 }
 
-inline void demand_aligned(const void* address, std::size_t alignment, SourceLocation location) {
+inline void require_aligned(const void* address, std::size_t alignment, SourceLocation location) {
   if (reinterpret_cast<std::uintptr_t>(address) % alignment != 0)
     simt::refuse_address(address, alignment, location);
 }
@@ -210,7 +210,7 @@ inline Bytes16 Thread::load16(const void* address, SourceLocation location) cons
   (void)location;
   return simt::traced_load16(address);
 #else
-  detail::demand_aligned(address, sizeof(Bytes16), location);
+  detail::require_aligned(address, sizeof(Bytes16), location);
   Bytes16 value;
   __builtin_memcpy(&value, address, sizeof value);
   return value;
@@ -221,7 +221,7 @@ inline void Thread::store16(void* address, const Bytes16& value, SourceLocation 
   (void)location;
   simt::traced_store16(address, value);
 #else
-  detail::demand_aligned(address, sizeof(Bytes16), location);
+  detail::require_aligned(address, sizeof(Bytes16), location);
   __builtin_memcpy(address, &value, sizeof value);
 #endif
 }

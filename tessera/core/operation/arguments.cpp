@@ -55,7 +55,7 @@ std::int64_t default_size(const Parameter& p, std::int64_t size) {
 }
 
 // Throws if the word differs from the default, as it would have no effect without `needed`.
-void check_needs(const Parameter& p, const std::string& word, const Parameter& needed) {
+void check_required_input(const Parameter& p, const std::string& word, const Parameter& needed) {
   const bool same = p.kind == Kind::real ? parse_real(p, word) == parse_real(p, p.value) : word == p.value;
   if (!same)
     throw Error("--" + p.flag() + " " + word + " needs " + needed.name + ", which was not given; --" +
@@ -221,8 +221,8 @@ Arguments::Arguments(const Signature& signature, Element element, std::map<std::
   }
   bound->bind_sizes(inputs);
   for (const Parameter& p : signature.parameters)
-    if (!p.needs.empty() && !inputs.contains(p.needs))
-      check_needs(p, bound->words.at(p.name), signature.at(p.needs));
+    if (!p.requires_input.empty() && !inputs.contains(p.requires_input))
+      check_required_input(p, bound->words.at(p.name), signature.at(p.requires_input));
   for (const Parameter* p : signature.of(Kind::output)) bind(*p, bound->output(*p));
   for (auto& [name, array] : inputs) bind(signature.at(name), std::move(array));
 }
@@ -241,7 +241,7 @@ std::size_t Arguments::place_of(std::string_view name) const {
     if (p.name == name) return place;
     ++place;
   }
-  return Signature::most_arrays;
+  return Signature::max_arrays;
 }
 
 const void* Arguments::derived(std::type_index type,
@@ -354,8 +354,8 @@ Extents extents_in_memory(const Parameter& p, const Dims& dims, const Arguments:
   return out;
 }
 
-void demand_effect(const Arguments& arguments, const std::string& name, bool serves,
-                   const std::string& what) {
+void require_effect(const Arguments& arguments, const std::string& name, bool serves,
+                    const std::string& what) {
   const Parameter& p = arguments.signature().at(name);
   if (!serves && differs_from_default(p, arguments))
     throw Error("--" + p.flag() + " " + arguments.text(name) + " is only for " + what);

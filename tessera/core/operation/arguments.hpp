@@ -19,7 +19,7 @@
 namespace tessera {
 
 // Addresses of an operation's arrays, in the order of its signature; null where one was not given.
-using Addresses = std::array<void*, Signature::most_arrays>;
+using Addresses = std::array<void*, Signature::max_arrays>;
 
 // A copy shares the parsed arguments and allocates nothing.
 class Arguments {
@@ -102,7 +102,7 @@ class Arguments {
   void bind(const Parameter& p, ArrayView view);
 
   std::shared_ptr<const Bound> bound_;
-  std::array<Bind, Signature::most_arrays> arrays_;
+  std::array<Bind, Signature::max_arrays> arrays_;
 };
 
 // Extents of an input array for given dimensions, in its memory layout (before op).
@@ -110,6 +110,7 @@ Extents extents_in_memory(const Parameter& p, const Dims& dims, const Arguments:
 
 // Refuses an option that would have no effect, given the others. Throws Error "--size 5 is only for `what`"
 // unless the word equals its default, or `serves`.
-void demand_effect(const Arguments& arguments, const std::string& name, bool serves, const std::string& what);
+void require_effect(const Arguments& arguments, const std::string& name, bool serves,
+                    const std::string& what);
 
 }  // namespace tessera

@@ -81,7 +81,7 @@ TEST(Arguments, NamesTheArraysThatDisagree) {
             "B has 1 dimension, not 2");
 }
 
-TEST(Arguments, RefusesAnOutputThatNoMemoryHolds) {
+TEST(Arguments, RefusesAnOutputLargerThanMemory) {
   const std::int64_t wide = std::int64_t{1} << 31;
   const Array a(Element::f32, {wide, 0}), b(Element::f32, {0, wide});
   EXPECT_EQ(complaint_of([&] {
@@ -100,7 +100,7 @@ TEST(Arguments, TransposesByStrides) {
   EXPECT_EQ(view.stride[1], 10);
 }
 
-TEST(Arguments, SuggestsTheChoiceThatWasMeant) {
+TEST(Arguments, SuggestsTheNearestChoice) {
   EXPECT_EQ(complaint_of([] {
               Arguments(toy(), Element::f32, {}, {{"mode", "fancyy"}});
             }),
@@ -124,7 +124,7 @@ const Signature& spoken() {
   return signature;
 }
 
-TEST(Arguments, TextMayComeByItsPlaceAndNumbersMayBeLeftOut) {
+TEST(Arguments, AcceptsPositionalTextAndOptionalNumbers) {
   const Arguments some(spoken(), Element::f64, {}, {{"WHAT", "sing"}});
   EXPECT_EQ(some.text("MORE"), "");
   EXPECT_EQ(some.text("how"), "well");
@@ -144,7 +144,7 @@ TEST(Arguments, TextMayComeByItsPlaceAndNumbersMayBeLeftOut) {
   EXPECT_EQ(spoken().usage(), "WHAT [MORE…] [OPTIONS] -> answer doubt");
 }
 
-TEST(Arguments, RefusesAWordThatIsGivenByNameAndByFlag) {
+TEST(Arguments, RefusesAParameterGivenTwice) {
   Signature signature;
   signature.parameters = {parameter::input("A", {"m"}, ""), parameter::integer("roi_width", 1, 0, 9, "")};
   float a[2] = {};
@@ -158,7 +158,7 @@ TEST(Arguments, RefusesAWordThatIsGivenByNameAndByFlag) {
 TEST(Arguments, RefusesWordsWithoutEffect) {
   const auto says = [](const char* name, const Arguments::Words& words, bool serves = false) {
     return complaint_of(
-        [&] { demand_effect(Arguments(toy(), Element::f32, {}, words), name, serves, "wide ones"); });
+        [&] { require_effect(Arguments(toy(), Element::f32, {}, words), name, serves, "wide ones"); });
   };
   EXPECT_EQ(says("width", {{"width", "5"}}), "--width 5 is only for wide ones");
   EXPECT_EQ(says("width", {{"width", "5"}}, true), "no error");
@@ -169,7 +169,7 @@ TEST(Arguments, RefusesWordsWithoutEffect) {
   EXPECT_EQ(says("mode", {}), "no error");
 }
 
-TEST(Arguments, TellsTheRangeOfANumber) {
+TEST(Arguments, ReportsTheRangeOfANumber) {
   Signature s = toy();
   Parameter& scale = s.parameters[1];
   const auto says = [&](const char* word) {

@@ -17,31 +17,32 @@ std::map<std::string, EpiloguePass, std::less<>>& passes() {
 }
 
 // Looked up on use: variants may register before or after it.
-const EpiloguePass* serving(const std::string& operation, const Choice& choice, const Arguments& arguments) {
+const EpiloguePass* pass_supporting(const std::string& operation, const Choice& choice,
+                                    const Arguments& arguments) {
   if (!choice.unsupported_arguments(arguments)) return nullptr;
   const EpiloguePass* const found = epilogue_pass_of(operation);
-  return found != nullptr && found->serves(arguments) ? found : nullptr;
+  return found != nullptr && found->supports(arguments) ? found : nullptr;
 }
 
 // Runs the variant, then the pass. The spare memory is at the workspace's end, because the variant's own
 // workspace is at its front.
 PreparedRun with_pass(const EpiloguePass& pass, const Prepare& prepare, const Arguments& arguments,
                       const Tuning& tuning, const Device& device) {
-  const std::size_t spare_bytes = round_up(pass.spare_bytes(arguments), alignment);
-  void* const aligned = spare_bytes == 0 ? nullptr : reinterpret_cast<void*>(std::uintptr_t{alignment});
+  const std::size_t workspace_bytes = round_up(pass.workspace_bytes(arguments), alignment);
+  void* const aligned = workspace_bytes == 0 ? nullptr : reinterpret_cast<void*>(std::uintptr_t{alignment});
   const Arguments before = pass.before(arguments, aligned);
   const PreparedRun first = prepare(before, tuning, device);
   const std::size_t front = round_up(first.workspace_bytes, alignment);
   PreparedRun out = first;
-  if (spare_bytes != 0) out.workspace_bytes = front + spare_bytes;
+  if (workspace_bytes != 0) out.workspace_bytes = front + workspace_bytes;
   const std::string output = arguments.signature().of(Parameter::Kind::output)[0]->name;
   out.launch = [=, &pass](std::span<void* const> arrays, Run& run) {
-    void* const spare = spare_bytes == 0 ? nullptr : static_cast<char*>(run.workspace) + front;
-    Arguments there = before.with_addresses(arrays);
-    if (spare != nullptr) there.set_array(output, spare);
+    void* const spare = workspace_bytes == 0 ? nullptr : static_cast<char*>(run.workspace) + front;
+    Arguments pass_arguments = before.with_addresses(arrays);
+    if (spare != nullptr) pass_arguments.set_array(output, spare);
     Run own = run;
     own.workspace_bytes = first.workspace_bytes;
-    first(there.addresses(), own);
+    first(pass_arguments.addresses(), own);
     pass.after(arguments.with_addresses(arrays), spare, own);
     run.reported_seconds = own.reported_seconds;
     run.values = std::move(own.values);
@@ -68,13 +69,13 @@ void attach_epilogue_pass(Variant& variant) {
     const Choice alone = choice;
     const std::string operation = variant.operation;
     choice.unsupported_arguments = [alone, operation](const Arguments& arguments) -> Reason {
-      return serving(operation, alone, arguments) != nullptr ? std::nullopt
-                                                             : alone.unsupported_arguments(arguments);
+      return pass_supporting(operation, alone, arguments) != nullptr ? std::nullopt
+                                                                     : alone.unsupported_arguments(arguments);
     };
     for (auto& [element, prepare] : choice.prepare)
       prepare = [alone, operation, own = prepare](const Arguments& arguments, const Tuning& tuning,
                                                   const Device& device) {
-        const EpiloguePass* const pass = serving(operation, alone, arguments);
+        const EpiloguePass* const pass = pass_supporting(operation, alone, arguments);
         return pass == nullptr ? own(arguments, tuning, device)
                                : with_pass(*pass, own, arguments, tuning, device);
       };

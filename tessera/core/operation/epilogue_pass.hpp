@@ -14,10 +14,10 @@ struct EpiloguePass {
   std::string operation;
   std::string description;  // the rungs that need the pass, and for what, for `list`
   // True if the pass does the rest. Throws Error if nothing can.
-  std::function<bool(const Arguments&)> serves;
+  std::function<bool(const Arguments&)> supports;
   // The bytes of spare memory for the variant's results (0: they go into the output), and the variant's
   // arguments.
-  std::function<std::size_t(const Arguments&)> spare_bytes;
+  std::function<std::size_t(const Arguments&)> workspace_bytes;
   std::function<Arguments(const Arguments&, void* spare)> before;
   // The pass. `spare`: holds the variant's results; null: the output does.
   std::function<void(const Arguments&, void* spare, Run&)> after;

@@ -36,8 +36,8 @@ void register_operation(Operation operation, const OperationInterface&) {
   if (find_operation(operation.name) != nullptr)
     return refuse_registration("two operations are called '" + operation.name + "'");
   if (std::ranges::count_if(operation.signature.parameters, &Parameter::is_array) >
-      std::ptrdiff_t{Signature::most_arrays})
-    return refuse_registration(operation.name + " has more than " + std::to_string(Signature::most_arrays) +
+      std::ptrdiff_t{Signature::max_arrays})
+    return refuse_registration(operation.name + " has more than " + std::to_string(Signature::max_arrays) +
                                " arrays");
   list.insert(std::ranges::upper_bound(list, operation.name, {}, &Operation::name), std::move(operation));
 }

@@ -50,7 +50,7 @@ struct Partition {
   std::function<bool(Where)> same_bits;
   bool same_everywhere = false;  // … and the same bits from any other variant on any device
   std::function<double(const Tile&)> flops;
-  double least_flops = 1e6;                              // a smaller tile is not worth distributing
+  double min_flops = 1e6;                                // a smaller tile is not worth distributing
   std::function<std::vector<Slice>(const Tile&)> reads;  // without the partial sum of an earlier step
   std::function<std::vector<Slice>(const Tile&)> writes;
   // The arguments that compute the tile: views into the whole's arrays, nothing is copied. A tile whose depth

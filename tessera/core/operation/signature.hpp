@@ -52,10 +52,10 @@ struct Parameter {
   std::function<bool(const std::string& word)> reads_contents = {};
   double minimum = -1e300, maximum = 1e300;  // real, integer
   std::vector<std::string> options = {};     // choice
-  std::string needs = {};         // scalars: the optional input without which only the default is valid
-  bool positional = false;        // text: positional and mandatory
-  bool rest = false;              // text: all words that no other parameter takes, joined by spaces
-  Picture picture = Picture::no;  // arrays
+  std::string requires_input = {};  // scalars: the optional input without which only the default is valid
+  bool positional = false;          // text: positional and mandatory
+  bool rest = false;                // text: all words that no other parameter takes, joined by spaces
+  Picture picture = Picture::no;    // arrays
 
   bool is_array() const { return kind == Kind::input || kind == Kind::output; }
   // The number of trailing dimensions that are contiguous in memory.
@@ -88,7 +88,7 @@ Parameter value(std::string name, std::string help);  // a value that a run repo
 }  // namespace parameter
 
 struct Signature {
-  static constexpr std::size_t most_arrays = 8;  // a limit, so that copies of Arguments allocate nothing
+  static constexpr std::size_t max_arrays = 8;  // a limit, so that copies of Arguments allocate nothing
 
   std::vector<Parameter> parameters;
   // Defaults, as for `bench`, of dimensions where only sizes are given: {"n", "m"} is square by default.

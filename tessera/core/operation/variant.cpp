@@ -34,7 +34,7 @@ std::vector<CatalogueEntry>& entries() {
   return all;
 }
 
-struct Place {
+struct FileNameParts {
   std::string operation, ladder, name, file;
   int place;
 };
@@ -49,7 +49,7 @@ std::string_view with_folder(std::string_view path) {
 
 // ".../FOLDER/LADDER_PP_NAME.suffix": two digits between the first two underscores. std::nullopt: another
 // form.
-std::optional<Place> read_place(std::string_view path) {
+std::optional<FileNameParts> parse_file_name(std::string_view path) {
   path = with_folder(path);
   const std::size_t slash = path.find('/');
   if (slash == std::string_view::npos || slash == 0) return std::nullopt;
@@ -61,12 +61,13 @@ std::optional<Place> read_place(std::string_view path) {
   const std::string_view digits = stem.substr(first + 1, 2);
   for (const char c : digits)
     if (std::isdigit(static_cast<unsigned char>(c)) == 0) return std::nullopt;
-  return Place{std::string(folder), std::string(stem.substr(0, first)), std::string(stem.substr(first + 4)),
-               std::string(path), (digits[0] - '0') * 10 + (digits[1] - '0')};
+  return FileNameParts{std::string(folder), std::string(stem.substr(0, first)),
+                       std::string(stem.substr(first + 4)), std::string(path),
+                       (digits[0] - '0') * 10 + (digits[1] - '0')};
 }
 
-std::optional<Place> place_of(std::string_view path) {
-  auto place = read_place(path);
+std::optional<FileNameParts> place_of(std::string_view path) {
+  auto place = parse_file_name(path);
   if (!place) refuse_registration(std::string(path) + ": not named FOLDER/LADDER_00_NAME.suffix");
   return place;
 }
@@ -162,8 +163,8 @@ Reason Variant::refuses(const Choice& choice, const Arguments& arguments, const 
     return "runs on " + std::string(name_of(where)) + ", not on " + std::string(name_of(device.where));
   if (!choice.prepare.contains(arguments.element()))
     return "does not compute " + std::string(name_of(arguments.element()));
-  if (needs)
-    if (Reason reason = needs(device)) return reason;
+  if (unsupported_device)
+    if (Reason reason = unsupported_device(device)) return reason;
   if (choice.unsupported_arguments)
     if (Reason reason = choice.unsupported_arguments(arguments)) return reason;
   for (const Range& range : choice.ranges)

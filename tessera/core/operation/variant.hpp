@@ -114,7 +114,7 @@ struct Variant {
   bool baseline = false;            // third-party code: place 00
   bool compares_time_only = false;  // a baseline that computes something slightly different
   // The reason why the machine cannot run it at all (an instruction set, a library).
-  std::function<Reason(const Device&)> needs;
+  std::function<Reason(const Device&)> unsupported_device;
   // The rung that this one changes, with which its results are compared. std::nullopt: the nearest place
   // before it on its ladder. "": it has no predecessor.
   std::optional<std::string> parent = {};

@@ -19,7 +19,7 @@ Variant toy_variant() {
   return v;
 }
 
-TEST(Variant, TakesItsPlaceFromItsFile) {
+TEST(Variant, ReadsItsPlaceFromItsFileName) {
   register_variant(toy_variant(), {"/anywhere/ops/toy_operation/gpu_07_two_words.simt.cu", 1});
   register_variant(toy_variant(), {"ops/toy_operation/gpu_03_early.simt.cu", 1});
   register_variant(toy_variant(), {"ops/toy_operation/cpu_09_first.cpp", 1});

@@ -246,8 +246,8 @@ std::vector<double> spaced(const std::string& text) {
   if (parts.size() != 3) throw Error("'" + text + "' should be a:b:n, n numbers from a to b");
   const double first = number_in(text, parts[0]), last = number_in(text, parts[1]),
                count = number_in(text, parts[2]);
-  if (!(count >= 1) || count != std::nearbyint(count) || count > static_cast<double>(most_numbers))
-    throw Error("'" + text + "' asks for " + parts[2] + " numbers; 1 to " + std::to_string(most_numbers) +
+  if (!(count >= 1) || count != std::nearbyint(count) || count > static_cast<double>(max_numbers))
+    throw Error("'" + text + "' asks for " + parts[2] + " numbers; 1 to " + std::to_string(max_numbers) +
                 " there may be");
   const auto n = static_cast<std::size_t>(count);
   std::vector<double> out;
@@ -307,8 +307,8 @@ std::vector<double> numbers_of(const std::string& text) {
   for (const std::string& word : parts_of(text, commas ? ',' : ' '))
     if (commas || !word.empty()) out.push_back(number_in(text, word));
   if (out.empty()) throw Error("'" + text + "' has no number in it");
-  if (static_cast<std::int64_t>(out.size()) > most_numbers)
-    throw Error("more than " + std::to_string(most_numbers) + " numbers in a list");
+  if (static_cast<std::int64_t>(out.size()) > max_numbers)
+    throw Error("more than " + std::to_string(max_numbers) + " numbers in a list");
   return out;
 }
 

@@ -34,7 +34,7 @@ std::string text_of(double value);
 
 // A list "0, 0.5, 2", or "a:b:n": n equally spaced numbers from a to b. Empty for empty text. Throws Error
 // that names the text if an entry is no finite number, or if there are too many.
-inline constexpr std::int64_t most_numbers = 65536;
+inline constexpr std::int64_t max_numbers = 65536;
 [[nodiscard]] std::vector<double> numbers_of(const std::string& text);
 
 // An output's extent along such a list is "count(NAME)", where NAME is a text argument; an omitted list

@@ -46,7 +46,7 @@ TEST(Expression, TakesPowersOfTen) {
   EXPECT_NE(complaint("1e").find("expected an operator"), std::string::npos);
 }
 
-TEST(Expression, SaysWhatItCannotRead) {
+TEST(Expression, ReportsSyntaxErrors) {
   EXPECT_NE(complaint("m + ").find("expected a whole number or a name"), std::string::npos)
       << complaint("m + ");
   EXPECT_NE(complaint("m x").find("expected an operator"), std::string::npos);
@@ -81,7 +81,7 @@ TEST(Condition, ComparesExpressions) {
   EXPECT_TRUE(holds("-m < 0", condition_names));
 }
 
-TEST(Condition, JoinsThem) {
+TEST(Condition, JoinsComparisons) {
   EXPECT_TRUE(holds("m == 1 || n == 64 && k == 8", condition_names));
   EXPECT_FALSE(holds("(m == 128 || n == 1) && k == 1", condition_names));
   EXPECT_TRUE(holds("!(m == n) && !(k > 8)", condition_names));
@@ -89,7 +89,7 @@ TEST(Condition, JoinsThem) {
   EXPECT_TRUE(holds("m == 1 || m == 2 || m == 128", condition_names));
 }
 
-TEST(Condition, MistakesAreSaidEvenWhereTheRestDecides) {
+TEST(Condition, ReportsErrorsDespiteShortCircuit) {
   for (const char* text : {"", "m", "m <", "< m", "m < z", "m == 128 || z == 1", "m < 1 && z < 1",
                            "m == 128 ||", "m <= 128 n", "(m < 1", "m = 1", "m < n < k", "!"})
     EXPECT_THROW((void)holds(text, condition_names), Error) << text;
@@ -97,14 +97,14 @@ TEST(Condition, MistakesAreSaidEvenWhereTheRestDecides) {
   EXPECT_THROW((void)holds(std::string(5000, '(') + "m==1" + std::string(5000, ')'), condition_names), Error);
 }
 
-TEST(Condition, NamesItsNames) {
+TEST(Condition, ListsItsNames) {
   EXPECT_EQ(names_in("m*n<=16384 && (m==1||k_2<3)"), (std::vector<std::string>{"m", "n", "k_2"}));
   EXPECT_TRUE(names_in("1 < 2").empty());
 }
 
 using List = std::vector<double>;
 
-TEST(Numbers, AListOrAsManyAtEqualDistances) {
+TEST(Numbers, ReadsListsAndEvenlySpacedRanges) {
   EXPECT_EQ(numbers_of(""), List());
   EXPECT_EQ(numbers_of("1.5"), List{1.5});
   EXPECT_EQ(numbers_of("1,-2.5, 3e2"), (List{1, -2.5, 300}));
@@ -115,7 +115,7 @@ TEST(Numbers, AListOrAsManyAtEqualDistances) {
   EXPECT_EQ(numbers_of("2:2:3"), (List{2, 2, 2}));
 }
 
-TEST(Numbers, WhatIsNoneIsReported) {
+TEST(Numbers, ReportsInvalidNumbers) {
   for (const char* text :
        {" ",   ",",     "1,,2", "1,2,",    ",1",    "1,2 3",   "+-1",     "++1", "1+2", "1e400",   "1e-400",
         "nan", "1,inf", "1:2",  "1:2:3:4", "1:2:0", "1:2:2.5", "1:nan:3", "a",   "1;2", "1:2:1e9", "1:2:nan"})

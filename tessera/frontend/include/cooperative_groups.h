@@ -6,13 +6,13 @@
 #include "tessera_calls.h"
 
 namespace tessera_cuda {
-void grid_barrier(Place at);
+void grid_barrier(CallSite at);
 bool grid_is_cooperative() noexcept;
 }  // namespace tessera_cuda
 
 namespace cooperative_groups {
 
-using tessera_cuda::Place;
+using tessera_cuda::CallSite;
 
 namespace details {
 // Exchanges a value wider than an instruction's operand, word by word.
@@ -52,7 +52,7 @@ TESSERA_DEVICE int lane_of(unsigned lanes, unsigned rank) {
 
 class grid_group {
  public:
-  void sync(Place at = Place::current()) const { tessera_cuda::grid_barrier(at); }
+  void sync(CallSite at = CallSite::current()) const { tessera_cuda::grid_barrier(at); }
   bool is_valid() const { return tessera_cuda::grid_is_cooperative(); }
   static dim3 group_dim() { return tessera_cuda::grid_dim(); }
   static dim3 dim_blocks() { return tessera_cuda::grid_dim(); }
@@ -83,7 +83,7 @@ class thread_block {
  public:
   thread_block() = default;
   explicit thread_block(unsigned long long* memory) : tile_memory(memory) {}
-  static void sync(Place at = Place::current()) { tessera_cuda::barrier(at); }
+  static void sync(CallSite at = CallSite::current()) { tessera_cuda::barrier(at); }
   static unsigned thread_rank() { return tessera_cuda::thread_rank(); }
   static unsigned size() { return details::block_threads(); }
   static unsigned num_threads() { return details::block_threads(); }
@@ -106,38 +106,38 @@ class warp_lanes_group {
   unsigned size() const { return static_cast<unsigned>(__builtin_popcount(lanes_)); }
   unsigned num_threads() const { return size(); }
   unsigned thread_rank() const { return details::below(lanes_); }
-  void sync(Place at = Place::current()) const { tessera_cuda::sync_warp(lanes_, at); }
+  void sync(CallSite at = CallSite::current()) const { tessera_cuda::sync_warp(lanes_, at); }
   template <class T>
-  T shfl(T value, int rank, Place at = Place::current()) const {
+  T shfl(T value, int rank, CallSite at = CallSite::current()) const {
     return __shfl_sync(lanes_, value, details::lane_of(lanes_, static_cast<unsigned>(rank) % size()), 32, at);
   }
   template <class T>
-  T shfl_up(T value, unsigned by, Place at = Place::current()) const {
+  T shfl_up(T value, unsigned by, CallSite at = CallSite::current()) const {
     const unsigned rank = thread_rank();
     return __shfl_sync(lanes_, value, details::lane_of(lanes_, by > rank ? rank : rank - by), 32, at);
   }
   template <class T>
-  T shfl_down(T value, unsigned by, Place at = Place::current()) const {
+  T shfl_down(T value, unsigned by, CallSite at = CallSite::current()) const {
     const unsigned rank = thread_rank();
     return __shfl_sync(lanes_, value, details::lane_of(lanes_, rank + by < size() ? rank + by : rank), 32,
                        at);
   }
   template <class T>
-  T shfl_xor(T value, unsigned mask, Place at = Place::current()) const {
+  T shfl_xor(T value, unsigned mask, CallSite at = CallSite::current()) const {
     const unsigned rank = thread_rank() ^ mask;
     return __shfl_sync(lanes_, value, details::lane_of(lanes_, rank < size() ? rank : thread_rank()), 32, at);
   }
-  int any(int holds, Place at = Place::current()) const { return __any_sync(lanes_, holds, at); }
-  int all(int holds, Place at = Place::current()) const { return __all_sync(lanes_, holds, at); }
-  unsigned ballot(int holds, Place at = Place::current()) const {
+  int any(int holds, CallSite at = CallSite::current()) const { return __any_sync(lanes_, holds, at); }
+  int all(int holds, CallSite at = CallSite::current()) const { return __all_sync(lanes_, holds, at); }
+  unsigned ballot(int holds, CallSite at = CallSite::current()) const {
     return packed(__ballot_sync(lanes_, holds, at));
   }
   template <class T>
-  unsigned match_any(T value, Place at = Place::current()) const {
+  unsigned match_any(T value, CallSite at = CallSite::current()) const {
     return packed(__match_any_sync(lanes_, value, at));
   }
   template <class T>
-  unsigned match_all(T value, int& same, Place at = Place::current()) const {
+  unsigned match_all(T value, int& same, CallSite at = CallSite::current()) const {
     return packed(__match_all_sync(lanes_, value, &same, at));
   }
   unsigned lanes() const { return lanes_; }
@@ -159,7 +159,7 @@ class coalesced_group : public warp_lanes_group {
   unsigned meta_group_rank() const { return 0; }
   unsigned meta_group_size() const { return 1; }
 };
-TESSERA_DEVICE coalesced_group coalesced_threads(Place at = Place::current()) {
+TESSERA_DEVICE coalesced_group coalesced_threads(CallSite at = CallSite::current()) {
   return coalesced_group(tessera_cuda::active_lanes(at));
 }
 
@@ -178,19 +178,19 @@ class thread_block_tile : public warp_lanes_group {
   static unsigned meta_group_rank() { return tessera_cuda::thread_rank() / Size; }
   static unsigned meta_group_size() { return (details::block_threads() + Size - 1) / Size; }
   template <class T>
-  T shfl(T value, int rank, Place at = Place::current()) const {
+  T shfl(T value, int rank, CallSite at = CallSite::current()) const {
     return details::by_words(value, [&](auto word) { return __shfl_sync(lanes(), word, rank, Size, at); });
   }
   template <class T>
-  T shfl_up(T value, unsigned by, Place at = Place::current()) const {
+  T shfl_up(T value, unsigned by, CallSite at = CallSite::current()) const {
     return details::by_words(value, [&](auto word) { return __shfl_up_sync(lanes(), word, by, Size, at); });
   }
   template <class T>
-  T shfl_down(T value, unsigned by, Place at = Place::current()) const {
+  T shfl_down(T value, unsigned by, CallSite at = CallSite::current()) const {
     return details::by_words(value, [&](auto word) { return __shfl_down_sync(lanes(), word, by, Size, at); });
   }
   template <class T>
-  T shfl_xor(T value, unsigned mask, Place at = Place::current()) const {
+  T shfl_xor(T value, unsigned mask, CallSite at = CallSite::current()) const {
     return details::by_words(
         value, [&](auto word) { return __shfl_xor_sync(lanes(), word, static_cast<int>(mask), Size, at); });
   }
@@ -215,7 +215,7 @@ class thread_block_tile<Size, Parent, false> {
   static unsigned thread_rank() { return tessera_cuda::thread_rank() % Size; }
   static unsigned meta_group_rank() { return tessera_cuda::thread_rank() / Size; }
   static unsigned meta_group_size() { return (details::block_threads() + Size - 1) / Size; }
-  static void sync(Place at = Place::current()) { tessera_cuda::barrier(at); }
+  static void sync(CallSite at = CallSite::current()) { tessera_cuda::barrier(at); }
   unsigned long long* memory;
 };
 
@@ -237,7 +237,7 @@ class thread_group {
   unsigned size() const { return size_; }
   unsigned num_threads() const { return size_; }
   unsigned thread_rank() const { return lanes_ == 0 ? tessera_cuda::thread_rank() : details::below(lanes_); }
-  void sync(Place at = Place::current()) const {
+  void sync(CallSite at = CallSite::current()) const {
     if (lanes_ == 0) tessera_cuda::barrier(at);
     else tessera_cuda::sync_warp(lanes_, at);
   }
@@ -259,17 +259,19 @@ inline thread_group tiled_partition(const thread_group& parent, unsigned size) {
 }
 
 template <class Group>
-TESSERA_DEVICE coalesced_group binary_partition(const Group& group, bool holds, Place at = Place::current()) {
+TESSERA_DEVICE coalesced_group binary_partition(const Group& group, bool holds,
+                                                CallSite at = CallSite::current()) {
   const unsigned yes = __ballot_sync(group.lanes(), holds, at);
   return coalesced_group(holds ? yes : group.lanes() & ~yes);
 }
 template <class T, class Group>
-TESSERA_DEVICE coalesced_group labeled_partition(const Group& group, T label, Place at = Place::current()) {
+TESSERA_DEVICE coalesced_group labeled_partition(const Group& group, T label,
+                                                 CallSite at = CallSite::current()) {
   return coalesced_group(__match_any_sync(group.lanes(), label, at));
 }
 
 template <class Group>
-TESSERA_DEVICE void sync(const Group& group, Place at = Place::current()) {
+TESSERA_DEVICE void sync(const Group& group, CallSite at = CallSite::current()) {
   group.sync(at);
 }
 

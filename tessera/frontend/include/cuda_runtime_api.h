@@ -15,10 +15,10 @@
 
 namespace tessera_cuda {
 
-struct Place {
+struct CallSite {
   const char* file;
   int line;
-  static constexpr Place current(const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+  static constexpr CallSite current(const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
     return {file, line};
   }
 };
@@ -26,9 +26,9 @@ struct Place {
 enum class Memory { device, pinned, managed };
 // `text`: the pointer as the caller spells it, from which the array gets its name.
 cudaError_t allocate(const char* text, void** pointer, size_t bytes, size_t element_bytes, Memory memory,
-                     Place at);
+                     CallSite at);
 cudaError_t allocate_pitched(const char* text, void** pointer, size_t* pitch, size_t width, size_t height,
-                             size_t element_bytes, Place at);
+                             size_t element_bytes, CallSite at);
 // 0: the pointer does not say.
 template <class T>
 constexpr size_t element_bytes_of() {
@@ -85,11 +85,11 @@ inline cudaError_t cudaProfilerStart() { return cudaSuccess; }
 inline cudaError_t cudaProfilerStop() { return cudaSuccess; }
 
 // Memory
-cudaError_t cudaFree(void* pointer, tessera_cuda::Place at = tessera_cuda::Place::current());
-cudaError_t cudaFreeHost(void* pointer, tessera_cuda::Place at = tessera_cuda::Place::current());
+cudaError_t cudaFree(void* pointer, tessera_cuda::CallSite at = tessera_cuda::CallSite::current());
+cudaError_t cudaFreeHost(void* pointer, tessera_cuda::CallSite at = tessera_cuda::CallSite::current());
 cudaError_t cudaMemGetInfo(size_t* free, size_t* total);
 cudaError_t cudaHostRegister(void* pointer, size_t bytes, unsigned int flags,
-                             tessera_cuda::Place at = tessera_cuda::Place::current());
+                             tessera_cuda::CallSite at = tessera_cuda::CallSite::current());
 cudaError_t cudaHostUnregister(void* pointer);
 cudaError_t cudaHostGetDevicePointer(void** device, void* host, unsigned int flags);
 cudaError_t cudaHostGetFlags(unsigned int* flags, void* host);
@@ -102,61 +102,61 @@ cudaError_t cudaMemAdvise(const void* pointer, size_t bytes, cudaMemoryAdvise ad
 cudaError_t cudaMemAdvise(const void* pointer, size_t bytes, cudaMemoryAdvise advice,
                           cudaMemLocation location);
 cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind,
-                       tessera_cuda::Place at = tessera_cuda::Place::current());
+                       tessera_cuda::CallSite at = tessera_cuda::CallSite::current());
 cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind,
                             cudaStream_t stream = nullptr,
-                            tessera_cuda::Place at = tessera_cuda::Place::current());
+                            tessera_cuda::CallSite at = tessera_cuda::CallSite::current());
 cudaError_t cudaMemcpyPeer(void* to, int to_device, const void* from, int from_device, size_t bytes,
-                           tessera_cuda::Place at = tessera_cuda::Place::current());
+                           tessera_cuda::CallSite at = tessera_cuda::CallSite::current());
 cudaError_t cudaMemcpyPeerAsync(void* to, int to_device, const void* from, int from_device, size_t bytes,
                                 cudaStream_t stream = nullptr,
-                                tessera_cuda::Place at = tessera_cuda::Place::current());
+                                tessera_cuda::CallSite at = tessera_cuda::CallSite::current());
 cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
                          size_t height, cudaMemcpyKind kind,
-                         tessera_cuda::Place at = tessera_cuda::Place::current());
+                         tessera_cuda::CallSite at = tessera_cuda::CallSite::current());
 cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
                               size_t height, cudaMemcpyKind kind, cudaStream_t stream = nullptr,
-                              tessera_cuda::Place at = tessera_cuda::Place::current());
+                              tessera_cuda::CallSite at = tessera_cuda::CallSite::current());
 cudaError_t cudaMemset(void* to, int byte, size_t bytes,
-                       tessera_cuda::Place at = tessera_cuda::Place::current());
+                       tessera_cuda::CallSite at = tessera_cuda::CallSite::current());
 cudaError_t cudaMemsetAsync(void* to, int byte, size_t bytes, cudaStream_t stream = nullptr,
-                            tessera_cuda::Place at = tessera_cuda::Place::current());
+                            tessera_cuda::CallSite at = tessera_cuda::CallSite::current());
 cudaError_t cudaMemset2D(void* to, size_t pitch, int byte, size_t width, size_t height,
-                         tessera_cuda::Place at = tessera_cuda::Place::current());
+                         tessera_cuda::CallSite at = tessera_cuda::CallSite::current());
 cudaError_t cudaMemset2DAsync(void* to, size_t pitch, int byte, size_t width, size_t height,
                               cudaStream_t stream = nullptr,
-                              tessera_cuda::Place at = tessera_cuda::Place::current());
+                              tessera_cuda::CallSite at = tessera_cuda::CallSite::current());
 
 // An array's name is read off the argument, &d_a or (void**)&d_a: hence macros. The functions are for calls
 // that spell a template argument.
 template <class T>
 inline cudaError_t cudaMalloc(T** pointer, size_t bytes,
-                              tessera_cuda::Place at = tessera_cuda::Place::current()) {
+                              tessera_cuda::CallSite at = tessera_cuda::CallSite::current()) {
   return tessera_cuda::allocate("", (void**)(void*)pointer, bytes, tessera_cuda::element_bytes_of<T>(),
                                 tessera_cuda::Memory::device, at);
 }
 template <class T>
 inline cudaError_t cudaMallocHost(T** pointer, size_t bytes, unsigned int = 0,
-                                  tessera_cuda::Place at = tessera_cuda::Place::current()) {
+                                  tessera_cuda::CallSite at = tessera_cuda::CallSite::current()) {
   return tessera_cuda::allocate("", (void**)(void*)pointer, bytes, tessera_cuda::element_bytes_of<T>(),
                                 tessera_cuda::Memory::pinned, at);
 }
 template <class T>
 inline cudaError_t cudaHostAlloc(T** pointer, size_t bytes, unsigned int = 0,
-                                 tessera_cuda::Place at = tessera_cuda::Place::current()) {
+                                 tessera_cuda::CallSite at = tessera_cuda::CallSite::current()) {
   return tessera_cuda::allocate("", (void**)(void*)pointer, bytes, tessera_cuda::element_bytes_of<T>(),
                                 tessera_cuda::Memory::pinned, at);
 }
 template <class T>
 inline cudaError_t cudaMallocManaged(T** pointer, size_t bytes, unsigned int = cudaMemAttachGlobal,
-                                     tessera_cuda::Place at = tessera_cuda::Place::current()) {
+                                     tessera_cuda::CallSite at = tessera_cuda::CallSite::current()) {
   return tessera_cuda::allocate("", (void**)(void*)pointer, bytes, tessera_cuda::element_bytes_of<T>(),
                                 tessera_cuda::Memory::managed, at);
 }
 namespace tessera_cuda {
 struct Named {
   const char* text;
-  Place at;
+  CallSite at;
   template <class T>
   cudaError_t device(T** pointer, size_t bytes) const {
     return allocate(text, (void**)(void*)pointer, bytes, tessera_cuda::element_bytes_of<T>(), Memory::device,
@@ -182,7 +182,7 @@ struct Named {
     return allocate_pitched(text, (void**)(void*)pointer, pitch, width, height, element_bytes_of<T>(), at);
   }
 };
-inline Named named(const char* text, Place at = Place::current()) { return {text, at}; }
+inline Named named(const char* text, CallSite at = CallSite::current()) { return {text, at}; }
 }  // namespace tessera_cuda
 #define cudaMalloc(pointer, ...) tessera_cuda::named(#pointer).device(pointer, __VA_ARGS__)
 #define cudaMallocAsync(pointer, ...) tessera_cuda::named(#pointer).in_order(pointer, __VA_ARGS__)
@@ -191,7 +191,7 @@ inline Named named(const char* text, Place at = Place::current()) { return {text
 #define cudaMallocManaged(pointer, ...) tessera_cuda::named(#pointer).managed(pointer, __VA_ARGS__)
 #define cudaMallocPitch(pointer, ...) tessera_cuda::named(#pointer).pitched(pointer, __VA_ARGS__)
 inline cudaError_t cudaFreeAsync(void* pointer, cudaStream_t stream,
-                                 tessera_cuda::Place at = tessera_cuda::Place::current()) {
+                                 tessera_cuda::CallSite at = tessera_cuda::CallSite::current()) {
   const cudaError_t error = tessera_cuda::refuse_in_capture(stream);
   return error == cudaSuccess ? cudaFree(pointer, at) : error;
 }
@@ -223,9 +223,9 @@ inline cudaPitchedPtr make_cudaPitchedPtr(void* pointer, size_t pitch, size_t xs
 // Variables of the device, by name.
 namespace tessera_cuda {
 cudaError_t copy_to_symbol(void* symbol, const void* from, size_t bytes, size_t offset, cudaMemcpyKind kind,
-                           Place at);
+                           CallSite at);
 cudaError_t copy_from_symbol(void* to, const void* symbol, size_t bytes, size_t offset, cudaMemcpyKind kind,
-                             Place at);
+                             CallSite at);
 cudaError_t symbol_address(void** pointer, const void* symbol);
 cudaError_t symbol_size(size_t* bytes, const void* symbol);
 template <class T>
@@ -236,28 +236,28 @@ void* symbol_of(const T& symbol) {
 template <class T>
 inline cudaError_t cudaMemcpyToSymbol(const T& symbol, const void* from, size_t bytes, size_t offset = 0,
                                       cudaMemcpyKind kind = cudaMemcpyHostToDevice,
-                                      tessera_cuda::Place at = tessera_cuda::Place::current()) {
+                                      tessera_cuda::CallSite at = tessera_cuda::CallSite::current()) {
   return tessera_cuda::copy_to_symbol(tessera_cuda::symbol_of(symbol), from, bytes, offset, kind, at);
 }
 template <class T>
 inline cudaError_t cudaMemcpyToSymbolAsync(const T& symbol, const void* from, size_t bytes, size_t offset = 0,
                                            cudaMemcpyKind kind = cudaMemcpyHostToDevice,
                                            cudaStream_t stream = nullptr,
-                                           tessera_cuda::Place at = tessera_cuda::Place::current()) {
+                                           tessera_cuda::CallSite at = tessera_cuda::CallSite::current()) {
   if (const cudaError_t error = tessera_cuda::refuse_in_capture(stream)) return error;
   return tessera_cuda::copy_to_symbol(tessera_cuda::symbol_of(symbol), from, bytes, offset, kind, at);
 }
 template <class T>
 inline cudaError_t cudaMemcpyFromSymbol(void* to, const T& symbol, size_t bytes, size_t offset = 0,
                                         cudaMemcpyKind kind = cudaMemcpyDeviceToHost,
-                                        tessera_cuda::Place at = tessera_cuda::Place::current()) {
+                                        tessera_cuda::CallSite at = tessera_cuda::CallSite::current()) {
   return tessera_cuda::copy_from_symbol(to, tessera_cuda::symbol_of(symbol), bytes, offset, kind, at);
 }
 template <class T>
 inline cudaError_t cudaMemcpyFromSymbolAsync(void* to, const T& symbol, size_t bytes, size_t offset = 0,
                                              cudaMemcpyKind kind = cudaMemcpyDeviceToHost,
                                              cudaStream_t stream = nullptr,
-                                             tessera_cuda::Place at = tessera_cuda::Place::current()) {
+                                             tessera_cuda::CallSite at = tessera_cuda::CallSite::current()) {
   if (const cudaError_t error = tessera_cuda::refuse_in_capture(stream)) return error;
   return tessera_cuda::copy_from_symbol(to, tessera_cuda::symbol_of(symbol), bytes, offset, kind, at);
 }
@@ -308,7 +308,7 @@ cudaError_t cudaEventDestroy(cudaEvent_t event);
 // Kernels by their address
 namespace tessera_cuda {
 cudaError_t launch_by_address(const void* kernel, dim3 grid, dim3 block, void** arguments,
-                              size_t shared_bytes, cudaStream_t stream, bool cooperative, Place at);
+                              size_t shared_bytes, cudaStream_t stream, bool cooperative, CallSite at);
 cudaError_t attributes_of(cudaFuncAttributes* attributes, const void* kernel);
 cudaError_t set_attribute(const void* kernel, cudaFuncAttribute attribute, int value);
 cudaError_t blocks_per_multiprocessor(int* blocks, const void* kernel, int block_size, size_t shared_bytes);
@@ -336,14 +336,14 @@ inline const void* address_of(const void* kernel) { return kernel; }
 template <class K>
 inline cudaError_t cudaLaunchKernel(K* kernel, dim3 grid, dim3 block, void** arguments,
                                     size_t shared_bytes = 0, cudaStream_t stream = nullptr,
-                                    tessera_cuda::Place at = tessera_cuda::Place::current()) {
+                                    tessera_cuda::CallSite at = tessera_cuda::CallSite::current()) {
   return tessera_cuda::launch_by_address(tessera_cuda::address_of(kernel), grid, block, arguments,
                                          shared_bytes, stream, false, at);
 }
 template <class K>
-inline cudaError_t cudaLaunchCooperativeKernel(K* kernel, dim3 grid, dim3 block, void** arguments,
-                                               size_t shared_bytes = 0, cudaStream_t stream = nullptr,
-                                               tessera_cuda::Place at = tessera_cuda::Place::current()) {
+inline cudaError_t cudaLaunchCooperativeKernel(
+    K* kernel, dim3 grid, dim3 block, void** arguments, size_t shared_bytes = 0,
+    cudaStream_t stream = nullptr, tessera_cuda::CallSite at = tessera_cuda::CallSite::current()) {
   return tessera_cuda::launch_by_address(tessera_cuda::address_of(kernel), grid, block, arguments,
                                          shared_bytes, stream, true, at);
 }

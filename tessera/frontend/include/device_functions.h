@@ -5,7 +5,7 @@
 #include "cuda_runtime_api.h"
 
 #define TESSERA_DEVICE [[gnu::always_inline]] inline
-#define TESSERA_AT tessera_cuda::Place at = tessera_cuda::Place::current()
+#define TESSERA_AT tessera_cuda::CallSite at = tessera_cuda::CallSite::current()
 
 inline constexpr int warpSize = 32;
 
@@ -28,21 +28,21 @@ class AtomicAccess {
 
 namespace tessera_cuda {
 
-void barrier(Place at);
+void barrier(CallSite at);
 // Reductions over all threads of the block: the count of true predicates, all, or any.
 enum class Count { count, all, any };
-int barrier_count(Count what, bool holds, Place at);
-void sync_warp(unsigned lanes, Place at);
+int barrier_count(Count what, bool holds, CallSite at);
+void sync_warp(unsigned lanes, CallSite at);
 // The choice of the lane whose value a shuffle returns.
 enum class Shuffle { index, up, down, exclusive_or };
-std::uint64_t shuffle(Shuffle how, unsigned lanes, std::uint64_t word, int operand, int width, Place at);
+std::uint64_t shuffle(Shuffle how, unsigned lanes, std::uint64_t word, int operand, int width, CallSite at);
 enum class Vote { any, all, ballot, unanimous };
-unsigned vote(Vote what, unsigned lanes, bool holds, Place at);
-unsigned match_any(unsigned lanes, std::uint64_t word, Place at);
-unsigned match_all(unsigned lanes, std::uint64_t word, Place at);
+unsigned vote(Vote what, unsigned lanes, bool holds, CallSite at);
+unsigned match_any(unsigned lanes, std::uint64_t word, CallSite at);
+unsigned match_all(unsigned lanes, std::uint64_t word, CallSite at);
 // The lanes of the warp that came to this place together.
-unsigned active_lanes(Place at);
-[[noreturn]] void trap(Place at);
+unsigned active_lanes(CallSite at);
+[[noreturn]] void trap(CallSite at);
 void sleep(unsigned nanoseconds);
 long long ticks();
 bool on_device() noexcept;
@@ -175,7 +175,7 @@ TESSERA_DEVICE unsigned __match_all_sync(unsigned lanes, T value, int* same, TES
 namespace tessera_cuda {
 // Reduces the values of all named lanes, reading each lane's own.
 template <class T, class Join>
-TESSERA_DEVICE T reduce_lanes(unsigned lanes, T value, Join join, Place at) {
+TESSERA_DEVICE T reduce_lanes(unsigned lanes, T value, Join join, CallSite at) {
   T sum{};
   bool first = true;
   for (unsigned left = lanes; left != 0; left &= left - 1) {

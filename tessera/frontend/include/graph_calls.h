@@ -59,17 +59,17 @@ cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec);
 
 cudaError_t cudaGraphAddKernelNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* after,
                                    size_t count, const cudaKernelNodeParams* kernel,
-                                   tessera_cuda::Place at = tessera_cuda::Place::current());
+                                   tessera_cuda::CallSite at = tessera_cuda::CallSite::current());
 cudaError_t cudaGraphAddMemcpyNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* after,
                                    size_t count, const cudaMemcpy3DParms* copy,
-                                   tessera_cuda::Place at = tessera_cuda::Place::current());
+                                   tessera_cuda::CallSite at = tessera_cuda::CallSite::current());
 cudaError_t cudaGraphAddMemcpyNode1D(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* after,
                                      size_t count, void* to, const void* from, size_t bytes,
                                      cudaMemcpyKind kind,
-                                     tessera_cuda::Place at = tessera_cuda::Place::current());
+                                     tessera_cuda::CallSite at = tessera_cuda::CallSite::current());
 cudaError_t cudaGraphAddMemsetNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* after,
                                    size_t count, const cudaMemsetParams* set,
-                                   tessera_cuda::Place at = tessera_cuda::Place::current());
+                                   tessera_cuda::CallSite at = tessera_cuda::CallSite::current());
 cudaError_t cudaGraphAddHostNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* after,
                                  size_t count, const cudaHostNodeParams* host);
 cudaError_t cudaGraphAddEmptyNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* after,

@@ -37,7 +37,7 @@ template <class T>
 
 // Configures the next launch of this host thread.
 void configure(dim3 grid, dim3 block, std::size_t shared_bytes = 0, cudaStream_t stream = nullptr,
-               Place at = Place::current());
+               CallSite at = CallSite::current());
 
 template <class T>
 constexpr const char* type_text() {
@@ -48,10 +48,10 @@ constexpr const char* type_text() {
 struct KernelCode {
   const char* name;
   const char* type;  // the closure's, spelled: it holds the template arguments
-  Place at;
+  CallSite at;
   void (*body)();  // one GPU thread; asks for its closure
   std::size_t closure_bytes;
-  int most_threads;  // per block, by __launch_bounds__; 0: any
+  int max_threads;  // per block, by __launch_bounds__; 0: any
 };
 void launch(KernelCode& code, const void* closure);
 void get_closure(void* to) noexcept;
@@ -81,13 +81,14 @@ template <class F>
 Closure(F) -> Closure<F>;
 
 template <class F>
-void kernel(const char* name, const Closure<F>& closure, int most_threads = 0, Place at = Place::current()) {
-  static KernelCode code{name, type_text<F>(), at, &run_thread<F>, sizeof(F), most_threads};
+void kernel(const char* name, const Closure<F>& closure, int max_threads = 0,
+            CallSite at = CallSite::current()) {
+  static KernelCode code{name, type_text<F>(), at, &run_thread<F>, sizeof(F), max_threads};
   launch(code, &closure.code);
 }
 // The form that tests use.
 template <class F>
-void kernel(const char* name, const F& closure, Place at = Place::current()) {
+void kernel(const char* name, const F& closure, CallSite at = CallSite::current()) {
   static_assert(std::is_trivially_destructible_v<F>);
   static KernelCode code{name, type_text<F>(), at, &run_thread<F>, sizeof(F), 0};
   launch(code, &closure);
@@ -137,15 +138,15 @@ template <class S, class M>
                                         &elements_of<M>));
 }
 
-[[gnu::const]] void* dynamic_shared_place(const char* name, std::size_t element_bytes) noexcept;
+[[gnu::const]] void* dynamic_shared_address(const char* name, std::size_t element_bytes) noexcept;
 struct DynamicShared {
   const char* name;
   template <class T>
   [[gnu::always_inline]] operator T*() const {
-    if constexpr (std::is_void_v<T>) return dynamic_shared_place(name, 1);
+    if constexpr (std::is_void_v<T>) return dynamic_shared_address(name, 1);
     else
       return static_cast<T*>(
-          const_cast<void*>(static_cast<const volatile void*>(dynamic_shared_place(name, sizeof(T)))));
+          const_cast<void*>(static_cast<const volatile void*>(dynamic_shared_address(name, sizeof(T)))));
   }
 };
 inline DynamicShared dynamic_shared(const char* name) { return {name}; }
@@ -155,12 +156,12 @@ class Variable {
  public:
   enum Kind { device, constant, managed };
   template <class T>
-  Variable(const char* name, T& variable, Kind kind, Place at = Place::current()) {
+  Variable(const char* name, T& variable, Kind kind, CallSite at = CallSite::current()) {
     add(name, const_cast<void*>(static_cast<const volatile void*>(&variable)), kind, &elements_of<T>, at);
   }
 
  private:
-  static void add(const char* name, void* at, Kind kind, const ElementsOf* type, Place declared);
+  static void add(const char* name, void* at, Kind kind, const ElementsOf* type, CallSite declared);
 };
 
 }  // namespace tessera_cuda

@@ -28,12 +28,12 @@ constexpr cudaChannelFormatDesc format_of() {
 }
 
 cudaError_t allocate_array(const char* text, cudaArray_t* array, const cudaChannelFormatDesc& format,
-                           cudaExtent extent, unsigned flags, Place at);
+                           cudaExtent extent, unsigned flags, CallSite at);
 cudaError_t bind(textureReference& texture, const cudaResourceDesc& resource, size_t* offset);
 
 struct NamedArray {
   const char* text;
-  Place at;
+  CallSite at;
   cudaError_t flat(cudaArray_t* array, const cudaChannelFormatDesc* format, size_t width, size_t height = 0,
                    unsigned flags = 0) const {
     return allocate_array(text, array, *format, {width, height, 0}, flags, at);
@@ -43,7 +43,7 @@ struct NamedArray {
     return allocate_array(text, array, *format, extent, flags, at);
   }
 };
-inline NamedArray named_array(const char* text, Place at = Place::current()) { return {text, at}; }
+inline NamedArray named_array(const char* text, CallSite at = CallSite::current()) { return {text, at}; }
 
 }  // namespace tessera_cuda
 
@@ -56,39 +56,41 @@ inline cudaChannelFormatDesc cudaCreateChannelDesc(int x, int y, int z, int w, c
 }
 #define cudaMallocArray(array, ...) tessera_cuda::named_array(#array).flat(array, __VA_ARGS__)
 #define cudaMalloc3DArray(array, ...) tessera_cuda::named_array(#array).deep(array, __VA_ARGS__)
-cudaError_t cudaFreeArray(cudaArray_t array, tessera_cuda::Place at = tessera_cuda::Place::current());
+cudaError_t cudaFreeArray(cudaArray_t array, tessera_cuda::CallSite at = tessera_cuda::CallSite::current());
 cudaError_t cudaArrayGetInfo(cudaChannelFormatDesc* format, cudaExtent* extent, unsigned int* flags,
                              cudaArray_t array);
 cudaError_t cudaGetChannelDesc(cudaChannelFormatDesc* format, cudaArray_const_t array);
 
 // Offsets along x in bytes, along y in rows.
 cudaError_t cudaMemcpyToArray(cudaArray_t to, size_t x, size_t y, const void* from, size_t bytes,
-                              cudaMemcpyKind kind, tessera_cuda::Place at = tessera_cuda::Place::current());
+                              cudaMemcpyKind kind,
+                              tessera_cuda::CallSite at = tessera_cuda::CallSite::current());
 cudaError_t cudaMemcpyFromArray(void* to, cudaArray_const_t from, size_t x, size_t y, size_t bytes,
-                                cudaMemcpyKind kind, tessera_cuda::Place at = tessera_cuda::Place::current());
+                                cudaMemcpyKind kind,
+                                tessera_cuda::CallSite at = tessera_cuda::CallSite::current());
 cudaError_t cudaMemcpy2DToArray(cudaArray_t to, size_t x, size_t y, const void* from, size_t pitch,
                                 size_t width, size_t height, cudaMemcpyKind kind,
-                                tessera_cuda::Place at = tessera_cuda::Place::current());
+                                tessera_cuda::CallSite at = tessera_cuda::CallSite::current());
 cudaError_t cudaMemcpy2DFromArray(void* to, size_t pitch, cudaArray_const_t from, size_t x, size_t y,
                                   size_t width, size_t height, cudaMemcpyKind kind,
-                                  tessera_cuda::Place at = tessera_cuda::Place::current());
+                                  tessera_cuda::CallSite at = tessera_cuda::CallSite::current());
 cudaError_t cudaMemcpy3D(const cudaMemcpy3DParms* copy,
-                         tessera_cuda::Place at = tessera_cuda::Place::current());
+                         tessera_cuda::CallSite at = tessera_cuda::CallSite::current());
 inline cudaError_t cudaMemcpyToArrayAsync(cudaArray_t to, size_t x, size_t y, const void* from, size_t bytes,
                                           cudaMemcpyKind kind, cudaStream_t stream = nullptr,
-                                          tessera_cuda::Place at = tessera_cuda::Place::current()) {
+                                          tessera_cuda::CallSite at = tessera_cuda::CallSite::current()) {
   if (const cudaError_t error = tessera_cuda::refuse_in_capture(stream)) return error;
   return cudaMemcpyToArray(to, x, y, from, bytes, kind, at);
 }
 inline cudaError_t cudaMemcpy2DToArrayAsync(cudaArray_t to, size_t x, size_t y, const void* from,
                                             size_t pitch, size_t width, size_t height, cudaMemcpyKind kind,
                                             cudaStream_t stream = nullptr,
-                                            tessera_cuda::Place at = tessera_cuda::Place::current()) {
+                                            tessera_cuda::CallSite at = tessera_cuda::CallSite::current()) {
   if (const cudaError_t error = tessera_cuda::refuse_in_capture(stream)) return error;
   return cudaMemcpy2DToArray(to, x, y, from, pitch, width, height, kind, at);
 }
 inline cudaError_t cudaMemcpy3DAsync(const cudaMemcpy3DParms* copy, cudaStream_t stream = nullptr,
-                                     tessera_cuda::Place at = tessera_cuda::Place::current()) {
+                                     tessera_cuda::CallSite at = tessera_cuda::CallSite::current()) {
   if (const cudaError_t error = tessera_cuda::refuse_in_capture(stream)) return error;
   return cudaMemcpy3D(copy, at);
 }

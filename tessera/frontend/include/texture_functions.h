@@ -18,14 +18,14 @@ struct Texel {
 enum class Texture { line, plane, volume, layered_line, layered_plane };
 // `wanted`: the kernel's result type. Coordinates count texels, or run from 0 to 1, as the texture says.
 Texel fetch(cudaTextureObject_t texture, Texture shape, const cudaChannelFormatDesc& wanted, float x, float y,
-            float z, int layer, Place at);
-Texel fetch_element(cudaTextureObject_t texture, const cudaChannelFormatDesc& wanted, int x, Place at);
+            float z, int layer, CallSite at);
+Texel fetch_element(cudaTextureObject_t texture, const cudaChannelFormatDesc& wanted, int x, CallSite at);
 // The object that a texture reference is bound to: the program's own variable, which a kernel does not read.
 cudaTextureObject_t bound_to(const textureReference& texture) noexcept;
 enum class Surface { line, plane, volume, layered_line, layered_plane };
 // Null: outside, and nothing is to be done there.
 void* surface_place(cudaSurfaceObject_t surface, Surface shape, size_t bytes, int x, int y, int z,
-                    cudaSurfaceBoundaryMode mode, Place at);
+                    cudaSurfaceBoundaryMode mode, CallSite at);
 void copy_texel(void* to, const void* from, size_t bytes) noexcept;
 
 template <class T>

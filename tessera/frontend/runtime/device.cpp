@@ -34,7 +34,7 @@ tessera::bench::Multiprocessor multiprocessor() {
 }
 
 int blocks_that_fit(const Kernel* kernel, int threads, std::size_t dynamic_bytes) {
-  if (threads < 1 || threads > (kernel == nullptr ? 1024 : kernel->most_threads())) return 0;
+  if (threads < 1 || threads > (kernel == nullptr ? 1024 : kernel->max_threads())) return 0;
   const std::size_t bytes = (kernel == nullptr ? 0 : kernel->static_bytes()) + dynamic_bytes;
   return tessera::bench::occupancy(multiprocessor(), threads, static_cast<std::int64_t>(bytes)).blocks;
 }
@@ -62,7 +62,7 @@ cudaError_t attributes_of(cudaFuncAttributes* attributes, const void* address) {
   if (kernel == nullptr) return r.fail(cudaErrorInvalidDeviceFunction);
   *attributes = {};
   attributes->sharedSizeBytes = kernel->static_bytes();
-  attributes->maxThreadsPerBlock = kernel->most_threads();
+  attributes->maxThreadsPerBlock = kernel->max_threads();
   attributes->numRegs = 32;  // not known before nvcc compiles it
   attributes->ptxVersion = attributes->binaryVersion = gpu().major * 10 + gpu().minor;
   attributes->maxDynamicSharedSizeBytes = static_cast<int>(kernel->largest_dynamic);
@@ -75,7 +75,7 @@ cudaError_t set_attribute(const void* address, cudaFuncAttribute attribute, int 
   Kernel* const kernel = kernel_at(address);
   if (kernel == nullptr) return r.fail(cudaErrorInvalidDeviceFunction);
   if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize) return cudaSuccess;
-  if (value < 0 || static_cast<std::size_t>(value) + kernel->static_bytes() > gpu().shared_per_block_most)
+  if (value < 0 || static_cast<std::size_t>(value) + kernel->static_bytes() > gpu().max_shared_per_block)
     return r.fail(cudaErrorInvalidValue);
   kernel->largest_dynamic = std::max<std::size_t>(static_cast<std::size_t>(value), 48 * KiB);
   return cudaSuccess;
@@ -99,7 +99,7 @@ cudaError_t best_block_size(int* grid, int* block, const void* address, std::siz
   const Lock lock(r.mutex);
   const Kernel* const kernel = kernel_at(address);
   if (kernel == nullptr) return r.fail(cudaErrorInvalidDeviceFunction);
-  const int most = limit > 0 ? std::min(limit, kernel->most_threads()) : kernel->most_threads();
+  const int most = limit > 0 ? std::min(limit, kernel->max_threads()) : kernel->max_threads();
   int best_threads = 0, best_size = 0, best_blocks = 0;
   for (int size = most / 32 * 32; size >= 32; size -= 32) {
     const std::size_t bytes = shared_bytes_of == nullptr ? shared_bytes : shared_bytes_of(context, size);
@@ -203,7 +203,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int device) {
   p->singleToDoublePrecisionPerfRatio = 2;
   p->concurrentManagedAccess = p->computePreemptionSupported = p->canUseHostPointerForRegisteredMem = 1;
   p->cooperativeLaunch = 1;
-  p->sharedMemPerBlockOptin = gpu().shared_per_block_most;
+  p->sharedMemPerBlockOptin = gpu().max_shared_per_block;
   p->maxBlocksPerMultiProcessor = gpu().blocks_per_multiprocessor;
   p->reservedSharedMemPerBlock = gpu().major >= 8 ? 1024 : 0;
   p->hostRegisterSupported = 1;
@@ -318,7 +318,7 @@ cudaError_t cudaRuntimeGetVersion(int* version) {
   return cudaSuccess;
 }
 
-// There is one device, which is nobody's peer.
+// There is one device, which has no peer.
 cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer) {
   *can = 0;
   if (const cudaError_t error = check_device(device); error != cudaSuccess) return error;

@@ -57,7 +57,7 @@ std::string place_in(const Array& array, std::size_t first_byte, std::size_t las
   return first == last ? first : first + " to " + last;
 }
 
-cudaError_t find_copy(cudaError_t error, const std::string& text, const Array* array, Place at) {
+cudaError_t find_copy(cudaError_t error, const std::string& text, const Array* array, CallSite at) {
   FindingRecord finding = finding_at("copy", at.file, at.line);
   finding.text = text;
   if (array != nullptr) finding.array = array->name;
@@ -65,7 +65,7 @@ cudaError_t find_copy(cudaError_t error, const std::string& text, const Array* a
   return error;
 }
 
-void find_never_written(const Array& array, const void* from, std::size_t bytes, Place at) {
+void find_never_written(const Array& array, const void* from, std::size_t bytes, CallSite at) {
   if (array.written == nullptr) return;
   const std::size_t offset = static_cast<std::size_t>(static_cast<const char*>(from) - array.data);
   const std::uint8_t* const first = array.written + offset;

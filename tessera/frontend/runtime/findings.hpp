@@ -13,10 +13,10 @@ FindingRecord finding_of(std::string what, const LaunchRecord& launch);
 // Records a finding, once for each place and text.
 void find(FindingRecord finding);
 // Records a copy, fill or release that the runtime refuses; returns the error.
-cudaError_t find_copy(cudaError_t error, const std::string& text, const Array* array, Place at);
-// Reports a host copy of [from, from + bytes) that includes bytes nobody wrote.
-void find_never_written(const Array& array, const void* from, std::size_t bytes, Place at);
-// Reports an array that is released although a kernel wrote it and nobody read it since.
+cudaError_t find_copy(cudaError_t error, const std::string& text, const Array* array, CallSite at);
+// Reports a host copy of [from, from + bytes) that includes unwritten bytes.
+void find_never_written(const Array& array, const void* from, std::size_t bytes, CallSite at);
+// Reports an array that is released although nothing has read it since a kernel wrote it.
 void find_never_read(const Array& array);
 // Reports memory still allocated and launch errors never queried.
 void find_at_exit();

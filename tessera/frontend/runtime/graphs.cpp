@@ -5,9 +5,9 @@
 #include "tessera/frontend/runtime/kernels.hpp"
 #include "tessera/frontend/runtime/graphs.hpp"
 
+using tessera_cuda::CallSite;
 using tessera_cuda::Capture;
 using tessera_cuda::Lock;
-using tessera_cuda::Place;
 using tessera_cuda::Runtime;
 
 namespace tessera_cuda {
@@ -149,7 +149,7 @@ cudaError_t add(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t*
   return cudaSuccess;
 }
 
-cudaError_t fill(const cudaMemsetParams& of, Place at) {
+cudaError_t fill(const cudaMemsetParams& of, CallSite at) {
   if (of.elementSize == 1)
     return cudaMemset2D(of.dst, of.height > 1 ? of.pitch : of.width, static_cast<int>(of.value), of.width,
                         of.height, at);
@@ -167,7 +167,7 @@ cudaError_t fill(const cudaMemsetParams& of, Place at) {
 }  // namespace
 
 cudaError_t cudaGraphAddKernelNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* after,
-                                   size_t count, const cudaKernelNodeParams* kernel, Place at) {
+                                   size_t count, const cudaKernelNodeParams* kernel, CallSite at) {
   Runtime& r = Runtime::get();
   const Lock lock(r.mutex);
   if (graph == nullptr || kernel == nullptr || kernel->extra != nullptr) return r.fail(cudaErrorInvalidValue);
@@ -177,17 +177,17 @@ cudaError_t cudaGraphAddKernelNode(cudaGraphNode_t* node, cudaGraph_t graph, con
   return error == cudaSuccess ? add(node, graph, after, count, std::move(work)) : error;
 }
 cudaError_t cudaGraphAddMemcpyNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* after,
-                                   size_t count, const cudaMemcpy3DParms* copy, Place at) {
+                                   size_t count, const cudaMemcpy3DParms* copy, CallSite at) {
   if (copy == nullptr) return Runtime::get().fail(cudaErrorInvalidValue);
   return add(node, graph, after, count, [of = *copy, at] { return cudaMemcpy3D(&of, at); });
 }
 cudaError_t cudaGraphAddMemcpyNode1D(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* after,
                                      size_t count, void* to, const void* from, size_t bytes,
-                                     cudaMemcpyKind kind, Place at) {
+                                     cudaMemcpyKind kind, CallSite at) {
   return add(node, graph, after, count, [=] { return cudaMemcpy(to, from, bytes, kind, at); });
 }
 cudaError_t cudaGraphAddMemsetNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* after,
-                                   size_t count, const cudaMemsetParams* set, Place at) {
+                                   size_t count, const cudaMemsetParams* set, CallSite at) {
   const bool right =
       set != nullptr && (set->elementSize == 1 || set->elementSize == 2 || set->elementSize == 4);
   if (!right) return Runtime::get().fail(cudaErrorInvalidValue);

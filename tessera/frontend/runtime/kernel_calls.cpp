@@ -30,7 +30,7 @@ bool in_kernel() { return current_thread != nullptr; }
 uint3 of(const tessera::Index3& index) {
   return {static_cast<unsigned>(index.x), static_cast<unsigned>(index.y), static_cast<unsigned>(index.z)};
 }
-SourceLocation location(Place at) { return {at.file, at.line}; }
+SourceLocation location(CallSite at) { return {at.file, at.line}; }
 int lane() { return current_thread->rank % 32; }
 
 std::int64_t block_number() {
@@ -68,7 +68,7 @@ void* shared_member(SharedStruct* of_struct, const char* name, std::size_t offse
   return running.shared + running.kernel->offset_of(declaration) + offset;
 }
 
-void* dynamic_shared_place(const char* name, std::size_t element_bytes) noexcept {
+void* dynamic_shared_address(const char* name, std::size_t element_bytes) noexcept {
   Kernel& kernel = *running.kernel;
   if (kernel.dynamic_element.load(std::memory_order_relaxed) == 0) {
     static std::mutex mutex;
@@ -83,10 +83,10 @@ void* dynamic_shared_place(const char* name, std::size_t element_bytes) noexcept
 
 // Waiting
 
-void barrier(Place at) { tessera::simt::sync(location(at)); }
+void barrier(CallSite at) { tessera::simt::sync(location(at)); }
 
 // Two sets of counters alternate: a thread may reach the next call before others have left this one.
-int barrier_count(Count what, bool holds, Place at) {
+int barrier_count(Count what, bool holds, CallSite at) {
   auto& counters = *reinterpret_cast<BlockCounters*>(running.shared + running.counters_offset);
   if (counters.mark != BlockCounters::fresh)
     counters = {.mark = BlockCounters::fresh, .calls = 0, .held = {}, .arrived = {}};
@@ -110,13 +110,13 @@ int barrier_count(Count what, bool holds, Place at) {
   return counters.held[set] != 0;
 }
 
-void sync_warp(unsigned lanes, Place at) {
+void sync_warp(unsigned lanes, CallSite at) {
   tessera::simt::collective(WarpCollective::sync_warp, lanes, 0, 0, location(at));
 }
 
 // Shuffles like the instruction, within the `width` lanes that this lane belongs to; a lane whose source lies
 // outside keeps its own value.
-std::uint64_t shuffle(Shuffle how, unsigned lanes, std::uint64_t word, int operand, int width, Place at) {
+std::uint64_t shuffle(Shuffle how, unsigned lanes, std::uint64_t word, int operand, int width, CallSite at) {
   const int own = lane(), first = own & ~(width - 1), last = first + width - 1;
   int source = own;
   WarpCollective collective = WarpCollective::shuffle;
@@ -140,7 +140,7 @@ std::uint64_t shuffle(Shuffle how, unsigned lanes, std::uint64_t word, int opera
   return tessera::simt::collective(collective, lanes, word, source, location(at));
 }
 
-unsigned vote(Vote what, unsigned lanes, bool holds, Place at) {
+unsigned vote(Vote what, unsigned lanes, bool holds, CallSite at) {
   const auto meet = [&](WarpCollective collective) {
     return static_cast<unsigned>(tessera::simt::collective(collective, lanes, holds, 0, location(at)));
   };
@@ -157,17 +157,17 @@ unsigned vote(Vote what, unsigned lanes, bool holds, Place at) {
   return meet(WarpCollective::match_all) != 0;
 }
 
-unsigned match_any(unsigned lanes, std::uint64_t word, Place at) {
+unsigned match_any(unsigned lanes, std::uint64_t word, CallSite at) {
   return static_cast<unsigned>(
       tessera::simt::collective(WarpCollective::match_any, lanes, word, 0, location(at)));
 }
-unsigned match_all(unsigned lanes, std::uint64_t word, Place at) {
+unsigned match_all(unsigned lanes, std::uint64_t word, CallSite at) {
   return static_cast<unsigned>(
       tessera::simt::collective(WarpCollective::match_all, lanes, word, 0, location(at)));
 }
 
-unsigned active_lanes(Place at) { return tessera::simt::active_lanes(location(at)); }
-void grid_barrier(Place at) { tessera::simt::sync_grid(location(at)); }
+unsigned active_lanes(CallSite at) { return tessera::simt::active_lanes(location(at)); }
+void grid_barrier(CallSite at) { tessera::simt::sync_grid(location(at)); }
 bool grid_is_cooperative() noexcept { return running.cooperative; }
 
 void sleep(unsigned) {}
@@ -191,7 +191,7 @@ namespace {
 
 }  // namespace
 
-void trap(Place at) {
+void trap(CallSite at) {
   if (!in_kernel()) std::abort();
   running.output->trapped = true;
   stop_kernel("__trap() at " + std::string(at.file) + ":" + std::to_string(at.line));

@@ -50,7 +50,7 @@ struct Kernel {
   std::atomic<std::size_t> dynamic_element{0};
 
   std::size_t static_bytes() const;
-  int most_threads() const { return code->most_threads > 0 ? code->most_threads : 1024; }
+  int max_threads() const { return code->max_threads > 0 ? code->max_threads : 1024; }
   std::size_t offset_of(const SharedDeclaration& declaration);  // places it, if it has no place yet
 };
 
@@ -58,7 +58,7 @@ Kernel& kernel_of(KernelCode& code);
 Kernel* kernel_at(const void* address);  // null: not known
 // Keeps a launch, with the present values of its arguments, to be executed later.
 cudaError_t keep_launch(std::function<cudaError_t()>& work, const void* kernel, dim3 grid, dim3 block,
-                        void** arguments, std::size_t shared_bytes, Place at);
+                        void** arguments, std::size_t shared_bytes, CallSite at);
 
 // Unused bytes between and after shared variables.
 inline constexpr std::size_t shared_gap = 256;

@@ -34,7 +34,7 @@ using tessera::Launch;
 using tessera::simt::Finding;
 using tessera::simt::Tracer;
 
-struct Known {
+struct KernelRegistry {
   std::map<const KernelCode*, std::unique_ptr<Kernel>> kernels;
   std::vector<std::unique_ptr<SharedDeclaration>> declarations;
   struct Address {
@@ -45,8 +45,8 @@ struct Known {
   };
   std::map<const void*, Address> addresses;
 };
-Known& known() {
-  static auto* const all = new Known;
+KernelRegistry& kernel_registry() {
+  static auto* const all = new KernelRegistry;
   return *all;
 }
 
@@ -57,7 +57,7 @@ struct Configured {
   bool cooperative = false;
   cudaStream_t stream = nullptr;
   tessera_work* keep = nullptr;  // set: the launch is kept there instead of run
-  Place at{"", 0};
+  CallSite at{"", 0};
 };
 thread_local std::optional<Configured> configured;
 // Set: the kernel is only identified, not run.
@@ -107,12 +107,12 @@ SharedStruct::SharedStruct(const char* text, std::size_t size, std::size_t align
   declaration->of = this;
   declaration->type = spelled(text);
   declaration->names.reserve(64);
-  known().declarations.push_back(std::move(declaration));
-  known_to_runtime = known().declarations.back().get();
+  kernel_registry().declarations.push_back(std::move(declaration));
+  known_to_runtime = kernel_registry().declarations.back().get();
 }
 
 Kernel& kernel_of(KernelCode& code) {
-  auto& kernel = known().kernels[&code];
+  auto& kernel = kernel_registry().kernels[&code];
   if (kernel) return *kernel;
   kernel = std::make_unique<Kernel>();
   kernel->code = &code;
@@ -120,7 +120,7 @@ Kernel& kernel_of(KernelCode& code) {
   kernel->name = name_with_arguments(code.name, kernel->type);
   kernel->placements.reserve(256);
   std::size_t others = 0;
-  for (const auto& declaration : known().declarations) {
+  for (const auto& declaration : kernel_registry().declarations) {
     const std::size_t bytes = tessera::round_up(declaration->of->bytes, shared_gap) + shared_gap;
     if (is_in(declaration->type, kernel->type)) {
       declaration->owner = kernel.get();
@@ -172,7 +172,7 @@ namespace {
 
 // The traced part of a launch: the first one of its line whole, and the second if its arguments differ; later
 // ones in some blocks, repeats of the previous launch not at all.
-enum class Share { none, some, whole };
+enum class TraceShare { none, some, whole };
 
 // The variable at an offset of a block's shared memory, for the tracer.
 std::optional<tessera::simt::SharedVariable> variable_at(const Kernel& kernel, std::size_t dynamic_offset,
@@ -231,19 +231,19 @@ Refusal refusal_of(const Kernel& kernel, const Configured& launch) {
                                                     ? ", " + std::to_string(bx * by * bz) + " in all"
                                                     : "") +
                                                "; a block has 1 to 1024, at most 64 of them along z"};
-  if (bx * by * bz > kernel.most_threads())
+  if (bx * by * bz > kernel.max_threads())
     return {cudaErrorInvalidConfiguration, name + "a block of " + std::to_string(bx * by * bz) +
                                                " threads; its __launch_bounds__ allows " +
-                                               std::to_string(kernel.most_threads())};
+                                               std::to_string(kernel.max_threads())};
   const std::size_t statics = kernel.static_bytes();
   const std::string bytes = std::to_string(statics) + " bytes of static and " +
                             std::to_string(launch.shared_bytes) + " bytes of dynamic shared memory";
   if (statics > (48u << 10))
     return {cudaErrorInvalidValue, name + bytes + "; nvcc refuses more than 49152 static ones"};
   if (launch.shared_bytes > kernel.largest_dynamic ||
-      statics + launch.shared_bytes > gpu().shared_per_block_most)
+      statics + launch.shared_bytes > gpu().max_shared_per_block)
     return {cudaErrorInvalidValue,
-            name + bytes + "; the limit is 49152, and " + std::to_string(gpu().shared_per_block_most) +
+            name + bytes + "; the limit is 49152, and " + std::to_string(gpu().max_shared_per_block) +
                 " after cudaFuncSetAttribute(…, cudaFuncAttributeMaxDynamicSharedMemorySize, …)"};
   const std::int64_t blocks = grid.x * grid.y * grid.z;
   if (launch.cooperative) {
@@ -254,11 +254,11 @@ Refusal refusal_of(const Kernel& kernel, const Configured& launch) {
       return {cudaErrorCooperativeLaunchTooLarge,
               name + "a cooperative launch of " + std::to_string(blocks) + " blocks; on a " + gpu().name +
                   " " + std::to_string(fits.blocks * gpu().multiprocessors) + " run at once"};
-    if (blocks * bx * by * bz > tessera::simt::most_cooperative_threads)
+    if (blocks * bx * by * bz > tessera::simt::max_cooperative_threads)
       return {cudaErrorCooperativeLaunchTooLarge,
               name + "a cooperative launch of " + std::to_string(blocks * bx * by * bz) +
                   " threads; the executor runs at most " +
-                  std::to_string(tessera::simt::most_cooperative_threads) + " at once"};
+                  std::to_string(tessera::simt::max_cooperative_threads) + " at once"};
   }
   if (kernel.largest_dynamic <= (48u << 10) && statics + launch.shared_bytes > (48u << 10))
     return {cudaErrorInvalidValue, name + bytes + "; the limit is 49152"};
@@ -394,9 +394,9 @@ class WritableMemory {
   std::vector<Range> ranges_;  // in order
 };
 
-// Notes the arrays that a launch wrote and nobody has read since. This is unknown for launches that were not
-// traced whole.
-void note_use(const Tracer& tracer, Share share, const LaunchRecord& launch) {
+// Notes the arrays that a launch wrote and that were not read since. This is unknown for launches that were
+// not traced whole.
+void note_use(const Tracer& tracer, TraceShare share, const LaunchRecord& launch) {
   enum : unsigned { read = 1, written = 2 };
   std::vector<unsigned> use(tracer.arrays.size());
   for (const auto& site : tracer.sites)
@@ -409,7 +409,7 @@ void note_use(const Tracer& tracer, Share share, const LaunchRecord& launch) {
   std::size_t i = 0;
   for (auto& [first, array] : Runtime::get().arrays) {
     const unsigned used = i < use.size() ? use[i++] : 0;
-    if (share != Share::whole || (used & read) != 0) array.unread_since.reset();
+    if (share != TraceShare::whole || (used & read) != 0) array.unread_since.reset();
     else if (used == written) array.unread_since = Array::Writer{launch.kernel, launch.at, launch.number};
   }
 }
@@ -525,23 +525,24 @@ std::uint64_t contents(bool of_hosts_only) {
   return sum;
 }
 
-Share share_of(const Kernel& kernel, const void* closure, Place at, bool repeats) {
+TraceShare trace_share(const Kernel& kernel, const void* closure, CallSite at, bool repeats) {
   struct Line {
     int launches = 0;
     std::vector<std::byte> first;  // its arguments
   };
   static auto& seen = *new std::map<std::tuple<std::string, int, const Kernel*>, Line>;
-  if (!Runtime::get().traced) return Share::none;
+  if (!Runtime::get().traced) return TraceShare::none;
   auto& [launches, first] = seen[{at.file, at.line, &kernel}];
   const int before = launches++;
   const auto* const bytes = static_cast<const std::byte*>(closure);
   if (before == 0) first.assign(bytes, bytes + kernel.code->closure_bytes);
   // If two arrays swap places, the second launch shows what the first one left.
-  if (before == 1 && !repeats && std::memcmp(first.data(), bytes, first.size()) != 0) return Share::whole;
+  if (before == 1 && !repeats && std::memcmp(first.data(), bytes, first.size()) != 0)
+    return TraceShare::whole;
   static const bool all = std::string_view(std::getenv("TESSERA_CUDA_TRACE")) == "all";
-  if (before == 0 || all) return Share::whole;
-  constexpr int most_sampled = 20;
-  return repeats || before > most_sampled ? Share::none : Share::some;
+  if (before == 0 || all) return TraceShare::whole;
+  constexpr int max_sampled = 20;
+  return repeats || before > max_sampled ? TraceShare::none : TraceShare::some;
 }
 
 // Forgets which bytes of all arrays were written.
@@ -554,7 +555,7 @@ void forget_marks() {
 // Tells the user how long a launch will take, once it has taken two seconds.
 class Waiting {
  public:
-  Waiting(const std::string& kernel, Place at, std::int64_t blocks, const std::atomic<std::int64_t>& done)
+  Waiting(const std::string& kernel, CallSite at, std::int64_t blocks, const std::atomic<std::int64_t>& done)
       : thread_([=, this, &done](const std::stop_token& stop) {
           std::unique_lock lock(mutex_);
           if (changed_.wait_for(lock, stop, std::chrono::seconds(2), [] { return false; }) ||
@@ -621,11 +622,11 @@ void run(Kernel& kernel, const Configured& spec, const void* closure, LaunchReco
   task.cooperative = spec.cooperative;
   Tracer tracer;
   open_heap();
-  const Share share = share_of(kernel, closure, spec.at, unchanged);
-  if (share != Share::none) {
-    constexpr std::int64_t most_watched = 16;
-    tracer.arrays = traced_arrays(share == Share::whole);
-    if (share == Share::some) tracer.watched = most_watched;
+  const TraceShare share = trace_share(kernel, closure, spec.at, unchanged);
+  if (share != TraceShare::none) {
+    constexpr std::int64_t max_watched = 16;
+    tracer.arrays = traced_arrays(share == TraceShare::whole);
+    if (share == TraceShare::some) tracer.watched = max_watched;
     tracer.shared_variable_at = [&](std::size_t offset) {
       return variable_at(kernel, context.dynamic_offset, spec.shared_bytes, context.counters_offset, offset);
     };
@@ -636,11 +637,11 @@ void run(Kernel& kernel, const Configured& spec, const void* closure, LaunchReco
       return memory->holds(address);
     };
     tracer.early_returns = true;
-    constexpr std::size_t most_words = std::size_t{1} << 23;
-    tracer.words = most_words / static_cast<std::size_t>(r.os_threads);
+    constexpr std::size_t max_words = std::size_t{1} << 23;
+    tracer.words = max_words / static_cast<std::size_t>(r.os_threads);
     tracer.place_of_fault = place_of_fault;
     task.tracer = &tracer;
-    record_of.traced = share == Share::whole || spec.shape.blocks() <= most_watched ? "whole" : "sampled";
+    record_of.traced = share == TraceShare::whole || spec.shape.blocks() <= max_watched ? "whole" : "sampled";
   }
   if (!r.traced) find_host_arguments(kernel, closure, record_of);
   r.let_kernels(true);
@@ -656,7 +657,7 @@ void run(Kernel& kernel, const Configured& spec, const void* closure, LaunchReco
   }
   running = {};
   record_of.seconds = now() - begin;
-  check_red_zones(record_of, share == Share::whole);
+  check_red_zones(record_of, share == TraceShare::whole);
   if (looks) {
     latest.changed_nothing = contents(false) == before && !output.printed;
     if (latest.changed_nothing) latest.contents_after = contents(true);
@@ -665,12 +666,12 @@ void run(Kernel& kernel, const Configured& spec, const void* closure, LaunchReco
   r.let_kernels(false);
   latest.version_after = ++r.version;
   latest.seconds = record_of.seconds;
-  if (r.traced && share != Share::whole && !same) forget_marks();
+  if (r.traced && share != TraceShare::whole && !same) forget_marks();
   if (r.traced && !same) note_use(tracer, share, record_of);
   forget_unread_textures();
   print(output);
   record_of.static_shared = kernel.static_bytes();
-  if (share != Share::none) {
+  if (share != TraceShare::none) {
     record_of.blocks_traced = static_cast<std::int64_t>(tracer.blocks_run);
     record_of.tracer = &tracer;
   }
@@ -686,7 +687,7 @@ void run(Kernel& kernel, const Configured& spec, const void* closure, LaunchReco
   if (failure) keep_failure(failure, output, tracer, record_of);
   close_heap(record_of);
   record(record_of);
-  if (share != Share::none) find_all(tracer, record_of);
+  if (share != TraceShare::none) find_all(tracer, record_of);
   if (tracer.race_table_full)
     record_note(kernel.name + " touches so much memory that races are looked for in a part of it; " +
                 "--set NAME=VALUE gives a constant of the program a smaller value");
@@ -699,7 +700,7 @@ void Runtime::finish_repeats() {
   latest.not_repeated = 0;
 }
 
-void configure(dim3 grid, dim3 block, std::size_t shared_bytes, cudaStream_t stream, Place at) {
+void configure(dim3 grid, dim3 block, std::size_t shared_bytes, cudaStream_t stream, CallSite at) {
   Configured next;
   next.shape.grid = {grid.x, grid.y, grid.z};
   next.shape.block = {static_cast<int>(block.x), static_cast<int>(block.y), static_cast<int>(block.z)};
@@ -768,7 +769,7 @@ void get_closure(void* to) noexcept { std::memcpy(to, running.closure, running.k
 
 void make_known(const char* name, const void* address, Code code, void (*call)(Code, void**)) {
   const Lock lock(Runtime::get().mutex);
-  auto& at = known().addresses[address];
+  auto& at = kernel_registry().addresses[address];
   if (*name != '\0' || at.call == nullptr) at.name = name;
   at.code = code;
   at.call = call;
@@ -776,8 +777,8 @@ void make_known(const char* name, const void* address, Code code, void (*call)(C
 
 // The kernel is called with all-zero arguments, and gets no further than launch().
 Kernel* kernel_at(const void* address) {
-  const auto found = known().addresses.find(address);
-  if (found == known().addresses.end()) return nullptr;
+  const auto found = kernel_registry().addresses.find(address);
+  if (found == kernel_registry().addresses.end()) return nullptr;
   auto& at = found->second;
   if (at.kernel == nullptr) {
     alignas(64) static std::byte zeros[8192] = {};
@@ -791,11 +792,11 @@ Kernel* kernel_at(const void* address) {
 }
 
 cudaError_t launch_by_address(const void* address, dim3 grid, dim3 block, void** arguments,
-                              std::size_t shared_bytes, cudaStream_t stream, bool cooperative, Place at) {
+                              std::size_t shared_bytes, cudaStream_t stream, bool cooperative, CallSite at) {
   Runtime& r = Runtime::get();
   const Lock lock(r.mutex);
-  const auto found = known().addresses.find(address);
-  if (found == known().addresses.end())
+  const auto found = kernel_registry().addresses.find(address);
+  if (found == kernel_registry().addresses.end())
     return r.fail(
         find_copy(cudaErrorInvalidDeviceFunction,
                   "cudaLaunchKernel: the kernel is not known by this pointer; pass the kernel itself, "
@@ -809,10 +810,10 @@ cudaError_t launch_by_address(const void* address, dim3 grid, dim3 block, void**
 }
 
 cudaError_t keep_launch(tessera_work& work, const void* address, dim3 grid, dim3 block, void** arguments,
-                        std::size_t shared_bytes, Place at) {
+                        std::size_t shared_bytes, CallSite at) {
   Runtime& r = Runtime::get();
-  const auto found = known().addresses.find(address);
-  if (found == known().addresses.end()) return r.fail(cudaErrorInvalidDeviceFunction);
+  const auto found = kernel_registry().addresses.find(address);
+  if (found == kernel_registry().addresses.end()) return r.fail(cudaErrorInvalidDeviceFunction);
   configure(grid, block, shared_bytes, nullptr, at);
   configured->keep = &work;
   found->second.call(found->second.code, arguments);

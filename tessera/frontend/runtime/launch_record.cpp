@@ -64,9 +64,9 @@ Extent extent_of(const tessera::simt::SiteCounts& site, const tessera::simt::Tra
           array.extents};
 }
 
-ordered_json dearest_of(const tessera::simt::SiteCounts& site, const tessera::simt::Tracer& tracer,
-                        const tessera::Launch& shape) {
-  const tessera::simt::DearestRequest& request = site.dearest;
+ordered_json costliest_of(const tessera::simt::SiteCounts& site, const tessera::simt::Tracer& tracer,
+                          const tessera::Launch& shape) {
+  const tessera::simt::CostliestRequest& request = site.costliest;
   ordered_json offsets = ordered_json::array();
   for (std::size_t lane = 0; lane < request.offset.size(); ++lane) {
     if ((request.active >> lane & 1) != 0) offsets.push_back(request.offset[lane]);
@@ -113,7 +113,7 @@ ordered_json site_of(const tessera::simt::SiteCounts& site, const tessera::simt:
                           {"lines", c.lines},
                           {"wavefronts", c.wavefronts},
                           {"ideal_wavefronts", c.ideal_wavefronts}});
-  if (site.dearest.cost != 0) out["dearest"] = dearest_of(site, tracer, shape);
+  if (site.costliest.cost != 0) out["dearest"] = costliest_of(site, tracer, shape);
   return out;
 }
 

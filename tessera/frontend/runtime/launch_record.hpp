@@ -50,7 +50,7 @@ inline constexpr const char* heap_name = "the device's heap";
 struct LaunchRecord {
   std::int64_t number = 0;
   std::string kernel;
-  Place at{"", 0}, kernel_at{"", 0};
+  CallSite at{"", 0}, kernel_at{"", 0};
   tessera::Launch shape;
   std::size_t static_shared = 0, dynamic_shared = 0;
   bool cooperative = false;

@@ -93,7 +93,8 @@ void mark_written(Array* array, const void* at, std::size_t bytes) {
 }
 
 // Copies one row; both ends were checked before.
-void copy_row(const End& to, void* to_at, const End& from, const void* from_at, std::size_t bytes, Place at) {
+void copy_row(const End& to, void* to_at, const End& from, const void* from_at, std::size_t bytes,
+              CallSite at) {
   Runtime& r = Runtime::get();
   if (bytes == 0) return;
   for (const End* end : {&from, &to})
@@ -122,7 +123,7 @@ bool agrees(const End& end, bool device) {
   return device || !end.array->on_device();
 }
 
-cudaError_t check_copy(const End& to, const End& from, cudaMemcpyKind kind, const char* call, Place at) {
+cudaError_t check_copy(const End& to, const End& from, cudaMemcpyKind kind, const char* call, CallSite at) {
   const std::string name = call;
   if (kind < cudaMemcpyHostToHost || kind > cudaMemcpyDefault)
     return find_copy(cudaErrorInvalidMemcpyDirection, name + ": there is no such kind of copy", nullptr, at);
@@ -158,7 +159,7 @@ cudaError_t check_copy(const End& to, const End& from, cudaMemcpyKind kind, cons
 }  // namespace
 
 cudaError_t copy(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch, std::size_t width,
-                 std::size_t rows, cudaMemcpyKind kind, const char* call, Place at) {
+                 std::size_t rows, cudaMemcpyKind kind, const char* call, CallSite at) {
   Runtime& r = Runtime::get();
   const Lock lock(r.mutex);
   if (r.state() != cudaSuccess) return r.fail(r.state());
@@ -180,7 +181,7 @@ cudaError_t copy(void* to, std::size_t to_pitch, const void* from, std::size_t f
 namespace {
 
 cudaError_t set(void* to, std::size_t pitch, int byte, std::size_t width, std::size_t rows, const char* call,
-                Place at) {
+                CallSite at) {
   Runtime& r = Runtime::get();
   const Lock lock(r.mutex);
   if (r.state() != cudaSuccess) return r.fail(r.state());
@@ -204,7 +205,7 @@ cudaError_t set(void* to, std::size_t pitch, int byte, std::size_t width, std::s
   return cudaSuccess;
 }
 
-cudaError_t release(void* pointer, bool host, Place at) {
+cudaError_t release(void* pointer, bool host, CallSite at) {
   Runtime& r = Runtime::get();
   const Lock lock(r.mutex);
   if (pointer == nullptr) return cudaSuccess;
@@ -227,10 +228,10 @@ cudaError_t release(void* pointer, bool host, Place at) {
   ++r.version;
   release_marks(array);
   // Its addresses stay reserved, so that a use after free is detected.
-  constexpr std::size_t most_freed = 512;
+  constexpr std::size_t max_freed = 512;
   mmap(array.mapping, array.mapping_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED,
        -1, 0);
-  if (r.freed.size() >= most_freed) {
+  if (r.freed.size() >= max_freed) {
     munmap(r.freed.begin()->second.mapping, r.freed.begin()->second.mapping_bytes);
     r.freed.erase(r.freed.begin());
   }
@@ -361,20 +362,20 @@ std::optional<std::vector<bool>> pages_touched(const char* first, std::size_t by
   return out;
 }
 // The system may hide it: a page known to be present must be reported as such.
-bool tells_pages() {
-  static const bool tells = [] {
+bool reports_pages() {
+  static const bool reports = [] {
     const volatile char own = 1;
     const auto touched = pages_touched(const_cast<const char*>(&own), 1);
     return touched && (*touched)[0];
   }();
-  return tells;
+  return reports;
 }
 
 }  // namespace
 
 void mark_host_writes(Array& array) {
   if (array.written == nullptr || !array.host_writes_unseen()) return;
-  const auto touched = tells_pages() ? pages_touched(array.data, array.bytes) : std::nullopt;
+  const auto touched = reports_pages() ? pages_touched(array.data, array.bytes) : std::nullopt;
   if (!touched || std::ranges::find(*touched, false) == touched->end()) return release_marks(array);
   for (std::size_t i = 0; i < touched->size(); ++i)
     if ((*touched)[i]) std::memset(array.written + i * page, 1, std::min(page, array.bytes - i * page));
@@ -386,7 +387,7 @@ void release_marks(Array& array) {
 }
 
 cudaError_t allocate(const char* text, void** pointer, std::size_t bytes, std::size_t element_bytes,
-                     Memory memory, Place at) {
+                     Memory memory, CallSite at) {
   Runtime& r = Runtime::get();
   const Lock lock(r.mutex);
   if (r.state() != cudaSuccess) return r.fail(r.state());
@@ -430,13 +431,13 @@ void drop_heap(Array* heap) {
 }
 
 cudaError_t allocate_pitched(const char* text, void** pointer, std::size_t* pitch, std::size_t width,
-                             std::size_t height, std::size_t element_bytes, Place at) {
+                             std::size_t height, std::size_t element_bytes, CallSite at) {
   constexpr std::size_t unit = 512;  // GPUs round the pitch to this
   *pitch = tessera::round_up(width, unit);
   return allocate(text, pointer, *pitch * height, element_bytes, Memory::device, at);
 }
 
-void Variable::add(const char* name, void* at, Kind kind, const ElementsOf* type, Place declared) {
+void Variable::add(const char* name, void* at, Kind kind, const ElementsOf* type, CallSite declared) {
   Runtime& r = Runtime::get();
   const Lock lock(r.mutex);
   Array array;
@@ -453,12 +454,12 @@ void Variable::add(const char* name, void* at, Kind kind, const ElementsOf* type
 }
 
 cudaError_t copy_to_symbol(void* symbol, const void* from, std::size_t bytes, std::size_t offset,
-                           cudaMemcpyKind kind, Place at) {
+                           cudaMemcpyKind kind, CallSite at) {
   char* const to = static_cast<char*>(symbol) + offset;
   return copy(to, bytes, from, bytes, bytes, 1, kind, "cudaMemcpyToSymbol", at);
 }
 cudaError_t copy_from_symbol(void* to, const void* symbol, std::size_t bytes, std::size_t offset,
-                             cudaMemcpyKind kind, Place at) {
+                             cudaMemcpyKind kind, CallSite at) {
   const char* const from = static_cast<const char*>(symbol) + offset;
   return copy(to, bytes, from, bytes, bytes, 1, kind, "cudaMemcpyFromSymbol", at);
 }
@@ -481,12 +482,12 @@ cudaError_t symbol_size(std::size_t* bytes, const void* symbol) {
 }  // namespace tessera_cuda
 
 using tessera_cuda::Array;
+using tessera_cuda::CallSite;
 using tessera_cuda::Lock;
-using tessera_cuda::Place;
 using tessera_cuda::Runtime;
 
-cudaError_t cudaFree(void* pointer, Place at) { return tessera_cuda::release(pointer, false, at); }
-cudaError_t cudaFreeHost(void* pointer, Place at) { return tessera_cuda::release(pointer, true, at); }
+cudaError_t cudaFree(void* pointer, CallSite at) { return tessera_cuda::release(pointer, false, at); }
+cudaError_t cudaFreeHost(void* pointer, CallSite at) { return tessera_cuda::release(pointer, true, at); }
 
 cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
   Runtime& r = Runtime::get();
@@ -496,7 +497,7 @@ cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
   return cudaSuccess;
 }
 
-cudaError_t cudaHostRegister(void* pointer, size_t bytes, unsigned int, Place at) {
+cudaError_t cudaHostRegister(void* pointer, size_t bytes, unsigned int, CallSite at) {
   Runtime& r = Runtime::get();
   const Lock lock(r.mutex);
   if (pointer == nullptr || bytes == 0) return r.fail(cudaErrorInvalidValue);
@@ -603,47 +604,47 @@ cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribut
   return cudaSuccess;
 }
 
-cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, Place at) {
+cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, CallSite at) {
   return tessera_cuda::copy(to, bytes, from, bytes, bytes, 1, kind, "cudaMemcpy", at);
 }
 cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind,
-                            cudaStream_t stream, Place at) {
+                            cudaStream_t stream, CallSite at) {
   return tessera_cuda::do_in(stream, [=] {
     return tessera_cuda::copy(to, bytes, from, bytes, bytes, 1, kind, "cudaMemcpyAsync", at);
   });
 }
-cudaError_t cudaMemcpyPeer(void* to, int, const void* from, int, size_t bytes, Place at) {
+cudaError_t cudaMemcpyPeer(void* to, int, const void* from, int, size_t bytes, CallSite at) {
   return tessera_cuda::copy(to, bytes, from, bytes, bytes, 1, cudaMemcpyDeviceToDevice, "cudaMemcpyPeer", at);
 }
 cudaError_t cudaMemcpyPeerAsync(void* to, int, const void* from, int, size_t bytes, cudaStream_t stream,
-                                Place at) {
+                                CallSite at) {
   return tessera_cuda::do_in(stream, [=] {
     return tessera_cuda::copy(to, bytes, from, bytes, bytes, 1, cudaMemcpyDeviceToDevice,
                               "cudaMemcpyPeerAsync", at);
   });
 }
 cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
-                         size_t height, cudaMemcpyKind kind, Place at) {
+                         size_t height, cudaMemcpyKind kind, CallSite at) {
   return tessera_cuda::copy(to, to_pitch, from, from_pitch, width, height, kind, "cudaMemcpy2D", at);
 }
 cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
-                              size_t height, cudaMemcpyKind kind, cudaStream_t stream, Place at) {
+                              size_t height, cudaMemcpyKind kind, cudaStream_t stream, CallSite at) {
   return tessera_cuda::do_in(stream, [=] {
     return tessera_cuda::copy(to, to_pitch, from, from_pitch, width, height, kind, "cudaMemcpy2DAsync", at);
   });
 }
-cudaError_t cudaMemset(void* to, int byte, size_t bytes, Place at) {
+cudaError_t cudaMemset(void* to, int byte, size_t bytes, CallSite at) {
   return tessera_cuda::set(to, bytes, byte, bytes, 1, "cudaMemset", at);
 }
-cudaError_t cudaMemsetAsync(void* to, int byte, size_t bytes, cudaStream_t stream, Place at) {
+cudaError_t cudaMemsetAsync(void* to, int byte, size_t bytes, cudaStream_t stream, CallSite at) {
   return tessera_cuda::do_in(
       stream, [=] { return tessera_cuda::set(to, bytes, byte, bytes, 1, "cudaMemsetAsync", at); });
 }
-cudaError_t cudaMemset2D(void* to, size_t pitch, int byte, size_t width, size_t height, Place at) {
+cudaError_t cudaMemset2D(void* to, size_t pitch, int byte, size_t width, size_t height, CallSite at) {
   return tessera_cuda::set(to, pitch, byte, width, height, "cudaMemset2D", at);
 }
 cudaError_t cudaMemset2DAsync(void* to, size_t pitch, int byte, size_t width, size_t height,
-                              cudaStream_t stream, Place at) {
+                              cudaStream_t stream, CallSite at) {
   return tessera_cuda::do_in(
       stream, [=] { return tessera_cuda::set(to, pitch, byte, width, height, "cudaMemset2DAsync", at); });
 }

@@ -20,7 +20,7 @@ struct Array {
   char* data = nullptr;
   std::size_t bytes = 0;
   Kind kind = Kind::device;
-  Place at{"", 0};                   // its allocation
+  CallSite at{"", 0};                // its allocation
   std::size_t element_bytes = 0;     // 0: unknown
   std::vector<std::size_t> extents;  // row-major; empty: one of all elements
   char* mapping = nullptr;           // null: not ours
@@ -29,10 +29,10 @@ struct Array {
   std::uint8_t* written = nullptr;  // traced: a byte for each byte; 1: written
   struct Writer {
     std::string kernel;
-    Place at;
+    CallSite at;
     std::int64_t launch;
   };
-  std::optional<Writer> unread_since;  // traced: the launch that wrote it, if nobody has read it since
+  std::optional<Writer> unread_since;  // traced: the launch that wrote it, if it was not read since
 
   bool on_device() const { return is_protected() || kind == Kind::variable || kind == Kind::constant; }
   bool host_writes_unseen() const { return kind == Kind::managed || kind == Kind::pinned; }
@@ -45,7 +45,7 @@ struct Gpu {
   int major, minor, multiprocessors, clock_khz, memory_clock_khz, bus_bits;
   std::size_t memory_bytes, l2_bytes;
   int threads_per_multiprocessor, blocks_per_multiprocessor;
-  std::size_t shared_per_multiprocessor, shared_per_block_most;
+  std::size_t shared_per_multiprocessor, max_shared_per_block;
 };
 const Gpu& gpu();  // selected by TESSERA_CUDA_GPU
 
@@ -79,12 +79,12 @@ class Runtime {
   void finish_repeats();
   void at_exit(int signal);
 
-  // Launches whose error nobody asked for yet
+  // Launches whose error has not been queried
   struct FailedLaunch {
     std::int64_t number;
     cudaError_t error;
     std::string kernel, text;
-    Place at;
+    CallSite at;
   };
   std::vector<FailedLaunch> failed;
 
@@ -104,7 +104,7 @@ void note_queried(cudaError_t error);
 
 // Copies rows of `width` bytes, with checks; `call` is the name in messages.
 cudaError_t copy(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch, std::size_t width,
-                 std::size_t rows, cudaMemcpyKind kind, const char* call, Place at);
+                 std::size_t rows, cudaMemcpyKind kind, const char* call, CallSite at);
 // Marks pages of managed or pinned memory that the host has touched as written.
 void mark_host_writes(Array& array);
 // Makes the array that malloc() and new in kernels allocate from.

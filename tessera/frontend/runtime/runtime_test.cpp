@@ -105,7 +105,7 @@ TEST(Runtime, SharedMemoryOfEachKindHasAPlaceOfItsOwn) {
   EXPECT_EQ(attributes.sharedSizeBytes, 64u * 4 + 64 * 4) << "what it calls is known once it has run";
 }
 
-TEST(Runtime, ALaunchThatDoesNotFitIsRefusedAndForgottenOnceQueried) {
+TEST(Runtime, RefusesAnOversizedLaunchAndClearsTheErrorWhenQueried) {
   const Device<int> out(std::vector<int>(8, 7));
   const auto refuses = [&](dim3 grid, dim3 block, std::size_t bytes, cudaError_t error) {
     configure(grid, block, bytes);
@@ -130,7 +130,7 @@ TEST(Runtime, ALaunchThatDoesNotFitIsRefusedAndForgottenOnceQueried) {
   EXPECT_EQ(cudaGetLastError(), cudaErrorInvalidValue);
 }
 
-TEST(Runtime, ACopyThatDoesNotFitIsRefused) {
+TEST(Runtime, RefusesAnOversizedCopy) {
   const Device<int> device(std::vector<int>(8, 7));
   std::vector<int> host(16);
   EXPECT_EQ(cudaMemcpy(host.data(), device.data(), 33, cudaMemcpyDeviceToHost), cudaErrorInvalidValue);
@@ -421,7 +421,7 @@ TEST(Runtime, BfloatsCompareAndCompute) {
   EXPECT_EQ(static_cast<float>(++sum), 4.0f);
 }
 
-TEST(Runtime, TheDeviceIsWhatFitsOnIt) {
+TEST(Runtime, ReportsTheLimitsOfTheDevice) {
   cudaDeviceProp properties;
   ASSERT_EQ(cudaGetDeviceProperties(&properties, 0), cudaSuccess);
   int value = 0;
@@ -476,7 +476,7 @@ void touch_nothing(int* p) {
   kernel("touch_nothing", [=]() mutable { *p = 1; });
 }
 
-TEST(RuntimeDeathTest, WhatAKernelDidToTheDeviceStays) {
+TEST(RuntimeDeathTest, ADeviceErrorIsSticky) {
   configure(1, 1);
   touch_nothing(nullptr);
   EXPECT_EQ(cudaDeviceSynchronize(), cudaErrorIllegalAddress);

@@ -51,7 +51,7 @@ std::string name_of(const cudaChannelFormatDesc& f) {
 
 // The state of a texture or surface object.
 struct Object {
-  bool is_there = false, is_surface = false, is_linear = false;
+  bool is_allocated = false, is_surface = false, is_linear = false;
   const char* data = nullptr;
   cudaChannelFormatDesc format = {};
   std::size_t texel_bytes = 0, width = 0, height = 0, depth = 0, row = 0,
@@ -64,7 +64,7 @@ struct Object {
 std::uint64_t key_of(const cudaChannelFormatDesc& f) {
   return static_cast<std::uint64_t>(f.x | f.y << 8 | f.z << 16 | f.w << 24) | std::uint64_t{f.f} << 32;
 }
-// A handle is an index into this list; 0: none. Kernels read the objects while nobody writes them.
+// A handle is an index into this list; 0: none. Kernels read the objects while none is written.
 std::deque<Object>& objects() {
   static auto* const all = new std::deque<Object>;
   return *all;
@@ -86,16 +86,16 @@ cudaTextureObject_t keep(Object object) {
 Object* object_at(cudaTextureObject_t handle) {
   if (handle == 0 || handle > objects().size()) return nullptr;
   Object& object = objects()[handle - 1];
-  return object.is_there ? &object : nullptr;
+  return object.is_allocated ? &object : nullptr;
 }
 
-[[noreturn]] void stop(const std::string& text, Place at) {
+[[noreturn]] void stop(const std::string& text, CallSite at) {
   throw tessera::Error(tessera::Error::Kind::memory,
                        text + " at " + std::string(at.file) + ":" + std::to_string(at.line));
 }
 
 cudaError_t object_of(const cudaResourceDesc& resource, Object& out) {
-  out.is_there = true;
+  out.is_allocated = true;
   switch (resource.resType) {
     case cudaResourceTypeArray: {
       const cudaArray_t array = resource.res.array.array;
@@ -243,7 +243,7 @@ Texel texel(const Object& object, std::int64_t x, std::int64_t y, std::int64_t z
                           static_cast<std::size_t>(z) * object.slice);
 }
 
-const Object& texture_at(cudaTextureObject_t handle, const cudaChannelFormatDesc& wanted, Place at) {
+const Object& texture_at(cudaTextureObject_t handle, const cudaChannelFormatDesc& wanted, CallSite at) {
   const Object* const object = object_at(handle);
   if (object == nullptr || object->is_surface) stop("a fetch from what is no texture", at);
   if (key_of(wanted) != object->fetched_as)
@@ -257,7 +257,7 @@ const Object& texture_at(cudaTextureObject_t handle, const cudaChannelFormatDesc
 
 cudaTextureObject_t bound_to(const textureReference& texture) noexcept { return texture.tessera_bound; }
 
-Texel fetch_element(cudaTextureObject_t handle, const cudaChannelFormatDesc& wanted, int x, Place at) {
+Texel fetch_element(cudaTextureObject_t handle, const cudaChannelFormatDesc& wanted, int x, CallSite at) {
   const Object& object = texture_at(handle, wanted, at);
   if (!object.is_linear) stop("tex1Dfetch from a texture that is no linear memory", at);
   const bool inside = x >= 0 && static_cast<std::size_t>(x) < object.width;
@@ -265,7 +265,7 @@ Texel fetch_element(cudaTextureObject_t handle, const cudaChannelFormatDesc& wan
 }
 
 Texel fetch(cudaTextureObject_t handle, Texture shape, const cudaChannelFormatDesc& wanted, float x, float y,
-            float z, int layer, Place at) {
+            float z, int layer, CallSite at) {
   const Object& object = texture_at(handle, wanted, at);
   const bool layered = shape == Texture::layered_line || shape == Texture::layered_plane;
   if (object.is_linear) stop("linear memory is read with tex1Dfetch", at);
@@ -293,7 +293,7 @@ Texel fetch(cudaTextureObject_t handle, Texture shape, const cudaChannelFormatDe
 }
 
 void* surface_place(cudaSurfaceObject_t handle, Surface shape, std::size_t bytes, int x, int y, int z,
-                    cudaSurfaceBoundaryMode mode, Place at) {
+                    cudaSurfaceBoundaryMode mode, CallSite at) {
   const Object* const object = object_at(handle);
   if (object == nullptr || !object->is_surface) stop("an access to what is no surface", at);
   const bool layered = shape == Surface::layered_line || shape == Surface::layered_plane;
@@ -324,12 +324,12 @@ void copy_texel(void* to, const void* from, std::size_t bytes) noexcept { std::m
 
 void forget_unread_textures() {
   for (const Object& object : objects())
-    if (object.is_there)
+    if (object.is_allocated)
       if (Array* const array = Runtime::get().array_at(object.data)) array->unread_since.reset();
 }
 
 cudaError_t allocate_array(const char* text, cudaArray_t* array, const cudaChannelFormatDesc& format,
-                           cudaExtent extent, unsigned flags, Place at) {
+                           cudaExtent extent, unsigned flags, CallSite at) {
   Runtime& r = Runtime::get();
   const Lock lock(r.mutex);
   if (!is_format(format)) return r.fail(cudaErrorInvalidChannelDescriptor);
@@ -365,12 +365,12 @@ cudaError_t bind(textureReference& texture, const cudaResourceDesc& resource, st
 
 }  // namespace tessera_cuda
 
+using tessera_cuda::CallSite;
 using tessera_cuda::Lock;
 using tessera_cuda::Object;
-using tessera_cuda::Place;
 using tessera_cuda::Runtime;
 
-cudaError_t cudaFreeArray(cudaArray_t array, Place at) {
+cudaError_t cudaFreeArray(cudaArray_t array, CallSite at) {
   if (array == nullptr) return cudaSuccess;
   const cudaError_t error = cudaFree(array->data, at);
   delete array;
@@ -389,26 +389,26 @@ cudaError_t cudaGetChannelDesc(cudaChannelFormatDesc* format, cudaArray_const_t 
 }
 
 cudaError_t cudaMemcpyToArray(cudaArray_t to, size_t x, size_t y, const void* from, size_t bytes,
-                              cudaMemcpyKind kind, Place at) {
+                              cudaMemcpyKind kind, CallSite at) {
   if (to == nullptr) return Runtime::get().fail(cudaErrorInvalidValue);
   return tessera_cuda::copy(to->data + y * to->row_bytes() + x, bytes, from, bytes, bytes, 1, kind,
                             "cudaMemcpyToArray", at);
 }
 cudaError_t cudaMemcpyFromArray(void* to, cudaArray_const_t from, size_t x, size_t y, size_t bytes,
-                                cudaMemcpyKind kind, Place at) {
+                                cudaMemcpyKind kind, CallSite at) {
   if (from == nullptr) return Runtime::get().fail(cudaErrorInvalidValue);
   return tessera_cuda::copy(to, bytes, from->data + y * from->row_bytes() + x, bytes, bytes, 1, kind,
                             "cudaMemcpyFromArray", at);
 }
 cudaError_t cudaMemcpy2DToArray(cudaArray_t to, size_t x, size_t y, const void* from, size_t pitch,
-                                size_t width, size_t height, cudaMemcpyKind kind, Place at) {
+                                size_t width, size_t height, cudaMemcpyKind kind, CallSite at) {
   if (to == nullptr || x + width > to->row_bytes() || y + height > to->extent.height)
     return Runtime::get().fail(cudaErrorInvalidValue);
   return tessera_cuda::copy(to->data + y * to->row_bytes() + x, to->row_bytes(), from, pitch, width, height,
                             kind, "cudaMemcpy2DToArray", at);
 }
 cudaError_t cudaMemcpy2DFromArray(void* to, size_t pitch, cudaArray_const_t from, size_t x, size_t y,
-                                  size_t width, size_t height, cudaMemcpyKind kind, Place at) {
+                                  size_t width, size_t height, cudaMemcpyKind kind, CallSite at) {
   if (from == nullptr || x + width > from->row_bytes() || y + height > from->extent.height)
     return Runtime::get().fail(cudaErrorInvalidValue);
   return tessera_cuda::copy(to, pitch, from->data + y * from->row_bytes() + x, from->row_bytes(), width,
@@ -438,7 +438,7 @@ Slices slices_of(cudaArray_t array, const cudaPos& at, const cudaPitchedPtr& lin
 
 }  // namespace
 
-cudaError_t cudaMemcpy3D(const cudaMemcpy3DParms* of, Place at) {
+cudaError_t cudaMemcpy3D(const cudaMemcpy3DParms* of, CallSite at) {
   if (of == nullptr) return Runtime::get().fail(cudaErrorInvalidValue);
   const cudaArray_t array = of->srcArray != nullptr ? of->srcArray : of->dstArray;
   const std::size_t element = array == nullptr ? 1 : array->texel_bytes;
@@ -473,7 +473,7 @@ cudaError_t cudaDestroyTextureObject(cudaTextureObject_t handle) {
   const Lock lock(r.mutex);
   Object* const object = tessera_cuda::object_at(handle);
   if (object == nullptr) return r.fail(cudaErrorInvalidValue);
-  object->is_there = false;
+  object->is_allocated = false;
   ++r.version;
   return cudaSuccess;
 }

@@ -22,7 +22,7 @@ class Pending {
 };
 
 // A process's rank among the ranks of its host.
-struct HostPlace {
+struct HostRank {
   int rank = 0, ranks = 1;
 };
 
@@ -38,7 +38,7 @@ class Communicator {
   virtual int size() const = 0;
   virtual std::string name() const = 0;  // the implementation: "Open MPI 4.1.4"
   virtual std::string host() const = 0;  // the host of this rank
-  virtual HostPlace on_host() const = 0;
+  virtual HostRank on_host() const = 0;
   // True if a thread other than the one that started an operation may poll it.
   virtual bool any_thread() const = 0;
 

@@ -15,16 +15,17 @@ int threads_of_rank(const Device& device, const std::string& words, int ranks_on
 }
 
 std::vector<Device> devices_of_rank(const std::vector<Device>& list, const std::string& words,
-                                    const HostPlace& here) {
+                                    const HostRank& host_rank) {
   std::vector<Device> gpus, out;
   std::ranges::copy_if(list, std::back_inserter(gpus),
                        [](const Device& d) { return d.where == Where::cuda; });
-  const auto ranks = static_cast<std::size_t>(here.ranks), rank = static_cast<std::size_t>(here.rank);
+  const auto ranks = static_cast<std::size_t>(host_rank.ranks),
+             rank = static_cast<std::size_t>(host_rank.rank);
   for (std::size_t i = 0; i < gpus.size(); ++i)
     if (i % ranks == rank || (gpus.size() <= rank && i == rank % gpus.size())) out.push_back(gpus[i]);
   for (Device device : list) {
     if (device.where == Where::cuda) continue;
-    device.threads = threads_of_rank(device, words, here.ranks);
+    device.threads = threads_of_rank(device, words, host_rank.ranks);
     out.push_back(std::move(device));
   }
   return out;

@@ -16,7 +16,7 @@ int threads_of_rank(const Device& device, const std::string& words, int ranks_on
 // A rank's devices from a list that all ranks of its host were given: GPUs are dealt out round-robin (if
 // there are more ranks, several share a GPU), processors go to all ranks.
 std::vector<Device> devices_of_rank(const std::vector<Device>& list, const std::string& words,
-                                    const HostPlace& here);
+                                    const HostRank& host_rank);
 
 // Depth of a device's panels: each is read, copied to devices and added as a whole, so they are deeper than
 // the processors' panels. A sum that devices cannot add to is one panel.

@@ -74,7 +74,7 @@ void pass(Bytes& bytes, RankReport& r, std::optional<Verdict>& verdict) {
 }
 
 void add_verdict(const RankReport& rank, const Verdict& one, std::optional<Verdict>& to) {
-  constexpr std::size_t most_shown = 10;
+  constexpr std::size_t max_shown = 10;
   if (!to) {
     to.emplace().passed = true;
     to->method = one.method + ", each rank its block";
@@ -85,7 +85,7 @@ void add_verdict(const RankReport& rank, const Verdict& one, std::optional<Verdi
   if (one.norm_error) all.norm_error = std::max(all.norm_error.value_or(0), *one.norm_error);
   all.wrong += one.wrong;
   for (Mismatch m : one.first) {
-    if (all.first.size() == most_shown) return;
+    if (all.first.size() == max_shown) return;
     m.index[0] += rank.rows.first;
     m.index[1] += rank.cols.first;
     all.first.push_back(std::move(m));
@@ -204,9 +204,9 @@ class Rank {
         devices_(request.devices) {}
 
   DistributedOutcome run() {
-    const HostPlace here = ranks_.on_host();
+    const HostRank host_rank = ranks_.on_host();
     agree(ranks_, [&] {
-      choose_devices(here);
+      choose_devices(host_rank);
       outcome_.depth = devices_ ? device_panel_depth(contraction_, whole_) : contraction_.depth(whole_);
     });
     const std::int64_t print = fingerprint_of(whole_, outcome_.depth, request_, devices_.has_value());
@@ -233,7 +233,7 @@ class Rank {
 
   // Processors compute as in a single process; any other device takes panels from the scheduler. GPUs are
   // dealt out to the ranks of a host, processors are shared.
-  void choose_devices(const HostPlace& here) {
+  void choose_devices(const HostRank& host_rank) {
     Request request = request_.request;
     if (request.device == "auto") request.device = "cpu";
     if (!devices_) {
@@ -242,29 +242,29 @@ class Rank {
                     ": each rank takes the GPU of its place on the host, --device cuda");
       Device device = find_device(request.device);
       if (device.where == Where::cpu) {
-        choose_on_processors(std::move(device), request, here);
+        choose_on_processors(std::move(device), request, host_rank);
         return;
       }
       if (device.where == Where::cuda) {
         const auto& all = backend_of(device).devices();
-        device = all[static_cast<std::size_t>(here.rank) % all.size()];
+        device = all[static_cast<std::size_t>(host_rank.rank) % all.size()];
       }
       devices_ = MultiDeviceOptions{.devices = {device}, .request = request};
     } else {
-      devices_->devices = devices_of_rank(devices_->devices, request.device, here);
+      devices_->devices = devices_of_rank(devices_->devices, request.device, host_rank);
     }
     outcome_.plan = choose_on(devices_->devices.at(0), operation_, whole_, request);
     report_.threads = 0;
     for (const Device& one : devices_->devices) report_.threads += one.where == Where::cuda ? 1 : one.threads;
   }
 
-  void choose_on_processors(Device device, Request request, const HostPlace& here) {
+  void choose_on_processors(Device device, Request request, const HostRank& host_rank) {
     const std::string variant = contraction_.variant(whole_);
     if (request.variant && *request.variant != variant)
       throw Error("--variant " + *request.variant + ": several ranks compute this as " + variant + " does");
-    if (request.tuning) throw Error("--tuning: what several ranks compute by has none");
+    if (request.tuning) throw Error("--tuning: products on several ranks have no tuning");
     request.variant = variant;
-    device.threads = threads_of_rank(device, request.device, here.ranks);
+    device.threads = threads_of_rank(device, request.device, host_rank.ranks);
     outcome_.plan = choose_on(device, operation_, whole_, request);
     report_.threads = device.threads;
     report_.device = device.label();

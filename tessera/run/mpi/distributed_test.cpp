@@ -148,7 +148,7 @@ TEST_F(SharedProduct, AWrongBlockIsNamedByItsPlaceInTheWholeAndNotWritten) {
   register_changed(nothing, nothing);
 }
 
-TEST_F(SharedProduct, WhatOneRankThrowsEndsAllAndKeepsTheOldFile) {
+TEST_F(SharedProduct, AnErrorOnOneRankStopsAllAndKeepsTheOldFile) {
   std::ofstream(file()) << "old";
   for (const bool early : {true, false}) {
     const auto fail = [&](const Arguments& part) {
@@ -171,14 +171,14 @@ TEST_F(SharedProduct, RanksMustGetTheSameRequest) {
     EXPECT_NE(error.find("unlike things"), std::string::npos);
 }
 
-TEST_F(SharedProduct, AFileThatCannotBeWrittenIsEverybodysError) {
+TEST_F(SharedProduct, AnUnwritableFileFailsOnAllRanks) {
   for (const std::string& error : run_ranks(2, {.output = (folder_ / "none" / "D.npy").string()}))
     EXPECT_NE(error.find("cannot be written"), std::string::npos);
   for (const std::string& error : run_ranks(2, {.output = "/dev/null"}))
     EXPECT_NE(error.find("is no regular file"), std::string::npos);
 }
 
-TEST_F(SharedProduct, WhatRanksDoNotComputeByIsRefused) {
+TEST_F(SharedProduct, RefusesUnsupportedOptions) {
   const auto refused = [&](const Request& request) { return run_ranks(2, {.request = request})[1]; };
   EXPECT_NE(refused({.variant = "blocked"}).find("compute this as simd does"), std::string::npos);
   EXPECT_NE(refused({.device = "cuda:1"}).find("the GPU of its place"), std::string::npos);
@@ -199,7 +199,7 @@ TEST_F(SharedProduct, KernelsGiveTheSameForAnyNumberOfRanks) {
   }
 }
 
-TEST(DevicesOfARank, GpusAreDealtOutAndProcessorsShared) {
+TEST(DevicesOfARank, GpusAreDistributedAndProcessorsShared) {
   const auto gpu = [](int index) {
     Device out;
     out.where = Where::cuda;

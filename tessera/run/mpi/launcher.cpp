@@ -26,11 +26,11 @@ std::optional<Number> number(const Environment& environment, const char* name) {
 // SLURM sets its variables for everything within an allocation: a batch script and a shell of `salloc` are
 // steps, too, with the largest numbers of 32 bits. Any other step was started by srun.
 std::optional<Launcher> step_of_slurm(const Environment& environment) {
-  constexpr std::int64_t least_special = 0xfffffff0;
+  constexpr std::int64_t min_special = 0xfffffff0;
   auto step = number<std::int64_t>(environment, "SLURM_STEP_ID");
   if (!step) step = number<std::int64_t>(environment, "SLURM_STEPID");
   const auto tasks = number(environment, "SLURM_STEP_NUM_TASKS");
-  if (!step || *step >= least_special || !tasks || *tasks == 0) return std::nullopt;
+  if (!step || *step >= min_special || !tasks || *tasks == 0) return std::nullopt;
   return Launcher{"SLURM_STEP_NUM_TASKS", number(environment, "SLURM_PROCID"), tasks};
 }
 
@@ -116,8 +116,8 @@ Function function(void* handle, const char* name) {
 
 // An MPI other than the launcher's sees one rank, and so do srun's tasks without an interface to connect by:
 // each task would compute everything, and overwrite the others' files.
-void demand_seen(const std::optional<Launcher>& launcher, const Communicator& seen,
-                 const std::string& library) {
+void require_seen(const std::optional<Launcher>& launcher, const Communicator& seen,
+                  const std::string& library) {
   if (!launcher) return;
   const bool sizes = !launcher->size || *launcher->size == seen.size();
   if (sizes && (!launcher->rank || *launcher->rank == seen.rank())) return;
@@ -143,7 +143,7 @@ std::unique_ptr<Communicator> open_mpi(const std::optional<Launcher>& launcher) 
                                                ? " is not this program's library for MPI"
                                                : " is of another version of this program"));
   std::unique_ptr<Communicator> out(world());
-  demand_seen(launcher, *out, library);
+  require_seen(launcher, *out, library);
   return out;
 }
 

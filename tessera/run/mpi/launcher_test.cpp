@@ -43,7 +43,7 @@ TEST(Launcher, Mpich) {
   EXPECT_EQ(found->rank, 0);
 }
 
-TEST(Launcher, PmixTellsNoSize) {
+TEST(Launcher, PmixReportsNoSize) {
   const auto unknown = launcher({{"PMIX_RANK", "2"}});
   ASSERT_TRUE(unknown);
   EXPECT_EQ(unknown->rank, 2);

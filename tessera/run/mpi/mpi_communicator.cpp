@@ -62,7 +62,7 @@ class MpiCommunicator : public Communicator {
   std::string host() const override { return host_name(); }
   bool any_thread() const override { return any_thread_; }
 
-  HostPlace on_host() const override { return on_host_; }
+  HostRank on_host() const override { return on_host_; }
 
   std::unique_ptr<Communicator> split(int colour) override {
     MPI_Comm some = MPI_COMM_NULL;
@@ -110,17 +110,17 @@ class MpiCommunicator : public Communicator {
  private:
   // Collective, so it runs before any rank can have failed and call something else.
   void find_on_host() {
-    MPI_Comm here = MPI_COMM_NULL;
-    MPI_Comm_split_type(comm_, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &here);
-    MPI_Comm_rank(here, &on_host_.rank);
-    MPI_Comm_size(here, &on_host_.ranks);
-    MPI_Comm_free(&here);
+    MPI_Comm host_comm = MPI_COMM_NULL;
+    MPI_Comm_split_type(comm_, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host_comm);
+    MPI_Comm_rank(host_comm, &on_host_.rank);
+    MPI_Comm_size(host_comm, &on_host_.ranks);
+    MPI_Comm_free(&host_comm);
   }
 
   MPI_Comm comm_;
   bool any_thread_, world_;
   int rank_ = 0, size_ = 1;
-  HostPlace on_host_;
+  HostRank on_host_;
 };
 
 }  // namespace

@@ -118,7 +118,7 @@ TEST(Distributed, BlocksMayBeUneven) {
   check({2, 3}, {101, 4, 33, 5});
 }
 
-TEST(Distributed, WhatFailsOnOneRankStopsAll) {
+TEST(Distributed, AFailureOnOneRankStopsAll) {
   const RankGrid grid{2, 2};
   const Problem p{8, 8, 400, 4};
   for (const int at : {0, 1, 50, 99}) {
@@ -153,7 +153,7 @@ TEST(Distributed, WhatFailsOnOneRankStopsAll) {
   }
 }
 
-TEST(Agree, TheFirstRanksReasonIsEverybodys) {
+TEST(Agree, AllRanksThrowTheReasonOfTheFirstFailedRank) {
   std::atomic<int> ended = 0;
   on_threads(5, [&](Communicator& ranks) {
     agree(ranks, [] {});
@@ -181,7 +181,7 @@ TEST(Agree, TheFirstRanksReasonIsEverybodys) {
   EXPECT_EQ(ended, 10);
 }
 
-TEST(Communicator, LargestOfNegativeNumbersToo) {
+TEST(Communicator, LargestAcceptsNegativeNumbers) {
   on_threads(3, [](Communicator& ranks) {
     EXPECT_EQ(ranks.largest(-5 - ranks.rank()), -5);
     EXPECT_EQ(ranks.broadcast(ranks.rank() == 1 ? "word" : "", 1), "word");
@@ -191,7 +191,7 @@ TEST(Communicator, LargestOfNegativeNumbersToo) {
   });
 }
 
-TEST(Communicator, LongMessagesGoInPieces) {
+TEST(Communicator, SplitsLongMessages) {
   EXPECT_TRUE(pieces(0, 10).empty());
   EXPECT_EQ(pieces(10, 10), (std::vector<std::size_t>{10}));
   EXPECT_EQ(pieces(25, 10), (std::vector<std::size_t>{10, 10, 5}));
@@ -278,7 +278,7 @@ TEST(RankGrid, LongProductsAreCutAlongTheirLength) {
   EXPECT_EQ(best_grid({100, 100000, 100}, 6).cols, 6);
 }
 
-TEST(RankGrid, RanksThatWouldHaveNothingAreLeftOut) {
+TEST(RankGrid, OmitsRanksWithoutWork) {
   EXPECT_EQ(best_grid({1, 1, 100}, 4).ranks(), 1);
   EXPECT_EQ(best_grid({2, 1, 100}, 4).ranks(), 2);
   EXPECT_EQ(best_grid({3, 1, 100}, 8).rows, 3);

@@ -14,12 +14,12 @@ class DeviceWorker {
  public:
   virtual ~DeviceWorker() = default;
   virtual void make_ready() {}  // returns when tiles can begin
-  // Tiles are begun one after another and finished in that order, at most most_under_way() at a time. On
+  // Tiles are begun one after another and finished in that order, at most max_in_flight() at a time. On
   // return from finish() the tile is in the result. Returns the spans, in seconds since the tile began; the
   // caller fills in devices and tiles.
   virtual void begin(const Tile& tile) { begun_ = tile; }
   virtual std::vector<TimelineSpan> finish() { return compute(begun_); }
-  virtual std::size_t most_under_way() const { return 1; }
+  virtual std::size_t max_in_flight() const { return 1; }
   virtual void stop() noexcept {}  // after a failure: returns once nothing writes into the result any more
 
  private:

@@ -36,7 +36,7 @@ class Dispatcher {
         out_.devices.size(), [this](std::size_t d) { serve(d); },
         [this](std::size_t d, const std::exception_ptr& why) {
           const std::lock_guard lock(mutex_);
-          give_up(d, why);
+          retire(d, why);
         });
     out_.seconds = seconds_at(Clock::now());
     if (!queue_.done()) fail_without_devices(out_.devices, first_failure_);
@@ -62,7 +62,7 @@ class Dispatcher {
 
   void serve(std::size_t d) {
     std::unique_lock lock(mutex_);
-    while (!queue_.done() && !queue_.is_lost(d)) {
+    while (!queue_.done() && !queue_.is_failed(d)) {
       const auto call = queue_.take(d, seconds_at(Clock::now()));
       if (!call) {
         (void)changed_.wait_for(lock, std::chrono::milliseconds(100));
@@ -79,7 +79,7 @@ class Dispatcher {
       }
       lock.lock();
       if (failure || !one.devices.empty()) ++out_.devices[d].begun;
-      if (failure) give_up(d, failure);
+      if (failure) retire(d, failure);
       else deliver(d, *call, one);
       changed_.notify_all();
     }
@@ -111,8 +111,8 @@ class Dispatcher {
     }
   }
 
-  void give_up(std::size_t d, const std::exception_ptr& failure) {
-    queue_.lose(d);
+  void retire(std::size_t d, const std::exception_ptr& failure) {
+    queue_.mark_failed(d);
     if (!first_failure_) first_failure_ = failure;
     out_.devices[d].failed = reason_of(failure);
   }

@@ -63,7 +63,7 @@ TEST(MultiDevice, AnySplitOverLikeDevicesHasTheBitsOfOneAlone) {
   }
 }
 
-TEST(MultiDevice, SharesAreThoseThatWereNamed) {
+TEST(MultiDevice, UsesTheGivenShares) {
   Inputs inputs(product(), Element::f32, square(768, 64), 3);
   const MultiDeviceOptions options{.devices = devices_of({"cpu:threads=1", "cpu:threads=1"}),
                                    .request = {.cached = false},
@@ -91,7 +91,7 @@ void register_a_coy_variant() {
   }
 }
 
-TEST(MultiDevice, PartsThatTheWholesVariantRefusesHaveBitsOfTheirOwn) {
+TEST(MultiDevice, PartsRefusedByTheWholesVariantUseAnother) {
   register_a_coy_variant();
   Inputs inputs(product(), Element::f32, {{{"m", 777}, {"n", 64}, {"k", 48}}}, 3);
   const MultiDeviceOptions options{.devices = devices_of({"cpu:threads=1", "cpu:threads=1"}),
@@ -148,7 +148,7 @@ TEST(MultiDevice, ADeviceThatFailsLosesNothing) {
   }
 }
 
-TEST(MultiDevice, WithoutAnyDeviceLeftItSaysWhy) {
+TEST(MultiDevice, ReportsTheReasonsIfAllDevicesFail) {
   Inputs inputs(product(), Element::f32, square(64, 8), 3);
   MultiDeviceOptions options{.devices = devices_of({"cpu:threads=1", "cpu:threads=1"})};
   options.before_tile = [](std::size_t, std::size_t) { throw Error("no power"); };
@@ -169,7 +169,7 @@ TEST(MultiDevice, SmallAndEmptyResults) {
   }
 }
 
-TEST(MultiDevice, RefusesWhatItCannotDivide) {
+TEST(MultiDevice, RefusesIndivisibleOperations) {
   Inputs inputs(product(), Element::f32, square(64, 8), 3);
   EXPECT_THROW(run_on_devices(product(), inputs.arguments(),
                               {.devices = devices_of({"cpu"}), .split = parse_split("1:2")}),
@@ -198,7 +198,7 @@ TEST(Tiles, CoverTheResultOnceWithinTheMemory) {
     for (const std::int64_t memory : {0, 200'000}) {
       std::int64_t elements = 0;
       const auto tiles =
-          tiles_of(partition, inputs.arguments(), {0, m}, {.least_flops = 1, .memory_bytes = memory});
+          tiles_of(partition, inputs.arguments(), {0, m}, {.min_flops = 1, .memory_bytes = memory});
       for (const Tile& tile : tiles) {
         elements += tile.rows.size() * tile.cols.size();
         if (memory > 0) {
@@ -215,7 +215,7 @@ TEST(Tiles, CoverTheResultOnceWithinTheMemory) {
       // A memory limit that holds everything changes nothing.
       if (memory == 0) {
         EXPECT_EQ(tiles, tiles_of(partition, inputs.arguments(), {0, m},
-                                  {.least_flops = 1, .memory_bytes = std::int64_t{1} << 40}));
+                                  {.min_flops = 1, .memory_bytes = std::int64_t{1} << 40}));
       }
     }
   }
@@ -241,7 +241,7 @@ TEST(SharedArray, IsFoundByAnyOfItsBytesWhileItLives) {
   EXPECT_FALSE(find_shared(&local).has_value());
 }
 
-TEST(WorkerProcess, TellsHowItEnded) {
+TEST(WorkerProcess, ReportsHowItEnded) {
   WorkerProcess ended("/bin/true");
   EXPECT_THROW(ended.receive(20), Error);
   EXPECT_THROW(WorkerProcess("/no/such/program"), Error);
@@ -255,7 +255,7 @@ TEST(WorkerProcess, TellsHowItEnded) {
   }
 }
 
-TEST(ProcessWorker, SharedOperandsAreNotCopiedAndOthersOnce) {
+TEST(ProcessWorker, CopiesUnsharedOperandsOnce) {
   const Operation& product = *find_operation("matmul");
   const std::int64_t n = 96;
   const Array a = shared_array(Element::f32, {n, n}), b(Element::f32, {n, n});
@@ -276,7 +276,7 @@ TEST(ProcessWorker, SharedOperandsAreNotCopiedAndOthersOnce) {
 }
 
 // No page of the arrays is touched.
-TEST(ProcessWorker, MoreThanMemoryHoldsIsRefusedBeforeItIsCopied) {
+TEST(ProcessWorker, RefusesOperandsLargerThanMemoryBeforeCopying) {
   const std::int64_t n = std::int64_t{1} << 22;  // 64 TiB each of A, B and C
   const auto bytes = static_cast<std::size_t>(n * n * 4);
   void* const nothing = mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -318,7 +318,7 @@ MultiDeviceOutcome of_one(const MultiDeviceOptions& on) {
   return out;
 }
 
-TEST(Dispatch, EachCallIsMadeOnceOnOneDevice) {
+TEST(Dispatch, MakesEachCallOnceOnOneDevice) {
   for (const char* split : {"dynamic", "auto", "3:1", "0:1"}) {
     std::mutex mutex;
     std::multiset<std::size_t> made;
@@ -340,7 +340,7 @@ TEST(Dispatch, EachCallIsMadeOnceOnOneDevice) {
   }
 }
 
-TEST(Dispatch, AFailedDevicesCallIsMadeByAnother) {
+TEST(Dispatch, MovesAFailedDevicesCallToAnother) {
   std::atomic<bool> failed = false;
   std::atomic<int> made = 0;
   const Device first = find_device("cpu:threads=1"), second = find_device("simt:threads=1");
@@ -361,7 +361,7 @@ TEST(Dispatch, AFailedDevicesCallIsMadeByAnother) {
   EXPECT_EQ(made, 6);
 }
 
-TEST(Dispatch, AFaultsPartIsACall) {
+TEST(Dispatch, CountsFaultsByCalls) {
   MultiDeviceOptions options = two_devices("1:1");
   options.faults = parse_faults("kill:1@2");
   std::mutex mutex;
@@ -379,7 +379,7 @@ TEST(Dispatch, AFaultsPartIsACall) {
   EXPECT_EQ(faults, std::vector<std::size_t>{4});  // the second of 3, 4, 5
 }
 
-TEST(Dispatch, WhatCouldNotBeReadIsNoPartOfItsDevice) {
+TEST(Dispatch, DoesNotCountUnreadableFilesForADevice) {
   MultiDeviceOptions options = two_devices("1:1");
   options.faults = parse_faults("kill:1@1,kill:0@4");
   std::mutex mutex;
@@ -407,7 +407,7 @@ TEST(Dispatch, WhatCouldNotBeReadIsNoPartOfItsDevice) {
             "fault kill:1@1 did not happen: device 1 had 0 parts");
 }
 
-TEST(Dispatch, WithoutAnyDeviceLeftEachIsNamed) {
+TEST(Dispatch, NamesEachDeviceIfAllFail) {
   const DispatchedCalls lost{
       .work = {1, 1}, .make = [](std::size_t, const MultiDeviceOptions& on) -> MultiDeviceOutcome {
         throw AllDevicesFailed(Error::Kind::no_device,
@@ -422,7 +422,7 @@ TEST(Dispatch, WithoutAnyDeviceLeftEachIsNamed) {
   }
 }
 
-TEST(Dispatch, WithoutAnyDeviceLeftItSaysWhy) {
+TEST(Dispatch, ReportsTheReasonsIfAllDevicesFail) {
   const DispatchedCalls broken{.work = {1, 1},
                                .make = [](std::size_t, const MultiDeviceOptions&) -> MultiDeviceOutcome {
                                  throw Error(Error::Kind::no_device, "no power");

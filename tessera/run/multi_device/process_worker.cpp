@@ -35,9 +35,9 @@ Error failure(const std::string& what, int reason) {
 }
 
 // Control data of a message: the descriptors of the files passed with it.
-constexpr std::size_t most_files = 64;
+constexpr std::size_t max_files = 64;
 struct ControlBytes {
-  alignas(cmsghdr) char bytes[CMSG_SPACE(most_files * sizeof(int))];
+  alignas(cmsghdr) char bytes[CMSG_SPACE(max_files * sizeof(int))];
 };
 
 constexpr int channel_file = 3;  // the descriptor of the channel in the child process
@@ -174,7 +174,7 @@ std::string WorkerProcess::end() {
 }
 
 void WorkerProcess::send(const std::string& message, const std::vector<int>& files) {
-  if (files.size() > most_files)
+  if (files.size() > max_files)
     throw Error(Error::Kind::internal, std::to_string(files.size()) + " files are too many for a message");
   if (!send_message(channel_, message, files)) throw Error(Error::Kind::no_device, end());
 }
@@ -380,7 +380,7 @@ class Service {
   }
 
   bool idle() const { return under_way_.empty(); }
-  bool can_begin() const { return under_way_.size() < worker_->most_under_way(); }
+  bool can_begin() const { return under_way_.size() < worker_->max_in_flight(); }
 
   void begin(const Json& words) {
     const Tile tile = tile_of(words);

@@ -82,7 +82,7 @@ class ProcessWorker final : public DeviceWorker {
   void make_ready() override;
   void begin(const Tile& tile) override;
   std::vector<TimelineSpan> finish() override;
-  std::size_t most_under_way() const override { return options_.largest ? 2 : 1; }
+  std::size_t max_in_flight() const override { return options_.largest ? 2 : 1; }
   void stop() noexcept override { process_->stop(); }
 
  private:

@@ -122,7 +122,7 @@ Tiling Scheduler::tiling(bool fixed) const {
   const auto devices = std::ssize(out_.devices);
   Tiling out{
       .wanted = fixed ? std::max<std::int64_t>(16, 8 * devices) : std::max<std::int64_t>(64, 24 * devices),
-      .least_flops = partition_->least_flops};
+      .min_flops = partition_->min_flops};
   for (const DeviceReport& one : out_.devices) {
     const Device& device = one.plan.device;
     if (backend_of(device).shares_host_memory()) continue;
@@ -158,14 +158,14 @@ void Scheduler::cut_into_tiles(const Split& split) {
 
 void Scheduler::make_queue() {
   std::size_t in_flight = 1;
-  for (const auto& worker : workers_) in_flight = std::max(in_flight, worker->most_under_way());
+  for (const auto& worker : workers_) in_flight = std::max(in_flight, worker->max_in_flight());
   std::vector<double> work, speeds;
   for (const Tile& tile : tiles_) work.push_back(std::max(1.0, partition_->flops(tile)));
   for (const Device& device : options_->devices) speeds.push_back(presumed_speed(device));
   if (!bands_.empty()) queue_.emplace(std::move(work), bands_, in_flight);
   else queue_.emplace(std::move(work), speeds, in_flight);
   for (std::size_t d = 0; d < workers_.size(); ++d)
-    if (!(*pool_)[d].failed.empty()) queue_->lose(d);
+    if (!(*pool_)[d].failed.empty()) queue_->mark_failed(d);
   // A device that can hold all inputs takes tiles as their inputs arrive; other devices go back and forth by
   // rows.
   constexpr std::int64_t tiles_in_memory = 3;
@@ -176,7 +176,7 @@ void Scheduler::make_queue() {
                                 tiles_in_memory * bytes_of(*partition_, *host_, largest_) <=
                             memory_of(one.plan.device));
   if (std::ranges::find(holds_all, true) == holds_all.end()) return;
-  queue_->arrange([this, holds_all](std::size_t d, const std::vector<std::size_t>& band) {
+  queue_->set_order([this, holds_all](std::size_t d, const std::vector<std::size_t>& band) {
     return holds_all[d] ? in_growing_squares(tiles_, band) : band;
   });
 }
@@ -241,7 +241,7 @@ std::unique_ptr<DeviceWorker> Scheduler::streamed_worker(std::size_t d) {
 void Scheduler::keep_processes() {
   for (std::size_t d = 0; d < workers_.size(); ++d)
     if (auto* const worker = dynamic_cast<ProcessWorker*>(workers_[d].get());
-        worker != nullptr && !queue_->is_lost(d))
+        worker != nullptr && !queue_->is_failed(d))
       (*pool_)[d].process = worker->release();
 }
 
@@ -253,7 +253,7 @@ MultiDeviceOutcome Scheduler::run() {
       workers_.size(), [this](std::size_t d) { serve(d); },
       [this](std::size_t d, const std::exception_ptr& why) {
         const std::lock_guard lock(mutex_);
-        give_up(d, why);
+        retire(d, why);
         changed_.notify_all();
       });
   out_.seconds = now();
@@ -265,19 +265,19 @@ MultiDeviceOutcome Scheduler::run() {
 
 void Scheduler::serve(std::size_t d) {
   std::unique_lock lock(mutex_);
-  std::deque<Begun> under_way;
-  while (!queue_->is_lost(d) && (!under_way.empty() || !queue_->done())) {
-    const bool may_take = under_way.size() < workers_[d]->most_under_way();
-    if (const auto tile = may_take ? queue_->take(d, now()) : std::nullopt) begin(d, *tile, under_way, lock);
-    else if (!under_way.empty()) finish(d, under_way, lock);
+  std::deque<TileInFlight> in_flight;
+  while (!queue_->is_failed(d) && (!in_flight.empty() || !queue_->done())) {
+    const bool may_take = in_flight.size() < workers_[d]->max_in_flight();
+    if (const auto tile = may_take ? queue_->take(d, now()) : std::nullopt) begin(d, *tile, in_flight, lock);
+    else if (!in_flight.empty()) finish(d, in_flight, lock);
     else (void)changed_.wait_for(lock, std::chrono::milliseconds(100));  // a tile may come back
   }
   changed_.notify_all();
 }
 
-void Scheduler::begin(std::size_t d, std::size_t tile, std::deque<Begun>& under_way,
+void Scheduler::begin(std::size_t d, std::size_t tile, std::deque<TileInFlight>& in_flight,
                       std::unique_lock<std::mutex>& lock) {
-  under_way.push_back({tile, now()});
+  in_flight.push_back({tile, now()});
   lock.unlock();
   std::exception_ptr failure;
   try {
@@ -288,13 +288,14 @@ void Scheduler::begin(std::size_t d, std::size_t tile, std::deque<Begun>& under_
     workers_[d]->stop();
   }
   lock.lock();
-  if (failure) give_up(d, failure);
+  if (failure) retire(d, failure);
   else ++(*pool_)[d].begun;
 }
 
-void Scheduler::finish(std::size_t d, std::deque<Begun>& under_way, std::unique_lock<std::mutex>& lock) {
-  const Begun oldest = under_way.front();
-  under_way.pop_front();
+void Scheduler::finish(std::size_t d, std::deque<TileInFlight>& in_flight,
+                       std::unique_lock<std::mutex>& lock) {
+  const TileInFlight oldest = in_flight.front();
+  in_flight.pop_front();
   lock.unlock();
   std::exception_ptr failure;
   std::vector<TimelineSpan> spans;
@@ -303,37 +304,37 @@ void Scheduler::finish(std::size_t d, std::deque<Begun>& under_way, std::unique_
   try {
     spans = workers_[d]->finish();
     const double begun = now();
-    if (options_->protect) right = is_right(oldest.tile), check_seconds = now() - begun;
+    if (options_->protect) right = verify_tile(oldest.tile), check_seconds = now() - begun;
   } catch (...) {
     failure = std::current_exception();
     workers_[d]->stop();
   }
   lock.lock();
   if (failure) {
-    give_up(d, failure);
+    retire(d, failure);
   } else {
     out_.devices[d].checked += options_->protect;
     out_.devices[d].check_seconds += check_seconds;
     if (right) deliver(d, oldest, spans);
-    else take_back(d, oldest.tile);
+    else requeue(d, oldest.tile);
   }
   changed_.notify_all();
 }
 
-bool Scheduler::is_right(std::size_t tile) const {
+bool Scheduler::verify_tile(std::size_t tile) const {
   VerifyOptions options;
   if (operation_->suspect_rows) options.reference_flops = 0;  // the randomised check
   return verify(*operation_, partition_->part(tiles_[tile]), nullptr, options).passed;
 }
 
-void Scheduler::deliver(std::size_t d, const Begun& tile, const std::vector<TimelineSpan>& spans) {
+void Scheduler::deliver(std::size_t d, const TileInFlight& tile, const std::vector<TimelineSpan>& spans) {
   const double at = now();
   if (!queue_->commit(d, tile.tile, at)) return;
   DeviceReport& report = out_.devices[d];
   ++report.tiles;
   report.flops += partition_->flops(tiles_[tile.tile]);
   report.end_seconds = at;
-  const bool overlaps = workers_[d]->most_under_way() > 1;
+  const bool overlaps = workers_[d]->max_in_flight() > 1;
   for (const TimelineSpan& span : spans) {
     if (!overlaps || span.activity == Activity::compute) report.busy_seconds += span.last - span.first;
     out_.timeline.spans.push_back({d, span.activity, tile.tile, tile.at + span.first, tile.at + span.last});
@@ -341,17 +342,17 @@ void Scheduler::deliver(std::size_t d, const Begun& tile, const std::vector<Time
 }
 
 // A device is given up after several wrong tiles.
-void Scheduler::take_back(std::size_t d, std::size_t tile) {
+void Scheduler::requeue(std::size_t d, std::size_t tile) {
   constexpr std::size_t most = 3;
-  queue_->give_back(d, tile);
+  queue_->requeue(d, tile);
   if (++out_.devices[d].wrong < most) return;
   workers_[d]->stop();  // it may be writing another tile
-  give_up(d, std::make_exception_ptr(
-                 Error(Error::Kind::internal, "wrong results, " + std::to_string(most) + " times")));
+  retire(d, std::make_exception_ptr(
+                Error(Error::Kind::internal, "wrong results, " + std::to_string(most) + " times")));
 }
 
-void Scheduler::give_up(std::size_t d, const std::exception_ptr& failure) {
-  queue_->lose(d);
+void Scheduler::retire(std::size_t d, const std::exception_ptr& failure) {
+  queue_->mark_failed(d);
   if (!first_failure_) first_failure_ = failure;
   out_.devices[d].failed = reason_of(failure);
   (*pool_)[d].failed = out_.devices[d].failed;

@@ -34,7 +34,7 @@ class Scheduler {
 
  private:
   // A tile that a device has begun, and when.
-  struct Begun {
+  struct TileInFlight {
     std::size_t tile;
     double at;
   };
@@ -53,13 +53,13 @@ class Scheduler {
   double now() const;
 
   void serve(std::size_t device);
-  void begin(std::size_t device, std::size_t tile, std::deque<Begun>& under_way,
+  void begin(std::size_t device, std::size_t tile, std::deque<TileInFlight>& in_flight,
              std::unique_lock<std::mutex>& lock);
-  void finish(std::size_t device, std::deque<Begun>& under_way, std::unique_lock<std::mutex>& lock);
-  bool is_right(std::size_t tile) const;
-  void deliver(std::size_t device, const Begun& tile, const std::vector<TimelineSpan>& spans);
-  void take_back(std::size_t device, std::size_t tile);
-  void give_up(std::size_t device, const std::exception_ptr& failure);
+  void finish(std::size_t device, std::deque<TileInFlight>& in_flight, std::unique_lock<std::mutex>& lock);
+  bool verify_tile(std::size_t tile) const;
+  void deliver(std::size_t device, const TileInFlight& tile, const std::vector<TimelineSpan>& spans);
+  void requeue(std::size_t device, std::size_t tile);
+  void retire(std::size_t device, const std::exception_ptr& failure);
 
   const Operation* operation_;
   const Arguments* host_;

@@ -15,10 +15,10 @@ Rows at(const Rows& rows, std::size_t row, std::size_t byte) {
 
 // Parallel, because one processor's copy is several times slower than the link to a GPU.
 void copy_on_host(const Rows& to, const Rows& from, const RowShape& shape) {
-  constexpr std::size_t least_per_thread = std::size_t{2} << 20, most_threads = 8;
+  constexpr std::size_t min_per_thread = std::size_t{2} << 20, max_threads = 8;
   const auto processors = static_cast<std::size_t>(std::max(1, host_threads()));
-  const std::size_t parts = std::clamp<std::size_t>(shape.total() / least_per_thread, 1,
-                                                    std::min({processors, most_threads, shape.rows}));
+  const std::size_t parts = std::clamp<std::size_t>(shape.total() / min_per_thread, 1,
+                                                    std::min({processors, max_threads, shape.rows}));
   const auto copy_rows = [&](std::size_t first, std::size_t last) {
     for (std::size_t row = first; row < last; ++row)
       std::memcpy(at(to, row, 0).data, at(from, row, 0).data, shape.bytes);
@@ -315,9 +315,10 @@ void StreamedWorker::set_arguments(Buffer& buffer, const Tile& tile, const ReadV
 }
 
 void StreamedWorker::enqueue_compute(Buffer& buffer) {
-  const Arguments& there = *buffer.arguments;
-  buffer.plan =
-      refuses_in_place(plan_, there) ? choose_in_place(plan_.device, *operation_, there, request_) : plan_;
+  const Arguments& device_arguments = *buffer.arguments;
+  buffer.plan = refuses_in_place(plan_, device_arguments)
+                    ? choose_in_place(plan_.device, *operation_, device_arguments, request_)
+                    : plan_;
   if (buffer.copied != nullptr) streams_->wait_for(StreamKind::compute, *buffer.copied);
   buffer.computing = streams_->record(StreamKind::compute);
   streams_->compute(

@@ -169,7 +169,7 @@ class StreamedWorker final : public DeviceWorker {
 
   void begin(const Tile& tile) override;
   std::vector<TimelineSpan> finish() override;
-  std::size_t most_under_way() const override { return buffers; }
+  std::size_t max_in_flight() const override { return buffers; }
   void stop() noexcept override;
 
  private:

@@ -69,11 +69,11 @@ struct OneWorker {
   }
 
   std::vector<Tile> tiles(std::int64_t wanted) const {
-    return tiles_of(partition, inputs.arguments(), {0, partition.rows}, {.wanted = wanted, .least_flops = 1});
+    return tiles_of(partition, inputs.arguments(), {0, partition.rows}, {.wanted = wanted, .min_flops = 1});
   }
 };
 
-TEST(StreamedWorker, EachPieceOfTheInputsIsCopiedOnceWhereAllFit) {
+TEST(StreamedWorker, CopiesEachInputSliceOnceIfAllFit) {
   OneWorker one(sizes(200, 170, 130), std::int64_t{1} << 30, 20);
   const auto tiles = one.tiles(20);
   ASSERT_GT(tiles.size(), 10u);
@@ -91,14 +91,13 @@ TEST(StreamedWorker, EachPieceOfTheInputsIsCopiedOnceWhereAllFit) {
   EXPECT_EQ(computed, tiles.size());
 }
 
-TEST(StreamedWorker, ATileLeavesWhileTheNextIsComputed) {
+TEST(StreamedWorker, OverlapsDownloadsWithComputation) {
   std::promise<void> open;
   const std::shared_future<void> gate = open.get_future().share();
-  std::atomic<bool> waited_in_vain{false};
+  std::atomic<bool> timed_out{false};
   // The first step loads code, before any tile; the third one belongs to the second tile.
   const auto hold = [&](std::size_t step) {
-    if (step == 3 && gate.wait_for(std::chrono::seconds(10)) != std::future_status::ready)
-      waited_in_vain = true;
+    if (step == 3 && gate.wait_for(std::chrono::seconds(10)) != std::future_status::ready) timed_out = true;
   };
   OneWorker one(sizes(200, 170, 130), std::int64_t{1} << 30, 20);
   one.streams->before_steps(hold);
@@ -108,16 +107,16 @@ TEST(StreamedWorker, ATileLeavesWhileTheNextIsComputed) {
   (void)one.worker->finish();
   open.set_value();
   (void)one.worker->finish();
-  EXPECT_FALSE(waited_in_vain);
+  EXPECT_FALSE(timed_out);
 }
 
-TEST(StreamedWorker, WhereMemoryIsShortWhatWasUsedLongestAgoIsFreed) {
+TEST(StreamedWorker, EvictsTheLeastRecentlyUsedSlice) {
   constexpr std::int64_t memory = 340'000;  // enough for three tiles, and little more
   OneWorker one(sizes(300, 280, 260), memory, 36);
   const auto tiles = one.tiles(36);
   (void)one.compute(tiles);
   EXPECT_TRUE(verify(matmul(), one.inputs.arguments()).passed);
-  EXPECT_LE(one.streams->most_held(), static_cast<std::size_t>(memory));
+  EXPECT_LE(one.streams->max_held(), static_cast<std::size_t>(memory));
   EXPECT_GT(one.streams->bytes_in(), 4u * (300 * 260 + 260 * 280));
   // Copying each tile's inputs anew would be far more.
   std::size_t each = 0;
@@ -127,7 +126,7 @@ TEST(StreamedWorker, WhereMemoryIsShortWhatWasUsedLongestAgoIsFreed) {
   EXPECT_LT(one.streams->bytes_in(), each * 3 / 4);
 }
 
-TEST(StreamedWorker, PageableMemoryPassesThroughBuffers) {
+TEST(StreamedWorker, StagesPageableMemory) {
   OneWorker one(sizes(200, 170, 130), std::int64_t{1} << 30, 20, {.pinned = false});
   (void)one.compute(one.tiles(20));
   EXPECT_TRUE(verify(matmul(), one.inputs.arguments()).passed);
@@ -160,7 +159,7 @@ TEST(StreamedWorker, EverySplitGivesTheBitsOfOneDeviceAlone) {
 }
 
 // The default split of a GPU and the processors.
-TEST(StreamedWorker, BesideADeviceWithoutStreams) {
+TEST(StreamedWorker, WorksWithADeviceWithoutStreams) {
   Inputs inputs(matmul(), Element::f64, sizes(256, 200, 64), 3);
   const OnStreams streams;
   const MultiDeviceOptions options{.devices = {find_device("cpu:threads=1"), find_device("simt:threads=1")},
@@ -178,7 +177,7 @@ TEST(StreamedWorker, BesideADeviceWithoutStreams) {
   EXPECT_TRUE(in && out);
 }
 
-TEST(StreamedWorker, ADeviceThatFailsAmongItsTilesLosesNothing) {
+TEST(StreamedWorker, AFailedDeviceLosesNothing) {
   Inputs inputs(matmul(), Element::f32, sizes(400, 300, 100), 3);
   const auto wanted = alone(inputs);
   for (const std::size_t step : {1u, 2u, 5u}) {
@@ -194,7 +193,7 @@ TEST(StreamedWorker, ADeviceThatFailsAmongItsTilesLosesNothing) {
   }
 }
 
-TEST(StreamedWorker, WithoutAnyDeviceLeftItSaysWhy) {
+TEST(StreamedWorker, ReportsTheReasonsIfAllDevicesFail) {
   Inputs inputs(matmul(), Element::f32, sizes(900, 700, 500), 3);
   const OnStreams streams(std::vector<Traits>{{.fails_at_step = 3}});
   const MultiDeviceOptions options{.devices = std::vector<Device>(2, find_device("cpu:threads=1")),
@@ -235,7 +234,7 @@ TEST(StreamedWorker, InProcessesADeviceThatIsKilledLosesNothing) {
 }
 
 // Each tile is checked by the host; a device is given up after three wrong ones.
-TEST(StreamedWorker, ProtectedAWrongTileIsComputedAgain) {
+TEST(StreamedWorker, RecomputesAWrongProtectedTile) {
   Inputs inputs(matmul(), Element::f32, sizes(400, 300, 100), 3);
   const OnStreams streams;
   const auto program =

@@ -13,7 +13,7 @@ TileQueue::TileQueue(std::vector<double> work, const std::vector<double>& speeds
       left_(work_.size()),
       in_flight_(in_flight),
       fixed_(false) {
-  if (speeds.empty()) throw Error(Error::Kind::internal, "a queue for no device");
+  if (speeds.empty()) throw Error(Error::Kind::internal, "a queue without devices");
   // A device of unknown speed is presumed to be like the others.
   double sum = 0;
   std::size_t known = 0;
@@ -41,7 +41,7 @@ TileQueue::TileQueue(std::vector<double> work, std::vector<std::deque<std::size_
     devices_.emplace_back().band = std::move(band);
   }
   if (std::ranges::any_of(times, [](int n) { return n != 1; }))
-    throw Error(Error::Kind::internal, "bands that do not hold each tile once");
+    throw Error(Error::Kind::internal, "the bands do not hold each tile exactly once");
 }
 
 // Makes consecutive bands with which all devices finish at the same time. Each tile goes to the device that
@@ -69,12 +69,12 @@ void TileQueue::make_bands() {
   }
 }
 
-void TileQueue::arrange(const Arrange& order) {
+void TileQueue::set_order(const TileOrderOf& order) {
   for (std::size_t d = 0; d < devices_.size(); ++d) {
     const std::vector<std::size_t> band(devices_[d].band.begin(), devices_[d].band.end());
     const std::vector<std::size_t> ordered = order(d, band);
     if (!std::ranges::is_permutation(ordered, band))
-      throw Error(Error::Kind::internal, "an order that is of other tiles");
+      throw Error(Error::Kind::internal, "the order is not a permutation of the band's tiles");
     devices_[d].band.assign(ordered.begin(), ordered.end());
   }
 }
@@ -91,31 +91,32 @@ void TileQueue::correct_guesses() {
 
 // A device that holds a tile longer than its speed predicts is at least that slow: its guess may be wrong, or
 // it may have stopped.
-double TileQueue::pace(const State& worker, double now) const {
+double TileQueue::current_speed(const State& worker, double now) const {
   if (worker.held.empty() || !(now > worker.since)) return worker.speed;
   return std::min(worker.speed, work_[worker.held.front()] / (now - worker.since));
 }
 
 // The current tile may be done at any moment, once it takes longer than expected.
-double TileQueue::finish(const State& worker, double now) const {
+double TileQueue::expected_finish(const State& worker, double now) const {
   if (worker.held.empty()) return now;
   double behind = 0;
   for (std::size_t i = 1; i < worker.held.size(); ++i) behind += work_[worker.held[i]];
-  return std::max(now, worker.since + work_[worker.held.front()] / worker.speed) + behind / pace(worker, now);
+  return std::max(now, worker.since + work_[worker.held.front()] / worker.speed) +
+         behind / current_speed(worker, now);
 }
 
 // True if this device gets none of the remaining tiles when each goes to the device that finishes it first.
-bool TileQueue::leaves_to_others(std::size_t device, double now) const {
+bool TileQueue::defers_to_faster_device(std::size_t device, double now) const {
   std::vector<double> ends, paces;
   for (const State& worker : devices_) {
-    ends.push_back(finish(worker, now));
-    paces.push_back(pace(worker, now));
+    ends.push_back(expected_finish(worker, now));
+    paces.push_back(current_speed(worker, now));
   }
   for (const State& owner : devices_)
     for (const std::size_t tile : owner.band) {
       std::size_t best = device;
       for (std::size_t d = 0; d < devices_.size(); ++d)
-        if (!devices_[d].lost && ends[d] + work_[tile] / paces[d] < ends[best] + work_[tile] / paces[best])
+        if (!devices_[d].failed && ends[d] + work_[tile] / paces[d] < ends[best] + work_[tile] / paces[best])
           best = d;
       if (best == device) return false;
       ends[best] += work_[tile] / paces[best];
@@ -134,11 +135,12 @@ std::optional<std::size_t> TileQueue::steal(double now) {
   State* victim = nullptr;
   double latest = -1;
   for (State& worker : devices_) {
-    if (worker.band.empty() || (fixed_ && !worker.lost)) continue;
+    if (worker.band.empty() || (fixed_ && !worker.failed)) continue;
     double work = 0;
     for (const std::size_t tile : worker.band) work += work_[tile];
     // A lost device never reaches its band.
-    const double ends = worker.lost ? INFINITY : finish(worker, now) + work / pace(worker, now);
+    const double ends =
+        worker.failed ? INFINITY : expected_finish(worker, now) + work / current_speed(worker, now);
     if (ends > latest) latest = ends, victim = &worker;
   }
   if (victim == nullptr) return std::nullopt;
@@ -149,9 +151,9 @@ std::optional<std::size_t> TileQueue::steal(double now) {
 
 std::optional<std::size_t> TileQueue::take(std::size_t device, double now) {
   State& worker = devices_[device];
-  if (worker.lost || untaken_ == 0 || worker.held.size() >= in_flight_ || waits_for_first(worker))
+  if (worker.failed || untaken_ == 0 || worker.held.size() >= in_flight_ || waits_for_first(worker))
     return std::nullopt;
-  if (!fixed_ && leaves_to_others(device, now)) return std::nullopt;
+  if (!fixed_ && defers_to_faster_device(device, now)) return std::nullopt;
   std::optional<std::size_t> tile;
   if (!worker.band.empty()) {
     tile = worker.band.front();
@@ -184,13 +186,13 @@ bool TileQueue::commit(std::size_t device, std::size_t tile, double now) {
   return true;
 }
 
-void TileQueue::lose(std::size_t device) {
+void TileQueue::mark_failed(std::size_t device) {
   State& worker = devices_[device];
-  worker.lost = true;
-  while (!worker.held.empty()) give_back(device, worker.held.back());
+  worker.failed = true;
+  while (!worker.held.empty()) requeue(device, worker.held.back());
 }
 
-void TileQueue::give_back(std::size_t device, std::size_t tile) {
+void TileQueue::requeue(std::size_t device, std::size_t tile) {
   State& worker = devices_[device];
   const auto held = std::ranges::find(worker.held, tile);
   if (held == worker.held.end()) return;

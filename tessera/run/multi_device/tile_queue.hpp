@@ -27,27 +27,27 @@ class TileQueue {
   TileQueue(std::vector<double> work, std::vector<std::deque<std::size_t>> bands, std::size_t in_flight = 2);
 
   // Sets the order in which a device takes the tiles of its band; by default, by number.
-  using Arrange =
+  using TileOrderOf =
       std::function<std::vector<std::size_t>(std::size_t device, const std::vector<std::size_t>& tiles)>;
-  void arrange(const Arrange& order);
+  void set_order(const TileOrderOf& order);
 
   // A tile for the device; nothing: none for now, or, if done(), none at all.
   std::optional<std::size_t> take(std::size_t device, double now);
   // Makes the tile part of the result; false: another device has delivered it already.
   bool commit(std::size_t device, std::size_t tile, double now);
   // The device failed: the tiles that it held go back, those that it delivered stay.
-  void lose(std::size_t device);
+  void mark_failed(std::size_t device);
   // The tile was wrong, and must be computed again.
-  void give_back(std::size_t device, std::size_t tile);
+  void requeue(std::size_t device, std::size_t tile);
 
   bool done() const { return left_ == 0; }
-  bool is_lost(std::size_t device) const { return devices_[device].lost; }
+  bool is_failed(std::size_t device) const { return devices_[device].failed; }
   std::optional<std::size_t> owner(std::size_t tile) const { return owners_[tile]; }  // the delivering device
 
  private:
   struct State {
     double speed = 1, guess = 1;
-    bool lost = false;
+    bool failed = false;
     std::size_t delivered = 0;
     double since = 0;  // start time of the tile that it is working on
     std::deque<std::size_t> band, held;
@@ -55,9 +55,9 @@ class TileQueue {
 
   void make_bands();
   void correct_guesses();
-  double pace(const State& worker, double now) const;
-  double finish(const State& worker, double now) const;  // expected end of all tiles that it holds
-  bool leaves_to_others(std::size_t device, double now) const;
+  double current_speed(const State& worker, double now) const;
+  double expected_finish(const State& worker, double now) const;  // expected end of all tiles that it holds
+  bool defers_to_faster_device(std::size_t device, double now) const;
   bool waits_for_first(const State& worker) const;
   std::optional<std::size_t> steal(double now);
 

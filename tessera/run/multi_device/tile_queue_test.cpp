@@ -75,19 +75,19 @@ double mean_makespan(const Scenario& scenario) {
   return all / seeds;
 }
 
-TEST(TileQueue, ComesNearTheIdealWhateverTheSpeeds) {
+TEST(TileQueue, IsNearTheIdealForAnySpeeds) {
   EXPECT_LE(mean_makespan({.speeds = {1, 1, 1, 1}}), 1.02);
   EXPECT_LE(mean_makespan({.speeds = {1, 1.8}}), 1.01);
   EXPECT_LE(mean_makespan({.speeds = {4, 2, 1, 1}}), 1.02);
   EXPECT_LE(mean_makespan({.speeds = {1, 10}, .tiles = 64}), 1.06);
 }
 
-TEST(TileQueue, LivesWithAThrottledDevice) {
+TEST(TileQueue, AdaptsToAThrottledDevice) {
   // The best possible is 1.117.
   EXPECT_LE(mean_makespan({.speeds = {1, 1.8}, .throttled_at = 0.3, .throttled_to = 0.6}), 1.14);
 }
 
-TEST(TileQueue, LosesLittleWithADevice) {
+TEST(TileQueue, LosesLittleTimeIfADeviceFails) {
   // The best possible are 1.167 and 1.5.
   EXPECT_LE(mean_makespan({.speeds = {1, 1, 1, 1}, .dies_at = 0.5}), 1.20);
   EXPECT_LE(mean_makespan({.speeds = {4, 2, 1, 1}, .dies_at = 0.5}), 1.54);
@@ -127,15 +127,15 @@ TEST(TileQueue, FixedBandsStayWithTheirDevices) {
 }
 
 // Each tile is dealt out once in any order, and at the end a band's last tiles go to others.
-TEST(TileQueue, BandsMayBeTakenInAnotherOrder) {
+TEST(TileQueue, TakesTilesInACustomOrder) {
   TileQueue queue(std::vector<double>(36, 1.0), std::vector<double>{1.0, 1.0});
-  queue.arrange([](std::size_t device, const std::vector<std::size_t>& tiles) {
+  queue.set_order([](std::size_t device, const std::vector<std::size_t>& tiles) {
     return device == 0 ? std::vector<std::size_t>(tiles.rbegin(), tiles.rend()) : tiles;
   });
   EXPECT_EQ(queue.take(0, 0), 17U);
   EXPECT_EQ(queue.take(0, 0), 16U);
   EXPECT_EQ(queue.take(1, 0), 18U);
-  queue.lose(0);
+  queue.mark_failed(0);
   std::vector<std::size_t> rest;
   queue.commit(1, 18, 1);
   while (const auto tile = queue.take(1, 1)) {
@@ -145,13 +145,13 @@ TEST(TileQueue, BandsMayBeTakenInAnotherOrder) {
   EXPECT_EQ(rest.size(), 35U);
   EXPECT_TRUE(queue.done());
   TileQueue other(std::vector<double>(4, 1.0), std::vector<double>{1.0});
-  EXPECT_THROW(other.arrange([](std::size_t, const std::vector<std::size_t>&) {
+  EXPECT_THROW(other.set_order([](std::size_t, const std::vector<std::size_t>&) {
     return std::vector<std::size_t>{0, 0, 1, 2};
   }),
                Error);
 }
 
-TEST(TileQueue, NeedsNoGuessOfASpeed) {
+TEST(TileQueue, WorksWithoutSpeedEstimates) {
   TileQueue queue(std::vector<double>(200, 3), std::vector<double>{0, 0});
   Behaviour behaviour;
   behaviour.done = [](std::size_t d, std::size_t, double now) { return now + (d == 0 ? 1 : 3); };
@@ -159,7 +159,7 @@ TEST(TileQueue, NeedsNoGuessOfASpeed) {
   EXPECT_LE(timeline.end(), 1.05 * 200 / (1 + 1.0 / 3));
 }
 
-TEST(TileQueue, ADeviceThatBeginsLateIsPresumedToBeLikeTheOthers) {
+TEST(TileQueue, AssumesThatALateDeviceIsLikeTheOthers) {
   // Both are ten times as fast as guessed; the first has shown it when the second begins.
   TileQueue queue(std::vector<double>(9, 1), std::vector<double>{1, 1}, 1);
   ASSERT_TRUE(queue.commit(0, *queue.take(0, 0), 0.1));
@@ -167,7 +167,7 @@ TEST(TileQueue, ADeviceThatBeginsLateIsPresumedToBeLikeTheOthers) {
   EXPECT_TRUE(queue.take(1, 0.11).has_value());
 }
 
-TEST(TileQueue, ADeviceThatHasStoppedIsNotCountedOn) {
+TEST(TileQueue, DoesNotRelyOnAStoppedDevice) {
   // The first shows a speed of 1, then holds a tile forever. The second is slow, but is the only one left.
   TileQueue queue(std::vector<double>(6, 1), std::vector<double>{1, 0.01}, 1);
   ASSERT_TRUE(queue.commit(0, *queue.take(0, 0), 1));
@@ -180,7 +180,7 @@ TEST(TileQueue, ADeviceThatHasStoppedIsNotCountedOn) {
   }
 }
 
-TEST(TileQueue, LeavesTheLastTileToWhoFinishesItFirst) {
+TEST(TileQueue, LeavesTheLastTileToTheDeviceThatFinishesFirst) {
   // Nine tiles at speeds of 1 and 10: the slow one would need ten times as long for the last.
   TileQueue queue(std::vector<double>(9, 1), std::vector<double>{1, 10});
   Behaviour behaviour;
@@ -192,7 +192,7 @@ TEST(TileQueue, ATileIsDeliveredOnce) {
   TileQueue queue({1, 1, 1}, std::vector<double>{1, 1});
   const auto tile = queue.take(0, 0);
   ASSERT_TRUE(tile.has_value());
-  queue.lose(0);
+  queue.mark_failed(0);
   EXPECT_FALSE(queue.commit(0, *tile, 1));
   EXPECT_FALSE(queue.take(0, 1).has_value());
   for (int i = 0; i < 3; ++i) {
@@ -204,14 +204,14 @@ TEST(TileQueue, ATileIsDeliveredOnce) {
   EXPECT_TRUE(queue.done());
 }
 
-TEST(TileQueue, WhatIsGivenBackIsDealtOutAgain) {
+TEST(TileQueue, RequeuedTilesAreTakenAgain) {
   TileQueue queue({1, 1}, std::vector<double>{1});
   const auto tile = queue.take(0, 0);
-  queue.give_back(0, *tile);
+  queue.requeue(0, *tile);
   EXPECT_EQ(queue.take(0, 1), tile);
 }
 
-TEST(TileQueue, AllLostIsAnError) {
+TEST(TileQueue, ReportsWhenAllDevicesFailed) {
   TileQueue queue({1, 1}, std::vector<double>{1});
   Behaviour behaviour;
   behaviour.done = [](std::size_t, std::size_t, double now) { return now + 1; };
@@ -219,7 +219,7 @@ TEST(TileQueue, AllLostIsAnError) {
   EXPECT_THROW(run_virtually(queue, 1, behaviour), Error);
 }
 
-TEST(TileQueue, NothingToDoIsDone) {
+TEST(TileQueue, AnEmptyQueueIsDone) {
   TileQueue queue({}, std::vector<double>{1, 2});
   EXPECT_TRUE(queue.done());
   EXPECT_FALSE(queue.take(0, 0).has_value());
@@ -249,7 +249,7 @@ double time_of(const Speeds& speeds, const Speeds& guesses, std::size_t tiles, s
 // Speeds up to 1:40 of two and three devices, the slow one first or last. If devices are presumed to be
 // alike, the others wait for a slow device's first tile, or for its first two, if tiles are many and it has
 // two at a time. Right guesses cost nothing.
-TEST(TileQueueCorners, ASlowDevicesFirstTilesAreAllThatWrongGuessesCost) {
+TEST(TileQueueCorners, WrongEstimatesCostOnlyTheFirstTilesOfASlowDevice) {
   for (const std::size_t in_flight : {1, 2})
     for (const double ratio : {1.8, 3.0, 8.0, 16.0, 40.0})
       for (const Speeds& speeds : std::vector<Speeds>{{1, ratio}, {ratio, 1}, {1, ratio, ratio}})

@@ -55,7 +55,7 @@ std::vector<Interval> split_by_shares(std::int64_t extent, std::int64_t granule,
 }
 
 std::vector<Interval> even_parts(Interval whole, std::int64_t most, std::int64_t granule) {
-  if (most < 1 || granule < 1) throw Error(Error::Kind::internal, "parts of nothing");
+  if (most < 1 || granule < 1) throw Error(Error::Kind::internal, "parts of size 0");
   const std::int64_t size = whole.size();
   if (size <= 0) return {};
   const std::int64_t largest = std::max(granule, most / granule * granule);
@@ -94,7 +94,7 @@ std::vector<Tile> tiles_of(const Partition& partition, const Arguments& argument
                            const Tiling& tiling) {
   if (rows.empty() || partition.cols == 0) return {};
   const double elements = static_cast<double>(partition.rows) * static_cast<double>(partition.cols);
-  const double most = partition.flops(partition.whole()) / tiling.least_flops;
+  const double most = partition.flops(partition.whole()) / tiling.min_flops;
   const double count = std::clamp(most, 1.0, static_cast<double>(std::max<std::int64_t>(1, tiling.wanted)));
   const std::int64_t granule = std::max(partition.row_granule, partition.col_granule);
   const std::int64_t side_of_square =

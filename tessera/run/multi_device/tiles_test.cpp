@@ -26,12 +26,12 @@ TEST(SplitByShares, CutsAtMultiplesOfTheGranule) {
   EXPECT_EQ(split_by_shares(0, 16, shares), (Parts{{0, 0}, {0, 0}}));
 }
 
-TEST(SplitByShares, GivesNothingForAShareOfNothing) {
+TEST(SplitByShares, GivesNothingForAZeroShare) {
   EXPECT_EQ(split_by_shares(64, 1, std::vector<double>{0, 3, 0, 1}),
             (Parts{{0, 0}, {0, 48}, {48, 48}, {48, 64}}));
 }
 
-TEST(SplitByShares, RefusesWhatIsNoShare) {
+TEST(SplitByShares, RefusesInvalidShares) {
   EXPECT_EQ(split_by_shares(64, 1, std::vector<double>{1e308, 1e308}), (Parts{{0, 32}, {32, 64}}));
   EXPECT_EQ(split_by_shares(64, 1, std::vector<double>{1e-320, 3e-320}), (Parts{{0, 16}, {16, 64}}));
   EXPECT_THROW(split_by_shares(64, 1, std::vector<double>{0, 0}), Error);
@@ -55,7 +55,7 @@ TEST(SplitByShares, CoversEveryExtent) {
     }
 }
 
-TEST(EvenParts, LeaveNoThinOneOver) {
+TEST(EvenParts, LeaveNoThinRemainder) {
   EXPECT_EQ(even_parts({0, 2080}, 2048, 16), (Parts{{0, 1040}, {1040, 2080}}));
   EXPECT_EQ(even_parts({32, 64}, 2048, 16), (Parts{{32, 64}}));
   EXPECT_TRUE(even_parts({5, 5}, 10, 16).empty());
@@ -101,7 +101,7 @@ TEST(GrowingSquares, TilesAreComputedWhileBothInputsArrive) {
   ASSERT_EQ(tiles.size(), 64U);
   constexpr double link = 37.6e9, flops = 54e12;
   TileQueue queue(std::vector<double>(tiles.size(), 1.0), std::vector<double>{1.0, 1.0});
-  queue.arrange(
+  queue.set_order(
       [&](std::size_t, const std::vector<std::size_t>& band) { return in_growing_squares(tiles, band); });
   for (const std::size_t device : {0U, 1U}) {
     std::vector<std::size_t> order;
@@ -122,11 +122,11 @@ TEST(GrowingSquares, TilesAreComputedWhileBothInputsArrive) {
   }
 }
 
-TEST(GrowingSquares, HasEachTileOnceWhateverTheBand) {
+TEST(GrowingSquares, VisitEachTileOnceForAnyBand) {
   const Inputs inputs(*find_operation("matmul"), Element::f32, product_of(100, 70, 8), 3);
   const Partition partition = (*find_partition("matmul"))(inputs.arguments());
   const auto tiles =
-      tiles_of(partition, inputs.arguments(), {0, partition.rows}, {.wanted = 30, .least_flops = 1});
+      tiles_of(partition, inputs.arguments(), {0, partition.rows}, {.wanted = 30, .min_flops = 1});
   ASSERT_GT(tiles.size(), 20U);
   for (std::size_t first = 0; first <= tiles.size(); first += 3)
     for (std::size_t last = first; last <= tiles.size(); last += 2) {
@@ -138,7 +138,7 @@ TEST(GrowingSquares, HasEachTileOnceWhateverTheBand) {
     }
 }
 
-TEST(FullLaunches, AreAsManyAsKeepAllMultiprocessorsAtWork) {
+TEST(FullLaunches, FillAllMultiprocessors) {
   Inputs inputs(*find_operation("matmul"), Element::f32, product_of(512, 512, 8), 3);
   const auto launches = [&](const char* device, const char* variant, int processors) {
     Plan plan = choose_on(find_device(device), *find_operation("matmul"), inputs.arguments(),
@@ -166,8 +166,7 @@ TEST(FittedSplit, IsWithinFivePercentOfTheBestStaticSplit) {
     std::vector<double> work;
     for (const Interval& rows : split_by_shares(partition.rows, partition.row_granule, speeds)) {
       auto& band = bands.emplace_back();
-      for (const Tile& tile :
-           tiles_of(partition, inputs.arguments(), rows, {.wanted = 24, .least_flops = 1})) {
+      for (const Tile& tile : tiles_of(partition, inputs.arguments(), rows, {.wanted = 24, .min_flops = 1})) {
         band.push_back(tiles.size());
         tiles.push_back(tile);
         work.push_back(partition.flops(tile));

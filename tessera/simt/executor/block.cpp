@@ -29,8 +29,8 @@ void for_each_named(std::span<ThreadState> lanes, std::uint32_t named, F f) {
 void shuffle(std::span<ThreadState> lanes, std::uint32_t named) {
   for_each_named(lanes, named, [&](ThreadState& lane) {
     const int source = lane.wait.source;
-    const bool there = source >= 0 && source < 32 && (named >> source & 1) != 0;
-    lane.result = there ? lanes[static_cast<std::size_t>(source)].wait.value : lane.wait.value;
+    const bool is_valid_source = source >= 0 && source < 32 && (named >> source & 1) != 0;
+    lane.result = is_valid_source ? lanes[static_cast<std::size_t>(source)].wait.value : lane.wait.value;
   });
 }
 
@@ -97,20 +97,20 @@ void fill_with_poison(void* memory, std::size_t bytes) {
 }
 
 // A thread that fills more tables than this without waiting counts as spinning.
-constexpr std::uint32_t most_full_tables = (std::uint32_t{1} << 26) / WarpLog::rows;
+constexpr std::uint32_t max_full_tables = (std::uint32_t{1} << 26) / WarpLog::rows;
 
 // True if a full table of a lane looks like a polling loop: reads or atomics on few addresses, no writes.
 bool polls(const LaneLog& lane) {
-  constexpr std::size_t most_polled = 4;
+  constexpr std::size_t max_polled = 4;
   const WarpLog& log = *lane.warp;
-  std::array<std::uint64_t, most_polled> known{};
+  std::array<std::uint64_t, max_polled> known{};
   std::size_t count = 0;
   for (std::uint32_t row = 0; row < log.count[lane.lane]; ++row) {
     const SiteKey site{log.diverged ? (*log.own_site)[row][lane.lane] : log.site[row]};
     if (site.act() == Act::write) return false;
     const std::uint64_t address = (*log.address)[row][lane.lane];
     if (std::find(known.begin(), known.begin() + count, address) != known.begin() + count) continue;
-    if (count == most_polled) return false;
+    if (count == max_polled) return false;
     known[count++] = address;
   }
   return true;
@@ -219,7 +219,7 @@ void Block::run_fresh_threads(Fiber& fiber) {
     thread = nullptr;
     if (ready_.empty()) wake_full();
     if (ready_.empty()) wake_gathered();
-    if (ready_.empty() && live_ != 0) fail(waits_in_vain(threads_));
+    if (ready_.empty() && live_ != 0) fail(describe_deadlock(threads_));
   } catch (...) {
     keep_failure(thread);
   }
@@ -245,9 +245,9 @@ void Block::returned(ThreadState& thread) {
   warp.returned |= bit;
   for (ThreadState& other : warp_of(thread)) {
     if ((warp.waiting >> other.rank % 32 & 1) == 0 || (other.wait.lanes & bit) == 0) continue;
-    if (!spares_returned(other.wait)) fail(misses_lane(other, thread));
+    if (!exempts_returned(other.wait)) fail(describe_returned_lane(other, thread));
     const std::uint32_t named = named_by(other.wait, warp);
-    if ((warp.waiting & named) != named || !all_met(other, named)) continue;
+    if ((warp.waiting & named) != named || !all_arrived(other, named)) continue;
     complete(other, warp, named);
     ready_.push(&other);
   }
@@ -255,7 +255,7 @@ void Block::returned(ThreadState& thread) {
 }
 
 // CUDA leaves a collective that names a returned lane undefined; GPUs do not wait for that lane.
-bool Block::spares_returned(const Wait& wait) const {
+bool Block::exempts_returned(const Wait& wait) const {
   const bool exchanges = wait.what == WarpCollective::shuffle || wait.what == WarpCollective::shuffle_up ||
                          wait.what == WarpCollective::shuffle_down ||
                          wait.what == WarpCollective::shuffle_xor;
@@ -263,7 +263,7 @@ bool Block::spares_returned(const Wait& wait) const {
 }
 
 std::uint32_t Block::named_by(const Wait& wait, const Warp& warp) const {
-  return wait.lanes & warp.present & (spares_returned(wait) ? ~warp.returned : ~0u);
+  return wait.lanes & warp.present & (exempts_returned(wait) ? ~warp.returned : ~0u);
 }
 
 // All named lanes have arrived: makes those other than `thread` ready to run.
@@ -274,7 +274,7 @@ void Block::complete(const ThreadState& thread, Warp& warp, std::uint32_t named)
     const std::uint32_t gone = thread.wait.lanes & warp.returned;
     if (gone != 0 && task_.tracer->early_returns)
       trace_->passed_without_all(thread.wait.location, thread.wait.what != WarpCollective::sync_warp, [&] {
-        return misses_lane(thread, lanes[static_cast<std::size_t>(std::countr_zero(gone))]) +
+        return describe_returned_lane(thread, lanes[static_cast<std::size_t>(std::countr_zero(gone))]) +
                "; its behaviour is undefined in CUDA";
       });
     trace_->warp_synced(static_cast<std::size_t>(thread.rank / 32), named);
@@ -287,10 +287,10 @@ void Block::complete(const ThreadState& thread, Warp& warp, std::uint32_t named)
 void Block::wait(ThreadState& thread) {
   note_progress();
   thread.full_tables = 0;
-  give_way(thread);
+  yield(thread);
 }
 
-void Block::give_way(ThreadState& thread) {
+void Block::yield(ThreadState& thread) {
   thread.state = ThreadState::State::waiting;
   if (ready_.empty() && next_fresh_ == threads_.size()) wake_full();
   if (ready_.empty() && next_fresh_ == threads_.size()) wake_gathered();
@@ -299,7 +299,7 @@ void Block::give_way(ThreadState& thread) {
   } else if (next_fresh_ < threads_.size()) {
     switch_to(*thread.fiber, fresh_fiber());
   } else {
-    fail(waits_in_vain(threads_));
+    fail(describe_deadlock(threads_));
   }
   current_thread = &thread;
   thread.state = ThreadState::State::running;
@@ -309,12 +309,12 @@ void Block::give_way(ThreadState& thread) {
 void Block::flush_lane(LaneLog& lane) {
   auto& block = *static_cast<Block*>(lane.owner);
   auto& thread = *static_cast<ThreadState*>(current_thread);
-  if (++thread.full_tables < most_full_tables && !polls(lane)) block.note_progress();
+  if (++thread.full_tables < max_full_tables && !polls(lane)) block.note_progress();
   const std::uint32_t again = block.trace_->stop(thread.rank, BlockTrace::Stop::full);
   const std::uint32_t own = 1u << thread.rank % 32;
   block.wake(static_cast<std::size_t>(thread.rank / 32), again & ~own);
   if ((again & own) != 0) block.trace_->resume(thread.rank, thread.fiber->stack);
-  else block.give_way(thread);
+  else block.yield(thread);
 }
 
 void Block::stop_tracing(const ThreadState& thread, BlockTrace::Stop why) {
@@ -336,7 +336,7 @@ void Block::sync(ThreadState& thread, SourceLocation location) {
   note_progress();
   if (trace_ != nullptr) {
     BlockTrace::pause();
-    if (trace_->leaves_out(location)) return trace_->resume(thread.rank, thread.fiber->stack);
+    if (trace_->is_skipped(location)) return trace_->resume(thread.rank, thread.fiber->stack);
     stop_tracing(thread, BlockTrace::Stop::at_barrier);
   }
   if (!at_barrier_.empty()) same_place_ = same_place_ && same(location, at_barrier_.slots[0]->wait.location);
@@ -352,12 +352,12 @@ void Block::sync(ThreadState& thread, SourceLocation location) {
 
 // No other thread can be ready: all live threads wait at this barrier.
 void Block::release_barrier() {
-  if (!same_place_) fail(waits_in_vain(threads_));
-  if (live_ != threads_.size() && !task_.may_return_early) fail(leaves_out(threads_));
+  if (!same_place_) fail(describe_deadlock(threads_));
+  if (live_ != threads_.size() && !task_.may_return_early) fail(describe_barrier_after_return(threads_));
   if (trace_ != nullptr) {
     const SourceLocation location = at_barrier_.slots[0]->wait.location;
     if (live_ != threads_.size() && task_.tracer->early_returns)
-      trace_->passed_without_all(location, false, [this] { return misses_threads(threads_); });
+      trace_->passed_without_all(location, false, [this] { return describe_divergent_barrier(threads_); });
     trace_->passed_barrier(location);
   }
   std::swap(ready_, at_barrier_);
@@ -380,7 +380,7 @@ std::uint64_t Block::collective(ThreadState& thread, const Wait& wait_for) {
   check_lanes(thread, warp);
   const std::uint32_t named = named_by(wait_for, warp);
   warp.waiting |= 1u << thread.rank % 32;
-  if ((warp.waiting & named) != named || !all_met(thread, named)) {
+  if ((warp.waiting & named) != named || !all_arrived(thread, named)) {
     wait(thread);
     return thread.result;
   }
@@ -435,7 +435,7 @@ void Block::sync_grid(ThreadState& thread, SourceLocation location) {
   current_thread = &thread;
   if (!all)
     fail("the grid's barrier at " + to_string(location) +
-         " waits in vain: a block has ended without coming to it");
+         " never completes: a block has ended without reaching it");
   if (trace_ != nullptr) trace_->resume(thread.rank, thread.fiber->stack);
 }
 
@@ -460,14 +460,15 @@ void GridBarrier::leave() {
 
 void Block::check_lanes(const ThreadState& thread, const Warp& warp) {
   const int lane = thread.rank % 32;
-  if ((thread.wait.lanes >> lane & 1) == 0) fail(misses_itself(thread), &thread.wait);
+  if ((thread.wait.lanes >> lane & 1) == 0) fail(describe_missing_own_lane(thread), &thread.wait);
   const std::uint32_t gone = thread.wait.lanes & warp.returned;
-  if (gone != 0 && !spares_returned(thread.wait))
-    fail(misses_lane(thread, warp_of(thread)[static_cast<std::size_t>(__builtin_ctz(gone))]), &thread.wait);
+  if (gone != 0 && !exempts_returned(thread.wait))
+    fail(describe_returned_lane(thread, warp_of(thread)[static_cast<std::size_t>(__builtin_ctz(gone))]),
+         &thread.wait);
 }
 
 // CUDA lets divergent branches of a warp meet in sync_warp, but not in collectives that exchange values.
-bool Block::all_met(const ThreadState& thread, std::uint32_t named) {
+bool Block::all_arrived(const ThreadState& thread, std::uint32_t named) {
   for (const ThreadState& lane : warp_of(thread)) {
     if ((named >> lane.rank % 32 & 1) == 0) continue;
     const Wait &a = lane.wait, &b = thread.wait;
@@ -497,9 +498,9 @@ void Block::keep_failure(const ThreadState* thread) {
           (wait == nullptr || (wait->what == WarpCollective::sync && t.wait.what != WarpCollective::sync)))
         wait = &t.wait;
     if (trace_ != nullptr && wait != nullptr)
-      trace_->wait_in_vain(wait->location,
-                           wait->what != WarpCollective::sync && wait->what != WarpCollective::sync_warp,
-                           where + e.what());
+      trace_->report_deadlock(wait->location,
+                              wait->what != WarpCollective::sync && wait->what != WarpCollective::sync_warp,
+                              where + e.what());
   } catch (const Error& e) {
     keep(e.kind(), at_thread + e.what());
   } catch (const std::exception& e) {
@@ -577,7 +578,7 @@ bool share_a_line(std::span<const ThreadState> threads) {
 }
 
 // "threads 0-15 wait at x.simt.cu:40 (sync), thread 16 returned"
-std::string standing(std::span<const ThreadState> threads) {
+std::string list_waits(std::span<const ThreadState> threads) {
   const bool with_column = share_a_line(threads);
   std::vector<std::pair<std::string, std::vector<int>>> groups;
   for (const ThreadState& t : threads) {
@@ -598,26 +599,26 @@ std::string standing(std::span<const ThreadState> threads) {
 
 }  // namespace
 
-std::string waits_in_vain(std::span<const ThreadState> threads) {
-  return "threads wait for each other in vain: " + standing(threads);
+std::string describe_deadlock(std::span<const ThreadState> threads) {
+  return "deadlock: threads wait for each other: " + list_waits(threads);
 }
 
-std::string leaves_out(std::span<const ThreadState> threads) {
-  return "threads returned before a barrier of the others: " + standing(threads) +
+std::string describe_barrier_after_return(std::span<const ThreadState> threads) {
+  return "threads returned before a barrier of the others: " + list_waits(threads) +
          " (a GPU lets the others pass; a kernel that means it declares may_return_early)";
 }
 
-std::string misses_threads(std::span<const ThreadState> threads) {
-  return "a barrier that not every thread of the block comes to: " + standing(threads) +
+std::string describe_divergent_barrier(std::span<const ThreadState> threads) {
+  return "a barrier that some threads of the block do not reach: " + list_waits(threads) +
          "; its behaviour is undefined in CUDA";
 }
 
-std::string misses_lane(const ThreadState& waiting, const ThreadState& gone) {
+std::string describe_returned_lane(const ThreadState& waiting, const ThreadState& gone) {
   return "thread " + std::to_string(waiting.rank) + " waits " + place_of(waiting.wait) + " for lane " +
          std::to_string(gone.rank % 32) + " (thread " + std::to_string(gone.rank) + "), which has returned";
 }
 
-std::string misses_itself(const ThreadState& thread) {
+std::string describe_missing_own_lane(const ThreadState& thread) {
   return "thread " + std::to_string(thread.rank) + " is lane " + std::to_string(thread.rank % 32) +
          " and does not name itself " + place_of(thread.wait);
 }
@@ -652,7 +653,7 @@ std::string hint(const Stop& stop) {
   if (stop.why == Stop::Why::overflow) return ": more than " + std::to_string(stack_bytes >> 10) + " KiB";
   if (stop.why != Stop::Why::spinning) return "";
   char seconds[32];
-  std::snprintf(seconds, sizeof seconds, "%g", most_seconds_without_progress());
+  std::snprintf(seconds, sizeof seconds, "%g", max_seconds_without_progress());
   return std::string(": it ran for ") + seconds +
          " s without a barrier or a return. Waiting for another block needs a cooperative launch, waiting "
          "for a "

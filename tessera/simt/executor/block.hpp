@@ -63,7 +63,7 @@ class GridBarrier {
 
 class Block {
  public:
-  static constexpr std::size_t most_threads = 1024;
+  static constexpr std::size_t max_threads = 1024;
 
   Block(const Task& task, Stacks& stacks);
   Block(const Block&) = delete;
@@ -88,12 +88,12 @@ class Block {
  private:
   // FIFO of threads of the block, each at most once.
   struct Queue {
-    std::vector<ThreadState*> slots = std::vector<ThreadState*>(most_threads);
+    std::vector<ThreadState*> slots = std::vector<ThreadState*>(max_threads);
     unsigned first = 0, last = 0;
     bool empty() const { return first == last; }
     unsigned size() const { return last - first; }
-    void push(ThreadState* t) { slots[last++ % most_threads] = t; }
-    ThreadState* pop() { return slots[first++ % most_threads]; }
+    void push(ThreadState* t) { slots[last++ % max_threads] = t; }
+    ThreadState* pop() { return slots[first++ % max_threads]; }
     void clear() { first = last = 0; }
   };
 
@@ -103,7 +103,7 @@ class Block {
   void run_thread(ThreadState& thread);
   void returned(ThreadState& thread);
   void wait(ThreadState& thread);
-  void give_way(ThreadState& thread);
+  void yield(ThreadState& thread);
   Fiber& fresh_fiber();
   void release_barrier();
   void order_threads(std::int64_t block);
@@ -113,9 +113,9 @@ class Block {
   void wake_full();
   void wake_gathered();
   std::span<ThreadState> warp_of(const ThreadState& thread);
-  bool all_met(const ThreadState& thread, std::uint32_t named);
+  bool all_arrived(const ThreadState& thread, std::uint32_t named);
   void check_lanes(const ThreadState& thread, const Warp& warp);
-  bool spares_returned(const Wait& wait) const;
+  bool exempts_returned(const Wait& wait) const;
   std::uint32_t named_by(const Wait& wait, const Warp& warp) const;
   void complete(const ThreadState& thread, Warp& warp, std::uint32_t named);
   void keep_failure(const ThreadState* thread);  // keeps the exception being handled
@@ -149,12 +149,12 @@ class Block {
 };
 
 // Lists where every thread of a stuck block waits: "threads 0-15 wait at x.simt.cu:40 (sync), …".
-std::string waits_in_vain(std::span<const ThreadState> threads);
+std::string describe_deadlock(std::span<const ThreadState> threads);
 // The same for a barrier that some threads pass after others returned.
-std::string leaves_out(std::span<const ThreadState> threads);
-std::string misses_threads(std::span<const ThreadState> threads);
-std::string misses_lane(const ThreadState& waiting, const ThreadState& gone);
-std::string misses_itself(const ThreadState& thread);
+std::string describe_barrier_after_return(std::span<const ThreadState> threads);
+std::string describe_divergent_barrier(std::span<const ThreadState> threads);
+std::string describe_returned_lane(const ThreadState& waiting, const ThreadState& gone);
+std::string describe_missing_own_lane(const ThreadState& thread);
 // The reason why a thread was stopped, and the text that follows the thread's name.
 std::string describe(const Stop& stop);
 std::string hint(const Stop& stop);

@@ -20,7 +20,7 @@ namespace tessera::simt {
 namespace {
 
 // Every stack takes two mappings, and a process may have some 65,000 (vm.max_map_count).
-constexpr std::int64_t most_stacks = most_cooperative_threads;
+constexpr std::int64_t max_stacks = max_cooperative_threads;
 
 // State of one launch, shared by its OS threads.
 struct Progress {
@@ -106,9 +106,9 @@ void work(const Task& task, Progress& progress, std::int64_t worker) {
 void check(const Task& task) {
   const Launch& launch = task.launch;
   const Index3 size = launch.block;
-  if (size.x < 1 || size.y < 1 || size.z < 1 || launch.threads() > std::int64_t{Block::most_threads})
+  if (size.x < 1 || size.y < 1 || size.z < 1 || launch.threads() > std::int64_t{Block::max_threads})
     throw Error("kernel " + kernel_name(task) + ": a block of " + to_string(size) +
-                " threads; it must have 1 to " + std::to_string(Block::most_threads));
+                " threads; it must have 1 to " + std::to_string(Block::max_threads));
   if (launch.grid.x < 0 || launch.grid.y < 0 || launch.grid.z < 0)
     throw Error("kernel " + kernel_name(task) + ": the grid has a negative extent");
   if (current_thread != nullptr)
@@ -116,10 +116,10 @@ void check(const Task& task) {
 }
 
 void check_cooperative(const Task& task) {
-  if (task.launch.blocks() * task.launch.threads() > most_cooperative_threads)
+  if (task.launch.blocks() * task.launch.threads() > max_cooperative_threads)
     throw Error("kernel " + kernel_name(task) + ": a cooperative launch of " +
                 std::to_string(task.launch.blocks() * task.launch.threads()) +
-                " threads; the executor runs at most " + std::to_string(most_cooperative_threads) +
+                " threads; the executor runs at most " + std::to_string(max_cooperative_threads) +
                 " at once");
 }
 
@@ -146,7 +146,7 @@ void execute(const Task& task, int os_threads) {
   }
   if (task.tracer != nullptr) begin_trace(task, progress);
   progress.workers = std::min({std::int64_t{std::max(os_threads, 1)}, progress.blocks,
-                               std::max<std::int64_t>(1, most_stacks / task.launch.threads())});
+                               std::max<std::int64_t>(1, max_stacks / task.launch.threads())});
   progress.taken.resize(static_cast<std::size_t>(progress.workers));
   {
     std::vector<std::jthread> others;

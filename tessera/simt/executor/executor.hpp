@@ -30,7 +30,7 @@ struct Task {
 void execute(const Task& task, int os_threads);
 
 // Limit on the threads of a cooperative launch, summed over its blocks.
-inline constexpr std::int64_t most_cooperative_threads = 24'576;
+inline constexpr std::int64_t max_cooperative_threads = 24'576;
 
 // Called by a GPU thread, in addition to the members of Thread.
 // The lanes of the warp that reached this location together: waits until no other lane can arrive.

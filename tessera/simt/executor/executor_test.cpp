@@ -62,13 +62,13 @@ TEST(Executor, RunsEveryThreadOnceWithItsIndices) {
   EXPECT_EQ(seen, std::vector<std::int64_t>(60 * 105, 1));
 }
 
-TEST(Executor, AnEmptyGridRunsNothing) {
+TEST(Executor, RunsNothingForAnEmptyGrid) {
   for (const Launch& grid :
        {Launch{.grid = {0, 4, 5}, .block = {32}}, Launch{.grid = {1, 1, 0}, .block = {32}}})
     EXPECT_NO_THROW(launch<WritePlace>(grid, Places{nullptr}));
 }
 
-TEST(Executor, RefusesBlocksThatNoGpuHas) {
+TEST(Executor, RefusesBlocksLargerThanAnyGpus) {
   EXPECT_THROW(launch<WritePlace>({.grid = {1}, .block = {1025}}, Places{nullptr}), Error);
   EXPECT_THROW(launch<WritePlace>({.grid = {1}, .block = {0}}, Places{nullptr}), Error);
 }
@@ -187,7 +187,7 @@ struct TwoBarriers {
   }
 };
 
-TEST(Executor, NamesWhereThreadsWaitWhenABarrierDiverges) {
+TEST(Executor, ReportsWhereThreadsWaitAtADivergentBarrier) {
   std::int64_t reached = 0;
   const std::string text = message_of<TwoBarriers>({.grid = {1, 2}, .block = {8, 5}}, Places{&reached});
   expect_parts(text, {"kernel TwoBarriers, block (0, 1, 0)", "threads 0-4, 6-15 wait at ",
@@ -280,7 +280,7 @@ struct Recurses {
   }
 };
 
-TEST(Executor, ReportsAStackOverflowAndGoesOn) {
+TEST(Executor, ReportsAStackOverflowAndContinues) {
   std::vector<std::int64_t> seen(64);
   for (int again = 0; again < 3; ++again) {
     const std::string text = message_of<Recurses>({.grid = {3}, .block = {32, 2}}, Places{seen.data()});

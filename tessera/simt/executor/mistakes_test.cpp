@@ -125,14 +125,14 @@ TEST(Mistakes, TwoBarriersOnOneLineAreTwo) {
   for (std::size_t i = 40; i < 64; ++i) cells[i] = 1;
   const std::string text = message_of<TwoOnOneLine>({.grid = {1}, .block = {64}}, Cells{cells.data()});
   // Barriers differ by their columns, which compilers count from different ends of a call.
-  expect_parts(text, {"in vain", "threads 0-39 wait at ", "threads 40-63 wait at ", line(one_line) + ":"});
+  expect_parts(text, {"deadlock: ", "threads 0-39 wait at ", "threads 40-63 wait at ", line(one_line) + ":"});
 }
 
 TEST(Mistakes, ThreeAndOneBarriersAreNotFourAndOne) {
   std::vector<std::int64_t> cells(64);
   cells[63] = 1;
   expect_parts(message_of<OneMoreRound>({.grid = {1}, .block = {64}}, Cells{cells.data()}),
-               {"in vain", "threads 0-62 wait at ", "thread 63 waits at "});
+               {"deadlock: ", "threads 0-62 wait at ", "thread 63 waits at "});
 }
 
 #if !defined(__SANITIZE_ADDRESS__)
@@ -281,7 +281,7 @@ struct TakesItsTime {
   }
 };
 
-TEST(Mistakes, SlowIsNoMistake) {
+TEST(Mistakes, ASlowKernelIsNoMistake) {
   const SpinLimit limit("0.3");
   std::int64_t cell = 0;
   EXPECT_NO_THROW(launch<TakesItsTime>({.grid = {2}, .block = {4}}, Cells{&cell}));

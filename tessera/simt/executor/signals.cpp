@@ -60,7 +60,7 @@ void handle_signals() {
 
 }  // namespace
 
-double most_seconds_without_progress() {
+double max_seconds_without_progress() {
   constexpr double usual = 10;
   const char* const text = std::getenv("TESSERA_SIMT_TIMEOUT");
   if (text == nullptr || *text == '\0') return usual;
@@ -111,7 +111,7 @@ Watch::~Watch() {
 // spinning kernel. Without a clock, a spinning kernel runs for ever.
 void Watch::start_clock() {
   constexpr double shortest = 0.005;
-  const double seconds = most_seconds_without_progress() / ticks;
+  const double seconds = max_seconds_without_progress() / ticks;
   if (deadline_.seconds() == 0) {
     ticks_allowed_ = seconds > 0 ? ticks : 0;
     return tick_every(seconds);

@@ -33,7 +33,7 @@ class Deadline {
 
 // CPU seconds that a GPU thread may run without waiting or returning; 0: no limit. Read from
 // TESSERA_SIMT_TIMEOUT. Throws Error if its value is not a number.
-double most_seconds_without_progress();
+double max_seconds_without_progress();
 
 // Watches the calling OS thread during the object's lifetime.
 class Watch {

@@ -106,8 +106,8 @@ BlockTrace::~BlockTrace() {
   const std::lock_guard lock(tracer_.mutex);
   for (const auto& [key, site] : sites_)
     for (const Space space : {Space::global, Space::shared})
-      for (const auto& [array, counts, dearest] : site->counts[static_cast<int>(space)])
-        tracer_.add(SiteCounts{site->key, space, counts, array, dearest});
+      for (const auto& [array, counts, costliest] : site->counts[static_cast<int>(space)])
+        tracer_.add(SiteCounts{site->key, space, counts, array, costliest});
   for (const BarrierCounts& barrier : barriers_) tracer_.add(barrier);
   for (std::size_t i = 0; i < findings_.size(); ++i) {
     if (i < harmless_.size() && harmless_[i] >= findings_[i].times) findings_[i].serious = false;
@@ -121,7 +121,7 @@ BlockTrace::~BlockTrace() {
 }
 
 WorkerShadow BlockTrace::take_shadow() {
-  if (shadow_ && shadow_->forgets()) {
+  if (shadow_ && shadow_->limit_exceeded()) {
     const std::lock_guard lock(tracer_.mutex);
     tracer_.race_table_full = true;
   }
@@ -142,7 +142,7 @@ void BlockTrace::begin(std::int64_t block) {
     warp.log.site.fill(0);
     warp.log.diverged = false;
   }
-  for (LaneLog& lane : lanes_) lane.owed = nullptr;
+  for (LaneLog& lane : lanes_) lane.pending_write = nullptr;
 }
 
 void BlockTrace::resume(int rank, const Stack& stack) {
@@ -152,7 +152,7 @@ void BlockTrace::resume(int rank, const Stack& stack) {
   recording = &lane;
 }
 
-bool BlockTrace::leaves_out(SourceLocation location) const {
+bool BlockTrace::is_skipped(SourceLocation location) const {
   return std::ranges::any_of(tracer_.without,
                              [location](SourceLocation other) { return same(other, location); });
 }
@@ -198,7 +198,7 @@ void BlockTrace::read_table(std::size_t warp) {
   if (rows == 0) return;
   // A signal that stops kernels must not interrupt this.
   ThreadContext* const running = std::exchange(current_thread, nullptr);
-  if (log.diverged) read_parted(warp);
+  if (log.diverged) read_diverged(warp);
   else read_rows(warp);
   std::fill_n(log.site.begin(), rows, 0);
   log.count.fill(0);
@@ -227,7 +227,7 @@ void BlockTrace::read_rows(std::size_t warp) {
   const auto is_fence = [](std::uint64_t key) { return SiteKey{key}.act() == Act::fence; };
   const bool by_lane = shadow_ && std::any_of(log.site.begin(),
                                               log.site.begin() + static_cast<std::ptrdiff_t>(most), is_fence);
-  if (by_lane) check_parted(warp);
+  if (by_lane) check_diverged(warp);
   for (std::uint32_t row = 0; row < most; ++row) {
     std::uint32_t active = ~0u;
     if (row >= fewest) {
@@ -240,8 +240,8 @@ void BlockTrace::read_rows(std::size_t warp) {
   }
 }
 
-void BlockTrace::read_parted(std::size_t warp) {
-  if (shadow_) check_parted(warp);
+void BlockTrace::read_diverged(std::size_t warp) {
+  if (shadow_) check_diverged(warp);
   struct Group {
     Site* site;
     std::uint32_t active = 0;
@@ -307,7 +307,7 @@ BlockTrace::Site::ArrayCounts& BlockTrace::Site::counts_of(Space space) {
 }
 
 void BlockTrace::count(std::size_t warp, Site& site, Space space, const LaneAddresses& address,
-                       std::uint32_t active, const RequestCost& cost, bool dearest) {
+                       std::uint32_t active, const RequestCost& cost, bool costliest) {
   auto& [array, counts, kept] = site.counts_of(space);
   const auto lanes = static_cast<std::uint64_t>(std::popcount(active));
   ++counts.requests;
@@ -321,17 +321,18 @@ void BlockTrace::count(std::size_t warp, Site& site, Space space, const LaneAddr
   counts.wavefronts += cost.wavefronts;
   counts.ideal_wavefronts += cost.ideal_wavefronts;
   const std::uint32_t price = space == Space::global ? cost.sectors : cost.wavefronts;
-  if (dearest && !kept.is_before(price, block_, static_cast<std::int64_t>(warp)))
-    keep_dearest(kept, warp, site, space, address, active, price);
+  if (costliest && !kept.is_before(price, block_, static_cast<std::int64_t>(warp)))
+    keep_costliest(kept, warp, site, space, address, active, price);
 }
 
-void BlockTrace::keep_dearest(DearestRequest& dearest, std::size_t warp, const Site& site, Space space,
-                              const LaneAddresses& address, std::uint32_t active, std::uint32_t cost) const {
+void BlockTrace::keep_costliest(CostliestRequest& costliest, std::size_t warp, const Site& site, Space space,
+                                const LaneAddresses& address, std::uint32_t active,
+                                std::uint32_t cost) const {
   const std::uint64_t first =
       space == Space::global ? number(tracer_.arrays[site.array].data) : shared_ + site.shared_first;
-  dearest = {.cost = cost, .active = active, .block = block_, .warp = static_cast<std::int64_t>(warp)};
+  costliest = {.cost = cost, .active = active, .block = block_, .warp = static_cast<std::int64_t>(warp)};
   for (std::uint32_t left = active; left != 0; left &= left - 1)
-    dearest.offset[first_lane(left)] = address[first_lane(left)] - first;
+    costliest.offset[first_lane(left)] = address[first_lane(left)] - first;
 }
 
 void BlockTrace::request(std::size_t warp, Site& site, LaneAddresses& address, std::uint32_t active,
@@ -466,7 +467,7 @@ void BlockTrace::request_by_lane(std::size_t warp, Site& site, const LaneAddress
 // Checks the rows of a warp's table, in an order in which the threads could have run, and words the findings.
 
 // Checks each lane in program order up to its next collective, where it waits for the lanes named.
-void BlockTrace::check_parted(std::size_t warp) {
+void BlockTrace::check_diverged(std::size_t warp) {
   WarpLog& log = warps_[warp].log;
   std::array<std::uint32_t, lanes_per_warp> at{};
   for (bool more = true; more;) {
@@ -529,7 +530,7 @@ void BlockTrace::check(std::size_t warp, Site& site, Space space, const LaneAddr
     const std::size_t lane = first_lane(left);
     const int thread = static_cast<int>(warp * 32 + lane);
     const std::uint64_t offset = address[lane] - first;
-    if (space == Space::shared && act == Act::read && shadow_->is_usual_read(offset, width, thread)) continue;
+    if (space == Space::shared && act == Act::read && shadow_->is_fast_read(offset, width, thread)) continue;
     const Conflict conflict = space == Space::shared
                                   ? shadow_->shared(offset, width, act, thread, site.number, values[lane])
                                   : shadow_->global(site.array, offset, width, act, thread, site.number,
@@ -557,8 +558,8 @@ void BlockTrace::check_written(Site& site, std::size_t warp, std::uint32_t lanes
     }
     // One written byte suffices for a read: some bytes of a struct copied as a whole may be padding.
     if (act == Act::read ? any : all) continue;
-    constexpr int most_kept = 64;
-    if (act != Act::write && site.unwritten_reads < most_kept) {
+    constexpr int max_kept = 64;
+    if (act != Act::write && site.unwritten_reads < max_kept) {
       ++site.unwritten_reads;
       unwritten_.push_back(
           {site.key, site.array, offset, block_, static_cast<std::int64_t>(warp * 32 + lane)});
@@ -611,7 +612,7 @@ void BlockTrace::find(Finding::Kind kind, const Site& site, std::size_t warp, st
   finding.site = site.key;
   finding.block = block_;
   finding.thread = static_cast<std::int64_t>(warp * 32 + lane);
-  finding.text = who(task_.launch, block_, warp * 32 + lane) + deed(site.key) + " at ";
+  finding.text = thread_text(task_.launch, block_, warp * 32 + lane) + access_text(site.key) + " at ";
   if (kind == Finding::Kind::host_pointer) {
     finding.text += "host memory; a kernel may use memory of cudaMalloc and its like only";
   } else {
@@ -638,7 +639,7 @@ void BlockTrace::find(Finding::Kind kind, const Site& site, std::size_t warp, st
 void BlockTrace::note_race_with_atomic(std::size_t finding, const Site& site, int thread,
                                        std::uint64_t address, const Conflict& conflict) {
   const bool reads = site.key.act() == Act::read;
-  const Trail& other = conflict.other;
+  const AccessRecord& other = conflict.other;
   if (reads ? !other.atomic : site.key.act() != Act::atomic || conflict.other_wrote) return;
   if (harmless_.size() <= finding) harmless_.resize(finding + 1);
   if (!reads && other.updates) ++harmless_[finding];
@@ -671,7 +672,8 @@ void BlockTrace::fault(int rank, std::uint64_t address) {
     address = logged;
   }
   const std::string beside = tracer_.place_of_fault ? tracer_.place_of_fault(address, width) : "";
-  finding.text = who(task_.launch, block_, static_cast<std::size_t>(rank)) + deed(finding.site) + " at " +
+  finding.text = thread_text(task_.launch, block_, static_cast<std::size_t>(rank)) +
+                 access_text(finding.site) + " at " +
                  (beside.empty() ? "address " + std::to_string(address) + ", where nothing is" : beside);
   const std::lock_guard lock(tracer_.mutex);
   tracer_.explained = true;
@@ -695,7 +697,7 @@ void BlockTrace::passed_without_all(SourceLocation location, bool collective,
   findings_.push_back(std::move(finding));
 }
 
-void BlockTrace::wait_in_vain(SourceLocation location, bool collective, const std::string& text) {
+void BlockTrace::report_deadlock(SourceLocation location, bool collective, const std::string& text) {
   Finding finding;
   finding.kind = collective ? Finding::Kind::inactive_lane : Finding::Kind::barrier;
   finding.location = location;

@@ -31,12 +31,12 @@ class BlockTrace {
   void begin(std::int64_t block);
   void resume(int rank, const Stack& stack);  // records for this GPU thread from now on
   static void pause() {
-    if (recording != nullptr && recording->owed != nullptr) settle(*recording);
+    if (recording != nullptr && recording->pending_write != nullptr) flush_pending_write(*recording);
     abandon();
   }
   static void abandon() { recording = nullptr; }  // the last write may have faulted: its value is not read
 
-  bool leaves_out(SourceLocation location) const;
+  bool is_skipped(SourceLocation location) const;
   // This lane stops recording for now. Returns the lanes of its warp whose full columns were emptied.
   std::uint32_t stop(int rank, Stop why);
   // Reads the table although other lanes of the warp may still add to it. Returns the lanes whose full
@@ -50,7 +50,7 @@ class BlockTrace {
   void fault(int rank, std::uint64_t address);  // the thread's last access stopped the block
   void communicate() { communicates_ = true; }  // the block synchronizes with others, in an unknown order
   // At a collective of a warp, or at a barrier.
-  void wait_in_vain(SourceLocation location, bool collective, const std::string& text);
+  void report_deadlock(SourceLocation location, bool collective, const std::string& text);
 
  private:
   // Caches the last request of a site, because most have the same pattern.
@@ -66,7 +66,7 @@ class BlockTrace {
     struct ArrayCounts {
       std::size_t array;  // see SiteCounts::array
       AccessCounts counts;
-      DearestRequest dearest;
+      CostliestRequest costliest;
     };
     std::vector<ArrayCounts> counts[2];  // indexed by Space; most have one element
     Pattern pattern[2];
@@ -91,12 +91,12 @@ class BlockTrace {
   Site& site_of(std::uint64_t key, std::uint32_t row);
   void read_table(std::size_t warp);
   void read_rows(std::size_t warp);
-  void read_parted(std::size_t warp);
+  void read_diverged(std::size_t warp);
   // `values`: null if nothing is to be checked.
   void request(std::size_t warp, Site& site, LaneAddresses& address, std::uint32_t active,
                const WarpLog::Values* values);
   void order(std::size_t warp, Act act, const LaneAddresses& lanes, std::uint32_t active);
-  void check_parted(std::size_t warp);
+  void check_diverged(std::size_t warp);
   std::uint32_t pass_collectives(std::size_t warp, LaneAddresses& row);
   void check(std::size_t warp, Site& site, Space space, const LaneAddresses& address, std::uint32_t active,
              const WarpLog::Values& values);
@@ -111,11 +111,11 @@ class BlockTrace {
   bool as_before(Site& site, Space space, const LaneAddresses& address, std::uint32_t active) const;
   void request_by_lane(std::size_t warp, Site& site, const LaneAddresses& address, std::uint32_t active,
                        const WarpLog::Values* values);
-  // `dearest`: true if the request may be kept as the costliest, because all its lanes touch one array.
+  // `costliest`: true if the request may be kept as the costliest, because all its lanes touch one array.
   void count(std::size_t warp, Site& site, Space space, const LaneAddresses& address, std::uint32_t active,
-             const RequestCost& cost, bool dearest);
-  void keep_dearest(DearestRequest& dearest, std::size_t warp, const Site& site, Space space,
-                    const LaneAddresses& address, std::uint32_t active, std::uint32_t cost) const;
+             const RequestCost& cost, bool costliest);
+  void keep_costliest(CostliestRequest& costliest, std::size_t warp, const Site& site, Space space,
+                      const LaneAddresses& address, std::uint32_t active, std::uint32_t cost) const;
   Region region_of(std::uint64_t address, const Site& site) const;
   Region part_of(const Region& array, std::uint64_t address) const;
   Region shared_region_of(std::uint64_t address, const Site& site) const;

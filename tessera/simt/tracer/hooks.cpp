@@ -34,13 +34,13 @@ void note_site(LaneLog& lane, std::uint32_t row, std::uint64_t site) {
   (*log.own_site)[row][lane.lane] = site;
 }
 
-void settle(LaneLog& lane) {
+void flush_pending_write(LaneLog& lane) {
   std::uint64_t words[2] = {};
-  std::memcpy(words, const_cast<const void*>(lane.owed), lane.owed_width);
+  std::memcpy(words, const_cast<const void*>(lane.pending_write), lane.pending_width);
   const std::uint64_t mixed = (words[0] * 0x9e3779b97f4a7c15u) ^ (words[1] * 0xc2b2ae3d27d4eb4fu);
   const auto folded = static_cast<std::uint32_t>(mixed >> 32) ^ static_cast<std::uint32_t>(mixed);
-  (*lane.warp->value)[lane.owed_row][lane.lane] = folded == WarpLog::unknown ? 1 : folded;
-  lane.owed = nullptr;
+  (*lane.warp->value)[lane.pending_row][lane.lane] = folded == WarpLog::unknown ? 1 : folded;
+  lane.pending_write = nullptr;
 }
 
 namespace {
@@ -58,9 +58,9 @@ namespace {
   if (several) {
     (*lane->warp->value)[row][lane->lane] = WarpLog::unknown;
   } else {
-    lane->owed = at;
-    lane->owed_row = row;
-    lane->owed_width = width;
+    lane->pending_write = at;
+    lane->pending_row = row;
+    lane->pending_width = width;
   }
 }
 

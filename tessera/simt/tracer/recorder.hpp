@@ -65,8 +65,8 @@ struct LaneLog {
   void (*flush_lane)(LaneLog&) = nullptr;  // called when the lane's column is full
   void* owner = nullptr;
   // The address of a write that was recorded just before it executes: its value is read at the next event.
-  const volatile void* owed = nullptr;
-  std::uint32_t owed_row = 0, owed_width = 0;
+  const volatile void* pending_write = nullptr;
+  std::uint32_t pending_row = 0, pending_width = 0;
 };
 
 // The lane that this OS thread runs; null: it is not traced.
@@ -74,11 +74,11 @@ extern constinit thread_local LaneLog* recording __attribute__((tls_model("initi
 
 void diverge(WarpLog& log);
 void note_site(LaneLog& lane, std::uint32_t row, std::uint64_t site);
-void settle(LaneLog& lane);  // reads the value of the pending write
+void flush_pending_write(LaneLog& lane);  // reads the value of the pending write
 
 inline void record(LaneLog& lane, std::uint64_t address, SiteKey site) {
   WarpLog& log = *lane.warp;
-  if (lane.owed != nullptr) settle(lane);
+  if (lane.pending_write != nullptr) flush_pending_write(lane);
   if (log.count[lane.lane] == WarpLog::rows) lane.flush_lane(lane);
   const std::uint32_t row = log.count[lane.lane];
   (*log.address)[row][lane.lane] = address;

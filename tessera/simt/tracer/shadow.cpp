@@ -30,7 +30,7 @@ void Shadow::begin(std::int64_t block) {
   block_ = block;
   first_epoch_ = ++epoch_;
   blocks_.emplace_back(first_epoch_, block);
-  std::ranges::fill(last_fence_, Moment{});
+  std::ranges::fill(last_fence_, LogicalTime{});
   fences_.reset();
   fenced_ = false;
   acquired_.clear();
@@ -38,7 +38,7 @@ void Shadow::begin(std::int64_t block) {
 }
 
 void Shadow::barrier() {
-  if (fenced_) fences_ = std::make_shared<const std::vector<Moment>>(last_fence_);
+  if (fenced_) fences_ = std::make_shared<const std::vector<LogicalTime>>(last_fence_);
   fenced_ = false;
   for (const auto& [thread, seen] : acquired_)
     for (const auto& [address, count] : seen)
@@ -57,7 +57,7 @@ Shadow::WarpClock& Shadow::clock_of(std::size_t warp) {
   return clock;
 }
 
-Moment Shadow::now(int thread) {
+LogicalTime Shadow::now(int thread) {
   const auto at = static_cast<std::size_t>(thread);
   const WarpClock& clock = warps_[at / 32];
   return {epoch_, clock.epoch == epoch_ ? clock.tick[at % 32] : 0};
@@ -86,7 +86,7 @@ void Shadow::fence(int thread) {
 }
 
 // True if an earlier access of this block in this epoch happens before the thread's current one.
-bool Shadow::ordered(const Trail& before, int thread) {
+bool Shadow::happens_before(const AccessRecord& before, int thread) {
   if (before.thread == thread) return true;
   const auto own = static_cast<std::size_t>(thread), other = std::size_t{before.thread};
   if (own / 32 != other / 32) return false;
@@ -95,7 +95,7 @@ bool Shadow::ordered(const Trail& before, int thread) {
   return (*clock.known)[own % 32][other % 32] > before.when.tick;
 }
 
-bool Shadow::knows_from(const Trail& before, const Seen& seen) const {
+bool Shadow::is_released(const AccessRecord& before, const Seen& seen) const {
   const std::int64_t block = block_of(before.when);
   for (const auto& [address, count] : seen) {
     const auto& releases = releases_.at(address);
@@ -112,50 +112,52 @@ bool Shadow::knows_from(const Trail& before, const Seen& seen) const {
 
 // True if atomics order an earlier access before the thread's current one. An atomic precedes later atomics
 // on its address.
-bool Shadow::knows(const Trail& before, int thread, std::uint64_t address) {
+bool Shadow::is_released_to(const AccessRecord& before, int thread, std::uint64_t address) {
   const auto own = acquired_.find(thread);
   if (before.atomic &&
       (block_acquired_.contains(address) || (own != acquired_.end() && own->second.contains(address))))
     return true;
-  return knows_from(before, block_acquired_) || (own != acquired_.end() && knows_from(before, own->second));
+  return is_released(before, block_acquired_) || (own != acquired_.end() && is_released(before, own->second));
 }
 
-Conflict Shadow::against(const Trail& other, int thread, bool other_wrote, std::uint64_t address) {
+Conflict Shadow::conflict_with(const AccessRecord& other, int thread, bool other_wrote,
+                               std::uint64_t address) {
   if (other.when.epoch == 0) return {};
   const bool this_block = other.when.epoch >= first_epoch_;
-  if (this_block && (other.when.epoch < epoch_ || ordered(other, thread))) return {};
-  if (knows(other, thread, address)) return {};
+  if (this_block && (other.when.epoch < epoch_ || happens_before(other, thread))) return {};
+  if (is_released_to(other, thread, address)) return {};
   return {Conflict::Kind::race, other, other_wrote};
 }
 
-void Shadow::note_read(Cell& cell, const Trail& trail) {
-  Trail &first = cell.read[0], &second = cell.read[1];
+void Shadow::record_read(Cell& cell, const AccessRecord& access) {
+  AccessRecord &first = cell.read[0], &second = cell.read[1];
   if (first.when.epoch != epoch_) {
     if (first.when.epoch != 0 && first.when.epoch < first_epoch_) cell.elsewhere = first;
-    first = trail;
+    first = access;
     second = {};
     return;
   }
-  if (first.thread == trail.thread) {
-    first = trail;
-  } else if (second.when.epoch == 0 || second.thread == trail.thread ||
-             (first.thread / 32 == second.thread / 32 && trail.thread / 32 != first.thread / 32)) {
-    second = trail;
+  if (first.thread == access.thread) {
+    first = access;
+  } else if (second.when.epoch == 0 || second.thread == access.thread ||
+             (first.thread / 32 == second.thread / 32 && access.thread / 32 != first.thread / 32)) {
+    second = access;
   }
 }
 
 Conflict Shadow::conflict_of_write(Cell& cell, Act act, int thread, std::uint32_t value,
                                    std::uint64_t address) {
   Conflict out;
-  if (act == Act::write) out = against(cell.atomic, thread, true, address);
+  if (act == Act::write) out = conflict_with(cell.atomic, thread, true, address);
   if (out.kind != Conflict::Kind::none) return out;
-  out = against(cell.write, thread, true, address);
+  out = conflict_with(cell.write, thread, true, address);
   if (out.kind != Conflict::Kind::none) {
     out.same_value = act == Act::write && value != WarpLog::unknown && value == cell.value;
     if (!out.same_value) return out;
   }
-  for (const Trail* reader : {&cell.read[0], &cell.read[1], &cell.elsewhere})
-    if (const Conflict c = against(*reader, thread, false, address); c.kind != Conflict::Kind::none) return c;
+  for (const AccessRecord* reader : {&cell.read[0], &cell.read[1], &cell.elsewhere})
+    if (const Conflict c = conflict_with(*reader, thread, false, address); c.kind != Conflict::Kind::none)
+      return c;
   return out;
 }
 
@@ -164,39 +166,40 @@ Conflict Shadow::record_access(Cell& cell, Act act, int thread, std::uint32_t si
   // Shared memory does not persist from an earlier block.
   if (is_shared && cell.change().when.epoch < first_epoch_) cell.write = cell.atomic = {};
   if (is_shared && cell.read[0].when.epoch < first_epoch_) cell.read[0] = cell.read[1] = {};
-  const Trail trail{now(thread), site, static_cast<std::uint16_t>(thread), act == Act::atomic};
+  const AccessRecord access{now(thread), site, static_cast<std::uint16_t>(thread), act == Act::atomic};
   Conflict out;
   if (act != Act::write && is_shared && cell.change().when.epoch == 0)
     out.kind = Conflict::Kind::uninitialised;
   if (act == Act::read) {
-    for (const Trail* change : {&cell.atomic, &cell.write})
-      if (out.kind == Conflict::Kind::none) out = against(*change, thread, true, address);
-    note_read(cell, trail);
+    for (const AccessRecord* change : {&cell.atomic, &cell.write})
+      if (out.kind == Conflict::Kind::none) out = conflict_with(*change, thread, true, address);
+    record_read(cell, access);
     return out;
   }
   if (const Conflict c = conflict_of_write(cell, act, thread, value, address); c.kind != Conflict::Kind::none)
     out = c;
   if (act == Act::atomic) {
-    for (Trail& reader : cell.read)
-      if (reader.thread == trail.thread && reader.when.epoch >= first_epoch_) reader.updates = true;
-    cell.atomic = trail;
+    for (AccessRecord& reader : cell.read)
+      if (reader.thread == access.thread && reader.when.epoch >= first_epoch_) reader.updates = true;
+    cell.atomic = access;
   } else {
-    cell.write = trail;
+    cell.write = access;
     cell.atomic = {};
     cell.value = value;
   }
   return out;
 }
 
-Conflict Shadow::touch_all(Cells& cells, std::size_t offset, unsigned width, Act act, int thread,
-                           std::uint32_t site, std::uint32_t value, std::uint64_t address, bool is_shared) {
+Conflict Shadow::record_range(Cells& cells, std::size_t offset, unsigned width, Act act, int thread,
+                              std::uint32_t site, std::uint32_t value, std::uint64_t address,
+                              bool is_shared) {
   if (width % cells.granule() != 0 || offset % cells.granule() != 0) cells.refine();
   Conflict out;
   bool written = false;  // any part: a struct copied as a whole may have padding
   for (std::size_t at = offset / cells.granule(); at < (offset + width) / cells.granule(); ++at) {
     Cell* const cell = cells.make(at);
     if (cell == nullptr) {
-      forgets_ = true;
+      limit_exceeded_ = true;
       continue;
     }
     const Conflict c = record_access(*cell, act, thread, site, value, address, is_shared);
@@ -212,12 +215,12 @@ Conflict Shadow::touch_all(Cells& cells, std::size_t offset, unsigned width, Act
 
 Conflict Shadow::shared(std::size_t offset, unsigned width, Act act, int thread, std::uint32_t site,
                         std::uint32_t value) {
-  return touch_all(shared_, offset, width, act, thread, site, value, 0, true);
+  return record_range(shared_, offset, width, act, thread, site, value, 0, true);
 }
 
 Conflict Shadow::global(std::size_t array, std::size_t offset, unsigned width, Act act, int thread,
                         std::uint32_t site, std::uint32_t value, std::uint64_t address) {
-  const Conflict out = touch_all(arrays_[array], offset, width, act, thread, site, value, address, false);
+  const Conflict out = record_range(arrays_[array], offset, width, act, thread, site, value, address, false);
   if (act == Act::atomic) communicate(thread, address);
   return out;
 }
@@ -225,15 +228,15 @@ Conflict Shadow::global(std::size_t array, std::size_t offset, unsigned width, A
 void Shadow::communicate(int thread, std::uint64_t address) {
   auto& releases = releases_[address];
   acquired_[thread][address] = releases.size();
-  const Moment fence = last_fence_[static_cast<std::size_t>(thread)];
+  const LogicalTime fence = last_fence_[static_cast<std::size_t>(thread)];
   std::uint32_t epoch = fence.epoch;
   if (fences_)
-    for (const Moment& other : *fences_) epoch = std::max(epoch, other.epoch);
+    for (const LogicalTime& other : *fences_) epoch = std::max(epoch, other.epoch);
   if (epoch == 0) return;
   releases.push_back({block_, epoch, static_cast<std::uint16_t>(thread), fence, fences_});
 }
 
-std::int64_t Shadow::block_of(Moment when) const {
+std::int64_t Shadow::block_of(LogicalTime when) const {
   const auto after =
       std::ranges::upper_bound(blocks_, when.epoch, {}, &std::pair<std::uint32_t, std::int64_t>::first);
   return after == blocks_.begin() ? -1 : std::prev(after)->second;
@@ -259,10 +262,10 @@ class Pair {
   }
 
  private:
-  static const Trail& reader_of(const Cell& cell) {
+  static const AccessRecord& reader_of(const Cell& cell) {
     return happened(cell.read[0]) ? cell.read[0] : cell.elsewhere;
   }
-  static bool happened(const Trail& trail) { return trail.when.epoch != 0; }
+  static bool happened(const AccessRecord& access) { return access.when.epoch != 0; }
 
   void compare(const Cell& a, const Cell& b, std::size_t word) {
     if (happened(a.change()) && happened(b.change())) {
@@ -277,19 +280,19 @@ class Pair {
     }
   }
 
-  void report_race(const WorkerShadow& of, const Trail& trail, const WorkerShadow& other_of,
-                   const Trail& other, std::size_t word, bool same_value = false) {
+  void report_race(const WorkerShadow& of, const AccessRecord& access, const WorkerShadow& other_of,
+                   const AccessRecord& other, std::size_t word, bool same_value = false) {
     const TracedArray& array = tracer_.arrays[array_];
     const auto address = reinterpret_cast<std::uint64_t>(array.data) + word * granule_;
     Finding finding;
     finding.serious = !same_value;
-    finding.site = of.sites[trail.site];
+    finding.site = of.sites[access.site];
     finding.other = other_of.sites[other.site];
-    finding.block = of.shadow->block_of(trail.when);
+    finding.block = of.shadow->block_of(access.when);
     finding.of_blocks = other_of.shadow->block_of(other.when) != finding.block;
     finding.array = array.name;
-    finding.thread = trail.thread;
-    finding.text = who(launch_, finding.block, trail.thread) + deed(finding.site) + " at " +
+    finding.thread = access.thread;
+    finding.text = thread_text(launch_, finding.block, access.thread) + access_text(finding.site) + " at " +
                    place_in(array, address, finding.site.width()) +
                    race_with(launch_, other_of.shadow->block_of(other.when), other.thread, finding.other) +
                    (same_value ? wrote_the_same : "");

@@ -21,16 +21,16 @@
 namespace tessera::simt {
 
 // The time of an access; earlier moments of the same block compare less.
-struct Moment {
+struct LogicalTime {
   std::uint32_t epoch = 0;  // 0: never
   std::uint32_t tick = 0;   // fences and collectives of the thread in the epoch
-  bool operator<(const Moment& other) const {
+  bool operator<(const LogicalTime& other) const {
     return epoch != other.epoch ? epoch < other.epoch : tick < other.tick;
   }
 };
 
-struct Trail {  // one recorded access
-  Moment when;
+struct AccessRecord {  // one recorded access
+  LogicalTime when;
   std::uint32_t site = 0;  // index of the site
   std::uint16_t thread = 0;
   bool atomic = false;
@@ -38,18 +38,18 @@ struct Trail {  // one recorded access
 };
 
 struct Cell {
-  Trail write;   // last plain write
-  Trail atomic;  // last atomic since that write
-  Trail read[2];
-  Trail elsewhere;      // read by an earlier block
-  std::uint32_t value;  // hash of the value written, or WarpLog::unknown
+  AccessRecord write;   // last plain write
+  AccessRecord atomic;  // last atomic since that write
+  AccessRecord read[2];
+  AccessRecord elsewhere;  // read by an earlier block
+  std::uint32_t value;     // hash of the value written, or WarpLog::unknown
 
-  const Trail& change() const { return atomic.when.epoch != 0 ? atomic : write; }
+  const AccessRecord& change() const { return atomic.when.epoch != 0 ? atomic : write; }
 };
 
 struct Conflict {
   enum class Kind : std::uint8_t { none, race, uninitialised } kind = Kind::none;
-  Trail other = {};
+  AccessRecord other = {};
   bool other_wrote = false;
   bool same_value = false;  // both threads wrote the same value
 };
@@ -96,7 +96,7 @@ class Shadow {
          std::size_t words = 0);
   Shadow(const Shadow&) = delete;
   Shadow& operator=(const Shadow&) = delete;
-  bool forgets() const { return forgets_; }  // true if the limit on words was exceeded
+  bool limit_exceeded() const { return limit_exceeded_; }  // true if the limit on words was exceeded
 
   void begin(std::int64_t block);
   void barrier();
@@ -105,7 +105,7 @@ class Shadow {
 
   // Fast path. True if a read of shared memory cannot race and changes no record: its words were written
   // before the last barrier, and enough of their readers are recorded.
-  bool is_usual_read(std::size_t offset, unsigned width, int thread);
+  bool is_fast_read(std::size_t offset, unsigned width, int thread);
 
   // An access to [offset, offset + width) of shared memory or of an array, at `address`.
   Conflict shared(std::size_t offset, unsigned width, Act act, int thread, std::uint32_t site,
@@ -113,7 +113,7 @@ class Shadow {
   Conflict global(std::size_t array, std::size_t offset, unsigned width, Act act, int thread,
                   std::uint32_t site, std::uint32_t value, std::uint64_t address);
 
-  std::int64_t block_of(Moment when) const;
+  std::int64_t block_of(LogicalTime when) const;
   Cells& array(std::size_t i) { return arrays_[i]; }
 
  private:
@@ -122,8 +122,8 @@ class Shadow {
     std::int64_t block;
     std::uint32_t epoch;  // every access of the block before this epoch
     std::uint16_t thread;
-    Moment fence;                                       // last fence of `thread`
-    std::shared_ptr<const std::vector<Moment>> fences;  // last fences of all threads at the last barrier
+    LogicalTime fence;                                       // last fence of `thread`
+    std::shared_ptr<const std::vector<LogicalTime>> fences;  // last fences of all threads at the last barrier
   };
   using Seen = std::map<std::uint64_t, std::size_t>;  // address of an atomic → number of its releases seen
 
@@ -134,21 +134,21 @@ class Shadow {
   };
 
   WarpClock& clock_of(std::size_t warp);
-  Moment now(int thread);
-  bool ordered(const Trail& before, int thread);
-  bool knows(const Trail& before, int thread, std::uint64_t address);
-  bool knows_from(const Trail& before, const Seen& seen) const;
-  Conflict against(const Trail& other, int thread, bool other_wrote, std::uint64_t address);
+  LogicalTime now(int thread);
+  bool happens_before(const AccessRecord& before, int thread);
+  bool is_released_to(const AccessRecord& before, int thread, std::uint64_t address);
+  bool is_released(const AccessRecord& before, const Seen& seen) const;
+  Conflict conflict_with(const AccessRecord& other, int thread, bool other_wrote, std::uint64_t address);
   Conflict record_access(Cell& cell, Act act, int thread, std::uint32_t site, std::uint32_t value,
                          std::uint64_t address, bool is_shared);
   Conflict conflict_of_write(Cell& cell, Act act, int thread, std::uint32_t value, std::uint64_t address);
-  void note_read(Cell& cell, const Trail& trail);
+  void record_read(Cell& cell, const AccessRecord& access);
   void communicate(int thread, std::uint64_t address);
-  Conflict touch_all(Cells& cells, std::size_t offset, unsigned width, Act act, int thread,
-                     std::uint32_t site, std::uint32_t value, std::uint64_t address, bool is_shared);
+  Conflict record_range(Cells& cells, std::size_t offset, unsigned width, Act act, int thread,
+                        std::uint32_t site, std::uint32_t value, std::uint64_t address, bool is_shared);
 
   std::size_t chunks_left_, shared_chunks_left_ = ~std::size_t{0};
-  bool forgets_ = false;
+  bool limit_exceeded_ = false;
   Cells shared_;
   std::vector<Cells> arrays_;
   std::vector<WarpClock> warps_;
@@ -156,15 +156,15 @@ class Shadow {
   std::int64_t block_ = 0;
   std::vector<std::pair<std::uint32_t, std::int64_t>> blocks_;  // first epoch and number of each block
 
-  std::vector<Moment> last_fence_;
-  std::shared_ptr<const std::vector<Moment>> fences_;
+  std::vector<LogicalTime> last_fence_;
+  std::shared_ptr<const std::vector<LogicalTime>> fences_;
   bool fenced_ = false;  // some thread fenced in this epoch
   std::unordered_map<std::uint64_t, std::vector<Release>> releases_;
   std::unordered_map<int, Seen> acquired_;  // by thread, since the last barrier
   Seen block_acquired_;
 };
 
-inline bool Shadow::is_usual_read(std::size_t offset, unsigned width, int thread) {
+inline bool Shadow::is_fast_read(std::size_t offset, unsigned width, int thread) {
   if (shared_.granule() != 4 || (offset | width) % 4 != 0) return false;
   const int warp = thread / 32;
   if (warps_[static_cast<std::size_t>(warp)].epoch == epoch_) return false;
@@ -173,7 +173,7 @@ inline bool Shadow::is_usual_read(std::size_t offset, unsigned width, int thread
     if (cell == nullptr || cell->write.when.epoch < first_epoch_ || cell->write.when.epoch == epoch_ ||
         cell->atomic.when.epoch == epoch_)
       return false;
-    const Trail &first = cell->read[0], &second = cell->read[1];
+    const AccessRecord &first = cell->read[0], &second = cell->read[1];
     if (first.when.epoch != epoch_) return false;
     if (first.thread == thread) continue;
     if (second.when.epoch != epoch_) return false;
@@ -186,7 +186,7 @@ inline bool Shadow::is_usual_read(std::size_t offset, unsigned width, int thread
 // The accesses that one OS thread recorded in the blocks that it ran.
 struct WorkerShadow {
   std::unique_ptr<Shadow> shadow;
-  std::vector<SiteKey> sites;  // indexed by Trail::site
+  std::vector<SiteKey> sites;  // indexed by AccessRecord::site
 };
 
 // Reports races between blocks of different workers: both touch the same word, one of them writing.

@@ -63,8 +63,9 @@ void Tracer::add(const SiteCounts& more) {
   for (SiteCounts& known : sites)
     if (known.site.bits == more.site.bits && known.space == more.space && known.array == more.array) {
       known.counts += more.counts;
-      const DearestRequest& dearest = more.dearest;
-      if (!known.dearest.is_before(dearest.cost, dearest.block, dearest.warp)) known.dearest = dearest;
+      const CostliestRequest& costliest = more.costliest;
+      if (!known.costliest.is_before(costliest.cost, costliest.block, costliest.warp))
+        known.costliest = costliest;
       return;
     }
   sites.push_back(more);
@@ -107,7 +108,8 @@ void Tracer::find_unwritten_reads(const Launch& launch) {
     finding.block = read.block;
     finding.thread = read.thread;
     finding.array = of.name;
-    finding.text = who(launch, read.block, static_cast<std::size_t>(read.thread)) + deed(read.site) + " at " +
+    finding.text = thread_text(launch, read.block, static_cast<std::size_t>(read.thread)) +
+                   access_text(read.site) + " at " +
                    place_in(of, reinterpret_cast<std::uint64_t>(of.data) + read.offset, read.site.width()) +
                    ", which nothing has written";
     add(finding);
@@ -163,16 +165,16 @@ Index3 index_of(std::int64_t rank, const Extent& size) {
 
 }  // namespace
 
-std::string who(const Launch& launch, std::int64_t block, std::size_t thread) {
+std::string thread_text(const Launch& launch, std::int64_t block, std::size_t thread) {
   return "thread " + to_string(index_of(static_cast<std::int64_t>(thread), launch.block)) + " of block " +
          to_string(index_of(block, launch.grid));
 }
 
 std::string race_with(const Launch& launch, std::int64_t block, std::size_t thread, SiteKey site) {
-  return ", and nothing orders it with " + who(launch, block, thread) + ", which" + deed(site);
+  return ", and nothing orders it with " + thread_text(launch, block, thread) + ", which" + access_text(site);
 }
 
-std::string deed(SiteKey site) {
+std::string access_text(SiteKey site) {
   const char* const verb = site.act() == Act::read    ? " reads "
                            : site.act() == Act::write ? " writes "
                                                       : " updates ";

@@ -32,7 +32,7 @@ struct AccessCounts {
 };
 
 // The costliest request of a site; ties go to the lowest block, then the lowest warp, then the first request.
-struct DearestRequest {
+struct CostliestRequest {
   std::uint32_t cost = 0;    // sectors in global memory, wavefronts in shared memory; 0: no request
   std::uint32_t active = 0;  // lane mask
   std::int64_t block = 0, warp = 0;
@@ -53,7 +53,7 @@ struct SiteCounts {
   Space space = Space::global;
   AccessCounts counts;
   std::size_t array = 0;  // global memory: index of the array; shared memory: offset of the variable
-  DearestRequest dearest;
+  CostliestRequest costliest;
 };
 
 // A suballocation of an array; accesses beside it are out of bounds.
@@ -111,7 +111,7 @@ struct Finding {
   Kind kind = Kind::race;
   bool serious = true;             // false: harmless on every GPU, as far as this run shows
   SiteKey site, other;             // the accesses; only a race has two …
-  SourceLocation location{"", 0};  // … and a wait in vain has a location instead
+  SourceLocation location{"", 0};  // … and a deadlock has a location instead
   std::string text;                // first occurrence: threads, blocks, memory accessed
   std::int64_t block = 0;          // first occurrence
   bool of_blocks = false;          // a race between threads of different blocks
@@ -190,8 +190,8 @@ std::optional<std::string> tracing_absent();
 
 // Parts of messages: thread, access and location.
 // "thread (1, 0, 0) of block (0, 0, 0)"
-std::string who(const Launch& launch, std::int64_t block, std::size_t thread);
-std::string deed(SiteKey site);  // " reads 4 bytes"
+std::string thread_text(const Launch& launch, std::int64_t block, std::size_t thread);
+std::string access_text(SiteKey site);  // " reads 4 bytes"
 // ", and nothing orders it with thread … of block …, which writes 4 bytes"
 inline constexpr const char* wrote_the_same = "; both write the same value";
 std::string race_with(const Launch& launch, std::int64_t block, std::size_t thread, SiteKey site);

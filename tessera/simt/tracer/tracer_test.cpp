@@ -50,7 +50,7 @@ TEST(Shadow, AReaderOfAnotherWarpIsKept) {
   }
 }
 
-TEST(Shadow, OfGlobalMemoryAsManyWordsAreRememberedAsItMay) {
+TEST(Shadow, LimitsTheRecordedWordsOfGlobalMemory) {
   Shadow shadow(64, 64, {1 << 20, 1 << 20}, Cells::chunk);
   shadow.begin(0);
   const auto races = [&shadow](std::size_t array, std::size_t offset) {
@@ -59,9 +59,9 @@ TEST(Shadow, OfGlobalMemoryAsManyWordsAreRememberedAsItMay) {
            Conflict::Kind::race;
   };
   EXPECT_TRUE(races(0, 4 * (Cells::chunk - 1)));
-  EXPECT_FALSE(shadow.forgets());
+  EXPECT_FALSE(shadow.limit_exceeded());
   EXPECT_FALSE(races(1, 0));
-  EXPECT_TRUE(shadow.forgets());
+  EXPECT_TRUE(shadow.limit_exceeded());
   EXPECT_TRUE(races(0, 8)) << "what is remembered stays";
 }
 
@@ -108,7 +108,7 @@ TEST(Shadow, AtomicsOrder) {
   }
 }
 
-TEST(Shadow, ABarrierEndsIt) {
+TEST(Shadow, ABarrierOrdersAccesses) {
   ReadBy word({3, 4, 40});
   word.shadow().barrier();
   EXPECT_EQ(word.record_access(Act::write, 3).kind, Conflict::Kind::none);

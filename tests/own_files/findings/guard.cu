@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lanes of the last warp return before the others meet: CUDA promises nothing, GPUs let them pass.
+// Lanes of the last warp return before the others meet: CUDA leaves this undefined, GPUs let them pass.
 __global__ void meet(int* a, int n) {
   const int i = threadIdx.x;
   if (i >= n) return;

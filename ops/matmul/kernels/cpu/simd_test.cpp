@@ -237,7 +237,7 @@ TEST_F(EveryTarget, SmallPartsHaveTheBitsOfTheWhole) {
   });
 }
 
-TEST(Division, APanelIsOneBlockAlone) {
+TEST(ThreadGrid, APanelIsASingleBlock) {
   for (const std::int64_t wanted : {64, 418, 1024})
     for (std::int64_t k = 1; k < 5000; k += 7) {
       const std::int64_t depth = near_part(k, wanted, 16);
@@ -246,7 +246,7 @@ TEST(Division, APanelIsOneBlockAlone) {
     }
 }
 
-TEST(Division, DepthsAreNearTheOneWanted) {
+TEST(ThreadGrid, DepthsAreNearTheRequestedOne) {
   for (const std::int64_t wanted : {64, 418, 1024})
     for (std::int64_t k = 1; k < 5000; k += 7) {
       const std::int64_t depth = near_part(k, wanted, 16), parts = (k + depth - 1) / depth;
@@ -256,7 +256,7 @@ TEST(Division, DepthsAreNearTheOneWanted) {
     }
 }
 
-TEST(Division, EveryElementOfCBelongsToOneBlock) {
+TEST(ThreadGrid, EveryElementOfCBelongsToOneBlock) {
   for (const std::int64_t m : {0, 1, 8, 100, 4096})
     for (const std::int64_t n : {0, 1, 16, 100, 4096})
       for (const int threads : {1, 2, 3, 6, 64}) {

@@ -10,7 +10,7 @@ inline namespace TESSERA_UNIT {
 
 // With more rows, tiles in shared memory or tensor cores are as fast, whatever the element.
 template <class T>
-inline constexpr int most_rows = sizeof(T) == 1 ? 1 : 4;
+inline constexpr int max_rows = sizeof(T) == 1 ? 1 : 4;
 
 struct FewRowsConfig {
   int rows = 4;         // rows of C, at most
@@ -36,7 +36,7 @@ FewRowsConfig config_of(const GemmProblem<T>& p) {
   const auto is_b_vector_aligned = [&](std::int64_t along, std::int64_t across, std::int64_t lines) {
     return is_vector_aligned(p.b.data, along, lines == 1 ? 0 : across);
   };
-  return {.rows = p.m() == 1 ? 1 : most_rows<T>,
+  return {.rows = p.m() == 1 ? 1 : max_rows<T>,
           .along_k = along_k,
           .wide = along_k ? is_b_vector_aligned(p.b.stride[0], p.b.stride[1], p.n()) &&
                                 (!is_narrow<T> || is_a_vector_aligned(p))

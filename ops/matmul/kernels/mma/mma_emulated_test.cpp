@@ -29,7 +29,7 @@ struct Shape {
   std::int64_t m, n, k;
   bool a_along_k = true, b_along_k = true;
   int more = 0, ahead = 0, splits = 1;
-  // `exchanged`: C lies so that neighbours are the rows of what is computed.
+  // `exchanged`: the rows of the computed product are contiguous in C.
   bool c0 = false, transposed = false, exchanged = false;
   bool by_columns() const { return transposed != exchanged; }
 };
@@ -197,7 +197,7 @@ void expect_all(const MmaElement& element) {
 }
 
 // Compared with the definition, for a result of the operands' element, in the second tile.
-TEST(MmaKernel, WhatFollowsTheSumIsAsDefined) {
+TEST(MmaKernel, AppliesTheEpilogue) {
   using Kind = MmaHalf<__nv_bfloat16>;
   constexpr std::int64_t m = 70, n = 50, k = 72;
   std::mt19937 random(5);

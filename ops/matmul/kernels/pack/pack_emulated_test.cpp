@@ -110,7 +110,7 @@ void expect_packed(bool transposed, std::mt19937& random) {
   EXPECT_EQ(operand.wrong(layers), 0);
 }
 
-TEST(Packing, TurnsAndShiftsWhateverLiesAnyhow) {
+TEST(Packing, TransposesAndRealignsAnyLayout) {
   std::mt19937 random(7);
   for (int i = 0; i < 60; ++i) {
     for (const bool transposed : {false, true}) {
@@ -162,7 +162,7 @@ void expect_copies(std::int64_t lines, std::int64_t k, std::int64_t gap, const R
   for (std::size_t i = all / 16; i < copies.size(); ++i) EXPECT_EQ(copies[i].x, 7u);
 }
 
-TEST(Packing, MakesACopyForEachRemainder) {
+TEST(Packing, MakesACopyForEachMisalignment) {
   std::mt19937 random(7);
   for (int i = 0; i < 40; ++i) {
     const auto lines = static_cast<std::int64_t>(random() % 40 + 1),
@@ -176,7 +176,7 @@ TEST(Packing, MakesACopyForEachRemainder) {
   }
 }
 
-TEST(Packing, LinesOfOneRemainderAreAsFarApartAsTheirStepSays) {
+TEST(Packing, EquallyMisalignedLinesKeepTheirStride) {
   const auto bits = [](std::int64_t lines, std::int64_t step, int bytes) {
     return row_alignment({nullptr, bytes, lines, 1, step, 1}).class_bits;
   };

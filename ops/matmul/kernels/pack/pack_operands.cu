@@ -34,7 +34,7 @@ struct Launches {
   template <class Kernel>
   void launch_all(Kernel kernel, PackPair pair, int bytes, std::int64_t wide, std::int64_t high,
                   int threads) {
-    constexpr std::int64_t most_layers = 32767;
+    constexpr std::int64_t max_layers = 32767;
     const std::int64_t most = 65535 * high;
     for (;;) {
       PackPair now = pair;
@@ -48,13 +48,13 @@ struct Launches {
         pair.of[i].to += most * pair.of[i].to_step;
       }
       if (lines == 0) return;
-      for (std::int64_t layer = 0; layer < layers; layer += most_layers) {
+      for (std::int64_t layer = 0; layer < layers; layer += max_layers) {
         PackPair some = now;
         for (PackArgs& args : some.of) {
           args.from += layer * args.from_layer * bytes;
           args.to += layer * args.to_layer;
         }
-        const std::int64_t deep = std::min(most_layers, layers - layer) * pair.count;
+        const std::int64_t deep = std::min(max_layers, layers - layer) * pair.count;
         launch(kernel, {ceil_div(words, wide), ceil_div(lines, high), deep}, threads, some);
       }
     }

@@ -123,7 +123,7 @@ void expect_products(int tile, const std::vector<Shape>& shapes) {
   }
 }
 
-TEST(WarpKernel, LargeTilesTakeWhatLiesAnyhow) {
+TEST(WarpKernel, LargeTilesSupportAnyStrides) {
   expect_products(0, {{.m = 128, .n = 131, .k = 40, .a_rows = false},
                       {.m = 132,
                        .n = 129,

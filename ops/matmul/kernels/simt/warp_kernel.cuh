@@ -327,7 +327,7 @@ struct WarpTiles {
     Slice slice[config.slices];
   };
   static_assert(config.slices == 1 || config.slice_threads() == 32,
-                "a slice is a warp's: it meets nobody on its way");
+                "a slice belongs to one warp, which needs no block barrier");
   // Fragments of a step of k; of B, of `vector` steps if its lines stay contiguous.
   static constexpr int steps_of_b = b_k_contiguous ? vector : 1;
   struct FragmentA {

@@ -46,14 +46,14 @@ struct ShortSumsArgs {
 
 // Tiles of `lines_` rows and as many columns of C. A warp has some of the rows; a lane has columns 32 apart,
 // or pairs of columns 64 apart.
-template <class T, int lines_, int most_depth>
+template <class T, int lines_, int max_depth>
 struct ShortSums {
   using Sum = ShortPanel<T>;
   static constexpr int lines = lines_, vector = Vector<Sum>::count;
   static constexpr int rows = lines == 32 || sizeof(Sum) == 8 ? 8 : 16, columns = lines / 32;  // per lane
   static constexpr int threads = 32 * (lines / rows);
   // Vectors of lines that are read together are in different banks.
-  static constexpr int stride = most_depth + vector;
+  static constexpr int stride = max_depth + vector;
 
   // True if the blocks take tiles in turn. Concurrent stores are then adjacent in memory, which is faster for
   // large elements; but each tile has another panel of A.
@@ -243,14 +243,14 @@ struct ShortSums {
       return;
     }
     const int by = threads >> x.shift, of_line = rank & ((1 << x.shift) - 1);
-    const int l = of_line * (x.wide ? piece : 1), there = l < k ? valid : 0;
+    const int l = of_line * (x.wide ? piece : 1), valid_lines = l < k ? valid : 0;
     if (l >= args.depth) return;
     const T* const deep = from + l * x.k_step;
     const auto address = [&](int line) { return panel + panel_row(line, paired) * stride + l; };
-    if (!x.wide) return load_each(rank >> x.shift, by, lines, there, deep, x.step, address);
+    if (!x.wide) return load_each(rank >> x.shift, by, lines, valid_lines, deep, x.step, address);
     SIMT_NO_UNROLL
     for (int line = rank >> x.shift; line < lines; line += by) {
-      const Bytes16 bytes = line < there ? thread.load16(deep + line * x.step) : Bytes16{};
+      const Bytes16 bytes = line < valid_lines ? thread.load16(deep + line * x.step) : Bytes16{};
       Sum* const to = address(line);
       SIMT_UNROLL
       for (int e = 0; e < piece; e += vector) {

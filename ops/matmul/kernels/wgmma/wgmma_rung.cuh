@@ -69,7 +69,7 @@ inline Reason wgmma_refuses(const Arguments& arguments, const Tuning&, const Dev
   return unsupported_by_wgmma(MixedProblem::of(arguments));
 }
 
-inline Reason needs_hopper(const Device& device) {
+inline Reason no_hopper(const Device& device) {
   if (device.compute_capability != 90) return "it needs a Hopper GPU (compute capability 9.0)";
   return cuda::no_tensor_maps();
 }
@@ -94,7 +94,7 @@ Variant step_variant(const char* idea) {
   Variant out;
   out.idea = idea;
   out.where = Where::cuda;
-  out.needs = needs_hopper;
+  out.unsupported_device = no_hopper;
   out.choices.push_back(std::move(choice));
   return out;
 }

@@ -17,11 +17,11 @@ TESSERA_DEVICE void memcpy_async(const Group& group, T* to, size_t to_count, con
   for (size_t i = group.thread_rank(); i < count; i += group.size()) to[i] = from[i];
 }
 template <class Group>
-TESSERA_DEVICE void wait(const Group& group, Place at = Place::current()) {
+TESSERA_DEVICE void wait(const Group& group, CallSite at = CallSite::current()) {
   group.sync(at);
 }
 template <unsigned Stages, class Group>
-TESSERA_DEVICE void wait_prior(const Group& group, Place at = Place::current()) {
+TESSERA_DEVICE void wait_prior(const Group& group, CallSite at = CallSite::current()) {
   group.sync(at);
 }
 

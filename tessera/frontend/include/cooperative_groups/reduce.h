@@ -19,7 +19,7 @@ TESSERA_OPERATION(bit_xor, a ^ b)
 #undef TESSERA_OPERATION
 
 template <class Group, class T, class Operation>
-TESSERA_DEVICE T reduce(const Group& group, T value, Operation join, Place at = Place::current()) {
+TESSERA_DEVICE T reduce(const Group& group, T value, Operation join, CallSite at = CallSite::current()) {
   if constexpr (sizeof(T) <= 8) {
     return tessera_cuda::reduce_lanes(group.lanes(), value, join, at);
   } else {
@@ -30,7 +30,7 @@ TESSERA_DEVICE T reduce(const Group& group, T value, Operation join, Place at = 
 // Warp by warp, and then over what the tile's warps left in memory.
 template <unsigned Size, class Parent, class T, class Operation>
 TESSERA_DEVICE T reduce(const thread_block_tile<Size, Parent, false>& tile, T value, Operation join,
-                        Place at = Place::current()) {
+                        CallSite at = CallSite::current()) {
   static_assert(sizeof(T) <= 8, "warps exchange values of at most 8 bytes");
   const T of_warp = tessera_cuda::reduce_lanes(details::warp_lanes(), value, join, at);
   T* const first = reinterpret_cast<T*>(tile.memory + tile.meta_group_rank() * (Size / 32));

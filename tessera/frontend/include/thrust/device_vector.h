@@ -654,15 +654,15 @@ class device_vector {
 
   device_vector() = default;
   explicit device_vector(size_t count, const T& value = T(),
-                         tessera_cuda::Place at = tessera_cuda::Place::current())
+                         tessera_cuda::CallSite at = tessera_cuda::CallSite::current())
       : at_(at) {
     resize(count, value);
   }
   template <class I, class = typename std::iterator_traits<I>::iterator_category>
-  device_vector(I first, I last, tessera_cuda::Place at = tessera_cuda::Place::current()) : at_(at) {
+  device_vector(I first, I last, tessera_cuda::CallSite at = tessera_cuda::CallSite::current()) : at_(at) {
     assign(first, last);
   }
-  device_vector(const std::vector<T>& from, tessera_cuda::Place at = tessera_cuda::Place::current())
+  device_vector(const std::vector<T>& from, tessera_cuda::CallSite at = tessera_cuda::CallSite::current())
       : device_vector(from.begin(), from.end(), at) {}
   device_vector(const device_vector& other) : at_(other.at_) { assign(other.begin(), other.end()); }
   device_vector(device_vector&& other) noexcept { swap(other); }
@@ -742,7 +742,7 @@ class device_vector {
  private:
   T* data_ = nullptr;
   size_t size_ = 0, capacity_ = 0;
-  tessera_cuda::Place at_{"", 0};
+  tessera_cuda::CallSite at_{"", 0};
 };
 
 }  // namespace thrust

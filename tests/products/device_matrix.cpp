@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "placed.hpp"
+#include "device_matrix.hpp"
 #include <algorithm>
 #include <cstring>
 
@@ -9,7 +9,7 @@ namespace {
 constexpr std::size_t guard = std::size_t{64} << 10;  // bytes before and behind
 constexpr unsigned char untouched = 0xff, fence = 0xab;
 
-// Strides of extents that lie so.
+// The strides of this layout.
 Extents strides_of(const Extents& extents, const Lie& lie) {
   const std::size_t rank = extents.size();
   if (rank == 1) return {1};
@@ -33,7 +33,7 @@ Bytes::Bytes(const Run& run, std::size_t bytes)
       data_(static_cast<char*>(memory_.allocate(bytes))) {}
 Bytes::~Bytes() { memory_.release(data_); }
 
-Placed::Placed(const Run& run, Element element, Extents extents, const Lie& lie)
+DeviceMatrix::DeviceMatrix(const Run& run, Element element, Extents extents, const Lie& lie)
     : run_(run),
       by_columns_(lie.by_columns && extents.size() > 1),
       view_{nullptr, element, extents, strides_of(extents, lie)},
@@ -44,38 +44,38 @@ Placed::Placed(const Run& run, Element element, Extents extents, const Lie& lie)
           }(),
           static_cast<char>(untouched)),
       first_(guard + static_cast<std::size_t>(lie.ahead) * size_of(element)),
-      there_(run, image_.size()) {
+      device_bytes_(run, image_.size()) {
   view_.data = image_.data() + first_;
 }
 
-ArrayView Placed::view() const {
+ArrayView DeviceMatrix::view() const {
   ArrayView out = view_;
-  out.data = there_.data() + first_;
+  out.data = device_bytes_.data() + first_;
   return out;
 }
 
-char* Placed::place(std::int64_t at) const {
+char* DeviceMatrix::place(std::int64_t at) const {
   std::int64_t offset = 0;
   for (std::size_t d = view_.extents.size(); d-- > 0; at /= view_.extents[d])
     offset += at % view_.extents[d] * view_.strides[d];
   return image_.data() + first_ + static_cast<std::size_t>(offset) * size_of(view_.element);
 }
 
-void Placed::upload() const {
-  backend_of(*run_.device).copy(run_, there_.data(), image_.data(), image_.size());
+void DeviceMatrix::upload() const {
+  backend_of(*run_.device).copy(run_, device_bytes_.data(), image_.data(), image_.size());
 }
 
-void Placed::poison() {
+void DeviceMatrix::poison() {
   std::ranges::fill(image_, static_cast<char>(untouched));
   upload();
 }
 
-void Placed::fetch() {
-  backend_of(*run_.device).copy(run_, image_.data(), there_.data(), image_.size());
+void DeviceMatrix::fetch() {
+  backend_of(*run_.device).copy(run_, image_.data(), device_bytes_.data(), image_.size());
   backend_of(*run_.device).synchronize(run_);
 }
 
-void Placed::forget_elements() {
+void DeviceMatrix::forget_elements() {
   if (count() == 0) return;
   const ArrayView lines = by_columns_ ? view_.transposed() : view_;
   const auto length = static_cast<std::size_t>(lines.extents.back()), bytes = size_of(view_.element);
@@ -88,7 +88,7 @@ void Placed::forget_elements() {
   }
 }
 
-std::string Placed::harm() {
+std::string DeviceMatrix::guard_violation() {
   forget_elements();
   const std::string where = first_other(image_.data(), image_.data() + image_.size(), untouched);
   if (where.empty()) return {};
@@ -97,21 +97,22 @@ std::string Placed::harm() {
 }
 
 Workspace::Workspace(const Run& run, std::size_t bytes)
-    : run_(run), bytes_(bytes), there_(run, bytes + 2 * guard) {
+    : run_(run), bytes_(bytes), device_bytes_(run, bytes + 2 * guard) {
   Backend& backend = backend_of(*run.device);
-  backend.fill(run, there_.data(), fence, bytes + 2 * guard);
-  if (bytes != 0) backend.fill(run, there_.data() + guard, 0, bytes);
+  backend.fill(run, device_bytes_.data(), fence, bytes + 2 * guard);
+  if (bytes != 0) backend.fill(run, device_bytes_.data() + guard, 0, bytes);
 }
 
 void Workspace::lend(Run& run) const {
-  run.workspace = there_.data() + guard;
+  run.workspace = device_bytes_.data() + guard;
   run.workspace_bytes = bytes_;
 }
 
-std::string Workspace::harm() const {
+std::string Workspace::guard_violation() const {
   std::vector<char> image(guard);
   for (const bool behind : {false, true}) {
-    backend_of(*run_.device).copy(run_, image.data(), there_.data() + (behind ? guard + bytes_ : 0), guard);
+    backend_of(*run_.device)
+        .copy(run_, image.data(), device_bytes_.data() + (behind ? guard + bytes_ : 0), guard);
     backend_of(*run_.device).synchronize(run_);
     if (!first_other(image.data(), image.data() + guard, fence).empty())
       return std::string("bytes ") + (behind ? "behind" : "before") + " its workspace of " +

@@ -31,9 +31,9 @@ class Bytes {
 };
 
 // Every byte that is no element's is 0xff: a NaN to whoever reads it as a float.
-class Placed {
+class DeviceMatrix {
  public:
-  Placed(const Run& run, Element element, Extents extents, const Lie& lie);
+  DeviceMatrix(const Run& run, Element element, Extents extents, const Lie& lie);
 
   ArrayView view() const;  // in the device's memory
   std::int64_t count() const { return count_of(view_.extents); }
@@ -56,7 +56,7 @@ class Placed {
   void poison();  // there: elements, and what lies around them
   void fetch();
   // What lies where no element is, after fetch(); empty: as before. Elements are lost.
-  std::string harm();
+  std::string guard_violation();
 
  private:
   char* place(std::int64_t at) const;
@@ -67,7 +67,7 @@ class Placed {
   ArrayView view_;  // in the image
   mutable std::vector<char> image_;
   std::size_t first_ = 0;  // byte of the image where the elements begin
-  Bytes there_;
+  Bytes device_bytes_;
 };
 
 // All zeros, between bytes that nobody may change.
@@ -75,12 +75,12 @@ class Workspace {
  public:
   Workspace(const Run& run, std::size_t bytes);
   void lend(Run& run) const;
-  std::string harm() const;
+  std::string guard_violation() const;
 
  private:
   Run run_;
   std::size_t bytes_;
-  Bytes there_;
+  Bytes device_bytes_;
 };
 
 }  // namespace tessera::products
