@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// GPU rung 16: Hopper's tensor cores, fed by its TMA, blocks in clusters. A rung is a variant of the ladder,
-// the operation's variants in order (ARCHITECTURE.md).
+// GPU rung 16: Hopper's tensor cores, fed by its TMA, with blocks in clusters. Each operation has a ladder:
+// its variants, ordered from simplest to fastest. A rung is one of them (ARCHITECTURE.md).
 //
 // The tensor cores read both operands from shared memory. One thread of each block issues the TMA loads,
 // which fill the pipeline's stages there in the swizzled layout; the other threads issue no loads of
 // operands. Blocks are persistent. A slice of A or B that several blocks of a cluster need is multicast to
-// them. A cost model chooses tile and splits. An operand without a valid tensor map is packed first; or, if
-// only its rows are misaligned and the model prefers it, it is read in place and the other operand is packed,
-// in a shifted copy for each alignment. FP8 accumulation has reduced precision, so it is promoted to FP32
-// every 128 elements of k. The limit is now power.
+// them. A cost model chooses the tile and split-K. An operand that no tensor map can describe is first packed
+// into an aligned copy. If only its row alignment is at fault, the cost model may instead read it in place
+// and make shifted copies of the other operand, one per alignment class. FP8 accumulation has reduced
+// precision, so it is promoted to FP32 every 128 elements of k. The limit is now power.
 #include "ops/matmul/gemm/operands.hpp"
 #include "ops/matmul/kernels/wgmma/wgmma_rung.cuh"
 
@@ -57,8 +57,8 @@ TileCosts costs_of(const MixedProblem& p) {
   return is_promoted(p) ? TileCosts(promoted_costs) : TileCosts(tile_costs);
 }
 
-// Options by their names in ops/matmul/plans/tile_plan.hpp: below, beside: TileShape::cluster_rows,
-// cluster_cols; strips: TileOptions::tail; cuts: LaunchMode. 0: the model's choice.
+// Tunables; 0 leaves the choice to the cost model. `below` and `beside` are the cluster's shape, `strips`
+// selects tail tiles, `cuts` is a LaunchMode (ops/matmul/plans/tile_plan.hpp).
 TileShape shape_in(const Tuning& tuning) {
   const auto value = [&](const char* name) { return tuning.find(name).value_or(0); };
   return {value("rows"), value("cols"), value("below"), value("beside")};
@@ -160,8 +160,8 @@ Variant variant() {
       "tensor cores fed by the TMA, persistent blocks, clusters that share; tile and splits by a model";
   out.where = Where::cuda;
   out.needs = needs_hopper;
-  // The model's choice first; then every tile, for tuning; then several launches even if the model prefers
-  // one.
+  // First the choice that leaves all to the model; then, for tuning, one for each tile, and one with several
+  // launches even if the model prefers a single one.
   out.choices.push_back(with({}));
   for (int tile = 1; tile <= misaligned_tile + 1; ++tile) out.choices.push_back(with({{"tile", tile}}));
   out.choices.push_back(with({{"cuts", static_cast<int>(LaunchMode::several)}}));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The choice of a batch's tile, and the mapping from units of work to entries and tiles. Plain arithmetic for
-// host and device, so that tests count every tile of every entry.
+// The choice of a batch's tile, and the mapping from units of work to entries and tiles. No CUDA calls; host
+// and device code, unit-tested on the host.
 #pragma once
 #include <span>
 #include <vector>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a problem to an answer: choose, place, run, fetch, verify.
+// Runs an operation: chooses a variant, places the arrays, launches, fetches the results, verifies them.
 #pragma once
 #include <map>
 #include "tessera/run/place.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The host side of rung 12: the layout of tiles in shared memory, and the cost model that chooses the tile
-// and split-K. Plain arithmetic, so that tests can assemble fragments like the tensor cores.
+// and split-K. No CUDA calls; host and device code, unit-tested on the host.
 //
 // A line is a row of A or a column of B. The tensor cores' operands are blocks of 16 lines by 16 steps of k,
 // the lines in two halves; lane 4·g + t has parts of line g of each half.
@@ -144,7 +144,7 @@ constexpr int mma_result_bytes() {
   return cols * (rows * sum_bytes + 16);
 }
 
-// The choice of rung 12's tile and splits, by a model of the resources of a multiprocessor. Plain arithmetic.
+// The choice of rung 12's tile and splits, by a model of the resources of a multiprocessor.
 
 // The tiles that have kernels. The small ones give every multiprocessor work, and their resident blocks hide
 // each other's prologues and epilogues; the fifth is for products that mostly stream B. Two warps of the

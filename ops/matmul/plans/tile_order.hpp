@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The order of tiles: blocks that run at the same time share rows of A and columns of B in the L2
-// cache. Plain arithmetic for host and device, so that tests count every tile.
+// cache. No CUDA calls; host and device code, unit-tested on the host.
 #pragma once
 #include <cstddef>
 #include <cstdint>

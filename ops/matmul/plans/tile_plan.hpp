@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The plan of a product: its tile, split-K, and the number of launches, chosen by a cost model. Plain
-// arithmetic.
+// The plan of a product: its tile, split-K, and the number of launches, chosen by a cost model. No CUDA
+// calls; unit-tested on the host.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -157,11 +157,11 @@ using LaunchPlanner = std::function<TilePlan(std::int64_t rows, std::int64_t col
 // than min_us for the product.
 PlannedLaunches plan_launches(std::int64_t m, std::int64_t n, LaunchMode mode, const LaunchPlanner& plan);
 
-// The reason why a requested tile cannot be used; nullopt: it can. `tile`: counted from 1, 0: none is
+// Returns the reason why a requested tile cannot be used; nullopt: it can. `tile`: counted from 1, 0: none is
 // requested. `tiles`: bits of those among `costs` that have kernels for the operands' layouts.
 Reason refuses_tile(int tile, TileCosts costs, unsigned tiles);
 
-// The same for a requested shape of the tile of runtime shape.
+// Returns the reason why a shape requested for the tile of runtime shape cannot be used.
 Reason refuses_shape(const TileShape& wanted, TileCosts costs);
 
 }  // namespace tessera::matmul

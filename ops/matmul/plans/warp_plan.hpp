@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The host side of rung 11: the assignment of elements to threads (WarpLayout) and of sums to blocks
-// (StreamK), and the cost model that chooses a tile (plan_warp_tiles). Plain arithmetic for host and device.
+// (StreamK), and the cost model that chooses a tile (plan_warp_tiles). No CUDA calls; host and device code,
+// unit-tested on the host.
 //
 // The kernel and Owner queries share one definition of the thread that computes an element of C.
 #pragma once
@@ -87,7 +88,7 @@ struct WarpLayout {
 
 // Stream-K: the first blocks compute a tile of C each (data-parallel). The iterations of the other tiles, a
 // stage each, one tile after the other, are divided evenly among the other blocks across tile boundaries.
-// This keeps all multiprocessors busy even with few tiles. Plain arithmetic for host and device.
+// This keeps all multiprocessors busy even with few tiles.
 
 struct StreamK {
   std::int32_t tiles = 0, data_parallel_tiles = 0;  // in all; those of the first blocks
@@ -160,7 +161,7 @@ struct StreamK {
 };
 
 // The choice of rung 11's tile for a product of floats and of the division of work among blocks, by a model
-// of the resources of a multiprocessor. Plain arithmetic.
+// of the resources of a multiprocessor.
 
 struct WarpTile {
   WarpTilesConfig config;

@@ -62,8 +62,8 @@ __device__ __forceinline__ void griddepcontrol_launch_dependents() {
 #endif
 }
 
-// If the load observes a value stored by a release (or by an atomic after __threadfence()), the writes before
-// that are visible.
+// If the load observes a value stored by a release (or by an atomic after __threadfence()), writes that
+// precede the release are visible to this thread.
 __device__ __forceinline__ std::uint32_t load_acquire(const std::uint32_t* from) {
   std::uint32_t out;
   asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(out) : "l"(from) : "memory");
@@ -78,8 +78,8 @@ __device__ __forceinline__ bool elect_one() {
   return out != 0;
 }
 
-// Returns `number`. The compiler cannot know that it is the same value, so it recomputes what depends on it
-// instead of keeping registers.
+// Returns `number`, but hides from the compiler that it is the same value, so that values derived from it are
+// recomputed instead of being kept live in registers.
 __device__ __forceinline__ int opaque(int number) {
   asm volatile("" : "+r"(number));
   return number;

@@ -8,7 +8,7 @@
 namespace tessera::cuda::ptx {
 
 // The matrix descriptor of an operand in shared memory with the 128-byte swizzle that the TMA writes.
-// stride_byte_offset (SBO) is the byte offset between consecutive 8-row groups (K-major) or 8-k groups
+// stride_byte_offset (SBO) is the byte offset between consecutive groups of 8 rows (K-major) or 8 k
 // (MN-major). leading_byte_offset (LBO) is, for MN-major, the byte offset between consecutive 128-byte spans
 // along M or N; for K-major it is not used.
 __device__ __forceinline__ std::uint64_t matrix_descriptor(const void* address,
@@ -175,7 +175,7 @@ TESSERA_WGMMA_SHAPES("k32.f32.e5m2.e5m2", "+f", TESSERA_SCALES, E5m2E5m2)
 TESSERA_WGMMA_SHAPES("k32.s32.s8.s8", "+r", TESSERA_NO_SCALES, S8)
 
 // Stores four 8 × 8 matrices of 16-bit elements from a warp's registers to shared memory. Lane i gives the
-// address of row i % 8 of matrix i / 8, 16 bytes.
+// address of the 16-byte row i % 8 of matrix i / 8.
 __device__ __forceinline__ void stmatrix_x4(void* row, std::uint32_t p0, std::uint32_t p1, std::uint32_t p2,
                                             std::uint32_t p3) {
   asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(shared_address(row)),

@@ -255,8 +255,8 @@ class MmaCopier {
   int lines_left_;              // from there on
 };
 
-// From a warp's sums to C through shared memory, so that stores are coalesced; or to the workspace for
-// partial sums.
+// Stores a warp's accumulators to C through shared memory, so that stores are coalesced; or to the workspace
+// for partial sums.
 
 template <class Kind>
 struct MmaArgs {

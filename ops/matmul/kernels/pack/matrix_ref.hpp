@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A matrix operand in memory, and the copies of the other operand that its alignment requires. Plain
-// arithmetic.
+// A matrix operand in memory, and the copies of the other operand that its alignment requires. No CUDA calls.
 #pragma once
 #include <cstdint>
 #include "ops/matmul/plans/tile_order.hpp"

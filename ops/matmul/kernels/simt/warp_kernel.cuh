@@ -243,7 +243,7 @@ constexpr bool keeps_k_contiguous(const WarpTilesConfig& config, Access b) {
 
 }  // namespace TESSERA_UNIT
 
-// From a thread's sums to C, or to the workspace if several blocks share a tile.
+// Stores a thread's accumulators to C, or to the workspace if several blocks share a tile.
 
 inline namespace TESSERA_UNIT {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The epilogue of the wgmma kernels: from accumulators to C. store_scalar_only stages boxes for the TMA where
-// the epilogue is a product with one scalar; store_rows stages rows for coalesced stores otherwise. Split-K:
-// the partial sums of several units of work are reduced first, in a fixed order, in global memory
+// The epilogue of the wgmma kernels: computes C from the accumulators. store_scalar_only stages results for
+// TMA stores if the epilogue only scales by one scalar; store_rows stages rows for coalesced stores
+// otherwise. With split-K the partial sums are reduced first, in a fixed order, in global memory
 // (reduce_splits) or through distributed shared memory (reduce_cluster_splits).
 #pragma once
 #include <cuda_bf16.h>
@@ -70,8 +70,9 @@ struct StagedTile {
   }
 };
 
-// The distance in C between neighbouring rows of a tile, and between neighbouring columns: 1; between
-// those that are rows of a misaligned operand, the number of alignment classes.
+// Step in C from one row, or column, of a tile to the next. It is 1, except along the dimension of a
+// misaligned operand: a tile holds rows of a single alignment class there, so the step is the number of
+// classes.
 struct UnitStride {
   static constexpr int row = 1, col = 1;
 };
@@ -88,8 +89,8 @@ __device__ __forceinline__ auto output_stride(const typename Traits::Args& args)
   }
 }
 
-// Returns the column of C where the tile's stores must end: C's end or, for a tile of runtime shape (narrower
-// than the accumulator array), the tile's if that is less. `col`: the tile's first.
+// Returns one past the last column to store: min(n, end of the tile). Only tiles of runtime shape can end
+// before their accumulator array does. `col`: the tile's first column.
 template <class Traits>
 __device__ __forceinline__ int end_of_tile(const typename Traits::Args& args, int col) {
   const int n = static_cast<int>(args.n);
@@ -97,7 +98,7 @@ __device__ __forceinline__ int end_of_tile(const typename Traits::Args& args, in
   else return n;
 }
 
-// Applies the epilogue to staged rows and stores them. `end`: the end of the columns.
+// Applies the epilogue to staged rows and stores them. `end`: one past the last column to store.
 template <class Accumulator, class Stride>
 __device__ __forceinline__ void store_staged_rows(const WgmmaArgs& args, const Accumulator* staged, int row,
                                                   int col, int end, Stride stride) {
@@ -191,7 +192,7 @@ __device__ __forceinline__ void store_rows(
   }
 }
 
-// Two neighbouring results as one word of 16-bit elements.
+// Packs two neighbouring results, as 16-bit elements, into one 32-bit word.
 __device__ __forceinline__ std::uint32_t pair_of(__nv_bfloat16, float left, float right) {
   const __nv_bfloat162 both = __floats2bfloat162_rn(left, right);
   return reinterpret_cast<const std::uint32_t&>(both);
@@ -204,7 +205,7 @@ __device__ __forceinline__ std::uint32_t pair_of(__half, float left, float right
 // The scalar of a scalar-only epilogue.
 struct EpilogueScale {
   float scale;
-  bool scale_is_normal;  // false: the product over- or underflows in f32, and scaled_sum() uses f64
+  bool scale_is_normal;  // false: the scale over- or underflows in f32, and scaled_sum() uses f64
   std::uint32_t alpha_int32;
 
   __device__ explicit EpilogueScale(const EpilogueArgs& e) : scale(e.alpha) {
@@ -221,8 +222,8 @@ struct EpilogueScale {
   }
 };
 
-// Writes 64 rows × 128 bytes of a consumer's results, box `box_index`, to a staging buffer, with the
-// 128-byte swizzle.
+// Writes 64 rows × 128 bytes of a consumer's results, the columns of box `box_index`, to a staging buffer,
+// with the 128-byte swizzle.
 template <class Out, class Accumulator, int accumulators>
 __device__ __forceinline__ void fill_box(unsigned char* box, const EpilogueScale& scale,
                                          const Accumulator (&accum)[accumulators], int box_index) {
@@ -254,8 +255,8 @@ __device__ __forceinline__ void fill_box(unsigned char* box, const EpilogueScale
   }
 }
 
-// Copies a warp's 16 rows of a box to C, one element per lane, at any alignment. `row`: of C, of the
-// warp's first row.
+// Copies a warp's 16 rows of a staging buffer to C, one element per lane, at any alignment. `row`: row of C
+// of the warp's first row.
 template <class Out, class Stride>
 __device__ __forceinline__ void store_elements(const WgmmaArgs& args, const unsigned char* box, int warp,
                                                int lane, int row, int col, int end, Stride stride) {
@@ -274,8 +275,8 @@ __device__ __forceinline__ void store_elements(const WgmmaArgs& args, const unsi
     }
 }
 
-// The same with 16-byte vector stores: C's rows begin at multiples of 16 bytes, and end - col elements are a
-// multiple of 16 bytes.
+// store_elements() with 16-byte vector stores, for a C whose rows begin at multiples of 16 bytes. end - col
+// elements must be a multiple of 16 bytes.
 template <class Out>
 __device__ __forceinline__ void store_vectors(const WgmmaArgs& args, const unsigned char* box, int warp,
                                               int lane, int row, int col, int end) {
@@ -290,9 +291,9 @@ __device__ __forceinline__ void store_vectors(const WgmmaArgs& args, const unsig
   }
 }
 
-// Stores a consumer's accumulators through two boxes in turn: a warp fills its rows of one while the TMA
-// reads the other, without waiting for other warps. The box is stored by the TMA if args.tma_store, else by
-// the warp. `layer`: the z coordinate of a three-dimensional tensor map of C.
+// Stores a consumer's accumulators through two staging buffers alternately: a warp fills its rows of one
+// while the TMA reads the other, without waiting for other warps. The TMA stores them if args.tma_store, else
+// the warp does. `layer`: the z coordinate of a three-dimensional tensor map of C.
 template <class Traits, class Out, int accumulators, class... Layer>
 __device__ __forceinline__ void store_through_smem(
     const typename Traits::Args& args, const TileShared<Traits>& shared, int consumer,
@@ -314,7 +315,8 @@ __device__ __forceinline__ void store_through_smem(
       const int first_row = row + (m * 64 + warp * 16) * stride.row,
                 first_col = col + box_index * cols * stride.col, end = end_of_tile<Traits>(args, col);
       if (Traits::runtime_shape && first_col >= end) continue;
-      // With an odd number of boxes a tile's first box is the one that the previous tile used last.
+      // With an odd number of boxes a tile's first staging buffer is the one that the previous tile used
+      // last.
       if (tma_store && lane == 0) {
         if ((Traits::runtime_shape || box_count % 2 == 1) && m + box_index == 0)
           ptx::tma_store_wait_group_read<0>();
@@ -322,7 +324,7 @@ __device__ __forceinline__ void store_through_smem(
       }
       __syncwarp();
       fill_box<Out>(box, scale, accum[m], box_index);
-      // A box that extends beyond the tile must not be stored as a whole.
+      // The TMA must not store a box that extends beyond the tile.
       const bool is_partial = Traits::runtime_shape && end < args.n && first_col + cols > end;
       if (tma_store && is_partial) {
         __syncwarp();
@@ -363,7 +365,7 @@ __device__ __forceinline__ void store_scalar_only(
   store_through_smem<Traits, float, accumulators>(args, shared, consumer, accum, row, col, layer...);
 }
 
-// Stores a tile. row, col: of this consumer's first element.
+// Stores a tile. row, col: the position in C of this consumer's first element.
 template <class Traits, int accumulators>
 __device__ __forceinline__ void store_tile(
     const typename Traits::Args& args, const TileShared<Traits>& shared, int consumer,
@@ -373,7 +375,7 @@ __device__ __forceinline__ void store_tile(
   else store_rows<Traits, accumulators>(args, shared, consumer, accum, row, col);
 }
 
-// Split-K reduction of a tile through the workspace, among the blocks that compute its splits.
+// Reduces a tile's split-K partial sums through the workspace, among the blocks that compute its splits.
 template <class Traits>
 class InterBlockReduction {
  public:
@@ -399,7 +401,7 @@ class InterBlockReduction {
     synchronize();
   }
 
-  // Arrives. True in the last block of the tile to do so, which resets the counter.
+  // Arrives. Returns true in the last block of the tile to do so, which resets the counter.
   __device__ __forceinline__ bool arrive_is_last() const {
     __shared__ int last;
     const auto others = static_cast<unsigned>(splits_) - 1;
@@ -433,8 +435,7 @@ class InterBlockReduction {
       atomicExch(arrived_ + tile_index_, 0u);
   }
 
-  // Adds the partial sums of one chunk of columns. The next split is loaded while the previous one is
-  // added.
+  // Adds the partial sums of one chunk of columns, loading the next split while it adds the previous one.
   template <int accumulators>
   __device__ __forceinline__ void add(int chunk, Accumulator (&accum)[Traits::m_tiles][accumulators]) const {
     constexpr int count = Traits::m_tiles * accumulators;
@@ -472,8 +473,8 @@ class InterBlockReduction {
   Accumulator* partials_;
 };
 
-// Stores this split's partial sum, then reduces and stores chunks of 64 columns: if all blocks are resident,
-// each block every splits-th chunk; else the last block to arrive, all chunks.
+// Stores this split's partial sum, then reduces and stores chunks of 64 columns. If all blocks are resident,
+// each of them processes every splits-th chunk; otherwise the last block to arrive processes all chunks.
 template <class Traits>
 __device__ __forceinline__ void reduce_splits(
     const typename Traits::Args& args, const TileShared<Traits>& shared, TileOrder::Tile tile,
@@ -500,9 +501,9 @@ __device__ __forceinline__ void reduce_splits(
   if (shares_work) reduction.depart();
 }
 
-// Reduces the partial sums of a cluster's blocks: each block writes its own to its pipeline
-// stages; then each adds 64 × 64 tiles over distributed shared memory, in the order of the splits, and
-// stores them. `row`, `col`: of the tile.
+// Reduces the partial sums of a cluster's blocks. Each block writes its own to its pipeline stages; then each
+// adds 64 × 64 tiles over distributed shared memory, in the order of the splits, and stores them. `row`,
+// `col`: the tile's first row and column in C.
 template <class Traits>
 __device__ __forceinline__ void reduce_cluster_splits(
     const typename Traits::Args& args, const TileShared<Traits>& shared, std::uint32_t rank, int consumer,

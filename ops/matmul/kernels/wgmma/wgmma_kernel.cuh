@@ -71,7 +71,7 @@ __device__ __forceinline__ void load_operand(unsigned char* to, const CUtensorMa
   }
 }
 
-// The same for a tile whose shape is a launch parameter.
+// load_operand() for a tile whose shape is a launch parameter.
 __device__ __forceinline__ void load_operand_slice(unsigned char* to, const CUtensorMap& map,
                                                    int slice_extent, std::uint32_t slice, int first, int k,
                                                    int multicast_blocks, std::uint16_t cta_mask,
@@ -81,8 +81,8 @@ __device__ __forceinline__ void load_operand_slice(unsigned char* to, const CUte
   else ptx::tma_load_multicast(cta_mask, to + offset * 128, map, k, first + offset, full);
 }
 
-// Loads the scales of `cols` columns of B from `col` on. The k tiles of a promotion interval share them; they
-// come with the first.
+// Loads the scales of `cols` columns of B from `col` on. The k tiles of a promotion interval share them, so
+// they are loaded with the first one.
 template <class Traits, int cols>
 __device__ __forceinline__ void load_scales(const WgmmaArgs& args, const TileShared<Traits>& shared,
                                             int stage, int col, int k) {
@@ -95,7 +95,7 @@ __device__ __forceinline__ void load_scales(const WgmmaArgs& args, const TileSha
   }
 }
 
-// The tensor map of A and of B. With misaligned rows there is one for each alignment class.
+// Returns the tensor map of A, or of B. An operand with misaligned rows has one for each alignment class.
 template <class Traits>
 __device__ __forceinline__ const CUtensorMap& tensor_map_a(const typename Traits::Args& args, int row_class) {
   if constexpr (Traits::misaligned_rows)
@@ -110,7 +110,7 @@ __device__ __forceinline__ const CUtensorMap& tensor_map_b(const typename Traits
 }
 
 // Loads this block's slices of A and B of one stage. `row`, `col`, `k`: coordinates in the tensor maps.
-// `row_class`: of the operand with misaligned rows.
+// `row_class`: the alignment class in the operand with misaligned rows.
 template <class Traits>
 __device__ __forceinline__ void load_stage(const typename Traits::Args& args,
                                            const TileShared<Traits>& shared, int stage, int row, int col,
@@ -134,7 +134,7 @@ __device__ __forceinline__ void load_stage(const typename Traits::Args& args,
   }
 }
 
-// The same for a tail tile, without multicast. A box of B may hold more columns than the tile.
+// load_stage() for a tail tile, without multicast. A TMA box of B may hold more columns than the tile.
 template <class Traits>
 __device__ __forceinline__ void load_tail_stage(const WgmmaArgs& args, const TileShared<Traits>& shared,
                                                 int stage, int row, int col, int k) {
@@ -151,7 +151,7 @@ __device__ __forceinline__ void load_tail_stage(const WgmmaArgs& args, const Til
   load_operand<Traits, Traits::mn_major_b, b_box_cols, 1>(shared.b(stage), args.b, col, k, 0, 0, full);
 }
 
-// The index of a split's first k tile, and the number of its k tiles.
+// Return the index of a split's first k tile, and the number of its k tiles.
 __device__ __forceinline__ int first_k_tile(const WgmmaArgs& args, int split) {
   return split * args.k_tiles_per_split;
 }
@@ -160,7 +160,7 @@ __device__ __forceinline__ int k_tiles_of_split(const WgmmaArgs& args, int split
   return remaining < args.k_tiles_per_split ? remaining : args.k_tiles_per_split;
 }
 
-// Calls act(row, col) for this block's tail tiles in a unit of work.
+// Calls fn(row, col) for this block's tail tiles in a unit of work.
 template <class Traits, class Do>
 __device__ __forceinline__ void each_tail_tile(const WgmmaArgs& args, std::int32_t unit, std::uint32_t rank,
                                                const Do& act) {
@@ -174,7 +174,7 @@ __device__ __forceinline__ void each_tail_tile(const WgmmaArgs& args, std::int32
   }
 }
 
-// This cluster's work units: the index of the first, and the distance between consecutive ones.
+// Return the index of this cluster's first work unit, and the distance between its consecutive ones.
 __device__ __forceinline__ std::int32_t first_unit(int cluster_size) {
   return static_cast<std::int32_t>(blockIdx.x) / cluster_size;
 }
@@ -185,7 +185,7 @@ template <class Traits>
 __device__ __forceinline__ int cluster_blocks(const WgmmaArgs& args) {
   return Traits::cluster_split_k ? args.cluster_splits : shape_of_tile<Traits>(args).cluster();
 }
-// The split of the tile's sum that this block computes.
+// Returns the split that this block computes.
 template <class Traits>
 __device__ __forceinline__ int split_of(TileOrder::Tile tile, std::uint32_t rank) {
   return Traits::cluster_split_k ? static_cast<int>(rank) : tile.split;
@@ -194,10 +194,9 @@ __device__ __forceinline__ int split_of(TileOrder::Tile tile, std::uint32_t rank
 inline constexpr int k_blocks_per_stage = 4;  // 32 bytes of k each
 
 // Executed by each consumer warpgroup once it has read `stage`: arrives once at the stage's `empty` barrier
-// in each block of `empty_mask`, the blocks that multicast to this one. The arrival count of a barrier is
-// fixed: one arrival of each consumer warpgroup in each of the cluster_rows + cluster_cols - 1 blocks of the
-// same cluster row or column. no_multicast: no other block reads what this one loads, so each of its consumer
-// warpgroups arrives that many times at its own block's barrier, once from each of as many threads.
+// in each block of `empty_mask`, the blocks that multicast to this one. The barrier expects a fixed count:
+// consumer warpgroups × (cluster_rows + cluster_cols - 1), for the blocks of the same cluster row or column.
+// Without multicast no other block arrives, so that many threads of each local warpgroup arrive instead.
 template <class Traits, bool no_multicast>
 __device__ __forceinline__ void release(const TileShared<Traits>& shared, int stage,
                                         std::uint32_t empty_mask) {
@@ -211,11 +210,11 @@ __device__ __forceinline__ void release(const TileShared<Traits>& shared, int st
   }
 }
 
-// True for the number of columns of a tail tile, which is loaded without multicast.
+// True if `cols` is the width of a tail tile, which is loaded without multicast.
 template <class Traits, int cols>
 inline constexpr bool is_tail = cols != Traits::cols&& Traits::has_tail;
 
-// Issues one wgmma: k block `k_block` of a stage, 64 rows of the tile from row `row` on.
+// Issues one wgmma for k block `k_block` of a stage and the tile's 64 rows from `row` on.
 template <class Traits, int cols>
 __device__ __forceinline__ void issue_wgmma(const TileShared<Traits>& shared, int stage, int row,
                                             typename Traits::Accumulator (&accum)[cols / 2], int k_block,
@@ -235,7 +234,7 @@ __device__ __forceinline__ void issue_wgmma(const TileShared<Traits>& shared, in
   Wgmma::mma_async(accum, desc_a, desc_b, accumulate ? 1 : 0);
 }
 
-// Issues a stage's wgmma, from row `row` on, and commits them as one group.
+// Issues all wgmmas of one stage, for the tile's rows from `row` on, and commits them as one group.
 template <class Traits, int cols = Traits::cols>
 __device__ __forceinline__ void multiply_stage(
     const TileShared<Traits>& shared, int stage, int row,
@@ -249,8 +248,7 @@ __device__ __forceinline__ void multiply_stage(
   ptx::wgmma_commit_group();
 }
 
-// Accumulates k tiles `from` to `end`. `pending_stage`: the stage whose wgmma group may
-// be pending, or -1.
+// Accumulates k tiles [from, end). `pending_stage`: the stage whose wgmma group may be pending, or -1.
 template <class Traits, int cols>
 __device__ __forceinline__ void add_k_tiles(
     const TileShared<Traits>& shared, PipelineState<Traits>& state, int from, int end, int row,
@@ -286,8 +284,8 @@ __device__ __forceinline__ void sum_k_tiles(
   finish_accumulators<Traits, cols>(shared, pending_stage, empty_mask, accum);
 }
 
-// Accumulates each k tile in accumulators of its own and adds those in f32 (promotion). Consumers are not
-// ordered: while one adds, another may multiply.
+// Accumulates each k tile separately and adds its accumulators to `accum` in f32 (promotion). The consumer
+// warpgroups are not synchronized: while one adds, another may multiply.
 template <class Traits, int cols>
 __device__ __forceinline__ void promote_k_tiles(
     const TileShared<Traits>& shared, PipelineState<Traits>& state, int count, int row,
@@ -313,8 +311,8 @@ __device__ __forceinline__ void promote_k_tiles(
   }
 }
 
-// Emulated FP32: issues products `from` to `to` of the list of pairs of components, for 64 rows of a stage
-// from row `row` on.
+// Issues the wgmmas [from, to) of Kind's list of component pairs (emulated FP32), for 64 rows of a stage from
+// row `row` on.
 template <class Traits, int cols, int from, int to>
 __device__ __forceinline__ void multiply_components(const TileShared<Traits>& shared, int stage, int row,
                                                     float (&accum)[cols / 2], bool accumulate) {
@@ -328,15 +326,15 @@ __device__ __forceinline__ void multiply_components(const TileShared<Traits>& sh
                      accumulate || i > from ? 1 : 0);
 }
 
-// Named barrier of one consumer warpgroup. Their numbers follow those of OrderedSequenceBarrier.
+// Synchronizes one consumer warpgroup at its named barrier. OrderedSequenceBarrier has the numbers before.
 __device__ __forceinline__ void sync_consumer_warpgroup(int consumer) {
   constexpr int first_barrier = 10;
   ptx::named_barrier_sync(first_barrier + consumer, 128);
 }
 
-// The two consumer warpgroups issue their wgmma one after the other, so that one multiplies while the other
-// adds in f32 (as in FlashAttention-3; unlike in CUTLASS's KernelPingpong both work on one tile). Without the
-// order both would issue, and then add, at the same time, while the tensor cores idle.
+// Makes the two consumer warpgroups issue their wgmmas alternately, so that one multiplies while the other
+// adds in f32 (as in FlashAttention-3; unlike in CUTLASS's KernelPingpong both work on one tile). Otherwise
+// both would issue, and then add, at the same time, while the tensor cores idle.
 template <class Traits>
 struct OrderedSequenceBarrier {
   static constexpr bool enabled = IsEmulatedFp32<typename Traits::Kind> && Traits::consumer_warpgroups == 2 &&
@@ -361,10 +359,10 @@ struct OrderedSequenceBarrier {
   }
 };
 
-// promote_k_tiles() for emulated FP32: each promotion interval has accumulators of its own, which are
-// added with the product of their scales. The small products of both k tiles come first. `first_k_tile`: the
-// first k tile's number along k; `c_row`: this consumer's first row in C; `row_in_tile`: the same within the
-// tile.
+// promote_k_tiles() for emulated FP32. Each promotion interval is accumulated separately, multiplied by its
+// row and column scales, and added to `accum`. Within an interval the small products are issued first.
+// `first_k_tile`: the index along k of the first k tile; `c_row`, `row_in_tile`: this consumer's first row in
+// C and in the tile.
 template <class Traits, int cols>
 __device__ __forceinline__ void promote_components(const WgmmaArgs& args, const TileShared<Traits>& shared,
                                                    PipelineState<Traits>& state, int first_k_tile, int count,
@@ -453,8 +451,8 @@ __device__ __forceinline__ void accumulate_tile(
   else sum_k_tiles<Traits, cols>(shared, state, count, row, empty_mask, accum);
 }
 
-// The same for a tile of runtime shape. Compares the tile's number of columns with each instance, from `cols`
-// up in steps of cols_granularity: wgmma needs a constant.
+// Dispatches to the instantiation of accumulate_tile() for this tile's number of columns, because N is part
+// of the wgmma instruction.
 template <class Traits, int cols = cols_granularity>
 __device__ __forceinline__ void accumulate_runtime_shape(
     const TileShared<Traits>& shared, PipelineState<Traits>& state, int count, int row,
@@ -470,13 +468,13 @@ __device__ __forceinline__ void accumulate_runtime_shape(
 // True for the tiles that can have the overlapped epilogue: those with one M tile per consumer, 256 columns,
 // f32 accumulators and operands of at most 2 bytes, without promotion and without split-K over a cluster. A
 // thread has 128 accumulators, which leaves registers for 64 packed pairs of the previous tile's results.
-// With 256 columns these are four boxes, the number that min_overlapped_k_tiles and store_last() assume.
+// 256 columns are four boxes of C, the number that min_overlapped_k_tiles and store_last() assume.
 template <class Traits>
 inline constexpr bool can_overlap_epilogue =
     !Traits::promoted && !Traits::cluster_split_k && Traits::m_tiles == 1 && Traits::cols == 256 &&
     Traits::Kind::bytes <= 2 && std::is_same_v<typename Traits::Accumulator, float>;
 
-// One consumer's 64 rows of a tile, as pairs of 16-bit results.
+// Holds one consumer's 64 rows of a tile, as pairs of 16-bit results, until they are stored.
 template <class Traits>
 struct OverlappedEpilogue {
   static constexpr int box_count = Traits::accumulators / 32;  // boxes of 64 columns
@@ -502,7 +500,7 @@ struct OverlappedEpilogue {
     else round_as<__nv_bfloat16>(scale, accum);
   }
 
-  // Writes 64 columns to a box.
+  // Writes 64 columns to a staging buffer.
   __device__ __forceinline__ void fill(unsigned char* box, int box_index) const {
     const int thread_in_warpgroup = opaque_thread_index() % 128, lane = thread_in_warpgroup % 32,
               r = thread_in_warpgroup / 32 * 16 + lane % 16;
@@ -519,7 +517,7 @@ struct OverlappedEpilogue {
     ptx::tma_store_commit_group();
   }
 
-  // Stores through two boxes in turn: one is filled while the TMA may still read the other.
+  // Stores through two staging buffers alternately: one is filled while the TMA may still read the other.
   __device__ __forceinline__ void store(const WgmmaArgs& args, const TileShared<Traits>& shared, int consumer,
                                         int box_index) const {
     unsigned char* const box = shared.epilogue_smem(consumer) + box_index % 2 * Traits::box_bytes;
@@ -532,7 +530,7 @@ struct OverlappedEpilogue {
     if (is_lane0) issue_tma_store(args, box, box_index);
   }
 
-  // Stores a block's last tile through boxes in A's stages, which no load overwrites any more.
+  // Stores a block's last tile through A's stages, which no load overwrites any more.
   __device__ __forceinline__ void store_last(const WgmmaArgs& args, const TileShared<Traits>& shared,
                                              int consumer) const {
     static_assert(box_count <= Traits::stages && Traits::cluster_cols == 1 &&
@@ -548,9 +546,8 @@ struct OverlappedEpilogue {
   }
 };
 
-// consume() with the overlapped epilogue: for launches without split-K and without tail tiles, whose C the
-// TMA stores as 16-bit elements (it clips tiles at C's edge). `boxes_per_k_tile` boxes are stored during
-// each k tile.
+// consume() with the overlapped epilogue, for launches without split-K and tail tiles whose C the TMA stores
+// as 16-bit elements (it clips tiles at C's edge). Stores `boxes_per_k_tile` boxes during each k tile.
 template <class Traits, int boxes_per_k_tile>
 __device__ void consume_overlapped(const WgmmaArgs& args, const TileShared<Traits>& shared, int consumer,
                                    std::uint32_t rank) {
@@ -657,8 +654,8 @@ struct WorkTile {
     load_stage<Traits>(args, shared, stage, origin.a, origin.b,
                        (k_tile_begin + i) * (128 / Traits::element_bytes), block_coord, origin.row_class);
   }
-  // The number of k tiles that load_prologue() requests before the block's first barrier. More of them delay
-  // the consumer warpgroups.
+  // Returns the number of k tiles that load_prologue() loads before the block's first barrier. More of them
+  // would delay the consumer warpgroups.
   __device__ __forceinline__ int prologue_k_tiles(int stages) const {
     return min(k_tile_count, min(stages, max_prologue_k_tiles));
   }
@@ -712,8 +709,8 @@ __device__ void produce(const typename Traits::Args& args, const TileShared<Trai
   }
 }
 
-// Zeroes the elements before the rows of one class in the first k tile: they may hold NaN, whose product with
-// 0 is NaN. Each consumer zeroes those that it reads.
+// Zeroes the elements that precede each row's first element in the first k tile (the tensor map starts at the
+// 16-byte boundary below): they may be NaN, and NaN·0 is NaN. Each consumer zeroes those that it reads.
 template <class Traits>
 __device__ __forceinline__ void zero_leading_elements(const typename Traits::Args& args,
                                                       const TileShared<Traits>& shared,
@@ -786,7 +783,7 @@ __device__ void consume(const typename Traits::Args& args, const TileShared<Trai
         accumulate_runtime_shape<Traits>(shared, state, count, first_row, empty_mask, accum);
       else accumulate_tile<Traits, Traits::cols>(shared, state, count, first_row, empty_mask, accum);
     }
-    // Recomputed after the mainloop, which leaves no registers to keep these values.
+    // Recomputed after the mainloop, so that these values are not kept live in registers across it.
     const TileOrder::Tile tile = args.order.at(ptx::opaque(unit));
     const TileCoord<Traits> origin(args, tile, block_coord);
     const int row = origin.row + first_row * output_stride<Traits>(args).row, col = origin.col;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Common to the rungs that use wgmma: from arguments to a job.
+// Shared by the wgmma rungs: builds a WgmmaJob from Arguments.
 #pragma once
 #include "ops/matmul/kernels/wgmma/wgmma_job.cuh"
 #include "ops/matmul/gemm/operands.hpp"
@@ -7,7 +7,7 @@
 
 namespace tessera::matmul {
 
-// Returns the problem whose C is row-major: this one, or Cᵀ = Bᵀ·Aᵀ.
+// Returns the problem with a row-major C: `p` itself, or its transpose Cᵀ = Bᵀ·Aᵀ.
 inline MixedProblem with_row_major_c(const MixedProblem& p) {
   return p.c_col == 1 || p.n == 1 ? p : p.transposed();
 }
@@ -52,7 +52,7 @@ inline WgmmaJob job_of(const MixedProblem& p, const TileOptions& options) {
   return job;
 }
 
-// An upper bound.
+// Returns an upper bound on the workspace size, in bytes.
 inline std::size_t wgmma_workspace(const Arguments& arguments, const Tuning&) {
   const MixedProblem p = with_row_major_c(MixedProblem::of(arguments));
   return counter_bytes + max_split_bytes + packed_bytes(operand_a(p)) + packed_bytes(operand_b(p));
@@ -78,7 +78,7 @@ inline Reason needs_hopper(const Device& device) {
 enum class Step { one_warpgroup, warp_specialized, persistent };
 void run_step(WgmmaJob& job, Step step, bool f16, Run& run);
 
-// The variant of a step: one tile shape for all sizes.
+// Returns the variant of a step, which has one tile shape for all sizes.
 template <Step step>
 Variant step_variant(const char* idea) {
   Choice choice;
