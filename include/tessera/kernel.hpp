@@ -13,12 +13,14 @@
 //                                                             Problem has `void* workspace` for it
 //   static void finish(const Problem<T>&, const Tuning&, Run&);  the host's work after the launch: further
 //                                                             launches, or waiting for results
-//   static Owner owner(const Tuning&, std::int64_t row, std::int64_t column);
+//   static Owner owner(const Tuning&, std::int64_t row, std::int64_t column);   the thread that writes
+//                                                             C(row, column), for the tracer
 //   static constexpr int threads;                             maximum number of threads in a block
-//   static constexpr bool may_return_early = true;            before a barrier that other threads reach
+//   static constexpr bool may_return_early = true;            threads may exit before a barrier that other
+//                                                             threads still reach
 //
-// and Config has `Tuning tuning() const`. Declaring a KernelRung registers the kernel on the executor
-// (g++'s build) or on CUDA (nvcc's).
+// and Config has `Tuning tuning() const`. Declaring a KernelRung registers the kernel on the executor, which
+// runs kernels on the CPU (g++'s build), or on CUDA (nvcc's).
 #pragma once
 #include <algorithm>
 #include <type_traits>
@@ -41,7 +43,8 @@ inline constexpr Where kernels_run_on = Where::cuda;
 inline constexpr Where kernels_run_on = Where::simt;
 #endif
 
-// Adds the variant to the ladder or, in the traced build, as the instrumented twin of a variant there.
+// Registers the variant on the ladder; in a traced build, registers it as the instrumented version of the
+// variant already there.
 inline void register_kernels(Variant variant, SourceLocation location = SourceLocation::current()) {
 #if defined(TESSERA_TRACED)
   register_traced(std::move(variant), location);
@@ -84,7 +87,7 @@ Reason kernel_refuses(const Arguments& arguments, const Tuning& tuning, const De
   return device_refuses(Kernel::launch(problem, tuning), shared_bytes<Kernel>(), device);
 }
 
-// False: the block is too large for any GPU, and the kernel is not compiled but stays in the tables.
+// If false, no GPU can launch the block: the kernel is not compiled, but its configuration is still listed.
 template <class Kernel>
 constexpr bool fits_any_gpu() {
   if constexpr (requires { Kernel::threads; }) return Kernel::threads <= 1024;
@@ -118,7 +121,7 @@ WorkspaceBytes workspace_of() {
   else return {};
 }
 
-// Selected::Of<T> is the kernel.
+// Binds the kernel Selected::Of<T> for each element type T.
 template <template <class> class Problem, class Selected, class... T>
 void bind_kernel(Choice& choice, Types<T...>) {
   using Any = typename Selected::template Of<float>;
@@ -149,7 +152,7 @@ void bind_kernel(Choice& choice, Types<T...>) {
   };
   if constexpr (requires(Tuning t) { Any::owner(t, 0, 0); })
     choice.owner = [](const Arguments& arguments, const Tuning& tuning, const Extents& index) {
-      std::optional<Owner> owner;  // depends on the element: 16 bytes hold four floats but two doubles
+      std::optional<Owner> owner;  // depends on the element type: 16 bytes hold four floats but two doubles
       ((arguments.element() == element_of<T>
             ? void(owner = Selected::template Of<T>::owner(tuning, index[0], index[1]))
             : void()),
@@ -158,12 +161,12 @@ void bind_kernel(Choice& choice, Types<T...>) {
     };
 }
 
-// Kernel with its Config bound. Not a member of the rung, because nvcc's host code names the kernel through
-// it, and the name of a member would spell out every other Config as well.
+// A kernel template with its Config bound. It is not a member of the rung, because nvcc's host code names the
+// kernel through it, and the name of a member would spell out every other Config as well.
 //
-// Local is one of the kernel's types, in this template and the next. Kernels of two files may have the same
-// name, each in an anonymous namespace. Functions instantiated from such a *type* have internal linkage, but
-// of functions instantiated from the *template* alone the linker keeps one copy.
+// Local, one of the kernel's types, forces internal linkage (here and in KernelRung): without a type from the
+// file's anonymous namespace among the template arguments, same-named kernels of two files would be merged by
+// the linker.
 template <class Local, class Config, template <class, Config> class Kernel, Config config>
 struct With {
   template <class T>
@@ -198,7 +201,7 @@ inline constexpr auto first_of = first;
 
 }  // namespace detail
 
-// One Choice for each Config; the first is the default, the list is the search space.
+// Registers a rung with one Choice for each Config. The first is the default; the list is the search space.
 template <template <class> class Problem, class Config, template <class, Config> class Kernel,
           Config... configs>
 using KernelRung =

@@ -547,11 +547,11 @@ inline namespace TESSERA_UNIT {
 
 constexpr int pairs = run_samples<std::uint8_t> / 2;
 
-// The high half of one word and the low half of the next.
+// Returns the high half of `word` and the low half of `next`, as one word.
 SIMT std::uint32_t across(std::uint32_t word, std::uint32_t next) { return permuted(word, next, 0x5432); }
 
-// Every pair of a run for the left, the middle and the right tap. `before` and `behind` are the words beside
-// the run.
+// Packs a run's samples into pairs as the left, centre and right taps need them. `before` and `after`: the
+// adjacent words.
 template <int channels>
 SIMT void pairs_of(std::uint32_t before, const Bytes16& bytes, std::uint32_t behind,
                    std::uint32_t (&to)[3][pairs]) {

@@ -8,7 +8,8 @@
 namespace tessera::filtering {
 inline namespace TESSERA_UNIT {
 
-// Drops the first of four words and appends one: a loop over words need not be unrolled.
+// Shifts the words down by one and appends `word`. All indices are constant, so `bytes` stays in registers
+// even in a loop that is not unrolled.
 SIMT void append_word(Bytes16& bytes, std::uint32_t word) {
   SIMT_UNROLL
   for (int k = 0; k < 3; ++k) bytes.word[k] = bytes.word[k + 1];
@@ -341,7 +342,7 @@ struct BytePasses {
     for (int g = 0; g < 4; ++g) to[g] = four.word[g];
   }
 
-  // 16 results of two rows.
+  // Computes 16 row sums in each of two rows.
   template <class Shared>
   SIMT static void along(Thread thread, Shared& shared, const Strip<T>& strip, int step) {
     const int pair = thread.rank() / (cols / 16), first = thread.rank() % (cols / 16);

@@ -203,7 +203,8 @@ struct Column {
   long long stride;
   double from, to;
   int spread;
-  long long first, of;  // a range runs over `of` integrals, these from `first` on; of = 0: over these
+  long long first, of;  // a range is spread over `of` integrals, of which this batch starts at `first`; 0:
+                        // over this batch alone
 };
 
 BATCH_FN double parameter_of(const Column& column, long long index, long long count) {

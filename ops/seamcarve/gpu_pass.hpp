@@ -43,7 +43,7 @@ inline constexpr int pass_threads = 256;
 
 SIMT std::int64_t stride_for(std::int64_t across) { return (across + 7) / 8 * 8; }
 
-// Offsets in the workspace, for the larger of the directions.
+// Workspace offsets, sized for whichever carving direction needs more.
 struct Layout {
   std::int64_t taken = 0, seams = 0, picture = 0, marks = 0, own = 0;
 

@@ -66,7 +66,8 @@ HWY_EXPORT(chain_i32);
 
 namespace {
 
-constexpr int fewest_rounds = 4, most_rounds = 12;  // rounds of each loop; the best counts
+constexpr int fewest_rounds = 4,
+              most_rounds = 12;  // minimum and maximum number of rounds per loop; the fastest is reported
 
 void triad(double* __restrict to, const double* __restrict a, const double* __restrict b, double factor,
            std::size_t count) {

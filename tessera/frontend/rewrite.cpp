@@ -134,7 +134,7 @@ class Structure {
   }
 
   struct Declaration {
-    size_t begin = 0, end = 0;  // the end is at ";", or past the head of a function
+    size_t begin = 0, end = 0;  // `end`: the token that ends it, a ";" or "=", or for a function its "{"
     Qualifiers qualifiers;
     size_t parameters = none;  // "(" of a function
     size_t name = none;        // a function's
@@ -212,7 +212,8 @@ class Structure {
   }
 
  private:
-  // Not those of an attribute, of a pointer to a function "(*f)(int)", or of a value "x(3)".
+  // True if the parenthesis opens a parameter list, as opposed to an attribute's arguments, a
+  // function-pointer declarator "(*f)(int)" or an initializer "x(3)".
   bool opens_parameters(size_t open) const {
     const TokenKind first = t[open + 1].kind;
     return !takes_arguments(t[open - 1]) && !t[open - 1].is(")") && !t[open + 1].is("*") &&
@@ -809,7 +810,7 @@ class Rewriter {
     size_t function = is_.brace(i);  // the outermost
     while (is_.brace(function) != none && is_.scope(function) != Scope::space) function = is_.brace(function);
     while (function > 0 && !t[function - 1].is(";") && !t[function - 1].is("}")) --function;
-    for (size_t k = function + 1; k < i; ++k)  // perhaps another one of this name
+    for (size_t k = function + 1; k < i; ++k)  // a local declaration may shadow the device variable
       if (t[k].is(t[i].text) &&
           (is_name(t[k - 1]) || t[k - 1].is("*") || t[k - 1].is("&") || t[k - 1].is(">") || t[k - 1].is(",")))
         return;

@@ -45,7 +45,8 @@ std::string first_choices(const std::vector<const Choice*>& choices) {
   return choices.size() > most ? out + "; …" : out;
 }
 
-// Each value may exist on its own, but not in this combination; then some choices are listed.
+// Returns the part of the message that lists what is available. If every value exists but not in this
+// combination, lists the first few valid combinations.
 std::string alternatives(const std::vector<const Choice*>& choices, const Tuning& wanted) {
   const TuningParameters known = parameters_of(choices);
   if (known.names.empty()) return "; it takes no tuning";

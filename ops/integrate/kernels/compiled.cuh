@@ -71,8 +71,8 @@ void add_compiled(const Problem<T>& p, const Tuning& tuning, Run& run, bool fast
   kernel_for(p.integrand, how, run.device->compute_capability).launch(launch_of(tuning), 0, run.stream, work);
 }
 
-// The only choice of a rung; `allowed`: the reason to refuse arguments, beyond those common to all such
-// rungs.
+// Returns the single configuration of a compiled rung. `why_refused`: the rung's own check, in addition to
+// those common to all such rungs.
 inline Choice compiled_choice(bool fast_roots, Reason (*allowed)(const Arguments&)) {
   Choice out =
       choice_of<Problem>([fast_roots]<class T>(const Problem<T>& p, const Tuning& tuning,

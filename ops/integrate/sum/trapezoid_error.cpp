@@ -72,7 +72,9 @@ std::optional<Convergence> convergence_of(const std::vector<Real>& sums, Real le
 
 namespace {
 
-constexpr int least_level = 8, most_level = 13;  // levels of the sums that show the convergence
+constexpr int least_level = 8,
+              most_level =
+                  13;  // range of refinement levels (2^level strips) used to estimate the convergence
 constexpr std::int64_t most_compared = 1 << 22;  // strips of a sum made for comparison only
 
 // Statistics of the samples of one of those sums.

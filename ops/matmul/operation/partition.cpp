@@ -68,9 +68,9 @@ Partition divide(const Arguments& arguments) {
   out.rows = arguments.dim("m");
   out.cols = arguments.dim("n");
   out.depth = arguments.dim("k");
-  // Keeps cuts at multiples of 16 bytes for every element, whichever dimension is contiguous.
+  // Keeps cuts at multiples of 16 bytes for every element type, whichever dimension is contiguous.
   out.row_granule = out.col_granule = 16;
-  // The epilogue cannot be applied to a partial sum, and a C of fewer bits cannot hold one.
+  // The epilogue cannot be applied to a partial sum, and a C of a narrower type cannot hold one.
   if (is_plain(arguments)) out.depth_granule = 16;
   // On GPUs the number of splits of a sum depends on all sizes, on the host on k only.
   out.same_bits = [](Where where) { return where != Where::cuda; };

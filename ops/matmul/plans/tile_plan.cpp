@@ -219,7 +219,8 @@ TilePlan plan_tiles(TileCosts costs, std::int64_t m, std::int64_t n, std::int64_
       TileCost cost = cost_of_shape(max_shape, shape);
       cost.tile_us *= store_cost;
       cost.exposed_epilogue_us *= store_cost;
-      // Clusters of more than two blocks only pay if loads request cache lines twice.
+      // Clusters of more than two blocks pay off only if A's or B's rows are not 128-byte aligned, so that
+      // each 128-byte load touches two cache lines.
       if (cost.runtime_shape && shape.cluster() > 2 && cache_lines.a == 1 && cache_lines.b == 1 &&
           options.shape.cluster_rows == 0 && options.shape.cluster_cols == 0)
         return;

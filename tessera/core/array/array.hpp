@@ -82,7 +82,7 @@ struct ArrayView {
 
 Extents row_major_strides(const Extents& extents);
 
-// An allocator: of the host, or of a device of a Backend.
+// Allocator for host memory or for the memory of one of a Backend's devices.
 class Memory {
  public:
   virtual ~Memory() = default;
