@@ -62,9 +62,9 @@ constexpr std::int64_t shared_bytes() {
 
 // Checks the launch limits of a device that apply to every kernel.
 inline Reason device_refuses(const Launch& launch, std::int64_t shared_bytes, const Device& device) {
-  constexpr std::int64_t most_x = 2147483647, most_yz = 65535;
-  const auto says = [](std::int64_t needed, const char* what, std::int64_t most) {
-    return "needs " + std::to_string(needed) + " " + what + ", the most is " + std::to_string(most);
+  constexpr std::int64_t max_grid_x = 2147483647, max_grid_yz = 65535;
+  const auto says = [](std::int64_t needed, const char* what, std::int64_t limit) {
+    return "needs " + std::to_string(needed) + " " + what + ", the limit is " + std::to_string(limit);
   };
   if (launch.block.x < 1 || launch.block.y < 1 || launch.block.z < 1)
     return "a block needs at least one thread";
@@ -73,9 +73,9 @@ inline Reason device_refuses(const Launch& launch, std::int64_t shared_bytes, co
   if (launch.block.z > 64) return says(launch.block.z, "threads along z", 64);
   if (shared_bytes > device.max_shared_bytes)
     return says(shared_bytes, "bytes of shared memory in a block", device.max_shared_bytes);
-  if (launch.grid.x > most_x) return says(launch.grid.x, "blocks along x", most_x);
-  if (launch.grid.y > most_yz) return says(launch.grid.y, "blocks along y", most_yz);
-  if (launch.grid.z > most_yz) return says(launch.grid.z, "blocks along z", most_yz);
+  if (launch.grid.x > max_grid_x) return says(launch.grid.x, "blocks along x", max_grid_x);
+  if (launch.grid.y > max_grid_yz) return says(launch.grid.y, "blocks along y", max_grid_yz);
+  if (launch.grid.z > max_grid_yz) return says(launch.grid.z, "blocks along z", max_grid_yz);
   return std::nullopt;
 }
 
@@ -121,40 +121,42 @@ WorkspaceBytes workspace_of() {
   else return {};
 }
 
-// Binds the kernel Selected::Of<T> for each element type T.
-template <template <class> class Problem, class Selected, class... T>
+// Binds the kernel BoundKernel::Of<T> for each element type T.
+template <template <class> class Problem, class BoundKernel, class... T>
 void bind_kernel(Choice& choice, Types<T...>) {
-  using Any = typename Selected::template Of<float>;
-  if constexpr (requires { Any::ranges(); }) choice.ranges = Any::ranges();
-  ((choice.prepare[element_of<T>] = unplanned(run_kernel<Problem, typename Selected::template Of<T>, T>,
-                                              workspace_of<Problem, typename Selected::template Of<T>, T>())),
+  using FloatKernel = typename BoundKernel::template Of<float>;
+  if constexpr (requires { FloatKernel::ranges(); }) choice.ranges = FloatKernel::ranges();
+  ((choice.prepare[element_of<T>] =
+        without_plan(run_kernel<Problem, typename BoundKernel::template Of<T>, T>,
+                     workspace_of<Problem, typename BoundKernel::template Of<T>, T>())),
    ...);
 #if !defined(__CUDACC__)
-  ((choice.kernels[element_of<T>] = typeid(typename Selected::template Of<T>).name()), ...);
+  ((choice.kernels[element_of<T>] = typeid(typename BoundKernel::template Of<T>).name()), ...);
 #endif
   bind_limits<Problem>(choice, Types<T...>{});
   choice.refuses = [](const Arguments& arguments, const Tuning& tuning, const Device& device) -> Reason {
-    Reason reason = "has no kernel for this element";
+    Reason reason = "has no kernel for this element type";
     ((arguments.element() == element_of<T>
-          ? void(reason =
-                     kernel_refuses<Problem, typename Selected::template Of<T>, T>(arguments, tuning, device))
+          ? void(reason = kernel_refuses<Problem, typename BoundKernel::template Of<T>, T>(arguments, tuning,
+                                                                                           device))
           : void()),
      ...);
     return reason;
   };
   choice.footprint = [](const Arguments& arguments, const Tuning& tuning) {
     std::optional<Footprint> footprint;
-    ((arguments.element() == element_of<T> ? void(footprint = footprint_of<typename Selected::template Of<T>>(
-                                                      Problem<T>::of(arguments), tuning))
-                                           : void()),
+    ((arguments.element() == element_of<T>
+          ? void(footprint =
+                     footprint_of<typename BoundKernel::template Of<T>>(Problem<T>::of(arguments), tuning))
+          : void()),
      ...);
     return footprint;
   };
-  if constexpr (requires(Tuning t) { Any::owner(t, 0, 0); })
+  if constexpr (requires(Tuning t) { FloatKernel::owner(t, 0, 0); })
     choice.owner = [](const Arguments& arguments, const Tuning& tuning, const Extents& index) {
       std::optional<Owner> owner;  // depends on the element type: 16 bytes hold four floats but two doubles
       ((arguments.element() == element_of<T>
-            ? void(owner = Selected::template Of<T>::owner(tuning, index[0], index[1]))
+            ? void(owner = BoundKernel::template Of<T>::owner(tuning, index[0], index[1]))
             : void()),
        ...);
       return owner;
@@ -168,7 +170,7 @@ void bind_kernel(Choice& choice, Types<T...>) {
 // file's anonymous namespace among the template arguments, same-named kernels of two files would be merged by
 // the linker.
 template <class Local, class Config, template <class, Config> class Kernel, Config config>
-struct With {
+struct BoundConfig {
   template <class T>
   using Of = Kernel<T, config>;
 };
@@ -191,7 +193,8 @@ struct KernelRung {
   static Choice choice() {
     Choice out;
     out.tuning = config.tuning();
-    bind_kernel<Problem, With<Local, Config, Kernel, config>>(out, typename Problem<float>::Elements{});
+    bind_kernel<Problem, BoundConfig<Local, Config, Kernel, config>>(out,
+                                                                     typename Problem<float>::Elements{});
     return out;
   }
 };

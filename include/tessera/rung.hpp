@@ -9,9 +9,9 @@ namespace tessera {
 namespace detail {
 template <template <class> class Problem, class F, class... T>
 void bind_elements(Choice& choice, const F& f, const WorkspaceBytes& workspace_bytes, Types<T...>) {
-  ((choice.prepare[element_of<T>] = unplanned([f](const Arguments& arguments, const Tuning& tuning,
-                                                  Run& run) { f(Problem<T>::of(arguments), tuning, run); },
-                                              workspace_bytes)),
+  ((choice.prepare[element_of<T>] = without_plan([f](const Arguments& arguments, const Tuning& tuning,
+                                                     Run& run) { f(Problem<T>::of(arguments), tuning, run); },
+                                                 workspace_bytes)),
    ...);
 }
 }  // namespace detail

@@ -125,8 +125,8 @@ Choice by_npp() {
   const auto bytes = [](const Arguments& arguments, const Tuning&) {
     return brings_weights(arguments) ? sizeof(float) * most_taps : 0;
   };
-  choice.prepare[Element::u8] = unplanned(run_npp<std::uint8_t>, bytes);
-  choice.prepare[Element::f32] = unplanned(run_npp<float>, bytes);
+  choice.prepare[Element::u8] = without_plan(run_npp<std::uint8_t>, bytes);
+  choice.prepare[Element::f32] = without_plan(run_npp<float>, bytes);
   choice.refuses = refuses;
   return choice;
 }

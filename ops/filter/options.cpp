@@ -406,17 +406,17 @@ void set_region(const Arguments& arguments, Options& out) {
     throw Error("image has rows of more than 2^30 samples");
 }
 
-void demand_effects(const Arguments& arguments) {
+void require_options_used(const Arguments& arguments) {
   const std::string& kernel = arguments.text("kernel");
   const bool bell = kernel == "gaussian",
              constant = border_named(arguments.text("border")) == Border::constant;
-  demand_effect(arguments, "size", bell || kernel == "box", "--kernel gaussian or box");
-  demand_effect(arguments, "sigma", bell, "--kernel gaussian");
-  demand_effect(arguments, "border-value", constant, "--border constant");
+  require_option_used(arguments, "size", bell || kernel == "box", "--kernel gaussian or box");
+  require_option_used(arguments, "sigma", bell, "--kernel gaussian");
+  require_option_used(arguments, "border-value", constant, "--border constant");
 }
 
 Options make(const Arguments& arguments) {
-  demand_effects(arguments);
+  require_options_used(arguments);
   Options out;
   const auto size = static_cast<int>(arguments.integer("size"));
   Kernel kernel = kernel_of(arguments.text("kernel"), size, arguments.real("sigma"), arguments.element());

@@ -28,8 +28,8 @@ void integrate_by_rule(const Arguments& arguments, const Tuning&, Run& run) {
 
 Choice choice() {
   Choice out;
-  out.prepare[Element::f64] = unplanned(integrate_by_rule<double>);
-  out.prepare[Element::f32] = unplanned(integrate_by_rule<float>);
+  out.prepare[Element::f64] = without_plan(integrate_by_rule<double>);
+  out.prepare[Element::f32] = without_plan(integrate_by_rule<float>);
   out.refuses = [](const Arguments& arguments, const Tuning&, const Device&) -> Reason {
     if (asks_for_rule(arguments)) return std::nullopt;
     return "a trapezoid sum is asked for";

@@ -86,7 +86,7 @@ void integrate_compiled(const Arguments& arguments, const Tuning& tuning, Run& r
 Choice choice() {
   Choice out;
   out.prepare[Element::f64] =
-      unplanned(integrate_compiled, [](const Arguments& arguments, const Tuning& tuning) {
+      without_plan(integrate_compiled, [](const Arguments& arguments, const Tuning& tuning) {
         const auto p = Problem<double>::of(arguments);
         return counter_bytes + waiting_bytes(p) +
                static_cast<std::size_t>(warp_blocks(p, tuning) * tuning["warps"] * list_bytes(p.cells));

@@ -191,7 +191,7 @@ void run(const Arguments& arguments, const Tuning&, Run& run) {
 // A plain product is planned: parsing the arguments of a small one takes longer than the product.
 template <class T>
 PreparedRun prepare(const Arguments& arguments, const Tuning& tuning, const Device& device) {
-  if (!is_plain(arguments)) return unplanned(run<T>)(arguments, tuning, device);
+  if (!is_plain(arguments)) return without_plan(run<T>)(arguments, tuning, device);
   const auto problem = Problem<T>::of(arguments);
   return {.launch = [product = product_of(problem), exchanged = by_columns(problem)](
                         std::span<void* const> arrays, Run& run) {

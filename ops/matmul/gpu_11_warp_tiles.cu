@@ -85,7 +85,7 @@ void launch_any(const WarpLaunch& wanted, Run& run) {
 
 // Plans a product of floats from sizes, strides and alignment alone.
 WarpPlan plan_floats(const Problem<float>& p, const WarpOptions& options, const Device& device) {
-  return warp_plan(p, {device.processors, device.max_shared_bytes}, options);
+  return warp_plan(p, {device.multiprocessors, device.max_shared_bytes}, options);
 }
 
 void launch_floats(const Problem<float>& p, const WarpPlan& plan, Run& run) {
@@ -119,10 +119,10 @@ std::int64_t shared_bytes(Element element, int tile) {
 
 template <int tile>
 Reason refuses(const Arguments& arguments, const Tuning&, const Device& device) {
-  if (Reason reason = counts_beyond(arguments)) return reason;
+  if (Reason reason = exceeds_index_range(arguments)) return reason;
   const std::int64_t bytes = shared_bytes(arguments.element(), tile);
   if (bytes > device.max_shared_bytes)
-    return "needs " + std::to_string(bytes) + " bytes of shared memory in a block, the most is " +
+    return "needs " + std::to_string(bytes) + " bytes of shared memory in a block, the limit is " +
            std::to_string(device.max_shared_bytes);
   if constexpr (tile != 0) {
     const auto p = Problem<float>::of(arguments);

@@ -57,17 +57,22 @@ TileCosts costs_of(const MixedProblem& p) {
   return is_promoted(p) ? TileCosts(promoted_costs) : TileCosts(tile_costs);
 }
 
-// Tunables; 0 leaves the choice to the cost model. `below` and `beside` are the cluster's shape, `strips`
-// selects tail tiles, `cuts` is a LaunchMode (ops/matmul/plans/tile_plan.hpp).
+// Tunables; 0 leaves the choice to the cost model.
 TileShape shape_in(const Tuning& tuning) {
   const auto value = [&](const char* name) { return tuning.find(name).value_or(0); };
-  return {value("rows"), value("cols"), value("below"), value("beside")};
+  return {.rows = value("rows"),
+          .cols = value("cols"),
+          .cluster_rows = value("below"),
+          .cluster_cols = value("beside")};
 }
 
 WgmmaJob job_with(const MixedProblem& p, const Tuning& tuning) {
   const auto value = [&](const char* name) { return tuning.find(name).value_or(0); };
-  WgmmaJob job =
-      job_of(p, {value("tile"), value("splits"), value("group"), value("strips"), shape_in(tuning)});
+  WgmmaJob job = job_of(p, {.tile = value("tile"),
+                            .splits = value("splits"),
+                            .group = value("group"),
+                            .tail = value("strips"),
+                            .shape = shape_in(tuning)});
   job.launch_mode = static_cast<LaunchMode>(value("cuts"));
   return job;
 }
@@ -89,7 +94,7 @@ PreparedRun prepare(const Arguments& arguments, const Tuning& tuning, const Devi
                 launch(device_problem, job_of(device_problem, options), planned, run);
               },
           .workspace_bytes = planned.workspace.bytes(),
-          .zeros = planned.workspace.zeroed_bytes()};
+          .zeroed_bytes = planned.workspace.zeroed_bytes()};
 }
 
 // Returns why the option `tile` cannot be used. p: after with_row_major_c().
@@ -98,8 +103,8 @@ Reason refuses_options(const MixedProblem& p, int tile) {
   if (tile == misaligned_tile + 1)
     return supports_misaligned(job_of(p, {}))
                ? std::nullopt
-               : Reason("has tile=" + std::to_string(tile) +
-                        " only for K-major operands whose rows do not overlap");
+               : Reason("tile=" + std::to_string(tile) +
+                        " requires K-major operands whose rows do not overlap");
   const auto is_mn_major = [&](const MatrixRef& x) {
     const auto operand = tma_operand(x, supports_mn_major(p.a.element));
     return operand && operand->mn_major;
@@ -157,7 +162,8 @@ Choice with(const Tuning& fixed) {
 Variant variant() {
   Variant out;
   out.idea =
-      "tensor cores fed by the TMA, persistent blocks, clusters that share; tile and splits by a model";
+      "TMA-fed tensor cores, persistent blocks, multicast within clusters; tile and split-K from a cost "
+      "model";
   out.where = Where::cuda;
   out.needs = needs_hopper;
   // First the choice that leaves all to the model; then, for tuning, one for each tile, and one with several

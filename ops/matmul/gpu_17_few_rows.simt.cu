@@ -407,7 +407,7 @@ std::int64_t steps_of(std::int64_t k) {
 // The number of blocks that are resident on the device at once, limited by registers.
 template <class Kernel>
 std::int64_t blocks_of(const Device& device) {
-  return std::int64_t{device.processors} * Kernel::min_blocks_per_sm;
+  return std::int64_t{device.multiprocessors} * Kernel::min_blocks_per_sm;
 }
 template <class Kernel>
 std::size_t partial_bytes(std::int64_t tiles, std::int64_t splits) {
@@ -471,7 +471,7 @@ PreparedRun prepare_few_rows(const Arguments& arguments, const Tuning& tuning, c
                 launch_few_rows<T>(few_rows_first<T>(with_addresses(given, arrays)), plan, run);
               },
           .workspace_bytes = plan.bytes,
-          .zeros = std::min(plan.bytes, counter_bytes)};
+          .zeroed_bytes = std::min(plan.bytes, counter_bytes)};
 }
 
 // Known only if the number of splits is not left to the model, which depends on the device.
@@ -491,7 +491,7 @@ Reason refuses(const Arguments& arguments, const Tuning&, const Device& device) 
   const int most = with_element_type(arguments.element(), [&]<class T>() { return most_rows<T>; });
   if (std::min(m, n) > most)
     return "C has more than " + std::to_string(most) + (most == 1 ? " row and column" : " rows and columns");
-  if (const Reason reason = counts_beyond(arguments)) return reason;
+  if (const Reason reason = exceeds_index_range(arguments)) return reason;
   constexpr std::int64_t bytes =
       std::max(sizeof(FewRows<float, FewRowsConfig{most_rows<float>, false, true}>::Shared),
                sizeof(FewRows<Bits16, FewRowsConfig{most_rows<Bits16>, false, false}>::Shared));

@@ -12,7 +12,7 @@ namespace tessera::matmul {
 namespace {
 
 const Rung rung(EmulatedFp32Rung<Compute::tf32x3>::variant(
-    "f32 on tensor cores: each factor is two TF32 numbers, three products, promoted sums"));
+    "f32 on tensor cores: each operand is two TF32 numbers, three products, promoted sums"));
 [[maybe_unused]] const bool registered = (register_layouts(decomposed_first), true);
 
 }  // namespace

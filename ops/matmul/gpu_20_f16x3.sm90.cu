@@ -11,8 +11,9 @@
 namespace tessera::matmul {
 namespace {
 
-const Rung rung(EmulatedFp32Rung<Compute::f16x3>::variant(
-    "f32 on tensor cores at f16's rate: each factor is two f16 numbers, each 64 k have their own scale"));
+const Rung rung(
+    EmulatedFp32Rung<Compute::f16x3>::variant("f32 on tensor cores at f16's rate: each operand is two f16 "
+                                              "numbers, with a scale for every 64 elements of k"));
 [[maybe_unused]] const bool registered = (register_layouts(decomposed_first), true);
 
 }  // namespace

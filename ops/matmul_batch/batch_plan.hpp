@@ -35,7 +35,7 @@ struct EqualEntries {
 
 // The tile with which all entries finish soonest by the model: `count` entries like each of `sizes`. `tiles`:
 // set of allowed tiles as bits, at least one; `options`: the requested tile, counted from 1, or 0.
-int choose_tile(TileCosts costs, std::span<const EntrySize> sizes, std::int64_t count, int processors,
+int choose_tile(TileCosts costs, std::span<const EntrySize> sizes, std::int64_t count, int multiprocessors,
                 unsigned tiles, int options = 0);
 
 // Units of entries of any sizes: longest sums first, so that none of them begins last.

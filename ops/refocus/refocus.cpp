@@ -190,7 +190,7 @@ LightFieldPlan plan_of(const Arguments& arguments) {
   LightFieldPlan out = lightfield::begin_plan(arguments);
   lightfield::set_slopes(out, slopes_of(arguments));
   const std::string& aperture = arguments.text("aperture");
-  demand_effect(arguments, "radius", aperture != "mean", "--aperture weighted or disc");
+  require_option_used(arguments, "radius", aperture != "mean", "--aperture weighted or disc");
   const double radius = radius_of(arguments);
   constexpr std::int64_t view = std::int64_t{1} << lightfield::place_bits;
   for (std::int64_t row = 0; row < arguments.dim("rows"); ++row)

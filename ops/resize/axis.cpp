@@ -83,14 +83,14 @@ void check_method(const Options& options, const std::string& word) {
 }
 
 // Rejects options that have no effect on the method. ("no" is accepted: it changes nothing.)
-void demand_effects(const Arguments& arguments, const Options& options) {
+void require_options_used(const Arguments& arguments, const Options& options) {
   constexpr const char* sums = "methods that sum; --method nearest and nearest_exact copy";
   const bool picks = options.method == Method::nearest || options.method == Method::nearest_exact;
-  demand_effect(arguments, "cubic-a", options.method == Method::cubic, "--method cubic");
-  demand_effect(arguments, "nearest-mode", options.method == Method::nearest, "--method nearest");
+  require_option_used(arguments, "cubic-a", options.method == Method::cubic, "--method cubic");
+  require_option_used(arguments, "nearest-mode", options.method == Method::nearest, "--method nearest");
   for (const char* name : {"antialias", "premultiply"})
-    demand_effect(arguments, name, !picks || arguments.text(name) == "no", sums);
-  for (const char* name : {"exclude-outside", "light"}) demand_effect(arguments, name, !picks, sums);
+    require_option_used(arguments, name, !picks || arguments.text(name) == "no", sums);
+  for (const char* name : {"exclude-outside", "light"}) require_option_used(arguments, name, !picks, sums);
 }
 
 }  // namespace
@@ -117,7 +117,7 @@ Options options_of(const Arguments& arguments) {
   check_method(out, arguments.text("method"));
   if (out.convention == Convention::onnx) read_onnx_options(arguments, out);
   else check_others(arguments, out);
-  demand_effects(arguments, out);
+  require_options_used(arguments, out);
   const std::string& a = arguments.text("cubic-a");
   if (a == "auto") return out;
   const auto [end, failed] = std::from_chars(a.data(), a.data() + a.size(), out.cubic_a);

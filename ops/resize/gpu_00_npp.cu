@@ -78,10 +78,10 @@ Reason refuses(const Arguments& arguments, const Tuning&, const Device&) {
 
 Choice by_npp() {
   Choice choice;
-  choice.prepare[Element::u8] = unplanned(run_npp<std::uint8_t>);
-  choice.prepare[Element::u16] = unplanned(run_npp<std::uint16_t>);
-  choice.prepare[Element::i16] = unplanned(run_npp<std::int16_t>);
-  choice.prepare[Element::f32] = unplanned(run_npp<float>);
+  choice.prepare[Element::u8] = without_plan(run_npp<std::uint8_t>);
+  choice.prepare[Element::u16] = without_plan(run_npp<std::uint16_t>);
+  choice.prepare[Element::i16] = without_plan(run_npp<std::int16_t>);
+  choice.prepare[Element::f32] = without_plan(run_npp<float>);
   choice.refuses = refuses;
   return choice;
 }

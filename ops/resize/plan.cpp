@@ -410,7 +410,7 @@ void check(const Arguments& arguments) {
   };
   const bool serves =
       !arguments.text("band").empty() || follows("from_width", "width") || follows("from_height", "height");
-  demand_effect(arguments, "scale", serves, "sides that are not given");
+  require_option_used(arguments, "scale", serves, "sides that are not given");
 }
 
 PlanTable make(const Arguments& arguments) {

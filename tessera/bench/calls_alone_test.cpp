@@ -50,7 +50,7 @@ Variant library(Where where) {
 Variant with_a_clock() {
   Variant out = rung("clock", Where::cpu, nullptr);
   out.baseline = true;
-  out.choices[0].prepare[Element::f32] = unplanned([](const Arguments& there, const Tuning&, Run& run) {
+  out.choices[0].prepare[Element::f32] = without_plan([](const Arguments& there, const Tuning&, Run& run) {
     const Buffers arrays(there);
     seen.push_back({arrays.a, arrays.c});
     arrays.compute();

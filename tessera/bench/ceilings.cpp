@@ -17,7 +17,7 @@ constexpr const char* format = "tessera ceilings 3";
 // The properties that the ceilings depend on.
 std::string key_of(const Device& device) {
   return fmt::format("{}|{}|{} threads|{} processors|{}", name_of(device.where), device.name, device.threads,
-                     device.processors, device.driver);
+                     device.multiprocessors, device.driver);
 }
 
 // FNV-1a hash of the key, a valid name on any file system; the file holds the key itself.

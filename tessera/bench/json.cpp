@@ -118,7 +118,7 @@ Json to_json(const Device& device) {
   return {{"label", label_of(device)},
           {"name", device.name},
           {"threads", device.threads},
-          {"processors", device.processors},
+          {"processors", device.multiprocessors},
           {"memory_bytes", device.memory_bytes},
           {"cache_bytes", device.cache_bytes},
           {"compute_capability", device.compute_capability},

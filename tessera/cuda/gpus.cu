@@ -126,7 +126,7 @@ Device describe(int index) {
   d.where = Where::cuda;
   d.index = index;
   d.name = properties.name;
-  d.processors = properties.multiProcessorCount;
+  d.multiprocessors = properties.multiProcessorCount;
   d.compute_capability = 10 * properties.major + properties.minor;
   d.memory_bytes = static_cast<std::int64_t>(properties.totalGlobalMem);
   d.cache_bytes = properties.l2CacheSize;

@@ -205,7 +205,7 @@ BOOST_SPIRIT_DEFINE(choice, disjunction, conjunction, negation, comparison, sum,
 
 Tree parse(std::string_view text, const Limits& limits) {
   if (text.size() > limits.length)
-    throw Error("the formula has " + std::to_string(text.size()) + " characters, the most is " +
+    throw Error("the formula has " + std::to_string(text.size()) + " characters, the limit is " +
                 std::to_string(limits.length));
   Builder build(text, limits);
   Text at = text.data();

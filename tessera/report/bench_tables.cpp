@@ -39,8 +39,8 @@ struct Refused {
   std::string why, who;
 };
 
-// Messages that differ only in numbers are one reason: "needs 2048 threads, the most is 1024" and "needs 4096
-// threads, …".
+// Messages that differ only in numbers are one reason: "needs 2048 threads, the limit is 1024" and "needs
+// 4096 threads, …".
 std::string without_numbers(const std::string& text) {
   std::string out;
   for (const char c : text) {

@@ -175,7 +175,7 @@ bool transfer_pays(const Operation& operation, const Arguments& arguments, const
   constexpr double gpu_flops = 128 * 2 * 1.4e9 * 0.5;             // per multiprocessor: 128 lanes, half used
   constexpr double cpu_flops = 16 * 2 * 2.5e9, cpu_bytes = 20e9;  // per core: two 256-bit units, one fused
   const double flops = operation.flops(arguments), bytes = operation.bytes(arguments);
-  const double there = start_seconds + bytes / bus_bytes + flops / (gpu_flops * gpu.processors);
+  const double there = start_seconds + bytes / bus_bytes + flops / (gpu_flops * gpu.multiprocessors);
   const double here = std::max(bytes / cpu_bytes, flops / (cpu_flops * cpu.threads));
   return there < here;
 }
@@ -298,7 +298,7 @@ Plan Plan::without_names() const {
   out.device.where = device.where;
   out.device.index = device.index;
   out.device.threads = device.threads;
-  out.device.processors = device.processors;
+  out.device.multiprocessors = device.multiprocessors;
   out.device.memory_bytes = device.memory_bytes;
   out.device.cache_bytes = device.cache_bytes;
   return out;

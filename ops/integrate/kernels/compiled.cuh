@@ -73,7 +73,7 @@ void add_compiled(const Problem<T>& p, const Tuning& tuning, Run& run, bool fast
 
 // Returns the single configuration of a compiled rung. `why_refused`: the rung's own check, in addition to
 // those common to all such rungs.
-inline Choice compiled_choice(bool fast_roots, Reason (*allowed)(const Arguments&)) {
+inline Choice compiled_choice(bool fast_roots, Reason (*why_refused)(const Arguments&)) {
   Choice out =
       choice_of<Problem>([fast_roots]<class T>(const Problem<T>& p, const Tuning& tuning,
                                                Run& run) { add_compiled(p, tuning, run, fast_roots); },
@@ -83,7 +83,7 @@ inline Choice compiled_choice(bool fast_roots, Reason (*allowed)(const Arguments
                            // a block's threads.
                            return partial_bytes<double>(Sum::plain, 2 * std::int64_t{tuning["block"]} + 1);
                          });
-  out.refuses = [allowed](const Arguments& arguments, const Tuning& tuning, const Device&) -> Reason {
+  out.refuses = [why_refused](const Arguments& arguments, const Tuning& tuning, const Device&) -> Reason {
     const TrapezoidOptions options = trapezoid_options_of(arguments);
     if (options.sum == Sum::exact)
       return "whole numbers as wide as an exact sum's are left to the interpreting kernels";
@@ -92,7 +92,7 @@ inline Choice compiled_choice(bool fast_roots, Reason (*allowed)(const Arguments
       return "a block is a subtree of whole warps: thread a power of two from 32 on";
     if (arguments.element() == Element::f32 && options.strips > (std::int64_t{1} << 24))
       return "an f32 counts 2^24 strips, no more";
-    return allowed(arguments);
+    return why_refused(arguments);
   };
   return out;
 }

@@ -140,7 +140,7 @@ template <int count>
 static __device__ __forceinline__ Pair add_pieces(const Work& w, long long first) {
   unsigned max_key = 0;
   const Pair sum = sum_of_pieces<count, true>(w, first, max_key);
-  return all_in_fast_range(max_key, R(0)) ? sum : sum_of_pieces_again<count>(w, first);
+  return all_in_fast_range<R>(max_key) ? sum : sum_of_pieces_again<count>(w, first);
 }
 
 static __device__ Pair add_last_pieces(const Work& w, long long first, long long end) {
@@ -193,7 +193,7 @@ static __device__ __noinline__ Pair sum_of_range_again(const Work& w, long long 
 static __device__ __forceinline__ Pair add_range(const Work& w, long long first, long long stride) {
   unsigned max_key = 0;
   const Pair sum = sum_of_range<true>(w, first, stride, max_key);
-  return all_in_fast_range(max_key, R(0)) ? sum : sum_of_range_again(w, first, stride);
+  return all_in_fast_range<R>(max_key) ? sum : sum_of_range_again(w, first, stride);
 }
 
 static __device__ __forceinline__ Pair join_lanes(Pair mine, int lane, int lanes) {

@@ -553,7 +553,8 @@ bool RegionRun<Estimate>::takes_too_long() const {
 template <class Estimate>
 void RegionRun<Estimate>::round(long long regions) {
   constexpr long long warps = steering_threads / 32;
-  const long long blocks = (chunks_of(regions) + warps - 1) / warps, most = 4LL * run_.device->processors;
+  const long long blocks = (chunks_of(regions) + warps - 1) / warps,
+                  most = 4LL * run_.device->multiprocessors;
   const Launch steering{.grid = {std::clamp(blocks, 2LL, std::max(2LL, most))}, .block = {steering_threads}};
   launch_kernel<AddUpRegions<double>>(steering, frame_, run_);
   launch_kernel<WeighRegions<double>>(steering, frame_, run_);
@@ -663,13 +664,13 @@ Choice choice_by_regions(const Make& make, int place, std::vector<Range> ranges 
   // The initial capacity in regions; growing it costs a copy.
   out.ranges.push_back({.name = "place", .first = 128, .last = 1 << 24, .value = place});
   out.prepare[Element::f64] =
-      unplanned([make](const Arguments& a, const Tuning& tuning,
-                       Run& run) { integrate_by_regions<double>(a, tuning, run, make); },
-                [](const Arguments& a, const Tuning& tuning) {
-                  const RuleOptions options = rule_options_of(a);
-                  const int d = options.box.dimensions();
-                  return RegionMemory(d, first_capacity(options.limits, d, tuning["place"])).bytes;
-                });
+      without_plan([make](const Arguments& a, const Tuning& tuning,
+                          Run& run) { integrate_by_regions<double>(a, tuning, run, make); },
+                   [](const Arguments& a, const Tuning& tuning) {
+                     const RuleOptions options = rule_options_of(a);
+                     const int d = options.box.dimensions();
+                     return RegionMemory(d, first_capacity(options.limits, d, tuning["place"])).bytes;
+                   });
   out.refuses = [](const Arguments& a, const Tuning&, const Device&) { return not_by_regions(a); };
   out.footprint = [](const Arguments& a, const Tuning&) -> std::optional<Footprint> {
     constexpr int threads = 128;  // per block of the kernels that estimate; the first regions need one block

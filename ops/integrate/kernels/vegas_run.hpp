@@ -520,7 +520,7 @@ void integrate_by_vegas(const Arguments& arguments, Run& run, const Make& make) 
 template <class Make>
 Choice choice_by_vegas(const Make& make) {
   Choice out;
-  out.prepare[Element::f64] = unplanned(
+  out.prepare[Element::f64] = without_plan(
       [make](const Arguments& a, const Tuning&, Run& run) { integrate_by_vegas<double>(a, run, make); },
       [](const Arguments& a, const Tuning&) {
         const RuleOptions options = rule_options_of(a);

@@ -53,7 +53,7 @@ Choice trapezoid_choice(F f, int most_threads) {
   Choice out;
   const auto bind = [&]<class T>(T) {
     out.prepare[element_of<T>] =
-        unplanned([f, most_threads](const Arguments& arguments, const Tuning&, Run& run) {
+        without_plan([f, most_threads](const Arguments& arguments, const Tuning&, Run& run) {
           check_seconds(arguments, std::min(most_threads, run.device->threads));
           const Problem<T> p = Problem<T>::of(arguments);
           *p.result = f(p, *run.device);

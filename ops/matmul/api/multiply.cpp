@@ -47,8 +47,8 @@ struct CallKey {
   // Hashes the members that vary most between a program's products.
   std::size_t hash() const {
     std::uint64_t out = 0, factor = 0x9e3779b97f4a7c15ull;
-    for (const std::int64_t word :
-         {gemm.m, gemm.n, gemm.k, gemm.a.row, gemm.a.col, gemm.b.row, gemm.b.col, holder})
+    for (const std::int64_t word : {gemm.m, gemm.n, gemm.k, gemm.a.row_stride, gemm.a.col_stride,
+                                    gemm.b.row_stride, gemm.b.col_stride, holder})
       out += static_cast<std::uint64_t>(word) * (factor += 0x632be59bd9b4e01aull);
     out += std::bit_cast<std::uint64_t>(gemm.alpha) + std::bit_cast<std::uint64_t>(gemm.beta) * factor;
     out += static_cast<std::uint64_t>(gemm.a_element) * 0x100000001b3ull;

@@ -304,7 +304,7 @@ inline std::optional<std::string> refuses_other(Compute compute, const Arguments
   if (chosen == compute) return std::nullopt;
   if (const std::string& accuracy = arguments.text("accuracy"); !accuracy.empty())
     return "--accuracy " + accuracy + " leads to the arithmetic " + std::string(text_of(chosen));
-  return "f32 factors are split: --compute " + std::string(text_of(compute)) + " allows that";
+  return "it decomposes f32 operands: --compute " + std::string(text_of(compute)) + " allows it";
 }
 
 }  // namespace TESSERA_UNIT

@@ -136,7 +136,7 @@ void run_emulated(const Arguments& arguments, const Tuning&, Run& run) {
 template <Compute compute>
 Variant emulated_variant(std::string idea) {
   Choice choice;
-  choice.prepare[Element::f32] = unplanned(
+  choice.prepare[Element::f32] = without_plan(
       run_emulated<compute>, [](const Arguments&, const Tuning&) { return 2 * sizeof(OperandRange); });
 #if !defined(__CUDACC__)
   choice.kernels[Element::f32] = typeid(EmulatedProduct<compute>).name();

@@ -81,9 +81,9 @@ inline EmulatedPlan plan_emulated(const WgmmaJob& job, Compute compute, const De
   const auto plan = [&](std::int64_t rows, std::int64_t cols, bool is_large) {
     const WgmmaArgs args = args_of(job.args, 0, 0, rows, cols);
     // The model's k tile is a promotion interval.
-    TilePlan plan_of_part =
-        plan_tiles(emulated_costs, rows, cols, k, promotion_k_tiles * k_of_line(compute), device.processors,
-                   is_large ? tiles : 0b111, is_large ? job.options : TileOptions{}, store_cost_of(args));
+    TilePlan plan_of_part = plan_tiles(emulated_costs, rows, cols, k, promotion_k_tiles * k_of_line(compute),
+                                       device.multiprocessors, is_large ? tiles : 0b111,
+                                       is_large ? job.options : TileOptions{}, store_cost_of(args));
     plan_of_part.k_tile_count *= promotion_k_tiles;
     plan_of_part.k_tiles_per_split *= promotion_k_tiles;
     return plan_of_part;
@@ -166,16 +166,16 @@ struct EmulatedFp32Rung {
                                ReadyComponents::of(job, compute, *run.device));
                 },
             .workspace_bytes = planned.bytes(),
-            .zeros = range_check_bytes};
+            .zeroed_bytes = range_check_bytes};
   }
 
   static Reason refuses(const Arguments& arguments, const Tuning&, const Device&) {
     const MixedProblem p = MixedProblem::of(arguments);
     if (p.compute != compute)
-      return "its factors are split: --compute " + std::string(text_of(compute)) + " asks for that";
-    if (p.c_col != 1 && p.c_row != 1 && p.n != 1 && p.m != 1)
-      return "C's rows, or its columns, are not contiguous";
-    return counts_beyond(arguments);
+      return "it decomposes f32 operands: --compute " + std::string(text_of(compute)) + " allows it";
+    if (p.c_col_stride != 1 && p.c_row_stride != 1 && p.n != 1 && p.m != 1)
+      return "neither the rows nor the columns of C are contiguous";
+    return exceeds_index_range(arguments);
   }
 
   // A PackedOperand holds the components, then the range check's workspace.

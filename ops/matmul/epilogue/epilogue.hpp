@@ -19,7 +19,7 @@ namespace tessera::matmul {
 inline namespace TESSERA_UNIT {
 
 // True if x is a normal f32.
-SIMT bool is_ordinary(float x) {
+SIMT bool is_normal(float x) {
   return std::fabs(x) >= std::numeric_limits<float>::min() &&
          std::fabs(x) <= std::numeric_limits<float>::max();
 }
@@ -28,7 +28,7 @@ SIMT bool is_ordinary(float x) {
 // be a normal f32: f64 holds the product of all four.
 SIMT float scaled_sum(float alpha, float scale_a, float scale_b, float sum) {
   const float first = alpha * scale_a, factor = first * scale_b;
-  if (is_ordinary(first) && is_ordinary(factor)) return factor * sum;
+  if (is_normal(first) && is_normal(factor)) return factor * sum;
   return static_cast<float>(double{alpha} * double{scale_a} * double{scale_b} * double{sum});
 }
 
@@ -46,8 +46,10 @@ class Epilogue {
   void store(std::int64_t i, std::int64_t j, std::int32_t sum) const {
     if (p_.c_element != Element::i32) return store(i, j, static_cast<float>(sum));
     std::uint32_t value = bits(p_.alpha) * static_cast<std::uint32_t>(sum);
-    if (p_.beta != 0) value += bits(p_.beta) * read<std::uint32_t>(p_.c0.data, i * p_.c0.row + j * p_.c0.col);
-    if (p_.bias != nullptr) value += read<std::uint32_t>(p_.bias, i * p_.bias_row + j * p_.bias_col);
+    if (p_.beta != 0)
+      value += bits(p_.beta) * read<std::uint32_t>(p_.c0.data, i * p_.c0.row_stride + j * p_.c0.col_stride);
+    if (p_.bias != nullptr)
+      value += read<std::uint32_t>(p_.bias, i * p_.bias_row_stride + j * p_.bias_col_stride);
     const std::int32_t whole = apply(p_.post_op, static_cast<std::int32_t>(value));
     std::memcpy(address(i, j), &whole, sizeof whole);
   }
@@ -68,17 +70,19 @@ class Epilogue {
   }
 
   float scaled(std::int64_t i, std::int64_t j, float sum) const {
-    const float scale_a = p_.scale_a != nullptr && p_.k != 0 ? p_.scale_a[i * p_.scale_a_step] : 1.0f;
-    const float scale_b = p_.scale_b != nullptr && p_.k != 0 ? p_.scale_b[j * p_.scale_b_step] : 1.0f;
+    const float scale_a = p_.scale_a != nullptr && p_.k != 0 ? p_.scale_a[i * p_.scale_a_stride] : 1.0f;
+    const float scale_b = p_.scale_b != nullptr && p_.k != 0 ? p_.scale_b[j * p_.scale_b_stride] : 1.0f;
     float out = scaled_sum(p_.alpha, scale_a, scale_b, sum);
-    if (p_.beta != 0) out += p_.beta * real(p_.c0.element, p_.c0.data, i * p_.c0.row + j * p_.c0.col);
-    if (p_.bias != nullptr) out += real(p_.bias_element, p_.bias, i * p_.bias_row + j * p_.bias_col);
+    if (p_.beta != 0)
+      out += p_.beta * real(p_.c0.element, p_.c0.data, i * p_.c0.row_stride + j * p_.c0.col_stride);
+    if (p_.bias != nullptr)
+      out += real(p_.bias_element, p_.bias, i * p_.bias_row_stride + j * p_.bias_col_stride);
     return out;
   }
 
   char* address(std::int64_t i, std::int64_t j) const {
     return static_cast<char*>(p_.c) +
-           (i * p_.c_row + j * p_.c_col) * static_cast<std::int64_t>(size_of(p_.c_element));
+           (i * p_.c_row_stride + j * p_.c_col_stride) * static_cast<std::int64_t>(size_of(p_.c_element));
   }
 
   // An i8 is rounded to nearest, ties to even, and clamped; NaN gives 0.

@@ -16,12 +16,12 @@ namespace tessera::matmul {
 // All members fill whole words, so that descriptions can be compared byte by byte.
 struct Gemm {
   struct Strided {
-    const void* data = nullptr;     // null: not given, or not read
-    std::int64_t row = 0, col = 0;  // strides in elements, op applied
+    const void* data = nullptr;                   // null: not given, or not read
+    std::int64_t row_stride = 0, col_stride = 0;  // strides in elements, op applied
   };
   struct Vector {
     const void* data = nullptr;
-    std::int64_t step = 0;  // from one element to the next; 0: one number for all
+    std::int64_t stride = 0;  // from one element to the next; 0: one number for all
   };
   enum class AccuracyOf : std::uint8_t { none, f32, f64, number };
 

@@ -28,7 +28,7 @@ inline bool is_emulated_fp32(Compute compute) { return compute > Compute::tf32; 
 struct Operand {
   const void* data = nullptr;  // null: not given, or not read
   Element element = Element::f32;
-  std::int64_t row = 0, col = 0;  // strides in elements
+  std::int64_t row_stride = 0, col_stride = 0;  // strides in elements
 };
 
 struct Gemm;  // gemm.hpp
@@ -37,17 +37,18 @@ struct MixedProblem {
   Operand a, b, c0;  // c0: of C's element type
   void* c = nullptr;
   Element c_element = Element::f32;
-  std::int64_t c_row = 0, c_col = 0;
+  std::int64_t c_row_stride = 0, c_col_stride = 0;
   std::int64_t m = 0, n = 0, k = 0;  // k = 0 if α = 0: then neither A nor B is read
   float alpha = 1, beta = 0;         // integers if C is i32; β = 0 if no C0 was given
 
-  // Vectors and their strides in elements; 0: one number for all.
+  // Vectors and their strides in elements (0: one number for all). The entry for row i and column j is
+  // bias[i·bias_row_stride + j·bias_col_stride].
   const void* bias = nullptr;  // null: none
   Element bias_element = Element::f32;
-  std::int64_t bias_row = 0, bias_col = 0;  // for row i and column j: bias[i·bias_row + j·bias_col]
-  const float* scale_a = nullptr;           // null: 1; for row i: scale_a[i·scale_a_step]
+  std::int64_t bias_row_stride = 0, bias_col_stride = 0;
+  const float* scale_a = nullptr;  // null: 1; for row i: scale_a[i·scale_a_stride]
   const float* scale_b = nullptr;
-  std::int64_t scale_a_step = 0, scale_b_step = 0;
+  std::int64_t scale_a_stride = 0, scale_b_stride = 0;
 
   PostOp post_op;
   Compute compute = Compute::strict;  // f32 only

@@ -35,9 +35,9 @@ std::string element_text(const Arguments& arguments);
 // True for C = α·op(A)·op(B) + β·C0 with one element for all, summed in its own arithmetic or a better one.
 bool is_plain(const Arguments& arguments);
 
-// The reason why kernels with 32-bit counts cannot compute a product of this size.
-std::optional<std::string> counts_beyond(std::int64_t m, std::int64_t n, std::int64_t k);
-std::optional<std::string> counts_beyond(const Arguments& arguments);
+// Returns the reason why kernels with 32-bit indices cannot compute a product of this size.
+std::optional<std::string> exceeds_index_range(std::int64_t m, std::int64_t n, std::int64_t k);
+std::optional<std::string> exceeds_index_range(const Arguments& arguments);
 
 // True if the product has to be described by a MixedProblem, not by a Problem.
 bool is_mixed(const Arguments& arguments);
@@ -61,14 +61,14 @@ double widened(T value) {
   }
 }
 
-// A MixedProblem's factors as typed views, for the CPU.
+// Returns an operand of a MixedProblem as a typed view, for the CPU.
 
 template <class T>
 Matrix<const T> view_of(const Operand& x, std::int64_t rows, std::int64_t cols) {
-  return {static_cast<const T*>(x.data), {rows, cols}, {x.row, x.col}};
+  return {static_cast<const T*>(x.data), {rows, cols}, {x.row_stride, x.col_stride}};
 }
 
-// Calls f(a, b) with views of the factors' types: equal, but for 8-bit floats.
+// Calls f(a, b) with typed views of both operands. Their types are equal, except for 8-bit floats.
 template <class F>
 void with_factors(const MixedProblem& p, const F& f) {
   const auto call = [&]<class A, class B>() { f(view_of<A>(p.a, p.m, p.k), view_of<B>(p.b, p.k, p.n)); };
@@ -87,7 +87,7 @@ void with_factors(const MixedProblem& p, const F& f) {
     case Element::e5m2:
       return b_is_e4m3 ? call.template operator()<e5m2, e4m3>() : call.template operator()<e5m2, e5m2>();
     default:
-      throw Error(Error::Kind::internal, "no factors of " + std::string(name_of(p.a.element)));
+      throw Error(Error::Kind::internal, "no operands of " + std::string(name_of(p.a.element)));
   }
 }
 

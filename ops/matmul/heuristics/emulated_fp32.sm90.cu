@@ -18,8 +18,8 @@ double emulated_us(const WgmmaJob& job, const EmulatedPlan& planned, const Ready
 double strict_us(const WgmmaJob& job, const Device& device) {
   constexpr double cycles = 1900, launch = 2;
   // Assumes row-major operands with rows of multiples of 16 bytes, the best case of strict f32.
-  const WarpPlan plan =
-      plan_warp_tiles(job.args.m, job.args.n, job.a.k, {device.processors, device.max_shared_bytes}, ~0u);
+  const WarpPlan plan = plan_warp_tiles(job.args.m, job.args.n, job.a.k,
+                                        {device.multiprocessors, device.max_shared_bytes}, ~0u);
   return plan.cycles / cycles + launch;
 }
 

@@ -122,7 +122,7 @@ class PlainSum : public PanelSum {
   bool begun_ = false;
 };
 
-// Sum: float, or std::int32_t for integer factors.
+// Sum: float, or std::int32_t for integer operands.
 template <class Sum>
 class MixedSum : public PanelSum {
  public:
@@ -192,7 +192,7 @@ std::unique_ptr<PanelSum> start(const Arguments& part, int threads) {
   return std::make_unique<PlainSum<float>>(part, threads);
 }
 
-// Like BLAS, reads neither factor if α = 0.
+// Like BLAS, reads neither operand if α = 0.
 std::int64_t extent(const Arguments& whole) { return whole.real("alpha") == 0 ? 0 : whole.dim("k"); }
 
 std::int64_t depth(const Arguments& whole) {

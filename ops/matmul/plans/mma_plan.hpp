@@ -179,7 +179,7 @@ struct MmaOptions {
 
 // The GPU: multiprocessors, and bytes of shared memory available to a block.
 struct MmaMachine {
-  int processors;
+  int multiprocessors;
   std::int64_t shared_bytes;
 };
 

@@ -101,12 +101,12 @@ struct TailOrder {
   };
 
   TESSERA_HOST_DEVICE std::int64_t count() const { return std::int64_t{rows} * cols; }
-  TESSERA_HOST_DEVICE std::int64_t units(int cluster) const {
-    const std::int64_t tiles_per_unit = std::int64_t{tiles_per_block} * cluster;
+  TESSERA_HOST_DEVICE std::int64_t units(int cluster_size) const {
+    const std::int64_t tiles_per_unit = std::int64_t{tiles_per_block} * cluster_size;
     return (count() + tiles_per_unit - 1) / tiles_per_unit;
   }
-  TESSERA_HOST_DEVICE Tile at(std::int32_t unit, std::int32_t i, int cluster, std::int32_t rank) const {
-    const std::int32_t tile = (unit * tiles_per_block + i) * cluster + rank;
+  TESSERA_HOST_DEVICE Tile at(std::int32_t unit, std::int32_t i, int cluster_size, std::int32_t rank) const {
+    const std::int32_t tile = (unit * tiles_per_block + i) * cluster_size + rank;
     return {tile % rows, tile / rows, tile < rows * cols};
   }
 };

@@ -14,7 +14,7 @@ namespace tessera::matmul {
 struct TileShape {
   std::int32_t rows, cols, cluster_rows, cluster_cols;
 
-  TESSERA_HOST_DEVICE std::int32_t cluster() const { return cluster_rows * cluster_cols; }
+  TESSERA_HOST_DEVICE std::int32_t cluster_size() const { return cluster_rows * cluster_cols; }
 };
 
 struct TileCost : TileShape {
@@ -38,9 +38,9 @@ using TileCosts = std::span<const TileCost>;
 inline constexpr int rows_granularity = 64, cols_granularity = 16, max_rows_plus_cols = 352,
                      max_cluster_blocks = 8, max_cluster_side = 4;
 
-// Shared memory of a tile of runtime shape: for its pipeline, and for the staging boxes of each 64 rows.
-inline constexpr int runtime_shape_bytes = 225 * 1024, box_bytes = 64 * 128,
-                     epilogue_smem_bytes = 2 * box_bytes;
+// Shared memory of a tile of runtime shape: for its pipeline, and for the staging buffers of each 64 rows.
+inline constexpr int runtime_shape_bytes = 225 * 1024, staging_buffer_bytes = 64 * 128,
+                     epilogue_smem_bytes = 2 * staging_buffer_bytes;
 inline constexpr int max_stages = 12;  // the number of barriers
 constexpr int stage_count(const TileShape& shape) {
   const int bytes = runtime_shape_bytes - shape.rows / rows_granularity * epilogue_smem_bytes,
@@ -84,10 +84,10 @@ constexpr TileCost misaligned_cost(TileCosts costs) {
 // The time of a packing pass: a launch, and the bytes read and written in a microsecond.
 inline constexpr double packing_us = 2.5, packing_rate = 3.3e6;
 
-// The minimum of k tiles that gives the overlapped epilogue time to store: `boxes` of its four during each k
-// tile except the first and the last.
-template <int boxes>
-inline constexpr std::int64_t min_overlapped_k_tiles = 4 / boxes + 2;
+// The minimum number of k tiles that gives the overlapped epilogue time for its four stores: `stores` during
+// each k tile except the first and the last.
+template <int stores>
+inline constexpr std::int64_t min_overlapped_k_tiles = 4 / stores + 2;
 
 // The maximum of workspace for split-K partial sums.
 inline constexpr std::int64_t max_split_bytes = std::int64_t{64} << 20;
@@ -128,8 +128,8 @@ struct CacheLines {
 // m, n ≥ 1, k ≥ 0; `block_k`: elements of k in a k tile. `tiles`: bits of the allowed tiles, at least one.
 // `store_cost`: the time of storing C relative to 16-bit elements in TMA boxes.
 TilePlan plan_tiles(TileCosts costs, std::int64_t m, std::int64_t n, std::int64_t k, int block_k,
-                    int processors, unsigned tiles, const TileOptions& options = {}, double store_cost = 1,
-                    CacheLines cache_lines = {});
+                    int multiprocessors, unsigned tiles, const TileOptions& options = {},
+                    double store_cost = 1, CacheLines cache_lines = {});
 
 // A part of C and its plan.
 struct PlannedLaunch {

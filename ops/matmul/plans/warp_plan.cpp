@@ -41,32 +41,33 @@ double stage_cycles(int tile, std::int64_t count) {
 }
 
 // Cycles of `count` blocks of `stages` stages each, in waves over all multiprocessors.
-double busy(int tile, std::int64_t count, std::int64_t stages, int processors) {
+double busy(int tile, std::int64_t count, std::int64_t stages, int multiprocessors) {
   const int blocks = warp_tiles[tile].config.blocks;
-  const std::int64_t slots = std::int64_t{processors} * blocks, rounds = count / slots;
+  const std::int64_t slots = std::int64_t{multiprocessors} * blocks, rounds = count / slots;
   double cycles = double(rounds * stages) * stage_cycles(tile, blocks);
-  if (count % slots != 0) cycles += double(stages) * stage_cycles(tile, parts(count % slots, processors));
+  if (count % slots != 0)
+    cycles += double(stages) * stage_cycles(tile, parts(count % slots, multiprocessors));
   return cycles;
 }
 
 // `single`: lines are copied element by element.
-double cycles_of(const WarpPlan& plan, double moved_bytes, bool single, int processors) {
+double cycles_of(const WarpPlan& plan, double moved_bytes, bool single, int multiprocessors) {
   const WarpTile& tile = warp_tiles[plan.tile];
   const StreamK& s = plan.stream_k;
   const double bytes = 4.0 * tile.config.m * tile.config.n;
-  const std::int64_t slots = std::int64_t{processors} * tile.config.blocks;
+  const std::int64_t slots = std::int64_t{multiprocessors} * tile.config.blocks;
   const std::int64_t others = s.blocks() - s.data_parallel_tiles;
   const auto resident = [&](std::int64_t blocks) {  // on a multiprocessor
-    return static_cast<double>(std::min<std::int64_t>(parts(blocks, processors), tile.config.blocks));
+    return static_cast<double>(std::min<std::int64_t>(parts(blocks, multiprocessors), tile.config.blocks));
   };
   // The slices of a sum run concurrently and take as long as the longest.
   const auto sliced = [&](std::int64_t stages) {
     return parts(stages, tile.config.slices) * tile.config.slices;
   };
-  double cycles = busy(plan.tile, s.data_parallel_tiles, sliced(s.stages), processors) +
-                  busy(plan.tile, others, sliced(s.iterations_per_block), processors);
+  double cycles = busy(plan.tile, s.data_parallel_tiles, sliced(s.stages), multiprocessors) +
+                  busy(plan.tile, others, sliced(s.iterations_per_block), multiprocessors);
   if (single) cycles /= by_elements;
-  cycles = combined(cycles, moved_bytes / (memory_rate * processors));
+  cycles = combined(cycles, moved_bytes / (memory_rate * multiprocessors));
   // Resident blocks hide each other's prologues and epilogues, except the first and the last.
   const auto rounds = static_cast<double>(parts(s.blocks(), tile.config.blocks == 1 ? slots : s.blocks()));
   cycles += rounds * (start + bytes / store_rate) + beside * (resident(s.blocks()) - 1);
@@ -75,7 +76,7 @@ double cycles_of(const WarpPlan& plan, double moved_bytes, bool single, int proc
   if (s.iterations_per_tile % s.iterations_per_block != 0)
     cycles += restart * static_cast<double>(parts(s.iterations_per_block, s.stages));
   return cycles + adding + resident(others) * bytes / store_rate +
-         double(s.slots()) * bytes / (add_rate * processors);
+         double(s.slots()) * bytes / (add_rate * multiprocessors);
 }
 
 WarpPlan planned(int tile, std::int64_t m, std::int64_t n, std::int64_t k) {
@@ -134,13 +135,14 @@ void try_tile(const WarpPlan& plain, const WarpMachine& machine, int splits, con
     return;
   }
   consider(plain);
-  const std::int64_t blocks = warp_tiles[plain.tile].config.blocks, concurrent = machine.processors * blocks,
+  const std::int64_t blocks = warp_tiles[plain.tile].config.blocks,
+                     concurrent = machine.multiprocessors * blocks,
                      most = std::min(plain.stream_k.stages / least_share(plain.tile), concurrent);
   for (std::int64_t count = 2; count <= most; count += std::max<std::int64_t>(count / 4, 1))
     consider(with_split_k(plain, count));
   if (warp_tiles[plain.tile].config.slices > 1) return;
   for (std::int64_t count = 1; count <= blocks; ++count)
-    consider(with_stream_k(plain, machine.processors * count));
+    consider(with_stream_k(plain, machine.multiprocessors * count));
 }
 
 }  // namespace
@@ -160,7 +162,7 @@ WarpPlan plan_warp_tiles(std::int64_t m, std::int64_t n, std::int64_t k, const W
     const WarpPlan plain = planned(tile, m, n, k);
     try_tile(plain, machine, options.splits, [&](WarpPlan plan) {
       if (bytes_of_partials(plan) > max_warp_partial_bytes) plan = plain;
-      plan.cycles = cycles_of(plan, moved_bytes, (single >> tile & 1) != 0, machine.processors);
+      plan.cycles = cycles_of(plan, moved_bytes, (single >> tile & 1) != 0, machine.multiprocessors);
       if (found && plan.cycles >= best.cycles) return;
       best = plan;
       found = true;

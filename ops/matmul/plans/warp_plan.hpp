@@ -196,7 +196,7 @@ struct WarpOptions {
 };
 
 struct WarpMachine {
-  int processors;
+  int multiprocessors;
   std::int64_t shared_bytes;  // available to a block
 };
 

@@ -233,7 +233,7 @@ double for_random(const MixedProblem& p, double k, double lambda) {
   const double rms = std::numbers::pi / 2 / std::sqrt(k), partial = std::min(1.0, lambda * rms);
   const double blocks = std::ceil(k / (p.compute == Compute::tf32 || p.compute == Compute::tf32x3 ? 8 : 16));
   double out = u * partial * (2 * blocks + lambda * std::sqrt(k + 17));
-  // The deviation of the loss of two truncated factors from its mean, which stray_of_sum() adds.
+  // The deviation of the loss of two truncated operands from its mean, which stray_of_sum() adds.
   if (p.compute == Compute::tf32) out += 0x1p-10 * std::min(1.0, lambda * rms / 2);
   out += lost_in_emulation(p.compute) * partial;
   if (!is_fp8(p.a.element)) return out;
@@ -290,10 +290,12 @@ MixedBound::MixedBound(const MixedProblem& p, const Arguments& arguments, Data d
 MixedBound::After MixedBound::after(std::int64_t i, std::int64_t j) const {
   After out;
   out.factor = p_.alpha;
-  if (p_.scale_a != nullptr && p_.k != 0) out.factor *= p_.scale_a[i * p_.scale_a_step];
-  if (p_.scale_b != nullptr && p_.k != 0) out.factor *= p_.scale_b[j * p_.scale_b_step];
-  if (p_.beta != 0) out.added = p_.beta * at(p_.c0.element, p_.c0.data, i * p_.c0.row + j * p_.c0.col);
-  if (p_.bias != nullptr) out.bias = at(p_.bias_element, p_.bias, i * p_.bias_row + j * p_.bias_col);
+  if (p_.scale_a != nullptr && p_.k != 0) out.factor *= p_.scale_a[i * p_.scale_a_stride];
+  if (p_.scale_b != nullptr && p_.k != 0) out.factor *= p_.scale_b[j * p_.scale_b_stride];
+  if (p_.beta != 0)
+    out.added = p_.beta * at(p_.c0.element, p_.c0.data, i * p_.c0.row_stride + j * p_.c0.col_stride);
+  if (p_.bias != nullptr)
+    out.bias = at(p_.bias_element, p_.bias, i * p_.bias_row_stride + j * p_.bias_col_stride);
   return out;
 }
 
@@ -306,8 +308,8 @@ Terms MixedBound::terms_of(std::int64_t i, std::int64_t j, double sum, double ma
   }
   Terms out;
   for (std::int64_t l = 0; l < p_.k; ++l) {
-    const double term = at(p_.a.element, p_.a.data, i * p_.a.row + l * p_.a.col) *
-                        at(p_.b.element, p_.b.data, l * p_.b.row + j * p_.b.col);
+    const double term = at(p_.a.element, p_.a.data, i * p_.a.row_stride + l * p_.a.col_stride) *
+                        at(p_.b.element, p_.b.data, l * p_.b.row_stride + j * p_.b.col_stride);
     out.plus |= term == infinity;
     out.minus |= term == -infinity;
     if (!std::isfinite(term)) continue;

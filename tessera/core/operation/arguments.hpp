@@ -111,6 +111,7 @@ Extents extents_in_memory(const Parameter& p, const Dims& dims, const Arguments:
 
 // Throws Error ("--size 5 is only for `what`") if the option was set to a non-default value but `is_used` is
 // false.
-void demand_effect(const Arguments& arguments, const std::string& name, bool serves, const std::string& what);
+void require_option_used(const Arguments& arguments, const std::string& name, bool is_used,
+                         const std::string& what);
 
 }  // namespace tessera

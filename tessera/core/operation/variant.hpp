@@ -68,8 +68,8 @@ struct PreparedRun {
 
   Launcher launch;  // null: there is nothing to do
   std::size_t workspace_bytes = 0;
-  std::size_t zeros = 0;      // bytes at the front of the workspace that must be zeros before a launch
-  bool planned_ahead = true;  // a launch only takes addresses, and leaves those zeros behind
+  std::size_t zeroed_bytes = 0;  // bytes at the front of the workspace that must be zeros before a launch
+  bool planned_ahead = true;     // a launch only takes addresses, and leaves those zeros behind
 
   void operator()(std::span<void* const> arrays, Run& run) const {
     if (launch) launch(arrays, run);
@@ -82,9 +82,9 @@ using Prepare = std::function<PreparedRun(const Arguments&, const Tuning&, const
 // For variants without a plan: each launch calls `compute` with arguments that have its addresses.
 using RunAtOnce = std::function<void(const Arguments&, const Tuning&, Run&)>;
 using WorkspaceBytes = std::function<std::size_t(const Arguments&, const Tuning&)>;
-// `zeros`: the bytes of the workspace that must be zeros before a launch; by default all.
-Prepare unplanned(RunAtOnce compute, WorkspaceBytes workspace_bytes = {},
-                  std::size_t zeros = static_cast<std::size_t>(-1));
+// `zeroed_bytes`: the bytes of the workspace that must be zeros before a launch; by default all.
+Prepare without_plan(RunAtOnce compute, WorkspaceBytes workspace_bytes = {},
+                     std::size_t zeroed_bytes = static_cast<std::size_t>(-1));
 
 // A compiled configuration, ready to run once its parameters have values.
 struct Choice {

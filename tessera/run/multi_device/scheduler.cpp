@@ -54,7 +54,7 @@ std::optional<std::int64_t> full_launches(const Plan& plan, const Arguments& arg
   if (!plan.choice->footprint) return std::nullopt;
   const auto footprint = plan.choice->footprint(arguments, plan.tuning);
   if (!footprint) return std::nullopt;
-  const std::int64_t full = threads_of_a_multiprocessor * std::max(1, plan.device.processors);
+  const std::int64_t full = threads_of_a_multiprocessor * std::max(1, plan.device.multiprocessors);
   return std::max<std::int64_t>(1, footprint->blocks * footprint->threads_per_block / full);
 }
 
@@ -380,7 +380,7 @@ double presumed_speed(const Device& device) {
     case Where::cuda:
       break;
   }
-  return of_a_multiprocessor * device.processors;
+  return of_a_multiprocessor * device.multiprocessors;
 }
 
 std::vector<std::shared_ptr<void>> pin(const Arguments& host, const MultiDeviceOptions& options) {

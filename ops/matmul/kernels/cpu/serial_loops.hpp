@@ -68,7 +68,7 @@ Choice serial_choice(const PlainRun& plain, const MixedRun& mixed) {
   Choice out = choice_of<AnyProblem>([plain](const auto& p, const Tuning&, Run&) { plain(p); });
   for (const Element element :
        {Element::bf16, Element::f16, Element::e4m3, Element::e5m2, Element::i8, Element::f32})
-    out.prepare[element] = unplanned([plain, mixed](const Arguments& arguments, const Tuning&, Run&) {
+    out.prepare[element] = without_plan([plain, mixed](const Arguments& arguments, const Tuning&, Run&) {
       if (is_plain(arguments)) plain(AnyProblem<float>::of(arguments));
       else mixed(Mixed::of(arguments));
     });

@@ -95,20 +95,20 @@ struct MmaHalf {
   // C's element is of 16 bits or f32; C0 and bias have the same.
   static __device__ __forceinline__ float epilogue(const Problem& p, std::int64_t i, std::int64_t j,
                                                    float sum) {
-    const float scale_a = p.scale_a != nullptr && p.k != 0 ? p.scale_a[i * p.scale_a_step] : 1.0f,
-                scale_b = p.scale_b != nullptr && p.k != 0 ? p.scale_b[j * p.scale_b_step] : 1.0f;
+    const float scale_a = p.scale_a != nullptr && p.k != 0 ? p.scale_a[i * p.scale_a_stride] : 1.0f,
+                scale_b = p.scale_b != nullptr && p.k != 0 ? p.scale_b[j * p.scale_b_stride] : 1.0f;
     float value = scaled_sum(p.alpha, scale_a, scale_b, sum);
-    if (p.beta != 0) value += p.beta * read(p, p.c0.data, i * p.c0.row + j * p.c0.col);
-    if (p.bias != nullptr) value += read(p, p.bias, i * p.bias_row + j * p.bias_col);
+    if (p.beta != 0) value += p.beta * read(p, p.c0.data, i * p.c0.row_stride + j * p.c0.col_stride);
+    if (p.bias != nullptr) value += read(p, p.bias, i * p.bias_row_stride + j * p.bias_col_stride);
     return apply(p.post_op, value);
   }
   static __device__ __forceinline__ void put(const Problem& p, std::int64_t i, std::int64_t j, float value) {
-    const std::int64_t at = i * p.c_row + j * p.c_col;
+    const std::int64_t at = i * p.c_row_stride + j * p.c_col_stride;
     if (p.c_element == tessera::Element::f32) static_cast<float*>(p.c)[at] = value;
     else if (p.c_element == tessera::Element::f16) static_cast<__half*>(p.c)[at] = __half(value);
     else static_cast<__nv_bfloat16*>(p.c)[at] = __nv_bfloat16(value);
   }
-  static bool has_rows(const Problem& p) { return p.c_col <= p.c_row; }
+  static bool has_rows(const Problem& p) { return p.c_col_stride <= p.c_row_stride; }
   static bool from_registers(const Problem&, bool) { return false; }
 
  private:

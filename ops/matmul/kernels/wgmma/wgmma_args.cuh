@@ -52,9 +52,9 @@ struct WgmmaArgs {
   EpilogueArgs epilogue;
   void* c_data;
   Element c_element;
-  bool scales_wide_elements;  // is_scalar_only(), and C's elements have at least 2 bytes: store_scalar_only()
-                              // is used
-  bool tma_store;             // use_staged_scalar_epilogue, and the TMA stores C
+  bool use_staged_scalar_epilogue;  // is_scalar_only(), and C's elements have at least 2 bytes:
+                                    // store_scalar_only() is used
+  bool tma_store;                  // use_staged_scalar_epilogue, and the TMA stores C
   bool overlaps_epilogue = false;  // the 16-bit results may be stored while the next tile is multiplied
   std::int64_t c_stride;           // C's row stride, in elements
   void* partial;  // split-K partial sums, one slot per tile and split; a thread's are `consumer_threads`
@@ -107,7 +107,7 @@ struct TileTraits {
   // (cluster_rows and cluster_cols are not used then). Cluster split-K launches clusters that are
   // args.cluster_splits times as large.
   static constexpr int cluster_rows = config.cluster_rows, cluster_cols = config.cluster_cols,
-                       cluster = config.runtime_shape ? max_cluster_blocks : cluster_rows * cluster_cols;
+                       cluster_size = config.runtime_shape ? max_cluster_blocks : cluster_rows * cluster_cols;
   static constexpr bool cluster_split_k = config.cluster_split_k, promoted = config.promoted,
                         ordered_wgmma_issue = config.ordered_wgmma_issue, mn_major_a = config.mn_major_a,
                         mn_major_b = config.mn_major_b;
@@ -123,7 +123,8 @@ struct TileTraits {
                        consumer_threads = consumer_warpgroups * 128;
   // Each consumer has epilogue_smem_bytes: two staging buffers, or 64 × 64 accumulators. A staging buffer is
   // 64 rows of 128 bytes: four boxes of C's tensor map, 16 rows each, one stored by each warp.
-  static constexpr int box_bytes = matmul::box_bytes, epilogue_smem_bytes = matmul::epilogue_smem_bytes;
+  static constexpr int staging_buffer_bytes = matmul::staging_buffer_bytes,
+                       epilogue_smem_bytes = matmul::epilogue_smem_bytes;
   // The size of the stages; for a tile of runtime shape, with the maximum number of consumer warpgroups. With
   // fewer, the stages (stage_count() in tile_plan.hpp) also occupy the unused staging buffers, since
   // epilogue_smem() assigns the buffers from the last to the first.
@@ -139,10 +140,11 @@ struct TileTraits {
       has_scales<Kind> ? scales_at + stages / 2 * scale_bytes + 1024
                        : pipeline_bytes + consumer_warpgroups * epilogue_smem_bytes + 2 * stages * 8 + 1024;
   static_assert(!IsEmulatedFp32<Kind> || (promoted && stages % promotion_k_tiles == 0));
-  static_assert(!misaligned_rows || (cluster == 1 && !mn_major_a && !mn_major_b && !IsEmulatedFp32<Kind>));
+  static_assert(!misaligned_rows ||
+                (cluster_size == 1 && !mn_major_a && !mn_major_b && !IsEmulatedFp32<Kind>));
   static_assert(!runtime_shape || (!mn_major_a && !mn_major_b && !cluster_split_k && !IsEmulatedFp32<Kind> &&
                                    rows == consumer_warpgroups * 64));
-  static_assert(!cluster_split_k || (cluster == 1 && m_tiles == 1));
+  static_assert(!cluster_split_k || (cluster_size == 1 && m_tiles == 1));
   static_assert(shared_bytes <= 227 * 1024 && m_tiles * accumulators + (promoted ? accumulators : 0) <= 192);
 };
 
@@ -164,12 +166,12 @@ TESSERA_HOST_DEVICE TileShape shape_of_tile(const WgmmaArgs& args) {
 // True if this kernel can be launched without multicast, so that each block loads all its operands itself, as
 // do the blocks of cluster split-K.
 template <class Traits>
-inline constexpr bool can_run_without_multicast = Traits::runtime_shape || Traits::cluster == 1;
+inline constexpr bool can_run_without_multicast = Traits::runtime_shape || Traits::cluster_size == 1;
 // True if this launch has no multicast. Then no block loads to another's shared memory, or arrives at its
 // barriers, before the epilogue.
 template <class Traits>
 __device__ __forceinline__ bool has_no_multicast(const TileShape& shape) {
-  return Traits::runtime_shape ? shape.cluster() == 1 : Traits::cluster == 1;
+  return Traits::runtime_shape ? shape.cluster_size() == 1 : Traits::cluster_size == 1;
 }
 
 template <class Traits>

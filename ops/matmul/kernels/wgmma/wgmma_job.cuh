@@ -19,7 +19,7 @@ struct WgmmaJob {
 // True if the epilogue is scalar-only and the TMA cannot store C because of its address, row stride or row
 // length.
 inline bool needs_element_stores(const WgmmaArgs& args) {
-  return scales_wide_elements(args) && !can_tma_store(args);
+  return use_staged_scalar_epilogue(args) && !can_tma_store(args);
 }
 
 // Returns the time to store C relative to a TMA store of 16-bit elements: proportional to the element size
@@ -109,7 +109,7 @@ inline PlannedJob plan_misaligned(const WgmmaJob& job, TileCosts costs, Misalign
       0, 0, job.args.m, job.args.n,
       plan_tiles({&cost, 1}, misaligned_is_b ? job.args.m : tiled(job.args.m, cost.rows),
                  misaligned_is_b ? tiled(job.args.n, cost.cols) : job.args.n, copies.k, 128 / job.a.bytes,
-                 device.processors, 1, options, element_store_cost,
+                 device.multiprocessors, 1, options, element_store_cost,
                  {misaligned_is_b ? 1 : 2, misaligned_is_b ? 2 : 1})};
   out.launches.launch[0].plan.tile = misaligned_tile;
   out.launches.count = 1;
@@ -145,7 +145,7 @@ inline PlannedJob plan_job(const WgmmaJob& job, TileCosts costs, bool supports_m
     const WgmmaArgs args = args_of(job.args, 0, 0, rows, cols);
     const TileOptions options = is_large ? job.options : TileOptions{};
     const unsigned taken = options.tile == 0 ? tiles & ~excluded_tiles(args) : tiles;
-    return plan_tiles(costs, rows, cols, job.a.k, 128 / job.a.bytes, device.processors, taken, options,
+    return plan_tiles(costs, rows, cols, job.a.k, 128 / job.a.bytes, device.multiprocessors, taken, options,
                       store_cost_of(args), cache_lines);
   };
   out.launches = plan_launches(job.args.m, job.args.n, job.launch_mode, plan);

@@ -161,16 +161,16 @@ __device__ __forceinline__ int k_tiles_of_split(const WgmmaArgs& args, int split
 }
 
 // Calls fn(row, col) for this block's tail tiles in a unit of work.
-template <class Traits, class Do>
-__device__ __forceinline__ void each_tail_tile(const WgmmaArgs& args, std::int32_t unit, std::uint32_t rank,
-                                               const Do& act) {
+template <class Traits, class Function>
+__device__ __forceinline__ void for_each_tail_tile(const WgmmaArgs& args, std::int32_t unit,
+                                                   std::uint32_t rank, const Function& fn) {
   const int first_col = args.order.cols * Traits::cluster_cols * Traits::cols;
 #pragma unroll 1
   for (std::int32_t i = 0; i < args.tail.tiles_per_block; ++i) {
     const TailOrder::Tile tile =
-        args.tail.at(unit - args.main_units, i, Traits::cluster, static_cast<std::int32_t>(rank));
+        args.tail.at(unit - args.main_units, i, Traits::cluster_size, static_cast<std::int32_t>(rank));
     if (!tile.exists) return;
-    act(tile.row * Traits::rows, first_col + tile.col * TailOrder::width);
+    fn(tile.row * Traits::rows, first_col + tile.col * TailOrder::width);
   }
 }
 
@@ -183,7 +183,7 @@ __device__ __forceinline__ std::int32_t work_unit_stride(int cluster_size) {
 }
 template <class Traits>
 __device__ __forceinline__ int cluster_blocks(const WgmmaArgs& args) {
-  return Traits::cluster_split_k ? args.cluster_splits : shape_of_tile<Traits>(args).cluster();
+  return Traits::cluster_split_k ? args.cluster_splits : shape_of_tile<Traits>(args).cluster_size();
 }
 // Returns the split that this block computes.
 template <class Traits>
@@ -201,11 +201,11 @@ template <class Traits, bool no_multicast>
 __device__ __forceinline__ void release(const TileShared<Traits>& shared, int stage,
                                         std::uint32_t empty_mask) {
   const int thread_in_warpgroup = static_cast<int>(threadIdx.x) % 128;
-  if constexpr (Traits::cluster == 1 || no_multicast) {
+  if constexpr (Traits::cluster_size == 1 || no_multicast) {
     if (thread_in_warpgroup < Traits::cluster_rows + Traits::cluster_cols - 1)
       ptx::mbarrier_arrive(shared.empty(stage));
   } else {
-    if (thread_in_warpgroup < Traits::cluster && (empty_mask >> thread_in_warpgroup & 1) != 0)
+    if (thread_in_warpgroup < Traits::cluster_size && (empty_mask >> thread_in_warpgroup & 1) != 0)
       ptx::mbarrier_arrive_cluster(shared.empty(stage), static_cast<std::uint32_t>(thread_in_warpgroup));
   }
 }
@@ -361,24 +361,24 @@ struct OrderedSequenceBarrier {
 
 // promote_k_tiles() for emulated FP32. Each promotion interval is accumulated separately, multiplied by its
 // row and column scales, and added to `accum`. Within an interval the small products are issued first.
-// `first_k_tile`: the index along k of the first k tile; `c_row`, `row_in_tile`: this consumer's first row in
-// C and in the tile.
+// `first_k_tile`: the index along k of the first k tile; `c_row_stride`, `row_in_tile`: this consumer's first
+// row in C and in the tile.
 template <class Traits, int cols>
 __device__ __forceinline__ void promote_components(const WgmmaArgs& args, const TileShared<Traits>& shared,
                                                    PipelineState<Traits>& state, int first_k_tile, int count,
-                                                   int row_in_tile, int c_row, int consumer,
+                                                   int row_in_tile, int c_row_stride, int consumer,
                                                    std::uint32_t empty_mask,
                                                    float (&accum)[Traits::m_tiles][cols / 2]) {
   constexpr bool scaled = has_scales<typename Traits::Kind>, no_multicast = cols != Traits::cols;
-  constexpr int small = Traits::Kind::small_products;
+  constexpr int small_product_count = Traits::Kind::small_products;
 #pragma unroll
   for (int i = 0; i < Traits::m_tiles * (cols / 2); ++i) accum[i / (cols / 2)][i % (cols / 2)] = 0;
   float partial_acc[cols / 2] = {};
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const float* scales_a = nullptr;
   if constexpr (scaled)
-    scales_a = args.emulation.scales_a + first_k_tile / promotion_k_tiles * args.emulation.stride_a + c_row +
-               static_cast<int>(threadIdx.x) % 128 / 32 * 16 + lane / 4;
+    scales_a = args.emulation.scales_a + first_k_tile / promotion_k_tiles * args.emulation.stride_a +
+               c_row_stride + static_cast<int>(threadIdx.x) % 128 / 32 * 16 + lane / 4;
   for (int i = 0; i < count; i += promotion_k_tiles) {
     float scale_a[Traits::m_tiles][2];
     if constexpr (scaled) {
@@ -398,12 +398,13 @@ __device__ __forceinline__ void promote_components(const WgmmaArgs& args, const 
       OrderedSequenceBarrier<Traits>::wait(consumer);
       ptx::wgmma_fence();
       const int first_row = row_in_tile + m * 64;
-      multiply_components<Traits, cols, 0, small>(shared, stage, first_row, partial_acc, false);
-      multiply_components<Traits, cols, 0, small>(shared, stage + 1, first_row, partial_acc, true);
-      multiply_components<Traits, cols, small, products_per_k_tile>(shared, stage, first_row, partial_acc,
-                                                                    true);
-      multiply_components<Traits, cols, small, products_per_k_tile>(shared, stage + 1, first_row, partial_acc,
-                                                                    true);
+      multiply_components<Traits, cols, 0, small_product_count>(shared, stage, first_row, partial_acc, false);
+      multiply_components<Traits, cols, 0, small_product_count>(shared, stage + 1, first_row, partial_acc,
+                                                                true);
+      multiply_components<Traits, cols, small_product_count, products_per_k_tile>(shared, stage, first_row,
+                                                                                  partial_acc, true);
+      multiply_components<Traits, cols, small_product_count, products_per_k_tile>(
+          shared, stage + 1, first_row, partial_acc, true);
       ptx::wgmma_commit_group();
       OrderedSequenceBarrier<Traits>::arrive_next(consumer);
       ptx::wgmma_wait_group<0>();
@@ -468,7 +469,7 @@ __device__ __forceinline__ void accumulate_runtime_shape(
 // True for the tiles that can have the overlapped epilogue: those with one M tile per consumer, 256 columns,
 // f32 accumulators and operands of at most 2 bytes, without promotion and without split-K over a cluster. A
 // thread has 128 accumulators, which leaves registers for 64 packed pairs of the previous tile's results.
-// 256 columns are four boxes of C, the number that min_overlapped_k_tiles and store_last() assume.
+// 256 columns take four stores, the number that min_overlapped_k_tiles and store_last() assume.
 template <class Traits>
 inline constexpr bool can_overlap_epilogue =
     !Traits::promoted && !Traits::cluster_split_k && Traits::m_tiles == 1 && Traits::cols == 256 &&
@@ -477,8 +478,8 @@ inline constexpr bool can_overlap_epilogue =
 // Holds one consumer's 64 rows of a tile, as pairs of 16-bit results, until they are stored.
 template <class Traits>
 struct OverlappedEpilogue {
-  static constexpr int box_count = Traits::accumulators / 32;  // boxes of 64 columns
-  static_assert(box_count == 4);                               // see min_overlapped_k_tiles
+  static constexpr int store_count = Traits::accumulators / 32;  // of 64 columns each
+  static_assert(store_count == 4);                               // see min_overlapped_k_tiles
   std::uint32_t pairs[Traits::accumulators / 2];
   int row = 0, col = 0;
 
@@ -501,61 +502,62 @@ struct OverlappedEpilogue {
   }
 
   // Writes 64 columns to a staging buffer.
-  __device__ __forceinline__ void fill(unsigned char* box, int box_index) const {
+  __device__ __forceinline__ void fill(unsigned char* staging, int store_index) const {
     const int thread_in_warpgroup = opaque_thread_index() % 128, lane = thread_in_warpgroup % 32,
               r = thread_in_warpgroup / 32 * 16 + lane % 16;
 #pragma unroll
     for (int j = 0; j < 8; j += 2) {
-      const std::uint32_t* const at = pairs + 2 * (box_index * 8 + j);
-      ptx::stmatrix_x4(box + r * 128 + ((j + lane / 16) ^ (r % 8)) * 16, at[0], at[1], at[2], at[3]);
+      const std::uint32_t* const at = pairs + 2 * (store_index * 8 + j);
+      ptx::stmatrix_x4(staging + r * 128 + ((j + lane / 16) ^ (r % 8)) * 16, at[0], at[1], at[2], at[3]);
     }
   }
-  __device__ __forceinline__ void issue_tma_store(const WgmmaArgs& args, const unsigned char* box,
-                                                  int box_index) const {
+  __device__ __forceinline__ void issue_tma_store(const WgmmaArgs& args, const unsigned char* staging,
+                                                  int store_index) const {
     const int warp = opaque_thread_index() % 128 / 32;
-    ptx::tma_store(args.c, box + warp * 16 * 128, col + box_index * 64, row + warp * 16);
+    ptx::tma_store(args.c, staging + warp * 16 * 128, col + store_index * 64, row + warp * 16);
     ptx::tma_store_commit_group();
   }
 
   // Stores through two staging buffers alternately: one is filled while the TMA may still read the other.
   __device__ __forceinline__ void store(const WgmmaArgs& args, const TileShared<Traits>& shared, int consumer,
-                                        int box_index) const {
-    unsigned char* const box = shared.epilogue_smem(consumer) + box_index % 2 * Traits::box_bytes;
+                                        int store_index) const {
+    unsigned char* const staging =
+        shared.epilogue_smem(consumer) + store_index % 2 * Traits::staging_buffer_bytes;
     const bool is_lane0 = opaque_thread_index() % 32 == 0;
     if (is_lane0) ptx::tma_store_wait_group_read<1>();
     __syncwarp();
-    fill(box, box_index);
+    fill(staging, store_index);
     ptx::fence_proxy_async();
     __syncwarp();
-    if (is_lane0) issue_tma_store(args, box, box_index);
+    if (is_lane0) issue_tma_store(args, staging, store_index);
   }
 
   // Stores a block's last tile through A's stages, which no load overwrites any more.
   __device__ __forceinline__ void store_last(const WgmmaArgs& args, const TileShared<Traits>& shared,
                                              int consumer) const {
-    static_assert(box_count <= Traits::stages && Traits::cluster_cols == 1 &&
-                  Traits::a_bytes == Traits::consumer_warpgroups * Traits::box_bytes);
+    static_assert(store_count <= Traits::stages && Traits::cluster_cols == 1 &&
+                  Traits::a_bytes == Traits::consumer_warpgroups * Traits::staging_buffer_bytes);
 #pragma unroll
-    for (int box_index = 0; box_index < box_count; ++box_index) {
-      unsigned char* const box = shared.a(box_index) + consumer * Traits::box_bytes;
-      fill(box, box_index);
+    for (int store_index = 0; store_index < store_count; ++store_index) {
+      unsigned char* const staging = shared.a(store_index) + consumer * Traits::staging_buffer_bytes;
+      fill(staging, store_index);
       ptx::fence_proxy_async();
       __syncwarp();
-      if (opaque_thread_index() % 32 == 0) issue_tma_store(args, box, box_index);
+      if (opaque_thread_index() % 32 == 0) issue_tma_store(args, staging, store_index);
     }
   }
 };
 
 // consume() with the overlapped epilogue, for launches without split-K and tail tiles whose C the TMA stores
-// as 16-bit elements (it clips tiles at C's edge). Stores `boxes_per_k_tile` boxes during each k tile.
-template <class Traits, int boxes_per_k_tile>
+// as 16-bit elements (it clips tiles at C's edge). Issues `stores_per_k_tile` stores during each k tile.
+template <class Traits, int stores_per_k_tile>
 __device__ void consume_overlapped(const WgmmaArgs& args, const TileShared<Traits>& shared, int consumer,
                                    std::uint32_t rank) {
   const BlockCoordInCluster<Traits> block_coord(rank);
   const std::uint32_t empty_mask = block_coord.multicast_mask_a() | block_coord.multicast_mask_b();
   const int first_row = consumer * 64;
   const float scale = EpilogueScale(args.epilogue).scale;
-  std::int32_t unit = first_unit(Traits::cluster);
+  std::int32_t unit = first_unit(Traits::cluster_size);
   if (unit >= args.units) return;
 
   PipelineState<Traits> state(shared);
@@ -569,14 +571,13 @@ __device__ void consume_overlapped(const WgmmaArgs& args, const TileShared<Trait
     int pending_stage = state.index;
     state.advance();
 #pragma unroll
-    for (int box_index = 0; box_index < OverlappedEpilogue<Traits>::box_count;
-         box_index += boxes_per_k_tile) {
+    for (int store_index = 0; store_index < OverlappedEpilogue<Traits>::store_count;
+         store_index += stores_per_k_tile) {
       ptx::mbarrier_wait(shared.full(state.index), state.phase);
       multiply_stage<Traits>(shared, state.index, first_row, accum, true);
       if (has_pending) {
 #pragma unroll
-        for (int box = 0; box < boxes_per_k_tile; ++box)
-          pending.store(args, shared, consumer, box_index + box);
+        for (int i = 0; i < stores_per_k_tile; ++i) pending.store(args, shared, consumer, store_index + i);
       }
       ptx::wgmma_wait_group<1>();
       release<Traits, false>(shared, pending_stage, empty_mask);
@@ -584,7 +585,7 @@ __device__ void consume_overlapped(const WgmmaArgs& args, const TileShared<Trait
       state.advance();
     }
     add_k_tiles<Traits, Traits::cols>(shared, state,
-                                      1 + OverlappedEpilogue<Traits>::box_count / boxes_per_k_tile,
+                                      1 + OverlappedEpilogue<Traits>::store_count / stores_per_k_tile,
                                       args.k_tile_count - 1, first_row, empty_mask, pending_stage, accum);
 
     ptx::mbarrier_wait(shared.full(state.index), state.phase);
@@ -603,7 +604,7 @@ __device__ void consume_overlapped(const WgmmaArgs& args, const TileShared<Trait
     release<Traits, false>(shared, pending_stage, empty_mask);
     pending.round(args, scale, accum[0]);
 
-    unit += work_unit_stride(Traits::cluster);
+    unit += work_unit_stride(Traits::cluster_size);
     if (unit >= args.units) break;
     ptx::mbarrier_wait(shared.full(state.index), state.phase);
     multiply_stage<Traits>(shared, state.index, first_row, accum, false);
@@ -685,7 +686,7 @@ __device__ void produce(const typename Traits::Args& args, const TileShared<Trai
        unit += work_unit_stride(cluster_size)) {
     if constexpr (Traits::has_tail) {
       if (unit >= args.main_units) {
-        each_tail_tile<Traits>(args, unit, rank, [&](int row, int col) {
+        for_each_tail_tile<Traits>(args, unit, rank, [&](int row, int col) {
           for (int i = 0; i < args.k_tile_count; ++i) {
             ptx::mbarrier_wait(shared.empty(state.index), state.phase ^ 1);
             load_tail_stage<Traits>(args, shared, state.index, row, col, i * (128 / Traits::element_bytes));
@@ -751,7 +752,7 @@ __device__ void consume(const typename Traits::Args& args, const TileShared<Trai
        unit += work_unit_stride(cluster_size)) {
     if constexpr (Traits::has_tail) {
       if (unit >= args.main_units) {
-        each_tail_tile<Traits>(args, unit, rank, [&](int row, int col) {
+        for_each_tail_tile<Traits>(args, unit, rank, [&](int row, int col) {
           typename Traits::Accumulator accum[Traits::m_tiles][TailOrder::width / 2];
           if constexpr (IsEmulatedFp32<typename Traits::Kind>)
             promote_components<Traits, TailOrder::width>(args, shared, state, 0, args.k_tile_count, first_row,
@@ -825,7 +826,7 @@ __device__ __forceinline__ void warp_specialized_main(
       Traits::runtime_shape ? shape.rows / rows_granularity : Traits::consumer_warpgroups;
   const int warpgroup_idx = __shfl_sync(0xffffffffu, static_cast<int>(threadIdx.x) / 128, 0);
   const std::uint32_t rank =
-      Traits::cluster == 1 && !Traits::cluster_split_k ? 0 : ptx::block_rank_in_cluster();
+      Traits::cluster_size == 1 && !Traits::cluster_split_k ? 0 : ptx::block_rank_in_cluster();
   if (threadIdx.x == 0) {
     init();
     for (int stage = 0; stage < Traits::stages; ++stage) {
@@ -867,7 +868,7 @@ __device__ __forceinline__ void warp_specialized_main(
     consumer_main(shared, warpgroup_idx - 1, rank);
   }
   // A block must not exit while others of its cluster may still access its shared memory.
-  if (Traits::cluster > 1 || (Traits::cluster_split_k && cluster_reduction)) ptx::cluster_sync();
+  if (Traits::cluster_size > 1 || (Traits::cluster_split_k && cluster_reduction)) ptx::cluster_sync();
   // A kernel that waits for this one has to wait for the previous one, too.
   if (independent_of_previous) ptx::griddepcontrol_wait();
 }
@@ -921,7 +922,7 @@ inline constexpr int one_warpgroup_threads = 128;
 template <class Traits>
 __global__ void __launch_bounds__(one_warpgroup_threads, 1)
     multiply_one_warpgroup(const __grid_constant__ WgmmaArgs args) {
-  static_assert(Traits::cluster == 1 && Traits::consumer_warpgroups == 1);
+  static_assert(Traits::cluster_size == 1 && Traits::consumer_warpgroups == 1);
   extern __shared__ unsigned char raw[];
   const TileShared<Traits> shared(raw);
   if (threadIdx.x == 0) {
@@ -934,19 +935,19 @@ __global__ void __launch_bounds__(one_warpgroup_threads, 1)
   const TileOrder::Tile tile = args.order.at(static_cast<std::int32_t>(blockIdx.x));
   const int row = tile.row * Traits::rows, col = tile.col * Traits::cols, count = args.k_tile_count;
   const BlockCoordInCluster<Traits> block_coord(0);
-  const auto copy = [&](int i) {
+  const auto issue_load = [&](int i) {
     if (threadIdx.x == 0 && i < count)
       load_stage<Traits>(args, shared, i % Traits::stages, row, col, i * (128 / Traits::element_bytes),
                          block_coord);
   };
-  for (int i = 0; i + 1 < Traits::stages; ++i) copy(i);
+  for (int i = 0; i + 1 < Traits::stages; ++i) issue_load(i);
   typename Traits::Accumulator accum[Traits::m_tiles][Traits::accumulators];
 #pragma unroll
   for (int i = 0; i < Traits::m_tiles * Traits::accumulators; ++i)
     accum[i / Traits::accumulators][i % Traits::accumulators] = 0;
   PipelineState<Traits> state(shared);
   for (int i = 0; i < count; ++i) {
-    copy(i + Traits::stages - 1);  // to the stage that the last iteration read
+    issue_load(i + Traits::stages - 1);  // to the stage that the last iteration read
     ptx::mbarrier_wait(shared.full(state.index), state.phase);
     multiply_stage<Traits>(shared, state.index, 0, accum, true);
     ptx::wgmma_wait_group<0>();

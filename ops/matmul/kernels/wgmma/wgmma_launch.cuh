@@ -33,12 +33,12 @@ enum class GridMode { persistent, one_per_tile };
 // cudaOccupancyMaxActiveClusters is cached for each kernel, device index and cluster size. The key does not
 // distinguish a MIG instance from the entire GPU; a cached entry is used only if its SM count matches.
 template <class Traits, auto kernel>
-int max_active_clusters(const Device& device, int cluster, const cudaLaunchConfig_t& config) {
+int max_active_clusters(const Device& device, int cluster_size, const cudaLaunchConfig_t& config) {
   struct Cached {
     std::once_flag once;
-    int processors = 0, clusters = 0;
+    int multiprocessors = 0, clusters = 0;
   };
-  const auto ask = [&] {
+  const auto query = [&] {
     int clusters = 0;
     cuda::check(
         cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, Traits::shared_bytes));
@@ -46,12 +46,12 @@ int max_active_clusters(const Device& device, int cluster, const cudaLaunchConfi
     return clusters;
   };
   static Cached cached[max_devices][max_cluster_blocks];
-  Cached& entry = cached[device.index % max_devices][cluster - 1];
+  Cached& entry = cached[device.index % max_devices][cluster_size - 1];
   std::call_once(entry.once, [&] {
-    entry.processors = device.processors;
-    entry.clusters = ask();
+    entry.multiprocessors = device.multiprocessors;
+    entry.clusters = query();
   });
-  return entry.processors == device.processors ? entry.clusters : ask();
+  return entry.multiprocessors == device.multiprocessors ? entry.clusters : query();
 }
 
 // Returns the rows or columns of a TMA box: the tile's, or those of C if it has fewer.
@@ -102,7 +102,7 @@ void make_maps(typename Traits::Args& args, const TmaOperand& a, const TmaOperan
                CUtensorMapDataType type) {
   if constexpr (Traits::misaligned_rows) make_misaligned_maps<Traits>(args, a, b, type);
   else make_operand_maps<Traits>(args, a, b, type);
-  args.scales_wide_elements = scales_wide_elements(args);
+  args.use_staged_scalar_epilogue = use_staged_scalar_epilogue(args);
   args.tma_store = can_tma_store(args) && !Traits::misaligned_rows;
   if constexpr (can_overlap_epilogue<Traits>)
     args.overlaps_epilogue = args.tma_store && size_of(args.c_element) == 2 && args.order.splits == 1 &&
@@ -115,19 +115,19 @@ void make_maps(typename Traits::Args& args, const TmaOperand& a, const TmaOperan
 // Launches the kernel. configure_args(max_active) sets the args that depend on `max_active`, the maximum
 // number of resident clusters, and returns true if the launch is cooperative.
 template <class Traits, auto kernel, class Args, class ConfigureArgs>
-void launch_cluster_kernel(int threads, const Args& args, std::int32_t units, GridMode grid_mode, int cluster,
-                           const Run& run, const ConfigureArgs& configure_args) {
+void launch_cluster_kernel(int threads, const Args& args, std::int32_t units, GridMode grid_mode,
+                           int cluster_size, const Run& run, const ConfigureArgs& configure_args) {
   cudaLaunchAttribute attributes[2]{};
   attributes[0].id = cudaLaunchAttributeClusterDimension;
-  attributes[0].val.clusterDim = {static_cast<unsigned>(cluster), 1, 1};
+  attributes[0].val.clusterDim = {static_cast<unsigned>(cluster_size), 1, 1};
   cudaLaunchConfig_t config{};
-  config.gridDim = static_cast<unsigned>(cluster);
+  config.gridDim = static_cast<unsigned>(cluster_size);
   config.blockDim = static_cast<unsigned>(threads);
   config.dynamicSmemBytes = Traits::shared_bytes;
   config.stream = static_cast<cudaStream_t>(run.stream);
   config.attrs = attributes;
   config.numAttrs = 1;
-  const int max_active = max_active_clusters<Traits, kernel>(*run.device, cluster, config);
+  const int max_active = max_active_clusters<Traits, kernel>(*run.device, cluster_size, config);
   // Blocks that wait for each other must all be resident, so the launch is cooperative. Others use PDL.
   if (configure_args(max_active)) {
     attributes[1].id = cudaLaunchAttributeCooperative;
@@ -138,7 +138,7 @@ void launch_cluster_kernel(int threads, const Args& args, std::int32_t units, Gr
   }
   config.numAttrs = 2;
   const int clusters = grid_mode == GridMode::persistent ? std::min(max_active, units) : units;
-  config.gridDim = static_cast<unsigned>(clusters * cluster);
+  config.gridDim = static_cast<unsigned>(clusters * cluster_size);
   cuda::check(cudaLaunchKernelEx(&config, kernel, args));
 }
 
@@ -148,9 +148,10 @@ void launch_tiles(int threads, typename Traits::Args& args, const TmaOperand& a,
   make_maps<Traits>(args, a, b, type);
   // The cluster reduction overwrites pipeline stages, so the producer must not load the next tile meanwhile.
   if (args.cluster_splits > 1) grid_mode = GridMode::one_per_tile;
-  const int cluster = (Traits::runtime_shape ? args.shape.cluster() : Traits::cluster) * args.cluster_splits;
+  const int cluster_size =
+      (Traits::runtime_shape ? args.shape.cluster_size() : Traits::cluster_size) * args.cluster_splits;
   launch_cluster_kernel<Traits, kernel>(
-      threads, args, args.units, grid_mode, cluster, run, [&](int max_active) {
+      threads, args, args.units, grid_mode, cluster_size, run, [&](int max_active) {
         // With one chunk of columns the last block to arrive reduces, and no block waits.
         return args.splits_can_wait =
                    chunks_per_tile<Traits> > 1 && args.order.splits > 1 && args.units <= max_active;

@@ -107,14 +107,14 @@ inline cuda::Matrix2D output_matrix(const WgmmaArgs& args) {
   return {args.c_data, args.m, args.n, args.c_stride};
 }
 
-inline bool scales_wide_elements(const WgmmaArgs& args) {
+inline bool use_staged_scalar_epilogue(const WgmmaArgs& args) {
   return args.epilogue.is_scalar_only() && size_of(args.c_element) > 1;
 }
 
 // True if the TMA may store C. Rows must be multiples of 16 bytes: see ptx::tma_store().
 inline bool can_tma_store(const WgmmaArgs& args) {
   const auto bytes = static_cast<int>(size_of(args.c_element));
-  return scales_wide_elements(args) && cuda::has_tensor_map(output_matrix(args), bytes) &&
+  return use_staged_scalar_epilogue(args) && cuda::has_tensor_map(output_matrix(args), bytes) &&
          args.n * bytes % 16 == 0;
 }
 

@@ -39,11 +39,9 @@ static __device__ __forceinline__ void accumulate_key(float a, unsigned& max_key
   const unsigned key = __float_as_uint(a) - 0x0d000000u;
   max_key = key > max_key ? key : max_key;
 }
-static __device__ __forceinline__ bool all_in_fast_range(unsigned max_key, double) {
-  return max_key < 0x7ca00000u;
-}
-static __device__ __forceinline__ bool all_in_fast_range(unsigned max_key, float) {
-  return max_key < 0x72800000u;
+template <class T>
+static __device__ __forceinline__ bool all_in_fast_range(unsigned max_key) {
+  return max_key < (sizeof(T) == 8 ? 0x7ca00000u : 0x72800000u);
 }
 
 // Returns the correctly rounded root. The approximation, for f64 refined by one third-order iteration, is
