@@ -68,7 +68,7 @@ T add_on_device(const Device& device, const CallableTrapezoid<T, F>& given) {
 
 inline namespace TESSERA_UNIT {
 
-// A trapezoid sum on a device: find_device("cuda") if nvcc compiles this, else find_device("simt");
+// Returns a trapezoid sum on a device: find_device("cuda") if nvcc compiles this, else find_device("simt");
 // find_device("cpu") with either. f is a trivially copyable __host__ __device__ callable.
 template <class T = double, class F>
 quadrature::Answer integrate(const Device& device, const F& f, double a, double b,

@@ -75,7 +75,7 @@ Plan enqueue(void* stream, ConstBatchView<T> a, ConstBatchView<TB> b, BatchView<
   return detail::enqueue(stream, detail::any(a), detail::any(b), detail::any(c), options, workspace);
 }
 
-// The bytes that the same call needs in a workspace of the caller's.
+// Returns the bytes that the same call needs in a workspace of the caller's.
 template <class T, class Out = T, class TB = T>
 [[nodiscard]] std::size_t workspace_bytes(ConstBatchView<T> a, ConstBatchView<TB> b, BatchView<Out> c,
                                           const Options& options = {}) {
@@ -183,7 +183,7 @@ std::string enqueue_group(void* stream, std::span<const std::type_identity_t<Pro
   return detail::enqueue_group(stream, detail::any(products), options, workspace);
 }
 
-// The bytes that the same call needs in a workspace of the caller's.
+// Returns the bytes that the same call needs in a workspace of the caller's.
 template <class T, class Out = T, class TB = T>
 [[nodiscard]] std::size_t group_workspace_bytes(
     std::span<const std::type_identity_t<Product<T, Out, TB>>> products, const Options& options = {}) {

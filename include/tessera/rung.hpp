@@ -29,7 +29,7 @@ void bind_limits(Choice& choice, Types<T...>) {
     };
 }
 
-// A choice that runs f(problem, tuning, run) for each of the given elements, with a zeroed workspace.
+// Returns a choice that runs f(problem, tuning, run) for each of the given elements, with a zeroed workspace.
 template <template <class> class Problem, class Elements = typename Problem<float>::Elements, class F>
 Choice choice_of(F f, Tuning tuning = {}, std::vector<Range> ranges = {},
                  const WorkspaceBytes& workspace_bytes = {}) {

@@ -203,7 +203,7 @@ void run_strip(const Problem<T>& p, const Piece& piece) {
 
 #else
 
-// Bytes from an address to the next multiple of `bytes`.
+// Returns the number of bytes from an address to the next multiple of `bytes`.
 inline std::int64_t before_vector(const void* address, std::int64_t bytes) {
   const auto off = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(address) %
                                              static_cast<std::uintptr_t>(bytes));

@@ -51,7 +51,7 @@ struct Options {
 // Throws Error for options that cannot be computed.
 const Options& options_of(const Arguments& arguments);
 
-// The element of the result.
+// Returns the element of the result.
 Element element_of_result(Element element, const Arguments::Words& words);
 
 // The fastest rung of the CPU ladder, also used to check large results. Pictures may have any strides; the
@@ -154,7 +154,7 @@ struct Problem {
   SIMT int cols() const { return static_cast<int>(filtered.extent[2]); }
   SIMT int row_samples() const { return cols() * channels(); }
 
-  // A sample of the picture or of its border.
+  // Returns a sample of the picture or of its border.
   SIMT T sample(std::int64_t n, int y, int x, int c) const {
     const int row = border_index(y, height(), border), col = border_index(x, width(), border);
     return row == from_constant || col == from_constant ? outside : image(n, row, col, c);

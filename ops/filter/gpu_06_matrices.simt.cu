@@ -117,7 +117,7 @@ struct Matrices {
       multiply_bytes<false, false, groups>(thread, d, bytes, weights.column, i);
   }
 
-  // Four adjacent results of row lane / 4, from sample lane % 4 · 4 on.
+  // Returns four adjacent results of row lane / 4, from sample lane % 4 · 4 on.
   SIMT static std::uint32_t finish(Thread thread, const Finish& f, bool quick, std::uint32_t (&d)[4]) {
     if (!quick) {
       SIMT_UNROLL

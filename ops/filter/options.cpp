@@ -316,7 +316,7 @@ bool is_whole(double value) { return value == std::nearbyint(value); }
 
 double half_of(const Kernel& kernel) { return kernel.shift == 0 ? 0 : std::ldexp(1.0, kernel.shift - 1); }
 
-// The largest magnitude that a sum of samples of this type can have.
+// Returns the largest magnitude that a sum of samples of this type can have.
 double largest_sum(const Kernel& kernel, Element element) {
   double weights = 0;
   for (const double w : kernel.weights) weights += std::fabs(w);

@@ -161,7 +161,7 @@ class Lines {
  private:
   static constexpr int nowhere = -0x7fffffff;
 
-  // The offset, from the run's first sample, of sample `by` from the start of a pixel.
+  // Returns the offset, from the run's first sample, of sample `by` from the start of a pixel.
   SIMT int place(int pixel, int by, int first) const {
     const int steps = by < 0 ? -((channels - 1 - by) / channels) : by / channels;
     const int col = border_index(pixel + steps, p_.width(), p_.border);
@@ -501,7 +501,7 @@ SIMT std::uint32_t joined_bytes(std::uint32_t even, std::uint32_t odd) { return 
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
 
-// A weight of at most 8, in both halves.
+// Returns a weight of at most 8, in both halves.
 SIMT std::uint32_t pair_weight(std::int32_t weight) {
   return cuda::ptx::float_to_half(static_cast<float>(weight)) * 0x00010001u;
 }

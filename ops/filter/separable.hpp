@@ -60,7 +60,7 @@ struct Strip {
            top + i + rows <= p.height();
   }
 
-  // 16 bytes of row i, from sample j.
+  // Returns 16 bytes of row i, from sample j.
   SIMT Bytes16 fetch(Thread thread, int i, int j) const {
     constexpr int run = run_samples<T>;
     const int row = i < high ? border_index(top + i, p.height(), p.border) : from_constant, x = left + j;
@@ -122,7 +122,7 @@ inline namespace TESSERA_UNIT {
 #define FILTER_ONCE __attribute__((noinline))
 #endif
 
-// The swizzled slot of 16 bytes in shared memory: lanes that are `2^apart` slots apart have no bank
+// Returns the swizzled slot of 16 bytes in shared memory: lanes that are `2^apart` slots apart have no bank
 // conflicts.
 template <int apart>
 SIMT int swizzled(int slot) {

@@ -15,8 +15,8 @@ namespace tessera::imaging {
 // Fills `to` with standard normal numbers; `special`: with scattered infinities and NaN.
 void fill_samples(Distribution distribution, std::uint64_t seed, const ArrayView& to);
 
-// Index of the sample at position i of an axis of n samples, folded one step at a time: the definition of the
-// borders, for references. -1: none.
+// Returns the index of the sample at position i of an axis of n samples, folded one step at a time: the
+// definition of the borders, for references. -1: none.
 std::int64_t folded(std::int64_t i, std::int64_t n, Border border);
 double sample_at(const ArrayView& array, std::initializer_list<std::int64_t> place);
 // Rounds to the nearest value of the element, ties to even. Integers saturate; NaN becomes the smallest
@@ -37,8 +37,9 @@ void expect_rows(const ArrayView& output, std::span<const std::int64_t> rows, Ex
       }
 }
 
-// Rows of `output`, [pictures,rows,columns,channels], that differ in a byte from the result of `compute`: all
-// variants give the same bits, so only these rows need a check. All rows, if samples are not contiguous.
+// Returns the rows of `output`, [pictures,rows,columns,channels], that differ in a byte from the result of
+// `compute`: all variants give the same bits, so only these rows need a check. All rows, if samples are not
+// contiguous.
 std::vector<std::int64_t> differing_rows(const Arguments& arguments, const std::string& output,
                                          const std::function<void(const Arguments&)>& compute);
 

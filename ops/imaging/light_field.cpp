@@ -46,8 +46,8 @@ struct Weighted {
 
 double nearest_whole(double value) { return std::floor(value + 0.5); }
 
-// The weights along an axis for a view at `place`: all numbers here are multiples of powers of 2 that a
-// double holds exactly.
+// Returns the weights along an axis for a view at `place`: all numbers here are multiples of powers of 2 that
+// a double holds exactly.
 std::vector<Weighted> weights_of(double place, double slope, double bits, Between between) {
   const double one = std::ldexp(1.0, static_cast<int>(bits)),
                shift = nearest_whole(slope * place * one) / one;

@@ -67,7 +67,7 @@ struct Taps {
   std::int32_t weight[4] = {};
 };
 
-// The shift of the view at `place`, in 2^-bits of a pixel, halves rounded up.
+// Returns the shift of the view at `place`, in 2^-bits of a pixel, halves rounded up.
 template <int bits>
 SIMT std::int64_t shift_of(int place, std::int64_t centre, std::int32_t slope) {
   constexpr int spare = 2 * place_bits - bits;
@@ -156,14 +156,15 @@ struct Gather {
     return taps_of<bits>(shift_of<bits>(col, plan.centre_col, plan.slope[plane]), plan.between);
   }
 
-  // One past the last of the views that are in the grid row of view `first`.
+  // Returns one past the last of the views that are in the grid row of view `first`.
   SIMT int row_end(int first) const {
     int end = first + 1;
     while (end < plan.count && plan.view[end].row == plan.view[first].row) ++end;
     return end;
   }
 
-  // The sum over the views [first, end) of one grid row and over their horizontal taps around x, in line y.
+  // Returns the sum over the views [first, end) of one grid row and over their horizontal taps around x, in
+  // line y.
   SIMT Sum<T> along(int first, int end, int plane, int y, int x, int c) const {
     Sum<T> sum = 0;
     SIMT_NO_UNROLL

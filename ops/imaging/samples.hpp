@@ -15,7 +15,7 @@
 
 namespace tessera::imaging {
 
-// The border of this name, or of the name in OpenCV, SciPy, NumPy or NPP. Throws an Error that names
+// Returns the border of this name, or of the name in OpenCV, SciPy, NumPy or NPP. Throws an Error that names
 // --border.
 Border border_named(const std::string& word);
 
@@ -30,7 +30,8 @@ using PictureElements = Types<std::uint8_t, std::uint16_t, std::int16_t, f16, fl
 
 inline constexpr int from_constant = -1;
 
-// Index of the pixel at position i of an axis of n pixels. Mirror borders are even periodic functions.
+// Returns the index of the pixel at position i of an axis of n pixels. Mirror borders are even periodic
+// functions.
 SIMT int border_index(int i, int n, Border border) {
   if (i >= 0 && i < n) return i;
   if (border == Border::constant) return from_constant;
@@ -143,7 +144,7 @@ SIMT std::uint32_t permuted(std::uint32_t a, std::uint32_t b, std::uint32_t plac
 // The places of four consecutive bytes of two words, from place `first` on.
 SIMT std::uint32_t places_from(int first) { return 0x3210u + 0x1111u * static_cast<std::uint32_t>(first); }
 
-// The word that begins `bits` above the lowest bit of `low` and continues in `high`; bits: 0 to 24.
+// Returns the word that begins `bits` above the lowest bit of `low` and continues in `high`; bits: 0 to 24.
 SIMT std::uint32_t funnel_shifted(std::uint32_t low, std::uint32_t high, int bits) {
 #if defined(__CUDA_ARCH__)
   return __funnelshift_r(low, high, static_cast<unsigned>(bits));
@@ -163,7 +164,7 @@ SIMT Bytes16 transposed(std::uint32_t a, std::uint32_t b, std::uint32_t c, std::
 // The lower halves of two words in one.
 SIMT std::uint32_t lower_halves(std::uint32_t a, std::uint32_t b) { return permuted(a, b, 0x5410); }
 
-// The lower byte of each of four halves, or the higher one.
+// Returns the lower byte of each of four halves, or the higher one.
 SIMT std::uint32_t bytes_of_halves(std::uint32_t a, std::uint32_t b, bool higher) {
   return permuted(a, b, higher ? 0x7531 : 0x6420);
 }
@@ -173,7 +174,7 @@ SIMT std::uint32_t third_bytes(const std::uint32_t (&from)[4]) {
   return permuted(permuted(from[0], from[1], 0x0062), permuted(from[2], from[3], 0x0062), 0x5410);
 }
 
-// sum + Σ of the products of corresponding bytes.
+// Returns sum + Σ of the products of corresponding bytes.
 SIMT std::uint32_t dot4(std::uint32_t bytes, std::uint32_t weights, std::uint32_t sum) {
 #if defined(__CUDA_ARCH__)
   return __dp4a(bytes, weights, sum);
@@ -184,7 +185,8 @@ SIMT std::uint32_t dot4(std::uint32_t bytes, std::uint32_t weights, std::uint32_
 #endif
 }
 
-// sum + Σ of the products of corresponding bytes, with signed weights. Modulo 2^32: sums of digits fit.
+// Returns sum + Σ of the products of corresponding bytes, with signed weights. Modulo 2^32: sums of digits
+// fit.
 SIMT std::uint32_t signed_dot4(std::uint32_t bytes, std::uint32_t weights, std::uint32_t sum) {
 #if defined(__CUDA_ARCH__)
   return cuda::ptx::dp4a_u8s8(bytes, weights, sum);
@@ -198,7 +200,7 @@ SIMT std::uint32_t signed_dot4(std::uint32_t bytes, std::uint32_t weights, std::
 #endif
 }
 
-// sum + Σ of the halves of `pair` times bytes 0 and 1 of the weights, or bytes 2 and 3 if `upper`.
+// Returns sum + Σ of the halves of `pair` times bytes 0 and 1 of the weights, or bytes 2 and 3 if `upper`.
 SIMT std::uint32_t dot2(std::uint32_t pair, std::uint32_t weights, bool upper, std::uint32_t sum) {
 #if defined(__CUDA_ARCH__)
   return upper ? __dp2a_hi(pair, weights, sum) : __dp2a_lo(pair, weights, sum);
@@ -221,7 +223,7 @@ SIMT std::uint32_t packed_bytes(std::int32_t first, std::int32_t second, std::ui
 #endif
 }
 
-// 2^23 + byte b of the word: the byte becomes the lowest mantissa bits of a float.
+// Returns 2^23 + byte b of the word: the byte becomes the lowest mantissa bits of a float.
 SIMT float byte_above(std::uint32_t word, int b) {
   return __builtin_bit_cast(float, permuted(word, 0x4b000000u, 0x7440u + static_cast<std::uint32_t>(b)));
 }

@@ -14,7 +14,8 @@
 
 namespace tessera::integration {
 
-// The value of a formula without variables, such as "pi/2"; `what`: its description in error messages.
+// Returns the value of a formula without variables, such as "pi/2"; `what`: its description in error
+// messages.
 double number_of(const std::string& text, const std::string& what);
 // Splits at commas outside of brackets: "0,pi/2" → two formulas.
 std::vector<std::string> parts_of(const std::string& text);
@@ -67,7 +68,7 @@ TrapezoidOptions trapezoid_options_of(const Arguments& arguments);
 // Throws Error if the sum would take longer than --most-seconds (default 10) on so many processor threads.
 void check_seconds(const Arguments& arguments, int threads);
 
-// The integrand, compiled once for these arguments.
+// Returns the integrand, compiled once for these arguments.
 template <class T>
 const formula::Program<T>& program_of(const Arguments& arguments);
 extern template const formula::Program<float>& program_of<float>(const Arguments&);

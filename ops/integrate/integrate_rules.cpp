@@ -19,7 +19,7 @@ using quadrature::Answer;
 // Below this relative tolerance rules would resolve the steps between the numbers of f32.
 constexpr double least_single = 2e-6;
 
-// f, which throws OutOfBudget after so many points.
+// Returns f, which throws OutOfBudget after so many points.
 quadrature::BatchIntegrand within_budget(std::int64_t budget, const quadrature::BatchIntegrand& f) {
   return [f, left = std::make_shared<std::atomic<std::int64_t>>(budget)](
              std::span<const double> points, std::size_t count, std::span<double> y) {

@@ -61,7 +61,7 @@ class Bench {
     return out;
   }
 
-  // The integral of |f|, as the exact sum of a few strips.
+  // Returns the integral of |f|, as the exact sum of a few strips.
   double of_sizes() const {
     Arguments::Words more{
         {"FORMULA", "abs(" + words_.at("FORMULA") + ")"}, {"sum", "exact"}, {"strips", std::to_string(base)}};
@@ -127,8 +127,8 @@ struct Drifts {
 
   // True if samples cancel: the sum's own last place is then no measure of its terms.
   bool cancels() const { return !(magnitude <= 16 * std::fabs(exact)); }
-  // The difference from the exact sum in units of its last place; if samples cancel, of the integral of
-  // |f|'s.
+  // Returns the difference from the exact sum in units of its last place; if samples cancel, of the integral
+  // of |f|'s.
   double units(double measured) const;
 };
 
@@ -405,8 +405,8 @@ Error ignored(const std::string& option, const std::string& why) {
   return Error(option + " would be ignored: " + why);
 }
 
-// The trapezoid rule's convergence for this integrand, from sums of 1 to 8192 strips in long double. Empty if
-// the error does not fall like a power of the width.
+// Returns the trapezoid rule's convergence for this integrand, from sums of 1 to 8192 strips in long double.
+// Empty if the error does not fall like a power of the width.
 std::optional<Convergence> order_of(const Arguments& given) {
   const TrapezoidOptions options = trapezoid_options_of(given);
   constexpr int finest_level = 13;

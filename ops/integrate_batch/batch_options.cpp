@@ -103,8 +103,8 @@ class Finder {
            (node.op == Op::div && !right);
   }
 
-  // The possible linear forms of a part that abs() makes of linear ones. Empty: another kind of part, or too
-  // many forms.
+  // Returns the possible linear forms of a part that abs() makes of linear ones. Empty: another kind of part,
+  // or too many forms.
   std::vector<Linear> branches(std::int32_t index) const {
     if (degree(index) < not_linear) return {linear(index)};
     const Node& node = node_at(index);
@@ -258,7 +258,7 @@ std::vector<NamedParameter> parameters_of(const Arguments& arguments) {
   return out;
 }
 
-// Both limits, and the variable's name.
+// Returns both limits, and the variable's name.
 std::vector<std::string> limits_of(const std::string& text, std::string& variable) {
   variable = "x";
   std::vector<std::string> out;
@@ -294,7 +294,7 @@ formula::Tree end_tree(const std::string& text, const std::string& variable, con
   return out;
 }
 
-// which_ == 0 ? first : which_ == 1 ? second : …
+// Returns which_ == 0 ? first : which_ == 1 ? second : …
 formula::Program<double> one_program(const std::vector<formula::Tree>& ends,
                                      const std::vector<std::string>& names) {
   formula::Tree all = ends.back();

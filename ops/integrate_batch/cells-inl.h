@@ -123,7 +123,7 @@ struct WarpExchange {
   Reach reach[2];
 };
 
-// The Reach of all lanes of a cell.
+// Returns the Reach of all lanes of a cell.
 template <class Thread>
 BATCH_FN Reach reach_of_cell(const Thread& thread, Reach mine) {
   for (int apart = 8; apart > 0; apart /= 2)
@@ -132,7 +132,7 @@ BATCH_FN Reach reach_of_cell(const Thread& thread, Reach mine) {
   return mine;
 }
 
-// One sum of one cell, in the slot order of a single thread.
+// Returns one sum of one cell, in the slot order of a single thread.
 BATCH_FN double summed(const Nodes& nodes, const WarpExchange& exchange, int cell, int which) {
   const double(*seen)[slots] = exchange.seen[cell];
   double out = 0;

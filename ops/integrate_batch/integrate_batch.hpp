@@ -30,7 +30,7 @@ struct Formula {
   }
 };
 
-// An upper bound on the cells of an integral: each stretch begins with two, and a split adds one.
+// Returns an upper bound on the cells of an integral: each stretch begins with two, and a split adds one.
 inline int most_cells(const BatchOptions& options) { return options.most / pair_cost + options.breaks() + 2; }
 
 template <class T>

@@ -159,7 +159,8 @@ BATCH_FN Sums measure(const Nodes& nodes, const Piece& piece, double from, doubl
 
 BATCH_FN double fall(double to, double from) { return from > 0 ? to / from : to > 0 ? 1 : 0; }
 
-// The largest ratio of a null rule to the next one of lower degree: below 1/2 if the function is smooth.
+// Returns the largest ratio of a null rule to the next one of lower degree: below 1/2 if the function is
+// smooth.
 BATCH_FN double slowest_fall(const Sums& sums) {
   double out = 0;
   for (int k = 1; k < nulls; ++k) out = larger(out, fall(size_of(sums.apart[k - 1]), size_of(sums.apart[k])));
@@ -172,7 +173,7 @@ BATCH_FN double most_apart(const Sums& sums) {
   return most;
 }
 
-// The error estimate of the rule, on an interval of length 2.
+// Returns the error estimate of the rule, on an interval of length 2.
 BATCH_FN double apart_of(const Sums& sums) {
   const double most = most_apart(sums);
   const double slowest = slowest_fall(sums), square = slowest * slowest;
@@ -351,8 +352,8 @@ struct Adaption {
     if (of.tail != 0) join(of.reach < 0 ? below : above, sums.reach);
   }
 
-  // The error of subnormal samples: they are integer multiples of the smallest number, and few multiples are
-  // a coarse approximation. If all samples are 0, the integral is doubtful.
+  // Returns the error of subnormal samples: they are integer multiples of the smallest number, and few
+  // multiples are a coarse approximation. If all samples are 0, the integral is doubtful.
   BATCH_FN double lost() const {
     const double smallest = 0x1p-1074, furthest = may_be_endless ? smaller(below.nonzero, above.nonzero) : 2;
     const double tail = furthest < 2 ? 1 / (furthest * furthest) : 0;
@@ -379,7 +380,7 @@ struct Adaption {
     return can_afford(2);
   }
 
-  // The integrand next to a cut: a rounded cut misplaces a jump there.
+  // Returns the integrand next to a cut: a rounded cut misplaces a jump there.
   BATCH_FN double value_at_end(int which, const Sums& sums) const {
     const double weight = mapped_point(piece[which], 0.5 * width * (1 - nodes.x[slots - 1])).weight;
     return weight > 0 ? sums.edge / weight : 0;
@@ -424,10 +425,10 @@ struct Adaption {
     return size_of(sums.low) > size_of(sums.kronrod);  // kronrod is twice the mean
   }
 
-  // The error of the sum, as a multiple of the change by this halving, if the function grows towards the end
-  // of its piece. The remainder decreases by a constant factor, or only as a power p of the logarithm, that
-  // is of the number of halvings; it is unbounded for p <= 1 and unknown for p near 1. The rule's outermost
-  // point is nine halvings ahead of its cell: counting four makes p too small.
+  // Returns the error of the sum, as a multiple of the change by this halving, if the function grows towards
+  // the end of its piece. The remainder decreases by a constant factor, or only as a power p of the
+  // logarithm, that is of the number of halvings; it is unbounded for p <= 1 and unknown for p near 1. The
+  // rule's outermost point is nine halvings ahead of its cell: counting four makes p too small.
   BATCH_FN double ahead_of_end(double left_apart) const {
     constexpr double least = 1.5, any = 1e6;
     double halvings = 4;
@@ -437,8 +438,8 @@ struct Adaption {
     return p < least ? any : less / (1 - less) * (p / (p - 1));
   }
 
-  // The error of the sum of two halves. `apart`: the sum of their estimates; `moved`: the change from the
-  // parent's value. If errors decrease by a constant factor from one halving to the next, as at a
+  // Returns the error of the sum of two halves. `apart`: the sum of their estimates; `moved`: the change from
+  // the parent's value. If errors decrease by a constant factor from one halving to the next, as at a
   // singularity, the changes of all further halvings add up; the smallest factor is a tenth.
   BATCH_FN double error_of_halves(double apart, double moved) const {
     if (moved <= settled * parent_noise) return safety * apart;
@@ -447,9 +448,9 @@ struct Adaption {
     return safety * larger(apart, moved * share);
   }
 
-  // The error of a half if nearly all of its parent's differences vanish in one halving, but the remaining
-  // ones do not decrease: far out, the few points with nonzero samples may be at the zeros of an oscillation.
-  // Another halving decides.
+  // Returns the error of a half if nearly all of its parent's differences vanish in one halving, but the
+  // remaining ones do not decrease: far out, the few points with nonzero samples may be at the zeros of an
+  // oscillation. Another halving decides.
   BATCH_FN double gone_at_once(const Sums& half) const {
     constexpr double much = 64;
     const double sizes = 0.5 * width * half.sizes;
@@ -535,8 +536,8 @@ struct Adaption {
     return apart <= 1e3 * last_bit * larger(size_of(a), size_of(b)) ? 0 : apart;
   }
 
-  // The error of a cell whose extrapolated value differs from that of its neighbour where they meet, or of
-  // the piece's partner where t is 1.
+  // Returns the error of a cell whose extrapolated value differs from that of its neighbour where they meet,
+  // or of the piece's partner where t is 1.
   BATCH_FN double owed(int index) const {
     const double low = list.get(low_of, index), high = list.get(high_of, index);
     const int before = list.link(previous_of, index), behind = list.link(output_step, index);

@@ -145,7 +145,8 @@ bool is_stored_by_lanes(const Problem<T>& p) {
   return is_aligned(p.c) && (p.beta == T{0} || is_aligned(p.c0));
 }
 
-// The block and thread that write an element; known only if each block computes one tile of a known shape.
+// Returns the block and thread that write an element; known only if each block computes one tile of a known
+// shape.
 template <int tile>
 std::optional<Owner> owner(const Arguments& arguments, const Tuning& tuning, const Extents& index) {
   const std::int64_t m = arguments.dim("m"), n = arguments.dim("n"), i = index[0], j = index[1];
@@ -176,8 +177,8 @@ Footprint plain_footprint(const Arguments& arguments) {
       plain_args(Problem<T>::of(arguments)).stream_k.blocks());
 }
 
-// The footprint of the kernel for row-major operands, whose registers stand for those of the other layouts.
-// Known only if nothing is left to the model, which depends on the device.
+// Returns the footprint of the kernel for row-major operands, whose registers stand for those of the other
+// layouts. Known only if nothing is left to the model, which depends on the device.
 template <int tile>
 std::optional<Footprint> footprint(const Arguments& arguments, const Tuning& tuning) {
   if (arguments.element() == Element::f64) return plain_footprint<double>(arguments);

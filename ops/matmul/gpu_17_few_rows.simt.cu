@@ -404,7 +404,7 @@ template <class Kernel>
 std::int64_t steps_of(std::int64_t k) {
   return std::max<std::int64_t>((k + Kernel::depth - 1) / Kernel::depth, 1);
 }
-// The number of blocks that are resident on the device at once, limited by registers.
+// Returns the number of blocks that are resident on the device at once, limited by registers.
 template <class Kernel>
 std::int64_t blocks_of(const Device& device) {
   return std::int64_t{device.multiprocessors} * Kernel::min_blocks_per_sm;
@@ -420,8 +420,8 @@ std::size_t partial_bytes(std::int64_t tiles, std::int64_t splits) {
 inline std::int64_t most_splits(std::int64_t tiles, std::int64_t steps, std::int64_t blocks) {
   return std::max<std::int64_t>(std::min({std::int64_t{64}, steps, 5 * blocks / tiles}), 1);
 }
-// The number of splits that minimizes the time of the waves of blocks. Each wave takes its steps and one more
-// to start; splits take three more to store and add the parts. Beyond one wave, splits have at least
+// Returns the number of splits that minimizes the time of the waves of blocks. Each wave takes its steps and
+// one more to start; splits take three more to store and add the parts. Beyond one wave, splits have at least
 // `least_steps` steps.
 inline std::int64_t splits_of(std::int64_t tiles, std::int64_t steps, std::int64_t blocks) {
   constexpr std::int64_t least_steps = 8;

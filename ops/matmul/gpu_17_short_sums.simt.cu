@@ -34,7 +34,7 @@ PreparedRun prepare_short_sums(const Arguments& arguments, const Tuning& tuning,
   }};
 }
 
-// The footprint for one multiprocessor: the number of blocks depends on the device.
+// Returns the footprint for one multiprocessor: the number of blocks depends on the device.
 template <class T>
 Footprint footprint_of_short_sums(const Arguments& arguments, const Tuning& tuning) {
   const auto p = by_rows_of_c<T>(GemmArguments<T>::of(arguments));

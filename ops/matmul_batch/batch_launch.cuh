@@ -24,7 +24,7 @@ inline Layered layered(const matmul::TmaOperand& one, std::int64_t count, std::i
   return {{one.matrix, count, step}, one.mn_major};
 }
 
-// The operand in place, if the TMA can read it.
+// Returns the operand in place, if the TMA can read it.
 inline std::optional<Layered> tma_operand(const MatrixRef& f, std::int64_t count, std::int64_t step,
                                           bool supports_mn_major) {
   const Layered along = layered(matmul::k_major_operand(f), count, step),

@@ -14,7 +14,7 @@
 namespace tessera::matmul_batch {
 namespace {
 
-// An upper bound: in any layout, both operands may have to be packed.
+// Returns an upper bound: in any layout, both operands may have to be packed.
 std::size_t workspace(const Arguments& arguments, const Tuning&) {
   const MixedBatch all = with_row_major_c(MixedBatch::of(arguments));
   const auto bytes = [&](const MatrixRef& f, std::int64_t step) {
@@ -72,7 +72,7 @@ const Rung rung(variant());
 
 // The same kernels for products of any sizes, for callers of multiply_group.
 
-// The problems in the kernel's form, without those that have no elements.
+// Returns the problems in the kernel's form, without those that have no elements.
 std::vector<MixedProblem> problems_of(std::span<const matmul::Gemm> entries) {
   std::vector<MixedProblem> out;
   for (const matmul::Gemm& entry : entries)

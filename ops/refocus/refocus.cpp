@@ -17,7 +17,7 @@ using lightfield::LightFieldPlan;
 
 constexpr const char* output_name = "refocused";
 
-// The weight of a view at the offset (up, right) from the centre, in 2^-16 of a view.
+// Returns the weight of a view at the offset (up, right) from the centre, in 2^-16 of a view.
 std::int64_t weight_of(const std::string& aperture, std::int64_t up, std::int64_t right, double radius) {
   constexpr double most = 255;
   if (aperture == "mean") return 1;
@@ -120,7 +120,7 @@ std::vector<Case> cases() {
   return out;
 }
 
-// The planes of a plan, in the form of the option --slopes.
+// Returns the planes of a plan, in the form of the option --slopes.
 std::string slopes_text(const lightfield::LightFieldPlan& plan, Interval planes) {
   std::string out;
   for (std::int64_t i = planes.first; i < planes.last; ++i) {

@@ -25,7 +25,7 @@ const npp::Library& geometry() {
   return loaded;
 }
 
-// The value of NPP's enumeration; 0: NPP has no such method.
+// Returns the value of NPP's enumeration; 0: NPP has no such method.
 int method_of(const Arguments& arguments) {
   switch (options_of(arguments).method) {
     case Method::nearest:

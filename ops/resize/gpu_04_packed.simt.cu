@@ -26,8 +26,8 @@ struct Planes {
   int units;                      // words of a row
   bool aligned;
 
-  // The distance between channels, in vectors of 16 bytes. Neighbouring lanes read several channels, whose
-  // words this places in different banks.
+  // Returns the distance between channels, in vectors of 16 bytes. Neighbouring lanes read several channels,
+  // whose words this places in different banks.
   SIMT static int stride(int channels) { return channels == 1 ? 3 * lanes : lanes + (channels == 3 ? 3 : 2); }
   SIMT static int most_units(int channels) { return channels == 1 ? 3 * lanes : lanes; }
 

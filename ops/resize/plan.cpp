@@ -176,8 +176,8 @@ class Axis16 {
   const std::vector<std::int32_t>& table_;
 };
 
-// The number of 16-byte pieces, from a multiple of four bytes on, that hold the source bytes of sixteen
-// samples.
+// Returns the number of 16-byte pieces, from a multiple of four bytes on, that hold the source bytes of
+// sixteen samples.
 int pieces_of(const Axis16& along, int channels, int width) {
   int most = 0;
   for (int first = 0; first < width * channels; first += Tiling::samples) {

@@ -115,7 +115,7 @@ class Definition {
     return sample_at(image_, {n, y, x, c});
   }
 
-  // An integer if sums are integers, else a value that an f32 holds.
+  // Returns an integer if sums are integers, else a value that an f32 holds.
   double number(std::int64_t n, std::int64_t y, std::int64_t x, std::int64_t c) const {
     const std::int64_t last = image_.extents[3] - 1;
     double out = stored(n, y, x, c);
@@ -212,7 +212,7 @@ class Definition {
   const std::vector<std::int32_t>& table_;
 };
 
-// The rows of the picture that rows of the result depend on.
+// Returns the rows of the picture that rows of the result depend on.
 Interval rows_read(const PlanTable& planned, std::int64_t height, Interval rows) {
   if (rows.empty() || planned.table.empty()) return {0, height};
   Interval out{height, 0};

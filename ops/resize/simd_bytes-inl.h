@@ -202,8 +202,8 @@ class AlongRows {
     }
   }
 
-  // w·x, rounded once. The bits of the float 2^23 + x are those of 2^23 OR x: nothing is converted, and a
-  // fused multiply-add subtracts w·2^23.
+  // Returns w·x, rounded once. The bits of the float 2^23 + x are those of 2^23 OR x: nothing is converted,
+  // and a fused multiply-add subtracts w·2^23.
   static HWY_INLINE VFloats product(VFloats w, VSums x, VFloats off) {
     const Floats d;
     const auto with_above = hn::BitCast(d, hn::Or(x, hn::BitCast(Sums(), hn::Set(d, above))));

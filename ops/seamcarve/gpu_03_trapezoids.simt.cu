@@ -22,7 +22,7 @@ struct Config {
   Tuning tuning() const { return {{"lane", lane}, {"rows", rows}}; }
 };
 
-// The minimum; the first one if both are equal.
+// Returns the minimum; the first one if both are equal.
 SIMT std::int32_t lesser(std::int32_t first, std::int32_t second, bool& is_first) {
 #if defined(__CUDA_ARCH__)
   return cuda::ptx::vibmin_s32(first, second, is_first);
@@ -36,7 +36,7 @@ SIMT Masked lesser(Masked first, Masked second, bool& is_first) {
   return is_first ? first : second;
 }
 
-// An energy and, above it, the pixel's mark: shared memory holds 32 bits for either type of cost.
+// Returns an energy and, above it, the pixel's mark: shared memory holds 32 bits for either type of cost.
 template <class Sum>
 SIMT std::uint32_t packed_energy(std::int32_t energy, std::int32_t pixel) {
   const auto low = static_cast<std::uint32_t>(energy);
@@ -64,7 +64,7 @@ struct Stage {
   SIMT std::int32_t* ancestors(std::int32_t of) const {
     return reinterpret_cast<std::int32_t*>(tops(phases() + 1)) + of * field.stride;
   }
-  // The seam's column in a phase's last row.
+  // Returns the seam's column in a phase's last row.
   SIMT std::int32_t* ends() const { return ancestors(phases()); }
 
   static std::size_t bytes(const Direction& d, std::int32_t rows) {

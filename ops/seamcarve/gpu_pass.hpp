@@ -270,7 +270,7 @@ std::size_t workspace_for(const Problem<T>& p, const Own& own) {
   return static_cast<std::size_t>(Layout::of(p).own) + most;
 }
 
-// The launch of a rung's own kernel, which makes picture 0's first greys.
+// Returns the launch of a rung's own kernel, which makes picture 0's first greys.
 template <class T>
 Launch first_launch(const Problem<T>& p) {
   Launch out = prepare_launch(p.options.direction[0]);

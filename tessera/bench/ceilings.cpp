@@ -14,7 +14,7 @@ namespace {
 // First line of the cache file; then the key, the date, and a line for each rate.
 constexpr const char* format = "tessera ceilings 3";
 
-// The properties that the ceilings depend on.
+// Returns the properties that the ceilings depend on.
 std::string key_of(const Device& device) {
   return fmt::format("{}|{}|{} threads|{} processors|{}", name_of(device.where), device.name, device.threads,
                      device.multiprocessors, device.driver);

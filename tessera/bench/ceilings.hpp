@@ -35,7 +35,8 @@ double best_of(int fewest, int most, const std::function<double()>& rate);
 // Peak rate of the processors: register-to-register multiply-adds in the widest vectors, fused for floating
 // point. Counts a multiply-add as two. Element::f32, f64 or i32; takes a few milliseconds.
 double fma_flops_per_second(Element element, int threads);
-// The higher rate of a copy and a triad over arrays larger than the caches, on device.threads threads.
+// Returns the higher rate of a copy and a triad over arrays larger than the caches, on device.threads
+// threads.
 double copy_bytes_per_second(const Device& device);
 
 }  // namespace tessera::bench

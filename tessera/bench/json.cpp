@@ -30,7 +30,7 @@ Json numbers(const std::vector<std::optional<double>>& values) {
 }
 Json text(const std::string& value) { return value.empty() ? Json(nullptr) : Json(value); }
 
-// The compiler and flags of the GPU kernels; null: a build without CUDA.
+// Returns the compiler and flags of the GPU kernels; null: a build without CUDA.
 Json cuda_of(const Build& build) {
   if (build.cuda_compiler.empty()) return nullptr;
   return {{"compiler", build.cuda_compiler},
@@ -227,7 +227,7 @@ Json counters_json(const Counters& counters) {
   return out;
 }
 
-// One entry for each line of source, with all its accesses.
+// Returns one entry for each line of source, with all its accesses.
 Json lines_json(const std::vector<TracedLine>& lines) {
   Json out = Json::array();
   for (const TracedLine& line : by_place(lines)) {
@@ -303,7 +303,7 @@ Json to_json(const TraceSession& session) {
 
 namespace {
 
-// A string of the document; "": null or missing.
+// Returns a string of the document; "": null or missing.
 std::string text(const Json& json, const char* key) {
   const auto found = json.find(key);
   if (found == json.end() || found->is_null()) return {};

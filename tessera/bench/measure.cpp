@@ -379,7 +379,7 @@ double seconds_of(const Plan& plan, const Inputs& inputs, double limit) {
   return best;
 }
 
-// The sizes of a problem: its dimensions and integer arguments.
+// Returns the sizes of a problem: its dimensions and integer arguments.
 Dims sizes_of(const Operation& operation, const Case& problem) {
   Dims out = problem.dims;
   for (const Parameter* p : operation.signature.of(Parameter::Kind::integer))
@@ -537,7 +537,7 @@ class Trials {
     return expected > most / 4;
   }
 
-  // The sets that this device's launches cycle through; devices in host memory share theirs.
+  // Returns the sets that this device's launches cycle through; devices in host memory share theirs.
   Turns turns_of(Row& row) {
     if (!measuring_->rotate) return {};
     const Arguments& arguments = inputs_->arguments();

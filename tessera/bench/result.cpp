@@ -91,7 +91,7 @@ Rows chosen(const Rows& rows, const auto& fits) {
   return out;
 }
 
-// The fastest choice of the parent rung; by default the nearest given rung before it on its ladder.
+// Returns the fastest choice of the parent rung; by default the nearest given rung before it on its ladder.
 const Row* rung_before(const Rows& rows, const Row& of) {
   const Variant& mine = *of.variant;
   const Variant* nearest = nullptr;

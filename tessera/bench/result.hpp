@@ -109,8 +109,8 @@ struct Ratio {
 };
 Ratio ratio_of(const Summary& of, const Summary& to);
 
-// "shared_tiles ran 1.88 ± 0.07 times faster than per_element, …": for each device and mode, compares the
-// fastest own rung with the rung before it and the fastest baseline. Empty: no such pair.
+// Returns "shared_tiles ran 1.88 ± 0.07 times faster than per_element, …": for each device and mode, compares
+// the fastest own rung with the rung before it and the fastest baseline. Empty: no such pair.
 std::vector<std::string> summary_of(const std::vector<Row>& rows);
 
 // All rows are of one problem.

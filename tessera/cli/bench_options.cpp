@@ -16,7 +16,7 @@ namespace {
 
 bool is_serial(const Variant& variant) { return variant.where == Where::cpu && variant.place == 1; }
 
-// The choice's values overridden by `wanted`; nothing if they contradict.
+// Returns the choice's values overridden by `wanted`; nothing if they contradict.
 std::optional<Tuning> fitted(const Variant& variant, const Choice& choice, const Tuning& wanted) {
   Tuning out = choice.defaults();
   for (const auto& [name, value] : wanted) {

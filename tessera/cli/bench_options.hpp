@@ -99,14 +99,14 @@ struct Subject {
   std::vector<const Variant*> variants;
 };
 
-// The named variants, or the whole ladders of the devices without baselines. Throws Error for a name that
-// none of the devices has.
+// Returns the named variants, or the whole ladders of the devices without baselines. Throws Error for a name
+// that none of the devices has.
 std::vector<Subject> subjects_of(const Operation& operation, const SearchOptions& options);
 
-// The space to walk for one problem. `open_ranges`: see tune::SpaceOptions.
+// Returns the space to walk for one problem. `open_ranges`: see tune::SpaceOptions.
 tune::SpaceOptions space_options(const SearchOptions& options, const Case& problem, bool open_ranges);
 
-// The operation named by the first of a verb's words; null if that is a flag.
+// Returns the operation named by the first of a verb's words; null if that is a flag.
 const Operation* operation_first(const std::vector<std::string>& words);
 
 }  // namespace tessera::cli

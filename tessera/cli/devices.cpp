@@ -52,7 +52,7 @@ std::vector<Found> found(const std::string& named, Measuring how) {
   return out;
 }
 
-// "2030-01-31"
+// Returns "2030-01-31"
 std::string when(const std::optional<bench::MeasuredCeilings>& measured) {
   return !measured || measured->empty() ? "" : measured->date.substr(0, measured->date.find('T'));
 }

@@ -28,7 +28,7 @@ std::string replaced(std::string text, const std::string& field, const std::stri
   return text;
 }
 
-// The same name for a file, however it is typed.
+// Returns the same name for a file, however it is typed.
 std::string place_of(const std::string& path) {
   std::error_code none;
   const auto real = std::filesystem::weakly_canonical(std::filesystem::absolute(path, none), none);
@@ -155,7 +155,7 @@ bool widens(Element from, Element to) {
   }
 }
 
-// A mask of 16 bits, by its upper bytes.
+// Returns a mask of 16 bits, by its upper bytes.
 Array upper_bytes(const Array& from) {
   Array out(Element::u8, from.extents());
   for (std::int64_t i = 0; i < from.view().count(); ++i)
@@ -192,7 +192,7 @@ ArrayView widened(const ArrayView& view) {
   return out;
 }
 
-// A range of channels: the colours, or the alpha behind them.
+// Returns a range of channels: the colours, or the alpha behind them.
 Array channels_of(const Array& pixels, std::int64_t first, std::int64_t count) {
   ArrayView part = pixels.view();
   part.data = const_cast<char*>(pixels.as<char>()) + static_cast<std::size_t>(first) * size_of(part.element);

@@ -12,8 +12,8 @@
 
 namespace tessera::cli {
 
-// The files that a word means: "photos/*.jpg", or "@list" for a file of names; nothing: the word is itself a
-// file name.
+// Returns the files that a word means: "photos/*.jpg", or "@list" for a file of names; nothing: the word is
+// itself a file name.
 std::vector<std::string> several(const std::string& word);
 
 // "out/{name}.png" for "in/cat.jpg": "out/cat.png". {index} stays.
@@ -36,9 +36,9 @@ using FlagFile = std::pair<const char*, std::string>;
 void demand_files_of_their_own(const std::vector<FlagFile>& files, const std::vector<std::string>& inputs,
                                const std::vector<std::string>& outputs);
 
-// The file that --FLAG WORD means for each of the inputs. One serves all; "masks/{name}.png" has each input's
-// name; a pattern or an @list means as many files as there are inputs, in their order. Throws Error if the
-// numbers do not match.
+// Returns the file that --FLAG WORD means for each of the inputs. One serves all; "masks/{name}.png" has each
+// input's name; a pattern or an @list means as many files as there are inputs, in their order. Throws Error
+// if the numbers do not match.
 std::vector<std::string> paired_files(const std::string& flag, const std::string& word,
                                       const std::vector<std::string>& inputs);
 

@@ -63,7 +63,7 @@ std::string type_of(const Parameter& p) {
   return out.empty() ? "TEXT" : out;
 }
 
-// Another name if the operation has a parameter of this name.
+// Returns another name if the operation has a parameter of this name.
 std::string protect_flag(const Operation& operation) {
   const bool taken = std::ranges::any_of(operation.signature.parameters, [](const Parameter& p) {
     return p.is_flag() && p.flag() == "protect";
@@ -110,7 +110,7 @@ MultiDeviceOptions options_of(const DeviceFlags& flags, const std::vector<Device
   return out;
 }
 
-// " [--study precision]" for help; "" where the operation has none.
+// Returns " [--study precision]" for help; "" where the operation has none.
 std::string studies_text(const Operation& operation) {
   std::string out;
   for (const Study* study : studies_of(operation.name))
@@ -213,7 +213,7 @@ Error missing(const Operation& operation, const std::string& what) {
   return Error(what + " is missing; usage: tessera " + operation.name + " " + operation.signature.usage());
 }
 
-// The positional words by parameter, in the order of the signature.
+// Returns the positional words by parameter, in the order of the signature.
 std::map<std::string, std::string> places_of(const Operation& operation, const CallOptions& options) {
   std::map<std::string, std::string> out;
   std::size_t next = 0;
@@ -334,7 +334,7 @@ std::vector<std::string> outputs_after(const Operation& operation, const std::ve
   return out;
 }
 
-// The stream for tables; obstacles to writing the outputs are reported before the computation.
+// Returns the stream for tables; obstacles to writing the outputs are reported before the computation.
 std::FILE* stream_of(const CallOptions& options) {
   std::FILE* to = table_stream(options.json);
   for (const std::string& output : options.outputs) {

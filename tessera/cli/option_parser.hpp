@@ -50,7 +50,7 @@ void declare_flag(OptionParser& words, const Parameter& p, std::string& into, co
 // "op-a" → "TESSERA_OP_A"
 std::string environment_variable(const std::string& flag);
 
-// The value of a flag. Throws Error "FLAG needs WHAT, not 'word'" or that it is out of range.
+// Returns the value of a flag. Throws Error "FLAG needs WHAT, not 'word'" or that it is out of range.
 double number_named(const std::string& flag, const std::string& what, const std::string& word, double least,
                     double most);
 std::int64_t count_named(const std::string& flag, const std::string& word, std::int64_t least,

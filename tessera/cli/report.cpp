@@ -71,8 +71,8 @@ std::optional<std::string> find_browser() {
   return std::nullopt;
 }
 
-// A PNG of the drawing, two pixels a unit, made by an installed browser: the library rasterises nothing
-// itself.
+// Returns a PNG of the drawing, two pixels a unit, made by an installed browser: the library rasterises
+// nothing itself.
 std::string png_of(const report::Svg& drawing) {
   const auto browser = find_browser();
   if (!browser)

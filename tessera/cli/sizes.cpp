@@ -84,7 +84,7 @@ std::vector<std::int64_t> values_of(const Word& word, const Dims& known) {
   return out;
 }
 
-// The entries that the word adds, one for each of its values or tuples.
+// Returns the entries that the word adds, one for each of its values or tuples.
 std::vector<Dims> entries_of(const Word& word, const Dims& known) {
   std::vector<Dims> out;
   if (!word.tuples) {

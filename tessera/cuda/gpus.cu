@@ -200,9 +200,9 @@ void check_driver(CUresult status, const char* doing) {
     throw Error(Error::Kind::no_device, "the driver's error " + std::to_string(status) + " " + doing);
 }
 
-// The GPU's multiprocessors in the smallest groups that the driver gives: every part consists of whole
-// groups, so that parts of one GPU with disjoint ranges share no multiprocessor. Small groups may lie in
-// different hardware clusters (GPCs), where large thread block clusters do not fit.
+// Returns the GPU's multiprocessors in the smallest groups that the driver gives: every part consists of
+// whole groups, so that parts of one GPU with disjoint ranges share no multiprocessor. Small groups may lie
+// in different hardware clusters (GPCs), where large thread block clusters do not fit.
 std::vector<CUdevResource> groups_of(const Device& device) {
   constexpr unsigned least = 2;  // multiprocessors come in pairs
   CUdevResource all{}, rest{};

@@ -22,7 +22,7 @@ constexpr int max_threads_per_block() {
   else return 1024;
 }
 
-// minBlocksPerMultiprocessor of __launch_bounds__.
+// Returns minBlocksPerMultiprocessor of __launch_bounds__.
 template <class Kernel>
 constexpr int min_blocks_per_sm() {
   if constexpr (requires { Kernel::min_blocks_per_sm; }) return Kernel::min_blocks_per_sm;

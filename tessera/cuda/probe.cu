@@ -107,7 +107,7 @@ Reading Probe::read(cudaStream_t stream, const std::function<void()>& work, bool
   return out;
 }
 
-// The mean over the multiprocessors with both readings.
+// Returns the mean over the multiprocessors with both readings.
 std::optional<double> Probe::clock_between_notes(cudaStream_t stream) {
   const auto count = static_cast<std::size_t>(multiprocessors_);
   std::vector<Note> notes(2 * count);

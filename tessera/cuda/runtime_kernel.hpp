@@ -31,7 +31,7 @@ Cubin compile(const std::string& source, const std::string& architecture);
 
 Reason no_driver();  // the reason why nothing can be launched here; std::nullopt: it can
 
-// A rung whose kernels are compiled at run time.
+// Returns a rung whose kernels are compiled at run time.
 Variant compiled_variant(std::string idea, Choice choice);
 
 class RuntimeKernel {

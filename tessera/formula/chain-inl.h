@@ -91,7 +91,7 @@ void leave_link(const Link* link, std::size_t offset, TESSERA_VALUES) {
 }
 
 #if HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
-// The instructions' estimate of 1/√a, accurate to at least 2^-11 for a in their range.
+// Returns the instructions' estimate of 1/√a, accurate to at least 2^-11 for a in their range.
 template <class T>
 HWY_INLINE V<T> estimate(V<T> a) {
   if constexpr (sizeof(T) == 4) {

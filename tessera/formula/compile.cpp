@@ -159,7 +159,7 @@ class Compiler {
     return out;
   }
 
-  // The last value that needs each; the root is needed to the end, and -1 means unused.
+  // Returns the last value that needs each; the root is needed to the end, and -1 means unused.
   std::vector<int> last_uses(int root) const {
     std::vector<int> last(values_.size(), -1);
     last[static_cast<std::size_t>(root)] = static_cast<int>(values_.size());

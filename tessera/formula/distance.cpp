@@ -52,7 +52,7 @@ Maybe kept(Polynomial p, const Exact& exact) {
   return p;
 }
 
-// a + by·b, by = ±1.
+// Returns a + by·b, by = ±1.
 Maybe scaled_sum(const Polynomial& a, double by, const Polynomial& b) {
   Exact exact;
   Polynomial out(std::max(a.size(), b.size()), 0.0);
@@ -86,7 +86,7 @@ Maybe quotient(const Polynomial& a, const Polynomial& b) {
   return kept(out, exact);
 }
 
-// p(at + side·d) as a polynomial of d.
+// Returns p(at + side·d) as a polynomial of d.
 Maybe shifted(Polynomial p, double at, double side) {
   Exact exact;
   for (std::size_t i = 0; i + 1 < p.size(); ++i)
@@ -251,7 +251,7 @@ class Rewriter {
                          : out_.tree.add(node);
   }
 
-  // The part minus its value at the end; only for a part that varies.
+  // Returns the part minus its value at the end; only for a part that varies.
   Index rest(Index i) {
     Index& written = rest_[at(i)];
     if (written >= 0) return written;

@@ -7,9 +7,9 @@
 
 namespace tessera::formula {
 
-// The elementary functions, in namespace `formula`, for __device__ code: the same text that this library is
-// compiled from. It includes no headers. Place it before any text of source_of(). Compile with -fmad=false;
-// the IEEE division, square roots and subnormals that it also needs are NVRTC's defaults.
+// Returns the elementary functions, in namespace `formula`, for __device__ code: the same text that this
+// library is compiled from. It includes no headers. Place it before any text of source_of(). Compile with
+// -fmad=false; the IEEE division, square roots and subnormals that it also needs are NVRTC's defaults.
 std::string_view elementary_source();
 
 // For kernels: sqrt_rn_fast() and sqrt_approx_fast(), square roots that look for special numbers together,

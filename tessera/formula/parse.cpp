@@ -13,7 +13,7 @@ namespace {
 namespace x3 = boost::spirit::x3;
 using Text = const char*;
 
-// A hint for users of another notation; `at` is where parsing stopped.
+// Returns a hint for users of another notation; `at` is where parsing stopped.
 std::string hint(Text begin, Text at, Text end, bool after_value) {
   if (at == end) return "";
   const char c = *at;

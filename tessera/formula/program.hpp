@@ -36,7 +36,7 @@ struct Program {
 template <class T>
 Program<T> compile(const Tree& tree, const std::vector<std::string>& inputs);
 
-// The value at one point; `inputs` in the order that compile() was given. Kernels call interpret()
+// Returns the value at one point; `inputs` in the order that compile() was given. Kernels call interpret()
 // (interpret.hpp).
 template <class T>
 T evaluate(const Program<T>& program, std::span<const T> inputs);

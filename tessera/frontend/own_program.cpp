@@ -301,7 +301,7 @@ class Build {
 
   static void append(Words& words, const Words& more) { words.insert(words.end(), more.begin(), more.end()); }
 
-  // A file in the folder, made by `make` under another name unless it is there.
+  // Returns a file in the folder, made by `make` under another name unless it is there.
   template <class Make>
   std::string kept(const std::string& name, const Make& make) const {
     const std::string path = folder_ + "/" + name;

@@ -77,7 +77,7 @@ class Structure {
 
   [[noreturn]] void refuse(size_t at, const std::string& what) const { throw Refusal(list.place(at), what); }
 
-  // The "{" around a token, none: the file's own scope.
+  // Returns the "{" around a token, none: the file's own scope.
   size_t brace(size_t at) const { return braces_[at]; }
   Scope scope(size_t at) const { return brace(at) == none ? Scope::space : scope_of_brace_.at(brace(at)); }
 
@@ -107,7 +107,7 @@ class Structure {
     }
   }
 
-  // The first token of the declaration or statement that contains a token.
+  // Returns the first token of the declaration or statement that contains a token.
   size_t start(size_t at) const {
     while (at > 0) {
       const Token& before = t[at - 1];
@@ -141,7 +141,7 @@ class Structure {
     size_t body = none;        // "{" of a function
   };
 
-  // The declaration whose first specifier of CUDA's stands at `at`.
+  // Returns the declaration whose first specifier of CUDA's stands at `at`.
   Declaration declaration(size_t at) const {
     Declaration out;
     out.begin = at;
@@ -176,7 +176,7 @@ class Structure {
     bool initialized = false;
   };
 
-  // The declarators of a variable declaration, from the token `begin` up to its ";".
+  // Returns the declarators of a variable declaration, from the token `begin` up to its ";".
   std::vector<Declarator> declarators(size_t begin) const {
     std::vector<Declarator> out;
     Declarator now;
@@ -468,7 +468,7 @@ class Rewriter {
     for (; from < to; ++from) writer_.drop(from);
   }
 
-  // The tokens joined by blanks, without CUDA's specifiers and words that a copy must not have.
+  // Returns the tokens joined by blanks, without CUDA's specifiers and words that a copy must not have.
   std::string words(size_t from, size_t to, bool attributes = true) const {
     std::string out;
     for (size_t i = from; i < to; ++i) {
@@ -695,8 +695,8 @@ class Rewriter {
     writer_.behind(t[arguments].partner, ")");
   }
 
-  // The first token of the expression before "<<<": a name, perhaps of a template or a member, a call, or a
-  // parenthesis.
+  // Returns the first token of the expression before "<<<": a name, perhaps of a template or a member, a
+  // call, or a parenthesis.
   size_t callee(size_t open) const {
     constexpr std::string_view keywords[] = {"if", "while", "for",  "switch", "return", "else",
                                              "do", "throw", "case", "and",    "or",     "not"};
@@ -857,7 +857,7 @@ class Rewriter {
     }
   }
 
-  // ", int(N)" of __launch_bounds__(N, …) in a kernel's head.
+  // Returns ", int(N)" of __launch_bounds__(N, …) in a kernel's head.
   std::string most_threads(const Declaration& f) const {
     for (size_t i = is_.start(f.begin); i < f.parameters; ++i) {
       if (!t[i].is("__launch_bounds__") || !t[i + 1].is("(")) continue;
@@ -889,7 +889,7 @@ class Rewriter {
            kernel + ");";
   }
 
-  // The parameters without their default values.
+  // Returns the parameters without their default values.
   std::string parameters(const Declaration& f) const {
     std::string out;
     const size_t end = t[f.parameters].partner;

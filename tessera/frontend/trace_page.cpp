@@ -49,7 +49,7 @@ class Elements {
   simt::SharedVariable variable_;
 };
 
-// "lane 3", "lanes 0 to 7, 9".
+// Returns "lane 3", "lanes 0 to 7, 9".
 std::string name_of_lanes(const std::vector<std::int64_t>& some) {
   std::string out;
   for (std::size_t i = 0; i < some.size();) {
@@ -77,7 +77,8 @@ std::vector<std::int64_t> active_lanes(const Request& request) {
   return out;
 }
 
-// The byte at which a lane's access begins, counted from the start of the array's first 128-byte line.
+// Returns the byte at which a lane's access begins, counted from the start of the array's first 128-byte
+// line.
 std::int64_t begin_of(const Request& request, std::int64_t lane) {
   return request.start + request.offsets[static_cast<std::size_t>(lane)];
 }
@@ -355,7 +356,7 @@ struct Listing {
   SourceRows rows;
 };
 
-// The lines of a file; none where it cannot be read.
+// Returns the lines of a file; none where it cannot be read.
 std::vector<std::string> lines_of_file(const std::string& file) {
   std::ifstream in(file);
   std::vector<std::string> out;
@@ -452,7 +453,7 @@ constexpr const char* margin_heads =
     "<span>sectors / request</span><span>bank conflicts</span><span class=\"less\">bytes asked for</span>"
     "<span class=\"text\">source</span></div>\n";
 
-// The counters of one line: line and source stand above them.
+// Returns the counters of one line: line and source stand above them.
 DataTable counters_of_line(const std::vector<LineCost>& costs, const std::string& caption) {
   DataTable out = report::data_table(lines_table(costs), caption);
   out.columns.erase(out.columns.begin());

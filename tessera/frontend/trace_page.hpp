@@ -13,7 +13,7 @@ namespace tessera::frontend {
 // `files`: the program's, in the order in which they are shown; others that have accesses follow.
 std::string trace_page(const Record& record, const std::vector<std::string>& files);
 
-// The most expensive request of a line; `name` must be unique on its page.
+// Returns the most expensive request of a line; `name` must be unique on its page.
 report::Chart request_chart(const LineCost& cost, const std::string& name);
 
 }  // namespace tessera::frontend

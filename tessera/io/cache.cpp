@@ -65,8 +65,8 @@ std::string file_name(const CacheFolder& folder, const std::string& key) {
   return folder.name + "/" + checksum(key);
 }
 
-// The file's content: the key's length, the key, the result, and a checksum of all that, by which a truncated
-// or corrupted file is detected.
+// Returns the file's content: the key's length, the key, the result, and a checksum of all that, by which a
+// truncated or corrupted file is detected.
 std::string file_of(const std::string& key, const std::string& result) {
   const std::string out = std::to_string(key.size()) + "\n" + key + result;
   return out + checksum(out);

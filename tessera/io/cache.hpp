@@ -7,10 +7,10 @@
 
 namespace tessera {
 
-// $XDG_CACHE_HOME/tessera, else ~/.cache/tessera; std::nullopt if neither is an absolute path.
+// Returns $XDG_CACHE_HOME/tessera, else ~/.cache/tessera; std::nullopt if neither is an absolute path.
 std::optional<std::string> cache_folder();
 
-// The text of a file of that folder; std::nullopt if there is none.
+// Returns the text of a file of that folder; std::nullopt if there is none.
 std::optional<std::string> read_cached(const std::string& name);
 
 // Writes the file whole or not at all; makes the folder. Returns the reason for a failure, or "": a cache
@@ -24,7 +24,7 @@ struct CacheFolder {
   std::size_t most = 512;
 };
 
-// The result stored for this key; std::nullopt if there is none, or its file is damaged.
+// Returns the result stored for this key; std::nullopt if there is none, or its file is damaged.
 std::optional<std::string> find_cached(const CacheFolder& folder, const std::string& key);
 
 // Does nothing if the file cannot be written.

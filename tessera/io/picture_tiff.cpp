@@ -179,7 +179,7 @@ Cut cut_of(TIFF* tiff, const Header& h, const std::string& name) {
   return c;
 }
 
-// The largest number of bytes of pixels that one compressed byte can stand for.
+// Returns the largest number of bytes of pixels that one compressed byte can stand for.
 double most_of_a_byte(std::uint16_t compression) {
   switch (compression) {
     case COMPRESSION_NONE:

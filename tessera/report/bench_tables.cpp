@@ -300,7 +300,7 @@ namespace {
 
 using Key = std::vector<std::string>;
 
-// The row's value of a name; "-" if it has none.
+// Returns the row's value of a name; "-" if it has none.
 std::string value_of(const Row& row, const std::string& name) {
   if (const auto value = row.tuning.find(name)) return std::to_string(*value);
   if (name == "variant") return row.variant->name;
@@ -406,7 +406,7 @@ class TwoWay {
     return a.counts() && (!b.counts() || a.median() < b.median());
   }
 
-  // The accuracy of all cells, in one line.
+  // Returns the accuracy of all cells, in one line.
   std::string accuracy() const {
     std::size_t measured = 0, verified = 0;
     double largest = 0;

@@ -33,7 +33,7 @@ class Shades {
     const int up = std::clamp(static_cast<int>(part * heat_steps), 0, heat_steps - 1);
     return more_ ? up : heat_steps - 1 - up;
   }
-  // The value at which step i begins, counted from the worst.
+  // Returns the value at which step i begins, counted from the worst.
   double border(int i) const {
     const double part = static_cast<double>(more_ ? i : heat_steps - i) / heat_steps;
     return log_ ? least_ * std::pow(most_ / least_, part) : least_ + part * (most_ - least_);
@@ -153,7 +153,7 @@ void finish(Chart& out, HeatMap map) {
   };
 }
 
-// The sizes that distinguish problems: the ones that vary, or all if they vary together.
+// Returns the sizes that distinguish problems: the ones that vary, or all if they vary together.
 std::string short_size(const Dims& dims) {
   std::set<std::int64_t> values;
   std::string out;
@@ -181,7 +181,7 @@ std::vector<Axis> axes_of(const Entries& rows) {
   return out;
 }
 
-// The other parameters of a choice, as the name of its line.
+// Returns the other parameters of a choice, as the name of its line.
 std::string others(const Tuning& tuning, const std::vector<Axis>& axes, const std::string& across) {
   std::string out;
   for (const Axis& axis : axes)
@@ -238,7 +238,7 @@ HeatMap tuning_map(const Entries& rows, const std::vector<Axis>& axes) {
   return map;
 }
 
-// The share of a map's cells that was tried.
+// Returns the share of a map's cells that was tried.
 double filled(const HeatMap& map) {
   double tried = 0;
   for (const auto& line : map.cells)

@@ -101,7 +101,7 @@ std::string with_spread(const Entry& row) {
   return seconds_cell(row.median).text + (spread ? fmt::format(" ± {:.1f} %", 100 * *spread) : "");
 }
 
-// The main result in one sentence.
+// Returns the main result in one sentence.
 std::string sentence(const Entries& rungs, const Entries& choices, const Entry& best, const Metric& metric) {
   const auto rivals =
       std::ranges::count_if(rungs, [](const Entry* r) { return !r->baseline && r->counts(); });
@@ -169,7 +169,7 @@ void add_measured(Section& out, const Group& group) {
   append(out.charts, split_charts(group));
 }
 
-// The largest difference in the rungs' load efficiency, a trace's most common question.
+// Returns the largest difference in the rungs' load efficiency, a trace's most common question.
 std::string loads_sentence(const Group& group) {
   const auto sectors = [](const Entry* row) {
     return row->counter("global_load.sectors_per_request").value_or(0);
@@ -379,7 +379,7 @@ std::string provenance_html(const std::vector<Document>& documents) {
   return out + "</section>\n";
 }
 
-// "matmul on NVIDIA H200": the operation and device that all files have in common.
+// Returns "matmul on NVIDIA H200": the operation and device that all files have in common.
 std::string title_of(const std::vector<Document>& documents) {
   std::string operation, device;
   for (const Document& document : documents) {

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view replacement = "\xEF\xBF\xBD";
 
-// The length in bytes of the UTF-8 character that starts at text[0], or 0 if it is invalid.
+// Returns the length in bytes of the UTF-8 character that starts at text[0], or 0 if it is invalid.
 std::size_t character(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char first = byte(0);

@@ -229,7 +229,8 @@ bool may_use_cache(const Request& request) {
   return request.cached && !forbidden && !request.variant && !request.tuning;
 }
 
-// The device's rungs, highest place first: those of the variant that the request names, or all but baselines.
+// Returns the device's rungs, highest place first: those of the variant that the request names, or all but
+// baselines.
 std::vector<const Variant*> rungs_of(const Device& device, const Operation& operation,
                                      const Request& request) {
   auto out = ladder_of(operation.name);

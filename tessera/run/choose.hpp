@@ -27,7 +27,7 @@ struct Plan {
   bool tuned = false;  // found by `tune`
 
   PreparedRun prepared(const Arguments& there) const { return choice->prepared(there, tuning, device); }
-  // A copy without the device's name, which allocates nothing but a non-empty tuning.
+  // Returns a copy without the device's name, which allocates nothing but a non-empty tuning.
   Plan without_names() const;
 };
 
@@ -50,7 +50,7 @@ struct Plan {
 [[nodiscard]] Device choose_device(const Operation& operation, const Arguments& arguments,
                                    const Request& request);
 
-// The requested variant, otherwise the finding of `tune` for such arguments (tessera/run/tuned.hpp),
+// Returns the requested variant, otherwise the finding of `tune` for such arguments (tessera/run/tuned.hpp),
 // otherwise the highest rung of the device's ladder that accepts the arguments, is not held back by a
 // heuristic (core/heuristics.hpp) and is not a baseline. Throws Error with the nearest name, or with the
 // variant's reason.
@@ -80,8 +80,8 @@ struct Fallback {
   double work_budget;  // Run::work_budget of the processors, which run first
 };
 
-// The GPU plan behind an automatic choice of the processors. Nothing: the device or the variant was named,
-// there is no GPU, or none of its variants accepts the arguments.
+// Returns the GPU plan behind an automatic choice of the processors. Nothing: the device or the variant was
+// named, there is no GPU, or none of its variants accepts the arguments.
 [[nodiscard]] std::optional<Fallback> choose_fallback(const Plan& chosen, const Operation& operation,
                                                       const Arguments& arguments, const Request& request);
 

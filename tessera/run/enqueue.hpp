@@ -23,14 +23,15 @@ struct Workspace {
   bool zeroed = false;
 };
 
-// The device whose memory contains the address; "cpu" for host memory.
+// Returns the device whose memory contains the address; "cpu" for host memory.
 [[nodiscard]] Device device_holding(const void* address);
 
-// choose_in_place() on the device that holds the operation's output; a requested device must be that one.
+// Returns choose_in_place() on the device that holds the operation's output; a requested device must be that
+// one.
 [[nodiscard]] Plan choose_in_place(const Operation& operation, const Arguments& there,
                                    const Request& request = {});
 
-// The workspace that enqueue() needs for these arguments.
+// Returns the workspace that enqueue() needs for these arguments.
 [[nodiscard]] std::size_t workspace_bytes(const Plan& plan, const Arguments& there);
 
 // A call that is made many times: planned once for sizes, strides and alignment, with new addresses in each

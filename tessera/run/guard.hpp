@@ -38,7 +38,7 @@ class Guarded {
   std::size_t zone_bytes_ = 0, bytes_ = 0;
 };
 
-// A hash of many bytes, computed in parallel: different bytes almost never have the same hash.
+// Returns a hash of many bytes, computed in parallel: different bytes almost never have the same hash.
 std::uint64_t fingerprint(const void* bytes, std::size_t count);
 
 }  // namespace tessera

@@ -40,7 +40,8 @@ class Inputs {
   Arguments arguments_;
 };
 
-// The arguments of a case as choices see them: arrays have extents, strides and alignment, but no memory.
+// Returns the arguments of a case as choices see them: arrays have extents, strides and alignment, but no
+// memory.
 [[nodiscard]] Arguments arguments_without_memory(const Operation& operation, Element element,
                                                  const Case& chosen);
 

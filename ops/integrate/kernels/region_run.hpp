@@ -190,7 +190,7 @@ SIMT T sum_of_warp(const Thread& thread, T mine) {
   for (int apart = 1; apart < 32; apart *= 2) mine += thread.shuffle_xor(mine, apart);
   return mine;
 }
-// The sum over the lanes before this one; with `from_end`, over the lanes after it.
+// Returns the sum over the lanes before this one; with `from_end`, over the lanes after it.
 template <class T>
 SIMT T sum_before(const Thread& thread, T mine, bool from_end) {
   T out = mine;
@@ -210,7 +210,7 @@ struct WeighRegions {
     int last;
   };
 
-  // The lowest bin whose regions cannot all stay whole.
+  // Returns the lowest bin whose regions cannot all stay whole.
   SIMT static int first_split(const Thread& thread, const Shared& shared) {
     const int mine = thread.lane() * bins_of_lane;
     double cost[bins_of_lane], of_lane = 0;
@@ -226,7 +226,7 @@ struct WeighRegions {
     return least_of_warp(thread, first);
   }
 
-  // The lowest bin from `least` on whose regions, with those of all higher bins, fit the capacity.
+  // Returns the lowest bin from `least` on whose regions, with those of all higher bins, fit the capacity.
   SIMT static int first_that_fits(const Thread& thread, const Shared& shared, int least,
                                   long long capacity_left) {
     const int mine = thread.lane() * bins_of_lane;
@@ -358,7 +358,7 @@ struct ListRegions {
   }
 };
 
-// The map from a variable of the cube to an axis; an axis between two finite limits has none.
+// Returns the map from a variable of the cube to an axis; an axis between two finite limits has none.
 inline RegionMap map_of(const quadrature::Axis& axis) {
   const quadrature::Range& range = axis.range;
   RegionMap out{.kind = region_everywhere, .limit = 0, .per_length = 1};
@@ -396,7 +396,7 @@ struct RegionMemory {
   }
 };
 
-// The initial capacity in regions, limited by the cap on evaluations; a run grows it on demand.
+// Returns the initial capacity in regions, limited by the cap on evaluations; a run grows it on demand.
 inline long long first_capacity(const quadrature::Limits& limits, int d, int place) {
   constexpr long long least = 128;
   const long long needed = least + limits.evaluations / (2 * region_points(d));

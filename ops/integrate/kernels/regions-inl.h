@@ -60,8 +60,8 @@ class RegionRule {
     return 0;
   }
 
-  // The centre, moved along one axis; a loop selects the axis because a run-time index would take arrays out
-  // of registers.
+  // Returns the centre, moved along one axis; a loop selects the axis because a run-time index would take
+  // arrays out of registers.
   REGION_FN Spot moved(int axis, double offset) const {
     double u = 0;
     REGION_UNROLL

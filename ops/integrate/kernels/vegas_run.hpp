@@ -292,7 +292,7 @@ inline void lay_out_cubes(VegasFrame& f, Pieces& pieces) {
   t.super_first = f.super_first;
 }
 
-// An upper bound: each cube's last task may have few points.
+// Returns an upper bound: each cube's last task may have few points.
 inline std::int64_t most_tasks(std::int64_t points, u32 cubes) {
   return std::max<std::int64_t>(points, 2 * std::int64_t{cubes}) / vegas_task_points + cubes + 1;
 }

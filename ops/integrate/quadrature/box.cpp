@@ -9,7 +9,7 @@
 namespace tessera::quadrature {
 namespace {
 
-// A point beside x, offset by another distance on each axis: f may depend on x - y alone.
+// Returns a point beside x, offset by another distance on each axis: f may depend on x - y alone.
 std::vector<double> beside(const std::vector<Axis>& axes, const std::vector<double>& x, double sign) {
   constexpr double near = 1e-7, golden = 0.6180339887498949;
   std::vector<double> out = x;

@@ -197,9 +197,9 @@ void Auto::let_work(Runner& runner, std::int64_t evaluations) {
   runner.ended = runner.answer.reason != Reason::evaluations;
 }
 
-// The rule that confirms the candidate; null: none. An adaptive rule needs scattered points that agree,
-// because they are independent of its regions; scattered points need any other rule. A single grid also needs
-// regions that agree closely.
+// Returns the rule that confirms the candidate; null: none. An adaptive rule needs scattered points that
+// agree, because they are independent of its regions; scattered points need any other rule. A single grid
+// also needs regions that agree closely.
 const Runner* Auto::confirmed(Runner& candidate) {
   const Runner* out = nullptr;
   bool other_grid = !candidate.same_grid;
@@ -265,7 +265,7 @@ bool Auto::turn(std::int64_t evaluations) {
   return worked;
 }
 
-// The answer with the smallest error, widened to its difference from rules that disagree.
+// Returns the answer with the smallest error, widened to its difference from rules that disagree.
 Answer Auto::undecided() {
   const Runner* best = nullptr;
   bool seen = false, disputed = false;

@@ -89,7 +89,7 @@ class TanhSinh {
   const DoubleExponential& variable() const { return variable_; }
   double reach(int side) const { return reach_[side]; }  // |t| beyond which terms are negligible
   double beyond(int side) const { return beyond_[side]; }
-  // The error of the integral from rounding within f; 0 if f does not report it.
+  // Returns the error of the integral from rounding within f; 0 if f does not report it.
   double error_of_values();
 
  private:
@@ -116,9 +116,9 @@ class TanhSinh {
   double where_ = nan;
 };
 
-// The error of a sum that is due to rounded abscissae, in units of the last place: `steps` is the sum of
-// |f(x[i]) - f(x[i-1])|·|x[i]|, `squares` that of its squares, unless they overflow or underflow. Many small
-// ones partly cancel.
+// Returns the error of a sum that is due to rounded abscissae, in units of the last place: `steps` is the sum
+// of |f(x[i]) - f(x[i-1])|·|x[i]|, `squares` that of its squares, unless they overflow or underflow. Many
+// small ones partly cancel.
 double abscissa_error(double steps, double squares);
 
 // Integrates by this rule alone.

@@ -61,7 +61,8 @@ VEGAS_FN double vegas_abscissa(VegasAxis axis, double u, double* weight, double*
   return axis.kind == 1 ? axis.from + away : axis.to - away;
 }
 
-// The weight that a point's square adds to each of its bins: integers, which may be added in any order.
+// Returns the weight that a point's square adds to each of its bins: integers, which may be added in any
+// order.
 VEGAS_FN u64 vegas_share(const VegasPlan& plan, double term, u32 points) {
   const double share = term * term * plan.weight / double(points);
   return share < plan.most_weight ? u64(share) : u64(plan.most_weight);
@@ -75,7 +76,7 @@ VEGAS_FN void vegas_add(VegasSums* sums, double term) {
   if (size > sums->largest) sums->largest = size;
 }
 
-// The index of the last of `count` ascending offsets that is not beyond `at`.
+// Returns the index of the last of `count` ascending offsets that is not beyond `at`.
 VEGAS_FN u32 vegas_last(const u32* offsets, u32 count, u32 at) {
   u32 low = 0;
   u32 high = count;
@@ -102,7 +103,7 @@ VEGAS_FN VegasTask vegas_find(const VegasTasks& tasks, u32 task) {
 
 VEGAS_FN u32 vegas_least(u32 a, u32 b) { return a < b ? a : b; }
 
-// The stratum of a cube along each axis, the first axis fastest.
+// Returns the stratum of a cube along each axis, the first axis fastest.
 VEGAS_FN void vegas_strata(const VegasPlan& plan, u32 cube, int dimensions, u32* stratum) {
   VEGAS_UNROLL
   for (int axis = 0; axis < dimensions; ++axis) {

@@ -105,7 +105,7 @@ SIMT std::int64_t worker(const Thread& thread) {
   return std::int64_t{thread.block().x} * thread.size().x + thread.index().x;
 }
 
-// The launch that a run's tuning describes.
+// Returns the launch that a run's tuning describes.
 inline Launch launch_of(const Tuning& tuning) {
   return {.grid = {tuning["block"]}, .block = {tuning["thread"]}};
 }
@@ -125,7 +125,8 @@ struct Joining {
   int last;
 };
 
-// The sum of a warp's lanes, in every active lane: neighbours first, then neighbouring pairs, and so on.
+// Returns the sum of a warp's lanes, in every active lane: neighbours first, then neighbouring pairs, and so
+// on.
 template <class T>
 SIMT Pair<T> join_lanes(const Thread& thread, Sum way, Pair<T> mine) {
   const int lanes = std::min(32, thread.size().x - thread.warp() * 32), lane = thread.lane();
@@ -147,7 +148,7 @@ SIMT std::int64_t nodes_of(const Runs& runs) {
   return (runs.count + lanes_in_node - 1) / lanes_in_node;
 }
 
-// The number of partial sums that a launch leaves.
+// Returns the number of partial sums that a launch leaves.
 template <class T, class Self>
 SIMT std::int64_t joined_count(const Trapezoid<T, Self>& p, std::int64_t blocks, std::int64_t all) {
   if (!has_fixed_order(p.sum)) return blocks;

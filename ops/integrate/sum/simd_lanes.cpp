@@ -21,7 +21,7 @@ using formula::HWY_NAMESPACE::Wide;
 template <class T>
 inline constexpr int kWidth = static_cast<int>(hn::MaxLanes(Wide<T>()));
 
-// Abscissae of vector `vector` of a group that begins with strip `offset` of the block.
+// Returns the abscissae of vector `vector` of a group that begins with strip `offset` of the block.
 template <class T, bool as_they_are>
 HWY_INLINE V<T> Abscissa(const Lanes<T>& lanes, std::size_t offset, int vector) {
   const Wide<T> d;

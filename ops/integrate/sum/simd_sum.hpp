@@ -47,7 +47,7 @@ T add_by_simd(const Problem<T>& p, int threads, formula::Roots roots);
 extern template float add_by_simd(const Problem<float>&, int, formula::Roots);
 extern template double add_by_simd(const Problem<double>&, int, formula::Roots);
 
-// A choice on the processors that runs f(problem, device), which returns the sum.
+// Returns a choice on the processors that runs f(problem, device), which returns the sum.
 template <class F>
 Choice trapezoid_choice(F f, int most_threads) {
   Choice out;

@@ -28,7 +28,7 @@ struct Pair {
   T high, low;  // 0 if made with {}; uninitialized in shared memory
 };
 
-// a + b and its exact rounding error.
+// Returns a + b and its exact rounding error.
 template <class T>
 SIMT Pair<T> two_sum(T a, T b) {
   const T sum = a + b, of_b = sum - a, of_a = sum - of_b;
@@ -142,7 +142,7 @@ class Exact {
     word_[digits] |= from[digits];
   }
 
-  // The nearest T, ties to even.
+  // Returns the nearest T, ties to even.
   SIMT T rounded() const {
     if (word_[digits] != 0) return special(int(word_[digits]));
     Exact magnitude = *this;

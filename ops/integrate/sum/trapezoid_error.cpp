@@ -15,8 +15,8 @@ using Real = long double;
 
 constexpr int first_level = 4;
 
-// The exponent of sums whose differences shrink by a constant factor, a multiple of 1/2; nothing: there is
-// none.
+// Returns the exponent of sums whose differences shrink by a constant factor, a multiple of 1/2; nothing:
+// there is none.
 std::optional<Real> exponent_of(const std::vector<Real>& sums, Real unit) {
   const std::size_t n = sums.size();
   if (n < 3) return std::nullopt;
@@ -124,9 +124,9 @@ bool overflows(const TrapezoidSum& s, const Seen& seen) {
   return std::isnan(seen.hole) && seen.sizes * Real(s.strips) > largest / 2;
 }
 
-// The change from two sums of about half the strips, if the error falls at least like the width. One of their
-// numbers of strips has no factor in common with the others, so a wave in step with one sum is not in step
-// with all.
+// Returns the change from two sums of about half the strips, if the error falls at least like the width. One
+// of their numbers of strips has no factor in common with the others, so a wave in step with one sum is not
+// in step with all.
 Real by_comparison(const TrapezoidSum& s, const SumOf& sum_of) {
   if (s.strips == 1) return 2 * std::fabs(sum_of(64) - Real(s.value));
   const std::int64_t half = std::min(s.strips / 2, most_compared), odd = half + half / 4 + 1;

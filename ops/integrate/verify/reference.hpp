@@ -24,8 +24,8 @@ struct LongIntegral {
 LongIntegral integral_between(const formula::Program<double>& f, long double a, long double b,
                               int fewest_steps);
 
-// The scaled integral in long double, with a bound of the answer's distance from it. Throws Error if none is
-// known.
+// Returns the scaled integral in long double, with a bound of the answer's distance from it. Throws Error if
+// none is known.
 Bounded rule_reference(const RuleOptions& options, Element element);
 
 }  // namespace tessera::integration

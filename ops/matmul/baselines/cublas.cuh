@@ -108,7 +108,7 @@ inline Owned<cublasLtMatmulPreference_t> make_preference(std::size_t workspace_b
   return out;
 }
 
-// The library's handle for the current device, whose index is `device`. Kept until the process ends.
+// Returns the library's handle for the current device, whose index is `device`. Kept until the process ends.
 inline cublasLtHandle_t handle_of(int device) {
   static std::mutex mutex;
   static std::vector<cublasLtHandle_t> handles;
@@ -391,7 +391,7 @@ inline cublasLtEpilogue_t epilogue_of(const Product& p) {
   }
 }
 
-// The descriptor, with the addresses of this product's bias and scales.
+// Returns the descriptor, with the addresses of this product's bias and scales.
 inline Owned<cublasLtMatmulDesc_t> describe(const Product& p) {
   auto out = make_desc(p.compute, p.scale, stored(p.a)->transposed, stored(p.b)->transposed);
   const auto set = [&out](cublasLtMatmulDescAttributes_t attribute, auto value) {

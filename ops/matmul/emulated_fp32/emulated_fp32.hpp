@@ -45,7 +45,7 @@ SIMT float shortened(float x, int dropped) {
   return float_of((bits + (1u << (dropped - 1)) - 1 + odd) >> dropped << dropped);
 }
 
-// The f16 nearest to x, ties to even, as its bits; |x| < 65520.
+// Returns the f16 nearest to x, ties to even, as its bits; |x| < 65520.
 SIMT std::uint16_t half_bits(float x) {
 #if defined(__CUDA_ARCH__)
   return __half_as_ushort(__float2half_rn(x));
@@ -68,8 +68,8 @@ SIMT float half_value(std::uint16_t half) {
 #endif
 }
 
-// The scale of a chunk with this largest magnitude: largest·scale is in [2¹⁵, 65520), or half of that where
-// rounding would overflow f16. 1 for a chunk of zeros. The reciprocal is exact.
+// Returns the scale of a chunk with this largest magnitude: largest·scale is in [2¹⁵, 65520), or half of that
+// where rounding would overflow f16. 1 for a chunk of zeros. The reciprocal is exact.
 SIMT float chunk_scale(float largest) {
   if (largest == 0) return 1;
   const int power = 15 - exponent_of(largest) - ((bits_of(largest) & 0x7fffff) >= 0x7ff000 ? 1 : 0);
@@ -77,7 +77,8 @@ SIMT float chunk_scale(float largest) {
 }
 SIMT float reciprocal_of_power(float power) { return float_of((254u << 23) - bits_of(power)); }
 
-// The exponent of the power of two that the chunk's scale maps to 2¹⁶; it exceeds the largest magnitude.
+// Returns the exponent of the power of two that the chunk's scale maps to 2¹⁶; it exceeds the largest
+// magnitude.
 SIMT int exponent_above(float largest) { return 16 - exponent_of(chunk_scale(largest)); }
 
 struct F16Parts {
@@ -273,8 +274,8 @@ SIMT float plus_block(float sum, const Left& left, const Right& right, int count
   return static_cast<float>(all < 0 ? -cut : cut);
 }
 
-// The sum of a chunk of at most 64 products in the tensor cores' order: pairs of parts, small products first.
-// a(part, l), b(part, l): parts as floats.
+// Returns the sum of a chunk of at most 64 products in the tensor cores' order: pairs of parts, small
+// products first. a(part, l), b(part, l): parts as floats.
 template <class A, class B>
 SIMT float chunk_sum(Compute compute, const A& a, const B& b, int count) {
   constexpr int pairs_of_two[3][2] = {{1, 0}, {0, 1}, {0, 0}},

@@ -118,7 +118,7 @@ struct EmulatedProduct {
   }
 
  private:
-  // An element of the block's own rows or columns; 0 beyond the edge.
+  // Returns an element of the block's own rows or columns; 0 beyond the edge.
   SIMT static float element(const EmulatedProblem& args, bool of_b, int line, std::int64_t l, Thread thread) {
     if (of_b) return args.p.b_or_zero(l, std::int64_t{thread.block().x} * tile + line);
     return args.p.a_or_zero(std::int64_t{thread.block().y} * tile + line, l);

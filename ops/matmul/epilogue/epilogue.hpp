@@ -24,8 +24,8 @@ SIMT bool is_normal(float x) {
          std::fabs(x) <= std::numeric_limits<float>::max();
 }
 
-// α·s_a·s_b·sum in f32, in this order. If α·s_a·s_b overflows or underflows on the way, the result may still
-// be a normal f32: f64 holds the product of all four.
+// Returns α·s_a·s_b·sum in f32, in this order. If α·s_a·s_b overflows or underflows on the way, the result
+// may still be a normal f32: f64 holds the product of all four.
 SIMT float scaled_sum(float alpha, float scale_a, float scale_b, float sum) {
   const float first = alpha * scale_a, factor = first * scale_b;
   if (is_normal(first) && is_normal(factor)) return factor * sum;
@@ -135,10 +135,11 @@ struct EpilogueProblem {
 bool has_epilogue(const Arguments& arguments);
 bool is_scaled(const Arguments& arguments);
 
-// The arguments for a rung that supports α and β only: plain sums if there are scales. The result goes to C,
-// or to `sums` if that is not null.
+// Returns the arguments for a rung that supports α and β only: plain sums if there are scales. The result
+// goes to C, or to `sums` if that is not null.
 Arguments without_epilogue(const Arguments& arguments, void* sums);
-// Bytes for separate sums: with scales, β·C0 is added after them, and C0 may be C itself.
+// Returns the number of bytes for separate sums: with scales, β·C0 is added after them, and C0 may be C
+// itself.
 std::size_t epilogue_pass_bytes(const Arguments& arguments);
 
 // Vectorized, with the bits of a fused epilogue (simd.hpp), on up to `threads` threads.
@@ -187,7 +188,7 @@ SIMT T with_epilogue(const EpilogueProblem<T>& p, std::int64_t e, std::int64_t i
 
 }  // namespace TESSERA_UNIT
 
-// The pass of an operation whose arguments are those of a product or a batch.
+// Returns the pass of an operation whose arguments are those of a product or a batch.
 EpiloguePass epilogue_pass(const char* operation);
 
 }  // namespace tessera::matmul

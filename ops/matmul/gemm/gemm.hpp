@@ -51,12 +51,12 @@ struct Gemm {
 
   bool is_empty() const { return m == 0 || n == 0; }
   Addresses addresses() const;
-  // The array as stored, op not applied; its data is null if it is not given.
+  // Returns the array as stored, op not applied; its data is null if it is not given.
   ArrayView in_memory(ProductArray array) const;
   void set(ProductArray array, const ArrayView& in_memory);
   ByteRange range_of(ProductArray array) const;  // from the first element to the last
-  // A copy in which each address is replaced by its alignment, up to the 128 bytes of a cache line, or for
-  // CPUs by its presence. One plan serves all products with the same key.
+  // Returns a copy in which each address is replaced by its alignment, up to the 128 bytes of a cache line,
+  // or for CPUs by its presence. One plan serves all products with the same key.
   Gemm key(bool on_processors) const;
   Arguments::Words words() const;
   Arguments arguments() const;

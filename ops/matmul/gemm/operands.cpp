@@ -11,8 +11,8 @@ std::string word_of(const Arguments::Words& words, const char* name, const char*
   return found == words.end() ? otherwise : found->second;
 }
 
-// The element types that C may have for A's element type, the default first; empty: products of that type are
-// not supported.
+// Returns the element types that C may have for A's element type, the default first; empty: products of that
+// type are not supported.
 std::span<const Element> outputs_for(Element a) {
   using enum Element;
   static constexpr Element bf16_first[] = {bf16, f16, f32}, f16_first[] = {f16, bf16, f32},

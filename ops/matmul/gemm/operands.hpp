@@ -21,7 +21,8 @@ namespace tessera::matmul {
 
 inline bool is_fp8(Element element) { return element == Element::e4m3 || element == Element::e5m2; }
 
-// Elements of the operands, given A's and the options; A's and B's differ only among the 8-bit floats.
+// Returns the elements of the operands, given A's and the options; A's and B's differ only among the 8-bit
+// floats.
 Element element_of_b(Element a, const Arguments::Words& words);
 Element element_of_c(Element a, const Arguments::Words& words);     // throws Error if A's cannot yield it
 Element element_of_bias(Element a, const Arguments::Words& words);  // C's, but f32 if C is i8
@@ -29,7 +30,7 @@ Element element_of_bias(Element a, const Arguments::Words& words);  // C's, but 
 // Throws Error if a product of these elements of A and B cannot have this element of C.
 void check_elements(Element a, Element b, Element c);
 
-// "bf16", "bf16>f32", "e4m3*e5m2>f16", "tf32", "e4m3 fast": distinguishes the kinds of products.
+// Returns "bf16", "bf16>f32", "e4m3*e5m2>f16", "tf32", "e4m3 fast": distinguishes the kinds of products.
 std::string element_text(const Arguments& arguments);
 
 // True for C = α·op(A)·op(B) + β·C0 with one element for all, summed in its own arithmetic or a better one.

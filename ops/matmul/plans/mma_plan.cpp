@@ -31,7 +31,7 @@ static_assert(std::size(f64_costs) == std::size(mma_f64_tiles) &&
 
 std::int64_t parts(std::int64_t whole, std::int64_t part) { return (whole + part - 1) / part; }
 
-// The time of concurrent activities, which slow each other down if they take about as long.
+// Returns the time of concurrent activities, which slow each other down if they take about as long.
 template <class... T>
 double combined(T... cycles) {
   return std::sqrt(std::sqrt((... + (cycles * cycles * cycles * cycles))));

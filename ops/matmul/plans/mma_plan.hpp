@@ -125,8 +125,8 @@ TESSERA_HOST_DEVICE constexpr RowAndCol mma_result(int lane, int half, int below
   return {8 * below + lane / 4, 8 * half + lane % 4 * 2};
 }
 
-// The offset in bytes of a warp's result that is staged in shared memory: rows of `cols`, swizzled so that
-// pairs are written without bank conflicts.
+// Returns the offset in bytes of a warp's result that is staged in shared memory: rows of `cols`, swizzled so
+// that pairs are written without bank conflicts.
 template <int sum_bytes, int cols>
 TESSERA_HOST_DEVICE constexpr int mma_result_offset(int row, int col) {
   const int swizzled = sum_bytes == 8 ? (row & 1) << 6 : (row & 3) << 5;
@@ -138,7 +138,7 @@ template <int sum_bytes, int rows>
 TESSERA_HOST_DEVICE constexpr int mma_column_offset(int row, int col) {
   return col * (rows * sum_bytes + 16) + row * sum_bytes;
 }
-// Bytes for the results of one warp, in either order.
+// Returns the number of bytes for the results of one warp, in either order.
 template <int sum_bytes, int rows, int cols>
 constexpr int mma_result_bytes() {
   return cols * (rows * sum_bytes + 16);
@@ -185,7 +185,7 @@ struct MmaMachine {
 
 // The maximum of workspace for the sums of splits.
 inline constexpr std::int64_t max_mma_partial_bytes = std::int64_t{64} << 20;
-// The workspace of a plan; 0: it needs none.
+// Returns the workspace of a plan; 0: it needs none.
 std::size_t mma_workspace_bytes(const MmaElement& element, const MmaPlan& plan);
 
 // m, n ≥ 1, k ≥ 0. A requested tile that exceeds the machine's shared memory is ignored.

@@ -52,7 +52,7 @@ class FastDivmod {
         ((std::uint64_t{1} << (31 + shift_)) + static_cast<std::uint64_t>(by) - 1) /
         static_cast<std::uint64_t>(by));
   }
-  // n / by for n ≥ 0
+  // Returns n / by for n ≥ 0
   TESSERA_HOST_DEVICE std::int32_t quotient(std::int32_t n) const {
     return static_cast<std::int32_t>((std::uint64_t{static_cast<std::uint32_t>(n)} * multiplier_) >>
                                      (31 + shift_));

@@ -50,13 +50,13 @@ double makespan(std::int64_t tiles, double tile_us, std::int64_t units, double u
   return out;
 }
 
-// Bytes of both operands.
+// Returns the size in bytes of both operands.
 double operand_bytes(std::int64_t m, std::int64_t n, std::int64_t k_tiles) {
   return 128.0 * static_cast<double>(m + n) * static_cast<double>(k_tiles);
 }
 
-// The time of a k tile with this number of resident blocks, which share the bandwidth of the L2. Loads do not
-// exceed an operand that is smaller than the tile.
+// Returns the time of a k tile with this number of resident blocks, which share the bandwidth of the L2.
+// Loads do not exceed an operand that is smaller than the tile.
 double k_tile_us(const TileCost& cost, std::int64_t m, std::int64_t n, std::int64_t blocks,
                  int multiprocessors, double bytes, CacheLines cache_lines) {
   const double bytes_per_row = 128.0 * static_cast<double>(std::min<std::int64_t>(blocks, multiprocessors)),
@@ -85,7 +85,7 @@ double with_memory(const TileCost& cost, double us, std::int64_t m, std::int64_t
   return std::max({us, memory_us, exposed_fraction * (us + memory_us)});
 }
 
-// The number of resident clusters: a cluster lies in one GPC (up to 16 or 18 SMs).
+// Returns the number of resident clusters: a cluster lies in one GPC (up to 16 or 18 SMs).
 std::int64_t max_active_clusters(int multiprocessors, int blocks) {
   const double fraction = blocks > 4 ? 0.86 : blocks > 2 ? 0.92 : 1;
   return std::max<std::int64_t>(1, static_cast<std::int64_t>(multiprocessors * fraction) / blocks);
@@ -185,7 +185,7 @@ TileCost cost_of_shape(const TileCost& cost, const TileShape& shape) {
   return out;
 }
 
-// A lower bound of the time of plans with these tiles.
+// Returns a lower bound of the time of plans with these tiles.
 double min_time_us(const TileCost& cost, std::int64_t m, std::int64_t n, std::int64_t k_tiles,
                    int multiprocessors, CacheLines cache_lines) {
   const std::int64_t clusters = ceil_div(m, std::int64_t{cost.rows} * cost.cluster_rows) *

@@ -32,7 +32,7 @@ std::int64_t parts(std::int64_t whole, std::int64_t part) { return (whole + part
 
 double combined(double a, double b) { return std::sqrt(std::sqrt(a * a * a * a + b * b * b * b)); }
 
-// Cycles of a stage with `count` resident blocks.
+// Returns the cycles of a stage with `count` resident blocks.
 double stage_cycles(int tile, std::int64_t count) {
   const WarpTilesConfig& c = warp_tiles[tile].config;
   const double filled = c.blocks == 1 ? 1 : double(count - 1) / (c.blocks - 1);
@@ -40,7 +40,7 @@ double stage_cycles(int tile, std::int64_t count) {
   return double(count) * c.m * c.n * c.depth / multiply_adds / rate;
 }
 
-// Cycles of `count` blocks of `stages` stages each, in waves over all multiprocessors.
+// Returns the cycles of `count` blocks of `stages` stages each, in waves over all multiprocessors.
 double busy(int tile, std::int64_t count, std::int64_t stages, int multiprocessors) {
   const int blocks = warp_tiles[tile].config.blocks;
   const std::int64_t slots = std::int64_t{multiprocessors} * blocks, rounds = count / slots;
@@ -90,7 +90,7 @@ WarpPlan planned(int tile, std::int64_t m, std::int64_t n, std::int64_t k) {
   return out;
 }
 
-// The minimum of stages of a part, at least one per slice.
+// Returns the minimum of stages of a part, at least one per slice.
 std::int64_t least_share(int tile) {
   const WarpTilesConfig& config = warp_tiles[tile].config;
   return std::max<std::int64_t>(parts(least_depth, config.depth), config.slices);

@@ -86,7 +86,7 @@ class Backend {
   virtual std::string unusable() = 0;
   virtual bool shares_host_memory() const = 0;  // arrays then need no copies
   virtual Memory& memory(const Device& device) = 0;
-  // Bytes that can still be allocated on the device.
+  // Returns the number of bytes that can still be allocated on the device.
   virtual std::int64_t free_memory(const Device& device) { return device.memory_bytes; }
   virtual void* make_stream(const Device& device) = 0;
   virtual void release_stream(const Device& device, void* stream) noexcept = 0;
@@ -96,7 +96,7 @@ class Backend {
   virtual void fill(const Run& run, void* to, unsigned char byte, std::size_t bytes) = 0;
   virtual void synchronize(const Run& run) = 0;   // throws errors of the work before it
   virtual void flush_caches(const Run& run) = 0;  // the next run then finds its inputs uncached
-  // The time in seconds that `work`, which may only enqueue, takes on the device.
+  // Returns the time in seconds that `work`, which may only enqueue, takes on the device.
   virtual double seconds(const Run& run, const std::function<void()>& work) = 0;
   // Times `work`, and reads clock and power. `hide_launches`: if the backend can, no work starts before all
   // of it is enqueued.
@@ -107,7 +107,8 @@ class Backend {
   // Captures `work`, which may only enqueue, to a graph if the backend has graphs, and returns a function
   // that launches it. Throws Error if the work cannot be captured.
   virtual std::function<void()> capture(const Run&, const std::function<void()>& work) { return work; }
-  // The energy that the device has used since some fixed moment, in joules; std::nullopt: not reported.
+  // Returns the energy that the device has used since some fixed moment, in joules; std::nullopt: not
+  // reported.
   virtual std::optional<double> joules(const Device&) { return std::nullopt; }
   virtual std::string unavailable_reason(const Device&) {
     return {};
@@ -155,11 +156,11 @@ struct Part {
   bool operator==(const Part&) const = default;
 };
 
-// The part that the device is, read from its name; std::nullopt: a whole device.
+// Returns the part that the device is, read from its name; std::nullopt: a whole device.
 [[nodiscard]] std::optional<Part> part_of(const Device& device);
 
-// A device for that part of a whole GPU, with a name that says so. Throws Error if the GPU has no such
-// multiprocessors.
+// Returns a device for that part of a whole GPU, with a name that says so. Throws Error if the GPU has no
+// such multiprocessors.
 [[nodiscard]] Device as_part(Device gpu, int first, int count);
 
 // The reason why a kind of device does not support this part of one of its devices; empty: it does.

@@ -12,7 +12,7 @@ namespace {
 
 using Kind = Parameter::Kind;
 
-// ", 0 to 1000": the bounds that there are.
+// Returns ", 0 to 1000": the bounds that there are.
 std::string range_of(const Parameter& p) {
   const Parameter none;
   const bool least = p.minimum != none.minimum, most = p.maximum != none.maximum;

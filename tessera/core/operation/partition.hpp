@@ -60,7 +60,7 @@ struct Partition {
   Tile whole() const { return {{0, rows}, {0, cols}, {0, depth}}; }
 };
 
-// The view of a part of an array, in the array's own memory if it has any.
+// Returns the view of a part of an array, in the array's own memory if it has any.
 ArrayView part_of(const ArrayView& array, const std::vector<Interval>& box);
 std::size_t bytes_of(const Slice& slice, const ArrayView& array);
 
@@ -71,7 +71,7 @@ void register_partition(const std::string& operation, Partitioner divide);
 [[nodiscard]] const Partitioner* find_partition(
     const std::string& operation);  // null: its result cannot be cut
 
-// The number of rows to divide among devices. Throws Error if the operation cannot be cut.
+// Returns the number of rows to divide among devices. Throws Error if the operation cannot be cut.
 std::int64_t divided_rows(const std::string& operation, const Arguments& arguments);
 
 // A result that is a sum, over one dimension, of products of two inputs: ranks can share it, each with rows

@@ -39,7 +39,7 @@ struct Place {
   int place;
 };
 
-// "FOLDER/FILE" of a path, as in Variant::file; the path itself if it has no folder.
+// Returns "FOLDER/FILE" of a path, as in Variant::file; the path itself if it has no folder.
 std::string_view with_folder(std::string_view path) {
   const std::size_t slash = path.rfind('/');
   if (slash == std::string_view::npos || slash == 0) return path;

@@ -142,7 +142,7 @@ void register_variant(Variant variant, SourceLocation location = SourceLocation:
 
 // A kernel's second build, which records every access. It is not a rung of the ladder.
 void register_traced(Variant variant, SourceLocation location = SourceLocation::current());
-// The traced build of a choice of a variant; null: there is none.
+// Returns the traced build of a choice of a variant; null: there is none.
 [[nodiscard]] const Choice* instrumented_choice(const Variant& variant, const Choice& choice);
 
 const std::vector<Variant>& all_variants();

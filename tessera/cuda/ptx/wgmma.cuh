@@ -7,7 +7,7 @@
 
 namespace tessera::cuda::ptx {
 
-// The matrix descriptor of an operand in shared memory with the 128-byte swizzle that the TMA writes.
+// Returns the matrix descriptor of an operand in shared memory with the 128-byte swizzle that the TMA writes.
 // stride_byte_offset (SBO) is the byte offset between consecutive groups of 8 rows (K-major) or 8 k
 // (MN-major). leading_byte_offset (LBO) is, for MN-major, the byte offset between consecutive 128-byte spans
 // along M or N; for K-major it is not used.

@@ -13,7 +13,7 @@ FORMULA_FN V number(double wide, float narrow) {
   else return V(narrow);
 }
 
-// c0 + c1·x + c2·x² + …
+// Returns c0 + c1·x + c2·x² + …
 template <class V, class C>
 FORMULA_FN V polynomial(V, C c0) {
   return V(c0);

@@ -59,7 +59,7 @@ FORMULA_FN Turns turns_of(u64 mantissa, int exponent) {
   return out;
 }
 
-// The fraction's first bits as two numbers.
+// Returns the fraction's first bits as two numbers.
 template <class T>
 FORMULA_FN Pair<T> leading(u64 high, u64 low) {
   constexpr int digits = Kind<T>::wide ? 53 : 24;

@@ -90,7 +90,7 @@ FORMULA_FN V tan(V x) {
 
 // --- atan, atan2, asin, acos ---
 
-// The angle of (x, y), both at least 0 and not both 0, neither near the ends of the range: 0 to π/2.
+// Returns the angle of (x, y), both at least 0 and not both 0, neither near the ends of the range: 0 to π/2.
 template <class V>
 FORMULA_FN Pair<V> first_quadrant(Pair<V> y, Pair<V> x) {
   const auto steep = y.hi > x.hi;
@@ -157,7 +157,7 @@ FORMULA_FN V atan(V x) {
   return pick(x != x, x, with_sign(y, x));
 }
 
-// √(1 - x²)
+// Returns √(1 - x²)
 template <class V>
 FORMULA_FN Pair<V> other_leg(V x) {
   const Pair<V> square = product(x, x);

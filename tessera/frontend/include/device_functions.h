@@ -40,7 +40,7 @@ enum class Vote { any, all, ballot, unanimous };
 unsigned vote(Vote what, unsigned lanes, bool holds, Place at);
 unsigned match_any(unsigned lanes, std::uint64_t word, Place at);
 unsigned match_all(unsigned lanes, std::uint64_t word, Place at);
-// The lanes of the warp that came to this place together.
+// Returns the lanes of the warp that came to this place together.
 unsigned active_lanes(Place at);
 [[noreturn]] void trap(Place at);
 void sleep(unsigned nanoseconds);
@@ -120,7 +120,7 @@ TESSERA_DEVICE void __threadfence_block() { __asm__ volatile("" ::: "memory"); }
 TESSERA_DEVICE void __nanosleep(unsigned nanoseconds) { tessera_cuda::sleep(nanoseconds); }
 TESSERA_DEVICE void __trap(TESSERA_AT) { tessera_cuda::trap(at); }
 TESSERA_DEVICE void __brkpt(TESSERA_AT) { tessera_cuda::trap(at); }
-// Ticks of this machine's processor.
+// Returns the ticks of this machine's processor.
 TESSERA_DEVICE long long clock64() { return tessera_cuda::ticks(); }
 namespace tessera_cuda {
 // The replacement of clock() in device code.
@@ -399,7 +399,7 @@ TESSERA_DP2A(__dp2a_hi, int, short, signed char, 16)
 TESSERA_DP2A(__dp2a_lo, unsigned, unsigned short, unsigned char, 0)
 TESSERA_DP2A(__dp2a_hi, unsigned, unsigned short, unsigned char, 16)
 #undef TESSERA_DP2A
-// The position of the offset-th set bit, counted from `base` up or, if negative, down.
+// Returns the position of the offset-th set bit, counted from `base` up or, if negative, down.
 TESSERA_DEVICE unsigned __fns(unsigned mask, unsigned base, int offset) {
   const int step = offset < 0 ? -1 : 1;
   int left = offset < 0 ? -offset : offset;

@@ -61,7 +61,7 @@ TESSERA_DEVICE double cosine_of_half_turns(double x) {
   if (r == 0.5) return 0;
   return r > 0.5 ? -std::cos(3.141592653589793 * (1.0 - r)) : std::cos(3.141592653589793 * r);
 }
-// The inverse of erfc(), by Halley's steps from a guess that is right to some digits.
+// Returns the inverse of erfc(), by Halley's steps from a guess that is right to some digits.
 TESSERA_DEVICE double inverse_erfc(double x) {
   if (!(x > 0 && x < 2)) return x == 0 ? HUGE_VAL : x == 2 ? -HUGE_VAL : NAN;
   const double tail = x > 1 ? 2 - x : x, w = -std::log(tail);

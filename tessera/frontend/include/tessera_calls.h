@@ -8,7 +8,7 @@
 
 namespace tessera_cuda {
 
-// A thread's indices. They stay the same while it runs, so the compiler need not ask twice.
+// Returns a thread's indices. They stay the same while it runs, so the compiler need not ask twice.
 [[gnu::const]] uint3 thread_index() noexcept;
 [[gnu::const]] uint3 block_index() noexcept;
 [[gnu::const]] uint3 block_extent() noexcept;

@@ -20,7 +20,8 @@ enum class Texture { line, plane, volume, layered_line, layered_plane };
 Texel fetch(cudaTextureObject_t texture, Texture shape, const cudaChannelFormatDesc& wanted, float x, float y,
             float z, int layer, Place at);
 Texel fetch_element(cudaTextureObject_t texture, const cudaChannelFormatDesc& wanted, int x, Place at);
-// The object that a texture reference is bound to: the program's own variable, which a kernel does not read.
+// Returns the object that a texture reference is bound to: the program's own variable, which a kernel does
+// not read.
 cudaTextureObject_t bound_to(const textureReference& texture) noexcept;
 enum class Surface { line, plane, volume, layered_line, layered_plane };
 // Null: outside, and nothing is to be done there.

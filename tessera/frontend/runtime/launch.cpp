@@ -72,7 +72,7 @@ std::string spelled(const char* text) {
   return type;
 }
 
-// "scale<32>" of "ns::scale<32>(float*)::<lambda()>", the name of what scale<32> launches.
+// Returns "scale<32>" of "ns::scale<32>(float*)::<lambda()>", the name of what scale<32> launches.
 std::string name_with_arguments(const std::string& name, const std::string& type) {
   std::size_t end = type.rfind("::<lambda");
   if (end == std::string::npos || end == 0) return name;
@@ -174,7 +174,7 @@ namespace {
 // ones in some blocks, repeats of the previous launch not at all.
 enum class Share { none, some, whole };
 
-// The variable at an offset of a block's shared memory, for the tracer.
+// Returns the variable at an offset of a block's shared memory, for the tracer.
 std::optional<tessera::simt::SharedVariable> variable_at(const Kernel& kernel, std::size_t dynamic_offset,
                                                          std::size_t dynamic_bytes,
                                                          std::size_t counters_offset, std::size_t offset) {
@@ -265,7 +265,7 @@ Refusal refusal_of(const Kernel& kernel, const Configured& launch) {
   return {};
 }
 
-// The sticky error of a kernel.
+// Returns the sticky error of a kernel.
 cudaError_t error_of(const std::exception& e, const Output& output) {
   if (!output.assertion.empty()) return cudaErrorAssert;
   if (output.trapped) return cudaErrorLaunchFailure;

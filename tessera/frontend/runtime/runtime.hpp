@@ -113,7 +113,7 @@ void drop_heap(Array* heap);
 // Marks arrays of textures as read, because the launch that ends may have read them.
 void forget_unread_textures();
 
-// "d_A" of "(void**)&d_A".
+// Returns "d_A" of "(void**)&d_A".
 std::string name_in(const char* text);
 double now();  // seconds
 // Prints to stderr, each text once.

@@ -178,8 +178,8 @@ void write_shared(Communicator& ranks, const std::string& path, const Extents& e
   });
 }
 
-// A hash of the request, by which ranks see that it is the same: sizes, words, elements, layouts, and the
-// depth of panels, which differs between unlike processors.
+// Returns a hash of the request, by which ranks see that it is the same: sizes, words, elements, layouts, and
+// the depth of panels, which differs between unlike processors.
 std::int64_t fingerprint_of(const Arguments& whole, std::int64_t depth, const DistributedRequest& request,
                             bool devices) {
   std::string all = std::string(name_of(whole.element())) + request.output + (request.check ? "check" : "");
@@ -290,7 +290,7 @@ class Rank {
     report_.cols = nth_part(n, grid.cols, grid.col_of(rank));
   }
 
-  // The rank's part of an input, as [outer, summed].
+  // Returns the rank's part of an input, as [outer, summed].
   PanelOperand operand(const std::string& name, bool right, const Communicator& ranks) const {
     const auto seen = [&](const Arguments& arguments) {
       const ArrayView view = arguments.oriented(name, arguments.array(name).element, 2);

@@ -31,7 +31,7 @@ class TileQueue {
       std::function<std::vector<std::size_t>(std::size_t device, const std::vector<std::size_t>& tiles)>;
   void arrange(const Arrange& order);
 
-  // A tile for the device; nothing: none for now, or, if done(), none at all.
+  // Returns a tile for the device; nothing: none for now, or, if done(), none at all.
   std::optional<std::size_t> take(std::size_t device, double now);
   // Makes the tile part of the result; false: another device has delivered it already.
   bool commit(std::size_t device, std::size_t tile, double now);

@@ -21,7 +21,8 @@ struct Tiling {
   std::int64_t memory_bytes = 0;  // bytes that a tile may read and write; 0: no limit
 };
 
-// Tiles of some rows of the result, row by row, back and forth. Throws Error if the memory holds none.
+// Returns the tiles of some rows of the result, row by row, back and forth. Throws Error if the memory holds
+// none.
 std::vector<Tile> tiles_of(const Partition& partition, const Arguments& arguments, Interval rows,
                            const Tiling& tiling);
 

@@ -542,7 +542,7 @@ std::string hexadecimal(std::uint32_t lanes) {
   return text;
 }
 
-// "at x.simt.cu:40 (shuffle of lanes 0x0000ffff)"
+// Returns "at x.simt.cu:40 (shuffle of lanes 0x0000ffff)"
 std::string place_of(const Wait& wait, bool with_column = false) {
   std::string what = name_of(wait.what), column;
   if (wait.what != WarpCollective::sync) what += " of lanes " + hexadecimal(wait.lanes);
@@ -550,7 +550,7 @@ std::string place_of(const Wait& wait, bool with_column = false) {
   return "at " + to_string(wait.location) + column + " (" + what + ")";
 }
 
-// "thread 3" or "threads 0-15, 20", cut after a readable number of ranges.
+// Returns "thread 3" or "threads 0-15, 20", cut after a readable number of ranges.
 std::string ranges(const std::vector<int>& ranks) {
   constexpr int most = 8;
   std::string text = ranks.size() == 1 ? "thread " : "threads ";

@@ -22,7 +22,7 @@ constexpr int faults[] = {SIGSEGV, SIGBUS, SIGFPE};
 // Timer ticks within the time that a GPU thread may run without progress.
 constexpr int ticks = 4;
 
-// A real-time signal, because another library's timers may use SIGALRM or SIGPROF.
+// Returns a real-time signal, because another library's timers may use SIGALRM or SIGPROF.
 int tick_signal() { return SIGRTMIN + 5; }
 
 constinit thread_local Watch* watch __attribute__((tls_model("initial-exec"))) = nullptr;

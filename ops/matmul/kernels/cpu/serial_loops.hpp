@@ -11,8 +11,8 @@
 
 namespace tessera::matmul {
 
-// sum + a·b with two roundings: without instructions of a specific CPU, a fused multiply-add would be a
-// function call. Integers wrap.
+// Returns sum + a·b with two roundings: without instructions of a specific CPU, a fused multiply-add would be
+// a function call. Integers wrap.
 template <class T>
 inline T plus_product(T sum, T a, T b) {
   if constexpr (std::is_integral_v<T>) return multiply_add(a, b, sum);
@@ -61,8 +61,8 @@ inline void naive_mixed(const MixedProblem& p) {
   });
 }
 
-// The choice of the serial rungs for all their elements: plain products by `plain(problem)`, others by
-// `mixed(Mixed)`.
+// Returns the choice of the serial rungs for all their elements: plain products by `plain(problem)`, others
+// by `mixed(Mixed)`.
 template <template <class> class AnyProblem, class Mixed, class PlainRun, class MixedRun>
 Choice serial_choice(const PlainRun& plain, const MixedRun& mixed) {
   Choice out = choice_of<AnyProblem>([plain](const auto& p, const Tuning&, Run&) { plain(p); });

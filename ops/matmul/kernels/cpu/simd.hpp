@@ -61,13 +61,13 @@ struct CacheSizes {
 };
 CacheSizes cache_sizes();
 
-// The depth of a block of B: a strip of A, `rows` × depth, takes little more than half of L1, where it serves
-// every panel of B. Deeper blocks load and store C less often, but evict the strip.
+// Returns the depth of a block of B: a strip of A, `rows` × depth, takes little more than half of L1, where
+// it serves every panel of B. Deeper blocks load and store C less often, but evict the strip.
 inline std::int64_t wanted_depth(const CacheSizes& cache, std::int64_t size, std::int64_t rows) {
   return std::clamp<std::int64_t>(cache.l1 * 6 / 11 / (rows * size), 64, 1024);
 }
 
-// The number of panels in a block: it takes little more than half of L2, which also holds A and C.
+// Returns the number of panels in a block: it takes little more than half of L2, which also holds A and C.
 inline std::int64_t panels_limit(const CacheSizes& cache, std::int64_t size, std::int64_t depth,
                                  std::int64_t panel) {
   return std::max<std::int64_t>(1, cache.l2 * 9 / 16 / (depth * size * panel));
@@ -96,8 +96,8 @@ struct ThreadGrid {
   }
 };
 
-// The grid whose largest block costs least: its products, and copying its columns of B, which each thread
-// does for itself.
+// Returns the grid whose largest block costs least: its products, and copying its columns of B, which each
+// thread does for itself.
 ThreadGrid thread_grid(std::int64_t m, std::int64_t n, int threads, std::int64_t row_unit,
                        std::int64_t col_unit);
 
@@ -111,7 +111,7 @@ void multiply_simd(const Problem<T>& problem, int threads, const EpilogueProblem
 template <class T>
 void add_simd(const Problem<T>& problem, int threads);
 
-// The depth of multiply_simd's blocks along k on this CPU, for elements of `size` bytes.
+// Returns the depth of multiply_simd's blocks along k on this CPU, for elements of `size` bytes.
 std::int64_t simd_depth(std::int64_t k, std::int64_t size);
 
 }  // namespace tessera::matmul

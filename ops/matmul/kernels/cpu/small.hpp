@@ -16,7 +16,7 @@ bool multiply_small(Product<T>& product, int threads);
 // This thread's memory for copies of B.
 Scratch& small_scratch();
 
-// The transposed problem: Cᵀ = Bᵀ·Aᵀ.
+// Returns the transposed problem: Cᵀ = Bᵀ·Aᵀ.
 template <class T>
 Strided<T> exchanged(const Strided<T>& matrix) {
   return {matrix.data, matrix.col, matrix.row};

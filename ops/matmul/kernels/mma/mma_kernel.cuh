@@ -131,7 +131,7 @@ struct MmaOperand {
   bool whole;  // can be copied in 16-byte pieces along its panel's contiguous dimension
 };
 
-// The contiguous dimension, or the one with the smaller stride.
+// Returns the contiguous dimension, or the one with the smaller stride.
 inline Along along_of(const MmaMatrixRef& x) {
   return x.k_step == 1 || x.k_step <= x.line_step ? Along::k : Along::lines;
 }
@@ -190,7 +190,7 @@ class MmaCopier {
   }
 
  private:
-  // The number of a piece's elements that exist.
+  // Returns the number of a piece's elements that exist.
   __device__ __forceinline__ int valid(int pass, int step, int k_left, int unit) const {
     const int rows = (along_k ? lines_left_ : k_left - row_) - pass * step;
     const int width = along_k ? k_left - at_ : lines_left_;

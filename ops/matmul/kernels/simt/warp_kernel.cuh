@@ -206,7 +206,7 @@ class LinesPanel {
       SIMT_UNROLL
       for (int i = 0; i < pieces; ++i) of[i] = row_of(line) * row_bytes + (i ^ swizzle(row_of(line))) * 16;
     }
-    // The piece of the line `more` further on that begins with step k.
+    // Returns the piece of the line `more` further on that begins with step k.
     __device__ const void* at(const Stage& stage, int more, int k) const {
       return reinterpret_cast<const char*>(&stage) + of[k / vector ^ swizzle(row_of(more))] +
              row_of(more) * row_bytes;

@@ -206,7 +206,7 @@ struct ShortSums {
 #endif
   }
 
-  // The row of a line in its panel. Two neighbours that are stored together are 32 rows apart.
+  // Returns the row of a line in its panel. Two neighbours that are stored together are 32 rows apart.
   SIMT static int panel_row(int line, bool paired) {
     return paired ? (line & ~63) | (line & 1) << 5 | (line & 63) >> 1 : line;
   }
@@ -437,9 +437,9 @@ auto with_short_sums(std::int64_t k, int lines, const Use& use) {
   return use.template operator()<ShortSums<T, largest, 32>>();
 }
 
-// The faster tile, by the largest number of tiles on a multiprocessor, or the one that is requested. The cost
-// of a tile of the next size relative to the largest, and the cost of its start, are fitted to 60 products on
-// one NVIDIA H200.
+// Returns the faster tile, by the largest number of tiles on a multiprocessor, or the one that is requested.
+// The cost of a tile of the next size relative to the largest, and the cost of its start, are fitted to 60
+// products on one NVIDIA H200.
 template <class T>
 int short_sums_tile(const GemmProblem<T>& p, std::int64_t wanted, int multiprocessors) {
   constexpr int largest = largest_short_sums_tile<T>;
@@ -459,7 +459,7 @@ int short_sums_tile(const GemmProblem<T>& p, std::int64_t wanted, int multiproce
   return largest == 64 || tiles(64) < multiprocessors ? 32 : 64;
 }
 
-// The problem whose C has contiguous rows, along which lanes store.
+// Returns the problem whose C has contiguous rows, along which lanes store.
 template <class T>
 GemmProblem<T> by_rows_of_c(const GemmArguments<T>& given) {
   const auto p = gemm_problem<T>(given);

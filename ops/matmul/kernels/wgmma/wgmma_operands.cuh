@@ -21,7 +21,8 @@ struct TmaOperand {
 inline TmaOperand k_major_operand(const MatrixRef& f) { return {{f.data, f.rows, f.k, f.row_stride}, false}; }
 inline TmaOperand mn_major_operand(const MatrixRef& f) { return {{f.data, f.k, f.rows, f.k_stride}, true}; }
 
-// The operand in place, if the TMA can read it. supports_mn_major: there is a kernel for MN-major operands.
+// Returns the operand in place, if the TMA can read it. supports_mn_major: there is a kernel for MN-major
+// operands.
 inline std::optional<TmaOperand> tma_operand(const MatrixRef& f, bool supports_mn_major) {
   if ((f.k_stride == 1 || f.k == 1) && cuda::has_tensor_map(k_major_operand(f).matrix, f.bytes))
     return k_major_operand(f);
@@ -47,8 +48,8 @@ inline TmaOperand sub_operand(const TmaOperand& whole, int bytes, std::int64_t f
   return out;
 }
 
-// The rows of one alignment class: those with the same address modulo 16. The tensor map starts `lead` bytes
-// before each row, at the 16-byte boundary; those bytes are arbitrary (zero_leading_elements()).
+// Returns the rows of one alignment class: those with the same address modulo 16. The tensor map starts
+// `lead` bytes before each row, at the 16-byte boundary; those bytes are arbitrary (zero_leading_elements()).
 inline cuda::Matrix2D rows_of_class(const MatrixRef& f, const RowAlignment& alignment, int row_class) {
   const char* const from = static_cast<const char*>(f.data) + row_class * f.row_stride * f.bytes;
   const int lead = alignment.misalignment_bytes(row_class);

@@ -244,7 +244,8 @@ using std::pair;
 
 namespace detail {
 
-// The iterator that an algorithm uses: a plain pointer to device memory, any other iterator unchanged.
+// Returns the iterator that an algorithm uses: a plain pointer to device memory, any other iterator
+// unchanged.
 template <class I>
 I raw(I at) {
   return at;
